@@ -1,8 +1,8 @@
 import type { Catalog } from '../core/catalog.ts'
-import { COMPLETION_INDEX_KEY } from '../core/keys.ts'
 import { asFields, asObjects, asText, type Fields, fieldsOrNone } from '../core/kubernetes/json.ts'
 import { type ContainerList, differenceFrom } from '../core/rules/observer-difference.ts'
-import { injectedBefore } from '../core/status.ts'
+import { readPodRank } from '../core/rules/pod-rank.ts'
+import { injectedBefore, readStatus } from '../core/status.ts'
 import type { EndedContainer } from '../log/entry.ts'
 
 /** An observer in a pod of the cluster: a container whose log can be requested. */
@@ -33,6 +33,14 @@ export interface RunningObserver {
 
 export interface PodOfObservers {
   readonly name: string
+  /** The rank of the pod in its workload; null if it is not known. */
+  readonly rank: string | null
+  /** The UID of the pod's controller; null if it has none. */
+  readonly owner: string | null
+  /** Whether ranks were selected, and the pod, or a requested metric of the pod, was not. */
+  readonly isSelective: boolean
+  /** Whether ranks were selected, and the pod was skipped because it has no known rank. */
+  readonly isUnranked: boolean
   readonly observers: readonly RunningObserver[]
   /**
    * Whether the pod has finished (phase Succeeded or Failed), so that none of its containers will
@@ -80,6 +88,10 @@ export function findObservers(
   }
   return {
     name: place.pod,
+    rank: place.rank,
+    owner: readOwner(metadata),
+    isSelective: isSelective(annotations),
+    isUnranked: readStatus(annotations)?.reason === 'rank-unknown',
     observers: named.map(({ name, container, list }) => ({
       ...place,
       container: name,
@@ -151,26 +163,22 @@ function readEnded(
 }
 
 /**
- * Returns the rank of the pod in its workload:
- * - Indexed Job: the completion index
- * - JobSet, which has several Jobs: the name and the index of the Job, and the completion index
- * - MPIJob and other jobs of Kubeflow: the role and the replica index (kubeflow/mpi-operator
- *   pkg/controller labels)
- *
- * Returns null if the pod has none of these.
+ * Returns the rank of the pod in its workload, or null if the pod has none that is unique. The
+ * ranks of a JobSet, which has several Jobs, contain the name and the index of the Job.
  */
 function readRank(metadata: Fields): string | null {
-  const [labels, annotations] = [metadata.labels, metadata.annotations].map(fieldsOrNone)
-  const index = asText(annotations?.[COMPLETION_INDEX_KEY] ?? labels?.[COMPLETION_INDEX_KEY])
-  const job = asText(labels?.['jobset.sigs.k8s.io/replicatedjob-name'])
-  if (job !== undefined) {
-    const parts = [job, asText(labels?.['jobset.sigs.k8s.io/job-index']), index]
-    return parts.filter((part) => part !== undefined).join('-')
-  }
-  const role = asText(labels?.['training.kubeflow.org/job-role'])
-  const replica = asText(labels?.['training.kubeflow.org/replica-index'])
-  if (role !== undefined) return replica === undefined ? role : `${role}-${replica}`
-  return index ?? replica ?? null
+  const rank = readPodRank(metadata)
+  return rank === undefined || rank.missing.length > 0 ? null : rank.label
+}
+
+function readOwner({ ownerReferences }: Fields): string | null {
+  const owner = asObjects(ownerReferences).find(({ controller }) => controller === true)
+  return asText(owner?.uid) ?? null
+}
+
+function isSelective(annotations: Fields): boolean {
+  const status = readStatus(annotations)
+  return status?.reason === 'rank-not-selected' || status?.notSelected !== undefined
 }
 
 function leftBecause(annotations: Fields): string | null {

@@ -1,3 +1,4 @@
+import { DOMAIN, RANKS_OPTION } from './keys.ts'
 import { type EnvVar, plain } from './kubernetes/environment.ts'
 import type { Fields } from './kubernetes/json.ts'
 import { POD_SECURITY_LEVELS, type PodSecurityLevel } from './kubernetes/pod-security.ts'
@@ -25,6 +26,8 @@ export interface Metric {
   readonly privilege: Privilege
   /** The options by annotation key, `METRIC.ridealong.dev/OPTION`. */
   readonly options: ReadonlyMap<string, OfferedOption>
+  /** The annotation that selects the ranks to which the metric applies. */
+  readonly ranksKey: string
   /** The environment variables for all options with their default values. */
   readonly defaults: readonly EnvVar[]
   /** The rows of the observer's log; undefined if no document of the metric describes them. */
@@ -185,6 +188,7 @@ function buildMetric(
     description,
     privilege,
     options: read,
+    ranksKey: `${name}.${DOMAIN}/${RANKS_OPTION}`,
     defaults,
     rows,
     liveExport,

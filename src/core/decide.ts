@@ -18,6 +18,7 @@ import { checkImageAvailability } from './rules/image-availability.ts'
 import { checkNamespacePolicy, type RuleSource } from './rules/namespace-policy.ts'
 import { type Difference, differenceFrom, findContainer } from './rules/observer-difference.ts'
 import { operatorConflict } from './rules/operator-conflict.ts'
+import { selectMetrics, type UnselectedMetric } from './rules/rank-selection.ts'
 import { deriveSecurityContext, startable } from './rules/security-context.ts'
 import { findToolConflict, findTools } from './rules/tool-conflict.ts'
 import { hasRoom, injectedBefore, isShort, sharedBefore } from './status.ts'
@@ -61,13 +62,22 @@ function decideMissing(
   circumstances: Circumstances,
 ): Decision {
   if (request.kind === 'wrong') return refuse(request.onError, request.reason, request.message)
-  const metrics = request.metrics.filter(({ metric }) => !present.includes(metric.name))
+  const ofRank = selectMetrics(pod.metadata, request)
+  if ('reason' in ofRank) return refuse(request.onError, ofRank.reason, ofRank.message)
+  const metrics = ofRank.metrics.filter(({ metric }) => !present.includes(metric.name))
   if (metrics.length === 0) return leave('already-injected')
   const other = metrics.flatMap(
     ({ metric }) => different.find(({ name }) => name === metric.name) ?? [],
   )
   if (other.length > 0) return leaveDifferent(other)
-  return decideObservers({ ...circumstances, pod, request: { ...request, metrics }, present })
+  const { others } = ofRank
+  return decideObservers({
+    ...circumstances,
+    pod,
+    request: { ...request, metrics },
+    others,
+    present,
+  })
 }
 
 /** The observers that the pod's status annotation names, compared with the catalog. */
@@ -144,6 +154,8 @@ function findStripped(pod: Pod, present: readonly string[]): Stripped {
 interface InjectionContext extends Circumstances {
   readonly pod: Pod
   readonly request: MetricRequest
+  /** The requested metrics that apply only to other ranks. */
+  readonly others: readonly UnselectedMetric[]
   /** The names of the observers that the pod already has. */
   readonly present: readonly string[]
 }
@@ -248,6 +260,7 @@ function buildObserver(
   return {
     metric: asked.metric,
     options: asked.options,
+    ranks: asked.ranks,
     securityContext: own === undefined ? derived : startable(own, pod),
     resources: withStorage(pod, resourcesIn(pod, resources.limits, guaranteed), tool),
     installer: tool && {
@@ -291,7 +304,7 @@ function decideInjection(
   observers: readonly Observer[],
   target: Container,
 ): Decision {
-  const { pod, request, present } = ride
+  const { pod, request, others, present } = ride
   const { mode, onError, targetCommand } = request
   const counters = predictFor(ride, observers, target)
   const status = formatStatus(ride, observers, counters)
@@ -304,6 +317,7 @@ function decideInjection(
   return {
     outcome: 'injected',
     observers,
+    others,
     present,
     mode,
     target: target.name,
@@ -331,7 +345,7 @@ function predictFor(
 }
 
 function formatStatus(
-  { pod, request, present, catalog }: InjectionContext,
+  { pod, request, others, present, catalog }: InjectionContext,
   observers: readonly Observer[],
   { counters }: CounterPrediction,
 ): string {
@@ -345,5 +359,7 @@ function formatStatus(
     catalog: catalog.revision,
     // The variables of the target that `ridealong inject --undo` removes.
     variables: variables.length > 0 ? variables : undefined,
+    // The requested metrics that only other ranks have.
+    notSelected: others.length > 0 ? others.map(({ metric }) => metric) : undefined,
   })
 }

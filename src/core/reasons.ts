@@ -76,6 +76,16 @@ export const REASONS = {
     written: true,
     deniable: true,
   },
+  'rank-not-selected': {
+    sentence: 'the annotation ridealong.dev/ranks does not select the rank of the pod',
+    written: true,
+    deniable: false,
+  },
+  'rank-unknown': {
+    sentence: 'the annotation ridealong.dev/ranks is set, but the pod has no known rank',
+    written: true,
+    deniable: true,
+  },
   'unknown-target-container': {
     sentence: 'the pod has no container with the requested name',
     written: true,

@@ -5,6 +5,7 @@ import { type EnvVar, plain } from './kubernetes/environment.ts'
 import type { Fields } from './kubernetes/json.ts'
 import type { Reason } from './reasons.ts'
 import { quote } from './text/quote.ts'
+import { parseRanks, type RankSelector } from './text/rank-selector.ts'
 import { problemOfTargetCommand } from './text/target-command.ts'
 
 const OPTION_KEY = /^(.+)\.ridealong\.dev\//s
@@ -24,6 +25,8 @@ export type Annotations = ReadonlyMap<string, string>
 export interface RequestedMetric {
   readonly metric: Metric
   readonly options: readonly EnvVar[]
+  /** The ranks to which the metric applies; undefined for all ranks of the request. */
+  readonly ranks: RankSelector | undefined
 }
 
 /** The content of a valid request. */
@@ -32,6 +35,8 @@ export interface Terms {
   readonly mode: Mode
   readonly targetContainer: string | undefined
   readonly targetCommand: string | undefined
+  /** The ranks to which the request applies; undefined for all pods. */
+  readonly ranks: RankSelector | undefined
 }
 
 /** The problem with a request: a reason, and a message with the problem and the valid values. */
@@ -89,7 +94,10 @@ function isOurs(key: string): boolean {
 
 function* knownKeys({ metrics }: Catalog): Iterable<string> {
   yield* KNOWN_KEYS
-  for (const { options } of metrics.values()) yield* options.keys()
+  for (const { options, ranksKey } of metrics.values()) {
+    yield ranksKey
+    yield* options.keys()
+  }
 }
 
 /**
@@ -139,7 +147,9 @@ function readTerms(
   if ('reason' in mode) return mode
   const problem = problemOfKeys(annotations, metrics) ?? problemOfCommand(annotations)
   if (problem !== undefined) return problem
-  const asked = metrics.map((metric) => readOptions(metric, annotations))
+  const ranks = readRanks(KEYS.ranks, annotations)
+  if (ranks !== undefined && 'reason' in ranks) return ranks
+  const asked = metrics.map((metric) => readMetric(metric, annotations))
   const wrong = asked.find((outcome) => 'reason' in outcome)
   if (wrong !== undefined) return wrong
   return {
@@ -147,6 +157,7 @@ function readTerms(
     mode: mode.word,
     targetContainer: annotations.get(KEYS.targetContainer)?.trim(),
     targetCommand: annotations.get(KEYS.targetCommand),
+    ranks,
   }
 }
 
@@ -188,9 +199,7 @@ function problemOfKeys(annotations: Annotations, metrics: readonly Metric[]): Wr
 }
 
 function unknownKey(key: string, known: readonly string[]): Wrong {
-  const keys = known.join(', ')
-  const valid = keys === '' ? 'the metric has no options' : `known keys are ${keys}`
-  return invalid(`annotation ${quote(key)} is unknown; ${valid}`)
+  return invalid(`annotation ${quote(key)} is unknown; known keys are ${known.join(', ')}`)
 }
 
 /**
@@ -201,7 +210,8 @@ function keysBeside(key: string, metrics: readonly Metric[]): readonly string[] 
   const [, name] = OPTION_KEY.exec(key) ?? []
   if (name === undefined) return Object.values(KEYS)
   const metric = metrics.find((asked) => asked.name === name)
-  return metric === undefined || metric.options.has(key) ? undefined : [...metric.options.keys()]
+  if (metric === undefined || metric.options.has(key) || key === metric.ranksKey) return undefined
+  return [...metric.options.keys(), metric.ranksKey]
 }
 
 function problemOfCommand(annotations: Annotations): Wrong | undefined {
@@ -210,8 +220,26 @@ function problemOfCommand(annotations: Annotations): Wrong | undefined {
   return problem === undefined ? undefined : invalid(`annotation ${KEYS.targetCommand}: ${problem}`)
 }
 
-function readOptions(metric: Metric, annotations: Annotations): RequestedMetric | Wrong {
-  if (!isSet(metric, annotations)) return { metric, options: metric.defaults }
+/** Reads an annotation that selects ranks; undefined if it is missing or has no terms. */
+function readRanks(key: string, annotations: Annotations): RankSelector | undefined | Wrong {
+  const written = annotations.get(key)
+  const ranks = written === undefined ? undefined : parseRanks(written)
+  if (ranks === undefined || !('problem' in ranks)) return ranks
+  return invalid(`annotation ${key}: ${ranks.problem}`)
+}
+
+function readMetric(metric: Metric, annotations: Annotations): RequestedMetric | Wrong {
+  const ranks = readRanks(metric.ranksKey, annotations)
+  if (ranks !== undefined && 'reason' in ranks) return ranks
+  const read = readOptions(metric, annotations)
+  return 'reason' in read ? read : { metric, options: read.options, ranks }
+}
+
+function readOptions(
+  metric: Metric,
+  annotations: Annotations,
+): Pick<RequestedMetric, 'options'> | Wrong {
+  if (!isSet(metric, annotations)) return { options: metric.defaults }
   const options: EnvVar[] = []
   for (const [key, option] of metric.options) {
     const written = annotations.get(key) ?? String(option.default)
@@ -220,7 +248,7 @@ function readOptions(metric: Metric, annotations: Annotations): RequestedMetric 
       return invalid(`annotation ${key}: ${quote(written)} is not ${read.expected}`)
     options.push(plain(option.variable, read.value))
   }
-  return { metric, options }
+  return { options }
 }
 
 function isSet(metric: Metric, annotations: Annotations): boolean {

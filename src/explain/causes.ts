@@ -32,6 +32,12 @@ export const REMEDIES = {
   'unknown-metric':
     'choose a metric that ridealong metrics lists; an administrator can add metrics to the catalog',
   'invalid-option': 'correct the annotation that the message names',
+  'rank-not-selected':
+    'nothing, if the observers of other ranks are enough; otherwise change the annotation' +
+    ' ridealong.dev/ranks, then create the pod again',
+  'rank-unknown':
+    'use a workload that numbers its pods, such as an Indexed Job, or remove the annotation that' +
+    ' the message names',
   'unknown-target-container': 'choose one of the containers that the message lists',
   'name-taken': 'rename the container that has the name of a metric',
   'pod-security':

@@ -16,6 +16,8 @@ export interface ConclusionFacts {
   readonly answer: PodReview
   readonly asked: readonly Finding[]
   readonly rules: readonly Finding[]
+  /** Whether the observers depend on the rank of each pod of a template. */
+  readonly isPerRank: boolean
 }
 
 /** The last part of an explanation: the outcome, and one sentence. */
@@ -144,7 +146,7 @@ function carriedConclusion(known: ConclusionFacts): Conclusion | undefined {
   return { outcome: 'injected', conclusion }
 }
 
-function answered({ facts, answer: { decision }, asked }: ConclusionFacts): Conclusion {
+function answered({ facts, answer: { decision }, asked, isPerRank }: ConclusionFacts): Conclusion {
   const regardless = 'reason' in decision && REGARDLESS.has(decision.reason)
   const obstacle = regardless || isThere(decision) ? undefined : firstStop(asked)
   if (obstacle !== undefined) {
@@ -157,7 +159,7 @@ function answered({ facts, answer: { decision }, asked }: ConclusionFacts): Conc
     return { outcome: 'injected', conclusion: 'The pod already has its observers.' }
   }
   if ('reason' in decision) return refused(decision)
-  return { outcome: 'injected', conclusion: injectedSentence(decision, facts) }
+  return { outcome: 'injected', conclusion: injectedSentence(decision, facts, isPerRank) }
 }
 
 function refused({ outcome, reason, message }: Left | Denied): Conclusion {
@@ -171,10 +173,11 @@ function isThere(decision: Decision): boolean {
   return isWhole || decision.outcome === 'restored'
 }
 
-function injectedSentence(decision: Decision, { webhook }: Facts): string {
+function injectedSentence(decision: Decision, { webhook }: Facts, isPerRank: boolean): string {
   const names = 'observers' in decision ? decision.observers.map(({ metric }) => metric.name) : []
   const where = webhook === undefined ? ' if the webhook is called' : ''
-  return `The pod would be injected with ${names.join(', ')}${where}.`
+  const which = isPerRank ? ', depending on its rank' : ''
+  return `The pod would be injected with ${names.join(', ')}${where}${which}.`
 }
 
 function firstStop(findings: readonly Finding[]) {

@@ -15,6 +15,7 @@ import type { Facts } from './facts.ts'
 import { type Finding, find, stop } from './finding.ts'
 import { cameOut, comparable, createdFindings, type InjectionOutcome } from './injection-outcome.ts'
 import { asItCame, isInstaller, isToolVolume } from './original-pod.ts'
+import { dependsOnRank, withoutRanks } from './rank-findings.ts'
 import { ruleFindings, type Stopped, stoppedBy } from './rule-findings.ts'
 import { toolFindings } from './tool-findings.ts'
 import { webhookFindings } from './webhook-findings.ts'
@@ -36,23 +37,27 @@ export interface Explanation {
  * Explains a pod with the result of every rule in order, and the conclusion. The same facts always
  * give the same explanation.
  */
-export function explain(facts: Facts): Explanation {
+export function explain(given: Facts): Explanation {
+  const request = resolveRequest(given)
+  const isPerRank = dependsOnRank(given, request)
+  const facts = isPerRank ? { ...withoutRanks(given), pods: undefined } : given
   const out = facts.created && cameOutOf(facts, facts.created)
   const carried = facts.created ? undefined : cameOutOf(facts, fieldsOrNone(facts.review.object))
   const answer = reviewPod(cameAs(facts), settingsFor(facts))
   const stopped = stoppedThen(out, answer)
   const asked = webhookPart(facts, answer)
   const knowsImages = out?.outcome === 'injected' || settingsFor(facts).heldImages !== undefined
-  const rules = ruleFindings(
-    stopped,
-    resolveRequest(facts),
+  const rules = ruleFindings(stopped, {
+    request,
+    decision: answer.decision,
     knowsImages,
-    isCarrying({ carried, answer }),
-  )
+    isCarrying: isCarrying({ carried, answer }),
+    dependsOnRank: isPerRank,
+  })
   const created = facts.created
     ? createdFindings(facts.created, out ?? { outcome: 'silent' }, facts.settings.catalog)
     : []
-  const conclusion = conclude({ facts, out, carried, answer, asked, rules })
+  const conclusion = conclude({ facts, out, carried, answer, asked, rules, isPerRank })
   return {
     subject: facts.subject,
     namespace: facts.review.namespace,

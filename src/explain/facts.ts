@@ -23,6 +23,8 @@ export interface Facts {
   readonly subject: string
   /** The review of the pod's creation, recorded or constructed. */
   readonly review: Review
+  /** Whether the review is of the first pod of a template, and the other pods may differ. */
+  readonly isTemplate?: boolean
   /** The pod in the cluster, if it was created. */
   readonly created?: Fields | undefined
   readonly settings: Settings

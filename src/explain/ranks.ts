@@ -1,6 +1,7 @@
 import type { Catalog } from '../core/catalog.ts'
-import { COMPLETION_INDEX_KEY } from '../core/keys.ts'
 import { asText, type Fields, fieldsOrNone } from '../core/kubernetes/json.ts'
+import { readPodRank } from '../core/rules/pod-rank.ts'
+import { groupBy } from '../report/group-by.ts'
 import { cameOut, type InjectionOutcome } from './injection-outcome.ts'
 
 /** Pods of one workload that have the same outcome. */
@@ -9,8 +10,8 @@ export interface Likes {
   readonly word: string
   readonly pods: readonly [Fields, ...Fields[]]
   /**
-   * The ranks (completion indexes of the Job) of the pods, such as "ranks 0-2, 5", or the names of
-   * the pods if a pod has no rank.
+   * The ranks of the pods, such as "ranks 0-2, 5" or "ranks launcher, worker-[0-2, 5]", or the
+   * names of the pods if a pod has no rank.
    */
   readonly which: string
 }
@@ -50,16 +51,34 @@ function outcomeWord(out: InjectionOutcome): string {
 }
 
 function formatRanks(pods: readonly Fields[]): string {
-  const ranks = pods.map(readRank)
-  const numbers = ranks.filter((rank) => rank !== undefined).sort((a, b) => a - b)
-  if (numbers.length === pods.length)
-    return `${pods.length === 1 ? 'rank' : 'ranks'} ${spans(numbers)}`
-  return pods.map(({ metadata }) => asText(fieldsOrNone(metadata).name)).join(', ')
+  const ranks = pods.flatMap(({ metadata }) => readUniqueRank(fieldsOrNone(metadata)) ?? [])
+  if (ranks.length < pods.length)
+    return pods.map(({ metadata }) => asText(fieldsOrNone(metadata).name)).join(', ')
+  const byPrefix = groupBy(ranks, ({ prefix }) => prefix)
+  const groups = [...byPrefix].map(([prefix, own]) => formatGroup(prefix, own))
+  return `${pods.length === 1 ? 'rank' : 'ranks'} ${groups.join(', ')}`
 }
 
-function readRank({ metadata }: Fields): number | undefined {
-  const index = fieldsOrNone(fieldsOrNone(metadata).annotations)[COMPLETION_INDEX_KEY]
-  return typeof index === 'string' && /^\d{1,9}$/.test(index) ? Number(index) : undefined
+/** A rank that is unique in its workload, divided into its last number and the text before it. */
+interface UniqueRank {
+  readonly prefix: string
+  /** Undefined if the rank does not end with a number. */
+  readonly number: number | undefined
+}
+
+function readUniqueRank(metadata: Fields): UniqueRank | undefined {
+  const rank = readPodRank(metadata)
+  if (rank === undefined || rank.missing.length > 0) return undefined
+  const { label } = rank
+  const [digits] = /\d{1,9}$/.exec(label) ?? []
+  if (digits === undefined) return { prefix: label, number: undefined }
+  return { prefix: label.slice(0, -digits.length), number: Number(digits) }
+}
+
+function formatGroup(prefix: string, ranks: readonly UniqueRank[]): string {
+  const numbers = ranks.flatMap(({ number }) => number ?? []).sort((a, b) => a - b)
+  const all = spans(numbers)
+  return prefix === '' || new Set(numbers).size < 2 ? `${prefix}${all}` : `${prefix}[${all}]`
 }
 
 function spans(numbers: readonly number[]): string {

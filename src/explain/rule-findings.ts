@@ -2,7 +2,8 @@ import type { Decision } from '../core/decision.ts'
 import { REASONS, type Reason } from '../core/reasons.ts'
 import type { Request } from '../core/request.ts'
 import { type Finding, find, stop } from './finding.ts'
-import { IMAGE_RULE, RULES, type Rule } from './rules.ts'
+import { rankFinding } from './rank-findings.ts'
+import { IMAGE_RULE, RANK_RULE, RULES, type Rule } from './rules.ts'
 
 /** The reason that prevented observers, and its message. */
 export interface Stopped {
@@ -15,33 +16,40 @@ export function stoppedBy(decision: Decision): Stopped | undefined {
   return 'reason' in decision ? decision : undefined
 }
 
+/** The facts that the findings of rules depend on. */
+export interface RuleFacts {
+  readonly request: Request
+  readonly decision: Decision
+  /** Whether the images on nodes are known, or the pod was injected. */
+  readonly knowsImages: boolean
+  /** Whether the pod has its observers in its manifest and the webhook adds none. */
+  readonly isCarrying: boolean
+  /** Whether the observers depend on the rank of each pod of a template. */
+  readonly dependsOnRank: boolean
+}
+
 /**
  * Returns a finding for every rule of the decision in order. Rules before the rule that stopped the
  * pod have passed, and later rules were not reached. After an internal error, the error is the only
  * finding.
- *
- * @param knowsImages whether the images on nodes are known, or the pod was injected
- * @param isCarrying whether the pod has its observers in its manifest and the webhook adds none
  */
-export function ruleFindings(
-  stopped: Stopped | undefined,
-  request: Request,
-  knowsImages: boolean,
-  isCarrying: boolean,
-): readonly Finding[] {
+export function ruleFindings(stopped: Stopped | undefined, facts: RuleFacts): readonly Finding[] {
   if (stopped?.reason === 'internal-error') return [defect(stopped)]
   const last = RULES.findIndex(({ reasons }) => stopped && reasons.includes(stopped.reason))
   return RULES.map((rule, index) => {
-    if (stopped !== undefined && index === last) return stopFinding(rule.name, stopped, isCarrying)
+    if (stopped !== undefined && index === last)
+      return stopFinding(rule.name, stopped, facts.isCarrying)
     const isReached = last < 0 || index < last
-    return isReached ? passed(rule, request, knowsImages) : find(rule.name, 'open', 'not checked')
+    return isReached ? passed(rule, facts) : find(rule.name, 'open', 'not checked')
   })
 }
 
-function passed(rule: Rule, request: Request, knowsImages: boolean): Finding {
+function passed(rule: Rule, facts: RuleFacts): Finding {
+  const { request, decision, knowsImages } = facts
   if (rule.name === IMAGE_RULE && !knowsImages) {
     return find(rule.name, 'unknown', 'it is not known which nodes have the image')
   }
+  if (rule.name === RANK_RULE) return rankFinding(rule.name, request, decision, facts.dependsOnRank)
   return find(rule.name, 'ok', rule.name === 'request' ? described(request) : rule.passed)
 }
 
@@ -61,9 +69,10 @@ function defect({ reason, message }: Stopped): Finding {
 /** Describes a request in words. */
 function described(request: Request): string {
   if (request.kind !== 'asked') return 'valid'
-  const { metrics, mode, targetContainer, targetCommand, onError } = request
-  const asked = metrics.map(({ metric, options }) => {
-    const values = options.map(({ name, value }) => `${optionName(name)}=${value}`)
+  const { metrics, mode, targetContainer, targetCommand, ranks, onError } = request
+  const asked = metrics.map(({ metric, options, ranks: own }) => {
+    const given = options.map(({ name, value }) => `${optionName(name)}=${value}`)
+    const values = own === undefined ? given : [...given, `ranks=${own.text}`]
     return values.length === 0 ? metric.name : `${metric.name} (${values.join(', ')})`
   })
   const target = targetContainer ?? 'chosen by default'
@@ -73,6 +82,7 @@ function described(request: Request): string {
     `mode ${mode}`,
     `target container ${target}`,
     ...command,
+    ...(ranks === undefined ? [] : [`ranks ${ranks.text}`]),
     `on error ${onError}`,
   ].join('; ')
 }

@@ -17,6 +17,12 @@ export interface Rule {
 export const IMAGE_RULE = 'image'
 
 /**
+ * The name of the rule about the rank of the pod. The request and the decision determine the
+ * sentence for a pod that passes.
+ */
+export const RANK_RULE = 'rank'
+
+/**
  * The rules, in the order in which src/core/review-pod.ts and src/core/decide.ts check them. The
  * reason `internal-error` belongs to no rule, because an internal error can occur in any of them.
  */
@@ -33,6 +39,11 @@ export const RULES: readonly Rule[] = [
   { name: 'hostPID', reasons: ['host-pid'], passed: 'not set' },
   { name: 'system', reasons: ['windows'], passed: 'not a Windows pod' },
   { name: 'request', reasons: ['unknown-metric', 'invalid-option'], passed: 'valid' },
+  {
+    name: RANK_RULE,
+    reasons: ['rank-not-selected', 'rank-unknown'],
+    passed: 'all pods are selected',
+  },
   {
     name: 'observers before',
     reasons: ['already-injected', 'observer-differs'],

@@ -31,7 +31,24 @@ export type LogEntry = { readonly kind: 'log' } & RowOrigin & {
      * null if the status is not known, as in a log that was not collected from a cluster.
      */
     readonly ended: readonly EndedContainer[] | null
+    /**
+     * How many ranks of the workload are observed, if the annotation `ridealong.dev/ranks` excluded
+     * some; null if all are, or it is not known.
+     */
+    readonly observedRanks: ObservedRanks | null
   }
+
+/** The number of observed ranks of a workload. */
+export interface ObservedRanks {
+  /** KIND/NAME, or the label selector. */
+  readonly workload: string
+  /** The number of ranks. */
+  readonly total: number
+  /** The number of ranks with at least one observer. */
+  readonly observed: number
+  /** For each metric that is observed, the number of its ranks. */
+  readonly metrics: Readonly<Record<string, number>>
+}
 
 /** A container that ended, from its `terminated` state in the status of its pod. */
 export interface EndedContainer {

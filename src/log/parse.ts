@@ -11,7 +11,7 @@ import {
 import { plainCells, readCell, readCells } from './cell.ts'
 import { PLACE_COLUMNS, ROW_KINDS, type RowCells, type Sample } from './columns.ts'
 import { type Descriptions, type SysstatFormat, sysstatSection } from './descriptions.ts'
-import type { EndedContainer, Entry, LogEntry, UnmatchedRow } from './entry.ts'
+import type { EndedContainer, Entry, LogEntry, ObservedRanks, UnmatchedRow } from './entry.ts'
 
 const MOMENT_AND_PLACE = Object.entries(PLACE_COLUMNS)
 const MOMENT = ['timepoint', 'time', 'seconds', 'interval']
@@ -91,6 +91,7 @@ function readDescriptions(row: Fields) {
     cuts: textsOf(row.cuts),
     notices: textsOf(row.notices),
     ended: row.ended === undefined || row.ended === null ? null : endedOf(row.ended),
+    observedRanks: observedRanksIn(row.observedRanks),
   }
 }
 
@@ -101,6 +102,15 @@ function endedOf(list: unknown): readonly EndedContainer[] {
     reason: asText(reason) ?? null,
     exitCode: typeof exitCode === 'number' ? exitCode : null,
   }))
+}
+
+/** @returns null if a number is missing, as in output of earlier versions of `collect` */
+function observedRanksIn(value: unknown): ObservedRanks | null {
+  const { workload, total, observed, metrics } = fieldsOrNone(value)
+  if (typeof total !== 'number' || typeof observed !== 'number') return null
+  const counts = Object.entries(fieldsOrNone(metrics)).filter(([, ranks]) => Number.isFinite(ranks))
+  const byMetric = Object.fromEntries(counts) as Record<string, number>
+  return { workload: asText(workload) ?? '', total, observed, metrics: byMetric }
 }
 
 function textsOf(list: unknown): readonly string[] {

@@ -172,7 +172,7 @@ function endRun(state: ReadingState): readonly Entry[] {
 
 function logEntry(state: ReadingState): LogEntry {
   const { metadata, command, summary, jsonl, hasEnd } = state
-  const { notices = [], ended = null } = state.known
+  const { notices = [], ended = null, observedRanks = null } = state.known
   const place = placeOf(state)
   const cuts = [
     ...(hasHead(state) ? [] : ['its head is missing']),
@@ -192,6 +192,7 @@ function logEntry(state: ReadingState): LogEntry {
     cuts,
     notices: [...notices, ...noticesIn(state)],
     ended,
+    observedRanks,
   }
 }
 

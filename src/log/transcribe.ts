@@ -1,7 +1,7 @@
 import { MARKERS } from './blocks.ts'
 import { listColumns } from './columns.ts'
 import type { Descriptions } from './descriptions.ts'
-import { type Entry, isSample, type LogEntry } from './entry.ts'
+import { type Entry, isSample, type LogEntry, type ObservedRanks } from './entry.ts'
 import { type KnownOrigin, readPlace, readSummary } from './metadata.ts'
 import { readLines } from './read.ts'
 import { csvLines, jsonLines } from './write.ts'
@@ -24,6 +24,8 @@ export interface FinalStatus {
   readonly message: string | null
   /** How the other containers ended; see `LogEntry`. */
   readonly ended: LogEntry['ended']
+  /** How many ranks of the workload are observed; see `LogEntry`. */
+  readonly observedRanks: ObservedRanks | null
 }
 
 /** The result of transcribing a log. */
@@ -103,8 +105,9 @@ export function transcribeGone(
   const place = readPlace(known, undefined, null)
   const notices = known.notices ?? []
   const rows = descriptions.get(place.metric ?? '') ?? null
-  const ended = known.ended ?? null
-  return jsonLines([{ kind: 'log', ...place, ...nothing, rows, summary, cuts, notices, ended }])
+  const { ended = null, observedRanks = null } = known
+  const status = { summary, cuts, notices, ended, observedRanks }
+  return jsonLines([{ kind: 'log', ...place, ...nothing, rows, ...status }])
 }
 
 function writerOf(
@@ -123,8 +126,9 @@ function isOfObserver({ metadata, summary }: LogEntry): boolean {
 /**
  * Adds how containers ended, and the summary from the termination message if the log has none.
  */
-function withStatus(entry: Entry, { message, ended }: FinalStatus): Entry {
+function withStatus(entry: Entry, { message, ended, observedRanks }: FinalStatus): Entry {
   if (entry.kind !== 'log') return entry
   const hasSummary = entry.summary.length > 0 || message === null
-  return { ...entry, ended, summary: hasSummary ? entry.summary : readSummary(message.split('\n')) }
+  const summary = hasSummary ? entry.summary : readSummary(message.split('\n'))
+  return { ...entry, ended, observedRanks, summary }
 }

@@ -27,7 +27,7 @@ export interface InjectedManifest {
 }
 
 /** Reviews the first pod of a template. */
-export type Answer = (review: Review) => PodReview
+export type Answer = (review: Review, template: Template) => PodReview
 
 /**
  * Adds observers to the pod templates of a document that request observers, as the webhook would
@@ -53,7 +53,7 @@ interface TemplateInjection extends TemplateOutcome, Patch {
 function injectTemplate(template: Template, answer: Answer, namespace: string): TemplateInjection {
   const { resource, path } = template
   const review = buildReview(template, resource.namespace || namespace)
-  const { decision, operations, fault } = answer(review)
+  const { decision, operations, fault } = answer(review, template)
   if (fault !== undefined) throw fault
   const isWritten = decision.outcome === 'injected' || decision.outcome === 'restored'
   const target = decision.outcome === 'injected' ? decision.target : undefined

@@ -3,6 +3,7 @@ import { ranksIn } from './data.ts'
 import type { CollectedRun } from './gather.ts'
 import { type MpiJobData, mpiData } from './mpi/mpi-data.ts'
 import { listNotices } from './notices.ts'
+import { listObservedRanks } from './observed-ranks.ts'
 import { type ProfileData, profilesData } from './profiles/profile-data.ts'
 import { rounded as roundedNumber } from './rounded.ts'
 
@@ -20,6 +21,7 @@ export function findingsDocument(run: CollectedRun, title: string) {
     kind: 'Findings',
     title,
     ranks,
+    observedRanks: listObservedRanks(run),
     samples: run.samples,
     logs: run.sources.size,
     findings: findings.map(findingOf),

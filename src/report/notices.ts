@@ -1,6 +1,7 @@
 import type { RowsDescription } from '../core/catalog.ts'
 import type { CollectedRun, LogSource } from './gather.ts'
 import type { Grid } from './grid.ts'
+import { rankNotices } from './observed-ranks.ts'
 import type { Group } from './summary.ts'
 
 /** The maximum number of logs that one notice names; the other logs are counted. */
@@ -16,6 +17,7 @@ export function listNotices(
   const averages = sources.filter(({ log }) => log?.isAverage)
   const unclosed = sources.filter(({ log }) => log === undefined)
   const notices = [
+    ...rankNotices(run),
     say(
       averages,
       'contains averages since the node started, as the Metrics Operator records them, not over ' +

@@ -1,7 +1,9 @@
 import { loadCatalog } from '../../catalog/load.ts'
+import { KEYS } from '../../core/keys.ts'
 import { annotate as annotateOne } from '../../manifest/annotate.ts'
 import { describe } from '../../manifest/report.ts'
 import { listNamespacesWithoutTools } from '../../manifest/tool-namespaces.ts'
+import { listUnranked } from '../../manifest/unranked-pods.ts'
 import { type InjectOptions, resolveMetrics, show } from '../inject/inject.ts'
 import { asked } from '../shared/asking.ts'
 import { UsageError, usageError } from '../shared/errors.ts'
@@ -11,7 +13,7 @@ import type { ManifestOutput } from '../shared/manifest-output.ts'
 export type AnnotateOptions = Pick<
   InjectOptions,
   'filename' | 'annotation' | 'include' | 'output' | 'catalog' | 'observerImage'
-> & { readonly metric: readonly string[] }
+> & { readonly metric: readonly string[]; readonly ranks?: string }
 
 /**
  * Runs `ridealong annotate -f FILE --metric M`: adds annotations to objects, in the field from
@@ -23,7 +25,7 @@ export type AnnotateOptions = Pick<
 export async function annotate(options: AnnotateOptions): Promise<ManifestOutput> {
   const { catalog: folder, observerImage, include } = options
   const catalog = await loadCatalog({ folder, observerImage }).catch(usageError)
-  const annotations = Object.fromEntries(asked(options.metric, options.annotation, catalog))
+  const annotations = Object.fromEntries(asked(options.metric, readPairs(options), catalog))
   const namespaces = include?.some((kind) => kind.toLowerCase() === 'namespace') === true
   try {
     const manifests = await readInput(options.filename)
@@ -39,10 +41,16 @@ export async function annotate(options: AnnotateOptions): Promise<ManifestOutput
     )
     const tools = requested.flatMap(({ name, tool }) => (tool === undefined ? [] : name))
     const closed = listNamespacesWithoutTools(manifests, annotated, tools)
-    return { output: show(annotated, options), notes: [...notes, ...closed] }
+    const unranked = listUnranked(annotated, annotations)
+    return { output: show(annotated, options), notes: [...notes, ...closed, ...unranked] }
   } catch (error) {
     return manifestError(error)
   }
+}
+
+/** Returns the annotations of the command line, in addition to the metrics, as KEY=VALUE. */
+function readPairs({ annotation = [], ranks }: AnnotateOptions): readonly string[] {
+  return ranks === undefined ? annotation : [...annotation, `${KEYS.ranks}=${ranks}`]
 }
 
 const NOTHING = 'no document was annotated; Namespaces are annotated only with --include Namespace'

@@ -9,12 +9,17 @@ export function declareAnnotate(program: Command): void {
   withManifests(withSettings(program.command('annotate')))
     .description('add annotations to manifests, where operators copy them to their pods')
     .requiredOption('--metric <metric,...>', 'the metrics to request (required)', items)
+    .option(
+      '--ranks <ranks>',
+      'the ranks that get observers, such as 0-3,8 or every:16 or launcher (default: all)',
+    )
     .addHelpText(
       'after',
       helpEnd({
         examples: [
           'annotate -f job.yaml --metric perf-sysstat | kubectl apply -f -',
           'annotate -f . --metric io-sysstat --include Job',
+          'annotate -f job.yaml --metric cpu-profile --ranks every:16',
           'annotate -f all.yaml --metric perf-sysstat --include Namespace',
         ],
       }),

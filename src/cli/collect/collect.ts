@@ -1,7 +1,10 @@
 import type { Apiserver } from '../../cluster/apiserver.ts'
+import { countRanks } from '../../collect/observed-ranks.ts'
 import type { PodOfObservers, RunningObserver } from '../../collect/observers.ts'
 import { listColumns } from '../../log/columns.ts'
 import type { Descriptions } from '../../log/descriptions.ts'
+import type { ObservedRanks } from '../../log/entry.ts'
+import { describeObservedRanks } from '../../log/observed-ranks.ts'
 import type { LogFormat } from '../../log/transcribe.ts'
 import { csvHeader } from '../../log/write.ts'
 import { EXIT, UsageError } from '../shared/errors.ts'
@@ -40,21 +43,25 @@ export async function collect(
   say: (sentence: string) => void,
 ): Promise<number> {
   const found = await findWorkloadPods(workload, options)
-  const { apiserver, pods, find, descriptions, problem } = found
+  const { apiserver, words, pods, find, descriptions, problem } = found
   const header = options.output === 'csv' ? csvHeader([...listColumns(descriptions).keys()]) : ''
   const destination = await openDestination(options.to, options.output, header)
   if (options.follow && options.output === 'logs' && !destination.isFolder)
     throw new UsageError(
       '--follow with --output logs needs a folder, so that logs do not mix: use --to DIR/',
     )
-  const gathered = await gatherAll({ apiserver, pods, find, options, descriptions, destination })
+  const work = { apiserver, words, pods, find, options, descriptions, destination }
+  const { gathered, observedRanks } = await gatherAll(work)
   const observers = gathered.map(({ observer }) => observer)
   noticeSentences(observers, problem).forEach(say)
+  if (observedRanks !== null) say(describeObservedRanks(observedRanks))
   return tell(gathered, options, say)
 }
 
 interface Work {
   readonly apiserver: Apiserver
+  /** The name of the workload. */
+  readonly words: string
   readonly pods: readonly PodOfObservers[]
   readonly find: FindPods
   readonly options: CollectOptions
@@ -62,7 +69,13 @@ interface Work {
   readonly destination: Destination
 }
 
-async function gatherAll(work: Work): Promise<readonly Gathered[]> {
+/** The results of all logs, and how many ranks of the workload are observed. */
+interface GatheredRun {
+  readonly gathered: readonly Gathered[]
+  readonly observedRanks: ObservedRanks | null
+}
+
+async function gatherAll(work: Work): Promise<GatheredRun> {
   const { destination, options } = work
   const interrupted = new AbortController()
   const stop = () => interrupted.abort()
@@ -71,9 +84,9 @@ async function gatherAll(work: Work): Promise<readonly Gathered[]> {
   let isGood = false
   try {
     const gathering = options.follow ? followAll : gatherOnce
-    const gathered = await gathering(work, progress, interrupted.signal)
-    isGood = gathered.some(({ missing, samples }) => missing === undefined || samples > 0)
-    return gathered
+    const run = await gathering(work, progress, interrupted.signal)
+    isGood = run.gathered.some(({ missing, samples }) => missing === undefined || samples > 0)
+    return run
   } finally {
     progress.clear()
     await destination.close(isGood)
@@ -82,12 +95,14 @@ async function gatherAll(work: Work): Promise<readonly Gathered[]> {
 }
 
 async function gatherOnce(
-  { apiserver, pods, options, descriptions, destination }: Work,
+  { apiserver, words, pods, options, descriptions, destination }: Work,
   progress: Progress,
   signal: AbortSignal,
-): Promise<readonly Gathered[]> {
+): Promise<GatheredRun> {
   const observers = pods.flatMap((pod) => pod.observers)
-  const gathering = { apiserver, form: options.output, descriptions, signal }
+  const observedRanks = countRanks(pods, words)
+  const shared = { apiserver, descriptions, signal, observedRanks: () => observedRanks }
+  const gathering = { ...shared, form: options.output }
   const all: Gathered[] = []
   let samples = 0
   const results = inOrder(observers, options.parallel, (one) => gather(one, gathering))
@@ -97,21 +112,23 @@ async function gatherOnce(
     samples += gathered.samples
     progress.show(all.length, observers.length, `${samples} samples`)
   }
-  return all
+  return { gathered: all, observedRanks }
 }
 
 async function followAll(
-  { apiserver, pods, find, options, descriptions, destination }: Work,
+  { apiserver, words, pods, find, options, descriptions, destination }: Work,
   progress: Progress,
   signal: AbortSignal,
-): Promise<readonly Gathered[]> {
+): Promise<GatheredRun> {
   const write = (observer: RunningObserver, text: string) => {
     return destination.write(logName(observer), text)
   }
   const form = options.output
-  const following = { apiserver, form, descriptions, signal, write, pauseMs: LOOK_MS }
-  const crowd = startCrowd(following, ({ observer, text }) => write(observer, text))
   let now = pods
+  let counted = countRanks(pods, words)
+  const shared = { apiserver, descriptions, signal, observedRanks: () => counted }
+  const following = { ...shared, form, write, pauseMs: LOOK_MS }
+  const crowd = startCrowd(following, ({ observer, text }) => write(observer, text))
   while (!signal.aborted) {
     crowd.take(now.flatMap((pod) => pod.observers))
     const { done, all } = crowd.counts()
@@ -121,8 +138,14 @@ async function followAll(
     // If the list fails, for example while the apiserver restarts, the previous list is kept until
     // the next attempt. Each log reconnects separately.
     now = await find().catch(() => now)
+    counted = keepMost(counted, countRanks(now, words))
   }
-  return crowd.end()
+  return { gathered: await crowd.end(), observedRanks: counted }
+}
+
+/** Returns the later count unless it has fewer ranks, because pods were deleted after their end. */
+function keepMost(before: ObservedRanks | null, now: ObservedRanks | null): ObservedRanks | null {
+  return (now?.total ?? 0) < (before?.total ?? 0) ? before : now
 }
 
 /** Returns the name of a log's file without the extension. Kubernetes names contain no slash. */

@@ -34,7 +34,7 @@ export async function follow(observer: RunningObserver, following: Following): P
     await pause(pauseMs, signal)
   } while (!signal.aborted && state.failures < ATTEMPTS)
   const now = look(observer) ?? observer
-  const { text, done } = transcript.end(now)
+  const { text, done } = transcript.end({ ...now, observedRanks: following.observedRanks() })
   return summarizeLog(now, following, done, text, signal.aborted ? undefined : problem)
 }
 

@@ -2,6 +2,7 @@ import type { Apiserver } from '../../cluster/apiserver.ts'
 import { readLogLines } from '../../cluster/logs.ts'
 import type { RunningObserver } from '../../collect/observers.ts'
 import type { Descriptions } from '../../log/descriptions.ts'
+import type { ObservedRanks } from '../../log/entry.ts'
 import type { KnownOrigin } from '../../log/metadata.ts'
 import { type Done, type LogFormat, transcribe, transcribeGone } from '../../log/transcribe.ts'
 import { describeRefusal } from '../shared/refusal.ts'
@@ -23,6 +24,8 @@ export interface Gathering {
   readonly form: LogFormat
   readonly descriptions: Descriptions
   readonly signal: AbortSignal
+  /** Returns how many ranks are observed; see `LogEntry`. */
+  readonly observedRanks: () => ObservedRanks | null
 }
 
 /** Returns the properties of an observer's log that were read from the pod. */
@@ -46,7 +49,7 @@ export async function gather(observer: RunningObserver, gathering: Gathering): P
   } catch (error) {
     problem = describeRefusal(error)
   }
-  const { text, done } = transcript.end(observer)
+  const { text, done } = transcript.end({ ...observer, observedRanks: gathering.observedRanks() })
   return summarizeLog(observer, gathering, done, texts.join('') + text, problem)
 }
 
@@ -56,13 +59,14 @@ export async function gather(observer: RunningObserver, gathering: Gathering): P
  */
 export function summarizeLog(
   observer: RunningObserver,
-  { form, descriptions }: Pick<Gathering, 'form' | 'descriptions'>,
+  { form, descriptions, observedRanks }: Pick<Gathering, 'form' | 'descriptions' | 'observedRanks'>,
   { samples, cuts, foreign }: Done,
   text: string,
   problem: string | undefined,
 ): Gathered {
   if (foreign === undefined) return { observer, samples, cuts, missing: problem, text }
-  const left = transcribeGone(form, describeObserver(observer), descriptions, observer.message)
+  const known = { ...describeObserver(observer), observedRanks: observedRanks() }
+  const left = transcribeGone(form, known, descriptions, observer.message)
   const rest = left === '' ? '' : '; its summary was read from the termination message'
   const missing = `${problem ?? describeForeign(foreign)}${rest}`
   return { observer, samples, cuts: [], missing, text: left }

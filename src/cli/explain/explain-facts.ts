@@ -20,7 +20,10 @@ export interface FactOptions extends SettingOptions {
 }
 
 /** The facts about a pod, without the facts about its namespace and its cluster. */
-export type About = Pick<Facts, 'subject' | 'review' | 'created' | 'pods' | 'differences'>
+export type About = Pick<
+  Facts,
+  'subject' | 'review' | 'isTemplate' | 'created' | 'pods' | 'differences'
+>
 
 /** Functions that use the facts that all explained pods have in common. */
 export interface Common {

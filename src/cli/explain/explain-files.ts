@@ -62,6 +62,7 @@ export function aboutTemplate(template: Template, isOneOfMany: boolean, namespac
   return {
     subject: `${resource.kind.toLowerCase()}/${resource.name}${place}`,
     review: buildReview(template, resource.namespace || namespace),
+    isTemplate: path.length > resource.path.length,
     pods: countPods(template),
   }
 }

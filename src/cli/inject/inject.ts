@@ -1,12 +1,18 @@
-import { asFields } from '../../core/kubernetes/json.ts'
+import { leave } from '../../core/decision.ts'
+import { KEYS } from '../../core/keys.ts'
+import { asFields, fieldsOrNone } from '../../core/kubernetes/json.ts'
 import { type Namespace, readNamespace } from '../../core/namespaces/namespace.ts'
-import type { Annotations } from '../../core/request.ts'
-import { reviewPod } from '../../core/review-pod.ts'
+import { type Annotations, readAnnotations, readRequest } from '../../core/request.ts'
+import { allow } from '../../core/response.ts'
+import type { Review } from '../../core/review.ts'
+import { type PodReview, reviewPod, type Settings } from '../../core/review-pod.ts'
+import { selectsRanks } from '../../core/rules/rank-selection.ts'
 import { type Answer, type InjectedManifest, inject as injectOne } from '../../manifest/inject.ts'
 import { included, type ManifestFormat, type Printed, printed } from '../../manifest/print.ts'
 import type { Manifest } from '../../manifest/read.ts'
 import { listProblems, listSkipped } from '../../manifest/report.ts'
 import { findResources } from '../../manifest/resources.ts'
+import type { Template } from '../../manifest/templates.ts'
 import { undo as undoOne } from '../../manifest/undo.ts'
 import { asked } from '../shared/asking.ts'
 import { UsageError } from '../shared/errors.ts'
@@ -101,11 +107,36 @@ async function answererFor(
       .filter(({ group, kind }) => group === '' && kind === 'Namespace')
       .map(({ name, fields }) => [name, readNamespace(name, asFields(fields))]),
   )
-  return (review) => {
-    const namespace = documents.get(review.namespace) ?? namespaceOf(review.namespace)
-    return reviewPod(review, { ...settings, namespace: asking(namespace, given) })
+  return (review, template) => {
+    const known = documents.get(review.namespace) ?? namespaceOf(review.namespace)
+    const own = { ...settings, namespace: asking(known, given) }
+    return dependsOnRank(review, template, own) ? refuseRanks(review) : reviewPod(review, own)
   }
 }
+
+/**
+ * Reports whether a template requests observers for some ranks only. All pods of the template would
+ * get the same observers.
+ */
+function dependsOnRank(
+  { object }: Review,
+  { resource, path }: Template,
+  { namespace, catalog }: Settings,
+): boolean {
+  if (path.length === resource.path.length) return false
+  const own = readAnnotations(asFields(fieldsOrNone(fieldsOrNone(object).metadata).annotations))
+  const request = readRequest(own, namespace.annotations, catalog)
+  return request.kind === 'asked' && selectsRanks(request)
+}
+
+function refuseRanks(review: Review): PodReview {
+  const decision = leave('invalid-option', PER_RANK)
+  return { decision, operations: [], response: allow(review) }
+}
+
+const PER_RANK =
+  `annotation ${KEYS.ranks}: inject adds observers to a template, which all ranks share; let the` +
+  ' webhook add them (ridealong annotate), or remove the annotation'
 
 /**
  * Adds the annotations of the command line to a namespace, and replaces annotations with the same

@@ -32,7 +32,8 @@ export interface Pod {
   readonly securityContext: SecurityContext
   readonly initContainers: readonly Container[]
   readonly containers: readonly [Container, ...Container[]]
-  /** The spec as received, for rules that need fields which are not listed above. */
+  /** The metadata and the spec as received, for rules that need fields not listed above. */
+  readonly metadata: Fields
   readonly spec: Fields
 }
 
@@ -105,6 +106,7 @@ export function readPod(
     securityContext: readSecurityContext(spec.securityContext),
     initContainers,
     containers,
+    metadata,
     spec,
   }
 }

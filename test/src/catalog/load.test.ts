@@ -446,6 +446,11 @@ const WRONG: readonly (readonly [string, string, RegExp])[] = [
     /columns\.0\.otlp\.attributes must match pattern|property name must be valid/,
   ],
   [
+    'an option with the name of the annotation that selects ranks',
+    documentOf({}, { options: { ranks: RATE } }),
+    /ours: spec\.options /,
+  ],
+  [
     'an option with a capital letter',
     documentOf({}, { options: { Rate: RATE } }),
     /ours: spec\.options /,

@@ -70,6 +70,11 @@ const CASES: Readonly<Record<Reason, Case>> = {
   'operator-conflict': { metadata: { labels: { 'workflows.argoproj.io/workflow': 'w' } } },
   'unknown-metric': { annotations: { 'ridealong.dev/inject': 'perf-hwcounters' } },
   'invalid-option': { annotations: { 'perf-sysstat.ridealong.dev/rate': '0' } },
+  'rank-not-selected': {
+    annotations: { 'ridealong.dev/ranks': '0-3' },
+    metadata: { labels: { 'batch.kubernetes.io/job-completion-index': '4' } },
+  },
+  'rank-unknown': { annotations: { 'ridealong.dev/ranks': '0-3' } },
   'unknown-target-container': { annotations: { 'ridealong.dev/target-container': 'lammps' } },
   'name-taken': { spec: { containers: [container('app'), container('perf-sysstat')] } },
   'pod-security': { place: { labels: RESTRICTED } },
@@ -104,6 +109,8 @@ const WRITTEN: readonly Reason[] = [
   'operator-conflict',
   'unknown-metric',
   'invalid-option',
+  'rank-not-selected',
+  'rank-unknown',
   'unknown-target-container',
   'name-taken',
   'pod-security',
@@ -117,7 +124,10 @@ const WRITTEN: readonly Reason[] = [
 ]
 
 /** Reasons for which `on-error: deny` denies a pod. */
-const DENIABLE: readonly Reason[] = [...WRITTEN, 'too-large']
+const DENIABLE: readonly Reason[] = [
+  ...WRITTEN.filter((reason) => reason !== 'rank-not-selected'),
+  'too-large',
+]
 
 /** Reasons that cause a warning to the creator of the pod, but never deny the pod. */
 const NEVER_DENIED: readonly Reason[] = ['internal-error', 'observer-differs']

@@ -21,6 +21,8 @@ t.test(
       ['operator-conflict', 'told', 'deniable'],
       ['unknown-metric', 'told', 'deniable'],
       ['invalid-option', 'told', 'deniable'],
+      ['rank-not-selected', 'told', ''],
+      ['rank-unknown', 'told', 'deniable'],
       ['unknown-target-container', 'told', 'deniable'],
       ['name-taken', 'told', 'deniable'],
       ['pod-security', 'told', 'deniable'],

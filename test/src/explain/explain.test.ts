@@ -98,6 +98,18 @@ const CASES: Readonly<Record<Reason, Case>> = {
     pod: askingPod({}, { 'perf-sysstat.ridealong.dev/rate': '0' }),
     sentence: /observers: annotation perf-sysstat\.ridealong\.dev\/rate: "0" is not an integer/,
   },
+  'rank-not-selected': {
+    pod: podOf(
+      { 'ridealong.dev/inject': 'perf-sysstat', 'ridealong.dev/ranks': 'every:4' },
+      {},
+      { labels: { 'batch.kubernetes.io/job-completion-index': '3' } },
+    ),
+    sentence: /observers: annotation ridealong\.dev\/ranks: every:4 does not select rank 3\./,
+  },
+  'rank-unknown': {
+    pod: askingPod({}, { 'ridealong.dev/ranks': 'every:4' }),
+    sentence: /observers: .*\/ranks: the rank of the pod is not known: it has none of batch\./,
+  },
   'unknown-target-container': {
     pod: askingPod({}, { 'ridealong.dev/target-container': 'main' }),
     sentence: /observers: .*: "main" is not .* pod, which has "app"/,
@@ -191,6 +203,7 @@ const FAULTS = [
   { reason: 'host-pid', spec: { hostPID: true } },
   { reason: 'windows', spec: { os: { name: 'windows' } } },
   { reason: 'invalid-option', annotations: { 'perf-sysstat.ridealong.dev/rate': '0' } },
+  { reason: 'rank-unknown', annotations: { 'ridealong.dev/ranks': '0' } },
   { reason: 'operator-conflict', labels: { 'workflows.argoproj.io/workflow': 'a' } },
   { reason: 'unknown-target-container', annotations: { 'ridealong.dev/target-container': 'main' } },
   { reason: 'name-taken', spec: SCRATCH },

@@ -37,6 +37,23 @@ t.test('ranks with different outcomes are in different groups', async (t) => {
   ])
 })
 
+t.test('ranks of roles are grouped by role', async (t) => {
+  const pod = (labels: Json) => ({ ...INJECTED, metadata: { ...INJECTED.metadata, labels } })
+  const mpi = (role: string, index: Json = {}) =>
+    pod({ 'training.kubeflow.org/job-role': role, ...index })
+  const worker = (index: number) =>
+    mpi('worker', { 'training.kubeflow.org/replica-index': String(index) })
+  const pods = [mpi('launcher'), worker(11), worker(0), worker(9), worker(10)]
+  t.match(
+    alike(pods, () => CATALOG),
+    [{ which: 'ranks launcher, worker-[0, 9-11]' }],
+  )
+  t.match(
+    alike([worker(3)], () => CATALOG),
+    [{ which: 'rank worker-3' }],
+  )
+})
+
 t.test('if a pod of a group has no rank, the group lists the names of its pods', async (t) => {
   t.strictSame(
     alike([ranked(undefined), ranked(1)], () => CATALOG).map(({ which }) => which),

@@ -33,6 +33,18 @@ t.test('how containers ended is read again, and is not known in older files', as
   })
 })
 
+t.test('the observed ranks are read again, and are not known in older files', async (t) => {
+  const of = (fields: object) => parse(JSON.stringify({ kind: 'log', source: 'a', ...fields }))
+  const observedRanks = { workload: 'job/a', total: 20, observed: 5, metrics: { power: 5 } }
+  t.match(of({ observedRanks }), { observedRanks })
+  for (const other of [undefined, null, 'x', [], {}, { total: 20 }, { total: '20', observed: 5 }])
+    t.match(of({ observedRanks: other }), { observedRanks: null })
+  const wrong = { total: 20, observed: 5, metrics: { power: 'x', load: 3 }, workload: 1 }
+  t.match(of({ observedRanks: wrong }), {
+    observedRanks: { workload: '', total: 20, observed: 5, metrics: { load: 3 } },
+  })
+})
+
 t.test('values that another program wrote are converted to the types of the columns', async (t) => {
   const line = { kind: 'process', source: 'a', pid: 'x', percent_cpu: '5', rank: 3, program: {} }
   t.match(parse(JSON.stringify(line)), { pid: null, percent_cpu: 5, rank: '3', program: null })

@@ -132,3 +132,50 @@ spec:
     image: registry.example/observer:1
     resources: {limits: {cpu: 100m, memory: 32Mi}}
 `
+
+t.test(
+  'an object whose pods have no rank is reported if the annotations select ranks',
+  async (t) => {
+    const at = (kind: string, apiVersion: string, spec: string) =>
+      `apiVersion: ${apiVersion}\nkind: ${kind}\nmetadata: {name: a}\nspec: ${spec}\n`
+    const template = 'template: {spec: {containers: [{name: a}]}}'
+    const notes = async (document: string, annotation: string) => {
+      const args = ['annotate', '-f', '-', '--metric', 'perf-sysstat', '--annotation', annotation]
+      const { code, out, err } = await run(args, document)
+      t.equal(code, 0)
+      t.match(out, annotation.replace('=', ': '))
+      return err
+    }
+    const ranks = 'ridealong.dev/ranks=every:4'
+    const job = await notes(at('Job', 'batch/v1', `{${template}}`), ranks)
+    t.match(
+      job,
+      'Job a: its pods have no rank, so ridealong.dev/ranks selects none of them: the Job needs ' +
+        'completionMode: Indexed\n',
+    )
+    const cron = at('CronJob', 'batch/v1', `{jobTemplate: {spec: {${template}}}}`)
+    t.match(await notes(cron, ranks), 'CronJob a: its pods have no rank')
+    const deployment = at('Deployment', 'apps/v1', `{${template}}`)
+    const own = 'perf-sysstat.ridealong.dev/ranks=0-3'
+    t.match(
+      await notes(deployment, own),
+      'so perf-sysstat.ridealong.dev/ranks selects none of them: a Deployment does not number ' +
+        'its pods\n',
+    )
+    t.equal(await notes(deployment, 'ridealong.dev/target-command=lmp'), '')
+    const indexed = at('Job', 'batch/v1', `{completionMode: Indexed, ${template}}`)
+    t.equal(await notes(indexed, ranks), '')
+    t.equal(await notes(at('StatefulSet', 'apps/v1', `{${template}}`), ranks), '')
+  },
+)
+
+t.test('--ranks writes the annotation that selects ranks, and validates it', async (t) => {
+  const args = ['annotate', '-f', OPERATORS, '--metric', 'perf-sysstat', '--include', 'MPIJob']
+  const mpi = OPERATORS.replace('operators', 'mpijob')
+  const { code, out, err } = await run([...args.with(2, mpi), '--ranks', 'launcher,every:16'])
+  t.strictSame({ code, err }, { code: 0, err: '' })
+  t.equal(out.match(/ridealong\.dev\/ranks: "launcher,every:16"\}\}\n/g)?.length, 2)
+  const wrong = await run([...args.with(2, mpi), '--ranks', 'every:0'])
+  t.strictSame({ code: wrong.code, out: wrong.out }, { code: 2, out: '' })
+  t.match(wrong.err, 'invalid-option: annotation ridealong.dev/ranks: "every:0" is not a rank such')
+})

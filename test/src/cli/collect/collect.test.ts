@@ -365,3 +365,44 @@ t.test(
     t.notMatch(named.err, 'not compared')
   },
 )
+
+t.test('collect and report say how many ranks are observed', async (t) => {
+  const message = 'annotation ridealong.dev/ranks: every:4 does not select rank 1'
+  const status = JSON.stringify({ outcome: 'left', reason: 'rank-not-selected', message })
+  const all = () =>
+    [...Array(20).keys()].map((rank) =>
+      rank % 4 === 0 ? pod({ rank }) : pod({ rank, metrics: [], status }),
+    )
+  const { kubeconfig } = await standIn(t, { pods: all, logs: logsOf([0, 4, 8, 12, 16]) })
+  const file = join(t.testdir({}), 'run.jsonl')
+  for (const more of [[], ['--follow']]) {
+    const args = ['collect', 'job/lammps', '--to', file, '--kubeconfig', kubeconfig, ...more]
+    const { code, err } = await run(args)
+    t.equal(code, 0)
+    t.match(err, 'ridealong: 5 of 20 ranks observed\nridealong: 5 of 5 logs, ')
+    const logs = parsed(readFileSync(file, 'utf8')).filter(({ kind }) => kind === 'log')
+    t.equal(logs.length, 5)
+    const metrics = { 'perf-sysstat': 5 }
+    for (const { observedRanks } of logs)
+      t.strictSame(observedRanks, { workload: 'job/lammps', total: 20, observed: 5, metrics })
+  }
+  const { out } = await run(['report', file, '--output', 'json'])
+  const { observedRanks, notices } = JSON.parse(out)
+  t.match(observedRanks, [{ workload: 'job/lammps', total: 20, observed: 5 }])
+  t.equal(
+    notices[0],
+    'job/lammps: 5 of 20 ranks observed (ridealong.dev/ranks). This report is only about the ' +
+      'observed ranks.',
+  )
+})
+
+t.test('if no rank is selected, collect says why there are no observers', async (t) => {
+  const status = JSON.stringify({ outcome: 'left', reason: 'rank-not-selected', message: 'm' })
+  const { kubeconfig } = await standIn(t, {
+    pods: () => [pod({ rank: 1, metrics: [], status })],
+    logs: {},
+  })
+  const { code, err } = await run(['collect', 'job/lammps', '--kubeconfig', kubeconfig])
+  t.equal(code, 2)
+  t.match(err, 'no observers in the 1 pod of job/lammps; pod lammps-1-abcde was left without')
+})

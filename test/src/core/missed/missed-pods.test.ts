@@ -72,6 +72,20 @@ t.test('a pod with any text in its status annotation was not missed', async (t) 
   }
 })
 
+t.test('a pod whose rank is not selected, or not known, was not missed', async (t) => {
+  const labels = { 'batch.kubernetes.io/job-completion-index': '3' }
+  const ranks = { ...ASKING, [KEYS.ranks]: 'every:4' }
+  for (const [metadata, reason] of [
+    [{ labels }, 'rank-not-selected'],
+    [{}, 'rank-unknown'],
+  ] as const) {
+    const answered = ride(pod(ranks, metadata, { containers: [{ name: 'app' }] }))
+    t.equal(answered.word, reason)
+    t.equal(reasonOf(answered.pod as unknown as Json), undefined)
+    t.equal(reasonOf(answered.pod as unknown as Json, asking()), undefined)
+  }
+})
+
 t.test('a pod without space for another annotation of 512 bytes was not missed', async (t) => {
   t.equal(reasonOf(pod({ ...ASKING, long: 'x'.repeat(256 * 1024 - 100) })), undefined)
   t.equal(reasonOf(pod({ ...ASKING, long: 'x'.repeat(255 * 1024) })), 'unanswered')

@@ -1,0 +1,94 @@
+import t from 'tap'
+import { run } from '../../src/cli/command.ts'
+import { collect } from '../collected.ts'
+import { DEBIAN_IMAGE, IMAGES } from '../machine/images.ts'
+import { kubectl } from '../machine/kubectl.ts'
+import { createNamespace, runningCluster } from '../running.ts'
+import { startWebhook } from '../webhook.ts'
+
+// The Job controller creates the 20 pods of an Indexed Job, of which `ridealong.dev/ranks` selects
+// five. One of these also has a second metric.
+
+const SPACE = 'ranks'
+const RANKS = 20
+const OBSERVED = [0, 4, 8, 12, 16]
+
+const JOB = {
+  apiVersion: 'batch/v1',
+  kind: 'Job',
+  metadata: { name: 'twenty' },
+  spec: {
+    completions: RANKS,
+    parallelism: RANKS,
+    completionMode: 'Indexed',
+    backoffLimit: 0,
+    template: {
+      metadata: {
+        annotations: {
+          'ridealong.dev/inject': 'perf-sysstat,pressure',
+          'perf-sysstat.ridealong.dev/rate': '1',
+          'pressure.ridealong.dev/ranks': '8',
+        },
+      },
+      spec: {
+        restartPolicy: 'Never',
+        securityContext: { runAsUser: 1000, runAsGroup: 1000 },
+        containers: [{ name: 'app', image: DEBIAN_IMAGE, command: ['sleep', '5'] }],
+      },
+    },
+  },
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a Pod as the apiserver serves it.
+type Pod = any
+
+t.test('of an Indexed Job of 20 pods, every:4 observes five', async (t) => {
+  const { cluster, api } = await runningCluster(t)
+  const webhook = await startWebhook(cluster, { words: ['--observer-image', IMAGES.observer] })
+  t.teardown(() => webhook.remove())
+  await createNamespace(t, api, SPACE, { annotations: { 'ridealong.dev/ranks': 'every:4' } })
+  const here = ['-n', SPACE]
+  await kubectl(cluster, ['apply', ...here, '-f', '-'], JSON.stringify(JOB))
+  await kubectl(cluster, [
+    ...['wait', '--for=condition=Complete', 'job/twenty', ...here, '--timeout=300s'],
+  ])
+
+  const words = ['get', 'pods', ...here, '-l', 'batch.kubernetes.io/job-name=twenty', '-o', 'json']
+  const pods: Pod[] = JSON.parse(await kubectl(cluster, words)).items
+  t.equal(pods.length, RANKS)
+  for (const { metadata, spec } of pods) {
+    const rank = Number(metadata.labels['batch.kubernetes.io/job-completion-index'])
+    const status = JSON.parse(metadata.annotations['ridealong.dev/status'])
+    const names = (spec.initContainers ?? []).map(({ name }: Pod) => name)
+    if (!OBSERVED.includes(rank)) {
+      t.match(status, { outcome: 'left', reason: 'rank-not-selected' }, `rank ${rank}`)
+      t.strictSame(names, [])
+      continue
+    }
+    t.equal(status.outcome, 'injected', `rank ${rank}`)
+    t.strictSame(names, rank === 8 ? ['perf-sysstat', 'pressure'] : ['perf-sysstat'])
+  }
+
+  const { rows, page } = await collect(t, cluster, SPACE, 'job/twenty')
+  const logs = rows.filter(({ kind }) => kind === 'log')
+  t.strictSame(
+    [...new Set(logs.map(({ rank }) => Number(rank)))].sort((a, b) => a - b),
+    OBSERVED,
+  )
+  for (const { observedRanks } of logs) {
+    t.match(observedRanks, { workload: 'job/twenty', total: RANKS, observed: OBSERVED.length })
+    t.strictSame(observedRanks.metrics, { 'perf-sysstat': OBSERVED.length, pressure: 1 })
+  }
+  t.match(page.notices[0], /^job\/twenty: 5 of 20 ranks observed \(pressure: 1\) /)
+
+  const from = [...here, '--kubeconfig', cluster.kubeconfig]
+  const collected = await run(['collect', 'job/twenty', ...from])
+  t.match(collected.err, 'ridealong: 5 of 20 ranks observed (pressure: 1)\n')
+
+  const explained = await run(['explain', 'job/twenty', ...from])
+  t.equal(explained.code, 1)
+  t.match(explained.out, 'ranks 1-3, 5-7, 9-11, 13-15, 17-19: no observers (rank-not-selected)')
+  t.match(explained.out, 'ranks 0, 4, 12, 16: injected with perf-sysstat, counters all')
+  t.match(explained.out, 'rank 8: injected with perf-sysstat, pressure, counters all')
+  t.match(explained.out, 'does not select rank 1.')
+})

@@ -1,0 +1,144 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { type PodRank, readPodRank } from '../../../../src/core/rules/pod-rank.ts'
+
+type Labels = Readonly<Record<string, string>>
+
+const rankOf = (labels: Labels, more: object = {}) => readPodRank({ labels, ...more })
+const ownedBy = (kind: string, name: string) => ({
+  ownerReferences: [
+    { kind: 'Node', name: 'a' },
+    { kind, name, controller: true },
+  ],
+})
+
+/** The rank of each recorded pod: the label, the names, the number and the group. */
+const RECORDED: Readonly<Record<string, readonly unknown[] | undefined>> = {
+  'flux-minicluster-rank0': ['0', [], 0, 0],
+  'flux-minicluster-rank1': ['1', [], 1, 0],
+  'job-indexed': ['0', [], 0, 0],
+  'jobset-leader': ['leader-0-0', ['leader', 'leader-0', 'leader-0-0'], 0, 0],
+  'jobset-worker': ['workers-0-0', ['workers', 'workers-0', 'workers-0-0'], 0, 0],
+  'metricset-launcher': ['l-0-0', ['l', 'l-0', 'l-0-0'], 0, 0],
+  'metricset-worker': ['w-0-0', ['w', 'w-0', 'w-0-0'], 0, 0],
+  'mpijob-launcher': ['launcher', ['launcher'], undefined, 0],
+  'mpijob-worker': ['worker-0', ['worker', 'worker-0'], 0, 0],
+  'statefulset-with-native-sidecar': ['0', [], 0, 0],
+  cronjob: undefined,
+  'daemonset-host-pid': undefined,
+  'deployment-namespace-annotated': undefined,
+  'pod-guaranteed': undefined,
+}
+
+const fieldsOf = (rank: PodRank | undefined) =>
+  rank && [rank.label, rank.names, rank.number, rank.group]
+
+for (const [name, expected] of Object.entries(RECORDED)) {
+  t.test(`the recorded pod ${name} has the rank ${expected?.[0]}`, async (t) => {
+    const file = new URL(`../../../cases/${name}/review.json`, import.meta.url)
+    const { metadata } = JSON.parse(readFileSync(file, 'utf8')).request.object
+    const rank = readPodRank(metadata)
+    t.strictSame(fieldsOf(rank), expected)
+    if (rank !== undefined) t.strictSame(rank.missing, [])
+  })
+}
+
+const JOBSET = {
+  'jobset.sigs.k8s.io/replicatedjob-name': 'workers',
+  'jobset.sigs.k8s.io/replicatedjob-replicas': '4',
+  'jobset.sigs.k8s.io/job-index': '3',
+  'jobset.sigs.k8s.io/job-global-index': '4',
+}
+
+t.test('in a JobSet, the index of the Job is the group', async (t) => {
+  const rank = rankOf({ ...JOBSET, 'batch.kubernetes.io/job-completion-index': '7' })
+  t.strictSame(fieldsOf(rank), ['workers-3-7', ['workers', 'workers-3', 'workers-3-7'], 7, 3])
+  const { missing, number } = rankOf(JOBSET) as PodRank
+  t.equal(number, undefined)
+  t.strictSame(missing, ['batch.kubernetes.io/job-completion-index'])
+})
+
+t.test('each role of a Kubeflow job numbers its pods', async (t) => {
+  const worker = { 'training.kubeflow.org/replica-type': 'worker' }
+  const index = { 'training.kubeflow.org/replica-index': '12' }
+  t.strictSame(fieldsOf(rankOf({ ...worker, ...index })), [
+    'worker-12',
+    ['worker', 'worker-12'],
+    12,
+    0,
+  ])
+  const master = { ...worker, 'training.kubeflow.org/job-role': 'master', ...index }
+  t.strictSame(fieldsOf(rankOf(master)), ['master-12', ['master', 'master-12', 'worker'], 12, 0])
+  t.strictSame(rankOf(worker)?.missing, ['training.kubeflow.org/replica-index'])
+  t.strictSame(fieldsOf(rankOf(index)), ['12', [], 12, 0])
+})
+
+const SET = {
+  labels: { 'leaderworkerset.sigs.k8s.io/name': 'vllm' },
+  annotations: { 'leaderworkerset.sigs.k8s.io/size': '4' },
+}
+
+t.test('a LeaderWorkerSet is numbered over all groups, also from the names', async (t) => {
+  const at = (labels: Labels, more: object = {}) =>
+    fieldsOf(readPodRank({ ...SET, labels: { ...SET.labels, ...labels }, ...more }))
+  const [group, index] = ['group-index', 'worker-index'].map(
+    (key) => `leaderworkerset.sigs.k8s.io/${key}`,
+  ) as [string, string]
+  t.strictSame(at({ [group]: '2', [index]: '0' }), ['8', ['leader'], 8, 0])
+  t.strictSame(at({ [group]: '2', [index]: '3' }), ['11', ['worker'], 11, 0])
+  const leader = { name: 'vllm-2', ...ownedBy('StatefulSet', 'vllm') }
+  t.strictSame(at({ [index]: '0', 'apps.kubernetes.io/pod-index': '2' }, leader), [
+    '8',
+    ['leader'],
+    8,
+    0,
+  ])
+  const worker = { name: 'vllm-2-3', ...ownedBy('StatefulSet', 'vllm-2') }
+  t.strictSame(at({ [group]: '2' }, worker), ['11', ['worker'], 11, 0])
+  const unknown = readPodRank({ labels: { ...SET.labels, [group]: '2', [index]: '3' } })
+  t.match(unknown, { label: 'worker', names: ['worker'], number: undefined })
+  t.ok(unknown?.missing.includes('leaderworkerset.sigs.k8s.io/size'))
+  t.equal(at({ [group]: '2', [index]: '4' })?.[2], undefined, 'the index is less than the size')
+})
+
+t.test('each task of a Volcano Job numbers its pods, in older versions by name', async (t) => {
+  const labels = { 'volcano.sh/job-name': 'lm', 'volcano.sh/task-spec': 'mpiworker' }
+  const expected = ['mpiworker-5', ['mpiworker', 'mpiworker-5'], 5, 0]
+  t.strictSame(fieldsOf(rankOf({ ...labels, 'volcano.sh/task-index': '5' })), expected)
+  t.strictSame(fieldsOf(rankOf(labels, { name: 'lm-mpiworker-5' })), expected)
+  t.strictSame(rankOf(labels, { name: 'lm-mpimaster-5' })?.missing, ['volcano.sh/task-index'])
+  const old = { 'volcano.sh/task-spec': 'mpiworker', 'volcano.sh/task-index': '5' }
+  t.strictSame(fieldsOf(readPodRank({ annotations: old })), expected)
+})
+
+t.test('the head of a RayCluster has no number, and workers may have one', async (t) => {
+  const head = { 'ray.io/node-type': 'head', 'ray.io/group': 'headgroup' }
+  t.strictSame(fieldsOf(rankOf(head)), ['head', ['head'], undefined, 0])
+  t.strictSame(rankOf(head)?.missing, [])
+  const worker = { 'ray.io/node-type': 'worker', 'ray.io/group': 'tpu' }
+  t.match(rankOf(worker), { label: 'tpu', names: ['worker', 'tpu'], number: undefined })
+  t.strictSame(rankOf(worker)?.missing, ['ray.io/worker-group-replica-index'])
+  const replica = { ...worker, 'ray.io/worker-group-replica-index': '2' }
+  t.strictSame(fieldsOf(rankOf(replica)), ['tpu-2', ['worker', 'tpu', 'tpu-2'], 2, 0])
+  const host = { ...replica, 'ray.io/replica-host-index': '3' }
+  t.strictSame(fieldsOf(rankOf(host)), ['tpu-2-3', ['worker', 'tpu', 'tpu-2', 'tpu-2-3'], 3, 2])
+})
+
+t.test('the rank in a StatefulSet is the ordinal in the label or the name', async (t) => {
+  const owned = ownedBy('StatefulSet', 'db')
+  t.equal(rankOf({ 'apps.kubernetes.io/pod-index': '4' }, owned)?.number, 4)
+  t.equal(rankOf({}, { name: 'db-12', ...owned })?.number, 12)
+  t.equal(rankOf({}, { name: 'db-x', ...owned }), undefined)
+  t.equal(rankOf({}, { generateName: 'db-', ...owned }), undefined)
+  t.equal(rankOf({}, { name: 'db-12', ...ownedBy('ReplicaSet', 'db') }), undefined)
+})
+
+t.test('labels of any other form give no rank', async (t) => {
+  const key = 'batch.kubernetes.io/job-completion-index'
+  for (const value of ['', 'x', '-1', '1.5', '1234567890', ' 1', '1\n', 1, null, ['1'], {}])
+    t.equal(readPodRank({ labels: { [key]: value } }), undefined)
+  for (const labels of [null, [], 'x', 1]) t.equal(readPodRank({ labels }), undefined)
+  const role = { 'ray.io/node-type': '\u001b[31m'.repeat(20) }
+  t.equal(rankOf(role), undefined, 'a text that is no label value is not a role')
+  t.equal(rankOf({ 'ray.io/node-type': 'x'.repeat(64) }), undefined)
+})
