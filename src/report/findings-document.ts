@@ -1,11 +1,11 @@
 import { findFindings, type RunFinding } from '../findings/evaluate.ts'
 import { ranksIn } from './data.ts'
 import type { CollectedRun } from './gather.ts'
-import { type MpiJobData, mpiData } from './mpi/mpi-data.ts'
 import { listNotices } from './notices.ts'
 import { listObservedRanks } from './observed-ranks.ts'
-import { type ProfileData, profilesData } from './profiles/profile-data.ts'
 import { rounded as roundedNumber } from './rounded.ts'
+import { type MpiJobData, mpiData } from './tools/mpi-data.ts'
+import { type ProfileData, profilesData } from './tools/profile-data.ts'
 
 /** The version of the document. It changes if a field changes its meaning or is removed. */
 const API_VERSION = 'ridealong.dev/v1alpha1'

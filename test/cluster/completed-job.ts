@@ -35,8 +35,8 @@ const GENERATED = /(kube-api-access|ridealong-no-token|ridealong-tool-cpu-profil
  * - the uid of the Job, which the apiserver generates
  * - the generated names of volumes: the volume with the service account token, the empty volume
  *   that hides the token from the observer, and the volume of a tool
- * - the order of these volumes and of their mounts: the apiserver adds the token before the webhook
- *   adds the others, but a template already contains the others
+ * - the order of these volumes, of their mounts and of the variables of containers: the apiserver
+ *   and the Job controller add theirs before the webhook, but a template contains the others
  *
  * Other metadata, such as names and times, and the status are not compared.
  */
@@ -48,7 +48,7 @@ export function comparable({ metadata, spec }: JobPod) {
   const sorted = {
     ...same,
     volumes: same.volumes.toSorted(byName),
-    containers: same.containers.map(withSortedMounts),
+    containers: same.containers.map(withSortedLists),
   }
   return { annotations, labels: named, owners, spec: sorted }
 }
@@ -56,11 +56,13 @@ export function comparable({ metadata, spec }: JobPod) {
 const byName = (a: { readonly name: string }, b: { readonly name: string }) =>
   a.name < b.name ? -1 : 1
 
-interface Mount {
-  readonly mountPath: string
+interface Listed {
+  readonly env?: readonly { readonly name: string }[]
+  readonly volumeMounts: readonly { readonly mountPath: string }[]
 }
 
-function withSortedMounts<C extends { readonly volumeMounts: readonly Mount[] }>(container: C) {
-  const mounts = container.volumeMounts.toSorted((a, b) => (a.mountPath < b.mountPath ? -1 : 1))
-  return { ...container, volumeMounts: mounts }
+function withSortedLists<C extends Listed>(container: C) {
+  const { env, volumeMounts } = container
+  const mounts = volumeMounts.toSorted((a, b) => (a.mountPath < b.mountPath ? -1 : 1))
+  return { ...container, env: env?.toSorted(byName), volumeMounts: mounts }
 }

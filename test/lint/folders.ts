@@ -43,7 +43,8 @@ export function findStrayTests(paths: readonly string[]): readonly Problem[] {
   return paths.flatMap((path) => {
     const tested = MIRRORED.exec(path)?.[1]
     if (tested === undefined) return []
-    const isNamesake = paths.some((one) => one === `${tested}.ts` || one.startsWith(`${tested}/`))
+    const modules = [`${tested}.ts`, `${tested}.js`]
+    const isNamesake = paths.some((one) => modules.includes(one) || one.startsWith(`${tested}/`))
     if (isNamesake) return []
     return [{ path, message: `there is no ${tested}.ts; name the test after its module` }]
   })

@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
-import { until } from '../../until.ts'
-import { run } from '../cli/command.ts'
-import { mpiLines, recordedLogs, type TracedProcess } from '../mpi/mpi-rows.ts'
-import { browserOf, NO_BROWSER, rowsAre } from './browser.ts'
-import { generatedLines } from './generated.ts'
+import { until } from '../../../until.ts'
+import { run } from '../../cli/command.ts'
+import { mpiLines, recordedLogs, type TracedProcess } from '../../mpi/mpi-rows.ts'
+import { browserOf, NO_BROWSER, rowsAre } from '../browser.ts'
+import { generatedLines } from '../generated.ts'
 
 /** Makes a page with the command from files or lines, and returns its path. */
 async function makePage(
@@ -28,7 +28,7 @@ const HTML = '</script><img src=http://127.0.0.1:9/x onerror=document.title="bro
 
 t.test('the section of MPI works in a real browser', { skip: NO_BROWSER }, async (t) => {
   await t.test('the tables of LAMMPS have its calls and ranks', async (t) => {
-    const folder = new URL('../../logs/mpi/', import.meta.url)
+    const folder = new URL('../../../logs/mpi/', import.meta.url)
     const files = recordedLogs('imbalanced').map((name) => fileURLToPath(new URL(name, folder)))
     const { page, said, requests } = await (await browserOf(t))(await makePage(t, { files }))
     t.match(await page.textContent('#findings article'), 'mostly in MPI_Wait')

@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
-import { until } from '../../until.ts'
-import { run } from '../cli/command.ts'
-import { browserOf, NO_BROWSER, rowsAre } from './browser.ts'
-import { generatedLines } from './generated.ts'
-import { type ProfileRows, profileLines } from './profiles/profile-rows.ts'
+import { until } from '../../../until.ts'
+import { run } from '../../cli/command.ts'
+import { browserOf, NO_BROWSER, rowsAre } from '../browser.ts'
+import { generatedLines } from '../generated.ts'
+import { type ProfileRows, profileLines } from '../tools/profile-rows.ts'
 
 /** Makes a page with the command from files or lines, and returns its path. */
 async function makePage(
@@ -66,7 +66,7 @@ const TWO_PROGRAMS = [
 
 t.test('the section of profiles works in a real browser', { skip: NO_BROWSER }, async (t) => {
   await t.test('the flame graph of LAMMPS has its functions', async (t) => {
-    const folder = new URL('../../logs/profiles/', import.meta.url)
+    const folder = new URL('../../../logs/profiles/', import.meta.url)
     const names = ['0', '1', '2', '3'].map((rank) => `cpu-profile-lammps-${rank}.log`)
     const files = names.map((name) => fileURLToPath(new URL(name, folder)))
     const { page, said, requests } = await (await browserOf(t))(await makePage(t, { files }))

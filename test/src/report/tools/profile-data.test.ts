@@ -5,7 +5,7 @@ import { readLog } from '../../../../src/log/read.ts'
 import { pageData } from '../../../../src/report/data.ts'
 import { findingsDocument } from '../../../../src/report/findings-document.ts'
 import { addEntry, newRun } from '../../../../src/report/gather.ts'
-import type { ProfileData } from '../../../../src/report/profiles/profile-data.ts'
+import type { ProfileData } from '../../../../src/report/tools/profile-data.ts'
 import { BUILT_IN_ROWS } from '../../log/built-in.ts'
 import { type ProfileRows, profileLines } from './profile-rows.ts'
 

@@ -4,7 +4,7 @@ import { readLog } from '../../../../src/log/read.ts'
 import { pageData } from '../../../../src/report/data.ts'
 import { findingsDocument } from '../../../../src/report/findings-document.ts'
 import { addEntry, newRun } from '../../../../src/report/gather.ts'
-import type { MpiJobData } from '../../../../src/report/mpi/mpi-data.ts'
+import type { MpiJobData } from '../../../../src/report/tools/mpi-data.ts'
 import { BUILT_IN_ROWS } from '../../log/built-in.ts'
 import { recordedLogs, runOf, type TracedProcess } from '../../mpi/mpi-rows.ts'
 
