@@ -40,7 +40,7 @@ export const lammpsJob = (pods: number, command: string, annotations: object) =>
 })
 
 /**
- * Creates an Indexed Job `melt` of four pods in a namespace, and waits until it has completed.
+ * Creates an Indexed Job `melt` in a namespace, and waits until it has completed.
  *
  * @param command a shell command of the container `app`, whose image has LAMMPS and Open MPI
  * @param annotations the annotations of the pods
@@ -50,9 +50,10 @@ export async function runLammpsJob(
   namespace: string,
   command: string,
   annotations: object,
+  pods = 4,
 ): Promise<void> {
   const here = ['-n', namespace]
-  const job = JSON.stringify(lammpsJob(4, command, annotations))
+  const job = JSON.stringify(lammpsJob(pods, command, annotations))
   await kubectl(cluster, ['create', ...here, '-f', '-'], job)
   const complete = ['wait', '--for=condition=Complete', 'job/melt', ...here]
   await kubectl(cluster, [...complete, '--timeout=240s'])

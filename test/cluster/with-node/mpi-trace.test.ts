@@ -85,6 +85,13 @@ async function podWith(cluster: Cluster, namespace: string, part: string): Promi
 /** The command of a container in which mpirun starts two ranks. */
 const TWO_RANKS = `cd /tmp; mpirun --oversubscribe -n 2 ${LAMMPS_OF_TEN_SECONDS}`
 
+/** Changes the input of LAMMPS so that the second of two ranks has two thirds of the atoms. */
+const DIVIDE = 's/^create_box/processors 2 1 1\\n&/; s/^velocity/balance 1.0 x 0.33333\\n&/'
+const UNEVEN = [
+  `cd /tmp; sed '${DIVIDE}' /in.lj > uneven.lj`,
+  `mpirun --oversubscribe -n 2 ${LAMMPS_OF_TEN_SECONDS.replace('/in.lj', 'uneven.lj')}`,
+].join('; ')
+
 t.test('mpi-trace measures the communication of LAMMPS', async (t) => {
   const { cluster, api } = await runningCluster(t)
   await installChart(t, cluster, api, NAME, withTool('mpi-trace'))
@@ -100,6 +107,16 @@ t.test('mpi-trace measures the communication of LAMMPS', async (t) => {
     for (const [pod, measured] of seconds) {
       agrees(t, measured, await logOf(cluster, space, pod, 'app'), pod)
     }
+  })
+
+  await t.test('the report names the rank with more atoms, and the call', async (t) => {
+    const space = 'mpi-uneven'
+    await createNamespace(t, api, space, { labels: ALLOWS })
+    await runLammpsJob(cluster, space, UNEVEN, ASKS, 1)
+    const { page } = await collect(t, cluster, space, 'job/melt')
+    const { findings } = page.findings
+    const waiting = findings.find(({ rule }) => rule === 'waiting-in-point-to-point')
+    t.match(waiting?.sentence, /MPI rank 0 for MPI rank 1\b.*mostly in MPI_/)
   })
 
   await startOperators(t, cluster, api, ['flux-operator', 'mpi-operator'])
