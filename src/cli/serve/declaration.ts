@@ -30,8 +30,6 @@ export function declareServe(program: Command): void {
         examples: [
           'serve --cert tls.crt --key tls.key',
           'serve --cert tls.crt --key tls.key --namespaces ns.yaml',
-          'serve --own-certificate rs/tls --certificate-host r.rs.svc' +
-            ' --certificate-lease rs/tls --webhook-configuration r',
         ],
       }),
     )
@@ -43,7 +41,7 @@ function withOwnCertificate(command: Command): Command {
   return command
     .addOption(
       new Option(
-        '--own-certificate <namespace/name>',
+        '--own-certificate <ns/name>',
         'instead of --cert and --key: make the certificate, and keep it in this Secret',
       )
         .argParser(namespacedName)
@@ -55,7 +53,7 @@ function withOwnCertificate(command: Command): Command {
     )
     .addOption(
       new Option(
-        '--certificate-lease <namespace/name>',
+        '--certificate-lease <ns/name>',
         'with --own-certificate: the Lease that a replica needs to renew it (required)',
       ).argParser(namespacedName),
     )
@@ -66,7 +64,7 @@ function withOwnCertificate(command: Command): Command {
       ).argParser(objectName),
     )
     .option(
-      '--certificate-duration <duration>',
+      '--certificate-duration <time>',
       'with --own-certificate: its lifetime, in hours or minutes (default: 2160h)',
       duration,
     )

@@ -187,13 +187,15 @@ function step(model: Model): Model {
   const { state, unused } = model
   const decided = decideOwnStep(state)
   const [made = next, ...others] = unused
+  if (decided.kind === 'trust') {
+    const bundle = readBundle(decided.bundle.join(''))
+    return { ...model, state: { ...state, bundles: [bundle, bundle], trustedForMs: 0 } }
+  }
   if (decided.kind === 'prepare')
     return { ...model, unused: others, state: { ...state, next: made, trustedForMs: 0 } }
   if (decided.kind === 'switch')
     return { ...model, state: { ...state, current: state.next, next: ABSENT } }
-  if (decided.kind === 'none') return { ...model, state: { ...state, trustedForMs: 10_000 } }
-  const bundle = readBundle(decided.bundle.join(''))
-  return { ...model, state: { ...state, bundles: [bundle, bundle], trustedForMs: 0 } }
+  return { ...model, state: { ...state, trustedForMs: 10_000 } }
 }
 
 function readBy(replica: number): (model: Model) => Model {
