@@ -37,6 +37,7 @@ const PROGRAMS: Readonly<Record<string, readonly Module[]>> = {
   'live-export': ['coredns', 'prometheus'],
   minicluster: ['cert-manager', 'coredns'],
   operator: ['training-operator'],
+  'own-certificates': ['cert-manager'],
   removal: ['helm-3'],
   upheaval: ['cert-manager'],
 }
@@ -66,7 +67,7 @@ const WITH_NODE = testsIn('with-node')
  */
 const LONG = [
   ...['controllers', 'cpu-profile', 'findings', 'guard', 'install', 'lammps', 'live-export'],
-  ...['minicluster', 'observers', 'upheaval'],
+  ...['minicluster', 'observers', 'own-certificates', 'upheaval'],
 ]
 
 /** Tests that need the programs in the folder of machine/operators-folder.ts. */
