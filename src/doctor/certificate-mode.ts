@@ -46,10 +46,11 @@ function ownCheck(configuration: Fields, secret: string): InstallationCheck {
   const kept = `self: the webhook keeps the certificate in Secret ${secret}`
   if (foreign.length === 0)
     return check(NAME, 'ok', `${kept}; caBundle has ${authorities.length} of its CAs`)
+  const count = foreign.length === 1 ? '1 CA' : `${foreign.length} CAs`
+  const remedy = 'docs/upgrade.md says how to remove such CAs'
   return check(
     NAME,
     'look',
-    `${kept}, but caBundle also trusts ${foreign.length} CAs that it did not make: docs/upgrade.md` +
-      ' says how to remove them',
+    `${kept}, but caBundle also trusts ${count} that it did not make; ${remedy}`,
   )
 }

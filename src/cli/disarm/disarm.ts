@@ -63,8 +63,8 @@ function callers({
 }
 
 /**
- * Lists the Certificates and their Secrets, and then the other Secrets. By default, cert-manager does not delete the Secret of
- * a deleted Certificate (--enable-certificate-owner-ref).
+ * Lists the Certificates and their Secrets, and then the other Secrets. By default, cert-manager
+ * does not delete the Secret of a deleted Certificate (--enable-certificate-owner-ref).
  */
 function certificates({
   certificate = [],

@@ -17,12 +17,12 @@ export interface CertificateObjects {
 }
 
 /** An object of the apiserver; undefined if it does not exist. */
-export type Found = Fields | undefined
+type FoundObject = Fields | undefined
 
 /** The state of the objects when they were read. */
 export interface Observation {
-  readonly secret: Found
-  readonly configuration: Found
+  readonly secret: FoundObject
+  readonly configuration: FoundObject
   /** The pair that the servers use. */
   readonly current: StoredPair
   /** The pair that the servers will use next. */
@@ -84,7 +84,7 @@ export function mapPair({ cert, key, ca }: OwnPair, convert: (text: string) => s
   return { cert: convert(cert), key: convert(key), ca: convert(ca) }
 }
 
-async function find(api: Apiserver, path: string, signal: AbortSignal): Promise<Found> {
+async function find(api: Apiserver, path: string, signal: AbortSignal): Promise<FoundObject> {
   try {
     return await api.ask({ path, signal })
   } catch (error) {

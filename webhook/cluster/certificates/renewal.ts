@@ -9,7 +9,9 @@ import type { Observation } from './observe.ts'
 const STEPS = ['prepare', 'trust', 'switch'] as const
 const OUTCOMES = ['done', 'overtaken', 'failed'] as const
 
-/** Makes the steps of renewals, and reports their outcomes in the log and in a Prometheus metric. */
+/**
+ * Makes the steps of renewals, and reports their outcomes in the log and in a Prometheus metric.
+ */
 export interface Renewal {
   /** The error of the last step; undefined if it succeeded, or if there is nothing to do. */
   readonly trouble: string | undefined
