@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { sampleOf } from '../../server.ts'
 import type { Api } from '../api.ts'
+import { IMAGES } from '../machine/images.ts'
 import { kubectl } from '../machine/kubectl.ts'
 import { startCertManager } from '../release/cert-manager.ts'
 import { CHART, helm, metricsOf, OWN_IMAGES, type Release, replicasOf } from '../release/helm.ts'
@@ -34,6 +35,12 @@ const MINUTES = Number(OWN_CERTIFICATE_MINUTES)
 
 const EXPIRY = 'ridealong_certificate_expiry_timestamp_seconds'
 const SECRETS = `/api/v1/namespaces/${NAME}/secrets`
+
+/** Values with the image of the tool of cpu-profile, so that the node has every image. */
+const [, REPOSITORY, TAG] = /^ghcr\.io\/(.*):(.*)$/.exec(IMAGES['cpu-profile']) ?? []
+const TOOL_IMAGE = ['registry=ghcr.io', `repository=${REPOSITORY}`, `tag=${TAG}`].flatMap(
+  (value) => ['--set', `toolImages.cpu-profile.${value}`],
+)
 
 /** The lifetimes of certificates in the tests: renewed every minute, and not renewed. */
 const SHORT = 'certificates.self.duration=2m'
@@ -115,7 +122,7 @@ t.test('the webhook makes its own certificate', async (t) => {
   const release = { cluster, name: NAME }
   t.teardown(() => helm(release, 'uninstall').catch(() => {}))
   const mode = ['--set', `certificates.mode=self,${LONG}`]
-  await helm(release, 'install', [CHART, ...OWN_IMAGES, ...mode])
+  await helm(release, 'install', [CHART, ...OWN_IMAGES, ...TOOL_IMAGE, ...mode])
 
   await t.test('the first pod after helm install --wait is injected', async (t) => {
     const { body } = await api.post('/api/v1/namespaces/own-asking/pods?dryRun=All', {
@@ -131,6 +138,12 @@ t.test('the webhook makes its own certificate', async (t) => {
   })
 
   await t.test('helm test passes, and names the mode', async (t) => {
+    await until('helm test passes', () =>
+      helm(release, 'test').then(
+        () => true,
+        () => false,
+      ),
+    )
     const said = await helm(release, 'test', ['--logs'])
     t.match(said, /^ok +certificate mode +self: /m)
     t.notMatch(said, /^unknown /m)
@@ -243,8 +256,24 @@ t.test('the webhook makes its own certificate', async (t) => {
       await upgrade(release, 'certificates.mode=cert-manager')
       await upgrade(release, 'certificates.mode=self')
     })
-    await upgrade(release, 'certificates.mode=self')
   })
+
+  await t.test(
+    'the commands of docs/upgrade.md leave only the current CA in caBundle',
+    async (t) => {
+      const { body } = await api.get(`${SECRETS}/${SECRET}`)
+      const caBundle = body.data['ca.crt']
+      const { webhooks } = (await api.get(`${CONFIGURATIONS}/${NAME}`)).body
+      const changed = webhooks.map((webhook: Webhook) => {
+        return { ...webhook, clientConfig: { ...webhook.clientConfig, caBundle } }
+      })
+      await api.merge(`${CONFIGURATIONS}/${NAME}`, { webhooks: changed })
+      // The replicas read the configuration several times.
+      await sleep(15_000)
+      for (const bundle of await bundles(api)) t.equal(btoa(bundle), caBundle)
+      t.match(await helm(release, 'test', ['--logs']), /^ok +certificate mode +self: /m)
+    },
+  )
 
   await t.test('helm uninstall removes the Secret', async (t) => {
     await helm(release, 'uninstall')
