@@ -67,7 +67,7 @@ const WITH_NODE = testsIn('with-node')
  */
 const LONG = [
   ...['controllers', 'cpu-profile', 'findings', 'guard', 'install', 'lammps', 'live-export'],
-  ...['minicluster', 'observers', 'own-certificates', 'upheaval'],
+  ...['minicluster', 'observers', 'own-certificates', 'own-renewal', 'upheaval'],
 ]
 
 /** Tests that need the programs in the folder of machine/operators-folder.ts. */
