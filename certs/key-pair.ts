@@ -24,11 +24,29 @@ const MAX_READS = 4
  * one after the other.
  */
 export async function readKeyPair(certPath: string, keyPath: string): Promise<KeyPair> {
-  const { cert, key } = await readUnchanged(certPath, keyPath)
-  const certificate = parse(certPath, 'certificate', () => new X509Certificate(cert))
-  const privateKey = parse(keyPath, 'private key', () => createPrivateKey(key))
+  const texts = await readUnchanged(certPath, keyPath)
+  return parseKeyPair(texts, { cert: certPath, key: keyPath })
+}
+
+interface KeyPairTexts {
+  readonly cert: string
+  readonly key: string
+}
+
+/**
+ * Parses a certificate, with any intermediate certificates after it, and its private key.
+ *
+ * @param sources the places from which the two texts were read, for error messages
+ * @throws an error that names the source of the invalid text, or both sources if the key does not
+ * match the certificate
+ */
+export function parseKeyPair({ cert, key }: KeyPairTexts, sources: KeyPairTexts): KeyPair {
+  const certificate = parse(sources.cert, 'certificate', () => new X509Certificate(cert))
+  const privateKey = parse(sources.key, 'private key', () => createPrivateKey(key))
   if (!certificate.checkPrivateKey(privateKey)) {
-    throw new Error(`the private key ${keyPath} does not belong to the certificate ${certPath}`)
+    throw new Error(
+      `the private key ${sources.key} does not belong to the certificate ${sources.cert}`,
+    )
   }
   const revision = createHash('sha256').update(cert).update(key).digest('hex')
   return { cert, key, notAfter: new Date(certificate.validTo), revision }

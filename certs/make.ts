@@ -11,12 +11,25 @@ import * as x509 from '@peculiar/x509'
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
 const DAY_MS = 24 * 60 * 60 * 1000
 /**
- * Certificates become valid five minutes before they are issued, so that a client with a slow clock
- * accepts them.
+ * By default, certificates become valid five minutes before they are issued, so that a client with
+ * a slow clock accepts them.
  */
 const BACKDATED_MS = 5 * 60 * 1000
 
-/** A temporary certificate authority, for development and tests. */
+/** The time in which a certificate is valid. */
+export interface Validity {
+  readonly notBefore: Date
+  readonly notAfter: Date
+}
+
+export interface AuthorityOptions {
+  /** An X.500 name. */
+  readonly subject?: string
+  /** The default is ten days from now. */
+  readonly validity?: Validity
+}
+
+/** A certificate authority whose private key exists only in this process. */
 export interface Authority {
   /** The CA certificate, in PEM. */
   readonly ca: string
@@ -34,16 +47,21 @@ export interface IssueOptions {
    * 1.
    */
   readonly days?: number
+  /** The validity, instead of `days`. */
+  readonly validity?: Validity
 }
 
-/** Creates an authority that is valid for ten days. Its private key never leaves the process. */
-export async function makeAuthority(): Promise<Authority> {
+/** Creates an authority. Its private key never leaves the process. */
+export async function makeAuthority({
+  subject = 'CN=Ridealong development CA',
+  validity = validityOf(10),
+}: AuthorityOptions = {}): Promise<Authority> {
   const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
   const ca = await x509.X509CertificateGenerator.createSelfSigned({
-    name: 'CN=Ridealong development CA',
+    name: subject,
     keys,
     signingAlgorithm: ALGORITHM,
-    ...validity(10),
+    ...validity,
     extensions: [
       new x509.BasicConstraintsExtension(true, 0, true),
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign, true),
@@ -59,7 +77,7 @@ export async function makeAuthority(): Promise<Authority> {
 async function issue(
   ca: x509.X509Certificate,
   signingKey: webcrypto.CryptoKey,
-  { names, days = 1, subject = `CN=${names[0]}` }: IssueOptions,
+  { names, days = 1, subject = `CN=${names[0]}`, validity = validityOf(days) }: IssueOptions,
 ): Promise<{ cert: string; key: string }> {
   const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
   const leaf = await x509.X509CertificateGenerator.create({
@@ -68,7 +86,7 @@ async function issue(
     publicKey: keys.publicKey,
     signingKey,
     signingAlgorithm: ALGORITHM,
-    ...validity(days),
+    ...validity,
     extensions: [
       new x509.BasicConstraintsExtension(false, undefined, true),
       // Distinguishes authorities of the same name, for example an old one and its replacement.
@@ -91,7 +109,7 @@ function serverExtensions(names: readonly string[]): x509.Extension[] {
   ]
 }
 
-function validity(days: number): { notBefore: Date; notAfter: Date } {
+function validityOf(days: number): Validity {
   const end = Date.now() + days * DAY_MS
   return { notBefore: new Date(Math.min(Date.now(), end) - BACKDATED_MS), notAfter: new Date(end) }
 }

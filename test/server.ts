@@ -328,8 +328,7 @@ export async function startServer(t: Test, options: StartOptions = {}): Promise<
   mountFiles(join(folder, 'tls'), { 'tls.crt': pair.cert, 'tls.key': pair.key })
   const { log, lines } = capturedLog()
   const server = await serve({
-    cert: join(folder, 'tls', 'tls.crt'),
-    key: join(folder, 'tls', 'tls.key'),
+    keyPair: { cert: join(folder, 'tls', 'tls.crt'), key: join(folder, 'tls', 'tls.key') },
     port: 0,
     statusPort: 0,
     host: '127.0.0.1',

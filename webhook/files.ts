@@ -1,10 +1,11 @@
 import type { Logger } from 'pino'
 import { type Authorities, readAuthorities } from '../certs/authorities.ts'
-import { type Followed, follow } from '../certs/follow.ts'
+import { type Followed, type FollowOptions, follow } from '../certs/follow.ts'
 import { type KeyPair, readKeyPair } from '../certs/key-pair.ts'
 import { loadCatalog } from '../src/catalog/load.ts'
 import type { Catalog } from '../src/core/catalog.ts'
 import type { Metrics } from './metrics.ts'
+import type { ReadinessCheck } from './status-app.ts'
 
 export interface FileFollowOptions {
   /** Milliseconds between two readings of a file. */
@@ -12,13 +13,13 @@ export interface FileFollowOptions {
   readonly log: Logger
 }
 
-export interface FileOptions extends FileFollowOptions {
-  /**
-   * The paths of the certificate and its private key, in PEM. Both files are reloaded when they
-   * change.
-   */
+/** The paths of a certificate and its private key, in PEM, which are reloaded when they change. */
+export interface KeyPairFiles {
   readonly cert: string
   readonly key: string
+}
+
+export interface FileOptions extends FileFollowOptions {
   /**
    * The path of a PEM file with the certificates of the authorities that issue client certificates.
    * The file is reloaded when it changes.
@@ -32,35 +33,66 @@ export interface FileOptions extends FileFollowOptions {
 /** The files of a running server, which are reloaded when they change. */
 export interface Files {
   readonly catalog: Followed<Catalog>
-  readonly keyPair: Followed<KeyPair>
+  readonly keyPair: FollowedKeyPair
   /** Undefined if clients need no certificate. */
   readonly authorities: Followed<Authorities> | undefined
-  stop(): void
+  stop(): Promise<void>
+}
+
+/** A key pair that is reloaded when it changes, and whose source may have checks of its own. */
+export interface FollowedKeyPair extends Omit<Followed<KeyPair>, 'stop'> {
+  checks?(): readonly ReadinessCheck[]
+  stop(): void | Promise<void>
+}
+
+/** A function that is called when a reading has changed or failed, as in `follow`. */
+export type KeyPairListener = Pick<FollowOptions<KeyPair>, 'onChange' | 'onTrouble'>
+
+/** Starts to follow a key pair. */
+export type FollowKeyPair = (listener: KeyPairListener) => Promise<FollowedKeyPair>
+
+/**
+ * Returns a function that reads a key pair from files, and reloads it when the files change.
+ *
+ * @throws (the returned function) an error that names the invalid file
+ */
+export function followKeyPairFiles({ cert, key }: KeyPairFiles, everyMs: number): FollowKeyPair {
+  const read = () => readKeyPair(cert, key)
+  return async (listener) => {
+    const first = await read()
+    return follow(first, read, { everyMs, ...listener })
+  }
 }
 
 /**
  * Reads the files of a server, and reloads them when they change.
  *
+ * @param followKeyPair starts to follow the key pair of the server
  * @param swap applies a new key pair or new authorities; if `swap` throws, the old ones stay in use
  * @throws an error that names the invalid file
  */
 export async function followFiles(
   options: FileOptions,
   metrics: Metrics,
+  followKeyPair: FollowKeyPair,
   swap: (keyPair: KeyPair, authorities: Authorities | undefined) => void,
 ): Promise<Files> {
   const { catalog: folder, observerImage, clientCa } = options
   const readCatalog = () => loadCatalog({ folder, observerImage })
-  const readPair = () => readKeyPair(options.cert, options.key)
-  const [catalog, firstPair, authorities] = await Promise.all([
+  const [catalog, authorities] = await Promise.all([
     readCatalog(),
-    readPair(),
     clientCa && readAuthorities(clientCa),
   ])
   showCatalog(metrics, catalog)
-  showExpiry(metrics, firstPair)
   const reload = reloader(options, metrics)
-  const followedAuthorities =
+  let followedAuthorities: Followed<Authorities> | undefined
+  const applyPair = (pair: KeyPair) => {
+    swap(pair, followedAuthorities?.current)
+    showExpiry(metrics, pair)
+  }
+  const keyPair = await followKeyPair(reload('certificate', applyPair))
+  showExpiry(metrics, keyPair.current)
+  followedAuthorities =
     clientCa && authorities
       ? follow(
           authorities,
@@ -68,19 +100,15 @@ export async function followFiles(
           reload('client-ca', (current) => swap(keyPair.current, current)),
         )
       : undefined
-  const applyPair = (pair: KeyPair) => {
-    swap(pair, followedAuthorities?.current)
-    showExpiry(metrics, pair)
-  }
-  const keyPair = follow(firstPair, readPair, reload('certificate', applyPair))
   const applyCatalog = (current: Catalog) => showCatalog(metrics, current)
   const followedCatalog = follow(catalog, readCatalog, reload('catalog', applyCatalog))
   return {
     catalog: followedCatalog,
     keyPair,
     authorities: followedAuthorities,
-    stop() {
-      for (const each of [followedCatalog, keyPair, followedAuthorities]) each?.stop()
+    async stop() {
+      for (const each of [followedCatalog, followedAuthorities]) each?.stop()
+      await keyPair.stop()
     },
   }
 }

@@ -3,15 +3,32 @@ import type { AddressInfo } from 'node:net'
 import type { Authorities } from '../certs/authorities.ts'
 import type { Privilege } from '../src/core/catalog.ts'
 import type { ClientOptions } from './client-certificates.ts'
-import { type FileOptions, type Files, followFiles } from './files.ts'
+import { INTERVALS } from './cluster/backoff.ts'
+import {
+  followOwnCertificates,
+  NO_KEY_PAIR,
+  type OwnCertificateOptions,
+} from './cluster/certificates/own-certificates.ts'
+import { clusterToWatch } from './cluster-to-watch.ts'
+import {
+  type FileOptions,
+  type Files,
+  type FollowedKeyPair,
+  type FollowKeyPair,
+  followFiles,
+  followKeyPairFiles,
+  type KeyPairFiles,
+} from './files.ts'
 import { findNamespaces, type NamespaceOptions } from './follow-namespaces.ts'
-import { createMetrics } from './metrics.ts'
+import { createMetrics, type Metrics } from './metrics.ts'
 import { showImages } from './observer-images.ts'
 import { type App, buildApp, secureContext } from './server.ts'
 import { buildStatusApp, type ReadinessCheck, type StatusApp } from './status-app.ts'
 import { type DrainOptions, watchTraffic } from './traffic.ts'
 
 export interface ServeOptions extends FileOptions, NamespaceOptions {
+  /** The files of the key pair, or the objects in which the webhook keeps its own certificates. */
+  readonly keyPair: KeyPairFiles | OwnCertificateOptions
   /** The Pod Security level of namespaces that have no label for it. */
   readonly podSecurityDefault?: Privilege | undefined
   /** The ports to listen on; 0 selects a free port. */
@@ -57,7 +74,8 @@ export async function serve(options: ServeOptions): Promise<Server> {
   const follow = await findNamespaces(options, metrics)
   let app: App | undefined
   const clientsOf = clientsWith(options.clientNames)
-  const files = await followFiles(options, metrics, (keyPair, current) => {
+  const followKeyPair = await findKeyPair(options, metrics)
+  const files = await followFiles(options, metrics, followKeyPair, (keyPair, current) => {
     app?.server.setSecureContext(secureContext(keyPair, clientsOf(current && { current })))
   })
   const catalog = () => files.catalog.current
@@ -73,16 +91,16 @@ export async function serve(options: ServeOptions): Promise<Server> {
   ])
   app = await buildApp({
     ...{ catalog, namespaces, heldImages, metrics, log },
-    tls: files.keyPair.current,
-    clients: clientsOf(files.authorities),
+    ...{ tls: files.keyPair.current, clients: clientsOf(files.authorities) },
     excludedNamespaces: new Set(options.excludedNamespaces),
     podSecurityDefault: options.podSecurityDefault,
     maxEventLoopDelayMs: options.maxEventLoopDelayMs,
   })
+  // The key pair may have changed while the app was built.
+  app.server.setSecureContext(secureContext(files.keyPair.current, clientsOf(files.authorities)))
   const traffic = watchTraffic(app)
   const stop = async () => {
-    files.stop()
-    await Promise.all([namespaces.stop(), app?.close(), statusApp.close()])
+    await Promise.all([files.stop(), namespaces.stop(), app?.close(), statusApp.close()])
   }
   await listen(app, statusApp, options).catch(async (error) => {
     await stop()
@@ -121,16 +139,39 @@ function clientsWith(names: readonly string[] = []) {
   }
 }
 
+/**
+ * Returns a function that starts to follow the key pair.
+ *
+ * @throws an error if the webhook makes its own certificates and no cluster is configured
+ */
+async function findKeyPair(
+  { keyPair, kubeconfig, lookMs, log, pace = INTERVALS }: ServeOptions,
+  { registry }: Metrics,
+): Promise<FollowKeyPair> {
+  if ('cert' in keyPair) return followKeyPairFiles(keyPair, lookMs)
+  const access = await clusterToWatch(kubeconfig)
+  const options = { own: keyPair, access, pace, registry, log }
+  return async (listener) => followOwnCertificates({ ...options, ...listener })
+}
+
 function fileChecks({ catalog, keyPair, authorities }: Files): readonly ReadinessCheck[] {
-  const { notAfter } = keyPair.current
-  const isOver = notAfter.getTime() <= Date.now()
   return [
-    {
-      name: 'certificate',
-      problem: isOver ? `expired at ${notAfter.toISOString()}` : keyPair.trouble,
-      fatal: isOver,
-    },
+    certificateCheck(keyPair),
+    ...(keyPair.checks?.() ?? []),
     { name: 'catalog', problem: catalog.trouble, fatal: false },
     ...(authorities ? [{ name: 'client-ca', problem: authorities.trouble, fatal: false }] : []),
   ]
+}
+
+function certificateCheck({ current, trouble }: FollowedKeyPair): ReadinessCheck {
+  const name = 'certificate'
+  if (current === NO_KEY_PAIR)
+    return { name, problem: trouble ?? 'there is no certificate', fatal: true }
+  const { notAfter } = current
+  const isOver = notAfter.getTime() <= Date.now()
+  return {
+    name,
+    problem: isOver ? `expired at ${notAfter.toISOString()}` : trouble,
+    fatal: isOver,
+  }
 }

@@ -20,23 +20,28 @@ const WEBHOOKS = [POD_WEBHOOK, ARMED_WEBHOOK, NAMESPACE_WEBHOOK]
  * number (RidealongCertificateEnds in charts/ridealong/templates/prometheus-rule.yaml).
  */
 const DAYS_TO_RENEW = 7
-const DAY_MS = 86_400_000
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
 
 const REPAIR_CA =
   'with cert-manager, check that its cainjector is running and that the issuer writes ca.crt;' +
+  ' if the webhook makes the certificate, read its log;' +
   ' otherwise set certificates.provided.caBundle to the CA of the certificate'
 const RENEW =
-  'find out why the certificate was not renewed (with cert-manager: kubectl describe certificate)'
+  'find out why the certificate was not renewed (with cert-manager: kubectl describe certificate;' +
+  ' if the webhook makes the certificate: its log)'
 
 /**
  * Checks the webhook configuration: the Service or URL that the apiserver calls, the CA that
  * verifies the server's certificate, the certificate itself, and the failurePolicy.
+ *
+ * @param duration the lifetime of a certificate that the webhook makes itself, such as 2160h;
+ * undefined if it does not
  */
-export function configurationChecks({
-  now,
-  configuration,
-  serving,
-}: WebhookFacts): readonly InstallationCheck[] {
+export function configurationChecks(
+  { now, configuration, serving }: WebhookFacts,
+  duration?: string,
+): readonly InstallationCheck[] {
   const name = 'webhook configuration'
   if ('problem' in configuration) return [check(name, 'unknown', configuration.problem)]
   const found = configuration.value
@@ -48,7 +53,7 @@ export function configurationChecks({
   const webhook = webhookIn(found, POD_WEBHOOK) ?? {}
   return [
     presence(name, found, calledBy(webhook)),
-    ...trustChecks(webhook, serving, now),
+    ...trustChecks(webhook, serving, { now, leastMs: resolveLeast(duration) }),
     policyCheck(found),
   ]
 }
@@ -76,30 +81,59 @@ function describeRelease(labels: Fields): string {
   return release === undefined ? '' : ` (release ${release}, version ${version ?? 'unknown'})`
 }
 
+interface Times {
+  /** Milliseconds since 1970. */
+  readonly now: number
+  /** A certificate that expires within this time is a fault, in milliseconds. */
+  readonly leastMs: number
+}
+
+/**
+ * The webhook renews its own certificate when half of its lifetime remains. If less than a quarter
+ * remains, the renewal has failed, even if the lifetime is only a few days.
+ */
+function resolveLeast(duration: string | undefined): number {
+  const [, count, unit] = /^(\d+)([hm])$/.exec(duration ?? '') ?? []
+  if (count === undefined) return DAYS_TO_RENEW * DAY_MS
+  const lifetimeMs = Number(count) * (unit === 'h' ? HOUR_MS : HOUR_MS / 60)
+  return Math.min(DAYS_TO_RENEW * DAY_MS, lifetimeMs / 4)
+}
+
 function trustChecks(
   webhook: Fields,
   serving: FactLookup<string>,
-  now: number,
+  times: Times,
 ): readonly InstallationCheck[] {
+  const { now } = times
   const bundle = readCaBundle(webhook)
   const problem = bundleProblem(bundle, now)
   const authority =
     problem === undefined
-      ? endCheck('CA', 'the CA in caBundle', bundle, now)
+      ? endCheck('CA', 'the CA in caBundle', bundle, times)
       : fault('CA', problem, REPAIR_CA)
   if ('problem' in serving) return [authority, check('certificate', 'unknown', serving.problem)]
   const wrong = servingProblem(bundle, serving.value, serverName(calledBy(webhook)), now)
   if (wrong !== undefined) return [authority, fault('certificate', wrong, REPAIR_CA)]
   const verified = 'the certificate is verified by caBundle and'
-  return [authority, endCheck('certificate', verified, serving.value, now)]
+  return [authority, endCheck('certificate', verified, serving.value, times)]
 }
 
-function endCheck(name: string, what: string, pem: string, now: number): InstallationCheck {
+function endCheck(
+  name: string,
+  what: string,
+  pem: string,
+  { now, leastMs }: Times,
+): InstallationCheck {
   const end = expiry(pem)
   const sentence = `${what} is valid until ${new Date(end).toISOString()}`
-  return end - now < DAYS_TO_RENEW * DAY_MS
-    ? fault(name, `${sentence}, less than ${DAYS_TO_RENEW} days from now`, RENEW)
+  return end - now < leastMs
+    ? fault(name, `${sentence}, less than ${describeTime(leastMs)} from now`, RENEW)
     : check(name, 'ok', sentence)
+}
+
+function describeTime(ms: number): string {
+  if (ms >= DAY_MS) return `${Math.floor(ms / DAY_MS)} days`
+  return ms >= HOUR_MS ? `${Math.floor(ms / HOUR_MS)} hours` : `${Math.ceil(ms / 60_000)} minutes`
 }
 
 function policyCheck(configuration: Fields): InstallationCheck {

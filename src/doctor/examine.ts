@@ -1,8 +1,9 @@
 import { ARMS, answerChecks, INJECTS } from './answer-checks.ts'
 import { catalogChecks } from './catalog-checks.ts'
+import { certificateModeCheck } from './certificate-mode.ts'
 import type { InstallationCheck } from './check.ts'
 import { configurationChecks } from './configuration-checks.ts'
-import type { Installation } from './installation.ts'
+import { type Installation, servedOption } from './installation.ts'
 import { namespaceCheck } from './namespace-checks.ts'
 import { serverChecks } from './server-checks.ts'
 
@@ -13,7 +14,8 @@ import { serverChecks } from './server-checks.ts'
 export function examine(installation: Installation): readonly InstallationCheck[] {
   const { webhook, release } = installation
   return [
-    ...configurationChecks(webhook),
+    ...configurationChecks(webhook, servedOption(release, '--certificate-duration')),
+    ...certificateModeCheck(installation),
     ...(release === undefined ? [] : serverChecks(release, webhook)),
     ...(release === undefined ? [] : catalogChecks(release)),
     namespaceCheck(installation),

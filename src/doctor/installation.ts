@@ -37,6 +37,11 @@ export function readCatalog(release: Release | undefined): Catalog | undefined {
  */
 export function servedOption(release: Release | undefined, name: string): string | undefined {
   const deployment = release && 'value' in release.deployment ? release.deployment.value : undefined
+  return deploymentOption(deployment, name)
+}
+
+/** Returns the value of an option that a Deployment passes to `serve`, as in `servedOption`. */
+export function deploymentOption(deployment: Fields | undefined, name: string): string | undefined {
   const template = fieldsOrNone(fieldsOrNone(deployment?.spec).template)
   const containers = listOrNone(fieldsOrNone(template.spec).containers).map(fieldsOrNone)
   const words = containers.flatMap(({ args }) => listOrNone(args)).map(String)

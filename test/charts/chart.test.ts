@@ -7,7 +7,7 @@ import { BUILT_IN, loadCatalog } from '../../src/catalog/load.ts'
 import metricSchema from '../../src/catalog/metric.schema.json' with { type: 'json' }
 import { asFields, type Fields, fieldsOrNone, listOrNone } from '../../src/core/kubernetes/json.ts'
 import { CHART, PROGRAMS, render, run, skip } from './programs.ts'
-import { EVERYTHING, LITTLE } from './values.ts'
+import { EVERYTHING, LITTLE, SELF } from './values.ts'
 
 function objectsOf(manifests: string): readonly Fields[] {
   return parseAllDocuments(manifests)
@@ -74,7 +74,7 @@ t.test('helm lint finds no problem in the chart', { skip }, (t) => {
 })
 
 t.test('Helm 3 renders the same objects as Helm 4', { skip }, (t) => {
-  for (const values of [[], EVERYTHING, LITTLE]) {
+  for (const values of [[], EVERYTHING, LITTLE, SELF]) {
     const byName = (helm: 'helm-3' | 'helm-4') =>
       objectsOf(render(values, helm))
         .map((object) => JSON.stringify(object))
@@ -212,10 +212,11 @@ t.test('the image of a built-in tool comes from the values', { skip }, (t) => {
 })
 
 t.test('every expression of the dashboard and the alerts is valid PromQL', { skip }, (t) => {
-  const rule = objectsOf(render(EVERYTHING)).find(({ kind }) => kind === 'PrometheusRule')
-  const rules = listOrNone(fieldsOrNone(rule?.spec).groups).flatMap((group) =>
-    listOrNone(fieldsOrNone(group).rules),
-  )
+  const rules = [EVERYTHING, SELF].flatMap((values) => {
+    const rule = objectsOf(render(values)).find(({ kind }) => kind === 'PrometheusRule')
+    const groups = listOrNone(fieldsOrNone(rule?.spec).groups)
+    return groups.flatMap((group) => listOrNone(fieldsOrNone(group).rules))
+  })
   const asked = ['dashboard.json', 'run-dashboard.json'].flatMap(expressionsOf)
   const alerted = rules.map((each) => String(fieldsOrNone(each).expr))
   t.ok(alerted.length > 5 && asked.length > 5)

@@ -8,7 +8,7 @@ import {
   writeCustomSchemas,
   writeKubernetesSchemas,
 } from './schemas.ts'
-import { EVERYTHING, LITTLE } from './values.ts'
+import { EVERYTHING, LITTLE, SELF } from './values.ts'
 
 const CERT_MANAGER = ['github.com/cert-manager/cert-manager', 'v1.21.2'] as const
 const PROMETHEUS_OPERATOR = [
@@ -16,7 +16,7 @@ const PROMETHEUS_OPERATOR = [
   'v0.85.0',
 ] as const
 
-const MANIFESTS = skip ? [] : [render([]), render(EVERYTHING), render(LITTLE)]
+const MANIFESTS = skip ? [] : [render([]), render(EVERYTHING), render(LITTLE), render(SELF)]
 
 function kindsOf(manifests: readonly string[]): ReadonlySet<string> {
   const lines = manifests.flatMap((manifest) => manifest.match(/^kind: .*$/gm) ?? [])

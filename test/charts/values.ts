@@ -1,12 +1,15 @@
 /**
  * Values for the tests of the chart. PROVIDED selects certificates that the administrator provides,
- * EVERYTHING enables every optional part, and LITTLE disables the parts that can be disabled.
+ * SELF selects certificates that the webhook makes itself, EVERYTHING enables every optional part,
+ * and LITTLE disables the parts that can be disabled.
  */
 export const PROVIDED = [
   'certificates.mode=provided',
   'certificates.provided.secretName=tls',
   'certificates.provided.caBundle=-----BEGIN CERTIFICATE-----',
 ] as const
+
+export const SELF = ['certificates.mode=self', 'prometheusRule.enabled=true'] as const
 
 export const EVERYTHING = [
   'serviceMonitor.enabled=true',

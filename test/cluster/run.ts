@@ -39,6 +39,7 @@ const PROGRAMS: Readonly<Record<string, readonly Module[]>> = {
   minicluster: ['cert-manager', 'coredns'],
   'mpi-trace': ['cert-manager', 'coredns'],
   operator: ['training-operator'],
+  'own-certificates': ['cert-manager'],
   removal: ['helm-3'],
   upheaval: ['cert-manager'],
 }
@@ -75,7 +76,7 @@ const WITH_NODE = testsIn('with-node')
  */
 const LONG = [
   ...['controllers', 'cpu-profile', 'findings', 'guard', 'install', 'lammps', 'live-export'],
-  ...['minicluster', 'mpi-trace', 'observers', 'upheaval'],
+  ...['minicluster', 'mpi-trace', 'observers', 'own-certificates', 'own-renewal', 'upheaval'],
 ]
 
 /** Tests that need the programs in the folder of machine/operators-folder.ts. */

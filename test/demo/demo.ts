@@ -38,8 +38,7 @@ const folder = await mkdtemp(join(tmpdir(), 'ridealong-'))
 const authority = await makeAuthority()
 await writeKeyPair(folder, authority, { names: ['localhost', '127.0.0.1'] })
 const server = await serve({
-  cert: join(folder, 'tls.crt'),
-  key: join(folder, 'tls.key'),
+  keyPair: { cert: join(folder, 'tls.crt'), key: join(folder, 'tls.key') },
   host: '127.0.0.1',
   port: 0,
   statusPort: 0,

@@ -169,16 +169,14 @@ export class StandIn {
 
   #patch(response: ServerResponse, resource: string, stored: Stored, patch: string): void {
     const { metadata } = stored
-    const { metadata: changed, spec } = JSON.parse(patch)
+    const { metadata: changed, ...fields } = JSON.parse(patch)
     const { resourceVersion, labels: changes } = changed
     if (resourceVersion !== metadata.resourceVersion) {
       send(response, 409, { message: 'the object has been modified' })
       return
     }
-    const merged: Record<string, string | null> = { ...metadata.labels, ...changes }
-    const kept = Object.entries(merged).flatMap(([key, value]) => (value ? [[key, value]] : []))
-    const labels = Object.fromEntries(kept)
-    const next = { ...stored, spec: { ...Object(stored.spec), ...spec } }
+    const labels = mergePatch(metadata.labels, changes ?? {}) as Stored['metadata']['labels']
+    const next = Object(mergePatch(stored, fields))
     send(response, 200, this.put(resource, { ...next, metadata: { ...metadata, labels } }))
   }
 
@@ -223,6 +221,17 @@ export class StandIn {
     this.#events.push({ resource, version: Number(object.metadata.resourceVersion), line })
     if (!this.faults.mute) this.say(resource, line)
   }
+}
+
+/** Applies a JSON merge patch (RFC 7396): null removes a field, and a list replaces a list. */
+function mergePatch(target: unknown, patch: unknown): unknown {
+  if (typeof patch !== 'object' || patch === null || Array.isArray(patch)) return patch
+  const merged: Record<string, unknown> = { ...Object(target) }
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) delete merged[key]
+    else merged[key] = mergePatch(merged[key], value)
+  }
+  return merged
 }
 
 function keyOf(

@@ -503,9 +503,9 @@ t.test('a server does not start with missing or invalid files', async (t) => {
   const { cert, key } = await (await makeAuthority()).issue({ names: NAMES })
   const files = { 'tls.crt': cert, 'tls.key': key, 'namespaces.yaml': '', 'bad.yaml': 'a: b' }
   const folder = t.testdir({ ...files, catalog: { 'bad.yaml': 'kind: Metric' } })
+  const keyPair = { cert: join(folder, 'tls.crt'), key: join(folder, 'tls.key') }
   const options = {
-    cert: join(folder, 'tls.crt'),
-    key: join(folder, 'tls.key'),
+    keyPair,
     namespaces: join(folder, 'namespaces.yaml'),
     port: 0,
     statusPort: 0,
@@ -516,14 +516,20 @@ t.test('a server does not start with missing or invalid files', async (t) => {
     log: capturedLog().log,
   }
   const wrong = [
-    [{ cert: join(folder, 'none.crt') }, /none\.crt/],
-    [{ cert: join(folder, 'bad.yaml') }, /bad\.yaml contains no valid certificate/],
-    [{ key: join(folder, 'tls.crt') }, /tls\.crt contains no valid private key/],
+    [{ keyPair: { ...keyPair, cert: join(folder, 'none.crt') } }, /none\.crt/],
+    [
+      { keyPair: { ...keyPair, cert: join(folder, 'bad.yaml') } },
+      /bad\.yaml contains no valid certificate/,
+    ],
+    [
+      { keyPair: { ...keyPair, key: join(folder, 'tls.crt') } },
+      /tls\.crt contains no valid private key/,
+    ],
     [{ namespaces: join(folder, 'none.yaml') }, /none\.yaml/],
     [{ namespaces: join(folder, 'bad.yaml') }, /bad\.yaml: document 1 /],
     [{ catalog: join(folder, 'none') }, /none/],
     [{ catalog: join(folder, 'catalog') }, /catalog.bad\.yaml: /],
-    [{ cert: folder }, new RegExp(folder)],
+    [{ keyPair: { ...keyPair, cert: folder } }, new RegExp(folder)],
     [{ namespaces: folder }, new RegExp(folder)],
   ] as const
   for (const [changes, message] of wrong) {

@@ -59,6 +59,14 @@ export interface Intervals {
   readonly holdMs: number
   /** The longest time between two attempts to get or renew a Lease. */
   readonly renewMs: number
+  /**
+   * The longest time between two readings of the webhook's own certificate from its Secret, and
+   * while the certificate is missing or being renewed.
+   */
+  readonly certificateMs: number
+  readonly certificateSoonMs: number
+  /** The time until every apiserver is assumed to know a new caBundle. */
+  readonly settleMs: number
   /** The longest time for which missing images keep a new server from becoming ready. */
   readonly imagesMs: number
 }
@@ -87,6 +95,9 @@ export const INTERVALS: Intervals = {
   leaseMs: 30_000,
   holdMs: 20_000,
   renewMs: 5_000,
+  certificateMs: 5_000,
+  certificateSoonMs: 1_000,
+  settleMs: 10_000,
 }
 
 /**

@@ -55,9 +55,17 @@ helm.sh/chart: {{ printf "%s-%s" $root.Chart.Name $root.Chart.Version | replace 
 {{- define "ridealong.tlsSecret" -}}
 {{- if eq .Values.certificates.mode "cert-manager" -}}
 {{- include "ridealong.fullname" . }}-tls
+{{- else if eq .Values.certificates.mode "self" -}}
+{{- include "ridealong.fullname" . }}-own-tls
 {{- else -}}
 {{- required "certificates.provided.secretName: set the name of the Secret with the webhook's certificate" .Values.certificates.provided.secretName -}}
 {{- end -}}
+{{- end -}}
+
+{{/* The DNS names of the Service, as a YAML list. The apiserver uses the first name. */}}
+{{- define "ridealong.hosts" -}}
+{{- $service := printf "%s.%s" (include "ridealong.fullname" .) .Release.Namespace -}}
+{{- toYaml (list (printf "%s.svc" $service) $service (printf "%s.svc.cluster.local" $service)) -}}
 {{- end -}}
 
 {{/* The namespaces for which the webhook is never called. */}}

@@ -17,6 +17,7 @@ export function declareDisarm(program: Command): void {
       '--certificate <name...>',
       'Certificates to remove last, each with the Secret of the same name',
     )
+    .option('--secret <name...>', 'other Secrets with certificates to remove last')
     .addHelpText(
       'after',
       ['', 'The label ridealong.dev/armed is always removed from all namespaces.'].join('\n'),

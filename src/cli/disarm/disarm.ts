@@ -12,6 +12,7 @@ export interface DisarmOptions {
   readonly clusterRoleBinding?: string | undefined
   readonly namespace?: string | undefined
   readonly certificate?: readonly string[] | undefined
+  readonly secret?: readonly string[] | undefined
 }
 
 interface DisarmTarget {
@@ -29,14 +30,18 @@ interface DisarmTarget {
  * 2. the permission of the webhook to set the label `ridealong.dev/armed`
  * 3. this label of all namespaces
  * 4. each Certificate, and then its Secret, which cert-manager would otherwise create again
+ * 5. each other Secret; the webhook creates its Secret only while its configuration exists
  *
  * An object that does not exist is not an error.
  *
  * @throws UsageError with the apiserver's message about an object that was not removed
  */
 export async function disarm(options: DisarmOptions, print: (line: string) => void): Promise<void> {
-  if (options.certificate !== undefined && options.namespace === undefined) {
-    throw new UsageError('--certificate needs --namespace, the namespace of the certificates')
+  const { certificate, secret, namespace } = options
+  if ((certificate ?? secret) !== undefined && namespace === undefined) {
+    throw new UsageError(
+      '--certificate and --secret need --namespace, the namespace of the certificates',
+    )
   }
   const { apiserver } = await openCluster(options)
   for (const object of callers(options)) print(await remove(apiserver, object))
@@ -58,18 +63,21 @@ function callers({
 }
 
 /**
- * Lists the Certificates and their Secrets. By default, cert-manager does not delete the Secret of
- * a deleted Certificate (--enable-certificate-owner-ref).
+ * Lists the Certificates and their Secrets, and then the other Secrets. By default, cert-manager
+ * does not delete the Secret of a deleted Certificate (--enable-certificate-owner-ref).
  */
 function certificates({
   certificate = [],
+  secret = [],
   namespace = '',
 }: DisarmOptions): readonly DisarmTarget[] {
   const place = `namespaces/${encodeURIComponent(namespace)}`
-  return certificate.flatMap((name) => [
+  const secretOf = (name: string) => ({ kind: 'Secret', root: `/api/v1/${place}/secrets`, name })
+  const issued = certificate.flatMap((name) => [
     { kind: 'Certificate', root: `/apis/cert-manager.io/v1/${place}/certificates`, name },
-    { kind: 'Secret', root: `/api/v1/${place}/secrets`, name },
+    secretOf(name),
   ])
+  return [...issued, ...secret.map(secretOf)]
 }
 
 /** Removes an object, and returns a line with the result. */

@@ -1,13 +1,20 @@
 import { type Command, Option } from 'commander'
 import { helpEnd } from '../shared/help.ts'
-import { namespacedName, namespaceName, wholeNumber, withNamespaces } from '../shared/options.ts'
+import {
+  duration,
+  namespacedName,
+  namespaceName,
+  objectName,
+  wholeNumber,
+  withNamespaces,
+} from '../shared/options.ts'
 
 /** Declares the verb `serve`. */
 export function declareServe(program: Command): void {
-  withServer(withSources(withNamespaces(program.command('serve'))))
+  withServer(withSources(withOwnCertificate(withNamespaces(program.command('serve')))))
     .description('run the webhook')
-    .requiredOption('--cert <file>', 'the certificate, PEM; read again when it changes (required)')
-    .requiredOption('--key <file>', 'the private key, PEM; read again when it changes (required)')
+    .option('--cert <file>', 'the certificate, PEM; read again when it changes')
+    .option('--key <file>', 'the private key, PEM; read again when it changes')
     .option(
       '--client-ca <file>',
       'accept only clients with a certificate from these authorities, PEM',
@@ -27,6 +34,40 @@ export function declareServe(program: Command): void {
       }),
     )
     .action(async (options) => (await import('./serve.ts')).serve(options))
+}
+
+/** Adds the options for a certificate that the webhook makes itself. */
+function withOwnCertificate(command: Command): Command {
+  return command
+    .addOption(
+      new Option(
+        '--own-certificate <ns/name>',
+        'instead of --cert and --key: make the certificate, and keep it in this Secret',
+      )
+        .argParser(namespacedName)
+        .conflicts(['cert', 'key', 'namespaces']),
+    )
+    .option(
+      '--certificate-host <name...>',
+      'with --own-certificate: the DNS names of the Service (required)',
+    )
+    .addOption(
+      new Option(
+        '--certificate-lease <ns/name>',
+        'with --own-certificate: the Lease that a replica needs to renew it (required)',
+      ).argParser(namespacedName),
+    )
+    .addOption(
+      new Option(
+        '--webhook-configuration <name>',
+        'with --own-certificate: the MutatingWebhookConfiguration to trust it (required)',
+      ).argParser(objectName),
+    )
+    .option(
+      '--certificate-duration <time>',
+      'with --own-certificate: its lifetime, in hours or minutes (default: 2160h)',
+      duration,
+    )
 }
 
 /** Adds the options for the addresses, the shutdown and the log. */

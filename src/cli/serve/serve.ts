@@ -1,14 +1,20 @@
 import closeWithGrace from 'close-with-grace'
 import { destination, type Logger } from 'pino'
 import { openLog } from '../../../webhook/log.ts'
-import { serve as startServer } from '../../../webhook/serve.ts'
+import { type ServeOptions, serve as startServer } from '../../../webhook/serve.ts'
 import { EXCLUDED_NAMESPACES } from '../../core/kubernetes/namespace-name.ts'
 import { UsageError, usageError } from '../shared/errors.ts'
 import type { SettingOptions } from '../shared/settings.ts'
 
 export interface ServeArguments extends SettingOptions {
-  readonly cert: string
-  readonly key: string
+  readonly cert?: string
+  readonly key?: string
+  readonly ownCertificate?: string
+  readonly certificateHost?: readonly string[]
+  readonly certificateLease?: string
+  readonly webhookConfiguration?: string
+  /** Milliseconds. */
+  readonly certificateDuration?: number
   readonly clientCa?: string
   readonly clientName?: readonly string[]
   readonly kubeconfig?: string
@@ -42,12 +48,14 @@ export async function serve(options: ServeArguments): Promise<void> {
     throw new UsageError(
       '--client-name needs --client-ca: without it, clients present no certificate',
     )
+  const keyPair = resolveKeyPair(options)
   const log = openLog(
     options.logLevel,
     destination({ dest: 1, sync: false, minLength: LOG_BATCH, periodicFlush: 1000 }),
   )
   const server = await startServer({
     ...options,
+    keyPair,
     clientNames: clientName,
     excludedNamespaces: options.excludeNamespace ?? EXCLUDED_NAMESPACES,
     drain: { quietMs: options.drainQuiet * 1000, limitMs: options.drainLimit * 1000 },
@@ -62,6 +70,25 @@ export async function serve(options: ServeArguments): Promise<void> {
     log.info('closed')
     await flushed(log)
   })
+}
+
+const OWN_CERTIFICATE_MS = 2160 * 60 * 60 * 1000
+
+/** @throws UsageError if the options for the certificate are incomplete */
+function resolveKeyPair(options: ServeArguments): ServeOptions['keyPair'] {
+  const { cert, key, ownCertificate: secret, certificateHost: names } = options
+  const { certificateLease: lease, webhookConfiguration } = options
+  if (secret === undefined) {
+    if (cert === undefined || key === undefined)
+      throw new UsageError('serve needs --cert and --key, or --own-certificate')
+    return { cert, key }
+  }
+  if (names === undefined || lease === undefined || webhookConfiguration === undefined)
+    throw new UsageError(
+      '--own-certificate needs --certificate-host, --certificate-lease and --webhook-configuration',
+    )
+  const { certificateDuration: durationMs = OWN_CERTIFICATE_MS } = options
+  return { secret, names, lease, webhookConfiguration, durationMs }
 }
 
 /**

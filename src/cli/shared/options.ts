@@ -72,9 +72,28 @@ export function namespaceName(text: string): string {
 /** Validates the namespace and the name of an object: NAMESPACE/NAME. */
 export function namespacedName(text: string): string {
   const [namespace = '', name = '', ...others] = text.split('/')
-  const isName = name.length <= 253 && name.split('.').every((label) => NAMESPACE_NAME.test(label))
-  if (NAMESPACE_NAME.test(namespace) && isName && others.length === 0) return text
+  if (NAMESPACE_NAME.test(namespace) && isObjectName(name) && others.length === 0) return text
   throw new InvalidArgumentError(
     'It must be NAMESPACE/NAME, for example ridealong-system/ridealong-scan.',
   )
+}
+
+/** Validates the name of an object, which becomes part of an API path. */
+export function objectName(text: string): string {
+  if (isObjectName(text)) return text
+  throw new InvalidArgumentError('It must be the name of an object, for example ridealong.')
+}
+
+function isObjectName(name: string): boolean {
+  return name.length <= 253 && name.split('.').every((label) => NAMESPACE_NAME.test(label))
+}
+
+const MINUTE_MS = 60_000
+
+/** Parses a duration of hours or minutes (`2160h`, `90m`) into milliseconds. */
+export function duration(text: string): number {
+  const [, digits = '', unit] = /^(\d{1,6})([hm])$/.exec(text) ?? []
+  const minutes = Number(digits) * (unit === 'h' ? 60 : 1)
+  if (digits !== '' && minutes >= 2) return minutes * MINUTE_MS
+  throw new InvalidArgumentError('It must be hours or at least two minutes: 2160h, 90m.')
 }

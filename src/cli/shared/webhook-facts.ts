@@ -8,6 +8,7 @@ import {
   fieldsOrNone,
   listOrNone,
 } from '../../core/kubernetes/json.ts'
+import { deploymentOption } from '../../doctor/installation.ts'
 import type { FactLookup, WebhookFacts } from '../../explain/facts.ts'
 import { calledBy, POD_WEBHOOK, webhookIn } from '../../explain/webhook.ts'
 import { errorMessage } from '../../lib/error-message.ts'
@@ -82,8 +83,8 @@ export async function readConfiguration(
 }
 
 /**
- * Reads the server's certificate from its Secret. The chart mounts the Secret as the volume `tls`
- * in the Deployment that has the Service's name.
+ * Reads the server's certificate from its Secret. The Deployment that has the Service's name mounts
+ * the Secret as the volume `tls`, or names it in the option `--own-certificate`.
  */
 async function readSecret(
   reader: Reader,
@@ -92,18 +93,29 @@ async function readSecret(
   const of = (kind: string) => `/namespaces/${namespace}/${kind}`
   const deployment = await reader.look(`/apis/apps/v1${of('deployments')}/${name}`)
   if ('problem' in deployment) return deployment
-  const template = fieldsOrNone(fieldsOrNone(deployment.value?.spec).template)
-  const volumes = listOrNone(fieldsOrNone(template.spec).volumes).map(fieldsOrNone)
-  const volume = volumes.find((one) => one.name === 'tls')
-  const secretName = asText(fieldsOrNone(volume?.secret).secretName)
+  const secretName = ownSecret(deployment.value) ?? mountedSecret(deployment.value)
   if (secretName === undefined)
-    return { problem: `there is no Deployment ${name} that mounts a Secret as volume tls` }
+    return {
+      problem: `there is no Deployment ${name} that mounts or names a Secret with a certificate`,
+    }
   const secret = await reader.look(`/api/v1${of('secrets')}/${secretName}`)
   if ('problem' in secret) return secret
   const certificate = asText(fieldsOrNone(secret.value?.data)['tls.crt'])
   return certificate === undefined
     ? { problem: `Secret ${secretName} has no tls.crt` }
     : { value: Buffer.from(certificate, 'base64').toString() }
+}
+
+/** Returns the name in `--own-certificate=NAMESPACE/NAME`, without the namespace. */
+function ownSecret(deployment: Fields | undefined): string | undefined {
+  return deploymentOption(deployment, '--own-certificate')?.split('/')[1]
+}
+
+function mountedSecret(deployment: Fields | undefined): string | undefined {
+  const template = fieldsOrNone(fieldsOrNone(deployment?.spec).template)
+  const volumes = listOrNone(fieldsOrNone(template.spec).volumes).map(fieldsOrNone)
+  const volume = volumes.find((one) => one.name === 'tls')
+  return asText(fieldsOrNone(volume?.secret).secretName)
 }
 
 async function countReady(

@@ -27,7 +27,7 @@ export const NO_WAIT = '--wait=hookOnly'
 /** Runs `helm VERB NAME WORDS`, and waits until the objects are ready unless NO_WAIT is given. */
 export async function helm(
   { cluster, name }: Release,
-  verb: 'install' | 'upgrade' | 'uninstall' | 'test',
+  verb: 'install' | 'upgrade' | 'rollback' | 'uninstall' | 'test',
   words: readonly string[] = [],
   program: Helm = 'helm-4',
 ): Promise<string> {

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Test } from 'tap'
 import type { Answer, Api } from '../api.ts'
 
 /** The outcomes of the created pods. */
@@ -88,6 +89,33 @@ export function startLoad(api: Api, places: readonly Place[], rate: number): Ste
       return { tally, rate: tally.created / seconds }
     },
   }
+}
+
+/** The time in milliseconds until an earlier change has taken effect on all connections. */
+const AFTERMATH_MS = 3000
+
+/** The namespaces of a load, and its pods per second. */
+export interface Load {
+  readonly places: readonly Place[]
+  readonly rate: number
+}
+
+/** Creates pods during an action, and returns their outcomes. */
+export async function during(
+  t: Test,
+  api: Api,
+  { places, rate: wanted }: Load,
+  action: () => Promise<unknown>,
+): Promise<Tally> {
+  const load = startLoad(api, places, wanted)
+  const end = () => load.stop()
+  t.teardown(end)
+  await action()
+  await sleep(AFTERMATH_MS)
+  const { tally, rate } = await end()
+  const slowest = tally.longestSeconds.toFixed(1)
+  t.comment(`${tally.created} pods, ${rate.toFixed(0)} a second, the slowest in ${slowest} s`)
+  return tally
 }
 
 /** The maximum number of parallel calls: as many as in a large cluster with many controllers. */

@@ -263,6 +263,7 @@ async function isExamined(t: Test, api: Api, { cluster, name }: Release): Promis
     CA: 'ok',
     certificate: 'ok',
     failurePolicy: 'ok',
+    'certificate mode': 'ok',
     Service: 'ok',
     Deployment: 'ok',
     catalog: 'ok',

@@ -1,5 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { sampleOf } from '../../server.ts'
 import type { Api } from '../api.ts'
 import { kubectl } from '../machine/kubectl.ts'
@@ -7,7 +6,7 @@ import { issued, renew } from '../release/cert-manager.ts'
 import { CHART, helm, metricsOf, type Release, type Replica, replicasOf } from '../release/helm.ts'
 import { installChart } from '../release/installed-chart.ts'
 import { killContainer, scale, settled } from '../release/replicas.ts'
-import { startLoad, type Tally } from '../release/steady-load.ts'
+import { during } from '../release/steady-load.ts'
 import { createNamespace, runningCluster } from '../running.ts'
 import { until } from '../until.ts'
 
@@ -23,9 +22,7 @@ const PLACES = [
   { namespace: 'steady-asking', annotations: ASKS },
   { namespace: 'steady-armed', annotations: {} },
 ] as const
-
-/** The time in milliseconds until an earlier change has taken effect on all connections. */
-const AFTERMATH_MS = 3000
+const LOAD = { places: PLACES, rate: RATE }
 
 const rollout = ({ cluster, name }: Release, verb: 'restart' | 'status') =>
   kubectl(cluster, ['rollout', verb, `deployment/${name}`, '-n', name])
@@ -89,7 +86,7 @@ t.test('pods are created while the webhook is changed or killed', async (t) => {
 
   for (const [what, upheaval] of UPHEAVALS) {
     await t.test(`no pod is missed while ${what}`, async (t) => {
-      const { created, ...others } = await during(t, api, () => upheaval(release))
+      const { created, ...others } = await during(t, api, LOAD, () => upheaval(release))
       t.ok(created > 0)
       t.match(others, { missed: 0, left: 0, warned: 0, refused: [] }, 'each pod has its observer')
     })
@@ -99,7 +96,9 @@ t.test('pods are created while the webhook is changed or killed', async (t) => {
     await t.test(`each missed pod is counted if ${count} of 2 replicas are killed`, async (t) => {
       await settled(release, 2)
       const before = await failures(api)
-      const { missed, left, warned, refused } = await during(t, api, () => kill(release, count))
+      const { missed, left, warned, refused } = await during(t, api, LOAD, () =>
+        kill(release, count),
+      )
       const after = await failures(api)
       t.comment(`${missed} pods were missed`)
       t.same({ left, refused }, { left: 0, refused: [] }, 'the webhook leaves or refuses no pod')
@@ -112,19 +111,6 @@ t.test('pods are created while the webhook is changed or killed', async (t) => {
     })
   }
 })
-
-/** Creates pods during an action, and returns their outcomes. */
-async function during(t: Test, api: Api, upheaval: () => Promise<unknown>): Promise<Tally> {
-  const load = startLoad(api, PLACES, RATE)
-  const end = () => load.stop()
-  t.teardown(end)
-  await upheaval()
-  await sleep(AFTERMATH_MS)
-  const { tally, rate } = await end()
-  const slowest = tally.longestSeconds.toFixed(1)
-  t.comment(`${tally.created} pods, ${rate.toFixed(0)} a second, the slowest in ${slowest} s`)
-  return tally
-}
 
 /** Kills replicas, and waits until the kubelet has started them again. */
 async function kill(release: Release, count: number): Promise<void> {

@@ -51,12 +51,13 @@ t.test(
       const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'view' }
       await api.post(bindings, { metadata: { name: `${name}-arming` }, roleRef })
       await api.post('/api/v1/namespaces/armed-1/secrets', { metadata: { name } })
+      await api.post('/api/v1/namespaces/armed-1/secrets', { metadata: { name: `${name}-own` } })
     }
     t.teardown(() => api.delete(`${configurations}/kept`))
     t.teardown(() => api.delete(`${bindings}/kept-arming`))
     const words = [
       ...['--webhook-configuration', 'removed', '--cluster-role-binding', 'removed-arming'],
-      ...['--namespace', 'armed-1', '--certificate', 'removed'],
+      ...['--namespace', 'armed-1', '--certificate', 'removed', '--secret', 'removed-own'],
     ]
     t.same(await disarm(...words), {
       code: 0,
@@ -68,13 +69,15 @@ t.test(
         'Namespace armed-2: label ridealong.dev/armed removed',
         'Certificate removed: not found',
         'Secret removed: removed',
+        'Secret removed-own: removed',
         '',
       ].join('\n'),
     })
     t.equal((await api.get(`${configurations}/removed`)).status, 404)
     t.equal((await api.get(`${configurations}/kept`)).status, 200)
     t.equal((await api.get(`${bindings}/kept-arming`)).status, 200)
-    t.equal((await api.get('/api/v1/namespaces/armed-1/secrets/kept')).status, 200)
+    for (const name of ['kept', 'kept-own'])
+      t.equal((await api.get(`/api/v1/namespaces/armed-1/secrets/${name}`)).status, 200)
     const { labels } = (await api.get('/api/v1/namespaces/armed-1')).body.metadata
     t.same(labels, { 'kubernetes.io/metadata.name': 'armed-1', kept: 'yes' })
     const again = await disarm(...words)

@@ -51,8 +51,38 @@ const WRONG: readonly (readonly [string, readonly string[], RegExp])[] = [
     /'xml' is invalid.*decision, response/,
   ],
   ['an invalid value of -o', ['metrics', '-o', 'xml'], /'xml' is invalid.*table, yaml, json/],
-  ['no certificate', ['serve'], /required option '--cert <file>' not specified/],
-  ['no key', ['serve', '--cert', 'a'], /required option '--key <file>' not specified/],
+  ['no certificate', ['serve'], /serve needs --cert and --key, or --own-certificate/],
+  ['no key', ['serve', '--cert', 'a'], /serve needs --cert and --key, or --own-certificate/],
+  [
+    'an own certificate and a certificate in a file',
+    [...SERVE, '--own-certificate', 'a/b'],
+    /--own-certificate.*cannot be used with/,
+  ],
+  [
+    'an own certificate without a Lease',
+    ['serve', '--own-certificate', 'a/b', '--certificate-host', 'c'],
+    /--own-certificate needs --certificate-host, --certificate-lease and --webhook-conf/,
+  ],
+  [
+    'a Secret without a namespace',
+    ['serve', '--own-certificate', 'b'],
+    /--own-certificate.*'b'.*NAMESPACE\/NAME/,
+  ],
+  [
+    'a configuration whose name is a path',
+    ['serve', '--webhook-configuration', 'a/b'],
+    /--webhook-configuration.*'a\/b'.*the name of an object/,
+  ],
+  [
+    'a duration of one minute',
+    ['serve', '--certificate-duration', '1m'],
+    /--certificate-duration.*'1m'.*at least two minutes/,
+  ],
+  [
+    'a duration without a unit',
+    ['serve', '--certificate-duration', '90'],
+    /--certificate-duration.*'90'.*hours or at least two minutes/,
+  ],
   [
     'both --namespaces and --kubeconfig',
     [...SERVE, '--kubeconfig', 'd'],

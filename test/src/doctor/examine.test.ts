@@ -106,6 +106,7 @@ t.test('without a fault, every check has the verdict ok and a sentence', async (
       'ok CA',
       'ok certificate',
       'ok failurePolicy',
+      'ok certificate mode',
       'ok Service',
       'ok Deployment',
       'ok catalog',
@@ -460,8 +461,8 @@ t.test('each check is one line, and a failed check has its remedy below', async 
   const at = lines.findIndex((line) => line.startsWith('no '))
   t.equal(lines[at], 'no       Service                the Service has no ready endpoint')
   t.match(lines[at + 1], /^ {32}What to do: find out why no replica is ready, .*\.$/)
-  t.equal(lines.length, 12 + 2)
-  t.equal(lines.at(-1), '1 of 12 checks failed.')
+  t.equal(lines.length, 13 + 2)
+  t.equal(lines.at(-1), '1 of 13 checks failed.')
   t.equal(linesOf(shown(examine(WELL), 'text')).at(-1), 'Pods that request observers get them.')
   const unread = { ...WELL, namespaces: forbidden }
   t.match(

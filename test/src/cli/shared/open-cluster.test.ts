@@ -66,7 +66,7 @@ t.test(
     t.equal(unplaced.code, 2)
     t.equal(
       unplaced.err,
-      'ridealong: --certificate needs --namespace, the namespace of the certificates\n',
+      'ridealong: --certificate and --secret need --namespace, the namespace of the certificates\n',
     )
   },
 )
