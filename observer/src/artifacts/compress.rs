@@ -8,6 +8,7 @@ use flate2::{Compression, Crc};
 /// The compressed bytes of a part. A multiple of three, so that the parts of a file in base64,
 /// joined together, are the whole file in base64.
 pub const PART: usize = 9216;
+const _: () = assert!(PART.is_multiple_of(3));
 /// The maximum bytes of a file. A file can be sparse, and then larger than its volume.
 pub const MAX_FILE: u64 = 256 << 20;
 /// The bytes that are read at once.
