@@ -46,8 +46,9 @@ const MAX_DONE: usize = 65_536;
 /// A process that has used this many seconds has samples, because the profiler begins after half a
 /// second. If it has no profile, it is missing.
 const SECONDS_WITH_SAMPLES: f64 = 1.0;
-/// The maximum seconds at the end for the profiles that are left, and for raw files. The kubelet kills a container
-/// that does not end within the grace period of the pod, which is 30 seconds by default.
+/// The maximum seconds at the end for the profiles that are left, and for raw files. The kubelet
+/// kills a container that does not end within the grace period of the pod, which is 30 seconds by
+/// default.
 const MAX_END: f64 = 15.0;
 /// The maximum bytes of the rows of functions of a process, and of its stacks.
 const MAX_ROWS: f64 = 1_048_576.0;

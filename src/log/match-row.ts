@@ -28,9 +28,9 @@ export type MatchedLine =
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/
 
 /**
- * Reads a line of a log in JSON Lines: an object with a notice, about a raw file, or with the time, the section and
- * the cells of a row. The section may be missing if the description has only one section. A missing
- * cell is null.
+ * Reads a line of a log in JSON Lines: an object with a notice, about a raw file, or with the time,
+ * the section and the cells of a row. The section may be missing if the description has only one
+ * section. A missing cell is null.
  */
 export function matchRow(line: string, { sections }: RowsDescription): MatchedLine {
   const row = parse(line)

@@ -183,8 +183,8 @@ function tellMissing(gathered: readonly Gathered[], say: (sentence: string) => v
 }
 
 /**
- * Says which raw files are missing. Raw files are at the end of a log, so a log that is cut may lack
- * some.
+ * Says which raw files are missing. Raw files are at the end of a log, so a log that is cut may
+ * lack some.
  */
 function tellArtifacts(
   gathered: readonly Gathered[],

@@ -21,7 +21,7 @@ export function declareCollect(program: Command): void {
     .addOption(
       new Option(
         '-o, --output <format>',
-        'the output format; "logs" keeps the logs unchanged, "artifacts" are the raw files of tools',
+        'the output format; "logs" keeps the logs unchanged, "artifacts" writes raw files of tools',
       )
         .choices(FORMS)
         .default('jsonl'),

@@ -16,10 +16,10 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { collectFiles } from '../../tools/raw-files.ts'
 import { mismatchesIn, noticesOf, rowsOf } from '../json-rows.ts'
 import { type Identity, observer, openFolder, podOf, type Running, until } from '../pod.ts'
 import { onPath, type Row, summaryOf } from '../prerequisites.ts'
-import { collectFiles } from '../raw-files.ts'
 import { profileTests, tool } from './tool.ts'
 
 const options = profileTests()

@@ -12,7 +12,7 @@ import t, { type Test } from 'tap'
 import { mismatchesIn, noticesOf, rowsOf } from '../../observers/json-rows.ts'
 import { observer, openFolder, podOf, type Running, until } from '../../observers/pod.ts'
 import { onPath, type Row, summaryOf } from '../../observers/prerequisites.ts'
-import { collectFiles } from '../../observers/raw-files.ts'
+import { collectFiles } from '../raw-files.ts'
 import { MPI_ENV, mpirun, mpiTests, programsFor } from './programs.ts'
 import { readTraces } from './trace-file.ts'
 

@@ -10,7 +10,7 @@ export interface PartCells {
   readonly data: unknown
 }
 
-/** Returns the parts of a raw file, as an observer writes them, with `size` compressed bytes each. */
+/** Returns the parts of a raw file, with `size` compressed bytes each. */
 export function partsOf(file: string, content: Uint8Array, size = 64): readonly PartCells[] {
   const compressed = gzipSync(content)
   const parts = Math.ceil(compressed.length / size)

@@ -135,14 +135,14 @@ t.test('with --output artifacts, the raw files are written into a folder per pod
 })
 
 t.test('a raw file that is missing or incomplete is named, and the exit code is 1', async (t) => {
-  const left = artifactLine({ file: 'cpu_8', missing: 'the log has no room' })
+  const left = artifactLine({ file: 'cpu_8', missing: 'no room' })
   const world = profiled([WHOLE, [...WHOLE, left], WHOLE.slice(0, 1)])
   const { kubeconfig } = await standIn(t, world)
   const folder = t.testdir({})
   const { code, err } = await run([...artifactsTo(folder), '--kubeconfig', kubeconfig])
   t.equal(code, 1)
   t.strictSame(err.trimEnd().split('\n'), [
-    'ridealong: hpc/lammps-1-abcde/cpu-profile: raw file cpu_8 is not in the log: the log has no room',
+    'ridealong: hpc/lammps-1-abcde/cpu-profile: raw file cpu_8 is not in the log: no room',
     'ridealong: hpc/lammps-2-abcde/cpu-profile: raw file cpu_7 is missing or incomplete: ' +
       `part 2 of ${WHOLE.length} is missing`,
     `ridealong: 2 raw files of 3 logs, to ${folder}`,
