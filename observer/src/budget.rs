@@ -36,7 +36,13 @@ impl Budget {
 
     /// Counts a line of `bytes` bytes.
     pub fn count_line(&mut self, bytes: usize) {
-        self.used += float_of(bytes + PREFIX * (1 + bytes / PIECE));
+        self.used += Self::cost(bytes);
+    }
+
+    /// Returns the bytes that a line of `bytes` bytes takes in the log.
+    #[must_use]
+    pub fn cost(bytes: usize) -> f64 {
+        float_of(bytes + PREFIX * (1 + bytes / PIECE))
     }
 
     /// Returns the number of bytes used so far.
@@ -56,6 +62,12 @@ impl Budget {
     #[must_use]
     pub fn room(&self) -> f64 {
         (self.total - RESERVE - 4096.0 - self.used).max(0.0) / 1.1
+    }
+
+    /// Returns the bytes that lines whose cost is known may still use; 0 if there are none.
+    #[must_use]
+    pub fn rest(&self) -> f64 {
+        (self.total - RESERVE - 4096.0 - self.used).max(0.0)
     }
 
     /// Whether there is room for another line of the summary.

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 
+use crate::artifacts::writer::{RawFiles, SessionOutput};
 use crate::clock;
 use crate::containers::ContainerId;
 use crate::json::clean;
@@ -45,8 +46,9 @@ const MAX_DONE: usize = 65_536;
 /// A process that has used this many seconds has samples, because the profiler begins after half a
 /// second. If it has no profile, it is missing.
 const SECONDS_WITH_SAMPLES: f64 = 1.0;
-/// The maximum seconds at the end for the profiles that are left. The kubelet kills a container
-/// that does not end within the grace period of the pod, which is 30 seconds by default.
+/// The maximum seconds at the end for the profiles that are left, and for raw files. The kubelet
+/// kills a container that does not end within the grace period of the pod, which is 30 seconds by
+/// default.
 const MAX_END: f64 = 15.0;
 /// The maximum bytes of the rows of functions of a process, and of its stacks.
 const MAX_ROWS: f64 = 1_048_576.0;
@@ -90,6 +92,7 @@ pub fn run(settings: Settings, folder: &FolderSettings, session: &mut Session) {
         ended: Vec::new(),
         done: BTreeSet::new(),
         emptied: BTreeSet::new(),
+        raw_files: RawFiles::default(),
         mappings: 0,
         totals: Totals::default(),
         notices: Notices::default(),
@@ -117,6 +120,8 @@ struct CpuProfile {
     done: BTreeSet<ProfileName>,
     /// The profiles that were emptied before their rows were written.
     emptied: BTreeSet<ProfileName>,
+    /// The profiles with rows, if the log is to contain them.
+    raw_files: RawFiles,
     /// The number of mappings of the processes in `living`.
     mappings: usize,
     totals: Totals,
@@ -184,7 +189,9 @@ impl Sampler for CpuProfile {
         self.end_all(run);
         // Listed last, because a process writes its profile before it ends.
         let listing = self.guard_size();
-        self.write_ended(run, &listing, clock::since_boot() + MAX_END);
+        let until = clock::since_boot() + MAX_END;
+        self.write_ended(run, &listing, until);
+        self.write_raw_files(run, until);
         self.write_notices(run);
         let mut whole = begin_whole(run);
         self.totals.push_whole(&mut whole);
@@ -426,6 +433,22 @@ impl CpuProfile {
         }
     }
 
+    /// Writes the profiles themselves, at most until a time in seconds since boot.
+    fn write_raw_files(&mut self, run: &mut Run<'_>, until: f64) {
+        let Some(results) = &self.results else {
+            return;
+        };
+        let time = run.processes.time.precise_timestamp();
+        let open = |name: &str| results.open_profile(ProfileName::parse(name.as_bytes())?);
+        let session = &mut *run.session;
+        let notices = self
+            .raw_files
+            .write(&time, open, &mut SessionOutput { session, until });
+        for notice in notices {
+            self.note(notice);
+        }
+    }
+
     fn write_missing(&mut self, run: &mut Run<'_>, owner: &Owner) {
         let Owner { program, pid, .. } = owner;
         let why = "it was killed, or it could not write into the folder of the results";
@@ -488,6 +511,9 @@ impl CpuProfile {
             self.note(format!(
                 "the profile of process {pid} ({program}) is not complete: {why}"
             ));
+        }
+        if run.settings.has_artifacts {
+            self.raw_files.add(name.file_name(), &owner.members());
         }
         let functions = Functions::resolve(addresses, &mappings, |path| {
             self.binaries.open(container?, path)

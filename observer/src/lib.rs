@@ -8,6 +8,7 @@
 //! `process_table` → `measure` → `rows`, `pressure_rows` or `network_rows` → `log`.
 
 pub mod accounts;
+pub mod artifacts;
 pub mod budget;
 pub mod capacity;
 pub mod cgroup;

@@ -73,10 +73,15 @@ impl Log {
 
     /// Ends the current line.
     pub fn end_line(&mut self) {
-        self.budget.count_line(self.text.len() - self.line_start);
         if let Some(feed) = &mut self.feed {
             feed.push_line(&self.text[self.line_start..]);
         }
+        self.end_unexported_line();
+    }
+
+    /// Ends the current line. The live export has no copy of it.
+    pub fn end_unexported_line(&mut self) {
+        self.budget.count_line(self.text.len() - self.line_start);
         self.text.push(b'\n');
         self.line_start = self.text.len();
     }

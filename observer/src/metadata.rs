@@ -35,19 +35,18 @@ fn options(settings: &Settings) -> String {
         max_log,
         timeout,
         has_threads,
+        has_artifacts,
         frequency,
         ..
     } = settings;
     let shared = format!("\"rate\":{rate},\"completions\":{completions},\"max-log\":{max_log}");
+    let of_tool =
+        || format!("\"timeout\":{timeout},\"max-log\":{max_log},\"artifacts\":{has_artifacts}");
     match settings.metric {
         Metric::Perf => format!("{shared},\"timeout\":{timeout},\"threads\":{has_threads}"),
         Metric::Pressure | Metric::Network => format!("{shared},\"timeout\":{timeout}"),
         Metric::Io => shared,
-        Metric::MpiTrace => {
-            format!("\"rate\":{rate},\"timeout\":{timeout},\"max-log\":{max_log}")
-        }
-        Metric::CpuProfile => {
-            format!("\"frequency\":{frequency},\"timeout\":{timeout},\"max-log\":{max_log}")
-        }
+        Metric::MpiTrace => format!("\"rate\":{rate},{}", of_tool()),
+        Metric::CpuProfile => format!("\"frequency\":{frequency},{}", of_tool()),
     }
 }

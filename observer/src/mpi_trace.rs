@@ -4,6 +4,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::artifacts::writer::{RawFiles, SessionOutput};
+use crate::clock;
 use crate::cpu_profile::FolderSettings;
 use crate::json::{clean, push_known, push_text};
 use crate::json_rows::{begin_whole, nothing, push_decimals, write_header};
@@ -37,11 +39,16 @@ const MAX_PROCESSES: usize = 4096;
 /// The seconds to wait for the reader of the log after the last rows of a process.
 const DRAIN: f64 = 1.0;
 
+/// The maximum seconds at the end for raw files. The kubelet kills a container that does not end
+/// within the grace period of the pod, which is 30 seconds by default.
+const MAX_END: f64 = 15.0;
+
 /// Observes until there is a reason to end, and then writes the closing marker and the summary.
 pub fn run(settings: Settings, folder: &FolderSettings, session: &mut Session) {
     let mut tracer = MpiTrace {
         results: None,
         processes: BTreeMap::new(),
+        raw_files: RawFiles::default(),
         notices: Notices::default(),
         pending: Vec::new(),
         totals: Totals::default(),
@@ -61,6 +68,8 @@ pub fn run(settings: Settings, folder: &FolderSettings, session: &mut Session) {
 struct MpiTrace {
     results: Option<Results>,
     processes: BTreeMap<ProfileName, Traced>,
+    /// The files with rows, if the log is to contain them.
+    raw_files: RawFiles,
     notices: Notices,
     /// Notices that are not written yet.
     pending: Vec<String>,
@@ -135,6 +144,7 @@ impl Sampler for MpiTrace {
         run.processes.close_accounts();
         self.list(run);
         self.write_ended(run, true);
+        self.write_raw_files(run);
         if self.results.is_some() && self.totals.ranks == 0 && run.progress.has_started {
             let why = "MPI_Init was not called, or the recorder was not loaded";
             self.note(format!("no process has recorded calls of MPI: {why}"));
@@ -327,6 +337,11 @@ impl MpiTrace {
                 trace.rank
             ));
         }
+        if run.settings.has_artifacts {
+            let mut members = tail.strip_suffix(b"}").unwrap_or(&tail).to_vec();
+            push_known(&mut members, "pid", Some(u64::from(pid)));
+            self.raw_files.add(name.file_name(), &members);
+        }
         self.totals.add(&trace, has_ended);
         let time = run.processes.time.precise_timestamp();
         let rows = ProcessRows {
@@ -355,6 +370,23 @@ impl MpiTrace {
             self.note(format!(
                 "the log has no room for {omitted} rows of process {pid}; see the option max-log"
             ));
+        }
+    }
+
+    /// Writes the files themselves.
+    fn write_raw_files(&mut self, run: &mut Run<'_>) {
+        let Some(results) = &self.results else {
+            return;
+        };
+        let time = run.processes.time.precise_timestamp();
+        let until = clock::since_boot() + MAX_END;
+        let open = |name: &str| results.open_profile(ProfileName::parse(name.as_bytes())?);
+        let session = &mut *run.session;
+        let notices = self
+            .raw_files
+            .write(&time, open, &mut SessionOutput { session, until });
+        for notice in notices {
+            self.note(notice);
         }
     }
 

@@ -35,6 +35,12 @@ impl Metric {
         }
     }
 
+    /// Whether the metric is a tool, which writes files of its own.
+    #[must_use]
+    pub fn has_tool(self) -> bool {
+        matches!(self, Self::CpuProfile | Self::MpiTrace)
+    }
+
     /// Whether the metric observes processes: the processes of the target, or the processes that
     /// match target-command.
     #[must_use]
@@ -45,6 +51,8 @@ impl Metric {
 
 /// The settings of an observer. Times are in seconds.
 #[derive(Debug)]
+// Each of them is a setting of its own.
+#[allow(clippy::struct_excessive_bools)]
 pub struct Settings {
     /// The metric to collect.
     pub metric: Metric,
@@ -62,6 +70,8 @@ pub struct Settings {
     pub timeout: f64,
     /// Whether each thread has a row.
     pub has_threads: bool,
+    /// Whether the log contains the raw files of the metric's tool.
+    pub has_artifacts: bool,
     /// Only for cpu-profile: the samples in a second of processor time.
     pub frequency: f64,
     /// The maximum size of the log in MiB.
@@ -147,6 +157,7 @@ impl Settings {
             timeout,
             max_log,
             has_threads: metric == Metric::Perf && text("RIDEALONG_OPTION_THREADS") == "true",
+            has_artifacts: metric.has_tool() && text("RIDEALONG_OPTION_ARTIFACTS") == "true",
             has_host_network: text("RIDEALONG_HOST_NETWORK") == "true",
             exits_by_itself: text("RIDEALONG_MODE") == "container"
                 && matches!(restart.as_str(), "Never" | "OnFailure"),
@@ -305,6 +316,15 @@ mod tests {
         let pairs = [TARGET, ("RIDEALONG_OPTION_THREADS", "true")];
         assert!(read(Metric::Perf, &pairs).has_threads);
         assert!(!read(Metric::Pressure, &pairs).has_threads);
+    }
+
+    #[test]
+    fn only_tools_have_raw_files() {
+        let pairs = [TARGET, ("RIDEALONG_OPTION_ARTIFACTS", "true")];
+        assert!(read(Metric::CpuProfile, &pairs).has_artifacts);
+        assert!(read(Metric::MpiTrace, &pairs).has_artifacts);
+        assert!(!read(Metric::Perf, &pairs).has_artifacts);
+        assert!(!read(Metric::CpuProfile, &[TARGET]).has_artifacts);
     }
 
     #[test]

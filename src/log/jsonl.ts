@@ -79,6 +79,8 @@ function takeLine(state: JsonlState, line: string): readonly Entry[] {
     case 'notice':
       if (state.notices.size < MOST_NOTICES) state.notices.add(read.notice.slice(0, MOST_TEXT))
       return []
+    case 'artifact':
+      return []
     case 'unmatched':
       if (!read.isBroken) return keepUnmatched(state, line, read.reason)
       state.broken = line

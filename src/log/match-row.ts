@@ -1,6 +1,7 @@
 import type { RowSection, RowsDescription } from '../core/catalog.ts'
 import { asFields, asText, type Fields } from '../core/kubernetes/json.ts'
 import { quote } from '../core/text/quote.ts'
+import { readArtifact } from './artifact.ts'
 import { isCell, plainCells } from './cell.ts'
 import type { RowCells } from './columns.ts'
 
@@ -14,6 +15,8 @@ export type MatchedLine =
       readonly cells: RowCells
     }
   | { readonly kind: 'notice'; readonly notice: string }
+  /** A line about a raw file, which only `collect --output artifacts` reads. */
+  | { readonly kind: 'artifact' }
   | {
       readonly kind: 'unmatched'
       readonly reason: string
@@ -25,14 +28,16 @@ export type MatchedLine =
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/
 
 /**
- * Reads a line of a log in JSON Lines: an object with a notice, or with the time, the section and
- * the cells of a row. The section may be missing if the description has only one section. A missing
- * cell is null.
+ * Reads a line of a log in JSON Lines: an object with a notice, about a raw file, or with the time,
+ * the section and the cells of a row. The section may be missing if the description has only one
+ * section. A missing cell is null.
  */
 export function matchRow(line: string, { sections }: RowsDescription): MatchedLine {
   const row = parse(line)
   if (row === undefined) return unmatched('it is not a JSON object', true)
   const { time, section: named, notice, ...cells } = row
+  const artifact = asFields(cells.artifact)
+  if (artifact !== undefined) return matchArtifact(artifact)
   if (typeof notice === 'string') return { kind: 'notice', notice }
   const at = TIME.test(asText(time) ?? '') ? Date.parse(String(time)) : Number.NaN
   if (!Number.isFinite(at))
@@ -42,6 +47,11 @@ export function matchRow(line: string, { sections }: RowsDescription): MatchedLi
   const problem = cellProblem(cells, section)
   if (problem !== undefined) return unmatched(problem)
   return { kind: 'row', section, at, cells: plainCells(section, cells) }
+}
+
+function matchArtifact(artifact: Fields): MatchedLine {
+  const read = readArtifact(artifact)
+  return typeof read === 'string' ? unmatched(`artifact: ${read}`) : { kind: 'artifact' }
 }
 
 function findSection(sections: readonly RowSection[], named: unknown): RowSection | undefined {

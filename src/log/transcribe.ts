@@ -6,7 +6,8 @@ import { type KnownOrigin, readPlace, readSummary } from './metadata.ts'
 import { readLines } from './read.ts'
 import { csvLines, jsonLines } from './write.ts'
 
-export type LogFormat = 'jsonl' | 'csv' | 'logs'
+/** The format of the output. There is no text for artifacts: each raw file is a file. */
+export type LogFormat = 'jsonl' | 'csv' | 'logs' | 'artifacts'
 
 /** Converts a log to another format, line by line. */
 export interface Transcript {
@@ -114,6 +115,7 @@ function writerOf(
   form: LogFormat,
   descriptions: Descriptions,
 ): (entries: readonly Entry[]) => string {
+  if (form === 'artifacts') return () => ''
   if (form !== 'csv') return jsonLines
   const columns = [...listColumns(descriptions).keys()]
   return (entries) => (entries.length === 0 ? '' : csvLines(entries, columns))

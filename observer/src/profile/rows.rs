@@ -29,6 +29,18 @@ pub struct Owner {
     pub pid: i32,
 }
 
+impl Owner {
+    /// Returns the members that describe the process, each after a comma.
+    #[must_use]
+    pub fn members(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        push_text(&mut out, "container", self.container.as_deref());
+        push_text(&mut out, "program", Some(&self.program));
+        push_known(&mut out, "pid", Some(u64::from(self.pid.unsigned_abs())));
+        out
+    }
+}
+
 /// The samples of a process, and whether all are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
@@ -231,7 +243,5 @@ impl ProfileRows<'_> {
 
 fn begin_row(out: &mut Vec<u8>, time: &str, section: &str, owner: &Owner) {
     begin(out, time, section);
-    push_text(out, "container", owner.container.as_deref());
-    push_text(out, "program", Some(&owner.program));
-    push_known(out, "pid", Some(u64::from(owner.pid.unsigned_abs())));
+    out.extend_from_slice(&owner.members());
 }

@@ -16,6 +16,7 @@ import {
   sourceName,
   type WorkloadOptions,
 } from '../shared/workload-pods.ts'
+import { type ArtifactFolder, openArtifactFolder } from './artifacts.ts'
 import { type Destination, openDestination } from './destination.ts'
 import { pause, startCrowd } from './follow.ts'
 import { type Gathered, gather, inOrder } from './gather.ts'
@@ -42,6 +43,7 @@ export async function collect(
   options: CollectOptions,
   say: (sentence: string) => void,
 ): Promise<number> {
+  const artifacts = options.output === 'artifacts' ? openArtifactFolder(options.to) : undefined
   const found = await findWorkloadPods(workload, options)
   const { apiserver, words, pods, find, descriptions, problem } = found
   const header = options.output === 'csv' ? csvHeader([...listColumns(descriptions).keys()]) : ''
@@ -50,12 +52,14 @@ export async function collect(
     throw new UsageError(
       '--follow with --output logs needs a folder, so that logs do not mix: use --to DIR/',
     )
-  const work = { apiserver, words, pods, find, options, descriptions, destination }
+  const work = { apiserver, words, pods, find, options, descriptions, destination, artifacts }
   const { gathered, observedRanks } = await gatherAll(work)
   const observers = gathered.map(({ observer }) => observer)
   noticeSentences(observers, problem).forEach(say)
   if (observedRanks !== null) say(describeObservedRanks(observedRanks))
-  return tell(gathered, options, say)
+  return artifacts === undefined
+    ? tell(gathered, options, say)
+    : tellArtifacts(gathered, options, say)
 }
 
 interface Work {
@@ -67,6 +71,7 @@ interface Work {
   readonly options: CollectOptions
   readonly descriptions: Descriptions
   readonly destination: Destination
+  readonly artifacts: ArtifactFolder | undefined
 }
 
 /** The results of all logs, and how many ranks of the workload are observed. */
@@ -95,14 +100,14 @@ async function gatherAll(work: Work): Promise<GatheredRun> {
 }
 
 async function gatherOnce(
-  { apiserver, words, pods, options, descriptions, destination }: Work,
+  { apiserver, words, pods, options, descriptions, destination, artifacts }: Work,
   progress: Progress,
   signal: AbortSignal,
 ): Promise<GatheredRun> {
   const observers = pods.flatMap((pod) => pod.observers)
   const observedRanks = countRanks(pods, words)
-  const shared = { apiserver, descriptions, signal, observedRanks: () => observedRanks }
-  const gathering = { ...shared, form: options.output }
+  const shared = { apiserver, descriptions, signal, artifacts }
+  const gathering = { ...shared, form: options.output, observedRanks: () => observedRanks }
   const all: Gathered[] = []
   let samples = 0
   const results = inOrder(observers, options.parallel, (one) => gather(one, gathering))
@@ -116,7 +121,7 @@ async function gatherOnce(
 }
 
 async function followAll(
-  { apiserver, words, pods, find, options, descriptions, destination }: Work,
+  { apiserver, words, pods, find, options, descriptions, destination, artifacts }: Work,
   progress: Progress,
   signal: AbortSignal,
 ): Promise<GatheredRun> {
@@ -126,7 +131,7 @@ async function followAll(
   const form = options.output
   let now = pods
   let counted = countRanks(pods, words)
-  const shared = { apiserver, descriptions, signal, observedRanks: () => counted }
+  const shared = { apiserver, descriptions, signal, artifacts, observedRanks: () => counted }
   const following = { ...shared, form, write, pauseMs: LOOK_MS }
   const crowd = startCrowd(following, ({ observer, text }) => write(observer, text))
   while (!signal.aborted) {
@@ -158,15 +163,48 @@ function tell(
   { output, to }: CollectOptions,
   say: (sentence: string) => void,
 ): number {
+  const missing = tellMissing(gathered, say)
+  const samples = gathered.reduce((sum, one) => sum + one.samples, 0)
+  const logs = gathered.length - missing
+  const place = to ?? 'standard output'
+  say(`${logs} of ${gathered.length} logs, ${samples} samples, as ${output} to ${place}`)
+  if (missing === 0) return EXIT.ok
+  return logs === 0 && samples === 0 ? EXIT.trouble : EXIT.no
+}
+
+/** Says which logs are missing or cut, and returns the number of those that are missing. */
+function tellMissing(gathered: readonly Gathered[], say: (sentence: string) => void): number {
   const missing = gathered.filter((one) => one.missing !== undefined)
   for (const one of missing)
     say(`the log of ${sourceName(one.observer)} is missing or incomplete: ${one.missing}`)
   for (const { observer, cuts } of gathered)
     if (cuts.length > 0) say(`the log of ${sourceName(observer)} is cut: ${cuts.join('; ')}`)
-  const samples = gathered.reduce((sum, one) => sum + one.samples, 0)
-  const logs = gathered.length - missing.length
-  const place = to ?? 'standard output'
-  say(`${logs} of ${gathered.length} logs, ${samples} samples, as ${output} to ${place}`)
-  if (missing.length === 0) return EXIT.ok
-  return logs === 0 && samples === 0 ? EXIT.trouble : EXIT.no
+  return missing.length
 }
+
+/**
+ * Says which raw files are missing. Raw files are at the end of a log, so a log that is cut may
+ * lack some.
+ */
+function tellArtifacts(
+  gathered: readonly Gathered[],
+  { to }: CollectOptions,
+  say: (sentence: string) => void,
+): number {
+  const missing = tellMissing(gathered, say)
+  const found = gathered.map(({ observer, artifacts, cuts }) => {
+    const { files = 0, problems = [] } = artifacts ?? {}
+    for (const problem of problems) say(`${sourceName(observer)}: ${problem}`)
+    return { files, isWhole: problems.length === 0 && cuts.length === 0 }
+  })
+  const files = found.reduce((sum, one) => sum + one.files, 0)
+  const isWhole = missing === 0 && found.every((one) => one.isWhole)
+  if (files === 0 && isWhole) say(NO_ARTIFACTS)
+  say(`${files} raw files of ${gathered.length} logs, to ${to}`)
+  if (files === 0) return EXIT.trouble
+  return isWhole ? EXIT.ok : EXIT.no
+}
+
+const NO_ARTIFACTS =
+  'no log contains raw files; a metric with a tool writes them with its option artifacts, ' +
+  'such as the annotation cpu-profile.ridealong.dev/artifacts: "true"'

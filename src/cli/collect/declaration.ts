@@ -4,7 +4,7 @@ import { helpEnd } from '../shared/help.ts'
 import { wholeNumber, withCluster, withSettings } from '../shared/options.ts'
 import { say } from '../shared/output.ts'
 
-const FORMS = ['jsonl', 'csv', 'logs'] as const satisfies readonly LogFormat[]
+const FORMS = ['jsonl', 'csv', 'logs', 'artifacts'] as const satisfies readonly LogFormat[]
 
 /** Declares the verb `collect`. */
 export function declareCollect(program: Command): void {
@@ -19,7 +19,10 @@ export function declareCollect(program: Command): void {
     .option('--context <name>', 'the context of the kubeconfig to use')
     .option('-f, --follow', 'collect until all observers have ended')
     .addOption(
-      new Option('-o, --output <format>', 'the output format; "logs" keeps the logs unchanged')
+      new Option(
+        '-o, --output <format>',
+        'the output format; "logs" keeps the logs unchanged, "artifacts" writes raw files of tools',
+      )
         .choices(FORMS)
         .default('jsonl'),
     )
@@ -29,13 +32,14 @@ export function declareCollect(program: Command): void {
       'after',
       helpEnd({
         ok: 'all logs were collected',
-        no: 'a log or a part of a log is missing',
-        trouble: 'no log was collected',
+        no: 'a log or a raw file, or a part of one, is missing',
+        trouble: 'nothing was collected',
         examples: [
           'collect job/lammps --to lammps.jsonl',
           'collect minicluster/lammps -n hpc --follow --to lammps.jsonl',
           'collect -l app=train -o csv > train.csv',
           'collect jobset/train -o logs --to logs/',
+          'collect job/lammps -o artifacts --to profiles/',
         ],
       }),
     )

@@ -20,6 +20,9 @@ export interface Destination {
   readonly close: (isGood: boolean) => Promise<void>
 }
 
+/** The destination of output without text. */
+const NOWHERE: Destination = { isFolder: true, write: async () => {}, close: async () => {} }
+
 /**
  * Opens standard output, a file, or a folder. A path is a folder if it ends in / or is the path of
  * an existing folder.
@@ -32,6 +35,7 @@ export async function openDestination(
   form: LogFormat,
   header: string,
 ): Promise<Destination> {
+  if (form === 'artifacts') return NOWHERE
   if (path === undefined || path === '-')
     return toStream(process.stdout, 'standard output', header, async () => {})
   const isFolder = path.endsWith('/') || (existsSync(path) && statSync(path).isDirectory())
@@ -83,9 +87,12 @@ function toStream(
   }
 }
 
-const SUFFIX: Readonly<Record<LogFormat, string>> = { jsonl: 'jsonl', csv: 'csv', logs: 'log' }
+/** The formats with text. */
+type TextFormat = Exclude<LogFormat, 'artifacts'>
 
-async function toFolder(path: string, form: LogFormat, header: string): Promise<Destination> {
+const SUFFIX: Readonly<Record<TextFormat, string>> = { jsonl: 'jsonl', csv: 'csv', logs: 'log' }
+
+async function toFolder(path: string, form: TextFormat, header: string): Promise<Destination> {
   await mkdir(path, { recursive: true })
   const begun = new Set<string>()
   return {

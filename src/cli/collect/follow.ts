@@ -25,7 +25,11 @@ export async function follow(observer: RunningObserver, following: Following): P
   const { form, descriptions, signal, look, pauseMs } = following
   const transcript = transcribe(form, describeObserver(observer), descriptions)
   const state = { written: 0, failures: 0 }
-  const onLine = (line: string) => following.write(observer, transcript.push(line))
+  const artifacts = following.artifacts?.open(observer)
+  const onLine = async (line: string) => {
+    await following.write(observer, transcript.push(line))
+    await artifacts?.push(line)
+  }
   let problem: string | undefined
   do {
     problem = await pass(observer, following, state, onLine).then(() => undefined, describeRefusal)
@@ -35,7 +39,8 @@ export async function follow(observer: RunningObserver, following: Following): P
   } while (!signal.aborted && state.failures < ATTEMPTS)
   const now = look(observer) ?? observer
   const { text, done } = transcript.end({ ...now, observedRanks: following.observedRanks() })
-  return summarizeLog(now, following, done, text, signal.aborted ? undefined : problem)
+  const all = summarizeLog(now, following, done, text, signal.aborted ? undefined : problem)
+  return { ...all, artifacts: await artifacts?.end() }
 }
 
 interface FollowState {

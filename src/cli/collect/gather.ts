@@ -7,6 +7,7 @@ import type { KnownOrigin } from '../../log/metadata.ts'
 import { type Done, type LogFormat, transcribe, transcribeGone } from '../../log/transcribe.ts'
 import { describeRefusal } from '../shared/refusal.ts'
 import { sourceName } from '../shared/workload-pods.ts'
+import type { ArtifactFolder, ArtifactResult } from './artifacts.ts'
 
 /** The result of collecting one observer's log. */
 export interface Gathered {
@@ -15,6 +16,8 @@ export interface Gathered {
   readonly cuts: readonly string[]
   /** The reason why the log, or a part of the log, is missing; undefined if the log is complete. */
   readonly missing: string | undefined
+  /** The raw files of the log; undefined if they are not collected. */
+  readonly artifacts: ArtifactResult | undefined
   /** The text that the caller must still write to the output. */
   readonly text: string
 }
@@ -24,6 +27,8 @@ export interface Gathering {
   readonly form: LogFormat
   readonly descriptions: Descriptions
   readonly signal: AbortSignal
+  /** The folder for raw files; undefined if they are not collected. */
+  readonly artifacts: ArtifactFolder | undefined
   /** Returns how many ranks are observed; see `LogEntry`. */
   readonly observedRanks: () => ObservedRanks | null
 }
@@ -41,16 +46,20 @@ export function describeObserver(observer: RunningObserver): KnownOrigin {
 export async function gather(observer: RunningObserver, gathering: Gathering): Promise<Gathered> {
   const { apiserver, form, descriptions, signal } = gathering
   const transcript = transcribe(form, describeObserver(observer), descriptions)
+  const artifacts = gathering.artifacts?.open(observer)
   const texts: string[] = []
   let problem: string | undefined
   try {
-    for await (const line of readLogLines(apiserver, observer, { follow: false, signal }))
+    for await (const line of readLogLines(apiserver, observer, { follow: false, signal })) {
       texts.push(transcript.push(line))
+      await artifacts?.push(line)
+    }
   } catch (error) {
     problem = describeRefusal(error)
   }
   const { text, done } = transcript.end({ ...observer, observedRanks: gathering.observedRanks() })
-  return summarizeLog(observer, gathering, done, texts.join('') + text, problem)
+  const all = summarizeLog(observer, gathering, done, texts.join('') + text, problem)
+  return { ...all, artifacts: await artifacts?.end() }
 }
 
 /**
@@ -64,12 +73,13 @@ export function summarizeLog(
   text: string,
   problem: string | undefined,
 ): Gathered {
-  if (foreign === undefined) return { observer, samples, cuts, missing: problem, text }
+  const artifacts = undefined
+  if (foreign === undefined) return { observer, samples, cuts, missing: problem, artifacts, text }
   const known = { ...describeObserver(observer), observedRanks: observedRanks() }
   const left = transcribeGone(form, known, descriptions, observer.message)
   const rest = left === '' ? '' : '; its summary was read from the termination message'
   const missing = `${problem ?? describeForeign(foreign)}${rest}`
-  return { observer, samples, cuts: [], missing, text: left }
+  return { observer, samples, cuts: [], missing, artifacts, text: left }
 }
 
 function describeForeign(first: string): string {

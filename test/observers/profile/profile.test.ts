@@ -1,5 +1,7 @@
 import { execFileSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import {
+  appendFileSync,
   chmodSync,
   copyFileSync,
   mkdirSync,
@@ -14,6 +16,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { collectFiles } from '../../tools/raw-files.ts'
 import { mismatchesIn, noticesOf, rowsOf } from '../json-rows.ts'
 import { type Identity, observer, openFolder, podOf, type Running, until } from '../pod.ts'
 import { onPath, type Row, summaryOf } from '../prerequisites.ts'
@@ -263,6 +266,60 @@ t.test('files that use more than half of the size limit are emptied', options, a
   t.equal(statSync(join(results, 'cpu_9998')).size, 0)
   const why = 'because they use more than half of the size limit of their volume'
   t.ok(noticesOf(watching).includes(`3 files of results were emptied, ${why}`))
+})
+
+t.test('google-pprof reads the raw file from the log as that of the volume', options, async (t) => {
+  const { results, watching, profile, end } = await profiledPod(t, {
+    RIDEALONG_OPTION_ARTIFACTS: 'true',
+  })
+  t.equal(await profile([tool().work, 'ratio', '2500']), 3)
+  t.equal(await profile([tool().work, 'ratio', '1500']), 3)
+  await end()
+  t.strictSame(noticesOf(watching), [])
+  t.strictSame(mismatchesIn(watching, 'cpu-profile'), [])
+  const { files, problems, path, read } = await collectFiles(t, watching.log(), 'cpu-profile')
+  t.strictSame([files, problems], [2, []])
+  const [row] = rowsOf(watching, 'process')
+  const name = `cpu_${row?.pid}`
+  t.ok(read(name).equals(readFileSync(join(results, name))))
+  const samples = pprof(tool().work, path(name))
+  t.strictSame(samples, pprof(tool().work, join(results, name)))
+  const [heavy = 0] = samples.get('heavy') ?? []
+  t.ok(heavy > 0, `${heavy} samples`)
+  const first = watching.log().indexOf('"artifact":')
+  t.ok(first > watching.log().lastIndexOf('"section":'), 'raw files follow the rows')
+  t.match(watching.log(), `"artifact":{"file":"${name}","container":"app","program":"work","pid":`)
+  t.match(watching.log().trimEnd(), /SUMMARY END$/)
+})
+
+t.test('without room in the log, a raw file is left out as a whole', options, async (t) => {
+  const { results, watching, profile, end } = await profiledPod(t, {
+    RIDEALONG_OPTION_ARTIFACTS: 'true',
+    RIDEALONG_OPTION_MAX_LOG: '0.1',
+  })
+  t.equal(await profile([tool().work, 'ratio', '2500']), 3)
+  await until(watching, () => rowsOf(watching, 'process').length > 0)
+  const [row] = rowsOf(watching, 'process')
+  // After the profile's own bytes, which stay valid, are some that cannot be compressed.
+  appendFileSync(join(results, `cpu_${row?.pid}`), randomBytes(200_000))
+  await end()
+  const why = 'the log has no room; see the option max-log'
+  t.strictSame(noticesOf(watching), [`raw files that are not in the log: cpu_${row?.pid}: ${why}`])
+  const { files, problems } = await collectFiles(t, watching.log(), 'cpu-profile')
+  t.equal(files, 0)
+  t.strictSame(problems, [`raw file cpu_${row?.pid} is not in the log: ${why}`])
+  t.notMatch(watching.log(), '"data":')
+  t.ok(Buffer.byteLength(watching.log()) < 0.1 * 2 ** 20)
+  t.ok(rowsOf(watching, 'function').length > 0)
+  t.match(summaryOf(watching.log())[0], { profiles: 1 })
+})
+
+t.test('without the option, the log has no raw files', options, async (t) => {
+  const { watching, profile, end } = await profiledPod(t)
+  t.equal(await profile([tool().work, 'ratio', '1500']), 3)
+  await end()
+  t.equal(rowsOf(watching, 'process').length, 1)
+  t.notMatch(watching.log(), '"artifact":')
 })
 
 t.test('without the folder of the results, the log says so', options, async (t) => {

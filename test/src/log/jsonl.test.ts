@@ -53,6 +53,24 @@ const read = (text: string, metric = 'power') => {
 const momentsIn = (rows: readonly Sample[]) =>
   rows.map(({ timepoint, seconds, interval, watts }) => [timepoint, seconds, interval, watts])
 
+t.test('lines about raw files are no rows, unless they are wrong', async (t) => {
+  const part = { file: 'a', part: 1, parts: 1, bytes: 1, crc32: '00000000', data: 'AAAA' }
+  const artifacts = [part, { file: 'b', missing: 'no room' }]
+  const lines = artifacts.map((artifact) => row(2, { artifact })).join('')
+  const { entries, rows, log } = read(
+    head() + START + row(1, { name: 'a', watts: 1 }) + lines + END,
+  )
+  t.equal(entries.length, 2)
+  t.match(rows, [{ name: 'a' }])
+  t.match(log, { timepoints: 1, notices: [], cuts: [] })
+  const wrong = row(1, { artifact: { ...part, file: '../a' } }) + row(1, { artifact: 'a' })
+  const { others } = read(head() + START + wrong + END)
+  t.match(others, [
+    { kind: 'unmatched', reason: /^artifact: file must have 1 to 128 letters/ },
+    { kind: 'unmatched', reason: 'section power has no column "artifact"' },
+  ])
+})
+
 t.test('a line of JSON is a row of the section that the catalog describes', async (t) => {
   const lines = row(1, { name: 'a', watts: -2.5 }) + row(3, { watts: null })
   const text = head() + START + lines + END

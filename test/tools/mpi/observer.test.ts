@@ -1,10 +1,20 @@
-import { mkdirSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { mismatchesIn, noticesOf, rowsOf } from '../../observers/json-rows.ts'
 import { observer, openFolder, podOf, type Running, until } from '../../observers/pod.ts'
 import { onPath, type Row, summaryOf } from '../../observers/prerequisites.ts'
+import { collectFiles } from '../raw-files.ts'
 import { MPI_ENV, mpirun, mpiTests, programsFor } from './programs.ts'
+import { readTraces } from './trace-file.ts'
 
 const options = mpiTests()
 const NATIVE = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: '1' }
@@ -103,6 +113,26 @@ t.test(
     t.match(lastOf(rowsOf(watching, 'rank')), [{ program: 'work' }])
   },
 )
+
+t.test('the raw files in the log are those of the volume', options, async (t) => {
+  const artifacts = { ...CONTAINER, RIDEALONG_OPTION_ARTIFACTS: 'true' }
+  const { results, watching, start } = await tracedPod(t, artifacts)
+  const { work } = programsFor('mpich')
+  const app = await start(...mpirun('mpich', 2, work, 'late'))
+  t.equal(await app.ended, 0)
+  t.equal(await watching.ended, 0)
+  t.strictSame(mismatchesIn(watching, 'mpi-trace'), [])
+  t.strictSame(noticesOf(watching), [])
+  const { files, problems, path, read } = await collectFiles(t, watching.log(), 'mpi-trace')
+  t.strictSame([files, problems], [2, []])
+  const names = readdirSync(results).filter((name) => name.startsWith('mpi_'))
+  for (const name of names) t.ok(read(name).equals(readFileSync(join(results, name))), name)
+  const traces = readTraces(join(path('x'), '..'))
+  t.match(traces, [
+    { rank: 0, size: 2, calls: 602 },
+    { rank: 1, size: 2, calls: 602 },
+  ])
+})
 
 t.test('a program without MPI has no rows, and a notice says why', options, async (t) => {
   const { watching, start } = await tracedPod(t)

@@ -8,6 +8,7 @@ import { collect } from '../../../../src/cli/collect/collect.ts'
 import { nobody, standIn } from '../../../stand-ins/pod-logs.ts'
 import { pod } from '../../collect/pod.ts'
 import { run, start } from '../command.ts'
+import { artifactLine, partsOf } from './artifact-lines.ts'
 
 const LOG = readFileSync(
   new URL('../../../logs/perf-sysstat-head-format-generated.log', import.meta.url),
@@ -86,6 +87,96 @@ t.test(
     t.equal(readFileSync(join(folder, 'lammps-2-abcde.perf-sysstat.log'), 'utf8'), LOG)
   },
 )
+
+const PROFILE = Buffer.alloc(5000, 'a profile of gperftools ')
+
+/** Returns a log of cpu-profile with these lines at its end. */
+function profileLog(lines: readonly string[]): string {
+  const row = { section: 'process', container: 'lammps', program: 'lmp', pid: 7, samples: 9 }
+  return [
+    'METADATA START {"metricName":"cpu-profile","metricOptions":{"artifacts":true}}',
+    'METADATA END',
+    'METRICS OPERATOR COLLECTION START',
+    JSON.stringify({ time: '2026-01-01T12:00:00.000Z', ...row }),
+    ...lines,
+    'METRICS OPERATOR COLLECTION END',
+    'SUMMARY START',
+    '{"metric":"cpu-profile","profiles":1}',
+    'SUMMARY END\n',
+  ].join('\n')
+}
+
+/** Returns the pods of a Job with cpu-profile, and their logs with these lines. */
+function profiled(lines: readonly (readonly string[])[]) {
+  const logs = lines.map((own, rank) => [`lammps-${rank}-abcde/cpu-profile`, profileLog(own)])
+  const metrics = ['cpu-profile']
+  return {
+    pods: () => lines.map((_, rank) => pod({ rank, metrics })),
+    logs: Object.fromEntries(logs) as Record<string, string>,
+  }
+}
+
+const WHOLE = partsOf('cpu_7', PROFILE).map(artifactLine)
+const artifactsTo = (to: string) => ['collect', 'job/lammps', '-o', 'artifacts', '--to', to]
+
+t.test('with --output artifacts, the raw files are written into a folder per pod', async (t) => {
+  const { kubeconfig } = await standIn(t, profiled([WHOLE, WHOLE]))
+  for (const follow of [[], ['--follow']]) {
+    const folder = join(t.testdir({}), 'raw')
+    const args = [...artifactsTo(folder), '--kubeconfig', kubeconfig, ...follow]
+    const { code, out, err } = await run(args)
+    t.strictSame([code, out], [0, ''], err)
+    t.equal(err, `ridealong: 2 raw files of 2 logs, to ${folder}\n`)
+    t.strictSame(readdirSync(folder).sort(), ['lammps-0-abcde', 'lammps-1-abcde'])
+    t.strictSame(readdirSync(join(folder, 'lammps-1-abcde/cpu-profile')), ['cpu_7'])
+    const found = readFileSync(join(folder, 'lammps-1-abcde/cpu-profile/cpu_7'))
+    t.ok(found.equals(PROFILE))
+  }
+})
+
+t.test('a raw file that is missing or incomplete is named, and the exit code is 1', async (t) => {
+  const left = artifactLine({ file: 'cpu_8', missing: 'no room' })
+  const world = profiled([WHOLE, [...WHOLE, left], WHOLE.slice(0, 1)])
+  const { kubeconfig } = await standIn(t, world)
+  const folder = t.testdir({})
+  const { code, err } = await run([...artifactsTo(folder), '--kubeconfig', kubeconfig])
+  t.equal(code, 1)
+  t.strictSame(err.trimEnd().split('\n'), [
+    'ridealong: hpc/lammps-1-abcde/cpu-profile: raw file cpu_8 is not in the log: no room',
+    'ridealong: hpc/lammps-2-abcde/cpu-profile: raw file cpu_7 is missing or incomplete: ' +
+      `part 2 of ${WHOLE.length} is missing`,
+    `ridealong: 2 raw files of 3 logs, to ${folder}`,
+  ])
+})
+
+t.test('if a log is cut, it may lack raw files, and the exit code is 1', async (t) => {
+  const world = profiled([WHOLE, WHOLE])
+  const name = 'lammps-1-abcde/cpu-profile'
+  const cut = (world.logs[name] ?? '').split(WHOLE[0] ?? '')[0] ?? ''
+  const { kubeconfig } = await standIn(t, { ...world, logs: { ...world.logs, [name]: cut } })
+  const { code, err } = await run([...artifactsTo(t.testdir({})), '--kubeconfig', kubeconfig])
+  t.equal(code, 1)
+  t.match(err, `the log of hpc/${name} is cut: its end is missing`)
+  t.match(err, 'ridealong: 1 raw files of 2 logs')
+})
+
+t.test('without raw files, the message names the option, and the exit code is 2', async (t) => {
+  const { kubeconfig } = await standIn(t, profiled([[], []]))
+  const { code, err } = await run([...artifactsTo(t.testdir({})), '--kubeconfig', kubeconfig])
+  t.equal(code, 2)
+  t.match(err, 'no log contains raw files; a metric with a tool writes them with its option artifa')
+})
+
+t.test('the other formats have no data of raw files', async (t) => {
+  const { kubeconfig } = await standIn(t, profiled([WHOLE]))
+  for (const format of ['jsonl', 'csv']) {
+    const args = ['collect', 'job/lammps', '-o', format, '--kubeconfig', kubeconfig]
+    const { code, out, err } = await run(args)
+    t.equal(code, 0)
+    t.equal(err, `ridealong: 1 of 1 logs, 1 samples, as ${format} to standard output\n`)
+    t.notMatch(out, /artifact"|"unmatched"|,data,|"data"/)
+  }
+})
 
 t.test('collect reads all pages of the list of pods', async (t) => {
   const many = Array.from({ length: 501 }, (_, rank) => rank)
@@ -232,6 +323,18 @@ const WRONG: readonly (readonly [string, string | undefined, object, RegExp])[] 
     'job/lammps',
     { follow: true, output: 'logs' },
     /needs a folder.*--to/,
+  ],
+  [
+    'artifacts but no --to',
+    'job/lammps',
+    { output: 'artifacts' },
+    /needs a folder: use --to DIR\/$/,
+  ],
+  [
+    'artifacts and a file as --to',
+    'job/lammps',
+    { output: 'artifacts', to: '/dev/null' },
+    /^cannot write \/dev\/null: /,
   ],
   ['an unknown context', 'job/a', { context: 'y' }, /has no context y; its contexts are x$/],
   [

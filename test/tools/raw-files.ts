@@ -1,0 +1,26 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import { type ArtifactResult, openArtifactFolder } from '../../src/cli/collect/artifacts.ts'
+
+/** The raw files in the log of an observer. */
+export interface CollectedFiles extends ArtifactResult {
+  /** Returns the path of a file. */
+  readonly path: (file: string) => string
+  readonly read: (file: string) => Buffer
+}
+
+/** Collects the raw files in a log, as `collect --output artifacts` does. */
+export async function collectFiles(
+  t: Test,
+  log: string,
+  container: string,
+): Promise<CollectedFiles> {
+  const folder = t.testdir({})
+  const place = { namespace: 'hpc', pod: 'pod', uid: 'uid', node: null, rank: null }
+  const state = { state: 'ended', message: null, notices: [], ended: null } as const
+  const reader = openArtifactFolder(folder).open({ ...place, ...state, container })
+  for (const line of log.split('\n')) await reader.push(line)
+  const path = (file: string) => join(folder, 'pod', container, file)
+  return { ...(await reader.end()), path, read: (file) => readFileSync(path(file)) }
+}
