@@ -27,6 +27,8 @@ export interface FileOptions extends FileFollowOptions {
   readonly clientCa?: string | undefined
   /** A folder of catalog documents, which is reloaded when a document changes. */
   readonly catalog?: string | undefined
+  /** Whether the folder has all metrics, so that the built-in ones are not added. */
+  readonly isCatalogWhole?: boolean | undefined
   readonly observerImage?: string | undefined
 }
 
@@ -77,8 +79,8 @@ export async function followFiles(
   followKeyPair: FollowKeyPair,
   swap: (keyPair: KeyPair, authorities: Authorities | undefined) => void,
 ): Promise<Files> {
-  const { catalog: folder, observerImage, clientCa } = options
-  const readCatalog = () => loadCatalog({ folder, observerImage })
+  const { catalog: folder, isCatalogWhole: isWhole, observerImage, clientCa } = options
+  const readCatalog = () => loadCatalog({ folder, isWhole, observerImage })
   const [catalog, authorities] = await Promise.all([
     readCatalog(),
     clientCa && readAuthorities(clientCa),

@@ -35,8 +35,13 @@ export interface CatalogSources {
    * name.
    */
   readonly folder?: string | undefined
-  /** The texts of files that were already read, by path; an alternative to `folder`. */
+  /**
+   * The texts of all documents of a catalog that were already read, by path; an alternative to
+   * `folder`. The built-in metrics are not added.
+   */
   readonly files?: ReadonlyMap<string, string> | undefined
+  /** Whether the built-in metrics are not added to `folder`. */
+  readonly isWhole?: boolean | undefined
   /** The image of the built-in metrics' observers, if it is not the image in their documents. */
   readonly observerImage?: string | undefined
 }
@@ -47,8 +52,8 @@ export interface CatalogSources {
  * @throws CatalogError; one invalid document makes the whole catalog invalid
  */
 export async function loadCatalog(sources: CatalogSources): Promise<Catalog> {
-  const { folder, files, observerImage } = sources
-  const builtIn = readMetrics(await readFolder(BUILT_IN))
+  const { folder, files, observerImage, isWhole = files !== undefined } = sources
+  const builtIn = isWhole ? [] : readMetrics(await readFolder(BUILT_IN))
   const documents = [
     ...builtIn.map((document) => withImage(document, observerImage)),
     ...(folder === undefined ? [] : readMetrics(await readFolder(folder))),

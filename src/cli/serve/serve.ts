@@ -7,6 +7,7 @@ import { UsageError, usageError } from '../shared/errors.ts'
 import type { SettingOptions } from '../shared/settings.ts'
 
 export interface ServeArguments extends SettingOptions {
+  readonly builtInMetrics: boolean
   readonly cert?: string
   readonly key?: string
   readonly ownCertificate?: string
@@ -39,7 +40,9 @@ const LOOK_SECONDS = 5
  * cluster is configured
  */
 export async function serve(options: ServeArguments): Promise<void> {
-  const { scanLease, scanInterval, clientCa, clientName } = options
+  const { scanLease, scanInterval, clientCa, clientName, builtInMetrics, catalog } = options
+  if (!builtInMetrics && catalog === undefined)
+    throw new UsageError('--no-built-in-metrics needs --catalog, which has the metrics')
   if (scanInterval !== undefined && scanLease === undefined)
     throw new UsageError(
       '--scan-interval needs --scan-lease, which turns on the search for pods without observers',
@@ -59,6 +62,7 @@ export async function serve(options: ServeArguments): Promise<void> {
     clientNames: clientName,
     excludedNamespaces: options.excludeNamespace ?? EXCLUDED_NAMESPACES,
     drain: { quietMs: options.drainQuiet * 1000, limitMs: options.drainLimit * 1000 },
+    isCatalogWhole: !builtInMetrics,
     scanMs: scanInterval && scanInterval * 1000,
     lookMs: LOOK_SECONDS * 1000,
     log,

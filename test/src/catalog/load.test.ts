@@ -141,6 +141,12 @@ t.test('a folder adds the metrics of all YAML documents, and ignores other files
   )
 })
 
+t.test('a folder with all metrics of a catalog is read without the built-in ones', async (t) => {
+  const folder = t.testdir({ 'x.yaml': documentOf({ metadata: { name: 'ours' } }) })
+  const { metrics } = await loadCatalog({ folder, isWhole: true })
+  t.strictSame([...metrics.keys()], ['ours'])
+})
+
 t.test('a document of the folder replaces a built-in metric of the same name', async (t) => {
   const folder = t.testdir({ 'x.yaml': documentOf({ metadata: { name: 'perf-sysstat' } }) })
   const { metrics } = await loadCatalog({ folder })

@@ -54,6 +54,11 @@ const WRONG: readonly (readonly [string, readonly string[], RegExp])[] = [
   ['no certificate', ['serve'], /serve needs --cert and --key, or --own-certificate/],
   ['no key', ['serve', '--cert', 'a'], /serve needs --cert and --key, or --own-certificate/],
   [
+    'no metrics',
+    [...SERVE, '--no-built-in-metrics'],
+    /--no-built-in-metrics needs --catalog, which has the metrics/,
+  ],
+  [
     'an own certificate and a certificate in a file',
     [...SERVE, '--own-certificate', 'a/b'],
     /--own-certificate.*cannot be used with/,
