@@ -3,7 +3,6 @@ import type { Test } from 'tap'
 import { sampleOf } from '../../server.ts'
 import type { Api } from '../api.ts'
 import type { Cluster } from '../machine/cluster.ts'
-import { IMAGES } from '../machine/images.ts'
 import { createNamespace } from '../running.ts'
 import { until } from '../until.ts'
 import { CONFIGURATIONS } from '../webhook.ts'
@@ -17,12 +16,6 @@ export const ASKS = { 'ridealong.dev/inject': 'perf-sysstat' }
 const RATE = 50
 
 const EXPIRY = 'ridealong_certificate_expiry_timestamp_seconds'
-
-/** Values with the image of the tool of cpu-profile, so that the node has every image. */
-const [, REPOSITORY, TAG] = /^ghcr\.io\/(.*):(.*)$/.exec(IMAGES['cpu-profile']) ?? []
-const TOOL_IMAGE = ['registry=ghcr.io', `repository=${REPOSITORY}`, `tag=${TAG}`].flatMap(
-  (value) => ['--set', `toolImages.cpu-profile.${value}`],
-)
 
 /** A webhook of a MutatingWebhookConfiguration. */
 export interface ConfiguredWebhook {
@@ -65,7 +58,7 @@ export async function installOwn(
   const release = { cluster, name }
   t.teardown(() => helm(release, 'uninstall').catch(() => {}))
   const mode = ['--set', `certificates.mode=self,certificates.self.duration=${duration}`]
-  await helm(release, 'install', [CHART, ...OWN_IMAGES, ...TOOL_IMAGE, ...mode])
+  await helm(release, 'install', [CHART, ...OWN_IMAGES, ...mode])
   const current = () => readCertificate(api, name)
   return {
     release,
