@@ -53,8 +53,9 @@ RUN apt-get update \
   && apt-get install -y --no-install-recommends \
     binutils gcc libc6-dev libgoogle-perftools4 libunwind8 patchelf \
   && rm -rf /var/lib/apt/lists/*
-COPY observer/loader/ /loader/
-RUN /loader/build.sh /tool
+COPY observer/preload/ /observer/preload/
+COPY observer/loader/ /observer/loader/
+RUN /observer/loader/build.sh /tool
 
 # The installer copies /tool into a volume of the pod. Each file must be readable by every user.
 FROM scratch AS cpu-profile
@@ -69,8 +70,9 @@ ARG TARGETARCH
 RUN apt-get update \
   && apt-get install -y --no-install-recommends binutils gcc libc6-dev \
   && rm -rf /var/lib/apt/lists/*
-COPY observer/mpi/ /mpi/
-RUN mkdir /tool && /mpi/build.sh "$TARGETARCH" /tool/libridealong-mpi.so
+COPY observer/preload/ /observer/preload/
+COPY observer/mpi/ /observer/mpi/
+RUN mkdir /tool && /observer/mpi/build.sh "$TARGETARCH" /tool/libridealong-mpi.so
 
 FROM scratch AS mpi-trace
 COPY --from=program /image/ /

@@ -42,8 +42,8 @@
 // - fprintf: the profiler writes a line to standard error when a program ends
 //   (ProfileData::Stop).
 
-#include <stddef.h>
-#include <stdint.h>
+#include "../preload/system.h"
+#include "../preload/text.h"
 
 #define WEAK __attribute__((weak))
 #define EXPORTED __attribute__((visibility("default")))
@@ -59,83 +59,10 @@ extern WEAK int ProfilerStart(const char *path);
 
 enum {
   RTLD_NOW = 2,
-  O_RDONLY = 0,
-  O_WRONLY = 1,
-  O_CREAT = 0100,
-  O_EXCL = 0200,
-  O_APPEND = 02000,
-  O_NONBLOCK = 04000,
-#if defined(__aarch64__)
-  O_NOFOLLOW = 0100000,
-#else
-  O_NOFOLLOW = 0400000,
-#endif
-  O_CLOEXEC = 02000000,
-  AT_FDCWD = -100,
-  SEEK_END = 2,
-  STDERR = 2,
-  EINTR = 4,
-  EAGAIN = 11,
-  EFAULT = 14,
-  EEXIST = 17,
   SIGPROF = 27,
   // A real-time signal. The C libraries use 32 to 34, and valgrind 64.
   TICK = 60,
-  CLOCK_PROCESS_CPUTIME_ID = 2,
-  RLIMIT_FSIZE = 1,
 };
-
-#if defined(__x86_64__)
-enum {
-  SYS_write = 1,
-  SYS_read = 0,
-  SYS_close = 3,
-  SYS_lseek = 8,
-  SYS_rt_sigprocmask = 14,
-  SYS_getpid = 39,
-  SYS_timer_create = 222,
-  SYS_timer_settime = 223,
-  SYS_timer_delete = 226,
-  SYS_openat = 257,
-  SYS_prlimit64 = 302,
-};
-
-static long call(long number, long a, long b, long c, long d) {
-  long result;
-  register long r10 __asm__("r10") = d;
-  __asm__ volatile("syscall"
-                   : "=a"(result)
-                   : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10)
-                   : "rcx", "r11", "memory");
-  return result;
-}
-#elif defined(__aarch64__)
-enum {
-  SYS_openat = 56,
-  SYS_close = 57,
-  SYS_lseek = 62,
-  SYS_read = 63,
-  SYS_write = 64,
-  SYS_timer_create = 107,
-  SYS_timer_settime = 110,
-  SYS_timer_delete = 111,
-  SYS_rt_sigprocmask = 135,
-  SYS_getpid = 172,
-  SYS_prlimit64 = 261,
-};
-
-static long call(long number, long a, long b, long c, long d) {
-  register long x8 __asm__("x8") = number;
-  register long x0 __asm__("x0") = a;
-  register long x1 __asm__("x1") = b;
-  register long x2 __asm__("x2") = c;
-  register long x3 __asm__("x3") = d;
-  __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3) : "memory");
-  return x0;
-}
-#else
-#error "the loader supports x86_64 and aarch64"
-#endif
 
 // The number that the profiler gets instead of a file descriptor of its profile.
 #define PROFILE 0x7fffff01
@@ -187,22 +114,6 @@ static const char *variable(const char *name) {
     if (at == size && (*each)[at] == '=') return *each + at + 1;
   }
   return NULL;
-}
-
-// Appends a text to a buffer of `size` bytes, which stays terminated. Returns the new length.
-static size_t append(char *buffer, size_t size, size_t at, const char *text) {
-  while (*text != '\0' && at + 1 < size) buffer[at++] = *text++;
-  buffer[at] = '\0';
-  return at;
-}
-
-static size_t append_number(char *buffer, size_t size, size_t at, long number) {
-  char digits[24];
-  size_t first = sizeof digits - 1;
-  digits[first] = '\0';
-  do digits[--first] = (char)('0' + number % 10);
-  while ((number /= 10) > 0);
-  return append(buffer, size, at, digits + first);
 }
 
 static long open_file(const char *path, int flags, int mode) {

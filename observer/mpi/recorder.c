@@ -32,7 +32,8 @@
 // (System V ABI, 3.2.3) and of aarch64 on Linux (AAPCS64, 6.8.2), each of them takes one register
 // or eight bytes of the stack. Therefore a wrapper can pass each argument on as a whole register.
 
-#include "system.h"
+#include "../preload/system.h"
+#include "../preload/text.h"
 
 #define WEAK __attribute__((weak))
 #define EXPORTED __attribute__((visibility("default")))
@@ -251,22 +252,6 @@ static void take_lock(void) {
 }
 
 static void release_lock(void) { __atomic_store_n(&lock, 0, __ATOMIC_RELEASE); }
-
-// Appends a text to a buffer of `size` bytes, which stays terminated. Returns the new length.
-static size_t append(char *buffer, size_t size, size_t at, const char *text) {
-  while (*text != '\0' && at + 1 < size) buffer[at++] = *text++;
-  buffer[at] = '\0';
-  return at;
-}
-
-static size_t append_number(char *buffer, size_t size, size_t at, uint64_t number) {
-  char digits[24];
-  size_t first = sizeof digits - 1;
-  digits[first] = '\0';
-  do digits[--first] = (char)('0' + number % 10);
-  while ((number /= 10) > 0);
-  return append(buffer, size, at, digits + first);
-}
 
 static int contains(const char *text, const char *part) {
   for (; *text != '\0'; text++) {

@@ -1,5 +1,8 @@
-// System calls of Linux, made directly: they do not change errno, and do not depend on a C library.
-// Each returns a negative error number if it fails.
+// System calls of Linux for libraries that the dynamic linker preloads. They are made directly: they
+// do not change errno, and do not depend on a C library. Each returns a negative error number if it
+// fails.
+
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -9,6 +12,8 @@ enum {
   O_WRONLY = 1,
   O_CREAT = 0100,
   O_EXCL = 0200,
+  O_APPEND = 02000,
+  O_NONBLOCK = 04000,
 #if defined(__aarch64__)
   O_DIRECTORY = 040000,
   O_NOFOLLOW = 0100000,
@@ -18,19 +23,32 @@ enum {
 #endif
   O_CLOEXEC = 02000000,
   AT_FDCWD = -100,
+  SEEK_END = 2,
+  STDERR = 2,
+  EINTR = 4,
+  EAGAIN = 11,
+  EFAULT = 14,
   EEXIST = 17,
   CLOCK_MONOTONIC = 1,
+  CLOCK_PROCESS_CPUTIME_ID = 2,
   CLOCK_BOOTTIME = 7,
   RLIMIT_FSIZE = 1,
 };
 
 #if defined(__x86_64__)
 enum {
+  SYS_read = 0,
+  SYS_write = 1,
   SYS_close = 3,
+  SYS_lseek = 8,
+  SYS_rt_sigprocmask = 14,
   SYS_pwrite64 = 18,
   SYS_sched_yield = 24,
   SYS_getpid = 39,
   SYS_getdents64 = 217,
+  SYS_timer_create = 222,
+  SYS_timer_settime = 223,
+  SYS_timer_delete = 226,
   SYS_clock_gettime = 228,
   SYS_openat = 257,
   SYS_prlimit64 = 302,
@@ -50,9 +68,16 @@ enum {
   SYS_openat = 56,
   SYS_close = 57,
   SYS_getdents64 = 61,
+  SYS_lseek = 62,
+  SYS_read = 63,
+  SYS_write = 64,
   SYS_pwrite64 = 68,
+  SYS_timer_create = 107,
+  SYS_timer_settime = 110,
+  SYS_timer_delete = 111,
   SYS_clock_gettime = 113,
   SYS_sched_yield = 124,
+  SYS_rt_sigprocmask = 135,
   SYS_getpid = 172,
   SYS_prlimit64 = 261,
 };
@@ -67,5 +92,5 @@ static long call(long number, long a, long b, long c, long d) {
   return x0;
 }
 #else
-#error "the recorder supports x86_64 and aarch64"
+#error "preloaded libraries support x86_64 and aarch64"
 #endif
