@@ -215,7 +215,9 @@ function sentenceOf(
   const loss = isLoss ? ` It lost ${factText({ value: worst.lost, unit: 's' })}.` : ''
   const { also = [] } = worst
   const less =
-    also.length === 0 ? '' : ` Less of the same is true of ${thingsOf({ things: also })}.`
+    also.length === 0
+      ? ''
+      : ` The same is true to a lesser extent of ${thingsOf({ things: also })}.`
   const others = ranks.slice(1).map(({ rank }) => rank)
   const more = others.length === 0 ? '' : ` The same is true of ranks ${rankList(others)}.`
   const shared = scope === 'node' ? ' All pods of a node with hostNetwork share this number.' : ''

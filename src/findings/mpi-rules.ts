@@ -76,7 +76,7 @@ export const WAITING_IN_POINT_TO_POINT: FindingRule = {
     unit: 'percent',
     condition:
       'a process waited for at least 10 % of its time since MPI_Init in point-to-point calls for ' +
-      'a process that was less in MPI, and the mean share of time outside of MPI of all ' +
+      'a process that spent less time in MPI, and the mean share of time outside of MPI of all ' +
       'processes of the job is at most 80 % of the share of that process',
     source:
       'the POP Centre of Excellence: a load balance below 80 %; the waits: Scalasca, Late ' +
@@ -120,7 +120,8 @@ export const MUCH_TIME_IN_MPI: FindingRule = {
     `process of the job at least ${factIn(worst, 'least of all ranks')}: ${thingsOf(worst)}`,
   advice:
     'Use fewer ranks, or a larger problem for each of them. Send fewer and larger messages, and ' +
-    'place the ranks that talk most on one node. Check that no processor has more than one rank: ' +
+    'place the ranks that exchange the most messages on one node. Check that no processor has ' +
+    'more than one rank: ' +
     'ranks that share one wait for each other.',
   plots: [{ metric: MPI_METRIC, section: 'rank', column: 'mpi_seconds' }],
 }
@@ -289,7 +290,7 @@ function uncheckedPeers(job: MpiJob): ReadonlyMap<JobProcess, string> {
     const known = rows.reduce((sum, row) => sum + row.seconds, 0)
     return percentOf(seconds - known, elapsed) >= LEAST_PART
   })
-  const why = 'the log has not all calls of a process'
+  const why = 'the log does not contain all calls of a process'
   return new Map([...partly.map((one) => [one, why] as const), ...uncheckedTimes(job)])
 }
 

@@ -86,7 +86,7 @@ function meter(expected: Whole, found: { bytes: number; crc32: number }) {
 function difference(expected: Whole, found: Whole): string | undefined {
   if (found.bytes !== expected.bytes)
     return `it has ${found.bytes} instead of ${expected.bytes} bytes`
-  return found.crc32 === expected.crc32 ? undefined : 'its checksum is wrong'
+  return found.crc32 === expected.crc32 ? undefined : 'its checksum does not match'
 }
 
 /** Gives a complete file its name, unless another file has it. */

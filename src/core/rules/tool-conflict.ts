@@ -91,7 +91,7 @@ function otherSetter(
   const isOther = (one: ToolVariable) =>
     one.name === name && (separator === undefined || one.separator !== separator)
   const other = tools.find(({ tool }) => tool.variables.some(isOther))
-  return other && `metric ${other.name} sets too`
+  return other && `metric ${other.name} also sets`
 }
 
 /**
@@ -110,10 +110,11 @@ function ownerIn(
   { name, separator }: ToolVariable,
   container: string,
 ): string | undefined {
-  if (optional.has(name)) return `${container} may have from an optional key`
+  if (optional.has(name))
+    return `${container} may get from an optional key of a ConfigMap, Secret or file`
   if (own.has(name)) return separator === undefined ? `${container} already has` : undefined
   const isUnknown = prefixes.some((prefix) => name.startsWith(prefix))
-  return isUnknown ? `${container} may have from its envFrom` : undefined
+  return isUnknown ? `${container} may get from its envFrom` : undefined
 }
 
 /** A path at which a volume is mounted. */

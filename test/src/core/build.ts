@@ -109,10 +109,10 @@ export const CATALOG: Catalog = buildCatalog(
           resources: { limits: { cpu: '200m', memory: '24Mi' } },
         },
         sizeLimit: '256Mi',
-        mounts: [{ subPath: 'tool', mountPath: '/opt/ridealong/cpu-profile' }],
+        mounts: [{ subPath: 'tool', mountPath: '/ridealong/cpu-profile' }],
         results: { subPath: 'results', mountPath: '/ridealong/profiles' },
         variables: [
-          { name: 'LD_PRELOAD', value: '/opt/ridealong/cpu-profile/loader.so', separator: ':' },
+          { name: 'LD_PRELOAD', value: '/ridealong/cpu-profile/loader.so', separator: ':' },
           { name: 'CPUPROFILE', value: '/ridealong/profiles/cpu' },
           { name: 'CPUPROFILE_FREQUENCY', option: 'frequency' },
         ],

@@ -34,5 +34,5 @@ t.test('the worst process is named with its numbers, and the others without', as
   const rows = rankRows('0', waiting(0.2), { others: [waiting(0.6)] })
   const [finding] = findIn(rows).findings
   t.match(finding?.sentence, /60 % of the run: lmp 101 could run/)
-  t.match(finding?.sentence, / Less of the same is true of lmp 100\.$/)
+  t.match(finding?.sentence, / The same is true to a lesser extent of lmp 100\.$/)
 })

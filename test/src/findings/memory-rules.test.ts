@@ -24,7 +24,7 @@ t.test('of several processes with remote memory, the worst has the numbers', asy
   const rows = rankRows('0', remote(0.21), { others: [remote(0.95)] })
   const [finding] = findIn(rows).findings
   t.match(finding?.sentence, /^Rank 0 has 95 % of the memory of lmp 101 on NUMA nodes/)
-  t.match(finding?.sentence, / Less of the same is true of lmp 100\.$/)
+  t.match(finding?.sentence, / The same is true to a lesser extent of lmp 100\.$/)
 })
 
 t.test('the limit is the reason for a kill only if it was reached', async (t) => {

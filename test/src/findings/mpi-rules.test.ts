@@ -210,7 +210,7 @@ t.test('a log without some of its rows is named', async (t) => {
   t.strictSame(inShort(found), [])
   t.match(unchecked(found), [
     { reason: 'the log has no rows about the communicators of a process', ranks: null },
-    { reason: 'the log has not all calls of a process', ranks: ['0'] },
+    { reason: 'the log does not contain all calls of a process', ranks: ['0'] },
   ])
 })
 

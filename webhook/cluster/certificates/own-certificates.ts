@@ -55,7 +55,7 @@ interface FollowState {
 
 const START: FollowState = {
   current: NO_KEY_PAIR,
-  trouble: 'waiting for the first reading of the Secret',
+  trouble: 'the Secret has not been read yet',
   trusted: undefined,
   isSoon: true,
 }

@@ -42,7 +42,7 @@ export function createRenewal({ registry, log, stopped, ...options }: RenewalOpt
     count(kind, 'failed')
     const problem = `cannot ${VERBS[kind]}: ${errorMessage(error)}`
     if (problem !== trouble)
-      log.error({ step: kind, reason, trouble: problem }, 'the certificate is not renewed')
+      log.error({ step: kind, reason, trouble: problem }, 'cannot renew the certificate')
     trouble = problem
   }
   return {

@@ -82,7 +82,7 @@ const HOSTILE: readonly (readonly [string, readonly PartCells[], RegExp])[] = [
   ['a part with another number of parts', PARTS.with(1, { ...SECOND, parts: 2 }), /part 2 of/],
   ['a part with another checksum', PARTS.with(1, { ...SECOND, crc32: '00000000' }), /part 2 of/],
   ['a part with another size', PARTS.with(1, { ...SECOND, bytes: 1 }), /part 2 of/],
-  ['a wrong checksum', changed({ crc32: '00000001' }), /cpu_7 .*: its checksum is wrong$/],
+  ['a wrong checksum', changed({ crc32: '00000001' }), /cpu_7 .*: its checksum does not match$/],
   ['too few bytes', changed({ bytes: CONTENT.length + 1 }), /it has \d+ instead of \d+ bytes$/],
   ['too many bytes', changed({ bytes: CONTENT.length - 1 }), /more than the expected \d+ bytes$/],
   ['more than 256 MiB', changed({ bytes: 2 ** 28 + 1 }), /bytes must be an integer from 1 to/],

@@ -95,12 +95,12 @@ t.test('a variable of the target is never replaced', async (t) => {
   t.equal(
     find({ env: optional('secretKeyRef') })?.message,
     'metric cpu-profile sets the variable LD_PRELOAD,' +
-      ' which container "app" may have from an optional key',
+      ' which container "app" may get from an optional key of a ConfigMap, Secret or file',
   )
   t.equal(
     find({ envFrom: [{}] })?.message,
     'metric cpu-profile sets the variable LD_PRELOAD,' +
-      ' which container "app" may have from its envFrom',
+      ' which container "app" may get from its envFrom',
   )
 })
 
@@ -124,7 +124,7 @@ t.test('two tools can join a variable, but not set it', async (t) => {
     const found = find({}, [one, two])
     t.equal(found?.reason, isTaken ? 'variable-taken' : undefined, name)
     if (isTaken) {
-      t.equal(found?.message, 'metric two sets the variable LD_PRELOAD, which metric one sets too')
+      t.equal(found?.message, 'metric two sets the variable LD_PRELOAD, which metric one also sets')
     }
   }
 })
@@ -135,7 +135,7 @@ t.test('no mount of the target is above, below or at the path of a tool', async 
     ['a folder above it', '/ridealong', true],
     ['the root', '/', true],
     ['a folder below it', '/ridealong/profiles/a/b', true],
-    ['a file below it', '/opt/ridealong/cpu-profile/loader.so', true],
+    ['a file below it', '/ridealong/cpu-profile/loader.so', true],
     ['a name that begins with it', '/ridealong/profiles2', false],
     ['a name that it begins with', '/ridealong/profile', false],
     ['another folder beside it', '/ridealong/other', false],
@@ -161,7 +161,7 @@ t.test('no mount of the target is above, below or at the path of a tool', async 
   t.strictSame(find({ volumeMounts: [{ mountPath: '/ridealong//' }] }), {
     reason: 'path-taken',
     message:
-      'metric cpu-profile needs the path /opt/ridealong/cpu-profile,' +
+      'metric cpu-profile needs the path /ridealong/cpu-profile,' +
       ' but container "app" has a mount at "/ridealong"',
   })
 })
