@@ -67,7 +67,7 @@ export function decideOwnStep(state: OwnState): OwnStep {
 function decideTrust({ now, current, next, bundles = [] }: OwnState): OwnStep | undefined {
   if (bundles.length === 0)
     return { kind: 'none', reason: 'the webhook configuration does not exist' }
-  const needed = [current, next].flatMap((pair) => (isUsable(pair, now) ? [pair.ca] : []))
+  const needed = [next, current].flatMap((pair) => (isUsable(pair, now) ? [pair.ca] : []))
   const bundle = composeBundle(needed, bundles, now)
   const isKnown = bundles.every((each) => needed.every((pem) => isBundled(each, pem)))
   if (!isKnown) return { kind: 'trust', bundle, reason: 'caBundle lacks the CA of a certificate' }

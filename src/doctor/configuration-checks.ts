@@ -1,5 +1,5 @@
 import { asText, type Fields, fieldsOrNone, listOrNone } from '../core/kubernetes/json.ts'
-import { bundleProblem, expiry, servingProblem } from '../explain/certificate.ts'
+import { authorityExpiry, bundleProblem, expiry, servingProblem } from '../explain/certificate.ts'
 import type { FactLookup, WebhookFacts } from '../explain/facts.ts'
 import {
   ARMED_WEBHOOK,
@@ -106,25 +106,25 @@ function trustChecks(
 ): readonly InstallationCheck[] {
   const { now } = times
   const bundle = readCaBundle(webhook)
+  const presented = 'problem' in serving ? '' : serving.value
   const problem = bundleProblem(bundle, now)
   const authority =
     problem === undefined
-      ? endCheck('CA', 'the CA in caBundle', bundle, times)
+      ? endCheck('CA', 'the CA in caBundle', authorityExpiry(bundle, presented), times)
       : fault('CA', problem, REPAIR_CA)
   if ('problem' in serving) return [authority, check('certificate', 'unknown', serving.problem)]
   const wrong = servingProblem(bundle, serving.value, serverName(calledBy(webhook)), now)
   if (wrong !== undefined) return [authority, fault('certificate', wrong, REPAIR_CA)]
   const verified = 'the certificate is verified by caBundle and'
-  return [authority, endCheck('certificate', verified, serving.value, times)]
+  return [authority, endCheck('certificate', verified, expiry(serving.value), times)]
 }
 
 function endCheck(
   name: string,
   what: string,
-  pem: string,
+  end: number,
   { now, leastMs }: Times,
 ): InstallationCheck {
-  const end = expiry(pem)
   const sentence = `${what} is valid until ${new Date(end).toISOString()}`
   return end - now < leastMs
     ? fault(name, `${sentence}, less than ${describeTime(leastMs)} from now`, RENEW)

@@ -92,6 +92,21 @@ function commonName(issuer: string): string {
 }
 
 /**
+ * Returns the time at which the CA expires that has issued the server's certificate, in
+ * milliseconds since 1970. If no CA of the bundle has issued it itself, returns the time at which
+ * the last CA expires, or 0 if the bundle has no certificate or one that cannot be parsed.
+ *
+ * @param serving the certificates that the server presents as PEM, with its own certificate first
+ */
+export function authorityExpiry(caBundle: string, serving: string): number {
+  const authorities = certificatesIn(caBundle) ?? []
+  const [leaf] = certificatesIn(serving) ?? []
+  const issuers = authorities.filter((authority) => leaf && hasIssued(authority, leaf))
+  const concerned = issuers.length > 0 ? issuers : authorities
+  return Math.max(0, ...concerned.map(({ validToDate }) => validToDate.getTime()))
+}
+
+/**
  * Returns the time at which the first certificate of a PEM text expires, in milliseconds since
  * 1970, or 0 if the text has no certificate or one that cannot be parsed.
  */

@@ -155,7 +155,7 @@ for (const [situation, [change, kind, reason]] of Object.entries(CASES)) {
 t.test('a new CA is added to the CAs that have not expired, the newest first', async (t) => {
   const state = { ...STATE, current: old, next, bundles: all(old, expired) }
   const step = decideOwnStep(state)
-  t.strictSame(step.kind === 'trust' && step.bundle, [old.ca, next.ca])
+  t.strictSame(step.kind === 'trust' && step.bundle, [next.ca, old.ca])
   const after = { ...state, current: next, next: ABSENT, bundles: all(fresh, old) }
   const again = decideOwnStep(after)
   t.strictSame(again.kind === 'trust' && again.bundle, [next.ca, fresh.ca, old.ca])
@@ -166,7 +166,7 @@ t.test('caBundle has at most 16 CAs, and always those that are used', async (t) 
   const step = decideOwnStep({ ...STATE, current: old, next, bundles: all(...many) })
   const bundle = step.kind === 'trust' ? step.bundle : []
   t.equal(bundle.length, 16)
-  t.strictSame(bundle.slice(0, 2), [old.ca, next.ca])
+  t.strictSame(bundle.slice(0, 2), [next.ca, old.ca])
   t.strictSame(
     bundle.slice(2),
     many.slice(0, 14).map(({ ca }) => ca),

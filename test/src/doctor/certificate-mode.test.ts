@@ -87,6 +87,24 @@ t.test('without the configuration or the Deployment, the mode is not checked', a
 })
 
 t.test(
+  'an old CA in caBundle is no fault, if another one has issued the certificate',
+  async (t) => {
+    const ending = await pairOf(24 * HOUR_MS)
+    const checkOf = (pems: readonly string[], cert: string) => {
+      const facts = { ...installation(trusting(...pems)).webhook, serving: { value: cert } }
+      return configurationChecks(facts, undefined).find(({ name }) => name === 'CA')
+    }
+    t.match(checkOf([ending.ca, own.ca], own.cert), { verdict: 'ok' })
+    t.match(checkOf([own.ca, ending.ca], ending.cert), { verdict: 'no' })
+    t.match(
+      checkOf([ending.ca, own.ca], ''),
+      { verdict: 'ok' },
+      'without a certificate, the last one',
+    )
+  },
+)
+
+t.test(
   'an own certificate is a fault if less than a quarter of its lifetime remains',
   async (t) => {
     for (const [hours, duration, verdict, sentence] of [

@@ -21,8 +21,8 @@ export interface ActOptions {
 }
 
 /**
- * Makes the write of one step. Each write contains the resourceVersion that was read, so it fails
- * with a conflict if another replica has changed the object since.
+ * Makes the write of one step. Each change of an object contains the resourceVersion that was read,
+ * so it fails with a conflict if another replica has changed the object since.
  *
  * @throws Refusal (409 or 404 if the object has changed or was deleted), or a network error
  */
@@ -57,7 +57,8 @@ async function buildChange(
   // Server-side apply creates the Secret. For this request, unlike for a POST, RBAC can restrict
   // the permission to create to one name: the authorization includes the name (apiserver
   // pkg/endpoints/handlers/patch.go, createAuthorizerAttributes).
-  return { path, query: { ...MANAGER, force: 'true' }, apply: newSecret(objects.secret, data) }
+  // It is not forced, so it fails with a conflict if there is a Secret again, and it has a pair.
+  return { path, query: MANAGER, apply: newSecret(objects.secret, data) }
 }
 
 /** Returns the patch that writes a caBundle into every webhook. */

@@ -358,6 +358,13 @@ t.test('a lost connection to the apiserver does not change the certificate', asy
   t.equal(used.length, 1)
 })
 
+/** Reports whether a server presents a certificate that a CA has issued. */
+async function isServed(port: number, ca: string): Promise<boolean> {
+  const socket = await openSocket(port, ca).catch(() => undefined)
+  socket?.destroy()
+  return socket !== undefined
+}
+
 t.test('a server listens at once, and is ready when the apiserver can call it', async (t) => {
   const { standIn, ca, port } = await startStandIn(t)
   for (const name of ['one', 'two']) standIn.put('leases', object(name))
@@ -390,14 +397,18 @@ t.test('a server listens at once, and is ready when the apiserver can call it', 
   await until('the server is ready', async () => (await readyz()).status === 200)
   t.match((await readyz()).checks, { certificate: 'ok', 'own-certificates': 'ok' })
   const [bundle] = bundlesOf(standIn)
-  const socket = await openSocket(running.port, bundle?.authorities[0]?.pem ?? '')
+  const first = bundle?.authorities[0]?.pem ?? ''
+  const socket = await openSocket(running.port, first)
   const { valid_to: end } = socket.getPeerCertificate()
   socket.destroy()
   const expiry = 'ridealong_certificate_expiry_timestamp_seconds'
   t.equal(sampleOf(await running.metrics(), expiry), Date.parse(end) / 1000)
   standIn.remove('secrets', SECRET, NAMESPACE)
-  await until('the new certificate is used', async () => {
-    return sampleOf(await running.metrics(), expiry) !== Date.parse(end) / 1000
+  await until('a certificate of the new CA is used', async () => {
+    const [added] = bundlesOf(standIn).flatMap(({ authorities }) =>
+      authorities.filter(({ pem }) => pem !== first),
+    )
+    return added !== undefined && isServed(running.port, added.pem)
   })
   t.equal((await readyz()).status, 200)
 })
