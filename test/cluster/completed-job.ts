@@ -43,8 +43,8 @@ const GENERATED = /(kube-api-access|ridealong-no-token|ridealong-tool-cpu-profil
  *   that hides the token from the observer, and the volume of a tool
  * - the order of these volumes, of their mounts and of the variables of containers: the apiserver
  *   and the Job controller add theirs before the webhook, but a template contains the others
- * - the variable JOB_COMPLETION_INDEX of installers: the Job controller adds it to the containers of
- *   a template, and an installer that the webhook adds does not need it
+ * - the variable JOB_COMPLETION_INDEX of installers: the Job controller adds it to all containers
+ *   of a template, and an installer that the webhook adds does not need it
  * - the revision of the catalog: the command adds the built-in metrics to those of a release
  *
  * Other metadata, such as names and times, and the status are not compared.
