@@ -212,6 +212,9 @@ static struct {
   word world, null_communicator, null_type, null_request;
 } handles;
 
+// The address that is MPI_IN_PLACE in Fortran; 0 if the library has none.
+static word fortran_in_place;
+
 // GCC may call these for assignments of structures, even in a freestanding program.
 void *memset(void *to, int byte, size_t count) {
   for (size_t at = 0; at < count; at++) ((volatile char *)to)[at] = (char)byte;
@@ -372,6 +375,18 @@ static void detect_library(void) {
     handles.null_type = 0x0c000000;
     handles.null_request = 0x2c000000;
     table.library = MPICH;
+  }
+}
+
+// Finds MPI_IN_PLACE of Fortran: the address of a variable. In Open MPI, it has one of four names,
+// which depends on the compiler (OMPI_IS_FORTRAN_IN_PLACE in mpif-c-constants-decl.h). In MPICH, it
+// is that of mpi_f08 (src/include/mpi.h.in); calls with mpif.h are recorded as calls from C.
+static void find_in_place(void) {
+  static const char *const names[] = {"mpi_fortran_in_place_", "mpi_fortran_in_place",
+                                      "MPI_FORTRAN_IN_PLACE", "mpi_fortran_in_place__",
+                                      "MPIR_F08_MPI_IN_PLACE"};
+  for (size_t at = 0; fortran_in_place == 0 && at < sizeof names / sizeof *names; at++) {
+    fortran_in_place = find_variable(names[at]);
   }
 }
 
@@ -737,6 +752,12 @@ static int source_of(const struct span *span, word status) {
   return ((const int *)status)[table.library == MPICH ? 2 : 0];
 }
 
+// MPI_IN_PLACE is the address 1 in Open MPI and -1 in MPICH, and that of a variable in Fortran.
+static int is_in_place(const struct span *span, word buffer) {
+  if (span->binding == BINDING_C) return buffer == 1 || buffer == (word)-1;
+  return buffer != 0 && buffer == fortran_in_place;
+}
+
 static int64_t sum_counts(const struct call *what, word counts, int members) {
   int64_t sum = 0;
   for (int at = 0; at < members; at++) {
@@ -751,16 +772,17 @@ static int64_t sum_counts(const struct call *what, word counts, int members) {
 static uint64_t sent_bytes(const struct span *span, const struct call *what, const word *arguments,
                            uint32_t position) {
   if (what->type == 0) return 0;
-  // MPI_IN_PLACE is the address 1 in Open MPI and -1 in MPICH. In Fortran, it is the address of a
-  // variable; the datatype is then usually MPI_DATATYPE_NULL.
-  word first = arguments[0];
-  if (what->in_place && (first == 1 || first == (word)-1)) return 0;
+  if (what->in_place && is_in_place(span, arguments[0])) return 0;
   const struct communicator *communicator =
       position < MAX_COMMUNICATORS ? &table.communicator[position] : NULL;
   if (what->root != 0 && what->at_root) {
     int root = integer(span, arguments[what->root - 1]);
     if (communicator == NULL || communicator->is_intercommunicator || root != communicator->rank) return 0;
   }
+  // The counts of a null datatype are not significant, and may not be readable.
+  word type = arguments[what->type - 1];
+  type = span->binding == BINDING_C ? to_handle(type) : handle_at(type, 0, span->binding, mpi.Type_f2c);
+  if (type == 0 || type == handles.null_type) return 0;
   int64_t count;
   if (what->counts != 0) {
     if (communicator == NULL || communicator->is_intercommunicator) return 0;
@@ -770,10 +792,8 @@ static uint64_t sent_bytes(const struct span *span, const struct call *what, con
   } else {
     count = integer(span, arguments[what->count - 1]);
   }
-  word type = arguments[what->type - 1];
-  type = span->binding == BINDING_C ? to_handle(type) : handle_at(type, 0, span->binding, mpi.Type_f2c);
   int size = 0;
-  if (count <= 0 || type == 0 || type == handles.null_type) return 0;
+  if (count <= 0) return 0;
   if (mpi.Type_size(type, &size) != 0 || size < 0) return 0;
   return (uint64_t)count * (uint64_t)size;
 }
@@ -856,6 +876,7 @@ static void start(void) {
   table.process = (uint32_t)call(SYS_getpid, 0, 0, 0, 0);
   if (create_file() != 0) return;
   detect_library();
+  find_in_place();
   copy_job();
   int rank = 0, size = 0;
   int is_usable = table.library != UNKNOWN && find_functions() &&
