@@ -180,6 +180,9 @@ static uint16_t slots[2 * MAX_ROWS];
 // For each communicator, the offset of its members in `members`, from 1; 0 if there was no room.
 // A member is its rank in MPI_COMM_WORLD + 1, PEER_OTHER, or 0 if it is not known yet.
 static uint32_t member_offsets[MAX_COMMUNICATORS];
+// For each communicator, the number of its peers: its members, or the remote ones of an
+// intercommunicator.
+static uint32_t peer_counts[MAX_COMMUNICATORS];
 static int32_t members[MAX_MEMBERS];
 static uint32_t members_used;
 static uint64_t request_count, last_save;
@@ -518,35 +521,38 @@ static uint32_t find_communicator(word handle) {
   return COMMUNICATOR_OTHER;
 }
 
-// Whether a freed communicator had the same members as a new one. The new one then continues its
-// numbers, so that a program that creates communicators in a loop does not fill the table. All
-// members make these calls in the same order, so they choose the same one.
-static int is_successor(const struct communicator *old, const struct communicator *new) {
+// Whether the communicator at a position is freed, and had the same members and as many peers as a
+// new one. The new one then continues its numbers, so that a program that creates communicators in a
+// loop does not fill the table. All members make these calls in the same order, so they choose the
+// same one.
+static int is_successor(uint32_t at, const struct communicator *new, uint32_t peers) {
+  const struct communicator *old = &table.communicator[at];
   return old->handle == 0 && old->members == new->members && old->size == new->size &&
-         old->is_intercommunicator == new->is_intercommunicator;
+         old->is_intercommunicator == new->is_intercommunicator && peer_counts[at] == peers;
 }
 
-static void store_communicator(const struct communicator *new, int peers) {
+static void store_communicator(const struct communicator *new, uint32_t peers) {
   struct communicator *all = table.communicator;
   uint32_t at = 0, ordinal = 0;
-  for (; at < table.communicators && !is_successor(&all[at], new); at++) {
+  for (; at < table.communicators && !is_successor(at, new, peers); at++) {
     ordinal += all[at].members == new->members && all[at].size == new->size;
   }
   if (at < table.communicators) {
     all[at].handle = new->handle;
     all[at].rank = new->rank;
     // Members in another order.
-    for (int rank = 0; member_offsets[at] != 0 && rank < peers; rank++) {
-      members[member_offsets[at] - 1 + (uint32_t)rank] = 0;
+    for (uint32_t rank = 0; member_offsets[at] != 0 && rank < peers; rank++) {
+      members[member_offsets[at] - 1 + rank] = 0;
     }
     return;
   }
   if (at == MAX_COMMUNICATORS) return;
   all[at] = *new;
   all[at].ordinal = ordinal;
-  if ((uint32_t)peers <= MAX_MEMBERS - members_used) {
+  peer_counts[at] = peers;
+  if (peers <= MAX_MEMBERS - members_used) {
     member_offsets[at] = members_used + 1;
-    members_used += (uint32_t)peers;
+    members_used += peers;
   }
   // The order of communicators in the file is the order of their creation.
   table.communicators = at + 1;
@@ -566,13 +572,13 @@ static uint32_t position_of(word handle) {
   if (mpi.Comm_rank(handle, &rank) != 0) return COMMUNICATOR_OTHER;
   mpi.Comm_test_inter(handle, &is_inter);
   peers = size;
-  if (is_inter) mpi.Comm_remote_size(handle, &peers);
+  if (is_inter && mpi.Comm_remote_size(handle, &peers) != 0) return COMMUNICATOR_OTHER;
   new.size = (uint32_t)size;
   new.rank = rank;
   new.is_intercommunicator = is_inter != 0;
   new.members = hash_members(handle, size);
   take_lock();
-  if (find_communicator(handle) == COMMUNICATOR_OTHER) store_communicator(&new, peers);
+  if (find_communicator(handle) == COMMUNICATOR_OTHER) store_communicator(&new, (uint32_t)peers);
   position = find_communicator(handle);
   release_lock();
   return position;
@@ -584,6 +590,7 @@ static int32_t world_rank(uint32_t position, word handle, int peer) {
   if (peer < 0) return PEER_NONE;
   if (handle == handles.world) return peer;
   if (position >= MAX_COMMUNICATORS || member_offsets[position] == 0) return PEER_OTHER;
+  if ((uint32_t)peer >= peer_counts[position]) return PEER_OTHER;
   int32_t *member = &members[member_offsets[position] - 1 + (uint32_t)peer];
   if (*member == 0) {
     int out;

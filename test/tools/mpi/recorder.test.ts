@@ -113,6 +113,32 @@ for (const library of LIBRARIES) {
             [1001, 0],
             [1000, 1],
           ],
+  t.test(
+    `${library}: intercommunicators with other remote sizes have places of their own`,
+    options,
+    async (t) => {
+      const programs = programsFor(library)
+      const results = openFolder('ridealong-mpi-results-')
+      const { code } = await run(
+        mpirun(library, 3, programs.work, 'inter'),
+        recording(programs, results),
+      )
+      t.equal(code, 0)
+      const [first] = readTraces(results)
+      const sends = first?.rows.filter(({ name }) => name === 'Send') ?? []
+      t.strictSame(
+        sends.map(({ communicator, peer }) => [communicator, peer]),
+        [
+          [3, 1],
+          [5, 1],
+          [4, 2],
+        ],
+        'the ranks of an intercommunicator do not overwrite those of another communicator',
+      )
+      t.equal(first?.communicators.length, 6)
+    },
+  )
+
         )
       }
     },

@@ -13,6 +13,7 @@
 //   threads calls MPI in four threads
 //   limit   sets a limit of the size of files, and calls MPI for more than a second
 //   many    creates, uses and frees 1000 communicators
+//   inter   rank 0 of three creates intercommunicators with one and with two remote processes
 #include <mpi.h>
 #include <pthread.h>
 #include <signal.h>
@@ -152,6 +153,26 @@ static void call_with_limit(void) {
     MPI_Barrier(MPI_COMM_WORLD);
   }
 }
+// The second intercommunicator has the local group of the first, which is freed, and more remote
+// processes. The communicator that is created between them has all processes in the opposite order.
+static void create_inter(void) {
+  int data = 0;
+  MPI_Comm locals, one, opposite, two;
+  MPI_Comm_split(MPI_COMM_WORLD, rank == 0, -rank, &locals);
+  if (rank < 2) {
+    MPI_Intercomm_create(MPI_COMM_SELF, 0, MPI_COMM_WORLD, 1 - rank, 1, &one);
+    if (rank == 0) MPI_Send(&data, 1, MPI_INT, 0, 0, one);
+    else MPI_Recv(&data, 1, MPI_INT, 0, 0, one, MPI_STATUS_IGNORE);
+    MPI_Comm_free(&one);
+  }
+  MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &opposite);
+  MPI_Intercomm_create(locals, 0, MPI_COMM_WORLD, rank == 0 ? 2 : 0, 2, &two);
+  if (rank == 0) MPI_Send(&data, 1, MPI_INT, 1, 0, two);
+  if (rank == 1) MPI_Recv(&data, 1, MPI_INT, 0, 0, two, MPI_STATUS_IGNORE);
+  if (rank == 0) MPI_Send(&data, 1, MPI_INT, 0, 0, opposite);
+  if (rank == 2) MPI_Recv(&data, 1, MPI_INT, 2, 0, opposite, MPI_STATUS_IGNORE);
+}
+
 
 static void call_around_fork(int kills) {
   for (int round = 0; round < 5; round++) MPI_Barrier(MPI_COMM_WORLD);
@@ -183,3 +204,4 @@ int main(int argc, char **argv) {
   MPI_Finalize();
   return argc > 2 ? atoi(argv[2]) : 0;
 }
+  if (strcmp(mode, "inter") == 0) create_inter();
