@@ -30,12 +30,7 @@ for (const library of LIBRARIES) {
       t.ok(sumOf(trace, name, 'seconds') <= seconds, `the time of MPI_${name}`)
     }
     for (const trace of traces) {
-      const own = measured.filter(({ rank }) => rank === trace.rank)
-      const names = new Set(own.map(({ name }) => name))
-      const inside = trace.rows.filter(({ name }) => names.has(name))
-      const ratio = secondsOf(inside) / secondsOf(own)
-      t.ok(ratio > 0.9 && ratio <= 1, `rank ${trace.rank}: recorded / measured is ${ratio}`)
-      const difference = Math.abs(secondsOf(trace.rows) - trace.mpiSeconds)
+      const difference = Math.abs(sum(trace.rows.map(({ seconds }) => seconds)) - trace.mpiSeconds)
       t.ok(difference < 1e-6, 'the rows add up to the time of the process')
     }
   })
@@ -113,6 +108,11 @@ for (const library of LIBRARIES) {
             [1001, 0],
             [1000, 1],
           ],
+        )
+      }
+    },
+  )
+
   t.test(
     `${library}: intercommunicators with other remote sizes have places of their own`,
     options,
@@ -136,11 +136,6 @@ for (const library of LIBRARIES) {
         'the ranks of an intercommunicator do not overwrite those of another communicator',
       )
       t.equal(first?.communicators.length, 6)
-    },
-  )
-
-        )
-      }
     },
   )
 
@@ -179,6 +174,16 @@ for (const library of LIBRARIES) {
           [10, 10, 10, 12, 1, 1],
           program,
         )
+        const inPlace = ['Alltoallv', 'Ialltoallv', 'Allgather']
+        t.strictSame(
+          inPlace.map((name) => [sumOf(trace, name, 'calls'), sumOf(trace, name, 'bytes')]),
+          [
+            [2, 0],
+            [2, 0],
+            [1, 0],
+          ],
+          `MPI_IN_PLACE in ${program}`,
+        )
         t.strictSame(
           [sumOf(trace, 'Allreduce', 'bytes'), sumOf(trace, 'Send', 'bytes')],
           [320, 320],
@@ -200,16 +205,6 @@ for (const library of LIBRARIES) {
         recording(programs, results),
       )
       t.equal(code, 0)
-        const inPlace = ['Alltoallv', 'Ialltoallv', 'Allgather']
-        t.strictSame(
-          inPlace.map((name) => [sumOf(trace, name, 'calls'), sumOf(trace, name, 'bytes')]),
-          [
-            [2, 0],
-            [2, 0],
-            [1, 0],
-          ],
-          `MPI_IN_PLACE in ${program}`,
-        )
       t.strictSame(
         readTraces(results).map((trace) => sumOf(trace, 'Allreduce', 'calls')),
         [20, 20],
@@ -232,6 +227,11 @@ for (const library of LIBRARIES) {
         readTraces(results).map((trace) => sumOf(trace, 'Barrier', 'calls')),
         [20, 20],
       )
+      // Each call of this library sleeps for a millisecond.
+      for (const trace of readTraces(results)) {
+        const seconds = sumOf(trace, 'Barrier', 'seconds')
+        t.ok(seconds >= 0.02, `rank ${trace.rank}: MPI_Barrier took ${seconds} seconds`)
+      }
     },
   )
 }
@@ -254,8 +254,4 @@ function parseMeasurements(output: string): readonly Measurement[] {
 
 function sum(numbers: readonly number[]): number {
   return numbers.reduce((sum, number) => sum + number, 0)
-}
-
-function secondsOf(list: readonly { readonly seconds: number }[]): number {
-  return sum(list.map(({ seconds }) => seconds))
 }
