@@ -73,6 +73,8 @@ extern WEAK char *getenv(const char *name);
 #define RESERVED_ROWS 256
 #define REQUEST_SETS 512
 #define REQUEST_WAYS 8
+#define REJECTED_SETS 128
+#define REJECTED_WAYS 8
 // The number of ranks of communicators whose ranks in MPI_COMM_WORLD are remembered.
 #define MAX_MEMBERS 65536
 // The members of a communicator that its identity is computed from, at most.
@@ -185,6 +187,9 @@ static uint32_t member_offsets[MAX_COMMUNICATORS];
 static uint32_t peer_counts[MAX_COMMUNICATORS];
 static int32_t members[MAX_MEMBERS];
 static uint32_t members_used;
+// The handles of communicators without room in the table, by hash, and where each set continues.
+static uint64_t rejected[REJECTED_SETS][REJECTED_WAYS];
+static uint8_t rejected_next[REJECTED_SETS];
 static uint64_t request_count, last_save;
 static char path[MAX_PATH];
 static int is_recording, lock;
@@ -514,6 +519,9 @@ static uint64_t hash_members(word communicator, int size) {
   return value;
 }
 
+// Mixes the bits of a handle, because MPICH numbers its handles.
+static uint32_t mix(word handle) { return (uint32_t)((handle * 0x9e3779b97f4a7c15u) >> 55); }
+
 static uint32_t find_communicator(word handle) {
   for (uint32_t at = 0; at < table.communicators; at++) {
     if (table.communicator[at].handle == handle) return at;
@@ -558,14 +566,49 @@ static void store_communicator(const struct communicator *new, uint32_t peers) {
   table.communicators = at + 1;
 }
 
+// Finds a handle among the rejected ones; NULL if it is not there.
+static uint64_t *find_rejected(word handle) {
+  uint64_t *set = rejected[mix(handle) % REJECTED_SETS];
+  for (uint32_t way = 0; way < REJECTED_WAYS; way++) {
+    if (set[way] == handle) return &set[way];
+  }
+  return NULL;
+}
+
+// Remembers a communicator without room until it is freed, or until its set is full. Its members are
+// not hashed again, which takes long in a large job. It gets no room that becomes free later, so that
+// its ordinal depends only on the order in which communicators are created.
+static void reject(word handle) {
+  uint32_t set = mix(handle) % REJECTED_SETS;
+  if (find_rejected(handle) == NULL) {
+    rejected[set][rejected_next[set]++ % REJECTED_WAYS] = handle;
+  }
+}
+
+static void forget_rejected(word handle) {
+  uint64_t *place = find_rejected(handle);
+  if (place != NULL) *place = 0;
+}
+
+// Whether a communicator is rejected, because it was before, or because none has room.
+static int is_rejected(word handle) {
+  if (find_rejected(handle) != NULL) return 1;
+  // A freed communicator has the handle 0.
+  int is_full = table.communicators == MAX_COMMUNICATORS && find_communicator(0) == COMMUNICATOR_OTHER;
+  if (!is_full) return 0;
+  reject(handle);
+  return 1;
+}
+
 // Returns the position of a communicator, which is valid, in the table. A communicator that is not
 // in the table is added if there is room. The ordinal follows from the order in which communicators
 // are added, so this function is called when a communicator is created.
 static uint32_t position_of(word handle) {
   take_lock();
   uint32_t position = find_communicator(handle);
+  int is_known = position != COMMUNICATOR_OTHER || is_rejected(handle);
   release_lock();
-  if (position != COMMUNICATOR_OTHER) return position;
+  if (is_known) return position;
   struct communicator new = {.handle = handle, .width = 1};
   int size = 0, rank = 0, is_inter = 0, peers;
   if (mpi.Comm_size(handle, &size) != 0 || size < 1) return COMMUNICATOR_OTHER;
@@ -580,6 +623,7 @@ static uint32_t position_of(word handle) {
   take_lock();
   if (find_communicator(handle) == COMMUNICATOR_OTHER) store_communicator(&new, (uint32_t)peers);
   position = find_communicator(handle);
+  if (position == COMMUNICATOR_OTHER) reject(handle);
   release_lock();
   return position;
 }
@@ -652,10 +696,7 @@ static void add_to_block(struct communicator *communicator, uint64_t time) {
 
 // --- Requests ---
 
-// MPICH numbers its requests, so the bits are mixed.
-static uint32_t set_of(word request) {
-  return (uint32_t)((request * 0x9e3779b97f4a7c15u) >> 55) % REQUEST_SETS;
-}
+static uint32_t set_of(word request) { return mix(request) % REQUEST_SETS; }
 
 // Remembers the peer of a request, until a later request has the same handle, or the table has no
 // room for both. A persistent request is used more than once.
@@ -808,7 +849,12 @@ static uint64_t sent_bytes(const struct span *span, const struct call *what, con
 // Adds a communicator to the table when it is created.
 static void add_created(const struct span *span, word place) {
   word handle = handle_at(place, 0, span->binding, mpi.Comm_f2c);
-  if (handle != 0 && handle != handles.null_communicator) position_of(handle);
+  if (handle == 0 || handle == handles.null_communicator) return;
+  // The handle of a communicator that was freed by a call that is not recorded.
+  take_lock();
+  forget_rejected(handle);
+  release_lock();
+  position_of(handle);
 }
 
 // Adds a call that succeeded. Returns with the lock.
@@ -843,6 +889,7 @@ static void record(struct span *span, uint32_t id, const word *arguments, uint64
   if (what->freed != 0) {
     uint32_t freed = find_communicator(span->freed);
     if (freed < MAX_COMMUNICATORS) table.communicator[freed].handle = 0;
+    else forget_rejected(span->freed);
   }
 }
 

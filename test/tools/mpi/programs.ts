@@ -63,7 +63,7 @@ function build(library: Library): Programs {
   const [c, fortran] = [`mpicc.${library}`, `mpifort.${library}`]
   execFileSync(BUILD, [process.arch === 'x64' ? 'amd64' : 'arm64', at('libridealong-mpi.so')])
   const plugin = compile(c, 'work.c', 'plugin.so', '-shared', '-fPIC', '-Dmain=work')
-  compile(c, 'nested.c', 'libnested.so', '-shared', '-fPIC')
+  compile(c, 'nested.c', 'libnested.so', '-shared', '-fPIC', '-ldl')
   return {
     folder,
     recorder: at('libridealong-mpi.so'),

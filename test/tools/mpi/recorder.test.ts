@@ -113,6 +113,27 @@ for (const library of LIBRARIES) {
     },
   )
 
+  t.test(`${library}: a communicator without room is looked up only once`, options, async (t) => {
+    const programs = programsFor(library)
+    const results = openFolder('ridealong-mpi-results-')
+    const { code, output } = await run(
+      mpirun(library, 2, programs.nested, 'full'),
+      recording(programs, results),
+    )
+    t.equal(code, 0)
+    for (const { communicators, rows } of readTraces(results)) {
+      t.equal(communicators.length, 64)
+      const calls = rows.filter(({ name }) => name === 'Allreduce')
+      const others = calls.filter(({ communicator }) => communicator === 64)
+      t.equal(sum(calls.map(({ calls }) => calls)), 100 * 5 + 61 * 7 + 39 * 3)
+      t.equal(sum(others.map(({ calls }) => calls)), 39 * 5 + 39 * 3)
+    }
+    // One at the beginning, and one for each communicator except the last 39.
+    const sizes = [...output.matchAll(/sizes (\d+)/g)].map(([, count]) => Number(count))
+    t.equal(sizes.length, 2)
+    for (const count of sizes) t.ok(count <= 1 + 2 + 1 + 100 + 61 + 1, `${count} lookups`)
+  })
+
   t.test(
     `${library}: intercommunicators with other remote sizes have places of their own`,
     options,

@@ -13,6 +13,7 @@
 //   threads calls MPI in four threads
 //   limit   sets a limit of the size of files, and calls MPI for more than a second
 //   many    creates, uses and frees 1000 communicators
+//   full    uses 100 communicators, frees them, and uses 100 others
 //   inter   rank 0 of three creates intercommunicators with one and with two remote processes
 #include <mpi.h>
 #include <pthread.h>
@@ -153,6 +154,27 @@ static void create_many(void) {
   }
 }
 
+static void use_copies(MPI_Comm *copies, int count, int rounds) {
+  int data = 0, sum;
+  for (int at = 0; at < count; at++) MPI_Comm_dup(MPI_COMM_WORLD, &copies[at]);
+  for (int round = 0; round < rounds; round++) {
+    for (int at = 0; at < count; at++) MPI_Allreduce(&data, &sum, 1, MPI_INT, MPI_SUM, copies[at]);
+  }
+}
+
+// The recorder has room for 64 communicators: MPI_COMM_WORLD, MPI_COMM_SELF, a copy of that, and 61
+// of these. While the copy of MPI_COMM_SELF is freed, its place may be used by such a copy only.
+static void fill(void) {
+  MPI_Comm self, copies[100];
+  MPI_Comm_dup(MPI_COMM_SELF, &self);
+  MPI_Comm_free(&self);
+  use_copies(copies, 100, 5);
+  for (int at = 0; at < 100; at++) MPI_Comm_free(&copies[at]);
+  use_copies(copies, 61, 7);
+  MPI_Comm_dup(MPI_COMM_SELF, &self);
+  use_copies(copies, 39, 3);
+}
+
 // The second intercommunicator has the local group of the first, which is freed, and more remote
 // processes. The communicator that is created between them has all processes in the opposite order.
 static void create_inter(void) {
@@ -204,6 +226,7 @@ int main(int argc, char **argv) {
   if (strcmp(mode, "kill") == 0) loop(1);
   if (strcmp(mode, "threads") == 0) call_in_threads();
   if (strcmp(mode, "many") == 0) create_many();
+  if (strcmp(mode, "full") == 0) fill();
   if (strcmp(mode, "inter") == 0) create_inter();
   if (strcmp(mode, "limit") == 0) call_with_limit();
   if (strcmp(mode, "fork") == 0) call_around_fork(argc > 2);
