@@ -39,8 +39,8 @@ const MAX_PROCESSES: usize = 4096;
 /// The seconds to wait for the reader of the log after the last rows of a process.
 const DRAIN: f64 = 1.0;
 
-/// The maximum seconds at the end for raw files. The kubelet kills a container that does not end
-/// within the grace period of the pod, which is 30 seconds by default.
+/// The maximum seconds at the end for the rows that are left, and for raw files. The kubelet kills a
+/// container that does not end within the grace period of the pod, which is 30 seconds by default.
 const MAX_END: f64 = 15.0;
 
 /// Observes until there is a reason to end, and then writes the closing marker and the summary.
@@ -127,7 +127,7 @@ impl Sampler for MpiTrace {
 
     fn take_scan(&mut self, run: &mut Run<'_>) {
         self.list(run);
-        self.write_ended(run, false);
+        self.write_ended(run, None);
         self.write_notices(run);
     }
 
@@ -143,8 +143,9 @@ impl Sampler for MpiTrace {
     fn summary(&mut self, run: &mut Run<'_>) -> Vec<Vec<u8>> {
         run.processes.close_accounts();
         self.list(run);
-        self.write_ended(run, true);
-        self.write_raw_files(run);
+        let until = clock::since_boot() + MAX_END;
+        self.write_ended(run, Some(until));
+        self.write_raw_files(run, until);
         if self.results.is_some() && self.totals.ranks == 0 && run.progress.has_started {
             let why = "MPI_Init was not called, or the recorder was not loaded";
             self.note(format!("no process has recorded calls of MPI: {why}"));
@@ -283,20 +284,29 @@ impl MpiTrace {
         }
     }
 
-    /// Writes the last rows of the processes that have ended, or of all processes.
-    fn write_ended(&mut self, run: &mut Run<'_>, is_end: bool) {
+    /// Writes the last rows of the processes that have ended. With a time in seconds since boot,
+    /// writes those of all processes, at most until then.
+    fn write_ended(&mut self, run: &mut Run<'_>, until: Option<f64>) {
         let open = self.processes.iter().filter(|(_, traced)| !traced.is_done);
         let open: Vec<ProfileName> = open.map(|(name, _)| *name).collect();
         let mut left = open.len();
         for name in open {
+            if until.is_some_and(|until| clock::since_boot() > until) {
+                let is_left = |it: &&Traced| !it.is_done && !it.is_excluded;
+                let count = self.processes.values().filter(is_left).count();
+                self.note(format!(
+                    "there was not enough time for the last rows of {count} processes"
+                ));
+                return;
+            }
             let has_ended = !self.is_running(run, name);
-            if !has_ended && !is_end {
+            if !has_ended && until.is_none() {
                 continue;
             }
             self.write_last(run, name, has_ended, left);
             left -= 1;
             run.session.drain(DRAIN);
-            if !run.session.poll() && !is_end {
+            if !run.session.poll() && until.is_none() {
                 // The other processes follow in the summary.
                 return;
             }
@@ -373,13 +383,12 @@ impl MpiTrace {
         }
     }
 
-    /// Writes the files themselves.
-    fn write_raw_files(&mut self, run: &mut Run<'_>) {
+    /// Writes the files themselves, at most until a time in seconds since boot.
+    fn write_raw_files(&mut self, run: &mut Run<'_>, until: f64) {
         let Some(results) = &self.results else {
             return;
         };
         let time = run.processes.time.precise_timestamp();
-        let until = clock::since_boot() + MAX_END;
         let open = |name: &str| results.open_profile(ProfileName::parse(name.as_bytes())?);
         let session = &mut *run.session;
         let notices = self
