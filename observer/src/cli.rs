@@ -65,8 +65,9 @@ The settings are environment variables. Their defaults are in parentheses.
   RIDEALONG_OPTION_THREADS      perf-sysstat: true adds a row for each thread (false)
   RIDEALONG_RESULTS             cpu-profile, mpi-trace: the folder of the results
                                 (/ridealong/results)
-  RIDEALONG_TOOL_SIZE_LIMIT     cpu-profile: the size limit in bytes of the volume of this folder; if
-                                files use more than half of it, they are emptied
+  RIDEALONG_TOOL_SIZE_LIMIT     cpu-profile, mpi-trace: the size limit in bytes of the volume of this
+                                folder; if files use more than half of it, they are emptied or
+                                removed
   RIDEALONG_TOOL_SOURCE         install: the folder of the tool in the image (/tool)
   RIDEALONG_TOOL_VOLUME         install: the volume; gets the folders tool and results
                                 (/ridealong/volume)

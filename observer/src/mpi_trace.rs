@@ -200,11 +200,26 @@ impl MpiTrace {
             }
         };
         let count = listing.profiles.len();
-        if count >= MAX_FILES / 2 {
+        let is_too_full = results.is_too_full(&listing);
+        if count >= MAX_FILES / 2 || is_too_full {
             let done = |name: &&ProfileName| self.processes.get(name).is_some_and(|it| it.is_done);
             let done: Vec<ProfileName> = listing.profiles.iter().filter(done).copied().collect();
             for name in done {
                 results.remove(name);
+            }
+        }
+        // The files of the processes that still run use less than the volume has.
+        if is_too_full
+            && results
+                .list()
+                .is_ok_and(|listing| results.is_too_full(&listing))
+        {
+            let count = results.empty(|name| name.is_none());
+            if count > 0 {
+                let why = "the results use more than half of the size limit of their volume";
+                self.note(format!(
+                    "{count} files that are not of the recorder were emptied, because {why}"
+                ));
             }
         }
         if count >= MAX_FILES {

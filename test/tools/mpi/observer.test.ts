@@ -185,6 +185,30 @@ t.test('files of ended processes are removed when there are many', options, asyn
   t.match(summaryOf(watching.log())[0], { ranks: 66 })
 })
 
+t.test('files of ended processes are removed when they use too much', options, async (t) => {
+  const limit = { ...NATIVE, RIDEALONG_TOOL_SIZE_LIMIT: String(1 << 20) }
+  const { results, watching, start } = await tracedPod(t, limit)
+  const { work } = programsFor('mpich')
+  const app = await start('sh', '-c', '"$0"; "$0"; exec "$0" loop', work)
+  await until(watching, () => lastNumberOf(watching) >= 2)
+  await until(watching, () => rowsOf(watching, 'rank').at(-1)?.state === 'running')
+  const running = `mpi_${rowsOf(watching, 'rank').at(-1)?.pid}`
+  t.equal(readdirSync(results).length, 3, 'files remain if there is room')
+  writeFileSync(join(results, 'other'), Buffer.alloc(600_000))
+  await until(watching, () => noticesOf(watching).some((notice) => /emptied/.test(notice)))
+  t.strictSame(readdirSync(results).sort(), [running, 'other'])
+  t.equal(statSync(join(results, 'other')).size, 0)
+  t.ok(statSync(join(results, running)).size > 0, 'a process that runs keeps its file')
+  app.signal('SIGKILL')
+  watching.signal('SIGTERM')
+  t.equal(await watching.ended, 0)
+  const why = 'because the results use more than half of the size limit of their volume'
+  t.strictSame(
+    noticesOf(watching).filter((notice) => /emptied/.test(notice)),
+    [`1 files that are not of the recorder were emptied, ${why}`],
+  )
+})
+
 /** Returns the number of processes with a last row. */
 function lastNumberOf(watching: Running): number {
   const ended = rowsOf(watching, 'rank').filter(({ state }) => state === 'finalized')
