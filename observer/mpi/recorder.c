@@ -530,9 +530,9 @@ static uint32_t find_communicator(word handle) {
 }
 
 // Whether the communicator at a position is freed, and had the same members and as many peers as a
-// new one. The new one then continues its numbers, so that a program that creates communicators in a
-// loop does not fill the table. All members make these calls in the same order, so they choose the
-// same one.
+// new one. The new one then continues its numbers, so that a program that creates communicators in
+// a loop does not fill the table. All members make these calls in the same order, so they choose
+// the same one.
 static int is_successor(uint32_t at, const struct communicator *new, uint32_t peers) {
   const struct communicator *old = &table.communicator[at];
   return old->handle == 0 && old->members == new->members && old->size == new->size &&
@@ -575,9 +575,9 @@ static uint64_t *find_rejected(word handle) {
   return NULL;
 }
 
-// Remembers a communicator without room until it is freed, or until its set is full. Its members are
-// not hashed again, which takes long in a large job. It gets no room that becomes free later, so that
-// its ordinal depends only on the order in which communicators are created.
+// Remembers a communicator without room until it is freed, or until its set is full. Its members
+// are not hashed again, which takes long in a large job. It gets no room that becomes free later,
+// so that its ordinal depends only on the order in which communicators are created.
 static void reject(word handle) {
   uint32_t set = mix(handle) % REJECTED_SETS;
   if (find_rejected(handle) == NULL) {

@@ -39,8 +39,9 @@ const MAX_PROCESSES: usize = 4096;
 /// The seconds to wait for the reader of the log after the last rows of a process.
 const DRAIN: f64 = 1.0;
 
-/// The maximum seconds at the end for the rows that are left, and for raw files. The kubelet kills a
-/// container that does not end within the grace period of the pod, which is 30 seconds by default.
+/// The maximum seconds at the end for the rows that are left, and for raw files. The kubelet kills
+/// a container that does not end within the grace period of the pod, which is 30 seconds by
+/// default.
 const MAX_END: f64 = 15.0;
 
 /// Observes until there is a reason to end, and then writes the closing marker and the summary.

@@ -1,5 +1,5 @@
-// A library that observes MPI, as an application may link one: counts MPI_Barrier, and sleeps in it.
-// Counts the calls of the recorder to PMPI_Comm_size too.
+// A library that observes MPI, as an application may link one: counts MPI_Barrier, and sleeps in
+// it. Counts the calls of the recorder to PMPI_Comm_size too.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>
