@@ -134,6 +134,10 @@ t.test('the webhook makes its own certificate', async (t) => {
     await killContainer(cluster, containerId)
     // While the container is started again, calls to it can fail, as in the test upheaval. With the
     // other replica, no call fails.
+    await until('the container was started again', async () => {
+      const containers = (await replicasOf(release)).map((replica) => replica.containerId)
+      return containers.every((id) => id !== '' && id !== containerId)
+    })
     await settled(release, 2)
     await noneMissed(t, () => renewed(before))
   })
