@@ -75,11 +75,13 @@ t.test('pods run without observers until a node has the image of the observers',
   await apply(cluster, HOLDERS, ...(await renderTemplate('image-holder', set, HOLDERS)))
   const rendered = await renderTemplate('scan', ['--set', 'fullnameOverride=holder'], HOLDERS)
   await apply(cluster, HOLDERS, ...rendered.filter(({ kind }) => kind === 'Lease'))
+  const [catalog] = await renderTemplate('catalog', set, HOLDERS)
+  const folder = t.testdir(catalog?.data as Record<string, string>)
   const scan = ['--scan-lease', `${HOLDERS}/holder-scan`, '--scan-interval', '1']
   const webhook = await startWebhook(cluster, {
     name: 'holder',
     namespace: APPLICATIONS,
-    words: ['--image-holders', HOLDERS, '--observer-image', IMAGE, ...scan],
+    words: ['--image-holders', HOLDERS, '--catalog', folder, '--no-built-in-metrics', ...scan],
   })
   t.teardown(() => webhook.remove())
 
