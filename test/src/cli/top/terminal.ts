@@ -66,14 +66,17 @@ export async function openTerminal(
     'set -m',
     `sh -c 'echo $$ > "$0"; exec "$@"' ${quoted(file('pid'))} ${words}`,
     'code=$?',
-    `if jobs | grep -qi stopped; then stty -g > ${quoted(file('stopped'))}`,
+    // In a pipe, `jobs` of dash would print nothing, because it would run in another shell.
+    `jobs > ${quoted(file('jobs'))}`,
+    `if grep -qi stopped ${quoted(file('jobs'))}; then stty -g > ${quoted(file('stopped'))}`,
     `while [ ! -e ${quoted(file('continue'))} ]; do sleep 0.05; done; fg > /dev/null; code=$?; fi`,
     `stty -g > ${quoted(file('after'))}`,
     'exit $code',
   ].join('; ')
   const { CI: _, FORCE_COLOR: __, NO_COLOR: ___, NODE_DISABLE_COLORS: ____, ...env } = process.env
   const child = spawn('script', ['-qefc', command, '/dev/null'], {
-    env: { ...env, TERM: 'xterm-256color', ...more },
+    // `script` runs the command in the shell that SHELL names.
+    env: { ...env, SHELL: '/bin/sh', TERM: 'xterm-256color', ...more },
   })
   const terminal = new xterm.Terminal({ cols: columns, rows, allowProposedApi: true })
   const texts: string[] = []
