@@ -1,7 +1,6 @@
 import type { Catalog } from '../core/catalog.ts'
 import { asText, type Fields, fieldsOrNone } from '../core/kubernetes/json.ts'
 import { readPodRank } from '../core/rules/pod-rank.ts'
-import { groupBy } from '../report/group-by.ts'
 import { cameOut, type InjectionOutcome } from './injection-outcome.ts'
 
 /** Pods of one workload that have the same outcome. */
@@ -54,7 +53,7 @@ function formatRanks(pods: readonly Fields[]): string {
   const ranks = pods.flatMap(({ metadata }) => readUniqueRank(fieldsOrNone(metadata)) ?? [])
   if (ranks.length < pods.length)
     return pods.map(({ metadata }) => asText(fieldsOrNone(metadata).name)).join(', ')
-  const byPrefix = groupBy(ranks, ({ prefix }) => prefix)
+  const byPrefix = Map.groupBy(ranks, ({ prefix }) => prefix)
   const groups = [...byPrefix].map(([prefix, own]) => formatGroup(prefix, own))
   return `${pods.length === 1 ? 'rank' : 'ranks'} ${groups.join(', ')}`
 }

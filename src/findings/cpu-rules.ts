@@ -1,4 +1,3 @@
-import { groupBy } from '../report/group-by.ts'
 import { newReading } from './column-reading.ts'
 import type { Need, Thing } from './evidence.ts'
 import { perRank, type RankFinding } from './per-rank.ts'
@@ -180,7 +179,7 @@ function findWaits(
   const lostBy = waits.map((one) => {
     return { ...one, lost: Math.min(timeLost(one.waited, one.ran, one.seconds), rank.elapsed) }
   })
-  const programs = groupBy(lostBy, ({ thing }) => `${thing.container} ${thing.program}`)
+  const programs = Map.groupBy(lostBy, ({ thing }) => `${thing.container} ${thing.program}`)
   return [
     ...lostBy.map((one) => findWait(rank, nameOf(one.thing), one)),
     ...[...programs.values()].map((own) => findInTurn(rank, own)),

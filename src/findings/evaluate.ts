@@ -1,4 +1,3 @@
-import { groupBy } from '../report/group-by.ts'
 import { maximum } from '../report/statistics.ts'
 import type { Evidence, Need } from './evidence.ts'
 import { compareLoss } from './per-rank.ts'
@@ -172,7 +171,7 @@ function findingsOf(
   run: RunEvidence,
 ): RunFinding[] {
   const scopeOf = (rank: string) => (rule.isOfNode?.(run, rank) === true ? 'node' : 'rank')
-  const groups = groupBy(affected, ({ rank, cause }) => `${scopeOf(rank)} ${cause ?? ''}`)
+  const groups = Map.groupBy(affected, ({ rank, cause }) => `${scopeOf(rank)} ${cause ?? ''}`)
   return [...groups.values()].map((own) => {
     const [{ rank }] = own as [Affected]
     return buildFinding(rule, own, scopeOf(rank), run)

@@ -7,7 +7,6 @@ import {
 import type { JobProcess, MpiJob } from '../mpi/mpi-job.ts'
 import { MPI_METRIC, type MpiProcess } from '../mpi/mpi-run.ts'
 import { findPeerWaits, type PeerWait, shareOutside } from '../mpi/peer-waits.ts'
-import { groupBy } from '../report/group-by.ts'
 import { computeMean } from '../report/statistics.ts'
 import type { Need } from './evidence.ts'
 import { perProcess } from './per-rank.ts'
@@ -211,7 +210,7 @@ function findMuchTime({ mpi, ranks }: RunEvidence): readonly Affected[] {
 
 function timeInMpi(process: JobProcess, part: number, least: number, job: string | null): Affected {
   const { pod, rank, seconds, bytes, elapsed, rows } = process
-  const byCall = groupBy(rows, ({ call }) => call)
+  const byCall = Map.groupBy(rows, ({ call }) => call)
   const times = [...byCall].map(([call, own]) => {
     return { call, seconds: own.reduce((sum, one) => sum + one.seconds, 0) }
   })

@@ -1,4 +1,3 @@
-import { groupBy } from '../report/group-by.ts'
 import type { Affected, FoundRanks } from './rule.ts'
 import type { RankEvidence, RunEvidence } from './run-evidence.ts'
 
@@ -26,7 +25,7 @@ export function perProcess(
   ranks: RunEvidence['ranks'],
 ): readonly Affected[] {
   const read = new Set(ranks.map(({ rank }) => rank))
-  const groups = groupBy(found, ({ rank, cause }) => JSON.stringify([rank, cause]))
+  const groups = Map.groupBy(found, ({ rank, cause }) => JSON.stringify([rank, cause]))
   return [...groups.values()].flatMap((own) => {
     const [{ rank }] = own as [Affected]
     return read.has(rank) ? [{ ...worstOf(own), rank }] : []

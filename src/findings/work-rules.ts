@@ -1,4 +1,3 @@
-import { groupBy } from '../report/group-by.ts'
 import { median, spreadOf } from '../report/statistics.ts'
 import { PROCESSOR_TIME_NEEDS, processorTimes, timeByProgram } from './processor-time.ts'
 import type { Affected, FindingRule, FoundRanks, PlottedColumn, RuleName } from './rule.ts'
@@ -111,7 +110,7 @@ function findMoreWork({ ranks }: RunEvidence, found: FoundRanks): readonly Affec
       [...timeByProgram(rank)].map(([program, seconds]) => ({ rank, program, seconds })),
     )
   const byRank = new Map<string, Overloaded>()
-  for (const own of groupBy(workers, ({ program }) => program).values())
+  for (const own of Map.groupBy(workers, ({ program }) => program).values())
     for (const one of findOverloaded(own))
       if ((byRank.get(one.rank)?.size ?? 0) < one.size) byRank.set(one.rank, one)
   return [...byRank.values()]

@@ -1,4 +1,3 @@
-import { groupBy } from '../report/group-by.ts'
 import type { MpiProcess, MpiRun } from './mpi-run.ts'
 
 /** The processes of one MPI_COMM_WORLD. */
@@ -38,7 +37,7 @@ export function joinJobs(
     const { rank, source } = process
     return rank === null ? [] : [{ ...process, rank, pod: rankOf(source) }]
   })
-  const jobs = groupBy(known, ({ job, size }) => JSON.stringify([job, size]))
+  const jobs = Map.groupBy(known, ({ job, size }) => JSON.stringify([job, size]))
   return [...jobs.values()].map((own) => {
     const [{ job, size }] = own as [JobProcess]
     const sorted = [...own].sort((a, b) => a.rank - b.rank)

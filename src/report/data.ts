@@ -3,7 +3,6 @@ import { METRIC_OF_FORMAT } from '../log/descriptions.ts'
 import { computeOffsets } from './align.ts'
 import { type FindingsData, findingsData } from './findings-data.ts'
 import type { CollectedRun } from './gather.ts'
-import { groupBy } from './group-by.ts'
 import { distinct, groupTracks, ordered } from './groups.ts'
 import { labelRanks } from './labels.ts'
 import type { Measure } from './measures.ts'
@@ -154,7 +153,7 @@ function withMeasures(track: Track, measures: readonly ShownMeasure[]): Track {
 
 /** Builds the sections, sorted by metric and then in the order in which they were first read. */
 function buildSections({ sections }: CollectedRun, context: PlotContext): readonly SectionData[] {
-  const byMetric = groupBy(sections.values(), ({ metric }) => metric)
+  const byMetric = Map.groupBy(sections.values(), ({ metric }) => metric)
   return distinct([...byMetric.keys()]).flatMap((metric) => {
     const own = byMetric.get(metric) ?? []
     return own.map((section) => {
@@ -170,7 +169,7 @@ function autoUnit({ processes }: CollectedRun): 'process' | 'program' {
 
 /** Merges all processes of a program on a rank into one track per log. */
 function merged({ tracks }: Group): readonly Track[] {
-  const bySource = groupBy(tracks, ({ source }) => source)
+  const bySource = Map.groupBy(tracks, ({ source }) => source)
   return [...bySource].map(([source, own]) =>
     sumTracks(own, { source, program: own[0]?.program ?? '' }),
   )

@@ -3,7 +3,6 @@ import type { PlottedColumn } from '../findings/rule.ts'
 import { RULES } from '../findings/rules.ts'
 import { factText, rankList } from '../findings/sentence.ts'
 import { METRIC_OF_FORMAT } from '../log/descriptions.ts'
-import { groupBy } from './group-by.ts'
 import type { Measure } from './measures.ts'
 import type { SectionData } from './section-data.ts'
 
@@ -133,7 +132,7 @@ function rankWords(ranks: readonly string[]): string {
 
 /** Returns one sentence for each reason, with the titles of the rules and with the ranks. */
 function notesOf(rules: readonly UncheckedRule[]): readonly string[] {
-  const byReason = groupBy(rules, ({ reason, ranks }) => JSON.stringify([reason, ranks]))
+  const byReason = Map.groupBy(rules, ({ reason, ranks }) => JSON.stringify([reason, ranks]))
   return [...byReason.values()].map((own) => {
     const [{ reason, ranks }] = own as [UncheckedRule]
     const titles = own.map(({ title }) => title).join(', ')

@@ -1,6 +1,5 @@
 import type { RowColumn } from '../core/catalog.ts'
 import { floorOf, plotTitle, symbol } from './column-titles.ts'
-import { groupBy } from './group-by.ts'
 import { ordered } from './groups.ts'
 import { buildPlots, type PlotContext, type Plots, type Titled } from './plots.ts'
 import { mergeTracks, type SectionRun, type SectionTrack } from './section.ts'
@@ -33,7 +32,7 @@ export function sectionData(run: SectionRun, title: string, context: PlotContext
   const tracks = [...run.tracks.values()]
   const isMerged = tracks.length * measures.length > MOST_SERIES
   const lines = isMerged
-    ? [...groupBy(tracks, nameOf).values()].map((own) => mergeTracks(own, measures))
+    ? [...Map.groupBy(tracks, nameOf).values()].map((own) => mergeTracks(own, measures))
     : tracks
   const columns = measures.flatMap(tableColumns)
   const titled = measures.map(plotTitle)
@@ -97,7 +96,9 @@ function tableRows(
   columns: readonly TableColumn[],
   { rankOf }: PlotContext,
 ): readonly SummaryRow[] {
-  const groups = groupBy(tracks, ({ source, program }) => JSON.stringify([rankOf(source), program]))
+  const groups = Map.groupBy(tracks, ({ source, program }) =>
+    JSON.stringify([rankOf(source), program]),
+  )
   const rows = [...groups].map(([key, own]) => {
     const [rank = '', program = '']: readonly string[] = JSON.parse(key)
     return { rank, program, values: columns.map((column) => column.of(own)) }

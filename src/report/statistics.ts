@@ -1,5 +1,3 @@
-import { groupBy } from './group-by.ts'
-
 /** Returns the median; null if there are no values. */
 export function median(values: readonly number[]): number | null {
   if (values.length === 0) return null
@@ -91,7 +89,7 @@ export function marksIn<Thing>(
   least: readonly (number | null)[],
 ): boolean[][] {
   const marks = things.map(() => least.map(() => false))
-  const groups = groupBy(things.keys(), (index) => groupOf(things[index] as Thing))
+  const groups = Map.groupBy(things.keys(), (index) => groupOf(things[index] as Thing))
   const values = things.map(valuesOf)
   for (const group of groups.values()) {
     for (const [column, floor] of least.entries()) {

@@ -10,7 +10,6 @@ import {
 import { type Chosen, readSelector, readWorkload } from '../../collect/workload.ts'
 import type { Fields } from '../../core/kubernetes/json.ts'
 import { type Descriptions, descriptionsIn } from '../../log/descriptions.ts'
-import { groupBy } from '../../report/group-by.ts'
 import { comparisonWith } from './comparison.ts'
 import { UsageError, usageError } from './errors.ts'
 import { openCluster } from './open-cluster.ts'
@@ -121,7 +120,7 @@ export function noticeSentences(
   const told = observers.flatMap((observer) =>
     observer.notices.map((notice) => ({ notice, source: sourceName(observer) })),
   )
-  return [...groupBy(told, ({ notice }) => notice)].map(([notice, [first, ...others]]) => {
+  return [...Map.groupBy(told, ({ notice }) => notice)].map(([notice, [first, ...others]]) => {
     const more = others.length === 0 ? '' : ` and ${others.length} others`
     const why = notice === NOT_COMPARED ? `, ${WHY_NOT}: ${problem}` : ''
     return `${first?.source}${more}: ${notice}${why}`

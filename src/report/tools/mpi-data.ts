@@ -1,6 +1,5 @@
 import { type JobProcess, joinJobs, type MpiJob } from '../../mpi/mpi-job.ts'
 import type { MpiRun } from '../../mpi/mpi-run.ts'
-import { groupBy } from '../group-by.ts'
 import type { Titled } from '../plots.ts'
 import { rounded } from '../rounded.ts'
 import { marksIn, maximum, median } from '../statistics.ts'
@@ -155,7 +154,7 @@ function extremes(processes: readonly JobProcess[], most: number): readonly JobP
 function callsIn(processes: readonly JobProcess[]): readonly MpiCallData[] {
   const all = processes.flatMap((process, at) => process.rows.map((row) => ({ ...row, at })))
   const elapsed = sum(processes, (process) => process.elapsed)
-  return [...groupBy(all, ({ call }) => call)]
+  return [...Map.groupBy(all, ({ call }) => call)]
     .map(([call, rows]) => {
       const times = processes.map(() => 0)
       for (const { at, seconds } of rows) times[at] = (times[at] ?? 0) + seconds
