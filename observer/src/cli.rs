@@ -62,12 +62,13 @@ The settings are environment variables. Their defaults are in parentheses.
                                 limit (0)
   RIDEALONG_OPTION_MAX_LOG      maximum size of the log in MiB (8)
   RIDEALONG_OPTION_FREQUENCY    cpu-profile: samples in a second of processor time (100)
+  RIDEALONG_OPTION_ARTIFACTS    cpu-profile, mpi-trace: true adds the raw files to the log (false)
   RIDEALONG_OPTION_THREADS      perf-sysstat: true adds a row for each thread (false)
   RIDEALONG_RESULTS             cpu-profile, mpi-trace: the folder of the results
                                 (/ridealong/results)
   RIDEALONG_TOOL_SIZE_LIMIT     cpu-profile, mpi-trace: the size limit in bytes of the volume of this
-                                folder; if files use more than half of it, they are emptied or
-                                removed
+                                folder; if the files use more than half of this limit, the observer
+                                empties or removes files
   RIDEALONG_TOOL_SOURCE         install: the folder of the tool in the image (/tool)
   RIDEALONG_TOOL_VOLUME         install: the volume; gets the folders tool and results
                                 (/ridealong/volume)

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 
-use crate::artifacts::writer::{RawFiles, SessionOutput};
+use crate::artifacts::writer::RawFiles;
 use crate::clock;
 use crate::containers::ContainerId;
 use crate::json::clean;
@@ -439,11 +439,9 @@ impl CpuProfile {
             return;
         };
         let time = run.processes.time.precise_timestamp();
-        let open = |name: &str| results.open_profile(ProfileName::parse(name.as_bytes())?);
-        let session = &mut *run.session;
         let notices = self
             .raw_files
-            .write(&time, open, &mut SessionOutput { session, until });
+            .write_to_log(&time, results, run.session, until);
         for notice in notices {
             self.note(notice);
         }

@@ -79,7 +79,7 @@ impl Log {
         self.end_unexported_line();
     }
 
-    /// Ends the current line. The live export has no copy of it.
+    /// Ends the current line, and does not copy it to the live export.
     pub fn end_unexported_line(&mut self) {
         self.budget.count_line(self.text.len() - self.line_start);
         self.text.push(b'\n');

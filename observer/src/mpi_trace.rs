@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::artifacts::writer::{RawFiles, SessionOutput};
+use crate::artifacts::writer::RawFiles;
 use crate::clock;
 use crate::cpu_profile::FolderSettings;
 use crate::json::{clean, push_known, push_text};
@@ -405,11 +405,9 @@ impl MpiTrace {
             return;
         };
         let time = run.processes.time.precise_timestamp();
-        let open = |name: &str| results.open_profile(ProfileName::parse(name.as_bytes())?);
-        let session = &mut *run.session;
         let notices = self
             .raw_files
-            .write(&time, open, &mut SessionOutput { session, until });
+            .write_to_log(&time, results, run.session, until);
         for notice in notices {
             self.note(notice);
         }

@@ -155,6 +155,7 @@ impl<R: Receiver> Write for Parts<'_, R> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::artifacts::noise::noise;
     use flate2::read::GzDecoder;
     use proptest::prelude::*;
 
@@ -178,18 +179,6 @@ mod tests {
     fn kept(room: usize) -> Kept {
         let parts = Vec::new();
         Kept { parts, room }
-    }
-
-    /// Bytes that cannot be compressed.
-    fn noise(count: usize, seed: u64) -> Vec<u8> {
-        let mut state = seed | 1;
-        let next = |_| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            state.to_be_bytes()[0]
-        };
-        (0..count).map(next).collect()
     }
 
     #[test]

@@ -6,4 +6,6 @@
 
 pub mod compress;
 pub mod line;
+#[cfg(test)]
+mod noise;
 pub mod writer;

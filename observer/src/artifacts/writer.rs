@@ -9,6 +9,7 @@ use super::line::Head;
 use crate::budget::Budget;
 use crate::clock;
 use crate::number::float;
+use crate::profile::results::{ProfileName, Results};
 use crate::session::Session;
 
 /// The maximum files of a run.
@@ -60,8 +61,21 @@ impl RawFiles {
         self.omitted += 1;
     }
 
+    /// Writes the lines of the files of a folder into the log, at most until a time in seconds since
+    /// boot. Returns notices about the files that are not in the log.
+    pub fn write_to_log(
+        &self,
+        time: &str,
+        results: &Results,
+        session: &mut Session,
+        until: f64,
+    ) -> Vec<String> {
+        let open = |name: &str| results.open_profile(ProfileName::parse(name.as_bytes())?);
+        self.write(time, open, &mut SessionOutput { session, until })
+    }
+
     /// Writes the lines of the files, and returns notices about those that are not in the log.
-    pub fn write<F: Read + Seek>(
+    fn write<F: Read + Seek>(
         &self,
         time: &str,
         open: impl Fn(&str) -> Option<F>,
@@ -89,7 +103,7 @@ impl RawFiles {
 }
 
 /// The log, as far as raw files are concerned.
-pub trait Output {
+trait Output {
     /// The bytes that the log has left for lines.
     fn room(&self) -> f64;
     /// Writes a line. Returns false if the line cannot be written in time.
@@ -99,11 +113,9 @@ pub trait Output {
 }
 
 /// The log of a session, until a time in seconds since boot.
-pub struct SessionOutput<'a> {
-    /// The session.
-    pub session: &'a mut Session,
-    /// The time, in seconds since boot.
-    pub until: f64,
+struct SessionOutput<'a> {
+    session: &'a mut Session,
+    until: f64,
 }
 
 impl Output for SessionOutput<'_> {
@@ -247,6 +259,7 @@ impl<'a> Missing<'a> {
 mod tests {
     use super::*;
     use crate::artifacts::line::MAX_LINE;
+    use crate::artifacts::noise::noise;
     use base64::Engine as _;
     use base64::engine::general_purpose::STANDARD;
     use flate2::read::GzDecoder;
@@ -284,18 +297,6 @@ mod tests {
             lines: Vec::new(),
             reads: usize::MAX,
         }
-    }
-
-    /// Bytes that cannot be compressed.
-    fn noise(count: usize) -> Vec<u8> {
-        let mut state = 1_u64;
-        let next = |_| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            state.to_be_bytes()[0]
-        };
-        (0..count).map(next).collect()
     }
 
     fn list(count: usize) -> RawFiles {
@@ -338,11 +339,11 @@ mod tests {
         let mut log = log(0.6);
         let open = |name: &str| {
             let at: usize = name[4..].parse().unwrap();
-            Some(Cursor::new(noise(sizes[at])))
+            Some(Cursor::new(noise(sizes[at], 1)))
         };
         let notices = list(3).write("T", open, &mut log);
         let found = read(&log.lines);
-        assert!(found["cpu_0"] == Ok(noise(200_000)) && found["cpu_2"] == Ok(noise(100_000)));
+        assert!(found["cpu_0"] == Ok(noise(200_000, 1)) && found["cpu_2"] == Ok(noise(100_000, 1)));
         assert_eq!(found["cpu_1"], Err(NO_ROOM.to_owned()));
         assert_eq!(
             notices,
@@ -388,7 +389,7 @@ mod tests {
     #[test]
     fn a_file_that_changes_is_reported() {
         let mut log = log(1.0);
-        let open = |_: &str| Some(Changing(Cursor::new(noise(50_000))));
+        let open = |_: &str| Some(Changing(Cursor::new(noise(50_000, 1))));
         let notices = list(1).write("T", open, &mut log);
         assert_eq!(notices.len(), 1);
         assert!(notices[0].ends_with(CHANGED), "{notices:?}");
@@ -421,7 +422,7 @@ mod tests {
             log.budget.count_line(used);
             let file = |name: &str| {
                 let at: usize = name[4..].parse().unwrap();
-                noise(sizes[at])
+                noise(sizes[at], 1)
             };
             let before = log.budget.rest();
             let notices = list(sizes.len()).write("T", |name| Some(Cursor::new(file(name))), &mut log);

@@ -165,7 +165,7 @@ fn write_all(stream: &mut TcpStream, part: &[u8], deadline: Instant) -> Result<(
             Ok(0) => return Err(failure("the receiver closed the connection".to_owned())),
             Ok(count) => rest = &rest[count..],
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            // The receiver may have refused the request before reading all of it.
+            // The receiver may have refused the request before it has read the whole request.
             Err(error) => {
                 let answer = read_answer(stream, deadline).err();
                 let sending = || network_failure(&error, "sending to the receiver");
