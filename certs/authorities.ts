@@ -1,4 +1,5 @@
-import { createHash, X509Certificate } from 'node:crypto'
+import { createHash } from 'node:crypto'
+import { CERTIFICATE_BLOCK, parseCertificate } from './certificate.ts'
 import { readPem } from './key-pair.ts'
 
 /** One or more CA certificates, in PEM. */
@@ -7,8 +8,6 @@ export interface Authorities {
   /** A hash of the certificates. */
   readonly revision: string
 }
-
-const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 
 /**
  * Reads one or more CA certificates from a file.
@@ -19,20 +18,12 @@ const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
  */
 export async function readAuthorities(path: string): Promise<Authorities> {
   const text = await readPem(path)
-  const blocks = text.match(CERTIFICATE) ?? []
+  const blocks = text.match(CERTIFICATE_BLOCK) ?? []
   if (blocks.length === 0) throw new Error(`${path} contains no certificate in PEM`)
   for (const [index, block] of blocks.entries()) {
-    if (!isAuthority(block))
+    if (parseCertificate(block)?.ca !== true)
       throw new Error(`${path}: certificate ${index + 1} is not the certificate of an authority`)
   }
   const pem = blocks.join('\n')
   return { pem, revision: createHash('sha256').update(pem).digest('hex') }
-}
-
-function isAuthority(pem: string): boolean {
-  try {
-    return new X509Certificate(pem).ca
-  } catch {
-    return false
-  }
 }

@@ -1,4 +1,4 @@
-import { X509Certificate } from 'node:crypto'
+import { CERTIFICATE_BLOCK, parseCertificate } from '../certificate.ts'
 
 /** A CA certificate of a caBundle. */
 export interface BundledAuthority {
@@ -20,23 +20,19 @@ export interface Bundle {
  */
 const MOST_AUTHORITIES = 16
 
-const BLOCK = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
-
 /** Reads the certificates of a caBundle in PEM. Other text is skipped. */
 export function readBundle(pem: string): Bundle {
-  const blocks = pem.match(BLOCK) ?? []
-  const authorities = blocks.flatMap((block) => parse(block) ?? [])
-  const isClean = authorities.length === blocks.length && pem.replace(BLOCK, '').trim() === ''
+  const blocks = pem.match(CERTIFICATE_BLOCK) ?? []
+  const authorities = blocks.flatMap((block) => readAuthority(block) ?? [])
+  const isClean =
+    authorities.length === blocks.length && pem.replace(CERTIFICATE_BLOCK, '').trim() === ''
   return { authorities, isClean }
 }
 
-function parse(block: string): BundledAuthority | undefined {
-  try {
-    const certificate = new X509Certificate(block)
-    return { pem: certificate.toString(), notAfter: certificate.validToDate.getTime() }
-  } catch {
-    return undefined
-  }
+function readAuthority(block: string): BundledAuthority | undefined {
+  const certificate = parseCertificate(block)
+  if (certificate === undefined) return undefined
+  return { pem: certificate.toString(), notAfter: certificate.validToDate.getTime() }
 }
 
 /** Reports whether a bundle contains a certificate, in PEM as Node writes it. */

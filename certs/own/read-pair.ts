@@ -1,4 +1,5 @@
 import { X509Certificate } from 'node:crypto'
+import { parseCertificate } from '../certificate.ts'
 import { type KeyPair, parseKeyPair } from '../key-pair.ts'
 import type { OwnPair } from './own-pair.ts'
 
@@ -62,15 +63,7 @@ function validate(texts: OwnPair, names: readonly string[], sources: OwnPair): V
 }
 
 function parseAuthority(pem: string, source: string): X509Certificate {
-  const authority = parse(pem)
+  const authority = parseCertificate(pem)
   if (authority?.ca !== true) throw new Error(`${source} contains no valid CA certificate in PEM`)
   return authority
-}
-
-function parse(pem: string): X509Certificate | undefined {
-  try {
-    return new X509Certificate(pem)
-  } catch {
-    return undefined
-  }
 }
