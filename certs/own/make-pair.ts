@@ -12,8 +12,8 @@ export interface PairOptions {
 
 /**
  * Makes a server certificate, and a CA that issues only this certificate. The private key of the CA
- * is never stored, so nobody can issue another certificate with it. Both certificates expire at the
- * same time: an expired CA certificate can therefore be removed without harm.
+ * is never stored. Therefore no other certificate can be issued with this key. Both certificates
+ * expire at the same time, so an expired CA certificate can be removed without harm.
  */
 export async function makeOwnPair({ names, now, durationMs }: PairOptions): Promise<OwnPair> {
   const validity = {

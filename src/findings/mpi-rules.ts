@@ -120,8 +120,7 @@ export const MUCH_TIME_IN_MPI: FindingRule = {
   advice:
     'Use fewer ranks, or a larger problem for each of them. Send fewer and larger messages, and ' +
     'place the ranks that exchange the most messages on one node. Check that no processor has ' +
-    'more than one rank: ' +
-    'ranks that share one wait for each other.',
+    'more than one rank: ranks that share one wait for each other.',
   plots: [{ metric: MPI_METRIC, section: 'rank', column: 'mpi_seconds' }],
 }
 

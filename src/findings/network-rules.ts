@@ -110,9 +110,8 @@ export const NETWORK_BOUND: FindingRule = {
     `run, while its data waited to be sent or acknowledged: ${thingsOf(worst)}`,
   advice:
     'Send less or in larger messages, place the ranks that exchange the most messages on one ' +
-    'node, or give them a ' +
-    'faster network, such as hostNetwork or a second interface. If only one peer is named, that ' +
-    'rank may be the one that does not receive.',
+    'node, or give them a faster network, such as hostNetwork or a second interface. If only one ' +
+    'peer is named, that rank may be the one that does not receive.',
   plots: [{ ...SOCKET, column: 'send_queue' }],
 }
 

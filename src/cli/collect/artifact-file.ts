@@ -20,7 +20,7 @@ export interface ArtifactFile {
   readonly write: (compressed: Uint8Array) => Promise<void>
   /** Ends the file. Returns a sentence if it is not complete, and then there is no file. */
   readonly finish: () => Promise<string | undefined>
-  /** Removes what was written. */
+  /** Removes the part of the file that was written. */
   readonly discard: () => Promise<void>
 }
 

@@ -74,7 +74,7 @@ t.test('a container that was killed at once is found in the status of its pod', 
   t.match(perf.findings[0], { rule: 'oom-killed' })
 })
 
-t.test('without the status of the pod, nobody knows how a container ended', async (t) => {
+t.test('without the status of the pod, the end of a container is unknown', async (t) => {
   const reasonIn = (rows: readonly Sample[]) =>
     findIn(rows, () => null).notChecked.find(({ rule }) => rule === 'oom-killed')?.reason
   t.match(reasonIn(rankRows('0')), /^the last sample may be older than the end of the container/)

@@ -74,7 +74,7 @@ t.test(
   },
 )
 
-t.test('a communicator in whose calls nobody spent much time is skipped', async (t) => {
+t.test('a communicator is skipped if no rank spent much time in its calls', async (t) => {
   const { waits, reasons } = waitsOf(withBlocks([{ seconds: [9] }, undefined]))
   t.strictSame([waits, reasons], [[], []])
 })

@@ -1,25 +1,11 @@
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { until } from '../../../until.ts'
-import { run } from '../../cli/command.ts'
 import { mpiLines, recordedLogs, type TracedProcess } from '../../mpi/mpi-rows.ts'
 import { browserOf, NO_BROWSER, rowsAre } from '../browser.ts'
 import { generatedLines } from '../generated.ts'
-
-/** Makes a page with the command from files or lines, and returns its path. */
-async function makePage(
-  t: Test,
-  { files = [], lines = [] }: { files?: readonly string[]; lines?: Iterable<string> },
-): Promise<string> {
-  const folder = t.testdir({ 'run.jsonl': [...lines].join('\n') })
-  const path = join(folder, 'page.html')
-  const inputs = files.length > 0 ? files : [join(folder, 'run.jsonl')]
-  const { code, err } = await run(['report', ...inputs, '--to', path])
-  t.equal(code, 0, err)
-  return path
-}
+import { makePage } from './make-page.ts'
 
 const pageOf = (t: Test, processes: readonly TracedProcess[]) =>
   makePage(t, { lines: processes.flatMap(mpiLines) })
