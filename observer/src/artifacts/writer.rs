@@ -61,8 +61,8 @@ impl RawFiles {
         self.omitted += 1;
     }
 
-    /// Writes the lines of the files of a folder into the log, at most until a time in seconds since
-    /// boot. Returns notices about the files that are not in the log.
+    /// Writes the lines of the files of a folder into the log, at most until a time in seconds
+    /// since boot. Returns notices about the files that are not in the log.
     pub fn write_to_log(
         &self,
         time: &str,
