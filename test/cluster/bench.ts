@@ -2,14 +2,18 @@
  * `npm run bench:cluster` measures by how much the webhook delays the creation of pods, through a
  * real apiserver. Each run compares no webhook, Ridealong, and a webhook that sends the same patch
  * without reading the pod. Each of these contenders has its own namespace. The absolute figures
- * depend on the machine, because all parts of the cluster run on one machine.
+ * depend on the machine, because all parts of the cluster run on one machine. The ratios do not:
+ * in each round, each contender has one small batch, so a change in the speed of the machine
+ * affects all contenders alike.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { Command, InvalidArgumentError } from 'commander'
 import { makeAuthority, writeKeyPair } from '../../certs/make.ts'
 import { buildReviewer } from '../../src/cli/shared/settings.ts'
 import { readReview } from '../../src/core/review.ts'
+import { medianInterval } from '../bench/median-interval.ts'
 import { freePort } from '../free-ports.ts'
 import { reviewOf, sampleOf } from '../server.ts'
 import { type Api, openApi } from './api.ts'
@@ -20,15 +24,24 @@ import { until } from './until.ts'
 import { CONFIGURATIONS, configure, startWebhook } from './webhook.ts'
 
 const CLIENTS = [1, 16, 64, 256] as const
-const TURNS = 3
+const ROUNDS = 18
 /**
- * The order of the batches in a round. Each contender is once first, once second and once third, so
- * that a change in the speed of the machine affects all contenders alike.
+ * The orders of the contenders in a round, one after the other. Each contender is equally often
+ * first, second and third, and equally often before and after each other.
  */
-const BATCHES = ['none', 'ours', 'floor', 'floor', 'none', 'ours', 'ours', 'floor', 'none'] as const
-/** The number of pods in a batch of one client, and in a batch that several clients share. */
-const PODS_OF_ONE = 40
-const PODS = 400
+const ORDERS = [
+  ['none', 'ours', 'floor'],
+  ['floor', 'ours', 'none'],
+  ['ours', 'none', 'floor'],
+  ['floor', 'none', 'ours'],
+  ['none', 'floor', 'ours'],
+  ['ours', 'floor', 'none'],
+] as const
+/** The number of pods in a batch: at least MIN_PODS, and PODS_OF_CLIENT for each client. */
+const MIN_PODS = 100
+const PODS_OF_CLIENT = 4
+/** The number of batches of 256 clients that precede the measurement. */
+const WARM_UPS = 3
 const JOB_PODS = 2000
 
 const say = (line: string) => process.stderr.write(`${line}\n`)
@@ -41,25 +54,13 @@ const NOWHERE = { nodeSelector: { 'example.com/nowhere': 'true' } }
 const SPEC = { containers: [{ name: 'app', image: 'app' }], restartPolicy: 'Never', ...NOWHERE }
 const WEBHOOK = 'pods.ridealong.dev'
 
-type Name = (typeof BATCHES)[number]
+type Name = (typeof ORDERS)[number][number]
 
 /** A contender of the benchmark: a webhook, or no webhook, with its own namespace. */
 interface Contender {
   readonly name: Name
   readonly namespace: string
   end(): Promise<void>
-}
-
-/** The results of a contender's batches in a round. Times are in milliseconds. */
-interface Turn {
-  readonly perSecond: number
-  readonly p50: number
-  readonly p95: number
-  readonly p99: number
-  /** The average time of the webhook, as measured by the apiserver. */
-  readonly admission: number
-  readonly unpatched: number
-  readonly failedOpen: number
 }
 
 async function startAll(cluster: Cluster, api: Api): Promise<readonly Contender[]> {
@@ -134,7 +135,7 @@ async function createMany(
   prefix: string,
   clients: number,
 ): Promise<Batch> {
-  const count = clients === 1 ? PODS_OF_ONE : Math.max(PODS, clients)
+  const count = Math.max(MIN_PODS, PODS_OF_CLIENT * clients)
   const before = await measuredBy(api)
   const times: number[] = []
   let next = 0
@@ -157,18 +158,16 @@ async function createMany(
   return { times, duration, unpatched, ...since(before, await measuredBy(api)) }
 }
 
-/** Combines the batches of one contender in a round. */
-function turnOf(batches: readonly Batch[]): Turn {
+/** The results of all batches of one contender, with one number of clients. */
+function resultOf(batches: readonly Batch[]): readonly (number | string)[] {
   const times = batches.flatMap((batch) => batch.times)
   const sum = (of: (batch: Batch) => number) => batches.reduce((all, one) => all + of(one), 0)
-  const seconds = sum((batch) => batch.seconds)
-  return {
-    perSecond: (times.length / sum((batch) => batch.duration)) * 1000,
-    ...percentiles(times),
-    admission: admissionOf({ seconds, calls: sum((batch) => batch.calls) }),
-    unpatched: sum((batch) => batch.unpatched),
-    failedOpen: sum((batch) => batch.failedOpen),
-  }
+  const perSecond = (times.length / sum((batch) => batch.duration)) * 1000
+  const { p50, p95, p99 } = percentiles(times)
+  const calls = sum((batch) => batch.calls)
+  const admission = admissionOf({ seconds: sum((batch) => batch.seconds), calls })
+  const counts = [sum((batch) => batch.unpatched), sum((batch) => batch.failedOpen)].map(String)
+  return [perSecond, p50, p95, p99, admission, ...counts]
 }
 
 function percentiles(times: readonly number[]) {
@@ -246,27 +245,24 @@ async function runJob(api: Api, namespace: string) {
   }
 }
 
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN
-}
-
 const cells = (values: readonly (string | number)[]) =>
   values
     .map((value) => `${typeof value === 'number' ? value.toFixed(1) : value}`.padStart(10))
     .join('')
 
-async function bench(cluster: Cluster): Promise<void> {
+async function bench(cluster: Cluster, { clients, rounds }: Options): Promise<void> {
   const api = await openApi(cluster)
   const contenders = await startAll(cluster, api)
   print(
     'Pods that clients create at the same time (times in milliseconds, measured by the clients):',
   )
-  print(cells(['turn', 'clients', 'webhook', ...COLUMNS]))
-  const rows: Row[] = []
-  for (let turn = 1; turn <= TURNS; turn += 1) {
-    for (const clients of CLIENTS) rows.push(...(await takeTurn(api, contenders, turn, clients)))
+  print(cells(['clients', 'webhook', ...COLUMNS]))
+  say('creating pods that are not counted, until V8 has compiled the code of the webhooks')
+  for (let time = 0; time < WARM_UPS; time += 1) {
+    for (const { namespace } of contenders) await createMany(api, namespace, 'first', 256)
+    for (const { namespace } of contenders) await clear(api, namespace)
   }
-  for (const clients of CLIENTS) print(ratioAt(rows, clients))
+  for (const count of clients) await compare(api, contenders, count, rounds)
   print(`\nOne Job of ${JOB_PODS} pods:`)
   print(cells(['webhook', 'pods/s', 'admission', 'patched', 'fail-open']))
   for (const contender of contenders) {
@@ -291,57 +287,99 @@ async function createNamespace(api: Api, name: string): Promise<void> {
 
 const COLUMNS = ['pods/s', 'p50', 'p95', 'p99', 'admission', 'unpatched', 'fail-open']
 
-/** The times of one contender in one round, with one number of clients. */
-interface Row extends Turn {
-  readonly name: Name
-  readonly clients: number
-}
-
-/** Measures all contenders with this number of clients. */
-async function takeTurn(
+/** Measures all contenders with this number of clients, and prints their results. */
+async function compare(
   api: Api,
   contenders: readonly Contender[],
-  turn: number,
   clients: number,
-): Promise<readonly Row[]> {
-  const batches: { readonly name: Name; readonly batch: Batch }[] = []
+  rounds: number,
+): Promise<void> {
+  const taken: Readonly<Record<Name, Batch>>[] = []
   // These creations open the connections of all clients. Their times are not counted.
   for (const { namespace } of contenders) await createMany(api, namespace, 'first', clients)
-  for (const name of BATCHES) {
-    const chosen = contenders.find((contender) => contender.name === name)
-    if (chosen === undefined) throw new Error(`there is no contender ${name}`)
-    const batch = await createMany(api, chosen.namespace, `batch-${batches.length}`, clients)
-    batches.push({ name, batch })
-  }
   for (const { namespace } of contenders) await clear(api, namespace)
-  return contenders.map(({ name }) => {
-    const own = batches.filter((one) => one.name === name).map(({ batch }) => batch)
-    const row = { name, clients, ...turnOf(own) }
-    const { perSecond, p50, p95, p99, admission, unpatched, failedOpen } = row
-    const counts = [unpatched, failedOpen].map(String)
-    print(cells([`${turn}`, `${clients}`, name, perSecond, p50, p95, p99, admission, ...counts]))
-    return row
-  })
+  for (let round = 0; round < rounds; round += 1) {
+    say(`${clients} clients, round ${round + 1} of ${rounds}`)
+    taken.push(await takeRound(api, clients, round))
+    for (const { namespace } of contenders) await clear(api, namespace)
+  }
+  for (const { name } of contenders) {
+    print(cells([`${clients}`, name, ...resultOf(taken.map((round) => round[name]))]))
+  }
+  for (const share of ['p50', 'p95', 'p99'] as const) print(ratioOf(taken, clients, share))
 }
 
-/** Compares the p95 of Ridealong with the p95 of the constant webhook, for each round. */
-function ratioAt(rows: readonly Row[], clients: number): string {
-  const p95Of = (wanted: Name) =>
-    rows.filter((row) => row.name === wanted && row.clients === clients).map(({ p95 }) => p95)
-  const floor = p95Of('floor')
-  const ratios = p95Of('ours').map((p95, turn) => p95 / (floor[turn] ?? Number.NaN))
-  const each = ratios.map((ratio) => ratio.toFixed(3)).join(', ')
-  const middle = median(ratios).toFixed(3)
-  return `${clients} clients: p95 of ours divided by p95 of floor: ${each}; median ${middle}`
+/** Measures one batch of each contender. */
+async function takeRound(
+  api: Api,
+  clients: number,
+  round: number,
+): Promise<Readonly<Record<Name, Batch>>> {
+  const order = ORDERS[round % ORDERS.length] ?? ORDERS[0]
+  const batches: [Name, Batch][] = []
+  for (const name of order) {
+    batches.push([name, await createMany(api, namespaceOf(name), `round-${round}`, clients)])
+  }
+  return Object.fromEntries(batches) as Record<Name, Batch>
+}
+
+/**
+ * Compares a percentile of Ridealong's times with that of the constant webhook: the median of the
+ * ratios of all rounds, and its confidence interval.
+ */
+function ratioOf(
+  rounds: readonly Readonly<Record<Name, Batch>>[],
+  clients: number,
+  share: 'p50' | 'p95' | 'p99',
+): string {
+  const ratios = rounds
+    .map(({ ours, floor }) => percentiles(ours.times)[share] / percentiles(floor.times)[share])
+    .toSorted((one, other) => one - other)
+  const [low = Number.NaN, high = Number.NaN] = medianInterval(ratios) ?? []
+  const middle = ratios[ratios.length >> 1] ?? Number.NaN
+  const limits = `95 % interval ${low.toFixed(3)} to ${high.toFixed(3)}`
+  const what = `${clients} clients: ${share} of ours divided by ${share} of floor`
+  return `${what}: ${middle.toFixed(3)}, ${limits}`
 }
 
 const KIND: Kind = { minor: MINORS[0], hasNode: false }
 
-const problem = await problemOfPrerequisites(false)
-if (problem === undefined) {
-  const cluster = await up(KIND, say)
-  await bench(cluster).finally(() => down(KIND, say))
-} else {
-  say(problem)
-  process.exitCode = 2
+interface Options {
+  readonly clients: readonly number[]
+  readonly rounds: number
 }
+
+/** Reads a positive whole number of the command line. */
+function readCount(text: string): number {
+  if (/^[1-9]\d{0,3}$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('Use a whole number from 1 to 9999.')
+}
+
+const program = new Command('bench:cluster')
+  .description('measure by how much the webhook delays the creation of pods')
+  .option('--clients <number...>', 'the numbers of clients', (text, before: number[] = []) => [
+    ...before,
+    readCount(text),
+  ])
+  .option('--rounds <number>', 'the rounds; six or more give an interval', readCount, ROUNDS)
+  .addHelpText(
+    'after',
+    `
+Examples:
+  $ npm run bench:cluster
+  $ npm run bench:cluster -- --clients 64 256 --rounds 30`,
+  )
+  .action(async ({ clients = CLIENTS, rounds }: Partial<Options> & { rounds: number }) => {
+    const problem = await problemOfPrerequisites(false)
+    if (problem === undefined) {
+      const cluster = await up(KIND, say)
+      return bench(cluster, { clients, rounds }).finally(() => down(KIND, say))
+    }
+    say(problem)
+    process.exitCode = 2
+  })
+
+program.parseAsync().catch((error) => {
+  say(error instanceof Error ? error.message : String(error))
+  process.exitCode = 2
+})
