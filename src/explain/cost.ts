@@ -18,7 +18,7 @@ export interface Cost {
   readonly limits: Amounts
   /**
    * The init containers that install tools. They run one after another, before the application, so
-   * each amount is the greatest of one container.
+   * each amount is the maximum of these containers, not the sum.
    */
   readonly installers?: { readonly requests: Amounts; readonly limits: Amounts }
   /** The sum of the size limits of the volumes of tools. */

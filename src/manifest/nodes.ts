@@ -33,7 +33,10 @@ export function findCollection(manifest: Manifest, node: unknown): YamlCollectio
   return isMap(target) || isSeq(target) ? (target as YamlCollection) : undefined
 }
 
-/** Returns the item at a step of a collection, or of a map that the collection merges with `<<`. */
+/**
+ * Returns the item at an index of a list, or at a key of a map. If a map does not have the key, the
+ * maps that it merges with `<<` are searched.
+ */
 export function itemAt(
   manifest: Manifest,
   collection: YamlCollection,

@@ -15,19 +15,20 @@ export interface MpiJob {
 export interface JobProcess extends MpiProcess {
   /** The rank in MPI_COMM_WORLD. */
   readonly rank: number
-  /** The rank of the report, which is a pod. */
+  /** The rank that reports show for the pod of the process. */
   readonly pod: string
 }
 
 /**
- * Joins the processes of each MPI job, also of several pods. A process whose MPI library is not
- * known belongs to no job.
+ * Groups processes by MPI job. A job can have processes in several pods. A process whose MPI
+ * library is not known belongs to no job.
  *
- * Processes belong together if they have the same identifier of the job and the same size. Without
- * an identifier, as with the launcher of MPICH, all processes of a size belong together only if
- * they have the same program and library, and each rank exists once.
+ * A job consists of the processes with the same job identifier and the same size. Without an
+ * identifier, as with the launcher of MPICH, all processes of one size form a job. A job has a
+ * `problem` if a rank is missing or exists twice, or if processes without an identifier have
+ * different programs or libraries.
  *
- * @param rankOf returns the rank of the report to which a log belongs
+ * @param rankOf returns the rank that reports show for the pod of a log
  */
 export function joinJobs(
   { processes }: MpiRun,
@@ -55,6 +56,7 @@ function problemOf(processes: readonly JobProcess[]): string | null {
     return `mpi-trace has rows of only ${processes.length} of the ${size} processes of ${name}`
   const kinds = new Set(processes.map(({ program, library }) => JSON.stringify([program, library])))
   return job === null && kinds.size > 1
-    ? 'processes of different programs cannot be joined without an identifier of the MPI job'
+    ? 'processes of different programs or MPI libraries cannot be joined without an identifier ' +
+        'of the MPI job'
     : null
 }

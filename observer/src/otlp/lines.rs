@@ -2,7 +2,7 @@
 
 /// The longest line that is read, in bytes.
 const MAX_LINE: usize = 1 << 20;
-/// The capacity for a line that is kept for the next one, in bytes.
+/// The largest capacity that the buffer of a line keeps for the next line, in bytes.
 const MAX_KEPT: usize = 65_536;
 
 /// The lines of a log.
@@ -14,8 +14,8 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Reads a piece of the log, and gives each line that ends in it to `take`, without its end.
-    /// A line of more than 1 MiB is given as `None`.
+    /// Reads a piece of the log, and passes each line that ends in this piece to `take`, without
+    /// the line break. A line of more than 1 MiB is passed as `None`.
     pub fn read(&mut self, piece: &[u8], mut take: impl FnMut(Option<&[u8]>)) {
         let mut rest = piece;
         while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {

@@ -24,7 +24,8 @@ use crate::session::termination_signals;
 const PIECE: usize = 16_384;
 /// The most points of a request.
 const MAX_POINTS: usize = 1000;
-/// The longest time of a push. A push also takes at most the interval.
+/// The time limit of a push, unless the interval is shorter. Resolving the name of the endpoint can
+/// exceed the limit.
 const MAX_PUSH: Duration = Duration::from_secs(5);
 /// The longest time for which a receiver can stop the pushes with `Retry-After`, in seconds.
 const MAX_RETRY_AFTER: u32 = 300;
@@ -32,9 +33,9 @@ const MAX_RETRY_AFTER: u32 = 300;
 /// Reads the log until its end.
 pub fn run(settings: &ExportSettings) {
     let mut pusher = Pusher::new(settings);
-    // The end of the log ends the pusher, after the last push.
+    // The pusher blocks signals, so that it ends only after the end of the log and the last push.
     let _ = termination_signals().thread_block();
-    // The observer never waits for the reports, so a full pipe must not stop the pusher.
+    // If the observer does not read the reports, the full pipe must not block the pusher.
     let _ = fcntl(stdout().as_fd(), FcntlArg::F_SETFL(OFlag::O_NONBLOCK));
     let mut input = stdin().lock();
     let mut piece = vec![0; PIECE];
@@ -115,7 +116,7 @@ impl<'a> Pusher<'a> {
             next =
                 next.max(Instant::now() + Duration::from_secs(seconds.min(MAX_RETRY_AFTER).into()));
         }
-        // Intervals that a slow push has taken are left out.
+        // Pushes that were due during a slow push are skipped.
         let now = Instant::now();
         while next < now {
             next += self.interval;
@@ -185,7 +186,7 @@ impl<'a> Pusher<'a> {
     }
 }
 
-/// The order in which points of one metric follow one another.
+/// The sort key of points. With this order, all points of a metric are adjacent.
 fn order<'a>(point: &Point<'a>) -> (&'a str, &'a str, bool) {
     let column = point.column;
     (&column.name, &column.unit, column.is_counter)

@@ -7,8 +7,8 @@
 pub struct Resource {
     /// Names and values.
     pub attributes: Vec<(&'static str, String)>,
-    /// The rank of the pod: the completion index of its Job; empty if it has none. All points have
-    /// it as an attribute.
+    /// The rank of the pod, which is the completion index in its Job. Empty if the pod has no
+    /// completion index. All points have the rank as an attribute, unless the rank is empty.
     pub rank: String,
 }
 

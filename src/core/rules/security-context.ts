@@ -17,7 +17,7 @@ const NON_ROOT_USER = 65532
 
 /**
  * The user and group of a container, from its security context or, if not set there, from the pod's
- * security context. If a value is undefined, only the image can set the value.
+ * security context. If a value is undefined, the image determines it.
  */
 export interface Identity {
   readonly user: number | undefined
@@ -68,7 +68,8 @@ export function deriveSecurityContext(target: Container, pod: Pod): Fields {
   return {
     runAsUser: user,
     runAsGroup: group,
-    // The target's own value: `false` lets it run as root even if the pod has `runAsNonRoot: true`.
+    // The value of the target. With `false`, the observer can run as root even if the pod has
+    // `runAsNonRoot: true`.
     runAsNonRoot: target.securityContext.runAsNonRoot,
     ...limits,
     capabilities: rootCapabilities(target.securityContext, user !== undefined),

@@ -24,7 +24,7 @@ export interface RankRange {
 const LONGEST = 512
 const MOST_TERMS = 64
 
-/** Rank numbers have at most nine digits, as in Kubernetes, where they are 32-bit integers. */
+/** Rank numbers have at most nine digits, so they fit into the 32-bit integers of Kubernetes. */
 const RANGE = /^(\d{1,9})(?:-(\d{1,9}))?$/
 const STEP = /^every:(\d{1,9})$/
 

@@ -20,10 +20,10 @@ const PODS = 'own-rights-pods'
 const VALUES = ['--set', `fullnameOverride=${NAME},certificates.mode=self`]
 const TEMPLATES = ['own-certificates', 'rbac', 'service-account']
 
-// The folder of the kubeconfig. The server has another folder, the folder of its test.
+// The kubeconfig is in the folder of this file, because startServer() replaces the test's folder.
 const kubeconfig = join(t.testdir({}), 'config')
 
-/** Creates the chart's service account and its rights, until the test ends. */
+/** Creates the chart's service account and its rights, and deletes them when the test ends. */
 async function createRights(t: Test, cluster: Cluster): Promise<void> {
   const rendered = await Promise.all(TEMPLATES.map((file) => renderTemplate(file, VALUES, NAME)))
   const list = { apiVersion: 'v1', kind: 'List', items: rendered.flat() }
@@ -36,7 +36,10 @@ interface Rendered {
   readonly clientConfig: { readonly service: { readonly path: string } }
 }
 
-/** Creates the chart's configuration, with a URL, and only for one namespace. */
+/**
+ * Creates the chart's webhook configuration, but with the URL of the server, and only for the
+ * namespace of the pods.
+ */
 async function configure(t: Test, cluster: Cluster, port: number): Promise<string> {
   const [object] = await renderTemplate('webhook-configuration', VALUES, NAME)
   const [key, operator] = ['kubernetes.io/metadata.name', 'In']
@@ -110,7 +113,7 @@ t.test('a server makes its own certificate with the rights of the chart', async 
       ...['-p', JSON.stringify([operation])],
     ])
 
-  await t.test('of its configuration, the server can change only caBundle', async (t) => {
+  await t.test('the server can change only caBundle in its webhook configuration', async (t) => {
     const first = '/webhooks/0'
     for (const [path, value] of [
       ['failurePolicy', 'Fail'],
@@ -132,24 +135,27 @@ t.test('a server makes its own certificate with the rights of the chart', async 
     })
   })
 
-  await t.test('the server can use no other Secret, configuration or Lease', async (t) => {
-    const secret = (name: string) =>
-      JSON.stringify({ apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace: NAME } })
-    const where = ['-n', NAME]
-    for (const [words, input] of [
-      [['get', 'secrets', ...where]],
-      [['get', 'secret', 'other', ...where]],
-      [['get', 'secret', SECRET, '-n', PODS]],
-      [['delete', 'secret', SECRET, ...where]],
-      [['create', '-f', '-'], secret('other')],
-      [['create', '-f', '-'], secret(SECRET)],
-      [['apply', '--server-side', '-f', '-'], secret('other')],
-      [['get', 'mutatingwebhookconfigurations']],
-      [['get', 'mutatingwebhookconfiguration', 'other']],
-      [['delete', 'mutatingwebhookconfiguration', NAME]],
-      [['get', 'leases', ...where]],
-    ] as const) {
-      await t.rejects(as(words, input), /is forbidden|cannot/, words.join(' '))
-    }
-  })
+  await t.test(
+    'the server can only get and patch its own Secret, configuration and Lease',
+    async (t) => {
+      const secret = (name: string) =>
+        JSON.stringify({ apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace: NAME } })
+      const where = ['-n', NAME]
+      for (const [words, input] of [
+        [['get', 'secrets', ...where]],
+        [['get', 'secret', 'other', ...where]],
+        [['get', 'secret', SECRET, '-n', PODS]],
+        [['delete', 'secret', SECRET, ...where]],
+        [['create', '-f', '-'], secret('other')],
+        [['create', '-f', '-'], secret(SECRET)],
+        [['apply', '--server-side', '-f', '-'], secret('other')],
+        [['get', 'mutatingwebhookconfigurations']],
+        [['get', 'mutatingwebhookconfiguration', 'other']],
+        [['delete', 'mutatingwebhookconfiguration', NAME]],
+        [['get', 'leases', ...where]],
+      ] as const) {
+        await t.rejects(as(words, input), /is forbidden|cannot/, words.join(' '))
+      }
+    },
+  )
 })

@@ -40,7 +40,7 @@ t.test('processes that cannot be told apart have a problem', async (t) => {
 t.test('without an identifier, the only processes of their size are one job', async (t) => {
   t.match(jobsOf(job(null, [0, 1])), [{ job: null, problem: null }])
   const mixed = [...job(null, [0]), ...job(null, [1], { library: 'MPICH 4.0.2' })]
-  t.match(jobsOf(mixed), [{ problem: /^processes of different programs cannot be joined/ }])
+  t.match(jobsOf(mixed), [{ problem: /^processes of different programs or MPI libraries cannot / }])
 })
 
 t.test('a process whose MPI library is not known belongs to no job', async (t) => {
