@@ -2,13 +2,13 @@ import type { ObservedRanks } from '../log/entry.ts'
 import type { PodOfObservers } from './observers.ts'
 
 /**
- * Counts the observed ranks of a workload. A rank is the pods of one controller with the same rank,
- * for example after a retry, or a pod without a known rank. A rank is observed if one of its pods
- * has an observer. Pods that were skipped because they have no known rank do not count.
+ * Counts the observed ranks of a workload. Pods of one controller with the same rank count as one
+ * rank, for example a pod and its retry. A pod without a known rank counts as a rank of its own,
+ * unless it was skipped for this reason. A rank is observed if one of its pods has an observer.
  *
  * @param workload the name of the workload
- * @returns null unless the annotation `ridealong.dev/ranks`, of the request or of a metric,
- * excluded a pod
+ * @returns null unless an annotation `ridealong.dev/ranks` or `METRIC.ridealong.dev/ranks` excluded
+ * a pod, or a metric of a pod
  */
 export function countRanks(
   pods: readonly PodOfObservers[],

@@ -17,8 +17,8 @@ export interface Rule {
 export const IMAGE_RULE = 'image'
 
 /**
- * The name of the rule about the rank of the pod. The request and the decision determine the
- * sentence for a pod that passes.
+ * The name of the rule about the rank of the pod. `rankFinding` makes the sentence for a pod that
+ * passes; `passed` is not used.
  */
 export const RANK_RULE = 'rank'
 

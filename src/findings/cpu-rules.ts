@@ -45,7 +45,7 @@ export const THROTTLED: FindingRule = {
     `${factIn(worst, 'throttled periods')} of the periods`,
   advice:
     'Raise or remove the CPU limit of the container (resources.limits.cpu), or start fewer ' +
-    'processes and threads: no more than the limit has processors.',
+    'processes and threads: no more than the number of processors in the limit.',
   plots: [
     { ...CONTAINER, column: 'throttled' },
     { ...CONTAINER, column: 'nr_throttled' },
@@ -107,8 +107,8 @@ export const WAITING_FOR_CPU: FindingRule = {
     value: 10,
     unit: 'percent',
     condition:
-      'a process, or the processes of one program in turn, waited on a run queue for at least ' +
-      '10 % of the run',
+      'for at least 10 % of the run, a process waited on a run queue, or several processes of ' +
+      'one program did, one after another',
     source:
       'the measure: the USE method of Brendan Gregg, saturation of CPUs, /proc/PID/schedstat; ' +
       'the number: Ridealong',
@@ -116,8 +116,8 @@ export const WAITING_FOR_CPU: FindingRule = {
   find: perRank(findWaiting),
   sentence: (worst) => {
     const cause = worst.facts.some(({ name }) => name === SAMPLED)
-      ? 'did not run at once, or had used up the CPU limit (the metric pressure shows which)'
-      : 'did not run at once'
+      ? 'did not run immediately, or had used up the CPU limit (the metric pressure shows which)'
+      : 'did not run immediately'
     const waited = factIn(worst, 'time waiting')
     const who = thingsOf(worst)
     return `waited for a CPU for ${waited} of the run: ${who} could run, but ${cause}`

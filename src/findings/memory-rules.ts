@@ -11,12 +11,13 @@ const PROCESS = { metric: 'pressure', section: 'process' }
 const PLACEMENT = { metric: 'pressure', section: 'placement' }
 
 /**
- * Processes that the kernel killed because memory ran out. Where memory.oom.group is set, as the
- * kubelet does since Kubernetes 1.28 on nodes with cgroup version 2, the whole container ends with
- * the first of them, before another sample is taken. Only the status of the pod shows this.
+ * Processes that the kernel killed because memory ran out. Since Kubernetes 1.28, on nodes with
+ * cgroup version 2, the kubelet sets memory.oom.group: the kernel then kills all processes of the
+ * container at once, before another sample is taken. Only the status of the pod shows this.
  *
- * One is enough (kernel, Documentation/admin-guide/cgroup-v2.rst, memory.events: oom_kill counts
- * the kills by any OOM killer, also that of the node; oom, how often the limit was the reason).
+ * One killed process is enough. `oom_kill` counts the kills by any OOM killer, also by that of the
+ * node, and `oom` counts how often the limit was the reason (kernel,
+ * Documentation/admin-guide/cgroup-v2.rst, memory.events).
  */
 export const OOM_KILLED: FindingRule = {
   name: 'oom-killed',
@@ -67,8 +68,8 @@ export const OOM_KILLED: FindingRule = {
 }
 
 const STATUS_UNKNOWN =
-  'the last sample may be older than the end of the container, and only the output of collect ' +
-  'says how it ended'
+  'the container may have ended after the last sample, and only the output of collect says how ' +
+  'it ended'
 
 const ENDED = 'containers ended with the reason OOMKilled'
 
@@ -100,7 +101,7 @@ function findKilled(thing: Thing): RankFinding | undefined {
   }
 }
 
-/** @param thing the rows of the container, the last of which may be older than its end */
+/** @param thing the rows of the container, which may have ended after the last row */
 function findEnded(name: string, thing: Thing | undefined): RankFinding {
   const hasNoLimit = thing !== undefined && isUnlimited(thing)
   return {
@@ -114,7 +115,7 @@ function findEnded(name: string, thing: Thing | undefined): RankFinding {
   }
 }
 
-/** Returns why the memory ran out, as far as the row shows it that has the killed process. */
+/** Returns why the memory ran out; nothing if the rows of the container do not show it. */
 function causeOf(thing: Thing): Pick<RankFinding, 'cause'> {
   if (isUnlimited(thing)) return { cause: NODE }
   // Nodes with cgroup version 1 count only how often the limit was reached.
@@ -137,8 +138,8 @@ function limitFacts(thing: Thing): readonly Fact[] {
 
 /**
  * The time in which a process of the container waited for memory: for reclaim, for swap space, or
- * for pages of files that had been evicted. Of this, the time in which all processes waited at once
- * was lost; the others may have computed in the rest.
+ * for pages of files that had been evicted. The time lost is only the time in which all processes
+ * waited at once; at other times, some processes may have computed.
  *
  * The threshold is the kernel's own example of a trigger for memory: 150 ms of every second
  * (Documentation/accounting/psi.rst, "Monitoring for pressure thresholds").
@@ -205,12 +206,13 @@ export const SWAPPING: FindingRule = {
     value: 100,
     unit: '1/s',
     condition: 'the processes of a rank had at least 100 major page faults a second on average',
-    source: 'Ridealong: at 0.1 to 10 ms for a read, 1 to 100 % of the time',
+    source: 'Ridealong: 100 reads a second take 1 to 100 % of the time, if each takes 0.1 to 10 ms',
   },
   find: perRank((rank) => [findFaults(rank)]),
   sentence: (worst) =>
-    `read memory from storage ${factIn(worst, 'major page faults')}, for example from swap space ` +
-    `or from files that no longer fit into memory (${thingsOf(worst)})`,
+    `had major page faults at a rate of ${factIn(worst, 'major page faults')}: it read memory ` +
+    'from storage, for example from swap space or from files that no longer fit into memory ' +
+    `(${thingsOf(worst)})`,
   advice:
     'Give the ranks more memory (resources.limits.memory and requests), or turn swap off for ' +
     "them on the node (the kubelet's memorySwap.swapBehavior: NoSwap).",
@@ -250,13 +252,13 @@ function faultsOf(thing: Thing): number {
 }
 
 /**
- * Memory that the kernel cannot free, compared with the limit of its container: a container that
- * reads and writes files is at its limit in good health, because the kernel frees pages of files
- * when memory is needed.
+ * Memory that the kernel cannot free, compared with the limit of its container. The memory in use
+ * is not compared: a container that reads and writes files can be at its limit without any problem,
+ * because the kernel frees pages of files when memory is needed.
  *
- * Earlier versions of pressure did not read this. In their rows, only a single process is compared,
- * because the sizes of several processes are read at different times, and the finding says that
- * pages of files may be among its memory.
+ * Earlier versions of the metric pressure did not measure this memory. In their rows, only the
+ * largest process is compared, because the sizes of several processes are read at different times.
+ * The finding then says that the memory of the process may include pages of files.
  *
  * The threshold is that of common alerts, for example ContainerMemoryUsage of Prometheus rule
  * collections: 80 to 95 %.
@@ -278,7 +280,7 @@ export const CLOSE_TO_LIMIT: FindingRule = {
     unit: 'percent',
     condition:
       'memory that the kernel can only free by swapping reached at least 90 % of the memory ' +
-      'limit of the container, or one process did, where that was not read',
+      'limit of the container; if that memory was not measured, one process reached 90 %',
     source:
       'common alerts on the memory of containers, which use 80 to 95 %; the number: Ridealong',
   },
@@ -301,7 +303,7 @@ export const CLOSE_TO_LIMIT: FindingRule = {
   ],
 }
 
-/** The fact that only findings from the sizes of processes have. */
+/** The name of a fact. Only findings from the sizes of processes have this fact. */
 const ONE_PROCESS = 'memory of the process'
 
 function findClose(rank: RankEvidence, container: Thing): RankFinding | undefined {
@@ -331,7 +333,7 @@ function unfreeable({ readings }: Thing): Fact | undefined {
   return { name: 'memory that cannot be freed', value: most, unit: 'bytes' }
 }
 
-/** Returns the greatest size of a single process, no more than the container ever used. */
+/** Returns the size of the largest process, but at most the peak of the container's memory. */
 function largestProcess(rank: RankEvidence, { container, readings }: Thing): Fact | undefined {
   const peak = readings.get('memory_peak')?.most ?? null
   const own = rank.things('pressure', 'placement').filter((thing) => thing.container === container)

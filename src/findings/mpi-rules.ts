@@ -40,9 +40,9 @@ export const WAITING_IN_COLLECTIVES: FindingRule = {
     value: LEAST_PART,
     unit: 'percent',
     condition:
-      'a process waited for another one for at least 10 % of its time since MPI_Init in calls ' +
-      'that wait for all members of a communicator, and all members together for at least 20 % ' +
-      'on average',
+      'in calls that wait for all members of a communicator, a process waited for another one ' +
+      'for at least 10 % of its time since MPI_Init, and all processes that waited for that one ' +
+      'did so for at least 20 % on average',
     source:
       'the POP Centre of Excellence: an efficiency below 80 %; the waits: Scalasca, Wait at ' +
       'Barrier and Wait at N x N; the number 10 %: Ridealong',
@@ -51,8 +51,8 @@ export const WAITING_IN_COLLECTIVES: FindingRule = {
   uncheckedIn: (run) => uncheckedWith(run, uncheckedCollectives),
   isRelative: true,
   sentence: (worst) =>
-    `waited in collective calls for ${factIn(worst, WAITED)} of its time since MPI_Init until ` +
-    `another rank made the same calls: ${thingsOf(worst)}`,
+    'waited in collective calls until another rank made the same calls, for ' +
+    `${factIn(worst, WAITED)} of its time since MPI_Init: ${thingsOf(worst)}`,
   advice:
     'Look for the reason at the rank that came last: more work than the others (divide the work ' +
     'more evenly), or another finding about it, such as a CPU limit, memory or storage. If it ' +
@@ -74,9 +74,10 @@ export const WAITING_IN_POINT_TO_POINT: FindingRule = {
     value: LEAST_PART,
     unit: 'percent',
     condition:
-      'a process waited for at least 10 % of its time since MPI_Init in point-to-point calls for ' +
-      'a process that spent less time in MPI, and the mean share of time outside of MPI of all ' +
-      'processes of the job is at most 80 % of the share of that process',
+      'in point-to-point calls, a process waited for at least 10 % of its time since MPI_Init ' +
+      'for a process that spent less time in MPI. The share of time that a process spends ' +
+      'outside of MPI is, on average over all processes of the job, at most 80 % of the share of ' +
+      'the other process',
     source:
       'the POP Centre of Excellence: a load balance below 80 %; the waits: Scalasca, Late ' +
       'Sender and Late Receiver; the number 10 %: Ridealong',
@@ -85,8 +86,8 @@ export const WAITING_IN_POINT_TO_POINT: FindingRule = {
   uncheckedIn: (run) => uncheckedWith(run, uncheckedPeers),
   isRelative: true,
   sentence: (worst) =>
-    `waited in point-to-point calls for ${factIn(worst, WAITED)} of its time since MPI_Init for ` +
-    `a rank that was outside of MPI for longer: ${thingsOf(worst)}`,
+    'waited in point-to-point calls for a rank that was outside of MPI for longer, for ' +
+    `${factIn(worst, WAITED)} of its time since MPI_Init: ${thingsOf(worst)}`,
   advice:
     'Divide the work more evenly: with the load balancing of the application (balance in LAMMPS, ' +
     'for example), or another decomposition. If the other rank does not have more work, look for ' +

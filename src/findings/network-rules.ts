@@ -106,8 +106,8 @@ export const NETWORK_BOUND: FindingRule = {
   },
   find: perRank(findBound),
   sentence: (worst) =>
-    `had a process that did not compute for at least ${factIn(worst, 'time waiting')} of the ` +
-    `run, while its data waited to be sent or acknowledged: ${thingsOf(worst)}`,
+    'had a process that did not compute while its data waited to be sent or acknowledged, for ' +
+    `at least ${factIn(worst, 'time waiting')} of the run: ${thingsOf(worst)}`,
   advice:
     'Send less or in larger messages, place the ranks that exchange the most messages on one ' +
     'node, or give them a faster network, such as hostNetwork or a second interface. If only one ' +

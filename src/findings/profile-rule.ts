@@ -29,10 +29,10 @@ export const MORE_TIME_IN_FUNCTION: FindingRule = {
     value: 100 * LEAST_MORE,
     unit: 'percent',
     condition:
-      'of at least three ranks, one used at least 25 % more processor time in a function itself ' +
-      'than their median, and the difference is at least 10 % of the processor time of the rank, ' +
-      'more than four standard deviations of the ranks, and more than four standard deviations ' +
-      'of the number of samples',
+      'one of at least three ranks used at least 25 % more processor time in a function (without ' +
+      'the functions that it calls) than their median. The difference is at least 10 % of the ' +
+      'processor time of the rank, more than four standard deviations of the ranks, and more ' +
+      'than four standard deviations of the number of samples',
     source:
       'the POP Centre of Excellence: a load balance below 80 %; the outliers of the report; ' +
       'the standard deviation of a number of samples is its square root (Poisson); the number ' +

@@ -37,9 +37,9 @@ export const MORE_WORK: FindingRule = {
     value: 25,
     unit: 'percent',
     condition:
-      'of at least three ranks, one used at least 25 % more CPU time in a program than their ' +
-      'median, is more than four standard deviations above it, estimated by the median absolute ' +
-      'deviation, and computed at least 10 % of the run longer',
+      'one of at least three ranks used more CPU time in a program than their median: at least ' +
+      '25 % more, more than four standard deviations more (estimated by the median absolute ' +
+      'deviation), and so much that it computed for at least 10 % of the run longer',
     source:
       'the POP Centre of Excellence: a load balance below 80 %; outliers: Iglewicz and ' +
       'Hoaglin, 1993, who propose 3.5; the number four: Ridealong',
@@ -207,7 +207,7 @@ export const MOSTLY_IDLE: FindingRule = {
   advice:
     'If the ranks compute on GPUs, this is as it should be. Otherwise look at the output of the ' +
     'application: it may wait for input, for another service or for a rank that did not start, ' +
-    'or have less work than ranks. Use fewer ranks if they are not needed.',
+    'or not have enough work for all ranks. Use fewer ranks if they are not needed.',
   plots: PLOTS,
 }
 

@@ -4,7 +4,7 @@ import type { FrameTree } from './frame-tree.ts'
 export interface KeptFrames {
   /** The names of the functions. */
   readonly names: string[]
-  /** The parent of each frame, whose number is less than that of the frame. */
+  /** The number of each frame's parent. It is less than the frame's own number (0 for the root). */
   readonly parents: number[]
   /** The index in `names` of each frame; -1 for the root. */
   readonly functions: number[]
@@ -16,8 +16,9 @@ export interface KeptFrames {
 export const SMALLER = '(smaller frames)'
 
 /**
- * Keeps the frames with the most time, including the frames that they called. The other frames
- * below a kept frame become one frame with the name `(smaller frames)`.
+ * Keeps the frames with the most total time, which is the time in the frame itself and in all
+ * frames below it. The other frames below a kept frame become one frame with the name
+ * `(smaller frames)`.
  *
  * @param self the seconds in each frame itself
  * @param most the number of frames to keep
@@ -38,7 +39,7 @@ export function keepFrames(tree: FrameTree, self: Float64Array, most: number): K
 
 interface Growing extends KeptFrames {
   readonly numberOf: Map<string, number>
-  /** The frames for smaller frames, by their parents. */
+  /** The number of the frame `(smaller frames)` below each kept frame that has one. */
   readonly smaller: Map<number, number>
 }
 

@@ -82,7 +82,7 @@ impl StatCounters {
     }
 }
 
-/// Parses a stat file. `None` if the text is truncated or is not a stat.
+/// Parses a stat file. `None` if the text is not a stat, or if it ends before field 44.
 ///
 /// The name ends at the last closing parenthesis, because a process can set its name to `) Z 0 (`.
 #[must_use]

@@ -60,8 +60,8 @@ export async function record(
 }
 
 /**
- * Reads the namespaces once, so that missing permissions are reported before the first pod is
- * created.
+ * Returns a function that reads a namespace. First reads each namespace once, so that missing
+ * permissions are reported before the first pod is created.
  */
 async function namespaceReader(
   apiserver: Apiserver,

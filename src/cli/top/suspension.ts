@@ -1,4 +1,4 @@
-/** The parts of the screen that a suspension changes. */
+/** The functions that a suspension calls. */
 export interface SuspendedScreen {
   /** Restores the terminal for the shell. */
   readonly leave: () => void
@@ -6,7 +6,7 @@ export interface SuspendedScreen {
   readonly enter: () => void
 }
 
-/** The milliseconds after which a process still runs if the kernel has not stopped it. */
+/** If the process still runs after this many milliseconds, the kernel does not stop it. */
 const UNSTOPPED_MS = 100
 
 /**
@@ -14,7 +14,7 @@ const UNSTOPPED_MS = 100
  * kernel does not stop a process that no shell could continue (POSIX: an orphaned process group);
  * then the terminal is taken again a moment later.
  *
- * @returns a function that ends this
+ * @returns a function that removes the signal handlers
  */
 export function handleSuspension({ leave, enter }: SuspendedScreen): () => void {
   let isSuspended = false
@@ -46,7 +46,7 @@ export function handleSuspension({ leave, enter }: SuspendedScreen): () => void 
   }
 }
 
-/** Suspends the process and those of the same command, as Ctrl-Z does outside of raw mode. */
+/** Suspends all processes of the process group, as Ctrl-Z does outside of raw mode. */
 export function suspend(): void {
   if (process.platform !== 'win32') process.kill(0, 'SIGTSTP')
 }

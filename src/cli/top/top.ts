@@ -43,7 +43,7 @@ export async function top(workload: string | undefined, options: TopOptions): Pr
   return code
 }
 
-/** Checks that the observed metrics have columns, and that the lines can be sorted by one. */
+/** Checks that the observed metrics have columns, and that the column to sort by is one of them. */
 function mustHaveColumns(run: LiveRun, sort: string | undefined): void {
   const columns = run.columns()
   if (columns.length === 0) {

@@ -15,7 +15,7 @@ const PACKAGES = {
  * Returns a sentence about the prerequisites of a cluster that this machine lacks; undefined if no
  * prerequisite is missing.
  *
- * @param hasNode whether pods are to run, which needs root, Linux and more programs
+ * @param hasNode whether pods are to run, which also needs root and more programs
  */
 export async function problemOfPrerequisites(hasNode: boolean): Promise<string | undefined> {
   if (process.platform !== 'linux') return 'the cluster of the tests needs Linux'

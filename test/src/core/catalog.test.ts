@@ -134,7 +134,7 @@ t.test('a granted privilege covers the same level and all lower levels', async (
 })
 
 t.test(
-  'a number is written without blanks and leading zeros, and has at most 15 digits',
+  'blanks and leading zeros of a number are removed, and more than 15 digits are invalid',
   async (t) => {
     const option = {
       type: 'integer',

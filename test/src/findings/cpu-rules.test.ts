@@ -4,7 +4,10 @@ import { findIn, inShort, LENGTH, rankRows } from './rows.ts'
 
 t.test('what waits is known, and not what had the processors', async (t) => {
   const { findings } = findWith({ process: { run_delay: 0.3, cpu_time: 0.65 } })
-  t.match(findings[0]?.sentence, /30 % of the run: lmp 100 could run, but did not run at once\./)
+  t.match(
+    findings[0]?.sentence,
+    /30 % of the run: lmp 100 could run, but did not run immediately\./,
+  )
 })
 
 t.test('processes that run in turn lose the sum of their waiting', async (t) => {

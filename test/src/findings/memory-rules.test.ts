@@ -77,7 +77,7 @@ t.test('a container that was killed at once is found in the status of its pod', 
 t.test('without the status of the pod, the end of a container is unknown', async (t) => {
   const reasonIn = (rows: readonly Sample[]) =>
     findIn(rows, () => null).notChecked.find(({ rule }) => rule === 'oom-killed')?.reason
-  t.match(reasonIn(rankRows('0')), /^the last sample may be older than the end of the container/)
+  t.match(reasonIn(rankRows('0')), /^the container may have ended after the last sample/)
   t.equal(reasonIn(rankRows('0', { container: { oom_kill: 1 } })), undefined)
 })
 

@@ -133,7 +133,7 @@ t.test('parallel lookups of an unknown namespace share their calls', async (t) =
 })
 
 t.test(
-  'for a pod of an armed namespace, a cached namespace without the annotation is looked up',
+  'an armed namespace is looked up again if its cached object does not have the annotation',
   async (t) => {
     const { standIn, cluster, injected } = await watch(t, {
       prepare: (standIn) => standIn.put('namespaces', namespace('hpc')),
@@ -380,7 +380,7 @@ t.test('missing and outdated labels are repaired, at the start and later', async
   t.equal(standIn.count(PATCHES), 4, 'each repair is one patch, and a correct label is not patched')
 })
 
-t.test('several replicas change each label once', async (t) => {
+t.test('several replicas together change each label only once', async (t) => {
   const { standIn, access } = await startStandIn(t)
   for (let i = 0; i < 50; i += 1) standIn.put('namespaces', namespace(`n-${i}`, ASKING))
   const registries = [1, 2, 3].map(() => new Registry())
