@@ -67,9 +67,10 @@ export const REMEDIES = {
   'not-create': 'create the pod again: running pods are not changed',
   'already-injected': 'nothing: the pod has its observers',
   'observer-differs':
-    'the message says what differs: the container comes from another version of Ridealong,' +
-    ' another webhook has rewritten its image, or it is not an observer. Create the pod again' +
-    ' from a template without observers, or use the rewritten image in the catalog',
+    'the message says what differs. There are three possible causes: the container comes from' +
+    ' another version of Ridealong, another webhook has rewritten its image, or it is not an' +
+    ' observer. Create the pod again from a template without observers, or use the rewritten' +
+    ' image in the catalog',
   'mirror-pod': 'nothing: the apiserver does not create static pods',
   'excluded-namespace':
     'ask an administrator to remove the namespace from excludedNamespaces of the chart',

@@ -34,9 +34,9 @@ function withoutKeys(pod: Fields, keys: ReadonlySet<string>): Fields {
 }
 
 /**
- * Returns the finding about the rank of a pod that is selected.
+ * Returns the finding of the rule that selects ranks, for a pod that this rule did not stop.
  *
- * @param isOpen whether the rank of each pod decides, because the pod stands for a template
+ * @param isOpen whether the result differs from pod to pod, because the pod stands for a template
  */
 export function rankFinding(
   name: string,

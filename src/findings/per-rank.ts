@@ -33,8 +33,9 @@ export function perProcess(
 }
 
 /**
- * Joins the findings about the things of one rank: the numbers are those of the thing that lost
- * most, or else has the greatest number, and the other things are named.
+ * Joins the findings about the things of one rank. The result has the numbers of the thing that
+ * lost the most time. If the times are equal or unknown, the thing with the greatest number counts.
+ * The result also names the other things.
  */
 function worstOf(findings: readonly RankFinding[]): RankFinding {
   const sorted = [...findings].sort(compareLoss)

@@ -11,8 +11,8 @@ import { installerName, TOOL_VOLUME, VOLUME_PATH } from '../core/tools/tool.ts'
 /**
  * Reports whether a container is an observer, or an init container that installs the tool of a
  * metric. The status annotation can be copied or forged. A container that it names is therefore an
- * observer only if the container has the variable RIDEALONG_CATALOG, which every observer has. An
- * installer has the whole volume of a tool.
+ * observer only if the container has the variable RIDEALONG_CATALOG, which every observer has. A
+ * container is an installer only if it mounts the volume of a tool at VOLUME_PATH.
  *
  * @param status the status annotation of the template
  */
@@ -55,9 +55,10 @@ export function addedEntries(container: Fields, status: Fields): readonly number
 }
 
 /**
- * Returns the variables in the status annotation after an injection into a template that may
- * already have tools. A name occurs once for each added entry. If the tools have different targets,
- * the name of the target and a slash precede each name, such as `app/LD_PRELOAD`.
+ * Returns the variables that the status annotation must list after an injection. The template may
+ * already have tools from earlier injections. A name occurs once for each added entry. If the tools
+ * have different targets, the name of the target and a slash precede each name, such as
+ * `app/LD_PRELOAD`.
  *
  * @param template the template before the injection
  * @param earlier its status annotation; undefined if it has none

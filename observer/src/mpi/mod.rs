@@ -1,7 +1,7 @@
-//! The files of the recorder of MPI calls (observer/mpi): a reader, and their rows.
+//! Reads the files that the recorder of MPI calls (observer/mpi) writes, and makes rows of them.
 //!
-//! Any process of the target can write anything there. The reader therefore has bounded memory and
-//! time, and a fuzz target.
+//! Any process of the target can write anything into these files. The reader therefore has bounded
+//! memory and time, and a fuzz target.
 
 pub mod file;
 pub mod rows;

@@ -19,9 +19,10 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// Parses a URL such as `http://collector.monitoring:4318`. Accepted are the scheme http, a host
-    /// name or IP address, a port and a path. Credentials, queries and fragments are not. The JSON
-    /// schema of the catalog has the same rule (src/catalog/metric.schema.json).
+    /// Parses a URL such as `http://collector.monitoring:4318`. The URL must have the scheme http
+    /// and a host name or IP address, and can have a port and a path. A URL with credentials, a
+    /// query or a fragment is refused. The JSON schema of the catalog has the same rule
+    /// (src/catalog/metric.schema.json).
     ///
     /// # Errors
     /// The problem, as a sentence.
@@ -40,7 +41,7 @@ impl Endpoint {
         if url.starts_with("https://") {
             return error(
                 "uses https; it must be http://HOST:PORT of a collector on the node or in the \
-                 cluster, which can use TLS from there",
+                 cluster; this collector can forward the values over TLS",
             );
         }
         let Some(rest) = url
@@ -104,7 +105,8 @@ fn is_host(host: &str) -> bool {
         && host.bytes().all(is_part)
 }
 
-/// Whether a path is empty, or consists of parts of unreserved characters, each after a slash.
+/// Whether a path is empty, or consists of segments, each after a slash. A segment has at least one
+/// character, and only letters, digits and `-._~%`. The path may end with a slash.
 fn is_path(path: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~%".contains(&byte);
     let path = path.strip_suffix('/').unwrap_or(path);

@@ -11,7 +11,8 @@ import { observer, type Pod, podOf, type Running, until } from '../pod.ts'
 import { observerTests, summaryOf, timepointsIn } from '../prerequisites.ts'
 import { ACCEPT, type Answer, exportTo, type Point, type Receiver, receive } from './receiver.ts'
 
-// The live export of the built-in metrics. No receiver may change the log.
+// The live export of the built-in metrics. A failing receiver must not delay or remove rows of the
+// log.
 
 const options = observerTests()
 const PLACE = {
@@ -45,8 +46,9 @@ async function nextPush({ requests }: Receiver): Promise<void> {
 }
 
 /**
- * Ends an observer with SIGTERM, waits until its last push has arrived, and returns its code. A
- * regular push must have arrived just before the call, so that the next to arrive is the last.
+ * Ends an observer with SIGTERM, waits until its last push has arrived, and returns its code. No
+ * regular push may arrive during the call, because the next push counts as the last one. Call this
+ * just after a regular push, or set a long interval.
  */
 async function endWithPush(watching: Running, { requests }: Receiver): Promise<number | string> {
   const before = requests()
@@ -70,7 +72,7 @@ async function arrival({ points }: Receiver, name: string): Promise<void> {
   await untilTrue(`${name} arrives`, () => last(points(), name) !== undefined)
 }
 
-t.test('the receiver gets the values of the pod, and at last the summary', options, async (t) => {
+t.test('the receiver gets the values of the pod, and finally the summary', options, async (t) => {
   const { run } = await podOf(t)
   const receiver = await receive(t)
   // A push may take as long as the interval. On a busy machine, an answer may take a second.
@@ -79,7 +81,7 @@ t.test('the receiver gets the values of the pod, and at last the summary', optio
   await run('app', BUSY)
   await arrival(receiver, 'process.cpu.time')
   await arrival(receiver, 'process.memory.usage')
-  // The pusher has reported a push before it begins the next.
+  // When the next push arrives, the pusher has already reported the previous push.
   await nextPush(receiver)
   t.equal(await endWithPush(watching, receiver), 0, watching.log())
   const points = receiver.points()
@@ -117,7 +119,7 @@ t.test('the receiver gets the values of the pod, and at last the summary', optio
   t.ok(Number(rest.at(-1)?.pushes) > 0)
 })
 
-t.test('with granularity process each process has its own values', options, async (t) => {
+t.test('with granularity "process", each process has its own values', options, async (t) => {
   const { run } = await podOf(t)
   const receiver = await receive(t)
   const settings = { endpoint: receiver.endpoint, interval: 3, granularity: 'process' } as const
@@ -182,7 +184,10 @@ t.test('network exports the traffic of a program, summed over its peers', option
 interface Fault {
   readonly answer?: Answer
   readonly notice: RegExp
-  /** Seconds between pushes, and of a push. On a busy machine, an answer may take a second. */
+  /**
+   * The seconds between pushes, and the most seconds that a push may take. On a busy machine, an
+   * answer may take a second.
+   */
   readonly interval?: number
 }
 
@@ -239,7 +244,7 @@ function duration(running: Running): number {
   return (Math.max(...times) - Math.min(...times)) / 1000
 }
 
-t.test('no receiver delays or changes the log', { ...options, timeout: 300_000 }, async (t) => {
+t.test('a failing receiver does not delay rows', { ...options, timeout: 300_000 }, async (t) => {
   const pod = await podOf(t)
   await pod.run('app', ['sleep', '600'])
   const faults = Object.entries(FAULTS).map(async ([name, { answer, notice, interval = 3 }]) => {
@@ -311,7 +316,7 @@ t.test('an observer ends although the last push has no answer', options, async (
   await run('app', BUSY)
   await until(watching, () => timepointsIn(watching.log()) > 2)
   const pusher = childOf(watching.pid)
-  // The same program without an observer that ends it waits until it gives up.
+  // Another pusher, which no observer ends, waits until its own time limit.
   const env = await exportTo('perf-sysstat', { endpoint: receiver.endpoint, interval: 3600 })
   const alone = spawn(observer('push'), [], { env, stdio: ['pipe', 'ignore', 'inherit'] })
   const givesUp = once(alone, 'exit').then(() => 'the pusher alone')
@@ -338,7 +343,7 @@ t.test('a pusher that does not read does not delay the log', options, async (t) 
   await until(watching, () => timepointsIn(watching.log()) > 0)
   process.kill(childOf(watching.pid), 'SIGSTOP')
   const before = watching.log().length
-  // More than the pipe and the memory for the copy take.
+  // More bytes than the pipe and the observer's buffer for the pusher can hold.
   await until(watching, () => watching.log().length > before + 2 ** 21)
   watching.signal('SIGTERM')
   t.equal(await watching.ended, 0)
@@ -403,8 +408,8 @@ function isRunning(pid: number): boolean {
 }
 
 /**
- * The memory of a process in KiB. Both processes run the same program, whose pages the limit of the
- * container counts once.
+ * The memory of a process in KiB, with a proportional share of the pages that it shares (Pss). The
+ * observer and its pusher run the same program, and the memory limit counts shared pages only once.
  */
 function memoryKib(pid: number): number {
   return Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1])

@@ -70,7 +70,7 @@ t.test('the environment and the open files of a program stay the same', options,
   t.end()
 })
 
-t.test('files that a program opens after it has closed all others are its own', options, (t) => {
+t.test('the profiler never writes to a file that the program has opened', options, (t) => {
   const { results, run } = preload(t)
   const file = join(tool().source, '../mine')
   t.equal(run([tool().work, 'close', '1000', file]).status, 4)
@@ -82,14 +82,14 @@ t.test('files that a program opens after it has closed all others are its own', 
   t.end()
 })
 
-t.test('children without a program of their own do not write the profile again', options, (t) => {
+t.test('forked children do not write the profile of their parent again', options, (t) => {
   const { results, run } = preload(t)
   t.equal(run([tool().work, 'fork']).status, 5)
   t.ok(samplesIn(results, tool().work) > 0)
   t.end()
 })
 
-t.test('programs without the loader survive the timer of the program before', options, (t) => {
+t.test('the timer of the profiler does not kill a program that exec starts', options, (t) => {
   const { results, run } = preload(t)
   const { work, workStatic } = tool()
   t.strictSame(run([work, 'exec', '600', workStatic, 'ratio']).signal, null)
@@ -150,7 +150,7 @@ t.test('a program that cannot write its profile ends with its own exit code', op
   t.end()
 })
 
-t.test('a setuid program is not changed', options, (t) => {
+t.test('a setuid program runs without the profiler', options, (t) => {
   const { results, run } = preload(t)
   const folder = openFolder('ridealong-setuid-')
   t.teardown(() => rmSync(folder, { recursive: true }))
@@ -163,7 +163,7 @@ t.test('a setuid program is not changed', options, (t) => {
   t.end()
 })
 
-t.test('another handler of SIGPROF gets no signals of the profiler', options, (t) => {
+t.test('a program that resets SIGPROF gets no SIGPROF from the profiler', options, (t) => {
   const { results, run } = preload(t)
   const script = `
 import os, signal, sys
@@ -175,7 +175,7 @@ sys.exit(9)`
   t.end()
 })
 
-t.test('programs of other languages keep their exit codes', options, (t) => {
+t.test('a Python program that forks keeps its exit code and has one profile', options, (t) => {
   const { results, run } = preload(t)
   const script = `
 import os, sys
