@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
 import { text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { makeAuthority } from '../../certs/make.ts'
 import type { Access } from '../../src/cluster/cluster.ts'
@@ -48,6 +49,8 @@ export interface Faults {
    * Matches the method and path of requests that are refused, with the status code of the answer.
    */
   refuse: readonly [RegExp, number] | undefined
+  /** Matches the method and path of requests whose answer is delayed, by this many milliseconds. */
+  delay: readonly [RegExp, number] | undefined
   /** Watches that begin before this version get the error "too old resource version". */
   compacted: number
 }
@@ -59,9 +62,17 @@ export interface Faults {
  * a real apiserver, without faults.
  */
 export class StandIn {
-  readonly faults: Faults = { mute: false, hang: undefined, refuse: undefined, compacted: 0 }
+  readonly faults: Faults = {
+    mute: false,
+    hang: undefined,
+    refuse: undefined,
+    delay: undefined,
+    compacted: 0,
+  }
   /** The requests: method, path and query. */
   readonly calls: string[] = []
+  /** The time at which each request arrived, by performance.now(). */
+  readonly calledAt: number[] = []
   /** The number of connections that clients have opened. */
   connections = 0
   /** The Authorization header of each request. */
@@ -132,10 +143,12 @@ export class StandIn {
     const { method = '', url = '' } = request
     const { pathname, searchParams } = new URL(url, 'https://localhost')
     this.calls.push(`${method} ${url}`)
+    this.calledAt.push(performance.now())
     this.authorizations.push(request.headers.authorization)
     const fault = this.#faultOf(`${method} ${pathname}`)
     if (fault === 'hang') return
     if (fault) return send(response, fault, { message: 'refused by the test' })
+    await this.#delay(`${method} ${pathname}`)
     // The path begins with /api/v1 or, for other groups, with /apis/GROUP/VERSION.
     const [, first = '', name, inner, object] = pathname
       .replace(/^\/(api|apis\/[^/]+)\/[^/]+/, '')
@@ -165,6 +178,11 @@ export class StandIn {
     const [refused, status] = this.faults.refuse ?? []
     if (this.faults.hang?.test(call)) return 'hang'
     return refused?.test(call) ? status : undefined
+  }
+
+  async #delay(call: string): Promise<void> {
+    const [delayed, ms] = this.faults.delay ?? []
+    if (delayed?.test(call)) await sleep(ms)
   }
 
   #patch(response: ServerResponse, resource: string, stored: Stored, patch: string): void {

@@ -24,6 +24,12 @@ const PAGE = '100'
 /** The time between two checks of whether a scan is due, in milliseconds. */
 const LOOK_MS = 500
 
+/**
+ * The largest share of the time that scans may take. In a very large cluster, or with a slow
+ * apiserver, the pause after a scan is therefore longer than `scanMs`.
+ */
+const SCAN_SHARE = 0.05
+
 export interface ScanOptions {
   readonly api: Apiserver
   readonly knowledge: NamespaceCache
@@ -72,13 +78,13 @@ export function scanPods(options: ScanOptions): Scan {
   const stopped = new AbortController()
   const { signal } = stopped
   const announce = announcer(options)
+  const timer = createTimer()
   let found: Found | undefined
   let trouble: string | undefined
-  let due = 0
   const wait = (ms: number) => sleep(ms, undefined, { signal, ref: false })
   const pass = async () => {
-    due = performance.now() + jittered(pace.scanMs)
-    const pods = await unobservedPods(options, signal)
+    timer.setDue(pace.scanMs)
+    const pods = await timer.time(() => unobservedPods(options, signal))
     found = countByReason(pods)
     const problem = await announce(groupMissedPods(pods), signal)
     if (problem !== undefined && problem !== trouble) onTrouble(problem)
@@ -86,7 +92,7 @@ export function scanPods(options: ScanOptions): Scan {
   }
   const recover = (error: unknown) => {
     signal.throwIfAborted()
-    due = performance.now() + jittered(pace.longestPauseMs)
+    timer.setDue(pace.longestPauseMs)
     if (!mayScan()) return
     const problem = errorMessage(error)
     if (problem !== trouble) onTrouble(problem)
@@ -97,8 +103,8 @@ export function scanPods(options: ScanOptions): Scan {
       if (!mayScan()) {
         found = undefined
         trouble = undefined
-        due = 0
-      } else if (performance.now() >= due) await pass().catch(recover)
+        timer.setDue(0)
+      } else if (timer.isDue()) await pass().catch(recover)
       await wait(Math.min(LOOK_MS, pace.scanMs))
     }
   }
@@ -110,6 +116,35 @@ export function scanPods(options: ScanOptions): Scan {
       return trouble
     },
     stop: () => stopped.abort(),
+  }
+}
+
+/** Decides when the next scan begins. */
+interface Timer {
+  isDue(): boolean
+  /** Makes the next scan due after a random time between half of `ms` and `ms`. */
+  setDue(ms: number): void
+  /** Measures a scan. After it, no scan is due until scans took at most SCAN_SHARE of the time. */
+  time<T>(scan: () => Promise<T>): Promise<T>
+}
+
+function createTimer(): Timer {
+  let due = 0
+  let earliest = 0
+  return {
+    isDue: () => performance.now() >= Math.max(due, earliest),
+    setDue(ms) {
+      due = performance.now() + jittered(ms)
+    },
+    async time(scan) {
+      const start = performance.now()
+      try {
+        return await scan()
+      } finally {
+        const end = performance.now()
+        earliest = end + (end - start) * (1 / SCAN_SHARE - 1)
+      }
+    },
   }
 }
 

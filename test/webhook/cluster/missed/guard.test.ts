@@ -264,6 +264,19 @@ t.test('the scan skips namespaces that the administrator excludes', async (t) =>
   await until('the Event exists', () => told(standIn).includes('NotObserved other 1'))
 })
 
+t.test('scans take at most a twentieth of the time, however long a scan takes', async (t) => {
+  const { standIn, access } = await start(t)
+  for (let i = 0; i < 250; i += 1) putPod(standIn, `lammps-${i}`, { of: owner('Job', 'lammps') })
+  standIn.faults.delay = [/^GET \/api\/v1\/pods$/, 10]
+  replica(t, access)
+  await until('the replica has scanned three times', () => standIn.count(PODS) >= 9)
+  const times = standIn.calledAt.filter((_, place) => PODS.test(standIn.calls[place] ?? ''))
+  for (const first of [0, 3]) {
+    const [begin = 0, , end = 0, next = 0] = times.slice(first)
+    t.ok(next - end >= 19 * (end - begin), `${next - end} ms after ${end - begin} ms`)
+  }
+})
+
 t.test('a stopped replica releases its Lease, and sends no more requests', async (t) => {
   const { standIn, access } = await start(t)
   const { cluster, found } = replica(t, access)
