@@ -37,5 +37,10 @@ export interface FollowedNamespaces extends NamespaceSource {
    * watched.
    */
   readonly heldImages?: (() => ReadonlySet<string>) | undefined
+  /**
+   * Returns N of the apiserver's version 1.N, or undefined if it is not known; undefined without a
+   * cluster.
+   */
+  readonly apiserverVersion?: (() => number | undefined) | undefined
   stop(): void | Promise<void>
 }

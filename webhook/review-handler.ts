@@ -20,6 +20,8 @@ export interface ReviewFacts {
    * watched.
    */
   readonly heldImages?: (() => ReadonlySet<string>) | undefined
+  /** Returns N of the apiserver's version 1.N, or undefined if it is not known. */
+  readonly apiserverVersion?: (() => number | undefined) | undefined
 }
 
 /**
@@ -57,11 +59,12 @@ export function handlePodReview(
 }
 
 function settingsIn(namespace: Namespace, facts: ReviewFacts) {
-  const { catalog, heldImages, excludedNamespaces, podSecurityDefault } = facts
+  const { catalog, heldImages, excludedNamespaces, podSecurityDefault, apiserverVersion } = facts
   return {
     ...{ namespace, excludedNamespaces, podSecurityDefault },
     catalog: catalog(),
     heldImages: heldImages?.(),
+    apiserverVersion: apiserverVersion?.(),
   }
 }
 

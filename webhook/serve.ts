@@ -80,7 +80,7 @@ export async function serve(options: ServeOptions): Promise<Server> {
   })
   const catalog = () => files.catalog.current
   const namespaces = follow(catalog)
-  const { heldImages } = namespaces
+  const { heldImages, apiserverVersion } = namespaces
   const imageChecks = showImages({ registry, catalog, heldImages, pace })
   let isClosing = false
   const statusApp = buildStatusApp(registry, () => [
@@ -90,7 +90,7 @@ export async function serve(options: ServeOptions): Promise<Server> {
     ...imageChecks(),
   ])
   app = await buildApp({
-    ...{ catalog, namespaces, heldImages, metrics, log },
+    ...{ catalog, namespaces, heldImages, apiserverVersion, metrics, log },
     ...{ tls: files.keyPair.current, clients: clientsOf(files.authorities) },
     excludedNamespaces: new Set(options.excludedNamespaces),
     podSecurityDefault: options.podSecurityDefault,

@@ -168,7 +168,7 @@ function contextProblem({ spec }: MetricDocument): string | undefined {
     return `${where}.allowPrivilegeEscalation cannot be false with privileged or SYS_ADMIN`
   }
   if (runAsNonRoot && runAsUser === 0) return `${where}.runAsNonRoot cannot be true for user 0`
-  const problem = podSecurityProblem(spec.privilege, context, { hostUsers: true })
+  const problem = podSecurityProblem(spec.privilege, context, false)
   return problem && `${where} needs more than the privilege ${spec.privilege}: ${problem}`
 }
 

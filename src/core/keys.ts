@@ -34,6 +34,7 @@ export const ARMED_LABEL = 'ridealong.dev/armed'
 
 /** Keys that Kubernetes defines. */
 export const ENFORCE_LABEL = 'pod-security.kubernetes.io/enforce'
+export const ENFORCE_VERSION_LABEL = 'pod-security.kubernetes.io/enforce-version'
 export const MIRROR_KEY = 'kubernetes.io/config.mirror'
 export const DEFAULT_CONTAINER_KEY = 'kubectl.kubernetes.io/default-container'
 export const COMPLETION_INDEX_KEY = 'batch.kubernetes.io/job-completion-index'

@@ -73,6 +73,8 @@ export class StandIn {
   readonly calls: string[] = []
   /** The time at which each request arrived, by performance.now(). */
   readonly calledAt: number[] = []
+  /** The object at /version. */
+  serverVersion: object = { major: '1', minor: '36' }
   /** The number of connections that clients have opened. */
   connections = 0
   /** The Authorization header of each request. */
@@ -154,10 +156,14 @@ export class StandIn {
       .replace(/^\/(api|apis\/[^/]+)\/[^/]+/, '')
       .split('/')
     if (searchParams.has('watch')) return this.#watch(response, inner ?? first, searchParams)
-    if (name === undefined) return send(response, 200, this.#list(first, searchParams))
+    if (name === undefined) return send(response, 200, this.#root(first, searchParams))
     if (object !== undefined) return this.#one(request, response, [inner ?? '', object, name])
     if (inner !== undefined) return send(response, 200, this.#list(inner, searchParams, name))
     return this.#one(request, response, [first, name])
+  }
+
+  #root(first: string, query: URLSearchParams): object {
+    return first === 'version' ? this.serverVersion : this.#list(first, query)
   }
 
   async #one(

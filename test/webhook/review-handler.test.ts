@@ -154,6 +154,7 @@ class Broken extends Map<string, Metric> {
 const BROKEN_NAMESPACE: Namespace = {
   name: 'quiet',
   enforce: 'privileged',
+  enforceVersion: undefined,
   privilege: 'restricted',
   allowsTools: false,
   requestedSince: undefined,

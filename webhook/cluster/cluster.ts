@@ -5,13 +5,14 @@ import type { Access } from '../../src/cluster/cluster.ts'
 import type { Catalog } from '../../src/core/catalog.ts'
 import { type FollowedNamespaces, NotKnownYet } from '../namespaces.ts'
 import type { ReadinessCheck } from '../status-app.ts'
+import { followVersion } from './apiserver-version.ts'
 import { INTERVALS, type Intervals } from './backoff.ts'
 import { finder } from './find.ts'
 import { watchHeldImages } from './images/held-images.ts'
 import { createLookup } from './lookup.ts'
 import { guard } from './missed/guard.ts'
 import { createNamespaceCache, RESOURCE_NAMES, RESOURCES } from './namespace-cache.ts'
-import { type Reflector, type ReflectorOptions, startReflector } from './reflect/reflector.ts'
+import { type Reflector, startReflector } from './reflect/reflector.ts'
 import { repairLabels } from './repair.ts'
 import { createReport } from './report.ts'
 
@@ -54,6 +55,7 @@ export function watchCluster(options: ClusterWatchOptions): FollowedNamespaces {
   const { excludedNamespaces, imageHolders: namespace, registry, log, pace = INTERVALS } = options
   const api = connectApiserver(options.access)
   const report = createReport(registry, log, () => Math.max(...mirrors.map(computeAge)))
+  const { onTroubleOf, onImage: onChange } = report
   const knowledge = createNamespaceCache((name) => {
     repairs.consider(name)
     look.forget(name)
@@ -65,18 +67,17 @@ export function watchCluster(options: ClusterWatchOptions): FollowedNamespaces {
     pace,
     onOutcome: report.onRepair,
   })
-  const onTroubleOf = (resource: string): ReflectorOptions['onTrouble'] => {
-    return (trouble, isLasting) => report.onTrouble(resource, trouble, isLasting)
-  }
   const mirrors = RESOURCE_NAMES.map((resource) => {
     const { [resource]: collection } = knowledge.collections
     const [path, itemOf] = [`/api/v1/${resource}`, RESOURCES[resource]]
-    return startReflector({ api, path, itemOf, collection, pace, onTrouble: onTroubleOf(resource) })
+    const onTrouble = onTroubleOf(resource)
+    return startReflector({ api, path, itemOf, collection, pace, onTrouble })
   })
   const look = createLookup({ access: options.access, knowledge, pace, onEnd: report.onLookup })
-  const onChange = report.onImage
   const onTrouble = onTroubleOf('daemonsets')
   const images = namespace && watchHeldImages({ api, namespace, pace, onTrouble, onChange })
+  const version = followVersion({ api, pace, onTrouble: onTroubleOf('version') })
+  const parts = [repairs, look, version, ...mirrors, ...(images ? [images] : [])]
   const isComplete = () => mirrors.every(({ isListed }) => isListed)
   const find = finder(knowledge, look, isComplete)
   const guarding = { api, knowledge, excludedNamespaces, registry, log, pace, isComplete }
@@ -87,13 +88,13 @@ export function watchCluster(options: ClusterWatchOptions): FollowedNamespaces {
       return find(name, mustAsk)
     },
     checks: () => [
-      ...mirrors.map((each, place) => buildCheck(RESOURCE_NAMES[place] ?? '', each)),
-      ...(images ? [buildCheck('daemonsets', images.mirror)] : []),
+      ...buildChecks(mirrors, images ? images.mirror : undefined),
       ...(guarded ? [guarded.check()] : []),
     ],
     heldImages: images ? images.current : undefined,
+    apiserverVersion: version.current,
     async stop() {
-      for (const { stop } of [repairs, look, ...mirrors, ...(images ? [images] : [])]) stop()
+      for (const { stop } of parts) stop()
       await guarded?.stop()
     },
   }
@@ -101,6 +102,14 @@ export function watchCluster(options: ClusterWatchOptions): FollowedNamespaces {
 
 function computeAge({ inStepAt }: Reflector): number {
   return (performance.now() - inStepAt) / 1000
+}
+
+/** Builds the readiness checks of the caches of all RESOURCES and of the DaemonSets. */
+function buildChecks(mirrors: readonly Reflector[], images: Reflector | undefined) {
+  return [
+    ...mirrors.map((each, place) => buildCheck(RESOURCE_NAMES[place] ?? '', each)),
+    ...(images ? [buildCheck('daemonsets', images)] : []),
+  ]
 }
 
 /**

@@ -1,11 +1,12 @@
 import type { Logger } from 'pino'
 import { Counter, Gauge, type Registry } from 'prom-client'
 import type { LookupOptions } from './lookup.ts'
+import type { ReflectorOptions } from './reflect/reflector.ts'
 import { REPAIR_OUTCOMES, type RepairOptions, type RepairOutcome } from './repair.ts'
 
 /** Reports the state of a watched cluster in Prometheus metrics and in the log. */
 export interface Report {
-  onTrouble(resource: string, trouble: string, isLasting: boolean): void
+  onTroubleOf(resource: string): ReflectorOptions['onTrouble']
   readonly onLookup: LookupOptions['onEnd']
   readonly onRepair: RepairOptions['onOutcome']
   onImage(image: string, isHeld: boolean): void
@@ -26,9 +27,9 @@ export function createReport(registry: Registry, log: Logger, age: () => number)
     },
   })
   return {
-    onTrouble(resource, trouble, isLasting) {
-      // A single failure is normal, because connections close and idle watches stall. If the next
-      // attempt also fails, that failure is logged as a warning.
+    // A single failure is normal, because connections close and idle watches stall. If the next
+    // attempt also fails, that failure is logged as a warning.
+    onTroubleOf: (resource) => (trouble, isLasting) => {
       log[isLasting ? 'warn' : 'info'](
         { resource, trouble },
         'cannot update the cache; it stays in use',

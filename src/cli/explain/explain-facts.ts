@@ -1,5 +1,6 @@
 import { type Catalog, PRIVILEGES } from '../../core/catalog.ts'
 import { asObjects, type Fields } from '../../core/kubernetes/json.ts'
+import { readServerVersion } from '../../core/kubernetes/server-version.ts'
 import { readNamespace } from '../../core/namespaces/namespace.ts'
 import type { Settings } from '../../core/review-pod.ts'
 import {
@@ -52,7 +53,10 @@ export async function factsFrom(
   const served = servedOption(release, '--pod-security-default')
   const podSecurityDefault =
     known.podSecurityDefault ?? PRIVILEGES.find((level) => level === served)
-  const settings = { ...known, ...offeredBy(release, options), podSecurityDefault }
+  const version = answered(await reader?.look('/version'))
+  const apiserverVersion = version && readServerVersion(version)
+  const offered = offeredBy(release, options)
+  const settings = { ...known, ...offered, podSecurityDefault, apiserverVersion }
   const isCatalogGuessed = isGuessed(release, options)
   const places = new Map<string, Promise<PodSetting>>()
   const factsOf = async (about: About) => {
@@ -88,7 +92,7 @@ function offeredBy(
   return { catalog, heldImages: readHeldImages(release) }
 }
 
-type Offered = Pick<Settings, 'catalog' | 'heldImages'>
+type Offered = Pick<Settings, 'catalog' | 'heldImages' | 'apiserverVersion'>
 
 type PodSetting = Pick<Facts, 'settings' | 'namespace' | 'unread'>
 

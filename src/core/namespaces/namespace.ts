@@ -1,8 +1,15 @@
 import { PRIVILEGES, type Privilege } from '../catalog.ts'
-import { ENFORCE_LABEL, KEYS, PRIVILEGE_LABEL, TOOLS_LABEL } from '../keys.ts'
+import {
+  ENFORCE_LABEL,
+  ENFORCE_VERSION_LABEL,
+  KEYS,
+  PRIVILEGE_LABEL,
+  TOOLS_LABEL,
+} from '../keys.ts'
 import { asFields, asText, type Fields, fieldsOrNone } from '../kubernetes/json.ts'
 import { type LimitRange, readLimitRange } from '../kubernetes/limit-range.ts'
 import { findOwners } from '../kubernetes/managed-fields.ts'
+import { readEnforceVersion } from '../kubernetes/pod-security.ts'
 import { type Quota, readQuota } from '../kubernetes/quota.ts'
 import { type Annotations, readAnnotations } from '../request.ts'
 
@@ -21,6 +28,10 @@ export interface Namespace {
    * applies.
    */
   readonly enforce: Privilege | undefined
+  /**
+   * The version 1.N of Kubernetes whose Pod Security rules are enforced; undefined for the latest.
+   */
+  readonly enforceVersion: number | undefined
   /** The privilege that the administrator grants to observers in this namespace. */
   readonly privilege: Privilege
   /** Whether the administrator allows metrics that load a library into the application. */
@@ -54,6 +65,7 @@ export function readNamespace(
     annotations: readAnnotations(asFields(metadata.annotations)),
     requestedSince: readSince(fieldsOrNone(object)),
     enforce: readLevel(labels[ENFORCE_LABEL]),
+    enforceVersion: readEnforceVersion(labels[ENFORCE_VERSION_LABEL]),
     privilege: readLevel(labels[PRIVILEGE_LABEL]) ?? 'restricted',
     allowsTools: labels[TOOLS_LABEL] === 'true',
     limitRanges: limitRanges.map(readLimitRange),

@@ -10,7 +10,7 @@ import {
   readContainerResources,
   readPodResources,
 } from '../kubernetes/pod-resources.ts'
-import { podSecurityProblem } from '../kubernetes/pod-security.ts'
+import { allowsRoot, podSecurityProblem } from '../kubernetes/pod-security.ts'
 import { quotaProblem } from '../kubernetes/quota-problem.ts'
 import { readResourceList } from '../kubernetes/resource-list.ts'
 import { ruledResources } from '../kubernetes/ruled-resources.ts'
@@ -40,6 +40,11 @@ export interface RuleSource {
    * `privileged` (pod-security-admission admission/api/v1/defaults.go).
    */
   readonly podSecurityDefault?: Privilege | undefined
+  /**
+   * The version 1.N of the apiserver, on which the rules of Pod Security depend; undefined if it is
+   * not known.
+   */
+  readonly apiserverVersion?: number | undefined
 }
 
 /**
@@ -85,14 +90,16 @@ function toolProblem(namespace: Namespace, { metric }: Observer): PolicyProblem 
 }
 
 function standardProblem(
-  { namespace, podSecurityDefault = 'privileged' }: RuleSource,
+  { namespace, podSecurityDefault = 'privileged', apiserverVersion }: RuleSource,
   pod: Pod,
   { metric, securityContext, installer }: Observer,
 ): PolicyProblem | undefined {
   const level = namespace.enforce ?? podSecurityDefault
+  const { enforceVersion } = namespace
+  const mayBeRoot = allowsRoot(pod, { enforceVersion, apiserverVersion })
   const contexts = [securityContext, ...(installer ? [installer.securityContext] : [])]
   const problem = contexts
-    .map((context) => podSecurityProblem(level, context, pod))
+    .map((context) => podSecurityProblem(level, context, mayBeRoot))
     .find((found) => found !== undefined)
   if (problem === undefined) return undefined
   const source = namespace.enforce === undefined ? " (the cluster's default)" : ''

@@ -165,6 +165,8 @@ export interface Place {
   readonly labels?: Texts
   readonly excluded?: readonly string[]
   readonly podSecurityDefault?: Privilege
+  /** N of the apiserver's version 1.N; by default 36. */
+  readonly apiserverVersion?: number | undefined
   /** The images that at least one node is known to have; undefined if images are not watched. */
   readonly heldImages?: readonly string[]
   readonly rules?: Partial<NamespaceRules>
@@ -180,6 +182,7 @@ export function answerIn(place: Place, pod: unknown): PodReview {
     namespace: readNamespace('hpc', { metadata: { name: 'hpc', annotations, labels } }, rules),
     excludedNamespaces: new Set(excluded),
     podSecurityDefault: place.podSecurityDefault,
+    apiserverVersion: 'apiserverVersion' in place ? place.apiserverVersion : 36,
     heldImages: place.heldImages && new Set(place.heldImages),
   })
 }

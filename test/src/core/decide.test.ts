@@ -453,6 +453,22 @@ t.test('the enforced Pod Security level applies to the observer', async (t) => {
     /"hpc" enforces .* restricted.*perf-sysstat.*root/,
     'the message names namespace, level and metric',
   )
+  const isolated = {
+    hostUsers: false,
+    containers: [container('app', { securityContext: { capabilities: { drop: ['ALL'] } } })],
+  }
+  const versions: [string, Texts, number | undefined][] = [
+    ['injected', { 'pod-security.kubernetes.io/enforce-version': 'v1.35' }, 36],
+    ['pod-security', { 'pod-security.kubernetes.io/enforce-version': 'v1.34' }, 36],
+    ['injected', { 'pod-security.kubernetes.io/warn-version': 'v1.34' }, 36],
+    ['pod-security', {}, 34],
+    ['pod-security', {}, undefined],
+  ]
+  for (const [word, more, apiserverVersion] of versions) {
+    const place = { labels: { ...RESTRICTED, ...more }, apiserverVersion }
+    const found = ride(askingPod(isolated), place).word
+    t.equal(found, word, `root in a separate user namespace: ${JSON.stringify(place)}`)
+  }
   const audit = { 'pod-security.kubernetes.io/audit': 'restricted' }
   t.equal(
     ride(askingPod(), { labels: audit }).word,

@@ -1,5 +1,9 @@
 import t from 'tap'
-import { podSecurityProblem } from '../../../../src/core/kubernetes/pod-security.ts'
+import {
+  allowsRoot,
+  podSecurityProblem,
+  readEnforceVersion,
+} from '../../../../src/core/kubernetes/pod-security.ts'
 import { askingPod, type Json, perfOf, ride } from '../build.ts'
 
 /** The fields that the level restricted requires (pod-security-admission v0.36, package policy). */
@@ -9,11 +13,10 @@ const RESTRICTED: Json = {
   capabilities: { drop: ['ALL'] },
   seccompProfile: { type: 'RuntimeDefault' },
 }
-const HOST = { hostUsers: true }
 
 /** Returns the problem of a security context at a level; undefined if the level allows it. */
-const refuses = (level: 'privileged' | 'baseline' | 'restricted', context: Json, pod = HOST) =>
-  podSecurityProblem(level, context, pod)
+const refuses = (level: 'privileged' | 'baseline' | 'restricted', context: Json, root = false) =>
+  podSecurityProblem(level, context, root)
 
 t.test('the level privileged allows every security context', async (t) => {
   for (const context of [
@@ -123,17 +126,55 @@ t.test(
 t.test(
   'in a separate user namespace, a container may be root but needs all other fields',
   async (t) => {
-    const own = { hostUsers: false }
     const root = { ...RESTRICTED, runAsNonRoot: false, runAsUser: 0 }
-    t.equal(refuses('restricted', root, own), undefined)
-    t.equal(refuses('restricted', { ...RESTRICTED, runAsNonRoot: undefined }, own), undefined)
+    t.equal(refuses('restricted', root, true), undefined)
+    t.equal(refuses('restricted', { ...RESTRICTED, runAsNonRoot: undefined }, true), undefined)
     t.match(refuses('restricted', root), 'root')
-    t.match(refuses('restricted', { ...root, capabilities: {} }, own), 'capabilities')
-    t.match(refuses('restricted', { ...root, seccompProfile: {} }, own), 'seccomp')
-    t.match(refuses('restricted', { ...root, allowPrivilegeEscalation: true }, own), 'allowPriv')
-    t.match(refuses('baseline', { privileged: true }, own), 'privileged')
+    t.match(refuses('restricted', { ...root, capabilities: {} }, true), 'capabilities')
+    t.match(refuses('restricted', { ...root, seccompProfile: {} }, true), 'seccomp')
+    t.match(refuses('restricted', { ...root, allowPrivilegeEscalation: true }, true), 'allowPriv')
+    t.match(refuses('baseline', { privileged: true }, true), 'privileged')
   },
 )
+
+t.test('root needs a separate user namespace, and the rules of 1.35 or later', async (t) => {
+  const rows: [boolean, boolean, number | undefined, number | undefined][] = [
+    [true, false, undefined, 36],
+    [true, false, undefined, 35],
+    [true, false, 35, 36],
+    [true, false, 40, 36],
+    [false, true, undefined, 36],
+    [false, false, undefined, 34],
+    [false, false, undefined, 30],
+    [false, false, undefined, undefined],
+    [false, false, 34, 36],
+    [false, false, 0, 36],
+    [false, false, 35, 30],
+    [false, false, 35, undefined],
+  ]
+  for (const [isAllowed, hostUsers, enforceVersion, apiserverVersion] of rows) {
+    const versions = { enforceVersion, apiserverVersion }
+    const found = allowsRoot({ hostUsers }, versions)
+    t.equal(found, isAllowed, JSON.stringify({ hostUsers, ...versions }))
+  }
+})
+
+t.test('an invalid version of the rules counts as latest', async (t) => {
+  const rows: [number | undefined, unknown][] = [
+    [30, 'v1.30'],
+    [0, 'v1.0'],
+    [undefined, 'latest'],
+    [undefined, undefined],
+    [undefined, ''],
+    [undefined, 'v1.030'],
+    [undefined, '1.30'],
+    [undefined, 'v1.30.1'],
+    [undefined, 'v2.30'],
+    [undefined, ['v1.30']],
+  ]
+  for (const [version, label] of rows)
+    t.equal(readEnforceVersion(label), version, JSON.stringify(label))
+})
 
 t.test(
   'the observer of a restricted pod is restricted, whatever level the namespace enforces',
@@ -174,7 +215,7 @@ t.test(
     const containers = [{ name: 'app', image: 'a', securityContext: root }]
     const own = perfOf(ride(askingPod({ hostUsers: false, containers }))).securityContext ?? {}
     t.equal(
-      refuses('restricted', own, { hostUsers: false }),
+      refuses('restricted', own, true),
       undefined,
       'a pod in a separate user namespace runs as root',
     )

@@ -6,6 +6,7 @@ const STRICT = {
   annotations: new Map(),
   requestedSince: undefined,
   enforce: undefined,
+  enforceVersion: undefined,
   privilege: 'restricted',
   allowsTools: false,
   limitRanges: [],
@@ -62,11 +63,13 @@ t.test(
     const labels = {
       'pod-security.kubernetes.io/enforce': 'baseline',
       'pod-security.kubernetes.io/warn': 'restricted',
-      'pod-security.kubernetes.io/enforce-version': 'latest',
+      'pod-security.kubernetes.io/enforce-version': 'v1.30',
+      'pod-security.kubernetes.io/warn-version': 'v1.29',
       'ridealong.dev/privilege': 'privileged',
     }
     t.match(readNamespace('hpc', { metadata: { labels } }), {
       enforce: 'baseline',
+      enforceVersion: 30,
       privilege: 'privileged',
     })
     const annotations = {

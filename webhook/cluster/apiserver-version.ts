@@ -1,0 +1,55 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Apiserver } from '../../src/cluster/apiserver.ts'
+import { readServerVersion } from '../../src/core/kubernetes/server-version.ts'
+import { type Intervals, jittered } from './backoff.ts'
+
+export interface VersionOptions {
+  readonly api: Apiserver
+  readonly pace: Intervals
+  /** Called when the version cannot be read; `isLasting` if the reading before failed too. */
+  onTrouble(trouble: string, isLasting: boolean): void
+}
+
+/** The version of the apiserver, which is read again at intervals. */
+export interface FollowedVersion {
+  /** Returns N of the version 1.N, or undefined if the version is not known. */
+  current(): number | undefined
+  stop(): void
+}
+
+/**
+ * Reads the version of the apiserver until `stop` is called. The current version is the older one
+ * of the last two readings: while a control plane is upgraded, one of its apiservers can already
+ * have the new version while another one still checks pods by the rules of the old version.
+ */
+export function followVersion({ api, pace, onTrouble }: VersionOptions): FollowedVersion {
+  const stopped = new AbortController()
+  let readings: readonly number[] = []
+  let failures = 0
+  const read = async (): Promise<number> => {
+    try {
+      const signal = AbortSignal.any([stopped.signal, AbortSignal.timeout(pace.answerMs)])
+      const version = readServerVersion(await api.ask({ path: '/version', signal }))
+      if (version === undefined) throw new Error('/version contains no version 1.N')
+      readings = [...readings, version].slice(-2)
+      failures = 0
+      return pace.relistMs
+    } catch (error) {
+      failures += 1
+      if (!stopped.signal.aborted) onTrouble(String(error), failures > 1)
+      return Math.min(pace.pauseMs * 2 ** failures, pace.longestPauseMs)
+    }
+  }
+  const readAgain = async () => {
+    while (true) {
+      const pause = await read()
+      await sleep(jittered(pause), undefined, { signal: stopped.signal, ref: false })
+    }
+  }
+  // The promise rejects only when the reading is stopped.
+  readAgain().catch(() => {})
+  return {
+    current: () => (readings.length === 0 ? undefined : Math.min(...readings)),
+    stop: () => stopped.abort(),
+  }
+}
