@@ -51,10 +51,15 @@ export async function find(kind: Kind): Promise<Cluster | undefined> {
  * Starts a cluster on loopback and waits until the cluster is ready. A cluster of this kind that
  * already runs is returned instead.
  *
+ * @param flags more flags of the control plane's programs
  * @throws an error with the name of the program that did not start, and the end of its log.
  * All started programs are then ended.
  */
-export async function up(kind: Kind, say: Say): Promise<Cluster> {
+export async function up(
+  kind: Kind,
+  say: Say,
+  flags?: controlPlane.ProgramFlags,
+): Promise<Cluster> {
   const { minor, hasNode } = kind
   if (hasNode && minor !== MINORS[0])
     throw new Error(`Kubernetes ${minor} can only be started with --no-node`)
@@ -77,7 +82,7 @@ export async function up(kind: Kind, say: Say): Promise<Cluster> {
     daemons: [],
   }
   try {
-    const running = await startControlPlane(cluster, etcd, say)
+    const running = await startControlPlane(cluster, { etcd, flags }, say)
     return hasNode ? await startNode(running, say) : running
   } catch (error) {
     await down(kind, say)
@@ -96,13 +101,17 @@ export async function programsOf(minor: Minor, say: Say): Promise<string> {
   return isThere && minor === MINORS[0] ? assets : tools(`kubernetes-${minor}`, say)
 }
 
-async function startControlPlane(cluster: Cluster, etcd: string, say: Say): Promise<Cluster> {
+async function startControlPlane(
+  cluster: Cluster,
+  { etcd, flags }: Pick<controlPlane.ControlPlane, 'etcd' | 'flags'>,
+  say: Say,
+): Promise<Cluster> {
   const { folder, programs, hasNode } = cluster
   const [first, ...others] = await freePorts(5)
   const [etcdPeer, apiserver, controllerManager, scheduler] = others
   const ports = { etcd: first, etcdPeer, apiserver, controllerManager, scheduler }
   const address = hasNode ? node.HOST_ADDRESS : '127.0.0.1'
-  const plane = { folder, etcd, programs, ports: ports as controlPlane.Ports, address }
+  const plane = { folder, etcd, programs, ports: ports as controlPlane.Ports, address, flags }
   const server = `https://127.0.0.1:${apiserver}`
   const addresses = ['127.0.0.1', controlPlane.SERVICE_ADDRESS, node.HOST_ADDRESS]
   await writeCredentials(join(folder, 'pki'), server, addresses)

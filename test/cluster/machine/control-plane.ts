@@ -11,6 +11,18 @@ export interface ControlPlane {
   readonly ports: Ports
   /** The address at which pods reach the apiserver; loopback if there are no pods. */
   readonly address: string
+  readonly flags?: ProgramFlags | undefined
+}
+
+/** Flags of a program, without the dashes. */
+export type Flags = Readonly<Record<string, string | number | boolean>>
+
+/** Flags that replace or complete those of this file. */
+export interface ProgramFlags {
+  readonly etcd?: Flags
+  readonly apiserver?: Flags
+  readonly controllerManager?: Flags
+  readonly scheduler?: Flags
 }
 
 export interface Ports {
@@ -28,7 +40,7 @@ export const SERVICE_ADDRESS = '10.96.0.1'
 export const DNS_ADDRESS = '10.96.0.10'
 
 /** Starts etcd without fsync: after a crash, data of these tests may be lost. */
-export function startEtcd({ folder, etcd, ports }: ControlPlane): Daemon {
+export function startEtcd({ folder, etcd, ports, flags: more }: ControlPlane): Daemon {
   const client = `http://127.0.0.1:${ports.etcd}`
   const peer = `http://127.0.0.1:${ports.etcdPeer}`
   return start(
@@ -43,6 +55,7 @@ export function startEtcd({ folder, etcd, ports }: ControlPlane): Daemon {
       'initial-cluster': `default=${peer}`,
       'unsafe-no-fsync': true,
       'log-level': 'warn',
+      ...more?.etcd,
     }),
     'etcd',
   )
@@ -52,7 +65,8 @@ export function startEtcd({ folder, etcd, ports }: ControlPlane): Daemon {
  * Starts the apiserver. With aggregator routing, the apiserver connects directly to the pods of a
  * webhook's Service, so the address of the Service need not be translated.
  */
-export function startApiserver({ folder, programs, ports, address }: ControlPlane): Daemon {
+export function startApiserver(plane: ControlPlane): Daemon {
+  const { folder, programs, ports, address } = plane
   const pki = (name: string) => join(folder, 'pki', name)
   return start(
     folder,
@@ -78,6 +92,7 @@ export function startApiserver({ folder, programs, ports, address }: ControlPlan
       'admission-control-config-file': pki('admission.json'),
       'max-requests-inflight': 2000,
       'max-mutating-requests-inflight': 1000,
+      ...plane.flags?.apiserver,
     }),
   )
 }
@@ -86,7 +101,8 @@ export function startApiserver({ folder, programs, ports, address }: ControlPlan
  * Starts the controllers. Their request limits are so high that the time of a large Job depends on
  * admission and not on these limits.
  */
-export function startControllerManager({ folder, programs, ports }: ControlPlane): Daemon {
+export function startControllerManager(plane: ControlPlane): Daemon {
+  const { folder, programs, ports } = plane
   return start(
     folder,
     join(programs, 'kube-controller-manager'),
@@ -97,16 +113,17 @@ export function startControllerManager({ folder, programs, ports }: ControlPlane
       'root-ca-file': join(folder, 'pki', 'ca.crt'),
       'kube-api-qps': 1000,
       'kube-api-burst': 2000,
+      ...plane.flags?.controllerManager,
     }),
   )
 }
 
 /** Starts the scheduler. */
-export function startScheduler({ folder, programs, ports }: ControlPlane): Daemon {
+export function startScheduler({ folder, programs, ports, flags: more }: ControlPlane): Daemon {
   return start(
     folder,
     join(programs, 'kube-scheduler'),
-    flags(clientOf(folder, 'scheduler', ports.scheduler)),
+    flags({ ...clientOf(folder, 'scheduler', ports.scheduler), ...more?.scheduler }),
   )
 }
 
@@ -124,6 +141,6 @@ function clientOf(folder: string, name: string, port: number) {
 }
 
 /** Returns flags as arguments in the form `--name=value`. */
-export function flags(values: Readonly<Record<string, string | number | boolean>>): string[] {
+export function flags(values: Flags): string[] {
   return Object.entries(values).map(([name, value]) => `--${name}=${value}`)
 }

@@ -17,6 +17,7 @@ export type Module =
   | 'kubernetes-1.30'
   | 'coredns'
   | 'etcd'
+  | 'kwok'
   | 'helm-4'
   | 'helm-3'
   | 'helm-unittest'

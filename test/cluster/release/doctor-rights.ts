@@ -133,7 +133,9 @@ export async function kubeconfigOf(
 ): Promise<string> {
   const view = ['config', 'view', '--raw', '--flatten', '-o', 'json']
   const config = JSON.parse(await kubectl(cluster, view))
-  const token = await kubectl(cluster, ['create', 'token', account, '-n', namespace])
+  // By default, a token expires after an hour.
+  const words = ['create', 'token', account, '-n', namespace, '--duration=12h']
+  const token = await kubectl(cluster, words)
   config.users[0].user = { token: token.trim() }
   return JSON.stringify(config)
 }

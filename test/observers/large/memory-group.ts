@@ -26,10 +26,23 @@ export function reasonToSkipGroups(): false | string {
 
 /** Creates a memory cgroup of version 1 or 2, and removes the cgroup when the test ends. */
 export function memoryGroup(t: Test, limit: number): MemoryGroup {
+  const group = createMemoryGroup(limit)
+  t.teardown(group.remove)
+  return group
+}
+
+/**
+ * Creates a memory cgroup of version 1 or 2.
+ *
+ * @param limit the limit, in bytes
+ */
+export function createMemoryGroup(limit: number): MemoryGroup & { remove(): Promise<void> } {
   const name = `ridealong-test-${process.pid}-${Math.random().toString(36).slice(2, 8)}`
   const group = hasV1() ? groupOfV1(name, limit) : groupOfV2(name, limit)
-  t.teardown(() => until(`${group.folder} is removed`, () => isRemoved(group.folder)))
-  return group
+  return {
+    ...group,
+    remove: () => until(`${group.folder} is removed`, () => isRemoved(group.folder)),
+  }
 }
 
 function hasV1(): boolean {

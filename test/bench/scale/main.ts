@@ -1,0 +1,105 @@
+/**
+ * `npm run bench:scale` measures Ridealong in a large simulated cluster, and how each figure grows
+ * from a tenth of that size. The control plane is a real Kubernetes. kwok simulates the nodes, and
+ * two replicas of the webhook run with the rights and the memory limit of the chart. The absolute
+ * figures depend on the machine, because all parts run on one machine.
+ */
+import { Command, InvalidArgumentError } from 'commander'
+import { problemOfPrerequisites } from '../../cluster/machine/prerequisites.ts'
+import { compareFigures, renderRows } from './figures.ts'
+import { type Measurement, measure } from './measure.ts'
+import { sizeOf } from './size.ts'
+import { describeConditions, figuresOf, renderDetails } from './summary.ts'
+
+const START = performance.now()
+
+/** Prints a line with the seconds since the start. */
+function say(line: string): void {
+  const seconds = ((performance.now() - START) / 1000).toFixed(0).padStart(5)
+  process.stderr.write(`${seconds} s  ${line}\n`)
+}
+
+const print = (text: string) => process.stdout.write(`${text}\n`)
+
+/** The actions that end what runs now, in the order in which they were registered. */
+let deferred: readonly (() => Promise<unknown>)[] = []
+
+const defer = (action: () => Promise<unknown>) => {
+  deferred = [...deferred, action]
+}
+
+/** Ends everything that was started, the last first. A failed action does not stop the others. */
+async function clean(): Promise<void> {
+  const actions = deferred.toReversed()
+  deferred = []
+  for (const action of actions) await action().catch((error: unknown) => say(String(error)))
+}
+
+for (const [signal, code] of [
+  ['SIGTERM', 143],
+  ['SIGINT', 130],
+] as const) {
+  process.once(signal, async () => {
+    say(`${signal}: ending everything`)
+    await clean()
+    process.exit(code)
+  })
+}
+
+interface Options {
+  readonly scale: number
+  readonly from?: number
+  readonly json: boolean
+}
+
+async function bench({ scale, from = scale / 10, json }: Options): Promise<void> {
+  const measured: Measurement[] = []
+  for (const each of [from, scale]) {
+    try {
+      measured.push(await measure(sizeOf(each), say, defer))
+    } finally {
+      await clean()
+    }
+  }
+  const [small = [], large = []] = measured.map(figuresOf)
+  const rows = compareFigures(small, large)
+  if (json) print(JSON.stringify({ sizes: measured.map(({ size }) => size), rows }, undefined, 2))
+  else {
+    print(`${describeConditions()}\n`)
+    for (const each of measured) print(`${renderDetails(each)}\n`)
+    print(renderRows(rows))
+  }
+  if (rows.some(({ problem }) => problem !== undefined)) process.exitCode = 1
+}
+
+function readScale(text: string): number {
+  const scale = Number(text)
+  if (scale > 0 && scale <= 10) return scale
+  throw new InvalidArgumentError('Use a number above 0, and at most 10.')
+}
+
+const program = new Command('bench:scale')
+  .description('measure a large simulated cluster, and the growth from a smaller one')
+  .option('--scale <number>', '1: 1000 nodes, 10000 namespaces and 50000 pods', readScale, 1)
+  .option('--from <number>', 'the scale of the smaller cluster (default: a tenth)', readScale)
+  .option('--json', 'print the table as JSON', false)
+  .addHelpText(
+    'after',
+    `
+Exit codes: 0, or 1 if a figure grows faster than its work or is above its limit, or 2 on an error.
+
+Examples:
+  $ npm run bench:scale
+  $ npm run bench:scale -- --scale 0.1 --from 0.02`,
+  )
+  .action(async (options: Options) => {
+    const problem = await problemOfPrerequisites(false)
+    if (problem === undefined) return bench(options)
+    say(problem)
+    process.exitCode = 2
+  })
+
+program.parseAsync().catch((error) => {
+  say(error instanceof Error ? error.message : String(error))
+  process.exitCode = 2
+})

@@ -1,0 +1,202 @@
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Api, openApi } from '../../cluster/api.ts'
+import { type Kind as ClusterKind, down, find, MINORS, up } from '../../cluster/machine/cluster.ts'
+import type { ProgramFlags } from '../../cluster/machine/control-plane.ts'
+import { stop } from '../../cluster/machine/daemon.ts'
+import { sampleOf } from '../../server.ts'
+import { until } from '../../until.ts'
+import { type AuditedRequest, auditPolicy, readAudit, scansIn } from './audit.ts'
+import {
+  type Defer,
+  type Installation,
+  install,
+  type RunningReplica,
+  USER,
+} from './installation.ts'
+import {
+  type CreatedNamespaces,
+  type CreatedPods,
+  countOf,
+  createNamespaces,
+  createPods,
+  type JobResult,
+  type Kind,
+  runJob,
+  type Say,
+} from './load.ts'
+import { patient } from './patient-api.ts'
+import { measurePropagation } from './propagation.ts'
+import { createNodes, NODE_GRACE, startKwok } from './simulated-nodes.ts'
+import { describeSize, type Size } from './size.ts'
+import { sampleUsage, type UsageSample } from './usage.ts'
+
+/** Everything that was measured in a cluster of one size. */
+export interface Measurement {
+  readonly size: Size
+  readonly namespaces: CreatedNamespaces
+  readonly pods: Readonly<Record<Kind, CreatedPods>>
+  readonly jobs: Readonly<Record<Kind, JobResult>>
+  /** The number of pods in the cluster at the end. */
+  readonly podsAtEnd: number
+  /** The number of reviews of pods, and their average duration in milliseconds. */
+  readonly reviews: { readonly count: number; readonly ms: number }
+  /** The number of times that the apiserver got no answer. */
+  readonly failedOpen: number
+  /** The number of missed pods that the last scan has counted. */
+  readonly scannedMissed: number
+  /** The time in milliseconds until all replicas knew a change of a namespace, of each change. */
+  readonly propagation: readonly number[]
+  /** The start of one more replica, with all objects in the cluster, in seconds. */
+  readonly startSeconds: number
+  /** The usage of the two replicas and of the apiserver. */
+  readonly usage: readonly UsageSample[]
+  /** The usage during the creation of the pods. */
+  readonly creation: readonly UsageSample[]
+  /** The highest memory use of each replica's cgroup, in MiB. */
+  readonly peaks: readonly (number | undefined)[]
+  /** The requests of the replicas to the apiserver. */
+  readonly requests: readonly AuditedRequest[]
+  /** The time for which the requests were counted, in seconds. */
+  readonly seconds: number
+}
+
+/** The size at which etcd stops writing, in bytes. The default would be too small. */
+const ETCD_QUOTA = 16 * 1024 ** 3
+const CLUSTER: ClusterKind = { minor: MINORS[0], hasNode: false }
+
+/**
+ * Measures a cluster of one size, which is started for this measurement.
+ *
+ * @param defer registers the actions that end everything, in reverse order
+ * @throws an error if a cluster of the tests is already running
+ */
+export async function measure(size: Size, say: Say, defer: Defer): Promise<Measurement> {
+  say(`starting a cluster: ${describeSize(size)}`)
+  if ((await find(CLUSTER)) !== undefined)
+    throw new Error('a cluster is already running; end it with: npm run cluster -- down --no-node')
+  const folder = mkdtempSync(join(tmpdir(), 'ridealong-scale-'))
+  defer(() => rm(folder, { recursive: true, force: true }))
+  defer(() => down(CLUSTER, say))
+  const cluster = await up(CLUSTER, say, programFlags(folder))
+  const plain = await openApi(cluster)
+  defer(async () => plain.close())
+  const api = patient(plain)
+  const kwok = await startKwok(cluster, say)
+  defer(() => stop(kwok))
+  say('creating nodes')
+  await createNodes(api, size.nodes)
+  say('starting two replicas')
+  const installation = await install(cluster, api, defer)
+  const apiserver = cluster.daemons.find(({ name }) => name === 'kube-apiserver')
+  const pids = [...installation.replicas.map(({ daemon }) => daemon.pid), apiserver?.pid ?? 0]
+  const sampling = sampleUsage(pids)
+  defer(async () => sampling.stop())
+  const begin = performance.now()
+  const read = () => readAudit(readFileSync(join(folder, AUDIT), 'utf8'))
+  const results = await load(api, installation, { size, say, read, samples: sampling.samples })
+  sampling.stop()
+  return {
+    size,
+    ...results,
+    usage: sampling.samples,
+    peaks: installation.replicas.map(({ peak }) => peak()),
+    requests: read(),
+    seconds: (performance.now() - begin) / 1000,
+  }
+}
+
+const AUDIT = 'audit.log'
+
+/** The audit log is in a folder of its own, which is removed after the cluster. */
+function programFlags(folder: string): ProgramFlags {
+  const policy = join(folder, 'audit-policy.json')
+  writeFileSync(policy, JSON.stringify(auditPolicy(USER)))
+  return {
+    etcd: { 'quota-backend-bytes': ETCD_QUOTA },
+    apiserver: {
+      'audit-policy-file': policy,
+      'audit-log-path': join(folder, AUDIT),
+      'audit-log-maxsize': 10_000,
+    },
+    controllerManager: { 'node-monitor-grace-period': NODE_GRACE },
+    // By default, the scheduler binds only 50 pods per second.
+    scheduler: { 'kube-api-qps': 1000, 'kube-api-burst': 2000 },
+  }
+}
+
+interface Loading {
+  readonly size: Size
+  readonly say: Say
+  readonly samples: readonly UsageSample[]
+  /** Reads the requests of the replicas so far. */
+  read(): readonly AuditedRequest[]
+}
+
+async function load(api: Api, installation: Installation, { size, say, read, samples }: Loading) {
+  const { replicas } = installation
+  const failedBefore = await failedOpenOf(api)
+  say('creating namespaces')
+  const namespaces = await createNamespaces(api, size, say)
+  say('creating pods')
+  const first = samples.length - 1
+  const pods = await createPods(api, size, say)
+  const creation = samples.slice(first)
+  say('running the Jobs')
+  const without = await runJob(api, 'without', size.jobPods, say)
+  const jobs = { without, with: await runJob(api, 'with', size.jobPods, say) }
+  const podsAtEnd = await countOf(api, '/api/v1/pods')
+  const reviews = await reviewsOf(replicas)
+  const failedOpen = (await failedOpenOf(api)) - failedBefore
+  say(`waiting for a scan of all ${podsAtEnd} pods`)
+  await untilScanned(read, podsAtEnd)
+  say('changing a namespace')
+  const propagation = await measurePropagation(api, installation, 'scale-0')
+  say('starting one more replica')
+  const { startSeconds, stop: stopReplica } = await installation.startReplica()
+  await stopReplica()
+  const scannedMissed = await scannedMissedOf(replicas)
+  const counts = { reviews, failedOpen, podsAtEnd, scannedMissed }
+  return { namespaces, pods, jobs, ...counts, propagation, startSeconds, creation }
+}
+
+async function reviewsOf(replicas: readonly RunningReplica[]): Promise<Measurement['reviews']> {
+  const texts = await Promise.all(replicas.map(({ metrics }) => metrics()))
+  const sum = (name: string) =>
+    texts.reduce((all, text) => all + (sampleOf(text, `ridealong_review_duration_${name}`) ?? 0), 0)
+  const count = sum('seconds_count')
+  return { count, ms: (sum('seconds_sum') / count) * 1000 }
+}
+
+async function failedOpenOf(api: Api): Promise<number> {
+  const { body } = await api.get('/metrics')
+  return sampleOf(body, 'apiserver_admission_webhook_fail_open_count') ?? 0
+}
+
+/** Returns the count of the replica that scans; only this replica has the metric. */
+async function scannedMissedOf(replicas: readonly RunningReplica[]): Promise<number> {
+  const texts = await Promise.all(replicas.map(({ metrics }) => metrics()))
+  const counts = texts.flatMap((text) => sampleOf(text, 'ridealong_unobserved_pods') ?? [])
+  return counts.length === 0 ? Number.NaN : counts.reduce((sum, count) => sum + count)
+}
+
+/** The number of pods on a page of the scan. */
+const PAGE = 100
+const PATIENCE_MS = 900_000
+/** The audit log becomes so long that it must not be read often. */
+const PAUSE_MS = 2000
+
+/** Waits until a scan that began after this call has ended, and the next scan has begun. */
+async function untilScanned(read: () => readonly AuditedRequest[], pods: number): Promise<void> {
+  const now = Date.now()
+  await until(
+    'a scan has listed all pods',
+    async () => {
+      const scans = scansIn(read()).slice(0, -1)
+      return scans.some(({ begin, pages }) => begin >= now && pages >= Math.ceil(pods / PAGE))
+    },
+    { patienceMs: PATIENCE_MS, pauseMs: PAUSE_MS },
+  )
+}

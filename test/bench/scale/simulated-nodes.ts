@@ -1,0 +1,78 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Api } from '../../cluster/api.ts'
+import type { Cluster } from '../../cluster/machine/cluster.ts'
+import { flags } from '../../cluster/machine/control-plane.ts'
+import { type Daemon, start } from '../../cluster/machine/daemon.ts'
+import { moduleFolder, tools } from '../../cluster/machine/tools.ts'
+import { until } from '../../cluster/until.ts'
+import { inParallel, succeeded } from './patient-api.ts'
+
+/** The stages of kwok: nodes are ready, pods run at once, and the pods of Jobs end at once. */
+const STAGES = [
+  'node/fast/node-initialize',
+  'node/heartbeat-with-lease/node-heartbeat-with-lease',
+  'pod/fast/pod-ready',
+  'pod/fast/pod-complete',
+  'pod/fast/pod-delete',
+]
+
+/**
+ * The time for which a lease of a node is valid, and the time after which the controllers notice a
+ * silent node, in seconds. A real node renews its lease every ten seconds. The simulated nodes do
+ * so less often, because a thousand of them would need most of a small machine.
+ */
+const NODE_LEASE_SECONDS = 400
+export const NODE_GRACE = '900s'
+
+/** Starts kwok, which simulates the kubelets of all nodes. */
+export async function startKwok(cluster: Cluster, say: (line: string) => void): Promise<Daemon> {
+  const program = join(await tools('kwok', say), 'kwok')
+  const module = await moduleFolder('kwok', 'sigs.k8s.io/kwok')
+  const texts = STAGES.map((name) => readFile(join(module, 'kustomize/stage', `${name}.yaml`)))
+  const config = join(cluster.folder, 'kwok.yaml')
+  await writeFile(config, (await Promise.all(texts)).join('\n---\n'))
+  const settings = {
+    kubeconfig: cluster.kubeconfig,
+    config,
+    'manage-all-nodes': true,
+    'node-lease-duration-seconds': NODE_LEASE_SECONDS,
+    cidr: '10.128.0.1/9',
+  }
+  return start(cluster.folder, program, flags(settings))
+}
+
+export const nodeName = (index: number) => `simulated-${index}`
+
+const CAPACITY = { cpu: '64', memory: '256Gi', pods: '1000' }
+
+/** Creates nodes, and waits until all are ready. */
+export async function createNodes(api: Api, count: number): Promise<void> {
+  await inParallel(count, 16, async (index) => {
+    succeeded(
+      await api.post('/api/v1/nodes', {
+        apiVersion: 'v1',
+        kind: 'Node',
+        metadata: { name: nodeName(index), labels: { 'kubernetes.io/os': 'linux' } },
+        status: { capacity: CAPACITY, allocatable: CAPACITY },
+      }),
+    )
+  })
+  await until('all nodes are ready', async () => {
+    const { body } = succeeded(await api.get('/api/v1/nodes'))
+    return (body.items as readonly Node[]).every(isReady)
+  })
+}
+
+interface Node {
+  readonly spec: { readonly taints?: readonly object[] }
+  readonly status: {
+    readonly conditions?: readonly { readonly type: string; readonly status: string }[]
+  }
+}
+
+function isReady({ spec, status }: Node): boolean {
+  const conditions = status.conditions ?? []
+  const isMarked = conditions.some(({ type, status }) => type === 'Ready' && status === 'True')
+  return isMarked && spec.taints === undefined
+}
