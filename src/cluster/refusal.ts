@@ -8,12 +8,15 @@ export class Refusal extends Error {
   readonly status: number
   /** The message of the apiserver or of a proxy, in one line. */
   readonly said: string
+  /** The minimum pause before the request is repeated, in milliseconds; 0 if none was given. */
+  readonly retryAfterMs: number
 
-  constructor(status: number, said: string) {
+  constructor(status: number, said: string, retryAfterMs = 0) {
     const shown = printable(said)
     super(`the apiserver says ${status}: ${shown}`)
     this.status = status
     this.said = shown
+    this.retryAfterMs = retryAfterMs
   }
 }
 
@@ -27,6 +30,11 @@ export function isConflict(error: unknown): boolean {
   return error instanceof Refusal && error.status === 409
 }
 
+/** Reports whether a list has expired, so that its next page is not available any more (410). */
+export function isExpired(error: unknown): boolean {
+  return error instanceof Refusal && error.status === 410
+}
+
 const NO_REASON = 'no reason given'
 
 /**
@@ -35,8 +43,18 @@ const NO_REASON = 'no reason given'
  */
 export async function readRefusal(response: IncomingMessage): Promise<Refusal> {
   const body = await text(response).catch(() => '')
-  const { statusCode = 0, statusMessage = '' } = response
-  return new Refusal(statusCode, readMessage(body) ?? (statusMessage || NO_REASON))
+  const { statusCode = 0, statusMessage = '', headers } = response
+  const message = readMessage(body) ?? (statusMessage || NO_REASON)
+  return new Refusal(statusCode, message, readRetryAfter(headers['retry-after']))
+}
+
+/** The maximum pause that a response may demand, in seconds. */
+const MOST_RETRY_AFTER = 60
+
+/** Reads the header Retry-After in whole seconds, as the apiserver sends it, in milliseconds. */
+function readRetryAfter(header: string | undefined): number {
+  if (header === undefined || !/^\d+$/.test(header)) return 0
+  return Math.min(Number(header), MOST_RETRY_AFTER) * 1000
 }
 
 function readMessage(body: string): string | undefined {

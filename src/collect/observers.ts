@@ -10,10 +10,14 @@ export interface RunningObserver {
   readonly namespace: string
   readonly pod: string
   readonly uid: string
+  /** The UID of the pod's controller; null if it has none. */
+  readonly owner: string | null
   readonly node: string | null
   readonly rank: string | null
   readonly container: string
   readonly state: 'waiting' | 'running' | 'ended'
+  /** The number of times that the kubelet has restarted the container. Each start has a new log. */
+  readonly restarts: number
   /**
    * The termination message of the container, from its current or its previous state; null if there
    * is none.
@@ -82,6 +86,7 @@ export function findObservers(
     namespace: asText(metadata.namespace) ?? '',
     pod: asText(metadata.name) ?? '',
     uid: asText(metadata.uid) ?? '',
+    owner: readOwner(metadata),
     node: asText(spec.nodeName) ?? null,
     rank: readRank(metadata),
     ended: readEnded(status, new Set([...injected, ...named.map(({ name }) => name)])),
@@ -89,7 +94,7 @@ export function findObservers(
   return {
     name: place.pod,
     rank: place.rank,
-    owner: readOwner(metadata),
+    owner: place.owner,
     isSelective: isSelective(annotations),
     isUnranked: readStatus(annotations)?.reason === 'rank-unknown',
     observers: named.map(({ name, container, list }) => ({
@@ -130,17 +135,20 @@ function noticesOf(
   return [`${difference.sentence}: its log may not come from an observer`]
 }
 
-function readState(status: Fields, container: string): Pick<RunningObserver, 'state' | 'message'> {
+type ObserverState = Pick<RunningObserver, 'state' | 'restarts' | 'message'>
+
+function readState(status: Fields, container: string): ObserverState {
   const all = ['initContainerStatuses', 'containerStatuses', 'ephemeralContainerStatuses']
   const statuses = all.flatMap((list) => asObjects(status[list]))
   const own = fieldsOrNone(statuses.find(({ name }) => name === container))
   const [now, before] = [fieldsOrNone(own.state), fieldsOrNone(own.lastState)]
   const ended = [now.terminated, before.terminated].map(fieldsOrNone)
   const message = ended.flatMap(({ message }) => asText(message) || [])[0] ?? null
-  if (now.running !== undefined) return { state: 'running', message }
+  const restarts = typeof own.restartCount === 'number' ? own.restartCount : 0
+  if (now.running !== undefined) return { state: 'running', restarts, message }
   // If the kubelet is gone, the status of the container may be missing although the container has
   // run. Its log can still be requested.
-  return { state: now.terminated === undefined ? 'waiting' : 'ended', message }
+  return { state: now.terminated === undefined ? 'waiting' : 'ended', restarts, message }
 }
 
 /** @param observers the names of the containers to leave out */

@@ -14,3 +14,13 @@ export function firstErrorLine(error: unknown): string {
   const [line = ''] = errorMessage(error).split('\n')
   return line
 }
+
+/**
+ * Returns the message of an error of the system, with the code at its end: `no space left on device
+ * (ENOSPC)`. Node begins the message with the code, and ends it with the system call and the path.
+ */
+export function systemMessage(error: unknown): string {
+  const message = errorMessage(error)
+  const [, code, words] = /^([A-Z][A-Z0-9]+): (.+?)(?:, \w+(?: .*)?)?$/s.exec(message) ?? []
+  return code === undefined ? message : `${words} (${code})`
+}

@@ -16,3 +16,14 @@ export async function* splitLines(
   }
   if (rest !== '') yield rest
 }
+
+/** Joins parts of a text so that each part, except the last one, ends with a line feed. */
+export async function* wholeLines(parts: AsyncIterable<string>): AsyncGenerator<string> {
+  let rest = ''
+  for await (const part of parts) {
+    const end = part.lastIndexOf('\n') + 1
+    if (end > 0) yield rest + part.slice(0, end)
+    rest = end > 0 ? part.slice(end) : rest + part
+  }
+  if (rest !== '') yield rest
+}

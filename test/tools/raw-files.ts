@@ -17,8 +17,8 @@ export async function collectFiles(
   container: string,
 ): Promise<CollectedFiles> {
   const folder = t.testdir({})
-  const place = { namespace: 'hpc', pod: 'pod', uid: 'uid', node: null, rank: null }
-  const state = { state: 'ended', message: null, notices: [], ended: null } as const
+  const place = { namespace: 'hpc', pod: 'pod', uid: 'uid', owner: null, node: null, rank: null }
+  const state = { state: 'ended', restarts: 0, message: null, notices: [], ended: null } as const
   const reader = openArtifactFolder(folder).open({ ...place, ...state, container })
   for (const line of log.split('\n')) await reader.push(line)
   const path = (file: string) => join(folder, 'pod', container, file)

@@ -19,7 +19,10 @@ import {
 import { type ArtifactFolder, openArtifactFolder } from './artifacts.ts'
 import { type Destination, openDestination } from './destination.ts'
 import { pause, startCrowd } from './follow.ts'
-import { type Gathered, gather, inOrder } from './gather.ts'
+import type { Gathered } from './gather.ts'
+import { gatherOnce } from './gather-once.ts'
+import { logName } from './log-identity.ts'
+import { openLogStore } from './log-store.ts'
 
 export interface CollectOptions extends WorkloadOptions {
   readonly output: LogFormat
@@ -47,19 +50,15 @@ export async function collect(
   const found = await findWorkloadPods(workload, options)
   const { apiserver, words, pods, find, descriptions, problem } = found
   const header = options.output === 'csv' ? csvHeader([...listColumns(descriptions).keys()]) : ''
-  const destination = await openDestination(options.to, options.output, header)
-  if (options.follow && options.output === 'logs' && !destination.isFolder)
-    throw new UsageError(
-      '--follow with --output logs needs a folder, so that logs do not mix: use --to DIR/',
-    )
-  const work = { apiserver, words, pods, find, options, descriptions, destination, artifacts }
-  const { gathered, observedRanks } = await gatherAll(work)
-  const observers = gathered.map(({ observer }) => observer)
+  const observedRanks = countRanks(pods, words)
+  const work = { apiserver, words, pods, find, options, descriptions, artifacts, header, say }
+  const run = options.follow
+    ? await followAll(work, observedRanks)
+    : await collectOnce(work, observedRanks)
+  const observers = run.gathered.map(({ observer }) => observer)
   noticeSentences(observers, problem).forEach(say)
-  if (observedRanks !== null) say(describeObservedRanks(observedRanks))
-  return artifacts === undefined
-    ? tell(gathered, options, say)
-    : tellArtifacts(gathered, options, say)
+  if (run.observedRanks !== null) say(describeObservedRanks(run.observedRanks))
+  return artifacts === undefined ? tell(run, options, say) : tellArtifacts(run, options, say)
 }
 
 interface Work {
@@ -70,70 +69,102 @@ interface Work {
   readonly find: FindPods
   readonly options: CollectOptions
   readonly descriptions: Descriptions
-  readonly destination: Destination
   readonly artifacts: ArtifactFolder | undefined
+  /** The text at the beginning of each file. */
+  readonly header: string
+  readonly say: (sentence: string) => void
 }
 
-/** The results of all logs, and how many ranks of the workload are observed. */
+/** The results of the logs, and how many ranks of the workload are observed. */
 interface GatheredRun {
   readonly gathered: readonly Gathered[]
   readonly observedRanks: ObservedRanks | null
+  /** The number of logs that were not read, because the command was interrupted. */
+  readonly unread: number
+  /** The folder in which complete logs are kept for the next run; undefined if none are kept. */
+  readonly kept: string | undefined
 }
 
-async function gatherAll(work: Work): Promise<GatheredRun> {
-  const { destination, options } = work
+/** Runs `gathering` with a progress bar and a signal for SIGINT and SIGTERM. */
+async function untilInterrupted<Result>(
+  progress: Progress,
+  gathering: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
   const interrupted = new AbortController()
   const stop = () => interrupted.abort()
   process.once('SIGINT', stop).once('SIGTERM', stop)
-  const progress = startProgress()
-  let isGood = false
   try {
-    const gathering = options.follow ? followAll : gatherOnce
-    const run = await gathering(work, progress, interrupted.signal)
-    isGood = run.gathered.some(({ missing, samples }) => missing === undefined || samples > 0)
-    return run
+    return await gathering(interrupted.signal)
   } finally {
     progress.clear()
-    await destination.close(isGood)
     process.off('SIGINT', stop).off('SIGTERM', stop)
   }
 }
 
-async function gatherOnce(
-  { apiserver, words, pods, options, descriptions, destination, artifacts }: Work,
-  progress: Progress,
-  signal: AbortSignal,
+/** The milliseconds between two lines about the progress, if standard error is no terminal. */
+const PROGRESS_MS = 5000
+
+async function collectOnce(
+  { options, pods, header, ...work }: Work,
+  observedRanks: ObservedRanks | null,
 ): Promise<GatheredRun> {
   const observers = pods.flatMap((pod) => pod.observers)
-  const observedRanks = countRanks(pods, words)
-  const shared = { apiserver, descriptions, signal, artifacts }
-  const gathering = { ...shared, form: options.output, observedRanks: () => observedRanks }
-  const all: Gathered[] = []
-  let samples = 0
-  const results = inOrder(observers, options.parallel, (one) => gather(one, gathering))
-  for await (const { text, ...gathered } of results) {
-    await destination.write(logName(gathered.observer), text)
-    all.push({ ...gathered, text: '' })
-    samples += gathered.samples
-    progress.show(all.length, observers.length, `${samples} samples`)
+  const { output: form, parallel } = options
+  const store = await openLogStore(options.to, form, header)
+  const progress = startProgress(PROGRESS_MS)
+  try {
+    return await untilInterrupted(progress, async (signal) => {
+      const once = { ...work, observers, observedRanks, form, header, parallel, store }
+      const { gathered, gone } = await gatherOnce({ ...once, signal, progress })
+      const unread = observers.length - gathered.length
+      const isComplete = unread === 0 && !gathered.some(isMissing)
+      const logs = gathered.map(({ observer, text }) => ({ ...observer, text }))
+      const isGood = gathered.some(isUseful) && (unread === 0 || store.isOrdered)
+      const others = gone.map((log) => ({ ...log, text: 'whole' as const }))
+      if (isGood) await store.finish([...logs, ...others], isComplete)
+      return { gathered, observedRanks, unread, kept: store.kept() }
+    })
+  } finally {
+    await store.close()
   }
-  return { gathered: all, observedRanks }
 }
 
-async function followAll(
-  { apiserver, words, pods, find, options, descriptions, destination, artifacts }: Work,
-  progress: Progress,
-  signal: AbortSignal,
-): Promise<GatheredRun> {
-  const write = (observer: RunningObserver, text: string) => {
-    return destination.write(logName(observer), text)
+const isMissing = ({ missing }: Gathered) => missing !== undefined
+const isUseful = ({ missing, samples }: Gathered) => missing === undefined || samples > 0
+
+async function followAll(work: Work, observedRanks: ObservedRanks | null): Promise<GatheredRun> {
+  const { options, header } = work
+  const destination = await openDestination(options.to, options.output, header)
+  if (options.output === 'logs' && !destination.isFolder)
+    throw new UsageError(
+      '--follow with --output logs needs a folder, so that logs do not mix: use --to DIR/',
+    )
+  const progress = startProgress()
+  let isGood = false
+  try {
+    return await untilInterrupted(progress, async (signal) => {
+      const run = await followInto(destination, work, observedRanks, { progress, signal })
+      isGood = run.gathered.some(isUseful)
+      return run
+    })
+  } finally {
+    await destination.close(isGood)
   }
+}
+
+async function followInto(
+  destination: Destination,
+  { apiserver, words, pods, find, options, descriptions, artifacts }: Work,
+  observedRanks: ObservedRanks | null,
+  { progress, signal }: { readonly progress: Progress; readonly signal: AbortSignal },
+): Promise<GatheredRun> {
+  const write = (observer: RunningObserver, text: string) =>
+    destination.write(logName(observer), text)
   const form = options.output
   let now = pods
-  let counted = countRanks(pods, words)
+  let counted = observedRanks
   const shared = { apiserver, descriptions, signal, artifacts, observedRanks: () => counted }
-  const following = { ...shared, form, write, pauseMs: LOOK_MS }
-  const crowd = startCrowd(following, ({ observer, text }) => write(observer, text))
+  const crowd = startCrowd({ ...shared, form, write, pauseMs: LOOK_MS })
   while (!signal.aborted) {
     crowd.take(now.flatMap((pod) => pod.observers))
     const { done, all } = crowd.counts()
@@ -145,7 +176,7 @@ async function followAll(
     now = await find().catch(() => now)
     counted = keepMost(counted, countRanks(now, words))
   }
-  return { gathered: await crowd.end(), observedRanks: counted }
+  return { gathered: await crowd.end(), observedRanks: counted, unread: 0, kept: undefined }
 }
 
 /** Returns the later count unless it has fewer ranks, because pods were deleted after their end. */
@@ -153,22 +184,20 @@ function keepMost(before: ObservedRanks | null, now: ObservedRanks | null): Obse
   return (now?.total ?? 0) < (before?.total ?? 0) ? before : now
 }
 
-/** Returns the name of a log's file without the extension. Kubernetes names contain no slash. */
-function logName({ pod, container }: RunningObserver): string {
-  return `${pod}.${container}`
-}
-
 function tell(
-  gathered: readonly Gathered[],
+  { gathered, unread, kept }: GatheredRun,
   { output, to }: CollectOptions,
   say: (sentence: string) => void,
 ): number {
-  const missing = tellMissing(gathered, say)
+  const missing = tellMissing(gathered, say) + unread
   const samples = gathered.reduce((sum, one) => sum + one.samples, 0)
-  const logs = gathered.length - missing
-  const place = to ?? 'standard output'
-  say(`${logs} of ${gathered.length} logs, ${samples} samples, as ${output} to ${place}`)
+  const all = gathered.length + unread
+  const logs = all - missing
+  const place = unread > 0 && kept !== undefined ? kept : (to ?? 'standard output')
+  say(`${logs} of ${all} logs, ${samples} samples, as ${output} to ${place}`)
   if (missing === 0) return EXIT.ok
+  if (kept !== undefined && logs > 0)
+    say(`to collect only the missing logs, run the same command again: ${kept} has the others`)
   return logs === 0 && samples === 0 ? EXIT.trouble : EXIT.no
 }
 
@@ -187,11 +216,11 @@ function tellMissing(gathered: readonly Gathered[], say: (sentence: string) => v
  * lack some.
  */
 function tellArtifacts(
-  gathered: readonly Gathered[],
+  { gathered, unread }: GatheredRun,
   { to }: CollectOptions,
   say: (sentence: string) => void,
 ): number {
-  const missing = tellMissing(gathered, say)
+  const missing = tellMissing(gathered, say) + unread
   const found = gathered.map(({ observer, artifacts, cuts }) => {
     const { files = 0, problems = [] } = artifacts ?? {}
     for (const problem of problems) say(`${sourceName(observer)}: ${problem}`)
@@ -200,7 +229,7 @@ function tellArtifacts(
   const files = found.reduce((sum, one) => sum + one.files, 0)
   const isWhole = missing === 0 && found.every((one) => one.isWhole)
   if (files === 0 && isWhole) say(NO_ARTIFACTS)
-  say(`${files} raw files of ${gathered.length} logs, to ${to}`)
+  say(`${files} raw files of ${gathered.length + unread} logs, to ${to}`)
   if (files === 0) return EXIT.trouble
   return isWhole ? EXIT.ok : EXIT.no
 }

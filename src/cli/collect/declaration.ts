@@ -27,7 +27,7 @@ export function declareCollect(program: Command): void {
         .default('jsonl'),
     )
     .option('--to <path>', 'a file, or a folder for one file per log (default: standard output)')
-    .option('--parallel <number>', 'the number of logs to read at a time', wholeNumber(1, 1000), 16)
+    .option('--parallel <number>', 'the number of logs to read at a time', wholeNumber(1, 1000), 8)
     .addHelpText(
       'after',
       helpEnd({

@@ -3,12 +3,14 @@ import { createWriteStream, existsSync, statSync } from 'node:fs'
 import { appendFile, mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Writable } from 'node:stream'
-import { errorMessage } from '../../lib/error-message.ts'
+import { systemMessage } from '../../lib/error-message.ts'
 import type { LogFormat } from '../../log/transcribe.ts'
 import { UsageError } from '../shared/errors.ts'
 import { documentFor } from '../shared/output.ts'
+import { lockFolder } from './folder-lock.ts'
+import { JOURNAL } from './journal.ts'
 
-/** A destination of collected logs. */
+/** A destination of logs whose text is written while they are followed, or of whole logs. */
 export interface Destination {
   /** Whether each log has its own file. */
   readonly isFolder: boolean
@@ -38,11 +40,16 @@ export async function openDestination(
   if (form === 'artifacts') return NOWHERE
   if (path === undefined || path === '-')
     return toStream(process.stdout, 'standard output', header, async () => {})
-  const isFolder = path.endsWith('/') || (existsSync(path) && statSync(path).isDirectory())
-  const opening = isFolder ? toFolder(path, form, header) : toFile(path, header)
+  const opening = isFolderPath(path) ? toFolder(path, form, header) : toFile(path, header)
   return opening.catch((error: unknown) => {
-    throw new UsageError(`cannot write ${path}: ${errorMessage(error)}`)
+    if (error instanceof UsageError) throw error
+    throw new UsageError(`cannot write ${path}: ${systemMessage(error)}`)
   })
+}
+
+/** Reports whether a path ends in / or is the path of an existing folder. */
+export function isFolderPath(path: string): boolean {
+  return path.endsWith('/') || (existsSync(path) && statSync(path).isDirectory())
 }
 
 async function toFile(path: string, header: string): Promise<Destination> {
@@ -75,7 +82,7 @@ function toStream(
       whole !== '' && failure === undefined && !stream.write(documentFor(stream, whole))
     if (isFull) await once(stream, 'drain').catch(() => {})
     if (failure !== undefined)
-      throw new UsageError(`cannot continue writing ${place}: ${failure.message}`)
+      throw new UsageError(`cannot continue writing ${place}: ${systemMessage(failure)}`)
   }
   return {
     isFolder: false,
@@ -90,20 +97,34 @@ function toStream(
 /** The formats with text. */
 type TextFormat = Exclude<LogFormat, 'artifacts'>
 
-const SUFFIX: Readonly<Record<TextFormat, string>> = { jsonl: 'jsonl', csv: 'csv', logs: 'log' }
+/** The extensions of files. */
+export const SUFFIX: Readonly<Record<TextFormat, string>> = {
+  jsonl: 'jsonl',
+  csv: 'csv',
+  logs: 'log',
+}
 
+/**
+ * Writes into a folder. The files of earlier runs are replaced, so the journal of these runs is
+ * removed.
+ */
 async function toFolder(path: string, form: TextFormat, header: string): Promise<Destination> {
   await mkdir(path, { recursive: true })
+  const unlock = await lockFolder(path)
+  await rm(join(path, JOURNAL), { force: true })
   const begun = new Set<string>()
   return {
     isFolder: true,
     write: async (name, text) => {
       if (text === '') return
       const file = join(path, `${name}.${SUFFIX[form]}`)
-      if (begun.has(name)) return appendFile(file, text)
+      const isFirst = !begun.has(name)
       begun.add(name)
-      await writeFile(file, header + text)
+      const writing = isFirst ? writeFile(file, header + text) : appendFile(file, text)
+      await writing.catch((error: unknown) => {
+        throw new UsageError(`cannot continue writing ${file}: ${systemMessage(error)}`)
+      })
     },
-    close: async () => {},
+    close: unlock,
   }
 }

@@ -39,7 +39,9 @@ export async function follow(observer: RunningObserver, following: Following): P
   } while (!signal.aborted && state.failures < ATTEMPTS)
   const now = look(observer) ?? observer
   const { text, done } = transcript.end({ ...now, observedRanks: following.observedRanks() })
-  const all = summarizeLog(now, following, done, text, signal.aborted ? undefined : problem)
+  const why = signal.aborted ? undefined : problem
+  const { rest, ...all } = summarizeLog(now, following, done, text, why)
+  await following.write(now, rest)
   return { ...all, artifacts: await artifacts?.end() }
 }
 
@@ -93,10 +95,7 @@ export interface Crowd {
 }
 
 /** Follows the logs of many observers, each log as soon as its observer has started. */
-export function startCrowd(
-  following: Omit<Following, 'look'>,
-  onDone: (gathered: Gathered) => Promise<void>,
-): Crowd {
+export function startCrowd(following: Omit<Following, 'look'>): Crowd {
   const keyOf = (observer: RunningObserver) => `${sourceName(observer)} ${observer.uid}`
   let now = new Map<string, RunningObserver>()
   let done = 0
@@ -104,7 +103,6 @@ export function startCrowd(
   const begin = async (observer: RunningObserver): Promise<Gathered> => {
     const look = (one: RunningObserver) => now.get(keyOf(one))
     const gathered = await follow(observer, { ...following, look })
-    await onDone(gathered)
     done += 1
     return gathered
   }

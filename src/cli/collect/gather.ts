@@ -1,5 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Apiserver } from '../../cluster/apiserver.ts'
 import { readLogLines } from '../../cluster/logs.ts'
+import { ATTEMPTS, isTemporary, pauseAfter } from '../../cluster/repeat.ts'
 import type { RunningObserver } from '../../collect/observers.ts'
 import type { Descriptions } from '../../log/descriptions.ts'
 import type { ObservedRanks } from '../../log/entry.ts'
@@ -16,10 +18,17 @@ export interface Gathered {
   readonly cuts: readonly string[]
   /** The reason why the log, or a part of the log, is missing; undefined if the log is complete. */
   readonly missing: string | undefined
+  /** Whether the text that was written is the whole text, a part because of an error, or empty. */
+  readonly text: 'whole' | 'part' | 'none'
   /** The raw files of the log; undefined if they are not collected. */
   readonly artifacts: ArtifactResult | undefined
-  /** The text that the caller must still write to the output. */
-  readonly text: string
+}
+
+/** The destination of the text of one log. */
+export interface LogText {
+  /** Drops all text that was written, because the log is read again from its beginning. */
+  readonly restart: () => Promise<void>
+  readonly write: (text: string) => Promise<void>
 }
 
 export interface Gathering {
@@ -40,46 +49,130 @@ export function describeObserver(observer: RunningObserver): KnownOrigin {
 }
 
 /**
- * Reads the current content of a log. After an error, returns the lines that were read so far, and
- * the reason of the error.
+ * Reads the current content of a log, and writes its text while the log arrives. If the apiserver
+ * is overloaded or the connection breaks, the log is read again from its beginning. After the last
+ * attempt, the result has the reason of the error, and the text ends where the connection broke.
+ *
+ * @throws an error of the destination
  */
-export async function gather(observer: RunningObserver, gathering: Gathering): Promise<Gathered> {
+export async function gather(
+  observer: RunningObserver,
+  gathering: Gathering,
+  output: LogText,
+): Promise<Gathered> {
+  const { signal } = gathering
+  let before: Attempt | undefined
+  for (let attempt = 1; ; attempt += 1) {
+    const read = await readOnce(observer, gathering, output)
+    if (signal.aborted || !mayDiffer(read, before)) return read.gathered
+    if (attempt === ATTEMPTS) return asPart(read.gathered)
+    before = read
+    await sleep(pauseAfter(attempt, read.error), undefined, { signal }).catch(() => {})
+    if (signal.aborted) return read.gathered
+    await output.restart()
+  }
+}
+
+/** The problem of a log that has no error, see `mayDiffer`. */
+const UNSTABLE = 'its end is missing, and every attempt to read it ended at another place'
+
+function asPart(gathered: Gathered): Gathered {
+  const { missing = UNSTABLE, text } = gathered
+  return { ...gathered, missing, text: text === 'whole' ? 'part' : text }
+}
+
+/** An attempt to read a log. */
+interface Attempt {
+  readonly gathered: Gathered
+  /** The error that ended the attempt; undefined if the response was complete. */
+  readonly error: unknown
+  /** Whether the log has the end that an observer writes, or the observer had not ended. */
+  readonly isWhole: boolean
+  /** The number of characters of the log. */
+  readonly length: number
+}
+
+/**
+ * Reports whether another attempt may have another result. If the connection between the apiserver
+ * and the kubelet breaks, the apiserver ends the response as if the log were complete (apiserver
+ * pkg/endpoints/handlers/responsewriters/writers.go, StreamObject). Therefore a log without its end
+ * is read again until two attempts have the same length.
+ */
+function mayDiffer({ error, isWhole, length }: Attempt, before: Attempt | undefined): boolean {
+  if (error !== undefined) return isTemporary(error)
+  return !isWhole && (before === undefined || before.length !== length)
+}
+
+async function readOnce(
+  observer: RunningObserver,
+  gathering: Gathering,
+  output: LogText,
+): Promise<Attempt> {
   const { apiserver, form, descriptions, signal } = gathering
   const transcript = transcribe(form, describeObserver(observer), descriptions)
   const artifacts = gathering.artifacts?.open(observer)
-  const texts: string[] = []
-  let problem: string | undefined
-  try {
-    for await (const line of readLogLines(apiserver, observer, { follow: false, signal })) {
-      texts.push(transcript.push(line))
-      await artifacts?.push(line)
-    }
-  } catch (error) {
-    problem = describeRefusal(error)
-  }
+  const lines = readLogLines(apiserver, observer, { follow: false, signal })
+  const { length, error } = await readAll(lines, async (line) => {
+    await output.write(transcript.push(line))
+    await artifacts?.push(line)
+  })
   const { text, done } = transcript.end({ ...observer, observedRanks: gathering.observedRanks() })
-  const all = summarizeLog(observer, gathering, done, texts.join('') + text, problem)
-  return { ...all, artifacts: await artifacts?.end() }
+  const problem = error === undefined ? undefined : describeRefusal(error)
+  const { rest, ...all } = summarizeLog(observer, gathering, done, text, problem)
+  if (done.foreign !== undefined) await output.restart()
+  await output.write(rest)
+  const hasEnd = done.foreign === undefined && done.cuts.length === 0
+  const isWhole = hasEnd || observer.state !== 'ended'
+  return { gathered: { ...all, artifacts: await artifacts?.end() }, error, isWhole, length }
+}
+
+/** Reads all lines. Returns an error of the log, and throws an error of `take`. */
+async function readAll(
+  lines: AsyncGenerator<string>,
+  take: (line: string) => Promise<void>,
+): Promise<Pick<Attempt, 'length' | 'error'>> {
+  let length = 0
+  try {
+    for (;;) {
+      const next = await lines.next().catch((error: unknown) => ({ error }))
+      if ('error' in next) return { length, error: next.error }
+      if (next.done) return { length, error: undefined }
+      length += next.value.length + 1
+      await take(next.value)
+    }
+  } finally {
+    await lines.return(undefined)
+  }
+}
+
+/** The result of a log, and the rest of its text, which must still be written. */
+export interface LogSummary extends Gathered {
+  readonly rest: string
 }
 
 /**
  * Returns the result of reading a log. If the log contains no output of an observer, the summary of
  * the observer is read from the termination message of the container.
+ *
+ * @param rest the text for the end of the log
  */
 export function summarizeLog(
   observer: RunningObserver,
   { form, descriptions, observedRanks }: Pick<Gathering, 'form' | 'descriptions' | 'observedRanks'>,
   { samples, cuts, foreign }: Done,
-  text: string,
+  rest: string,
   problem: string | undefined,
-): Gathered {
-  const artifacts = undefined
-  if (foreign === undefined) return { observer, samples, cuts, missing: problem, artifacts, text }
+): LogSummary {
+  const result = { observer, samples, artifacts: undefined }
+  if (foreign === undefined) {
+    const read = problem === undefined ? 'whole' : 'part'
+    return { ...result, cuts, missing: problem, text: read, rest }
+  }
   const known = { ...describeObserver(observer), observedRanks: observedRanks() }
   const left = transcribeGone(form, known, descriptions, observer.message)
-  const rest = left === '' ? '' : '; its summary was read from the termination message'
-  const missing = `${problem ?? describeForeign(foreign)}${rest}`
-  return { observer, samples, cuts: [], missing, artifacts, text: left }
+  const source = left === '' ? '' : '; its summary was read from the termination message'
+  const missing = `${problem ?? describeForeign(foreign)}${source}`
+  return { ...result, cuts: [], missing, text: left === '' ? 'none' : 'whole', rest: left }
 }
 
 function describeForeign(first: string): string {

@@ -1,4 +1,5 @@
 import { styleText } from 'node:util'
+import { say } from './output.ts'
 
 export interface Progress {
   readonly show: (done: number, all: number, words: string) => void
@@ -7,10 +8,30 @@ export interface Progress {
 
 const WIDTH = 24
 
-/** Shows a progress bar on standard error if it is a terminal, otherwise nothing. */
-export function startProgress(): Progress {
+const NO_PROGRESS: Progress = { show: () => {}, clear: () => {} }
+
+/** Prints a line about the progress whenever this time has passed since the last line. */
+function startLines(everyMs: number): Progress {
+  let last = performance.now()
+  return {
+    clear: () => {},
+    show: (done, all, words) => {
+      const now = performance.now()
+      if (done === all || now - last < everyMs) return
+      last = now
+      say(`${done}/${all} logs, ${words}`)
+    },
+  }
+}
+
+/**
+ * Shows a progress bar on standard error if it is a terminal, otherwise a line now and then.
+ *
+ * @param lineMs the milliseconds between two lines; undefined for no lines
+ */
+export function startProgress(lineMs?: number): Progress {
   const { stderr } = process
-  if (!stderr.isTTY) return { show: () => {}, clear: () => {} }
+  if (!stderr.isTTY) return lineMs === undefined ? NO_PROGRESS : startLines(lineMs)
   const clear = () => {
     stderr.clearLine(0)
     stderr.cursorTo(0)

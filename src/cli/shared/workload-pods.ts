@@ -10,7 +10,7 @@ import {
 import { type Chosen, readSelector, readWorkload } from '../../collect/workload.ts'
 import type { Fields } from '../../core/kubernetes/json.ts'
 import { type Descriptions, descriptionsIn } from '../../log/descriptions.ts'
-import { comparisonWith } from './comparison.ts'
+import { type Comparison, comparisonWith } from './comparison.ts'
 import { UsageError, usageError } from './errors.ts'
 import { openCluster } from './open-cluster.ts'
 import { readerOf } from './reader.ts'
@@ -56,22 +56,26 @@ export async function findWorkloadPods(
   const chosen = choose(workload, options)
   const { apiserver, ...found } = await openCluster(options)
   const namespace = options.namespace ?? found.namespace
-  const list = () => listPods(apiserver, namespace, chosen).catch(apiTrouble)
   const { catalog: folder, observerImage } = options
   const known = await loadCatalog({ folder, observerImage }).catch(usageError)
-  const first = await list()
-  const { catalog, catalogFor, problem } = await comparisonWith(
-    known,
-    options,
-    readerOf(apiserver, namespace),
-  )
-  const names = new Set(catalog.metrics.keys())
-  const read = (pods: readonly Fields[]) =>
-    pods.map((pod) => findObservers(pod, names, catalogFor(pod)))
-  const pods = read(first)
-  mustHaveObservers(pods, chosen.words, namespace)
+  const reader = readerOf(apiserver, namespace)
+  // The catalog of the cluster is read only after pods were listed. If the cluster does not answer,
+  // the message is therefore about the pods.
+  let comparison: Promise<Comparison> | undefined
+  const compare = () => {
+    comparison ??= comparisonWith(known, options, reader)
+    return comparison
+  }
+  const read = async (pods: readonly Fields[]) => {
+    const { catalog, catalogFor } = await compare()
+    const names = new Set(catalog.metrics.keys())
+    return pods.map((pod) => findObservers(pod, names, catalogFor(pod)))
+  }
+  const find = () => listPods(apiserver, namespace, chosen, read).catch(apiTrouble)
+  const pods = await find()
   const { words } = chosen
-  const find: FindPods = async () => read(await list())
+  mustHaveObservers(pods, words, namespace)
+  const { catalog, problem } = await compare()
   return { apiserver, namespace, words, pods, find, descriptions: descriptionsIn(catalog), problem }
 }
 
@@ -84,6 +88,7 @@ function choose(workload: string | undefined, { selector }: WorkloadOptions): Ch
 }
 
 function apiTrouble(error: unknown): never {
+  if (error instanceof UsageError) throw error
   throw new UsageError(describeFailure(error))
 }
 

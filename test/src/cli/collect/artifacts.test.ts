@@ -19,6 +19,8 @@ const OBSERVER = {
   pod: 'lammps-0',
   uid: 'uid',
   node: null,
+  owner: null,
+  restarts: 0,
   rank: null,
   container: 'cpu-profile',
   state: 'ended',

@@ -5,6 +5,7 @@ import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { collect } from '../../../../src/cli/collect/collect.ts'
+import { JOURNAL } from '../../../../src/cli/collect/journal.ts'
 import { nobody, standIn } from '../../../stand-ins/pod-logs.ts'
 import { pod } from '../../collect/pod.ts'
 import { run, start } from '../command.ts'
@@ -80,10 +81,10 @@ t.test(
     const folder = join(t.testdir({}), 'logs/')
     const args = ['collect', 'job/lammps', '-o', 'logs', '--to', folder, '--kubeconfig', kubeconfig]
     t.equal((await run(args)).code, 0)
-    t.strictSame(
-      readdirSync(folder).sort(),
-      RANKS.map((rank) => `lammps-${rank}-abcde.perf-sysstat.log`),
-    )
+    t.strictSame(readdirSync(folder).sort(), [
+      JOURNAL,
+      ...RANKS.map((rank) => `lammps-${rank}-abcde.perf-sysstat.log`),
+    ])
     t.equal(readFileSync(join(folder, 'lammps-2-abcde.perf-sysstat.log'), 'utf8'), LOG)
   },
 )

@@ -1,0 +1,46 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Refusal } from './refusal.ts'
+
+/** The maximum number of attempts, including the first one. */
+export const ATTEMPTS = 5
+
+/** The pause after the first failed attempt, in milliseconds. Each later pause is twice as long. */
+const FIRST_PAUSE_MS = 500
+
+/**
+ * Reports whether a failed request may succeed later: if no complete response arrived, if there
+ * were too many requests (429), or if the apiserver or a kubelet failed (5xx).
+ */
+export function isTemporary(error: unknown): boolean {
+  return !(error instanceof Refusal) || error.status === 429 || error.status >= 500
+}
+
+/**
+ * Returns the pause after a failed attempt, in milliseconds. The pauses differ at random, so that
+ * requests that failed together are not repeated together.
+ *
+ * @param attempt the number of the failed attempt, from 1
+ * @param error the error of the attempt; a Refusal may contain a minimum (Retry-After)
+ * @param random a number from 0 to less than 1
+ */
+export function pauseAfter(attempt: number, error: unknown, random = Math.random()): number {
+  const usual = FIRST_PAUSE_MS * 2 ** (attempt - 1) * (0.75 + random / 2)
+  return Math.max(usual, error instanceof Refusal ? error.retryAfterMs : 0)
+}
+
+/**
+ * Sends a request until it succeeds, fails for a reason that does not pass, or has failed as often
+ * as `ATTEMPTS`.
+ *
+ * @throws the error of the last attempt
+ */
+export async function repeat<Result>(send: () => Promise<Result>): Promise<Result> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await send()
+    } catch (error) {
+      if (attempt === ATTEMPTS || !isTemporary(error)) throw error
+      await sleep(pauseAfter(attempt, error))
+    }
+  }
+}
