@@ -1,8 +1,8 @@
 /**
- * Measures `ridealong collect` of the logs of many pods: `npm run bench:collect`. Prints the peak of
- * the resident memory, the time and the throughput of a complete run, and of a run that continues
- * after a killed run. The apiserver is imitated in a process of its own (log-server.ts), and its
- * cost is not part of the memory, but the processors are shared. Needs Linux.
+ * Measures `ridealong collect` of the logs of many pods: `npm run bench:collect`. Prints the peak
+ * of the resident memory, the time and the throughput of complete runs, and of a run that continues
+ * after a killed run. The apiserver is imitated in a process of its own (log-server.ts). Its memory
+ * is not part of the result, but it uses the same processors. Needs Linux.
  *
  * RIDEALONG_BENCH_RANKS sets the number of pods, and RIDEALONG_BENCH_BYTES the bytes of each log.
  */
@@ -20,6 +20,8 @@ const RANKS = Number(process.env.RIDEALONG_BENCH_RANKS ?? 1000)
 const BYTES = Number(process.env.RIDEALONG_BENCH_BYTES ?? 2 ** 20)
 /** The share of the logs after which the first run is killed. */
 const KILLED_AFTER = 0.4
+/** The default of --parallel. */
+const PARALLEL = 8
 /** The milliseconds between two readings of the memory. */
 const SAMPLE_MS = 20
 
@@ -120,8 +122,9 @@ async function measureRest(words: readonly string[], folder: string, server: Log
   const before = complete()
   const sent = await measureRun('continued after SIGKILL', words, server)
   const expected = RANKS - before
-  print(`  ${before} logs were complete before, ${sent} were read again or for the first time`)
-  if (sent < expected || sent > expected + 1) process.exitCode = 1
+  print(`  ${before} files were complete when the first run was killed; ${sent} logs were read now`)
+  // Each log that was being read may have been complete, but not yet recorded.
+  if (sent < expected || sent > expected + PARALLEL) process.exitCode = 1
 }
 
 function completeIn(folder: string): number {

@@ -1,8 +1,8 @@
 /**
- * Imitates an apiserver with the pods of a finished Job and their logs, for `npm run bench:collect`:
- * `node log-server.ts RANKS BYTES KUBECONFIG`. It is not a real apiserver. Each log repeats the rows
- * of a recorded log of perf-sysstat. Writes the kubeconfig, prints `listening`, and prints
- * `log NAME` whenever it has sent a log completely.
+ * Imitates an apiserver with the pods of a finished Job and their logs, for `npm run
+ * bench:collect`: `node log-server.ts RANKS BYTES KUBECONFIG`. Each log repeats the rows of a
+ * recorded log of perf-sysstat. Writes the kubeconfig, prints `listening`, and prints `log NAME`
+ * whenever a log was sent completely.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'

@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander'
+import { keepHeapSmall } from '../../lib/small-heap.ts'
 import type { LogFormat } from '../../log/transcribe.ts'
 import { helpEnd } from '../shared/help.ts'
 import { wholeNumber, withCluster, withSettings } from '../shared/options.ts'
@@ -44,6 +45,7 @@ export function declareCollect(program: Command): void {
       }),
     )
     .action(async (workload, options) => {
+      keepHeapSmall()
       const { collect } = await import('./collect.ts')
       process.exitCode = await collect(workload, options, say)
     })

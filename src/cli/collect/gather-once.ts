@@ -31,7 +31,7 @@ export interface OnceWork {
 }
 
 /** The logs that were collected by this run or earlier runs. */
-export interface OnceResult {
+export interface CollectedLogs {
   /** The results of the observers' logs in the order of the observers, if they were read. */
   readonly gathered: readonly Gathered[]
   /** The logs of pods that do not exist any more. Earlier runs have collected them. */
@@ -44,7 +44,7 @@ export interface OnceResult {
  *
  * @throws UsageError if a file cannot be written
  */
-export async function gatherOnce(work: OnceWork): Promise<OnceResult> {
+export async function gatherOnce(work: OnceWork): Promise<CollectedLogs> {
   const { observers, store, parallel } = work
   const format = hashFormat(work.form, work.header, work.descriptions)
   const { results, gone } = await findBefore(work, format)

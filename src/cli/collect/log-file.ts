@@ -32,7 +32,8 @@ export async function openLogFile(path: string, header: string): Promise<LogFile
   }
   // An earlier file is removed and not opened, because it may be a link.
   await rm(partial, { force: true }).catch(fail)
-  const handle = await open(partial, 'wx').catch(fail)
+  // The text after a truncation is appended to the beginning.
+  const handle = await open(partial, 'ax').catch(fail)
   let waiting = header
   const flush = async () => {
     const text = waiting
