@@ -61,14 +61,13 @@ const TOOLS: Readonly<Record<string, readonly Target[]>> = {
   'mpi-trace': ['mpi-trace'],
 }
 
-/**
- * Tests that need no node, because their pods are only admitted. They also run on an older version
- * of Kubernetes.
- */
+/** Tests that need no node, because their pods are only admitted. */
 const WITHOUT_NODE = testsIn('without-node')
 
 /** Tests of pods that run. */
 const WITH_NODE = testsIn('with-node')
+
+const EVERY_TEST: readonly string[] = [...WITHOUT_NODE, ...WITH_NODE]
 
 /**
  * Tests that take minutes, or need cert-manager, CoreDNS or Prometheus, whose builds take minutes.
@@ -125,11 +124,6 @@ function testsIn(folder: 'with-node' | 'without-node'): readonly string[] {
     .map((file) => file.replace('.test.ts', ''))
 }
 
-/** Returns the names of all tests. An older version of Kubernetes runs without a node. */
-function everyTest(minor: Minor): readonly string[] {
-  return minor === MINORS[0] ? [...WITHOUT_NODE, ...WITH_NODE] : WITHOUT_NODE
-}
-
 /** Prints the result of a test, and the output only if it failed. */
 function onEnd({ name, hasPassed, seconds, output }: Ended): void {
   tell(`${hasPassed ? 'ok' : 'not ok'} ${name}, ${checksIn(output)} checks`, seconds)
@@ -163,11 +157,10 @@ async function testOn(kind: Kind, names: readonly string[], { keep }: Options): 
  */
 async function test(names: readonly string[], options: Options): Promise<boolean> {
   const { kubernetes: minor } = options
-  const known = everyTest(minor)
-  const unknown = names.find((name) => !known.includes(name))
+  const unknown = names.find((name) => !EVERY_TEST.includes(name))
   if (unknown !== undefined)
-    throw new Error(`no test ${unknown} on Kubernetes ${minor}; there are ${known.join(', ')}`)
-  const usual = known.filter((name) => options.all || !LONG.includes(name))
+    throw new Error(`no test ${unknown}; there are ${EVERY_TEST.join(', ')}`)
+  const usual = EVERY_TEST.filter((name) => options.all || !LONG.includes(name))
   const { chosen, isWhole } = withoutOperators(names.length === 0 ? usual : names)
   if (chosen.length === 0) return isWhole
   await timed(`build Kubernetes ${minor}`, () => programsOf(minor, say))
@@ -214,10 +207,7 @@ const program = new Command('test:cluster')
   )
   .option('--all', `also run the tests that take longer: ${LONG.join(', ')}`)
   .addOption(
-    new Option(
-      '--kubernetes <minor>',
-      'the version; on an older version, only tests that need no node run',
-    )
+    new Option('--kubernetes <minor>', 'the version of Kubernetes')
       .choices(MINORS)
       .default(MINORS[0]),
   )
@@ -229,11 +219,10 @@ Examples:
   $ npm run test:cluster
   $ npm run test:cluster -- --all
   $ npm run test:cluster -- --keep recordings
-  $ npm run test:cluster -- --kubernetes 1.30`,
+  $ npm run test:cluster -- --kubernetes 1.30 --all`,
   )
   .action(async (names: readonly string[], options: Options) => {
-    const withNode =
-      options.kubernetes === MINORS[0] && (names.length === 0 || names.some(needsNode))
+    const withNode = names.length === 0 || names.some(needsNode)
     const problem = await problemOfPrerequisites(withNode)
     if (problem !== undefined) {
       say(`${problem}; the tests on a real Kubernetes are skipped`)

@@ -61,8 +61,6 @@ export async function up(
   flags?: controlPlane.ProgramFlags,
 ): Promise<Cluster> {
   const { minor, hasNode } = kind
-  if (hasNode && minor !== MINORS[0])
-    throw new Error(`Kubernetes ${minor} can only be started with --no-node`)
   const found = await find(kind)
   if (found?.daemons.every(isRunning)) return found
   if (found !== undefined) await down(kind, say)
@@ -130,9 +128,9 @@ async function startControlPlane(
 }
 
 async function startNode(cluster: Cluster, say: Say): Promise<Cluster> {
-  const { folder, programs } = cluster
+  const { folder, programs, version } = cluster
   const [kubelet = 0, metrics = 0, healthz = 0] = await freePorts(3)
-  const here = { folder, programs, ports: { kubelet, metrics, healthz } }
+  const here = { folder, programs, version, ports: { kubelet, metrics, healthz } }
   say('starting containerd, the kubelet and kube-proxy')
   let running = await noted(cluster, await node.startContainerd(here))
   await until(running, 'containerd', async () => {

@@ -19,6 +19,8 @@ export const PAUSE_IMAGE = 'registry.k8s.io/pause:3.10'
 export interface Node {
   readonly folder: string
   readonly programs: string
+  /** The version of Kubernetes, for example v1.36.3. */
+  readonly version: string
   readonly ports: { readonly kubelet: number; readonly metrics: number; readonly healthz: number }
 }
 
@@ -87,7 +89,7 @@ state = "${join(folder, 'containerd-state')}"
  * Starts the kubelet. The name of its node is `localhost`, so that the apiserver reaches the
  * kubelet on loopback.
  */
-export async function startKubelet({ folder, programs, ports }: Node): Promise<Daemon> {
+export async function startKubelet({ folder, programs, version, ports }: Node): Promise<Daemon> {
   const config = {
     apiVersion: 'kubelet.config.k8s.io/v1beta1',
     kind: 'KubeletConfiguration',
@@ -97,7 +99,7 @@ export async function startKubelet({ folder, programs, ports }: Node): Promise<D
     healthzPort: 0,
     containerRuntimeEndpoint: `unix://${containerdSocket(folder)}`,
     cgroupDriver: 'cgroupfs',
-    ...((await isCgroupV1()) && { failCgroupV1: false }),
+    ...(refusesCgroupV1(version) && { failCgroupV1: false }),
     clusterDNS: [DNS_ADDRESS],
     clusterDomain: 'cluster.local',
     failSwapOn: false,
@@ -152,8 +154,13 @@ export function startProxy({ folder, programs, ports }: Node): Daemon {
   )
 }
 
-async function isCgroupV1(): Promise<boolean> {
-  return !existsSync('/sys/fs/cgroup/cgroup.controllers')
+/**
+ * Reports whether a kubelet of this version may refuse the cgroups of this machine by default. The
+ * kubelet of 1.36 refuses cgroup v1. The kubelet of 1.30 does not, and has no field `failCgroupV1`.
+ */
+function refusesCgroupV1(version: string): boolean {
+  const isCgroupV1 = !existsSync('/sys/fs/cgroup/cgroup.controllers')
+  return isCgroupV1 && !version.startsWith('v1.30.')
 }
 
 /**

@@ -1,6 +1,5 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import { makeAuthority } from '../../../certs/make.ts'
 import type { Api } from '../api.ts'
@@ -9,10 +8,10 @@ import type { Cluster } from '../machine/cluster.ts'
 import { kubectl } from '../machine/kubectl.ts'
 import { fileOfOperator, OPERATORS_FOLDER, type Operator } from '../machine/operators-folder.ts'
 import { run } from '../machine/tools.ts'
+import { definitionsFor } from './definitions.ts'
 import { startDns } from './dns.ts'
 import { createProgramNamespace, type Program, startInCluster } from './in-cluster.ts'
 
-const CRDS = fileURLToPath(new URL('../crds', import.meta.url))
 const NAMESPACE = 'operators'
 
 /** The flags that close the ports for metrics and for probes, which these tests do not use. */
@@ -36,7 +35,8 @@ export async function startOperators(
   api: Api,
   names: readonly Operator[],
 ): Promise<void> {
-  const definitions = names.flatMap((name) => ['-f', join(CRDS, DEFINITIONS[name])])
+  const files = names.map((name) => DEFINITIONS[name])
+  const definitions = await definitionsFor(cluster, files)
   await kubectl(cluster, ['apply', '--server-side', ...definitions])
   t.teardown(() => kubectl(cluster, ['delete', '--ignore-not-found', ...definitions]))
   await waitUntilEstablished(cluster, definitions)

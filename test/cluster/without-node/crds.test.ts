@@ -4,12 +4,12 @@ import t from 'tap'
 import { parseAllDocuments } from 'yaml'
 import { waitUntilEstablished } from '../established.ts'
 import { kubectl } from '../machine/kubectl.ts'
+import { definitionsFor } from '../operators/definitions.ts'
 import { createNamespace, runningCluster } from '../running.ts'
 import { until } from '../until.ts'
 
 // The custom resources of the tests must be valid for the definitions of their operators.
 
-const CRDS = fileURLToPath(new URL('../crds', import.meta.url))
 const WORKLOADS = fileURLToPath(new URL('../../workloads', import.meta.url))
 
 /** Returns the custom resources in the manifests of the tests. */
@@ -33,8 +33,9 @@ function isUnserved(said: string): boolean {
 
 t.test('every custom resource is valid for the definition of its operator', async (t) => {
   const { cluster, api } = await runningCluster(t)
-  await kubectl(cluster, ['apply', '--server-side', '-f', CRDS])
-  await waitUntilEstablished(cluster, ['-f', CRDS])
+  const definitions = await definitionsFor(cluster)
+  await kubectl(cluster, ['apply', '--server-side', ...definitions])
+  await waitUntilEstablished(cluster, definitions)
   await createNamespace(t, api, 'custom')
   const resources = customResources()
   t.ok(resources.length >= 5, `the manifests contain ${resources.length} custom resources`)
@@ -48,5 +49,5 @@ t.test('every custom resource is valid for the definition of its operator', asyn
     const said = await create()
     t.match(said, /created \(server dry run\)/, `${kind} ${metadata.name} is valid`)
   }
-  await kubectl(cluster, ['delete', '-f', CRDS, '--wait=false'])
+  await kubectl(cluster, ['delete', ...definitions, '--wait=false'])
 })

@@ -295,18 +295,14 @@ t.test(
     const rules = [{ apiGroups: ['ridealong.dev'], resources: ['tools'], verbs: ['patch'] }]
     const granter = { kind: 'ClusterRole', name: 'tool-granter', apiGroup: RBAC }
     const subjects = [{ kind: 'User', name: 'ann', apiGroup: RBAC }]
-    const right = [
+    const items = [
       { kind: 'ClusterRole', rules },
       { kind: 'ClusterRoleBinding', roleRef: granter, subjects },
-    ].map((one) => {
-      return JSON.stringify({
-        ...one,
-        apiVersion: `${RBAC}/v1`,
-        metadata: { name: 'tool-granter' },
-      })
-    })
-    await kubectl(cluster, ['apply', '-f', '-'], right.join('\n---\n'))
-    t.teardown(() => kubectl(cluster, ['delete', '-f', '-'], right.join('\n---\n')))
+    ].map((one) => ({ ...one, apiVersion: `${RBAC}/v1`, metadata: { name: 'tool-granter' } }))
+    // A list, because kubectl 1.30 cannot read several documents of JSON.
+    const right = JSON.stringify({ apiVersion: 'v1', kind: 'List', items })
+    await kubectl(cluster, ['apply', '-f', '-'], right)
+    t.teardown(() => kubectl(cluster, ['delete', '-f', '-'], right))
     const forbidden = { labels: { 'ridealong.dev/tools': 'false' } }
     await until('the right takes effect', async () => (await patch(ann, forbidden)) === 'done')
     t.match(
