@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { parse } from 'yaml'
+import { MINORS } from '../cluster/machine/cluster.ts'
 import { folderOf } from '../cluster/machine/tools.ts'
 
 const WORKFLOWS = fileURLToPath(new URL('../../.github/workflows', import.meta.url))
@@ -68,6 +69,25 @@ t.test('each job of the release has only the permissions that it needs', async (
     package: { contents: 'read', 'id-token': 'write' },
     release: { contents: 'write', 'id-token': 'write' },
   })
+})
+
+t.test('all cluster tests run on every supported version of Kubernetes', async (t) => {
+  const { permissions, jobs } = parse(read('cluster.yml'))
+  const { strategy, steps } = jobs.cluster
+  t.strictSame([...strategy.matrix.kubernetes].sort(), [...MINORS].sort())
+  t.equal(strategy['fail-fast'], false, 'a failure on one version does not end the others')
+  t.equal(steps.at(-1).run, 'npm run test:cluster -- --kubernetes "$KUBERNETES" --all')
+  t.strictSame(permissions, {})
+  for (const job of [jobs.programs, jobs.cluster])
+    t.strictSame(job.permissions, { contents: 'read' })
+})
+
+t.test('the workflow builds the version of Flux that CONTRIBUTING.md names', async (t) => {
+  const { COMMIT } = parse(read('cluster.yml')).jobs.programs.steps.find(
+    ({ name }: { name?: string }) => name === 'build Flux',
+  ).env
+  const contributing = readFileSync(new URL('../../CONTRIBUTING.md', import.meta.url), 'utf8')
+  t.match(contributing, new RegExp(`^\`${COMMIT}\` of github.com/flux-framework/flux-core`, 'm'))
 })
 
 t.test(
