@@ -18,6 +18,11 @@ export interface NamespaceOptions extends FileFollowOptions {
    */
   readonly excludedNamespaces: readonly string[]
   /**
+   * The revision of this release; undefined for the default release. Only namespaces of this
+   * revision are repaired and scanned.
+   */
+  readonly revision?: string | undefined
+  /**
    * The namespace of the DaemonSets that keep observers' images on nodes; if undefined, images are
    * not watched.
    */
@@ -43,12 +48,12 @@ export async function findNamespaces(
   options: NamespaceOptions,
   metrics: Metrics,
 ): Promise<(catalog: () => Catalog) => FollowedNamespaces> {
-  const { namespaces: path, kubeconfig, imageHolders, scanLease, log } = options
+  const { namespaces: path, kubeconfig, revision, imageHolders, scanLease, log } = options
   if (path !== undefined) return followFile(path, options, metrics)
   const access = await clusterToWatch(kubeconfig)
   const excludedNamespaces = new Set(options.excludedNamespaces)
   const { registry } = metrics
-  const sources = { access, excludedNamespaces, imageHolders, registry, log }
+  const sources = { access, excludedNamespaces, revision, imageHolders, registry, log }
   return (catalog) => {
     const scan = scanLease === undefined ? undefined : { lease: scanLease, catalog }
     return watchCluster({ ...sources, scan, pace: resolveIntervals(options) })

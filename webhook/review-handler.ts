@@ -13,6 +13,8 @@ export interface ReviewFacts {
   readonly catalog: () => Catalog
   readonly namespaces: NamespaceSource
   readonly excludedNamespaces: ReadonlySet<string>
+  /** Whether namespaces whose revision changes get the label `ridealong.dev/moved-from`. */
+  readonly marksMoves?: boolean | undefined
   /** The Pod Security level of namespaces that have no label for it. */
   readonly podSecurityDefault?: Privilege | undefined
   /**
@@ -73,10 +75,10 @@ function settingsIn(namespace: Namespace, facts: ReviewFacts) {
  */
 export function handleNamespaceReview(
   review: Review,
-  { catalog, excludedNamespaces }: ReviewFacts,
+  { catalog, excludedNamespaces, marksMoves }: ReviewFacts,
   telemetry: Telemetry,
 ): ReviewResponse {
-  const reviewed = reviewNamespace(review, catalog(), excludedNamespaces)
+  const reviewed = reviewNamespace(review, catalog(), { excludedNamespaces, marksMoves })
   recordNamespaceReview(telemetry, review, reviewed)
   return reviewed.response
 }

@@ -41,6 +41,8 @@ export interface ServeOptions extends FileOptions, NamespaceOptions {
    * empty, any name is accepted.
    */
   readonly clientNames?: readonly string[] | undefined
+  /** Whether namespaces whose revision changes get the label `ridealong.dev/moved-from`. */
+  readonly marksMoves?: boolean | undefined
   /**
    * The event loop delay, in milliseconds, above which calls are rejected; the default is in
    * server.ts.
@@ -93,8 +95,7 @@ export async function serve(options: ServeOptions): Promise<Server> {
     ...{ catalog, namespaces, heldImages, apiserverVersion, metrics, log },
     ...{ tls: files.keyPair.current, clients: clientsOf(files.authorities) },
     excludedNamespaces: new Set(options.excludedNamespaces),
-    podSecurityDefault: options.podSecurityDefault,
-    maxEventLoopDelayMs: options.maxEventLoopDelayMs,
+    ...pick(options),
   })
   // The key pair may have changed while the app was built.
   app.server.setSecureContext(secureContext(files.keyPair.current, clientsOf(files.authorities)))
@@ -115,6 +116,11 @@ export async function serve(options: ServeOptions): Promise<Server> {
       await stop()
     },
   }
+}
+
+/** Returns the options that do not depend on files or on the cluster. */
+function pick({ podSecurityDefault, marksMoves, maxEventLoopDelayMs }: ServeOptions) {
+  return { podSecurityDefault, marksMoves, maxEventLoopDelayMs }
 }
 
 /**

@@ -21,7 +21,7 @@ import { operatorConflict } from './rules/operator-conflict.ts'
 import { selectMetrics, type UnselectedMetric } from './rules/rank-selection.ts'
 import { deriveSecurityContext, startable } from './rules/security-context.ts'
 import { findToolConflict, findTools } from './rules/tool-conflict.ts'
-import { hasRoom, injectedBefore, isShort, sharedBefore } from './status.ts'
+import { hasRoom, injectedBefore, isShort, readStatus, sharedBefore } from './status.ts'
 import { quote } from './text/quote.ts'
 import { joinVariables } from './tools/additions.ts'
 import { findToolTarget } from './tools/target.ts'
@@ -50,6 +50,8 @@ export function decide(pod: Pod, request: Request, circumstances: Circumstances)
   if (request.kind === 'nothing') return leave(request.reason)
   if (pod.hostPID) return refuse(request.onError, 'host-pid')
   if (pod.os === 'windows') return refuse(request.onError, 'windows')
+  if (circumstances.namespace.isMoving && wasInjectedByOther(pod, circumstances.catalog))
+    return leave('already-injected')
   const earlier = observersBefore(pod, circumstances.catalog)
   const decision = decideMissing(pod, request, earlier, circumstances)
   return decision.outcome === 'left' ? (keepObservers(pod, earlier) ?? decision) : decision
@@ -78,6 +80,21 @@ function decideMissing(
     others,
     present,
   })
+}
+
+/**
+ * Reports whether the pod has the observers of another catalog, according to its status annotation.
+ * While a namespace moves from one release to another, both can be called for the same pod, and
+ * their catalogs may differ. The observers of the first release are then not compared with the
+ * catalog of the second.
+ */
+function wasInjectedByOther({ annotations, spec }: Pod, catalog: Catalog): boolean {
+  const names = injectedBefore(annotations)
+  return (
+    names.length > 0 &&
+    readStatus(annotations)?.catalog !== catalog.revision &&
+    names.every((name) => findContainer(spec, name) !== undefined)
+  )
 }
 
 /** The observers that the pod's status annotation names, compared with the catalog. */

@@ -32,6 +32,19 @@ export const TOOLS_LABEL = 'ridealong.dev/tools'
  */
 export const ARMED_LABEL = 'ridealong.dev/armed'
 
+/**
+ * The label with which an administrator chooses the release that handles the pods of a namespace:
+ * the release with this revision, or the default release if the label is absent.
+ */
+export const REVISION_LABEL = 'ridealong.dev/revision'
+
+/**
+ * The label that Ridealong sets on a namespace for a few seconds after its revision changed. It
+ * names the former revision. The namespaceSelector of the webhook `moved.ridealong.dev` requires
+ * this label.
+ */
+export const MOVED_FROM_LABEL = 'ridealong.dev/moved-from'
+
 /** Keys that Kubernetes defines. */
 export const ENFORCE_LABEL = 'pod-security.kubernetes.io/enforce'
 export const ENFORCE_VERSION_LABEL = 'pod-security.kubernetes.io/enforce-version'

@@ -157,6 +157,8 @@ const BROKEN_NAMESPACE: Namespace = {
   enforceVersion: undefined,
   privilege: 'restricted',
   allowsTools: false,
+  revision: undefined,
+  isMoving: false,
   requestedSince: undefined,
   limitRanges: [],
   quotas: [],

@@ -38,6 +38,11 @@ export interface Intervals {
   readonly repairMs: number
   readonly repairsPerSecond: number
   /**
+   * The time for which a namespace keeps the label `ridealong.dev/moved-from`. A pod whose creation
+   * began before the move must be created within this time.
+   */
+  readonly moveMs: number
+  /**
    * The time for which an image counts as available after its DaemonSet is deleted or gets a new
    * template. This time is longer than the two minutes within which every server uses a new
    * catalog.
@@ -86,6 +91,7 @@ export const INTERVALS: Intervals = {
   repairSoonMs: 500,
   repairMs: 300_000,
   repairsPerSecond: 10,
+  moveMs: 10_000,
   orphanMs: 300_000,
   imagesMs: 30_000,
   scanMs: 300_000,

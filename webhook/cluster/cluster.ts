@@ -30,6 +30,8 @@ export interface MissedPodScan {
 export interface ClusterWatchOptions {
   readonly access: Access
   readonly excludedNamespaces: ReadonlySet<string>
+  /** The revision of this release; undefined for the default release. */
+  readonly revision?: string | undefined
   /**
    * The namespace of the DaemonSets that keep observers' images on nodes; if undefined, images are
    * not watched.
@@ -43,8 +45,8 @@ export interface ClusterWatchOptions {
 }
 
 /**
- * Watches the namespaces of a cluster and repairs their label `ridealong.dev/armed`, until `stop`
- * is called.
+ * Watches the namespaces of a cluster, and repairs the labels of those that this release handles,
+ * until `stop` is called.
  *
  * The function returns before the namespaces, LimitRanges and ResourceQuotas are listed. Until they
  * are listed, the namespace of each pod is looked up. There is no look-up for images. If
@@ -52,7 +54,8 @@ export interface ClusterWatchOptions {
  * are listed, and the apiserver has to call again.
  */
 export function watchCluster(options: ClusterWatchOptions): FollowedNamespaces {
-  const { excludedNamespaces, imageHolders: namespace, registry, log, pace = INTERVALS } = options
+  const { imageHolders: namespace, registry, log, pace = INTERVALS } = options
+  const handled = handledBy(options)
   const api = connectApiserver(options.access)
   const report = createReport(registry, log, () => Math.max(...mirrors.map(computeAge)))
   const { onTroubleOf, onImage: onChange } = report
@@ -63,7 +66,7 @@ export function watchCluster(options: ClusterWatchOptions): FollowedNamespaces {
   const repairs = repairLabels({
     api,
     namespaces: knowledge.collections.namespaces,
-    excludedNamespaces,
+    ...handled,
     pace,
     onOutcome: report.onRepair,
   })
@@ -80,7 +83,7 @@ export function watchCluster(options: ClusterWatchOptions): FollowedNamespaces {
   const parts = [repairs, look, version, ...mirrors, ...(images ? [images] : [])]
   const isComplete = () => mirrors.every(({ isListed }) => isListed)
   const find = finder(knowledge, look, isComplete)
-  const guarding = { api, knowledge, excludedNamespaces, registry, log, pace, isComplete }
+  const guarding = { api, knowledge, ...handled, registry, log, pace, isComplete }
   const guarded = options.scan && guard({ ...guarding, ...options.scan })
   return {
     find(name, mustAsk) {
@@ -98,6 +101,10 @@ export function watchCluster(options: ClusterWatchOptions): FollowedNamespaces {
       await guarded?.stop()
     },
   }
+}
+
+function handledBy({ excludedNamespaces, revision }: ClusterWatchOptions) {
+  return { excludedNamespaces, revision }
 }
 
 function computeAge({ inStepAt }: Reflector): number {

@@ -1,26 +1,39 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Apiserver } from '../../src/cluster/apiserver.ts'
 import { Refusal } from '../../src/cluster/refusal.ts'
-import { rearm } from '../../src/core/namespaces/repair-label.ts'
+import { type Rearming, rearm } from '../../src/core/namespaces/repair-label.ts'
 import { type Intervals, jittered } from './backoff.ts'
+import { trackMoves } from './moves.ts'
 import type { Store } from './reflect/store.ts'
 
 /**
  * The outcomes of a repair. `overtaken` means that the namespace was changed or deleted in the
  * meantime, and the repair did nothing.
  */
-export const REPAIR_OUTCOMES = ['armed', 'disarmed', 'overtaken', 'forbidden', 'failed'] as const
+export const REPAIR_OUTCOMES = [
+  'armed',
+  'disarmed',
+  'settled',
+  'overtaken',
+  'forbidden',
+  'failed',
+] as const
 export type RepairOutcome = (typeof REPAIR_OUTCOMES)[number]
 
 export interface RepairOptions {
   readonly api: Apiserver
   readonly namespaces: Store
   readonly excludedNamespaces: ReadonlySet<string>
+  /** The revision of this release; undefined for the default release. */
+  readonly revision?: string | undefined
   readonly pace: Intervals
   onOutcome(name: string, outcome: RepairOutcome, error?: unknown): void
 }
 
-/** Corrects the label `ridealong.dev/armed` of namespaces that changed without a review. */
+/**
+ * Corrects the label `ridealong.dev/armed` of namespaces that changed without a review, and removes
+ * the label `ridealong.dev/moved-from` a while after a namespace was moved to another release.
+ */
 export interface Repairs {
   /** Must be called for each namespace that has changed. A wrong label is repaired soon. */
   consider(name: string): void
@@ -36,7 +49,7 @@ export interface Repairs {
  * is forbidden or the apiserver is unreachable, the other repairs would fail too.
  */
 export function repairLabels(options: RepairOptions): Repairs {
-  const { namespaces, excludedNamespaces, pace } = options
+  const { namespaces, excludedNamespaces, revision, pace } = options
   const stopped = new AbortController()
   const { signal } = stopped
   const due = new Set<string>()
@@ -47,7 +60,7 @@ export function repairLabels(options: RepairOptions): Repairs {
     for (const name of due) {
       due.delete(name)
       if (needed(name) === undefined) continue
-      const isGood = await repair(name, options, signal)
+      const isGood = await repair(name, needed, options, signal)
       if (!isGood) due.clear()
       await wait(1000 / pace.repairsPerSecond)
     }
@@ -57,9 +70,11 @@ export function repairLabels(options: RepairOptions): Repairs {
   }
   const needed = (name: string) => {
     const [namespace] = namespaces.of(name)
-    return namespace && rearm(namespace.object, excludedNamespaces)
+    const isMoveOver = moves.isOver(name)
+    return namespace && rearm(namespace.object, { excludedNamespaces, revision, isMoveOver })
   }
   const consider = (name: string) => {
+    moves.note(name, namespaces.of(name)[0]?.object)
     if (signal.aborted || needed(name) === undefined) return
     due.add(name)
     if (isWorking) return
@@ -73,22 +88,30 @@ export function repairLabels(options: RepairOptions): Repairs {
       for (const name of namespaces.namespaces()) consider(name)
     }
   }
+  const moves = trackMoves({ revision, moveMs: pace.moveMs, onOver: consider })
   passes().catch(() => {})
-  return { consider, stop: () => stopped.abort() }
+  return {
+    consider,
+    stop() {
+      moves.stop()
+      stopped.abort()
+    },
+  }
 }
 
 /**
- * Repairs the label of one namespace.
+ * Repairs the labels of one namespace.
  *
+ * @param needed returns the repair that a namespace needs now, if any
  * @returns true if the next repair should be attempted
  */
 async function repair(
   name: string,
-  { api, namespaces, excludedNamespaces, pace, onOutcome }: RepairOptions,
+  needed: (name: string) => Rearming | undefined,
+  { api, pace, onOutcome }: RepairOptions,
   stopped: AbortSignal,
 ): Promise<boolean> {
-  const [namespace] = namespaces.of(name)
-  const rearming = namespace && rearm(namespace.object, excludedNamespaces)
+  const rearming = needed(name)
   if (rearming === undefined) return true
   const signal = AbortSignal.any([stopped, AbortSignal.timeout(pace.answerMs)])
   try {

@@ -89,6 +89,20 @@ system:serviceaccount:{{ .Release.Namespace }}:{{ include "ridealong.fullname" .
     {{- . | nindent 4 }}
 {{- end -}}
 
+{{/*
+Returns a selector requirement that selects the namespaces of this release: those with the label of
+its revision, or for the default release, those without the label.
+*/}}
+{{- define "ridealong.ofRevision" -}}
+- key: ridealong.dev/revision
+  {{- if .Values.revision }}
+  operator: In
+  values: [{{ .Values.revision | quote }}]
+  {{- else }}
+  operator: DoesNotExist
+  {{- end }}
+{{- end -}}
+
 {{/* Returns `true` if the webhook scans for pods without their observers, otherwise ''. */}}
 {{- define "ridealong.scans" -}}
 {{- if and .Values.guard.enabled .Values.guard.scan.enabled -}}

@@ -5,13 +5,16 @@ import {
   namespacedName,
   namespaceName,
   objectName,
+  revisionName,
   wholeNumber,
   withNamespaces,
 } from '../shared/options.ts'
 
 /** Declares the verb `serve`. */
 export function declareServe(program: Command): void {
-  withServer(withSources(withOwnCertificate(withNamespaces(program.command('serve')))))
+  withServer(
+    withRevision(withSources(withOwnCertificate(withNamespaces(program.command('serve'))))),
+  )
     .description('run the webhook')
     .option('--cert <file>', 'the certificate, PEM; read again when it changes')
     .option('--key <file>', 'the private key, PEM; read again when it changes')
@@ -134,5 +137,19 @@ function withSources(command: Command): Command {
       '--scan-interval <seconds>',
       'the longest time between two searches for pods without observers (default: 300)',
       wholeNumber(1, 86_400),
+    )
+}
+
+/** Adds the options for several releases in one cluster. */
+function withRevision(command: Command): Command {
+  return command
+    .option(
+      '--revision <name>',
+      'repair and scan only namespaces with this label ridealong.dev/revision (default: without)',
+      revisionName,
+    )
+    .option(
+      '--mark-moves',
+      'when a namespace gets another revision, set ridealong.dev/moved-from for 10 seconds',
     )
 }

@@ -22,6 +22,8 @@ export interface ServeArguments extends SettingOptions {
   readonly imageHolders?: string
   readonly scanLease?: string
   readonly scanInterval?: number
+  readonly revision?: string
+  readonly markMoves?: boolean
   readonly host: string
   readonly port: number
   readonly statusPort: number
@@ -60,6 +62,7 @@ export async function serve(options: ServeArguments): Promise<void> {
     ...options,
     keyPair,
     clientNames: clientName,
+    marksMoves: options.markMoves,
     excludedNamespaces: options.excludeNamespace ?? EXCLUDED_NAMESPACES,
     drain: { quietMs: options.drainQuiet * 1000, limitMs: options.drainLimit * 1000 },
     isCatalogWhole: !builtInMetrics,

@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { PRIVILEGES } from '../../core/catalog.ts'
 import { EXCLUDED_NAMESPACES, NAMESPACE_NAME } from '../../core/kubernetes/namespace-name.ts'
+import { DEFAULT_REVISION } from '../../core/namespaces/revision.ts'
 import { OUTPUT_FORMATS } from '../../lib/output-format.ts'
 
 /** Adds the options that determine the catalog. */
@@ -82,6 +83,14 @@ export function namespacedName(text: string): string {
 export function objectName(text: string): string {
   if (isObjectName(text)) return text
   throw new InvalidArgumentError('It must be the name of an object, for example ridealong.')
+}
+
+/** Validates the revision of a release. `default` is reserved for the default release. */
+export function revisionName(text: string): string {
+  if (NAMESPACE_NAME.test(text) && text !== DEFAULT_REVISION) return text
+  throw new InvalidArgumentError(
+    `It must be the revision of a release, for example canary, and not ${DEFAULT_REVISION}.`,
+  )
 }
 
 function isObjectName(name: string): boolean {

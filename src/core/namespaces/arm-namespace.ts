@@ -1,5 +1,5 @@
 import type { Catalog } from '../catalog.ts'
-import { ARMED_LABEL } from '../keys.ts'
+import { ARMED_LABEL, MOVED_FROM_LABEL } from '../keys.ts'
 import { asFields, fieldsOrNone } from '../kubernetes/json.ts'
 import { type Operation, pointerTo } from '../patch.ts'
 import { REASONS } from '../reasons.ts'
@@ -7,10 +7,22 @@ import { type Annotations, type Request, readRequest, requestsMetrics } from '..
 import { allow, allowPatched, type ReviewResponse } from '../response.ts'
 import type { Review } from '../review.ts'
 import { readNamespace } from './namespace.ts'
+import { findFormerRevision, readMovedFrom } from './revision.ts'
+
+/** The settings of the webhook that concern namespaces. */
+export interface NamespaceSettings {
+  readonly excludedNamespaces: ReadonlySet<string>
+  /**
+   * Whether a namespace whose revision changes gets the label `ridealong.dev/moved-from`. Only a
+   * server that also removes the label may set it.
+   */
+  readonly marksMoves?: boolean | undefined
+}
 
 /** The result of reviewing a namespace. */
 export interface NamespaceReview {
-  readonly outcome: 'armed' | 'disarmed' | 'unchanged'
+  /** `moved`: the namespace was marked as moved, and its label `ridealong.dev/armed` is right. */
+  readonly outcome: 'armed' | 'disarmed' | 'moved' | 'unchanged'
   readonly response: ReviewResponse
   /** An internal error, after which the namespace was allowed unchanged. */
   readonly fault?: unknown
@@ -19,19 +31,21 @@ export interface NamespaceReview {
 /**
  * Reviews a namespace. If the namespace requests metrics and is not excluded, the response arms the
  * namespace: it adds the label `ridealong.dev/armed`, with which the webhook is called for all pods
- * of the namespace. Otherwise the response removes the label. Warnings describe the effect of the
+ * of the namespace. Otherwise the response removes the label. If the update changes the revision of
+ * the namespace, the response also sets the label `ridealong.dev/moved-from`, with which the former
+ * release handles pods until every part of the cluster knows the new revision. Warnings describe the effect of the
  * request or its problem, because only this response reaches the user who annotates the namespace.
  * Never throws.
  */
 export function reviewNamespace(
   review: Review,
   catalog: Catalog,
-  excludedNamespaces: ReadonlySet<string>,
+  settings: NamespaceSettings,
 ): NamespaceReview {
   try {
     const isWritten = review.operation === 'CREATE' || review.operation === 'UPDATE'
     if (!isWritten || review.subResource !== '') return unchanged(review)
-    return arm(review, catalog, excludedNamespaces)
+    return arm(review, catalog, settings)
   } catch (fault) {
     const warning = `internal-error: ${REASONS['internal-error'].sentence}`
     return { outcome: 'unchanged', response: allow(review, [warning]), fault }
@@ -45,18 +59,49 @@ function unchanged(review: Review): NamespaceReview {
 function arm(
   review: Review,
   catalog: Catalog,
-  excludedNamespaces: ReadonlySet<string>,
+  { excludedNamespaces, marksMoves = false }: NamespaceSettings,
 ): NamespaceReview {
   const { annotations } = readNamespace(review.name, review.object)
   const request = readRequest(new Map(), annotations, catalog)
   const isExcluded = excludedNamespaces.has(review.name)
   const isAsking = requestsMetrics(annotations) && !isExcluded
-  const operations = relabel(review.object, isAsking)
+  const arming = relabel(review.object, isAsking)
+  const marking = marksMoves && !isExcluded ? markMove(review, arming) : []
+  const operations = [...arming, ...marking]
   const isNews = !isSame(annotations, readNamespace(review.name, review.oldObject).annotations)
   return {
-    outcome: operations.length === 0 ? 'unchanged' : isAsking ? 'armed' : 'disarmed',
+    outcome: resolveOutcome(arming.length > 0, marking.length > 0, isAsking),
     response: allowPatched(review, operations, isNews ? listWarnings(request, isExcluded) : []),
   }
+}
+
+function resolveOutcome(
+  isRelabelled: boolean,
+  isMarked: boolean,
+  isAsking: boolean,
+): NamespaceReview['outcome'] {
+  if (isRelabelled) return isAsking ? 'armed' : 'disarmed'
+  return isMarked ? 'moved' : 'unchanged'
+}
+
+/**
+ * Returns the operations that set the label `ridealong.dev/moved-from` if the update changes the
+ * revision.
+ *
+ * @param arming the earlier operations of the patch, which may already add the map of labels
+ */
+function markMove(
+  { object, oldObject, operation }: Review,
+  arming: readonly Operation[],
+): readonly Operation[] {
+  if (operation !== 'UPDATE') return []
+  const from = findFormerRevision(oldObject, object)
+  if (from === undefined || from === readMovedFrom(object)) return []
+  const labels = asFields(fieldsOrNone(fieldsOrNone(object).metadata).labels)
+  const hasLabels = labels !== undefined || arming.some(({ op }) => op === 'add')
+  return hasLabels
+    ? [{ op: 'add', path: pointerTo('/metadata/labels', MOVED_FROM_LABEL), value: from }]
+    : [{ op: 'add', path: '/metadata/labels', value: { [MOVED_FROM_LABEL]: from } }]
 }
 
 /** Returns the operations that make the label `ridealong.dev/armed` match `isAsking`. */

@@ -12,6 +12,7 @@ import { findOwners } from '../kubernetes/managed-fields.ts'
 import { readEnforceVersion } from '../kubernetes/pod-security.ts'
 import { type Quota, readQuota } from '../kubernetes/quota.ts'
 import { type Annotations, readAnnotations } from '../request.ts'
+import { readMovedFrom, readRevision } from './revision.ts'
 
 /** The properties of a pod's namespace that Ridealong uses. */
 export interface Namespace {
@@ -34,6 +35,13 @@ export interface Namespace {
   readonly enforceVersion: number | undefined
   /** The privilege that the administrator grants to observers in this namespace. */
   readonly privilege: Privilege
+  /** The revision of the release that handles the pods; undefined for the default release. */
+  readonly revision: string | undefined
+  /**
+   * Whether the revision changed a few seconds ago, so that the former release may also have
+   * handled a pod.
+   */
+  readonly isMoving: boolean
   /** Whether the administrator allows metrics that load a library into the application. */
   readonly allowsTools: boolean
   readonly limitRanges: readonly LimitRange[]
@@ -67,6 +75,8 @@ export function readNamespace(
     enforce: readLevel(labels[ENFORCE_LABEL]),
     enforceVersion: readEnforceVersion(labels[ENFORCE_VERSION_LABEL]),
     privilege: readLevel(labels[PRIVILEGE_LABEL]) ?? 'restricted',
+    revision: readRevision(object),
+    isMoving: readMovedFrom(object) !== undefined,
     allowsTools: labels[TOOLS_LABEL] === 'true',
     limitRanges: limitRanges.map(readLimitRange),
     quotas: resourceQuotas.map(readQuota),

@@ -3,6 +3,7 @@ import type { Catalog, Privilege } from '../../../src/core/catalog.ts'
 import { REASONS, type Reason } from '../../../src/core/reasons.ts'
 import {
   askingPod,
+  CATALOG,
   type Json,
   limitRange,
   type Place,
@@ -653,6 +654,27 @@ t.test(
 )
 
 const SHARED = { shareProcessNamespace: true }
+
+t.test('while a namespace moves, observers of the other catalog are kept', async (t) => {
+  const place = { labels: { 'ridealong.dev/moved-from': 'default' } }
+  const carrying = (name: string, catalog: string, asked: Texts = {}) => {
+    const status = JSON.stringify({ outcome: 'injected', metrics: [name], catalog })
+    const older = observer({ name, image: 'other:1', command: ['old'] })
+    const spec = { ...SHARED, initContainers: [older] }
+    return askingPod(spec, { ...asked, 'ridealong.dev/status': status })
+  }
+  const other = carrying('perf-sysstat', '01234567')
+  const { word, isPatched, warnings } = ride(other, place)
+  t.equal(word, 'already-injected')
+  t.equal(isPatched, false)
+  t.strictSame(warnings, [])
+  t.equal(ride(other).word, 'observer-differs', 'the namespace does not move')
+  t.equal(ride(carrying('perf-sysstat', CATALOG.revision), place).word, 'observer-differs')
+  const unknown = carrying('gpu-smi', '01234567', { 'ridealong.dev/inject': 'gpu-smi' })
+  t.equal(ride(unknown, place).word, 'already-injected', 'a metric of the other catalog only')
+  const absent = { ...other, spec: { containers: [container('app')] } }
+  t.equal(ride(absent, place).word, 'injected', 'a status without its containers does not count')
+})
 
 t.test(
   'an observer is recognised by its image, its command and its kind of container',

@@ -34,12 +34,14 @@ const plain: Options['prepare'] = (standIn) => standIn.put('namespaces', namespa
 interface Options {
   readonly pace?: Partial<Intervals>
   readonly excluded?: readonly string[]
+  readonly revision?: string
   /** The objects and faults that exist before the watch starts. */
   prepare?(standIn: Awaited<ReturnType<typeof startStandIn>>['standIn']): void
 }
 
 /** Watches a simulated apiserver. If `isReady` is false, does not wait for the first lists. */
-async function watch(t: Test, { pace = {}, excluded = [], prepare }: Options = {}, isReady = true) {
+async function watch(t: Test, options: Options = {}, isReady = true) {
+  const { pace = {}, excluded = [], revision, prepare } = options
   const { standIn, access, stop, restart } = await startStandIn(t)
   prepare?.(standIn)
   const registry = new Registry()
@@ -47,6 +49,7 @@ async function watch(t: Test, { pace = {}, excluded = [], prepare }: Options = {
   const cluster = watchCluster({
     access,
     excludedNamespaces: new Set(excluded),
+    revision,
     registry,
     log,
     pace: { ...QUICK, ...pace },
@@ -378,6 +381,43 @@ t.test('missing and outdated labels are repaired, at the start and later', async
   await until('all repairs are counted', async () => (await metric('repairs_total')) === 4)
   t.equal(await metric('repairs_total', { outcome: 'armed' }), 2)
   t.equal(standIn.count(PATCHES), 4, 'each repair is one patch, and a correct label is not patched')
+})
+
+t.test('a release settles the namespaces that move to it or from it, after a while', async (t) => {
+  const canary = { 'ridealong.dev/revision': 'canary' }
+  const mark = (revision: string) => ({ 'ridealong.dev/moved-from': revision })
+  const { standIn, metric } = await watch(t, {
+    revision: 'canary',
+    pace: { moveMs: 50 },
+    prepare(standIn) {
+      standIn.put('namespaces', namespace('to', {}, { ...canary, ...mark('default') }))
+      standIn.put('namespaces', namespace('from', {}, mark('canary')))
+      standIn.put('namespaces', namespace('other', ASKING, mark('blue')))
+    },
+  })
+  const labels = (name: string) => standIn.get('namespaces', name)?.metadata.labels
+  await until('both are settled', async () => (await metric('repairs_total')) === 2)
+  t.equal(await metric('repairs_total', { outcome: 'settled' }), 2)
+  t.strictSame(labels('to'), canary)
+  t.strictSame(labels('from'), {})
+  t.strictSame(labels('other'), mark('blue'), 'the namespaces of other releases are not changed')
+})
+
+t.test('the mark of a namespace that moves again is kept for the whole time again', async (t) => {
+  const mark = (revision: string) => ({ 'ridealong.dev/moved-from': revision })
+  const { standIn } = await watch(t, {
+    pace: { moveMs: 1500 },
+    prepare: (standIn) => standIn.put('namespaces', namespace('hpc', {}, mark('blue'))),
+  })
+  const start = performance.now()
+  while (performance.now() - start < 2000) {
+    for (const revision of ['blue', 'green']) {
+      standIn.put('namespaces', namespace('hpc', {}, mark(revision)))
+      await sleep(50)
+    }
+  }
+  t.equal(standIn.count(PATCHES), 0)
+  await until('the last mark is removed', () => standIn.count(PATCHES) === 1)
 })
 
 t.test('several replicas together change each label only once', async (t) => {

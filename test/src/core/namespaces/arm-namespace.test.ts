@@ -18,9 +18,17 @@ const namespaceOf = (annotations?: Json | null, labels?: Json | null): Namespace
   },
 })
 
-function write(object: unknown, more: Partial<Review> = {}, excluded: readonly string[] = []) {
+const NOTHING_EXCLUDED = { excludedNamespaces: new Set<string>() }
+
+function write(
+  object: unknown,
+  more: Partial<Review> = {},
+  excluded: readonly string[] = [],
+  marksMoves = true,
+) {
   const review = reviewOf(object, { namespace: 'hpc', name: 'hpc', ...more })
-  const { outcome, response, fault } = reviewNamespace(review, CATALOG, new Set(excluded))
+  const settings = { excludedNamespaces: new Set(excluded), marksMoves }
+  const { outcome, response, fault } = reviewNamespace(review, CATALOG, settings)
   return {
     outcome,
     fault,
@@ -204,6 +212,52 @@ t.test('a namespace is changed only when it is created or updated', async (t) =>
   }
 })
 
+t.test('a namespace that gets another revision is marked with the former revision', async (t) => {
+  const canary = { 'ridealong.dev/revision': 'canary' }
+  const blue = { 'ridealong.dev/revision': 'blue' }
+  const from = (revision: string) => ({ 'ridealong.dev/moved-from': revision })
+  const rows: [string, Json | undefined, Json | undefined, Json | undefined][] = [
+    ['from the default release', { a: 'b' }, canary, { ...canary, ...from('default') }],
+    ['to the default release', canary, { a: 'b' }, { a: 'b', ...from('canary') }],
+    ['to the default release, without other labels', canary, undefined, from('canary')],
+    ['to another revision', canary, blue, { ...blue, ...from('canary') }],
+    [
+      'and back, while it still has the mark',
+      { ...blue, ...from('canary') },
+      { ...canary, ...from('canary') },
+      { ...canary, ...from('blue') },
+    ],
+  ]
+  for (const [name, before, labels, expected] of rows) {
+    const update = { operation: 'UPDATE', oldObject: namespaceOf({}, before) }
+    const { outcome, after } = write(namespaceOf({}, labels), update)
+    t.equal(outcome, 'moved', name)
+    t.strictSame(after.metadata.labels, expected, name)
+    const asking = write(namespaceOf(ASKING, labels), update)
+    t.equal(asking.outcome, 'armed', `${name}, with a request`)
+    t.strictSame(asking.after.metadata.labels, { ...expected, ...ARMED })
+  }
+})
+
+t.test('a namespace that keeps its revision, or that no server settles, is not marked', (t) => {
+  const canary = { 'ridealong.dev/revision': 'canary' }
+  const [old, moved] = [namespaceOf({}, {}), namespaceOf({}, canary)]
+  const update = { operation: 'UPDATE', oldObject: old }
+  const marked = namespaceOf({}, { ...canary, 'ridealong.dev/moved-from': 'default' })
+  const rows: [string, ReturnType<typeof write>][] = [
+    ['the same revision', write(moved, { operation: 'UPDATE', oldObject: moved })],
+    ['a second call for the same update', write(marked, update)],
+    ['a new namespace', write(moved, { operation: 'CREATE', oldObject: null })],
+    ['an excluded namespace', write(moved, update, ['hpc'])],
+    ['a server without --mark-moves', write(moved, update, [], false)],
+  ]
+  for (const [name, { outcome, isPatched }] of rows) {
+    t.equal(outcome, 'unchanged', name)
+    t.equal(isPatched, false, name)
+  }
+  t.end()
+})
+
 t.test('a namespace with invalid fields is allowed unchanged', async (t) => {
   const rows: unknown[] = [
     undefined,
@@ -219,7 +273,7 @@ t.test('a namespace with invalid fields is allowed unchanged', async (t) => {
   ]
   for (const object of rows) {
     const review = reviewOf(object, { name: 'hpc', oldObject: object })
-    const { outcome, response, fault } = reviewNamespace(review, CATALOG, new Set())
+    const { outcome, response, fault } = reviewNamespace(review, CATALOG, NOTHING_EXCLUDED)
     t.equal(outcome, 'unchanged', JSON.stringify(object))
     t.equal(response.response.allowed, true)
     t.equal(response.response.patch, undefined)
@@ -234,13 +288,13 @@ t.test(
     const { outcome, response, fault } = reviewNamespace(
       reviewOf(namespaceOf(ASKING), { uid: 'a-b-c' }),
       broken,
-      new Set(),
+      NOTHING_EXCLUDED,
     )
     t.equal(outcome, 'unchanged')
     t.match(response.response, { uid: 'a-b-c', allowed: true })
     t.equal(response.response.patch, undefined)
     t.type(fault, Error)
-    const fine = reviewNamespace(reviewOf(namespaceOf(ASKING)), CATALOG, new Set())
+    const fine = reviewNamespace(reviewOf(namespaceOf(ASKING)), CATALOG, NOTHING_EXCLUDED)
     t.equal(fine.fault, undefined)
   },
 )

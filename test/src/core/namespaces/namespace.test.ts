@@ -8,6 +8,8 @@ const STRICT = {
   enforce: undefined,
   enforceVersion: undefined,
   privilege: 'restricted',
+  revision: undefined,
+  isMoving: false,
   allowsTools: false,
   limitRanges: [],
   quotas: [],
@@ -33,6 +35,12 @@ t.test(
       t.strictSame(readNamespace('hpc', object), STRICT, JSON.stringify(object))
   },
 )
+
+t.test('the labels name the revision and the former revision of a namespace', async (t) => {
+  const read = (labels: object) => readNamespace('hpc', { metadata: { labels } })
+  t.match(read({ 'ridealong.dev/revision': 'canary' }), { revision: 'canary', isMoving: false })
+  t.match(read({ 'ridealong.dev/moved-from': 'canary' }), { revision: undefined, isMoving: true })
+})
 
 t.test('a level is one of three values, and any other value counts as restricted', async (t) => {
   const rows: [unknown, string][] = [
