@@ -3,11 +3,27 @@
  * run in parallel.
  */
 import { spawn } from 'node:child_process'
+import { readdirSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Cluster } from './machine/cluster.ts'
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
 const LONGEST_SECONDS = 900
+
+/** The folders of the tests: with pods that run, and with pods that are only admitted. */
+export type TestFolder = 'with-node' | 'without-node'
+
+/** Finds the tests (`NAME.test.ts`) in a folder, and returns their paths by name. */
+export function findTests(folder: TestFolder): ReadonlyMap<string, string> {
+  const root = fileURLToPath(new URL(folder, import.meta.url))
+  const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).sort()
+  return new Map(
+    files
+      .filter((file) => file.endsWith('.test.ts'))
+      .map((file) => [basename(file, '.test.ts'), join(root, file)]),
+  )
+}
 
 /** The result of a test file. */
 export interface Ended {
@@ -49,8 +65,8 @@ function runFile(cluster: Cluster, name: string): Promise<Ended> {
     TAP_TIMEOUT: `${LONGEST_SECONDS}`,
   }
   const start = performance.now()
-  const folder = cluster.hasNode ? 'with-node' : 'without-node'
-  const child = spawn(process.execPath, [`test/cluster/${folder}/${name}.test.ts`], {
+  const file = findTests(cluster.hasNode ? 'with-node' : 'without-node').get(name) ?? name
+  const child = spawn(process.execPath, [file], {
     cwd: REPOSITORY,
     env,
     stdio: ['ignore', 'pipe', 'pipe'],

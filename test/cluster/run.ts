@@ -1,8 +1,6 @@
 /** `npm run test:cluster` runs the tests on a real Kubernetes. */
-import { readdirSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { Command, Option } from 'commander'
-import { type Ended, runLane } from './lane.ts'
+import { type Ended, findTests, runLane } from './lane.ts'
 import {
   type Cluster,
   down,
@@ -62,10 +60,10 @@ const TOOLS: Readonly<Record<string, readonly Target[]>> = {
 }
 
 /** Tests that need no node, because their pods are only admitted. */
-const WITHOUT_NODE = testsIn('without-node')
+const WITHOUT_NODE = [...findTests('without-node').keys()]
 
 /** Tests of pods that run. */
-const WITH_NODE = testsIn('with-node')
+const WITH_NODE = [...findTests('with-node').keys()]
 
 const EVERY_TEST: readonly string[] = [...WITHOUT_NODE, ...WITH_NODE]
 
@@ -75,7 +73,8 @@ const EVERY_TEST: readonly string[] = [...WITHOUT_NODE, ...WITH_NODE]
  */
 const LONG = [
   ...['controllers', 'cpu-profile', 'findings', 'guard', 'install', 'lammps', 'live-export'],
-  ...['minicluster', 'mpi-trace', 'observers', 'own-certificates', 'own-renewal', 'upheaval'],
+  ...['minicluster', 'mpi-trace', 'observers', 'own-certificates', 'own-renewal', 'revisions'],
+  ...['upheaval'],
 ]
 
 /** Tests that need the programs in the folder of machine/operators-folder.ts. */
@@ -114,14 +113,6 @@ async function loadImages(cluster: Cluster, names: readonly string[]): Promise<v
   for (const image of [PAUSE_IMAGE, DEBIAN_IMAGE, ...own, ...observed]) {
     await load(cluster, image)
   }
-}
-
-/** Returns the names of the tests in a folder beside this file: `NAME.test.ts`. */
-function testsIn(folder: 'with-node' | 'without-node'): readonly string[] {
-  const files = readdirSync(fileURLToPath(new URL(folder, import.meta.url)))
-  return files
-    .filter((file) => file.endsWith('.test.ts'))
-    .map((file) => file.replace('.test.ts', ''))
 }
 
 /** Prints the result of a test, and the output only if it failed. */

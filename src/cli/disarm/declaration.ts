@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { helpEnd } from '../shared/help.ts'
-import { withCluster } from '../shared/options.ts'
+import { revisionName, withCluster } from '../shared/options.ts'
 import { printLine } from '../shared/output.ts'
 
 /** Declares the verb `disarm`. */
@@ -12,6 +12,11 @@ export function declareDisarm(program: Command): void {
       '--cluster-role-binding <name>',
       'the ClusterRoleBinding to remove next: it allows the webhook to set ridealong.dev/armed',
     )
+    .option(
+      '--revision <name>',
+      'the revision of the installation (default: the default release)',
+      revisionName,
+    )
     .option('--namespace <name>', 'the namespace of the certificates')
     .option(
       '--certificate <name...>',
@@ -20,7 +25,11 @@ export function declareDisarm(program: Command): void {
     .option('--secret <name...>', 'other Secrets with certificates to remove last')
     .addHelpText(
       'after',
-      ['', 'The label ridealong.dev/armed is always removed from all namespaces.'].join('\n'),
+      [
+        '',
+        'The label ridealong.dev/armed is always removed from all namespaces of the',
+        'revision.',
+      ].join('\n'),
     )
     .addHelpText(
       'after',

@@ -4,11 +4,14 @@ import { isMissing } from '../../cluster/refusal.ts'
 import { UsageError } from '../shared/errors.ts'
 import { openCluster } from '../shared/open-cluster.ts'
 import { describeRefusal } from '../shared/refusal.ts'
+import { awaitMoves } from './await-moves.ts'
 import { removeLabels } from './remove-labels.ts'
 
 export interface DisarmOptions {
   readonly kubeconfig?: string | undefined
   readonly webhookConfiguration?: string | undefined
+  /** The revision of the release; undefined for the default release. */
+  readonly revision?: string | undefined
   readonly clusterRoleBinding?: string | undefined
   readonly namespace?: string | undefined
   readonly certificate?: readonly string[] | undefined
@@ -26,9 +29,10 @@ interface DisarmTarget {
  * Runs `ridealong disarm`: removes the objects that would outlive an installation. The order
  * prevents an object from being created again:
  *
- * 1. the webhook configuration, so that the webhook is no longer called
+ * 1. the webhook configuration, so that the webhook is no longer called. If a namespace was just
+ *    moved to another release, this step first waits until the move is over
  * 2. the permission of the webhook to set the label `ridealong.dev/armed`
- * 3. this label of all namespaces
+ * 3. this label of all namespaces of the release
  * 4. each Certificate, and then its Secret, which cert-manager would otherwise create again
  * 5. each other Secret; the webhook creates its Secret only while its configuration exists
  *
@@ -37,15 +41,16 @@ interface DisarmTarget {
  * @throws UsageError with the apiserver's message about an object that was not removed
  */
 export async function disarm(options: DisarmOptions, print: (line: string) => void): Promise<void> {
-  const { certificate, secret, namespace } = options
+  const { certificate, secret, namespace, webhookConfiguration, revision } = options
   if ((certificate ?? secret) !== undefined && namespace === undefined) {
     throw new UsageError(
       '--certificate and --secret need --namespace, the namespace of the certificates',
     )
   }
   const { apiserver } = await openCluster(options)
+  if (webhookConfiguration !== undefined) await awaitMoves(apiserver, revision, print)
   for (const object of callers(options)) print(await remove(apiserver, object))
-  await removeLabels(apiserver, print)
+  await removeLabels(apiserver, revision, print)
   for (const object of certificates(options)) print(await remove(apiserver, object))
 }
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Apiserver, REQUEST_TIMEOUT_MS } from '../../cluster/apiserver.ts'
-import { ARMED_LABEL } from '../../core/keys.ts'
+import { ARMED_LABEL, REVISION_LABEL } from '../../core/keys.ts'
 import { asObjects, fieldsOrNone } from '../../core/kubernetes/json.ts'
 import { UsageError } from '../shared/errors.ts'
 import { describeRefusal } from '../shared/refusal.ts'
@@ -13,18 +13,20 @@ const PAUSE_MS = 500
 const NAMESPACES = '/api/v1/namespaces'
 
 /**
- * Removes the label `ridealong.dev/armed` from all namespaces, and prints one line for each
- * namespace.
+ * Removes the label `ridealong.dev/armed` from all namespaces of a release, and prints one line for
+ * each namespace.
  *
+ * @param revision undefined for the default release
  * @throws UsageError with the namespaces that still have the label, after an attempt for every
  * namespace
  */
 export async function removeLabels(
   apiserver: Apiserver,
+  revision: string | undefined,
   print: (line: string) => void,
 ): Promise<void> {
   const troubles: string[] = []
-  for (const name of await labelled(apiserver)) {
+  for (const name of await labelled(apiserver, revision)) {
     try {
       await removeLabel(apiserver, name)
       print(`Namespace ${name}: label ${ARMED_LABEL} removed`)
@@ -35,8 +37,12 @@ export async function removeLabels(
   if (troubles.length > 0) throw new UsageError(troubles.join('; '))
 }
 
-async function labelled({ ask }: Apiserver): Promise<readonly string[]> {
-  const query = { labelSelector: ARMED_LABEL }
+async function labelled(
+  { ask }: Apiserver,
+  revision: string | undefined,
+): Promise<readonly string[]> {
+  const ours = revision === undefined ? `!${REVISION_LABEL}` : `${REVISION_LABEL}=${revision}`
+  const query = { labelSelector: `${ARMED_LABEL},${ours}` }
   const signal = AbortSignal.timeout(REQUEST_TIMEOUT_MS)
   try {
     const { items } = await ask({ path: NAMESPACES, query, signal })

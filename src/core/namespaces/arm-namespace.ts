@@ -31,11 +31,12 @@ export interface NamespaceReview {
 /**
  * Reviews a namespace. If the namespace requests metrics and is not excluded, the response arms the
  * namespace: it adds the label `ridealong.dev/armed`, with which the webhook is called for all pods
- * of the namespace. Otherwise the response removes the label. If the update changes the revision of
- * the namespace, the response also sets the label `ridealong.dev/moved-from`, with which the former
- * release handles pods until every part of the cluster knows the new revision. Warnings describe the effect of the
+ * of the namespace. Otherwise the response removes the label. Warnings describe the effect of the
  * request or its problem, because only this response reaches the user who annotates the namespace.
  * Never throws.
+ *
+ * If an update changes the revision of the namespace, the response also sets the label
+ * `ridealong.dev/moved-from`, with which the former release handles pods for a while.
  */
 export function reviewNamespace(
   review: Review,

@@ -9,6 +9,10 @@ export interface Tally {
   readonly missed: number
   /** Pods with a status other than `injected`. */
   readonly left: number
+  /** Pods with the status `injected` that do not have exactly one container of each metric. */
+  readonly wrong: number
+  /** The number of pods with the status `injected`, by the revision of the catalog. */
+  readonly catalogs: Readonly<Record<string, number>>
   /** Pods whose creation returned a warning, such as the warning of the guard. */
   readonly warned: number
   /** The apiserver's messages for failed creations. */
@@ -21,6 +25,8 @@ const NONE: Tally = {
   created: 0,
   missed: 0,
   left: 0,
+  wrong: 0,
+  catalogs: {},
   warned: 0,
   refused: [],
   longestSeconds: 0,
@@ -134,12 +140,31 @@ function withPod(tally: Tally, { status, body, warnings }: Answer, seconds: numb
   if (status !== 201) return { ...tally, refused: [...tally.refused, `${status} ${body?.message}`] }
   const said = body.metadata.annotations?.['ridealong.dev/status'] ?? ''
   const isInjected = said.includes('"outcome":"injected"')
+  const { metrics = [], catalog = '' } = isInjected ? JSON.parse(said) : {}
   return {
     ...tally,
     created: tally.created + 1,
     missed: tally.missed + Number(said === ''),
     left: tally.left + Number(said !== '' && !isInjected),
+    wrong: tally.wrong + Number(isInjected && !hasEachOnce(body.spec, metrics)),
+    catalogs: isInjected
+      ? { ...tally.catalogs, [catalog]: (tally.catalogs[catalog] ?? 0) + 1 }
+      : tally.catalogs,
     warned: tally.warned + Number(warnings.length > 0),
     longestSeconds: Math.max(tally.longestSeconds, seconds),
   }
+}
+
+interface PodContainers {
+  readonly initContainers?: readonly { readonly name: string }[]
+  readonly containers: readonly { readonly name: string }[]
+}
+
+/** Reports whether a pod has one container of each name, and only `app` besides. */
+function hasEachOnce(
+  { initContainers = [], containers }: PodContainers,
+  names: readonly string[],
+): boolean {
+  const found = [...initContainers, ...containers].map(({ name }) => name).sort()
+  return found.join() === ['app', ...names].sort().join()
 }

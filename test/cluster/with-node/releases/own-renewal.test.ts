@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { installOwn } from '../release/own-certificate.ts'
-import { runningCluster } from '../running.ts'
+import { installOwn } from '../../release/own-certificate.ts'
+import { runningCluster } from '../../running.ts'
 
 // Installs the chart with certificates.mode=self and certificates that are renewed every minute.
 // While pods are created, no pod is missed, that is, created without observers because no replica

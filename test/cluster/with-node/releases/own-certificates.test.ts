@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import type { Api } from '../api.ts'
-import { kubectl } from '../machine/kubectl.ts'
-import { startCertManager } from '../release/cert-manager.ts'
-import { helm, type Release, replicasOf } from '../release/helm.ts'
-import { ASKS, type ConfiguredWebhook, installOwn } from '../release/own-certificate.ts'
-import { killContainer, settled } from '../release/replicas.ts'
-import { runningCluster } from '../running.ts'
-import { until } from '../until.ts'
-import { CONFIGURATIONS } from '../webhook.ts'
+import type { Api } from '../../api.ts'
+import { kubectl } from '../../machine/kubectl.ts'
+import { startCertManager } from '../../release/cert-manager.ts'
+import { helm, type Release, replicasOf } from '../../release/helm.ts'
+import { ASKS, type ConfiguredWebhook, installOwn } from '../../release/own-certificate.ts'
+import { killContainer, settled } from '../../release/replicas.ts'
+import { runningCluster } from '../../running.ts'
+import { until } from '../../until.ts'
+import { CONFIGURATIONS } from '../../webhook.ts'
 
 // Installs the chart with certificates.mode=self, without cert-manager. While pods are created, the
 // Secret of the certificate is deleted, the replica that renews the certificate ends, the clocks of
