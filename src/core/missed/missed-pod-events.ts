@@ -60,6 +60,9 @@ const SENTENCES: Readonly<Record<MissedPodReason, (pods: string, first: string) 
   unanswered: (pods) =>
     'created without the requested observers, because the webhook did not answer: ' +
     `${pods}; create them again to observe them`,
+  'revision-absent': (pods) =>
+    'created without the requested observers, because no release has the revision that the label ' +
+    `ridealong.dev/revision of the namespace names: ${pods}`,
   altered: (pods, first) =>
     `an observer is missing, altered, or not the catalog's: ${pods}; ` +
     `for details, run ridealong explain pod/${first}`,

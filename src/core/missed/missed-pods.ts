@@ -19,6 +19,7 @@ export const MISSED_POD_REASONS = {
   unanswered: 'NotObserved',
   altered: 'ObserverAltered',
   'observer-unavailable': 'ObserverUnavailable',
+  'revision-absent': 'RevisionAbsent',
 } as const satisfies Record<string, string>
 
 export type MissedPodReason = keyof typeof MISSED_POD_REASONS
@@ -41,6 +42,8 @@ export interface MissedPod {
 /** The namespace of a pod, and the webhook settings that apply to the pod. */
 export interface Surroundings {
   readonly namespace: Namespace
+  /** Whether no release has the revision of the namespace. */
+  readonly isAbandoned?: boolean | undefined
   readonly excludedNamespaces: ReadonlySet<string>
   /** The catalog that the webhook currently serves. */
   readonly catalog: Catalog
@@ -48,15 +51,15 @@ export interface Surroundings {
 
 /**
  * Decides whether an existing pod lacks observers that were requested when the pod was created. The
- * possible causes are that the webhook did not answer, that the observers were altered, and that no
- * node was known to have the image.
+ * possible causes are that the webhook did not answer, that no release has the revision of the
+ * namespace, that the observers were altered, and that no node was known to have the image.
  *
  * @param object a Pod as returned by the apiserver
  * @returns undefined if the pod does not lack its observers for one of these causes
  */
 export function findMissedPod(
   object: Fields,
-  { namespace, excludedNamespaces, catalog }: Surroundings,
+  { namespace, isAbandoned = false, excludedNamespaces, catalog }: Surroundings,
 ): MissedPod | undefined {
   if (excludedNamespaces.has(namespace.name)) return undefined
   const metadata = fieldsOrNone(object.metadata)
@@ -65,7 +68,8 @@ export function findMissedPod(
   const own = readAnnotations(annotations)
   const asker = own.has(KEYS.inject) ? own : namespace.annotations
   if (!requestsMetrics(asker)) return undefined
-  const reason = hasAnswer(annotations) ? readAnswer(object, catalog) : missed(object, namespace)
+  const found = hasAnswer(annotations) ? readAnswer(object, catalog) : missed(object, namespace)
+  const reason = isAbandoned && found === 'unanswered' ? 'revision-absent' : found
   return reason && { reason, ...identify(metadata, namespace.name) }
 }
 

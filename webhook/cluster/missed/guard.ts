@@ -7,7 +7,10 @@ import { contend } from '../lease/lease.ts'
 import { type Found, type ScanOptions, scanPods } from './scan.ts'
 
 export interface GuardOptions
-  extends Pick<ScanOptions, 'api' | 'knowledge' | 'excludedNamespaces' | 'catalog' | 'pace'> {
+  extends Pick<
+    ScanOptions,
+    'api' | 'knowledge' | 'excludedNamespaces' | 'revision' | 'catalog' | 'pace'
+  > {
   /** The Lease that selects the scanning replica, as `NAMESPACE/NAME`. */
   readonly lease: string
   readonly registry: Registry

@@ -14,6 +14,7 @@ import { type Intervals, jittered } from '../backoff.ts'
 import type { NamespaceCache } from '../namespace-cache.ts'
 import { listPages } from '../reflect/list.ts'
 import { announcer } from './announce.ts'
+import { findOwnership } from './revisions.ts'
 
 /**
  * The number of pods per page. A page has one or two megabytes, and a review that arrives while a
@@ -34,6 +35,8 @@ export interface ScanOptions {
   readonly api: Apiserver
   readonly knowledge: NamespaceCache
   readonly excludedNamespaces: ReadonlySet<string>
+  /** The revision of this release; undefined for the default release. */
+  readonly revision?: string | undefined
   /** Returns the current catalog. */
   catalog(): Catalog
   readonly pace: Intervals
@@ -155,16 +158,21 @@ function createTimer(): Timer {
  * if this replica may no longer scan
  */
 async function unobservedPods(
-  { api, pace, mayScan, knowledge, excludedNamespaces, catalog }: ScanOptions,
+  { api, pace, mayScan, knowledge, revision, excludedNamespaces, catalog }: ScanOptions,
   signal: AbortSignal,
 ): Promise<readonly MissedPod[]> {
   const { answerMs } = pace
+  const { namespaces } = knowledge.collections
+  const ownerOf = await findOwnership({ api, namespaces, revision, signal })
   const found: MissedPod[] = []
   const path = '/api/v1/pods'
   const judge = (pod: Fields) => {
     const name = asText(fieldsOrNone(pod.metadata).namespace) ?? ''
     const namespace = knowledge.find(name) ?? readNamespace(name, undefined)
-    return findMissedPod(pod, { namespace, excludedNamespaces, catalog: catalog() })
+    const owner = ownerOf(namespace.revision)
+    if (owner === 'other') return undefined
+    const isAbandoned = owner === 'abandoned'
+    return findMissedPod(pod, { namespace, isAbandoned, excludedNamespaces, catalog: catalog() })
   }
   for await (const page of listPages({ api, path, answerMs, signal, limit: PAGE })) {
     if (!mayScan()) throw new Error('this replica may no longer scan')

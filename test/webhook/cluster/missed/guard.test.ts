@@ -73,13 +73,20 @@ async function start(t: Test) {
  * Starts a replica that scans for missed pods: pods that requested observers, but have none or
  * altered ones.
  */
-function replica(t: Test, access: Access, pace: Partial<Intervals> = {}, excluded: string[] = []) {
+function replica(
+  t: Test,
+  access: Access,
+  pace: Partial<Intervals> = {},
+  excluded: string[] = [],
+  revision?: string,
+) {
   let catalog = CATALOG
   const registry = new Registry()
   const { log, lines } = capturedLog()
   const cluster = watchCluster({
     access,
     excludedNamespaces: new Set(excluded),
+    revision,
     scan: { lease: LEASE, catalog: () => catalog },
     registry,
     log,
@@ -349,4 +356,58 @@ t.test('Events above the limit of a namespace are written in the next scans', as
   replica(t, access, { eventsPerNamespace: 10 })
   await until('all Events exist', () => standIn.all('events').length === 25)
   t.equal(standIn.count(EVENTS), 25, 'each Event is written once')
+})
+
+/** Adds a namespace that requests observers and has a revision, with a pod without observers. */
+function putRevision(standIn: StandIn, revision: string): void {
+  const hpc = standIn.get('namespaces', 'hpc')?.metadata
+  const labels = { ...hpc?.labels, 'ridealong.dev/revision': revision }
+  standIn.put('namespaces', { metadata: { ...hpc, name: revision, labels } })
+  putPod(standIn, 'lammps', { annotations: {}, namespace: revision, of: owner('Job', revision) })
+}
+
+/** Adds the MutatingWebhookConfiguration of a release with a revision. */
+function putRelease(standIn: StandIn, revision: string): void {
+  const labels = { 'ridealong.dev/revision': revision }
+  standIn.put('mutatingwebhookconfigurations', { metadata: { name: revision, labels } })
+}
+
+t.test('each release reports only the pods of its own namespaces', async (t) => {
+  const { standIn, access } = await start(t)
+  for (const revision of ['canary', 'blue']) putRevision(standIn, revision)
+  putRelease(standIn, 'canary')
+  putRelease(standIn, 'blue')
+  putPod(standIn, 'lammps', { annotations: {}, of: owner('Job', 'default') })
+  const first = replica(t, access)
+  await until('the default release has scanned', async () => (await first.found()) === 1)
+  t.equal(await first.found('revision-absent'), 0)
+  await until('there is an Event', () => told(standIn).length === 1)
+  t.strictSame(told(standIn), ['NotObserved default 1'])
+  await first.cluster.stop()
+  const canary = replica(t, access, {}, [], 'canary')
+  await until('the release canary has scanned', async () => (await canary.found()) === 1)
+  await until('there is another Event', () => told(standIn).length === 2)
+  t.strictSame(told(standIn), ['NotObserved canary 1', 'NotObserved default 1'])
+  t.equal(standIn.count(/mutatingwebhookconfigurations/) > 0, true)
+})
+
+t.test('the default release reports pods with a revision that no release has', async (t) => {
+  const { standIn, access } = await start(t)
+  for (const revision of ['canary', 'typo']) putRevision(standIn, revision)
+  putRelease(standIn, 'canary')
+  const { found } = replica(t, access)
+  await until('the pod is counted', async () => (await found('revision-absent')) === 1)
+  t.equal(await found(), 0)
+  await until('there is an Event', () => told(standIn).length === 1)
+  t.strictSame(told(standIn), ['RevisionAbsent typo 1'])
+  const [event] = standIn.all('events')
+  t.match(event?.message, /no release has the revision that the label ridealong.dev\/revision/)
+})
+
+t.test('without revisions, the scan lists no webhook configurations', async (t) => {
+  const { standIn, access } = await start(t)
+  putPod(standIn, 'alone')
+  const { found } = replica(t, access)
+  await until('the pod is counted', async () => (await found()) === 1)
+  t.equal(standIn.count(/mutatingwebhookconfigurations/), 0)
 })
