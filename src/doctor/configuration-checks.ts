@@ -5,6 +5,7 @@ import {
   ARMED_WEBHOOK,
   type Called,
   calledBy,
+  MOVED_WEBHOOK,
   NAMESPACE_WEBHOOK,
   POD_WEBHOOK,
   readCaBundle,
@@ -13,7 +14,7 @@ import {
 } from '../explain/webhook.ts'
 import { check, fault, type InstallationCheck, RESTORE } from './check.ts'
 
-const WEBHOOKS = [POD_WEBHOOK, ARMED_WEBHOOK, NAMESPACE_WEBHOOK]
+const WEBHOOKS = [POD_WEBHOOK, ARMED_WEBHOOK, NAMESPACE_WEBHOOK, MOVED_WEBHOOK]
 
 /**
  * A certificate that expires within this number of days is a fault. The chart's alert uses the same

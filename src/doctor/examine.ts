@@ -5,6 +5,7 @@ import type { InstallationCheck } from './check.ts'
 import { configurationChecks } from './configuration-checks.ts'
 import { type Installation, servedOption } from './installation.ts'
 import { namespaceCheck } from './namespace-checks.ts'
+import { revisionCheck } from './revision-check.ts'
 import { serverChecks } from './server-checks.ts'
 
 /**
@@ -18,6 +19,7 @@ export function examine(installation: Installation): readonly InstallationCheck[
     ...certificateModeCheck(installation),
     ...(release === undefined ? [] : serverChecks(release, webhook)),
     ...(release === undefined ? [] : catalogChecks(release)),
+    revisionCheck(installation),
     namespaceCheck(installation),
     ...answerChecks(installation),
   ]

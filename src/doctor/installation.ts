@@ -87,6 +87,8 @@ export interface Installation {
   readonly webhook: WebhookFacts
   /** Undefined if the configuration was not found or read, or names no Service. */
   readonly release: Release | undefined
+  /** The MutatingWebhookConfigurations of all releases of Ridealong. */
+  readonly configurations: FactLookup<readonly Fields[]>
   /** All namespaces of the cluster. */
   readonly namespaces: FactLookup<readonly Fields[]>
   /** A Namespace that requests a metric, as returned by a dry run of its creation. */

@@ -2,6 +2,7 @@ import { ARMED_LABEL } from '../core/keys.ts'
 import { asText, type Fields, fieldsOrNone } from '../core/kubernetes/json.ts'
 import { relabel } from '../core/namespaces/arm-namespace.ts'
 import { readNamespace } from '../core/namespaces/namespace.ts'
+import { readRevision } from '../core/namespaces/revision.ts'
 import { requestsMetrics } from '../core/request.ts'
 import { unmetIn } from '../explain/selector.ts'
 import { ARMED_WEBHOOK, webhookIn } from '../explain/webhook.ts'
@@ -16,15 +17,16 @@ const REMEDY =
 const NAMED = 5
 
 /**
- * Checks that each namespace is armed (has the label `ridealong.dev/armed=true`) if its annotations
- * request observers, and not armed otherwise. A namespace that the chart excludes must not be
- * armed.
+ * Checks that each namespace of the release is armed (has the label `ridealong.dev/armed=true`) if
+ * its annotations request observers, and not armed otherwise. A namespace that the chart excludes
+ * must not be armed.
  */
 export function namespaceCheck({ namespaces, webhook }: Installation): InstallationCheck {
   if ('problem' in namespaces) return check(NAME, 'unknown', namespaces.problem)
   const { configuration } = webhook
   const found = 'value' in configuration ? configuration.value : undefined
-  const states = namespaces.value.map((namespace) => readState(namespace, found))
+  const own = namespaces.value.filter((one) => readRevision(one) === readRevision(found))
+  const states = own.map((namespace) => readState(namespace, found))
   const asking = states.filter(({ isAsking }) => isAsking)
   const unarmed = joinNames(asking.filter(({ isRight }) => !isRight))
   const stale = joinNames(states.filter(({ isRight, isAsking }) => !isRight && !isAsking))

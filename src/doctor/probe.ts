@@ -1,5 +1,5 @@
 import type { Catalog } from '../core/catalog.ts'
-import { KEYS } from '../core/keys.ts'
+import { KEYS, REVISION_LABEL } from '../core/keys.ts'
 import type { Fields } from '../core/kubernetes/json.ts'
 
 /**
@@ -12,9 +12,15 @@ export function metricToAsk({ metrics }: Catalog): string {
   return (modest ?? all[0])?.name ?? ''
 }
 
-/** Builds a Namespace that requests a metric, for a dry run. */
-export function askingNamespace(metric: string): Fields {
-  return { apiVersion: 'v1', kind: 'Namespace', metadata: probeMetadata(metric) }
+/**
+ * Builds a Namespace that requests a metric, for a dry run.
+ *
+ * @param revision the revision of the release; undefined for the default release
+ */
+export function askingNamespace(metric: string, revision?: string): Fields {
+  const labels = revision === undefined ? {} : { [REVISION_LABEL]: revision }
+  const metadata = { ...probeMetadata(metric), labels }
+  return { apiVersion: 'v1', kind: 'Namespace', metadata }
 }
 
 /**

@@ -3,6 +3,9 @@ import type { Reason } from '../core/reasons.ts'
 /** Causes of missing observers that are not reasons of the webhook, each with its remedy. */
 export const CAUSES = {
   'webhook-absent': 'install the chart (docs/install.md), then create the pod again',
+  'revision-absent':
+    'ask an administrator to correct or remove the label ridealong.dev/revision of the namespace,' +
+    ' or to install the release; then create the pod again',
   'webhook-ca':
     "set caBundle to the CA of the webhook's certificate (with cert-manager: check that its" +
     ' cainjector is running), then create the pod again',

@@ -9,8 +9,10 @@ export type FactLookup<T> = { readonly value: T } | { readonly problem: string }
 export interface WebhookFacts {
   /** The current time in milliseconds since 1970, for checking expiry. */
   readonly now: number
-  /** The MutatingWebhookConfiguration; undefined if there is none. */
+  /** The MutatingWebhookConfiguration of the release; undefined if there is none. */
   readonly configuration: FactLookup<Fields | undefined>
+  /** The revisions of all releases, as names; undefined if they were not read. */
+  readonly revisions?: readonly string[] | undefined
   /** The certificates that the server presents, as PEM, with the server's own certificate first. */
   readonly serving: FactLookup<string>
   /** The number of ready replicas; undefined if the webhook is called by URL. */

@@ -1,5 +1,6 @@
 import { ARMED_LABEL } from '../core/keys.ts'
 import { type Fields, fieldsOrNone } from '../core/kubernetes/json.ts'
+import { nameRevision, readRevision } from '../core/namespaces/revision.ts'
 import { bundleProblem, servingProblem } from './certificate.ts'
 import type { FactLookup, WebhookFacts } from './facts.ts'
 import { type Finding, find, stop } from './finding.ts'
@@ -34,6 +35,8 @@ export function webhookFindings(facts: WebhookFacts, caller: Caller): readonly F
   const { configuration: asked } = facts
   const title = 'webhook configuration'
   if ('problem' in asked) return [find(title, 'unknown', asked.problem)]
+  const absent = absentRevision(facts, caller)
+  if (absent !== undefined) return [stop(title, 'revision-absent', absent)]
   const name = caller.asksItself ? POD_WEBHOOK : ARMED_WEBHOOK
   const configuration = asked.value
   const webhook = configuration && webhookIn(configuration, name)
@@ -50,6 +53,22 @@ export function webhookFindings(facts: WebhookFacts, caller: Caller): readonly F
     ...readyFinding(facts),
     ...matchFindings(webhook, caller),
   ]
+}
+
+/** Returns a sentence if no release has the revision of the namespace, but others exist. */
+function absentRevision(
+  { configuration, revisions = [] }: WebhookFacts,
+  { namespace }: Caller,
+): string | undefined {
+  if ('problem' in namespace || revisions.length === 0) return undefined
+  const revision = readRevision(namespace.value)
+  if (revisions.includes(nameRevision(revision))) return undefined
+  if ('value' in configuration && configuration.value !== undefined) return undefined
+  const what =
+    revision === undefined
+      ? 'the namespace has no label ridealong.dev/revision, and there is no default release'
+      : `no release has the revision ${revision} of the namespace`
+  return `${what}; the releases are ${revisions.join(', ')}`
 }
 
 function completeness(configuration: Fields): readonly Finding[] {

@@ -2,12 +2,13 @@ import { asText, type Fields, fieldsOrNone, listOrNone } from '../core/kubernete
 
 /**
  * The names of the webhooks in the chart's configuration: for pods with the annotation
- * `ridealong.dev/inject`, for pods without it in namespaces that request observers, and for
- * Namespaces.
+ * `ridealong.dev/inject`, for pods without it in namespaces that request observers, for Namespaces,
+ * and for pods in namespaces that were just moved to another release.
  */
 export const POD_WEBHOOK = 'pods.ridealong.dev'
 export const ARMED_WEBHOOK = 'armed.ridealong.dev'
 export const NAMESPACE_WEBHOOK = 'namespaces.ridealong.dev'
+export const MOVED_WEBHOOK = 'moved.ridealong.dev'
 
 /** Finds a webhook of a MutatingWebhookConfiguration by its name. */
 export function webhookIn(configuration: Fields, name: string): Fields | undefined {

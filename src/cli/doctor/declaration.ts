@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { helpEnd } from '../shared/help.ts'
-import { withCluster, withConfiguration, withOutput } from '../shared/options.ts'
+import { revisionName, withCluster, withConfiguration, withOutput } from '../shared/options.ts'
 import { print } from '../shared/output.ts'
 
 /** Declares the verb `doctor`. */
@@ -10,6 +10,11 @@ export function declareDoctor(program: Command): void {
     .option(
       '-n, --namespace <name>',
       "the namespace for the dry run of a pod (default: the context's namespace)",
+    )
+    .option(
+      '--revision <name>',
+      'the revision of the installation (default: the default release)',
+      revisionName,
     )
     .option('--certificate <file>', "the server's certificate, PEM (default: read from its Secret)")
     .option('--status-url <url>', "also check the server's status at this URL (http or tcp)")

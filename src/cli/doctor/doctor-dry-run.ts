@@ -8,8 +8,12 @@ import { describeRefusal } from '../shared/refusal.ts'
  * Creates a Namespace that requests a metric, in a dry run. Returns the Namespace that the
  * apiserver would store.
  */
-export function tryNamespace(apiserver: Apiserver, metric: string): Promise<FactLookup<Fields>> {
-  return tried(apiserver, '/api/v1/namespaces', askingNamespace(metric))
+export function tryNamespace(
+  apiserver: Apiserver,
+  metric: string,
+  revision: string | undefined,
+): Promise<FactLookup<Fields>> {
+  return tried(apiserver, '/api/v1/namespaces', askingNamespace(metric, revision))
 }
 
 /**

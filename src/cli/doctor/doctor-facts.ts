@@ -1,19 +1,22 @@
 import { loadCatalog } from '../../catalog/load.ts'
+import { readRevision } from '../../core/namespaces/revision.ts'
 import { type Installation, readCatalog } from '../../doctor/installation.ts'
 import { metricToAsk } from '../../doctor/probe.ts'
 import { listed, type Reader } from '../shared/reader.ts'
 import { readRelease } from '../shared/release-facts.ts'
-import { readWebhookFacts } from '../shared/webhook-facts.ts'
+import { listConfigurations, readWebhookFacts } from '../shared/webhook-facts.ts'
 import { tryNamespace, tryPod } from './doctor-dry-run.ts'
 
 export interface InstallationOptions {
   /** The namespace for the dry run of a pod. */
   readonly namespace: string
   /**
-   * The name of the MutatingWebhookConfiguration; default: the first that contains a webhook of
-   * Ridealong.
+   * The name of the MutatingWebhookConfiguration; default: the one with `revision`, or without a
+   * revision, that of the default release.
    */
   readonly webhookConfiguration?: string | undefined
+  /** The revision of the release, if `webhookConfiguration` is undefined. */
+  readonly revision?: string | undefined
   /**
    * A file with the server's certificate, PEM; default: the certificate in the Secret that the
    * Deployment mounts, or the certificate that the server presents if the webhook is called by URL.
@@ -24,16 +27,19 @@ export interface InstallationOptions {
 /** Reads the facts about an installation that the caller's permissions allow. */
 export async function readInstallation(
   reader: Reader,
-  { namespace, webhookConfiguration, certificate }: InstallationOptions,
+  { namespace, webhookConfiguration: name, revision, certificate }: InstallationOptions,
 ): Promise<Installation> {
-  const webhook = await readWebhookFacts(reader, webhookConfiguration, certificate)
+  const webhook = await readWebhookFacts(reader, { name, revision }, certificate)
   const release = await readRelease(reader, webhook)
   const metric = metricToAsk(readCatalog(release) ?? (await loadCatalog({})))
-  const [namespaces, triedNamespace, answer] = await Promise.all([
+  const found = 'value' in webhook.configuration ? webhook.configuration.value : undefined
+  const [configurations, namespaces, triedNamespace, answer] = await Promise.all([
+    listConfigurations(reader),
     reader.look('/api/v1/namespaces'),
-    tryNamespace(reader.apiserver, metric),
+    tryNamespace(reader.apiserver, metric, readRevision(found)),
     tryPod(reader.apiserver, namespace, metric),
   ])
   const triedPod = { namespace, metric, answer }
-  return { webhook, release, namespaces: listed(namespaces), triedNamespace, triedPod }
+  const lists = { configurations, namespaces: listed(namespaces) }
+  return { webhook, release, ...lists, triedNamespace, triedPod }
 }

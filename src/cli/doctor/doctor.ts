@@ -9,6 +9,7 @@ export interface DoctorOptions {
   readonly kubeconfig?: string | undefined
   readonly statusUrl?: string | undefined
   readonly webhookConfiguration?: string | undefined
+  readonly revision?: string | undefined
   /** A file with the server's certificate, for callers that may not read the Secret. */
   readonly certificate?: string | undefined
   /** The namespace for the dry run of a pod. */

@@ -1,7 +1,7 @@
 import { type Catalog, PRIVILEGES } from '../../core/catalog.ts'
 import { asObjects, type Fields } from '../../core/kubernetes/json.ts'
 import { readServerVersion } from '../../core/kubernetes/server-version.ts'
-import { readNamespace } from '../../core/namespaces/namespace.ts'
+import { type Namespace, readNamespace } from '../../core/namespaces/namespace.ts'
 import type { Settings } from '../../core/review-pod.ts'
 import {
   type Release,
@@ -26,17 +26,22 @@ export type About = Pick<
   'subject' | 'review' | 'isTemplate' | 'created' | 'pods' | 'differences'
 >
 
-/** Functions that use the facts that all explained pods have in common. */
+/** Functions that use the facts that several explained pods have in common. */
 export interface Common {
   /** Combines the facts about a pod with the facts about its namespace and its cluster. */
   readonly factsOf: (about: About) => Promise<Facts>
-  /** Returns the catalog to compare a pod's containers with; undefined to omit the comparison. */
-  readonly catalogFor: (pod: Fields) => Catalog | undefined
+  /**
+   * Returns a function that returns the catalog to compare a pod's containers with; undefined to
+   * omit the comparison.
+   */
+  readonly catalogsIn: (namespace: string) => Promise<CatalogLookup>
 }
 
+export type CatalogLookup = (pod: Fields) => Catalog | undefined
+
 /**
- * Reads the facts that all pods have in common: the catalog and, from a cluster, the webhook. Each
- * namespace is read once.
+ * Reads the facts that several pods have in common: the catalog and, from a cluster, the webhook of
+ * the release that handles the namespace. Each namespace and each release is read once.
  *
  * @param reader undefined to read no facts from a cluster
  * @param documents Namespaces from files, by name
@@ -48,7 +53,48 @@ export async function factsFrom(
   documents: ReadonlyMap<string, Fields> = new Map(),
 ): Promise<Common> {
   const known = await readSettings(options)
-  const webhook = reader && (await readWebhookFacts(reader, options.webhookConfiguration))
+  const releaseOf = remember(async (revision: string | undefined) =>
+    readHandler(known, options, reader, revision),
+  )
+  const placeOf = remember((name: string) => readPlace(known, reader, documents.get(name), name))
+  const handlerOf = async (name: string) => releaseOf((await placeOf(name)).object.revision)
+  const factsOf = async (about: About) => {
+    const { object, ...place } = await placeOf(about.review.namespace)
+    const { settings, ...handler } = await handlerOf(about.review.namespace)
+    return { ...about, ...place, ...handler, settings: { ...settings, namespace: object } }
+  }
+  const catalogsIn = async (name: string) => {
+    const { settings, isCatalogGuessed } = await handlerOf(name)
+    return (pod: Fields) => comparable(settings.catalog, isCatalogGuessed, pod)
+  }
+  return { factsOf, catalogsIn }
+}
+
+/** Returns a function that calls another function once for each argument. */
+function remember<K, V>(read: (key: K) => Promise<V>): (key: K) => Promise<V> {
+  const known = new Map<K, Promise<V>>()
+  return (key) => {
+    const found = known.get(key) ?? read(key)
+    known.set(key, found)
+    return found
+  }
+}
+
+/** The facts about the release that handles a namespace. */
+type Handler = Pick<Facts, 'webhook'> & {
+  readonly isCatalogGuessed: boolean
+  readonly settings: Omit<Settings, 'namespace'>
+}
+
+/** @param revision the revision of the namespace; undefined for the default release */
+async function readHandler(
+  { namespaceOf: _, ...known }: KnownSettings,
+  options: FactOptions,
+  reader: Reader | undefined,
+  revision: string | undefined,
+): Promise<Handler> {
+  const which = { name: options.webhookConfiguration, revision, isExact: true }
+  const webhook = reader && (await readWebhookFacts(reader, which))
   const release = reader && webhook && (await readRelease(reader, webhook))
   const served = servedOption(release, '--pod-security-default')
   const podSecurityDefault =
@@ -57,17 +103,7 @@ export async function factsFrom(
   const apiserverVersion = version && readServerVersion(version)
   const offered = offeredBy(release, options)
   const settings = { ...known, ...offered, podSecurityDefault, apiserverVersion }
-  const isCatalogGuessed = isGuessed(release, options)
-  const places = new Map<string, Promise<PodSetting>>()
-  const factsOf = async (about: About) => {
-    const { namespace: name } = about.review
-    const document = documents.get(name)
-    const place = places.get(name) ?? resolvePlace(settings, reader, document, name)
-    places.set(name, place)
-    return { ...about, ...(await place), isCatalogGuessed, webhook }
-  }
-  const catalogFor = (pod: Fields) => comparable(settings.catalog, isCatalogGuessed, pod)
-  return { factsOf, catalogFor }
+  return { webhook, settings, isCatalogGuessed: isGuessed(release, options) }
 }
 
 /**
@@ -94,32 +130,30 @@ function offeredBy(
 
 type Offered = Pick<Settings, 'catalog' | 'heldImages' | 'apiserverVersion'>
 
-type PodSetting = Pick<Facts, 'settings' | 'namespace' | 'unread'>
+type Place = Pick<Facts, 'namespace' | 'unread'> & { readonly object: Namespace }
 
-async function resolvePlace(
-  { namespaceOf, ...known }: KnownSettings & Offered,
+async function readPlace(
+  { namespaceOf }: KnownSettings,
   reader: Reader | undefined,
   document: Fields | undefined,
   name: string,
-): Promise<PodSetting> {
+): Promise<Place> {
   if (reader === undefined) {
-    const namespace = document === undefined ? namespaceOf(name) : readNamespace(name, document)
-    const settings = { ...known, namespace }
-    return { settings, namespace: { value: document }, unread: [] }
+    const object = document === undefined ? namespaceOf(name) : readNamespace(name, document)
+    return { object, namespace: { value: document }, unread: [] }
   }
   const path = `/api/v1/namespaces/${encodeURIComponent(name)}`
   const [found, limitRanges, resourceQuotas] = await Promise.all(
     ['', '/limitranges', '/resourcequotas'].map((part) => reader.look(`${path}${part}`)),
   )
-  const object = answered(found) ?? document
+  const read = answered(found) ?? document
   const rules = {
     limitRanges: asObjects(answered(limitRanges)?.items),
     resourceQuotas: asObjects(answered(resourceQuotas)?.items),
   }
-  const namespace = readNamespace(name, object, rules)
   return {
-    settings: { ...known, namespace },
-    namespace: found && 'problem' in found ? found : { value: object },
+    object: readNamespace(name, read, rules),
+    namespace: found && 'problem' in found ? found : { value: read },
     unread: [found, limitRanges, resourceQuotas].flatMap((one) =>
       one !== undefined && 'problem' in one ? [one.problem] : [],
     ),

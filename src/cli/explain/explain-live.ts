@@ -6,7 +6,7 @@ import { findTemplates } from '../../manifest/templates.ts'
 import { UsageError } from '../shared/errors.ts'
 import type { Reader } from '../shared/reader.ts'
 import { aboutPod } from './about-pod.ts'
-import type { About, Common } from './explain-facts.ts'
+import type { About, CatalogLookup } from './explain-facts.ts'
 import { aboutTemplate } from './explain-files.ts'
 import { kindNamed, podsFrom, readKinds } from './kinds-of-cluster.ts'
 
@@ -22,7 +22,7 @@ export async function aboutLive(
   reader: Reader,
   what: string,
   namespace: string,
-  catalogFor: Common['catalogFor'],
+  catalogFor: CatalogLookup,
 ): Promise<readonly About[]> {
   const [word = '', name = '', ...more] = what.split('/')
   if (name === '' || more.length > 0) {
@@ -42,7 +42,7 @@ export async function aboutLive(
 function aboutPods(
   pods: readonly Fields[],
   subject: string,
-  catalogFor: Common['catalogFor'],
+  catalogFor: CatalogLookup,
 ): readonly About[] {
   const groups = alike(pods, catalogFor)
   const said = groups.map(({ which, word }) => `${which}: ${word}`).join('; ')

@@ -28,8 +28,9 @@ export async function explain(
   const { filename, kubeconfig, namespace } = options
   if (what !== undefined && filename === undefined) {
     const reader = await openReader(kubeconfig)
-    const { factsOf, catalogFor } = await factsFrom(options, reader)
-    const abouts = await aboutLive(reader, what, namespace ?? reader.namespace, catalogFor)
+    const { factsOf, catalogsIn } = await factsFrom(options, reader)
+    const place = namespace ?? reader.namespace
+    const abouts = await aboutLive(reader, what, place, await catalogsIn(place))
     return explainAll(abouts, factsOf)
   }
   if (what !== undefined || filename === undefined) {

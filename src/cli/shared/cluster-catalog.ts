@@ -14,7 +14,7 @@ import { readConfiguration } from './webhook-facts.ts'
 export async function readClusterCatalog(
   reader: Reader,
 ): Promise<{ readonly value: Catalog } | { readonly problem: string }> {
-  const configuration = await readConfiguration(reader, undefined)
+  const configuration = await readConfiguration(reader, {})
   if ('problem' in configuration) return configuration
   const webhook = configuration.value && webhookIn(configuration.value, POD_WEBHOOK)
   const service = webhook && calledBy(webhook).service

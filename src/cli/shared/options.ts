@@ -40,7 +40,7 @@ export function withCluster(command: Command): Command {
 export function withConfiguration(command: Command): Command {
   return command.option(
     '--webhook-configuration <name>',
-    'the MutatingWebhookConfiguration (default: the first with a webhook of Ridealong)',
+    'the MutatingWebhookConfiguration (default: the one of the revision)',
   )
 }
 

@@ -8,11 +8,12 @@ import {
   fieldsOrNone,
   listOrNone,
 } from '../../core/kubernetes/json.ts'
+import { nameRevision, readRevision } from '../../core/namespaces/revision.ts'
 import { deploymentOption } from '../../doctor/installation.ts'
 import type { FactLookup, WebhookFacts } from '../../explain/facts.ts'
 import { calledBy, POD_WEBHOOK, webhookIn } from '../../explain/webhook.ts'
 import { errorMessage } from '../../lib/error-message.ts'
-import type { Reader } from './reader.ts'
+import { listed, type Reader } from './reader.ts'
 
 const PATIENCE_MS = 5_000
 
@@ -21,25 +22,26 @@ type Service = NonNullable<ReturnType<typeof calledBy>['service']>
 /**
  * Reads the facts about the webhook that the caller's permissions allow.
  *
- * @param name the name of the MutatingWebhookConfiguration; default: the first that contains a
- * webhook of Ridealong
+ * @param which the MutatingWebhookConfiguration
  * @param certificate a file with the server's certificate, PEM; default: the certificate in the
  * Secret that the Deployment mounts, or the certificate that the server presents if the webhook is
  * called by URL
  */
 export async function readWebhookFacts(
   reader: Reader,
-  name: string | undefined,
+  which: ConfigurationChoice,
   certificate?: string,
 ): Promise<WebhookFacts> {
   const now = Date.now()
-  const configuration = await readConfiguration(reader, name)
+  const list = which.name === undefined ? await listConfigurations(reader) : undefined
+  const configuration = await readConfiguration(reader, which, list)
   const found = 'value' in configuration ? configuration.value : undefined
   const webhook = found && webhookIn(found, POD_WEBHOOK)
   const { service, url } = webhook ? calledBy(webhook) : { service: undefined, url: undefined }
   const serving = await readServing(reader, { service, url, certificate })
   const ready = service ? await countReady(reader, service) : { value: undefined }
-  return { now, configuration, serving, ready }
+  const revisions = list && 'value' in list ? list.value.map(nameOf) : undefined
+  return { now, configuration, revisions, serving, ready }
 }
 
 interface Serving {
@@ -65,21 +67,44 @@ async function readCertificate(file: string): Promise<FactLookup<string>> {
   }
 }
 
+/** Selects the MutatingWebhookConfiguration of a release. */
+export interface ConfigurationChoice {
+  readonly name?: string | undefined
+  /** The revision of the release, if there is no name; undefined for the default release. */
+  readonly revision?: string | undefined
+  /** Whether the release must have exactly this revision. */
+  readonly isExact?: boolean | undefined
+}
+
 /**
- * Reads the MutatingWebhookConfiguration with this name. If the name is undefined, reads the first
- * MutatingWebhookConfiguration that contains the webhook of Ridealong for pods.
+ * Reads the MutatingWebhookConfiguration of a release. If the default release is chosen and does
+ * not exist, returns the first configuration of another release, unless `isExact` is true.
+ *
+ * @param given the list of all configurations, if it was read before
  */
 export async function readConfiguration(
   reader: Reader,
-  name: string | undefined,
+  { name, revision, isExact = false }: ConfigurationChoice,
+  given?: FactLookup<readonly Fields[]>,
 ): Promise<FactLookup<Fields | undefined>> {
   if (name !== undefined)
     return reader.look(`${WEBHOOK_CONFIGURATIONS}/${encodeURIComponent(name)}`)
-  const list = await reader.look(WEBHOOK_CONFIGURATIONS)
+  const list = given ?? (await listConfigurations(reader))
   if ('problem' in list) return list
-  return {
-    value: asObjects(list.value?.items).find((one) => webhookIn(one, POD_WEBHOOK) !== undefined),
-  }
+  const found = list.value.find((one) => readRevision(one) === revision)
+  const isAny = revision === undefined && !isExact
+  return { value: found ?? (isAny ? list.value[0] : undefined) }
+}
+
+function nameOf(configuration: Fields): string {
+  return nameRevision(readRevision(configuration))
+}
+
+/** Lists the MutatingWebhookConfigurations that contain the webhook of Ridealong for pods. */
+export async function listConfigurations(reader: Reader): Promise<FactLookup<readonly Fields[]>> {
+  const list = listed(await reader.look(WEBHOOK_CONFIGURATIONS))
+  if ('problem' in list) return list
+  return { value: list.value.filter((one) => webhookIn(one, POD_WEBHOOK) !== undefined) }
 }
 
 /**

@@ -12,8 +12,9 @@ import { CHART, OWN_IMAGES, type Release } from './helm.ts'
 /** The checks that become unknown if the service account of `helm test` loses one right. */
 const UNKNOWN_WITHOUT: Readonly<Record<string, readonly string[]>> = {
   'get mutatingwebhookconfigurations': ['webhook configuration'],
+  'list mutatingwebhookconfigurations': ['revisions'],
   'get validatingadmissionpolicybindings': ['guard'],
-  'list namespaces': ['namespaces'],
+  'list namespaces': ['revisions', 'namespaces'],
   'create namespaces': ['dry run: namespace'],
   'get services': ['Service'],
   'list endpointslices': ['Service'],

@@ -153,6 +153,11 @@ t.test('the webhook may change only the label ridealong.dev/armed of a namespace
   t.match(await patch({ labels: { a: null } }), others)
   t.match(await patch({ labels: { a: 'x' } }), others)
   t.match(await patch({ labels: { 'ridealong.dev/armed': 'true', g: 'h' } }), others)
+  const mark = { labels: { 'ridealong.dev/moved-from': 'default' } }
+  t.match(await patch(mark), others, 'the label moved-from cannot be set')
+  await api.merge(`/api/v1/namespaces/${name}`, { metadata: mark })
+  t.match(await patch({ labels: { 'ridealong.dev/moved-from': 'other' } }), others)
+  t.equal(await patch({ labels: { 'ridealong.dev/moved-from': null } }), 'done')
   const nothing = 'may change nothing of a namespace except'
   t.match(await patch({ annotations: { c: null } }), nothing)
   t.match(await patch({ annotations: { i: 'j' } }), nothing)

@@ -26,6 +26,7 @@ function installation(webhook: Json, args: readonly string[] = []): Installation
       ready: { value: 2 },
     },
     release: { deployment: { value: deployment } } as unknown as Release,
+    configurations: { value: [] },
     namespaces: { value: [] },
     triedNamespace: { value: {} },
     triedPod: { namespace: 'default', metric: 'perf-sysstat', answer: { value: {} } },

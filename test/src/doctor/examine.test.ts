@@ -79,6 +79,7 @@ const WELL: Installation = {
     holders: { value: [{ images: [IMAGE], isHeld: true, ready: 3, nodes: 3 }] },
     guard: { value: { spec: { validationActions: ['Warn', 'Audit'] } } },
   },
+  configurations: { value: [configured(authority.ca)] },
   namespaces: { value: [namespace('default'), namespace('hpc', ASKS, ARMED)] },
   triedNamespace: { value: namespace('ridealong-doctor-x', ASKS, ARMED) },
   triedPod: { namespace: 'default', metric: 'perf-sysstat', answer: { value: INJECTED } },
@@ -112,6 +113,7 @@ t.test('without a fault, every check has the verdict ok and a sentence', async (
       'ok catalog',
       'ok image',
       'ok guard',
+      'ok revisions',
       'ok namespaces',
       'ok dry run: namespace',
       'ok dry run: pod',
@@ -127,6 +129,7 @@ t.test('without a fault, every check has the verdict ok and a sentence', async (
     catalog: new RegExp(`^revision ${CATALOG.revision}: .*perf-sysstat`),
     image: /^3 of 3 nodes have registry\.example\/observer:1 \(.*perf-sysstat/,
     guard: 'installed, with the actions Warn, Audit',
+    revisions: 'default (ridealong)',
     namespaces: '1 of 2 request observers, and these are armed',
     'dry run: pod': 'in a dry run in namespace default, the pod got perf-sysstat',
   })
@@ -147,6 +150,36 @@ const LEFT = {
   },
 }
 
+const revision = (name: string) => ({ 'ridealong.dev/revision': name })
+
+/** Returns the metadata of a release's configuration. */
+function released(name: string, of?: string): Json {
+  return { metadata: { name, labels: of === undefined ? {} : revision(of) } }
+}
+
+t.test('each release checks only its own namespaces', async (t) => {
+  const configurations = { value: [released('ridealong'), released('other', 'canary')] }
+  const hpc = namespace('hpc', ASKS, revision('canary'))
+  const own = examine({ ...WELL, configurations, namespaces: { value: [hpc] } })
+  const sentences = Object.fromEntries(own.map(({ name, sentence }) => [name, sentence]))
+  t.equal(sentences.revisions, 'default (ridealong), canary (other)')
+  t.equal(sentences.namespaces, '0 of 0 request observers, and these are armed')
+  const labels = revision('canary')
+  const { webhooks } = configured(authority.ca) as { webhooks: Json[] }
+  const canary = { metadata: { name: 'other', labels }, webhooks }
+  const moved = withWebhook({ configuration: { value: canary } })
+  const checks = examine({ ...moved, configurations, namespaces: { value: [hpc] } })
+  t.match(
+    checks.find(({ name }) => name === 'namespaces'),
+    { verdict: 'no', sentence: 'not armed although they request observers: hpc' },
+  )
+  const lone = examine({ ...WELL, configurations: { value: [released('other', 'canary')] } })
+  t.match(
+    lone.find(({ name }) => name === 'revisions'),
+    { verdict: 'look', sentence: /^canary \(other\); there is no default release/ },
+  )
+})
+
 /** For each fault: the installation, the name of the check that fails, its message, its remedy. */
 const FAULTS: Readonly<Record<string, readonly [Installation, string, RegExp, RegExp]>> = {
   'there is no webhook configuration': [
@@ -165,7 +198,7 @@ const FAULTS: Readonly<Record<string, readonly [Installation, string, RegExp, Re
       },
     }),
     'webhook configuration',
-    /^ridealong has no webhook namespaces\.ridealong\.dev$/,
+    /^ridealong has no webhook namespaces\.ridealong\.dev, moved\.ridealong\.dev$/,
     /^restore it with helm upgrade/,
   ],
   'the configuration has no CA': [
@@ -262,6 +295,24 @@ const FAULTS: Readonly<Record<string, readonly [Installation, string, RegExp, Re
     /^no node is known to have/,
     /ridealong\.dev\/image/,
   ],
+  'two releases have the same revision': [
+    { ...WELL, configurations: { value: [released('a', 'canary'), released('b', 'canary')] } },
+    'revisions',
+    /^a and b are both the revision canary, and both handle the same pods$/,
+    /^remove one of the two releases/,
+  ],
+  'there are two default releases': [
+    { ...WELL, configurations: { value: [released('a'), released('b')] } },
+    'revisions',
+    /^a and b are both the default release/,
+    /^remove one of the two releases/,
+  ],
+  'no release has the revision of a namespace': [
+    { ...WELL, namespaces: { value: [namespace('hpc', ASKS, { ...ARMED, ...revision('typo') })] } },
+    'revisions',
+    /^no release has the revision of these namespaces: hpc \(typo\)$/,
+    /^correct or remove the label ridealong\.dev\/revision/,
+  ],
   'an annotated namespace is not armed': [
     { ...WELL, namespaces: { value: [namespace('hpc', ASKS)] } },
     'namespaces',
@@ -347,6 +398,7 @@ t.test('checks of objects that cannot be read are unknown, and not faults', asyn
     checks.map(({ name, verdict }) => `${verdict} ${name}`),
     [
       'unknown webhook configuration',
+      'unknown revisions',
       'unknown namespaces',
       'ok dry run: namespace',
       'unknown dry run: pod',
@@ -461,13 +513,13 @@ t.test('each check is one line, and a failed check has its remedy below', async 
   const at = lines.findIndex((line) => line.startsWith('no '))
   t.equal(lines[at], 'no       Service                the Service has no ready endpoint')
   t.match(lines[at + 1], /^ {32}What to do: find out why no replica is ready, .*\.$/)
-  t.equal(lines.length, 13 + 2)
-  t.equal(lines.at(-1), '1 of 13 checks failed.')
+  t.equal(lines.length, 14 + 2)
+  t.equal(lines.at(-1), '1 of 14 checks failed.')
   t.equal(linesOf(shown(examine(WELL), 'text')).at(-1), 'Pods that request observers get them.')
   const unread = { ...WELL, namespaces: forbidden }
   t.match(
     linesOf(shown(examine(unread), 'text')).at(-1),
-    /get them; 1 of the checks could not be made\.$/,
+    /get them; 2 of the checks could not be made\.$/,
   )
 })
 

@@ -14,6 +14,8 @@ const EXCLUDED = {
 }
 const ARMED = { matchLabels: { 'ridealong.dev/armed': 'true' }, ...EXCLUDED }
 
+const MOVED = { matchLabels: { 'ridealong.dev/moved-from': 'default' }, ...EXCLUDED }
+
 /** Returns a webhook configuration like the chart's, with simpler selectors and conditions. */
 export function configuration(
   caBundle = '',
@@ -36,7 +38,8 @@ export function configuration(
     webhooks: [
       webhook('pods.ridealong.dev', EXCLUDED, 'pod-asks', POD_ASKS),
       webhook('armed.ridealong.dev', ARMED, 'pod-does-not-ask', `!(${POD_ASKS})`),
-      webhook('namespaces.ridealong.dev', EXCLUDED, 'asks-or-is-armed', 'true'),
+      webhook('namespaces.ridealong.dev', EXCLUDED, 'asks-or-is-armed-or-moves', 'true'),
+      webhook('moved.ridealong.dev', MOVED, 'pod-has-no-status', 'true'),
     ],
   }
 }

@@ -56,6 +56,19 @@ const OBSTACLES: Readonly<Record<string, readonly [string, Situation, RegExp]>> 
     { webhook: { configuration: { value: undefined } } },
     /no MutatingWebhookConfiguration has pods\.ridealong\.dev/,
   ],
+  'a namespace with a revision that no release has': [
+    'revision-absent',
+    {
+      labels: { 'ridealong.dev/revision': 'typo' },
+      webhook: { configuration: { value: undefined }, revisions: ['default', 'canary'] },
+    },
+    /no release has the revision typo of the namespace; the releases are default, canary/,
+  ],
+  'a namespace without a revision, and no default release': [
+    'revision-absent',
+    { webhook: { configuration: { value: undefined }, revisions: ['canary'] } },
+    /has no label ridealong\.dev\/revision, and there is no default release/,
+  ],
   'a CA that has issued another certificate': [
     'webhook-ca',
     { webhook: trusting(other.ca) },
