@@ -2,7 +2,7 @@ import t from 'tap'
 import { loadCatalog } from '../../src/catalog/load.ts'
 import { type Metric, PRIVILEGES } from '../../src/core/catalog.ts'
 import { KEYS } from '../../src/core/keys.ts'
-import type { Namespace } from '../../src/core/namespaces/namespace.ts'
+import { type Namespace, readNamespace } from '../../src/core/namespaces/namespace.ts'
 import { NotKnownYet } from '../../webhook/namespaces.ts'
 import {
   ASKING,
@@ -288,5 +288,21 @@ t.test('a metric above the privilege of a namespace is not injected', async (t) 
     const app = await startApp(t, { catalog: () => ({ revision: '00000000', metrics }) })
     const answer = await post(app, PODS, reviewOf(podOf({ [KEYS.inject]: 'deep' })))
     t.strictSame(addedNames(answer), privilege === 'restricted' ? ['deep'] : [])
+  }
+})
+
+t.test('the version of the apiserver decides whether an observer may be root', async (t) => {
+  const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' }
+  const namespaces = { find: () => readNamespace('quiet', { metadata: { labels } }) }
+  const securityContext = { capabilities: { drop: ['ALL'] } }
+  const containers = [{ name: 'app', image: 'lammps', securityContext }]
+  const pod = podOf({ [KEYS.inject]: 'perf-sysstat' }, { spec: { hostUsers: false, containers } })
+  for (const [version, names] of [
+    [36, ['perf-sysstat']],
+    [30, []],
+    [undefined, []],
+  ] as const) {
+    const app = await startApp(t, { namespaces, apiserverVersion: () => version })
+    t.strictSame(addedNames(await post(app, PODS, reviewOf(pod))), names, `version ${version}`)
   }
 })

@@ -86,6 +86,11 @@ t.test('changes of namespaces arrive through the watch, without lookups', async 
   t.equal(standIn.count(LOOKS), 0)
 })
 
+t.test('the version of the apiserver is read', async (t) => {
+  const { cluster } = await watch(t)
+  await until('the version is known', () => cluster.apiserverVersion?.() === 36)
+})
+
 t.test('a deleted namespace is removed from the cache', async (t) => {
   const { standIn, cluster } = await watch(t, {
     prepare: (standIn) => standIn.put('namespaces', namespace('hpc', ASKING)),
