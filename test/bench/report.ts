@@ -1,6 +1,7 @@
 /**
  * Measures how long Chromium takes to open a report of 4,096 ranks, compared with a report of 1,024
- * ranks, and prints the findings of both: `npm run bench:report`. Needs Chromium.
+ * ranks, and prints the findings of both, and the time and the memory of the command that makes
+ * them: `npm run bench:report`. Needs Chromium and Linux.
  */
 import { execFileSync } from 'node:child_process'
 import { createWriteStream, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
@@ -22,7 +23,15 @@ const STRAGGLER = 137
 const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
 
 const print = (line: string) => process.stdout.write(`${line}\n`)
-const report = (...words: string[]) => execFileSync(process.execPath, [MAIN, 'report', ...words])
+/** Makes the command print the peak of its resident memory in MiB when it ends. Needs Linux. */
+const PEAK = `data:text/javascript,${encodeURIComponent(
+  "import { readFileSync } from 'node:fs'; process.on('exit', () => process.stdout.write(String(" +
+    "/VmHWM:\\s+(\\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))[1] / 1024)))",
+)}`
+
+/** Writes a report to a file. Returns the peak of the command's resident memory in MiB. */
+const report = (...words: string[]) =>
+  Number(execFileSync(process.execPath, ['--import', PEAK, MAIN, 'report', ...words]))
 
 /** Yields the lines of a run in which all ranks except the straggler compute half as much. */
 function* linesOf(run: Generated): Generator<string> {
@@ -44,12 +53,15 @@ async function pageOf(folder: string, ranks: number): Promise<string> {
   const run = { ranks, timepoints: TIMEPOINTS, straggler: STRAGGLER }
   await pipeline(Readable.from(linesOf(run)), createWriteStream(rows))
   const began = performance.now()
-  report(rows, '--to', page)
+  const peak = report(rows, '--to', page)
   const seconds = (performance.now() - began) / 1000
   report(rows, '--output', 'json', '--to', found)
   const { findings }: FindingsDocument = JSON.parse(readFileSync(found, 'utf8'))
   const mebibytes = statSync(page).size / 2 ** 20
-  print(`${ranks} ranks: made in ${seconds.toFixed(1)} s, ${mebibytes.toFixed(1)} MiB`)
+  print(
+    `${ranks} ranks: ${mebibytes.toFixed(1)} MiB, made in ${seconds.toFixed(1)} s ` +
+      `with a peak of ${peak.toFixed(0)} MiB of memory`,
+  )
   for (const { sentence } of findings) print(`  ${sentence}`)
   return page
 }

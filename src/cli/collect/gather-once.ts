@@ -106,7 +106,7 @@ async function findBefore(work: OnceWork, format: string): Promise<Before> {
   // The last entry of a log is valid.
   const latest = new Map(store.before.map((log) => [keyOf(log), log]))
   const results = new Map<RunningObserver, Gathered>()
-  for (const observer of observers.filter(({ state }) => state === 'ended')) {
+  for (const observer of observers) {
     const log = latest.get(keyOf(observer))
     if (log === undefined || !isSame(log, identify(observer, work, format))) continue
     if (await store.has(log)) results.set(observer, gatheredBefore(observer, log))
