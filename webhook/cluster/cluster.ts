@@ -58,18 +58,13 @@ export function watchCluster(options: ClusterWatchOptions): FollowedNamespaces {
   const handled = handledBy(options)
   const api = connectApiserver(options.access)
   const report = createReport(registry, log, () => Math.max(...mirrors.map(computeAge)))
-  const { onTroubleOf, onImage: onChange } = report
+  const { onTroubleOf, onImage: onChange, onRepair: onOutcome } = report
   const knowledge = createNamespaceCache((name) => {
     repairs.consider(name)
     look.forget(name)
   })
-  const repairs = repairLabels({
-    api,
-    namespaces: knowledge.collections.namespaces,
-    ...handled,
-    pace,
-    onOutcome: report.onRepair,
-  })
+  const { namespaces } = knowledge.collections
+  const repairs = repairLabels({ api, namespaces, ...handled, pace, onOutcome })
   const mirrors = RESOURCE_NAMES.map((resource) => {
     const { [resource]: collection } = knowledge.collections
     const [path, itemOf] = [`/api/v1/${resource}`, RESOURCES[resource]]
