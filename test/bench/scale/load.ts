@@ -1,5 +1,6 @@
 import type { Answer, Api } from '../../cluster/api.ts'
 import { until } from '../../cluster/until.ts'
+import { until as untilHolds } from '../../until.ts'
 import { inParallel, succeeded } from './patient-api.ts'
 import { nodeName } from './simulated-nodes.ts'
 import { ASKING_SHARE, type Size } from './size.ts'
@@ -150,6 +151,14 @@ interface Pod {
 
 function isInjected({ metadata }: Pod): boolean {
   return metadata.annotations?.[STATUS]?.includes('"outcome":"injected"') === true
+}
+
+/** Waits until kwok has started all pods, so that it does not delay what is measured next. */
+export function untilAllRun(api: Api): Promise<void> {
+  const path = '/api/v1/pods?limit=1&fieldSelector=status.phase%3DPending'
+  const doAllRun = async () => succeeded(await api.get(path)).body.items.length === 0
+  // Each request makes the apiserver look at all pods.
+  return untilHolds('all pods run', doAllRun, { patienceMs: PATIENCE_MS, pauseMs: 1000 })
 }
 
 /** The result of a Job. */

@@ -8,7 +8,7 @@ import type { ProgramFlags } from '../../cluster/machine/control-plane.ts'
 import { stop } from '../../cluster/machine/daemon.ts'
 import { sampleOf } from '../../server.ts'
 import { until } from '../../until.ts'
-import { type AuditedRequest, auditPolicy, readAudit, scansIn } from './audit.ts'
+import { type AuditedRequest, auditPolicy, type ObservedScan, readAudit, scansIn } from './audit.ts'
 import {
   type Defer,
   type Installation,
@@ -26,6 +26,7 @@ import {
   type Kind,
   runJob,
   type Say,
+  untilAllRun,
 } from './load.ts'
 import { patient } from './patient-api.ts'
 import { measurePropagation } from './propagation.ts'
@@ -57,10 +58,12 @@ export interface Measurement {
   readonly creation: readonly UsageSample[]
   /** The highest memory use of each replica's cgroup, in MiB. */
   readonly peaks: readonly (number | undefined)[]
-  /** The requests of the replicas to the apiserver. */
+  /** The requests of the replicas to the apiserver, until the two replicas were stopped. */
   readonly requests: readonly AuditedRequest[]
   /** The time for which the requests were counted, in seconds. */
   readonly seconds: number
+  /** The scan of all pods by the third replica, while nothing else happens in the cluster. */
+  readonly lastScan: ObservedScan
 }
 
 /** The size at which etcd stops writing, in bytes. The default would be too small. */
@@ -96,16 +99,12 @@ export async function measure(size: Size, say: Say, defer: Defer): Promise<Measu
   defer(async () => sampling.stop())
   const begin = performance.now()
   const read = () => readAudit(readFileSync(join(folder, AUDIT), 'utf8'))
-  const results = await load(api, installation, { size, say, read, samples: sampling.samples })
+  const results = await load(api, installation, { size, say, samples: sampling.samples })
   sampling.stop()
-  return {
-    size,
-    ...results,
-    usage: sampling.samples,
-    peaks: installation.replicas.map(({ peak }) => peak()),
-    requests: read(),
-    seconds: (performance.now() - begin) / 1000,
-  }
+  const peaks = installation.replicas.map(({ peak }) => peak())
+  const seconds = (performance.now() - begin) / 1000
+  const last = await scanAgain(installation, { ...results, say, read })
+  return { size, ...results, ...last, usage: sampling.samples, peaks, seconds }
 }
 
 const AUDIT = 'audit.log'
@@ -131,11 +130,9 @@ interface Loading {
   readonly size: Size
   readonly say: Say
   readonly samples: readonly UsageSample[]
-  /** Reads the requests of the replicas so far. */
-  read(): readonly AuditedRequest[]
 }
 
-async function load(api: Api, installation: Installation, { size, say, read, samples }: Loading) {
+async function load(api: Api, installation: Installation, { size, say, samples }: Loading) {
   const { replicas } = installation
   const failedBefore = await failedOpenOf(api)
   say('creating namespaces')
@@ -144,22 +141,53 @@ async function load(api: Api, installation: Installation, { size, say, read, sam
   const first = samples.length - 1
   const pods = await createPods(api, size, say)
   const creation = samples.slice(first)
+  say('waiting until all pods run')
+  await untilAllRun(api)
   say('running the Jobs')
   const without = await runJob(api, 'without', size.jobPods, say)
   const jobs = { without, with: await runJob(api, 'with', size.jobPods, say) }
   const podsAtEnd = await countOf(api, '/api/v1/pods')
   const reviews = await reviewsOf(replicas)
   const failedOpen = (await failedOpenOf(api)) - failedBefore
-  say(`waiting for a scan of all ${podsAtEnd} pods`)
-  await untilScanned(read, podsAtEnd)
   say('changing a namespace')
   const propagation = await measurePropagation(api, installation, 'scale-0')
   say('starting one more replica')
-  const { startSeconds, stop: stopReplica } = await installation.startReplica()
-  await stopReplica()
-  const scannedMissed = await scannedMissedOf(replicas)
-  const counts = { reviews, failedOpen, podsAtEnd, scannedMissed }
-  return { namespaces, pods, jobs, ...counts, propagation, startSeconds, creation }
+  const third = await installation.startReplica()
+  return { namespaces, pods, jobs, reviews, failedOpen, podsAtEnd, propagation, creation, third }
+}
+
+interface ScanningAgain {
+  readonly say: Say
+  /** Reads the requests of all replicas so far. */
+  read(): readonly AuditedRequest[]
+  readonly podsAtEnd: number
+  readonly third: RunningReplica
+}
+
+/**
+ * Stops the two replicas, so that the third replica scans at once. After a slow scan, the two
+ * replicas would wait for minutes because of the limit of scans.
+ */
+async function scanAgain(
+  { replicas }: Installation,
+  { podsAtEnd, third, say, read }: ScanningAgain,
+) {
+  const requests = read()
+  say(`stopping the two replicas, so that the third scans all ${podsAtEnd} pods`)
+  const begin = Date.now()
+  for (const { stop: stopReplica } of replicas) await stopReplica()
+  const scans = () => scansIn(read()).filter((scan) => scan.begin >= begin)
+  const isWhole = ({ pages }: ObservedScan) => pages >= Math.ceil(podsAtEnd / PAGE)
+  const waiting = { patienceMs: PATIENCE_MS, pauseMs: PAUSE_MS }
+  await until('a scan has listed all pods', () => scans().some(isWhole), waiting)
+  const counted = async () => sampleOf(await third.metrics(), 'ridealong_unobserved_pods')
+  await until('the third replica counts', async () => (await counted()) !== undefined)
+  return {
+    requests,
+    startSeconds: third.startSeconds,
+    scannedMissed: (await counted()) ?? Number.NaN,
+    lastScan: scans().find(isWhole) as ObservedScan,
+  }
 }
 
 async function reviewsOf(replicas: readonly RunningReplica[]): Promise<Measurement['reviews']> {
@@ -175,28 +203,8 @@ async function failedOpenOf(api: Api): Promise<number> {
   return sampleOf(body, 'apiserver_admission_webhook_fail_open_count') ?? 0
 }
 
-/** Returns the count of the replica that scans; only this replica has the metric. */
-async function scannedMissedOf(replicas: readonly RunningReplica[]): Promise<number> {
-  const texts = await Promise.all(replicas.map(({ metrics }) => metrics()))
-  const counts = texts.flatMap((text) => sampleOf(text, 'ridealong_unobserved_pods') ?? [])
-  return counts.length === 0 ? Number.NaN : counts.reduce((sum, count) => sum + count)
-}
-
 /** The number of pods on a page of the scan. */
 const PAGE = 100
 const PATIENCE_MS = 900_000
 /** The audit log becomes so long that it must not be read often. */
 const PAUSE_MS = 2000
-
-/** Waits until a scan that began after this call has ended, and the next scan has begun. */
-async function untilScanned(read: () => readonly AuditedRequest[], pods: number): Promise<void> {
-  const now = Date.now()
-  await until(
-    'a scan has listed all pods',
-    async () => {
-      const scans = scansIn(read()).slice(0, -1)
-      return scans.some(({ begin, pages }) => begin >= now && pages >= Math.ceil(pods / PAGE))
-    },
-    { patienceMs: PATIENCE_MS, pauseMs: PAUSE_MS },
-  )
-}

@@ -25,13 +25,30 @@ const STAGES = [
 const NODE_LEASE_SECONDS = 400
 export const NODE_GRACE = '900s'
 
+/**
+ * By default, kwok changes four pods at the same time, and cannot follow a fast creation. In a
+ * configuration from a file, kwok uses no defaults, so the others of its options are here too.
+ */
+const CONFIGURATION = {
+  apiVersion: 'config.kwok.x-k8s.io/v1alpha1',
+  kind: 'KwokConfiguration',
+  options: {
+    podPlayStageParallelism: 32,
+    nodePlayStageParallelism: 32,
+    nodeLeaseParallelism: 4,
+    podsOnNodeSyncParallelism: 1,
+    enablePodsOnNodeSyncListPager: true,
+  },
+}
+
 /** Starts kwok, which simulates the kubelets of all nodes. */
 export async function startKwok(cluster: Cluster, say: (line: string) => void): Promise<Daemon> {
   const program = join(await tools('kwok', say), 'kwok')
   const module = await moduleFolder('kwok', 'sigs.k8s.io/kwok')
   const texts = STAGES.map((name) => readFile(join(module, 'kustomize/stage', `${name}.yaml`)))
   const config = join(cluster.folder, 'kwok.yaml')
-  await writeFile(config, (await Promise.all(texts)).join('\n---\n'))
+  const documents = [JSON.stringify(CONFIGURATION), ...(await Promise.all(texts))]
+  await writeFile(config, documents.join('\n---\n'))
   const settings = {
     kubeconfig: cluster.kubeconfig,
     config,

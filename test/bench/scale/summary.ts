@@ -96,17 +96,15 @@ function cpuOf(samples: readonly UsageSample[], place: number): number {
   return at(samples.at(-1)) - at(samples[0])
 }
 
-function requestFigures({ requests, size, podsAtEnd, seconds }: Measurement): Figure[] {
+function requestFigures({ requests, size, podsAtEnd, seconds, lastScan }: Measurement): Figure[] {
   const scans = scansIn(requests)
-  // The last scan may not have ended. The scan before it has listed all pods.
-  const last = scans.at(-2)
   const others = requests.filter((request) => !isPageOfPods(request)).length
   const work = { work: podsAtEnd, isOurs: true }
-  const duration = last === undefined ? Number.NaN : (last.end - last.begin) / 1000
+  const duration = (lastScan.end - lastScan.begin) / 1000
   const share = { name: '% of the time in which the apiserver works on scans', work: podsAtEnd }
   return [
     { name: 's of a scan of all pods', value: duration, ...work },
-    { name: 'apiserver calls of a scan', value: last?.pages ?? Number.NaN, ...work },
+    { name: 'apiserver calls of a scan', value: lastScan.pages, ...work },
     {
       ...{ ...share, value: shareOfScans(scans) * 100, isOurs: true },
       // The share may have any value below its limit.
