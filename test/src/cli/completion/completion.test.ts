@@ -1,4 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -53,7 +54,8 @@ function environment(folder: string): NodeJS.ProcessEnv {
 /** Starts a shell in a terminal. The test sends keys to the terminal. */
 function openTerminal(folder: string, shell: string) {
   const options = { cwd: folder, env: environment(folder) }
-  const { stdin, stdout } = spawn('script', ['-qefc', shell, '/dev/null'], options)
+  const script = spawn('script', ['-qefc', shell, '/dev/null'], options)
+  const { stdin, stdout } = script
   let shown = ''
   stdout.on('data', (piece) => {
     shown += piece
@@ -72,7 +74,12 @@ function openTerminal(folder: string, shell: string) {
       return printed.exec(shown)?.[1] ?? ''
     },
     press: (keys: string) => stdin.write(keys),
-    close: () => stdin.end('exit\r'),
+    /** Ends the shell, which writes its history to the folder, and waits until it has ended. */
+    async close(): Promise<void> {
+      const ended = once(script, 'exit')
+      stdin.end('exit\r')
+      await ended
+    },
   }
 }
 
@@ -100,7 +107,7 @@ for (const [shell, command, prepare] of TERMINALS) {
     terminal.press(`ridealong report $(touch ran) la\t${DELETE_LINE}`)
     t.equal(await terminal.enter('the line is deleted'), 'the line is deleted')
     t.notOk(existsSync(join(folder, 'ran')), 'completion does not run a command in the typed line')
-    terminal.close()
+    await terminal.close()
   })
 }
 
