@@ -269,6 +269,7 @@ async function isExamined(t: Test, api: Api, { cluster, name }: Release): Promis
     catalog: 'ok',
     image: 'ok',
     guard: 'ok',
+    revisions: 'ok',
     namespaces: 'ok',
     'dry run: namespace': 'ok',
     'dry run: pod': 'ok',
