@@ -37,6 +37,7 @@ export function usageOf(pid: number): Usage {
 
 export interface Sampling {
   readonly samples: readonly UsageSample[]
+  /** Takes the last sample. Later calls do nothing, because the processes may have ended. */
   stop(): void
 }
 
@@ -49,9 +50,12 @@ export function sampleUsage(pids: readonly number[]): Sampling {
   }
   take()
   const timer = setInterval(take, INTERVAL_MS)
+  let isStopped = false
   return {
     samples,
     stop() {
+      if (isStopped) return
+      isStopped = true
       clearInterval(timer)
       take()
     },
