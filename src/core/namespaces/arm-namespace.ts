@@ -7,7 +7,7 @@ import { type Annotations, type Request, readRequest, requestsMetrics } from '..
 import { allow, allowPatched, type ReviewResponse } from '../response.ts'
 import type { Review } from '../review.ts'
 import { readNamespace } from './namespace.ts'
-import { findFormerRevision, readMovedFrom } from './revision.ts'
+import { findFormerRevision } from './revision.ts'
 
 /** The settings of the webhook that concern namespaces. */
 export interface NamespaceSettings {
@@ -67,11 +67,12 @@ function arm(
   const isExcluded = excludedNamespaces.has(review.name)
   const isAsking = requestsMetrics(annotations) && !isExcluded
   const arming = relabel(review.object, isAsking)
-  const marking = marksMoves && !isExcluded ? markMove(review, arming) : []
-  const operations = [...arming, ...marking]
+  const from = marksMoves && !isExcluded ? readFormerRevision(review) : undefined
+  const move: readonly LabelChange[] = from === undefined ? [] : [[MOVED_FROM_LABEL, from]]
+  const operations = changeLabels(review.object, [armedLabel(isAsking), ...move])
   const isNews = !isSame(annotations, readNamespace(review.name, review.oldObject).annotations)
   return {
-    outcome: resolveOutcome(arming.length > 0, marking.length > 0, isAsking),
+    outcome: resolveOutcome(arming.length > 0, operations.length > arming.length, isAsking),
     response: allowPatched(review, operations, isNews ? listWarnings(request, isExcluded) : []),
   }
 }
@@ -85,35 +86,35 @@ function resolveOutcome(
   return isMarked ? 'moved' : 'unchanged'
 }
 
-/**
- * Returns the operations that set the label `ridealong.dev/moved-from` if the update changes the
- * revision.
- *
- * @param arming the earlier operations of the patch, which may already add the map of labels
- */
-function markMove(
-  { object, oldObject, operation }: Review,
-  arming: readonly Operation[],
-): readonly Operation[] {
-  if (operation !== 'UPDATE') return []
-  const from = findFormerRevision(oldObject, object)
-  if (from === undefined || from === readMovedFrom(object)) return []
-  const labels = asFields(fieldsOrNone(fieldsOrNone(object).metadata).labels)
-  const hasLabels = labels !== undefined || arming.some(({ op }) => op === 'add')
-  return hasLabels
-    ? [{ op: 'add', path: pointerTo('/metadata/labels', MOVED_FROM_LABEL), value: from }]
-    : [{ op: 'add', path: '/metadata/labels', value: { [MOVED_FROM_LABEL]: from } }]
+/** Returns the revision that an update changes; undefined if it does not change the revision. */
+function readFormerRevision({ object, oldObject, operation }: Review): string | undefined {
+  return operation === 'UPDATE' ? findFormerRevision(oldObject, object) : undefined
 }
 
 /** Returns the operations that make the label `ridealong.dev/armed` match `isAsking`. */
-export function relabel(object: unknown, isAsking: boolean): Operation[] {
+export function relabel(object: unknown, isAsking: boolean): readonly Operation[] {
+  return changeLabels(object, [armedLabel(isAsking)])
+}
+
+/** The name of a label and its new value; undefined to remove the label. */
+type LabelChange = readonly [string, string | undefined]
+
+function armedLabel(isAsking: boolean): LabelChange {
+  return [ARMED_LABEL, isAsking ? 'true' : undefined]
+}
+
+/** Returns the operations that change labels. A label that has its new value needs none. */
+function changeLabels(object: unknown, changes: readonly LabelChange[]): readonly Operation[] {
   const labels = asFields(fieldsOrNone(fieldsOrNone(object).metadata).labels)
-  const path = pointerTo('/metadata/labels', ARMED_LABEL)
-  const label = labels?.[ARMED_LABEL]
-  if (!isAsking) return label === undefined ? [] : [{ op: 'remove', path }]
-  if (label === 'true') return []
-  if (labels !== undefined) return [{ op: 'add', path, value: 'true' }]
-  return [{ op: 'add', path: '/metadata/labels', value: { [ARMED_LABEL]: 'true' } }]
+  const needed = changes.filter(([name, value]) => labels?.[name] !== value)
+  return needed.map(([name, value], place) => {
+    const path = pointerTo('/metadata/labels', name)
+    if (value === undefined) return { op: 'remove', path }
+    // The first operation adds the map of labels if there is none.
+    if (labels === undefined && place === 0)
+      return { op: 'add', path: '/metadata/labels', value: { [name]: value } }
+    return { op: 'add', path, value }
+  })
 }
 
 function isSame(a: Annotations, b: Annotations): boolean {
