@@ -3,12 +3,12 @@ import { createWriteStream, existsSync, statSync } from 'node:fs'
 import { appendFile, mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Writable } from 'node:stream'
-import { systemMessage } from '../../lib/error-message.ts'
 import type { LogFormat } from '../../log/transcribe.ts'
-import { UsageError } from '../shared/errors.ts'
 import { documentFor } from '../shared/output.ts'
 import { lockFolder } from './folder-lock.ts'
 import { JOURNAL } from './journal.ts'
+import { partialName } from './log-file.ts'
+import { cannotContinue, cannotWrite } from './write-failure.ts'
 
 /** A destination of logs whose text is written while they are followed, or of whole logs. */
 export interface Destination {
@@ -41,10 +41,7 @@ export async function openDestination(
   if (path === undefined || path === '-')
     return toStream(process.stdout, 'standard output', header, async () => {})
   const opening = isFolderPath(path) ? toFolder(path, form, header) : toFile(path, header)
-  return opening.catch((error: unknown) => {
-    if (error instanceof UsageError) throw error
-    throw new UsageError(`cannot write ${path}: ${systemMessage(error)}`)
-  })
+  return opening.catch(cannotWrite(path))
 }
 
 /** Reports whether a path ends in / or is the path of an existing folder. */
@@ -53,7 +50,7 @@ export function isFolderPath(path: string): boolean {
 }
 
 async function toFile(path: string, header: string): Promise<Destination> {
-  const partial = `${path}.partial`
+  const partial = partialName(path)
   const stream = createWriteStream(partial)
   await once(stream, 'open')
   return toStream(stream, path, header, async (isGood) => {
@@ -81,8 +78,7 @@ function toStream(
     const isFull =
       whole !== '' && failure === undefined && !stream.write(documentFor(stream, whole))
     if (isFull) await once(stream, 'drain').catch(() => {})
-    if (failure !== undefined)
-      throw new UsageError(`cannot continue writing ${place}: ${systemMessage(failure)}`)
+    if (failure !== undefined) cannotContinue(place)(failure)
   }
   return {
     isFolder: false,
@@ -95,13 +91,18 @@ function toStream(
 }
 
 /** The formats with text. */
-type TextFormat = Exclude<LogFormat, 'artifacts'>
+export type TextFormat = Exclude<LogFormat, 'artifacts'>
 
 /** The extensions of files. */
-export const SUFFIX: Readonly<Record<TextFormat, string>> = {
+const SUFFIX: Readonly<Record<TextFormat, string>> = {
   jsonl: 'jsonl',
   csv: 'csv',
   logs: 'log',
+}
+
+/** Returns the path of a log's file in a folder. */
+export function fileIn(folder: string, name: string, form: TextFormat): string {
+  return join(folder, `${name}.${SUFFIX[form]}`)
 }
 
 /**
@@ -117,13 +118,11 @@ async function toFolder(path: string, form: TextFormat, header: string): Promise
     isFolder: true,
     write: async (name, text) => {
       if (text === '') return
-      const file = join(path, `${name}.${SUFFIX[form]}`)
+      const file = fileIn(path, name, form)
       const isFirst = !begun.has(name)
       begun.add(name)
       const writing = isFirst ? writeFile(file, header + text) : appendFile(file, text)
-      await writing.catch((error: unknown) => {
-        throw new UsageError(`cannot continue writing ${file}: ${systemMessage(error)}`)
-      })
+      await writing.catch(cannotContinue(file))
     },
     close: unlock,
   }

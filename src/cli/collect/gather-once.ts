@@ -71,24 +71,27 @@ export async function gatherOnce(work: OnceWork): Promise<CollectedLogs> {
       const { observer, text } = gathered
       await store.pass({ ...observer, text })
       results.set(observer, gathered)
-      show()
+      show(gathered.samples)
     },
   })
   return { gathered: observers.flatMap((observer) => results.get(observer) ?? []), gone }
 }
 
-/** Returns a function that shows the progress, with an estimate of the remaining time. */
+/**
+ * Returns a function that shows the progress, with an estimate of the remaining time. Its argument
+ * is the number of samples of the log that was just collected.
+ */
 function startShowing(
   { observers, progress }: OnceWork,
   results: ReadonlyMap<RunningObserver, Gathered>,
-): () => void {
+): (samples: number) => void {
   const began = performance.now()
   const before = results.size
   let samples = [...results.values()].reduce((sum, one) => sum + one.samples, 0)
-  return () => {
+  return (more) => {
     const done = results.size
     const all = observers.length
-    samples += [...results.values()].at(-1)?.samples ?? 0
+    samples += more
     const left = describeRemaining(done - before, all - done, performance.now() - began)
     const words = [`${samples} samples`, ...(left === undefined ? [] : [left])]
     progress.show(done, all, words.join(', '))

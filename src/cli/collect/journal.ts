@@ -1,8 +1,7 @@
 import { type FileHandle, open, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { asFields } from '../../core/kubernetes/json.ts'
-import { systemMessage } from '../../lib/error-message.ts'
-import { UsageError } from '../shared/errors.ts'
+import { cannotContinue } from './write-failure.ts'
 
 /** The name of the journal in a folder of collected logs. */
 export const JOURNAL = '.ridealong-collect.jsonl'
@@ -44,9 +43,7 @@ export interface Journal {
  */
 export async function openJournal(folder: string): Promise<Journal> {
   const path = join(folder, JOURNAL)
-  const fail = (error: unknown): never => {
-    throw new UsageError(`cannot continue writing ${path}: ${systemMessage(error)}`)
-  }
+  const fail = cannotContinue(path)
   const { text, handle } = await readAndOpen(path).catch(fail)
   const before = text.split('\n').flatMap((line) => readEntry(line) ?? [])
   let separator = text === '' || text.endsWith('\n') ? '' : '\n'

@@ -1,6 +1,5 @@
 import { open, rename, rm } from 'node:fs/promises'
-import { systemMessage } from '../../lib/error-message.ts'
-import { UsageError } from '../shared/errors.ts'
+import { cannotContinue } from './write-failure.ts'
 
 /** A file that is being written as NAME.partial. It has its name only when it is complete. */
 export interface LogFile {
@@ -27,9 +26,7 @@ const CHUNK = 65_536
  */
 export async function openLogFile(path: string, header: string): Promise<LogFile> {
   const partial = partialName(path)
-  const fail = (error: unknown): never => {
-    throw new UsageError(`cannot continue writing ${path}: ${systemMessage(error)}`)
-  }
+  const fail = cannotContinue(path)
   // An earlier file is removed and not opened, because it may be a link.
   await rm(partial, { force: true }).catch(fail)
   // The text after a truncation is appended to the beginning.

@@ -2,16 +2,15 @@ import { createReadStream, mkdtempSync, rmSync } from 'node:fs'
 import { mkdir, rm, rmdir, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { systemMessage } from '../../lib/error-message.ts'
 import { wholeLines } from '../../lib/split-lines.ts'
 import type { LogFormat } from '../../log/transcribe.ts'
-import { UsageError } from '../shared/errors.ts'
-import { isFolderPath, openDestination, SUFFIX } from './destination.ts'
+import { fileIn, isFolderPath, openDestination, type TextFormat } from './destination.ts'
 import { lockFolder } from './folder-lock.ts'
 import type { Gathered } from './gather.ts'
 import { type CollectedLog, JOURNAL, openJournal } from './journal.ts'
 import { type LogFile, openLogFile, partialName } from './log-file.ts'
 import { logName } from './log-identity.ts'
+import { cannotWrite } from './write-failure.ts'
 
 /** The pod and the container of a log, which identify its file. */
 export type LogPlace = Pick<CollectedLog, 'pod' | 'container'>
@@ -67,10 +66,7 @@ export async function openLogStore(
     if (path === undefined || path === '-') return toStandardOutput(form, header)
     return isFolderPath(path) ? toFolder(path, form, header) : toFile(path, form, header)
   }
-  return opening().catch((error: unknown) => {
-    if (error instanceof UsageError) throw error
-    throw new UsageError(`cannot write ${path}: ${systemMessage(error)}`)
-  })
+  return opening().catch(cannotWrite(path))
 }
 
 const NOTHING = async () => {}
@@ -97,9 +93,6 @@ const NO_TEXT: LogStore = {
   close: NOTHING,
 }
 
-/** The formats with text. */
-type TextFormat = Exclude<LogFormat, 'artifacts'>
-
 async function toFolder(path: string, form: TextFormat, header: string): Promise<LogStore> {
   await mkdir(path, { recursive: true })
   return openFolder(path, form, header)
@@ -112,7 +105,7 @@ async function openFolder(folder: string, form: TextFormat, header: string): Pro
     await unlock()
     throw error
   })
-  const pathOf = (log: LogPlace) => join(folder, `${logName(log)}.${SUFFIX[form]}`)
+  const pathOf = (log: LogPlace) => fileIn(folder, logName(log), form)
   let isEmpty = journal.before.length === 0
   return {
     before: journal.before,
@@ -146,7 +139,7 @@ async function toFile(path: string, form: TextFormat, header: string): Promise<L
     if (error.code !== 'EEXIST') throw error
   })
   const parts = await openFolder(folder, form, '')
-  const pathOf = (log: LogPlace) => join(folder, `${logName(log)}.${SUFFIX[form]}`)
+  const pathOf = (log: LogPlace) => fileIn(folder, logName(log), form)
   let known: readonly LogPlace[] = []
   let isRemoved = false
   return {
@@ -181,7 +174,7 @@ async function toStandardOutput(form: TextFormat, header: string): Promise<LogSt
   const remove = () => rmSync(folder, { recursive: true, force: true })
   // If the reader of the output is gone, the process ends at once.
   process.once('exit', remove)
-  const pathOf = (log: LogPlace) => join(folder, `${logName(log)}.${SUFFIX[form]}`)
+  const pathOf = (log: LogPlace) => fileIn(folder, logName(log), form)
   let isGood = false
   return {
     ...NO_TEXT,
