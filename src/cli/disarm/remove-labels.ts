@@ -1,16 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Apiserver, REQUEST_TIMEOUT_MS } from '../../cluster/apiserver.ts'
 import { ARMED_LABEL, REVISION_LABEL } from '../../core/keys.ts'
-import { asObjects, fieldsOrNone } from '../../core/kubernetes/json.ts'
+import { fieldsOrNone } from '../../core/kubernetes/json.ts'
 import { UsageError } from '../shared/errors.ts'
 import { describeRefusal } from '../shared/refusal.ts'
+import { listNamespaces, NAMESPACES } from './list-namespaces.ts'
 
 /** The number of attempts to remove a label that a webhook sets again. */
 const TRIES = 10
 /** Milliseconds between two attempts. */
 const PAUSE_MS = 500
-
-const NAMESPACES = '/api/v1/namespaces'
 
 /**
  * Removes the label `ridealong.dev/armed` from all namespaces of a release, and prints one line for
@@ -37,21 +36,9 @@ export async function removeLabels(
   if (troubles.length > 0) throw new UsageError(troubles.join('; '))
 }
 
-async function labelled(
-  { ask }: Apiserver,
-  revision: string | undefined,
-): Promise<readonly string[]> {
+function labelled(apiserver: Apiserver, revision: string | undefined): Promise<readonly string[]> {
   const ours = revision === undefined ? `!${REVISION_LABEL}` : `${REVISION_LABEL}=${revision}`
-  const query = { labelSelector: `${ARMED_LABEL},${ours}` }
-  const signal = AbortSignal.timeout(REQUEST_TIMEOUT_MS)
-  try {
-    const { items } = await ask({ path: NAMESPACES, query, signal })
-    return asObjects(items).map(({ metadata }) => String(fieldsOrNone(metadata).name))
-  } catch (error) {
-    throw new UsageError(
-      `cannot list namespaces to remove the label ${ARMED_LABEL}: ${describeRefusal(error)}`,
-    )
-  }
+  return listNamespaces(apiserver, `${ARMED_LABEL},${ours}`, `to remove the label ${ARMED_LABEL}`)
 }
 
 /**
