@@ -55,7 +55,8 @@ export interface ClusterWatchOptions {
  */
 export function watchCluster(options: ClusterWatchOptions): FollowedNamespaces {
   const { imageHolders: namespace, registry, log, pace = INTERVALS } = options
-  const handled = handledBy(options)
+  const { excludedNamespaces, revision } = options
+  const handled = { excludedNamespaces, revision }
   const api = connectApiserver(options.access)
   const report = createReport(registry, log, () => Math.max(...mirrors.map(computeAge)))
   const { onTroubleOf, onImage: onChange, onRepair: onOutcome } = report
@@ -96,10 +97,6 @@ export function watchCluster(options: ClusterWatchOptions): FollowedNamespaces {
       await guarded?.stop()
     },
   }
-}
-
-function handledBy({ excludedNamespaces, revision }: ClusterWatchOptions) {
-  return { excludedNamespaces, revision }
 }
 
 function computeAge({ inStepAt }: Reflector): number {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { helpEnd } from '../shared/help.ts'
-import { revisionName, withCluster } from '../shared/options.ts'
+import { revisionOption, withCluster } from '../shared/options.ts'
 import { printLine } from '../shared/output.ts'
 
 /** Declares the verb `disarm`. */
@@ -12,11 +12,7 @@ export function declareDisarm(program: Command): void {
       '--cluster-role-binding <name>',
       'the ClusterRoleBinding to remove next: it allows the webhook to set ridealong.dev/armed',
     )
-    .option(
-      '--revision <name>',
-      'the revision of the installation (default: the default release)',
-      revisionName,
-    )
+    .addOption(revisionOption())
     .option('--namespace <name>', 'the namespace of the certificates')
     .option(
       '--certificate <name...>',

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { helpEnd } from '../shared/help.ts'
-import { revisionName, withCluster, withConfiguration, withOutput } from '../shared/options.ts'
+import { revisionOption, withCluster, withConfiguration, withOutput } from '../shared/options.ts'
 import { print } from '../shared/output.ts'
 
 /** Declares the verb `doctor`. */
@@ -11,11 +11,7 @@ export function declareDoctor(program: Command): void {
       '-n, --namespace <name>',
       "the namespace for the dry run of a pod (default: the context's namespace)",
     )
-    .option(
-      '--revision <name>',
-      'the revision of the installation (default: the default release)',
-      revisionName,
-    )
+    .addOption(revisionOption())
     .option('--certificate <file>', "the server's certificate, PEM (default: read from its Secret)")
     .option('--status-url <url>', "also check the server's status at this URL (http or tcp)")
     .addHelpText(

@@ -29,12 +29,13 @@ export async function readInstallation(
   reader: Reader,
   { namespace, webhookConfiguration: name, revision, certificate }: InstallationOptions,
 ): Promise<Installation> {
-  const webhook = await readWebhookFacts(reader, { name, revision }, certificate)
+  const configurations = await listConfigurations(reader)
+  const choice = { name, revision, list: configurations }
+  const webhook = await readWebhookFacts(reader, choice, certificate)
   const release = await readRelease(reader, webhook)
   const metric = metricToAsk(readCatalog(release) ?? (await loadCatalog({})))
   const found = 'value' in webhook.configuration ? webhook.configuration.value : undefined
-  const [configurations, namespaces, triedNamespace, answer] = await Promise.all([
-    listConfigurations(reader),
+  const [namespaces, triedNamespace, answer] = await Promise.all([
     reader.look('/api/v1/namespaces'),
     tryNamespace(reader.apiserver, metric, readRevision(found)),
     tryPod(reader.apiserver, namespace, metric),

@@ -128,7 +128,7 @@ function offeredBy(
   return { catalog, heldImages: readHeldImages(release) }
 }
 
-type Offered = Pick<Settings, 'catalog' | 'heldImages' | 'apiserverVersion'>
+type Offered = Pick<Settings, 'catalog' | 'heldImages'>
 
 type Place = Pick<Facts, 'namespace' | 'unread'> & { readonly object: Namespace }
 

@@ -85,6 +85,12 @@ export function objectName(text: string): string {
   throw new InvalidArgumentError('It must be the name of an object, for example ridealong.')
 }
 
+/** Returns the option that selects one of several releases in a cluster. */
+export function revisionOption(): Option {
+  const description = 'the revision of the installation (default: the default release)'
+  return new Option('--revision <name>', description).argParser(revisionName)
+}
+
 /** Validates the revision of a release. `default` is reserved for the default release. */
 export function revisionName(text: string): string {
   if (NAMESPACE_NAME.test(text) && text !== DEFAULT_REVISION) return text

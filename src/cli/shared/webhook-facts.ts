@@ -33,8 +33,9 @@ export async function readWebhookFacts(
   certificate?: string,
 ): Promise<WebhookFacts> {
   const now = Date.now()
-  const list = which.name === undefined ? await listConfigurations(reader) : undefined
-  const configuration = await readConfiguration(reader, which, list)
+  const isListed = which.name === undefined
+  const list = isListed ? (which.list ?? (await listConfigurations(reader))) : undefined
+  const configuration = await readConfiguration(reader, { ...which, list })
   const found = 'value' in configuration ? configuration.value : undefined
   const webhook = found && webhookIn(found, POD_WEBHOOK)
   const { service, url } = webhook ? calledBy(webhook) : { service: undefined, url: undefined }
@@ -74,18 +75,17 @@ export interface ConfigurationChoice {
   readonly revision?: string | undefined
   /** Whether the release must have exactly this revision. */
   readonly isExact?: boolean | undefined
+  /** The result of `listConfigurations`, if it was called before. */
+  readonly list?: FactLookup<readonly Fields[]> | undefined
 }
 
 /**
  * Reads the MutatingWebhookConfiguration of a release. If the default release is chosen and does
  * not exist, returns the first configuration of another release, unless `isExact` is true.
- *
- * @param given the list of all configurations, if it was read before
  */
 export async function readConfiguration(
   reader: Reader,
-  { name, revision, isExact = false }: ConfigurationChoice,
-  given?: FactLookup<readonly Fields[]>,
+  { name, revision, isExact = false, list: given }: ConfigurationChoice,
 ): Promise<FactLookup<Fields | undefined>> {
   if (name !== undefined)
     return reader.look(`${WEBHOOK_CONFIGURATIONS}/${encodeURIComponent(name)}`)
