@@ -40,9 +40,9 @@ export const WAITING_IN_COLLECTIVES: FindingRule = {
     value: LEAST_PART,
     unit: 'percent',
     condition:
-      'in calls that wait for all members of a communicator, a process waited for another one ' +
-      'for at least 10 % of its time since MPI_Init, and all processes that waited for that one ' +
-      'did so for at least 20 % on average',
+      'in calls that wait for all members of a communicator, a process waited for another ' +
+      'process for at least 10 % of its time since MPI_Init. The average share of all processes ' +
+      'that waited for the same process is at least 20 %',
     source:
       'the POP Centre of Excellence: an efficiency below 80 %; the waits: Scalasca, Wait at ' +
       'Barrier and Wait at N x N; the number 10 %: Ridealong',

@@ -23,7 +23,7 @@ export interface Row {
   /** How many times as much work the larger measurement had, and how many times as large it is. */
   readonly work: number
   readonly growth: number
-  /** What is wrong with the figure; undefined if nothing is. */
+  /** The problem of the figure; undefined if it has no problem. */
   readonly problem: string | undefined
 }
 

@@ -153,7 +153,7 @@ function isInjected({ metadata }: Pod): boolean {
   return metadata.annotations?.[STATUS]?.includes('"outcome":"injected"') === true
 }
 
-/** Waits until kwok has started all pods, so that it does not delay what is measured next. */
+/** Waits until kwok has started all pods. Otherwise, kwok would delay the next measurement. */
 export function untilAllRun(api: Api): Promise<void> {
   const path = '/api/v1/pods?limit=1&fieldSelector=status.phase%3DPending'
   const doAllRun = async () => succeeded(await api.get(path)).body.items.length === 0
