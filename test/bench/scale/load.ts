@@ -86,8 +86,10 @@ export interface CreatedPods {
 }
 
 /**
- * Creates all pods, one half with observers and one half without. Batches of both kinds alternate,
- * so that a change in the speed of the machine affects both kinds alike.
+ * Creates all pods, one half with observers and one half without, and waits until all run. Batches
+ * of both kinds alternate, so that a change in the speed of the machine affects both kinds alike.
+ * The next round of batches begins only after all pods run. Otherwise, kwok falls behind until the
+ * apiserver ends its watch. It then lists all pods again, and starts many of them twice.
  */
 export async function createPods(
   api: Api,
@@ -103,6 +105,8 @@ export async function createPods(
     const kind = order[turn % order.length] ?? 'with'
     const count = Math.min(batch, size.pods - first)
     batches[kind].push(await createBatch(api, { kind, first, count, size }))
+    const isRoundOver = (turn + 1) % order.length === 0 || first + count === size.pods
+    if (isRoundOver) await untilAllRun(api)
     progress(first + count)
   }
   return { with: together(batches.with), without: together(batches.without) }
@@ -153,12 +157,12 @@ function isInjected({ metadata }: Pod): boolean {
   return metadata.annotations?.[STATUS]?.includes('"outcome":"injected"') === true
 }
 
-/** Waits until kwok has started all pods. Otherwise, kwok would delay the next measurement. */
-export function untilAllRun(api: Api): Promise<void> {
+/** Waits until kwok has started all pods. */
+function untilAllRun(api: Api): Promise<void> {
   const path = '/api/v1/pods?limit=1&fieldSelector=status.phase%3DPending'
   const doAllRun = async () => succeeded(await api.get(path)).body.items.length === 0
   // Each request makes the apiserver look at all pods.
-  return untilHolds('all pods run', doAllRun, { patienceMs: PATIENCE_MS, pauseMs: 1000 })
+  return untilHolds('all pods run', doAllRun, { patienceMs: PATIENCE_MS, pauseMs: 250 })
 }
 
 /** The result of a Job. */

@@ -26,7 +26,6 @@ import {
   type Kind,
   runJob,
   type Say,
-  untilAllRun,
 } from './load.ts'
 import { patient } from './patient-api.ts'
 import { measurePropagation } from './propagation.ts'
@@ -141,8 +140,6 @@ async function load(api: Api, installation: Installation, { size, say, samples }
   const first = samples.length - 1
   const pods = await createPods(api, size, say)
   const creation = samples.slice(first)
-  say('waiting until all pods run')
-  await untilAllRun(api)
   say('running the Jobs')
   const without = await runJob(api, 'without', size.jobPods, say)
   const jobs = { without, with: await runJob(api, 'with', size.jobPods, say) }

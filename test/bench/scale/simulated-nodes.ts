@@ -45,9 +45,10 @@ const CONFIGURATION = {
 export async function startKwok(cluster: Cluster, say: (line: string) => void): Promise<Daemon> {
   const program = join(await tools('kwok', say), 'kwok')
   const module = await moduleFolder('kwok', 'sigs.k8s.io/kwok')
-  const texts = STAGES.map((name) => readFile(join(module, 'kustomize/stage', `${name}.yaml`)))
+  const fileOf = (stage: string) => join(module, 'kustomize/stage', `${stage}.yaml`)
+  const stages = await Promise.all(STAGES.map((stage) => readFile(fileOf(stage), 'utf8')))
   const config = join(cluster.folder, 'kwok.yaml')
-  const documents = [JSON.stringify(CONFIGURATION), ...(await Promise.all(texts))]
+  const documents = [JSON.stringify(CONFIGURATION), ...stages.map(withoutPodAddresses)]
   await writeFile(config, documents.join('\n---\n'))
   const settings = {
     kubeconfig: cluster.kubeconfig,
@@ -58,6 +59,20 @@ export async function startKwok(cluster: Cluster, say: (line: string) => void): 
   }
   return start(cluster.folder, program, flags(settings))
 }
+
+/**
+ * Returns a stage that gives pods no IP address. kwok can start a pod twice, each time with another
+ * address. The apiserver then refuses the second change, because it adds an address, and kwok
+ * repeats the change for ever. With thousands of pods, kwok and the apiserver would be busy with
+ * this, and it would disturb all measurements.
+ */
+function withoutPodAddresses(stage: string): string {
+  const changed = stage.replace(POD_ADDRESSES, '')
+  if (changed.includes('podIP:')) throw new Error('a stage of kwok still sets podIP')
+  return changed
+}
+
+const POD_ADDRESSES = /\{\{ \$podIPs := .*\n *\{\{ with \$podIPs \}\}[\s\S]*?(?=phase:)/
 
 export const nodeName = (index: number) => `simulated-${index}`
 
