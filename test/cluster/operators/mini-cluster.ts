@@ -1,6 +1,7 @@
 import type { Cluster } from '../machine/cluster.ts'
 import { APPLICATIONS } from '../machine/images.ts'
 import { kubectl } from '../machine/kubectl.ts'
+import { until } from '../until.ts'
 
 /** Returns a certificate, made by Flux, with which the brokers authenticate each other. */
 async function makeCurveCertificate(cluster: Cluster, here: readonly string[]): Promise<string> {
@@ -53,6 +54,10 @@ export async function runMiniCluster(
   const object = JSON.stringify(miniCluster(await makeCurveCertificate(cluster, here), annotations))
   await kubectl(cluster, ['apply', ...here, '-f', '-'], object)
   const job = ['job/lammps', ...here]
-  await kubectl(cluster, ['wait', '--for=create', ...job, '--timeout=60s'])
+  // kubectl waits for a creation only since Kubernetes 1.31.
+  const find = ['get', '--ignore-not-found', '--output=name', ...job]
+  await until('the operator has created the Job', async () => {
+    return (await kubectl(cluster, find)) !== ''
+  })
   await kubectl(cluster, ['wait', '--for=condition=Complete', ...job, '--timeout=480s'])
 }
