@@ -61,7 +61,7 @@ export interface Measurement {
   readonly requests: readonly AuditedRequest[]
   /** The time for which the requests were counted, in seconds. */
   readonly seconds: number
-  /** The scan of all pods by the third replica, while nothing else happens in the cluster. */
+  /** A scan of all pods, while nothing else happens in the cluster. */
   readonly lastScan: ObservedScan
 }
 
@@ -162,30 +162,48 @@ interface ScanningAgain {
 }
 
 /**
- * Stops the two replicas, so that the third replica scans at once. After a slow scan, the two
- * replicas would wait for minutes because of the limit of scans.
+ * Measures several scans of all pods, and returns the one of median length, because the length of a
+ * short scan varies much. Each scan is made by a new replica as soon as the other replicas have
+ * stopped. The same replica would wait for minutes between two scans, because of their limit.
  */
-async function scanAgain(
-  { replicas }: Installation,
-  { podsAtEnd, third, say, read }: ScanningAgain,
-) {
+async function scanAgain(installation: Installation, loaded: ScanningAgain) {
+  const { third, podsAtEnd, say, read } = loaded
   const requests = read()
-  say(`stopping the two replicas, so that the third scans all ${podsAtEnd} pods`)
+  const scans: ObservedScan[] = []
+  let [others, replica] = [installation.replicas, third]
+  while (scans.length < SCANS) {
+    say(`scan ${scans.length + 1} of ${SCANS}: a new replica scans all ${podsAtEnd} pods`)
+    if (scans.length > 0) [others, replica] = [[replica], await installation.startReplica()]
+    scans.push(await scanOf(replica, others, loaded))
+  }
+  const [, median] = scans.toSorted((one, other) => lengthOf(one) - lengthOf(other))
+  const scannedMissed = (await missedBy(replica)) ?? Number.NaN
+  const { startSeconds } = third
+  return { requests, startSeconds, scannedMissed, lastScan: median as ObservedScan }
+}
+
+/** Stops the other replicas, and returns the scan of this one. */
+async function scanOf(
+  replica: RunningReplica,
+  others: readonly RunningReplica[],
+  { podsAtEnd, read }: ScanningAgain,
+): Promise<ObservedScan> {
   const begin = Date.now()
-  for (const { stop: stopReplica } of replicas) await stopReplica()
+  for (const { stop: stopReplica } of others) await stopReplica()
   const scans = () => scansIn(read()).filter((scan) => scan.begin >= begin)
   const isWhole = ({ pages }: ObservedScan) => pages >= Math.ceil(podsAtEnd / PAGE)
   const waiting = { patienceMs: PATIENCE_MS, pauseMs: PAUSE_MS }
   await until('a scan has listed all pods', () => scans().some(isWhole), waiting)
-  const counted = async () => sampleOf(await third.metrics(), 'ridealong_unobserved_pods')
-  await until('the third replica counts', async () => (await counted()) !== undefined)
-  return {
-    requests,
-    startSeconds: third.startSeconds,
-    scannedMissed: (await counted()) ?? Number.NaN,
-    lastScan: scans().find(isWhole) as ObservedScan,
-  }
+  await until('the replica counts', async () => (await missedBy(replica)) !== undefined)
+  return scans().find(isWhole) as ObservedScan
 }
+
+async function missedBy({ metrics }: RunningReplica): Promise<number | undefined> {
+  return sampleOf(await metrics(), 'ridealong_unobserved_pods')
+}
+
+const SCANS = 3
+const lengthOf = ({ begin, end }: ObservedScan) => end - begin
 
 async function reviewsOf(replicas: readonly RunningReplica[]): Promise<Measurement['reviews']> {
   const texts = await Promise.all(replicas.map(({ metrics }) => metrics()))
