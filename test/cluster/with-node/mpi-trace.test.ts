@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import t, { type Test } from 'tap'
 import { collect } from '../collected.ts'
 import { runLammpsJob } from '../lammps-job.ts'
@@ -16,6 +18,7 @@ import { createNamespace, runningCluster } from '../running.ts'
 
 const NAME = 'ridealong-mpi'
 const ASKS = { 'ridealong.dev/inject': 'mpi-trace', 'mpi-trace.ridealong.dev/rate': '1' }
+const INTERVAL_MS = 1000
 const ALLOWS = { 'ridealong.dev/tools': 'true' }
 
 /**
@@ -82,6 +85,19 @@ async function podWith(cluster: Cluster, namespace: string, part: string): Promi
   return name
 }
 
+/**
+ * Reads a value until it no longer changes. The workers of an MPIJob still run after the job has
+ * ended, so the last samples of the ranks may not be in the logs yet.
+ */
+async function settled<Value>(read: () => Promise<Value>): Promise<Value> {
+  for (let earlier = await read(); ; ) {
+    await sleep(3 * INTERVAL_MS)
+    const now = await read()
+    if (isDeepStrictEqual(now, earlier)) return now
+    earlier = now
+  }
+}
+
 /** The command of a container in which mpirun starts two ranks. */
 const TWO_RANKS = `cd /tmp; mpirun --oversubscribe -n 2 ${LAMMPS_OF_TEN_SECONDS}`
 
@@ -129,10 +145,12 @@ t.test('mpi-trace measures the communication of LAMMPS', async (t) => {
     const space = 'mpi-mpi'
     await createNamespace(t, api, space, { labels: ALLOWS })
     await runMpiJob(cluster, space, { launcher: ASKS, worker: ASKS, exported: ['LD_PRELOAD'] })
-    const { rows } = await collect(t, cluster, space, 'mpijob/melt')
+    const seconds = await settled(async () => {
+      return exchangeSeconds((await collect(t, cluster, space, 'mpijob/melt')).rows)
+    })
     const launcher = await podWith(cluster, space, 'launcher')
     const output = await logOf(cluster, space, launcher, 'mpi')
-    agrees(t, [...exchangeSeconds(rows).values()].flat(), output, 'the MPIJob')
+    agrees(t, [...seconds.values()].flat(), output, 'the MPIJob')
   })
 
   await t.test('in a MiniCluster', async (t) => {
