@@ -18,8 +18,8 @@ function line(uri: string, begin: number, end: number, more: object = {}): strin
   })}\n`
 }
 
-const FIRST = '/api/v1/pods?limit=100'
-const NEXT = '/api/v1/pods?limit=100&continue=abc'
+const FIRST = '/api/v1/pods?limit=500'
+const NEXT = '/api/v1/pods?limit=500&continue=abc'
 
 t.test('the pages of a scan belong together', async (t) => {
   const log = [line(FIRST, 0, 10), line(NEXT, 15, 20), line(NEXT, 30, 40), line(FIRST, 1000, 1010)]

@@ -219,7 +219,7 @@ async function failedOpenOf(api: Api): Promise<number> {
 }
 
 /** The number of pods on a page of the scan. */
-const PAGE = 100
+const PAGE = 500
 const PATIENCE_MS = 900_000
 /** The audit log becomes so long that it must not be read often. */
 const PAUSE_MS = 2000

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Apiserver } from '../../../src/cluster/apiserver.ts'
 import type { Catalog } from '../../../src/core/catalog.ts'
-import { asText, type Fields, fieldsOrNone, listOrNone } from '../../../src/core/kubernetes/json.ts'
+import { asText, type Fields, fieldsOrNone } from '../../../src/core/kubernetes/json.ts'
 import { groupMissedPods, type Notice } from '../../../src/core/missed/missed-pod-events.ts'
 import {
   findMissedPod,
@@ -12,15 +12,9 @@ import { readNamespace } from '../../../src/core/namespaces/namespace.ts'
 import { errorMessage } from '../../../src/lib/error-message.ts'
 import { type Intervals, jittered } from '../backoff.ts'
 import type { NamespaceCache } from '../namespace-cache.ts'
-import { listPages } from '../reflect/list.ts'
+import { listParts } from '../reflect/list.ts'
 import { announcer } from './announce.ts'
 import { findOwnership } from './revisions.ts'
-
-/**
- * The number of pods per page. A page has one or two megabytes, and a review that arrives while a
- * page is parsed has to wait.
- */
-const PAGE = '100'
 
 /** The time between two checks of whether a scan is due, in milliseconds. */
 const LOOK_MS = 500
@@ -174,9 +168,9 @@ async function unobservedPods(
     const isAbandoned = owner === 'abandoned'
     return findMissedPod(pod, { namespace, isAbandoned, excludedNamespaces, catalog: catalog() })
   }
-  for await (const page of listPages({ api, path, answerMs, signal, limit: PAGE })) {
+  for await (const { items } of listParts({ api, path, answerMs, signal })) {
     if (!mayScan()) throw new Error('this replica may no longer scan')
-    found.push(...listOrNone(page.items).flatMap((pod) => judge(fieldsOrNone(pod)) ?? []))
+    found.push(...items.flatMap((pod) => judge(pod) ?? []))
   }
   return found
 }

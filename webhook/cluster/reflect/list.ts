@@ -1,10 +1,12 @@
-import type { Apiserver } from '../../../src/cluster/apiserver.ts'
-import { asText, type Fields, fieldsOrNone, listOrNone } from '../../../src/core/kubernetes/json.ts'
+import { type Apiserver, parse } from '../../../src/cluster/apiserver.ts'
+import { asText, type Fields, fieldsOrNone } from '../../../src/core/kubernetes/json.ts'
 import type { StoredObject } from './item.ts'
+import { createListSplitter } from './list-splitter.ts'
 
 /**
- * The number of objects per page. Parsing a page blocks reviews, so a page must be short even if
- * there are ten thousand objects.
+ * The number of objects per page, as in kubectl and client-go (tools/pager). For each page, the
+ * apiserver reads the keys of all objects that are left (pkg/storage/cacher, ListPrefix), so many
+ * small pages would take time that grows with the square of the number of objects.
  */
 const PAGE = '500'
 
@@ -25,40 +27,60 @@ export interface ListOptions {
   itemOf(object: unknown): StoredObject
 }
 
-export type PageOptions = Omit<ListOptions, 'itemOf'> & { readonly limit?: string }
+export type PartOptions = Omit<ListOptions, 'itemOf'>
+
+/** A part of a list. */
+export interface ListPart {
+  readonly items: readonly Fields[]
+  /** The metadata of the list, at the end of each page. */
+  readonly metadata: Fields | undefined
+}
 
 /**
- * Lists a resource page by page. The request has no resourceVersion, so the list is the most recent
- * state in etcd. With resourceVersion "0", a restarted apiserver may return an old state, and older
- * apiservers return all objects at once.
+ * Lists a resource page by page, and yields the items as they arrive, so that a large page delays
+ * no review. The request has no resourceVersion, so the list is the most recent state in etcd. With
+ * resourceVersion "0", a restarted apiserver may return an old state, and older apiservers return
+ * all objects at once.
  *
  * @throws Refusal (410 if the continue token of a page has expired), or a network error
  */
-export async function* listPages(options: PageOptions): AsyncGenerator<Fields> {
-  const { api, path, selector, answerMs, signal, limit = PAGE } = options
+export async function* listParts(options: PartOptions): AsyncGenerator<ListPart> {
   let token = ''
   do {
-    const page = await api.ask({
-      path,
-      query: { limit, ...selecting(selector), ...(token && { continue: token }) },
-      signal: AbortSignal.any([signal, AbortSignal.timeout(answerMs)]),
-    })
-    yield page
-    token = asText(fieldsOrNone(page.metadata).continue) ?? ''
+    const splitter = createListSplitter()
+    for await (const text of readPage(options, token)) {
+      yield { items: splitter.push(text).map(parse), metadata: undefined }
+    }
+    const metadata = fieldsOrNone(parse(splitter.rest()).metadata)
+    yield { items: [], metadata }
+    token = asText(metadata.continue) ?? ''
   } while (token !== '')
+}
+
+/** Yields the text of a page as it arrives. */
+async function* readPage(options: PartOptions, token: string): AsyncGenerator<string> {
+  const { api, path, selector, answerMs } = options
+  const signal = AbortSignal.any([options.signal, AbortSignal.timeout(answerMs)])
+  const query = { limit: PAGE, ...selecting(selector), ...(token && { continue: token }) }
+  try {
+    yield* (await api.open({ path, query, signal })).setEncoding('utf8')
+  } catch (error) {
+    // Node reports "the operation was aborted" for every abort, whatever the reason.
+    throw signal.aborted ? signal.reason : error
+  }
 }
 
 /**
  * Lists all objects of a resource, and keeps the fields of each object that `itemOf` selects.
  *
- * @throws the errors of `listPages`, or an error for a list without a resourceVersion
+ * @throws the errors of `listParts`, or an error for a list without a resourceVersion
  */
 export async function list({ itemOf, ...options }: ListOptions): Promise<Listed> {
   const items: StoredObject[] = []
   let version: string | undefined
-  for await (const page of listPages(options)) {
-    for (const object of listOrNone(page.items)) items.push(itemOf(object))
-    version = asText(fieldsOrNone(page.metadata).resourceVersion)
+  for await (const part of listParts(options)) {
+    for (const object of part.items) items.push(itemOf(object))
+    if (part.metadata !== undefined) version = asText(part.metadata.resourceVersion)
   }
   if (!version) throw new Error('the apiserver sent a list without a resourceVersion')
   return { items, resourceVersion: version }

@@ -273,7 +273,8 @@ t.test('the scan skips namespaces that the administrator excludes', async (t) =>
 
 t.test('scans take at most a twentieth of the time, however long a scan takes', async (t) => {
   const { standIn, access } = await start(t)
-  for (let i = 0; i < 250; i += 1) putPod(standIn, `lammps-${i}`, { of: owner('Job', 'lammps') })
+  // Three pages of at most 500 pods.
+  for (let i = 0; i < 1250; i += 1) putPod(standIn, `lammps-${i}`, { of: owner('Job', 'lammps') })
   standIn.faults.delay = [/^GET \/api\/v1\/pods$/, 10]
   replica(t, access)
   await until('the replica has scanned three times', () => standIn.count(PODS) >= 9)
