@@ -6,10 +6,10 @@ import { setFlagsFromString } from 'node:v8'
  * before V8 collects garbage. Call this function before the command loads its modules, because the
  * heap also grows while they are loaded.
  *
- * V8 reads both flags at each collection (src/heap/memory-controller.cc), so a running process can
- * set them. With `--optimize-for-size` alone, V8 collects garbage so often that `ridealong collect`
- * needs nearly twice the processor time. With a limit that doubles after each collection, it needs
- * a quarter more.
+ * V8 reads both flags at each collection (src/heap/memory-controller.cc). A running process can
+ * therefore set them. If a process sets only `--optimize-for-size`, V8 collects garbage very often,
+ * and `ridealong collect` needs nearly twice the processor time. If the limit of the heap also
+ * doubles after each collection, the command needs a quarter more.
  */
 export function keepHeapSmall(): void {
   setFlagsFromString('--optimize-for-size')

@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { PAGE } from '../../../webhook/cluster/reflect/list.ts'
 import { type Api, openApi } from '../../cluster/api.ts'
 import { type Kind as ClusterKind, down, find, MINORS, up } from '../../cluster/machine/cluster.ts'
 import type { ProgramFlags } from '../../cluster/machine/control-plane.ts'
@@ -191,7 +192,7 @@ async function scanOf(
   const begin = Date.now()
   for (const { stop: stopReplica } of others) await stopReplica()
   const scans = () => scansIn(read()).filter((scan) => scan.begin >= begin)
-  const isWhole = ({ pages }: ObservedScan) => pages >= Math.ceil(podsAtEnd / PAGE)
+  const isWhole = ({ pages }: ObservedScan) => pages >= Math.ceil(podsAtEnd / Number(PAGE))
   const waiting = { patienceMs: PATIENCE_MS, pauseMs: PAUSE_MS }
   await until('a scan has listed all pods', () => scans().some(isWhole), waiting)
   await until('the replica counts', async () => (await missedBy(replica)) !== undefined)
@@ -218,8 +219,6 @@ async function failedOpenOf(api: Api): Promise<number> {
   return sampleOf(body, 'apiserver_admission_webhook_fail_open_count') ?? 0
 }
 
-/** The number of pods on a page of the scan. */
-const PAGE = 500
 const PATIENCE_MS = 900_000
 /** The audit log becomes so long that it must not be read often. */
 const PAUSE_MS = 2000

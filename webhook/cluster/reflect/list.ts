@@ -5,10 +5,10 @@ import { createListSplitter } from './list-splitter.ts'
 
 /**
  * The number of objects per page, as in kubectl and client-go (tools/pager). For each page, the
- * apiserver reads the keys of all objects that are left (pkg/storage/cacher, ListPrefix), so many
- * small pages would take time that grows with the square of the number of objects.
+ * apiserver reads the keys of all objects that it has not sent yet (pkg/storage/cacher,
+ * ListPrefix). With smaller pages, it would therefore need more time for a long list.
  */
-const PAGE = '500'
+export const PAGE = '500'
 
 /** All objects of a resource at one resourceVersion. */
 export interface Listed {
