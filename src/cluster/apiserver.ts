@@ -40,6 +40,12 @@ export interface Apiserver {
    */
   ask(call: Call): Promise<Fields>
   /**
+   * Sends a request and yields the text of the response as it arrives.
+   *
+   * @throws Refusal, a network error, or the abort reason of the signal
+   */
+  read(call: Call): AsyncGenerator<string>
+  /**
    * Sends a request and returns the response, whose body the caller reads.
    *
    * @throws Refusal, a network error, or the AbortError of Node
@@ -91,15 +97,16 @@ export function connectApiserver({ server, credentials }: Access, keptMs = 0): A
     if (GOOD.includes(response.statusCode)) return response
     throw await readRefusal(response)
   }
-  const ask = async (call: Call) => {
+  const read = async function* (call: Call) {
     try {
-      return parse(await text(await open(call)))
+      yield* (await open(call)).setEncoding('utf8')
     } catch (error) {
       // Node reports "the operation was aborted" for every abort, whatever the reason.
       throw call.signal.aborted ? call.signal.reason : error
     }
   }
-  return { open, ask, close: () => agent.destroy() }
+  const ask = async (call: Call) => parse(await text(read(call)))
+  return { open, read, ask, close: () => agent.destroy() }
 }
 
 /** OK, Created and Accepted. Accepted means that an object is deleted after its finalizers ran. */

@@ -45,29 +45,19 @@ export interface ListPart {
  * @throws Refusal (410 if the continue token of a page has expired), or a network error
  */
 export async function* listParts(options: PartOptions): AsyncGenerator<ListPart> {
+  const { api, path, selector, answerMs } = options
   let token = ''
   do {
+    const signal = AbortSignal.any([options.signal, AbortSignal.timeout(answerMs)])
+    const query = { limit: PAGE, ...selecting(selector), ...(token && { continue: token }) }
     const splitter = createListSplitter()
-    for await (const text of readPage(options, token)) {
+    for await (const text of api.read({ path, query, signal })) {
       yield { items: splitter.push(text).map(parse), metadata: undefined }
     }
     const metadata = fieldsOrNone(parse(splitter.rest()).metadata)
     yield { items: [], metadata }
     token = asText(metadata.continue) ?? ''
   } while (token !== '')
-}
-
-/** Yields the text of a page as it arrives. */
-async function* readPage(options: PartOptions, token: string): AsyncGenerator<string> {
-  const { api, path, selector, answerMs } = options
-  const signal = AbortSignal.any([options.signal, AbortSignal.timeout(answerMs)])
-  const query = { limit: PAGE, ...selecting(selector), ...(token && { continue: token }) }
-  try {
-    yield* (await api.open({ path, query, signal })).setEncoding('utf8')
-  } catch (error) {
-    // Node reports "the operation was aborted" for every abort, whatever the reason.
-    throw signal.aborted ? signal.reason : error
-  }
 }
 
 /**
