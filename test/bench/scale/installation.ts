@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -71,10 +71,9 @@ export async function install(cluster: Cluster, api: Api, defer: Defer): Promise
   const authority = await makeAuthority()
   const names = [`${NAME}.${NAMESPACE}.svc`, '127.0.0.1', 'localhost']
   await writeKeyPair(folder, authority, { names })
-  const kubeconfig = join(folder, 'kubeconfig')
-  writeFileSync(kubeconfig, await kubeconfigOf(cluster, NAMESPACE, NAME))
+  const enter = await enterPod(cluster, folder)
   const startReplica = async () => {
-    const replica = await launch(cluster, folder)
+    const replica = await launch(cluster, folder, enter)
     defer(replica.stop)
     return replica
   }
@@ -90,19 +89,40 @@ function apply(cluster: Cluster, items: readonly object[]): Promise<string> {
   return kubectl(cluster, ['apply', '-f', '-'], JSON.stringify(list))
 }
 
+/**
+ * Returns a shell command that gives the shell the environment and the mounted service account of a
+ * container in a pod. With a kubeconfig, a replica would load a library that no pod of the chart
+ * loads.
+ */
+async function enterPod(cluster: Cluster, folder: string): Promise<string> {
+  const config = JSON.parse(await kubeconfigOf(cluster, NAMESPACE, NAME))
+  const { server, 'certificate-authority-data': ca } = config.clusters[0].cluster
+  const { hostname, port } = new URL(server)
+  const account = join(folder, 'serviceaccount')
+  mkdirSync(account)
+  writeFileSync(join(account, 'ca.crt'), Buffer.from(ca, 'base64'))
+  writeFileSync(join(account, 'token'), config.users[0].user.token)
+  writeFileSync(join(account, 'namespace'), NAMESPACE)
+  return [
+    `unset KUBECONFIG; export KUBERNETES_SERVICE_HOST=${hostname} KUBERNETES_SERVICE_PORT=${port}`,
+    'mount -t tmpfs none /run && mkdir -p /run/secrets/kubernetes.io',
+    `ln -s ${account} /var/run/secrets/kubernetes.io/serviceaccount`,
+  ].join(' && ')
+}
+
 let started = 0
 
-async function launch(cluster: Cluster, folder: string): Promise<RunningReplica> {
+async function launch(cluster: Cluster, folder: string, enter: string): Promise<RunningReplica> {
   const [port = 0, statusPort = 0] = await freePorts(2)
   const group = reasonToSkipGroups() === false ? createMemoryGroup(MEMORY_LIMIT) : undefined
   started += 1
   const begin = performance.now()
   const daemon = start(
     cluster.folder,
-    'sh',
+    'unshare',
     [
-      ...['-c', `${group?.join ?? ':'}; exec "$@"`, 'sh', process.execPath, MAIN, 'serve'],
-      ...['--kubeconfig', join(folder, 'kubeconfig'), '--drain-quiet', '0'],
+      ...['--mount', 'sh', '-c', `${group?.join ?? ':'}; ${enter} && exec "$@"`, 'sh'],
+      ...[process.execPath, MAIN, 'serve', '--drain-quiet', '0'],
       ...['--cert', join(folder, 'tls.crt'), '--key', join(folder, 'tls.key')],
       ...['--host', '0.0.0.0', '--port', `${port}`, '--status-port', `${statusPort}`],
       ...['--scan-lease', `${NAMESPACE}/${NAME}-scan`, '--scan-interval', `${SCAN_SECONDS}`],
