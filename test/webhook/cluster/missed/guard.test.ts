@@ -7,6 +7,7 @@ import { KEYS, STATUS_KEY } from '../../../../src/core/keys.ts'
 import { leftStatus } from '../../../../src/core/status.ts'
 import { INTERVALS, type Intervals } from '../../../../webhook/cluster/backoff.ts'
 import { watchCluster } from '../../../../webhook/cluster/cluster.ts'
+import { PAGE } from '../../../../webhook/cluster/reflect/list.ts'
 import { capturedLog, sampleOf } from '../../../server.ts'
 import { askingPod, CATALOG, ride } from '../../../src/core/build.ts'
 import { type StandIn, startStandIn } from '../../../stand-ins/apiserver.ts'
@@ -273,8 +274,9 @@ t.test('the scan skips namespaces that the administrator excludes', async (t) =>
 
 t.test('scans take at most a twentieth of the time, however long a scan takes', async (t) => {
   const { standIn, access } = await start(t)
-  // Three pages of at most 500 pods.
-  for (let i = 0; i < 1250; i += 1) putPod(standIn, `lammps-${i}`, { of: owner('Job', 'lammps') })
+  // Three pages, of which the last is half full.
+  const count = 2.5 * Number(PAGE)
+  for (let i = 0; i < count; i += 1) putPod(standIn, `lammps-${i}`, { of: owner('Job', 'lammps') })
   standIn.faults.delay = [/^GET \/api\/v1\/pods$/, 10]
   replica(t, access)
   await until('the replica has scanned three times', () => standIn.count(PODS) >= 9)

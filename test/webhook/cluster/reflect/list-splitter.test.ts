@@ -61,3 +61,16 @@ t.test('the rest of an incomplete list is not valid', async (t) => {
     t.throws(() => JSON.parse(splitter.rest()), { name: 'SyntaxError' }, `${length} characters`)
   }
 })
+
+t.test('escape sequences can be cut at any place', async (t) => {
+  const list = { items: [{ '"}\\': ['\\"]', '\\', '"'] }, { name: '\\\\"{' }], kind: '"items":[' }
+  const text = JSON.stringify(list)
+  const expected = { items: list.items, rest: { ...list, items: [] } }
+  for (let length = 0; length <= text.length; length += 1) {
+    // Two cuts at the same place give an empty part.
+    const cut = length / text.length
+    t.strictSame(split(text, [cut, cut]), expected, `${length} characters`)
+  }
+  const everywhere = Array.from(text, (_, length) => length / text.length)
+  t.strictSame(split(text, everywhere), expected, 'each character alone')
+})
