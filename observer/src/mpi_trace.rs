@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use crate::artifacts::writer::RawFiles;
-use crate::clock;
+use crate::clock::{self, WallTime};
 use crate::cpu_profile::FolderSettings;
 use crate::json::{clean, push_known, push_text};
 use crate::json_rows::{begin_whole, nothing, push_decimals, write_header};
@@ -144,6 +144,9 @@ impl Sampler for MpiTrace {
     fn summary(&mut self, run: &mut Run<'_>) -> Vec<Vec<u8>> {
         run.processes.close_accounts();
         self.list(run);
+        // The processes may have rows with the time of the last scan. A reader could not tell two
+        // rows of a process with the same time apart from the rows of two processes.
+        run.processes.time = WallTime::now();
         let until = clock::since_boot() + MAX_END;
         self.write_ended(run, Some(until));
         self.write_raw_files(run, until);

@@ -54,20 +54,29 @@ function exchangeSeconds(rows: readonly CallRow[]): ReadonlyMap<string, readonly
   return new Map([...sums].map(([pod, ofPod]) => [pod, [...ofPod.values()]]))
 }
 
-/** Returns the average of the ranks' communication that LAMMPS prints after each of its loops. */
-function averageComm(output: string): number {
-  const lines = [...output.matchAll(/^Comm +\| +[\d.e+-]+ +\| +([\d.e+-]+) +\|/gm)]
-  if (lines.length === 0) throw new Error(`LAMMPS printed no line Comm:\n${output}`)
-  return lines.reduce((sum, [, average]) => sum + Number(average), 0)
+/** Returns the sum of the numbers that LAMMPS prints in a line after each of its loops. */
+function sumIn(output: string, line: RegExp): number {
+  const found = [...output.matchAll(line)]
+  if (found.length === 0) throw new Error(`LAMMPS printed no line that matches ${line}:\n${output}`)
+  return found.reduce((sum, [, seconds]) => sum + Number(seconds), 0)
 }
+
+const AVERAGE_COMM = /^Comm +\| +[\d.e+-]+ +\| +([\d.e+-]+) +\|/gm
+const LOOP_TIME = /^Loop time of ([\d.e+-]+) on/gm
 
 const averageOf = (values: readonly number[]) =>
   values.reduce((sum, value) => sum + value, 0) / values.length
 
+/**
+ * Verifies that the time of two ranks in MPI differs from the `Comm` of LAMMPS by at most 3 % of
+ * the run. The copies to and from the buffers take 1 to 2 % of the run, however long the ranks
+ * wait.
+ */
 function agrees(t: Test, measured: readonly number[], output: string, where: string): void {
   t.equal(measured.length, 2, `two ranks of ${where} were recorded`)
-  const ratio = averageOf(measured) / averageComm(output)
-  t.ok(Math.abs(ratio - 1) < 0.05, `${where}: ${ratio.toFixed(3)} of the time of LAMMPS`)
+  const [own, comm] = [averageOf(measured), sumIn(output, AVERAGE_COMM)]
+  const times = `${where}: ${own.toFixed(2)} s in MPI, Comm ${comm.toFixed(2)} s`
+  t.ok(Math.abs(own - comm) < 0.03 * sumIn(output, LOOP_TIME), times)
 }
 
 const logOf = (cluster: Cluster, namespace: string, pod: string, container: string) =>

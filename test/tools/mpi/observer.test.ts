@@ -114,6 +114,24 @@ t.test(
   },
 )
 
+t.test(
+  'the last rows have a time of their own, if a signal ends the observer',
+  options,
+  async (t) => {
+    const { watching, start } = await tracedPod(t, NATIVE)
+    const { work } = programsFor('mpich')
+    const app = await start(work, 'loop')
+    await until(watching, /"section":"rank"/)
+    // The next timepoint is due a second after this one.
+    watching.signal('SIGTERM')
+    t.equal(await watching.ended, 0)
+    app.signal('SIGKILL')
+    const times = rowsOf(watching, 'rank').map(({ time }) => time)
+    t.ok(times.length > 1)
+    t.strictSame([...new Set(times)], times)
+  },
+)
+
 t.test('the raw files in the log are those of the volume', options, async (t) => {
   const artifacts = { ...CONTAINER, RIDEALONG_OPTION_ARTIFACTS: 'true' }
   const { results, watching, start } = await tracedPod(t, artifacts)
