@@ -74,23 +74,23 @@ async function bench({ scale, from = scale / 10, json }: Options): Promise<void>
 
 /** A measurement of a smaller cluster ends before the second scan, so it has no share of scans. */
 const LEAST = 0.05
+/** The scale of a cluster with one node. */
+const LEAST_FROM = 0.001
 
-function readScale(text: string): number {
-  const scale = readSmallScale(text)
-  if (scale >= LEAST) return scale
-  throw new InvalidArgumentError(`Use a number from ${LEAST} to 10.`)
-}
-
-function readSmallScale(text: string): number {
+const readScale = (least: number) => (text: string) => {
   const scale = Number(text)
-  if (scale > 0 && scale <= 10) return scale
-  throw new InvalidArgumentError('Use a number above 0, and at most 10.')
+  if (scale >= least && scale <= 10) return scale
+  throw new InvalidArgumentError(`Use a number from ${least} to 10.`)
 }
 
 const program = new Command('bench:scale')
   .description('measure a large simulated cluster, and the growth from a smaller one')
-  .option('--scale <number>', '1: 1000 nodes, 10000 namespaces and 50000 pods', readScale, 1)
-  .option('--from <number>', 'the scale of the smaller cluster (default: a tenth)', readSmallScale)
+  .option('--scale <number>', '1: 1000 nodes, 10000 namespaces and 50000 pods', readScale(LEAST), 1)
+  .option(
+    '--from <number>',
+    'the scale of the smaller cluster (default: a tenth)',
+    readScale(LEAST_FROM),
+  )
   .option('--json', 'print the table as JSON', false)
   .addHelpText(
     'after',

@@ -8,7 +8,7 @@ const metadata = fc.dictionary(fc.string(), fc.jsonValue())
 /** Pushes a text in parts that end at these shares of its length, and parses the results. */
 function split(text: string, cuts: readonly number[]) {
   const splitter = createListSplitter()
-  const places = [0, ...cuts.map((cut) => Math.floor(cut * text.length)), text.length]
+  const places = [0, ...cuts.map((cut) => Math.round(cut * text.length)), text.length]
   const sorted = places.toSorted((a, b) => a - b)
   const items = sorted.slice(1).flatMap((end, place) => {
     return splitter.push(text.slice(sorted[place], end))
@@ -69,8 +69,8 @@ t.test('escape sequences can be cut at any place', async (t) => {
   for (let length = 0; length <= text.length; length += 1) {
     // Two cuts at the same place give an empty part.
     const cut = length / text.length
-    t.strictSame(split(text, [cut, cut]), expected, `${length} characters`)
+    t.strictSame(split(text, [cut, cut]), expected, `the text is cut after ${length} characters`)
   }
   const everywhere = Array.from(text, (_, length) => length / text.length)
-  t.strictSame(split(text, everywhere), expected, 'each character alone')
+  t.strictSame(split(text, everywhere), expected, 'the text is cut after each character')
 })
