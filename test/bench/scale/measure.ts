@@ -6,7 +6,7 @@ import { PAGE } from '../../../webhook/cluster/reflect/list.ts'
 import { type Api, openApi } from '../../cluster/api.ts'
 import { type Kind as ClusterKind, down, find, MINORS, up } from '../../cluster/machine/cluster.ts'
 import type { ProgramFlags } from '../../cluster/machine/control-plane.ts'
-import { stop } from '../../cluster/machine/daemon.ts'
+import { type Daemon, stop } from '../../cluster/machine/daemon.ts'
 import { sampleOf } from '../../server.ts'
 import { until } from '../../until.ts'
 import { type AuditedRequest, auditPolicy, type ObservedScan, readAudit, scansIn } from './audit.ts'
@@ -99,12 +99,23 @@ export async function measure(size: Size, say: Say, defer: Defer): Promise<Measu
   defer(async () => sampling.stop())
   const begin = performance.now()
   const read = () => readAudit(readFileSync(join(folder, AUDIT), 'utf8'))
-  const results = await load(api, installation, { size, say, samples: sampling.samples })
+  const loaded = await load(api, installation, { size, say, samples: sampling.samples })
+  say('stopping kwok and the controllers')
+  for (const daemon of [kwok, ...cluster.daemons.filter(changesPods)]) await stop(daemon)
+  const results = { ...loaded, ...(await measureAtRest(api, installation, say)) }
   sampling.stop()
   const peaks = installation.replicas.map(({ peak }) => peak())
   const seconds = (performance.now() - begin) / 1000
   const last = await scanAgain(installation, { ...results, say, read })
   return { size, ...results, ...last, usage: sampling.samples, peaks, seconds }
+}
+
+/**
+ * Reports whether a program could still change pods after the Jobs, as kwok does for minutes when
+ * it lists all pods again. This would disturb the last measurements, which do not need the program.
+ */
+function changesPods({ name }: Daemon): boolean {
+  return name === 'kube-controller-manager' || name === 'kube-scheduler'
 }
 
 const AUDIT = 'audit.log'
@@ -147,11 +158,15 @@ async function load(api: Api, installation: Installation, { size, say, samples }
   const podsAtEnd = await countOf(api, '/api/v1/pods')
   const reviews = await reviewsOf(replicas)
   const failedOpen = (await failedOpenOf(api)) - failedBefore
+  return { namespaces, pods, jobs, reviews, failedOpen, podsAtEnd, creation }
+}
+
+/** Measures what needs a cluster in which nothing else happens. */
+async function measureAtRest(api: Api, installation: Installation, say: Say) {
   say('changing a namespace')
   const propagation = await measurePropagation(api, installation, 'scale-0')
   say('starting one more replica')
-  const third = await installation.startReplica()
-  return { namespaces, pods, jobs, reviews, failedOpen, podsAtEnd, propagation, creation, third }
+  return { propagation, third: await installation.startReplica() }
 }
 
 interface ScanningAgain {
