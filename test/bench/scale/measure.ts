@@ -101,7 +101,8 @@ export async function measure(size: Size, say: Say, defer: Defer): Promise<Measu
   const read = () => readAudit(readFileSync(join(folder, AUDIT), 'utf8'))
   const loaded = await load(api, installation, { size, say, samples: sampling.samples })
   say('stopping kwok and the controllers')
-  for (const daemon of [kwok, ...cluster.daemons.filter(changesPods)]) await stop(daemon)
+  const daemons = [kwok, ...cluster.daemons]
+  for (const daemon of daemons.filter(changesPods)) await stop(daemon)
   const results = { ...loaded, ...(await measureAtRest(api, installation, say)) }
   sampling.stop()
   const peaks = installation.replicas.map(({ peak }) => peak())
@@ -111,12 +112,11 @@ export async function measure(size: Size, say: Say, defer: Defer): Promise<Measu
 }
 
 /**
- * Reports whether a program could still change pods after the Jobs, as kwok does for minutes when
- * it lists all pods again. This would disturb the last measurements, which do not need the program.
+ * The programs that could still change pods after the Jobs, as kwok does for minutes when it lists
+ * all pods again. They would disturb the last measurements, which do not need them.
  */
-function changesPods({ name }: Daemon): boolean {
-  return name === 'kube-controller-manager' || name === 'kube-scheduler'
-}
+const PROGRAMS = ['kwok', 'kube-controller-manager', 'kube-scheduler']
+const changesPods = ({ name }: Daemon) => PROGRAMS.includes(name)
 
 const AUDIT = 'audit.log'
 
