@@ -107,3 +107,11 @@ t.test(
     }
   },
 )
+
+t.test('each pull request runs the script that CONTRIBUTING.md names', async (t) => {
+  const { on, permissions, jobs } = parse(read('check.yml'))
+  t.ok('pull_request' in on)
+  t.strictSame(permissions, {})
+  t.strictSame(jobs.check.permissions, { contents: 'read' })
+  t.equal(jobs.check.steps.at(-1).run, 'bash .ci/run')
+})
