@@ -3,7 +3,7 @@ import type { ReadinessCheck } from './status-app.ts'
 
 /**
  * Thrown when the server lacks facts about a namespace or about the images on nodes, so that a pod
- * could wrongly be skipped. For example, the server was called before it was ready, or the
+ * could wrongly be left. For example, the server was called before it was ready, or the
  * apiserver did not return a namespace that should request metrics.
  */
 export class NotKnownYet extends Error {

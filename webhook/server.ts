@@ -49,8 +49,8 @@ export async function buildApp(options: AppOptions) {
     // request must not prevent the server from closing.
     forceCloseConnections: true,
   })
-  const countRefusal = () => metrics.reviews.inc({ outcome: 'invalid', reason: 'overloaded' })
-  limitConnections(app, connections, countRefusal)
+  const countOverload = () => metrics.reviews.inc({ outcome: 'invalid', reason: 'overloaded' })
+  limitConnections(app, connections, countOverload)
   if (clients) acceptClients(app, clients, options)
   const receive = limitIntake(app, intake)
   app.setNotFoundHandler((request, reply) => answerNotFound(metrics, PATHS, request, reply))

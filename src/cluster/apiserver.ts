@@ -8,8 +8,8 @@ import {
 import { Agent as SecureAgent, request as secureRequest } from 'node:https'
 import { text } from 'node:stream/consumers'
 import { asFields, type Fields } from '../core/kubernetes/json.ts'
+import { readApiError } from './api-error.ts'
 import type { Access } from './cluster.ts'
-import { readRefusal } from './refusal.ts'
 
 /** A request to the apiserver: a GET, unless `patch`, `apply`, `create` or `delete` is set. */
 export interface Call {
@@ -36,19 +36,19 @@ export interface Apiserver {
   /**
    * Sends a request and returns the object in the response.
    *
-   * @throws Refusal, a network error, or the abort reason of the signal
+   * @throws ApiError, a network error, or the abort reason of the signal
    */
   ask(call: Call): Promise<Fields>
   /**
    * Sends a request and yields the text of the response as it arrives.
    *
-   * @throws Refusal, a network error, or the abort reason of the signal
+   * @throws ApiError, a network error, or the abort reason of the signal
    */
   read(call: Call): AsyncGenerator<string>
   /**
    * Sends a request and returns the response, whose body the caller reads.
    *
-   * @throws Refusal, a network error, or the AbortError of Node
+   * @throws ApiError, a network error, or the AbortError of Node
    */
   open(call: Call): Promise<IncomingMessage>
   /** Closes the connections that are kept alive. */
@@ -95,7 +95,7 @@ export function connectApiserver({ server, credentials }: Access, keptMs = 0): A
     outgoing.setSocketKeepAlive(true, 30_000)
     const response = await awaitAnswer(outgoing.end(body), silenceMs)
     if (GOOD.includes(response.statusCode)) return response
-    throw await readRefusal(response)
+    throw await readApiError(response)
   }
   const read = async function* (call: Call) {
     try {

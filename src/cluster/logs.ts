@@ -21,7 +21,7 @@ const SILENCE_MS = 60_000
 /**
  * Reads the lines of a container's log from the kubelet, through the apiserver.
  *
- * @throws Refusal if there is no log; another error if the connection cannot be made or breaks
+ * @throws ApiError if there is no log; another error if the connection cannot be made or breaks
  */
 export async function* readLogLines(
   { open }: Apiserver,
@@ -60,7 +60,7 @@ export interface StampedLogAsking extends LogAsking {
  * Reads a part of a container's log until its end, or until the connection breaks. Each line begins
  * with its time. The text arrives in parts that may end within a line.
  *
- * @throws Refusal if there is no log; another error if the connection cannot be made or breaks
+ * @throws ApiError if there is no log; another error if the connection cannot be made or breaks
  */
 export async function readStampedLog(
   { open }: Apiserver,

@@ -1,6 +1,6 @@
 import { asText, type Fields, fieldsOrNone, listOrNone } from '../core/kubernetes/json.ts'
+import { isExpired } from './api-error.ts'
 import { type Apiserver, REQUEST_TIMEOUT_MS } from './apiserver.ts'
-import { isExpired } from './refusal.ts'
 import { repeat } from './repeat.ts'
 
 /** The pods to select: the pod with a name, or all pods that match a label selector. */
@@ -30,7 +30,7 @@ const SILENCE_MS = 20_000
  *
  * @param read reads the pods of a page. Only its results are kept, because whole pods need much
  * memory
- * @throws Refusal (404 if no pod has the name), or a network error
+ * @throws ApiError (404 if no pod has the name), or a network error
  */
 export async function listPods<Result>(
   { ask }: Apiserver,

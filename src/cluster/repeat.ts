@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Refusal } from './refusal.ts'
+import { ApiError } from './api-error.ts'
 
 /** The maximum number of attempts, including the first one. */
 export const ATTEMPTS = 5
@@ -12,7 +12,7 @@ const FIRST_PAUSE_MS = 500
  * were too many requests (429), or if the apiserver or a kubelet failed (5xx).
  */
 export function isTemporary(error: unknown): boolean {
-  return !(error instanceof Refusal) || error.status === 429 || error.status >= 500
+  return !(error instanceof ApiError) || error.status === 429 || error.status >= 500
 }
 
 /**
@@ -20,12 +20,12 @@ export function isTemporary(error: unknown): boolean {
  * requests that failed together are not repeated together.
  *
  * @param attempt the number of the failed attempt, from 1
- * @param error the error of the attempt; a Refusal may contain a minimum (Retry-After)
+ * @param error the error of the attempt; an ApiError may contain a minimum (Retry-After)
  * @param random a number from 0 to less than 1
  */
 export function pauseAfter(attempt: number, error: unknown, random = Math.random()): number {
   const usual = FIRST_PAUSE_MS * 2 ** (attempt - 1) * (0.75 + random / 2)
-  return Math.max(usual, error instanceof Refusal ? error.retryAfterMs : 0)
+  return Math.max(usual, error instanceof ApiError ? error.retryAfterMs : 0)
 }
 
 /**

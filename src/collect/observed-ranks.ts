@@ -4,7 +4,7 @@ import type { PodOfObservers } from './observers.ts'
 /**
  * Counts the observed ranks of a workload. Pods of one controller with the same rank count as one
  * rank, for example a pod and its retry. A pod without a known rank counts as a rank of its own,
- * unless it was skipped for this reason. A rank is observed if one of its pods has an observer.
+ * unless it was left for this reason. A rank is observed if one of its pods has an observer.
  *
  * @param workload the name of the workload
  * @returns null unless an annotation `ridealong.dev/ranks` or `METRIC.ridealong.dev/ranks` excluded

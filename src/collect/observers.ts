@@ -43,7 +43,7 @@ export interface PodOfObservers {
   readonly owner: string | null
   /** Whether ranks were selected, and the pod, or a requested metric of the pod, was not. */
   readonly isSelective: boolean
-  /** Whether ranks were selected, and the pod was skipped because it has no known rank. */
+  /** Whether ranks were selected, and the pod was left because it has no known rank. */
   readonly isUnranked: boolean
   readonly observers: readonly RunningObserver[]
   /**
@@ -52,7 +52,7 @@ export interface PodOfObservers {
    */
   readonly isOver: boolean
   /**
-   * The reason and message in the annotation `ridealong.dev/status` if Ridealong skipped the pod,
+   * The reason and message in the annotation `ridealong.dev/status` if Ridealong left the pod,
    * otherwise null.
    */
   readonly left: string | null

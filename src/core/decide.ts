@@ -4,8 +4,8 @@ import {
   type Denied,
   type Left,
   leave,
+  leaveOrDeny,
   type Observer,
-  refuse,
   type Stripped,
 } from './decision.ts'
 import { DEFAULT_CONTAINER_KEY, KEYS, MIRROR_KEY, STATUS_KEY } from './keys.ts'
@@ -48,8 +48,8 @@ export interface Circumstances extends RuleSource {
 export function decide(pod: Pod, request: Request, circumstances: Circumstances): Decision {
   if (pod.annotations?.[MIRROR_KEY] !== undefined) return leave('mirror-pod')
   if (request.kind === 'nothing') return leave(request.reason)
-  if (pod.hostPID) return refuse(request.onError, 'host-pid')
-  if (pod.os === 'windows') return refuse(request.onError, 'windows')
+  if (pod.hostPID) return leaveOrDeny(request.onError, 'host-pid')
+  if (pod.os === 'windows') return leaveOrDeny(request.onError, 'windows')
   if (circumstances.namespace.isMoving && wasInjectedByOther(pod, circumstances.catalog))
     return leave('already-injected')
   const earlier = observersBefore(pod, circumstances.catalog)
@@ -63,9 +63,9 @@ function decideMissing(
   { present, different }: Earlier,
   circumstances: Circumstances,
 ): Decision {
-  if (request.kind === 'wrong') return refuse(request.onError, request.reason, request.message)
+  if (request.kind === 'wrong') return leaveOrDeny(request.onError, request.reason, request.message)
   const ofRank = selectMetrics(pod.metadata, request)
-  if ('reason' in ofRank) return refuse(request.onError, ofRank.reason, ofRank.message)
+  if ('reason' in ofRank) return leaveOrDeny(request.onError, ofRank.reason, ofRank.message)
   const metrics = ofRank.metrics.filter(({ metric }) => !present.includes(metric.name))
   if (metrics.length === 0) return leave('already-injected')
   const other = metrics.flatMap(
@@ -146,7 +146,7 @@ function keepObservers(pod: Pod, earlier: Earlier): Decision | undefined {
 }
 
 /**
- * Returns the decision to skip a pod with a container that its status annotation names and that
+ * Returns the decision to leave a pod with a container that its status annotation names and that
  * differs from the catalog's observer. The container may come from another version of the catalog,
  * another webhook may have rewritten its image, or the annotation may be forged. These cases cannot
  * be distinguished, so the pod is neither changed nor denied.
@@ -180,11 +180,12 @@ interface InjectionContext extends Circumstances {
 function decideObservers(ride: InjectionContext): Decision {
   const { pod, request } = ride
   const unsupported = operatorConflict(pod, request.mode)
-  if (unsupported !== undefined) return refuse(request.onError, 'operator-conflict', unsupported)
+  if (unsupported !== undefined)
+    return leaveOrDeny(request.onError, 'operator-conflict', unsupported)
   const target = findTarget(request, pod)
   if (target === undefined) return unknownTarget(request, pod)
   const taken = findTakenName(pod, request.metrics)
-  if (taken !== undefined) return refuse(request.onError, 'name-taken', taken)
+  if (taken !== undefined) return leaveOrDeny(request.onError, 'name-taken', taken)
   const derived = deriveSecurityContext(target, pod)
   const guaranteed = isGuaranteed(pod)
   const observers = request.metrics.map((asked) => buildObserver(asked, derived, pod, guaranteed))
@@ -216,7 +217,7 @@ function unknownTarget({ onError, targetContainer = '' }: MetricRequest, pod: Po
   const others = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} others` : ''
   const wanted = `annotation ${KEYS.targetContainer}: ${quote(targetContainer)}`
   const message = `${wanted} is not a container or sidecar of the pod, which has ${known}${others}`
-  return refuse(onError, 'unknown-target-container', message)
+  return leaveOrDeny(onError, 'unknown-target-container', message)
 }
 
 function hasContainer(pod: Pod, wanted: string): boolean {
@@ -257,7 +258,7 @@ function findTakenName(pod: Pod, metrics: readonly RequestedMetric[]): string | 
 function checkTools(pod: Pod, request: MetricRequest, { name }: Container) {
   const found = findToolTarget(pod.spec, name)
   const conflict = found && findToolConflict(found.container, findTools(request.metrics))
-  return conflict && refuse(request.onError, conflict.reason, conflict.message)
+  return conflict && leaveOrDeny(request.onError, conflict.reason, conflict.message)
 }
 
 /**
@@ -330,7 +331,7 @@ function decideInjection(
   const annotations = isNamed
     ? { [STATUS_KEY]: status }
     : { [STATUS_KEY]: status, [DEFAULT_CONTAINER_KEY]: pod.containers[0].name }
-  if (!hasRoom(pod, annotations)) return refuse(onError, 'too-large')
+  if (!hasRoom(pod, annotations)) return leaveOrDeny(onError, 'too-large')
   return {
     outcome: 'injected',
     observers,
@@ -347,7 +348,7 @@ function decideInjection(
 
 function tooManyMetrics({ onError }: MetricRequest): Left | Denied {
   const problem = `too many metrics; the annotation ${STATUS_KEY} would exceed 512 bytes`
-  return refuse(onError, 'invalid-option', `annotation ${KEYS.inject}: ${problem}`)
+  return leaveOrDeny(onError, 'invalid-option', `annotation ${KEYS.inject}: ${problem}`)
 }
 
 function predictFor(

@@ -77,8 +77,8 @@ export function leave(reason: Reason, message: string = REASONS[reason].sentence
  * request has `on-error: deny` and the reason permits a denial. Otherwise the pod is admitted
  * without new observers.
  */
-export function refuse(onError: OnError, reason: Reason, message?: string): Left | Denied {
+export function leaveOrDeny(onError: OnError, reason: Reason, message?: string): Left | Denied {
   const left = leave(reason, message)
-  const isDenied = onError === 'deny' && REASONS[reason].deniable
+  const isDenied = onError === 'deny' && REASONS[reason].canDeny
   return isDenied ? { ...left, outcome: 'denied' } : left
 }

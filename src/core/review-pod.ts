@@ -71,9 +71,9 @@ function respond(
   if (decision.outcome === 'denied') return deny(review, decision.message)
   const { reason, message = '' } = decision.outcome === 'left' ? decision : {}
   // A warning is sent only if requested observers are not added, or after an internal error.
-  const concerns = reason !== undefined && (REASONS[reason].deniable || UNDENIABLE.has(reason))
+  const concerns = reason !== undefined && (REASONS[reason].canDeny || WARNED_ONLY.has(reason))
   return allowPatched(review, operations, concerns ? [`${reason}: ${message}`] : [])
 }
 
 /** The reasons that never cause a denial but do cause a warning. */
-const UNDENIABLE: ReadonlySet<Reason> = new Set<Reason>(['internal-error', 'observer-differs'])
+const WARNED_ONLY: ReadonlySet<Reason> = new Set<Reason>(['internal-error', 'observer-differs'])

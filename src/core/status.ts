@@ -44,8 +44,8 @@ export function isShort(status: string): boolean {
 }
 
 /**
- * Returns the status of a skipped pod. The message is converted to ASCII and shortened if it is too
- * long.
+ * Returns the status of a pod that was left. The message is converted to ASCII and shortened if it
+ * is too long.
  */
 export function leftStatus(reason: string, message: string): string {
   const shown = ascii(message)

@@ -26,7 +26,7 @@ export interface Conclusion {
    * `unverified`: the annotation `ridealong.dev/status` says that the pod was injected, but a
    * container differs from the catalog's observer.
    */
-  readonly outcome: 'injected' | 'unverified' | 'left' | 'refused'
+  readonly outcome: 'injected' | 'unverified' | 'left' | 'denied'
   readonly reason?: Reason | Cause
   readonly conclusion: string
 }
@@ -109,7 +109,7 @@ function foretold(known: ConclusionFacts): Conclusion {
   return carriedConclusion(known) ?? answered(known)
 }
 
-/** Reasons for which the webhook skips a pod that has observers in its manifest. */
+/** Reasons for which the webhook leaves a pod that has observers in its manifest. */
 const LEFT_ALONE: ReadonlySet<string> = new Set<Reason>([
   'not-asked',
   'opted-out',
@@ -158,13 +158,13 @@ function answered({ facts, answer: { decision }, asked, isPerRank }: ConclusionF
   if (isThere(decision)) {
     return { outcome: 'injected', conclusion: 'The pod already has its observers.' }
   }
-  if ('reason' in decision) return refused(decision)
+  if ('reason' in decision) return leftOrDenied(decision)
   return { outcome: 'injected', conclusion: injectedSentence(decision, facts, isPerRank) }
 }
 
-function refused({ outcome, reason, message }: Left | Denied): Conclusion {
+function leftOrDenied({ outcome, reason, message }: Left | Denied): Conclusion {
   return outcome === 'denied'
-    ? { outcome: 'refused', reason, conclusion: `The pod would be refused: ${message}.` }
+    ? { outcome: 'denied', reason, conclusion: `The pod would be denied: ${message}.` }
     : left(reason, `The pod would be created without observers: ${message}.`)
 }
 

@@ -24,7 +24,7 @@ import { webhookFindings } from './webhook-findings.ts'
 export interface Explanation {
   readonly subject: string
   readonly namespace: string
-  readonly outcome: 'injected' | 'unverified' | 'left' | 'refused'
+  readonly outcome: 'injected' | 'unverified' | 'left' | 'denied'
   readonly reason?: Reason | Cause
   readonly findings: readonly Finding[]
   readonly cost?: Cost
@@ -171,7 +171,7 @@ function nowFinding(
 
 function resultNow(decision: Decision): string {
   if (!('reason' in decision)) return 'injected'
-  const result = decision.outcome === 'denied' ? 'refused' : 'created without observers'
+  const result = decision.outcome === 'denied' ? 'denied' : 'created without observers'
   return `${result}: ${decision.message}`
 }
 

@@ -1,7 +1,7 @@
 import type { Reason } from '../core/reasons.ts'
 
 /**
- * A rule of the decision, the reasons for which the rule skips or denies a pod, and the sentence
+ * A rule of the decision, the reasons for which the rule leaves or denies a pod, and the sentence
  * for a pod that passes.
  */
 export interface Rule {

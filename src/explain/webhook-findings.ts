@@ -95,7 +95,7 @@ function policyFinding({ failurePolicy }: Fields): Finding {
   const missing = 'if the webhook does not answer, pods are'
   return failurePolicy === 'Ignore'
     ? find('failurePolicy', 'ok', `Ignore: ${missing} created without observers`)
-    : find('failurePolicy', 'look', `Fail: ${missing} refused`)
+    : find('failurePolicy', 'look', `Fail: ${missing} not created`)
 }
 
 function readyFinding({ ready }: WebhookFacts): readonly Finding[] {

@@ -149,7 +149,7 @@ async function createMany(
       const object = { apiVersion: 'v1', kind: 'Pod', metadata, spec: SPEC }
       const { status, body } = await api.post(`/api/v1/namespaces/${namespace}/pods`, object)
       times.push(performance.now() - at)
-      if (status !== 201) throw new Error(`a pod was refused: ${body.message}`)
+      if (status !== 201) throw new Error(`a pod was denied: ${body.message}`)
       if (body.metadata.annotations[STATUS] === undefined) unpatched += 1
     }
   }

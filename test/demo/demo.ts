@@ -2,7 +2,7 @@
  * The demonstration. It starts the real webhook with temporary certificates, sends every recorded
  * AdmissionReview over HTTPS like the apiserver, and prints the decisions. It shows the change to
  * one pod, or to every pod with `--all`. The exit code is 0 if every review was answered and no pod
- * was refused.
+ * was denied.
  */
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { request } from 'node:https'
@@ -115,7 +115,7 @@ function post(body: string): Promise<ReviewResponse> {
 }
 
 function operationsOf({ response }: ReviewResponse): Operation[] {
-  if (!response.allowed) throw new Error(`the webhook refused a pod: ${response.status?.message}`)
+  if (!response.allowed) throw new Error(`the webhook denied a pod: ${response.status?.message}`)
   return JSON.parse(Buffer.from(response.patch ?? 'W10=', 'base64').toString())
 }
 

@@ -21,15 +21,15 @@ function rowsUnder(header: string, page = README): string[][] {
 }
 
 t.test('docs/reasons.md lists every reason with its properties', async (t) => {
-  const listed = rowsUnder('| reason | meaning | in the status | can refuse |', REASONS_PAGE)
+  const listed = rowsUnder('| reason | meaning | in the status | can deny |', REASONS_PAGE)
   const yesOrNo = (fact: boolean) => (fact ? 'yes' : 'no')
   t.strictSame(
     listed.map((row) => row.slice(1, -1)),
-    Object.entries(REASONS).map(([reason, { sentence, written, deniable }]) => [
+    Object.entries(REASONS).map(([reason, { sentence, written, canDeny }]) => [
       `\`${reason}\``,
       sentence,
       yesOrNo(written),
-      yesOrNo(deniable),
+      yesOrNo(canDeny),
     ]),
   )
 })

@@ -272,7 +272,7 @@ const quotas: fc.Arbitrary<Json> = fc
 
 /**
  * Pods with the rules of their namespace. Most cases have only one kind of rule, because a pod that
- * is refused without observers tests nothing.
+ * Kubernetes refuses without observers tests nothing.
  */
 export const encounters: fc.Arbitrary<Encounter> = fc.oneof(
   fc.record({ pod: pods, limitRanges, resourceQuotas: fc.constant([]) }),

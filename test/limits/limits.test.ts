@@ -18,7 +18,7 @@ const skip = hasGo || process.env.CI === 'true' ? false : 'Go is not installed'
 interface Judged {
   /** The pod with all defaults, as a webhook receives it. */
   readonly seen: Encounter['pod']
-  /** Why the pod is refused; empty if it is accepted. */
+  /** Why Kubernetes refuses the pod; empty if it is accepted. */
   readonly refused: string
 }
 
@@ -104,7 +104,7 @@ t.test('a pod gets observers exactly if Kubernetes admits it with them', { skip 
   t.strictSame(
     stopped.slice(0, 3).map((outcome) => JSON.stringify(outcome)),
     [],
-    `no injected pod is refused (seed ${seed})`,
+    `Kubernetes refuses no injected pod (seed ${seed})`,
   )
 
   // If a LimitRange gives devices to every container, Ridealong adds no observers, although

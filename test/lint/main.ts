@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { findCrowdedFolders, findStrayTests } from './folders.ts'
 import { findLongLines } from './long-lines.ts'
+import { findOutcomeWords } from './outcome-words.ts'
 import { type Problem, renderProblem, type SourceFile } from './problem.ts'
 import { findSharedTypeNames } from './type-names.ts'
 
@@ -29,7 +30,7 @@ const modules = paths.filter((path) => /^(src|webhook|certs)\/.*\.ts$/.test(path
 const problems: readonly Problem[] = [
   ...findCrowdedFolders(paths),
   ...findStrayTests(paths),
-  ...readFiles(paths).flatMap(findLongLines),
+  ...readFiles(paths).flatMap((file) => [...findLongLines(file), ...findOutcomeWords(file)]),
   ...findSharedTypeNames(readFiles(modules)),
 ]
 for (const problem of problems) process.stderr.write(`${renderProblem(problem)}\n`)

@@ -21,15 +21,15 @@ export interface StandIn {
 }
 
 export interface World {
-  readonly pods: (query: URLSearchParams) => readonly object[] | Refusal
+  readonly pods: (query: URLSearchParams) => readonly object[] | ErrorAnswer
   /**
-   * The logs, by POD/CONTAINER. A log is a text, a refusal, or a function of the test that writes
+   * The logs, by POD/CONTAINER. A log is a text, an error, or a function of the test that writes
    * the answer.
    */
-  readonly logs: Readonly<Record<string, string | Refusal | Answer>>
+  readonly logs: Readonly<Record<string, string | ErrorAnswer | Answer>>
 }
 
-export interface Refusal {
+export interface ErrorAnswer {
   readonly code: number
   readonly message: string
 }
@@ -44,7 +44,7 @@ export async function standIn(t: Test, world: World): Promise<StandIn> {
     asked.push(request.url ?? '')
     if (request.headers.authorization === 'Bearer of-the-test')
       return answer(world, request, response)
-    refuse(response, { code: 401, message: 'Unauthorized' })
+    sendError(response, { code: 401, message: 'Unauthorized' })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.teardown(() => {
@@ -84,12 +84,12 @@ function answer(world: World, request: IncomingMessage, response: ServerResponse
   if (sub === 'log')
     return answerLog(world, `${pod}/${url.searchParams.get('container')}`, url, response)
   const pods = world.pods(url.searchParams)
-  if ('code' in pods) return refuse(response, pods)
+  if ('code' in pods) return sendError(response, pods)
   const inNamespace = pods.filter((one) => namespaceOf(one) === namespace)
   if (pod === undefined) return page(inNamespace, url.searchParams, response)
   const found = inNamespace.find((one) => nameOf(one) === pod)
   if (found === undefined)
-    return refuse(response, { code: 404, message: `pods "${pod}" not found` })
+    return sendError(response, { code: 404, message: `pods "${pod}" not found` })
   response.end(JSON.stringify(found))
 }
 
@@ -104,14 +104,14 @@ function page(pods: readonly object[], query: URLSearchParams, response: ServerR
 function answerLog({ logs }: World, name: string, url: URL, response: ServerResponse): unknown {
   const log = logs[name] ?? { code: 404, message: `pods "${name}" not found` }
   if (typeof log === 'function') return log(response, url.searchParams)
-  if (typeof log !== 'string') return refuse(response, log)
+  if (typeof log !== 'string') return sendError(response, log)
   if (url.searchParams.get('timestamps') !== 'true') return response.end(log)
   const whole = growingLog(log)
   whole.end()
   whole.answer(response, url.searchParams)
 }
 
-function refuse(response: ServerResponse, { code, message }: Refusal): void {
+function sendError(response: ServerResponse, { code, message }: ErrorAnswer): void {
   response.writeHead(code, { 'content-type': 'application/json' })
   response.end(JSON.stringify({ kind: 'Status', status: 'Failure', code, message }))
 }

@@ -112,7 +112,7 @@ function buildChecks(mirrors: readonly Reflector[], images: Reflector | undefine
 }
 
 /**
- * Builds the readiness check of a cache. A server without a first list could wrongly skip pods, so
+ * Builds the readiness check of a cache. A server without a first list could wrongly leave pods, so
  * it is not ready. A server with an old list remains ready.
  */
 function buildCheck(name: string, mirror: Reflector): ReadinessCheck {

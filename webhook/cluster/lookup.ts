@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { ApiError } from '../../src/cluster/api-error.ts'
 import { type Apiserver, connectApiserver } from '../../src/cluster/apiserver.ts'
 import type { Access } from '../../src/cluster/cluster.ts'
-import { Refusal } from '../../src/cluster/refusal.ts'
 import { asText, fieldsOrNone, listOrNone } from '../../src/core/kubernetes/json.ts'
 import { NAMESPACE_NAME } from '../../src/core/kubernetes/namespace-name.ts'
 import { NotKnownYet } from '../namespaces.ts'
@@ -85,7 +85,7 @@ export function createLookup({ access, knowledge, pace, onEnd }: LookupOptions):
     const error = await Promise.race([fill(name, api, knowledge, patience.signal, settled), late])
     onEnd(name, error)
     patience.abort()
-    const isAbsent = error instanceof Refusal && error.status === 404
+    const isAbsent = error instanceof ApiError && error.status === 404
     if (isAbsent) absent.add(name)
     rest(name, isAnswered, isAbsent ? pace.absentMs : pace.lookupRestMs)
     return isAnswered

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { ApiError } from '../../src/cluster/api-error.ts'
 import type { Apiserver } from '../../src/cluster/apiserver.ts'
-import { Refusal } from '../../src/cluster/refusal.ts'
 import { type Rearming, rearm } from '../../src/core/namespaces/repair-label.ts'
 import { type Intervals, jittered } from './backoff.ts'
 import { trackMoves } from './moves.ts'
@@ -132,7 +132,7 @@ async function repair(
 }
 
 function classifyOutcome(error: unknown): RepairOutcome {
-  const status = error instanceof Refusal ? error.status : 0
+  const status = error instanceof ApiError ? error.status : 0
   if (status === 404 || status === 409) return 'overtaken'
   return status === 403 ? 'forbidden' : 'failed'
 }

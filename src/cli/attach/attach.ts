@@ -1,11 +1,11 @@
 import { type Attached, ephemeral } from '../../attach/ephemeral.ts'
 import type { Attachment } from '../../attach/show.ts'
-import { isConflict } from '../../cluster/refusal.ts'
+import { isConflict } from '../../cluster/api-error.ts'
 import { asText, type Fields, fieldsOrNone, listOrNone } from '../../core/kubernetes/json.ts'
 import { readNamespace } from '../../core/namespaces/namespace.ts'
+import { describeFailure } from '../shared/api-error.ts'
 import { UsageError } from '../shared/errors.ts'
 import { openReader, type Reader } from '../shared/reader.ts'
-import { describeFailure } from '../shared/refusal.ts'
 import { readSettings, type SettingOptions } from '../shared/settings.ts'
 
 export interface AttachOptions extends SettingOptions {

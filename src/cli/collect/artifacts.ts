@@ -125,9 +125,9 @@ function isNext(open: ReadingState['open'], part: ArtifactPart): boolean {
 async function begin(state: ReadingState, first: ArtifactPart): Promise<boolean> {
   const { folder, complete } = state
   state.bytes += first.bytes
-  const refusal = refusalOf(state)
-  if (refusal !== undefined) {
-    failPart(state, first, refusal)
+  const problem = limitProblem(state)
+  if (problem !== undefined) {
+    failPart(state, first, problem)
     return false
   }
   try {
@@ -141,7 +141,7 @@ async function begin(state: ReadingState, first: ArtifactPart): Promise<boolean>
   }
 }
 
-function refusalOf({ isUnsafe, bytes, complete, failed }: ReadingState): string | undefined {
+function limitProblem({ isUnsafe, bytes, complete, failed }: ReadingState): string | undefined {
   if (isUnsafe) return 'the name of its pod or container is not safe as the name of a folder'
   if (bytes > MOST_BYTES) return 'the raw files of a log may have at most 1 GiB'
   const isFull = complete.size + failed.size >= MOST_FILES

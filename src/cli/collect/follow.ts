@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { readLogLines } from '../../cluster/logs.ts'
 import type { RunningObserver } from '../../collect/observers.ts'
 import { transcribe } from '../../log/transcribe.ts'
-import { describeRefusal } from '../shared/refusal.ts'
+import { describeApiError } from '../shared/api-error.ts'
 import { sourceName } from '../shared/workload-pods.ts'
 import { describeObserver, type Gathered, type Gathering, summarizeLog } from './gather.ts'
 
@@ -32,7 +32,7 @@ export async function follow(observer: RunningObserver, following: Following): P
   }
   let problem: string | undefined
   do {
-    problem = await pass(observer, following, state, onLine).then(() => undefined, describeRefusal)
+    problem = await pass(observer, following, state, onLine).then(() => undefined, describeApiError)
     if (problem !== undefined) state.failures += 1
     if (isOver(look(observer), problem)) break
     await pause(pauseMs, signal)

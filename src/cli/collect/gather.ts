@@ -7,7 +7,7 @@ import type { Descriptions } from '../../log/descriptions.ts'
 import type { ObservedRanks } from '../../log/entry.ts'
 import type { KnownOrigin } from '../../log/metadata.ts'
 import { type Done, type LogFormat, transcribe, transcribeGone } from '../../log/transcribe.ts'
-import { describeRefusal } from '../shared/refusal.ts'
+import { describeApiError } from '../shared/api-error.ts'
 import { sourceName } from '../shared/workload-pods.ts'
 import type { ArtifactFolder, ArtifactResult } from './artifacts.ts'
 
@@ -117,7 +117,7 @@ async function readOnce(
     await artifacts?.push(line)
   })
   const { text, done } = transcript.end({ ...observer, observedRanks: gathering.observedRanks() })
-  const problem = error === undefined ? undefined : describeRefusal(error)
+  const problem = error === undefined ? undefined : describeApiError(error)
   const { rest, ...all } = summarizeLog(observer, gathering, done, text, problem)
   if (done.foreign !== undefined) await output.restart()
   await output.write(rest)

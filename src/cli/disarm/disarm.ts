@@ -1,9 +1,9 @@
+import { isMissing } from '../../cluster/api-error.ts'
 import { type Apiserver, REQUEST_TIMEOUT_MS } from '../../cluster/apiserver.ts'
 import { WEBHOOK_CONFIGURATIONS } from '../../cluster/paths.ts'
-import { isMissing } from '../../cluster/refusal.ts'
+import { describeApiError } from '../shared/api-error.ts'
 import { UsageError } from '../shared/errors.ts'
 import { openCluster } from '../shared/open-cluster.ts'
-import { describeRefusal } from '../shared/refusal.ts'
 import { awaitMoves } from './await-moves.ts'
 import { removeLabels } from './remove-labels.ts'
 
@@ -94,6 +94,6 @@ async function remove({ ask }: Apiserver, { kind, root, name }: DisarmTarget): P
   } catch (error) {
     // The status is also 404 if the cluster does not serve the kind.
     if (isMissing(error)) return `${kind} ${name}: not found`
-    throw new UsageError(`cannot remove ${kind} ${name}: ${describeRefusal(error)}`)
+    throw new UsageError(`cannot remove ${kind} ${name}: ${describeApiError(error)}`)
   }
 }

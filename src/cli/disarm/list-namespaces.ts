@@ -1,7 +1,7 @@
 import { type Apiserver, REQUEST_TIMEOUT_MS } from '../../cluster/apiserver.ts'
 import { asObjects, fieldsOrNone } from '../../core/kubernetes/json.ts'
+import { describeApiError } from '../shared/api-error.ts'
 import { UsageError } from '../shared/errors.ts'
-import { describeRefusal } from '../shared/refusal.ts'
 
 /** The path of all namespaces. */
 export const NAMESPACES = '/api/v1/namespaces'
@@ -22,6 +22,6 @@ export async function listNamespaces(
     const { items } = await ask({ path: NAMESPACES, query: { labelSelector }, signal })
     return asObjects(items).map(({ metadata }) => String(fieldsOrNone(metadata).name))
   } catch (error) {
-    throw new UsageError(`cannot list namespaces ${words}: ${describeRefusal(error)}`)
+    throw new UsageError(`cannot list namespaces ${words}: ${describeApiError(error)}`)
   }
 }

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Apiserver, REQUEST_TIMEOUT_MS } from '../../cluster/apiserver.ts'
 import { ARMED_LABEL, REVISION_LABEL } from '../../core/keys.ts'
 import { fieldsOrNone } from '../../core/kubernetes/json.ts'
+import { describeApiError } from '../shared/api-error.ts'
 import { UsageError } from '../shared/errors.ts'
-import { describeRefusal } from '../shared/refusal.ts'
 import { listNamespaces, NAMESPACES } from './list-namespaces.ts'
 
 /** The number of attempts to remove a label that a webhook sets again. */
@@ -30,7 +30,7 @@ export async function removeLabels(
       await removeLabel(apiserver, name)
       print(`Namespace ${name}: label ${ARMED_LABEL} removed`)
     } catch (error) {
-      troubles.push(`cannot remove the label of Namespace ${name}: ${describeRefusal(error)}`)
+      troubles.push(`cannot remove the label of Namespace ${name}: ${describeApiError(error)}`)
     }
   }
   if (troubles.length > 0) throw new UsageError(troubles.join('; '))

@@ -2,7 +2,7 @@ import { type Apiserver, REQUEST_TIMEOUT_MS } from '../../cluster/apiserver.ts'
 import type { Fields } from '../../core/kubernetes/json.ts'
 import { askingNamespace, askingPod } from '../../doctor/probe.ts'
 import type { FactLookup } from '../../explain/facts.ts'
-import { describeRefusal } from '../shared/refusal.ts'
+import { describeApiError } from '../shared/api-error.ts'
 
 /**
  * Creates a Namespace that requests a metric, in a dry run. Returns the Namespace that the
@@ -39,6 +39,6 @@ async function tried(
   try {
     return { value: await apiserver.ask({ path, query: { dryRun: 'All' }, create, signal }) }
   } catch (error) {
-    return { problem: describeRefusal(error) }
+    return { problem: describeApiError(error) }
   }
 }

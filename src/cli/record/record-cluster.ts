@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { ApiError, isConflict, isMissing } from '../../cluster/api-error.ts'
 import type { Apiserver, Call } from '../../cluster/apiserver.ts'
 import { WEBHOOK_CONFIGURATIONS } from '../../cluster/paths.ts'
-import { isConflict, isMissing, Refusal } from '../../cluster/refusal.ts'
 import { asObjects, type Fields, fieldsOrNone } from '../../core/kubernetes/json.ts'
 import { type buildConfiguration, PROBE_LABEL } from '../../recording/configuration.ts'
+import { describeApiError } from '../shared/api-error.ts'
 import { UsageError } from '../shared/errors.ts'
-import { describeRefusal } from '../shared/refusal.ts'
 
 type Configuration = ReturnType<typeof buildConfiguration>
 
@@ -44,11 +44,11 @@ export async function install(
     await ask(apiserver, { path: WEBHOOK_CONFIGURATIONS, create: configuration })
   } catch (error) {
     // If the apiserver did not answer, it may still have created the configuration.
-    if (!(error instanceof Refusal)) await removeOnce(apiserver, configuration).catch(() => {})
+    if (!(error instanceof ApiError)) await removeOnce(apiserver, configuration).catch(() => {})
     throw new UsageError(
       isConflict(error)
         ? alreadyExists(name)
-        : `cannot create MutatingWebhookConfiguration ${name}: ${describeRefusal(error)}`,
+        : `cannot create MutatingWebhookConfiguration ${name}: ${describeApiError(error)}`,
     )
   }
 }
@@ -84,7 +84,7 @@ export async function untilCalled(
   const end = performance.now() + REACH_MS
   while (!wasCalled()) {
     await ask(apiserver, call).catch((error) => {
-      throw new UsageError(`the apiserver cannot reach ${url}: ${describeRefusal(error)}`)
+      throw new UsageError(`the apiserver cannot reach ${url}: ${describeApiError(error)}`)
     })
     if (performance.now() > end) {
       throw new UsageError(`no call of the apiserver arrived; another program may answer at ${url}`)
@@ -102,7 +102,7 @@ export async function untilCalled(
 export async function remove(apiserver: Apiserver, installed: Configuration): Promise<void> {
   const end = performance.now() + REMOVE_MS
   for (;;) {
-    const trouble = await removeOnce(apiserver, installed).then(() => undefined, describeRefusal)
+    const trouble = await removeOnce(apiserver, installed).then(() => undefined, describeApiError)
     if (trouble === undefined) return
     if (performance.now() > end) {
       const { name } = installed.metadata

@@ -1,5 +1,5 @@
+import { isMissing } from '../../cluster/api-error.ts'
 import type { Apiserver } from '../../cluster/apiserver.ts'
-import { isMissing } from '../../cluster/refusal.ts'
 import { type Fields, fieldsOrNone, listOrNone } from '../../core/kubernetes/json.ts'
 import { redactObject } from '../../recording/redact.ts'
 
@@ -15,7 +15,7 @@ const RULES = [
  * these objects, the pod, and the settings of the webhook.
  *
  * @returns an empty list if the namespace does not exist
- * @throws Refusal, or a network error
+ * @throws ApiError, or a network error
  */
 export async function readNamespaceObjects(
   api: Apiserver,

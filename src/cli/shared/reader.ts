@@ -1,10 +1,10 @@
+import { isMissing } from '../../cluster/api-error.ts'
 import type { Apiserver } from '../../cluster/apiserver.ts'
-import { isMissing } from '../../cluster/refusal.ts'
 import { asObjects, type Fields } from '../../core/kubernetes/json.ts'
 import type { FactLookup } from '../../explain/facts.ts'
+import { describeFailure } from './api-error.ts'
 import { UsageError } from './errors.ts'
 import { openCluster } from './open-cluster.ts'
-import { describeFailure } from './refusal.ts'
 
 const PATIENCE_MS = 10_000
 

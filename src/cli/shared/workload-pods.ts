@@ -10,11 +10,11 @@ import {
 import { type Chosen, readSelector, readWorkload } from '../../collect/workload.ts'
 import type { Fields } from '../../core/kubernetes/json.ts'
 import { type Descriptions, descriptionsIn } from '../../log/descriptions.ts'
+import { describeFailure } from './api-error.ts'
 import { type Comparison, comparisonWith } from './comparison.ts'
 import { UsageError, usageError } from './errors.ts'
 import { openCluster } from './open-cluster.ts'
 import { readerOf } from './reader.ts'
-import { describeFailure } from './refusal.ts'
 
 /** The options that choose the pods of a workload and the catalog. */
 export interface WorkloadOptions {

@@ -2,7 +2,7 @@ import { buildFrame, type ColumnWidths, type FrameFacts, tableHeight } from '../
 import { orderLines } from '../../top/order.ts'
 import { buildLines } from '../../top/ranks.ts'
 import { firstView, type Key, keepInside, keepSort, pressKey, type View } from '../../top/view.ts'
-import { describeRefusal } from '../shared/refusal.ts'
+import { describeApiError } from '../shared/api-error.ts'
 import type { WorkloadPods } from '../shared/workload-pods.ts'
 import type { LiveRun } from './live-run.ts'
 import { followStream, type LogStream, type StreamOptions, settleStreams } from './log-streams.ts'
@@ -182,6 +182,6 @@ async function look(session: Session): Promise<void> {
     session.view = { ...view, sort: keepSort(view.sort, before, run.columns()) }
     session.problem = undefined
   } catch (error) {
-    session.problem = describeRefusal(error)
+    session.problem = describeApiError(error)
   }
 }

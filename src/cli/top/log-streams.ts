@@ -6,7 +6,7 @@ import type { RowsDescription } from '../../core/catalog.ts'
 import { type LiveLog, startLiveLog } from '../../top/live-log.ts'
 import type { LiveObserver } from '../../top/ranks.ts'
 import { readStampedLines, type StampedLines } from '../../top/stamped-lines.ts'
-import { describeRefusal } from '../shared/refusal.ts'
+import { describeApiError } from '../shared/api-error.ts'
 import type { OpeningGate } from './opening-gate.ts'
 
 /** The log of an observer, and the state of its connection. */
@@ -192,7 +192,7 @@ export async function readOnce(
     })
     stream.problem = undefined
   } catch (error) {
-    stream.problem = describeRefusal(error)
+    stream.problem = describeApiError(error)
   } finally {
     leave()
   }

@@ -33,7 +33,7 @@ export function limitRangeProblem(
   const isOfPods = limitRanges.some(({ bounds }) => bounds.some(({ type }) => type === 'Pod'))
   const pod = isOfPods ? podTotal(load) : NOTHING
   for (const limitRange of limitRanges) {
-    const problem = scarceGift(limitRange, observers) ?? refusal(limitRange, pod, observers)
+    const problem = scarceGift(limitRange, observers) ?? violation(limitRange, pod, observers)
     if (problem !== undefined) return `LimitRange ${quote(limitRange.name)}: ${problem}`
   }
   return undefined
@@ -56,7 +56,7 @@ function podTotal(load: PodResources): Resources {
   }
 }
 
-function refusal(
+function violation(
   { bounds }: LimitRange,
   pod: Resources,
   observers: readonly ContainerResources[],

@@ -108,7 +108,7 @@ function differs(
 }
 
 /**
- * A placeholder with the maximum length of a status. A pod without room for a status was skipped
+ * A placeholder with the maximum length of a status. A pod without room for a status was left
  * with the reason `too-large`, which is therefore not recorded in the pod.
  */
 const STATUS_ROOM = { [STATUS_KEY]: ' '.repeat(512) }

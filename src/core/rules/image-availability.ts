@@ -1,9 +1,9 @@
 import { imagesOf } from '../catalog.ts'
-import { type Denied, type Left, type Observer, refuse } from '../decision.ts'
+import { type Denied, type Left, leaveOrDeny, type Observer } from '../decision.ts'
 import type { OnError } from '../request.ts'
 
 /**
- * Refuses to add observers if no node is known to have the image of an observer. A native sidecar
+ * Leaves or denies a pod if no node is known to have the image of an observer. A native sidecar
  * whose image cannot be pulled prevents the containers after it from starting. An ordinary
  * container whose image cannot be pulled prevents the pod from completing.
  *
@@ -20,7 +20,7 @@ export function checkImageAvailability(
     const image = imagesOf(metric).find((image) => !held.has(image))
     if (image === undefined) continue
     const message = `no node is known to have ${image}, the image of ${metric.name}`
-    return refuse(onError, 'observer-unavailable', message)
+    return leaveOrDeny(onError, 'observer-unavailable', message)
   }
   return undefined
 }

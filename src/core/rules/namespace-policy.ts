@@ -1,5 +1,5 @@
 import { covers, type Privilege } from '../catalog.ts'
-import { type Denied, type Left, type Observer, refuse } from '../decision.ts'
+import { type Denied, type Left, leaveOrDeny, type Observer } from '../decision.ts'
 import { PRIVILEGE_LABEL, TOOLS_LABEL } from '../keys.ts'
 import { type Fields, fieldsOrNone } from '../kubernetes/json.ts'
 import { filledProblem, limitRangeProblem } from '../kubernetes/limit-range-problem.ts'
@@ -48,7 +48,7 @@ export interface RuleSource {
 }
 
 /**
- * Skips or denies a pod if the privilege that its namespace grants, or the rules of Kubernetes in
+ * Leaves or denies a pod if the privilege that its namespace grants, or the rules of Kubernetes in
  * this namespace, would not allow the observers.
  *
  * @returns undefined if the observers are allowed
@@ -69,7 +69,7 @@ export function checkNamespacePolicy(
           standardProblem(rules, pod, observer),
       )
       .find((found) => found !== undefined) ?? resourceProblem(namespace, pod, mode, observers)
-  return problem && refuse(onError, problem.reason, problem.message)
+  return problem && leaveOrDeny(onError, problem.reason, problem.message)
 }
 
 function privilegeProblem(namespace: Namespace, { metric }: Observer): PolicyProblem | undefined {

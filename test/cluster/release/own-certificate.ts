@@ -107,5 +107,5 @@ async function checkNoneMissed(t: Test, api: Api, action: () => Promise<unknown>
   ]
   const { created, ...others } = await during(t, api, { places, rate: RATE }, action)
   t.ok(created > 0)
-  t.match(others, { missed: 0, left: 0, warned: 0, refused: [] }, 'each pod has its observer')
+  t.match(others, { missed: 0, left: 0, warned: 0, denied: [] }, 'each pod has its observer')
 }

@@ -16,7 +16,7 @@ export interface Tally {
   /** Pods whose creation returned a warning, such as the warning of the guard. */
   readonly warned: number
   /** The apiserver's messages for failed creations. */
-  readonly refused: readonly string[]
+  readonly denied: readonly string[]
   /** The duration of the longest creation, in seconds. */
   readonly longestSeconds: number
 }
@@ -28,7 +28,7 @@ const NONE: Tally = {
   wrong: 0,
   catalogs: {},
   warned: 0,
-  refused: [],
+  denied: [],
   longestSeconds: 0,
 }
 
@@ -68,7 +68,7 @@ export function startLoad(api: Api, places: readonly Place[], rate: number): Ste
         fired += 1
         const call = create(places[fired % places.length] as Place)
           .catch(({ message }: Error) => {
-            tally = { ...tally, refused: [...tally.refused, message] }
+            tally = { ...tally, denied: [...tally.denied, message] }
           })
           .finally(() => open.delete(call))
         open.add(call)
@@ -137,7 +137,7 @@ function podOf(annotations: Place['annotations']) {
 }
 
 function withPod(tally: Tally, { status, body, warnings }: Answer, seconds: number): Tally {
-  if (status !== 201) return { ...tally, refused: [...tally.refused, `${status} ${body?.message}`] }
+  if (status !== 201) return { ...tally, denied: [...tally.denied, `${status} ${body?.message}`] }
   const said = body.metadata.annotations?.['ridealong.dev/status'] ?? ''
   const isInjected = said.includes('"outcome":"injected"')
   const { metrics = [], catalog = '' } = isInjected ? JSON.parse(said) : {}

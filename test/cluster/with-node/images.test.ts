@@ -104,7 +104,7 @@ t.test('pods run without observers until a node has the image of the observers',
     },
   )
 
-  await t.test('a pod with on-error: deny is refused', async (t) => {
+  await t.test('a pod with on-error: deny is denied', async (t) => {
     const { status, body } = await api.post(`/api/v1/namespaces/${APPLICATIONS}/pods`, {
       apiVersion: 'v1',
       kind: 'Pod',

@@ -88,7 +88,7 @@ t.test('pods are created while the webhook is changed or killed', async (t) => {
     await t.test(`no pod is missed while ${what}`, async (t) => {
       const { created, ...others } = await during(t, api, LOAD, () => upheaval(release))
       t.ok(created > 0)
-      t.match(others, { missed: 0, left: 0, warned: 0, refused: [] }, 'each pod has its observer')
+      t.match(others, { missed: 0, left: 0, warned: 0, denied: [] }, 'each pod has its observer')
     })
   }
 
@@ -96,12 +96,12 @@ t.test('pods are created while the webhook is changed or killed', async (t) => {
     await t.test(`each missed pod is counted if ${count} of 2 replicas are killed`, async (t) => {
       await settled(release, 2)
       const before = await failures(api)
-      const { missed, left, warned, refused } = await during(t, api, LOAD, () =>
+      const { missed, left, warned, denied } = await during(t, api, LOAD, () =>
         kill(release, count),
       )
       const after = await failures(api)
       t.comment(`${missed} pods were missed`)
-      t.same({ left, refused }, { left: 0, refused: [] }, 'the webhook leaves or refuses no pod')
+      t.same({ left, denied }, { left: 0, denied: [] }, 'the webhook leaves or denies no pod')
       t.equal(warned, missed, 'the guard warns about each missed pod, and about no other pod')
       t.equal(after.guard - before.guard, missed, 'the apiserver counts each warning')
       // The second call (reinvocation) for a pod that already has its observer may also fail.

@@ -156,8 +156,8 @@ t.test('pods that are accepted without the webhook are accepted with the webhook
     const [setting = '', recording = ''] = key.split('/')
     const now = after.get(key)
     if (!isAccepted) {
-      const refusal = `without the webhook, it is refused: ${message}`
-      t.not(now?.outcome, 'injected', `${key} is not injected; ${refusal}`)
+      const error = `without the webhook, the apiserver refuses it: ${message}`
+      t.not(now?.outcome, 'injected', `${key} is not injected; ${error}`)
       continue
     }
     t.ok(now?.isAccepted, `${key} is accepted with the webhook ${now?.message}`)

@@ -1,7 +1,7 @@
 import t from 'tap'
+import { ApiError } from '../../../src/cluster/api-error.ts'
 import type { Apiserver, Call } from '../../../src/cluster/apiserver.ts'
 import { listPods } from '../../../src/cluster/pods.ts'
-import { Refusal } from '../../../src/cluster/refusal.ts'
 import type { Fields } from '../../../src/core/kubernetes/json.ts'
 
 const CHOSEN = { by: 'labels', selector: 'app=a' } as const
@@ -28,7 +28,7 @@ const twoFrom: Page = ({ continue: from = '0', limit }) => {
 const readNames = async (pods: readonly Fields[]) =>
   pods.map(({ metadata }) => String(Object(metadata).name))
 
-const expired = new Refusal(410, 'The provided continue parameter is too old')
+const expired = new ApiError(410, 'The provided continue parameter is too old')
 
 t.test('the pods of all pages are listed in their order', async (t) => {
   const { apiserver, queries } = serverOf(twoFrom)
@@ -63,7 +63,7 @@ t.test('if each list expires, the last list has no pages', async (t) => {
 t.test('an overloaded apiserver is asked again for the next page', async (t) => {
   let failures = 0
   const { apiserver } = serverOf((query) => {
-    if (query.continue === '2' && failures++ === 0) throw new Refusal(429, 'too many requests')
+    if (query.continue === '2' && failures++ === 0) throw new ApiError(429, 'too many requests')
     return twoFrom(query)
   })
   t.strictSame(await listPods(apiserver, 'hpc', CHOSEN, readNames), NAMES)
@@ -71,7 +71,7 @@ t.test('an overloaded apiserver is asked again for the next page', async (t) => 
 
 t.test('the first page is not repeated, and its error is thrown', async (t) => {
   const { apiserver, queries } = serverOf(() => {
-    throw new Refusal(410, 'gone')
+    throw new ApiError(410, 'gone')
   })
   await t.rejects(listPods(apiserver, 'hpc', CHOSEN, readNames), { message: /says 410: / })
   t.equal(queries.length, 1)

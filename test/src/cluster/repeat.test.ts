@@ -1,12 +1,12 @@
 import t from 'tap'
-import { Refusal } from '../../../src/cluster/refusal.ts'
+import { ApiError } from '../../../src/cluster/api-error.ts'
 import { isTemporary, pauseAfter, repeat } from '../../../src/cluster/repeat.ts'
 
 t.test('broken connections, 429 and 5xx are temporary', async (t) => {
   for (const status of [429, 500, 502, 503, 504])
-    t.ok(isTemporary(new Refusal(status, '')), `${status}`)
+    t.ok(isTemporary(new ApiError(status, '')), `${status}`)
   for (const status of [400, 401, 403, 404, 410])
-    t.notOk(isTemporary(new Refusal(status, '')), `${status}`)
+    t.notOk(isTemporary(new ApiError(status, '')), `${status}`)
   t.ok(isTemporary(new Error('read ECONNRESET')))
 })
 
@@ -18,8 +18,8 @@ t.test('each pause is about twice as long as the pause before', async (t) => {
 })
 
 t.test('a pause is at least as long as the apiserver demands', async (t) => {
-  t.equal(pauseAfter(1, new Refusal(429, 'too many requests', 3000), 0.5), 3000)
-  t.equal(pauseAfter(4, new Refusal(429, 'too many requests', 3000), 0.5), 4000)
+  t.equal(pauseAfter(1, new ApiError(429, 'too many requests', 3000), 0.5), 3000)
+  t.equal(pauseAfter(4, new ApiError(429, 'too many requests', 3000), 0.5), 4000)
 })
 
 t.test(
@@ -28,7 +28,7 @@ t.test(
     let calls = 0
     const failing = (status: number) => async () => {
       calls += 1
-      throw new Refusal(status, 'no')
+      throw new ApiError(status, 'no')
     }
     await t.rejects(repeat(failing(403)), { message: /says 403: / })
     t.equal(calls, 1)

@@ -12,7 +12,7 @@ const countOf = (pods: readonly object[]) =>
     'job/lammps',
   )
 
-/** Returns a pod that was skipped for a reason. */
+/** Returns a pod that was left for a reason. */
 const left = (rank: number, reason: string, more: Partial<PodShape> = {}) => {
   const status = JSON.stringify({ outcome: 'left', reason, message: '' })
   return pod({ rank, metrics: [], status, ...more })
@@ -44,10 +44,10 @@ t.test('the count has all ranks, the observed ranks, and the ranks of each metri
 t.test('pods of one rank count once, and pods that have no rank do not count', async (t) => {
   const again = pod({ rank: 0 }) as { metadata: object }
   const retried = { ...again, metadata: { ...again.metadata, name: 'lammps-0-retry' } }
-  const skipped = left(1, 'rank-not-selected')
+  const unselected = left(1, 'rank-not-selected')
   const unknown = left(7, 'rank-unknown')
-  t.match(countOf([pod({ rank: 0 }), retried, skipped, unknown]), { total: 2, observed: 1 })
+  t.match(countOf([pod({ rank: 0 }), retried, unselected, unknown]), { total: 2, observed: 1 })
   const ownerReferences = [{ uid: 'other-job', controller: true }]
   const other = { ...again, metadata: { ...again.metadata, ownerReferences } }
-  t.match(countOf([pod({ rank: 0 }), other, skipped]), { total: 3, observed: 2 })
+  t.match(countOf([pod({ rank: 0 }), other, unselected]), { total: 3, observed: 2 })
 })

@@ -125,7 +125,7 @@ const WRITTEN: readonly Reason[] = [
 ]
 
 /** Reasons for which `on-error: deny` denies a pod. */
-const DENIABLE: readonly Reason[] = [
+const CAN_DENY: readonly Reason[] = [
   ...WRITTEN.filter((reason) => reason !== 'rank-not-selected'),
   'too-large',
 ]
@@ -169,13 +169,13 @@ for (const reason of reasons) {
           'the status annotation has the reason',
         )
       }
-      const isTold = DENIABLE.includes(reason) || NEVER_DENIED.includes(reason)
+      const isTold = CAN_DENY.includes(reason) || NEVER_DENIED.includes(reason)
       t.equal(warnings.length, isTold ? 1 : 0)
       if (isTold) t.match(warnings[0], `ridealong: ${reason}: `)
     },
   )
 
-  const isDenied = DENIABLE.includes(reason)
+  const isDenied = CAN_DENY.includes(reason)
   const verb = isDenied ? 'denies' : 'allows'
   t.test(`on-error: deny ${verb} a pod with the reason ${reason}`, async (t) => {
     const denied = rideOf(CASES[reason], DENY)
@@ -192,7 +192,7 @@ for (const reason of reasons) {
   })
 }
 
-t.test('a denied pod is refused with HTTP status 403 and a message with the reason', async (t) => {
+t.test('a denied pod gets the HTTP status 403 and a message with the reason', async (t) => {
   const { answer, message } = rideOf(CASES['unknown-metric'], DENY)
   t.strictSame(answer.response.response, {
     uid: '705ab4f5-6393-11e8-b7cc-42010a800002',

@@ -4,8 +4,8 @@ import { REASONS } from '../../../src/core/reasons.ts'
 t.test(
   'each reason defines whether it is written to the pod and whether it may deny the pod',
   async (t) => {
-    const flags = Object.entries(REASONS).map(([word, { written, deniable }]) => {
-      return [word, written ? 'told' : '', deniable ? 'deniable' : '']
+    const flags = Object.entries(REASONS).map(([word, { written, canDeny }]) => {
+      return [word, written ? 'told' : '', canDeny ? 'canDeny' : '']
     })
     t.strictSame(flags, [
       ['not-asked', '', ''],
@@ -16,24 +16,24 @@ t.test(
       ['mirror-pod', '', ''],
       ['excluded-namespace', '', ''],
       ['invalid-pod', '', ''],
-      ['host-pid', 'told', 'deniable'],
-      ['windows', 'told', 'deniable'],
-      ['operator-conflict', 'told', 'deniable'],
-      ['unknown-metric', 'told', 'deniable'],
-      ['invalid-option', 'told', 'deniable'],
+      ['host-pid', 'told', 'canDeny'],
+      ['windows', 'told', 'canDeny'],
+      ['operator-conflict', 'told', 'canDeny'],
+      ['unknown-metric', 'told', 'canDeny'],
+      ['invalid-option', 'told', 'canDeny'],
       ['rank-not-selected', 'told', ''],
-      ['rank-unknown', 'told', 'deniable'],
-      ['unknown-target-container', 'told', 'deniable'],
-      ['name-taken', 'told', 'deniable'],
-      ['pod-security', 'told', 'deniable'],
-      ['limit-range', 'told', 'deniable'],
-      ['quota', 'told', 'deniable'],
-      ['privilege', 'told', 'deniable'],
-      ['tools-not-allowed', 'told', 'deniable'],
-      ['variable-taken', 'told', 'deniable'],
-      ['path-taken', 'told', 'deniable'],
-      ['observer-unavailable', 'told', 'deniable'],
-      ['too-large', '', 'deniable'],
+      ['rank-unknown', 'told', 'canDeny'],
+      ['unknown-target-container', 'told', 'canDeny'],
+      ['name-taken', 'told', 'canDeny'],
+      ['pod-security', 'told', 'canDeny'],
+      ['limit-range', 'told', 'canDeny'],
+      ['quota', 'told', 'canDeny'],
+      ['privilege', 'told', 'canDeny'],
+      ['tools-not-allowed', 'told', 'canDeny'],
+      ['variable-taken', 'told', 'canDeny'],
+      ['path-taken', 'told', 'canDeny'],
+      ['observer-unavailable', 'told', 'canDeny'],
+      ['too-large', '', 'canDeny'],
       ['internal-error', '', ''],
     ])
   },

@@ -268,12 +268,12 @@ t.test('the cost of a Guaranteed pod includes requests', async (t) => {
   })
 })
 
-t.test('explain predicts that a faulty pod with on-error: deny is refused', async (t) => {
+t.test('explain predicts that a faulty pod with on-error: deny is denied', async (t) => {
   const pod = askingPod({ hostPID: true }, { 'ridealong.dev/on-error': 'deny' })
   t.match(explained(pod), {
-    outcome: 'refused',
+    outcome: 'denied',
     reason: 'host-pid',
-    conclusion: /would be refused/,
+    conclusion: /would be denied/,
   })
 })
 

@@ -24,7 +24,7 @@ export interface ActOptions {
  * Makes the write of one step. Each change of an object contains the resourceVersion that was read,
  * so it fails with a conflict if another replica has changed the object since.
  *
- * @throws Refusal (409 or 404 if the object has changed or was deleted), or a network error
+ * @throws ApiError (409 or 404 if the object has changed or was deleted), or a network error
  */
 export async function act(
   step: OwnStep,

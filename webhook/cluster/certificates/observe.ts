@@ -1,9 +1,9 @@
 import { type Bundle, readBundle } from '../../../certs/own/bundle.ts'
 import type { OwnPair } from '../../../certs/own/own-pair.ts'
 import { readOwnPair, type StoredPair } from '../../../certs/own/read-pair.ts'
+import { isMissing } from '../../../src/cluster/api-error.ts'
 import type { Apiserver } from '../../../src/cluster/apiserver.ts'
 import { WEBHOOK_CONFIGURATIONS } from '../../../src/cluster/paths.ts'
-import { isMissing } from '../../../src/cluster/refusal.ts'
 import { asObjects, asText, type Fields, fieldsOrNone } from '../../../src/core/kubernetes/json.ts'
 
 /** The objects that contain the webhook's own certificates. */
@@ -53,7 +53,7 @@ export function configurationPath(name: string): string {
  * Reads the Secret, and then the webhook configuration. The order matters: if the Secret contains a
  * certificate that replaced another one, the configuration that is read afterwards contains its CA.
  *
- * @throws Refusal, except for an object that does not exist, or a network error
+ * @throws ApiError, except for an object that does not exist, or a network error
  */
 export async function observe(
   api: Apiserver,

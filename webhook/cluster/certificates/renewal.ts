@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { Counter, type Registry } from 'prom-client'
 import type { OwnStep } from '../../../certs/own/next-step.ts'
-import { isConflict, isMissing } from '../../../src/cluster/refusal.ts'
+import { isConflict, isMissing } from '../../../src/cluster/api-error.ts'
 import { errorMessage } from '../../../src/lib/error-message.ts'
 import { type ActOptions, act } from './act.ts'
 import type { Observation } from './observe.ts'

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { ApiError } from '../../../src/cluster/api-error.ts'
 import type { Apiserver } from '../../../src/cluster/apiserver.ts'
-import { Refusal } from '../../../src/cluster/refusal.ts'
 import { buildEvent, inTurns, type Notice } from '../../../src/core/missed/missed-pod-events.ts'
 import type { Intervals } from '../backoff.ts'
 
@@ -49,10 +49,10 @@ export function announcer(options: AnnounceOptions): Announce {
     const due = notices.filter((notice) => !isFresh(notice, told.get(eventName(notice)), pace))
     let problem: string | undefined
     for (const notice of inTurns(due, pace.eventsPerNamespace)) {
-      const refusal = await tell(notice, options, signal)
-      if (refusal === undefined)
+      const error = await tell(notice, options, signal)
+      if (error === undefined)
         told.set(eventName(notice), { text: textOf(notice), at: performance.now() })
-      problem ??= refusal?.message
+      problem ??= error?.message
     }
     return problem
   }
@@ -78,17 +78,17 @@ async function tell(
   notice: Notice,
   { api, pace, mayScan, onNotice }: AnnounceOptions,
   stopped: AbortSignal,
-): Promise<Refusal | undefined> {
+): Promise<ApiError | undefined> {
   if (!mayScan()) throw new Error('this replica may no longer scan')
   const name = eventName(notice)
   const path = `/api/v1/namespaces/${notice.namespace}/events/${name}`
   const signal = AbortSignal.any([stopped, AbortSignal.timeout(pace.answerMs)])
-  const refusal = await api
+  const error = await api
     .ask({ path, query: OWNER, apply: buildEvent(notice, name), signal })
-    .then(() => undefined, refusalOnly)
-  if (refusal === undefined) onNotice(notice)
+    .then(() => undefined, apiErrorOnly)
+  if (error === undefined) onNotice(notice)
   await sleep(1000 / pace.eventsPerSecond, undefined, { signal: stopped, ref: false })
-  return refusal
+  return error
 }
 
 /**
@@ -96,8 +96,8 @@ async function tell(
  *
  * @throws any other error
  */
-function refusalOnly(error: unknown): Refusal {
-  if (error instanceof Refusal) return error
+function apiErrorOnly(error: unknown): ApiError {
+  if (error instanceof ApiError) return error
   throw error
 }
 

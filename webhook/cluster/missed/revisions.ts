@@ -27,7 +27,7 @@ export interface OwnershipOptions {
  * a revision has the same label as its namespaces. The default release lists the configurations,
  * but only if a namespace has the label.
  *
- * @throws Refusal or a network error
+ * @throws ApiError or a network error
  */
 export async function findOwnership(options: OwnershipOptions): Promise<Ownership> {
   const { revision } = options

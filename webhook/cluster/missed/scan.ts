@@ -148,7 +148,7 @@ function createTimer(): Timer {
 /**
  * Lists all pods and returns the missed ones.
  *
- * @throws Refusal (410 if the continue token of a page has expired), a network error, or an error
+ * @throws ApiError (410 if the continue token of a page has expired), a network error, or an error
  * if this replica may no longer scan
  */
 async function unobservedPods(

@@ -42,7 +42,7 @@ export interface ListPart {
  * resourceVersion "0", a restarted apiserver may return an old state, and older apiservers return
  * all objects at once.
  *
- * @throws Refusal (410 if the continue token of a page has expired), or a network error
+ * @throws ApiError (410 if the continue token of a page has expired), or a network error
  */
 export async function* listParts(options: PartOptions): AsyncGenerator<ListPart> {
   const { api, path, selector, answerMs } = options

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
+import { apiErrorFrom } from '../../../src/cluster/api-error.ts'
 import { type Apiserver, parse } from '../../../src/cluster/apiserver.ts'
-import { refusalIn } from '../../../src/cluster/refusal.ts'
 import { asText, fieldsOrNone } from '../../../src/core/kubernetes/json.ts'
 import { errorMessage } from '../../../src/lib/error-message.ts'
 import { selecting } from './list.ts'
@@ -43,7 +43,7 @@ const TYPES = ['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK'] as const
  * A dead connection can stay open without data. The apiserver sends a bookmark every minute
  * (apiserver pkg/storage/cacher), so a watch that receives nothing for `silenceMs` has stalled.
  *
- * @throws Refusal (410 if the resourceVersion is too old), Broken, or an error for a stalled watch
+ * @throws ApiError (410 if the resourceVersion is too old), Broken, or an error for a stalled watch
  * or a line that is not an event
  */
 export async function* watch(options: WatchOptions): AsyncGenerator<WatchEvent> {
@@ -86,7 +86,7 @@ async function* readLines(response: IncomingMessage, onData: () => void): AsyncG
 
 function readEvent(line: string): WatchEvent {
   const { type: word, object } = parse(line)
-  if (word === 'ERROR') throw refusalIn(object)
+  if (word === 'ERROR') throw apiErrorFrom(object)
   const type = TYPES.find((known) => known === word)
   const resourceVersion = asText(fieldsOrNone(fieldsOrNone(object).metadata).resourceVersion)
   if (type === undefined || !resourceVersion)

@@ -173,7 +173,7 @@ t.test('two releases handle the pods of their namespaces', async (t) => {
     })
     t.comment(JSON.stringify(tally))
     t.ok(tally.created > 0)
-    const expected = { missed: 0, left: 0, wrong: 0, refused: [], warned: 0 }
+    const expected = { missed: 0, left: 0, wrong: 0, denied: [], warned: 0 }
     t.match(tally, expected, 'each pod has its observer, exactly once')
     const known = [catalogs.default, catalogs.next].sort()
     t.strictSame(Object.keys(tally.catalogs).sort(), known, 'each release has injected pods')

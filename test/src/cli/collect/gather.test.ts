@@ -4,8 +4,8 @@ import { Socket } from 'node:net'
 import t from 'tap'
 import { gather } from '../../../../src/cli/collect/gather.ts'
 import { UsageError } from '../../../../src/cli/shared/errors.ts'
+import { ApiError } from '../../../../src/cluster/api-error.ts'
 import type { Apiserver } from '../../../../src/cluster/apiserver.ts'
-import { Refusal } from '../../../../src/cluster/refusal.ts'
 import { findObservers } from '../../../../src/collect/observers.ts'
 import type { Fields } from '../../../../src/core/kubernetes/json.ts'
 import { descriptionsIn } from '../../../../src/log/descriptions.ts'
@@ -66,7 +66,7 @@ async function gatherFrom(outcomes: readonly Outcome[], state?: object) {
 t.test('a log is read again from its beginning after a temporary failure', async (t) => {
   const failures: readonly Outcome[] = [
     { before: HALF },
-    new Refusal(503, 'the apiserver is shutting down'),
+    new ApiError(503, 'the apiserver is shutting down'),
     new Error('connect ECONNREFUSED'),
   ]
   await Promise.all(
@@ -79,7 +79,7 @@ t.test('a log is read again from its beginning after a temporary failure', async
 })
 
 t.test('a log is not requested again after a permanent failure', async (t) => {
-  const { missing, text, requests } = await gatherFrom([new Refusal(404, 'not found'), LOG])
+  const { missing, text, requests } = await gatherFrom([new ApiError(404, 'not found'), LOG])
   t.strictSame([missing, text, requests], ['not found', 'none', 1])
 })
 

@@ -179,7 +179,7 @@ const BAD: Readonly<Record<string, readonly [string, RegExp]>> = {
     ASKS.replace('perf-sysstat}', 'perf-sysstat, perf-sysstat.ridealong.dev/rate: "0"}'),
     /document 1, line 1: Pod a: invalid-option: .*an integer from 1 to 3600/,
   ],
-  'a pod that on-error: deny refuses': [
+  'a pod that on-error: deny denies': [
     ASKS.replace('perf-sysstat}', 'perf-sysstat, ridealong.dev/on-error: deny}').replace(
       'spec: {',
       'spec: {hostPID: true, ',

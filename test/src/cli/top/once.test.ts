@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { HARMFUL, HOSTILE } from '../../../properties/hostile-text.ts'
-import { type Refusal, standIn } from '../../../stand-ins/pod-logs.ts'
+import { type ErrorAnswer, standIn } from '../../../stand-ins/pod-logs.ts'
 import { pod } from '../../collect/pod.ts'
 import { run } from '../command.ts'
 import { pressureRows, RUNNING, runOfRanks, timepoint } from './run-of-ranks.ts'
@@ -94,7 +94,7 @@ t.test('the counters of running observers are shown as their growth per second',
 })
 
 t.test('the exit code is 1 if a log cannot be read, and 2 if no log can be read', async (t) => {
-  const gone: Refusal = { code: 404, message: 'the log is gone' }
+  const gone: ErrorAnswer = { code: 404, message: 'the log is gone' }
   const pods = () => [0, 1].map((rank) => pod({ rank }))
   const logs = { 'lammps-0-abcde/perf-sysstat': LOG, 'lammps-1-abcde/perf-sysstat': gone }
   const some = await onceOf(t, { pods, logs })

@@ -4,7 +4,7 @@ import { asText, fieldsOrNone } from '../core/kubernetes/json.ts'
 import { printable } from '../core/text/printable.ts'
 
 /** An error response of the apiserver, or the ERROR event of a watch (meta/v1 Status). */
-export class Refusal extends Error {
+export class ApiError extends Error {
   readonly status: number
   /** The message of the apiserver or of a proxy, in one line. */
   readonly said: string
@@ -22,30 +22,30 @@ export class Refusal extends Error {
 
 /** Reports whether the object, or its kind, does not exist (404). */
 export function isMissing(error: unknown): boolean {
-  return error instanceof Refusal && error.status === 404
+  return error instanceof ApiError && error.status === 404
 }
 
 /** Reports whether the object already exists, or has changed since it was read (409). */
 export function isConflict(error: unknown): boolean {
-  return error instanceof Refusal && error.status === 409
+  return error instanceof ApiError && error.status === 409
 }
 
 /** Reports whether a list has expired, so that its next page is not available any more (410). */
 export function isExpired(error: unknown): boolean {
-  return error instanceof Refusal && error.status === 410
+  return error instanceof ApiError && error.status === 410
 }
 
 const NO_REASON = 'no reason given'
 
 /**
- * Reads the refusal in a response. The body is a Status with a message if it is from the apiserver.
+ * Reads the error in a response. The body is a Status with a message if it is from the apiserver.
  * A proxy can send any other body.
  */
-export async function readRefusal(response: IncomingMessage): Promise<Refusal> {
+export async function readApiError(response: IncomingMessage): Promise<ApiError> {
   const body = await text(response).catch(() => '')
   const { statusCode = 0, statusMessage = '', headers } = response
   const message = readMessage(body) ?? (statusMessage || NO_REASON)
-  return new Refusal(statusCode, message, readRetryAfter(headers['retry-after']))
+  return new ApiError(statusCode, message, readRetryAfter(headers['retry-after']))
 }
 
 /** The maximum pause that a response may demand, in seconds. */
@@ -65,8 +65,8 @@ function readMessage(body: string): string | undefined {
   }
 }
 
-/** Converts a Status object to a refusal. */
-export function refusalIn(status: unknown): Refusal {
+/** Converts a Status object to an error. */
+export function apiErrorFrom(status: unknown): ApiError {
   const { code, message } = fieldsOrNone(status)
-  return new Refusal(typeof code === 'number' ? code : 0, asText(message) ?? NO_REASON)
+  return new ApiError(typeof code === 'number' ? code : 0, asText(message) ?? NO_REASON)
 }
