@@ -2,8 +2,8 @@
 //! processes and containers, the traffic of the pod's network, or the use of the node's block
 //! devices, in the Metrics Operator's format. docs/observers.md defines each number.
 //!
-//! The program has one thread, which scans all processes, writes the log, and waits. A second
-//! thread only ends the program if the first one cannot ([`watchdog`]). The sampling
+//! The program has one thread, which scans all processes, writes the log, and waits. Other
+//! threads only end the program if the first one cannot ([`watchdog`]). The sampling
 //! loop of perf-sysstat, pressure and network passes through these modules: `sampling` →
 //! `process_table` → `measure` → `rows`, `pressure_rows` or `network_rows` → `log`.
 

@@ -16,6 +16,7 @@ use ridealong_observer::otlp::settings::ExportSettings;
 use ridealong_observer::otlp::{pusher, relay};
 use ridealong_observer::session::Session;
 use ridealong_observer::settings::{Metric, Settings};
+use ridealong_observer::watchdog;
 use ridealong_observer::{cpu_profile, io_sysstat, mpi_trace, network, perf_sysstat, pressure};
 
 fn main() -> ExitCode {
@@ -51,7 +52,7 @@ fn observe(metric: Metric, problem: Option<String>) -> ExitCode {
     let mut settings = Settings::read(metric, variable);
     settings.problem = problem.or(settings.problem);
     end_softly(!settings.exits_by_itself);
-    match Session::begin(Budget::new(settings.max_log)) {
+    match Session::begin(Budget::new(settings.max_log), settings.exits_by_itself) {
         Ok(mut session) => {
             session.start_export(ExportSettings::read(variable));
             match metric {
@@ -105,8 +106,10 @@ fn end_softly(stays: bool) {
         warn(&format!(
             "the observer failed, and nothing more is collected: {defect}"
         ));
-        // If this fails, there is no other stream for the marker.
-        let _ = std::io::stdout().write_all(b"\nMETRICS OPERATOR COLLECTION END\n");
+        if watchdog::claim_end() {
+            // If this fails, there is no other stream for the marker.
+            let _ = std::io::stdout().write_all(b"\nMETRICS OPERATOR COLLECTION END\n");
+        }
         if stays {
             let _ = hold();
         }

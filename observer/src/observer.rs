@@ -12,6 +12,7 @@ use crate::process_table::ProcessTable;
 use crate::session::Session;
 use crate::settings::Settings;
 use crate::summary;
+use crate::watchdog;
 
 /// The maximum seconds that an observer waits at its end for the reader of its log.
 const DRAIN_TIMEOUT: f64 = 5.0;
@@ -48,7 +49,9 @@ pub fn prepare(settings: &mut Settings, has_live_export: bool) -> Result<Process
 /// the marker. An observer that does not end by itself then waits for a signal.
 pub fn finish(settings: &Settings, session: &mut Session, reason: &str, lines: &[Vec<u8>]) {
     session.log.set_json(false);
-    session.log.write_line("METRICS OPERATOR COLLECTION END");
+    if watchdog::claim_end() {
+        session.log.write_line("METRICS OPERATOR COLLECTION END");
+    }
     session.log.flush();
     session.log.note(&format!("ended: {reason}"));
     session.note_export_problem();

@@ -35,11 +35,12 @@ pub struct Session {
 }
 
 impl Session {
-    /// Starts to receive SIGTERM and SIGINT, and opens the log on standard output.
+    /// Starts to receive SIGTERM and SIGINT, and opens the log on standard output. If the observer
+    /// ends by itself, a call that does not return ends it, too.
     ///
     /// # Errors
     /// If the signals cannot be blocked, or if no file descriptor is left.
-    pub fn begin(budget: Budget) -> Result<Self, Errno> {
+    pub fn begin(budget: Budget, ends_by_itself: bool) -> Result<Self, Errno> {
         let signals = termination_signals();
         signals.thread_block()?;
         let signals =
@@ -49,6 +50,9 @@ impl Session {
             .try_clone_to_owned()
             .map_err(|error| errno_of(&error))?;
         watchdog::start(signals.as_fd(), out.as_fd());
+        if ends_by_itself {
+            watchdog::watch_calls(out.as_fd());
+        }
         Ok(Self {
             signals,
             is_stopping: false,
@@ -78,6 +82,7 @@ impl Session {
         loop {
             let left = (until - clock::since_boot()).max(0.0);
             if self.is_stopping {
+                watchdog::count_step();
                 return false;
             }
             self.wait(Some(left));
@@ -160,11 +165,13 @@ impl Session {
         }
         // The signal is only polled until it arrives.
         let from = usize::from(self.is_stopping);
-        let is_written = ppoll(&mut waiting[from..], timeout, None).is_ok();
+        let poll = || ppoll(&mut waiting[from..], timeout, None).is_ok();
+        let is_written = watchdog::wait_for_event(poll);
         drop(waiting);
         if matches!(self.signals.read_signal(), Ok(Some(_))) && !self.is_stopping {
             self.is_stopping = true;
             self.stopped_at = clock::since_boot();
+            watchdog::watch_last_steps(self.log.as_fd());
         }
         if let Some(feed) = &mut self.log.feed {
             feed.flush();

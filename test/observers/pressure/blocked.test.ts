@@ -1,22 +1,13 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { until as untilTrue } from '../../until.ts'
+import { fuseTests } from '../ending/fuse.ts'
 import { noticesOf, rowsOf } from '../json-rows.ts'
 import { observer, podOf, until } from '../pod.ts'
-import { observerTests } from '../prerequisites.ts'
 import { WITH_HUNG_MOUNT } from './hung-mount.ts'
 
-const options = withFuse(observerTests())
+const options = fuseTests()
 const ENV = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: '0.3' }
-
-/**
- * Returns the options of a test that mounts a file system of FUSE. If this machine has none, the
- * test is skipped with a message; with CI=true, it fails instead.
- */
-function withFuse<Options extends { readonly skip: false | string }>(options: Options): Options {
-  if (options.skip !== false || process.env.CI === 'true' || existsSync('/dev/fuse')) return options
-  return { ...options, skip: 'this machine has no /dev/fuse' }
-}
 
 t.test('an observer that waits for a file system ends on SIGTERM', options, async (t) => {
   const { run } = await podOf(t)

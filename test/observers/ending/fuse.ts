@@ -1,0 +1,106 @@
+import { existsSync } from 'node:fs'
+import { observerTests } from '../prerequisites.ts'
+
+/**
+ * The ways in which the server of a file system stops to answer: it reads no requests, or it reads
+ * them and does not answer. The kernel lets SIGKILL end a wait only before the request is read
+ * (fs/fuse/dev.c, `request_wait_answer`).
+ */
+export const SILENCES = ['reads no requests', 'does not answer'] as const
+
+export type Silence = (typeof SILENCES)[number]
+
+/**
+ * Returns the options of a test that mounts a file system of FUSE. If this machine has none, the
+ * test is skipped with a message; with CI=true, it fails instead.
+ */
+export function fuseTests(): { readonly skip: false | string } {
+  const options = observerTests()
+  if (options.skip !== false || process.env.CI === 'true' || existsSync('/dev/fuse')) return options
+  return { skip: 'this machine has no /dev/fuse' }
+}
+
+/** A file system with one file, `file`, and its server. */
+export interface FuseMount {
+  /** The path of the mount. */
+  readonly path: string
+  /** The file whose bytes the server returns. */
+  readonly source: string
+  /** If this file exists, the server has stopped to answer. */
+  readonly stop: string
+  readonly silence: Silence
+}
+
+/**
+ * Returns the words of a command that mounts a file system, starts its server, and then runs a
+ * program in the same mount namespace.
+ */
+export function withFuse(
+  { path, source, stop, silence }: FuseMount,
+  ...program: readonly string[]
+): readonly string[] {
+  return ['python3', '-c', SCRIPT, path, source, stop, silence, ...program]
+}
+
+/** Speaks the protocol of <linux/fuse.h>, version 7.31. */
+const SCRIPT = `
+import ctypes, errno, os, select, stat, struct, sys, time
+path, source, stop, silence, *argv = sys.argv[1:]
+try:
+    os.mknod('/dev/fuse', stat.S_IFCHR | 0o600, os.makedev(10, 229))
+except FileExistsError:
+    pass
+device = os.open('/dev/fuse', os.O_RDWR)
+data = f'fd={device},rootmode=40000,user_id=0,group_id=0,allow_other'.encode()
+libc = ctypes.CDLL(None, use_errno=True)
+assert libc.mount(b'none', path.encode(), b'fuse', 0, data) == 0, os.strerror(ctypes.get_errno())
+if os.fork() > 0:
+    os.close(device)
+    os.execvp(argv[0], argv)
+os.setsid()
+for stream in (0, 1, 2):
+    os.dup2(os.open('/dev/null', os.O_RDWR), stream)
+INIT, LOOKUP, FORGET, GETATTR, OPEN, READ, FLUSH = 26, 1, 2, 3, 14, 15, 25
+OPENDIR, RELEASE, RELEASEDIR, INTERRUPT, BATCH_FORGET = 27, 18, 29, 36, 42
+content = open(source, 'rb').read()
+def attributes(node):
+    mode = stat.S_IFDIR | 0o755 if node == 1 else stat.S_IFREG | 0o755
+    size = 4096 if node == 1 else len(content)
+    return struct.pack('<6Q10I', node, size, 8, 0, 0, 0, 0, 0, 0, mode, 1, 0, 0, 0, 4096, 0)
+def answer(opcode, node, body):
+    if opcode == INIT:
+        return struct.pack('<4I2H2I2HI28x', 7, 31, 0, 0, 12, 9, 65536, 1, 0, 0, 0)
+    if opcode == LOOKUP:
+        if node != 1 or body != b'file\\0': return -errno.ENOENT
+        return struct.pack('<4Q2I', 2, 0, 0, 0, 0, 0) + attributes(2)
+    if opcode == GETATTR: return struct.pack('<Q2I', 0, 0, 0) + attributes(node)
+    if opcode in (OPEN, OPENDIR): return struct.pack('<Q2I', 1, 0, 0)
+    if opcode == READ:
+        offset, size = struct.unpack_from('<QI', body, 8)
+        return content[offset:offset + size]
+    if opcode in (FLUSH, RELEASE, RELEASEDIR): return b''
+    return -errno.ENOSYS
+has_begun = False
+while True:
+    ready = select.select([device], [], [], 0.02)[0]
+    is_silent = has_begun and os.path.exists(stop)
+    if is_silent and silence == 'reads no requests':
+        time.sleep(1)
+        continue
+    if not ready: continue
+    try:
+        request = os.read(device, 1 << 17)
+    except OSError as error:
+        if error.errno == errno.ENODEV: sys.exit()
+        continue
+    if is_silent: continue
+    _, opcode, unique, node = struct.unpack_from('<2I2Q', request)
+    if opcode in (FORGET, BATCH_FORGET, INTERRUPT): continue
+    has_begun = True
+    found = answer(opcode, node, request[40:])
+    code, rest = (found, b'') if isinstance(found, int) else (0, found)
+    try:
+        os.write(device, struct.pack('<IiQ', 16 + len(rest), code, unique) + rest)
+    except OSError:
+        pass
+`
