@@ -33,7 +33,7 @@ t.test('the folder of the recorded reviews has no limit', async (t) => {
   t.strictSame(findCrowdedFolders(files('test/cases', 40)), [])
 })
 
-const CODE = ['src/core/decide.ts', 'src/report/page/main.js', 'webhook/server.ts', 'certs/make.ts']
+const CODE = ['src/core/decide.ts', 'src/report/page/main.ts', 'webhook/server.ts', 'certs/make.ts']
 
 t.test('a test with the path of a module or a folder is accepted', async (t) => {
   const own = ['src/core/decide', 'src/report/page', 'src/report/page/main']

@@ -65,7 +65,7 @@ async function buildPage(
 ): Promise<string> {
   const data = pageData(run, by)
   const hasProfiles = data.profiles !== undefined
-  const [style, script] = await readAssets(hasProfiles, data.mpi !== undefined)
+  const [style, script] = await readAssets(hasProfiles)
   const graphs = hasProfiles
     ? ' Flame graphs by d3-flame-graph (Apache-2.0) and D3 (ISC, BSD).'
     : ''

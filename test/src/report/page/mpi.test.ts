@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { until } from '../../../until.ts'
@@ -13,6 +12,15 @@ const pageOf = (t: Test, processes: readonly TracedProcess[]) =>
 const HTML = '</script><img src=http://127.0.0.1:9/x onerror=document.title="broken">'
 
 t.test('the section of MPI works in a real browser', { skip: NO_BROWSER }, async (t) => {
+  await t.test('a page without calls of MPI has no such section', async (t) => {
+    const open = await browserOf(t)
+    const { page, said } = await open(
+      await makePage(t, { lines: generatedLines({ ranks: 3, timepoints: 3 }) }),
+    )
+    t.equal(await page.locator('#mpi').count(), 0)
+    t.strictSame(said, [])
+  })
+
   await t.test('the tables of LAMMPS have its calls and ranks', async (t) => {
     const folder = new URL('../../../logs/mpi/', import.meta.url)
     const files = recordedLogs('imbalanced').map((name) => fileURLToPath(new URL(name, folder)))
@@ -67,11 +75,4 @@ t.test('the section of MPI works in a real browser', { skip: NO_BROWSER }, async
     t.equal(await page.locator('#mpi').count(), 0)
     t.strictSame(said, [])
   })
-})
-
-t.test('only a page with calls of MPI contains the script of the section', async (t) => {
-  const lines = generatedLines({ ranks: 3, timepoints: 3 })
-  const script = 'function showMpiRanks'
-  t.notMatch(readFileSync(await makePage(t, { lines }), 'utf8'), script)
-  t.match(readFileSync(await pageOf(t, [{ rank: 0, size: 1 }]), 'utf8'), script)
 })

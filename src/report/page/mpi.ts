@@ -1,13 +1,18 @@
 // The time in calls of MPI: a table of the functions, and a table of the processes of an MPI job.
 // Only a page of a run with recorded calls has this script, which follows those of every page.
 
-/** @typedef {NonNullable<PageData['mpi']>} Mpi */
+import type { PageData } from '../data.ts'
+import { DATA } from './data.ts'
+import { classed, element, inside, made } from './elements.ts'
+import { isRankShown } from './filter.ts'
+import { counted, plain } from './format.ts'
+import { replaceTable, showTable, startTable, type Table } from './table.ts'
 
-/** @type {Mpi} */
-const MPI = DATA.mpi ?? { jobs: [], omitted: 0 }
+type Mpi = NonNullable<PageData['mpi']>
 
-/** @type {{ job: number, table: Table | undefined }} */
-const mpiShown = { job: 0, table: undefined }
+const MPI: Mpi = DATA.mpi ?? { jobs: [], omitted: 0 }
+
+const mpiShown: { job: number; table: Table | undefined } = { job: 0, table: undefined }
 
 function mpiJob() {
   const own = MPI.jobs[mpiShown.job]
@@ -61,8 +66,7 @@ function showMpiRanks() {
     'Process',
     '.marks',
   )
-  if (mpiShown.table === undefined) tables.push(table)
-  else tables.splice(tables.indexOf(mpiShown.table), 1, table)
+  replaceTable(mpiShown.table, table)
   mpiShown.table = table
   showTable(table)
   const told = [
@@ -81,13 +85,13 @@ function showMpi() {
   showMpiRanks()
 }
 
-/** Adds the choice of a job. @param {HTMLElement} place */
-function addMpiChoice(place) {
-  const select = /** @type {HTMLSelectElement} */ (made('select'))
+/** Adds the choice of a job. */
+function addMpiChoice(place: HTMLElement) {
+  const select = made('select')
   select.id = 'mpi-job'
   for (const [index, { job, size }] of MPI.jobs.entries()) {
     const words = `${job ?? 'without an identifier'}, ${counted(size, 'rank')}`
-    const option = /** @type {HTMLOptionElement} */ (made('option', words))
+    const option = made('option', words)
     option.value = String(index)
     select.append(option)
   }
@@ -102,30 +106,23 @@ function addMpiChoice(place) {
   })
 }
 
-/** @param {string} name @param {string} className @param {string} [text] */
-function mpiPart(name, className, text) {
-  const node = made(name, text)
-  node.className = className
-  return node
-}
-
-function addMpi() {
+export function addMpi() {
   const [section, ranks, table] = [made('section'), made('div'), made('table')]
   section.id = 'mpi'
   ranks.id = 'mpi-ranks'
-  const [calls, own] = [mpiPart('div', 'scroll'), mpiPart('div', 'scroll')]
-  calls.append(mpiPart('table', 'by-call'))
+  const [calls, own] = [classed('div', 'scroll'), classed('div', 'scroll')]
+  calls.append(classed('table', 'by-call'))
   table.append(made('thead'), made('tbody'))
   own.append(table)
-  ranks.append(own, mpiPart('p', 'note marks'), mpiPart('p', 'note told'))
-  const choice = mpiPart('p', 'note')
+  ranks.append(own, classed('p', 'note marks'), classed('p', 'note told'))
+  const choice = classed('p', 'note')
   section.append(
     made('h2', 'Time in MPI'),
-    mpiPart('p', 'note', MPI_ABOUT),
+    classed('p', 'note', MPI_ABOUT),
     choice,
     made('h3', 'By call'),
     calls,
-    mpiPart('p', 'note left'),
+    classed('p', 'note left'),
     made('h3', 'By rank'),
     ranks,
   )
@@ -133,5 +130,3 @@ function addMpi() {
   addMpiChoice(choice)
   showMpi()
 }
-
-addMpi()

@@ -1,5 +1,19 @@
 // Builds the page, and redraws it if the filter, the theme or the width changes, and to print it.
 
+import 'uplot/dist/uPlot.min.css'
+import './page.css'
+import { isDark, setPrinting } from './colours.ts'
+import { DATA } from './data.ts'
+import { element, made } from './elements.ts'
+import { isRankShown, isShown, startFilter } from './filter.ts'
+import { startFindings } from './findings.ts'
+import { counted, duration } from './format.ts'
+import { addMpi } from './mpi.ts'
+import { showBoard, startBoard } from './plots.ts'
+import { startSection } from './sections.ts'
+import { showStrip, startStrip } from './strip.ts'
+import { replaceTable, showTables, startTable } from './table.ts'
+
 const sections = DATA.sections.map(startSection)
 
 const boards = [
@@ -9,10 +23,11 @@ const boards = [
   ...sections.map(({ board }) => board),
 ]
 
-const tables = [
+for (const table of [
   startTable({ ...DATA, isShown }, 'summary', 'Program', '.note'),
-  ...sections.map(({ table }) => table),
-]
+  ...sections.map((section) => section.table),
+])
+  replaceTable(undefined, table)
 
 function about() {
   const { ranks, programs, duration: seconds, samples, logs } = DATA
@@ -31,7 +46,7 @@ function show() {
   const lines = DATA.plots.lines.filter(isShown).length + ofRanks.filter(isRankShown).length
   const all = DATA.plots.lines.length + ofRanks.length
   element('shown').textContent = `${lines.toLocaleString('en')} of ${counted(all, 'line')}`
-  for (const table of tables) showTable(table)
+  showTables()
   showStrip()
   for (const board of boards) showBoard(board)
 }
@@ -44,10 +59,8 @@ function showSoon() {
   pending = requestAnimationFrame(show)
 }
 
-/** @param {boolean} isNow */
-function print(isNow) {
-  if (isPrinting === isNow) return
-  isPrinting = isNow
+function print(isNow: boolean) {
+  if (!setPrinting(isNow)) return
   const { dataset } = document.documentElement
   if (isNow) {
     dataset.before = dataset.theme ?? ''
@@ -82,6 +95,7 @@ function start() {
     showSoon()
   }).observe(document.body)
   show()
+  if (DATA.mpi !== undefined) addMpi()
 }
 
 start()

@@ -1,33 +1,37 @@
 // The flame graph of a program, drawn by d3-flame-graph.
 
+import flamegraph, { type Frame, type FrameNode } from 'd3-flame-graph'
+import { select } from 'd3-selection'
+import type { PageData } from '../data.ts'
+import { counted, plain } from './format.ts'
+
+/** The profile of a program. */
+export type Profile = NonNullable<PageData['profiles']>['programs'][number]
+
 /** The name of frames that stand for others, such as "(other)" and "...". */
 const REST = /^\(.*\)$|^\.\.\.$/
 /** The least width of a frame in pixels. */
 const LEAST_WIDTH = 0.5
 const SHADES = 4
 
-/** Formats seconds with all digits that were measured. @param {number} seconds */
-function exactly(seconds) {
+/** Formats seconds with all digits that were measured. */
+function exactly(seconds: number) {
   return `${Number(seconds.toPrecision(6))} s`
 }
 
-/** @param {number} part @param {number} whole */
-function share(part, whole) {
+export function share(part: number, whole: number) {
   return `${whole > 0 ? plain((100 * part) / whole) : 0} %`
 }
 
 /**
  * Returns the seconds in each frame itself, of all ranks or of one rank.
  *
- * @param {Profile} own
- * @param {string} rank the rank; empty for all ranks
- * @returns {readonly number[]}
+ * @param rank the rank; empty for all ranks
  */
-function selfSeconds({ flame }, rank) {
+function selfSeconds({ flame }: Profile, rank: string): readonly number[] {
   const one = flame.single.find((other) => other.rank === rank)
   if (one === undefined) return flame.seconds
-  /** @type {number[]} */
-  const seconds = new Array(flame.parents.length).fill(0)
+  const seconds: number[] = new Array(flame.parents.length).fill(0)
   for (const [index, frame] of one.frames.entries()) seconds[frame] = one.seconds[index] ?? 0
   return seconds
 }
@@ -35,16 +39,14 @@ function selfSeconds({ flame }, rank) {
 /**
  * Returns the tree of the frames with time, of all ranks or of one rank.
  *
- * @param {Profile} own
- * @param {string} rank the rank; empty for all ranks
- * @returns {Frame}
+ * @param rank the rank; empty for all ranks
  */
-function treeOf(own, rank) {
+export function treeOf(own: Profile, rank: string): Frame {
   const { names, parents, functions } = own.flame
   const label = rank === '' ? 'all ranks' : rankLabel(rank)
-  const frames = selfSeconds(own, rank).map((seconds, frame) => {
+  const frames = selfSeconds(own, rank).map((seconds, frame): Frame => {
     const name = names[functions[frame] ?? -1] ?? label
-    return /** @type {Frame} */ ({ name, value: seconds, self: seconds, children: [] })
+    return { name, value: seconds, self: seconds, children: [] }
   })
   // A frame follows its parent.
   for (let frame = frames.length - 1; frame > 0; frame--)
@@ -52,32 +54,24 @@ function treeOf(own, rank) {
   return frames[0] ?? { name: label, value: 0, self: 0, children: [] }
 }
 
-/** @param {readonly Frame[]} frames @param {number} frame @param {number} above */
-function addFrame(frames, frame, above) {
+function addFrame(frames: readonly Frame[], frame: number, above: number) {
   const [own, parent] = [frames[frame], frames[above]]
   if (own === undefined || parent === undefined || own.value === 0) return
   parent.value += own.value
   parent.children.push(own)
 }
 
-/** @param {string} rank */
-function rankLabel(rank) {
+function rankLabel(rank: string) {
   return /^\d/.test(rank) ? `rank ${rank}` : rank
 }
 
-/**
- * Compares names; frames that stand for others are last.
- *
- * @param {FrameNode} a
- * @param {FrameNode} b
- */
-function compareFrames({ data: a }, { data: b }) {
+/** Compares names; frames that stand for others are last. */
+function compareFrames({ data: a }: FrameNode, { data: b }: FrameNode) {
   const byRest = Number(REST.test(a.name)) - Number(REST.test(b.name))
   return byRest || (a.name < b.name ? -1 : Number(a.name > b.name))
 }
 
-/** @param {FrameNode} node */
-function frameColour({ data, highlight }) {
+function frameColour({ data, highlight }: FrameNode) {
   if (highlight) return 'var(--frame-found)'
   if (REST.test(data.name)) return 'var(--frame-rest)'
   let sum = 0
@@ -88,13 +82,10 @@ function frameColour({ data, highlight }) {
 /**
  * Draws a flame graph, and returns it.
  *
- * @param {Element} place
- * @param {Element} told the element for the text about the frame below the pointer
- * @param {Frame} tree
+ * @param told the element for the text about the frame below the pointer
  */
-function drawGraph(place, told, tree) {
-  const graph = flamegraph
-    .default()
+export function drawGraph(place: Element, told: Element, tree: Frame) {
+  const graph = flamegraph()
     .width(Math.max(place.clientWidth, 300))
     .inverted(true)
     .sort(compareFrames)
@@ -110,12 +101,11 @@ function drawGraph(place, told, tree) {
     .setSearchMatch(({ data }, text) => data.name.toLowerCase().includes(text.toLowerCase()))
     .setSearchHandler((found, seconds) => tellFound(told, found.length, seconds, tree.value))
   place.replaceChildren()
-  graph(d3.select(place).datum(tree))
+  graph(select(place).datum(tree))
   return graph
 }
 
-/** @param {Element} told @param {number} frames @param {number} seconds @param {number} whole */
-function tellFound(told, frames, seconds, whole) {
+function tellFound(told: Element, frames: number, seconds: number, whole: number) {
   const time = `${exactly(seconds)}, ${share(seconds, whole)} of ${exactly(whole)}`
   told.textContent = `found: ${counted(frames, 'frame')} with ${time}`
 }

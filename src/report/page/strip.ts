@@ -1,15 +1,22 @@
 // Ranks side by side, as a heat map: one row for each line of the plots (a process or a program),
 // time from left to right, the measure as a colour.
 
+import type { Line } from '../plots.ts'
+import { colour, heat, heatStops } from './colours.ts'
+import { DATA } from './data.ts'
+import { element, elementOf, inside } from './elements.ts'
+import { isShown, showRank } from './filter.ts'
+import { counted, duration, nameOf, plain } from './format.ts'
+import { isValue, meanOf, valuesIn } from './values.ts'
+
 const GUTTER = 150
 const MARK = 10
 
-/** @type {Line[]} */
-let stripLines = []
+let stripLines: Line[] = []
 let stripTop = 0
 
-function startStrip() {
-  const select = /** @type {HTMLSelectElement} */ (element('measure'))
+export function startStrip() {
+  const select = elementOf(HTMLSelectElement, 'measure')
   for (const [index, { title, unit }] of DATA.plots.measures.entries())
     select.append(new Option(`${title}, ${unit}`, String(index)))
   select.addEventListener('change', showStrip)
@@ -22,36 +29,29 @@ function startStrip() {
 }
 
 function stripCanvas() {
-  return /** @type {HTMLCanvasElement} */ (document.querySelector('#strip .strip canvas'))
+  return inside('strip', '.strip canvas') as HTMLCanvasElement
 }
 
 function measureIndex() {
-  return Number(/** @type {HTMLSelectElement} */ (element('measure')).value)
+  return Number(elementOf(HTMLSelectElement, 'measure').value)
 }
 
 /**
  * Returns the height of a row in pixels, from 1 to 18. With few rows, each row has room for a name.
- *
- * @param {number} lines
  */
-function rowHeight(lines) {
+function rowHeight(lines: number) {
   return Math.min(Math.max(Math.floor(640 / Math.max(lines, 1)), 1), 18)
 }
 
-/** @param {number} y */
-function rowAt(y) {
+function rowAt(y: number) {
   return Math.floor(y / rowHeight(stripLines.length))
 }
 
 /**
  * Returns the mean of a line's values in a bucket. The result is '' if the bucket has no sample,
  * and null where a gap begins (samples are missing), or if the samples have no value.
- *
- * @param {Line} line
- * @param {number} measure
- * @param {number} bucket
  */
-function valueAt(line, measure, bucket) {
+function valueAt(line: Line, measure: number, bucket: number) {
   const { buckets } = DATA.plots.grid
   const values = line.values[measure] ?? []
   const own = valuesIn(values, bucket, buckets)
@@ -59,7 +59,7 @@ function valueAt(line, measure, bucket) {
   return meanOf(own) ?? first ?? null
 }
 
-function showStrip() {
+export function showStrip() {
   const measure = measureIndex()
   stripLines = DATA.plots.lines.filter(isShown)
   stripTop = mostIn(stripLines, measure)
@@ -71,22 +71,15 @@ function showStrip() {
   paintScale(measure)
 }
 
-/** @param {readonly Line[]} lines @param {number} measure */
-function mostIn(lines, measure) {
+function mostIn(lines: readonly Line[], measure: number) {
   let most = 0
   for (const line of lines)
     for (const value of line.values[measure] ?? []) if (isValue(value) && value > most) most = value
   return most
 }
 
-/**
- * Sizes a canvas for the pixel density of the screen.
- *
- * @param {HTMLCanvasElement} canvas
- * @param {number} width
- * @param {number} height
- */
-function sized(canvas, width, height) {
+/** Sizes a canvas for the pixel density of the screen. */
+function sized(canvas: HTMLCanvasElement, width: number, height: number) {
   const ratio = stripRatio(height)
   canvas.width = Math.max(Math.round(width * ratio), 1)
   canvas.height = Math.max(Math.round(height * ratio), 1)
@@ -99,20 +92,17 @@ function sized(canvas, width, height) {
 
 /**
  * Returns the pixel ratio. It is lower for tall canvases, because browsers limit their height.
- *
- * @param {number} height
  */
-function stripRatio(height) {
+function stripRatio(height: number) {
   return Math.min(devicePixelRatio, 16_000 / Math.max(height, 1))
 }
 
-/**
- * @param {CanvasRenderingContext2D} context
- * @param {number} measure
- * @param {number} height
- * @param {number} width
- */
-function paintRows(context, measure, height, width) {
+function paintRows(
+  context: CanvasRenderingContext2D,
+  measure: number,
+  height: number,
+  width: number,
+) {
   const { buckets } = DATA.plots.grid
   if (stripLines.length === 0) return
   const image = new ImageData(buckets, stripLines.length)
@@ -128,8 +118,7 @@ function paintRows(context, measure, height, width) {
   context.drawImage(small, GUTTER, 0, width - GUTTER - MARK, stripLines.length * height)
 }
 
-/** @param {readonly number[][]} stops @param {number | null} value */
-function pixel(stops, value) {
+function pixel(stops: readonly number[][], value: number | null) {
   if (value === null) return [0, 0, 0, 0]
   return [...heat(stops, stripTop === 0 ? 0 : value / stripTop), 255]
 }
@@ -137,13 +126,10 @@ function pixel(stops, value) {
 /**
  * Returns the values of a line. A bucket without a sample repeats the previous value if one of the
  * next eight buckets has a value.
- *
- * @param {Line} line
- * @param {number} measure
  */
-function carried(line, measure) {
+function carried(line: Line, measure: number) {
   const { buckets } = DATA.plots.grid
-  let last = /** @type {number | null} */ (null)
+  let last: number | null = null
   return Array.from({ length: buckets }, (_, bucket) => {
     const value = valueAt(line, measure, bucket)
     if (value === null || isValue(value)) last = value
@@ -153,12 +139,8 @@ function carried(line, measure) {
 
 /**
  * Reports whether one of the next eight buckets has a value, and no gap comes before the value.
- *
- * @param {Line} line
- * @param {number} measure
- * @param {number} bucket
  */
-function hasMore(line, measure, bucket) {
+function hasMore(line: Line, measure: number, bucket: number) {
   for (let next = bucket + 1; next <= bucket + 8; next++) {
     const value = valueAt(line, measure, next)
     if (value === null) return false
@@ -170,13 +152,13 @@ function hasMore(line, measure, bucket) {
 /**
  * Marks the rows of outliers, and writes the names of rows. If there is not enough room for all
  * names, outliers are named first.
- *
- * @param {CanvasRenderingContext2D} context
- * @param {number} measure
- * @param {number} height
- * @param {number} width
  */
-function nameRows(context, measure, height, width) {
+function nameRows(
+  context: CanvasRenderingContext2D,
+  measure: number,
+  height: number,
+  width: number,
+) {
   context.font = '11px system-ui, sans-serif'
   context.textBaseline = 'middle'
   const rows = [...stripLines.entries()].map(([row, line]) => ({
@@ -184,7 +166,7 @@ function nameRows(context, measure, height, width) {
     line,
     isOut: line.marks[measure] === true,
   }))
-  const taken = /** @type {Set<number>} */ (new Set())
+  const taken = new Set<number>()
   for (const { row, line, isOut } of rows.sort((a, b) => Number(b.isOut) - Number(a.isOut))) {
     const middle = row * height + height / 2
     context.fillStyle = colour(isOut ? 'out' : 'soft')
@@ -203,20 +185,18 @@ function nameRows(context, measure, height, width) {
   }
 }
 
-/** @param {CanvasRenderingContext2D} context @param {string} text */
-function fitted(context, text) {
+function fitted(context: CanvasRenderingContext2D, text: string) {
   let short = text
   while (short.length > 4 && context.measureText(short).width > GUTTER - 8)
     short = `${short.slice(0, -2)}…`
   return short
 }
 
-/** @param {number} measure */
-function paintScale(measure) {
+function paintScale(measure: number) {
   const { unit } = DATA.plots.measures[measure] ?? { unit: '' }
   element('least').textContent = '0'
   element('most').textContent = `${plain(stripTop)} ${unit}`
-  const canvas = /** @type {HTMLCanvasElement} */ (element('scale'))
+  const canvas = elementOf(HTMLCanvasElement, 'scale')
   canvas.width = 128
   canvas.height = 1
   const context = canvas.getContext('2d')
@@ -234,8 +214,7 @@ function paintScale(measure) {
   element('strip-note').textContent = `${note} Click a row to show only its rank.`
 }
 
-/** @param {number} x @param {number} y */
-function tellStrip(x, y) {
+function tellStrip(x: number, y: number) {
   const line = stripLines[rowAt(y)]
   const part = (x - GUTTER) / (stripCanvas().clientWidth - GUTTER - MARK)
   if (line === undefined || part < 0 || part > 1) return

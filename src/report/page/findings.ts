@@ -1,14 +1,18 @@
 // The findings at the start of the page: texts, a table of evidence and a plot for each finding.
 
-/** @typedef {PageData['findings']['findings'][number]} Finding */
+import type { PageData } from '../data.ts'
+import { DATA } from './data.ts'
+import { inside, made } from './elements.ts'
+import { isRankShown, isShown } from './filter.ts'
+import { counted } from './format.ts'
+import { NO_TITLE, startBoard } from './plots.ts'
+
+type Finding = PageData['findings']['findings'][number]
 
 /**
  * Adds a finding to the page, and returns the board of its plot in a list; empty without a plot.
- *
- * @param {Finding} finding
- * @param {number} index
  */
-function startFinding(finding, index) {
+function startFinding(finding: Finding, index: number) {
   const article = made('article')
   article.id = `finding-${index}`
   article.className = finding.severity
@@ -24,15 +28,13 @@ function startFinding(finding, index) {
   return finding.plot === null ? [] : [startFindingPlot(article, finding.plot)]
 }
 
-/** @param {string} label @param {string} text */
-function labelled(label, text) {
+function labelled(label: string, text: string) {
   const paragraph = made('p')
   paragraph.append(made('b', `${label}: `), text)
   return paragraph
 }
 
-/** @param {Finding} finding */
-function evidenceTable({ columns, rows, more }) {
+function evidenceTable({ columns, rows, more }: Finding) {
   const scroll = made('div')
   scroll.className = 'evidence'
   const [table, head, body] = [made('table'), made('thead'), made('tbody')]
@@ -54,11 +56,11 @@ function evidenceTable({ columns, rows, more }) {
 
 /**
  * Adds a copy of one of the plots of the page, with only the lines of the ranks of the finding.
- *
- * @param {HTMLElement} article
- * @param {NonNullable<Finding['plot']>} plot
  */
-function startFindingPlot(article, { section, measure, ranks }) {
+function startFindingPlot(
+  article: HTMLElement,
+  { section, measure, ranks }: NonNullable<Finding['plot']>,
+) {
   const [legend, grid] = [made('p'), made('div')]
   legend.className = 'legend'
   grid.className = 'grid'
@@ -79,7 +81,7 @@ function startFindingPlot(article, { section, measure, ranks }) {
 }
 
 /** Adds all findings to the page, and returns the boards of their plots. */
-function startFindings() {
+export function startFindings() {
   const { findings, notes } = DATA.findings
   const none =
     notes.length === 0

@@ -1,6 +1,14 @@
 // The plots over time. A plot with few lines shows every line; a plot with many lines shows the
 // minimum, median and maximum of all lines, and up to MOST_OUT outliers.
 
+import uPlot from 'uplot'
+import type { GridValue } from '../grid.ts'
+import type { Line, Plots, Titled } from '../plots.ts'
+import { colour, LINE_COLOURS, lineColour } from './colours.ts'
+import { inside, made } from './elements.ts'
+import { counted, duration, nameOf, plain } from './format.ts'
+import { isValue, meanOf, valuesIn } from './values.ts'
+
 /** From this number of lines, a plot shows a summary instead of every line. */
 const CROWD_FROM = 25
 const MOST_OUT = 12
@@ -12,24 +20,27 @@ const STEPS = [
   604_800,
 ]
 
-/**
- * @typedef {{ plots: Plots, grid: Element, legend: Element, key: string,
- *   isShown: (line: Line) => boolean, charts: uPlot[] }} Board
- */
+/** The plots of a section: one for each measure. */
+export interface Board {
+  readonly plots: Plots
+  readonly grid: Element
+  readonly legend: Element
+  readonly key: string
+  readonly isShown: (line: Line) => boolean
+  charts: uPlot[]
+}
 
-/**
- * @param {Plots} plots
- * @param {string} section the id of the element with the places of the plots and their legend
- * @param {(line: Line) => boolean} isLineShown
- * @returns {Board}
- */
-function startBoard(plots, section, isLineShown) {
+/** @param section the id of the element with the places of the plots and their legend */
+export function startBoard(
+  plots: Plots,
+  section: string,
+  isLineShown: (line: Line) => boolean,
+): Board {
   const [grid, legend] = [inside(section, '.grid'), inside(section, '.legend')]
   return { plots, grid, legend, key: section, isShown: isLineShown, charts: [] }
 }
 
-/** @param {Board} board */
-function showBoard(board) {
+export function showBoard(board: Board) {
   for (const chart of board.charts) chart.destroy()
   board.charts = []
   const lines = board.plots.lines.filter(board.isShown)
@@ -39,16 +50,9 @@ function showBoard(board) {
   showLegend(board, lines, isCrowd)
 }
 
-/** @type {Titled} */
-const NO_TITLE = { key: '', title: '', unit: '' }
+export const NO_TITLE: Titled = { key: '', title: '', unit: '' }
 
-/**
- * @param {Board} board
- * @param {number} measure
- * @param {readonly Line[]} lines
- * @param {boolean} isCrowd
- */
-function showPlot(board, measure, lines, isCrowd) {
+function showPlot(board: Board, measure: number, lines: readonly Line[], isCrowd: boolean) {
   const { title, unit, meaning } = board.plots.measures[measure] ?? NO_TITLE
   const box = made('div')
   box.className = 'plot'
@@ -77,18 +81,17 @@ function showPlot(board, measure, lines, isCrowd) {
   board.charts.push(new uPlot(options, content.data, box))
 }
 
-/**
- * @typedef {{ data: uPlot.AlignedData, series: uPlot.Series[], bands: uPlot.Band[],
- *   names: string[] }} Content
- */
+interface Content {
+  readonly data: uPlot.AlignedData
+  readonly series: uPlot.Series[]
+  readonly bands: uPlot.Band[]
+  readonly names: string[]
+}
 
 /**
  * Returns the times of a grid: two per bucket if a line has two values per bucket, otherwise one.
- *
- * @param {Plots['grid']} grid
- * @param {boolean} isPaired
  */
-function timesOf({ buckets, width, isDownsampled }, isPaired) {
+function timesOf({ buckets, width, isDownsampled }: Plots['grid'], isPaired: boolean) {
   const first = isDownsampled ? 0.25 : 0
   if (!isPaired) return Array.from({ length: buckets }, (_, bucket) => (bucket + first) * width)
   return Array.from(
@@ -100,25 +103,19 @@ function timesOf({ buckets, width, isDownsampled }, isPaired) {
 /**
  * Converts the values of a line for uPlot. A bucket without a sample becomes undefined, and uPlot
  * draws the line across it. The value null stays null, and interrupts the line.
- *
- * @param {readonly GridValue[]} values
- * @param {boolean} isPaired
- * @param {number} buckets
  */
-function spread(values, isPaired, buckets) {
+function spread(values: readonly GridValue[], isPaired: boolean, buckets: number) {
   const drawn = values.map((value) => (value === '' ? undefined : value))
   if (!isPaired || values.length > buckets) return drawn
   return drawn.flatMap((value) => [value, undefined])
 }
 
-/**
- * @param {Plots} plots
- * @param {readonly Line[]} known
- * @param {readonly Line[]} all
- * @param {number} measure
- * @returns {Content}
- */
-function linesOf({ grid }, known, all, measure) {
+function linesOf(
+  { grid }: Plots,
+  known: readonly Line[],
+  all: readonly Line[],
+  measure: number,
+): Content {
   const isPaired = known.some((line) => (line.values[measure]?.length ?? 0) > grid.buckets)
   const isFew = all.length <= LINE_COLOURS.length
   const rows = known.map((line) => spread(line.values[measure] ?? [], isPaired, grid.buckets))
@@ -127,17 +124,11 @@ function linesOf({ grid }, known, all, measure) {
     const plainColour = isOut ? colour('out') : colour('crowd')
     return { stroke: isFew ? lineColour(all.indexOf(line)) : plainColour, width: isOut ? 2 : 1.25 }
   })
-  const data = /** @type {uPlot.AlignedData} */ ([timesOf(grid, isPaired), ...rows])
+  const data = [timesOf(grid, isPaired), ...rows] as uPlot.AlignedData
   return { data, series, bands: [], names: known.map(nameOf) }
 }
 
-/**
- * @param {Plots} plots
- * @param {readonly Line[]} known
- * @param {number} measure
- * @returns {Content}
- */
-function crowdOf({ grid }, known, measure) {
+function crowdOf({ grid }: Plots, known: readonly Line[], measure: number): Content {
   const marked = known.filter((line) => line.marks[measure]).slice(0, MOST_OUT)
   const isPaired = marked.some((line) => (line.values[measure]?.length ?? 0) > grid.buckets)
   const [most, least, middle] = envelopeOf(known, measure, grid.buckets).map((row) =>
@@ -146,13 +137,7 @@ function crowdOf({ grid }, known, measure) {
   const outs = marked.map((line) => spread(line.values[measure] ?? [], isPaired, grid.buckets))
   const edge = { stroke: colour('band'), width: 1, points: { show: false } }
   const series = [edge, edge, { stroke: colour('line'), width: 1.5, points: { show: false } }]
-  const data = /** @type {uPlot.AlignedData} */ ([
-    timesOf(grid, isPaired),
-    most,
-    least,
-    middle,
-    ...outs,
-  ])
+  const data = [timesOf(grid, isPaired), most, least, middle, ...outs] as uPlot.AlignedData
   const names = ['maximum', 'minimum', 'median', ...marked.map(nameOf)]
   const outSeries = marked.map(() => ({ stroke: colour('out'), width: 1.25 }))
   return {
@@ -166,13 +151,8 @@ function crowdOf({ grid }, known, measure) {
 /**
  * Returns three rows with one value per bucket: the maximum and the minimum of all lines, and the
  * median of the lines' means.
- *
- * @param {readonly Line[]} lines
- * @param {number} measure
- * @param {number} buckets
- * @returns {GridValue[][]}
  */
-function envelopeOf(lines, measure, buckets) {
+function envelopeOf(lines: readonly Line[], measure: number, buckets: number): GridValue[][] {
   const all = Array.from({ length: buckets }, (_, bucket) => {
     return lines.map((line) => valuesIn(line.values[measure] ?? [], bucket, buckets))
   })
@@ -187,15 +167,13 @@ function envelopeOf(lines, measure, buckets) {
   ]
 }
 
-/**
- * @param {Content} content
- * @param {Board} board
- * @param {number} width
- * @param {HTMLElement} readout
- * @param {string} unit
- * @returns {uPlot.Options}
- */
-function optionsOf({ series, bands, names }, board, width, readout, unit) {
+function optionsOf(
+  { series, bands, names }: Content,
+  board: Board,
+  width: number,
+  readout: HTMLElement,
+  unit: string,
+): uPlot.Options {
   const axis = {
     stroke: colour('soft'),
     grid: { stroke: colour('rule'), width: 1 },
@@ -221,27 +199,14 @@ function optionsOf({ series, bands, names }, board, width, readout, unit) {
   }
 }
 
-/**
- * Returns the bounds of the values' axis: 0 is always on it.
- *
- * @param {number | null} least
- * @param {number | null} most
- * @returns {[number, number]}
- */
-function rangeOf(least, most) {
+/** Returns the bounds of the values' axis: 0 is always on it. */
+function rangeOf(least: number | null, most: number | null): [number, number] {
   const [low, high] = [Math.min(least ?? 0, 0) * 1.06, Math.max(most ?? 0, 0) * 1.06]
   return low === high ? [0, 1] : [low, high]
 }
 
-/**
- * Shows the name and the value of the line that is nearest to the pointer.
- *
- * @param {uPlot} chart
- * @param {string[]} names
- * @param {HTMLElement} readout
- * @param {string} unit
- */
-function tell(chart, names, readout, unit) {
+/** Shows the name and the value of the line that is nearest to the pointer. */
+function tell(chart: uPlot, names: string[], readout: HTMLElement, unit: string) {
   const { idx, top = 0 } = chart.cursor
   if (idx === null || idx === undefined || top < 0) {
     readout.textContent = ''
@@ -257,19 +222,16 @@ function tell(chart, names, readout, unit) {
   readout.textContent = `${duration(chart.data[0][idx] ?? 0)}  ${best.words}`
 }
 
-/** @param {ArrayLike<number | null | undefined>} values @param {number} at */
-function near(values, at) {
+function near(values: ArrayLike<number | null | undefined>, at: number) {
   return [values[at], values[at - 1], values[at + 1]].find(isValue)
 }
 
-/** @param {Board} board @param {readonly Line[]} lines @param {boolean} isCrowd */
-function showLegend({ legend }, lines, isCrowd) {
+function showLegend({ legend }: Board, lines: readonly Line[], isCrowd: boolean) {
   const keys = isCrowd ? crowdKeys(lines.length) : lineKeys(lines)
   legend.replaceChildren(...keys.map(([words, stroke]) => keyOf(words, stroke)))
 }
 
-/** @param {number} count @returns {[string, string][]} */
-function crowdKeys(count) {
+function crowdKeys(count: number): [string, string][] {
   return [
     [`minimum to maximum of ${counted(count, 'line')}`, colour('band')],
     ['their median', colour('line')],
@@ -277,8 +239,7 @@ function crowdKeys(count) {
   ]
 }
 
-/** @param {readonly Line[]} lines @returns {[string, string][]} */
-function lineKeys(lines) {
+function lineKeys(lines: readonly Line[]): [string, string][] {
   if (lines.length <= LINE_COLOURS.length)
     return lines.map((line, index) => [nameOf(line), lineColour(index)])
   return [
@@ -287,8 +248,7 @@ function lineKeys(lines) {
   ]
 }
 
-/** @param {string} words @param {string} stroke */
-function keyOf(words, stroke) {
+function keyOf(words: string, stroke: string) {
   const key = made('span')
   const swatch = made('i')
   key.className = 'key'

@@ -5,7 +5,7 @@
  * Pairs of colours for light and dark mode, distinguishable with colour vision deficiency (Okabe
  * and Ito).
  */
-const LINE_COLOURS = [
+export const LINE_COLOURS = [
   ['#0072b2', '#56b4e9'],
   ['#d55e00', '#f0883e'],
   ['#009e73', '#2fc79a'],
@@ -18,30 +18,36 @@ const LINE_COLOURS = [
 
 let isPrinting = false
 
+/** Sets whether the page is printed. Returns whether this changed. */
+export function setPrinting(isNow: boolean): boolean {
+  const hasChanged = isPrinting !== isNow
+  isPrinting = isNow
+  return hasChanged
+}
+
 /** Reports whether the page is in dark mode. Pages are always printed in light mode. */
-function isDark() {
+export function isDark() {
   if (isPrinting) return false
   const { theme } = document.documentElement.dataset
   return theme === undefined ? matchMedia('(prefers-color-scheme: dark)').matches : theme === 'dark'
 }
 
-/** Returns a colour of the style sheet. @param {string} name */
-function colour(name) {
+/** Returns a colour of the style sheet. */
+export function colour(name: string) {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim()
 }
 
-/** @param {number} index */
-function lineColour(index) {
+export function lineColour(index: number) {
   return LINE_COLOURS[index % LINE_COLOURS.length]?.[isDark() ? 1 : 0] ?? '#888888'
 }
 
 /**
  * Returns the colour at a position of a colour scale, interpolated between the stops.
  *
- * @param {readonly number[][]} stops red, green and blue of each stop
- * @param {number} part the position, from 0 to 1
+ * @param stops red, green and blue of each stop
+ * @param part the position, from 0 to 1
  */
-function heat(stops, part) {
+export function heat(stops: readonly number[][], part: number) {
   const at = Math.min(Math.max(part, 0), 1) * (stops.length - 1)
   const from = stops[Math.floor(at)] ?? []
   const to = stops[Math.ceil(at)] ?? []
@@ -49,7 +55,7 @@ function heat(stops, part) {
 }
 
 /** Returns the stops of the heat map's colour scale as red, green and blue. */
-function heatStops() {
+export function heatStops() {
   return ['heat-0', 'heat-1', 'heat-2'].map((name) => {
     const number = Number.parseInt(colour(name).slice(1), 16)
     return [number >> 16, (number >> 8) & 255, number & 255]

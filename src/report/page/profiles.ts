@@ -2,16 +2,24 @@
 // ranks differ, and a table of the functions by rank. Only a page with profiles has this script,
 // which follows all others.
 
-/** @typedef {NonNullable<PageData['profiles']>} Profiles */
-/** @typedef {Profiles['programs'][number]} Profile */
+import type { FlameGraph } from 'd3-flame-graph'
+import type { PageData } from '../data.ts'
+import type { Titled } from '../plots.ts'
+import { DATA } from './data.ts'
+import { classed, element, inside, made } from './elements.ts'
+import { isRankShown } from './filter.ts'
+import { drawGraph, share, treeOf } from './flame.ts'
+import { counted, plain } from './format.ts'
+import { replaceTable, showTable, startTable, type Table, type TableRow } from './table.ts'
 
-/** @type {Profiles} */
-const PROFILES = DATA.profiles ?? { programs: [], omitted: 0 }
+const PROFILES: NonNullable<PageData['profiles']> = DATA.profiles ?? { programs: [], omitted: 0 }
 /** The choices of the section: a program, a rank, and the text to search for. */
 const chosen = { program: 0, rank: '', text: '' }
 
-/** @type {{ graph: FlameGraph | undefined, table: Table | undefined }} */
-const drawn = { graph: undefined, table: undefined }
+const drawn: { graph: FlameGraph | undefined; table: Table | undefined } = {
+  graph: undefined,
+  table: undefined,
+}
 
 function profile() {
   const own = PROFILES.programs[chosen.program]
@@ -40,14 +48,12 @@ function showProfile() {
   showFunctions()
 }
 
-/** @param {{ name: string, library: string | null }} one */
-function functionName({ name, library }) {
+function functionName({ name, library }: { name: string; library: string | null }) {
   return library === null || name === `[${library}]` ? name : `${name} (${library})`
 }
 
 const SECONDS = { key: '', unit: 's' }
-/** @type {readonly Titled[]} */
-const TIMES = [
+const TIMES: readonly Titled[] = [
   { ...SECONDS, title: 'Self', meaning: 'processor time in the function itself' },
   { ...SECONDS, title: 'Total', meaning: 'and in the functions that it called' },
 ]
@@ -63,7 +69,7 @@ function showFunctions() {
       return [{ rank, program: name, values, marks: outs.map((own) => own.has(index)) }]
     })
   })
-  const isRowShown = (/** @type {TableRow} */ row) =>
+  const isRowShown = (row: TableRow) =>
     isRankShown(row) && (chosen.rank === '' || chosen.rank === row.rank)
   const table = startTable(
     { columns: TIMES, rows, isShown: isRowShown },
@@ -73,8 +79,7 @@ function showFunctions() {
   )
   table.column = 0
   table.isDown = true
-  if (drawn.table === undefined) tables.push(table)
-  else tables.splice(tables.indexOf(drawn.table), 1, table)
+  replaceTable(drawn.table, table)
   drawn.table = table
   showTable(table)
   const left = functions.omitted
@@ -145,31 +150,27 @@ function differenceHead() {
   return head
 }
 
-/** @param {string} words @param {HTMLElement} input */
-function choice(words, input) {
+function choice(words: string, input: HTMLElement) {
   const label = made('label', `${words} `)
   label.append(input)
   return label
 }
 
-/** @param {HTMLElement} select @param {readonly (readonly [string, string])[]} options */
-function fill(select, options) {
+function fill(select: HTMLElement, options: readonly (readonly [string, string])[]) {
   select.replaceChildren(
     ...options.map(([value, text]) => {
-      const option = /** @type {HTMLOptionElement} */ (made('option', text))
+      const option = made('option', text)
       option.value = value
       return option
     }),
   )
 }
 
-/** Fills the list of the ranks, and says which are left out. @param {HTMLElement} select */
-function fillRanks(select) {
+/** Fills the list of the ranks, and says which are left out. */
+function fillRanks(select: HTMLElement) {
   const { ranks, flame } = profile()
   const single = new Set(flame.single.map(({ rank }) => rank))
-  const own = ranks
-    .filter((rank) => single.has(rank))
-    .map((rank) => /** @type {const} */ ([rank, rank]))
+  const own = ranks.filter((rank) => single.has(rank)).map((rank) => [rank, rank] as const)
   fill(select, [['', `all ${counted(ranks.length, 'rank')}`], ...own])
   const left = ranks.length - own.length
   inside('profiles', '.left-out').textContent =
@@ -179,11 +180,11 @@ function fillRanks(select) {
         'All ranks are in "all ranks".'
 }
 
-/** Adds the choices of the section. @param {HTMLElement} place */
-function addChoices(place) {
-  const programs = /** @type {HTMLSelectElement} */ (made('select'))
-  const ranks = /** @type {HTMLSelectElement} */ (made('select'))
-  const text = /** @type {HTMLInputElement} */ (made('input'))
+/** Adds the choices of the section. */
+function addChoices(place: HTMLElement) {
+  const programs = made('select')
+  const ranks = made('select')
+  const text = made('input')
   const select = { programs, ranks }
   Object.assign(text, { type: 'search', id: 'profile-search', spellcheck: false })
   programs.id = 'profile-program'
@@ -213,43 +214,36 @@ function addChoices(place) {
   fillRanks(ranks)
 }
 
-/** @param {string} name @param {string} className @param {string} [text] */
-function part(name, className, text) {
-  const node = made(name, text)
-  node.className = className
-  return node
-}
-
 const ABOUT =
   'Samples of the processor time, by stack of functions. A frame is a function; its width is the ' +
   'time in it and in the functions that it called, which are below it. Click on a frame to ' +
   'enlarge it, and on the outermost one to see everything again.'
 
-function addProfiles() {
+export function addProfiles() {
   const section = made('section')
   section.id = 'profiles'
   const left = PROFILES.omitted
   const more =
     left > 0 ? ` ${counted(left, 'program')} with less time did not fit into the page.` : ''
-  const [choices, functions] = [part('div', 'choices'), made('div')]
+  const [choices, functions] = [classed('div', 'choices'), made('div')]
   functions.id = 'functions'
   const table = made('table')
   table.append(made('thead'), made('tbody'))
-  const scroll = part('div', 'scroll')
+  const scroll = classed('div', 'scroll')
   scroll.append(table)
-  functions.append(scroll, part('p', 'note marks'), part('p', 'note left'))
-  const differing = part('div', 'scroll')
-  differing.append(part('table', 'differing'))
+  functions.append(scroll, classed('p', 'note marks'), classed('p', 'note left'))
+  const differing = classed('div', 'scroll')
+  differing.append(classed('table', 'differing'))
   section.append(
     made('h2', 'Processor time by function'),
-    part('p', 'note', `${ABOUT}${more}`),
+    classed('p', 'note', `${ABOUT}${more}`),
     choices,
-    part('p', 'note left-out'),
-    part('output', 'told'),
-    part('div', 'frames'),
+    classed('p', 'note left-out'),
+    classed('output', 'told'),
+    classed('div', 'frames'),
     made('h3', 'Functions in which ranks differ'),
     differing,
-    part('p', 'note rule'),
+    classed('p', 'note rule'),
     made('h3', 'Functions by rank'),
     functions,
   )
@@ -263,5 +257,3 @@ function addProfiles() {
     showGraph()
   }).observe(section)
 }
-
-addProfiles()

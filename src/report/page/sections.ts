@@ -1,12 +1,13 @@
 // The sections of the metrics whose logs are in JSON Lines: a table and plots for each section.
 
-/**
- * Adds the elements of a section to the page, and returns their id.
- *
- * @param {PageData['sections'][number]} data
- * @param {number} index
- */
-function addSection({ title, description, isMerged }, index) {
+import type { PageData } from '../data.ts'
+import { element, made } from './elements.ts'
+import { isRankShown } from './filter.ts'
+import { startBoard } from './plots.ts'
+import { startTable } from './table.ts'
+
+/** Adds the elements of a section to the page, and returns their id. */
+function addSection({ title, description, isMerged }: PageData['sections'][number], index: number) {
   const section = made('section')
   section.id = `section-${index}`
   section.className = 'metric'
@@ -31,8 +32,7 @@ function addSection({ title, description, isMerged }, index) {
   return section.id
 }
 
-/** @param {PageData['sections'][number]} data @param {number} index */
-function startSection(data, index) {
+export function startSection(data: PageData['sections'][number], index: number) {
   const id = addSection(data, index)
   const { columns, rows, plots } = data
   return {

@@ -1,0 +1,34 @@
+// The formatting of numbers and of the names of lines.
+
+import type { Line } from '../plots.ts'
+
+/**
+ * Formats a number: rounded to three significant digits below 1000, otherwise to an integer.
+ */
+export function plain(value: number | null | undefined) {
+  if (value === null || value === undefined) return '–'
+  if (Math.abs(value) >= 1000) return Math.round(value).toLocaleString('en')
+  return String(Number(value.toPrecision(3)))
+}
+
+/** Formats seconds as 45 s, 2:05 or 1:02:05. */
+export function duration(seconds: number) {
+  const whole = Math.round(seconds)
+  if (whole < 60) return `${seconds < 10 && seconds !== whole ? seconds.toFixed(1) : whole} s`
+  const [hours = 0, minutes = 0, rest = 0] = [whole / 3600, (whole / 60) % 60, whole % 60].map(
+    Math.floor,
+  )
+  const two = (part: number) => String(part).padStart(2, '0')
+  return hours > 0 ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`
+}
+
+export function counted(count: number, word: string) {
+  return `${count.toLocaleString('en')} ${word}${count === 1 ? '' : 's'}`
+}
+
+/** Returns the name of a line. */
+export function nameOf({ rank, program, pid }: Line) {
+  const who = /^\d/.test(rank) ? `rank ${rank}` : rank
+  const words = [program, pid === null ? '' : String(pid)].filter((word) => word !== '')
+  return words.length === 0 ? who : `${who}, ${words.join(' ')}`
+}
