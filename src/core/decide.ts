@@ -6,7 +6,6 @@ import {
   leave,
   leaveOrDeny,
   type Observer,
-  type Stripped,
 } from './decision.ts'
 import { DEFAULT_CONTAINER_KEY, KEYS, MIRROR_KEY, STATUS_KEY } from './keys.ts'
 import { type Fields, fieldsOrNone } from './kubernetes/json.ts'
@@ -14,14 +13,22 @@ import type { Container, Pod } from './kubernetes/pod.ts'
 import { isGuaranteed } from './kubernetes/qos.ts'
 import type { Request, RequestedMetric } from './request.ts'
 import { type CounterPrediction, predictCounters } from './rules/counters.ts'
+import {
+  type Earlier,
+  findEarlierObservers,
+  findStripped,
+  leaveDifferent,
+  settle,
+  wasInjectedByOther,
+} from './rules/earlier-observers.ts'
 import { checkImageAvailability } from './rules/image-availability.ts'
+import { findDefaultTarget } from './rules/injected-containers.ts'
 import { checkNamespacePolicy, type RuleSource } from './rules/namespace-policy.ts'
-import { type Difference, differenceFrom, findContainer } from './rules/observer-difference.ts'
 import { operatorConflict } from './rules/operator-conflict.ts'
 import { selectMetrics, type UnselectedMetric } from './rules/rank-selection.ts'
 import { deriveSecurityContext, startable } from './rules/security-context.ts'
 import { findToolConflict, findTools } from './rules/tool-conflict.ts'
-import { hasRoom, injectedBefore, isShort, readStatus, sharedBefore } from './status.ts'
+import { hasRoom, isShort, sharedBefore } from './status.ts'
 import { quote } from './text/quote.ts'
 import { joinVariables } from './tools/additions.ts'
 import { findToolTarget } from './tools/target.ts'
@@ -49,12 +56,12 @@ export function decide(pod: Pod, request: Request, circumstances: Circumstances)
   if (pod.annotations?.[MIRROR_KEY] !== undefined) return leave('mirror-pod')
   if (request.kind === 'nothing') return leave(request.reason)
   if (pod.hostPID) return leaveOrDeny(request.onError, 'host-pid')
-  if (pod.os === 'windows') return leaveOrDeny(request.onError, 'windows')
+  if (pod.isWindows) return leaveOrDeny(request.onError, 'windows')
   if (circumstances.namespace.isMoving && wasInjectedByOther(pod, circumstances.catalog))
     return leave('already-injected')
-  const earlier = observersBefore(pod, circumstances.catalog)
+  const earlier = findEarlierObservers(pod, circumstances.catalog)
   const decision = decideMissing(pod, request, earlier, circumstances)
-  return decision.outcome === 'left' ? (keepObservers(pod, earlier) ?? decision) : decision
+  return settle(pod, decision, earlier)
 }
 
 function decideMissing(
@@ -80,91 +87,6 @@ function decideMissing(
     others,
     present,
   })
-}
-
-/**
- * Reports whether the pod has the observers of another catalog, according to its status annotation.
- * While a namespace moves from one release to another, both can be called for the same pod, and
- * their catalogs may differ. The observers of the first release are then not compared with the
- * catalog of the second.
- */
-function wasInjectedByOther({ annotations, spec }: Pod, catalog: Catalog): boolean {
-  const names = injectedBefore(annotations)
-  return (
-    names.length > 0 &&
-    readStatus(annotations)?.catalog !== catalog.revision &&
-    names.every((name) => findContainer(spec, name) !== undefined)
-  )
-}
-
-/** The observers that the pod's status annotation names, compared with the catalog. */
-interface Earlier {
-  /** The names of the observers that match the catalog. */
-  readonly present: readonly string[]
-  readonly different: readonly Difference[]
-  /**
-   * The names of the observers that match the catalog, except possibly for the image. If another
-   * webhook removed the restartPolicy of such an observer, the field must be restored. Otherwise,
-   * the application would never start.
-   */
-  readonly repairable: readonly string[]
-}
-
-/**
- * Finds the observers that an earlier call of the webhook or `ridealong inject` added. The author
- * of a pod can write any text into `ridealong.dev/status`, so this annotation only selects the
- * containers to compare with the catalog.
- */
-function observersBefore(pod: Pod, catalog: Catalog): Earlier {
-  const names = new Set(injectedBefore(pod.annotations).filter((name) => catalog.metrics.has(name)))
-  const found = [...names].flatMap((name) => findContainer(pod.spec, name) ?? [])
-  const compared = found.map(({ container, list }) => ({
-    name: String(container.name),
-    difference: differenceFrom(catalog, container, list),
-  }))
-  return {
-    present: compared.flatMap(({ name, difference }) => (difference === undefined ? [name] : [])),
-    different: compared.flatMap(({ difference }) => difference ?? []),
-    repairable: compared.flatMap(({ name, difference }) =>
-      difference === undefined || difference.isImageOnly ? [name] : [],
-    ),
-  }
-}
-
-/**
- * Decides about a pod that gets no more observers. The pod keeps its existing observers. If another
- * webhook removed the restartPolicy of an observer or reset `shareProcessNamespace`, this field is
- * restored. Returns undefined if the pod has no observers.
- */
-function keepObservers(pod: Pod, earlier: Earlier): Decision | undefined {
-  const { present, different, repairable } = earlier
-  const stripped = findStripped(pod, repairable)
-  const isWhole = stripped.length === 0 && pod.shareProcessNamespace === 'true'
-  if (repairable.length > 0 && !isWhole) return { outcome: 'restored', stripped }
-  if (different.length > 0) return leaveDifferent(different)
-  return present.length > 0 ? leave('already-injected') : undefined
-}
-
-/**
- * Returns the decision to leave a pod with a container that its status annotation names and that
- * differs from the catalog's observer. The container may come from another version of the catalog,
- * another webhook may have rewritten its image, or the annotation may be forged. These cases cannot
- * be distinguished, so the pod is neither changed nor denied.
- */
-function leaveDifferent(different: readonly Difference[]): Left {
-  return leave('observer-differs', different.map(({ sentence }) => sentence).join('; '))
-}
-
-/**
- * Returns the indexes of the init containers that are observers without `restartPolicy: Always`.
- * Only the first container of each name is considered, because Kubernetes refuses a pod that has
- * two containers with the same name.
- */
-function findStripped(pod: Pod, present: readonly string[]): Stripped {
-  const missing = new Set(present)
-  return pod.initContainers.flatMap(({ name, restartsAlways }, place) =>
-    missing.delete(name) && !restartsAlways ? [place] : [],
-  )
 }
 
 /** A pod with a valid request, and the facts that the decision depends on. */
@@ -205,7 +127,7 @@ function lastingContainers(pod: Pod): readonly Container[] {
 function findTarget({ targetContainer }: MetricRequest, pod: Pod): Container | undefined {
   const wanted = targetContainer ?? pod.annotations?.[DEFAULT_CONTAINER_KEY]
   const found = lastingContainers(pod).find(({ name }) => name === wanted)
-  return targetContainer === undefined ? (found ?? pod.containers[0]) : found
+  return targetContainer === undefined ? (found ?? findDefaultTarget(pod)) : found
 }
 
 /** The maximum number of containers that a message names. */
@@ -330,7 +252,7 @@ function decideInjection(
   const isNamed = mode === 'native' || pod.annotations?.[DEFAULT_CONTAINER_KEY] !== undefined
   const annotations = isNamed
     ? { [STATUS_KEY]: status }
-    : { [STATUS_KEY]: status, [DEFAULT_CONTAINER_KEY]: pod.containers[0].name }
+    : { [STATUS_KEY]: status, [DEFAULT_CONTAINER_KEY]: findDefaultTarget(pod).name }
   if (!hasRoom(pod, annotations)) return leaveOrDeny(onError, 'too-large')
   return {
     outcome: 'injected',

@@ -6,6 +6,7 @@ import type { Pod } from './kubernetes/pod.ts'
 import { REASONS } from './reasons.ts'
 import type { Mode } from './request.ts'
 import { hasRoom, leftStatus } from './status.ts'
+import { TOKEN_VOLUME } from './tools/added-volumes.ts'
 import {
   installers,
   resultsMount,
@@ -95,7 +96,7 @@ function planLeft(pod: Pod, { reason, message }: Left): Plan {
  * autoscaler from evicting the pod.
  */
 function tokenCover(suffix: string): { readonly name: string; readonly downwardAPI: Fields } {
-  return { name: `ridealong-no-token-${suffix}`, downwardAPI: {} }
+  return { name: TOKEN_VOLUME + suffix, downwardAPI: {} }
 }
 
 function coverMount({ name }: { readonly name: string }): Fields {

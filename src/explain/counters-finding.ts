@@ -19,6 +19,12 @@ const OBSTACLES: Readonly<Record<CounterObstacle, string>> = {
   'app-armor':
     'the target has another AppArmor profile than the observer; ' +
     'set appArmorProfile in the securityContext of the pod, not of the container',
+  selinux:
+    'the target has other SELinux options than the observer; ' +
+    'set seLinuxOptions in the securityContext of the pod, not of the container',
+  sandbox:
+    'the RuntimeClass of the pod runs its containers in a sandbox, ' +
+    'where the rules of Linux about /proc may not apply; the metadata of the log say what was read',
   several:
     'it differs between the containers or the observers of the pod; ' +
     'give all containers the same runAsUser and runAsGroup, or observe one container',

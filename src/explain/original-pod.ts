@@ -7,6 +7,7 @@ import {
   fieldsOrNone,
   listOrNone,
 } from '../core/kubernetes/json.ts'
+import { isObserver } from '../core/rules/observer-difference.ts'
 import { injectedBefore, readStatus } from '../core/status.ts'
 import { installerName, TOOL_VOLUME, VOLUME_PATH } from '../core/tools/tool.ts'
 
@@ -41,15 +42,8 @@ export function asItCame(pod: Fields): Fields {
 }
 
 function isAdded(container: Fields, metrics: readonly string[]): boolean {
-  return isObserver(container, metrics) || isInstaller(container, metrics)
-}
-
-function isObserver({ name, env }: Fields, names: readonly string[]): boolean {
-  return names.some((one) => one === name) && isToldCatalog(env)
-}
-
-function isToldCatalog(env: unknown): boolean {
-  return asObjects(env).some(({ name }) => name === 'RIDEALONG_CATALOG')
+  const isNamed = metrics.some((metric) => metric === container.name)
+  return (isNamed && isObserver(container)) || isInstaller(container, metrics)
 }
 
 /** Reports whether a container installs the tool of one of the metrics. */

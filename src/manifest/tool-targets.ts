@@ -6,6 +6,7 @@ import {
   fieldsOrNone,
   listOrNone,
 } from '../core/kubernetes/json.ts'
+import { isObserver } from '../core/rules/observer-difference.ts'
 import { installerName, TOOL_VOLUME, VOLUME_PATH } from '../core/tools/tool.ts'
 
 /**
@@ -16,10 +17,10 @@ import { installerName, TOOL_VOLUME, VOLUME_PATH } from '../core/tools/tool.ts'
  *
  * @param status the status annotation of the template
  */
-export function isAdded({ name, env, volumeMounts }: Fields, { metrics }: Fields): boolean {
+export function isAdded(container: Fields, { metrics }: Fields): boolean {
+  const { name, volumeMounts } = container
   const names = listOrNone(metrics).filter((metric) => typeof metric === 'string')
-  if (names.some((metric) => metric === name))
-    return asObjects(env).some((one) => one.name === 'RIDEALONG_CATALOG')
+  if (names.some((metric) => metric === name)) return isObserver(container)
   const isInstaller = names.some((metric) => installerName(metric) === name)
   const mounts = asObjects(volumeMounts).filter(isToolMount)
   return isInstaller && mounts.some(({ mountPath }) => mountPath === VOLUME_PATH)

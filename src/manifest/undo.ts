@@ -1,6 +1,6 @@
 import { DEFAULT_CONTAINER_KEY, STATUS_KEY } from '../core/keys.ts'
-import { asFields, asText, type Fields, fieldsOrNone, listOrNone } from '../core/kubernetes/json.ts'
-import { TOOL_VOLUME } from '../core/tools/tool.ts'
+import { type Fields, fieldsOrNone, listOrNone } from '../core/kubernetes/json.ts'
+import { isAddedVolume } from '../core/tools/added-volumes.ts'
 import { readTemplateStatus, rememberedIn } from './before.ts'
 import { type Edit, editedDocument } from './edit.ts'
 import { collectionAt, itemAt, itemEnd } from './nodes.ts'
@@ -79,14 +79,10 @@ function targetFields(fields: Fields, status: Fields, key: string): readonly Rem
 
 function volumes(fields: Fields): Removal {
   const steps = listOrNone(fieldsOrNone(fields.spec).volumes).flatMap((volume, index) => {
-    const name = asText(asFields(volume)?.name)
-    return ADDED_VOLUMES.some((beginning) => name?.startsWith(beginning)) ? [index] : []
+    return isAddedVolume(fieldsOrNone(volume).name) ? [index] : []
   })
   return { path: ['spec', 'volumes'], steps }
 }
-
-/** The beginnings of the names of added volumes. */
-const ADDED_VOLUMES = ['ridealong-no-token-', TOOL_VOLUME]
 
 /** Reports whether `shareProcessNamespace` was missing before injection. */
 function sharesByUs(status: Fields, fields: Fields): boolean {

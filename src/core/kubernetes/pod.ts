@@ -1,4 +1,5 @@
 import { asFields, asFlag, asId, asText, type Fields, fieldsOrNone, listOrNone } from './json.ts'
+import { isWindows } from './windows.ts'
 
 /**
  * The fields of a pod that Ridealong uses, with their types. The received pod itself is never
@@ -17,7 +18,8 @@ export interface Pod {
   readonly hostNetwork: boolean
   readonly hostPID: boolean
   readonly hostUsers: boolean
-  readonly os: string | undefined
+  /** Whether the pod can only run on Windows. */
+  readonly isWindows: boolean
   /**
    * The value of `spec.shareProcessNamespace`. An explicit `false` is not treated as a user's
    * choice, because operators also write this value.
@@ -69,6 +71,8 @@ export interface SecurityContext {
   readonly droppedCapabilities: readonly string[]
   /** The type of `appArmorProfile`, and for Localhost its name. */
   readonly appArmor: string | undefined
+  /** The user, role, type and level of `seLinuxOptions`, separated by blanks. */
+  readonly seLinux: string | undefined
 }
 
 /**
@@ -96,7 +100,7 @@ export function readPod(
     hostNetwork: spec.hostNetwork === true,
     hostPID: spec.hostPID === true,
     hostUsers: spec.hostUsers !== false,
-    os: readOs(spec),
+    isWindows: isWindows(spec),
     shareProcessNamespace: readSharing(spec.shareProcessNamespace),
     automountServiceAccountToken: spec.automountServiceAccountToken !== false,
     restartPolicy,
@@ -189,12 +193,21 @@ function readContext(context: Fields): SecurityContext {
     addedCapabilities: readCapabilities(capabilities.add),
     droppedCapabilities: readCapabilities(capabilities.drop),
     appArmor: readAppArmor(context.appArmorProfile),
+    seLinux: readSeLinux(context.seLinuxOptions),
   }
 }
 
 function readAppArmor(value: unknown): string | undefined {
   const { type, localhostProfile } = fieldsOrNone(value)
   return type === 'Localhost' ? `${type} ${asText(localhostProfile) ?? ''}` : asText(type)
+}
+
+function readSeLinux(value: unknown): string | undefined {
+  const options = asFields(value)
+  if (options === undefined) return undefined
+  return [options.user, options.role, options.type, options.level]
+    .map((part) => asText(part) ?? '')
+    .join(' ')
 }
 
 /** Matches a capability name. Container runtimes know the names in linux/capability.h. */
@@ -234,15 +247,6 @@ function readOwner(value: unknown): Owner | undefined {
   const kind = asText(asFields(owner)?.kind)
   const name = asText(asFields(owner)?.name)
   return kind !== undefined && name !== undefined ? { kind, name } : undefined
-}
-
-function readOs(spec: Fields): string | undefined {
-  const nodeSelector = fieldsOrNone(spec.nodeSelector)
-  return (
-    asText(asFields(spec.os)?.name) ??
-    asText(nodeSelector['kubernetes.io/os']) ??
-    asText(nodeSelector['beta.kubernetes.io/os'])
-  )
 }
 
 function readSharing(value: unknown): Pod['shareProcessNamespace'] {

@@ -13,6 +13,7 @@ import {
   type SecurityContext,
 } from '../kubernetes/pod.ts'
 import { BASELINE_CAPABILITIES } from '../kubernetes/pod-security.ts'
+import { isSandboxed } from './sandboxed-runtime.ts'
 import { type Identity, resolveIdentity } from './security-context.ts'
 
 /** The counters of the targets that an observer can read; `unknown` if they are not predictable. */
@@ -24,9 +25,18 @@ export type Counters = 'all' | 'no-io' | 'unknown'
  * - `image`: the user or group of the target is set only in its image;
  * - `capabilities`: the target has, or may have, capabilities that the observer does not have;
  * - `app-armor`: the target has another AppArmor profile than the observer;
+ * - `selinux`: the target has other SELinux options than the observer;
+ * - `sandbox`: the containers of the pod run in a sandbox with a kernel of its own;
  * - `several`: the predictions for several containers or observers differ.
  */
-export type CounterObstacle = 'user' | 'image' | 'capabilities' | 'app-armor' | 'several'
+export type CounterObstacle =
+  | 'user'
+  | 'image'
+  | 'capabilities'
+  | 'app-armor'
+  | 'selinux'
+  | 'sandbox'
+  | 'several'
 
 /** A prediction of counters, and the obstacle unless all counters can be read. */
 export type CounterPrediction =
@@ -68,7 +78,7 @@ export function predictCounters(
 function* predictEach(contexts: Iterable<Fields>, targets: readonly Container[], pod: Pod) {
   for (const context of new Set(contexts)) {
     const observer = readObserver(readSecurityContext(context), pod)
-    for (const { securityContext } of targets) yield predictTarget(observer, securityContext, pod)
+    for (const target of targets) yield predictTarget(observer, target, pod)
   }
 }
 
@@ -86,6 +96,7 @@ interface Observer {
   readonly group: number | undefined
   readonly capabilities: Capabilities
   readonly appArmor: string
+  readonly seLinux: string | undefined
   /** Whether the observer can assume the user and group of a process for the time of a read. */
   readonly takesIdentity: Certainty
   /** Whether the observer can read every process. */
@@ -106,6 +117,7 @@ function readObserver(context: SecurityContext, pod: Pod): Observer {
     group,
     capabilities,
     appArmor: resolveAppArmor(context, pod),
+    seLinux: context.seLinux ?? pod.securityContext.seLinux,
     takesIdentity,
     readsEverything: has('SYS_PTRACE') === 'yes' && opensFiles,
   }
@@ -116,13 +128,46 @@ function both(one: Certainty, other: Certainty): Certainty {
   return one === 'yes' ? other : one
 }
 
-function predictTarget(observer: Observer, target: SecurityContext, pod: Pod): CounterPrediction {
+function predictTarget(observer: Observer, target: Container, pod: Pod): CounterPrediction {
   const { capabilities } = observer
-  if (capabilities.isPrivileged && observer.user === ROOT) return ALL
-  const answer = observer.readsEverything ? ALL : predictAccess(observer, target, pod)
+  const answer =
+    capabilities.isPrivileged && observer.user === ROOT
+      ? ALL
+      : predictReading(observer, target, pod)
+  if (answer.counters !== 'all') return answer
+  return isSandboxed(pod.spec.runtimeClassName) ? unknown('sandbox') : ALL
+}
+
+function predictReading(observer: Observer, target: Container, pod: Pod): CounterPrediction {
+  const { securityContext } = target
+  const answer = observer.readsEverything ? ALL : predictAccess(observer, securityContext, pod)
+  if (answer.counters !== 'all') return answer
   // On nodes with AppArmor, a process cannot read a process that has another profile.
-  const isApart = observer.appArmor !== resolveAppArmor(target, pod)
-  return isApart && answer.counters === 'all' ? unknown('app-armor') : answer
+  if (observer.appArmor !== targetAppArmor(target, pod)) return unknown('app-armor')
+  // On nodes with SELinux, the policy decides which types and levels a process can read.
+  const seLinux = securityContext.seLinux ?? pod.securityContext.seLinux
+  return observer.seLinux === seLinux ? ALL : unknown('selinux')
+}
+
+/**
+ * The annotation with the AppArmor profile of a container, before the name of the container. When
+ * the webhooks run, the apiserver has not copied the annotation to the field yet (kubernetes v1.36
+ * pkg/registry/core/pod/strategy.go, applyAppArmorVersionSkew).
+ */
+const APP_ARMOR_KEY = 'container.apparmor.security.beta.kubernetes.io/'
+
+/** Returns the AppArmor profile of a target, in the form of `SecurityContext.appArmor`. */
+function targetAppArmor({ name, securityContext }: Container, pod: Pod): string {
+  const written = pod.annotations?.[APP_ARMOR_KEY + name]
+  const isOwn = securityContext.appArmor === undefined && typeof written === 'string'
+  return isOwn ? readProfile(written) : resolveAppArmor(securityContext, pod)
+}
+
+function readProfile(annotation: string): string {
+  if (annotation === 'runtime/default') return 'RuntimeDefault'
+  return annotation === 'unconfined'
+    ? 'Unconfined'
+    : annotation.replace(/^localhost\//, 'Localhost ')
 }
 
 /**

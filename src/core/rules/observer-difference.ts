@@ -103,6 +103,11 @@ function placeDifference({ env }: Fields, list: ContainerList): string | undefin
   return isEnding ? undefined : 'no RIDEALONG_MODE=container, which an ordinary container needs'
 }
 
+/** Reports whether a container has the variable that every observer gets. */
+export function isObserver({ env }: Fields): boolean {
+  return asObjects(env).some(({ name }) => name === 'RIDEALONG_CATALOG')
+}
+
 /** Returns the container with the given name in a pod's spec, and the list that contains it. */
 export function findContainer(
   spec: Fields,

@@ -1,5 +1,6 @@
+import { KEYS } from '../keys.ts'
 import type { Pod } from '../kubernetes/pod.ts'
-import type { Mode } from '../request.ts'
+import { MODES, type Mode } from '../request.ts'
 
 /**
  * An operator that does not work correctly with pods that have an observer. The pods are recognized
@@ -39,6 +40,15 @@ const CONFLICTS: readonly Conflict[] = [
     modes: ['container'],
     why: 'its exit code for a task is that of the container whose name sorts first',
   },
+  {
+    // The collector waits for every process whose parent is 0, other than process 1 and itself. A
+    // native observer ends only after the collector (katib pkg/metricscollector/v1beta1/common/
+    // pns.go, GetMainProcesses and WaitPIDs).
+    operator: 'Katib',
+    label: 'katib.kubeflow.org/trial',
+    modes: ['native'],
+    why: 'its metrics collector waits for all processes, including those of a native observer',
+  },
 ]
 
 /**
@@ -54,6 +64,7 @@ export function operatorConflict(pod: Pod, mode: Mode): string | undefined {
   )
   if (conflict === undefined) return undefined
   const { operator, why, modes } = conflict
-  const remedy = modes.includes('native') ? '' : '; use ridealong.dev/mode: native'
+  const other = MODES.find((one) => !modes.includes(one))
+  const remedy = other === undefined ? '' : `; use ${KEYS.mode}: ${other}`
   return `${operator} created this pod: ${why}${remedy}`
 }

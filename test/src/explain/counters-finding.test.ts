@@ -32,10 +32,13 @@ t.test('the explanation names the readable counters, and gives advice', async (t
       'unknown',
       /AppArmor profile/,
     ],
+    ['SELinux options', { seLinuxOptions: { type: 'hpc_t' } }, 'unknown', /SELinux options/],
   ]
   for (const [name, context, verdict, sentence] of rows) {
     t.match(counters(podWith(context)), { verdict, sentence }, name)
   }
+  const sandboxed = askingPod({ runtimeClassName: 'gvisor' })
+  t.match(counters(sandboxed), { verdict: 'unknown', sentence: /in a sandbox/ })
   const two = [7, 8].map((id) => ({
     name: `c${id}`,
     image: 'a',

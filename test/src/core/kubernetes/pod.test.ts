@@ -21,6 +21,7 @@ const NO_CONTEXT = {
   addedCapabilities: [],
   droppedCapabilities: [],
   appArmor: undefined,
+  seLinux: undefined,
 }
 const APP = {
   name: 'app',
@@ -39,7 +40,7 @@ t.test('missing fields of a pod have the defaults of Kubernetes', async (t) => {
     hostNetwork: false,
     hostPID: false,
     hostUsers: true,
-    os: undefined,
+    isWindows: false,
     shareProcessNamespace: 'absent',
     automountServiceAccountToken: true,
     restartPolicy: 'Always',
@@ -59,6 +60,7 @@ t.test('each field of a pod that Ridealong uses is read', async (t) => {
     runAsNonRoot: true,
     privileged: true,
     appArmorProfile: { type: 'RuntimeDefault' },
+    seLinuxOptions: { level: 's0:c1,c2', type: 'hpc_t' },
     capabilities: { add: ['CHOWN'], drop: ['ALL'] },
   }
   const pod = read(
@@ -96,7 +98,7 @@ t.test('each field of a pod that Ridealong uses is read', async (t) => {
     hostNetwork: true,
     hostPID: true,
     hostUsers: false,
-    os: 'windows',
+    isWindows: true,
     shareProcessNamespace: 'false',
     automountServiceAccountToken: false,
     restartPolicy: 'Never',
@@ -128,6 +130,7 @@ t.test('each field of a pod that Ridealong uses is read', async (t) => {
         addedCapabilities: ['CHOWN'],
         droppedCapabilities: ['ALL'],
         appArmor: 'RuntimeDefault',
+        seLinux: '  hpc_t s0:c1,c2',
       },
     },
     { ...APP, name: 'other' },

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { buildCatalog } from '../../../../src/core/catalog.ts'
-import { askingPod, type Json, metricDocument, podOf, ride } from '../build.ts'
+import { askingPod, type Json, metricDocument, podOf, ride, type Texts } from '../build.ts'
 
 const USER = { runAsUser: 1000, runAsGroup: 1000 }
 const ROOT = { runAsUser: 0, runAsGroup: 0 }
@@ -50,6 +50,49 @@ t.test(
     }
   },
 )
+
+/** Returns the counters in the status annotation of a pod whose target is `app`. */
+function countersIn(spec: Json, annotations: Texts = {}): unknown {
+  const app = { name: 'app', image: 'app', ...(spec.container as Json | undefined) }
+  return ride(askingPod({ containers: [app], ...spec }, annotations)).status?.counters
+}
+
+t.test('SELinux options, AppArmor annotations and sandboxes make counters unknown', async (t) => {
+  const options = { type: 'hpc_t', level: 's0:c1,c2' }
+  const context = { securityContext: { seLinuxOptions: options } }
+  const APP_ARMOR = 'container.apparmor.security.beta.kubernetes.io'
+  const rows: [string, string, Json, Texts?][] = [
+    ['unknown', 'SELinux options of the container', { container: context }],
+    ['all', 'SELinux options of the pod', context],
+    ['all', 'the same options on both', { ...context, container: context }],
+    [
+      'unknown',
+      'another level than the pod',
+      { securityContext: { seLinuxOptions: { ...options, level: 's0' } }, container: context },
+    ],
+    ['unknown', 'a profile by annotation', {}, { [`${APP_ARMOR}/app`]: 'localhost/hpc' }],
+    ['unknown', 'no profile by annotation', {}, { [`${APP_ARMOR}/app`]: 'unconfined' }],
+    ['all', 'the default by annotation', {}, { [`${APP_ARMOR}/app`]: 'runtime/default' }],
+    ['all', 'a profile of another container', {}, { [`${APP_ARMOR}/other`]: 'localhost/hpc' }],
+    [
+      'all',
+      'the profile of the pod by annotation',
+      { securityContext: { appArmorProfile: { type: 'Localhost', localhostProfile: 'hpc' } } },
+      { [`${APP_ARMOR}/app`]: 'localhost/hpc' },
+    ],
+    ['unknown', 'gVisor', { runtimeClassName: 'gvisor' }],
+    ['unknown', 'Kata Containers', { runtimeClassName: 'kata-qemu' }],
+    ['all', 'a runtime with GPUs', { runtimeClassName: 'nvidia' }],
+    [
+      'no-io',
+      'a sandbox, if I/O is hidden anyway',
+      { runtimeClassName: 'kata', container: { securityContext: { ...ROOT, privileged: true } } },
+    ],
+  ]
+  for (const [counters, name, spec, annotations] of rows) {
+    t.equal(countersIn(spec, annotations), counters, name)
+  }
+})
 
 t.test('if no user is set, the observer runs as root and can read all counters', async (t) => {
   const rows: [string, string, Json | undefined, Json?][] = [

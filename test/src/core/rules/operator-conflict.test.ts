@@ -33,6 +33,18 @@ t.test('a pod of netperf-operator or of Volcano gets no observers in mode contai
   }
 })
 
+t.test('a trial of Katib gets no observers in mode native', async (t) => {
+  const labels = { 'katib.kubeflow.org/trial': 'trial-a7', 'katib.kubeflow.org/experiment': 'e' }
+  for (const mode of [{}, NATIVE]) {
+    const { word, message } = asking(labels, mode)
+    t.equal(word, 'operator-conflict')
+    t.match(message, /^Katib created this pod: .*; use ridealong\.dev\/mode: container$/)
+  }
+  t.equal(asking(labels, CONTAINER).word, 'injected')
+  const experiment = { 'katib.kubeflow.org/experiment': 'e' }
+  t.equal(asking(experiment).word, 'injected', 'a pod of an experiment that is no trial')
+})
+
 t.test(
   'a conflict needs the exact key of a label and, for netperf-operator, the exact value',
   async (t) => {
