@@ -2,11 +2,11 @@ import { asFields, type Fields } from '../core/kubernetes/json.ts'
 import { editedDocument } from './edit.ts'
 import { extend } from './extend.ts'
 import { findKind, isBuiltIn } from './kinds.ts'
-import type { Step } from './nodes.ts'
 import { type Manifest, readManifests } from './read.ts'
 import { findResources, type ManifestResource } from './resources.ts'
 import { findTemplates, pathsAt } from './templates.ts'
 import { verify } from './verify.ts'
+import type { Step } from './yaml/nodes.ts'
 
 /**
  * A document with annotations at the places from which operators copy them to pods, and the objects

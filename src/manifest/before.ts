@@ -4,6 +4,8 @@ import { asFields, asText, type Fields, fieldsOrNone } from '../core/kubernetes/
 import { isShort } from '../core/status.ts'
 import type { Extension } from './extend.ts'
 import { at, ManifestError, type ManifestPosition } from './manifest-error.ts'
+import type { Manifest } from './read.ts'
+import { joinVariables } from './tool-targets.ts'
 import {
   collectionAt,
   colonEnd,
@@ -12,9 +14,7 @@ import {
   itemEnd,
   type Step,
   type YamlItem,
-} from './nodes.ts'
-import type { Manifest } from './read.ts'
-import { joinVariables } from './tool-targets.ts'
+} from './yaml/nodes.ts'
 
 /**
  * The text that an injection replaced, by key: everything after the colon, such as ` []` in

@@ -1,11 +1,10 @@
 import { isScalar } from 'yaml'
 import type { Fields } from '../core/kubernetes/json.ts'
 import type { Edit } from './edit.ts'
-import { at, ManifestError } from './manifest-error.ts'
+import type { Manifest } from './read.ts'
 import {
   collectionAt,
   colonEnd,
-  endsOpen,
   isFlow,
   itemAt,
   itemEnd,
@@ -15,10 +14,10 @@ import {
   type Step,
   type YamlCollection,
   type YamlItem,
-} from './nodes.ts'
-import type { Manifest } from './read.ts'
-import { blockLines, inlinePair, inlineText, jsonLines, type Style } from './render.ts'
-import { detectStyle, indentBefore } from './style.ts'
+} from './yaml/nodes.ts'
+import { blockLines, inlinePair, inlineText, jsonLines, type Style } from './yaml/render.ts'
+import { readScalar } from './yaml/scalar.ts'
+import { detectStyle, indentBefore } from './yaml/style.ts'
 
 /** An addition to a document: entries of a map, or items of a list. */
 export type Extension = { readonly path: readonly Step[] } & (EntryExtension | ItemExtension)
@@ -96,7 +95,7 @@ function into(
  */
 function isThere({ manifest, collection }: ExtendContext, key: string, value: unknown): boolean {
   const item = itemAt(manifest, collection, key)
-  return isScalar(item?.value) && item.value.value === value
+  return isScalar(item?.value) && readScalar(item.value) === value
 }
 
 interface ExtendContext {
@@ -149,8 +148,6 @@ function append(context: ExtendContext, key: string | undefined, value: unknown)
   const end = itemEnd(manifest, last)
   if (!isFlow(collection)) {
     const start = lineEnd(text, end)
-    if (start === text.length && endsOpen(manifest, last))
-      throw new ManifestError(at(manifest, OPEN))
     const lines = itemLines(key, value, style).map(
       (line) => ' '.repeat(measureIndent(collection)) + line,
     )
@@ -160,13 +157,6 @@ function append(context: ExtendContext, key: string | undefined, value: unknown)
   const gap = indent === undefined ? ' ' : `${style.eol}${indent}`
   return { start: end, end, text: `,${gap}${flowItem(key, value, style, indent)}`, depth: 0 }
 }
-
-/**
- * The error for a file that ends with a block scalar and without a line break. An appended line
- * would add a line break to the scalar.
- */
-const OPEN =
-  'the file must end with a line break; otherwise, an addition would change its last value'
 
 function itemLines(key: string | undefined, value: unknown, style: Style): readonly string[] {
   return blockLines(key === undefined ? [value] : { [key]: value }, style)

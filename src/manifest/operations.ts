@@ -1,7 +1,7 @@
 import { type Fields, listOrNone } from '../core/kubernetes/json.ts'
 import type { Operation } from '../core/patch.ts'
 import type { Extension } from './extend.ts'
-import type { Step } from './nodes.ts'
+import type { Step } from './yaml/nodes.ts'
 
 /**
  * Converts the operations of a patch to extensions. All items that are added to one list become one

@@ -1,7 +1,7 @@
 import { asFields, asText, type Fields, fieldsOrNone } from '../core/kubernetes/json.ts'
 import type { Owner } from '../core/kubernetes/pod.ts'
-import type { Step } from './nodes.ts'
 import { type Template, valueAt } from './templates.ts'
+import type { Step } from './yaml/nodes.ts'
 
 /**
  * The fields that a controller sets in the pods of a template, limited to the fields that affect

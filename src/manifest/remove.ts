@@ -1,5 +1,6 @@
 import { type Before, beforeKey } from './before.ts'
 import type { Edit } from './edit.ts'
+import type { Manifest } from './read.ts'
 import {
   collectionAt,
   colonEnd,
@@ -12,8 +13,7 @@ import {
   type Step,
   type YamlCollection,
   type YamlItem,
-} from './nodes.ts'
-import type { Manifest } from './read.ts'
+} from './yaml/nodes.ts'
 
 /** A removal from a document: keys of a map, or indices in a list. */
 export interface Removal {

@@ -1,7 +1,7 @@
 import { asFields, asText, type Fields, fieldsOrNone, listOrNone } from '../core/kubernetes/json.ts'
 import type { ManifestPosition } from './manifest-error.ts'
-import type { Step } from './nodes.ts'
 import type { Manifest } from './read.ts'
+import type { Step } from './yaml/nodes.ts'
 
 /** A Kubernetes object in a document: the root, or an item if the root is a list. */
 export interface ManifestResource {

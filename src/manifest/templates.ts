@@ -1,7 +1,7 @@
 import { asFields, asText, type Fields, listOrNone } from '../core/kubernetes/json.ts'
 import { findKind, isBuiltIn } from './kinds.ts'
-import type { Step } from './nodes.ts'
 import type { ManifestResource } from './resources.ts'
+import type { Step } from './yaml/nodes.ts'
 
 /** A pod template in an object. */
 export interface Template {

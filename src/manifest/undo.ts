@@ -3,12 +3,12 @@ import { type Fields, fieldsOrNone, listOrNone } from '../core/kubernetes/json.t
 import { isAddedVolume } from '../core/tools/added-volumes.ts'
 import { readTemplateStatus, rememberedIn } from './before.ts'
 import { type Edit, editedDocument } from './edit.ts'
-import { collectionAt, itemAt, itemEnd } from './nodes.ts'
 import type { Manifest } from './read.ts'
 import { type Removal, remove, restore } from './remove.ts'
 import { findResources } from './resources.ts'
 import { findTemplates, type Template } from './templates.ts'
 import { addedEntries, isAdded, isToolMount, isToolTarget } from './tool-targets.ts'
+import { collectionAt, itemAt, itemEnd } from './yaml/nodes.ts'
 
 /**
  * Removes observers and all related fields from the pod templates of a document. For the output of

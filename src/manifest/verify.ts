@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util'
 import { type Fields, fieldsOrNone, listOrNone } from '../core/kubernetes/json.ts'
 import type { Extension } from './extend.ts'
 import { at, ManifestError } from './manifest-error.ts'
-import type { Step } from './nodes.ts'
 import { type Manifest, readManifests } from './read.ts'
+import type { Step } from './yaml/nodes.ts'
 
 /** The extensions of a document, and the path from its root to the map that they extend. */
 export interface Patch {

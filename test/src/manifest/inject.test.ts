@@ -274,12 +274,19 @@ t.test('the volume of a second injection has another name', async (t) => {
   t.equal(undone(second), text)
 })
 
-t.test('a block scalar at the end of a file without a line break is refused', async (t) => {
-  const text = `${POD}  containers:\n  - name: a\n    args:\n    - |\n      sleep 1`
-  t.throws(() => injected(text, PERF), /the file must end with a line break/)
-  const whole = `${text}\n`
-  t.equal(undone(textOf(injected(whole, PERF))), whole)
-})
+for (const header of ['|', '|-', '|+', '>', '>-', '>+', '|2-', '>1+', '|+2 # why']) {
+  for (const end of ['', '\n', '\n\n', '\n      ', '\n...', '\n# end']) {
+    t.test(`undo restores a file that ends in ${header} and ${JSON.stringify(end)}`, async (t) => {
+      const args = `    args:\n    - ${header}\n      sleep 1\n        x`
+      for (const eol of ['\n', '\r\n']) {
+        const text = `${POD}  containers:\n  - name: a\n${args}${end}`.replaceAll('\n', eol)
+        const out = textOf(injected(text, PERF))
+        t.match(out, 'name: perf-sysstat')
+        t.equal(undone(out), text)
+      }
+    })
+  }
+}
 
 t.test('a lost restartPolicy is restored, and undo still removes the observer', async (t) => {
   const text = `${POD}  containers:\n  - name: a\n`

@@ -33,6 +33,20 @@ t.test('each document has its number and the line of its first value', async (t)
   ])
 })
 
+t.test('a stream of JSON objects has one document for each', async (t) => {
+  const text = '\ufeff{"a": "}\\"{"}\r\n{"b": [{}]}{"c": 1}\n'
+  const documents = readManifests('a.json', text)
+  t.strictSame(
+    documents.map(({ value, line, isJson }) => ({ value, line, isJson })),
+    [
+      { value: { a: '}"{' }, line: 1, isJson: true },
+      { value: { b: [{}] }, line: 2, isJson: true },
+      { value: { c: 1 }, line: 2, isJson: true },
+    ],
+  )
+  t.equal(documents.map(({ start, end }) => text.slice(start, end)).join(''), text)
+})
+
 t.test('YAML values are read as kubectl reads them', async (t) => {
   const [{ value } = { value: undefined }] = readManifests(
     'a.yaml',
@@ -54,11 +68,19 @@ t.test('an error names the file, the document and the line', async (t) => {
   const wrong: Readonly<Record<string, RegExp>> = {
     'a: 1\n---\nb: [1\nc: 2\n': /^ManifestError: a\.yaml: document 2, line \d: Flow sequence .*]$/,
     'a: 1\n\n---\nb: *nope\n':
-      /^ManifestError: a\.yaml: document 2, line 4: Unresolved alias .*nope$/,
-    'a: 1\na: 2\n': /^ManifestError: a\.yaml: document 1, line 2: Map keys must be unique$/,
+      /^ManifestError: a\.yaml: document 2, line 4: unresolved alias nope$/,
+    'a: &a {b: 1}\nb: *a\nc: &d [*d]\n': /: document 1, line 3: the anchor d contains itself$/,
+    'a: 1\nb: .inf\n': /: document 1, line 2: .inf is not a number that JSON has$/,
+    'a: !!int x\n': /: document 1, line 1: "x" does not have the type of its tag$/,
+    'a: {~: 1}\n': /: document 1, line 1: a key must be a string, a number or a boolean$/,
+    'a: {[b]: 1}\n': /: document 1, line 1: a key must be a string, a number or a boolean$/,
+    'a: 1\n<<: 5\n': /: document 1, line 2: the value of the merge key << must be a map or a/,
+    'a:\n  b\nsecret\n':
+      /: document 1, line 3: Implicit map keys need to be followed by map values$/,
     'a:\n\tb: 1\n': /^ManifestError: a\.yaml: document 1, line \d: .*[Tt]abs?/,
-    '{"a": 1}\n{"b": 2}\n': /^ManifestError: a\.yaml: document 1, line 2: Unexpected/,
-    [`${BOMB.join('\n')}\n`]: /^ManifestError: a\.yaml: document 1, line 1: Excessive alias count/,
+    '{"a": 1}\nb: 2\n': /^ManifestError: a\.yaml: document 1, line 2: Unexpected/,
+    [`${BOMB.join('\n')}\n`]:
+      /^ManifestError: a\.yaml: document 1, line 1: the document contains excessive aliasing/,
   }
   for (const [text, sentence] of Object.entries(wrong)) {
     t.match(sentenceOf(text), sentence)

@@ -9,7 +9,9 @@ import {
   type YAMLMap,
   type YAMLSeq,
 } from 'yaml'
-import type { Manifest } from './read.ts'
+import type { Manifest } from '../read.ts'
+import { isMergeKey } from './meaning.ts'
+import { keyText } from './scalar.ts'
 
 /** A key of a map, or an index in a list. */
 export type Step = string | number
@@ -34,8 +36,8 @@ export function findCollection(manifest: Manifest, node: unknown): YamlCollectio
 }
 
 /**
- * Returns the item at an index of a list, or at a key of a map. If a map does not have the key, the
- * maps that it merges with `<<` are searched.
+ * Returns the item at an index of a list, or at a key of a map. Of duplicate keys, the last one
+ * counts. If a map does not have the key, the maps that it merges with `<<` are searched.
  */
 export function itemAt(
   manifest: Manifest,
@@ -44,7 +46,7 @@ export function itemAt(
 ): YamlItem | undefined {
   const index = isSeq(collection)
     ? Number(step)
-    : collection.items.findIndex(({ key }) => readKey(key) === step)
+    : collection.items.findLastIndex(({ key }) => readKey(key) === String(step))
   const item = collection.items[index]
   if (item !== undefined) {
     return { collection, index, value: ((isPair(item) ? item.value : item) ?? undefined) as Node }
@@ -53,7 +55,7 @@ export function itemAt(
 }
 
 function mergedItem(manifest: Manifest, map: YAMLMap.Parsed, step: Step): YamlItem | undefined {
-  const merged = map.items.find(({ key }) => readKey(key) === '<<')?.value
+  const merged = map.items.findLast(({ key }) => isMergeKey(key))?.value
   const sources = isSeq(merged) ? merged.items : [merged]
   for (const source of sources) {
     const collection = findCollection(manifest, source)
@@ -63,8 +65,8 @@ function mergedItem(manifest: Manifest, map: YAMLMap.Parsed, step: Step): YamlIt
   return undefined
 }
 
-function readKey(key: unknown): unknown {
-  return isScalar(key) ? (typeof key.value === 'symbol' ? key.source : key.value) : undefined
+function readKey(key: unknown): string | undefined {
+  return isScalar(key) && !isMergeKey(key) ? keyText(key) : undefined
 }
 
 /** Returns the collection at a path from the root, or undefined if there is no collection. */
@@ -158,29 +160,16 @@ function valueEnd(manifest: Manifest, node: Node): number {
   return isBlockScalar ? withoutBreak(manifest.text, end) : end
 }
 
-/** Reports whether an item ends with a block scalar and the file does not end with a line break. */
-export function endsOpen(
-  manifest: Manifest,
-  item: Pick<YamlItem, 'collection' | 'index'>,
-): boolean {
-  const node = collectionItem(item)
-  if (isMap(node) || isSeq(node)) {
-    const collection = node as YamlCollection
-    const index = collection.items.length - 1
-    return !isFlow(collection) && index >= 0 && endsOpen(manifest, { collection, index })
-  }
-  const isBlock = isScalar(node) && node.srcToken?.type === 'block-scalar'
-  return isBlock && !manifest.text.endsWith('\n')
-}
-
+/** Returns the offset before a line break; the last line of a file may have none. */
 function withoutBreak(text: string, end: number): number {
-  const isBroken = text[end - 1] === '\n'
-  return isBroken ? end - (text[end - 2] === '\r' ? 2 : 1) : end
+  if (end > text.length) return text.length
+  const [broken = ''] = /(\r?\n|\r)?$/.exec(text.slice(Math.max(0, end - 2), end)) ?? []
+  return end - broken.length
 }
 
 /** Returns the offset of the end of a line, before its line break. The line contains `offset`. */
 export function lineEnd(text: string, offset: number): number {
-  const found = text.indexOf('\n', offset)
-  const end = found === -1 ? text.length : found
-  return found > offset && text[end - 1] === '\r' ? end - 1 : end
+  const end = /[\r\n]|$/g
+  end.lastIndex = offset
+  return end.exec(text)?.index ?? text.length
 }

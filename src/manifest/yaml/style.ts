@@ -1,4 +1,5 @@
 import { isSeq } from 'yaml'
+import type { Manifest } from '../read.ts'
 import {
   findCollection,
   isFlow,
@@ -8,7 +9,6 @@ import {
   type YamlCollection,
   type YamlItem,
 } from './nodes.ts'
-import type { Manifest } from './read.ts'
 import type { Style } from './render.ts'
 
 /**
