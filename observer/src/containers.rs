@@ -134,6 +134,14 @@ fn cgroup(files: &mut Files, process: &str) -> Option<String> {
 pub fn program_name(files: &mut Files, pid: i32, comm: &[u8]) -> Vec<u8> {
     let text = files
         .read(Task::Process(pid), "cmdline")
-        .unwrap_or_default();
-    program::name(&cmdline::parse(text), comm).to_vec()
+        .unwrap_or_default()
+        .to_vec();
+    let argv = cmdline::parse(&text);
+    // Only the user of the process may read this link. Without it, a title is recognized by its
+    // form.
+    let executable = argv
+        .first()
+        .filter(|first| program::may_be_title(first, comm))
+        .and_then(|_| files.read_link(pid, "exe").ok());
+    program::name(&argv, comm, executable.as_deref()).to_vec()
 }

@@ -7,7 +7,7 @@ use nix::unistd::{SysconfVar, sysconf};
 
 use crate::clock::{self, WallTime};
 use crate::ending::Progress;
-use crate::iostat::{Devices, Host, devices, document, whole_devices};
+use crate::iostat::{DeviceSums, Devices, Host, Sectors, devices, document, whole_devices};
 use crate::json::{clean, push_member, push_string};
 use crate::metadata;
 use crate::number::push;
@@ -56,8 +56,8 @@ struct Run<'a> {
     session: &'a mut Session,
     progress: Progress,
     host: Host,
-    /// The counters at the beginning of the run.
-    first: Devices,
+    /// The use of the devices since the beginning of the run.
+    sums: DeviceSums,
     /// Bytes of the last document in the log.
     document_bytes: f64,
 }
@@ -72,28 +72,29 @@ impl<'a> Run<'a> {
             session,
             progress,
             host: host(),
-            first: Devices::new(),
+            sums: DeviceSums::default(),
             document_bytes: 0.0,
         }
     }
 
     /// Takes samples until there is a reason to end, and returns the reason.
     fn sample_all(&mut self) -> String {
-        match self.read() {
-            Ok(first) => self.first = first,
+        let mut before = match self.read() {
+            Ok(first) => first,
             Err(problem) => return problem,
-        }
-        let mut before = self.first.clone();
+        };
+        self.sums = DeviceSums::new(before.clone());
         let mut began = clock::since_boot();
         loop {
             if let Some(reason) = self.reason_to_end() {
                 return reason;
             }
             if !self.session.log.has_room(self.document_bytes) {
-                match self.wait(WHEN_FULL) {
-                    Some(reason) => return reason,
-                    None => continue,
+                if let Some(reason) = self.wait(WHEN_FULL) {
+                    return reason;
                 }
+                self.update_sums();
+                continue;
             }
             let seconds = (self.settings.rate * self.session.log.budget().interval_factor())
                 .floor()
@@ -106,6 +107,7 @@ impl<'a> Run<'a> {
                 Err(problem) => return problem,
             };
             let ended = clock::since_boot();
+            self.sums.update(&now);
             // If this document is not printed, the interval of the next document begins at the
             // beginning of this interval.
             if self.print(ended - began, &before, &now) {
@@ -175,44 +177,43 @@ impl<'a> Run<'a> {
         self.document_bytes = log.budget().used() - used;
         log.flush();
         self.progress.timepoints += 1;
-        self.export_totals(now);
+        self.export_totals();
         true
     }
 
-    fn export_totals(&mut self, now: &Devices) {
+    /// Adds the use of the devices since the last sample. A device may be removed before the next.
+    fn update_sums(&mut self) {
+        if let Ok(now) = self.read() {
+            self.sums.update(&now);
+        }
+    }
+
+    fn export_totals(&mut self) {
         if self.session.log.feed.is_none() {
             return;
         }
-        let lines = self.device_lines(now);
+        let lines = self.device_lines();
         if let Some(feed) = &mut self.session.log.feed {
             feed.push_totals(&lines);
             feed.flush();
         }
     }
 
-    /// Returns the lines of the summary: a line for the run, then a line for each device that
-    /// existed when the run began, and has read or written data since then.
+    /// Returns the lines of the summary: a line for the run, then a line for each device that has
+    /// read or written data since the run began.
     fn summary(&mut self) -> Vec<Vec<u8>> {
         let mut lines = vec![whole(self.settings.pod(), self.progress.timepoints)];
-        let now = self.read().unwrap_or_default();
-        lines.extend(self.device_lines(&now));
+        self.update_sums();
+        lines.extend(self.device_lines());
         lines
     }
 
     /// Returns a line for each device that has read or written data since the beginning of the run.
-    fn device_lines(&self, now: &Devices) -> Vec<Vec<u8>> {
-        let mut lines = Vec::new();
-        for (name, device) in now {
-            let Some((_, before)) = self.first.iter().find(|(known, _)| known == name) else {
-                continue;
-            };
-            let read = device.reads.sectors.saturating_sub(before.reads.sectors);
-            let written = device.writes.sectors.saturating_sub(before.writes.sectors);
-            if read + written > 0 {
-                lines.push(line_of(name, read * SECTOR, written * SECTOR));
-            }
-        }
-        lines
+    fn device_lines(&self) -> Vec<Vec<u8>> {
+        let bytes = |sectors: u64| sectors.saturating_mul(SECTOR);
+        let line =
+            |(name, sum): &(String, Sectors)| line_of(name, bytes(sum.read), bytes(sum.written));
+        self.sums.used().map(line).collect()
     }
 }
 

@@ -8,6 +8,9 @@ use crate::number::{float, push_decimal};
 use crate::proc::diskstats::{Device, Requests, parse_line};
 use crate::proc::words::lines;
 
+/// The maximum number of devices with sums. A node can get any number of devices with new names.
+const MAX_DEVICES: usize = 4096;
+
 /// The counters of all devices at one time, by name.
 pub type Devices = Vec<(String, Device)>;
 
@@ -99,14 +102,73 @@ fn push_rows(
         if at > 0 {
             out.extend_from_slice(b",\n");
         }
-        let known = before
-            .iter()
-            .find(|(known, _)| known == name)
-            .map(|(_, device)| *device);
-        let known = known
-            .filter(|known| !device.has_replaced(known))
-            .unwrap_or_default();
+        let known = start_of(name, device, before);
         push_row(out, name, seconds, &known, device);
+    }
+}
+
+/// Returns the counters of a device at the beginning of an interval. They are 0 if the device has
+/// come meanwhile.
+fn start_of(name: &str, device: &Device, before: &Devices) -> Device {
+    let known = before.iter().find(|(known, _)| known == name);
+    known
+        .map(|(_, known)| *known)
+        .filter(|known| !device.has_replaced(known))
+        .unwrap_or_default()
+}
+
+/// The sectors that devices have read and written since the beginning of a run, by the name of the
+/// device, in the order in which they were found. They include devices that were removed, and
+/// devices that came later.
+#[derive(Debug, Default)]
+pub struct DeviceSums {
+    last: Devices,
+    sums: Vec<(String, Sectors)>,
+}
+
+/// Sectors of 512 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sectors {
+    /// Sectors that were read.
+    pub read: u64,
+    /// Sectors that were written.
+    pub written: u64,
+}
+
+impl DeviceSums {
+    /// Creates the sums of a run that begins with these counters.
+    #[must_use]
+    pub fn new(first: Devices) -> Self {
+        let sums = first
+            .iter()
+            .map(|(name, _)| (name.clone(), Sectors::default()))
+            .collect();
+        Self { last: first, sums }
+    }
+
+    /// Adds the growth of the counters since the last call.
+    pub fn update(&mut self, now: &Devices) {
+        for (name, device) in now {
+            let before = start_of(name, device, &self.last);
+            let growth = Sectors {
+                read: device.reads.sectors.saturating_sub(before.reads.sectors),
+                written: device.writes.sectors.saturating_sub(before.writes.sectors),
+            };
+            let has_room = self.sums.len() < MAX_DEVICES;
+            if let Some((_, sum)) = self.sums.iter_mut().find(|(known, _)| known == name) {
+                sum.read = sum.read.saturating_add(growth.read);
+                sum.written = sum.written.saturating_add(growth.written);
+            } else if has_room {
+                self.sums.push((name.clone(), growth));
+            }
+        }
+        self.last.clone_from(now);
+    }
+
+    /// Returns the devices that have read or written data.
+    pub fn used(&self) -> impl Iterator<Item = &(String, Sectors)> {
+        let is_used = |(_, sum): &&(String, Sectors)| *sum != Sectors::default();
+        self.sums.iter().filter(is_used)
     }
 }
 
@@ -159,21 +221,22 @@ impl Device {
     }
 
     /// Whether this device has replaced the device `before`, which had the same name. The counters
-    /// of a new device start at zero.
+    /// of a new device start at zero. The numbers of requests and sectors of one device never fall,
+    /// because each processor only adds to them (block/genhd.c, `part_stat_read_all`).
     fn has_replaced(&self, before: &Self) -> bool {
-        let is_less =
-            |now: &Requests, before: &Requests| before.sectors == 0 || now.sectors < before.sectors;
-        self.completed() < before.completed()
-            && is_less(&self.reads, &before.reads)
-            && is_less(&self.writes, &before.writes)
-            && is_less(&self.discards, &before.discards)
+        let has_fallen = |(now, before): (&Requests, &Requests)| {
+            now.completed < before.completed || now.sectors < before.sectors
+        };
+        self.kinds().iter().zip(&before.kinds()).any(has_fallen)
     }
 
     fn completed(&self) -> u64 {
-        let kinds = [self.reads, self.writes, self.discards, self.flushes];
-        kinds
-            .iter()
-            .fold(0, |sum, kind| sum.saturating_add(kind.completed))
+        let add = |sum: u64, kind: &Requests| sum.saturating_add(kind.completed);
+        self.kinds().iter().fold(0, add)
+    }
+
+    fn kinds(&self) -> [Requests; 4] {
+        [self.reads, self.writes, self.discards, self.flushes]
     }
 }
 
@@ -215,12 +278,18 @@ impl Growth {
     }
 }
 
-/// Returns the growth of a counter of milliseconds, which the kernel prints as a 32-bit number.
+/// Returns the growth of a counter of milliseconds, which the kernel prints as a 32-bit number. A
+/// counter that falls by less than half of this range has gone back, because the kernel rounds and
+/// adds up the times of all processors; its growth is 0. A counter that falls by more has passed
+/// its end.
 fn milliseconds(before: u64, now: u64) -> f64 {
     // Only the low 32 bits are the kernel's value.
     #[allow(clippy::cast_possible_truncation)]
-    let growth = (now as u32).wrapping_sub(before as u32);
-    f64::from(growth)
+    let (before, now) = (before as u32, now as u32);
+    if now < before && before - now <= u32::MAX / 2 {
+        return 0.0;
+    }
+    f64::from(now.wrapping_sub(before))
 }
 
 #[cfg(test)]
@@ -286,6 +355,47 @@ mod tests {
     fn a_replaced_device_counts_from_zero() {
         let disks = disks(NOW, b"254 0 vda 20 0 40 0 0 0 0 0 0 0 0\n");
         assert_eq!(disks[0]["r/s"], 10.0);
+    }
+
+    #[test]
+    fn a_counter_of_milliseconds_that_goes_back_has_not_passed_its_end() {
+        assert!(milliseconds(1000, 999).abs() < f64::EPSILON);
+        assert!(milliseconds(u64::from(u32::MAX), 1 << 31).abs() < f64::EPSILON);
+        assert!((milliseconds(u64::from(u32::MAX), 9) - 10.0).abs() < f64::EPSILON);
+        let line = |ms: u64| format!("8 0 sda 1 0 8 {ms} {} 0 8 {ms} 0 {ms} {ms}\n", 900 + ms % 2);
+        let text = document(
+            &host(),
+            "11/22/26",
+            2.0,
+            &devices(line(500).as_bytes()),
+            &devices(line(499).as_bytes()),
+            None,
+        );
+        let text = String::from_utf8(text).unwrap();
+        for key in ["r_await", "w_await", "aqu-sz", "util"] {
+            assert!(text.contains(&format!("\"{key}\": 0.00")), "{key}: {text}");
+        }
+    }
+
+    #[test]
+    fn sums_include_devices_that_come_again_and_devices_that_come_later() {
+        let line = |name: &str, read: u64, written: u64| {
+            format!("8 0 {name} {read} 0 {read} 0 {written} 0 {written} 0 0 0 0\n")
+        };
+        let mut sums = DeviceSums::new(devices(line("sda", 100, 100).as_bytes()));
+        for text in [
+            line("sda", 110, 100) + &line("sdb", 5, 0),
+            line("sdb", 5, 7),
+            // Another device has the name sda. It has written more than the first, and read less.
+            line("sda", 3, 200) + &line("sdb", 5, 7),
+            line("sda", 4, 200),
+        ] {
+            sums.update(&devices(text.as_bytes()));
+        }
+        let sectors = |read, written| Sectors { read, written };
+        let used: Vec<_> = sums.used().cloned().collect();
+        let expected = [("sda", sectors(14, 200)), ("sdb", sectors(5, 7))];
+        assert_eq!(used, expected.map(|(name, sum)| (name.to_owned(), sum)));
     }
 
     #[test]

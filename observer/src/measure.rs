@@ -15,7 +15,7 @@ use crate::proc::{io, schedstat, status};
 use crate::process::{Access, Measured, Process};
 use crate::session::Session;
 use crate::settings::Metric;
-use crate::tasks::{Schedule, Transfer, add_switches, add_transfers};
+use crate::tasks::{ThreadCounters as _, ThreadStates};
 
 /// The number of threads between two polls for a signal.
 const THREADS_BETWEEN_POLLS: usize = 64;
@@ -109,6 +109,7 @@ impl Meter {
             }
         };
         if is_measured {
+            measured.counted_executions = measured.executions;
             measured.base.get_or_insert(Base {
                 counters: measured.now,
                 at: now,
@@ -197,17 +198,22 @@ impl Meter {
         };
         if tids.len() == 1 && measured.schedules.is_none() {
             let wait = self.wait(Task::Process(pid));
-            measured.now.switches = Some(Switches { wait, ..first });
-            return;
+            let before = measured.now.switches.unwrap_or_default();
+            let now = Switches { wait, ..first };
+            // If a counter has fallen, a thread that started after the last scan has executed
+            // another program.
+            if now.since(before).is_some() {
+                measured.now.switches = Some(now);
+                return;
+            }
+            measured.schedules = Some(ThreadStates::default());
         }
         let mut sum = measured.now.switches.unwrap_or_default();
+        let has_executed = measured.executions != measured.counted_executions;
         // If the process had one thread until now, the whole sum belongs to that thread.
-        let last = measured.schedules.get_or_insert_with(|| {
-            vec![Schedule {
-                tid: pid,
-                switches: sum,
-            }]
-        });
+        let last = measured
+            .schedules
+            .get_or_insert_with(|| ThreadStates::of_first(pid, sum));
         let mut now = Vec::with_capacity(tids.len());
         for (at, tid) in tids.iter().enumerate() {
             if at % THREADS_BETWEEN_POLLS == THREADS_BETWEEN_POLLS - 1 && !session.poll() {
@@ -220,12 +226,9 @@ impl Meter {
             };
             let Some(found) = found else { continue };
             let wait = self.wait(Task::Thread(pid, *tid));
-            now.push(Schedule {
-                tid: *tid,
-                switches: Switches { wait, ..found },
-            });
+            now.push((*tid, Switches { wait, ..found }));
         }
-        add_switches(&mut sum, last, now);
+        last.update(&mut sum, pid, now, has_executed);
         measured.now.switches = Some(sum);
     }
 
@@ -320,21 +323,22 @@ impl Meter {
         let mut now = Vec::with_capacity(tids.len());
         for tid in tids {
             if let Ok(io) = self.io(Task::Thread(pid, *tid)) {
-                now.push(Transfer { tid: *tid, io });
+                now.push((*tid, io));
             }
         }
         let before = measured.now.io.unwrap_or_default();
         if let Some(last) = &mut measured.transfers {
             let mut sum = before;
-            add_transfers(&mut sum, last, now);
+            let has_executed = measured.executions != measured.counted_executions;
+            last.update(&mut sum, pid, now, has_executed);
             measured.now.io = Some(sum);
             return;
         }
         // The first sum lacks the threads that have already ended. The io of the whole process at
         // the last scan includes them, so the larger number is used.
         let mut sum = Io::default();
-        let mut last = Vec::new();
-        add_transfers(&mut sum, &mut last, now);
+        let mut last = ThreadStates::default();
+        last.update(&mut sum, pid, now, false);
         measured.transfers = Some(last);
         measured.now.io = Some(Io {
             read: sum.read.max(before.read),

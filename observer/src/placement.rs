@@ -14,7 +14,7 @@ use crate::proc::smaps_rollup::{self, MemoryShare};
 use crate::proc::{numa_maps, sched, status};
 use crate::process::Measured;
 use crate::session::Session;
-use crate::tasks::add_counts;
+use crate::tasks::ThreadStates;
 use crate::topology::Topology;
 use crate::walk_limit::WalkLimit;
 
@@ -51,7 +51,9 @@ pub struct PlacementState {
     due: f64,
     gap: f64,
     migrations: u64,
-    migrations_by_thread: Vec<(i32, u64)>,
+    migrations_by_thread: ThreadStates<u64>,
+    /// How often the process had executed another program.
+    executions: u32,
 }
 
 impl PlacementState {
@@ -104,7 +106,9 @@ pub fn read(
     let listed = meter.files.list_threads(pid, MAX_THREADS + 1, &mut tids);
     listed.ok()?;
     let processors = read_allowed(meter, pid, &tids);
-    let migrations = read_migrations(meter, pid, &tids, state);
+    let has_executed =
+        std::mem::replace(&mut state.executions, measured.executions) != measured.executions;
+    let migrations = read_migrations(meter, pid, &tids, state, has_executed);
     if let Err(reason) = migrations {
         reader.report(format!("migrations cannot be read: {reason}"));
     }
@@ -199,6 +203,7 @@ fn read_migrations(
     pid: i32,
     tids: &[i32],
     state: &mut PlacementState,
+    has_executed: bool,
 ) -> Result<u64, &'static str> {
     if tids.len() > MAX_THREADS {
         return Err("a process has more than 1,024 threads");
@@ -215,7 +220,8 @@ fn read_migrations(
     if now.is_empty() {
         return Err("this kernel has no /proc/PID/sched");
     }
-    add_counts(&mut state.migrations, &mut state.migrations_by_thread, now);
+    let (sum, last) = (&mut state.migrations, &mut state.migrations_by_thread);
+    last.update(sum, pid, now, has_executed);
     Ok(state.migrations)
 }
 

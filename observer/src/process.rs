@@ -2,12 +2,12 @@
 
 use crate::accounts::{Account, Credit};
 use crate::containers::ContainerId;
-use crate::counters::{Base, Counters};
+use crate::counters::{Base, Counters, Switches};
 use crate::identity::Identity;
 use crate::proc::io::Io;
 use crate::proc::stat::StatGauges;
 use crate::proc::status::Memory;
-use crate::tasks::{Schedule, Transfer};
+use crate::tasks::ThreadStates;
 use crate::thread_rows::ThreadRow;
 
 /// A number that the observer assigns to a process. The kernel reuses process ids, but keys are
@@ -35,6 +35,8 @@ pub struct Process {
     pub container: Option<ContainerId>,
     /// The name of the program; `None` until the command line is read.
     pub program: Option<String>,
+    /// The number of scans since the name of the program was determined.
+    pub scans_of_name: u32,
     /// Whether the name of the program matches target-command; true without target-command.
     pub is_matching: bool,
     /// Whether the process is observed, and therefore has rows.
@@ -92,11 +94,15 @@ pub struct Measured {
     pub account: Account,
     /// The context switches of each thread at the last scan. `None` until the process has several
     /// threads.
-    pub schedules: Option<Vec<Schedule>>,
+    pub schedules: Option<ThreadStates<Switches>>,
     /// The bytes of each thread at the last scan. `None` until the process has waited for a child.
-    pub transfers: Option<Vec<Transfer>>,
+    pub transfers: Option<ThreadStates<Io>>,
     /// The threads that have rows.
     pub thread_rows: Vec<ThreadRow>,
+    /// How often the process was seen to have executed another program.
+    pub executions: u32,
+    /// `executions` at the last scan that read the threads.
+    pub counted_executions: u32,
     /// Whether the process ever had more threads than could be read.
     pub has_too_many_threads: bool,
 }

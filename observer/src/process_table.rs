@@ -185,7 +185,7 @@ impl ProcessTable {
 
     fn take(&mut self, process: &mut Process, stat: &Stat<'_>, session: &mut Session) {
         let parent = self.keys.get(&stat.ppid).copied();
-        if is_replaced(process, stat) {
+        if is_replaced(process, stat) || self.has_new_title(process, stat) {
             self.name_bytes -= process.name_bytes();
             self.identify(process, stat, parent);
             self.name_bytes += process.name_bytes();
@@ -214,12 +214,28 @@ impl ProcessTable {
         }
     }
 
+    /// Whether the program has another name now, because the process has written a title over its
+    /// command line. A process does so soon after its start, or never. Therefore its command line
+    /// is read again after 1, 2, 4 and so on scans.
+    fn has_new_title(&mut self, process: &mut Process, stat: &Stat<'_>) -> bool {
+        process.scans_of_name = process.scans_of_name.saturating_add(1);
+        let is_due = process.scans_of_name.is_power_of_two() && stat.state != b'Z';
+        if !is_due || self.cuts_names {
+            return false;
+        }
+        let name = program_name(&mut self.meter.files, process.pid, stat.comm);
+        let name = clean(&name);
+        process.program.as_ref().is_some_and(|known| *known != name)
+    }
+
     /// Determines the container and the program of a process. A new process inherits the container
     /// of its parent.
     fn identify(&mut self, process: &mut Process, stat: &Stat<'_>, parent: Option<Key>) {
-        self.end_program(process);
+        let has_executed = process.stack != stat.stack || *process.comm != *stat.comm;
+        self.end_program(process, has_executed);
         process.stack = stat.stack;
         process.comm = stat.comm.into();
+        process.scans_of_name = 0;
         let inherited = parent
             .and_then(|parent| self.all.get(&parent))
             .and_then(|parent| parent.container);
@@ -264,9 +280,13 @@ impl ProcessTable {
 
     /// Adds the resource use of a process to the sum of its old program, and resets the values
     /// that depend on the program. The new program has new memory, and possibly another user.
-    fn end_program(&mut self, process: &mut Process) {
+    fn end_program(&mut self, process: &mut Process, has_executed: bool) {
         self.sums.account(process);
         if let Some(measured) = &mut process.measured {
+            if has_executed {
+                measured.executions = measured.executions.wrapping_add(1);
+                measured.thread_rows.clear();
+            }
             measured.peak = 0;
             measured.fd_access = Access::Unknown;
             measured.io_access = Access::Unknown;

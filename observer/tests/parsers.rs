@@ -47,7 +47,7 @@ proptest! {
         let _ = (cpu_limit::parse_max(&text), cpu_limit::parse_quota(&text, &text));
         let _ = (locate(&text, &text), net_dev::interfaces(&text).count());
         let _ = (net_snmp::value(&text, b"Tcp", b"InSegs"), fd::socket_inode(&text));
-        let _ = (program::name(&cmdline::parse(&text), b"comm"), iostat::devices(&text));
+        let _ = (program::name(&cmdline::parse(&text), b"comm", None), iostat::devices(&text));
     }
 
     #[test]

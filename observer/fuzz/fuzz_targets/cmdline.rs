@@ -5,5 +5,5 @@ use libfuzzer_sys::fuzz_target;
 use ridealong_observer::{proc::cmdline::parse, program::name};
 
 fuzz_target!(|data: &[u8]| {
-    let _ = name(&parse(data), b"comm");
+    let _ = name(&parse(data), b"comm", None);
 });

@@ -6,6 +6,7 @@
 use std::fs::File;
 use std::io::Write as _;
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStringExt;
 
 use nix::dir::Dir;
 use nix::errno::Errno;
@@ -255,6 +256,16 @@ impl Files {
             }
         }
         Ok(OpenSockets { inodes, next })
+    }
+
+    /// Reads a symbolic link of a process, such as `exe`.
+    ///
+    /// # Errors
+    /// `ENOENT` if the process has ended; `EACCES` or `EPERM` if the kernel denies access.
+    pub fn read_link(&mut self, pid: i32, name: &str) -> Result<Vec<u8>, Errno> {
+        self.set_path(Task::Process(pid), name);
+        let path = self.path.as_slice();
+        readlinkat(&self.directory, path).map(OsStringExt::into_vec)
     }
 
     /// Returns the size of a process's directory `fd`. Every user may read this size. Since Linux

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { type Identity, observer, podOf, until } from './pod.ts'
-import { observerTests, parse, summaryOf, timepointsIn } from './prerequisites.ts'
+import { type Identity, observer, podOf, until } from '../pod.ts'
+import { observerTests, parse, summaryOf, timepointsIn } from '../prerequisites.ts'
 
 const options = { ...observerTests(), timeout: 800_000 }
 const ENV = {

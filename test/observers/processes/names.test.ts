@@ -1,6 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { observer, podOf, until } from './pod.ts'
-import { observerTests, parse, type Row, timepointsIn } from './prerequisites.ts'
+import { observer, podOf, until } from '../pod.ts'
+import { observerTests, parse, type Row, timepointsIn } from '../prerequisites.ts'
 
 // Tests with processes that set their own names.
 
@@ -19,6 +20,41 @@ t.test('a process of the target that is named like an observer has rows', option
   const rows = parse('perf-sysstat', watching.log()).data.at(-1)?.policy
   t.strictSame(programs(rows), ['perf-sysstat', 'sleep'])
 })
+
+const TITLE = new URL('title.py', import.meta.url).pathname
+
+// The title, and the name of its program.
+const TITLES: readonly (readonly [string, string])[] = [
+  ['sshd: /usr/sbin/sshd -De [listener] 0 of 10-100 startups', 'sshd'],
+  ['sshd: user@pts/0', 'sshd'],
+  ['nginx: master process /usr/sbin/nginx -g daemon off;', 'nginx'],
+  ['ray::train_fold(lr=0.1/bs=32)', 'ray::train_fold'],
+  ['postgres: app db 10.0.0.1(5432) idle', 'postgres'],
+  ['gunicorn: master [app]', 'gunicorn'],
+  ['[celeryd: celery@node:MainProcess] -active- (worker)', 'celeryd'],
+]
+
+for (const comm of [[], ['comm']]) {
+  const more = comm.length === 0 ? '' : ', even if it changes its kernel name'
+  t.test(`a process that sets a title has the name of its program${more}`, options, async (t) => {
+    const { run } = await podOf(t)
+    const watching = await run('perf-sysstat', [observer('perf-sysstat')], NATIVE)
+    const words = TITLES.map(([title]) => `python3 ${TITLE} '${title}' ${comm.join(' ')} &`)
+    // This is no title, but the path of a program.
+    const path = '/dev/shm/My Program/app'
+    const other = `mkdir '/dev/shm/My Program'; cp /bin/sleep '${path}'; '${path}' 600 &`
+    await run('app', ['sh', '-c', `${words.join(' ')} ${other} wait`])
+    const expected = new Set(['app', ...TITLES.map(([, program]) => program)])
+    const isNamed = (name: string) => watching.log().includes(`"program":"${name}"`)
+    await until(watching, () => [...expected].every(isNamed))
+    await sleep(1000)
+    watching.signal('SIGTERM')
+    t.equal(await watching.ended, 0)
+    // Until a program has written its title, its name is the name of the script.
+    const rows = parse('perf-sysstat', watching.log()).data.at(-1)?.policy
+    t.strictSame(programs(rows), [...expected, 'sh'].sort())
+  })
+}
 
 /** Runs programs whose names are the arguments, in hexadecimal. */
 const NAMED = `
