@@ -110,6 +110,11 @@ impl Sampler for Pressure {
         self.print_placements(run, keys, &time);
     }
 
+    fn totals(&mut self, run: &mut Run<'_>) -> Vec<Vec<u8>> {
+        run.processes.update_accounts();
+        program_lines(&run.processes)
+    }
+
     fn summary(&mut self, run: &mut Run<'_>) -> Vec<Vec<u8>> {
         run.processes.close_accounts();
         let mut whole = begin_whole(run);

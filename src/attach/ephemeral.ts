@@ -48,7 +48,7 @@ export function ephemeral(
   const circumstances = { catalog, namespace: { ...namespace, limitRanges: [], quotas: [] } }
   const decision = decide(asRunning(pod), request, circumstances)
   if (decision.outcome !== 'injected') return { problem: describeDecision(decision) }
-  const [container] = plan(asRunning(pod), decision, catalog.revision, '').containers
+  const [container] = plan(asRunning(pod), decision, catalog, '').containers
   if (container === undefined) return { problem: 'the request adds no observer' }
   return { container: withoutForbidden(container, decision.target), target: decision.target }
 }

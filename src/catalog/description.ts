@@ -1,5 +1,6 @@
 import { Ajv } from 'ajv'
-import type { RowsDescription } from '../core/catalog.ts'
+import type { RowColumn, RowSection, RowsDescription } from '../core/catalog.ts'
+import { quantityOfExport } from '../core/rules/quantity.ts'
 import schema from './metric.schema.json' with { type: 'json' }
 
 const ajv = new Ajv({ strict: true, strictRequired: false, strictTypes: false }).addSchema(schema)
@@ -29,12 +30,26 @@ export function descriptionProblem(description: RowsDescription): string | undef
     return `sections must be one section with of: ${of}, because the format is ${format}`
   const twin = repeated([...sections, ...summary].map(({ name }) => name))
   if (twin !== undefined) return `sections must not have ${twin} twice`
-  for (const { name, columns } of [...sections, ...summary]) {
-    const column = repeated(columns.map((one) => one.name))
-    if (column !== undefined)
-      return `sections: section ${name} must not have column ${column} twice`
-  }
-  return undefined
+  return [...sections, ...summary].map(columnProblem).find((one) => one !== undefined)
+}
+
+function columnProblem({ name, columns }: RowSection): string | undefined {
+  const column = repeated(columns.map((one) => one.name))
+  if (column !== undefined) return `sections: section ${name} must not have column ${column} twice`
+  const problem = columns.map(quantityProblem).find((one) => one !== undefined)
+  return problem && `sections: section ${name}: ${problem}`
+}
+
+/** Reports a quantity that is written in another way than that of another column, or twice. */
+function quantityProblem({ name, quantity, otlp }: RowColumn): string | undefined {
+  if (quantity === undefined) return undefined
+  if (otlp !== undefined && quantityOfExport(otlp) === quantity)
+    return `column ${name} must not repeat in quantity what its otlp says`
+  const [, attributes = ''] = /[{](.*)[}]$/.exec(quantity) ?? []
+  const sorted = attributes.split(',').sort().join(',')
+  return sorted === attributes
+    ? undefined
+    : `the attributes in the quantity of column ${name} must be sorted: ${sorted}`
 }
 
 /** Returns the first name that occurs a second time. */

@@ -2,7 +2,7 @@ import { DOMAIN, RANKS_OPTION } from './keys.ts'
 import { type EnvVar, plain } from './kubernetes/environment.ts'
 import type { Fields } from './kubernetes/json.ts'
 import { POD_SECURITY_LEVELS, type PodSecurityLevel } from './kubernetes/pod-security.ts'
-import { exportVariables, type LiveExport } from './live-export.ts'
+import type { LiveExport } from './live-export.ts'
 import type { InstallerContainer, Tool } from './tools/tool.ts'
 
 /** The privileges that a metric can require: the levels of the Pod Security Standards. */
@@ -32,8 +32,8 @@ export interface Metric {
   readonly defaults: readonly EnvVar[]
   /** The rows of the observer's log; undefined if no document of the metric describes them. */
   readonly rows: RowsDescription | undefined
-  /** The environment variables of the live export; empty if it is off. */
-  readonly liveExport: readonly EnvVar[]
+  /** The settings of the live export; undefined if it is off, or without described rows. */
+  readonly liveExport: LiveExport | undefined
   /** The library that the metric loads into the application; undefined for most metrics. */
   readonly tool: Tool | undefined
   readonly container: ObserverContainer
@@ -85,6 +85,15 @@ export interface RowColumn {
   readonly key?: true
   /** How the live export exports the column. */
   readonly otlp?: OtlpNames
+  /**
+   * The quantity that the column measures, by its name in OpenTelemetry where there is one, with
+   * its attributes in braces. Two columns with the same quantity of the same thing are two
+   * measurements of one number, of which one is chosen. Without this, a column with a name and
+   * attributes in `otlp` measures the quantity of this name.
+   */
+  readonly quantity?: string
+  /** True if the value is estimated from samples. A counted value of the quantity is preferred. */
+  readonly sampled?: true
   readonly meaning: string
 }
 
@@ -181,7 +190,7 @@ function buildMetric(
     return [`${name}.ridealong.dev/${option}`, offered] as const
   })
   const defaults = options.map(([, option]) => plain(option.variable, String(option.default)))
-  const liveExport = exportVariables(name, spec.otlp, rows)
+  const liveExport = rows === undefined ? undefined : spec.otlp
   const read = new Map(options)
   return {
     name,

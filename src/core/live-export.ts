@@ -1,4 +1,4 @@
-import type { Metric, MetricDocument, RowColumn, RowSection, RowsDescription } from './catalog.ts'
+import type { MetricDocument, RowColumn, RowSection, RowsDescription } from './catalog.ts'
 import { type EnvVar, field, plain } from './kubernetes/environment.ts'
 
 /** The settings of the live export, which only catalog documents and the chart can make. */
@@ -14,25 +14,31 @@ export interface LiveExport {
   readonly granularity?: 'rank' | 'process'
 }
 
+/** The variable that describes the exported rows. */
+export const ROWS_VARIABLE = 'RIDEALONG_OTLP_ROWS'
+
 const DEFAULT_INTERVAL = 10
 
 /**
  * Returns the variables that tell an observer where it pushes its rows, and what they mean in
  * OpenTelemetry. Without settings or without a description of the rows, there are none.
+ *
+ * @param isLeftOut reports whether a column is not exported
  */
 export function exportVariables(
   name: string,
   settings: LiveExport | undefined,
   rows: RowsDescription | undefined,
-): Metric['liveExport'] {
+  isLeftOut: (section: RowSection, column: RowColumn) => boolean = () => false,
+): readonly EnvVar[] {
   if (settings === undefined || rows === undefined) return []
   const { endpoint, interval = DEFAULT_INTERVAL, granularity = 'rank' } = settings
-  const description = describeExport(name, rows, granularity)
+  const description = describeExport(name, withoutColumns(rows, isLeftOut), granularity)
   return [
     field('POD_UID', 'metadata.uid'),
     plain('RIDEALONG_OTLP_ENDPOINT', endpoint),
     plain('RIDEALONG_OTLP_INTERVAL', String(interval)),
-    plain('RIDEALONG_OTLP_ROWS', JSON.stringify(description)),
+    plain(ROWS_VARIABLE, JSON.stringify(description)),
   ]
 }
 
@@ -44,11 +50,28 @@ const MOST_CHARACTERS = 32_768
 
 /** Reports a description of rows that is too long for the environment of an observer. */
 export function exportProblem({ metadata, spec }: MetricDocument): string | undefined {
-  const variables: readonly EnvVar[] = exportVariables(metadata.name, spec.otlp, spec.rows)
+  const variables = exportVariables(metadata.name, spec.otlp, spec.rows)
   const { length } = variables.map(({ value = '' }) => value).join('')
   if (length <= MOST_CHARACTERS) return undefined
   const problem = `it takes ${length} characters, at most ${MOST_CHARACTERS}`
   return `spec.rows has too many columns for the live export: ${problem}`
+}
+
+/** Returns a description without the columns that are left out; their keys remain. */
+function withoutColumns(
+  rows: RowsDescription,
+  isLeftOut: (section: RowSection, column: RowColumn) => boolean,
+): RowsDescription {
+  const kept = (section: RowSection) => ({
+    ...section,
+    columns: section.columns.filter((column) => !isLeftOut(section, column)),
+  })
+  const { summary } = rows
+  return {
+    ...rows,
+    sections: rows.sections.map(kept),
+    ...(summary && { summary: summary.map(kept) }),
+  }
 }
 
 /** The rows of a metric as the program `push` reads them (observer/src/otlp/description.rs). */

@@ -1,3 +1,4 @@
+import type { Catalog } from './catalog.ts'
 import type { Decision, Injected, Left, Observer, Stripped } from './decision.ts'
 import { COMPLETION_INDEX_KEY, STATUS_KEY } from './keys.ts'
 import { type EnvVar, field, plain } from './kubernetes/environment.ts'
@@ -5,6 +6,7 @@ import type { Fields } from './kubernetes/json.ts'
 import type { Pod } from './kubernetes/pod.ts'
 import { REASONS } from './reasons.ts'
 import type { Mode } from './request.ts'
+import { exportOf } from './rules/exported-columns.ts'
 import { hasRoom, leftStatus } from './status.ts'
 import { TOKEN_VOLUME } from './tools/added-volumes.ts'
 import {
@@ -51,12 +53,12 @@ const TOKEN_PATH = '/var/run/secrets/kubernetes.io/serviceaccount'
 /**
  * Plans the additions to a pod for a decision.
  *
- * @param revision the revision of the catalog, which is passed to the observers
+ * @param catalog the catalog, whose revision is passed to the observers
  * @param uid the UID of the admission request. The names of added volumes end with the first
  * characters of the UID, so that they are unique in the pod. The name of the apiserver's token
  * volume ends with five random characters for the same reason.
  */
-export function plan(pod: Pod, decision: Decision, revision: string, uid: string): Plan {
+export function plan(pod: Pod, decision: Decision, catalog: Catalog, uid: string): Plan {
   if (decision.outcome === 'left') return planLeft(pod, decision)
   if (decision.outcome === 'denied') return NOTHING
   if (decision.outcome === 'restored') {
@@ -66,10 +68,12 @@ export function plan(pod: Pod, decision: Decision, revision: string, uid: string
   const suffix = suffixOf(uid)
   const cover = pod.automountServiceAccountToken ? tokenCover(suffix) : undefined
   const mounts = cover === undefined ? [] : [coverMount(cover)]
-  const env = environment(decision, pod, revision)
+  const env = environment(decision, pod, catalog.revision)
+  const exported = exportOf(pod, decision, catalog)
   const containers = observers.map((observer) => {
     const own = [...mounts, ...resultsMount(observer, suffix)]
-    return buildContainer(observer, decision.mode, [...env, ...sizeVariable(observer)], own)
+    const variables = [...env, ...sizeVariable(observer), ...exported(observer.metric)]
+    return buildContainer(observer, decision.mode, variables, own)
   })
   return {
     annotations: decision.annotations,
@@ -123,7 +127,7 @@ function buildContainer(
     command: container.command,
     args: container.args,
     restartPolicy: mode === 'native' ? 'Always' : undefined,
-    env: [...(container.env ?? []), ...env, ...metric.liveExport, ...options],
+    env: [...(container.env ?? []), ...env, ...options],
     resources,
     securityContext,
     volumeMounts: volumeMounts.length > 0 ? volumeMounts : undefined,

@@ -53,7 +53,7 @@ function decideAndPatch(
   const own = readPodAnnotations(pod.annotations, review.source, catalog)
   const request = readRequest(own, namespace.annotations, catalog)
   const decision = decide(pod, request, settings)
-  const planned = plan(pod, decision, catalog.revision, review.uid)
+  const planned = plan(pod, decision, catalog, review.uid)
   const operations = patch(pod, planned)
   if (operations.length > 0) check(review.object, operations, planned)
   return { decision, operations }

@@ -69,12 +69,14 @@ function descriptionNotices({ sources, undescribed, descriptions }: CollectedRun
   ]
 }
 
-/** Returns a text that is the same for descriptions that differ only in their explanations. */
+/** Returns a text that is the same for descriptions by which rows are read in the same way. */
 function shapeOf({ format, sections }: RowsDescription): string {
   const shapes = sections.map(({ name, of, columns }) => [
     name,
     of,
-    columns.map(({ meaning: _, ...column }) => Object.entries(column).sort()),
+    columns.map(({ meaning: _, otlp: __, quantity: ___, sampled: ____, ...column }) =>
+      Object.entries(column).sort(),
+    ),
   ])
   return JSON.stringify([format, shapes])
 }

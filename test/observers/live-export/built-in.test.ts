@@ -136,6 +136,10 @@ t.test('with granularity "process", each process has its own values', options, a
     t.match(found, { kind: 'counter', unit: 's', value: cpu_time })
     t.equal(found?.attributes['process.executable.name'], program)
   }
+  const [, ...programs] = summaryOf(watching.log())
+  const sh = programs.find(({ program }) => program === 'sh')
+  const cpu = last(receiver.points(), 'process.cpu.time', { 'process.executable.name': 'sh' })
+  t.match(cpu, { kind: 'counter', unit: 's', value: sh?.cpu_seconds }, 'the summary too')
 })
 
 t.test('io-sysstat exports the devices of the node', options, async (t) => {

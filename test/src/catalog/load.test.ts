@@ -187,8 +187,7 @@ t.test('an endpoint of the live export has a host, a port and a path', async (t)
   ]) {
     const folder = t.testdir({ 'x.yaml': documentOf({}, { rows, otlp: { endpoint } }) })
     const { metrics } = await loadCatalog({ folder })
-    const variables = metrics.get('ours')?.liveExport ?? []
-    t.match(variables, [{ name: 'POD_UID' }, { value: endpoint }, { value: '10' }, {}])
+    t.strictSame(metrics.get('ours')?.liveExport, { endpoint })
   }
 })
 
@@ -440,6 +439,26 @@ const WRONG: readonly (readonly [string, string, RegExp])[] = [
       },
     ),
     /ours: spec\.rows has too many columns for the live export: it takes \d+ characters/,
+  ],
+  [
+    'a quantity that is no name of OpenTelemetry',
+    columnsOf({ ...WATTS, quantity: 'Power' }),
+    /columns\.0\.quantity must match pattern/,
+  ],
+  [
+    'a quantity of a key',
+    columnsOf({ name: 'pid', type: 'number', key: true, quantity: 'process.pid', meaning: 'id' }),
+    /columns\.0 must have property behavior when property quantity is present$/,
+  ],
+  [
+    'a quantity that repeats the name in OpenTelemetry',
+    columnsOf({ ...WATTS, otlp: { name: 'hw.power' }, quantity: 'hw.power' }),
+    /section power: column watts must not repeat in quantity what its otlp says$/,
+  ],
+  [
+    'a quantity whose attributes are not sorted',
+    columnsOf({ ...WATTS, quantity: 'hw.power{b=1,a=2}' }),
+    /section power: the attributes in the quantity of column watts must be sorted: a=2,b=1$/,
   ],
   [
     'a summary with the name of a section',
