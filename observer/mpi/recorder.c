@@ -1,9 +1,10 @@
 // Records the calls of MPI that a process makes: for each call, communicator and peer, how many,
 // how long, and how many bytes.
 //
-// The dynamic linker loads this library into every program of the target container (LD_PRELOAD).
-// The program then calls the functions MPI_* of this library. Each calls the function of the MPI
-// library, and adds its duration to a table. The table is written to a file of the results folder
+// The dynamic linker loads this library into every program of the target container (LD_PRELOAD). If
+// the program has an MPI library, its references to MPI_* are redirected to the functions of this
+// library (hooks.h). Each calls the function of the MPI library, and adds its duration to a table.
+// The table is written to a file of the results folder
 // about once a second, and at the end. No message is sent. Therefore a job can run in which only
 // some processes are recorded, and the file of a process that is killed still has its calls.
 //
@@ -14,16 +15,18 @@
 //   glibc elf/rtld.c, do_preload; musl ldso/dynlink.c, load_deps). It resolves a missing weak
 //   symbol to 0, and accepts any version of a symbol without a version. So the library also loads
 //   under musl, and into programs without MPI.
+// - It defines no symbol. A program may look for functions that not all MPI libraries have, or for
+//   MPI itself, by weak symbols or with dlsym, and finds only what its own libraries define.
 // - System calls are made directly (system.h), so that they neither change errno nor depend on a C
 //   library.
 // - Its memory is fixed. If there are more communicators, peers or requests than fit, the table is
 //   less exact.
 // - It writes with pwrite, and not through a mapping of the file: a program that writes to a
-//   mapping of a file that was truncated, or on a full volume, gets SIGBUS (mmap(2)). The file is
-//   open only while it is written: a program that closes all its files would otherwise let the
-//   recorder write to one of the files that it opens later.
-// - It does not replace functions that only tell whether there is MPI (MPI_Initialized), because a
-//   program may look for them.
+//   mapping of a file that was truncated, or on a full volume, gets SIGBUS (mmap(2)). A program that
+//   closes all its files must not let the recorder write to one of the files that it opens later, so
+//   the file is opened for each write.
+// - Wrong arguments reach the function of the MPI library, which reports them. No address is read
+//   before that call unless it is not NULL, and otherwise only after the call has succeeded.
 //
 // One library works with Open MPI and with MPICH, whose handles differ. A handle is a pointer in
 // Open MPI (ompi/include/mpi.h.in, "typedef struct ompi_communicator_t *MPI_Comm") and an int in
@@ -36,32 +39,26 @@
 #include "../preload/text.h"
 
 #define WEAK __attribute__((weak))
-#define EXPORTED __attribute__((visibility("default")))
 
-typedef uint64_t word;
+// GCC may call these for assignments of structures, even in a freestanding program.
+void *memset(void *to, int byte, size_t count) {
+  for (size_t at = 0; at < count; at++) ((volatile char *)to)[at] = (char)byte;
+  return to;
+}
+
+void *memcpy(void *to, const void *from, size_t count) {
+  for (size_t at = 0; at < count; at++) ((volatile char *)to)[at] = ((const char *)from)[at];
+  return to;
+}
+
+#include "hooks.h"
 
 struct duration {
   int64_t seconds, nanoseconds;
 };
 
-// The beginning of struct dl_phdr_info (dl_iterate_phdr(3)).
-struct object {
-  word address;
-  const char *name;
-};
-
-extern WEAK void *dlopen(const char *path, int flags);
-extern WEAK int dlclose(void *library);
-extern WEAK void *dlsym(void *library, const char *name);
-extern WEAK char *dlerror(void);
-extern WEAK int dl_iterate_phdr(int (*visit)(struct object *, size_t, void *), void *data);
 extern WEAK int clock_gettime(int clock, struct duration *time);
 extern WEAK char *getenv(const char *name);
-
-#define RTLD_LAZY 1
-#define RTLD_NOLOAD 4
-#define RTLD_DEFAULT ((void *)0)
-#define RTLD_NEXT ((void *)-1)
 
 // The sizes of the tables. The observer has the same numbers (observer/src/mpi/file.rs).
 #define MAX_ROWS 1024
@@ -70,8 +67,9 @@ extern WEAK char *getenv(const char *name);
 #define TEXT 128
 #define NAME 32
 // A new peer gets a row of its own only if as many rows stay free. There are fewer calls than that.
-#define RESERVED_ROWS 256
+#define RESERVED_ROWS 384
 #define REQUEST_SETS 512
+#define PERSISTENT_SETS 1024
 #define REQUEST_WAYS 8
 #define REJECTED_SETS 128
 #define REJECTED_WAYS 8
@@ -87,11 +85,9 @@ extern WEAK char *getenv(const char *name);
 // The distance between the two copies of the table in the file.
 #define COPY ((sizeof table + 4095) / 4096 * 4096)
 #define MAX_PATH 512
+#define FIRST_NUMBER 700
 #define SAVE_INTERVAL 1000000000u
 #define DEFAULT_FOLDER "/var/opt/ridealong/mpi-trace"
-// The error code if there is no MPI library. No constant of MPI has a value that all libraries
-// share except MPI_SUCCESS, which is 0.
-#define NO_MPI 15
 #define MAX_LIBRARY_VERSION 8192 // MPICH: MPI_MAX_LIBRARY_VERSION_STRING
 
 enum { PEER_NONE = -1, PEER_OTHER = -2 };
@@ -100,11 +96,35 @@ enum state { RUNNING, FINALIZED, EXITED, ABORTED };
 enum library { UNKNOWN, OPEN_MPI, MPICH };
 enum binding { BINDING_C, BINDING_FORTRAN, BINDING_F08 };
 
+
+// The positions of the arguments with the data that a call sends; see calls.h.
+struct data {
+  uint8_t count, counts, type, types, elements, is_own;
+};
+
+enum { PEERS = 1, MEMBERS, NEIGHBORS };
+
 struct call {
   char name[NAME];
-  uint8_t count, type, counts, peer, root, comm, request, number, requests, status, created, freed;
-  uint8_t in_place, at_root, large, waits;
+  struct data sent, in_place;
+  uint8_t has_in_place, blocks, to, at_root, keeps, operation, persistent, partitioned, large;
+  uint8_t peer, root, comm, request, number, requests, starts, ready, low, high;
+  uint8_t status, created, freed, waits;
 };
+
+#define SENDS(place, kind) .sent = {.count = place, .type = kind}
+#define SENDS_COUNTS(place, kind) .sent = {.counts = place, .type = kind}
+#define SENDS_TYPES(place, kinds) .sent = {.counts = place, .types = kinds}
+#define SENDS_ELEMENTS(number, kind) .sent = {.elements = number, .type = kind}
+#define IN_PLACE(place, kind) .has_in_place = 1, .in_place = {.count = place, .type = kind}
+#define IN_PLACE_COUNTS(place, kind) .has_in_place = 1, .in_place = {.counts = place, .type = kind}
+#define IN_PLACE_TYPES(place, kinds) .has_in_place = 1, .in_place = {.counts = place, .types = kinds}
+#define IN_PLACE_OWN(place, kind) \
+  .has_in_place = 1, .in_place = {.counts = place, .type = kind, .is_own = 1}
+#define IN_PLACE_NOTHING .has_in_place = 1
+#define CALL_L(name, lower, arguments, ...) \
+  CALL(name, lower, arguments, __VA_ARGS__) \
+  CALL_C(name##_c, lower##_c, arguments, .large = 1, __VA_ARGS__)
 
 enum {
 #define CALL(name, lower, arguments, ...) CALL_##name,
@@ -159,7 +179,8 @@ static struct {
   uint64_t saves;
   uint32_t process, rank, size, state;
   uint32_t communicators, rows_used;
-  uint32_t library, unused;
+  // The PID namespace in which the process has its id: the number of its inode, 0 if not known.
+  uint32_t library, namespace;
   // When MPI_Init had ended: CLOCK_BOOTTIME, and CLOCK_MONOTONIC, which is also the clock of now.
   uint64_t began_since_boot, began, now;
   uint64_t calls, time, bytes;
@@ -171,11 +192,18 @@ static struct {
 // The last byte is the version of the format.
 static const char MAGIC[] = {'R', 'L', 'M', 'P', 'I', 0, 0, 1};
 
-static struct {
-  uint64_t request, age;
+// A request, with the peer and communicator of its call. If it is persistent, `bytes` are sent each
+// time that it is started; if it is partitioned, each time that a partition is ready.
+struct request {
+  uint64_t request, age, bytes;
   int32_t peer;
   uint32_t communicator;
-} requests[REQUEST_SETS][REQUEST_WAYS];
+  uint32_t is_partitioned;
+};
+
+// Persistent requests have a table of their own, where others cannot displace them.
+static struct request requests[REQUEST_SETS][REQUEST_WAYS];
+static struct request persistent[PERSISTENT_SETS][REQUEST_WAYS];
 
 // The positions of rows in `table.row`, from 1, by hash.
 static uint16_t slots[2 * MAX_ROWS];
@@ -193,11 +221,18 @@ static uint8_t rejected_next[REJECTED_SETS];
 static uint64_t request_count, last_save;
 static char path[MAX_PATH];
 static int is_recording, lock;
-static void *mpi_library;
+// The open file, for when its path cannot be opened, and the device and number of the file.
+static long open_file = -1;
+static uint64_t file_device, file_number;
 
-// The number of calls of MPI in which this thread is. A function of MPI may call another one.
-// Memory of this model needs no function of the C library.
-static __thread int depth __attribute__((tls_model("initial-exec")));
+// The calls of MPI in which this thread is: their number, as a function of MPI may call another
+// one, and the outermost one, with an address on the stack. Memory of this model needs no function
+// of the C library.
+static __thread struct {
+  uint32_t depth, id;
+  word stack;
+  uint64_t start;
+} thread __attribute__((tls_model("initial-exec")));
 
 static struct {
   int (*Comm_size)(word, int *);
@@ -208,31 +243,26 @@ static struct {
   int (*Comm_remote_group)(word, word *);
   int (*Group_translate_ranks)(word, int, const int *, word, int *);
   int (*Group_free)(word *);
-  int (*Type_size)(word, int *);
+  int (*Type_size_x)(word, int64_t *);
+  int (*Topo_test)(word, int *);
+  int (*Cartdim_get)(word, int *);
+  int (*Cart_shift)(word, int, int, int *, int *);
+  int (*Graph_neighbors_count)(word, int, int *);
+  int (*Dist_graph_neighbors_count)(word, int *, int *, int *);
   // In MPICH, these are macros: the handles for Fortran are the same numbers.
   word (*Comm_f2c)(int);
   word (*Type_f2c)(int);
   word (*Request_f2c)(int);
+  word (*Op_f2c)(int);
 } mpi;
 
 // The handles with a fixed value.
 static struct {
-  word world, null_communicator, null_type, null_request;
+  word world, null_communicator, null_type, null_request, no_operation;
 } handles;
 
 // The address that is MPI_IN_PLACE in Fortran; 0 if the library has none.
 static word fortran_in_place;
-
-// GCC may call these for assignments of structures, even in a freestanding program.
-void *memset(void *to, int byte, size_t count) {
-  for (size_t at = 0; at < count; at++) ((volatile char *)to)[at] = (char)byte;
-  return to;
-}
-
-void *memcpy(void *to, const void *from, size_t count) {
-  for (size_t at = 0; at < count; at++) ((volatile char *)to)[at] = ((const char *)from)[at];
-  return to;
-}
 
 static uint64_t read_clock(int clock) {
   struct duration time = {0, 0};
@@ -275,68 +305,9 @@ static int contains(const char *text, const char *part) {
 
 // --- The functions of the MPI library ---
 
-struct visit {
-  int left;
-  char name[4096];
-};
-
-static int copy_name(struct object *object, size_t size, void *data) {
-  (void)size;
-  struct visit *visit = data;
-  if (visit->left-- > 0) return 0;
-  append(visit->name, sizeof visit->name, 0, object->name == NULL ? "" : object->name);
-  return 1;
-}
-
-// Finds a symbol in a library that the program has loaded with RTLD_LOCAL, as mpi4py does. dlopen
-// is not called during dl_iterate_phdr, which has a lock of the dynamic linker.
-static void *find_local(const char *name) {
-  static struct visit visit;
-  if (dl_iterate_phdr == NULL || dlopen == NULL || dlclose == NULL) return NULL;
-  for (int number = 0;; number++) {
-    visit.left = number;
-    if (!dl_iterate_phdr(copy_name, &visit)) return NULL;
-    if (visit.name[0] == '\0') continue;
-    void *library = dlopen(visit.name, RTLD_LAZY | RTLD_NOLOAD);
-    void *symbol = library == NULL ? NULL : dlsym(library, name);
-    // The function of this library is not the one to call.
-    if (symbol != NULL && symbol != dlsym(RTLD_DEFAULT, name)) {
-      // The library stays loaded, because its functions are called from now on.
-      mpi_library = library;
-      return symbol;
-    }
-    if (library != NULL) dlclose(library);
-  }
-}
-
-// Finds the next function after those of this library. This is a function of a library that the
-// application itself is linked with to observe MPI, if there is one, and otherwise of the MPI
-// library. The function PMPI_* would bypass the former.
-__attribute__((noinline)) static void *find(const char *name) {
-  if (dlsym == NULL) return NULL;
-  void *symbol = dlsym(RTLD_NEXT, name);
-  if (symbol == NULL && mpi_library != NULL) symbol = dlsym(mpi_library, name);
-  else if (symbol == NULL && dlsym(RTLD_NEXT, "PMPI_Init") == NULL) symbol = find_local(name);
-  // A search that fails must not change what the program gets from dlerror.
-  if (symbol == NULL && dlerror != NULL) dlerror();
-  return symbol;
-}
-
-__attribute__((noinline)) static void *find_once(void **found, const char *name) {
-  void *symbol = __atomic_load_n(found, __ATOMIC_RELAXED);
-  if (symbol == NULL) {
-    symbol = find(name);
-    __atomic_store_n(found, symbol, __ATOMIC_RELAXED);
-  }
-  return symbol;
-}
-
 // Finds a variable of Open MPI. The program may have a copy of it, which then is the only one in
 // use (System V ABI, copy relocation). The dynamic linker finds that copy first.
-static word find_variable(const char *name) {
-  void *symbol = dlsym == NULL ? NULL : dlsym(RTLD_DEFAULT, name);
-  return (word)(symbol != NULL ? symbol : find(name));
-}
+static word find_variable(const char *name) { return (word)find(name); }
 
 static int find_functions(void) {
 #define FIND(name) mpi.name = find("PMPI_" #name)
@@ -348,13 +319,19 @@ static int find_functions(void) {
   FIND(Comm_remote_group);
   FIND(Group_translate_ranks);
   FIND(Group_free);
-  FIND(Type_size);
+  FIND(Type_size_x);
+  FIND(Topo_test);
+  FIND(Cartdim_get);
+  FIND(Cart_shift);
+  FIND(Graph_neighbors_count);
+  FIND(Dist_graph_neighbors_count);
   FIND(Comm_f2c);
   FIND(Type_f2c);
   FIND(Request_f2c);
+  FIND(Op_f2c);
   return mpi.Comm_size && mpi.Comm_rank && mpi.Comm_test_inter && mpi.Comm_remote_size &&
          mpi.Comm_group && mpi.Comm_remote_group && mpi.Group_translate_ranks && mpi.Group_free &&
-         mpi.Type_size;
+         mpi.Type_size_x;
 }
 
 // Detects the library, and with it the handles. The values for MPICH are those of its ABI (MPICH
@@ -376,12 +353,14 @@ static void detect_library(void) {
     handles.null_communicator = find_variable("ompi_mpi_comm_null");
     handles.null_type = find_variable("ompi_mpi_datatype_null");
     handles.null_request = find_variable("ompi_request_null");
+    handles.no_operation = find_variable("ompi_mpi_op_no_op");
     table.library = OPEN_MPI;
   } else if (contains(name, "MPICH") || contains(name, "MVAPICH") || contains(name, "Intel(R) MPI")) {
     handles.world = 0x44000000;
     handles.null_communicator = 0x04000000;
     handles.null_type = 0x0c000000;
     handles.null_request = 0x2c000000;
+    handles.no_operation = 0x5800000e;
     table.library = MPICH;
   }
 }
@@ -423,7 +402,17 @@ static uint64_t hash(uint64_t value, const void *bytes, size_t size) {
   return value;
 }
 
-// Writes the table to its file.
+// Whether a file is that of this process. A program may have closed the open file, and opened
+// another one that has its number.
+static int is_own_file(long file) {
+  // struct stat begins with st_dev and st_ino on both architectures.
+  uint64_t facts[32];
+  if (file < 0 || call(SYS_fstat, file, (long)facts, 0, 0) != 0) return 0;
+  return facts[0] == file_device && facts[1] == file_number;
+}
+
+// Writes the table to its file. The path is opened each time. The file that stays open is used only
+// if that fails, for example after chroot(2), or if the process has too many open files.
 static void save(uint64_t time) {
   last_save = time;
   // A forked child has the table of its parent.
@@ -439,12 +428,16 @@ static void save(uint64_t time) {
   uint64_t limit[2];
   if (call(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)limit) < 0 || limit[0] < 2 * COPY) return;
   long file = call(SYS_openat, AT_FDCWD, (long)path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0);
-  if (file < 0) return;
+  int is_opened = file >= 0;
+  if (is_opened ? !is_own_file(file) : !is_own_file(file = open_file)) {
+    if (is_opened) call(SYS_close, file, 0, 0, 0);
+    return;
+  }
   // If a write fails, the checksum of this copy is wrong. The next one may succeed.
   call(SYS_pwrite64, file, (long)&table, (long)head, (long)copy);
   size_t offset = copy + offsetof(__typeof__(table), row);
   call(SYS_pwrite64, file, (long)table.row, (long)rows, (long)offset);
-  call(SYS_close, file, 0, 0, 0);
+  if (is_opened) call(SYS_close, file, 0, 0, 0);
 }
 
 // Returns the number of files of a folder, or a negative number if it cannot be listed.
@@ -459,6 +452,18 @@ static long count_files(const char *folder) {
   }
   call(SYS_close, file, 0, 0, 0);
   return count;
+}
+
+// Keeps the new file open, with a number that programs do not expect to get, such as the lowest one
+// that is free (open(2)).
+static int keep_open(long file) {
+  uint64_t facts[32];
+  int error = call(SYS_fstat, file, (long)facts, 0, 0) != 0;
+  file_device = facts[0];
+  file_number = facts[1];
+  open_file = call(SYS_fcntl, file, F_DUPFD_CLOEXEC, FIRST_NUMBER, 0);
+  call(SYS_close, file, 0, 0, 0);
+  return -error;
 }
 
 // Creates the file of this process. If an earlier process had the same id, its file remains, and
@@ -478,7 +483,7 @@ static int create_file(void) {
     }
     int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
     long file = call(SYS_openat, AT_FDCWD, (long)path, flags, 0644);
-    if (file >= 0) return (int)call(SYS_close, file, 0, 0, 0);
+    if (file >= 0) return keep_open(file);
     if (file != -EEXIST) return -1;
   }
   return -1;
@@ -696,55 +701,67 @@ static void add_to_block(struct communicator *communicator, uint64_t time) {
 
 // --- Requests ---
 
-static uint32_t set_of(word request) { return mix(request) % REQUEST_SETS; }
-
-// Remembers the peer of a request, until a later request has the same handle, or the table has no
-// room for both. A persistent request is used more than once.
-static void store_request(word request, uint32_t position, int32_t peer) {
-  if (request == 0 || request == handles.null_request) return;
-  uint32_t set = set_of(request), oldest = 0;
+// Returns the place of a request in a set: its own one, or the one that was not used for longest.
+static struct request *place_in(struct request *set, word request) {
+  struct request *oldest = set;
   for (uint32_t way = 0; way < REQUEST_WAYS; way++) {
-    if (requests[set][way].request == request) {
-      oldest = way;
-      break;
-    }
-    if (requests[set][way].age < requests[set][oldest].age) oldest = way;
+    if (set[way].request == request) return &set[way];
+    if (set[way].age < oldest->age) oldest = &set[way];
   }
-  requests[set][oldest].request = request;
-  requests[set][oldest].age = ++request_count;
-  requests[set][oldest].peer = peer;
-  requests[set][oldest].communicator = position;
+  return oldest;
+}
+
+// Remembers a request until a later one has the same handle, or the table has no room for both.
+static void store_request(const struct call *what, struct request new) {
+  if (new.request == 0 || new.request == handles.null_request) return;
+  int is_persistent = what->persistent || what->partitioned;
+  struct request *set = is_persistent ? persistent[mix(new.request) % PERSISTENT_SETS]
+                                      : requests[mix(new.request) % REQUEST_SETS];
+  new.age = ++request_count;
+  new.is_partitioned = what->partitioned;
+  *place_in(set, new.request) = new;
+  // The handle of a persistent request that was freed.
+  if (is_persistent) return;
+  struct request *freed = place_in(persistent[mix(new.request) % PERSISTENT_SETS], new.request);
+  if (freed->request == new.request) *freed = (struct request){0};
+}
+
+static struct request *find_request(word request) {
+  struct request *found = place_in(persistent[mix(request) % PERSISTENT_SETS], request);
+  if (found->request == request) return found;
+  found = place_in(requests[mix(request) % REQUEST_SETS], request);
+  return found->request == request ? found : NULL;
 }
 
 struct span {
   uint64_t start;
-  // The peer and the communicator of the requests, if they all have the same.
+  // The peer and the communicator of the requests, if they all have the same, and the bytes that
+  // they send if they are started.
   int32_t peer;
   uint32_t position;
+  uint64_t bytes;
   word freed;
   enum binding binding;
-  // Whether the call counts in `depth`, and whether it is recorded.
+  // Whether the call counts in the depth, and whether it is recorded.
   int is_counted, is_recorded;
 };
 
 // Finds the peer and the communicator of requests before the call, which may set them to
-// MPI_REQUEST_NULL.
+// MPI_REQUEST_NULL. The function of the MPI library reports wrong arguments.
 static void find_requests(struct span *span, const struct call *what, const word *arguments) {
   int count = 1, has_found = 0;
+  word all = arguments[what->requests - 1];
   if (what->number != 0) {
     word number = arguments[what->number - 1];
-    count = span->binding == BINDING_C ? (int)number : *(const int *)number;
+    if (span->binding == BINDING_C) count = (int)number;
+    else count = number == 0 ? 0 : *(const int *)number;
   }
-  for (int at = 0; at < count; at++) {
-    word request = handle_at(arguments[what->requests - 1], (size_t)at, span->binding, mpi.Request_f2c);
-    if (request == 0 || request == handles.null_request) continue;
-    int32_t peer = PEER_NONE;
-    uint32_t position = COMMUNICATOR_NONE, set = set_of(request);
-    for (uint32_t way = 0; way < REQUEST_WAYS; way++) {
-      if (requests[set][way].request != request) continue;
-      peer = requests[set][way].peer;
-      position = requests[set][way].communicator;
-    }
+  for (int at = 0; all != 0 && at < count; at++) {
+    word handle = handle_at(all, (size_t)at, span->binding, mpi.Request_f2c);
+    if (handle == 0 || handle == handles.null_request) continue;
+    const struct request *request = find_request(handle);
+    int32_t peer = request == NULL ? PEER_NONE : request->peer;
+    uint32_t position = request == NULL ? COMMUNICATOR_NONE : request->communicator;
     if (!has_found) {
       span->peer = peer;
       span->position = position;
@@ -752,23 +769,36 @@ static void find_requests(struct span *span, const struct call *what, const word
     }
     if (span->peer != peer) span->peer = PEER_NONE;
     if (span->position != position) span->position = COMMUNICATOR_NONE;
+    if (request != NULL && !request->is_partitioned) span->bytes += request->bytes;
   }
 }
 
 // --- A call ---
 
-__attribute__((noinline)) static void enter(struct span *span, const struct call *what,
-                                            const word *arguments, enum binding binding) {
+// Whether the call is made by another call of MPI. A call that was left by longjmp or an exception
+// does not return; leave_by_jump and leave_by_exception learn of that. After any other way, the
+// stack tells: a call that another one makes is below it.
+static int is_nested(const struct span *span) {
+  if (thread.depth > 0 && (word)span >= thread.stack) thread.depth = 0;
+  return thread.depth > 0;
+}
+
+__attribute__((noinline)) static void enter(struct span *span, uint32_t id, const word *arguments,
+                                            enum binding binding) {
+  const struct call *what = &calls[id];
   span->is_counted = is_recording && !(binding == BINDING_FORTRAN && table.library == MPICH);
   span->is_recorded = 0;
   // The functions of MPICH for mpif.h call those for C, which are recorded. Those of Open MPI
   // (ompi/mpi/fortran/mpif-h) and those without a buffer of MPICH for mpi_f08 call PMPI_*.
-  if (!span->is_counted || depth++ > 0) return;
-  span->is_recorded = 1;
+  if (!span->is_counted) return;
+  span->is_recorded = !is_nested(span);
+  thread.depth++;
+  if (!span->is_recorded) return;
   span->binding = binding;
   span->peer = PEER_NONE;
   span->position = COMMUNICATOR_NONE;
-  if (what->freed != 0) {
+  span->bytes = 0;
+  if (what->freed != 0 && arguments[what->freed - 1] != 0) {
     span->freed = handle_at(arguments[what->freed - 1], 0, binding, mpi.Comm_f2c);
     take_lock();
     span->position = find_communicator(span->freed);
@@ -779,7 +809,9 @@ __attribute__((noinline)) static void enter(struct span *span, const struct call
     find_requests(span, what, arguments);
     release_lock();
   }
-  span->start = now();
+  thread.stack = (word)span;
+  thread.id = id;
+  span->start = thread.start = now();
 }
 
 static int integer(const struct span *span, word argument) {
@@ -800,55 +832,11 @@ static int source_of(const struct span *span, word status) {
   return ((const int *)status)[table.library == MPICH ? 2 : 0];
 }
 
-// MPI_IN_PLACE is the address 1 in Open MPI and -1 in MPICH, and that of a variable in Fortran.
-static int is_in_place(const struct span *span, word buffer) {
-  if (span->binding == BINDING_C) return buffer == 1 || buffer == (word)-1;
-  return buffer != 0 && buffer == fortran_in_place;
-}
-
-static int64_t sum_counts(const struct call *what, word counts, int members) {
-  int64_t sum = 0;
-  for (int at = 0; at < members; at++) {
-    sum += what->large ? ((const int64_t *)counts)[at] : ((const int *)counts)[at];
-  }
-  return sum;
-}
-
-// Returns the bytes that the process sends. The MPI library may end the program if it is asked for
-// the size of an invalid datatype, so it is only asked if the arguments are significant, and
-// therefore valid after a call that succeeded.
-static uint64_t sent_bytes(const struct span *span, const struct call *what, const word *arguments,
-                           uint32_t position) {
-  if (what->type == 0) return 0;
-  if (what->in_place && is_in_place(span, arguments[0])) return 0;
-  const struct communicator *communicator =
-      position < MAX_COMMUNICATORS ? &table.communicator[position] : NULL;
-  if (what->root != 0 && what->at_root) {
-    int root = integer(span, arguments[what->root - 1]);
-    if (communicator == NULL || communicator->is_intercommunicator || root != communicator->rank) return 0;
-  }
-  // The counts of a null datatype are not significant, and may not be readable.
-  word type = arguments[what->type - 1];
-  type = span->binding == BINDING_C ? to_handle(type) : handle_at(type, 0, span->binding, mpi.Type_f2c);
-  if (type == 0 || type == handles.null_type) return 0;
-  int64_t count;
-  if (what->counts != 0) {
-    if (communicator == NULL || communicator->is_intercommunicator) return 0;
-    count = sum_counts(what, arguments[what->counts - 1], (int)communicator->size);
-  } else if (what->large) {
-    count = (int64_t)arguments[what->count - 1];
-  } else {
-    count = integer(span, arguments[what->count - 1]);
-  }
-  int size = 0;
-  if (count <= 0) return 0;
-  if (mpi.Type_size(type, &size) != 0 || size < 0) return 0;
-  return (uint64_t)count * (uint64_t)size;
-}
+#include "bytes.h"
 
 // Adds a communicator to the table when it is created.
 static void add_created(const struct span *span, word place) {
-  word handle = handle_at(place, 0, span->binding, mpi.Comm_f2c);
+  word handle = place == 0 ? 0 : handle_at(place, 0, span->binding, mpi.Comm_f2c);
   if (handle == 0 || handle == handles.null_communicator) return;
   // The handle of a communicator that was freed by a call that is not recorded.
   take_lock();
@@ -857,34 +845,58 @@ static void add_created(const struct span *span, word place) {
   position_of(handle);
 }
 
+// Adds the bytes of the partitions that the call makes ready.
+static void add_partitions(struct span *span, const struct call *what, const word *arguments) {
+  word argument = arguments[what->ready - 1];
+  word handle = span->binding == BINDING_C ? to_handle(argument)
+                                           : handle_at(argument, 0, span->binding, mpi.Request_f2c);
+  int64_t count = 1;
+  if (what->number != 0) count = integer(span, arguments[what->number - 1]);
+  if (what->low != 0) {
+    count = (int64_t)integer(span, arguments[what->high - 1]) -
+            integer(span, arguments[what->low - 1]) + 1;
+  }
+  take_lock();
+  const struct request *request = find_request(handle);
+  if (request != NULL) {
+    span->peer = request->peer;
+    span->position = request->communicator;
+    if (count > 0) span->bytes = (uint64_t)count * request->bytes;
+  }
+  release_lock();
+}
+
 // Adds a call that succeeded. Returns with the lock.
 static void record(struct span *span, uint32_t id, const word *arguments, uint64_t end) {
   const struct call *what = &calls[id];
-  uint32_t position = span->position;
-  int32_t peer = span->peer;
-  uint64_t bytes = 0;
+  word communicator = 0;
+  if (what->ready != 0) add_partitions(span, what, arguments);
   if (what->comm != 0) {
-    word handle = communicator_argument(span, arguments[what->comm - 1]);
-    position = position_of(handle);
+    communicator = communicator_argument(span, arguments[what->comm - 1]);
+    span->position = position_of(communicator);
     uint8_t role = what->peer != 0 ? what->peer : what->root;
     int rank = role == 0 ? PEER_NONE : integer(span, arguments[role - 1]);
     if (role != 0 && rank < 0 && what->status != 0) rank = source_of(span, arguments[what->status - 1]);
-    peer = world_rank(position, handle, rank);
+    span->peer = world_rank(span->position, communicator, rank);
   }
-  bytes = sent_bytes(span, what, arguments, position);
+  uint64_t bytes = sent_bytes(span, what, arguments, span->position, communicator);
+  int is_sent_later = what->persistent || what->partitioned;
+  if (what->starts || what->ready != 0) bytes = span->bytes;
   if (what->created != 0) add_created(span, arguments[what->created - 1]);
   take_lock();
-  add(id, position, peer, bytes, end - span->start);
-  if (what->request != 0) {
-    word place = arguments[what->request - 1];
-    store_request(handle_at(place, 0, span->binding, mpi.Request_f2c), position, peer);
+  add(id, span->position, span->peer, is_sent_later ? 0 : bytes, end - span->start);
+  if (what->request != 0 && arguments[what->request - 1] != 0) {
+    store_request(what, (struct request){
+      .request = handle_at(arguments[what->request - 1], 0, span->binding, mpi.Request_f2c),
+      .bytes = bytes,
+      .peer = span->peer,
+      .communicator = span->position,
+    });
   }
-  if (what->waits && position < MAX_COMMUNICATORS) {
-    struct communicator *communicator = &table.communicator[position];
+  if (what->waits && span->position < MAX_COMMUNICATORS) {
+    struct communicator *known = &table.communicator[span->position];
     // The members of an intercommunicator wait for those of the other group.
-    if (communicator->size > 1 && !communicator->is_intercommunicator) {
-      add_to_block(communicator, end - span->start);
-    }
+    if (known->size > 1 && !known->is_intercommunicator) add_to_block(known, end - span->start);
   }
   if (what->freed != 0) {
     uint32_t freed = find_communicator(span->freed);
@@ -893,22 +905,58 @@ static void record(struct span *span, uint32_t id, const word *arguments, uint64
   }
 }
 
+// Writes the table if it was not written for a second.
+static void save_in_time(uint64_t time) {
+  int is_due = time - last_save > SAVE_INTERVAL;
+  if (is_due) save(time);
+  release_lock();
+  if (is_due) look_for_objects(AGAIN);
+}
+
+// Adds a call that failed. Its arguments may be invalid.
+static void add_failed(uint32_t id, uint64_t start, uint64_t end) {
+  take_lock();
+  add(id, COMMUNICATOR_NONE, PEER_NONE, 0, end - start);
+}
+
 __attribute__((noinline)) static void leave(struct span *span, uint32_t id, const word *arguments,
                                             int error) {
   if (!span->is_counted) return;
   if (span->is_recorded) {
     uint64_t end = now();
-    if (error == 0) {
-      record(span, id, arguments, end);
-    } else {
-      // The arguments of a call that failed may be invalid.
-      take_lock();
-      add(id, COMMUNICATOR_NONE, PEER_NONE, 0, end - span->start);
-    }
-    if (end - last_save > SAVE_INTERVAL) save(end);
-    release_lock();
+    if (error == 0) record(span, id, arguments, end);
+    else add_failed(id, span->start, end);
+    save_in_time(end);
   }
-  depth--;
+  if (thread.depth > 0) thread.depth--;
+}
+
+// Adds the outermost call of this thread, which does not return.
+static void leave_outermost(void) {
+  uint64_t end = now();
+  if (!is_recording) return;
+  add_failed(thread.id, thread.start, end);
+  save_in_time(end);
+}
+
+// Called before longjmp and setcontext. They usually leave all calls of MPI in which the thread is,
+// such as from an error handler.
+static void leave_by_jump(void) {
+  if (thread.depth == 0) return;
+  thread.depth = 0;
+  leave_outermost();
+}
+
+enum { UNWIND_CLEANUP = 2, UNWIND_CONTINUE = 8 };
+
+// The personality routine of the wrappers: the unwinder calls it for each wrapper that an exception
+// of C++ or another language leaves (Itanium C++ ABI, "Exception Handling", 1.6).
+__attribute__((used, visibility("hidden"))) int leave_by_exception(int version, int actions,
+                                                                   uint64_t kind, void *exception,
+                                                                   void *context) {
+  (void)version, (void)kind, (void)exception, (void)context;
+  if ((actions & UNWIND_CLEANUP) && thread.depth > 0 && --thread.depth == 0) leave_outermost();
+  return UNWIND_CONTINUE;
 }
 
 // --- The beginning and the end ---
@@ -923,11 +971,23 @@ static void copy_job(void) {
   }
 }
 
+// Reads the number of the PID namespace from a link to "pid:[4026531836]".
+static uint32_t read_namespace(void) {
+  char link[64];
+  uint64_t number = 0;
+  long length = call(SYS_readlinkat, AT_FDCWD, (long)"/proc/self/ns/pid", (long)link, sizeof link);
+  for (long at = 0; at < length; at++) {
+    if (link[at] >= '0' && link[at] <= '9') number = number * 10 + (uint64_t)(link[at] - '0');
+  }
+  return (uint32_t)number;
+}
+
 // Begins to record, after MPI_Init.
 static void start(void) {
   if (is_recording || table.process != 0) return;
   memcpy(table.magic, MAGIC, sizeof MAGIC);
   table.process = (uint32_t)call(SYS_getpid, 0, 0, 0, 0);
+  table.namespace = read_namespace();
   if (create_file() != 0) return;
   detect_library();
   find_in_place();
@@ -943,6 +1003,7 @@ static void start(void) {
   if (is_usable) position_of(handles.world);
   save(table.began);
   is_recording = is_usable;
+  look_for_objects(AGAIN);
 }
 
 // Ends the record with a state. In a signal handler, the lock may never be released.
@@ -964,7 +1025,8 @@ __attribute__((destructor)) static void end(void) {
 static uint64_t begin_finalize(void) {
   uint64_t time = now();
   if (is_recording) {
-    depth++;
+    thread.depth++;
+    thread.stack = ~(word)0;
     take_lock();
     save(time);
     release_lock();
@@ -974,7 +1036,7 @@ static uint64_t begin_finalize(void) {
 
 static void end_finalize(uint64_t began) {
   if (!is_recording) return;
-  depth--;
+  thread.depth = 0;
   take_lock();
   add(CALL_Finalize, 0, PEER_NONE, 0, now() - began);
   release_lock();
@@ -982,74 +1044,48 @@ static void end_finalize(uint64_t began) {
   is_recording = 0;
 }
 
-// The functions of Open MPI for Fortran do not call MPI_Init or MPI_Finalize. Those of MPICH may;
-// then MPI_Init has already begun the record, or MPI_Finalize has ended it.
-#define WRAP_FORTRAN_ENDS(before, after)                                               \
-  EXPORTED void before##init##after(int *error) {                                      \
-    static void *found;                                                                \
-    void (*next)(int *) = find_once(&found, #before "init" #after);                    \
-    if (next != NULL) next(error);                                                     \
-    else if (error != NULL) *error = NO_MPI;                                           \
-    if (next != NULL && (error == NULL || *error == 0)) start();                       \
-  }                                                                                    \
-  EXPORTED void before##init_thread##after(int *required, int *provided, int *error) { \
-    static void *found;                                                                \
-    void (*next)(int *, int *, int *) = find_once(&found, #before "init_thread" #after); \
-    if (next != NULL) next(required, provided, error);                                 \
-    else if (error != NULL) *error = NO_MPI;                                           \
-    if (next != NULL && (error == NULL || *error == 0)) start();                       \
-  }                                                                                    \
-  EXPORTED void before##finalize##after(int *error) {                                  \
-    static void *found;                                                                \
-    void (*next)(int *) = find_once(&found, #before "finalize" #after);                \
-    uint64_t began = begin_finalize();                                                 \
-    if (next != NULL) next(error);                                                     \
-    else if (error != NULL) *error = NO_MPI;                                           \
-    end_finalize(began);                                                               \
-  }                                                                                    \
-  EXPORTED void before##abort##after(word communicator, word code, int *error) {       \
-    static void *found;                                                                \
-    void (*next)(word, word, int *) = find_once(&found, #before "abort" #after);       \
-    finish(ABORTED);                                                                   \
-    if (next != NULL) next(communicator, code, error);                                 \
-  }
+// --- The functions that replace others ---
 
 #include "wrap.h"
 
-EXPORTED int MPI_Init(word count, word arguments) {
-  static void *found;
-  int (*next)(word, word) = find_once(&found, "MPI_Init");
-  int error = next == NULL ? NO_MPI : next(count, arguments);
+NEXT(dlsym)
+NEXT(MPI_Init)
+NEXT(MPI_Init_thread)
+NEXT(MPI_Finalize)
+NEXT(MPI_Abort)
+
+static int MPI_Init(word count, word arguments) {
+  int error = ((int (*)(word, word))next_MPI_Init)(count, arguments);
   if (error == 0) start();
   return error;
 }
 
-EXPORTED int MPI_Init_thread(word count, word arguments, word required, word provided) {
-  static void *found;
-  int (*next)(word, word, word, word) = find_once(&found, "MPI_Init_thread");
-  int error = next == NULL ? NO_MPI : next(count, arguments, required, provided);
+static int MPI_Init_thread(word count, word arguments, word required, word provided) {
+  int (*next)(word, word, word, word) = next_MPI_Init_thread;
+  int error = next(count, arguments, required, provided);
   if (error == 0) start();
   return error;
 }
 
-EXPORTED int MPI_Finalize(void) {
-  static void *found;
-  int (*next)(void) = find_once(&found, "MPI_Finalize");
+static int MPI_Finalize(void) {
   uint64_t began = begin_finalize();
-  int error = next == NULL ? NO_MPI : next();
+  int error = ((int (*)(void))next_MPI_Finalize)();
   end_finalize(began);
   return error;
 }
 
-EXPORTED int MPI_Abort(word communicator, word code) {
-  static void *found;
-  int (*next)(word, word) = find_once(&found, "MPI_Abort");
+static int MPI_Abort(word communicator, word code) {
   finish(ABORTED);
-  return next == NULL ? NO_MPI : next(communicator, code);
+  return ((int (*)(word, word))next_MPI_Abort)(communicator, code);
 }
 
-WRAP_FORTRAN_ENDS(mpi_, _)
-WRAP_FORTRAN_ENDS(mpi_, _f08_)
+JUMP(longjmp)
+JUMP(_longjmp)
+JUMP(siglongjmp)
+JUMP(__longjmp_chk)
+JUMP(setcontext)
+FORTRAN_ENDS(mpi_, _)
+FORTRAN_ENDS(mpi_, _f08_)
 
 #define CALL(name, lower, count, ...) WRAP_C(name, count)
 #define CALL_C CALL
@@ -1057,7 +1093,45 @@ WRAP_FORTRAN_ENDS(mpi_, _f08_)
 #undef CALL
 #undef CALL_C
 #define CALL_C(name, lower, count, ...)
-#define CALL(name, lower, count, ...) \
-  WRAP_FORTRAN(name, mpi_##lower##_, count, BINDING_FORTRAN)   \
+#define CALL(name, lower, count, ...)                        \
+  WRAP_FORTRAN(name, mpi_##lower##_, count, BINDING_FORTRAN) \
   WRAP_FORTRAN(name, mpi_##lower##_f08_, count, BINDING_F08)
 #include "calls.h"
+#undef CALL
+#undef CALL_C
+
+#define HOOK(symbol) {#symbol, symbol, &next_##symbol},
+#define HOOK_FORTRAN_ENDS(before, after) \
+  HOOK(before##init##after)              \
+  HOOK(before##init_thread##after)       \
+  HOOK(before##finalize##after)          \
+  HOOK(before##abort##after)
+#define CALL_C(name, lower, count, ...) HOOK(MPI_##name)
+#define CALL(name, lower, count, ...) \
+  HOOK(MPI_##name)                    \
+  HOOK(mpi_##lower##_)                \
+  HOOK(mpi_##lower##_f08_)
+
+const struct hook hooks[] = {
+    {"dlsym", look_up, &next_dlsym},
+    {"longjmp", leave_longjmp, &next_longjmp},
+    {"_longjmp", leave__longjmp, &next__longjmp},
+    {"siglongjmp", leave_siglongjmp, &next_siglongjmp},
+    {"__longjmp_chk", leave___longjmp_chk, &next___longjmp_chk},
+    {"setcontext", leave_setcontext, &next_setcontext},
+    HOOK(MPI_Init)
+    HOOK(MPI_Init_thread)
+    HOOK(MPI_Finalize)
+    HOOK(MPI_Abort)
+    HOOK_FORTRAN_ENDS(mpi_, _)
+    HOOK_FORTRAN_ENDS(mpi_, _f08_)
+#include "calls.h"
+};
+
+const size_t hook_count = sizeof hooks / sizeof *hooks;
+_Static_assert(sizeof hooks / sizeof *hooks <= HOOK_SLOTS / 2, "searches are short");
+
+__attribute__((constructor)) static void begin(void) {
+  first_process = (uint32_t)call(SYS_getpid, 0, 0, 0, 0);
+  look_for_objects(AT_STARTUP);
+}

@@ -27,33 +27,70 @@
 #define ARGUMENTS_12 ARGUMENTS_11, a12
 #define ARGUMENTS_13 ARGUMENTS_12, a13
 
+// The function that a hook replaces.
+#define NEXT(symbol) static void *next_##symbol;
+
+// An exception of C++ passes through the wrappers with the help of the unwind tables. The unwinder
+// calls the personality routine of each of them; 0x1b is the encoding of its address
+// (DW_EH_PE_pcrel | DW_EH_PE_sdata4; LSB Core, 10.5.1).
+#define LEFT_BY_EXCEPTIONS __asm__ volatile(".cfi_personality 0x1b, leave_by_exception")
+
 // The binding for C, which returns an error code.
-#define WRAP_C(call, count)                                             \
-  EXPORTED int MPI_##call(PARAMETERS_##count) {                         \
-    static void *found;                                                 \
-    void *next = find_once(&found, "MPI_" #call);                       \
-    if (next == NULL) return NO_MPI;                                    \
-    const word arguments[] = {ARGUMENTS_##count};                       \
-    struct span span;                                                   \
-    enter(&span, &calls[CALL_##call], arguments, BINDING_C);            \
-    int error = ((int (*)(PARAMETERS_##count))next)(ARGUMENTS_##count); \
-    leave(&span, CALL_##call, arguments, error);                        \
-    return error;                                                       \
+#define WRAP_C(call, count)                                                          \
+  NEXT(MPI_##call)                                                                   \
+  static int MPI_##call(PARAMETERS_##count) {                                        \
+    LEFT_BY_EXCEPTIONS;                                                              \
+    const word arguments[] = {ARGUMENTS_##count};                                    \
+    struct span span;                                                                \
+    enter(&span, CALL_##call, arguments, BINDING_C);                                 \
+    int error = ((int (*)(PARAMETERS_##count))next_MPI_##call)(ARGUMENTS_##count);   \
+    leave(&span, CALL_##call, arguments, error);                                     \
+    return error;                                                                    \
   }
 
 // A binding for Fortran, in which all arguments are addresses. The last one is that of the error
 // code, which may be missing in the module mpi_f08 (MPI 4.0, 19.1.2).
-#define WRAP_FORTRAN(call, symbol, count, binding)                                          \
-  EXPORTED void symbol(PARAMETERS_##count, int *error) {                            \
-    static void *found;                                                             \
-    void *next = find_once(&found, #symbol);                                        \
-    if (next == NULL) {                                                             \
-      if (error != NULL) *error = NO_MPI;                                           \
-      return;                                                                       \
-    }                                                                               \
-    const word arguments[] = {ARGUMENTS_##count};                                   \
-    struct span span;                                                               \
-    enter(&span, &calls[CALL_##call], arguments, binding);                         \
-    ((void (*)(PARAMETERS_##count, int *))next)(ARGUMENTS_##count, error);          \
-    leave(&span, CALL_##call, arguments, error == NULL ? 0 : *error);               \
+#define WRAP_FORTRAN(call, symbol, count, binding)                                   \
+  NEXT(symbol)                                                                       \
+  static void symbol(PARAMETERS_##count, int *error) {                               \
+    LEFT_BY_EXCEPTIONS;                                                              \
+    const word arguments[] = {ARGUMENTS_##count};                                    \
+    struct span span;                                                                \
+    enter(&span, CALL_##call, arguments, binding);                                   \
+    ((void (*)(PARAMETERS_##count, int *))next_##symbol)(ARGUMENTS_##count, error);  \
+    leave(&span, CALL_##call, arguments, error == NULL ? 0 : *error);                \
+  }
+
+// The functions for Fortran that begin and end MPI. Those of Open MPI do not call MPI_Init or
+// MPI_Finalize. Those of MPICH may; then MPI_Init has already begun the record, or MPI_Finalize has
+// ended it.
+#define FORTRAN_ENDS(before, after)                                                          \
+  NEXT(before##init##after)                                                                  \
+  static void before##init##after(int *error) {                                              \
+    ((void (*)(int *))next_##before##init##after)(error);                                    \
+    if (error == NULL || *error == 0) start();                                               \
+  }                                                                                          \
+  NEXT(before##init_thread##after)                                                           \
+  static void before##init_thread##after(int *required, int *provided, int *error) {         \
+    ((void (*)(int *, int *, int *))next_##before##init_thread##after)(required, provided, error); \
+    if (error == NULL || *error == 0) start();                                               \
+  }                                                                                          \
+  NEXT(before##finalize##after)                                                              \
+  static void before##finalize##after(int *error) {                                          \
+    uint64_t began = begin_finalize();                                                       \
+    ((void (*)(int *))next_##before##finalize##after)(error);                                \
+    end_finalize(began);                                                                     \
+  }                                                                                          \
+  NEXT(before##abort##after)                                                                 \
+  static void before##abort##after(word communicator, word code, int *error) {               \
+    finish(ABORTED);                                                                         \
+    ((void (*)(word, word, int *))next_##before##abort##after)(communicator, code, error);   \
+  }
+
+// A function that jumps out of the calls of the program. setcontext has only the first argument.
+#define JUMP(symbol)                                            \
+  NEXT(symbol)                                                  \
+  static int leave_##symbol(void *place, int value) {           \
+    leave_by_jump();                                            \
+    return ((int (*)(void *, int))next_##symbol)(place, value); \
   }

@@ -33,6 +33,9 @@ enum {
   CLOCK_PROCESS_CPUTIME_ID = 2,
   CLOCK_BOOTTIME = 7,
   RLIMIT_FSIZE = 1,
+  PROT_READ = 1,
+  PROT_WRITE = 2,
+  F_DUPFD_CLOEXEC = 1030,
 };
 
 #if defined(__x86_64__)
@@ -40,17 +43,21 @@ enum {
   SYS_read = 0,
   SYS_write = 1,
   SYS_close = 3,
+  SYS_fstat = 5,
   SYS_lseek = 8,
+  SYS_mprotect = 10,
   SYS_rt_sigprocmask = 14,
   SYS_pwrite64 = 18,
   SYS_sched_yield = 24,
   SYS_getpid = 39,
+  SYS_fcntl = 72,
   SYS_getdents64 = 217,
   SYS_timer_create = 222,
   SYS_timer_settime = 223,
   SYS_timer_delete = 226,
   SYS_clock_gettime = 228,
   SYS_openat = 257,
+  SYS_readlinkat = 267,
   SYS_prlimit64 = 302,
 };
 
@@ -65,6 +72,7 @@ static long call(long number, long a, long b, long c, long d) {
 }
 #elif defined(__aarch64__)
 enum {
+  SYS_fcntl = 25,
   SYS_openat = 56,
   SYS_close = 57,
   SYS_getdents64 = 61,
@@ -72,6 +80,8 @@ enum {
   SYS_read = 63,
   SYS_write = 64,
   SYS_pwrite64 = 68,
+  SYS_readlinkat = 78,
+  SYS_fstat = 80,
   SYS_timer_create = 107,
   SYS_timer_settime = 110,
   SYS_timer_delete = 111,
@@ -79,6 +89,7 @@ enum {
   SYS_sched_yield = 124,
   SYS_rt_sigprocmask = 135,
   SYS_getpid = 172,
+  SYS_mprotect = 226,
   SYS_prlimit64 = 261,
 };
 

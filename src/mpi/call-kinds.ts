@@ -6,7 +6,7 @@ export const WAITING_FOR_ALL: ReadonlySet<string> = new Set(
   names(
     'Barrier Allgather Alltoall Allreduce Reduce_scatter_block Comm_dup Comm_dup_with_info ' +
       'Comm_create Comm_split Comm_split_type Cart_create Cart_sub Graph_create',
-    'Allgather Alltoall Allreduce',
+    'Allgather Alltoall Allreduce Reduce_scatter_block',
   ),
 )
 
@@ -18,9 +18,12 @@ export const POINT_TO_POINT: ReadonlySet<string> = new Set(
   names(
     'Send Bsend Ssend Rsend Isend Ibsend Issend Irsend Recv Irecv Mrecv Imrecv Probe Iprobe ' +
       'Mprobe Improbe Sendrecv Sendrecv_replace Isendrecv Isendrecv_replace Send_init ' +
-      'Bsend_init Ssend_init Rsend_init Recv_init Psend_init Precv_init Start Startall Wait ' +
-      'Waitall Waitany Waitsome Test Testall Testany Testsome',
-    'Send Ssend Isend Recv Irecv Sendrecv',
+      'Bsend_init Ssend_init Rsend_init Recv_init Psend_init Precv_init Pready Pready_range ' +
+      'Pready_list Parrived Start Startall Wait Waitall Waitany Waitsome Test Testall Testany ' +
+      'Testsome',
+    'Send Bsend Ssend Rsend Isend Ibsend Issend Irsend Recv Irecv Mrecv Imrecv Sendrecv ' +
+      'Sendrecv_replace Isendrecv Isendrecv_replace Send_init Bsend_init Ssend_init Rsend_init ' +
+      'Recv_init',
   ),
 )
 

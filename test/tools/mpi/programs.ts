@@ -6,7 +6,7 @@ import { openFolder } from '../../observers/pod.ts'
 import { observerTests, onPath } from '../../observers/prerequisites.ts'
 
 const BUILD = fileURLToPath(new URL('../../../observer/mpi/build.sh', import.meta.url))
-const SOURCES = fileURLToPath(new URL('programs', import.meta.url))
+export const SOURCES = fileURLToPath(new URL('programs', import.meta.url))
 
 /** The MPI libraries with which the recorder is tested. */
 export const LIBRARIES = ['openmpi', 'mpich'] as const
@@ -24,6 +24,11 @@ export interface Programs {
   readonly late: readonly string[]
   /** Programs in Fortran, with mpif.h and with the module mpi_f08. */
   readonly fortran: readonly [string, string]
+  /** The programs left.cc and null.c. */
+  readonly left: string
+  readonly null: string
+  /** Libraries that observe MPI with PMPI_*, and with dlsym. */
+  readonly tools: readonly [string, string]
 }
 
 /**
@@ -61,9 +66,10 @@ function build(library: Library): Programs {
     return at(name)
   }
   const [c, fortran] = [`mpicc.${library}`, `mpifort.${library}`]
+  const shared = ['-shared', '-fPIC'] as const
   execFileSync(BUILD, [process.arch === 'x64' ? 'amd64' : 'arm64', at('libridealong-mpi.so')])
-  const plugin = compile(c, 'work.c', 'plugin.so', '-shared', '-fPIC', '-Dmain=work')
-  compile(c, 'nested.c', 'libnested.so', '-shared', '-fPIC', '-ldl')
+  const plugin = compile(c, 'work.c', 'plugin.so', ...shared, '-Dmain=work')
+  compile(c, 'nested.c', 'libnested.so', ...shared, '-ldl')
   return {
     folder,
     recorder: at('libridealong-mpi.so'),
@@ -73,6 +79,12 @@ function build(library: Library): Programs {
     fortran: [
       compile(fortran, 'calls.f90', 'fortran'),
       compile(fortran, 'calls_f08.f90', 'fortran-f08'),
+    ],
+    left: compile(`mpicxx.${library}`, 'left.cc', 'left'),
+    null: compile(c, 'null.c', 'null'),
+    tools: [
+      compile(c, 'tool.c', 'tool.so', ...shared),
+      compile(c, 'tool.c', 'tool-next.so', ...shared, '-DNEXT', '-ldl'),
     ],
   }
 }

@@ -63,8 +63,8 @@ for (const library of LIBRARIES) {
       t.strictSame(bytes('Send'), [16, 16, 16 + 28])
       t.strictSame(bytes('Allreduce'), [24, 24, 24])
       t.strictSame(bytes('Bcast'), [0, 0, 40], 'only the root sends')
-      t.strictSame(bytes('Scatter'), [8, 0, 0], 'only the root sends')
-      t.strictSame(bytes('Allgather'), [0, 0, 0], 'MPI_IN_PLACE')
+      t.strictSame(bytes('Scatter'), [24, 0, 0], 'only the root sends, to each rank')
+      t.strictSame(bytes('Allgather'), [8, 8, 8], 'the data of MPI_IN_PLACE')
       t.strictSame(bytes('Gatherv'), [0, 4, 4], 'MPI_IN_PLACE in the root')
       t.strictSame(bytes('Alltoallv'), [12, 12, 12])
       t.strictSame(bytes('Recv'), [0, 0, 0])
@@ -199,9 +199,9 @@ for (const library of LIBRARIES) {
         t.strictSame(
           inPlace.map((name) => [sumOf(trace, name, 'calls'), sumOf(trace, name, 'bytes')]),
           [
-            [2, 0],
-            [2, 0],
-            [1, 0],
+            [2, 16],
+            [2, 16],
+            [1, 4],
           ],
           `MPI_IN_PLACE in ${program}`,
         )

@@ -1,0 +1,131 @@
+import { execFileSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { openFolder } from '../../observers/pod.ts'
+import { DESCRIBED } from './described.ts'
+import {
+  LIBRARIES,
+  mpirun,
+  mpiTests,
+  type Programs,
+  programsFor,
+  recording,
+  run,
+  SOURCES,
+} from './programs.ts'
+import { readTraces, sumOf } from './trace-file.ts'
+
+const options = mpiTests()
+
+t.test('the recorder defines no name that a program could find', options, async (t) => {
+  const { recorder } = programsFor('mpich')
+  const words = ['--dynamic', '--defined-only', recorder]
+  t.equal(execFileSync('nm', words, { encoding: 'utf8' }), '')
+})
+
+/** Builds the program probe.c, which looks for all functions that the recorder describes. */
+async function buildProbe({ folder }: Programs, compiler: string, ...flags: readonly string[]) {
+  const others = ['PMPI_Init', 'MPI_Session_init', 'MPI_Abi_get_version', 'MPIX_Allreduce_init']
+  const names = DESCRIBED.flatMap(({ name, fortran }) => {
+    return [`MPI_${name}`, ...(fortran === null ? [] : [`mpi_${fortran}_`, `mpi_${fortran}_f08_`])]
+  })
+  const all = [...names, ...others].map((name) => `NAME(${name})\n`)
+  writeFileSync(join(folder, 'probe-names.h'), all.join(''))
+  const path = join(folder, `probe-${compiler}`)
+  const words = [compiler, '-w', `-I${folder}`, join(SOURCES, 'probe.c'), '-o', path, '-ldl']
+  const { code, errors } = await run([...words, ...flags])
+  if (code !== 0) throw new Error(errors)
+  return path
+}
+
+for (const library of [...LIBRARIES, null]) {
+  t.test(`a program that looks for functions finds those of ${library}`, options, async (t) => {
+    const programs = programsFor(library ?? 'mpich')
+    const compiler = library === null ? 'gcc' : `mpicc.${library}`
+    const flags = library === null ? [] : ['-DWITH_MPI']
+    const results = openFolder('ridealong-mpi-results-')
+    const probe = await buildProbe(programs, compiler, ...flags)
+    const plain = await run([probe])
+    t.strictSame(await run([probe], recording(programs, results)), plain)
+    t.equal(plain.code, 0)
+    const found = new Set(plain.output.match(/^\S+(?= 1 1 1 1$)/gm))
+    t.equal(found.has('MPI_Send'), library !== null)
+    t.equal(found.has('MPI_Allreduce_c'), library === 'mpich')
+    t.equal(readTraces(results).length, library === null ? 0 : 1)
+  })
+}
+
+for (const library of LIBRARIES) {
+  t.test(`${library}: wrong arguments reach the MPI library`, options, async (t) => {
+    const programs = programsFor(library)
+    const results = openFolder('ridealong-mpi-results-')
+    for (const only of ['', 'wait', 'free', 'disconnect', 'window']) {
+      const plain = await run([programs.null, only])
+      const recorded = await run([programs.null, only], recording(programs, results))
+      t.strictSame([recorded.code, recorded.output], [plain.code, plain.output], only)
+      if (only === '') t.match(plain, { code: 0, output: /^[1-9]\d* MPI_Waitall\(3, NULL/m })
+    }
+    t.ok(readTraces(results).length > 0)
+  })
+
+  for (const [mode, calls, times] of [
+    ['throw', { Barrier: 100, Sendrecv: 11 }, 1],
+    ['jump', { Barrier: 100, Sendrecv: 11 }, 1],
+    ['context', { Barrier: 100, Sendrecv: 11 }, 2],
+    // The calls of MPI in a reduction belong to MPI_Allreduce.
+    ['nested', { Allreduce: 10, Barrier: 100, Sendrecv: 10 }, 10],
+    ['thread', { Barrier: 200, Sendrecv: 58 }, 8],
+  ] as const) {
+    // MPICH ends a program that leaves a call if it allows several threads.
+    if (library === 'mpich' && mode === 'thread') continue
+    t.test(`${library}: calls that are left do not end the record: ${mode}`, options, async (t) => {
+      const programs = programsFor(library)
+      const results = openFolder('ridealong-mpi-results-')
+      const words = mpirun(library, 2, programs.left, mode)
+      const { code, output, errors } = await run(words, recording(programs, results))
+      t.strictSame([code, output], [0, `left ${times}\n`.repeat(2)], errors)
+      const traces = readTraces(results)
+      t.strictSame(
+        traces.map((trace) => [
+          trace.state,
+          ...Object.keys(calls).map((name) => sumOf(trace, name, 'calls')),
+        ]),
+        [0, 1].map(() => [1, ...Object.values(calls)]),
+      )
+    })
+  }
+
+  t.test(
+    `${library}: a preloaded library that observes MPI is recorded around`,
+    options,
+    async (t) => {
+      const programs = programsFor(library)
+      const words = mpirun(library, 2, programs.work, 'calls')
+      for (const tool of programs.tools) {
+        const plain = await run(words, { LD_PRELOAD: tool })
+        for (const order of [
+          [tool, programs.recorder],
+          [programs.recorder, tool],
+        ]) {
+          const results = openFolder('ridealong-mpi-results-')
+          const env = { ...recording(programs, results), LD_PRELOAD: order.join(':') }
+          const { code, output } = await run(words, env)
+          t.equal(code, 0)
+          const counts = (text: string) => text.match(/^tool \d+$/gm)?.sort()
+          t.strictSame(counts(output), counts(plain.output))
+          t.equal(counts(output)?.length, 2)
+          const calls = readTraces(results).map((trace) => [
+            trace.state,
+            sumOf(trace, 'Barrier', 'calls'),
+            sumOf(trace, 'Allreduce', 'calls'),
+          ])
+          t.strictSame(
+            calls,
+            [0, 1].map(() => [1, 20, 20]),
+          )
+        }
+      }
+    },
+  )
+}
