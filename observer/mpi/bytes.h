@@ -158,7 +158,8 @@ static int sends_for_root(const struct call *what, const struct group *group, in
   return what->at_root ? root == (table.library == MPICH ? -3 : -4) : root >= 0;
 }
 
-static struct blocks blocks_of(const struct call *what, const struct group *group, word communicator) {
+static struct blocks blocks_of(const struct call *what, const struct group *group,
+                               word communicator) {
   struct blocks blocks = {0, 1, -1, 0};
   if (what->blocks == PEERS) blocks.end = group->peers;
   if (what->blocks == MEMBERS) blocks.end = group->size;
@@ -182,7 +183,8 @@ static uint64_t sent_bytes(const struct span *span, const struct call *what, con
   if (what->root != 0 || what->blocks != 0 || what->in_place.is_own) {
     group = group_of(position, communicator);
   }
-  if (what->root != 0 && !sends_for_root(what, &group, integer(span, arguments[what->root - 1]))) return 0;
+  int root = what->root == 0 ? 0 : integer(span, arguments[what->root - 1]);
+  if (what->root != 0 && !sends_for_root(what, &group, root)) return 0;
   struct blocks blocks = blocks_of(what, &group, communicator);
   if (what->has_in_place && is_in_place(span, arguments[0])) {
     data = &what->in_place;

@@ -121,9 +121,10 @@ static int read_image(const struct object *object, struct image *image) {
     if (entry->tag == TAG_HASH) image->hash = (const uint32_t *)address;
     if (entry->tag == TAG_GNU_HASH) image->gnu_hash = (const uint32_t *)address;
     if (entry->tag == TAG_RELA) image->relocations = (const struct relocation *)address;
-    if (entry->tag == TAG_RELA_SIZE) image->relocation_count = entry->value / sizeof(struct relocation);
+    size_t count = entry->value / sizeof(struct relocation);
+    if (entry->tag == TAG_RELA_SIZE) image->relocation_count = count;
     if (entry->tag == TAG_PLT) image->plt = (const struct relocation *)address;
-    if (entry->tag == TAG_PLT_SIZE) image->plt_count = entry->value / sizeof(struct relocation);
+    if (entry->tag == TAG_PLT_SIZE) image->plt_count = count;
     if (entry->tag == TAG_RELATIVE_COUNT) relative = entry->value;
   }
   if (image->relocations == NULL) image->relocation_count = 0;
@@ -165,7 +166,8 @@ static int defines(const struct image *image, const char *name) {
     hash = (hash << 4) + (unsigned char)*at;
     hash = (hash ^ (hash & 0xf0000000u) >> 24) & 0x0fffffffu;
   }
-  for (uint32_t index = table[2 + hash % table[0]]; index != 0; index = table[2 + table[0] + index]) {
+  const uint32_t *bucket = table + 2, *chain = bucket + table[0];
+  for (uint32_t index = bucket[hash % table[0]]; index != 0; index = chain[index]) {
     if (is_definition(image, index, name)) return 1;
   }
   return 0;
@@ -181,7 +183,8 @@ struct slot {
 };
 
 // Calls `take` for each slot of an object that refers to a symbol.
-static void for_each_slot(const struct image *image, void (*take)(struct slot *, void *), void *data) {
+static void for_each_slot(const struct image *image, void (*take)(struct slot *, void *),
+                          void *data) {
   size_t count = image->relocation_count + image->plt_count;
   for (size_t at = 0; at < count; at++) {
     const struct relocation *relocation = at < image->relocation_count
@@ -261,6 +264,10 @@ struct opened {
   enum { UNTRIED, OPEN, CLOSED } state;
 };
 
+static long protect(const struct opened *opened, int protection) {
+  return call(SYS_mprotect, (long)opened->start, (long)opened->size, protection, 0);
+}
+
 // Makes the slots of an object writable. Returns 0 if it must not, because the dynamic linker is
 // filling them in another thread, and will make them read-only at any time.
 static int open_slots(const struct image *image, struct opened *opened, int is_startup) {
@@ -268,11 +275,11 @@ static int open_slots(const struct image *image, struct opened *opened, int is_s
   opened->start = image->relro;
   opened->size = image->relro_end - image->relro;
   int is_open = (is_startup || is_read_only(opened->start)) &&
-                call(SYS_mprotect, (long)opened->start, (long)opened->size, PROT_READ | PROT_WRITE, 0) == 0;
+                protect(opened, PROT_READ | PROT_WRITE) == 0;
   opened->state = is_open ? OPEN : CLOSED;
   return is_open;
 }
 
 static void lock_slots(struct opened *opened) {
-  if (opened->state == OPEN) call(SYS_mprotect, (long)opened->start, (long)opened->size, PROT_READ, 0);
+  if (opened->state == OPEN) protect(opened, PROT_READ);
 }

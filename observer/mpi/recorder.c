@@ -22,9 +22,9 @@
 // - Its memory is fixed. If there are more communicators, peers or requests than fit, the table is
 //   less exact.
 // - It writes with pwrite, and not through a mapping of the file: a program that writes to a
-//   mapping of a file that was truncated, or on a full volume, gets SIGBUS (mmap(2)). A program that
-//   closes all its files must not let the recorder write to one of the files that it opens later, so
-//   the file is opened for each write.
+//   mapping of a file that was truncated, or on a full volume, gets SIGBUS (mmap(2)). The file is
+//   opened for each write: the recorder must not write to a file of the program, which may have
+//   closed all files and opened others.
 // - Wrong arguments reach the function of the MPI library, which reports them. No address is read
 //   before that call unless it is not NULL, and otherwise only after the call has succeeded.
 //
@@ -118,7 +118,8 @@ struct call {
 #define SENDS_ELEMENTS(number, kind) .sent = {.elements = number, .type = kind}
 #define IN_PLACE(place, kind) .has_in_place = 1, .in_place = {.count = place, .type = kind}
 #define IN_PLACE_COUNTS(place, kind) .has_in_place = 1, .in_place = {.counts = place, .type = kind}
-#define IN_PLACE_TYPES(place, kinds) .has_in_place = 1, .in_place = {.counts = place, .types = kinds}
+#define IN_PLACE_TYPES(place, kinds) \
+  .has_in_place = 1, .in_place = {.counts = place, .types = kinds}
 #define IN_PLACE_OWN(place, kind) \
   .has_in_place = 1, .in_place = {.counts = place, .type = kind, .is_own = 1}
 #define IN_PLACE_NOTHING .has_in_place = 1
