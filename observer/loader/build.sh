@@ -40,7 +40,7 @@ replace() {
   shift
   for pair in "$@"; do
     LC_ALL=C sed -i "s/\\x00${pair%=*}\\x00/\\x00${pair#*=}\\x00/" "$folder/$library"
-    if ! nm -D --undefined-only "$folder/$library" | grep -q " ${pair#*=}@"; then
+    if ! nm -D --undefined-only "$folder/$library" | grep -Eq " ${pair#*=}(@|$)"; then
       echo "${pair%=*} could not be replaced in $library" >&2
       exit 1
     fi
@@ -48,7 +48,7 @@ replace() {
 }
 
 compile loader.so -ffreestanding -nostdlib -fvisibility=hidden -fno-tree-loop-distribute-patterns \
-  "$here/loader.c"
+  -Wl,--version-script="$here/versions" "$here/loader.c" "$here/ticks.c" "$here/guest.c"
 check_loader
 compile libridealong-cxx.so "$here/cxx.c"
 
@@ -62,6 +62,12 @@ patchelf --replace-needed liblzma.so.5 libridealong-lzma.so.5 "$folder/librideal
 replace libprofiler.so.0 open=rl_o close=rl_cl write=rl_wr setitimer=rl_settim memset=rl_mst \
   sigaction=rl_sigact sigprocmask=rl_sigprocm \
   __fprintf_chk=rl_fprint_chk
+if [ "$(uname -m)" = x86_64 ]; then
+  replace libprofiler.so.0 _ULx86_64_init_local=rl_unwind_init_local _ULx86_64_step=rl_unwind_step
+else
+  replace libprofiler.so.0 _ULaarch64_init_local=rl_unwinds_init_local \
+    _ULaarch64_step=rl_unwinds_step
+fi
 replace libridealong-unwind.so.8 pipe2=rl_pp read=rl_r write=rl_wr close=rl_cl
 # On arm64, libunwind writes into its pipe with write(2).
 if [ "$(uname -m)" = x86_64 ]; then replace libridealong-unwind.so.8 syscall=rl_sysc; fi

@@ -37,32 +37,42 @@
 // - memset: the profiler fills its table of 8 MiB with zeros, which costs every program this memory
 //   and some milliseconds. Its operator new[] is calloc (cxx.c), so the table already is zero.
 // - sigaction, sigprocmask: other programs also handle SIGPROF. Open MPI's mpirun forwards this
-//   signal to all ranks, and bash ends. Therefore the timer sends another signal, which programs
-//   hardly use.
+//   signal to all ranks, and bash ends. Therefore the timer sends another signal (loader.h, TICK).
+// - unw_init_local, unw_step: the handler runs on a stack of its own (ticks.c).
 // - fprintf: the profiler writes a line to standard error when a program ends
 //   (ProfileData::Stop).
 
-#include "../preload/system.h"
-#include "../preload/text.h"
-
-#define WEAK __attribute__((weak))
-#define EXPORTED __attribute__((visibility("default")))
+#include "loader.h"
+#include "ticks.h"
 
 extern WEAK void *dlopen(const char *path, int flags);
 extern WEAK void *dlsym(void *library, const char *name);
 extern WEAK char *dlerror(void);
 extern WEAK int *__errno_location(void);
-extern WEAK int sigaction(int signal, const void *action, void *old);
 extern WEAK char **environ;
+// In a glibc before 2.34, a program that is not linked with libdl has only these (dlfcn/dlfcn.h).
+extern WEAK void *__libc_dlopen_mode(const char *path, int flags);
+extern WEAK void *__libc_dlsym(void *library, const char *name);
 // Only a program that is itself linked with gperftools has this function.
 extern WEAK int ProfilerStart(const char *path);
+// Only a program that was built with AddressSanitizer has this function.
+extern WEAK void __asan_init(void);
 
 enum {
   RTLD_NOW = 2,
-  SIGPROF = 27,
-  // A real-time signal. The C libraries use 32 to 34, and valgrind 64.
-  TICK = 60,
+  // The flag that __libc_dlopen_mode needs.
+  RTLD_DLOPEN = (int)0x80000000,
 };
+#define RTLD_NEXT ((void *)-1)
+
+// libunwind's unw_init_local2 and unw_step.
+#if defined(__aarch64__)
+#define INIT_LOCAL2 "_ULaarch64_init_local2"
+#define STEP "_ULaarch64_step"
+#else
+#define INIT_LOCAL2 "_ULx86_64_init_local2"
+#define STEP "_ULx86_64_step"
+#endif
 
 // The number that the profiler gets instead of a file descriptor of its profile.
 #define PROFILE 0x7fffff01
@@ -74,24 +84,21 @@ enum {
 #define EMPTY_PROFILE (8 * 8)
 // The maximum bytes of loader.log. A script may start any number of programs.
 #define MAX_LOG 65536
-#define MAX_PATH 512
-// The processor time of a program before the first sample, in nanoseconds.
-#define DELAY 500000000
+// The least limit of a program's memory (RLIMIT_AS, RLIMIT_DATA) with which the profiler is loaded.
+// It takes about 12 MB, which a program with a lower limit may need.
+#define MIN_MEMORY ((uint64_t)1 << 30)
 // The size from which memory is always new, and therefore zero: only the profiler's table has it.
 #define LARGE (1 << 20)
 // The number of files that processes with the same id can have, one after the other.
 #define MAX_FILES 100
 
-enum state { UNUSED, OPENED, WRITING, ENDED };
+struct profile profile;
 
-static struct {
-  enum state state;
-  long process;
-  char path[MAX_PATH];
-  size_t path_length;
-  int32_t timer;
-  int has_timer;
-} profile;
+// The function ProfilerStop of the profiler, and the reason why it was stopped before the end.
+static void (*stop_profiler)(void);
+static const char *stop_reason;
+// Whether the profile is written before the end of the program.
+static int is_stopping;
 
 static size_t length(const char *text) {
   size_t count = 0;
@@ -140,11 +147,10 @@ static int write_all(long file, const char *bytes, size_t count) {
   return 0;
 }
 
-// Appends a line to loader.log: the process id, the name of the program and a reason.
-static void report(const char *folder, size_t folder_length, const char *reason) {
+void report(const char *reason) {
   char path[MAX_PATH], name[32], line[512];
   size_t at = 0;
-  while (at < folder_length && at + 1 < sizeof path) path[at] = folder[at], at++;
+  while (at < profile.folder_length) path[at] = profile.path[at], at++;
   append(path, sizeof path, at, "loader.log");
   int flags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
   long file = open_file(path, flags, 0666);
@@ -192,13 +198,34 @@ static void write_profile(const char *bytes, size_t count) {
   if (file >= 0) close_file(file);
 }
 
-static long with_errno(long result) {
+// Appends a line to the end of the profile, which programs that read profiles skip: the ticks, the
+// ticks that were due, and why the profiler stopped before the program. If the program goes on
+// afterwards, it is not known how many will have been due.
+static void write_ticks(void) {
+  char line[256];
+  size_t at = append(line, sizeof line, 0, "ridealong: ticks=");
+  at = append_number(line, sizeof line, at, count_ticks());
+  if (!is_stopping) {
+    at = append(line, sizeof line, at, " due=");
+    at = append_number(line, sizeof line, at, count_due_ticks());
+  }
+  if (stop_reason != NULL) {
+    at = append(line, sizeof line, at, " stopped=");
+    at = append(line, sizeof line, at, stop_reason);
+  }
+  at = append(line, sizeof line, at, "\n");
+  write_profile(line, at);
+}
+
+long with_errno(long result) {
   if (result >= 0) return result;
   if (__errno_location != NULL) *__errno_location() = (int)-result;
   return -1;
 }
 
+// A forked child, which calls the destructors of the profiler when it exits, opens nothing.
 EXPORTED int rl_o(const char *path, int flags, int mode) {
+  if (!is_own_process()) return (int)with_errno(-EACCES);
   if (profile.state != UNUSED || !is_equal(path, profile.path)) {
     return (int)with_errno(open_file(path, flags | O_CLOEXEC, mode));
   }
@@ -207,6 +234,7 @@ EXPORTED int rl_o(const char *path, int flags, int mode) {
 }
 
 EXPORTED int rl_cl(int file) {
+  if (file == PROFILE && profile.state == WRITING && is_own_process()) write_ticks();
   if (file == PROFILE || file == PIPE_OUT || file == PIPE_IN) return 0;
   return (int)with_errno(call(SYS_close, file, 0, 0, 0));
 }
@@ -233,7 +261,7 @@ EXPORTED long rl_r(int file, void *bytes, size_t count) {
 // This function also runs in a signal handler.
 EXPORTED long rl_wr(int file, const void *bytes, size_t count) {
   if (file == PROFILE) {
-    if (call(SYS_getpid, 0, 0, 0, 0) == profile.process) write_profile(bytes, count);
+    if (is_own_process()) write_profile(bytes, count);
     return (long)count;
   }
   if (file == PIPE_IN) return is_readable(bytes) ? (long)count : with_errno(-EFAULT);
@@ -247,17 +275,6 @@ EXPORTED long rl_sysc(long number, long a, long b, long c, long d) {
   return with_errno(call(number, a, b, c, d));
 }
 
-EXPORTED int rl_sigact(int signal, const void *action, void *old) {
-  return sigaction(signal == SIGPROF ? TICK : signal, action, old);
-}
-
-// The profiler blocks and unblocks only its own signal.
-EXPORTED int rl_sigprocm(int how, const void *set, void *old) {
-  (void)set, (void)old;
-  uint64_t tick = (uint64_t)1 << (TICK - 1);
-  return (int)with_errno(call(SYS_rt_sigprocmask, how, (long)&tick, 0, sizeof tick));
-}
-
 EXPORTED void *rl_mst(void *memory, int value, size_t count) {
   if (count > LARGE) return memory;
   for (size_t i = 0; i < count; i++) ((volatile char *)memory)[i] = (char)value;
@@ -265,37 +282,6 @@ EXPORTED void *rl_mst(void *memory, int value, size_t count) {
 }
 
 EXPORTED int rl_fprint_chk(void) { return 0; }
-
-struct interval {
-  int64_t seconds;
-  int64_t microseconds;
-};
-
-// The kernel's struct sigevent, up to the member sigev_notify.
-struct event {
-  uint64_t value;
-  int32_t signal;
-  int32_t notify;
-  uint64_t rest[6];
-};
-
-// Sets a timer of the processor time of the process. `timer` is a struct itimerval. The first
-// signal comes after DELAY, so that programs such as shells, launchers and the first process of a
-// container usually get none: some of them pass all signals on to their children (tini).
-EXPORTED int rl_settim(int which, const struct interval timer[2], void *old) {
-  (void)which, (void)old;
-  if (call(SYS_getpid, 0, 0, 0, 0) != profile.process) return 0;
-  if (profile.has_timer) call(SYS_timer_delete, profile.timer, 0, 0, 0);
-  profile.has_timer = 0;
-  if (timer[0].seconds == 0 && timer[0].microseconds == 0) return 0;
-  struct event event = {.signal = TICK};
-  long made = call(SYS_timer_create, CLOCK_PROCESS_CPUTIME_ID, (long)&event, (long)&profile.timer, 0);
-  if (made < 0) return (int)with_errno(made);
-  profile.has_timer = 1;
-  int64_t times[4] = {timer[0].seconds, timer[0].microseconds * 1000};
-  times[3] = DELAY;
-  return (int)with_errno(call(SYS_timer_settime, profile.timer, 0, (long)times, 0));
-}
 
 // Loads the profiler with an environment that has only its frequency, so that no other variable of
 // the application changes it. Without CPUPROFILE, the profiler does not start by itself; so it also
@@ -317,33 +303,80 @@ static void *load_profiler(void) {
   return library;
 }
 
+// The function of the C library, or of another preloaded library, that a function of this library
+// replaces.
+void *next_function(const char *name) {
+  if (dlsym != NULL) return dlsym(RTLD_NEXT, name);
+  if (__libc_dlopen_mode == NULL || __libc_dlsym == NULL) return NULL;
+  void *libc = __libc_dlopen_mode("libc.so.6", RTLD_NOW | RTLD_DLOPEN);
+  return libc == NULL ? NULL : __libc_dlsym(libc, name);
+}
+
+static int has_limit(int resource) {
+  uint64_t limit[2];
+  if (call(SYS_prlimit64, 0, resource, 0, (long)limit) < 0) return 0;
+  return limit[0] < MIN_MEMORY;
+}
+
+// Why the profiler must not be loaded, or NULL.
+static const char *reason_against(void) {
+  if (ProfilerStart != NULL) return "the program has its own profiler of gperftools";
+  if (dlopen == NULL || dlsym == NULL || &environ == NULL) {
+    return "the program has no function dlopen";
+  }
+  if (__asan_init != NULL) return "the program was built with AddressSanitizer";
+  if (has_limit(RLIMIT_AS) || has_limit(RLIMIT_DATA)) {
+    return "the program has a limit of its address space below 1 GiB (ulimit -v or -d)";
+  }
+  if (is_tick_ignored()) return "the program was started with SIGURG ignored";
+  return NULL;
+}
+
+static const char *load_error(void) {
+  const char *reason = dlerror == NULL ? NULL : dlerror();
+  return reason == NULL ? "the profiler cannot be loaded" : reason;
+}
+
+static const char *load(void) {
+  void *unwinder = dlopen("$ORIGIN/libridealong-unwind.so.8", RTLD_NOW);
+  if (unwinder == NULL) return load_error();
+  void *init = dlsym(unwinder, INIT_LOCAL2), *step = dlsym(unwinder, STEP);
+  if (init == NULL || step == NULL) return load_error();
+  set_unwinder((int (*)(void *, void *, int))init, (int (*)(void *))step);
+  void *library = load_profiler();
+  if (library == NULL) return load_error();
+  void *begin = dlsym(library, "ProfilerStart");
+  stop_profiler = (void (*)(void))dlsym(library, "ProfilerStop");
+  if (begin == NULL || stop_profiler == NULL) return load_error();
+  int is_started = ((int (*)(const char *))begin)(profile.path);
+  return is_started ? NULL : "the profiler cannot be started";
+}
+
+// The profile is written at once if the program is about to forbid itself the system calls that
+// this needs; otherwise at its end.
+void step_aside(const char *reason, int is_last_chance) {
+  if (stop_reason == NULL && is_own_process()) {
+    stop_reason = reason;
+    if (count_ticks() == 0) report(reason);
+    is_stopping = is_last_chance;
+    if (is_last_chance) stop_profiler();
+  }
+  stop_ticks();
+}
+
 __attribute__((constructor)) static void start(void) {
   // CPUPROFILE is the folder of the results and the beginning of the names of profiles.
   const char *prefix = variable("CPUPROFILE");
   if (prefix == NULL || prefix[0] != '/' || length(prefix) > MAX_PATH - 64) return;
-  size_t folder = length(prefix);
-  while (prefix[folder - 1] != '/') folder--;
-  if (ProfilerStart != NULL) {
-    report(prefix, folder, "the program has its own profiler of gperftools");
-    return;
-  }
-  if (dlopen == NULL || dlsym == NULL || sigaction == NULL || &environ == NULL) {
-    report(prefix, folder, "the program has no function dlopen");
-    return;
-  }
-  int before = __errno_location == NULL ? 0 : *__errno_location();
   profile.process = call(SYS_getpid, 0, 0, 0, 0);
   size_t at = append(profile.path, MAX_PATH, 0, prefix);
+  profile.folder_length = at;
+  while (profile.path[profile.folder_length - 1] != '/') profile.folder_length--;
   at = append(profile.path, MAX_PATH, at, "_");
   profile.path_length = append_number(profile.path, MAX_PATH, at, profile.process);
-  void *library = load_profiler();
-  int (*begin)(const char *) = NULL;
-  if (library != NULL) begin = (int (*)(const char *))dlsym(library, "ProfilerStart");
-  if (begin == NULL) {
-    const char *reason = dlerror == NULL ? NULL : dlerror();
-    report(prefix, folder, reason == NULL ? "the profiler cannot be loaded" : reason);
-  } else if (begin(profile.path) == 0) {
-    report(prefix, folder, "the profiler cannot be started");
-  }
+  int before = __errno_location == NULL ? 0 : *__errno_location();
+  const char *reason = reason_against();
+  if (reason == NULL) reason = load();
+  if (reason != NULL) report(reason);
   if (__errno_location != NULL) *__errno_location() = before;
 }

@@ -27,15 +27,19 @@ enum {
   STDERR = 2,
   EINTR = 4,
   EAGAIN = 11,
+  EACCES = 13,
   EFAULT = 14,
   EEXIST = 17,
   CLOCK_MONOTONIC = 1,
   CLOCK_PROCESS_CPUTIME_ID = 2,
   CLOCK_BOOTTIME = 7,
+  ENOSYS = 38,
   RLIMIT_FSIZE = 1,
   PROT_READ = 1,
   PROT_WRITE = 2,
   F_DUPFD_CLOEXEC = 1030,
+  RLIMIT_DATA = 2,
+  RLIMIT_AS = 9,
 };
 
 #if defined(__x86_64__)
@@ -46,6 +50,7 @@ enum {
   SYS_fstat = 5,
   SYS_lseek = 8,
   SYS_mprotect = 10,
+  SYS_rt_sigaction = 13,
   SYS_rt_sigprocmask = 14,
   SYS_pwrite64 = 18,
   SYS_sched_yield = 24,
@@ -61,7 +66,7 @@ enum {
   SYS_prlimit64 = 302,
 };
 
-static long call(long number, long a, long b, long c, long d) {
+static inline long call(long number, long a, long b, long c, long d) {
   long result;
   register long r10 __asm__("r10") = d;
   __asm__ volatile("syscall"
@@ -87,13 +92,14 @@ enum {
   SYS_timer_delete = 111,
   SYS_clock_gettime = 113,
   SYS_sched_yield = 124,
+  SYS_rt_sigaction = 134,
   SYS_rt_sigprocmask = 135,
   SYS_getpid = 172,
   SYS_mprotect = 226,
   SYS_prlimit64 = 261,
 };
 
-static long call(long number, long a, long b, long c, long d) {
+static inline long call(long number, long a, long b, long c, long d) {
   register long x8 __asm__("x8") = number;
   register long x0 __asm__("x0") = a;
   register long x1 __asm__("x1") = b;

@@ -6,13 +6,13 @@
 #include <stdint.h>
 
 // Appends a text to a buffer of `size` bytes, which stays terminated. Returns the new length.
-static size_t append(char *buffer, size_t size, size_t at, const char *text) {
+static inline size_t append(char *buffer, size_t size, size_t at, const char *text) {
   while (*text != '\0' && at + 1 < size) buffer[at++] = *text++;
   buffer[at] = '\0';
   return at;
 }
 
-static size_t append_number(char *buffer, size_t size, size_t at, uint64_t number) {
+static inline size_t append_number(char *buffer, size_t size, size_t at, uint64_t number) {
   char digits[24];
   size_t first = sizeof digits - 1;
   digits[first] = '\0';

@@ -6,6 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 
+use nix::unistd::{SysconfVar, sysconf};
+
 use crate::artifacts::writer::RawFiles;
 use crate::clock;
 use crate::containers::ContainerId;
@@ -15,15 +17,19 @@ use crate::notices::Notices;
 use crate::number::float;
 use crate::proc::files::Task;
 use crate::proc::stat;
+use crate::proc::status::parse_inner_pid;
 use crate::process::{Access, Key, Process};
 use crate::process_table::ProcessTable;
 use crate::profile::binaries::Binaries;
 use crate::profile::functions::{Addresses, Functions};
 use crate::profile::maps::{self, Mapping};
+use crate::profile::observed::{self, Observed};
+use crate::profile::paths::Paths;
 use crate::profile::records::{self, Outline};
 use crate::profile::results::{Listing, ProfileName, Results};
 use crate::profile::rows::{Extent, Owner, ProfileRows, push_process};
 use crate::profile::tally::Tally;
+use crate::profile::time::{SampledTime, Ticks};
 use crate::profile::totals::Totals;
 use crate::sampling::{self, Run, Sampler};
 use crate::session::Session;
@@ -33,8 +39,6 @@ const DESCRIPTION: &str =
     "processor time of the application's processes by function and by stack of functions";
 /// The folder of the results in the container of the observer.
 const RESULTS: &str = "/ridealong/results";
-/// The library of the profiler.
-const PROFILER: &[u8] = b"/libprofiler.so.0";
 /// The seconds until the mappings of a process are read again: at first, and at most. Libraries can
 /// be loaded later; the interval doubles.
 const FIRST_INTERVAL: f64 = 1.0;
@@ -46,6 +50,8 @@ const MAX_DONE: usize = 65_536;
 /// A process that has used this many seconds has samples, because the profiler begins after half a
 /// second. If it has no profile, it is missing.
 const SECONDS_WITH_SAMPLES: f64 = 1.0;
+/// Why a process has no profile.
+const KILLED: &str = "it was killed, or it could not write into the folder of the results";
 /// The maximum seconds at the end for the profiles that are left, and for raw files. The kubelet
 /// kills a container that does not end within the grace period of the pod, which is 30 seconds by
 /// default.
@@ -94,6 +100,8 @@ pub fn run(settings: Settings, folder: &FolderSettings, session: &mut Session) {
         emptied: BTreeSet::new(),
         raw_files: RawFiles::default(),
         mappings: 0,
+        paths: Paths::default(),
+        processors: processors(),
         totals: Totals::default(),
         notices: Notices::default(),
         pending: Vec::new(),
@@ -122,35 +130,15 @@ struct CpuProfile {
     emptied: BTreeSet<ProfileName>,
     /// The profiles with rows, if the log is to contain them.
     raw_files: RawFiles,
-    /// The number of mappings of the processes in `living`.
+    /// The number of mappings of the processes in `living`, and the paths of all mappings.
     mappings: usize,
+    paths: Paths,
+    /// The processors of the machine.
+    processors: f64,
     totals: Totals,
     notices: Notices,
     /// Notices that are not written yet.
     pending: Vec<String>,
-}
-
-/// A process that was observed.
-struct Observed {
-    pid: i32,
-    container: Option<ContainerId>,
-    program: String,
-    /// The address of the stack, which changes when the process executes another program.
-    stack: u64,
-    mappings: Vec<Mapping>,
-    /// When the mappings are read again, in seconds since boot, and the interval after that.
-    due: f64,
-    interval: f64,
-    /// The processor time at the last scan, in seconds.
-    cpu: f64,
-}
-
-impl Observed {
-    fn has_profiler(&self) -> bool {
-        self.mappings
-            .iter()
-            .any(|mapping| mapping.path.ends_with(PROFILER))
-    }
 }
 
 impl Sampler for CpuProfile {
@@ -324,6 +312,7 @@ impl CpuProfile {
         let program = process.program.clone().unwrap_or_default();
         let observed = self.living.entry(key).or_insert_with(|| Observed {
             pid: process.pid,
+            inner_pid: process.pid,
             container: process.container,
             program: String::new(),
             stack: process.stack,
@@ -331,6 +320,8 @@ impl CpuProfile {
             due: now,
             interval: FIRST_INTERVAL,
             cpu: 0.0,
+            started: float(process.start) / ticks,
+            is_profiled: false,
         });
         if observed.program != program || observed.stack != process.stack {
             observed.program = program;
@@ -351,6 +342,8 @@ impl CpuProfile {
         if table.meter.read_status(pid, measured).is_none() {
             return;
         }
+        let status = table.meter.files.read_status(Task::Process(pid));
+        observed.inner_pid = status.ok().and_then(parse_inner_pid).unwrap_or(pid);
         let needs_root = process
             .container
             .is_some_and(|container| !self.binaries.has_root(container));
@@ -362,7 +355,7 @@ impl CpuProfile {
                 let text = meter.files.read_whole(&format!("{pid}/maps"))?;
                 Ok((root, maps::parse_all(text)))
             });
-        let (root, mappings) = match found {
+        let (root, mut mappings) = match found {
             Ok(found) => found,
             Err(error) => {
                 if measured.io_access == Access::Denied {
@@ -376,6 +369,10 @@ impl CpuProfile {
         };
         if mappings.is_empty() {
             // The process is about to end.
+            return;
+        }
+        if !self.paths.share(&mut mappings) {
+            self.note("there is no room for the libraries of all processes".to_owned());
             return;
         }
         if let Some(container) = process.container {
@@ -399,7 +396,8 @@ impl CpuProfile {
             .all
             .values()
             .filter(|process| !process.is_zombie);
-        let pids: BTreeSet<i32> = living.map(|process| process.pid).collect();
+        let mut pids: BTreeSet<i32> = living.map(|process| process.pid).collect();
+        pids.extend(self.living.values().map(|process| process.inner_pid));
         let mut ready: Vec<ProfileName> = listing
             .profiles
             .iter()
@@ -408,14 +406,12 @@ impl CpuProfile {
             .collect();
         ready.truncate(MAX_DONE.saturating_sub(self.done.len()));
         let mut left = ready.len() + self.living.len();
-        let mut profiled: BTreeSet<i32> = BTreeSet::new();
         for name in ready {
             if clock::since_boot() > until {
                 self.note("there was not enough time for the rows of all profiles".to_owned());
                 break;
             }
             self.done.insert(name);
-            profiled.insert(name.pid);
             self.write_profile(run, name, left);
             left -= 1;
             run.session.drain(DRAIN);
@@ -426,9 +422,9 @@ impl CpuProfile {
         }
         for process in std::mem::take(&mut self.ended) {
             let had_samples = process.has_profiler() && process.cpu >= SECONDS_WITH_SAMPLES;
-            if had_samples && !profiled.contains(&process.pid) {
+            if had_samples && !process.is_profiled {
                 let owner = owner_of(run, process.container, process.program, process.pid);
-                self.write_missing(run, &owner);
+                self.write_missing(run, &owner, KILLED);
             }
         }
     }
@@ -447,11 +443,10 @@ impl CpuProfile {
         }
     }
 
-    fn write_missing(&mut self, run: &mut Run<'_>, owner: &Owner) {
+    fn write_missing(&mut self, run: &mut Run<'_>, owner: &Owner, why: &str) {
         let Owner { program, pid, .. } = owner;
-        let why = "it was killed, or it could not write into the folder of the results";
         self.note(format!("process {pid} ({program}) has no profile: {why}"));
-        self.totals.add(owner, Extent::Missing, 0);
+        self.totals.add(owner, Extent::Missing);
         let time = run.processes.time.precise_timestamp();
         push_process(run.session.log.line(), &time, owner, None, Extent::Missing);
         run.session.log.end_line();
@@ -460,15 +455,6 @@ impl CpuProfile {
     /// Writes the rows of a profile. `left` is the number of profiles that still need room in the
     /// log, including this one.
     fn write_profile(&mut self, run: &mut Run<'_>, name: ProfileName, left: usize) {
-        let known = self
-            .ended
-            .iter()
-            .rev()
-            .find(|process| process.pid == name.pid);
-        if known.is_none() && !run.settings.pattern.is_empty() {
-            // The program of this process does not match target-command.
-            return;
-        }
         let file = self
             .results
             .as_ref()
@@ -482,72 +468,119 @@ impl CpuProfile {
         };
         let mut addresses = Addresses::default();
         let outline = records::read(&file, |_, stack| addresses.add(stack));
-        let text = outline
-            .and_then(|outline| outline.maps)
-            .map(|from| maps::read(&file, from));
-        let is_complete = text.is_some();
-        let earlier = known.map_or(&[][..], |process| &process.mappings);
-        let mappings = maps::add_earlier(text.unwrap_or_default(), earlier);
-        let program =
-            known.map_or_else(|| program_of(&mappings), |process| process.program.clone());
-        let container = known
-            .and_then(|process| process.container)
-            .or_else(|| target_of(run));
-        let owner = owner_of(run, container, program, name.pid);
+        let maps = outline.and_then(|outline| outline.maps);
+        let last = maps.map(|from| maps::read(&file, from)).unwrap_or_default();
+        let known = observed::find(&self.ended, name.pid, &last);
+        let known = known.and_then(|at| self.ended.get_mut(at));
+        let is_known = known.is_some();
+        if !is_known && !run.settings.pattern.is_empty() {
+            // The program of this process does not match target-command.
+            return;
+        }
+        let (started, container) = known
+            .as_ref()
+            .map_or((0.0, None), |known| (known.started, known.container));
+        let container = container.or_else(|| target_of(run));
+        let (owner, mappings) = match known {
+            Some(known) => {
+                known.is_profiled = true;
+                let owner = owner_of(run, container, known.program.clone(), known.pid);
+                (owner, maps::add_earlier(last, &known.mappings))
+            }
+            None => (owner_of(run, container, program_of(&last), name.pid), last),
+        };
         let Some(outline) = outline else {
-            if self.emptied.contains(&name) || known.is_some() {
-                self.write_missing(run, &owner);
+            if self.emptied.contains(&name) || is_known {
+                self.write_missing(run, &owner, KILLED);
             } else {
                 let name = name.file_name();
                 self.note(format!("the file {name} is not a profile of gperftools"));
             }
             return;
         };
-        if !is_complete {
-            let Owner { program, pid, .. } = &owner;
-            let why = "the process was killed, or it could not write all of it";
-            self.note(format!(
-                "the profile of process {pid} ({program}) is not complete: {why}"
-            ));
-        }
+        let Some(extent) = self.measure(&file, outline, started, &owner) else {
+            self.write_missing(run, &owner, "its profile is not valid");
+            return;
+        };
         if run.settings.has_artifacts {
             self.raw_files.add(name.file_name(), &owner.members());
         }
         let functions = Functions::resolve(addresses, &mappings, |path| {
             self.binaries.open(container?, path)
         });
-        self.write_rows(run, (&file, outline), &functions, &owner, left);
+        self.write_rows(run, (&file, outline, extent), &functions, &owner, left);
+    }
+
+    /// Returns the time of a profile and whether it is whole. `started` is when the process
+    /// started, in seconds since boot. `None` if the profile has more time than is possible.
+    fn measure(
+        &mut self,
+        file: &File,
+        outline: Outline,
+        started: f64,
+        owner: &Owner,
+    ) -> Option<Extent> {
+        let Owner { program, pid, .. } = owner;
+        let size = file.metadata().map_or(0, |facts| facts.len());
+        let ticks = outline.maps.and_then(|_| Ticks::read(file, size));
+        let received = ticks.as_ref().map_or(0, |ticks| ticks.received);
+        let period = outline.header.period;
+        // The cast saturates.
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        let possible = ((clock::since_boot() - started) * self.processors * 1e6) as u64;
+        let time = SampledTime::new(outline.samples, received, period, possible)?;
+        let Some(ticks) = ticks else {
+            let why = "the process was killed, or it could not write all of it";
+            self.note(format!(
+                "the profile of process {pid} ({program}) is not complete: {why}"
+            ));
+            return Some(Extent::Incomplete(time));
+        };
+        if !ticks.lacks() {
+            return Some(Extent::Complete(time));
+        }
+        let due = ticks.due.map_or_else(String::new, |due| {
+            format!(" of {:.1} s", float(due.saturating_mul(period)) / 1e6)
+        });
+        let why = ticks.stopped.unwrap_or_else(|| {
+            "all threads blocked the signal SIGURG, or the program handles it".to_owned()
+        });
+        let seconds = float(time.microseconds) / 1e6;
+        let profile = format!("the profile of process {pid} ({program})");
+        self.note(format!(
+            "{profile} has {seconds:.1} s{due} of CPU time: {why}"
+        ));
+        Some(Extent::Partial(time))
     }
 
     /// Writes the rows of the records of a profile.
     fn write_rows(
         &mut self,
         run: &mut Run<'_>,
-        (file, outline): (&File, Outline),
+        (file, outline, extent): (&File, Outline, Extent),
         functions: &Functions,
         owner: &Owner,
         left: usize,
     ) {
         let mut tally = Tally::new(functions);
         let mut numbers = Vec::new();
-        // If the process still writes, the second reading may find more.
-        let mut samples = 0;
+        let mut room = outline.samples;
+        // If the process still writes, the second reading may find more, which is left out.
         records::read(file, |count, stack| {
-            samples += count;
+            let count = count.min(room);
+            room -= count;
+            if count == 0 {
+                return;
+            }
             functions.of_stack(stack, &mut numbers);
             tally.add(count, &numbers);
         });
-        let extent = if outline.maps.is_some() {
-            Extent::Complete(samples)
-        } else {
-            Extent::Incomplete(samples)
-        };
-        self.totals
-            .add(owner, extent, samples * outline.header.period);
+        self.totals.add(owner, extent);
         let time = run.processes.time.precise_timestamp();
         let log = &mut run.session.log;
         push_process(log.line(), &time, owner, Some(outline.header), extent);
         log.end_line();
+        let Some(whole) = extent.time() else { return };
         let room = log.budget().room() / float(left.max(1) as u64);
         // The cast turns a negative number into 0.
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
@@ -555,7 +588,7 @@ impl CpuProfile {
         let rows = ProfileRows {
             time: &time,
             owner,
-            header: outline.header,
+            whole,
             functions,
             tally: &tally,
         };
@@ -565,6 +598,14 @@ impl CpuProfile {
             log.flush();
         }
     }
+}
+
+/// Returns the number of processors of the machine.
+fn processors() -> f64 {
+    let count = sysconf(SysconfVar::_NPROCESSORS_CONF).ok().flatten();
+    count
+        .and_then(|count| u64::try_from(count).ok())
+        .map_or(1.0, float)
 }
 
 fn owner_of(run: &Run<'_>, container: Option<ContainerId>, program: String, pid: i32) -> Owner {

@@ -30,6 +30,15 @@ pub struct Status {
     pub involuntary: u64,
 }
 
+/// Returns the process id in the innermost PID namespace of a process: the last number of its line
+/// `NSpid`. `None` if there is no such line.
+#[must_use]
+pub fn parse_inner_pid(text: &[u8]) -> Option<i32> {
+    let line = lines(text).find_map(|line| line.strip_prefix(b"NSpid:"))?;
+    let last = words(line).last()?;
+    std::str::from_utf8(last).ok()?.parse().ok()
+}
+
 /// Parses a status file. `None` if the lines of the context switches are missing. The text is then
 /// truncated, because these lines are the last lines that the observer uses.
 #[must_use]
@@ -115,6 +124,17 @@ fn take_ids(target: &mut [u32; 4], line: &[u8], label: &[u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_inner_pid_is_the_last_one() {
+        assert_eq!(
+            parse_inner_pid(b"Pid:\t7\nNSpid:\t7\t62\nVmSize:\n"),
+            Some(62)
+        );
+        assert_eq!(parse_inner_pid(b"Pid:\t7\nNSpid:\t7\n"), Some(7));
+        assert_eq!(parse_inner_pid(b"Pid:\t7\n"), None);
+        assert_eq!(parse_inner_pid(b"NSpid:\t\n"), None);
+    }
 
     /// A status of Linux 6.18, without most of the lines that are not used.
     const CAT: &[u8] = b"Name:\tcat\nUmask:\t0022\nState:\tR (running)\nUid:\t1\t2\t3\t4\nGid:\t5\t6\t7\t8\nGroups:\t \nVmPeak:\t    3060 kB\nVmSize:\t    3061 kB\nVmHWM:\t    1741 kB\nVmRSS:\t    1740 kB\nVmData:\t     360 kB\nVmStk:\t     132 kB\nThreads:\t1\nMems_allowed_list:\t0\nvoluntary_ctxt_switches:\t11\nnonvoluntary_ctxt_switches:\t12\n";

@@ -8,6 +8,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::rc::Rc;
 
 use nix::sys::stat::fstat;
 
@@ -30,7 +31,7 @@ pub struct Binaries {
 struct Container {
     root: RootDirectory,
     /// Each path that was looked at, with the open file if it is in another file system.
-    files: BTreeMap<Box<[u8]>, Option<File>>,
+    files: BTreeMap<Rc<[u8]>, Option<File>>,
 }
 
 impl Binaries {
@@ -61,7 +62,7 @@ impl Binaries {
             let is_elsewhere = |file: &File| fstat(file).is_ok_and(|facts| facts.st_dev != device);
             let file = file.filter(|file| self.open < MAX_OPEN && is_elsewhere(file));
             self.open += usize::from(file.is_some());
-            files.insert(path.clone(), file);
+            files.insert(Rc::clone(path), file);
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::elf::{Segments, find_symbols};
 use super::maps::{self, Mapping};
-use super::names;
+use super::names::Names;
 use super::read_at::ReadAt;
 use crate::json::clean;
 
@@ -154,6 +154,7 @@ struct Registry {
     /// The functions of the current library by their names.
     known: BTreeMap<String, usize>,
     name_bytes: usize,
+    names: Names,
 }
 
 impl Registry {
@@ -168,6 +169,7 @@ impl Registry {
             libraries: Vec::new(),
             known: BTreeMap::new(),
             name_bytes: 0,
+            names: Names::default(),
         }
     }
 
@@ -206,7 +208,8 @@ impl Registry {
         let addresses: Vec<u64> = places.iter().map(|(address, _)| *address).collect();
         find_symbols(file, &addresses, |index, symbol| {
             if self.name_bytes < MAX_NAMES {
-                self.assign(&[places[index].1], Some(names::from_symbol(symbol)));
+                let name = self.names.from_symbol(symbol);
+                self.assign(&[places[index].1], Some(name));
             }
         });
     }

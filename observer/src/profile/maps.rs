@@ -1,5 +1,7 @@
 //! Parses `/proc/PID/maps`, which also ends a profile of gperftools.
 
+use std::rc::Rc;
+
 use super::read_at::ReadAt;
 
 /// The maximum mappings of code that are kept of a process.
@@ -20,7 +22,7 @@ pub struct Mapping {
     /// The position of the first byte in the file.
     pub offset: u64,
     /// The path of the file, or a name such as `[vdso]`. Empty for memory without a file.
-    pub path: Box<[u8]>,
+    pub path: Rc<[u8]>,
 }
 
 /// Parses a line. `None` if the line is not valid or the memory contains no code.

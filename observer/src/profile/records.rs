@@ -95,7 +95,7 @@ pub fn read(file: &(impl ReadAt + ?Sized), mut visit: impl FnMut(u64, &[u64])) -
         if !(1..MAX_SAMPLES).contains(&samples) {
             break;
         }
-        outline.samples += samples;
+        outline.samples = outline.samples.saturating_add(samples);
         visit(samples, &stack);
     }
     Some(outline)

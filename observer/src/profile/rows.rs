@@ -6,6 +6,7 @@ use std::cmp::Reverse;
 use super::functions::{Functions, OTHER, OTHER_NAME};
 use super::records::Header;
 use super::tally::{Samples, Tally};
+use super::time::SampledTime;
 use crate::json::{push_known, push_text};
 use crate::json_rows::{begin, push_decimals};
 
@@ -45,19 +46,21 @@ impl Owner {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
     /// The whole profile.
-    Complete(u64),
+    Complete(SampledTime),
+    /// The whole profile, but it lacks more of the processor time than the start of the process.
+    Partial(SampledTime),
     /// The beginning of a profile.
-    Incomplete(u64),
+    Incomplete(SampledTime),
     /// No profile.
     Missing,
 }
 
 impl Extent {
-    /// Returns the samples, if there is a profile.
+    /// Returns the samples and their time, if there is a profile.
     #[must_use]
-    pub fn samples(self) -> Option<u64> {
+    pub fn time(self) -> Option<SampledTime> {
         match self {
-            Self::Complete(samples) | Self::Incomplete(samples) => Some(samples),
+            Self::Complete(time) | Self::Partial(time) | Self::Incomplete(time) => Some(time),
             Self::Missing => None,
         }
     }
@@ -65,6 +68,7 @@ impl Extent {
     fn word(self) -> &'static str {
         match self {
             Self::Complete(_) => "complete",
+            Self::Partial(_) => "partial",
             Self::Incomplete(_) => "incomplete",
             Self::Missing => "missing",
         }
@@ -80,11 +84,9 @@ pub fn push_process(
     extent: Extent,
 ) {
     begin_row(out, time, "process", owner);
-    push_known(out, "samples", extent.samples());
-    let seconds = header
-        .zip(extent.samples())
-        .map(|(header, samples)| samples * header.period);
-    push_decimals(out, "cpu_seconds", seconds, MICRO);
+    push_known(out, "samples", extent.time().map(|time| time.samples));
+    let microseconds = extent.time().map(|time| time.microseconds);
+    push_decimals(out, "cpu_seconds", microseconds, MICRO);
     push_known(
         out,
         "frequency",
@@ -100,8 +102,8 @@ pub struct ProfileRows<'a> {
     pub time: &'a str,
     /// The process.
     pub owner: &'a Owner,
-    /// The header of the profile.
-    pub header: Header,
+    /// The samples of the profile, and their time.
+    pub whole: SampledTime,
     /// The functions of the profile.
     pub functions: &'a Functions,
     /// The samples of the profile.
@@ -125,17 +127,19 @@ impl ProfileRows<'_> {
             .get(OTHER)
             .map_or(0, |samples| samples.own);
         let mut has_other = other > 0;
+        let mut before = 0;
         for (number, samples) in order {
             let mut row = Vec::new();
             if rows.len() < MAX_FUNCTIONS && left > 0 {
-                self.push_function(&mut row, number, samples);
+                self.push_function(&mut row, number, samples, before);
             }
             if row.is_empty() || row.len() > left {
                 left = 0;
                 has_other = true;
-                other += samples.own;
+                other = other.saturating_add(samples.own);
             } else {
                 left -= row.len();
+                before += samples.own;
                 rows.push(row);
             }
         }
@@ -144,8 +148,13 @@ impl ProfileRows<'_> {
             self.begin_function(&mut row, OTHER_NAME, None);
             push_known(&mut row, "samples_self", Some(other));
             push_known(&mut row, "samples_total", None);
-            self.push_seconds(&mut row, "self_seconds", Some(other));
-            self.push_seconds(&mut row, "total_seconds", None);
+            push_decimals(
+                &mut row,
+                "self_seconds",
+                Some(self.next(before, other)),
+                MICRO,
+            );
+            push_decimals(&mut row, "total_seconds", None, MICRO);
             row.push(b'}');
             rows.push(row);
         }
@@ -166,22 +175,24 @@ impl ProfileRows<'_> {
         let mut rows = Vec::new();
         let mut left = bytes;
         let mut other = self.tally.other_stacks;
+        let mut before = 0;
         for (stack, samples) in order {
             let mut row = Vec::new();
             if rows.len() < MAX_STACKS && left > 0 {
-                self.push_stack(&mut row, &self.text_of(stack), samples);
+                self.push_stack(&mut row, &self.text_of(stack), samples, before);
             }
             if row.is_empty() || row.len() > left {
                 left = 0;
-                other += samples;
+                other = other.saturating_add(samples);
             } else {
                 left -= row.len();
+                before += samples;
                 rows.push(row);
             }
         }
         if other > 0 {
             let mut row = Vec::new();
-            self.push_stack(&mut row, OTHER_NAME, other);
+            self.push_stack(&mut row, OTHER_NAME, other, before);
             rows.push(row);
         }
         rows
@@ -193,7 +204,7 @@ impl ProfileRows<'_> {
         push_text(out, "library", library);
     }
 
-    fn push_function(&self, out: &mut Vec<u8>, number: usize, samples: Samples) {
+    fn push_function(&self, out: &mut Vec<u8>, number: usize, samples: Samples, before: u64) {
         self.begin_function(
             out,
             self.functions.name(number),
@@ -201,26 +212,34 @@ impl ProfileRows<'_> {
         );
         push_known(out, "samples_self", Some(samples.own));
         push_known(out, "samples_total", Some(samples.total));
-        self.push_seconds(out, "self_seconds", Some(samples.own));
-        self.push_seconds(out, "total_seconds", Some(samples.total));
+        push_decimals(
+            out,
+            "self_seconds",
+            Some(self.next(before, samples.own)),
+            MICRO,
+        );
+        push_decimals(
+            out,
+            "total_seconds",
+            Some(self.whole.of(samples.total)),
+            MICRO,
+        );
         out.push(b'}');
     }
 
-    fn push_stack(&self, out: &mut Vec<u8>, text: &str, samples: u64) {
+    fn push_stack(&self, out: &mut Vec<u8>, text: &str, samples: u64, before: u64) {
         begin_row(out, self.time, "stack", self.owner);
         push_text(out, "stack", Some(text));
         push_known(out, "samples", Some(samples));
-        self.push_seconds(out, "cpu_seconds", Some(samples));
+        push_decimals(out, "cpu_seconds", Some(self.next(before, samples)), MICRO);
         out.push(b'}');
     }
 
-    fn push_seconds(&self, out: &mut Vec<u8>, key: &str, samples: Option<u64>) {
-        push_decimals(
-            out,
-            key,
-            samples.map(|samples| samples * self.header.period),
-            MICRO,
-        );
+    /// Returns the time of samples, in microseconds. `before` is the number of samples in the rows
+    /// before.
+    fn next(&self, before: u64, samples: u64) -> u64 {
+        let end = self.whole.of_first(before.saturating_add(samples));
+        end - self.whole.of_first(before)
     }
 
     /// Returns the names of the functions of a stack, the outermost first, separated by semicolons.

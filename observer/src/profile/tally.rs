@@ -56,11 +56,11 @@ impl Tally {
                 continue;
             };
             if at == 0 {
-                sum.own += samples;
+                sum.own = sum.own.saturating_add(samples);
             }
             if self.last_stack[*function] != self.count {
                 self.last_stack[*function] = self.count;
-                sum.total += samples;
+                sum.total = sum.total.saturating_add(samples);
             }
         }
         let key: Box<[u32]> = stack
@@ -68,12 +68,12 @@ impl Tally {
             .map(|function| u32::try_from(*function).unwrap_or(u32::MAX))
             .collect();
         if let Some(sum) = self.stacks.get_mut(&key) {
-            *sum += samples;
+            *sum = sum.saturating_add(samples);
         } else if self.stacks.len() < MAX_STACKS && self.kept + key.len() <= MAX_FUNCTIONS {
             self.kept += key.len();
             self.stacks.insert(key, samples);
         } else {
-            self.other_stacks += samples;
+            self.other_stacks = self.other_stacks.saturating_add(samples);
         }
     }
 }

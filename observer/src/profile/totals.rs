@@ -15,6 +15,7 @@ const MICRO: u32 = 6;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Sum {
     profiles: u64,
+    partial: u64,
     incomplete: u64,
     missing: u64,
     samples: u64,
@@ -22,16 +23,20 @@ struct Sum {
 }
 
 impl Sum {
-    fn add(&mut self, extent: Extent, microseconds: u64) {
+    fn add(&mut self, extent: Extent) {
         self.profiles += u64::from(extent != Extent::Missing);
+        self.partial += u64::from(matches!(extent, Extent::Partial(_)));
         self.incomplete += u64::from(matches!(extent, Extent::Incomplete(_)));
         self.missing += u64::from(extent == Extent::Missing);
-        self.samples += extent.samples().unwrap_or(0);
-        self.microseconds += microseconds;
+        if let Some(time) = extent.time() {
+            self.samples = self.samples.saturating_add(time.samples);
+            self.microseconds = self.microseconds.saturating_add(time.microseconds);
+        }
     }
 
     fn push(&self, out: &mut Vec<u8>) {
         push_known(out, "profiles", Some(self.profiles));
+        push_known(out, "partial", Some(self.partial));
         push_known(out, "incomplete", Some(self.incomplete));
         push_known(out, "missing", Some(self.missing));
         push_known(out, "samples", Some(self.samples));
@@ -49,16 +54,13 @@ pub struct Totals {
 
 impl Totals {
     /// Adds the profile of a process.
-    pub fn add(&mut self, owner: &Owner, extent: Extent, microseconds: u64) {
-        self.whole.add(extent, microseconds);
+    pub fn add(&mut self, owner: &Owner, extent: Extent) {
+        self.whole.add(extent);
         let mut key = (owner.container.clone(), owner.program.clone());
         if self.programs.len() >= MAX_PROGRAMS && !self.programs.contains_key(&key) {
             key = (None, OTHER_NAME.to_owned());
         }
-        self.programs
-            .entry(key)
-            .or_default()
-            .add(extent, microseconds);
+        self.programs.entry(key).or_default().add(extent);
     }
 
     /// Appends the sums of all programs, each after a comma.

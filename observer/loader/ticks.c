@@ -1,0 +1,262 @@
+// The timer of the profiler, its signal handler, and the walk of the stack.
+//
+// The kernel looks at a timer of processor time only at its own clock tick (CONFIG_HZ, often 250 a
+// second), and a signal that is already pending is not sent again. So there are fewer signals than
+// ticks as soon as more are due. The kernel says with each signal how many it has left out
+// (si_overrun, timer_getoverrun(2)), and this file counts them.
+//
+// The profiler's handler needs about 8 KiB of stack, more than a coroutine may have. It runs on a
+// stack of this library. The kernel still needs room on the stack of the program for the registers
+// of the processor: about 4 KiB with AVX-512 (signal(7), getauxval(3), AT_MINSIGSTKSZ).
+
+#include "ticks.h"
+
+extern WEAK int sigaction(int signal, const struct action *action, struct action *old);
+
+enum {
+  SI_TIMER = -2,
+  SA_SIGINFO = 4,
+  SA_RESTART = 0x10000000,
+  SIG_BLOCK = 0,
+  SIG_UNBLOCK = 1,
+  // The third argument of unw_init_local2: the context is that of a signal.
+  UNW_INIT_SIGNAL_FRAME = 1,
+  // The frames between the walk of the stack and the interrupted function, which the profiler
+  // skips (gperftools src/stacktrace_libunwind-inl.h and src/profiler.cc, prof_handler). Here, the
+  // walk begins at the interrupted function.
+  SKIPPED = 5,
+};
+
+// The processor time of a program before the first sample, in nanoseconds.
+#define DELAY 500000000
+#define SECOND 1000000000
+#define SIG_IGN ((void *)1)
+#define STACK 65536
+// The names of the functions that replace libunwind's must have the same lengths as those.
+#if defined(__aarch64__)
+#define rl_unwind_init rl_unwinds_init_local
+#define rl_unwind_step rl_unwinds_step
+#else
+#define rl_unwind_init rl_unwind_init_local
+#endif
+#define TICK_SET ((uint64_t)1 << (TICK - 1))
+
+struct interval {
+  int64_t seconds;
+  int64_t microseconds;
+};
+
+// The kernel's struct sigevent, up to the member sigev_notify.
+struct event {
+  uint64_t value;
+  int32_t signal;
+  int32_t notify;
+  uint64_t rest[6];
+};
+
+// The beginning of siginfo_t of a timer.
+struct information {
+  int32_t signal;
+  int32_t error;
+  int32_t code;
+  int32_t padding;
+  int32_t timer;
+  int32_t overruns;
+  uint64_t value;
+};
+
+// The kernel's struct sigaction.
+struct kernel_action {
+  void *handler;
+  uint64_t flags;
+#if defined(__x86_64__)
+  void *restorer;
+#endif
+  uint64_t mask;
+};
+
+typedef void sample_function(int signal, struct information *information, void *context);
+
+static struct {
+  sample_function *take_sample;
+  int (*init_local2)(void *cursor, void *context, int flag);
+  int (*step)(void *cursor);
+  // What the interrupted thread did, while a sample is taken.
+  void *context;
+  int to_skip;
+  // Whether a thread takes a sample.
+  int is_busy;
+  int32_t timer;
+  int has_timer;
+  // Whether the signal was blocked before the profiler blocked it, and whether the profiler wants
+  // it blocked, but it is not.
+  int was_blocked;
+  int is_held;
+  uint64_t ticks;
+  // The nanoseconds between two ticks, and the processor time at which the first is due.
+  int64_t interval;
+  int64_t first;
+} ticks;
+
+static char stack[STACK] __attribute__((aligned(64)));
+
+// Calls a function with three arguments on another stack.
+extern void call_on(void *end_of_stack, sample_function *function, int signal,
+                    struct information *information, void *context)
+    __attribute__((visibility("hidden")));
+
+#if defined(__x86_64__)
+__asm__(
+    ".text\n.hidden call_on\n.globl call_on\n.type call_on, @function\ncall_on:\n"
+    ".cfi_startproc\n"
+    "push %rbp\n.cfi_def_cfa_offset 16\n.cfi_offset rbp, -16\n"
+    "mov %rsp, %rbp\n.cfi_def_cfa_register rbp\n"
+    "mov %rdi, %rsp\nmov %rsi, %rax\nmov %edx, %edi\nmov %rcx, %rsi\nmov %r8, %rdx\n"
+    "call *%rax\n"
+    "mov %rbp, %rsp\npop %rbp\n.cfi_def_cfa rsp, 8\nret\n"
+    ".cfi_endproc\n.size call_on, .-call_on\n");
+#elif defined(__aarch64__)
+__asm__(
+    ".text\n.hidden call_on\n.globl call_on\n.type call_on, %function\ncall_on:\n"
+    ".cfi_startproc\n"
+    "stp x29, x30, [sp, #-16]!\n.cfi_def_cfa_offset 16\n.cfi_offset 29, -16\n"
+    ".cfi_offset 30, -8\n"
+    "mov x29, sp\n.cfi_def_cfa_register 29\n"
+    "mov sp, x0\nmov x9, x1\nmov w0, w2\nmov x1, x3\nmov x2, x4\n"
+    "blr x9\n"
+    "mov sp, x29\nldp x29, x30, [sp], #16\n.cfi_def_cfa sp, 0\nret\n"
+    ".cfi_endproc\n.size call_on, .-call_on\n");
+#endif
+
+// The handler of the signal. Anyone can send it, but only the timer of this library has this value
+// and code. If a thread already takes a sample, the tick of another thread is only counted.
+static void tick(int signal, struct information *information, void *context) {
+  if (information->code != SI_TIMER || information->value != (uint64_t)(uintptr_t)&ticks) return;
+  uint64_t count = 1 + (uint64_t)(information->overruns < 0 ? 0 : information->overruns);
+  __atomic_fetch_add(&ticks.ticks, count, __ATOMIC_RELAXED);
+  if (__atomic_load_n(&ticks.is_held, __ATOMIC_SEQ_CST)) return;
+  if (__atomic_exchange_n(&ticks.is_busy, 1, __ATOMIC_ACQUIRE)) return;
+  ticks.context = context;
+  call_on(stack + STACK, ticks.take_sample, signal, information, context);
+  ticks.context = NULL;
+  __atomic_store_n(&ticks.is_busy, 0, __ATOMIC_RELEASE);
+}
+
+// The handler of the signal in this process: NULL for the default action, and 1 if it is ignored.
+static void *tick_handler(void) {
+  struct kernel_action now = {0};
+  call(SYS_rt_sigaction, TICK, 0, (long)&now, sizeof now.mask);
+  return now.handler;
+}
+
+int is_tick_ignored(void) { return tick_handler() == SIG_IGN; }
+
+int has_tick_handler(void) {
+  return ticks.take_sample != NULL && tick_handler() == (void *)tick;
+}
+
+static int64_t processor_time(void) {
+  int64_t now[2] = {0};
+  call(SYS_clock_gettime, CLOCK_PROCESS_CPUTIME_ID, (long)now, 0, 0);
+  return now[0] * SECOND + now[1];
+}
+
+uint64_t count_ticks(void) { return ticks.ticks; }
+
+uint64_t count_due_ticks(void) {
+  int64_t past = processor_time() - ticks.first;
+  return past < 0 || ticks.interval <= 0 ? 0 : 1 + (uint64_t)(past / ticks.interval);
+}
+
+static void delete_timer(void) {
+  if (ticks.has_timer) call(SYS_timer_delete, ticks.timer, 0, 0, 0);
+  ticks.has_timer = 0;
+}
+
+// The default action also discards a tick that is pending, because it is to ignore the signal
+// (kernel/signal.c, do_sigaction).
+void stop_ticks(void) {
+  struct kernel_action none = {0};
+  if (is_own_process()) delete_timer();
+  if (has_tick_handler()) call(SYS_rt_sigaction, TICK, (long)&none, 0, sizeof none.mask);
+}
+
+// The profiler sets its handler for SIGPROF. All other signals are blocked while it runs, so that
+// no handler of the program runs on its stack.
+EXPORTED int rl_sigact(int signal, const struct action *action, struct action *old) {
+  if (signal != SIGPROF) return sigaction(signal, action, old);
+  if (action == NULL) {
+    *old = (struct action){0};
+    return 0;
+  }
+  int (*set)(int, const struct action *, struct action *);
+  set = (int (*)(int, const struct action *, struct action *))next_function("sigaction");
+  if (set == NULL) return (int)with_errno(-ENOSYS);
+  struct action own = {.handler = (void *)tick, .flags = SA_RESTART | SA_SIGINFO};
+  for (size_t i = 0; i < sizeof own.mask / sizeof *own.mask; i++) own.mask[i] = ~(uint64_t)0;
+  ticks.take_sample = (sample_function *)action->handler;
+  return set(TICK, &own, old);
+}
+
+// The profiler blocks its own signal while it holds a lock that its handler needs. If the program
+// has blocked the signal, it stays blocked. Without a sample, no system call is made at the end of
+// a program, because a filter (seccomp(2)) might forbid it, and nor is one made in a forked child:
+// then the handler takes no sample meanwhile.
+EXPORTED int rl_sigprocm(int how, const void *set, void *old) {
+  (void)set, (void)old;
+  uint64_t tick_set = TICK_SET, before = 0;
+  if (how == SIG_BLOCK && ticks.first > 0 && (ticks.ticks == 0 || !is_own_process())) {
+    __atomic_store_n(&ticks.is_held, 1, __ATOMIC_SEQ_CST);
+    return 0;
+  }
+  if (how == SIG_UNBLOCK) {
+    int is_blocked = !ticks.is_held && !ticks.was_blocked;
+    __atomic_store_n(&ticks.is_held, 0, __ATOMIC_SEQ_CST);
+    if (!is_blocked) return 0;
+  }
+  long result = call(SYS_rt_sigprocmask, how, (long)&tick_set, (long)&before, sizeof tick_set);
+  if (how == SIG_BLOCK) ticks.was_blocked = (before & TICK_SET) != 0;
+  return (int)with_errno(result);
+}
+
+// Sets a timer of the processor time of the process. `timer` is a struct itimerval. The first
+// signal comes after DELAY, so that programs such as shells, launchers and the first process of a
+// container usually get none.
+EXPORTED int rl_settim(int which, const struct interval timer[2], void *old) {
+  (void)which, (void)old;
+  int is_end = timer[0].seconds == 0 && timer[0].microseconds == 0;
+  if (is_end && ticks.ticks == 0) return 0;
+  if (!is_own_process()) return 0;
+  delete_timer();
+  if (is_end) return 0;
+  struct event event = {.value = (uint64_t)(uintptr_t)&ticks, .signal = TICK};
+  long made = call(SYS_timer_create, CLOCK_PROCESS_CPUTIME_ID, (long)&event, (long)&ticks.timer, 0);
+  if (made < 0) return (int)with_errno(made);
+  ticks.has_timer = 1;
+  ticks.interval = timer[0].seconds * SECOND + timer[0].microseconds * 1000;
+  ticks.first = processor_time() + DELAY;
+  int64_t times[4] = {timer[0].seconds, timer[0].microseconds * 1000};
+  times[3] = DELAY;
+  return (int)with_errno(call(SYS_timer_settime, ticks.timer, 0, (long)times, 0));
+}
+
+void set_unwinder(int (*init_local2)(void *, void *, int), int (*step)(void *)) {
+  ticks.init_local2 = init_local2;
+  ticks.step = step;
+}
+
+// libunwind's unw_init_local: begins a walk of the stack. In the handler, the walk begins at the
+// interrupted function, because the handler is on another stack. The profiler also walks its own
+// stack while it is loaded, to find out whether libunwind works.
+EXPORTED int rl_unwind_init(void *cursor, void *context) {
+  if (ticks.context == NULL) return ticks.init_local2(cursor, context, 0);
+  ticks.to_skip = SKIPPED;
+  return ticks.init_local2(cursor, ticks.context, UNW_INIT_SIGNAL_FRAME);
+}
+
+// libunwind's unw_step: returns a positive number if there is a caller.
+EXPORTED int rl_unwind_step(void *cursor) {
+  if (ticks.to_skip == 0) return ticks.step(cursor);
+  ticks.to_skip--;
+  return 1;
+}
