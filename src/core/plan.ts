@@ -95,12 +95,13 @@ function planLeft(pod: Pod, { reason, message }: Left): Plan {
 }
 
 /**
- * Returns an empty read-only volume to mount over the token. The volume uses the downward API,
- * because an emptyDir counts as local storage and would prevent `kubectl drain` and the cluster
- * autoscaler from evicting the pod.
+ * Returns an empty read-only volume to mount over the token. The volume is projected, like the
+ * volume of the token, because a policy that allows the token also allows such a volume. An
+ * emptyDir counts as local storage and would prevent `kubectl drain` and the cluster autoscaler
+ * from evicting the pod.
  */
-function tokenCover(suffix: string): { readonly name: string; readonly downwardAPI: Fields } {
-  return { name: TOKEN_VOLUME + suffix, downwardAPI: {} }
+function tokenCover(suffix: string): { readonly name: string; readonly projected: Fields } {
+  return { name: TOKEN_VOLUME + suffix, projected: { sources: [{ downwardAPI: {} }] } }
 }
 
 function coverMount({ name }: { readonly name: string }): Fields {

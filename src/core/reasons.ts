@@ -97,7 +97,8 @@ export const REASONS = {
     canDeny: true,
   },
   'pod-security': {
-    sentence: 'the Pod Security level that the namespace enforces would refuse the observer',
+    sentence:
+      'the Pod Security level that the namespace enforces, or OpenShift, would refuse the observer',
     written: true,
     canDeny: true,
   },

@@ -71,15 +71,20 @@ export function allowsRoot(
  *
  * @param context the observer's core/v1 SecurityContext
  * @param mayBeRoot the result of `allowsRoot` for the pod
+ * @param podContext the pod's core/v1 PodSecurityContext, whose seccomp profile applies to an
+ * observer that has none
  */
 export function podSecurityProblem(
   level: PodSecurityLevel,
   context: Fields,
   mayBeRoot: boolean,
+  podContext: Fields = {},
 ): string | undefined {
   if (level === 'privileged') return undefined
-  const problem = baselineProblem(context)
-  return problem ?? (level === 'restricted' ? restrictedProblem(context, mayBeRoot) : undefined)
+  const { seccompProfile = podContext.seccompProfile } = context
+  const effective = { ...context, seccompProfile }
+  const problem = baselineProblem(effective)
+  return problem ?? (level === 'restricted' ? restrictedProblem(effective, mayBeRoot) : undefined)
 }
 
 function baselineProblem(context: Fields): string | undefined {

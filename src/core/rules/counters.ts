@@ -13,8 +13,8 @@ import {
   type SecurityContext,
 } from '../kubernetes/pod.ts'
 import { BASELINE_CAPABILITIES } from '../kubernetes/pod-security.ts'
+import { type Identity, resolveIdentity } from './identity.ts'
 import { isSandboxed } from './sandboxed-runtime.ts'
-import { type Identity, resolveIdentity } from './security-context.ts'
 
 /** The counters of the targets that an observer can read; `unknown` if they are not predictable. */
 export type Counters = 'all' | 'no-io' | 'unknown'

@@ -19,6 +19,7 @@ import type { Reason } from '../reasons.ts'
 import type { Mode, OnError } from '../request.ts'
 import { quote } from '../text/quote.ts'
 import { installerName } from '../tools/tool.ts'
+import { constraintsProblem } from './openshift.ts'
 
 interface PolicyProblem {
   readonly reason: Reason
@@ -66,7 +67,8 @@ export function checkNamespacePolicy(
         (observer) =>
           privilegeProblem(namespace, observer) ??
           toolProblem(namespace, observer) ??
-          standardProblem(rules, pod, observer),
+          standardProblem(rules, pod, observer) ??
+          openShiftProblem(pod, observer),
       )
       .find((found) => found !== undefined) ?? resourceProblem(namespace, pod, mode, observers)
   return problem && leaveOrDeny(onError, problem.reason, problem.message)
@@ -97,15 +99,30 @@ function standardProblem(
   const level = namespace.enforce ?? podSecurityDefault
   const { enforceVersion } = namespace
   const mayBeRoot = allowsRoot(pod, { enforceVersion, apiserverVersion })
+  const podContext = fieldsOrNone(pod.spec.securityContext)
   const contexts = [securityContext, ...(installer ? [installer.securityContext] : [])]
   const problem = contexts
-    .map((context) => podSecurityProblem(level, context, mayBeRoot))
+    .map((context) => podSecurityProblem(level, context, mayBeRoot, podContext))
     .find((found) => found !== undefined)
   if (problem === undefined) return undefined
   const source = namespace.enforce === undefined ? " (the cluster's default)" : ''
   const rule = `namespace ${quote(namespace.name)} enforces Pod Security ${level}${source}`
   const message = `${rule}, which refuses the observer ${metric.name} because ${problem}`
   return { reason: 'pod-security', message }
+}
+
+/**
+ * Reports a security context of the catalog that the SecurityContextConstraints of OpenShift may
+ * refuse. A security context that is derived from the target is always allowed.
+ */
+function openShiftProblem(
+  pod: Pod,
+  { metric, securityContext }: Observer,
+): PolicyProblem | undefined {
+  if (metric.container.securityContext === undefined) return undefined
+  const problem = constraintsProblem(pod, securityContext)
+  if (problem === undefined) return undefined
+  return { reason: 'pod-security', message: `observer ${metric.name}: ${problem}` }
 }
 
 /**

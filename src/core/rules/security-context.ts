@@ -1,4 +1,4 @@
-import { asId, type Fields } from '../kubernetes/json.ts'
+import { asId, type Fields, fieldsOrNone } from '../kubernetes/json.ts'
 import {
   type Container,
   MOST_CAPABILITIES,
@@ -6,6 +6,8 @@ import {
   type SecurityContext,
 } from '../kubernetes/pod.ts'
 import { BASELINE_CAPABILITIES } from '../kubernetes/pod-security.ts'
+import { resolveIdentity } from './identity.ts'
+import { mustInheritSeccomp } from './openshift.ts'
 
 /**
  * The user of an observer whose target must not run as root, but has no user set. Distroless images
@@ -16,33 +18,14 @@ import { BASELINE_CAPABILITIES } from '../kubernetes/pod-security.ts'
 const NON_ROOT_USER = 65532
 
 /**
- * The user and group of a container, from its security context or, if not set there, from the pod's
- * security context. If a value is undefined, the image determines it.
- */
-export interface Identity {
-  readonly user: number | undefined
-  readonly group: number | undefined
-  readonly nonRoot: boolean
-}
-
-/** Resolves the user and group of a container from its security context and the pod's context. */
-export function resolveIdentity(context: SecurityContext, pod: Pod): Identity {
-  const { runAsUser, runAsGroup, runAsNonRoot } = pod.securityContext
-  return {
-    user: context.runAsUser ?? runAsUser,
-    group: context.runAsGroup ?? runAsGroup,
-    nonRoot: context.runAsNonRoot ?? runAsNonRoot ?? false,
-  }
-}
-
-/**
  * Derives the core/v1 SecurityContext of observers from the security context of their target.
  * Observers get the user and group of the target, because the kernel lets a process read the
  * counters of processes with the same IDs (fs/proc/base.c, PTRACE_MODE_READ_FSCREDS). Observers get
  * no privilege that the pod denies to the target, have a read-only root filesystem, and cannot
  * escalate their privileges.
  *
- * With a user other than root, the result conforms to the Pod Security level `restricted`. If the
+ * On OpenShift, the result may have no seccomp profile, see `mustInheritSeccomp`. Otherwise, with a
+ * user other than root, the result conforms to the Pod Security level `restricted`. If the
  * pod sets no user and allows root, the result sets no user either. The observer then runs as root,
  * because its image sets no user. It keeps the default capabilities that the target does not drop,
  * and assumes the user and group of each process for the time of a read. A result that allows root
@@ -54,7 +37,7 @@ export function deriveSecurityContext(target: Container, pod: Pod): Fields {
   const limits = {
     allowPrivilegeEscalation: false,
     readOnlyRootFilesystem: true,
-    seccompProfile: { type: 'RuntimeDefault' },
+    seccompProfile: mustInheritSeccomp(pod) ? undefined : { type: 'RuntimeDefault' },
   }
   if (!isRoot) {
     return {
@@ -80,11 +63,13 @@ export function deriveSecurityContext(target: Container, pod: Pod): Fields {
  * Completes the security context that the catalog sets for a metric. If this security context does
  * not set `runAsNonRoot`, the field becomes true if the user is known not to be root, and false
  * otherwise. Without `false`, a pod with `runAsNonRoot: true` would prevent the observer from
- * starting.
+ * starting. The default seccomp profile is left out where `mustInheritSeccomp` says so.
  */
 export function startable(own: Fields, pod: Pod): Fields {
   const user = asId(own.runAsUser) ?? pod.securityContext.runAsUser
-  return { runAsNonRoot: user !== undefined && user !== 0, ...own }
+  const context = { runAsNonRoot: user !== undefined && user !== 0, ...own }
+  const isDefault = fieldsOrNone(own.seccompProfile).type === 'RuntimeDefault'
+  return isDefault && mustInheritSeccomp(pod) ? { ...context, seccompProfile: undefined } : context
 }
 
 /**

@@ -174,7 +174,7 @@ t.test(
   'the volume that hides the token is not local storage, which would prevent evictions',
   async (t) => {
     const [volume] = ride(askingPod()).pod.spec.volumes ?? []
-    t.strictSame(Object.keys(volume ?? {}).sort(), ['downwardAPI', 'name'])
+    t.strictSame(Object.keys(volume ?? {}).sort(), ['name', 'projected'])
   },
 )
 

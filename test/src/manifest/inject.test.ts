@@ -219,7 +219,7 @@ t.test('a comment after a replaced value stays on its line', async (t) => {
   const out = textOf(injected(text, PERF))
   t.match(
     out,
-    /\n {2}volumes: # none\n {2}- name: ridealong-no-token-static\n {4}downwardAPI: \{\}\n {2}share/,
+    /\n {2}volumes: # none\n {2}- name: ridealong-no-token-static\n {4}projected:\n {6}sources:\n {6}- downwardAPI: \{\}\n {2}share/,
   )
   t.match(out, '\n  shareProcessNamespace: true # yet\n')
   t.match(out, '\n  containers: [{name: a}] # one\n')
