@@ -27,6 +27,7 @@ pub mod io_sysstat;
 pub mod iostat;
 pub mod json;
 pub mod json_rows;
+pub mod last_use;
 pub mod log;
 pub mod machine;
 pub mod measure;

@@ -154,6 +154,30 @@ impl Meter {
         true
     }
 
+    /// Updates the counters of a process that has ended: the bytes `whole` of the process with its
+    /// children, if they could be read, and the switches of its first thread. Until the parent has
+    /// waited for the process, the kernel still has them.
+    pub fn measure_end(&mut self, process: &mut Process, whole: Option<Io>, session: &mut Session) {
+        process.is_zombie = true;
+        let pid = process.pid;
+        let Some(measured) = &mut process.measured else {
+            return;
+        };
+        if let Some(whole) = whole {
+            measured.io_with_children = whole;
+            // The bytes of the process and those of its children can no longer be told apart, so
+            // the growth since the last scan counts as that of children.
+            if !measured.now.stat.has_waited() && !measured.is_hidden {
+                measured.now.io = Some(whole);
+            }
+        }
+        if self.metric == Metric::Pressure {
+            self.measure_wait(pid, measured, &[pid], session);
+        } else if let Some(status) = self.read_status(pid, measured) {
+            self.sum_switches(pid, measured, &status, &[pid], session);
+        }
+    }
+
     /// Lists the thread ids of a process. If the process has only one thread, or has ever had more
     /// threads than the scan could read, the list contains only the process id.
     fn list_threads(&mut self, pid: i32, measured: &mut Measured, tids: &mut Vec<i32>) {

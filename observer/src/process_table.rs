@@ -8,6 +8,7 @@ use crate::capacity::Capacity;
 use crate::clock::{self, WallTime};
 use crate::containers::{ContainerId, Containers, program_name};
 use crate::json::{clean, push_string};
+use crate::last_use::LastUse;
 use crate::measure::Meter;
 use crate::proc::files::Task;
 use crate::proc::stat::{self, Stat};
@@ -19,6 +20,8 @@ use crate::target_command::TargetCommand;
 
 /// The maximum bytes of a new name once the names of all processes take too much memory.
 const SHORT_NAME: usize = 16;
+/// The maximum number of ancestors that are looked at. A reused id can create a cycle.
+const MAX_ANCESTORS: usize = 64;
 /// The number of processes between two polls for a signal.
 const PROCESSES_BETWEEN_POLLS: usize = 64;
 
@@ -46,6 +49,8 @@ pub struct ProcessTable {
     pub time: WallTime,
     /// The resource use by program.
     pub sums: Sums,
+    /// The processes for which no observed process waits.
+    pub last_use: LastUse,
     keys: BTreeMap<i32, Key>,
     last_key: Key,
     /// The bytes of the names of all processes.
@@ -81,6 +86,7 @@ impl ProcessTable {
             now: clock::since_boot(),
             time: WallTime::now(),
             sums: Sums::default(),
+            last_use: LastUse::default(),
             keys: BTreeMap::new(),
             last_key: 0,
             name_bytes: 0,
@@ -210,8 +216,43 @@ impl ProcessTable {
         self.total += u64::from(is_new);
         if self.meter.measure(process, self.now, session) {
             // `keys` contains the key of this process under its id.
-            self.observed.extend(self.keys.get(&process.pid));
+            let Some(key) = self.keys.get(&process.pid).copied() else {
+                return;
+            };
+            self.observed.push(key);
+            let is_lost = self.metric.sums_processor_time() && !self.has_observed_parent(process);
+            if is_lost && !process.is_zombie && !self.last_use.has(key) {
+                self.last_use.keep(key, process, &mut self.meter);
+            }
         }
+    }
+
+    /// Whether the parent of a process or one of its further ancestors was ever observed. Such an
+    /// ancestor has the use of the process in its counters of children at the end.
+    fn has_observed_parent(&self, process: &Process) -> bool {
+        let mut parent = process.parent;
+        for _ in 0..MAX_ANCESTORS {
+            let Some(found) = parent.and_then(|key| self.all.get(&key)) else {
+                return false;
+            };
+            if found.measured.is_some() {
+                return true;
+            }
+            parent = found.parent;
+        }
+        false
+    }
+
+    /// Reads the counters of the processes for which no observed process waits. Returns whether one
+    /// of them has ended that had no parent in the pod.
+    pub fn read_last_use(&mut self, session: &mut Session) -> bool {
+        let Self {
+            last_use,
+            all,
+            meter,
+            ..
+        } = self;
+        last_use.read(all, meter, session)
     }
 
     /// Whether the program has another name now, because the process has written a title over its

@@ -16,6 +16,9 @@ use crate::settings::Settings;
 /// The maximum seconds between scans, if scans use little processor time (see [`IDLE_FACTOR`]). The
 /// resource use of a process after its last scan is not observed, so this time must be short.
 const MAX_SCAN_INTERVAL: f64 = 5.0;
+/// The minimum seconds between a scan and the scan that follows the end of a container's first
+/// process.
+const MIN_SCAN_INTERVAL: f64 = 1.0;
 /// After a scan, the observer is idle for at least this multiple of the scan's processor time. The
 /// observer therefore uses at most a quarter of a core, with any number of processes.
 const IDLE_FACTOR: f64 = 3.0;
@@ -194,18 +197,41 @@ impl<'a> Run<'a> {
                 return reason;
             }
             let ended = clock::since_boot();
-            let next = self
-                .next_scan()
-                .max(ended + IDLE_FACTOR * (clock::own_cpu() - cpu));
+            let earliest = ended + IDLE_FACTOR * (clock::own_cpu() - cpu);
             // The duration of this scan is part of the time until the next scan.
-            if !self.session.pause(next - ended) {
+            let next = self.next_scan().max(earliest);
+            if !self.wait_for_scan(earliest, next) {
                 break;
             }
         }
+        // Processes may have used more, or have ended, since the last scan.
+        self.processes.read_last_use(self.session);
         if self.session.is_stopping() {
             "stopped by a signal".to_owned()
         } else {
             UNREADABLE.to_owned()
+        }
+    }
+
+    /// Waits until the time `next`, and meanwhile reads the counters of the processes for which no
+    /// observed process waits. If the first process of a container ends, the next scan is due
+    /// earlier, but not before the time `earliest`. Returns false if a signal to end has arrived.
+    fn wait_for_scan(&mut self, earliest: f64, mut next: f64) -> bool {
+        loop {
+            let now = clock::since_boot();
+            if now >= next || self.session.is_stopping() {
+                return self.session.pause(0.0);
+            }
+            let due = self.processes.last_use.due();
+            let ends = self.processes.last_use.ends();
+            let has_ended = self
+                .session
+                .pause_until_readable((next.min(due) - now).max(0.0), ends);
+            let is_due = has_ended || clock::since_boot() >= due;
+            if is_due && self.processes.read_last_use(self.session) {
+                let soon = self.processes.now + MIN_SCAN_INTERVAL;
+                next = next.min(soon.max(earliest));
+            }
         }
     }
 

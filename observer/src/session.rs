@@ -1,6 +1,6 @@
 //! The waits of an observer: for the next scan, for the reader of the log, and for a signal to end.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
@@ -85,17 +85,38 @@ impl Session {
                 watchdog::count_step();
                 return false;
             }
-            self.wait(Some(left));
+            self.wait(Some(left), &[]);
             if self.is_stopping || clock::since_boot() >= until {
                 return !self.is_stopping;
             }
         }
     }
 
+    /// Waits for `seconds` seconds, or until one of the descriptors is readable, and writes the log
+    /// meanwhile. Returns whether a descriptor is readable.
+    pub fn pause_until_readable<'a>(
+        &mut self,
+        seconds: f64,
+        others: impl Iterator<Item = BorrowedFd<'a>>,
+    ) -> bool {
+        let others: Vec<BorrowedFd<'_>> = others.collect();
+        let until = clock::since_boot() + seconds;
+        while !self.is_stopping {
+            let left = (until - clock::since_boot()).max(0.0);
+            if self.wait(Some(left), &others) {
+                return true;
+            }
+            if clock::since_boot() >= until {
+                break;
+            }
+        }
+        false
+    }
+
     /// Waits until the observer is stopped by a signal.
     pub fn wait_for_signal(&mut self) {
         while !self.is_stopping {
-            self.wait(None);
+            self.wait(None, &[]);
         }
     }
 
@@ -114,7 +135,7 @@ impl Session {
             if left <= 0.0 {
                 return;
             }
-            self.wait(Some(left));
+            self.wait(Some(left), &[]);
         }
     }
 
@@ -151,11 +172,15 @@ impl Session {
         }
     }
 
-    /// Waits for the signal, the reader of the log, or the timeout, whichever comes first.
-    fn wait(&mut self, seconds: Option<f64>) {
+    /// Waits for the signal, the reader of the log, one of the other descriptors, or the timeout,
+    /// whichever comes first. Returns whether one of the other descriptors is readable.
+    fn wait(&mut self, seconds: Option<f64>, others: &[BorrowedFd<'_>]) -> bool {
         let timeout =
             seconds.map(|seconds| TimeSpec::from(std::time::Duration::from_secs_f64(seconds)));
+        let count = others.len();
         let mut waiting = vec![PollFd::new(self.signals.as_fd(), PollFlags::POLLIN)];
+        let others = others.iter();
+        waiting.extend(others.map(|other| PollFd::new(*other, PollFlags::POLLIN)));
         if self.log.is_waiting() {
             waiting.push(PollFd::new(self.log.as_fd(), PollFlags::POLLOUT));
         }
@@ -167,6 +192,8 @@ impl Session {
         let from = usize::from(self.is_stopping);
         let poll = || ppoll(&mut waiting[from..], timeout, None).is_ok();
         let is_written = watchdog::wait_for_event(poll);
+        let is_ready = |polled: &PollFd<'_>| polled.any().unwrap_or(false);
+        let is_readable = is_written && waiting[1..=count].iter().any(is_ready);
         drop(waiting);
         if matches!(self.signals.read_signal(), Ok(Some(_))) && !self.is_stopping {
             self.is_stopping = true;
@@ -179,6 +206,7 @@ impl Session {
         if is_written {
             self.log.flush();
         }
+        is_readable
     }
 }
 

@@ -47,6 +47,12 @@ impl Metric {
     pub fn observes_processes(self) -> bool {
         self != Self::Io
     }
+
+    /// Whether the summary has the processor time of programs.
+    #[must_use]
+    pub fn sums_processor_time(self) -> bool {
+        matches!(self, Self::Perf | Self::Pressure)
+    }
 }
 
 /// The settings of an observer. Times are in seconds.

@@ -118,6 +118,15 @@ impl Files {
         Ok(&self.buffer[..count])
     }
 
+    /// Opens a file of a process or thread, to read it several times.
+    ///
+    /// # Errors
+    /// As for [`Files::read`].
+    pub fn open_file(&mut self, task: Task, name: &str) -> Result<File, Errno> {
+        self.set_path(task, name);
+        self.open_path().map(File::from)
+    }
+
     /// Reads the status of a process or thread to its end, or to 1 MiB. It is longer than a page if
     /// the process has hundreds of supplementary groups.
     ///

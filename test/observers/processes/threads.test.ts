@@ -1,10 +1,7 @@
-import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { observer, podOf } from '../pod.ts'
 import { observerTests, summaryOf } from '../prerequisites.ts'
+import { compiled } from './compiled.ts'
 
 // Tests with processes whose first thread is not the thread that works.
 
@@ -14,15 +11,6 @@ const ENDING = {
   RIDEALONG_OPTION_RATE: '0.5',
   RIDEALONG_MODE: 'container',
   RIDEALONG_RESTART_POLICY: 'Never',
-}
-
-/** Compiles a program of this folder, and returns its path, and the path of a file for its data. */
-function compiled(t: Test, name: string): readonly [string, string] {
-  const folder = mkdtempSync(join(tmpdir(), 'ridealong-threads-'))
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
-  const source = new URL(`${name}.c`, import.meta.url).pathname
-  execFileSync('gcc', ['-O1', '-pthread', '-o', join(folder, name), source])
-  return [join(folder, name), join(folder, 'data')]
 }
 
 t.test(

@@ -1,0 +1,60 @@
+import t from 'tap'
+import { observer, podOf } from '../pod.ts'
+import { observerTests, summaryOf } from '../prerequisites.ts'
+import { compiled } from './compiled.ts'
+
+// Tests with processes that end between two scans. No process of the pod waits for the first
+// process of a container, so no other counter includes its use since the last scan.
+
+const options = { ...observerTests(), timeout: 800_000 }
+const ENDING = {
+  RIDEALONG_TARGET_CONTAINER: 'app',
+  RIDEALONG_MODE: 'container',
+  RIDEALONG_RESTART_POLICY: 'Never',
+}
+/** The processor time that may be missing: that of the time between two readings. */
+const MISSING = 0.2
+const RUNS = 5
+
+for (const metric of ['perf-sysstat', 'pressure'] as const) {
+  t.test(`${metric} sums a job of one process that ends between scans`, options, async (t) => {
+    const [burns] = compiled(t, 'burns')
+    for (let run = 1; run <= RUNS; run += 1) {
+      const pod = await podOf(t)
+      const watching = await pod.run(metric, [observer(metric)], ENDING)
+      const app = await pod.run('app', [burns, '2', run === RUNS ? '2' : '1'])
+      t.equal(await app.ended, 0)
+      t.equal(await watching.ended, 0)
+      const truth = JSON.parse(app.log())
+      const seen = summaryOf(watching.log()).find(({ program }) => program === 'burns') ?? {}
+      const missing = truth.cpu - Number(seen.cpu_seconds)
+      t.ok(missing <= MISSING, `run ${run}: ${missing} of ${truth.cpu} s are missing`)
+      t.ok(missing >= -0.05, `run ${run}: at most the processor time of the process`)
+    }
+  })
+}
+
+t.test(
+  'with target-command, each process without an observed parent is summed',
+  options,
+  async (t) => {
+    const [burns] = compiled(t, 'burns')
+    const { run } = await podOf(t)
+    const watching = await run('perf-sysstat', [observer('perf-sysstat')], {
+      ...ENDING,
+      RIDEALONG_TARGET_COMMAND: '^burns$',
+    })
+    const app = await run('app', ['sh', '-c', `for i in 1 2 3 4; do ${burns} 1.5 1; done; exit 0`])
+    t.equal(await app.ended, 0)
+    t.equal(await watching.ended, 0)
+    const lines = app.log().trim().split('\n')
+    const truth = lines.reduce((sum, line) => sum + JSON.parse(line).cpu, 0)
+    const [whole] = summaryOf(watching.log())
+    // A scan finds a process only some seconds after its start, or never.
+    t.ok(Number(whole?.cpu_seconds) <= truth + 0.1, `${whole?.cpu_seconds} of ${truth} s`)
+    const found = Number(whole?.processes)
+    t.ok(found >= 1, 'a scan has found processes')
+    const mean = Number(whole?.cpu_seconds) / found
+    t.ok(mean >= truth / 4 - MISSING, `${mean} s for each of ${found} processes`)
+  },
+)
