@@ -24,7 +24,8 @@ export interface Programs {
   readonly late: readonly string[]
   /** Programs in Fortran, with mpif.h and with the module mpi_f08. */
   readonly fortran: readonly [string, string]
-  /** The programs left.cc and null.c. */
+  /** The programs bytes.c, left.cc and null.c. */
+  readonly bytes: string
   readonly left: string
   readonly null: string
   /** Libraries that observe MPI with PMPI_*, and with dlsym. */
@@ -80,6 +81,7 @@ function build(library: Library): Programs {
       compile(fortran, 'calls.f90', 'fortran'),
       compile(fortran, 'calls_f08.f90', 'fortran-f08'),
     ],
+    bytes: compile(c, 'bytes.c', 'bytes'),
     left: compile(`mpicxx.${library}`, 'left.cc', 'left'),
     null: compile(c, 'null.c', 'null'),
     tools: [
