@@ -58,7 +58,8 @@ export function pageData(run: CollectedRun, unit: Unit): PageData {
   const all = allTracks(run, active)
   const context = buildContext(run, all, rankOf)
   const chosen = unit === 'auto' ? autoUnit(run) : unit
-  const plots = processPlots(run, chosen === 'process' ? null : groups, shown, context)
+  const tracks = groups.flatMap(chosen === 'process' ? (group) => group.tracks : merged)
+  const plots = processPlots(tracks, shown, context)
   const devices = buildPlots(ordered(active, rankOf), run.measures.device, context)
   const sections = buildSections(run, context)
   const columns = summaryColumns(run.measures.process.slice(0, run.usualMeasures))
@@ -105,14 +106,11 @@ function buildContext(
   return { offsets, rankOf, duration: maximum(ends) ?? 0 }
 }
 
-/** @param groups the groups, if a line shows a program; null if a line shows a process */
 function processPlots(
-  { processes }: CollectedRun,
-  groups: readonly Group[] | null,
+  tracks: readonly Track[],
   shown: readonly ShownMeasure[],
   context: PlotContext,
 ): Plots {
-  const tracks = groups === null ? [...processes.values()] : groups.flatMap(merged)
   return buildPlots(
     ordered(tracks, context.rankOf).map((track) => withMeasures(track, shown)),
     shown.map(({ measure }) => measure),

@@ -1,8 +1,10 @@
 import { findFindings, type RunFinding } from '../findings/evaluate.ts'
 import { ranksIn } from './data.ts'
 import type { CollectedRun } from './gather.ts'
+import { groupTracks } from './groups.ts'
 import { listNotices } from './notices.ts'
 import { listObservedRanks } from './observed-ranks.ts'
+import { ranksDocument } from './programs/ranks-document.ts'
 import { rounded as roundedNumber } from './rounded.ts'
 import { type MpiJobData, mpiData } from './tools/mpi-data.ts'
 import { type ProfileData, profilesData } from './tools/profile-data.ts'
@@ -13,6 +15,7 @@ const API_VERSION = 'ridealong.dev/v1alpha1'
 /** Builds the document of `report --output json`: the findings for programs. */
 export function findingsDocument(run: CollectedRun, title: string) {
   const { rankOf, ranks } = ranksIn(run)
+  const groups = groupTracks(run, rankOf)
   const { findings, explained, notChecked } = findFindings(run.evidence, rankOf, ranks)
   const profiles = profilesData(run.evidence.profiles, rankOf)?.programs ?? []
   const mpi = mpiData(run.evidence.mpi, rankOf)?.jobs ?? []
@@ -20,14 +23,14 @@ export function findingsDocument(run: CollectedRun, title: string) {
     apiVersion: API_VERSION,
     kind: 'Findings',
     title,
-    ranks,
+    ranks: ranksDocument(run, groups, { ranks, rankOf }),
     observedRanks: listObservedRanks(run),
     samples: run.samples,
     logs: run.sources.size,
     findings: findings.map(findingOf),
     explained,
     notChecked,
-    notices: listNotices(run, [], []),
+    notices: listNotices(run, [], groups),
     ...(profiles.length > 0 && { profiles: profiles.map(profileOf) }),
     ...(mpi.length > 0 && { mpi: mpi.map(jobOf) }),
   }

@@ -1,4 +1,5 @@
 import type { RowsDescription } from '../core/catalog.ts'
+import { asText } from '../core/kubernetes/json.ts'
 import {
   addEndedToEvidence,
   addToEvidence,
@@ -163,7 +164,8 @@ function addProcess({ processes, measures }: CollectedRun, sample: Sample): void
   const id = typeof pid === 'number' ? pid : null
   const place = { source: source ?? '', program: String(program ?? '?'), pid: id }
   const key = JSON.stringify(place)
-  const track = processes.get(key) ?? newTrack(place, measures.process.length)
+  const container = asText(sample.container) ?? null
+  const track = processes.get(key) ?? newTrack(place, measures.process.length, container)
   processes.set(key, track)
   addPoint(
     track,

@@ -1,6 +1,9 @@
+import { chooseSource } from '../core/rules/choose-source.ts'
 import type { CollectedRun } from './gather.ts'
+import { type LogFacts, readLogFacts } from './programs/log-facts.ts'
+import { measurePrograms } from './programs/measurements.ts'
+import { chooseTotals, type NumberSource, type ProgramTotals } from './programs/program-totals.ts'
 import type { Group } from './summary.ts'
-import { plus, readTotals, type Totals } from './totals.ts'
 import type { Track } from './track.ts'
 
 const natural = new Intl.Collator('en', { numeric: true }).compare
@@ -26,8 +29,9 @@ export function ordered(
 interface Growing {
   readonly rank: string
   readonly program: string
-  readonly tracks: Track[]
-  totals: Totals | undefined
+  tracks: readonly Track[]
+  sampled: NumberSource | undefined
+  totals: ProgramTotals | undefined
 }
 
 /**
@@ -41,19 +45,49 @@ export function groupTracks(
   const groups = new Map<string, Growing>()
   const group = (rank: string, program: string): Growing => {
     const key = JSON.stringify([rank, program])
-    const made = groups.get(key) ?? { rank, program, tracks: [], totals: undefined }
+    const none = { tracks: [], sampled: undefined, totals: undefined }
+    const made = groups.get(key) ?? { rank, program, ...none }
     groups.set(key, made)
     return made
   }
-  for (const track of run.processes.values())
-    group(rankOf(track.source), track.program).tracks.push(track)
-  for (const [source, { log }] of run.sources) {
-    for (const [program, totals] of readTotals(log?.summary ?? [])) {
-      const own = group(rankOf(source), program)
-      own.totals = own.totals === undefined ? totals : plus(own.totals, totals)
-    }
+  const logs = readLogFacts(run, rankOf)
+  const byProgram = Map.groupBy(run.processes.values(), ({ source, program }) =>
+    JSON.stringify([rankOf(source), program]),
+  )
+  for (const tracks of byProgram.values()) {
+    const [{ source, program }] = tracks as [Track]
+    Object.assign(group(rankOf(source), program), tracksOfOne(tracks, logs))
   }
+  for (const totals of chooseTotals(measurePrograms(run, logs)))
+    group(totals.rank, totals.program).totals = totals
   return [...groups.values()].sort((a, b) => {
     return natural(a.rank, b.rank) || natural(a.program, b.program)
   })
+}
+
+/** Chooses the observer whose samples of a program are shown, if several have measured it. */
+function tracksOfOne(
+  tracks: readonly Track[],
+  logs: ReadonlyMap<string, LogFacts>,
+): Pick<Growing, 'tracks' | 'sampled'> {
+  const observers = Map.groupBy(tracks, ({ source }) => logs.get(source)?.observer)
+  const sources = [...observers.values()].map((own) => {
+    const facts = logs.get(own[0]?.source ?? '')
+    const isKnown = own.some(({ values }) => values.flat().some((value) => value !== null))
+    return {
+      tracks: own,
+      log: facts?.log ?? '',
+      metric: facts?.metric ?? '',
+      isKnown,
+      isCounted: true,
+      coversEnded: facts?.isEarly !== true,
+      isTotal: false,
+      isWhole: facts?.isWhole === true,
+      order: facts?.order ?? 0,
+    }
+  })
+  const chosen = chooseSource(sources)
+  if (chosen === undefined) return { tracks: [], sampled: undefined }
+  const { tracks: own, log, metric } = chosen.source
+  return { tracks: own, sampled: { log, metric, reason: chosen.reason } }
 }

@@ -1,4 +1,5 @@
 import type { RowColumn, RowSection } from '../core/catalog.ts'
+import { asText } from '../core/kubernetes/json.ts'
 import type { Sample } from '../log/columns.ts'
 import { addPoint, newTrack, type Track } from './track.ts'
 
@@ -16,6 +17,10 @@ export interface SectionRun {
  * growth per second since the previous sample, and null at the first sample.
  */
 export interface SectionTrack extends Track {
+  /** The name of the program of a process; `program` has the other keys too. */
+  readonly name: string | null
+  /** The first known value of each counter. */
+  readonly first: (number | null)[]
   /**
    * For each measure, the growth of a counter between its first and its last sample. Null for a
    * gauge, and for a counter with fewer than two known values.
@@ -61,7 +66,13 @@ function newSectionTrack(
     program: words.join(' '),
     pid: keys.some(({ name }) => name === 'pid') ? asNumber(sample.pid) : null,
   }
-  return { ...newTrack(place, measures), growth: Array(measures).fill(null), last: [] }
+  return {
+    ...newTrack(place, measures, asText(sample.container) ?? null),
+    name: asText(sample.program) ?? null,
+    first: Array(measures).fill(null),
+    growth: Array(measures).fill(null),
+    last: [],
+  }
 }
 
 /** Returns the text of a key cell; for a number, with the name of the column before it. */
@@ -80,7 +91,7 @@ function asNumber(cell: unknown): number | null {
  * track. If the value is less than before, the counter has started again from zero.
  */
 function rate(
-  { growth, last }: SectionTrack,
+  { first, growth, last }: SectionTrack,
   index: number,
   value: number | null,
   seconds: number,
@@ -88,6 +99,7 @@ function rate(
   const before = last[index]
   if (value === null) return null
   last[index] = { value, seconds }
+  first[index] ??= value
   if (before === undefined) return null
   const grown = value < before.value ? value : value - before.value
   growth[index] = (growth[index] ?? 0) + grown

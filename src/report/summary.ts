@@ -1,20 +1,26 @@
 import { MEASURES, type Measure } from './measures.ts'
 import { type Titled, titleOf } from './plots.ts'
-import { computeMean, computeTotal, marksIn, maximum } from './statistics.ts'
-import type { Totals } from './totals.ts'
+import type { NumberSource, ProgramTotals } from './programs/program-totals.ts'
+import type { TotalName } from './programs/quantities.ts'
+import { computeMean, marksIn } from './statistics.ts'
 import type { Track } from './track.ts'
 
 /** The processes of one program on one rank. In a report, a rank is a pod. */
 export interface Group {
   readonly rank: string
   readonly program: string
+  /** The samples of the processes, all from one observer. */
   readonly tracks: readonly Track[]
-  /** The totals that the observer computed. They take precedence over the totals of the samples. */
-  readonly totals: Totals | undefined
+  /** The log of the samples; undefined if there are none. */
+  readonly sampled: NumberSource | undefined
+  /** The totals, each from the log that is the best source; undefined if no log has any. */
+  readonly totals: ProgramTotals | undefined
 }
 
 /** A column of the summary table. */
 export interface SummaryColumn extends Titled {
+  /** Whether the value is the mean of samples, and not a total. */
+  readonly isMean: boolean
   readonly of: (group: Group) => number | null
   /**
    * The distance from the median that an outlier exceeds; null if values of this column are never
@@ -39,72 +45,72 @@ function meanAt(index: number) {
   }
 }
 
-function total(key: Key, factor: number) {
-  return ({ tracks }: Group) => {
-    const totals = tracks.map(({ values, intervals }) =>
-      computeTotal(values[place(key)] ?? [], intervals),
-    )
-    const isKnown = totals.length > 0 && totals.every((own) => own !== null)
-    return isKnown ? totals.reduce((sum: number, own) => sum + (own ?? 0), 0) * factor : null
+/** Returns a total in the unit of its column. */
+function total(name: TotalName, factor = 1) {
+  return ({ totals }: Group) => {
+    const { value = null } = totals?.totals[name] ?? {}
+    return value === null ? null : value * factor
   }
 }
 
-function most(key: Key) {
-  return ({ tracks }: Group) =>
-    maximum(tracks.map(({ values }) => maximum(values[place(key)] ?? [])))
-}
-
-/**
- * Returns the total that the observer computed, or the total of the samples if the summary is
- * missing.
- */
-function summed(own: keyof Totals, sampled: (group: Group) => number | null) {
-  return (group: Group) => (group.totals === undefined ? sampled(group) : group.totals[own])
-}
+const MIB = 1 / 1024 ** 2
 
 const SUMMARY_COLUMNS: readonly SummaryColumn[] = [
   {
     key: 'processes',
     title: 'Processes',
     unit: '',
-    of: summed('processes', ({ tracks }) => tracks.length),
+    of: total('processes'),
+    isMean: false,
     least: null,
   },
-  { key: 'cpu', title: 'CPU, mean', unit: '% of a core', of: mean('cpu'), least: 2 },
+  { key: 'cpu', title: 'CPU, mean', unit: '% of a core', of: mean('cpu'), isMean: true, least: 2 },
   {
     key: 'cpu_seconds',
     title: 'CPU time',
     unit: 's',
-    of: summed('cpuSeconds', total('cpu', 0.01)),
+    of: total('cpuSeconds'),
+    isMean: false,
     least: 1,
   },
   {
     key: 'memory',
     title: 'Memory, peak',
     unit: 'MiB',
-    of: summed('peakMiB', most('memory')),
+    of: total('peakBytes', MIB),
+    isMean: false,
     least: 1,
   },
   {
     key: 'read',
     title: 'Read',
     unit: 'MiB',
-    of: summed('readMiB', total('read', 1 / 1024)),
+    of: total('bytesRead', MIB),
+    isMean: false,
     least: 1,
   },
   {
     key: 'written',
     title: 'Written',
     unit: 'MiB',
-    of: summed('writtenMiB', total('written', 1 / 1024)),
+    of: total('bytesWritten', MIB),
+    isMean: false,
     least: 1,
   },
-  { key: 'voluntary', title: 'Voluntary switches', unit: '/s', of: mean('voluntary'), least: 5 },
+  {
+    key: 'voluntary',
+    title: 'Voluntary switches',
+    unit: '/s',
+    of: mean('voluntary'),
+    isMean: true,
+    least: 5,
+  },
   {
     key: 'involuntary',
     title: 'Involuntary switches',
     unit: '/s',
     of: mean('involuntary'),
+    isMean: true,
     least: 5,
   },
 ]
@@ -120,6 +126,7 @@ export function summaryColumns(measures: readonly Measure[]): readonly SummaryCo
     ...titleOf(measure),
     title: `${measure.title}, mean`,
     of: meanAt(MEASURES.length + index),
+    isMean: true,
     least: 1,
   }))
   return [...SUMMARY_COLUMNS, ...more]

@@ -6,6 +6,8 @@ export interface Track {
   readonly source: string
   readonly program: string
   readonly pid: number | null
+  /** The container of a process; null if it is not known, or the track is not of a process. */
+  readonly container: string | null
   /** Seconds since the first timepoint of the log. */
   readonly seconds: number[]
   /**
@@ -20,9 +22,10 @@ export interface Track {
 export function newTrack(
   place: Pick<Track, 'source' | 'program' | 'pid'>,
   measures: number,
+  container: string | null = null,
 ): Track {
   const values = Array.from({ length: measures }, (): (number | null)[] => [])
-  return { ...place, seconds: [], intervals: [], values }
+  return { ...place, container, seconds: [], intervals: [], values }
 }
 
 /** Adds a sample with one value for each measure. */

@@ -8,6 +8,7 @@ function trackOf(seconds: number[], interval = 10): Track {
     source: 'a',
     program: 'p',
     pid: 1,
+    container: null,
     seconds,
     intervals: seconds.map(() => interval),
     values: [],
