@@ -10,6 +10,8 @@ export interface Attachment {
   readonly container: string
   /** The observed container. */
   readonly target: string
+  /** The image of the ephemeral container. */
+  readonly image: string
 }
 
 /** Formats an attachment, with the command that reads the observer's log. */

@@ -26,8 +26,13 @@ export function askingNamespace(metric: string, revision?: string): Fields {
 /**
  * Builds a pod that requests a metric, for a dry run. The pod complies with the Pod Security level
  * `restricted`, and has the requests and limits that a ResourceQuota may require.
+ *
+ * @param annotations more annotations of the pod, such as options of the metric
  */
-export function askingPod(metric: string): Fields {
+export function askingPod(
+  metric: string,
+  annotations: Readonly<Record<string, string>> = {},
+): Fields {
   const resources = { requests: AMOUNTS, limits: AMOUNTS }
   const securityContext = {
     allowPrivilegeEscalation: false,
@@ -39,7 +44,9 @@ export function askingPod(metric: string): Fields {
   }
   const container = { name: 'app', image: 'app', resources, securityContext }
   const spec = { automountServiceAccountToken: false, containers: [container] }
-  return { apiVersion: 'v1', kind: 'Pod', metadata: probeMetadata(metric), spec }
+  const { generateName, annotations: own } = probeMetadata(metric)
+  const metadata = { generateName, annotations: { ...annotations, ...own } }
+  return { apiVersion: 'v1', kind: 'Pod', metadata, spec }
 }
 
 const AMOUNTS = { cpu: '10m', memory: '16Mi' }

@@ -1,19 +1,22 @@
-import { loadCatalog } from '../../catalog/load.ts'
 import { KEYS } from '../../core/keys.ts'
 import { annotate as annotateOne } from '../../manifest/annotate.ts'
 import { describe } from '../../manifest/report.ts'
+import { findResources } from '../../manifest/resources.ts'
 import { listNamespacesWithoutTools } from '../../manifest/tool-namespaces.ts'
 import { listUnranked } from '../../manifest/unranked-pods.ts'
 import { type InjectOptions, resolveMetrics, show } from '../inject/inject.ts'
-import { asked } from '../shared/asking.ts'
-import { UsageError, usageError } from '../shared/errors.ts'
+import { asked, writtenPairs } from '../shared/asking.ts'
+import { readCatalogs } from '../shared/catalog-by-namespace.ts'
+import { UsageError } from '../shared/errors.ts'
 import { manifestError, readInput } from '../shared/input.ts'
 import type { ManifestOutput } from '../shared/manifest-output.ts'
+import type { OptionalCluster } from '../shared/reader.ts'
 
 export type AnnotateOptions = Pick<
   InjectOptions,
   'filename' | 'annotation' | 'include' | 'output' | 'catalog' | 'observerImage'
-> & { readonly metric: readonly string[]; readonly ranks?: string }
+> &
+  OptionalCluster & { readonly metric: readonly string[]; readonly ranks?: string }
 
 /**
  * Runs `ridealong annotate -f FILE --metric M`: adds annotations to objects, in the field from
@@ -23,26 +26,29 @@ export type AnnotateOptions = Pick<
  * annotated; the caller then prints nothing
  */
 export async function annotate(options: AnnotateOptions): Promise<ManifestOutput> {
-  const { catalog: folder, observerImage, include } = options
-  const catalog = await loadCatalog({ folder, observerImage }).catch(usageError)
-  const annotations = Object.fromEntries(asked(options.metric, readPairs(options), catalog))
+  const { include, metric: metrics } = options
   const namespaces = include?.some((kind) => kind.toLowerCase() === 'namespace') === true
   try {
     const manifests = await readInput(options.filename)
     const wanted = resolveMetrics(manifests, include)
+    const request = { metrics, annotations: writtenPairs(options.annotation) }
+    const read = await readCatalogs(options, wanted.flatMap(findResources), request)
+    const annotations = Object.fromEntries(
+      read.catalogs.flatMap((catalog) => [...asked(metrics, readPairs(options), catalog)]),
+    )
     const annotated = wanted.map((manifest) => annotateOne(manifest, annotations, namespaces))
     const notes = annotated.flatMap(({ passedOver }) =>
       passedOver.map(({ resource, why }) => describe(resource, why)),
     )
     const isAny = annotated.some(({ places }) => places > 0)
     if (!isAny) throw new UsageError(...notes, NOTHING)
-    const requested = [...catalog.metrics.values()].filter(({ name }) =>
-      options.metric.includes(name),
+    const tools = metrics.filter((name) =>
+      read.catalogs.some((catalog) => catalog.metrics.get(name)?.tool !== undefined),
     )
-    const tools = requested.flatMap(({ name, tool }) => (tool === undefined ? [] : name))
     const closed = listNamespacesWithoutTools(manifests, annotated, tools)
     const unranked = listUnranked(annotated, annotations)
-    return { output: show(annotated, options), notes: [...notes, ...closed, ...unranked] }
+    const all = [...read.origins, ...notes, ...closed, ...unranked]
+    return { output: show(annotated, options), notes: all }
   } catch (error) {
     return manifestError(error)
   }

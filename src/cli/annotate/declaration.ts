@@ -2,11 +2,11 @@ import type { Command } from 'commander'
 import { helpEnd } from '../shared/help.ts'
 import { items, withManifests } from '../shared/manifest-options.ts'
 import { printManifests } from '../shared/manifest-output.ts'
-import { withSettings } from '../shared/options.ts'
+import { withCatalogOfCluster } from '../shared/options.ts'
 
 /** Declares the verb `annotate`. */
 export function declareAnnotate(program: Command): void {
-  withManifests(withSettings(program.command('annotate')))
+  withManifests(withCatalogOfCluster(program.command('annotate')))
     .description('add annotations to manifests, where operators copy them to their pods')
     .requiredOption('--metric <metric,...>', 'the metrics to request (required)', items)
     .option(

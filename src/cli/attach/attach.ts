@@ -1,12 +1,25 @@
-import { type Attached, ephemeral } from '../../attach/ephemeral.ts'
+import {
+  type Attached,
+  type AttachRequest,
+  ephemeral,
+  type PodLocation,
+} from '../../attach/ephemeral.ts'
+import { type NodeObjects, nodeImageProblem } from '../../attach/node-image.ts'
 import type { Attachment } from '../../attach/show.ts'
 import { isConflict } from '../../cluster/api-error.ts'
-import { asText, type Fields, fieldsOrNone, listOrNone } from '../../core/kubernetes/json.ts'
+import {
+  asObjects,
+  asText,
+  type Fields,
+  fieldsOrNone,
+  listOrNone,
+} from '../../core/kubernetes/json.ts'
 import { readNamespace } from '../../core/namespaces/namespace.ts'
 import { describeFailure } from '../shared/api-error.ts'
 import { UsageError } from '../shared/errors.ts'
+import { type InstalledCatalog, readInstalledCatalog } from '../shared/installed-catalog.ts'
 import { openReader, type Reader } from '../shared/reader.ts'
-import { readSettings, type SettingOptions } from '../shared/settings.ts'
+import type { SettingOptions } from '../shared/settings.ts'
 
 export interface AttachOptions extends SettingOptions {
   readonly kubeconfig?: string | undefined
@@ -23,35 +36,98 @@ const START_SECONDS = 60
 /**
  * Runs `ridealong attach POD --metric M`: adds an ephemeral container that observes a running pod.
  *
+ * @param say prints a sentence before the container is added: where its image comes from
  * @throws UsageError if the request is invalid, or the pod, the cluster or a policy of the cluster
  * prevents the ephemeral container
  */
-export async function attach(name: string, options: AttachOptions): Promise<Attachment> {
+export async function attach(
+  name: string,
+  options: AttachOptions,
+  say: (sentence: string) => void,
+): Promise<Attachment> {
   const { metric } = options
   const asked = {
     metric,
     targetContainer: options.targetContainer,
     options: readPairs(options.option),
   }
-  const { catalog } = await readSettings(options)
   const reader = await openReader(options.kubeconfig)
   const { namespace = reader.namespace } = options
-  const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}`
-  const at = `${path}/pods/${encodeURIComponent(name)}`
-  // If the caller may not read the namespace, the namespace counts as one that grants observers
-  // only the privilege `restricted`. The apiserver checks the other policies of the namespace. Its
-  // error message names the policy that is violated.
-  const found = await reader.look(path)
-  const object = 'value' in found ? found.value : undefined
-  const place = { catalog, namespace: readNamespace(namespace, object) }
-  const target = await add(reader, at, (pod) => {
+  const at = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(name)}`
+  const there = (pod: Fields | undefined) => {
     if (pod === undefined) throw new UsageError(`there is no pod ${name} in namespace ${namespace}`)
-    const attached = ephemeral(pod, asked, place)
+    return pod
+  }
+  const pod = there(await reader.get(at))
+  const place = await readPlace(reader, options, namespace, asked)
+  const build = (pod: Fields | undefined) => {
+    const attached = ephemeral(there(pod), asked, place)
     if ('problem' in attached) throw new UsageError(`pod ${name}: ${attached.problem}`)
     return attached
-  })
+  }
+  const image = asText(build(pod).container.image) ?? ''
+  if (place.origin !== undefined) say(`${image}: ${place.origin}`)
+  const problem = nodeImageProblem(image, pod, await readNode(reader, pod))
+  if (problem !== undefined) throw new UsageError(problem)
+  const target = await add(reader, at, build)
   await started(reader, at, metric)
-  return { namespace, pod: name, container: metric, target }
+  return { namespace, pod: name, container: metric, target, image }
+}
+
+/**
+ * Reads the catalog of the installation that serves the namespace, and the namespace. If the caller
+ * may not read the namespace, it counts as one that grants observers only the privilege
+ * `restricted`. The apiserver checks the other policies of the namespace. Its error message names
+ * the policy that is violated.
+ *
+ * @throws UsageError if the installation does not offer the metric
+ */
+async function readPlace(
+  reader: Reader,
+  options: AttachOptions,
+  namespace: string,
+  { metric, options: chosen }: AttachRequest,
+): Promise<PodLocation & Pick<InstalledCatalog, 'origin'>> {
+  const annotations = optionAnnotations(metric, chosen)
+  const request = { namespace, metrics: [metric], annotations }
+  const [installed, found] = await Promise.all([
+    readInstalledCatalog(options, { value: reader }, request),
+    reader.look(`/api/v1/namespaces/${encodeURIComponent(namespace)}`),
+  ])
+  mustBeOffered(metric, namespace, installed)
+  const object = 'value' in found ? found.value : undefined
+  const { catalog, origin } = installed
+  return { catalog, namespace: readNamespace(namespace, object), origin }
+}
+
+/** The reasons for which the installation has no observer that could be attached. */
+const NOT_OFFERED: ReadonlySet<string> = new Set(['unknown-metric', 'observer-unavailable'])
+
+function mustBeOffered(metric: string, namespace: string, { left }: InstalledCatalog): void {
+  const answer = left.get(metric)
+  if (answer === undefined || !NOT_OFFERED.has(answer.reason)) return
+  const who = `the installation that serves namespace ${namespace}`
+  throw new UsageError(`${who} answers ${answer.reason}: ${answer.message}`)
+}
+
+function optionAnnotations(metric: string, options: ReadonlyMap<string, string>) {
+  return Object.fromEntries(
+    [...options].map(([name, value]) => [`${metric}.ridealong.dev/${name}`, value]),
+  )
+}
+
+/** Reads the node of a pod, and the pods on it, as far as the caller may. */
+async function readNode({ look, get }: Reader, { metadata, spec }: Fields): Promise<NodeObjects> {
+  const nodeName = asText(fieldsOrNone(spec).nodeName) ?? ''
+  const namespace = asText(fieldsOrNone(metadata).namespace) ?? ''
+  const query = { fieldSelector: `spec.nodeName=${nodeName}` }
+  const [node, pods] = await Promise.all([
+    look(`/api/v1/nodes/${encodeURIComponent(nodeName)}`),
+    get('/api/v1/pods', query).catch(() =>
+      get(`/api/v1/namespaces/${encodeURIComponent(namespace)}/pods`, query).catch(() => undefined),
+    ),
+  ])
+  return { node: 'value' in node ? node.value : undefined, pods: asObjects(pods?.items) }
 }
 
 function readPairs(pairs: readonly string[] = []): ReadonlyMap<string, string> {

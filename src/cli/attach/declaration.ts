@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { helpEnd } from '../shared/help.ts'
 import { withCluster, withOutput, withSettings } from '../shared/options.ts'
-import { print } from '../shared/output.ts'
+import { print, say } from '../shared/output.ts'
 
 /** Declares the verb `attach`. */
 export function declareAttach(program: Command): void {
@@ -20,6 +20,11 @@ export function declareAttach(program: Command): void {
         'the pod does not share its process namespace, the observer is killed together',
         'with the target container, and the end of its log may be missing. To prevent',
         'this, let the observer end by itself after N samples: --option completions=N',
+        '',
+        'The image is that of the observers which the webhook adds in this namespace. To',
+        'find it, attach creates a pod in a dry run, if you have the right to create',
+        'pods. Otherwise it uses the catalog of the cluster, then the image of an',
+        'observer in another pod of the namespace, then the built-in image.',
       ].join('\n'),
     )
     .addHelpText(
@@ -36,6 +41,6 @@ export function declareAttach(program: Command): void {
         import('./attach.ts'),
         import('../../attach/show.ts'),
       ])
-      print(shown(await attach(pod, options), options.output))
+      print(shown(await attach(pod, options, say), options.output))
     })
 }

@@ -2,10 +2,10 @@ import { loadCatalog } from '../../catalog/load.ts'
 import { readRevision } from '../../core/namespaces/revision.ts'
 import { type Installation, readCatalog } from '../../doctor/installation.ts'
 import { metricToAsk } from '../../doctor/probe.ts'
+import { tryNamespace, tryPod } from '../shared/dry-run.ts'
 import { listed, type Reader } from '../shared/reader.ts'
 import { readRelease } from '../shared/release-facts.ts'
 import { listConfigurations, readWebhookFacts } from '../shared/webhook-facts.ts'
-import { tryNamespace, tryPod } from './doctor-dry-run.ts'
 
 export interface InstallationOptions {
   /** The namespace for the dry run of a pod. */

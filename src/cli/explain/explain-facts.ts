@@ -1,5 +1,6 @@
 import { type Catalog, PRIVILEGES } from '../../core/catalog.ts'
-import { asObjects, type Fields } from '../../core/kubernetes/json.ts'
+import { KEYS } from '../../core/keys.ts'
+import { asObjects, asText, type Fields, fieldsOrNone } from '../../core/kubernetes/json.ts'
 import { readServerVersion } from '../../core/kubernetes/server-version.ts'
 import { type Namespace, readNamespace } from '../../core/namespaces/namespace.ts'
 import type { Settings } from '../../core/review-pod.ts'
@@ -11,6 +12,8 @@ import {
 } from '../../doctor/installation.ts'
 import type { FactLookup, Facts } from '../../explain/facts.ts'
 import { comparable } from '../../explain/injection-outcome.ts'
+import { metricNames } from '../shared/asking.ts'
+import { type InstalledCatalog, readInstalledCatalog } from '../shared/installed-catalog.ts'
 import type { Reader } from '../shared/reader.ts'
 import { readRelease } from '../shared/release-facts.ts'
 import { type KnownSettings, readSettings, type SettingOptions } from '../shared/settings.ts'
@@ -35,6 +38,8 @@ export interface Common {
    * omit the comparison.
    */
   readonly catalogsIn: (namespace: string) => Promise<CatalogLookup>
+  /** Sentences that say where catalogs were found, if the catalog of a release was not read. */
+  readonly origins: ReadonlySet<string>
 }
 
 export type CatalogLookup = (pod: Fields) => Catalog | undefined
@@ -56,18 +61,51 @@ export async function factsFrom(
   const releaseOf = remember(async (revision: string | undefined) =>
     readHandler(known, options, reader, revision),
   )
+  const origins = new Set<string>()
+  const answerOf = remember((request: string) =>
+    askInstallation(reader, request, (sentence) => origins.add(sentence)),
+  )
   const placeOf = remember((name: string) => readPlace(known, reader, documents.get(name), name))
-  const handlerOf = async (name: string) => releaseOf((await placeOf(name)).object.revision)
+  const handlerOf = async (name: string, pod: Fields = {}) => {
+    const { object } = await placeOf(name)
+    const handler = await releaseOf(object.revision)
+    if (!handler.isCatalogGuessed || reader === undefined) return handler
+    const own = fieldsOrNone(fieldsOrNone(pod.metadata).annotations)
+    const lists = [asText(own[KEYS.inject]), object.annotations.get(KEYS.inject)]
+    const request = [name, ...metricNames([...lists, ...known.catalog.metrics.keys()])].join(' ')
+    const { catalog, isGuessed } = await answerOf(request)
+    return { ...handler, settings: { ...handler.settings, catalog }, isCatalogGuessed: isGuessed }
+  }
   const factsOf = async (about: About) => {
     const { object, ...place } = await placeOf(about.review.namespace)
-    const { settings, ...handler } = await handlerOf(about.review.namespace)
+    const { settings, ...handler } = await handlerOf(
+      about.review.namespace,
+      fieldsOrNone(about.review.object),
+    )
     return { ...about, ...place, ...handler, settings: { ...settings, namespace: object } }
   }
   const catalogsIn = async (name: string) => {
     const { settings, isCatalogGuessed } = await handlerOf(name)
     return (pod: Fields) => comparable(settings.catalog, isCatalogGuessed, pod)
   }
-  return { factsOf, catalogsIn }
+  return { factsOf, catalogsIn, origins }
+}
+
+/**
+ * Finds the catalog of the installation that serves a namespace, if the catalog of its release was
+ * not read, and says where it was found.
+ *
+ * @param request the namespace and the names of metrics, separated by blanks
+ */
+async function askInstallation(
+  reader: Reader | undefined,
+  request: string,
+  onOrigin: (sentence: string) => void,
+): Promise<InstalledCatalog> {
+  const [namespace = '', ...metrics] = request.split(' ')
+  const found = await readInstalledCatalog({}, { value: reader }, { namespace, metrics })
+  if (found.origin !== undefined) onOrigin(found.origin)
+  return found
 }
 
 /** Returns a function that calls another function once for each argument. */

@@ -2,6 +2,7 @@ import { hasCluster } from '../../cluster/access.ts'
 import { type Explanation, explain as explainOne } from '../../explain/explain.ts'
 import { EXIT, UsageError } from '../shared/errors.ts'
 import { manifestError, readInput } from '../shared/input.ts'
+import { say } from '../shared/output.ts'
 import { openReader } from '../shared/reader.ts'
 import { type About, type Common, type FactOptions, factsFrom } from './explain-facts.ts'
 import { aboutFiles, namespacesIn } from './explain-files.ts'
@@ -28,10 +29,10 @@ export async function explain(
   const { filename, kubeconfig, namespace } = options
   if (what !== undefined && filename === undefined) {
     const reader = await openReader(kubeconfig)
-    const { factsOf, catalogsIn } = await factsFrom(options, reader)
+    const common = await factsFrom(options, reader)
     const place = namespace ?? reader.namespace
-    const abouts = await aboutLive(reader, what, place, await catalogsIn(place))
-    return explainAll(abouts, factsOf)
+    const abouts = await aboutLive(reader, what, place, await common.catalogsIn(place))
+    return explainAll(abouts, common)
   }
   if (what !== undefined || filename === undefined) {
     throw new UsageError('name either KIND/NAME, such as job/lammps, or -f FILE')
@@ -40,8 +41,7 @@ export async function explain(
     const manifests = await readInput(filename)
     const reader = isOffline(options) ? undefined : await openReader(kubeconfig)
     const abouts = aboutFiles(manifests, namespace ?? reader?.namespace ?? 'default')
-    const { factsOf } = await factsFrom(options, reader, namespacesIn(manifests))
-    return await explainAll(abouts, factsOf)
+    return await explainAll(abouts, await factsFrom(options, reader, namespacesIn(manifests)))
   } catch (error) {
     return manifestError(error)
   }
@@ -55,9 +55,11 @@ function isOffline({ offline, namespaces, kubeconfig }: ExplainOptions): boolean
 
 async function explainAll(
   abouts: readonly About[],
-  factsOf: Common['factsOf'],
+  { factsOf, origins }: Common,
 ): Promise<readonly Explanation[]> {
-  return Promise.all(abouts.map(async (about) => explainOne(await factsOf(about))))
+  const explained = await Promise.all(abouts.map(async (about) => explainOne(await factsOf(about))))
+  for (const origin of origins) say(origin)
+  return explained
 }
 
 /** Returns 0 if all pods were injected, otherwise 1. */

@@ -2,15 +2,16 @@ import type { Command } from 'commander'
 import { helpEnd } from '../shared/help.ts'
 import { items, withManifests } from '../shared/manifest-options.ts'
 import { printManifests } from '../shared/manifest-output.ts'
-import { withNamespaces } from '../shared/options.ts'
+import { withCluster, withNamespaces } from '../shared/options.ts'
 
 /** Declares the verb `inject`. */
 export function declareInject(program: Command): void {
-  withManifests(withNamespaces(program.command('inject')))
+  withManifests(withCluster(withNamespaces(program.command('inject'))))
     .description('add observers to the pod templates of manifests, without a webhook')
     .option('--metrics <metric,...>', 'the metrics for pod templates that request none', items)
     .option('-n, --namespace <name>', 'the namespace of objects without a namespace', 'default')
     .option('--namespaces <file>', 'a file with the Namespaces that are not among the manifests')
+    .option('--offline', 'use the built-in catalog instead of the catalog of the cluster')
     .option('--undo', 'remove the observers that inject has added')
     .addHelpText(
       'after',

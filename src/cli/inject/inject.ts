@@ -1,6 +1,6 @@
 import { leave } from '../../core/decision.ts'
 import { KEYS } from '../../core/keys.ts'
-import { asFields, fieldsOrNone } from '../../core/kubernetes/json.ts'
+import { asFields, asText, fieldsOrNone } from '../../core/kubernetes/json.ts'
 import { type Namespace, readNamespace } from '../../core/namespaces/namespace.ts'
 import { type Annotations, readAnnotations, readRequest } from '../../core/request.ts'
 import { allow } from '../../core/response.ts'
@@ -12,15 +12,18 @@ import { included, type ManifestFormat, type Printed, printed } from '../../mani
 import type { Manifest } from '../../manifest/read.ts'
 import { listProblems, listSkipped } from '../../manifest/report.ts'
 import { findResources } from '../../manifest/resources.ts'
-import type { Template } from '../../manifest/templates.ts'
+import { buildReview } from '../../manifest/static-pod.ts'
+import { findTemplates, type Template } from '../../manifest/templates.ts'
 import { undo as undoOne } from '../../manifest/undo.ts'
-import { asked } from '../shared/asking.ts'
+import { asked, metricNames, writtenPairs } from '../shared/asking.ts'
+import { readCatalogs } from '../shared/catalog-by-namespace.ts'
 import { UsageError } from '../shared/errors.ts'
 import { manifestError, readInput } from '../shared/input.ts'
 import type { ManifestOutput } from '../shared/manifest-output.ts'
+import type { OptionalCluster } from '../shared/reader.ts'
 import { readSettings, type SettingOptions } from '../shared/settings.ts'
 
-export interface InjectOptions extends SettingOptions {
+export interface InjectOptions extends SettingOptions, OptionalCluster {
   readonly filename: readonly string[]
   readonly metrics?: readonly string[]
   readonly annotation?: readonly string[]
@@ -43,10 +46,13 @@ export async function inject(options: InjectOptions): Promise<ManifestOutput> {
       const undone = wanted.map((manifest) => ({ manifest, text: undoOne(manifest) }))
       return { output: show(undone, options), notes: [] }
     }
-    const answer = await answererFor(manifests, options)
+    const { answer, origins } = await answererFor(manifests, wanted, options)
     const injected = wanted.map((manifest) => injectOne(manifest, answer, options.namespace))
     refuseWrong(injected)
-    return { output: show(injected, options), notes: injected.flatMap(listSkipped) }
+    return {
+      output: show(injected, options),
+      notes: [...origins, ...injected.flatMap(listSkipped)],
+    }
   } catch (error) {
     return manifestError(error)
   }
@@ -95,23 +101,55 @@ function refuseWrong(injected: readonly InjectedManifest[]): void {
   if (last !== undefined) throw new UsageError(...wrongs.slice(0, -1), last)
 }
 
+interface Answerer {
+  readonly answer: Answer
+  /** Sentences that say where the catalogs come from. */
+  readonly origins: readonly string[]
+}
+
+/** @param wanted the manifests to change; `manifests` may have the Namespaces */
 async function answererFor(
   manifests: readonly Manifest[],
+  wanted: readonly Manifest[],
   options: InjectOptions,
-): Promise<Answer> {
+): Promise<Answerer> {
   const { namespaceOf, ...settings } = await readSettings(options)
-  const given = asked(options.metrics, options.annotation, settings.catalog)
   const documents = new Map(
     manifests
       .flatMap(findResources)
       .filter(({ group, kind }) => group === '' && kind === 'Namespace')
       .map(({ name, fields }) => [name, readNamespace(name, asFields(fields))]),
   )
-  return (review, template) => {
-    const known = documents.get(review.namespace) ?? namespaceOf(review.namespace)
-    const own = { ...settings, namespace: asking(known, given) }
+  const place = (name: string) => documents.get(name) ?? namespaceOf(name)
+  const templates = wanted.flatMap(findResources).flatMap(findTemplates)
+  const { namespace } = options
+  const metrics = namedMetrics(templates, place, options)
+  const request = { namespace, metrics, annotations: writtenPairs(options.annotation) }
+  const resources = templates.map(({ resource }) => resource)
+  const { catalogFor, catalogs, origins } = await readCatalogs(options, resources, request)
+  const given = new Map(
+    catalogs.flatMap((catalog) => [...asked(options.metrics, options.annotation, catalog)]),
+  )
+  const answer: Answer = (review, template) => {
+    const catalog = catalogFor(review.namespace)
+    const own = { ...settings, catalog, namespace: asking(place(review.namespace), given) }
     return dependsOnRank(review, template, own) ? refuseRanks(review) : reviewPod(review, own)
   }
+  return { answer, origins }
+}
+
+/** Returns the names of metrics that the templates, their namespaces or the options request. */
+function namedMetrics(
+  templates: readonly Template[],
+  place: (name: string) => Namespace,
+  { metrics = [], annotation, namespace }: InjectOptions,
+): readonly string[] {
+  const lists = templates.flatMap((template) => {
+    const review = buildReview(template, template.resource.namespace || namespace)
+    const own = fieldsOrNone(fieldsOrNone(fieldsOrNone(review.object).metadata).annotations)
+    return [asText(own[KEYS.inject]), place(review.namespace).annotations.get(KEYS.inject)]
+  })
+  return metricNames([...metrics, writtenPairs(annotation)[KEYS.inject], ...lists])
 }
 
 /**

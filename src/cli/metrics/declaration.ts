@@ -1,16 +1,20 @@
 import { type Command, Option } from 'commander'
 import { helpEnd } from '../shared/help.ts'
-import { withSettings } from '../shared/options.ts'
-import { print } from '../shared/output.ts'
+import { withCatalogOfCluster } from '../shared/options.ts'
+import { print, say } from '../shared/output.ts'
 
 /** Declares the verb `metrics`. */
 export function declareMetrics(program: Command): void {
-  withSettings(
+  withCatalogOfCluster(
     program
       .command('metrics')
       .description('list the metrics of the catalog, or the options of one metric'),
   )
     .argument('[metric]', 'show the options of this metric')
+    .option(
+      '-n, --namespace <name>',
+      "show the metrics for the pods of this namespace (default: the context's namespace)",
+    )
     .addOption(
       new Option('-o, --output <format>', 'the output format')
         .choices(['table', 'yaml', 'json'])
@@ -21,6 +25,6 @@ export function declareMetrics(program: Command): void {
       helpEnd({ examples: ['metrics', 'metrics perf-sysstat', 'metrics -o json'] }),
     )
     .action(async (name, options) =>
-      print(await (await import('./metrics.ts')).metrics(name, options)),
+      print(await (await import('./metrics.ts')).metrics(name, options, say)),
     )
 }

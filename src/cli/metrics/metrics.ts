@@ -3,21 +3,30 @@ import type { Metric, Option } from '../../core/catalog.ts'
 import { printableJson } from '../../core/text/printable.ts'
 import type { Output, TextBlock, TextCell } from '../../lib/output-format.ts'
 import { cleanYaml } from '../../manifest/print.ts'
-import { UsageError, usageError } from '../shared/errors.ts'
+import { UsageError } from '../shared/errors.ts'
+import { type InstalledCatalog, readInstalledCatalog } from '../shared/installed-catalog.ts'
+import { type OptionalCluster, openOptionalReader } from '../shared/reader.ts'
 import type { SettingOptions } from '../shared/settings.ts'
 
-export interface MetricsOptions extends SettingOptions {
+export interface MetricsOptions extends SettingOptions, OptionalCluster {
+  readonly namespace?: string | undefined
   readonly output: 'table' | 'yaml' | 'json'
 }
 
 /**
  * Runs `ridealong metrics [NAME]`: prints the catalog, or one metric with its options.
  *
+ * @param say prints a sentence that is not part of the result: where the catalog comes from
  * @throws UsageError if no metric has the name, or a document of the catalog is invalid
  */
-export async function metrics(name: string | undefined, options: MetricsOptions): Promise<Output> {
-  const { catalog: folder, observerImage, output } = options
-  const catalog = await loadCatalog({ folder, observerImage }).catch(usageError)
+export async function metrics(
+  name: string | undefined,
+  options: MetricsOptions,
+  say: (sentence: string) => void,
+): Promise<Output> {
+  const { output } = options
+  const { catalog, origin } = await readCatalog(name, options)
+  if (origin !== undefined) say(origin)
   const all = [...catalog.metrics.values()]
   const chosen = name === undefined ? all : all.filter((metric) => metric.name === name)
   if (chosen.length === 0) {
@@ -28,6 +37,19 @@ export async function metrics(name: string | undefined, options: MetricsOptions)
   if (output === 'yaml')
     return { document: chosen.map((metric) => `---\n${cleanYaml(toPlain(metric))}`).join('') }
   return { text: name === undefined ? [formatList(chosen)] : chosen.flatMap(formatMetric) }
+}
+
+async function readCatalog(
+  name: string | undefined,
+  options: MetricsOptions,
+): Promise<InstalledCatalog> {
+  const cluster = await openOptionalReader(options)
+  const current = 'value' in cluster ? cluster.value?.namespace : undefined
+  const builtIn = [...(await loadCatalog({})).metrics.keys()]
+  return readInstalledCatalog(options, cluster, {
+    namespace: options.namespace ?? current ?? 'default',
+    metrics: name === undefined ? builtIn : [name],
+  })
 }
 
 /** Converts a metric to a catalog document. */

@@ -16,7 +16,7 @@ export function asked(
   pairs: readonly string[] | undefined,
   catalog: Catalog,
 ): Annotations {
-  const written = Object.fromEntries((pairs ?? []).map(readPair))
+  const written = writtenPairs(pairs)
   const all = metrics === undefined ? written : { ...written, [KEYS.inject]: metrics.join(',') }
   const annotations = readAnnotations(all)
   const foreign = Object.keys(all).find((key) => !annotations.has(key))
@@ -27,6 +27,25 @@ export function asked(
   const request = readRequest(annotations, new Map(), catalog)
   if (request.kind === 'wrong') throw new UsageError(`${request.reason}: ${request.message}`)
   return annotations
+}
+
+/** The values of `ridealong.dev/inject` that name no metric. */
+const WORDS: ReadonlySet<string> = new Set(['true', 'false', 'enabled', 'disabled'])
+
+/** Returns the names of metrics in values of `ridealong.dev/inject`, without repetitions. */
+export function metricNames(values: readonly (string | undefined)[]): readonly string[] {
+  const names = values.flatMap((value = '') => value.split(',')).map((name) => name.trim())
+  return [...new Set(names)].filter((name) => /^[a-z0-9-]{1,63}$/.test(name) && !WORDS.has(name))
+}
+
+/**
+ * Reads annotations of a command line.
+ *
+ * @param pairs `KEY=VALUE`
+ * @throws UsageError if an item has no value
+ */
+export function writtenPairs(pairs: readonly string[] = []): Readonly<Record<string, string>> {
+  return Object.fromEntries(pairs.map(readPair))
 }
 
 function readPair(pair: string): readonly [string, string] {

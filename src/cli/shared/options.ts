@@ -36,6 +36,14 @@ export function withCluster(command: Command): Command {
   )
 }
 
+/** Adds the options of every verb that reads a cluster only for its catalog. */
+export function withCatalogOfCluster(command: Command): Command {
+  return withCluster(withSettings(command)).option(
+    '--offline',
+    'use the built-in catalog instead of the catalog of the cluster',
+  )
+}
+
 /** Adds the option of every verb that reads the webhook configuration. */
 export function withConfiguration(command: Command): Command {
   return command.option(

@@ -1,3 +1,4 @@
+import { hasCluster } from '../../cluster/access.ts'
 import { isMissing } from '../../cluster/api-error.ts'
 import type { Apiserver } from '../../cluster/apiserver.ts'
 import { asObjects, type Fields } from '../../core/kubernetes/json.ts'
@@ -35,6 +36,33 @@ export interface Reader {
 export async function openReader(kubeconfig: string | undefined): Promise<Reader> {
   const { apiserver, namespace } = await openCluster({ kubeconfig })
   return readerOf(apiserver, namespace)
+}
+
+/** The options of a verb that reads a cluster if one is configured. */
+export interface OptionalCluster {
+  readonly kubeconfig?: string | undefined
+  readonly offline?: boolean | undefined
+}
+
+/**
+ * Opens the configured cluster for reading. The value is undefined if no cluster is configured, or
+ * the option `--offline` is set. If the kubeconfig of the environment is invalid, returns the
+ * problem.
+ *
+ * @throws UsageError if the kubeconfig that the option names is invalid
+ */
+export async function openOptionalReader({
+  kubeconfig,
+  offline,
+}: OptionalCluster): Promise<FactLookup<Reader | undefined>> {
+  const isRead = offline !== true && hasCluster({ kubeconfig, mayReadHome: true })
+  if (!isRead) return { value: undefined }
+  try {
+    return { value: await openReader(kubeconfig) }
+  } catch (error) {
+    if (kubeconfig !== undefined || !(error instanceof UsageError)) throw error
+    return { problem: error.message }
+  }
 }
 
 /** Returns a Reader for an open connection. */

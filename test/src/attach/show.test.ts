@@ -3,7 +3,13 @@ import { parse } from 'yaml'
 import { shown } from '../../../src/attach/show.ts'
 import { documentOf, linesOf } from '../../output.ts'
 
-const ATTACHMENT = { namespace: 'hpc', pod: 'db-0', container: 'perf-sysstat', target: 'db' }
+const ATTACHMENT = {
+  namespace: 'hpc',
+  pod: 'db-0',
+  container: 'perf-sysstat',
+  target: 'db',
+  image: 'example.com/observer:1',
+}
 const LOGS = 'kubectl logs -n hpc db-0 -c perf-sysstat -f'
 
 t.test('the output names the observed container and the command that reads its log', async (t) => {

@@ -2,7 +2,7 @@ import { type Apiserver, REQUEST_TIMEOUT_MS } from '../../cluster/apiserver.ts'
 import type { Fields } from '../../core/kubernetes/json.ts'
 import { askingNamespace, askingPod } from '../../doctor/probe.ts'
 import type { FactLookup } from '../../explain/facts.ts'
-import { describeApiError } from '../shared/api-error.ts'
+import { describeApiError } from './api-error.ts'
 
 /**
  * Creates a Namespace that requests a metric, in a dry run. Returns the Namespace that the
@@ -19,14 +19,17 @@ export function tryNamespace(
 /**
  * Creates a pod that requests a metric, in a dry run. Returns the pod that the apiserver would
  * store.
+ *
+ * @param annotations more annotations of the pod, such as options of the metric
  */
 export function tryPod(
   apiserver: Apiserver,
   namespace: string,
   metric: string,
+  annotations: Readonly<Record<string, string>> = {},
 ): Promise<FactLookup<Fields>> {
   const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods`
-  return tried(apiserver, path, askingPod(metric))
+  return tried(apiserver, path, askingPod(metric, annotations))
 }
 
 async function tried(

@@ -1,0 +1,181 @@
+import {
+  type Catalog,
+  type Metric,
+  type ObserverContainer,
+  type OfferedOption,
+  optionVariable,
+} from '../core/catalog.ts'
+import {
+  asObjects,
+  asText,
+  type Fields,
+  fieldsOrNone,
+  listOrNone,
+} from '../core/kubernetes/json.ts'
+import { findContainer } from '../core/rules/observer-difference.ts'
+import { injectedBefore, readStatus } from '../core/status.ts'
+import { installerName } from '../core/tools/tool.ts'
+
+/** The answer of an installation to a pod that requests one metric. */
+export type MetricAnswer =
+  | ObserverAnswer
+  | { readonly kind: 'left'; readonly reason: string; readonly message: string }
+  /** No webhook has answered, or the namespace is excluded. */
+  | { readonly kind: 'silent' }
+
+/** The observer that an installation has added. */
+export interface ObserverAnswer {
+  readonly kind: 'observer'
+  readonly container: Fields
+  /** The container that installs the tool of the metric; undefined if the metric has no tool. */
+  readonly installer: Fields | undefined
+  /** The revision of the installation's catalog. */
+  readonly revision: string
+}
+
+/** Reads the answer from a pod that requests one metric, as a webhook has returned it. */
+export function readMetricAnswer(pod: Fields, metric: string): MetricAnswer {
+  const annotations = fieldsOrNone(fieldsOrNone(pod.metadata).annotations)
+  const spec = fieldsOrNone(pod.spec)
+  const status = readStatus(annotations)
+  const container = findContainer(spec, metric)?.container
+  if (container !== undefined && injectedBefore(annotations).includes(metric)) {
+    const installer = findContainer(spec, installerName(metric))?.container
+    return { kind: 'observer', container, installer, revision: asText(status?.catalog) ?? '' }
+  }
+  const reason = asText(status?.reason)
+  if (status?.outcome !== 'left' || reason === undefined) return { kind: 'silent' }
+  return { kind: 'left', reason, message: asText(status.message) ?? '' }
+}
+
+/**
+ * Returns a catalog with the observers that an installation has added. All other fields come from
+ * `base`. The other metrics of `base` get the new image if they had the same image, because an
+ * installation has one image for all built-in observers.
+ *
+ * @param base the built-in catalog
+ */
+export function withAnswers(
+  base: Catalog,
+  answers: ReadonlyMap<string, ObserverAnswer>,
+  revision: string,
+): Catalog {
+  const images = replacedImages(base, answers)
+  const others = [...base.metrics].map(
+    ([name, metric]) => [name, withImages(metric, images)] as const,
+  )
+  const answered = [...answers].map(([name, answer]) => {
+    return [name, answeredMetric(name, base.metrics.get(name), answer)] as const
+  })
+  return { revision, metrics: new Map([...others, ...answered]) }
+}
+
+function replacedImages(
+  { metrics }: Catalog,
+  answers: ReadonlyMap<string, ObserverAnswer>,
+): ReadonlyMap<string, string> {
+  return new Map(
+    [...answers].flatMap(([name, { container }]) => {
+      const before = metrics.get(name)?.container.image
+      const image = asText(container.image)
+      return before === undefined || image === undefined ? [] : [[before, image] as const]
+    }),
+  )
+}
+
+function withImages(metric: Metric, images: ReadonlyMap<string, string>): Metric {
+  const { container } = metric
+  const image = images.get(container.image) ?? container.image
+  return { ...metric, container: { ...container, image } }
+}
+
+function answeredMetric(
+  name: string,
+  known: Metric | undefined,
+  { container, installer }: ObserverAnswer,
+): Metric {
+  const metric = known ?? unknownMetric(name, container)
+  const words = (key: 'command' | 'args') => {
+    const list = listOrNone(container[key]).filter((word) => typeof word === 'string')
+    return list.length === 0 ? {} : { [key]: list }
+  }
+  const { command: _, args: __, ...kept } = metric.container
+  const own: ObserverContainer = {
+    ...kept,
+    image: asText(container.image) ?? kept.image,
+    ...words('command'),
+    ...words('args'),
+    env: ownVariables(container, metric.options),
+  }
+  const image = asText(installer?.image)
+  const tool =
+    metric.tool === undefined || image === undefined
+      ? metric.tool
+      : { ...metric.tool, installer: { ...metric.tool.installer, image } }
+  return { ...metric, tool, liveExport: undefined, container: own }
+}
+
+const OPTION_VARIABLE = /^RIDEALONG_OPTION_([A-Z0-9_]+)$/
+
+/**
+ * Describes a metric of which only the observer is known. The valid values of its options are those
+ * that the installation has accepted.
+ */
+function unknownMetric(name: string, container: Fields): Metric {
+  const options = new Map(
+    asObjects(container.env).flatMap(({ name: variable, value }) => {
+      const [, word] = OPTION_VARIABLE.exec(asText(variable) ?? '') ?? []
+      const text = asText(value)
+      if (word === undefined || text === undefined) return []
+      const option = word.toLowerCase().replaceAll('_', '-')
+      return [[`${name}.ridealong.dev/${option}`, fixedOption(option, text)] as const]
+    }),
+  )
+  return {
+    name,
+    description: '',
+    privilege: 'restricted',
+    options,
+    ranksKey: `${name}.ridealong.dev/ranks`,
+    defaults: [...options.values()].map(({ variable, default: value }) => {
+      return { name: variable, value: String(value) }
+    }),
+    rows: undefined,
+    liveExport: undefined,
+    tool: undefined,
+    container: {
+      image: asText(container.image) ?? '',
+      resources: fieldsOrNone(container.resources) as ObserverContainer['resources'],
+    },
+  }
+}
+
+function fixedOption(option: string, value: string): OfferedOption {
+  const variable = optionVariable(option)
+  return { type: 'string', enum: [value], default: value, description: '', variable }
+}
+
+/** The variables that depend on the pod, with which the webhook replaces these (core/plan.ts). */
+const POD_VARIABLES: ReadonlySet<string> = new Set([
+  'RIDEALONG_CATALOG',
+  'RIDEALONG_MODE',
+  'RIDEALONG_RESTART_POLICY',
+  'RIDEALONG_TARGET_CONTAINER',
+  'RIDEALONG_OBSERVERS',
+  'RIDEALONG_HOST_NETWORK',
+  'RIDEALONG_TARGET_COMMAND',
+  'RIDEALONG_OWNER',
+  'RIDEALONG_TOOL_SIZE_LIMIT',
+])
+
+/** Returns the variables that come from the metric's document and from the live export. */
+function ownVariables(
+  container: Fields,
+  options: Metric['options'],
+): readonly { readonly name: string; readonly value: string }[] {
+  const chosen = new Set([...options.values()].map(({ variable }) => variable))
+  return asObjects(container.env).flatMap(({ name, value }) => {
+    const isOwn = typeof name === 'string' && !POD_VARIABLES.has(name) && !chosen.has(name)
+    return isOwn && typeof value === 'string' ? [{ name, value }] : []
+  })
+}
