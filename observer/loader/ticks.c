@@ -31,6 +31,11 @@ enum {
 #define DELAY 500000000
 #define SECOND 1000000000
 #define SIG_IGN ((void *)1)
+// A thread that has used less processor time than this since its last signal, twice in a row, was
+// waiting: it used the time for the signal itself.
+#define MIN_USED 100000
+// The signals to waiting threads after which the profiler steps aside, if they are most of all.
+#define MAX_IDLE 20
 #define STACK 65536
 // The names of the functions that replace libunwind's must have the same lengths as those.
 #if defined(__aarch64__)
@@ -93,6 +98,9 @@ static struct {
   int was_blocked;
   int is_held;
   uint64_t ticks;
+  // The signals, and those that reached a thread that waited.
+  uint64_t signals;
+  uint64_t idle;
   // The nanoseconds between two ticks, and the processor time at which the first is due.
   int64_t interval;
   int64_t first;
@@ -128,12 +136,38 @@ __asm__(
     ".cfi_endproc\n.size call_on, .-call_on\n");
 #endif
 
+static int64_t used_by(int clock) {
+  int64_t now[2] = {0};
+  call(SYS_clock_gettime, clock, (long)now, 0, 0);
+  return now[0] * SECOND + now[1];
+}
+
+// Whether the signal has reached a thread that waits instead of the one that used the processor
+// time. The kernel sends it to any thread if the one that runs blocks it, and before Linux 6.4
+// always to the first thread (kernel/signal.c, send_sigqueue and complete_signal). A sample would
+// be of the wrong function, and calls such as poll fail with EINTR.
+static int is_waiting_thread(void) {
+  static __thread int64_t last __attribute__((tls_model("initial-exec")));
+  static __thread int small __attribute__((tls_model("initial-exec")));
+  int64_t now = used_by(CLOCK_THREAD_CPUTIME_ID);
+  small = now - last < MIN_USED ? small + 1 : 0;
+  last = now;
+  uint64_t signals = __atomic_add_fetch(&ticks.signals, 1, __ATOMIC_RELAXED);
+  if (small < 2) return 0;
+  uint64_t idle = __atomic_add_fetch(&ticks.idle, 1, __ATOMIC_RELAXED);
+  if (idle >= MAX_IDLE && idle > signals / 2) {
+    step_aside("its signals reach threads that wait, because the others block SIGURG", 0);
+  }
+  return 1;
+}
+
 // The handler of the signal. Anyone can send it, but only the timer of this library has this value
 // and code. If a thread already takes a sample, the tick of another thread is only counted.
 static void tick(int signal, struct information *information, void *context) {
   if (information->code != SI_TIMER || information->value != (uint64_t)(uintptr_t)&ticks) return;
   uint64_t count = 1 + (uint64_t)(information->overruns < 0 ? 0 : information->overruns);
   __atomic_fetch_add(&ticks.ticks, count, __ATOMIC_RELAXED);
+  if (is_waiting_thread()) return;
   if (__atomic_load_n(&ticks.is_held, __ATOMIC_SEQ_CST)) return;
   if (__atomic_exchange_n(&ticks.is_busy, 1, __ATOMIC_ACQUIRE)) return;
   ticks.context = context;
@@ -155,16 +189,10 @@ int has_tick_handler(void) {
   return ticks.take_sample != NULL && tick_handler() == (void *)tick;
 }
 
-static int64_t processor_time(void) {
-  int64_t now[2] = {0};
-  call(SYS_clock_gettime, CLOCK_PROCESS_CPUTIME_ID, (long)now, 0, 0);
-  return now[0] * SECOND + now[1];
-}
-
 uint64_t count_ticks(void) { return ticks.ticks; }
 
 uint64_t count_due_ticks(void) {
-  int64_t past = processor_time() - ticks.first;
+  int64_t past = used_by(CLOCK_PROCESS_CPUTIME_ID) - ticks.first;
   return past < 0 || ticks.interval <= 0 ? 0 : 1 + (uint64_t)(past / ticks.interval);
 }
 
@@ -234,7 +262,7 @@ EXPORTED int rl_settim(int which, const struct interval timer[2], void *old) {
   if (made < 0) return (int)with_errno(made);
   ticks.has_timer = 1;
   ticks.interval = timer[0].seconds * SECOND + timer[0].microseconds * 1000;
-  ticks.first = processor_time() + DELAY;
+  ticks.first = used_by(CLOCK_PROCESS_CPUTIME_ID) + DELAY;
   int64_t times[4] = {timer[0].seconds, timer[0].microseconds * 1000};
   times[3] = DELAY;
   return (int)with_errno(call(SYS_timer_settime, ticks.timer, 0, (long)times, 0));
