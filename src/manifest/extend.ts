@@ -126,8 +126,11 @@ function replace({ manifest, style }: ExtendContext, item: YamlItem, value: unkn
   const [start, end] = [colonEnd(item), itemEnd(manifest, item)]
   const depth = start
   if (style.form !== 'block' || typeof value !== 'object') {
-    const blanks = /^[ \t]*/.exec(manifest.text.slice(start, end))?.[0]
-    return { start, end, text: `${blanks || spacing(style)}${inlineText(value, style)}`, depth }
+    const [blanks] = /^[ \t]*/.exec(manifest.text.slice(start, end)) ?? ['']
+    // A value that follows its colon without a blank, such as `"a":[]`, is replaced likewise.
+    const isAttached = start < end && /^\S/.test(manifest.text.slice(start))
+    const space = isAttached ? '' : blanks || spacing(style)
+    return { start, end, text: `${space}${inlineText(value, style)}`, depth }
   }
   // A comment after the replaced value stays on its line.
   const rest = manifest.text.slice(end, lineEnd(manifest.text, end))

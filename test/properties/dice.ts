@@ -16,7 +16,7 @@ export class Dice {
     return thrown % below
   }
 
-  pick<T extends readonly unknown[]>(...choices: T): T[number] {
+  pick<const T extends readonly unknown[]>(...choices: T): T[number] {
     return choices[this.number(choices.length)]
   }
 

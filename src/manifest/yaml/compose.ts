@@ -1,4 +1,12 @@
-import { Composer, type Document, Lexer, LineCounter, type ParsedNode, Parser } from 'yaml'
+import {
+  Composer,
+  type Document,
+  Lexer,
+  LineCounter,
+  type ParsedNode,
+  Parser,
+  type YAMLParseError,
+} from 'yaml'
 import { firstErrorLine } from '../../lib/error-message.ts'
 import { at, ManifestError } from '../manifest-error.ts'
 import { findJsonEnds } from './json-stream.ts'
@@ -41,8 +49,8 @@ export function composeDocuments(
   lines: LineCounter,
 ): readonly ParsedDocument[] {
   const documents = compose(file, text, lines, lexemes)
-  const index = documents.findIndex(({ errors }) => errors.length > 0)
-  const errors = documents[index]?.errors ?? []
+  const index = documents.findIndex((document) => listErrors(document).length > 0)
+  const errors = listErrors(documents[index])
   const [error] = errors
   if (error === undefined) return documents
   // After a missing bracket or quote, the rest of the file is part of one value. The library's own
@@ -53,7 +61,7 @@ export function composeDocuments(
   const strict = isOpen
     ? compose(file, text, new LineCounter(), (part) => new Lexer().lex(part))
     : []
-  const first = strict[index]?.errors[0] ?? error
+  const first = listErrors(strict[index])[0] ?? error
   const { line } = lines.linePos(first.pos[0])
   throw new ManifestError(at({ file, document: index + 1, line }, message(first)))
 }
@@ -83,6 +91,12 @@ function compose(
     start = end
   }
   return [...composer.compose(tokens, false, text.length)]
+}
+
+/** Returns the errors that are also errors of libyaml, which needs no blank before a comment. */
+function listErrors(document: ParsedDocument | undefined): readonly YAMLParseError[] {
+  const errors = document?.errors ?? []
+  return errors.filter((error) => !error.message.startsWith('Comments must be separated'))
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { Scalar } from 'yaml'
+import { CST, type Scalar } from 'yaml'
 
 /** The value of a scalar. */
 export type ScalarValue = string | number | boolean | null
@@ -14,10 +14,25 @@ const YAML_TAG = 'tag:yaml.org,2002:'
  * @param scalar a scalar of the failsafe schema, whose value is its text
  * @returns undefined if the text does not have the type of its tag
  */
-export function readScalar({ value, type, tag }: Scalar): ScalarValue | undefined {
-  const text = String(value ?? '')
+export function readScalar(scalar: Scalar): ScalarValue | undefined {
+  const { type, tag } = scalar
+  const text = readText(scalar)
   if (tag === undefined && type !== 'PLAIN') return text
   return tag === undefined ? resolvePlain(text) : readTagged(tag, text)
+}
+
+/** Matches a backslash that ends a line before an empty line. */
+const ESCAPED_BREAK = /(?<!\\)(?:\\\\)*\\\r?\n(?=[ \t]*\r?\n)/g
+
+/**
+ * Returns the text of a scalar. In double quotes, the library reads one line break too few where
+ * empty lines follow a line that a backslash ends.
+ */
+function readText({ value, type, srcToken }: Scalar): string {
+  const isQuoted = type === 'QUOTE_DOUBLE' && srcToken?.type === 'double-quoted-scalar'
+  if (!isQuoted || !srcToken.source.includes('\\')) return String(value ?? '')
+  const source = srcToken.source.replace(ESCAPED_BREAK, (all) => `${all}\n`)
+  return CST.resolveAsScalar({ ...srcToken, source }).value
 }
 
 function readTagged(tag: string, text: string): ScalarValue | undefined {

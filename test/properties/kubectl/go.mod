@@ -3,6 +3,7 @@ module ridealong.dev/test/properties/kubectl
 go 1.26.0
 
 require (
+	go.yaml.in/yaml/v2 v2.4.3
 	golang.org/x/text v0.33.0
 	k8s.io/apimachinery v0.36.3
 )
@@ -14,7 +15,6 @@ require (
 	github.com/modern-go/concurrent v0.0.0-20180306012644-bacd9c7ef1dd // indirect
 	github.com/modern-go/reflect2 v1.0.3-0.20250322232337-35a7c28c31ee // indirect
 	github.com/x448/float16 v0.8.4 // indirect
-	go.yaml.in/yaml/v2 v2.4.3 // indirect
 	k8s.io/klog/v2 v2.140.0 // indirect
 	k8s.io/kube-openapi v0.0.0-20260317180543-43fb72c5454a // indirect
 	sigs.k8s.io/json v0.0.0-20250730193827-2d320260d730 // indirect

@@ -2,7 +2,8 @@
 // StreamVisitor).
 //
 // Reads lines of JSON strings, each the text of a file, from standard input. Writes one line for
-// each: {"values": [...]} with the documents that are not empty, or {"error": "..."}.
+// each: {"values": [...]} with the documents that are not empty, or {"error": "..."}. An error is
+// also a text of which kubectl silently ignores a part.
 package main
 
 import (
@@ -15,6 +16,7 @@ import (
 	"os"
 	"strings"
 
+	goyaml "go.yaml.in/yaml/v2"
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -43,6 +45,9 @@ func readAll(in io.Reader, out io.Writer) error {
 
 func answer(text string) []byte {
 	values, err := documents(text)
+	if err == nil && !isJSON(text) {
+		err = ignored(text)
+	}
 	if err == nil {
 		line, _ := json.Marshal(map[string][]json.RawMessage{"values": values})
 		return line
@@ -65,6 +70,40 @@ func documents(text string) ([]json.RawMessage, error) {
 		raw := bytes.TrimSpace(extension.Raw)
 		if len(raw) > 0 && !bytes.Equal(raw, []byte("null")) {
 			values = append(values, json.RawMessage(raw))
+		}
+	}
+}
+
+// isJSON reports whether a text is a stream of JSON values.
+func isJSON(text string) bool {
+	decoder := json.NewDecoder(strings.NewReader(strings.TrimPrefix(text, "\ufeff")))
+	for {
+		var value any
+		if err := decoder.Decode(&value); err != nil {
+			return errors.Is(err, io.EOF)
+		}
+	}
+}
+
+// ignored returns an error if kubectl ignores a part of a text. Of the text between two separators,
+// it reads only the first document (sigs.k8s.io/yaml, Unmarshal). A line with too little indentation
+// may end this document.
+func ignored(text string) error {
+	reader := yaml.NewYAMLReader(bufio.NewReader(strings.NewReader(strings.TrimPrefix(text, "\ufeff"))))
+	for {
+		part, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		decoder := goyaml.NewDecoder(bytes.NewReader(part))
+		var first, second any
+		if err := decoder.Decode(&first); err != nil {
+			continue // The document is empty, or it is JSON that is not YAML.
+		}
+		if err := decoder.Decode(&second); !errors.Is(err, io.EOF) {
+			return errors.New("kubectl ignores a part of the text")
 		}
 	}
 }
