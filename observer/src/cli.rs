@@ -14,6 +14,8 @@ pub enum Command {
     /// Run a program and push the rows of its log. The number is the position of the program's name
     /// among the words. If there is no word at this position, the log is read from standard input.
     Push(usize),
+    /// Read files of a container for an observer.
+    ReadFiles,
     /// Print the version.
     Version,
     /// Print the help.
@@ -149,6 +151,8 @@ fn by_name(name: &str) -> Option<Command> {
         "hold" => Some(Command::Hold),
         "install" => Some(Command::Install),
         "push" => Some(Command::Push(0)),
+        // Only an observer starts this, so the help does not mention it.
+        "read-files" => Some(Command::ReadFiles),
         _ => None,
     }
 }

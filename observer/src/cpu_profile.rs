@@ -206,6 +206,9 @@ impl CpuProfile {
         for report in reports.unwrap_or_default() {
             self.note(format!("a process is not profiled: {}", clean(&report)));
         }
+        for problem in self.binaries.take_problems() {
+            self.notices.report(problem, &mut run.session.log);
+        }
         for notice in self.pending.drain(..) {
             self.notices.report(notice, &mut run.session.log);
         }
@@ -377,7 +380,9 @@ impl CpuProfile {
         }
         if let Some(container) = process.container {
             if let Some(root) = root {
-                self.binaries.add(container, root);
+                let may_read_as = measured.io_access == Access::Assumed;
+                let identity = identity.filter(|_| may_read_as);
+                self.binaries.add(container, root, identity);
             }
             self.binaries.keep(container, &mappings);
         }
@@ -506,6 +511,7 @@ impl CpuProfile {
             self.raw_files.add(name.file_name(), &owner.members());
         }
         let functions = Functions::resolve(addresses, &mappings, |path| {
+            run.session.poll();
             self.binaries.open(container?, path)
         });
         self.write_rows(run, (&file, outline, extent), &functions, &owner, left);

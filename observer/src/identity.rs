@@ -29,6 +29,25 @@ impl Identity {
     }
 }
 
+impl std::fmt::Display for Identity {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "{}:{}", self.user, self.group)
+    }
+}
+
+impl std::str::FromStr for Identity {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let (user, group) = text.split_once(':').ok_or(())?;
+        let (user, group) = (
+            user.parse().map_err(|_| ())?,
+            group.parse().map_err(|_| ())?,
+        );
+        Ok(Self { user, group })
+    }
+}
+
 /// The observer's own identity, and whether the observer can assume other identities.
 #[derive(Clone, Copy, Debug)]
 pub struct ObserverIdentity {
@@ -106,6 +125,15 @@ mod tests {
             Identity::of(&status([1234; 4], [0, 5678, 5678, 5678])),
             None
         );
+    }
+
+    #[test]
+    fn an_identity_is_parsed_as_it_is_printed() {
+        let identity = Identity::of(&status([1234; 4], [5678; 4])).unwrap();
+        assert_eq!(identity.to_string(), "1234:5678");
+        assert_eq!("1234:5678".parse(), Ok(identity));
+        assert_eq!("1234".parse::<Identity>(), Err(()));
+        assert_eq!("a:1".parse::<Identity>(), Err(()));
     }
 
     #[test]

@@ -19,6 +19,7 @@ pub mod cost_limit;
 pub mod counters;
 pub mod cpu_profile;
 pub mod ending;
+pub mod foreign;
 pub mod hold;
 pub mod identity;
 pub mod infiniband;

@@ -9,6 +9,8 @@ use std::process::ExitCode;
 use ridealong_observer::budget::Budget;
 use ridealong_observer::cli::{self, Command};
 use ridealong_observer::cpu_profile::FolderSettings;
+use ridealong_observer::foreign::client::READ_AS;
+use ridealong_observer::foreign::server;
 use ridealong_observer::hold::hold;
 use ridealong_observer::install::Installation;
 use ridealong_observer::log::warn;
@@ -34,6 +36,11 @@ fn main() -> ExitCode {
         },
         Ok(Command::Install) => {
             Installation::read(variable).install();
+            ExitCode::SUCCESS
+        }
+        Ok(Command::ReadFiles) => {
+            let other = env::var(READ_AS).ok().and_then(|text| text.parse().ok());
+            server::run(other);
             ExitCode::SUCCESS
         }
         Ok(Command::Push(first)) => push(&env::args_os().skip(first).collect::<Vec<_>>()),

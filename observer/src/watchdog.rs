@@ -44,6 +44,8 @@ const END: &[u8] = b"\nMETRICS OPERATOR COLLECTION END\n";
 static STEPS: AtomicU64 = AtomicU64::new(0);
 /// Whether the first thread waits for an event, which may take any time.
 static IS_WAITING: AtomicBool = AtomicBool::new(false);
+/// Whether a signal to end has arrived.
+static HAS_SIGNAL: AtomicBool = AtomicBool::new(false);
 /// Whether the log has its closing marker, or gets it now.
 static HAS_END: AtomicBool = AtomicBool::new(false);
 
@@ -61,6 +63,11 @@ pub fn wait_for_event<T>(wait: impl FnOnce() -> T) -> T {
     result
 }
 
+/// Whether a signal to end has arrived, even if the first thread has not read it yet.
+pub fn has_signal() -> bool {
+    HAS_SIGNAL.load(Ordering::Relaxed)
+}
+
 /// Claims the right to write the closing marker. Returns false if the log has it already.
 pub fn claim_end() -> bool {
     !HAS_END.swap(true, Ordering::Relaxed)
@@ -76,6 +83,7 @@ pub fn start(signals: BorrowedFd<'_>, out: BorrowedFd<'_>) {
 
 /// Starts to watch the progress after a signal.
 pub fn watch_last_steps(out: BorrowedFd<'_>) {
+    HAS_SIGNAL.store(true, Ordering::Relaxed);
     watch_progress(out, PAUSE, |progress| progress.idle >= PATIENCE);
 }
 
@@ -107,6 +115,7 @@ fn watch_signal(signals: &OwnedFd, out: &OwnedFd) {
         is_ready(signals, PollFlags::POLLIN, PollTimeout::NONE);
         let mut waited = Duration::ZERO;
         while is_ready(signals, PollFlags::POLLIN, PollTimeout::ZERO) {
+            HAS_SIGNAL.store(true, Ordering::Relaxed);
             let is_blocked = || first_thread().is_some_and(|(state, _)| state == b'D');
             if waited >= PATIENCE || (waited >= PATIENCE_IF_BLOCKED && is_blocked()) {
                 end(out);

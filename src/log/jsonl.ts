@@ -1,4 +1,5 @@
 import type { RowsDescription } from '../core/catalog.ts'
+import { isSplit, LONGEST_LINE } from '../lib/split-lines.ts'
 import type { Moment, RowOrigin, Sample } from './columns.ts'
 import type { Entry, UnmatchedRow } from './entry.ts'
 import { type MatchedLine, matchRow } from './match-row.ts'
@@ -35,6 +36,8 @@ const MOST_UNMATCHED = 1000
 const MOST_TEXT = 1000
 /** The maximum number of different notices of an observer that are kept. */
 const MOST_NOTICES = 16
+
+const TOO_LONG = `it is part of a line of more than ${LONGEST_LINE} characters`
 
 /** The observers of Ridealong print sentences for people with this prefix. */
 const SENTENCE = /^ridealong: /
@@ -94,6 +97,7 @@ function takeLine(state: JsonlState, line: string): readonly Entry[] {
 }
 
 function readLine(line: string, description: RowsDescription): MatchedLine {
+  if (isSplit(line)) return { kind: 'unmatched', reason: TOO_LONG, isBroken: false }
   if (SENTENCE.test(line)) return { kind: 'notice', notice: line.replace(SENTENCE, '') }
   return matchRow(line, description)
 }

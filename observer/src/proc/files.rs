@@ -35,7 +35,21 @@ pub enum Task {
 /// The root directory of a process.
 pub struct RootDirectory(OwnedFd);
 
+impl From<OwnedFd> for RootDirectory {
+    fn from(directory: OwnedFd) -> Self {
+        Self(directory)
+    }
+}
+
 impl RootDirectory {
+    /// Returns another descriptor of the directory.
+    ///
+    /// # Errors
+    /// If no file descriptor is left.
+    pub fn try_clone(&self) -> std::io::Result<OwnedFd> {
+        self.0.try_clone()
+    }
+
     /// Opens the directory at a path.
     ///
     /// # Errors

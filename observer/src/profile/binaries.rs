@@ -4,16 +4,16 @@
 //! A descriptor of the root directory of a container keeps the file system of this directory, but
 //! not the file systems that are mounted below it: they disappear with the last process of the
 //! container (fs/namespace.c of the kernel, `put_mnt_ns`). Files of these, such as volumes, are
-//! therefore opened while a process of the container lives.
+//! therefore opened while a process of the container lives. A child process opens and reads the
+//! files ([`crate::foreign`]).
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::rc::Rc;
-
-use nix::sys::stat::fstat;
 
 use super::maps::Mapping;
 use crate::containers::ContainerId;
+use crate::foreign::client::{ForeignFile, ForeignFiles};
+use crate::identity::Identity;
 use crate::proc::files::RootDirectory;
 
 /// The maximum files of all containers that are kept open.
@@ -29,9 +29,9 @@ pub struct Binaries {
 }
 
 struct Container {
-    root: RootDirectory,
+    files: ForeignFiles,
     /// Each path that was looked at, with the open file if it is in another file system.
-    files: BTreeMap<Rc<[u8]>, Option<File>>,
+    known: BTreeMap<Rc<[u8]>, Option<Rc<ForeignFile>>>,
 }
 
 impl Binaries {
@@ -41,38 +41,45 @@ impl Binaries {
         self.containers.contains_key(&container)
     }
 
-    /// Adds a container.
-    pub fn add(&mut self, container: ContainerId, root: RootDirectory) {
-        let files = BTreeMap::new();
-        self.containers.insert(container, Container { root, files });
+    /// Adds a container. `identity` is that of a process of the container, if its files may be read
+    /// with it.
+    pub fn add(&mut self, container: ContainerId, root: RootDirectory, identity: Option<Identity>) {
+        let files = ForeignFiles::new(root, identity);
+        let known = BTreeMap::new();
+        self.containers
+            .insert(container, Container { files, known });
     }
 
     /// Opens the files of a living process that are not in the file system of its container's root
     /// directory.
     pub fn keep(&mut self, container: ContainerId, mappings: &[Mapping]) {
-        let Some(Container { root, files }) = self.containers.get_mut(&container) else {
+        let Some(Container { files, known }) = self.containers.get_mut(&container) else {
             return;
         };
-        let Ok(device) = root.device() else { return };
         for Mapping { path, .. } in mappings {
-            if !path.starts_with(b"/") || files.contains_key(path) || files.len() >= MAX_PATHS {
+            if !path.starts_with(b"/") || known.contains_key(path) || known.len() >= MAX_PATHS {
                 continue;
             }
-            let file = root.open(path).ok();
-            let is_elsewhere = |file: &File| fstat(file).is_ok_and(|facts| facts.st_dev != device);
-            let file = file.filter(|file| self.open < MAX_OPEN && is_elsewhere(file));
+            let has_room = self.open < MAX_OPEN;
+            let file = has_room.then(|| files.keep(path)).flatten().map(Rc::new);
             self.open += usize::from(file.is_some());
-            files.insert(Rc::clone(path), file);
+            known.insert(Rc::clone(path), file);
         }
     }
 
     /// Opens a file by its path in a container.
     #[must_use]
-    pub fn open(&self, container: ContainerId, path: &[u8]) -> Option<File> {
-        let Container { root, files } = self.containers.get(&container)?;
-        match files.get(path) {
-            Some(Some(file)) => file.try_clone().ok(),
-            _ => root.open(path).ok(),
+    pub fn open(&self, container: ContainerId, path: &[u8]) -> Option<Rc<ForeignFile>> {
+        let Container { files, known } = self.containers.get(&container)?;
+        match known.get(path) {
+            Some(Some(file)) => Some(Rc::clone(file)),
+            _ => files.open(path).map(Rc::new),
         }
+    }
+
+    /// Returns sentences about files that cannot be read, each once.
+    pub fn take_problems(&self) -> impl Iterator<Item = String> {
+        let containers = self.containers.values();
+        containers.filter_map(|container| container.files.take_problem())
     }
 }

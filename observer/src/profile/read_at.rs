@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
+use std::rc::Rc;
 
 /// A file, or its bytes.
 pub trait ReadAt {
@@ -21,6 +22,12 @@ impl ReadAt for File {
             }
         }
         length
+    }
+}
+
+impl<T: ReadAt> ReadAt for Rc<T> {
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> usize {
+        T::read_at(self, offset, buffer)
     }
 }
 

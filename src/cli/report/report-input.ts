@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { basename } from 'node:path'
 import { errorMessage } from '../../lib/error-message.ts'
-import { splitLines } from '../../lib/split-lines.ts'
+import { isSplit, LONGEST_LINE, splitLines } from '../../lib/split-lines.ts'
 import type { Descriptions } from '../../log/descriptions.ts'
 import type { Entry } from '../../log/entry.ts'
 import { parseEntry } from '../../log/parse.ts'
@@ -44,13 +44,24 @@ async function* readEntries(
   const reader = readLines({ source }, descriptions)
   let isCollected = false
   for await (const line of lines) {
-    const entry = line.startsWith('{"kind":') ? parseEntry(line, descriptions) : undefined
+    const entry = readEntry(line, descriptions)
     isCollected ||= entry !== undefined
     yield* entry === undefined ? reader.push(line) : [entry]
   }
   const ending = reader.end()
   const isLog = ending.some((entry) => entry.kind !== 'log' || isSaying(entry))
   if (isLog && !isCollected) yield* ending
+}
+
+/**
+ * Reads a line of the output of collect; undefined if it is another line.
+ *
+ * @throws if the line is too long
+ */
+function readEntry(line: string, descriptions: Descriptions): Entry | undefined {
+  if (!line.startsWith('{"kind":')) return undefined
+  if (!isSplit(line)) return parseEntry(line, descriptions)
+  throw new Error(`a line has more than ${LONGEST_LINE} characters`)
 }
 
 /** Reports whether a log contains timepoints or the metadata of an observer. */

@@ -95,7 +95,7 @@ function jobData({ job, size, problem, processes }: MpiJob, most: number): MpiJo
     columns: [...COLUMNS, ...named.map(callColumn), OTHER_CALLS],
     rows: rows.map((row, index) => ({ ...row, marks: marks[index] ?? [] })),
     omitted: processes.length - kept.length,
-    calls: calls.slice(0, MOST_CALLS),
+    calls: calls.slice(0, MOST_CALLS).map((call) => callData(call, processes)),
     omittedCalls: Math.max(calls.length - MOST_CALLS, 0),
   }
 }
@@ -126,12 +126,8 @@ function callColumn(call: string): Titled {
 
 function rowOf(process: JobProcess, named: readonly string[]) {
   const { pod, program, rank, elapsed, seconds, calls, bytes } = process
-  const times = named.map((name) =>
-    sum(
-      process.rows.filter(({ call }) => call === name),
-      (one) => one.seconds,
-    ),
-  )
+  const known = secondsByCall(process)
+  const times = named.map((name) => known.get(name) ?? 0)
   const other = Math.max(seconds - sum(times, (time) => time), 0)
   const percent = elapsed > 0 ? (100 * seconds) / elapsed : 0
   return {
@@ -142,6 +138,13 @@ function rowOf(process: JobProcess, named: readonly string[]) {
   }
 }
 
+/** Returns the seconds of a process in each function. */
+function secondsByCall({ rows }: JobProcess): Map<string, number> {
+  const known = new Map<string, number>()
+  for (const { call, seconds } of rows) known.set(call, (known.get(call) ?? 0) + seconds)
+  return known
+}
+
 /** Keeps the processes with the most and with the least time in MPI, in their order. */
 function extremes(processes: readonly JobProcess[], most: number): readonly JobProcess[] {
   const sorted = [...processes].sort((a, b) => a.seconds - b.seconds)
@@ -150,31 +153,50 @@ function extremes(processes: readonly JobProcess[], most: number): readonly JobP
   return processes.filter((process) => kept.has(process))
 }
 
+/** The calls of one function in all processes of a job, and the seconds of each process. */
+interface CallTotal {
+  readonly call: string
+  calls: number
+  seconds: number
+  bytes: number
+  longestMs: number
+  /** The processes that have called the function, by their position, with their seconds. */
+  readonly times: Map<number, number>
+}
+
 /** Returns the functions of all processes, those with the most time first. */
-function callsIn(processes: readonly JobProcess[]): readonly MpiCallData[] {
-  const all = processes.flatMap((process, at) => process.rows.map((row) => ({ ...row, at })))
+function callsIn(processes: readonly JobProcess[]): readonly CallTotal[] {
+  const all = new Map<string, CallTotal>()
+  for (const [at, { rows }] of processes.entries())
+    for (const row of rows) {
+      const { call } = row
+      const nothing = { call, calls: 0, seconds: 0, bytes: 0, longestMs: 0, times: new Map() }
+      const total = all.get(call) ?? nothing
+      if (total === nothing) all.set(call, total)
+      total.calls += row.calls
+      total.seconds += row.seconds
+      total.bytes += row.bytes
+      total.longestMs = Math.max(total.longestMs, row.longestMs)
+      total.times.set(at, (total.times.get(at) ?? 0) + row.seconds)
+    }
+  return [...all.values()].sort((a, b) => rounded(b.seconds) - rounded(a.seconds))
+}
+
+/** Compares the processes. This needs a list of all of them, so it is done only for few calls. */
+function callData(total: CallTotal, processes: readonly JobProcess[]): MpiCallData {
+  const { call, calls, seconds, longestMs, bytes } = total
   const elapsed = sum(processes, (process) => process.elapsed)
-  return [...Map.groupBy(all, ({ call }) => call)]
-    .map(([call, rows]) => {
-      const times = processes.map(() => 0)
-      for (const { at, seconds } of rows) times[at] = (times[at] ?? 0) + seconds
-      const seconds = sum(times, (time) => time)
-      const least = times.reduce((low, time) => Math.min(low, time), seconds)
-      return {
-        call,
-        calls: sum(rows, (row) => row.calls),
-        seconds: rounded(seconds),
-        percent: rounded(elapsed > 0 ? (100 * seconds) / elapsed : 0),
-        spread: [
-          rounded(least),
-          rounded(median(times) ?? 0),
-          rounded(maximum(times) ?? 0),
-        ] as const,
-        longestMs: maximum(rows.map((row) => row.longestMs)) ?? 0,
-        bytes: sum(rows, (row) => row.bytes),
-      }
-    })
-    .sort((a, b) => b.seconds - a.seconds)
+  const times = processes.map((_, at) => total.times.get(at) ?? 0)
+  const least = times.reduce((low, time) => Math.min(low, time), seconds)
+  return {
+    call,
+    calls,
+    seconds: rounded(seconds),
+    percent: rounded(elapsed > 0 ? (100 * seconds) / elapsed : 0),
+    spread: [rounded(least), rounded(median(times) ?? 0), rounded(maximum(times) ?? 0)],
+    longestMs,
+    bytes,
+  }
 }
 
 function sum<Thing>(things: readonly Thing[], of: (thing: Thing) => number): number {

@@ -1,4 +1,6 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { openFolder, type Pod, type Running } from '../pod.ts'
 import { observerTests } from '../prerequisites.ts'
 
 /**
@@ -21,45 +23,54 @@ export function fuseTests(): { readonly skip: false | string } {
 }
 
 /** A file system with one file, `file`, and its server. */
-export interface FuseMount {
+export interface HangingMount {
   /** The path of the mount. */
   readonly path: string
-  /** The file whose bytes the server returns. */
-  readonly source: string
-  /** If this file exists, the server has stopped to answer. */
-  readonly stop: string
   readonly silence: Silence
+  /** Returns the words of a command that runs a program as soon as the file system is mounted. */
+  afterMount(...program: readonly string[]): readonly string[]
+  /** Mounts the file system in a container. Its server is another container of the pod. */
+  mountIn(pod: Pod, container: Running): Promise<void>
+  /** From now on, the server does not answer. */
+  stop(): void
 }
 
-/**
- * Returns the words of a command that mounts a file system, starts its server, and then runs a
- * program in the same mount namespace.
- */
-export function withFuse(
-  { path, source, stop, silence }: FuseMount,
-  ...program: readonly string[]
-): readonly string[] {
-  return ['python3', '-c', SCRIPT, path, source, stop, silence, ...program]
+const MACHINE = process.arch === 'x64' ? 'x86_64' : 'aarch64'
+const LIBRARY = `/lib/${MACHINE}-linux-gnu/libm.so.6`
+
+/** Prepares a file system at a path. Its file is a library. */
+export function hangingMount(path: string, silence: Silence): HangingMount {
+  const folder = openFolder('ridealong-fuse-')
+  const [ready, stop] = [join(folder, 'ready'), join(folder, 'stop')]
+  const wait = 'until [ -e "$0" ]; do sleep 0.05; done; exec "$@"'
+  return {
+    path,
+    silence,
+    afterMount: (...program) => ['sh', '-c', wait, ready, ...program],
+    mountIn: async ({ run }, { pid }) => {
+      const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+      const own = /^NSpid:.*\s(\d+)$/m.exec(status)?.[1] ?? ''
+      const words = [own, path, LIBRARY, ready, stop, silence]
+      await run('server', ['python3', '-c', SCRIPT, ...words])
+    },
+    stop: () => writeFileSync(stop, ''),
+  }
 }
 
 /** Speaks the protocol of <linux/fuse.h>, version 7.31. */
 const SCRIPT = `
 import ctypes, errno, os, select, stat, struct, sys, time
-path, source, stop, silence, *argv = sys.argv[1:]
-try:
-    os.mknod('/dev/fuse', stat.S_IFCHR | 0o600, os.makedev(10, 229))
-except FileExistsError:
-    pass
+pid, path, source, ready, stop, silence = sys.argv[1:]
+os.mknod('/dev/fuse', stat.S_IFCHR | 0o600, os.makedev(10, 229))
 device = os.open('/dev/fuse', os.O_RDWR)
 data = f'fd={device},rootmode=40000,user_id=0,group_id=0,allow_other'.encode()
 libc = ctypes.CDLL(None, use_errno=True)
-assert libc.mount(b'none', path.encode(), b'fuse', 0, data) == 0, os.strerror(ctypes.get_errno())
-if os.fork() > 0:
-    os.close(device)
-    os.execvp(argv[0], argv)
-os.setsid()
-for stream in (0, 1, 2):
-    os.dup2(os.open('/dev/null', os.O_RDWR), stream)
+mounting = os.fork()
+if mounting == 0:
+    assert libc.setns(os.open(f'/proc/{pid}/ns/mnt', os.O_RDONLY), 0) == 0
+    os._exit(libc.mount(b'none', path.encode(), b'fuse', 0, data))
+assert os.waitpid(mounting, 0)[1] == 0
+open(ready, 'w').close()
 INIT, LOOKUP, FORGET, GETATTR, OPEN, READ, FLUSH = 26, 1, 2, 3, 14, 15, 25
 OPENDIR, RELEASE, RELEASEDIR, INTERRUPT, BATCH_FORGET = 27, 18, 29, 36, 42
 content = open(source, 'rb').read()
@@ -104,3 +115,12 @@ while True:
     except OSError:
         pass
 `
+
+/** Whether the first thread of a process waits for a server of FUSE, in any state. */
+export function waitsForFuse(pid: number): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/wchan`, 'utf8') === 'request_wait_answer'
+  } catch {
+    return false
+  }
+}

@@ -1,9 +1,8 @@
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import t from 'tap'
+import { readFileSync } from 'node:fs'
+import t, { type Test } from 'tap'
 import { until as untilTrue } from '../../until.ts'
-import { observer, openFolder, podOf } from '../pod.ts'
-import { fuseTests, withFuse } from './fuse.ts'
+import { observer, podOf, type Running } from '../pod.ts'
+import { fuseTests, hangingMount, waitsForFuse } from './fuse.ts'
 
 const options = fuseTests()
 const ENV = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: '0.3' }
@@ -14,22 +13,14 @@ const CONTAINER = { ...ENV, RIDEALONG_MODE: 'container', RIDEALONG_RESTART_POLIC
  * Starts an observer of network that waits in the kernel for a server of FUSE, because it looks for
  * the devices in /sys/class/infiniband when it starts.
  */
-async function startWaiting(t: Test, env: NodeJS.ProcessEnv) {
-  const { run } = await podOf(t)
-  const stop = join(openFolder('ridealong-fuse-'), 'stop')
-  writeFileSync(stop, '')
-  const silence = 'reads no requests'
-  const mount = { path: '/sys/class', source: process.execPath, stop, silence } as const
-  const watching = await run('network', [...withFuse(mount, observer('network'))], env)
+async function startWaiting(t: Test, env: NodeJS.ProcessEnv): Promise<Running> {
+  const pod = await podOf(t)
+  const mount = hangingMount('/sys/class', 'reads no requests')
+  mount.stop()
+  const watching = await pod.run('network', mount.afterMount(observer('network')), env)
+  await mount.mountIn(pod, watching)
   await untilTrue('the observer waits for the server', () => waitsForFuse(watching.pid))
   return watching
-}
-
-type Test = Parameters<typeof podOf>[0]
-
-/** Whether the first thread of a process waits for a server of FUSE, in any state. */
-function waitsForFuse(pid: number): boolean {
-  return readFileSync(`/proc/${pid}/wchan`, 'utf8') === 'request_wait_answer'
 }
 
 for (const [mode, env] of Object.entries({ native: NATIVE, container: CONTAINER })) {
