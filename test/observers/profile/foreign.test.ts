@@ -9,8 +9,8 @@ import { onPath } from '../prerequisites.ts'
 const options = fuseTests()
 const CONTAINER = { RIDEALONG_MODE: 'container', RIDEALONG_RESTART_POLICY: 'Never' }
 /**
- * Loads a library, and waits. The process has no open file of the file system: its end would wait for
- * the server, because the kernel asks the server for each file that is closed.
+ * Loads a library, and waits. The process has no open file of the file system: its end would wait
+ * for the server, because the kernel asks the server for each file that is closed.
  */
 const MAP = `
 import ctypes, sys, time
