@@ -1,3 +1,4 @@
+import { chooseSource } from '../core/rules/choose-source.ts'
 import type { Need, Thing } from './evidence.ts'
 import { growthOf, type RankEvidence } from './run-evidence.ts'
 
@@ -19,14 +20,47 @@ export interface ProcessorTime {
   readonly busy: number
 }
 
-/** Returns the CPU time of each process of a rank; from perf-sysstat if both metrics have it. */
+/**
+ * Returns the CPU time of each process of a rank, from the metric that measured it for the longest
+ * time; if several did, from the first in the catalog.
+ */
 export function processorTimes(rank: RankEvidence): readonly ProcessorTime[] {
-  const sampled = rank.things('perf-sysstat', 'process').flatMap((thing) => {
+  const sources = [sampledTimes(rank), countedTimes(rank)].map((times) => ({
+    times,
+    seconds: coveredBy(times),
+  }))
+  const longest = Math.max(...sources.map(({ seconds }) => seconds))
+  const chosen = chooseSource(
+    sources.map(({ times, seconds }, order) => ({
+      times,
+      isKnown: times.length > 0,
+      isCounted: true,
+      coversEnded: false,
+      isTotal: false,
+      isWhole: seconds >= WHOLE * longest,
+      order,
+    })),
+  )
+  return chosen?.source.times ?? []
+}
+
+/** The part of the longest measurement from which another one is as long. */
+const WHOLE = 0.9
+
+function coveredBy(times: readonly ProcessorTime[]): number {
+  const ends = times.map(({ thing }) => thing.to - Math.min(thing.from, 0))
+  return ends.reduce((most, one) => Math.max(most, one), 0)
+}
+
+function sampledTimes(rank: RankEvidence): readonly ProcessorTime[] {
+  return rank.things('perf-sysstat', 'process').flatMap((thing) => {
     const reading = thing.readings.get('percent_cpu')
     if (reading === undefined || reading.last === null) return []
     return [{ thing, seconds: reading.sum / 100, busy: reading.capped }]
   })
-  if (sampled.length > 0) return sampled
+}
+
+function countedTimes(rank: RankEvidence): readonly ProcessorTime[] {
   return rank.things('pressure', 'process').flatMap((thing) => {
     const seconds = growthOf(thing, 'cpu_time')
     const busy = thing.readings.get('cpu_time')?.capped ?? 0

@@ -5,8 +5,9 @@ import { type FindingsData, findingsData } from './findings-data.ts'
 import type { CollectedRun } from './gather.ts'
 import { distinct, groupTracks, ordered } from './groups.ts'
 import { labelRanks } from './labels.ts'
+import { findCopies, withoutLogs } from './log-copies.ts'
 import type { Measure } from './measures.ts'
-import { listNotices } from './notices.ts'
+import { copyNotices, listNotices } from './notices.ts'
 import { buildPlots, type PlotContext, type Plots, type Titled, titleOf } from './plots.ts'
 import { type SectionData, sectionData } from './section-data.ts'
 import { maximum } from './statistics.ts'
@@ -49,7 +50,9 @@ export interface PageData {
 const MOST_PROCESSES = 2000
 
 /** Builds the data of the page from the collected run. */
-export function pageData(run: CollectedRun, unit: Unit): PageData {
+export function pageData(collected: CollectedRun, unit: Unit): PageData {
+  const copies = findCopies(collected)
+  const run = withoutLogs(collected, copies)
   const { rankOf, ranks } = ranksIn(run)
   const found = findFindings(run.evidence, rankOf, ranks)
   const shown = shownMeasures(run, found.findings)
@@ -77,7 +80,7 @@ export function pageData(run: CollectedRun, unit: Unit): PageData {
     samples: run.samples,
     logs: run.sources.size,
     unit: chosen,
-    notices: listNotices(run, grids, groups),
+    notices: [...listNotices(run, grids, groups), ...copyNotices(copies)],
     findings: findingsData(found, measures, sections),
     columns: columns.map(titleOf),
     rows: summarise(groups, columns),

@@ -2,7 +2,8 @@ import { findFindings, type RunFinding } from '../findings/evaluate.ts'
 import { ranksIn } from './data.ts'
 import type { CollectedRun } from './gather.ts'
 import { groupTracks } from './groups.ts'
-import { listNotices } from './notices.ts'
+import { findCopies, withoutLogs } from './log-copies.ts'
+import { copyNotices, listNotices } from './notices.ts'
 import { listObservedRanks } from './observed-ranks.ts'
 import { ranksDocument } from './programs/ranks-document.ts'
 import { rounded as roundedNumber } from './rounded.ts'
@@ -13,7 +14,9 @@ import { type ProfileData, profilesData } from './tools/profile-data.ts'
 const API_VERSION = 'ridealong.dev/v1alpha1'
 
 /** Builds the document of `report --output json`: the findings for programs. */
-export function findingsDocument(run: CollectedRun, title: string) {
+export function findingsDocument(collected: CollectedRun, title: string) {
+  const copies = findCopies(collected)
+  const run = withoutLogs(collected, copies)
   const { rankOf, ranks } = ranksIn(run)
   const groups = groupTracks(run, rankOf)
   const { findings, explained, notChecked } = findFindings(run.evidence, rankOf, ranks)
@@ -30,7 +33,7 @@ export function findingsDocument(run: CollectedRun, title: string) {
     findings: findings.map(findingOf),
     explained,
     notChecked,
-    notices: listNotices(run, [], groups),
+    notices: [...listNotices(run, [], groups), ...copyNotices(copies)],
     ...(profiles.length > 0 && { profiles: profiles.map(profileOf) }),
     ...(mpi.length > 0 && { mpi: mpi.map(jobOf) }),
   }

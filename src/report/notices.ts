@@ -38,6 +38,14 @@ export function listNotices(
   return notices.filter((notice) => notice !== undefined)
 }
 
+/** Returns a notice about logs that were left out because another log is the same. */
+export function copyNotices(copies: ReadonlySet<string>): readonly string[] {
+  if (copies.size === 0) return []
+  const names = [...copies].slice(0, NAMED).join(', ')
+  const more = copies.size > NAMED ? ` and ${copies.size - NAMED} more` : ''
+  return [`${names}${more}: left out, because another log has the same rows.`]
+}
+
 function downsampled({ width }: Grid): string {
   const seconds = Number(width.toPrecision(3))
   const plots = `The plots are downsampled: each point stands for ${seconds} seconds`

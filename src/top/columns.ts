@@ -1,21 +1,30 @@
 import type { RowColumn, RowSection, RowsDescription } from '../core/catalog.ts'
+import { quantityOf } from '../core/rules/quantity.ts'
 import type { Descriptions } from '../log/descriptions.ts'
 import { type ColumnChoice, DEFAULT_COLUMNS, type Total } from './default-columns.ts'
 
+/** A measured column, and the number that converts its values to the unit of the table. */
+export interface TopSource {
+  readonly metric: string
+  readonly section: string
+  readonly column: RowColumn
+  readonly factor: number
+}
+
 /** A column of the table. */
-export interface TopColumn {
+export interface TopColumn extends TopSource {
   /**
    * The name in JSON and CSV: the name of the described column, after its metric and its section if
    * another column of the table has the same name.
    */
   readonly key: string
   readonly title: string
-  readonly metric: string
-  readonly section: string
-  readonly column: RowColumn
   readonly total: Total
-  /** The number that converts a value of the column to the unit of the table. */
-  readonly factor: number
+  /**
+   * The columns of other observed metrics that measure the same quantity. A rank without a value of
+   * this column has the value of one of them.
+   */
+  readonly others?: readonly TopSource[]
   /** The unit in the table. For a counter, the unit of the column per second, if not converted. */
   readonly unit: string
 }
@@ -51,8 +60,10 @@ export function chooseColumns(
   })
   const isObserved = ({ metric }: ColumnChoice) => metrics.has(metric)
   const defaults = DEFAULT_COLUMNS.flatMap((choices) => {
-    const found = choices.filter(isObserved).flatMap((choice) => describe(choice, measured))
-    return found.slice(0, 1)
+    const [first, ...others] = choices.filter(isObserved).flatMap((choice) => {
+      return describe(choice, measured)
+    })
+    return first === undefined ? [] : [{ ...first, others: others.filter(isSameAs(first)) }]
   })
   const chosen = [...withOwnTitles(requested, defaults), ...defaults]
   if (chosen.length > 0) return withKeys(chosen)
@@ -80,6 +91,17 @@ export function neededRows(
     columns: section.columns.filter(({ name, key }) => key === true || wanted.has(name)),
   }))
   return { ...description, sections }
+}
+
+/** Returns a function that reports whether a column measures the same quantity as another one. */
+function isSameAs({ column }: TopColumn): (other: TopColumn) => boolean {
+  const quantity = quantityOf(column)
+  return (other) => quantity !== undefined && quantityOf(other.column) === quantity
+}
+
+/** Returns the columns that the values of a column may come from. */
+export function sourcesOf(column: TopColumn): readonly TopSource[] {
+  return [column, ...(column.others ?? [])]
 }
 
 /** Names a column in a message: its key, and its title if the title differs from the key. */

@@ -1,4 +1,5 @@
-import type { TopColumn } from './columns.ts'
+import { chooseSource } from '../core/rules/choose-source.ts'
+import { sourcesOf, type TopColumn } from './columns.ts'
 import type { LiveLog } from './live-log.ts'
 import { computeValue, programsIn, type TopValue } from './values.ts'
 
@@ -94,10 +95,26 @@ function values(
   program: string | null,
 ): readonly TopValue[] {
   return columns.map((column) => {
-    const observer = observers.find(({ metric }) => metric === column.metric)
-    const section = observer?.log.sections().get(column.section)
-    return section === undefined ? null : computeValue(column, section, program)
+    const sources = sourcesOf(column).map((source, order) => {
+      const value = observedValue(observers, { ...column, ...source }, program)
+      const inUnit = value === null ? null : (value * source.factor) / column.factor
+      return { ...EQUAL, value: order === 0 ? value : inUnit, isKnown: value !== null, order }
+    })
+    return chooseSource(sources)?.source.value ?? null
   })
+}
+
+/** While a run goes on, the sources of a value differ only in whether they have one. */
+const EQUAL = { isCounted: true, coversEnded: false, isTotal: false, isWhole: true }
+
+function observedValue(
+  observers: readonly LiveObserver[],
+  column: TopColumn,
+  program: string | null,
+): TopValue {
+  const observer = observers.find(({ metric }) => metric === column.metric)
+  const section = observer?.log.sections().get(column.section)
+  return section === undefined ? null : computeValue(column, section, program)
 }
 
 /** Returns the programs in the current rows of a rank. */

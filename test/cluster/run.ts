@@ -29,6 +29,7 @@ const say = (line: string) => process.stderr.write(`${line}\n`)
 
 /** Programs that tests use in addition to Kubernetes, etcd and Helm 4, by the name of the test. */
 const PROGRAMS: Readonly<Record<string, readonly Module[]>> = {
+  'all-metrics': ['cert-manager', 'coredns'],
   controllers: ['cert-manager', 'coredns'],
   'cpu-profile': ['cert-manager', 'coredns'],
   guard: ['cert-manager'],
@@ -44,6 +45,7 @@ const PROGRAMS: Readonly<Record<string, readonly Module[]>> = {
 
 /** Applications that tests observe, by the name of the test. */
 const OBSERVED: Readonly<Record<string, readonly Application[]>> = {
+  'all-metrics': ['flux'],
   controllers: ['mpi'],
   'cpu-profile': ['lammps', 'mpi', 'flux'],
   findings: ['lammps'],
@@ -55,6 +57,7 @@ const OBSERVED: Readonly<Record<string, readonly Application[]>> = {
 
 /** Images of tools that tests install into applications, by the name of the test. */
 const TOOLS: Readonly<Record<string, readonly Target[]>> = {
+  'all-metrics': ['cpu-profile', 'mpi-trace'],
   'cpu-profile': ['cpu-profile'],
   'mpi-trace': ['mpi-trace'],
 }
@@ -72,13 +75,21 @@ const EVERY_TEST: readonly string[] = [...WITHOUT_NODE, ...WITH_NODE]
  * They run only if they are named, or with --all.
  */
 const LONG = [
-  ...['controllers', 'cpu-profile', 'findings', 'guard', 'install', 'lammps', 'live-export'],
-  ...['minicluster', 'mpi-trace', 'observers', 'own-certificates', 'own-renewal', 'revisions'],
+  ...['all-metrics', 'controllers', 'cpu-profile', 'findings', 'guard', 'install', 'lammps'],
+  ...[
+    'live-export',
+    'minicluster',
+    'mpi-trace',
+    'observers',
+    'own-certificates',
+    'own-renewal',
+    'revisions',
+  ],
   ...['upheaval'],
 ]
 
 /** Tests that need the programs in the folder of machine/operators-folder.ts. */
-const WITH_OPERATORS = ['controllers', 'cpu-profile', 'minicluster', 'mpi-trace']
+const WITH_OPERATORS = ['all-metrics', 'controllers', 'cpu-profile', 'minicluster', 'mpi-trace']
 
 const taken: { readonly what: string; readonly seconds: number }[] = []
 

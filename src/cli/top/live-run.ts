@@ -1,6 +1,6 @@
 import type { PodOfObservers, RunningObserver } from '../../collect/observers.ts'
 import type { Descriptions } from '../../log/descriptions.ts'
-import { chooseColumns, neededRows, type TopColumn } from '../../top/columns.ts'
+import { chooseColumns, neededRows, sourcesOf, type TopColumn } from '../../top/columns.ts'
 import { compareRanks, type LiveRank } from '../../top/ranks.ts'
 import { type LogStream, newStream } from './log-streams.ts'
 
@@ -69,7 +69,7 @@ function takePods(state: RunState, pods: readonly PodOfObservers[]): void {
   )
   state.unobserved = pods.filter((pod) => pod.observers.length === 0).length
   noteMetrics(state, observers)
-  const needed = new Set(state.columns.map(({ metric }) => metric))
+  const needed = new Set(state.columns.flatMap(sourcesOf).map(({ metric }) => metric))
   for (const observer of observers) if (needed.has(observer.container)) takeOne(state, observer)
   if (state.sorted.length < state.ranks.size)
     state.sorted = [...state.ranks.values()].sort(compareRanks)
@@ -101,7 +101,8 @@ function takeOne(state: RunState, observer: RunningObserver): void {
     known.hasStarted = observer.state !== 'waiting'
     return
   }
-  const shown = state.columns.filter(({ metric }) => metric === observer.container)
+  const sources = state.columns.flatMap(sourcesOf)
+  const shown = sources.filter(({ metric }) => metric === observer.container)
   const stream = newStream(observer, description, new Set(shown.map(({ section }) => section)))
   state.streams.set(keyOf(observer), stream)
   own.observers.push(stream)

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { loadCatalog } from '../../../src/catalog/load.ts'
+import type { RowsDescription } from '../../../src/core/catalog.ts'
 import { descriptionsIn } from '../../../src/log/descriptions.ts'
 import { chooseColumns } from '../../../src/top/columns.ts'
 import { type LiveLog, startLiveLog } from '../../../src/top/live-log.ts'
@@ -58,4 +59,43 @@ t.test('the silence is measured on the clock of the cluster', async (t) => {
   t.strictSame(linesOf(rank(-40_000), 41)[0]?.state, { is: 'running' })
   t.strictSame(linesOf(rank(0), 41)[0]?.state, { is: 'silent', ms: 40_000 })
   t.strictSame(linesOf(rank(40_000), 41)[0]?.state, { is: 'silent', ms: 80_000 })
+})
+
+/** Returns a rank with these observers, whose processes use a quarter of a core. */
+function rankWith(rank: string, ...metrics: readonly string[]): LiveRank {
+  const counted = [0, 1].map((second) => {
+    return at(second, 'process', { pid: 7, program: 'lmp', cpu_time: second / 4, run_delay: 0 })
+  })
+  const perf = startLiveLog(KNOWN.get('perf-sysstat') as RowsDescription)
+  const row = { time: 100000, pid: 7, percent_cpu: 24, percent_wait: 3, program: 'lmp' }
+  for (const line of [
+    'METRICS OPERATOR COLLECTION START',
+    'METRICS OPERATOR TIMEPOINT',
+    'CPU STATISTICS TASK',
+    JSON.stringify([{ ...row, command: 'lmp', container: 'app' }]),
+  ])
+    perf.push(line, START)
+  perf.settle()
+  const logs = new Map([
+    ['pressure', logOf('pressure', counted)],
+    ['perf-sysstat', perf],
+  ])
+  const observers = metrics.flatMap((metric) => {
+    const log = logs.get(metric)
+    return log === undefined ? [] : [{ ...rankOf(rank, log).observers[0], metric, log }]
+  })
+  return { ...rankOf(rank, perf), observers: observers as readonly LiveObserver[] }
+}
+
+t.test('each rank shows what its own observers measure, and never a sum of them', async (t) => {
+  const both = ['perf-sysstat', 'pressure']
+  const ranks = [rankWith('0', ...both), rankWith('1', 'pressure'), rankWith('2', 'perf-sysstat')]
+  const columns = chooseColumns(KNOWN, new Set(both), [])
+  for (const unit of ['rank', 'program'] as const) {
+    const lines = buildLines(ranks, columns, unit, START + 1000)
+    const shown = (key: string) =>
+      lines.map(({ values }) => values[columns.findIndex((column) => column.key === key)])
+    t.strictSame(shown('percent_cpu'), [24, 25, 24], 'rank 1 has no perf-sysstat')
+    t.strictSame(shown('run_delay'), [0, 0, 0.03], 'rank 2 has no pressure')
+  }
 })

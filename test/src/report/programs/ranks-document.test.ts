@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import t from 'tap'
 import type { RowsDescription } from '../../../../src/core/catalog.ts'
 import { readLog } from '../../../../src/log/read.ts'
+import { pageData } from '../../../../src/report/data.ts'
 import { findingsDocument } from '../../../../src/report/findings-document.ts'
 import { addEntry, newRun } from '../../../../src/report/gather.ts'
 import { BUILT_IN_ROWS } from '../../log/built-in.ts'
@@ -18,6 +19,9 @@ interface Log {
 }
 
 const PLACE = { pod: 'lammps-0-abcde', namespace: 'hpc', node: 'n', completionIndex: '0' }
+
+const recorded = (name: string) =>
+  readFileSync(new URL(`../../../logs/findings/${name}`, import.meta.url), 'utf8')
 
 /** Returns the text of a log of a pod. */
 function textOf({ metric, metadata, rows = [], summary }: Log): string {
@@ -208,22 +212,44 @@ t.test('two logs of one metric about the same pod are one measurement', async (t
   t.match(programIn([PERF, { ...PERF, source: 'a copy' }]), CPU_TIME)
 })
 
+t.test('the same log twice, under two names, is read once', async (t) => {
+  const run = newRun(BUILT_IN_ROWS)
+  for (const metric of ['perf-sysstat', 'pressure'])
+    for (const copy of ['', 'copy of '])
+      for (const entry of readLog(
+        recorded(`${metric}-lammps.log`),
+        { source: `${copy}${metric}` },
+        BUILT_IN_ROWS,
+      ))
+        addEntry(run, entry)
+  const { notices, findings, ranks } = findingsDocument(run, 'test')
+  t.match(
+    notices.join(),
+    /copy of perf-sysstat, copy of pressure: left out, because another log has/,
+  )
+  t.strictSame(
+    findings.map(({ rule }) => rule),
+    ['throttled'],
+  )
+  t.match(ranks[0]?.programs, [{ program: 'lmp', processes: 2, cpu_seconds: 20.15 }, {}])
+  t.equal(pageData(run, 'process').plots.lines.length, 3, 'a line for each process')
+})
+
 t.test('a process of both runs of a restarted observer counts once', async (t) => {
   const first = textOf({ metric: 'pressure', rows: samples(1, 2, 3) })
   const summary = [{ ...LMP, processes: 1, cpu_seconds: 6, run_delay: 1 }]
-  const again = textOf({ metric: 'pressure', rows: samples(5, 6), summary })
+  const metadata = { started: '2026-11-25T10:00:05Z' }
+  const again = textOf({ metric: 'pressure', metadata, rows: samples(5, 6), summary })
   t.match(programIn([['pressure', `${first}\n${again}`]]), { cpu_seconds: 6, processes: 1 })
   const others = samples(5, 6).map((row) => ({ ...row, pid: 8 }))
-  const other = textOf({ metric: 'pressure', rows: others, summary })
+  const other = textOf({ metric: 'pressure', metadata, rows: others, summary })
   t.match(programIn([['pressure', `${first}\n${other}`]]), { cpu_seconds: 9, processes: 2 })
 })
 
 t.test('in logs of real runs, perf-sysstat shows the same with and without pressure', async (t) => {
   for (const kind of ['lammps', 'throttled', 'crowded', 'memory', 'storage', 'healthy']) {
     const [perf, pressure] = ['perf-sysstat', 'pressure'].map((metric) => {
-      const name = `${metric}-${kind}.log`
-      const file = new URL(`../../../logs/findings/${name}`, import.meta.url)
-      return [name, readFileSync(file, 'utf8')] as const
+      return [metric, recorded(`${metric}-${kind}.log`)] as const
     }) as [readonly [string, string], readonly [string, string]]
     const numbers = (logs: Parameters<typeof ranksIn>[0]) =>
       ranksIn(logs)[0]?.programs.map(({ sources: _, ...values }) => values)
