@@ -3,6 +3,7 @@
 //! This observer writes rows from the files.
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt as _;
 
 use crate::artifacts::writer::RawFiles;
 use crate::clock::{self, WallTime};
@@ -11,6 +12,7 @@ use crate::json::{clean, push_known, push_text};
 use crate::json_rows::{begin_whole, nothing, push_decimals, write_header};
 use crate::mpi::file::{self, State, Trace};
 use crate::mpi::rows::{ProcessRows, state_name};
+use crate::mpi::writer::{Finder, Writer};
 use crate::notices::Notices;
 use crate::number::float;
 use crate::proc::files::Task;
@@ -88,6 +90,10 @@ struct Traced {
     last_bytes: usize,
     /// The end of the rows; `None` until a scan has found the process.
     tail: Option<Box<[u8]>>,
+    /// The process that writes the file.
+    writer: Writer,
+    /// Whether the process has written its last calls.
+    is_complete: bool,
     /// Whether target-command excludes the process.
     is_excluded: bool,
     /// Whether the last rows are written.
@@ -151,7 +157,8 @@ impl Sampler for MpiTrace {
         self.write_ended(run, Some(until));
         self.write_raw_files(run, until);
         if self.results.is_some() && self.totals.ranks == 0 && run.progress.has_started {
-            let why = "MPI_Init was not called, or the recorder was not loaded";
+            let why = "MPI_Init was not called, the recorder was not loaded, or the program finds \
+                       MPI in another way than by its symbols or with dlsym";
             self.note(format!("no process has recorded calls of MPI: {why}"));
         }
         self.write_notices(run);
@@ -241,10 +248,58 @@ impl MpiTrace {
                 is_excluded: has_pattern,
                 ..Traced::default()
             });
-            if let Some(process) = process_of(run, name).filter(|process| process.is_observed) {
-                traced.is_excluded = false;
-                traced.tail = Some(process.tail.clone());
+            if !matches!(traced.writer, Writer::Process(_)) && !traced.is_done {
+                self.find_writer(run, name);
             }
+            let pid = self.pid_of(name).unwrap_or(0);
+            let process = process_of(run, pid).filter(|process| process.is_observed);
+            let (Some(process), Some(traced)) = (process, self.processes.get_mut(&name)) else {
+                continue;
+            };
+            traced.is_excluded = false;
+            traced.tail = Some(process.tail.clone());
+        }
+    }
+
+    /// Finds the process that writes a file, if the file has calls.
+    fn find_writer(&mut self, run: &mut Run<'_>, name: ProfileName) {
+        let Some(file) = self.results.as_ref().and_then(|it| it.open_profile(name)) else {
+            return;
+        };
+        let Ok(facts) = file.metadata() else {
+            return;
+        };
+        let trace = file::read(&file).filter(|trace| trace.pid == name.pid.cast_unsigned());
+        let (Some(trace), Some(traced)) = (trace, self.processes.get_mut(&name)) else {
+            return;
+        };
+        let ids: Vec<i32> = run.processes.all.values().map(|it| it.pid).collect();
+        let meter = &mut run.processes.meter;
+        let mut finder = Finder {
+            files: &mut meter.files,
+            machine: &meter.machine,
+            ids: &ids,
+        };
+        traced.began = trace.began;
+        traced.is_complete = trace.state != State::Running;
+        traced.writer = finder.find(&trace, facts.uid());
+    }
+
+    /// Returns the id of the process of a file in the PID namespace of the pod. Until the file was
+    /// read, this is the id in its name.
+    fn pid_of(&self, name: ProfileName) -> Option<i32> {
+        match self.processes.get(&name).map(|traced| traced.writer) {
+            Some(Writer::Process(pid)) => Some(pid),
+            Some(Writer::Unknown) => None,
+            Some(Writer::Unread) | None => Some(name.pid),
+        }
+    }
+
+    /// Returns the id of the process of a file in the PID namespace of the pod, if it was found.
+    fn known_pid(&self, name: ProfileName) -> Option<u32> {
+        match self.processes.get(&name)?.writer {
+            Writer::Process(pid) => Some(pid.cast_unsigned()),
+            Writer::Unread | Writer::Unknown => None,
         }
     }
 
@@ -255,7 +310,8 @@ impl MpiTrace {
         if !is_last && file::newest(&opened) == Some(traced.saves) {
             return None;
         }
-        let trace = file::read(&opened)?;
+        // Any process can write a file that names another one.
+        let trace = file::read(&opened).filter(|it| it.pid == name.pid.cast_unsigned())?;
         traced.saves = trace.saves;
         traced.began = trace.began;
         let blocks: usize = trace.communicators.iter().map(|it| it.blocks.len()).sum();
@@ -264,11 +320,17 @@ impl MpiTrace {
         Some(trace)
     }
 
-    /// Whether the process of a file still runs. It may have started since the last scan.
+    /// Whether the process of a file still runs. It may have started since the last scan. A process
+    /// that cannot be found runs until its file is complete, or no process of the target is left.
     fn is_running(&self, run: &mut Run<'_>, name: ProfileName) -> bool {
-        let began = self.processes.get(&name).map_or(0, |traced| traced.began);
+        let traced = self.processes.get(&name);
+        let began = traced.map_or(0, |traced| traced.began);
+        let Some(pid) = self.pid_of(name) else {
+            let is_complete = traced.is_some_and(|traced| traced.is_complete);
+            return !is_complete && run.processes.live_targets > 0;
+        };
         let meter = &mut run.processes.meter;
-        let Ok(text) = meter.files.read(Task::Process(name.pid), "stat") else {
+        let Ok(text) = meter.files.read(Task::Process(pid), "stat") else {
             return false;
         };
         stat::parse(text).is_some_and(|stat| {
@@ -278,10 +340,11 @@ impl MpiTrace {
         })
     }
 
-    /// Writes rows of a process that still runs.
+    /// Writes rows of a process that still runs. A process that is not found yet has only last rows,
+    /// so that all its rows have the same process id.
     fn print_running(&mut self, run: &mut Run<'_>, name: ProfileName, time: &str) {
         let is_excluded = self.processes.get(&name).is_none_or(|it| it.is_excluded);
-        if is_excluded || !self.is_running(run, name) {
+        if is_excluded || self.known_pid(name).is_none() || !self.is_running(run, name) {
             return;
         }
         let Some(trace) = self.read(name, false) else {
@@ -291,6 +354,7 @@ impl MpiTrace {
         let rows = ProcessRows {
             time,
             trace: &trace,
+            pid: self.known_pid(name),
             has_ended: false,
             tail: &tail,
         };
@@ -352,30 +416,19 @@ impl MpiTrace {
             ));
             return;
         };
-        let pid = trace.pid;
-        if !trace.has_known_library {
-            let library = &trace.library;
-            self.note(format!(
-                "process {pid} is not recorded, because its MPI library is not known: {library}"
-            ));
-        } else if trace.state == State::Running && has_ended {
-            let why =
-                "the calls since the file was last written, usually for a second, are missing";
-            self.note(format!(
-                "process {pid} (rank {}) ended without MPI_Finalize: {why}",
-                trace.rank
-            ));
-        }
+        let pid = self.known_pid(name);
+        self.note_end(name, &trace, has_ended);
         if run.settings.has_artifacts {
             let mut members = tail.strip_suffix(b"}").unwrap_or(&tail).to_vec();
-            push_known(&mut members, "pid", Some(u64::from(pid)));
+            push_known(&mut members, "pid", pid.map(u64::from));
             self.raw_files.add(name.file_name(), &members);
         }
-        self.totals.add(&trace, has_ended);
+        self.totals.add(&trace, pid, has_ended);
         let time = run.processes.time.precise_timestamp();
         let rows = ProcessRows {
             time: &time,
             trace: &trace,
+            pid,
             has_ended,
             tail: &tail,
         };
@@ -396,8 +449,40 @@ impl MpiTrace {
             log.flush();
         }
         if omitted > 0 {
+            let process = self.description_of(name);
             self.note(format!(
-                "the log has no room for {omitted} rows of process {pid}; see the option max-log"
+                "the log has no room for {omitted} rows of {process}; see the option max-log"
+            ));
+        }
+    }
+
+    fn description_of(&self, name: ProfileName) -> String {
+        match self.known_pid(name) {
+            Some(pid) => format!("process {pid}"),
+            None => format!("the process of the file {}", name.file_name()),
+        }
+    }
+
+    /// Reports what is missing in the last rows of a process.
+    fn note_end(&mut self, name: ProfileName, trace: &Trace, has_ended: bool) {
+        let process = self.description_of(name);
+        if self.known_pid(name).is_none() {
+            let why = "it has a PID namespace of its own, or another user than the file";
+            self.note(format!(
+                "{process} was not found, because {why}: its rows have no pid and no program"
+            ));
+        }
+        if !trace.has_known_library {
+            let library = &trace.library;
+            self.note(format!(
+                "{process} is not recorded, because its MPI library is not known: {library}"
+            ));
+        } else if trace.state == State::Running && has_ended {
+            let why =
+                "the calls since the file was last written, usually for a second, are missing";
+            let rank = trace.rank;
+            self.note(format!(
+                "{process} (rank {rank}) ended without MPI_Finalize: {why}"
             ));
         }
     }
@@ -434,7 +519,7 @@ impl MpiTrace {
 }
 
 impl Totals {
-    fn add(&mut self, trace: &Trace, has_ended: bool) {
+    fn add(&mut self, trace: &Trace, pid: Option<u32>, has_ended: bool) {
         self.ranks += 1;
         self.calls = self.calls.saturating_add(trace.calls);
         self.time = self.time.saturating_add(trace.time);
@@ -443,7 +528,7 @@ impl Totals {
         }
         let mut line = b"{\"mpi_rank\":".to_vec();
         crate::number::push(&mut line, u64::from(trace.rank));
-        push_known(&mut line, "pid", Some(u64::from(trace.pid)));
+        push_known(&mut line, "pid", pid.map(u64::from));
         push_text(&mut line, "state", Some(state_name(trace.state, has_ended)));
         push_decimals(&mut line, "elapsed", Some(trace.elapsed / 1000), 6);
         push_decimals(&mut line, "mpi_seconds", Some(trace.time / 1000), 6);
@@ -454,9 +539,9 @@ impl Totals {
     }
 }
 
-/// Returns the living process of a file.
-fn process_of<'a>(run: &'a Run<'_>, name: ProfileName) -> Option<&'a Process> {
+/// Returns a living process.
+fn process_of<'a>(run: &'a Run<'_>, pid: i32) -> Option<&'a Process> {
     let table = &run.processes;
     let mut all = table.all.values();
-    all.find(|process| process.pid == name.pid && !process.is_zombie)
+    all.find(|process| process.pid == pid && !process.is_zombie)
 }

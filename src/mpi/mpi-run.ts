@@ -6,7 +6,7 @@ export const MPI_METRIC = 'mpi-trace'
 /** The calls of MPI of all processes of a run. */
 export interface MpiRun {
   readonly processes: MpiProcess[]
-  /** The process of the last rows of each log and process id. */
+  /** The process of the last rows of each log and process. */
   readonly running: Map<string, MpiProcess>
   /** The names of calls and communicators, each of them once. */
   readonly names: Map<string, string>
@@ -16,7 +16,8 @@ export interface MpiRun {
 export interface MpiProcess {
   readonly source: string
   program: string | null
-  readonly pid: number
+  /** The process id; null if the observer has not found the process. */
+  readonly pid: number | null
   /** The rank in MPI_COMM_WORLD; null if the MPI library is not known. */
   readonly rank: number | null
   /** The number of processes of MPI_COMM_WORLD. */
@@ -84,8 +85,8 @@ export function newMpiRun(): MpiRun {
  * a process precedes the rows of its calls.
  */
 export function addMpiRow(run: MpiRun, section: string, sample: Sample): void {
-  if (sample.metric !== MPI_METRIC || typeof sample.pid !== 'number') return
-  if (section === 'rank') addProcess(run, sample, sample.pid)
+  if (sample.metric !== MPI_METRIC) return
+  if (section === 'rank') addProcess(run, sample)
   const own = run.running.get(keyOf(sample))
   if (own === undefined) return
   if (section === 'call') addCall(run, own, sample)
@@ -93,14 +94,15 @@ export function addMpiRow(run: MpiRun, section: string, sample: Sample): void {
   else if (section === 'block') addBlock(run, own, sample)
 }
 
-function keyOf({ source, pid }: Sample): string {
-  return `${source ?? ''} ${pid}`
+/** Identifies a process by its id, or, if the id is not known, by its rank. */
+function keyOf({ source, pid, mpi_rank: rank }: Sample): string {
+  return JSON.stringify([source ?? '', pid ?? null, typeof pid === 'number' ? null : rank])
 }
 
-function addProcess({ processes, running }: MpiRun, sample: Sample, pid: number): void {
+function addProcess({ processes, running }: MpiRun, sample: Sample): void {
   const known = running.get(keyOf(sample))
   const isKnown = known !== undefined && isSame(known, sample)
-  const own = isKnown ? known : newProcess(sample, pid)
+  const own = isKnown ? known : newProcess(sample)
   running.set(keyOf(sample), own)
   if (!isKnown) processes.push(own)
   own.program = textIn(sample.program) ?? own.program
@@ -118,12 +120,12 @@ function isSame({ state, rank, job, elapsed }: MpiProcess, sample: Sample): bool
   return rank === (sample.mpi_rank ?? null) && job === textIn(sample.job)
 }
 
-function newProcess(sample: Sample, pid: number): MpiProcess {
-  const { source, mpi_rank: rank, mpi_size: size, mpi_library: library, job } = sample
+function newProcess(sample: Sample): MpiProcess {
+  const { source, pid, mpi_rank: rank, mpi_size: size, mpi_library: library, job } = sample
   return {
     source: source ?? '',
     program: null,
-    pid,
+    pid: typeof pid === 'number' ? pid : null,
     rank: typeof rank === 'number' ? rank : null,
     size: countIn(size),
     library: textIn(library),

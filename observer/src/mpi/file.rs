@@ -27,8 +27,10 @@ const OTHER_PEER: i32 = -2;
 pub struct Trace {
     /// The number of times that the process has written the file.
     pub saves: u64,
-    /// The process id.
+    /// The process id, as the process sees it.
     pub pid: u32,
+    /// The number of its PID namespace; 0 if not known.
+    pub namespace: u32,
     /// The rank in `MPI_COMM_WORLD`, and its size.
     pub rank: u32,
     /// The number of processes of `MPI_COMM_WORLD`.
@@ -186,6 +188,7 @@ fn read_copy<F: ReadAt + ?Sized>(file: &F, offset: usize, buffer: &mut Vec<u8>) 
     Some(Trace {
         saves: words.u64(16),
         pid: words.u32(24),
+        namespace: words.u32(52),
         rank: words.u32(28),
         size: words.u32(32),
         state: match words.u32(36) {

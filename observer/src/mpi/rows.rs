@@ -23,6 +23,8 @@ pub struct ProcessRows<'a> {
     pub time: &'a str,
     /// What the process has recorded.
     pub trace: &'a Trace,
+    /// The process id in the PID namespace of the pod; `None` if not known.
+    pub pid: Option<u32>,
     /// Whether the process has ended.
     pub has_ended: bool,
     /// The end of each row.
@@ -117,7 +119,7 @@ impl ProcessRows<'_> {
 
     fn begin(&self, out: &mut Vec<u8>, section: &str) {
         begin(out, self.time, section);
-        push_known(out, "pid", Some(u64::from(self.trace.pid)));
+        push_known(out, "pid", self.pid.map(u64::from));
         let rank = u64::from(self.trace.rank);
         push_known(
             out,
@@ -255,6 +257,7 @@ mod tests {
         Trace {
             saves: 1,
             pid: 7,
+            namespace: 1,
             rank: 2,
             size: 4,
             state: State::Running,
@@ -283,6 +286,7 @@ mod tests {
         ProcessRows {
             time: "T",
             trace,
+            pid: Some(7),
             has_ended: true,
             tail,
         }

@@ -17,7 +17,7 @@ export interface Blocks {
 /** The last rows of a process. */
 export interface TracedProcess {
   readonly pod?: string
-  readonly pid?: number
+  readonly pid?: number | null
   readonly rank: number | null
   readonly size: number
   readonly job?: string | null

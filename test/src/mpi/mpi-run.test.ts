@@ -24,6 +24,16 @@ t.test('a later process with the same id is another one', async (t) => {
   t.equal(processesOf(FIRST, { ...FIRST, elapsed: 11 }).length, 1)
 })
 
+t.test('processes without a process id are told apart by their ranks', async (t) => {
+  const unknown = { pod: 'a', pid: null, size: 2, state: 'finalized' } as const
+  const processes = processesOf({ ...unknown, rank: 0 }, { ...unknown, rank: 1 })
+  t.match(processes, [
+    { pid: null, rank: 0 },
+    { pid: null, rank: 1 },
+  ])
+  t.equal(processes.length, 2)
+})
+
 t.test('a peer that is not one process is none', async (t) => {
   const calls = ['none', 'other', '31'].map((peer) => ['MPI_Wait', 'world', peer, 1] as const)
   const [process] = processesOf({ ...FIRST, calls })

@@ -1,4 +1,5 @@
 import {
+  copyFileSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -131,6 +132,73 @@ t.test(
     t.strictSame([...new Set(times)], times)
   },
 )
+
+/**
+ * The words that start a program with the id 22 in a PID namespace of its own. The MPICH of Debian
+ * does not start there.
+ */
+function inNamespace(...words: readonly string[]): readonly string[] {
+  const script = 'for i in $(seq 20); do /bin/true; done; "$0" "$@"; exit $?'
+  return [onPath('unshare'), '--pid', '--fork', '--kill-child', 'sh', '-c', script, ...words]
+}
+
+t.test(
+  'a process in a PID namespace of its own has the id that the pod sees',
+  options,
+  async (t) => {
+    const { results, watching, start } = await tracedPod(t)
+    const { work } = programsFor('openmpi')
+    // Open MPI shares memory under the ids of processes, which are equal here.
+    const separate = ['--mca', 'btl', 'self,tcp']
+    const app = await start(...mpirun('openmpi', 2, ...separate, ...inNamespace(work, 'steady')))
+    t.equal(await app.ended, 0)
+    t.equal(await watching.ended, 0)
+    t.strictSame(mismatchesIn(watching, 'mpi-trace'), [])
+    const [first = '', second] = readdirSync(results).filter((name) => /^mpi_/.test(name))
+    t.equal(second, `${first}.1`, 'both processes see the same id')
+    const ranks = lastOf(rowsOf(watching, 'rank'))
+    t.match(ranks, [
+      { mpi_rank: 0, state: 'finalized', calls: 1002, program: 'work' },
+      { mpi_rank: 1, state: 'finalized', calls: 1002, program: 'work' },
+    ])
+    const pids = new Set(ranks.map(({ pid }) => pid))
+    t.equal(pids.size, 2)
+    t.notOk(pids.has(Number(first.slice('mpi_'.length))), 'the id is not that of the namespace')
+    t.strictSame(noticesOf(watching), [])
+  },
+)
+
+t.test('a process that is killed in a PID namespace of its own is lost', options, async (t) => {
+  const { watching, start } = await tracedPod(t)
+  const { work } = programsFor('openmpi')
+  const app = await start(...inNamespace(work, 'kill'))
+  await app.ended
+  t.equal(await watching.ended, 0)
+  const states = rowsOf(watching, 'rank').map(({ state }) => state)
+  t.equal(states[0], 'running', 'there are rows before the end')
+  t.equal(states.at(-1), 'lost')
+  t.ok(Number(lastOf(rowsOf(watching, 'rank'))[0]?.calls) > 0)
+})
+
+t.test('a file that names another process has no rows', options, async (t) => {
+  const { results, watching, start } = await tracedPod(t, NATIVE)
+  const { work } = programsFor('mpich')
+  const app = await start(work, 'loop')
+  await until(watching, /"section":"rank"/)
+  const [own = ''] = readdirSync(results).filter((name) => /^mpi_/.test(name))
+  const other = await start('sleep', '100')
+  const [, id = ''] =
+    /NSpid:.*\t(\d+)\n/.exec(readFileSync(`/proc/${other.pid}/status`, 'utf8')) ?? []
+  copyFileSync(join(results, own), join(results, `mpi_${id}`))
+  app.signal('SIGKILL')
+  other.signal('SIGKILL')
+  await until(watching, () => rowsOf(watching, 'rank').at(-1)?.state === 'lost')
+  watching.signal('SIGTERM')
+  t.equal(await watching.ended, 0)
+  const pids = new Set(rowsOf(watching, 'rank').map(({ pid }) => pid))
+  t.strictSame(pids, new Set([Number(own.slice('mpi_'.length))]))
+  t.match(noticesOf(watching).join('\n'), new RegExp(`the file mpi_${id} has no calls of MPI`))
+})
 
 t.test('the raw files in the log are those of the volume', options, async (t) => {
   const artifacts = { ...CONTAINER, RIDEALONG_OPTION_ARTIFACTS: 'true' }

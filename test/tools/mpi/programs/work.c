@@ -4,6 +4,7 @@
 //           communicator `half` has the processes in the opposite order
 //   late    600 collective calls; the last rank is late for the first half, and rank 0 for the
 //           second half
+//   steady  1000 calls of MPI_Barrier in at least five seconds
 //   loop    MPI_Barrier until the process is killed
 //   kill    as loop, but kills itself after 2.5 seconds
 //   exit    ends without MPI_Finalize
@@ -121,6 +122,13 @@ static void be_late(void) {
   }
 }
 
+static void be_steady(void) {
+  for (int round = 0; round < 1000; round++) {
+    usleep(5000);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+}
+
 static void loop(int kills) {
   double began = MPI_Wtime();
   for (;;) {
@@ -222,6 +230,7 @@ int main(int argc, char **argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (strcmp(mode, "calls") == 0) call_all();
   if (strcmp(mode, "late") == 0) be_late();
+  if (strcmp(mode, "steady") == 0) be_steady();
   if (strcmp(mode, "loop") == 0) loop(0);
   if (strcmp(mode, "kill") == 0) loop(1);
   if (strcmp(mode, "threads") == 0) call_in_threads();
