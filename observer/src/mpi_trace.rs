@@ -340,8 +340,8 @@ impl MpiTrace {
         })
     }
 
-    /// Writes rows of a process that still runs. A process that is not found yet has only last rows,
-    /// so that all its rows have the same process id.
+    /// Writes rows of a process that still runs. Without a process id, there are only last rows, so
+    /// that all rows of a process have the same id.
     fn print_running(&mut self, run: &mut Run<'_>, name: ProfileName, time: &str) {
         let is_excluded = self.processes.get(&name).is_none_or(|it| it.is_excluded);
         if is_excluded || self.known_pid(name).is_none() || !self.is_running(run, name) {
