@@ -154,6 +154,15 @@ impl Sums {
         }
     }
 
+    /// Adds processor time of a container that no process accounts for, in ticks, to the program
+    /// that was found first in the container.
+    pub fn add_unaccounted_cpu(&mut self, container: ContainerId, ticks: u64) {
+        let mut own = self.list.iter_mut();
+        if let Some(sum) = own.find(|sum| sum.container == container) {
+            sum.unaccounted.cpu = sum.unaccounted.cpu.saturating_add(ticks);
+        }
+    }
+
     /// Returns the position of the sum of a program in the list. A new program gets a sum.
     pub fn find(&mut self, container: ContainerId, program: &str) -> usize {
         let is_log_full = self.list.len() >= MAX_PROGRAMS;
@@ -244,6 +253,19 @@ impl Sum {
         self.unaccounted.read += other.unaccounted.read;
         self.unaccounted.written += other.unaccounted.written;
     }
+}
+
+/// Returns the ticks of processor time that [`Sums::close`] would add to the sums if the process
+/// ended now.
+#[must_use]
+pub fn pending_cpu(process: &Process) -> u64 {
+    let Some(measured) = &process.measured else {
+        return 0;
+    };
+    let credit = process.credit.unwrap_or_default();
+    let stat = &measured.now.stat;
+    let own = stat.cpu().saturating_sub(measured.account.cpu);
+    own + stat.children_cpu().saturating_sub(credit.cpu)
 }
 
 /// Returns the credit that an ended process gives to its parent: the use of the process and of its

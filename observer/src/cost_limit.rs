@@ -1,5 +1,5 @@
 //! A limit for work that is not needed at each sample: reading where the memory of a process is,
-//! and looking for the processes of sockets.
+//! looking for the processes of sockets, and reading the counters of processes that may end.
 
 /// The part of a core that the work may use, averaged over the run.
 const SHARE: f64 = 0.001;

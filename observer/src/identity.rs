@@ -27,6 +27,12 @@ impl Identity {
         let is_one = users[..2] == [user, user] && groups[..2] == [group, group];
         is_one.then_some(Self { user, group })
     }
+
+    /// Whether this is the user of the identity.
+    #[must_use]
+    pub fn has_user(self, user: u32) -> bool {
+        self.user == user
+    }
 }
 
 impl std::fmt::Display for Identity {
@@ -69,6 +75,12 @@ impl ObserverIdentity {
             may_change: effective_capabilities(text)
                 .is_some_and(|effective| effective & needed == needed),
         }
+    }
+
+    /// Whether the observer has this identity or can assume it.
+    #[must_use]
+    pub fn can_be(&self, other: Identity) -> bool {
+        other == self.identity || self.can_assume(other)
     }
 
     /// Whether the observer can assume this identity and does not already have it.

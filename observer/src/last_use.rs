@@ -16,6 +16,7 @@ use nix::errno::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::clock;
+use crate::cost_limit::CostLimit;
 use crate::measure::Meter;
 use crate::proc::files::Task;
 use crate::proc::io::{self, Io};
@@ -30,15 +31,14 @@ const MAX_PROCESSES: usize = 128;
 const MAX_BYTES: usize = 2048;
 /// The seconds between two readings.
 const INTERVAL: f64 = 0.1;
-/// The maximum seconds between two readings.
-const MAX_INTERVAL: f64 = 5.0;
-/// The part of a core that the readings may use. If they need more, they are less frequent.
-const SHARE: f64 = 0.001;
+/// The seconds between two readings if they have used too much processor time.
+const LONG_INTERVAL: f64 = 2.0;
 
 /// The processes whose files stay open.
-#[derive(Default)]
 pub struct LastUse {
     kept: Vec<Kept>,
+    /// The limit of the processor time for the readings.
+    cost: CostLimit,
     /// When the next reading is due, in seconds since boot.
     due: f64,
 }
@@ -53,6 +53,16 @@ struct Kept {
 }
 
 impl LastUse {
+    /// Creates the list for a run that began at the time `began`, in seconds since boot.
+    #[must_use]
+    pub fn new(began: f64) -> Self {
+        Self {
+            kept: Vec::new(),
+            cost: CostLimit::new(began),
+            due: 0.0,
+        }
+    }
+
     /// Keeps the files of a process open, if there is room.
     pub fn keep(&mut self, key: Key, process: &mut Process, meter: &mut Meter) {
         if self.kept.len() >= MAX_PROCESSES {
@@ -65,7 +75,7 @@ impl LastUse {
         let io = process.measured.as_mut().and_then(|measured| {
             let (file, _guard) =
                 meter.with_access(&mut measured.io_access, measured.identity, |meter| {
-                    meter.files.open_file(task, "io")
+                    meter.files.open_file(Task::Process(process.file_id), "io")
                 });
             file.ok()
         });
@@ -116,8 +126,10 @@ impl LastUse {
             has_first_ended |= !is_alive && process.parent.is_none();
             is_alive
         });
-        let cost = clock::own_cpu() - cpu;
-        self.due = clock::since_boot() + (cost / SHARE).clamp(INTERVAL, MAX_INTERVAL);
+        self.cost.count(clock::own_cpu() - cpu);
+        let now = clock::since_boot();
+        let is_cheap = self.cost.allows_more(now);
+        self.due = now + if is_cheap { INTERVAL } else { LONG_INTERVAL };
         has_first_ended
     }
 }

@@ -14,6 +14,7 @@ pub mod capacity;
 pub mod cgroup;
 pub mod cli;
 pub mod clock;
+pub mod container_time;
 pub mod containers;
 pub mod cost_limit;
 pub mod counters;

@@ -20,6 +20,13 @@ use crate::tasks::{ThreadCounters as _, ThreadStates};
 /// The number of threads between two polls for a signal.
 const THREADS_BETWEEN_POLLS: usize = 64;
 
+/// The ids of a process: its own, and the one under which its files are read.
+#[derive(Clone, Copy, Debug)]
+struct Ids {
+    pid: i32,
+    file_id: i32,
+}
+
 /// Reads the files of processes and updates their counters.
 pub struct Meter {
     /// The directory `/proc`.
@@ -32,6 +39,8 @@ pub struct Meter {
     pub threads_left: usize,
     /// The number of threads that this scan has skipped.
     pub threads_left_out: u64,
+    /// The reason why the bytes and open files of a process became unknown, if that happened.
+    pub denial: Option<&'static str>,
     tids: Vec<i32>,
     /// The metric that is collected. Of each process, network, cpu-profile and
     /// mpi-trace need only its stat,
@@ -49,6 +58,7 @@ impl Meter {
             own,
             threads_left: 0,
             threads_left_out: 0,
+            denial: None,
             tids: Vec::new(),
             metric,
         }
@@ -83,7 +93,11 @@ impl Meter {
     /// Measures a process after [`Meter::take_stat`]. Returns false if the process has ended, or if
     /// a signal stops the observer.
     pub fn measure(&mut self, process: &mut Process, now: f64, session: &mut Session) -> bool {
-        let (pid, is_zombie) = (process.pid, process.is_zombie);
+        let ids = Ids {
+            pid: process.pid,
+            file_id: process.file_id,
+        };
+        let is_zombie = process.is_zombie;
         let Some(measured) = &mut process.measured else {
             return false;
         };
@@ -93,17 +107,17 @@ impl Meter {
             Metric::Network | Metric::CpuProfile | Metric::MpiTrace
         );
         if needs_threads {
-            self.list_threads(pid, measured, &mut tids);
+            self.list_threads(ids.pid, measured, &mut tids);
         }
         let is_measured = match self.metric {
             Metric::Network | Metric::CpuProfile | Metric::MpiTrace => true,
-            Metric::Pressure => self.measure_wait(pid, measured, &tids, session),
+            Metric::Pressure => self.measure_wait(ids.pid, measured, &tids, session),
             Metric::Perf | Metric::Io => {
-                let status = self.read_status(pid, measured);
+                let status = self.read_status(ids.file_id, measured);
                 status.is_some_and(|status| {
-                    self.sum_switches(pid, measured, &status, &tids, session);
-                    self.sum_io(pid, is_zombie, measured, &tids);
-                    measured.state.open_files = self.count_files(pid, measured);
+                    self.sum_switches(ids.pid, measured, &status, &tids, session);
+                    self.sum_io(ids, is_zombie, measured, &tids);
+                    measured.state.open_files = self.count_files(ids.file_id, measured);
                     true
                 })
             }
@@ -287,10 +301,11 @@ impl Meter {
     /// process (kernel/exit.c, `wait_task_zombie`). `/proc/PID/io` of a launcher therefore includes
     /// the bytes of the processes that it launched. `/proc/PID/task/TID/io` does not include
     /// children.
-    fn sum_io(&mut self, pid: i32, is_zombie: bool, measured: &mut Measured, tids: &[i32]) {
+    fn sum_io(&mut self, ids: Ids, is_zombie: bool, measured: &mut Measured, tids: &[i32]) {
+        let pid = ids.pid;
         let (found, _guard) =
             self.with_access(&mut measured.io_access, measured.identity, |meter| {
-                meter.io(Task::Process(pid))
+                meter.io(Task::Process(ids.file_id))
             });
         match found {
             Ok(whole) => {
@@ -307,7 +322,7 @@ impl Meter {
                 }
             }
             Err(error) if is_denial(error) && !measured.is_hidden && !is_zombie => {
-                self.count_failed_read(pid, measured);
+                self.count_failed_read(ids.file_id, measured);
             }
             Err(_) => {}
         }
@@ -333,6 +348,25 @@ impl Meter {
             measured.is_hidden = true;
             measured.now.io = None;
             measured.transfers = None;
+            self.denial = Some(self.explain_denial(pid, measured.identity));
+        }
+    }
+
+    /// Returns the reason why the kernel denies reading the files of a process (kernel/ptrace.c,
+    /// `__ptrace_may_access`).
+    fn explain_denial(&mut self, pid: i32, identity: Option<Identity>) -> &'static str {
+        let Some(identity) = identity else {
+            return "its user or group ids differ";
+        };
+        if !self.own.can_be(identity) {
+            return "it has another user or group than the observer";
+        }
+        // The kernel gives the files of such a process to root (fs/proc/base.c, `task_dump_owner`).
+        let owner = self.files.owner(Task::Process(pid), "io");
+        if owner.is_ok_and(|owner| !identity.has_user(owner)) {
+            "it has protected itself (PR_SET_DUMPABLE), or has executed a file that it may not read"
+        } else {
+            "it has more capabilities than the observer, or has protected itself (PR_SET_DUMPABLE)"
         }
     }
 

@@ -220,7 +220,7 @@ impl Pressure {
             ..
         } = &mut run.processes;
         let process = all.get_mut(&key).ok_or(Failure::Ended)?;
-        let pid = process.pid;
+        let pid = process.file_id;
         // A process that is not observed has no measurements.
         let mut unmeasured = Measured::default();
         let measured = process.measured.as_deref_mut().unwrap_or(&mut unmeasured);
@@ -273,7 +273,7 @@ impl Pressure {
             let Some(process) = all.get_mut(&key) else {
                 continue;
             };
-            let pid = process.pid;
+            let pid = process.file_id;
             let Some(measured) = &mut process.measured else {
                 continue;
             };

@@ -19,6 +19,9 @@ pub type Key = u64;
 pub struct Process {
     /// The process id.
     pub pid: i32,
+    /// The id under which the files of the process are read: `pid`, or the id of a living thread if
+    /// the first thread has ended. The first thread then has no memory, files and mounts any more.
+    pub file_id: i32,
     /// When the process started, in ticks since boot.
     pub start: u64,
     /// The number of the last scan that found the process.

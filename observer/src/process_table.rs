@@ -6,10 +6,12 @@ use std::collections::BTreeMap;
 use crate::accounts::{Sums, credit_from};
 use crate::capacity::Capacity;
 use crate::clock::{self, WallTime};
+use crate::container_time::ContainerTimes;
 use crate::containers::{ContainerId, Containers, program_name};
 use crate::json::{clean, push_string};
 use crate::last_use::LastUse;
 use crate::measure::Meter;
+use crate::number::float;
 use crate::proc::files::Task;
 use crate::proc::stat::{self, Stat};
 use crate::process::{Access, Key, Process};
@@ -22,6 +24,10 @@ use crate::target_command::TargetCommand;
 const SHORT_NAME: usize = 16;
 /// The maximum number of ancestors that are looked at. A reused id can create a cycle.
 const MAX_ANCESTORS: usize = 64;
+/// The maximum number of threads that are looked at to find a living one.
+const MAX_TRIES: usize = 64;
+/// The seconds after its start in which a process may belong to the container runtime.
+const RUNTIME_AGE: f64 = 10.0;
 /// The number of processes between two polls for a signal.
 const PROCESSES_BETWEEN_POLLS: usize = 64;
 
@@ -51,6 +57,8 @@ pub struct ProcessTable {
     pub sums: Sums,
     /// The processes for which no observed process waits.
     pub last_use: LastUse,
+    /// The processor times of containers.
+    container_times: ContainerTimes,
     keys: BTreeMap<i32, Key>,
     last_key: Key,
     /// The bytes of the names of all processes.
@@ -86,7 +94,8 @@ impl ProcessTable {
             now: clock::since_boot(),
             time: WallTime::now(),
             sums: Sums::default(),
-            last_use: LastUse::default(),
+            last_use: LastUse::new(clock::since_boot()),
+            container_times: ContainerTimes::default(),
             keys: BTreeMap::new(),
             last_key: 0,
             name_bytes: 0,
@@ -126,6 +135,9 @@ impl ProcessTable {
         self.ids = ids;
         if is_whole && !session.is_stopping() {
             self.remove_ended();
+            let ticks = self.meter.machine.ticks;
+            self.container_times
+                .end_scan(&self.all, &mut self.sums, ticks);
             self.last_scan = Some(self.now);
         }
         is_whole && !session.is_stopping()
@@ -142,12 +154,10 @@ impl ProcessTable {
         };
         let length = read.len().min(text.len());
         text[..length].copy_from_slice(&read[..length]);
-        let Some(stat) = stat::parse(&text[..length]) else {
+        let Some(mut stat) = stat::parse(&text[..length]) else {
             return;
         };
-        // A process with this name belongs to the container runtime. The process runs in a new
-        // container until it executes the application.
-        if stat.comm.starts_with(b"runc:[") {
+        if self.is_of_runtime(pid, &stat) {
             return;
         }
         let Some(key) = self.key_of(pid, stat.start) else {
@@ -159,19 +169,57 @@ impl ProcessTable {
         let Some(mut process) = self.all.remove(&key) else {
             return;
         };
+        process.file_id = self.find_file_id(pid, &mut stat);
         self.take(&mut process, &stat, session);
         self.all.insert(key, process);
+    }
+
+    /// Whether a process belongs to the container runtime runc. Until it executes the application,
+    /// the process that runs in a new container has such a name (libcontainer/nsenter/nsexec.c).
+    /// Any process can give itself this name. Therefore only a process counts that has no parent in
+    /// the pod, has just started, and had no other name before.
+    fn is_of_runtime(&self, pid: i32, stat: &Stat<'_>) -> bool {
+        let age = self.now - float(stat.start) / self.meter.machine.ticks;
+        let is_named = stat.comm.starts_with(b"runc:[");
+        is_named && stat.ppid == 0 && age < RUNTIME_AGE && self.known(pid, stat.start).is_none()
+    }
+
+    /// Returns the id under which the files of a process can be read. If its first thread has
+    /// ended, this is the id of a living thread, and the address of the stack in `stat` is replaced
+    /// by that of this thread.
+    fn find_file_id(&mut self, pid: i32, stat: &mut Stat<'_>) -> i32 {
+        if stat.state != b'Z' || stat.gauges.threads < 2 {
+            return pid;
+        }
+        let mut tids = Vec::new();
+        // An error leaves the list empty.
+        let _ = self.meter.files.list_threads(pid, MAX_TRIES, &mut tids);
+        let mut others = tids.into_iter().filter(|tid| *tid != pid);
+        let Some(tid) = others.find(|tid| self.meter.has_memory(*tid)) else {
+            return pid;
+        };
+        // Each thread has a directory in /proc, although only those of first threads are listed.
+        let text = self.meter.files.read(Task::Process(tid), "stat");
+        if let Some(found) = text.ok().and_then(stat::parse) {
+            stat.stack = found.stack;
+        }
+        tid
+    }
+
+    /// Returns the key of a process that is in the table.
+    fn known(&self, pid: i32, start: u64) -> Option<Key> {
+        let key = *self.keys.get(&pid)?;
+        self.all
+            .get(&key)
+            .filter(|process| process.start == start)
+            .map(|_| key)
     }
 
     /// Returns the key of a process. A process that is not in the table gets a new key, even if an
     /// earlier process had the same id. `None` if the table is full.
     fn key_of(&mut self, pid: i32, start: u64) -> Option<Key> {
-        let known = self
-            .keys
-            .get(&pid)
-            .filter(|key| self.all.get(key).is_some_and(|known| known.start == start));
-        if let Some(key) = known {
-            return Some(*key);
+        if let Some(key) = self.known(pid, start) {
+            return Some(key);
         }
         if self.all.len() >= self.capacity.processes {
             return None;
@@ -182,6 +230,7 @@ impl ProcessTable {
             self.last_key,
             Process {
                 pid,
+                file_id: pid,
                 start,
                 ..Process::default()
             },
@@ -197,7 +246,7 @@ impl ProcessTable {
             self.name_bytes += process.name_bytes();
         }
         process.faults = stat.counters.minflt;
-        process.is_zombie |= stat.state == b'Z' && stat.gauges.threads < 2;
+        process.is_zombie |= has_ended(stat);
         process.seen = self.scan_number;
         process.parent = parent;
         if !process.is_zombie
@@ -220,6 +269,16 @@ impl ProcessTable {
                 return;
             };
             self.observed.push(key);
+            // With target-command, a container also has processes that are not observed.
+            let has_whole_containers = self.metric == Metric::Perf && self.command.is_none();
+            if let Some(container) = process.container
+                && is_new
+                && stat.ppid == 0
+                && has_whole_containers
+            {
+                self.container_times
+                    .open(container, process, &mut self.meter);
+            }
             let is_lost = self.metric.sums_processor_time() && !self.has_observed_parent(process);
             if is_lost && !process.is_zombie && !self.last_use.has(key) {
                 self.last_use.keep(key, process, &mut self.meter);
@@ -248,11 +307,17 @@ impl ProcessTable {
     pub fn read_last_use(&mut self, session: &mut Session) -> bool {
         let Self {
             last_use,
+            container_times,
             all,
             meter,
             ..
         } = self;
-        last_use.read(all, meter, session)
+        let has_first_ended = last_use.read(all, meter, session);
+        if has_first_ended {
+            // The container runtime removes the cgroup soon.
+            container_times.read();
+        }
+        has_first_ended
     }
 
     /// Whether the program has another name now, because the process has written a title over its
@@ -260,11 +325,11 @@ impl ProcessTable {
     /// is read again after 1, 2, 4 and so on scans.
     fn has_new_title(&mut self, process: &mut Process, stat: &Stat<'_>) -> bool {
         process.scans_of_name = process.scans_of_name.saturating_add(1);
-        let is_due = process.scans_of_name.is_power_of_two() && stat.state != b'Z';
+        let is_due = process.scans_of_name.is_power_of_two() && !has_ended(stat);
         if !is_due || self.cuts_names {
             return false;
         }
-        let name = program_name(&mut self.meter.files, process.pid, stat.comm);
+        let name = program_name(&mut self.meter.files, process.file_id, stat.comm);
         let name = clean(&name);
         process.program.as_ref().is_some_and(|known| *known != name)
     }
@@ -282,14 +347,17 @@ impl ProcessTable {
             .and_then(|parent| parent.container);
         let is_first = process.container.is_none();
         if is_first || stat.ppid == 0 {
-            let found =
-                inherited.or_else(|| self.containers.of(&mut self.meter.files, process.pid));
+            let found = inherited.or_else(|| {
+                let is_zombie = has_ended(stat);
+                let files = &mut self.meter.files;
+                self.containers.of(files, process.file_id, is_zombie)
+            });
             // The mounts of a process cannot be read after its first thread has ended. The process
             // then keeps its known container.
             process.container = found.or(process.container);
         }
-        if stat.state != b'Z' || process.program.is_none() {
-            let name = program_name(&mut self.meter.files, process.pid, stat.comm);
+        if !has_ended(stat) || process.program.is_none() {
+            let name = program_name(&mut self.meter.files, process.file_id, stat.comm);
             process.program = Some(clean(self.cut_name(&name)));
             process.is_matching = self
                 .command
@@ -442,6 +510,9 @@ impl ProcessTable {
         for process in self.all.values_mut() {
             self.sums.close(process);
         }
+        self.container_times.read();
+        let ticks = self.meter.machine.ticks;
+        self.container_times.close_all(&mut self.sums, ticks);
     }
 }
 
@@ -451,8 +522,17 @@ impl ProcessTable {
 /// changes. Therefore, if the address is hidden, an interpreter with new page faults counts as
 /// replaced.
 fn is_replaced(process: &Process, stat: &Stat<'_>) -> bool {
+    if process.seen > 0 && has_ended(stat) {
+        // A zombie has no stack.
+        return false;
+    }
     if process.seen == 0 || *process.comm != *stat.comm || process.stack != stat.stack {
         return true;
     }
     stat.stack == 0 && process.faults != stat.counters.minflt && is_interpreter(stat.comm)
+}
+
+/// Whether a process has ended with all of its threads, and its parent has not waited for it yet.
+fn has_ended(stat: &Stat<'_>) -> bool {
+    stat.state == b'Z' && stat.gauges.threads < 2
 }

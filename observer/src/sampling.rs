@@ -4,6 +4,7 @@
 
 use crate::clock;
 use crate::ending::Progress;
+use crate::notices::Notices;
 use crate::number::float;
 use crate::observer::{UNREADABLE, finish, prepare};
 use crate::omissions::Omissions;
@@ -93,6 +94,8 @@ pub struct Run<'a> {
     pub progress: Progress,
     /// The timepoints, processes and rows that are missing in the log.
     pub omissions: Omissions,
+    /// The reasons why counters cannot be read.
+    notices: Notices,
     /// The minimum interval of a row in seconds. In a shorter interval, a single clock tick would
     /// be a large part of the values.
     min_interval: f64,
@@ -114,6 +117,7 @@ impl<'a> Run<'a> {
         Self {
             progress: Progress::new(processes.now),
             omissions: Omissions::default(),
+            notices: Notices::default(),
             min_interval: if rate < 0.2 { rate / 2.0 } else { 0.1 },
             due: 0.0,
             row_bytes,
@@ -188,6 +192,11 @@ impl<'a> Run<'a> {
             }
             self.omissions
                 .report_scan(&self.processes, &mut self.session.log);
+            if let Some(reason) = self.processes.meter.denial.take() {
+                let unknown = "the I/O and the open files of a process cannot be read";
+                let log = &mut self.session.log;
+                self.notices.report(format!("{unknown}: {reason}"), log);
+            }
             self.session.note_export_problem();
             let now = self.processes.now;
             if let Some(reason) =

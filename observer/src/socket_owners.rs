@@ -96,7 +96,7 @@ fn look(
 ) -> Option<i32> {
     let ProcessTable { meter, all, .. } = processes;
     let process = all.get_mut(&key).filter(|process| !process.is_zombie)?;
-    let pid = process.pid;
+    let pid = process.file_id;
     let measured = process.measured.as_mut()?;
     meter.read_status(pid, measured)?;
     let identity = measured.identity;

@@ -85,7 +85,8 @@ fn whole(pod: &str, count: Count, total: &Sum, ticks: f64) -> Vec<u8> {
 /// Appends the sums of a program or of all programs, and ends the line. Unknown sums are null.
 fn push_sums(line: &mut Vec<u8>, sum: &Sum, ticks: f64) {
     let bytes = |count| (!sum.hides_bytes()).then_some(count);
-    push_known(line, "peak_rss_kib", Some(sum.peak));
+    // A process has no memory once it has ended, so a peak of 0 is that of no living process.
+    push_known(line, "peak_rss_kib", (sum.peak > 0).then_some(sum.peak));
     push_seconds(line, "cpu_seconds", float(sum.cpu) / ticks);
     push_known(line, "bytes_read", bytes(sum.read));
     push_known(line, "bytes_written", bytes(sum.written));

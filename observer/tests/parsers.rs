@@ -39,7 +39,7 @@ proptest! {
         let _ = (stat::parse(&text), status::parse(&text), status::has_memory(&text));
         let _ = (status::effective_capabilities(&text), Limit::parse(&text));
         let _ = (io::parse(&text), schedstat::parse_wait(&text), meminfo::parse_total(&text));
-        let _ = (mountinfo::container(&text), mountinfo::hidepid(&text), parse_line(&text));
+        let _ = (mountinfo::container_mounts(&text).count(), mountinfo::hidepid(&text), parse_line(&text));
         let _ = (mountinfo::cgroup_mounts(&text).len(), cgroup::memberships(&text).count());
         let _ = (numa_maps::parse(&text), sched::parse_migrations(&text), CpuList::parse(&text));
         let _ = (smaps_rollup::parse(&text), status::allowed_processors(&text));

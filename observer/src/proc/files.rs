@@ -203,15 +203,28 @@ impl Files {
         directory: &[u8],
         name: &str,
     ) -> Result<&[u8], Errno> {
+        let file = self.open_in(root, directory, name)?;
+        let count = retry(|| read(&file, &mut self.buffer[..PAGE]))?;
+        Ok(&self.buffer[..count])
+    }
+
+    /// Opens a file below the root directory of a process, as [`Files::read_in`] does.
+    ///
+    /// # Errors
+    /// As for [`Files::read_in`].
+    pub fn open_in(
+        &mut self,
+        root: &RootDirectory,
+        directory: &[u8],
+        name: &str,
+    ) -> Result<File, Errno> {
         self.path.clear();
         self.path.extend_from_slice(directory);
         self.path.push(b'/');
         self.path.extend_from_slice(name.as_bytes());
         // With O_NONBLOCK, the observer does not wait if the application has put a pipe there.
         let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
-        let file = openat(&root.0, self.path.as_slice(), flags, Mode::empty())?;
-        let count = retry(|| read(&file, &mut self.buffer[..PAGE]))?;
-        Ok(&self.buffer[..count])
+        openat(&root.0, self.path.as_slice(), flags, Mode::empty()).map(File::from)
     }
 
     /// Lists the ids of all processes into `ids`, in the kernel's order. Calls `poll` after every
@@ -289,6 +302,16 @@ impl Files {
         self.set_path(Task::Process(pid), name);
         let path = self.path.as_slice();
         readlinkat(&self.directory, path).map(OsStringExt::into_vec)
+    }
+
+    /// Returns the user that owns a file of a process.
+    ///
+    /// # Errors
+    /// If the process has ended.
+    pub fn owner(&mut self, task: Task, name: &str) -> Result<u32, Errno> {
+        self.set_path(task, name);
+        let facts = fstatat(&self.directory, self.path.as_slice(), AtFlags::empty())?;
+        Ok(facts.st_uid)
     }
 
     /// Returns the size of a process's directory `fd`. Every user may read this size. Since Linux

@@ -6,17 +6,37 @@ use super::words::{lines, words};
 /// pkg/apis/core/validation/validation.go, `validateContainerCommon`).
 const MAX_NAME: usize = 63;
 
-/// Returns the name of the container. The kubelet mounts the file for the termination message from
+/// The mount of the file for the termination message of a container. The kubelet mounts it from
 /// `/var/lib/kubelet/pods/UID/containers/NAME/ID` (kubernetes
-/// `pkg/kubelet/kuberuntime/kuberuntime_container.go`, `makeMounts`). `None` if there is no such
-/// mount.
-#[must_use]
-pub fn container(text: &[u8]) -> Option<&[u8]> {
-    words(text).find_map(container_in_path)
+/// `pkg/kubelet/kuberuntime/kuberuntime_container.go`, `makeMounts`). The path in the container
+/// depends on the pod.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ContainerMount<'a> {
+    /// The number of the device of the kubelet's file system.
+    pub device: &'a [u8],
+    /// The path `…/pods/UID/containers` in this file system.
+    pub directory: &'a [u8],
+    /// The name of the container.
+    pub name: &'a [u8],
 }
 
-/// Returns the NAME in a path `…/pods/UID/containers/NAME/ID`.
-fn container_in_path(path: &[u8]) -> Option<&[u8]> {
+/// Returns the mounts that look like the kubelet's mount, in the kernel's order. Only the source of
+/// a mount counts, because a process with mounts of its own chooses where it mounts a file.
+pub fn container_mounts(text: &[u8]) -> impl Iterator<Item = ContainerMount<'_>> {
+    lines(text).filter_map(|line| {
+        let mut words = words(line).skip(2);
+        let device = words.next()?;
+        let (directory, name) = container_in_path(words.next()?)?;
+        Some(ContainerMount {
+            device,
+            directory,
+            name,
+        })
+    })
+}
+
+/// Returns the directory and the NAME in a path `…/pods/UID/containers/NAME/ID`.
+fn container_in_path(path: &[u8]) -> Option<(&[u8], &[u8])> {
     let mut parts = path.rsplit(|byte| *byte == b'/');
     let id = parts.next()?;
     let name = parts.next()?;
@@ -27,7 +47,8 @@ fn container_in_path(path: &[u8]) -> Option<&[u8]> {
     let is_absolute = parts.next().is_some();
     let is_mount = is_absolute && directory == b"containers" && pods == b"pods";
     let is_name = (1..=MAX_NAME).contains(&name.len());
-    (is_mount && is_name && !id.is_empty() && !uid.is_empty()).then_some(name)
+    let end = path.len().checked_sub(id.len() + name.len() + 2)?;
+    (is_mount && is_name && !id.is_empty() && !uid.is_empty()).then_some((&path[..end], name))
 }
 
 /// A mount of a hierarchy of cgroups.
@@ -125,15 +146,26 @@ mod tests {
 
     const LOG: &[u8] = b"22 27 0:21 / /proc rw,relatime - proc proc rw\n812 790 254:0 /var/lib/kubelet/pods/8d1e/containers/app/1f2e /dev/termination-log rw,relatime - ext4 /dev/vda rw\n";
 
+    fn container(text: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
+        let mount = container_mounts(text).next()?;
+        Some((mount.device, mount.directory, mount.name))
+    }
+
     #[test]
     fn the_kubelets_mount_names_the_container() {
-        assert_eq!(container(LOG), Some(b"app".as_slice()));
+        let directory = b"/var/lib/kubelet/pods/8d1e/containers".as_slice();
+        assert_eq!(
+            container(LOG),
+            Some((b"254:0".as_slice(), directory, b"app".as_slice()))
+        );
         assert_eq!(container(b"22 27 0:21 / /proc rw - proc proc rw\n"), None);
         assert_eq!(container(b"1 2 3 /pods/u/containers/a/b/c /x rw\n"), None);
         assert_eq!(container(b"1 2 3 /pods//containers/a/b /x rw\n"), None);
         let long = format!("1 2 3 /pods/u/containers/{}/b /x rw\n", "a".repeat(64));
         assert_eq!(container(long.as_bytes()), None);
         assert_eq!(container(b"1 2 3 pods/u/containers/a/b /x rw\n"), None);
+        // The path in the container, which an application can choose.
+        assert_eq!(container(b"1 2 0:3 /x /pods/u/containers/a/b rw\n"), None);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::words::{lines, number_after};
 
 /// The share of a process in the memory of the node, in KiB. A page that n processes share counts
-/// 1/n for each of them.
+/// 1/n for each of them. Huge pages of hugetlbfs count if no other process has mapped them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemoryShare {
     /// Resident memory (proportional set size).
@@ -17,7 +17,8 @@ pub struct MemoryShare {
 pub fn parse(text: &[u8]) -> Option<MemoryShare> {
     let find = |label| lines(text).find_map(|line| number_after(line, label));
     Some(MemoryShare {
-        resident: find(b"Pss:")?,
+        // The kernel counts these pages separately (fs/proc/task_mmu.c, `smaps_hugetlb_range`).
+        resident: find(b"Pss:")?.saturating_add(find(b"Private_Hugetlb:").unwrap_or(0)),
         swapped: find(b"SwapPss:")?,
     })
 }

@@ -9,7 +9,7 @@ pub struct Memory {
     pub size: u64,
     /// The largest resident size until now.
     pub peak: u64,
-    /// Resident size.
+    /// Resident size, including huge pages of hugetlbfs.
     pub resident: u64,
     /// The stack of the first thread.
     pub stack: u64,
@@ -45,12 +45,16 @@ pub fn parse_inner_pid(text: &[u8]) -> Option<i32> {
 pub fn parse(text: &[u8]) -> Option<Status> {
     let mut status = Status::default();
     let mut memory = Memory::default();
+    let mut huge = 0;
     let mut sizes = 0;
     let mut switches = 0;
     for line in lines(text) {
         match line.first() {
             Some(b'U') => take_ids(&mut status.uids, line, b"Uid:"),
             Some(b'G') => take_ids(&mut status.gids, line, b"Gid:"),
+            Some(b'H') => {
+                take(&mut huge, line, b"HugetlbPages:");
+            }
             Some(b'V') => sizes += take_memory(&mut memory, line),
             Some(b'v') => {
                 switches += take(&mut status.voluntary, line, b"voluntary_ctxt_switches:");
@@ -64,6 +68,11 @@ pub fn parse(text: &[u8]) -> Option<Status> {
             }
             _ => {}
         }
+    }
+    // The kernel counts these pages neither in VmRSS nor in VmHWM (fs/proc/task_mmu.c, `task_mem`).
+    if huge > 0 {
+        memory.resident = memory.resident.saturating_add(huge);
+        memory.peak = memory.peak.max(memory.resident);
     }
     status.memory = (sizes == 4).then_some(memory);
     (switches == 2).then_some(status)
@@ -153,6 +162,15 @@ mod tests {
         assert_eq!(status.memory, Some(memory));
         assert_eq!((status.voluntary, status.involuntary), (11, 12));
         assert!(has_memory(CAT));
+    }
+
+    #[test]
+    fn huge_pages_are_resident() {
+        let huge = b"HugetlbPages:\t   40960 kB\n";
+        let memory = parse(&[huge, CAT].concat()).unwrap().memory.unwrap();
+        assert_eq!((memory.resident, memory.peak), (42_700, 42_700));
+        let few = parse(&[b"HugetlbPages:\t 0 kB\n", CAT].concat());
+        assert_eq!(few, parse(CAT));
     }
 
     #[test]

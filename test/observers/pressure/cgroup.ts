@@ -5,8 +5,8 @@ import type { Test } from 'tap'
 
 const ROOT = '/sys/fs/cgroup'
 
-/** The hierarchies in which tests make cgroups: two of version 1, and one of version 2. */
-export type Hierarchy = 'cpu' | 'memory' | 'unified'
+/** The hierarchies in which tests make cgroups: three of version 1, and one of version 2. */
+export type Hierarchy = 'cpu' | 'cpuacct' | 'memory' | 'unified'
 
 /** A cgroup of this machine. */
 export interface Cgroup {
