@@ -8,10 +8,10 @@ import {
   type Observer,
 } from './decision.ts'
 import { DEFAULT_CONTAINER_KEY, KEYS, MIRROR_KEY, STATUS_KEY } from './keys.ts'
-import { type Fields, fieldsOrNone } from './kubernetes/json.ts'
 import type { Container, Pod } from './kubernetes/pod.ts'
 import { isGuaranteed } from './kubernetes/qos.ts'
 import type { Request, RequestedMetric } from './request.ts'
+import { buildObserver } from './rules/build-observer.ts'
 import { type CounterPrediction, predictCounters } from './rules/counters.ts'
 import {
   type Earlier,
@@ -26,13 +26,14 @@ import { findDefaultTarget } from './rules/injected-containers.ts'
 import { checkNamespacePolicy, type RuleSource } from './rules/namespace-policy.ts'
 import { operatorConflict } from './rules/operator-conflict.ts'
 import { selectMetrics, type UnselectedMetric } from './rules/rank-selection.ts'
-import { deriveSecurityContext, startable } from './rules/security-context.ts'
+import { fitResources } from './rules/resource-policy.ts'
+import { deriveSecurityContext } from './rules/security-context.ts'
 import { findToolConflict, findTools } from './rules/tool-conflict.ts'
 import { hasRoom, isShort, sharedBefore } from './status.ts'
 import { quote } from './text/quote.ts'
 import { joinVariables } from './tools/additions.ts'
 import { findToolTarget } from './tools/target.ts'
-import { installerName, type Tool } from './tools/tool.ts'
+import { installerName } from './tools/tool.ts'
 
 type MetricRequest = Extract<Request, { kind: 'asked' }>
 
@@ -110,9 +111,13 @@ function decideObservers(ride: InjectionContext): Decision {
   if (taken !== undefined) return leaveOrDeny(request.onError, 'name-taken', taken)
   const derived = deriveSecurityContext(target, pod)
   const guaranteed = isGuaranteed(pod)
-  const observers = request.metrics.map((asked) => buildObserver(asked, derived, pod, guaranteed))
+  const built = request.metrics.map((asked) => buildObserver(asked, derived, pod, guaranteed))
+  const denied = checkNamespacePolicy(ride, pod, request.onError, built)
+  if (denied !== undefined) return denied
+  const fitted = fitResources(ride.namespace, pod, request.mode, built)
+  if ('reason' in fitted) return leaveOrDeny(request.onError, fitted.reason, fitted.message)
+  const { observers } = fitted
   return (
-    checkNamespacePolicy(ride, pod, request, observers) ??
     checkTools(pod, request, target) ??
     checkImageAvailability(ride.heldImages, request.onError, observers) ??
     decideInjection(ride, observers, target)
@@ -182,62 +187,6 @@ function checkTools(pod: Pod, request: MetricRequest, { name }: Container) {
   const conflict = found && findToolConflict(found.container, findTools(request.metrics))
   return conflict && leaveOrDeny(request.onError, conflict.reason, conflict.message)
 }
-
-/**
- * Requests of zero. The apiserver would set missing requests to the limits
- * (apis/core/v1/defaults.go).
- */
-const NO_REQUESTS: Fields = { cpu: '0', memory: '0' }
-
-function buildObserver(
-  asked: RequestedMetric,
-  derived: Fields,
-  pod: Pod,
-  guaranteed: boolean,
-): Observer {
-  const { resources, securityContext: own } = asked.metric.container
-  const { tool } = asked.metric
-  return {
-    metric: asked.metric,
-    options: asked.options,
-    ranks: asked.ranks,
-    securityContext: own === undefined ? derived : startable(own, pod),
-    resources: withStorage(pod, resourcesIn(pod, resources.limits, guaranteed), tool),
-    installer: tool && {
-      securityContext: derived,
-      resources: resourcesIn(pod, tool.installer.resources.limits, guaranteed),
-    },
-  }
-}
-
-function resourcesIn(pod: Pod, limits: Fields, guaranteed: boolean): Fields | undefined {
-  if (pod.hasResources) return undefined
-  return { requests: guaranteed ? limits : NO_REQUESTS, limits }
-}
-
-/**
- * Adds the size limit of a tool's volume to the limits of its observer, if the pod limits its
- * ephemeral storage. The kubelet evicts a pod whose containers and emptyDirs together use more than
- * the sum of the containers' limits (kubernetes v1.36 pkg/kubelet/eviction/eviction_manager.go,
- * podEphemeralStorageLimitEviction). Without this limit, a tool could use up the storage of the
- * application.
- */
-function withStorage(
-  pod: Pod,
-  resources: Fields | undefined,
-  tool: Tool | undefined,
-): Fields | undefined {
-  const containers = [...pod.containers, ...pod.initContainers]
-  const isLimited = tool && containers.some(({ limits }) => limits[STORAGE] !== undefined)
-  if (!isLimited) return resources
-  const { requests, limits } = fieldsOrNone(resources)
-  return {
-    requests: { ...fieldsOrNone(requests), [STORAGE]: '0' },
-    limits: { ...fieldsOrNone(limits), [STORAGE]: tool.sizeLimit },
-  }
-}
-
-const STORAGE = 'ephemeral-storage'
 
 function decideInjection(
   ride: InjectionContext,

@@ -47,7 +47,9 @@ export const REMEDIES = {
     'correct the setting that the message names; usually the target runs as root in a namespace' +
     ' that enforces restricted',
   'limit-range':
-    'change the LimitRange that the message names so that it allows the limits of the observer',
+    'change the bound that the message names: usually, raise the maximum so that it allows the' +
+    ' limits of the observer. Minimums and ratios rarely prevent observers, because they raise' +
+    ' the requests and limits of the observers',
   quota:
     'raise the ResourceQuota that the message names, so that it also allows the limits of the' +
     ' observers in each pod',

@@ -173,6 +173,12 @@ const pods = podsWith(METRICS)
 
 const gifts = { 'example.com/gpu': '1' }
 
+const RATIOS = ['1', '1500m', '2', '3', '7', '10', '64'] as const
+const ratios = fc.record({
+  cpu: rarely(2, fc.constantFrom(...RATIOS)),
+  memory: rarely(2, fc.constantFrom(...RATIOS)),
+})
+
 const items: fc.Arbitrary<Json> = fc.oneof(
   fc.record({
     type: fc.constant('Container'),
@@ -185,6 +191,13 @@ const items: fc.Arbitrary<Json> = fc.oneof(
     type: fc.constantFrom('Container', 'Pod'),
     maxLimitRequestRatio: fc.record({ cpu: fc.constantFrom('1', '2', '1500m', '10') }),
   }),
+  fc.record({
+    type: fc.constantFrom('Container', 'Pod'),
+    min: rarely(2, list(2)),
+    max: rarely(3, list(3)),
+    maxLimitRequestRatio: ratios,
+  }),
+  fc.record({ type: fc.constantFrom('Container', 'Pod'), min: list(2) }),
   fc.record({ type: fc.constant('Pod'), min: list(3), max: list(3) }),
   fc.record({ type: fc.constant('Pod'), max: list(2) }),
   fc.record({
@@ -269,6 +282,13 @@ const quotas: fc.Arbitrary<Json> = fc
       status: { hard: enforced, used },
     }
   })
+
+/** Pods in a namespace that has only LimitRanges. */
+export const limitedPods: fc.Arbitrary<Encounter> = fc.record({
+  pod: pods,
+  limitRanges: limitRanges.filter((all) => all.length > 0),
+  resourceQuotas: fc.constant([]),
+})
 
 /**
  * Pods with the rules of their namespace. Most cases have only one kind of rule, because a pod that

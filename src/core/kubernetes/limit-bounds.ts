@@ -34,7 +34,7 @@ export function boundsProblem(
 }
 
 /** The request and the limit of one resource. */
-interface ResourceAmounts {
+export interface ResourceAmounts {
   readonly request: bigint | undefined
   readonly limit: bigint | undefined
 }
@@ -52,7 +52,8 @@ function maxProblem(max: bigint, { request, limit }: ResourceAmounts): string | 
   return request !== undefined && request > max ? `requests ${writeQuantity(request)}` : undefined
 }
 
-function ratioProblem(
+/** Returns how a request and a limit exceed a maximum ratio, or undefined if they do not. */
+export function ratioProblem(
   most: bigint,
   { request = 0n, limit = 0n }: ResourceAmounts,
 ): string | undefined {

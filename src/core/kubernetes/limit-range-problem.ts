@@ -48,7 +48,7 @@ const NOTHING: Resources = { requests: EMPTY_RESOURCE_LIST, limits: EMPTY_RESOUR
  * Computes the sum over a pod as the admission plugin LimitRanger does: without overhead, and with
  * only cpu and memory from `spec.resources` (limitranger, podRequests and podLimits).
  */
-function podTotal(load: PodResources): Resources {
+export function podTotal(load: PodResources): Resources {
   const isSupported = (name: string) => name === 'cpu' || name === 'memory'
   return {
     requests: withPodLevel(sumContainers(load, 'requests'), load.podLevel?.requests, isSupported),
@@ -75,22 +75,33 @@ function violation(
  * The resources for which observers may get the defaults of a LimitRange. All pods on a node share
  * these resources.
  */
-const SHARED = new Set(['cpu', 'memory', 'ephemeral-storage'])
+const SHARED: ReadonlySet<string> = new Set(['cpu', 'memory', 'ephemeral-storage'])
+
+/** Reports whether all pods on a node share a resource, unlike a device or huge pages. */
+export function isSharedResource(name: string): boolean {
+  return SHARED.has(name)
+}
 
 /**
- * Reports a default for a scarce resource, such as a device or huge pages. Each observer would get
- * this default, so the pod would need more of the resource and might never be scheduled.
+ * Reports a default for a scarce resource, such as a device or huge pages, that an observer gets.
+ * The pod would need more of the resource and might never be scheduled.
  */
 function scarceGift(
   { defaults }: LimitRange,
   observers: readonly ContainerResources[],
 ): string | undefined {
-  const [observer] = observers
-  const gifts = [...defaults.requests, ...defaults.limits]
-  const gift = gifts.find(([name, amount]) => !SHARED.has(name) && amount > 0n)
-  if (gift === undefined || observer === undefined) return undefined
-  const [name, amount] = gift
-  return `its default of ${writeQuantity(amount)} ${name} would also apply to ${observer.name}`
+  for (const { name: observer, requests, limits } of observers) {
+    const gifts = [...requests, ...limits].filter(([name]) => !isSharedResource(name))
+    const gift = gifts.find(([name, amount]) => amount > 0n && hasDefault(defaults, name))
+    if (gift === undefined) continue
+    const [name, amount] = gift
+    return `its default of ${writeQuantity(amount)} ${name} would also apply to ${observer}`
+  }
+  return undefined
+}
+
+function hasDefault({ requests, limits }: Resources, name: string): boolean {
+  return requests.has(name) || limits.has(name)
 }
 
 /**

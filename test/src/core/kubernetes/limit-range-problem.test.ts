@@ -26,12 +26,8 @@ t.test(
 
 /** An item, its problem with a BestEffort pod, and its problem with a Guaranteed pod. */
 const ROWS: readonly (readonly [Json, string, string])[] = [
-  [{ min: { cpu: '1m' } }, 'minimum cpu per Container is 1m, but perf-sysstat requests 0', ''],
-  [
-    { min: { cpu: '150m' } },
-    'minimum cpu per Container is 150m, but perf-sysstat requests 0',
-    'minimum cpu per Container is 150m, but perf-sysstat requests 100m',
-  ],
+  [{ min: { cpu: '1m' } }, '', ''],
+  [{ min: { cpu: '150m' } }, '', ''],
   [{ min: { cpu: '0', memory: '0' } }, '', ''],
   [
     { max: { memory: '16Mi' } },
@@ -39,10 +35,11 @@ const ROWS: readonly (readonly [Json, string, string])[] = [
     'maximum memory per Container is 16Mi, but perf-sysstat has a limit of 32Mi',
   ],
   [{ max: { cpu: '100m', memory: '32Mi' } }, '', ''],
+  [{ maxLimitRequestRatio: { cpu: '1' } }, '', ''],
   [
-    { maxLimitRequestRatio: { cpu: '1' } },
-    'maximum limit/request ratio cpu per Container is 1, but perf-sysstat requests 0',
-    '',
+    { maxLimitRequestRatio: { 'ephemeral-storage': '1' } },
+    'maximum limit/request ratio ephemeral-storage per Container is 1, but perf-sysstat requests 0',
+    'maximum limit/request ratio ephemeral-storage per Container is 1, but perf-sysstat requests 0',
   ],
   [
     { type: 'Pod', max: { cpu: '1' } },
@@ -54,11 +51,7 @@ const ROWS: readonly (readonly [Json, string, string])[] = [
     'minimum memory per Pod is 1Gi, but the pod requests 0',
     '',
   ],
-  [
-    { type: 'Pod', maxLimitRequestRatio: { memory: '1' } },
-    'maximum limit/request ratio memory per Pod is 1, but the pod requests 0',
-    '',
-  ],
+  [{ type: 'Pod', maxLimitRequestRatio: { memory: '1' } }, '', ''],
   [{ type: 'PersistentVolumeClaim', min: { cpu: '9' } }, '', ''],
 ]
 
@@ -77,15 +70,6 @@ for (const [item, burstable, guaranteed] of ROWS) {
   })
 }
 
-t.test(
-  'the limit of a pod without limits is the limit of its observer, possibly below a minimum',
-  async (t) => {
-    const pod = askingPod(app({ requests: { cpu: '1' } }))
-    const { message } = under([{ type: 'Pod', min: { cpu: '200m' } }], pod)
-    t.match(message, 'minimum cpu per Pod is 200m, but the pod has a limit of 100m')
-  },
-)
-
 t.test('a bound applies to the sum of all observers, and every LimitRange applies', async (t) => {
   const both = { 'ridealong.dev/inject': 'perf-sysstat,io-sysstat' }
   const item = { type: 'Pod', max: { cpu: '1150m' } }
@@ -95,21 +79,25 @@ t.test('a bound applies to the sum of all observers, and every LimitRange applie
 })
 
 t.test('defaults of a LimitRange for containers also apply to the observer', async (t) => {
-  const given = (name: string) => under([{ default: { [name]: '1' } }])
-  t.match(given('nvidia.com/gpu'), {
-    word: 'limit-range',
-    message: 'LimitRange "small": its default of 1 nvidia.com/gpu would also apply to perf-sysstat',
-  })
-  t.equal(given('hugepages-2Mi').word, 'limit-range')
-  t.equal(given('ephemeral-storage').word, 'injected')
-  t.equal(
-    under([{ default: { 'nvidia.com/gpu': '0' } }]).word,
-    'injected',
-    'a default of 0 is no problem',
-  )
+  t.equal(under([{ default: { 'ephemeral-storage': '1' } }]).word, 'injected')
   const bounds = { default: { 'ephemeral-storage': '1Gi' }, min: { 'ephemeral-storage': '1Gi' } }
   t.equal(under([bounds]).word, 'injected', 'the default satisfies the minimum')
   t.equal(under([{ type: 'Pod', min: { 'ephemeral-storage': '1Gi' } }]).word, 'limit-range')
+})
+
+t.test('an observer does not get the default of a scarce resource', async (t) => {
+  for (const name of ['nvidia.com/gpu', 'hugepages-2Mi']) {
+    const { word, observers } = under([{ default: { [name]: '1' } }])
+    t.equal(word, 'injected', name)
+    t.strictSame(observers['perf-sysstat']?.resources, {
+      requests: { cpu: '0', memory: '0', [name]: '0' },
+      limits: { cpu: '100m', memory: '32Mi', [name]: '0' },
+    })
+  }
+  t.match(under([{ min: { 'nvidia.com/gpu': '1' } }]), {
+    word: 'limit-range',
+    message: /minimum nvidia.com\/gpu per Container is 1, but perf-sysstat requests 0/,
+  })
 })
 
 t.test(
@@ -119,7 +107,9 @@ t.test(
     const pod = (request: string, annotations = {}) =>
       askingPod({ ...app({ requests: { cpu: request } }), resources: own }, annotations)
     t.equal(under([{ defaultRequest: { cpu: '500m' } }], pod('500m')).word, 'injected')
-    t.match(under([{ defaultRequest: { cpu: '500m' } }], pod('600m')), {
+    const explicit = under([{ defaultRequest: { cpu: '500m' } }], pod('600m'))
+    t.match(explicit.observers['perf-sysstat']?.resources, { requests: { cpu: '0' } })
+    t.match(under([{ min: { cpu: '500m' } }], pod('600m')), {
       word: 'limit-range',
       message:
         /^with the requests that .* observers, the containers request more cpu than the pod$/,
@@ -127,7 +117,10 @@ t.test(
     const container = { 'ridealong.dev/mode': 'container' }
     const wide = { default: { cpu: '2' }, defaultRequest: { cpu: '0' } }
     t.equal(under([wide], pod('0')).word, 'injected', 'the limit of an init container is ignored')
-    t.match(under([wide], pod('0', container)), {
+    const fitted = under([wide], pod('0', container))
+    t.equal(fitted.word, 'injected', 'the observer has the limit of the catalog')
+    t.match(fitted.observers['perf-sysstat']?.resources, { limits: { cpu: '100m' } })
+    t.match(under([{ ...wide, min: { cpu: '1100m' } }], pod('0', container)), {
       word: 'limit-range',
       message: 'a LimitRange gives perf-sysstat a limit for cpu above the limit of the pod',
     })
@@ -135,14 +128,13 @@ t.test(
 )
 
 t.test(
-  'an observer is not added if the defaults of two LimitRanges contradict each other',
+  'if the defaults of two LimitRanges contradict each other, the request is the limit',
   async (t) => {
     const disk = (amount: string) => ({ 'ephemeral-storage': amount })
     const [request, limit] = [{ defaultRequest: disk('2Gi') }, { default: disk('1Gi') }]
-    t.match(under([request, limit]), {
-      word: 'limit-range',
-      message: 'a LimitRange gives perf-sysstat a request for ephemeral-storage above its limit',
-    })
+    const { word, observers } = under([request, limit])
+    t.equal(word, 'injected')
+    t.match(observers['perf-sysstat']?.resources, { requests: disk('1Gi') })
     t.equal(under([limit, request]).word, 'injected', 'the first default is used')
   },
 )

@@ -1,0 +1,76 @@
+import type { Observer } from '../decision.ts'
+import { type Fields, fieldsOrNone } from '../kubernetes/json.ts'
+import type { Pod } from '../kubernetes/pod.ts'
+import type { RequestedMetric } from '../request.ts'
+import type { Tool } from '../tools/tool.ts'
+import { startable } from './security-context.ts'
+
+/**
+ * Requests of zero. The apiserver would set missing requests to the limits
+ * (apis/core/v1/defaults.go).
+ */
+const NO_REQUESTS: Fields = { cpu: '0', memory: '0' }
+
+/** Builds the observer of a requested metric, with its resources before LimitRanges apply. */
+export function buildObserver(
+  asked: RequestedMetric,
+  derived: Fields,
+  pod: Pod,
+  guaranteed: boolean,
+): Observer {
+  const { metric, options, ranks } = asked
+  const { securityContext: own } = metric.container
+  const securityContext = own === undefined ? derived : startable(own, pod)
+  const installer = metric.tool && { securityContext: derived, resources: undefined }
+  const bare = { metric, options, ranks, securityContext, resources: undefined, installer }
+  return pod.hasResources
+    ? { ...bare, resources: withStorage(pod, undefined, metric.tool) }
+    : withResources(bare, pod, guaranteed)
+}
+
+/**
+ * Gives an observer and its installer the limits of the catalog.
+ *
+ * @param guaranteed whether the requests equal the limits, as in a pod that is Guaranteed
+ */
+export function withResources(observer: Observer, pod: Pod, guaranteed: boolean): Observer {
+  const { metric, installer } = observer
+  const { container, tool } = metric
+  return {
+    ...observer,
+    resources: withStorage(pod, resourcesOf(container.resources.limits, guaranteed), tool),
+    installer: tool &&
+      installer && {
+        ...installer,
+        resources: resourcesOf(tool.installer.resources.limits, guaranteed),
+      },
+  }
+}
+
+function resourcesOf(limits: Fields, guaranteed: boolean): Fields {
+  return { requests: guaranteed ? limits : NO_REQUESTS, limits }
+}
+
+/**
+ * Adds the size limit of a tool's volume to the limits of its observer, if the pod limits its
+ * ephemeral storage. The kubelet evicts a pod whose containers and emptyDirs together use more than
+ * the sum of the containers' limits (kubernetes v1.36 pkg/kubelet/eviction/eviction_manager.go,
+ * podEphemeralStorageLimitEviction). Without this limit, a tool could use up the storage of the
+ * application.
+ */
+function withStorage(
+  pod: Pod,
+  resources: Fields | undefined,
+  tool: Tool | undefined,
+): Fields | undefined {
+  const containers = [...pod.containers, ...pod.initContainers]
+  const isLimited = tool && containers.some(({ limits }) => limits[STORAGE] !== undefined)
+  if (!isLimited) return resources
+  const { requests, limits } = fieldsOrNone(resources)
+  return {
+    requests: { ...fieldsOrNone(requests), [STORAGE]: '0' },
+    limits: { ...fieldsOrNone(limits), [STORAGE]: tool.sizeLimit },
+  }
+}
+
+const STORAGE = 'ephemeral-storage'

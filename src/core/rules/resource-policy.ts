@@ -1,0 +1,162 @@
+import type { Observer } from '../decision.ts'
+import { type Fields, fieldsOrNone } from '../kubernetes/json.ts'
+import type { LimitRange } from '../kubernetes/limit-range.ts'
+import { filledProblem, limitRangeProblem } from '../kubernetes/limit-range-problem.ts'
+import type { Pod } from '../kubernetes/pod.ts'
+import {
+  type ContainerResources,
+  type PodResources,
+  type Resources,
+  readContainerResources,
+  readPodResources,
+} from '../kubernetes/pod-resources.ts'
+import { writeQuantity } from '../kubernetes/quantity.ts'
+import { quotaProblem } from '../kubernetes/quota-problem.ts'
+import { type AddedContainers, raiseResources } from '../kubernetes/raise-resources.ts'
+import { type ResourceList, readResourceList } from '../kubernetes/resource-list.ts'
+import { ruledResources } from '../kubernetes/ruled-resources.ts'
+import type { Namespace } from '../namespaces/namespace.ts'
+import type { Mode } from '../request.ts'
+import { installerName } from '../tools/tool.ts'
+import { withResources } from './build-observer.ts'
+
+/** The observers with the resources that a namespace allows, or the rule that refuses the pod. */
+export type FittedObservers =
+  | { readonly observers: readonly Observer[] }
+  | { readonly reason: 'limit-range' | 'quota'; readonly message: string }
+
+/**
+ * Raises the resources of observers as little as the LimitRanges of a namespace need, and checks
+ * the rules in the order of admission: LimitRanges set defaults and enforce their bounds, then
+ * ResourceQuotas apply.
+ */
+export function fitResources(
+  { limitRanges, quotas }: Namespace,
+  pod: Pod,
+  mode: Mode,
+  observers: readonly Observer[],
+): FittedObservers {
+  if (limitRanges.length === 0 && quotas.length === 0) return { observers }
+  const defaults = limitRanges.map((limitRange) => limitRange.defaults)
+  const before = readPodResources(pod, defaults, ruledResources(limitRanges, quotas))
+  const fitted = fitLimitRanges({ limitRanges, defaults, pod, mode, before }, observers)
+  if (fitted.problem !== undefined) return { reason: 'limit-range', message: fitted.problem }
+  const ours = [...fitted.added.first, ...fitted.added.last]
+  const after = together(before, fitted.added)
+  const message = quotaProblem(quotas, { spec: pod.spec, before, after, observers: ours })
+  return message === undefined ? { observers: fitted.observers } : { reason: 'quota', message }
+}
+
+/** The LimitRanges of a namespace, and a pod without its observers. */
+interface LimitContext {
+  readonly limitRanges: readonly LimitRange[]
+  readonly defaults: readonly Resources[]
+  readonly pod: Pod
+  readonly mode: Mode
+  readonly before: PodResources
+}
+
+interface Fitted {
+  readonly observers: readonly Observer[]
+  readonly added: AddedContainers
+  readonly problem: string | undefined
+}
+
+/**
+ * Returns the observers unchanged if the LimitRanges allow them. Otherwise, returns them with
+ * raised resources. In a pod with pod-level resources, the observers get the limits of the catalog
+ * only if that does not suffice.
+ */
+function fitLimitRanges(context: LimitContext, observers: readonly Observer[]): Fitted {
+  const unchanged = fitted(context, observers, readAdded(context, observers))
+  if (unchanged.problem === undefined) return unchanged
+  const raised = raise(context, observers)
+  const { pod } = context
+  if (raised.problem === undefined || !pod.hasResources) return raised
+  return raise(
+    context,
+    observers.map((observer) => withResources(observer, pod, false)),
+  )
+}
+
+function raise(context: LimitContext, observers: readonly Observer[]): Fitted {
+  const added = readAdded(context, observers)
+  const raised = raiseResources(context.limitRanges, context.before, added)
+  return fitted(context, writeRaised(observers, added, raised), raised)
+}
+
+function fitted(
+  { limitRanges, before }: LimitContext,
+  observers: readonly Observer[],
+  added: AddedContainers,
+): Fitted {
+  const after = together(before, added)
+  const ours = [...added.first, ...added.last]
+  const problem = limitRangeProblem(limitRanges, after, ours) ?? filledProblem(after, ours)
+  return { observers, added, problem }
+}
+
+function together(before: PodResources, { first, last }: AddedContainers): PodResources {
+  return { ...before, containers: [...first, ...before.containers, ...last] }
+}
+
+/** Returns the resources of the added containers, including the defaults of the LimitRanges. */
+function readAdded(
+  { mode, defaults }: LimitContext,
+  observers: readonly Observer[],
+): AddedContainers {
+  const read = (name: string, restartsAlways: boolean, isInit: boolean, own: unknown) =>
+    readContainerResources({ name, restartsAlways }, isInit, readOwnResources(own), defaults)
+  return {
+    first: observers.flatMap(({ metric, installer }) =>
+      installer ? read(installerName(metric.name), false, true, installer.resources) : [],
+    ),
+    last: observers.map(({ metric: { name }, resources }) =>
+      read(name, mode === 'native', mode === 'native', resources),
+    ),
+  }
+}
+
+function readOwnResources(resources: unknown): Resources {
+  const { requests, limits } = fieldsOrNone(resources)
+  return {
+    requests: readResourceList(fieldsOrNone(requests)),
+    limits: readResourceList(fieldsOrNone(limits)),
+  }
+}
+
+/** Writes the raised amounts into the resources of the observers and their installers. */
+function writeRaised(
+  observers: readonly Observer[],
+  before: AddedContainers,
+  after: AddedContainers,
+): readonly Observer[] {
+  let place = 0
+  return observers.map((observer, index) => {
+    const resources = written(observer.resources, before.last[index], after.last[index])
+    const { installer } = observer
+    if (installer === undefined) return { ...observer, resources }
+    const first = written(installer.resources, before.first[place], after.first[place])
+    place += 1
+    return { ...observer, resources, installer: { ...installer, resources: first } }
+  })
+}
+
+/** Returns resources in which only the raised amounts differ. */
+function written(
+  resources: Fields | undefined,
+  before: ContainerResources | undefined,
+  after: ContainerResources | undefined,
+): Fields | undefined {
+  if (before === undefined || after === undefined) return resources
+  const { requests, limits } = fieldsOrNone(resources)
+  return {
+    requests: { ...fieldsOrNone(requests), ...changes(before.requests, after.requests) },
+    limits: { ...fieldsOrNone(limits), ...changes(before.limits, after.limits) },
+  }
+}
+
+function changes(before: ResourceList, after: ResourceList): Fields {
+  const raised = [...after].filter(([name, amount]) => before.get(name) !== amount)
+  return Object.fromEntries(raised.map(([name, amount]) => [name, writeQuantity(amount)]))
+}
