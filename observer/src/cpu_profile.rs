@@ -407,7 +407,8 @@ impl CpuProfile {
             .profiles
             .iter()
             .copied()
-            .filter(|name| !pids.contains(&name.pid) && !self.done.contains(name))
+            .filter(|name| !self.done.contains(name))
+            .filter(|name| !pids.contains(&name.pid) || self.is_finished(*name))
             .collect();
         ready.truncate(MAX_DONE.saturating_sub(self.done.len()));
         let mut left = ready.len() + self.living.len();
@@ -432,6 +433,20 @@ impl CpuProfile {
                 self.write_missing(run, &owner, KILLED);
             }
         }
+    }
+
+    /// Whether a profile is whole, although a living process has the id in its name: in another
+    /// namespace, or after the process that wrote it.
+    fn is_finished(&self, name: ProfileName) -> bool {
+        let results = self.results.as_ref();
+        let Some(file) = results.and_then(|results| results.open_profile(name)) else {
+            return false;
+        };
+        let maps = records::read(&file, |_, _| {}).and_then(|outline| outline.maps);
+        let is_whole = maps.is_some() && Ticks::read(&file, size_of(&file)).is_some();
+        let mappings = maps.map(|from| maps::read(&file, from)).unwrap_or_default();
+        let mut living = self.living.values();
+        is_whole && !living.any(|process| observed::is_writer(process, name.pid, &mappings))
     }
 
     /// Writes the profiles themselves, at most until a time in seconds since boot.
@@ -527,8 +542,7 @@ impl CpuProfile {
         owner: &Owner,
     ) -> Option<Extent> {
         let Owner { program, pid, .. } = owner;
-        let size = file.metadata().map_or(0, |facts| facts.len());
-        let ticks = outline.maps.and_then(|_| Ticks::read(file, size));
+        let ticks = outline.maps.and_then(|_| Ticks::read(file, size_of(file)));
         let received = ticks.as_ref().map_or(0, |ticks| ticks.received);
         let period = outline.header.period;
         // The cast saturates.
@@ -604,6 +618,11 @@ impl CpuProfile {
             log.flush();
         }
     }
+}
+
+/// Returns the bytes of a file.
+fn size_of(file: &File) -> u64 {
+    file.metadata().map_or(0, |facts| facts.len())
 }
 
 /// Returns the number of processors of the machine.

@@ -42,26 +42,37 @@ impl Observed {
             .any(|mapping| mapping.path.ends_with(PROFILER))
     }
 
-    /// Returns the number of mappings that are also in a profile. Two processes with the same id in
-    /// different namespaces have their libraries at different addresses.
-    fn count_common(&self, mappings: &[Mapping]) -> usize {
+    /// Returns the number of files that are mapped as in a profile, and the number of all. Two
+    /// processes with the same id in different namespaces have their libraries at different
+    /// addresses, but some mappings without a file, and some programs, are always at the same one.
+    fn count_common(&self, mappings: &[Mapping]) -> (usize, usize) {
+        let files = self.mappings.iter();
+        let files = files.filter(|mapping| mapping.path.starts_with(b"/"));
         let is_common = |mapping: &&Mapping| {
             let at = mappings.binary_search_by_key(&mapping.start, |other| other.start);
             at.is_ok_and(|at| mappings[at].path == mapping.path)
         };
-        self.mappings.iter().filter(is_common).count()
+        (files.clone().filter(is_common).count(), files.count())
     }
+}
+
+/// Whether a process has this id, in the pod or in its own namespace, and most files of the process
+/// are mapped as in the profile.
+#[must_use]
+pub fn is_writer(process: &Observed, pid: i32, mappings: &[Mapping]) -> bool {
+    let has_id = process.pid == pid || process.inner_pid == pid;
+    let (common, all) = process.count_common(mappings);
+    has_id && common > all / 2
 }
 
 /// Returns the position of the process that wrote a profile: the process with this id whose
 /// mappings are most like those of the profile, and of several such processes the last. A process
-/// that has the id only in its own namespace must have a mapping of the profile.
+/// that has the id only in its own namespace must be its writer for certain.
 #[must_use]
 pub fn find(ended: &[Observed], pid: i32, mappings: &[Mapping]) -> Option<usize> {
     let candidates = ended.iter().enumerate().filter_map(|(at, process)| {
-        let common = process.count_common(mappings);
-        let is_its = process.pid == pid || (process.inner_pid == pid && common > 0);
-        is_its.then_some((common, at))
+        let may_be = process.pid == pid || is_writer(process, pid, mappings);
+        may_be.then(|| (process.count_common(mappings).0, at))
     });
     candidates.max().map(|(_, at)| at)
 }
@@ -89,7 +100,11 @@ mod tests {
 
     #[test]
     fn a_profile_belongs_to_the_process_with_its_id_and_its_mappings() {
-        let (one, two) = ("10-20 r-xp 0 0:0 0 /a", "30-40 r-xp 0 0:0 0 /a");
+        // The program is at the same address in both.
+        let (one, two) = (
+            "1-2 r-xp 0 0:0 0 /p\n10-20 r-xp 0 0:0 0 /a\n50-60 r-xp 0 0:0 0 /b\nf0-f8 --xp 0 0:0 0 [v]",
+            "1-2 r-xp 0 0:0 0 /p\n30-40 r-xp 0 0:0 0 /a\n70-80 r-xp 0 0:0 0 /b\nf0-f8 --xp 0 0:0 0 [v]",
+        );
         let ended = [
             process(62, 62, "50-60 r-xp 0 0:0 0 /other"),
             process(168, 62, one),
@@ -102,5 +117,7 @@ mod tests {
         assert_eq!(find(62, ""), Some(0));
         assert_eq!(find(7, two), Some(3));
         assert_eq!(find(8, one), None);
+        let is_writer = |at: usize| is_writer(&ended[at], 62, &parse_all(one.as_bytes()));
+        assert_eq!([0, 1, 2, 3].map(is_writer), [false, true, false, false]);
     }
 }

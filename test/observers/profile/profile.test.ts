@@ -15,6 +15,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { collectFiles } from '../../tools/raw-files.ts'
 import { mismatchesIn, noticesOf, rowsOf } from '../json-rows.ts'
@@ -70,6 +71,19 @@ async function profiledPod(t: Test, env: NodeJS.ProcessEnv = {}): Promise<Profil
       await watching.ended
     },
   }
+}
+
+let compiled: string | undefined
+
+/** Compiles the program guest.c, once. */
+function guest(): string {
+  if (compiled !== undefined) return compiled
+  const folder = openFolder('ridealong-guest-')
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
+  compiled = join(folder, 'guest')
+  const source = fileURLToPath(new URL('guest.c', import.meta.url))
+  execFileSync('gcc', ['-O1', '-pthread', '-o', compiled, source])
+  return compiled
 }
 
 function sum(rows: readonly Row[], column: string): number {
@@ -179,6 +193,87 @@ t.test('a profile has the processor time of the process after its start', option
   }
   t.ok(rows.every(({ profile }) => profile === 'complete'))
   checkSums(t, watching)
+})
+
+t.test('a profile that lacks processor time is partial, with the reason', options, async (t) => {
+  const { watching, profile, end } = await profiledPod(t)
+  t.equal(await profile([guest(), 'block']), 15)
+  t.equal(await profile([guest(), 'restrict', 'late', '1.5']), 13)
+  await end()
+  t.strictSame(mismatchesIn(watching, 'cpu-profile'), [])
+  const rows = rowsOf(watching, 'process')
+  t.strictSame(
+    rows.map((row) => row.profile),
+    ['partial', 'partial'],
+  )
+  // The program blocks the signal for 2.5 of 3.3 seconds, or restricts its system calls after 0.8.
+  for (const row of rows) t.ok(Number(row.cpu_seconds) < 1, `${row.cpu_seconds} s`)
+  t.match(noticesOf(watching), [
+    /^the profile of process \d+ \(guest\) has 0\.\d s of 2\.\d s of CPU time: all threads block/,
+    /\(guest\) has 0\.\d s of CPU time: the program restricts its system calls/,
+  ])
+  t.match(summaryOf(watching.log())[0], { profiles: 2, partial: 2, incomplete: 0, missing: 0 })
+  checkSums(t, watching)
+})
+
+t.test(
+  'processes with the same id in namespaces of their own are told apart',
+  options,
+  async (t) => {
+    const { results, watching, start, end } = await profiledPod(t)
+    const { work } = tool()
+    // In both namespaces, the program has the id 2.
+    const script = (task: string) => [
+      ...['unshare', '--pid', '--fork', '--kill-child', 'sh', '-c', `"$0" ${task}; exit $?`],
+      work,
+    ]
+    const runs = await Promise.all([
+      start([...script('ratio 2500')]),
+      start([...script('burn 4000 2')]),
+      start([work, 'wait', '10']),
+    ])
+    t.equal(await runs[0].ended, 3)
+    t.equal(await runs[1].ended, 0)
+    runs[2].signal('SIGKILL')
+    await end()
+    t.strictSame(readdirSync(results).sort(), ['cpu_2', 'cpu_2.1'])
+    t.strictSame(noticesOf(watching), [])
+    const rows = rowsOf(watching, 'process')
+    t.equal(rows.length, 2)
+    t.equal(new Set(rows.map(({ pid }) => pid)).size, 2)
+    t.ok(
+      rows.every(({ program, pid, profile }) => {
+        return program === 'work' && Number(pid) > 2 && profile === 'complete'
+      }),
+    )
+    checkSums(t, watching)
+  },
+)
+
+t.test('a profile with more time than is possible is not valid', options, async (t) => {
+  const { results, watching, profile, end } = await profiledPod(t)
+  const words = (list: readonly bigint[]) => Buffer.from(BigUint64Array.from(list).buffer)
+  const header = (period: bigint) => words([0n, 3n, 0n, period, 0n])
+  const record = words([(1n << 32n) - 1n, 1n, 4096n])
+  const trailer = words([0n, 1n, 0n])
+  const ending = (text: string) => Buffer.concat([trailer, Buffer.from(text)])
+  // Sums that do not fit in 64 bits, and ticks that do not.
+  const many = Buffer.concat([header(1_000_000n), ...Array(10_000).fill(record), ending('')])
+  writeFileSync(join(results, 'cpu_9001'), many)
+  const ticks = `\nridealong: ticks=${2n ** 64n - 1n} due=1\n`
+  const one = words([1n, 1n, 4096n])
+  writeFileSync(join(results, 'cpu_9002'), Buffer.concat([header(1000n), one, ending(ticks)]))
+  t.equal(await profile([tool().work, 'ratio', '2500']), 3)
+  await end()
+  const rows = rowsOf(watching, 'process')
+  t.strictSame(
+    rows.filter(({ profile }) => profile === 'missing').map(({ cpu_seconds }) => cpu_seconds),
+    [null, null],
+  )
+  const why = /^process 900\d \(\) has no profile: its profile is not valid$/
+  t.match(noticesOf(watching), [why, why])
+  const seconds = Number(summaryOf(watching.log())[0]?.cpu_seconds)
+  t.ok(seconds < 10, `${seconds} s`)
 })
 
 t.test('a killed process has no profile', options, async (t) => {
