@@ -25,7 +25,10 @@ export interface Block {
   readonly isWhole: boolean
 }
 
-type Open = { readonly kind: Block['kind']; readonly lines: string[] }
+/** The maximum characters of a part. The rest of a longer part is left out: the part is cut. */
+const LONGEST_BLOCK = 1 << 24
+
+type Open = { readonly kind: Block['kind']; readonly lines: string[]; length: number }
 
 export interface BlockReader {
   /** Reads a line without its line break and returns the blocks that end with this line. */
@@ -40,13 +43,14 @@ export interface BlockReader {
 export function readBlocks(): BlockReader {
   let open: Open | undefined
   const close = (isWhole: boolean): readonly Block[] => {
-    const closed = open === undefined ? [] : [{ ...open, isWhole }]
+    if (open === undefined) return []
+    const { kind, lines, length } = open
     open = undefined
-    return closed
+    return [{ kind, lines, isWhole: isWhole && length <= LONGEST_BLOCK }]
   }
   const begin = (marker: Marker, line: string): readonly Block[] => {
     const kind = OPENS[marker]
-    if (kind !== undefined) open = { kind, lines: textAfter(line, marker) }
+    if (kind !== undefined) open = { kind, lines: textAfter(line, marker), length: 0 }
     return marker === 'start' ? [{ kind: 'start', lines: [], isWhole: true }] : []
   }
   return {
@@ -55,7 +59,8 @@ export function readBlocks(): BlockReader {
       const marker = findMarker(line)
       if (marker !== undefined) return [...close(isClosedBy(open, marker)), ...begin(marker, line)]
       if (open === undefined) return [{ kind: 'line', lines: [line], isWhole: true }]
-      open.lines.push(line)
+      open.length += line.length
+      if (open.length <= LONGEST_BLOCK) open.lines.push(line)
       return []
     },
     open: () => open,

@@ -95,7 +95,7 @@ function jobData({ job, size, problem, processes }: MpiJob, most: number): MpiJo
     columns: [...COLUMNS, ...named.map(callColumn), OTHER_CALLS],
     rows: rows.map((row, index) => ({ ...row, marks: marks[index] ?? [] })),
     omitted: processes.length - kept.length,
-    calls: calls.slice(0, MOST_CALLS).map((call) => callData(call, processes)),
+    calls: compareCalls(calls.slice(0, MOST_CALLS), processes),
     omittedCalls: Math.max(calls.length - MOST_CALLS, 0),
   }
 }
@@ -153,50 +153,62 @@ function extremes(processes: readonly JobProcess[], most: number): readonly JobP
   return processes.filter((process) => kept.has(process))
 }
 
-/** The calls of one function in all processes of a job, and the seconds of each process. */
+/** The calls of one function in all processes of a job. */
 interface CallTotal {
   readonly call: string
   calls: number
   seconds: number
   bytes: number
   longestMs: number
-  /** The processes that have called the function, by their position, with their seconds. */
-  readonly times: Map<number, number>
 }
 
 /** Returns the functions of all processes, those with the most time first. */
 function callsIn(processes: readonly JobProcess[]): readonly CallTotal[] {
   const all = new Map<string, CallTotal>()
-  for (const [at, { rows }] of processes.entries())
-    for (const row of rows) {
-      const { call } = row
-      const nothing = { call, calls: 0, seconds: 0, bytes: 0, longestMs: 0, times: new Map() }
-      const total = all.get(call) ?? nothing
-      if (total === nothing) all.set(call, total)
-      total.calls += row.calls
-      total.seconds += row.seconds
-      total.bytes += row.bytes
-      total.longestMs = Math.max(total.longestMs, row.longestMs)
-      total.times.set(at, (total.times.get(at) ?? 0) + row.seconds)
+  for (const row of processes.flatMap(({ rows }) => rows)) {
+    const { call } = row
+    let total = all.get(call)
+    if (total === undefined) {
+      total = { call, calls: 0, seconds: 0, bytes: 0, longestMs: 0 }
+      all.set(call, total)
     }
+    total.calls += row.calls
+    total.seconds += row.seconds
+    total.bytes += row.bytes
+    total.longestMs = Math.max(total.longestMs, row.longestMs)
+  }
   return [...all.values()].sort((a, b) => rounded(b.seconds) - rounded(a.seconds))
 }
 
-/** Compares the processes. This needs a list of all of them, so it is done only for few calls. */
-function callData(total: CallTotal, processes: readonly JobProcess[]): MpiCallData {
-  const { call, calls, seconds, longestMs, bytes } = total
+/**
+ * Compares the processes. For each function, this needs a list of all processes, so it is done only
+ * for the functions that the page shows.
+ */
+function compareCalls(
+  shown: readonly CallTotal[],
+  processes: readonly JobProcess[],
+): readonly MpiCallData[] {
   const elapsed = sum(processes, (process) => process.elapsed)
-  const times = processes.map((_, at) => total.times.get(at) ?? 0)
-  const least = times.reduce((low, time) => Math.min(low, time), seconds)
-  return {
+  const times = new Map(shown.map(({ call }) => [call, new Array(processes.length).fill(0)]))
+  for (const [at, { rows }] of processes.entries())
+    for (const { call, seconds } of rows) {
+      const own = times.get(call)
+      if (own !== undefined) own[at] += seconds
+    }
+  return shown.map(({ call, calls, seconds, longestMs, bytes }) => ({
     call,
     calls,
     seconds: rounded(seconds),
     percent: rounded(elapsed > 0 ? (100 * seconds) / elapsed : 0),
-    spread: [rounded(least), rounded(median(times) ?? 0), rounded(maximum(times) ?? 0)],
+    spread: spreadOf(times.get(call) ?? []),
     longestMs,
     bytes,
-  }
+  }))
+}
+
+function spreadOf(times: readonly number[]): MpiCallData['spread'] {
+  const least = times.reduce((low, time) => Math.min(low, time), Number.POSITIVE_INFINITY)
+  return [rounded(least), rounded(median(times) ?? 0), rounded(maximum(times) ?? 0)]
 }
 
 function sum<Thing>(things: readonly Thing[], of: (thing: Thing) => number): number {

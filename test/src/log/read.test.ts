@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
+import { readBlocks } from '../../../src/log/blocks.ts'
 import type { Sample } from '../../../src/log/columns.ts'
 import type { Entry, LogEntry } from '../../../src/log/entry.ts'
 import { readLog } from '../../../src/log/read.ts'
@@ -286,4 +287,14 @@ t.test('timepoints of io-sysstat without a valid document are reported as cut', 
   const cut = OTHER('METRICS OPERATOR COLLECTION END\n').replace('my-metric', 'io-sysstat')
   const [log] = readLog(cut, { source: 'a' }, BUILT_IN_ROWS)
   t.match(log, { cuts: ['timepoint 0 is cut', 'timepoint 1 is cut', 'no timepoint has a row'] })
+})
+
+t.test('a part of a log without an end uses bounded memory, and is reported as cut', async (t) => {
+  const line = 'x'.repeat(1 << 20)
+  const lines = ['METRICS OPERATOR TIMEPOINT', ...Array.from({ length: 40 }, () => line)]
+  const { push, open } = readBlocks()
+  for (const one of lines) push(one)
+  t.equal(open()?.lines.length, 16)
+  const [timepoint] = push('METRICS OPERATOR COLLECTION END')
+  t.match(timepoint, { kind: 'timepoint', isWhole: false })
 })

@@ -4,14 +4,14 @@ import { readLog } from '../../../../src/log/read.ts'
 import { pageData } from '../../../../src/report/data.ts'
 import { findingsDocument } from '../../../../src/report/findings-document.ts'
 import { addEntry, newRun } from '../../../../src/report/gather.ts'
-import type { MpiJobData } from '../../../../src/report/tools/mpi-data.ts'
+import { type MpiJobData, mpiData } from '../../../../src/report/tools/mpi-data.ts'
 import { BUILT_IN_ROWS } from '../../log/built-in.ts'
 import { recordedLogs, runOf, type TracedProcess } from '../../mpi/mpi-rows.ts'
 
 const dataOf = (processes: readonly TracedProcess[]) => pageData(runOf(processes), 'auto').mpi
 
 /** Returns a process with these seconds in two calls. */
-const process = (rank: number, size: number, send: number, wait = 1): TracedProcess => ({
+const traced = (rank: number, size: number, send: number, wait = 1): TracedProcess => ({
   ...{ rank, size },
   calls: [
     ['MPI_Send', 'world', '1', send],
@@ -61,7 +61,7 @@ t.test('the page has the calls of a real run of LAMMPS', async (t) => {
 
 t.test('a function has the sum of its rows, and the spread of the processes', async (t) => {
   const [job] =
-    dataOf([process(0, 3, 5), process(1, 3, 7), { ...process(2, 3, 0), calls: [] }])?.jobs ?? []
+    dataOf([traced(0, 3, 5), traced(1, 3, 7), { ...traced(2, 3, 0), calls: [] }])?.jobs ?? []
   t.match(job?.calls, [
     { call: 'MPI_Send', seconds: 12, calls: 20, percent: 4, spread: [0, 5, 7], bytes: 2000 },
     { call: 'MPI_Wait', seconds: 4, calls: 40, spread: [0, 2, 2], longestMs: 100 },
@@ -69,7 +69,7 @@ t.test('a function has the sum of its rows, and the spread of the processes', as
 })
 
 t.test('the jobs with the most time are first, and problems are told', async (t) => {
-  const data = dataOf([process(0, 2, 1), { ...process(0, 1, 50), job: '78', pid: 7 }])
+  const data = dataOf([traced(0, 2, 1), { ...traced(0, 1, 50), job: '78', pid: 7 }])
   t.match(data?.jobs, [
     { job: '78', size: 1, problem: null },
     { job: '77', size: 2, problem: /rows of only 1 of the 2 processes/ },
@@ -102,14 +102,14 @@ t.test('the data of 4,096 ranks is bounded', async (t) => {
 })
 
 t.test('of more processes, those with the most and the least time are kept', async (t) => {
-  const all = Array.from({ length: 6000 }, (_, rank) => process(rank, 6000, rank / 100))
-  const data = dataOf([...all, { ...process(0, 1, 90), job: '78', pid: 7 }])
+  const all = Array.from({ length: 6000 }, (_, rank) => traced(rank, 6000, rank / 100))
+  const data = dataOf([...all, { ...traced(0, 1, 90), job: '78', pid: 7 }])
   t.equal(data?.jobs.length, 2)
   const [job] = data?.jobs ?? []
   t.strictSame([job?.rows.length, job?.omitted], [2500, 3500])
   t.strictSame([job?.rows[0]?.mpiRank, job?.rows.at(-1)?.mpiRank], [0, 5999])
   const many = Array.from({ length: 25 }, (_, at) => ({
-    ...process(0, 1, at),
+    ...traced(0, 1, at),
     job: `j${at}`,
     pid: at,
   }))
@@ -118,7 +118,7 @@ t.test('of more processes, those with the most and the least time are kept', asy
 })
 
 t.test('the document for programs has the times of the processes and functions', async (t) => {
-  const { mpi } = findingsDocument(runOf([process(0, 2, 5), process(1, 2, 3)]), '')
+  const { mpi } = findingsDocument(runOf([traced(0, 2, 5), traced(1, 2, 3)]), '')
   t.match(mpi, [
     {
       job: '77',
@@ -133,4 +133,22 @@ t.test('the document for programs has the times of the processes and functions',
       ],
     },
   ])
+})
+
+t.test('the time grows with the processes, even if each calls functions of its own', async (t) => {
+  const timeOf = (size: number) => {
+    const run = runOf(
+      Array.from({ length: size }, (_, rank) => ({
+        ...{ rank, size },
+        calls: [[`MPI_X${rank}`, 'world', 'none', 1] as const],
+      })),
+    )
+    const began = process.cpuUsage()
+    mpiData(run.evidence.mpi, () => '0')
+    const { user, system } = process.cpuUsage(began)
+    return user + system
+  }
+  timeOf(1000)
+  const [small, large] = [timeOf(2000), timeOf(16_000)]
+  t.ok(large < 32 * small, `8 times the processes took ${(large / small).toFixed(1)} times as long`)
 })
