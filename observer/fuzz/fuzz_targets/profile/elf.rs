@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use ridealong_observer::profile::elf::{Segments, find_symbols};
-use ridealong_observer::profile::names;
+use ridealong_observer::profile::names::Names;
 
 fuzz_target!(|data: &[u8]| {
     // Without the bytes that identify an ELF file of 64 bits, nothing else is read.
@@ -15,6 +15,6 @@ fuzz_target!(|data: &[u8]| {
     addresses.sort_unstable();
     find_symbols(file.as_slice(), &addresses, |at, symbol| {
         assert!(at < addresses.len());
-        assert!(names::from_symbol(symbol).len() <= 255);
+        assert!(Names::default().from_symbol(symbol).len() <= 255);
     });
 });
