@@ -29,7 +29,7 @@ const ANNOTATIONS = { 'ridealong.dev/inject': METRICS.join(','), ...Object.fromE
 async function collectLogs(t: Test, { kubeconfig }: Cluster): Promise<string> {
   const folder = join(t.testdir({}), 'logs')
   const from = ['-n', SPACE, '--kubeconfig', kubeconfig]
-  const words = ['minicluster/lammps', ...from, '--output', 'log', '--to', folder]
+  const words = ['minicluster/lammps', ...from, '--output', 'logs', '--to', `${folder}/`]
   const { code, err } = await run(['collect', ...words])
   t.equal(code, 0, err)
   return folder
