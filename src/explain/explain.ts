@@ -19,6 +19,7 @@ import { dependsOnRank, withoutRanks } from './rank-findings.ts'
 import { ruleFindings, type Stopped, stoppedBy } from './rule-findings.ts'
 import { toolFindings } from './tool-findings.ts'
 import { webhookFindings } from './webhook-findings.ts'
+import { workloadFindings } from './workload-findings.ts'
 
 /** The explanation why a pod has observers or has none. */
 export interface Explanation {
@@ -69,6 +70,7 @@ export function explain(given: Facts): Explanation {
       ...created,
       ...countersFinding(answer.decision, out),
       ...toolFindings(answer.decision, out),
+      ...workloadFindings(facts, answer.decision, out),
       ...nowFinding(out, answer),
     ],
     ...ending(conclusion, costIn(facts, out ?? carried, answer)),

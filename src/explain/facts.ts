@@ -27,6 +27,8 @@ export interface Facts {
   readonly review: Review
   /** Whether the review is of the first pod of a template, and the other pods may differ. */
   readonly isTemplate?: boolean
+  /** The `podFailurePolicy` of the Job whose template the pod comes from, if it is known. */
+  readonly failurePolicy?: unknown
   /** The pod in the cluster, if it was created. */
   readonly created?: Fields | undefined
   readonly settings: Settings

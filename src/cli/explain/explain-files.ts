@@ -6,7 +6,7 @@ import type { Manifest } from '../../manifest/read.ts'
 import { listSkipped } from '../../manifest/report.ts'
 import { findResources, type ManifestResource } from '../../manifest/resources.ts'
 import { buildReview } from '../../manifest/static-pod.ts'
-import { findTemplates, type Template } from '../../manifest/templates.ts'
+import { findTemplates, type Template, valueAt } from '../../manifest/templates.ts'
 import { UsageError } from '../shared/errors.ts'
 import { aboutPod } from './about-pod.ts'
 import type { About } from './explain-facts.ts'
@@ -55,6 +55,11 @@ function aboutResource(resource: ManifestResource, namespace: string): readonly 
   return templates.map((template) => aboutTemplate(template, templates.length > 1, namespace))
 }
 
+/** Returns the path of the object with the field `template`, such as the spec of a Job. */
+function jobPath({ resource, path }: Template): Template['path'] {
+  return path.slice(resource.path.length, -1)
+}
+
 /** Describes the first pod of a template. */
 export function aboutTemplate(template: Template, isOneOfMany: boolean, namespace: string): About {
   const { resource, path } = template
@@ -63,6 +68,7 @@ export function aboutTemplate(template: Template, isOneOfMany: boolean, namespac
     subject: `${resource.kind.toLowerCase()}/${resource.name}${place}`,
     review: buildReview(template, resource.namespace || namespace),
     isTemplate: path.length > resource.path.length,
+    failurePolicy: fieldsOrNone(valueAt(resource.fields, jobPath(template))).podFailurePolicy,
     pods: countPods(template),
   }
 }
