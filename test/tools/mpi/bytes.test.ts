@@ -6,6 +6,7 @@ import { DESCRIBED } from './described.ts'
 import {
   LIBRARIES,
   type Library,
+  libraryOf,
   mpirun,
   mpiTests,
   programsFor,
@@ -47,9 +48,8 @@ async function count(t: Test, library: Library) {
 
 /** Returns the functions that the recorder describes and the library of a program defines. */
 function namesOf(program: string): readonly string[] {
-  const libraries = execFileSync('ldd', [program], { encoding: 'utf8' })
-  const [, path = ''] = /libmpi\S* => (\S+)/.exec(libraries) ?? []
-  const table = execFileSync('nm', ['--dynamic', '--defined-only', path], { encoding: 'utf8' })
+  const words = ['--dynamic', '--defined-only', libraryOf(program)]
+  const table = execFileSync('nm', words, { encoding: 'utf8' })
   const defined = new Set(table.match(/(?<= )MPI_\w+$/gm))
   return DESCRIBED.map(({ name }) => name).filter((name) => defined.has(`MPI_${name}`))
 }

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { openFolder } from '../../observers/pod.ts'
@@ -128,4 +128,35 @@ for (const library of LIBRARIES) {
       }
     },
   )
+}
+
+t.test('a program that finds MPI with dlsym is recorded', options, async (t) => {
+  const programs = programsFor('openmpi')
+  const results = openFolder('ridealong-mpi-results-')
+  const words = mpirun('openmpi', 2, ...programs.lookup)
+  const { code, output } = await run(words, recording(programs, results))
+  t.strictSame([code, output], [0, '2\n2\n'])
+  const calls = readTraces(results).map((trace) => sumOf(trace, 'Allreduce', 'calls'))
+  t.strictSame(calls, [100, 100])
+})
+
+for (const library of LIBRARIES) {
+  t.test(`${library}: another root directory does not end the record`, options, async (t) => {
+    const programs = programsFor(library)
+    const results = openFolder('ridealong-mpi-results-')
+    const words = [programs.chroot, 'root', openFolder('ridealong-mpi-root-')]
+    t.equal((await run(words, recording(programs, results))).code, 0)
+    const [trace] = readTraces(results)
+    t.strictSame([trace?.state, trace?.calls], [1, 301])
+  })
+
+  t.test(`${library}: no file of the program is written to`, options, async (t) => {
+    const programs = programsFor(library)
+    const results = openFolder('ridealong-mpi-results-')
+    const own = join(openFolder('ridealong-mpi-own-'), 'file')
+    const ended = await run([programs.chroot, 'close', own], recording(programs, results))
+    t.equal(ended.code, 0)
+    t.equal(readFileSync(own, 'utf8'), '')
+    t.ok((readTraces(results)[0]?.calls ?? 0) > 0, 'the record goes on')
+  })
 }

@@ -28,6 +28,9 @@ export interface Programs {
   readonly bytes: string
   readonly left: string
   readonly null: string
+  /** The program chroot.c, and the words that start lookup.c with the library. */
+  readonly chroot: string
+  readonly lookup: readonly string[]
   /** Libraries that observe MPI with PMPI_*, and with dlsym. */
   readonly tools: readonly [string, string]
 }
@@ -84,11 +87,19 @@ function build(library: Library): Programs {
     bytes: compile(c, 'bytes.c', 'bytes'),
     left: compile(`mpicxx.${library}`, 'left.cc', 'left'),
     null: compile(c, 'null.c', 'null'),
+    chroot: compile(c, 'chroot.c', 'chroot'),
+    lookup: [compile('gcc', 'lookup.c', 'lookup', '-ldl'), libraryOf(at('bytes'))],
     tools: [
       compile(c, 'tool.c', 'tool.so', ...shared),
       compile(c, 'tool.c', 'tool-next.so', ...shared, '-DNEXT', '-ldl'),
     ],
   }
+}
+
+/** Returns the path of the MPI library with which a program is linked. */
+export function libraryOf(program: string): string {
+  const libraries = execFileSync('ldd', [program], { encoding: 'utf8' })
+  return /libmpi\S* => (\S+)/.exec(libraries)?.[1] ?? ''
 }
 
 /** The variables with which root may start more processes than the machine has processors. */
