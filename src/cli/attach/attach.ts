@@ -16,8 +16,11 @@ import {
 } from '../../core/kubernetes/json.ts'
 import { readNamespace } from '../../core/namespaces/namespace.ts'
 import { describeFailure } from '../shared/api-error.ts'
+import {
+  type InstalledCatalog,
+  readInstalledCatalog,
+} from '../shared/catalogs/installed-catalog.ts'
 import { UsageError } from '../shared/errors.ts'
-import { type InstalledCatalog, readInstalledCatalog } from '../shared/installed-catalog.ts'
 import { openReader, type Reader } from '../shared/reader.ts'
 import type { SettingOptions } from '../shared/settings.ts'
 

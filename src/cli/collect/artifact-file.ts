@@ -1,11 +1,12 @@
 import { once } from 'node:events'
-import { createReadStream, createWriteStream } from 'node:fs'
-import { lstat, rename, rm } from 'node:fs/promises'
+import { createReadStream } from 'node:fs'
+import { lstat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { crc32, createGunzip } from 'node:zlib'
 import { errorMessage } from '../../lib/error-message.ts'
+import { openWholeFile, streamInto, type WholeFile } from '../../lib/whole-file.ts'
 
 /** The size and the checksum of a whole file. */
 export interface Whole {
@@ -40,9 +41,8 @@ export async function openArtifactFile(
 ): Promise<ArtifactFile> {
   // The names of raw files do not begin with a dot.
   const partial = join(folder, `.${basename(path)}.partial`)
-  await rm(partial, { force: true })
-  const output = createWriteStream(partial, { flags: 'wx' })
-  await once(output, 'open')
+  const file = await openWholeFile(path, partial)
+  const output = streamInto(file.handle)
   const input = new PassThrough()
   const found = { bytes: 0, crc32: 0 }
   const done = pipeline(input, createGunzip(), meter(expected, found), output).then(
@@ -52,7 +52,7 @@ export async function openArtifactFile(
   const discard = async () => {
     input.destroy()
     await done
-    await rm(partial, { force: true })
+    await file.discard()
   }
   return {
     discard,
@@ -63,8 +63,8 @@ export async function openArtifactFile(
     finish: async () => {
       if (!input.destroyed) input.end()
       const problem =
-        (await done) ?? difference(expected, found) ?? (await place(partial, path, expected))
-      await rm(partial, { force: true })
+        (await done) ?? difference(expected, found) ?? (await place(file, path, expected))
+      await file.discard()
       return problem
     },
   }
@@ -90,11 +90,10 @@ function difference(expected: Whole, found: Whole): string | undefined {
 }
 
 /** Gives a complete file its name, unless another file has it. */
-async function place(partial: string, path: string, whole: Whole): Promise<string | undefined> {
+async function place(file: WholeFile, path: string, whole: Whole): Promise<string | undefined> {
   const existing = await lstat(path).catch(() => undefined)
   if (existing === undefined) {
-    const error = await rename(partial, path).catch((error: unknown) => error)
-    return error === undefined ? undefined : errorMessage(error)
+    return file.complete().then(() => undefined, errorMessage)
   }
   if (existing.isFile() && existing.size === whole.bytes) {
     const checksum = await checksumOf(path).catch(() => undefined)

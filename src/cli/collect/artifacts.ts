@@ -1,10 +1,11 @@
 import { mkdirSync, statSync } from 'node:fs'
-import { mkdir } from 'node:fs/promises'
+import { lstat, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { RunningObserver } from '../../collect/observers.ts'
 import { errorMessage } from '../../lib/error-message.ts'
 import { type ArtifactPart, artifactIn, isFileName, readArtifact } from '../../log/artifact.ts'
 import { UsageError } from '../shared/errors.ts'
+import { namedFile } from '../shared/output.ts'
 import { type ArtifactFile, openArtifactFile } from './artifact-file.ts'
 
 /** The raw files in one log. */
@@ -42,7 +43,7 @@ const LONGEST_NAME = 253
  * @throws UsageError if there is no folder
  */
 export function openArtifactFolder(path: string | undefined): ArtifactFolder {
-  if (path === undefined || path === '-')
+  if (namedFile(path) === undefined || path === undefined)
     throw new UsageError('--output artifacts needs a folder: use --to DIR/')
   try {
     mkdirSync(path, { recursive: true })
@@ -54,6 +55,8 @@ export function openArtifactFolder(path: string | undefined): ArtifactFolder {
 }
 
 interface ReadingState {
+  readonly root: string
+  readonly folders: readonly string[]
   readonly folder: string
   readonly complete: Set<string>
   /** The names of the files that have a problem, and the sentences about the first ones. */
@@ -72,6 +75,8 @@ interface ReadingState {
  */
 function readArtifacts(path: string, folders: readonly string[]): ArtifactLog {
   const state: ReadingState = {
+    root: path,
+    folders,
     folder: join(path, ...folders),
     complete: new Set(),
     failed: new Set(),
@@ -131,13 +136,26 @@ async function begin(state: ReadingState, first: ArtifactPart): Promise<boolean>
     return false
   }
   try {
-    if (complete.size === 0) await mkdir(folder, { recursive: true })
+    if (complete.size === 0) await makeFolders(state.root, state.folders)
     const file = await openArtifactFile(join(folder, first.file), folder, first)
     state.open = { first, file, next: 1 }
     return true
   } catch (error) {
     failPart(state, first, `it cannot be written: ${errorMessage(error)}`)
     return false
+  }
+}
+
+/**
+ * Creates the folders of a log. In a shared folder, another user could have created a link under
+ * one of their names, which would lead out of the folder.
+ */
+async function makeFolders(root: string, names: readonly string[]): Promise<void> {
+  let folder = root
+  for (const name of names) {
+    folder = join(folder, name)
+    await mkdir(folder, { recursive: true })
+    if (!(await lstat(folder)).isDirectory()) throw new Error(`${folder} is a link`)
   }
 }
 

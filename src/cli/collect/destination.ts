@@ -1,14 +1,22 @@
 import { once } from 'node:events'
-import { createWriteStream, existsSync, statSync } from 'node:fs'
-import { appendFile, mkdir, rename, rm, writeFile } from 'node:fs/promises'
+import { existsSync, statSync } from 'node:fs'
+import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Writable } from 'node:stream'
+import { finished } from 'node:stream/promises'
+import {
+  appendToFile,
+  createFile,
+  findPlace,
+  openDirectly,
+  openWholeFile,
+  streamInto,
+} from '../../lib/whole-file.ts'
 import type { LogFormat } from '../../log/transcribe.ts'
-import { documentFor } from '../shared/output.ts'
+import { cannotContinue, cannotWrite } from '../shared/errors.ts'
+import { documentFor, namedFile } from '../shared/output.ts'
 import { lockFolder } from './folder-lock.ts'
 import { JOURNAL } from './journal.ts'
-import { partialName } from './log-file.ts'
-import { cannotContinue, cannotWrite } from './write-failure.ts'
 
 /** A destination of logs whose text is written while they are followed, or of whole logs. */
 export interface Destination {
@@ -38,10 +46,11 @@ export async function openDestination(
   header: string,
 ): Promise<Destination> {
   if (form === 'artifacts') return NOWHERE
-  if (path === undefined || path === '-')
+  const named = namedFile(path)
+  if (named === undefined)
     return toStream(process.stdout, 'standard output', header, async () => {})
-  const opening = isFolderPath(path) ? toFolder(path, form, header) : toFile(path, header)
-  return opening.catch(cannotWrite(path))
+  const opening = isFolderPath(named) ? toFolder(named, form, header) : toFile(named, header)
+  return opening.catch(cannotWrite(named))
 }
 
 /** Reports whether a path ends in / or is the path of an existing folder. */
@@ -50,14 +59,23 @@ export function isFolderPath(path: string): boolean {
 }
 
 async function toFile(path: string, header: string): Promise<Destination> {
-  const partial = partialName(path)
-  const stream = createWriteStream(partial)
-  await once(stream, 'open')
+  const place = await findPlace(path)
+  if (place.isDirect) {
+    const handle = await openDirectly(place.path)
+    const stream = streamInto(handle)
+    return toStream(stream, path, header, () => ended(stream).finally(() => handle.close()))
+  }
+  const file = await openWholeFile(place.path)
+  const stream = streamInto(file.handle)
   return toStream(stream, path, header, async (isGood) => {
-    stream.end()
-    if (!stream.closed) await once(stream, 'close').catch(() => {})
-    await (isGood ? rename(partial, path) : rm(partial, { force: true }))
+    await ended(stream)
+    await (isGood ? file.complete() : file.discard())
   })
+}
+
+/** Ends a stream, and waits until its text is written or an error has occurred. */
+function ended(stream: Writable): Promise<void> {
+  return finished(stream.end()).catch(() => {})
 }
 
 function toStream(
@@ -121,9 +139,14 @@ async function toFolder(path: string, form: TextFormat, header: string): Promise
       const file = fileIn(path, name, form)
       const isFirst = !begun.has(name)
       begun.add(name)
-      const writing = isFirst ? writeFile(file, header + text) : appendFile(file, text)
+      const writing = isFirst ? beginFile(file, header + text) : appendToFile(file, text)
       await writing.catch(cannotContinue(file))
     },
     close: unlock,
   }
+}
+
+async function beginFile(path: string, text: string): Promise<void> {
+  const handle = await createFile(path)
+  await handle.appendFile(text).finally(() => handle.close())
 }

@@ -1,7 +1,10 @@
-import { type FileHandle, open, readFile } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { type FileHandle, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { asFields } from '../../core/kubernetes/json.ts'
-import { cannotContinue } from './write-failure.ts'
+import { isOwn } from '../../lib/whole-file.ts'
+import { isFileName } from '../../log/artifact.ts'
+import { cannotContinue } from '../shared/errors.ts'
 
 /** The name of the journal in a folder of collected logs. */
 export const JOURNAL = '.ridealong-collect.jsonl'
@@ -39,7 +42,11 @@ export interface Journal {
  * Opens the journal of a folder. A run that was killed may have written a part of a line: lines
  * that cannot be read are ignored, and their logs are collected again.
  *
- * @throws UsageError if the journal cannot be read or written
+ * Another user may have created the folder, and the journal names files that `collect` removes. So
+ * the journal is not opened through a link, it must belong to this user, and the names in its lines
+ * must be names of files.
+ *
+ * @throws UsageError if the journal cannot be read or written, or belongs to another user
  */
 export async function openJournal(folder: string): Promise<Journal> {
   const path = join(folder, JOURNAL)
@@ -61,12 +68,22 @@ export async function openJournal(folder: string): Promise<Journal> {
 async function readAndOpen(
   path: string,
 ): Promise<{ readonly text: string; readonly handle: FileHandle }> {
-  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return ''
+  const { O_RDWR, O_APPEND, O_CREAT, O_NOFOLLOW = 0 } = constants
+  const handle = await open(path, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW, 0o666)
+  try {
+    const { uid, nlink } = await handle.stat()
+    if (!isOwn(uid)) throw new Error(`it belongs to another user (uid ${uid}); remove it`)
+    if (nlink > 1) throw new Error('it has a second name (a hard link); remove it')
+    const text = await handle.readFile('utf8')
+    return { text, handle }
+  } catch (error) {
+    await handle.close()
     throw error
-  })
-  return { text, handle: await open(path, 'a') }
+  }
 }
+
+/** The maximum characters of the name of a pod or a container (Kubernetes, DNS-1123 subdomain). */
+const LONGEST_NAME = 253
 
 const TEXTS = ['namespace', 'pod', 'container', 'uid', 'format', 'facts'] as const
 const NUMBERS = ['restarts', 'bytes', 'samples'] as const
@@ -80,7 +97,9 @@ function readEntry(line: string): CollectedLog | undefined {
     NUMBERS.every((key) => typeof fields[key] === 'number') &&
     (owner === null || typeof owner === 'string') &&
     Array.isArray(cuts) &&
-    cuts.every((cut) => typeof cut === 'string')
+    cuts.every((cut) => typeof cut === 'string') &&
+    isFileName(String(fields.pod), LONGEST_NAME) &&
+    isFileName(String(fields.container), LONGEST_NAME)
   return isEntry ? (fields as unknown as CollectedLog) : undefined
 }
 

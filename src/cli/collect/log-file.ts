@@ -1,5 +1,5 @@
-import { open, rename, rm } from 'node:fs/promises'
-import { cannotContinue } from './write-failure.ts'
+import { openWholeFile } from '../../lib/whole-file.ts'
+import { cannotContinue } from '../shared/errors.ts'
 
 /** A file that is being written as NAME.partial. It has its name only when it is complete. */
 export interface LogFile {
@@ -25,26 +25,17 @@ const CHUNK = 65_536
  * @param header the text at the beginning of the file
  */
 export async function openLogFile(path: string, header: string): Promise<LogFile> {
-  const partial = partialName(path)
   const fail = cannotContinue(path)
-  // An earlier file is removed and not opened, because it may be a link.
-  await rm(partial, { force: true }).catch(fail)
-  // The text after a truncation is appended to the beginning.
-  const handle = await open(partial, 'ax').catch(fail)
+  const file = await openWholeFile(path).catch(fail)
+  const { handle } = file
   let waiting = header
   const flush = async () => {
     const text = waiting
     waiting = ''
     if (text !== '') await handle.appendFile(text)
   }
-  const close = async () => {
-    try {
-      await flush()
-    } finally {
-      await handle.close()
-    }
-  }
   return {
+    // The file is opened for appending, so the text after a truncation is at its beginning.
     restart: async () => {
       waiting = header
       await handle.truncate(0).catch(fail)
@@ -53,27 +44,11 @@ export async function openLogFile(path: string, header: string): Promise<LogFile
       waiting += text
       if (waiting.length >= CHUNK) await flush().catch(fail)
     },
-    complete: async () => {
-      try {
-        await flush()
-        const { size } = await handle.stat()
-        await handle.close()
-        await rename(partial, path)
-        return size
-      } catch (error) {
-        return fail(error)
-      }
-    },
-    leave: () => close().catch(fail),
+    complete: () => flush().then(file.complete).catch(fail),
+    leave: () => flush().finally(file.leave).catch(fail),
     discard: async () => {
       waiting = ''
-      await handle.close().catch(() => {})
-      await rm(partial, { force: true }).catch(fail)
+      await file.discard().catch(fail)
     },
   }
-}
-
-/** Returns the temporary name of a file that is not complete. */
-export function partialName(path: string): string {
-  return `${path}.partial`
 }

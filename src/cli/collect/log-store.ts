@@ -1,16 +1,18 @@
 import { createReadStream, mkdtempSync, rmSync } from 'node:fs'
-import { mkdir, rm, rmdir, stat } from 'node:fs/promises'
+import { lstat, mkdir, rm, rmdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { wholeLines } from '../../lib/split-lines.ts'
+import { findPlace, isOwn, partialName } from '../../lib/whole-file.ts'
 import type { LogFormat } from '../../log/transcribe.ts'
+import { cannotWrite, UsageError } from '../shared/errors.ts'
+import { namedFile } from '../shared/output.ts'
 import { fileIn, isFolderPath, openDestination, type TextFormat } from './destination.ts'
 import { lockFolder } from './folder-lock.ts'
 import type { Gathered } from './gather.ts'
 import { type CollectedLog, JOURNAL, openJournal } from './journal.ts'
-import { type LogFile, openLogFile, partialName } from './log-file.ts'
+import { type LogFile, openLogFile } from './log-file.ts'
 import { logName } from './log-identity.ts'
-import { cannotWrite } from './write-failure.ts'
 
 /** The pod and the container of a log, which identify its file. */
 export type LogPlace = Pick<CollectedLog, 'pod' | 'container'>
@@ -62,9 +64,12 @@ export async function openLogStore(
   header: string,
 ): Promise<LogStore> {
   if (form === 'artifacts') return NO_TEXT
-  const opening = () => {
-    if (path === undefined || path === '-') return toStandardOutput(form, header)
-    return isFolderPath(path) ? toFolder(path, form, header) : toFile(path, form, header)
+  const opening = async () => {
+    const named = namedFile(path)
+    if (named === undefined) return toStream(undefined, form, header)
+    if (isFolderPath(named)) return toFolder(named, form, header)
+    const place = await findPlace(named)
+    return place.isDirect ? toStream(named, form, header) : toFile(place.path, form, header)
   }
   return opening().catch(cannotWrite(path))
 }
@@ -113,7 +118,7 @@ async function openFolder(folder: string, form: TextFormat, header: string): Pro
     kept: () => (isEmpty ? undefined : folder),
     open: (log) => openLogFile(pathOf(log), header),
     has: async (log) => {
-      const found = await stat(pathOf(log)).catch(() => undefined)
+      const found = await lstat(pathOf(log)).catch(() => undefined)
       return found?.isFile() === true && found.size === log.bytes
     },
     record: async (log) => {
@@ -135,9 +140,7 @@ async function openFolder(folder: string, form: TextFormat, header: string): Pro
  */
 async function toFile(path: string, form: TextFormat, header: string): Promise<LogStore> {
   const folder = `${path}.parts`
-  await mkdir(folder).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EEXIST') throw error
-  })
+  await makeOwnFolder(folder)
   const parts = await openFolder(folder, form, '')
   const pathOf = (log: LogPlace) => fileIn(folder, logName(log), form)
   let known: readonly LogPlace[] = []
@@ -164,12 +167,35 @@ async function toFile(path: string, form: TextFormat, header: string): Promise<L
 }
 
 /**
- * Collects into a temporary folder, and writes each log to standard output as soon as it and all
- * previous logs have been read. A log that is read again after a lost connection is therefore
- * written once.
+ * Creates a folder that only this user may change, or uses the folder of an earlier run.
+ *
+ * @throws UsageError if the folder belongs to another user, who could choose the files that are
+ * removed from it
  */
-async function toStandardOutput(form: TextFormat, header: string): Promise<LogStore> {
-  const output = await openDestination(undefined, form, header)
+async function makeOwnFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder, { mode: 0o700 })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    const found = await lstat(folder)
+    if (found.isDirectory() && isOwn(found.uid)) return
+    const what = found.isDirectory() ? `belongs to another user (uid ${found.uid})` : 'is no folder'
+    throw new UsageError(`${folder} ${what}; remove it, or name another file with --to`)
+  }
+}
+
+/**
+ * Collects into a temporary folder, and writes each log to a stream as soon as it and all previous
+ * logs have been read. A log that is read again after a lost connection is therefore written once.
+ *
+ * @param path a device or a pipe; undefined for standard output
+ */
+async function toStream(
+  path: string | undefined,
+  form: TextFormat,
+  header: string,
+): Promise<LogStore> {
+  const output = await openDestination(path, form, header)
   const folder = mkdtempSync(join(tmpdir(), 'ridealong-collect-'))
   const remove = () => rmSync(folder, { recursive: true, force: true })
   // If the reader of the output is gone, the process ends at once.

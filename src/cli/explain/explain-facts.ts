@@ -13,7 +13,10 @@ import {
 import type { FactLookup, Facts } from '../../explain/facts.ts'
 import { comparable } from '../../explain/injection-outcome.ts'
 import { metricNames } from '../shared/asking.ts'
-import { type InstalledCatalog, readInstalledCatalog } from '../shared/installed-catalog.ts'
+import {
+  type InstalledCatalog,
+  readInstalledCatalog,
+} from '../shared/catalogs/installed-catalog.ts'
 import type { Reader } from '../shared/reader.ts'
 import { readRelease } from '../shared/release-facts.ts'
 import { type KnownSettings, readSettings, type SettingOptions } from '../shared/settings.ts'

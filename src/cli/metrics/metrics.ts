@@ -3,8 +3,11 @@ import type { Metric, Option } from '../../core/catalog.ts'
 import { printableJson } from '../../core/text/printable.ts'
 import type { Output, TextBlock, TextCell } from '../../lib/output-format.ts'
 import { cleanYaml } from '../../manifest/print.ts'
+import {
+  type InstalledCatalog,
+  readInstalledCatalog,
+} from '../shared/catalogs/installed-catalog.ts'
 import { UsageError } from '../shared/errors.ts'
-import { type InstalledCatalog, readInstalledCatalog } from '../shared/installed-catalog.ts'
 import { type OptionalCluster, openOptionalReader } from '../shared/reader.ts'
 import type { SettingOptions } from '../shared/settings.ts'
 

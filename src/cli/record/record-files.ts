@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs'
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
 import type { Fields } from '../../core/kubernetes/json.ts'
+import { writeWholeFile } from '../../lib/whole-file.ts'
 import { namespacesIn } from '../../namespaces/namespace-file.ts'
 import { usageError } from '../shared/errors.ts'
 import { NAMESPACES, REVIEW } from '../test/test.ts'
@@ -43,7 +44,10 @@ export async function openCaseFolder(folder: string): Promise<CaseFolder> {
     async addNamespace(name, objects) {
       if (known.has(name) || objects.length === 0) return
       const before = existsSync(path) ? await readFile(path, 'utf8') : ''
-      await writeWhole(path, [before, ...objects.map(formatDocument)].filter(Boolean).join('---\n'))
+      await writeWholeFile(
+        path,
+        [before, ...objects.map(formatDocument)].filter(Boolean).join('---\n'),
+      )
       known.add(name)
     },
   }
@@ -65,7 +69,7 @@ async function writeCase(folder: string, review: Fields): Promise<boolean> {
     throw error
   }
   try {
-    await writeWhole(join(folder, REVIEW), `${JSON.stringify(review, null, 2)}\n`)
+    await writeWholeFile(join(folder, REVIEW), `${JSON.stringify(review, null, 2)}\n`)
     return true
   } catch (error) {
     await rm(folder, { recursive: true, force: true })
@@ -75,13 +79,4 @@ async function writeCase(folder: string, review: Fields): Promise<boolean> {
 
 function formatDocument(object: Fields): string {
   return stringify(object, { version: '1.1', aliasDuplicateObjects: false, lineWidth: 0 })
-}
-
-/**
- * Replaces a file atomically: a concurrent reader sees the complete old text or the complete new
- * text.
- */
-async function writeWhole(path: string, text: string): Promise<void> {
-  await writeFile(`${path}.new`, text)
-  await rename(`${path}.new`, path)
 }

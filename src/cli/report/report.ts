@@ -1,10 +1,9 @@
-import { rename, rm, writeFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import manifest from '../../../package.json' with { type: 'json' }
 import { loadCatalog } from '../../catalog/load.ts'
 import { printableJson } from '../../core/text/printable.ts'
-import { errorMessage } from '../../lib/error-message.ts'
 import type { Output } from '../../lib/output-format.ts'
+import { writeWholeFile } from '../../lib/whole-file.ts'
 import {
   type Descriptions,
   descriptionsIn,
@@ -15,7 +14,8 @@ import { pageData, type Unit } from '../../report/data.ts'
 import { findingsDocument } from '../../report/findings-document.ts'
 import { type CollectedRun, newRun } from '../../report/gather.ts'
 import { renderPage } from '../../report/page.ts'
-import { UsageError, usageError } from '../shared/errors.ts'
+import { cannotWrite, UsageError, usageError } from '../shared/errors.ts'
+import { namedFile } from '../shared/output.ts'
 import { readAssets } from './page-assets.ts'
 import { readInto } from './report-input.ts'
 
@@ -53,8 +53,9 @@ export async function report(
     output === 'json'
       ? `${printableJson(findingsDocument(run, words), 2)}\n`
       : await buildPage(run, words, by, names)
-  if (to === undefined || to === '-') print({ document })
-  else await writeWhole(to, document)
+  const file = namedFile(to)
+  if (file === undefined) print({ document })
+  else await writeWholeFile(file, document).catch(cannotWrite(file))
 }
 
 async function buildPage(
@@ -106,18 +107,4 @@ function buildTitle({ sources }: CollectedRun): string {
   if (owners.size === 1 && typeof owner === 'string')
     return namespaces.size === 1 && namespace ? `${owner} in ${namespace}` : owner
   return namespaces.size === 1 && namespace ? `Observers in ${namespace}` : 'Observers'
-}
-
-/**
- * Writes a file under a temporary name, and renames the file when it is complete.
- */
-async function writeWhole(path: string, text: string): Promise<void> {
-  const partial = `${path}.partial`
-  try {
-    await writeFile(partial, text)
-    await rename(partial, path)
-  } catch (error) {
-    await rm(partial, { force: true }).catch(() => {})
-    throw new UsageError(`cannot write ${path}: ${errorMessage(error)}`)
-  }
 }

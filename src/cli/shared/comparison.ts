@@ -1,7 +1,7 @@
 import type { Catalog } from '../../core/catalog.ts'
 import type { Fields } from '../../core/kubernetes/json.ts'
 import { comparable } from '../../explain/injection-outcome.ts'
-import { readClusterCatalog } from './cluster-catalog.ts'
+import { readClusterCatalog } from './catalogs/cluster-catalog.ts'
 import type { Reader } from './reader.ts'
 import type { SettingOptions } from './settings.ts'
 

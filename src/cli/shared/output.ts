@@ -13,6 +13,13 @@ export function print(output: Output): void {
   process.stdout.write(textOf(output))
 }
 
+const STANDARD_OUTPUT = /^(-|\/dev\/stdout|\/dev\/fd\/1|\/proc\/self\/fd\/1)$/
+
+/** Returns the file or folder that the user has named; undefined for standard output. */
+export function namedFile(path: string | undefined): string | undefined {
+  return path === undefined || STANDARD_OUTPUT.test(path) ? undefined : path
+}
+
 /** Prints one line of a result to standard output. */
 export function printLine(line: string): void {
   print({ lines: [line] })

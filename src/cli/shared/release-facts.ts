@@ -4,8 +4,8 @@ import { asId, asText, type Fields, fieldsOrNone, listOrNone } from '../../core/
 import type { Holder, Release } from '../../doctor/installation.ts'
 import type { FactLookup, WebhookFacts } from '../../explain/facts.ts'
 import { calledBy, POD_WEBHOOK, webhookIn } from '../../explain/webhook.ts'
+import { readOffer } from './catalogs/release-catalog.ts'
 import { listed, type Reader } from './reader.ts'
-import { readOffer } from './release-catalog.ts'
 
 /**
  * Reads the objects of the release to which the Service of a webhook configuration belongs. The

@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs'
-import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createTwoFilesPatch } from 'diff'
 import type { Review } from '../../core/review.ts'
 import type { PodReview } from '../../core/review-pod.ts'
 import { printableJson } from '../../core/text/printable.ts'
 import { errorMessage } from '../../lib/error-message.ts'
+import { writeWholeFile } from '../../lib/whole-file.ts'
 import { UsageError } from '../shared/errors.ts'
 import { readRecording } from '../shared/recording.ts'
 import { buildReviewer, type SettingOptions } from '../shared/settings.ts'
@@ -74,7 +75,7 @@ async function runCase(
   try {
     const actual = formatGolden(answer(await readRecording(review)))
     if (update) {
-      await writeFile(golden, actual)
+      await writeWholeFile(golden, actual)
       return { name, outcome: 'written' }
     }
     return compare(name, actual, await readGolden(golden))

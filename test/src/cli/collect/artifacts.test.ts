@@ -156,6 +156,18 @@ t.test('a file that exists is not overwritten, and the same content is no proble
   t.strictSame(filesIn(folder), new Map([[PATH, Buffer.from(mine)]]))
 })
 
+t.test('a folder of a pod or a container that is a link is not followed', async (t) => {
+  for (const link of ['lammps-0', 'lammps-0/cpu-profile']) {
+    const folder = t.testdir({ elsewhere: {} })
+    if (link.includes('/')) mkdirSync(join(folder, 'lammps-0'))
+    symlinkSync(join(folder, 'elsewhere'), join(folder, link))
+    const { files, problems } = await collected(folder, PARTS.map(artifactLine))
+    t.equal(files, 0)
+    t.match(problems, [/it cannot be written: .* is a link$/])
+    t.equal(filesIn(folder).size, 0, 'nothing is written elsewhere')
+  }
+})
+
 t.test('a link in the folder is not followed', async (t) => {
   const folder = t.testdir({ other: 'text' })
   mkdirSync(join(folder, 'lammps-0/cpu-profile'), { recursive: true })

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
@@ -40,6 +40,16 @@ t.test(
     t.match(html, 'Permission is hereby granted, free of charge')
   },
 )
+
+t.test('a link under the temporary name of the page is not followed', async (t) => {
+  const folder = t.testdir({ victim: 'mine' })
+  symlinkSync('victim', join(folder, 'out.html.partial'))
+  const { code, err } = await run(['report', PERF, '--to', join(folder, 'out.html')])
+  t.equal(code, 0, err)
+  t.equal(readFileSync(join(folder, 'victim'), 'utf8'), 'mine')
+  t.match(readFileSync(join(folder, 'out.html'), 'utf8'), '<title>')
+  t.strictSame(readdirSync(folder).sort(), ['out.html', 'victim'])
+})
 
 t.test('ridealong report - reads a log from standard input', async (t) => {
   const { code, out } = await run(['report', '-'], readFileSync(PERF, 'utf8'))

@@ -3,11 +3,11 @@ import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
-import { makeAuthority } from '../../../../certs/make.ts'
-import { loadCatalog } from '../../../../src/catalog/load.ts'
-import { kubeconfigOf } from '../../../stand-ins/kubeconfig.ts'
-import { type Place, ride } from '../../core/build.ts'
-import { run } from '../command.ts'
+import { makeAuthority } from '../../../../../certs/make.ts'
+import { loadCatalog } from '../../../../../src/catalog/load.ts'
+import { kubeconfigOf } from '../../../../stand-ins/kubeconfig.ts'
+import { type Place, ride } from '../../../core/build.ts'
+import { run } from '../../command.ts'
 
 // Tests of the verbs that name metrics or images, on a cluster with a webhook whose images come
 // from another registry. The tests in test/cluster use a real installation.

@@ -1,6 +1,6 @@
-import { CatalogError, loadCatalog } from '../../catalog/load.ts'
-import { type Fields, fieldsOrNone } from '../../core/kubernetes/json.ts'
-import type { Offer } from '../../doctor/installation.ts'
+import { CatalogError, loadCatalog } from '../../../catalog/load.ts'
+import { type Fields, fieldsOrNone } from '../../../core/kubernetes/json.ts'
+import type { Offer } from '../../../doctor/installation.ts'
 
 /**
  * Reads the catalog in a ConfigMap. The result is the same as in the servers, which mount the

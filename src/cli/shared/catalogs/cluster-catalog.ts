@@ -1,10 +1,10 @@
-import type { Catalog } from '../../core/catalog.ts'
-import type { Fields } from '../../core/kubernetes/json.ts'
-import type { FactLookup } from '../../explain/facts.ts'
-import { calledBy, POD_WEBHOOK, webhookIn } from '../../explain/webhook.ts'
-import type { Reader } from './reader.ts'
-import { resolveOffer } from './release-facts.ts'
-import { listConfigurations, readConfiguration } from './webhook-facts.ts'
+import type { Catalog } from '../../../core/catalog.ts'
+import type { Fields } from '../../../core/kubernetes/json.ts'
+import type { FactLookup } from '../../../explain/facts.ts'
+import { calledBy, POD_WEBHOOK, webhookIn } from '../../../explain/webhook.ts'
+import type { Reader } from '../reader.ts'
+import { resolveOffer } from '../release-facts.ts'
+import { listConfigurations, readConfiguration } from '../webhook-facts.ts'
 
 /**
  * Reads the catalog that the webhook of a cluster offers, if the caller's permissions allow. The

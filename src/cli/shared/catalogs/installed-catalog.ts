@@ -3,18 +3,18 @@ import {
   type ObserverAnswer,
   readMetricAnswer,
   withAnswers,
-} from '../../catalog/answered-catalog.ts'
-import { loadCatalog } from '../../catalog/load.ts'
-import type { Catalog } from '../../core/catalog.ts'
-import { DOMAIN, RANKS_OPTION, REVISION_LABEL } from '../../core/keys.ts'
-import { asObjects, asText, type Fields, fieldsOrNone } from '../../core/kubernetes/json.ts'
-import { hasCommandOfCatalog } from '../../core/rules/observer-difference.ts'
-import type { FactLookup } from '../../explain/facts.ts'
+} from '../../../catalog/answered-catalog.ts'
+import { loadCatalog } from '../../../catalog/load.ts'
+import type { Catalog } from '../../../core/catalog.ts'
+import { DOMAIN, RANKS_OPTION, REVISION_LABEL } from '../../../core/keys.ts'
+import { asObjects, asText, type Fields, fieldsOrNone } from '../../../core/kubernetes/json.ts'
+import { hasCommandOfCatalog } from '../../../core/rules/observer-difference.ts'
+import type { FactLookup } from '../../../explain/facts.ts'
+import { tryPod } from '../dry-run.ts'
+import { usageError } from '../errors.ts'
+import type { Reader } from '../reader.ts'
+import type { SettingOptions } from '../settings.ts'
 import { findClusterCatalog, readClusterCatalog } from './cluster-catalog.ts'
-import { tryPod } from './dry-run.ts'
-import { usageError } from './errors.ts'
-import type { Reader } from './reader.ts'
-import type { SettingOptions } from './settings.ts'
 
 /** The metrics that a verb names, and the namespace of the pods. */
 export interface CatalogRequest {

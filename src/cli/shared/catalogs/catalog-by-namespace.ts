@@ -1,8 +1,8 @@
-import type { Catalog } from '../../core/catalog.ts'
-import type { ManifestResource } from '../../manifest/resources.ts'
+import type { Catalog } from '../../../core/catalog.ts'
+import type { ManifestResource } from '../../../manifest/resources.ts'
+import { type OptionalCluster, openOptionalReader } from '../reader.ts'
+import type { SettingOptions } from '../settings.ts'
 import { readInstalledCatalog } from './installed-catalog.ts'
-import { type OptionalCluster, openOptionalReader } from './reader.ts'
-import type { SettingOptions } from './settings.ts'
 
 /** The catalogs of the installations that serve the namespaces of manifests. */
 export interface CatalogByNamespace {
