@@ -3,7 +3,7 @@ import { KEYS } from '../core/keys.ts'
 import { asFields, asObjects, asText, type Fields, fieldsOrNone } from '../core/kubernetes/json.ts'
 import { requestedAtCreation } from '../core/missed/requested-at-creation.ts'
 import type { Reason } from '../core/reasons.ts'
-import { readAnnotations, readRequest } from '../core/request.ts'
+import { type Request, readAnnotations, readRequest } from '../core/request.ts'
 import { leavesItToNamespace, type Review } from '../core/review.ts'
 import { type PodReview, reviewPod } from '../core/review-pod.ts'
 import { toolVolumes } from '../core/tools/additions.ts'
@@ -41,7 +41,8 @@ export interface Explanation {
 export function explain(given: Facts): Explanation {
   const request = resolveRequest(given)
   const isPerRank = dependsOnRank(given, request)
-  const facts = isPerRank ? { ...withoutRanks(given), pods: undefined } : given
+  const known = given.isAssumed === true ? withTarget(given, request) : given
+  const facts = isPerRank ? { ...withoutRanks(known), pods: undefined } : known
   const out = facts.created && cameOutOf(facts, facts.created)
   const carried = facts.created ? undefined : cameOutOf(facts, fieldsOrNone(facts.review.object))
   const answer = reviewPod(cameAs(facts), settingsFor(facts))
@@ -86,12 +87,27 @@ function ending({ outcome, reason }: Conclusion, cost: Cost | undefined) {
 }
 
 /**
- * Returns the findings that precede the rules: pods of the workload that differ, and objects that
- * could not be read.
+ * Returns the findings that precede the rules: a pod that is not fully known, pods of the workload
+ * that differ, and objects that could not be read.
  */
-function aside({ differences, unread }: Facts): readonly Finding[] {
+function aside({ differences, unread, isAssumed }: Facts): readonly Finding[] {
   const ranks = differences === undefined ? [] : [find('ranks', 'look', differences)]
-  return [...ranks, ...unread.map((sentence) => find('namespace', 'unknown', sentence))]
+  const pod = isAssumed === true ? [find('pod', 'unknown', ASSUMED)] : []
+  return [...pod, ...ranks, ...unread.map((sentence) => find('namespace', 'unknown', sentence))]
+}
+
+const ASSUMED =
+  'its operator builds the pod, and not all of its containers and fields are known before it exists'
+
+/** Adds the requested target container to a pod whose containers are not all known. */
+function withTarget(facts: Facts, request: Request): Facts {
+  const target = request.kind === 'asked' ? request.targetContainer : undefined
+  const pod = fieldsOrNone(facts.review.object)
+  const spec = fieldsOrNone(pod.spec)
+  const containers = asObjects(spec.containers)
+  if (target === undefined || containers.some(({ name }) => name === target)) return facts
+  const object = { ...pod, spec: { ...spec, containers: [...containers, { name: target }] } }
+  return { ...facts, review: { ...facts.review, object } }
 }
 
 /**

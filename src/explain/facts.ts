@@ -29,6 +29,8 @@ export interface Facts {
   readonly isTemplate?: boolean
   /** The `podFailurePolicy` of the Job whose template the pod comes from, if it is known. */
   readonly failurePolicy?: unknown
+  /** Whether an operator builds the pod, and its containers are not all known. */
+  readonly isAssumed?: boolean
   /** The pod in the cluster, if it was created. */
   readonly created?: Fields | undefined
   readonly settings: Settings

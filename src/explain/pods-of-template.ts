@@ -1,5 +1,6 @@
 import { asFields, type Fields } from '../core/kubernetes/json.ts'
-import { type Template, valueAt } from '../manifest/templates.ts'
+import { valueAt } from '../manifest/kinds/paths.ts'
+import type { Template } from '../manifest/templates.ts'
 
 /** Kinds with one pod per node, and kinds whose number of pods does not follow from replicas. */
 const UNCOUNTED: ReadonlySet<string> = new Set(['DaemonSet', 'LeaderWorkerSet', 'PodTemplate'])
@@ -14,7 +15,8 @@ const UNCOUNTED: ReadonlySet<string> = new Set(['DaemonSet', 'LeaderWorkerSet', 
 export function countPods({ resource, path }: Template): number | undefined {
   if (UNCOUNTED.has(resource.kind)) return undefined
   const inside = path.slice(resource.path.length)
-  const levels = inside.map((_, depth) =>
+  // The kinds of Dask have replicas beside the metadata and the spec of a template.
+  const levels = [...inside.keys(), inside.length].map((depth) =>
     asFields(valueAt(resource.fields, inside.slice(0, depth))),
   )
   return levels.map((level) => timesAt(level ?? {})).reduce((a, b) => a * b, 1)

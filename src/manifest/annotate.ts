@@ -1,12 +1,14 @@
 import { asFields, type Fields } from '../core/kubernetes/json.ts'
 import { editedDocument } from './edit.ts'
-import { extend } from './extend.ts'
-import { findKind, isBuiltIn } from './kinds.ts'
+import { type Extension, extend } from './extend.ts'
+import { formatPattern } from './kinds/paths.ts'
+import { annotationsFor, describePlaces } from './kinds/places.ts'
+import { findKind, type Kind } from './kinds/table.ts'
+import { whyNoPods } from './kinds/without-pods.ts'
+import { findWrapped } from './kinds/wrapped.ts'
 import { type Manifest, readManifests } from './read.ts'
 import { findResources, type ManifestResource } from './resources.ts'
-import { findTemplates, pathsAt } from './templates.ts'
 import { verify } from './verify.ts'
-import type { Step } from './yaml/nodes.ts'
 
 /**
  * A document with annotations at the places from which operators copy them to pods, and the objects
@@ -37,50 +39,55 @@ export interface PassedOver {
  */
 export function annotate(manifest: Manifest, annotations: Fields, namespaces: boolean): Annotated {
   const resources = findResources(manifest).filter(({ kind }) => namespaces || kind !== 'Namespace')
-  const paths = resources.flatMap(annotationPaths)
-  const patches = paths.map((path) => ({ path: [], extensions: [{ path, entries: annotations }] }))
-  const text = paths.reduce(
-    (before, path) => withEntries(manifest.file, before, path, annotations),
+  const extensions = resources.flatMap((resource) => annotationsFor(resource, annotations))
+  const text = extensions.reduce(
+    (before, extension) => extended(manifest.file, before, extension),
     manifest.text.slice(manifest.start, manifest.end),
   )
-  if (paths.length > 0) verify(manifest, text, patches)
+  if (extensions.length > 0) verify(manifest, text, [{ path: [], extensions }])
   const passedOver = resources.flatMap((resource) => {
-    const why = annotationPaths(resource).length > 0 ? undefined : whyNot(resource)
+    const why = annotationsFor(resource, annotations).length > 0 ? undefined : whyNot(resource)
     return why === undefined ? [] : [{ resource, why }]
   })
-  return { manifest, text, places: paths.length, passedOver }
+  return { manifest, text, places: extensions.length, passedOver }
 }
 
 /**
- * Adds the entries at one path. The text is parsed again for each path, because two paths may have
- * the same missing parent.
+ * Applies one extension. The text is parsed again for each extension, because two extensions may
+ * have the same missing parent.
  */
-function withEntries(file: string, text: string, path: readonly Step[], entries: Fields): string {
+function extended(file: string, text: string, extension: Extension): string {
   return readManifests(file, text)
-    .map((manifest) => editedDocument(manifest, extend(manifest, [], { path, entries })))
+    .map((manifest) => editedDocument(manifest, extend(manifest, [], extension)))
     .join('')
-}
-
-function annotationPaths(resource: ManifestResource): readonly (readonly Step[])[] {
-  const { group, kind, fields } = resource
-  const listed = findKind(group, kind)?.annotations ?? []
-  return [
-    ...listed.flatMap((path) => pathsAt(fields, path)).map((path) => [...resource.path, ...path]),
-    ...findTemplates(resource).map(({ path }) => [...path, 'metadata', 'annotations']),
-  ]
 }
 
 /**
  * Returns the reason why an object has no place for annotations, with advice; undefined for an
  * object that creates no pods.
  */
-export function whyNot({ group, kind, fields }: ManifestResource): string | undefined {
+export function whyNot(resource: ManifestResource): string | undefined {
+  const { group, kind, fields } = resource
   const row = findKind(group, kind)
-  if (row !== undefined)
-    return row.instead ?? `it has no ${row.templates?.join(' or ')} with containers`
-  const isPods = !isBuiltIn(group) && asFields(fields.spec) !== undefined
-  return isPods ? UNKNOWN : undefined
+  if (row !== undefined) return whyNoPlace(resource, row)
+  const isData = asFields(fields.spec) === undefined || whyNoPods(group, kind) !== undefined
+  return isData ? undefined : UNKNOWN
 }
 
+function whyNoPlace({ group, kind, fields }: ManifestResource, row: Kind): string | undefined {
+  if (row.instead !== undefined) return row.instead
+  if (row.wraps !== undefined) {
+    const isEmpty = findWrapped(group, kind, fields).length === 0
+    return isEmpty ? `${row.wraps.map(formatPattern).join(' and ')} contains no object` : undefined
+  }
+  if (row.templates === undefined)
+    return `${describePlaces(row)} cannot be added: a field is missing`
+  const lists = row.templates.map((path) => (path === '' ? LIST : `${formatPattern(path)}.${LIST}`))
+  return `it has no container: ${lists.join(' or ')} must list containers with names`
+}
+
+const LIST = 'spec.containers'
+
 const UNKNOWN =
-  'this kind is unknown, and the object contains no pod template; annotate the namespace instead'
+  'this kind is unknown, and the object contains no pod template; if its operator creates pods, ' +
+  'annotate the namespace instead'

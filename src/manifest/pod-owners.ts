@@ -1,6 +1,7 @@
 import { asFields, asText, type Fields, fieldsOrNone } from '../core/kubernetes/json.ts'
 import type { Owner } from '../core/kubernetes/pod.ts'
-import { type Template, valueAt } from './templates.ts'
+import { valueAt } from './kinds/paths.ts'
+import type { Template } from './templates.ts'
 import type { Step } from './yaml/nodes.ts'
 
 /**
@@ -51,6 +52,7 @@ const MAKERS: Readonly<Record<string, (template: Making) => Owner | undefined>> 
   'apps/DaemonSet': itself,
   'apps/ReplicaSet': itself,
   'batch/Job': itself,
+  'flux-framework.org/MiniCluster': jobOfMiniCluster,
   'batch.volcano.sh/Job': itself,
   'jobset.x-k8s.io/JobSet': jobOfJobSet,
   'kubeflow.org/MPIJob': mpi,
@@ -64,6 +66,11 @@ const MAKERS: Readonly<Record<string, (template: Making) => Owner | undefined>> 
 
 function itself({ resource: { kind, name } }: Template): Owner {
   return { kind, name }
+}
+
+/** Returns the Job of a MiniCluster, which has its name (flux-operator controllers/flux/job.go). */
+function jobOfMiniCluster({ resource: { name } }: Template): Owner {
+  return { kind: 'Job', name }
 }
 
 /**

@@ -1,9 +1,9 @@
 import { Document, visit } from 'yaml'
 import { asFields, type Fields } from '../core/kubernetes/json.ts'
 import { printableBlock, printableJson, printableYamlText } from '../core/text/printable.ts'
+import { valueAt } from './kinds/paths.ts'
 import { type Manifest, readManifests } from './read.ts'
 import { findResources, type ManifestResource } from './resources.ts'
-import { valueAt } from './templates.ts'
 
 /** The output format of documents. If undefined, documents keep the format of their input. */
 export type ManifestFormat = 'yaml' | 'json'
@@ -90,7 +90,7 @@ export function included(
     const { manifest } = document
     const resources = findResources(manifest)
     const chosen = resources.filter(({ kind }) => kinds.has(kind.toLowerCase()))
-    const isRoot = chosen.some(({ path }) => path.length === 0)
+    const isRoot = chosen.some(({ path, isWrapped }) => path.length === 0 || isWrapped)
     const isList = kinds.has(String(asFields(manifest.value)?.kind).toLowerCase())
     if (isRoot || isList) return [document]
     return chosen.flatMap((resource) => printItem(document, resource))

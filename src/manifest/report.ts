@@ -1,8 +1,11 @@
 import type { Reason } from '../core/reasons.ts'
 import { whyNot } from './annotate.ts'
 import type { InjectedManifest, TemplateOutcome } from './inject.ts'
-import { findKind } from './kinds.ts'
+import { describePlaces } from './kinds/places.ts'
+import { findKind } from './kinds/table.ts'
+import { whyNoPods } from './kinds/without-pods.ts'
 import { at } from './manifest-error.ts'
+import type { Manifest } from './read.ts'
 import { findResources, type ManifestResource } from './resources.ts'
 import { findTemplates } from './templates.ts'
 
@@ -41,12 +44,22 @@ export function listSkipped({ manifest, outcomes }: InjectedManifest): readonly 
 
 function withoutTemplate(resource: ManifestResource): readonly string[] {
   if (resource.kind === 'Namespace' || findTemplates(resource).length > 0) return []
-  const { annotations } = findKind(resource.group, resource.kind) ?? {}
+  const row = findKind(resource.group, resource.kind)
+  const fields = row && describePlaces(row)
   const why =
-    annotations === undefined
+    fields === undefined
       ? whyNot(resource)
-      : `it has no pod template: use ridealong annotate, which writes ${annotations.join(' and ')}`
+      : `it has no pod template: use ridealong annotate, which writes ${fields}`
   return why === undefined ? [] : [describe(resource, `left: ${why}`)]
+}
+
+/** Returns a sentence for each object of a known kind that creates no pods, with the reason. */
+export function listWithoutPods(manifest: Manifest): readonly string[] {
+  return findResources(manifest).flatMap((resource) => {
+    const { group, kind } = resource
+    const why = findKind(group, kind) === undefined ? whyNoPods(group, kind) : undefined
+    return why === undefined ? [] : [describe(resource, `it creates no pods: ${why}`)]
+  })
 }
 
 /** Prefixes a sentence with the position, kind and name of an object. */

@@ -1,5 +1,7 @@
 import { asFields, asText, type Fields, listOrNone } from '../core/kubernetes/json.ts'
-import { findKind, isBuiltIn } from './kinds.ts'
+import { pathsAt, valueAt } from './kinds/paths.ts'
+import { findKind } from './kinds/table.ts'
+import { whyNoPods } from './kinds/without-pods.ts'
 import type { ManifestResource } from './resources.ts'
 import type { Step } from './yaml/nodes.ts'
 
@@ -18,42 +20,14 @@ export interface Template {
 export function findTemplates(resource: ManifestResource): readonly Template[] {
   const { group, kind, fields } = resource
   const row = findKind(group, kind)
-  const found =
-    row === undefined
-      ? isBuiltIn(group)
-        ? []
-        : byShape(fields.spec, ['spec'])
-      : (row.templates ?? []).flatMap((path) => pathsAt(fields, path))
+  const listed = (row?.templates ?? []).flatMap((path) => pathsAt(fields, path))
+  const isUnknown = row === undefined && whyNoPods(group, kind) === undefined
+  const found = isUnknown ? byShape(fields.spec, ['spec']) : listed
   return found.flatMap((path) => {
     const template = asFields(valueAt(fields, path))
     if (!hasContainers(template)) return []
     return [{ resource, path: [...resource.path, ...path], fields: template }]
   })
-}
-
-/** Returns the paths in an object that match a pattern from the table of kinds. */
-export function pathsAt(fields: Fields, pattern: string): readonly (readonly Step[])[] {
-  const steps = pattern === '' ? [] : pattern.split('.')
-  return steps.reduce<readonly (readonly Step[])[]>(
-    (paths, step) =>
-      paths.flatMap((path) => (step === '*' ? expandPath(fields, path) : [[...path, step]])),
-    [[]],
-  )
-}
-
-function expandPath(fields: Fields, path: readonly Step[]): readonly (readonly Step[])[] {
-  const value = valueAt(fields, path)
-  const keys = Array.isArray(value) ? value.keys() : Object.keys(asFields(value) ?? {})
-  return [...keys].map((key) => [...path, key])
-}
-
-/** Returns the value at a path; undefined if the path does not exist. */
-export function valueAt(value: unknown, path: readonly Step[]): unknown {
-  return path.reduce<unknown>((here, step) => {
-    if (Array.isArray(here)) return here[Number(step)]
-    const fields = asFields(here)
-    return fields !== undefined && Object.hasOwn(fields, step) ? fields[step] : undefined
-  }, value)
 }
 
 /**

@@ -1,6 +1,6 @@
 import { KEYS } from '../../core/keys.ts'
 import { annotate as annotateOne } from '../../manifest/annotate.ts'
-import { describe } from '../../manifest/report.ts'
+import { describe, listWithoutPods } from '../../manifest/report.ts'
 import { findResources } from '../../manifest/resources.ts'
 import { listNamespacesWithoutTools } from '../../manifest/tool-namespaces.ts'
 import { listUnranked } from '../../manifest/unranked-pods.ts'
@@ -41,7 +41,7 @@ export async function annotate(options: AnnotateOptions): Promise<ManifestOutput
       passedOver.map(({ resource, why }) => describe(resource, why)),
     )
     const isAny = annotated.some(({ places }) => places > 0)
-    if (!isAny) throw new UsageError(...notes, NOTHING)
+    if (!isAny) throw new UsageError(...notes, ...wanted.flatMap(listWithoutPods), NOTHING)
     const tools = metrics.filter((name) =>
       read.catalogs.some((catalog) => catalog.metrics.get(name)?.tool !== undefined),
     )

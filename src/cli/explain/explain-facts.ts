@@ -29,7 +29,14 @@ export interface FactOptions extends SettingOptions {
 /** The facts about a pod, without the facts about its namespace and its cluster. */
 export type About = Pick<
   Facts,
-  'subject' | 'review' | 'isTemplate' | 'failurePolicy' | 'created' | 'pods' | 'differences'
+  | 'subject'
+  | 'review'
+  | 'isTemplate'
+  | 'isAssumed'
+  | 'failurePolicy'
+  | 'created'
+  | 'pods'
+  | 'differences'
 >
 
 /** Functions that use the facts that several explained pods have in common. */

@@ -1,12 +1,14 @@
 import { type Fields, fieldsOrNone } from '../../core/kubernetes/json.ts'
 import { readReview } from '../../core/review.ts'
 import { countPods } from '../../explain/pods-of-template.ts'
+import { findOperatedPods } from '../../manifest/kinds/operated-pods.ts'
+import { valueAt } from '../../manifest/kinds/paths.ts'
 import { at } from '../../manifest/manifest-error.ts'
 import type { Manifest } from '../../manifest/read.ts'
-import { listSkipped } from '../../manifest/report.ts'
+import { listSkipped, listWithoutPods } from '../../manifest/report.ts'
 import { findResources, type ManifestResource } from '../../manifest/resources.ts'
 import { buildReview } from '../../manifest/static-pod.ts'
-import { findTemplates, type Template, valueAt } from '../../manifest/templates.ts'
+import { findTemplates, type Template } from '../../manifest/templates.ts'
 import { UsageError } from '../shared/errors.ts'
 import { aboutPod } from './about-pod.ts'
 import type { About } from './explain-facts.ts'
@@ -22,7 +24,8 @@ export function aboutFiles(manifests: readonly Manifest[], namespace: string): r
   const abouts = manifests.flatMap((manifest) => aboutManifest(manifest, namespace))
   if (abouts.length > 0) return abouts
   const whys = manifests.flatMap((manifest) => listSkipped({ manifest, text: '', outcomes: [] }))
-  throw new UsageError(...whys, 'there is no object that creates pods')
+  const others = manifests.flatMap(listWithoutPods)
+  throw new UsageError(...whys, ...others, 'there is no object that creates pods')
 }
 
 /** Returns the Namespaces among the documents, by name. */
@@ -51,8 +54,29 @@ function aboutResource(resource: ManifestResource, namespace: string): readonly 
   const isCreated =
     group === '' && kind === 'Pod' && fieldsOrNone(fields.metadata).uid !== undefined
   if (isCreated) return [aboutPod(fields, `pod/${name} of ${resource.manifest.file}`)]
+  return aboutTemplates(resource, namespace)
+}
+
+/**
+ * Describes the pods of an object that has none yet: the first pod of each template, and the pods
+ * that an operator builds.
+ */
+export function aboutTemplates(resource: ManifestResource, namespace: string): readonly About[] {
   const templates = findTemplates(resource)
-  return templates.map((template) => aboutTemplate(template, templates.length > 1, namespace))
+  const operated = templates.length > 0 ? [] : findOperatedPods(resource)
+  return [
+    ...templates.map((template) => aboutTemplate(template, templates.length > 1, namespace)),
+    ...operated.map((pod) => {
+      const { subject, ...about } = aboutTemplate(pod, false, namespace)
+      return {
+        ...about,
+        subject: operated.length > 1 ? `${subject}, ${pod.role}` : subject,
+        isTemplate: true,
+        isAssumed: !pod.isWhole,
+        pods: pod.pods,
+      }
+    }),
+  ]
 }
 
 /** Returns the path of the object with the field `template`, such as the spec of a Job. */
@@ -61,7 +85,7 @@ function jobPath({ resource, path }: Template): Template['path'] {
 }
 
 /** Describes the first pod of a template. */
-export function aboutTemplate(template: Template, isOneOfMany: boolean, namespace: string): About {
+function aboutTemplate(template: Template, isOneOfMany: boolean, namespace: string): About {
   const { resource, path } = template
   const place = isOneOfMany ? `, ${path.slice(resource.path.length).join('.')}` : ''
   return {

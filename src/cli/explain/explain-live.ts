@@ -2,12 +2,11 @@ import type { Fields } from '../../core/kubernetes/json.ts'
 import { alike } from '../../explain/ranks.ts'
 import { readManifests } from '../../manifest/read.ts'
 import { findResources } from '../../manifest/resources.ts'
-import { findTemplates } from '../../manifest/templates.ts'
 import { UsageError } from '../shared/errors.ts'
 import type { Reader } from '../shared/reader.ts'
 import { aboutPod } from './about-pod.ts'
 import type { About, CatalogLookup } from './explain-facts.ts'
-import { aboutTemplate } from './explain-files.ts'
+import { aboutTemplates } from './explain-files.ts'
 import { kindNamed, podsFrom, readKinds } from './kinds-of-cluster.ts'
 
 /**
@@ -36,7 +35,7 @@ export async function aboutLive(
   if (object === undefined) throw new UsageError(`there is no ${subject} in namespace ${namespace}`)
   if (kind.group === '' && kind.kind === 'Pod') return [aboutPod(object, subject)]
   const pods = await podsFrom(reader, kinds, object, namespace)
-  return pods.length > 0 ? aboutPods(pods, subject, catalogFor) : aboutTemplates(object, subject)
+  return pods.length > 0 ? aboutPods(pods, subject, catalogFor) : aboutObject(object, subject)
 }
 
 function aboutPods(
@@ -53,13 +52,15 @@ function aboutPods(
   })
 }
 
-function aboutTemplates(object: Fields, subject: string): readonly About[] {
+function aboutObject(object: Fields, subject: string): readonly About[] {
   const manifests = readManifests(subject, JSON.stringify(object))
-  const templates = manifests.flatMap(findResources).flatMap(findTemplates)
-  if (templates.length === 0) {
+  const abouts = manifests
+    .flatMap(findResources)
+    .flatMap((resource) => aboutTemplates(resource, resource.namespace))
+  if (abouts.length === 0) {
     throw new UsageError(
       `${subject} has no pods yet, and no pod template that could be explained instead`,
     )
   }
-  return templates.map((template) => aboutTemplate(template, templates.length > 1, ''))
+  return abouts
 }

@@ -2,7 +2,7 @@ import t from 'tap'
 import { annotate } from '../../../src/manifest/annotate.ts'
 import { readManifests } from '../../../src/manifest/read.ts'
 import { findResources } from '../../../src/manifest/resources.ts'
-import { findTemplates, valueAt } from '../../../src/manifest/templates.ts'
+import { findTemplates } from '../../../src/manifest/templates.ts'
 import { WORKLOADS, workload } from './build.ts'
 
 const ASK = { 'ridealong.dev/inject': 'io-sysstat' }
@@ -15,39 +15,6 @@ function textOf(text: string, annotations = ASK): string {
   return annotated(text, annotations)
     .map((one) => one.text)
     .join('')
-}
-
-/**
- * Kinds whose operators copy annotations to their pods from a field other than a pod template, each
- * with this field.
- */
-const PLACES: readonly (readonly [string, string, readonly string[]])[] = [
-  ['flux-framework.org/v1alpha2', 'MiniCluster', ['spec.pod.annotations']],
-  ['flux-framework.org/v1alpha2', 'MetricSet', ['spec.pod.annotations']],
-  [
-    'sparkoperator.k8s.io/v1beta2',
-    'SparkApplication',
-    ['spec.driver.annotations', 'spec.executor.annotations'],
-  ],
-  ['tekton.dev/v1', 'TaskRun', ['metadata.annotations']],
-  ['tekton.dev/v1', 'PipelineRun', ['metadata.annotations']],
-]
-
-for (const [apiVersion, kind, paths] of PLACES) {
-  t.test(`a ${kind} is annotated in the field that its operator copies`, async (t) => {
-    const head = `apiVersion: ${apiVersion}\nkind: ${kind}\nmetadata: {name: a} # mine\n`
-    for (const text of [
-      `${head}spec:\n  size: 2 # two\n`,
-      `${head}spec: {size: 2}\n`,
-      `${head}spec: {}\n`,
-    ]) {
-      const out = textOf(text)
-      const value = readManifests('a.yaml', out)[0]?.value
-      for (const path of paths) t.strictSame(valueAt(value, path.split('.')), ASK)
-      t.equal(textOf(out), out, 'a second annotate changes nothing')
-      t.match(out, '# mine')
-    }
-  })
 }
 
 t.test('all pod templates of the recorded workloads are annotated', async (t) => {
@@ -92,7 +59,20 @@ t.test('a kind whose pods cannot be annotated and an unknown kind are reported',
   t.match(why('app.example.com/v1alpha1', 'Netperf'), /annotate the namespace$/)
   t.match(why('argoproj.io/v1alpha1', 'Workflow'), 'Argo Workflows signals process 1')
   t.match(why('example.com/v1', 'Thing'), 'this kind is unknown')
-  t.match(why('batch/v1', 'Job'), 'no spec.template with containers')
+  t.equal(
+    why('batch/v1', 'Job'),
+    'it has no container: spec.template.spec.containers must list containers with names',
+  )
+  t.equal(why('v1', 'Pod'), 'it has no container: spec.containers must list containers with names')
+  t.match(why('jobset.x-k8s.io/v1', 'JobSet'), /: spec\.replicatedJobs\[\]\.template\.spec\.temp/)
+  t.match(
+    why('serving.kserve.io/v1beta1', 'InferenceService'),
+    /^spec\.predictor\.annotations and .* cannot be added: a field is missing$/,
+  )
+  t.match(
+    why('workload.codeflare.dev/v1beta2', 'AppWrapper'),
+    'spec.components[].template contains no object',
+  )
   t.equal(why('v1', 'ConfigMap'), undefined, 'a kind that creates no pods is ignored')
   t.equal(why('v1', 'Namespace'), undefined)
 })

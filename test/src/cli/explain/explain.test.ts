@@ -70,12 +70,11 @@ t.test('explain prints one document for each pod template of a manifest', async 
 t.test(
   'unusable input, wrong options and an unreachable cluster are reported, with exit code 2',
   async (t) => {
-    const cluster =
-      'apiVersion: flux-framework.org/v1alpha2\nkind: MiniCluster\nmetadata: {name: m}\n'
-    t.match(await run(['explain', '--offline', '-f', '-'], cluster), {
+    const data = 'apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata: {name: m}\n'
+    t.match(await run(['explain', '--offline', '-f', '-'], data), {
       code: 2,
       out: '',
-      err: /MiniCluster m: left: it has no pod template: use ridealong annotate/,
+      err: /ServiceMonitor m: it creates no pods: it configures monitoring\n.*that creates pods\n$/,
     })
     const both = 'ridealong: name either KIND/NAME, such as job/lammps, or -f FILE\n'
     t.match(await run(['explain']), { code: 2, err: both })
@@ -107,6 +106,108 @@ t.test(
     })
   },
 )
+
+/** Kinds without a pod template, each with a spec, its pods, and a name that all pods have. */
+const OPERATED: readonly (readonly [string, string, readonly string[], string])[] = [
+  [
+    'flux-framework.org/v1alpha2/MiniCluster',
+    '{size: 2, containers: [{image: a, command: lmp}]}',
+    ['minicluster/a'],
+    'a',
+  ],
+  ['flux-framework.org/v1alpha2/MetricSet', '{pods: 2}', ['metricset/a'], 'launcher'],
+  [
+    'sparkoperator.k8s.io/v1beta2/SparkApplication',
+    '{driver: {cores: 1}, executor: {instances: 3}}',
+    ['sparkapplication/a, spec.driver', 'sparkapplication/a, spec.executor'],
+    '',
+  ],
+  [
+    'spark.apache.org/v1/SparkApplication',
+    '{sparkConf: {a: b}}',
+    ['sparkapplication/a, driver', 'sparkapplication/a, executor'],
+    'spark-kubernetes-driver',
+  ],
+  [
+    'tekton.dev/v1/TaskRun',
+    '{taskSpec: {steps: [{name: build, image: a}]}}',
+    ['taskrun/a'],
+    'step-build',
+  ],
+  [
+    'serving.knative.dev/v1/Service',
+    '{template: {spec: {containers: [{image: a}]}}}',
+    ['service/a'],
+    'user-container',
+  ],
+  [
+    'serving.kserve.io/v1beta1/InferenceService',
+    '{predictor: {model: {modelFormat: {name: sklearn}}}}',
+    ['inferenceservice/a'],
+    'kserve-container',
+  ],
+  ['apps.nvidia.com/v1alpha1/NIMService', '{replicas: 1}', ['nimservice/a'], 'a-ctr'],
+  [
+    'flink.apache.org/v1beta1/FlinkDeployment',
+    '{image: a}',
+    ['flinkdeployment/a'],
+    'flink-main-container',
+  ],
+  ['trainer.kubeflow.org/v1alpha1/TrainJob', '{}', ['trainjob/a'], 'node'],
+]
+
+for (const [name, spec, subjects, container] of OPERATED) {
+  const [group, version, kind] = name.split('/')
+  t.test(`explain explains the pods of an annotated ${kind} of ${group}`, async (t) => {
+    const head = `apiVersion: ${group}/${version}\nkind: ${kind}\nmetadata: {name: a}\n`
+    const text = `${head}spec: ${spec}\n`
+    const silent = await run(['explain', '--offline', '-f', '-'], text)
+    t.match(silent, { code: 1, err: '' }, 'nothing is requested')
+    const target = `ridealong.dev/target-container=${container}`
+    const more = container === '' ? [] : ['--annotation', target]
+    const { out } = await run(['annotate', '-f', '-', '--metric', 'perf-sysstat', ...more], text)
+    const { code, out: json } = await run(['explain', '--offline', '-f', '-', '-o', 'json'], out)
+    t.equal(code, 0)
+    const explanations: readonly { readonly subject: string }[] = JSON.parse(json)
+    t.strictSame(
+      explanations.map(({ subject }) => subject),
+      subjects,
+    )
+    for (const explanation of explanations) t.match(explanation, { outcome: 'injected' })
+  })
+}
+
+t.test('explain finds a wrong container of a kind whose containers are all known', async (t) => {
+  const text = `apiVersion: flux-framework.org/v1alpha2
+kind: MiniCluster
+metadata: {name: a}
+spec:
+  size: 2
+  containers: [{image: a}]
+  pod:
+    annotations:
+      ridealong.dev/inject: perf-sysstat
+      ridealong.dev/target-container: b
+`
+  const { code, out } = await run(['explain', '--offline', '-f', '-', '-o', 'json'], text)
+  t.equal(code, 1)
+  t.match(JSON.parse(out), [{ reason: 'unknown-target-container' }])
+})
+
+t.test('explain says that pods of Argo Workflows cannot be observed', async (t) => {
+  const text = `apiVersion: v1
+kind: Namespace
+metadata: {name: hpc, annotations: {ridealong.dev/inject: perf-sysstat}}
+---
+apiVersion: argoproj.io/v1alpha1
+kind: Workflow
+metadata: {name: a, namespace: hpc}
+spec: {entrypoint: main}
+`
+  const { code, out } = await run(['explain', '--offline', '-f', '-', '-o', 'json'], text)
+  t.equal(code, 1)
+  t.match(JSON.parse(out), [{ subject: 'workflow/a', reason: 'operator-conflict' }])
+})
 
 const INDEXED = `apiVersion: batch/v1
 kind: Job
