@@ -1,0 +1,238 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import t, { type Test } from 'tap'
+import { loadCatalog } from '../../src/catalog/load.ts'
+import type { RowsDescription } from '../../src/core/catalog.ts'
+import { timeByProgram } from '../../src/findings/processor-time.ts'
+import { groupByRank } from '../../src/findings/run-evidence.ts'
+import { descriptionsIn } from '../../src/log/descriptions.ts'
+import { readLog } from '../../src/log/read.ts'
+import { pageData, ranksIn } from '../../src/report/data.ts'
+import { findingsDocument } from '../../src/report/findings-document.ts'
+import { addEntry, newRun } from '../../src/report/gather.ts'
+import { chooseColumns } from '../../src/top/columns.ts'
+import { startLiveLog } from '../../src/top/live-log.ts'
+import { buildLines, type LiveRank } from '../../src/top/ranks.ts'
+import { subsetsOf } from '../properties/subsets.ts'
+
+// All built-in metrics have observed one run on a real cluster (test/logs/all-metrics). Whichever
+// of them are collected, each number is the one that a metric shows alone.
+
+const FOLDER = new URL('../logs/all-metrics/', import.meta.url)
+const KNOWN = descriptionsIn(await loadCatalog({}))
+const METRICS = [...KNOWN.keys()]
+
+interface Log {
+  readonly pod: string
+  readonly metric: string
+  readonly text: string
+}
+
+const LOGS: readonly Log[] = readdirSync(FOLDER)
+  .sort()
+  .flatMap((file) => {
+    const [, pod, metric] = /^(.*)\.([a-z-]+)\.log$/.exec(file) ?? []
+    if (pod === undefined || metric === undefined) return []
+    return [{ pod, metric, text: readFileSync(new URL(file, FOLDER), 'utf8') }]
+  })
+const PODS = [...new Set(LOGS.map(({ pod }) => pod))]
+
+function readRun(metrics: readonly string[], more: readonly Log[] = [], descriptions = KNOWN) {
+  const run = newRun(descriptions)
+  const own = LOGS.filter(({ metric }) => metrics.includes(metric))
+  for (const { pod, metric, text } of [...own, ...more])
+    for (const entry of readLog(text, { source: `${pod}.${metric}.log` }, descriptions))
+      addEntry(run, entry)
+  return run
+}
+
+/** Returns the numbers that the first table of the page, the JSON, the findings and `top` show. */
+function numbersOf(metrics: readonly string[]) {
+  const run = readRun(metrics)
+  const { rankOf } = ranksIn(run)
+  return {
+    document: findingsDocument(run, 'test'),
+    page: pageData(run, 'process'),
+    times: new Map(
+      groupByRank(run.evidence, rankOf).ranks.map((rank) => [rank.rank, timeByProgram(rank)]),
+    ),
+    top: topOf(metrics),
+  }
+}
+
+type Numbers = ReturnType<typeof numbersOf>
+
+/** Returns the values of the last timepoint by pod and title, in the units of the table. */
+function topOf(metrics: readonly string[]): ReadonlyMap<string, number | null> {
+  const columns = chooseColumns(KNOWN, new Set(metrics), []).filter(
+    ({ title }) => title !== 'MEMORY',
+  )
+  const values = new Map<string, number | null>()
+  for (const line of buildLines(
+    PODS.map((pod) => liveRank(pod, metrics)),
+    columns,
+    'rank',
+    0,
+  ))
+    for (const [index, { title, factor }] of columns.entries()) {
+      const value = line.values[index] ?? null
+      values.set(`${line.pod} ${title}`, value === null ? null : value * factor)
+    }
+  return values
+}
+
+function liveRank(pod: string, metrics: readonly string[]): LiveRank {
+  const state = { hasStarted: true, isRead: true, isOver: false, seenAt: undefined, clockAhead: 0 }
+  const observers = LOGS.filter((log) => log.pod === pod && metrics.includes(log.metric)).map(
+    ({ metric, text }) => {
+      const log = startLiveLog(KNOWN.get(metric) as RowsDescription)
+      const [rows = ''] = text.split('METRICS OPERATOR COLLECTION END')
+      for (const [index, line] of rows.trimEnd().split('\n').entries()) log.push(line, index + 1)
+      log.settle()
+      return { metric, log, ...state }
+    },
+  )
+  return { namespace: 'hpc', pod, node: null, rank: null, observers }
+}
+
+const ALONE = new Map(METRICS.map((metric) => [metric, numbersOf([metric])]))
+
+/** Returns the values that metrics show alone, without those that they do not know. */
+function known<Value>(
+  metrics: readonly string[],
+  read: (numbers: Numbers) => Value | null | undefined,
+): readonly Value[] {
+  return metrics.flatMap((metric) => {
+    const numbers = ALONE.get(metric)
+    const value = numbers && read(numbers)
+    return value === null || value === undefined ? [] : [value]
+  })
+}
+
+type Program = Numbers['document']['ranks'][number]['programs'][number]
+
+function programIn({ document }: Numbers, rank: string, name: string): Program | undefined {
+  const found = document.ranks.find((one) => one.rank === rank)
+  return found?.programs.find(({ program }) => program === name)
+}
+
+const FIELDS = [
+  ...(['processes', 'cpu_seconds', 'peak_rss_kib', 'bytes_read', 'bytes_written'] as const),
+  ...(['context_switches', 'cpu_percent', 'voluntary_switches_per_second'] as const),
+  'involuntary_switches_per_second',
+] as const
+
+t.test('the recording has all metrics of two pods, with LAMMPS in each', async (t) => {
+  t.equal(LOGS.length, 2 * METRICS.length)
+  for (const metric of ['perf-sysstat', 'pressure', 'cpu-profile'])
+    for (const rank of ['0', '1']) {
+      const own = ALONE.get(metric)
+      t.ok(Number(own && programIn(own, rank, 'lmp')?.cpu_seconds) > 1, `${metric} ${rank}`)
+    }
+})
+
+for (const metrics of subsetsOf(METRICS)) {
+  t.test(`${metrics.join(', ') || 'no metric'}: the numbers are those of one metric`, async (t) => {
+    const own = numbersOf(metrics)
+    documentAgrees(t, own, metrics)
+    pageAgrees(t, own)
+    for (const [rank, times] of own.times) {
+      const all = known(metrics, (one) => one.times.get(rank)).filter(({ size }) => size > 0)
+      t.ok(all.length === 0 || all.some((one) => isSame(one, times)), `findings on rank ${rank}`)
+    }
+    for (const [place, value] of own.top) {
+      const all = known(metrics, ({ top }) => top.get(place))
+      t.ok(value === null ? all.length === 0 : all.includes(value), `top: ${place} is ${value}`)
+    }
+  })
+}
+
+/** Verifies that each number of the JSON is that of the metric that the JSON names. */
+function documentAgrees(t: Test, { document }: Numbers, metrics: readonly string[]): void {
+  for (const { rank, programs, mpi_ranks = [] } of document.ranks) {
+    for (const program of programs)
+      for (const field of FIELDS) numberAgrees(t, { rank, program, field }, metrics)
+    const traced = ALONE.get('mpi-trace')?.document.ranks.find((one) => one.rank === rank)
+    t.strictSame(mpi_ranks, metrics.includes('mpi-trace') ? traced?.mpi_ranks : [])
+  }
+}
+
+interface NumberPlace {
+  readonly rank: string
+  readonly program: Program
+  readonly field: (typeof FIELDS)[number]
+}
+
+function numberAgrees(
+  t: Test,
+  { rank, program, field }: NumberPlace,
+  metrics: readonly string[],
+): void {
+  const value = numberIn(program, field)
+  const sources: Readonly<Record<string, { readonly metric: string } | undefined>> = program.sources
+  const source = sources[field]?.metric ?? ''
+  const read = (one: Numbers) => numberIn(programIn(one, rank, program.program), field)
+  const where = `${field} of ${program.program} on rank ${rank}`
+  if (value === null) t.strictSame(known(metrics, read), [], where)
+  else t.strictSame(known([source], read), [value], `${where}, from ${source}`)
+}
+
+function numberIn(program: Program | undefined, field: string): number | null {
+  const values: Readonly<Record<string, unknown>> = program ?? {}
+  const value = values[field]
+  return typeof value === 'number' ? value : null
+}
+
+function isSame(a: ReadonlyMap<string, number>, b: ReadonlyMap<string, number>): boolean {
+  return a.size === b.size && [...a].every(([key, value]) => b.get(key) === value)
+}
+
+/** Verifies that the first table of the page has the numbers of the JSON. */
+function pageAgrees(t: Test, own: Numbers): void {
+  const { columns, rows } = own.page
+  t.equal(rows.length, own.document.ranks.flatMap(({ programs }) => programs).length)
+  for (const { rank, program, values } of rows) {
+    const shown = Object.fromEntries(columns.map(({ key }, index) => [key, values[index] ?? null]))
+    const found = programIn(own, rank, program)
+    const mib = (bytes: number | null | undefined) =>
+      typeof bytes === 'number' ? bytes / 2 ** 20 : null
+    t.strictSame(
+      [shown.processes, shown.cpu_seconds, shown.read, shown.written],
+      [found?.processes, found?.cpu_seconds, mib(found?.bytes_read), mib(found?.bytes_written)],
+      `${program} on rank ${rank} of the page`,
+    )
+  }
+}
+
+t.test('a metric of its own with a column cpu_seconds changes no number', async (t) => {
+  const rows: RowsDescription = {
+    format: 'jsonl',
+    sections: [
+      {
+        name: 'process',
+        of: 'process',
+        description: 'processes',
+        columns: [
+          { name: 'program', type: 'text', key: true, meaning: 'the program' },
+          { name: 'pid', type: 'number', key: true, meaning: 'the process id' },
+          { name: 'cpu_seconds', type: 'number', unit: 's', behavior: 'counter', meaning: 'own' },
+        ],
+      },
+    ],
+  }
+  const descriptions = new Map([['a-site', rows], ...KNOWN])
+  const site = LOGS.filter(({ metric }) => metric === 'perf-sysstat').map(({ pod, text }) => {
+    const head = text.slice(0, text.indexOf('METADATA END')).replaceAll('perf-sysstat', 'a-site')
+    const cells = { program: 'lmp', pid: 1, cpu_seconds: 1e6 }
+    const row = JSON.stringify({ time: '2026-11-25T10:00:00Z', section: 'process', ...cells })
+    const summary = JSON.stringify({ ...cells, processes: 99, bytes_read: 1, peak_rss_kib: 1e9 })
+    const markers = ['START', 'END'].map((end) => `METRICS OPERATOR COLLECTION ${end}`)
+    const lines = [markers[0], row, markers[1], 'SUMMARY START', summary, 'SUMMARY END']
+    return { pod, metric: 'a-site', text: `${head}METADATA END\n${lines.join('\n')}\n` }
+  })
+  t.equal(site.length, 2)
+  for (const metrics of subsetsOf(METRICS)) {
+    const numbers = (run: ReturnType<typeof readRun>) =>
+      findingsDocument(run, 'test').ranks.flatMap(({ programs }) => programs)
+    t.strictSame(numbers(readRun(metrics, site, descriptions)), numbers(readRun(metrics)))
+  }
+})
