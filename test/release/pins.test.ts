@@ -50,6 +50,35 @@ for (const file of readdirSync(WORKFLOWS)) {
   })
 }
 
+/**
+ * Returns the inputs of a job's actions with the images that run in the job which are not pinned by
+ * digest. Without such an input, an action runs the image of a tag.
+ */
+function unpinnedBuilders(workflow: string): readonly string[] {
+  const { env, jobs } = parse(workflow)
+  const inputsOf = (action: string): Readonly<Record<string, string>> => {
+    const steps: readonly Step[] = jobs.images.steps
+    return steps.find(({ uses }) => uses?.startsWith(`${action}@`))?.with ?? {}
+  }
+  const inputs = [
+    inputsOf('docker/setup-qemu-action').image ?? 'setup-qemu-action: no image',
+    inputsOf('docker/setup-buildx-action')['driver-opts'] ?? 'setup-buildx-action: no image',
+    inputsOf('docker/build-push-action').sbom ?? 'build-push-action: no scanner',
+  ]
+  return inputs
+    .map((input) => String(input).replace(/\$\{\{ env\.(\w+) \}\}/, (_, name) => env[name]))
+    .filter((input) => !/^(\w+=)?docker\.io\/[\w./-]+:[\w.-]+@sha256:[0-9a-f]{64}$/.test(input))
+}
+
+t.test('images that run in the job with rights to publish are pinned by digest', async (t) => {
+  const workflow = read('.github/workflows/release.yml')
+  t.strictSame(unpinnedBuilders(workflow), [])
+  const floating = workflow.replace(/(BUILDKIT: \S+)@sha256:[0-9a-f]{64}/, '$1')
+  t.equal(unpinnedBuilders(floating).length, 1, 'an image with only a tag is found')
+  const byDefault = workflow.replace(/sbom: generator=.*/, 'sbom: true')
+  t.strictSame(unpinnedBuilders(byDefault), ['true'], 'the default image of an action is found')
+})
+
 t.test('Dependabot updates every pin', async (t) => {
   const { updates } = parse(read('.github/dependabot.yml'))
   const folders = (ecosystem: string): readonly string[] =>
@@ -74,6 +103,11 @@ t.test('Dependabot updates every pin', async (t) => {
   for (const folder of updates.flatMap(({ directory }: Update) => directory ?? []))
     t.ok(existsSync(`${ROOT}${folder}`), `${folder} exists`)
 })
+
+interface Step {
+  readonly uses?: string
+  readonly with?: Readonly<Record<string, string>>
+}
 
 interface Update {
   readonly 'package-ecosystem': string
