@@ -60,6 +60,11 @@ export function programsFor(library: Library): Programs {
   return programs
 }
 
+/** Builds the recorder at this path. */
+export function buildRecorder(path: string): void {
+  execFileSync(BUILD, [process.arch === 'x64' ? 'amd64' : 'arm64', path])
+}
+
 function build(library: Library): Programs {
   const folder = openFolder('ridealong-mpi-')
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
@@ -71,7 +76,7 @@ function build(library: Library): Programs {
   }
   const [c, fortran] = [`mpicc.${library}`, `mpifort.${library}`]
   const shared = ['-shared', '-fPIC'] as const
-  execFileSync(BUILD, [process.arch === 'x64' ? 'amd64' : 'arm64', at('libridealong-mpi.so')])
+  buildRecorder(at('libridealong-mpi.so'))
   const plugin = compile(c, 'work.c', 'plugin.so', ...shared, '-Dmain=work')
   compile(c, 'nested.c', 'libnested.so', ...shared, '-ldl')
   return {
@@ -112,7 +117,7 @@ export const MPI_ENV = {
 }
 
 /** Returns the variables that load the recorder of these programs. */
-export function recording({ recorder }: Programs, results: string) {
+export function recording({ recorder }: Pick<Programs, 'recorder'>, results: string) {
   return { LD_PRELOAD: recorder, RIDEALONG_MPI_TRACE: results }
 }
 
@@ -124,13 +129,16 @@ export interface Ended {
   readonly errors: string
 }
 
-/** Runs a program, and kills it after a minute, which is a failure. */
-export function run(words: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Ended> {
+/** Runs a program with this input, and kills it after three minutes, which is a failure. */
+export function run(
+  words: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+  input = '',
+): Promise<Ended> {
   const [program = '', ...rest] = words
-  const child = spawn(program, rest, {
-    env: { ...MPI_ENV, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+  const child = spawn(program, rest, { env: { ...MPI_ENV, ...env }, stdio: 'pipe' })
+  // A program may end before it has read the input.
+  child.stdin.on('error', () => {}).end(input)
   const parts = { output: '', errors: '' }
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     parts.output += text
@@ -138,7 +146,7 @@ export function run(words: readonly string[], env: NodeJS.ProcessEnv = {}): Prom
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     parts.errors += text
   })
-  const timer = setTimeout(() => child.kill('SIGKILL'), 60_000)
+  const timer = setTimeout(() => child.kill('SIGKILL'), 180_000)
   return new Promise((resolve, reject) => {
     child.on('error', reject)
     child.on('close', (code, signal) => {
