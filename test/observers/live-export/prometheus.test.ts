@@ -1,11 +1,12 @@
 import t, { type Test } from 'tap'
+import { loadCatalog } from '../../../src/catalog/load.ts'
 import { textOf } from '../../docs/pages.ts'
 import { until } from '../../until.ts'
 import { observer, type Pod, podOf, type Running } from '../pod.ts'
 import { observerTests, summaryOf } from '../prerequisites.ts'
 import { panelsOf } from './dashboard.ts'
 import { type Prometheus, startPrometheus, withoutPrometheus } from './prometheus.ts'
-import { exportTo } from './receiver.ts'
+import { exporting, variablesOf } from './receiver.ts'
 
 // The live export with a real Prometheus.
 
@@ -20,6 +21,9 @@ const METRICS = ['perf-sysstat', 'pressure'] as const
 
 /** Starts the observers of a rank, which uses a core for a part of the time. */
 async function startRank(pod: Pod, rank: string, endpoint: string) {
+  // A push may take as long as the interval, and an answer a second on a busy machine.
+  const catalog = exporting(await loadCatalog({}), { endpoint, interval: 3 })
+  const exported = variablesOf(METRICS, catalog)
   const watching = METRICS.map(async (metric) =>
     pod.run(metric, [observer(metric)], {
       RIDEALONG_TARGET_CONTAINER: 'app',
@@ -28,8 +32,7 @@ async function startRank(pod: Pod, rank: string, endpoint: string) {
       POD_NAMESPACE: 'hpc',
       POD_NAME: `lammps-${rank}-abcde`,
       JOB_COMPLETION_INDEX: rank,
-      // A push may take as long as the interval, and an answer a second on a busy machine.
-      ...(await exportTo(metric, { endpoint, interval: 3 })),
+      ...exported.get(metric),
     }),
   )
   const running = await Promise.all(watching)

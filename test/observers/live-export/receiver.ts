@@ -4,7 +4,9 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import type { Test } from 'tap'
 import { loadCatalog } from '../../../src/catalog/load.ts'
-import { exportVariables, type LiveExport } from '../../../src/core/live-export.ts'
+import type { Catalog } from '../../../src/core/catalog.ts'
+import type { LiveExport } from '../../../src/core/live-export.ts'
+import { exportOf } from '../../../src/core/rules/exported-columns.ts'
 
 /** A point that a receiver got. */
 export interface Point {
@@ -140,13 +142,37 @@ function attributesOf(list: readonly Attribute[]): Attributes {
   )
 }
 
-/** The environment of an observer whose rows are exported, as the webhook sets it. */
+/** Returns a catalog whose metrics all have a live export with these settings. */
+export function exporting({ metrics, ...rest }: Catalog, liveExport: LiveExport): Catalog {
+  const own = [...metrics].map(([name, metric]) => [name, { ...metric, liveExport }] as const)
+  return { ...rest, metrics: new Map(own) }
+}
+
+/**
+ * Returns the variables of the live export that the observers of a pod with these metrics get, by
+ * the metric.
+ */
+export function variablesOf(
+  names: readonly string[],
+  catalog: Catalog,
+): ReadonlyMap<string, Readonly<Record<string, string>>> {
+  const chosen = names.flatMap((name) => catalog.metrics.get(name) ?? [])
+  const observers = chosen.map((metric) => ({ metric }))
+  const exported = exportOf({ spec: {} } as never, { observers, present: [] } as never, catalog)
+  return new Map(
+    chosen.map((metric) => {
+      const env = exported(metric).map(({ name, value }) => [name, value ?? 'uid-of-the-pod'])
+      return [metric.name, Object.fromEntries(env)]
+    }),
+  )
+}
+
+/** Returns the variables of the live export of an observer that is the only one in its pod. */
 export async function exportTo(
   metric: string,
   settings: LiveExport,
   folder?: string,
 ): Promise<NodeJS.ProcessEnv> {
-  const { metrics } = await loadCatalog({ folder })
-  const variables = exportVariables(metric, settings, metrics.get(metric)?.rows)
-  return Object.fromEntries(variables.map(({ name, value }) => [name, value ?? 'uid-of-the-pod']))
+  const catalog = exporting(await loadCatalog({ folder }), settings)
+  return { ...variablesOf([metric], catalog).get(metric) }
 }

@@ -3,38 +3,18 @@ import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { loadCatalog } from '../../../src/catalog/load.ts'
-import type { Catalog } from '../../../src/core/catalog.ts'
-import { exportOf } from '../../../src/core/rules/exported-columns.ts'
 import { subsetsOf } from '../../properties/subsets.ts'
 import { observer } from '../pod.ts'
 import { observerTests } from '../prerequisites.ts'
-import { type Point, receive } from './receiver.ts'
+import { exporting, type Point, receive, variablesOf } from './receiver.ts'
 
 // The live export of a recorded run that all built-in metrics observed (test/logs/all-metrics):
 // whichever of them are injected, each quantity arrives once, as its metric exports it alone.
 
 const FOLDER = new URL('../../logs/all-metrics/', import.meta.url)
-const { metrics: offered, revision } = await loadCatalog({})
-const NAMES = [...offered.keys()]
-
-/** Returns the catalog with a live export to an endpoint. */
-function exportingTo(endpoint: string): Catalog {
-  const metrics = [...offered].map(([name, metric]) => {
-    return [name, { ...metric, liveExport: { endpoint, interval: 1 } }] as const
-  })
-  return { revision, metrics: new Map(metrics) }
-}
-
-/** Returns the variables of the observers of a pod with these metrics, by the metric. */
-function variablesOf(names: readonly string[], catalog: Catalog) {
-  const chosen = names.flatMap((name) => catalog.metrics.get(name) ?? [])
-  const observers = chosen.map((metric) => ({ metric }))
-  const exported = exportOf({ spec: {} } as never, { observers, present: [] } as never, catalog)
-  return chosen.map((metric) => {
-    const env = exported(metric).map(({ name, value }) => [name, value ?? 'uid-of-the-pod'])
-    return { metric: metric.name, env: Object.fromEntries(env) as Record<string, string> }
-  })
-}
+const CATALOG = await loadCatalog({})
+const NAMES = [...CATALOG.metrics.keys()]
+const exportingTo = (endpoint: string) => exporting(CATALOG, { endpoint, interval: 1 })
 
 function logOf(metric: string): string {
   const name = readdirSync(FOLDER).find((file) => file.endsWith(`-0.${metric}.log`))
@@ -44,7 +24,7 @@ function logOf(metric: string): string {
 /** Pushes a whole log, and returns the last point of each series. */
 async function push(t: Test, metric: string, rows: string): Promise<ReadonlyMap<string, Point>> {
   const receiver = await receive(t)
-  const [{ env = {} } = {}] = variablesOf([metric], exportingTo(receiver.endpoint))
+  const env = variablesOf([metric], exportingTo(receiver.endpoint)).get(metric)
   const pusher = spawn(observer('push'), [], {
     env: { ...env, RIDEALONG_OTLP_ROWS: rows },
     stdio: ['pipe', 'ignore', 'inherit'],
@@ -69,7 +49,7 @@ async function exportedWith(
   pushed: Map<string, Series>,
 ): Promise<readonly (readonly [string, Series])[]> {
   const exported: (readonly [string, Series])[] = []
-  for (const { metric, env } of variablesOf(names, exportingTo('http://localhost:1'))) {
+  for (const [metric, env] of variablesOf(names, exportingTo('http://localhost:1'))) {
     const rows = env.RIDEALONG_OTLP_ROWS ?? ''
     const points = pushed.get(rows) ?? (await push(t, metric, rows))
     pushed.set(rows, points)

@@ -235,6 +235,7 @@ t.test(
     t.equal(await runs[0].ended, 3)
     t.equal(await runs[1].ended, 0)
     runs[2].signal('SIGKILL')
+    await runs[2].ended
     await end()
     t.strictSame(readdirSync(results).sort(), ['cpu_2', 'cpu_2.1'])
     t.strictSame(noticesOf(watching), [])
