@@ -26,8 +26,6 @@ interface Setting {
   readonly limits?: readonly unknown[]
   /** The reason why pods get no observers; undefined if all pods are injected. */
   readonly reason?: string
-  /** The QoS classes of the pods that get no observers; undefined for all classes. */
-  readonly classes?: readonly string[]
   /** Pods to which the rule of the namespace does not apply because they have `spec.resources`. */
   readonly except?: readonly string[]
 }
@@ -49,8 +47,8 @@ const SETTINGS: readonly Setting[] = [
   },
   {
     name: 'minimum',
+    // The limits and requests of the observers are raised to the minimum.
     limits: container({ min: { cpu: '150m', memory: '64Mi' } }),
-    reason: 'limit-range',
   },
   {
     name: 'maximum',
@@ -69,9 +67,7 @@ const SETTINGS: readonly Setting[] = [
       default: { cpu: '1', memory: '1Gi' },
       defaultRequest: { cpu: '1', memory: '1Gi' },
     }),
-    reason: 'limit-range',
-    // The observer of a Guaranteed pod has requests that are equal to its limits.
-    classes: ['Burstable'],
+    // The requests of the observers are raised to the limits.
   },
 ]
 
@@ -163,7 +159,7 @@ t.test('pods that are accepted without the webhook are accepted with the webhook
     t.ok(now?.isAccepted, `${key} is accepted with the webhook ${now?.message}`)
     if (qos === 'Guaranteed') t.equal(now?.qos, qos, `${key} stays Guaranteed`)
     const plain = after.get(`plain/${recording}`)?.outcome
-    const wanted = wantedIn(setting, recording, qos, plain, cluster.version)
+    const wanted = wantedIn(setting, recording, plain, cluster.version)
     t.equal(now?.outcome, wanted, `${key} has the outcome ${wanted}`)
   }
   const injected = [...after].filter(([key, { outcome }]) => {
@@ -176,12 +172,11 @@ t.test('pods that are accepted without the webhook are accepted with the webhook
  * Returns the expected outcome of a pod, from its outcome without the rule. Kubernetes 1.30 drops
  * the field `spec.resources` of pods.
  */
-function wantedIn(setting: string, recording: string, qos = '', plain = '', version = ''): string {
+function wantedIn(setting: string, recording: string, plain = '', version = ''): string {
   const rule = SETTINGS.find(({ name }) => name === setting)
   if (plain !== 'injected') return plain
   const except = version.startsWith('v1.30.') ? [] : rule?.except
-  if (rule?.reason === undefined || except?.includes(recording)) return 'injected'
-  return rule.classes?.includes(qos) === false ? 'injected' : rule.reason
+  return rule?.reason === undefined || except?.includes(recording) ? 'injected' : rule.reason
 }
 
 /**
