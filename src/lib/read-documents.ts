@@ -1,5 +1,7 @@
 import { readFile } from 'node:fs/promises'
-import { readManifests } from '../manifest/read.ts'
+import { isScalar, type Scalar, visit } from 'yaml'
+import { at, ManifestError } from '../manifest/manifest-error.ts'
+import { type Manifest, readManifests } from '../manifest/read.ts'
 
 /**
  * Reads the documents of a YAML or JSON file. Empty documents are skipped.
@@ -11,14 +13,31 @@ export async function readDocuments(path: string): Promise<readonly unknown[]> {
 }
 
 /**
- * Parses the documents of a YAML or JSON text. Empty documents are skipped.
+ * Parses the documents of a YAML or JSON text. Empty documents are skipped. kubectl takes the last
+ * of repeated keys in a manifest. In a document of our own, a repeated key is an error.
  *
  * @param path the name of the text in error messages
- * @throws an error that names the path, the document and the line of the syntax error
+ * @throws ManifestError naming the path, the document and the line of the first error
  */
 export function parseDocuments(path: string, text: string): readonly unknown[] {
-  return readManifests(path, text).flatMap(({ value }) => (value === null ? [] : [value]))
+  const manifests = readManifests(path, text)
+  for (const manifest of manifests) rejectRepeatedKeys(manifest)
+  return manifests.flatMap(({ value }) => (value === null ? [] : [value]))
 }
+
+function rejectRepeatedKeys({ file, document, node, lines }: Manifest): void {
+  visit(node, {
+    Map: (_, map) => {
+      const keys = map.items.map(({ key }) => key).filter((key) => isScalar(key))
+      const twin = keys.find((key, index) => keys.slice(0, index).some(isSame(key)))
+      if (twin === undefined) return
+      const { line } = lines.linePos(twin.range?.[0] ?? 0)
+      throw new ManifestError(at({ file, document, line }, `the key ${twin.value} is there twice`))
+    },
+  })
+}
+
+const isSame = (key: Scalar) => (other: Scalar) => other.value === key.value
 
 /**
  * Reads a text file as UTF-8.

@@ -558,7 +558,7 @@ const WRONG: readonly (readonly [string, string, RegExp])[] = [
   [
     'a repeated key',
     'kind: Metric\nkind: Metric\n',
-    /x\.yaml: document 1, line 2: Map keys must be unique/,
+    /x\.yaml: document 1, line 2: the key kind is there twice/,
   ],
   [
     'lists that are nested too deeply',

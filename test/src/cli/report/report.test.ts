@@ -107,7 +107,7 @@ t.test('the findings are printed as JSON for programs', async (t) => {
     apiVersion: 'ridealong.dev/v1alpha1',
     kind: 'Findings',
     title: 'Job/ranks in hpc',
-    ranks: ['0'],
+    ranks: [{ rank: '0' }],
     logs: 2,
     findings: [
       {
