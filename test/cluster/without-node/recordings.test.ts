@@ -26,8 +26,8 @@ interface Setting {
   readonly limits?: readonly unknown[]
   /** The reason why pods get no observers; undefined if all pods are injected. */
   readonly reason?: string
-  /** Pods to which the rule of the namespace does not apply because they have `spec.resources`. */
-  readonly except?: readonly string[]
+  /** The reason why the pod with `spec.resources` gets no observers. */
+  readonly podLevelReason?: string
 }
 
 const enforce = (level: string) => ({ 'pod-security.kubernetes.io/enforce': level })
@@ -49,6 +49,7 @@ const SETTINGS: readonly Setting[] = [
     name: 'minimum',
     // The limits and requests of the observers are raised to the minimum.
     limits: container({ min: { cpu: '150m', memory: '64Mi' } }),
+    podLevelReason: 'limit-range',
   },
   {
     name: 'maximum',
@@ -56,9 +57,8 @@ const SETTINGS: readonly Setting[] = [
       max: { cpu: '50m', memory: '16Mi' },
       default: { cpu: '50m', memory: '16Mi' },
     }),
+    // In the pod with `spec.resources`, the observers get the defaults of the LimitRange.
     reason: 'limit-range',
-    // The observers of this pod have no resources, so they get the defaults of the LimitRange.
-    except: ['pod-level-resources'],
   },
   {
     name: 'ratio',
@@ -175,8 +175,8 @@ t.test('pods that are accepted without the webhook are accepted with the webhook
 function wantedIn(setting: string, recording: string, plain = '', version = ''): string {
   const rule = SETTINGS.find(({ name }) => name === setting)
   if (plain !== 'injected') return plain
-  const except = version.startsWith('v1.30.') ? [] : rule?.except
-  return rule?.reason === undefined || except?.includes(recording) ? 'injected' : rule.reason
+  const isPodLevel = recording === 'pod-level-resources' && !version.startsWith('v1.30.')
+  return (isPodLevel ? rule?.podLevelReason : rule?.reason) ?? 'injected'
 }
 
 /**
