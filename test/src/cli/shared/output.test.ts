@@ -9,8 +9,8 @@ import t from 'tap'
 const ROOT = fileURLToPath(new URL('../../../..', import.meta.url))
 
 /**
- * The modules that may name an output stream of the process: to write to the stream, or to listen
- * for its errors.
+ * The modules that may name an output stream of the process: to write to the stream, to listen for
+ * its errors, or to recognize its path, such as /dev/stdout.
  */
 const MAY_NAME = [
   'src/cli/collect/destination.ts',
@@ -19,6 +19,7 @@ const MAY_NAME = [
   'src/cli/shared/output.ts',
   'src/cli/shared/progress.ts',
   'src/cli/top/screen.ts',
+  'src/lib/whole-file.ts',
 ]
 /**
  * The modules that may write to an output stream. A progress bar has only Ridealong's own text, and
@@ -43,5 +44,5 @@ t.test('only output.ts, progress.ts and screen.ts write to the terminal', async 
   t.ok(sources.length > 200)
   t.strictSame(naming(/\b(stdout|stderr)\b/), MAY_NAME)
   t.strictSame(naming(/\b(stdout|stderr)\.write\b/), MAY_WRITE)
-  t.strictSame(naming(/\bconsole\b|\bwriteSync\b/), [])
+  t.strictSame(naming(/\bconsole\.(debug|error|info|log|warn)\b|\bwriteSync\b/), [])
 })
