@@ -106,11 +106,6 @@ static size_t length(const char *text) {
   return count;
 }
 
-static int is_equal(const char *one, const char *other) {
-  while (*one != '\0' && *one == *other) one++, other++;
-  return *one == *other;
-}
-
 // Returns the value of an environment variable, or NULL.
 static const char *variable(const char *name) {
   size_t size = length(name);

@@ -2,7 +2,6 @@
 
 #pragma once
 
-#include "../preload/text.h"
 #include "objects.h"
 
 #define HIDDEN __attribute__((visibility("hidden")))

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "../preload/system.h"
+#include "../preload/text.h"
 
 typedef uint64_t word;
 
@@ -84,11 +85,6 @@ struct image {
   // The slots that the dynamic linker makes read-only when it has filled all of them.
   word relro, relro_end;
 };
-
-static int is_equal(const char *one, const char *other) {
-  while (*one != '\0' && *one == *other) one++, other++;
-  return *one == *other;
-}
 
 static word page_size(void) {
   static word size;

@@ -1,9 +1,14 @@
-// Texts in buffers of a fixed size, for libraries that the dynamic linker preloads.
+// Texts, and texts in buffers of a fixed size, for libraries that the dynamic linker preloads.
 
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
+
+static inline int is_equal(const char *one, const char *other) {
+  while (*one != '\0' && *one == *other) one++, other++;
+  return *one == *other;
+}
 
 // Appends a text to a buffer of `size` bytes, which stays terminated. Returns the new length.
 static inline size_t append(char *buffer, size_t size, size_t at, const char *text) {
