@@ -16,6 +16,7 @@ t.test('the default target is the first container that no other injector added',
     'gke-gcsfuse-sidecar',
     'gke-gcsfuse-metadata-prefetch',
     'fluid-fuse-0',
+    'fluid-file-prefetcher',
     'jfs-mount',
     'jfs-mount-1',
     'istio-proxy',
@@ -23,15 +24,26 @@ t.test('the default target is the first container that no other injector added',
     'kuma-sidecar',
     'consul-dataplane',
     'consul-dataplane-web',
+    'xray-daemon',
     'daprd',
     'vault-agent',
+    'consul-template',
     'csql-default-db',
     'cloud-sql-proxy',
     'otc-container',
+    'opentelemetry-auto-instrumentation',
+    'jaeger-agent',
+    'flagd',
     'azwi-proxy',
     'datadog-agent-injected',
+    'newrelic-infrastructure-sidecar',
+    'crowdstrike-falcon-container',
+    'tailing-sidecar-0',
     'metrics-logger-and-collector',
+    'metrics-collector',
     'queue-proxy',
+    'modelcar',
+    'modelcar-1',
     'traffic-agent',
   ]
   for (const name of injected) {
@@ -51,6 +63,12 @@ t.test('a container of OpenKruise is recognized by its variable, whatever its na
   t.equal(targetOf([named('logs', { env: [null, 7, {}] }), named('base')]), 'logs')
 })
 
+t.test('the proxy of AWS App Mesh is recognized by its variable', async (t) => {
+  const env = [{ name: 'APPMESH_VIRTUAL_NODE_NAME', value: 'mesh/a/virtualNode/b' }]
+  t.equal(targetOf([named('envoy', { env }), named('base')]), 'base')
+  t.equal(targetOf([named('envoy'), named('base')]), 'envoy')
+})
+
 t.test('a container with a similar name is the target', async (t) => {
   for (const name of [
     'istio',
@@ -60,6 +78,9 @@ t.test('a container with a similar name is the target', async (t) => {
     'vault',
     'fluid',
     'dapr',
+    'envoy',
+    'agent',
+    'fluid-dynamics',
   ]) {
     t.equal(targetOf([named(name), named('other')]), name)
   }
