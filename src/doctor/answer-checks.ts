@@ -35,7 +35,6 @@ export function answerChecks({
   namespaces,
 }: Installation): readonly InstallationCheck[] {
   const catalog = readCatalog(release)
-  const unmet = unmetByNamespace(triedPod.namespace, webhook, namespaces)
   return [
     tried(ARMS, triedNamespace, (namespace) => {
       const labels = fieldsOrNone(fieldsOrNone(namespace.metadata).labels)
@@ -43,12 +42,29 @@ export function answerChecks({
         ? check(ARMS, 'ok', 'in a dry run, the namespace was armed')
         : fault(ARMS, UNANSWERED, REACH)
     }),
-    tried(INJECTS, triedPod.answer, (pod) =>
-      unmet === undefined || cameOut(pod, undefined).outcome !== 'silent'
-        ? podCheck(pod, triedPod, catalog)
-        : untriedPod(triedPod.namespace, unmet),
-    ),
+    triedPodCheck(triedPod, { catalog, webhook, namespaces }),
   ]
+}
+
+type PodContext = Pick<Installation, 'webhook' | 'namespaces'> & {
+  readonly catalog: Catalog | undefined
+}
+
+function triedPodCheck(
+  triedPod: TriedPod,
+  { catalog, webhook, namespaces }: PodContext,
+): InstallationCheck {
+  const { namespace, answer } = triedPod
+  if (answer.outcome === 'unknown') return failed(INJECTS, answer.problem)
+  if (answer.outcome === 'denied') {
+    const what = `in a dry run in namespace ${namespace}, the pod was denied only with observers`
+    return fault(INJECTS, `${what}: ${answer.message}`, findRemedy('admission-policy'))
+  }
+  const { pod } = answer
+  const unmet = unmetByNamespace(namespace, webhook, namespaces)
+  return unmet === undefined || cameOut(pod, undefined).outcome !== 'silent'
+    ? podCheck(pod, triedPod, catalog)
+    : untriedPod(namespace, unmet)
 }
 
 function untriedPod(namespace: string, unmet: string): InstallationCheck {
@@ -76,20 +92,24 @@ function unmetByNamespace(
   return unmetIn(webhook?.namespaceSelector, labels)?.text
 }
 
-/**
- * Judges the result of a dry run. An error about a failed webhook call is a fault: a webhook with
- * failurePolicy Fail did not answer. Any other error is `unknown`, because such an error says
- * nothing about the webhook.
- */
+/** Judges the result of a dry run. */
 function tried(
   name: string,
   answer: FactLookup<Fields>,
   judge: (object: Fields) => InstallationCheck,
 ): InstallationCheck {
-  if ('value' in answer) return judge(answer.value)
-  return /failed calling webhook/.test(answer.problem)
-    ? fault(name, answer.problem, REACH)
-    : check(name, 'unknown', answer.problem)
+  return 'value' in answer ? judge(answer.value) : failed(name, answer.problem)
+}
+
+/**
+ * Judges the error of a dry run. An error about a failed webhook call is a fault: a webhook with
+ * failurePolicy Fail did not answer. Any other error is `unknown`, because such an error says
+ * nothing about the webhook.
+ */
+function failed(name: string, problem: string): InstallationCheck {
+  return /failed calling webhook/.test(problem)
+    ? fault(name, problem, REACH)
+    : check(name, 'unknown', problem)
 }
 
 function podCheck(

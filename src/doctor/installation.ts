@@ -1,6 +1,6 @@
 import type { Catalog } from '../core/catalog.ts'
 import { type Fields, fieldsOrNone, listOrNone } from '../core/kubernetes/json.ts'
-import type { FactLookup, WebhookFacts } from '../explain/facts.ts'
+import type { Admission, FactLookup, WebhookFacts } from '../explain/facts.ts'
 
 /** A DaemonSet that keeps images on nodes. */
 export interface Holder {
@@ -73,13 +73,13 @@ export interface Release {
 }
 
 /**
- * The dry run of a pod that requests a metric: the namespace, the metric, and the pod that the
- * apiserver returned.
+ * The dry run of a pod that requests a metric: the namespace, the metric, and the answer of the
+ * apiserver.
  */
 export interface TriedPod {
   readonly namespace: string
   readonly metric: string
-  readonly answer: FactLookup<Fields>
+  readonly answer: Admission
 }
 
 /** All facts about an installation, read from a cluster. */

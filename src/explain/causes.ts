@@ -17,6 +17,10 @@ export const CAUSES = {
   'webhook-away':
     'check that the webhook is running (helm test ridealong -n ridealong-system), then create the' +
     ' pod again',
+  'admission-policy':
+    'ask the administrator of the policy that the message names for an exception, or create the' +
+    ' pods without observers: with the annotation ridealong.dev/inject: "false", or without the' +
+    ' annotation of the namespace (docs/troubleshooting.md)',
   'annotated-later': 'create the pod again: running pods are not changed',
   altered:
     'find the webhook or controller that changes the pod after Ridealong, and configure it to' +

@@ -159,6 +159,11 @@ function answered({ facts, answer: { decision }, asked, isPerRank }: ConclusionF
     return { outcome: 'injected', conclusion: 'The pod already has its observers.' }
   }
   if ('reason' in decision) return leftOrDenied(decision)
+  if (facts.admission?.outcome === 'denied') {
+    const { message } = facts.admission
+    const conclusion = `The pod would be denied because of its observers: ${message}.`
+    return { outcome: 'denied', reason: 'admission-policy', conclusion }
+  }
   return { outcome: 'injected', conclusion: injectedSentence(decision, facts, isPerRank) }
 }
 

@@ -1,12 +1,13 @@
 import type { Decision } from '../core/decision.ts'
 import { KEYS } from '../core/keys.ts'
-import { asFields, asObjects, asText, type Fields, fieldsOrNone } from '../core/kubernetes/json.ts'
+import { asObjects, asText, type Fields, fieldsOrNone } from '../core/kubernetes/json.ts'
 import { requestedAtCreation } from '../core/missed/requested-at-creation.ts'
 import type { Reason } from '../core/reasons.ts'
-import { type Request, readAnnotations, readRequest } from '../core/request.ts'
-import { leavesItToNamespace, type Review } from '../core/review.ts'
-import { type PodReview, reviewPod } from '../core/review-pod.ts'
+import { leavesItToNamespace } from '../core/review.ts'
+import type { PodReview } from '../core/review-pod.ts'
 import { toolVolumes } from '../core/tools/additions.ts'
+import { admissionFinding } from './admission.ts'
+import { answerFor } from './answer.ts'
 import { type Cause, findRemedy } from './causes.ts'
 import { type Conclusion, conclude, isCarrying } from './conclusion.ts'
 import { type AddedResources, type Cost, computeCost } from './cost.ts'
@@ -14,8 +15,7 @@ import { countersFinding } from './counters-finding.ts'
 import type { Facts } from './facts.ts'
 import { type Finding, find, stop } from './finding.ts'
 import { cameOut, comparable, createdFindings, type InjectionOutcome } from './injection-outcome.ts'
-import { asItCame, isInstaller, isToolVolume } from './original-pod.ts'
-import { dependsOnRank, withoutRanks } from './rank-findings.ts'
+import { isInstaller, isToolVolume } from './original-pod.ts'
 import { ruleFindings, type Stopped, stoppedBy } from './rule-findings.ts'
 import { toolFindings } from './tool-findings.ts'
 import { webhookFindings } from './webhook-findings.ts'
@@ -39,16 +39,12 @@ export interface Explanation {
  * give the same explanation.
  */
 export function explain(given: Facts): Explanation {
-  const request = resolveRequest(given)
-  const isPerRank = dependsOnRank(given, request)
-  const known = given.isAssumed === true ? withTarget(given, request) : given
-  const facts = isPerRank ? { ...withoutRanks(known), pods: undefined } : known
+  const { facts, request, isPerRank, settings, reviewed: answer } = answerFor(given)
   const out = facts.created && cameOutOf(facts, facts.created)
   const carried = facts.created ? undefined : cameOutOf(facts, fieldsOrNone(facts.review.object))
-  const answer = reviewPod(cameAs(facts), settingsFor(facts))
   const stopped = stoppedThen(out, answer)
   const asked = webhookPart(facts, answer)
-  const knowsImages = out?.outcome === 'injected' || settingsFor(facts).heldImages !== undefined
+  const knowsImages = out?.outcome === 'injected' || settings.heldImages !== undefined
   const rules = ruleFindings(stopped, {
     request,
     decision: answer.decision,
@@ -72,6 +68,7 @@ export function explain(given: Facts): Explanation {
       ...countersFinding(answer.decision, out),
       ...toolFindings(answer.decision, out),
       ...workloadFindings(facts, answer.decision, out),
+      ...admissionFinding(facts),
       ...nowFinding(out, answer),
     ],
     ...ending(conclusion, costIn(facts, out ?? carried, answer)),
@@ -99,47 +96,12 @@ function aside({ differences, unread, isAssumed }: Facts): readonly Finding[] {
 const ASSUMED =
   'its operator builds the pod, and not all of its containers and fields are known before it exists'
 
-/** Adds the requested target container to a pod whose containers are not all known. */
-function withTarget(facts: Facts, request: Request): Facts {
-  const target = request.kind === 'asked' ? request.targetContainer : undefined
-  const pod = fieldsOrNone(facts.review.object)
-  const spec = fieldsOrNone(pod.spec)
-  const containers = asObjects(spec.containers)
-  if (target === undefined || containers.some(({ name }) => name === target)) return facts
-  const object = { ...pod, spec: { ...spec, containers: [...containers, { name: target }] } }
-  return { ...facts, review: { ...facts.review, object } }
-}
-
-/**
- * Returns the review of the pod's creation. If the pod was created, the review contains the created
- * pod without the additions of Ridealong.
- */
-function cameAs({ review, created }: Facts): Review {
-  return created === undefined ? review : { ...review, object: asItCame(created) }
-}
-
-/**
- * Returns the settings for the review. For a created pod, the settings contain no images and no
- * quotas. The nodes may have had other images when the pod was created, and the quotas already
- * count the pod.
- */
-function settingsFor({ settings, created }: Facts): Facts['settings'] {
-  if (created === undefined) return settings
-  const namespace = { ...settings.namespace, quotas: [] }
-  return { ...settings, namespace, heldImages: undefined }
-}
-
 function stoppedThen(
   out: InjectionOutcome | undefined,
   { decision }: PodReview,
 ): Stopped | undefined {
   if (out?.outcome === 'left') return out
   return out === undefined || out.outcome === 'silent' ? stoppedBy(decision) : undefined
-}
-
-function resolveRequest({ review, settings }: Facts) {
-  const own = asFields(fieldsOrNone(fieldsOrNone(review.object).metadata).annotations)
-  return readRequest(readAnnotations(own), settings.namespace.annotations, settings.catalog)
 }
 
 /**

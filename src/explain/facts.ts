@@ -19,6 +19,18 @@ export interface WebhookFacts {
   readonly ready: FactLookup<number | undefined>
 }
 
+/**
+ * Whether the apiserver admits a pod with its observers, according to dry runs of its creation.
+ * - `admitted`: it does. `pod` is the pod that it would store.
+ * - `denied`: it denies the pod with observers, and admits it without observers. `message` is that
+ *   of the apiserver.
+ * - `unknown`: it denies both, or a dry run failed.
+ */
+export type Admission =
+  | { readonly outcome: 'admitted'; readonly pod: Fields }
+  | { readonly outcome: 'denied'; readonly message: string }
+  | { readonly outcome: 'unknown'; readonly problem: string }
+
 /** The facts that an explanation is based on. */
 export interface Facts {
   /** The subject of the explanation, for people: `pod/lammps-0`. */
@@ -49,6 +61,8 @@ export interface Facts {
    * if the cluster's catalog was not read and no other catalog was specified.
    */
   readonly isCatalogGuessed?: boolean
+  /** Undefined if no dry run was made: without a cluster, and for pods that get no observers. */
+  readonly admission?: Admission | undefined
   /** Undefined if no cluster was queried. */
   readonly webhook: WebhookFacts | undefined
 }

@@ -1,8 +1,9 @@
 import { loadCatalog } from '../../catalog/load.ts'
 import { readRevision } from '../../core/namespaces/revision.ts'
 import { type Installation, readCatalog } from '../../doctor/installation.ts'
-import { metricToAsk } from '../../doctor/probe.ts'
-import { tryNamespace, tryPod } from '../shared/dry-run.ts'
+import { askingPod, metricToAsk } from '../../doctor/probe.ts'
+import { withoutRequest } from '../../explain/admission.ts'
+import { tryNamespace, tryPodPair } from '../shared/dry-run.ts'
 import { listed, type Reader } from '../shared/reader.ts'
 import { readRelease } from '../shared/release-facts.ts'
 import { listConfigurations, readWebhookFacts } from '../shared/webhook-facts.ts'
@@ -34,11 +35,13 @@ export async function readInstallation(
   const webhook = await readWebhookFacts(reader, choice, certificate)
   const release = await readRelease(reader, webhook)
   const metric = metricToAsk(readCatalog(release) ?? (await loadCatalog({})))
+  const withObservers = askingPod(metric)
+  const pair = { withObservers, withoutObservers: withoutRequest(withObservers) }
   const found = 'value' in webhook.configuration ? webhook.configuration.value : undefined
   const [namespaces, triedNamespace, answer] = await Promise.all([
     reader.look('/api/v1/namespaces'),
     tryNamespace(reader.apiserver, metric, readRevision(found)),
-    tryPod(reader.apiserver, namespace, metric),
+    tryPodPair(reader.apiserver, namespace, pair),
   ])
   const triedPod = { namespace, metric, answer }
   const lists = { configurations, namespaces: listed(namespaces) }

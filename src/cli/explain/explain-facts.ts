@@ -10,13 +10,15 @@ import {
   readHeldImages,
   servedOption,
 } from '../../doctor/installation.ts'
-import type { FactLookup, Facts } from '../../explain/facts.ts'
+import { buildPodPair } from '../../explain/admission.ts'
+import type { Admission, FactLookup, Facts } from '../../explain/facts.ts'
 import { comparable } from '../../explain/injection-outcome.ts'
 import { metricNames } from '../shared/asking.ts'
 import {
   type InstalledCatalog,
   readInstalledCatalog,
 } from '../shared/catalogs/installed-catalog.ts'
+import { tryPodPair } from '../shared/dry-run.ts'
 import type { Reader } from '../shared/reader.ts'
 import { readRelease } from '../shared/release-facts.ts'
 import { type KnownSettings, readSettings, type SettingOptions } from '../shared/settings.ts'
@@ -92,7 +94,11 @@ export async function factsFrom(
       about.review.namespace,
       fieldsOrNone(about.review.object),
     )
-    return { ...about, ...place, ...handler, settings: { ...settings, namespace: object } }
+    const all = { ...settings, namespace: object }
+    const facts: Facts = { ...about, ...place, ...handler, settings: all }
+    return reader === undefined
+      ? facts
+      : { ...facts, admission: await readAdmission(reader, facts) }
   }
   const catalogsIn = async (name: string) => {
     const { settings, isCatalogGuessed } = await handlerOf(name)
@@ -116,6 +122,12 @@ async function askInstallation(
   const found = await readInstalledCatalog({}, { value: reader }, { namespace, metrics })
   if (found.origin !== undefined) onOrigin(found.origin)
   return found
+}
+
+/** Finds out whether policies of the cluster admit the observers that the pod would get. */
+async function readAdmission(reader: Reader, facts: Facts): Promise<Admission | undefined> {
+  const pair = buildPodPair(facts)
+  return pair && tryPodPair(reader.apiserver, facts.review.namespace, pair)
 }
 
 /** Returns a function that calls another function once for each argument. */

@@ -29,7 +29,11 @@ function installation(webhook: Json, args: readonly string[] = []): Installation
     configurations: { value: [] },
     namespaces: { value: [] },
     triedNamespace: { value: {} },
-    triedPod: { namespace: 'default', metric: 'perf-sysstat', answer: { value: {} } },
+    triedPod: {
+      namespace: 'default',
+      metric: 'perf-sysstat',
+      answer: { outcome: 'admitted', pod: {} },
+    },
   }
 }
 

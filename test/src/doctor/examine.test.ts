@@ -82,7 +82,11 @@ const WELL: Installation = {
   configurations: { value: [configured(authority.ca)] },
   namespaces: { value: [namespace('default'), namespace('hpc', ASKS, ARMED)] },
   triedNamespace: { value: namespace('ridealong-doctor-x', ASKS, ARMED) },
-  triedPod: { namespace: 'default', metric: 'perf-sysstat', answer: { value: INJECTED } },
+  triedPod: {
+    namespace: 'default',
+    metric: 'perf-sysstat',
+    answer: { outcome: 'admitted', pod: INJECTED },
+  },
 }
 
 const withWebhook = (change: Partial<WebhookFacts>): Installation => ({
@@ -179,6 +183,10 @@ t.test('each release checks only its own namespaces', async (t) => {
     { verdict: 'look', sentence: /^canary \(other\); there is no default release/ },
   )
 })
+
+const SHARING =
+  "ValidatingAdmissionPolicy 'no-shared-pids' with binding 'no-shared-pids' denied request:" +
+  ' pods must not share their process namespace'
 
 /** For each fault: the installation, the name of the check that fails, its message, its remedy. */
 const FAULTS: Readonly<Record<string, readonly [Installation, string, RegExp, RegExp]>> = {
@@ -338,26 +346,36 @@ const FAULTS: Readonly<Record<string, readonly [Installation, string, RegExp, Re
     /port 8443/,
   ],
   'the webhook does not answer for pods': [
-    withPod({ value: askingPod('perf-sysstat') }),
+    withPod({ outcome: 'admitted', pod: askingPod('perf-sysstat') }),
     'dry run: pod',
     /^in a dry run, the webhook did not answer$/,
     /port 8443/,
   ],
   'a failed call of the webhook denies pods': [
-    withPod({ problem: 'Internal error occurred: failed calling webhook "pods.ridealong.dev"' }),
+    withPod({
+      outcome: 'unknown',
+      problem: 'Internal error occurred: failed calling webhook "pods.ridealong.dev"',
+    }),
     'dry run: pod',
     /failed calling webhook/,
     /port 8443/,
   ],
+  'a policy denies the pod only with observers': [
+    withPod({ outcome: 'denied', message: `pods "x" is forbidden: ${SHARING}` }),
+    'dry run: pod',
+    /^in a dry run in namespace default, the pod was denied only with observers: .*namespace$/,
+    /^ask the administrator of the policy that the message names for an exception/,
+  ],
   'the pod is created without observers': [
-    withPod({ value: LEFT }),
+    withPod({ outcome: 'admitted', pod: LEFT }),
     'dry run: pod',
     /the pod got no observers \(observer-unavailable\): no node is known/,
     /why no node has the image/,
   ],
   'another webhook changes the pod': [
     withPod({
-      value: { ...INJECTED, spec: { ...(INJECTED.spec as Json), shareProcessNamespace: false } },
+      outcome: 'admitted',
+      pod: { ...INJECTED, spec: { ...(INJECTED.spec as Json), shareProcessNamespace: false } },
     }),
     'dry run: pod',
     /the pod was injected, then changed: shareProcessNamespace is not true$/,
@@ -392,7 +410,7 @@ t.test('checks of objects that cannot be read are unknown, and not faults', asyn
     ...withWebhook(webhook),
     release: undefined,
     namespaces: forbidden,
-    triedPod: { ...WELL.triedPod, answer: forbidden },
+    triedPod: { ...WELL.triedPod, answer: { outcome: 'unknown', ...forbidden } },
   })
   t.strictSame(
     checks.map(({ name, verdict }) => `${verdict} ${name}`),
@@ -414,7 +432,7 @@ t.test('checks of objects that cannot be read are unknown, and not faults', asyn
       guard: forbidden,
     }),
     triedNamespace: forbidden,
-    triedPod: { ...WELL.triedPod, answer: forbidden },
+    triedPod: { ...WELL.triedPod, answer: { outcome: 'unknown', ...forbidden } },
   })
   t.equal(overallOutcome(nothing), 'unknown')
   t.strictSame(unknownOf(nothing), [
@@ -431,7 +449,7 @@ const unknownOf = (checks: readonly InstallationCheck[]) =>
   checks.flatMap(({ name, verdict }) => (verdict === 'unknown' ? [name] : []))
 
 t.test('a dry run without an answer in an excluded namespace is no fault', async (t) => {
-  const silent = { value: askingPod('perf-sysstat') }
+  const silent = { outcome: 'admitted', pod: askingPod('perf-sysstat') } as const
   const tried = (namespace: string) => {
     const installation = { ...WELL, triedPod: { ...WELL.triedPod, namespace, answer: silent } }
     return examine(installation).at(-1)
@@ -462,7 +480,9 @@ t.test('a container that differs from the catalog is named, and is not a fault',
     ...one,
     image: 'mirror.example/o:1',
   }))
-  const checks = examine(withPod({ value: { ...INJECTED, spec: { ...spec, initContainers } } }))
+  const checks = examine(
+    withPod({ outcome: 'admitted', pod: { ...INJECTED, spec: { ...spec, initContainers } } }),
+  )
   t.strictSame(checks.at(-1), {
     name: 'dry run: pod',
     verdict: 'look',

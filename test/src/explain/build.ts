@@ -1,6 +1,6 @@
 import { readNamespace } from '../../../src/core/namespaces/namespace.ts'
 import { type Explanation, explain } from '../../../src/explain/explain.ts'
-import type { Facts, WebhookFacts } from '../../../src/explain/facts.ts'
+import type { Admission, Facts, WebhookFacts } from '../../../src/explain/facts.ts'
 import { POD_ASKS } from '../../../src/explain/match-conditions.ts'
 import { CATALOG, type Json, type Place, reviewOf } from '../core/build.ts'
 
@@ -51,16 +51,23 @@ export interface Situation extends Place {
   readonly managedFields?: readonly Json[]
   readonly pods?: number
   readonly isCatalogGuessed?: boolean
+  readonly admission?: Admission
+  readonly isAssumed?: boolean
 }
 
 /** Explains a pod that does not exist yet, or an existing pod if `created` is given. */
 export function explained(pod: unknown, situation: Situation = {}, created?: Json): Explanation {
+  return explain(factsOf(pod, situation, created))
+}
+
+/** Returns the facts about a pod that does not exist yet, or about an existing pod. */
+export function factsOf(pod: unknown, situation: Situation = {}, created?: Json): Facts {
   const { annotations = {}, labels = {}, excluded = [], rules, name = 'hpc' } = situation
   const known = { 'kubernetes.io/metadata.name': name, ...labels }
   const { managedFields = [] } = situation
   const namespace = { metadata: { name, annotations, labels: known, managedFields } }
   const all = { limitRanges: [], resourceQuotas: [], ...rules }
-  const facts: Facts = {
+  return {
     subject: 'pod/lammps-0',
     review: reviewOf(pod, { namespace: name, ...situation.review }),
     created,
@@ -81,6 +88,7 @@ export function explained(pod: unknown, situation: Situation = {}, created?: Jso
       ready: { value: 2 },
       ...situation.webhook,
     },
+    admission: situation.admission,
+    ...(situation.isAssumed && { isAssumed: true }),
   }
-  return explain(facts)
 }
