@@ -152,7 +152,8 @@ impl Sampler for Network {
     fn summary(&mut self, run: &mut Run<'_>) -> Vec<Vec<u8>> {
         if run.progress.has_header {
             self.read_sockets(run, Some(clock::since_boot() + LAST_READING));
-            self.table.close_unsearched();
+            self.table.close_all();
+            self.add_growth(run);
         }
         run.processes.close_accounts();
         let mut lines = vec![self.whole(run)];
@@ -211,10 +212,20 @@ impl Network {
         if table.has_new_peers() {
             table.mark_own(&own_addresses());
         }
-        owners.run(table, &mut run.processes, notices, run.session);
+        let processes = &mut run.processes;
+        owners.check(table, processes, session, deadline);
+        owners.run(table, processes, notices, session, deadline);
+        table.settle(hearing == Hearing::Complete);
+        self.add_growth(run);
+        let all = &run.processes.all;
+        self.table.forget_ended(|key| all.contains_key(&key));
+        self.report_omissions(run);
+    }
+
+    /// Adds the growth of the counters to the sums of the programs.
+    fn add_growth(&mut self, run: &mut Run<'_>) {
         let ProcessTable { all, sums, .. } = &mut run.processes;
-        table.settle(hearing == Hearing::Complete, |key| all.contains_key(&key));
-        table.drain_growth(|key, traffic, growth| {
+        self.table.drain_growth(|key, traffic, growth| {
             // If the process now executes a program that is not observed, its sockets stay with the
             // program that opened them.
             let process = all.get(&key).filter(|process| process.is_observed);
@@ -227,8 +238,6 @@ impl Network {
                 sums.add_traffic(at, growth, traffic.is_hidden);
             }
         });
-        table.forget_ended(|key| all.contains_key(&key));
-        self.report_omissions(run);
     }
 
     fn report_omissions(&mut self, run: &mut Run<'_>) {

@@ -1,11 +1,16 @@
 //! The TCP sockets of the network namespace, and the traffic of each observed process to each of
 //! its peers. From one reading to the next, a socket is recognized by its cookie, even after its
 //! process has closed it and while the kernel still sends the last bytes.
+//!
+//! A process gets the growth of a socket's counters up to a reading after which it still had the
+//! socket open. The growth after the last such reading belongs to the process that has the socket
+//! next. If there is none, and the socket is closed, the growth belongs to the last process.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::net::IpAddr;
 
+use crate::proc::files::OpenSocket;
 use crate::process::Key;
 use crate::sock_diag::message::TcpSocket;
 
@@ -223,15 +228,46 @@ struct Socket {
     settled: Traffic,
     /// The number of the last reading that found the socket.
     seen: u64,
-    /// The process of the socket, and the position of the flow if it is already known.
-    owner: Option<(Key, Option<usize>)>,
+    owner: Option<Owner>,
     search: Search,
 }
 
+/// The last process that was found to have a socket open.
+#[derive(Clone, Copy, Debug)]
+struct Owner {
+    key: Key,
+    /// The number of the open file.
+    file: i32,
+    /// The position of the flow, if it is already known.
+    flow: Option<usize>,
+    /// The number of the last reading after which the process had the socket open.
+    checked: u64,
+    /// The number of readings that found the socket open without this process; 0 as long as the
+    /// process has it.
+    absences: u32,
+}
+
 impl Socket {
-    /// Whether a search has found that the socket belongs to no observed process.
+    /// Whether a search has found that no observed process has the socket open.
     fn is_foreign(&self) -> bool {
-        self.owner.is_none() && !self.search.is_first()
+        self.lacks_owner() && !self.search.is_first()
+    }
+
+    /// Whether the process that has the socket open is unknown.
+    fn lacks_owner(&self) -> bool {
+        self.owner.is_none_or(|owner| owner.absences > 0)
+    }
+
+    /// Whether another process has the socket, or had it before it was closed. If a process closes
+    /// a socket just after a reading, the next reading does not find the socket open.
+    fn is_handed_over(&self) -> bool {
+        self.owner.is_some_and(|owner| owner.absences > 1)
+    }
+
+    /// Whether the growth of the counters belongs to the owner.
+    fn grows_for(&self, owner: &Owner) -> bool {
+        let has_it = owner.absences == 0 && owner.checked >= self.seen;
+        has_it || (self.inode == 0 && !self.is_handed_over())
     }
 
     fn new(found: &TcpSocket, round: u64) -> Self {
@@ -273,6 +309,18 @@ impl Search {
     }
 }
 
+/// A check whether a process still has a socket open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Check {
+    /// The process.
+    pub key: Key,
+    /// The number of the open file.
+    pub file: i32,
+    /// The inode of the socket.
+    pub inode: u32,
+    cookie: u64,
+}
+
 /// The sockets, and the traffic of the observed processes.
 #[derive(Default)]
 pub struct TrafficTable {
@@ -299,7 +347,7 @@ pub struct TrafficTable {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Omissions {
     /// The traffic of sockets whose process was not found before they were closed, or before the
-    /// end. They may be of processes that are not observed.
+    /// end, since their last process had them. It may be of processes that are not observed.
     pub unaccounted: Traffic,
     /// The number of sockets in `unaccounted`.
     pub unaccounted_sockets: u64,
@@ -332,14 +380,23 @@ impl TrafficTable {
             self.omissions.sockets += 1;
             return;
         }
+        // A process can end a connection and open another with the same socket. The kernel then
+        // counts from 0 again.
+        let is_reused = self.sockets.get(&found.cookie).is_some_and(|socket| {
+            socket.destination != found.destination || found.info.received < socket.now.received
+        });
+        if is_reused && let Some(before) = self.sockets.remove(&found.cookie) {
+            self.conclude(before);
+        }
         let socket = self
             .sockets
             .entry(found.cookie)
             .or_insert_with(|| Socket::new(found, round));
-        // A process can end a connection and open another with the same socket. The kernel then
-        // counts from 0 again.
-        if socket.destination != found.destination || found.info.received < socket.now.received {
-            *socket = Socket::new(found, round);
+        if found.inode != 0
+            && let Some(owner) = &mut socket.owner
+            && owner.absences > 0
+        {
+            owner.absences = owner.absences.saturating_add(1);
         }
         socket.inode = found.inode;
         socket.send_queue = found.send_queue;
@@ -347,7 +404,7 @@ impl TrafficTable {
         socket.rtt = found.info.rtt;
         socket.now = socket.now.max(Traffic::of(found));
         socket.seen = self.readings;
-        if socket.owner.is_none() && found.inode != 0 && socket.search.due <= now {
+        if socket.lacks_owner() && found.inode != 0 && socket.search.due <= now {
             self.wanted.insert(found.inode, found.cookie);
         }
     }
@@ -377,7 +434,10 @@ impl TrafficTable {
             // The reading may have found an absent socket again.
             let found = sockets.get(&cookie);
             if found.is_some_and(|socket| !is_own || socket.seen == seen) {
-                sockets.remove(&cookie);
+                let replaced = sockets.remove(&cookie);
+                if let Some(socket) = replaced.filter(|socket| socket.owner.is_some()) {
+                    self.conclude(socket);
+                }
                 return true;
             }
         }
@@ -413,15 +473,69 @@ impl TrafficTable {
         !self.wanted.is_empty()
     }
 
-    /// Assigns to a process those wanted sockets whose inodes are in `inodes`.
-    pub fn assign(&mut self, key: Key, inodes: &[u32]) {
+    /// Assigns to a process those wanted sockets that it has open.
+    pub fn assign(&mut self, key: Key, open: &[OpenSocket]) {
         self.processes.entry(key).or_default().is_hidden = false;
-        for inode in inodes {
+        for OpenSocket { file, inode } in open {
             let cookie = self.wanted.remove(inode);
             if let Some(socket) = cookie.and_then(|cookie| self.sockets.get_mut(&cookie)) {
-                socket.owner = Some((key, None));
+                let before = socket.owner.filter(|owner| owner.key == key);
+                socket.owner = Some(Owner {
+                    key,
+                    file: *file,
+                    flow: before.and_then(|owner| owner.flow),
+                    checked: self.readings,
+                    absences: 0,
+                });
             }
         }
+    }
+
+    /// Returns the sockets whose owners are to be checked after this reading: first the sockets
+    /// whose counters have grown, and of these first those whose last check is the oldest.
+    #[must_use]
+    pub fn due_checks(&self) -> Vec<Check> {
+        let check = |(cookie, socket): (&u64, &Socket)| {
+            let owner = socket.owner.filter(|owner| owner.absences == 0)?;
+            let is_idle = socket.now == socket.settled;
+            let is_absent = socket.seen < self.readings;
+            let is_due = socket.inode != 0 && owner.checked < self.readings;
+            let check = Check {
+                key: owner.key,
+                file: owner.file,
+                inode: socket.inode,
+                cookie: *cookie,
+            };
+            (is_due && !(is_idle && is_absent)).then_some((is_idle, owner.checked, check))
+        };
+        let mut due: Vec<(bool, u64, Check)> = self.sockets.iter().filter_map(check).collect();
+        due.sort_unstable_by_key(|(is_idle, checked, check)| (*is_idle, *checked, check.key));
+        due.into_iter().map(|(_, _, check)| check).collect()
+    }
+
+    /// Notes that a process still has a socket open.
+    pub fn confirm(&mut self, check: &Check) {
+        let socket = self.sockets.get_mut(&check.cookie);
+        if let Some(owner) = socket.and_then(|socket| socket.owner.as_mut()) {
+            owner.checked = self.readings;
+        }
+    }
+
+    /// Notes that a process no longer has a socket open. The process that has it now is looked for
+    /// from the time `now`; `round` is the number of the last round that has begun.
+    pub fn release(&mut self, check: &Check, now: f64, round: u64) {
+        let Some(socket) = self.sockets.get_mut(&check.cookie) else {
+            return;
+        };
+        if let Some(owner) = &mut socket.owner {
+            owner.absences = 1;
+        }
+        socket.search = Search {
+            round,
+            due: now,
+            gap: 0.0,
+        };
+        self.wanted.insert(check.inode, check.cookie);
     }
 
     /// Marks a process as hidden, because its open files cannot be read.
@@ -448,12 +562,13 @@ impl TrafficTable {
     }
 
     /// Ends a complete reading: adds the growth of each socket to the flow of its process, and
-    /// forgets the sockets that are gone. `is_alive` tells whether a process still runs.
+    /// forgets the sockets that are gone. The growth of a socket whose process is unknown, or was
+    /// not checked, waits for a later reading.
     ///
     /// A socket is also absent from the readings if its connection has ended and its process still
     /// has it open. With `hears_closed`, the table therefore keeps absent sockets until
     /// [`TrafficTable::close`].
-    pub fn settle(&mut self, hears_closed: bool, is_alive: impl Fn(Key) -> bool) {
+    pub fn settle(&mut self, hears_closed: bool) {
         self.has_hidden = self.processes.values().any(|process| process.is_hidden);
         for process in self.processes.values_mut() {
             process.sockets = 0;
@@ -476,16 +591,19 @@ impl TrafficTable {
                 continue;
             };
             process.sockets += 1;
-            if socket.seen < *readings {
-                continue;
-            }
-            process.flows[at].connections.take(socket);
-            // The process has ended, and another one has the socket open.
-            if socket.inode != 0 && socket.owner.is_some_and(|(key, _)| !is_alive(key)) {
-                socket.owner = None;
+            if socket.seen == *readings && !socket.lacks_owner() {
+                process.flows[at].connections.take(socket);
             }
         }
-        sockets.retain(|_, socket| hears_closed || *readings - socket.seen < MAX_ABSENCE);
+        if !hears_closed {
+            let gone = |_: &u64, socket: &mut Socket| *readings - socket.seen >= MAX_ABSENCE;
+            let gone: Vec<(u64, Socket)> = sockets.extract_if(.., gone).collect();
+            for (_, socket) in gone {
+                if socket.owner.is_some() {
+                    self.conclude(socket);
+                }
+            }
+        }
     }
 
     /// Removes a socket that was closed, and adds its last bytes to its flow or to the omissions.
@@ -496,25 +614,33 @@ impl TrafficTable {
             return;
         };
         socket.now = socket.now.max(last);
-        if socket.owner.is_some() {
+        self.conclude(socket);
+    }
+
+    /// Adds the remaining growth of the open sockets to their flows or to the omissions. Call this
+    /// method once, at the end.
+    pub fn close_all(&mut self) {
+        for socket in std::mem::take(&mut self.sockets).into_values() {
+            if socket.owner.is_some() || socket.search.is_first() {
+                self.conclude(socket);
+            }
+        }
+    }
+
+    /// Adds the remaining growth of a socket that was removed from the table to its flow, or to the
+    /// omissions if it may belong to another process.
+    fn conclude(&mut self, mut socket: Socket) {
+        let was_never_found = socket.owner.is_none() && !socket.search.is_first();
+        if socket.owner.is_some() && !socket.is_handed_over() {
+            socket.inode = 0;
             settle(
                 &mut socket,
                 &mut self.processes,
                 (&mut self.flows, self.most),
                 &mut self.omissions,
             );
-        } else if socket.search.is_first() || self.has_hidden {
+        } else if !was_never_found || self.has_hidden {
             self.omissions.count(socket.now.since(socket.settled));
-        }
-    }
-
-    /// Counts the open sockets whose process was not looked for yet. Call this method once, at the
-    /// end.
-    pub fn close_unsearched(&mut self) {
-        for socket in self.sockets.values() {
-            if socket.owner.is_none() && socket.search.is_first() {
-                self.omissions.count(socket.now.since(socket.settled));
-            }
         }
     }
 
@@ -566,29 +692,33 @@ impl Omissions {
     }
 }
 
-/// Adds the growth of a socket to the flow of its process. Returns the process, and the position of
-/// the flow; `None` if the process is unknown.
+/// Adds the growth of a socket to the flow of its owner, unless it may belong to another process.
+/// Returns the owner, and the position of the flow; `None` if no process was found yet.
 fn settle<'a>(
     socket: &mut Socket,
     processes: &'a mut BTreeMap<Key, ProcessTraffic>,
     (flows, most): (&mut usize, usize),
     omissions: &mut Omissions,
 ) -> Option<(&'a mut ProcessTraffic, usize)> {
-    let (key, flow) = socket.owner?;
-    let process = processes.entry(key).or_default();
+    let mut owner = socket.owner?;
+    let process = processes.entry(owner.key).or_default();
     // If the process was forgotten meanwhile, its flows were removed.
-    let at = flow
+    let at = owner
+        .flow
         .filter(|at| *at < process.flows.len())
         .unwrap_or_else(|| {
             let at = process.find(socket.peer, flows, most);
             omissions.other_peers += u64::from(process.flows[at].peer == Peer::Other);
             at
         });
-    socket.owner = Some((key, Some(at)));
-    let growth = socket.now.since(socket.settled);
-    socket.settled = socket.now;
-    process.growth.add(growth);
-    process.flows[at].traffic.add(growth);
+    owner.flow = Some(at);
+    socket.owner = Some(owner);
+    if socket.grows_for(&owner) {
+        let growth = socket.now.since(socket.settled);
+        socket.settled = socket.now;
+        process.growth.add(growth);
+        process.flows[at].traffic.add(growth);
+    }
     Some((process, at))
 }
 
@@ -606,7 +736,6 @@ mod tests {
     use crate::sock_diag::tcp_info::TcpInfo;
 
     const MOST: usize = 100;
-    const ALIVE: fn(Key) -> bool = |_| true;
 
     /// A socket whose cookie and inode are `number`, with this many bytes sent.
     fn socket(number: u32, destination: &str, sent: u64) -> TcpSocket {
@@ -626,15 +755,41 @@ mod tests {
         }
     }
 
-    /// Reads the sockets, assigns the sockets without a process to process 1, and settles.
-    fn read(table: &mut TrafficTable, sockets: &[TcpSocket]) {
+    /// The sockets with these numbers, as open files of a process.
+    fn open(numbers: &[u32]) -> Vec<OpenSocket> {
+        let file = |number: &u32| OpenSocket {
+            file: i32::try_from(*number).unwrap(),
+            inode: *number,
+        };
+        numbers.iter().map(file).collect()
+    }
+
+    /// Reads the sockets, and then looks at the open files of the processes and settles.
+    fn read_of(table: &mut TrafficTable, sockets: &[TcpSocket], files: &[(Key, &[u32])]) {
         table.begin_reading(MOST);
         for socket in sockets {
             table.take(socket, 0.0, 0);
         }
+        for check in table.due_checks() {
+            if files
+                .iter()
+                .any(|(key, open)| *key == check.key && open.contains(&check.inode))
+            {
+                table.confirm(&check);
+            } else {
+                table.release(&check, 0.0, 0);
+            }
+        }
+        for (key, numbers) in files {
+            table.assign(*key, &open(numbers));
+        }
+        table.settle(false);
+    }
+
+    /// Reads the sockets, which all belong to process 1, and settles.
+    fn read(table: &mut TrafficTable, sockets: &[TcpSocket]) {
         let inodes: Vec<u32> = sockets.iter().map(|socket| socket.inode).collect();
-        table.assign(1, &inodes);
-        table.settle(false, ALIVE);
+        read_of(table, sockets, &[(1, &inodes)]);
     }
 
     /// Returns the bytes that each process has sent since the last call. Sets the sum of each
@@ -717,7 +872,7 @@ mod tests {
         read(&mut table, &[socket(1, "10.0.0.2", 10)]);
         for _ in 0..5 {
             table.begin_reading(MOST);
-            table.settle(true, ALIVE);
+            table.settle(true);
         }
         table.close(&socket(1, "10.0.0.2", 12));
         assert_eq!(printed(&mut table, 1), [row("10.0.0.2", 0, 12)]);
@@ -733,7 +888,7 @@ mod tests {
             for number in numbers {
                 table.take(&socket(*number, "10.0.0.2", 10), 0.0, 0);
             }
-            table.settle(true, ALIVE);
+            table.settle(true);
             let known: Vec<u64> = table.sockets.keys().copied().collect();
             (known, table.omissions.sockets)
         };
@@ -749,7 +904,7 @@ mod tests {
         table.begin_reading(MOST);
         table.take(&socket(1, "10.0.0.2", 10), 0.0, 0);
         table.take(&socket(2, "10.0.0.2", 10), 0.0, 0);
-        table.settle(false, ALIVE);
+        table.settle(false);
         table.close(&socket(1, "10.0.0.2", 12));
         table.close(&socket(3, "10.0.0.2", 5));
         table.close(&socket(4, "10.0.0.2", 0));
@@ -769,7 +924,7 @@ mod tests {
         table.take(&socket(2, "10.0.0.2", 20), 0.0, 0);
         table.hide(7);
         table.end_round(1, 0.0);
-        table.settle(false, ALIVE);
+        table.settle(false);
         table.drain_growth(|key, process, _| {
             assert_eq!((key, process.is_hidden), (7, true));
             process.sum = Some(0);
@@ -781,7 +936,7 @@ mod tests {
         assert_eq!(table.omissions.unaccounted.sent, 12);
         // The process can be read, and the other socket is not among its files.
         table.assign(7, &[]);
-        table.settle(false, ALIVE);
+        table.settle(false);
         table.close(&socket(2, "10.0.0.2", 20));
         assert_eq!(table.omissions.unaccounted.sent, 12);
     }
@@ -792,8 +947,8 @@ mod tests {
         read(&mut table, &[socket(1, "10.0.0.2", 10)]);
         table.begin_reading(MOST);
         table.take(&socket(2, "10.0.0.2", 20), 0.0, 0);
-        table.settle(false, ALIVE);
-        table.close_unsearched();
+        table.settle(false);
+        table.close_all();
         assert_eq!(table.omissions.unaccounted.sent, 20);
     }
 
@@ -808,21 +963,109 @@ mod tests {
     }
 
     #[test]
-    fn the_socket_of_an_ended_process_is_looked_for_again() {
+    fn a_socket_counts_for_the_process_that_has_it() {
         let mut table = TrafficTable::default();
-        read(&mut table, &[socket(1, "10.0.0.2", 10)]);
-        table.begin_reading(MOST);
-        table.take(&socket(1, "10.0.0.2", 12), 0.0, 0);
-        table.settle(false, |key| key != 1);
-        table.begin_reading(MOST);
-        table.take(&socket(1, "10.0.0.2", 15), 0.0, 0);
-        assert!(table.has_wanted());
-        table.assign(2, &[1]);
-        table.settle(false, |key| key != 1);
-        assert_eq!(growth(&mut table), [(1, 12), (2, 3)]);
+        let socket = |sent| socket(1, "10.0.0.2", sent);
+        read_of(&mut table, &[socket(10)], &[(1, &[1])]);
+        read_of(&mut table, &[socket(15)], &[(1, &[]), (2, &[1])]);
+        assert_eq!(growth(&mut table), [(1, 10), (2, 5)]);
+        assert_eq!(printed(&mut table, 1), [row("10.0.0.2", 0, 10)]);
+        assert_eq!(printed(&mut table, 2), [row("10.0.0.2", 1, 5)]);
+        table.close(&socket(19));
+        assert_eq!(growth(&mut table), [(2, 4)]);
+        assert_eq!(table.omissions, Omissions::default());
         table.forget_ended(|key| key != 1);
         assert!(table.of_process(1).is_none());
         assert_eq!((table.flows, table.due_flows(2)), (1, 1));
+    }
+
+    #[test]
+    fn the_growth_of_a_socket_waits_for_its_next_process() {
+        let mut table = TrafficTable::default();
+        let socket = |sent| socket(1, "10.0.0.2", sent);
+        read_of(&mut table, &[socket(10)], &[(1, &[1])]);
+        assert_eq!(growth(&mut table), [(1, 10)]);
+        for sent in [12, 15] {
+            read_of(&mut table, &[socket(sent)], &[(1, &[])]);
+            assert_eq!(growth(&mut table), []);
+        }
+        table.forget_ended(|_| false);
+        assert!(table.of_process(1).is_some(), "the last process is kept");
+        read_of(&mut table, &[socket(16)], &[(2, &[1])]);
+        assert_eq!(growth(&mut table), [(2, 6)]);
+        assert_eq!(table.omissions, Omissions::default());
+    }
+
+    #[test]
+    fn the_growth_of_a_socket_without_a_next_process_is_unaccounted() {
+        for is_closed in [true, false] {
+            let mut table = TrafficTable::default();
+            let socket = |sent| socket(1, "10.0.0.2", sent);
+            read_of(&mut table, &[socket(10)], &[(1, &[1])]);
+            for sent in [12, 15] {
+                read_of(&mut table, &[socket(sent)], &[(1, &[])]);
+            }
+            if is_closed {
+                table.close(&socket(19));
+                assert_eq!(table.omissions.unaccounted.sent, 9);
+            } else {
+                table.close_all();
+                assert_eq!(table.omissions.unaccounted.sent, 5);
+            }
+            assert_eq!(table.omissions.unaccounted_sockets, 1);
+            assert_eq!(growth(&mut table), [(1, 10)]);
+        }
+    }
+
+    #[test]
+    fn a_process_that_closes_a_socket_just_after_a_reading_has_its_last_bytes() {
+        let mut table = TrafficTable::default();
+        let socket = |sent| socket(1, "10.0.0.2", sent);
+        read_of(&mut table, &[socket(10)], &[(1, &[1])]);
+        read_of(&mut table, &[socket(12)], &[(1, &[])]);
+        table.close(&socket(15));
+        assert_eq!(growth(&mut table), [(1, 15)]);
+        assert_eq!(table.omissions, Omissions::default());
+    }
+
+    #[test]
+    fn the_growth_of_sockets_that_were_not_checked_waits() {
+        let mut table = TrafficTable::default();
+        let sockets = |sent| [socket(1, "10.0.0.2", sent), socket(2, "10.0.0.2", 1)];
+        read(&mut table, &sockets(10));
+        assert_eq!(growth(&mut table), [(1, 11)]);
+        for sent in [12, 15] {
+            table.begin_reading(MOST);
+            for socket in sockets(sent) {
+                table.take(&socket, 0.0, 0);
+            }
+            let inodes: Vec<u32> = table.due_checks().iter().map(|due| due.inode).collect();
+            assert_eq!(inodes, [1, 2], "a socket that has grown is checked first");
+            table.settle(false);
+            assert_eq!(growth(&mut table), []);
+            assert_eq!(printed(&mut table, 1), [row("10.0.0.2", 2, 11)]);
+        }
+        table.close_all();
+        assert_eq!(growth(&mut table), [(1, 5)]);
+        assert_eq!(table.omissions, Omissions::default());
+    }
+
+    #[test]
+    fn a_process_may_have_a_socket_under_another_number() {
+        let mut table = TrafficTable::default();
+        let sockets: Vec<TcpSocket> = (1..=40)
+            .map(|number| socket(number, &format!("10.0.1.{number}"), 1))
+            .collect();
+        read(&mut table, &sockets);
+        let others = table.omissions.other_peers;
+        table.begin_reading(MOST);
+        table.take(&socket(40, "10.0.1.40", 5), 0.0, 0);
+        let check = table.due_checks()[0];
+        table.release(&check, 0.0, 0);
+        table.assign(1, &open(&[40]));
+        table.settle(false);
+        assert_eq!(growth(&mut table), [(1, 44)]);
+        assert_eq!(table.omissions.other_peers, others, "counted once");
     }
 
     #[test]
@@ -884,9 +1127,9 @@ mod tests {
         let mut take = |number| {
             table.begin_reading(2);
             table.take(&socket(number, "10.0.0.2", 1), 0.0, 0);
-            table.assign(1, if number == 2 { &[2] } else { &[] });
+            table.assign(1, &open(if number == 2 { &[2] } else { &[] }));
             table.end_round(1, 0.0);
-            table.settle(true, ALIVE);
+            table.settle(true);
             table.sockets.keys().copied().collect::<Vec<_>>()
         };
         assert_eq!(take(1), [1]);
@@ -918,8 +1161,8 @@ mod tests {
         assert!(table.has_new_peers());
         table.mark_own(&BTreeSet::from([[10, 0, 9, 1].into()]));
         assert!(!table.has_new_peers());
-        table.assign(1, &[1]);
-        table.settle(false, ALIVE);
+        table.assign(1, &open(&[1]));
+        table.settle(false);
         assert_eq!(printed(&mut table, 1), [row("pod", 1, 1)]);
     }
 

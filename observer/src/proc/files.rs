@@ -87,11 +87,20 @@ impl RootDirectory {
     }
 }
 
+/// A socket that a process has open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenSocket {
+    /// The number of the open file.
+    pub file: i32,
+    /// The inode of the socket.
+    pub inode: u32,
+}
+
 /// Some of the sockets that a process has open.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OpenSockets {
-    /// The inodes of the sockets.
-    pub inodes: Vec<u32>,
+    /// The sockets.
+    pub sockets: Vec<OpenSocket>,
     /// The number of the open file at which the listing continues; `None` if it is complete.
     pub next: Option<i32>,
 }
@@ -279,19 +288,29 @@ impl Files {
         let mut files = numbers(&mut directory).skip_while(|file| *file < first);
         let list: Vec<i32> = files.by_ref().take(most).collect();
         let next = files.next();
-        let mut inodes = Vec::new();
+        let mut sockets = Vec::new();
         for file in list {
-            self.path.clear();
-            // Writing to a vector does not fail.
-            let _ = write!(self.path, "{pid}/fd/{file}");
-            match readlinkat(&self.directory, self.path.as_slice()) {
-                Ok(link) => inodes.extend(socket_inode(link.as_encoded_bytes())),
-                // The process has closed the file meanwhile.
-                Err(Errno::ENOENT) => {}
-                Err(error) => return Err(error),
+            if let Some(inode) = self.read_socket(pid, file)? {
+                sockets.push(OpenSocket { file, inode });
             }
         }
-        Ok(OpenSockets { inodes, next })
+        Ok(OpenSockets { sockets, next })
+    }
+
+    /// Returns the inode of the socket that a process has open under the number `file`; `None` if
+    /// this is another file, if the process has closed it, or if the process has ended.
+    ///
+    /// # Errors
+    /// `EACCES` or `EPERM` if the kernel denies the read.
+    pub fn read_socket(&mut self, pid: i32, file: i32) -> Result<Option<u32>, Errno> {
+        self.path.clear();
+        // Writing to a vector does not fail.
+        let _ = write!(self.path, "{pid}/fd/{file}");
+        match readlinkat(&self.directory, self.path.as_slice()) {
+            Ok(link) => Ok(socket_inode(link.as_encoded_bytes())),
+            Err(Errno::ENOENT | Errno::ESRCH) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// Reads a symbolic link of a process, such as `exe`.
@@ -424,7 +443,7 @@ mod tests {
         let (mut inodes, mut next, mut parts) = (Vec::new(), Some(0), 0);
         while let Some(first) = next {
             let found = files.list_sockets(own_id(), first, 2).unwrap();
-            inodes.extend(found.inodes);
+            inodes.extend(found.sockets.iter().map(|socket| socket.inode));
             next = found.next;
             parts += 1;
         }
