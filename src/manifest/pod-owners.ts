@@ -34,7 +34,7 @@ export function describePods(template: Template): Made {
     owner,
     restartPolicy: findRestartPolicy(template, parent),
     isIndexed: isIndexed(template, parent),
-    labels: resource.group === 'batch.volcano.sh' ? { 'volcano.sh/job-name': name } : {},
+    labels: resource.group.endsWith('.volcano.sh') ? { 'volcano.sh/job-name': name } : {},
   }
 }
 

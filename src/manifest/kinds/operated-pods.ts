@@ -76,6 +76,7 @@ const BUILDERS: Readonly<Record<string, (building: Building) => Build>> = {
   }),
   'sparkoperator.k8s.io/SparkApplication': sparkPod,
   'sparkoperator.k8s.io/ScheduledSparkApplication': sparkPod,
+  'sparkoperator.k8s.io/SparkConnect': sparkConnectPod,
   'spark.apache.org/SparkApplication': ({ place }) => {
     const isDriver = place?.prefix.includes('.driver.') === true
     return { ...sparkContainer(isDriver), pods: isDriver ? 1 : undefined }
@@ -103,6 +104,10 @@ const BUILDERS: Readonly<Record<string, (building: Building) => Build>> = {
   'apps.nvidia.com/NIMService': ({ resource: { fields, name } }) => ({
     spec: onlyContainer(`${name}-ctr`),
     pods: fieldsOrNone(fields.spec).replicas ?? 1,
+  }),
+  'kubeflow.org/Notebook': ({ resource: { fields } }) => ({
+    spec: fieldsOrNone(fieldsOrNone(fieldsOrNone(fields.spec).template).spec),
+    pods: 1,
   }),
   // flink-kubernetes, Constants.MAIN_CONTAINER_NAME.
   'flink.apache.org/FlinkDeployment': ({ resource }) => {
@@ -186,6 +191,19 @@ function sparkPod({ resource, inside }: Building): Build {
     },
     pods: isDriver ? 1 : (instances ?? 1),
     isWhole: true,
+  }
+}
+
+/** Builds the server or an executor (spark-operator internal/controller/sparkconnect). */
+function sparkConnectPod({ resource: { fields }, place }: Building): Build {
+  const { server, executor } = fieldsOrNone(fields.spec)
+  const isServer = place?.prefix === ''
+  const template = fieldsOrNone(fieldsOrNone(isServer ? server : executor).template)
+  const own = fieldsOrNone(template.spec)
+  const { spec } = sparkContainer(isServer)
+  return {
+    spec: asObjects(own.containers).length > 0 ? own : { ...spec, ...own },
+    pods: isServer ? 1 : fieldsOrNone(executor).instances,
   }
 }
 

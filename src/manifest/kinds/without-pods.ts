@@ -221,7 +221,7 @@ const KINDS: readonly (readonly [string, string, readonly string[]])[] = [
   ],
   ['it scales the pods of another object', 'kubernetes.dask.org', ['DaskAutoscaler']],
   ['it describes nodes', 'nfd.k8s-sigs.io', ['NodeFeature', 'NodeFeatureGroup', 'NodeFeatureRule']],
-  ['it configures the pods of others', 'opentelemetry.io', ['Instrumentation', 'OpAMPBridge']],
+  ['it configures the pods of others', 'opentelemetry.io', ['Instrumentation']],
   [
     'it configures Grafana',
     'grafana.integreatly.org',

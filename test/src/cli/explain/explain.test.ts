@@ -146,6 +146,18 @@ const OPERATED: readonly (readonly [string, string, readonly string[], string])[
     ['inferenceservice/a'],
     'kserve-container',
   ],
+  [
+    'kubeflow.org/v1/Notebook',
+    '{template: {spec: {containers: [{name: lab, image: a}]}}}',
+    ['notebook/a'],
+    'lab',
+  ],
+  [
+    'sparkoperator.k8s.io/v1alpha1/SparkConnect',
+    '{server: {cores: 1}, executor: {instances: 3}}',
+    ['sparkconnect/a, spec.server.template.metadata', 'sparkconnect/a, executor'],
+    '',
+  ],
   ['apps.nvidia.com/v1alpha1/NIMService', '{replicas: 1}', ['nimservice/a'], 'a-ctr'],
   [
     'flink.apache.org/v1beta1/FlinkDeployment',

@@ -77,7 +77,54 @@ const KINDS: readonly (readonly [string, string, readonly string[], string?])[] 
     '{services: [{name: a, spec: {replicas: 1}}, {name: b, spec: {replicas: 1}}]}',
   ],
   ['monitoring.coreos.com/v1', 'Prometheus', ['spec.podMetadata.annotations']],
+  ...['PrometheusAgent', 'Alertmanager', 'ThanosRuler'].map((kind) => {
+    return ['monitoring.coreos.com/v1', kind, ['spec.podMetadata.annotations']] as const
+  }),
   ['opentelemetry.io/v1beta1', 'OpenTelemetryCollector', ['spec.podAnnotations']],
+  ['opentelemetry.io/v1alpha1', 'TargetAllocator', ['spec.podAnnotations']],
+  ['opentelemetry.io/v1alpha1', 'OpAMPBridge', ['spec.podAnnotations']],
+  ...['Customizer', 'Datastore', 'Entitystore', 'Evaluator', 'Guardrail'].map((name) => {
+    return ['apps.nvidia.com/v1alpha1', `Nemo${name}`, ['spec.annotations']] as const
+  }),
+  ['apps.nvidia.com/v1alpha1', 'NIMBuild', ['metadata.annotations']],
+  ['production-stack.vllm.ai/v1alpha1', 'VLLMRuntime', ['spec.deploymentConfig.podAnnotations']],
+  [
+    'kubeflow.org/v1',
+    'Notebook',
+    ['metadata.annotations'],
+    '{template: {spec: {containers: [{name: a, image: b}]}}}',
+  ],
+  [
+    'batch.volcano.sh/v1alpha1',
+    'CronJob',
+    ['spec.jobTemplate.spec.tasks.0.template.metadata.annotations'],
+    `{jobTemplate: {spec: {tasks: [{name: a, template: ${POD}}]}}}`,
+  ],
+  [
+    'flow.volcano.sh/v1alpha1',
+    'JobTemplate',
+    ['spec.tasks.0.template.metadata.annotations'],
+    `{tasks: [{name: a, template: ${POD}}]}`,
+  ],
+  [
+    'disaggregatedset.x-k8s.io/v1',
+    'DisaggregatedSet',
+    ['leader', 'worker'].map((role) => {
+      return `spec.roles.0.spec.leaderWorkerTemplate.${role}Template.metadata.annotations`
+    }),
+    `{roles: [{spec: {leaderWorkerTemplate: {leaderTemplate: ${POD}, workerTemplate: ${POD}}}}]}`,
+  ],
+  [
+    'ray.io/v1',
+    'RayCronJob',
+    [
+      'spec.jobTemplate.rayClusterSpec.headGroupSpec.template.metadata.annotations',
+      'spec.jobTemplate.rayClusterSpec.workerGroupSpecs.0.template.metadata.annotations',
+      'spec.jobTemplate.submitterPodTemplate.metadata.annotations',
+    ],
+    `{jobTemplate: {submitterPodTemplate: ${POD}, rayClusterSpec: ` +
+      `{headGroupSpec: {template: ${POD}}, workerGroupSpecs: [{template: ${POD}}]}}}`,
+  ],
   [
     'kubernetes.dask.org/v1',
     'DaskCluster',
@@ -160,6 +207,21 @@ t.test('a SparkApplication of Spark itself is annotated in its configuration', a
     t.equal(annotated(out), out)
   }
 })
+
+t.test(
+  'a SparkConnect is annotated in the template of its server and in its configuration',
+  async (t) => {
+    const head =
+      'apiVersion: sparkoperator.k8s.io/v1alpha1\nkind: SparkConnect\nmetadata: {name: a}\n'
+    const out = annotated(`${head}spec: {server: {cores: 1}, executor: {instances: 2}}\n`)
+    const value = readManifests('a.yaml', out)[0]?.value
+    t.strictSame(valueAt(value, ['spec', 'server', 'template', 'metadata', 'annotations']), ASK)
+    t.strictSame(valueAt(value, ['spec', 'sparkConf']), {
+      'spark.kubernetes.executor.annotation.ridealong.dev/inject': 'io-sysstat',
+    })
+    t.equal(annotated(out), out)
+  },
+)
 
 t.test('a TrainJob with patches of others gets a patch of its own', async (t) => {
   const out = annotated(`apiVersion: trainer.kubeflow.org/v1alpha1
