@@ -13,6 +13,12 @@ const CATALOG = readdirSync(CATALOG_FOLDER)
   .filter((name) => name.endsWith('.yaml'))
   .map((file) => ({ file, ...parse(read(`src/catalog/${file}`)) }))
 
+const INSTALLED: readonly string[] = [values.image, values.observer.image].map(
+  ({ registry, repository }) => `${registry}/${repository}`,
+)
+const TOOLS: readonly string[] = CATALOG.flatMap(({ spec }) => spec.tool?.installer.image ?? [])
+const IMAGES = [...INSTALLED.map((image) => `${image}:${version}`), ...TOOLS]
+
 t.test('the package, the observer, their lock files and the chart have one version', async (t) => {
   const lock = JSON.parse(read('package-lock.json'))
   t.match(version, /^\d+\.\d+\.\d+$/)
@@ -25,15 +31,33 @@ t.test('the package, the observer, their lock files and the chart have one versi
   t.match(read('observer/Cargo.lock'), locked)
 })
 
-t.test('the chart lists the images that it installs', async (t) => {
-  const names = [values.image, values.observer.image].map(
-    ({ registry, repository }) => `${registry}/${repository}:${version}`,
-  )
+t.test('the chart lists the images that it can install', async (t) => {
+  t.equal(TOOLS.length, 2, 'the catalog has two tools')
   const listed: readonly { image: string }[] = parse(chart.annotations['artifacthub.io/images'])
   t.strictSame(
     listed.map(({ image }) => image),
-    names,
+    IMAGES,
   )
+  const named = [...read('charts/ridealong/values.yaml').matchAll(/repository: ([\w/-]+)/g)]
+  t.strictSame(
+    named.map(([, repository]) => `ghcr.io/${repository}:${version}`),
+    IMAGES,
+    'values.yaml names the same images, those of the tools in a comment',
+  )
+})
+
+t.test('the document about releases names each image', async (t) => {
+  const document = read('docs/release.md')
+  for (const image of IMAGES) {
+    const [name = ''] = image.split(':')
+    const [path = ''] = name.split('/').slice(-1)
+    t.ok(document.includes(`\`${name}\``), `the location of ${path}`)
+    t.match(
+      document,
+      new RegExp(`^\\$ for artifact in .*\\b${path}:`, 'm'),
+      `how to verify ${path}`,
+    )
+  }
 })
 
 t.test('the built-in metrics and the documents name the images of this version', async (t) => {
@@ -53,13 +77,8 @@ t.test('the release workflow pushes the images of the chart and of the tools', a
   const { env, jobs } = parse(read('.github/workflows/release.yml'))
   const targets: readonly string[] = jobs.images.strategy.matrix.target
   const pushed = targets.map((target) => `${env.IMAGES}/${target}`)
-  const installed = [values.image, values.observer.image].map(
-    ({ registry, repository }) => `${registry}/${repository}`,
-  )
-  const tools = CATALOG.flatMap(({ spec }) => spec.tool?.installer.image ?? [])
-  t.ok(tools.length > 0, 'the catalog has a tool')
   t.strictSame(
     pushed.map((image) => `${image}:${version}`),
-    [...installed.map((image) => `${image}:${version}`), ...tools],
+    IMAGES,
   )
 })
