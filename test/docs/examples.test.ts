@@ -40,6 +40,39 @@ t.test('the pod spec in the README is a part of the pod template that inject pri
   t.has(parse(out).spec.template, SHOWN_POD)
 })
 
+t.test('the webhook adds the same to the pod of the run today', async (t) => {
+  const file = join(REPOSITORY, 'docs/examples/lammps-pod.yaml')
+  const stored = parse(textOf('docs/examples/lammps-pod.yaml'))
+  const object = parse((await run(['inject', '--undo', '-f', file])).out)
+  t.equal(object.spec.initContainers, undefined, 'the pod is as it was requested')
+  const request = { uid: 'a', operation: 'CREATE', kind: POD, namespace: 'hpc', object }
+  const review = { apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', request }
+  const [{ image }] = stored.spec.initContainers
+  const words = ['review', '-', '--output', 'pod', '--observer-image', image]
+  const today = parse((await run(words, JSON.stringify(review))).out)
+  t.has(generalize(stored), generalize(today), 'the API server only adds default values')
+  t.strictSame(environmentOf(stored), environmentOf(today))
+})
+
+const POD = { group: '', version: 'v1', kind: 'Pod' }
+
+/** Replaces the parts that differ between requests, and between revisions of the catalog. */
+function generalize(pod: unknown): unknown {
+  const text = JSON.stringify(pod).replace(/ridealong-no-token-\w+/g, 'ridealong-no-token-x')
+  const [, revision = ''] = /\\"catalog\\":\\"(\w+)\\"/.exec(text) ?? []
+  return JSON.parse(text.replaceAll(revision, 'REVISION'))
+}
+
+function environmentOf(pod: Pod): readonly string[] {
+  return pod.spec.initContainers.flatMap(({ env }) => env.map(({ name }) => name))
+}
+
+interface Pod {
+  readonly spec: {
+    readonly initContainers: readonly { readonly env: readonly { readonly name: string }[] }[]
+  }
+}
+
 t.test('the output in the README is a part of the log of the run', async (t) => {
   t.equal(SHOWN_PARTS.join('').trimEnd().split('\n').length, 6, 'the README shows six lines')
   for (const part of SHOWN_PARTS) t.ok(LOG.includes(part), `the log contains: ${part}`)
