@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::account::{Account, Credit};
 use crate::containers::ContainerId;
 use crate::process::{Measured, Process};
 use crate::traffic::Traffic;
@@ -12,28 +13,6 @@ use crate::traffic::Traffic;
 const MAX_PROGRAMS: usize = 2048;
 /// The name of the shared sum of later programs.
 const OTHERS: &str = "(other programs)";
-
-/// The part of a process's counters that the sums already include, in the units of the counters.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Account {
-    sum: Option<usize>,
-    is_hidden: bool,
-    cpu: u64,
-    read: u64,
-    written: u64,
-    switches: u64,
-    wait: u64,
-}
-
-/// The resource use of a process's ended children that the sums of their own programs already
-/// include, in ticks and in bytes at the storage layer. [`Sums::close`] subtracts it from the
-/// kernel's counters of the children; the rest is unaccounted.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Credit {
-    cpu: u64,
-    read: u64,
-    written: u64,
-}
 
 /// The resource use of all processes of a program in a container.
 #[derive(Clone, Debug, Default)]
@@ -288,15 +267,6 @@ pub fn credit_from(process: &Process) -> Credit {
             .saturating_add(own.cpu.max(now.stat.children_cpu())),
         read: (io.read + own.read).max(measured.io_with_children.read),
         written: (io.written + own.written).max(measured.io_with_children.written),
-    }
-}
-
-impl Credit {
-    /// Adds another credit.
-    pub fn add(&mut self, other: Self) {
-        self.cpu = self.cpu.saturating_add(other.cpu);
-        self.read = self.read.saturating_add(other.read);
-        self.written = self.written.saturating_add(other.written);
     }
 }
 

@@ -3,7 +3,7 @@
 use nix::errno::Errno;
 use nix::sys::signal::Signal;
 
-use crate::session::termination_signals;
+use crate::signals::termination_signals;
 
 /// Waits for SIGTERM or SIGINT. The kernel ignores the default action of a signal for process 1 of
 /// a container, but delivers a signal that the process waits for.

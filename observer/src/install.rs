@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use nix::fcntl::OFlag;
 
-use crate::log::warn;
+use crate::stderr::warn;
 
 /// The folder of the tool in the image.
 const TOOL: &str = "/tool";

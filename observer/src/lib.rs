@@ -7,6 +7,7 @@
 //! loop of perf-sysstat, pressure and network passes through these modules: `sampling` →
 //! `process_table` → `measure` → `rows`, `pressure_rows` or `network_rows` → `log`.
 
+pub mod account;
 pub mod accounts;
 pub mod artifacts;
 pub mod budget;
@@ -52,12 +53,15 @@ pub mod process;
 pub mod process_table;
 pub mod profile;
 pub mod program;
+pub mod read_at;
 pub mod rows;
 pub mod sampling;
 pub mod session;
 pub mod settings;
+pub mod signals;
 pub mod sock_diag;
 pub mod socket_owners;
+pub mod stderr;
 pub mod summary;
 pub mod target_command;
 pub mod tasks;
@@ -65,5 +69,6 @@ pub mod thread_rows;
 pub mod topology;
 pub mod totals;
 pub mod traffic;
+pub mod traffic_table;
 pub mod walk_limit;
 pub mod watchdog;

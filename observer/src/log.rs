@@ -3,7 +3,6 @@
 //! No failure of the log is fatal. Lines are buffered until they can be written without blocking.
 //! If a write fails, the observer reports the error on standard error and continues without a log.
 
-use std::io::stderr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use nix::errno::Errno;
@@ -15,6 +14,7 @@ use crate::budget::Budget;
 use crate::clock::WallTime;
 use crate::json::{clean, find_keyword, push_string};
 use crate::otlp::feed::Feed;
+use crate::stderr::warn;
 
 /// The number of bytes that a pipe accepts without blocking if it is ready for writing (pipe(7),
 /// `PIPE_BUF`).
@@ -179,19 +179,6 @@ impl Log {
         }
         self.is_broken = true;
         warn(&format!("the log cannot be written: {}", error.desc()));
-    }
-}
-
-/// Writes a message to standard error if that does not block.
-pub fn warn(sentence: &str) {
-    let stream = stderr();
-    let mut ready = [PollFd::new(stream.as_fd(), PollFlags::POLLOUT)];
-    if poll(&mut ready, PollTimeout::ZERO).is_ok_and(|count| count > 0) {
-        // If this fails, there is no other stream for the message.
-        let _ = write(
-            stream.as_fd(),
-            format!("ridealong: {sentence}\n").as_bytes(),
-        );
     }
 }
 

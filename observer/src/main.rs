@@ -13,11 +13,11 @@ use ridealong_observer::foreign::client::READ_AS;
 use ridealong_observer::foreign::server;
 use ridealong_observer::hold::hold;
 use ridealong_observer::install::Installation;
-use ridealong_observer::log::warn;
 use ridealong_observer::otlp::settings::ExportSettings;
 use ridealong_observer::otlp::{pusher, relay};
 use ridealong_observer::session::Session;
 use ridealong_observer::settings::{Metric, Settings};
+use ridealong_observer::stderr::warn;
 use ridealong_observer::watchdog;
 use ridealong_observer::{cpu_profile, io_sysstat, mpi_trace, network, perf_sysstat, pressure};
 

@@ -24,7 +24,8 @@ use crate::session::Session;
 use crate::settings::Settings;
 use crate::sock_diag::client::{Client, Hearing};
 use crate::socket_owners::OwnerSearch;
-use crate::traffic::{Traffic, TrafficTable};
+use crate::traffic::Traffic;
+use crate::traffic_table::TrafficTable;
 
 const DESCRIPTION: &str = "traffic of the pod's interfaces and of its TCP connections, and of the application's processes by peer";
 const INFINIBAND: &str = "/sys/class/infiniband";

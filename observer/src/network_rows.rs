@@ -6,7 +6,8 @@ use crate::json_rows::{begin, push_decimals, push_pid};
 use crate::proc::net_dev::Interface;
 use crate::proc::net_snmp::value;
 use crate::process::Process;
-use crate::traffic::{Flow, Traffic};
+use crate::traffic::Traffic;
+use crate::traffic_table::Flow;
 
 /// The columns of the section `tcp`, and their sources: the group and the name in `net/snmp`, or in
 /// `net/netstat` for `TcpExt`.

@@ -1,6 +1,6 @@
 //! The state of each process that the observer stores between scans.
 
-use crate::accounts::{Account, Credit};
+use crate::account::{Account, Credit};
 use crate::containers::ContainerId;
 use crate::counters::{Base, Counters, Switches};
 use crate::identity::Identity;
@@ -8,7 +8,6 @@ use crate::proc::io::Io;
 use crate::proc::stat::StatGauges;
 use crate::proc::status::Memory;
 use crate::tasks::ThreadStates;
-use crate::thread_rows::ThreadRow;
 
 /// A number that the observer assigns to a process. The kernel reuses process ids, but keys are
 /// unique.
@@ -63,6 +62,23 @@ impl Process {
     pub fn name_bytes(&self) -> usize {
         let program = self.program.as_ref().map_or(0, String::len);
         program + self.comm.len() + self.command.len() + self.tail.len()
+    }
+
+    /// Begins the next interval of a process, and of each of its threads that had a row.
+    pub fn begin_interval(&mut self, now: f64) {
+        let Some(measured) = &mut self.measured else {
+            return;
+        };
+        measured.base = Some(Base {
+            counters: measured.now,
+            at: now,
+        });
+        for row in measured.thread_rows.iter_mut().filter(|row| row.is_shown) {
+            row.base = Base {
+                counters: row.now,
+                at: now,
+            };
+        }
     }
 }
 
@@ -135,4 +151,22 @@ pub struct State {
     pub open_files: Option<u64>,
     /// The memory; `None` for a zombie.
     pub memory: Option<Memory>,
+}
+
+/// A thread that has rows.
+pub struct ThreadRow {
+    /// The thread id.
+    pub tid: i32,
+    /// The name of the thread, as JSON.
+    pub command: Box<[u8]>,
+    /// The counters at this scan.
+    pub now: Counters,
+    /// The counters at the beginning of the interval.
+    pub base: Base,
+    /// The current state: values that are not counters.
+    pub state: State,
+    /// Whether the interval is long enough for a row.
+    pub is_shown: bool,
+    /// Whether the last reading found the thread.
+    pub is_alive: bool,
 }

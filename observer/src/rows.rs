@@ -5,8 +5,7 @@ use crate::counters::Counters;
 use crate::json::push_or_null;
 use crate::number::{float, push, push_decimal};
 use crate::proc::stat::StatCounters;
-use crate::process::{Process, State};
-use crate::thread_rows::ThreadRow;
+use crate::process::{Process, State, ThreadRow};
 
 /// pidstat's names of the scheduling policies, in the order of the kernel's numbers.
 const POLICIES: [&str; 8] = [

@@ -4,7 +4,6 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
-use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::time::TimeSpec;
 
@@ -14,6 +13,7 @@ use crate::clock;
 use crate::log::Log;
 use crate::otlp::feed::Feed;
 use crate::otlp::settings::ExportSettings;
+use crate::signals::termination_signals;
 use crate::watchdog;
 
 /// The maximum seconds that an observer waits for the reader of its log after a signal has stopped
@@ -208,15 +208,6 @@ impl Session {
         }
         is_readable
     }
-}
-
-/// Returns the signals that end the program: SIGTERM from a kubelet, and SIGINT from a terminal.
-#[must_use]
-pub fn termination_signals() -> SigSet {
-    let mut signals = SigSet::empty();
-    signals.add(Signal::SIGTERM);
-    signals.add(Signal::SIGINT);
-    signals
 }
 
 fn errno_of(error: &std::io::Error) -> Errno {

@@ -17,7 +17,7 @@ use crate::notices::Notices;
 use crate::process::Key;
 use crate::process_table::ProcessTable;
 use crate::session::Session;
-use crate::traffic::{Check, TrafficTable};
+use crate::traffic_table::{Check, TrafficTable};
 
 /// The number of links that are read at once.
 const LINKS_AT_ONCE: usize = 1024;

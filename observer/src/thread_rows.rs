@@ -7,24 +7,7 @@ use crate::measure::Meter;
 use crate::number::float;
 use crate::proc::files::Task;
 use crate::proc::stat;
-use crate::process::{Access, Process, State};
-
-/// A thread that has rows.
-pub struct ThreadRow {
-    /// The thread id.
-    pub tid: i32,
-    /// The name of the thread, as JSON.
-    pub command: Box<[u8]>,
-    /// The counters at this scan.
-    pub now: Counters,
-    /// The counters at the beginning of the interval.
-    pub base: Base,
-    /// The current state: values that are not counters.
-    pub state: State,
-    /// Whether the interval is long enough for a row.
-    pub is_shown: bool,
-    is_alive: bool,
-}
+use crate::process::{Access, Process, State, ThreadRow};
 
 impl Meter {
     /// Reads the threads of a process that gets rows in this timepoint, and removes the rows of
@@ -114,24 +97,5 @@ impl Meter {
             is_shown: false,
             is_alive: true,
         })
-    }
-}
-
-impl Process {
-    /// Begins the next interval of a process, and of each of its threads that had a row.
-    pub fn begin_interval(&mut self, now: f64) {
-        let Some(measured) = &mut self.measured else {
-            return;
-        };
-        measured.base = Some(Base {
-            counters: measured.now,
-            at: now,
-        });
-        for row in measured.thread_rows.iter_mut().filter(|row| row.is_shown) {
-            row.base = Base {
-                counters: row.now,
-                at: now,
-            };
-        }
     }
 }

@@ -16,7 +16,7 @@ use super::message::{MAX_READ, Request};
 use crate::identity::Identity;
 use crate::json::clean;
 use crate::proc::files::RootDirectory;
-use crate::profile::read_at::ReadAt;
+use crate::read_at::ReadAt;
 use crate::watchdog;
 
 /// The variable with the identity that the child may assume.

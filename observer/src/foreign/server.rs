@@ -15,7 +15,7 @@ use super::message::{HEAD, MAX_PATH, MAX_READ, Request};
 use crate::identity::{Identity, ObserverIdentity};
 use crate::proc::files::{Files, RootDirectory};
 use crate::proc::status;
-use crate::profile::read_at::ReadAt as _;
+use crate::read_at::ReadAt as _;
 
 /// Answers requests until the observer ends. Standard input is the root directory of a container,
 /// and standard output the socket of the observer. `other` is the identity with which files are

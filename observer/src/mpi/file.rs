@@ -1,7 +1,7 @@
 //! Reads a file of the recorder. Its format is that of `table` in observer/mpi/recorder.c: a
 //! header, 64 communicators, and the rows. The recorder writes two copies in turns.
 
-use crate::profile::read_at::ReadAt;
+use crate::read_at::ReadAt;
 
 /// The beginning of each copy; the last byte is the version of the format.
 const MAGIC: &[u8; 8] = b"RLMPI\0\0\x01";

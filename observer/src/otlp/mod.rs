@@ -16,5 +16,6 @@ pub mod pusher;
 pub mod reader;
 pub mod relay;
 pub mod resource;
+pub mod row;
 pub mod settings;
 pub mod table;

@@ -18,7 +18,7 @@ use super::lines::Lines;
 use super::reader::LogReader;
 use super::settings::ExportSettings;
 use super::table::{Point, Table};
-use crate::session::termination_signals;
+use crate::signals::termination_signals;
 
 /// The bytes that are read at a time.
 const PIECE: usize = 16_384;

@@ -3,13 +3,11 @@
 use std::borrow::Cow;
 
 use serde::de::{DeserializeSeed, Deserializer as _, SeqAccess, Visitor};
-use serde_json::{Deserializer, Map, Value};
+use serde_json::{Deserializer, Value};
 
 use super::description::{Description, Format};
-use super::table::{Kind, Table};
-
-/// A row, by names of columns.
-pub type Row = Map<String, Value>;
+use super::row::{Kind, Row};
+use super::table::Table;
 
 /// Reads a log.
 pub struct LogReader {

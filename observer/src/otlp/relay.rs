@@ -19,8 +19,8 @@ use super::lines::Lines;
 use super::settings::ExportSettings;
 use crate::clock::{self, WallTime};
 use crate::json::{clean, push_string};
-use crate::log::warn;
-use crate::session::termination_signals;
+use crate::signals::termination_signals;
+use crate::stderr::warn;
 
 /// The bytes that are passed on at a time.
 const PIECE: usize = 16_384;

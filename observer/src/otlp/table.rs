@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::description::{Column, Description, Section};
-use super::reader::Row;
+use super::row::{Kind, Row};
 use crate::json::clean;
 
 /// The most things (processes, devices, …) whose values are kept.
@@ -16,15 +16,6 @@ const MAX_NAME: usize = 255;
 const TIMEPOINT: f64 = 0.05;
 /// If all known things are present, the seconds until the next search for one that is gone.
 const SEARCH_PAUSE: f64 = 1.0;
-
-/// Whether a section describes rows between the markers, or lines of the summary.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// Rows between the markers.
-    Row,
-    /// Lines of the summary.
-    Summary,
-}
 
 /// The value of a key.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

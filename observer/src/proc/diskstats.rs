@@ -75,6 +75,34 @@ fn requests(values: &[u64]) -> Requests {
     }
 }
 
+impl Device {
+    /// Whether the device ever completed a request.
+    #[must_use]
+    pub fn has_completed_requests(&self) -> bool {
+        self.completed() > 0
+    }
+
+    /// Whether this device has replaced the device `before`, which had the same name. The counters
+    /// of a new device start at zero. The numbers of requests and sectors of one device never fall,
+    /// because each processor only adds to them (block/genhd.c, `part_stat_read_all`).
+    #[must_use]
+    pub fn has_replaced(&self, before: &Self) -> bool {
+        let has_fallen = |(now, before): (&Requests, &Requests)| {
+            now.completed < before.completed || now.sectors < before.sectors
+        };
+        self.kinds().iter().zip(&before.kinds()).any(has_fallen)
+    }
+
+    fn completed(&self) -> u64 {
+        let add = |sum: u64, kind: &Requests| sum.saturating_add(kind.completed);
+        self.kinds().iter().fold(0, add)
+    }
+
+    fn kinds(&self) -> [Requests; 4] {
+        [self.reads, self.writes, self.discards, self.flushes]
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

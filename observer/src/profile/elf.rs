@@ -10,7 +10,7 @@ use object::elf::{
 };
 use object::pod::{Pod, slice_from_all_bytes};
 
-use super::read_at::ReadAt;
+use crate::read_at::ReadAt;
 
 /// The maximum program headers and section headers that are read.
 const MAX_HEADERS: u64 = 4096;

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::elf::{Segments, find_symbols};
 use super::maps::{self, Mapping};
 use super::names::Names;
-use super::read_at::ReadAt;
 use crate::json::clean;
+use crate::read_at::ReadAt;
 
 /// The maximum different addresses of a profile that get a function. All other addresses belong to
 /// [`OTHER`].

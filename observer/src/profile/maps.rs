@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::read_at::ReadAt;
+use crate::read_at::ReadAt;
 
 /// The maximum mappings of code that are kept of a process.
 pub const MAX_MAPPINGS: usize = 4096;

@@ -11,7 +11,6 @@ pub mod maps;
 pub mod names;
 pub mod observed;
 pub mod paths;
-pub mod read_at;
 pub mod records;
 pub mod results;
 pub mod rows;

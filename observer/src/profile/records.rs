@@ -6,7 +6,7 @@
 //! addresses. The last record has no samples, one address, and the address 0. Records with the same
 //! stack can occur several times. Only the byte order of x86-64 and arm64 is read.
 
-use super::read_at::ReadAt;
+use crate::read_at::ReadAt;
 
 /// The maximum depth of a stack (gperftools src/profiledata.h, `kMaxStackDepth` is 254).
 pub const MAX_DEPTH: usize = 256;

@@ -11,7 +11,7 @@ use nix::fcntl::{AT_FDCWD, AtFlags, OFlag, openat};
 use nix::sys::stat::{FileStat, Mode, SFlag, fstat, fstatat};
 use nix::unistd::{UnlinkatFlags, ftruncate, unlinkat};
 
-use super::read_at::ReadAt;
+use crate::read_at::ReadAt;
 
 /// The maximum entries of the folder that are looked at.
 const MAX_ENTRIES: usize = 16_384;

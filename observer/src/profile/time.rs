@@ -7,8 +7,8 @@
 
 use std::cmp::max;
 
-use super::read_at::ReadAt;
 use crate::json::clean;
+use crate::read_at::ReadAt;
 
 /// The bytes at the end of a profile in which the line about the ticks is.
 const MAX_LINE: usize = 512;

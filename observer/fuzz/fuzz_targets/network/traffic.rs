@@ -5,7 +5,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use ridealong_observer::sock_diag::message::{Message, messages};
-use ridealong_observer::traffic::TrafficTable;
+use ridealong_observer::traffic_table::TrafficTable;
 
 fuzz_target!(|data: &[u8]| {
     let mut table = TrafficTable::default();
