@@ -1,7 +1,8 @@
 #!/bin/sh
-# Runs the checks of CI on the program of the observers: format, lints and tests, and the licences,
-# sources and advisories of its crates. cargo-deny is compiled once and kept in the user's cache
-# folder. Without a network, the checks that need it are skipped with a message.
+# Runs the checks of CI on the program of the observers: format, lints and tests, whether the fuzz
+# targets compile, and the licences, sources and advisories of its crates. cargo-deny is compiled
+# once and kept in the user's cache folder. Without a network, the checks that need it are skipped
+# with a message.
 set -eu
 cd "$(dirname "$0")"
 
@@ -25,9 +26,10 @@ check_crates() {
   fi
 }
 
-cargo fmt --check
-cargo clippy --locked --all-targets -- -D warnings
-cargo test --locked --quiet
+cargo fmt --check --all
+cargo clippy --locked --workspace --all-targets -- -D warnings
+cargo test --locked --workspace --quiet
+cargo check --locked --quiet --manifest-path fuzz/Cargo.toml --all-features
 if install_deny; then
   check_crates
 else

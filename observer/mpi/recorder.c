@@ -60,7 +60,8 @@ struct duration {
 extern WEAK int clock_gettime(int clock, struct duration *time);
 extern WEAK char *getenv(const char *name);
 
-// The sizes of the tables. The observer has the same numbers (observer/src/mpi/file.rs).
+// The sizes of the tables. The observer has the same numbers (its module
+// metrics::mpi_trace::file).
 #define MAX_ROWS 1024
 #define MAX_COMMUNICATORS 64
 #define BLOCKS 256
@@ -393,7 +394,8 @@ static word handle_at(word address, size_t position, enum binding binding, word 
 
 // --- The file ---
 
-// Mixes each word into a hash. The observer computes the same (observer/src/mpi/file.rs).
+// Mixes each word into a hash. The observer computes the same (its module
+// metrics::mpi_trace::file).
 static uint64_t hash(uint64_t value, const void *bytes, size_t size) {
   const uint64_t *words = bytes;
   for (size_t at = 0; at < size / sizeof *words; at++) {

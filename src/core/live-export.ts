@@ -74,7 +74,7 @@ function withoutColumns(
   }
 }
 
-/** The rows of a metric as the program `push` reads them (observer/src/otlp/description.rs). */
+/** The rows of a metric as `push` reads them (observer/crates/otlp/src/description.rs). */
 function describeExport(name: string, rows: RowsDescription, granularity: 'rank' | 'process') {
   const describe = (section: RowSection) => describeSection(name, section, granularity)
   return {

@@ -7,11 +7,8 @@ const MOST_ENTRIES = 25
 /** Folders with a smaller limit, because readers open these two folders first. */
 const SMALLER: Readonly<Record<string, number>> = { 'src/core': 20, 'src/cli': 20 }
 
-/**
- * Folders without a limit: the folder of the recorded reviews, and the modules of the observer's
- * program.
- */
-const UNLIMITED = ['test/cases', 'observer/src']
+/** The folder without a limit: that of the recorded reviews. */
+const UNLIMITED = 'test/cases'
 
 /** Finds the folders that contain too many files and folders. */
 export function findCrowdedFolders(paths: readonly string[]): readonly Problem[] {
@@ -19,7 +16,7 @@ export function findCrowdedFolders(paths: readonly string[]): readonly Problem[]
   for (const path of paths) addEntry(entries, path)
   return [...entries].flatMap(([path, { size }]) => {
     const most = SMALLER[path] ?? MOST_ENTRIES
-    if (size <= most || UNLIMITED.includes(path)) return []
+    if (size <= most || path === UNLIMITED) return []
     const remedy = `group them so that it has at most ${most}`
     return [{ path, message: `the folder has ${size} entries; ${remedy}` }]
   })

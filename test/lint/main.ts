@@ -10,6 +10,7 @@ import { findCrowdedFolders, findStrayTests } from './folders.ts'
 import { findLongLines } from './long-lines.ts'
 import { findOutcomeWords } from './outcome-words.ts'
 import { type Problem, renderProblem, type SourceFile } from './problem.ts'
+import { findClimbingCrates, findRustCircles } from './rust-imports.ts'
 import { findSharedTypeNames } from './type-names.ts'
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
@@ -27,11 +28,14 @@ function readFiles(paths: readonly string[]): readonly SourceFile[] {
 
 const paths = listFiles()
 const modules = paths.filter((path) => /^(src|webhook|certs)\/.*\.ts$/.test(path))
+const rust = paths.filter((path) => /^observer\/.*\.(rs|toml)$/.test(path))
 const problems: readonly Problem[] = [
   ...findCrowdedFolders(paths),
   ...findStrayTests(paths),
   ...readFiles(paths).flatMap((file) => [...findLongLines(file), ...findOutcomeWords(file)]),
   ...findSharedTypeNames(readFiles(modules)),
+  ...findRustCircles(readFiles(rust)),
+  ...findClimbingCrates(readFiles(rust)),
 ]
 for (const problem of problems) process.stderr.write(`${renderProblem(problem)}\n`)
 process.exitCode = problems.length === 0 ? 0 : 1

@@ -68,7 +68,7 @@ const EMPTY: Group = { before: 0, alternative: undefined, item: undefined }
  *
  * A valid pattern is a POSIX extended regular expression (IEEE Std 1003.1, 9.4) that matches the
  * same bytes in gawk, with LC_ALL=C, and in the observer's program
- * (observer/src/target_command.rs). In both programs, `.` matches every byte. A pattern consists of
+ * (observer/crates/target-command). In both programs, `.` matches every byte. A pattern consists of
  * ordinary characters, `\` before one of `\ ^ $ . [ ] | ( ) * + ? { }`, `.`, bracket expressions of
  * ASCII with ranges and POSIX classes, `( )`, `|`, `^`, `$`, and quantifiers. A quantifier (`*`,
  * `+`, `?`, `{n}`, `{n,}` or `{n,m}`) must follow an ASCII character, a bracket expression or a

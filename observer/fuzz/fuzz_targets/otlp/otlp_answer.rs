@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ridealong_observer::otlp::http::{join_chunks, judge, parse_head};
+use otlp::http::{join_chunks, judge, parse_head};
 
 fuzz_target!(|data: &[u8]| {
     if let Ok(Some(head)) = parse_head(data) {

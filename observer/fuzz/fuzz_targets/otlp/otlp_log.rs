@@ -2,9 +2,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ridealong_observer::otlp::description::Description;
-use ridealong_observer::otlp::reader::LogReader;
-use ridealong_observer::otlp::table::Table;
+use otlp::description::Description;
+use otlp::reader::LogReader;
+use otlp::table::Table;
 
 const SECTIONS: &str = r#"[{"name":"a","keys":[{"column":"k","attribute":"k"},
     {"column":"pid","attribute":"pid","member":true}],

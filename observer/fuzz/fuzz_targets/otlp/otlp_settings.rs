@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ridealong_observer::otlp::settings::{ENDPOINT, ExportSettings};
+use otlp::settings::{ENDPOINT, ExportSettings};
 
 fuzz_target!(|data: &[u8]| {
     let end = data.iter().position(|byte| *byte == b'\n');

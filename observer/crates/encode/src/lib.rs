@@ -1,0 +1,4 @@
+//! Writes the values of logs: untrusted text as JSON, and numbers.
+
+pub mod json;
+pub mod number;

@@ -1,0 +1,223 @@
+//! The command line: the name under which the program runs, its arguments, and its help.
+
+use crate::runtime::settings::Metric;
+
+/// A task of the program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// Collect a metric. The text, if any, describes an error in the arguments.
+    Observe(Metric, Option<String>),
+    /// Wait for a signal.
+    Hold,
+    /// Copy a tool into a volume.
+    Install,
+    /// Run a program and push the rows of its log. The number is the position of the program's name
+    /// among the words. If there is no word at this position, the log is read from standard input.
+    Push(usize),
+    /// Read files of a container for an observer.
+    ReadFiles,
+    /// Print the version.
+    Version,
+    /// Print the help.
+    Help,
+}
+
+/// The text of `--help`.
+pub const HELP: &str = "\
+Observes the processes of a pod from one of its containers, and writes their resource use to
+standard output, in the Metrics Operator's format. Only reads /proc and /sys, and changes nothing;
+cpu-profile also empties files of results, and mpi-trace removes those that it has read.
+
+Usage: perf-sysstat | io-sysstat | pressure | network | cpu-profile | mpi-trace | hold |
+         install | push [COMMAND...]
+       ridealong-observer METRIC | hold | install | push [COMMAND...] | --version | --help
+
+  perf-sysstat  CPU, memory, I/O, faults and context switches of the application's processes
+  io-sysstat    throughput, latency and utilization of the block devices of the node
+  pressure      throttling, pressure stall and memory events of the application's containers;
+                run-queue delay, memory and placement of its processes
+  network       traffic of the pod's interfaces and of its TCP connections, and of the
+                application's processes by peer
+  cpu-profile   processor time of the application's processes by function and by stack, from the
+                profiles that gperftools writes in these processes
+  mpi-trace     calls of MPI of the application's processes, from the files that the recorder in
+                these processes writes
+  hold          waits for SIGTERM
+  install       copies a tool from its image into a volume of the pod
+  push          runs a command, passes its log on, and pushes the rows of the log to an endpoint of
+                OTLP; without a command, reads the log from standard input
+
+The settings are environment variables. Their defaults are in parentheses.
+  RIDEALONG_TARGET_CONTAINER    the container to observe (required)
+  RIDEALONG_TARGET_COMMAND      a POSIX extended regular expression: observes all processes of the
+                                pod whose program name matches
+  RIDEALONG_MODE                native: the observer ends only on SIGTERM;
+                                container: the observer ends with the target (native)
+  RIDEALONG_RESTART_POLICY      the restart policy of the pod; unless it is Never or OnFailure, an
+                                observer in mode container also ends only on SIGTERM
+  RIDEALONG_HOST_NETWORK        only for network: true if the pod uses the network of its node
+                                (false)
+  RIDEALONG_OBSERVERS           the containers that are not observed, separated by blanks
+  RIDEALONG_OPTION_RATE         seconds between samples (10)
+  RIDEALONG_OPTION_COMPLETIONS  number of timepoints; 0 means no limit (0)
+  RIDEALONG_OPTION_TIMEOUT      not io-sysstat: seconds to wait for the first process; 0 means no
+                                limit (0)
+  RIDEALONG_OPTION_MAX_LOG      maximum size of the log in MiB (8)
+  RIDEALONG_OPTION_FREQUENCY    cpu-profile: samples in a second of processor time (100)
+  RIDEALONG_OPTION_ARTIFACTS    cpu-profile, mpi-trace: true adds the raw files to the log (false)
+  RIDEALONG_OPTION_THREADS      perf-sysstat: true adds a row for each thread (false)
+  RIDEALONG_RESULTS             cpu-profile, mpi-trace: the folder of the results
+                                (/ridealong/results)
+  RIDEALONG_TOOL_SIZE_LIMIT     cpu-profile, mpi-trace: the size limit in bytes of the volume of this
+                                folder; if the files use more than half of this limit, the observer
+                                empties or removes files
+  RIDEALONG_TOOL_SOURCE         install: the folder of the tool in the image (/tool)
+  RIDEALONG_TOOL_VOLUME         install: the volume; gets the folders tool and results
+                                (/ridealong/volume)
+  POD_NAME, POD_NAMESPACE, NODE_NAME, JOB_COMPLETION_INDEX, RIDEALONG_OWNER, RIDEALONG_CATALOG
+                                are copied to the metadata of the log
+  RIDEALONG_OTLP_ENDPOINT       http://HOST:PORT/PATH of a receiver of OTLP; empty: no live export
+  RIDEALONG_OTLP_INTERVAL       seconds between pushes (10)
+  RIDEALONG_OTLP_ROWS           the rows of the log, as JSON; set by the webhook
+  POD_UID                       is pushed with the values
+
+Examples:
+  RIDEALONG_TARGET_CONTAINER=app perf-sysstat
+  RIDEALONG_TARGET_CONTAINER=app RIDEALONG_TARGET_COMMAND='^lmp$' RIDEALONG_OPTION_RATE=1 \\
+    perf-sysstat
+  RIDEALONG_TARGET_CONTAINER=app RIDEALONG_OPTION_COMPLETIONS=6 io-sysstat
+  push sh /metric.sh
+
+The exit code is 0; 1 if hold cannot wait for a signal, or if the help or the version cannot be
+printed; or 2 if the command line is invalid. However, a metric reports an invalid command line in
+its log, and exits with 0 when it ends. The exit code of push COMMAND is that of the command.
+";
+
+/// The commands, for messages.
+const COMMANDS: &str =
+    "perf-sysstat, io-sysstat, pressure, network, cpu-profile, mpi-trace, hold, install or push";
+
+/// Parses a command line. The first word is the name of the program.
+///
+/// # Errors
+/// A sentence that describes the error.
+pub fn parse(words: &[String]) -> Result<Command, String> {
+    let own = words
+        .first()
+        .map_or("", |path| path.rsplit('/').next().unwrap_or_default());
+    let arguments = words.get(1..).unwrap_or_default();
+    let (name, arguments) = match by_name(own) {
+        Some(command) => (Some(command), arguments),
+        None => (
+            arguments.first().and_then(|name| by_name(name)),
+            arguments.get(1..).unwrap_or_default(),
+        ),
+    };
+    let is_option = |word: &str| matches!(word, "--help" | "-h" | "--version" | "-V");
+    if name == Some(Command::Push(0)) && !arguments.first().is_some_and(|word| is_option(word)) {
+        return Ok(Command::Push(words.len() - arguments.len()));
+    }
+    let first = words.get(1).map(String::as_str);
+    match (name, first) {
+        (_, Some("--help" | "-h")) => Ok(Command::Help),
+        (_, Some("--version" | "-V")) => Ok(Command::Version),
+        (Some(command), _) => match arguments {
+            [] => Ok(command),
+            [extra, ..] => misused(&command, extra),
+        },
+        (None, Some(other)) => Err(format!("unknown command {other}; it must be {COMMANDS}")),
+        (None, None) => Err(format!("no command; it must be {COMMANDS}")),
+    }
+}
+
+/// Handles an unknown argument. An observer reports the argument in its log. In mode `native`, the
+/// observer then waits for SIGTERM, because the kubelet restarts a native sidecar that exits.
+fn misused(command: &Command, extra: &str) -> Result<Command, String> {
+    let problem = format!("unknown argument {extra}; the settings are environment variables");
+    match command {
+        Command::Observe(metric, _) => Ok(Command::Observe(*metric, Some(problem))),
+        _ => Err(problem),
+    }
+}
+
+fn by_name(name: &str) -> Option<Command> {
+    match name {
+        "perf-sysstat" => Some(Command::Observe(Metric::Perf, None)),
+        "io-sysstat" => Some(Command::Observe(Metric::Io, None)),
+        "pressure" => Some(Command::Observe(Metric::Pressure, None)),
+        "network" => Some(Command::Observe(Metric::Network, None)),
+        "cpu-profile" => Some(Command::Observe(Metric::CpuProfile, None)),
+        "mpi-trace" => Some(Command::Observe(Metric::MpiTrace, None)),
+        "hold" => Some(Command::Hold),
+        "install" => Some(Command::Install),
+        "push" => Some(Command::Push(0)),
+        // Only an observer starts this, so the help does not mention it.
+        "read-files" => Some(Command::ReadFiles),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(line: &str) -> Result<Command, String> {
+        parse(&line.split(' ').map(str::to_owned).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn the_program_name_or_the_first_argument_selects_the_command() {
+        for (line, expected) in [
+            (
+                "/usr/local/bin/perf-sysstat",
+                Command::Observe(Metric::Perf, None),
+            ),
+            ("io-sysstat", Command::Observe(Metric::Io, None)),
+            ("pressure", Command::Observe(Metric::Pressure, None)),
+            ("network", Command::Observe(Metric::Network, None)),
+            ("cpu-profile", Command::Observe(Metric::CpuProfile, None)),
+            ("mpi-trace", Command::Observe(Metric::MpiTrace, None)),
+            ("hold", Command::Hold),
+            ("install", Command::Install),
+            (
+                "ridealong-observer perf-sysstat",
+                Command::Observe(Metric::Perf, None),
+            ),
+            ("/ridealong-observer hold", Command::Hold),
+            ("perf-sysstat --version", Command::Version),
+            ("hold --help", Command::Help),
+            ("push", Command::Push(1)),
+            ("ridealong-observer push", Command::Push(2)),
+            ("push --help", Command::Help),
+            ("/push sh -c --help", Command::Push(1)),
+            ("ridealong-observer push sh", Command::Push(2)),
+            ("ridealong-observer -h", Command::Help),
+        ] {
+            assert_eq!(parsed(line), Ok(expected), "{line}");
+        }
+    }
+
+    #[test]
+    fn errors_name_the_wrong_word() {
+        assert_eq!(
+            parsed("x"),
+            Err(format!("no command; it must be {COMMANDS}"))
+        );
+        assert!(
+            parsed("x pidstat")
+                .unwrap_err()
+                .starts_with("unknown command pidstat")
+        );
+        assert!(
+            parsed("x hold still")
+                .unwrap_err()
+                .starts_with("unknown argument still")
+        );
+        let problem = "unknown argument 1; the settings are environment variables".to_owned();
+        assert_eq!(
+            parsed("perf-sysstat 1"),
+            Ok(Command::Observe(Metric::Perf, Some(problem)))
+        );
+        assert!(parse(&[]).is_err());
+    }
+}

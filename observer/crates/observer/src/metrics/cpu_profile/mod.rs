@@ -1,0 +1,697 @@
+//! The metric cpu-profile: the functions in which the application's processes use processor time.
+//! gperftools' CPU profiler, which is loaded into the processes (observer/loader), writes a profile
+//! when a process ends. This observer keeps the programs and libraries of the processes readable,
+//! and writes rows for each profile.
+//!
+//! Any process of the target can write anything into the folder of the results. Every reader
+//! therefore has bounded memory and time, and a fuzz target.
+
+pub mod binaries;
+pub mod elf;
+pub mod functions;
+pub mod maps;
+pub mod names;
+pub mod observed;
+pub mod paths;
+pub mod records;
+pub mod rows;
+pub mod tally;
+pub mod time;
+pub mod totals;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+
+use encode::json::clean;
+use encode::number::float;
+use linux::clock;
+use linux::proc::files::Task;
+use linux::proc::stat;
+use linux::proc::status::parse_inner_pid;
+use nix::unistd::{SysconfVar, sysconf};
+
+use self::binaries::Binaries;
+use self::functions::{Addresses, Functions};
+use self::maps::Mapping;
+use self::observed::Observed;
+use self::paths::Paths;
+use self::records::Outline;
+use self::rows::{Extent, Owner, ProfileRows, push_process};
+use self::tally::Tally;
+use self::time::{SampledTime, Ticks};
+use self::totals::Totals;
+use crate::runtime::notices::Notices;
+use crate::runtime::session::Session;
+use crate::runtime::settings::Settings;
+use crate::sampling::containers::ContainerId;
+use crate::sampling::json_rows::{begin_whole, nothing, write_header};
+use crate::sampling::process::{Access, Key, Process};
+use crate::sampling::process_table::ProcessTable;
+use crate::sampling::sampler::{self, Run, Sampler};
+use crate::tools::artifacts::writer::RawFiles;
+use crate::tools::results::{Listing, ProfileName, Results};
+
+const DESCRIPTION: &str =
+    "processor time of the application's processes by function and by stack of functions";
+/// The folder of the results in the container of the observer.
+const RESULTS: &str = "/ridealong/results";
+/// The seconds until the mappings of a process are read again: at first, and at most. Libraries can
+/// be loaded later; the interval doubles.
+const FIRST_INTERVAL: f64 = 1.0;
+const MAX_INTERVAL: f64 = 60.0;
+/// The maximum mappings of all living processes.
+const MAX_MAPPINGS: usize = 65_536;
+/// The maximum profiles that are remembered as done.
+const MAX_DONE: usize = 65_536;
+/// A process that has used this many seconds has samples, because the profiler begins after half a
+/// second. If it has no profile, it is missing.
+const SECONDS_WITH_SAMPLES: f64 = 1.0;
+/// Why a process has no profile.
+const KILLED: &str = "it was killed, or it could not write into the folder of the results";
+/// The maximum seconds at the end for the profiles that are left, and for raw files. The kubelet
+/// kills a container that does not end within the grace period of the pod, which is 30 seconds by
+/// default.
+const MAX_END: f64 = 15.0;
+/// The maximum bytes of the rows of functions of a process, and of its stacks.
+const MAX_ROWS: f64 = 1_048_576.0;
+/// The seconds to wait for the reader of the log after the rows of a process.
+const DRAIN: f64 = 1.0;
+
+/// The settings of this metric.
+#[derive(Debug, PartialEq, Eq)]
+pub struct FolderSettings {
+    /// The folder of the results.
+    pub results: String,
+    /// The size limit of its volume in bytes; 0 if there is none.
+    pub size_limit: u64,
+}
+
+impl FolderSettings {
+    /// Reads the settings. `variable` returns the value of an environment variable.
+    pub fn read(variable: impl Fn(&str) -> Option<Vec<u8>>) -> Self {
+        let text = |name: &str| {
+            let value = variable(name).and_then(|value| String::from_utf8(value).ok());
+            value.unwrap_or_default()
+        };
+        let results = text("RIDEALONG_RESULTS");
+        Self {
+            results: if results.is_empty() {
+                RESULTS.to_owned()
+            } else {
+                results
+            },
+            size_limit: text("RIDEALONG_TOOL_SIZE_LIMIT").parse().unwrap_or(0),
+        }
+    }
+}
+
+/// Observes until there is a reason to end, and then writes the closing marker and the summary.
+pub fn run(settings: Settings, folder: &FolderSettings, session: &mut Session) {
+    let mut profiler = CpuProfile {
+        results: None,
+        binaries: Binaries::default(),
+        living: BTreeMap::new(),
+        ended: Vec::new(),
+        done: BTreeSet::new(),
+        emptied: BTreeSet::new(),
+        raw_files: RawFiles::default(),
+        mappings: 0,
+        paths: Paths::default(),
+        processors: processors(),
+        totals: Totals::default(),
+        notices: Notices::default(),
+        pending: Vec::new(),
+    };
+    match Results::open(&folder.results, folder.size_limit) {
+        Ok(results) => profiler.results = Some(results),
+        Err(error) => {
+            let reason = error.desc();
+            profiler.note(format!(
+                "the folder of the results cannot be opened: {reason}"
+            ));
+        }
+    }
+    sampler::run(profiler, settings, session);
+}
+
+struct CpuProfile {
+    results: Option<Results>,
+    binaries: Binaries,
+    living: BTreeMap<Key, Observed>,
+    /// The processes that have ended, until their profiles are done.
+    ended: Vec<Observed>,
+    /// The profiles whose rows are written.
+    done: BTreeSet<ProfileName>,
+    /// The profiles that were emptied before their rows were written.
+    emptied: BTreeSet<ProfileName>,
+    /// The profiles with rows, if the log is to contain them.
+    raw_files: RawFiles,
+    /// The number of mappings of the processes in `living`, and the paths of all mappings.
+    mappings: usize,
+    paths: Paths,
+    /// The processors of the machine.
+    processors: f64,
+    totals: Totals,
+    notices: Notices,
+    /// Notices that are not written yet.
+    pending: Vec<String>,
+}
+
+impl Sampler for CpuProfile {
+    const INITIAL_ROW_BYTES: f64 = 0.0;
+    const HAS_RATES: bool = false;
+
+    fn write_header(
+        &mut self,
+        settings: &Settings,
+        session: &mut Session,
+        _processes: Option<&ProcessTable>,
+    ) {
+        write_header(settings, session, DESCRIPTION, &[]);
+    }
+
+    fn estimate_bytes(&self, _process: &Process) -> usize {
+        0
+    }
+
+    fn skip_scan(&mut self) {
+        self.guard_size();
+    }
+
+    fn take_scan(&mut self, run: &mut Run<'_>) {
+        let listing = self.guard_size();
+        self.look_at_processes(run);
+        self.write_ended(run, &listing, f64::INFINITY);
+        self.write_notices(run);
+    }
+
+    /// The rows of a process are written when it has ended, and not at the timepoints.
+    fn print(&mut self, _run: &mut Run<'_>, _keys: &[Key]) {}
+
+    fn summary(&mut self, run: &mut Run<'_>) -> Vec<Vec<u8>> {
+        run.processes.close_accounts();
+        self.end_all(run);
+        // Listed last, because a process writes its profile before it ends.
+        let listing = self.guard_size();
+        let until = clock::since_boot() + MAX_END;
+        self.write_ended(run, &listing, until);
+        self.write_raw_files(run, until);
+        self.write_notices(run);
+        let mut whole = begin_whole(run);
+        self.totals.push_whole(&mut whole);
+        whole.push(b'}');
+        let mut lines = vec![whole];
+        lines.extend(self.totals.program_lines());
+        lines
+    }
+
+    fn empty_summary(&self, settings: &Settings) -> Vec<Vec<u8>> {
+        nothing(settings.metric, settings.pod())
+    }
+}
+
+impl CpuProfile {
+    fn note(&mut self, reason: String) {
+        if self.pending.len() < 64 && !self.pending.contains(&reason) {
+            self.pending.push(reason);
+        }
+    }
+
+    fn write_notices(&mut self, run: &mut Run<'_>) {
+        let reports = self.results.as_mut().map(Results::new_reports);
+        for report in reports.unwrap_or_default() {
+            self.note(format!("a process is not profiled: {}", clean(&report)));
+        }
+        for problem in self.binaries.take_problems() {
+            self.notices.report(problem, &mut run.session.log);
+        }
+        for notice in self.pending.drain(..) {
+            self.notices.report(notice, &mut run.session.log);
+        }
+        run.session.log.flush();
+    }
+
+    /// Lists the profiles, and empties files if they use too much of the volume: first those whose
+    /// rows are written, and then all.
+    fn guard_size(&mut self) -> Listing {
+        let Some(results) = &self.results else {
+            return Listing::default();
+        };
+        let listing = match results.list() {
+            Ok(listing) => listing,
+            Err(error) => {
+                let reason = error.desc();
+                self.note(format!(
+                    "the folder of the results cannot be listed: {reason}"
+                ));
+                return Listing::default();
+            }
+        };
+        let is_cut = listing.is_cut;
+        if results.is_too_full(&listing) {
+            let done = &self.done;
+            let mut count = results.empty(|name| name.is_some_and(|name| done.contains(&name)));
+            if results
+                .list()
+                .is_ok_and(|listing| results.is_too_full(&listing))
+            {
+                let emptied = &mut self.emptied;
+                count += results.empty(|name| {
+                    emptied.extend(name.filter(|name| !done.contains(name)));
+                    true
+                });
+            }
+            let why = "they use more than half of the size limit of their volume";
+            self.note(format!(
+                "{count} files of results were emptied, because {why}"
+            ));
+        }
+        if is_cut {
+            self.note("the folder of the results has too many files; not all are read".to_owned());
+        }
+        listing
+    }
+
+    /// Updates the observed processes, and separates those that have ended.
+    fn look_at_processes(&mut self, run: &mut Run<'_>) {
+        let now = run.processes.now;
+        for key in run.processes.observed.clone() {
+            self.look_at(run, key, now);
+        }
+        let is_over = |key: &Key| {
+            run.processes
+                .all
+                .get(key)
+                .is_none_or(|process| process.is_zombie)
+        };
+        let over: Vec<Key> = self.living.keys().copied().filter(is_over).collect();
+        for key in over {
+            if let Some(process) = self.living.remove(&key) {
+                self.mappings -= process.mappings.len();
+                self.ended.push(process);
+            }
+        }
+    }
+
+    /// Separates the processes that have ended since the last scan from those that still run.
+    fn end_all(&mut self, run: &mut Run<'_>) {
+        let mut running = 0;
+        for (key, process) in std::mem::take(&mut self.living) {
+            let task = Task::Process(process.pid);
+            let text = run
+                .processes
+                .meter
+                .files
+                .read(task, "stat")
+                .unwrap_or_default();
+            let is_running = stat::parse(text).is_some_and(|stat| {
+                let known = run.processes.all.get(&key);
+                stat.state != b'Z' && known.is_some_and(|known| known.start == stat.start)
+            });
+            if is_running {
+                running += 1;
+            } else {
+                run.processes.all.remove(&key);
+                self.ended.push(process);
+            }
+        }
+        if running > 0 {
+            self.note(format!(
+                "{running} processes still run, and have no profile yet"
+            ));
+        }
+    }
+
+    fn look_at(&mut self, run: &mut Run<'_>, key: Key, now: f64) {
+        let table = &mut run.processes;
+        let ticks = table.meter.machine.ticks;
+        let Some(process) = table.all.get_mut(&key).filter(|process| !process.is_zombie) else {
+            return;
+        };
+        let program = process.program.clone().unwrap_or_default();
+        let observed = self.living.entry(key).or_insert_with(|| Observed {
+            pid: process.pid,
+            inner_pid: process.pid,
+            container: process.container,
+            program: String::new(),
+            stack: process.stack,
+            mappings: Vec::new(),
+            due: now,
+            interval: FIRST_INTERVAL,
+            cpu: 0.0,
+            started: float(process.start) / ticks,
+            is_profiled: false,
+        });
+        if observed.program != program || observed.stack != process.stack {
+            observed.program = program;
+            observed.stack = process.stack;
+            observed.due = now;
+            observed.interval = FIRST_INTERVAL;
+        }
+        let Some(measured) = process.measured.as_deref_mut() else {
+            return;
+        };
+        observed.cpu = float(measured.now.stat.cpu()) / ticks;
+        if now < observed.due {
+            return;
+        }
+        observed.due = now + observed.interval;
+        observed.interval = (observed.interval * 2.0).min(MAX_INTERVAL);
+        let pid = process.pid;
+        if table.meter.read_status(pid, measured).is_none() {
+            return;
+        }
+        let status = table.meter.files.read_status(Task::Process(pid));
+        observed.inner_pid = status.ok().and_then(parse_inner_pid).unwrap_or(pid);
+        let needs_root = process
+            .container
+            .is_some_and(|container| !self.binaries.has_root(container));
+        let identity = measured.identity;
+        let (found, _guard) = table
+            .meter
+            .with_access(&mut measured.io_access, identity, |meter| {
+                let root = needs_root.then(|| meter.files.open_root(pid)).transpose()?;
+                let text = meter.files.read_whole(&format!("{pid}/maps"))?;
+                Ok((root, maps::parse_all(text)))
+            });
+        let (root, mut mappings) = match found {
+            Ok(found) => found,
+            Err(error) => {
+                if measured.io_access == Access::Denied {
+                    let reason = error.desc();
+                    self.note(format!(
+                        "the libraries of a process cannot be read: {reason}"
+                    ));
+                }
+                return;
+            }
+        };
+        if mappings.is_empty() {
+            // The process is about to end.
+            return;
+        }
+        if !self.paths.share(&mut mappings) {
+            self.note("there is no room for the libraries of all processes".to_owned());
+            return;
+        }
+        if let Some(container) = process.container {
+            if let Some(root) = root {
+                let may_read_as = measured.io_access == Access::Assumed;
+                let identity = identity.filter(|_| may_read_as);
+                self.binaries.add(container, root, identity);
+            }
+            self.binaries.keep(container, &mappings);
+        }
+        let count = self.mappings - observed.mappings.len() + mappings.len();
+        if count <= MAX_MAPPINGS {
+            self.mappings = count;
+            observed.mappings = mappings;
+        }
+    }
+
+    /// Writes the rows of the processes that have ended and of their profiles, at most until a time
+    /// in seconds since boot.
+    fn write_ended(&mut self, run: &mut Run<'_>, listing: &Listing, until: f64) {
+        let living = run
+            .processes
+            .all
+            .values()
+            .filter(|process| !process.is_zombie);
+        let mut pids: BTreeSet<i32> = living.map(|process| process.pid).collect();
+        pids.extend(self.living.values().map(|process| process.inner_pid));
+        let mut ready: Vec<ProfileName> = listing
+            .profiles
+            .iter()
+            .copied()
+            .filter(|name| !self.done.contains(name))
+            .filter(|name| !pids.contains(&name.pid) || self.is_finished(*name))
+            .collect();
+        ready.truncate(MAX_DONE.saturating_sub(self.done.len()));
+        let mut left = ready.len() + self.living.len();
+        for name in ready {
+            if clock::since_boot() > until {
+                self.note("there was not enough time for the rows of all profiles".to_owned());
+                break;
+            }
+            self.done.insert(name);
+            self.write_profile(run, name, left);
+            left -= 1;
+            run.session.drain(DRAIN);
+            if !run.session.poll() && until.is_infinite() {
+                // The other profiles follow in the summary.
+                return;
+            }
+        }
+        for process in std::mem::take(&mut self.ended) {
+            let had_samples = process.has_profiler() && process.cpu >= SECONDS_WITH_SAMPLES;
+            if had_samples && !process.is_profiled {
+                let owner = owner_of(run, process.container, process.program, process.pid);
+                self.write_missing(run, &owner, KILLED);
+            }
+        }
+    }
+
+    /// Whether a profile is whole, although a living process has the id in its name: in another
+    /// namespace, or after the process that wrote it.
+    fn is_finished(&self, name: ProfileName) -> bool {
+        let results = self.results.as_ref();
+        let Some(file) = results.and_then(|results| results.open_profile(name)) else {
+            return false;
+        };
+        let maps = records::read(&file, |_, _| {}).and_then(|outline| outline.maps);
+        let is_whole = maps.is_some() && Ticks::read(&file, size_of(&file)).is_some();
+        let mappings = maps.map(|from| maps::read(&file, from)).unwrap_or_default();
+        let mut living = self.living.values();
+        is_whole && !living.any(|process| observed::is_writer(process, name.pid, &mappings))
+    }
+
+    /// Writes the profiles themselves, at most until a time in seconds since boot.
+    fn write_raw_files(&mut self, run: &mut Run<'_>, until: f64) {
+        let Some(results) = &self.results else {
+            return;
+        };
+        let time = run.processes.time.precise_timestamp();
+        let notices = self
+            .raw_files
+            .write_to_log(&time, results, run.session, until);
+        for notice in notices {
+            self.note(notice);
+        }
+    }
+
+    fn write_missing(&mut self, run: &mut Run<'_>, owner: &Owner, why: &str) {
+        let Owner { program, pid, .. } = owner;
+        self.note(format!("process {pid} ({program}) has no profile: {why}"));
+        self.totals.add(owner, Extent::Missing);
+        let time = run.processes.time.precise_timestamp();
+        push_process(run.session.log.line(), &time, owner, None, Extent::Missing);
+        run.session.log.end_line();
+    }
+
+    /// Writes the rows of a profile. `left` is the number of profiles that still need room in the
+    /// log, including this one.
+    fn write_profile(&mut self, run: &mut Run<'_>, name: ProfileName, left: usize) {
+        let file = self
+            .results
+            .as_ref()
+            .and_then(|results| results.open_profile(name));
+        let Some(file) = file else {
+            let name = name.file_name();
+            self.note(format!(
+                "the profile {name} is not an ordinary file, or cannot be read"
+            ));
+            return;
+        };
+        let mut addresses = Addresses::default();
+        let outline = records::read(&file, |_, stack| addresses.add(stack));
+        let maps = outline.and_then(|outline| outline.maps);
+        let last = maps.map(|from| maps::read(&file, from)).unwrap_or_default();
+        let known = observed::find(&self.ended, name.pid, &last);
+        let known = known.and_then(|at| self.ended.get_mut(at));
+        let is_known = known.is_some();
+        if !is_known && !run.settings.pattern.is_empty() {
+            // The program of this process does not match target-command.
+            return;
+        }
+        let (started, container) = known
+            .as_ref()
+            .map_or((0.0, None), |known| (known.started, known.container));
+        let container = container.or_else(|| target_of(run));
+        let (owner, mappings) = match known {
+            Some(known) => {
+                known.is_profiled = true;
+                let owner = owner_of(run, container, known.program.clone(), known.pid);
+                (owner, maps::add_earlier(last, &known.mappings))
+            }
+            None => (owner_of(run, container, program_of(&last), name.pid), last),
+        };
+        let Some(outline) = outline else {
+            if self.emptied.contains(&name) || is_known {
+                self.write_missing(run, &owner, KILLED);
+            } else {
+                let name = name.file_name();
+                self.note(format!("the file {name} is not a profile of gperftools"));
+            }
+            return;
+        };
+        let Some(extent) = self.measure(&file, outline, started, &owner) else {
+            self.write_missing(run, &owner, "its profile is not valid");
+            return;
+        };
+        if run.settings.has_artifacts {
+            self.raw_files.add(name.file_name(), &owner.members());
+        }
+        let functions = Functions::resolve(addresses, &mappings, |path| {
+            run.session.poll();
+            self.binaries.open(container?, path)
+        });
+        self.write_rows(run, (&file, outline, extent), &functions, &owner, left);
+    }
+
+    /// Returns the time of a profile and whether it is whole. `started` is when the process
+    /// started, in seconds since boot. `None` if the profile has more time than is possible.
+    fn measure(
+        &mut self,
+        file: &File,
+        outline: Outline,
+        started: f64,
+        owner: &Owner,
+    ) -> Option<Extent> {
+        let Owner { program, pid, .. } = owner;
+        let ticks = outline.maps.and_then(|_| Ticks::read(file, size_of(file)));
+        let received = ticks.as_ref().map_or(0, |ticks| ticks.received);
+        let period = outline.header.period;
+        // The cast saturates.
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        let possible = ((clock::since_boot() - started) * self.processors * 1e6) as u64;
+        let time = SampledTime::new(outline.samples, received, period, possible)?;
+        let Some(ticks) = ticks else {
+            let why = "the process was killed, or it could not write all of it";
+            self.note(format!(
+                "the profile of process {pid} ({program}) is not complete: {why}"
+            ));
+            return Some(Extent::Incomplete(time));
+        };
+        if !ticks.lacks() {
+            return Some(Extent::Complete(time));
+        }
+        let due = ticks.due.map_or_else(String::new, |due| {
+            format!(" of {:.1} s", float(due.saturating_mul(period)) / 1e6)
+        });
+        let why = ticks.stopped.unwrap_or_else(|| {
+            "all threads blocked the signal SIGURG, or the program handles it".to_owned()
+        });
+        let seconds = float(time.microseconds) / 1e6;
+        let profile = format!("the profile of process {pid} ({program})");
+        self.note(format!(
+            "{profile} has {seconds:.1} s{due} of CPU time: {why}"
+        ));
+        Some(Extent::Partial(time))
+    }
+
+    /// Writes the rows of the records of a profile.
+    fn write_rows(
+        &mut self,
+        run: &mut Run<'_>,
+        (file, outline, extent): (&File, Outline, Extent),
+        functions: &Functions,
+        owner: &Owner,
+        left: usize,
+    ) {
+        let mut tally = Tally::new(functions);
+        let mut numbers = Vec::new();
+        let mut room = outline.samples;
+        // If the process still writes, the second reading may find more, which is left out.
+        records::read(file, |count, stack| {
+            let count = count.min(room);
+            room -= count;
+            if count == 0 {
+                return;
+            }
+            functions.of_stack(stack, &mut numbers);
+            tally.add(count, &numbers);
+        });
+        self.totals.add(owner, extent);
+        let time = run.processes.time.precise_timestamp();
+        let log = &mut run.session.log;
+        push_process(log.line(), &time, owner, Some(outline.header), extent);
+        log.end_line();
+        let Some(whole) = extent.time() else { return };
+        let room = log.budget().room() / float(left.max(1) as u64);
+        // The cast turns a negative number into 0.
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        let bytes = (room / 3.0).min(MAX_ROWS) as usize;
+        let rows = ProfileRows {
+            time: &time,
+            owner,
+            whole,
+            functions,
+            tally: &tally,
+        };
+        for row in rows.functions(bytes).iter().chain(&rows.stacks(bytes)) {
+            log.line().extend_from_slice(row);
+            log.end_line();
+            log.flush();
+        }
+    }
+}
+
+/// Returns the bytes of a file.
+fn size_of(file: &File) -> u64 {
+    file.metadata().map_or(0, |facts| facts.len())
+}
+
+/// Returns the number of processors of the machine.
+fn processors() -> f64 {
+    let count = sysconf(SysconfVar::_NPROCESSORS_CONF).ok().flatten();
+    count
+        .and_then(|count| u64::try_from(count).ok())
+        .map_or(1.0, float)
+}
+
+fn owner_of(run: &Run<'_>, container: Option<ContainerId>, program: String, pid: i32) -> Owner {
+    let containers = &run.processes.containers;
+    // Only processes of the target can write profiles.
+    let target = run.settings.target.as_str();
+    let name = container.map_or(target, |container| containers.name(container));
+    Owner {
+        container: containers.has_names.then(|| name.to_owned()),
+        program,
+        pid,
+    }
+}
+
+/// Returns the container of the target, if it was found: only its processes can write profiles.
+fn target_of(run: &Run<'_>) -> Option<ContainerId> {
+    let containers = &run.processes.containers;
+    (0..containers.count()).find(|container| containers.is_target(*container))
+}
+
+/// Returns the program of a process that no scan has found: the first file with code.
+fn program_of(mappings: &[Mapping]) -> String {
+    let path = mappings
+        .iter()
+        .find(|mapping| mapping.path.starts_with(b"/"));
+    let name = path.and_then(|mapping| mapping.path.rsplit(|byte| *byte == b'/').next());
+    clean(name.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_folder_and_its_size_limit_come_from_the_environment() {
+        let none = FolderSettings::read(|_| None);
+        assert_eq!((none.results.as_str(), none.size_limit), (RESULTS, 0));
+        let some = FolderSettings::read(|name| {
+            let value = if name == "RIDEALONG_RESULTS" {
+                "/r"
+            } else {
+                "1048576"
+            };
+            Some(value.as_bytes().to_vec())
+        });
+        assert_eq!((some.results.as_str(), some.size_limit), ("/r", 1 << 20));
+    }
+}

@@ -1,0 +1,555 @@
+//! The metric mpi-trace: the calls of MPI of the application's processes. A recorder, which is
+//! loaded into the processes (observer/mpi), writes a file for each process about once a second.
+//! This observer writes rows from the files.
+//!
+//! Any process of the target can write anything into these files. The reader therefore has bounded
+//! memory and time, and a fuzz target.
+
+pub mod file;
+pub mod rows;
+pub mod writer;
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt as _;
+
+use encode::json::{clean, push_known, push_text};
+use encode::number::float;
+use linux::clock::{self, WallTime};
+use linux::proc::files::Task;
+use linux::proc::stat;
+
+use self::file::{State, Trace};
+use self::rows::{ProcessRows, state_name};
+use self::writer::{Finder, Writer};
+use crate::metrics::cpu_profile::FolderSettings;
+use crate::runtime::notices::Notices;
+use crate::runtime::session::Session;
+use crate::runtime::settings::Settings;
+use crate::sampling::json_rows::{begin_whole, nothing, push_decimals, write_header};
+use crate::sampling::process::{Key, Process};
+use crate::sampling::process_table::ProcessTable;
+use crate::sampling::sampler::{self, Run, Sampler};
+use crate::tools::artifacts::writer::RawFiles;
+use crate::tools::results::{ProfileName, Results};
+
+const DESCRIPTION: &str =
+    "calls of MPI of the application's processes, with the processes for which they waited";
+/// The number of files with which the recorder begins no other one (`MAX_FILES` in
+/// observer/mpi/recorder.c). With half as many, the files of ended processes are removed.
+const MAX_FILES: usize = 128;
+/// The maximum calls of a process that have rows at a timepoint.
+const MAX_CALLS: usize = 16;
+/// The estimated bytes of a row.
+const ROW_BYTES: usize = 240;
+/// The maximum processes in the summary.
+const MAX_SUMMARY: usize = 64;
+/// The maximum processes that are remembered.
+const MAX_PROCESSES: usize = 4096;
+
+/// The seconds to wait for the reader of the log after the last rows of a process.
+const DRAIN: f64 = 1.0;
+
+/// The maximum seconds at the end for the rows that are left, and for raw files. The kubelet kills
+/// a container that does not end within the grace period of the pod, which is 30 seconds by
+/// default.
+const MAX_END: f64 = 15.0;
+
+/// Observes until there is a reason to end, and then writes the closing marker and the summary.
+pub fn run(settings: Settings, folder: &FolderSettings, session: &mut Session) {
+    let mut tracer = MpiTrace {
+        results: None,
+        processes: BTreeMap::new(),
+        raw_files: RawFiles::default(),
+        notices: Notices::default(),
+        pending: Vec::new(),
+        totals: Totals::default(),
+    };
+    match Results::open(&folder.results, folder.size_limit) {
+        Ok(results) => tracer.results = Some(results),
+        Err(error) => {
+            let reason = error.desc();
+            tracer.note(format!(
+                "the folder of the results cannot be opened: {reason}"
+            ));
+        }
+    }
+    sampler::run(tracer, settings, session);
+}
+
+struct MpiTrace {
+    results: Option<Results>,
+    processes: BTreeMap<ProfileName, Traced>,
+    /// The files with rows, if the log is to contain them.
+    raw_files: RawFiles,
+    notices: Notices,
+    /// Notices that are not written yet.
+    pending: Vec<String>,
+    totals: Totals,
+}
+
+/// A process with a file.
+#[derive(Default)]
+struct Traced {
+    /// The number of saves of the file when its rows were last written.
+    saves: u64,
+    /// When the file was begun, in nanoseconds since boot; 0 if it was not read yet.
+    began: u64,
+    /// The estimated bytes of the last rows of the process.
+    last_bytes: usize,
+    /// The end of the rows; `None` until a scan has found the process.
+    tail: Option<Box<[u8]>>,
+    /// The process that writes the file.
+    writer: Writer,
+    /// Whether the process has written its last calls.
+    is_complete: bool,
+    /// Whether target-command excludes the process.
+    is_excluded: bool,
+    /// Whether the last rows are written.
+    is_done: bool,
+}
+
+#[derive(Default)]
+struct Totals {
+    ranks: u64,
+    calls: u64,
+    time: u64,
+    lines: Vec<Vec<u8>>,
+}
+
+impl Sampler for MpiTrace {
+    const INITIAL_ROW_BYTES: f64 = 4096.0;
+    const HAS_RATES: bool = false;
+
+    fn write_header(
+        &mut self,
+        settings: &Settings,
+        session: &mut Session,
+        _processes: Option<&ProcessTable>,
+    ) {
+        write_header(settings, session, DESCRIPTION, &[]);
+    }
+
+    fn estimate_bytes(&self, _process: &Process) -> usize {
+        ROW_BYTES * (1 + MAX_CALLS)
+    }
+
+    /// The log must have room for the last rows of all processes.
+    fn predict_bytes(&self, _processes: &ProcessTable) -> usize {
+        let open = self.processes.values().filter(|traced| !traced.is_done);
+        open.map(|traced| traced.last_bytes + ROW_BYTES * (1 + MAX_CALLS))
+            .sum()
+    }
+
+    fn take_scan(&mut self, run: &mut Run<'_>) {
+        self.list(run);
+        self.write_ended(run, None);
+        self.write_notices(run);
+    }
+
+    fn print(&mut self, run: &mut Run<'_>, _keys: &[Key]) {
+        let time = run.processes.time.precise_timestamp();
+        let open = self.processes.iter().filter(|(_, traced)| !traced.is_done);
+        let names: Vec<ProfileName> = open.map(|(name, _)| *name).collect();
+        for name in names {
+            self.print_running(run, name, &time);
+        }
+    }
+
+    fn summary(&mut self, run: &mut Run<'_>) -> Vec<Vec<u8>> {
+        run.processes.close_accounts();
+        self.list(run);
+        // The processes may have rows with the time of the last scan. A reader could not tell two
+        // rows of a process with the same time apart from the rows of two processes.
+        run.processes.time = WallTime::now();
+        let until = clock::since_boot() + MAX_END;
+        self.write_ended(run, Some(until));
+        self.write_raw_files(run, until);
+        if self.results.is_some() && self.totals.ranks == 0 && run.progress.has_started {
+            let why = "MPI_Init was not called, the recorder was not loaded, or the program finds \
+                       MPI in another way than by its symbols or with dlsym";
+            self.note(format!("no process has recorded calls of MPI: {why}"));
+        }
+        self.write_notices(run);
+        let mut whole = begin_whole(run);
+        push_known(&mut whole, "ranks", Some(self.totals.ranks));
+        push_known(&mut whole, "calls", Some(self.totals.calls));
+        push_decimals(&mut whole, "mpi_seconds", Some(self.totals.time / 1000), 6);
+        whole.push(b'}');
+        let mut lines = vec![whole];
+        lines.append(&mut self.totals.lines);
+        lines
+    }
+
+    fn empty_summary(&self, settings: &Settings) -> Vec<Vec<u8>> {
+        nothing(settings.metric, settings.pod())
+    }
+}
+
+impl MpiTrace {
+    fn note(&mut self, reason: String) {
+        if self.pending.len() < 64 && !self.pending.contains(&reason) {
+            self.pending.push(reason);
+        }
+    }
+
+    fn write_notices(&mut self, run: &mut Run<'_>) {
+        let reports = self.results.as_mut().map(Results::new_reports);
+        for report in reports.unwrap_or_default() {
+            self.note(clean(&report));
+        }
+        for notice in self.pending.drain(..) {
+            self.notices.report(notice, &mut run.session.log);
+        }
+        run.session.log.flush();
+    }
+
+    /// Lists the files, and finds their processes.
+    fn list(&mut self, run: &mut Run<'_>) {
+        let Some(results) = &self.results else {
+            return;
+        };
+        let listing = match results.list() {
+            Ok(listing) => listing,
+            Err(error) => {
+                let reason = error.desc();
+                self.note(format!(
+                    "the folder of the results cannot be listed: {reason}"
+                ));
+                return;
+            }
+        };
+        let count = listing.profiles.len();
+        let is_too_full = results.is_too_full(&listing);
+        if count >= MAX_FILES / 2 || is_too_full {
+            let done = |name: &&ProfileName| self.processes.get(name).is_some_and(|it| it.is_done);
+            let done: Vec<ProfileName> = listing.profiles.iter().filter(done).copied().collect();
+            for name in done {
+                results.remove(name);
+            }
+        }
+        // The files of the processes that still run use less than the volume has.
+        if is_too_full
+            && results
+                .list()
+                .is_ok_and(|listing| results.is_too_full(&listing))
+        {
+            let count = results.empty(|name| name.is_none());
+            if count > 0 {
+                let why = "the results use more than half of the size limit of their volume";
+                self.note(format!(
+                    "{count} files that are not of the recorder were emptied, because {why}"
+                ));
+            }
+        }
+        if count >= MAX_FILES {
+            self.note(format!(
+                "the folder of the results has {count} files; further processes were not recorded"
+            ));
+        }
+        let has_pattern = !run.settings.pattern.is_empty();
+        for name in listing.profiles {
+            if self.processes.len() >= MAX_PROCESSES && !self.processes.contains_key(&name) {
+                self.note("there are too many files; not all are read".to_owned());
+                return;
+            }
+            let traced = self.processes.entry(name).or_insert_with(|| Traced {
+                is_excluded: has_pattern,
+                ..Traced::default()
+            });
+            if !matches!(traced.writer, Writer::Process(_)) && !traced.is_done {
+                self.find_writer(run, name);
+            }
+            let pid = self.pid_of(name).unwrap_or(0);
+            let process = process_of(run, pid).filter(|process| process.is_observed);
+            let (Some(process), Some(traced)) = (process, self.processes.get_mut(&name)) else {
+                continue;
+            };
+            traced.is_excluded = false;
+            traced.tail = Some(process.tail.clone());
+        }
+    }
+
+    /// Finds the process that writes a file, if the file has calls.
+    fn find_writer(&mut self, run: &mut Run<'_>, name: ProfileName) {
+        let Some(file) = self.results.as_ref().and_then(|it| it.open_profile(name)) else {
+            return;
+        };
+        let Ok(facts) = file.metadata() else {
+            return;
+        };
+        let trace = file::read(&file).filter(|trace| trace.pid == name.pid.cast_unsigned());
+        let (Some(trace), Some(traced)) = (trace, self.processes.get_mut(&name)) else {
+            return;
+        };
+        let ids: Vec<i32> = run.processes.all.values().map(|it| it.pid).collect();
+        let meter = &mut run.processes.meter;
+        let mut finder = Finder {
+            files: &mut meter.files,
+            machine: &meter.machine,
+            ids: &ids,
+        };
+        traced.began = trace.began;
+        traced.is_complete = trace.state != State::Running;
+        traced.writer = finder.find(&trace, facts.uid());
+    }
+
+    /// Returns the id of the process of a file in the PID namespace of the pod. Until the file was
+    /// read, this is the id in its name.
+    fn pid_of(&self, name: ProfileName) -> Option<i32> {
+        match self.processes.get(&name).map(|traced| traced.writer) {
+            Some(Writer::Process(pid)) => Some(pid),
+            Some(Writer::Unknown) => None,
+            Some(Writer::Unread) | None => Some(name.pid),
+        }
+    }
+
+    /// Returns the id of the process of a file in the PID namespace of the pod, if it was found.
+    fn known_pid(&self, name: ProfileName) -> Option<u32> {
+        match self.processes.get(&name)?.writer {
+            Writer::Process(pid) => Some(pid.cast_unsigned()),
+            Writer::Unread | Writer::Unknown => None,
+        }
+    }
+
+    /// Returns what a process has recorded, if that is newer than its rows.
+    fn read(&mut self, name: ProfileName, is_last: bool) -> Option<Trace> {
+        let traced = self.processes.get_mut(&name)?;
+        let opened = self.results.as_ref()?.open_profile(name)?;
+        if !is_last && file::newest(&opened) == Some(traced.saves) {
+            return None;
+        }
+        // Any process can write a file that names another one.
+        let trace = file::read(&opened).filter(|it| it.pid == name.pid.cast_unsigned())?;
+        traced.saves = trace.saves;
+        traced.began = trace.began;
+        let blocks: usize = trace.communicators.iter().map(|it| it.blocks.len()).sum();
+        let rows = 1 + trace.rows.len() + trace.communicators.len() + blocks.min(512);
+        traced.last_bytes = rows * ROW_BYTES;
+        Some(trace)
+    }
+
+    /// Whether the process of a file still runs. It may have started since the last scan. A process
+    /// that cannot be found runs until its file is complete, or no process of the target is left.
+    fn is_running(&self, run: &mut Run<'_>, name: ProfileName) -> bool {
+        let traced = self.processes.get(&name);
+        let began = traced.map_or(0, |traced| traced.began);
+        let Some(pid) = self.pid_of(name) else {
+            let is_complete = traced.is_some_and(|traced| traced.is_complete);
+            return !is_complete && run.processes.live_targets > 0;
+        };
+        let meter = &mut run.processes.meter;
+        let Ok(text) = meter.files.read(Task::Process(pid), "stat") else {
+            return false;
+        };
+        stat::parse(text).is_some_and(|stat| {
+            // A process that started after the file was begun has the id of an ended one.
+            let start = float(stat.start) / meter.machine.ticks;
+            stat.state != b'Z' && (began == 0 || start <= float(began) / 1e9)
+        })
+    }
+
+    /// Writes rows of a process that still runs. Without a process id, there are only last rows, so
+    /// that all rows of a process have the same id.
+    fn print_running(&mut self, run: &mut Run<'_>, name: ProfileName, time: &str) {
+        let is_excluded = self.processes.get(&name).is_none_or(|it| it.is_excluded);
+        if is_excluded || self.known_pid(name).is_none() || !self.is_running(run, name) {
+            return;
+        }
+        let Some(trace) = self.read(name, false) else {
+            return;
+        };
+        let tail = self.tail_of(run, name);
+        let rows = ProcessRows {
+            time,
+            trace: &trace,
+            pid: self.known_pid(name),
+            has_ended: false,
+            tail: &tail,
+        };
+        let log = &mut run.session.log;
+        rows.push_rank(log.line());
+        log.end_line();
+        for row in rows.calls().iter().take(MAX_CALLS) {
+            log.line().extend_from_slice(row);
+            log.end_line();
+        }
+    }
+
+    /// Writes the last rows of the processes that have ended. With a time in seconds since boot,
+    /// writes those of all processes, at most until then.
+    fn write_ended(&mut self, run: &mut Run<'_>, until: Option<f64>) {
+        let open = self.processes.iter().filter(|(_, traced)| !traced.is_done);
+        let open: Vec<ProfileName> = open.map(|(name, _)| *name).collect();
+        let mut left = open.len();
+        for name in open {
+            if until.is_some_and(|until| clock::since_boot() > until) {
+                let is_left = |it: &&Traced| !it.is_done && !it.is_excluded;
+                let count = self.processes.values().filter(is_left).count();
+                self.note(format!(
+                    "there was not enough time for the last rows of {count} processes"
+                ));
+                return;
+            }
+            let has_ended = !self.is_running(run, name);
+            if !has_ended && until.is_none() {
+                continue;
+            }
+            self.write_last(run, name, has_ended, left);
+            left -= 1;
+            run.session.drain(DRAIN);
+            if !run.session.poll() && until.is_none() {
+                // The other processes follow in the summary.
+                return;
+            }
+        }
+    }
+
+    /// Writes the last rows of a process. `left` is the number of processes that still need room in
+    /// the log, including this one.
+    fn write_last(&mut self, run: &mut Run<'_>, name: ProfileName, has_ended: bool, left: usize) {
+        let trace = self.read(name, true);
+        let tail = self.tail_of(run, name);
+        let Some(traced) = self.processes.get_mut(&name) else {
+            return;
+        };
+        traced.is_done = true;
+        if traced.is_excluded {
+            return;
+        }
+        let Some(trace) = trace else {
+            let name = name.file_name();
+            let why = "the volume is full, the process was killed too early, or it is another file";
+            self.note(format!(
+                "the file {name} has no calls of MPI that can be read: {why}"
+            ));
+            return;
+        };
+        let pid = self.known_pid(name);
+        self.note_end(name, &trace, has_ended);
+        if run.settings.has_artifacts {
+            let mut members = tail.strip_suffix(b"}").unwrap_or(&tail).to_vec();
+            push_known(&mut members, "pid", pid.map(u64::from));
+            self.raw_files.add(name.file_name(), &members);
+        }
+        self.totals.add(&trace, pid, has_ended);
+        let time = run.processes.time.precise_timestamp();
+        let rows = ProcessRows {
+            time: &time,
+            trace: &trace,
+            pid,
+            has_ended,
+            tail: &tail,
+        };
+        let log = &mut run.session.log;
+        rows.push_rank(log.line());
+        log.end_line();
+        let room = log.budget().room() / float(left.max(1) as u64);
+        let end = log.budget().used() + room;
+        let mut omitted = 0;
+        let sections = [rows.communicators(), rows.calls(), rows.blocks()];
+        for row in sections.iter().flatten() {
+            if log.budget().used() + float(row.len() as u64) > end {
+                omitted += 1;
+                continue;
+            }
+            log.line().extend_from_slice(row);
+            log.end_line();
+            log.flush();
+        }
+        if omitted > 0 {
+            let process = self.description_of(name);
+            self.note(format!(
+                "the log has no room for {omitted} rows of {process}; see the option max-log"
+            ));
+        }
+    }
+
+    fn description_of(&self, name: ProfileName) -> String {
+        match self.known_pid(name) {
+            Some(pid) => format!("process {pid}"),
+            None => format!("the process of the file {}", name.file_name()),
+        }
+    }
+
+    /// Reports what is missing in the last rows of a process.
+    fn note_end(&mut self, name: ProfileName, trace: &Trace, has_ended: bool) {
+        let process = self.description_of(name);
+        if self.known_pid(name).is_none() {
+            let why = "it has a PID namespace of its own, or another user than the file";
+            self.note(format!(
+                "{process} was not found, because {why}: its rows have no pid and no program"
+            ));
+        }
+        if !trace.has_known_library {
+            let library = &trace.library;
+            self.note(format!(
+                "{process} is not recorded, because its MPI library is not known: {library}"
+            ));
+        } else if trace.state == State::Running && has_ended {
+            let why =
+                "the calls since the file was last written, usually for a second, are missing";
+            let rank = trace.rank;
+            self.note(format!(
+                "{process} (rank {rank}) ended without MPI_Finalize: {why}"
+            ));
+        }
+    }
+
+    /// Writes the files themselves, at most until a time in seconds since boot.
+    fn write_raw_files(&mut self, run: &mut Run<'_>, until: f64) {
+        let Some(results) = &self.results else {
+            return;
+        };
+        let time = run.processes.time.precise_timestamp();
+        let notices = self
+            .raw_files
+            .write_to_log(&time, results, run.session, until);
+        for notice in notices {
+            self.note(notice);
+        }
+    }
+
+    /// Returns the end of the rows of a process. If no scan has found the process, only its
+    /// container is known: that of the target.
+    fn tail_of(&self, run: &Run<'_>, name: ProfileName) -> Box<[u8]> {
+        let known = self.processes.get(&name);
+        if let Some(tail) = known.and_then(|traced| traced.tail.clone()) {
+            return tail;
+        }
+        let has_names = run.processes.containers.has_names;
+        let target = run.settings.target.as_str();
+        let mut tail = Vec::new();
+        push_text(&mut tail, "container", has_names.then_some(target));
+        push_text(&mut tail, "program", None);
+        tail.push(b'}');
+        tail.into()
+    }
+}
+
+impl Totals {
+    fn add(&mut self, trace: &Trace, pid: Option<u32>, has_ended: bool) {
+        self.ranks += 1;
+        self.calls = self.calls.saturating_add(trace.calls);
+        self.time = self.time.saturating_add(trace.time);
+        if self.lines.len() >= MAX_SUMMARY {
+            return;
+        }
+        let mut line = b"{\"mpi_rank\":".to_vec();
+        encode::number::push(&mut line, u64::from(trace.rank));
+        push_known(&mut line, "pid", pid.map(u64::from));
+        push_text(&mut line, "state", Some(state_name(trace.state, has_ended)));
+        push_decimals(&mut line, "elapsed", Some(trace.elapsed / 1000), 6);
+        push_decimals(&mut line, "mpi_seconds", Some(trace.time / 1000), 6);
+        push_known(&mut line, "calls", Some(trace.calls));
+        push_known(&mut line, "bytes", Some(trace.bytes));
+        line.push(b'}');
+        self.lines.push(line);
+    }
+}
+
+/// Returns a living process.
+fn process_of<'a>(run: &'a Run<'_>, pid: i32) -> Option<&'a Process> {
+    let table = &run.processes;
+    let mut all = table.all.values();
+    all.find(|process| process.pid == pid && !process.is_zombie)
+}

@@ -1,0 +1,370 @@
+//! The rows of the metric mpi-trace, as JSON Lines. src/catalog/mpi-trace.yaml describes their
+//! columns.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use encode::json::{push_known, push_text};
+
+use super::file::{Communicator, Peer, Place, Row, State, Trace};
+use crate::sampling::json_rows::{begin, push_decimals};
+
+/// The maximum peers of a call in a communicator that have rows of their own.
+const MAX_PEERS: usize = 32;
+/// The maximum communicators whose blocks have rows, and the maximum rows of each.
+const MAX_COMMUNICATORS: usize = 8;
+const MAX_BLOCKS: usize = 64;
+/// The number of decimals of a time in seconds, and the nanoseconds of the last one.
+const MICRO: u32 = 6;
+const MICROSECOND: u64 = 1000;
+
+/// The rows of a process. All rows of a process end with its container and program.
+pub struct ProcessRows<'a> {
+    /// The time of the rows.
+    pub time: &'a str,
+    /// What the process has recorded.
+    pub trace: &'a Trace,
+    /// The process id in the PID namespace of the pod; `None` if not known.
+    pub pid: Option<u32>,
+    /// Whether the process has ended.
+    pub has_ended: bool,
+    /// The end of each row.
+    pub tail: &'a [u8],
+}
+
+impl ProcessRows<'_> {
+    /// Appends the row of the process.
+    pub fn push_rank(&self, out: &mut Vec<u8>) {
+        let trace = self.trace;
+        self.begin(out, "rank");
+        push_known(out, "mpi_size", Some(u64::from(trace.size)));
+        push_text(out, "mpi_library", some(&trace.library));
+        push_text(out, "job", some(&trace.job));
+        push_text(out, "state", Some(state_name(trace.state, self.has_ended)));
+        push_decimals(out, "elapsed", Some(trace.elapsed / MICROSECOND), MICRO);
+        push_decimals(out, "mpi_seconds", Some(trace.time / MICROSECOND), MICRO);
+        push_known(out, "calls", Some(trace.calls));
+        push_known(out, "bytes", Some(trace.bytes));
+        out.extend_from_slice(self.tail);
+    }
+
+    /// Returns the rows of the calls. Those with the most time are first.
+    #[must_use]
+    pub fn calls(&self) -> Vec<Vec<u8>> {
+        let rows = merge_peers(&self.trace.rows);
+        rows.iter().map(|row| self.call(row)).collect()
+    }
+
+    fn call(&self, row: &Row) -> Vec<u8> {
+        let mut out = Vec::new();
+        self.begin(&mut out, "call");
+        push_text(&mut out, "call", Some(&format!("MPI_{}", row.call)));
+        push_text(&mut out, "communicator", Some(&self.name(row.place)));
+        push_text(&mut out, "mpi_peer", Some(&peer_name(row.peer)));
+        push_known(&mut out, "calls", Some(row.calls));
+        push_decimals(&mut out, "mpi_seconds", Some(row.time / MICROSECOND), MICRO);
+        push_decimals(&mut out, "max_ms", Some(row.longest / MICROSECOND), 3);
+        push_known(&mut out, "bytes", Some(row.bytes));
+        out.extend_from_slice(self.tail);
+        out
+    }
+
+    /// Returns the rows of the communicators.
+    #[must_use]
+    pub fn communicators(&self) -> Vec<Vec<u8>> {
+        let all = self.trace.communicators.iter().enumerate();
+        let row = |(at, communicator): (usize, &Communicator)| {
+            let mut out = Vec::new();
+            self.begin(&mut out, "communicator");
+            let name = self.name(Place::Communicator(at));
+            push_text(&mut out, "communicator", Some(&name));
+            push_known(&mut out, "size", Some(u64::from(communicator.size)));
+            push_known(&mut out, "collectives", Some(communicator.collectives));
+            let time = communicator.time / MICROSECOND;
+            push_decimals(&mut out, "mpi_seconds", Some(time), MICRO);
+            out.extend_from_slice(self.tail);
+            out
+        };
+        all.map(row).collect()
+    }
+
+    /// Returns the rows of the blocks of the communicators with the most collective calls. All
+    /// members of a communicator have made the same number of these calls, so they choose the same
+    /// communicators.
+    #[must_use]
+    pub fn blocks(&self) -> Vec<Vec<u8>> {
+        let mut chosen: Vec<(usize, &Communicator)> =
+            self.trace.communicators.iter().enumerate().collect();
+        chosen.retain(|(_, communicator)| communicator.collectives > 0);
+        chosen.sort_by_key(|(at, communicator)| (Reverse(communicator.collectives), *at));
+        chosen.truncate(MAX_COMMUNICATORS);
+        let rows = chosen.into_iter().flat_map(|(at, communicator)| {
+            let name = self.name(Place::Communicator(at));
+            let (width, blocks) = merge_blocks(communicator);
+            let row = move |(number, time): (u64, u64)| {
+                let first = number * width;
+                let mut out = Vec::new();
+                self.begin(&mut out, "block");
+                push_text(&mut out, "communicator", Some(&name));
+                push_known(&mut out, "first", Some(first));
+                let count = width.min(communicator.collectives - first);
+                push_known(&mut out, "collectives", Some(count));
+                push_decimals(&mut out, "mpi_seconds", Some(time / MICROSECOND), MICRO);
+                out.extend_from_slice(self.tail);
+                out
+            };
+            (0..).zip(blocks).map(row)
+        });
+        rows.collect()
+    }
+
+    fn begin(&self, out: &mut Vec<u8>, section: &str) {
+        begin(out, self.time, section);
+        push_known(out, "pid", self.pid.map(u64::from));
+        let rank = u64::from(self.trace.rank);
+        push_known(
+            out,
+            "mpi_rank",
+            self.trace.has_known_library.then_some(rank),
+        );
+    }
+
+    /// Returns the name of a communicator, which is the same in all of its members. The recorder
+    /// adds `MPI_COMM_WORLD` first.
+    fn name(&self, place: Place) -> String {
+        let communicator = match place {
+            Place::None => return "none".to_owned(),
+            Place::Other => return "other".to_owned(),
+            Place::Communicator(0) => return "world".to_owned(),
+            Place::Communicator(at) => self.trace.communicators.get(at),
+        };
+        communicator.map_or("other".to_owned(), |communicator| {
+            let Communicator {
+                size,
+                members,
+                ordinal,
+                ..
+            } = communicator;
+            format!("{size}-{:08x}-{ordinal}", members >> 32)
+        })
+    }
+}
+
+fn some(text: &str) -> Option<&str> {
+    Some(text).filter(|text| !text.is_empty())
+}
+
+fn peer_name(peer: Peer) -> String {
+    match peer {
+        Peer::Rank(rank) => rank.to_string(),
+        Peer::Other => "other".to_owned(),
+        Peer::None => "none".to_owned(),
+    }
+}
+
+/// Returns the name of the state of a process. A process that has ended after `MPI_Init`, but has
+/// not exited, was killed.
+#[must_use]
+pub fn state_name(state: State, has_ended: bool) -> &'static str {
+    match state {
+        State::Running if has_ended => "lost",
+        State::Running => "running",
+        State::Finalized => "finalized",
+        State::Exited => "exited",
+        State::Aborted => "aborted",
+    }
+}
+
+/// Adds up the peers of a call in a communicator after the first [`MAX_PEERS`], in the order of
+/// their time.
+fn merge_peers(rows: &[Row]) -> Vec<Row> {
+    let mut sorted: Vec<&Row> = rows.iter().collect();
+    sorted.sort_by_key(|row| (Reverse(row.time), &row.call, row.place, row.peer));
+    let mut peers: BTreeMap<(&str, Place), usize> = BTreeMap::new();
+    let mut merged: Vec<Row> = Vec::new();
+    let mut others: BTreeMap<(&str, Place), Row> = BTreeMap::new();
+    for row in sorted {
+        let key = (row.call.as_str(), row.place);
+        let count = peers.entry(key).or_default();
+        *count += 1;
+        if *count <= MAX_PEERS && row.peer != Peer::Other {
+            merged.push(row.clone());
+            continue;
+        }
+        let sum = others.entry(key).or_insert_with(|| Row {
+            peer: Peer::Other,
+            calls: 0,
+            time: 0,
+            longest: 0,
+            bytes: 0,
+            ..row.clone()
+        });
+        sum.calls = sum.calls.saturating_add(row.calls);
+        sum.time = sum.time.saturating_add(row.time);
+        sum.bytes = sum.bytes.saturating_add(row.bytes);
+        sum.longest = sum.longest.max(row.longest);
+    }
+    merged.extend(others.into_values());
+    merged.sort_by_key(|row| Reverse(row.time));
+    merged
+}
+
+/// Merges neighbors until there are at most [`MAX_BLOCKS`] blocks. Returns the number of calls in a
+/// block, which depends only on the number of calls, and the time of each block.
+fn merge_blocks(communicator: &Communicator) -> (u64, Vec<u64>) {
+    let (mut width, mut blocks) = (communicator.width, communicator.blocks.clone());
+    while blocks.len() > MAX_BLOCKS {
+        let sum = |pair: &[u64]| {
+            pair.iter()
+                .fold(0, |sum: u64, time| sum.saturating_add(*time))
+        };
+        blocks = blocks.chunks(2).map(sum).collect();
+        width = width.saturating_mul(2);
+    }
+    (width, blocks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn row(call: &str, peer: Peer, time: u64) -> Row {
+        Row {
+            call: call.to_owned(),
+            place: Place::Communicator(0),
+            peer,
+            calls: 1,
+            time,
+            longest: time,
+            bytes: 8,
+        }
+    }
+
+    fn communicator(collectives: u64, width: u64) -> Communicator {
+        let blocks = (0..collectives.div_ceil(width)).map(|at| at + 1).collect();
+        Communicator {
+            members: 0x1234_5678_9abc_def0,
+            size: 4,
+            ordinal: 1,
+            collectives,
+            time: 5_000_000,
+            width,
+            blocks,
+        }
+    }
+
+    fn trace() -> Trace {
+        Trace {
+            saves: 1,
+            pid: 7,
+            namespace: 1,
+            rank: 2,
+            size: 4,
+            state: State::Running,
+            has_known_library: true,
+            library: "MPICH".to_owned(),
+            job: String::new(),
+            began: 0,
+            elapsed: 2_500_000_000,
+            calls: 3,
+            time: 1_234_567,
+            bytes: 16,
+            communicators: vec![communicator(0, 1), communicator(130, 1)],
+            rows: vec![
+                row("Send", Peer::Rank(3), 1_500),
+                row("Barrier", Peer::None, 9_000),
+            ],
+        }
+    }
+
+    fn parsed(lines: &[Vec<u8>]) -> Vec<serde_json::Value> {
+        let parse = |line: &Vec<u8>| serde_json::from_slice(line).unwrap();
+        lines.iter().map(parse).collect()
+    }
+
+    fn rows_of<'a>(trace: &'a Trace, tail: &'a [u8]) -> ProcessRows<'a> {
+        ProcessRows {
+            time: "T",
+            trace,
+            pid: Some(7),
+            has_ended: true,
+            tail,
+        }
+    }
+
+    const TAIL: &[u8] = b",\"container\":\"app\",\"program\":\"lmp\"}";
+
+    #[test]
+    fn a_process_that_was_killed_is_lost() {
+        let trace = trace();
+        let mut line = Vec::new();
+        rows_of(&trace, TAIL).push_rank(&mut line);
+        let row = &parsed(&[line])[0];
+        assert_eq!(row["state"], "lost");
+        assert_eq!((&row["pid"], &row["mpi_rank"]), (&7.into(), &2.into()));
+        assert_eq!(
+            (&row["elapsed"], &row["job"]),
+            (&2.5.into(), &serde_json::Value::Null)
+        );
+        assert_eq!(row["program"], "lmp");
+    }
+
+    #[test]
+    fn the_call_with_the_most_time_is_first() {
+        let trace = trace();
+        let rows = parsed(&rows_of(&trace, TAIL).calls());
+        assert_eq!(
+            (&rows[0]["call"], &rows[0]["mpi_peer"]),
+            (&"MPI_Barrier".into(), &"none".into())
+        );
+        assert_eq!(
+            (&rows[1]["communicator"], &rows[1]["mpi_peer"]),
+            (&"world".into(), &"3".into())
+        );
+        assert_eq!(rows[0]["max_ms"], 0.009);
+    }
+
+    #[test]
+    fn peers_after_the_first_ones_are_one_row() {
+        let rows: Vec<Row> = (0..40)
+            .map(|rank| row("Send", Peer::Rank(rank), 1000))
+            .collect();
+        let merged = merge_peers(&rows);
+        assert_eq!(merged.len(), MAX_PEERS + 1);
+        let other = merged.iter().find(|row| row.peer == Peer::Other).unwrap();
+        assert_eq!(
+            (other.calls, other.time, other.longest, other.bytes),
+            (8, 8000, 1000, 64)
+        );
+    }
+
+    #[test]
+    fn blocks_have_the_number_of_their_first_call() {
+        let trace = trace();
+        let rows = parsed(&rows_of(&trace, TAIL).blocks());
+        // 130 blocks of one call become 33 of four; the last one has only two.
+        assert_eq!(rows.len(), 33);
+        assert_eq!(rows[0]["communicator"], "4-12345678-1");
+        assert_eq!(
+            (&rows[1]["first"], &rows[1]["collectives"]),
+            (&4.into(), &4.into())
+        );
+        assert_eq!(
+            (&rows[32]["first"], &rows[32]["collectives"]),
+            (&128.into(), &2.into())
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn no_time_is_lost_when_blocks_merge(collectives in 0u64..=1024, doublings in 2u32..6) {
+            let communicator = communicator(collectives, 1 << doublings);
+            let (width, blocks) = merge_blocks(&communicator);
+            prop_assert!(blocks.len() <= MAX_BLOCKS);
+            prop_assert_eq!(collectives.div_ceil(width), blocks.len() as u64);
+            let sum: u64 = communicator.blocks.iter().sum();
+            prop_assert_eq!(blocks.iter().sum::<u64>(), sum);
+        }
+    }
+}

@@ -1,0 +1,551 @@
+//! The rows of perf-sysstat. They have the same keys and types as the output of jc 1.26 for
+//! pidstat, and the additional keys `container` and `program`.
+
+use encode::json::push_or_null;
+use encode::number::{float, push, push_decimal};
+use linux::proc::stat::StatCounters;
+
+use crate::sampling::counters::Counters;
+use crate::sampling::process::{Process, State, ThreadRow};
+
+/// pidstat's names of the scheduling policies, in the order of the kernel's numbers.
+const POLICIES: [&str; 8] = [
+    "NORMAL", "FIFO", "RR", "BATCH", "ISO", "IDLE", "DEADLN", "EXT",
+];
+
+/// The values that all rows of a timepoint share.
+#[derive(Clone, Copy, Debug)]
+pub struct Timepoint {
+    /// The time of day, as HHMMSS.
+    pub time: u64,
+    /// When the scan began, in seconds since boot.
+    pub now: f64,
+    /// Clock ticks per second.
+    pub ticks: f64,
+    /// Memory of the node in KiB.
+    pub memory: u64,
+    /// Whether the kernel measures the time that tasks wait for block I/O.
+    pub has_delays: bool,
+    /// Whether threads have rows. If they do, all rows have the keys `tgid` and `tid`.
+    pub has_threads: bool,
+}
+
+/// A process or thread over an interval.
+pub struct Row<'a> {
+    /// The id of the process.
+    pub pid: i32,
+    /// The id of the thread; `None` for a process.
+    pub tid: Option<i32>,
+    /// The counters at the end of the interval.
+    pub now: &'a Counters,
+    /// The counters at the beginning of the interval.
+    pub before: &'a Counters,
+    /// The state at the end of the interval: values that are not counters.
+    pub state: &'a State,
+    /// The length of the interval in seconds.
+    pub seconds: f64,
+    /// The command, as JSON.
+    pub command: &'a [u8],
+    /// The end of the row, after the command.
+    pub tail: &'a [u8],
+}
+
+/// A section: its header, the columns of its rows, and whether threads have rows in it.
+pub struct Section {
+    /// The Metrics Operator's header.
+    pub header: &'static str,
+    /// Appends the keys of a row between the ids and the command.
+    pub body: fn(&mut Vec<u8>, &Timepoint, &Row<'_>),
+    /// Whether threads have their own counters in this section.
+    pub has_threads: bool,
+}
+
+/// The sections, in the Metrics Operator's order.
+pub const SECTIONS: [Section; 11] = [
+    Section {
+        header: "CPU STATISTICS TASK",
+        body: push_cpu,
+        has_threads: true,
+    },
+    Section {
+        header: "CPU STATISTICS CHILD",
+        body: push_child_cpu,
+        has_threads: false,
+    },
+    Section {
+        header: "IO STATISTICS",
+        body: push_io,
+        has_threads: true,
+    },
+    Section {
+        header: "POLICY",
+        body: push_policy,
+        has_threads: true,
+    },
+    Section {
+        header: "PAGEFAULTS TASK",
+        body: push_faults,
+        has_threads: true,
+    },
+    Section {
+        header: "PAGEFAULTS CHILD",
+        body: push_child_faults,
+        has_threads: false,
+    },
+    Section {
+        header: "STACK UTILIZATION",
+        body: push_stack,
+        has_threads: false,
+    },
+    Section {
+        header: "THREADS TASK",
+        body: push_cpu,
+        has_threads: true,
+    },
+    Section {
+        header: "THREADS CHILD",
+        body: push_child_cpu,
+        has_threads: false,
+    },
+    Section {
+        header: "KERNEL TABLES",
+        body: push_tables,
+        has_threads: false,
+    },
+    Section {
+        header: "TASK SWITCHING",
+        body: push_switches,
+        has_threads: true,
+    },
+];
+
+/// The estimated bytes of a row without its command, container and program.
+const ROW_BYTES: usize = 112;
+
+/// Estimates the bytes of the rows of a process and its threads in a timepoint.
+#[must_use]
+pub fn estimate_bytes(process: &Process) -> usize {
+    let row = |command: &[u8]| ROW_BYTES + command.len() + process.tail.len();
+    let of_threads = SECTIONS
+        .iter()
+        .filter(|section| section.has_threads)
+        .count();
+    let threads = process
+        .measured
+        .iter()
+        .flat_map(|measured| &measured.thread_rows);
+    let of_thread = |thread: &ThreadRow| of_threads * row(&thread.command);
+    SECTIONS.len() * row(&process.command) + threads.map(of_thread).sum::<usize>()
+}
+
+impl Section {
+    /// Appends the rows of some processes as one JSON array.
+    pub fn push_rows<'a>(
+        &self,
+        out: &mut Vec<u8>,
+        timepoint: &Timepoint,
+        processes: impl Iterator<Item = &'a Process>,
+    ) {
+        out.push(b'[');
+        let start = out.len();
+        for process in processes {
+            let Some(row) = row_of(process, timepoint.now) else {
+                continue;
+            };
+            self.push_row(out, start, timepoint, &row);
+            if self.has_threads && timepoint.has_threads {
+                for thread in thread_rows_of(process, timepoint.now) {
+                    self.push_row(out, start, timepoint, &thread);
+                }
+            }
+        }
+        out.push(b']');
+    }
+
+    fn push_row(&self, out: &mut Vec<u8>, start: usize, timepoint: &Timepoint, row: &Row<'_>) {
+        if out.len() > start {
+            out.push(b',');
+        }
+        out.extend_from_slice(b"{\"time\":");
+        push(out, timepoint.time);
+        out.extend_from_slice(b",\"uid\":");
+        push(out, u64::from(row.state.uid));
+        if timepoint.has_threads {
+            push_thread_ids(out, row);
+        }
+        out.extend_from_slice(b",\"pid\":");
+        push_id(out, row.pid);
+        out.push(b',');
+        (self.body)(out, timepoint, row);
+        out.extend_from_slice(b",\"command\":");
+        out.extend_from_slice(row.command);
+        out.extend_from_slice(row.tail);
+    }
+}
+
+fn row_of(process: &Process, now: f64) -> Option<Row<'_>> {
+    let measured = process.measured.as_ref()?;
+    let base = measured.base.as_ref()?;
+    Some(Row {
+        pid: process.pid,
+        tid: None,
+        now: &measured.now,
+        before: &base.counters,
+        state: &measured.state,
+        seconds: now - base.at,
+        command: &process.command,
+        tail: &process.tail,
+    })
+}
+
+fn thread_rows_of(process: &Process, now: f64) -> impl Iterator<Item = Row<'_>> {
+    let rows = process
+        .measured
+        .iter()
+        .flat_map(|measured| &measured.thread_rows);
+    rows.filter(|row| row.is_shown).map(move |row| Row {
+        pid: process.pid,
+        tid: Some(row.tid),
+        now: &row.now,
+        before: &row.base.counters,
+        state: &row.state,
+        seconds: now - row.base.at,
+        command: &row.command,
+        tail: &process.tail,
+    })
+}
+
+fn push_thread_ids(out: &mut Vec<u8>, row: &Row<'_>) {
+    if let Some(tid) = row.tid {
+        out.extend_from_slice(b",\"tgid\":\"-\",\"tid\":\"");
+        push_id(out, tid);
+        out.push(b'"');
+    } else {
+        out.extend_from_slice(b",\"tgid\":\"");
+        push_id(out, row.pid);
+        out.extend_from_slice(b"\",\"tid\":\"-\"");
+    }
+}
+
+fn push_id(out: &mut Vec<u8>, id: i32) {
+    push(out, u64::from(id.unsigned_abs()));
+}
+
+fn push_key(out: &mut Vec<u8>, key: &str) {
+    out.extend_from_slice(key.as_bytes());
+}
+
+/// Appends a number with two decimals; null if the number is unknown.
+fn push_known(out: &mut Vec<u8>, key: &str, number: Option<f64>) {
+    push_key(out, key);
+    match number {
+        Some(number) => push_decimal(out, number),
+        None => out.extend_from_slice(b"null"),
+    }
+}
+
+/// Appends an integer in quotation marks, as jc does for some of pidstat's columns; null if the
+/// integer is unknown.
+fn push_quoted(out: &mut Vec<u8>, key: &str, number: Option<u64>) {
+    push_key(out, key);
+    match number {
+        Some(number) => {
+            out.push(b'"');
+            push(out, number);
+            out.push(b'"');
+        }
+        None => out.extend_from_slice(b"null"),
+    }
+}
+
+fn growth(now: u64, before: u64) -> f64 {
+    float(now.saturating_sub(before))
+}
+
+fn push_cpu(out: &mut Vec<u8>, timepoint: &Timepoint, row: &Row<'_>) {
+    let (now, before) = (&row.now.stat, &row.before.stat);
+    // The ticks of one percent of a core.
+    let unit = timepoint.ticks * row.seconds / 100.0;
+    let usr = growth(now.utime, before.utime);
+    let system = growth(now.stime, before.stime);
+    let guest = growth(now.guest, before.guest);
+    let wait = |counters: &Counters| counters.switches.and_then(|switches| switches.wait);
+    let waits = wait(row.now).zip(wait(row.before));
+    push_known(out, "\"percent_usr\":", Some((usr - guest) / unit));
+    push_known(out, ",\"percent_system\":", Some(system / unit));
+    push_known(out, ",\"percent_guest\":", Some(guest / unit));
+    // The division by 1e7 converts nanoseconds per second to percent.
+    push_known(
+        out,
+        ",\"percent_wait\":",
+        waits.map(|(now, before)| growth(now, before) / 1e7 / row.seconds),
+    );
+    push_known(out, ",\"percent_cpu\":", Some((usr + system) / unit));
+    push_key(out, ",\"cpu\":");
+    push(out, row.state.stat.processor);
+}
+
+/// Appends the processor time of a process and of the children that it has waited for.
+fn push_child_cpu(out: &mut Vec<u8>, timepoint: &Timepoint, row: &Row<'_>) {
+    let (now, before) = (&row.now.stat, &row.before.stat);
+    let milliseconds = 1000.0 / timepoint.ticks;
+    let guest = growth(now.guest, before.guest) + growth(now.cguest, before.cguest);
+    let usr = growth(now.utime, before.utime) + growth(now.cutime, before.cutime) - guest;
+    let system = growth(now.stime, before.stime) + growth(now.cstime, before.cstime);
+    for (key, ticks) in [
+        ("\"usr_ms\":", usr),
+        (",\"system_ms\":", system),
+        (",\"guest_ms\":", guest),
+    ] {
+        push_key(out, key);
+        // The cast truncates to whole milliseconds, and turns negative numbers into 0.
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        push(out, (ticks * milliseconds) as u64);
+    }
+}
+
+fn push_io(out: &mut Vec<u8>, timepoint: &Timepoint, row: &Row<'_>) {
+    let unit = 1024.0 * row.seconds;
+    let both = row.now.io.zip(row.before.io);
+    let rate = |of: fn(&linux::proc::io::Io) -> u64| {
+        both.map(|(now, before)| growth(of(&now), of(&before)) / unit)
+    };
+    push_known(out, "\"kb_rd_s\":", rate(|io| io.read));
+    push_known(out, ",\"kb_wr_s\":", rate(|io| io.written));
+    push_known(out, ",\"kb_ccwr_s\":", rate(|io| io.cancelled));
+    let (now, before) = (row.now.stat.blkio_delay, row.before.stat.blkio_delay);
+    let delay = timepoint.has_delays.then(|| now.saturating_sub(before));
+    push_quoted(out, ",\"iodelay\":", delay);
+}
+
+fn push_policy(out: &mut Vec<u8>, _: &Timepoint, row: &Row<'_>) {
+    push_quoted(out, "\"prio\":", Some(row.state.stat.rt_priority));
+    let policy = usize::try_from(row.state.stat.policy)
+        .ok()
+        .and_then(|at| POLICIES.get(at));
+    push_key(out, ",\"policy\":\"");
+    push_key(out, policy.unwrap_or(&""));
+    out.push(b'"');
+}
+
+fn push_faults(out: &mut Vec<u8>, timepoint: &Timepoint, row: &Row<'_>) {
+    let (now, before) = (&row.now.stat, &row.before.stat);
+    push_known(
+        out,
+        "\"minflt_s\":",
+        Some(growth(now.minflt, before.minflt) / row.seconds),
+    );
+    push_known(
+        out,
+        ",\"majflt_s\":",
+        Some(growth(now.majflt, before.majflt) / row.seconds),
+    );
+    let memory = row.state.memory;
+    push_key(out, ",\"vsz\":");
+    push_or_null(out, memory.map(|memory| memory.size));
+    push_key(out, ",\"rss\":");
+    push_or_null(out, memory.map(|memory| memory.resident));
+    let share = memory.map(|memory| 100.0 * float(memory.resident) / float(timepoint.memory));
+    push_known(out, ",\"percent_mem\":", share);
+}
+
+/// Appends the page faults of a process and of the children that it has waited for.
+fn push_child_faults(out: &mut Vec<u8>, _: &Timepoint, row: &Row<'_>) {
+    let (now, before) = (&row.now.stat, &row.before.stat);
+    let minor = |stat: &StatCounters| stat.minflt.saturating_add(stat.cminflt);
+    let major = |stat: &StatCounters| stat.majflt.saturating_add(stat.cmajflt);
+    let growth = |now: u64, before: u64| Some(now.saturating_sub(before));
+    push_quoted(out, "\"minflt_nr\":", growth(minor(now), minor(before)));
+    push_quoted(out, ",\"majflt_nr\":", growth(major(now), major(before)));
+}
+
+/// Appends the size of the stack. The used part of the stack is null: only smaps contains this
+/// number, and reading smaps takes milliseconds.
+fn push_stack(out: &mut Vec<u8>, _: &Timepoint, row: &Row<'_>) {
+    push_key(out, "\"stksize\":");
+    push_or_null(out, row.state.memory.map(|memory| memory.stack));
+    push_key(out, ",\"stkref\":null");
+}
+
+fn push_tables(out: &mut Vec<u8>, _: &Timepoint, row: &Row<'_>) {
+    push_quoted(out, "\"threads\":", Some(row.state.stat.threads));
+    push_quoted(out, ",\"fd_nr\":", row.state.open_files);
+}
+
+fn push_switches(out: &mut Vec<u8>, _: &Timepoint, row: &Row<'_>) {
+    let both = row.now.switches.zip(row.before.switches);
+    let voluntary = both.map(|(now, before)| growth(now.voluntary, before.voluntary) / row.seconds);
+    let involuntary =
+        both.map(|(now, before)| growth(now.involuntary, before.involuntary) / row.seconds);
+    push_known(out, "\"cswch_s\":", voluntary);
+    push_known(out, ",\"nvcswch_s\":", involuntary);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sampling::counters::{Base, Switches};
+    use crate::sampling::process::Measured;
+    use linux::proc::io::Io;
+    use linux::proc::stat::StatGauges;
+    use linux::proc::status::Memory;
+    use serde_json::{Value, json};
+
+    const TIMEPOINT: Timepoint = Timepoint {
+        time: 90_507,
+        now: 102.0,
+        ticks: 100.0,
+        memory: 1000,
+        has_delays: false,
+        has_threads: false,
+    };
+
+    fn process() -> Process {
+        let now = Counters {
+            stat: StatCounters {
+                minflt: 20,
+                cminflt: 5,
+                utime: 150,
+                stime: 50,
+                cutime: 10,
+                blkio_delay: 3,
+                ..StatCounters::default()
+            },
+            switches: Some(Switches {
+                voluntary: 30,
+                involuntary: 10,
+                wait: Some(500_000_000),
+            }),
+            io: Some(Io {
+                read: 4096,
+                written: 8192,
+                cancelled: 1024,
+            }),
+        };
+        let memory = Some(Memory {
+            size: 500,
+            peak: 300,
+            resident: 250,
+            stack: 132,
+        });
+        let state = State {
+            uid: 1000,
+            stat: StatGauges {
+                threads: 1,
+                processor: 1,
+                policy: 3,
+                ..StatGauges::default()
+            },
+            open_files: Some(4),
+            memory,
+        };
+        let base = Base::at_start(100.0, 100.0);
+        let measured = Measured {
+            now,
+            base: Some(base),
+            state,
+            ..Measured::default()
+        };
+        Process {
+            pid: 7,
+            command: b"\"lmp\"".as_slice().into(),
+            tail: b",\"container\":\"app\",\"program\":\"lmp\"}"
+                .as_slice()
+                .into(),
+            measured: Some(Box::new(measured)),
+            ..Process::default()
+        }
+    }
+
+    fn rows(header: &str, process: &Process) -> Value {
+        rows_at(&TIMEPOINT, header, process)
+    }
+
+    fn rows_at(timepoint: &Timepoint, header: &str, process: &Process) -> Value {
+        let section = SECTIONS
+            .iter()
+            .find(|section| section.header == header)
+            .unwrap();
+        let mut out = Vec::new();
+        section.push_rows(&mut out, timepoint, [process].into_iter());
+        serde_json::from_slice(&out).unwrap()
+    }
+
+    fn row(of: Value) -> Value {
+        let mut row = json!({ "time": 90507, "uid": 1000, "pid": 7, "command": "lmp", "container": "app", "program": "lmp" });
+        let Value::Object(keys) = of else { panic!() };
+        row.as_object_mut().unwrap().extend(keys);
+        json!([row])
+    }
+
+    #[test]
+    fn values_are_growth_over_the_interval() {
+        let cpu = json!({ "percent_usr": 75.0, "percent_system": 25.0, "percent_guest": 0.0, "percent_wait": 25.0, "percent_cpu": 100.0, "cpu": 1 });
+        for (header, expected) in [
+            ("CPU STATISTICS TASK", cpu.clone()),
+            (
+                "CPU STATISTICS CHILD",
+                json!({ "usr_ms": 1600, "system_ms": 500, "guest_ms": 0 }),
+            ),
+            (
+                "IO STATISTICS",
+                json!({ "kb_rd_s": 2.0, "kb_wr_s": 4.0, "kb_ccwr_s": 0.5, "iodelay": null }),
+            ),
+            ("POLICY", json!({ "prio": "0", "policy": "BATCH" })),
+            (
+                "PAGEFAULTS TASK",
+                json!({ "minflt_s": 10.0, "majflt_s": 0.0, "vsz": 500, "rss": 250, "percent_mem": 25.0 }),
+            ),
+            (
+                "PAGEFAULTS CHILD",
+                json!({ "minflt_nr": "25", "majflt_nr": "0" }),
+            ),
+            (
+                "STACK UTILIZATION",
+                json!({ "stksize": 132, "stkref": null }),
+            ),
+            ("THREADS TASK", cpu),
+            ("KERNEL TABLES", json!({ "threads": "1", "fd_nr": "4" })),
+            (
+                "TASK SWITCHING",
+                json!({ "cswch_s": 15.0, "nvcswch_s": 5.0 }),
+            ),
+        ] {
+            assert_eq!(rows(header, &process()), row(expected), "{header}");
+        }
+    }
+
+    #[test]
+    fn the_delay_of_block_io_is_null_unless_the_kernel_measures_it() {
+        let io = |has_delays| {
+            let timepoint = Timepoint {
+                has_delays,
+                ..TIMEPOINT
+            };
+            rows_at(&timepoint, "IO STATISTICS", &process())[0]["iodelay"].clone()
+        };
+        assert_eq!((io(false), io(true)), (Value::Null, json!("3")));
+    }
+
+    #[test]
+    fn values_that_cannot_be_read_are_null() {
+        let mut process = process();
+        let measured = process.measured.as_mut().unwrap();
+        measured.now.io = None;
+        measured.now.switches = None;
+        measured.state.memory = None;
+        measured.state.open_files = None;
+        let null = Value::Null;
+        for (header, key) in [
+            ("IO STATISTICS", "kb_rd_s"),
+            ("CPU STATISTICS TASK", "percent_wait"),
+            ("PAGEFAULTS TASK", "rss"),
+            ("PAGEFAULTS TASK", "percent_mem"),
+            ("STACK UTILIZATION", "stksize"),
+            ("KERNEL TABLES", "fd_nr"),
+            ("TASK SWITCHING", "cswch_s"),
+        ] {
+            assert_eq!(rows(header, &process)[0][key], null, "{header}");
+        }
+    }
+}

@@ -1,0 +1,365 @@
+//! The settings of an observer, from the environment variables that the webhook sets. The settings
+//! are validated again, because any user can create a container that runs this program.
+
+use encode::json::clean;
+use target_command::TargetCommand;
+
+/// A metric that this program collects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Metric {
+    /// The resource use of the application's processes.
+    Perf,
+    /// The use of the node's block devices.
+    Io,
+    /// The time that the application's containers and processes waited for resources.
+    Pressure,
+    /// The traffic of the pod and of the application's processes.
+    Network,
+    /// The processor time of the application's processes by function.
+    CpuProfile,
+    /// The calls of MPI of the application's processes.
+    MpiTrace,
+}
+
+impl Metric {
+    /// The name of the metric, which is also the name of the container and of the program.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Perf => "perf-sysstat",
+            Self::Io => "io-sysstat",
+            Self::Pressure => "pressure",
+            Self::Network => "network",
+            Self::CpuProfile => "cpu-profile",
+            Self::MpiTrace => "mpi-trace",
+        }
+    }
+
+    /// Whether the metric is a tool, which writes files of its own.
+    #[must_use]
+    pub fn has_tool(self) -> bool {
+        matches!(self, Self::CpuProfile | Self::MpiTrace)
+    }
+
+    /// Whether the metric observes processes: the processes of the target, or the processes that
+    /// match target-command.
+    #[must_use]
+    pub fn observes_processes(self) -> bool {
+        self != Self::Io
+    }
+
+    /// Whether the summary has the processor time of programs.
+    #[must_use]
+    pub fn sums_processor_time(self) -> bool {
+        matches!(self, Self::Perf | Self::Pressure)
+    }
+}
+
+/// The settings of an observer. Times are in seconds.
+#[derive(Debug)]
+// Each of them is a setting of its own.
+#[allow(clippy::struct_excessive_bools)]
+pub struct Settings {
+    /// The metric to collect.
+    pub metric: Metric,
+    /// The container to observe.
+    pub target: String,
+    /// Matches the names of the programs to observe; `None` to observe every process of the target.
+    pub command: Option<TargetCommand>,
+    /// The text of target-command; empty if there is no target-command.
+    pub pattern: String,
+    /// The interval between samples.
+    pub rate: f64,
+    /// The number of timepoints to take; 0 for no limit.
+    pub completions: f64,
+    /// The time to wait for a process; 0 for no limit.
+    pub timeout: f64,
+    /// Whether each thread has a row.
+    pub has_threads: bool,
+    /// Whether the log contains the raw files of the metric's tool.
+    pub has_artifacts: bool,
+    /// Only for cpu-profile: the samples in a second of processor time.
+    pub frequency: f64,
+    /// The maximum size of the log in MiB.
+    pub max_log: f64,
+    /// Whether the pod uses the network of its node.
+    pub has_host_network: bool,
+    /// Whether the observer ends with its target: in mode container, unless the kubelet would
+    /// restart it.
+    pub exits_by_itself: bool,
+    /// The names of the containers that are not observed.
+    pub observers: Vec<String>,
+    /// The keys and values that the header of the log copies from the environment. A missing value
+    /// is empty.
+    pub pod_metadata: Vec<(&'static str, String)>,
+    /// A sentence that describes an error in the settings.
+    pub problem: Option<String>,
+}
+
+/// The seconds between two scans of cpu-profile, which has no timepoints. The libraries of a
+/// process are read when a scan finds it.
+const SCAN_INTERVAL: f64 = 1.0;
+
+/// The key of the pod's name in `pod_metadata`.
+pub const POD: &str = "pod";
+
+impl Settings {
+    /// Reads the settings for a metric. `variable` returns the value of an environment variable.
+    pub fn read(metric: Metric, variable: impl Fn(&str) -> Option<Vec<u8>>) -> Self {
+        let text = |name: &str| {
+            variable(name)
+                .map(|value| clean(&value))
+                .unwrap_or_default()
+        };
+        let mut problem = None;
+        // The bytes of the pattern are used for matching, and its text for output.
+        let command = variable("RIDEALONG_TARGET_COMMAND").unwrap_or_default();
+        let pattern = clean(&command);
+        let command = if metric.observes_processes() && !command.is_empty() {
+            let parsed = TargetCommand::parse(&command);
+            let error = parsed.as_ref().err();
+            problem = error.map(|error| format!("invalid target-command: {error}"));
+            parsed.ok()
+        } else {
+            None
+        };
+        let mut option = |name: &str, variable: &str, otherwise: f64, least: f64| {
+            let value = text(variable);
+            if value.is_empty() {
+                return otherwise;
+            }
+            match parse_number(&value) {
+                Some(number) if number >= least => number,
+                _ => {
+                    problem = Some(format!(
+                        "{name} is \"{value}\"; it must be a number, at least {least}"
+                    ));
+                    otherwise
+                }
+            }
+        };
+        let rate = option("rate", "RIDEALONG_OPTION_RATE", 10.0, 0.1);
+        let frequency = option("frequency", "RIDEALONG_OPTION_FREQUENCY", 100.0, 1.0);
+        let completions = option("completions", "RIDEALONG_OPTION_COMPLETIONS", 0.0, 0.0);
+        let timeout = option("timeout", "RIDEALONG_OPTION_TIMEOUT", 0.0, 0.0);
+        let max_log = option("max-log", "RIDEALONG_OPTION_MAX_LOG", 8.0, 0.05);
+        let target = text("RIDEALONG_TARGET_CONTAINER");
+        if target.is_empty() {
+            problem =
+                Some("RIDEALONG_TARGET_CONTAINER must name a container of the pod".to_owned());
+        }
+        let restart = text("RIDEALONG_RESTART_POLICY");
+        Self {
+            metric,
+            command,
+            pattern: pattern.clone(),
+            rate: if metric == Metric::CpuProfile {
+                SCAN_INTERVAL
+            } else {
+                rate
+            },
+            frequency,
+            completions,
+            timeout,
+            max_log,
+            has_threads: metric == Metric::Perf && text("RIDEALONG_OPTION_THREADS") == "true",
+            has_artifacts: metric.has_tool() && text("RIDEALONG_OPTION_ARTIFACTS") == "true",
+            has_host_network: text("RIDEALONG_HOST_NETWORK") == "true",
+            exits_by_itself: text("RIDEALONG_MODE") == "container"
+                && matches!(restart.as_str(), "Never" | "OnFailure"),
+            observers: text("RIDEALONG_OBSERVERS")
+                .split(' ')
+                .filter(|name| !name.is_empty())
+                .map(str::to_owned)
+                .collect(),
+            pod_metadata: vec![
+                (POD, text("POD_NAME")),
+                ("namespace", text("POD_NAMESPACE")),
+                ("node", text("NODE_NAME")),
+                ("owner", text("RIDEALONG_OWNER")),
+                ("completionIndex", text("JOB_COMPLETION_INDEX")),
+                ("container", target.clone()),
+                ("targetCommand", pattern),
+                ("mode", text("RIDEALONG_MODE")),
+                ("catalog", text("RIDEALONG_CATALOG")),
+            ],
+            target,
+            problem,
+        }
+    }
+
+    /// Returns the name of the pod; empty if the name is unknown.
+    #[must_use]
+    pub fn pod(&self) -> &str {
+        self.pod_metadata
+            .iter()
+            .find(|(key, _)| *key == POD)
+            .map_or("", |(_, value)| value)
+    }
+
+    /// Describes the processes to observe, for messages.
+    #[must_use]
+    pub fn target_description(&self) -> String {
+        if self.metric.observes_processes() && !self.pattern.is_empty() {
+            format!("a program whose name matches {}", self.pattern)
+        } else {
+            format!("a process of container {}", self.target)
+        }
+    }
+}
+
+/// Parses a number with at most nine digits before the point and at most three after it.
+fn parse_number(text: &str) -> Option<f64> {
+    let (whole, rest) = text
+        .split_once('.')
+        .map_or((text, None), |(whole, rest)| (whole, Some(rest)));
+    let is_digits = |digits: &str, most| {
+        (1..=most).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let is_number = is_digits(whole, 9) && rest.is_none_or(|rest| is_digits(rest, 3));
+    if is_number { text.parse().ok() } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(metric: Metric, pairs: &[(&str, &str)]) -> Settings {
+        Settings::read(metric, |name| {
+            pairs
+                .iter()
+                .find(|(key, _)| *key == name)
+                .map(|(_, value)| value.as_bytes().to_vec())
+        })
+    }
+
+    const TARGET: (&str, &str) = ("RIDEALONG_TARGET_CONTAINER", "app");
+
+    #[test]
+    fn defaults_match_the_catalog() {
+        let settings = read(Metric::Perf, &[TARGET]);
+        assert_eq!(settings.problem, None);
+        assert_eq!(
+            (
+                settings.rate,
+                settings.completions,
+                settings.timeout,
+                settings.max_log
+            ),
+            (10.0, 0.0, 0.0, 8.0)
+        );
+        assert!(!settings.has_threads && !settings.exits_by_itself);
+        assert_eq!(settings.target_description(), "a process of container app");
+    }
+
+    #[test]
+    fn each_error_names_the_setting() {
+        for (key, value, expected) in [
+            (
+                "RIDEALONG_OPTION_RATE",
+                "often",
+                "rate is \"often\"; it must be a number, at least 0.1",
+            ),
+            (
+                "RIDEALONG_OPTION_RATE",
+                "0.05",
+                "rate is \"0.05\"; it must be a number, at least 0.1",
+            ),
+            (
+                "RIDEALONG_OPTION_MAX_LOG",
+                "1e3",
+                "max-log is \"1e3\"; it must be a number, at least 0.05",
+            ),
+            (
+                "RIDEALONG_OPTION_TIMEOUT",
+                "-1",
+                "timeout is \"-1\"; it must be a number, at least 0",
+            ),
+            (
+                "RIDEALONG_OPTION_COMPLETIONS",
+                "1.",
+                "completions is \"1.\"; it must be a number, at least 0",
+            ),
+        ] {
+            assert_eq!(
+                read(Metric::Perf, &[TARGET, (key, value)])
+                    .problem
+                    .as_deref(),
+                Some(expected)
+            );
+        }
+        let problem = read(Metric::Perf, &[]).problem;
+        assert_eq!(
+            problem.as_deref(),
+            Some("RIDEALONG_TARGET_CONTAINER must name a container of the pod")
+        );
+    }
+
+    #[test]
+    fn an_observer_ends_by_itself_unless_the_kubelet_would_restart_it() {
+        for (mode, policy, expected) in [
+            ("container", "Never", true),
+            ("container", "OnFailure", true),
+            ("container", "Always", false),
+            ("native", "Never", false),
+            ("container", "", false),
+        ] {
+            let pairs = [
+                TARGET,
+                ("RIDEALONG_MODE", mode),
+                ("RIDEALONG_RESTART_POLICY", policy),
+            ];
+            assert_eq!(
+                read(Metric::Io, &pairs).exits_by_itself,
+                expected,
+                "{mode} {policy}"
+            );
+        }
+    }
+
+    #[test]
+    fn only_perf_sysstat_has_rows_of_threads() {
+        let pairs = [TARGET, ("RIDEALONG_OPTION_THREADS", "true")];
+        assert!(read(Metric::Perf, &pairs).has_threads);
+        assert!(!read(Metric::Pressure, &pairs).has_threads);
+    }
+
+    #[test]
+    fn only_tools_have_raw_files() {
+        let pairs = [TARGET, ("RIDEALONG_OPTION_ARTIFACTS", "true")];
+        assert!(read(Metric::CpuProfile, &pairs).has_artifacts);
+        assert!(read(Metric::MpiTrace, &pairs).has_artifacts);
+        assert!(!read(Metric::Perf, &pairs).has_artifacts);
+        assert!(!read(Metric::CpuProfile, &[TARGET]).has_artifacts);
+    }
+
+    #[test]
+    fn pressure_has_a_target_command() {
+        let settings = read(
+            Metric::Pressure,
+            &[TARGET, ("RIDEALONG_TARGET_COMMAND", "lmp")],
+        );
+        assert!(settings.command.is_some());
+        assert_eq!(
+            settings.target_description(),
+            "a program whose name matches lmp"
+        );
+    }
+
+    #[test]
+    fn only_true_means_the_network_of_the_node() {
+        for (value, expected) in [("true", true), ("false", false), ("", false)] {
+            let settings = read(
+                Metric::Network,
+                &[TARGET, ("RIDEALONG_HOST_NETWORK", value)],
+            );
+            assert_eq!(settings.has_host_network, expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn io_sysstat_ignores_the_target_command() {
+        let settings = read(Metric::Io, &[TARGET, ("RIDEALONG_TARGET_COMMAND", "lmp(")]);
+        assert!(settings.command.is_none() && settings.problem.is_none());
+    }
+}

@@ -1,0 +1,90 @@
+//! The parts of a log that the metrics whose rows are JSON Lines share: the header, the beginning
+//! of a row, and the lines of the summary.
+
+use encode::json::{push_key, push_known, push_member, push_string};
+use encode::number::push_scaled;
+
+use crate::runtime::metadata;
+use crate::runtime::session::Session;
+use crate::runtime::settings::{Metric, Settings};
+use crate::sampling::accounts::Sum;
+use crate::sampling::containers::Containers;
+use crate::sampling::process::Process;
+use crate::sampling::sampler::Run;
+
+/// Writes the header. `own` contains the keys that only this metric has, with their values.
+pub fn write_header(
+    settings: &Settings,
+    session: &mut Session,
+    description: &str,
+    own: &[(&str, &str)],
+) {
+    metadata::write(&mut session.log, settings, description, own);
+    session.log.write_line("METRICS OPERATOR COLLECTION START");
+    session.log.set_json(true);
+    session.log.flush();
+}
+
+/// Appends the beginning of a row.
+pub fn begin(out: &mut Vec<u8>, time: &str, section: &str) {
+    out.extend_from_slice(b"{\"time\":\"");
+    out.extend_from_slice(time.as_bytes());
+    out.extend_from_slice(b"\",\"section\":\"");
+    out.extend_from_slice(section.as_bytes());
+    out.push(b'"');
+}
+
+/// Appends the id of a process. The row of a process ends with its `tail`.
+pub fn push_pid(out: &mut Vec<u8>, process: &Process) {
+    push_known(out, "pid", Some(u64::from(process.pid.unsigned_abs())));
+}
+
+/// Appends a member whose value is `number` in units of 10^-`digits`, or `null`.
+pub fn push_decimals(out: &mut Vec<u8>, key: &str, number: Option<u64>, digits: u32) {
+    push_key(out, key);
+    match number {
+        Some(number) => push_scaled(out, number, digits),
+        None => out.extend_from_slice(b"null"),
+    }
+}
+
+/// Begins the line of the summary for the whole run.
+#[must_use]
+pub fn begin_whole(run: &Run<'_>) -> Vec<u8> {
+    let (metric, pod) = (run.settings.metric, run.settings.pod());
+    let mut line = begin_counts(metric, pod, run.progress.timepoints, run.processes.total);
+    let left_out = run.omissions.processes();
+    if left_out > 0 {
+        push_known(&mut line, "processes_left_out", Some(left_out));
+    }
+    line
+}
+
+/// Returns the summary of a run that could not begin, which has only one line.
+#[must_use]
+pub fn nothing(metric: Metric, pod: &str) -> Vec<Vec<u8>> {
+    let mut line = begin_counts(metric, pod, 0, 0);
+    line.push(b'}');
+    vec![line]
+}
+
+fn begin_counts(metric: Metric, pod: &str, timepoints: u64, processes: u64) -> Vec<u8> {
+    let mut line = b"{\"metric\":".to_vec();
+    push_string(&mut line, metric.name());
+    push_member(&mut line, "pod", pod);
+    push_known(&mut line, "timepoints", Some(timepoints));
+    push_known(&mut line, "processes", Some(processes));
+    line
+}
+
+/// Begins the line of the summary for a program.
+#[must_use]
+pub fn begin_program(sum: &Sum, containers: &Containers) -> Vec<u8> {
+    let mut line = b"{\"program\":".to_vec();
+    push_string(&mut line, &sum.program);
+    if containers.has_names {
+        push_member(&mut line, "container", containers.name(sum.container));
+    }
+    push_known(&mut line, "processes", Some(sum.processes));
+    line
+}

@@ -1,0 +1,174 @@
+//! Reads the last counters of processes that no observed process waits for.
+//!
+//! When a process ends, its parent gets its processor time and its I/O as those of a child. The
+//! first process of a container has its parent outside of the pod, and the parent of a process may
+//! not be observed. The use of such a process after the last scan would be lost, which is most of
+//! the run of a short job. Therefore their `stat` files stay open, and are read several times a
+//! second, without a row. A process descriptor (`pidfd_open(2)`) reports the end of the process:
+//! the process is then a zombie, whose counters are complete until its parent has waited for it.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::FileExt as _;
+
+use linux::clock;
+use linux::proc::files::Task;
+use linux::proc::io::{self, Io};
+use linux::proc::stat;
+use nix::errno::Errno;
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+
+use crate::runtime::cost_limit::CostLimit;
+use crate::runtime::session::Session;
+use crate::sampling::measure::Meter;
+use crate::sampling::process::{Key, Process};
+
+/// The maximum number of processes whose files stay open. The limit of open files of a container
+/// is usually at least 1,024.
+const MAX_PROCESSES: usize = 128;
+/// The maximum bytes of a stat, which has at most 52 numbers and a name of 15 bytes, or of an io.
+const MAX_BYTES: usize = 2048;
+/// The seconds between two readings.
+const INTERVAL: f64 = 0.1;
+/// The seconds between two readings if they have used too much processor time.
+const LONG_INTERVAL: f64 = 2.0;
+
+/// The processes whose files stay open.
+pub struct LastUse {
+    kept: Vec<Kept>,
+    /// The limit of the processor time for the readings.
+    cost: CostLimit,
+    /// When the next reading is due, in seconds since boot.
+    due: f64,
+}
+
+struct Kept {
+    key: Key,
+    stat: File,
+    /// The `io` file. It cannot be opened after the process has ended.
+    io: Option<File>,
+    /// Becomes readable when the process ends. `None` before Linux 5.3, or if it is not allowed.
+    end: Option<OwnedFd>,
+}
+
+impl LastUse {
+    /// Creates the list for a run that began at the time `began`, in seconds since boot.
+    #[must_use]
+    pub fn new(began: f64) -> Self {
+        Self {
+            kept: Vec::new(),
+            cost: CostLimit::new(began),
+            due: 0.0,
+        }
+    }
+
+    /// Keeps the files of a process open, if there is room.
+    pub fn keep(&mut self, key: Key, process: &mut Process, meter: &mut Meter) {
+        if self.kept.len() >= MAX_PROCESSES {
+            return;
+        }
+        let task = Task::Process(process.pid);
+        let Ok(stat) = meter.files.open_file(task, "stat") else {
+            return;
+        };
+        let io = process.measured.as_mut().and_then(|measured| {
+            let (file, _guard) =
+                meter.with_access(&mut measured.io_access, measured.identity, |meter| {
+                    meter.files.open_file(Task::Process(process.file_id), "io")
+                });
+            file.ok()
+        });
+        let end =
+            Pid::from_raw(process.pid).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+        self.kept.push(Kept { key, stat, io, end });
+    }
+
+    /// Whether the files of a process stay open.
+    #[must_use]
+    pub fn has(&self, key: Key) -> bool {
+        self.kept.iter().any(|kept| kept.key == key)
+    }
+
+    /// The descriptors that become readable when a process ends.
+    pub fn ends(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.kept
+            .iter()
+            .filter_map(|kept| kept.end.as_ref().map(AsFd::as_fd))
+    }
+
+    /// When the next reading is due, in seconds since boot; infinity without processes.
+    #[must_use]
+    pub fn due(&self) -> f64 {
+        if self.kept.is_empty() {
+            f64::INFINITY
+        } else {
+            self.due
+        }
+    }
+
+    /// Reads the counters of all kept processes of a table. Forgets the processes that have ended,
+    /// and returns whether one of them had no parent in the pod, such as the first process of a
+    /// container.
+    pub fn read(
+        &mut self,
+        all: &mut BTreeMap<Key, Process>,
+        meter: &mut Meter,
+        session: &mut Session,
+    ) -> bool {
+        let cpu = clock::own_cpu();
+        let mut has_first_ended = false;
+        self.kept.retain(|kept| {
+            let Some(process) = all.get_mut(&kept.key) else {
+                return false;
+            };
+            let is_alive = kept.read(process, meter, session);
+            has_first_ended |= !is_alive && process.parent.is_none();
+            is_alive
+        });
+        self.cost.count(clock::own_cpu() - cpu);
+        let now = clock::since_boot();
+        let is_cheap = self.cost.allows_more(now);
+        self.due = now + if is_cheap { INTERVAL } else { LONG_INTERVAL };
+        has_first_ended
+    }
+}
+
+impl Kept {
+    /// Reads the counters of the process. Returns whether it lives. After its parent has waited for
+    /// it, its files cannot be read any more.
+    fn read(&self, process: &mut Process, meter: &mut Meter, session: &mut Session) -> bool {
+        let mut text = [0; MAX_BYTES];
+        let read = self.stat.read_at(&mut text, 0);
+        let Some(stat) = read.ok().and_then(|length| stat::parse(&text[..length])) else {
+            return false;
+        };
+        let Some(measured) = &mut process.measured else {
+            return false;
+        };
+        if stat.start != process.start {
+            return false;
+        }
+        measured.now.stat = stat.counters;
+        if stat.state != b'Z' || stat.gauges.threads > 1 {
+            return true;
+        }
+        let whole = self.io.as_ref().and_then(|file| {
+            let (found, _guard) =
+                meter.with_access(&mut measured.io_access, measured.identity, |_| {
+                    read_io(file)
+                });
+            found.ok()
+        });
+        meter.measure_end(process, whole, session);
+        false
+    }
+}
+
+fn read_io(file: &File) -> Result<Io, Errno> {
+    let mut text = [0; MAX_BYTES];
+    let length = file
+        .read_at(&mut text, 0)
+        .map_err(|error| Errno::from_raw(error.raw_os_error().unwrap_or_default()))?;
+    io::parse(&text[..length]).ok_or(Errno::ESRCH)
+}

@@ -1,0 +1,23 @@
+//! The sampling of processes: the observer scans the processes of the pod, measures those that it
+//! observes, and sums their resource use. A scan passes through these modules: `sampler` →
+//! `process_table` → `measure` → `accounts`.
+
+pub mod account;
+pub mod accounts;
+pub mod capacity;
+pub mod container_time;
+pub mod containers;
+pub mod counters;
+pub mod ending;
+pub mod json_rows;
+pub mod last_use;
+pub mod lifecycle;
+pub mod measure;
+pub mod omissions;
+pub mod process;
+pub mod process_table;
+pub mod program;
+pub mod sampler;
+pub mod tasks;
+pub mod threads;
+pub mod traffic;

@@ -1,0 +1,441 @@
+//! Writes raw files at the end of a run, after all rows: a file is in the log as a whole or not at
+//! all, and never takes the room of a row.
+
+use std::collections::BTreeMap;
+use std::io::{Read, Seek};
+
+use encode::number::float;
+use linux::clock;
+
+use super::compress::{Failure, Outline, Receiver, compress};
+use super::line::Head;
+use crate::runtime::budget::Budget;
+use crate::runtime::session::Session;
+use crate::tools::results::{ProfileName, Results};
+
+/// The maximum files of a run.
+const MAX_FILES: usize = 1024;
+/// The maximum names in a notice.
+const MAX_NAMES: usize = 16;
+/// The bytes that are kept free for the line of a file that is missing, and the maximum number of
+/// these lines.
+const MISSING: f64 = 512.0;
+const MAX_MISSING: usize = 64;
+/// The maximum seconds to wait for the reader of the log after each part.
+const DRAIN: f64 = 1.0;
+
+const NO_ROOM: &str = "the log has no room; see the option max-log";
+const NO_TIME: &str = "there was not enough time";
+const TOO_LARGE: &str = "a file of more than 256 MiB is not written";
+const EMPTIED: &str = "emptied or removed before the end, to free space in the volume";
+const UNREADABLE: &str = "the volume cannot be read";
+const CHANGED: &str = "the file changed while it was read";
+const TOO_MANY: &str = "a run has at most 1024 raw files";
+
+/// The raw files of a run.
+#[derive(Debug, Default)]
+pub struct RawFiles {
+    files: Vec<RawFile>,
+    /// The number of files for which there was no room in the list, and the first one.
+    omitted: usize,
+    first_omitted: String,
+}
+
+#[derive(Debug)]
+struct RawFile {
+    name: String,
+    /// The members that describe the process, each after a comma.
+    origin: Box<[u8]>,
+}
+
+impl RawFiles {
+    /// Adds a file. `origin` contains the members that describe its process, each after a comma.
+    pub fn add(&mut self, name: String, origin: &[u8]) {
+        if self.files.len() < MAX_FILES {
+            let origin = origin.into();
+            self.files.push(RawFile { name, origin });
+            return;
+        }
+        if self.omitted == 0 {
+            self.first_omitted = name;
+        }
+        self.omitted += 1;
+    }
+
+    /// Writes the lines of the files of a folder into the log, at most until a time in seconds
+    /// since boot. Returns notices about the files that are not in the log.
+    pub fn write_to_log(
+        &self,
+        time: &str,
+        results: &Results,
+        session: &mut Session,
+        until: f64,
+    ) -> Vec<String> {
+        let open = |name: &str| results.open_profile(ProfileName::parse(name.as_bytes())?);
+        self.write(time, open, &mut SessionOutput { session, until })
+    }
+
+    /// Writes the lines of the files, and returns notices about those that are not in the log.
+    fn write<F: Read + Seek>(
+        &self,
+        time: &str,
+        open: impl Fn(&str) -> Option<F>,
+        output: &mut impl Output,
+    ) -> Vec<String> {
+        let mut missing = Missing::default();
+        for (at, RawFile { name, origin }) in self.files.iter().enumerate() {
+            let head = Head::new(time, name, origin);
+            let left = (self.files.len() - at).min(MAX_MISSING);
+            let room = output.room() - MISSING * float(left as u64);
+            if let Err(reason) = write_file(&head, open(name), room, output) {
+                missing.add(reason, name, 1);
+                let mut line = Vec::new();
+                head.push_missing(&mut line, reason);
+                if Budget::cost(line.len()) < output.room() {
+                    output.write(&line);
+                }
+            }
+        }
+        if self.omitted > 0 {
+            missing.add(TOO_MANY, &self.first_omitted, self.omitted);
+        }
+        missing.notices()
+    }
+}
+
+/// The log, as far as raw files are concerned.
+trait Output {
+    /// The bytes that the log has left for lines.
+    fn room(&self) -> f64;
+    /// Writes a line. Returns false if the line cannot be written in time.
+    fn write(&mut self, line: &[u8]) -> bool;
+    /// Whether there is time for more.
+    fn is_ready(&mut self) -> bool;
+}
+
+/// The log of a session, until a time in seconds since boot.
+struct SessionOutput<'a> {
+    session: &'a mut Session,
+    until: f64,
+}
+
+impl Output for SessionOutput<'_> {
+    fn room(&self) -> f64 {
+        self.session.log.budget().rest()
+    }
+
+    fn write(&mut self, line: &[u8]) -> bool {
+        let log = &mut self.session.log;
+        log.line().extend_from_slice(line);
+        log.end_unexported_line();
+        self.session.drain(DRAIN);
+        !self.session.log.is_waiting()
+    }
+
+    fn is_ready(&mut self) -> bool {
+        // Files that were read count as memory of the container until the kernel frees them.
+        self.session.poll();
+        self.session.log.has_room(0.0) && clock::since_boot() < self.until
+    }
+}
+
+/// Writes the lines of a file.
+fn write_file<F: Read + Seek>(
+    head: &Head,
+    file: Option<F>,
+    room: f64,
+    output: &mut impl Output,
+) -> Result<(), &'static str> {
+    let mut file = file.ok_or(EMPTIED)?;
+    let mut measuring = Measuring {
+        head,
+        room,
+        taken: 0.0,
+        output,
+    };
+    let outline = compress(&mut file, &mut measuring).map_err(|failure| match failure {
+        Failure::Stopped if measuring.taken >= room => NO_ROOM,
+        other => reason_of(other),
+    })?;
+    if outline.bytes == 0 {
+        return Err(EMPTIED);
+    }
+    file.rewind().map_err(|_| UNREADABLE)?;
+    let mut writing = Writing {
+        head,
+        outline,
+        number: 0,
+        output,
+    };
+    match compress(&mut file, &mut writing) {
+        Ok(now) if now == outline => Ok(()),
+        Ok(_) => Err(CHANGED),
+        Err(_) if writing.number >= outline.parts() => Err(CHANGED),
+        Err(failure) => Err(reason_of(failure)),
+    }
+}
+
+fn reason_of(failure: Failure) -> &'static str {
+    match failure {
+        Failure::TooLarge => TOO_LARGE,
+        Failure::Unreadable => UNREADABLE,
+        Failure::Stopped => NO_TIME,
+    }
+}
+
+/// Counts the bytes of the lines of a file, until there are too many.
+struct Measuring<'a, O: Output> {
+    head: &'a Head,
+    room: f64,
+    taken: f64,
+    output: &'a mut O,
+}
+
+impl<O: Output> Receiver for Measuring<'_, O> {
+    fn take(&mut self, part: &[u8]) -> bool {
+        self.taken += Budget::cost(self.head.longest(part.len()));
+        self.taken < self.room
+    }
+
+    fn is_ready(&mut self) -> bool {
+        self.output.is_ready()
+    }
+}
+
+/// Writes the lines of a file.
+struct Writing<'a, O: Output> {
+    head: &'a Head,
+    outline: Outline,
+    /// The number of parts that were written.
+    number: u64,
+    output: &'a mut O,
+}
+
+impl<O: Output> Receiver for Writing<'_, O> {
+    fn take(&mut self, part: &[u8]) -> bool {
+        if self.number >= self.outline.parts() {
+            return false;
+        }
+        self.number += 1;
+        let mut line = Vec::new();
+        self.head
+            .push_part(&mut line, &self.outline, self.number, part);
+        Budget::cost(line.len()) < self.output.room() && self.output.write(&line)
+    }
+
+    fn is_ready(&mut self) -> bool {
+        self.output.is_ready()
+    }
+}
+
+/// The files that are not in the log, by reason.
+#[derive(Default)]
+struct Missing<'a>(BTreeMap<&'static str, (Vec<&'a str>, usize)>);
+
+impl<'a> Missing<'a> {
+    /// Adds `count` files, of which one has this name.
+    fn add(&mut self, reason: &'static str, name: &'a str, count: usize) {
+        let (names, total) = self.0.entry(reason).or_default();
+        *total += count;
+        if names.len() < MAX_NAMES {
+            names.push(name);
+        }
+    }
+
+    fn notices(&self) -> Vec<String> {
+        let notice = |(reason, (names, total)): (&&str, &(Vec<&str>, usize))| {
+            let others = match total - names.len() {
+                0 => String::new(),
+                1 => " and 1 other".to_owned(),
+                count => format!(" and {count} others"),
+            };
+            let names = names.join(", ");
+            format!("raw files that are not in the log: {names}{others}: {reason}")
+        };
+        self.0.iter().map(notice).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tools::artifacts::line::MAX_LINE;
+    use crate::tools::artifacts::noise::noise;
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
+    use flate2::read::GzDecoder;
+    use proptest::prelude::*;
+    use serde_json::Value;
+    use std::io::Cursor;
+
+    struct TestLog {
+        budget: Budget,
+        lines: Vec<Vec<u8>>,
+        /// The number of reads until the time is over.
+        reads: usize,
+    }
+
+    impl Output for TestLog {
+        fn room(&self) -> f64 {
+            self.budget.rest()
+        }
+
+        fn write(&mut self, line: &[u8]) -> bool {
+            self.budget.count_line(line.len());
+            self.lines.push(line.to_vec());
+            true
+        }
+
+        fn is_ready(&mut self) -> bool {
+            self.reads = self.reads.saturating_sub(1);
+            self.reads > 0
+        }
+    }
+
+    fn log(mebibytes: f64) -> TestLog {
+        TestLog {
+            budget: Budget::new(mebibytes),
+            lines: Vec::new(),
+            reads: usize::MAX,
+        }
+    }
+
+    fn list(count: usize) -> RawFiles {
+        let mut files = RawFiles::default();
+        for number in 0..count {
+            files.add(format!("cpu_{number}"), b",\"pid\":7");
+        }
+        files
+    }
+
+    /// Returns each file that the lines contain, or the reason why it is missing.
+    fn read(lines: &[Vec<u8>]) -> BTreeMap<String, Result<Vec<u8>, String>> {
+        let mut found: BTreeMap<String, Result<Vec<u8>, String>> = BTreeMap::new();
+        for line in lines {
+            let line: Value = serde_json::from_slice(line).unwrap();
+            let artifact = &line["artifact"];
+            let name = artifact["file"].as_str().unwrap().to_owned();
+            if let Some(reason) = artifact["missing"].as_str() {
+                found.insert(name, Err(reason.to_owned()));
+                continue;
+            }
+            let data = STANDARD.decode(artifact["data"].as_str().unwrap()).unwrap();
+            let whole = found.entry(name).or_insert(Ok(Vec::new()));
+            whole.as_mut().unwrap().extend(data);
+        }
+        let unpack = |bytes: Vec<u8>| {
+            let mut text = Vec::new();
+            let result = GzDecoder::new(bytes.as_slice()).read_to_end(&mut text);
+            result.map_or(Err("cut".to_owned()), |_| Ok(text))
+        };
+        let entries = found.into_iter();
+        entries
+            .map(|(name, file)| (name, file.and_then(unpack)))
+            .collect()
+    }
+
+    #[test]
+    fn a_file_without_room_is_missing_as_a_whole_and_a_smaller_one_follows() {
+        let sizes = [200_000, 900_000, 100_000];
+        let mut log = log(0.6);
+        let open = |name: &str| {
+            let at: usize = name[4..].parse().unwrap();
+            Some(Cursor::new(noise(sizes[at], 1)))
+        };
+        let notices = list(3).write("T", open, &mut log);
+        let found = read(&log.lines);
+        assert!(found["cpu_0"] == Ok(noise(200_000, 1)) && found["cpu_2"] == Ok(noise(100_000, 1)));
+        assert_eq!(found["cpu_1"], Err(NO_ROOM.to_owned()));
+        assert_eq!(
+            notices,
+            [format!(
+                "raw files that are not in the log: cpu_1: {NO_ROOM}"
+            )]
+        );
+    }
+
+    #[test]
+    fn files_that_are_gone_empty_or_too_late_have_their_reasons() {
+        let open = |name: &str| (name != "cpu_0").then(|| Cursor::new(Vec::new()));
+        let mut log = log(1.0);
+        list(2).write("T", open, &mut log);
+        log.reads = 0;
+        list(1).write("T", |_| Some(Cursor::new(vec![1])), &mut log);
+        let reasons: Vec<Value> = log
+            .lines
+            .iter()
+            .map(|line| {
+                serde_json::from_slice::<Value>(line).unwrap()["artifact"]["missing"].take()
+            })
+            .collect();
+        assert_eq!(reasons, [EMPTIED, EMPTIED, NO_TIME]);
+    }
+
+    /// A file that has another byte at each reading.
+    struct Changing(Cursor<Vec<u8>>);
+
+    impl Read for Changing {
+        fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+            self.0.read(buffer)
+        }
+    }
+
+    impl Seek for Changing {
+        fn seek(&mut self, to: std::io::SeekFrom) -> std::io::Result<u64> {
+            self.0.get_mut()[0] += 1;
+            self.0.seek(to)
+        }
+    }
+
+    #[test]
+    fn a_file_that_changes_is_reported() {
+        let mut log = log(1.0);
+        let open = |_: &str| Some(Changing(Cursor::new(noise(50_000, 1))));
+        let notices = list(1).write("T", open, &mut log);
+        assert_eq!(notices.len(), 1);
+        assert!(notices[0].ends_with(CHANGED), "{notices:?}");
+    }
+
+    #[test]
+    fn a_notice_has_a_bounded_number_of_names() {
+        let mut log = log(0.2);
+        let notices = list(5000).write("T", |_| None::<Cursor<Vec<u8>>>, &mut log);
+        assert!(
+            notices[1].contains("cpu_15 and 1008 others: emptied"),
+            "{notices:?}"
+        );
+        assert!(
+            notices[0].contains("cpu_1024 and 3975 others: a run has"),
+            "{notices:?}"
+        );
+        assert!(notices.iter().all(|notice| notice.len() < 1000));
+        assert!(log.budget.rest() > 0.0);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+        #[test]
+        fn the_log_keeps_within_its_budget_and_has_only_whole_files(
+            sizes in prop::collection::vec(0..200_000_usize, 1..8),
+            used in 300_000..950_000_usize,
+        ) {
+            let mut log = log(1.0);
+            log.budget.count_line(used);
+            let file = |name: &str| {
+                let at: usize = name[4..].parse().unwrap();
+                noise(sizes[at], 1)
+            };
+            let before = log.budget.rest();
+            let notices = list(sizes.len()).write("T", |name| Some(Cursor::new(file(name))), &mut log);
+            prop_assert!(log.budget.rest() > 0.0 || log.lines.is_empty(), "{}", before);
+            prop_assert!(log.lines.iter().all(|line| line.len() < MAX_LINE));
+            let found = read(&log.lines);
+            let whole = found.iter().filter(|(_, found)| found.is_ok());
+            for (name, found) in whole {
+                prop_assert!(*found == Ok(file(name)), "{}", name);
+            }
+            let missing: usize = found.values().filter(|found| found.is_err()).count();
+            prop_assert_eq!(missing == 0 && found.len() == sizes.len(), notices.is_empty());
+        }
+    }
+}

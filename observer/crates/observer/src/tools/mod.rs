@@ -1,0 +1,7 @@
+//! The tools that metrics load into the processes of the target: their installation, the files that
+//! they write, and the copies of these files in the log.
+
+pub mod artifacts;
+pub mod foreign;
+pub mod install;
+pub mod results;

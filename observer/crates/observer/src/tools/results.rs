@@ -1,0 +1,198 @@
+//! The folder in which the processes of the target write their profiles, and the loader its
+//! reports. Any process of the target can put anything there.
+
+use std::ffi::CString;
+use std::fs::File;
+use std::os::fd::OwnedFd;
+
+use linux::read_at::ReadAt;
+use nix::dir::Dir;
+use nix::errno::Errno;
+use nix::fcntl::{AT_FDCWD, AtFlags, OFlag, openat};
+use nix::sys::stat::{FileStat, Mode, SFlag, fstat, fstatat};
+use nix::unistd::{UnlinkatFlags, ftruncate, unlinkat};
+
+/// The maximum entries of the folder that are looked at.
+const MAX_ENTRIES: usize = 16_384;
+/// The file in which the loader reports why it has not loaded the profiler. The loader writes at
+/// most 64 KiB.
+const REPORTS: &str = "loader.log";
+const MAX_REPORTS: usize = 65_536;
+/// The maximum bytes of a report.
+const MAX_REPORT: usize = 512;
+/// The bytes of a block of `st_blocks` (stat(2)).
+const BLOCK: u64 = 512;
+
+/// The beginnings of the names of results: profiles, and the files of the recorder of MPI calls.
+const PREFIXES: [&str; 2] = ["cpu_", "mpi_"];
+
+/// A file of results: the id of its process, and the number of earlier processes with this id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ProfileName {
+    /// The process id, in the process namespace of the process that wrote the file.
+    pub pid: i32,
+    /// 0 for the first file of a process with this id.
+    pub number: u32,
+    prefix: &'static str,
+}
+
+impl ProfileName {
+    /// Parses the name of a file: `cpu_PID`, or `cpu_PID.NUMBER`; `mpi_` instead of `cpu_` for the
+    /// recorder of MPI calls.
+    #[must_use]
+    pub fn parse(name: &[u8]) -> Option<Self> {
+        let name = std::str::from_utf8(name).ok()?;
+        let prefix = PREFIXES
+            .into_iter()
+            .find(|prefix| name.starts_with(prefix))?;
+        let name = &name[prefix.len()..];
+        let (pid, number) = name.split_once('.').unwrap_or((name, "0"));
+        let parsed = Self {
+            pid: pid.parse().ok().filter(|pid| *pid > 0)?,
+            number: number.parse().ok()?,
+            prefix,
+        };
+        (parsed.file_name().as_bytes()[prefix.len()..] == *name.as_bytes()).then_some(parsed)
+    }
+
+    /// Returns the name of the file.
+    #[must_use]
+    pub fn file_name(self) -> String {
+        let Self { pid, prefix, .. } = self;
+        match self.number {
+            0 => format!("{prefix}{pid}"),
+            number => format!("{prefix}{pid}.{number}"),
+        }
+    }
+}
+
+/// The folder of the results.
+pub struct Results {
+    directory: OwnedFd,
+    /// The bytes that the files may use before they are emptied; 0 for no limit.
+    limit: u64,
+    /// The bytes of the loader's reports that were already read.
+    reports_read: usize,
+}
+
+/// The profiles of the folder.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Listing {
+    /// The profiles, sorted.
+    pub profiles: Vec<ProfileName>,
+    /// Bytes on the disk that the files of the folder use.
+    pub used: u64,
+    /// Whether the folder has more entries than were looked at.
+    pub is_cut: bool,
+}
+
+impl Results {
+    /// Opens the folder. If its files use more than half of `size_limit` bytes, they are emptied.
+    /// The kubelet evicts a pod whose volume uses more than its limit.
+    ///
+    /// # Errors
+    /// If the folder cannot be opened.
+    pub fn open(path: &str, size_limit: u64) -> Result<Self, Errno> {
+        let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
+        Ok(Self {
+            directory: openat(AT_FDCWD, path, flags, Mode::empty())?,
+            limit: size_limit / 2,
+            reports_read: 0,
+        })
+    }
+
+    /// Lists the profiles.
+    ///
+    /// # Errors
+    /// If the folder cannot be listed.
+    pub fn list(&self) -> Result<Listing, Errno> {
+        let mut listing = Listing::default();
+        listing.is_cut = self.visit(|name, facts| {
+            listing.profiles.extend(ProfileName::parse(name));
+            listing.used += u64::try_from(facts.st_blocks).unwrap_or(0) * BLOCK;
+        })?;
+        listing.profiles.sort_unstable();
+        Ok(listing)
+    }
+
+    /// Whether the files use too much of the volume.
+    #[must_use]
+    pub fn is_too_full(&self, listing: &Listing) -> bool {
+        self.limit > 0 && listing.used > self.limit
+    }
+
+    /// Empties the files of the folder that `may_empty` selects, and returns their number. Removing
+    /// a file would not free its space while a process has it open.
+    pub fn empty(&self, mut may_empty: impl FnMut(Option<ProfileName>) -> bool) -> usize {
+        let mut count = 0;
+        // An error means that the folder is gone.
+        let _ = self.visit(|name, facts| {
+            if facts.st_blocks == 0 || !may_empty(ProfileName::parse(name)) {
+                return;
+            }
+            let file = self.open_file(name, OFlag::O_WRONLY);
+            count += usize::from(file.is_some_and(|file| ftruncate(&file, 0).is_ok()));
+        });
+        count
+    }
+
+    /// Removes a file of a process that has ended. Without the permission, the file stays.
+    pub fn remove(&self, name: ProfileName) {
+        let name = name.file_name();
+        let _ = unlinkat(&self.directory, name.as_str(), UnlinkatFlags::NoRemoveDir);
+    }
+
+    /// Opens a profile. `None` if it is not an ordinary file, or cannot be read.
+    #[must_use]
+    pub fn open_profile(&self, name: ProfileName) -> Option<File> {
+        self.open_file(name.file_name().as_bytes(), OFlag::O_RDONLY)
+    }
+
+    /// Returns the lines that the loader has added to its reports since the last call.
+    pub fn new_reports(&mut self) -> Vec<Vec<u8>> {
+        let Some(file) = self.open_file(REPORTS.as_bytes(), OFlag::O_RDONLY) else {
+            return Vec::new();
+        };
+        let mut text = vec![0; MAX_REPORTS - self.reports_read.min(MAX_REPORTS)];
+        let count = ReadAt::read_at(&file, self.reports_read as u64, &mut text);
+        let whole = text[..count].iter().rposition(|byte| *byte == b'\n');
+        let whole = whole.map_or(0, |end| end + 1);
+        self.reports_read += whole;
+        let lines = text[..whole].split(|byte| *byte == b'\n');
+        let line = |line: &[u8]| line[..line.len().min(MAX_REPORT)].to_vec();
+        lines.filter(|text| !text.is_empty()).map(line).collect()
+    }
+
+    /// Calls `take` for each ordinary file of the folder, and returns whether there are more.
+    fn visit(&self, mut take: impl FnMut(&[u8], &FileStat)) -> Result<bool, Errno> {
+        let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
+        let mut listing = Dir::openat(&self.directory, ".", flags, Mode::empty())?;
+        for (at, entry) in listing.iter().map_while(Result::ok).enumerate() {
+            if at >= MAX_ENTRIES {
+                return Ok(true);
+            }
+            let name = entry.file_name();
+            let facts = fstatat(&self.directory, name, AtFlags::AT_SYMLINK_NOFOLLOW);
+            if let Ok(facts) = facts
+                && is_ordinary(&facts)
+            {
+                take(name.to_bytes(), &facts);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Opens an ordinary file, without waiting for a pipe or following a link.
+    fn open_file(&self, name: &[u8], access: OFlag) -> Option<File> {
+        let name = CString::new(name).ok()?;
+        let flags =
+            access | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC;
+        let file = openat(&self.directory, name.as_c_str(), flags, Mode::empty()).ok()?;
+        let facts = fstat(&file).ok()?;
+        is_ordinary(&facts).then(|| File::from(file))
+    }
+}
+
+fn is_ordinary(facts: &FileStat) -> bool {
+    SFlag::from_bits_truncate(facts.st_mode) & SFlag::S_IFMT == SFlag::S_IFREG
+}

@@ -1,9 +1,0 @@
-//! Fuzzes the parser of `/proc/PID/cmdline`, and the program name that is derived from its result.
-#![no_main]
-
-use libfuzzer_sys::fuzz_target;
-use ridealong_observer::{proc::cmdline::parse, program::name};
-
-fuzz_target!(|data: &[u8]| {
-    let _ = name(&parse(data), b"comm", None);
-});

@@ -1,9 +1,0 @@
-//! Fuzzes the parser of a cgroup's `cpu.stat`, and the parser of other files with keys.
-#![no_main]
-
-use libfuzzer_sys::fuzz_target;
-use ridealong_observer::cgroup::{cpu_stat::parse, flat_keyed::value};
-
-fuzz_target!(|data: &[u8]| {
-    let _ = (parse(data), value(data, b"oom_kill"));
-});

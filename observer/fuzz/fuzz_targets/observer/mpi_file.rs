@@ -1,0 +1,33 @@
+//! Fuzzes the reader of the recorder's files, and their rows.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use ridealong_observer::metrics::mpi_trace::file::{read, seal};
+use ridealong_observer::metrics::mpi_trace::rows::ProcessRows;
+
+/// More than the bytes of the file's header and communicators.
+const SIZE: usize = 140_000;
+
+fuzz_target!(|data: &[u8]| {
+    let mut file = data.to_vec();
+    file.resize(SIZE, 0);
+    // The bytes after the header of the input are the first rows.
+    if let Some(rows) = data.get(360..) {
+        let at = 360 + 64 * 2104;
+        let end = SIZE.min(at + rows.len());
+        file[at..end].copy_from_slice(&rows[..end - at]);
+    }
+    seal(&mut file);
+    if let Some(trace) = read(file.as_slice()) {
+        let rows = ProcessRows {
+            time: "",
+            trace: &trace,
+            pid: Some(1),
+            has_ended: true,
+            tail: b"}",
+        };
+        rows.push_rank(&mut Vec::new());
+        let lines = [rows.calls(), rows.communicators(), rows.blocks()];
+        assert!(lines.iter().all(|lines| lines.len() <= 1024));
+    }
+});

@@ -1,0 +1,142 @@
+import { dirname } from 'node:path/posix'
+import type { Problem, SourceFile } from './problem.ts'
+
+/** The source of a crate of the observers: its folder, and the path of a module in it. */
+const MODULE = /^(observer\/crates\/[^/]+\/src)\/(.+)\.rs$/
+
+/**
+ * Finds the circles of imports in the crates of the observers. The entries of a folder, files and
+ * folders, may import each other only in one direction. Then the modules of a crate have no circle
+ * either. Imports of tests do not count, because the program does not contain them.
+ */
+export function findRustCircles(files: readonly SourceFile[]): readonly Problem[] {
+  const crates = new Map<string, SourceFile[]>()
+  for (const file of files) {
+    const crate = MODULE.exec(file.path)?.[1]
+    if (crate !== undefined) crates.set(crate, [...(crates.get(crate) ?? []), file])
+  }
+  return [...crates].flatMap(([crate, modules]) => findCircles(crate, modules))
+}
+
+/** Which entries of a folder an entry imports, by the paths of both. */
+type Imports = Map<string, Set<string>>
+
+function findCircles(crate: string, modules: readonly SourceFile[]): readonly Problem[] {
+  const paths = new Set(modules.map(({ path }) => path))
+  const folders = new Map<string, Imports>()
+  for (const { path, text } of modules) {
+    for (const imported of importedFiles(crate, path, text, paths)) {
+      addImport(folders, path, imported)
+    }
+  }
+  return [...folders.values()].flatMap((imports) => {
+    const circle = findCircle(imports)
+    if (circle === undefined) return []
+    const names = circle.map((entry) => entry.slice(crate.length + 1)).join(' → ')
+    const message = `the imports form a circle: ${names}; modules must import in one direction only`
+    return [{ path: circle[0] ?? crate, message }]
+  })
+}
+
+/** Adds an import between two files to the folder in which their paths part. */
+function addImport(folders: Map<string, Imports>, from: string, to: string): void {
+  const [left, right] = [from.split('/'), to.split('/')]
+  const parting = left.findIndex((name, at) => name !== right[at])
+  if (parting < 0) return
+  const folder = left.slice(0, parting).join('/')
+  const imports: Imports = folders.get(folder) ?? new Map()
+  folders.set(folder, imports)
+  const [importer, imported] = [left, right].map((names) => names.slice(0, parting + 1).join('/'))
+  if (importer === undefined || imported === undefined) return
+  imports.set(importer, (imports.get(importer) ?? new Set()).add(imported))
+}
+
+/** Returns the entries of a circle, with the first entry again at the end. */
+function findCircle(imports: Imports): readonly string[] | undefined {
+  const remaining = withoutLeaves(imports)
+  const path: string[] = []
+  for (let entry = [...remaining.keys()][0]; entry !== undefined; ) {
+    if (path.includes(entry)) return [...path.slice(path.indexOf(entry)), entry]
+    path.push(entry)
+    entry = [...(remaining.get(entry) ?? [])].find((one) => remaining.has(one))
+  }
+  return undefined
+}
+
+/** Removes the entries that import no other entry, until each entry imports one that remains. */
+function withoutLeaves(imports: Imports): Imports {
+  const remaining = [...imports].filter(([, imported]) =>
+    [...imported].some((entry) => imports.has(entry)),
+  )
+  return remaining.length === imports.size ? imports : withoutLeaves(new Map(remaining))
+}
+
+function importedFiles(
+  crate: string,
+  path: string,
+  text: string,
+  paths: ReadonlySet<string>,
+): readonly string[] {
+  const inside = (MODULE.exec(path)?.[2] ?? '').replace(/(^|\/)(mod|lib|main)$/, '')
+  const own = inside === '' ? [] : inside.split('/')
+  return importedPaths(text).flatMap((names) => {
+    const absolute = toAbsolute(own, names)
+    for (let length = absolute.length; length > 0; length -= 1) {
+      const file = `${crate}/${absolute.slice(0, length).join('/')}`
+      const found = [`${file}.rs`, `${file}/mod.rs`].find((one) => paths.has(one))
+      if (found !== undefined) return [found]
+    }
+    return []
+  })
+}
+
+function toAbsolute(own: readonly string[], names: readonly string[]): readonly string[] {
+  const [first, ...rest] = names
+  if (first === 'crate') return rest
+  if (first === 'super') return toAbsolute(own.slice(0, -1), ['self', ...rest])
+  if (first === 'self') return rest[0] === 'super' ? toAbsolute(own, rest) : [...own, ...rest]
+  return []
+}
+
+/** Returns the paths that begin with `crate`, `self` or `super`, without comments and tests. */
+function importedPaths(text: string): readonly (readonly string[])[] {
+  const [code = ''] = text.replace(/\/\/.*$/gm, '').split(/^#\[cfg\(test\)\]\n(?:pub )?mod /m)
+  const expanded = code.replace(/^ *(?:pub )?use [^;]*;/gm, expandGroups)
+  const found = expanded.matchAll(/\b(?:crate|self|super)(?:::\w+)+/g)
+  return [...found].map(([path]) => path.split('::'))
+}
+
+/** Replaces `a::{b, c::{d, e}}` by `a::b, a::c::d, a::c::e`. */
+function expandGroups(statement: string): string {
+  const expanded = statement.replace(/(\w+(?:::\w+)*)::\{([^{}]*)\}/g, (_, path, group) =>
+    group
+      .split(',')
+      .filter((name: string) => name.trim() !== '')
+      .map((name: string) => `${path}::${name.trim()}`)
+      .join(', '),
+  )
+  return expanded === statement ? expanded : expandGroups(expanded)
+}
+
+/**
+ * Finds the crates that depend on a crate above them. The members of the workspace are listed from
+ * the lowest to the highest.
+ */
+export function findClimbingCrates(files: readonly SourceFile[]): readonly Problem[] {
+  const manifests = files.filter(({ path }) => path.endsWith('/Cargo.toml'))
+  const workspace = manifests.find(({ path }) => path === 'observer/Cargo.toml')
+  const list = /^members = \[([^\]]*)\]/m.exec(workspace?.text ?? '')?.[1] ?? ''
+  const members = [...list.matchAll(/"([^"]+)"/g)].map(([, member = '']) => `observer/${member}`)
+  return manifests.flatMap(({ path, text }) => {
+    const place = members.indexOf(dirname(path))
+    if (place < 0) return []
+    const [, dependencies = ''] = text.split(/^\[dependencies\]\n/m)
+    const names = [...dependencies.matchAll(/^([\w-]+)(?:\.workspace)? = /gm)]
+    return names.flatMap(([, name = '']) => {
+      const below = members.findIndex((member) => member.endsWith(`/${name}`))
+      if (below < 0 || below < place) return []
+      const message = `${name} is not below this crate in the members of observer/Cargo.toml`
+      return [{ path, message }]
+    })
+  })
+}
