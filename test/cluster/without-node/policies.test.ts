@@ -77,6 +77,9 @@ t.test('the guard warns about missing and altered observers', async (t) => {
     ['guard-silent', asks('perf-sysstat'), [UNANSWERED]],
     ['guard-asks', podOf(undefined), [UNANSWERED]],
     ['guard-asks', asks('false'), []],
+    ['guard-asks', podOf(undefined, { initContainers: [copied(perf)] }), []],
+    ['guard-asks', podOf(undefined, { containers: [copied(plain(perf))] }), []],
+    ['guard-asks', podOf(undefined, { initContainers: [perf] }), [UNANSWERED]],
     ['guard-silent', told(LEFT), []],
     ['guard-silent', told('not JSON'), []],
     ['guard-silent', told(STATUS, { ...shared, initContainers: OBSERVERS }), []],
@@ -107,6 +110,11 @@ t.test('the guard warns about missing and altered observers', async (t) => {
     t.same(await warnings(namespace, pod), expected, `the warnings about ${JSON.stringify(pod)}`)
   }
 })
+
+/** Returns a container with the variable of an observer, as in a copy by `kubectl debug`. */
+function copied(container: object | undefined) {
+  return { ...container, env: [{ name: 'A' }, { name: 'RIDEALONG_CATALOG', value: '0' }] }
+}
 
 function plain(container: object | undefined) {
   return { ...container, restartPolicy: undefined }
