@@ -1,5 +1,5 @@
 import type { Catalog } from '../core/catalog.ts'
-import { ARMED_LABEL } from '../core/keys.ts'
+import { ARMED_LABEL, STATUS_KEY } from '../core/keys.ts'
 import { type Fields, fieldsOrNone } from '../core/kubernetes/json.ts'
 import { readStatus } from '../core/status.ts'
 import { findRemedy } from '../explain/causes.ts'
@@ -132,6 +132,10 @@ function podCheck(
     const differences = out.differences.join('; ')
     const sentence = `${what} got a container that is not the catalog's observer: ${differences}`
     return check(INJECTS, 'look', sentence)
+  }
+  if (!out.hasStatus) {
+    const sentence = `${what} got ${metric}, and then lost the annotation ${STATUS_KEY}`
+    return fault(INJECTS, sentence, findRemedy('altered'))
   }
   const served = readStatus(fieldsOrNone(fieldsOrNone(pod.metadata).annotations))?.catalog
   if (catalog === undefined || served === catalog.revision) {

@@ -24,7 +24,8 @@ export const CAUSES = {
   'annotated-later': 'create the pod again: running pods are not changed',
   altered:
     'find the webhook or controller that changes the pod after Ridealong, and configure it to' +
-    ' keep the fields that it does not know',
+    ' keep the fields that it does not know; if kubectl debug copied the pod, copy it with' +
+    ' --share-processes',
 } as const
 
 export type Cause = keyof typeof CAUSES

@@ -53,7 +53,10 @@ export function conclude(known: ConclusionFacts): Conclusion {
   if (out?.outcome === 'unverified') return unverified(out)
   if (out?.outcome === 'altered') {
     const problems = out.problems.join('; ')
-    return left('altered', `The pod was injected, but then its observers changed: ${problems}.`)
+    const what = out.hasStatus
+      ? 'The pod was injected, but then its observers changed'
+      : `The pod has ${out.metrics.join(', ')}, which cannot observe it`
+    return left('altered', `${what}: ${problems}.`)
   }
   if (out?.outcome === 'left') return left(out.reason, `${WITHOUT}: ${out.message}.`)
   return out === undefined ? foretold(known) : silent(known)
@@ -61,25 +64,28 @@ export function conclude(known: ConclusionFacts): Conclusion {
 
 const WITHOUT = 'The pod was created without observers'
 
-/** Returns the sentence about a status annotation that may not be true, with the reason. */
-function notVerified(metrics: readonly string[], problem: string): string {
-  const claim = `The annotation ${STATUS_KEY} says that the pod was injected with`
-  return `${claim} ${metrics.join(', ')}, but this is not verified: ${problem}.`
+type InjectedOutcome = Extract<InjectionOutcome, { outcome: 'injected' }>
+type UnverifiedOutcome = Extract<InjectionOutcome, { outcome: 'unverified' }>
+
+/** Returns the sentence about observers that are not verified, with the reason. */
+function notVerified(out: InjectedOutcome | UnverifiedOutcome, problem: string): string {
+  const names = out.metrics.join(', ')
+  const claim = out.hasStatus
+    ? `The annotation ${STATUS_KEY} says that the pod was injected with ${names}`
+    : `The pod has ${names}`
+  return `${claim}, but this is not verified: ${problem}.`
 }
 
-function wasInjected({
-  metrics,
-  isCompared,
-}: Extract<InjectionOutcome, { outcome: 'injected' }>): string {
-  if (isCompared) return `The pod was injected with ${metrics.join(', ')}.`
-  return notVerified(metrics, NO_CATALOG)
+function wasInjected(out: InjectedOutcome): string {
+  if (!out.isCompared) return notVerified(out, NO_CATALOG)
+  const names = out.metrics.join(', ')
+  return out.hasStatus
+    ? `The pod was injected with ${names}.`
+    : `The pod has ${names}, but no annotation ${STATUS_KEY}, like a copy by kubectl debug.`
 }
 
-function unverified({
-  metrics,
-  differences,
-}: Extract<InjectionOutcome, { outcome: 'unverified' }>): Conclusion {
-  const conclusion = notVerified(metrics, differences.join('; '))
+function unverified(out: UnverifiedOutcome): Conclusion {
+  const conclusion = notVerified(out, out.differences.join('; '))
   return { outcome: 'unverified', reason: 'observer-differs', conclusion }
 }
 

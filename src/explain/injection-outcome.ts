@@ -1,34 +1,38 @@
 import type { Catalog } from '../core/catalog.ts'
+import { STATUS_KEY } from '../core/keys.ts'
 import { asText, type Fields, fieldsOrNone, listOrNone } from '../core/kubernetes/json.ts'
 import { findDrift } from '../core/missed/observer-drift.ts'
 import { REASONS, type Reason } from '../core/reasons.ts'
-import { differencesFrom } from '../core/rules/observer-difference.ts'
+import { differencesFrom, listObservers } from '../core/rules/observer-difference.ts'
 import { injectedBefore, readStatus } from '../core/status.ts'
 import { type Finding, find, stop } from './finding.ts'
 
 /**
  * The outcome of a pod: the annotation `ridealong.dev/status`, and whether the observers are
- * unchanged. In this file, "status" means this annotation. `silent`: the pod has no valid status.
+ * unchanged. In this file, "status" means this annotation. `silent`: the pod has no valid status
+ * and no observers.
  */
 export type InjectionOutcome =
-  | {
+  | (Observers & {
       readonly outcome: 'injected'
-      readonly metrics: readonly string[]
       readonly counters: string
       /** Whether the pod's containers were compared with a catalog. */
       readonly isCompared: boolean
-    }
-  | {
+    })
+  | (Observers & {
       readonly outcome: 'unverified'
-      readonly metrics: readonly string[]
-      /**
-       * The differences between the containers that the status names and the catalog's observers.
-       */
+      /** The differences between the observers of the pod and the catalog's observers. */
       readonly differences: readonly string[]
-    }
-  | { readonly outcome: 'altered'; readonly problems: readonly string[] }
+    })
+  | (Observers & { readonly outcome: 'altered'; readonly problems: readonly string[] })
   | { readonly outcome: 'left'; readonly reason: Reason; readonly message: string }
   | { readonly outcome: 'silent' }
+
+interface Observers {
+  readonly metrics: readonly string[]
+  /** Whether the status of the pod lists the observers. The status of a copied pod is missing. */
+  readonly hasStatus: boolean
+}
 
 /**
  * Reads the outcome of a pod. Anyone who can write the pod can write its status, so an observer
@@ -40,24 +44,28 @@ export type InjectionOutcome =
 export function cameOut(pod: Fields, catalog: Catalog | undefined): InjectionOutcome {
   const annotations = fieldsOrNone(fieldsOrNone(pod.metadata).annotations)
   const metrics = injectedBefore(annotations)
-  return metrics.length > 0 ? claimed(pod, metrics, catalog) : unclaimed(readStatus(annotations))
+  if (metrics.length > 0) return observed(pod, { metrics, hasStatus: true }, catalog)
+  const copied = (annotations[STATUS_KEY] ?? '') === '' ? listObservers(fieldsOrNone(pod.spec)) : []
+  if (copied.length > 0) return observed(pod, { metrics: copied, hasStatus: false }, catalog)
+  return unclaimed(readStatus(annotations))
 }
 
-function claimed(
+function observed(
   pod: Fields,
-  metrics: readonly string[],
+  observers: Observers,
   catalog: Catalog | undefined,
 ): InjectionOutcome {
+  const { metrics } = observers
   const problems = findDrift(fieldsOrNone(pod.spec), metrics)
-  if (problems.length > 0) return { outcome: 'altered', problems }
+  if (problems.length > 0) return { ...observers, outcome: 'altered', problems }
   const differences = catalog ? differencesFrom(catalog, fieldsOrNone(pod.spec), metrics) : []
   if (differences.length > 0) {
     const sentences = differences.map(({ sentence }) => sentence)
-    return { outcome: 'unverified', metrics, differences: sentences }
+    return { ...observers, outcome: 'unverified', differences: sentences }
   }
   const status = readStatus(fieldsOrNone(fieldsOrNone(pod.metadata).annotations))
   const counters = asText(status?.counters) ?? 'unknown'
-  return { outcome: 'injected', metrics, counters, isCompared: catalog !== undefined }
+  return { ...observers, outcome: 'injected', counters, isCompared: catalog !== undefined }
 }
 
 function unclaimed(status: Fields | undefined): InjectionOutcome {
@@ -89,13 +97,13 @@ export function createdFindings(
 
 function statusFindings(out: InjectionOutcome): readonly Finding[] {
   switch (out.outcome) {
-    case 'injected': {
-      const said = `injected with ${out.metrics.join(', ')}; counters: ${out.counters}`
-      return [find('status', 'ok', said), observersFinding(out.isCompared)]
-    }
+    case 'injected':
+      return [injectedFinding(out), observersFinding(out.isCompared)]
     case 'unverified':
       return [
-        find('status', 'look', `injected with ${out.metrics.join(', ')}, which is not verified`),
+        out.hasStatus
+          ? find('status', 'look', `injected with ${out.metrics.join(', ')}, which is not verified`)
+          : copiedFinding(out),
         ...out.differences.map((sentence) => stop('observers', 'observer-differs', sentence)),
       ]
     case 'altered':
@@ -107,6 +115,16 @@ function statusFindings(out: InjectionOutcome): readonly Finding[] {
     case 'silent':
       return [find('status', 'look', 'the pod has none')]
   }
+}
+
+function injectedFinding(out: Extract<InjectionOutcome, { outcome: 'injected' }>): Finding {
+  if (!out.hasStatus) return copiedFinding(out)
+  const said = `injected with ${out.metrics.join(', ')}; counters: ${out.counters}`
+  return find('status', 'ok', said)
+}
+
+function copiedFinding({ metrics }: Observers): Finding {
+  return find('status', 'look', `the pod has none, but it has the observers ${metrics.join(', ')}`)
 }
 
 function observersFinding(isCompared: boolean): Finding {

@@ -4,7 +4,7 @@ import { asFields, asText, type Fields, fieldsOrNone } from '../kubernetes/json.
 import { type OwnerReference, readController } from '../kubernetes/owner-reference.ts'
 import type { Namespace } from '../namespaces/namespace.ts'
 import { readAnnotations, requestsMetrics } from '../request.ts'
-import { differencesFrom } from '../rules/observer-difference.ts'
+import { differencesFrom, listObservers } from '../rules/observer-difference.ts'
 import { hasRoom, injectedBefore, readStatus } from '../status.ts'
 import { printable } from '../text/printable.ts'
 import { findDrift } from './observer-drift.ts'
@@ -114,6 +114,8 @@ function differs(
 const STATUS_ROOM = { [STATUS_KEY]: ' '.repeat(512) }
 
 function missed(object: Fields, namespace: Namespace): MissedPodReason | undefined {
+  // The webhook writes no status for a copy of an injected pod, which has the observers already.
+  if (listObservers(fieldsOrNone(object.spec)).length > 0) return undefined
   const { annotations, creationTimestamp } = fieldsOrNone(object.metadata)
   const own = fieldsOrNone(annotations)
   const asked =

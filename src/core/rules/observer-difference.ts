@@ -108,6 +108,15 @@ export function isObserver({ env }: Fields): boolean {
   return asObjects(env).some(({ name }) => name === 'RIDEALONG_CATALOG')
 }
 
+/**
+ * Returns the names of the observers in a pod's spec, whether or not a status lists them. A copy by
+ * `kubectl debug` has the observers of the copied pod, but none of its annotations.
+ */
+export function listObservers(spec: Fields): readonly string[] {
+  const containers = [...asObjects(spec.initContainers), ...asObjects(spec.containers)]
+  return containers.filter(isObserver).flatMap(({ name }) => asText(name) ?? [])
+}
+
 /** Returns the container with the given name in a pod's spec, and the list that contains it. */
 export function findContainer(
   spec: Fields,

@@ -372,6 +372,12 @@ const FAULTS: Readonly<Record<string, readonly [Installation, string, RegExp, Re
     /the pod got no observers \(observer-unavailable\): no node is known/,
     /why no node has the image/,
   ],
+  'another webhook removes the status of the pod': [
+    withPod({ outcome: 'admitted', pod: { ...INJECTED, metadata: { annotations: ASKS } } }),
+    'dry run: pod',
+    /the pod got perf-sysstat, and then lost the annotation ridealong\.dev\/status$/,
+    /^find the webhook/,
+  ],
   'another webhook changes the pod': [
     withPod({
       outcome: 'admitted',

@@ -337,3 +337,51 @@ t.test('without a known catalog, an injection is not verified', async (t) => {
     'the status annotation names the revision of the catalog',
   )
 })
+
+/** Returns a copy of an injected pod as `kubectl debug --copy-to` creates it. */
+function copied(change: Json = {}, more: Json = {}): Json {
+  const { spec } = ride(askingPod()).pod as unknown as { spec: Json }
+  const [observer] = spec.initContainers as readonly Json[]
+  const initContainers = [{ ...observer, ...change }]
+  return stored({ ...podOf(), spec: { ...spec, initContainers, ...more } })
+}
+
+t.test('a copy of an injected pod has its observers, although it has no status', async (t) => {
+  const asking = { ...WELL, annotations: ASKS, labels: { 'ridealong.dev/armed': 'true' } }
+  const away = { ...asking, webhook: { configuration: { value: undefined } } }
+  for (const situation of [asking, away, WELL]) {
+    const { outcome, conclusion, findings } = explained(copied(), situation, copied())
+    t.match(
+      { outcome, conclusion },
+      {
+        outcome: 'injected',
+        conclusion:
+          'The pod has perf-sysstat, but no annotation ridealong.dev/status, ' +
+          'like a copy by kubectl debug.',
+      },
+    )
+    t.match(
+      findings.find(({ name }) => name === 'status'),
+      { verdict: 'look', sentence: 'the pod has none, but it has the observers perf-sysstat' },
+    )
+  }
+  const other = copied({ image: 'other:1' })
+  t.match(explained(other, asking, other), {
+    outcome: 'unverified',
+    reason: 'observer-differs',
+    conclusion: /^The pod has perf-sysstat, but .* is not verified: .* image "other:1" instead/,
+  })
+  const alone = copied({}, { shareProcessNamespace: false })
+  t.match(explained(alone, asking, alone), {
+    outcome: 'left',
+    reason: 'altered',
+    conclusion: /shareProcessNamespace is not true/,
+    remedy: /--share-processes/,
+  })
+  const own = copied({ env: [] })
+  t.match(
+    explained(own, asking, own),
+    { outcome: 'left' },
+    'a container with the name of a metric that is no observer',
+  )
+})

@@ -27,7 +27,7 @@ t.test('ranks with different outcomes are in different groups', async (t) => {
     ranked(3, LEFT),
     ranked(5),
     ranked(10),
-    ranked(4, ''),
+    { ...ranked(4, ''), spec: {} },
   ]
   const groups = alike(pods, () => CATALOG).map(({ which, word }) => `${which}: ${word}`)
   t.strictSame(groups, [

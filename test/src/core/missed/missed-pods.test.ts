@@ -161,6 +161,16 @@ t.test('a pod whose observer differs from the current catalog was altered', asyn
   t.equal(reasonOf(observed({}, { imagePullPolicy: 'Always', env: [] })), undefined)
 })
 
+t.test('a copy of an injected pod, which has no status annotation, was not missed', async (t) => {
+  for (const mode of ['native', 'container']) {
+    const { spec } = ride(askingPod({}, { [KEYS.mode]: mode })).pod as unknown as { spec: Json }
+    t.equal(reasonOf(pod({}, {}, spec), asking()), undefined, mode)
+    t.equal(reasonOf(pod(ASKING, {}, spec)), undefined, mode)
+  }
+  const own = [{ name: 'perf-sysstat', image: 'own', env: [{ name: 'A', value: 'b' }] }]
+  t.equal(reasonOf(pod(ASKING, {}, { containers: own })), 'unanswered', 'no observer')
+})
+
 t.test('a pod that got no observers because no node had the image is reported', async (t) => {
   const message = 'no node is known to have observer:1, the image of perf-sysstat'
   const said = { ...ASKING, [STATUS_KEY]: leftStatus('observer-unavailable', message) }
