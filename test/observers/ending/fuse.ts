@@ -1,5 +1,8 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { until as untilTrue } from '../../until.ts'
 import { openFolder, type Pod, type Running } from '../pod.ts'
 import { observerTests } from '../prerequisites.ts'
 
@@ -31,8 +34,18 @@ export interface HangingMount {
   afterMount(...program: readonly string[]): readonly string[]
   /** Mounts the file system in a container. Its server is another container of the pod. */
   mountIn(pod: Pod, container: Running): Promise<void>
+  /** Mounts the file system on this machine. */
+  mountHere(): Promise<MountHere>
   /** From now on, the server does not answer. */
   stop(): void
+}
+
+/** A file system that is mounted on this machine. */
+export interface MountHere {
+  /** Ends all waits for the server with an error, as an administrator can. */
+  abort(): void
+  /** Ends the server and removes the mount. */
+  remove(): Promise<void>
 }
 
 const MACHINE = process.arch === 'x64' ? 'x86_64' : 'aarch64'
@@ -42,6 +55,9 @@ const LIBRARY = `/lib/${MACHINE}-linux-gnu/libm.so.6`
 export function hangingMount(path: string, silence: Silence): HangingMount {
   const folder = openFolder('ridealong-fuse-')
   const [ready, stop] = [join(folder, 'ready'), join(folder, 'stop')]
+  const server = (pid: string) => {
+    return ['python3', '-c', SCRIPT, pid, path, LIBRARY, ready, stop, silence]
+  }
   const wait = 'until [ -e "$0" ]; do sleep 0.05; done; exec "$@"'
   return {
     path,
@@ -50,10 +66,41 @@ export function hangingMount(path: string, silence: Silence): HangingMount {
     mountIn: async ({ run }, { pid }) => {
       const status = readFileSync(`/proc/${pid}/status`, 'utf8')
       const own = /^NSpid:.*\s(\d+)$/m.exec(status)?.[1] ?? ''
-      const words = [own, path, LIBRARY, ready, stop, silence]
-      await run('server', ['python3', '-c', SCRIPT, ...words])
+      await run('server', server(own))
+    },
+    mountHere: async () => {
+      const [program = '', ...words] = server(String(process.pid))
+      const daemon = spawn(program, words, { stdio: ['ignore', 'inherit', 'inherit'] })
+      const exited = once(daemon, 'exit')
+      await untilTrue('the file system is mounted', () => existsSync(ready))
+      return {
+        abort: () => abortConnection(path),
+        remove: async () => {
+          daemon.kill('SIGKILL')
+          await exited
+          execFileSync('umount', ['--lazy', path])
+        },
+      }
     },
     stop: () => writeFileSync(stop, ''),
+  }
+}
+
+/**
+ * Ends all waits for the server of a mount, by the file `abort` of its connection
+ * (Documentation/filesystems/fuse, "Control filesystem"). The name of a connection is the minor
+ * number of the device.
+ */
+function abortConnection(path: string): void {
+  const mounts = readFileSync('/proc/self/mountinfo', 'utf8').split('\n')
+  const mount = mounts.map((line) => line.split(' ')).find(([, , , , point]) => point === path)
+  const minor = mount?.[2]?.split(':')[1] ?? ''
+  const control = openFolder('ridealong-fusectl-')
+  execFileSync('mount', ['-t', 'fusectl', 'none', control])
+  try {
+    writeFileSync(join(control, minor, 'abort'), '1')
+  } finally {
+    execFileSync('umount', [control])
   }
 }
 
@@ -61,7 +108,7 @@ export function hangingMount(path: string, silence: Silence): HangingMount {
 const SCRIPT = `
 import ctypes, errno, os, select, stat, struct, sys, time
 pid, path, source, ready, stop, silence = sys.argv[1:]
-os.mknod('/dev/fuse', stat.S_IFCHR | 0o600, os.makedev(10, 229))
+if not os.path.exists('/dev/fuse'): os.mknod('/dev/fuse', stat.S_IFCHR | 0o600, os.makedev(10, 229))
 device = os.open('/dev/fuse', os.O_RDWR)
 data = f'fd={device},rootmode=40000,user_id=0,group_id=0,allow_other'.encode()
 libc = ctypes.CDLL(None, use_errno=True)
