@@ -1,11 +1,13 @@
 import { asFields, type Fields } from '../core/kubernetes/json.ts'
+import { formatList } from '../lib/format-list.ts'
 import { editedDocument } from './edit.ts'
 import { type Extension, extend } from './extend.ts'
-import { formatPattern } from './kinds/paths.ts'
+import { formatPath, formatPattern, valueAt } from './kinds/paths.ts'
 import { annotationsFor, describePlaces } from './kinds/places.ts'
 import { findKind, type Kind } from './kinds/table.ts'
 import { whyNoPods } from './kinds/without-pods.ts'
 import { findWrapped } from './kinds/wrapped.ts'
+import { at, ManifestError } from './manifest-error.ts'
 import { type Manifest, readManifests } from './read.ts'
 import { findResources, type ManifestResource } from './resources.ts'
 import { verify } from './verify.ts'
@@ -35,11 +37,16 @@ export interface PassedOver {
  *
  * @param annotations by key
  * @param namespaces whether Namespaces in the document are annotated too
- * @throws ManifestError if the document cannot be edited without changing something else
+ * @throws ManifestError if a field on the way to the annotations is not a map, or if the document
+ * cannot be edited without changing something else
  */
 export function annotate(manifest: Manifest, annotations: Fields, namespaces: boolean): Annotated {
   const resources = findResources(manifest).filter(({ kind }) => namespaces || kind !== 'Namespace')
-  const extensions = resources.flatMap((resource) => annotationsFor(resource, annotations))
+  const extensions = resources.flatMap((resource) => {
+    const found = annotationsFor(resource, annotations)
+    for (const extension of found) checkPath(resource, extension)
+    return found
+  })
   const text = extensions.reduce(
     (before, extension) => extended(manifest.file, before, extension),
     manifest.text.slice(manifest.start, manifest.end),
@@ -50,6 +57,30 @@ export function annotate(manifest: Manifest, annotations: Fields, namespaces: bo
     return why === undefined ? [] : [{ resource, why }]
   })
   return { manifest, text, places: extensions.length, passedOver }
+}
+
+/**
+ * Checks that each existing value on the path of an extension is a map or a list, as the path
+ * requires. `null` counts as missing.
+ */
+function checkPath({ manifest, place, path: root }: ManifestResource, extension: Extension): void {
+  const { path } = extension
+  const wrong = [...path.keys(), path.length].find((depth) => {
+    const value = valueAt(manifest.value, path.slice(0, depth)) ?? undefined
+    const isList = Array.isArray(value)
+    const isMap = asFields(value) !== undefined
+    return value !== undefined && !(needsList(extension, depth) ? isList : isMap)
+  })
+  if (wrong === undefined) return
+  const field = formatPath(path.slice(root.length, wrong))
+  const wanted = needsList(extension, wrong) ? 'list' : 'map'
+  throw new ManifestError(at(place, `${field} must be a ${wanted}`))
+}
+
+/** Reports whether the value after the first steps of an extension's path must be a list. */
+function needsList(extension: Extension, depth: number): boolean {
+  const next = extension.path[depth]
+  return next === undefined ? !('entries' in extension) : typeof next === 'number'
 }
 
 /**
@@ -78,12 +109,22 @@ function whyNoPlace({ group, kind, fields }: ManifestResource, row: Kind): strin
   if (row.instead !== undefined) return row.instead
   if (row.wraps !== undefined) {
     const isEmpty = findWrapped(group, kind, fields).length === 0
-    return isEmpty ? `${row.wraps.map(formatPattern).join(' and ')} contains no object` : undefined
+    return isEmpty
+      ? `${formatList(row.wraps.map(formatPattern), 'and')} contains no object`
+      : undefined
   }
-  if (row.templates === undefined)
-    return `${describePlaces(row)} cannot be added: a field is missing`
+  if (row.templates === undefined) return describeMissing(row)
   const lists = row.templates.map((path) => (path === '' ? LIST : `${formatPattern(path)}.${LIST}`))
-  return `it has no container: ${lists.join(' or ')} must list containers with names`
+  const wanted = `${formatList(lists, 'or')} must be a list of containers with names`
+  return `its containers are missing or have no names: ${wanted}`
+}
+
+/** Describes the fields that must exist before annotations can be written into them. */
+function describeMissing(row: Kind): string {
+  const parents = (row.annotations ?? []).map((path) => path.split(/\?|\.\*/)[0] ?? '')
+  const are = parents.length > 1 ? 'are all' : 'is'
+  const why = `${formatList(parents, 'and')} ${are} missing or empty`
+  return `${describePlaces(row)} cannot be written: ${why}`
 }
 
 const LIST = 'spec.containers'

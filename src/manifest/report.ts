@@ -1,7 +1,8 @@
+import { asFields, asText } from '../core/kubernetes/json.ts'
 import type { Reason } from '../core/reasons.ts'
 import { whyNot } from './annotate.ts'
 import type { InjectedManifest, TemplateOutcome } from './inject.ts'
-import { describePlaces } from './kinds/places.ts'
+import { annotationsFor, describePlaces } from './kinds/places.ts'
 import { findKind } from './kinds/table.ts'
 import { whyNoPods } from './kinds/without-pods.ts'
 import { at } from './manifest-error.ts'
@@ -47,20 +48,27 @@ function withoutTemplate(resource: ManifestResource): readonly string[] {
   const row = findKind(resource.group, resource.kind)
   const fields = row && describePlaces(row)
   const why =
-    fields === undefined
+    fields === undefined || annotationsFor(resource, {}).length === 0
       ? whyNot(resource)
       : `it has no pod template: use ridealong annotate, which writes ${fields}`
   return why === undefined ? [] : [describe(resource, `left: ${why}`)]
 }
 
-/** Returns a sentence for each object of a known kind that creates no pods, with the reason. */
+/**
+ * Returns a sentence for each object of a known kind that creates no pods, with the reason, and for
+ * a document that is not an object of Kubernetes.
+ */
 export function listWithoutPods(manifest: Manifest): readonly string[] {
+  const isObject = asText(asFields(manifest.value)?.kind) !== undefined
+  if (!isObject && manifest.value !== null) return [at(manifest, NOT_AN_OBJECT)]
   return findResources(manifest).flatMap((resource) => {
     const { group, kind } = resource
     const why = findKind(group, kind) === undefined ? whyNoPods(group, kind) : undefined
     return why === undefined ? [] : [describe(resource, `it creates no pods: ${why}`)]
   })
 }
+
+const NOT_AN_OBJECT = 'it is not an object of Kubernetes: it must be a map with a field kind'
 
 /** Prefixes a sentence with the position, kind and name of an object. */
 export function describe({ place, kind, name }: ManifestResource, sentence: string): string {

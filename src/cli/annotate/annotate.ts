@@ -1,5 +1,6 @@
 import { KEYS } from '../../core/keys.ts'
 import { annotate as annotateOne } from '../../manifest/annotate.ts'
+import type { Manifest } from '../../manifest/read.ts'
 import { describe, listWithoutPods } from '../../manifest/report.ts'
 import { findResources } from '../../manifest/resources.ts'
 import { listNamespacesWithoutTools } from '../../manifest/tool-namespaces.ts'
@@ -41,7 +42,8 @@ export async function annotate(options: AnnotateOptions): Promise<ManifestOutput
       passedOver.map(({ resource, why }) => describe(resource, why)),
     )
     const isAny = annotated.some(({ places }) => places > 0)
-    if (!isAny) throw new UsageError(...notes, ...wanted.flatMap(listWithoutPods), NOTHING)
+    if (!isAny)
+      throw new UsageError(...notes, ...wanted.flatMap(listWithoutPods), describeNothing(wanted))
     const tools = metrics.filter((name) =>
       read.catalogs.some((catalog) => catalog.metrics.get(name)?.tool !== undefined),
     )
@@ -59,4 +61,8 @@ function readPairs({ annotation = [], ranks }: AnnotateOptions): readonly string
   return ranks === undefined ? annotation : [...annotation, `${KEYS.ranks}=${ranks}`]
 }
 
-const NOTHING = 'no document was annotated; Namespaces are annotated only with --include Namespace'
+function describeNothing(manifests: readonly Manifest[]): string {
+  const hasNamespace = manifests.flatMap(findResources).some(({ kind }) => kind === 'Namespace')
+  const advice = '; Namespaces are annotated only with --include Namespace'
+  return `no document was annotated${hasNamespace ? advice : ''}`
+}

@@ -7,6 +7,7 @@ import { allow } from '../../core/response.ts'
 import type { Review } from '../../core/review.ts'
 import { type PodReview, reviewPod, type Settings } from '../../core/review-pod.ts'
 import { selectsRanks } from '../../core/rules/rank-selection.ts'
+import { formatList } from '../../lib/format-list.ts'
 import { type Answer, type InjectedManifest, inject as injectOne } from '../../manifest/inject.ts'
 import { included, type ManifestFormat, type Printed, printed } from '../../manifest/print.ts'
 import type { Manifest } from '../../manifest/read.ts'
@@ -77,9 +78,8 @@ export function resolveMetrics(
   })
   if (wanted.length > 0) return wanted
   const there = new Set(manifests.flatMap(findResources).map(({ kind }) => kind))
-  throw new UsageError(
-    `no document has the kind ${include.join(' or ')}; the kinds are ${[...there].join(', ')}`,
-  )
+  const known = there.size > 0 ? `the kinds are ${[...there].join(', ')}` : 'no document has a kind'
+  throw new UsageError(`no document has the kind ${formatList(include, 'or')}; ${known}`)
 }
 
 function readKinds(include: readonly string[]): ReadonlySet<string> {

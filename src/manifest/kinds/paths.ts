@@ -39,6 +39,12 @@ export function valueAt(value: unknown, path: readonly Step[]): unknown {
   }, value)
 }
 
+/** Formats a path for people: `spec.tasks[0].template`. */
+export function formatPath(path: readonly Step[]): string {
+  const steps = path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${step}`))
+  return steps.join('').replace(/^\./, '')
+}
+
 /** Formats a pattern for people: `spec.tasks[].template`. */
 export function formatPattern(pattern: string): string {
   return pattern.replaceAll('.*', '[]').replaceAll('?', '')

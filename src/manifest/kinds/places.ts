@@ -1,4 +1,5 @@
 import { type Fields, fieldsOrNone } from '../../core/kubernetes/json.ts'
+import { formatList } from '../../lib/format-list.ts'
 import type { Extension } from '../extend.ts'
 import type { ManifestResource } from '../resources.ts'
 import { findTemplates } from '../templates.ts'
@@ -76,5 +77,5 @@ export function describePlaces({ annotations, prefixed }: Kind): string | undefi
     ...(annotations ?? []).map(formatPattern),
     ...(prefixed ?? []).map(({ path, prefix }) => `${path}."${prefix}KEY"`),
   ]
-  return fields.length > 0 ? fields.join(' and ') : undefined
+  return fields.length > 0 ? formatList(fields, 'and') : undefined
 }

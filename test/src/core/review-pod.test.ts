@@ -139,6 +139,8 @@ t.test('an invalid pod is allowed without a patch, with the reason invalid-pod',
     ['volumes of text', { metadata, spec: { ...spec, volumes: 'v' } }],
     ['a list of annotations', { metadata: { annotations: [] }, spec }],
     ['annotations of text', { metadata: { annotations: 'x' }, spec }],
+    ['an annotation that is a number', { metadata: { annotations: { a: 3 } }, spec }],
+    ['an annotation that is a map', { metadata: { annotations: { a: {} } }, spec }],
   ]
   for (const [name, object] of rows) {
     const place = { annotations: { 'ridealong.dev/inject': 'perf-sysstat' } }

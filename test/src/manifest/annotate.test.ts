@@ -61,13 +61,22 @@ t.test('a kind whose pods cannot be annotated and an unknown kind are reported',
   t.match(why('example.com/v1', 'Thing'), 'this kind is unknown')
   t.equal(
     why('batch/v1', 'Job'),
-    'it has no container: spec.template.spec.containers must list containers with names',
+    'its containers are missing or have no names: ' +
+      'spec.template.spec.containers must be a list of containers with names',
   )
-  t.equal(why('v1', 'Pod'), 'it has no container: spec.containers must list containers with names')
+  t.equal(
+    why('v1', 'Pod', '{containers: [{image: a}]}'),
+    'its containers are missing or have no names: spec.containers must be a list of containers ' +
+      'with names',
+  )
   t.match(why('jobset.x-k8s.io/v1', 'JobSet'), /: spec\.replicatedJobs\[\]\.template\.spec\.temp/)
   t.match(
     why('serving.kserve.io/v1beta1', 'InferenceService'),
-    /^spec\.predictor\.annotations and .* cannot be added: a field is missing$/,
+    /: spec\.predictor, spec\.transformer, and spec\.explainer are all missing or empty$/,
+  )
+  t.equal(
+    why('apps.nvidia.com/v1alpha1', 'NIMPipeline'),
+    'spec.services[].spec.annotations cannot be written: spec.services is missing or empty',
   )
   t.match(
     why('workload.codeflare.dev/v1beta2', 'AppWrapper'),
@@ -75,6 +84,23 @@ t.test('a kind whose pods cannot be annotated and an unknown kind are reported',
   )
   t.equal(why('v1', 'ConfigMap'), undefined, 'a kind that creates no pods is ignored')
   t.equal(why('v1', 'Namespace'), undefined)
+})
+
+t.test('a field that is not a map on the way to the annotations is reported', async (t) => {
+  const pod = (metadata: string) =>
+    `apiVersion: v1\nkind: Pod\nmetadata: ${metadata}\nspec: {containers: [{name: a}]}\n`
+  for (const value of ['3', 'text', 'true', '[a]', '""']) {
+    const problem = 'a.yaml: document 1, line 1: metadata.annotations must be a map'
+    t.throws(() => annotated(pod(`{name: a, annotations: ${value}}`)), { message: problem })
+  }
+  const cluster =
+    'apiVersion: v1\nkind: List\nitems:\n- apiVersion: ray.io/v1\n  kind: RayCluster\n'
+  const group = '{template: {metadata: [], spec: {containers: [{name: a}]}}}'
+  t.throws(() => annotated(`${cluster}  spec: {workerGroupSpecs: [${group}]}\n`), {
+    message: 'a.yaml: document 1, line 4: spec.workerGroupSpecs[0].template.metadata must be a map',
+  })
+  const [empty] = annotated(pod('{name: a, annotations: null}'))
+  t.equal(empty?.places, 1, 'null counts as missing')
 })
 
 t.test('a Namespace is annotated if the caller permits it', async (t) => {

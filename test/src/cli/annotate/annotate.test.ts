@@ -45,7 +45,23 @@ t.test('nothing is printed if no document could be annotated', async (t) => {
   const args = ['annotate', '-f', OPERATORS, '--metric', 'perf-sysstat', '--include', 'Lolcow']
   const { code, out, err } = await run(args)
   t.strictSame({ code, out }, { code: 2, out: '' })
-  t.match(err, 'no document was annotated')
+  t.match(err, /\nridealong: no document was annotated\n$/)
+})
+
+t.test('the reason why no document was annotated is reported', async (t) => {
+  const reasons: readonly (readonly [string, RegExp])[] = [
+    ['a: b\n', /document 1, line 1: it is not an object of Kubernetes: it must be a map with a/],
+    ['- a\n', /document 1, line 1: it is not an object of Kubernetes: it must be a map with a/],
+    ['apiVersion: v1\nkind: ConfigMap\n', /ConfigMap: it creates no pods/],
+    ['apiVersion: v1\nkind: Namespace\n', /; Namespaces are annotated only with --include Namesp/],
+  ]
+  for (const [text, reason] of reasons) {
+    const { code, err } = await run(['annotate', '-f', '-', '--metric', 'perf-sysstat'], text)
+    t.equal(code, 2)
+    t.match(err, reason)
+    const [last] = err.trimEnd().split('\n').slice(-1)
+    t.match(last, /^ridealong: no document was annotated/)
+  }
 })
 
 t.test('a Namespace is annotated if --include selects it', async (t) => {

@@ -39,6 +39,10 @@ t.test(
       /line 9: MiniCluster lammps: left: .* ridealong annotate, which writes spec\.pod\.annotations\n/,
     )
     t.match(flux.err, /Lolcow lolcow-pod: left: .* annotate the namespace\n/)
+    const empty = 'apiVersion: apps.nvidia.com/v1alpha1\nkind: NIMPipeline\nspec: {}\n'
+    const pipeline = await run(['inject', '-f', '-'], empty)
+    t.match(pipeline.err, 'NIMPipeline: left: spec.services[].spec.annotations cannot be written')
+    t.notMatch(pipeline.err, 'ridealong annotate', 'annotate could not write it either')
   },
 )
 
