@@ -20,7 +20,7 @@ static struct group group_of(uint32_t position, word handle) {
   struct group group = {0, 0, 0, 0};
   if (position < MAX_COMMUNICATORS) {
     const struct communicator *known = &table.communicator[position];
-    group = (struct group){(int)known->size, known->rank, (int)known->is_intercommunicator,
+    group = (struct group){(int)known->size, known->rank, known->remote_size != 0,
                            (int)peer_counts[position]};
     return group;
   }

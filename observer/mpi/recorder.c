@@ -79,6 +79,8 @@ extern WEAK char *getenv(const char *name);
 // The members of a communicator that its identity is computed from, at most.
 #define MAX_HASHED 1024
 #define SAMPLE 64
+// The groups that a communicator with members of another job is looked for in, at most.
+#define MAX_FRAMES 16
 // A process is not recorded if the folder already has as many files. With at most 432 KiB each, the
 // files then use less than the 64 MiB of the volume, because the kubelet evicts a pod whose volume
 // is larger than its limit.
@@ -92,6 +94,7 @@ extern WEAK char *getenv(const char *name);
 #define MAX_LIBRARY_VERSION 8192 // MPICH: MPI_MAX_LIBRARY_VERSION_STRING
 
 enum { PEER_NONE = -1, PEER_OTHER = -2 };
+enum { FRAME_WORLD, FRAME_NONE = MAX_FRAMES };
 enum { COMMUNICATOR_OTHER = MAX_COMMUNICATORS, COMMUNICATOR_NONE };
 enum state { RUNNING, FINALIZED, EXITED, ABORTED };
 enum library { UNKNOWN, OPEN_MPI, MPICH };
@@ -156,13 +159,15 @@ struct row {
 
 struct communicator {
   uint64_t handle;
-  // A hash of the members' ranks in MPI_COMM_WORLD.
+  // A hash of the members, which is the same in all of them; see identify. It is odd if there are
+  // members of another job.
   uint64_t members;
   uint32_t size;
   // The number of earlier communicators with the same members.
   uint32_t ordinal;
   int32_t rank;
-  uint32_t is_intercommunicator;
+  // The number of members of the other group; 0 if it is not an intercommunicator.
+  uint32_t remote_size;
   // The number of calls that wait for all members, and their time in blocks of `width` calls. The
   // block of a call depends only on its number, and the members make these calls in the same order
   // (MPI 4.0, 6.14). Therefore the n-th block of all members is about the same calls, without a
@@ -215,6 +220,15 @@ static uint32_t member_offsets[MAX_COMMUNICATORS];
 // For each communicator, the number of its peers: its members, or the remote ones of an
 // intercommunicator.
 static uint32_t peer_counts[MAX_COMMUNICATORS];
+// For each communicator, the position of its frame, or FRAME_NONE.
+static uint8_t frame_of[MAX_COMMUNICATORS];
+// Groups whose ranks identify members: that of MPI_COMM_WORLD, and those of the communicators that
+// connected it with other jobs. Each has the identity of its communicator.
+static struct {
+  word group;
+  uint64_t members;
+} frames[MAX_FRAMES];
+static uint32_t frame_count;
 static int32_t members[MAX_MEMBERS];
 static uint32_t members_used;
 // The handles of communicators without room in the table, by hash, and where each set continues.
@@ -494,37 +508,115 @@ static int create_file(void) {
 
 // --- The table ---
 
-static void translate(word communicator, int is_remote, int count, const int *ranks, int *out) {
-  word group = 0, world = 0;
+static void translate(word communicator, int is_remote, int count, const int *ranks, word frame,
+                      int *out) {
+  word group = 0;
   for (int at = 0; at < count; at++) out[at] = PEER_OTHER;
   int error = is_remote ? mpi.Comm_remote_group(communicator, &group)
                         : mpi.Comm_group(communicator, &group);
   if (error != 0) return;
-  if (mpi.Comm_group(handles.world, &world) == 0) {
-    if (mpi.Group_translate_ranks(group, count, ranks, world, out) != 0) {
-      for (int at = 0; at < count; at++) out[at] = PEER_OTHER;
-    }
-    mpi.Group_free(&world);
+  if (mpi.Group_translate_ranks(group, count, ranks, frame, out) != 0) {
+    for (int at = 0; at < count; at++) out[at] = PEER_OTHER;
   }
   mpi.Group_free(&group);
 }
 
-// Hashes the members of a communicator. Translating the ranks of a large communicator takes time
-// proportional to the size of MPI_COMM_WORLD for each (Open MPI ompi/group/group.c,
-// ompi_group_translate_ranks), so only some of them are used.
-static uint64_t hash_members(word communicator, int size) {
-  uint64_t value = ~(uint64_t)size;
-  int step = size <= MAX_HASHED ? 1 : size / SAMPLE;
-  for (int first = 0; first < size; first += SAMPLE * step) {
-    int ranks[SAMPLE], out[SAMPLE], count = 0;
-    for (; count < SAMPLE && first + count * step < size; count++) ranks[count] = first + count * step;
-    translate(communicator, 0, count, ranks, out);
-    for (int at = 0; at < count; at++) {
-      uint64_t member = (uint64_t)(int64_t)out[at];
-      value = hash(value, &member, sizeof member);
+// The members of a group of a communicator that its identity is computed from. Translating the
+// ranks of a large communicator takes time proportional to the size of MPI_COMM_WORLD for each
+// (Open MPI ompi/group/group.c, ompi_group_translate_ranks), so only some of them are used.
+struct sample {
+  word communicator;
+  int is_remote, size, first, count, ranks[SAMPLE], out[SAMPLE];
+};
+
+// Takes the next ranks of a sample. Returns 0 if there are no more.
+static int take_ranks(struct sample *sample) {
+  int step = sample->size <= MAX_HASHED ? 1 : sample->size / SAMPLE;
+  sample->count = 0;
+  for (; sample->count < SAMPLE && sample->first < sample->size; sample->first += step) {
+    sample->ranks[sample->count++] = sample->first;
+  }
+  return sample->count > 0;
+}
+
+static void translate_sample(struct sample *sample, word frame) {
+  translate(sample->communicator, sample->is_remote, sample->count, sample->ranks, frame,
+            sample->out);
+}
+
+static uint64_t hash_number(uint64_t value, uint64_t number) {
+  return hash(value, &number, sizeof number);
+}
+
+// Hashes the ranks in a frame of the members of a group. Returns 0 if the frame does not have all
+// of them.
+static uint64_t hash_ranks(struct sample sample, word frame) {
+  uint64_t value = ~(uint64_t)sample.size;
+  while (take_ranks(&sample)) {
+    translate_sample(&sample, frame);
+    for (int at = 0; at < sample.count; at++) {
+      // A process that the frame does not have is MPI_UNDEFINED, which is negative.
+      if (sample.out[at] < 0) return 0;
+      value = hash_number(value, (uint64_t)sample.out[at]);
+    }
+  }
+  return value == 0 ? 1 : value;
+}
+
+// Hashes which members of a communicator are in the same part of it as the first one. The two parts
+// are the members that this process knew before, and the others. The others know each other too, so
+// they get the same result.
+static uint64_t hash_parts(struct sample sample) {
+  uint64_t value = ~(uint64_t)sample.size;
+  int is_first_known = -1;
+  while (take_ranks(&sample)) {
+    int is_known[SAMPLE] = {0};
+    for (uint32_t frame = 0; frame < __atomic_load_n(&frame_count, __ATOMIC_ACQUIRE); frame++) {
+      translate_sample(&sample, frames[frame].group);
+      for (int at = 0; at < sample.count; at++) is_known[at] |= sample.out[at] >= 0;
+    }
+    if (is_first_known < 0) is_first_known = is_known[0];
+    for (int at = 0; at < sample.count; at++) {
+      value = hash_number(value, is_known[at] == is_first_known);
     }
   }
   return value;
+}
+
+// Computes a hash of the members of a communicator that is the same in all of them, without a
+// message. It is that of the members' ranks in the first frame that has all members: usually
+// MPI_COMM_WORLD. Members of different jobs have no common MPI_COMM_WORLD. A communicator that
+// connects jobs for the first time is identified by the positions of both parts in it; its group
+// becomes a frame in all members, for the communicators that are made from it. The groups of an
+// intercommunicator have the same weight, because each of them calls itself the local one. Returns
+// the position of the frame, or FRAME_NONE.
+static uint32_t identify(struct communicator *new) {
+  struct sample local = {.communicator = new->handle, .size = (int)new->size};
+  struct sample remote = {new->handle, .is_remote = 1, .size = (int)new->remote_size};
+  for (uint32_t frame = 0; frame < __atomic_load_n(&frame_count, __ATOMIC_ACQUIRE); frame++) {
+    uint64_t own = hash_ranks(local, frames[frame].group);
+    uint64_t other = own == 0 || remote.size == 0 ? 0 : hash_ranks(remote, frames[frame].group);
+    if (own == 0 || (remote.size != 0 && other == 0)) continue;
+    new->members = hash_number(own + other, frames[frame].members) & ~(uint64_t)1;
+    if (frame != FRAME_WORLD) new->members |= 1;
+    return frame;
+  }
+  int small = local.size < remote.size ? local.size : remote.size;
+  new->members = remote.size == 0 ? hash_parts(local)
+                                  : hash_number((uint64_t)small, new->size + new->remote_size);
+  new->members |= 1;
+  return FRAME_NONE;
+}
+
+// Makes the group of a communicator that connects jobs a frame.
+static uint32_t add_frame(const struct communicator *new) {
+  word group = 0;
+  if (new->remote_size != 0 || frame_count == MAX_FRAMES) return FRAME_NONE;
+  if (mpi.Comm_group(new->handle, &group) != 0) return FRAME_NONE;
+  frames[frame_count].group = group;
+  frames[frame_count].members = new->members;
+  __atomic_store_n(&frame_count, frame_count + 1, __ATOMIC_RELEASE);
+  return frame_count - 1;
 }
 
 // Mixes the bits of a handle, because MPICH numbers its handles.
@@ -537,21 +629,26 @@ static uint32_t find_communicator(word handle) {
   return COMMUNICATOR_OTHER;
 }
 
+static int is_like(uint32_t at, const struct communicator *new, uint32_t frame) {
+  const struct communicator *old = &table.communicator[at];
+  return old->members == new->members && old->size == new->size && frame_of[at] == frame;
+}
+
 // Whether the communicator at a position is freed, and had the same members and as many peers as a
 // new one. The new one then continues its numbers, so that a program that creates communicators in
 // a loop does not fill the table. All members make these calls in the same order, so they choose
 // the same one.
-static int is_successor(uint32_t at, const struct communicator *new, uint32_t peers) {
+static int is_successor(uint32_t at, const struct communicator *new, uint32_t frame) {
   const struct communicator *old = &table.communicator[at];
-  return old->handle == 0 && old->members == new->members && old->size == new->size &&
-         old->is_intercommunicator == new->is_intercommunicator && peer_counts[at] == peers;
+  return old->handle == 0 && is_like(at, new, frame) && old->remote_size == new->remote_size;
 }
 
-static void store_communicator(const struct communicator *new, uint32_t peers) {
+static void store_communicator(const struct communicator *new, uint32_t frame) {
   struct communicator *all = table.communicator;
-  uint32_t at = 0, ordinal = 0;
-  for (; at < table.communicators && !is_successor(at, new, peers); at++) {
-    ordinal += all[at].members == new->members && all[at].size == new->size;
+  uint32_t at = 0, ordinal = 0, peers = new->remote_size == 0 ? new->size : new->remote_size;
+  for (; at < table.communicators && !is_successor(at, new, frame); at++) {
+    // A communicator that connects jobs is the first one of its kind for the other members.
+    ordinal += frame != FRAME_NONE && is_like(at, new, frame);
   }
   if (at < table.communicators) {
     all[at].handle = new->handle;
@@ -565,6 +662,7 @@ static void store_communicator(const struct communicator *new, uint32_t peers) {
   if (at == MAX_COMMUNICATORS) return;
   all[at] = *new;
   all[at].ordinal = ordinal;
+  frame_of[at] = (uint8_t)(frame == FRAME_NONE ? add_frame(new) : frame);
   peer_counts[at] = peers;
   if (peers <= MAX_MEMBERS - members_used) {
     member_offsets[at] = members_used + 1;
@@ -618,18 +716,17 @@ static uint32_t position_of(word handle) {
   release_lock();
   if (is_known) return position;
   struct communicator new = {.handle = handle, .width = 1};
-  int size = 0, rank = 0, is_inter = 0, peers;
+  int size = 0, rank = 0, is_inter = 0, remote_size = 0;
   if (mpi.Comm_size(handle, &size) != 0 || size < 1) return COMMUNICATOR_OTHER;
   if (mpi.Comm_rank(handle, &rank) != 0) return COMMUNICATOR_OTHER;
   mpi.Comm_test_inter(handle, &is_inter);
-  peers = size;
-  if (is_inter && mpi.Comm_remote_size(handle, &peers) != 0) return COMMUNICATOR_OTHER;
+  if (is_inter && mpi.Comm_remote_size(handle, &remote_size) != 0) return COMMUNICATOR_OTHER;
   new.size = (uint32_t)size;
   new.rank = rank;
-  new.is_intercommunicator = is_inter != 0;
-  new.members = hash_members(handle, size);
+  new.remote_size = (uint32_t)remote_size;
+  uint32_t frame = identify(&new);
   take_lock();
-  if (find_communicator(handle) == COMMUNICATOR_OTHER) store_communicator(&new, (uint32_t)peers);
+  if (find_communicator(handle) == COMMUNICATOR_OTHER) store_communicator(&new, frame);
   position = find_communicator(handle);
   if (position == COMMUNICATOR_OTHER) reject(handle);
   release_lock();
@@ -646,7 +743,8 @@ static int32_t world_rank(uint32_t position, word handle, int peer) {
   int32_t *member = &members[member_offsets[position] - 1 + (uint32_t)peer];
   if (*member == 0) {
     int out;
-    translate(handle, (int)table.communicator[position].is_intercommunicator, 1, &peer, &out);
+    int is_remote = table.communicator[position].remote_size != 0;
+    translate(handle, is_remote, 1, &peer, frames[FRAME_WORLD].group, &out);
     // A process outside of MPI_COMM_WORLD is MPI_UNDEFINED, which is negative.
     *member = out < 0 ? PEER_OTHER : out + 1;
   }
@@ -899,7 +997,7 @@ static void record(struct span *span, uint32_t id, const word *arguments, uint64
   if (what->waits && span->position < MAX_COMMUNICATORS) {
     struct communicator *known = &table.communicator[span->position];
     // The members of an intercommunicator wait for those of the other group.
-    if (known->size > 1 && !known->is_intercommunicator) add_to_block(known, end - span->start);
+    if (known->size > 1 && known->remote_size == 0) add_to_block(known, end - span->start);
   }
   if (what->freed != 0) {
     uint32_t freed = find_communicator(span->freed);
@@ -997,12 +1095,15 @@ static void start(void) {
   copy_job();
   int rank = 0, size = 0;
   int is_usable = table.library != UNKNOWN && find_functions() &&
-                  mpi.Comm_rank(handles.world, &rank) == 0 && mpi.Comm_size(handles.world, &size) == 0;
+                  mpi.Comm_rank(handles.world, &rank) == 0 &&
+                  mpi.Comm_size(handles.world, &size) == 0 &&
+                  mpi.Comm_group(handles.world, &frames[FRAME_WORLD].group) == 0;
   if (!is_usable) table.library = UNKNOWN;
   table.rank = (uint32_t)rank;
   table.size = (uint32_t)size;
   table.began_since_boot = read_clock(CLOCK_BOOTTIME);
   table.began = now();
+  frame_count = (uint32_t)is_usable;
   if (is_usable) position_of(handles.world);
   save(table.began);
   is_recording = is_usable;
@@ -1032,6 +1133,7 @@ static uint64_t begin_finalize(void) {
     thread.stack = ~(word)0;
     take_lock();
     save(time);
+    while (frame_count > 0) mpi.Group_free(&frames[--frame_count].group);
     release_lock();
   }
   return time;

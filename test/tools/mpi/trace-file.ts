@@ -16,6 +16,8 @@ export interface Call {
 export interface Communicator {
   readonly members: bigint
   readonly size: number
+  /** The number of members of the other group; 0 if it is not an intercommunicator. */
+  readonly remoteSize: number
   readonly ordinal: number
   readonly collectives: number
   readonly seconds: number
@@ -72,6 +74,7 @@ function parse(path: string): TraceFile {
         members: bytes.readBigUInt64LE(at + 8),
         size: bytes.readUInt32LE(at + 16),
         ordinal: bytes.readUInt32LE(at + 20),
+        remoteSize: bytes.readUInt32LE(at + 28),
         collectives: long(at + 32),
         seconds: long(at + 40) / 1e9,
         width: long(at + 48),

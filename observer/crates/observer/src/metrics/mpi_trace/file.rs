@@ -75,10 +75,13 @@ pub enum State {
 /// A communicator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Communicator {
-    /// A hash of the members' ranks in `MPI_COMM_WORLD`.
+    /// A hash of the members, which is the same in all of them. It is odd if there are members of
+    /// another job.
     pub members: u64,
-    /// The number of members.
+    /// The number of members, of the own group in an intercommunicator.
     pub size: u32,
+    /// The number of members of the other group; 0 if it is not an intercommunicator.
+    pub remote_size: u32,
     /// The number of earlier communicators with the same members.
     pub ordinal: u32,
     /// The collective calls that wait for all members, and their nanoseconds.
@@ -223,6 +226,7 @@ fn parse_communicator(bytes: &[u8]) -> Option<Communicator> {
         members: words.u64(8),
         size: words.u32(16),
         ordinal: words.u32(20),
+        remote_size: words.u32(28),
         collectives,
         time,
         width,

@@ -141,11 +141,14 @@ impl ProcessRows<'_> {
         communicator.map_or("other".to_owned(), |communicator| {
             let Communicator {
                 size,
+                remote_size,
                 members,
                 ordinal,
                 ..
             } = communicator;
-            format!("{size}-{:08x}-{ordinal}", members >> 32)
+            let kind = if members & 1 == 1 { "jobs-" } else { "" };
+            let size = u64::from(*size) + u64::from(*remote_size);
+            format!("{kind}{size}-{:08x}-{ordinal}", members >> 32)
         })
     }
 }
@@ -246,6 +249,7 @@ mod tests {
         Communicator {
             members: 0x1234_5678_9abc_def0,
             size: 4,
+            remote_size: 0,
             ordinal: 1,
             collectives,
             time: 5_000_000,
@@ -354,6 +358,15 @@ mod tests {
             (&rows[32]["first"], &rows[32]["collectives"]),
             (&128.into(), &2.into())
         );
+    }
+
+    #[test]
+    fn the_name_of_a_communicator_tells_whether_it_connects_jobs() {
+        let mut trace = trace();
+        trace.communicators[1].members |= 1;
+        trace.communicators[1].remote_size = 3;
+        let name = rows_of(&trace, TAIL).name(Place::Communicator(1));
+        assert_eq!(name, "jobs-7-12345678-1");
     }
 
     proptest! {

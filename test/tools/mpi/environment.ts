@@ -1,0 +1,27 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** The versions of packages from PyPI. */
+export const WHEEL = 'mpi4py==4.1.2'
+export const MPICH = 'mpich==5.0.2'
+
+/**
+ * Returns a Python environment with packages from PyPI. The first call installs them into the
+ * folder of temporary files; another test that does the same at the same time loses its own.
+ */
+export function environment(name: string, ...packages: readonly string[]): string {
+  const folder = join(tmpdir(), `ridealong-mpi4py-${name}`)
+  if (existsSync(folder)) return folder
+  const own = mkdtempSync(`${folder}-`)
+  execFileSync('python3', ['-m', 'venv', own], { stdio: 'ignore' })
+  execFileSync(join(own, 'bin', 'python3'), ['-m', 'pip', 'install', '-q', ...packages])
+  try {
+    renameSync(own, folder)
+  } catch (error) {
+    rmSync(own, { recursive: true })
+    if (!existsSync(folder)) throw error
+  }
+  return folder
+}
