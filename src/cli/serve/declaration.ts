@@ -7,6 +7,7 @@ import {
   objectName,
   revisionName,
   wholeNumber,
+  withBuiltInMetrics,
   withNamespaces,
 } from '../shared/options.ts'
 
@@ -105,8 +106,7 @@ function withServer(command: Command): Command {
 
 /** Adds the options for the sources of namespaces and images, and for the scan. */
 function withSources(command: Command): Command {
-  return command
-    .option('--no-built-in-metrics', 'offer only the metrics of --catalog')
+  return withBuiltInMetrics(command)
     .option(
       '--kubeconfig <file>',
       'the kubeconfig of the cluster (default: KUBECONFIG, else the cluster of this pod)',

@@ -4,10 +4,9 @@ import { openLog } from '../../../webhook/log.ts'
 import { type ServeOptions, serve as startServer } from '../../../webhook/serve.ts'
 import { EXCLUDED_NAMESPACES } from '../../core/kubernetes/namespace-name.ts'
 import { UsageError, usageError } from '../shared/errors.ts'
-import type { SettingOptions } from '../shared/settings.ts'
+import { isWithoutBuiltInMetrics, type SettingOptions } from '../shared/settings.ts'
 
 export interface ServeArguments extends SettingOptions {
-  readonly builtInMetrics: boolean
   readonly cert?: string
   readonly key?: string
   readonly ownCertificate?: string
@@ -42,9 +41,8 @@ const LOOK_SECONDS = 5
  * cluster is configured
  */
 export async function serve(options: ServeArguments): Promise<void> {
-  const { scanLease, scanInterval, clientCa, clientName, builtInMetrics, catalog } = options
-  if (!builtInMetrics && catalog === undefined)
-    throw new UsageError('--no-built-in-metrics needs --catalog, which has the metrics')
+  const { scanLease, scanInterval, clientCa, clientName } = options
+  const isCatalogWhole = isWithoutBuiltInMetrics(options)
   if (scanInterval !== undefined && scanLease === undefined)
     throw new UsageError(
       '--scan-interval needs --scan-lease, which turns on the search for pods without observers',
@@ -65,7 +63,7 @@ export async function serve(options: ServeArguments): Promise<void> {
     marksMoves: options.markMoves,
     excludedNamespaces: options.excludeNamespace ?? EXCLUDED_NAMESPACES,
     drain: { quietMs: options.drainQuiet * 1000, limitMs: options.drainLimit * 1000 },
-    isCatalogWhole: !builtInMetrics,
+    isCatalogWhole,
     scanMs: scanInterval && scanInterval * 1000,
     lookMs: LOOK_SECONDS * 1000,
     log,

@@ -11,6 +11,11 @@ export function withSettings(command: Command): Command {
     .option('--observer-image <image>', 'the image of the observers of the built-in metrics')
 }
 
+/** Adds the option of verbs that can review with a catalog of the user's own. */
+export function withBuiltInMetrics(command: Command): Command {
+  return command.option('--no-built-in-metrics', 'offer only the metrics of --catalog')
+}
+
 /** Adds the options of `withSettings`, and the options for the namespaces of pods. */
 export function withNamespaces(command: Command): Command {
   return withSettings(command)

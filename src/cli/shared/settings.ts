@@ -5,11 +5,13 @@ import { type Namespace, readNamespace } from '../../core/namespaces/namespace.t
 import type { Review } from '../../core/review.ts'
 import { type PodReview, reviewPod } from '../../core/review-pod.ts'
 import { readNamespaceFile } from '../../namespaces/namespace-file.ts'
-import { usageError } from './errors.ts'
+import { UsageError, usageError } from './errors.ts'
 
 /** The options that correspond to settings of the webhook. */
 export interface SettingOptions {
   readonly catalog?: string | undefined
+  /** False if the catalog has only the metrics of the folder `catalog`. */
+  readonly builtInMetrics?: boolean | undefined
   readonly observerImage?: string | undefined
   readonly namespaces?: string | undefined
   readonly excludeNamespace?: readonly string[] | undefined
@@ -29,13 +31,28 @@ export interface KnownSettings {
 }
 
 /**
+ * Reports whether the options exclude the built-in metrics.
+ *
+ * @throws UsageError if no metric is left
+ */
+export function isWithoutBuiltInMetrics({
+  builtInMetrics = true,
+  catalog,
+}: Pick<SettingOptions, 'builtInMetrics' | 'catalog'>): boolean {
+  if (!builtInMetrics && catalog === undefined)
+    throw new UsageError('--no-built-in-metrics needs --catalog, which has the metrics')
+  return !builtInMetrics
+}
+
+/**
  * Reads the settings that the options of a verb name.
  *
  * @throws UsageError with the catalog document or the file of Namespaces that is invalid
  */
 export async function readSettings(options: SettingOptions): Promise<KnownSettings> {
   const { catalog: folder, observerImage, namespaces: path } = options
-  const catalog = await loadCatalog({ folder, observerImage }).catch(usageError)
+  const isWhole = isWithoutBuiltInMetrics(options)
+  const catalog = await loadCatalog({ folder, observerImage, isWhole }).catch(usageError)
   const namespaces =
     path === undefined ? undefined : await readNamespaceFile(path).catch(usageError)
   return {

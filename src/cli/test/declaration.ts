@@ -1,15 +1,17 @@
 import type { Command } from 'commander'
 import { EXIT } from '../shared/errors.ts'
 import { helpEnd } from '../shared/help.ts'
-import { withNamespaces } from '../shared/options.ts'
+import { withBuiltInMetrics, withNamespaces } from '../shared/options.ts'
 import { print } from '../shared/output.ts'
 
 /** Declares the verb `test`. */
 export function declareTest(program: Command): void {
-  withNamespaces(
-    program
-      .command('test')
-      .description('compare the answers to recorded AdmissionReviews with golden files'),
+  withBuiltInMetrics(
+    withNamespaces(
+      program
+        .command('test')
+        .description('compare the answers to recorded AdmissionReviews with golden files'),
+    ),
   )
     .argument('<dir>', 'a folder of cases: NAME/review.json and NAME/answer.json')
     .option(
