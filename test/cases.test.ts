@@ -95,8 +95,16 @@ interface Case {
 }
 
 const entries = readdirSync(CASES, { withFileTypes: true })
-const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
-const answer = await buildReviewer({ namespaces: join(CASES, 'namespaces.yaml') })
+const folders = entries
+  .filter((entry) => entry.isDirectory() && entry.name !== 'catalog')
+  .map(({ name }) => name)
+/** The built-in metrics of these cases as they were once, so that answers change only with code. */
+const SETTINGS = {
+  catalog: join(CASES, 'catalog'),
+  builtInMetrics: false,
+  namespaces: join(CASES, 'namespaces.yaml'),
+}
+const answer = await buildReviewer(SETTINGS)
 const cases = await Promise.all(Object.entries(ANSWERS).map(([name, row]) => readCase(name, row)))
 const injected = cases.filter(({ row }) => row.metrics !== undefined)
 
@@ -218,7 +226,7 @@ t.test('the environment of observers has the variables of the expected answer', 
 })
 
 t.test('every answer is the same as the golden file', async (t) => {
-  const results = await runCases(CASES, {})
+  const results = await runCases(CASES, SETTINGS)
   t.strictSame(results.map(({ name }) => name).sort(), folders.sort())
   for (const { name, outcome, trouble } of results)
     t.equal(outcome, 'same', trouble?.join('\n') ?? name)
