@@ -63,7 +63,10 @@ function presence(name: string, configuration: Fields, called: Called): Installa
   const missing = WEBHOOKS.filter((word) => webhookIn(configuration, word) === undefined)
   const metadata = fieldsOrNone(configuration.metadata)
   const own = asText(metadata.name) ?? ''
-  if (missing.length > 0) return fault(name, `${own} has no webhook ${missing.join(', ')}`, RESTORE)
+  if (missing.length > 0) {
+    const without = `has no webhook ${missing.join(', ')}`
+    return fault(name, `MutatingWebhookConfiguration ${own} ${without}`, RESTORE)
+  }
   return check(
     name,
     'ok',
@@ -71,7 +74,8 @@ function presence(name: string, configuration: Fields, called: Called): Installa
   )
 }
 
-function describeCallee({ service, url }: Called): string {
+/** Describes the address that a webhook calls. */
+export function describeCallee({ service, url }: Called): string {
   if (service === undefined) return url ?? 'no address'
   return `Service ${service.namespace}/${service.name}`
 }

@@ -1,6 +1,8 @@
 import { asId, asText, type Fields, fieldsOrNone } from '../core/kubernetes/json.ts'
 import type { WebhookFacts } from '../explain/facts.ts'
+import { calledBy, POD_WEBHOOK, webhookIn } from '../explain/webhook.ts'
 import { check, fault, type InstallationCheck, judged, RESTORE } from './check.ts'
+import { describeCallee } from './configuration-checks.ts'
 import type { Release } from './installation.ts'
 
 /**
@@ -9,27 +11,29 @@ import type { Release } from './installation.ts'
  */
 export function serverChecks(
   { service, deployment }: Release,
-  { ready }: WebhookFacts,
+  { configuration, ready }: WebhookFacts,
 ): readonly InstallationCheck[] {
+  const found = 'value' in configuration ? configuration.value : undefined
+  const called = describeCallee(calledBy(webhookIn(found ?? {}, POD_WEBHOOK) ?? {}))
   return [
     judged('Service', service, (found) =>
       found === undefined
-        ? fault('Service', 'the Service that the configuration names does not exist', RESTORE)
-        : judged('Service', ready, (count) => endpointCheck(count ?? 0)),
+        ? fault('Service', `${called}, which the webhooks call, does not exist`, RESTORE)
+        : judged('Service', ready, (count) => endpointCheck(called, count ?? 0)),
     ),
     judged('Deployment', deployment, (found) =>
       found === undefined
-        ? fault('Deployment', "no Deployment has the Service's name", RESTORE)
+        ? fault('Deployment', `no Deployment has the name of ${called}`, RESTORE)
         : replicaCheck(found),
     ),
   ]
 }
 
-function endpointCheck(count: number): InstallationCheck {
+function endpointCheck(called: string, count: number): InstallationCheck {
   if (count > 0) return check('Service', 'ok', `ready endpoints: ${count}`)
   const remedy =
     "find out why no replica is ready, and check that the Service's selector is the chart's"
-  return fault('Service', 'the Service has no ready endpoint', remedy)
+  return fault('Service', `${called} has no ready endpoint`, remedy)
 }
 
 /**

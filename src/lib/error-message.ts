@@ -11,7 +11,7 @@ export function errorMessage(error: unknown): string {
  * be secret.
  */
 export function firstErrorLine(error: unknown): string {
-  const [line = ''] = errorMessage(error).split('\n')
+  const [line = ''] = systemMessage(error).split('\n')
   return line
 }
 

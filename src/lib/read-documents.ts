@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { isScalar, type Scalar, visit } from 'yaml'
 import { at, ManifestError } from '../manifest/manifest-error.ts'
 import { type Manifest, readManifests } from '../manifest/read.ts'
+import { systemMessage } from './error-message.ts'
 
 /**
  * Reads the documents of a YAML or JSON file. Empty documents are skipped.
@@ -46,7 +47,7 @@ const isSame = (key: Scalar) => (other: Scalar) => other.value === key.value
  * directory
  */
 export async function readText(path: string): Promise<string> {
-  return readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    throw new Error(`cannot read ${path}: ${error.message}`)
+  return readFile(path, 'utf8').catch((error: unknown) => {
+    throw new Error(`cannot read ${path}: ${systemMessage(error)}`)
   })
 }

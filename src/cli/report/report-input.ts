@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs'
 import { basename } from 'node:path'
-import { errorMessage } from '../../lib/error-message.ts'
+import { systemMessage } from '../../lib/error-message.ts'
 import { isSplit, LONGEST_LINE, splitLines } from '../../lib/split-lines.ts'
 import type { Descriptions } from '../../log/descriptions.ts'
 import type { Entry } from '../../log/entry.ts'
@@ -22,7 +22,7 @@ export async function readInto(run: CollectedRun, file: string): Promise<void> {
     for await (const entry of readEntries(lines, inputName(file), run.descriptions))
       addEntry(run, entry)
   } catch (error) {
-    throw new UsageError(`cannot read ${file}: ${errorMessage(error)}`)
+    throw new UsageError(`cannot read ${file}: ${systemMessage(error)}`)
   }
   if (countSamples(run) === before)
     throw new UsageError(`${file} is neither the log of an observer nor the output of collect`)

@@ -1,7 +1,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
-import { errorMessage } from '../../lib/error-message.ts'
+import { systemMessage } from '../../lib/error-message.ts'
 import { ManifestError } from '../../manifest/manifest-error.ts'
 import { type Manifest, readManifests } from '../../manifest/read.ts'
 import { UsageError, usageError } from './errors.ts'
@@ -32,7 +32,7 @@ function inputName(path: string): string {
 async function filesAt(path: string): Promise<readonly string[]> {
   if (path === '-') return [path]
   const found = await stat(path).catch((error: unknown) => {
-    throw new UsageError(`cannot read ${path}: ${errorMessage(error)}`)
+    throw new UsageError(`cannot read ${path}: ${systemMessage(error)}`)
   })
   if (!found.isDirectory()) return [path]
   const names = (await readdir(path)).filter((name) => MANIFEST.test(name)).sort()
@@ -42,7 +42,7 @@ async function filesAt(path: string): Promise<readonly string[]> {
 async function readManifestFile(file: string): Promise<readonly Manifest[]> {
   const reading = file === '-' ? buffer(process.stdin) : readFile(file)
   const bytes = await reading.catch((error: unknown) => {
-    throw new UsageError(`cannot read ${file}: ${errorMessage(error)}`)
+    throw new UsageError(`cannot read ${file}: ${systemMessage(error)}`)
   })
   return readManifests(inputName(file), decoded(file, bytes))
 }

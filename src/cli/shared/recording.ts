@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
 import { scanBody } from '../../core/body-scan.ts'
 import { type Review, readReview } from '../../core/review.ts'
-import { errorMessage } from '../../lib/error-message.ts'
+import { errorMessage, systemMessage } from '../../lib/error-message.ts'
 import { UsageError } from './errors.ts'
 
 /**
@@ -13,7 +13,7 @@ import { UsageError } from './errors.ts'
 export async function readRecording(path: string): Promise<Review> {
   const reading = path === '-' ? text(process.stdin) : readFile(path, 'utf8')
   const written = await reading.catch((error: unknown) => {
-    throw new UsageError(`cannot read ${path}: ${errorMessage(error)}`)
+    throw new UsageError(`cannot read ${path}: ${systemMessage(error)}`)
   })
   const review = readReview(parse(path, written), scanBody(written))
   if ('problem' in review)

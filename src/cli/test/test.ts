@@ -5,7 +5,7 @@ import { createTwoFilesPatch } from 'diff'
 import type { Review } from '../../core/review.ts'
 import type { PodReview } from '../../core/review-pod.ts'
 import { printableJson } from '../../core/text/printable.ts'
-import { errorMessage } from '../../lib/error-message.ts'
+import { errorMessage, systemMessage } from '../../lib/error-message.ts'
 import { writeWholeFile } from '../../lib/whole-file.ts'
 import { UsageError } from '../shared/errors.ts'
 import { readRecording } from '../shared/recording.ts'
@@ -52,7 +52,7 @@ export async function runCases(folder: string, options: TestOptions): Promise<Ca
 
 async function caseNames(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch((error: unknown) => {
-    throw new UsageError(`cannot read ${folder}: ${errorMessage(error)}`)
+    throw new UsageError(`cannot read ${folder}: ${systemMessage(error)}`)
   })
   const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
   const cases = names.filter((name) => {

@@ -96,7 +96,7 @@ const WRONG: readonly (readonly [string, readonly string[], RegExp])[] = [
   [
     'a missing kubeconfig',
     ['serve', '--cert', 'a', '--key', 'b', '--kubeconfig', 'none'],
-    /^ridealong: none: cannot be read as a kubeconfig: ENOENT/,
+    /^ridealong: none: cannot be read as a kubeconfig: no such file or directory \(ENOENT\)/,
   ],
   ['a port that is too high', [...SERVE, '--port', '65536'], /--port.*'65536'.*from 0 to 65535/],
   ['a port that is a word', [...SERVE, '--port', 'https'], /--port.*'https'.*from 0 to 65535/],

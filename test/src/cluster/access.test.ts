@@ -157,7 +157,7 @@ t.test('the message begins with the path of an invalid kubeconfig', async (t) =>
     'no-context': 'apiVersion: v1\nkind: Config\n',
   })
   for (const [name, message] of [
-    ['none', /none: cannot be read as a kubeconfig: ENOENT/],
+    ['none', /none: cannot be read as a kubeconfig: no such file or directory \(ENOENT\)/],
     ['empty', /(empty: cannot be read as a kubeconfig|empty: the current context)/],
     ['list', /(list: cannot be read as a kubeconfig|list: the current context)/],
     ['bad', /bad: cannot be read as a kubeconfig: /],

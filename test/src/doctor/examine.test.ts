@@ -206,7 +206,7 @@ const FAULTS: Readonly<Record<string, readonly [Installation, string, RegExp, Re
       },
     }),
     'webhook configuration',
-    /^ridealong has no webhook namespaces\.ridealong\.dev, moved\.ridealong\.dev$/,
+    /^MutatingWebhookConfiguration ridealong has no webhook namespaces\.ridealong\.dev, moved\.ridealong\.dev$/,
     /^restore it with helm upgrade/,
   ],
   'the configuration has no CA': [
@@ -248,19 +248,19 @@ const FAULTS: Readonly<Record<string, readonly [Installation, string, RegExp, Re
   'there is no Service': [
     withRelease({ service: { value: undefined } }),
     'Service',
-    /names does not exist$/,
+    /^Service ridealong-system\/ridealong, which the webhooks call, does not exist$/,
     /^restore it with helm upgrade/,
   ],
   'the Service has no ready endpoint': [
     withWebhook({ ready: { value: 0 } }),
     'Service',
-    /^the Service has no ready endpoint$/,
+    /^Service ridealong-system\/ridealong has no ready endpoint$/,
     /selector/,
   ],
   'there is no Deployment': [
     withRelease({ deployment: { value: undefined } }),
     'Deployment',
-    /^no Deployment has the Service's name$/,
+    /^no Deployment has the name of Service ridealong-system\/ridealong$/,
     /^restore it with helm upgrade/,
   ],
   'a replica is not ready': [
@@ -537,7 +537,8 @@ t.test('each check is one line, and a failed check has its remedy below', async 
   const output = shown(examine(withWebhook({ ready: { value: 0 } })), 'text')
   const lines = linesOf(output)
   const at = lines.findIndex((line) => line.startsWith('no '))
-  t.equal(lines[at], 'no       Service                the Service has no ready endpoint')
+  const fault = 'Service ridealong-system/ridealong has no ready endpoint'
+  t.equal(lines[at], `no       Service                ${fault}`)
   t.match(lines[at + 1], /^ {32}What to do: find out why no replica is ready, .*\.$/)
   t.equal(lines.length, 14 + 2)
   t.equal(lines.at(-1), '1 of 14 checks failed.')
@@ -555,10 +556,10 @@ t.test('in a terminal of 80 columns, sentences are wrapped in their column', asy
   for (const line of lines) t.ok(line.length <= 80, line)
   const [first = -1] = lines.flatMap((line, at) => (line.startsWith('no ') ? [at] : []))
   t.strictSame(lines.slice(first, first + 4), [
-    'no       Service                the Service has no ready endpoint',
+    'no       Service                Service ridealong-system/ridealong has no ready',
+    '                                endpoint',
     '                                What to do: find out why no replica is ready,',
     "                                and check that the Service's selector is the",
-    "                                chart's.",
   ])
 })
 

@@ -410,7 +410,7 @@ t.test(
 t.test('the message names a kubeconfig that is missing or invalid', async (t) => {
   const folder = t.testdir({ empty: '', broken: 'a: [' })
   for (const [name, sentence] of [
-    ['none', /none: cannot be read as a kubeconfig: ENOENT/],
+    ['none', /none: cannot be read as a kubeconfig: no such file or directory \(ENOENT\)/],
     ['empty', /empty: cannot be read as a kubeconfig: /],
     ['broken', /broken: cannot be read as a kubeconfig: /],
   ] as const) {

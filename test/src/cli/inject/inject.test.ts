@@ -226,7 +226,10 @@ t.test(
   async (t) => {
     const folder = t.testdir({ 'binary.yaml': Buffer.from([0xff, 0xfe, 0x61, 0x00]), empty: {} })
     const wrong: readonly (readonly [readonly string[], RegExp])[] = [
-      [['-f', `${folder}/none.yaml`], /cannot read .*none\.yaml: ENOENT/],
+      [
+        ['-f', `${folder}/none.yaml`],
+        /cannot read .*none\.yaml: no such file or directory \(ENOENT\)/,
+      ],
       [['-f', `${folder}/binary.yaml`], /binary\.yaml is not UTF-8 text/],
       [['-f', `${folder}/empty`], /empty: no YAML or JSON document was found/],
       [['-f', CORE, '--metrics', 'perf'], /unknown-metric: .*known metrics are/],

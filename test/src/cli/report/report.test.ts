@@ -65,8 +65,8 @@ t.test(
     for (const [name, sentence] of [
       ['a.txt', /a\.txt is neither the log of an observer nor the output of collect/],
       ['empty', /empty is neither/],
-      ['none', /cannot read .*none: ENOENT/],
-      ['sub', /cannot read .*sub: EISDIR/],
+      ['none', /cannot read .*none: no such file or directory \(ENOENT\)/],
+      ['sub', /cannot read .*sub: .* \(EISDIR\)/],
     ] as const) {
       const { code, out, err } = await run(['report', PERF, join(folder, name), '--to', page])
       t.equal(code, 2)

@@ -167,7 +167,11 @@ t.test('--pod-security-default applies to a namespace without a Pod Security lab
 })
 
 const WRONG: readonly (readonly [string, string | undefined, RegExp])[] = [
-  ['is missing', undefined, /^ridealong: cannot read .*x\.json: ENOENT/],
+  [
+    'is missing',
+    undefined,
+    /^ridealong: cannot read .*x\.json: no such file or directory \(ENOENT\)/,
+  ],
   ['is not JSON', 'kind: Pod', /^ridealong: .*x\.json is not JSON: /],
   ['is empty', '', /^ridealong: .*x\.json is not JSON: /],
   [
@@ -207,7 +211,7 @@ t.test(
     writeFileSync(join(folder, 'x.json'), LEFT)
     const file = join(folder, 'x.json')
     for (const [args, sentence] of [
-      [[folder], /^ridealong: cannot read \S+: EISDIR/],
+      [[folder], /^ridealong: cannot read \S+: .* \(EISDIR\)/],
       [[file, '--namespaces', join(folder, 'ns.yaml')], /^ridealong: .*ns\.yaml: document 1 /],
       [[file, '--namespaces', join(folder, 'syntax.yaml')], /^ridealong: .*syntax\.yaml: \S/],
       [[file, '--namespaces', join(folder, 'none.yaml')], /^ridealong: .*none\.yaml/],

@@ -14,7 +14,7 @@ const CONFIG = kubeconfigOf('https://127.0.0.1:1')
 t.test('an unusable kubeconfig is reported in one sentence that names the file', async (t) => {
   const folder = t.testdir({ broken: 'a: [', empty: '', other: 'apiVersion: v1\nkind: Config\n' })
   for (const [name, reason] of [
-    ['missing', /missing: cannot be read as a kubeconfig: ENOENT/],
+    ['missing', /missing: cannot be read as a kubeconfig: no such file or directory \(ENOENT\)/],
     ['broken', /broken: cannot be read as a kubeconfig: ./],
     ['empty', /empty: cannot be read as a kubeconfig: ./],
     ['other', /other: the current context names no cluster$/],

@@ -117,8 +117,8 @@ t.test('a folder without a case, a missing folder and a file give exit code 2', 
       join(folder, 'empty'),
       /^ridealong: .*empty has no case; a case is a folder with review\.json\n$/,
     ],
-    [join(folder, 'none'), /^ridealong: cannot read .*none: ENOENT/],
-    [join(folder, 'file'), /^ridealong: cannot read .*file: ENOTDIR/],
+    [join(folder, 'none'), /^ridealong: cannot read .*none: no such file or directory \(ENOENT\)/],
+    [join(folder, 'file'), /^ridealong: cannot read .*file: not a directory \(ENOTDIR\)/],
   ] as const) {
     const { code, out, err } = await run(['test', path])
     t.equal(code, 2)
