@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import { fieldsOrNone, listOrNone } from '../core/kubernetes/json.ts'
 import { type Namespace, readNamespace } from '../core/namespaces/namespace.ts'
-import { readDocuments } from '../lib/read-documents.ts'
+import { readText } from '../lib/read-text.ts'
+import { parseDocuments } from '../manifest/parse-documents.ts'
 import { type NamespaceObject, readNamespaceObject } from './namespace-object.ts'
 
 /** The Namespaces of a file. */
@@ -40,7 +41,7 @@ export async function namespacesIn(path: string): Promise<readonly string[]> {
 }
 
 async function readObjects(path: string): Promise<readonly NamespaceObject[]> {
-  return (await readDocuments(path)).flatMap((document, place) => {
+  return parseDocuments(path, await readText(path)).flatMap((document, place) => {
     return readItems(document).map((object) => {
       const read = readNamespaceObject(object)
       if ('problem' in read) throw new Error(`${path}: document ${place + 1} ${read.problem}`)

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { BUILT_IN, loadCatalog } from '../../../../../src/catalog/load.ts'
 import { readOffer } from '../../../../../src/cli/shared/catalogs/release-catalog.ts'
-import { readText } from '../../../../../src/lib/read-documents.ts'
+import { readText } from '../../../../../src/lib/read-text.ts'
 
 const PERF = await readText(join(BUILT_IN, 'perf-sysstat.yaml'))
 const OURS = PERF.replace('name: perf-sysstat', 'name: ours')

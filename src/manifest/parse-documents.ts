@@ -1,17 +1,6 @@
-import { readFile } from 'node:fs/promises'
 import { isScalar, type Scalar, visit } from 'yaml'
-import { at, ManifestError } from '../manifest/manifest-error.ts'
-import { type Manifest, readManifests } from '../manifest/read.ts'
-import { systemMessage } from './error-message.ts'
-
-/**
- * Reads the documents of a YAML or JSON file. Empty documents are skipped.
- *
- * @throws an error that names the file, and the document and line of a syntax error
- */
-export async function readDocuments(path: string): Promise<readonly unknown[]> {
-  return parseDocuments(path, await readText(path))
-}
+import { at, ManifestError } from './manifest-error.ts'
+import { type Manifest, readManifests } from './read.ts'
 
 /**
  * Parses the documents of a YAML or JSON text. Empty documents are skipped. kubectl takes the last
@@ -39,15 +28,3 @@ function rejectRepeatedKeys({ file, document, node, lines }: Manifest): void {
 }
 
 const isSame = (key: Scalar) => (other: Scalar) => other.value === key.value
-
-/**
- * Reads a text file as UTF-8.
- *
- * @throws an error that names the file; Node's own error does not contain the path if the path is a
- * directory
- */
-export async function readText(path: string): Promise<string> {
-  return readFile(path, 'utf8').catch((error: unknown) => {
-    throw new Error(`cannot read ${path}: ${systemMessage(error)}`)
-  })
-}
