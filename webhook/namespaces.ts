@@ -42,5 +42,7 @@ export interface FollowedNamespaces extends NamespaceSource {
    * cluster.
    */
   readonly apiserverVersion?: (() => number | undefined) | undefined
+  /** Returns the names of the revisions of all releases; undefined without a cluster. */
+  readonly revisions?: (() => ReadonlySet<string>) | undefined
   stop(): void | Promise<void>
 }

@@ -24,6 +24,8 @@ export interface ReviewFacts {
   readonly heldImages?: (() => ReadonlySet<string>) | undefined
   /** Returns N of the apiserver's version 1.N, or undefined if it is not known. */
   readonly apiserverVersion?: (() => number | undefined) | undefined
+  /** Returns the names of the revisions of all releases. */
+  readonly revisions?: (() => ReadonlySet<string>) | undefined
 }
 
 /**
@@ -67,6 +69,7 @@ function settingsIn(namespace: Namespace, facts: ReviewFacts) {
     catalog: catalog(),
     heldImages: heldImages?.(),
     apiserverVersion: apiserverVersion?.(),
+    revisions: facts.revisions?.(),
   }
 }
 

@@ -82,7 +82,7 @@ export async function serve(options: ServeOptions): Promise<Server> {
   })
   const catalog = () => files.catalog.current
   const namespaces = follow(catalog)
-  const { heldImages, apiserverVersion } = namespaces
+  const { heldImages, apiserverVersion, revisions } = namespaces
   const imageChecks = showImages({ registry, catalog, heldImages, pace })
   let isClosing = false
   const statusApp = buildStatusApp(registry, () => [
@@ -92,7 +92,7 @@ export async function serve(options: ServeOptions): Promise<Server> {
     ...imageChecks(),
   ])
   app = await buildApp({
-    ...{ catalog, namespaces, heldImages, apiserverVersion, metrics, log },
+    ...{ catalog, namespaces, heldImages, apiserverVersion, revisions, metrics, log },
     ...{ tls: files.keyPair.current, clients: clientsOf(files.authorities) },
     excludedNamespaces: new Set(options.excludedNamespaces),
     ...pick(options),

@@ -45,6 +45,8 @@ export interface Circumstances extends RuleSource {
   readonly catalog: Catalog
   /** The images that at least one node is known to have; undefined if images are not watched. */
   readonly heldImages?: ReadonlySet<string> | undefined
+  /** The names of the revisions of all releases; undefined if they are not known. */
+  readonly revisions?: ReadonlySet<string> | undefined
 }
 
 /**
@@ -58,11 +60,16 @@ export function decide(pod: Pod, request: Request, circumstances: Circumstances)
   if (request.kind === 'nothing') return leave(request.reason)
   if (pod.hostPID) return leaveOrDeny(request.onError, 'host-pid')
   if (pod.isWindows) return leaveOrDeny(request.onError, 'windows')
-  if (circumstances.namespace.isMoving && wasInjectedByOther(pod, circumstances.catalog))
+  if (isMoving(circumstances) && wasInjectedByOther(pod, circumstances.catalog))
     return leave('already-injected')
   const earlier = findEarlierObservers(pod, circumstances.catalog)
   const decision = decideMissing(pod, request, earlier, circumstances)
   return settle(pod, decision, earlier)
+}
+
+/** Reports whether the namespace moves from a release that exists. */
+function isMoving({ namespace: { movedFrom }, revisions }: Circumstances): boolean {
+  return movedFrom !== undefined && revisions?.has(movedFrom) === true
 }
 
 function decideMissing(

@@ -158,7 +158,7 @@ const BROKEN_NAMESPACE: Namespace = {
   privilege: 'restricted',
   allowsTools: false,
   revision: undefined,
-  isMoving: false,
+  movedFrom: undefined,
   requestedSince: undefined,
   limitRanges: [],
   quotas: [],

@@ -8,7 +8,8 @@ import type { ReadinessCheck } from '../status-app.ts'
 import { followVersion } from './apiserver-version.ts'
 import { INTERVALS, type Intervals } from './backoff.ts'
 import { finder } from './find.ts'
-import { watchHeldImages } from './images/held-images.ts'
+import { type HeldImages, watchHeldImages } from './images/held-images.ts'
+import { followRevisions } from './known-revisions.ts'
 import { createLookup } from './lookup.ts'
 import { guard } from './missed/guard.ts'
 import { createNamespaceCache, RESOURCE_NAMES, RESOURCES } from './namespace-cache.ts'
@@ -63,6 +64,7 @@ export function watchCluster(options: ClusterWatchOptions): FollowedNamespaces {
   const knowledge = createNamespaceCache((name) => {
     repairs.consider(name)
     look.forget(name)
+    revisions.note(knowledge.find(name))
   })
   const { namespaces } = knowledge.collections
   const repairs = repairLabels({ api, namespaces, ...handled, pace, onOutcome })
@@ -75,27 +77,34 @@ export function watchCluster(options: ClusterWatchOptions): FollowedNamespaces {
   const look = createLookup({ access: options.access, knowledge, pace, onEnd: report.onLookup })
   const onTrouble = onTroubleOf('daemonsets')
   const images = namespace && watchHeldImages({ api, namespace, pace, onTrouble, onChange })
+  const revisions = followRevisions({ api, revision, pace, onTrouble: onTroubleOf('releases') })
   const version = followVersion({ api, pace, onTrouble: onTroubleOf('version') })
-  const parts = [repairs, look, version, ...mirrors, ...(images ? [images] : [])]
+  const parts = [repairs, look, version, revisions, ...mirrors, ...(images ? [images] : [])]
   const isComplete = () => mirrors.every(({ isListed }) => isListed)
   const find = finder(knowledge, look, isComplete)
   const guarding = { api, knowledge, ...handled, registry, log, pace, isComplete }
   const guarded = options.scan && guard({ ...guarding, ...options.scan })
   return {
-    find(name, mustAsk) {
-      if (images && !images.mirror.isListed) throw new NotKnownYet('the set of images on nodes')
-      return find(name, mustAsk)
-    },
+    find: images ? withImages(find, images) : find,
     checks: () => [
       ...buildChecks(mirrors, images ? images.mirror : undefined),
       ...(guarded ? [guarded.check()] : []),
     ],
     heldImages: images ? images.current : undefined,
     apiserverVersion: version.current,
+    revisions: revisions.current,
     async stop() {
       for (const { stop } of parts) stop()
       await guarded?.stop()
     },
+  }
+}
+
+/** Returns a function that finds namespaces after the images on nodes are listed. */
+function withImages(find: FollowedNamespaces['find'], { mirror }: HeldImages): typeof find {
+  return (name, mustAsk) => {
+    if (!mirror.isListed) throw new NotKnownYet('the set of images on nodes')
+    return find(name, mustAsk)
   }
 }
 

@@ -162,7 +162,8 @@ async function readHandler(
   const version = answered(await reader?.look('/version'))
   const apiserverVersion = version && readServerVersion(version)
   const offered = offeredBy(release, options)
-  const settings = { ...known, ...offered, podSecurityDefault, apiserverVersion }
+  const revisions = webhook?.revisions && new Set(webhook.revisions)
+  const settings = { ...known, ...offered, podSecurityDefault, apiserverVersion, revisions }
   return { webhook, settings, isCatalogGuessed: isGuessed(release, options) }
 }
 

@@ -7,7 +7,7 @@ import { type Annotations, type Request, readRequest, requestsMetrics } from '..
 import { allow, allowPatched, type ReviewResponse } from '../response.ts'
 import type { Review } from '../review.ts'
 import { readNamespace } from './namespace.ts'
-import { findFormerRevision } from './revision.ts'
+import { findFormerRevision, readMovedFrom } from './revision.ts'
 
 /** The settings of the webhook that concern namespaces. */
 export interface NamespaceSettings {
@@ -21,7 +21,10 @@ export interface NamespaceSettings {
 
 /** The result of reviewing a namespace. */
 export interface NamespaceReview {
-  /** `moved`: the namespace was marked as moved, and its label `ridealong.dev/armed` is right. */
+  /**
+   * `moved`: the label `ridealong.dev/moved-from` was corrected, and the label
+   * `ridealong.dev/armed` is right.
+   */
   readonly outcome: 'armed' | 'disarmed' | 'moved' | 'unchanged'
   readonly response: ReviewResponse
   /** An internal error, after which the namespace was allowed unchanged. */
@@ -36,7 +39,8 @@ export interface NamespaceReview {
  * Never throws.
  *
  * If an update changes the revision of the namespace, the response also sets the label
- * `ridealong.dev/moved-from`, with which the former release handles pods for a while.
+ * `ridealong.dev/moved-from`, with which the former release handles pods for a while. The response
+ * removes this label if a user has set it.
  */
 export function reviewNamespace(
   review: Review,
@@ -67,9 +71,8 @@ function arm(
   const isExcluded = excludedNamespaces.has(review.name)
   const isAsking = requestsMetrics(annotations) && !isExcluded
   const arming = relabel(review.object, isAsking)
-  const from = marksMoves && !isExcluded ? readFormerRevision(review) : undefined
-  const move: readonly LabelChange[] = from === undefined ? [] : [[MOVED_FROM_LABEL, from]]
-  const operations = changeLabels(review.object, [armedLabel(isAsking), ...move])
+  const mark = resolveMark(review, marksMoves && !isExcluded)
+  const operations = changeLabels(review.object, [armedLabel(isAsking), [MOVED_FROM_LABEL, mark]])
   const isNews = !isSame(annotations, readNamespace(review.name, review.oldObject).annotations)
   return {
     outcome: resolveOutcome(arming.length > 0, operations.length > arming.length, isAsking),
@@ -86,9 +89,18 @@ function resolveOutcome(
   return isMarked ? 'moved' : 'unchanged'
 }
 
-/** Returns the revision that an update changes; undefined if it does not change the revision. */
-function readFormerRevision({ object, oldObject, operation }: Review): string | undefined {
-  return operation === 'UPDATE' ? findFormerRevision(oldObject, object) : undefined
+/**
+ * Returns the label `ridealong.dev/moved-from` that a namespace must have: the former revision if
+ * an update changes the revision, and otherwise the earlier label. A user can remove the label, but
+ * cannot set it.
+ */
+function resolveMark(
+  { object, oldObject, operation }: Review,
+  marksMoves: boolean,
+): string | undefined {
+  if (operation !== 'UPDATE') return undefined
+  const from = marksMoves ? findFormerRevision(oldObject, object) : undefined
+  return from ?? (readMovedFrom(object) && readMovedFrom(oldObject))
 }
 
 /** Returns the operations that make the label `ridealong.dev/armed` match `isAsking`. */

@@ -12,7 +12,7 @@ import { findOwners } from '../kubernetes/managed-fields.ts'
 import { readEnforceVersion } from '../kubernetes/pod-security.ts'
 import { type Quota, readQuota } from '../kubernetes/quota.ts'
 import { type Annotations, readAnnotations } from '../request.ts'
-import { readMovedFrom, readRevision } from './revision.ts'
+import { findMoveOrigin, readRevision } from './revision.ts'
 
 /** The properties of a pod's namespace that Ridealong uses. */
 export interface Namespace {
@@ -38,10 +38,10 @@ export interface Namespace {
   /** The revision of the release that handles the pods; undefined for the default release. */
   readonly revision: string | undefined
   /**
-   * Whether the revision changed a few seconds ago, so that the former release may also have
-   * handled a pod.
+   * The name of the former revision, if the revision changed a few seconds ago, so that the former
+   * release may also have handled a pod. Users who may label the namespace can set any name.
    */
-  readonly isMoving: boolean
+  readonly movedFrom: string | undefined
   /** Whether the administrator allows metrics that load a library into the application. */
   readonly allowsTools: boolean
   readonly limitRanges: readonly LimitRange[]
@@ -76,7 +76,7 @@ export function readNamespace(
     enforceVersion: readEnforceVersion(labels[ENFORCE_VERSION_LABEL]),
     privilege: readLevel(labels[PRIVILEGE_LABEL]) ?? 'restricted',
     revision: readRevision(object),
-    isMoving: readMovedFrom(object) !== undefined,
+    movedFrom: findMoveOrigin(object),
     allowsTools: labels[TOOLS_LABEL] === 'true',
     limitRanges: limitRanges.map(readLimitRange),
     quotas: resourceQuotas.map(readQuota),

@@ -23,6 +23,16 @@ export function readMovedFrom(object: unknown): string | undefined {
   return asText(labelsOf(object)[MOVED_FROM_LABEL])
 }
 
+/**
+ * Returns the former revision of a Namespace that moves, from its label `ridealong.dev/moved-from`.
+ *
+ * @returns undefined if there is no such label, or if it names the current revision
+ */
+export function findMoveOrigin(object: unknown): string | undefined {
+  const from = readMovedFrom(object)
+  return from === nameRevision(readRevision(object)) ? undefined : from
+}
+
 /** Names a revision in the label `ridealong.dev/moved-from`, or in a message. */
 export function nameRevision(revision: string | undefined): string {
   return revision ?? DEFAULT_REVISION

@@ -244,6 +244,21 @@ t.test("the guard names containers that differ from the catalog's observers", as
   for (const [what, pod, expected] of rows) {
     t.same(await warnings(pod), expected, `the warnings about ${what}`)
   }
+  const evil = claiming(own({ image: 'evil:1' }))
+  const said = [`${NOT} evil:1 instead of ${image}`]
+  const mark = (value: string | null) => {
+    const labels = { 'ridealong.dev/moved-from': value }
+    return api.merge('/api/v1/namespaces/guard-observers', { metadata: { labels } })
+  }
+  await mark('canary')
+  await until('a move from another release is known', async () => {
+    return (await warnings(evil)).length === 0
+  })
+  await mark('default')
+  await until('a mark with the own revision is known', async () => {
+    return (await warnings(evil)).length > 0
+  })
+  t.same(await warnings(evil), said)
 })
 
 const RBAC = 'rbac.authorization.k8s.io'

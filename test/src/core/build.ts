@@ -169,6 +169,8 @@ export interface Place {
   readonly apiserverVersion?: number | undefined
   /** The images that at least one node is known to have; undefined if images are not watched. */
   readonly heldImages?: readonly string[]
+  /** The names of the revisions of all releases. */
+  readonly revisions?: readonly string[]
   readonly rules?: Partial<NamespaceRules>
   readonly review?: Partial<Review>
 }
@@ -184,6 +186,7 @@ export function answerIn(place: Place, pod: unknown): PodReview {
     podSecurityDefault: place.podSecurityDefault,
     apiserverVersion: 'apiserverVersion' in place ? place.apiserverVersion : 36,
     heldImages: place.heldImages && new Set(place.heldImages),
+    revisions: place.revisions && new Set(place.revisions),
   })
 }
 

@@ -656,7 +656,8 @@ t.test(
 const SHARED = { shareProcessNamespace: true }
 
 t.test('while a namespace moves, observers of the other catalog are kept', async (t) => {
-  const place = { labels: { 'ridealong.dev/moved-from': 'default' } }
+  const labels = { 'ridealong.dev/moved-from': 'canary' }
+  const place = { labels, revisions: ['default', 'canary'] }
   const carrying = (name: string, catalog: string, asked: Texts = {}) => {
     const status = JSON.stringify({ outcome: 'injected', metrics: [name], catalog })
     const older = observer({ name, image: 'other:1', command: ['old'] })
@@ -669,6 +670,19 @@ t.test('while a namespace moves, observers of the other catalog are kept', async
   t.equal(isPatched, false)
   t.strictSame(warnings, [])
   t.equal(ride(other).word, 'observer-differs', 'the namespace does not move')
+  const forged: [string, Place][] = [
+    ['no release has the former revision', { labels, revisions: ['default'] }],
+    ['the releases are not known', { labels }],
+    [
+      'the namespace has this revision',
+      { ...place, labels: { ...labels, 'ridealong.dev/revision': 'canary' } },
+    ],
+    [
+      'the namespace is of the default release',
+      { ...place, labels: { 'ridealong.dev/moved-from': 'default' } },
+    ],
+  ]
+  for (const [why, where] of forged) t.equal(ride(other, where).word, 'observer-differs', why)
   t.equal(ride(carrying('perf-sysstat', CATALOG.revision), place).word, 'observer-differs')
   const unknown = carrying('gpu-smi', '01234567', { 'ridealong.dev/inject': 'gpu-smi' })
   t.equal(ride(unknown, place).word, 'already-injected', 'a metric of the other catalog only')

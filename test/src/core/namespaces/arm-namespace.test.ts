@@ -258,6 +258,36 @@ t.test('a namespace that keeps its revision, or that no server settles, is not m
   t.end()
 })
 
+t.test('a user cannot set the label moved-from', async (t) => {
+  const from = (revision: string) => ({ 'ridealong.dev/moved-from': revision })
+  const before = (labels: Json) => ({ operation: 'UPDATE', oldObject: namespaceOf({}, labels) })
+  const rows: [string, Json, Parameters<typeof write>[1], Json][] = [
+    ['on a new namespace', from('default'), { operation: 'CREATE', oldObject: null }, {}],
+    [
+      'on a namespace that does not move',
+      { a: 'b', ...from('other') },
+      before({ a: 'b' }),
+      { a: 'b' },
+    ],
+    ['to another value', from('other'), before(from('canary')), from('canary')],
+  ]
+  for (const [name, labels, review, expected] of rows) {
+    for (const marksMoves of [true, false]) {
+      const { outcome, after, allowed } = write(namespaceOf({}, labels), review, [], marksMoves)
+      t.ok(allowed)
+      t.equal(outcome, 'moved', name)
+      t.strictSame(after.metadata.labels, expected, name)
+    }
+    const excluded = write(namespaceOf({}, labels), review, ['hpc'])
+    t.strictSame(excluded.after.metadata.labels, expected, `${name}, which is excluded`)
+    const asking = write(namespaceOf(ASKING, labels), review)
+    t.strictSame(asking.after.metadata.labels, { ...expected, ...ARMED })
+  }
+  const kept = write(namespaceOf({}, from('canary')), before(from('canary')))
+  t.equal(kept.isPatched, false, 'the label of a namespace that moves is kept')
+  t.equal(write(namespaceOf({}, {}), before(from('canary'))).isPatched, false, 'it can be removed')
+})
+
 t.test('a namespace with invalid fields is allowed unchanged', async (t) => {
   const rows: unknown[] = [
     undefined,

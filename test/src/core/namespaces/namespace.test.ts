@@ -9,7 +9,7 @@ const STRICT = {
   enforceVersion: undefined,
   privilege: 'restricted',
   revision: undefined,
-  isMoving: false,
+  movedFrom: undefined,
   allowsTools: false,
   limitRanges: [],
   quotas: [],
@@ -38,8 +38,12 @@ t.test(
 
 t.test('the labels name the revision and the former revision of a namespace', async (t) => {
   const read = (labels: object) => readNamespace('hpc', { metadata: { labels } })
-  t.match(read({ 'ridealong.dev/revision': 'canary' }), { revision: 'canary', isMoving: false })
-  t.match(read({ 'ridealong.dev/moved-from': 'canary' }), { revision: undefined, isMoving: true })
+  const canary = { 'ridealong.dev/revision': 'canary' }
+  const from = (revision: string) => ({ 'ridealong.dev/moved-from': revision })
+  t.match(read(canary), { revision: 'canary', movedFrom: undefined })
+  t.match(read(from('canary')), { revision: undefined, movedFrom: 'canary' })
+  t.equal(read(from('default')).movedFrom, undefined, 'the namespace is of the default release')
+  t.equal(read({ ...canary, ...from('canary') }).movedFrom, undefined)
 })
 
 t.test('a level is one of three values, and any other value counts as restricted', async (t) => {
