@@ -15,27 +15,36 @@ export interface LogReader {
   readonly end: () => readonly Entry[]
 }
 
+/** The most runs of a text; a report of ten thousand pods can be made of one file. */
+const MOST_RUNS = 10_000
+
 /**
  * Reads the log of an observer, line by line, and keeps at most one timepoint in memory. A text
  * with several runs, from a restarted container or from concatenated files, is read as one log per
- * run.
+ * run. Runs after the ten thousandth are left out, which is a cut of the last log.
  *
  * @param descriptions the descriptions of the rows of each metric
  */
-export function readLines(known: KnownOrigin, descriptions: Descriptions): LogReader {
+export function readLines(
+  known: KnownOrigin,
+  descriptions: Descriptions,
+  mostRuns = MOST_RUNS,
+): LogReader {
   const blocks = readBlocks()
   let runs = 1
   let run = startRun(known, descriptions)
   const take = (block: Block): readonly Entry[] => {
-    if (block.kind !== 'metadata' || !run.isBegun()) return run.take(block)
+    const isNew = block.kind === 'metadata' && run.isBegun()
+    if (isNew) runs += 1
+    if (runs > mostRuns) return []
+    if (!isNew) return run.take(block)
     const before = run.end()
-    runs += 1
     run = startRun({ ...known, source: `${known.source}#${runs}` }, descriptions)
     return [...before, ...run.take(block)]
   }
   return {
     push: (line) => blocks.push(line).flatMap(take),
-    end: () => [...blocks.end().flatMap(take), ...run.end()],
+    end: () => [...blocks.end().flatMap(take), ...run.end(Math.max(runs - mostRuns, 0))],
   }
 }
 

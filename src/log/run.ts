@@ -20,7 +20,8 @@ import { readTimepoint, type Timepoint } from './timepoint.ts'
 export interface ObserverLog {
   readonly isBegun: () => boolean
   readonly take: (block: Block) => readonly Entry[]
-  readonly end: () => readonly Entry[]
+  /** @param further the number of runs after this one that are left out */
+  readonly end: (further?: number) => readonly Entry[]
 }
 
 interface ReadingState {
@@ -67,7 +68,7 @@ export function startRun(known: KnownOrigin, descriptions: Descriptions): Observ
   return {
     isBegun: () => state.metadata !== undefined || state.seen > 0 || state.jsonl !== undefined,
     take: (block) => takeBlock(state, block),
-    end: () => endRun(state),
+    end: (further = 0) => endRun(state, further),
   }
 }
 
@@ -164,9 +165,10 @@ function lookAt(state: ReadingState, { format, isOurs }: Timepoint): void {
   state.isAverage = state.metadata === undefined ? !isOurs : readStart(state.metadata) === null
 }
 
-function endRun(state: ReadingState): readonly Entry[] {
+function endRun(state: ReadingState, further: number): readonly Entry[] {
   const { rows, isCut } = state.jsonl?.end(state.hasEnd) ?? { rows: [], isCut: false }
   if (isCut) state.cuts.push('its last row is cut')
+  if (further > 0) state.cuts.push(`${further} later runs of the observer are left out`)
   return [...rows, logEntry(state)]
 }
 

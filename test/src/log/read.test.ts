@@ -3,7 +3,7 @@ import t from 'tap'
 import { readBlocks } from '../../../src/log/blocks.ts'
 import type { Sample } from '../../../src/log/columns.ts'
 import type { Entry, LogEntry } from '../../../src/log/entry.ts'
-import { readLog } from '../../../src/log/read.ts'
+import { readLines, readLog } from '../../../src/log/read.ts'
 import { BUILT_IN_ROWS } from './built-in.ts'
 
 function textOf(name: string): string {
@@ -297,4 +297,25 @@ t.test('a part of a log without an end uses bounded memory, and is reported as c
   t.equal(open()?.lines.length, 16)
   const [timepoint] = push('METRICS OPERATOR COLLECTION END')
   t.match(timepoint, { kind: 'timepoint', isWhole: false })
+})
+
+t.test('runs of an observer beyond a limit are left out, and the log says so', async (t) => {
+  const run = [
+    'METADATA START {"metricName":"pressure"}',
+    'METADATA END',
+    'METRICS OPERATOR COLLECTION START',
+    '{"time":"2026-11-25T10:00:00Z","section":"container","container":"app"}',
+    'METRICS OPERATOR COLLECTION END',
+  ]
+  const reader = readLines({ source: 'a' }, BUILT_IN_ROWS, 2)
+  const lines = [...run, ...run, ...run, ...run]
+  const entries = [...lines.flatMap((line) => reader.push(line)), ...reader.end()]
+  t.equal(entries.filter(({ kind }) => kind === 'container').length, 2)
+  t.strictSame(
+    logsOf(entries).map(({ source, cuts }) => [source, cuts]),
+    [
+      ['a', []],
+      ['a#2', ['2 later runs of the observer are left out']],
+    ],
+  )
 })
