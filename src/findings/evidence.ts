@@ -92,7 +92,7 @@ export interface Thing {
   /** The needed columns of the section. */
   readonly columns: readonly RowColumn[]
   /** The values of the needed columns, by their names. */
-  readonly readings: ReadonlyMap<string, ColumnReading>
+  readonly readings: Pick<ReadonlyMap<string, ColumnReading>, 'get'>
   /** The values of `readings`, in the order of the columns of `SectionEvidence`. */
   readonly values: readonly ColumnReading[]
 }
@@ -207,7 +207,7 @@ function newSection(
  * Returns the section of a row. Rows that earlier versions of `collect` wrote name no section; the
  * metrics of these versions have only one section.
  */
-function findSection(
+export function findSection(
   { section }: Sample,
   description: RowsDescription | undefined,
 ): RowSection | undefined {
@@ -315,8 +315,23 @@ function newThing(
     isAmbiguous: false,
     columns,
     startedAt: sample.time?.includes('T') ? Date.parse(sample.time) / 1000 : null,
-    readings: new Map(columns.map(({ name }, index) => [name, values[index] ?? newReading()])),
+    readings: new Readings(columns, values),
     values,
+  }
+}
+
+/** The readings of a thing by the names of their columns, without a map for each thing. */
+class Readings {
+  readonly #columns: readonly RowColumn[]
+  readonly #values: readonly ColumnReading[]
+
+  constructor(columns: readonly RowColumn[], values: readonly ColumnReading[]) {
+    this.#columns = columns
+    this.#values = values
+  }
+
+  get(column: string): ColumnReading | undefined {
+    return this.#values[this.#columns.findIndex(({ name }) => name === column)]
   }
 }
 

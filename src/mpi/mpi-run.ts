@@ -94,6 +94,14 @@ export function addMpiRow(run: MpiRun, section: string, sample: Sample): void {
   else if (section === 'block') addBlock(run, own, sample)
 }
 
+/**
+ * Leaves a process out whose row is not kept. The rows of its calls do not belong to an earlier
+ * process with its id. Does nothing with other rows.
+ */
+export function leaveOutOfMpi(run: MpiRun, sample: Sample): void {
+  if (sample.metric === MPI_METRIC && sample.section === 'rank') run.running.delete(keyOf(sample))
+}
+
 /** Identifies a process by its id, or, if the id is not known, by its rank. */
 function keyOf({ source, pid, mpi_rank: rank }: Sample): string {
   return JSON.stringify([source ?? '', pid ?? null, typeof pid === 'number' ? null : rank])

@@ -11,7 +11,7 @@ export interface FrameTree {
   /** The index in `names` of each frame; -1 for the root. */
   readonly functions: number[]
   readonly numberOf: Map<string, number>
-  /** The frames by their parents and functions; see `keyOf`. */
+  /** The frames by their parents and functions; see `addChild`. */
   readonly children: Map<number, number>
 }
 
@@ -29,16 +29,28 @@ export function newFrameTree(): FrameTree {
 }
 
 /**
- * Returns the innermost frame of a stack, and adds the frames of the stack that are new.
+ * Returns the innermost frame of a stack, and adds the frames of the stack that are new. If a frame
+ * is new and the tree is full, returns undefined.
  *
  * @param stack the names of the functions, the outermost first, separated by semicolons. Long names
  * are shortened, and the innermost frames of a stack with more than 256 frames are one frame
+ * @param most the number of frames of a full tree
  */
-export function addStack(tree: FrameTree, stack: string): number {
+export function addStack(tree: FrameTree, stack: string, most: number): number | undefined
+export function addStack(tree: FrameTree, stack: string): number
+export function addStack(
+  tree: FrameTree,
+  stack: string,
+  most = Number.POSITIVE_INFINITY,
+): number | undefined {
   const names = stack.split(';', MOST_DEPTH + 1)
   if (names.length > MOST_DEPTH) names.splice(MOST_DEPTH - 1, 2, CUT)
   let frame = 0
-  for (const name of names) frame = childOf(tree, frame, numberOf(tree, name))
+  for (const name of names) {
+    const known = findChild(tree, frame, name)
+    if (known === undefined && tree.parents.length >= most) return undefined
+    frame = known ?? addChild(tree, frame, numberOf(tree, name))
+  }
   return frame
 }
 
@@ -55,12 +67,14 @@ function numberOf({ names, numberOf: known }: FrameTree, name: string): number {
   return names.push(short) - 1
 }
 
-function childOf({ parents, functions, children }: FrameTree, parent: number, name: number) {
-  const key = parent * NAMES + name
-  const known = children.get(key)
-  if (known !== undefined) return known
+function findChild({ children, numberOf: known }: FrameTree, parent: number, name: string) {
+  const number = known.get(shortName(name))
+  return number === undefined ? undefined : children.get(parent * NAMES + number)
+}
+
+function addChild({ parents, functions, children }: FrameTree, parent: number, name: number) {
   const frame = parents.push(parent) - 1
   functions.push(name)
-  children.set(key, frame)
+  children.set(parent * NAMES + name, frame)
   return frame
 }

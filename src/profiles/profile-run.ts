@@ -16,6 +16,8 @@ export interface ProgramProfile {
   readonly functionAt: Map<string, number>
   /** The profiles of each log. */
   readonly logs: Map<string, LogProfile>
+  /** The rows whose function or stack is part of `(other)`, because there are too many. */
+  joined: number
 }
 
 export interface ProfiledFunction {
@@ -39,6 +41,10 @@ export const FUNCTION_FIELDS = 4
 
 /** The name of the row with the sum of all functions or stacks that have no row of their own. */
 export const OTHER = '(other)'
+
+/** The most functions of a program, and the most frames of its stacks, of all logs. */
+const MOST_FUNCTIONS = 50_000
+const MOST_FRAMES = 200_000
 
 /** The text of the column `profile` of a process whose profile is whole. */
 const COMPLETE = 'complete'
@@ -71,12 +77,15 @@ function profileOf(run: ProfileRun, { program, source }: Sample): Place {
 }
 
 function newProgram(program: string): ProgramProfile {
-  return { program, tree: newFrameTree(), functions: [], functionAt: new Map(), logs: new Map() }
+  const tree = newFrameTree()
+  return { program, tree, functions: [], functionAt: new Map(), logs: new Map(), joined: 0 }
 }
 
 function addStackRow({ whole, own }: Place, { stack, cpu_seconds: seconds }: Sample): void {
   if (typeof stack !== 'string' || !isTime(seconds)) return
-  own.stacks.push(addStack(whole.tree, stack), seconds)
+  const frame = addStack(whole.tree, stack, MOST_FRAMES)
+  if (frame === undefined) whole.joined += 1
+  own.stacks.push(frame ?? addStack(whole.tree, OTHER), seconds)
 }
 
 function addFunction({ whole, own }: Place, sample: Sample): void {
@@ -87,10 +96,16 @@ function addFunction({ whole, own }: Place, sample: Sample): void {
   own.functions.push(number, self, isTime(total) ? total : Number.NaN, asCount(samples))
 }
 
-function numberOf({ functions, functionAt }: ProgramProfile, name: string, library: string | null) {
+/** Returns the number of a function. If there are too many functions, it is that of `(other)`. */
+function numberOf(whole: ProgramProfile, name: string, library: string | null): number {
+  const { functions, functionAt } = whole
   const key = JSON.stringify([name, library])
   const known = functionAt.get(key)
   if (known !== undefined) return known
+  if (functions.length >= MOST_FUNCTIONS && name !== OTHER) {
+    whole.joined += 1
+    return numberOf(whole, OTHER, null)
+  }
   functionAt.set(key, functions.length)
   const short = library === null ? null : shortName(library)
   return functions.push({ name: shortName(name), library: short }) - 1

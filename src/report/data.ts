@@ -1,4 +1,4 @@
-import { findFindings, type RunFinding } from '../findings/evaluate.ts'
+import { type Findings, findFindings, type RunFinding } from '../findings/evaluate.ts'
 import { METRIC_OF_FORMAT } from '../log/descriptions.ts'
 import { computeOffsets } from './align.ts'
 import { type FindingsData, findingsData } from './findings-data.ts'
@@ -7,10 +7,10 @@ import { distinct, groupTracks, ordered } from './groups.ts'
 import { labelRanks } from './labels.ts'
 import { findCopies, withoutLogs } from './log-copies.ts'
 import type { Measure } from './measures.ts'
-import { copyNotices, listNotices } from './notices.ts'
+import { copyNotices, listNotices, type ShownPart } from './notices.ts'
 import { buildPlots, type PlotContext, type Plots, type Titled, titleOf } from './plots.ts'
 import { type SectionData, sectionData } from './section-data.ts'
-import { maximum } from './statistics.ts'
+import { keepOutliers, maximum } from './statistics.ts'
 import { type Group, type SummaryRow, summarise, summaryColumns } from './summary.ts'
 import { type MpiData, mpiData } from './tools/mpi-data.ts'
 import { type ProfilesData, profilesData } from './tools/profile-data.ts'
@@ -31,6 +31,8 @@ export interface PageData {
   readonly findings: FindingsData
   readonly columns: readonly Titled[]
   readonly rows: readonly SummaryRow[]
+  /** The number of rows that are left out. */
+  readonly omittedRows: number
   readonly plots: Plots
   readonly devices: Plots
   /** The number of devices that are omitted because they have no activity. */
@@ -48,49 +50,100 @@ export interface PageData {
  * chose a unit.
  */
 const MOST_PROCESSES = 2000
+/** The most rows of the table by rank and program. */
+const MOST_ROWS = 20_000
+
+/** The model from which both the page and the JSON are built. */
+export interface ReportModel {
+  /** The run without the logs that are copies. */
+  readonly run: CollectedRun
+  readonly rankOf: (source: string) => string
+  readonly ranks: readonly string[]
+  readonly found: Findings
+  /** The programs of the ranks, in the order of the rows of the page. */
+  readonly groups: readonly Group[]
+  readonly page: PageData
+}
 
 /** Builds the data of the page from the collected run. */
 export function pageData(collected: CollectedRun, unit: Unit): PageData {
+  return reportModel(collected, unit).page
+}
+
+/** Builds the model of a report from the collected run. */
+export function reportModel(collected: CollectedRun, unit: Unit): ReportModel {
   const copies = findCopies(collected)
   const run = withoutLogs(collected, copies)
   const { rankOf, ranks } = ranksIn(run)
   const found = findFindings(run.evidence, rankOf, ranks)
-  const shown = shownMeasures(run, found.findings)
   const groups = groupTracks(run, rankOf)
+  const { groups: kept, ...table } = programTable(run, groups)
+  const { shown, plottedRanks, ...parts } = plotRun(run, { unit, groups, found, rankOf })
+  const profiles = profilesData(run.evidence.profiles, rankOf)
+  const mpi = mpiData(run.evidence.mpi, rankOf)
+  const page: PageData = {
+    ranks: distinct([...plottedRanks, ...groups.map(({ rank }) => rank)]),
+    programs: distinct(table.rows.map(({ program }) => program)),
+    samples: run.samples,
+    logs: run.sources.size,
+    notices: [...listNotices(run, shownParts(table, parts), groups), ...copyNotices(copies)],
+    findings: findingsData(found, shown, parts.sections),
+    ...table,
+    ...parts,
+    ...(profiles && { profiles }),
+    ...(mpi && { mpi }),
+  }
+  return { run, rankOf, ranks, found, groups: kept, page }
+}
+
+/** Builds the table by rank and program. Returns the programs of its rows too. */
+function programTable({ measures, usualMeasures }: CollectedRun, groups: readonly Group[]) {
+  const columns = summaryColumns(measures.process.slice(0, usualMeasures))
+  const all = summarise(groups, columns).map((row, index) => ({ ...row, group: groups[index] }))
+  const kept = keepOutliers(all, MOST_ROWS)
+  return {
+    columns: columns.map(titleOf),
+    rows: kept.map(({ group: _, ...row }) => row),
+    omittedRows: all.length - kept.length,
+    groups: kept.flatMap(({ group }) => group ?? []),
+  }
+}
+
+/** The choices on which the plots of a run depend. */
+interface PlotChoices extends Pick<ReportModel, 'rankOf' | 'groups' | 'found'> {
+  readonly unit: Unit
+}
+
+/** Builds the plots and the sections, and returns the measures and the ranks that they show. */
+function plotRun(run: CollectedRun, { unit, groups, found, rankOf }: PlotChoices) {
   const active = [...run.devices.values()].filter(isActive)
   const all = allTracks(run, active)
   const context = buildContext(run, all, rankOf)
   const chosen = unit === 'auto' ? autoUnit(run) : unit
   const tracks = groups.flatMap(chosen === 'process' ? (group) => group.tracks : merged)
-  const plots = processPlots(tracks, shown, context)
-  const devices = buildPlots(ordered(active, rankOf), run.measures.device, context)
-  const sections = buildSections(run, context)
-  const columns = summaryColumns(run.measures.process.slice(0, run.usualMeasures))
-  const grids = [plots, devices, ...sections.map((one) => one.plots)].map(({ grid }) => grid)
-  const measures = shown.map(({ measure }) => measure)
-  const profiles = profilesData(run.evidence.profiles, rankOf)
-  const mpi = mpiData(run.evidence.mpi, rankOf)
+  const shown = shownMeasures(run, found.findings)
   return {
-    ranks: distinct([
-      ...all.map(({ source }) => rankOf(source)),
-      ...groups.map(({ rank }) => rank),
-    ]),
-    programs: distinct(groups.map(({ program }) => program)),
+    shown: shown.map(({ measure }) => measure),
+    plottedRanks: all.map(({ source }) => rankOf(source)),
     duration: context.duration,
-    samples: run.samples,
-    logs: run.sources.size,
     unit: chosen,
-    notices: [...listNotices(run, grids, groups), ...copyNotices(copies)],
-    findings: findingsData(found, measures, sections),
-    columns: columns.map(titleOf),
-    rows: summarise(groups, columns),
-    plots,
-    devices,
+    plots: processPlots(tracks, shown, context),
+    devices: buildPlots(ordered(active, rankOf), run.measures.device, context),
     idleDevices: run.devices.size - active.length,
-    sections,
-    ...(profiles && { profiles }),
-    ...(mpi && { mpi }),
+    sections: buildSections(run, context),
   }
+}
+
+/** Returns the parts of the page, each with its title, for the notices about them. */
+function shownParts(
+  { omittedRows }: Pick<PageData, 'omittedRows'>,
+  { plots, devices, sections }: Pick<PageData, 'plots' | 'devices' | 'sections'>,
+): readonly ShownPart[] {
+  return [
+    { title: 'programs', omittedRows, plots },
+    { title: 'devices', omittedRows: 0, plots: devices },
+    ...sections,
+  ]
 }
 
 /** Returns the tracks of processes, of devices with activity, and of the sections of metrics. */

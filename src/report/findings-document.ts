@@ -1,39 +1,34 @@
-import { findFindings, type RunFinding } from '../findings/evaluate.ts'
-import { ranksIn } from './data.ts'
+import type { RunFinding } from '../findings/evaluate.ts'
+import { reportModel, type Unit } from './data.ts'
 import type { CollectedRun } from './gather.ts'
-import { groupTracks } from './groups.ts'
-import { findCopies, withoutLogs } from './log-copies.ts'
-import { copyNotices, listNotices } from './notices.ts'
 import { listObservedRanks } from './observed-ranks.ts'
 import { ranksDocument } from './programs/ranks-document.ts'
-import { rounded as roundedNumber } from './rounded.ts'
-import { type MpiJobData, mpiData } from './tools/mpi-data.ts'
-import { type ProfileData, profilesData } from './tools/profile-data.ts'
+import { rounded as roundedNumber } from './statistics.ts'
+import type { MpiJobData } from './tools/mpi-data.ts'
+import type { ProfileData } from './tools/profile-data.ts'
 
 /** The version of the document. It changes if a field changes its meaning or is removed. */
 const API_VERSION = 'ridealong.dev/v1alpha1'
 
-/** Builds the document of `report --output json`: the findings for programs. */
-export function findingsDocument(collected: CollectedRun, title: string) {
-  const copies = findCopies(collected)
-  const run = withoutLogs(collected, copies)
-  const { rankOf, ranks } = ranksIn(run)
-  const groups = groupTracks(run, rankOf)
-  const { findings, explained, notChecked } = findFindings(run.evidence, rankOf, ranks)
-  const profiles = profilesData(run.evidence.profiles, rankOf)?.programs ?? []
-  const mpi = mpiData(run.evidence.mpi, rankOf)?.jobs ?? []
+/** Builds the document of `report --output json`: everything that the page shows. */
+export function findingsDocument(collected: CollectedRun, title: string, unit: Unit = 'auto') {
+  const model = reportModel(collected, unit)
+  const { run, page, found } = model
+  const { findings, explained, notChecked } = found
+  const profiles = page.profiles?.programs ?? []
+  const mpi = page.mpi?.jobs ?? []
   return {
     apiVersion: API_VERSION,
     kind: 'Findings',
     title,
-    ranks: ranksDocument(run, groups, { ranks, rankOf }),
+    ranks: ranksDocument(model),
     observedRanks: listObservedRanks(run),
     samples: run.samples,
     logs: run.sources.size,
     findings: findings.map(findingOf),
     explained,
     notChecked,
-    notices: [...listNotices(run, [], groups), ...copyNotices(copies)],
+    notices: page.notices,
     ...(profiles.length > 0 && { profiles: profiles.map(profileOf) }),
     ...(mpi.length > 0 && { mpi: mpi.map(jobOf) }),
   }

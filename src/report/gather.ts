@@ -4,18 +4,20 @@ import {
   addEndedToEvidence,
   addToEvidence,
   type Evidence,
+  findSection,
   newEvidence,
 } from '../findings/evidence.ts'
 import { RULE_NEEDS, RULE_PLOTS } from '../findings/rules.ts'
 import type { RowOrigin, Sample } from '../log/columns.ts'
 import { type Descriptions, METRIC_OF_FORMAT, sysstatSection } from '../log/descriptions.ts'
 import type { Entry, LogEntry } from '../log/entry.ts'
-import { isMpiDetail } from '../mpi/mpi-run.ts'
+import { isMpiDetail, leaveOutOfMpi } from '../mpi/mpi-run.ts'
 import { isProfile } from '../profiles/profile-run.ts'
 import type { Start } from './align.ts'
 import { DEVICE_MEASURES } from './device-measures.ts'
 import { columnMeasures, MEASURES, type Measure, readMeasure } from './measures.ts'
 import { addRow, newSectionRun, type SectionRun } from './section.ts'
+import { hasRoom, newThingLimit, type ThingLimit } from './thing-limit.ts'
 import { addPoint, newTrack, type Track } from './track.ts'
 
 /** A log: its origin, the time of a sample, and the entry that describes the log. */
@@ -45,8 +47,11 @@ export interface CollectedRun {
   /**
    * The samples of metrics that are not in the catalog, by log. The entry at the end of a log
    * describes their rows. If this entry is missing or has no description, the samples remain here.
+   * They are kept as JSON, which needs less memory.
    */
-  readonly undescribed: Map<string, Sample[]>
+  readonly undescribed: Map<string, string[]>
+  /** The things that rows describe, and the rows that are left out. */
+  readonly limit: ThingLimit
   samples: number
 }
 
@@ -58,10 +63,12 @@ const PROCESS_PLOTS = RULE_PLOTS.flatMap(({ metric, column }) =>
 /**
  * @param descriptions the descriptions of the rows of the metrics in a catalog
  * @param columns the names of additional columns of processes and devices to read
+ * @param limit the most things of a section of a log
  */
 export function newRun(
   descriptions: Descriptions = new Map(),
   columns: readonly string[] = [],
+  limit: ThingLimit = newThingLimit(),
 ): CollectedRun {
   const more = (format: 'pidstat' | 'iostat', names: readonly string[]) =>
     columnMeasures(sysstatSection(descriptions, format, null)?.columns ?? [], names)
@@ -81,6 +88,7 @@ export function newRun(
     sections: new Map(),
     descriptions,
     undescribed: new Map(),
+    limit,
     samples: 0,
   }
 }
@@ -114,6 +122,11 @@ function addSample(
   sample: Sample,
   description: RowsDescription | undefined,
 ): void {
+  const section = findSection(sample, description)
+  if (section !== undefined && !isProfile(section) && !hasRoom(run.limit, section, sample)) {
+    leaveOutOfMpi(run.evidence.mpi, sample)
+    return
+  }
   addToEvidence(run.evidence, sample, description)
   if (description?.format === 'jsonl') addToSection(run, sample, description)
   else if (sample.kind === 'process') addProcess(run, sample)
@@ -136,9 +149,9 @@ function addToSection(
 }
 
 function keepUndescribed({ undescribed }: CollectedRun, sample: Sample): void {
-  const own = undescribed.get(sample.source ?? '')
-  if (own === undefined) undescribed.set(sample.source ?? '', [sample])
-  else own.push(sample)
+  const own = undescribed.get(sample.source ?? '') ?? []
+  undescribed.set(sample.source ?? '', own)
+  own.push(JSON.stringify(sample))
 }
 
 /** Adds the samples that were kept until the description of their rows was read. */
@@ -146,7 +159,7 @@ function addUndescribed(run: CollectedRun, { source, rows }: LogEntry): void {
   const samples = run.undescribed.get(source ?? '') ?? []
   if (rows === null) return
   run.undescribed.delete(source ?? '')
-  for (const sample of samples) addSample(run, sample, rows)
+  for (const sample of samples) addSample(run, JSON.parse(sample), rows)
 }
 
 function findSource({ sources }: CollectedRun, entry: Entry): LogSource {

@@ -2,15 +2,25 @@ import type { RowsDescription } from '../core/catalog.ts'
 import type { CollectedRun, LogSource } from './gather.ts'
 import type { Grid } from './grid.ts'
 import { rankNotices } from './observed-ranks.ts'
+import type { Plots } from './plots.ts'
 import type { Group } from './summary.ts'
+import { listLeftOut } from './thing-limit.ts'
 
 /** The maximum number of logs that one notice names; the other logs are counted. */
 const NAMED = 3
 
+/** A part of the page: a table, and its plots. */
+export interface ShownPart {
+  readonly title: string
+  /** The number of rows of the table that are left out. */
+  readonly omittedRows: number
+  readonly plots: Plots
+}
+
 /** Returns the notices at the top of the page, one or two sentences each. */
 export function listNotices(
   run: CollectedRun,
-  grids: readonly Grid[],
+  parts: readonly ShownPart[],
   groups: readonly Group[],
 ): readonly string[] {
   const sources = [...run.sources.values()]
@@ -31,9 +41,12 @@ export function listNotices(
     ...listCuts(sources),
     ...toldOf(sources),
     ...descriptionNotices(run),
+    ...leftOutNotices(run),
+    ...joinedNotices(run),
+    ...parts.map(omittedFrom),
   ]
-  const coarse = grids.find(({ isDownsampled }) => isDownsampled)
-  if (coarse !== undefined) notices.push(downsampled(coarse))
+  const coarse = parts.find(({ plots }) => plots.grid.isDownsampled)
+  if (coarse !== undefined) notices.push(downsampled(coarse.plots.grid))
   notices.push(unseenIn(groups))
   return notices.filter((notice) => notice !== undefined)
 }
@@ -44,6 +57,40 @@ export function copyNotices(copies: ReadonlySet<string>): readonly string[] {
   const names = [...copies].slice(0, NAMED).join(', ')
   const more = copies.size > NAMED ? ` and ${copies.size - NAMED} more` : ''
   return [`${names}${more}: left out, because another log has the same rows.`]
+}
+
+/** Returns the notices about rows that were not kept, because a log describes too many things. */
+function leftOutNotices({ sources, limit }: CollectedRun): readonly string[] {
+  return listLeftOut(limit).flatMap(({ log, section, rows }) => {
+    if (!sources.has(log)) return []
+    const most = limit.most.toLocaleString('en')
+    const left = `${counted(rows, 'row')} about others ${rows === 1 ? 'is' : 'are'} left out`
+    const first = `only the first ${most} entries of its section ${section.name} are read`
+    return `${log}: ${first}; ${left}, also in the findings.`
+  })
+}
+
+/** Returns the notices about programs with too many functions or stacks. */
+function joinedNotices({ evidence }: CollectedRun): readonly string[] {
+  return [...evidence.profiles.values()].flatMap(({ program, joined }) => {
+    const rows = `${counted(joined, 'row')} ${joined === 1 ? 'is' : 'are'} part of (other)`
+    return joined === 0 ? [] : `${program} has too many functions or stacks: ${rows}.`
+  })
+}
+
+/** Returns a notice about the rows and lines of a part that did not fit into the report. */
+function omittedFrom({ title, omittedRows, plots }: ShownPart): string | undefined {
+  const parts = [
+    ...(omittedRows === 0 ? [] : [`${counted(omittedRows, 'row')} of the table`]),
+    ...(plots.omitted === 0 ? [] : [`${counted(plots.omitted, 'line')} of the plots`]),
+  ]
+  if (parts.length === 0) return undefined
+  const left = `${parts.join(' and ')} did not fit into the report`
+  return `${title}: ${left}. Outliers are kept, and then the first ones.`
+}
+
+function counted(count: number, noun: string): string {
+  return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`
 }
 
 function downsampled({ width }: Grid): string {

@@ -1,5 +1,5 @@
 import { chooseGrid, type Grid, type GridValue, onGrid } from './grid.ts'
-import { marksIn, median, plainMean } from './statistics.ts'
+import { keepOutliers, marksIn, median, plainMean } from './statistics.ts'
 import type { Track } from './track.ts'
 
 /** A line of a plot: one process, device or other thing, or several with one name together. */
@@ -28,6 +28,8 @@ export interface Plots {
   readonly grid: Grid
   readonly measures: readonly Titled[]
   readonly lines: readonly Line[]
+  /** The number of lines that are left out. */
+  readonly omitted: number
 }
 
 /** The properties of a run that all its plots share. */
@@ -37,8 +39,12 @@ export interface PlotContext {
   readonly duration: number
 }
 
+/** The most lines of plots, multiplied by the number of their measures. */
+const MOST_SERIES = 100_000
+
 /**
- * Places the values of the tracks on one grid, and marks the outliers.
+ * Places the values of the tracks on one grid, and marks the outliers. If there are too many
+ * tracks, those with an outlier and then the first ones are kept.
  *
  * @param floors for each measure, the distance from the median that an outlier exceeds
  */
@@ -49,10 +55,14 @@ export function buildPlots(
   floors: readonly number[] = measures.map(() => 1),
 ): Plots {
   const interval = median(tracks.slice(0, 200).flatMap(findGaps)) ?? 10
-  const grid = chooseGrid(duration, interval, tracks.length, measures.length)
   const meansOf = ({ values }: Track) => values.map(plainMean)
   const marks = marksIn(tracks, ({ program }) => program, meansOf, floors)
-  const lines = tracks.map((track, index) => ({
+  const kept = keepOutliers(
+    tracks.map((track, index) => ({ track, marks: marks[index] ?? [] })),
+    Math.floor(MOST_SERIES / Math.max(measures.length, 1)),
+  )
+  const grid = chooseGrid(duration, interval, kept.length, measures.length)
+  const lines = kept.map(({ track, marks: own }) => ({
     rank: rankOf(track.source),
     program: track.program,
     pid: track.pid,
@@ -60,9 +70,9 @@ export function buildPlots(
       const isKnown = values.some((value) => value !== null)
       return isKnown ? onGrid(track, values, grid, offsets.get(track.source) ?? 0) : []
     }),
-    marks: marks[index] ?? [],
+    marks: own,
   }))
-  return { grid, measures: measures.map(titleOf), lines }
+  return { grid, measures: measures.map(titleOf), lines, omitted: tracks.length - kept.length }
 }
 
 function findGaps({ seconds }: Track): number[] {

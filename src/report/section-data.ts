@@ -3,7 +3,7 @@ import { floorOf, plotTitle, symbol } from './column-titles.ts'
 import { ordered } from './groups.ts'
 import { buildPlots, type PlotContext, type Plots, type Titled } from './plots.ts'
 import { mergeTracks, type SectionRun, type SectionTrack } from './section.ts'
-import { computeMean, marksIn, maximum } from './statistics.ts'
+import { computeMean, keepOutliers, marksIn, maximum } from './statistics.ts'
 import type { SummaryRow } from './summary.ts'
 
 /** The table and the plots of one section of a metric. */
@@ -15,6 +15,8 @@ export interface SectionData {
   readonly description: string
   readonly columns: readonly Titled[]
   readonly rows: readonly SummaryRow[]
+  /** The number of rows that are left out. */
+  readonly omittedRows: number
   readonly plots: Plots
   /** Whether a line stands for several things with the same name, because there are too many. */
   readonly isMerged: boolean
@@ -25,6 +27,8 @@ export interface SectionData {
  * things of a log with the same name.
  */
 const MOST_SERIES = 25_000
+/** The most rows of the table. */
+const MOST_ROWS = 10_000
 
 /** Builds the table and the plots of a section from the description of its columns. */
 export function sectionData(run: SectionRun, title: string, context: PlotContext): SectionData {
@@ -37,13 +41,16 @@ export function sectionData(run: SectionRun, title: string, context: PlotContext
   const columns = measures.flatMap(tableColumns)
   const titled = measures.map(plotTitle)
   const floors = measures.map(floorOf)
+  const rows = tableRows(tracks, columns, context)
+  const kept = keepOutliers(rows, MOST_ROWS)
   return {
     metric: run.metric,
     section: section.name,
     title,
     description: section.description,
     columns: columns.map(({ title }) => title),
-    rows: tableRows(tracks, columns, context),
+    rows: kept,
+    omittedRows: rows.length - kept.length,
     plots: buildPlots(ordered(lines, context.rankOf), titled, context, floors),
     isMerged,
   }

@@ -7,6 +7,8 @@ import { addPoint, newTrack, type Track } from './track.ts'
 export interface SectionRun {
   readonly metric: string
   readonly section: RowSection
+  /** The columns that identify a thing in a log. */
+  readonly keys: readonly RowColumn[]
   /** The measured columns. The other columns identify or describe the thing of a row. */
   readonly measures: readonly RowColumn[]
   readonly tracks: Map<string, SectionTrack>
@@ -37,12 +39,12 @@ interface Reading {
 
 export function newSectionRun(metric: string, section: RowSection): SectionRun {
   const measures = section.columns.filter(({ behavior }) => behavior !== undefined)
-  return { metric, section, measures, tracks: new Map() }
+  const keys = section.columns.filter(({ key }) => key === true)
+  return { metric, section, keys, measures, tracks: new Map() }
 }
 
 /** Adds a row to the values of the thing that its key columns identify. */
-export function addRow({ section, measures, tracks }: SectionRun, sample: Sample): void {
-  const keys = section.columns.filter(({ key }) => key === true)
+export function addRow({ keys, measures, tracks }: SectionRun, sample: Sample): void {
   const id = JSON.stringify([sample.source, ...keys.map(({ name }) => sample[name] ?? null)])
   const track = tracks.get(id) ?? newSectionTrack(keys, measures.length, sample)
   tracks.set(id, track)

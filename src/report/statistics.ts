@@ -105,3 +105,23 @@ export function marksIn<Thing>(
 export function plainMean(values: readonly (number | null)[]): number | null {
   return computeMean(values, [])
 }
+
+/**
+ * Returns at most `most` of the things, in their order: those with an outlier, and then the first
+ * ones.
+ */
+export function keepOutliers<Thing extends { readonly marks: readonly boolean[] }>(
+  things: readonly Thing[],
+  most: number,
+): readonly Thing[] {
+  if (things.length <= most) return things
+  const isMarked = ({ marks }: Thing) => marks.includes(true)
+  const sorted = [...things.filter(isMarked), ...things.filter((thing) => !isMarked(thing))]
+  const kept = new Set(sorted.slice(0, most))
+  return things.filter((thing) => kept.has(thing))
+}
+
+/** Rounds to six significant digits, more than a measurement has. */
+export function rounded(value: number): number {
+  return Number(value.toPrecision(6))
+}

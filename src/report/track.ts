@@ -9,14 +9,14 @@ export interface Track {
   /** The container of a process; null if it is not known, or the track is not of a process. */
   readonly container: string | null
   /** Seconds since the first timepoint of the log. */
-  readonly seconds: number[]
+  seconds: number[]
   /**
    * The seconds that each sample covers; null if they are not known, and for averages since the
    * node started.
    */
-  readonly intervals: (number | null)[]
+  intervals: (number | null)[]
   /** The values of each measure, by the index of the measure. */
-  readonly values: readonly (number | null)[][]
+  readonly values: (number | null)[][]
 }
 
 export function newTrack(
@@ -34,9 +34,23 @@ export function addPoint(
   { seconds, interval }: { readonly seconds: number | null; readonly interval: number | null },
   values: readonly (number | null)[],
 ): void {
-  track.seconds.push(seconds ?? track.seconds.length)
-  track.intervals.push(interval)
-  for (const [index, value] of values.entries()) track.values[index]?.push(value)
+  track.seconds = append(track.seconds, seconds ?? track.seconds.length)
+  track.intervals = append(track.intervals, interval)
+  for (const [index, value] of values.entries())
+    track.values[index] = append(track.values[index] ?? [], value)
+}
+
+/** The length from which a list of values grows in place. */
+const LONG = 16
+
+/**
+ * Appends a value to a list. A run can have many thousand processes with few samples, and V8 gives
+ * a list that grows in place room for 17 values.
+ */
+function append<Value>(list: Value[], value: Value): Value[] {
+  if (list.length < LONG) return list.concat([value])
+  list.push(value)
+  return list
 }
 
 /**

@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander'
+import { keepHeapSmall } from '../../lib/small-heap.ts'
 import type { Unit } from '../../report/data.ts'
 import { helpEnd } from '../shared/help.ts'
 import { print } from '../shared/output.ts'
@@ -41,5 +42,8 @@ export function declareReport(program: Command): void {
         ],
       }),
     )
-    .action(async (files, options) => (await import('./report.ts')).report(files, options, print))
+    .action(async (files, options) => {
+      keepHeapSmall()
+      await (await import('./report.ts')).report(files, options, print)
+    })
 }

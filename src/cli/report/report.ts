@@ -51,7 +51,7 @@ export async function report(
   const names = files.map((file) => basename(file)).join(', ')
   const document =
     output === 'json'
-      ? `${printableJson(findingsDocument(run, words), 2)}\n`
+      ? `${printableJson(findingsDocument(run, words, by), 2)}\n`
       : await buildPage(run, words, by, names)
   const file = namedFile(to)
   if (file === undefined) print({ document })

@@ -71,6 +71,7 @@ function startFindingPlot(
   const own = {
     grid: plots?.grid ?? DATA.plots.grid,
     measures: [plots?.measures[measure] ?? NO_TITLE],
+    omitted: 0,
     lines: lines.map((line) => ({
       ...line,
       values: [line.values[measure] ?? []],

@@ -1,6 +1,7 @@
-import type { RowsDescription } from '../../core/catalog.ts'
+import type { RowSection, RowsDescription } from '../../core/catalog.ts'
 import { asText, fieldsOrNone } from '../../core/kubernetes/json.ts'
 import type { CollectedRun, LogSource } from '../gather.ts'
+import { listLeftOut } from '../thing-limit.ts'
 
 /** What is known about a log as a source of quantities. */
 export interface LogFacts {
@@ -18,6 +19,8 @@ export interface LogFacts {
   readonly isEarly: boolean
   /** Whether no part of the log and no process is missing. */
   readonly isWhole: boolean
+  /** The sections of which not all rows were kept. */
+  readonly leftOut: ReadonlySet<RowSection>
   /** The position of the metric in the catalog; metrics that are not in it follow. */
   readonly order: number
   readonly source: LogSource
@@ -39,6 +42,7 @@ export function readLogFacts(
     const earliest = first.get(rankOf(log)) ?? began
     first.set(rankOf(log), Math.min(earliest, began))
   }
+  const leftOut = Map.groupBy(listLeftOut(run.limit), ({ log }) => log)
   return new Map(
     [...run.sources].map(([log, source]) => {
       const metric = metricOf(source)
@@ -55,7 +59,8 @@ export function readLogFacts(
           rank: rankOf(log),
           description: run.descriptions.get(metric) ?? source.log?.rows ?? undefined,
           isEarly: isEarly(source),
-          isWhole: isWhole(source) && !isLate,
+          isWhole: isWhole(source) && !isLate && !leftOut.has(log),
+          leftOut: new Set((leftOut.get(log) ?? []).map(({ section }) => section)),
           order: place < 0 ? metrics.length : place,
           source,
         },

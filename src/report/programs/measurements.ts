@@ -112,6 +112,8 @@ interface SampledProcess {
   readonly pid: number
   readonly columns: readonly RowColumn[]
   readonly measure: (column: RowColumn, total: TotalName) => number | null
+  /** Whether the log has more processes than were kept: no total of its samples is known. */
+  readonly isPartial: boolean
 }
 
 function measureSamples(
@@ -136,7 +138,8 @@ function sysstatProcess(
   const facts = logs.get(track.source)
   if (facts === undefined || track.pid === null) return []
   const { container, program, pid } = track
-  const { columns = [] } = sysstatSection(descriptions, 'pidstat', facts.metric) ?? {}
+  const section = sysstatSection(descriptions, 'pidstat', facts.metric)
+  const { columns = [] } = section ?? {}
   const measure = (column: RowColumn, total: TotalName) => {
     const index = measures.process.findIndex((measure) => measure.column === column.name)
     const value = totalOf(column, total, track.values[index] ?? [], track.intervals)
@@ -144,11 +147,12 @@ function sysstatProcess(
     return value === null ? null : value / factor
   }
   const read = columns.filter(({ name }) => measures.process.some(({ column }) => column === name))
-  return [{ facts, container, program, pid, columns: read, measure }]
+  const isPartial = section !== undefined && facts.leftOut.has(section)
+  return [{ facts, container, program, pid, columns: read, measure, isPartial }]
 }
 
 function jsonlProcesses(
-  { measures, tracks }: SectionRun,
+  { section, measures, tracks }: SectionRun,
   logs: ReadonlyMap<string, LogFacts>,
 ): readonly SampledProcess[] {
   return [...tracks.values()].flatMap((track) => {
@@ -160,7 +164,8 @@ function jsonlProcesses(
       if (column.behavior === 'counter') return counted(track, index)
       return totalOf(column, total, track.values[index] ?? [], track.intervals)
     }
-    return [{ facts, container, program, pid, columns: measures, measure }]
+    const isPartial = facts.leftOut.has(section)
+    return [{ facts, container, program, pid, columns: measures, measure, isPartial }]
   })
 }
 
@@ -183,13 +188,13 @@ function totalOf(
 
 /** Measures the totals of a process that its columns have. Only such processes are counted. */
 function measureProcess(process: SampledProcess): readonly Growing[] {
-  const { columns } = process
+  const { columns, isPartial } = process
   const measured = TOTAL_NAMES.flatMap((total) => {
     const { sampled, unit } = TOTALS[total]
     const column = columns.find((one) => quantityOf(one) === sampled)
     const conversion = column && conversionOf(column)
     if (column === undefined || conversion?.unit !== unit) return []
-    const value = process.measure(column, total)
+    const value = isPartial ? null : process.measure(column, total)
     return sampledTotal(process, total, {
       value: value === null ? null : value * conversion.factor,
       isCounted: column.sampled !== true,
@@ -197,7 +202,7 @@ function measureProcess(process: SampledProcess): readonly Growing[] {
     })
   })
   if (measured.length === 0) return []
-  const count = { value: 1, isCounted: true, isTotal: false }
+  const count = { value: isPartial ? null : 1, isCounted: true, isTotal: false }
   return [...measured, sampledTotal(process, 'processes', count)]
 }
 

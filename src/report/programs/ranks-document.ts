@@ -1,6 +1,6 @@
 import { type JobProcess, joinJobs } from '../../mpi/mpi-job.ts'
-import type { CollectedRun } from '../gather.ts'
-import { rounded } from '../rounded.ts'
+import type { ReportModel } from '../data.ts'
+import { rounded } from '../statistics.ts'
 import { type Group, type SummaryColumn, summaryColumns } from '../summary.ts'
 import type { NumberSource, ProgramTotals } from './program-totals.ts'
 import type { TotalName } from './quantities.ts'
@@ -22,35 +22,31 @@ const MEANS: Readonly<Record<string, string>> = {
   involuntary: 'involuntary_switches_per_second',
 }
 
-/** The names of the ranks, and the rank of each log. */
-interface Ranks {
-  readonly ranks: readonly string[]
-  readonly rankOf: (log: string) => string
-}
+/** The most processes of MPI of all ranks. */
+const MOST_MPI_RANKS = 20_000
 
 /**
  * Returns the ranks of `report --output json`: for each pod its programs, and its processes of MPI.
- * Each number names the log that it comes from, and why this log was chosen.
- *
- * @param groups the programs of the ranks
+ * Each number names the log that it comes from, and why this log was chosen. The programs are those
+ * of the page.
  */
-export function ranksDocument(
-  run: CollectedRun,
-  groups: readonly Group[],
-  { ranks, rankOf }: Ranks,
-) {
+export function ranksDocument({ run, groups, ranks, rankOf }: Omit<ReportModel, 'page' | 'found'>) {
   const columns = summaryColumns(run.measures.process.slice(0, run.usualMeasures))
   const places = new Map([...run.sources].map(([log, { place }]) => [rankOf(log), place]))
   const programs = Map.groupBy(groups, ({ rank }) => rank)
   const processes = joinJobs(run.evidence.mpi, rankOf).flatMap((job) => job.processes)
+  const kept = new Set(processes.slice(0, MOST_MPI_RANKS))
   const mpi = Map.groupBy(processes, ({ pod }) => pod)
   return ranks.map((rank) => {
     const { pod = null, namespace = null, node = null } = places.get(rank) ?? {}
-    const own = mpi.get(rank) ?? []
+    const all = mpi.get(rank) ?? []
+    const own = all.filter((process) => kept.has(process))
+    const omitted = all.length - own.length
     return {
       ...{ rank, pod, namespace, node },
       programs: (programs.get(rank) ?? []).map((group) => programOf(group, columns)),
-      ...(own.length > 0 && { mpi_ranks: own.map(mpiRankOf) }),
+      ...(all.length > 0 && { mpi_ranks: own.map(mpiRankOf) }),
+      ...(omitted > 0 && { omitted_mpi_ranks: omitted }),
     }
   })
 }

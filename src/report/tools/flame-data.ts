@@ -1,6 +1,6 @@
 import { type KeptFrames, keepFrames } from '../../profiles/kept-frames.ts'
 import type { ProgramProfile } from '../../profiles/profile-run.ts'
-import { rounded } from '../rounded.ts'
+import { rounded } from '../statistics.ts'
 
 /** The stacks of a program as a tree of frames; frame 0 is the root, which is no function. */
 export interface FlameData extends Omit<KeptFrames, 'placeOf'> {

@@ -1,7 +1,6 @@
 import type { FunctionDifference } from '../../profiles/differences.ts'
 import type { RankedFunction, RankedProfile } from '../../profiles/ranked-profile.ts'
-import { rounded } from '../rounded.ts'
-import { median, standingOut } from '../statistics.ts'
+import { median, rounded, standingOut } from '../statistics.ts'
 
 /** The functions of a program, and their times by rank. */
 export interface FunctionData {

@@ -1,8 +1,7 @@
 import { type JobProcess, joinJobs, type MpiJob } from '../../mpi/mpi-job.ts'
 import type { MpiRun } from '../../mpi/mpi-run.ts'
 import type { Titled } from '../plots.ts'
-import { rounded } from '../rounded.ts'
-import { marksIn, maximum, median } from '../statistics.ts'
+import { marksIn, maximum, median, rounded } from '../statistics.ts'
 import type { SummaryRow } from '../summary.ts'
 
 /** The time in calls of MPI, by job. */

@@ -2,7 +2,7 @@ import { findDifferences } from '../../profiles/differences.ts'
 import type { ProfileRun, ProgramProfile } from '../../profiles/profile-run.ts'
 import { type RankedProfile, rankProfile } from '../../profiles/ranked-profile.ts'
 import { distinct } from '../groups.ts'
-import { rounded } from '../rounded.ts'
+import { rounded } from '../statistics.ts'
 import { type FlameData, flameData } from './flame-data.ts'
 import { type FunctionData, functionData } from './function-data.ts'
 

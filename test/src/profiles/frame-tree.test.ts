@@ -34,3 +34,11 @@ t.test('a long name is shortened, and empty names are frames', async (t) => {
   t.match(long, /^x+\.\.\.$/)
   t.equal(empty, '')
 })
+
+t.test('a full tree knows its stacks, and gets no other ones', async (t) => {
+  const tree = newFrameTree()
+  const known = addStack(tree, 'main;run')
+  t.equal(addStack(tree, 'main;run', 3), known)
+  t.equal(addStack(tree, 'main;stop', 3), undefined)
+  t.equal(tree.parents.length, 3)
+})
