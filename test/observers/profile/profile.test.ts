@@ -73,17 +73,19 @@ async function profiledPod(t: Test, env: NodeJS.ProcessEnv = {}): Promise<Profil
   }
 }
 
-let compiled: string | undefined
+const compiled = new Map<string, string>()
 
-/** Compiles the program guest.c, once. */
-function guest(): string {
-  if (compiled !== undefined) return compiled
-  const folder = openFolder('ridealong-guest-')
+/** Compiles the program guest.c or symbols.c, once. */
+function compile(name: 'guest' | 'symbols'): string {
+  const known = compiled.get(name)
+  if (known !== undefined) return known
+  const folder = openFolder(`ridealong-${name}-`)
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
-  compiled = join(folder, 'guest')
-  const source = fileURLToPath(new URL('guest.c', import.meta.url))
-  execFileSync('gcc', ['-O1', '-pthread', '-o', compiled, source])
-  return compiled
+  const path = join(folder, name)
+  const source = fileURLToPath(new URL(`${name}.c`, import.meta.url))
+  execFileSync('gcc', ['-O1', '-pthread', '-o', path, source])
+  compiled.set(name, path)
+  return path
 }
 
 function sum(rows: readonly Row[], column: string): number {
@@ -197,8 +199,8 @@ t.test('a profile has the processor time of the process after its start', option
 
 t.test('a profile that lacks processor time is partial, with the reason', options, async (t) => {
   const { watching, profile, end } = await profiledPod(t)
-  t.equal(await profile([guest(), 'block']), 15)
-  t.equal(await profile([guest(), 'restrict', 'late', '1.5']), 13)
+  t.equal(await profile([compile('guest'), 'block']), 15)
+  t.equal(await profile([compile('guest'), 'restrict', 'late', '1.5']), 13)
   await end()
   t.strictSame(mismatchesIn(watching, 'cpu-profile'), [])
   const rows = rowsOf(watching, 'process')
@@ -476,3 +478,32 @@ t.test('in mode container, the observer ends after its target', options, async (
   t.match(rowsOf(watching, 'process'), [{ program: 'work', profile: 'complete' }])
   checkSums(t, watching)
 })
+
+/** The symbols of symbols.c, in the order of its functions. */
+const SYMBOLS = ['cvT_I', 'cvRT_I', 'cvOT_I', 'cvPT_I', 'cvSt1aI', 'cvS_I'].map(
+  (part) => `_Z${part.repeat(26)}`,
+)
+
+for (const mode of ['native', 'container']) {
+  t.test(
+    `in mode ${mode}, SIGTERM ends an observer that names symbols of exponential time`,
+    options,
+    async (t) => {
+      const env = { RIDEALONG_MODE: mode, RIDEALONG_RESTART_POLICY: 'Never' }
+      const { watching, start } = await profiledPod(t, env)
+      // The observer has a process to observe until the signal.
+      await start([onPath('sleep'), '600'])
+      const app = await start([compile('symbols'), '2500'])
+      t.equal(await app.ended, 0)
+      const began = performance.now()
+      watching.signal('SIGTERM')
+      t.equal(await watching.ended, 0)
+      t.ok(performance.now() - began < 10_000, 'the observer ends within ten seconds')
+      t.match(rowsOf(watching, 'process'), [{ program: 'symbols', profile: 'complete' }])
+      const names = new Set(rowsOf(watching, 'function').map((row) => row.function))
+      const missing = SYMBOLS.filter((symbol) => !names.has(symbol))
+      t.strictSame(missing, [], 'a symbol that is given up is the name')
+      checkSums(t, watching)
+    },
+  )
+}
