@@ -48,7 +48,7 @@ export const WAITING_IN_COLLECTIVES: FindingRule = {
       'Barrier and Wait at N x N; the number 10 %: Ridealong',
   },
   find: findInCollectives,
-  uncheckedIn: (run) => uncheckedWith(run, uncheckedCollectives),
+  uncheckedIn: uncheckedCollectives,
   isRelative: true,
   sentence: (worst) =>
     'waited in collective calls until another rank made the same calls, for ' +
@@ -128,14 +128,12 @@ export const MUCH_TIME_IN_MPI: FindingRule = {
 const WAITED = 'time waiting'
 
 function findInCollectives({ mpi, ranks }: RunEvidence): readonly Affected[] {
-  const found = comparable(mpi).flatMap((job) =>
-    findCollectiveWaits(job, LEAST_PART / 100).flatMap(({ waits }) => {
-      const parts = waits.map(({ waiting, seconds }) => percentOf(seconds, waiting.elapsed))
-      const mean = computeMean(parts, []) ?? 0
-      if (mean < 100 * (1 - LEAST_EFFICIENCY)) return []
-      return waits.filter(isLong).map((wait) => collectiveWait(wait, mean))
-    }),
-  )
+  const found = findCollectiveWaits(mpi.filter(isWhole), LEAST_PART / 100).flatMap(({ waits }) => {
+    const parts = waits.map(({ waiting, seconds }) => percentOf(seconds, waiting.elapsed))
+    const mean = computeMean(parts, []) ?? 0
+    if (mean < 100 * (1 - LEAST_EFFICIENCY)) return []
+    return waits.filter(isLong).map((wait) => collectiveWait(wait, mean))
+  })
   return perProcess(found, ranks)
 }
 
@@ -234,7 +232,11 @@ function timeInMpi(process: JobProcess, part: number, least: number, job: string
 
 /** Returns the jobs of several processes that can be compared. */
 function comparable(jobs: readonly MpiJob[]): readonly MpiJob[] {
-  return jobs.filter(({ size, problem }) => size > 1 && problem === null)
+  return jobs.filter((job) => job.size > 1 && isWhole(job))
+}
+
+function isWhole({ problem }: MpiJob): boolean {
+  return problem === null
 }
 
 /** Reports whether several threads were in MPI at once, so that their times exceed the run. */
@@ -273,12 +275,14 @@ function reasonsIn(
   })
 }
 
-function uncheckedCollectives(job: MpiJob): ReadonlyMap<JobProcess, string> {
-  const reasons = new Map(findIncomparable(job, LEAST_PART / 100))
-  const open = job.processes.filter(({ communicators }) => communicators.length === 0)
+function uncheckedCollectives(run: RunEvidence): ReadonlyMap<string, string> {
+  const reasons = new Map(findIncomparable(run.mpi.filter(isWhole), LEAST_PART / 100))
+  const open = run.mpi
+    .flatMap(({ processes }) => processes)
+    .filter(({ communicators }) => communicators.length === 0)
   for (const process of open)
     reasons.set(process, process.state === 'running' ? STILL_RUNNING : WITHOUT_COMMUNICATORS)
-  return reasons
+  return uncheckedWith(run, () => reasons)
 }
 
 const STILL_RUNNING = 'the collective calls of a process are only known when it has ended'

@@ -20,7 +20,8 @@ export interface LateProcess {
 
 /**
  * Finds for which processes the others waited in the calls that wait for all members of a
- * communicator. Skips communicators whose members cannot be compared; see `findIncomparable`.
+ * communicator. Skips communicators whose members cannot be compared; see `findIncomparable`. The
+ * members of a communicator may belong to several of the jobs.
  *
  * All members make these calls in the same order, so a block with the same calls can be compared
  * without a common clock. In a block, the member with the least time came last. The others waited
@@ -31,9 +32,12 @@ export interface LateProcess {
  * @param leastPart communicators in whose calls no member spent this part of its time since
  * MPI_Init are skipped
  */
-export function findCollectiveWaits(job: MpiJob, leastPart: number): readonly LateProcess[] {
+export function findCollectiveWaits(
+  jobs: readonly MpiJob[],
+  leastPart: number,
+): readonly LateProcess[] {
   const found = new Map<JobProcess, Map<JobProcess, Growing>>()
-  for (const [name, members] of longCommunicators(job, leastPart))
+  for (const [name, members] of longCommunicators(jobs, leastPart))
     if (whyIncomparable(name, members) === null) addWaits(found, name, members)
   return [...found].map(([late, waits]) => ({
     late,
@@ -44,16 +48,29 @@ export function findCollectiveWaits(job: MpiJob, leastPart: number): readonly La
 }
 
 /** Returns why communicators were not compared, by process. */
-export function findIncomparable(job: MpiJob, leastPart: number): ReadonlyMap<JobProcess, string> {
-  const found = longCommunicators(job, leastPart).flatMap(([name, members]) => {
+export function findIncomparable(
+  jobs: readonly MpiJob[],
+  leastPart: number,
+): ReadonlyMap<JobProcess, string> {
+  const found = longCommunicators(jobs, leastPart).flatMap(([name, members]) => {
     const reason = whyIncomparable(name, members)
     return reason === null ? [] : members.map(({ process }) => [process, reason] as const)
   })
   return new Map(found)
 }
 
-function longCommunicators({ processes }: MpiJob, leastPart: number) {
-  return [...membersOf(processes)].filter(([, members]) => isLong(members, leastPart))
+function longCommunicators(jobs: readonly MpiJob[], leastPart: number) {
+  const all = jobs.flatMap(({ processes }) => processes)
+  const ofOneJob = jobs.flatMap(({ processes }) => [...membersOf(processes)])
+  return [
+    ...ofOneJob.filter(([name]) => !connectsJobs(name)),
+    ...[...membersOf(all)].filter(([name]) => connectsJobs(name)),
+  ].filter(([, members]) => isLong(members, leastPart))
+}
+
+/** Reports whether a communicator has members of several jobs (observer/mpi/recorder.c). */
+function connectsJobs(name: string): boolean {
+  return name.startsWith('jobs-')
 }
 
 /** The waits for a process so far, and the communicator with the longest one. */

@@ -3,12 +3,11 @@ import { findCollectiveWaits, findIncomparable } from '../../../src/mpi/collecti
 import { joinJobs } from '../../../src/mpi/mpi-job.ts'
 import { type Blocks, runOf, type TracedProcess } from './mpi-rows.ts'
 
-/** Finds the waits of processes with one job, as `waiting > late: seconds`, and the reasons. */
+/** Finds the waits of processes, as `waiting > late: seconds`, and the reasons. */
 function waitsOf(processes: readonly TracedProcess[]) {
-  const [job] = joinJobs(runOf(processes).evidence.mpi, (source) => source)
-  if (job === undefined) throw new Error('there is no job')
-  const unchecked = findIncomparable(job, 0.1)
-  const waits = findCollectiveWaits(job, 0.1).flatMap((one) =>
+  const jobs = joinJobs(runOf(processes).evidence.mpi, (source) => source)
+  const unchecked = findIncomparable(jobs, 0.1)
+  const waits = findCollectiveWaits(jobs, 0.1).flatMap((one) =>
     one.waits.map(({ waiting, seconds }) => `${waiting.rank} > ${one.late.rank}: ${seconds}`),
   )
   return { waits: waits.sort(), reasons: [...new Set(unchecked.values())] }
@@ -77,4 +76,35 @@ t.test(
 t.test('a communicator is skipped if no rank spent much time in its calls', async (t) => {
   const { waits, reasons } = waitsOf(withBlocks([{ seconds: [9] }, undefined]))
   t.strictSame([waits, reasons], [[], []])
+})
+
+/** Two jobs of two processes, with these seconds in `world` and in a communicator of all. */
+const connected = (name: string, jobs: readonly (readonly [job: string, number, number])[]) =>
+  jobs.flatMap(([job, first, second]) =>
+    [first, second].map((seconds, rank) => ({
+      ...{ rank, size: 2, job, pod: `${job}-${rank}` },
+      communicators: { [name]: { size: 4, seconds: [seconds] } },
+    })),
+  )
+
+t.test('the members of a communicator that connects jobs are compared', async (t) => {
+  const jobs = [
+    ['parents', 60, 61],
+    ['children', 62, 2],
+  ] as const
+  const { waits, reasons } = waitsOf(connected('jobs-4-aaaaaaaa-0', jobs))
+  t.strictSame(waits, ['0 > 1: 58', '0 > 1: 60', '1 > 1: 59'])
+  t.strictSame(reasons, [])
+})
+
+t.test('communicators with the same name in different jobs are not one', async (t) => {
+  const jobs = [
+    ['one', 60, 61],
+    ['other', 62, 2],
+  ] as const
+  const { waits, reasons } = waitsOf(connected('4-aaaaaaaa-0', jobs))
+  t.strictSame(waits, [])
+  t.strictSame(reasons, [
+    'mpi-trace has rows of only 2 of the 4 members of the communicator 4-aaaaaaaa-0',
+  ])
 })
