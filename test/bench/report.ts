@@ -1,7 +1,11 @@
 /**
- * Measures how long Chromium takes to open a report of 4,096 ranks, compared with a report of 1,024
- * ranks, and prints the findings of both, and the time and the memory of the command that makes
- * them: `npm run bench:report`. Needs Chromium and Linux.
+ * Measures the memory and the time for reports of large logs, as a page and as JSON: of 10 MB and
+ * of 100 MB, of each shape in large-logs.ts, or of those whose name contains the argument. The exit
+ * code is 1 if a report needs too much memory, or if the time for a megabyte grows.
+ *
+ * Then measures how long Chromium takes to open a report of 4,096 ranks, compared with a report of
+ * 1,024 ranks, and prints the findings of both, and the time and the memory of the command that
+ * makes them: `npm run bench:report`. Needs Chromium and Linux.
  */
 import { execFileSync } from 'node:child_process'
 import { createWriteStream, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
@@ -14,6 +18,7 @@ import type { FindingsDocument } from '../../src/report/findings-document.ts'
 import { median } from '../../src/report/statistics.ts'
 import { launchBrowser } from '../src/report/browser.ts'
 import { type Generated, generatedLines } from '../src/report/generated.ts'
+import { LARGE_LOGS, type LargeLog, largeLog } from './large-logs.ts'
 
 const SIZES = [1024, 4096] as const
 const TIMEPOINTS = 120
@@ -23,15 +28,24 @@ const STRAGGLER = 137
 const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
 
 const print = (line: string) => process.stdout.write(`${line}\n`)
-/** Makes the command print the peak of its resident memory in MiB when it ends. Needs Linux. */
-const PEAK = `data:text/javascript,${encodeURIComponent(
-  "import { readFileSync } from 'node:fs'; process.on('exit', () => process.stdout.write(String(" +
-    "/VmHWM:\\s+(\\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))[1] / 1024)))",
+/** Makes the command print its processor time and the peak of its memory when it ends. */
+const USE = `data:text/javascript,${encodeURIComponent(
+  "import { readFileSync } from 'node:fs'; process.on('exit', () => { " +
+    "const status = readFileSync('/proc/self/status', 'utf8'); " +
+    'const mebibytes = /VmHWM:\\s+(\\d+)/.exec(status)[1] / 1024; ' +
+    'const { user, system } = process.cpuUsage(); ' +
+    'process.stdout.write(JSON.stringify({ mebibytes, seconds: (user + system) / 1e6 })) })',
 )}`
 
-/** Writes a report to a file. Returns the peak of the command's resident memory in MiB. */
-const report = (...words: string[]) =>
-  Number(execFileSync(process.execPath, ['--import', PEAK, MAIN, 'report', ...words]))
+/** The processor time of the command in seconds, and the peak of its resident memory in MiB. */
+interface Use {
+  readonly seconds: number
+  readonly mebibytes: number
+}
+
+/** Writes a report to a file. */
+const report = (...words: string[]): Use =>
+  JSON.parse(`${execFileSync(process.execPath, ['--import', USE, MAIN, 'report', ...words])}`)
 
 /** Yields the lines of a run in which all ranks except the straggler compute half as much. */
 function* linesOf(run: Generated): Generator<string> {
@@ -53,7 +67,7 @@ async function pageOf(folder: string, ranks: number): Promise<string> {
   const run = { ranks, timepoints: TIMEPOINTS, straggler: STRAGGLER }
   await pipeline(Readable.from(linesOf(run)), createWriteStream(rows))
   const began = performance.now()
-  const peak = report(rows, '--to', page)
+  const { mebibytes: peak } = report(rows, '--to', page)
   const seconds = (performance.now() - began) / 1000
   report(rows, '--output', 'json', '--to', found)
   const { findings }: FindingsDocument = JSON.parse(readFileSync(found, 'utf8'))
@@ -76,8 +90,43 @@ async function openingTime(path: string): Promise<number> {
   return seconds
 }
 
+const [SMALL, LARGE] = [10, 100] as const
+/** The most resident memory of the command for the report of a large log. */
+const MOST_MEBIBYTES = 400
+/** The most time for a megabyte of a large log, as a multiple of that of a small one. */
+const MOST_GROWTH = 1.5
+
+/** Returns the processor time in seconds and the memory in MiB for the report of a large log. */
+async function measure(log: LargeLog, megabytes: number, format: 'html' | 'json') {
+  const [file, to] = [join(folder, 'log'), join(folder, 'report')]
+  await pipeline(Readable.from(largeLog(log, megabytes * 1e6)), createWriteStream(file))
+  return report(file, '--output', format, '--to', to)
+}
+
+/** Prints a row of the table of large logs, and reports whether it is within the bounds. */
+async function isBounded(log: LargeLog, format: 'html' | 'json'): Promise<boolean> {
+  const small = await measure(log, SMALL, format)
+  const large = await measure(log, LARGE, format)
+  const growth = large.seconds / LARGE / (small.seconds / SMALL)
+  const cells = [
+    log.name.padEnd(26),
+    format,
+    `${(large.seconds / LARGE).toFixed(3)} s/MB`,
+    `growth ${growth.toFixed(2)}`,
+    `${small.mebibytes.toFixed(0)} MiB, ${large.mebibytes.toFixed(0)} MiB`,
+  ]
+  const isWithin = large.mebibytes <= MOST_MEBIBYTES && growth <= MOST_GROWTH
+  print(
+    `${cells.join('  ')}${isWithin ? '' : `  more than ${MOST_MEBIBYTES} MiB or ${MOST_GROWTH}`}`,
+  )
+  return isWithin
+}
+
 const folder = mkdtempSync(join(tmpdir(), 'ridealong-bench-'))
 try {
+  for (const log of LARGE_LOGS.filter(({ name }) => name.includes(process.argv[2] ?? '')))
+    for (const format of ['html', 'json'] as const)
+      if (!(await isBounded(log, format))) process.exitCode = 1
   const pages = new Map<number, string>()
   for (const ranks of SIZES) pages.set(ranks, await pageOf(folder, ranks))
   const times = new Map<number, number[]>(SIZES.map((ranks) => [ranks, []]))
