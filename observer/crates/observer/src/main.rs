@@ -10,7 +10,6 @@ use linux::stderr::warn;
 use otlp::settings::ExportSettings;
 use otlp::{pusher, relay};
 use ridealong_observer::cli::{self, Command};
-use ridealong_observer::metrics::cpu_profile::FolderSettings;
 use ridealong_observer::metrics::{
     cpu_profile, io_sysstat, mpi_trace, network, perf_sysstat, pressure,
 };
@@ -69,12 +68,8 @@ fn observe(metric: Metric, problem: Option<String>) -> ExitCode {
                 Metric::Io => io_sysstat::run(settings, &mut session),
                 Metric::Pressure => pressure::run(settings, &mut session),
                 Metric::Network => network::run(settings, &mut session),
-                Metric::CpuProfile => {
-                    cpu_profile::run(settings, &FolderSettings::read(variable), &mut session);
-                }
-                Metric::MpiTrace => {
-                    mpi_trace::run(settings, &FolderSettings::read(variable), &mut session);
-                }
+                Metric::CpuProfile => cpu_profile::run(settings, &mut session),
+                Metric::MpiTrace => mpi_trace::run(settings, &mut session),
             }
         }
         Err(error) => warn(&format!("cannot wait for signals: {}", error.desc())),

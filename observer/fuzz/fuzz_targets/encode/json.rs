@@ -1,8 +1,8 @@
 //! Fuzzes the writer of JSON strings with untrusted text.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use encode::json::{clean, find_keyword, push_string};
+use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
     let mut out = Vec::new();

@@ -12,7 +12,9 @@ fuzz_target!(|data: &[u8]| {
     let mut table = TrafficTable::default();
     let mut round = 0;
     for (at, step) in data.chunks(300).enumerate() {
-        let [kind, datagram @ ..] = step else { continue };
+        let [kind, datagram @ ..] = step else {
+            continue;
+        };
         let key = u64::from(kind >> 4);
         let now = f64::from(u32::try_from(at).unwrap_or(0));
         table.begin_reading(5);

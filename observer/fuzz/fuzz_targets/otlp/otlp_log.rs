@@ -16,8 +16,9 @@ fuzz_target!(|data: &[u8]| {
         return;
     };
     let format = ["jsonl", "pidstat", "iostat"][usize::from(*first) % 3];
-    let description =
-        format!(r#"{{"metric":"m","format":"{format}","sections":{SECTIONS},"summary":{SECTIONS}}}"#);
+    let description = format!(
+        r#"{{"metric":"m","format":"{format}","sections":{SECTIONS},"summary":{SECTIONS}}}"#
+    );
     let Ok(description) = Description::parse(description.as_bytes()) else {
         return;
     };
@@ -25,7 +26,11 @@ fuzz_target!(|data: &[u8]| {
     let mut reader = LogReader::new(&description);
     reader.read_line(b"METRICS OPERATOR COLLECTION START", &mut table, 0.0);
     for (number, line) in text.split(|byte| *byte == b'\n').enumerate() {
-        reader.read_line(line, &mut table, f64::from(u16::try_from(number).unwrap_or(u16::MAX)));
+        reader.read_line(
+            line,
+            &mut table,
+            f64::from(u16::try_from(number).unwrap_or(u16::MAX)),
+        );
     }
     table.sum_up(65_536.0);
     table.each_point(|point| assert!(point.value.is_finite()));

@@ -92,8 +92,135 @@ pub struct Settings {
     /// The keys and values that the header of the log copies from the environment. A missing value
     /// is empty.
     pub pod_metadata: Vec<(&'static str, String)>,
+    /// The folder of the results of the metric's tool.
+    pub folder: FolderSettings,
     /// A sentence that describes an error in the settings.
     pub problem: Option<String>,
+}
+
+/// The settings of the folder in which a tool writes its results.
+#[derive(Debug, PartialEq, Eq)]
+pub struct FolderSettings {
+    /// The path of the folder in the container of the observer.
+    pub path: String,
+    /// The size limit of its volume in bytes; 0 if there is none.
+    pub size_limit: u64,
+}
+
+/// The default path of the folder of the results.
+const RESULTS: &str = "/ridealong/results";
+
+impl FolderSettings {
+    /// Reads the settings. `variable` returns the value of an environment variable.
+    fn read(variable: impl Fn(&str) -> Option<Vec<u8>>) -> Self {
+        let text = |name: &str| {
+            let value = variable(name).and_then(|value| String::from_utf8(value).ok());
+            value.unwrap_or_default()
+        };
+        let path = text("RIDEALONG_RESULTS");
+        Self {
+            path: if path.is_empty() {
+                RESULTS.to_owned()
+            } else {
+                path
+            },
+            size_limit: text("RIDEALONG_TOOL_SIZE_LIMIT").parse().unwrap_or(0),
+        }
+    }
+}
+
+/// An option whose value is a number.
+struct NumberOption {
+    name: &'static str,
+    variable: &'static str,
+    default: f64,
+    least: f64,
+}
+
+impl NumberOption {
+    const fn new(name: &'static str, variable: &'static str, default: f64, least: f64) -> Self {
+        Self {
+            name,
+            variable,
+            default,
+            least,
+        }
+    }
+}
+
+const RATE: NumberOption = NumberOption::new("rate", "RIDEALONG_OPTION_RATE", 10.0, 0.1);
+const FREQUENCY: NumberOption =
+    NumberOption::new("frequency", "RIDEALONG_OPTION_FREQUENCY", 100.0, 1.0);
+const COMPLETIONS: NumberOption =
+    NumberOption::new("completions", "RIDEALONG_OPTION_COMPLETIONS", 0.0, 0.0);
+const TIMEOUT: NumberOption = NumberOption::new("timeout", "RIDEALONG_OPTION_TIMEOUT", 0.0, 0.0);
+const MAX_LOG: NumberOption = NumberOption::new("max-log", "RIDEALONG_OPTION_MAX_LOG", 8.0, 0.05);
+
+/// Reads settings from environment variables, whose values `variable` returns.
+struct Reader<F> {
+    variable: F,
+    /// A sentence that describes the last error.
+    problem: Option<String>,
+}
+
+impl<F: Fn(&str) -> Option<Vec<u8>>> Reader<F> {
+    fn text(&self, name: &str) -> String {
+        let value = (self.variable)(name);
+        value.map(|value| clean(&value)).unwrap_or_default()
+    }
+
+    fn is_true(&self, name: &str) -> bool {
+        self.text(name) == "true"
+    }
+
+    fn number(&mut self, option: &NumberOption) -> f64 {
+        let value = self.text(option.variable);
+        if value.is_empty() {
+            return option.default;
+        }
+        let number = parse_number(&value).filter(|number| *number >= option.least);
+        number.unwrap_or_else(|| {
+            let NumberOption { name, least, .. } = option;
+            self.problem = Some(format!(
+                "{name} is \"{value}\"; it must be a number, at least {least}"
+            ));
+            option.default
+        })
+    }
+
+    fn target(&mut self) -> String {
+        let target = self.text("RIDEALONG_TARGET_CONTAINER");
+        if target.is_empty() {
+            let problem = "RIDEALONG_TARGET_CONTAINER must name a container of the pod";
+            self.problem = Some(problem.to_owned());
+        }
+        target
+    }
+
+    fn target_command(&mut self, metric: Metric) -> Option<TargetCommand> {
+        let command = (self.variable)("RIDEALONG_TARGET_COMMAND").unwrap_or_default();
+        if command.is_empty() || !metric.observes_processes() {
+            return None;
+        }
+        let parsed = TargetCommand::parse(&command);
+        let error = parsed.as_ref().err();
+        self.problem = error.map(|error| format!("invalid target-command: {error}"));
+        parsed.ok()
+    }
+
+    fn pod_metadata(&self, target: &str, pattern: &str) -> Vec<(&'static str, String)> {
+        vec![
+            (POD, self.text("POD_NAME")),
+            ("namespace", self.text("POD_NAMESPACE")),
+            ("node", self.text("NODE_NAME")),
+            ("owner", self.text("RIDEALONG_OWNER")),
+            ("completionIndex", self.text("JOB_COMPLETION_INDEX")),
+            ("container", target.to_owned()),
+            ("targetCommand", pattern.to_owned()),
+            ("mode", self.text("RIDEALONG_MODE")),
+            ("catalog", self.text("RIDEALONG_CATALOG")),
+        ]
+    }
 }
 
 /// The seconds between two scans of cpu-profile, which has no timepoints. The libraries of a
@@ -106,53 +233,23 @@ pub const POD: &str = "pod";
 impl Settings {
     /// Reads the settings for a metric. `variable` returns the value of an environment variable.
     pub fn read(metric: Metric, variable: impl Fn(&str) -> Option<Vec<u8>>) -> Self {
-        let text = |name: &str| {
-            variable(name)
-                .map(|value| clean(&value))
-                .unwrap_or_default()
+        let mut reader = Reader {
+            variable,
+            problem: None,
         };
-        let mut problem = None;
         // The bytes of the pattern are used for matching, and its text for output.
-        let command = variable("RIDEALONG_TARGET_COMMAND").unwrap_or_default();
-        let pattern = clean(&command);
-        let command = if metric.observes_processes() && !command.is_empty() {
-            let parsed = TargetCommand::parse(&command);
-            let error = parsed.as_ref().err();
-            problem = error.map(|error| format!("invalid target-command: {error}"));
-            parsed.ok()
-        } else {
-            None
-        };
-        let mut option = |name: &str, variable: &str, otherwise: f64, least: f64| {
-            let value = text(variable);
-            if value.is_empty() {
-                return otherwise;
-            }
-            match parse_number(&value) {
-                Some(number) if number >= least => number,
-                _ => {
-                    problem = Some(format!(
-                        "{name} is \"{value}\"; it must be a number, at least {least}"
-                    ));
-                    otherwise
-                }
-            }
-        };
-        let rate = option("rate", "RIDEALONG_OPTION_RATE", 10.0, 0.1);
-        let frequency = option("frequency", "RIDEALONG_OPTION_FREQUENCY", 100.0, 1.0);
-        let completions = option("completions", "RIDEALONG_OPTION_COMPLETIONS", 0.0, 0.0);
-        let timeout = option("timeout", "RIDEALONG_OPTION_TIMEOUT", 0.0, 0.0);
-        let max_log = option("max-log", "RIDEALONG_OPTION_MAX_LOG", 8.0, 0.05);
-        let target = text("RIDEALONG_TARGET_CONTAINER");
-        if target.is_empty() {
-            problem =
-                Some("RIDEALONG_TARGET_CONTAINER must name a container of the pod".to_owned());
-        }
-        let restart = text("RIDEALONG_RESTART_POLICY");
+        let pattern = reader.text("RIDEALONG_TARGET_COMMAND");
+        let command = reader.target_command(metric);
+        let rate = reader.number(&RATE);
+        let frequency = reader.number(&FREQUENCY);
+        let completions = reader.number(&COMPLETIONS);
+        let timeout = reader.number(&TIMEOUT);
+        let max_log = reader.number(&MAX_LOG);
+        let target = reader.target();
+        let restart = reader.text("RIDEALONG_RESTART_POLICY");
         Self {
             metric,
             command,
-            pattern: pattern.clone(),
             rate: if metric == Metric::CpuProfile {
                 SCAN_INTERVAL
             } else {
@@ -162,29 +259,22 @@ impl Settings {
             completions,
             timeout,
             max_log,
-            has_threads: metric == Metric::Perf && text("RIDEALONG_OPTION_THREADS") == "true",
-            has_artifacts: metric.has_tool() && text("RIDEALONG_OPTION_ARTIFACTS") == "true",
-            has_host_network: text("RIDEALONG_HOST_NETWORK") == "true",
-            exits_by_itself: text("RIDEALONG_MODE") == "container"
+            has_threads: metric == Metric::Perf && reader.is_true("RIDEALONG_OPTION_THREADS"),
+            has_artifacts: metric.has_tool() && reader.is_true("RIDEALONG_OPTION_ARTIFACTS"),
+            has_host_network: reader.is_true("RIDEALONG_HOST_NETWORK"),
+            exits_by_itself: reader.text("RIDEALONG_MODE") == "container"
                 && matches!(restart.as_str(), "Never" | "OnFailure"),
-            observers: text("RIDEALONG_OBSERVERS")
+            observers: reader
+                .text("RIDEALONG_OBSERVERS")
                 .split(' ')
                 .filter(|name| !name.is_empty())
                 .map(str::to_owned)
                 .collect(),
-            pod_metadata: vec![
-                (POD, text("POD_NAME")),
-                ("namespace", text("POD_NAMESPACE")),
-                ("node", text("NODE_NAME")),
-                ("owner", text("RIDEALONG_OWNER")),
-                ("completionIndex", text("JOB_COMPLETION_INDEX")),
-                ("container", target.clone()),
-                ("targetCommand", pattern),
-                ("mode", text("RIDEALONG_MODE")),
-                ("catalog", text("RIDEALONG_CATALOG")),
-            ],
+            pod_metadata: reader.pod_metadata(&target, &pattern),
+            pattern,
             target,
-            problem,
+            folder: FolderSettings::read(&reader.variable),
+            problem: reader.problem,
         }
     }
 
@@ -234,6 +324,21 @@ mod tests {
     }
 
     const TARGET: (&str, &str) = ("RIDEALONG_TARGET_CONTAINER", "app");
+
+    #[test]
+    fn the_folder_and_its_size_limit_come_from_the_environment() {
+        let none = FolderSettings::read(|_| None);
+        assert_eq!((none.path.as_str(), none.size_limit), (RESULTS, 0));
+        let some = FolderSettings::read(|name| {
+            let value = if name == "RIDEALONG_RESULTS" {
+                "/r"
+            } else {
+                "1048576"
+            };
+            Some(value.as_bytes().to_vec())
+        });
+        assert_eq!((some.path.as_str(), some.size_limit), ("/r", 1 << 20));
+    }
 
     #[test]
     fn defaults_match_the_catalog() {

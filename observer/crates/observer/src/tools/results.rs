@@ -1,4 +1,4 @@
-//! The folder in which the processes of the target write their profiles, and the loader its
+//! The folder in which the processes of the target write the results of a tool, and the loader its
 //! reports. Any process of the target can put anything there.
 
 use std::ffi::CString;
@@ -28,7 +28,7 @@ const PREFIXES: [&str; 2] = ["cpu_", "mpi_"];
 
 /// A file of results: the id of its process, and the number of earlier processes with this id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct ProfileName {
+pub struct ResultName {
     /// The process id, in the process namespace of the process that wrote the file.
     pub pid: i32,
     /// 0 for the first file of a process with this id.
@@ -36,7 +36,7 @@ pub struct ProfileName {
     prefix: &'static str,
 }
 
-impl ProfileName {
+impl ResultName {
     /// Parses the name of a file: `cpu_PID`, or `cpu_PID.NUMBER`; `mpi_` instead of `cpu_` for the
     /// recorder of MPI calls.
     #[must_use]
@@ -75,11 +75,11 @@ pub struct Results {
     reports_read: usize,
 }
 
-/// The profiles of the folder.
+/// The results of the folder.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Listing {
-    /// The profiles, sorted.
-    pub profiles: Vec<ProfileName>,
+    /// The names of the results, sorted.
+    pub names: Vec<ResultName>,
     /// Bytes on the disk that the files of the folder use.
     pub used: u64,
     /// Whether the folder has more entries than were looked at.
@@ -101,17 +101,17 @@ impl Results {
         })
     }
 
-    /// Lists the profiles.
+    /// Lists the results.
     ///
     /// # Errors
     /// If the folder cannot be listed.
     pub fn list(&self) -> Result<Listing, Errno> {
         let mut listing = Listing::default();
         listing.is_cut = self.visit(|name, facts| {
-            listing.profiles.extend(ProfileName::parse(name));
+            listing.names.extend(ResultName::parse(name));
             listing.used += u64::try_from(facts.st_blocks).unwrap_or(0) * BLOCK;
         })?;
-        listing.profiles.sort_unstable();
+        listing.names.sort_unstable();
         Ok(listing)
     }
 
@@ -123,11 +123,11 @@ impl Results {
 
     /// Empties the files of the folder that `may_empty` selects, and returns their number. Removing
     /// a file would not free its space while a process has it open.
-    pub fn empty(&self, mut may_empty: impl FnMut(Option<ProfileName>) -> bool) -> usize {
+    pub fn empty(&self, mut may_empty: impl FnMut(Option<ResultName>) -> bool) -> usize {
         let mut count = 0;
         // An error means that the folder is gone.
         let _ = self.visit(|name, facts| {
-            if facts.st_blocks == 0 || !may_empty(ProfileName::parse(name)) {
+            if facts.st_blocks == 0 || !may_empty(ResultName::parse(name)) {
                 return;
             }
             let file = self.open_file(name, OFlag::O_WRONLY);
@@ -137,14 +137,14 @@ impl Results {
     }
 
     /// Removes a file of a process that has ended. Without the permission, the file stays.
-    pub fn remove(&self, name: ProfileName) {
+    pub fn remove(&self, name: ResultName) {
         let name = name.file_name();
         let _ = unlinkat(&self.directory, name.as_str(), UnlinkatFlags::NoRemoveDir);
     }
 
-    /// Opens a profile. `None` if it is not an ordinary file, or cannot be read.
+    /// Opens a result. `None` if it is not an ordinary file, or cannot be read.
     #[must_use]
-    pub fn open_profile(&self, name: ProfileName) -> Option<File> {
+    pub fn open_result(&self, name: ResultName) -> Option<File> {
         self.open_file(name.file_name().as_bytes(), OFlag::O_RDONLY)
     }
 

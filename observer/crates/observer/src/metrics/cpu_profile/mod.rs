@@ -40,25 +40,19 @@ use self::rows::{Extent, Owner, ProfileRows, push_process};
 use self::tally::Tally;
 use self::time::{SampledTime, Ticks};
 use self::totals::Totals;
-use crate::runtime::notices::Notices;
 use crate::runtime::session::Session;
 use crate::runtime::settings::Settings;
 use crate::sampling::containers::ContainerId;
 use crate::sampling::json_rows::{begin_whole, nothing, write_header};
+use crate::sampling::measure::Meter;
 use crate::sampling::process::{Access, Key, Process};
 use crate::sampling::process_table::ProcessTable;
 use crate::sampling::sampler::{self, Run, Sampler};
-use crate::tools::artifacts::writer::RawFiles;
-use crate::tools::results::{Listing, ProfileName, Results};
+use crate::tools::folder::{DRAIN, Folder, MAX_END};
+use crate::tools::results::{Listing, ResultName};
 
 const DESCRIPTION: &str =
     "processor time of the application's processes by function and by stack of functions";
-/// The folder of the results in the container of the observer.
-const RESULTS: &str = "/ridealong/results";
-/// The seconds until the mappings of a process are read again: at first, and at most. Libraries can
-/// be loaded later; the interval doubles.
-const FIRST_INTERVAL: f64 = 1.0;
-const MAX_INTERVAL: f64 = 60.0;
 /// The maximum mappings of all living processes.
 const MAX_MAPPINGS: usize = 65_536;
 /// The maximum profiles that are remembered as done.
@@ -68,93 +62,42 @@ const MAX_DONE: usize = 65_536;
 const SECONDS_WITH_SAMPLES: f64 = 1.0;
 /// Why a process has no profile.
 const KILLED: &str = "it was killed, or it could not write into the folder of the results";
-/// The maximum seconds at the end for the profiles that are left, and for raw files. The kubelet
-/// kills a container that does not end within the grace period of the pod, which is 30 seconds by
-/// default.
-const MAX_END: f64 = 15.0;
 /// The maximum bytes of the rows of functions of a process, and of its stacks.
 const MAX_ROWS: f64 = 1_048_576.0;
-/// The seconds to wait for the reader of the log after the rows of a process.
-const DRAIN: f64 = 1.0;
-
-/// The settings of this metric.
-#[derive(Debug, PartialEq, Eq)]
-pub struct FolderSettings {
-    /// The folder of the results.
-    pub results: String,
-    /// The size limit of its volume in bytes; 0 if there is none.
-    pub size_limit: u64,
-}
-
-impl FolderSettings {
-    /// Reads the settings. `variable` returns the value of an environment variable.
-    pub fn read(variable: impl Fn(&str) -> Option<Vec<u8>>) -> Self {
-        let text = |name: &str| {
-            let value = variable(name).and_then(|value| String::from_utf8(value).ok());
-            value.unwrap_or_default()
-        };
-        let results = text("RIDEALONG_RESULTS");
-        Self {
-            results: if results.is_empty() {
-                RESULTS.to_owned()
-            } else {
-                results
-            },
-            size_limit: text("RIDEALONG_TOOL_SIZE_LIMIT").parse().unwrap_or(0),
-        }
-    }
-}
 
 /// Observes until there is a reason to end, and then writes the closing marker and the summary.
-pub fn run(settings: Settings, folder: &FolderSettings, session: &mut Session) {
-    let mut profiler = CpuProfile {
-        results: None,
+pub fn run(settings: Settings, session: &mut Session) {
+    let profiler = CpuProfile {
+        folder: Folder::open(&settings.folder),
         binaries: Binaries::default(),
         living: BTreeMap::new(),
         ended: Vec::new(),
         done: BTreeSet::new(),
         emptied: BTreeSet::new(),
-        raw_files: RawFiles::default(),
         mappings: 0,
         paths: Paths::default(),
         processors: processors(),
         totals: Totals::default(),
-        notices: Notices::default(),
-        pending: Vec::new(),
     };
-    match Results::open(&folder.results, folder.size_limit) {
-        Ok(results) => profiler.results = Some(results),
-        Err(error) => {
-            let reason = error.desc();
-            profiler.note(format!(
-                "the folder of the results cannot be opened: {reason}"
-            ));
-        }
-    }
     sampler::run(profiler, settings, session);
 }
 
 struct CpuProfile {
-    results: Option<Results>,
+    folder: Folder,
     binaries: Binaries,
     living: BTreeMap<Key, Observed>,
     /// The processes that have ended, until their profiles are done.
     ended: Vec<Observed>,
     /// The profiles whose rows are written.
-    done: BTreeSet<ProfileName>,
+    done: BTreeSet<ResultName>,
     /// The profiles that were emptied before their rows were written.
-    emptied: BTreeSet<ProfileName>,
-    /// The profiles with rows, if the log is to contain them.
-    raw_files: RawFiles,
+    emptied: BTreeSet<ResultName>,
     /// The number of mappings of the processes in `living`, and the paths of all mappings.
     mappings: usize,
     paths: Paths,
     /// The processors of the machine.
     processors: f64,
     totals: Totals,
-    notices: Notices,
-    /// Notices that are not written yet.
-    pending: Vec<String>,
 }
 
 impl Sampler for CpuProfile {
@@ -195,7 +138,8 @@ impl Sampler for CpuProfile {
         let listing = self.guard_size();
         let until = clock::since_boot() + MAX_END;
         self.write_ended(run, &listing, until);
-        self.write_raw_files(run, until);
+        let time = run.processes.time.precise_timestamp();
+        self.folder.write_raw_files(&time, run.session, until);
         self.write_notices(run);
         let mut whole = begin_whole(run);
         self.totals.push_whole(&mut whole);
@@ -211,44 +155,25 @@ impl Sampler for CpuProfile {
 }
 
 impl CpuProfile {
-    fn note(&mut self, reason: String) {
-        if self.pending.len() < 64 && !self.pending.contains(&reason) {
-            self.pending.push(reason);
-        }
-    }
-
     fn write_notices(&mut self, run: &mut Run<'_>) {
-        let reports = self.results.as_mut().map(Results::new_reports);
-        for report in reports.unwrap_or_default() {
-            self.note(format!("a process is not profiled: {}", clean(&report)));
+        let folder = &mut self.folder;
+        for report in folder.new_reports() {
+            folder.note(format!("a process is not profiled: {}", clean(&report)));
         }
         for problem in self.binaries.take_problems() {
-            self.notices.report(problem, &mut run.session.log);
+            folder.report(problem, &mut run.session.log);
         }
-        for notice in self.pending.drain(..) {
-            self.notices.report(notice, &mut run.session.log);
-        }
-        run.session.log.flush();
+        folder.write_notices(&mut run.session.log);
     }
 
     /// Lists the profiles, and empties files if they use too much of the volume: first those whose
     /// rows are written, and then all.
     fn guard_size(&mut self) -> Listing {
-        let Some(results) = &self.results else {
+        let Some(listing) = self.folder.list() else {
             return Listing::default();
         };
-        let listing = match results.list() {
-            Ok(listing) => listing,
-            Err(error) => {
-                let reason = error.desc();
-                self.note(format!(
-                    "the folder of the results cannot be listed: {reason}"
-                ));
-                return Listing::default();
-            }
-        };
-        let is_cut = listing.is_cut;
-        if results.is_too_full(&listing) {
+        let results = self.folder.results();
+        if let Some(results) = results.filter(|results| results.is_too_full(&listing)) {
             let done = &self.done;
             let mut count = results.empty(|name| name.is_some_and(|name| done.contains(&name)));
             if results
@@ -262,12 +187,13 @@ impl CpuProfile {
                 });
             }
             let why = "they use more than half of the size limit of their volume";
-            self.note(format!(
+            self.folder.note(format!(
                 "{count} files of results were emptied, because {why}"
             ));
         }
-        if is_cut {
-            self.note("the folder of the results has too many files; not all are read".to_owned());
+        if listing.is_cut {
+            let reason = "the folder of the results has too many files; not all are read";
+            self.folder.note(reason.to_owned());
         }
         listing
     }
@@ -316,88 +242,74 @@ impl CpuProfile {
             }
         }
         if running > 0 {
-            self.note(format!(
+            self.folder.note(format!(
                 "{running} processes still run, and have no profile yet"
             ));
         }
     }
 
+    /// Updates an observed process, and reads its libraries if that is due.
     fn look_at(&mut self, run: &mut Run<'_>, key: Key, now: f64) {
-        let table = &mut run.processes;
-        let ticks = table.meter.machine.ticks;
-        let Some(process) = table.all.get_mut(&key).filter(|process| !process.is_zombie) else {
+        let ProcessTable { meter, all, .. } = &mut run.processes;
+        let ticks = meter.machine.ticks;
+        let Some(process) = all.get_mut(&key).filter(|process| !process.is_zombie) else {
             return;
         };
-        let program = process.program.clone().unwrap_or_default();
-        let observed = self.living.entry(key).or_insert_with(|| Observed {
-            pid: process.pid,
-            inner_pid: process.pid,
-            container: process.container,
-            program: String::new(),
-            stack: process.stack,
-            mappings: Vec::new(),
-            due: now,
-            interval: FIRST_INTERVAL,
-            cpu: 0.0,
-            started: float(process.start) / ticks,
-            is_profiled: false,
-        });
-        if observed.program != program || observed.stack != process.stack {
-            observed.program = program;
-            observed.stack = process.stack;
-            observed.due = now;
-            observed.interval = FIRST_INTERVAL;
-        }
-        let Some(measured) = process.measured.as_deref_mut() else {
+        let observed = self.living.entry(key);
+        let observed = observed.or_insert_with(|| Observed::new(process, ticks, now));
+        observed.update_program(process, now);
+        let Some(measured) = &process.measured else {
             return;
         };
         observed.cpu = float(measured.now.stat.cpu()) / ticks;
-        if now < observed.due {
+        if now >= observed.due {
+            observed.plan_next(now);
+            self.read_libraries(meter, process, key);
+        }
+    }
+
+    /// Reads the libraries of a process, and keeps them readable after its end.
+    fn read_libraries(&mut self, meter: &mut Meter, process: &mut Process, key: Key) {
+        let (pid, container) = (process.pid, process.container);
+        let (Some(measured), Some(observed)) =
+            (process.measured.as_deref_mut(), self.living.get_mut(&key))
+        else {
+            return;
+        };
+        if meter.read_status(pid, measured).is_none() {
             return;
         }
-        observed.due = now + observed.interval;
-        observed.interval = (observed.interval * 2.0).min(MAX_INTERVAL);
-        let pid = process.pid;
-        if table.meter.read_status(pid, measured).is_none() {
-            return;
-        }
-        let status = table.meter.files.read_status(Task::Process(pid));
+        let status = meter.files.read_status(Task::Process(pid));
         observed.inner_pid = status.ok().and_then(parse_inner_pid).unwrap_or(pid);
-        let needs_root = process
-            .container
-            .is_some_and(|container| !self.binaries.has_root(container));
+        let needs_root = container.is_some_and(|container| !self.binaries.has_root(container));
         let identity = measured.identity;
-        let (found, _guard) = table
-            .meter
-            .with_access(&mut measured.io_access, identity, |meter| {
-                let root = needs_root.then(|| meter.files.open_root(pid)).transpose()?;
-                let text = meter.files.read_whole(&format!("{pid}/maps"))?;
-                Ok((root, maps::parse_all(text)))
-            });
+        let (found, _guard) = meter.with_access(&mut measured.io_access, identity, |meter| {
+            let root = needs_root.then(|| meter.files.open_root(pid)).transpose()?;
+            let text = meter.files.read_whole(&format!("{pid}/maps"))?;
+            Ok((root, maps::parse_all(text)))
+        });
         let (root, mut mappings) = match found {
+            // Without mappings, the process is about to end.
+            Ok((_, mappings)) if mappings.is_empty() => return,
             Ok(found) => found,
             Err(error) => {
                 if measured.io_access == Access::Denied {
                     let reason = error.desc();
-                    self.note(format!(
+                    self.folder.note(format!(
                         "the libraries of a process cannot be read: {reason}"
                     ));
                 }
                 return;
             }
         };
-        if mappings.is_empty() {
-            // The process is about to end.
-            return;
-        }
         if !self.paths.share(&mut mappings) {
-            self.note("there is no room for the libraries of all processes".to_owned());
+            let reason = "there is no room for the libraries of all processes";
+            self.folder.note(reason.to_owned());
             return;
         }
-        if let Some(container) = process.container {
+        if let Some(container) = container {
             if let Some(root) = root {
-                let may_read_as = measured.io_access == Access::Assumed;
-                let identity = identity.filter(|_| may_read_as);
+                let identity = identity.filter(|_| measured.io_access == Access::Assumed);
                 self.binaries.add(container, root, identity);
             }
             self.binaries.keep(container, &mappings);
@@ -419,8 +331,8 @@ impl CpuProfile {
             .filter(|process| !process.is_zombie);
         let mut pids: BTreeSet<i32> = living.map(|process| process.pid).collect();
         pids.extend(self.living.values().map(|process| process.inner_pid));
-        let mut ready: Vec<ProfileName> = listing
-            .profiles
+        let mut ready: Vec<ResultName> = listing
+            .names
             .iter()
             .copied()
             .filter(|name| !self.done.contains(name))
@@ -430,7 +342,8 @@ impl CpuProfile {
         let mut left = ready.len() + self.living.len();
         for name in ready {
             if clock::since_boot() > until {
-                self.note("there was not enough time for the rows of all profiles".to_owned());
+                self.folder
+                    .note("there was not enough time for the rows of all profiles".to_owned());
                 break;
             }
             self.done.insert(name);
@@ -453,9 +366,8 @@ impl CpuProfile {
 
     /// Whether a profile is whole, although a living process has the id in its name: in another
     /// namespace, or after the process that wrote it.
-    fn is_finished(&self, name: ProfileName) -> bool {
-        let results = self.results.as_ref();
-        let Some(file) = results.and_then(|results| results.open_profile(name)) else {
+    fn is_finished(&self, name: ResultName) -> bool {
+        let Some(file) = self.folder.open_file(name) else {
             return false;
         };
         let maps = records::read(&file, |_, _| {}).and_then(|outline| outline.maps);
@@ -465,23 +377,10 @@ impl CpuProfile {
         is_whole && !living.any(|process| observed::is_writer(process, name.pid, &mappings))
     }
 
-    /// Writes the profiles themselves, at most until a time in seconds since boot.
-    fn write_raw_files(&mut self, run: &mut Run<'_>, until: f64) {
-        let Some(results) = &self.results else {
-            return;
-        };
-        let time = run.processes.time.precise_timestamp();
-        let notices = self
-            .raw_files
-            .write_to_log(&time, results, run.session, until);
-        for notice in notices {
-            self.note(notice);
-        }
-    }
-
     fn write_missing(&mut self, run: &mut Run<'_>, owner: &Owner, why: &str) {
         let Owner { program, pid, .. } = owner;
-        self.note(format!("process {pid} ({program}) has no profile: {why}"));
+        self.folder
+            .note(format!("process {pid} ({program}) has no profile: {why}"));
         self.totals.add(owner, Extent::Missing);
         let time = run.processes.time.precise_timestamp();
         push_process(run.session.log.line(), &time, owner, None, Extent::Missing);
@@ -490,14 +389,10 @@ impl CpuProfile {
 
     /// Writes the rows of a profile. `left` is the number of profiles that still need room in the
     /// log, including this one.
-    fn write_profile(&mut self, run: &mut Run<'_>, name: ProfileName, left: usize) {
-        let file = self
-            .results
-            .as_ref()
-            .and_then(|results| results.open_profile(name));
-        let Some(file) = file else {
+    fn write_profile(&mut self, run: &mut Run<'_>, name: ResultName, left: usize) {
+        let Some(file) = self.folder.open_file(name) else {
             let name = name.file_name();
-            self.note(format!(
+            self.folder.note(format!(
                 "the profile {name} is not an ordinary file, or cannot be read"
             ));
             return;
@@ -513,24 +408,17 @@ impl CpuProfile {
             // The program of this process does not match target-command.
             return;
         }
-        let (started, container) = known
-            .as_ref()
-            .map_or((0.0, None), |known| (known.started, known.container));
+        let started = known.as_ref().map_or(0.0, |known| known.started);
+        let container = known.as_ref().and_then(|known| known.container);
         let container = container.or_else(|| target_of(run));
-        let (owner, mappings) = match known {
-            Some(known) => {
-                known.is_profiled = true;
-                let owner = owner_of(run, container, known.program.clone(), known.pid);
-                (owner, maps::add_earlier(last, &known.mappings))
-            }
-            None => (owner_of(run, container, program_of(&last), name.pid), last),
-        };
+        let (owner, mappings) = identify(run, container, known, (name.pid, last));
         let Some(outline) = outline else {
-            if self.emptied.contains(&name) || is_known {
+            if is_known || self.emptied.contains(&name) {
                 self.write_missing(run, &owner, KILLED);
             } else {
                 let name = name.file_name();
-                self.note(format!("the file {name} is not a profile of gperftools"));
+                self.folder
+                    .note(format!("the file {name} is not a profile of gperftools"));
             }
             return;
         };
@@ -539,7 +427,7 @@ impl CpuProfile {
             return;
         };
         if run.settings.has_artifacts {
-            self.raw_files.add(name.file_name(), &owner.members());
+            self.folder.add_raw_file(name, &owner.members());
         }
         let functions = Functions::resolve(addresses, &mappings, |path| {
             run.session.poll();
@@ -567,7 +455,7 @@ impl CpuProfile {
         let time = SampledTime::new(outline.samples, received, period, possible)?;
         let Some(ticks) = ticks else {
             let why = "the process was killed, or it could not write all of it";
-            self.note(format!(
+            self.folder.note(format!(
                 "the profile of process {pid} ({program}) is not complete: {why}"
             ));
             return Some(Extent::Incomplete(time));
@@ -583,7 +471,7 @@ impl CpuProfile {
         });
         let seconds = float(time.microseconds) / 1e6;
         let profile = format!("the profile of process {pid} ({program})");
-        self.note(format!(
+        self.folder.note(format!(
             "{profile} has {seconds:.1} s{due} of CPU time: {why}"
         ));
         Some(Extent::Partial(time))
@@ -661,6 +549,22 @@ fn owner_of(run: &Run<'_>, container: Option<ContainerId>, program: String, pid:
     }
 }
 
+/// Returns the process that wrote a profile, and its mappings. `known` is the process if a scan has
+/// found it; otherwise the id in the name of the profile and the mappings in the profile are used.
+fn identify(
+    run: &Run<'_>,
+    container: Option<ContainerId>,
+    known: Option<&mut Observed>,
+    (pid, last): (i32, Vec<Mapping>),
+) -> (Owner, Vec<Mapping>) {
+    let Some(known) = known else {
+        return (owner_of(run, container, program_of(&last), pid), last);
+    };
+    known.is_profiled = true;
+    let owner = owner_of(run, container, known.program.clone(), known.pid);
+    (owner, maps::add_earlier(last, &known.mappings))
+}
+
 /// Returns the container of the target, if it was found: only its processes can write profiles.
 fn target_of(run: &Run<'_>) -> Option<ContainerId> {
     let containers = &run.processes.containers;
@@ -674,24 +578,4 @@ fn program_of(mappings: &[Mapping]) -> String {
         .find(|mapping| mapping.path.starts_with(b"/"));
     let name = path.and_then(|mapping| mapping.path.rsplit(|byte| *byte == b'/').next());
     clean(name.unwrap_or_default())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_folder_and_its_size_limit_come_from_the_environment() {
-        let none = FolderSettings::read(|_| None);
-        assert_eq!((none.results.as_str(), none.size_limit), (RESULTS, 0));
-        let some = FolderSettings::read(|name| {
-            let value = if name == "RIDEALONG_RESULTS" {
-                "/r"
-            } else {
-                "1048576"
-            };
-            Some(value.as_bytes().to_vec())
-        });
-        assert_eq!((some.results.as_str(), some.size_limit), ("/r", 1 << 20));
-    }
 }

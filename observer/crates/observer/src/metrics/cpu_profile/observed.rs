@@ -1,7 +1,15 @@
 //! The processes that were observed, and the profiles that they wrote.
 
+use encode::number::float;
+
 use super::maps::Mapping;
 use crate::sampling::containers::ContainerId;
+use crate::sampling::process::Process;
+
+/// The seconds until the mappings of a process are read again: at first, and at most. Libraries can
+/// be loaded later; the interval doubles.
+const FIRST_INTERVAL: f64 = 1.0;
+const MAX_INTERVAL: f64 = 60.0;
 
 /// The library of the profiler.
 const PROFILER: &[u8] = b"/libprofiler.so.0";
@@ -34,6 +42,42 @@ pub struct Observed {
 }
 
 impl Observed {
+    /// Creates the state of a process that a scan has found at the time `now`, in seconds since
+    /// boot. `ticks` is the number of clock ticks in a second.
+    #[must_use]
+    pub fn new(process: &Process, ticks: f64, now: f64) -> Self {
+        Self {
+            pid: process.pid,
+            inner_pid: process.pid,
+            container: process.container,
+            program: String::new(),
+            stack: process.stack,
+            mappings: Vec::new(),
+            due: now,
+            interval: FIRST_INTERVAL,
+            cpu: 0.0,
+            started: float(process.start) / ticks,
+            is_profiled: false,
+        }
+    }
+
+    /// Updates the program. The mappings of a new program are read at once.
+    pub fn update_program(&mut self, process: &Process, now: f64) {
+        let program = process.program.as_deref().unwrap_or_default();
+        if self.program != program || self.stack != process.stack {
+            program.clone_into(&mut self.program);
+            self.stack = process.stack;
+            self.due = now;
+            self.interval = FIRST_INTERVAL;
+        }
+    }
+
+    /// Plans the next reading of the mappings.
+    pub fn plan_next(&mut self, now: f64) {
+        self.due = now + self.interval;
+        self.interval = (self.interval * 2.0).min(MAX_INTERVAL);
+    }
+
     /// Whether the profiler was loaded.
     #[must_use]
     pub fn has_profiler(&self) -> bool {

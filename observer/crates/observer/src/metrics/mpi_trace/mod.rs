@@ -21,16 +21,15 @@ use linux::proc::stat;
 use self::file::{State, Trace};
 use self::rows::{ProcessRows, state_name};
 use self::writer::{Finder, Writer};
-use crate::metrics::cpu_profile::FolderSettings;
-use crate::runtime::notices::Notices;
+use crate::runtime::log::Log;
 use crate::runtime::session::Session;
 use crate::runtime::settings::Settings;
 use crate::sampling::json_rows::{begin_whole, nothing, push_decimals, write_header};
 use crate::sampling::process::{Key, Process};
 use crate::sampling::process_table::ProcessTable;
 use crate::sampling::sampler::{self, Run, Sampler};
-use crate::tools::artifacts::writer::RawFiles;
-use crate::tools::results::{ProfileName, Results};
+use crate::tools::folder::{DRAIN, Folder, MAX_END};
+use crate::tools::results::{Listing, ResultName};
 
 const DESCRIPTION: &str =
     "calls of MPI of the application's processes, with the processes for which they waited";
@@ -46,44 +45,19 @@ const MAX_SUMMARY: usize = 64;
 /// The maximum processes that are remembered.
 const MAX_PROCESSES: usize = 4096;
 
-/// The seconds to wait for the reader of the log after the last rows of a process.
-const DRAIN: f64 = 1.0;
-
-/// The maximum seconds at the end for the rows that are left, and for raw files. The kubelet kills
-/// a container that does not end within the grace period of the pod, which is 30 seconds by
-/// default.
-const MAX_END: f64 = 15.0;
-
 /// Observes until there is a reason to end, and then writes the closing marker and the summary.
-pub fn run(settings: Settings, folder: &FolderSettings, session: &mut Session) {
-    let mut tracer = MpiTrace {
-        results: None,
+pub fn run(settings: Settings, session: &mut Session) {
+    let tracer = MpiTrace {
+        folder: Folder::open(&settings.folder),
         processes: BTreeMap::new(),
-        raw_files: RawFiles::default(),
-        notices: Notices::default(),
-        pending: Vec::new(),
         totals: Totals::default(),
     };
-    match Results::open(&folder.results, folder.size_limit) {
-        Ok(results) => tracer.results = Some(results),
-        Err(error) => {
-            let reason = error.desc();
-            tracer.note(format!(
-                "the folder of the results cannot be opened: {reason}"
-            ));
-        }
-    }
     sampler::run(tracer, settings, session);
 }
 
 struct MpiTrace {
-    results: Option<Results>,
-    processes: BTreeMap<ProfileName, Traced>,
-    /// The files with rows, if the log is to contain them.
-    raw_files: RawFiles,
-    notices: Notices,
-    /// Notices that are not written yet.
-    pending: Vec<String>,
+    folder: Folder,
+    processes: BTreeMap<ResultName, Traced>,
     totals: Totals,
 }
 
@@ -149,7 +123,7 @@ impl Sampler for MpiTrace {
     fn print(&mut self, run: &mut Run<'_>, _keys: &[Key]) {
         let time = run.processes.time.precise_timestamp();
         let open = self.processes.iter().filter(|(_, traced)| !traced.is_done);
-        let names: Vec<ProfileName> = open.map(|(name, _)| *name).collect();
+        let names: Vec<ResultName> = open.map(|(name, _)| *name).collect();
         for name in names {
             self.print_running(run, name, &time);
         }
@@ -163,11 +137,13 @@ impl Sampler for MpiTrace {
         run.processes.time = WallTime::now();
         let until = clock::since_boot() + MAX_END;
         self.write_ended(run, Some(until));
-        self.write_raw_files(run, until);
-        if self.results.is_some() && self.totals.ranks == 0 && run.progress.has_started {
+        let time = run.processes.time.precise_timestamp();
+        self.folder.write_raw_files(&time, run.session, until);
+        if self.folder.results().is_some() && self.totals.ranks == 0 && run.progress.has_started {
             let why = "MPI_Init was not called, the recorder was not loaded, or the program finds \
                        MPI in another way than by its symbols or with dlsym";
-            self.note(format!("no process has recorded calls of MPI: {why}"));
+            self.folder
+                .note(format!("no process has recorded calls of MPI: {why}"));
         }
         self.write_notices(run);
         let mut whole = begin_whole(run);
@@ -186,70 +162,30 @@ impl Sampler for MpiTrace {
 }
 
 impl MpiTrace {
-    fn note(&mut self, reason: String) {
-        if self.pending.len() < 64 && !self.pending.contains(&reason) {
-            self.pending.push(reason);
-        }
-    }
-
     fn write_notices(&mut self, run: &mut Run<'_>) {
-        let reports = self.results.as_mut().map(Results::new_reports);
-        for report in reports.unwrap_or_default() {
-            self.note(clean(&report));
+        for report in self.folder.new_reports() {
+            self.folder.note(clean(&report));
         }
-        for notice in self.pending.drain(..) {
-            self.notices.report(notice, &mut run.session.log);
-        }
-        run.session.log.flush();
+        self.folder.write_notices(&mut run.session.log);
     }
 
     /// Lists the files, and finds their processes.
     fn list(&mut self, run: &mut Run<'_>) {
-        let Some(results) = &self.results else {
+        let Some(listing) = self.folder.list() else {
             return;
         };
-        let listing = match results.list() {
-            Ok(listing) => listing,
-            Err(error) => {
-                let reason = error.desc();
-                self.note(format!(
-                    "the folder of the results cannot be listed: {reason}"
-                ));
-                return;
-            }
-        };
-        let count = listing.profiles.len();
-        let is_too_full = results.is_too_full(&listing);
-        if count >= MAX_FILES / 2 || is_too_full {
-            let done = |name: &&ProfileName| self.processes.get(name).is_some_and(|it| it.is_done);
-            let done: Vec<ProfileName> = listing.profiles.iter().filter(done).copied().collect();
-            for name in done {
-                results.remove(name);
-            }
-        }
-        // The files of the processes that still run use less than the volume has.
-        if is_too_full
-            && results
-                .list()
-                .is_ok_and(|listing| results.is_too_full(&listing))
-        {
-            let count = results.empty(|name| name.is_none());
-            if count > 0 {
-                let why = "the results use more than half of the size limit of their volume";
-                self.note(format!(
-                    "{count} files that are not of the recorder were emptied, because {why}"
-                ));
-            }
-        }
+        self.make_room(&listing);
+        let count = listing.names.len();
         if count >= MAX_FILES {
-            self.note(format!(
+            self.folder.note(format!(
                 "the folder of the results has {count} files; further processes were not recorded"
             ));
         }
         let has_pattern = !run.settings.pattern.is_empty();
-        for name in listing.profiles {
+        for name in listing.names {
             if self.processes.len() >= MAX_PROCESSES && !self.processes.contains_key(&name) {
-                self.note("there are too many files; not all are read".to_owned());
+                self.folder
+                    .note("there are too many files; not all are read".to_owned());
                 return;
             }
             let traced = self.processes.entry(name).or_insert_with(|| Traced {
@@ -269,9 +205,38 @@ impl MpiTrace {
         }
     }
 
+    /// Removes the files of processes whose last rows are written, if there are many files or they
+    /// use too much of the volume. If that is not enough, also empties the files of others.
+    fn make_room(&mut self, listing: &Listing) {
+        let Some(results) = self.folder.results() else {
+            return;
+        };
+        let is_too_full = results.is_too_full(listing);
+        if listing.names.len() >= MAX_FILES / 2 || is_too_full {
+            let done = |name: &&ResultName| self.processes.get(name).is_some_and(|it| it.is_done);
+            for name in listing.names.iter().filter(done) {
+                results.remove(*name);
+            }
+        }
+        // The files of the processes that still run use less than the volume has.
+        if is_too_full
+            && results
+                .list()
+                .is_ok_and(|listing| results.is_too_full(&listing))
+        {
+            let count = results.empty(|name| name.is_none());
+            if count > 0 {
+                let why = "the results use more than half of the size limit of their volume";
+                self.folder.note(format!(
+                    "{count} files that are not of the recorder were emptied, because {why}"
+                ));
+            }
+        }
+    }
+
     /// Finds the process that writes a file, if the file has calls.
-    fn find_writer(&mut self, run: &mut Run<'_>, name: ProfileName) {
-        let Some(file) = self.results.as_ref().and_then(|it| it.open_profile(name)) else {
+    fn find_writer(&mut self, run: &mut Run<'_>, name: ResultName) {
+        let Some(file) = self.folder.open_file(name) else {
             return;
         };
         let Ok(facts) = file.metadata() else {
@@ -295,7 +260,7 @@ impl MpiTrace {
 
     /// Returns the id of the process of a file in the PID namespace of the pod. Until the file was
     /// read, this is the id in its name.
-    fn pid_of(&self, name: ProfileName) -> Option<i32> {
+    fn pid_of(&self, name: ResultName) -> Option<i32> {
         match self.processes.get(&name).map(|traced| traced.writer) {
             Some(Writer::Process(pid)) => Some(pid),
             Some(Writer::Unknown) => None,
@@ -304,7 +269,7 @@ impl MpiTrace {
     }
 
     /// Returns the id of the process of a file in the PID namespace of the pod, if it was found.
-    fn known_pid(&self, name: ProfileName) -> Option<u32> {
+    fn known_pid(&self, name: ResultName) -> Option<u32> {
         match self.processes.get(&name)?.writer {
             Writer::Process(pid) => Some(pid.cast_unsigned()),
             Writer::Unread | Writer::Unknown => None,
@@ -312,9 +277,9 @@ impl MpiTrace {
     }
 
     /// Returns what a process has recorded, if that is newer than its rows.
-    fn read(&mut self, name: ProfileName, is_last: bool) -> Option<Trace> {
+    fn read(&mut self, name: ResultName, is_last: bool) -> Option<Trace> {
         let traced = self.processes.get_mut(&name)?;
-        let opened = self.results.as_ref()?.open_profile(name)?;
+        let opened = self.folder.open_file(name)?;
         if !is_last && file::newest(&opened) == Some(traced.saves) {
             return None;
         }
@@ -330,7 +295,7 @@ impl MpiTrace {
 
     /// Whether the process of a file still runs. It may have started since the last scan. A process
     /// that cannot be found runs until its file is complete, or no process of the target is left.
-    fn is_running(&self, run: &mut Run<'_>, name: ProfileName) -> bool {
+    fn is_running(&self, run: &mut Run<'_>, name: ResultName) -> bool {
         let traced = self.processes.get(&name);
         let began = traced.map_or(0, |traced| traced.began);
         let Some(pid) = self.pid_of(name) else {
@@ -350,7 +315,7 @@ impl MpiTrace {
 
     /// Writes rows of a process that still runs. Without a process id, there are only last rows, so
     /// that all rows of a process have the same id.
-    fn print_running(&mut self, run: &mut Run<'_>, name: ProfileName, time: &str) {
+    fn print_running(&mut self, run: &mut Run<'_>, name: ResultName, time: &str) {
         let is_excluded = self.processes.get(&name).is_none_or(|it| it.is_excluded);
         if is_excluded || self.known_pid(name).is_none() || !self.is_running(run, name) {
             return;
@@ -379,13 +344,13 @@ impl MpiTrace {
     /// writes those of all processes, at most until then.
     fn write_ended(&mut self, run: &mut Run<'_>, until: Option<f64>) {
         let open = self.processes.iter().filter(|(_, traced)| !traced.is_done);
-        let open: Vec<ProfileName> = open.map(|(name, _)| *name).collect();
+        let open: Vec<ResultName> = open.map(|(name, _)| *name).collect();
         let mut left = open.len();
         for name in open {
             if until.is_some_and(|until| clock::since_boot() > until) {
                 let is_left = |it: &&Traced| !it.is_done && !it.is_excluded;
                 let count = self.processes.values().filter(is_left).count();
-                self.note(format!(
+                self.folder.note(format!(
                     "there was not enough time for the last rows of {count} processes"
                 ));
                 return;
@@ -406,7 +371,7 @@ impl MpiTrace {
 
     /// Writes the last rows of a process. `left` is the number of processes that still need room in
     /// the log, including this one.
-    fn write_last(&mut self, run: &mut Run<'_>, name: ProfileName, has_ended: bool, left: usize) {
+    fn write_last(&mut self, run: &mut Run<'_>, name: ResultName, has_ended: bool, left: usize) {
         let trace = self.read(name, true);
         let tail = self.tail_of(run, name);
         let Some(traced) = self.processes.get_mut(&name) else {
@@ -419,7 +384,7 @@ impl MpiTrace {
         let Some(trace) = trace else {
             let name = name.file_name();
             let why = "the volume is full, the process was killed too early, or it is another file";
-            self.note(format!(
+            self.folder.note(format!(
                 "the file {name} has no calls of MPI that can be read: {why}"
             ));
             return;
@@ -429,7 +394,7 @@ impl MpiTrace {
         if run.settings.has_artifacts {
             let mut members = tail.strip_suffix(b"}").unwrap_or(&tail).to_vec();
             push_known(&mut members, "pid", pid.map(u64::from));
-            self.raw_files.add(name.file_name(), &members);
+            self.folder.add_raw_file(name, &members);
         }
         self.totals.add(&trace, pid, has_ended);
         let time = run.processes.time.precise_timestamp();
@@ -440,31 +405,16 @@ impl MpiTrace {
             has_ended,
             tail: &tail,
         };
-        let log = &mut run.session.log;
-        rows.push_rank(log.line());
-        log.end_line();
-        let room = log.budget().room() / float(left.max(1) as u64);
-        let end = log.budget().used() + room;
-        let mut omitted = 0;
-        let sections = [rows.communicators(), rows.calls(), rows.blocks()];
-        for row in sections.iter().flatten() {
-            if log.budget().used() + float(row.len() as u64) > end {
-                omitted += 1;
-                continue;
-            }
-            log.line().extend_from_slice(row);
-            log.end_line();
-            log.flush();
-        }
+        let omitted = write_all(&rows, &mut run.session.log, left);
         if omitted > 0 {
             let process = self.description_of(name);
-            self.note(format!(
+            self.folder.note(format!(
                 "the log has no room for {omitted} rows of {process}; see the option max-log"
             ));
         }
     }
 
-    fn description_of(&self, name: ProfileName) -> String {
+    fn description_of(&self, name: ResultName) -> String {
         match self.known_pid(name) {
             Some(pid) => format!("process {pid}"),
             None => format!("the process of the file {}", name.file_name()),
@@ -472,46 +422,32 @@ impl MpiTrace {
     }
 
     /// Reports what is missing in the last rows of a process.
-    fn note_end(&mut self, name: ProfileName, trace: &Trace, has_ended: bool) {
+    fn note_end(&mut self, name: ResultName, trace: &Trace, has_ended: bool) {
         let process = self.description_of(name);
         if self.known_pid(name).is_none() {
             let why = "it has a PID namespace of its own, or another user than the file";
-            self.note(format!(
+            self.folder.note(format!(
                 "{process} was not found, because {why}: its rows have no pid and no program"
             ));
         }
         if !trace.has_known_library {
             let library = &trace.library;
-            self.note(format!(
+            self.folder.note(format!(
                 "{process} is not recorded, because its MPI library is not known: {library}"
             ));
         } else if trace.state == State::Running && has_ended {
             let why =
                 "the calls since the file was last written, usually for a second, are missing";
             let rank = trace.rank;
-            self.note(format!(
+            self.folder.note(format!(
                 "{process} (rank {rank}) ended without MPI_Finalize: {why}"
             ));
         }
     }
 
-    /// Writes the files themselves, at most until a time in seconds since boot.
-    fn write_raw_files(&mut self, run: &mut Run<'_>, until: f64) {
-        let Some(results) = &self.results else {
-            return;
-        };
-        let time = run.processes.time.precise_timestamp();
-        let notices = self
-            .raw_files
-            .write_to_log(&time, results, run.session, until);
-        for notice in notices {
-            self.note(notice);
-        }
-    }
-
     /// Returns the end of the rows of a process. If no scan has found the process, only its
     /// container is known: that of the target.
-    fn tail_of(&self, run: &Run<'_>, name: ProfileName) -> Box<[u8]> {
+    fn tail_of(&self, run: &Run<'_>, name: ResultName) -> Box<[u8]> {
         let known = self.processes.get(&name);
         if let Some(tail) = known.and_then(|traced| traced.tail.clone()) {
             return tail;
@@ -545,6 +481,27 @@ impl Totals {
         line.push(b'}');
         self.lines.push(line);
     }
+}
+
+/// Writes all rows of a process for which the log has room, and returns the number of the others.
+/// `left` is the number of processes that still need room, including this one.
+fn write_all(rows: &ProcessRows<'_>, log: &mut Log, left: usize) -> usize {
+    rows.push_rank(log.line());
+    log.end_line();
+    let room = log.budget().room() / float(left.max(1) as u64);
+    let end = log.budget().used() + room;
+    let mut omitted = 0;
+    let sections = [rows.communicators(), rows.calls(), rows.blocks()];
+    for row in sections.iter().flatten() {
+        if log.budget().used() + float(row.len() as u64) > end {
+            omitted += 1;
+            continue;
+        }
+        log.line().extend_from_slice(row);
+        log.end_line();
+        log.flush();
+    }
+    omitted
 }
 
 /// Returns a living process.

@@ -11,7 +11,7 @@ use super::compress::{Failure, Outline, Receiver, compress};
 use super::line::Head;
 use crate::runtime::budget::Budget;
 use crate::runtime::session::Session;
-use crate::tools::results::{ProfileName, Results};
+use crate::tools::results::{ResultName, Results};
 
 /// The maximum files of a run.
 const MAX_FILES: usize = 1024;
@@ -71,7 +71,7 @@ impl RawFiles {
         session: &mut Session,
         until: f64,
     ) -> Vec<String> {
-        let open = |name: &str| results.open_profile(ProfileName::parse(name.as_bytes())?);
+        let open = |name: &str| results.open_result(ResultName::parse(name.as_bytes())?);
         self.write(time, open, &mut SessionOutput { session, until })
     }
 

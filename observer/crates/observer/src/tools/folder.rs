@@ -1,0 +1,122 @@
+//! The folder of a tool's results, as a metric uses it: its files, the notices about them, and the
+//! copies of the files in the log.
+
+use std::fs::File;
+
+use crate::runtime::log::Log;
+use crate::runtime::notices::Notices;
+use crate::runtime::session::Session;
+use crate::runtime::settings::FolderSettings;
+use crate::tools::artifacts::writer::RawFiles;
+use crate::tools::results::{Listing, ResultName, Results};
+
+/// The seconds to wait for the reader of the log after the last rows of a process.
+pub const DRAIN: f64 = 1.0;
+/// The maximum seconds at the end for the rows that are left, and for raw files. The kubelet kills
+/// a container that does not end within the grace period of the pod, which is 30 seconds by
+/// default.
+pub const MAX_END: f64 = 15.0;
+/// The maximum notices that are not written yet.
+const MAX_PENDING: usize = 64;
+
+/// The folder.
+pub struct Folder {
+    /// The folder; `None` if it cannot be opened.
+    results: Option<Results>,
+    /// The files with rows, if the log is to contain them.
+    raw_files: RawFiles,
+    notices: Notices,
+    /// Notices that are not written yet.
+    pending: Vec<String>,
+}
+
+impl Folder {
+    /// Opens the folder. If it cannot be opened, it has no files, and a notice says why.
+    #[must_use]
+    pub fn open(settings: &FolderSettings) -> Self {
+        let mut folder = Self {
+            results: None,
+            raw_files: RawFiles::default(),
+            notices: Notices::default(),
+            pending: Vec::new(),
+        };
+        match Results::open(&settings.path, settings.size_limit) {
+            Ok(results) => folder.results = Some(results),
+            Err(error) => {
+                let reason = error.desc();
+                folder.note(format!(
+                    "the folder of the results cannot be opened: {reason}"
+                ));
+            }
+        }
+        folder
+    }
+
+    /// Returns the folder itself; `None` if it cannot be opened.
+    #[must_use]
+    pub fn results(&self) -> Option<&Results> {
+        self.results.as_ref()
+    }
+
+    /// Lists the files. `None` if they cannot be listed; a notice says why.
+    pub fn list(&mut self) -> Option<Listing> {
+        match self.results.as_ref()?.list() {
+            Ok(listing) => Some(listing),
+            Err(error) => {
+                let reason = error.desc();
+                self.note(format!(
+                    "the folder of the results cannot be listed: {reason}"
+                ));
+                None
+            }
+        }
+    }
+
+    /// Opens a file. `None` if it is not an ordinary file, or cannot be read.
+    #[must_use]
+    pub fn open_file(&self, name: ResultName) -> Option<File> {
+        self.results.as_ref()?.open_result(name)
+    }
+
+    /// Adds a file whose copy the log is to contain. `origin` contains the members that describe
+    /// its process, each after a comma.
+    pub fn add_raw_file(&mut self, name: ResultName, origin: &[u8]) {
+        self.raw_files.add(name.file_name(), origin);
+    }
+
+    /// Writes the copies of the files into the log, at most until a time in seconds since boot.
+    pub fn write_raw_files(&mut self, time: &str, session: &mut Session, until: f64) {
+        let Some(results) = &self.results else {
+            return;
+        };
+        for notice in self.raw_files.write_to_log(time, results, session, until) {
+            self.note(notice);
+        }
+    }
+
+    /// Returns the lines that the tool has added to its reports since the last call.
+    pub fn new_reports(&mut self) -> Vec<Vec<u8>> {
+        let reports = self.results.as_mut().map(Results::new_reports);
+        reports.unwrap_or_default()
+    }
+
+    /// Adds a notice, which [`Folder::write_notices`] writes.
+    pub fn note(&mut self, notice: String) {
+        if self.pending.len() < MAX_PENDING && !self.pending.contains(&notice) {
+            self.pending.push(notice);
+        }
+    }
+
+    /// Reports a reason in the log, unless it was reported before.
+    pub fn report(&mut self, reason: String, log: &mut Log) {
+        self.notices.report(reason, log);
+    }
+
+    /// Writes the notices, each once.
+    pub fn write_notices(&mut self, log: &mut Log) {
+        for notice in self.pending.drain(..) {
+            self.notices.report(notice, log);
+        }
+        log.flush();
+    }
+}
