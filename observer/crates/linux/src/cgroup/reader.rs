@@ -289,6 +289,33 @@ mod tests {
         }
     }
 
+    /// The files of version 2, with their texts.
+    const VERSION_2: [(&str, &str); 11] = [
+        (
+            "sys/fs/cgroup/cpu.stat",
+            "usage_usec 5\nnr_periods 4\nnr_throttled 3\nthrottled_usec 2\n",
+        ),
+        ("sys/fs/cgroup/cpu.max", "50000 100000\n"),
+        ("sys/fs/cgroup/cpu.pressure", "some total=1\nfull total=2\n"),
+        (
+            "sys/fs/cgroup/memory.pressure",
+            "some total=3\nfull total=4\n",
+        ),
+        ("sys/fs/cgroup/io.pressure", "some total=5\nfull total=6\n"),
+        ("sys/fs/cgroup/memory.current", "7\n"),
+        (
+            "sys/fs/cgroup/memory.stat",
+            "anon 4\nfile 3\nshmem 2\nanon_thp 9\n",
+        ),
+        ("sys/fs/cgroup/memory.max", "max\n"),
+        (
+            "sys/fs/cgroup/memory.events",
+            "high 8\nmax 9\noom 10\noom_kill 11\n",
+        ),
+        ("sys/fs/cgroup/pids.current", "12\n"),
+        ("sys/fs/cgroup/pids.max", "13\n"),
+    ];
+
     #[test]
     fn all_values_of_version_2_are_read() {
         let two = || Some(directory(Version::Two, "sys/fs/cgroup"));
@@ -299,34 +326,7 @@ mod tests {
             pids: two(),
             unified: two(),
         };
-        let (usage, missing) = read_folder(
-            &[
-                (
-                    "sys/fs/cgroup/cpu.stat",
-                    "usage_usec 5\nnr_periods 4\nnr_throttled 3\nthrottled_usec 2\n",
-                ),
-                ("sys/fs/cgroup/cpu.max", "50000 100000\n"),
-                ("sys/fs/cgroup/cpu.pressure", "some total=1\nfull total=2\n"),
-                (
-                    "sys/fs/cgroup/memory.pressure",
-                    "some total=3\nfull total=4\n",
-                ),
-                ("sys/fs/cgroup/io.pressure", "some total=5\nfull total=6\n"),
-                ("sys/fs/cgroup/memory.current", "7\n"),
-                (
-                    "sys/fs/cgroup/memory.stat",
-                    "anon 4\nfile 3\nshmem 2\nanon_thp 9\n",
-                ),
-                ("sys/fs/cgroup/memory.max", "max\n"),
-                (
-                    "sys/fs/cgroup/memory.events",
-                    "high 8\nmax 9\noom 10\noom_kill 11\n",
-                ),
-                ("sys/fs/cgroup/pids.current", "12\n"),
-                ("sys/fs/cgroup/pids.max", "13\n"),
-            ],
-            &location,
-        );
+        let (usage, missing) = read_folder(&VERSION_2, &location);
         let stall = |some, full| Stall {
             some: Some(some),
             full: Some(full),
@@ -359,6 +359,31 @@ mod tests {
         assert_eq!(missing, ["memory.peak: Unreadable(ENOENT)"]);
     }
 
+    /// The files of version 1, with their texts.
+    const VERSION_1: [(&str, &str); 12] = [
+        (
+            "cpu/cpu.stat",
+            "nr_periods 4\nnr_throttled 3\nthrottled_time 2\n",
+        ),
+        ("cpu/cpu.cfs_quota_us", "-1\n"),
+        ("cpu/cpu.cfs_period_us", "100000\n"),
+        ("cpuacct/cpuacct.usage", "5\n"),
+        ("memory/memory.usage_in_bytes", "6\n"),
+        (
+            "memory/memory.stat",
+            "cache 3\nrss 1\nshmem 1\ntotal_cache 9\ntotal_rss 4\ntotal_shmem 2\n",
+        ),
+        ("memory/memory.max_usage_in_bytes", "7\n"),
+        ("memory/memory.limit_in_bytes", "8\n"),
+        ("memory/memory.failcnt", "9\n"),
+        (
+            "memory/memory.oom_control",
+            "oom_kill_disable 0\nunder_oom 0\noom_kill 10\n",
+        ),
+        ("pids/pids.current", "11\n"),
+        ("pids/pids.max", "x\n"),
+    ];
+
     #[test]
     fn the_values_of_version_1_are_read_from_the_directory_of_each_controller() {
         let one = |name| Some(directory(Version::One, name));
@@ -369,32 +394,7 @@ mod tests {
             pids: one("pids"),
             unified: None,
         };
-        let (usage, missing) = read_folder(
-            &[
-                (
-                    "cpu/cpu.stat",
-                    "nr_periods 4\nnr_throttled 3\nthrottled_time 2\n",
-                ),
-                ("cpu/cpu.cfs_quota_us", "-1\n"),
-                ("cpu/cpu.cfs_period_us", "100000\n"),
-                ("cpuacct/cpuacct.usage", "5\n"),
-                ("memory/memory.usage_in_bytes", "6\n"),
-                (
-                    "memory/memory.stat",
-                    "cache 3\nrss 1\nshmem 1\ntotal_cache 9\ntotal_rss 4\ntotal_shmem 2\n",
-                ),
-                ("memory/memory.max_usage_in_bytes", "7\n"),
-                ("memory/memory.limit_in_bytes", "8\n"),
-                ("memory/memory.failcnt", "9\n"),
-                (
-                    "memory/memory.oom_control",
-                    "oom_kill_disable 0\nunder_oom 0\noom_kill 10\n",
-                ),
-                ("pids/pids.current", "11\n"),
-                ("pids/pids.max", "x\n"),
-            ],
-            &location,
-        );
+        let (usage, missing) = read_folder(&VERSION_1, &location);
         let expected = ContainerUsage {
             cpu: CpuStat {
                 periods: Some(4),

@@ -191,14 +191,7 @@ impl<'a> Run<'a> {
                 self.export_totals(sampler);
                 self.due = self.processes.now + rate * self.session.log.budget().interval_factor();
             }
-            self.omissions
-                .report_scan(&self.processes, &mut self.session.log);
-            if let Some(reason) = self.processes.meter.denial.take() {
-                let unknown = "the I/O and the open files of a process cannot be read";
-                let log = &mut self.session.log;
-                self.notices.report(format!("{unknown}: {reason}"), log);
-            }
-            self.session.note_export_problem();
+            self.report_scan();
             let now = self.processes.now;
             if let Some(reason) =
                 self.progress
@@ -221,6 +214,18 @@ impl<'a> Run<'a> {
         } else {
             UNREADABLE.to_owned()
         }
+    }
+
+    /// Reports what is missing because of the memory limit, or cannot be read.
+    fn report_scan(&mut self) {
+        self.omissions
+            .report_scan(&self.processes, &mut self.session.log);
+        if let Some(reason) = self.processes.meter.denial.take() {
+            let unknown = "the I/O and the open files of a process cannot be read";
+            let log = &mut self.session.log;
+            self.notices.report(format!("{unknown}: {reason}"), log);
+        }
+        self.session.note_export_problem();
     }
 
     /// Waits until the time `next`, and meanwhile reads the counters of the processes for which no

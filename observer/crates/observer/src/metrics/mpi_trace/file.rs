@@ -194,13 +194,7 @@ fn read_copy<F: ReadAt + ?Sized>(file: &F, offset: usize, buffer: &mut Vec<u8>) 
         namespace: words.u32(52),
         rank: words.u32(28),
         size: words.u32(32),
-        state: match words.u32(36) {
-            0 => State::Running,
-            1 => State::Finalized,
-            2 => State::Exited,
-            3 => State::Aborted,
-            _ => return None,
-        },
+        state: parse_state(words.u32(36))?,
         has_known_library: words.u32(48) != 0,
         library: text(&buffer[104..104 + TEXT]),
         job: text(&buffer[104 + TEXT..HEADER]),
@@ -212,6 +206,16 @@ fn read_copy<F: ReadAt + ?Sized>(file: &F, offset: usize, buffer: &mut Vec<u8>) 
         communicators: list?,
         rows: rows?,
     })
+}
+
+fn parse_state(number: u32) -> Option<State> {
+    match number {
+        0 => Some(State::Running),
+        1 => Some(State::Finalized),
+        2 => Some(State::Exited),
+        3 => Some(State::Aborted),
+        _ => None,
+    }
 }
 
 fn parse_communicator(bytes: &[u8]) -> Option<Communicator> {

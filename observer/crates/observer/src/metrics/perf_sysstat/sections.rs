@@ -400,8 +400,8 @@ mod tests {
         has_threads: false,
     };
 
-    fn process() -> Process {
-        let now = Counters {
+    fn counters() -> Counters {
+        Counters {
             stat: StatCounters {
                 minflt: 20,
                 cminflt: 5,
@@ -421,7 +421,10 @@ mod tests {
                 written: 8192,
                 cancelled: 1024,
             }),
-        };
+        }
+    }
+
+    fn process() -> Process {
         let memory = Some(Memory {
             size: 500,
             peak: 300,
@@ -441,7 +444,7 @@ mod tests {
         };
         let base = Base::at_start(100.0, 100.0);
         let measured = Measured {
-            now,
+            now: counters(),
             base: Some(base),
             state,
             ..Measured::default()

@@ -89,6 +89,16 @@ impl Reader<'_> {
     fn report(&mut self, reason: String) {
         self.notices.report(reason, &mut self.session.log);
     }
+
+    /// Reports that a file of a process cannot be read, if there is an error.
+    fn report_failure(&mut self, name: &str, error: Option<Errno>) {
+        let reason = match error {
+            None => return,
+            Some(Errno::EFBIG) => "it is longer than 1 MiB",
+            Some(error) => error.desc(),
+        };
+        self.report(format!("{name} of a process cannot be read: {reason}"));
+    }
 }
 
 /// Reads the placement of a process. `None` if the process has ended, or has no memory any more, or
@@ -135,15 +145,10 @@ pub fn read(
         ("smaps_rollup", share.err()),
         ("numa_maps", nodes.as_ref().err().copied()),
     ] {
-        let Some(error) = error else { continue };
-        if !reader.meter.has_memory(pid) {
+        if error.is_some() && !reader.meter.has_memory(pid) {
             return None;
         }
-        let reason = match error {
-            Errno::EFBIG => "it is longer than 1 MiB",
-            error => error.desc(),
-        };
-        reader.report(format!("{name} of a process cannot be read: {reason}"));
+        reader.report_failure(name, error);
     }
     placement.share = share.ok();
     placement.nodes = nodes.ok();
