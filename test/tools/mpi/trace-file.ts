@@ -25,7 +25,7 @@ export interface Communicator {
   readonly blocks: readonly number[]
 }
 
-/** A file of the recorder, as observer/mpi/recorder.c describes it. */
+/** A file of the recorder, as observer/mpi/table.h describes it. */
 export interface TraceFile {
   readonly rank: number
   readonly size: number

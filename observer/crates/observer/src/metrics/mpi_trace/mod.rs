@@ -34,7 +34,7 @@ use crate::tools::results::{Listing, ResultName};
 const DESCRIPTION: &str =
     "calls of MPI of the application's processes, with the processes for which they waited";
 /// The number of files with which the recorder begins no other one (`MAX_FILES` in
-/// observer/mpi/recorder.c). With half as many, the files of ended processes are removed.
+/// observer/mpi/limits.h). With half as many, the files of ended processes are removed.
 const MAX_FILES: usize = 128;
 /// The maximum calls of a process that have rows at a timepoint.
 const MAX_CALLS: usize = 16;

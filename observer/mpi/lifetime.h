@@ -1,0 +1,92 @@
+// The beginning and the end of the record: MPI_Init, MPI_Finalize, and the end of the process.
+
+#pragma once
+
+#include "record.h"
+
+static void copy_job(void) {
+  static const char *const names[] = {"PMIX_NAMESPACE", "FLUX_JOB_ID", "SLURM_JOB_ID", "PMI_JOBID"};
+  for (size_t at = 0; getenv != NULL && at < sizeof names / sizeof *names; at++) {
+    const char *value = getenv(names[at]);
+    if (value == NULL || value[0] == '\0') continue;
+    append(table.job, TEXT, 0, value);
+    return;
+  }
+}
+
+// Reads the number of the PID namespace from a link to "pid:[4026531836]".
+static uint32_t read_namespace(void) {
+  char link[64];
+  uint64_t number = 0;
+  long length = call(SYS_readlinkat, AT_FDCWD, (long)"/proc/self/ns/pid", (long)link, sizeof link);
+  for (long at = 0; at < length; at++) {
+    if (link[at] >= '0' && link[at] <= '9') number = number * 10 + (uint64_t)(link[at] - '0');
+  }
+  return (uint32_t)number;
+}
+
+// Begins to record, after MPI_Init.
+static void start(void) {
+  if (is_recording || table.process != 0) return;
+  memcpy(table.magic, MAGIC, sizeof MAGIC);
+  table.process = (uint32_t)call(SYS_getpid, 0, 0, 0, 0);
+  table.namespace = read_namespace();
+  if (create_file() != 0) return;
+  detect_library();
+  find_in_place();
+  copy_job();
+  int rank = 0, size = 0;
+  int is_usable = table.library != UNKNOWN && find_functions() &&
+                  mpi.Comm_rank(handles.world, &rank) == 0 &&
+                  mpi.Comm_size(handles.world, &size) == 0 &&
+                  mpi.Comm_group(handles.world, &frames[FRAME_WORLD].group) == 0;
+  if (!is_usable) table.library = UNKNOWN;
+  table.rank = (uint32_t)rank;
+  table.size = (uint32_t)size;
+  table.began_since_boot = read_clock(CLOCK_BOOTTIME);
+  table.began = now();
+  frame_count = (uint32_t)is_usable;
+  if (is_usable) position_of(handles.world);
+  save(table.began);
+  is_recording = is_usable;
+  look_for_objects(AGAIN);
+}
+
+// Ends the record with a state. In a signal handler, the lock may never be released.
+static void finish(enum state state) {
+  if (!is_recording || call(SYS_getpid, 0, 0, 0, 0) != (long)table.process) return;
+  for (int tries = 0; !try_lock(); tries++) {
+    if (tries == 10000) return;
+    call(SYS_sched_yield, 0, 0, 0, 0);
+  }
+  table.state = state;
+  save(now());
+  release_lock();
+}
+
+__attribute__((destructor)) static void end(void) {
+  if (table.state == RUNNING) finish(EXITED);
+}
+
+static uint64_t begin_finalize(void) {
+  uint64_t time = now();
+  if (is_recording) {
+    thread.depth++;
+    thread.stack = ~(word)0;
+    take_lock();
+    save(time);
+    while (frame_count > 0) mpi.Group_free(&frames[--frame_count].group);
+    release_lock();
+  }
+  return time;
+}
+
+static void end_finalize(uint64_t began) {
+  if (!is_recording) return;
+  thread.depth = 0;
+  take_lock();
+  add(CALL_Finalize, 0, PEER_NONE, 0, now() - began);
+  release_lock();
+  finish(FINALIZED);
+  is_recording = 0;
+}

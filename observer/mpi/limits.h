@@ -1,0 +1,43 @@
+// The sizes of the tables and of the file, and the numbers in them.
+
+#pragma once
+
+// The sizes of the tables. The observer has the same numbers (its module
+// metrics::mpi_trace::file).
+#define MAX_ROWS 1024
+#define MAX_COMMUNICATORS 64
+#define BLOCKS 256
+#define TEXT 128
+#define NAME 32
+// A new peer gets a row of its own only if as many rows stay free. There are fewer calls than that.
+#define RESERVED_ROWS 384
+#define REQUEST_SETS 512
+#define PERSISTENT_SETS 1024
+#define REQUEST_WAYS 8
+#define REJECTED_SETS 128
+#define REJECTED_WAYS 8
+// The number of ranks of communicators whose ranks in MPI_COMM_WORLD are remembered.
+#define MAX_MEMBERS 65536
+// The members of a communicator that its identity is computed from, at most.
+#define MAX_HASHED 1024
+#define SAMPLE 64
+// The groups that a communicator with members of another job is looked for in, at most.
+#define MAX_FRAMES 16
+// A process is not recorded if the folder already has as many files. With at most 432 KiB each, the
+// files then use less than the 64 MiB of the volume, because the kubelet evicts a pod whose volume
+// is larger than its limit.
+#define MAX_FILES 128
+// The distance between the two copies of the table in the file.
+#define COPY ((sizeof table + 4095) / 4096 * 4096)
+#define MAX_PATH 512
+#define FIRST_NUMBER 700
+#define SAVE_INTERVAL 1000000000u
+#define DEFAULT_FOLDER "/var/opt/ridealong/mpi-trace"
+#define MAX_LIBRARY_VERSION 8192 // MPICH: MPI_MAX_LIBRARY_VERSION_STRING
+
+enum { PEER_NONE = -1, PEER_OTHER = -2 };
+enum { FRAME_WORLD, FRAME_NONE = MAX_FRAMES };
+enum { COMMUNICATOR_OTHER = MAX_COMMUNICATORS, COMMUNICATOR_NONE };
+enum state { RUNNING, FINALIZED, EXITED, ABORTED };
+enum library { UNKNOWN, OPEN_MPI, MPICH };
+enum binding { BINDING_C, BINDING_FORTRAN, BINDING_F08 };

@@ -1,0 +1,189 @@
+// Records a call: what the wrappers do before and after the function of the MPI library.
+
+#pragma once
+
+#include "requests.h"
+
+// Whether the call is made by another call of MPI. A call that was left by longjmp or an exception
+// does not return; leave_by_jump and leave_by_exception learn of that. After any other way, the
+// stack tells: a call that another one makes is below it.
+static int is_nested(const struct span *span) {
+  if (thread.depth > 0 && (word)span >= thread.stack) thread.depth = 0;
+  return thread.depth > 0;
+}
+
+__attribute__((noinline)) static void enter(struct span *span, uint32_t id, const word *arguments,
+                                            enum binding binding) {
+  const struct call *what = &calls[id];
+  span->is_counted = is_recording && !(binding == BINDING_FORTRAN && table.library == MPICH);
+  span->is_recorded = 0;
+  // The functions of MPICH for mpif.h call those for C, which are recorded. Those of Open MPI
+  // (ompi/mpi/fortran/mpif-h) and those without a buffer of MPICH for mpi_f08 call PMPI_*.
+  if (!span->is_counted) return;
+  span->is_recorded = !is_nested(span);
+  thread.depth++;
+  if (!span->is_recorded) return;
+  span->binding = binding;
+  span->peer = PEER_NONE;
+  span->position = COMMUNICATOR_NONE;
+  span->bytes = 0;
+  if (what->freed != 0 && arguments[what->freed - 1] != 0) {
+    span->freed = handle_at(arguments[what->freed - 1], 0, binding, mpi.Comm_f2c);
+    take_lock();
+    span->position = find_communicator(span->freed);
+    release_lock();
+  }
+  if (what->requests != 0) {
+    take_lock();
+    find_requests(span, what, arguments);
+    release_lock();
+  }
+  thread.stack = (word)span;
+  thread.id = id;
+  span->start = thread.start = now();
+}
+
+static int integer(const struct span *span, word argument) {
+  return span->binding == BINDING_C ? (int)argument : *(const int *)argument;
+}
+
+static word communicator_argument(const struct span *span, word argument) {
+  if (span->binding == BINDING_C) return to_handle(argument);
+  return handle_at(argument, 0, span->binding, mpi.Comm_f2c);
+}
+
+// Returns the source of a message: MPI_SOURCE is the first field of MPI_Status in Open MPI
+// (ompi/include/mpi.h.in, struct ompi_status_public_t), and the third in MPICH
+// (src/include/mpi.h.in, MPI_Status). MPI_STATUS_IGNORE is the address 0 in Open MPI, and 1 in
+// MPICH. The value for Fortran is not known.
+static int source_of(const struct span *span, word status) {
+  if (status <= 1 || span->binding != BINDING_C) return PEER_NONE;
+  return ((const int *)status)[table.library == MPICH ? 2 : 0];
+}
+
+#include "bytes.h"
+
+// Adds a communicator to the table when it is created.
+static void add_created(const struct span *span, word place) {
+  word handle = place == 0 ? 0 : handle_at(place, 0, span->binding, mpi.Comm_f2c);
+  if (handle == 0 || handle == handles.null_communicator) return;
+  // The handle of a communicator that was freed by a call that is not recorded.
+  take_lock();
+  forget_rejected(handle);
+  release_lock();
+  position_of(handle);
+}
+
+// Adds the bytes of the partitions that the call makes ready.
+static void add_partitions(struct span *span, const struct call *what, const word *arguments) {
+  word argument = arguments[what->ready - 1];
+  word handle = span->binding == BINDING_C ? to_handle(argument)
+                                           : handle_at(argument, 0, span->binding, mpi.Request_f2c);
+  int64_t count = 1;
+  if (what->number != 0) count = integer(span, arguments[what->number - 1]);
+  if (what->low != 0) {
+    count = (int64_t)integer(span, arguments[what->high - 1]) -
+            integer(span, arguments[what->low - 1]) + 1;
+  }
+  take_lock();
+  const struct request *request = find_request(handle);
+  if (request != NULL) {
+    span->peer = request->peer;
+    span->position = request->communicator;
+    if (count > 0) span->bytes = (uint64_t)count * request->bytes;
+  }
+  release_lock();
+}
+
+// Adds a call that succeeded. Returns with the lock.
+static void record(struct span *span, uint32_t id, const word *arguments, uint64_t end) {
+  const struct call *what = &calls[id];
+  word communicator = 0;
+  if (what->ready != 0) add_partitions(span, what, arguments);
+  if (what->comm != 0) {
+    communicator = communicator_argument(span, arguments[what->comm - 1]);
+    span->position = position_of(communicator);
+    uint8_t role = what->peer != 0 ? what->peer : what->root;
+    int rank = role == 0 ? PEER_NONE : integer(span, arguments[role - 1]);
+    if (role != 0 && rank < 0 && what->status != 0) rank = source_of(span, arguments[what->status - 1]);
+    span->peer = world_rank(span->position, communicator, rank);
+  }
+  uint64_t bytes = sent_bytes(span, what, arguments, span->position, communicator);
+  int is_sent_later = what->persistent || what->partitioned;
+  if (what->starts || what->ready != 0) bytes = span->bytes;
+  if (what->created != 0) add_created(span, arguments[what->created - 1]);
+  take_lock();
+  add(id, span->position, span->peer, is_sent_later ? 0 : bytes, end - span->start);
+  if (what->request != 0 && arguments[what->request - 1] != 0) {
+    store_request(what, (struct request){
+      .request = handle_at(arguments[what->request - 1], 0, span->binding, mpi.Request_f2c),
+      .bytes = bytes,
+      .peer = span->peer,
+      .communicator = span->position,
+    });
+  }
+  if (what->waits && span->position < MAX_COMMUNICATORS) {
+    struct communicator *known = &table.communicator[span->position];
+    // The members of an intercommunicator wait for those of the other group.
+    if (known->size > 1 && known->remote_size == 0) add_to_block(known, end - span->start);
+  }
+  if (what->freed != 0) {
+    uint32_t freed = find_communicator(span->freed);
+    if (freed < MAX_COMMUNICATORS) table.communicator[freed].handle = 0;
+    else forget_rejected(span->freed);
+  }
+}
+
+// Writes the table if it was not written for a second.
+static void save_in_time(uint64_t time) {
+  int is_due = time - last_save > SAVE_INTERVAL;
+  if (is_due) save(time);
+  release_lock();
+  if (is_due) look_for_objects(AGAIN);
+}
+
+// Adds a call that failed. Its arguments may be invalid.
+static void add_failed(uint32_t id, uint64_t start, uint64_t end) {
+  take_lock();
+  add(id, COMMUNICATOR_NONE, PEER_NONE, 0, end - start);
+}
+
+__attribute__((noinline)) static void leave(struct span *span, uint32_t id, const word *arguments,
+                                            int error) {
+  if (!span->is_counted) return;
+  if (span->is_recorded) {
+    uint64_t end = now();
+    if (error == 0) record(span, id, arguments, end);
+    else add_failed(id, span->start, end);
+    save_in_time(end);
+  }
+  if (thread.depth > 0) thread.depth--;
+}
+
+// Adds the outermost call of this thread, which does not return.
+static void leave_outermost(void) {
+  uint64_t end = now();
+  if (!is_recording) return;
+  add_failed(thread.id, thread.start, end);
+  save_in_time(end);
+}
+
+// Called before longjmp and setcontext. They usually leave all calls of MPI in which the thread is,
+// such as from an error handler.
+static void leave_by_jump(void) {
+  if (thread.depth == 0) return;
+  thread.depth = 0;
+  leave_outermost();
+}
+
+enum { UNWIND_CLEANUP = 2, UNWIND_CONTINUE = 8 };
+
+// The personality routine of the wrappers: the unwinder calls it for each wrapper that an exception
+// of C++ or another language leaves (Itanium C++ ABI, "Exception Handling", 1.6).
+__attribute__((used, visibility("hidden"))) int leave_by_exception(int version, int actions,
+                                                                   uint64_t kind, void *exception,
+                                                                   void *context) {
+  (void)version, (void)kind, (void)exception, (void)context;
+  if ((actions & UNWIND_CLEANUP) && thread.depth > 0 && --thread.depth == 0) leave_outermost();
+  return UNWIND_CONTINUE;
+}
