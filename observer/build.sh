@@ -28,7 +28,11 @@ install_program() {
   cargo build --release --locked --target "$target"
   mkdir -p "$2"
   cp "${CARGO_TARGET_DIR:-target}/$target/release/ridealong-observer" "$2"
-  for name in perf-sysstat io-sysstat pressure network cpu-profile mpi-trace hold install push; do
+  # Each metric has a folder with its name; a unit test compares the folders with the list.
+  for folder in crates/observer/src/metrics/*/; do
+    ln -s ridealong-observer "$2/$(basename "$folder" | tr _ -)"
+  done
+  for name in hold install push; do
     ln -s ridealong-observer "$2/$name"
   done
 }

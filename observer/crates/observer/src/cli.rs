@@ -1,12 +1,13 @@
 //! The command line: the name under which the program runs, its arguments, and its help.
 
-use crate::runtime::settings::Metric;
+use crate::metrics::metric::Metric;
+use crate::metrics::{METRICS, find, names};
 
 /// A task of the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
     /// Collect a metric. The text, if any, describes an error in the arguments.
-    Observe(Metric, Option<String>),
+    Observe(&'static Metric, Option<String>),
     /// Wait for a signal.
     Hold,
     /// Copy a tool into a volume.
@@ -22,31 +23,33 @@ pub enum Command {
     Help,
 }
 
-/// The text of `--help`.
-pub const HELP: &str = "\
+/// The commands that are not metrics, with their help.
+const OTHERS: [(&str, &str); 3] = [
+    ("hold", "waits for SIGTERM"),
+    (
+        "install",
+        "copies a tool from its image into a volume of the pod",
+    ),
+    (
+        "push",
+        "runs a command, passes its log on, and pushes the rows of the log to an endpoint of \
+         OTLP; without a command, reads the log from standard input",
+    ),
+];
+
+/// The width of a name in the help, and of the description after it.
+const NAME_WIDTH: usize = 12;
+const HELP_WIDTH: usize = 83;
+
+/// The beginning of the help.
+const INTRODUCTION: &str = "\
 Observes the processes of a pod from one of its containers, and writes their resource use to
 standard output, in the Metrics Operator's format. Only reads /proc and /sys, and changes nothing;
 cpu-profile also empties files of results, and mpi-trace removes those that it has read.
+";
 
-Usage: perf-sysstat | io-sysstat | pressure | network | cpu-profile | mpi-trace | hold |
-         install | push [COMMAND...]
-       ridealong-observer METRIC | hold | install | push [COMMAND...] | --version | --help
-
-  perf-sysstat  CPU, memory, I/O, faults and context switches of the application's processes
-  io-sysstat    throughput, latency and utilization of the block devices of the node
-  pressure      throttling, pressure stall and memory events of the application's containers;
-                run-queue delay, memory and placement of its processes
-  network       traffic of the pod's interfaces and of its TCP connections, and of the
-                application's processes by peer
-  cpu-profile   processor time of the application's processes by function and by stack, from the
-                profiles that gperftools writes in these processes
-  mpi-trace     calls of MPI of the application's processes, from the files that the recorder in
-                these processes writes
-  hold          waits for SIGTERM
-  install       copies a tool from its image into a volume of the pod
-  push          runs a command, passes its log on, and pushes the rows of the log to an endpoint of
-                OTLP; without a command, reads the log from standard input
-
+/// The settings in the help.
+const SETTINGS: &str = "\
 The settings are environment variables. Their defaults are in parentheses.
   RIDEALONG_TARGET_CONTAINER    the container to observe (required)
   RIDEALONG_TARGET_COMMAND      a POSIX extended regular expression: observes all processes of the
@@ -93,9 +96,53 @@ printed; or 2 if the command line is invalid. However, a metric reports an inval
 its log, and exits with 0 when it ends. The exit code of push COMMAND is that of the command.
 ";
 
-/// The commands, for messages.
-const COMMANDS: &str =
-    "perf-sysstat, io-sysstat, pressure, network, cpu-profile, mpi-trace, hold, install or push";
+/// Returns the text of `--help`.
+#[must_use]
+pub fn help() -> String {
+    let metrics = METRICS.map(|metric| (metric.declaration.name, metric.declaration.help));
+    let names = metrics.map(|(name, _)| name).join(" | ");
+    let commands: Vec<String> = metrics
+        .iter()
+        .chain(&OTHERS)
+        .map(|(name, text)| {
+            let lines = wrap(text, HELP_WIDTH).join(&format!("\n{:NAME_WIDTH$}    ", ""));
+            format!("  {name:NAME_WIDTH$}  {lines}\n")
+        })
+        .collect();
+    let commands = commands.concat();
+    format!(
+        "{INTRODUCTION}
+Usage: {names} | hold |
+         install | push [COMMAND...]
+       ridealong-observer METRIC | hold | install | push [COMMAND...] | --version | --help
+
+{commands}
+{SETTINGS}"
+    )
+}
+
+/// Breaks a text into lines of at most `width` bytes.
+fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.len() + 1 + word.len() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+/// Returns the commands, for messages.
+fn commands() -> String {
+    let names = names().into_iter().chain(OTHERS.map(|(name, _)| name));
+    let names: Vec<&str> = names.collect();
+    let (last, others) = names.split_last().unwrap_or((&"", &[]));
+    format!("{} or {last}", others.join(", "))
+}
 
 /// Parses a command line. The first word is the name of the program.
 ///
@@ -125,8 +172,11 @@ pub fn parse(words: &[String]) -> Result<Command, String> {
             [] => Ok(command),
             [extra, ..] => misused(&command, extra),
         },
-        (None, Some(other)) => Err(format!("unknown command {other}; it must be {COMMANDS}")),
-        (None, None) => Err(format!("no command; it must be {COMMANDS}")),
+        (None, Some(other)) => Err(format!(
+            "unknown command {other}; it must be {}",
+            commands()
+        )),
+        (None, None) => Err(format!("no command; it must be {}", commands())),
     }
 }
 
@@ -135,19 +185,16 @@ pub fn parse(words: &[String]) -> Result<Command, String> {
 fn misused(command: &Command, extra: &str) -> Result<Command, String> {
     let problem = format!("unknown argument {extra}; the settings are environment variables");
     match command {
-        Command::Observe(metric, _) => Ok(Command::Observe(*metric, Some(problem))),
+        Command::Observe(metric, _) => Ok(Command::Observe(metric, Some(problem))),
         _ => Err(problem),
     }
 }
 
 fn by_name(name: &str) -> Option<Command> {
+    if let Some(metric) = find(name) {
+        return Some(Command::Observe(metric, None));
+    }
     match name {
-        "perf-sysstat" => Some(Command::Observe(Metric::Perf, None)),
-        "io-sysstat" => Some(Command::Observe(Metric::Io, None)),
-        "pressure" => Some(Command::Observe(Metric::Pressure, None)),
-        "network" => Some(Command::Observe(Metric::Network, None)),
-        "cpu-profile" => Some(Command::Observe(Metric::CpuProfile, None)),
-        "mpi-trace" => Some(Command::Observe(Metric::MpiTrace, None)),
         "hold" => Some(Command::Hold),
         "install" => Some(Command::Install),
         "push" => Some(Command::Push(0)),
@@ -168,21 +215,8 @@ mod tests {
     #[test]
     fn the_program_name_or_the_first_argument_selects_the_command() {
         for (line, expected) in [
-            (
-                "/usr/local/bin/perf-sysstat",
-                Command::Observe(Metric::Perf, None),
-            ),
-            ("io-sysstat", Command::Observe(Metric::Io, None)),
-            ("pressure", Command::Observe(Metric::Pressure, None)),
-            ("network", Command::Observe(Metric::Network, None)),
-            ("cpu-profile", Command::Observe(Metric::CpuProfile, None)),
-            ("mpi-trace", Command::Observe(Metric::MpiTrace, None)),
             ("hold", Command::Hold),
             ("install", Command::Install),
-            (
-                "ridealong-observer perf-sysstat",
-                Command::Observe(Metric::Perf, None),
-            ),
             ("/ridealong-observer hold", Command::Hold),
             ("perf-sysstat --version", Command::Version),
             ("hold --help", Command::Help),
@@ -198,10 +232,35 @@ mod tests {
     }
 
     #[test]
+    fn the_name_of_a_metric_selects_it() {
+        for metric in METRICS {
+            let name = metric.declaration.name;
+            let expected = Ok(Command::Observe(metric, None));
+            assert_eq!(parsed(&format!("/usr/local/bin/{name}")), expected);
+            assert_eq!(parsed(&format!("ridealong-observer {name}")), expected);
+        }
+    }
+
+    #[test]
+    fn the_help_names_each_metric() {
+        let help = help();
+        for name in names() {
+            assert!(
+                help.contains(&format!("\n  {name:NAME_WIDTH$}  ")),
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
     fn errors_name_the_wrong_word() {
         assert_eq!(
             parsed("x"),
-            Err(format!("no command; it must be {COMMANDS}"))
+            Err(
+                "no command; it must be perf-sysstat, io-sysstat, pressure, network, cpu-profile, \
+                 mpi-trace, hold, install or push"
+                    .to_owned()
+            )
         );
         assert!(
             parsed("x pidstat")
@@ -216,7 +275,7 @@ mod tests {
         let problem = "unknown argument 1; the settings are environment variables".to_owned();
         assert_eq!(
             parsed("perf-sysstat 1"),
-            Ok(Command::Observe(Metric::Perf, Some(problem)))
+            Ok(Command::Observe(METRICS[0], Some(problem)))
         );
         assert!(parse(&[]).is_err());
     }

@@ -10,13 +10,12 @@ use linux::stderr::warn;
 use otlp::settings::ExportSettings;
 use otlp::{pusher, relay};
 use ridealong_observer::cli::{self, Command};
-use ridealong_observer::metrics::{
-    cpu_profile, io_sysstat, mpi_trace, network, perf_sysstat, pressure,
-};
+use ridealong_observer::metrics;
+use ridealong_observer::metrics::metric::Metric;
 use ridealong_observer::runtime::budget::Budget;
 use ridealong_observer::runtime::hold::hold;
 use ridealong_observer::runtime::session::Session;
-use ridealong_observer::runtime::settings::{Metric, Settings};
+use ridealong_observer::runtime::settings::Settings;
 use ridealong_observer::runtime::watchdog;
 use ridealong_observer::tools::foreign::client::READ_AS;
 use ridealong_observer::tools::foreign::server;
@@ -46,7 +45,7 @@ fn main() -> ExitCode {
         }
         Ok(Command::Push(first)) => push(&env::args_os().skip(first).collect::<Vec<_>>()),
         Ok(Command::Version) => print(concat!(env!("CARGO_PKG_VERSION"), "\n")),
-        Ok(Command::Help) => print(cli::HELP),
+        Ok(Command::Help) => print(&cli::help()),
         Err(problem) => {
             warn(&problem);
             ExitCode::from(2)
@@ -56,21 +55,14 @@ fn main() -> ExitCode {
 
 /// Collects a metric. The exit code is always 0, because a failure of an observer must not fail its
 /// pod.
-fn observe(metric: Metric, problem: Option<String>) -> ExitCode {
-    let mut settings = Settings::read(metric, variable);
+fn observe(metric: &'static Metric, problem: Option<String>) -> ExitCode {
+    let mut settings = Settings::read(&metric.declaration, metrics::names(), variable);
     settings.problem = problem.or(settings.problem);
     end_softly(!settings.exits_by_itself);
     match Session::begin(Budget::new(settings.max_log), settings.exits_by_itself) {
         Ok(mut session) => {
             session.start_export(ExportSettings::read(variable));
-            match metric {
-                Metric::Perf => perf_sysstat::run(settings, &mut session),
-                Metric::Io => io_sysstat::run(settings, &mut session),
-                Metric::Pressure => pressure::run(settings, &mut session),
-                Metric::Network => network::run(settings, &mut session),
-                Metric::CpuProfile => cpu_profile::run(settings, &mut session),
-                Metric::MpiTrace => mpi_trace::run(settings, &mut session),
-            }
+            (metric.run)(settings, &mut session);
         }
         Err(error) => warn(&format!("cannot wait for signals: {}", error.desc())),
     }

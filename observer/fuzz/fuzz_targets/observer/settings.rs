@@ -3,7 +3,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ridealong_observer::runtime::settings::{Metric, Settings};
+use ridealong_observer::metrics::METRICS;
+use ridealong_observer::runtime::settings::Settings;
 
 const NAMES: [&str; 8] = [
     "RIDEALONG_TARGET_CONTAINER",
@@ -17,7 +18,7 @@ const NAMES: [&str; 8] = [
 ];
 
 fuzz_target!(|data: &[u8]| {
-    let settings = Settings::read(Metric::Perf, |name| {
+    let settings = Settings::read(&METRICS[0].declaration, Vec::new(), |name| {
         let place = NAMES.iter().position(|known| *known == name)?;
         let mut lines = data.split(|byte| *byte == b'\n');
         let line = lines.find(|line| {

@@ -4,18 +4,23 @@
 use encode::json::{push_member, push_string};
 use linux::clock::WallTime;
 
+use crate::runtime::declaration::MetricOption;
 use crate::runtime::log::Log;
-use crate::runtime::settings::{Metric, Settings};
+use crate::runtime::settings::Settings;
 
 /// Writes the header. `own` contains additional keys of the metric, with their values.
-pub fn write(log: &mut Log, settings: &Settings, description: &str, own: &[(&str, &str)]) {
+pub fn write(log: &mut Log, settings: &Settings, own: &[(&str, &str)]) {
     let line = log.line();
     line.extend_from_slice(b"METADATA START {\"pods\":1,\"metricName\":\"");
-    line.extend_from_slice(settings.metric.name().as_bytes());
+    line.extend_from_slice(settings.metric.name.as_bytes());
     line.extend_from_slice(b"\",\"metricDescription\":");
-    push_string(line, description);
+    push_string(line, settings.metric.description);
     line.extend_from_slice(b",\"metricOptions\":{");
-    line.extend_from_slice(options(settings).as_bytes());
+    let options = settings.metric.options.iter();
+    let members: Vec<String> = options
+        .map(|option| format!("\"{}\":{}", option.name(), value(*option, settings)))
+        .collect();
+    line.extend_from_slice(members.join(",").as_bytes());
     line.push(b'}');
     for (key, value) in &settings.pod_metadata {
         push_member(line, key, value);
@@ -29,25 +34,14 @@ pub fn write(log: &mut Log, settings: &Settings, description: &str, own: &[(&str
     log.write_line("METADATA END");
 }
 
-fn options(settings: &Settings) -> String {
-    let Settings {
-        rate,
-        completions,
-        max_log,
-        timeout,
-        has_threads,
-        has_artifacts,
-        frequency,
-        ..
-    } = settings;
-    let shared = format!("\"rate\":{rate},\"completions\":{completions},\"max-log\":{max_log}");
-    let of_tool =
-        || format!("\"timeout\":{timeout},\"max-log\":{max_log},\"artifacts\":{has_artifacts}");
-    match settings.metric {
-        Metric::Perf => format!("{shared},\"timeout\":{timeout},\"threads\":{has_threads}"),
-        Metric::Pressure | Metric::Network => format!("{shared},\"timeout\":{timeout}"),
-        Metric::Io => shared,
-        Metric::MpiTrace => format!("\"rate\":{rate},{}", of_tool()),
-        Metric::CpuProfile => format!("\"frequency\":{frequency},{}", of_tool()),
+fn value(option: MetricOption, settings: &Settings) -> String {
+    match option {
+        MetricOption::Rate => settings.rate.to_string(),
+        MetricOption::Completions => settings.completions.to_string(),
+        MetricOption::MaxLog => settings.max_log.to_string(),
+        MetricOption::Timeout => settings.timeout.to_string(),
+        MetricOption::Threads => settings.has_threads.to_string(),
+        MetricOption::Artifacts => settings.has_artifacts.to_string(),
+        MetricOption::Frequency => settings.frequency.to_string(),
     }
 }

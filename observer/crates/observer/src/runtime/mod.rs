@@ -3,6 +3,7 @@
 
 pub mod budget;
 pub mod cost_limit;
+pub mod declaration;
 pub mod hold;
 pub mod identity;
 pub mod log;

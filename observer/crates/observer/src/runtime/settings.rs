@@ -4,56 +4,7 @@
 use encode::json::clean;
 use target_command::TargetCommand;
 
-/// A metric that this program collects.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Metric {
-    /// The resource use of the application's processes.
-    Perf,
-    /// The use of the node's block devices.
-    Io,
-    /// The time that the application's containers and processes waited for resources.
-    Pressure,
-    /// The traffic of the pod and of the application's processes.
-    Network,
-    /// The processor time of the application's processes by function.
-    CpuProfile,
-    /// The calls of MPI of the application's processes.
-    MpiTrace,
-}
-
-impl Metric {
-    /// The name of the metric, which is also the name of the container and of the program.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Perf => "perf-sysstat",
-            Self::Io => "io-sysstat",
-            Self::Pressure => "pressure",
-            Self::Network => "network",
-            Self::CpuProfile => "cpu-profile",
-            Self::MpiTrace => "mpi-trace",
-        }
-    }
-
-    /// Whether the metric is a tool, which writes files of its own.
-    #[must_use]
-    pub fn has_tool(self) -> bool {
-        matches!(self, Self::CpuProfile | Self::MpiTrace)
-    }
-
-    /// Whether the metric observes processes: the processes of the target, or the processes that
-    /// match target-command.
-    #[must_use]
-    pub fn observes_processes(self) -> bool {
-        self != Self::Io
-    }
-
-    /// Whether the summary has the processor time of programs.
-    #[must_use]
-    pub fn sums_processor_time(self) -> bool {
-        matches!(self, Self::Perf | Self::Pressure)
-    }
-}
+use crate::runtime::declaration::{Declaration, MetricOption};
 
 /// The settings of an observer. Times are in seconds.
 #[derive(Debug)]
@@ -61,7 +12,7 @@ impl Metric {
 #[allow(clippy::struct_excessive_bools)]
 pub struct Settings {
     /// The metric to collect.
-    pub metric: Metric,
+    pub metric: &'static Declaration,
     /// The container to observe.
     pub target: String,
     /// Matches the names of the programs to observe; `None` to observe every process of the target.
@@ -78,7 +29,7 @@ pub struct Settings {
     pub has_threads: bool,
     /// Whether the log contains the raw files of the metric's tool.
     pub has_artifacts: bool,
-    /// Only for cpu-profile: the samples in a second of processor time.
+    /// The samples in a second of processor time.
     pub frequency: f64,
     /// The maximum size of the log in MiB.
     pub max_log: f64,
@@ -89,6 +40,8 @@ pub struct Settings {
     pub exits_by_itself: bool,
     /// The names of the containers that are not observed.
     pub observers: Vec<String>,
+    /// The names of all metrics of the program, whose observers are not observed either.
+    pub metrics: Vec<&'static str>,
     /// The keys and values that the header of the log copies from the environment. A missing value
     /// is empty.
     pub pod_metadata: Vec<(&'static str, String)>,
@@ -197,9 +150,9 @@ impl<F: Fn(&str) -> Option<Vec<u8>>> Reader<F> {
         target
     }
 
-    fn target_command(&mut self, metric: Metric) -> Option<TargetCommand> {
+    fn target_command(&mut self, metric: &Declaration) -> Option<TargetCommand> {
         let command = (self.variable)("RIDEALONG_TARGET_COMMAND").unwrap_or_default();
-        if command.is_empty() || !metric.observes_processes() {
+        if command.is_empty() || !metric.reads.observes_processes() {
             return None;
         }
         let parsed = TargetCommand::parse(&command);
@@ -223,16 +176,21 @@ impl<F: Fn(&str) -> Option<Vec<u8>>> Reader<F> {
     }
 }
 
-/// The seconds between two scans of cpu-profile, which has no timepoints. The libraries of a
-/// process are read when a scan finds it.
+/// The seconds between two scans of a metric without the option `rate`, which has no timepoints:
+/// the libraries of a process are read when a scan finds it.
 const SCAN_INTERVAL: f64 = 1.0;
 
 /// The key of the pod's name in `pod_metadata`.
 pub const POD: &str = "pod";
 
 impl Settings {
-    /// Reads the settings for a metric. `variable` returns the value of an environment variable.
-    pub fn read(metric: Metric, variable: impl Fn(&str) -> Option<Vec<u8>>) -> Self {
+    /// Reads the settings for a metric. `metrics` are the names of all metrics of the program.
+    /// `variable` returns the value of an environment variable.
+    pub fn read(
+        metric: &'static Declaration,
+        metrics: Vec<&'static str>,
+        variable: impl Fn(&str) -> Option<Vec<u8>>,
+    ) -> Self {
         let mut reader = Reader {
             variable,
             problem: None,
@@ -249,18 +207,21 @@ impl Settings {
         let restart = reader.text("RIDEALONG_RESTART_POLICY");
         Self {
             metric,
+            metrics,
             command,
-            rate: if metric == Metric::CpuProfile {
-                SCAN_INTERVAL
-            } else {
+            rate: if metric.has(MetricOption::Rate) {
                 rate
+            } else {
+                SCAN_INTERVAL
             },
             frequency,
             completions,
             timeout,
             max_log,
-            has_threads: metric == Metric::Perf && reader.is_true("RIDEALONG_OPTION_THREADS"),
-            has_artifacts: metric.has_tool() && reader.is_true("RIDEALONG_OPTION_ARTIFACTS"),
+            has_threads: metric.has(MetricOption::Threads)
+                && reader.is_true("RIDEALONG_OPTION_THREADS"),
+            has_artifacts: metric.has(MetricOption::Artifacts)
+                && reader.is_true("RIDEALONG_OPTION_ARTIFACTS"),
             has_host_network: reader.is_true("RIDEALONG_HOST_NETWORK"),
             exits_by_itself: reader.text("RIDEALONG_MODE") == "container"
                 && matches!(restart.as_str(), "Never" | "OnFailure"),
@@ -290,7 +251,7 @@ impl Settings {
     /// Describes the processes to observe, for messages.
     #[must_use]
     pub fn target_description(&self) -> String {
-        if self.metric.observes_processes() && !self.pattern.is_empty() {
+        if self.metric.reads.observes_processes() && !self.pattern.is_empty() {
             format!("a program whose name matches {}", self.pattern)
         } else {
             format!("a process of container {}", self.target)
@@ -313,9 +274,33 @@ fn parse_number(text: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::runtime::declaration::ProcessFiles;
 
-    fn read(metric: Metric, pairs: &[(&str, &str)]) -> Settings {
-        Settings::read(metric, |name| {
+    const METRIC: Declaration = Declaration {
+        name: "metric",
+        description: "",
+        help: "",
+        options: &[MetricOption::Rate],
+        reads: ProcessFiles::Counters,
+        sections: &[],
+        summary: &[],
+    };
+    static ANY: Declaration = METRIC;
+    static OF_NODE: Declaration = Declaration {
+        reads: ProcessFiles::None,
+        ..METRIC
+    };
+    static WITH_THREADS: Declaration = Declaration {
+        options: &[MetricOption::Threads],
+        ..METRIC
+    };
+    static WITH_TOOL: Declaration = Declaration {
+        options: &[MetricOption::Artifacts],
+        ..METRIC
+    };
+
+    fn read(metric: &'static Declaration, pairs: &[(&str, &str)]) -> Settings {
+        Settings::read(metric, Vec::new(), |name| {
             pairs
                 .iter()
                 .find(|(key, _)| *key == name)
@@ -342,7 +327,7 @@ mod tests {
 
     #[test]
     fn defaults_match_the_catalog() {
-        let settings = read(Metric::Perf, &[TARGET]);
+        let settings = read(&ANY, &[TARGET]);
         assert_eq!(settings.problem, None);
         assert_eq!(
             (
@@ -387,13 +372,11 @@ mod tests {
             ),
         ] {
             assert_eq!(
-                read(Metric::Perf, &[TARGET, (key, value)])
-                    .problem
-                    .as_deref(),
+                read(&ANY, &[TARGET, (key, value)]).problem.as_deref(),
                 Some(expected)
             );
         }
-        let problem = read(Metric::Perf, &[]).problem;
+        let problem = read(&ANY, &[]).problem;
         assert_eq!(
             problem.as_deref(),
             Some("RIDEALONG_TARGET_CONTAINER must name a container of the pod")
@@ -415,7 +398,7 @@ mod tests {
                 ("RIDEALONG_RESTART_POLICY", policy),
             ];
             assert_eq!(
-                read(Metric::Io, &pairs).exits_by_itself,
+                read(&OF_NODE, &pairs).exits_by_itself,
                 expected,
                 "{mode} {policy}"
             );
@@ -423,27 +406,31 @@ mod tests {
     }
 
     #[test]
-    fn only_perf_sysstat_has_rows_of_threads() {
+    fn only_a_metric_with_the_option_has_rows_of_threads() {
         let pairs = [TARGET, ("RIDEALONG_OPTION_THREADS", "true")];
-        assert!(read(Metric::Perf, &pairs).has_threads);
-        assert!(!read(Metric::Pressure, &pairs).has_threads);
+        assert!(read(&WITH_THREADS, &pairs).has_threads);
+        assert!(!read(&WITH_THREADS, &[TARGET]).has_threads);
+        assert!(!read(&ANY, &pairs).has_threads);
     }
 
     #[test]
     fn only_tools_have_raw_files() {
         let pairs = [TARGET, ("RIDEALONG_OPTION_ARTIFACTS", "true")];
-        assert!(read(Metric::CpuProfile, &pairs).has_artifacts);
-        assert!(read(Metric::MpiTrace, &pairs).has_artifacts);
-        assert!(!read(Metric::Perf, &pairs).has_artifacts);
-        assert!(!read(Metric::CpuProfile, &[TARGET]).has_artifacts);
+        assert!(read(&WITH_TOOL, &pairs).has_artifacts);
+        assert!(!read(&WITH_TOOL, &[TARGET]).has_artifacts);
+        assert!(!read(&ANY, &pairs).has_artifacts);
     }
 
     #[test]
-    fn pressure_has_a_target_command() {
-        let settings = read(
-            Metric::Pressure,
-            &[TARGET, ("RIDEALONG_TARGET_COMMAND", "lmp")],
-        );
+    fn a_metric_without_a_rate_scans_each_second() {
+        let pairs = [TARGET, ("RIDEALONG_OPTION_RATE", "5")];
+        let rates = (read(&ANY, &pairs).rate, read(&WITH_TOOL, &pairs).rate);
+        assert_eq!(rates, (5.0, 1.0));
+    }
+
+    #[test]
+    fn a_metric_of_processes_has_a_target_command() {
+        let settings = read(&ANY, &[TARGET, ("RIDEALONG_TARGET_COMMAND", "lmp")]);
         assert!(settings.command.is_some());
         assert_eq!(
             settings.target_description(),
@@ -454,17 +441,14 @@ mod tests {
     #[test]
     fn only_true_means_the_network_of_the_node() {
         for (value, expected) in [("true", true), ("false", false), ("", false)] {
-            let settings = read(
-                Metric::Network,
-                &[TARGET, ("RIDEALONG_HOST_NETWORK", value)],
-            );
+            let settings = read(&ANY, &[TARGET, ("RIDEALONG_HOST_NETWORK", value)]);
             assert_eq!(settings.has_host_network, expected, "{value}");
         }
     }
 
     #[test]
-    fn io_sysstat_ignores_the_target_command() {
-        let settings = read(Metric::Io, &[TARGET, ("RIDEALONG_TARGET_COMMAND", "lmp(")]);
+    fn a_metric_of_the_node_ignores_the_target_command() {
+        let settings = read(&OF_NODE, &[TARGET, ("RIDEALONG_TARGET_COMMAND", "lmp(")]);
         assert!(settings.command.is_none() && settings.problem.is_none());
     }
 }

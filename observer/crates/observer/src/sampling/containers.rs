@@ -9,17 +9,6 @@ use linux::proc::{cmdline, mountinfo, words};
 
 use crate::sampling::program;
 
-/// The names of the built-in observers. The container and the program of an observer have the same
-/// name.
-const OBSERVERS: [&str; 6] = [
-    "perf-sysstat",
-    "io-sysstat",
-    "pressure",
-    "network",
-    "cpu-profile",
-    "mpi-trace",
-];
-
 /// The number of a container, in the order in which the observer finds containers.
 pub type ContainerId = usize;
 
@@ -38,6 +27,9 @@ pub struct Containers {
     target: String,
     names: Vec<String>,
     observers: BTreeSet<String>,
+    /// The names of the built-in observers. The container and the program of an observer have the
+    /// same name.
+    built_in: Vec<&'static str>,
     /// The kubelet's directory of the containers of this pod.
     home: Option<Home>,
     /// The containers in which processes with these cgroups were found.
@@ -55,9 +47,14 @@ struct Home {
 
 impl Containers {
     /// Detects how containers can be distinguished. `observers` are the names of the containers
-    /// that are not observed.
+    /// that are not observed, and `built_in` those of the built-in observers.
     #[must_use]
-    pub fn detect(files: &mut Files, target: &str, observers: &[String]) -> Self {
+    pub fn detect(
+        files: &mut Files,
+        target: &str,
+        observers: &[String],
+        built_in: &[&'static str],
+    ) -> Self {
         let text = files.read_whole("self/mountinfo").unwrap_or_default();
         let home = mountinfo::container_mounts(text).next().map(|mount| Home {
             device: mount.device.to_vec(),
@@ -69,7 +66,8 @@ impl Containers {
             is_pod: false,
             target: target.to_owned(),
             names: Vec::new(),
-            observers: OBSERVERS.map(str::to_owned).into(),
+            observers: built_in.iter().map(|name| (*name).to_owned()).collect(),
+            built_in: built_in.to_vec(),
             home,
             cgroups: BTreeMap::new(),
         };
@@ -162,7 +160,7 @@ impl Containers {
     /// If the names of containers are unknown, marks a container as an observer if its first
     /// process runs a built-in observer. The first process has no parent in the pod: `parent` is 0.
     pub fn mark_observer(&mut self, container: ContainerId, program: &str, parent: i32) {
-        let is_observer = !self.has_names && parent == 0 && OBSERVERS.contains(&program);
+        let is_observer = !self.has_names && parent == 0 && self.built_in.contains(&program);
         if let Some(name) = self.names.get(container).filter(|_| is_observer) {
             self.observers.insert(name.clone());
         }
@@ -262,6 +260,7 @@ mod tests {
             target: "app".to_owned(),
             names: Vec::new(),
             observers: BTreeSet::new(),
+            built_in: Vec::new(),
             home: None,
             cgroups: BTreeMap::new(),
         };
@@ -279,6 +278,7 @@ mod tests {
             target: "app".to_owned(),
             names: ["app", "sidecar", "other"].map(str::to_owned).to_vec(),
             observers: BTreeSet::new(),
+            built_in: Vec::new(),
             home: None,
             cgroups: BTreeMap::from([
                 ("0::/shared".to_owned(), BTreeSet::from([0, 1])),

@@ -4,33 +4,28 @@
 use encode::json::{push_key, push_known, push_member, push_string};
 use encode::number::push_scaled;
 
+use crate::runtime::declaration::Section;
 use crate::runtime::metadata;
 use crate::runtime::session::Session;
-use crate::runtime::settings::{Metric, Settings};
+use crate::runtime::settings::Settings;
 use crate::sampling::accounts::Sum;
 use crate::sampling::containers::Containers;
 use crate::sampling::process::Process;
-use crate::sampling::sampler::Run;
 
 /// Writes the header. `own` contains the keys that only this metric has, with their values.
-pub fn write_header(
-    settings: &Settings,
-    session: &mut Session,
-    description: &str,
-    own: &[(&str, &str)],
-) {
-    metadata::write(&mut session.log, settings, description, own);
+pub fn write_header(settings: &Settings, session: &mut Session, own: &[(&str, &str)]) {
+    metadata::write(&mut session.log, settings, own);
     session.log.write_line("METRICS OPERATOR COLLECTION START");
     session.log.set_json(true);
     session.log.flush();
 }
 
 /// Appends the beginning of a row.
-pub fn begin(out: &mut Vec<u8>, time: &str, section: &str) {
+pub fn begin(out: &mut Vec<u8>, time: &str, section: &Section) {
     out.extend_from_slice(b"{\"time\":\"");
     out.extend_from_slice(time.as_bytes());
     out.extend_from_slice(b"\",\"section\":\"");
-    out.extend_from_slice(section.as_bytes());
+    out.extend_from_slice(section.name.as_bytes());
     out.push(b'"');
 }
 
@@ -48,29 +43,19 @@ pub fn push_decimals(out: &mut Vec<u8>, key: &str, number: Option<u64>, digits: 
     }
 }
 
-/// Begins the line of the summary for the whole run.
-#[must_use]
-pub fn begin_whole(run: &Run<'_>) -> Vec<u8> {
-    let (metric, pod) = (run.settings.metric, run.settings.pod());
-    let mut line = begin_counts(metric, pod, run.progress.timepoints, run.processes.total);
-    let left_out = run.omissions.processes();
-    if left_out > 0 {
-        push_known(&mut line, "processes_left_out", Some(left_out));
-    }
-    line
-}
-
 /// Returns the summary of a run that could not begin, which has only one line.
 #[must_use]
-pub fn nothing(metric: Metric, pod: &str) -> Vec<Vec<u8>> {
+pub fn nothing(metric: &str, pod: &str) -> Vec<Vec<u8>> {
     let mut line = begin_counts(metric, pod, 0, 0);
     line.push(b'}');
     vec![line]
 }
 
-fn begin_counts(metric: Metric, pod: &str, timepoints: u64, processes: u64) -> Vec<u8> {
+/// Begins the line of the summary for the whole run: the numbers of timepoints and processes.
+#[must_use]
+pub fn begin_counts(metric: &str, pod: &str, timepoints: u64, processes: u64) -> Vec<u8> {
     let mut line = b"{\"metric\":".to_vec();
-    push_string(&mut line, metric.name());
+    push_string(&mut line, metric);
     push_member(&mut line, "pod", pod);
     push_known(&mut line, "timepoints", Some(timepoints));
     push_known(&mut line, "processes", Some(processes));
@@ -87,4 +72,16 @@ pub fn begin_program(sum: &Sum, containers: &Containers) -> Vec<u8> {
     }
     push_known(&mut line, "processes", Some(sum.processes));
     line
+}
+
+/// Returns the names of the columns of a row, sorted, to compare them with a [`Section`].
+///
+/// # Panics
+/// If the row is not an object of JSON.
+#[cfg(test)]
+#[must_use]
+pub fn columns_of(row: &[u8]) -> Vec<String> {
+    let row: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(row).unwrap();
+    let names = row.keys().filter(|key| *key != "time" && *key != "section");
+    names.cloned().collect()
 }

@@ -34,11 +34,16 @@ pub fn prepare(settings: &mut Settings, has_live_export: bool) -> Result<Process
     if let Some(problem) = settings.problem.take() {
         return Err(problem);
     }
-    let containers = Containers::detect(&mut files, &settings.target, &settings.observers);
+    let containers = Containers::detect(
+        &mut files,
+        &settings.target,
+        &settings.observers,
+        &settings.metrics,
+    );
     let capacity = Capacity::detect(settings.has_threads, has_live_export);
     let command = settings.command.take();
     Ok(ProcessTable::new(
-        Meter::new(files, machine, own, settings.metric),
+        Meter::new(files, machine, own, settings.metric.reads),
         containers,
         capacity,
         settings,

@@ -9,10 +9,10 @@ use linux::proc::status::Status;
 use linux::proc::{io, schedstat, status};
 use nix::errno::Errno;
 
+use crate::runtime::declaration::ProcessFiles;
 use crate::runtime::identity::{AssumedIdentity, Identity, ObserverIdentity};
 use crate::runtime::machine::Machine;
 use crate::runtime::session::Session;
-use crate::runtime::settings::Metric;
 use crate::sampling::counters::{Base, Switches};
 use crate::sampling::process::{Access, Measured, Process};
 use crate::sampling::tasks::{ThreadCounters as _, ThreadStates};
@@ -42,16 +42,14 @@ pub struct Meter {
     /// The reason why the bytes and open files of a process became unknown, if that happened.
     pub denial: Option<&'static str>,
     tids: Vec<i32>,
-    /// The metric that is collected. Of each process, network, cpu-profile and
-    /// mpi-trace need only its stat,
-    /// pressure also its time on run queues, and perf-sysstat all counters.
-    metric: Metric,
+    /// The files of each process that are read.
+    reads: ProcessFiles,
 }
 
 impl Meter {
     /// Creates a meter. `own` decides which identities the meter can assume to read a file.
     #[must_use]
-    pub fn new(files: Files, machine: Machine, own: ObserverIdentity, metric: Metric) -> Self {
+    pub fn new(files: Files, machine: Machine, own: ObserverIdentity, reads: ProcessFiles) -> Self {
         Self {
             files,
             machine,
@@ -60,7 +58,7 @@ impl Meter {
             threads_left_out: 0,
             denial: None,
             tids: Vec::new(),
-            metric,
+            reads,
         }
     }
 
@@ -102,17 +100,13 @@ impl Meter {
             return false;
         };
         let mut tids = take(&mut self.tids);
-        let needs_threads = !matches!(
-            self.metric,
-            Metric::Network | Metric::CpuProfile | Metric::MpiTrace
-        );
-        if needs_threads {
+        if self.reads.has_threads() {
             self.list_threads(ids.pid, measured, &mut tids);
         }
-        let is_measured = match self.metric {
-            Metric::Network | Metric::CpuProfile | Metric::MpiTrace => true,
-            Metric::Pressure => self.measure_wait(ids.pid, measured, &tids, session),
-            Metric::Perf | Metric::Io => {
+        let is_measured = match self.reads {
+            ProcessFiles::None | ProcessFiles::Stat => true,
+            ProcessFiles::RunQueue => self.measure_wait(ids.pid, measured, &tids, session),
+            ProcessFiles::Counters => {
                 let status = self.read_status(ids.file_id, measured);
                 status.is_some_and(|status| {
                     self.sum_switches(ids.pid, measured, &status, &tids, session);
@@ -185,7 +179,7 @@ impl Meter {
                 measured.now.io = Some(whole);
             }
         }
-        if self.metric == Metric::Pressure {
+        if self.reads == ProcessFiles::RunQueue {
             self.measure_wait(pid, measured, &[pid], session);
         } else if let Some(status) = self.read_status(pid, measured) {
             self.sum_switches(pid, measured, &status, &[pid], session);
@@ -257,7 +251,7 @@ impl Meter {
             if at % THREADS_BETWEEN_POLLS == THREADS_BETWEEN_POLLS - 1 && !session.poll() {
                 return;
             }
-            let found = if tids.len() == 1 || self.metric == Metric::Pressure {
+            let found = if tids.len() == 1 || self.reads == ProcessFiles::RunQueue {
                 Some(first)
             } else {
                 self.switches(Task::Thread(pid, *tid))

@@ -10,8 +10,9 @@ use linux::proc::files::Task;
 use linux::proc::stat::{self, Stat};
 use target_command::TargetCommand;
 
+use crate::runtime::declaration::ProcessFiles;
 use crate::runtime::session::Session;
-use crate::runtime::settings::{Metric, Settings};
+use crate::runtime::settings::Settings;
 use crate::sampling::accounts::{Sums, credit_from};
 use crate::sampling::capacity::Capacity;
 use crate::sampling::container_time::ContainerTimes;
@@ -68,7 +69,7 @@ pub struct ProcessTable {
     last_scan: Option<f64>,
     ids: Vec<i32>,
     capacity: Capacity,
-    metric: Metric,
+    reads: ProcessFiles,
     command: Option<TargetCommand>,
 }
 
@@ -103,7 +104,7 @@ impl ProcessTable {
             scan_number: 0,
             last_scan: None,
             ids: Vec::new(),
-            metric: settings.metric,
+            reads: settings.metric.reads,
             command,
         }
     }
@@ -271,7 +272,8 @@ impl ProcessTable {
             };
             self.observed.push(key);
             // With target-command, a container also has processes that are not observed.
-            let has_whole_containers = self.metric == Metric::Perf && self.command.is_none();
+            let has_whole_containers =
+                self.reads == ProcessFiles::Counters && self.command.is_none();
             if let Some(container) = process.container
                 && is_new
                 && stat.ppid == 0
@@ -280,7 +282,7 @@ impl ProcessTable {
                 self.container_times
                     .open(container, process, &mut self.meter);
             }
-            let is_lost = self.metric.sums_processor_time() && !self.has_observed_parent(process);
+            let is_lost = self.reads.sums_processor_time() && !self.has_observed_parent(process);
             if is_lost && !process.is_zombie && !self.last_use.has(key) {
                 self.last_use.keep(key, process, &mut self.meter);
             }
@@ -407,7 +409,7 @@ impl ProcessTable {
     /// processes of the target are observed. With a target-command, the matching processes of the
     /// whole pod are observed. The processes of observers are never observed.
     fn should_observe(&self, container: ContainerId, is_matching: bool) -> bool {
-        if !self.metric.observes_processes() || self.containers.is_observer(container) {
+        if !self.reads.observes_processes() || self.containers.is_observer(container) {
             return false;
         }
         if self.command.is_some() {

@@ -1,7 +1,8 @@
-//! The sampling of processes, for perf-sysstat, pressure and network: the observer scans the
+//! The sampling of processes, for metrics that observe processes: the observer scans the
 //! processes until there is a reason to end, and writes a timepoint when it is due and the log has
 //! room for it.
 
+use encode::json::push_known;
 use encode::number::float;
 use linux::clock;
 use linux::proc::mountinfo;
@@ -10,6 +11,7 @@ use crate::runtime::notices::Notices;
 use crate::runtime::session::Session;
 use crate::runtime::settings::Settings;
 use crate::sampling::ending::Progress;
+use crate::sampling::json_rows;
 use crate::sampling::lifecycle::{UNREADABLE, finish, prepare};
 use crate::sampling::omissions::Omissions;
 use crate::sampling::process::{Key, Process};
@@ -39,8 +41,10 @@ pub trait Sampler {
         &mut self,
         settings: &Settings,
         session: &mut Session,
-        processes: Option<&ProcessTable>,
-    );
+        _processes: Option<&ProcessTable>,
+    ) {
+        json_rows::write_header(settings, session, &[]);
+    }
 
     /// Estimates the bytes of the rows of a process and its threads in one timepoint.
     fn estimate_bytes(&self, process: &Process) -> usize;
@@ -68,7 +72,9 @@ pub trait Sampler {
     fn summary(&mut self, run: &mut Run<'_>) -> Vec<Vec<u8>>;
 
     /// Returns the lines of the summary of a run that could not begin.
-    fn empty_summary(&self, settings: &Settings) -> Vec<Vec<u8>>;
+    fn empty_summary(&self, settings: &Settings) -> Vec<Vec<u8>> {
+        json_rows::nothing(settings.metric.name, settings.pod())
+    }
 }
 
 /// Observes until there is a reason to end, and then writes the closing marker and the summary.
@@ -127,6 +133,19 @@ impl<'a> Run<'a> {
             processes,
             session,
         }
+    }
+
+    /// Begins the line of the summary for the whole run.
+    #[must_use]
+    pub fn begin_whole(&self) -> Vec<u8> {
+        let (metric, pod) = (self.settings.metric.name, self.settings.pod());
+        let (timepoints, processes) = (self.progress.timepoints, self.processes.total);
+        let mut line = json_rows::begin_counts(metric, pod, timepoints, processes);
+        let left_out = self.omissions.processes();
+        if left_out > 0 {
+            push_known(&mut line, "processes_left_out", Some(left_out));
+        }
+        line
     }
 
     fn run<S: Sampler>(mut self, mut sampler: S) {

@@ -40,10 +40,11 @@ use self::rows::{Extent, Owner, ProfileRows, push_process};
 use self::tally::Tally;
 use self::time::{SampledTime, Ticks};
 use self::totals::Totals;
+use crate::metrics::metric::Metric;
+use crate::runtime::declaration::{Declaration, MetricOption, ProcessFiles};
 use crate::runtime::session::Session;
 use crate::runtime::settings::Settings;
 use crate::sampling::containers::ContainerId;
-use crate::sampling::json_rows::{begin_whole, nothing, write_header};
 use crate::sampling::measure::Meter;
 use crate::sampling::process::{Access, Key, Process};
 use crate::sampling::process_table::ProcessTable;
@@ -51,8 +52,6 @@ use crate::sampling::sampler::{self, Run, Sampler};
 use crate::tools::folder::{DRAIN, Folder, MAX_END};
 use crate::tools::results::{Listing, ResultName};
 
-const DESCRIPTION: &str =
-    "processor time of the application's processes by function and by stack of functions";
 /// The maximum mappings of all living processes.
 const MAX_MAPPINGS: usize = 65_536;
 /// The maximum profiles that are remembered as done.
@@ -65,8 +64,27 @@ const KILLED: &str = "it was killed, or it could not write into the folder of th
 /// The maximum bytes of the rows of functions of a process, and of its stacks.
 const MAX_ROWS: f64 = 1_048_576.0;
 
+/// The metric.
+pub static METRIC: Metric = Metric {
+    declaration: Declaration {
+        name: "cpu-profile",
+        description: "processor time of the application's processes by function and by stack of functions",
+        help: "processor time of the application's processes by function and by stack, from the profiles that gperftools writes in these processes",
+        options: &[
+            MetricOption::Frequency,
+            MetricOption::Timeout,
+            MetricOption::MaxLog,
+            MetricOption::Artifacts,
+        ],
+        reads: ProcessFiles::Stat,
+        sections: &[rows::PROCESS, rows::FUNCTION, rows::STACK],
+        summary: &[totals::PROGRAM],
+    },
+    run,
+};
+
 /// Observes until there is a reason to end, and then writes the closing marker and the summary.
-pub fn run(settings: Settings, session: &mut Session) {
+fn run(settings: Settings, session: &mut Session) {
     let profiler = CpuProfile {
         folder: Folder::open(&settings.folder),
         binaries: Binaries::default(),
@@ -104,15 +122,6 @@ impl Sampler for CpuProfile {
     const INITIAL_ROW_BYTES: f64 = 0.0;
     const HAS_RATES: bool = false;
 
-    fn write_header(
-        &mut self,
-        settings: &Settings,
-        session: &mut Session,
-        _processes: Option<&ProcessTable>,
-    ) {
-        write_header(settings, session, DESCRIPTION, &[]);
-    }
-
     fn estimate_bytes(&self, _process: &Process) -> usize {
         0
     }
@@ -141,16 +150,12 @@ impl Sampler for CpuProfile {
         let time = run.processes.time.precise_timestamp();
         self.folder.write_raw_files(&time, run.session, until);
         self.write_notices(run);
-        let mut whole = begin_whole(run);
+        let mut whole = run.begin_whole();
         self.totals.push_whole(&mut whole);
         whole.push(b'}');
         let mut lines = vec![whole];
         lines.extend(self.totals.program_lines());
         lines
-    }
-
-    fn empty_summary(&self, settings: &Settings) -> Vec<Vec<u8>> {
-        nothing(settings.metric, settings.pod())
     }
 }
 

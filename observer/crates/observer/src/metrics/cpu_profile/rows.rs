@@ -9,7 +9,51 @@ use super::functions::{Functions, OTHER, OTHER_NAME};
 use super::records::Header;
 use super::tally::{Samples, Tally};
 use super::time::SampledTime;
+use crate::runtime::declaration::Section;
 use crate::sampling::json_rows::{begin, push_decimals};
+
+/// The rows of processes.
+pub const PROCESS: Section = Section {
+    name: "process",
+    columns: &[
+        "container",
+        "program",
+        "pid",
+        "samples",
+        "cpu_seconds",
+        "frequency",
+        "profile",
+    ],
+};
+
+/// The rows of functions.
+pub const FUNCTION: Section = Section {
+    name: "function",
+    columns: &[
+        "container",
+        "program",
+        "pid",
+        "function",
+        "library",
+        "samples_self",
+        "samples_total",
+        "self_seconds",
+        "total_seconds",
+    ],
+};
+
+/// The rows of stacks.
+pub const STACK: Section = Section {
+    name: "stack",
+    columns: &[
+        "container",
+        "program",
+        "pid",
+        "stack",
+        "samples",
+        "cpu_seconds",
+    ],
+};
 
 /// The maximum rows of functions and of stacks of a process.
 pub const MAX_FUNCTIONS: usize = 500;
@@ -84,7 +128,7 @@ pub fn push_process(
     header: Option<Header>,
     extent: Extent,
 ) {
-    begin_row(out, time, "process", owner);
+    begin_row(out, time, &PROCESS, owner);
     push_known(out, "samples", extent.time().map(|time| time.samples));
     let microseconds = extent.time().map(|time| time.microseconds);
     push_decimals(out, "cpu_seconds", microseconds, MICRO);
@@ -200,7 +244,7 @@ impl ProfileRows<'_> {
     }
 
     fn begin_function(&self, out: &mut Vec<u8>, name: &str, library: Option<&str>) {
-        begin_row(out, self.time, "function", self.owner);
+        begin_row(out, self.time, &FUNCTION, self.owner);
         push_text(out, "function", Some(name));
         push_text(out, "library", library);
     }
@@ -229,7 +273,7 @@ impl ProfileRows<'_> {
     }
 
     fn push_stack(&self, out: &mut Vec<u8>, text: &str, samples: u64, before: u64) {
-        begin_row(out, self.time, "stack", self.owner);
+        begin_row(out, self.time, &STACK, self.owner);
         push_text(out, "stack", Some(text));
         push_known(out, "samples", Some(samples));
         push_decimals(out, "cpu_seconds", Some(self.next(before, samples)), MICRO);
@@ -261,7 +305,7 @@ impl ProfileRows<'_> {
     }
 }
 
-fn begin_row(out: &mut Vec<u8>, time: &str, section: &str, owner: &Owner) {
+fn begin_row(out: &mut Vec<u8>, time: &str, section: &Section, owner: &Owner) {
     begin(out, time, section);
     out.extend_from_slice(&owner.members());
 }

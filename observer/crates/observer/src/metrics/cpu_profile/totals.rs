@@ -7,7 +7,23 @@ use encode::json::{push_known, push_member, push_string};
 
 use super::functions::OTHER_NAME;
 use super::rows::{Extent, Owner};
+use crate::runtime::declaration::Section;
 use crate::sampling::json_rows::push_decimals;
+
+/// The lines of the programs.
+pub const PROGRAM: Section = Section {
+    name: "program",
+    columns: &[
+        "program",
+        "container",
+        "profiles",
+        "partial",
+        "incomplete",
+        "missing",
+        "samples",
+        "cpu_seconds",
+    ],
+};
 
 /// The maximum programs of the summary. All others are summed.
 const MAX_PROGRAMS: usize = 2048;
@@ -87,5 +103,25 @@ impl Totals {
             line
         };
         sums.into_iter().map(line).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sampling::json_rows::columns_of;
+
+    #[test]
+    fn the_lines_of_programs_have_the_declared_columns() {
+        let owner = Owner {
+            container: Some("app".to_owned()),
+            program: "lmp".to_owned(),
+            pid: 7,
+        };
+        let mut totals = Totals::default();
+        totals.add(&owner, Extent::Missing);
+        let lines: Vec<Vec<u8>> = totals.program_lines().into_iter().collect();
+        assert_eq!(lines.len(), 1);
+        assert_eq!(columns_of(&lines[0]), PROGRAM.sorted_columns());
     }
 }

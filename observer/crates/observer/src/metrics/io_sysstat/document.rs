@@ -8,8 +8,21 @@ use encode::number::{float, push_decimal};
 use linux::proc::diskstats::{Device, Requests, parse_line};
 use linux::proc::words::lines;
 
+use crate::runtime::declaration::Section;
+
 /// The maximum number of devices with sums. A node can get any number of devices with new names.
 const MAX_DEVICES: usize = 4096;
+
+/// The rows of the devices. iostat has other names for these columns: `disk_device`, and `rMB/s`
+/// and `aqu-sz` for `rmb_s` and `aqu_sz`.
+pub const DEVICE: Section = Section {
+    name: "device",
+    columns: &[
+        "device", "r_s", "w_s", "d_s", "f_s", "rmb_s", "wmb_s", "dmb_s", "rrqm_s", "wrqm_s",
+        "drqm_s", "rrqm", "wrqm", "drqm", "r_await", "w_await", "d_await", "f_await", "rareq_sz",
+        "wareq_sz", "dareq_sz", "aqu_sz", "util",
+    ],
+};
 
 /// The counters of all devices at one time, by name.
 pub type Devices = Vec<(String, Device)>;
@@ -297,6 +310,22 @@ mod tests {
         );
         let document: Value = serde_json::from_slice(&text).unwrap();
         document["sysstat"]["hosts"][0]["statistics"][0]["disk"].clone()
+    }
+
+    #[test]
+    fn the_rows_have_the_declared_columns_under_the_names_of_iostat() {
+        let mut row = Vec::new();
+        let device = Device::default();
+        push_row(&mut row, "sda", 1.0, &device, &device);
+        let names: serde_json::Map<String, serde_json::Value> =
+            serde_json::from_slice(&row).unwrap();
+        let to_column = |name: &String| match name.as_str() {
+            "disk_device" => "device".to_owned(),
+            name => name.to_lowercase().replace(['/', '-'], "_"),
+        };
+        let mut columns: Vec<String> = names.keys().map(to_column).collect();
+        columns.sort_unstable();
+        assert_eq!(columns, DEVICE.sorted_columns());
     }
 
     #[test]

@@ -11,6 +11,8 @@ use nix::sys::utsname::uname;
 use nix::unistd::{SysconfVar, sysconf};
 
 use self::document::{DeviceSums, Devices, Host, Sectors, devices, document, whole_devices};
+use crate::metrics::metric::Metric;
+use crate::runtime::declaration::{Declaration, MetricOption, ProcessFiles, Section};
 use crate::runtime::metadata;
 use crate::runtime::session::Session;
 use crate::runtime::settings::Settings;
@@ -18,7 +20,6 @@ use crate::sampling::ending::Progress;
 use crate::sampling::lifecycle::{finish, prepare};
 use crate::sampling::process_table::ProcessTable;
 
-const DESCRIPTION: &str = "throughput, latency and utilization of the block devices of the node";
 /// Seconds between two scans for processes of the target, if the observer ends with the target.
 const SCAN_INTERVAL: f64 = 1.0;
 /// Seconds of each wait while the log is full.
@@ -26,8 +27,31 @@ const WHEN_FULL: f64 = 5.0;
 /// Bytes of a sector.
 const SECTOR: u64 = 512;
 
+/// The lines of the devices in the summary.
+const TOTAL: Section = Section {
+    name: "total",
+    columns: &["device", "bytes_read", "bytes_written"],
+};
+/// The metric.
+pub static METRIC: Metric = Metric {
+    declaration: Declaration {
+        name: "io-sysstat",
+        description: "throughput, latency and utilization of the block devices of the node",
+        help: "throughput, latency and utilization of the block devices of the node",
+        options: &[
+            MetricOption::Rate,
+            MetricOption::Completions,
+            MetricOption::MaxLog,
+        ],
+        reads: ProcessFiles::None,
+        sections: &[document::DEVICE],
+        summary: &[TOTAL],
+    },
+    run,
+};
+
 /// Observes until there is a reason to end, and then writes the closing marker and the summary.
-pub fn run(mut settings: Settings, session: &mut Session) {
+fn run(mut settings: Settings, session: &mut Session) {
     let prepared = prepare(&mut settings, session.log.feed.is_some());
     write_header(&settings, session);
     match prepared {
@@ -37,17 +61,12 @@ pub fn run(mut settings: Settings, session: &mut Session) {
             let lines = run.summary();
             finish(&settings, run.session, &reason, &lines);
         }
-        Err(problem) => finish(&settings, session, &problem, &[whole(settings.pod(), 0)]),
+        Err(problem) => finish(&settings, session, &problem, &[whole(&settings, 0)]),
     }
 }
 
 fn write_header(settings: &Settings, session: &mut Session) {
-    metadata::write(
-        &mut session.log,
-        settings,
-        DESCRIPTION,
-        &[("devices", "node")],
-    );
+    metadata::write(&mut session.log, settings, &[("devices", "node")]);
     session.log.write_line("METRICS OPERATOR COLLECTION START");
     session.log.flush();
 }
@@ -204,7 +223,7 @@ impl<'a> Run<'a> {
     /// Returns the lines of the summary: a line for the run, then a line for each device that has
     /// read or written data since the run began.
     fn summary(&mut self) -> Vec<Vec<u8>> {
-        let mut lines = vec![whole(self.settings.pod(), self.progress.timepoints)];
+        let mut lines = vec![whole(self.settings, self.progress.timepoints)];
         self.update_sums();
         lines.extend(self.device_lines());
         lines
@@ -219,9 +238,10 @@ impl<'a> Run<'a> {
     }
 }
 
-fn whole(pod: &str, timepoints: u64) -> Vec<u8> {
-    let mut line = b"{\"metric\":\"io-sysstat\"".to_vec();
-    push_member(&mut line, "pod", pod);
+fn whole(settings: &Settings, timepoints: u64) -> Vec<u8> {
+    let mut line = b"{\"metric\":".to_vec();
+    push_string(&mut line, settings.metric.name);
+    push_member(&mut line, "pod", settings.pod());
     line.extend_from_slice(b",\"devices\":\"node\",\"timepoints\":");
     push(&mut line, timepoints);
     line.push(b'}');
@@ -256,5 +276,16 @@ fn host() -> Host {
             .flatten()
             .and_then(|count| u64::try_from(count).ok())
             .unwrap_or(1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sampling::json_rows::columns_of;
+
+    #[test]
+    fn the_lines_of_devices_have_the_declared_columns() {
+        assert_eq!(columns_of(&line_of("sda", 1, 2)), TOTAL.sorted_columns());
     }
 }

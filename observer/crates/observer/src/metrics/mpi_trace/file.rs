@@ -1,4 +1,4 @@
-//! Reads a file of the recorder. Its format is that of `table` in observer/mpi/recorder.c: a
+//! Reads a file of the recorder. Its format is that of `table` in observer/mpi/table.h: a
 //! header, 64 communicators, and the rows. The recorder writes two copies in turns.
 
 use linux::read_at::ReadAt;
@@ -272,7 +272,7 @@ fn text(bytes: &[u8]) -> String {
     encode::json::clean(&bytes[..end.unwrap_or(bytes.len())])
 }
 
-/// Computes the same as `hash` in observer/mpi/recorder.c.
+/// Computes the same as `hash` in observer/mpi/file.h.
 fn checksum(bytes: &[u8]) -> u64 {
     bytes.chunks_exact(8).fold(0, |sum, word| {
         let mixed = (sum ^ Words(word).u64(0)).wrapping_mul(0x9e37_79b9_7f4a_7c15);

@@ -21,18 +21,18 @@ use linux::proc::stat;
 use self::file::{State, Trace};
 use self::rows::{ProcessRows, state_name};
 use self::writer::{Finder, Writer};
+use crate::metrics::metric::Metric;
+use crate::runtime::declaration::{Declaration, MetricOption, ProcessFiles, Section};
 use crate::runtime::log::Log;
 use crate::runtime::session::Session;
 use crate::runtime::settings::Settings;
-use crate::sampling::json_rows::{begin_whole, nothing, push_decimals, write_header};
+use crate::sampling::json_rows::push_decimals;
 use crate::sampling::process::{Key, Process};
 use crate::sampling::process_table::ProcessTable;
 use crate::sampling::sampler::{self, Run, Sampler};
 use crate::tools::folder::{DRAIN, Folder, MAX_END};
 use crate::tools::results::{Listing, ResultName};
 
-const DESCRIPTION: &str =
-    "calls of MPI of the application's processes, with the processes for which they waited";
 /// The number of files with which the recorder begins no other one (`MAX_FILES` in
 /// observer/mpi/limits.h). With half as many, the files of ended processes are removed.
 const MAX_FILES: usize = 128;
@@ -45,8 +45,40 @@ const MAX_SUMMARY: usize = 64;
 /// The maximum processes that are remembered.
 const MAX_PROCESSES: usize = 4096;
 
+/// The lines of the processes in the summary.
+const RANK: Section = Section {
+    name: "rank",
+    columns: &[
+        "mpi_rank",
+        "pid",
+        "state",
+        "elapsed",
+        "mpi_seconds",
+        "calls",
+        "bytes",
+    ],
+};
+/// The metric.
+pub static METRIC: Metric = Metric {
+    declaration: Declaration {
+        name: "mpi-trace",
+        description: "calls of MPI of the application's processes, with the processes for which they waited",
+        help: "calls of MPI of the application's processes, from the files that the recorder in these processes writes",
+        options: &[
+            MetricOption::Rate,
+            MetricOption::Timeout,
+            MetricOption::MaxLog,
+            MetricOption::Artifacts,
+        ],
+        reads: ProcessFiles::Stat,
+        sections: &[rows::RANK, rows::CALL, rows::COMMUNICATOR, rows::BLOCK],
+        summary: &[RANK],
+    },
+    run,
+};
+
 /// Observes until there is a reason to end, and then writes the closing marker and the summary.
-pub fn run(settings: Settings, session: &mut Session) {
+fn run(settings: Settings, session: &mut Session) {
     let tracer = MpiTrace {
         folder: Folder::open(&settings.folder),
         processes: BTreeMap::new(),
@@ -94,15 +126,6 @@ impl Sampler for MpiTrace {
     const INITIAL_ROW_BYTES: f64 = 4096.0;
     const HAS_RATES: bool = false;
 
-    fn write_header(
-        &mut self,
-        settings: &Settings,
-        session: &mut Session,
-        _processes: Option<&ProcessTable>,
-    ) {
-        write_header(settings, session, DESCRIPTION, &[]);
-    }
-
     fn estimate_bytes(&self, _process: &Process) -> usize {
         ROW_BYTES * (1 + MAX_CALLS)
     }
@@ -146,7 +169,7 @@ impl Sampler for MpiTrace {
                 .note(format!("no process has recorded calls of MPI: {why}"));
         }
         self.write_notices(run);
-        let mut whole = begin_whole(run);
+        let mut whole = run.begin_whole();
         push_known(&mut whole, "ranks", Some(self.totals.ranks));
         push_known(&mut whole, "calls", Some(self.totals.calls));
         push_decimals(&mut whole, "mpi_seconds", Some(self.totals.time / 1000), 6);
@@ -154,10 +177,6 @@ impl Sampler for MpiTrace {
         let mut lines = vec![whole];
         lines.append(&mut self.totals.lines);
         lines
-    }
-
-    fn empty_summary(&self, settings: &Settings) -> Vec<Vec<u8>> {
-        nothing(settings.metric, settings.pod())
     }
 }
 
@@ -509,4 +528,18 @@ fn process_of<'a>(run: &'a Run<'_>, pid: i32) -> Option<&'a Process> {
     let table = &run.processes;
     let mut all = table.all.values();
     all.find(|process| process.pid == pid && !process.is_zombie)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rows::tests::trace;
+    use super::*;
+    use crate::sampling::json_rows::columns_of;
+
+    #[test]
+    fn the_lines_of_processes_have_the_declared_columns() {
+        let mut totals = Totals::default();
+        totals.add(&trace(), Some(7), true);
+        assert_eq!(columns_of(&totals.lines[0]), RANK.sorted_columns());
+    }
 }

@@ -7,7 +7,75 @@ use std::collections::BTreeMap;
 use encode::json::{push_known, push_text};
 
 use super::file::{Communicator, Peer, Place, Row, State, Trace};
+use crate::runtime::declaration::Section;
 use crate::sampling::json_rows::{begin, push_decimals};
+
+/// The rows of processes.
+pub const RANK: Section = Section {
+    name: "rank",
+    columns: &[
+        "container",
+        "program",
+        "pid",
+        "mpi_rank",
+        "mpi_size",
+        "mpi_library",
+        "job",
+        "state",
+        "elapsed",
+        "mpi_seconds",
+        "calls",
+        "bytes",
+    ],
+};
+
+/// The rows of calls.
+pub const CALL: Section = Section {
+    name: "call",
+    columns: &[
+        "container",
+        "program",
+        "pid",
+        "mpi_rank",
+        "call",
+        "communicator",
+        "mpi_peer",
+        "calls",
+        "mpi_seconds",
+        "max_ms",
+        "bytes",
+    ],
+};
+
+/// The rows of communicators.
+pub const COMMUNICATOR: Section = Section {
+    name: "communicator",
+    columns: &[
+        "container",
+        "program",
+        "pid",
+        "mpi_rank",
+        "communicator",
+        "size",
+        "collectives",
+        "mpi_seconds",
+    ],
+};
+
+/// The rows of blocks of calls.
+pub const BLOCK: Section = Section {
+    name: "block",
+    columns: &[
+        "container",
+        "program",
+        "pid",
+        "mpi_rank",
+        "communicator",
+        "first",
+        "collectives",
+        "mpi_seconds",
+    ],
+};
 
 /// The maximum peers of a call in a communicator that have rows of their own.
 const MAX_PEERS: usize = 32;
@@ -36,7 +104,7 @@ impl ProcessRows<'_> {
     /// Appends the row of the process.
     pub fn push_rank(&self, out: &mut Vec<u8>) {
         let trace = self.trace;
-        self.begin(out, "rank");
+        self.begin(out, &RANK);
         push_known(out, "mpi_size", Some(u64::from(trace.size)));
         push_text(out, "mpi_library", some(&trace.library));
         push_text(out, "job", some(&trace.job));
@@ -57,7 +125,7 @@ impl ProcessRows<'_> {
 
     fn call(&self, row: &Row) -> Vec<u8> {
         let mut out = Vec::new();
-        self.begin(&mut out, "call");
+        self.begin(&mut out, &CALL);
         push_text(&mut out, "call", Some(&format!("MPI_{}", row.call)));
         push_text(&mut out, "communicator", Some(&self.name(row.place)));
         push_text(&mut out, "mpi_peer", Some(&peer_name(row.peer)));
@@ -75,7 +143,7 @@ impl ProcessRows<'_> {
         let all = self.trace.communicators.iter().enumerate();
         let row = |(at, communicator): (usize, &Communicator)| {
             let mut out = Vec::new();
-            self.begin(&mut out, "communicator");
+            self.begin(&mut out, &COMMUNICATOR);
             let name = self.name(Place::Communicator(at));
             push_text(&mut out, "communicator", Some(&name));
             push_known(&mut out, "size", Some(u64::from(communicator.size)));
@@ -104,7 +172,7 @@ impl ProcessRows<'_> {
             let row = move |(number, time): (u64, u64)| {
                 let first = number * width;
                 let mut out = Vec::new();
-                self.begin(&mut out, "block");
+                self.begin(&mut out, &BLOCK);
                 push_text(&mut out, "communicator", Some(&name));
                 push_known(&mut out, "first", Some(first));
                 let count = width.min(communicator.collectives - first);
@@ -118,7 +186,7 @@ impl ProcessRows<'_> {
         rows.collect()
     }
 
-    fn begin(&self, out: &mut Vec<u8>, section: &str) {
+    fn begin(&self, out: &mut Vec<u8>, section: &Section) {
         begin(out, self.time, section);
         push_known(out, "pid", self.pid.map(u64::from));
         let rank = u64::from(self.trace.rank);
@@ -228,8 +296,9 @@ fn merge_blocks(communicator: &Communicator) -> (u64, Vec<u64>) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
+    use crate::sampling::json_rows::columns_of;
     use proptest::prelude::*;
 
     fn row(call: &str, peer: Peer, time: u64) -> Row {
@@ -258,7 +327,9 @@ mod tests {
         }
     }
 
-    fn trace() -> Trace {
+    /// A process that has called two functions.
+    #[must_use]
+    pub fn trace() -> Trace {
         Trace {
             saves: 1,
             pid: 7,
@@ -298,6 +369,19 @@ mod tests {
     }
 
     const TAIL: &[u8] = b",\"container\":\"app\",\"program\":\"lmp\"}";
+
+    #[test]
+    fn the_rows_have_the_declared_columns() {
+        let trace = trace();
+        let rows = rows_of(&trace, TAIL);
+        let mut rank = Vec::new();
+        rows.push_rank(&mut rank);
+        assert_eq!(columns_of(&rank), RANK.sorted_columns());
+        assert_eq!(columns_of(&rows.calls()[0]), CALL.sorted_columns());
+        let communicators = rows.communicators();
+        assert_eq!(columns_of(&communicators[0]), COMMUNICATOR.sorted_columns());
+        assert_eq!(columns_of(&rows.blocks()[0]), BLOCK.sorted_columns());
+    }
 
     #[test]
     fn a_process_that_was_killed_is_lost() {

@@ -14,7 +14,7 @@ const MAX_PORTS: usize = 32;
 const WORD: u64 = 4;
 
 /// A port.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub struct Port {
     /// The name of the device.
     pub device: String,

@@ -21,18 +21,19 @@ use self::infiniband::Port;
 use self::rows::{push_interface, push_port, push_socket, push_tcp, push_traffic};
 use self::socket_owners::OwnerSearch;
 use self::traffic_table::TrafficTable;
+use crate::metrics::metric::Metric;
+use crate::runtime::declaration::{Declaration, MetricOption, ProcessFiles, Section};
 use crate::runtime::notices::Notices;
 use crate::runtime::session::Session;
 use crate::runtime::settings::Settings;
 use crate::sampling::accounts::Sum;
-use crate::sampling::json_rows::{begin_program, begin_whole, nothing, write_header};
+use crate::sampling::json_rows::{begin_program, write_header};
 use crate::sampling::omissions::Maximum;
 use crate::sampling::process::{Key, Process};
 use crate::sampling::process_table::ProcessTable;
 use crate::sampling::sampler::{self, Run, Sampler};
 use crate::sampling::traffic::Traffic;
 
-const DESCRIPTION: &str = "traffic of the pod's interfaces and of its TCP connections, and of the application's processes by peer";
 const INFINIBAND: &str = "/sys/class/infiniband";
 /// Bytes of the row of a process and a peer, without the names of the process.
 const ROW_BYTES: usize = 256;
@@ -45,8 +46,39 @@ const LAST_READING: f64 = 0.2;
 /// The most interfaces that have rows. A node has one for each of its pods.
 const MAX_INTERFACES: usize = 64;
 
+/// The lines of the programs in the summary.
+const PROGRAM: Section = Section {
+    name: "program",
+    columns: &[
+        "program",
+        "container",
+        "processes",
+        "bytes_sent",
+        "bytes_received",
+        "retransmitted",
+    ],
+};
+/// The metric.
+pub static METRIC: Metric = Metric {
+    declaration: Declaration {
+        name: "network",
+        description: "traffic of the pod's interfaces and of its TCP connections, and of the application's processes by peer",
+        help: "traffic of the pod's interfaces and of its TCP connections, and of the application's processes by peer",
+        options: &[
+            MetricOption::Rate,
+            MetricOption::Completions,
+            MetricOption::MaxLog,
+            MetricOption::Timeout,
+        ],
+        reads: ProcessFiles::Stat,
+        sections: &[rows::INTERFACE, rows::TCP, rows::SOCKET, rows::INFINIBAND],
+        summary: &[PROGRAM],
+    },
+    run,
+};
+
 /// Observes until there is a reason to end, and then writes the closing marker and the summary.
-pub fn run(settings: Settings, session: &mut Session) {
+fn run(settings: Settings, session: &mut Session) {
     let network = Network {
         // Each message about a closed socket costs processor time in the kernel. In the network of
         // a node, most sockets belong to other programs, so these messages are not requested.
@@ -105,7 +137,7 @@ impl Sampler for Network {
         session: &mut Session,
         _processes: Option<&ProcessTable>,
     ) {
-        write_header(settings, session, DESCRIPTION, &[("scope", self.scope)]);
+        write_header(settings, session, &[("scope", self.scope)]);
         let hears_closed = self.client.as_ref().is_ok_and(Client::hears_closed);
         if self.client.is_ok() && !hears_closed && !settings.has_host_network {
             let reason = "the last bytes of closed sockets are missing";
@@ -165,10 +197,6 @@ impl Sampler for Network {
         let mut lines = vec![self.whole(run)];
         lines.extend(self.program_lines(&run.processes));
         lines
-    }
-
-    fn empty_summary(&self, settings: &Settings) -> Vec<Vec<u8>> {
-        nothing(settings.metric, settings.pod())
     }
 }
 
@@ -344,7 +372,7 @@ impl Network {
 
     /// Returns the line of the summary for the whole run.
     fn whole(&self, run: &Run<'_>) -> Vec<u8> {
-        let mut line = begin_whole(run);
+        let mut line = run.begin_whole();
         push_member(&mut line, "scope", self.scope);
         let mut total = Sum::default();
         for sum in run.processes.sums.list() {

@@ -6,7 +6,9 @@ pub mod summary;
 use encode::json::push_string;
 use linux::clock::WallTime;
 
-use self::sections::{SECTIONS, Timepoint, estimate_bytes};
+use self::sections::{PROCESS, SECTIONS, Timepoint, estimate_bytes};
+use crate::metrics::metric::Metric;
+use crate::runtime::declaration::{Declaration, MetricOption, ProcessFiles};
 use crate::runtime::metadata;
 use crate::runtime::session::Session;
 use crate::runtime::settings::Settings;
@@ -14,11 +16,28 @@ use crate::sampling::process::{Key, Process};
 use crate::sampling::process_table::ProcessTable;
 use crate::sampling::sampler::{self, Run, Sampler};
 
-const DESCRIPTION: &str =
-    "CPU, memory, I/O, faults and context switches of the application's processes";
+/// The metric.
+pub static METRIC: Metric = Metric {
+    declaration: Declaration {
+        name: "perf-sysstat",
+        description: "CPU, memory, I/O, faults and context switches of the application's processes",
+        help: "CPU, memory, I/O, faults and context switches of the application's processes",
+        options: &[
+            MetricOption::Rate,
+            MetricOption::Completions,
+            MetricOption::MaxLog,
+            MetricOption::Timeout,
+            MetricOption::Threads,
+        ],
+        reads: ProcessFiles::Counters,
+        sections: &[PROCESS],
+        summary: &[summary::PROGRAM],
+    },
+    run,
+};
 
 /// Observes until there is a reason to end, and then writes the closing marker and the summary.
-pub fn run(settings: Settings, session: &mut Session) {
+fn run(settings: Settings, session: &mut Session) {
     sampler::run(PerfSysstat, settings, session);
 }
 
@@ -37,7 +56,7 @@ impl Sampler for PerfSysstat {
     ) {
         let counters = processes.map_or("unknown", readable_counters);
         let log = &mut session.log;
-        metadata::write(log, settings, DESCRIPTION, &[("counters", counters)]);
+        metadata::write(log, settings, &[("counters", counters)]);
         log.write_line("PIDSTAT COMMAND START");
         push_string(log.line(), &settings.target_description());
         log.end_line();
@@ -76,13 +95,11 @@ impl Sampler for PerfSysstat {
     }
 
     fn summary(&mut self, run: &mut Run<'_>) -> Vec<Vec<u8>> {
-        let (pod, timepoints) = (run.settings.pod(), run.progress.timepoints);
-        let left_out = run.omissions.processes();
-        summary::lines(&mut run.processes, pod, timepoints, left_out)
+        summary::lines(run)
     }
 
     fn empty_summary(&self, settings: &Settings) -> Vec<Vec<u8>> {
-        summary::nothing(settings.pod())
+        summary::nothing(settings.metric.name, settings.pod())
     }
 }
 

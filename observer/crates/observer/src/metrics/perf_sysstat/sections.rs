@@ -5,6 +5,7 @@ use encode::json::push_or_null;
 use encode::number::{float, push, push_decimal};
 use linux::proc::stat::StatCounters;
 
+use crate::runtime::declaration::Section;
 use crate::sampling::counters::Counters;
 use crate::sampling::process::{Process, State, ThreadRow};
 
@@ -51,7 +52,7 @@ pub struct Row<'a> {
 }
 
 /// A section: its header, the columns of its rows, and whether threads have rows in it.
-pub struct Section {
+pub struct LogSection {
     /// The Metrics Operator's header.
     pub header: &'static str,
     /// Appends the keys of a row between the ids and the command.
@@ -60,59 +61,99 @@ pub struct Section {
     pub has_threads: bool,
 }
 
+/// The columns of the rows of a process in all sections, as one section of the catalog.
+pub const PROCESS: Section = Section {
+    name: "process",
+    columns: &[
+        "container",
+        "program",
+        "pid",
+        "tid",
+        "uid",
+        "percent_usr",
+        "percent_system",
+        "percent_guest",
+        "percent_wait",
+        "percent_cpu",
+        "cpu",
+        "usr_ms",
+        "system_ms",
+        "guest_ms",
+        "kb_rd_s",
+        "kb_wr_s",
+        "kb_ccwr_s",
+        "iodelay",
+        "prio",
+        "policy",
+        "minflt_s",
+        "majflt_s",
+        "vsz",
+        "rss",
+        "percent_mem",
+        "minflt_nr",
+        "majflt_nr",
+        "stksize",
+        "stkref",
+        "threads",
+        "fd_nr",
+        "cswch_s",
+        "nvcswch_s",
+    ],
+};
+
 /// The sections, in the Metrics Operator's order.
-pub const SECTIONS: [Section; 11] = [
-    Section {
+pub const SECTIONS: [LogSection; 11] = [
+    LogSection {
         header: "CPU STATISTICS TASK",
         body: push_cpu,
         has_threads: true,
     },
-    Section {
+    LogSection {
         header: "CPU STATISTICS CHILD",
         body: push_child_cpu,
         has_threads: false,
     },
-    Section {
+    LogSection {
         header: "IO STATISTICS",
         body: push_io,
         has_threads: true,
     },
-    Section {
+    LogSection {
         header: "POLICY",
         body: push_policy,
         has_threads: true,
     },
-    Section {
+    LogSection {
         header: "PAGEFAULTS TASK",
         body: push_faults,
         has_threads: true,
     },
-    Section {
+    LogSection {
         header: "PAGEFAULTS CHILD",
         body: push_child_faults,
         has_threads: false,
     },
-    Section {
+    LogSection {
         header: "STACK UTILIZATION",
         body: push_stack,
         has_threads: false,
     },
-    Section {
+    LogSection {
         header: "THREADS TASK",
         body: push_cpu,
         has_threads: true,
     },
-    Section {
+    LogSection {
         header: "THREADS CHILD",
         body: push_child_cpu,
         has_threads: false,
     },
-    Section {
+    LogSection {
         header: "KERNEL TABLES",
         body: push_tables,
         has_threads: false,
     },
-    Section {
+    LogSection {
         header: "TASK SWITCHING",
         body: push_switches,
         has_threads: true,
@@ -138,7 +179,7 @@ pub fn estimate_bytes(process: &Process) -> usize {
     SECTIONS.len() * row(&process.command) + threads.map(of_thread).sum::<usize>()
 }
 
-impl Section {
+impl LogSection {
     /// Appends the rows of some processes as one JSON array.
     pub fn push_rows<'a>(
         &self,
@@ -390,6 +431,7 @@ mod tests {
     use linux::proc::stat::StatGauges;
     use linux::proc::status::Memory;
     use serde_json::{Value, json};
+    use std::collections::BTreeSet;
 
     const TIMEPOINT: Timepoint = Timepoint {
         time: 90_507,
@@ -479,6 +521,24 @@ mod tests {
         let Value::Object(keys) = of else { panic!() };
         row.as_object_mut().unwrap().extend(keys);
         json!([row])
+    }
+
+    #[test]
+    fn the_rows_of_all_sections_have_the_declared_columns() {
+        let timepoint = Timepoint {
+            has_threads: true,
+            ..TIMEPOINT
+        };
+        let mut names = BTreeSet::new();
+        for section in &SECTIONS {
+            let rows = rows_at(&timepoint, section.header, &process());
+            names.extend(rows[0].as_object().unwrap().keys().cloned());
+        }
+        // The catalog takes the id of a process from `pid`, and does not describe the others.
+        for other in ["time", "tgid", "command"] {
+            assert!(names.remove(other), "{other}");
+        }
+        assert_eq!(Vec::from_iter(names), PROCESS.sorted_columns());
     }
 
     #[test]

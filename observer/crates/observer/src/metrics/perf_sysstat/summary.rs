@@ -1,33 +1,45 @@
 //! The lines of perf-sysstat's summary: one for the run, then one for each program of each
 //! container.
 
-use encode::json::{push_key, push_known, push_member};
+use encode::json::{push_key, push_known};
 use encode::number::{float, push_decimal};
 
+use crate::runtime::declaration::Section;
 use crate::sampling::accounts::Sum;
+use crate::sampling::json_rows::{begin_counts, begin_program};
 use crate::sampling::process_table::ProcessTable;
+use crate::sampling::sampler::Run;
+
+/// The lines of the programs.
+pub const PROGRAM: Section = Section {
+    name: "program",
+    columns: &[
+        "program",
+        "container",
+        "processes",
+        "peak_rss_kib",
+        "cpu_seconds",
+        "bytes_read",
+        "bytes_written",
+        "context_switches",
+        "unaccounted_cpu_seconds",
+        "unaccounted_bytes_read",
+        "unaccounted_bytes_written",
+    ],
+};
 
 /// Returns the lines. Each line is a JSON object.
 #[must_use]
-pub fn lines(
-    processes: &mut ProcessTable,
-    pod: &str,
-    timepoints: u64,
-    left_out: u64,
-) -> Vec<Vec<u8>> {
-    processes.close_accounts();
+pub fn lines(run: &mut Run<'_>) -> Vec<Vec<u8>> {
+    run.processes.close_accounts();
     let mut total = Sum::default();
-    for sum in processes.sums.list() {
+    for sum in run.processes.sums.list() {
         total.add(sum);
     }
-    let ticks = processes.meter.machine.ticks;
-    let count = Count {
-        timepoints,
-        processes: processes.total,
-        left_out,
-    };
-    let mut lines = vec![whole(pod, count, &total, ticks)];
-    lines.extend(program_lines(processes));
+    let mut whole = run.begin_whole();
+    push_sums(&mut whole, &total, run.processes.meter.machine.ticks);
+    let mut lines = vec![whole];
+    lines.extend(program_lines(&run.processes));
     lines
 }
 
@@ -45,42 +57,19 @@ pub fn program_lines(processes: &ProcessTable) -> Vec<Vec<u8>> {
     };
     sums.sort_by_cached_key(|sum| (std::cmp::Reverse(sum.cpu), name(sum)));
     let line = |sum: &Sum| {
-        let mut line = b"{\"program\":".to_vec();
-        encode::json::push_string(&mut line, &sum.program);
-        if containers.has_names {
-            push_member(&mut line, "container", containers.name(sum.container));
-        }
-        push_known(&mut line, "processes", Some(sum.processes));
+        let mut line = begin_program(sum, containers);
         push_sums(&mut line, sum, ticks);
         line
     };
     sums.into_iter().map(line).collect()
 }
 
-/// The counts of the run.
-#[derive(Clone, Copy, Debug, Default)]
-struct Count {
-    timepoints: u64,
-    processes: u64,
-    left_out: u64,
-}
-
 /// Returns the summary of a run that could not begin, which has only one line.
 #[must_use]
-pub fn nothing(pod: &str) -> Vec<Vec<u8>> {
-    vec![whole(pod, Count::default(), &Sum::default(), 1.0)]
-}
-
-fn whole(pod: &str, count: Count, total: &Sum, ticks: f64) -> Vec<u8> {
-    let mut line = b"{\"metric\":\"perf-sysstat\"".to_vec();
-    push_member(&mut line, "pod", pod);
-    push_known(&mut line, "timepoints", Some(count.timepoints));
-    push_known(&mut line, "processes", Some(count.processes));
-    if count.left_out > 0 {
-        push_known(&mut line, "processes_left_out", Some(count.left_out));
-    }
-    push_sums(&mut line, total, ticks);
-    line
+pub fn nothing(metric: &str, pod: &str) -> Vec<Vec<u8>> {
+    let mut line = begin_counts(metric, pod, 0, 0);
+    push_sums(&mut line, &Sum::default(), 1.0);
+    vec![line]
 }
 
 /// Appends the sums of a program or of all programs, and ends the line. Unknown sums are null.

@@ -15,20 +15,21 @@ use nix::errno::Errno;
 
 use self::placement::PlacementState;
 use self::rows::{push_container, push_placement, push_process, push_usage};
+use crate::metrics::metric::Metric;
 use crate::runtime::cost_limit::CostLimit;
+use crate::runtime::declaration::{Declaration, MetricOption, ProcessFiles, Section};
 use crate::runtime::notices::Notices;
 use crate::runtime::session::Session;
 use crate::runtime::settings::Settings;
 use crate::runtime::walk_limit::WalkLimit;
 use crate::sampling::accounts::Sum;
 use crate::sampling::containers::ContainerId;
-use crate::sampling::json_rows::{begin_program, begin_whole, nothing, write_header};
+use crate::sampling::json_rows::begin_program;
 use crate::sampling::measure::{Meter, is_denial};
 use crate::sampling::process::{Key, Measured, Process};
 use crate::sampling::process_table::ProcessTable;
 use crate::sampling::sampler::{self, Run, Sampler};
 
-const DESCRIPTION: &str = "throttling, pressure stall, memory events, run-queue delay, memory and placement of the application's containers and processes";
 /// The estimated bytes of the rows of a process in a timepoint, without its names.
 const ROW_BYTES: usize = 512;
 /// The maximum number of observed processes through which the observer tries to read a container in
@@ -37,8 +38,38 @@ const MAX_TRIES: usize = 3;
 /// The part of the interval in which placements may be read.
 const MAX_PART: f64 = 0.25;
 
+/// The lines of the programs in the summary.
+const PROGRAM: Section = Section {
+    name: "program",
+    columns: &[
+        "program",
+        "container",
+        "processes",
+        "cpu_seconds",
+        "run_delay",
+    ],
+};
+/// The metric.
+pub static METRIC: Metric = Metric {
+    declaration: Declaration {
+        name: "pressure",
+        description: "throttling, pressure stall, memory events, run-queue delay, memory and placement of the application's containers and processes",
+        help: "throttling, pressure stall and memory events of the application's containers; run-queue delay, memory and placement of its processes",
+        options: &[
+            MetricOption::Rate,
+            MetricOption::Completions,
+            MetricOption::MaxLog,
+            MetricOption::Timeout,
+        ],
+        reads: ProcessFiles::RunQueue,
+        sections: &[rows::CONTAINER, rows::PROCESS, rows::PLACEMENT],
+        summary: &[PROGRAM],
+    },
+    run,
+};
+
 /// Observes until there is a reason to end, and then writes the closing marker and the summary.
-pub fn run(settings: Settings, session: &mut Session) {
+fn run(settings: Settings, session: &mut Session) {
     let began = clock::since_boot();
     let pressure = Pressure {
         containers: BTreeMap::new(),
@@ -93,15 +124,6 @@ impl Sampler for Pressure {
     const INITIAL_ROW_BYTES: f64 = 1024.0;
     const HAS_RATES: bool = false;
 
-    fn write_header(
-        &mut self,
-        settings: &Settings,
-        session: &mut Session,
-        _processes: Option<&ProcessTable>,
-    ) {
-        write_header(settings, session, DESCRIPTION, &[]);
-    }
-
     fn estimate_bytes(&self, process: &Process) -> usize {
         ROW_BYTES + process.tail.len()
     }
@@ -120,16 +142,12 @@ impl Sampler for Pressure {
 
     fn summary(&mut self, run: &mut Run<'_>) -> Vec<Vec<u8>> {
         run.processes.close_accounts();
-        let mut whole = begin_whole(run);
+        let mut whole = run.begin_whole();
         whole.push(b'}');
         let mut lines = vec![whole];
         lines.extend(self.container_lines(&run.processes));
         lines.extend(program_lines(&run.processes));
         lines
-    }
-
-    fn empty_summary(&self, settings: &Settings) -> Vec<Vec<u8>> {
-        nothing(settings.metric, settings.pod())
     }
 }
 

@@ -8,8 +8,70 @@ use linux::cgroup::reader::ContainerUsage;
 use linux::cgroup::stall::Stall;
 
 use crate::metrics::pressure::placement::Placement;
+use crate::runtime::declaration::Section;
 use crate::sampling::json_rows::{begin, push_decimals, push_pid};
 use crate::sampling::process::{Measured, Process};
+
+/// The rows of containers.
+pub const CONTAINER: Section = Section {
+    name: "container",
+    columns: &[
+        "container",
+        "nr_periods",
+        "nr_throttled",
+        "throttled",
+        "cpu_usage",
+        "cpu_limit",
+        "cpu_some",
+        "cpu_full",
+        "memory_some",
+        "memory_full",
+        "io_some",
+        "io_full",
+        "memory_current",
+        "memory_anon",
+        "memory_peak",
+        "memory_limit",
+        "memory_high",
+        "memory_max",
+        "oom",
+        "oom_kill",
+        "pids_current",
+        "pids_limit",
+        "unlimited",
+    ],
+};
+
+/// The rows of processes.
+pub const PROCESS: Section = Section {
+    name: "process",
+    columns: &[
+        "container",
+        "program",
+        "pid",
+        "run_delay",
+        "cpu_time",
+        "majflt",
+        "cpu",
+    ],
+};
+
+/// The rows of the placements of processes.
+pub const PLACEMENT: Section = Section {
+    name: "placement",
+    columns: &[
+        "container",
+        "program",
+        "pid",
+        "cpus_allowed",
+        "cpus_allowed_count",
+        "migrations",
+        "pss",
+        "swap_pss",
+        "numa",
+        "numa_remote",
+    ],
+};
 
 /// The number of decimals of a time in seconds.
 const MICRO: u32 = 6;
@@ -18,7 +80,7 @@ const MILLI: u32 = 3;
 
 /// Appends the row of a container. `name` is `None` if the containers have no names.
 pub fn push_container(out: &mut Vec<u8>, time: &str, name: Option<&str>, usage: &ContainerUsage) {
-    begin(out, time, "container");
+    begin(out, time, &CONTAINER);
     push_text(out, "container", name);
     push_usage(out, usage);
     out.push(b'}');
@@ -94,7 +156,7 @@ pub fn push_process(
     measured: &Measured,
     ticks: f64,
 ) {
-    begin(out, time, "process");
+    begin(out, time, &PROCESS);
     push_pid(out, process);
     let wait = measured.now.switches.and_then(|switches| switches.wait);
     push_decimals(out, "run_delay", wait.map(|wait| wait / 1000), MICRO);
@@ -115,7 +177,7 @@ pub fn push_placement(out: &mut Vec<u8>, time: &str, process: &Process, placemen
         nodes,
         remote,
     } = placement;
-    begin(out, time, "placement");
+    begin(out, time, &PLACEMENT);
     push_pid(out, process);
     push_text(out, "cpus_allowed", allowed.as_deref());
     push_known(out, "cpus_allowed_count", *allowed_count);
@@ -134,4 +196,34 @@ pub fn push_placement(out: &mut Vec<u8>, time: &str, process: &Process, placemen
 fn push_stall(out: &mut Vec<u8>, [some, full]: [&str; 2], stall: Stall) {
     push_decimals(out, some, stall.some, MICRO);
     push_decimals(out, full, stall.full, MICRO);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sampling::json_rows::columns_of;
+
+    fn process() -> Process {
+        Process {
+            tail: (*b",\"container\":\"app\",\"program\":\"lmp\"}").into(),
+            ..Process::default()
+        }
+    }
+
+    fn columns(push: impl FnOnce(&mut Vec<u8>)) -> Vec<String> {
+        let mut row = Vec::new();
+        push(&mut row);
+        columns_of(&row)
+    }
+
+    #[test]
+    fn the_rows_have_the_declared_columns() {
+        let container = columns(|out| push_container(out, "", None, &ContainerUsage::default()));
+        let process_row =
+            columns(|out| push_process(out, "", &process(), &Measured::default(), 100.0));
+        let placement = columns(|out| push_placement(out, "", &process(), &Placement::default()));
+        assert_eq!(container, CONTAINER.sorted_columns());
+        assert_eq!(process_row, PROCESS.sorted_columns());
+        assert_eq!(placement, PLACEMENT.sorted_columns());
+    }
 }
