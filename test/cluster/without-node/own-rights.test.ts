@@ -147,7 +147,6 @@ t.test('a server makes its own certificate with the rights of the chart', async 
       [['create', '-f', '-'], secret('other')],
       [['create', '-f', '-'], secret(SECRET)],
       [['apply', '--server-side', '-f', '-'], secret('other')],
-      [['get', 'mutatingwebhookconfigurations']],
       [['get', 'mutatingwebhookconfiguration', 'other']],
       [['delete', 'mutatingwebhookconfiguration', NAME]],
       [['get', 'leases', ...where]],
