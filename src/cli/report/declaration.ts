@@ -18,7 +18,7 @@ export function declareReport(program: Command): void {
       'the output of collect (jsonl) or logs of observers; - for standard input',
     )
     .addOption(
-      new Option('-o, --output <format>', 'a page with plots, or only the findings as JSON')
+      new Option('-o, --output <format>', 'a page with plots, or all its content as JSON')
         .choices(FORMATS)
         .default('html'),
     )

@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import manifest from '../../../package.json' with { type: 'json' }
 import { loadCatalog } from '../../catalog/load.ts'
-import { printableJson } from '../../core/text/printable.ts'
+import { printableJsonText } from '../../core/text/printable.ts'
 import type { Output } from '../../lib/output-format.ts'
 import { writeWholeFile } from '../../lib/whole-file.ts'
 import {
@@ -11,7 +11,8 @@ import {
   sysstatSection,
 } from '../../log/descriptions.ts'
 import { pageData, type Unit } from '../../report/data.ts'
-import { findingsDocument } from '../../report/findings-document.ts'
+import { findingsDocument } from '../../report/document/findings-document.ts'
+import { jsonText } from '../../report/document/json-text.ts'
 import { type CollectedRun, newRun } from '../../report/gather.ts'
 import { renderPage } from '../../report/page.ts'
 import { cannotWrite, UsageError, usageError } from '../shared/errors.ts'
@@ -32,7 +33,7 @@ export interface ReportOptions {
 }
 
 /**
- * Runs `ridealong report FILE...`: writes one HTML page, or the findings as JSON, from collected
+ * Runs `ridealong report FILE...`: writes one HTML page, or its content as JSON, from collected
  * JSON Lines and observers' logs.
  *
  * @throws UsageError with the file that cannot be read or written, or contains no output of an
@@ -51,7 +52,7 @@ export async function report(
   const names = files.map((file) => basename(file)).join(', ')
   const document =
     output === 'json'
-      ? `${printableJson(findingsDocument(run, words, by), 2)}\n`
+      ? `${printableJsonText(jsonText(findingsDocument(run, words, by)))}\n`
       : await buildPage(run, words, by, names)
   const file = namedFile(to)
   if (file === undefined) print({ document })

@@ -1,5 +1,6 @@
 import { type JobProcess, joinJobs } from '../../mpi/mpi-job.ts'
 import type { ReportModel } from '../data.ts'
+import { markedKeys } from '../document/parts-document.ts'
 import { rounded } from '../statistics.ts'
 import { type Group, type SummaryColumn, summaryColumns } from '../summary.ts'
 import type { NumberSource, ProgramTotals } from './program-totals.ts'
@@ -30,10 +31,11 @@ const MOST_MPI_RANKS = 20_000
  * Each number names the log that it comes from, and why this log was chosen. The programs are those
  * of the page.
  */
-export function ranksDocument({ run, groups, ranks, rankOf }: Omit<ReportModel, 'page' | 'found'>) {
+export function ranksDocument({ run, groups, ranks, rankOf, page }: Omit<ReportModel, 'found'>) {
   const columns = summaryColumns(run.measures.process.slice(0, run.usualMeasures))
   const places = new Map([...run.sources].map(([log, { place }]) => [rankOf(log), place]))
-  const programs = Map.groupBy(groups, ({ rank }) => rank)
+  const rows = groups.map((group, index) => ({ group, marks: page.rows[index]?.marks ?? [] }))
+  const programs = Map.groupBy(rows, ({ group }) => group.rank)
   const processes = joinJobs(run.evidence.mpi, rankOf).flatMap((job) => job.processes)
   const kept = new Set(processes.slice(0, MOST_MPI_RANKS))
   const mpi = Map.groupBy(processes, ({ pod }) => pod)
@@ -44,7 +46,10 @@ export function ranksDocument({ run, groups, ranks, rankOf }: Omit<ReportModel, 
     const omitted = all.length - own.length
     return {
       ...{ rank, pod, namespace, node },
-      programs: (programs.get(rank) ?? []).map((group) => programOf(group, columns)),
+      programs: (programs.get(rank) ?? []).map(({ group, marks }) => ({
+        ...programOf(group, columns),
+        outliers: markedKeys(page.columns, marks),
+      })),
       ...(all.length > 0 && { mpi_ranks: own.map(mpiRankOf) }),
       ...(omitted > 0 && { omitted_mpi_ranks: omitted }),
     }

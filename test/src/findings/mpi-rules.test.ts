@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { readLog } from '../../../src/log/read.ts'
-import { findingsDocument } from '../../../src/report/findings-document.ts'
+import { findingsDocument } from '../../../src/report/document/findings-document.ts'
 import { addEntry, newRun } from '../../../src/report/gather.ts'
 import { BUILT_IN_ROWS } from '../log/built-in.ts'
 import { type Recorded, recordedLogs, runOf, type TracedProcess } from '../mpi/mpi-rows.ts'

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { readLog } from '../../../src/log/read.ts'
 import { pageData } from '../../../src/report/data.ts'
-import { findingsDocument } from '../../../src/report/findings-document.ts'
+import { findingsDocument } from '../../../src/report/document/findings-document.ts'
 import { addEntry, newRun } from '../../../src/report/gather.ts'
 import { newThingLimit } from '../../../src/report/thing-limit.ts'
 import { BUILT_IN_ROWS } from '../log/built-in.ts'

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { readLog } from '../../../src/log/read.ts'
-import { findingsDocument } from '../../../src/report/findings-document.ts'
-import { addEntry, newRun } from '../../../src/report/gather.ts'
-import { BUILT_IN_ROWS } from '../log/built-in.ts'
+import { readLog } from '../../../../src/log/read.ts'
+import { findingsDocument } from '../../../../src/report/document/findings-document.ts'
+import { addEntry, newRun } from '../../../../src/report/gather.ts'
+import { BUILT_IN_ROWS } from '../../log/built-in.ts'
 
 // Findings in logs of real runs, each with one kind of load, observed by perf-sysstat and pressure.
 
@@ -15,7 +15,7 @@ function findIn(...kinds: readonly Kind[]) {
   for (const kind of kinds) {
     for (const metric of ['pressure', 'perf-sysstat']) {
       const name = `${metric}-${kind}.log`
-      const text = readFileSync(new URL(`../../logs/findings/${name}`, import.meta.url), 'utf8')
+      const text = readFileSync(new URL(`../../../logs/findings/${name}`, import.meta.url), 'utf8')
       for (const entry of readLog(text, { source: name }, BUILT_IN_ROWS)) addEntry(run, entry)
     }
   }
