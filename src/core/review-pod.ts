@@ -3,7 +3,7 @@ import { type Decision, leave } from './decision.ts'
 import { readPod } from './kubernetes/pod.ts'
 import { check, type Operation, patch } from './patch.ts'
 import { plan } from './plan.ts'
-import { REASONS, type Reason } from './reasons.ts'
+import { REASONS } from './reasons.ts'
 import { readPodAnnotations, readRequest } from './request.ts'
 import { allowPatched, deny, type ReviewResponse } from './response.ts'
 import type { Review } from './review.ts'
@@ -70,10 +70,6 @@ function respond(
 ): ReviewResponse {
   if (decision.outcome === 'denied') return deny(review, decision.message)
   const { reason, message = '' } = decision.outcome === 'left' ? decision : {}
-  // A warning is sent only if requested observers are not added, or after an internal error.
-  const concerns = reason !== undefined && (REASONS[reason].canDeny || WARNED_ONLY.has(reason))
-  return allowPatched(review, operations, concerns ? [`${reason}: ${message}`] : [])
+  const warns = reason !== undefined && REASONS[reason].warns
+  return allowPatched(review, operations, warns ? [`${reason}: ${message}`] : [])
 }
-
-/** The reasons that never cause a denial but do cause a warning. */
-const WARNED_ONLY: ReadonlySet<Reason> = new Set<Reason>(['internal-error', 'observer-differs'])

@@ -1,4 +1,4 @@
-import type { Reason } from '../core/reasons.ts'
+import { REASONS, type Reason } from '../core/reasons.ts'
 
 /** Causes of missing observers that are not reasons of the webhook, each with its remedy. */
 export const CAUSES = {
@@ -30,66 +30,16 @@ export const CAUSES = {
 
 export type Cause = keyof typeof CAUSES
 
-/** The remedy for each reason. A test checks that docs/troubleshooting.md uses the same words. */
-export const REMEDIES = {
-  'host-pid': 'remove hostPID from the pod template',
-  windows: 'nothing: Windows cannot share a process namespace',
-  'operator-conflict':
-    'if the message names a mode, use this mode; otherwise the pods of this operator' +
-    ' cannot be observed',
-  'unknown-metric':
-    'choose a metric that ridealong metrics lists; an administrator can add metrics to the catalog',
-  'invalid-option': 'correct the annotation that the message names',
-  'rank-not-selected':
-    'nothing, if the observers of other ranks are enough; otherwise change the annotation' +
-    ' ridealong.dev/ranks, then create the pod again',
-  'rank-unknown':
-    'use a workload that numbers its pods, such as an Indexed Job, or remove the annotation that' +
-    ' the message names',
-  'unknown-target-container': 'choose one of the containers that the message lists',
-  'name-taken': 'rename the container that has the name of a metric',
-  'pod-security':
-    'correct the setting that the message names; usually the target runs as root in a namespace' +
-    ' that enforces restricted',
-  'limit-range':
-    'change the bound that the message names: usually, raise the maximum so that it allows the' +
-    ' limits of the observer. Minimums and ratios rarely prevent observers, because they raise' +
-    ' the requests and limits of the observers',
-  quota:
-    'raise the ResourceQuota that the message names, so that it also allows the limits of the' +
-    ' observers in each pod',
-  'observer-unavailable':
-    'find out why no node has the image (kubectl describe pods -A -l ridealong.dev/image), then' +
-    ' create the pod again',
-  privilege:
-    'ask an administrator to set the label ridealong.dev/privilege of the namespace to the' +
-    ' privilege that the message names',
-  'tools-not-allowed':
-    'ask an administrator to set the label ridealong.dev/tools: "true" of the namespace',
-  'variable-taken':
-    'remove the variable that the message names from the container, or do not request the metric',
-  'path-taken':
-    'move the volume that the message names to another path, or do not request the metric',
-  'not-asked':
-    'annotate the place from which the operator copies annotations to pods (docs/annotate.md), or' +
-    ' the namespace',
-  'opted-out': 'remove the annotation ridealong.dev/inject: "false" from the pod template',
-  'not-create': 'create the pod again: running pods are not changed',
-  'already-injected': 'nothing: the pod has its observers',
-  'observer-differs':
-    'the message says what differs. There are three possible causes: the container comes from' +
-    ' another version of Ridealong, another webhook has rewritten its image, or it is not an' +
-    ' observer. Create the pod again from a template without observers, or use the rewritten' +
-    ' image in the catalog',
-  'mirror-pod': 'nothing: the apiserver does not create static pods',
-  'excluded-namespace':
-    'ask an administrator to remove the namespace from excludedNamespaces of the chart',
-  'invalid-pod': 'correct the field that the message names; the apiserver refuses the pod too',
-  'too-large': "shorten the pod's annotations: with ridealong.dev/status they would exceed 256 KiB",
-  'internal-error': 'please report this error; the log of the webhook has the details',
-} as const satisfies Record<Reason, string>
-
 /** Returns the remedy for a reason or a cause. */
 export function findRemedy(why: Reason | Cause): string {
-  return { ...REMEDIES, ...CAUSES }[why]
+  return isCause(why) ? CAUSES[why] : withoutMarkup(REASONS[why].remedy)
+}
+
+function isCause(why: Reason | Cause): why is Cause {
+  return Object.hasOwn(CAUSES, why)
+}
+
+/** Returns Markdown as text: the words of links without their targets, and code without quotes. */
+function withoutMarkup(markdown: string): string {
+  return markdown.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').replaceAll('`', '')
 }

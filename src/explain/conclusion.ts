@@ -1,6 +1,6 @@
 import type { Decision, Denied, Left } from '../core/decision.ts'
 import { STATUS_KEY } from '../core/keys.ts'
-import type { Reason } from '../core/reasons.ts'
+import { REASONS, type Reason } from '../core/reasons.ts'
 import type { PodReview } from '../core/review-pod.ts'
 import type { Cause } from './causes.ts'
 import type { Facts } from './facts.ts'
@@ -30,16 +30,6 @@ export interface Conclusion {
   readonly reason?: Reason | Cause
   readonly conclusion: string
 }
-
-/** Reasons for which a pod gets no observers, whether or not the webhook is called. */
-const REGARDLESS: ReadonlySet<string> = new Set<Reason>([
-  'not-create',
-  'excluded-namespace',
-  'invalid-pod',
-  'mirror-pod',
-  'opted-out',
-  'not-asked',
-])
 
 /**
  * Returns the conclusion about the created pod if there is one, otherwise about the pod that would
@@ -98,11 +88,8 @@ const UNANSWERED =
 
 /** Returns the conclusion about a pod that was created and has no valid status annotation. */
 function silent({ answer: { decision }, asked }: ConclusionFacts): Conclusion {
-  const word = 'reason' in decision ? decision.reason : undefined
-  if (word !== undefined && (REGARDLESS.has(word) || word === 'too-large')) {
-    const message = 'message' in decision ? decision.message : word
-    return left(word, `${WITHOUT}: ${message}.`)
-  }
+  if ('reason' in decision && leavesNoStatus(decision.reason))
+    return left(decision.reason, `${WITHOUT}: ${decision.message}.`)
   const obstacle = firstStop(asked)
   if (obstacle === undefined) return left('webhook-away', `${UNANSWERED}.`)
   if (obstacle.reason === 'annotated-later')
@@ -110,17 +97,19 @@ function silent({ answer: { decision }, asked }: ConclusionFacts): Conclusion {
   return left(obstacle.reason, `${UNANSWERED}: ${obstacle.sentence}.`)
 }
 
+/**
+ * Reports whether the reason explains why a pod has no status: the pod would get no observers in
+ * any case, or the webhook could not write that it left a pod which it may deny.
+ */
+function leavesNoStatus(reason: Reason): boolean {
+  const { isRegardless = false, canDeny, written } = REASONS[reason]
+  return isRegardless || (canDeny && !written)
+}
+
 /** Returns the conclusion about a pod that has not been created yet. */
 function foretold(known: ConclusionFacts): Conclusion {
   return carriedConclusion(known) ?? answered(known)
 }
-
-/** Reasons for which the webhook leaves a pod that has observers in its manifest. */
-const LEFT_ALONE: ReadonlySet<string> = new Set<Reason>([
-  'not-asked',
-  'opted-out',
-  'excluded-namespace',
-])
 
 /**
  * Reports whether the pod's manifest contains observers from `ridealong inject` and the webhook
@@ -130,7 +119,7 @@ export function isCarrying({
   carried,
   answer: { decision },
 }: Pick<ConclusionFacts, 'carried' | 'answer'>) {
-  const isLeft = 'reason' in decision && LEFT_ALONE.has(decision.reason)
+  const isLeft = 'reason' in decision && REASONS[decision.reason].keepsManifestObservers === true
   return (
     carried !== undefined && carried.outcome !== 'silent' && carried.outcome !== 'left' && isLeft
   )
@@ -153,7 +142,7 @@ function carriedConclusion(known: ConclusionFacts): Conclusion | undefined {
 }
 
 function answered({ facts, answer: { decision }, asked, isPerRank }: ConclusionFacts): Conclusion {
-  const regardless = 'reason' in decision && REGARDLESS.has(decision.reason)
+  const regardless = 'reason' in decision && REASONS[decision.reason].isRegardless === true
   const obstacle = regardless || isThere(decision) ? undefined : firstStop(asked)
   if (obstacle !== undefined) {
     return left(

@@ -2,7 +2,7 @@ import type { Catalog } from '../core/catalog.ts'
 import { STATUS_KEY } from '../core/keys.ts'
 import { asText, type Fields, fieldsOrNone, listOrNone } from '../core/kubernetes/json.ts'
 import { findDrift } from '../core/missed/observer-drift.ts'
-import { REASONS, type Reason } from '../core/reasons.ts'
+import { isReason, REASONS, type Reason } from '../core/reasons.ts'
 import { differencesFrom, listObservers } from '../core/rules/observer-difference.ts'
 import { injectedBefore, readStatus } from '../core/status.ts'
 import { type Finding, find, stop } from './finding.ts'
@@ -69,8 +69,8 @@ function observed(
 }
 
 function unclaimed(status: Fields | undefined): InjectionOutcome {
-  const reason = Object.keys(REASONS).find((word): word is Reason => word === status?.reason)
-  if (status?.outcome !== 'left' || reason === undefined) return { outcome: 'silent' }
+  const reason = status?.reason
+  if (status?.outcome !== 'left' || !isReason(reason)) return { outcome: 'silent' }
   return { outcome: 'left', reason, message: asText(status.message) ?? REASONS[reason].sentence }
 }
 

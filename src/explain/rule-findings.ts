@@ -1,9 +1,8 @@
 import type { Decision } from '../core/decision.ts'
-import { REASONS, type Reason } from '../core/reasons.ts'
+import { type DecisionRule, REASONS, type Reason, RULES } from '../core/reasons.ts'
 import type { Request } from '../core/request.ts'
 import { type Finding, find, stop } from './finding.ts'
 import { rankFinding } from './rank-findings.ts'
-import { IMAGE_RULE, RANK_RULE, RULES, type Rule } from './rules.ts'
 
 /** The reason that prevented observers, and its message. */
 export interface Stopped {
@@ -34,8 +33,9 @@ export interface RuleFacts {
  * finding.
  */
 export function ruleFindings(stopped: Stopped | undefined, facts: RuleFacts): readonly Finding[] {
-  if (stopped?.reason === 'internal-error') return [defect(stopped)]
-  const last = RULES.findIndex(({ reasons }) => stopped && reasons.includes(stopped.reason))
+  const by = stopped && REASONS[stopped.reason].rule
+  if (stopped !== undefined && by === null) return [defect(stopped)]
+  const last = RULES.findIndex(({ name }) => name === by)
   return RULES.map((rule, index) => {
     if (stopped !== undefined && index === last)
       return stopFinding(rule.name, stopped, facts.isCarrying)
@@ -44,12 +44,12 @@ export function ruleFindings(stopped: Stopped | undefined, facts: RuleFacts): re
   })
 }
 
-function passed(rule: Rule, facts: RuleFacts): Finding {
+function passed(rule: DecisionRule, facts: RuleFacts): Finding {
   const { request, decision, knowsImages } = facts
-  if (rule.name === IMAGE_RULE && !knowsImages) {
+  if (rule.name === 'image' && !knowsImages) {
     return find(rule.name, 'unknown', 'it is not known which nodes have the image')
   }
-  if (rule.name === RANK_RULE) return rankFinding(rule.name, request, decision, facts.dependsOnRank)
+  if (rule.name === 'rank') return rankFinding(rule.name, request, decision, facts.dependsOnRank)
   return find(rule.name, 'ok', rule.name === 'request' ? described(request) : rule.passed)
 }
 

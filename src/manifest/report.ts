@@ -1,5 +1,5 @@
 import { asFields, asText } from '../core/kubernetes/json.ts'
-import type { Reason } from '../core/reasons.ts'
+import { REASONS } from '../core/reasons.ts'
 import { whyNot } from './annotate.ts'
 import type { InjectedManifest, TemplateOutcome } from './inject.ts'
 import { annotationsFor, describePlaces } from './kinds/places.ts'
@@ -10,23 +10,16 @@ import type { Manifest } from './read.ts'
 import { findResources, type ManifestResource } from './resources.ts'
 import { findTemplates } from './templates.ts'
 
-/** Reasons that are caused by an error in the manifest and not by the state of the cluster. */
-const WRONG: ReadonlySet<Reason> = new Set([
-  'unknown-metric',
-  'invalid-option',
-  'unknown-target-container',
-  'invalid-pod',
-])
-
 /**
- * Returns a sentence for each pod template that is denied or contains an error (a reason in
- * `WRONG`), with the file, the document and the line.
+ * Returns a sentence for each pod template that is denied or contains an error, with the file, the
+ * document and the line.
  */
 export function listProblems({ outcomes }: InjectedManifest): readonly string[] {
   return outcomes.flatMap(({ resource, decision }) => {
-    const isWrong =
-      'reason' in decision && (decision.outcome === 'denied' || WRONG.has(decision.reason))
-    return isWrong ? [describe(resource, `${decision.reason}: ${decision.message}`)] : []
+    if (!('reason' in decision)) return []
+    const { outcome, reason, message } = decision
+    const isWrong = outcome === 'denied' || REASONS[reason].isErrorInManifest === true
+    return isWrong ? [describe(resource, `${reason}: ${message}`)] : []
   })
 }
 

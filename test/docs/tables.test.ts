@@ -1,14 +1,10 @@
 import t from 'tap'
 import { KEYS } from '../../src/core/keys.ts'
-import { REASONS } from '../../src/core/reasons.ts'
-import { REMEDIES } from '../../src/explain/causes.ts'
 import { run } from '../src/cli/command.ts'
 import { textOf } from './pages.ts'
+import { REASON_TABLES, withReasonTables } from './reason-tables.ts'
 
 const README = textOf('README.md')
-
-const REASONS_PAGE = textOf('docs/reasons.md')
-const TROUBLESHOOTING = textOf('docs/troubleshooting.md')
 
 /** Returns the cells of each row of the table with this header. */
 function rowsUnder(header: string, page = README): string[][] {
@@ -20,19 +16,12 @@ function rowsUnder(header: string, page = README): string[][] {
     .map((row) => row.split('|').map((cell) => cell.trim()))
 }
 
-t.test('docs/reasons.md lists every reason with its properties', async (t) => {
-  const listed = rowsUnder('| reason | meaning | in the status | can deny |', REASONS_PAGE)
-  const yesOrNo = (fact: boolean) => (fact ? 'yes' : 'no')
-  t.strictSame(
-    listed.map((row) => row.slice(1, -1)),
-    Object.entries(REASONS).map(([reason, { sentence, written, canDeny }]) => [
-      `\`${reason}\``,
-      sentence,
-      yesOrNo(written),
-      yesOrNo(canDeny),
-    ]),
-  )
-})
+for (const page of Object.keys(REASON_TABLES)) {
+  t.test(`${page} describes every reason as the program does`, async (t) => {
+    const text = textOf(page)
+    t.equal(text, withReasonTables(page, text), 'npm run docs:tables writes the tables')
+  })
+}
 
 t.test('the README lists every annotation that users can write', async (t) => {
   const listed = rowsUnder('| key | value | default |').map(([, key]) => key)
@@ -59,24 +48,6 @@ t.test('in the README, docker build and push of this version precede helm instal
     found,
   )
   t.end()
-})
-
-t.test('docs/troubleshooting.md lists every reason under the right heading', async (t) => {
-  const [, written = '', silent = ''] = TROUBLESHOOTING.split(/^## The(?:re is| annotation) .*$/m)
-  const reasonsOf = (text: string) =>
-    [...text.matchAll(/^\| `([a-z-]+)` \|/gm)].map(([, word]) => word)
-  const known = Object.entries(REASONS)
-  const words = (isWritten: boolean) =>
-    known.filter(([, reason]) => reason.written === isWritten).map(([word]) => word)
-  t.same(reasonsOf(written).sort(), words(true).sort())
-  t.same(reasonsOf(silent).sort(), words(false).sort())
-})
-
-t.test('docs/troubleshooting.md gives the same advice as explain', async (t) => {
-  const rows = [...TROUBLESHOOTING.matchAll(/^\| `([a-z-]+)` \| (.*) \|$/gm)]
-  const plain = (text: string) => text.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').replaceAll('`', '')
-  const written = rows.map(([, reason, remedy = '']) => [reason, plain(remedy)])
-  t.strictSame(Object.fromEntries(written), REMEDIES)
 })
 
 t.test('docs/commands.md lists exactly the verbs of the program', async (t) => {

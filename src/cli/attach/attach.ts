@@ -15,6 +15,7 @@ import {
   listOrNone,
 } from '../../core/kubernetes/json.ts'
 import { readNamespace } from '../../core/namespaces/namespace.ts'
+import { isReason, REASONS } from '../../core/reasons.ts'
 import { describeFailure } from '../shared/api-error.ts'
 import {
   type InstalledCatalog,
@@ -103,12 +104,10 @@ async function readPlace(
   return { catalog, namespace: readNamespace(namespace, object), origin }
 }
 
-/** The reasons for which the installation has no observer that could be attached. */
-const NOT_OFFERED: ReadonlySet<string> = new Set(['unknown-metric', 'observer-unavailable'])
-
 function mustBeOffered(metric: string, namespace: string, { left }: InstalledCatalog): void {
   const answer = left.get(metric)
-  if (answer === undefined || !NOT_OFFERED.has(answer.reason)) return
+  if (answer === undefined || !isReason(answer.reason)) return
+  if (REASONS[answer.reason].isNotOffered !== true) return
   const who = `the installation that serves namespace ${namespace}`
   throw new UsageError(`${who} answers ${answer.reason}: ${answer.message}`)
 }

@@ -1,137 +1,24 @@
 import t from 'tap'
-import type { Catalog, Privilege } from '../../../src/core/catalog.ts'
+import type { Privilege } from '../../../src/core/catalog.ts'
 import { REASONS, type Reason } from '../../../src/core/reasons.ts'
+import { askingPod, CATALOG, type Json, type Place, podOf, ride, type Texts } from './build.ts'
 import {
-  askingPod,
-  CATALOG,
-  type Json,
-  limitRange,
-  type Place,
-  podOf,
-  resourceQuota,
-  ride,
-  type Texts,
-} from './build.ts'
-
-const container = (name: string, more: Json = {}): Json => ({ name, image: 'app', ...more })
-const sidecar = (name: string, more: Json = {}): Json =>
-  container(name, { restartPolicy: 'Always', ...more })
-
-/** Returns a native sidecar with the image and command of perf-sysstat in the tests' catalog. */
-const observer = (more: Json = {}): Json =>
-  sidecar('perf-sysstat', {
-    image: 'registry.example/observer:1',
-    command: ['perf-sysstat'],
-    ...more,
-  })
+  container,
+  INJECTED,
+  observer,
+  podInCase,
+  REASON_CASES,
+  RESTRICTED,
+  type ReasonCase,
+  sidecar,
+} from './reason-cases.ts'
 
 const DENY = { 'ridealong.dev/on-error': 'deny' }
-const INJECTED = {
-  'ridealong.dev/status': JSON.stringify({ outcome: 'injected', metrics: ['perf-sysstat'] }),
-}
-const RESTRICTED = { 'pod-security.kubernetes.io/enforce': 'restricted' }
-
-/** An annotation beside which the annotation `status` would exceed the limit of Kubernetes. */
-const FULL = { filler: 'x'.repeat(256 * 1024 - 100) }
-
-/** A catalog that causes an internal error, because it has no map of metrics. */
-const BROKEN: Catalog = { revision: '3f2a91c0', metrics: null as never }
-
-interface Case {
-  readonly spec?: Json
-  readonly annotations?: Texts
-  readonly metadata?: Json
-  readonly place?: Place
-}
-
-/** A request of a metric with a tool, in a namespace that allows tools. */
-const PROFILE = {
-  annotations: { 'ridealong.dev/inject': 'cpu-profile' },
-  place: { labels: { 'ridealong.dev/tools': 'true' } },
-}
-
-/** For each reason, the changes to a pod or to the conditions of its review that cause it. */
-const CASES: Readonly<Record<Reason, Case>> = {
-  'not-asked': { annotations: { 'ridealong.dev/inject': '' } },
-  'opted-out': { annotations: { 'ridealong.dev/inject': 'false' } },
-  'not-create': { place: { review: { operation: 'UPDATE' } } },
-  'already-injected': {
-    spec: { shareProcessNamespace: true, initContainers: [observer()] },
-    annotations: INJECTED,
-  },
-  'observer-differs': {
-    spec: { shareProcessNamespace: true, initContainers: [observer({ image: 'other:1' })] },
-    annotations: INJECTED,
-  },
-  'mirror-pod': { annotations: { 'kubernetes.io/config.mirror': 'c0ffee' } },
-  'excluded-namespace': { place: { excluded: ['hpc'] } },
-  'invalid-pod': { spec: { containers: [] } },
-  'host-pid': { spec: { hostPID: true } },
-  windows: { spec: { os: { name: 'windows' } } },
-  'operator-conflict': { metadata: { labels: { 'workflows.argoproj.io/workflow': 'w' } } },
-  'unknown-metric': { annotations: { 'ridealong.dev/inject': 'perf-hwcounters' } },
-  'invalid-option': { annotations: { 'perf-sysstat.ridealong.dev/rate': '0' } },
-  'rank-not-selected': {
-    annotations: { 'ridealong.dev/ranks': '0-3' },
-    metadata: { labels: { 'batch.kubernetes.io/job-completion-index': '4' } },
-  },
-  'rank-unknown': { annotations: { 'ridealong.dev/ranks': '0-3' } },
-  'unknown-target-container': { annotations: { 'ridealong.dev/target-container': 'lammps' } },
-  'name-taken': { spec: { containers: [container('app'), container('perf-sysstat')] } },
-  'pod-security': { place: { labels: RESTRICTED } },
-  'limit-range': { place: { rules: { limitRanges: [limitRange({ max: { cpu: '50m' } })] } } },
-  quota: { place: { rules: { resourceQuotas: [resourceQuota({ 'limits.cpu': '50m' })] } } },
-  privilege: { annotations: { 'ridealong.dev/inject': 'trace-stat' } },
-  'tools-not-allowed': { annotations: { 'ridealong.dev/inject': 'cpu-profile' } },
-  'variable-taken': {
-    ...PROFILE,
-    spec: { containers: [{ ...container('app'), env: [{ name: 'CPUPROFILE', value: 'x' }] }] },
-  },
-  'path-taken': {
-    ...PROFILE,
-    spec: { containers: [{ ...container('app'), volumeMounts: [{ mountPath: '/ridealong' }] }] },
-  },
-  'observer-unavailable': { place: { heldImages: [] } },
-  'too-large': { annotations: FULL },
-  'internal-error': { place: { catalog: BROKEN } },
-}
-
-function rideOf({ spec, annotations, metadata, place }: Case, more: Texts = {}) {
-  const asked = { 'ridealong.dev/inject': 'perf-sysstat', ...annotations, ...more }
-  return ride(podOf(asked, spec, metadata), place)
+function rideOf(one: ReasonCase, more: Texts = {}) {
+  return ride(podInCase(one, more), one.place)
 }
 
 const reasons = Object.keys(REASONS) as Reason[]
-
-/** Reasons that are written to the status annotation. */
-const WRITTEN: readonly Reason[] = [
-  'host-pid',
-  'windows',
-  'operator-conflict',
-  'unknown-metric',
-  'invalid-option',
-  'rank-not-selected',
-  'rank-unknown',
-  'unknown-target-container',
-  'name-taken',
-  'pod-security',
-  'limit-range',
-  'quota',
-  'privilege',
-  'tools-not-allowed',
-  'variable-taken',
-  'path-taken',
-  'observer-unavailable',
-]
-
-/** Reasons for which `on-error: deny` denies a pod. */
-const CAN_DENY: readonly Reason[] = [
-  ...WRITTEN.filter((reason) => reason !== 'rank-not-selected'),
-  'too-large',
-]
-
-/** Reasons that cause a warning to the creator of the pod, but never deny the pod. */
-const NEVER_DENIED: readonly Reason[] = ['internal-error', 'observer-differs']
 
 t.test('a pod that requests observers is injected if no rule prevents this', async (t) => {
   const { word, allowed, status, warnings } = rideOf({})
@@ -152,33 +39,35 @@ for (const reason of reasons) {
   t.test(
     `a pod that gets no observers for the reason ${reason} is allowed by default`,
     async (t) => {
-      const { word, outcome, allowed, status, isPatched, warnings, message } = rideOf(CASES[reason])
+      const { word, outcome, allowed, status, isPatched, warnings, message } = rideOf(
+        REASON_CASES[reason],
+      )
       t.equal(word, reason)
       t.equal(outcome, 'left')
       t.equal(allowed, true)
       t.not(message, '', 'the decision has a message')
       t.equal(
         isPatched,
-        WRITTEN.includes(reason),
+        REASONS[reason].written,
         'a pod is patched only to write the status annotation',
       )
-      if (WRITTEN.includes(reason)) {
+      if (REASONS[reason].written) {
         t.match(
           status,
           { outcome: 'left', reason, message },
           'the status annotation has the reason',
         )
       }
-      const isTold = CAN_DENY.includes(reason) || NEVER_DENIED.includes(reason)
-      t.equal(warnings.length, isTold ? 1 : 0)
-      if (isTold) t.match(warnings[0], `ridealong: ${reason}: `)
+      const { warns } = REASONS[reason]
+      t.equal(warnings.length, warns ? 1 : 0)
+      if (warns) t.match(warnings[0], `ridealong: ${reason}: `)
     },
   )
 
-  const isDenied = CAN_DENY.includes(reason)
+  const isDenied = REASONS[reason].canDeny
   const verb = isDenied ? 'denies' : 'allows'
   t.test(`on-error: deny ${verb} a pod with the reason ${reason}`, async (t) => {
-    const denied = rideOf(CASES[reason], DENY)
+    const denied = rideOf(REASON_CASES[reason], DENY)
     t.equal(denied.word, reason)
     t.equal(denied.outcome, isDenied ? 'denied' : 'left')
     t.equal(denied.allowed, !isDenied)
@@ -186,14 +75,14 @@ for (const reason of reasons) {
   })
 
   t.test(`on-error: admit allows a pod with the reason ${reason}`, async (t) => {
-    const admitted = rideOf(CASES[reason], { 'ridealong.dev/on-error': 'admit' })
+    const admitted = rideOf(REASON_CASES[reason], { 'ridealong.dev/on-error': 'admit' })
     t.equal(admitted.outcome, 'left')
     t.equal(admitted.allowed, true)
   })
 }
 
 t.test('a denied pod gets the HTTP status 403 and a message with the reason', async (t) => {
-  const { answer, message } = rideOf(CASES['unknown-metric'], DENY)
+  const { answer, message } = rideOf(REASON_CASES['unknown-metric'], DENY)
   t.strictSame(answer.response.response, {
     uid: '705ab4f5-6393-11e8-b7cc-42010a800002',
     allowed: false,
@@ -228,8 +117,8 @@ t.test('of several reasons, only the first in a fixed order is reported', async 
     'observer-unavailable',
   ]
   for (const [place, reason] of order.entries()) {
-    const all = order.slice(place).map((later) => CASES[later])
-    const together = all.reduce<Case>(
+    const all = order.slice(place).map((later) => REASON_CASES[later])
+    const together = all.reduce<ReasonCase>(
       (sum, { spec, annotations, metadata, place }) => ({
         spec: { ...sum.spec, ...spec },
         annotations: { ...sum.annotations, ...annotations },
@@ -255,7 +144,7 @@ t.test('if a pod requests no observers, no other reason is reported', async (t) 
   ]
   for (const reason of silent) {
     for (const inject of ['', 'false']) {
-      const { word, isPatched } = rideOf(CASES[reason], { 'ridealong.dev/inject': inject })
+      const { word, isPatched } = rideOf(REASON_CASES[reason], { 'ridealong.dev/inject': inject })
       t.match(
         word,
         /^(not-asked|opted-out)$/,
@@ -268,8 +157,8 @@ t.test('if a pod requests no observers, no other reason is reported', async (t) 
 
 t.test('an invalid request is reported before an operator conflict', async (t) => {
   const metadata = { labels: { 'workflows.argoproj.io/workflow': 'w' } }
-  t.equal(rideOf({ ...CASES['unknown-metric'], metadata }).word, 'unknown-metric')
-  t.equal(rideOf({ ...CASES['invalid-option'], metadata }).word, 'invalid-option')
+  t.equal(rideOf({ ...REASON_CASES['unknown-metric'], metadata }).word, 'unknown-metric')
+  t.equal(rideOf({ ...REASON_CASES['invalid-option'], metadata }).word, 'invalid-option')
 })
 
 t.test('observers are added only when a pod is created', async (t) => {

@@ -1,43 +1,15 @@
 import t from 'tap'
 import { REASONS } from '../../../src/core/reasons.ts'
 
-t.test(
-  'each reason defines whether it is written to the pod and whether it may deny the pod',
-  async (t) => {
-    const flags = Object.entries(REASONS).map(([word, { written, canDeny }]) => {
-      return [word, written ? 'told' : '', canDeny ? 'canDeny' : '']
-    })
-    t.strictSame(flags, [
-      ['not-asked', '', ''],
-      ['opted-out', '', ''],
-      ['not-create', '', ''],
-      ['already-injected', '', ''],
-      ['observer-differs', '', ''],
-      ['mirror-pod', '', ''],
-      ['excluded-namespace', '', ''],
-      ['invalid-pod', '', ''],
-      ['host-pid', 'told', 'canDeny'],
-      ['windows', 'told', 'canDeny'],
-      ['operator-conflict', 'told', 'canDeny'],
-      ['unknown-metric', 'told', 'canDeny'],
-      ['invalid-option', 'told', 'canDeny'],
-      ['rank-not-selected', 'told', ''],
-      ['rank-unknown', 'told', 'canDeny'],
-      ['unknown-target-container', 'told', 'canDeny'],
-      ['name-taken', 'told', 'canDeny'],
-      ['pod-security', 'told', 'canDeny'],
-      ['limit-range', 'told', 'canDeny'],
-      ['quota', 'told', 'canDeny'],
-      ['privilege', 'told', 'canDeny'],
-      ['tools-not-allowed', 'told', 'canDeny'],
-      ['variable-taken', 'told', 'canDeny'],
-      ['path-taken', 'told', 'canDeny'],
-      ['observer-unavailable', 'told', 'canDeny'],
-      ['too-large', '', 'canDeny'],
-      ['internal-error', '', ''],
-    ])
-  },
-)
+t.test('a reason that can deny a pod warns about the pods that it does not deny', async (t) => {
+  for (const [reason, { canDeny, warns }] of Object.entries(REASONS))
+    t.ok(warns || !canDeny, reason)
+})
+
+t.test('an error of Ridealong and a changed observer never deny a pod', async (t) => {
+  t.match(REASONS['internal-error'], { canDeny: false, warns: true })
+  t.match(REASONS['observer-differs'], { canDeny: false, warns: true })
+})
 
 t.test('each reason has a word for metrics and a sentence for users', async (t) => {
   const sentences = Object.values(REASONS).map(({ sentence }) => sentence)

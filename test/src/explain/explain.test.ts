@@ -1,11 +1,8 @@
 import t from 'tap'
-import type { Catalog, Metric } from '../../../src/core/catalog.ts'
-import { REASONS, type Reason } from '../../../src/core/reasons.ts'
-import { REMEDIES } from '../../../src/explain/causes.ts'
-import { RULES } from '../../../src/explain/rules.ts'
+import { REASONS, type Reason, RULES } from '../../../src/core/reasons.ts'
+import { findRemedy } from '../../../src/explain/causes.ts'
 import {
   askingPod,
-  CATALOG,
   type Json,
   limitRange,
   type PodObject,
@@ -13,27 +10,13 @@ import {
   resourceQuota,
   ride,
 } from '../core/build.ts'
-import { explained, type Situation } from './build.ts'
-
-interface Case {
-  readonly pod: unknown
-  readonly where?: Situation
-  /** Matches the conclusion. */
-  readonly sentence: RegExp
-}
+import { podInCase, REASON_CASES } from '../core/reason-cases.ts'
+import { explained } from './build.ts'
 
 const SCRATCH = { containers: [{ name: 'app' }, { name: 'perf-sysstat' }] }
 const ENFORCED = { 'pod-security.kubernetes.io/enforce': 'restricted' }
 const SMALL = { max: { memory: '16Mi' } }
 const HEAVY = { note: 'x'.repeat(256 * 1024 - 40) }
-
-const broken = {
-  ...CATALOG.metrics.get('perf-sysstat'),
-  get container(): never {
-    throw new Error('a defect')
-  },
-} as unknown as Metric
-const BROKEN: Catalog = { ...CATALOG, metrics: new Map([['perf-sysstat', broken]]) }
 
 /** Returns the pod with another image of its observer. */
 function foreign(pod: PodObject): Json {
@@ -41,160 +24,34 @@ function foreign(pod: PodObject): Json {
   return { ...pod, spec: { ...pod.spec, initContainers } }
 }
 
-const APP = { name: 'app', image: 'registry.example/app:1' }
-const TAKEN = [{ name: 'CPUPROFILE', value: '/tmp/own' }]
-
-/** A pod for each reason. */
-const CASES: Readonly<Record<Reason, Case>> = {
-  'not-asked': { pod: podOf(), sentence: /observers: neither the pod nor its namespace requests/ },
-  'opted-out': {
-    pod: podOf({ 'ridealong.dev/inject': 'false' }),
-    sentence: /observers: the pod has the annotation ridealong\.dev\/inject: "false"/,
-  },
-  'not-create': {
-    pod: askingPod(),
-    where: { review: { operation: 'UPDATE' } },
-    sentence: /observers: observers can only be added when a pod is created/,
-  },
-  'already-injected': { pod: ride(askingPod()).pod, sentence: /already has its observers/ },
-  'observer-differs': {
-    pod: foreign(ride(askingPod()).pod),
-    sentence: /would not be changed: container perf-sysstat has image "foreign:1" instead of/,
-  },
-  'mirror-pod': {
-    pod: askingPod({}, { 'kubernetes.io/config.mirror': 'x' }),
-    sentence: /observers: the pod is the mirror of a static pod/,
-  },
-  'excluded-namespace': {
-    pod: askingPod(),
-    where: { excluded: ['hpc'] },
-    sentence: /observers: the administrator has excluded this namespace/,
-  },
-  'invalid-pod': { pod: { metadata: {} }, sentence: /the pod must have metadata and a spec/ },
-  'host-pid': {
-    pod: askingPod({ hostPID: true }),
-    sentence: /observers: hostPID cannot be combined/,
-  },
-  windows: {
-    pod: askingPod({ os: { name: 'windows' } }),
-    sentence: /observers: Windows pods cannot/,
-  },
-  'operator-conflict': {
-    pod: {
-      ...podOf(),
-      metadata: {
-        annotations: { 'ridealong.dev/inject': 'perf-sysstat' },
-        labels: { 'workflows.argoproj.io/workflow': 'a' },
-      },
-    },
-    sentence: /observers: Argo Workflows created this pod/,
-  },
-  'unknown-metric': {
-    pod: podOf({ 'ridealong.dev/inject': 'perf-stat' }),
-    sentence:
-      /: annotation ridealong\.dev\/inject: "perf-stat" is .*; known metrics are cpu-profile, io-/,
-  },
-  'invalid-option': {
-    pod: askingPod({}, { 'perf-sysstat.ridealong.dev/rate': '0' }),
-    sentence: /observers: annotation perf-sysstat\.ridealong\.dev\/rate: "0" is not an integer/,
-  },
-  'rank-not-selected': {
-    pod: podOf(
-      { 'ridealong.dev/inject': 'perf-sysstat', 'ridealong.dev/ranks': 'every:4' },
-      {},
-      { labels: { 'batch.kubernetes.io/job-completion-index': '3' } },
-    ),
-    sentence: /observers: annotation ridealong\.dev\/ranks: every:4 does not select rank 3\./,
-  },
-  'rank-unknown': {
-    pod: askingPod({}, { 'ridealong.dev/ranks': 'every:4' }),
-    sentence: /observers: .*\/ranks: the rank of the pod is not known: it has none of batch\./,
-  },
-  'unknown-target-container': {
-    pod: askingPod({}, { 'ridealong.dev/target-container': 'main' }),
-    sentence: /observers: .*: "main" is not .* pod, which has "app"/,
-  },
-  'name-taken': {
-    pod: askingPod(SCRATCH),
-    sentence: /observers: container perf-sysstat of the pod has/,
-  },
-  'pod-security': {
-    pod: askingPod(),
-    where: { labels: ENFORCED },
-    sentence: /: namespace "hpc" enforces .* restricted, which refuses the observer perf-sysstat/,
-  },
-  'limit-range': {
-    pod: askingPod(),
-    where: { rules: { limitRanges: [limitRange(SMALL)] } },
-    sentence: /observers: LimitRange "small": /,
-  },
-  quota: {
-    pod: askingPod(),
-    where: { rules: { resourceQuotas: [resourceQuota({ 'limits.memory': '16Mi' })] } },
-    sentence: /observers: ResourceQuota "compute".*/,
-  },
-  'tools-not-allowed': {
-    pod: podOf({ 'ridealong.dev/inject': 'cpu-profile' }),
-    sentence: /cpu-profile loads a library into the application, which namespace "hpc" does not/,
-  },
-  'variable-taken': {
-    pod: podOf({ 'ridealong.dev/inject': 'cpu-profile' }, { containers: [{ ...APP, env: TAKEN }] }),
-    where: { labels: { 'ridealong.dev/tools': 'true' } },
-    sentence: /sets the variable CPUPROFILE, which container "app" already has/,
-  },
-  'path-taken': {
-    pod: podOf(
-      { 'ridealong.dev/inject': 'cpu-profile' },
-      {
-        containers: [{ ...APP, volumeMounts: [{ name: 'own', mountPath: '/ridealong/profiles' }] }],
-      },
-    ),
-    where: { labels: { 'ridealong.dev/tools': 'true' } },
-    sentence: /needs the path \/ridealong\/profiles, but container "app" has a mount at/,
-  },
-  'observer-unavailable': {
-    pod: askingPod(),
-    where: { heldImages: [] },
-    sentence: /observers: no node is known to have registry\.example\/observer:1/,
-  },
-  privilege: {
-    pod: podOf({ 'ridealong.dev/inject': 'trace-stat' }),
-    sentence: /: metric trace-stat needs the privilege privileged, but .* grants restricted/,
-  },
-  'too-large': {
-    pod: askingPod({}, HEAVY),
-    sentence: /observers: with ridealong.dev\/status, the annotations would exceed the 256 KiB/,
-  },
-  'internal-error': {
-    pod: askingPod(),
-    where: { catalog: BROKEN },
-    sentence: /observers: internal error in Ridealong/,
-  },
-}
-
-for (const [reason, { pod, where, sentence }] of Object.entries(CASES)) {
+for (const [reason, one] of Object.entries(REASON_CASES)) {
   t.test(
     `the explanation of ${reason} names the failed rule, if any, and the remedy`,
     async (t) => {
-      const explanation = explained(pod, where)
-      const { outcome, findings } = explanation
-      t.match(explanation.conclusion, sentence)
+      const pod = podInCase(one)
+      const { message } = ride(pod, one.place)
+      const { outcome, conclusion, remedy, findings, ...explanation } = explained(pod, one.place)
       if (reason === 'already-injected') {
         t.equal(outcome, 'injected')
+        t.match(conclusion, 'already has its observers')
         return
       }
-      const word = reason === 'observer-differs' ? 'unverified' : 'left'
-      t.match(explanation, { outcome: word, reason, remedy: REMEDIES[reason as Reason] })
-      const stops = findings.flatMap((one) => (one.verdict === 'no' ? [one.reason] : []))
-      t.strictSame(stops, [reason])
+      t.equal(outcome, reason === 'observer-differs' ? 'unverified' : 'left')
+      t.equal(explanation.reason, reason)
+      t.ok(conclusion.endsWith(`: ${message}.`), conclusion)
+      t.equal(remedy, findRemedy(reason as Reason))
+      t.notMatch(remedy, /[`[\]]/, 'the remedy has no markup')
+      const stops = findings.flatMap((one) => (one.verdict === 'no' ? [one] : []))
+      const name = REASONS[reason as Reason].rule ?? 'defects'
+      t.match(stops, [{ name, reason, sentence: message }])
+      t.equal(stops.length, 1)
     },
   )
 }
 
-t.test('every reason except internal-error belongs to one rule', async (t) => {
-  const listed = RULES.flatMap(({ reasons }) => reasons)
-  const all = Object.keys(REASONS).filter((reason) => reason !== 'internal-error')
-  t.strictSame([...listed].sort(), all.sort())
+t.test('every rule leaves or denies pods for some reason', async (t) => {
+  const used = Object.values(REASONS).map(({ rule }) => rule)
+  for (const { name } of RULES) t.ok(used.includes(name), name)
 })
 
 /** Faults that can be combined, in the order of the rules. */
@@ -224,10 +81,7 @@ for (const [index, first] of FAULTS.entries()) {
       const pod = podOf(annotations, merged('spec'), metadata)
       const { reason, findings } = explained(pod, { ...merged('where'), rules: merged('rules') })
       t.equal(reason, first.reason, `together with ${second.reason}`)
-      const place = (word: string) =>
-        findings.findIndex(({ name }) =>
-          RULES.some((r) => r.name === name && r.reasons.some((one) => one === word)),
-        )
+      const place = (word: Reason) => findings.findIndex(({ name }) => name === REASONS[word].rule)
       t.ok(place(first.reason) < place(second.reason))
       t.equal(findings[place(second.reason)]?.verdict, 'open', 'the later rule is not reached')
     }

@@ -1,0 +1,53 @@
+import { REASONS } from '../../src/core/reasons.ts'
+
+/** A table of a page: the line with its titles, and the cells of its rows. */
+interface Table {
+  readonly titles: string
+  readonly rows: readonly (readonly string[])[]
+}
+
+const yesOrNo = (fact: boolean) => (fact ? 'yes' : 'no')
+
+/** Returns the remedies of the reasons that the status annotation contains, or of the others. */
+function remedies(isWritten: boolean): Table['rows'] {
+  return Object.entries(REASONS).flatMap(([reason, { written, remedy }]) =>
+    written === isWritten ? [[`\`${reason}\``, remedy]] : [],
+  )
+}
+
+/** The tables that are made from REASONS, by the path of their page. */
+export const REASON_TABLES: Readonly<Record<string, readonly Table[]>> = {
+  'docs/reasons.md': [
+    {
+      titles: '| reason | meaning | in the status | can deny |',
+      rows: Object.entries(REASONS).map(([reason, { sentence, written, canDeny }]) => {
+        return [`\`${reason}\``, sentence, yesOrNo(written), yesOrNo(canDeny)]
+      }),
+    },
+  ],
+  'docs/troubleshooting.md': [
+    { titles: '| reason | what to do |', rows: remedies(true) },
+    {
+      titles: '| reason, in the log and in `ridealong_reviews_total` | what to do |',
+      rows: remedies(false),
+    },
+  ],
+}
+
+/**
+ * Returns the text of a page with its tables of reasons made anew.
+ *
+ * @throws if the text lacks a table
+ */
+export function withReasonTables(page: string, text: string): string {
+  return (REASON_TABLES[page] ?? []).reduce(withTable, text)
+}
+
+function withTable(text: string, { titles, rows }: Table): string {
+  const start = text.indexOf(`${titles}\n`)
+  const end = text.indexOf('\n\n', start)
+  if (start < 0 || end < 0) throw new Error(`the page has no table with the titles ${titles}`)
+  const separator = titles.replaceAll(/[^|]+/g, ' --- ')
+  const lines = rows.map((cells) => `| ${cells.join(' | ')} |`)
+  return text.slice(0, start) + [titles, separator, ...lines].join('\n') + text.slice(end)
+}
