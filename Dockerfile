@@ -14,6 +14,7 @@ COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json ./
 COPY certs certs
+COPY cli cli
 COPY src src
 COPY webhook webhook
 RUN npm run build && npm prune --omit=dev --ignore-scripts --no-audit --no-fund
@@ -26,7 +27,7 @@ COPY --from=build /app/dist dist
 # The user is a number, because the kubelet cannot verify that a user name is not root.
 USER 65532:65532
 ENV NODE_ENV=production
-ENTRYPOINT ["node", "/app/dist/src/cli/main.js"]
+ENTRYPOINT ["node", "/app/dist/cli/main.js"]
 CMD ["--help"]
 
 # The program of the observers, cross-compiled from the builder's platform to the image's platform,

@@ -1,4 +1,4 @@
-import { formatText } from '../src/cli/shared/table.ts'
+import { formatText } from '../cli/shared/table.ts'
 import type { Output } from '../src/lib/output-format.ts'
 
 /**

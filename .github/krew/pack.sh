@@ -11,6 +11,6 @@ cp "$root/package-lock.json" "$folder/package"
 npm ci --prefix "$folder/package" --omit=dev --ignore-scripts --no-audit --no-fund
 # krew extracts no links (internal/download/downloader.go, extractTARGZ). Nothing uses these links.
 find "$folder/package/node_modules" -name .bin -type d -prune -exec rm -r {} +
-chmod +x "$folder/package/dist/src/cli/main.js"
+chmod +x "$folder/package/dist/cli/main.js"
 tar -czf "$2" -C "$folder/package" --owner=0 --group=0 --sort=name \
   dist node_modules package.json LICENSE

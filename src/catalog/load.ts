@@ -9,7 +9,7 @@ import { readSecurityContext } from '../core/kubernetes/pod.ts'
 import { podSecurityProblem } from '../core/kubernetes/pod-security.ts'
 import { exportProblem } from '../core/live-export.ts'
 import { readText } from '../lib/read-text.ts'
-import { parseDocuments } from '../manifest/parse-documents.ts'
+import { parseDocuments } from '../pods/manifest/parse-documents.ts'
 import { descriptionProblem } from './description.ts'
 import schema from './metric.schema.json' with { type: 'json' }
 import { toolProblem } from './tool-problem.ts'

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { fieldsOrNone, listOrNone } from '../core/kubernetes/json.ts'
 import { type Namespace, readNamespace } from '../core/namespaces/namespace.ts'
 import { readText } from '../lib/read-text.ts'
-import { parseDocuments } from '../manifest/parse-documents.ts'
+import { parseDocuments } from '../pods/manifest/parse-documents.ts'
 import { type NamespaceObject, readNamespaceObject } from './namespace-object.ts'
 
 /** The Namespaces of a file. */

@@ -14,15 +14,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { isMainThread, Worker, workerData } from 'node:worker_threads'
 import { makeAuthority, writeKeyPair } from '../../certs/make.ts'
-import { ASKING, call, openSocket, post, reviewOf, verdictOf } from '../server.ts'
 import { until } from '../until.ts'
+import { ASKING, call, openSocket, post, reviewOf, verdictOf } from '../webhook/server.ts'
 
 const BODY = 6_900_000
 const SECONDS = 20
 const PORT = 18_443
 const STATUS_PORT = 18_080
 
-const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
+const MAIN = fileURLToPath(new URL('../../cli/main.ts', import.meta.url))
 const NAMESPACES = fileURLToPath(new URL('../cases/namespaces.yaml', import.meta.url))
 
 const HEAD = 'POST /mutate/pods HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n'

@@ -10,7 +10,7 @@ import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { pipeline } from 'node:stream/promises'
 import { makeAuthority } from '../../certs/make.ts'
-import { pod } from '../src/collect/pod.ts'
+import { pod } from '../src/runs/collect/pod.ts'
 import { kubeconfigOf } from '../stand-ins/kubeconfig.ts'
 
 const [ranks, bytes, path = ''] = process.argv.slice(2)

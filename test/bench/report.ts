@@ -14,10 +14,10 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { fileURLToPath } from 'node:url'
-import type { FindingsDocument } from '../../src/report/document/findings-document.ts'
-import { median } from '../../src/report/statistics.ts'
-import { launchBrowser } from '../src/report/browser.ts'
-import { type Generated, generatedLines } from '../src/report/generated.ts'
+import { median } from '../../src/lib/statistics.ts'
+import type { FindingsDocument } from '../../src/runs/report/document/findings-document.ts'
+import { launchBrowser } from '../src/runs/report/browser.ts'
+import { type Generated, generatedLines } from '../src/runs/report/generated.ts'
 import { LARGE_LOGS, type LargeLog, largeLog } from './large-logs.ts'
 
 const SIZES = [1024, 4096] as const
@@ -25,7 +25,7 @@ const TIMEPOINTS = 120
 const ROUNDS = 5
 /** The rank that has more work than the others. */
 const STRAGGLER = 137
-const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
+const MAIN = fileURLToPath(new URL('../../cli/main.ts', import.meta.url))
 
 const print = (line: string) => process.stdout.write(`${line}\n`)
 /** Makes the command print its processor time and the peak of its memory when it ends. */

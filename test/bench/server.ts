@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { makeAuthority, writeKeyPair } from '../../certs/make.ts'
-import { readRecording } from '../../src/cli/shared/recording.ts'
-import { buildReviewer } from '../../src/cli/shared/settings.ts'
+import { readRecording } from '../../cli/shared/recording.ts'
+import { buildReviewer } from '../../cli/shared/settings.ts'
 import { freePort } from '../free-ports.ts'
 import { median } from './handler.ts'
 import { benchHostile, writeRules } from './hostile.ts'
@@ -21,7 +21,7 @@ const TURNS = 5
 const WARM_UP_SECONDS = 10
 const TURN_SECONDS = 4
 
-const OURS = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url))
+const OURS = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 const FLOOR = fileURLToPath(new URL('floor.ts', import.meta.url))
 
 /** A server to compare. */

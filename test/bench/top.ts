@@ -13,7 +13,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { makeAuthority } from '../../certs/make.ts'
-import { pod } from '../src/collect/pod.ts'
+import { pod } from '../src/runs/collect/pod.ts'
 import { type GrowingLog, growingLog } from '../stand-ins/growing-log.ts'
 import { until } from '../until.ts'
 
@@ -23,7 +23,7 @@ const SECONDS = 20
 /** The clock ticks per second in /proc/PID/stat (USER_HZ), which is 100 on all Linux machines. */
 const TICKS = 100
 
-const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
+const MAIN = fileURLToPath(new URL('../../cli/main.ts', import.meta.url))
 const LOG = new URL('../logs/perf-sysstat-ridealong.log', import.meta.url)
 const MARKER = 'METRICS OPERATOR TIMEPOINT\n'
 

@@ -5,8 +5,8 @@ import t, { type Test } from 'tap'
 import { type Followed, follow, type Reading } from '../../certs/follow.ts'
 import { readKeyPair } from '../../certs/key-pair.ts'
 import { makeAuthority } from '../../certs/make.ts'
-import { mountFiles, replaceFile } from '../server.ts'
 import { until } from '../until.ts'
+import { mountFiles, replaceFile } from '../webhook/server.ts'
 
 interface Text extends Reading {
   readonly text: string

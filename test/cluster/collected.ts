@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import type { PageData } from '../../src/report/data.ts'
-import { run } from '../src/cli/command.ts'
-import { dataOf } from '../src/report/data-of.ts'
+import type { PageData } from '../../src/runs/report/data.ts'
+import { run } from '../cli/command.ts'
+import { dataOf } from '../src/runs/report/data-of.ts'
 import type { Cluster } from './machine/cluster.ts'
 
 /** The output of `ridealong collect` and of `ridealong report`. */

@@ -2,14 +2,14 @@ import { spawnSync } from 'node:child_process'
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { run } from '../src/cli/command.ts'
+import { run } from '../cli/command.ts'
 import { PAGES, REPOSITORY, textOf } from './pages.ts'
 
 // Tests of the commands in the documents. Commands that need no cluster run unchanged, in a folder
 // with the files that they name. Commands that need a cluster must be accepted, and fail only
 // because there is no cluster.
 
-const MAIN = join(REPOSITORY, 'src/cli/main.ts')
+const MAIN = join(REPOSITORY, 'cli/main.ts')
 const EXAMPLES = join(REPOSITORY, 'docs/examples')
 
 /**

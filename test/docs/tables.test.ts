@@ -1,6 +1,6 @@
 import t from 'tap'
 import { KEYS } from '../../src/core/keys.ts'
-import { run } from '../src/cli/command.ts'
+import { run } from '../cli/command.ts'
 import { textOf } from './pages.ts'
 import { REASON_TABLES, withReasonTables } from './reason-tables.ts'
 

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { EXPLANATIONS, RULES } from '../../src/findings/rules.ts'
-import { CASES, findWith } from '../src/findings/cases.ts'
+import { EXPLANATIONS, RULES } from '../../src/runs/findings/rules.ts'
+import { CASES, findWith } from '../src/runs/findings/cases.ts'
 import { textOf } from './pages.ts'
 
 // docs/why.md describes every rule as it is, with an example that the rule makes.

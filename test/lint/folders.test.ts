@@ -8,7 +8,7 @@ for (const [folder, most] of [
   ['src/lib', 25],
   ['test/cluster/machine', 25],
   ['src/core', 20],
-  ['src/cli', 20],
+  ['cli', 20],
 ] as const) {
   t.test(`${folder} has at most ${most} entries`, async (t) => {
     t.strictSame(findCrowdedFolders(files(folder, most)), [])
@@ -33,10 +33,15 @@ t.test('the folder of the recorded reviews has no limit', async (t) => {
   t.strictSame(findCrowdedFolders(files('test/cases', 40)), [])
 })
 
-const CODE = ['src/core/decide.ts', 'src/report/page/main.ts', 'webhook/server.ts', 'certs/make.ts']
+const CODE = [
+  'src/core/decide.ts',
+  'src/runs/report/page/main.ts',
+  'webhook/server.ts',
+  'certs/make.ts',
+]
 
 t.test('a test with the path of a module or a folder is accepted', async (t) => {
-  const own = ['src/core/decide', 'src/report/page', 'src/report/page/main']
+  const own = ['src/core/decide', 'src/runs/report/page', 'src/runs/report/page/main']
   const tests = [...own, 'webhook/server', 'certs/make']
   const paths = tests.map((name) => `test/${name}.test.ts`)
   t.strictSame(findStrayTests([...CODE, ...paths]), [])

@@ -5,7 +5,7 @@ import type { Problem } from './problem.ts'
 const MOST_ENTRIES = 25
 
 /** Folders with a smaller limit, because readers open these two folders first. */
-const SMALLER: Readonly<Record<string, number>> = { 'src/core': 20, 'src/cli': 20 }
+const SMALLER: Readonly<Record<string, number>> = { 'src/core': 20, cli: 20 }
 
 /** The folder without a limit: that of the recorded reviews. */
 const UNLIMITED = 'test/cases'
@@ -30,7 +30,7 @@ function addEntry(entries: Map<string, Set<string>>, path: string): void {
 }
 
 /** Folders of tests that mirror the folders of the code. */
-const MIRRORED = /^test\/((src|webhook|certs)\/.+)\.test\.ts$/
+const MIRRORED = /^test\/((cli|src|webhook|certs)\/.+)\.test\.ts$/
 
 /**
  * Finds the tests of src, webhook and certs that are not named after a module or a folder there:

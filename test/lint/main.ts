@@ -27,7 +27,7 @@ function readFiles(paths: readonly string[]): readonly SourceFile[] {
 }
 
 const paths = listFiles()
-const modules = paths.filter((path) => /^(src|webhook|certs)\/.*\.ts$/.test(path))
+const modules = paths.filter((path) => /^(cli|src|webhook|certs)\/.*\.ts$/.test(path))
 const rust = paths.filter((path) => /^observer\/.*\.(rs|toml)$/.test(path))
 const problems: readonly Problem[] = [
   ...findCrowdedFolders(paths),

@@ -14,7 +14,7 @@ const EXEMPT = [
 ]
 
 /** Modules that decide about pods or show decisions. They may not use the words as names at all. */
-const DECIDES = /^(src\/(core|explain|collect|namespaces)|webhook)\/.*\.ts$/
+const DECIDES = /^(src\/(core|namespaces|pods\/explain|runs\/collect)|webhook)\/.*\.ts$/
 
 /** White space, line breaks of a comment included. */
 const GAP = String.raw`[\s*/#]+`

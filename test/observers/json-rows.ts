@@ -1,5 +1,5 @@
-import { matchRow } from '../../src/log/match-row.ts'
-import { BUILT_IN_ROWS } from '../src/log/built-in.ts'
+import { matchRow } from '../../src/runs/log/match-row.ts'
+import { BUILT_IN_ROWS } from '../src/runs/log/built-in.ts'
 import type { Running } from './pod.ts'
 import type { Row } from './prerequisites.ts'
 

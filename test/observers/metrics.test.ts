@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { loadCatalog } from '../../src/catalog/load.ts'
-import { BUILT_IN_ROWS } from '../src/log/built-in.ts'
+import { BUILT_IN_ROWS } from '../src/runs/log/built-in.ts'
 import { hasCargo, NAMES } from './program.ts'
 
 // Tests that the catalog describes the metrics as the program declares them.

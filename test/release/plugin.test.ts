@@ -6,7 +6,7 @@ import t from 'tap'
 
 // kubectl searches PATH for a program named kubectl-ridealong. npm creates a link with this name.
 
-const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
+const MAIN = fileURLToPath(new URL('../../cli/main.ts', import.meta.url))
 const MANIFEST = new URL('../../package.json', import.meta.url)
 
 const folder = t.testdir()

@@ -7,7 +7,7 @@ import type { Test } from 'tap'
 import { makeAuthority } from '../../certs/make.ts'
 import type { Access } from '../../src/cluster/cluster.ts'
 import { freePort } from '../free-ports.ts'
-import { NAMES } from '../server.ts'
+import { NAMES } from '../webhook/server.ts'
 
 /** A stored object. */
 export interface Stored {

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { connect, type TLSSocket } from 'node:tls'
 import t, { type Test } from 'tap'
 import { makeAuthority } from '../../certs/make.ts'
+import { until } from '../until.ts'
 import {
   ASKING,
   addedNames,
@@ -15,8 +16,7 @@ import {
   reviewOf,
   sampleOf,
   startServer,
-} from '../server.ts'
-import { until } from '../until.ts'
+} from './server.ts'
 
 const PODS = '/mutate/pods'
 

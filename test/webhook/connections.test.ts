@@ -8,6 +8,7 @@ import {
 } from '../../webhook/connections.ts'
 import { createMetrics } from '../../webhook/metrics.ts'
 import { buildStatusApp } from '../../webhook/status-app.ts'
+import { until } from '../until.ts'
 import {
   ASKING,
   call,
@@ -18,8 +19,7 @@ import {
   reviewOf,
   sampleOf,
   startApp,
-} from '../server.ts'
-import { until } from '../until.ts'
+} from './server.ts'
 
 /** Short limits, for tests that wait until a connection is closed. */
 const IMPATIENT = { requestMs: 500, checkMs: 20 } as const

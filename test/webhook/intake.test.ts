@@ -3,6 +3,7 @@ import type { TLSSocket } from 'node:tls'
 import t, { type Test } from 'tap'
 import { WEBHOOK_CONNECTIONS } from '../../webhook/connections.ts'
 import { INTAKE, type IntakeLimits } from '../../webhook/intake.ts'
+import { until } from '../until.ts'
 import {
   type Answer,
   ASKING,
@@ -15,8 +16,7 @@ import {
   reviewOf,
   sampleOf,
   startApp,
-} from '../server.ts'
-import { until } from '../until.ts'
+} from './server.ts'
 
 const PODS = '/mutate/pods'
 const KIB = 1024

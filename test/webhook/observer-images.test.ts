@@ -5,6 +5,9 @@ import t from 'tap'
 import { buildCatalog, type Catalog } from '../../src/core/catalog.ts'
 import { INTERVALS } from '../../webhook/cluster/backoff.ts'
 import { showImages } from '../../webhook/observer-images.ts'
+import { metricDocument } from '../src/core/build.ts'
+import { startStandIn } from '../stand-ins/apiserver.ts'
+import { until } from '../until.ts'
 import {
   ASKING,
   addedNames,
@@ -13,10 +16,7 @@ import {
   reviewOf,
   sampleOf,
   startServer,
-} from '../server.ts'
-import { metricDocument } from '../src/core/build.ts'
-import { startStandIn } from '../stand-ins/apiserver.ts'
-import { until } from '../until.ts'
+} from './server.ts'
 
 // The folder of the kubeconfig. Each server has another folder, the folder of its test.
 const folder = t.testdir({})

@@ -17,7 +17,7 @@ import {
   startApp,
   startServer,
   verdictOf,
-} from '../server.ts'
+} from './server.ts'
 
 const PODS = '/mutate/pods'
 const SPACES = '/mutate/namespaces'

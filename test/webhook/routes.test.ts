@@ -18,7 +18,7 @@ import {
   sampleOf,
   startServer,
   verdictOf,
-} from '../server.ts'
+} from './server.ts'
 
 const PODS = '/mutate/pods'
 const SPACES = '/mutate/namespaces'

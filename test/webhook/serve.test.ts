@@ -9,6 +9,7 @@ import t from 'tap'
 import { makeAuthority } from '../../certs/make.ts'
 import { serve } from '../../webhook/serve.ts'
 import { freePort, freePorts } from '../free-ports.ts'
+import { until } from '../until.ts'
 import {
   ASKING,
   addedNames,
@@ -28,8 +29,7 @@ import {
   reviewOf,
   sampleOf,
   startServer,
-} from '../server.ts'
-import { until } from '../until.ts'
+} from './server.ts'
 
 const PODS = '/mutate/pods'
 const asking = JSON.stringify(reviewOf(ASKING))

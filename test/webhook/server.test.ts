@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { until } from '../until.ts'
 import {
   type Answer,
   ASKING,
@@ -15,8 +16,7 @@ import {
   startApp,
   startServer,
   verdictOf,
-} from '../server.ts'
-import { until } from '../until.ts'
+} from './server.ts'
 
 const PODS = '/mutate/pods'
 

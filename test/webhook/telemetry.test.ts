@@ -12,7 +12,7 @@ import {
   sampleOf,
   startApp,
   verdictOf,
-} from '../server.ts'
+} from './server.ts'
 
 const PODS = '/mutate/pods'
 const SPACES = '/mutate/namespaces'

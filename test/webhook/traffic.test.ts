@@ -1,5 +1,5 @@
 import t from 'tap'
-import { ASKING, inTime, openSocket, post, reviewOf, startServer } from '../server.ts'
+import { ASKING, inTime, openSocket, post, reviewOf, startServer } from './server.ts'
 
 t.test('a call that its caller aborted does not delay the shutdown', async (t) => {
   const running = await startServer(t, { drain: { quietMs: 1, limitMs: 600_000 } })

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { indexNamespaces } from '../../src/namespaces/namespace-file.ts'
 import { turnEnd } from '../../webhook/turn.ts'
-import { ASKING, JSON_TYPE, makeApp, reviewOf } from '../server.ts'
+import { ASKING, JSON_TYPE, makeApp, reviewOf } from './server.ts'
 
 t.test(
   'all calls in a turn of the event loop get the same promise, and the next turn has another',

@@ -4,7 +4,7 @@ import { WEBHOOK_CONFIGURATIONS } from '../../src/cluster/paths.ts'
 import { asObjects } from '../../src/core/kubernetes/json.ts'
 import type { Namespace } from '../../src/core/namespaces/namespace.ts'
 import { nameRevision, readRevision } from '../../src/core/namespaces/revision.ts'
-import { POD_WEBHOOK, webhookIn } from '../../src/explain/webhook.ts'
+import { POD_WEBHOOK, webhookIn } from '../../src/pods/explain/webhook.ts'
 import type { Intervals } from './backoff.ts'
 
 export interface RevisionOptions {

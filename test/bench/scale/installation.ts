@@ -14,7 +14,7 @@ import { freePorts } from '../../free-ports.ts'
 import { createMemoryGroup, reasonToSkipGroups } from '../../observers/large/memory-group.ts'
 import { succeeded } from './patient-api.ts'
 
-const MAIN = fileURLToPath(new URL('../../../dist/src/cli/main.js', import.meta.url))
+const MAIN = fileURLToPath(new URL('../../../dist/cli/main.js', import.meta.url))
 
 export const NAME = 'ridealong'
 export const NAMESPACE = 'ridealong-system'

@@ -7,8 +7,8 @@ import { type Api, openApi } from '../../cluster/api.ts'
 import { type Kind as ClusterKind, down, find, MINORS, up } from '../../cluster/machine/cluster.ts'
 import type { ProgramFlags } from '../../cluster/machine/control-plane.ts'
 import { type Daemon, stop } from '../../cluster/machine/daemon.ts'
-import { sampleOf } from '../../server.ts'
 import { until } from '../../until.ts'
+import { sampleOf } from '../../webhook/server.ts'
 import { type AuditedRequest, auditPolicy, type ObservedScan, readAudit, scansIn } from './audit.ts'
 import {
   type Defer,

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Api } from '../../cluster/api.ts'
-import { operationsOf, podOf, post, reviewOf } from '../../server.ts'
+import { operationsOf, podOf, post, reviewOf } from '../../webhook/server.ts'
 import type { Installation, RunningReplica } from './installation.ts'
 import { succeeded } from './patient-api.ts'
 

@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 import type { Test } from 'tap'
-import { sampleOf } from '../../server.ts'
+import { sampleOf } from '../../webhook/server.ts'
 import type { Api } from '../api.ts'
 import type { Cluster } from '../machine/cluster.ts'
 import { createNamespace } from '../running.ts'

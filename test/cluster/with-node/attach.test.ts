@@ -1,6 +1,6 @@
 import t from 'tap'
+import { run } from '../../cli/command.ts'
 import { parse, timepointsIn } from '../../observers/prerequisites.ts'
-import { run } from '../../src/cli/command.ts'
 import type { Cluster } from '../machine/cluster.ts'
 import { DEBIAN_IMAGE, IMAGES } from '../machine/images.ts'
 import { kubectl } from '../machine/kubectl.ts'

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { makeAuthority } from '../../../certs/make.ts'
-import { run } from '../../src/cli/command.ts'
+import { run } from '../../cli/command.ts'
 import type { Cluster } from '../machine/cluster.ts'
 import { DEBIAN_IMAGE, IMAGES } from '../machine/images.ts'
 import { kubectl } from '../machine/kubectl.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { sampleOf } from '../../server.ts'
+import { sampleOf } from '../../webhook/server.ts'
 import type { Api } from '../api.ts'
 import { DEBIAN_IMAGE } from '../machine/images.ts'
 import { createNamespace, runningCluster } from '../running.ts'

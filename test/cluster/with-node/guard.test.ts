@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { sampleOf } from '../../server.ts'
+import { sampleOf } from '../../webhook/server.ts'
 import type { Api } from '../api.ts'
 import { kubectl } from '../machine/kubectl.ts'
 import { metricsOf, type Release, type Replica, replicasOf } from '../release/helm.ts'

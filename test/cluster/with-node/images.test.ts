@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { sampleOf } from '../../server.ts'
+import { sampleOf } from '../../webhook/server.ts'
 import type { Cluster } from '../machine/cluster.ts'
 import { DEBIAN_IMAGE, forgetOnNode, IMAGES, nameOnNode } from '../machine/images.ts'
 import { kubectl } from '../machine/kubectl.ts'
@@ -57,7 +57,7 @@ async function available(webhook: Webhook): Promise<number | undefined> {
 
 /** Returns the line of `ridealong doctor` about the images. */
 async function diagnosis(cluster: Cluster, { statusPort }: Webhook): Promise<string> {
-  const main = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url))
+  const main = fileURLToPath(new URL('../../../cli/main.ts', import.meta.url))
   const where = ['--kubeconfig', cluster.kubeconfig]
   const words = ['doctor', ...where, '--status-url', `http://127.0.0.1:${statusPort}`]
   // The doctor exits with 1 if it finds a problem. Its output is complete in both cases.

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
+import { run } from '../../cli/command.ts'
 import { parse, timepointsIn } from '../../observers/prerequisites.ts'
-import { run } from '../../src/cli/command.ts'
 import { comparable, type JobPod, podsOfCompleted } from '../completed-job.ts'
 import type { Cluster } from '../machine/cluster.ts'
 import { DEBIAN_IMAGE, IMAGES } from '../machine/images.ts'

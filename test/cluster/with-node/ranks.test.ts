@@ -1,5 +1,5 @@
 import t from 'tap'
-import { run } from '../../src/cli/command.ts'
+import { run } from '../../cli/command.ts'
 import { collect } from '../collected.ts'
 import { DEBIAN_IMAGE, IMAGES } from '../machine/images.ts'
 import { kubectl } from '../machine/kubectl.ts'

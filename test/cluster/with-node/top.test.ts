@@ -1,6 +1,6 @@
 import t from 'tap'
-import { run } from '../../src/cli/command.ts'
-import { openTerminal } from '../../src/cli/top/terminal.ts'
+import { run } from '../../cli/command.ts'
+import { openTerminal } from '../../cli/top/terminal.ts'
 import { DEBIAN_IMAGE, IMAGES } from '../machine/images.ts'
 import { kubectl } from '../machine/kubectl.ts'
 import { createNamespace, runningCluster } from '../running.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { sampleOf } from '../../server.ts'
+import { sampleOf } from '../../webhook/server.ts'
 import type { Api } from '../api.ts'
 import { kubectl } from '../machine/kubectl.ts'
 import { issued, renew } from '../release/cert-manager.ts'

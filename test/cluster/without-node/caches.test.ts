@@ -5,8 +5,8 @@ import { ARMED_LABEL, KEYS } from '../../../src/core/keys.ts'
 import { INTERVALS, type Intervals } from '../../../webhook/cluster/backoff.ts'
 import { watchCluster } from '../../../webhook/cluster/cluster.ts'
 import { clusterToWatch } from '../../../webhook/cluster-to-watch.ts'
-import { addedNames, capturedLog, podOf, post, reviewOf, startApp } from '../../server.ts'
 import { until } from '../../until.ts'
+import { addedNames, capturedLog, podOf, post, reviewOf, startApp } from '../../webhook/server.ts'
 import { startRelay } from '../relay.ts'
 
 const { KUBECONFIG, CI } = process.env

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { run } from '../../src/cli/command.ts'
+import { run } from '../../cli/command.ts'
 import { kubectl } from '../machine/kubectl.ts'
 import { run as runProgram, tools } from '../machine/tools.ts'
 import { createNamespace, runningCluster } from '../running.ts'

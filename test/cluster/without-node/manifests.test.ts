@@ -1,5 +1,5 @@
 import t from 'tap'
-import { ALLOWED, injected, textOf, undone } from '../../src/manifest/build.ts'
+import { ALLOWED, injected, textOf, undone } from '../../src/pods/manifest/build.ts'
 import { kubectl } from '../machine/kubectl.ts'
 import { createNamespace, runningCluster } from '../running.ts'
 

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { sampleOf, startServer } from '../../server.ts'
+import { sampleOf, startServer } from '../../webhook/server.ts'
 import type { Api } from '../api.ts'
 import type { Cluster } from '../machine/cluster.ts'
 import { kubectl } from '../machine/kubectl.ts'

@@ -5,7 +5,7 @@ import t from 'tap'
 import { run } from '../machine/tools.ts'
 import { createNamespace, runningCluster } from '../running.ts'
 
-const MAIN = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url))
+const MAIN = fileURLToPath(new URL('../../../cli/main.ts', import.meta.url))
 
 t.test('kubectl runs the command as its plugin', async (t) => {
   const { cluster, api } = await runningCluster(t)

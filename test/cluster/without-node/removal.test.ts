@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createMetrics } from '../../../webhook/metrics.ts'
 import { buildStatusApp, type ReadinessCheck } from '../../../webhook/status-app.ts'
-import { run } from '../../src/cli/command.ts'
+import { run } from '../../cli/command.ts'
 import { waitUntilEstablished } from '../established.ts'
 import { kubectl } from '../machine/kubectl.ts'
 import { createNamespace, runningCluster } from '../running.ts'

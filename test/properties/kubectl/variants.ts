@@ -1,8 +1,8 @@
 /** Generates variants of manifests, as people and programs write them. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { stringify } from 'yaml'
-import { readManifests } from '../../../src/manifest/read.ts'
-import { WORKLOADS, workload } from '../../src/manifest/build.ts'
+import { readManifests } from '../../../src/pods/manifest/read.ts'
+import { WORKLOADS, workload } from '../../src/pods/manifest/build.ts'
 import { type Json, mapOf } from '../arbitrary.ts'
 import type { Dice } from '../dice.ts'
 

@@ -7,7 +7,7 @@ import {
 import { loadCatalog } from '../../../src/catalog/load.ts'
 import { buildCatalog, type Catalog } from '../../../src/core/catalog.ts'
 import { differenceFrom } from '../../../src/core/rules/observer-difference.ts'
-import { askingPod } from '../../../src/doctor/probe.ts'
+import { askingPod } from '../../../src/pods/doctor/probe.ts'
 import {
   type ContainerObject,
   type Json,

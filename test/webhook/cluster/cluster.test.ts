@@ -5,9 +5,9 @@ import { KEYS } from '../../../src/core/keys.ts'
 import { INTERVALS, type Intervals } from '../../../webhook/cluster/backoff.ts'
 import { watchCluster } from '../../../webhook/cluster/cluster.ts'
 import { PAGE } from '../../../webhook/cluster/reflect/list.ts'
-import { capturedLog, sampleOf } from '../../server.ts'
 import { startStandIn } from '../../stand-ins/apiserver.ts'
 import { until } from '../../until.ts'
+import { capturedLog, sampleOf } from '../server.ts'
 
 /** Intervals that are short if tests wait for them, and otherwise too long to end in a test. */
 const QUICK: Intervals = {

@@ -3,9 +3,9 @@ import t, { type Test } from 'tap'
 import { INTERVALS, type Intervals } from '../../../webhook/cluster/backoff.ts'
 import { watchCluster } from '../../../webhook/cluster/cluster.ts'
 import { NotKnownYet } from '../../../webhook/namespaces.ts'
-import { capturedLog } from '../../server.ts'
 import { startStandIn } from '../../stand-ins/apiserver.ts'
 import { until } from '../../until.ts'
+import { capturedLog } from '../server.ts'
 
 /**
  * With these values, no look-up times out, no pause between look-ups ends, and the budget of

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { run } from '../../../src/cli/command.ts'
+import { run } from '../../../cli/command.ts'
 import type { Api } from '../../api.ts'
 import type { Cluster } from '../../machine/cluster.ts'
 import { DEBIAN_IMAGE, forgetOnNode, IMAGES, nameOnNode } from '../../machine/images.ts'

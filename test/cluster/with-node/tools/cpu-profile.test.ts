@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { run } from '../../../src/cli/command.ts'
+import { run } from '../../../cli/command.ts'
 import { collect } from '../../collected.ts'
 import { comparable, podsOfCompleted } from '../../completed-job.ts'
 import { lammpsJob, runLammpsJob } from '../../lammps-job.ts'

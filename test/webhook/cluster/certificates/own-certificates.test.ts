@@ -14,10 +14,10 @@ import {
   followOwnCertificates,
   NO_KEY_PAIR,
 } from '../../../../webhook/cluster/certificates/own-certificates.ts'
-import { capturedLog, openSocket, sampleOf, startServer } from '../../../server.ts'
 import { type StandIn, type Stored, startStandIn } from '../../../stand-ins/apiserver.ts'
 import { kubeconfigOf } from '../../../stand-ins/kubeconfig.ts'
 import { until } from '../../../until.ts'
+import { capturedLog, openSocket, sampleOf, startServer } from '../../server.ts'
 
 const QUICK: Intervals = {
   ...INTERVALS,

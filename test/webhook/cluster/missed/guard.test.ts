@@ -8,10 +8,10 @@ import { leftStatus } from '../../../../src/core/status.ts'
 import { INTERVALS, type Intervals } from '../../../../webhook/cluster/backoff.ts'
 import { watchCluster } from '../../../../webhook/cluster/cluster.ts'
 import { PAGE } from '../../../../webhook/cluster/reflect/list.ts'
-import { capturedLog, sampleOf } from '../../../server.ts'
 import { askingPod, CATALOG, ride } from '../../../src/core/build.ts'
 import { type StandIn, startStandIn } from '../../../stand-ins/apiserver.ts'
 import { until } from '../../../until.ts'
+import { capturedLog, sampleOf } from '../../server.ts'
 
 const QUICK: Intervals = {
   ...INTERVALS,

@@ -1,0 +1,68 @@
+import { KEYS } from '../../src/core/keys.ts'
+import { annotate as annotateOne } from '../../src/pods/manifest/annotate.ts'
+import type { Manifest } from '../../src/pods/manifest/read.ts'
+import { describe, listWithoutPods } from '../../src/pods/manifest/report.ts'
+import { findResources } from '../../src/pods/manifest/resources.ts'
+import { listNamespacesWithoutTools } from '../../src/pods/manifest/tool-namespaces.ts'
+import { listUnranked } from '../../src/pods/manifest/unranked-pods.ts'
+import { type InjectOptions, resolveMetrics, show } from '../inject/inject.ts'
+import { asked, writtenPairs } from '../shared/asking.ts'
+import { readCatalogs } from '../shared/catalogs/catalog-by-namespace.ts'
+import { UsageError } from '../shared/errors.ts'
+import { manifestError, readInput } from '../shared/input.ts'
+import type { ManifestOutput } from '../shared/manifest-output.ts'
+import type { OptionalCluster } from '../shared/reader.ts'
+
+export type AnnotateOptions = Pick<
+  InjectOptions,
+  'filename' | 'annotation' | 'include' | 'output' | 'catalog' | 'observerImage'
+> &
+  OptionalCluster & { readonly metric: readonly string[]; readonly ranks?: string }
+
+/**
+ * Runs `ridealong annotate -f FILE --metric M`: adds annotations to objects, in the field from
+ * which the operator of each kind copies annotations to pods.
+ *
+ * @throws UsageError if a file, a document or the request is invalid, or nothing could be
+ * annotated; the caller then prints nothing
+ */
+export async function annotate(options: AnnotateOptions): Promise<ManifestOutput> {
+  const { include, metric: metrics } = options
+  const namespaces = include?.some((kind) => kind.toLowerCase() === 'namespace') === true
+  try {
+    const manifests = await readInput(options.filename)
+    const wanted = resolveMetrics(manifests, include)
+    const request = { metrics, annotations: writtenPairs(options.annotation) }
+    const read = await readCatalogs(options, wanted.flatMap(findResources), request)
+    const annotations = Object.fromEntries(
+      read.catalogs.flatMap((catalog) => [...asked(metrics, readPairs(options), catalog)]),
+    )
+    const annotated = wanted.map((manifest) => annotateOne(manifest, annotations, namespaces))
+    const notes = annotated.flatMap(({ passedOver }) =>
+      passedOver.map(({ resource, why }) => describe(resource, why)),
+    )
+    const isAny = annotated.some(({ places }) => places > 0)
+    if (!isAny)
+      throw new UsageError(...notes, ...wanted.flatMap(listWithoutPods), describeNothing(wanted))
+    const tools = metrics.filter((name) =>
+      read.catalogs.some((catalog) => catalog.metrics.get(name)?.tool !== undefined),
+    )
+    const closed = listNamespacesWithoutTools(manifests, annotated, tools)
+    const unranked = listUnranked(annotated, annotations)
+    const all = [...read.origins, ...notes, ...closed, ...unranked]
+    return { output: show(annotated, options), notes: all }
+  } catch (error) {
+    return manifestError(error)
+  }
+}
+
+/** Returns the annotations of the command line, in addition to the metrics, as KEY=VALUE. */
+function readPairs({ annotation = [], ranks }: AnnotateOptions): readonly string[] {
+  return ranks === undefined ? annotation : [...annotation, `${KEYS.ranks}=${ranks}`]
+}
+
+function describeNothing(manifests: readonly Manifest[]): string {
+  const hasNamespace = manifests.flatMap(findResources).some(({ kind }) => kind === 'Namespace')
+  const advice = '; Namespaces are annotated only with --include Namespace'
+  return `no document was annotated${hasNamespace ? advice : ''}`
+}

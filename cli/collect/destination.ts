@@ -1,0 +1,152 @@
+import { once } from 'node:events'
+import { existsSync, statSync } from 'node:fs'
+import { mkdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Writable } from 'node:stream'
+import { finished } from 'node:stream/promises'
+import {
+  appendToFile,
+  createFile,
+  findPlace,
+  openDirectly,
+  openWholeFile,
+  streamInto,
+} from '../../src/lib/whole-file.ts'
+import type { LogFormat } from '../../src/runs/log/transcribe.ts'
+import { cannotContinue, cannotWrite } from '../shared/errors.ts'
+import { documentFor, namedFile } from '../shared/output.ts'
+import { lockFolder } from './folder-lock.ts'
+import { JOURNAL } from './journal.ts'
+
+/** A destination of logs whose text is written while they are followed, or of whole logs. */
+export interface Destination {
+  /** Whether each log has its own file. */
+  readonly isFolder: boolean
+  readonly write: (name: string, text: string) => Promise<void>
+  /**
+   * Closes the destination. A file has a temporary name before this call. The call renames the file
+   * if `isGood` is true and nothing failed, and otherwise removes the file.
+   */
+  readonly close: (isGood: boolean) => Promise<void>
+}
+
+/** The destination of output without text. */
+const NOWHERE: Destination = { isFolder: true, write: async () => {}, close: async () => {} }
+
+/**
+ * Opens standard output, a file, or a folder. A path is a folder if it ends in / or is the path of
+ * an existing folder.
+ *
+ * @param header the text at the beginning of each file, which may be empty
+ * @throws UsageError with the path that cannot be written
+ */
+export async function openDestination(
+  path: string | undefined,
+  form: LogFormat,
+  header: string,
+): Promise<Destination> {
+  if (form === 'artifacts') return NOWHERE
+  const named = namedFile(path)
+  if (named === undefined)
+    return toStream(process.stdout, 'standard output', header, async () => {})
+  const opening = isFolderPath(named) ? toFolder(named, form, header) : toFile(named, header)
+  return opening.catch(cannotWrite(named))
+}
+
+/** Reports whether a path ends in / or is the path of an existing folder. */
+export function isFolderPath(path: string): boolean {
+  return path.endsWith('/') || (existsSync(path) && statSync(path).isDirectory())
+}
+
+async function toFile(path: string, header: string): Promise<Destination> {
+  const place = await findPlace(path)
+  if (place.isDirect) {
+    const handle = await openDirectly(place.path)
+    const stream = streamInto(handle)
+    return toStream(stream, path, header, () => ended(stream).finally(() => handle.close()))
+  }
+  const file = await openWholeFile(place.path)
+  const stream = streamInto(file.handle)
+  return toStream(stream, path, header, async (isGood) => {
+    await ended(stream)
+    await (isGood ? file.complete() : file.discard())
+  })
+}
+
+/** Ends a stream, and waits until its text is written or an error has occurred. */
+function ended(stream: Writable): Promise<void> {
+  return finished(stream.end()).catch(() => {})
+}
+
+function toStream(
+  stream: Writable,
+  place: string,
+  firstText: string,
+  close: (isGood: boolean) => Promise<void>,
+): Destination {
+  let header = firstText
+  let failure: Error | undefined
+  // A full disk or a closed pipe is reported only by an event.
+  stream.on('error', (error) => {
+    failure = error
+  })
+  const write = async (text: string): Promise<void> => {
+    const whole = header + text
+    header = ''
+    const isFull =
+      whole !== '' && failure === undefined && !stream.write(documentFor(stream, whole))
+    if (isFull) await once(stream, 'drain').catch(() => {})
+    if (failure !== undefined) cannotContinue(place)(failure)
+  }
+  return {
+    isFolder: false,
+    write: (_name, text) => write(text),
+    close: async (isGood) => {
+      if (isGood && failure === undefined) await write('')
+      await close(isGood && failure === undefined)
+    },
+  }
+}
+
+/** The formats with text. */
+export type TextFormat = Exclude<LogFormat, 'artifacts'>
+
+/** The extensions of files. */
+const SUFFIX: Readonly<Record<TextFormat, string>> = {
+  jsonl: 'jsonl',
+  csv: 'csv',
+  logs: 'log',
+}
+
+/** Returns the path of a log's file in a folder. */
+export function fileIn(folder: string, name: string, form: TextFormat): string {
+  return join(folder, `${name}.${SUFFIX[form]}`)
+}
+
+/**
+ * Writes into a folder. The files of earlier runs are replaced, so the journal of these runs is
+ * removed.
+ */
+async function toFolder(path: string, form: TextFormat, header: string): Promise<Destination> {
+  await mkdir(path, { recursive: true })
+  const unlock = await lockFolder(path)
+  await rm(join(path, JOURNAL), { force: true })
+  const begun = new Set<string>()
+  return {
+    isFolder: true,
+    write: async (name, text) => {
+      if (text === '') return
+      const file = fileIn(path, name, form)
+      const isFirst = !begun.has(name)
+      begun.add(name)
+      const writing = isFirst ? beginFile(file, header + text) : appendToFile(file, text)
+      await writing.catch(cannotContinue(file))
+    },
+    close: unlock,
+  }
+}
+
+async function beginFile(path: string, text: string): Promise<void> {
+  const handle = await createFile(path)
+  await handle.appendFile(text).finally(() => handle.close())
+}

@@ -1,0 +1,119 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { readLogLines } from '../../src/cluster/logs.ts'
+import type { RunningObserver } from '../../src/runs/collect/observers.ts'
+import { transcribe } from '../../src/runs/log/transcribe.ts'
+import { describeApiError } from '../shared/api-error.ts'
+import { sourceName } from '../shared/workload-pods.ts'
+import { describeObserver, type Gathered, type Gathering, summarizeLog } from './gather.ts'
+
+/** The number of failed attempts, without a new line of the log in between, that end following. */
+const ATTEMPTS = 5
+
+export interface Following extends Gathering {
+  readonly write: (observer: RunningObserver, text: string) => Promise<void>
+  /** Returns the current state of the observer; undefined once its pod is deleted. */
+  readonly look: (observer: RunningObserver) => RunningObserver | undefined
+  /** Milliseconds between two attempts to read a log. */
+  readonly pauseMs: number
+}
+
+/**
+ * Follows a log until its container has ended, its pod is deleted, or the signal is aborted. If the
+ * connection breaks, opens a new connection, up to a maximum number of attempts.
+ */
+export async function follow(observer: RunningObserver, following: Following): Promise<Gathered> {
+  const { form, descriptions, signal, look, pauseMs } = following
+  const transcript = transcribe(form, describeObserver(observer), descriptions)
+  const state = { written: 0, failures: 0 }
+  const artifacts = following.artifacts?.open(observer)
+  const onLine = async (line: string) => {
+    await following.write(observer, transcript.push(line))
+    await artifacts?.push(line)
+  }
+  let problem: string | undefined
+  do {
+    problem = await pass(observer, following, state, onLine).then(() => undefined, describeApiError)
+    if (problem !== undefined) state.failures += 1
+    if (isOver(look(observer), problem)) break
+    await pause(pauseMs, signal)
+  } while (!signal.aborted && state.failures < ATTEMPTS)
+  const now = look(observer) ?? observer
+  const { text, done } = transcript.end({ ...now, observedRanks: following.observedRanks() })
+  const why = signal.aborted ? undefined : problem
+  const { rest, ...all } = summarizeLog(now, following, done, text, why)
+  await following.write(now, rest)
+  return { ...all, artifacts: await artifacts?.end() }
+}
+
+interface FollowState {
+  /** The number of lines that were written. */
+  written: number
+  /** The number of failed attempts since the last new line of the log. */
+  failures: number
+}
+
+/**
+ * Reads the log over one connection, from the beginning of the log, and skips the lines that were
+ * already written. The log still has its beginning, because observers keep their logs so small that
+ * the kubelet does not rotate them.
+ */
+async function pass(
+  observer: RunningObserver,
+  { apiserver, signal }: Following,
+  state: FollowState,
+  onLine: (line: string) => Promise<void>,
+): Promise<void> {
+  let seen = 0
+  for await (const line of readLogLines(apiserver, observer, { follow: true, signal })) {
+    seen += 1
+    if (seen <= state.written) continue
+    state.written = seen
+    state.failures = 0
+    await onLine(line)
+  }
+}
+
+function isOver(observer: RunningObserver | undefined, problem: string | undefined): boolean {
+  if (observer === undefined) return true
+  return observer.state !== 'running' && problem === undefined
+}
+
+export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { signal }).catch(() => {})
+}
+
+/** The logs that are followed at the same time. */
+export interface Crowd {
+  /**
+   * Sets the current observers. Starts to follow the observers that have started and are not yet
+   * followed.
+   */
+  readonly take: (observers: readonly RunningObserver[]) => void
+  readonly counts: () => { readonly done: number; readonly all: number }
+  /** Waits until no log is followed any more. */
+  readonly end: () => Promise<readonly Gathered[]>
+}
+
+/** Follows the logs of many observers, each log as soon as its observer has started. */
+export function startCrowd(following: Omit<Following, 'look'>): Crowd {
+  const keyOf = (observer: RunningObserver) => `${sourceName(observer)} ${observer.uid}`
+  let now = new Map<string, RunningObserver>()
+  let done = 0
+  const tasks = new Map<string, Promise<Gathered>>()
+  const begin = async (observer: RunningObserver): Promise<Gathered> => {
+    const look = (one: RunningObserver) => now.get(keyOf(one))
+    const gathered = await follow(observer, { ...following, look })
+    done += 1
+    return gathered
+  }
+  return {
+    take: (observers) => {
+      now = new Map(observers.map((observer) => [keyOf(observer), observer]))
+      for (const [key, observer] of now) {
+        if (observer.state !== 'waiting' && !tasks.has(key)) tasks.set(key, begin(observer))
+      }
+    },
+    counts: () => ({ done, all: Math.max(now.size, tasks.size) }),
+    end: () => Promise.all(tasks.values()),
+  }
+}

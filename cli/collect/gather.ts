@@ -1,0 +1,205 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Apiserver } from '../../src/cluster/apiserver.ts'
+import { readLogLines } from '../../src/cluster/logs.ts'
+import { ATTEMPTS, isTemporary, pauseAfter } from '../../src/cluster/repeat.ts'
+import type { RunningObserver } from '../../src/runs/collect/observers.ts'
+import type { Descriptions } from '../../src/runs/log/descriptions.ts'
+import type { ObservedRanks } from '../../src/runs/log/entry.ts'
+import type { KnownOrigin } from '../../src/runs/log/metadata.ts'
+import {
+  type Done,
+  type LogFormat,
+  transcribe,
+  transcribeGone,
+} from '../../src/runs/log/transcribe.ts'
+import { describeApiError } from '../shared/api-error.ts'
+import { sourceName } from '../shared/workload-pods.ts'
+import type { ArtifactFolder, ArtifactResult } from './artifacts.ts'
+
+/** The result of collecting one observer's log. */
+export interface Gathered {
+  readonly observer: RunningObserver
+  readonly samples: number
+  readonly cuts: readonly string[]
+  /** The reason why the log, or a part of the log, is missing; undefined if the log is complete. */
+  readonly missing: string | undefined
+  /** Whether the text that was written is the whole text, a part because of an error, or empty. */
+  readonly text: 'whole' | 'part' | 'none'
+  /** The raw files of the log; undefined if they are not collected. */
+  readonly artifacts: ArtifactResult | undefined
+}
+
+/** The destination of the text of one log. */
+export interface LogText {
+  /** Drops all text that was written, because the log is read again from its beginning. */
+  readonly restart: () => Promise<void>
+  readonly write: (text: string) => Promise<void>
+}
+
+export interface Gathering {
+  readonly apiserver: Apiserver
+  readonly form: LogFormat
+  readonly descriptions: Descriptions
+  readonly signal: AbortSignal
+  /** The folder for raw files; undefined if they are not collected. */
+  readonly artifacts: ArtifactFolder | undefined
+  /** Returns how many ranks are observed; see `LogEntry`. */
+  readonly observedRanks: () => ObservedRanks | null
+}
+
+/** Returns the properties of an observer's log that were read from the pod. */
+export function describeObserver(observer: RunningObserver): KnownOrigin {
+  const { container: metric, namespace, pod, node, rank, notices, ended } = observer
+  return { source: sourceName(observer), metric, namespace, pod, node, rank, notices, ended }
+}
+
+/**
+ * Reads the current content of a log, and writes its text while the log arrives. If the apiserver
+ * is overloaded or the connection breaks, the log is read again from its beginning. After the last
+ * attempt, the result has the reason of the error, and the text ends where the connection broke.
+ *
+ * @throws an error of the destination
+ */
+export async function gather(
+  observer: RunningObserver,
+  gathering: Gathering,
+  output: LogText,
+): Promise<Gathered> {
+  const { signal } = gathering
+  let before: Attempt | undefined
+  for (let attempt = 1; ; attempt += 1) {
+    const read = await readOnce(observer, gathering, output)
+    if (signal.aborted || !mayDiffer(read, before)) return read.gathered
+    if (attempt === ATTEMPTS) return asPart(read.gathered)
+    before = read
+    await sleep(pauseAfter(attempt, read.error), undefined, { signal }).catch(() => {})
+    if (signal.aborted) return read.gathered
+    await output.restart()
+  }
+}
+
+/** The problem of a log that has no error, see `mayDiffer`. */
+const UNSTABLE = 'its end is missing, and every attempt to read it ended at another place'
+
+function asPart(gathered: Gathered): Gathered {
+  const { missing = UNSTABLE, text } = gathered
+  return { ...gathered, missing, text: text === 'whole' ? 'part' : text }
+}
+
+/** An attempt to read a log. */
+interface Attempt {
+  readonly gathered: Gathered
+  /** The error that ended the attempt; undefined if the response was complete. */
+  readonly error: unknown
+  /** Whether the log has the end that an observer writes, or the observer had not ended. */
+  readonly isWhole: boolean
+  /** The number of characters of the log. */
+  readonly length: number
+}
+
+/**
+ * Reports whether another attempt may have another result. If the connection between the apiserver
+ * and the kubelet breaks, the apiserver ends the response as if the log were complete (apiserver
+ * pkg/endpoints/handlers/responsewriters/writers.go, StreamObject). Therefore a log without its end
+ * is read again until two attempts have the same length.
+ */
+function mayDiffer({ error, isWhole, length }: Attempt, before: Attempt | undefined): boolean {
+  if (error !== undefined) return isTemporary(error)
+  return !isWhole && (before === undefined || before.length !== length)
+}
+
+async function readOnce(
+  observer: RunningObserver,
+  gathering: Gathering,
+  output: LogText,
+): Promise<Attempt> {
+  const { apiserver, form, descriptions, signal } = gathering
+  const transcript = transcribe(form, describeObserver(observer), descriptions)
+  const artifacts = gathering.artifacts?.open(observer)
+  const lines = readLogLines(apiserver, observer, { follow: false, signal })
+  const { length, error } = await readAll(lines, async (line) => {
+    await output.write(transcript.push(line))
+    await artifacts?.push(line)
+  })
+  const { text, done } = transcript.end({ ...observer, observedRanks: gathering.observedRanks() })
+  const problem = error === undefined ? undefined : describeApiError(error)
+  const { rest, ...all } = summarizeLog(observer, gathering, done, text, problem)
+  if (done.foreign !== undefined) await output.restart()
+  await output.write(rest)
+  const hasEnd = done.foreign === undefined && done.cuts.length === 0
+  const isWhole = hasEnd || observer.state !== 'ended'
+  return { gathered: { ...all, artifacts: await artifacts?.end() }, error, isWhole, length }
+}
+
+/** Reads all lines. Returns an error of the log, and throws an error of `take`. */
+async function readAll(
+  lines: AsyncGenerator<string>,
+  take: (line: string) => Promise<void>,
+): Promise<Pick<Attempt, 'length' | 'error'>> {
+  let length = 0
+  try {
+    for (;;) {
+      const next = await lines.next().catch((error: unknown) => ({ error }))
+      if ('error' in next) return { length, error: next.error }
+      if (next.done) return { length, error: undefined }
+      length += next.value.length + 1
+      await take(next.value)
+    }
+  } finally {
+    await lines.return(undefined)
+  }
+}
+
+/** The result of a log, and the rest of its text, which must still be written. */
+export interface LogSummary extends Gathered {
+  readonly rest: string
+}
+
+/**
+ * Returns the result of reading a log. If the log contains no output of an observer, the summary of
+ * the observer is read from the termination message of the container.
+ *
+ * @param rest the text for the end of the log
+ */
+export function summarizeLog(
+  observer: RunningObserver,
+  { form, descriptions, observedRanks }: Pick<Gathering, 'form' | 'descriptions' | 'observedRanks'>,
+  { samples, cuts, foreign }: Done,
+  rest: string,
+  problem: string | undefined,
+): LogSummary {
+  const result = { observer, samples, artifacts: undefined }
+  if (foreign === undefined) {
+    const read = problem === undefined ? 'whole' : 'part'
+    return { ...result, cuts, missing: problem, text: read, rest }
+  }
+  const known = { ...describeObserver(observer), observedRanks: observedRanks() }
+  const left = transcribeGone(form, known, descriptions, observer.message)
+  const source = left === '' ? '' : '; its summary was read from the termination message'
+  const missing = `${problem ?? describeForeign(foreign)}${source}`
+  return { ...result, cuts: [], missing, text: left === '' ? 'none' : 'whole', rest: left }
+}
+
+function describeForeign(first: string): string {
+  return first === ''
+    ? 'its log is empty'
+    : `its log does not come from an observer: ${first.slice(0, 160)}`
+}
+
+/**
+ * Runs `work` for each item, with up to `parallel` items at a time, and yields the results in the
+ * order of the items.
+ */
+export async function* inOrder<Item, Result>(
+  items: readonly Item[],
+  parallel: number,
+  work: (item: Item) => Promise<Result>,
+): AsyncGenerator<Result> {
+  const running: Promise<Result>[] = []
+  for (const item of items) {
+    running.push(work(item))
+    const first = running.length < parallel ? undefined : running.shift()
+    if (first !== undefined) yield await first
+  }
+  for (const result of running) yield await result
+}

@@ -1,0 +1,99 @@
+import { isMissing } from '../../src/cluster/api-error.ts'
+import { type Apiserver, REQUEST_TIMEOUT_MS } from '../../src/cluster/apiserver.ts'
+import { WEBHOOK_CONFIGURATIONS } from '../../src/cluster/paths.ts'
+import { describeApiError } from '../shared/api-error.ts'
+import { UsageError } from '../shared/errors.ts'
+import { openCluster } from '../shared/open-cluster.ts'
+import { awaitMoves } from './await-moves.ts'
+import { removeLabels } from './remove-labels.ts'
+
+export interface DisarmOptions {
+  readonly kubeconfig?: string | undefined
+  readonly webhookConfiguration?: string | undefined
+  /** The revision of the release; undefined for the default release. */
+  readonly revision?: string | undefined
+  readonly clusterRoleBinding?: string | undefined
+  readonly namespace?: string | undefined
+  readonly certificate?: readonly string[] | undefined
+  readonly secret?: readonly string[] | undefined
+}
+
+interface DisarmTarget {
+  readonly kind: string
+  /** The API path of the objects of this kind. */
+  readonly root: string
+  readonly name: string
+}
+
+/**
+ * Runs `ridealong disarm`: removes the objects that would outlive an installation. The order
+ * prevents an object from being created again:
+ *
+ * 1. the webhook configuration, so that the webhook is no longer called. If a namespace was just
+ *    moved to another release, this step first waits until the move is over
+ * 2. the permission of the webhook to set the label `ridealong.dev/armed`
+ * 3. this label of all namespaces of the release
+ * 4. each Certificate, and then its Secret, which cert-manager would otherwise create again
+ * 5. each other Secret; the webhook creates its Secret only while its configuration exists
+ *
+ * An object that does not exist is not an error.
+ *
+ * @throws UsageError with the apiserver's message about an object that was not removed
+ */
+export async function disarm(options: DisarmOptions, print: (line: string) => void): Promise<void> {
+  const { certificate, secret, namespace, webhookConfiguration, revision } = options
+  if ((certificate ?? secret) !== undefined && namespace === undefined) {
+    throw new UsageError(
+      '--certificate and --secret need --namespace, the namespace of the certificates',
+    )
+  }
+  const { apiserver } = await openCluster(options)
+  if (webhookConfiguration !== undefined) await awaitMoves(apiserver, revision, print)
+  for (const object of callers(options)) print(await remove(apiserver, object))
+  await removeLabels(apiserver, revision, print)
+  for (const object of certificates(options)) print(await remove(apiserver, object))
+}
+
+function callers({
+  webhookConfiguration,
+  clusterRoleBinding,
+}: DisarmOptions): readonly DisarmTarget[] {
+  const named = (kind: string, root: string, name: string | undefined) =>
+    name === undefined ? [] : [{ kind, root, name }]
+  const rights = '/apis/rbac.authorization.k8s.io/v1'
+  return [
+    ...named('MutatingWebhookConfiguration', WEBHOOK_CONFIGURATIONS, webhookConfiguration),
+    ...named('ClusterRoleBinding', `${rights}/clusterrolebindings`, clusterRoleBinding),
+  ]
+}
+
+/**
+ * Lists the Certificates and their Secrets, and then the other Secrets. By default, cert-manager
+ * does not delete the Secret of a deleted Certificate (--enable-certificate-owner-ref).
+ */
+function certificates({
+  certificate = [],
+  secret = [],
+  namespace = '',
+}: DisarmOptions): readonly DisarmTarget[] {
+  const place = `namespaces/${encodeURIComponent(namespace)}`
+  const secretOf = (name: string) => ({ kind: 'Secret', root: `/api/v1/${place}/secrets`, name })
+  const issued = certificate.flatMap((name) => [
+    { kind: 'Certificate', root: `/apis/cert-manager.io/v1/${place}/certificates`, name },
+    secretOf(name),
+  ])
+  return [...issued, ...secret.map(secretOf)]
+}
+
+/** Removes an object, and returns a line with the result. */
+async function remove({ ask }: Apiserver, { kind, root, name }: DisarmTarget): Promise<string> {
+  const path = `${root}/${encodeURIComponent(name)}`
+  try {
+    await ask({ path, delete: {}, signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS) })
+    return `${kind} ${name}: removed`
+  } catch (error) {
+    // The status is also 404 if the cluster does not serve the kind.
+    if (isMissing(error)) return `${kind} ${name}: not found`
+    throw new UsageError(`cannot remove ${kind} ${name}: ${describeApiError(error)}`)
+  }
+}

@@ -1,0 +1,66 @@
+import type { Fields } from '../../src/core/kubernetes/json.ts'
+import { alike } from '../../src/pods/explain/ranks.ts'
+import { readManifests } from '../../src/pods/manifest/read.ts'
+import { findResources } from '../../src/pods/manifest/resources.ts'
+import { UsageError } from '../shared/errors.ts'
+import type { Reader } from '../shared/reader.ts'
+import { aboutPod } from './about-pod.ts'
+import type { About, CatalogLookup } from './explain-facts.ts'
+import { aboutTemplates } from './explain-files.ts'
+import { kindNamed, podsFrom, readKinds } from './kinds-of-cluster.ts'
+
+/**
+ * Finds the pods to explain for an object in a cluster. The pods of the object are grouped by their
+ * outcomes, and one pod of each group is explained. If the object has no pods yet, its pod
+ * templates are explained.
+ *
+ * @param what KIND/NAME
+ * @throws UsageError if the object does not exist, or has neither pods nor pod templates
+ */
+export async function aboutLive(
+  reader: Reader,
+  what: string,
+  namespace: string,
+  catalogFor: CatalogLookup,
+): Promise<readonly About[]> {
+  const [word = '', name = '', ...more] = what.split('/')
+  if (name === '' || more.length > 0) {
+    throw new UsageError(`"${what}" is not KIND/NAME, such as job/lammps`)
+  }
+  const kinds = await readKinds(reader)
+  const kind = kindNamed(kinds, word)
+  const list = `${kind.root}/namespaces/${encodeURIComponent(namespace)}/${kind.plural}`
+  const object = await reader.get(`${list}/${encodeURIComponent(name)}`)
+  const subject = `${kind.kind.toLowerCase()}/${name}`
+  if (object === undefined) throw new UsageError(`there is no ${subject} in namespace ${namespace}`)
+  if (kind.group === '' && kind.kind === 'Pod') return [aboutPod(object, subject)]
+  const pods = await podsFrom(reader, kinds, object, namespace)
+  return pods.length > 0 ? aboutPods(pods, subject, catalogFor) : aboutObject(object, subject)
+}
+
+function aboutPods(
+  pods: readonly Fields[],
+  subject: string,
+  catalogFor: CatalogLookup,
+): readonly About[] {
+  const groups = alike(pods, catalogFor)
+  const said = groups.map(({ which, word }) => `${which}: ${word}`).join('; ')
+  const differences = groups.length > 1 ? `the pods differ: ${said}` : undefined
+  return groups.map(({ pods, which }) => {
+    const about = aboutPod(pods[0], `${subject}, ${which}`)
+    return { ...about, pods: pods.length, differences }
+  })
+}
+
+function aboutObject(object: Fields, subject: string): readonly About[] {
+  const manifests = readManifests(subject, JSON.stringify(object))
+  const abouts = manifests
+    .flatMap(findResources)
+    .flatMap((resource) => aboutTemplates(resource, resource.namespace))
+  if (abouts.length === 0) {
+    throw new UsageError(
+      `${subject} has no pods yet, and no pod template that could be explained instead`,
+    )
+  }
+  return abouts
+}

@@ -1,0 +1,122 @@
+import { loadCatalog } from '../../src/catalog/load.ts'
+import type { Metric, Option } from '../../src/core/catalog.ts'
+import { printableJson } from '../../src/core/text/printable.ts'
+import type { Output, TextBlock, TextCell } from '../../src/lib/output-format.ts'
+import { cleanYaml } from '../../src/pods/manifest/print.ts'
+import {
+  type InstalledCatalog,
+  readInstalledCatalog,
+} from '../shared/catalogs/installed-catalog.ts'
+import { UsageError } from '../shared/errors.ts'
+import { type OptionalCluster, openOptionalReader } from '../shared/reader.ts'
+import type { SettingOptions } from '../shared/settings.ts'
+
+export interface MetricsOptions extends SettingOptions, OptionalCluster {
+  readonly namespace?: string | undefined
+  readonly output: 'table' | 'yaml' | 'json'
+}
+
+/**
+ * Runs `ridealong metrics [NAME]`: prints the catalog, or one metric with its options.
+ *
+ * @param say prints a sentence that is not part of the result: where the catalog comes from
+ * @throws UsageError if no metric has the name, or a document of the catalog is invalid
+ */
+export async function metrics(
+  name: string | undefined,
+  options: MetricsOptions,
+  say: (sentence: string) => void,
+): Promise<Output> {
+  const { output } = options
+  const { catalog, origin } = await readCatalog(name, options)
+  if (origin !== undefined) say(origin)
+  const all = [...catalog.metrics.values()]
+  const chosen = name === undefined ? all : all.filter((metric) => metric.name === name)
+  if (chosen.length === 0) {
+    const known = all.map((metric) => metric.name).join(', ')
+    throw new UsageError(`the catalog has no metric ${name}; known metrics are ${known}`)
+  }
+  if (output === 'json') return { document: `${printableJson(chosen.map(toPlain), 2)}\n` }
+  if (output === 'yaml')
+    return { document: chosen.map((metric) => `---\n${cleanYaml(toPlain(metric))}`).join('') }
+  return { text: name === undefined ? [formatList(chosen)] : chosen.flatMap(formatMetric) }
+}
+
+async function readCatalog(
+  name: string | undefined,
+  options: MetricsOptions,
+): Promise<InstalledCatalog> {
+  const cluster = await openOptionalReader(options)
+  const current = 'value' in cluster ? cluster.value?.namespace : undefined
+  const builtIn = [...(await loadCatalog({})).metrics.keys()]
+  return readInstalledCatalog(options, cluster, {
+    namespace: options.namespace ?? current ?? 'default',
+    metrics: name === undefined ? builtIn : [name],
+  })
+}
+
+/** Converts a metric to a catalog document. */
+function toPlain({ name, description, privilege, options, rows, tool, container }: Metric) {
+  const documents = [...options].map(([key, { variable: _, ...option }]) => {
+    return [key.slice(key.indexOf('/') + 1), option]
+  })
+  return {
+    apiVersion: 'ridealong.dev/v1alpha1',
+    kind: 'Metric',
+    metadata: { name },
+    spec: {
+      description,
+      privilege,
+      options: Object.fromEntries(documents),
+      ...(rows === undefined ? {} : { rows }),
+      ...(tool === undefined ? {} : { tool }),
+      container,
+    },
+  }
+}
+
+function formatList(metrics: readonly Metric[]): TextBlock {
+  const rows = metrics.map(({ name, privilege, description }) => [name, privilege, description])
+  return { indent: 0, rows: [headings('NAME', 'PRIVILEGE', 'DESCRIPTION'), ...rows] }
+}
+
+function formatMetric({
+  name,
+  description,
+  privilege,
+  container,
+  tool,
+  options,
+}: Metric): readonly TextBlock[] {
+  const facts = [
+    ['description', description],
+    ['privilege', privilege],
+    ['image', container.image],
+    ...(tool === undefined ? [] : [['installer', tool.installer.image]]),
+  ]
+  const head: readonly TextBlock[] = [
+    { text: name, tone: 'heading' },
+    { indent: 2, rows: facts },
+  ]
+  if (options.size === 0) return [...head, '', 'This metric has no options.']
+  const rows = [...options].map(([key, option]) => {
+    const values = `${option.type}${formatBounds(option)}`
+    return [key.slice(key.indexOf('/') + 1), values, String(option.default), option.description]
+  })
+  return [
+    ...head,
+    '',
+    `Options, as annotations ${name}.ridealong.dev/OPTION of a pod template or a Namespace:`,
+    '',
+    { indent: 2, rows: [headings('OPTION', 'VALUES', 'DEFAULT', 'DESCRIPTION'), ...rows] },
+  ]
+}
+
+function headings(...names: readonly string[]): readonly TextCell[] {
+  return names.map((text) => ({ text, tone: 'heading' }))
+}
+
+function formatBounds(option: Option): string {
+  if (option.type === 'integer') return `, ${option.minimum} to ${option.maximum}`
+  return option.type === 'string' ? `: ${option.enum.join(', ')}` : ''
+}

@@ -1,0 +1,119 @@
+import { randomUUID } from 'node:crypto'
+import { makeAuthority } from '../../certs/make.ts'
+import { loadCatalog } from '../../src/catalog/load.ts'
+import type { Apiserver } from '../../src/cluster/apiserver.ts'
+import type { Catalog } from '../../src/core/catalog.ts'
+import type { Fields } from '../../src/core/kubernetes/json.ts'
+import { buildConfiguration } from '../../src/pods/recording/configuration.ts'
+import { readClusterCatalog } from '../shared/catalogs/cluster-catalog.ts'
+import { usageError } from '../shared/errors.ts'
+import { openCluster } from '../shared/open-cluster.ts'
+import { note } from '../shared/output.ts'
+import { type Reader, readerOf } from '../shared/reader.ts'
+import { install, remove, untilCalled } from './record-cluster.ts'
+import { type Ending, openEnding } from './record-ending.ts'
+import { openCaseFolder } from './record-files.ts'
+import { readNamespaceObjects } from './record-namespace.ts'
+import {
+  type Address,
+  type RecordOptions,
+  readAddress,
+  readLabels,
+  readNamespaces,
+} from './record-options.ts'
+import { listen } from './record-server.ts'
+import { type Session, startSession } from './record-session.ts'
+
+/**
+ * Runs `ridealong record DIR`: creates a webhook configuration, receives the reviews of the pods
+ * that are created in the given namespaces, and writes each review as a case for `test` and
+ * `review`. The pods are allowed unchanged. The webhook configuration is removed at the end, also
+ * after an error.
+ *
+ * @returns whether at least `count` cases were recorded (without `count`: at least one)
+ * @throws UsageError with the problem
+ */
+export async function record(
+  dir: string,
+  options: RecordOptions,
+  print: (line: string) => void,
+): Promise<boolean> {
+  const address = readAddress(options.url)
+  const selector = readLabels(options.selector)
+  const { apiserver, namespace } = await openCluster(options)
+  const namespaces = readNamespaces(options.namespace ?? [namespace])
+  const read = await namespaceReader(apiserver, namespaces)
+  const catalog = await readCatalog(readerOf(apiserver, namespace))
+  const folder = await openCaseFolder(dir)
+  const ending = openEnding(options.timeout)
+  const count = options.count ?? Number.POSITIVE_INFINITY
+  const session = startSession({ folder, catalog, count, read, print, say: note, end: ending.end })
+  try {
+    await run({ ...options, address, selector, apiserver, namespaces, session, ending })
+  } finally {
+    ending.end()
+  }
+  const written = await session.finish()
+  const next = written === 0 ? '' : `; to write their golden files: ridealong test ${dir} --update`
+  note(`recorded ${written} ${written === 1 ? 'pod' : 'pods'}${next}`)
+  return written >= (options.count ?? 1)
+}
+
+/**
+ * Returns a function that reads a namespace. First reads each namespace once, so that missing
+ * permissions are reported before the first pod is created.
+ */
+async function namespaceReader(
+  apiserver: Apiserver,
+  namespaces: readonly string[],
+): Promise<(name: string) => Promise<readonly Fields[]>> {
+  for (const name of namespaces) await readNamespaceObjects(apiserver, name).catch(usageError)
+  return (name) => readNamespaceObjects(apiserver, name)
+}
+
+/**
+ * Returns the catalog of the cluster, or the built-in catalog if the cluster's catalog cannot be
+ * read.
+ */
+async function readCatalog(reader: Reader): Promise<Catalog> {
+  const found = await readClusterCatalog(reader).catch(() => undefined)
+  return found !== undefined && 'value' in found ? found.value : loadCatalog({})
+}
+
+interface RecordRun extends Pick<RecordOptions, 'host' | 'port' | 'name' | 'force'> {
+  readonly address: Address
+  readonly selector: ReturnType<typeof readLabels>
+  readonly apiserver: Apiserver
+  readonly namespaces: readonly string[]
+  readonly session: Session
+  readonly ending: Ending
+}
+
+/**
+ * Starts the server, installs the configuration and waits until the recording ends. Then removes
+ * the configuration and closes the server.
+ */
+async function run(options: RecordRun): Promise<void> {
+  const { address, apiserver, session, ending } = options
+  const authority = await makeAuthority()
+  const tls = await authority.issue({ names: [address.host] })
+  const [secret, probe] = [randomUUID(), randomUUID()]
+  const { host, port = address.port } = options
+  const server = await listen({ tls, host, port, root: `/${secret}`, onPod: session.take })
+  const url = `${address.url}/${secret}`
+  const configuration = buildConfiguration({ ...options, url, ca: authority.ca, probe })
+  try {
+    await install(apiserver, configuration, options.force === true)
+    try {
+      const isOver = () => server.wasProbed() || ending.isOver()
+      await untilCalled(apiserver, address.url, probe, isOver)
+      if (!ending.isOver())
+        note(`recording pods of ${options.namespaces.join(', ')}; press Ctrl-C to stop`)
+      await ending.ended
+    } finally {
+      await remove(apiserver, configuration)
+    }
+  } finally {
+    await server.close()
+  }
+}

@@ -1,0 +1,49 @@
+import { type Command, Option } from 'commander'
+import { keepHeapSmall } from '../../src/lib/small-heap.ts'
+import type { Unit } from '../../src/runs/report/data.ts'
+import { helpEnd } from '../shared/help.ts'
+import { print } from '../shared/output.ts'
+import type { ReportFormat } from './report.ts'
+
+const FORMATS = ['html', 'json'] as const satisfies readonly ReportFormat[]
+const UNITS = ['auto', 'process', 'program'] as const satisfies readonly Unit[]
+
+/** Declares the verb `report`. */
+export function declareReport(program: Command): void {
+  program
+    .command('report')
+    .description('say what held a run up, on one HTML page with plots, from collected logs')
+    .argument(
+      '<file...>',
+      'the output of collect (jsonl) or logs of observers; - for standard input',
+    )
+    .addOption(
+      new Option('-o, --output <format>', 'a page with plots, or all its content as JSON')
+        .choices(FORMATS)
+        .default('html'),
+    )
+    .option('--to <file>', 'the file to write (default: standard output)')
+    .option('--title <text>', 'the title of the page')
+    .option('--catalog <dir>', 'a folder of metric documents, which describe the rows of logs')
+    .option('--column <name...>', 'more columns of processes and devices to show')
+    .addOption(
+      new Option('--by <unit>', 'draw one line for each process or program')
+        .choices(UNITS)
+        .default('auto'),
+    )
+    .addHelpText(
+      'after',
+      helpEnd({
+        examples: [
+          'report lammps.jsonl --to lammps.html',
+          'report logs/*.log --title "LAMMPS on 64 nodes" --to lammps.html',
+          'report - < perf-sysstat.log > page.html',
+          "report lammps.jsonl -o json | jq '.findings[].sentence'",
+        ],
+      }),
+    )
+    .action(async (files, options) => {
+      keepHeapSmall()
+      await (await import('./report.ts')).report(files, options, print)
+    })
+}

@@ -1,0 +1,32 @@
+import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import type { Asset } from '../../src/runs/report/page.ts'
+import type { PageBundle, PageEntry } from './bundle-page.ts'
+
+/**
+ * Returns the style sheet and the script of the page, with the licences of the libraries.
+ *
+ * @param hasProfiles whether the page has a flame graph, which needs more libraries
+ */
+export async function readAssets(hasProfiles: boolean): Promise<readonly [Asset, Asset]> {
+  const { style, script } = await readBundle(hasProfiles ? 'main-with-profiles' : 'main')
+  return [buildAsset(style), buildAsset(script)]
+}
+
+/**
+ * Reads a bundle of the package. The repository has none: there, the modules of the page are
+ * bundled for each report.
+ */
+async function readBundle(entry: PageEntry): Promise<PageBundle> {
+  const [script, style] = ['js', 'css'].map((ending) =>
+    fileURLToPath(new URL(`../../report/page/${entry}.${ending}`, import.meta.url)),
+  ) as [string, string]
+  if (!existsSync(script)) return (await import('./bundle-page.ts')).bundlePage(entry)
+  return { script: await readFile(script, 'utf8'), style: await readFile(style, 'utf8') }
+}
+
+function buildAsset(text: string): Asset {
+  return { text, sha256: createHash('sha256').update(text).digest('base64') }
+}

@@ -1,0 +1,70 @@
+import { createReadStream } from 'node:fs'
+import { basename } from 'node:path'
+import { systemMessage } from '../../src/lib/error-message.ts'
+import { isSplit, LONGEST_LINE, splitLines } from '../../src/lib/split-lines.ts'
+import type { Descriptions } from '../../src/runs/log/descriptions.ts'
+import type { Entry } from '../../src/runs/log/entry.ts'
+import { parseEntry } from '../../src/runs/log/parse.ts'
+import { readLines } from '../../src/runs/log/read.ts'
+import { addEntry, type CollectedRun } from '../../src/runs/report/gather.ts'
+import { UsageError } from '../shared/errors.ts'
+
+/**
+ * Adds the entries of a file to a run: the output of collect, or the log of an observer.
+ *
+ * @throws UsageError if the file cannot be read, or has another format
+ */
+export async function readInto(run: CollectedRun, file: string): Promise<void> {
+  const before = countSamples(run)
+  const input = file === '-' ? process.stdin : createReadStream(file)
+  try {
+    const lines = splitLines(input)
+    for await (const entry of readEntries(lines, inputName(file), run.descriptions))
+      addEntry(run, entry)
+  } catch (error) {
+    throw new UsageError(`cannot read ${file}: ${systemMessage(error)}`)
+  }
+  if (countSamples(run) === before)
+    throw new UsageError(`${file} is neither the log of an observer nor the output of collect`)
+}
+
+function inputName(file: string): string {
+  return file === '-' ? 'standard input' : basename(file)
+}
+
+function countSamples({ samples, sources }: CollectedRun): number {
+  return samples + sources.size
+}
+
+async function* readEntries(
+  lines: AsyncIterable<string>,
+  source: string,
+  descriptions: Descriptions,
+): AsyncGenerator<Entry> {
+  const reader = readLines({ source }, descriptions)
+  let isCollected = false
+  for await (const line of lines) {
+    const entry = readEntry(line, descriptions)
+    isCollected ||= entry !== undefined
+    yield* entry === undefined ? reader.push(line) : [entry]
+  }
+  const ending = reader.end()
+  const isLog = ending.some((entry) => entry.kind !== 'log' || isSaying(entry))
+  if (isLog && !isCollected) yield* ending
+}
+
+/**
+ * Reads a line of the output of collect; undefined if it is another line.
+ *
+ * @throws if the line is too long
+ */
+function readEntry(line: string, descriptions: Descriptions): Entry | undefined {
+  if (!line.startsWith('{"kind":')) return undefined
+  if (!isSplit(line)) return parseEntry(line, descriptions)
+  throw new Error(`a line has more than ${LONGEST_LINE} characters`)
+}
+
+/** Reports whether a log contains timepoints or the metadata of an observer. */
+function isSaying({ metadata, timepoints }: Extract<Entry, { kind: 'log' }>): boolean {
+  return timepoints > 0 || Object.keys(metadata).length > 0
+}

@@ -1,0 +1,48 @@
+import { errorMessage, systemMessage } from '../../src/lib/error-message.ts'
+
+/**
+ * An error that a user can correct. The sentences are printed one per line and without a stack, and
+ * the exit code is 2.
+ */
+export class UsageError extends Error {
+  override readonly name = 'UsageError'
+  readonly sentences: readonly string[]
+
+  constructor(...sentences: readonly [...string[], string]) {
+    super(sentences.join('; '))
+    this.sentences = sentences
+  }
+}
+
+/** Exit codes of every verb. */
+export const EXIT = {
+  /** The command succeeded, and the result is positive. */
+  ok: 0,
+  /** The command ran, and the result is negative. For example, a log is missing. */
+  no: 1,
+  /** The command could not run: the command line, a file or the machine has a problem. */
+  trouble: 2,
+} as const
+
+/** Rethrows an error of the system or a library as a usage error; for use in `catch`. */
+export function usageError(error: unknown): never {
+  throw new UsageError(errorMessage(error))
+}
+
+/**
+ * Returns a function for use in `catch`: it throws a UsageError with the file or folder that cannot
+ * be written. A UsageError is thrown again as it is.
+ */
+export function cannotWrite(place: string | undefined): (error: unknown) => never {
+  return (error) => {
+    if (error instanceof UsageError) throw error
+    throw new UsageError(`cannot write ${place}: ${systemMessage(error)}`)
+  }
+}
+
+/** Like `cannotWrite`, for a file that was already opened, or for standard output. */
+export function cannotContinue(place: string): (error: unknown) => never {
+  return (error) => {
+    throw new UsageError(`cannot continue writing ${place}: ${systemMessage(error)}`)
+  }
+}

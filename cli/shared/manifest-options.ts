@@ -1,0 +1,33 @@
+import { type Command, Option } from 'commander'
+import type { ManifestFormat } from '../../src/pods/manifest/print.ts'
+
+const FORMS = ['yaml', 'json'] as const satisfies readonly ManifestFormat[]
+
+/** Adds the options of every verb that edits manifests. */
+export function withManifests(command: Command): Command {
+  return command
+    .requiredOption(
+      '-f, --filename <file...>',
+      'manifests in YAML or JSON: files, a folder, or - for standard input (required)',
+    )
+    .option(
+      '--annotation <key=value...>',
+      'annotations of Ridealong, for example perf-sysstat.ridealong.dev/rate=5',
+    )
+    .option('--include <kind,...>', 'print only documents of these kinds', items)
+    .addOption(
+      new Option(
+        '-o, --output <format>',
+        'the output format (default: the format of the input)',
+      ).choices(FORMS),
+    )
+}
+
+/**
+ * Parses the value of an option that is a comma-separated list, and appends the items to the items
+ * of earlier uses of the option.
+ */
+export function items(text: string, earlier: readonly string[] = []): readonly string[] {
+  const found = text.split(',').map((item) => item.trim())
+  return [...earlier, ...found.filter((item) => item !== '')]
+}

@@ -1,0 +1,26 @@
+import { type ClusterOptions, findCluster } from '../../src/cluster/access.ts'
+import { type Apiserver, connectApiserver } from '../../src/cluster/apiserver.ts'
+import { UsageError, usageError } from './errors.ts'
+
+const NO_CLUSTER =
+  'no cluster is configured: set --kubeconfig or KUBECONFIG, or create ~/.kube/config'
+
+type ClusterName = Pick<ClusterOptions, 'kubeconfig' | 'context'>
+
+/** A connection to a cluster. */
+export interface OpenCluster {
+  readonly apiserver: Apiserver
+  /** The namespace that kubectl would use by default. */
+  readonly namespace: string
+}
+
+/**
+ * Opens the cluster that kubectl would use.
+ *
+ * @throws UsageError if no cluster is configured, or its kubeconfig is invalid
+ */
+export async function openCluster({ kubeconfig, context }: ClusterName): Promise<OpenCluster> {
+  const found = await findCluster({ kubeconfig, context, mayReadHome: true }).catch(usageError)
+  if (found === undefined) throw new UsageError(NO_CLUSTER)
+  return { apiserver: connectApiserver(found), namespace: found.namespace ?? 'default' }
+}

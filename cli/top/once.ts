@@ -1,0 +1,177 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { stringify } from 'csv-stringify/sync'
+import { printable, printableJson } from '../../src/core/text/printable.ts'
+import type { Output } from '../../src/lib/output-format.ts'
+import type { TopColumn } from '../../src/runs/top/columns.ts'
+import { orderLines } from '../../src/runs/top/order.ts'
+import { buildLines, type TopLine } from '../../src/runs/top/ranks.ts'
+import { buildTable, formatTable } from '../../src/runs/top/table.ts'
+import type { TopValue } from '../../src/runs/top/values.ts'
+import { firstView } from '../../src/runs/top/view.ts'
+import { inOrder } from '../collect/gather.ts'
+import { EXIT } from '../shared/errors.ts'
+import { sourceName, type WorkloadPods } from '../shared/workload-pods.ts'
+import type { LiveRun } from './live-run.ts'
+import { type LogStream, readMoreNext, readOnce, type StreamOptions } from './log-streams.ts'
+import { listNotices } from './notices.ts'
+import { createOpeningGate } from './opening-gate.ts'
+import type { TopFormat, TopOptions } from './top-options.ts'
+
+/** The most logs that are read at a time. */
+const MOST_AT_A_TIME = 32
+
+/** The table, the notices about it, and the exit code. */
+export interface OnceResult {
+  readonly output: Output
+  readonly notices: readonly string[]
+  readonly code: number
+}
+
+/** Reads the last two timepoints of each log and builds one table. */
+export async function runOnce(
+  found: WorkloadPods,
+  run: LiveRun,
+  { by, parallel, sort, output }: TopOptions,
+): Promise<OnceResult> {
+  const signal = new AbortController().signal
+  const options = { apiserver: found.apiserver, gate: createOpeningGate(), signal }
+  const started = run.streams().filter(({ hasStarted }) => hasStarted)
+  const atATime = Math.min(parallel, MOST_AT_A_TIME)
+  const fresh: LogStream[] = []
+  const read = inOrder(started, atATime, (stream) => readTail(stream, options))
+  for await (const { stream, isFresh } of read) {
+    stream.isOver = stream.observer.state === 'ended'
+    if (isFresh) fresh.push(stream)
+  }
+  if (fresh.length > 0) await sleep(WRITTEN_MS)
+  for await (const _ of inOrder(fresh, atATime, (stream) => readRest(stream, options)));
+  const columns = run.columns()
+  const all = buildLines(run.ranks(), columns, by, Date.now())
+  const lines = orderLines(all, columns, firstView(columns, by, sort))
+  const missing = started.filter(({ problem }) => problem !== undefined)
+  const unread = missing.map(({ observer, problem }) => {
+    return `the log of ${sourceName(observer)} cannot be read: ${problem}`
+  })
+  // The notices in `unread` already name these logs.
+  for (const stream of missing) stream.isGone = true
+  return {
+    output: formatLines(lines, columns, output, by),
+    notices: [...unread, ...listNotices(run, found, undefined)],
+    code: exitCode(started.length, missing.length),
+  }
+}
+
+function exitCode(started: number, missing: number): number {
+  if (missing === 0) return EXIT.ok
+  return missing === started ? EXIT.trouble : EXIT.no
+}
+
+/**
+ * If the last line is younger than this, the observer may still be writing its last timepoint, and
+ * the log is read again after `WRITTEN_MS`. In milliseconds.
+ */
+const FRESH_MS = 5000
+const WRITTEN_MS = 300
+
+/** Reads the end of a log, and reports at once whether it is fresh. */
+async function readTail(
+  stream: LogStream,
+  options: StreamOptions,
+): Promise<{ readonly stream: LogStream; readonly isFresh: boolean }> {
+  do await readOnce(stream, { ...options, follow: false })
+  while (readMoreNext(stream))
+  return { stream, isFresh: isFreshLog(stream) }
+}
+
+/**
+ * Reports whether the last line of a log has just been written, so that other lines of the same
+ * timepoint may follow. The line has the time of the cluster.
+ */
+function isFreshLog({ lines, observer, problem, clockAhead }: LogStream): boolean {
+  if (observer.state !== 'running' || problem !== undefined) return false
+  const since = Date.parse(lines.since() ?? '')
+  return Math.abs(Date.now() + clockAhead - since) < FRESH_MS
+}
+
+/**
+ * Reads the rest of the last timepoint. If another one has begun by now, it is not shown, because
+ * it may also lack rows.
+ */
+async function readRest(stream: LogStream, options: StreamOptions): Promise<void> {
+  const closed = stream.log.closedTimepoints()
+  await readOnce(stream, { ...options, follow: false })
+  if (stream.log.closedTimepoints() === closed) stream.log.settle()
+}
+
+function formatLines(
+  lines: readonly TopLine[],
+  columns: readonly TopColumn[],
+  format: TopFormat,
+  by: TopOptions['by'],
+): Output {
+  if (format === 'table') return { lines: formatTable(buildTable(lines, columns, by)) }
+  const records = lines.map((line) => recordOf(line, columns, by))
+  if (format === 'json') return { document: `${printableJson(records, 2)}\n` }
+  return { document: formatCsv(records, columns, by) }
+}
+
+/** A line of the table in JSON. The values have the units of the described columns. */
+interface LineRecord {
+  readonly rank: string
+  readonly namespace: string
+  readonly pod: string
+  readonly node: string | null
+  readonly program?: string | null
+  readonly state: string
+  /** Whole seconds without rows; null unless the state is `silent`. */
+  readonly silent_seconds: number | null
+  readonly values: Readonly<Record<string, number | null>>
+}
+
+function recordOf(
+  { label, namespace, pod, node, program, state, values }: TopLine,
+  columns: readonly TopColumn[],
+  by: TopOptions['by'],
+): LineRecord {
+  return {
+    rank: label,
+    namespace,
+    pod,
+    node,
+    ...(by === 'program' ? { program } : {}),
+    state: state.is,
+    silent_seconds: state.is === 'silent' ? Math.floor(state.ms / 1000) : null,
+    values: Object.fromEntries(
+      columns.map(({ key }, index) => [key, withoutNoise(values[index] ?? null)]),
+    ),
+  }
+}
+
+/** Removes the last digits of a sum or a quotient, which are errors of floating-point numbers. */
+function withoutNoise(value: TopValue): TopValue {
+  return value === null ? null : Number(value.toPrecision(12))
+}
+
+const PLACES = ['rank', 'namespace', 'pod', 'node']
+const STATES = ['state', 'silent_seconds']
+const keyOf = ({ key }: TopColumn) => key
+
+/** Formats the lines as CSV; an apostrophe precedes text that is a formula in a spreadsheet. */
+function formatCsv(
+  records: readonly LineRecord[],
+  columns: readonly TopColumn[],
+  by: TopOptions['by'],
+): string {
+  const flat = records.map(({ values, ...facts }) => ({ ...facts, ...values }))
+  return stringify(flat, {
+    header: true,
+    columns: [
+      ...PLACES,
+      ...(by === 'program' ? ['program'] : []),
+      ...STATES,
+      ...columns.map(keyOf),
+    ],
+    escape_formulas: true,
+    cast: { string: (text) => printable(text) },
+  })
+}

@@ -1,0 +1,132 @@
+import { emitKeypressEvents } from 'node:readline'
+import { styleText } from 'node:util'
+import type { FrameLine, FrameSize, FrameSpan } from '../../src/runs/top/frame.ts'
+import type { Key } from '../../src/runs/top/view.ts'
+import { handleSuspension, suspend } from './suspension.ts'
+
+// These control sequences of ECMA-48 and xterm are supported by all common terminals. No terminal
+// library is used: ink draws a whole frame again for each change, and blessed and terminal-kit are
+// hardly maintained. The text of a frame is printable before it comes here.
+
+/** Alternate screen, no cursor, no wrapping of long lines; `LEAVE` restores the previous state. */
+const ENTER = '\u001b[?1049h\u001b[?25l\u001b[?7l'
+const LEAVE = '\u001b[?7h\u001b[?25h\u001b[?1049l'
+const CLEAR = '\u001b[2J'
+
+const STYLES = {
+  heading: 'bold',
+  selected: 'inverse',
+  minor: 'gray',
+  doubtful: 'yellow',
+} as const satisfies Record<NonNullable<FrameSpan['tone']>, unknown>
+
+/** The terminal on standard output and standard input while `top` runs. */
+export interface Screen {
+  readonly size: () => FrameSize
+  /** Draws a frame with one write, which contains only the lines that have changed. */
+  readonly draw: (frame: readonly FrameLine[]) => void
+  /** Restores the terminal. Further calls have no effect. */
+  readonly close: () => void
+}
+
+export interface ScreenEvents {
+  readonly onKey: (key: Key) => void
+  readonly onResize: () => void
+}
+
+/** Reports whether standard output is a terminal that can move its cursor. */
+export function hasScreen(): boolean {
+  return process.stdout.isTTY && process.env.TERM !== 'dumb'
+}
+
+/**
+ * Opens the alternate screen and reads keys. The terminal is also restored when the process exits
+ * because of an error, and while it is suspended.
+ */
+export function openScreen({ onKey, onResize }: ScreenEvents): Screen {
+  const { stdout } = process
+  /** The lines on the screen; undefined if their places are not known. */
+  let shown: readonly string[] | undefined
+  const redraw = () => {
+    shown = undefined
+    onResize()
+  }
+  const { isEntered, enter, leave } = prepareTerminal(onKey)
+  enter()
+  stdout.on('resize', redraw)
+  const endSuspension = handleSuspension({
+    leave,
+    enter: () => {
+      leave()
+      enter()
+      redraw()
+    },
+  })
+  const close = () => {
+    process.off('exit', close)
+    stdout.off('resize', redraw)
+    endSuspension()
+    leave()
+  }
+  process.once('exit', close)
+  return {
+    size: () => ({ rows: stdout.rows || 24, columns: stdout.columns || 80 }),
+    draw: (frame) => {
+      if (!isEntered()) return
+      const next = frame.map((line) => line.map(styled).join(''))
+      const changes =
+        shown === undefined ? CLEAR + changedLines([], next) : changedLines(shown, next)
+      shown = next
+      if (changes !== '') stdout.write(changes)
+    },
+    close,
+  }
+}
+
+/** Returns functions that take the terminal and restore it; `leave` has no effect twice. */
+function prepareTerminal(onKey: ScreenEvents['onKey']) {
+  let stopReading: (() => void) | undefined
+  return {
+    isEntered: () => stopReading !== undefined,
+    enter: () => {
+      process.stdout.write(ENTER)
+      stopReading = readKeys(onKey)
+    },
+    leave: () => {
+      if (stopReading === undefined) return
+      stopReading()
+      stopReading = undefined
+      process.stdout.write(LEAVE)
+    },
+  }
+}
+
+/** Returns the text that writes the lines that differ, each at its place and after an erasure. */
+function changedLines(shown: readonly string[], next: readonly string[]): string {
+  return next
+    .map((line, row) => (line === shown[row] ? '' : `\u001b[${row + 1};1H\u001b[K${line}`))
+    .join('')
+}
+
+/** Reads keys in raw mode if standard input is a terminal, and returns a function that stops. */
+function readKeys(onKey: ScreenEvents['onKey']): () => void {
+  const { stdin } = process
+  if (!stdin.isTTY) return () => {}
+  const press = (text: string | undefined, { name, ctrl }: Omit<Key, 'text'>) => {
+    if (ctrl === true && name === 'z') suspend()
+    else onKey({ name, ctrl, text: text ?? '' })
+  }
+  emitKeypressEvents(stdin)
+  stdin.setRawMode(true)
+  stdin.on('keypress', press).resume()
+  return () => {
+    stdin.off('keypress', press)
+    stdin.setRawMode(false)
+    stdin.pause()
+  }
+}
+
+/** styleText adds colours only on a terminal, unless NO_COLOR is set. */
+function styled({ text, tone }: FrameSpan): string {
+  return tone === undefined ? text : styleText(STYLES[tone], text)
+}

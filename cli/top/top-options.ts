@@ -1,0 +1,17 @@
+import type { LineUnit } from '../../src/runs/top/ranks.ts'
+import type { WorkloadOptions } from '../shared/workload-pods.ts'
+
+/** The formats of the output of --once: a table for people, JSON and CSV for programs. */
+export type TopFormat = 'table' | 'json' | 'csv'
+
+export interface TopOptions extends WorkloadOptions {
+  readonly by: LineUnit
+  /** The names of more columns to show. */
+  readonly column?: readonly string[]
+  /** The key of the column to sort by, or `rank`. */
+  readonly sort?: string
+  readonly once?: boolean
+  readonly output: TopFormat
+  /** The most logs that are followed at a time. */
+  readonly parallel: number
+}

@@ -1,0 +1,92 @@
+import type { Decision } from '../../core/decision.ts'
+import { type DecisionRule, REASONS, type Reason, RULES } from '../../core/reasons.ts'
+import type { Request } from '../../core/request.ts'
+import { type Finding, find, stop } from './finding.ts'
+import { rankFinding } from './rank-findings.ts'
+
+/** The reason that prevented observers, and its message. */
+export interface Stopped {
+  readonly reason: Reason
+  readonly message: string
+}
+
+/** Returns the reason and the message of a decision, or undefined if it has none. */
+export function stoppedBy(decision: Decision): Stopped | undefined {
+  return 'reason' in decision ? decision : undefined
+}
+
+/** The facts that the findings of rules depend on. */
+export interface RuleFacts {
+  readonly request: Request
+  readonly decision: Decision
+  /** Whether the images on nodes are known, or the pod was injected. */
+  readonly knowsImages: boolean
+  /** Whether the pod has its observers in its manifest and the webhook adds none. */
+  readonly isCarrying: boolean
+  /** Whether the observers depend on the rank of each pod of a template. */
+  readonly dependsOnRank: boolean
+}
+
+/**
+ * Returns a finding for every rule of the decision in order. Rules before the rule that stopped the
+ * pod have passed, and later rules were not reached. After an internal error, the error is the only
+ * finding.
+ */
+export function ruleFindings(stopped: Stopped | undefined, facts: RuleFacts): readonly Finding[] {
+  const by = stopped && REASONS[stopped.reason].rule
+  if (stopped !== undefined && by === null) return [defect(stopped)]
+  const last = RULES.findIndex(({ name }) => name === by)
+  return RULES.map((rule, index) => {
+    if (stopped !== undefined && index === last)
+      return stopFinding(rule.name, stopped, facts.isCarrying)
+    const isReached = last < 0 || index < last
+    return isReached ? passed(rule, facts) : find(rule.name, 'open', 'not checked')
+  })
+}
+
+function passed(rule: DecisionRule, facts: RuleFacts): Finding {
+  const { request, decision, knowsImages } = facts
+  if (rule.name === 'image' && !knowsImages) {
+    return find(rule.name, 'unknown', 'it is not known which nodes have the image')
+  }
+  if (rule.name === 'rank') return rankFinding(rule.name, request, decision, facts.dependsOnRank)
+  return find(rule.name, 'ok', rule.name === 'request' ? described(request) : rule.passed)
+}
+
+/**
+ * Returns the finding of the rule that stopped the pod. The verdict is `look` if the pod has its
+ * observers in its manifest, `ok` for the reason `already-injected`, and `no` otherwise.
+ */
+function stopFinding(name: string, { reason, message }: Stopped, isCarrying: boolean): Finding {
+  if (isCarrying) return find(name, 'look', message)
+  return reason === 'already-injected' ? find(name, 'ok', message) : stop(name, reason, message)
+}
+
+function defect({ reason, message }: Stopped): Finding {
+  return stop('defects', reason, message || REASONS[reason].sentence)
+}
+
+/** Describes a request in words. */
+function described(request: Request): string {
+  if (request.kind !== 'asked') return 'valid'
+  const { metrics, mode, targetContainer, targetCommand, ranks, onError } = request
+  const asked = metrics.map(({ metric, options, ranks: own }) => {
+    const given = options.map(({ name, value }) => `${optionName(name)}=${value}`)
+    const values = own === undefined ? given : [...given, `ranks=${own.text}`]
+    return values.length === 0 ? metric.name : `${metric.name} (${values.join(', ')})`
+  })
+  const target = targetContainer ?? 'chosen by default'
+  const command = targetCommand === undefined ? [] : [`target command ${targetCommand}`]
+  return [
+    asked.join(', '),
+    `mode ${mode}`,
+    `target container ${target}`,
+    ...command,
+    ...(ranks === undefined ? [] : [`ranks ${ranks.text}`]),
+    `on error ${onError}`,
+  ].join('; ')
+}
+
+function optionName(variable: string): string {
+  return variable.replace('RIDEALONG_OPTION_', '').toLowerCase().replaceAll('_', '-')
+}

@@ -1,0 +1,82 @@
+import type { Decision } from '../../core/decision.ts'
+import { STATUS_KEY } from '../../core/keys.ts'
+import type { Review } from '../../core/review.ts'
+import type { PodReview } from '../../core/review-pod.ts'
+import { type Before, describeBefore, remember } from './before.ts'
+import { type Edit, editedDocument } from './edit.ts'
+import { type Extension, extend } from './extend.ts'
+import { toExtensions } from './operations.ts'
+import type { Manifest } from './read.ts'
+import { findResources, type ManifestResource } from './resources.ts'
+import { buildReview } from './static-pod.ts'
+import { findTemplates, type Template } from './templates.ts'
+import { type Patch, verify } from './verify.ts'
+
+/** The decision about a pod template. */
+export interface TemplateOutcome {
+  readonly resource: ManifestResource
+  readonly decision: Decision
+}
+
+/** A document after injection, with the outcome for each of its pod templates. */
+export interface InjectedManifest {
+  readonly manifest: Manifest
+  /** The text of this document, including the markers before it. */
+  readonly text: string
+  readonly outcomes: readonly TemplateOutcome[]
+}
+
+/** Reviews the first pod of a template. */
+export type Answer = (review: Review, template: Template) => PodReview
+
+/**
+ * Adds observers to the pod templates of a document that request observers, as the webhook would
+ * add them to the pods. The rest of the text is unchanged, byte for byte.
+ *
+ * @param namespace the namespace of objects that do not set one
+ * @throws ManifestError if the document cannot be edited without changing something else
+ */
+export function inject(manifest: Manifest, answer: Answer, namespace: string): InjectedManifest {
+  const rides = findResources(manifest)
+    .flatMap(findTemplates)
+    .map((template) => injectTemplate(template, answer, namespace))
+  const edits = rides.flatMap(({ edits }) => edits)
+  const text = editedDocument(manifest, edits)
+  if (edits.length > 0) verify(manifest, text, rides)
+  return { manifest, text, outcomes: rides }
+}
+
+interface TemplateInjection extends TemplateOutcome, Patch {
+  readonly edits: readonly Edit[]
+}
+
+function injectTemplate(template: Template, answer: Answer, namespace: string): TemplateInjection {
+  const { resource, path } = template
+  const review = buildReview(template, resource.namespace || namespace)
+  const { decision, operations, fault } = answer(review, template)
+  if (fault !== undefined) throw fault
+  const isWritten = decision.outcome === 'injected' || decision.outcome === 'restored'
+  const target = decision.outcome === 'injected' ? decision.target : undefined
+  const extensions = isWritten ? withMemory(template, toExtensions(operations), target) : []
+  const edits = extensions.flatMap((extension) => extend(resource.manifest, path, extension))
+  return { resource, decision, path, extensions, edits }
+}
+
+/** Returns the extensions, with the text that they replace stored in the status annotation. */
+function withMemory(
+  template: Template,
+  extensions: readonly Extension[],
+  target: string | undefined,
+): readonly Extension[] {
+  const { resource, path, fields } = template
+  const now: Before = Object.assign(
+    {},
+    ...extensions.map((extension) => describeBefore(resource.manifest, path, extension)),
+  )
+  return extensions.map((extension) => {
+    const status = 'entries' in extension ? extension.entries[STATUS_KEY] : undefined
+    if (!('entries' in extension) || typeof status !== 'string') return extension
+    const remembered = remember(status, fields, target, now, resource.place)
+    return { ...extension, entries: { ...extension.entries, [STATUS_KEY]: remembered } }
+  })
+}

@@ -1,0 +1,211 @@
+import type { Catalog } from '../../core/catalog.ts'
+import {
+  asFields,
+  asObjects,
+  asText,
+  type Fields,
+  fieldsOrNone,
+} from '../../core/kubernetes/json.ts'
+import { type ContainerList, differenceFrom } from '../../core/rules/observer-difference.ts'
+import { readPodRank } from '../../core/rules/pod-rank.ts'
+import { injectedBefore, readStatus } from '../../core/status.ts'
+import type { EndedContainer } from '../log/entry.ts'
+
+/** An observer in a pod of the cluster: a container whose log can be requested. */
+export interface RunningObserver {
+  readonly namespace: string
+  readonly pod: string
+  readonly uid: string
+  /** The UID of the pod's controller; null if it has none. */
+  readonly owner: string | null
+  readonly node: string | null
+  readonly rank: string | null
+  readonly container: string
+  readonly state: 'waiting' | 'running' | 'ended'
+  /** The number of times that the kubelet has restarted the container. Each start has a new log. */
+  readonly restarts: number
+  /**
+   * The termination message of the container, from its current or its previous state; null if there
+   * is none.
+   */
+  readonly message: string | null
+  /**
+   * Reasons why the log may not come from an observer, one sentence each; empty if the container
+   * matches the catalog.
+   */
+  readonly notices: readonly string[]
+  /**
+   * How the pod's other containers ended, now or before a restart; null if the status of the pod
+   * has no list of containers.
+   */
+  readonly ended: readonly EndedContainer[] | null
+}
+
+export interface PodOfObservers {
+  readonly name: string
+  /** The rank of the pod in its workload; null if it is not known. */
+  readonly rank: string | null
+  /** The UID of the pod's controller; null if it has none. */
+  readonly owner: string | null
+  /** Whether ranks were selected, and the pod, or a requested metric of the pod, was not. */
+  readonly isSelective: boolean
+  /** Whether ranks were selected, and the pod was left because it has no known rank. */
+  readonly isUnranked: boolean
+  readonly observers: readonly RunningObserver[]
+  /**
+   * Whether the pod has finished (phase Succeeded or Failed), so that none of its containers will
+   * run again.
+   */
+  readonly isOver: boolean
+  /**
+   * The reason and message in the annotation `ridealong.dev/status` if Ridealong left the pod,
+   * otherwise null.
+   */
+  readonly left: string | null
+}
+
+/**
+ * Finds the observers of a pod: the containers that its annotation `ridealong.dev/status` names,
+ * including native sidecars, and the ephemeral containers with the name of a metric. The author of
+ * a pod can write any value into this annotation, so each container is compared with the catalog.
+ *
+ * @param pod a core/v1 Pod, as returned by the apiserver
+ * @param metrics the names of the catalog's metrics
+ * @param catalog the catalog to compare containers with; undefined to omit the comparison
+ */
+export function findObservers(
+  pod: Fields,
+  metrics: ReadonlySet<string>,
+  catalog: Catalog | undefined,
+): PodOfObservers {
+  const metadata = fieldsOrNone(pod.metadata)
+  const spec = fieldsOrNone(pod.spec)
+  const status = fieldsOrNone(pod.status)
+  const annotations = fieldsOrNone(metadata.annotations)
+  const injected = new Set(injectedBefore(annotations))
+  const named = [
+    ...namedIn(spec, 'initContainers', injected),
+    ...namedIn(spec, 'containers', injected),
+    ...namedIn(spec, 'ephemeralContainers', metrics),
+  ]
+  const place = {
+    namespace: asText(metadata.namespace) ?? '',
+    pod: asText(metadata.name) ?? '',
+    uid: asText(metadata.uid) ?? '',
+    owner: readOwner(metadata),
+    node: asText(spec.nodeName) ?? null,
+    rank: readRank(metadata),
+    ended: readEnded(status, new Set([...injected, ...named.map(({ name }) => name)])),
+  }
+  return {
+    name: place.pod,
+    rank: place.rank,
+    owner: place.owner,
+    isSelective: isSelective(annotations),
+    isUnranked: readStatus(annotations)?.reason === 'rank-unknown',
+    observers: named.map(({ name, container, list }) => ({
+      ...place,
+      container: name,
+      ...readState(status, name),
+      notices: noticesOf(catalog, container, list),
+    })),
+    isOver: status.phase === 'Succeeded' || status.phase === 'Failed',
+    left: leftBecause(annotations),
+  }
+}
+
+interface Named {
+  readonly name: string
+  readonly container: Fields
+  readonly list: ContainerList
+}
+
+function namedIn(spec: Fields, list: ContainerList, names: ReadonlySet<string>): readonly Named[] {
+  return asObjects(spec[list]).flatMap((container) => {
+    const name = asText(container.name)
+    return name !== undefined && names.has(name) ? [{ name, container, list }] : []
+  })
+}
+
+/** The notice for a container that was not compared with a catalog. */
+export const NOT_COMPARED = 'its container was not compared with a catalog'
+
+function noticesOf(
+  catalog: Catalog | undefined,
+  container: Fields,
+  list: ContainerList,
+): readonly string[] {
+  if (catalog === undefined) return [NOT_COMPARED]
+  const difference = differenceFrom(catalog, container, list)
+  if (difference === undefined) return []
+  return [`${difference.sentence}: its log may not come from an observer`]
+}
+
+type ObserverState = Pick<RunningObserver, 'state' | 'restarts' | 'message'>
+
+function readState(status: Fields, container: string): ObserverState {
+  const all = ['initContainerStatuses', 'containerStatuses', 'ephemeralContainerStatuses']
+  const statuses = all.flatMap((list) => asObjects(status[list]))
+  const own = fieldsOrNone(statuses.find(({ name }) => name === container))
+  const [now, before] = [fieldsOrNone(own.state), fieldsOrNone(own.lastState)]
+  const ended = [now.terminated, before.terminated].map(fieldsOrNone)
+  const message = ended.flatMap(({ message }) => asText(message) || [])[0] ?? null
+  const restarts = typeof own.restartCount === 'number' ? own.restartCount : 0
+  if (now.running !== undefined) return { state: 'running', restarts, message }
+  // If the kubelet is gone, the status of the container may be missing although the container has
+  // run. Its log can still be requested.
+  return { state: now.terminated === undefined ? 'waiting' : 'ended', restarts, message }
+}
+
+/** @param observers the names of the containers to leave out */
+function readEnded(
+  { containerStatuses }: Fields,
+  observers: ReadonlySet<string>,
+): readonly EndedContainer[] | null {
+  if (containerStatuses === undefined) return null
+  return asObjects(containerStatuses).flatMap(({ name, state, lastState }) => {
+    const container = asText(name) ?? ''
+    if (observers.has(container)) return []
+    const states = [lastState, state].map((one) => asFields(fieldsOrNone(one).terminated))
+    return states.flatMap((ended) => {
+      if (ended === undefined) return []
+      const { reason, exitCode } = ended
+      const code = typeof exitCode === 'number' ? exitCode : null
+      return [{ container, reason: asText(reason) ?? null, exitCode: code }]
+    })
+  })
+}
+
+/**
+ * Returns the rank of the pod in its workload, or null if the pod has none that is unique. The
+ * ranks of a JobSet, which has several Jobs, contain the name and the index of the Job.
+ */
+function readRank(metadata: Fields): string | null {
+  const rank = readPodRank(metadata)
+  return rank === undefined || rank.missing.length > 0 ? null : rank.label
+}
+
+function readOwner({ ownerReferences }: Fields): string | null {
+  const owner = asObjects(ownerReferences).find(({ controller }) => controller === true)
+  return asText(owner?.uid) ?? null
+}
+
+function isSelective(annotations: Fields): boolean {
+  const status = readStatus(annotations)
+  return status?.reason === 'rank-not-selected' || status?.notSelected !== undefined
+}
+
+function leftBecause(annotations: Fields): string | null {
+  const written = asText(annotations['ridealong.dev/status'])
+  const status = written === undefined ? {} : parse(written)
+  if (status.outcome !== 'left') return null
+  return [asText(status.reason), asText(status.message)].filter(Boolean).join(': ')
+}
+
+function parse(written: string): Fields {
+  try {
+    return fieldsOrNone(JSON.parse(written))
+  } catch {
+    return {}
+  }
+}

@@ -1,0 +1,340 @@
+import type { RowColumn, RowSection, RowsDescription } from '../../core/catalog.ts'
+import type { Sample } from '../log/columns.ts'
+import type { EndedContainer, LogEntry } from '../log/entry.ts'
+import { addMpiRow, type MpiRun, newMpiRun } from '../mpi/mpi-run.ts'
+import { addProfileRow, type ProfileRun } from '../profiles/profile-run.ts'
+import { addValue, type ColumnReading, continueReading, newReading } from './column-reading.ts'
+
+/** Columns of one section of a metric. */
+export interface Need {
+  readonly metric: string
+  readonly section: string
+  /** The names of the columns. */
+  readonly columns: readonly string[]
+  /** Whether the rule reads totals since the start, so that one sample of a counter is enough. */
+  readonly isTotal?: boolean
+  /**
+   * Whether the metric has no rows of this section if there is nothing to describe, such as no
+   * sockets. Values that cannot be read are null in a row.
+   */
+  readonly canBeEmpty?: boolean
+}
+
+/** The values of the columns that rules need, from all rows of a run. */
+export interface Evidence {
+  /** The names of the needed columns, by metric and section. */
+  readonly needed: ReadonlyMap<string, ReadonlySet<string>>
+  /** The things that rows describe, by metric and section, and then by log and key columns. */
+  readonly sections: Map<string, SectionEvidence>
+  /** The evidence of each section by its description; undefined if no rule needs the section. */
+  readonly described: Map<RowSection, SectionEvidence | undefined>
+  /** The last timepoint of each log in JSON Lines. */
+  readonly clocks: Map<string, LogClock>
+  /** How the containers of the pod of each log ended, where that is known. */
+  readonly ended: Map<string, readonly EndedContainer[]>
+  /** The functions and stacks of the processes that were profiled. */
+  readonly profiles: ProfileRun
+  /** The calls of MPI of the processes that were traced. */
+  readonly mpi: MpiRun
+}
+
+/** A timepoint of a log. */
+interface LogClock {
+  readonly timepoint: number
+  /** Seconds since the first timepoint of the log. */
+  readonly seconds: number
+  /** The seconds since the timepoint before; null if there is none. */
+  readonly spacing: number | null
+}
+
+interface SectionEvidence {
+  readonly isJsonl: boolean
+  /** The names of the columns that identify a thing in a log. */
+  readonly keys: readonly string[]
+  /** The columns of the section that rules need. */
+  readonly columns: readonly RowColumn[]
+  readonly things: Map<string, Thing>
+  /** The thing of the last row of each process, which changes if it executes another program. */
+  readonly running: Map<string, Thing>
+  /** For each log, the `seconds` of its first row of the section. */
+  readonly began: Map<string, number>
+}
+
+/** A thing that rows describe, such as a process or a container, with a summary of its values. */
+export interface Thing {
+  readonly source: string
+  readonly node: string | null
+  readonly container: string | null
+  readonly program: string | null
+  readonly pid: number | null
+  /** The values of the other key columns, such as the peer of a socket, separated by spaces. */
+  readonly name: string
+  /**
+   * When the interval of the first row began, in seconds since the first timepoint of the log. For
+   * logs in JSON Lines, at least 0, because the interval of their first timepoint is not measured.
+   */
+  readonly from: number
+  /** The seconds from the first timepoint of the log to the first row. */
+  readonly firstSeen: number
+  /** The seconds from the first timepoint of the log to the last row. */
+  to: number
+  /** The last timepoint with a row. */
+  timepoint: number
+  /** The number of rows. */
+  rows: number
+  /**
+   * Whether several things have the same values in the key columns, for example the containers of a
+   * pod whose names are not known. Their values cannot be told apart.
+   */
+  isAmbiguous: boolean
+  /** When the first row was taken, in seconds since 1970; null if its date is not known. */
+  readonly startedAt: number | null
+  /** The needed columns of the section. */
+  readonly columns: readonly RowColumn[]
+  /** The values of the needed columns, by their names. */
+  readonly readings: Pick<ReadonlyMap<string, ColumnReading>, 'get'>
+  /** The values of `readings`, in the order of the columns of `SectionEvidence`. */
+  readonly values: readonly ColumnReading[]
+}
+
+/** Returns the key of a section of a metric. */
+export function sectionKey(metric: string, section: string): string {
+  return `${metric} ${section}`
+}
+
+/** @param needs the columns to keep of the rows that will be added */
+export function newEvidence(needs: readonly Need[]): Evidence {
+  const needed = new Map<string, Set<string>>()
+  for (const { metric, section, columns } of needs) {
+    const key = sectionKey(metric, section)
+    const own = needed.get(key) ?? new Set()
+    for (const column of columns) own.add(column)
+    needed.set(key, own)
+  }
+  return {
+    needed,
+    sections: new Map(),
+    described: new Map(),
+    clocks: new Map(),
+    ended: new Map(),
+    profiles: new Map(),
+    mpi: newMpiRun(),
+  }
+}
+
+/**
+ * Adds a row. Skips the rows of threads, because the values of a process include the values of its
+ * threads. Also skips averages since the node started, which have no interval.
+ */
+export function addToEvidence(
+  evidence: Evidence,
+  sample: Sample,
+  description: RowsDescription | undefined,
+): void {
+  const isJsonl = description?.format === 'jsonl'
+  const clock = isJsonl ? readClock(evidence, sample) : null
+  const section = findSection(sample, description)
+  if (section === undefined || section.of !== sample.kind) return
+  addProfileRow(evidence.profiles, section, sample)
+  addMpiRow(evidence.mpi, section.name, sample)
+  if (!isJsonl && sample.interval === null) return
+  const own = sectionOf(evidence, sample.metric ?? '', section, isJsonl)
+  if (own !== undefined) addRow(own, sample, coveredBy(sample, clock))
+}
+
+/** Adds how the containers of the pod of a log ended. */
+export function addEndedToEvidence(
+  evidence: Evidence,
+  { source, ended }: Pick<LogEntry, 'source' | 'ended'>,
+): void {
+  if (ended !== null) evidence.ended.set(source ?? '', ended)
+}
+
+/** Returns the timepoint of a row, and keeps it for the next row of the log. */
+function readClock({ clocks }: Evidence, { source, timepoint, seconds }: Sample): LogClock {
+  const last = clocks.get(source ?? '')
+  if (last?.timepoint === timepoint) return last
+  const spacing = last === undefined ? null : seconds - last.seconds
+  const clock = { timepoint, seconds, spacing }
+  clocks.set(source ?? '', clock)
+  return clock
+}
+
+/**
+ * Returns the seconds that a row covers. In JSON Lines, `interval` is the time since the last rows
+ * of the section, which may be long ago: a section such as socket has rows only while there are
+ * things to describe. A row covers no more than the time since the timepoint before, and nothing in
+ * the first one.
+ */
+function coveredBy({ interval }: Sample, clock: LogClock | null): number | null {
+  if (clock === null) return interval
+  const spacing = Math.max(clock.spacing ?? 0, 0)
+  return Math.min(interval ?? spacing, spacing)
+}
+
+/** Returns the evidence of a section, to which the rows of all logs are added. */
+function sectionOf(
+  { needed, sections, described }: Evidence,
+  metric: string,
+  section: RowSection,
+  isJsonl: boolean,
+): SectionEvidence | undefined {
+  if (described.has(section)) return described.get(section)
+  const key = sectionKey(metric, section.name)
+  const columns = needed.get(key)
+  const own = sections.get(key) ?? (columns && newSection(section, columns, isJsonl))
+  if (own !== undefined) sections.set(key, own)
+  described.set(section, own)
+  return own
+}
+
+function newSection(
+  { columns }: RowSection,
+  needed: ReadonlySet<string>,
+  isJsonl: boolean,
+): SectionEvidence {
+  return {
+    isJsonl,
+    keys: columns.flatMap(({ name, key }) => (key === true ? name : [])),
+    columns: columns.filter(({ name }) => needed.has(name)),
+    things: new Map(),
+    running: new Map(),
+    began: new Map(),
+  }
+}
+
+/**
+ * Returns the section of a row. Rows that earlier versions of `collect` wrote name no section; the
+ * metrics of these versions have only one section.
+ */
+export function findSection(
+  { section }: Sample,
+  description: RowsDescription | undefined,
+): RowSection | undefined {
+  if (section === null) return description?.sections[0]
+  return description?.sections.find(({ name }) => name === section)
+}
+
+/** @param covers the seconds that the row covers; null if that is not known */
+function addRow(section: SectionEvidence, sample: Sample, covers: number | null): void {
+  const began = beganIn(section, sample)
+  const { thing, isNew } = findThing(section, sample, covers)
+  if (thing.isAmbiguous) return
+  const hasExecuted = continueProcess(section, thing, sample)
+  const hasStarted = isNew && !hasExecuted && sample.seconds > began
+  addCells(thing, sample, { covers, started: hasStarted ? thing.from : null })
+  thing.to = sample.seconds
+  thing.timepoint = sample.timepoint
+  thing.rows += 1
+}
+
+/** Returns the first second of the section in the log of a row. */
+function beganIn({ began }: SectionEvidence, { source, seconds }: Sample): number {
+  const known = began.get(source ?? '')
+  if (known === undefined) began.set(source ?? '', seconds)
+  return known ?? seconds
+}
+
+/** Returns the thing that a row describes, and whether this is its first row. */
+function findThing(section: SectionEvidence, sample: Sample, covers: number | null) {
+  const { things, keys, isJsonl } = section
+  const id = idOf(keys, sample)
+  const known = things.get(id)
+  if (known === undefined) {
+    const thing = newThing(section, sample, covers)
+    things.set(id, thing)
+    return { thing, isNew: true }
+  }
+  if (isJsonl && known.timepoint === sample.timepoint) known.isAmbiguous = true
+  return { thing: known, isNew: false }
+}
+
+/**
+ * Continues the counters of a process that runs another program than in its last row. Returns
+ * whether it does.
+ */
+function continueProcess({ running, keys }: SectionEvidence, thing: Thing, sample: Sample) {
+  if (thing.pid === null || thing.program === null) return false
+  const id = idOf(
+    keys.filter((name) => name !== 'program'),
+    sample,
+  )
+  const before = running.get(id)
+  running.set(id, thing)
+  if (before === undefined || before === thing) return false
+  thing.values.forEach((reading, index) => {
+    const own = before.values[index]
+    if (own !== undefined) continueReading(reading, own)
+  })
+  return true
+}
+
+function idOf(keys: readonly string[], sample: Sample): string {
+  let id = sample.source ?? ''
+  for (const name of keys) id += `\n${sample[name] ?? ''}`
+  return id
+}
+
+/** The seconds that a row covers, and when its thing started; see `ReadAt`. */
+interface Coverage {
+  readonly covers: number | null
+  readonly started: number | null
+}
+
+function addCells({ values, columns }: Thing, sample: Sample, { covers, started }: Coverage): void {
+  const when = { seconds: sample.seconds, interval: covers, started }
+  for (let index = 0; index < values.length; index++) {
+    const [column, reading] = [columns[index], values[index]]
+    if (column === undefined || reading === undefined) continue
+    addValue(reading, sample[column.name] ?? null, when)
+  }
+}
+
+const NAMED = ['container', 'program', 'pid', 'tid']
+
+function newThing(
+  { isJsonl, keys, columns }: SectionEvidence,
+  sample: Sample,
+  covers: number | null,
+): Thing {
+  const { source, node, container, program, pid, seconds, timepoint } = sample
+  const others = keys.filter((name) => !NAMED.includes(name))
+  const values = columns.map((column) => newReading(column))
+  return {
+    source: source ?? '',
+    node,
+    container: textOrNull(container),
+    program: textOrNull(program),
+    pid: typeof pid === 'number' ? pid : null,
+    name: others.flatMap((name) => sample[name] ?? []).join(' '),
+    from: Math.max(seconds - (covers ?? 0), isJsonl ? 0 : Number.NEGATIVE_INFINITY),
+    firstSeen: seconds,
+    to: seconds,
+    timepoint,
+    rows: 0,
+    isAmbiguous: false,
+    columns,
+    startedAt: sample.time?.includes('T') ? Date.parse(sample.time) / 1000 : null,
+    readings: new Readings(columns, values),
+    values,
+  }
+}
+
+/** The readings of a thing by the names of their columns, without a map for each thing. */
+class Readings {
+  readonly #columns: readonly RowColumn[]
+  readonly #values: readonly ColumnReading[]
+
+  constructor(columns: readonly RowColumn[], values: readonly ColumnReading[]) {
+    this.#columns = columns
+    this.#values = values
+  }
+
+  get(column: string): ColumnReading | undefined {
+    return this.#values[this.#columns.findIndex(({ name }) => name === column)]
+  }
+}
+
+function textOrNull(cell: unknown): string | null {
+  return typeof cell === 'string' ? cell : null
+}

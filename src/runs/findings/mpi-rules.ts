@@ -1,0 +1,303 @@
+import { computeMean } from '../../lib/statistics.ts'
+import {
+  type CollectiveWait,
+  findCollectiveWaits,
+  findIncomparable,
+  longestCall,
+} from '../mpi/collective-waits.ts'
+import type { JobProcess, MpiJob } from '../mpi/mpi-job.ts'
+import { MPI_METRIC, type MpiProcess } from '../mpi/mpi-run.ts'
+import { findPeerWaits, type PeerWait, shareOutside } from '../mpi/peer-waits.ts'
+import type { Need } from './evidence.ts'
+import { perProcess } from './per-rank.ts'
+import type { Affected, FindingRule } from './rule.ts'
+import type { RunEvidence } from './run-evidence.ts'
+import { factIn, rankName, thingsOf } from './sentence.ts'
+import { FEWEST_SECONDS, percentOf } from './time-lost.ts'
+
+/** The efficiency below which the POP Centre of Excellence calls an application inefficient. */
+const LEAST_EFFICIENCY = 0.8
+/** The least time that a process waited for another one, in percent of its time since MPI_Init. */
+const LEAST_PART = 10
+/** The least time in MPI of every process, in percent; its complement is the efficiency. */
+const LEAST_IN_MPI = 20
+
+const NEEDS: readonly (readonly Need[])[] = [
+  [{ metric: MPI_METRIC, section: 'rank', columns: ['mpi_seconds'], isTotal: true }],
+]
+
+/**
+ * A rank that waited in collective calls, because another rank made the same calls later. For the
+ * comparison, see `findCollectiveWaits`.
+ */
+export const WAITING_IN_COLLECTIVES: FindingRule = {
+  name: 'waiting-in-collectives',
+  title: 'Waiting for a rank in collective calls',
+  severity: 'slowdown',
+  isOptional: true,
+  needs: NEEDS,
+  threshold: {
+    value: LEAST_PART,
+    unit: 'percent',
+    condition:
+      'in calls that wait for all members of a communicator, a process waited for another ' +
+      'process for at least 10 % of its time since MPI_Init. The average share of all processes ' +
+      'that waited for the same process is at least 20 %',
+    source:
+      'the POP Centre of Excellence: an efficiency below 80 %; the waits: Scalasca, Wait at ' +
+      'Barrier and Wait at N x N; the number 10 %: Ridealong',
+  },
+  find: findInCollectives,
+  uncheckedIn: uncheckedCollectives,
+  isRelative: true,
+  sentence: (worst) =>
+    'waited in collective calls until another rank made the same calls, for ' +
+    `${factIn(worst, WAITED)} of its time since MPI_Init: ${thingsOf(worst)}`,
+  advice:
+    'Look for the reason at the rank that came last: more work than the others (divide the work ' +
+    'more evenly), or another finding about it, such as a CPU limit, memory or storage. If it ' +
+    'waits for others in point-to-point calls itself, look there first.',
+  plots: [{ metric: MPI_METRIC, section: 'rank', column: 'mpi_seconds' }],
+}
+
+/**
+ * A rank that waited in point-to-point calls for a rank with more to do outside of MPI. For the
+ * comparison, see `findPeerWaits`.
+ */
+export const WAITING_IN_POINT_TO_POINT: FindingRule = {
+  name: 'waiting-in-point-to-point',
+  title: 'Waiting for a rank in point-to-point calls',
+  severity: 'slowdown',
+  isOptional: true,
+  needs: NEEDS,
+  threshold: {
+    value: LEAST_PART,
+    unit: 'percent',
+    condition:
+      'in point-to-point calls, a process waited for at least 10 % of its time since MPI_Init ' +
+      'for a process that spent less time in MPI. The share of time that a process spends ' +
+      'outside of MPI is, on average over all processes of the job, at most 80 % of the share of ' +
+      'the other process',
+    source:
+      'the POP Centre of Excellence: a load balance below 80 %; the waits: Scalasca, Late ' +
+      'Sender and Late Receiver; the number 10 %: Ridealong',
+  },
+  find: findInPointToPoint,
+  uncheckedIn: (run) => uncheckedWith(run, uncheckedPeers),
+  isRelative: true,
+  sentence: (worst) =>
+    'waited in point-to-point calls for a rank that was outside of MPI for longer, for ' +
+    `${factIn(worst, WAITED)} of its time since MPI_Init: ${thingsOf(worst)}`,
+  advice:
+    'Divide the work more evenly: with the load balancing of the application (balance in LAMMPS, ' +
+    'for example), or another decomposition. If the other rank does not have more work, look for ' +
+    'another finding about it, such as a CPU limit, memory or storage.',
+  plots: [{ metric: MPI_METRIC, section: 'rank', column: 'mpi_seconds' }],
+}
+
+/**
+ * A job whose processes all spend much time in MPI. The communication efficiency of the POP Centre
+ * of Excellence is the greatest share of time outside of MPI of any process, so it is not about an
+ * uneven division of the work.
+ */
+export const MUCH_TIME_IN_MPI: FindingRule = {
+  name: 'much-time-in-mpi',
+  title: 'Much time in MPI on all ranks',
+  severity: 'slowdown',
+  isOptional: true,
+  needs: NEEDS,
+  threshold: {
+    value: LEAST_IN_MPI,
+    unit: 'percent',
+    condition: 'every process of the job spent at least 20 % of its time since MPI_Init in MPI',
+    source: 'the POP Centre of Excellence: a communication efficiency below 80 %',
+  },
+  find: findMuchTime,
+  uncheckedIn: (run) => uncheckedWith(run, uncheckedTimes),
+  isRelative: true,
+  sentence: (worst) =>
+    `spent ${factIn(worst, 'time in MPI')} of its time since MPI_Init in MPI, and every other ` +
+    `process of the job at least ${factIn(worst, 'least of all ranks')}: ${thingsOf(worst)}`,
+  advice:
+    'Use fewer ranks, or a larger problem for each of them. Send fewer and larger messages, and ' +
+    'place the ranks that exchange the most messages on one node. Check that no processor has ' +
+    'more than one rank: ranks that share one wait for each other.',
+  plots: [{ metric: MPI_METRIC, section: 'rank', column: 'mpi_seconds' }],
+}
+
+const WAITED = 'time waiting'
+
+function findInCollectives({ mpi, ranks }: RunEvidence): readonly Affected[] {
+  const found = findCollectiveWaits(mpi.filter(isWhole), LEAST_PART / 100).flatMap(({ waits }) => {
+    const parts = waits.map(({ waiting, seconds }) => percentOf(seconds, waiting.elapsed))
+    const mean = computeMean(parts, []) ?? 0
+    if (mean < 100 * (1 - LEAST_EFFICIENCY)) return []
+    return waits.filter(isLong).map((wait) => collectiveWait(wait, mean))
+  })
+  return perProcess(found, ranks)
+}
+
+function isLong({ waiting, seconds }: Pick<CollectiveWait, 'waiting' | 'seconds'>): boolean {
+  return seconds >= FEWEST_SECONDS && percentOf(seconds, waiting.elapsed) >= LEAST_PART
+}
+
+function collectiveWait(wait: CollectiveWait, mean: number): Affected {
+  const { waiting, late, seconds } = wait
+  return {
+    ...waitOf(waiting, late, seconds, longestCall(wait) ?? 'collective calls'),
+    facts: [
+      ...waitFacts(waiting, seconds),
+      { name: 'mean of all ranks that waited for it', value: mean, unit: 'percent' },
+    ],
+  }
+}
+
+function findInPointToPoint({ mpi, ranks }: RunEvidence): readonly Affected[] {
+  const found = comparable(mpi)
+    .filter(({ processes }) => !processes.some(hasThreads))
+    .flatMap((job) => findPeerWaits(job, LEAST_EFFICIENCY).filter(isLong))
+  return perProcess(found.map(peerWait), ranks)
+}
+
+function peerWait({ waiting, peer, seconds, spent, call, balance }: PeerWait): Affected {
+  return {
+    ...waitOf(waiting, peer, seconds, call),
+    facts: [
+      ...waitFacts(waiting, seconds),
+      { name: 'time in the calls', value: spent, unit: 's' },
+      { name: 'outside of MPI', value: 100 * shareOutside(waiting), unit: 'percent' },
+      { name: 'the other rank outside of MPI', value: 100 * shareOutside(peer), unit: 'percent' },
+      { name: 'load balance', value: 100 * balance, unit: 'percent' },
+    ],
+  }
+}
+
+function waitOf(waiting: JobProcess, late: JobProcess, seconds: number, call: string) {
+  const where = late.pod === waiting.pod ? ' of the same pod' : ` of ${rankName(late.pod)}`
+  const isNamedByRank = late.pod === String(late.rank)
+  return {
+    rank: waiting.pod,
+    things: [
+      `MPI rank ${waiting.rank} for MPI rank ${late.rank}${isNamedByRank ? '' : where}, ` +
+        `mostly in ${call}`,
+    ],
+    lost: seconds,
+    cause: JSON.stringify([late.source, late.pid, late.rank]),
+    waitedFor: { rank: late.pod, mpiRank: late.rank, call },
+  }
+}
+
+function waitFacts({ elapsed }: MpiProcess, seconds: number) {
+  return [
+    { name: WAITED, value: percentOf(seconds, elapsed), unit: 'percent' },
+    { name: 'seconds waiting', value: seconds, unit: 's' },
+    { name: 'time since MPI_Init', value: elapsed, unit: 's' },
+  ] as const
+}
+
+function findMuchTime({ mpi, ranks }: RunEvidence): readonly Affected[] {
+  const found = comparable(mpi).flatMap(({ job, processes }) => {
+    const parts = processes.map(({ seconds, elapsed }) => percentOf(seconds, elapsed))
+    const least = parts.reduce((low, part) => Math.min(low, part), 100)
+    const isShort = processes.every(({ seconds }) => seconds < FEWEST_SECONDS)
+    if (least < LEAST_IN_MPI || isShort || processes.some(hasThreads)) return []
+    return processes.map((process, index) => timeInMpi(process, parts[index] ?? 0, least, job))
+  })
+  return perProcess(found, ranks)
+}
+
+function timeInMpi(process: JobProcess, part: number, least: number, job: string | null): Affected {
+  const { pod, rank, seconds, bytes, elapsed, rows } = process
+  const byCall = Map.groupBy(rows, ({ call }) => call)
+  const times = [...byCall].map(([call, own]) => {
+    return { call, seconds: own.reduce((sum, one) => sum + one.seconds, 0) }
+  })
+  const [longest] = times.sort((a, b) => b.seconds - a.seconds)
+  const call = longest === undefined ? '' : `, mostly in ${longest.call}`
+  return {
+    rank: pod,
+    things: [`MPI rank ${rank}${call}`],
+    lost: null,
+    size: seconds,
+    cause: job ?? '',
+    facts: [
+      { name: 'time in MPI', value: part, unit: 'percent' },
+      { name: 'seconds in MPI', value: seconds, unit: 's' },
+      { name: 'time since MPI_Init', value: elapsed, unit: 's' },
+      { name: 'sent', value: bytes, unit: 'bytes' },
+      { name: 'least of all ranks', value: least, unit: 'percent' },
+    ],
+  }
+}
+
+/** Returns the jobs of several processes that can be compared. */
+function comparable(jobs: readonly MpiJob[]): readonly MpiJob[] {
+  return jobs.filter((job) => job.size > 1 && isWhole(job))
+}
+
+function isWhole({ problem }: MpiJob): boolean {
+  return problem === null
+}
+
+/** Reports whether several threads were in MPI at once, so that their times exceed the run. */
+function hasThreads({ seconds, elapsed }: MpiProcess): boolean {
+  return seconds > elapsed
+}
+
+const LOST = 'a process ended without MPI_Finalize, so that its last calls are missing'
+
+/**
+ * Returns why processes were not compared, by rank.
+ *
+ * @param ofJob returns the reasons of a rule for a job without a problem
+ */
+function uncheckedWith(
+  { mpi, strangers }: RunEvidence,
+  ofJob: (job: MpiJob) => ReadonlyMap<JobProcess, string>,
+): ReadonlyMap<string, string> {
+  const unknown = strangers.map(
+    (pod) => [pod, 'the MPI library of a process is not known'] as const,
+  )
+  const ofJobs = mpi.filter(({ size }) => size > 1).flatMap((job) => reasonsIn(job, ofJob))
+  return new Map([...unknown, ...ofJobs])
+}
+
+function reasonsIn(
+  job: MpiJob,
+  ofJob: (job: MpiJob) => ReadonlyMap<JobProcess, string>,
+): readonly (readonly [string, string])[] {
+  const { problem, processes } = job
+  const own = problem === null ? ofJob(job) : undefined
+  return processes.flatMap((process) => {
+    const lost = process.state === 'lost' ? LOST : undefined
+    const reason = problem ?? lost ?? own?.get(process)
+    return reason === undefined ? [] : [[process.pod, reason] as const]
+  })
+}
+
+function uncheckedCollectives(run: RunEvidence): ReadonlyMap<string, string> {
+  const reasons = new Map(findIncomparable(run.mpi.filter(isWhole), LEAST_PART / 100))
+  const open = run.mpi
+    .flatMap(({ processes }) => processes)
+    .filter(({ communicators }) => communicators.length === 0)
+  for (const process of open)
+    reasons.set(process, process.state === 'running' ? STILL_RUNNING : WITHOUT_COMMUNICATORS)
+  return uncheckedWith(run, () => reasons)
+}
+
+const STILL_RUNNING = 'the collective calls of a process are only known when it has ended'
+const WITHOUT_COMMUNICATORS = 'the log has no rows about the communicators of a process'
+
+function uncheckedPeers(job: MpiJob): ReadonlyMap<JobProcess, string> {
+  const partly = job.processes.filter(({ rows, seconds, elapsed }) => {
+    const known = rows.reduce((sum, row) => sum + row.seconds, 0)
+    return percentOf(seconds - known, elapsed) >= LEAST_PART
+  })
+  const why = 'the log does not contain all calls of a process'
+  return new Map([...partly.map((one) => [one, why] as const), ...uncheckedTimes(job)])
+}
+
+function uncheckedTimes({ processes }: MpiJob): ReadonlyMap<JobProcess, string> {
+  const why = 'several threads were in MPI at once, so that the time in MPI cannot be compared'
+  return new Map(processes.some(hasThreads) ? processes.map((process) => [process, why]) : [])
+}

@@ -1,0 +1,79 @@
+import { chooseSource } from '../../core/rules/choose-source.ts'
+import type { Need, Thing } from './evidence.ts'
+import { growthOf, type RankEvidence } from './run-evidence.ts'
+
+const PROCESS = { metric: 'pressure', section: 'process' }
+const PERF = { metric: 'perf-sysstat', section: 'process' }
+
+/** The CPU time of processes, from perf-sysstat or from pressure. */
+export const PROCESSOR_TIME_NEEDS: readonly (readonly Need[])[] = [
+  [{ ...PERF, columns: ['percent_cpu'] }],
+  [{ ...PROCESS, columns: ['cpu_time'] }],
+]
+
+/** The CPU time of a process. */
+export interface ProcessorTime {
+  readonly thing: Thing
+  /** CPU seconds since the first sample of the log. */
+  readonly seconds: number
+  /** The longest time, in seconds, in which any of its threads can have computed. */
+  readonly busy: number
+}
+
+/**
+ * Returns the CPU time of each process of a rank, from the metric that measured it for the longest
+ * time; if several did, from the first in the catalog.
+ */
+export function processorTimes(rank: RankEvidence): readonly ProcessorTime[] {
+  const sources = [sampledTimes(rank), countedTimes(rank)].map((times) => ({
+    times,
+    seconds: coveredBy(times),
+  }))
+  const longest = Math.max(...sources.map(({ seconds }) => seconds))
+  const chosen = chooseSource(
+    sources.map(({ times, seconds }, order) => ({
+      times,
+      isKnown: times.length > 0,
+      isCounted: true,
+      coversEnded: false,
+      isTotal: false,
+      isWhole: seconds >= WHOLE * longest,
+      order,
+    })),
+  )
+  return chosen?.source.times ?? []
+}
+
+/** The part of the longest measurement from which another one is as long. */
+const WHOLE = 0.9
+
+function coveredBy(times: readonly ProcessorTime[]): number {
+  const ends = times.map(({ thing }) => thing.to - Math.min(thing.from, 0))
+  return ends.reduce((most, one) => Math.max(most, one), 0)
+}
+
+function sampledTimes(rank: RankEvidence): readonly ProcessorTime[] {
+  return rank.things('perf-sysstat', 'process').flatMap((thing) => {
+    const reading = thing.readings.get('percent_cpu')
+    if (reading === undefined || reading.last === null) return []
+    return [{ thing, seconds: reading.sum / 100, busy: reading.capped }]
+  })
+}
+
+function countedTimes(rank: RankEvidence): readonly ProcessorTime[] {
+  return rank.things('pressure', 'process').flatMap((thing) => {
+    const seconds = growthOf(thing, 'cpu_time')
+    const busy = thing.readings.get('cpu_time')?.capped ?? 0
+    return seconds === null ? [] : [{ thing, seconds, busy }]
+  })
+}
+
+/** Returns the CPU seconds of a rank by program. */
+export function timeByProgram(rank: RankEvidence): ReadonlyMap<string, number> {
+  const programs = new Map<string, number>()
+  for (const { thing, seconds } of processorTimes(rank)) {
+    const program = thing.program ?? '?'
+    programs.set(program, (programs.get(program) ?? 0) + seconds)
+  }
+  return programs
+}

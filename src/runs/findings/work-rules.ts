@@ -1,0 +1,247 @@
+import { median, spreadOf } from '../../lib/statistics.ts'
+import { PROCESSOR_TIME_NEEDS, processorTimes, timeByProgram } from './processor-time.ts'
+import type { Affected, FindingRule, FoundRanks, PlottedColumn, RuleName } from './rule.ts'
+import type { RankEvidence, RunEvidence } from './run-evidence.ts'
+import { factIn, thingsOf } from './sentence.ts'
+import { FEWEST_SECONDS, percentOf } from './time-lost.ts'
+
+const PLOTS: readonly PlottedColumn[] = [
+  { metric: 'perf-sysstat', section: 'process', column: 'percent_cpu' },
+  { metric: 'pressure', section: 'process', column: 'cpu_time' },
+]
+
+/** The fewest ranks that are compared: of two ranks, neither can be called the unusual one. */
+const FEWEST_RANKS = 3
+
+/** The least time that the additional work takes, in percent of the run. */
+const LEAST_PART = 10
+
+/**
+ * A rank that used more CPU time than the others did in the same program.
+ *
+ * The CPU time must be at least a quarter above the median: the POP Centre of Excellence calls a
+ * load balance (the mean divided by the maximum) below 80 % a problem. It must also be an outlier:
+ * more than four standard deviations above the median, estimated by the median absolute deviation,
+ * as for outliers in the report (Iglewicz and Hoaglin, 1993, propose 3.5). Ranks that a finding of
+ * `HINDRANCES` held up for a tenth of the run are not compared, because they could not work as the
+ * others did.
+ *
+ * The additional time is lost only if the other ranks ran at the same time, and were idle.
+ */
+export const MORE_WORK: FindingRule = {
+  name: 'more-work',
+  title: 'More work than the other ranks',
+  severity: 'slowdown',
+  needs: PROCESSOR_TIME_NEEDS,
+  threshold: {
+    value: 25,
+    unit: 'percent',
+    condition:
+      'one of at least three ranks used more CPU time in a program than their median: at least ' +
+      '25 % more, more than four standard deviations more (estimated by the median absolute ' +
+      'deviation), and so much that it computed for at least 10 % of the run longer',
+    source:
+      'the POP Centre of Excellence: a load balance below 80 %; outliers: Iglewicz and ' +
+      'Hoaglin, 1993, who propose 3.5; the number four: Ridealong',
+  },
+  find: findMoreWork,
+  uncheckedIn: notCompared,
+  isRelative: true,
+  sentence: (worst) =>
+    `used ${factIn(worst, 'CPU time')} of CPU time in ${thingsOf(worst)}, ` +
+    `${factIn(worst, 'more than the median')} more than the median of the ranks, ` +
+    `${factIn(worst, 'median of the ranks')}${idleWords(worst)}`,
+  advice:
+    'Divide the work more evenly: with the load balancing of the application (balance in LAMMPS, ' +
+    'for example), another decomposition, or other input for this rank.',
+  plots: PLOTS,
+}
+
+/** The findings about what held a rank up, in the order of the rules. */
+export const SLOWDOWNS: readonly RuleName[] = [
+  'memory-pressure',
+  'swapping',
+  'throttled',
+  'pinned-to-same-core',
+  'waiting-for-cpu',
+  'waiting-for-storage',
+  'network-bound',
+]
+
+/** The findings whose ranks are not compared with the others. */
+const HINDRANCES: readonly RuleName[] = ['oom-killed', ...SLOWDOWNS]
+
+/** The fact that only findings have whose time was lost. */
+const IDLE = 'the other ranks were idle meanwhile'
+
+function idleWords(worst: Affected): string {
+  if (worst.lost === null) return ''
+  return `; meanwhile, the others were idle for ${factIn(worst, IDLE)}`
+}
+
+/** Reports whether a rank was held up for so long that its work cannot be compared. */
+function isHindered({ rank, elapsed }: RankEvidence, found: FoundRanks): boolean {
+  return HINDRANCES.some((name) => {
+    const lost = found.get(name)?.get(rank)
+    return lost === null || percentOf(lost ?? 0, elapsed) >= LEAST_PART
+  })
+}
+
+/** Returns why ranks were not compared. Where there are only two, no rule can compare them. */
+function notCompared({ ranks }: RunEvidence, found: FoundRanks): ReadonlyMap<string, string> {
+  if (ranks.length < FEWEST_RANKS) return new Map()
+  const hindered = ranks.filter((rank) => isHindered(rank, found))
+  const isEnough = ranks.length - hindered.length >= FEWEST_RANKS
+  const reason = 'another finding says that the rank was held up'
+  const all = 'other findings say that ranks were held up, and fewer than three are left to compare'
+  return new Map((isEnough ? hindered : ranks).map(({ rank }) => [rank, isEnough ? reason : all]))
+}
+
+interface Worker {
+  readonly rank: RankEvidence
+  readonly program: string
+  readonly seconds: number
+}
+
+function findMoreWork({ ranks }: RunEvidence, found: FoundRanks): readonly Affected[] {
+  const workers = ranks
+    .filter((rank) => !isHindered(rank, found))
+    .flatMap((rank) =>
+      [...timeByProgram(rank)].map(([program, seconds]) => ({ rank, program, seconds })),
+    )
+  const byRank = new Map<string, Overloaded>()
+  for (const own of Map.groupBy(workers, ({ program }) => program).values())
+    for (const one of findOverloaded(own))
+      if ((byRank.get(one.rank)?.size ?? 0) < one.size) byRank.set(one.rank, one)
+  return [...byRank.values()]
+}
+
+type Overloaded = Affected & { readonly size: number }
+
+function findOverloaded(workers: readonly Worker[]): readonly Overloaded[] {
+  if (workers.length < FEWEST_RANKS) return []
+  const spread = spreadOf(workers.map(({ seconds }) => seconds))
+  const { middle, deviation } = spread ?? { middle: 0, deviation: 0 }
+  return workers.flatMap((worker) => {
+    const more = worker.seconds - middle
+    const part = percentOf(more, middle)
+    const isOutlier = more > 4 * deviation && part >= MORE_WORK.threshold.value
+    return isOutlier ? buildOverloaded(worker, middle, workers) : []
+  })
+}
+
+/** Makes the finding about a rank, if its additional work takes long enough. */
+function buildOverloaded(
+  { rank, program, seconds }: Worker,
+  middle: number,
+  workers: readonly Worker[],
+): readonly Overloaded[] {
+  const more = seconds - middle
+  const excess = more / Math.max(seconds / Math.max(rank.elapsed, 1), 1)
+  if (excess < FEWEST_SECONDS || percentOf(excess, rank.elapsed) < LEAST_PART) return []
+  const others = workers.flatMap((one) => (one.rank === rank ? [] : one.rank))
+  const idle = median(others.map((one) => idleTime(one, rank))) ?? 0
+  const isLost = idle >= LEAST_IDLE * excess
+  return [
+    {
+      rank: rank.rank,
+      things: [program],
+      lost: isLost ? Math.min(idle, excess) : null,
+      size: excess,
+      facts: [
+        { name: 'more than the median', value: percentOf(more, middle), unit: 'percent' },
+        { name: 'CPU time', value: seconds, unit: 's' },
+        { name: 'median of the ranks', value: middle, unit: 's' },
+        { name: 'ranks compared', value: workers.length, unit: 'count' },
+        ...(isLost ? [{ name: IDLE, value: idle, unit: 's' } as const] : []),
+      ],
+    },
+  ]
+}
+
+/** The part of the additional time for which the others must have been idle. */
+const LEAST_IDLE = 0.5
+
+/** Returns the least seconds for which a rank cannot have computed while another one ran. */
+function idleTime(rank: RankEvidence, other: RankEvidence): number {
+  const both = sharedTime(rank, other)
+  const busy = processorTimes(rank).reduce((sum, one) => sum + one.busy, 0)
+  return Math.max(both - busy, 0)
+}
+
+/** Returns the seconds in which both ranks ran; 0 if their times are not known. */
+function sharedTime(one: RankEvidence, other: RankEvidence): number {
+  if (one.began === null || other.began === null) return 0
+  const end = Math.min(one.began + one.elapsed, other.began + other.elapsed)
+  return Math.max(end - Math.max(one.began, other.began), 0)
+}
+
+/** The shortest run in which a rank is called idle; in a shorter one, it may still be starting. */
+const FEWEST_IDLE_SECONDS = 30
+
+/**
+ * A rank whose processes hardly used processors, although nothing that the rows show kept them from
+ * it. It may have computed elsewhere, such as on a GPU, so no time is known to be lost.
+ *
+ * The threshold is Ridealong's own. If other ranks are busy, a rank that runs none of their busy
+ * programs, such as the launcher of an MPIJob, is expected to be idle.
+ */
+export const MOSTLY_IDLE: FindingRule = {
+  name: 'mostly-idle',
+  title: 'Mostly idle',
+  severity: 'risk',
+  needs: PROCESSOR_TIME_NEEDS,
+  threshold: {
+    value: 10,
+    unit: 'percent',
+    condition:
+      'the processes of a rank together used less than 10 % of one processor in a run of at ' +
+      'least 30 s, and no other finding explains it',
+    source: 'Ridealong',
+  },
+  find: findIdle,
+  isRelative: true,
+  sentence: (worst) =>
+    `used ${factIn(worst, 'use of a processor')} of one processor on average, and the rows do ` +
+    'not show why',
+  advice:
+    'If the ranks compute on GPUs, this is as it should be. Otherwise look at the output of the ' +
+    'application: it may wait for input, for another service or for a rank that did not start, ' +
+    'or not have enough work for all ranks. Use fewer ranks if they are not needed.',
+  plots: PLOTS,
+}
+
+function findIdle({ ranks }: RunEvidence): readonly Affected[] {
+  const used = ranks.map((rank) => {
+    const programs = timeByProgram(rank)
+    const seconds = [...programs.values()].reduce((sum, own) => sum + own, 0)
+    const part = percentOf(seconds, rank.elapsed)
+    return { rank, programs, seconds, part, isIdle: part < MOSTLY_IDLE.threshold.value }
+  })
+  const busy = used.filter(({ isIdle }) => !isIdle)
+  const working = new Set(
+    busy.flatMap(({ rank, programs }) =>
+      [...programs].flatMap(([program, seconds]) => {
+        return percentOf(seconds, rank.elapsed) >= MOSTLY_IDLE.threshold.value ? program : []
+      }),
+    ),
+  )
+  return used.flatMap(({ rank, programs, seconds, part, isIdle }) => {
+    const isMeant = busy.length > 0 && ![...programs.keys()].some((one) => working.has(one))
+    const isShort = rank.elapsed < FEWEST_IDLE_SECONDS || programs.size === 0
+    if (!isIdle || isMeant || isShort) return []
+    return [
+      {
+        rank: rank.rank,
+        things: [...programs.keys()],
+        lost: null,
+        size: rank.elapsed - seconds,
+        facts: [
+          { name: 'use of a processor', value: part, unit: 'percent' },
+          { name: 'CPU time', value: seconds, unit: 's' },
+          { name: 'length of the run', value: rank.elapsed, unit: 's' },
+        ],
+      },
+    ]
+  })
+}

@@ -1,0 +1,75 @@
+import type { RowsDescription } from '../../core/catalog.ts'
+import type { Fields } from '../../core/kubernetes/json.ts'
+import type { RowOrigin, Sample } from './columns.ts'
+
+/** The description of a log, which follows its samples. */
+export type LogEntry = { readonly kind: 'log' } & RowOrigin & {
+    /** The metadata that the observer printed about itself. */
+    readonly metadata: Fields
+    /** The description of the rows of the log's metric; null if it is not known. */
+    readonly rows: RowsDescription | null
+    /** The command that the Metrics Operator was configured to wait for. */
+    readonly command: string | null
+    /**
+     * The totals for the run, and then for each program, as computed by the observer; empty if the
+     * observer computed none.
+     */
+    readonly summary: readonly Fields[]
+    /**
+     * Whether the samples are averages since the node started, as in the logs of the Metrics
+     * Operator.
+     */
+    readonly isAverage: boolean
+    /** The number of timepoints with at least one row. */
+    readonly timepoints: number
+    /** Missing parts of the log, one sentence each; empty if the log is complete. */
+    readonly cuts: readonly string[]
+    /** Other notices about the log, one sentence each. */
+    readonly notices: readonly string[]
+    /**
+     * How the containers of the pod ended, without its observers, as the status of the pod says;
+     * null if the status is not known, as in a log that was not collected from a cluster.
+     */
+    readonly ended: readonly EndedContainer[] | null
+    /**
+     * How many ranks of the workload are observed, if the annotation `ridealong.dev/ranks` excluded
+     * some; null if all are, or it is not known.
+     */
+    readonly observedRanks: ObservedRanks | null
+  }
+
+/** The number of observed ranks of a workload. */
+export interface ObservedRanks {
+  /** KIND/NAME, or the label selector. */
+  readonly workload: string
+  /** The number of ranks. */
+  readonly total: number
+  /** The number of ranks with at least one observer. */
+  readonly observed: number
+  /** For each metric that is observed, the number of its ranks. */
+  readonly metrics: Readonly<Record<string, number>>
+}
+
+/** A container that ended, from its `terminated` state in the status of its pod. */
+export interface EndedContainer {
+  readonly container: string
+  /** Such as Completed, Error or OOMKilled; null if there is none. */
+  readonly reason: string | null
+  readonly exitCode: number | null
+}
+
+/** A line of a log in JSON Lines that does not match the description of its metric's rows. */
+export type UnmatchedRow = { readonly kind: 'unmatched' } & RowOrigin & {
+    /** The line; if it is long, only its beginning. */
+    readonly text: string
+    /** Why the line does not match. */
+    readonly reason: string
+  }
+
+/** A line of the collected JSON Lines. */
+export type Entry = Sample | UnmatchedRow | LogEntry
+
+/** Reports whether an entry is a row of a metric. */
+export function isSample(entry: Entry): entry is Sample {
+  return entry.kind !== 'log' && entry.kind !== 'unmatched'
+}

@@ -1,0 +1,172 @@
+import type { RowsDescription } from '../../core/catalog.ts'
+import { isSplit, LONGEST_LINE } from '../../lib/split-lines.ts'
+import type { Moment, RowOrigin, Sample } from './columns.ts'
+import type { Entry, UnmatchedRow } from './entry.ts'
+import { type MatchedLine, matchRow } from './match-row.ts'
+
+/** A log in JSON Lines, which is read line by line. */
+export interface JsonlLog {
+  /** Reads a line that is not a marker, and returns the entries that are now complete. */
+  readonly push: (line: string) => readonly Entry[]
+  /**
+   * Handles the end of the log. Returns the remaining entries, and whether the last row is cut.
+   *
+   * @param isWhole whether the closing marker of the log was found
+   */
+  readonly end: (isWhole: boolean) => { readonly rows: readonly Entry[]; readonly isCut: boolean }
+  /** The number of timepoints with at least one row. */
+  readonly timepoints: () => number
+  /** The notices about the log, one sentence each. */
+  readonly notices: () => readonly string[]
+}
+
+export interface JsonlOptions {
+  readonly description: RowsDescription
+  readonly place: RowOrigin
+  /** The seconds between samples that the options set; null if they set none. */
+  readonly rate: number | null
+}
+
+/**
+ * The maximum number of lines of a log that are kept although they do not match the description.
+ * Further lines are only counted.
+ */
+const MOST_UNMATCHED = 1000
+/** The number of characters to which a line that does not match, or a notice, is cut. */
+const MOST_TEXT = 1000
+/** The maximum number of different notices of an observer that are kept. */
+const MOST_NOTICES = 16
+
+const TOO_LONG = `it is part of a line of more than ${LONGEST_LINE} characters`
+
+/** The observers of Ridealong print sentences for people with this prefix. */
+const SENTENCE = /^ridealong: /
+
+interface JsonlState {
+  readonly options: JsonlOptions
+  readonly clock: RowClock
+  readonly notices: Set<string>
+  unmatched: number
+  firstReason: string
+  /**
+   * The previous line if it is not a JSON object. If it is the last line of a truncated log, the
+   * row is cut; otherwise the line is unmatched.
+   */
+  broken: string | undefined
+}
+
+/** Starts to read a log in JSON Lines. Blank lines are ignored. */
+export function startJsonl(options: JsonlOptions): JsonlLog {
+  const state: JsonlState = {
+    options,
+    clock: startRowClock(options.rate),
+    notices: new Set(),
+    unmatched: 0,
+    firstReason: '',
+    broken: undefined,
+  }
+  return {
+    push: (line) => (line.trim() === '' ? [] : [...takeBroken(state), ...takeLine(state, line)]),
+    end: (isWhole) => {
+      if (isWhole) return { rows: takeBroken(state), isCut: false }
+      return { rows: [], isCut: state.broken !== undefined }
+    },
+    timepoints: () => state.clock.count(),
+    notices: () => [...unmatchedNotices(state), ...state.notices],
+  }
+}
+
+function takeLine(state: JsonlState, line: string): readonly Entry[] {
+  const read = readLine(line, state.options.description)
+  switch (read.kind) {
+    case 'notice':
+      if (state.notices.size < MOST_NOTICES) state.notices.add(read.notice.slice(0, MOST_TEXT))
+      return []
+    case 'artifact':
+      return []
+    case 'unmatched':
+      if (!read.isBroken) return keepUnmatched(state, line, read.reason)
+      state.broken = line
+      return []
+    case 'row': {
+      const { of: kind, name: section } = read.section
+      const moment = state.clock.read(read.at, section)
+      return [{ kind, ...state.options.place, ...moment, section, ...read.cells } as Sample]
+    }
+  }
+}
+
+function readLine(line: string, description: RowsDescription): MatchedLine {
+  if (isSplit(line)) return { kind: 'unmatched', reason: TOO_LONG, isBroken: false }
+  if (SENTENCE.test(line)) return { kind: 'notice', notice: line.replace(SENTENCE, '') }
+  return matchRow(line, description)
+}
+
+function takeBroken(state: JsonlState): readonly Entry[] {
+  const { broken } = state
+  state.broken = undefined
+  return broken === undefined ? [] : keepUnmatched(state, broken, 'it is not a JSON object')
+}
+
+function keepUnmatched(state: JsonlState, line: string, reason: string): readonly UnmatchedRow[] {
+  if (state.unmatched === 0) state.firstReason = reason
+  state.unmatched += 1
+  if (state.unmatched > MOST_UNMATCHED) return []
+  const text = line.slice(0, MOST_TEXT)
+  return [{ kind: 'unmatched', ...state.options.place, text, reason }]
+}
+
+function unmatchedNotices({ unmatched, firstReason }: JsonlState): readonly string[] {
+  if (unmatched === 0) return []
+  const lines = unmatched === 1 ? '1 line does' : `${unmatched} lines do`
+  const rest = unmatched > MOST_UNMATCHED ? ` (only the first ${MOST_UNMATCHED} are kept)` : ''
+  const sentence = `${lines} not match the description of the metric's rows${rest}`
+  return [`${sentence}; the first: ${firstReason}`]
+}
+
+interface RowClock {
+  readonly read: (at: number, section: string) => Moment
+  readonly count: () => number
+}
+
+/**
+ * Returns a clock for the rows of a log. Consecutive rows with the same time are one timepoint. The
+ * interval of a row is the time since the previous rows of its section. For the first rows of a
+ * section, the interval is the option `rate`, or null if the option is not set. If the time of a
+ * row is earlier than the time of the previous rows, the interval is null.
+ */
+function startRowClock(rate: number | null): RowClock {
+  let began: number | undefined
+  let now: number | undefined
+  let timepoint = -1
+  const sections = new Map<string, SectionTime>()
+  return {
+    read: (at, name) => {
+      began ??= at
+      timepoint += at === now ? 0 : 1
+      now = at
+      const section = sectionTime(sections.get(name), at, rate)
+      sections.set(name, section)
+      const seconds = Math.max(at - began, 0) / 1000
+      return { timepoint, time: new Date(at).toISOString(), seconds, interval: section.interval }
+    },
+    count: () => timepoint + 1,
+  }
+}
+
+/** The last rows of a section: their time in milliseconds since 1970, and their interval. */
+interface SectionTime {
+  readonly at: number
+  readonly interval: number | null
+}
+
+function sectionTime(
+  before: SectionTime | undefined,
+  at: number,
+  rate: number | null,
+): SectionTime {
+  if (before?.at === at) return before
+  if (before === undefined) return { at, interval: rate }
+  const passed = (at - before.at) / 1000
+  return { at, interval: passed > 0 ? passed : null }
+}

@@ -1,0 +1,83 @@
+import { asFields, asText, type Fields, fieldsOrNone } from '../../core/kubernetes/json.ts'
+import type { RowOrigin } from './columns.ts'
+import type { EndedContainer, ObservedRanks } from './entry.ts'
+
+/**
+ * The fields of a log's origin that the caller sets. Missing fields are read from the metadata.
+ */
+export type KnownOrigin = Partial<RowOrigin> & {
+  readonly source: string
+  /** Notices about the log, one sentence each. */
+  readonly notices?: readonly string[]
+  /** How the containers of the pod ended; see `LogEntry`. */
+  readonly ended?: readonly EndedContainer[] | null
+  /** How many ranks of the workload are observed; see `LogEntry`. */
+  readonly observedRanks?: ObservedRanks | null
+}
+
+/** Parses the metadata; returns undefined if they are not a JSON object, for example truncated. */
+export function readMetadata(lines: readonly string[]): Fields | undefined {
+  return parse(lines.join('\n'))
+}
+
+/**
+ * Parses the summary of an observer of Ridealong: one line of JSON for the run, and one for each
+ * program. The observer prints the summary after its closing marker, and also writes it as the
+ * termination message of its container.
+ */
+export function readSummary(lines: readonly string[]): readonly Fields[] {
+  const rows = lines.map((line) => (line.startsWith('{') ? parse(line) : undefined))
+  return rows.filter((row) => row !== undefined)
+}
+
+function parse(text: string): Fields | undefined {
+  try {
+    return asFields(JSON.parse(text))
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * Returns the start time of an observer of Ridealong. Observers of the Metrics Operator do not
+ * report their start.
+ */
+export function readStart(metadata: Fields | undefined): string | null {
+  return asText(metadata?.started) ?? null
+}
+
+/**
+ * Returns the seconds between samples, as set in the options. The default is 10, as in the options
+ * of perf-sysstat and io-sysstat.
+ */
+export function readRate(metadata: Fields | undefined): number {
+  return readRateOption(metadata) ?? 10
+}
+
+/** Returns the seconds between samples, as set in the options; null if they are not set. */
+export function readRateOption(metadata: Fields | undefined): number | null {
+  const { rate } = fieldsOrNone(metadata?.metricOptions)
+  return typeof rate === 'number' && rate > 0 ? rate : null
+}
+
+/** Returns the origin of the log. A value from the caller takes precedence over the metadata. */
+export function readPlace(
+  known: KnownOrigin,
+  metadata: Fields | undefined,
+  metric: string | null,
+): RowOrigin {
+  const { pod, namespace, node, completionIndex, metricName } = metadata ?? {}
+  return {
+    source: known.source,
+    metric: known.metric ?? asText(metricName) ?? metric,
+    namespace: known.namespace ?? asText(namespace) ?? null,
+    pod: known.pod ?? asText(pod) ?? null,
+    node: known.node ?? asText(node) ?? null,
+    rank: known.rank ?? asWord(completionIndex),
+  }
+}
+
+function asWord(value: unknown): string | null {
+  if (typeof value === 'number') return String(value)
+  return asText(value) || null
+}

@@ -1,0 +1,126 @@
+import { readDescription } from '../../catalog/description.ts'
+import type { RowColumn } from '../../core/catalog.ts'
+import {
+  asFields,
+  asObjects,
+  asText,
+  type Fields,
+  fieldsOrNone,
+  listOrNone,
+} from '../../core/kubernetes/json.ts'
+import { plainCells, readCell, readCells } from './cell.ts'
+import { PLACE_COLUMNS, ROW_KINDS, type RowCells, type Sample } from './columns.ts'
+import { type Descriptions, type SysstatFormat, sysstatSection } from './descriptions.ts'
+import type { EndedContainer, Entry, LogEntry, ObservedRanks, UnmatchedRow } from './entry.ts'
+
+const MOMENT_AND_PLACE = Object.entries(PLACE_COLUMNS)
+const MOMENT = ['timepoint', 'time', 'seconds', 'interval']
+const PLACE = MOMENT_AND_PLACE.filter(([name]) => !MOMENT.includes(name))
+
+/**
+ * Parses a line of collected JSON Lines. Any program can write such lines, so cells of an
+ * unexpected type become null. If no description of the row is known, the row keeps all its numbers
+ * and texts.
+ *
+ * @returns undefined if the line is not an entry
+ */
+export function parseEntry(line: string, descriptions: Descriptions): Entry | undefined {
+  const row = parse(line)
+  if (row === undefined || asText(row.source) === undefined) return undefined
+  if (row.kind === 'log') return parseLog(row)
+  if (row.kind === 'unmatched') return parseUnmatched(row)
+  return ROW_KINDS.some((kind) => kind === row.kind) ? parseSample(row, descriptions) : undefined
+}
+
+function parseLog(row: Fields): LogEntry {
+  return { ...readColumns(PLACE, row), ...readDescriptions(row) } as LogEntry
+}
+
+function parseUnmatched(row: Fields): UnmatchedRow {
+  const [text, reason] = [asText(row.text) ?? '', asText(row.reason) ?? '']
+  return { ...readColumns(PLACE, row), text, reason } as UnmatchedRow
+}
+
+function parseSample(row: Fields, descriptions: Descriptions): Sample {
+  const section = asText(row.section) ?? null
+  const place = readColumns(MOMENT_AND_PLACE, row)
+  return { ...place, section, ...sampleCells(row, descriptions) } as Sample
+}
+
+function readColumns(columns: typeof MOMENT_AND_PLACE, row: Fields): RowCells {
+  return Object.fromEntries(columns.map(([name, column]) => [name, readCell(column, row[name])]))
+}
+
+function sampleCells(row: Fields, descriptions: Descriptions): RowCells {
+  const description = descriptions.get(asText(row.metric) ?? '')
+  if (description?.format === 'jsonl') {
+    const section = description.sections.find(({ name }) => name === row.section)
+    return section === undefined ? scalarsIn(row) : plainCells(section, row)
+  }
+  const columns =
+    description === undefined && row.section !== undefined ? undefined : sysstat(row, descriptions)
+  return columns === undefined ? scalarsIn(row) : readCells(columns, row)
+}
+
+/**
+ * Returns the columns of a row of pidstat or iostat. Output of earlier versions of `collect` has
+ * only such rows, and names no section in them.
+ */
+function sysstat(row: Fields, descriptions: Descriptions): readonly RowColumn[] | undefined {
+  const format: SysstatFormat = row.kind === 'device' ? 'iostat' : 'pidstat'
+  return sysstatSection(descriptions, format, asText(row.metric) ?? null)?.columns
+}
+
+/** Returns the numbers, texts and nulls of a row, without the columns of every sample. */
+function scalarsIn(row: Fields): RowCells {
+  const cells = Object.entries(row).filter(([name, value]) => {
+    if (Object.hasOwn(PLACE_COLUMNS, name) || name === 'section') return false
+    return value === null || typeof value === 'string' || Number.isFinite(value)
+  })
+  return Object.fromEntries(cells) as RowCells
+}
+
+function readDescriptions(row: Fields) {
+  return {
+    metadata: fieldsOrNone(row.metadata),
+    rows: readDescription(row.rows) ?? null,
+    command: asText(row.command) ?? null,
+    summary: asObjects(row.summary),
+    isAverage: row.isAverage === true,
+    timepoints: typeof row.timepoints === 'number' ? row.timepoints : 0,
+    cuts: textsOf(row.cuts),
+    notices: textsOf(row.notices),
+    ended: row.ended === undefined || row.ended === null ? null : endedOf(row.ended),
+    observedRanks: observedRanksIn(row.observedRanks),
+  }
+}
+
+/** Earlier versions of `collect` did not write how containers ended. */
+function endedOf(list: unknown): readonly EndedContainer[] {
+  return asObjects(list).map(({ container, reason, exitCode }) => ({
+    container: asText(container) ?? '',
+    reason: asText(reason) ?? null,
+    exitCode: typeof exitCode === 'number' ? exitCode : null,
+  }))
+}
+
+/** @returns null if a number is missing, as in output of earlier versions of `collect` */
+function observedRanksIn(value: unknown): ObservedRanks | null {
+  const { workload, total, observed, metrics } = fieldsOrNone(value)
+  if (typeof total !== 'number' || typeof observed !== 'number') return null
+  const counts = Object.entries(fieldsOrNone(metrics)).filter(([, ranks]) => Number.isFinite(ranks))
+  const byMetric = Object.fromEntries(counts) as Record<string, number>
+  return { workload: asText(workload) ?? '', total, observed, metrics: byMetric }
+}
+
+function textsOf(list: unknown): readonly string[] {
+  return listOrNone(list).filter((text) => typeof text === 'string')
+}
+
+function parse(line: string): Fields | undefined {
+  try {
+    return asFields(JSON.parse(line))
+  } catch {
+    return undefined
+  }
+}

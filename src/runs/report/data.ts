@@ -1,0 +1,238 @@
+import { keepOutliers, maximum } from '../../lib/statistics.ts'
+import { type Findings, findFindings, type RunFinding } from '../findings/evaluate.ts'
+import { METRIC_OF_FORMAT } from '../log/descriptions.ts'
+import { computeOffsets } from './align.ts'
+import { type FindingsData, findingsData } from './findings-data.ts'
+import type { CollectedRun } from './gather.ts'
+import { distinct, groupTracks, ordered } from './groups.ts'
+import { labelRanks } from './labels.ts'
+import { findCopies, withoutLogs } from './log-copies.ts'
+import type { Measure } from './measures.ts'
+import { copyNotices, listNotices, type ShownPart } from './notices.ts'
+import { buildPlots, type PlotContext, type Plots, type Titled, titleOf } from './plots.ts'
+import { type SectionData, sectionData } from './section-data.ts'
+import { type Group, type SummaryRow, summarise, summaryColumns } from './summary.ts'
+import { type MpiData, mpiData } from './tools/mpi-data.ts'
+import { type ProfilesData, profilesData } from './tools/profile-data.ts'
+import { sumTracks, type Track } from './track.ts'
+
+export type Unit = 'auto' | 'process' | 'program'
+
+/** The data that the page shows. */
+export interface PageData {
+  readonly ranks: readonly string[]
+  readonly programs: readonly string[]
+  readonly duration: number
+  readonly samples: number
+  readonly logs: number
+  /** Whether a line shows one process, or all processes of a program on one rank. */
+  readonly unit: 'process' | 'program'
+  readonly notices: readonly string[]
+  readonly findings: FindingsData
+  readonly columns: readonly Titled[]
+  readonly rows: readonly SummaryRow[]
+  /** The number of rows that are left out. */
+  readonly omittedRows: number
+  readonly plots: Plots
+  readonly devices: Plots
+  /** The number of devices that are omitted because they have no activity. */
+  readonly idleDevices: number
+  /** The sections of the metrics whose logs are in JSON Lines. */
+  readonly sections: readonly SectionData[]
+  /** The functions in which processes spent their time; missing if no process was profiled. */
+  readonly profiles?: ProfilesData
+  /** The time in calls of MPI; missing if no calls were recorded. */
+  readonly mpi?: MpiData
+}
+
+/**
+ * Above this number of processes, a line shows a program instead of a process, unless the user
+ * chose a unit.
+ */
+const MOST_PROCESSES = 2000
+/** The most rows of the table by rank and program. */
+const MOST_ROWS = 20_000
+
+/** The model from which both the page and the JSON are built. */
+export interface ReportModel {
+  /** The run without the logs that are copies. */
+  readonly run: CollectedRun
+  readonly rankOf: (source: string) => string
+  readonly ranks: readonly string[]
+  readonly found: Findings
+  /** The programs of the ranks, in the order of the rows of the page. */
+  readonly groups: readonly Group[]
+  readonly page: PageData
+}
+
+/** Builds the data of the page from the collected run. */
+export function pageData(collected: CollectedRun, unit: Unit): PageData {
+  return reportModel(collected, unit).page
+}
+
+/** Builds the model of a report from the collected run. */
+export function reportModel(collected: CollectedRun, unit: Unit): ReportModel {
+  const copies = findCopies(collected)
+  const run = withoutLogs(collected, copies)
+  const { rankOf, ranks } = ranksIn(run)
+  const found = findFindings(run.evidence, rankOf, ranks)
+  const groups = groupTracks(run, rankOf)
+  const { groups: kept, ...table } = programTable(run, groups)
+  const { shown, plottedRanks, ...parts } = plotRun(run, { unit, groups, found, rankOf })
+  const profiles = profilesData(run.evidence.profiles, rankOf)
+  const mpi = mpiData(run.evidence.mpi, rankOf)
+  const page: PageData = {
+    ranks: distinct([...plottedRanks, ...groups.map(({ rank }) => rank)]),
+    programs: distinct(table.rows.map(({ program }) => program)),
+    samples: run.samples,
+    logs: run.sources.size,
+    notices: [...listNotices(run, shownParts(table, parts), groups), ...copyNotices(copies)],
+    findings: findingsData(found, shown, parts.sections),
+    ...table,
+    ...parts,
+    ...(profiles && { profiles }),
+    ...(mpi && { mpi }),
+  }
+  return { run, rankOf, ranks, found, groups: kept, page }
+}
+
+/** Builds the table by rank and program. Returns the programs of its rows too. */
+function programTable({ measures, usualMeasures }: CollectedRun, groups: readonly Group[]) {
+  const columns = summaryColumns(measures.process.slice(0, usualMeasures))
+  const all = summarise(groups, columns).map((row, index) => ({ ...row, group: groups[index] }))
+  const kept = keepOutliers(all, MOST_ROWS)
+  return {
+    columns: columns.map(titleOf),
+    rows: kept.map(({ group: _, ...row }) => row),
+    omittedRows: all.length - kept.length,
+    groups: kept.flatMap(({ group }) => group ?? []),
+  }
+}
+
+/** The choices on which the plots of a run depend. */
+interface PlotChoices extends Pick<ReportModel, 'rankOf' | 'groups' | 'found'> {
+  readonly unit: Unit
+}
+
+/** Builds the plots and the sections, and returns the measures and the ranks that they show. */
+function plotRun(run: CollectedRun, { unit, groups, found, rankOf }: PlotChoices) {
+  const active = [...run.devices.values()].filter(isActive)
+  const all = allTracks(run, active)
+  const context = buildContext(run, all, rankOf)
+  const chosen = unit === 'auto' ? autoUnit(run) : unit
+  const tracks = groups.flatMap(chosen === 'process' ? (group) => group.tracks : merged)
+  const shown = shownMeasures(run, found.findings)
+  return {
+    shown: shown.map(({ measure }) => measure),
+    plottedRanks: all.map(({ source }) => rankOf(source)),
+    duration: context.duration,
+    unit: chosen,
+    plots: processPlots(tracks, shown, context),
+    devices: buildPlots(ordered(active, rankOf), run.measures.device, context),
+    idleDevices: run.devices.size - active.length,
+    sections: buildSections(run, context),
+  }
+}
+
+/** Returns the parts of the page, each with its title, for the notices about them. */
+function shownParts(
+  { omittedRows }: Pick<PageData, 'omittedRows'>,
+  { plots, devices, sections }: Pick<PageData, 'plots' | 'devices' | 'sections'>,
+): readonly ShownPart[] {
+  return [
+    { title: 'programs', omittedRows, plots },
+    { title: 'devices', omittedRows: 0, plots: devices },
+    ...sections,
+  ]
+}
+
+/** Returns the tracks of processes, of devices with activity, and of the sections of metrics. */
+function allTracks({ processes, sections }: CollectedRun, active: readonly Track[]) {
+  const described = [...sections.values()].flatMap((section) => [...section.tracks.values()])
+  return [...processes.values(), ...active, ...described]
+}
+
+function buildContext(
+  { sources }: CollectedRun,
+  tracks: readonly Track[],
+  rankOf: (source: string) => string,
+): PlotContext {
+  const offsets = computeOffsets(new Map([...sources].map(([name, { start }]) => [name, start])))
+  const ends = tracks.map((track) => (offsets.get(track.source) ?? 0) + lastSecond(track))
+  return { offsets, rankOf, duration: maximum(ends) ?? 0 }
+}
+
+function processPlots(
+  tracks: readonly Track[],
+  shown: readonly ShownMeasure[],
+  context: PlotContext,
+): Plots {
+  return buildPlots(
+    ordered(tracks, context.rankOf).map((track) => withMeasures(track, shown)),
+    shown.map(({ measure }) => measure),
+    context,
+  )
+}
+
+/** Returns the rank of each log, and all ranks in natural order. */
+export function ranksIn({ sources }: CollectedRun) {
+  const labels = labelRanks([...sources.values()].map(({ place }) => place))
+  const rankOf = (source: string) => labels.get(source) ?? source
+  return { rankOf, ranks: distinct([...labels.values()]) }
+}
+
+/** A measure that the page plots, and its index among the measures of the tracks. */
+interface ShownMeasure {
+  readonly measure: Measure
+  readonly index: number
+}
+
+/** Returns the measures of processes that are always plotted, and those that findings name. */
+function shownMeasures(
+  { measures, usualMeasures }: CollectedRun,
+  findings: readonly RunFinding[],
+): readonly ShownMeasure[] {
+  const named = findings.flatMap(({ plot }) => {
+    return plot?.metric === METRIC_OF_FORMAT.pidstat ? plot.column : []
+  })
+  return measures.process
+    .map((measure, index) => ({ measure, index }))
+    .filter(({ measure, index }) => index < usualMeasures || named.includes(measure.column))
+}
+
+/** Returns a track with the values of these measures only. */
+function withMeasures(track: Track, measures: readonly ShownMeasure[]): Track {
+  return { ...track, values: measures.map(({ index }) => track.values[index] ?? []) }
+}
+
+/** Builds the sections, sorted by metric and then in the order in which they were first read. */
+function buildSections({ sections }: CollectedRun, context: PlotContext): readonly SectionData[] {
+  const byMetric = Map.groupBy(sections.values(), ({ metric }) => metric)
+  return distinct([...byMetric.keys()]).flatMap((metric) => {
+    const own = byMetric.get(metric) ?? []
+    return own.map((section) => {
+      const title = own.length === 1 ? metric : `${metric}: ${section.section.name}`
+      return sectionData(section, title, context)
+    })
+  })
+}
+
+function autoUnit({ processes }: CollectedRun): 'process' | 'program' {
+  return processes.size > MOST_PROCESSES ? 'program' : 'process'
+}
+
+/** Merges all processes of a program on a rank into one track per log. */
+function merged({ tracks }: Group): readonly Track[] {
+  const bySource = Map.groupBy(tracks, ({ source }) => source)
+  return [...bySource].map(([source, own]) =>
+    sumTracks(own, { source, program: own[0]?.program ?? '' }),
+  )
+}
+
+function lastSecond({ seconds }: Track): number {
+  return seconds.at(-1) ?? 0
+}
+
+function isActive({ values }: Track): boolean {
+  return values.some((list) => list.some((value) => value !== null && value > 0))
+}

@@ -1,0 +1,132 @@
+import { rounded as roundedNumber } from '../../../lib/statistics.ts'
+import type { RunFinding } from '../../findings/evaluate.ts'
+import { reportModel, type Unit } from '../data.ts'
+import type { CollectedRun } from '../gather.ts'
+import { listObservedRanks } from '../observed-ranks.ts'
+import { ranksDocument } from '../programs/ranks-document.ts'
+import type { MpiJobData } from '../tools/mpi-data.ts'
+import type { DifferenceData, ProfileData } from '../tools/profile-data.ts'
+import {
+  byKey,
+  columnDocument,
+  framesDocument,
+  markedKeys,
+  plotsDocument,
+  sectionDocument,
+} from './parts-document.ts'
+
+/** The version of the document. It changes if a field changes its meaning or is removed. */
+const API_VERSION = 'ridealong.dev/v1alpha1'
+
+/** Builds the document of `report --output json`: everything that the page shows. */
+export function findingsDocument(collected: CollectedRun, title: string, unit: Unit = 'auto') {
+  const model = reportModel(collected, unit)
+  const { run, page, found } = model
+  const { findings, explained, notChecked } = found
+  const profiles = page.profiles?.programs ?? []
+  const mpi = page.mpi?.jobs ?? []
+  return {
+    apiVersion: API_VERSION,
+    kind: 'Findings',
+    title,
+    ranks: ranksDocument(model),
+    observedRanks: listObservedRanks(run),
+    samples: run.samples,
+    logs: run.sources.size,
+    findings: findings.map(findingOf),
+    explained,
+    notChecked,
+    notices: page.notices,
+    duration_seconds: page.duration,
+    columns: page.columns.map(columnDocument),
+    omitted_programs: page.omittedRows,
+    unit: page.unit,
+    over_time: plotsDocument(page.plots),
+    devices: plotsDocument(page.devices),
+    idle_devices: page.idleDevices,
+    sections: page.sections.map(sectionDocument),
+    ...(profiles.length > 0 && { profiles: profiles.map(profileOf) }),
+    omitted_profiles: page.profiles?.omitted ?? 0,
+    ...(mpi.length > 0 && { mpi: mpi.map(jobOf) }),
+    omitted_mpi_jobs: page.mpi?.omitted ?? 0,
+  }
+}
+
+/** The document of `report --output json`. */
+export type FindingsDocument = ReturnType<typeof findingsDocument>
+
+/** Returns a finding with rounded numbers, and without `isRelative`, which only the page needs. */
+function findingOf({ isRelative: _, lost, ranks, plot, ...finding }: RunFinding) {
+  return {
+    ...finding,
+    secondsLost: rounded(lost),
+    ranks: ranks.map(({ rank, things, also = [], lost: own, waitedFor, facts }) => ({
+      rank,
+      secondsLost: rounded(own),
+      things: [...things, ...also],
+      ...(waitedFor && { waitedFor }),
+      facts: facts.map((fact) => ({ ...fact, value: rounded(fact.value) })),
+    })),
+    column: plot,
+  }
+}
+
+/** Returns the functions of a program, the differences of its ranks, and its stacks. */
+function profileOf({ program, ranks, seconds, functions, flame, ...others }: ProfileData) {
+  return {
+    program,
+    ranks,
+    seconds,
+    functions: functions.rows.map(({ name, library, self, total, outliers }) => {
+      const [selfOutliers, totalOutliers] = outliers.map((list) => list.map((at) => ranks[at]))
+      const times = { selfSeconds: self, totalSeconds: total }
+      return { function: name, library, ...times, selfOutliers, totalOutliers }
+    }),
+    omittedFunctions: functions.omitted,
+    differences: others.differences.map(differenceOf),
+    omittedDifferences: others.omittedDifferences,
+    incomplete: others.incomplete,
+    incompleteCount: others.incompleteCount,
+    ...framesDocument(flame),
+  }
+}
+
+function differenceOf(one: DifferenceData) {
+  const { name, library, median, compared, ranks, rankCount } = one
+  return {
+    function: name,
+    library,
+    medianSeconds: median,
+    ranksCompared: compared,
+    ranks: ranks.map(({ rank, self, more }) => {
+      return { rank, selfSeconds: self, secondsAboveMedian: more }
+    }),
+    rankCount,
+  }
+}
+
+/** Returns the time in MPI of the processes of a job, and by function. */
+function jobOf({ job, size, problem, columns, rows, omitted, calls, omittedCalls }: MpiJobData) {
+  return {
+    job,
+    size,
+    problem,
+    columns: columns.map(columnDocument),
+    processes: rows.map(({ rank, program, mpiRank, values, marks }) => {
+      const [elapsedSeconds, mpiSeconds, , count, bytes] = values
+      const known = { rank, mpiRank, elapsedSeconds, mpiSeconds, calls: count, bytes }
+      const all = byKey(columns, values)
+      return { ...known, name: program, values: all, outliers: markedKeys(columns, marks) }
+    }),
+    omittedProcesses: omitted,
+    calls: calls.map(({ spread, longestMs, ...own }) => {
+      const [leastSeconds, medianSeconds, mostSeconds] = spread
+      return { ...own, leastSeconds, medianSeconds, mostSeconds, longestMs }
+    }),
+    omittedCalls,
+  }
+}
+
+function rounded(value: number | null): number | null {
+  return value === null ? null : roundedNumber(value)
+}

@@ -1,0 +1,201 @@
+import type { RowsDescription } from '../../core/catalog.ts'
+import { asText } from '../../core/kubernetes/json.ts'
+import {
+  addEndedToEvidence,
+  addToEvidence,
+  type Evidence,
+  findSection,
+  newEvidence,
+} from '../findings/evidence.ts'
+import { RULE_NEEDS, RULE_PLOTS } from '../findings/rules.ts'
+import type { RowOrigin, Sample } from '../log/columns.ts'
+import { type Descriptions, METRIC_OF_FORMAT, sysstatSection } from '../log/descriptions.ts'
+import type { Entry, LogEntry } from '../log/entry.ts'
+import { isMpiDetail, leaveOutOfMpi } from '../mpi/mpi-run.ts'
+import { isProfile } from '../profiles/profile-run.ts'
+import type { Start } from './align.ts'
+import { DEVICE_MEASURES } from './device-measures.ts'
+import { columnMeasures, MEASURES, type Measure, readMeasure } from './measures.ts'
+import { addRow, newSectionRun, type SectionRun } from './section.ts'
+import { hasRoom, newThingLimit, type ThingLimit } from './thing-limit.ts'
+import { addPoint, newTrack, type Track } from './track.ts'
+
+/** A log: its origin, the time of a sample, and the entry that describes the log. */
+export interface LogSource {
+  readonly place: RowOrigin
+  /** The time of the first sample that has a time; null if there is no such sample. */
+  start: Start | null
+  /** The entry at the end of the log; undefined if it was not read. */
+  log: LogEntry | undefined
+}
+
+/** The collected data that a report is built from. */
+export interface CollectedRun {
+  readonly sources: Map<string, LogSource>
+  /** The measures of processes and devices. Those that every page shows precede the others. */
+  readonly measures: { readonly process: readonly Measure[]; readonly device: readonly Measure[] }
+  /** The number of measures of processes that are shown even if no finding names them. */
+  readonly usualMeasures: number
+  /** The values that the rules for findings need. */
+  readonly evidence: Evidence
+  readonly processes: Map<string, Track>
+  readonly devices: Map<string, Track>
+  /** The rows in JSON Lines, by metric and section. */
+  readonly sections: Map<string, SectionRun>
+  /** The descriptions of the rows of the metrics in the catalog. */
+  readonly descriptions: Descriptions
+  /**
+   * The samples of metrics that are not in the catalog, by log. The entry at the end of a log
+   * describes their rows. If this entry is missing or has no description, the samples remain here.
+   * They are kept as JSON, which needs less memory.
+   */
+  readonly undescribed: Map<string, string[]>
+  /** The things that rows describe, and the rows that are left out. */
+  readonly limit: ThingLimit
+  samples: number
+}
+
+/** The columns of perf-sysstat that findings can be plotted with. */
+const PROCESS_PLOTS = RULE_PLOTS.flatMap(({ metric, column }) =>
+  metric === METRIC_OF_FORMAT.pidstat ? column : [],
+)
+
+/**
+ * @param descriptions the descriptions of the rows of the metrics in a catalog
+ * @param columns the names of additional columns of processes and devices to read
+ * @param limit the most things of a section of a log
+ */
+export function newRun(
+  descriptions: Descriptions = new Map(),
+  columns: readonly string[] = [],
+  limit: ThingLimit = newThingLimit(),
+): CollectedRun {
+  const more = (format: 'pidstat' | 'iostat', names: readonly string[]) =>
+    columnMeasures(sysstatSection(descriptions, format, null)?.columns ?? [], names)
+  const usual = [...MEASURES, ...more('pidstat', columns)]
+  const known = usual.map(({ column }) => column)
+  const ofFindings = PROCESS_PLOTS.filter((column) => !known.includes(column))
+  return {
+    sources: new Map(),
+    measures: {
+      process: [...usual, ...more('pidstat', ofFindings)],
+      device: [...DEVICE_MEASURES, ...more('iostat', columns)],
+    },
+    usualMeasures: usual.length,
+    evidence: newEvidence(RULE_NEEDS),
+    processes: new Map(),
+    devices: new Map(),
+    sections: new Map(),
+    descriptions,
+    undescribed: new Map(),
+    limit,
+    samples: 0,
+  }
+}
+
+/**
+ * Adds an entry of the collected data. A thread's sample of perf-sysstat is only counted, because
+ * the values of a process include the values of its threads.
+ */
+export function addEntry(run: CollectedRun, entry: Entry): void {
+  const source = findSource(run, entry)
+  if (entry.kind === 'unmatched') return
+  if (entry.kind === 'log') {
+    source.log = entry
+    addEndedToEvidence(run.evidence, entry)
+    addUndescribed(run, entry)
+    return
+  }
+  run.samples += 1
+  if (entry.time !== null) source.start ??= { time: entry.time, seconds: entry.seconds }
+  const description = run.descriptions.get(entry.metric ?? '')
+  if (description === undefined && entry.section !== null) keepUndescribed(run, entry)
+  else addSample(run, entry, description)
+}
+
+/**
+ * Adds a sample to the data of its section. Output of earlier versions of `collect` names no
+ * section, and has only rows of pidstat and iostat.
+ */
+function addSample(
+  run: CollectedRun,
+  sample: Sample,
+  description: RowsDescription | undefined,
+): void {
+  const section = findSection(sample, description)
+  if (section !== undefined && !isProfile(section) && !hasRoom(run.limit, section, sample)) {
+    leaveOutOfMpi(run.evidence.mpi, sample)
+    return
+  }
+  addToEvidence(run.evidence, sample, description)
+  if (description?.format === 'jsonl') addToSection(run, sample, description)
+  else if (sample.kind === 'process') addProcess(run, sample)
+  else if (sample.kind === 'device') addDevice(run, sample)
+}
+
+function addToSection(
+  { sections }: CollectedRun,
+  sample: Sample,
+  description: RowsDescription,
+): void {
+  const metric = sample.metric ?? '?'
+  const key = JSON.stringify([metric, sample.section])
+  const section = description.sections.find(({ name }) => name === sample.section)
+  if (section !== undefined && (isProfile(section) || isMpiDetail(metric, section.name))) return
+  const own = sections.get(key) ?? (section && newSectionRun(metric, section))
+  if (own === undefined) return
+  sections.set(key, own)
+  addRow(own, sample)
+}
+
+function keepUndescribed({ undescribed }: CollectedRun, sample: Sample): void {
+  const own = undescribed.get(sample.source ?? '') ?? []
+  undescribed.set(sample.source ?? '', own)
+  own.push(JSON.stringify(sample))
+}
+
+/** Adds the samples that were kept until the description of their rows was read. */
+function addUndescribed(run: CollectedRun, { source, rows }: LogEntry): void {
+  const samples = run.undescribed.get(source ?? '') ?? []
+  if (rows === null) return
+  run.undescribed.delete(source ?? '')
+  for (const sample of samples) addSample(run, JSON.parse(sample), rows)
+}
+
+function findSource({ sources }: CollectedRun, entry: Entry): LogSource {
+  const { source, metric, namespace, pod, node, rank } = entry
+  const known = sources.get(source ?? '')
+  if (known !== undefined) return known
+  const place = { source, metric, namespace, pod, node, rank }
+  const made: LogSource = { place, start: null, log: undefined }
+  sources.set(source ?? '', made)
+  return made
+}
+
+function addProcess({ processes, measures }: CollectedRun, sample: Sample): void {
+  const { source, program, pid } = sample
+  const id = typeof pid === 'number' ? pid : null
+  const place = { source: source ?? '', program: String(program ?? '?'), pid: id }
+  const key = JSON.stringify(place)
+  const container = asText(sample.container) ?? null
+  const track = processes.get(key) ?? newTrack(place, measures.process.length, container)
+  processes.set(key, track)
+  addPoint(
+    track,
+    sample,
+    measures.process.map((measure) => readMeasure(measure, sample)),
+  )
+}
+
+function addDevice({ devices, measures }: CollectedRun, sample: Sample): void {
+  const { source, device } = sample
+  const place = { source: source ?? '', program: String(device ?? '?'), pid: null }
+  const key = JSON.stringify(place)
+  const track = devices.get(key) ?? newTrack(place, measures.device.length)
+  devices.set(key, track)
+  addPoint(
+    track,
+    sample,
+    measures.device.map((measure) => readMeasure(measure, sample)),
+  )
+}

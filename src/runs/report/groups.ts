@@ -1,0 +1,93 @@
+import { chooseSource } from '../../core/rules/choose-source.ts'
+import type { CollectedRun } from './gather.ts'
+import { type LogFacts, readLogFacts } from './programs/log-facts.ts'
+import { measurePrograms } from './programs/measurements.ts'
+import { chooseTotals, type NumberSource, type ProgramTotals } from './programs/program-totals.ts'
+import type { Group } from './summary.ts'
+import type { Track } from './track.ts'
+
+const natural = new Intl.Collator('en', { numeric: true }).compare
+
+/** Returns the distinct words in natural order: numbers in them are compared by value. */
+export function distinct(words: readonly string[]): string[] {
+  return [...new Set(words)].sort(natural)
+}
+
+/** Returns the tracks sorted by rank, program and process id. */
+export function ordered(
+  tracks: readonly Track[],
+  rankOf: (source: string) => string,
+): readonly Track[] {
+  const keyed = tracks.map((track) => ({ track, rank: rankOf(track.source) }))
+  keyed.sort((a, b) => {
+    const byName = natural(a.rank, b.rank) || natural(a.track.program, b.track.program)
+    return byName || (a.track.pid ?? 0) - (b.track.pid ?? 0)
+  })
+  return keyed.map(({ track }) => track)
+}
+
+interface Growing {
+  readonly rank: string
+  readonly program: string
+  tracks: readonly Track[]
+  sampled: NumberSource | undefined
+  totals: ProgramTotals | undefined
+}
+
+/**
+ * Groups the processes by rank and program. Programs that appear only in the summary of an observer
+ * have a group without processes.
+ */
+export function groupTracks(
+  run: CollectedRun,
+  rankOf: (source: string) => string,
+): readonly Group[] {
+  const groups = new Map<string, Growing>()
+  const group = (rank: string, program: string): Growing => {
+    const key = JSON.stringify([rank, program])
+    const none = { tracks: [], sampled: undefined, totals: undefined }
+    const made = groups.get(key) ?? { rank, program, ...none }
+    groups.set(key, made)
+    return made
+  }
+  const logs = readLogFacts(run, rankOf)
+  const byProgram = Map.groupBy(run.processes.values(), ({ source, program }) =>
+    JSON.stringify([rankOf(source), program]),
+  )
+  for (const tracks of byProgram.values()) {
+    const [{ source, program }] = tracks as [Track]
+    Object.assign(group(rankOf(source), program), tracksOfOne(tracks, logs))
+  }
+  for (const totals of chooseTotals(measurePrograms(run, logs)))
+    group(totals.rank, totals.program).totals = totals
+  return [...groups.values()].sort((a, b) => {
+    return natural(a.rank, b.rank) || natural(a.program, b.program)
+  })
+}
+
+/** Chooses the observer whose samples of a program are shown, if several have measured it. */
+function tracksOfOne(
+  tracks: readonly Track[],
+  logs: ReadonlyMap<string, LogFacts>,
+): Pick<Growing, 'tracks' | 'sampled'> {
+  const observers = Map.groupBy(tracks, ({ source }) => logs.get(source)?.observer)
+  const sources = [...observers.values()].map((own) => {
+    const facts = logs.get(own[0]?.source ?? '')
+    const isKnown = own.some(({ values }) => values.flat().some((value) => value !== null))
+    return {
+      tracks: own,
+      log: facts?.log ?? '',
+      metric: facts?.metric ?? '',
+      isKnown,
+      isCounted: true,
+      coversEnded: facts?.isEarly !== true,
+      isTotal: false,
+      isWhole: facts?.isWhole === true,
+      order: facts?.order ?? 0,
+    }
+  })
+  const chosen = chooseSource(sources)
+  if (chosen === undefined) return { tracks: [], sampled: undefined }
+  const { tracks: own, log, metric } = chosen.source
+  return { tracks: own, sampled: { log, metric, reason: chosen.reason } }
+}

@@ -1,0 +1,85 @@
+import { keepOutliers, marksIn, median, plainMean } from '../../lib/statistics.ts'
+import { chooseGrid, type Grid, type GridValue, onGrid } from './grid.ts'
+import type { Track } from './track.ts'
+
+/** A line of a plot: one process, device or other thing, or several with one name together. */
+export interface Line {
+  readonly rank: string
+  readonly program: string
+  readonly pid: number | null
+  /** The values of each measure on the grid; empty if the measure was never read. */
+  readonly values: readonly (readonly GridValue[])[]
+  /**
+   * For each measure, whether the mean of the line is an outlier among the lines of the same
+   * program.
+   */
+  readonly marks: readonly boolean[]
+}
+
+/** A measure of a plot, or a column of a table. */
+export interface Titled {
+  readonly key: string
+  readonly title: string
+  readonly unit: string
+  readonly meaning?: string
+}
+
+export interface Plots {
+  readonly grid: Grid
+  readonly measures: readonly Titled[]
+  readonly lines: readonly Line[]
+  /** The number of lines that are left out. */
+  readonly omitted: number
+}
+
+/** The properties of a run that all its plots share. */
+export interface PlotContext {
+  readonly offsets: ReadonlyMap<string, number>
+  readonly rankOf: (source: string) => string
+  readonly duration: number
+}
+
+/** The most lines of plots, multiplied by the number of their measures. */
+const MOST_SERIES = 100_000
+
+/**
+ * Places the values of the tracks on one grid, and marks the outliers. If there are too many
+ * tracks, those with an outlier and then the first ones are kept.
+ *
+ * @param floors for each measure, the distance from the median that an outlier exceeds
+ */
+export function buildPlots(
+  tracks: readonly Track[],
+  measures: readonly Titled[],
+  { offsets, rankOf, duration }: PlotContext,
+  floors: readonly number[] = measures.map(() => 1),
+): Plots {
+  const interval = median(tracks.slice(0, 200).flatMap(findGaps)) ?? 10
+  const meansOf = ({ values }: Track) => values.map(plainMean)
+  const marks = marksIn(tracks, ({ program }) => program, meansOf, floors)
+  const kept = keepOutliers(
+    tracks.map((track, index) => ({ track, marks: marks[index] ?? [] })),
+    Math.floor(MOST_SERIES / Math.max(measures.length, 1)),
+  )
+  const grid = chooseGrid(duration, interval, kept.length, measures.length)
+  const lines = kept.map(({ track, marks: own }) => ({
+    rank: rankOf(track.source),
+    program: track.program,
+    pid: track.pid,
+    values: track.values.map((values) => {
+      const isKnown = values.some((value) => value !== null)
+      return isKnown ? onGrid(track, values, grid, offsets.get(track.source) ?? 0) : []
+    }),
+    marks: own,
+  }))
+  return { grid, measures: measures.map(titleOf), lines, omitted: tracks.length - kept.length }
+}
+
+function findGaps({ seconds }: Track): number[] {
+  return seconds.slice(1, 50).flatMap((at, index) => at - (seconds[index] ?? at) || [])
+}
+
+/** Returns only the key, title, unit and meaning of a measure or a column. */
+export function titleOf({ key, title, unit, meaning }: Titled): Titled {
+  return meaning === undefined ? { key, title, unit } : { key, title, unit, meaning }
+}

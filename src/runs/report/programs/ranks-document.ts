@@ -1,0 +1,114 @@
+import { rounded } from '../../../lib/statistics.ts'
+import { type JobProcess, joinJobs } from '../../mpi/mpi-job.ts'
+import type { ReportModel } from '../data.ts'
+import { markedKeys } from '../document/parts-document.ts'
+import { type Group, type SummaryColumn, summaryColumns } from '../summary.ts'
+import type { NumberSource, ProgramTotals } from './program-totals.ts'
+import type { TotalName } from './quantities.ts'
+
+/** The totals of a program in the document, and the number by which each is multiplied. */
+const FIELDS = [
+  ['processes', 'processes', 1],
+  ['cpu_seconds', 'cpuSeconds', 1],
+  ['peak_rss_kib', 'peakBytes', 1 / 1024],
+  ['bytes_read', 'bytesRead', 1],
+  ['bytes_written', 'bytesWritten', 1],
+  ['context_switches', 'contextSwitches', 1],
+] as const satisfies readonly (readonly [string, TotalName, number])[]
+
+/** The means of samples in the first table, by the keys of their columns. */
+const MEANS: Readonly<Record<string, string>> = {
+  cpu: 'cpu_percent',
+  voluntary: 'voluntary_switches_per_second',
+  involuntary: 'involuntary_switches_per_second',
+}
+
+/** The most processes of MPI of all ranks. */
+const MOST_MPI_RANKS = 20_000
+
+/**
+ * Returns the ranks of `report --output json`: for each pod its programs, and its processes of MPI.
+ * Each number names the log that it comes from, and why this log was chosen. The programs are those
+ * of the page.
+ */
+export function ranksDocument({ run, groups, ranks, rankOf, page }: Omit<ReportModel, 'found'>) {
+  const columns = summaryColumns(run.measures.process.slice(0, run.usualMeasures))
+  const places = new Map([...run.sources].map(([log, { place }]) => [rankOf(log), place]))
+  const rows = groups.map((group, index) => ({ group, marks: page.rows[index]?.marks ?? [] }))
+  const programs = Map.groupBy(rows, ({ group }) => group.rank)
+  const processes = joinJobs(run.evidence.mpi, rankOf).flatMap((job) => job.processes)
+  const kept = new Set(processes.slice(0, MOST_MPI_RANKS))
+  const mpi = Map.groupBy(processes, ({ pod }) => pod)
+  return ranks.map((rank) => {
+    const { pod = null, namespace = null, node = null } = places.get(rank) ?? {}
+    const all = mpi.get(rank) ?? []
+    const own = all.filter((process) => kept.has(process))
+    const omitted = all.length - own.length
+    return {
+      ...{ rank, pod, namespace, node },
+      programs: (programs.get(rank) ?? []).map(({ group, marks }) => ({
+        ...programOf(group, columns),
+        outliers: markedKeys(page.columns, marks),
+      })),
+      ...(all.length > 0 && { mpi_ranks: own.map(mpiRankOf) }),
+      ...(omitted > 0 && { omitted_mpi_ranks: omitted }),
+    }
+  })
+}
+
+function programOf(group: Group, columns: readonly SummaryColumn[]) {
+  const { program, totals, sampled } = group
+  const means = columns.flatMap(({ key, of, isMean }) => {
+    if (!isMean) return []
+    return [[MEANS[key] ?? key, roundedOrNull(of(group))] as const]
+  })
+  const isRead = (value: number | null) => value !== null && sampled !== undefined
+  const sampledSources = means.flatMap(([field, value]) => {
+    return isRead(value) ? [[field, sampled as NumberSource] as const] : []
+  })
+  return {
+    program,
+    ...totalsOf(totals),
+    ...(Object.fromEntries(means) as Record<string, number | null>),
+    unaccounted_cpu_seconds: rounded(totals?.unseenSeconds ?? 0),
+    sources: { ...sourcesOf(totals), ...Object.fromEntries(sampledSources) },
+  }
+}
+
+type TotalField = (typeof FIELDS)[number][0]
+
+function totalsOf(totals: ProgramTotals | undefined) {
+  const fields = FIELDS.map(([field, name, factor]) => {
+    const value = totals?.totals[name]?.value ?? null
+    return [field, value === null ? null : withoutNoise(value * factor)] as const
+  })
+  return Object.fromEntries(fields) as Record<TotalField, number | null>
+}
+
+function sourcesOf(totals: ProgramTotals | undefined) {
+  const sources = FIELDS.flatMap(([field, name]) => {
+    const { value = null, log = '', metric = '', reason } = totals?.totals[name] ?? {}
+    return value === null ? [] : [[field, { log, metric, reason }] as const]
+  })
+  return Object.fromEntries(sources) as Partial<Record<TotalField, NumberSource>>
+}
+
+/** Removes the last digits of a sum, which are errors of floating-point numbers. */
+function withoutNoise(value: number): number {
+  return Number(value.toPrecision(12))
+}
+
+function roundedOrNull(value: number | null): number | null {
+  return value === null ? null : rounded(value)
+}
+
+/** Returns a process of MPI. All of its numbers come from one log. */
+function mpiRankOf(process: JobProcess) {
+  const { rank, job, program, pid, state, elapsed, seconds, calls, bytes, source } = process
+  return {
+    ...{ mpi_rank: rank, job, program, pid, state },
+    elapsed_seconds: rounded(elapsed),
+    mpi_seconds: rounded(seconds),
+    ...{ calls, bytes, source },
+  }
+}

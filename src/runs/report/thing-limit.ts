@@ -1,0 +1,77 @@
+import type { RowSection } from '../../core/catalog.ts'
+import type { Sample } from '../log/columns.ts'
+
+/**
+ * The most things of a section of a log that a report has, such as processes or sockets. It is
+ * about the number of rows of network in 8 MiB, the default of the option `max-log`.
+ */
+export const MOST_THINGS = 25_000
+
+/** The things of each section and log, and the rows that are left out. */
+export interface ThingLimit {
+  /** The most things of a section of a log. */
+  readonly most: number
+  readonly sections: Map<RowSection, SectionThings>
+}
+
+interface SectionThings {
+  /** The names of the columns that identify a thing in a log. */
+  readonly keys: readonly string[]
+  readonly logs: Map<string, LogThings>
+}
+
+/** The things of a section of a log. */
+interface LogThings {
+  readonly ids: Set<string>
+  leftOut: number
+}
+
+/** The rows of a section of a log that are left out, because the log has too many things. */
+export interface LeftOutRows {
+  readonly log: string
+  readonly section: RowSection
+  readonly rows: number
+}
+
+export function newThingLimit(most = MOST_THINGS): ThingLimit {
+  return { most, sections: new Map() }
+}
+
+/**
+ * Reports whether a report has the thing that a row describes: the first ones of its section and
+ * log. Counts the rows of the others. Without this limit, a pod could fill the memory of everybody
+ * who makes a report of its log.
+ */
+export function hasRoom(limit: ThingLimit, section: RowSection, sample: Sample): boolean {
+  const { keys, logs } = sectionOf(limit, section)
+  const log = sample.source ?? ''
+  const things = logs.get(log) ?? { ids: new Set(), leftOut: 0 }
+  logs.set(log, things)
+  const id = keys.map((name) => sample[name] ?? '').join('\n')
+  if (things.ids.has(id) || things.ids.size < limit.most) {
+    things.ids.add(id)
+    return true
+  }
+  things.leftOut += 1
+  return false
+}
+
+function sectionOf({ sections }: ThingLimit, section: RowSection): SectionThings {
+  const known = sections.get(section)
+  if (known !== undefined) return known
+  const made = { keys: keysOf(section), logs: new Map() }
+  sections.set(section, made)
+  return made
+}
+
+/** Returns the names of the columns that identify a thing of a section. */
+export function keysOf({ columns }: RowSection): readonly string[] {
+  return columns.filter(({ key }) => key === true).map(({ name }) => name)
+}
+
+/** Returns the rows that are left out, by section and log. */
+export function listLeftOut({ sections }: ThingLimit): readonly LeftOutRows[] {
+  return [...sections].flatMap(([section, { logs }]) =>
+    [...logs].flatMap(([log, { leftOut: rows }]) => (rows === 0 ? [] : { log, section, rows })),
+  )
+}

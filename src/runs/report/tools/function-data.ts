@@ -1,0 +1,93 @@
+import { median, rounded, standingOut } from '../../../lib/statistics.ts'
+import type { FunctionDifference } from '../../profiles/differences.ts'
+import type { RankedFunction, RankedProfile } from '../../profiles/ranked-profile.ts'
+
+/** The functions of a program, and their times by rank. */
+export interface FunctionData {
+  readonly rows: readonly FunctionRow[]
+  /** The number of functions that are left out. */
+  readonly omitted: number
+}
+
+/** A function. The times are in seconds, one for each rank; null if the rank has no row. */
+export interface FunctionRow {
+  readonly name: string
+  readonly library: string | null
+  readonly self: readonly (number | null)[]
+  readonly total: readonly (number | null)[]
+  /** The indexes of the ranks whose self time or total time is an outlier. */
+  readonly outliers: readonly [readonly number[], readonly number[]]
+}
+
+/** The most times of the page, and the fewest and the most functions of a program. */
+const MOST_TIMES = 150_000
+const FEWEST_FUNCTIONS = 10
+const MOST_FUNCTIONS = 200
+/** The distance from the median that an outlier exceeds, as a part of a rank's processor time. */
+const FLOOR = 0.01
+
+/**
+ * Returns the functions with a difference between ranks, and then those with the most self time, as
+ * far as they fit into the page.
+ *
+ * @param ranks the ranks in the order of the times
+ * @param share the number of programs that share the room of the page
+ */
+export function functionData(
+  profile: RankedProfile,
+  ranks: readonly string[],
+  differences: readonly FunctionDifference[],
+  share: number,
+): FunctionData {
+  const { functions, seconds } = profile
+  const room = Math.floor(MOST_TIMES / (2 * share * Math.max(ranks.length, 1)))
+  const most = Math.min(Math.max(room, FEWEST_FUNCTIONS), MOST_FUNCTIONS)
+  const first = new Set(differences.slice(0, most >> 1).map(keyOf))
+  const sorted = functions
+    .map((one) => ({ one, isFirst: first.has(keyOf(one)), self: selfOf(one) }))
+    .sort((a, b) => Number(b.isFirst) - Number(a.isFirst) || b.self - a.self)
+    .slice(0, most)
+    .sort((a, b) => b.self - a.self)
+  const places = new Map(profile.ranks.map((rank, index) => [rank, index]))
+  const order = ranks.map((rank) => places.get(rank) ?? 0)
+  const floor = FLOOR * (median(seconds) ?? 0)
+  return {
+    rows: sorted.map(({ one }) => functionRow(one, order, floor)),
+    omitted: functions.length - sorted.length,
+  }
+}
+
+function keyOf({ name, library }: Pick<RankedFunction, 'name' | 'library'>): string {
+  return JSON.stringify([name, library])
+}
+
+function selfOf({ times }: RankedFunction): number {
+  let sum = 0
+  for (const { self } of times.values()) sum += self
+  return sum
+}
+
+function functionRow(
+  { name, library, times }: RankedFunction,
+  order: readonly number[],
+  floor: number,
+): FunctionRow {
+  const [self, total] = (['self', 'total'] as const).map((key) =>
+    order.map((index) => roundedOrNull(times.get(index)?.[key] ?? null)),
+  ) as [(number | null)[], (number | null)[]]
+  return {
+    name,
+    library,
+    self,
+    total,
+    outliers: [outliersIn(self, floor), outliersIn(total, floor)],
+  }
+}
+
+function outliersIn(values: readonly (number | null)[], floor: number): readonly number[] {
+  return standingOut(values, floor).flatMap((isOut, index) => (isOut ? index : []))
+}
+
+function roundedOrNull(value: number | null): number | null {
+  return value === null ? null : rounded(value)
+}

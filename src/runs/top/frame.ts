@@ -1,0 +1,207 @@
+import { printable } from '../../core/text/printable.ts'
+import type { TopColumn } from './columns.ts'
+import { titleWithUnit } from './format-value.ts'
+import type { LineState, TopLine } from './ranks.ts'
+import { buildTable, cutToWidth, GAP, pad, type TextColumn, textWidth, widestOf } from './table.ts'
+import { KEY_HELP, type View } from './view.ts'
+
+/** A part of a line of the screen, with its tone. The text is printable. */
+export interface FrameSpan {
+  readonly text: string
+  readonly tone?: 'heading' | 'selected' | 'minor' | 'doubtful'
+}
+
+/** A line of the screen, which is not wider than the terminal. */
+export type FrameLine = readonly FrameSpan[]
+
+/** Everything that a frame shows. */
+export interface FrameFacts {
+  /** The workload and its namespace. */
+  readonly heading: string
+  readonly columns: readonly TopColumn[]
+  /** All lines, also those that do not match the filter. */
+  readonly all: readonly TopLine[]
+  /** The lines that match the filter, in the order of the table. */
+  readonly lines: readonly TopLine[]
+  readonly view: View
+  /** Sentences about the run, such as a broken connection. */
+  readonly notices: readonly string[]
+}
+
+export interface FrameSize {
+  readonly rows: number
+  readonly columns: number
+}
+
+/** The widths of the columns by title. They only grow, so that the columns stay in their place. */
+export type ColumnWidths = Map<string, number>
+
+/** The number of lines of the screen around the lines of the table: three above, one below. */
+const AROUND = 4
+
+/** Returns the number of lines of the table that fit on the screen. */
+export function tableHeight({ rows }: FrameSize): number {
+  return Math.max(0, rows - AROUND)
+}
+
+/** Builds the lines of the screen, at most one for each of its rows. */
+export function buildFrame(
+  facts: FrameFacts,
+  size: FrameSize,
+  widths: ColumnWidths,
+): readonly FrameLine[] {
+  const { view } = facts
+  const height = tableHeight(size)
+  const body = view.isHelp ? helpLines(facts) : tableLines(facts, size, widths)
+  const blank = Array.from({ length: Math.max(0, height + 1 - body.length) }, () => [])
+  return [
+    headLine(facts),
+    orderLine(facts),
+    ...body.slice(0, height + 1),
+    ...blank,
+    footLine(facts),
+  ]
+    .slice(0, size.rows)
+    .map((line) => cutLine(line, size.columns))
+}
+
+function headLine({ heading, all }: FrameFacts): FrameLine {
+  const ranks = new Map(all.map(({ namespace, pod, state }) => [`${namespace}/${pod}`, state]))
+  const counted = COUNTED.flatMap(([is, words]) => {
+    const count = [...ranks.values()].filter((state) => state.is === is).length
+    return count === 0 ? [] : [`${count} ${words}`]
+  })
+  const words = [`${ranks.size} ${ranks.size === 1 ? 'rank' : 'ranks'}`, ...counted].join(', ')
+  return [{ text: heading, tone: 'heading' }, { text: `: ${words}` }]
+}
+
+const COUNTED: readonly (readonly [LineState['is'], string])[] = [
+  ['running', 'running'],
+  ['ended', 'ended'],
+  ['silent', 'without recent rows'],
+  ['waiting', 'without rows yet'],
+  ['unread', 'not followed'],
+]
+
+function orderLine({ columns, view, all, lines, notices }: FrameFacts): FrameLine {
+  const sorted = columns.find(({ key }) => key === view.sort)
+  const words = [
+    `sorted by ${sorted === undefined ? 'RANK' : printable(titleWithUnit(sorted))}`,
+    ...(view.isReversed ? ['reversed'] : []),
+    ...(view.filter === '' ? [] : [`${lines.length} of ${all.length} lines match the filter`]),
+  ].join(', ')
+  const [first, ...others] = notices
+  if (first === undefined) return [{ text: words }]
+  const more = others.length === 0 ? '' : ` (and ${others.length} more: press ?)`
+  return [{ text: words }, { text: `; ${printable(first)}${more}`, tone: 'doubtful' }]
+}
+
+function footLine({ view }: FrameFacts): FrameLine {
+  if (view.isTyping) return [{ text: `/${printable(view.filter)}_` }]
+  const filter = view.filter === '' ? '' : `  filter: ${printable(view.filter)}`
+  const unit = view.unit === 'rank' ? 'programs' : 'ranks'
+  const keys = `q quit  ? help  s sort  r reverse  / filter  p ${unit}`
+  return [{ text: `${keys}${filter}`, tone: 'minor' }]
+}
+
+function helpLines({ columns, notices }: FrameFacts): readonly FrameLine[] {
+  const keyWidth = widestOf(KEY_HELP.map(([keys]) => keys))
+  const titles = columns.map((column) => printable(titleWithUnit(column)))
+  const titleSize = widestOf(titles)
+  return [
+    [{ text: 'Keys', tone: 'heading' }],
+    ...KEY_HELP.map(([keys, does]) => [{ text: `  ${pad(keys, keyWidth, false)}${GAP}${does}` }]),
+    [{ text: 'Columns', tone: 'heading' }],
+    ...columns.map(({ metric, column }, index) => {
+      const title = pad(titles[index] ?? '', titleSize, false)
+      return [{ text: `  ${title}${GAP}${printable(metric)}: ${printable(column.meaning)}` }]
+    }),
+    ...notices.map((notice): FrameLine => [{ text: printable(notice), tone: 'doubtful' }]),
+  ]
+}
+
+/** Builds the header of the table, and the lines that fit on the screen. */
+function tableLines(
+  { columns, lines, view }: FrameFacts,
+  size: FrameSize,
+  widths: ColumnWidths,
+): readonly FrameLine[] {
+  const shown = lines.slice(view.from, view.from + tableHeight(size))
+  const table = buildTable(shown, columns, view.unit)
+  for (const { title, cells } of table) {
+    const widest = Math.max(textWidth(title) + 1, widestOf(cells))
+    widths.set(title, Math.max(widths.get(title) ?? 0, widest))
+  }
+  const visible = visibleColumns(table, view.sort, size.columns, widths)
+  const header = visible.map((column) => headerSpan(column, view, widths))
+  return [
+    withGaps(header),
+    ...shown.map(({ state }, row) =>
+      withGaps(
+        visible.map((column) => {
+          const text = pad(column.cells[row] ?? '', widths.get(column.title) ?? 0, column.isRight)
+          return { text, ...toneOf(state, column) }
+        }),
+      ),
+    ),
+  ]
+}
+
+function headerSpan(
+  { title, key, isRight }: TextColumn,
+  view: View,
+  widths: ColumnWidths,
+): FrameSpan {
+  const isSorted =
+    key === undefined ? view.sort === undefined && title === 'RANK' : key === view.sort
+  const isDown = (key === undefined) === view.isReversed
+  const words = isSorted ? `${title}${isDown ? '▼' : '▲'}` : title
+  const text = pad(words, widths.get(title) ?? 0, isRight)
+  return { text, tone: isSorted ? 'selected' : 'heading' }
+}
+
+function toneOf(state: LineState, { title }: TextColumn): Pick<FrameSpan, 'tone'> {
+  if (state.is === 'ended') return { tone: 'minor' }
+  return state.is === 'silent' && title === 'STATE' ? { tone: 'doubtful' } : {}
+}
+
+function withGaps(spans: readonly FrameSpan[]): FrameLine {
+  return spans.flatMap((span, index) => (index === 0 ? [span] : [{ text: GAP }, span]))
+}
+
+/**
+ * Returns the columns that fit on the screen. If not all columns fit, the first columns of values
+ * are left out until the column by which the lines are sorted fits.
+ */
+function visibleColumns(
+  table: readonly TextColumn[],
+  sort: string | undefined,
+  room: number,
+  widths: ColumnWidths,
+): readonly TextColumn[] {
+  const fixed = table.filter(({ key }, index) => {
+    return key === undefined && index < table.length - 1
+  })
+  const others = table.filter((column) => !fixed.includes(column))
+  const sorted = others.findIndex(({ key }) => key !== undefined && key === sort)
+  let from = 0
+  while (from < sorted && !fits([...fixed, ...others.slice(from, sorted + 1)], room, widths))
+    from += 1
+  let to = others.length
+  while (to > from && !fits([...fixed, ...others.slice(from, to)], room, widths)) to -= 1
+  return [...fixed, ...others.slice(from, Math.max(to, from + 1))]
+}
+
+function fits(columns: readonly TextColumn[], room: number, widths: ColumnWidths): boolean {
+  const used = columns.reduce((sum, { title }) => sum + (widths.get(title) ?? 0) + GAP.length, 0)
+  return used - GAP.length <= room
+}
+
+function cutLine(line: FrameLine, width: number): FrameLine {
+  let room = width
+  return line.flatMap((span) => {
+    const text = cutToWidth(span.text, room)
+    room -= textWidth(text)
+    return text === '' ? [] : [{ ...span, text }]
+  })
+}

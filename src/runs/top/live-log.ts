@@ -1,0 +1,332 @@
+import type { RowSection, RowsDescription } from '../../core/catalog.ts'
+import { type Block, type BlockReader, readBlocks } from '../log/blocks.ts'
+import type { RowCells } from '../log/columns.ts'
+import { type MatchedLine, matchRow } from '../log/match-row.ts'
+import { readTimepoint } from '../log/timepoint.ts'
+import {
+  type LiveSection,
+  type LiveSections,
+  type LiveTimepoint,
+  RARE,
+  startLiveSections,
+} from './live-sections.ts'
+
+/** The log of an observer while it grows. At most two timepoints of each section are kept. */
+export interface LiveLog {
+  /**
+   * Reads a complete line.
+   *
+   * @param at when the line was written, in milliseconds since 1970
+   */
+  readonly push: (line: string, at: number) => void
+  /**
+   * Shows the timepoint whose end has not arrived yet. Call this function when no line has arrived
+   * for a moment, so that the rows are shown before the next timepoint begins.
+   */
+  readonly settle: () => void
+  /** The sections whose values are current, by their names. */
+  readonly sections: () => ReadonlyMap<string, LiveSection>
+  /** A number that grows when the rows change, or when the log ends or starts again. */
+  readonly version: () => number
+  /** When the last row was taken, in milliseconds since 1970; undefined if there is no row. */
+  readonly lastAt: () => number | undefined
+  /** Milliseconds between the last two timepoints; undefined if they are not known. */
+  readonly interval: () => number | undefined
+  /** Whether the closing marker was read. */
+  readonly hasEnded: () => boolean
+  /**
+   * Whether enough of the log was read to show these sections: two whole timepoints and their rarer
+   * rows, or all timepoints.
+   */
+  readonly hasEnough: (sections: ReadonlySet<string>) => boolean
+  /** The number of timepoints after which another one has begun. */
+  readonly closedTimepoints: () => number
+  /**
+   * The number of lines after the first row that look like rows in JSON Lines, but do not match the
+   * description, and why the first of them does not.
+   */
+  readonly unmatched: () => { readonly lines: number; readonly reason: string }
+}
+
+/** The most lines and characters of a timepoint of pidstat or iostat. More are dropped. */
+const MOST_LINES = 100_000
+const MOST_CHARACTERS = 16 * 1024 * 1024
+
+/** The rows of one run of the container. */
+interface LiveRows {
+  sections: LiveSections
+  lastAt: number | undefined
+  hasStart: boolean
+  hasEnded: boolean
+  /** The time of the first rows, some of which may be missing because only the tail is read. */
+  partialAt: number | undefined
+  /** The timepoint whose end has not arrived, and whether it has rows that are not shown. */
+  open: LiveTimepoint | undefined
+  isUnshown: boolean
+  /** The number of lines of the open timepoint that were read. */
+  settled: number
+  /** The number of timepoints that have their first rows. */
+  wholeTimepoints: number
+}
+
+interface LiveState extends LiveRows {
+  readonly description: RowsDescription
+  blocks: BlockReader
+  /** The number of characters of the open block. */
+  blockSize: number
+  /** When the last line was written. */
+  lineAt: number
+  version: number
+  closedTimepoints: number
+  unmatched: number
+  reason: string
+}
+
+function noRows(description: RowsDescription): LiveRows {
+  return {
+    sections: startLiveSections(description.sections),
+    lastAt: undefined,
+    hasStart: false,
+    hasEnded: false,
+    partialAt: undefined,
+    open: undefined,
+    isUnshown: false,
+    settled: 0,
+    wholeTimepoints: 0,
+  }
+}
+
+/**
+ * Starts to read a log, whose first lines may be missing. If the marker of the collection's start
+ * is missing, the first timepoint in JSON Lines is marked as partial, and its values are not shown.
+ *
+ * @param description the description of the metric's rows
+ */
+export function startLiveLog(description: RowsDescription): LiveLog {
+  const state: LiveState = {
+    ...noRows(description),
+    description,
+    blocks: readBlocks(),
+    blockSize: 0,
+    lineAt: 0,
+    version: 0,
+    closedTimepoints: 0,
+    unmatched: 0,
+    reason: '',
+  }
+  return {
+    push: (line, at) => pushLine(state, line, at),
+    settle: () => settle(state),
+    sections: () => state.sections.current,
+    version: () => state.version,
+    lastAt: () => state.lastAt,
+    interval: () => state.sections.interval(),
+    hasEnded: () => state.hasEnded,
+    hasEnough: (sections) => hasEnough(state, sections),
+    closedTimepoints: () => state.closedTimepoints,
+    unmatched: () => ({ lines: state.unmatched, reason: state.reason }),
+  }
+}
+
+function pushLine(state: LiveState, line: string, at: number): void {
+  const closed = state.blocks.push(line)
+  for (const block of closed) takeBlock(state, block)
+  state.lineAt = at
+  const open = state.blocks.open()
+  state.blockSize = closed.length > 0 ? 0 : state.blockSize + line.length
+  if (open === undefined) return
+  if (open.kind === 'end') noteEnd(state)
+  const isRow = open.kind === 'timepoint' && closed.length === 0 && open.lines.length > 0
+  if (isRow && state.description.format === 'jsonl') takeRow(state, line)
+  boundBlock(state, open.lines.length)
+}
+
+function boundBlock(state: LiveState, lines: number): void {
+  if (lines <= MOST_LINES && state.blockSize <= MOST_CHARACTERS) return
+  state.blocks = readBlocks()
+  state.blockSize = 0
+  state.settled = 0
+  if (state.description.format !== 'jsonl') state.open = undefined
+}
+
+function takeBlock(state: LiveState, { kind, lines }: Block): void {
+  switch (kind) {
+    case 'metadata':
+      restart(state)
+      return
+    case 'start':
+      state.hasStart = true
+      return
+    case 'line':
+      if (state.description.format === 'jsonl') takeRow(state, lines[0] ?? '')
+      return
+    case 'timepoint':
+      if (state.description.format === 'jsonl') return
+      takeTimepoint(state, lines)
+      state.closedTimepoints += 1
+      state.open = undefined
+      state.settled = 0
+      return
+    default:
+      return
+  }
+}
+
+/** Forgets the rows of an earlier run of the container. */
+function restart(state: LiveState): void {
+  Object.assign(state, noRows(state.description))
+  state.version += 1
+}
+
+function settle(state: LiveState): void {
+  const block = state.blocks.open()
+  if (state.description.format === 'jsonl') showOpen(state)
+  else if (block?.kind === 'timepoint') takeTimepoint(state, block.lines)
+}
+
+function noteEnd(state: LiveState): void {
+  if (!state.hasEnded) state.version += 1
+  state.hasEnded = true
+}
+
+function hasEnough(state: LiveState, wanted: ReadonlySet<string>): boolean {
+  if (state.hasStart) return true
+  const { sections } = state
+  return state.wholeTimepoints >= 2 && (!wanted.has(RARE) || sections.current.has(RARE))
+}
+
+/** Reads the rows of a timepoint of pidstat or iostat, unless they were already read. */
+function takeTimepoint(state: LiveState, lines: readonly string[]): void {
+  if (lines.length === state.settled) return
+  const [section] = state.description.sections
+  if (section === undefined) return
+  const expected = { sectionOf: () => section, isUndescribed: false }
+  const { rows } = readTimepoint(neededLines(lines, section), true, expected)
+  if (rows.length === 0) return
+  state.settled = lines.length
+  const timepoint = state.open ?? beginTimepoint(state, nextAt(state))
+  const { keys } = namesIn(section)
+  for (const { kind, cells } of rows) {
+    // Rows of threads are left out, because the row of a process contains the sums of its threads.
+    if (kind !== section.of) continue
+    state.sections.add(timepoint, {
+      section: section.name,
+      key: keyOf(keys, cells),
+      cells,
+      size: 0,
+    })
+  }
+  state.isUnshown = true
+  showOpen(state)
+}
+
+/**
+ * Returns the time of a timepoint of pidstat or iostat: when its last line was written. The time is
+ * later than that of the timepoint before, also if the clock was set back.
+ */
+function nextAt({ lineAt, lastAt = 0, sections }: LiveState): number {
+  return lineAt > lastAt ? lineAt : lastAt + (sections.interval() ?? 1)
+}
+
+function beginTimepoint(state: LiveState, at: number): LiveTimepoint {
+  const isPartial = at === state.partialAt
+  const timepoint = { at, isPartial, readings: new Map() }
+  if (!isPartial) state.wholeTimepoints += 1
+  state.open = timepoint
+  return timepoint
+}
+
+/** Shows the rows of the open timepoint, to which more rows may be added. */
+function showOpen(state: LiveState): void {
+  if (state.open === undefined || !state.isUnshown) return
+  state.isUnshown = false
+  state.sections.show(state.open)
+  state.version += 1
+  state.lastAt = Math.max(state.lastAt ?? 0, state.open.at)
+}
+
+type MatchedRow = Extract<MatchedLine, { kind: 'row' }>
+
+/**
+ * Leaves out the lists of pidstat that have none of the measured columns of a section, because
+ * parsing them takes most of the time. All lists below the same header have the same columns.
+ */
+function neededLines(lines: readonly string[], section: RowSection): readonly string[] {
+  let header = ''
+  return lines.filter((line) => {
+    if (line.startsWith('[')) return isNeeded(header, line, namesIn(section))
+    header = line
+    return true
+  })
+}
+
+/** The most headers that are remembered. pidstat has eleven. */
+const MOST_HEADERS = 64
+
+/** Reports whether a list has a measured column. Old versions of jc wrote `-` instead of `_`. */
+function isNeeded(header: string, list: string, { measured, headers }: SectionNames): boolean {
+  const known = headers.get(header)
+  if (known !== undefined) return known
+  const isFound = measured.some((name) => list.includes(name))
+  if (list.startsWith('[{') && headers.size < MOST_HEADERS) headers.set(header, isFound)
+  return isFound
+}
+
+/** Reads a row in JSON Lines. */
+function takeRow(state: LiveState, line: string): void {
+  if (!line.startsWith('{')) return
+  const matched = matchRow(line, state.description)
+  if (matched.kind === 'unmatched') keepReason(state, matched.reason)
+  if (matched.kind === 'row') keepRow(state, matched, line.length)
+}
+
+/**
+ * Adds a row to the timepoint of its time. The timepoint is shown when the next one begins or no
+ * more lines arrive, because a sum of only some of its rows would be wrong.
+ */
+function keepRow(state: LiveState, { section, at, cells }: MatchedRow, size: number): void {
+  if (!state.hasStart) state.partialAt ??= at
+  if (state.open !== undefined && state.open.at !== at) {
+    showOpen(state)
+    state.closedTimepoints += 1
+    state.open = undefined
+  }
+  const timepoint = state.open ?? beginTimepoint(state, at)
+  const key = keyOf(namesIn(section).keys, cells)
+  const isNew = state.sections.add(timepoint, { section: section.name, key, cells, size })
+  state.isUnshown ||= isNew
+}
+
+function keepReason(state: LiveState, reason: string): void {
+  if (state.hasEnded || state.lastAt === undefined) return
+  if (state.unmatched === 0) state.reason = reason
+  state.unmatched += 1
+}
+
+interface SectionNames {
+  /** The names of the key columns. */
+  readonly keys: readonly string[]
+  /** The names of the measured columns in quotes, as JSON has them. */
+  readonly measured: readonly string[]
+  /** For each header, whether the list below it has a measured column. */
+  readonly headers: Map<string, boolean>
+}
+
+const NAMES = new WeakMap<RowSection, SectionNames>()
+
+function namesIn(section: RowSection): SectionNames {
+  const known = NAMES.get(section)
+  if (known !== undefined) return known
+  const measured = section.columns.filter(({ behavior }) => behavior !== undefined)
+  const names = {
+    keys: section.columns.filter(({ key }) => key === true).map(({ name }) => name),
+    measured: measured.flatMap(({ name }) => [`"${name}"`, `"${name.replaceAll('_', '-')}"`]),
+    headers: new Map<string, boolean>(),
+  }
+  NAMES.set(section, names)
+  return names
+}
+
+function keyOf(keys: readonly string[], cells: RowCells): string {
+  return keys.map((name) => cells[name] ?? '').join('\n')
+}

@@ -1,0 +1,153 @@
+import { chooseSource } from '../../core/rules/choose-source.ts'
+import { sourcesOf, type TopColumn } from './columns.ts'
+import type { LiveLog } from './live-log.ts'
+import { computeValue, programsIn, type TopValue } from './values.ts'
+
+/** An observer of a pod, with its log and its state. */
+export interface LiveObserver {
+  readonly metric: string
+  readonly log: LiveLog
+  /** Whether the container has started. */
+  hasStarted: boolean
+  /** Whether the log is or was read; only a bounded number of logs is followed. */
+  isRead: boolean
+  /** Whether the container has ended, or its pod is gone. */
+  isOver: boolean
+  /**
+   * When a row last arrived while the log was followed, in milliseconds since 1970 on the clock of
+   * this machine; undefined if all known rows were written earlier.
+   */
+  seenAt: number | undefined
+  /** The milliseconds by which the clock of the cluster is ahead of that of this machine. */
+  clockAhead: number
+}
+
+/** A pod of the run, with its observers. */
+export interface LiveRank {
+  readonly namespace: string
+  readonly pod: string
+  readonly node: string | null
+  /** The number of the pod in its workload; null if it is not known. */
+  readonly rank: string | null
+  readonly observers: readonly LiveObserver[]
+}
+
+/** Whether each line of the table is a rank, or a program of a rank. */
+export type LineUnit = 'rank' | 'program'
+
+/** The state of a line. `ms` is the time without rows, in milliseconds. */
+export type LineState =
+  | { readonly is: 'running' | 'ended' | 'waiting' | 'unread' }
+  | { readonly is: 'silent'; readonly ms: number }
+
+/** A line of the table. */
+export interface TopLine {
+  /** The rank, or the name of the pod. */
+  readonly label: string
+  readonly namespace: string
+  readonly pod: string
+  readonly node: string | null
+  /** The program; null in a line of a rank, and if no program of the rank has rows now. */
+  readonly program: string | null
+  readonly state: LineState
+  /** The values of the columns, in their order. */
+  readonly values: readonly TopValue[]
+}
+
+const natural = new Intl.Collator('en', { numeric: true }).compare
+
+/** Compares two ranks by their labels, and then by pod. Numbers in names are compared by value. */
+export function compareRanks(a: LiveRank, b: LiveRank): number {
+  return natural(labelOf(a), labelOf(b)) || natural(a.pod, b.pod)
+}
+
+function labelOf({ rank, pod }: LiveRank): string {
+  return rank ?? pod
+}
+
+/**
+ * Builds the lines of the ranks, in their order.
+ *
+ * @param now the current time, in milliseconds since 1970
+ */
+export function buildLines(
+  ranks: readonly LiveRank[],
+  columns: readonly TopColumn[],
+  unit: LineUnit,
+  now: number,
+): readonly TopLine[] {
+  return ranks.flatMap((rank): readonly TopLine[] => {
+    const state = stateOf(rank, now)
+    const { namespace, pod, node } = rank
+    const line = { label: labelOf(rank), namespace, pod, node, state, program: null }
+    if (unit === 'rank') return [{ ...line, values: values(rank, columns, null) }]
+    const programs = programsOf(rank)
+    if (programs.length === 0) return [{ ...line, values: columns.map(() => null) }]
+    return programs.map((program) => {
+      return { ...line, program, values: values(rank, columns, program) }
+    })
+  })
+}
+
+function values(
+  { observers }: LiveRank,
+  columns: readonly TopColumn[],
+  program: string | null,
+): readonly TopValue[] {
+  return columns.map((column) => {
+    const sources = sourcesOf(column).map((source, order) => {
+      const value = observedValue(observers, { ...column, ...source }, program)
+      const inUnit = value === null ? null : (value * source.factor) / column.factor
+      return { ...EQUAL, value: order === 0 ? value : inUnit, isKnown: value !== null, order }
+    })
+    return chooseSource(sources)?.source.value ?? null
+  })
+}
+
+/** While a run goes on, the sources of a value differ only in whether they have one. */
+const EQUAL = { isCounted: true, coversEnded: false, isTotal: false, isWhole: true }
+
+function observedValue(
+  observers: readonly LiveObserver[],
+  column: TopColumn,
+  program: string | null,
+): TopValue {
+  const observer = observers.find(({ metric }) => metric === column.metric)
+  const section = observer?.log.sections().get(column.section)
+  return section === undefined ? null : computeValue(column, section, program)
+}
+
+/** Returns the programs in the current rows of a rank. */
+function programsOf({ observers }: LiveRank): readonly string[] {
+  const sections = observers.flatMap(({ log }) => [...log.sections().values()])
+  return [...new Set(sections.flatMap((section) => [...programsIn(section).keys()]))].sort()
+}
+
+/**
+ * A rank is silent after this many intervals without rows, and at least `SILENT_MS` milliseconds;
+ * if the interval is not known, after `SILENT_UNKNOWN_MS` milliseconds.
+ */
+const SILENT_INTERVALS = 3
+const SILENT_MS = 5000
+const SILENT_UNKNOWN_MS = 30_000
+
+function stateOf({ observers }: LiveRank, now: number): LineState {
+  if (observers.every(({ isOver, log }) => isOver || log.hasEnded())) return { is: 'ended' }
+  const running = observers.filter(({ isOver, log }) => !isOver && !log.hasEnded())
+  if (running.every(({ hasStarted, isRead }) => hasStarted && !isRead)) return { is: 'unread' }
+  const silences = running.flatMap((observer) => silenceOf(observer, now) ?? [])
+  if (silences.length > 0) return { is: 'silent', ms: Math.max(...silences) }
+  const hasRows = observers.some(({ log }) => log.lastAt() !== undefined)
+  return { is: hasRows ? 'running' : 'waiting' }
+}
+
+/** Returns the milliseconds since the last row; undefined if it is recent, or there is no row. */
+function silenceOf({ log, seenAt, clockAhead }: LiveObserver, now: number): number | undefined {
+  const lastAt = log.lastAt()
+  const last = seenAt ?? (lastAt === undefined ? undefined : lastAt - clockAhead)
+  if (last === undefined) return undefined
+  const interval = log.interval()
+  const usual =
+    interval === undefined ? SILENT_UNKNOWN_MS : Math.max(interval * SILENT_INTERVALS, SILENT_MS)
+  return now - last > usual ? now - last : undefined
+}

@@ -1,0 +1,197 @@
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { parseAllDocuments } from 'yaml'
+import { run } from '../command.ts'
+
+const OPERATORS = fileURLToPath(new URL('../../workloads/operators.yaml', import.meta.url))
+
+t.test(
+  'a MiniCluster is annotated in spec.pod.annotations, which its operator copies to the pods',
+  async (t) => {
+    const more = ['--annotation', 'ridealong.dev/target-command=^l.p$', '--include', 'MiniCluster']
+    const { code, out, err } = await run([
+      'annotate',
+      '-f',
+      OPERATORS,
+      '--metric',
+      'io-sysstat',
+      ...more,
+    ])
+    t.strictSame({ code, err }, { code: 0, err: '' })
+    const documents = parseAllDocuments(out).map((document) => document.toJS())
+    t.equal(documents.length, 3)
+    for (const { spec } of documents) {
+      t.match(spec.pod.annotations, {
+        'ridealong.dev/inject': 'io-sysstat',
+        'ridealong.dev/target-command': '^l.p$',
+      })
+    }
+    t.match(out, /\n {2}pod:\n {4}annotations:\n {6}ridealong\.dev\/inject: io-sysstat\n/)
+  },
+)
+
+t.test(
+  'a document that cannot be annotated is reported and printed, and the exit code is 0',
+  async (t) => {
+    const { code, out, err } = await run(['annotate', '-f', OPERATORS, '--metric', 'perf-sysstat'])
+    t.equal(code, 0)
+    t.equal(err.split('\n').length, 2)
+    t.match(err, /document 8, line 89: Lolcow lolcow-pod: .*; annotate the namespace\n$/)
+    t.match(out, 'kind: Lolcow')
+  },
+)
+
+t.test('nothing is printed if no document could be annotated', async (t) => {
+  const args = ['annotate', '-f', OPERATORS, '--metric', 'perf-sysstat', '--include', 'Lolcow']
+  const { code, out, err } = await run(args)
+  t.strictSame({ code, out }, { code: 2, out: '' })
+  t.match(err, /\nridealong: no document was annotated\n$/)
+})
+
+t.test('the reason why no document was annotated is reported', async (t) => {
+  const reasons: readonly (readonly [string, RegExp])[] = [
+    ['a: b\n', /document 1, line 1: it is not an object of Kubernetes: it must be a map with a/],
+    ['- a\n', /document 1, line 1: it is not an object of Kubernetes: it must be a map with a/],
+    ['apiVersion: v1\nkind: ConfigMap\n', /ConfigMap: it creates no pods/],
+    ['apiVersion: v1\nkind: Namespace\n', /; Namespaces are annotated only with --include Namesp/],
+  ]
+  for (const [text, reason] of reasons) {
+    const { code, err } = await run(['annotate', '-f', '-', '--metric', 'perf-sysstat'], text)
+    t.equal(code, 2)
+    t.match(err, reason)
+    const [last] = err.trimEnd().split('\n').slice(-1)
+    t.match(last, /^ridealong: no document was annotated/)
+  }
+})
+
+t.test('a Namespace is annotated if --include selects it', async (t) => {
+  const args = ['annotate', '-f', OPERATORS, '--metric', 'perf-sysstat', '--include', 'namespace']
+  const { code, out } = await run(args)
+  t.equal(code, 0)
+  t.match(out, 'metadata: {name: flux, annotations: {ridealong.dev/inject: perf-sysstat}}\n---\n')
+})
+
+t.test(
+  'an invalid annotation, or an invalid or missing metric, is reported, and nothing is printed',
+  async (t) => {
+    const wrong: readonly (readonly [readonly string[], RegExp])[] = [
+      [['--metric', 'perf'], /unknown-metric/],
+      [
+        ['--metric', 'perf-sysstat', '--annotation', 'perf-sysstat.ridealong.dev/rate=0'],
+        /invalid-option/,
+      ],
+      [['--metric', 'perf-sysstat', '--annotation', 'ridealong.dev/mod=native'], /invalid-option/],
+      [[], /required option '--metric/],
+    ]
+    for (const [args, sentence] of wrong) {
+      const { code, out, err } = await run(['annotate', '-f', OPERATORS, ...args])
+      t.strictSame({ code, out }, { code: 2, out: '' })
+      t.match(err, sentence)
+    }
+  },
+)
+
+t.test(
+  'a Namespace in the files that does not allow the tool of a metric is reported',
+  async (t) => {
+    const folder = t.testdir({
+      catalog: { 'profile.yaml': PROFILE },
+      'a.yaml': `${NAMESPACES}${jobIn('closed')}${jobIn('open')}${jobIn('elsewhere')}`,
+    })
+    const files = ['--catalog', `${folder}/catalog`, '-f', `${folder}/a.yaml`]
+    const { code, err } = await run(['annotate', ...files, '--metric', 'profile'])
+    t.equal(code, 0)
+    t.equal(
+      err,
+      `ridealong: ${folder}/a.yaml: document 1, line 1: Namespace closed: ` +
+        'pods get profile only with the label ridealong.dev/tools: "true"\n',
+    )
+    const other = await run(['annotate', ...files, '--metric', 'perf-sysstat'])
+    t.strictSame({ code: other.code, err: other.err }, { code: 0, err: '' })
+  },
+)
+
+const NAMESPACES = `apiVersion: v1
+kind: Namespace
+metadata: {name: closed}
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: open, labels: {ridealong.dev/tools: "true"}}
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: unrelated}
+`
+
+function jobIn(namespace: string): string {
+  const spec = '{template: {spec: {containers: [{name: a}]}}}'
+  const metadata = `{name: a, namespace: ${namespace}}`
+  return `---\napiVersion: batch/v1\nkind: Job\nmetadata: ${metadata}\nspec: ${spec}\n`
+}
+
+const PROFILE = `apiVersion: ridealong.dev/v1alpha1
+kind: Metric
+metadata: {name: profile}
+spec:
+  description: a profile
+  privilege: restricted
+  tool:
+    installer:
+      image: registry.example/profile:1
+      resources: {limits: {cpu: 100m, memory: 32Mi}}
+    sizeLimit: 64Mi
+    mounts: [{subPath: tool, mountPath: /opt/profile}]
+    results: {subPath: results, mountPath: /var/opt/profile}
+    variables: [{name: LD_PRELOAD, value: /opt/profile/a.so, separator: ':'}]
+  container:
+    image: registry.example/observer:1
+    resources: {limits: {cpu: 100m, memory: 32Mi}}
+`
+
+t.test(
+  'an object whose pods have no rank is reported if the annotations select ranks',
+  async (t) => {
+    const at = (kind: string, apiVersion: string, spec: string) =>
+      `apiVersion: ${apiVersion}\nkind: ${kind}\nmetadata: {name: a}\nspec: ${spec}\n`
+    const template = 'template: {spec: {containers: [{name: a}]}}'
+    const notes = async (document: string, annotation: string) => {
+      const args = ['annotate', '-f', '-', '--metric', 'perf-sysstat', '--annotation', annotation]
+      const { code, out, err } = await run(args, document)
+      t.equal(code, 0)
+      t.match(out, annotation.replace('=', ': '))
+      return err
+    }
+    const ranks = 'ridealong.dev/ranks=every:4'
+    const job = await notes(at('Job', 'batch/v1', `{${template}}`), ranks)
+    t.match(
+      job,
+      'Job a: its pods have no rank, so ridealong.dev/ranks selects none of them: the Job needs ' +
+        'completionMode: Indexed\n',
+    )
+    const cron = at('CronJob', 'batch/v1', `{jobTemplate: {spec: {${template}}}}`)
+    t.match(await notes(cron, ranks), 'CronJob a: its pods have no rank')
+    const deployment = at('Deployment', 'apps/v1', `{${template}}`)
+    const own = 'perf-sysstat.ridealong.dev/ranks=0-3'
+    t.match(
+      await notes(deployment, own),
+      'so perf-sysstat.ridealong.dev/ranks selects none of them: a Deployment does not number ' +
+        'its pods\n',
+    )
+    t.equal(await notes(deployment, 'ridealong.dev/target-command=lmp'), '')
+    const indexed = at('Job', 'batch/v1', `{completionMode: Indexed, ${template}}`)
+    t.equal(await notes(indexed, ranks), '')
+    t.equal(await notes(at('StatefulSet', 'apps/v1', `{${template}}`), ranks), '')
+  },
+)
+
+t.test('--ranks writes the annotation that selects ranks, and validates it', async (t) => {
+  const args = ['annotate', '-f', OPERATORS, '--metric', 'perf-sysstat', '--include', 'MPIJob']
+  const mpi = OPERATORS.replace('operators', 'mpijob')
+  const { code, out, err } = await run([...args.with(2, mpi), '--ranks', 'launcher,every:16'])
+  t.strictSame({ code, err }, { code: 0, err: '' })
+  t.equal(out.match(/ridealong\.dev\/ranks: "launcher,every:16"\}\}\n/g)?.length, 2)
+  const wrong = await run([...args.with(2, mpi), '--ranks', 'every:0'])
+  t.strictSame({ code: wrong.code, out: wrong.out }, { code: 2, out: '' })
+  t.match(wrong.err, 'invalid-option: annotation ridealong.dev/ranks: "every:0" is not a rank such')
+})

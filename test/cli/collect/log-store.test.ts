@@ -1,0 +1,147 @@
+import {
+  chownSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { type CollectOptions, collect } from '../../../cli/collect/collect.ts'
+import { JOURNAL } from '../../../cli/collect/journal.ts'
+import { pod } from '../../src/runs/collect/pod.ts'
+import { standIn } from '../../stand-ins/pod-logs.ts'
+import { run } from '../command.ts'
+
+// Tests of `collect` in a folder in which another user has created files, such as /tmp.
+
+const LOG = readFileSync(
+  new URL('../../logs/perf-sysstat-head-format-generated.log', import.meta.url),
+  'utf8',
+)
+const NAME = 'lammps-0-abcde.perf-sysstat.jsonl'
+const NOBODY = 65_534
+const needsRoot = process.geteuid?.() === 0 ? false : 'only root can make files of other users'
+
+/** Returns a function that collects the log of a pod, and the kubeconfig of its cluster. */
+async function collector(t: Test) {
+  const world = { pods: () => [pod({ rank: 0 })], logs: { 'lammps-0-abcde/perf-sysstat': LOG } }
+  const { kubeconfig } = await standIn(t, world)
+  const collectTo = (to: string, more: Partial<CollectOptions> = {}) =>
+    collect('job/lammps', { output: 'jsonl', parallel: 2, kubeconfig, to, ...more }, () => {})
+  return { collectTo, kubeconfig }
+}
+
+/** Returns the line of a journal about a log with these names. */
+function entry(pod: string, container: string): string {
+  const texts = { namespace: 'hpc', pod, container, uid: 'u', format: 'f', facts: 'f' }
+  const others = { owner: null, restarts: 0, bytes: 1, samples: 1, cuts: [] }
+  return `${JSON.stringify({ ...texts, ...others })}\n`
+}
+
+t.test('a planted journal removes no file outside of its folder', async (t) => {
+  const { collectTo } = await collector(t)
+  const folder = t.testdir({ victim: { 'results.jsonl': 'mine', 'results.jsonl.partial': 'mine' } })
+  const file = join(folder, 'out.jsonl')
+  mkdirSync(`${file}.parts`)
+  const lines = [
+    entry('../victim/x', '/../results'),
+    entry('..', '/../victim/results'),
+    entry(join(folder, 'victim'), '/../victim/results'),
+    entry('../victim/results', ''),
+  ]
+  writeFileSync(join(`${file}.parts`, JOURNAL), lines.join(''))
+  t.equal(await collectTo(file), 0)
+  t.strictSame(readdirSync(join(folder, 'victim')), ['results.jsonl', 'results.jsonl.partial'])
+})
+
+t.test('a journal that is a link, or has a second name, is not written', async (t) => {
+  for (const plant of [symlinkSync, linkSync]) {
+    const { collectTo } = await collector(t)
+    const folder = t.testdir({ bashrc: 'mine\n', logs: {} })
+    plant(join(folder, 'bashrc'), join(folder, 'logs', JOURNAL))
+    const message = /^cannot continue writing .*logs\/\.ridealong-collect\.jsonl: /
+    await t.rejects(collectTo(join(folder, 'logs/')), { name: 'UsageError', message })
+    t.equal(readFileSync(join(folder, 'bashrc'), 'utf8'), 'mine\n')
+  }
+})
+
+t.test('FILE.parts of another user, or a link, is not used', { skip: needsRoot }, async (t) => {
+  const { collectTo } = await collector(t)
+  const folder = t.testdir({ other: {}, elsewhere: {} })
+  const parts = join(folder, 'out.jsonl.parts')
+  mkdirSync(parts)
+  chownSync(parts, NOBODY, NOBODY)
+  await t.rejects(collectTo(join(folder, 'out.jsonl')), {
+    name: 'UsageError',
+    message: /out\.jsonl\.parts belongs to another user \(uid 65534\); remove it, or name another/,
+  })
+  symlinkSync('elsewhere', join(folder, 'next.jsonl.parts'))
+  await t.rejects(collectTo(join(folder, 'next.jsonl')), {
+    message: /next\.jsonl\.parts is no folder; remove it/,
+  })
+  t.strictSame(readdirSync(join(folder, 'elsewhere')), [])
+})
+
+t.test('FILE.parts is a folder that only its user may change', async (t) => {
+  const { collectTo } = await collector(t)
+  // The log of the second pod does not exist, so the log of the first is kept for the next run.
+  const logs = { 'lammps-0-abcde/perf-sysstat': LOG }
+  const { kubeconfig } = await standIn(t, { pods: () => [0, 1].map((rank) => pod({ rank })), logs })
+  const file = join(t.testdir({}), 'out.jsonl')
+  t.equal(await collectTo(file, { kubeconfig }), 1)
+  t.equal(lstatSync(`${file}.parts`).mode & 0o777, 0o700)
+})
+
+t.test('a journal of another user is not used', { skip: needsRoot }, async (t) => {
+  const { collectTo } = await collector(t)
+  const folder = t.testdir({ [JOURNAL]: entry('lammps-0-abcde', 'perf-sysstat') })
+  chownSync(join(folder, JOURNAL), NOBODY, NOBODY)
+  const message = /it belongs to another user \(uid 65534\); remove it$/
+  await t.rejects(collectTo(`${folder}/`), { name: 'UsageError', message })
+})
+
+t.test('a link under the name of a log is replaced, also with --follow', async (t) => {
+  for (const follow of [false, true]) {
+    const { collectTo } = await collector(t)
+    const folder = t.testdir({ victim: 'mine', logs: {} })
+    const path = join(folder, 'logs', NAME)
+    symlinkSync(join(folder, 'victim'), path)
+    t.equal(await collectTo(join(folder, 'logs/'), { follow }), 0)
+    t.ok(lstatSync(path).isFile(), `follow ${follow}`)
+    t.match(readFileSync(path, 'utf8'), 'perf-sysstat')
+    t.equal(readFileSync(join(folder, 'victim'), 'utf8'), 'mine')
+  }
+})
+
+t.test('a link under the temporary name of a file is replaced, also with --follow', async (t) => {
+  for (const follow of [false, true]) {
+    const { collectTo } = await collector(t)
+    const folder = t.testdir({ victim: 'mine' })
+    const file = join(folder, 'out.jsonl')
+    symlinkSync(join(folder, 'victim'), `${file}.partial`)
+    t.equal(await collectTo(file, { follow }), 0)
+    t.match(readFileSync(file, 'utf8'), 'perf-sysstat')
+    t.equal(readFileSync(join(folder, 'victim'), 'utf8'), 'mine', `follow ${follow}`)
+    t.strictSame(readdirSync(folder).sort(), ['out.jsonl', 'victim'])
+  }
+})
+
+t.test('collect and report write to /dev/stdout, and replace no device', async (t) => {
+  const { kubeconfig } = await collector(t)
+  const before = lstatSync('/dev/stdout').ino
+  for (const path of ['/dev/stdout', '/dev/fd/1', '/proc/self/fd/1', '-']) {
+    const where = ['--kubeconfig', kubeconfig, '-n', 'hpc', '--to', path]
+    const { code, out } = await run(['collect', 'job/lammps', ...where])
+    t.equal(code, 0)
+    t.match(out, /^\{"kind":"process",/, path)
+  }
+  const page = await run(['report', '-', '--to', '/dev/stdout', '--output', 'json'], LOG)
+  t.match(page, { code: 0, out: /^\{/ })
+  t.match(await run(['report', '-', '--to', '/dev/null'], LOG), { code: 0, out: '', err: '' })
+  t.equal(lstatSync('/dev/stdout').ino, before)
+  t.ok(lstatSync('/dev/null').isCharacterDevice())
+})

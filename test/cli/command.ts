@@ -1,0 +1,65 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+
+/** The folder of the recorded reviews, for `ridealong test`. */
+export const CASES = fileURLToPath(new URL('../cases', import.meta.url))
+
+const MAIN = fileURLToPath(new URL('../../cli/main.ts', import.meta.url))
+
+/** The result of a command. */
+export interface Outcome {
+  readonly code: number | null
+  readonly out: string
+  readonly err: string
+}
+
+/** Starts `ridealong` with these arguments. Its standard streams are pipes. */
+export function start(args: readonly string[]): ChildProcess {
+  const { FORCE_COLOR: _, ...env } = process.env
+  return spawn(process.execPath, [MAIN, ...args], { env })
+}
+
+/** Runs `ridealong` with these arguments until it ends. */
+export async function run(args: readonly string[], input = ''): Promise<Outcome> {
+  const child = start(args)
+  const { stdin, stdout, stderr } = child
+  if (!stdin || !stdout || !stderr) throw new Error('the standard streams are not pipes')
+  // A command that does not read its input may end before all of the input is written.
+  stdin.on('error', () => {})
+  stdin.end(input)
+  const ended = once(child, 'close')
+  const [out, err] = await Promise.all([text(stdout), text(stderr)])
+  const [code] = await ended
+  return { code, out, err }
+}
+
+/**
+ * Runs `ridealong` until it ends, in a terminal of its own, which shows standard output and
+ * standard error.
+ *
+ * @param columns the width of the terminal
+ * @param more environment variables to set
+ */
+export async function runInTerminal(
+  args: readonly string[],
+  columns = 200,
+  more: Readonly<Record<string, string>> = {},
+): Promise<Omit<Outcome, 'err'>> {
+  // These variables decide whether Node shows colours (lib/internal/tty.js, getColorDepth).
+  const { CI: _, FORCE_COLOR: __, NO_COLOR: ___, NODE_DISABLE_COLORS: ____, ...env } = process.env
+  const words = [process.execPath, MAIN, ...args].map(
+    (word) => `'${word.replaceAll("'", `'\\''`)}'`,
+  )
+  // Without -opost, the terminal would replace line feeds in the output.
+  const command = `stty -opost -echo rows 50 cols ${columns}; exec ${words.join(' ')}`
+  const child = spawn('script', ['-qefc', command, '/dev/null'], {
+    env: { ...env, TERM: 'xterm-256color', ...more },
+  })
+  const ended = once(child, 'close')
+  const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)])
+  const [code] = await ended
+  if (err !== '') throw new Error(err)
+  return { code, out }
+}

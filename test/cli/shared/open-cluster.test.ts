@@ -1,0 +1,72 @@
+import { join } from 'node:path'
+import t from 'tap'
+import { UsageError } from '../../../cli/shared/errors.ts'
+import { openCluster } from '../../../cli/shared/open-cluster.ts'
+import { kubeconfigOf } from '../../stand-ins/kubeconfig.ts'
+import { run } from '../command.ts'
+
+delete process.env.KUBECONFIG
+const NOWHERE = t.testdir({})
+process.env.HOME = NOWHERE
+
+const CONFIG = kubeconfigOf('https://127.0.0.1:1')
+
+t.test('an unusable kubeconfig is reported in one sentence that names the file', async (t) => {
+  const folder = t.testdir({ broken: 'a: [', empty: '', other: 'apiVersion: v1\nkind: Config\n' })
+  for (const [name, reason] of [
+    ['missing', /missing: cannot be read as a kubeconfig: no such file or directory \(ENOENT\)/],
+    ['broken', /broken: cannot be read as a kubeconfig: ./],
+    ['empty', /empty: cannot be read as a kubeconfig: ./],
+    ['other', /other: the current context names no cluster$/],
+  ] as const) {
+    const path = join(folder, name)
+    const error: Error = await openCluster({ kubeconfig: path }).then(
+      () => new Error('the kubeconfig was accepted'),
+      (error) => error,
+    )
+    t.ok(error instanceof UsageError)
+    t.match(error.message, reason)
+    t.match(error.message, path)
+    t.notMatch(error.message, '\n')
+  }
+})
+
+t.test(
+  'the namespace comes from the current context, and is `default` if the context has none',
+  async (t) => {
+    const placed = CONFIG.replace('user: u}', 'user: u, namespace: hpc}')
+    const folder = t.testdir({ placed, unplaced: CONFIG })
+    t.equal((await openCluster({ kubeconfig: join(folder, 'placed') })).namespace, 'hpc')
+    t.equal((await openCluster({ kubeconfig: join(folder, 'unplaced') })).namespace, 'default')
+  },
+)
+
+t.test('without --kubeconfig and KUBECONFIG, ~/.kube/config is read', async (t) => {
+  process.env.HOME = t.testdir({ '.kube': { config: CONFIG } })
+  t.teardown(() => Object.assign(process.env, { HOME: NOWHERE }))
+  t.match(await run(['explain', 'pod/a']), {
+    code: 2,
+    out: '',
+    err: /^ridealong: the cluster does not answer: .*127\.0\.0\.1:1/,
+  })
+})
+
+t.test(
+  'doctor without a kubeconfig and disarm without a namespace fail with one sentence',
+  async (t) => {
+    const { code, out, err } = await run(['doctor'])
+    t.equal(code, 2)
+    t.equal(out, '')
+    t.equal(
+      err,
+      'ridealong: no cluster is configured: set --kubeconfig or KUBECONFIG, ' +
+        'or create ~/.kube/config\n',
+    )
+    const unplaced = await run(['disarm', '--certificate', 'a'])
+    t.equal(unplaced.code, 2)
+    t.equal(
+      unplaced.err,
+      'ridealong: --certificate and --secret need --namespace, the namespace of the certificates\n',
+    )
+  },
+)

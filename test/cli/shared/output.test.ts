@@ -1,0 +1,44 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+
+// All output except progress bars and the frames of `top` must be written by
+// cli/shared/output.ts, which escapes control characters. This test finds code in other modules
+// that writes to the terminal.
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
+
+/**
+ * The modules that may name an output stream of the process: to write to the stream, to listen for
+ * its errors, or to recognize its path, such as /dev/stdout.
+ */
+const MAY_NAME = [
+  'cli/collect/destination.ts',
+  'cli/main.ts',
+  'cli/record/record-ending.ts',
+  'cli/shared/output.ts',
+  'cli/shared/progress.ts',
+  'cli/top/screen.ts',
+  'src/lib/whole-file.ts',
+]
+/**
+ * The modules that may write to an output stream. A progress bar has only Ridealong's own text, and
+ * the text of a frame is printable.
+ */
+const MAY_WRITE = ['cli/shared/output.ts', 'cli/shared/progress.ts', 'cli/top/screen.ts']
+
+const sources = ['src', 'webhook', 'certs'].flatMap((folder) => {
+  return readdirSync(`${ROOT}/${folder}`, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => `${folder}/${name}`)
+})
+const naming = (pattern: RegExp) => {
+  return sources.filter((path) => pattern.test(readFileSync(`${ROOT}/${path}`, 'utf8'))).sort()
+}
+
+t.test('only output.ts, progress.ts and screen.ts write to the terminal', async (t) => {
+  t.ok(sources.length > 200)
+  t.strictSame(naming(/\b(stdout|stderr)\b/), MAY_NAME)
+  t.strictSame(naming(/\b(stdout|stderr)\.write\b/), MAY_WRITE)
+  t.strictSame(naming(/\bconsole\.(debug|error|info|log|warn)\b|\bwriteSync\b/), [])
+})

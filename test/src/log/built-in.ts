@@ -1,5 +1,0 @@
-import { loadCatalog } from '../../../src/catalog/load.ts'
-import { descriptionsIn } from '../../../src/log/descriptions.ts'
-
-/** The descriptions of the rows of the built-in metrics. */
-export const BUILT_IN_ROWS = descriptionsIn(await loadCatalog({}))

@@ -1,0 +1,18 @@
+import t from 'tap'
+import { readNamespace } from '../../../../src/core/namespaces/namespace.ts'
+import { ephemeral } from '../../../../src/pods/attach/ephemeral.ts'
+import { podOf } from '../../core/build.ts'
+import { ALLOWED, TOOLS } from '../../core/tools/build.ts'
+
+t.test('a metric with a tool cannot be attached to a pod that runs', async (t) => {
+  const namespace = readNamespace('hpc', { metadata: { labels: ALLOWED } })
+  const location = { catalog: TOOLS, namespace }
+  const attach = (metric: string) =>
+    ephemeral(podOf(), { metric, targetContainer: undefined, options: new Map() }, location)
+  t.strictSame(attach('cpu-profile'), {
+    problem:
+      'cpu-profile loads a library when the application starts, and this pod runs already;' +
+      ' request cpu-profile with the annotation ridealong.dev/inject and create the pod again',
+  })
+  t.match(attach('perf-sysstat'), { target: 'app', container: { name: 'perf-sysstat' } })
+})

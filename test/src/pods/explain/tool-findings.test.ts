@@ -1,0 +1,141 @@
+import t from 'tap'
+import { costSentence } from '../../../../src/pods/explain/cost.ts'
+import { type Json, type PodObject, podOf, ride } from '../../core/build.ts'
+import { ALLOWED, rideWith, TOOLS } from '../../core/tools/build.ts'
+import { explained } from './build.ts'
+
+const PLACE = { catalog: TOOLS, labels: ALLOWED }
+const asking = (inject: string, spec: Json = {}) => podOf({ 'ridealong.dev/inject': inject }, spec)
+
+/** Returns the sentences of the findings about tools, by name. */
+function toolsIn({ findings }: ReturnType<typeof explained>) {
+  const names = /^(tool .*|loading|processes|drain)$/
+  return Object.fromEntries(
+    findings.flatMap(({ name, verdict, sentence }) => {
+      return names.test(name) ? [[name, `${verdict}: ${sentence}`]] : []
+    }),
+  )
+}
+
+t.test('the explanation says what a tool adds, and what cannot be known', async (t) => {
+  const explanation = explained(asking('cpu-profile'), PLACE)
+  t.equal(explanation.outcome, 'injected')
+  t.strictSame(toolsIn(explanation), {
+    'tool cpu-profile':
+      'ok: the init container cpu-profile-install (image registry.example/cpu-profile:1) copies' +
+      ' the library to a volume of at most 256Mi; container app gets the variables LD_PRELOAD,' +
+      ' CPUPROFILE and the paths /opt/ridealong/cpu-profile, /var/opt/ridealong/cpu-profile',
+    loading:
+      'unknown: static programs, and programs with another libc than the tool, run without it;' +
+      ' variables that only the image sets are not known, and the tool replaces them',
+    processes:
+      'unknown: a process that SIGKILL ends, or that clears its environment, writes no complete' +
+      ' result; ssh passes no variables to other pods: use mpirun -x LD_PRELOAD -x CPUPROFILE',
+    drain:
+      'look: the volume is an emptyDir: kubectl drain needs --delete-emptydir-data for this pod',
+  })
+  const two = toolsIn(explained(asking('cpu-profile,mpi-trace'), PLACE))
+  t.strictSame(Object.keys(two), [
+    'tool cpu-profile',
+    'tool mpi-trace',
+    'loading',
+    'processes',
+    'drain',
+  ])
+})
+
+t.test('the explanation of a pod without tools says nothing about tools', async (t) => {
+  t.strictSame(toolsIn(explained(asking('perf-sysstat'), PLACE)), {})
+  t.strictSame(toolsIn(explained(asking('cpu-profile'), { catalog: TOOLS })), {}, 'not allowed')
+})
+
+t.test('the cost includes the installers and the volumes', async (t) => {
+  const { cost } = explained(asking('cpu-profile,mpi-trace'), { ...PLACE, pods: 3 })
+  t.strictSame(cost, {
+    pods: 3,
+    requests: { cpu: '0', memory: '0' },
+    limits: { cpu: '600m', memory: '192Mi' },
+    // The installers run one after another.
+    installers: { requests: { cpu: '0', memory: '0' }, limits: { cpu: '600m', memory: '72Mi' } },
+    volumes: '1536Mi',
+  })
+  t.equal(
+    costSentence({ pods: 1, requests: {}, limits: { cpu: '1' }, volumes: '16Mi' }),
+    'for 1 pod: requests nothing; limits cpu 1; volumes on the nodes: at most 16Mi',
+  )
+  t.equal(
+    cost && costSentence(cost),
+    'for 3 pods: requests cpu 0, memory 0; limits cpu 600m, memory 192Mi;' +
+      ' before the application starts: requests cpu 0, memory 0; limits cpu 600m, memory 72Mi;' +
+      ' volumes on the nodes: at most 1536Mi',
+  )
+})
+
+t.test('in a pod with pod-level resources, only the volumes have a cost', async (t) => {
+  const spec = { resources: { limits: { cpu: '1', memory: '1Gi' } } }
+  const { cost } = explained(asking('cpu-profile', spec), PLACE)
+  t.strictSame(cost, { pods: 1, requests: {}, limits: {}, volumes: '256Mi' })
+  t.equal(
+    cost && costSentence(cost),
+    'for 1 pod: no requests or limits of their own; they share those of the pod;' +
+      ' volumes on the nodes: at most 256Mi',
+  )
+})
+
+/** Returns a pod as the webhook creates it, with a time of creation. */
+function created(spec: Json): PodObject {
+  const { pod } = rideWith('mpi-trace,cpu-profile', spec)
+  return {
+    ...pod,
+    metadata: { ...pod.metadata, creationTimestamp: '2026-01-01T12:00:00Z' },
+  } as never
+}
+
+t.test('a created pod with tools has the same findings and the same cost', async (t) => {
+  const lists = { env: [{ name: 'LD_PRELOAD', value: '/own.so' }, { name: 'A' }] }
+  const volumeMounts = [{ name: 'data', mountPath: '/data' }]
+  const target = { name: 'app', image: 'a', ...lists, volumeMounts }
+  const rows: Json[] = [
+    {},
+    { containers: [target] },
+    { initContainers: [{ name: 'setup' }], containers: [target, { name: 'other' }] },
+  ]
+  for (const spec of rows) {
+    const pod = created(spec)
+    const before = asking('mpi-trace,cpu-profile', spec)
+    const [now, then] = [explained(pod, PLACE, pod as never), explained(before, PLACE)]
+    t.equal(now.outcome, 'injected')
+    t.equal(Object.keys(toolsIn(then)).length, 5)
+    t.strictSame(toolsIn(now), toolsIn(then))
+    t.strictSame(now.cost, then.cost)
+    t.strictSame(
+      now.findings.filter(({ verdict }) => verdict === 'no'),
+      [],
+    )
+  }
+})
+
+t.test('a container with the name of an installer is not one without the volume', async (t) => {
+  const pod = created({})
+  const named = { name: 'perf-sysstat-install', image: 'x', resources: { limits: { cpu: '9' } } }
+  const initContainers = [...(pod.spec.initContainers ?? []), named]
+  const more = { ...pod, spec: { ...pod.spec, initContainers } }
+  const { cost } = explained(more, PLACE, more as never)
+  t.match(cost?.installers, { limits: { cpu: '200m' } })
+})
+
+t.test('every rule of a pod with a tool has passed', async (t) => {
+  const place = {
+    ...PLACE,
+    heldImages: ['registry.example/observer:1', 'registry.example/cpu-profile:1'],
+  }
+  const { findings } = explained(asking('cpu-profile'), place)
+  for (const name of ['tools', 'variables', 'paths', 'image']) {
+    t.match(
+      findings.find((finding) => finding.name === name),
+      { verdict: 'ok' },
+      name,
+    )
+  }
+  t.equal(ride(asking('cpu-profile'), place).word, 'injected')
+})

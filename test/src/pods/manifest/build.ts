@@ -1,0 +1,100 @@
+import { readFileSync } from 'node:fs'
+import { loadCatalog } from '../../../../src/catalog/load.ts'
+import { buildCatalog, type Catalog } from '../../../../src/core/catalog.ts'
+import { asFields } from '../../../../src/core/kubernetes/json.ts'
+import { readNamespace } from '../../../../src/core/namespaces/namespace.ts'
+import type { Review } from '../../../../src/core/review.ts'
+import { type PodReview, reviewPod } from '../../../../src/core/review-pod.ts'
+import type { Tool } from '../../../../src/core/tools/tool.ts'
+import { type InjectedManifest, inject } from '../../../../src/pods/manifest/inject.ts'
+import { readManifests } from '../../../../src/pods/manifest/read.ts'
+import { findResources } from '../../../../src/pods/manifest/resources.ts'
+import { undo } from '../../../../src/pods/manifest/undo.ts'
+import { metricDocument } from '../../core/build.ts'
+
+/** The files of the workloads whose pods were recorded. */
+export const WORKLOADS = ['core.yaml', 'hard-cases.yaml', 'mpijob.yaml', 'operators.yaml'] as const
+
+const BUILT_IN = await loadCatalog({})
+
+/** A catalog with two tools, which both extend LD_PRELOAD. */
+export const TOOLS: Catalog = buildCatalog(
+  [
+    metricDocument('perf-sysstat'),
+    metricDocument('io-sysstat'),
+    metricDocument('cpu-profile', { tool: toolOf('cpu-profile', 'CPUPROFILE') }),
+    metricDocument('mpi-trace', { tool: toolOf('mpi-trace', 'TRACE_DIR') }),
+  ],
+  '3f2a91c0',
+)
+
+function toolOf(name: string, variable: string): Tool {
+  return {
+    installer: {
+      image: `registry.example/${name}:1`,
+      command: ['install'],
+      resources: { limits: { cpu: '200m', memory: '24Mi' } },
+    },
+    sizeLimit: '256Mi',
+    mounts: [{ subPath: 'tool', mountPath: `/opt/ridealong/${name}` }],
+    results: { subPath: 'results', mountPath: `/var/opt/ridealong/${name}` },
+    variables: [
+      { name: 'LD_PRELOAD', value: `/opt/ridealong/${name}/loader.so`, separator: ':' },
+      { name: variable, value: `/var/opt/ridealong/${name}` },
+    ],
+  }
+}
+
+/** Returns the text of a file in test/workloads. */
+export function workload(name: string): string {
+  return readFileSync(new URL(`../../workloads/${name}`, import.meta.url), 'utf8')
+}
+
+/** Annotations that request perf-sysstat, for the parameter `given` of `injected`. */
+export const PERF = { 'ridealong.dev/inject': 'perf-sysstat' }
+
+/** The catalog, and whether all namespaces allow tools. */
+interface Offer {
+  readonly catalog: Catalog
+  readonly allowsTools: boolean
+}
+
+/** The tools of TOOLS, in namespaces that allow them. */
+export const ALLOWED: Offer = { catalog: TOOLS, allowsTools: true }
+
+/**
+ * Injects observers into the manifests of a text. Uses the Namespaces in the text, and the
+ * annotations `given`, as from a command line.
+ */
+export function injected(
+  text: string,
+  given: Readonly<Record<string, string>> = {},
+  { catalog, allowsTools }: Offer = { catalog: BUILT_IN, allowsTools: false },
+): readonly InjectedManifest[] {
+  const manifests = readManifests('a.yaml', text)
+  const resources = manifests.flatMap(findResources)
+  const answer = (review: Review): PodReview => {
+    const found = resources.find(
+      ({ kind, name }) => kind === 'Namespace' && name === review.namespace,
+    )
+    const { annotations, ...namespace } = readNamespace(review.namespace, asFields(found?.fields))
+    const asking = new Map([...annotations, ...Object.entries(given)])
+    const settings = { catalog, excludedNamespaces: new Set<string>() }
+    const tools = allowsTools ? { allowsTools } : {}
+    return reviewPod(review, {
+      ...settings,
+      namespace: { ...namespace, ...tools, annotations: asking },
+    })
+  }
+  return manifests.map((manifest) => inject(manifest, answer, 'hpc'))
+}
+
+/** Joins the texts of documents into the text of one file. */
+export function textOf(documents: readonly { readonly text: string }[]): string {
+  return documents.map(({ text }) => text).join('')
+}
+
+/** Returns the text without the additions of inject. */
+export function undone(text: string): string {
+  return readManifests('a.yaml', text).map(undo).join('')
+}

@@ -1,0 +1,53 @@
+import t from 'tap'
+import type { Fields } from '../../../../src/core/kubernetes/json.ts'
+import { countRanks } from '../../../../src/runs/collect/observed-ranks.ts'
+import { findObservers } from '../../../../src/runs/collect/observers.ts'
+import { CATALOG, type PodShape, pod } from './pod.ts'
+
+const METRICS = new Set(CATALOG.metrics.keys())
+
+const countOf = (pods: readonly object[]) =>
+  countRanks(
+    pods.map((one) => findObservers(one as Fields, METRICS, CATALOG)),
+    'job/lammps',
+  )
+
+/** Returns a pod that was left for a reason. */
+const left = (rank: number, reason: string, more: Partial<PodShape> = {}) => {
+  const status = JSON.stringify({ outcome: 'left', reason, message: '' })
+  return pod({ rank, metrics: [], status, ...more })
+}
+
+/** Returns a pod with perf-sysstat that applies to the rank, and io-sysstat that does not. */
+const partly = (rank: number) => {
+  const status = { outcome: 'injected', metrics: ['perf-sysstat'], notSelected: ['io-sysstat'] }
+  return pod({ rank, status: JSON.stringify(status) })
+}
+
+t.test('ranks are only counted if ridealong.dev/ranks excluded a pod or a metric', async (t) => {
+  t.equal(countOf([pod({ rank: 0 }), pod({ rank: 1 })]), null)
+  t.equal(countOf([pod({ rank: 0 }), left(1, 'host-pid'), left(2, 'rank-unknown')]), null)
+  t.ok(countOf([pod({ rank: 0 }), left(1, 'rank-not-selected')]))
+  t.ok(countOf([partly(0)]))
+})
+
+t.test('the count has all ranks, the observed ranks, and the ranks of each metric', async (t) => {
+  const both = pod({ rank: 0, metrics: ['perf-sysstat', 'io-sysstat'] })
+  t.strictSame(countOf([both, partly(1), left(2, 'rank-not-selected'), left(3, 'host-pid')]), {
+    workload: 'job/lammps',
+    total: 4,
+    observed: 2,
+    metrics: { 'perf-sysstat': 2, 'io-sysstat': 1 },
+  })
+})
+
+t.test('pods of one rank count once, and pods that have no rank do not count', async (t) => {
+  const again = pod({ rank: 0 }) as { metadata: object }
+  const retried = { ...again, metadata: { ...again.metadata, name: 'lammps-0-retry' } }
+  const unselected = left(1, 'rank-not-selected')
+  const unknown = left(7, 'rank-unknown')
+  t.match(countOf([pod({ rank: 0 }), retried, unselected, unknown]), { total: 2, observed: 1 })
+  const ownerReferences = [{ uid: 'other-job', controller: true }]
+  const other = { ...again, metadata: { ...again.metadata, ownerReferences } }
+  t.match(countOf([pod({ rank: 0 }), other, unselected]), { total: 3, observed: 2 })
+})

@@ -1,0 +1,141 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import type { Fields } from '../../../../src/core/kubernetes/json.ts'
+import { findObservers } from '../../../../src/runs/collect/observers.ts'
+import { readWorkload } from '../../../../src/runs/collect/workload.ts'
+import { CATALOG, pod } from './pod.ts'
+
+const METRICS = new Set(['perf-sysstat', 'io-sysstat'])
+const of = (value: object) => findObservers(value as Fields, METRICS, CATALOG)
+
+t.test('the observers of a pod are its containers that ridealong.dev/status names', async (t) => {
+  const { observers, isOver } = of(pod({ rank: 3, metrics: ['perf-sysstat', 'io-sysstat'] }))
+  t.match(observers, [
+    { container: 'perf-sysstat', rank: '3', node: 'node-1', state: 'ended' },
+    { container: 'io-sysstat' },
+  ])
+  t.equal(isOver, true)
+  const status = JSON.stringify({ outcome: 'injected', metrics: ['perf-sysstat', 'gone'] })
+  t.strictSame(
+    of(pod({ rank: 0, status })).observers.map(({ container }) => container),
+    ['perf-sysstat'],
+  )
+  t.strictSame(of(pod({ rank: 0, metrics: ['perf-sysstat'], status: '{}' })).observers, [])
+})
+
+t.test('an ephemeral container is an observer if it has the name of a metric', async (t) => {
+  const plain = pod({ rank: 0, metrics: [], status: '{}' }) as { spec: object; status: object }
+  const attached = {
+    ...plain,
+    spec: { ...plain.spec, ephemeralContainers: [{ name: 'io-sysstat' }, { name: 'debugger' }] },
+    status: {
+      ...plain.status,
+      ephemeralContainerStatuses: [{ name: 'io-sysstat', state: { running: {} } }],
+    },
+  }
+  t.strictSame(
+    of(attached).observers.map(({ container, state }) => [container, state]),
+    [['io-sysstat', 'running']],
+  )
+})
+
+t.test('the termination message of a container is read if there is one', async (t) => {
+  const state = { terminated: { message: 'now' } }
+  t.match(of(pod({ rank: 0, state })).observers, [{ message: 'now', state: 'ended' }])
+  t.match(of(pod({ rank: 0, state: { waiting: {} } })).observers, [
+    { message: null, state: 'waiting' },
+  ])
+})
+
+t.test('how the other containers of the pod ended is read, also before a restart', async (t) => {
+  const killed = { terminated: { reason: 'OOMKilled', exitCode: 137 } }
+  const endedWith = (containerStatuses: unknown) => {
+    const one = pod({ rank: 0 }) as { status: object }
+    const [observer] = of({ ...one, status: { ...one.status, containerStatuses } }).observers
+    return observer?.ended
+  }
+  const [container, reason, exitCode] = ['lammps', 'OOMKilled', 137]
+  t.strictSame(endedWith([{ name: 'lammps', state: killed }]), [{ container, reason, exitCode }])
+  t.strictSame(endedWith([{ name: 'lammps', lastState: killed, state: { running: {} } }]), [
+    { container, reason, exitCode },
+  ])
+  const observer = { name: 'perf-sysstat', state: killed }
+  t.strictSame(endedWith([{ name: 'lammps', state: { running: {} } }, observer]), [])
+  t.equal(endedWith(undefined), null)
+})
+
+t.test('the rank is read from the label or annotation of each operator', async (t) => {
+  const rankOf = (name: string) => {
+    const url = new URL(`../../cases/${name}/review.json`, import.meta.url)
+    const { object } = JSON.parse(readFileSync(url, 'utf8')).request
+    const status = '{"outcome":"injected","metrics":["perf-sysstat"]}'
+    const annotations = { ...object.metadata.annotations, 'ridealong.dev/status': status }
+    const containers = [...object.spec.containers, { name: 'perf-sysstat' }]
+    const spec = { ...object.spec, containers }
+    return of({ ...object, metadata: { ...object.metadata, annotations }, spec }).observers[0]?.rank
+  }
+  t.equal(rankOf('flux-minicluster-rank1'), '1')
+  t.equal(rankOf('job-indexed'), '0')
+  t.equal(rankOf('jobset-worker'), 'workers-0-0')
+  t.equal(rankOf('mpijob-worker'), 'worker-0')
+  t.equal(rankOf('mpijob-launcher'), 'launcher')
+})
+
+t.test('a pod with invalid values has no observers', async (t) => {
+  for (const wrong of [
+    {},
+    { metadata: 5, spec: [] },
+    { spec: { containers: [null, { name: 5 }] } },
+  ])
+    t.strictSame(of(wrong).observers, [])
+})
+
+t.test('workloads are named as in kubectl, and other names are refused', async (t) => {
+  const selectorOf = (written: string) => {
+    const chosen = readWorkload(written)
+    return 'by' in chosen && chosen.by === 'labels' ? chosen.selector : chosen
+  }
+  t.equal(selectorOf('job/a'), 'batch.kubernetes.io/job-name=a')
+  t.equal(selectorOf('Jobs.batch/a'), 'batch.kubernetes.io/job-name=a')
+  t.equal(selectorOf('MiniCluster/a'), 'job-name=a')
+  t.equal(selectorOf('jobset/a'), 'jobset.sigs.k8s.io/jobset-name=a')
+  t.equal(selectorOf('mpijobs/a'), 'training.kubeflow.org/job-name=a')
+  t.match(readWorkload('pod/a'), { by: 'name', name: 'a' })
+  for (const wrong of ['a', '/a', 'job/', 'job/a/b', 'job/A_b', 'job/a=b,c'])
+    t.match(readWorkload(wrong), { problem: String }, `"${wrong}" is refused`)
+})
+
+/** Returns a pod with changes to the container of its observer. */
+function changed(change: object): Fields {
+  const made = pod({ rank: 0 }) as { spec: { initContainers: readonly { name: string }[] } }
+  const initContainers = made.spec.initContainers.map((one) =>
+    one.name === 'perf-sysstat' ? { ...one, ...change } : one,
+  )
+  return { ...made, spec: { ...made.spec, initContainers } }
+}
+
+const noticesOf = (made: object, catalog: typeof CATALOG | undefined) =>
+  findObservers(made as Fields, METRICS, catalog).observers.map(({ notices }) => notices)
+
+t.test(
+  'a container that differs from the catalog, or was not compared, has a notice',
+  async (t) => {
+    t.strictSame(noticesOf(changed({}), CATALOG), [[]])
+    t.strictSame(noticesOf(changed({ image: 'evil:1' }), CATALOG), [
+      [
+        'container perf-sysstat has image "evil:1" instead of the catalog\'s ' +
+          '"ghcr.io/ridealong/observer:0.1.0": its log may not come from an observer',
+      ],
+    ])
+    t.match(noticesOf(changed({ command: ['sh'] }), CATALOG), [
+      [/has command "sh" instead of the cat/],
+    ])
+    const status = JSON.stringify({ outcome: 'injected', metrics: ['lammps'] })
+    t.match(noticesOf(pod({ rank: 0, status }), CATALOG), [
+      [/^container lammps does not have the name of a metric of the catalog/],
+    ])
+    t.strictSame(noticesOf(changed({}), undefined), [
+      ['its container was not compared with a catalog'],
+    ])
+  },
+)

@@ -1,0 +1,168 @@
+import type { RuleName } from '../../../../src/runs/findings/rule.ts'
+import { findIn, LENGTH, type RankOptions, rankRows, type Sections } from './rows.ts'
+
+export const RANKS = ['0', '1', '2', '3', '4']
+
+/** Returns the findings of a run of five ranks: rank 3 with the changes, and four healthy ranks. */
+export function findWith(changes: Sections, options: RankOptions = {}) {
+  return findIn(
+    RANKS.flatMap((rank) => (rank === '3' ? rankRows(rank, changes, options) : rankRows(rank))),
+  )
+}
+
+/** A rank about which a rule makes a finding, and a similar rank about which it makes none. */
+export interface Case {
+  /** The cells with which the rule makes its finding. */
+  readonly changes: Sections
+  readonly options?: RankOptions
+  /** The cells with which the rule makes no finding, most of them just below the threshold. */
+  readonly below: Sections
+  readonly belowOptions?: RankOptions
+  /** The seconds that the rank lost; null if the finding has none. */
+  readonly lost: number | null
+}
+
+const MIB = 1024 * 1024
+
+/** The cells of a rank that computes for this part of the time; above 1, on two processors. */
+export const busy = (part: number) => ({
+  container: { cpu_usage: part },
+  process: { cpu_time: part },
+  perf: { percent_cpu: part * 100 },
+})
+
+/** The cells of a process that may only run on processor 7, and runs nearly half of the time. */
+export const pinned = (run_delay: number): Sections => ({
+  process: { run_delay, cpu_time: 0.475 },
+  placement: { cpus_allowed: '7', cpus_allowed_count: 1, pss: 1024 },
+  perf: { percent_cpu: 47.5 },
+})
+
+/**
+ * The cells of a process of an MPI job with two processes: the time in MPI and in its collective
+ * calls, as parts of the run, and the time in calls of MPI_Wait for the other one.
+ */
+export const mpiProcess = (mpi_rank: number, inMpi: number, collective: number, wait = 0) => ({
+  ...busy(0.47),
+  mpi: { mpi_rank, mpi_size: 2, job: '77', mpi_seconds: inMpi },
+  communicator: { mpi_rank, size: 2, collectives: 10, mpi_seconds: collective },
+  block: { mpi_rank, mpi_seconds: collective * LENGTH },
+  call:
+    wait > 0
+      ? { mpi_rank, call: 'MPI_Wait', mpi_peer: String(1 - mpi_rank), mpi_seconds: wait }
+      : { mpi_rank, mpi_seconds: collective },
+})
+
+/** For each rule, a rank with the finding of this rule and no other finding. */
+export const CASES: Readonly<Record<RuleName, Case>> = {
+  'oom-killed': {
+    changes: { container: { oom_kill: 1 / 60, oom: 1 / 60 } },
+    below: { container: { oom_kill: 0 } },
+    lost: null,
+  },
+  'memory-pressure': {
+    changes: { container: { memory_some: 0.2, memory_full: 0.15, io_full: 0.15 } },
+    below: { container: { memory_some: 0.14 } },
+    lost: 0.15 * LENGTH,
+  },
+  swapping: {
+    changes: { process: { majflt: 150 }, container: { io_full: 0.3 } },
+    below: { process: { majflt: 90 } },
+    lost: 0.3 * LENGTH,
+  },
+  'close-to-memory-limit': {
+    changes: { container: { memory_anon: 970 * MIB, memory_peak: 990 * MIB } },
+    // Pages of files fill the container up to its limit, and a process has mapped most of them.
+    below: {
+      container: { memory_current: 1024 * MIB, memory_peak: 1024 * MIB, memory_max: 50 },
+      placement: { pss: 1000 * 1024 },
+    },
+    lost: null,
+  },
+  throttled: {
+    changes: {
+      ...busy(0.5),
+      container: {
+        nr_periods: 10,
+        nr_throttled: 5,
+        throttled: 0.5,
+        cpu_usage: 0.5,
+        cpu_limit: 0.5,
+      },
+      process: { run_delay: 0.5, cpu_time: 0.5 },
+    },
+    below: { container: { nr_periods: 10, nr_throttled: 2.4, throttled: 0.05, cpu_limit: 1 } },
+    lost: 0.5 * LENGTH,
+  },
+  'pinned-to-same-core': {
+    changes: pinned(0.475),
+    options: { others: [pinned(0.475)] },
+    below: pinned(0.09),
+    belowOptions: { others: [pinned(0.09)] },
+    lost: 0.475 * LENGTH,
+  },
+  'waiting-for-cpu': {
+    changes: { process: { run_delay: 0.3, cpu_time: 0.65 } },
+    below: { process: { run_delay: 0.09, cpu_time: 0.85 } },
+    lost: 0.3 * LENGTH,
+  },
+  'waiting-for-storage': {
+    changes: { container: { io_some: 0.2, io_full: 0.1 } },
+    below: { container: { io_some: 0.2, io_full: 0.04 } },
+    lost: 0.1 * LENGTH,
+  },
+  retransmissions: {
+    changes: { tcp: { retransmitted: 15, timeouts: 0.5 } },
+    below: { tcp: { retransmitted: 9, timeouts: 0.5 } },
+    lost: null,
+  },
+  'network-bound': {
+    changes: { ...busy(0.2), socket: { send_queue: 100_000 } },
+    // The process computes while its data is sent.
+    below: { ...busy(0.9), socket: { send_queue: 100_000 } },
+    lost: 0.8 * LENGTH,
+  },
+  'remote-memory': {
+    changes: { placement: { numa: '0:400000 1:112000', numa_remote: 112_000 } },
+    below: { placement: { numa: '0:420000 1:92000', numa_remote: 92_000 } },
+    lost: null,
+  },
+  'more-work': {
+    changes: busy(1.9),
+    below: busy(1.1),
+    // The other ranks compute all the time, too.
+    lost: null,
+  },
+  'more-time-in-function': {
+    changes: { function: { self_seconds: 160, samples_self: 16_000 } },
+    below: { function: { self_seconds: 99, samples_self: 9900 } },
+    lost: null,
+  },
+  'waiting-in-collectives': {
+    changes: mpiProcess(0, 0.35, 0.32),
+    options: { others: [mpiProcess(1, 0.05, 0.02)] },
+    below: mpiProcess(0, 0.23, 0.21),
+    belowOptions: { others: [mpiProcess(1, 0.05, 0.02)] },
+    lost: 0.3 * LENGTH,
+  },
+  'waiting-in-point-to-point': {
+    changes: mpiProcess(0, 0.5, 0, 0.45),
+    options: { others: [mpiProcess(1, 0.1, 0)] },
+    // The other process has 23 % more to do, and the load balance is 91 %.
+    below: mpiProcess(0, 0.27, 0, 0.25),
+    belowOptions: { others: [mpiProcess(1, 0.1, 0)] },
+    lost: 0.4 * LENGTH,
+  },
+  'much-time-in-mpi': {
+    changes: mpiProcess(0, 0.4, 0.1),
+    options: { others: [mpiProcess(1, 0.3, 0.1)] },
+    below: mpiProcess(0, 0.4, 0.1),
+    belowOptions: { others: [mpiProcess(1, 0.19, 0.1)] },
+    lost: null,
+  },
+  'mostly-idle': {
+    changes: busy(0.02),
+    below: busy(0.12),
+    lost: null,
+  },
+}

@@ -1,0 +1,104 @@
+import t from 'tap'
+import type { Sample } from '../../../../src/runs/log/columns.ts'
+import { findWith } from './cases.ts'
+import { findIn, inShort, LENGTH, rankRows } from './rows.ts'
+
+t.test('memory pressure costs the time in which all processes waited', async (t) => {
+  const one = findWith({ container: { memory_some: 0.2, memory_full: 0 } })
+  t.match(one.findings, [{ rule: 'memory-pressure', lost: null }])
+  t.match(one.findings[0]?.sentence, /had a process waiting for memory for 20 % .* first\.$/)
+  const all = findWith({ container: { memory_some: 0.2, memory_full: 0.18 } })
+  t.match(all.findings, [{ rule: 'memory-pressure', lost: 0.18 * LENGTH }])
+})
+
+t.test('no finding says that 0 s were lost', async (t) => {
+  const { findings } = findWith({ process: { majflt: 150 }, container: { io_full: 0 } })
+  t.match(findings, [{ rule: 'swapping', lost: null }])
+  t.notMatch(findings[0]?.sentence, 'It lost')
+})
+
+t.test('of several processes with remote memory, the worst has the numbers', async (t) => {
+  const remote = (part: number) => ({
+    placement: { numa: '0:1000000', numa_remote: 1_000_000 * part },
+  })
+  const rows = rankRows('0', remote(0.21), { others: [remote(0.95)] })
+  const [finding] = findIn(rows).findings
+  t.match(finding?.sentence, /^Rank 0 has 95 % of the memory of lmp 101 on NUMA nodes/)
+  t.match(finding?.sentence, / The same is true to a lesser extent of lmp 100\.$/)
+})
+
+t.test('the limit is the reason for a kill only if it was reached', async (t) => {
+  const sentenceWith = (cells: object) =>
+    findWith({ container: { oom_kill: 1 / 60, ...cells } }).findings[0]?.sentence
+  const killed = 'Rank 3 had 2 of its processes in container app killed by the kernel, because '
+  t.equal(sentenceWith({ oom: 1 / 60 }), `${killed}the container reached its memory limit.`)
+  t.match(sentenceWith({ oom: 0 }), /because the node or the whole pod ran out of memory/)
+  t.match(sentenceWith({ unlimited: 'memory', memory_limit: null }), /because the node or the/)
+  // Nodes with cgroup version 1 have only the second of these counters.
+  t.match(
+    sentenceWith({ oom: null, memory_max: 5 }),
+    /because the container reached its memory limit\.$/,
+  )
+  t.match(sentenceWith({ oom: null, memory_max: null }), /because memory ran out\.$/)
+})
+
+t.test('kills for several reasons are several findings', async (t) => {
+  const killed = { oom_kill: 1 / 60, oom: 1 / 60 }
+  const rows = [
+    ...rankRows('0', { container: killed }),
+    ...rankRows('1', { container: { ...killed, unlimited: 'memory', memory_limit: null } }),
+    ...rankRows('2', { container: killed }),
+  ]
+  t.strictSame(inShort(findIn(rows)), ['oom-killed 0, 2', 'oom-killed 1'])
+})
+
+t.test('a container that was killed at once is found in the status of its pod', async (t) => {
+  const rows = [...rankRows('0'), ...rankRows('1')]
+  const ended = (reason: string) => (rank: string) =>
+    rank === '1' ? [{ container: 'app', reason, exitCode: 137 }] : []
+  const { findings, notChecked } = findIn(rows, ended('OOMKilled'))
+  t.match(findings, [{ rule: 'oom-killed', ranks: [{ rank: '1', things: ['container app'] }] }])
+  t.equal(
+    findings[0]?.sentence,
+    'Rank 1 had container app killed by the kernel, because memory ran out.',
+  )
+  t.strictSame(notChecked, [])
+  t.strictSame(findIn(rows, ended('Error')).findings, [])
+  // The rows show the same, with the reason.
+  const both = rankRows('1', { container: { oom_kill: 1 / 120, oom: 1 / 120 } })
+  const [one, ...others] = findIn(both, ended('OOMKilled')).findings
+  t.match(one?.sentence, /reached its memory limit\.$/)
+  t.strictSame(others, [])
+  // Without rows of pressure, only the kills that did not end the container are not known.
+  const perf = findIn(rankRows('1', {}, { only: ['perf'] }), ended('OOMKilled'))
+  t.match(perf.findings[0], { rule: 'oom-killed' })
+})
+
+t.test('without the status of the pod, the end of a container is unknown', async (t) => {
+  const reasonIn = (rows: readonly Sample[]) =>
+    findIn(rows, () => null).notChecked.find(({ rule }) => rule === 'oom-killed')?.reason
+  t.match(reasonIn(rankRows('0')), /^the container may have ended after the last sample/)
+  t.equal(reasonIn(rankRows('0', { container: { oom_kill: 1 } })), undefined)
+})
+
+const MIB = 1024 * 1024
+
+t.test('without memory_anon, one process counts, and its pages of files are named', async (t) => {
+  const old = { memory_anon: null, memory_peak: 1024 * MIB }
+  const { findings, notChecked } = findWith({
+    container: old,
+    placement: { pss: 970 * 1024 },
+  })
+  t.match(findings, [{ rule: 'close-to-memory-limit', severity: 'risk' }])
+  t.match(findings[0]?.sentence, /^Rank 3 had a process that used 94\.7 % .* pages of files/)
+  t.strictSame(notChecked, [])
+  // Two processes, each of which was large while the other was small.
+  const sized = (first: number, last: number) => (row: Sample) => {
+    const pss = row.seconds < 60 ? first * 1024 : last * 1024
+    return row.section === 'placement' ? { ...row, pss } : row
+  }
+  const [shrinking, growing] = [sized(700, 100), sized(100, 700)]
+  const rows = rankRows('0', { container: old }, { others: [{}] })
+  const moved = rows.map((row) => (row.pid === 100 ? shrinking(row) : growing(row)))
+  t.strictSame(findIn(moved).findings, [])
+})

@@ -1,0 +1,279 @@
+import type { RowColumn, RowSection, RowsDescription } from '../../../../src/core/catalog.ts'
+import { type Findings, findFindings } from '../../../../src/runs/findings/evaluate.ts'
+import {
+  addEndedToEvidence,
+  addToEvidence,
+  type Evidence,
+  newEvidence,
+} from '../../../../src/runs/findings/evidence.ts'
+import { RULE_NEEDS } from '../../../../src/runs/findings/rules.ts'
+import type { Cell, Sample } from '../../../../src/runs/log/columns.ts'
+import type { Descriptions } from '../../../../src/runs/log/descriptions.ts'
+import type { LogEntry } from '../../../../src/runs/log/entry.ts'
+import { BUILT_IN_ROWS } from '../log/built-in.ts'
+
+// Builds rows for tests of rules. These rows are inputs, whose numbers a test chooses; no observer
+// wrote them. The test test/cluster/with-node/findings.test.ts checks rules with real logs.
+
+const text = (name: string, key?: true): RowColumn => ({
+  name,
+  type: 'text',
+  meaning: name,
+  ...(key && { key }),
+})
+const count = (name: string, unit = 'count'): RowColumn => ({
+  name,
+  type: 'number',
+  unit,
+  behavior: 'counter',
+  meaning: name,
+})
+const gauge = (name: string, unit: string): RowColumn => ({
+  ...count(name, unit),
+  behavior: 'gauge',
+})
+const section = (
+  name: string,
+  of: RowSection['of'],
+  columns: readonly RowColumn[],
+): RowSection => ({ name, of, description: name, columns })
+
+/** Describes the rows of the metric network, with only the columns that rules read. */
+const NETWORK: RowsDescription = {
+  format: 'jsonl',
+  sections: [
+    section('tcp', 'pod', [
+      text('scope'),
+      ...['out_segments', 'retransmitted', 'timeouts'].map((name) => count(name)),
+    ]),
+    section('socket', 'process', [
+      ...['container', 'program', 'peer'].map((name) => text(name, true)),
+      { name: 'pid', type: 'number', key: true, meaning: 'pid' },
+      gauge('send_queue', 'bytes'),
+      gauge('rtt', 'ms'),
+      count('bytes_sent', 'bytes'),
+    ]),
+  ],
+}
+
+export const DESCRIPTIONS: Descriptions = new Map([['network', NETWORK], ...BUILT_IN_ROWS])
+
+/** Cells of a row by column: for a counter, its growth per second; for others, the value. */
+export type Rates = Readonly<Record<string, Cell>>
+
+/** The cells of a rank's rows, by section. */
+export interface Sections {
+  readonly container?: Rates
+  readonly process?: Rates
+  readonly placement?: Rates
+  readonly perf?: Rates
+  readonly tcp?: Rates
+  readonly socket?: Rates
+  readonly profile?: Rates
+  readonly function?: Rates
+  readonly mpi?: Rates
+  readonly communicator?: Rates
+  readonly call?: Rates
+  readonly block?: Rates
+}
+
+const PLACES = {
+  container: ['pressure', 'container'],
+  process: ['pressure', 'process'],
+  placement: ['pressure', 'placement'],
+  perf: ['perf-sysstat', 'process'],
+  tcp: ['network', 'tcp'],
+  socket: ['network', 'socket'],
+  profile: ['cpu-profile', 'process'],
+  function: ['cpu-profile', 'function'],
+  // In a log, the row of a process precedes its other rows.
+  mpi: ['mpi-trace', 'rank'],
+  communicator: ['mpi-trace', 'communicator'],
+  call: ['mpi-trace', 'call'],
+  block: ['mpi-trace', 'block'],
+} as const
+
+const MIB = 1024 * 1024
+
+/** A rank that computes nearly all of the time, on a node with 64 processors. */
+const HEALTHY: Required<Sections> = {
+  container: {
+    nr_periods: 0,
+    nr_throttled: 0,
+    throttled: 0,
+    cpu_usage: 0.95,
+    cpu_limit: null,
+    memory_some: 0,
+    memory_full: 0,
+    io_some: 0.002,
+    io_full: 0.001,
+    memory_current: 600 * MIB,
+    memory_anon: 500 * MIB,
+    memory_peak: 600 * MIB,
+    memory_limit: 1024 * MIB,
+    memory_max: 0,
+    oom_kill: 0,
+    unlimited: 'cpu',
+  },
+  process: { run_delay: 0.005, cpu_time: 0.95, majflt: 0.1 },
+  placement: {
+    cpus_allowed: '0-63',
+    cpus_allowed_count: 64,
+    pss: 500 * 1024,
+    swap_pss: 0,
+    numa: '0:512000',
+    numa_remote: 0,
+  },
+  perf: { percent_cpu: 95, percent_wait: 0.5, iodelay: 0, rss: 510 * 1024, kb_rd_s: 0, kb_wr_s: 1 },
+  tcp: { scope: 'pod', out_segments: 1000, retransmitted: 1, timeouts: 0 },
+  socket: { peer: '10.0.0.2', send_queue: 0, rtt: 0.1, bytes_sent: 100_000 },
+  profile: { samples: 11_400, cpu_seconds: 114, frequency: 100, profile: 'complete' },
+  function: {
+    function: 'PairLJCut::compute',
+    library: 'liblammps.so.0',
+    ...{ samples_self: 8000, samples_total: 8000, self_seconds: 80, total_seconds: 80 },
+  },
+  // The only process of its job.
+  mpi: {
+    ...{ mpi_rank: 0, mpi_size: 1, mpi_library: 'MPICH 4.0.2', job: 'alone', state: 'running' },
+    ...{ elapsed: 1, mpi_seconds: 0.1, calls: 100, bytes: 1000 },
+  },
+  communicator: { mpi_rank: 0, communicator: 'world', size: 1, collectives: 0, mpi_seconds: 0 },
+  call: {
+    ...{ mpi_rank: 0, call: 'MPI_Allreduce', communicator: 'world', mpi_peer: 'none' },
+    ...{ calls: 10, mpi_seconds: 0.1, max_ms: 20, bytes: 100 },
+  },
+  block: {
+    ...{ mpi_rank: 0, communicator: 'world', first: 0, collectives: 10 * 120 },
+    mpi_seconds: 0,
+  },
+}
+
+/** The length of the generated runs in seconds, and the seconds between two samples. */
+export const LENGTH = 120
+const STEP = 10
+
+/**
+ * The seconds of the first rows of a section, if there are none at 0 s: a sample of perf-sysstat
+ * describes the interval before it, and a profile the whole run.
+ */
+const FIRST: Readonly<Partial<Record<keyof Sections, number>>> = {
+  perf: STEP,
+  profile: LENGTH,
+  function: LENGTH,
+  communicator: LENGTH,
+  call: LENGTH,
+  block: LENGTH,
+}
+
+/** The node, the further processes and the sections of a rank. */
+export interface RankOptions {
+  readonly node?: string
+  /** For each process after the first: the cells that differ from those of a healthy process. */
+  readonly others?: readonly Sections[]
+  /** The sections for which rows are built; all by default. */
+  readonly only?: readonly (keyof Sections)[]
+}
+
+/**
+ * Returns the rows of a rank in the order of time.
+ *
+ * @param changes the cells that differ from those of a healthy rank
+ */
+export function rankRows(
+  rank: string,
+  changes: Sections = {},
+  { node = 'node-1', others = [], only }: RankOptions = {},
+): readonly Sample[] {
+  const names = (Object.keys(PLACES) as (keyof Sections)[]).filter(
+    (name) => only === undefined || only.includes(name),
+  )
+  const processes = [changes, ...others]
+  const rows = names.flatMap((name) => {
+    const isOnce = ['container', 'tcp', 'profile', 'function'].includes(name)
+    return (isOnce ? [changes] : processes).flatMap((own, index) => {
+      const cells = { ...HEALTHY[name], ...own[name] }
+      const identity = { container: 'app', program: 'lmp', pid: 100 + index }
+      const all = times().filter((second) => second >= (FIRST[name] ?? 0))
+      return all.map((seconds) => sample({ rank, node, name, seconds }, identity, cells))
+    })
+  })
+  return rows.sort((a, b) => a.seconds - b.seconds)
+}
+
+function times(): readonly number[] {
+  return Array.from({ length: LENGTH / STEP + 1 }, (_, index) => index * STEP)
+}
+
+interface At {
+  readonly rank: string
+  readonly node: string
+  readonly name: keyof Sections
+  readonly seconds: number
+}
+
+function sample({ rank, node, name, seconds }: At, identity: Rates, rates: Rates): Sample {
+  const [metric, section] = PLACES[name]
+  const known = DESCRIPTIONS.get(metric)?.sections.find((one) => one.name === section)
+  if (known === undefined) throw new Error(`${metric} has no section ${section}`)
+  const pod = `job-${rank}-abcde`
+  const cells = { ...identity, ...rates }
+  return {
+    kind: known.of,
+    source: `hpc/${pod}/${metric}`,
+    metric,
+    namespace: 'hpc',
+    pod,
+    node,
+    rank,
+    timepoint: seconds / STEP,
+    time: new Date(1.79e12 + seconds * 1000).toISOString(),
+    seconds,
+    interval: STEP,
+    section,
+    ...Object.fromEntries(
+      known.columns.map(({ name: column, behavior }) => {
+        const cell = (cells as Rates)[column] ?? null
+        const isCount = behavior === 'counter' && typeof cell === 'number'
+        return [column, isCount ? cell * seconds : cell]
+      }),
+    ),
+  } as Sample
+}
+
+/** Reads these rows. */
+export function evidenceOf(rows: readonly Sample[]): Evidence {
+  const evidence = newEvidence(RULE_NEEDS)
+  for (const row of rows) addToEvidence(evidence, row, DESCRIPTIONS.get(row.metric ?? ''))
+  return evidence
+}
+
+/** Returns the rank of a log. */
+export const rankOf = (source: string) => /job-(\w+)-/.exec(source)?.[1] ?? source
+
+/** How the containers of a pod ended; of a pod whose containers still run, none. */
+type Ended = LogEntry['ended']
+
+/**
+ * Checks all rules with these rows.
+ *
+ * @param endedOf returns how the containers of a rank ended
+ */
+export function findIn(
+  rows: readonly Sample[],
+  endedOf: (rank: string) => Ended = () => [],
+): Findings {
+  const ranks = [...new Set(rows.map(({ rank }) => rank ?? ''))]
+  const evidence = evidenceOf(rows)
+  for (const source of new Set(rows.map((row) => row.source)))
+    addEndedToEvidence(evidence, { source, ended: endedOf(rankOf(source ?? '')) })
+  return findFindings(evidence, rankOf, ranks)
+}
+
+/** Returns each finding as a short text: the rule and its ranks, such as `throttled 3, 5`. */
+export function inShort({ findings }: Findings): readonly string[] {
+  return findings.map(({ rule, ranks }) => {
+    const names = ranks.map(({ rank }) => rank).sort()
+    return `${rule} ${names.join(', ')}`
+  })
+}

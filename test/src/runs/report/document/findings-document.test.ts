@@ -1,0 +1,64 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { readLog } from '../../../../../src/runs/log/read.ts'
+import { findingsDocument } from '../../../../../src/runs/report/document/findings-document.ts'
+import { addEntry, newRun } from '../../../../../src/runs/report/gather.ts'
+import { BUILT_IN_ROWS } from '../../log/built-in.ts'
+
+// Findings in logs of real runs, each with one kind of load, observed by perf-sysstat and pressure.
+
+type Kind = 'lammps' | 'throttled' | 'crowded' | 'memory' | 'storage' | 'healthy'
+
+/** Reads the logs of both metrics of these runs, as ranks of one workload. */
+function findIn(...kinds: readonly Kind[]) {
+  const run = newRun(BUILT_IN_ROWS)
+  for (const kind of kinds) {
+    for (const metric of ['pressure', 'perf-sysstat']) {
+      const name = `${metric}-${kind}.log`
+      const text = readFileSync(new URL(`../../../logs/findings/${name}`, import.meta.url), 'utf8')
+      for (const entry of readLog(text, { source: name }, BUILT_IN_ROWS)) addEntry(run, entry)
+    }
+  }
+  return findingsDocument(run, 'recorded')
+}
+
+type Found = Pick<ReturnType<typeof findIn>, 'findings'>
+
+const inShort = ({ findings }: Found) =>
+  findings.map(({ rule, ranks }) => `${rule} ${ranks.map(({ rank }) => rank).join(', ')}`)
+
+const factIn = ({ findings }: Found, name: string) =>
+  Number(findings[0]?.ranks[0]?.facts.find((fact) => fact.name === name)?.value)
+
+t.test('LAMMPS with two ranks and a limit of one CPU is throttled half of the time', async (t) => {
+  const found = findIn('lammps')
+  t.strictSame(inShort(found), ['throttled 0'])
+  // The observer's last row: 19.05 s throttled, summed over two processors, and 20.14 CPU seconds.
+  const share = factIn(found, 'time throttled')
+  t.ok(Math.abs(share - (100 * 19.05) / (19.05 + 20.14)) < 1, `throttled for ${share} %`)
+  t.equal(factIn(found, 'CPU limit'), 1)
+  const lost = found.findings[0]?.secondsLost ?? 0
+  t.ok(lost > 9 && lost < 10.5, `${lost} s of 20 s lost`)
+})
+
+t.test('each rank that is held up gets its finding and no other', async (t) => {
+  const found = findIn('healthy', 'throttled', 'crowded', 'memory', 'storage')
+  t.strictSame([...inShort(found)].sort(), [
+    'close-to-memory-limit 3',
+    'pinned-to-same-core 2',
+    'throttled 1',
+    'waiting-for-storage 4',
+  ])
+  const crowded = found.findings.find(({ rule }) => rule === 'pinned-to-same-core')
+  t.match(crowded?.sentence, /perl \d+, perl \d+ may only run on the same 1 processor\./)
+  t.ok(Math.abs((crowded?.secondsLost ?? 0) - 9.9) < 1, `${crowded?.secondsLost} s lost`)
+})
+
+t.test('a healthy rank gets no finding', async (t) => {
+  const { findings, notChecked } = findIn('healthy')
+  t.strictSame(findings, [])
+  const reasons = new Map(notChecked.map(({ rule, reason }) => [rule, reason]))
+  t.equal(reasons.get('memory-pressure'), 'memory_some of pressure could not be read')
+  t.equal(reasons.get('retransmissions'), 'metric network was not collected')
+  t.equal(reasons.get('throttled'), undefined)
+})

@@ -1,0 +1,78 @@
+import type { Entry } from '../../../../src/runs/log/entry.ts'
+import { parseEntry } from '../../../../src/runs/log/parse.ts'
+import { BUILT_IN_ROWS } from '../log/built-in.ts'
+
+/** A generated run for reports of many ranks. Its numbers are computed by a formula. */
+export interface Generated {
+  readonly ranks: number
+  readonly timepoints: number
+  /** The rank that is slower than the others. */
+  readonly straggler?: number
+  readonly program?: string
+}
+
+/** Generates the JSON Lines that `collect` would write, one at a time. */
+export function* generatedLines(run: Generated): Generator<string> {
+  for (let rank = 0; rank < run.ranks; rank++) {
+    for (let timepoint = 0; timepoint < run.timepoints; timepoint++)
+      yield JSON.stringify(sample(run, rank, timepoint))
+    const cut = 'its end is missing: the observer still ran, or the log was cut off'
+    const cuts = rank === 1 ? [cut] : []
+    const log = {
+      ...placeOf(rank),
+      kind: 'log',
+      metadata: { owner: 'Job/generated' },
+      timepoints: 1,
+    }
+    yield JSON.stringify({ ...log, isAverage: false, summary: [], cuts })
+  }
+}
+
+/** Returns the lines of `generatedLines` as entries. */
+export function generatedEntries(run: Generated): Entry[] {
+  return [...generatedLines(run)].flatMap((line) => parseEntry(line, BUILT_IN_ROWS) ?? [])
+}
+
+function placeOf(rank: number) {
+  const pod = `generated-${rank}-abcde`
+  const source = `hpc/${pod}/perf-sysstat`
+  return {
+    kind: 'process',
+    source,
+    metric: 'perf-sysstat',
+    namespace: 'hpc',
+    pod,
+    node: 'n',
+    rank: `${rank}`,
+  }
+}
+
+/** Returns a number from 0 to 1 that seems random, and is always the same for a seed. */
+function noise(seed: number): number {
+  const x = Math.sin(seed * 12.9898) * 43758.5453
+  return x - Math.floor(x)
+}
+
+function sample({ straggler, program = 'lmp' }: Generated, rank: number, timepoint: number) {
+  const seconds = timepoint * 10
+  const isSlow = rank === straggler
+  const wave = noise(rank * 1000 + timepoint)
+  const isWriting = timepoint % 12 === 5
+  const time = new Date(1.79e12 + seconds * 1000 + (rank % 7) * 300).toISOString()
+  return {
+    ...placeOf(rank),
+    timepoint,
+    time,
+    seconds,
+    interval: 10,
+    container: 'lammps',
+    program,
+    pid: 100 + rank,
+    percent_cpu: (isSlow ? 62 : 96) + wave * 4,
+    kb_rd_s: timepoint === 0 ? 5200 : 0,
+    kb_wr_s: isWriting ? 900 + wave * 300 : wave * 4,
+    rss: 180_000 + Math.min(timepoint, 20) * 1500 + (rank % 5) * 900,
+    cswch_s: (isSlow ? 420 : 35) + wave * 12,
+    nvcswch_s: 3 + wave * 2,
+  }
+}

@@ -1,0 +1,87 @@
+import t from 'tap'
+import type { TopColumn } from '../../../../src/runs/top/columns.ts'
+import { buildFrame, type FrameFacts } from '../../../../src/runs/top/frame.ts'
+import { textWidth } from '../../../../src/runs/top/table.ts'
+import { firstView } from '../../../../src/runs/top/view.ts'
+
+const COLUMNS = ['a', 'b', 'c', 'd'].map(
+  (key): TopColumn => ({
+    key,
+    title: `${key}-title`,
+    metric: 'm',
+    section: 's',
+    column: { name: key, type: 'number', meaning: `the ${key}` },
+    total: 'sum',
+    factor: 1,
+    unit: 'percent',
+  }),
+)
+
+const LINES = Array.from({ length: 30 }, (_, rank) => ({
+  label: `${rank}`,
+  namespace: 'hpc',
+  pod: `pod-${rank}`,
+  node: '計算ノード',
+  program: '計算'.repeat(rank),
+  state: { is: 'running' } as const,
+  values: [1, 2, 3, rank],
+}))
+
+const facts = (more: Partial<FrameFacts> = {}): FrameFacts => ({
+  heading: 'job/a in b',
+  columns: COLUMNS,
+  all: LINES,
+  lines: LINES,
+  view: firstView(COLUMNS, 'program', undefined),
+  notices: ['a notice', 'another notice'],
+  ...more,
+})
+
+const textsOf = (shown: FrameFacts, rows: number, columns: number) =>
+  buildFrame(shown, { rows, columns }, new Map()).map((line) =>
+    line.map(({ text }) => text).join(''),
+  )
+
+const SIZES = [1, 2, 4, 7, 20, 45].flatMap((rows) =>
+  [1, 9, 16, 40, 77, 90, 140].map((columns) => ({ rows, columns })),
+)
+
+for (const isHelp of [false, true]) {
+  t.test(`a frame ${isHelp ? 'of the help ' : ''}fits into a terminal of any size`, async (t) => {
+    const shown = facts({ view: { ...firstView(COLUMNS, 'program', 'c'), isHelp } })
+    for (const { rows, columns } of SIZES) {
+      const texts = textsOf(shown, rows, columns)
+      t.equal(texts.length, rows)
+      t.ok(Math.max(...texts.map(textWidth)) <= columns, `in ${rows} x ${columns}`)
+    }
+  })
+}
+
+t.test('the column by which lines are sorted is visible in a narrow terminal', async (t) => {
+  for (const key of ['a', 'b', 'c', 'd']) {
+    const shown = facts({ lines: LINES.slice(0, 3), view: firstView(COLUMNS, 'rank', key) })
+    const [, , header = ''] = textsOf(shown, 10, 40)
+    t.match(header, `${key}-title %▼`)
+  }
+  const wide = textsOf(facts({ lines: LINES.slice(0, 2) }), 10, 140)[2] ?? ''
+  t.match(wide, /a-title .*b-title .*c-title .*d-title .*NODE/)
+})
+
+t.test('the table shows the first notice, and the help shows all notices', async (t) => {
+  t.match(textsOf(facts(), 10, 140)[1], 'a notice (and 1 more: press ?)')
+  const view = { ...firstView(COLUMNS, 'rank', undefined), isHelp: true }
+  const help = textsOf(facts({ view }), 40, 140).join('\n')
+  t.match(help, /a notice\nanother notice/)
+  t.match(help, /b-title % {2}m: the b/)
+})
+
+t.test('columns keep their width when shorter lines are shown', async (t) => {
+  const widths = new Map<string, number>()
+  const size = { rows: 10, columns: 200 }
+  const textAt = (from: number) =>
+    buildFrame(facts({ lines: LINES.slice(from) }), size, widths)[2]
+      ?.map(({ text }) => text)
+      .join('')
+  const wide = textAt(20)
+  t.equal(textAt(0), wide)
+})
