@@ -6,6 +6,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { findClimbingImports } from './climbing-imports.ts'
 import { findCrowdedFolders, findStrayTests } from './folders.ts'
 import { findLongLines } from './long-lines.ts'
 import { findOutcomeWords } from './outcome-words.ts'
@@ -34,6 +35,7 @@ const problems: readonly Problem[] = [
   ...findStrayTests(paths),
   ...readFiles(paths).flatMap((file) => [...findLongLines(file), ...findOutcomeWords(file)]),
   ...findSharedTypeNames(readFiles(modules)),
+  ...findClimbingImports(readFiles(modules)),
   ...findRustCircles(readFiles(rust)),
   ...findClimbingCrates(readFiles(rust)),
 ]

@@ -1,4 +1,5 @@
 import { dirname } from 'node:path/posix'
+import { findFolderCircles } from './folder-circles.ts'
 import type { Problem, SourceFile } from './problem.ts'
 
 /** The source of a crate of the observers: its folder, and the path of a module in it. */
@@ -18,57 +19,16 @@ export function findRustCircles(files: readonly SourceFile[]): readonly Problem[
   return [...crates].flatMap(([crate, modules]) => findCircles(crate, modules))
 }
 
-/** Which entries of a folder an entry imports, by the paths of both. */
-type Imports = Map<string, Set<string>>
-
 function findCircles(crate: string, modules: readonly SourceFile[]): readonly Problem[] {
   const paths = new Set(modules.map(({ path }) => path))
-  const folders = new Map<string, Imports>()
-  for (const { path, text } of modules) {
-    for (const imported of importedFiles(crate, path, text, paths)) {
-      addImport(folders, path, imported)
-    }
-  }
-  return [...folders.values()].flatMap((imports) => {
-    const circle = findCircle(imports)
-    if (circle === undefined) return []
-    const names = circle.map((entry) => entry.slice(crate.length + 1)).join(' → ')
-    const message = `the imports form a circle: ${names}; modules must import in one direction only`
-    return [{ path: circle[0] ?? crate, message }]
-  })
-}
-
-/** Adds an import between two files to the folder in which their paths part. */
-function addImport(folders: Map<string, Imports>, from: string, to: string): void {
-  const [left, right] = [from.split('/'), to.split('/')]
-  const parting = left.findIndex((name, at) => name !== right[at])
-  if (parting < 0) return
-  const folder = left.slice(0, parting).join('/')
-  const imports: Imports = folders.get(folder) ?? new Map()
-  folders.set(folder, imports)
-  const [importer, imported] = [left, right].map((names) => names.slice(0, parting + 1).join('/'))
-  if (importer === undefined || imported === undefined) return
-  imports.set(importer, (imports.get(importer) ?? new Set()).add(imported))
-}
-
-/** Returns the entries of a circle, with the first entry again at the end. */
-function findCircle(imports: Imports): readonly string[] | undefined {
-  const remaining = withoutLeaves(imports)
-  const path: string[] = []
-  for (let entry = [...remaining.keys()][0]; entry !== undefined; ) {
-    if (path.includes(entry)) return [...path.slice(path.indexOf(entry)), entry]
-    path.push(entry)
-    entry = [...(remaining.get(entry) ?? [])].find((one) => remaining.has(one))
-  }
-  return undefined
-}
-
-/** Removes the entries that import no other entry, until each entry imports one that remains. */
-function withoutLeaves(imports: Imports): Imports {
-  const remaining = [...imports].filter(([, imported]) =>
-    [...imported].some((entry) => imports.has(entry)),
+  const imports = modules.flatMap(({ path, text }) =>
+    importedFiles(crate, path, text, paths).map((imported) => [path, imported] as const),
   )
-  return remaining.length === imports.size ? imports : withoutLeaves(new Map(remaining))
+  return findFolderCircles(imports).map(({ entries }) => {
+    const names = entries.map((entry) => entry.slice(crate.length + 1)).join(' → ')
+    const message = `the imports form a circle: ${names}; modules must import in one direction only`
+    return { path: entries[0] ?? crate, message }
+  })
 }
 
 function importedFiles(
