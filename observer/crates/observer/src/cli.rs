@@ -101,6 +101,8 @@ its log, and exits with 0 when it ends. The exit code of push COMMAND is that of
 pub fn help() -> String {
     let metrics = METRICS.map(|metric| (metric.declaration.name, metric.declaration.help));
     let names = metrics.map(|(name, _)| name).join(" | ");
+    let usage = format!("{names} | hold | install | push [COMMAND...]");
+    let usage = wrap(&usage, HELP_WIDTH).join("\n         ");
     let commands: Vec<String> = metrics
         .iter()
         .chain(&OTHERS)
@@ -112,8 +114,7 @@ pub fn help() -> String {
     let commands = commands.concat();
     format!(
         "{INTRODUCTION}
-Usage: {names} | hold |
-         install | push [COMMAND...]
+Usage: {usage}
        ridealong-observer METRIC | hold | install | push [COMMAND...] | --version | --help
 
 {commands}
@@ -254,14 +255,9 @@ mod tests {
 
     #[test]
     fn errors_name_the_wrong_word() {
-        assert_eq!(
-            parsed("x"),
-            Err(
-                "no command; it must be perf-sysstat, io-sysstat, pressure, network, cpu-profile, \
-                 mpi-trace, hold, install or push"
-                    .to_owned()
-            )
-        );
+        let metrics = names().join(", ");
+        let expected = format!("no command; it must be {metrics}, hold, install or push");
+        assert_eq!(parsed("x"), Err(expected));
         assert!(
             parsed("x pidstat")
                 .unwrap_err()
