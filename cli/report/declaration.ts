@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander'
 import { keepHeapSmall } from '../../src/lib/small-heap.ts'
 import type { Unit } from '../../src/runs/report/data.ts'
 import { helpEnd } from '../shared/help.ts'
-import { print } from '../shared/output.ts'
+import { printDocument } from '../shared/output.ts'
 import type { ReportFormat } from './report.ts'
 
 const FORMATS = ['html', 'json'] as const satisfies readonly ReportFormat[]
@@ -44,6 +44,6 @@ export function declareReport(program: Command): void {
     )
     .action(async (files, options) => {
       keepHeapSmall()
-      await (await import('./report.ts')).report(files, options, print)
+      await (await import('./report.ts')).report(files, options, printDocument)
     })
 }

@@ -1,8 +1,7 @@
 import { basename } from 'node:path'
 import manifest from '../../package.json' with { type: 'json' }
 import { loadCatalog } from '../../src/catalog/load.ts'
-import { printableJsonText } from '../../src/core/text/printable.ts'
-import type { Output } from '../../src/lib/output-format.ts'
+import { printableJson } from '../../src/core/text/printable.ts'
 import { writeWholeFile } from '../../src/lib/whole-file.ts'
 import {
   type Descriptions,
@@ -11,9 +10,12 @@ import {
   sysstatSection,
 } from '../../src/runs/log/descriptions.ts'
 import { pageData, type Unit } from '../../src/runs/report/data.ts'
-import { findingsDocument } from '../../src/runs/report/document/findings-document.ts'
-import { jsonText } from '../../src/runs/report/document/json-text.ts'
+import {
+  type FindingsDocument,
+  findingsDocument,
+} from '../../src/runs/report/document/findings-document.ts'
 import { type CollectedRun, newRun } from '../../src/runs/report/gather.ts'
+import { jsonParts } from '../../src/runs/report/json-parts.ts'
 import { renderPage } from '../../src/runs/report/page.ts'
 import { cannotWrite, UsageError, usageError } from '../shared/errors.ts'
 import { namedFile } from '../shared/output.ts'
@@ -42,7 +44,7 @@ export interface ReportOptions {
 export async function report(
   files: readonly string[],
   { output, to, title, by, catalog: folder, column = [] }: ReportOptions,
-  print: (output: Output) => void,
+  print: (document: Iterable<string>) => Promise<void>,
 ): Promise<void> {
   const descriptions = descriptionsIn(await loadCatalog({ folder }).catch(usageError))
   mustBeMeasured(column, descriptions)
@@ -52,11 +54,16 @@ export async function report(
   const names = files.map((file) => basename(file)).join(', ')
   const document =
     output === 'json'
-      ? `${printableJsonText(jsonText(findingsDocument(run, words, by)))}\n`
+      ? documentParts(findingsDocument(run, words, by))
       : await buildPage(run, words, by, names)
   const file = namedFile(to)
-  if (file === undefined) print({ document })
+  if (file === undefined) await print(document)
   else await writeWholeFile(file, document).catch(cannotWrite(file))
+}
+
+function* documentParts(document: FindingsDocument): Generator<string> {
+  yield* jsonParts(document, { indent: '  ', quote: printableJson })
+  yield '\n'
 }
 
 async function buildPage(
@@ -64,7 +71,7 @@ async function buildPage(
   title: string,
   by: Unit,
   names: string,
-): Promise<string> {
+): Promise<Iterable<string>> {
   const data = pageData(run, by)
   const hasProfiles = data.profiles !== undefined
   const [style, script] = await readAssets(hasProfiles)

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { styleText } from 'node:util'
 import type { OutputConfiguration } from 'commander'
 import { printable, printableBlock } from '../../src/core/text/printable.ts'
@@ -11,6 +12,14 @@ import { formatText } from './table.ts'
 /** Prints the result of a verb to standard output. */
 export function print(output: Output): void {
   process.stdout.write(textOf(output))
+}
+
+/**
+ * Prints a large document to standard output. Each part is made when those before it are written.
+ */
+export async function printDocument(parts: Iterable<string>): Promise<void> {
+  for (const document of parts)
+    if (!process.stdout.write(textOf({ document }))) await once(process.stdout, 'drain')
 }
 
 const STANDARD_OUTPUT = /^(-|\/dev\/stdout|\/dev\/fd\/1|\/proc\/self\/fd\/1)$/

@@ -152,9 +152,10 @@ export function openDirectly(path: string): Promise<FileHandle> {
  * text.
  *
  * @param path the path that the user has named
+ * @param text the text, or its parts, each of which is made when those before it are written
  * @throws an error of the system
  */
-export async function writeWholeFile(path: string, text: string): Promise<void> {
+export async function writeWholeFile(path: string, text: string | Iterable<string>): Promise<void> {
   const place = await findPlace(path)
   if (place.isDirect) {
     const handle = await openDirectly(place.path)

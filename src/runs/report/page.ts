@@ -1,5 +1,6 @@
 import { printable } from '../../core/text/printable.ts'
 import type { PageData } from './data.ts'
+import { jsonParts } from './json-parts.ts'
 
 /** A script or a style sheet of the page, and the SHA-256 of its text in base64. */
 export interface Asset {
@@ -17,10 +18,12 @@ export interface PageParts {
 }
 
 /**
- * Renders the page as one self-contained file. The Content-Security-Policy of the page allows only
- * its own script and style sheet and embedded images, and no requests to a server.
+ * Yields the parts of the page, which is one self-contained file. The Content-Security-Policy of
+ * the page allows only its own script and style sheet and embedded images, and no requests to a
+ * server.
  */
-export function renderPage({ title, style, script, data, generator }: PageParts): string {
+export function* renderPage(parts: PageParts): Generator<string> {
+  const { title, style, script, data, generator } = parts
   const policy = [
     "default-src 'none'",
     `script-src 'sha256-${script.sha256}'`,
@@ -29,7 +32,7 @@ export function renderPage({ title, style, script, data, generator }: PageParts)
     "base-uri 'none'",
     "form-action 'none'",
   ].join('; ')
-  return `<!doctype html>
+  yield `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -43,7 +46,9 @@ export function renderPage({ title, style, script, data, generator }: PageParts)
 </head>
 <body>
 ${BODY.replace('TITLE', () => escapeText(title)).replace('GENERATOR', () => escapeText(generator))}
-<script type="application/json" id="data">${embed(data)}</script>
+<script type="application/json" id="data">`
+  yield* embed(data)
+  yield `</script>
 <script>${script.text}</script>
 </body>
 </html>
@@ -100,14 +105,15 @@ These numbers are about the node, not the pod.</p>
 <footer>GENERATOR</footer>`
 
 /**
- * Returns JSON that is safe inside a script element. The JSON contains no `<`, and therefore no tag
- * and no comment. Unprintable characters are escaped.
+ * Yields the parts of JSON that is safe inside a script element. The JSON contains no `<`, and
+ * therefore no tag and no comment. Unprintable characters are escaped.
  */
-export function embed(data: unknown): string {
-  const json = JSON.stringify(data, (_, value) => {
-    return typeof value === 'string' ? printable(value) : value
-  })
-  return json.replace(/</g, '\\u003c')
+export function embed(data: unknown): Generator<string> {
+  return jsonParts(data, { indent: '', quote: embedText })
+}
+
+function embedText(text: string): string {
+  return JSON.stringify(printable(text)).replace(/</g, '\\u003c')
 }
 
 const ESCAPES: Readonly<Record<string, string>> = {
