@@ -5,7 +5,7 @@ import t from 'tap'
 import { dataOf } from '../../src/runs/report/data-of.ts'
 import { run } from '../command.ts'
 
-const logs = (name: string) => fileURLToPath(new URL(`../../../logs/${name}`, import.meta.url))
+const logs = (name: string) => fileURLToPath(new URL(`../../logs/${name}`, import.meta.url))
 const PERF = logs('perf-sysstat-head-format-generated.log')
 
 t.test(
