@@ -1,4 +1,4 @@
-import { isConflict } from '../../src/cluster/api-error.ts'
+import { describeFailure, isConflict } from '../../src/cluster/api-error.ts'
 import {
   asObjects,
   asText,
@@ -16,7 +16,6 @@ import {
 } from '../../src/pods/attach/ephemeral.ts'
 import { type NodeObjects, nodeImageProblem } from '../../src/pods/attach/node-image.ts'
 import type { Attachment } from '../../src/pods/attach/show.ts'
-import { describeFailure } from '../shared/api-error.ts'
 import {
   type InstalledCatalog,
   readInstalledCatalog,

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { describeApiError } from '../../src/cluster/api-error.ts'
 import { readLogLines } from '../../src/cluster/logs.ts'
 import type { RunningObserver } from '../../src/runs/collect/observers.ts'
 import { transcribe } from '../../src/runs/log/transcribe.ts'
-import { describeApiError } from '../shared/api-error.ts'
 import { sourceName } from '../shared/workload-pods.ts'
 import { describeObserver, type Gathered, type Gathering, summarizeLog } from './gather.ts'
 

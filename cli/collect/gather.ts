@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { describeApiError } from '../../src/cluster/api-error.ts'
 import type { Apiserver } from '../../src/cluster/apiserver.ts'
 import { readLogLines } from '../../src/cluster/logs.ts'
 import { ATTEMPTS, isTemporary, pauseAfter } from '../../src/cluster/repeat.ts'
@@ -12,7 +13,6 @@ import {
   transcribe,
   transcribeGone,
 } from '../../src/runs/log/transcribe.ts'
-import { describeApiError } from '../shared/api-error.ts'
 import { sourceName } from '../shared/workload-pods.ts'
 import type { ArtifactFolder, ArtifactResult } from './artifacts.ts'
 

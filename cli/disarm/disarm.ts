@@ -1,7 +1,6 @@
-import { isMissing } from '../../src/cluster/api-error.ts'
+import { describeApiError, isMissing } from '../../src/cluster/api-error.ts'
 import { type Apiserver, REQUEST_TIMEOUT_MS } from '../../src/cluster/apiserver.ts'
 import { WEBHOOK_CONFIGURATIONS } from '../../src/cluster/paths.ts'
-import { describeApiError } from '../shared/api-error.ts'
 import { UsageError } from '../shared/errors.ts'
 import { openCluster } from '../shared/open-cluster.ts'
 import { awaitMoves } from './await-moves.ts'

@@ -1,6 +1,6 @@
+import { describeApiError } from '../../src/cluster/api-error.ts'
 import { type Apiserver, REQUEST_TIMEOUT_MS } from '../../src/cluster/apiserver.ts'
 import { asObjects, fieldsOrNone } from '../../src/core/kubernetes/json.ts'
-import { describeApiError } from '../shared/api-error.ts'
 import { UsageError } from '../shared/errors.ts'
 
 /** The path of all namespaces. */

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { describeApiError } from '../../src/cluster/api-error.ts'
 import { type Apiserver, REQUEST_TIMEOUT_MS } from '../../src/cluster/apiserver.ts'
 import { ARMED_LABEL, REVISION_LABEL } from '../../src/core/keys.ts'
 import { fieldsOrNone } from '../../src/core/kubernetes/json.ts'
-import { describeApiError } from '../shared/api-error.ts'
 import { UsageError } from '../shared/errors.ts'
 import { listNamespaces, NAMESPACES } from './list-namespaces.ts'
 

@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ApiError, isConflict, isMissing } from '../../src/cluster/api-error.ts'
+import { ApiError, describeApiError, isConflict, isMissing } from '../../src/cluster/api-error.ts'
 import type { Apiserver, Call } from '../../src/cluster/apiserver.ts'
 import { WEBHOOK_CONFIGURATIONS } from '../../src/cluster/paths.ts'
 import { asObjects, type Fields, fieldsOrNone } from '../../src/core/kubernetes/json.ts'
 import { type buildConfiguration, PROBE_LABEL } from '../../src/pods/recording/configuration.ts'
-import { describeApiError } from '../shared/api-error.ts'
 import { UsageError } from '../shared/errors.ts'
 
 type Configuration = ReturnType<typeof buildConfiguration>

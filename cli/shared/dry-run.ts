@@ -1,10 +1,9 @@
-import { ApiError } from '../../src/cluster/api-error.ts'
+import { ApiError, describeApiError } from '../../src/cluster/api-error.ts'
 import { type Apiserver, REQUEST_TIMEOUT_MS } from '../../src/cluster/apiserver.ts'
 import type { Fields } from '../../src/core/kubernetes/json.ts'
 import { askingNamespace, askingPod } from '../../src/pods/doctor/probe.ts'
 import type { PodPair } from '../../src/pods/explain/admission.ts'
 import type { Admission, FactLookup } from '../../src/pods/explain/facts.ts'
-import { describeApiError } from './api-error.ts'
 
 /**
  * Creates a Namespace that requests a metric, in a dry run. Returns the Namespace that the

@@ -1,9 +1,8 @@
 import { hasCluster } from '../../src/cluster/access.ts'
-import { isMissing } from '../../src/cluster/api-error.ts'
+import { describeFailure, isMissing } from '../../src/cluster/api-error.ts'
 import type { Apiserver } from '../../src/cluster/apiserver.ts'
 import { asObjects, type Fields } from '../../src/core/kubernetes/json.ts'
 import type { FactLookup } from '../../src/pods/explain/facts.ts'
-import { describeFailure } from './api-error.ts'
 import { UsageError } from './errors.ts'
 import { openCluster } from './open-cluster.ts'
 

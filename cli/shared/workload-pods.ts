@@ -1,4 +1,5 @@
 import { loadCatalog } from '../../src/catalog/load.ts'
+import { describeFailure } from '../../src/cluster/api-error.ts'
 import type { Apiserver } from '../../src/cluster/apiserver.ts'
 import { listPods } from '../../src/cluster/pods.ts'
 import type { Fields } from '../../src/core/kubernetes/json.ts'
@@ -10,7 +11,6 @@ import {
 } from '../../src/runs/collect/observers.ts'
 import { type Chosen, readSelector, readWorkload } from '../../src/runs/collect/workload.ts'
 import { type Descriptions, descriptionsIn } from '../../src/runs/log/descriptions.ts'
-import { describeFailure } from './api-error.ts'
 import { type Comparison, comparisonWith } from './comparison.ts'
 import { UsageError, usageError } from './errors.ts'
 import { openCluster } from './open-cluster.ts'

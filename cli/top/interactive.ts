@@ -1,3 +1,4 @@
+import { describeApiError } from '../../src/cluster/api-error.ts'
 import {
   buildFrame,
   type ColumnWidths,
@@ -14,7 +15,6 @@ import {
   pressKey,
   type View,
 } from '../../src/runs/top/view.ts'
-import { describeApiError } from '../shared/api-error.ts'
 import type { WorkloadPods } from '../shared/workload-pods.ts'
 import type { LiveRun } from './live-run.ts'
 import { followStream, type LogStream, type StreamOptions, settleStreams } from './log-streams.ts'

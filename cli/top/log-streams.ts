@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { describeApiError } from '../../src/cluster/api-error.ts'
 import type { Apiserver } from '../../src/cluster/apiserver.ts'
 import { readStampedLog } from '../../src/cluster/logs.ts'
 import type { RowsDescription } from '../../src/core/catalog.ts'
@@ -6,7 +7,6 @@ import type { RunningObserver } from '../../src/runs/collect/observers.ts'
 import { type LiveLog, startLiveLog } from '../../src/runs/top/live-log.ts'
 import type { LiveObserver } from '../../src/runs/top/ranks.ts'
 import { readStampedLines, type StampedLines } from '../../src/runs/top/stamped-lines.ts'
-import { describeApiError } from '../shared/api-error.ts'
 import type { OpeningGate } from './opening-gate.ts'
 
 /** The log of an observer, and the state of its connection. */

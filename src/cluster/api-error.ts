@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { asText, fieldsOrNone } from '../core/kubernetes/json.ts'
 import { printable } from '../core/text/printable.ts'
+import { errorMessage } from '../lib/error-message.ts'
 
 /** An error response of the apiserver, or the ERROR event of a watch (meta/v1 Status). */
 export class ApiError extends Error {
@@ -33,6 +34,21 @@ export function isConflict(error: unknown): boolean {
 /** Reports whether a list has expired, so that its next page is not available any more (410). */
 export function isExpired(error: unknown): boolean {
   return error instanceof ApiError && error.status === 410
+}
+
+/**
+ * Returns the apiserver's message for its error, or the system's message for a failed request. The
+ * caller adds the message to a sentence that names the request.
+ */
+export function describeApiError(error: unknown): string {
+  return error instanceof ApiError ? error.said : errorMessage(error)
+}
+
+/** Describes an error of the apiserver or a failed request in a complete sentence. */
+export function describeFailure(error: unknown): string {
+  return error instanceof ApiError
+    ? error.message
+    : `the cluster does not answer: ${errorMessage(error)}`
 }
 
 const NO_REASON = 'no reason given'
