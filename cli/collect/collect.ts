@@ -1,6 +1,23 @@
 import type { Apiserver } from '../../src/cluster/apiserver.ts'
+import { WriteError } from '../../src/lib/write-error.ts'
+import { type ArtifactFolder, openArtifactFolder } from '../../src/runs/collect/artifacts.ts'
+import {
+  type Destination,
+  openDestination,
+  type Target,
+} from '../../src/runs/collect/destination.ts'
+import { pause, startCrowd } from '../../src/runs/collect/follow.ts'
+import type { Gathered } from '../../src/runs/collect/gather.ts'
+import { gatherOnce } from '../../src/runs/collect/gather-once.ts'
+import { logName } from '../../src/runs/collect/log-identity.ts'
+import { openLogStore } from '../../src/runs/collect/log-store.ts'
+import { noticeSentences } from '../../src/runs/collect/notices.ts'
 import { countRanks } from '../../src/runs/collect/observed-ranks.ts'
-import type { PodOfObservers, RunningObserver } from '../../src/runs/collect/observers.ts'
+import {
+  type PodOfObservers,
+  type RunningObserver,
+  sourceName,
+} from '../../src/runs/collect/observers.ts'
 import { listColumns } from '../../src/runs/log/columns.ts'
 import type { Descriptions } from '../../src/runs/log/descriptions.ts'
 import type { ObservedRanks } from '../../src/runs/log/entry.ts'
@@ -8,21 +25,9 @@ import { describeObservedRanks } from '../../src/runs/log/observed-ranks.ts'
 import type { LogFormat } from '../../src/runs/log/transcribe.ts'
 import { csvHeader } from '../../src/runs/log/write.ts'
 import { EXIT, UsageError } from '../shared/errors.ts'
+import { documentFor, namedFile } from '../shared/output.ts'
 import { type Progress, startProgress } from '../shared/progress.ts'
-import {
-  type FindPods,
-  findWorkloadPods,
-  noticeSentences,
-  sourceName,
-  type WorkloadOptions,
-} from '../shared/workload-pods.ts'
-import { type ArtifactFolder, openArtifactFolder } from './artifacts.ts'
-import { type Destination, openDestination } from './destination.ts'
-import { pause, startCrowd } from './follow.ts'
-import type { Gathered } from './gather.ts'
-import { gatherOnce } from './gather-once.ts'
-import { logName } from './log-identity.ts'
-import { openLogStore } from './log-store.ts'
+import { type FindPods, findWorkloadPods, type WorkloadOptions } from '../shared/workload-pods.ts'
 
 export interface CollectOptions extends WorkloadOptions {
   readonly output: LogFormat
@@ -41,12 +46,25 @@ const LOOK_MS = 2000
  * samples were read; otherwise EXIT.ok
  * @throws UsageError if the command line, the cluster or the destination has a problem
  */
-export async function collect(
+export function collect(
   workload: string | undefined,
   options: CollectOptions,
   say: (sentence: string) => void,
 ): Promise<number> {
-  const artifacts = options.output === 'artifacts' ? openArtifactFolder(options.to) : undefined
+  return collectLogs(workload, options, say).catch(writeTrouble)
+}
+
+/** Rethrows an error of the destination, which the user can correct. */
+function writeTrouble(error: unknown): never {
+  throw error instanceof WriteError ? new UsageError(error.message) : error
+}
+
+async function collectLogs(
+  workload: string | undefined,
+  options: CollectOptions,
+  say: (sentence: string) => void,
+): Promise<number> {
+  const artifacts = options.output === 'artifacts' ? artifactFolder(options) : undefined
   const found = await findWorkloadPods(workload, options)
   const { apiserver, words, pods, find, descriptions, problem } = found
   const header = options.output === 'csv' ? csvHeader([...listColumns(descriptions).keys()]) : ''
@@ -59,6 +77,18 @@ export async function collect(
   noticeSentences(observers, problem).forEach(say)
   if (run.observedRanks !== null) say(describeObservedRanks(run.observedRanks))
   return artifacts === undefined ? tell(run, options, say) : tellArtifacts(run, options, say)
+}
+
+function artifactFolder({ to }: CollectOptions): ArtifactFolder {
+  const path = namedFile(to)
+  if (path === undefined) throw new UsageError('--output artifacts needs a folder: use --to DIR/')
+  return openArtifactFolder(path)
+}
+
+/** Returns the target that `--to` names. */
+function targetOf({ to }: CollectOptions): Target {
+  const prepare = (text: string) => documentFor(process.stdout, text)
+  return namedFile(to) ?? { name: 'standard output', stream: process.stdout, prepare }
 }
 
 interface Work {
@@ -110,12 +140,12 @@ async function collectOnce(
 ): Promise<GatheredRun> {
   const observers = pods.flatMap((pod) => pod.observers)
   const { output: form, parallel } = options
-  const store = await openLogStore(options.to, form, header)
+  const store = await openLogStore(targetOf(options), form, header)
   const progress = startProgress(PROGRESS_MS)
   try {
     return await untilInterrupted(progress, async (signal) => {
-      const once = { ...work, observers, observedRanks, form, header, parallel, store }
-      const { gathered, gone } = await gatherOnce({ ...once, signal, progress })
+      const once = { ...work, observers, observedRanks, form, header, parallel, store, signal }
+      const { gathered, gone } = await gatherOnce({ ...once, showProgress: progress.show })
       const unread = observers.length - gathered.length
       const isComplete = unread === 0 && !gathered.some(isMissing)
       const logs = gathered.map(({ observer, text }) => ({ ...observer, text }))
@@ -134,7 +164,7 @@ const isUseful = ({ missing, samples }: Gathered) => missing === undefined || sa
 
 async function followAll(work: Work, observedRanks: ObservedRanks | null): Promise<GatheredRun> {
   const { options, header } = work
-  const destination = await openDestination(options.to, options.output, header)
+  const destination = await openDestination(targetOf(options), options.output, header)
   if (options.output === 'logs' && !destination.isFolder)
     throw new UsageError(
       '--follow with --output logs needs a folder, so that logs do not mix: use --to DIR/',

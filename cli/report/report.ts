@@ -3,6 +3,7 @@ import manifest from '../../package.json' with { type: 'json' }
 import { loadCatalog } from '../../src/catalog/load.ts'
 import { printableJson } from '../../src/core/text/printable.ts'
 import { writeWholeFile } from '../../src/lib/whole-file.ts'
+import { cannotWrite } from '../../src/lib/write-error.ts'
 import {
   type Descriptions,
   descriptionsIn,
@@ -17,7 +18,7 @@ import {
 import { type CollectedRun, newRun } from '../../src/runs/report/gather.ts'
 import { jsonParts } from '../../src/runs/report/json-parts.ts'
 import { renderPage } from '../../src/runs/report/page.ts'
-import { cannotWrite, UsageError, usageError } from '../shared/errors.ts'
+import { UsageError, usageError } from '../shared/errors.ts'
 import { namedFile } from '../shared/output.ts'
 import { readAssets } from './page-assets.ts'
 import { readInto } from './report-input.ts'
@@ -58,7 +59,7 @@ export async function report(
       : await buildPage(run, words, by, names)
   const file = namedFile(to)
   if (file === undefined) await print(document)
-  else await writeWholeFile(file, document).catch(cannotWrite(file))
+  else await writeWholeFile(file, document).catch(cannotWrite(file)).catch(usageError)
 }
 
 function* documentParts(document: FindingsDocument): Generator<string> {

@@ -1,4 +1,4 @@
-import { errorMessage, systemMessage } from '../../src/lib/error-message.ts'
+import { errorMessage } from '../../src/lib/error-message.ts'
 
 /**
  * An error that a user can correct. The sentences are printed one per line and without a stack, and
@@ -27,22 +27,4 @@ export const EXIT = {
 /** Rethrows an error of the system or a library as a usage error; for use in `catch`. */
 export function usageError(error: unknown): never {
   throw new UsageError(errorMessage(error))
-}
-
-/**
- * Returns a function for use in `catch`: it throws a UsageError with the file or folder that cannot
- * be written. A UsageError is thrown again as it is.
- */
-export function cannotWrite(place: string | undefined): (error: unknown) => never {
-  return (error) => {
-    if (error instanceof UsageError) throw error
-    throw new UsageError(`cannot write ${place}: ${systemMessage(error)}`)
-  }
-}
-
-/** Like `cannotWrite`, for a file that was already opened, or for standard output. */
-export function cannotContinue(place: string): (error: unknown) => never {
-  return (error) => {
-    throw new UsageError(`cannot continue writing ${place}: ${systemMessage(error)}`)
-  }
 }

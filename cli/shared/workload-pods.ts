@@ -3,12 +3,7 @@ import { describeFailure } from '../../src/cluster/api-error.ts'
 import type { Apiserver } from '../../src/cluster/apiserver.ts'
 import { listPods } from '../../src/cluster/pods.ts'
 import type { Fields } from '../../src/core/kubernetes/json.ts'
-import {
-  findObservers,
-  NOT_COMPARED,
-  type PodOfObservers,
-  type RunningObserver,
-} from '../../src/runs/collect/observers.ts'
+import { findObservers, type PodOfObservers } from '../../src/runs/collect/observers.ts'
 import { type Chosen, readSelector, readWorkload } from '../../src/runs/collect/workload.ts'
 import { type Descriptions, descriptionsIn } from '../../src/runs/log/descriptions.ts'
 import { type Comparison, comparisonWith } from './comparison.ts'
@@ -106,30 +101,3 @@ function mustHaveObservers(
     left === undefined ? '' : `; pod ${left.name} was left without observers: ${left.left}`
   throw new UsageError(`there are no observers in the ${counted} of ${words}${why}`)
 }
-
-/** Returns the name of a log: NAMESPACE/POD/CONTAINER. */
-export function sourceName({ namespace, pod, container }: RunningObserver): string {
-  return `${namespace}/${pod}/${container}`
-}
-
-/**
- * Returns a sentence for each notice about the containers of the observers, with its first log and
- * the number of other logs.
- *
- * @param problem the problem that prevented reading the cluster's catalog
- */
-export function noticeSentences(
-  observers: readonly RunningObserver[],
-  problem: string | undefined,
-): readonly string[] {
-  const told = observers.flatMap((observer) =>
-    observer.notices.map((notice) => ({ notice, source: sourceName(observer) })),
-  )
-  return [...Map.groupBy(told, ({ notice }) => notice)].map(([notice, [first, ...others]]) => {
-    const more = others.length === 0 ? '' : ` and ${others.length} others`
-    const why = notice === NOT_COMPARED ? `, ${WHY_NOT}: ${problem}` : ''
-    return `${first?.source}${more}: ${notice}${why}`
-  })
-}
-
-const WHY_NOT = "because the cluster's catalog could not be read (to name another, use --catalog)"

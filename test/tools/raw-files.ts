@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import { type ArtifactResult, openArtifactFolder } from '../../cli/collect/artifacts.ts'
+import { type ArtifactResult, openArtifactFolder } from '../../src/runs/collect/artifacts.ts'
 
 /** The raw files in the log of an observer. */
 export interface CollectedFiles extends ArtifactResult {

@@ -209,3 +209,12 @@ function parse(written: string): Fields {
     return {}
   }
 }
+
+/** Returns the name of a log: NAMESPACE/POD/CONTAINER. */
+export function sourceName({
+  namespace,
+  pod,
+  container,
+}: Pick<RunningObserver, 'namespace' | 'pod' | 'container'>): string {
+  return `${namespace}/${pod}/${container}`
+}

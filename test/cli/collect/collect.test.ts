@@ -5,11 +5,11 @@ import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { collect } from '../../../cli/collect/collect.ts'
-import { JOURNAL } from '../../../cli/collect/journal.ts'
+import { JOURNAL } from '../../../src/runs/collect/journal.ts'
+import { artifactLine, partsOf } from '../../src/runs/collect/artifact-lines.ts'
 import { pod } from '../../src/runs/collect/pod.ts'
 import { nobody, standIn } from '../../stand-ins/pod-logs.ts'
 import { run, start } from '../command.ts'
-import { artifactLine, partsOf } from './artifact-lines.ts'
 
 const LOG = readFileSync(
   new URL('../../logs/perf-sysstat-head-format-generated.log', import.meta.url),

@@ -13,7 +13,7 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
  * its errors, or to recognize its path, such as /dev/stdout.
  */
 const MAY_NAME = [
-  'cli/collect/destination.ts',
+  'cli/collect/collect.ts',
   'cli/main.ts',
   'cli/record/record-ending.ts',
   'cli/shared/output.ts',
@@ -27,7 +27,7 @@ const MAY_NAME = [
  */
 const MAY_WRITE = ['cli/shared/output.ts', 'cli/shared/progress.ts', 'cli/top/screen.ts']
 
-const sources = ['src', 'webhook', 'certs'].flatMap((folder) => {
+const sources = ['cli', 'src', 'webhook', 'certs'].flatMap((folder) => {
   return readdirSync(`${ROOT}/${folder}`, { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ts'))
     .map((name) => `${folder}/${name}`)

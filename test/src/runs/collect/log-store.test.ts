@@ -10,16 +10,16 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { type CollectOptions, collect } from '../../../cli/collect/collect.ts'
-import { JOURNAL } from '../../../cli/collect/journal.ts'
-import { pod } from '../../src/runs/collect/pod.ts'
-import { standIn } from '../../stand-ins/pod-logs.ts'
-import { run } from '../command.ts'
+import { type CollectOptions, collect } from '../../../../cli/collect/collect.ts'
+import { JOURNAL } from '../../../../src/runs/collect/journal.ts'
+import { run } from '../../../cli/command.ts'
+import { standIn } from '../../../stand-ins/pod-logs.ts'
+import { pod } from './pod.ts'
 
 // Tests of `collect` in a folder in which another user has created files, such as /tmp.
 
 const LOG = readFileSync(
-  new URL('../../logs/perf-sysstat-head-format-generated.log', import.meta.url),
+  new URL('../../../logs/perf-sysstat-head-format-generated.log', import.meta.url),
   'utf8',
 )
 const NAME = 'lammps-0-abcde.perf-sysstat.jsonl'

@@ -1,17 +1,11 @@
 import { mkdirSync, statSync } from 'node:fs'
 import { lstat, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { errorMessage } from '../../src/lib/error-message.ts'
-import type { RunningObserver } from '../../src/runs/collect/observers.ts'
-import {
-  type ArtifactPart,
-  artifactIn,
-  isFileName,
-  readArtifact,
-} from '../../src/runs/log/artifact.ts'
-import { UsageError } from '../shared/errors.ts'
-import { namedFile } from '../shared/output.ts'
+import { errorMessage } from '../../lib/error-message.ts'
+import { WriteError } from '../../lib/write-error.ts'
+import { type ArtifactPart, artifactIn, isFileName, readArtifact } from '../log/artifact.ts'
 import { type ArtifactFile, openArtifactFile } from './artifact-file.ts'
+import type { RunningObserver } from './observers.ts'
 
 /** The raw files in one log. */
 export interface ArtifactLog {
@@ -45,16 +39,14 @@ const LONGEST_NAME = 253
  * Opens the folder for raw files, and creates it if it does not exist. The files of a log are
  * written to FOLDER/POD/CONTAINER.
  *
- * @throws UsageError if there is no folder
+ * @throws WriteError if the path is not a folder that can be written
  */
-export function openArtifactFolder(path: string | undefined): ArtifactFolder {
-  if (namedFile(path) === undefined || path === undefined)
-    throw new UsageError('--output artifacts needs a folder: use --to DIR/')
+export function openArtifactFolder(path: string): ArtifactFolder {
   try {
     mkdirSync(path, { recursive: true })
     if (!statSync(path).isDirectory()) throw new Error('it is not a folder')
   } catch (error) {
-    throw new UsageError(`cannot write ${path}: ${errorMessage(error)}`)
+    throw new WriteError(`cannot write ${path}: ${errorMessage(error)}`)
   }
   return { open: ({ pod, container }) => readArtifacts(path, [pod, container]) }
 }

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
-import type { RunningObserver } from '../../src/runs/collect/observers.ts'
-import type { ObservedRanks } from '../../src/runs/log/entry.ts'
-import type { LogFormat } from '../../src/runs/log/transcribe.ts'
+import type { ObservedRanks } from '../log/entry.ts'
+import type { LogFormat } from '../log/transcribe.ts'
 import { describeObserver } from './gather.ts'
+import type { RunningObserver } from './observers.ts'
 
 /** The maximum length of the name of a log's file without extensions. A name has 255 bytes. */
 const LONGEST_NAME = 220

@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { openArtifactFolder } from '../../../cli/collect/artifacts.ts'
+import { openArtifactFolder } from '../../../../src/runs/collect/artifacts.ts'
 import { artifactLine, type PartCells, partsOf } from './artifact-lines.ts'
 
 const OBSERVER = {

@@ -11,10 +11,9 @@ import {
   openDirectly,
   openWholeFile,
   streamInto,
-} from '../../src/lib/whole-file.ts'
-import type { LogFormat } from '../../src/runs/log/transcribe.ts'
-import { cannotContinue, cannotWrite } from '../shared/errors.ts'
-import { documentFor, namedFile } from '../shared/output.ts'
+} from '../../lib/whole-file.ts'
+import { cannotContinue, cannotWrite } from '../../lib/write-error.ts'
+import type { LogFormat } from '../log/transcribe.ts'
 import { lockFolder } from './folder-lock.ts'
 import { JOURNAL } from './journal.ts'
 
@@ -30,27 +29,42 @@ export interface Destination {
   readonly close: (isGood: boolean) => Promise<void>
 }
 
+/** A stream that is open already, such as standard output. */
+export interface OpenStream {
+  /** The name of the stream in messages. */
+  readonly name: string
+  readonly stream: Writable
+  /** Returns the text to write, for example with escaped control characters for a terminal. */
+  readonly prepare: (text: string) => string
+}
+
+/** Where collected text is written: the path of a file or a folder, or a stream. */
+export type Target = string | OpenStream
+
+/** Returns the name of a target in messages. */
+export function targetName(target: Target): string {
+  return typeof target === 'string' ? target : target.name
+}
+
 /** The destination of output without text. */
 const NOWHERE: Destination = { isFolder: true, write: async () => {}, close: async () => {} }
 
 /**
- * Opens standard output, a file, or a folder. A path is a folder if it ends in / or is the path of
- * an existing folder.
+ * Opens a stream, a file, or a folder. A path is a folder if it ends in / or is the path of an
+ * existing folder.
  *
  * @param header the text at the beginning of each file, which may be empty
- * @throws UsageError with the path that cannot be written
+ * @throws WriteError with the path that cannot be written
  */
 export async function openDestination(
-  path: string | undefined,
+  target: Target,
   form: LogFormat,
   header: string,
 ): Promise<Destination> {
   if (form === 'artifacts') return NOWHERE
-  const named = namedFile(path)
-  if (named === undefined)
-    return toStream(process.stdout, 'standard output', header, async () => {})
-  const opening = isFolderPath(named) ? toFolder(named, form, header) : toFile(named, header)
-  return opening.catch(cannotWrite(named))
+  if (typeof target !== 'string') return toStream(target, header, async () => {})
+  const opening = isFolderPath(target) ? toFolder(target, form, header) : toFile(target, header)
+  return opening.catch(cannotWrite(target))
 }
 
 /** Reports whether a path ends in / or is the path of an existing folder. */
@@ -63,15 +77,18 @@ async function toFile(path: string, header: string): Promise<Destination> {
   if (place.isDirect) {
     const handle = await openDirectly(place.path)
     const stream = streamInto(handle)
-    return toStream(stream, path, header, () => ended(stream).finally(() => handle.close()))
+    const close = () => ended(stream).finally(() => handle.close())
+    return toStream({ name: path, stream, prepare: asIs }, header, close)
   }
   const file = await openWholeFile(place.path)
   const stream = streamInto(file.handle)
-  return toStream(stream, path, header, async (isGood) => {
+  return toStream({ name: path, stream, prepare: asIs }, header, async (isGood) => {
     await ended(stream)
     await (isGood ? file.complete() : file.discard())
   })
 }
+
+const asIs = (text: string) => text
 
 /** Ends a stream, and waits until its text is written or an error has occurred. */
 function ended(stream: Writable): Promise<void> {
@@ -79,8 +96,7 @@ function ended(stream: Writable): Promise<void> {
 }
 
 function toStream(
-  stream: Writable,
-  place: string,
+  { name, stream, prepare }: OpenStream,
   firstText: string,
   close: (isGood: boolean) => Promise<void>,
 ): Destination {
@@ -93,10 +109,9 @@ function toStream(
   const write = async (text: string): Promise<void> => {
     const whole = header + text
     header = ''
-    const isFull =
-      whole !== '' && failure === undefined && !stream.write(documentFor(stream, whole))
+    const isFull = whole !== '' && failure === undefined && !stream.write(prepare(whole))
     if (isFull) await once(stream, 'drain').catch(() => {})
-    if (failure !== undefined) cannotContinue(place)(failure)
+    if (failure !== undefined) cannotContinue(name)(failure)
   }
   return {
     isFolder: false,

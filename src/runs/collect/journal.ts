@@ -1,10 +1,10 @@
 import { constants } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { join } from 'node:path'
-import { asFields } from '../../src/core/kubernetes/json.ts'
-import { isOwn } from '../../src/lib/whole-file.ts'
-import { isFileName } from '../../src/runs/log/artifact.ts'
-import { cannotContinue } from '../shared/errors.ts'
+import { asFields } from '../../core/kubernetes/json.ts'
+import { isOwn } from '../../lib/whole-file.ts'
+import { cannotContinue } from '../../lib/write-error.ts'
+import { isFileName } from '../log/artifact.ts'
 
 /** The name of the journal in a folder of collected logs. */
 export const JOURNAL = '.ridealong-collect.jsonl'
@@ -46,7 +46,7 @@ export interface Journal {
  * the journal is not opened through a link, it must belong to this user, and the names in its lines
  * must be names of files.
  *
- * @throws UsageError if the journal cannot be read or written, or belongs to another user
+ * @throws WriteError if the journal cannot be read or written, or belongs to another user
  */
 export async function openJournal(folder: string): Promise<Journal> {
   const path = join(folder, JOURNAL)

@@ -11,11 +11,11 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { collect } from '../../../cli/collect/collect.ts'
-import { openLogFile } from '../../../cli/collect/log-file.ts'
-import { logName } from '../../../cli/collect/log-identity.ts'
-import { pod } from '../../src/runs/collect/pod.ts'
-import { standIn } from '../../stand-ins/pod-logs.ts'
+import { collect } from '../../../../cli/collect/collect.ts'
+import { openLogFile } from '../../../../src/runs/collect/log-file.ts'
+import { logName } from '../../../../src/runs/collect/log-identity.ts'
+import { standIn } from '../../../stand-ins/pod-logs.ts'
+import { pod } from './pod.ts'
 
 t.test('a file has its name only when it is complete', async (t) => {
   const folder = t.testdir({ a: 'earlier' })
@@ -85,7 +85,7 @@ t.test(
       rmdirSync(folder)
     })
     const log = readFileSync(
-      new URL('../../logs/perf-sysstat-head-format-generated.log', import.meta.url),
+      new URL('../../../logs/perf-sysstat-head-format-generated.log', import.meta.url),
       'utf8',
     )
     const ranks = [0, 1, 2, 3]

@@ -5,8 +5,8 @@ import { basename, join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { crc32, createGunzip } from 'node:zlib'
-import { errorMessage } from '../../src/lib/error-message.ts'
-import { openWholeFile, streamInto, type WholeFile } from '../../src/lib/whole-file.ts'
+import { errorMessage } from '../../lib/error-message.ts'
+import { openWholeFile, streamInto, type WholeFile } from '../../lib/whole-file.ts'
 
 /** The size and the checksum of a whole file. */
 export interface Whole {

@@ -14,16 +14,16 @@ import type { ServerResponse } from 'node:http'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { type CollectOptions, collect } from '../../../cli/collect/collect.ts'
-import { LOCK } from '../../../cli/collect/folder-lock.ts'
-import { JOURNAL } from '../../../cli/collect/journal.ts'
-import { pod } from '../../src/runs/collect/pod.ts'
-import { standIn } from '../../stand-ins/pod-logs.ts'
-import { until } from '../../until.ts'
-import { start } from '../command.ts'
+import { type CollectOptions, collect } from '../../../../cli/collect/collect.ts'
+import { LOCK } from '../../../../src/runs/collect/folder-lock.ts'
+import { JOURNAL } from '../../../../src/runs/collect/journal.ts'
+import { start } from '../../../cli/command.ts'
+import { standIn } from '../../../stand-ins/pod-logs.ts'
+import { until } from '../../../until.ts'
+import { pod } from './pod.ts'
 
 const LOG = readFileSync(
-  new URL('../../logs/perf-sysstat-head-format-generated.log', import.meta.url),
+  new URL('../../../logs/perf-sysstat-head-format-generated.log', import.meta.url),
   'utf8',
 )
 const RANKS = [0, 1, 2, 3]

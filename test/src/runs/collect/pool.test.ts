@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import t from 'tap'
-import { runPool } from '../../../cli/collect/pool.ts'
+import { runPool } from '../../../../src/runs/collect/pool.ts'
 
 const ITEMS = Array.from({ length: 20 }, (_, index) => index)
 

@@ -1,17 +1,16 @@
-import type { Apiserver } from '../../src/cluster/apiserver.ts'
-import type { RunningObserver } from '../../src/runs/collect/observers.ts'
-import { describeRemaining } from '../../src/runs/collect/remaining-time.ts'
-import type { Descriptions } from '../../src/runs/log/descriptions.ts'
-import type { ObservedRanks } from '../../src/runs/log/entry.ts'
-import type { LogFormat } from '../../src/runs/log/transcribe.ts'
-import type { Progress } from '../shared/progress.ts'
+import type { Apiserver } from '../../cluster/apiserver.ts'
+import type { Descriptions } from '../log/descriptions.ts'
+import type { ObservedRanks } from '../log/entry.ts'
+import type { LogFormat } from '../log/transcribe.ts'
 import type { ArtifactFolder } from './artifacts.ts'
 import { type Gathered, gather } from './gather.ts'
 import type { CollectedLog } from './journal.ts'
 import type { LogFile } from './log-file.ts'
 import { hashFacts, hashFormat } from './log-identity.ts'
 import type { LogStore } from './log-store.ts'
+import { type RunningObserver, sourceName } from './observers.ts'
 import { runPool } from './pool.ts'
+import { describeRemaining } from './remaining-time.ts'
 
 /** The logs to collect, and how. */
 export interface OnceWork {
@@ -26,7 +25,8 @@ export interface OnceWork {
   readonly store: LogStore
   readonly artifacts: ArtifactFolder | undefined
   readonly signal: AbortSignal
-  readonly progress: Progress
+  /** Shows how many of all logs are collected. */
+  readonly showProgress: (done: number, all: number, words: string) => void
   readonly say: (sentence: string) => void
 }
 
@@ -42,7 +42,7 @@ export interface CollectedLogs {
  * Collects the current logs of all observers, except those that an earlier run has collected
  * completely. After SIGINT, the logs that are being read are dropped.
  *
- * @throws UsageError if a file cannot be written
+ * @throws WriteError if a file cannot be written
  */
 export async function gatherOnce(work: OnceWork): Promise<CollectedLogs> {
   const { observers, store, parallel } = work
@@ -82,7 +82,7 @@ export async function gatherOnce(work: OnceWork): Promise<CollectedLogs> {
  * is the number of samples of the log that was just collected.
  */
 function startShowing(
-  { observers, progress }: OnceWork,
+  { observers, showProgress }: OnceWork,
   results: ReadonlyMap<RunningObserver, Gathered>,
 ): (samples: number) => void {
   const began = performance.now()
@@ -94,7 +94,7 @@ function startShowing(
     samples += more
     const left = describeRemaining(done - before, all - done, performance.now() - began)
     const words = [`${samples} samples`, ...(left === undefined ? [] : [left])]
-    progress.show(done, all, words.join(', '))
+    showProgress(done, all, words.join(', '))
   }
 }
 
@@ -107,14 +107,14 @@ interface Before {
 async function findBefore(work: OnceWork, format: string): Promise<Before> {
   const { observers, store } = work
   // The last entry of a log is valid.
-  const latest = new Map(store.before.map((log) => [keyOf(log), log]))
+  const latest = new Map(store.before.map((log) => [sourceName(log), log]))
   const results = new Map<RunningObserver, Gathered>()
   for (const observer of observers) {
-    const log = latest.get(keyOf(observer))
+    const log = latest.get(sourceName(observer))
     if (log === undefined || !isSame(log, identify(observer, work, format))) continue
     if (await store.has(log)) results.set(observer, gatheredBefore(observer, log))
   }
-  for (const observer of observers) latest.delete(keyOf(observer))
+  for (const observer of observers) latest.delete(sourceName(observer))
   return { results, gone: await findGone([...latest.values()], work, format) }
 }
 
@@ -131,10 +131,6 @@ async function findGone(
     if (isOurs && (await store.has(log))) gone.push(log)
   }
   return gone
-}
-
-function keyOf({ namespace, pod, container }: RunningObserver | CollectedLog): string {
-  return `${namespace}/${pod}/${container}`
 }
 
 function isSame(log: CollectedLog, { uid, restarts, format, facts }: Identity): boolean {

@@ -1,5 +1,5 @@
-import { openWholeFile } from '../../src/lib/whole-file.ts'
-import { cannotContinue } from '../shared/errors.ts'
+import { openWholeFile } from '../../lib/whole-file.ts'
+import { cannotContinue } from '../../lib/write-error.ts'
 
 /** A file that is being written as NAME.partial. It has its name only when it is complete. */
 export interface LogFile {
@@ -19,7 +19,7 @@ const CHUNK = 65_536
 
 /**
  * Opens a file for the text of a log. Only the last few lines are in memory. All functions throw a
- * UsageError with the path if the file cannot be written.
+ * WriteError with the path if the file cannot be written.
  *
  * @param path the final path of the file
  * @param header the text at the beginning of the file

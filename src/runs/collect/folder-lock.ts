@@ -1,7 +1,7 @@
 import { open, readFile, rm } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import { UsageError } from '../shared/errors.ts'
+import { WriteError } from '../../lib/write-error.ts'
 
 /** The name of the file that exists while `collect` writes to a folder. */
 export const LOCK = '.ridealong-collect.lock'
@@ -11,7 +11,7 @@ export const LOCK = '.ridealong-collect.lock'
  * killed is replaced.
  *
  * @returns the function that unlocks the folder
- * @throws UsageError if another process has locked the folder; an error of the system if the folder
+ * @throws WriteError if another process has locked the folder; an error of the system if the folder
  * cannot be written
  */
 export async function lockFolder(folder: string): Promise<() => Promise<void>> {
@@ -53,10 +53,10 @@ function isAlive(holder: string): boolean {
   }
 }
 
-function busy(folder: string, path: string, holder: string): UsageError {
+function busy(folder: string, path: string, holder: string): WriteError {
   const [id, host] = holder.split(' ')
   const who = host === undefined ? '' : ` (process ${id} on ${host})`
-  return new UsageError(
+  return new WriteError(
     `another collect${who} writes to ${folder}; wait until it has ended, or remove ${path} if it ` +
       'does not run any more',
   )

@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describeApiError } from '../../src/cluster/api-error.ts'
-import { readLogLines } from '../../src/cluster/logs.ts'
-import type { RunningObserver } from '../../src/runs/collect/observers.ts'
-import { transcribe } from '../../src/runs/log/transcribe.ts'
-import { sourceName } from '../shared/workload-pods.ts'
+import { describeApiError } from '../../cluster/api-error.ts'
+import { readLogLines } from '../../cluster/logs.ts'
+import { transcribe } from '../log/transcribe.ts'
 import { describeObserver, type Gathered, type Gathering, summarizeLog } from './gather.ts'
+import { type RunningObserver, sourceName } from './observers.ts'
 
 /** The number of failed attempts, without a new line of the log in between, that end following. */
 const ATTEMPTS = 5

@@ -2,17 +2,17 @@ import { readFileSync } from 'node:fs'
 import { IncomingMessage } from 'node:http'
 import { Socket } from 'node:net'
 import t from 'tap'
-import { gather } from '../../../cli/collect/gather.ts'
-import { UsageError } from '../../../cli/shared/errors.ts'
-import { ApiError } from '../../../src/cluster/api-error.ts'
-import type { Apiserver } from '../../../src/cluster/apiserver.ts'
-import type { Fields } from '../../../src/core/kubernetes/json.ts'
-import { findObservers } from '../../../src/runs/collect/observers.ts'
-import { descriptionsIn } from '../../../src/runs/log/descriptions.ts'
-import { CATALOG, pod } from '../../src/runs/collect/pod.ts'
+import { ApiError } from '../../../../src/cluster/api-error.ts'
+import type { Apiserver } from '../../../../src/cluster/apiserver.ts'
+import type { Fields } from '../../../../src/core/kubernetes/json.ts'
+import { WriteError } from '../../../../src/lib/write-error.ts'
+import { gather } from '../../../../src/runs/collect/gather.ts'
+import { findObservers } from '../../../../src/runs/collect/observers.ts'
+import { descriptionsIn } from '../../../../src/runs/log/descriptions.ts'
+import { CATALOG, pod } from './pod.ts'
 
 const LOG = readFileSync(
-  new URL('../../logs/perf-sysstat-head-format-generated.log', import.meta.url),
+  new URL('../../../logs/perf-sysstat-head-format-generated.log', import.meta.url),
   'utf8',
 )
 const HALF = LOG.slice(0, LOG.lastIndexOf('\n', LOG.length / 2) + 1)
@@ -118,7 +118,7 @@ t.test('the log of a running observer has no end yet, and is read once', async (
 })
 
 t.test('an error of the destination is not repeated', async (t) => {
-  const failure = new UsageError('cannot continue writing x: no space left on device (ENOSPC)')
+  const failure = new WriteError('cannot continue writing x: no space left on device (ENOSPC)')
   const [observer] = findObservers(pod({ rank: 0 }) as Fields, new Set(), CATALOG).observers
   if (observer === undefined) throw new Error('the pod has no observer')
   let requests = 0

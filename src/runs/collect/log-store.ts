@@ -2,12 +2,18 @@ import { createReadStream, mkdtempSync, rmSync } from 'node:fs'
 import { lstat, mkdir, rm, rmdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { wholeLines } from '../../src/lib/split-lines.ts'
-import { findPlace, isOwn, partialName } from '../../src/lib/whole-file.ts'
-import type { LogFormat } from '../../src/runs/log/transcribe.ts'
-import { cannotWrite, UsageError } from '../shared/errors.ts'
-import { namedFile } from '../shared/output.ts'
-import { fileIn, isFolderPath, openDestination, type TextFormat } from './destination.ts'
+import { wholeLines } from '../../lib/split-lines.ts'
+import { findPlace, isOwn, partialName } from '../../lib/whole-file.ts'
+import { cannotWrite, WriteError } from '../../lib/write-error.ts'
+import type { LogFormat } from '../log/transcribe.ts'
+import {
+  fileIn,
+  isFolderPath,
+  openDestination,
+  type Target,
+  type TextFormat,
+  targetName,
+} from './destination.ts'
 import { lockFolder } from './folder-lock.ts'
 import type { Gathered } from './gather.ts'
 import { type CollectedLog, JOURNAL, openJournal } from './journal.ts'
@@ -54,24 +60,22 @@ export interface LogStore {
  * Opens the store for the logs of a workload. A path is a folder if it ends in / or is the path of
  * an existing folder.
  *
- * @param path the file or folder of `--to`; undefined or - for standard output
  * @param header the text at the beginning of each file, which may be empty
- * @throws UsageError with the path that cannot be written
+ * @throws WriteError with the path that cannot be written
  */
 export async function openLogStore(
-  path: string | undefined,
+  target: Target,
   form: LogFormat,
   header: string,
 ): Promise<LogStore> {
   if (form === 'artifacts') return NO_TEXT
   const opening = async () => {
-    const named = namedFile(path)
-    if (named === undefined) return toStream(undefined, form, header)
-    if (isFolderPath(named)) return toFolder(named, form, header)
-    const place = await findPlace(named)
-    return place.isDirect ? toStream(named, form, header) : toFile(place.path, form, header)
+    if (typeof target !== 'string') return toStream(target, form, header)
+    if (isFolderPath(target)) return toFolder(target, form, header)
+    const place = await findPlace(target)
+    return place.isDirect ? toStream(target, form, header) : toFile(place.path, form, header)
   }
-  return opening().catch(cannotWrite(path))
+  return opening().catch(cannotWrite(targetName(target)))
 }
 
 const NOTHING = async () => {}
@@ -169,7 +173,7 @@ async function toFile(path: string, form: TextFormat, header: string): Promise<L
 /**
  * Creates a folder that only this user may change, or uses the folder of an earlier run.
  *
- * @throws UsageError if the folder belongs to another user, who could choose the files that are
+ * @throws WriteError if the folder belongs to another user, who could choose the files that are
  * removed from it
  */
 async function makeOwnFolder(folder: string): Promise<void> {
@@ -180,7 +184,7 @@ async function makeOwnFolder(folder: string): Promise<void> {
     const found = await lstat(folder)
     if (found.isDirectory() && isOwn(found.uid)) return
     const what = found.isDirectory() ? `belongs to another user (uid ${found.uid})` : 'is no folder'
-    throw new UsageError(`${folder} ${what}; remove it, or name another file with --to`)
+    throw new WriteError(`${folder} ${what}; remove it, or name another file with --to`)
   }
 }
 
@@ -188,14 +192,10 @@ async function makeOwnFolder(folder: string): Promise<void> {
  * Collects into a temporary folder, and writes each log to a stream as soon as it and all previous
  * logs have been read. A log that is read again after a lost connection is therefore written once.
  *
- * @param path a device or a pipe; undefined for standard output
+ * @param target an open stream, or the path of a device or a pipe
  */
-async function toStream(
-  path: string | undefined,
-  form: TextFormat,
-  header: string,
-): Promise<LogStore> {
-  const output = await openDestination(path, form, header)
+async function toStream(target: Target, form: TextFormat, header: string): Promise<LogStore> {
+  const output = await openDestination(target, form, header)
   const folder = mkdtempSync(join(tmpdir(), 'ridealong-collect-'))
   const remove = () => rmSync(folder, { recursive: true, force: true })
   // If the reader of the output is gone, the process ends at once.

@@ -1,20 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describeApiError } from '../../src/cluster/api-error.ts'
-import type { Apiserver } from '../../src/cluster/apiserver.ts'
-import { readLogLines } from '../../src/cluster/logs.ts'
-import { ATTEMPTS, isTemporary, pauseAfter } from '../../src/cluster/repeat.ts'
-import type { RunningObserver } from '../../src/runs/collect/observers.ts'
-import type { Descriptions } from '../../src/runs/log/descriptions.ts'
-import type { ObservedRanks } from '../../src/runs/log/entry.ts'
-import type { KnownOrigin } from '../../src/runs/log/metadata.ts'
-import {
-  type Done,
-  type LogFormat,
-  transcribe,
-  transcribeGone,
-} from '../../src/runs/log/transcribe.ts'
-import { sourceName } from '../shared/workload-pods.ts'
+import { describeApiError } from '../../cluster/api-error.ts'
+import type { Apiserver } from '../../cluster/apiserver.ts'
+import { readLogLines } from '../../cluster/logs.ts'
+import { ATTEMPTS, isTemporary, pauseAfter } from '../../cluster/repeat.ts'
+import type { Descriptions } from '../log/descriptions.ts'
+import type { ObservedRanks } from '../log/entry.ts'
+import type { KnownOrigin } from '../log/metadata.ts'
+import { type Done, type LogFormat, transcribe, transcribeGone } from '../log/transcribe.ts'
 import type { ArtifactFolder, ArtifactResult } from './artifacts.ts'
+import { type RunningObserver, sourceName } from './observers.ts'
 
 /** The result of collecting one observer's log. */
 export interface Gathered {
