@@ -1,16 +1,10 @@
 import { POLICY_BINDINGS } from '../../src/cluster/paths.ts'
 import { readDaemonSet, runsAnywhere } from '../../src/core/kubernetes/daemon-set.ts'
-import {
-  asId,
-  asText,
-  type Fields,
-  fieldsOrNone,
-  listOrNone,
-} from '../../src/core/kubernetes/json.ts'
+import { asId, type Fields, fieldsOrNone } from '../../src/core/kubernetes/json.ts'
 import type { Holder, Release } from '../../src/pods/doctor/installation.ts'
 import type { FactLookup, WebhookFacts } from '../../src/pods/explain/facts.ts'
 import { calledBy, POD_WEBHOOK, webhookIn } from '../../src/pods/explain/webhook.ts'
-import { readOffer } from './catalogs/release-catalog.ts'
+import { resolveOffer } from './catalogs/release-catalog.ts'
 import { listed, type Reader } from './reader.ts'
 
 /**
@@ -38,25 +32,6 @@ export async function readRelease(
   ])
   const offer = await resolveOffer(reader, of('/api/v1'), deployment)
   return { service: own, deployment, offer, holders: holdersIn(holders), guard }
-}
-
-/** Reads the catalog that the servers of a Deployment mount. */
-export async function resolveOffer(
-  reader: Reader,
-  root: string,
-  deployment: FactLookup<Fields | undefined>,
-): Promise<Release['offer']> {
-  if ('problem' in deployment) return deployment
-  const template = fieldsOrNone(fieldsOrNone(deployment.value?.spec).template)
-  const volumes = listOrNone(fieldsOrNone(template.spec).volumes).map(fieldsOrNone)
-  const volume = volumes.find(({ name }) => name === 'catalog')
-  const name = asText(fieldsOrNone(volume?.configMap).name)
-  if (name === undefined) return { value: { kind: 'none' } }
-  const found = await reader.look(`${root}/configmaps/${name}`)
-  if ('problem' in found) return found
-  if (found.value !== undefined) return { value: await readOffer(name, found.value) }
-  const problem = `ConfigMap ${name}, which the Deployment mounts, does not exist`
-  return { value: { kind: 'broken', problem } }
 }
 
 function holdersIn(list: FactLookup<Fields | undefined>): FactLookup<readonly Holder[]> {

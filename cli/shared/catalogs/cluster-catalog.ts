@@ -3,8 +3,8 @@ import type { Fields } from '../../../src/core/kubernetes/json.ts'
 import type { FactLookup } from '../../../src/pods/explain/facts.ts'
 import { calledBy, POD_WEBHOOK, webhookIn } from '../../../src/pods/explain/webhook.ts'
 import type { Reader } from '../reader.ts'
-import { resolveOffer } from '../release-facts.ts'
 import { listConfigurations, readConfiguration } from '../webhook-facts.ts'
+import { resolveOffer } from './release-catalog.ts'
 
 /**
  * Reads the catalog that the webhook of a cluster offers, if the caller's permissions allow. The
