@@ -1,6 +1,5 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import jsonpatch, { type Operation } from 'fast-json-patch'
 import t from 'tap'
 import { readRecording } from '../cli/shared/recording.ts'
@@ -8,6 +7,7 @@ import { buildReviewer } from '../cli/shared/settings.ts'
 import { runCases } from '../cli/test/test.ts'
 import type { Review } from '../src/core/review.ts'
 import type { PodReview } from '../src/core/review-pod.ts'
+import { CASE_NAMES, CASE_NAMESPACES, CASES, GROUPS, reviewFile } from './cases/read.ts'
 import {
   isGuaranteed,
   type Json,
@@ -16,8 +16,6 @@ import {
   restrictedProblems,
   withoutObservers,
 } from './properties/arbitrary.ts'
-
-const CASES = fileURLToPath(new URL('cases', import.meta.url))
 
 /** The expected answer to a recording, written before the code that computes the answer. */
 interface Row {
@@ -94,22 +92,18 @@ interface Case {
   readonly patched: Json
 }
 
-const entries = readdirSync(CASES, { withFileTypes: true })
-const folders = entries
-  .filter((entry) => entry.isDirectory() && entry.name !== 'catalog')
-  .map(({ name }) => name)
 /** The built-in metrics of these cases as they were once, so that answers change only with code. */
 const SETTINGS = {
   catalog: join(CASES, 'catalog'),
   builtInMetrics: false,
-  namespaces: join(CASES, 'namespaces.yaml'),
+  namespaces: CASE_NAMESPACES,
 }
 const answer = await buildReviewer(SETTINGS)
 const cases = await Promise.all(Object.entries(ANSWERS).map(([name, row]) => readCase(name, row)))
 const injected = cases.filter(({ row }) => row.metrics !== undefined)
 
 async function readCase(name: string, row: Row): Promise<Case> {
-  const review = await readRecording(join(CASES, name, 'review.json'))
+  const review = await readRecording(reviewFile(name))
   const pod = mapOf(review.object)
   const answered = answer(review)
   const { patch } = answered.response.response
@@ -137,7 +131,13 @@ function resourcesIn({ hasNoResources, isStillGuaranteed }: Row): Json | undefin
 }
 
 t.test('every recording has an expected answer, and vice versa', async (t) => {
-  t.strictSame(folders.sort(), Object.keys(ANSWERS).sort())
+  t.strictSame(CASE_NAMES, Object.keys(ANSWERS).sort())
+})
+
+t.test('every folder of test/cases is a group of cases or the catalog', async (t) => {
+  const entries = readdirSync(CASES, { withFileTypes: true })
+  const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
+  t.strictSame(folders.sort(), ['catalog', ...GROUPS].sort())
 })
 
 t.test('every recording gets the expected outcome, reason and metrics', async (t) => {
@@ -226,8 +226,9 @@ t.test('the environment of observers has the variables of the expected answer', 
 })
 
 t.test('every answer is the same as the golden file', async (t) => {
-  const results = await runCases(CASES, SETTINGS)
-  t.strictSame(results.map(({ name }) => name).sort(), folders.sort())
+  const groups = GROUPS.map((group) => runCases(join(CASES, group), SETTINGS))
+  const results = (await Promise.all(groups)).flat()
+  t.strictSame(results.map(({ name }) => name).sort(), CASE_NAMES)
   for (const { name, outcome, trouble } of results)
     t.equal(outcome, 'same', trouble?.join('\n') ?? name)
 })

@@ -1,5 +1,4 @@
 import { spawnSync } from 'node:child_process'
-import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isDeepStrictEqual } from 'node:util'
@@ -12,13 +11,13 @@ import { loadCatalog } from '../../src/catalog/load.ts'
 import { readNamespace } from '../../src/core/namespaces/namespace.ts'
 import { type Review, readReview } from '../../src/core/review.ts'
 import { type PodReview, reviewPod } from '../../src/core/review-pod.ts'
+import { CASE_NAMES, CASE_NAMESPACES, reviewFile } from '../cases/read.ts'
 import { calls } from '../properties/arbitrary.ts'
 
 // The apiserver applies patches with a Go module. Ridealong checks its patches with the npm package
 // fast-json-patch. If the results differed, the apiserver could refuse the pod or create another
 // pod than Ridealong intends.
 
-const CASES = fileURLToPath(new URL('../cases', import.meta.url))
 const TOOLS = fileURLToPath(new URL('../properties/catalog', import.meta.url))
 const MODULE = fileURLToPath(new URL('.', import.meta.url))
 const hasGo = spawnSync('go', ['version']).status === 0
@@ -56,14 +55,12 @@ function patchedOf(review: Review, answer: (review: Review) => PodReview): Patch
 }
 
 t.test('both modules return the same pod for each recorded review', { skip }, async (t) => {
-  const answer = await buildReviewer({ namespaces: join(CASES, 'namespaces.yaml') })
-  const entries = readdirSync(CASES, { withFileTypes: true })
-  const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
-  const reading = names.map((name) => readRecording(join(CASES, name, 'review.json')))
+  const answer = await buildReviewer({ namespaces: CASE_NAMESPACES })
+  const reading = CASE_NAMES.map((name) => readRecording(reviewFile(name)))
   const pods = (await Promise.all(reading)).map((review) => patchedOf(review, answer))
   const patched = applyWithGo(t.testdir(), pods)
   t.equal(patched.length, pods.length)
-  for (const [index, name] of names.entries()) {
+  for (const [index, name] of CASE_NAMES.entries()) {
     t.strictSame(patched[index], applyHere(pods[index] as Patched), `${name}: the pods are equal`)
   }
 })

@@ -3,14 +3,11 @@
  * ratios of one run, because absolute values depend on the machine and its load.
  */
 import { cpus } from 'node:os'
-import { fileURLToPath } from 'node:url'
+import { CASE_NAMESPACES, reviewFile } from '../cases/read.ts'
 import { benchHandler } from './handler.ts'
 import { benchHostileServer, benchServer } from './server.ts'
 
-const RECORDING = fileURLToPath(
-  new URL('../cases/flux-minicluster-rank0/review.json', import.meta.url),
-)
-const NAMESPACES = fileURLToPath(new URL('../cases/namespaces.yaml', import.meta.url))
+const RECORDING = reviewFile('flux-minicluster-rank0')
 
 const print = (line: string) => process.stdout.write(`${line}\n`)
 
@@ -18,7 +15,7 @@ print(`Node ${process.version}, ${cpus().length} cores, ${cpus()[0]?.model}\n`)
 print('Median time of an answer without parsing:')
 await benchHandler(RECORDING, print)
 print('\nReviews over HTTPS on one core, compared with a bare node:https server:')
-await benchServer(RECORDING, NAMESPACES, print)
+await benchServer(RECORDING, CASE_NAMESPACES, print)
 print('\nHostile reviews over HTTPS, in a namespace with a LimitRange and quotas:')
 const beyond = await benchHostileServer(RECORDING, print)
 print(`${beyond} rows exceed a bound`)

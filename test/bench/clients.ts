@@ -14,6 +14,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { isMainThread, Worker, workerData } from 'node:worker_threads'
 import { makeAuthority, writeKeyPair } from '../../certs/make.ts'
+import { CASE_NAMESPACES } from '../cases/read.ts'
 import { until } from '../until.ts'
 import { ASKING, call, openSocket, post, reviewOf, verdictOf } from '../webhook/server.ts'
 
@@ -23,7 +24,6 @@ const PORT = 18_443
 const STATUS_PORT = 18_080
 
 const MAIN = fileURLToPath(new URL('../../cli/main.ts', import.meta.url))
-const NAMESPACES = fileURLToPath(new URL('../cases/namespaces.yaml', import.meta.url))
 
 const HEAD = 'POST /mutate/pods HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n'
 const HALF_HEADER = 'POST /mutate/pods HTTP/1.1\r\nHost: loc'
@@ -43,7 +43,7 @@ async function withServer(action: (pid: number, ca: string) => Promise<void>): P
   await writeKeyPair(folder, authority, { names: ['localhost', '127.0.0.1'] })
   const ports = ['--port', `${PORT}`, '--status-port', `${STATUS_PORT}`, '--host', '127.0.0.1']
   const files = ['--cert', join(folder, 'tls.crt'), '--key', join(folder, 'tls.key')]
-  const words = [MAIN, 'serve', ...ports, ...files, '--namespaces', NAMESPACES]
+  const words = [MAIN, 'serve', ...ports, ...files, '--namespaces', CASE_NAMESPACES]
   const child: ChildProcess = spawn(process.execPath, words, {
     stdio: ['ignore', 'ignore', 'inherit'],
   })

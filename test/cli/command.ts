@@ -3,9 +3,6 @@ import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 
-/** The folder of the recorded reviews, for `ridealong test`. */
-export const CASES = fileURLToPath(new URL('../cases', import.meta.url))
-
 const MAIN = fileURLToPath(new URL('../../cli/main.ts', import.meta.url))
 
 /** The result of a command. */

@@ -1,17 +1,14 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { stripVTControlCharacters } from 'node:util'
 import t from 'tap'
+import { answerFile, CASE_NAMES } from '../cases/read.ts'
 import { creatorOf } from './summary.ts'
 
 const DEMO = fileURLToPath(new URL('demo.ts', import.meta.url))
-const CASES = fileURLToPath(new URL('../cases', import.meta.url))
-
-const cases = readdirSync(CASES, { withFileTypes: true }).filter((entry) => entry.isDirectory())
 
 /** Runs the demonstration, without variables of the test runner that affect colours. */
 async function demo(args: readonly string[], variables: NodeJS.ProcessEnv = {}) {
@@ -33,7 +30,7 @@ function rowsOf(out: string): string[] {
  * Returns the cells of the table for a golden answer: the outcome, and the observers or the reason.
  */
 function goldenWords(name: string): string {
-  const answer = JSON.parse(readFileSync(join(CASES, name, 'answer.json'), 'utf8'))
+  const answer = JSON.parse(readFileSync(answerFile(name), 'utf8'))
   const { outcome, reason, patch = [] } = answer
   if (outcome !== 'injected') return `${outcome} ${reason}`
   const { value } = patch.find(({ path }: { path: string }) => path.startsWith('/metadata/'))
@@ -50,7 +47,7 @@ t.test('the demonstration shows one change, and a row for each recorded pod', as
   t.match(out, /^flux-minicluster-rank0: injected perf-sysstat, io-sysstat$/m)
   t.match(out, /^\+ {2}shareProcessNamespace: true$/m, 'all lines of the change are shown')
   const rows = rowsOf(out)
-  t.strictSame(rows.map(wordsOf).sort(), cases.map(({ name }) => goldenWords(name)).sort())
+  t.strictSame(rows.map(wordsOf).sort(), CASE_NAMES.map(goldenWords).sort())
   t.match(rows[0], /^Flux +MiniCluster +injected +perf-sysstat$/)
   t.match(rows.at(-1), /^- +Pod +left +\S+$/)
 })
@@ -64,12 +61,12 @@ t.test('the summary has at most 80 columns, and a pipe receives no colours', asy
 t.test('with --all, the demonstration shows the change to every injected pod', async (t) => {
   const { code, out } = await demo(['--all'])
   t.equal(code, 0)
-  for (const { name } of cases) t.match(out, new RegExp(`^${name}: (injected|left) `, 'm'))
-  const patched = cases.filter(({ name }) => goldenWords(name).startsWith('injected'))
+  for (const name of CASE_NAMES) t.match(out, new RegExp(`^${name}: (injected|left) `, 'm'))
+  const patched = CASE_NAMES.filter((name) => goldenWords(name).startsWith('injected'))
   const shared = out.match(/^\+ {2}shareProcessNamespace: true$/gm)?.length ?? 0
-  const already = cases.filter(({ name }) => name === 'flux-minicluster-already-shared')
+  const already = CASE_NAMES.filter((name) => name === 'flux-minicluster-already-shared')
   t.equal(shared, patched.length - already.length)
-  t.equal(rowsOf(out).length, cases.length)
+  t.equal(rowsOf(out).length, CASE_NAMES.length)
 })
 
 t.test('the demonstration prints no colours if NO_COLOR is set', async (t) => {

@@ -4,12 +4,11 @@
  * one pod, or to every pod with `--all`. The exit code is 0 if every review was answered and no pod
  * was denied.
  */
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { request } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
-import { fileURLToPath } from 'node:url'
 import { parseArgs, styleText } from 'node:util'
 import type { Operation } from 'fast-json-patch'
 import { pino } from 'pino'
@@ -20,9 +19,8 @@ import { EXCLUDED_NAMESPACES } from '../../src/core/kubernetes/namespace-name.ts
 import type { ReviewResponse } from '../../src/core/response.ts'
 import { readReview } from '../../src/core/review.ts'
 import { serve } from '../../webhook/serve.ts'
+import { CASE_NAMES, CASE_NAMESPACES, reviewFile } from '../cases/read.ts'
 import { type Answered, creatorOf, type Metadata, renderSummary } from './summary.ts'
-
-const CASES = fileURLToPath(new URL('../cases/', import.meta.url))
 
 /** The pod whose change is shown: rank 0 of LAMMPS, which the Flux Operator creates. */
 const SHOWN = 'flux-minicluster-rank0'
@@ -42,7 +40,7 @@ const server = await serve({
   host: '127.0.0.1',
   port: 0,
   statusPort: 0,
-  namespaces: join(CASES, 'namespaces.yaml'),
+  namespaces: CASE_NAMESPACES,
   excludedNamespaces: EXCLUDED_NAMESPACES,
   drain: { quietMs: 0, limitMs: 1000 },
   lookMs: 5000,
@@ -50,10 +48,8 @@ const server = await serve({
 })
 try {
   print(`The webhook answers on https://127.0.0.1:${server.port}/mutate/pods\n`)
-  const entries = await readdir(CASES, { withFileTypes: true })
-  const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
   const answered: Answered[] = []
-  for (const name of names.sort()) answered.push(await replay(name))
+  for (const name of CASE_NAMES) answered.push(await replay(name))
   print(`${renderSummary(answered)}\n`)
   print(styleText('bold', `The webhook answered ${answered.length} recorded reviews.`))
   if (!all) print('To show every change: npm run demo -- --all')
@@ -75,7 +71,7 @@ function readFlags(): boolean {
 
 /** Sends a recorded review, and shows the change to its pod if the pod is SHOWN or with `--all`. */
 async function replay(name: string): Promise<Answered> {
-  const body = await readFile(join(CASES, name, 'review.json'), 'utf8')
+  const body = await readFile(reviewFile(name), 'utf8')
   const review = readReview(JSON.parse(body))
   if ('problem' in review) throw new Error(`${name}: ${review.problem}`)
   const difference = formatDiff(review, operationsOf(await post(body)))

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { CASE_NAMESPACES, caseFolder } from '../cases/read.ts'
 import { run } from '../cli/command.ts'
 import { PAGES, REPOSITORY, textOf } from './pages.ts'
 
@@ -57,9 +58,8 @@ function workplace(t: Test): string {
   for (const name of ['lammps.jsonl', 'tcp.log'])
     cpSync(join(EXAMPLES, 'perf-sysstat.log'), join(folder, name))
   writeFileSync(join(folder, 'minicluster.yaml'), MINI_CLUSTER)
-  for (const name of ['job-indexed', 'namespaces.yaml']) {
-    cpSync(join(REPOSITORY, 'test/cases', name), join(folder, 'cases', name), { recursive: true })
-  }
+  cpSync(caseFolder('job-indexed'), join(folder, 'cases/job-indexed'), { recursive: true })
+  cpSync(CASE_NAMESPACES, join(folder, 'cases/namespaces.yaml'))
   const metric = readFileSync(join(REPOSITORY, 'src/catalog/io-sysstat.yaml'), 'utf8')
   writeFileSync(join(folder, 'my-metrics/own.yaml'), metric.replaceAll('io-sysstat', 'own-io'))
   const program = (name: string, script: string) =>

@@ -29,10 +29,6 @@ t.test('a subfolder counts as one entry, with any number of files', async (t) =>
   t.strictSame(others, [])
 })
 
-t.test('the folder of the recorded reviews has no limit', async (t) => {
-  t.strictSame(findCrowdedFolders(files('test/cases', 40)), [])
-})
-
 const CODE = [
   'src/core/decide.ts',
   'src/runs/report/page/main.ts',

@@ -36,7 +36,7 @@ const ACCEPTED: readonly (readonly [string, string, string])[] = [
   ['a text in Rust', 'observer/src/a.rs', `const LINE: &[u8] = b"${long}";`],
   ['a value in YAML', 'charts/ridealong/values.yaml', `key: ${long}`],
   ['a value with a comment of one word', 'a.yaml', `- uses: ${'x'.repeat(100)} # v1.0.0`],
-  ['a recorded review', 'test/cases/pod/review.json', long],
+  ['a recorded review', 'test/cases/pods/pod/review.json', long],
   ['a recorded log', 'test/logs/perf-sysstat.log', long],
   ['a definition of an operator', 'test/cluster/crds/a.yaml', `# ${long}`],
 ]

@@ -39,7 +39,7 @@ const ACCEPTED: readonly (readonly [string, string, string])[] = [
   ['a call', 'docs/a.md', 'The webhook refuses the call. The pod is created without observers.'],
   ['a client', 'webhook/log.ts', "log.warn({ problem }, 'a client was refused')"],
   ['a test', 'README.md', 'Without a prerequisite, some tests are skipped.'],
-  ['a recorded review', 'test/cases/pod/review.json', '"a pod is refused"'],
+  ['a recorded review', 'test/cases/pods/pod/review.json', '"a pod is refused"'],
 ]
 
 for (const [what, path, text] of ACCEPTED) {

@@ -5,7 +5,8 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
 import { KEYS, STATUS_KEY } from '../../src/core/keys.ts'
-import { CASES, run, runInTerminal } from '../cli/command.ts'
+import { caseFolder } from '../cases/read.ts'
+import { run, runInTerminal } from '../cli/command.ts'
 import { pod } from '../src/runs/collect/pod.ts'
 import { kubeconfigOf } from '../stand-ins/kubeconfig.ts'
 import { standIn } from '../stand-ins/pod-logs.ts'
@@ -177,7 +178,7 @@ const named = (name: string, text: string) => {
   return at(`${HOSTILE.replaceAll('/', '')}.${name}`)
 }
 mkdirSync(at('cases'))
-cpSync(join(CASES, 'pod-windows'), at(`cases/${HOSTILE}`), { recursive: true })
+cpSync(caseFolder('pod-windows'), at(`cases/${HOSTILE}`), { recursive: true })
 writeFileSync(at(`cases/${HOSTILE}/answer.json`), `{"a": "${HOSTILE}"}`)
 
 // The Kubernetes client accepts an http server only with insecure-skip-tls-verify.

@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import t from 'tap'
 import { readBody, withoutManagedFields } from '../../webhook/body.ts'
+import { recorded } from '../cases/read.ts'
 
 /** Texts from the strings that `withoutManagedFields` searches for, and from similar strings. */
 const TEXTS = fc
@@ -37,8 +37,7 @@ t.test('a body without its managedFields parses to the same values', async (t) =
 })
 
 t.test('the managedFields that an apiserver writes are removed', async (t) => {
-  const path = new URL('../cases/flux-minicluster-rank0/review.json', import.meta.url)
-  const review = JSON.parse(readFileSync(path, 'utf8'))
+  const review = JSON.parse(recorded('flux-minicluster-rank0'))
   const read = JSON.parse(withoutManagedFields(JSON.stringify(review)))
   t.ok(review.request.object.metadata.managedFields.length > 0, 'the review has managedFields')
   review.request.object.metadata.managedFields = []

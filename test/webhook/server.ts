@@ -1,7 +1,6 @@
 import {
   existsSync,
   mkdirSync,
-  readFileSync,
   readlinkSync,
   renameSync,
   rmSync,
@@ -382,9 +381,4 @@ export async function makeApp(t: Test, { level, ...others }: AppParts = {}) {
   })
   t.teardown(() => app.close())
   return { app, ca: authority.ca, lines, metrics: () => metrics.registry.metrics() }
-}
-
-/** Returns the text of a recorded review. */
-export function recorded(name: string): string {
-  return readFileSync(new URL(`./cases/${name}/review.json`, import.meta.url), 'utf8')
 }

@@ -2,10 +2,11 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { parseAllDocuments } from 'yaml'
-import { CASES, run, runInTerminal } from '../command.ts'
+import { answerFile, CASE_NAMESPACES, reviewFile } from '../../cases/read.ts'
+import { run, runInTerminal } from '../command.ts'
 
 const FOLDER = fileURLToPath(new URL('../../workloads', import.meta.url))
-const NAMESPACES = ['--namespaces', `${CASES}/namespaces.yaml`]
+const NAMESPACES = ['--namespaces', CASE_NAMESPACES]
 const explain = (...words: readonly string[]) => run(['explain', '--offline', ...words])
 
 t.test('explain prints the same outcome and reason as the golden file of a case', async (t) => {
@@ -16,14 +17,8 @@ t.test('explain prints the same outcome and reason as the golden file of a case'
     'pod-update',
   ]
   for (const name of files) {
-    const answer = JSON.parse(readFileSync(`${CASES}/${name}/answer.json`, 'utf8'))
-    const { code, out } = await explain(
-      '-f',
-      `${CASES}/${name}/review.json`,
-      '-o',
-      'json',
-      ...NAMESPACES,
-    )
+    const answer = JSON.parse(readFileSync(answerFile(name), 'utf8'))
+    const { code, out } = await explain('-f', reviewFile(name), '-o', 'json', ...NAMESPACES)
     t.equal(code, answer.outcome === 'injected' ? 0 : 1, `the exit code for ${name}`)
     const [{ outcome, reason }] = JSON.parse(out)
     t.strictSame({ outcome, reason }, { outcome: answer.outcome, reason: answer.reason })
@@ -31,7 +26,7 @@ t.test('explain prints the same outcome and reason as the golden file of a case'
 })
 
 t.test('the text of explain ends with a conclusion and with advice', async (t) => {
-  const { code, out } = await explain('-f', `${CASES}/pod-windows/review.json`, ...NAMESPACES)
+  const { code, out } = await explain('-f', reviewFile('pod-windows'), ...NAMESPACES)
   t.equal(code, 1)
   t.match(
     out,
@@ -43,7 +38,7 @@ t.test('the text of explain ends with a conclusion and with advice', async (t) =
 t.test(
   'explain wraps text in a terminal, and uses colours only in a terminal without NO_COLOR',
   async (t) => {
-    const args = ['explain', '--offline', '-f', `${CASES}/pod-windows/review.json`, ...NAMESPACES]
+    const args = ['explain', '--offline', '-f', reviewFile('pod-windows'), ...NAMESPACES]
     const ansi = '\u001b'
     const coloured = (await runInTerminal(args, 80)).out
     t.match(coloured, `  ${ansi}[32mok     ${ansi}[39m  operation`)

@@ -6,9 +6,10 @@ import { openCaseFolder } from '../../../cli/record/record-files.ts'
 import { readAddress } from '../../../cli/record/record-options.ts'
 import { startSession } from '../../../cli/record/record-session.ts'
 import { readRecording } from '../../../cli/shared/recording.ts'
+import { reviewFile } from '../../cases/read.ts'
 import { CATALOG } from '../../src/core/build.ts'
 import { kubeconfigOf } from '../../stand-ins/kubeconfig.ts'
-import { CASES, run } from '../command.ts'
+import { run } from '../command.ts'
 
 const URL = ['--url', 'https://127.0.0.1:1']
 
@@ -70,7 +71,7 @@ t.test('--url must be an https URL of a host and a port', async (t) => {
   )
 })
 
-const RECORDED = join(CASES, 'job-indexed', 'review.json')
+const RECORDED = reviewFile('job-indexed')
 const body = JSON.parse(readFileSync(RECORDED, 'utf8'))
 const review = await readRecording(RECORDED)
 

@@ -3,10 +3,11 @@ import { join } from 'node:path'
 import jsonpatch from 'fast-json-patch'
 import t from 'tap'
 import { parse, parseAllDocuments } from 'yaml'
-import { ASKING, NAMESPACES, podOf, recorded, reviewOf } from '../../webhook/server.ts'
-import { CASES, run } from '../command.ts'
+import { recorded, reviewFile } from '../../cases/read.ts'
+import { ASKING, NAMESPACES, podOf, reviewOf } from '../../webhook/server.ts'
+import { run } from '../command.ts'
 
-const RANK = join(CASES, 'flux-minicluster-rank0', 'review.json')
+const RANK = reviewFile('flux-minicluster-rank0')
 const object = JSON.parse(recorded('flux-minicluster-rank0')).request.object
 const LEFT = JSON.stringify(reviewOf(podOf({ 'ridealong.dev/inject': 'none-such' })))
 
@@ -95,7 +96,7 @@ t.test('the YAML output of review has no anchors and no aliases', async (t) => {
 t.test(
   'for an unchanged pod, the diff and the patch are empty, and the pod is printed unchanged',
   async (t) => {
-    const file = join(CASES, 'pod-not-asked', 'review.json')
+    const file = reviewFile('pod-not-asked')
     const [diff, patch, pod] = await Promise.all(
       ['diff', 'patch', 'pod'].map((output) => run(['review', '-o', output, file])),
     )
@@ -229,7 +230,7 @@ t.test(
 t.test(
   'for a review without an object, --output pod prints neither null nor undefined',
   async (t) => {
-    const file = join(CASES, 'pod-delete', 'review.json')
+    const file = reviewFile('pod-delete')
     const { code, out } = await run(['review', '-o', 'pod', file])
     t.equal(code, 0)
     t.notMatch(out, /null|undefined/)

@@ -1,41 +1,46 @@
 import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { CASE_NAMESPACES, CASES, caseFolder, GROUPS } from '../../cases/read.ts'
 import { ASKING, NAMESPACES, podOf, reviewOf } from '../../webhook/server.ts'
-import { CASES, run } from '../command.ts'
+import { run } from '../command.ts'
 
 const ASKS = JSON.stringify(reviewOf(ASKING))
 const SILENT = JSON.stringify(reviewOf(podOf({}), { namespace: 'hpc' }))
 
+/** The settings of the golden answers of this repository. */
+const SETTINGS = [
+  ...['--namespaces', CASE_NAMESPACES],
+  ...['--catalog', join(CASES, 'catalog'), '--no-built-in-metrics'],
+]
+
 const read = (folder: string, name: string) =>
   readFileSync(join(folder, name, 'answer.json'), 'utf8')
 
-t.test('ridealong test passes for all recorded cases of this repository', async (t) => {
-  const { code, out, err } = await run(['test', CASES])
-  t.equal(code, 0)
-  t.equal(err, '')
-  t.match(out, /^TAP version 14\n1\.\.\d+\nok 1 - \S+\n/)
-  t.notMatch(out, /^not ok/m)
-  const [, count] = /^1\.\.(\d+)$/m.exec(out) ?? []
-  t.equal(out.match(/^ok \d+ - /gm)?.length, Number(count))
-})
+for (const group of GROUPS) {
+  t.test(`ridealong test passes for all recorded cases in test/cases/${group}`, async (t) => {
+    const folder = join(CASES, group)
+    const { code, out, err } = await run(['test', folder, ...SETTINGS])
+    t.equal(code, 0)
+    t.equal(err, '')
+    t.match(out, /^TAP version 14\n1\.\.\d+\nok 1 - \S+\n/)
+    t.notMatch(out, /^not ok/m)
+    const [, count] = /^1\.\.(\d+)$/m.exec(out) ?? []
+    t.equal(out.match(/^ok \d+ - /gm)?.length, Number(count))
+  })
+}
 
 t.test(
   'a case whose answer differs from its golden file fails, and the difference is printed',
   async (t) => {
     const folder = t.testdir({})
     for (const name of ['job-indexed', 'pod-not-asked']) {
-      cpSync(join(CASES, name), join(folder, name), { recursive: true })
+      cpSync(caseFolder(name), join(folder, name), { recursive: true })
     }
     const golden = join(folder, 'job-indexed', 'answer.json')
     const before = readFileSync(golden, 'utf8').replace('"injected"', '"left"')
     writeFileSync(golden, before)
-    const { code, out } = await run([
-      'test',
-      folder,
-      '--namespaces',
-      join(CASES, 'namespaces.yaml'),
-    ])
+    const { code, out } = await run(['test', folder, '--namespaces', CASE_NAMESPACES])
     t.equal(code, 1)
     t.match(out, /^TAP version 14\n1\.\.2\nnot ok 1 - job-indexed\n {2}---\n {2}trouble: \|\n/)
     t.match(out, /\n {4}--- answer\.json\n {4}\+\+\+ actual answer\n/)

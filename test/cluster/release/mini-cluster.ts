@@ -1,7 +1,5 @@
-import { readFileSync } from 'node:fs'
+import { recorded } from '../../cases/read.ts'
 import { DEBIAN_IMAGE } from '../machine/images.ts'
-
-const RECORDED = new URL('../../cases/flux-minicluster-rank0/review.json', import.meta.url)
 
 /**
  * Returns the Job that the Flux Operator creates for a MiniCluster, built from the recorded pods.
@@ -10,7 +8,7 @@ const RECORDED = new URL('../../cases/flux-minicluster-rank0/review.json', impor
  * @param work the shell command of every rank
  */
 export function miniCluster(name: string, work: string): object {
-  const { spec, metadata } = JSON.parse(readFileSync(RECORDED, 'utf8')).request.object
+  const { spec, metadata } = JSON.parse(recorded('flux-minicluster-rank0')).request.object
   const { hostname: _, priority: __, ...others } = spec
   const entrypoint = ({ name }: { readonly name: string }) => name.endsWith('-entrypoint')
   const container = (recorded: Container, command: string) => ({

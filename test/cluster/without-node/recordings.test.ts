@@ -1,8 +1,7 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { asText, fieldsOrNone } from '../../../src/core/kubernetes/json.ts'
 import { readNamespaceFile } from '../../../src/namespaces/namespace-file.ts'
+import { CASE_NAMES, CASE_NAMESPACES, recorded } from '../../cases/read.ts'
 import type { Api } from '../api.ts'
 import { createNamespace, runningCluster } from '../running.ts'
 import { until } from '../until.ts'
@@ -11,8 +10,6 @@ import { startWebhook } from '../webhook.ts'
 // A pod that the apiserver accepts without Ridealong must also be accepted with Ridealong: with
 // observers, or without them for the expected reason. Every recorded pod is sent to the apiserver,
 // in namespaces with all kinds of rules, first without the webhook and then with it.
-
-const CASES = fileURLToPath(new URL('../../cases', import.meta.url))
 
 // biome-ignore lint/suspicious/noExplicitAny: pods of every shape, as they were recorded.
 type Pod = any
@@ -76,14 +73,13 @@ const SETTINGS: readonly Setting[] = [
  * apiserver accepts the pods.
  */
 async function recordedPods(): Promise<ReadonlyMap<string, Pod>> {
-  const namespaces = await readNamespaceFile(`${CASES}/namespaces.yaml`)
+  const namespaces = await readNamespaceFile(CASE_NAMESPACES)
   const pods = new Map<string, Pod>()
-  for (const entry of readdirSync(CASES, { withFileTypes: true })) {
-    if (!entry.isDirectory()) continue
-    const { request } = JSON.parse(readFileSync(`${CASES}/${entry.name}/review.json`, 'utf8'))
+  for (const name of CASE_NAMES) {
+    const { request } = JSON.parse(recorded(name))
     if (request.operation !== 'CREATE' || request.subResource) continue
     const { annotations } = namespaces.find(request.namespace)
-    pods.set(entry.name, asNew(request.object, Object.fromEntries(annotations)))
+    pods.set(name, asNew(request.object, Object.fromEntries(annotations)))
   }
   return pods
 }

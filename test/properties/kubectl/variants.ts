@@ -1,12 +1,10 @@
 /** Generates variants of manifests, as people and programs write them. */
-import { readdirSync, readFileSync } from 'node:fs'
 import { stringify } from 'yaml'
 import { readManifests } from '../../../src/pods/manifest/read.ts'
+import { CASE_NAMES, recorded } from '../../cases/read.ts'
 import { WORKLOADS, workload } from '../../src/pods/manifest/build.ts'
 import { type Json, mapOf } from '../arbitrary.ts'
 import type { Dice } from '../dice.ts'
-
-const CASES = new URL('../../cases/', import.meta.url)
 
 const FILES: readonly string[] = WORKLOADS.map(workload)
 
@@ -18,12 +16,10 @@ const DOCUMENTS: readonly string[] = FILES.flatMap((text) =>
 )
 
 /** The pods of the recorded reviews. */
-const PODS: readonly Json[] = readdirSync(CASES, { withFileTypes: true })
-  .filter((entry) => entry.isDirectory())
-  .flatMap(({ name }) => {
-    const review = JSON.parse(readFileSync(new URL(`${name}/review.json`, CASES), 'utf8'))
-    return review.request.object === null ? [] : [withoutDefaults(mapOf(review.request.object))]
-  })
+const PODS: readonly Json[] = CASE_NAMES.flatMap((name) => {
+  const review = JSON.parse(recorded(name))
+  return review.request.object === null ? [] : [withoutDefaults(mapOf(review.request.object))]
+})
 
 /** Returns a pod without long fields that the apiserver sets. */
 function withoutDefaults({ metadata, spec }: Json): Json {

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { type PodRank, readPodRank } from '../../../../src/core/rules/pod-rank.ts'
+import { recorded } from '../../../cases/read.ts'
 
 type Labels = Readonly<Record<string, string>>
 
@@ -35,8 +35,7 @@ const fieldsOf = (rank: PodRank | undefined) =>
 
 for (const [name, expected] of Object.entries(RECORDED)) {
   t.test(`the recorded pod ${name} has the rank ${expected?.[0]}`, async (t) => {
-    const file = new URL(`../../../cases/${name}/review.json`, import.meta.url)
-    const { metadata } = JSON.parse(readFileSync(file, 'utf8')).request.object
+    const { metadata } = JSON.parse(recorded(name)).request.object
     const rank = readPodRank(metadata)
     t.strictSame(fieldsOf(rank), expected)
     if (rank !== undefined) t.strictSame(rank.missing, [])

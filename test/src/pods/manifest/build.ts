@@ -47,7 +47,7 @@ function toolOf(name: string, variable: string): Tool {
 
 /** Returns the text of a file in test/workloads. */
 export function workload(name: string): string {
-  return readFileSync(new URL(`../../workloads/${name}`, import.meta.url), 'utf8')
+  return readFileSync(new URL(`../../../workloads/${name}`, import.meta.url), 'utf8')
 }
 
 /** Annotations that request perf-sysstat, for the parameter `given` of `injected`. */

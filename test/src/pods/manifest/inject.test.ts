@@ -1,4 +1,3 @@
-import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { readRecording } from '../../../../cli/shared/recording.ts'
 import { buildReviewer } from '../../../../cli/shared/settings.ts'
@@ -8,6 +7,7 @@ import { readManifests } from '../../../../src/pods/manifest/read.ts'
 import { findResources } from '../../../../src/pods/manifest/resources.ts'
 import { buildReview } from '../../../../src/pods/manifest/static-pod.ts'
 import { findTemplates } from '../../../../src/pods/manifest/templates.ts'
+import { CASE_NAMESPACES, reviewFile } from '../../../cases/read.ts'
 import { type Json, mapOf, mapsOf } from '../../../properties/arbitrary.ts'
 import { ALLOWED, injected, PERF, textOf, undone, WORKLOADS, workload } from './build.ts'
 
@@ -90,8 +90,7 @@ const TWINS: Readonly<Record<string, Twin>> = {
   'mpijob-worker': { file: 'mpijob.yaml', name: 'pi', template: 1 },
 }
 
-const CASES = fileURLToPath(new URL('../../../cases', import.meta.url))
-const answer = await buildReviewer({ namespaces: `${CASES}/namespaces.yaml` })
+const answer = await buildReviewer({ namespaces: CASE_NAMESPACES })
 
 /**
  * Returns the fields that an injection adds to a pod, without the suffix of the volume's name,
@@ -124,7 +123,7 @@ for (const [name, twin] of Object.entries(TWINS)) {
   t.test(
     `inject adds the same fields to the template of ${name} as the webhook to the pod`,
     async (t) => {
-      const review = await readRecording(`${CASES}/${name}/review.json`)
+      const review = await readRecording(reviewFile(name))
       const { decision, operations } = answer(review)
       const documents = injected(workload(twin.file))
       const outcomes = documents.flatMap((document) => document.outcomes)

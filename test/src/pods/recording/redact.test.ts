@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import t from 'tap'
 import { parseDocument } from 'yaml'
@@ -11,7 +10,7 @@ import { readNamespace } from '../../../../src/core/namespaces/namespace.ts'
 import { readReview } from '../../../../src/core/review.ts'
 import { reviewPod } from '../../../../src/core/review-pod.ts'
 import { redactObject, redactReview } from '../../../../src/pods/recording/redact.ts'
-import { CASES } from '../../../cli/command.ts'
+import { CASE_NAMES, CASE_NAMESPACES, reviewFile } from '../../../cases/read.ts'
 import { calls, type Json, mapOf, mapsOf, nonsense } from '../../../properties/arbitrary.ts'
 import { metricDocument } from '../../core/build.ts'
 
@@ -46,16 +45,15 @@ t.test('the answer is the same for a redacted object that is not a pod', async (
 })
 
 t.test('the answer is the same for every recorded pod after redaction', async (t) => {
-  const { items } = parseDocument(readFileSync(join(CASES, 'namespaces.yaml'), 'utf8')).toJS()
-  const folders = readdirSync(CASES, { withFileTypes: true }).filter((entry) => entry.isDirectory())
-  for (const { name } of folders) {
-    const body = JSON.parse(readFileSync(join(CASES, name, 'review.json'), 'utf8'))
+  const { items } = parseDocument(readFileSync(CASE_NAMESPACES, 'utf8')).toJS()
+  for (const name of CASE_NAMES) {
+    const body = JSON.parse(readFileSync(reviewFile(name), 'utf8'))
     const namespace = mapsOf(items).find(
       ({ metadata }) => mapOf(metadata).name === body.request.namespace,
     )
     t.doesNotThrow(() => staysTheSame({ body, namespace }), `the answer to ${name} is the same`)
   }
-  t.ok(folders.length > 30, 'more than 30 pods are recorded')
+  t.ok(CASE_NAMES.length > 30, 'more than 30 pods are recorded')
 })
 
 /** Returns a review of a pod whose annotations have this number of bytes, mostly two per letter. */

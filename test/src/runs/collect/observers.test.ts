@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs'
 import t from 'tap'
 import type { Fields } from '../../../../src/core/kubernetes/json.ts'
 import { findObservers } from '../../../../src/runs/collect/observers.ts'
 import { readWorkload } from '../../../../src/runs/collect/workload.ts'
+import { recorded } from '../../../cases/read.ts'
 import { CATALOG, pod } from './pod.ts'
 
 const METRICS = new Set(['perf-sysstat', 'io-sysstat'])
@@ -66,8 +66,7 @@ t.test('how the other containers of the pod ended is read, also before a restart
 
 t.test('the rank is read from the label or annotation of each operator', async (t) => {
   const rankOf = (name: string) => {
-    const url = new URL(`../../cases/${name}/review.json`, import.meta.url)
-    const { object } = JSON.parse(readFileSync(url, 'utf8')).request
+    const { object } = JSON.parse(recorded(name)).request
     const status = '{"outcome":"injected","metrics":["perf-sysstat"]}'
     const annotations = { ...object.metadata.annotations, 'ridealong.dev/status': status }
     const containers = [...object.spec.containers, { name: 'perf-sysstat' }]
