@@ -26,7 +26,7 @@ export function finder(
     const best = (isAnswered: boolean) => {
       const found = knowledge.find(name) ?? readNamespace(name, undefined)
       if (mustAsk && !isAnswered && !requestsMetrics(found.annotations))
-        throw new NotKnownYet('the request of the namespace')
+        throw new NotKnownYet(`the request of the namespace ${name}`)
       return found
     }
     const looked = look.find(name)

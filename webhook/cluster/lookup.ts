@@ -66,11 +66,12 @@ export interface Lookup {
 export function createLookup({ access, knowledge, pace, onEnd }: LookupOptions): Lookup {
   const api = connectApiserver(access, IDLE_MS)
   const current = new Map<string, Promise<boolean> | boolean>()
-  const absent = new Set<string>()
+  // The timers of absent namespaces. `forget` clears them: they must not end the next pause.
+  const absent = new Map<string, NodeJS.Timeout>()
   const budget = createBudget(pace)
   const rest = (name: string, isAnswered: boolean, ms: number) => {
     current.set(name, isAnswered)
-    setTimeout(() => {
+    return setTimeout(() => {
       absent.delete(name)
       current.delete(name)
     }, ms).unref()
@@ -86,13 +87,13 @@ export function createLookup({ access, knowledge, pace, onEnd }: LookupOptions):
     onEnd(name, error)
     patience.abort()
     const isAbsent = error instanceof ApiError && error.status === 404
-    if (isAbsent) absent.add(name)
-    rest(name, isAnswered, isAbsent ? pace.absentMs : pace.lookupRestMs)
+    const timer = rest(name, isAnswered, isAbsent ? pace.absentMs : pace.lookupRestMs)
+    if (isAbsent) absent.set(name, timer)
     return isAnswered
   }
   const start = (name: string) => {
     if (knowledge.find(name) !== undefined) return look(name)
-    if (!budget.take()) throw new NotKnownYet('the namespace (too many are looked up)')
+    if (!budget.take()) throw new NotKnownYet(`the namespace ${name} (too many are looked up)`)
     return look(name).finally(budget.giveBack)
   }
   return {
@@ -107,6 +108,7 @@ export function createLookup({ access, knowledge, pace, onEnd }: LookupOptions):
     },
     stop: () => api.close(),
     forget(name) {
+      clearTimeout(absent.get(name))
       if (absent.delete(name)) current.delete(name)
     },
   }

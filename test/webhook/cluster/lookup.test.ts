@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Registry } from 'prom-client'
 import t, { type Test } from 'tap'
 import { INTERVALS, type Intervals } from '../../../webhook/cluster/backoff.ts'
@@ -90,7 +91,7 @@ t.test('a namespace that does not exist is not looked up again until it is creat
   const { standIn, find } = await watch(t, { lookupRestMs: 1 })
   for (let i = 0; i < 5; i += 1) {
     await find('new')
-    await new Promise((resolve) => setTimeout(resolve, 10))
+    await sleep(10)
   }
   t.equal(standIn.count(/namespaces\/new$/), 1)
   await t.rejects(find('new', true), { code: 'NOT_KNOWN_YET' })
@@ -103,6 +104,23 @@ t.test('a namespace that does not exist is not looked up again until it is creat
     return found?.annotations.get('ridealong.dev/inject') === 'perf-sysstat'
   })
   t.equal(standIn.count(/namespaces\/new$/), 2)
+})
+
+t.test('the pause after a failed lookup does not end the pause after the next one', async (t) => {
+  const absentMs = 100
+  const { standIn, find } = await watch(t, { absentMs })
+  await t.rejects(find('new', true), { code: 'NOT_KNOWN_YET' })
+  standIn.put('namespaces', { metadata: { name: 'new' } })
+  await until('the created namespace is looked up', () => {
+    return find('new', true).then(
+      () => true,
+      () => false,
+    )
+  })
+  const calls = standIn.count(/namespaces\/new$/)
+  await sleep(2 * absentMs)
+  await find('new', true)
+  t.equal(standIn.count(/namespaces\/new$/), calls)
 })
 
 t.test('a namespace that does not exist is looked up again after some time', async (t) => {
