@@ -1,16 +1,43 @@
 import { KEYS, RANKS_OPTION } from '../../core/keys.ts'
 import { type Fields, fieldsOrNone } from '../../core/kubernetes/json.ts'
 import type { Annotated } from './annotate.ts'
+import { valueAt } from './kinds/paths.ts'
 import { describe } from './report.ts'
 import { findResources, type ManifestResource } from './resources.ts'
 
-/** The kinds whose controllers do not number their pods, by group and kind. */
+/**
+ * The kinds whose pods never have a rank (readPodRank), by group and kind: their controllers create
+ * the pods themselves, without a label for a number, or create Deployments. Kinds whose controllers
+ * create StatefulSets or LeaderWorkerSets in some configurations are not listed.
+ */
 const UNRANKED: ReadonlySet<string> = new Set([
   '/ReplicationController',
   'apps/DaemonSet',
   'apps/Deployment',
   'apps/ReplicaSet',
+  'flink.apache.org/FlinkBlueGreenDeployment',
+  'flink.apache.org/FlinkDeployment',
+  'kubernetes.dask.org/DaskCluster',
+  'kubernetes.dask.org/DaskJob',
+  'kubernetes.dask.org/DaskWorkerGroup',
+  'serving.knative.dev/Configuration',
   'serving.knative.dev/Service',
+  'spark.apache.org/SparkApplication',
+  'sparkoperator.k8s.io/ScheduledSparkApplication',
+  'sparkoperator.k8s.io/SparkApplication',
+  'sparkoperator.k8s.io/SparkConnect',
+  'tekton.dev/ClusterTask',
+  'tekton.dev/Pipeline',
+  'tekton.dev/PipelineRun',
+  'tekton.dev/Task',
+  'tekton.dev/TaskRun',
+])
+
+/** The paths of the specs of Jobs, whose pods have a rank only if the Job is indexed. */
+const JOB_SPECS: ReadonlyMap<string, readonly string[]> = new Map([
+  ['batch/CronJob', ['spec', 'jobTemplate', 'spec']],
+  ['batch/Job', ['spec']],
+  ['keda.sh/ScaledJob', ['spec', 'jobTargetRef']],
 ])
 
 /**
@@ -23,8 +50,8 @@ export function listUnranked(
   annotated: readonly Annotated[],
   annotations: Fields,
 ): readonly string[] {
-  const isOfRanks = (key: string) => key === KEYS.ranks || key.endsWith(`/${RANKS_OPTION}`)
-  const keys = Object.keys(annotations).filter(isOfRanks)
+  const selectsRanks = (key: string) => key === KEYS.ranks || key.endsWith(`/${RANKS_OPTION}`)
+  const keys = Object.keys(annotations).filter(selectsRanks)
   if (keys.length === 0) return []
   return annotated
     .filter(({ places }) => places > 0)
@@ -38,9 +65,10 @@ export function listUnranked(
 }
 
 function whyUnranked({ group, kind, fields }: ManifestResource): string | undefined {
-  if (UNRANKED.has(`${group}/${kind}`)) return `a ${kind} does not number its pods`
-  if (group !== 'batch' || !['CronJob', 'Job'].includes(kind)) return undefined
-  const spec = fieldsOrNone(fields.spec)
-  const job = kind === 'Job' ? spec : fieldsOrNone(fieldsOrNone(spec.jobTemplate).spec)
+  const name = `${group}/${kind}`
+  if (UNRANKED.has(name)) return `a ${kind} does not number its pods`
+  const path = JOB_SPECS.get(name)
+  if (path === undefined) return undefined
+  const job = fieldsOrNone(valueAt(fields, path))
   return job.completionMode === 'Indexed' ? undefined : 'the Job needs completionMode: Indexed'
 }

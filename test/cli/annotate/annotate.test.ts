@@ -179,6 +179,16 @@ t.test(
         'its pods\n',
     )
     t.equal(await notes(deployment, 'ridealong.dev/target-command=lmp'), '')
+    const scaled = (mode: string) =>
+      at('ScaledJob', 'keda.sh/v1alpha1', `{jobTargetRef: {${mode}${template}}}`)
+    t.match(await notes(scaled(''), ranks), 'ScaledJob a: its pods have no rank')
+    t.equal(await notes(scaled('completionMode: Indexed, '), ranks), '')
+    const spark = at(
+      'SparkApplication',
+      'sparkoperator.k8s.io/v1beta2',
+      '{driver: {}, executor: {}}',
+    )
+    t.match(await notes(spark, ranks), 'a SparkApplication does not number its pods')
     const indexed = at('Job', 'batch/v1', `{completionMode: Indexed, ${template}}`)
     t.equal(await notes(indexed, ranks), '')
     t.equal(await notes(at('StatefulSet', 'apps/v1', `{${template}}`), ranks), '')
