@@ -39,8 +39,15 @@ export interface PlotContext {
   readonly duration: number
 }
 
-/** The most lines of plots, multiplied by the number of their measures. */
+/** The maximum of the number of lines multiplied by the number of measures. */
 const MOST_SERIES = 100_000
+
+/** The numbers of tracks, and of samples of each, from which the usual interval is computed. */
+const MOST_TRACKS_OF_INTERVAL = 200
+const MOST_SAMPLES_OF_INTERVAL = 50
+
+/** The interval if no track has two samples, in seconds. */
+const DEFAULT_INTERVAL_S = 10
 
 /**
  * Places the values of the tracks on one grid, and marks the outliers. If there are too many
@@ -54,15 +61,16 @@ export function buildPlots(
   { offsets, rankOf, duration }: PlotContext,
   floors: readonly number[] = measures.map(() => 1),
 ): Plots {
-  const interval = median(tracks.slice(0, 200).flatMap(findGaps)) ?? 10
+  const sampled = tracks.slice(0, MOST_TRACKS_OF_INTERVAL)
+  const interval = median(sampled.flatMap(listIntervals)) ?? DEFAULT_INTERVAL_S
   const meansOf = ({ values }: Track) => values.map(plainMean)
-  const marks = marksIn(tracks, ({ program }) => program, meansOf, floors)
+  const allMarks = marksIn(tracks, ({ program }) => program, meansOf, floors)
   const kept = keepOutliers(
-    tracks.map((track, index) => ({ track, marks: marks[index] ?? [] })),
+    tracks.map((track, index) => ({ track, marks: allMarks[index] ?? [] })),
     Math.floor(MOST_SERIES / Math.max(measures.length, 1)),
   )
   const grid = chooseGrid(duration, interval, kept.length, measures.length)
-  const lines = kept.map(({ track, marks: own }) => ({
+  const lines = kept.map(({ track, marks }) => ({
     rank: rankOf(track.source),
     program: track.program,
     pid: track.pid,
@@ -70,13 +78,16 @@ export function buildPlots(
       const isKnown = values.some((value) => value !== null)
       return isKnown ? onGrid(track, values, grid, offsets.get(track.source) ?? 0) : []
     }),
-    marks: own,
+    marks,
   }))
   return { grid, measures: measures.map(titleOf), lines, omitted: tracks.length - kept.length }
 }
 
-function findGaps({ seconds }: Track): number[] {
-  return seconds.slice(1, 50).flatMap((at, index) => at - (seconds[index] ?? at) || [])
+/** Returns the seconds between successive samples of a track, for its first samples. */
+function listIntervals({ seconds }: Track): number[] {
+  const first = seconds.slice(0, MOST_SAMPLES_OF_INTERVAL)
+  const intervals = first.slice(1).map((at, index) => at - (first[index] ?? at))
+  return intervals.filter((interval) => interval > 0)
 }
 
 /** Returns only the key, title, unit and meaning of a measure or a column. */
