@@ -135,6 +135,15 @@ t.test(
   },
 )
 
+t.test('attach refuses an option without a value', async (t) => {
+  const { attach, tries } = await standIn(t, 0)
+  t.match(await attach('--option', 'rate'), {
+    code: 2,
+    err: 'ridealong: --option rate is not NAME=VALUE, for example rate=5\n',
+  })
+  t.equal(tries(), 0, 'the pod is not changed')
+})
+
 t.test(
   'attach fails after five patches if another client changes the pod before each patch',
   async (t) => {

@@ -95,10 +95,6 @@ t.test(
       code: 2,
       err: /^ridealong: the cluster does not answer: .*ECONNREFUSED/,
     })
-    t.match(await run(['attach', 'a', '--metric', 'perf-sysstat', '--option', 'rate', ...silent]), {
-      code: 2,
-      err: 'ridealong: --option rate is not NAME=VALUE, for example rate=5\n',
-    })
   },
 )
 

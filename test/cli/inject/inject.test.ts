@@ -13,11 +13,11 @@ const ASKS = POD.replace('name: a}', 'name: a, annotations: {ridealong.dev/injec
 t.test(
   'a second inject changes nothing, and inject --undo restores every byte of the first input',
   async (t) => {
-    const once = await run(['inject', '-f', CORE])
-    t.equal(once.code, 0)
-    const twice = await run(['inject', '-f', '-'], once.out)
-    t.equal(twice.out, once.out)
-    const { code, out, err } = await run(['inject', '--undo', '-f', '-'], once.out)
+    const first = await run(['inject', '-f', CORE])
+    t.equal(first.code, 0)
+    const second = await run(['inject', '-f', '-'], first.out)
+    t.equal(second.out, first.out)
+    const { code, out, err } = await run(['inject', '--undo', '-f', '-'], first.out)
     t.strictSame({ code, out, err }, { code: 0, out: readFileSync(CORE, 'utf8'), err: '' })
   },
 )

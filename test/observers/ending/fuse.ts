@@ -7,7 +7,7 @@ import { openFolder, type Pod, type Running } from '../pod.ts'
 import { observerTests } from '../prerequisites.ts'
 
 /**
- * The ways in which the server of a file system stops to answer: it reads no requests, or it reads
+ * The ways in which the server of a file system stops answering: it reads no requests, or it reads
  * them and does not answer. The kernel lets SIGKILL end a wait only before the request is read
  * (fs/fuse/dev.c, `request_wait_answer`).
  */
@@ -58,15 +58,15 @@ export function hangingMount(path: string, silence: Silence): HangingMount {
   const server = (pid: string) => {
     return ['python3', '-c', SCRIPT, pid, path, LIBRARY, ready, stop, silence]
   }
-  const wait = 'until [ -e "$0" ]; do sleep 0.05; done; exec "$@"'
+  const waitScript = 'until [ -e "$0" ]; do sleep 0.05; done; exec "$@"'
   return {
     path,
     silence,
-    afterMount: (...program) => ['sh', '-c', wait, ready, ...program],
+    afterMount: (...program) => ['sh', '-c', waitScript, ready, ...program],
     mountIn: async ({ run }, { pid }) => {
       const status = readFileSync(`/proc/${pid}/status`, 'utf8')
-      const own = /^NSpid:.*\s(\d+)$/m.exec(status)?.[1] ?? ''
-      await run('server', server(own))
+      const pidInPod = /^NSpid:.*\s(\d+)$/m.exec(status)?.[1] ?? ''
+      await run('server', server(pidInPod))
     },
     mountHere: async () => {
       const [program = '', ...words] = server(String(process.pid))
@@ -104,7 +104,7 @@ function abortConnection(path: string): void {
   }
 }
 
-/** Speaks the protocol of <linux/fuse.h>, version 7.31. */
+/** The server, in Python. It implements the protocol of <linux/fuse.h>, version 7.31. */
 const SCRIPT = `
 import ctypes, errno, os, select, stat, struct, sys, time
 pid, path, source, ready, stop, silence = sys.argv[1:]
@@ -140,12 +140,12 @@ def answer(opcode, node, body):
     return -errno.ENOSYS
 has_begun = False
 while True:
-    ready = select.select([device], [], [], 0.02)[0]
+    readable = select.select([device], [], [], 0.02)[0]
     is_silent = has_begun and os.path.exists(stop)
     if is_silent and silence == 'reads no requests':
         time.sleep(1)
         continue
-    if not ready: continue
+    if not readable: continue
     try:
         request = os.read(device, 1 << 17)
     except OSError as error:
