@@ -10,6 +10,7 @@ import { findCopies, withoutLogs } from './log-copies.ts'
 import type { Measure } from './measures.ts'
 import { copyNotices, listNotices, type ShownPart } from './notices.ts'
 import { buildPlots, type PlotContext, type Plots, type Titled, titleOf } from './plots.ts'
+import { withChosenObservers } from './programs/chosen-observers.ts'
 import { type SectionData, sectionData } from './section-data.ts'
 import { type Group, type SummaryRow, summarise, summaryColumns } from './summary.ts'
 import { type MpiData, mpiData } from './tools/mpi-data.ts'
@@ -55,7 +56,7 @@ const MOST_ROWS = 20_000
 
 /** The model from which both the page and the JSON are built. */
 export interface ReportModel {
-  /** The run without the logs that are copies. */
+  /** The run without the logs that are copies, and with one observer of each section and rank. */
   readonly run: CollectedRun
   readonly rankOf: (source: string) => string
   readonly ranks: readonly string[]
@@ -73,10 +74,12 @@ export function pageData(collected: CollectedRun, unit: Unit): PageData {
 /** Builds the model of a report from the collected run. */
 export function reportModel(collected: CollectedRun, unit: Unit): ReportModel {
   const copies = findCopies(collected)
-  const run = withoutLogs(collected, copies)
-  const { rankOf, ranks } = ranksIn(run)
+  const whole = withoutLogs(collected, copies)
+  const { rankOf, ranks } = ranksIn(whole)
+  const run = withChosenObservers(whole, rankOf)
   const found = findFindings(run.evidence, rankOf, ranks)
-  const groups = groupTracks(run, rankOf)
+  // The totals are chosen one by one, from the summaries and samples of all observers.
+  const groups = groupTracks(whole, rankOf)
   const { groups: kept, ...table } = programTable(run, groups)
   const { shown, plottedRanks, ...parts } = plotRun(run, { unit, groups, found, rankOf })
   const profiles = profilesData(run.evidence.profiles, rankOf)

@@ -1,5 +1,5 @@
-import { chooseSource } from '../../core/rules/choose-source.ts'
 import type { CollectedRun } from './gather.ts'
+import { chooseObserver } from './programs/chosen-observers.ts'
 import { type LogFacts, readLogFacts } from './programs/log-facts.ts'
 import { measurePrograms } from './programs/measurements.ts'
 import { chooseTotals, type NumberSource, type ProgramTotals } from './programs/program-totals.ts'
@@ -65,29 +65,13 @@ export function groupTracks(
   })
 }
 
-/** Chooses the observer whose samples of a program are shown, if several have measured it. */
+/** Returns the samples of a program from one observer, if several have measured it. */
 function tracksOfOne(
   tracks: readonly Track[],
   logs: ReadonlyMap<string, LogFacts>,
 ): Pick<Growing, 'tracks' | 'sampled'> {
-  const observers = Map.groupBy(tracks, ({ source }) => logs.get(source)?.observer)
-  const sources = [...observers.values()].map((own) => {
-    const facts = logs.get(own[0]?.source ?? '')
-    const isKnown = own.some(({ values }) => values.flat().some((value) => value !== null))
-    return {
-      tracks: own,
-      log: facts?.log ?? '',
-      metric: facts?.metric ?? '',
-      isKnown,
-      isCounted: true,
-      coversEnded: facts?.isEarly !== true,
-      isTotal: false,
-      isWhole: facts?.isWhole === true,
-      order: facts?.order ?? 0,
-    }
-  })
-  const chosen = chooseSource(sources)
+  const chosen = chooseObserver(tracks, logs)
   if (chosen === undefined) return { tracks: [], sampled: undefined }
-  const { tracks: own, log, metric } = chosen.source
-  return { tracks: own, sampled: { log, metric, reason: chosen.reason } }
+  const { tracks: own, facts } = chosen.source
+  return { tracks: own, sampled: { log: facts.log, metric: facts.metric, reason: chosen.reason } }
 }

@@ -21,7 +21,7 @@ interface Log {
 const PLACE = { pod: 'lammps-0-abcde', namespace: 'hpc', node: 'n', completionIndex: '0' }
 
 const recorded = (name: string) =>
-  readFileSync(new URL(`../../../logs/findings/${name}`, import.meta.url), 'utf8')
+  readFileSync(new URL(`../../../../logs/findings/${name}`, import.meta.url), 'utf8')
 
 /** Returns the text of a log of a pod. */
 function textOf({ metric, metadata, rows = [], summary }: Log): string {
