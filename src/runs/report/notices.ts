@@ -89,8 +89,15 @@ function omittedFrom({ title, omittedRows, plots }: ShownPart): string | undefin
   return `${title}: ${left}. Outliers are kept, and then the first ones.`
 }
 
-function counted(count: number, noun: string): string {
-  return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`
+/** Returns the notice about processes of MPI that did not fit into `mpi_ranks` of the JSON. */
+export function mpiRankNotices(omitted: number): readonly string[] {
+  if (omitted === 0) return []
+  const left = `${counted(omitted, 'process', 'es')} of MPI did not fit into the report`
+  return [`mpi_ranks: ${left}. The first ones are kept.`]
+}
+
+function counted(count: number, noun: string, plural = 's'): string {
+  return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : plural}`
 }
 
 function downsampled({ width }: Grid): string {

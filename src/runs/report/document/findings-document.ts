@@ -2,6 +2,7 @@ import { rounded as roundedNumber } from '../../../lib/statistics.ts'
 import type { RunFinding } from '../../findings/evaluate.ts'
 import { reportModel, type Unit } from '../data.ts'
 import type { CollectedRun } from '../gather.ts'
+import { mpiRankNotices } from '../notices.ts'
 import { listObservedRanks } from '../observed-ranks.ts'
 import { ranksDocument } from '../programs/ranks-document.ts'
 import type { MpiJobData } from '../tools/mpi-data.ts'
@@ -25,18 +26,20 @@ export function findingsDocument(collected: CollectedRun, title: string, unit: U
   const { findings, explained, notChecked } = found
   const profiles = page.profiles?.programs ?? []
   const mpi = page.mpi?.jobs ?? []
+  const ranks = ranksDocument(model)
+  const omitted = ranks.reduce((sum, { omitted_mpi_ranks: own = 0 }) => sum + own, 0)
   return {
     apiVersion: API_VERSION,
     kind: 'Findings',
     title,
-    ranks: ranksDocument(model),
+    ranks,
     observedRanks: listObservedRanks(run),
     samples: run.samples,
     logs: run.sources.size,
     findings: findings.map(findingOf),
     explained,
     notChecked,
-    notices: page.notices,
+    notices: [...page.notices, ...mpiRankNotices(omitted)],
     duration_seconds: page.duration,
     columns: page.columns.map(columnDocument),
     omitted_programs: page.omittedRows,

@@ -4,6 +4,7 @@ import { readLog } from '../../../../../src/runs/log/read.ts'
 import { findingsDocument } from '../../../../../src/runs/report/document/findings-document.ts'
 import { addEntry, newRun } from '../../../../../src/runs/report/gather.ts'
 import { BUILT_IN_ROWS } from '../../log/built-in.ts'
+import { runOf } from '../../mpi/mpi-rows.ts'
 
 // Findings in logs of real runs, each with one kind of load, observed by perf-sysstat and pressure.
 
@@ -15,7 +16,10 @@ function findIn(...kinds: readonly Kind[]) {
   for (const kind of kinds) {
     for (const metric of ['pressure', 'perf-sysstat']) {
       const name = `${metric}-${kind}.log`
-      const text = readFileSync(new URL(`../../../logs/findings/${name}`, import.meta.url), 'utf8')
+      const text = readFileSync(
+        new URL(`../../../../logs/findings/${name}`, import.meta.url),
+        'utf8',
+      )
       for (const entry of readLog(text, { source: name }, BUILT_IN_ROWS)) addEntry(run, entry)
     }
   }
@@ -61,4 +65,25 @@ t.test('a healthy rank gets no finding', async (t) => {
   t.equal(reasons.get('memory-pressure'), 'memory_some of pressure could not be read')
   t.equal(reasons.get('retransmissions'), 'metric network was not collected')
   t.equal(reasons.get('throttled'), undefined)
+})
+
+t.test('a notice says how many processes of MPI did not fit', async (t) => {
+  const size = 20_001
+  const process = (pod: string, first: number, count: number) =>
+    Array.from({ length: count }, (_, index) => {
+      return { pod, pid: index + 1, rank: first + index, size }
+    })
+  const { ranks, notices } = findingsDocument(
+    runOf([...process('0', 0, 12_000), ...process('1', 12_000, 8001)]),
+    '',
+  )
+  t.strictSame(
+    ranks.map(({ mpi_ranks: own, omitted_mpi_ranks: omitted }) => [own?.length, omitted]),
+    [
+      [12_000, undefined],
+      [8000, 1],
+    ],
+  )
+  const notice = 'mpi_ranks: 1 process of MPI did not fit into the report. The first ones are kept.'
+  t.ok(notices.includes(notice), notices.join('\n'))
 })
