@@ -144,55 +144,57 @@ t.test('check() accepts the patch of a tool, and does not edit the pod', async (
   t.strictSame(POD, before)
 })
 
+/** The wrong part of the plan, the place of the operation, and the operations that replace it. */
+const WRONG_PATCHES: readonly [string, string, number, Operation[]][] = [
+  ['no variable', 'env of the target', 0, []],
+  ['no mount', 'mounts of the target', 1, []],
+  ['no installer', 'initContainers', 2, []],
+  ['no observer', 'initContainers', 3, []],
+  ['another variable', 'env of the target', 0, [adding('/T/env/-', { ...variable })]],
+  [
+    'a variable twice',
+    'env of the target',
+    0,
+    [adding('/T/env/-', variable), adding('/T/env/-', variable)],
+  ],
+  ['a variable first', 'env of the target', 0, [adding('/T/env/0', variable)]],
+  ['a new list of variables', 'env of the target', 0, [adding('/T/env', [variable])]],
+  ['a new list of mounts', 'mounts of the target', 1, [adding('/T/volumeMounts', [mount])]],
+  [
+    'another name of the target',
+    'target',
+    1,
+    [adding('/T/name', 'x'), adding('/T/volumeMounts/-', mount)],
+  ],
+  [
+    'a variable of another container',
+    'env of the target',
+    0,
+    [adding('/spec/containers/0/env', [variable])],
+  ],
+  ['the installer last', 'initContainers', 2, [adding('/spec/initContainers/-', installer)]],
+  ['the installer second', 'initContainers', 2, [adding('/spec/initContainers/1', installer)]],
+  [
+    'the installer twice',
+    'initContainers',
+    2,
+    [adding('/spec/initContainers/0', installer), adding('/spec/initContainers/0', installer)],
+  ],
+  [
+    'a new list of init containers',
+    'initContainers',
+    2,
+    [adding('/spec/initContainers', [installer])],
+  ],
+]
+
 t.test('check() throws an error if the patch of a tool does not produce the plan', async (t) => {
-  const rows: [string, string, number, Operation[]][] = [
-    ['no variable', 'env of the target', 0, []],
-    ['no mount', 'mounts of the target', 1, []],
-    ['no installer', 'initContainers', 2, []],
-    ['no observer', 'initContainers', 3, []],
-    ['another variable', 'env of the target', 0, [adding('/T/env/-', { ...variable })]],
-    [
-      'a variable twice',
-      'env of the target',
-      0,
-      [adding('/T/env/-', variable), adding('/T/env/-', variable)],
-    ],
-    ['a variable first', 'env of the target', 0, [adding('/T/env/0', variable)]],
-    ['a new list of variables', 'env of the target', 0, [adding('/T/env', [variable])]],
-    ['a new list of mounts', 'mounts of the target', 1, [adding('/T/volumeMounts', [mount])]],
-    [
-      'another name of the target',
-      'target',
-      1,
-      [adding('/T/name', 'x'), adding('/T/volumeMounts/-', mount)],
-    ],
-    [
-      'a variable of another container',
-      'env of the target',
-      0,
-      [adding('/spec/containers/0/env', [variable])],
-    ],
-    ['the installer last', 'initContainers', 2, [adding('/spec/initContainers/-', installer)]],
-    ['the installer second', 'initContainers', 2, [adding('/spec/initContainers/1', installer)]],
-    [
-      'the installer twice',
-      'initContainers',
-      2,
-      [adding('/spec/initContainers/0', installer), adding('/spec/initContainers/0', installer)],
-    ],
-    [
-      'a new list of init containers',
-      'initContainers',
-      2,
-      [adding('/spec/initContainers', [installer])],
-    ],
-  ]
   for (const [list, index] of [
     ['containers', 1],
     ['initContainers', 1],
   ] as const) {
     const path = `/spec/${list}/${index}`
-    for (const [name, part, place, replaced] of rows) {
+    for (const [name, part, place, replaced] of WRONG_PATCHES) {
       const there = replaced.map((one) => ({ ...one, path: one.path.replace('/T', path) }))
       const operations = operationsAt(path).toSpliced(place, 1, ...(there as Operation[]))
       const message = `the patch does not produce the planned ${part}`

@@ -58,52 +58,51 @@ t.test('the catalog has the tool of a document', async (t) => {
   t.equal(metrics.get('perf-sysstat')?.tool, undefined)
 })
 
+/** The documents with the first or last allowed value of each bound. */
+const BOUNDS: readonly (readonly [string, string])[] = [
+  ['the smallest volume', documentOf({ sizeLimit: '16Mi' })],
+  ['a volume of 99Mi', documentOf({ sizeLimit: '99Mi' })],
+  ['a volume of 100Mi', documentOf({ sizeLimit: '100Mi' })],
+  ['the largest volume in Mi', documentOf({ sizeLimit: '999999Mi' })],
+  ['a volume of 1Gi', documentOf({ sizeLimit: '1Gi' })],
+  ['the largest volume', documentOf({ sizeLimit: '9999Gi' })],
+  ['a name of 39 characters', documentOf({}, 'a'.repeat(39))],
+  ['a folder of 63 characters', mountAt('/opt/ours', 'a'.repeat(63))],
+  ['a path of 256 characters', mountAt(`/a/${'b'.repeat(253)}`)],
+  ['a path with dots and dashes', mountAt('/opt/a.b-c_d/e..f')],
+  ['a path that begins with dev', mountAt('/devices/x')],
+  [
+    'eight mounts',
+    mountsOf(...'abcdefgh'.split('').map((name) => ({ subPath: name, mountPath: `/opt/${name}` }))),
+  ],
+  [
+    'two mounts of a folder',
+    mountsOf({ subPath: 'a', mountPath: '/a/b' }, { subPath: 'a', mountPath: '/a/c' }),
+  ],
+  ['sixteen variables', variablesOf(...names(16, 3))],
+  ['variables of 200 characters', variablesOf(...names(4, 50))],
+  ['a variable of 63 characters', variablesOf(...names(1, 63))],
+  ['a variable of an option', variablesOf({ name: 'RATE', option: 'rate' })],
+  [
+    'a variable of an option, appended',
+    variablesOf({ name: 'RATE', option: 'rate', separator: ',' }),
+  ],
+  ['a value of 1024 characters', variablesOf({ name: 'A', value: 'x'.repeat(1024) })],
+  ['all printable characters', variablesOf({ name: 'A', value: ' !"#$%&()[]{}~' })],
+  [
+    'each separator',
+    variablesOf(
+      ...[...': ,;'].map((separator, index) => ({ name: `A${index}`, value: 'x', separator })),
+    ),
+  ],
+  [
+    'an installer with args and a pull policy',
+    installerOf({ args: ['x'], imagePullPolicy: 'Always' }),
+  ],
+]
+
 t.test('each bound of a tool allows its first and last value', async (t) => {
-  const path = `/a/${'b'.repeat(253)}`
-  const rows: [string, string][] = [
-    ['the smallest volume', documentOf({ sizeLimit: '16Mi' })],
-    ['a volume of 99Mi', documentOf({ sizeLimit: '99Mi' })],
-    ['a volume of 100Mi', documentOf({ sizeLimit: '100Mi' })],
-    ['the largest volume in Mi', documentOf({ sizeLimit: '999999Mi' })],
-    ['a volume of 1Gi', documentOf({ sizeLimit: '1Gi' })],
-    ['the largest volume', documentOf({ sizeLimit: '9999Gi' })],
-    ['a name of 39 characters', documentOf({}, 'a'.repeat(39))],
-    ['a folder of 63 characters', mountAt('/opt/ours', 'a'.repeat(63))],
-    ['a path of 256 characters', mountAt(path)],
-    ['a path with dots and dashes', mountAt('/opt/a.b-c_d/e..f')],
-    ['a path that begins with dev', mountAt('/devices/x')],
-    [
-      'eight mounts',
-      mountsOf(
-        ...'abcdefgh'.split('').map((name) => ({ subPath: name, mountPath: `/opt/${name}` })),
-      ),
-    ],
-    [
-      'two mounts of a folder',
-      mountsOf({ subPath: 'a', mountPath: '/a/b' }, { subPath: 'a', mountPath: '/a/c' }),
-    ],
-    ['sixteen variables', variablesOf(...names(16, 3))],
-    ['variables of 200 characters', variablesOf(...names(4, 50))],
-    ['a variable of 63 characters', variablesOf(...names(1, 63))],
-    ['a variable of an option', variablesOf({ name: 'RATE', option: 'rate' })],
-    [
-      'a variable of an option, appended',
-      variablesOf({ name: 'RATE', option: 'rate', separator: ',' }),
-    ],
-    ['a value of 1024 characters', variablesOf({ name: 'A', value: 'x'.repeat(1024) })],
-    ['all printable characters', variablesOf({ name: 'A', value: ' !"#$%&()[]{}~' })],
-    [
-      'each separator',
-      variablesOf(
-        ...[...': ,;'].map((separator, index) => ({ name: `A${index}`, value: 'x', separator })),
-      ),
-    ],
-    [
-      'an installer with args and a pull policy',
-      installerOf({ args: ['x'], imagePullPolicy: 'Always' }),
-    ],
-  ]
-  for (const [name, document] of rows) t.equal(await problemOf(t, document), '', name)
+  for (const [name, document] of BOUNDS) t.equal(await problemOf(t, document), '', name)
 })
 
 const WRONG: readonly (readonly [string, string, RegExp])[] = [

@@ -109,10 +109,11 @@ t.test('a pod with a field of any type is allowed without an internal error', as
   }
 })
 
-t.test('an invalid pod is allowed without a patch, with the reason invalid-pod', async (t) => {
+/** Returns the objects that are not pods, with their descriptions. */
+function invalidPods(): readonly (readonly [string, unknown])[] {
   const { spec, metadata } = askingPod() as { spec: Json; metadata: Json }
   const app = { name: 'app' }
-  const rows: [string, unknown][] = [
+  return [
     ['nothing', undefined],
     ['null', null],
     ['text', 'pod'],
@@ -142,7 +143,10 @@ t.test('an invalid pod is allowed without a patch, with the reason invalid-pod',
     ['an annotation that is a number', { metadata: { annotations: { a: 3 } }, spec }],
     ['an annotation that is a map', { metadata: { annotations: { a: {} } }, spec }],
   ]
-  for (const [name, object] of rows) {
+}
+
+t.test('an invalid pod is allowed without a patch, with the reason invalid-pod', async (t) => {
+  for (const [name, object] of invalidPods()) {
     const place = { annotations: { 'ridealong.dev/inject': 'perf-sysstat' } }
     const { decision, operations, response } = answerIn(place, object)
     t.match(decision, { outcome: 'left', reason: 'invalid-pod' }, name)

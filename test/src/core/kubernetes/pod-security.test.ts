@@ -58,64 +58,58 @@ t.test('the level baseline forbids fields that give access to the node', async (
   }
 })
 
+/** The problem of each container on the level restricted, or undefined if it is allowed. */
+const ON_RESTRICTED: readonly [string | undefined, string, Json][] = [
+  [undefined, 'only the required fields', {}],
+  [undefined, 'a user other than root', { runAsUser: 1000 }],
+  [undefined, 'a seccomp profile of the node', { seccompProfile: { type: 'Localhost' } }],
+  [
+    undefined,
+    'the added capability NET_BIND_SERVICE',
+    { capabilities: { drop: ['ALL'], add: ['NET_BIND_SERVICE'] } },
+  ],
+  [undefined, 'ALL among the dropped capabilities', { capabilities: { drop: ['NET_RAW', 'ALL'] } }],
+  ['root', 'runAsUser is 0', { runAsUser: 0 }],
+  ['root', 'runAsNonRoot is false', { runAsNonRoot: false }],
+  ['root', 'runAsNonRoot is absent', { runAsNonRoot: undefined }],
+  ['root', 'runAsUser without runAsNonRoot', { runAsNonRoot: undefined, runAsUser: 1000 }],
+  [
+    'allowPrivilegeEscalation',
+    'allowPrivilegeEscalation is true',
+    { allowPrivilegeEscalation: true },
+  ],
+  [
+    'allowPrivilegeEscalation',
+    'allowPrivilegeEscalation is absent',
+    { allowPrivilegeEscalation: undefined },
+  ],
+  ['capabilities', 'only some capabilities are dropped', { capabilities: { drop: ['NET_RAW'] } }],
+  [
+    'capabilities',
+    'the dropped capability ALL is in lower case',
+    { capabilities: { drop: ['all'] } },
+  ],
+  ['capabilities', 'no capabilities are dropped', { capabilities: undefined }],
+  [
+    'CHOWN',
+    'an added capability that only baseline allows',
+    { capabilities: { drop: ['ALL'], add: ['CHOWN'] } },
+  ],
+  ['seccomp', 'no seccomp profile', { seccompProfile: undefined }],
+  ['seccomp', 'a seccomp profile without a type', { seccompProfile: {} }],
+  ['seccomp', 'the seccomp profile Unconfined', { seccompProfile: { type: 'Unconfined' } }],
+  ['privileged', 'privileged, which baseline forbids', { privileged: true }],
+  [
+    'AppArmor',
+    'an unconfined AppArmor profile, which baseline forbids',
+    { appArmorProfile: { type: 'Unconfined' } },
+  ],
+]
+
 t.test(
   'the level restricted allows only containers that meet all of its requirements',
   async (t) => {
-    const rows: [string | undefined, string, Json][] = [
-      [undefined, 'only the required fields', {}],
-      [undefined, 'a user other than root', { runAsUser: 1000 }],
-      [undefined, 'a seccomp profile of the node', { seccompProfile: { type: 'Localhost' } }],
-      [
-        undefined,
-        'the added capability NET_BIND_SERVICE',
-        { capabilities: { drop: ['ALL'], add: ['NET_BIND_SERVICE'] } },
-      ],
-      [
-        undefined,
-        'ALL among the dropped capabilities',
-        { capabilities: { drop: ['NET_RAW', 'ALL'] } },
-      ],
-      ['root', 'runAsUser is 0', { runAsUser: 0 }],
-      ['root', 'runAsNonRoot is false', { runAsNonRoot: false }],
-      ['root', 'runAsNonRoot is absent', { runAsNonRoot: undefined }],
-      ['root', 'runAsUser without runAsNonRoot', { runAsNonRoot: undefined, runAsUser: 1000 }],
-      [
-        'allowPrivilegeEscalation',
-        'allowPrivilegeEscalation is true',
-        { allowPrivilegeEscalation: true },
-      ],
-      [
-        'allowPrivilegeEscalation',
-        'allowPrivilegeEscalation is absent',
-        { allowPrivilegeEscalation: undefined },
-      ],
-      [
-        'capabilities',
-        'only some capabilities are dropped',
-        { capabilities: { drop: ['NET_RAW'] } },
-      ],
-      [
-        'capabilities',
-        'the dropped capability ALL is in lower case',
-        { capabilities: { drop: ['all'] } },
-      ],
-      ['capabilities', 'no capabilities are dropped', { capabilities: undefined }],
-      [
-        'CHOWN',
-        'an added capability that only baseline allows',
-        { capabilities: { drop: ['ALL'], add: ['CHOWN'] } },
-      ],
-      ['seccomp', 'no seccomp profile', { seccompProfile: undefined }],
-      ['seccomp', 'a seccomp profile without a type', { seccompProfile: {} }],
-      ['seccomp', 'the seccomp profile Unconfined', { seccompProfile: { type: 'Unconfined' } }],
-      ['privileged', 'privileged, which baseline forbids', { privileged: true }],
-      [
-        'AppArmor',
-        'an unconfined AppArmor profile, which baseline forbids',
-        { appArmorProfile: { type: 'Unconfined' } },
-      ],
-    ]
-    for (const [problem, name, more] of rows) {
+    for (const [problem, name, more] of ON_RESTRICTED) {
       const found = refuses('restricted', { ...RESTRICTED, ...more })
       if (problem === undefined) t.equal(found, undefined, `allowed: ${name}`)
       else t.match(found, problem, `forbidden: ${name}`)

@@ -19,65 +19,67 @@ function resourcesUnder(items: readonly Json[], spec: Json, annotations: Texts =
   return found.length > 0 ? found : message
 }
 
+/** The item of a LimitRange, the pod, and the requests and limits of the observer. */
+const RAISED: readonly [string, Json, Json, string, string][] = [
+  ['a minimum', { min: { cpu: '50m', memory: '16Mi' } }, BURSTABLE, '50m 16Mi', '100m 32Mi'],
+  ['a minimum above the limit', { min: { memory: '64Mi' } }, BURSTABLE, '0 64Mi', '100m 64Mi'],
+  ['a ratio', { maxLimitRequestRatio: { cpu: '2' } }, BURSTABLE, '50m 0', '100m 32Mi'],
+  ['an uneven ratio', { maxLimitRequestRatio: { cpu: '3' } }, BURSTABLE, '34m 0', '100m 32Mi'],
+  [
+    'a ratio of memory',
+    { maxLimitRequestRatio: { memory: '3' } },
+    BURSTABLE,
+    '0 11184811',
+    '100m 32Mi',
+  ],
+  [
+    'a minimum and a ratio',
+    { min: { cpu: '20m', memory: '48Mi' }, maxLimitRequestRatio: { cpu: '4', memory: '4' } },
+    BURSTABLE,
+    '25m 48Mi',
+    '100m 48Mi',
+  ],
+  ['a fine minimum', { min: { cpu: '500u', memory: '1500m' } }, BURSTABLE, '1m 2', '100m 32Mi'],
+  ['a minimum, Guaranteed', { min: { cpu: '150m' } }, GUARANTEED, '150m 32Mi', '150m 32Mi'],
+  [
+    'a ratio, Guaranteed',
+    { maxLimitRequestRatio: { cpu: '1' } },
+    GUARANTEED,
+    '100m 32Mi',
+    '100m 32Mi',
+  ],
+  [
+    'a ratio of the pod that the pod uses up',
+    { type: 'Pod', maxLimitRequestRatio: { cpu: '2' } },
+    BURSTABLE,
+    '50m 0',
+    '100m 32Mi',
+  ],
+  [
+    'a ratio of the pod with room',
+    { type: 'Pod', maxLimitRequestRatio: { cpu: '3' } },
+    BURSTABLE,
+    '0 0',
+    '100m 32Mi',
+  ],
+  [
+    'a minimum of a pod without limits',
+    { type: 'Pod', min: { cpu: '500m', memory: '64Mi' } },
+    NO_LIMITS,
+    '0 0',
+    '500m 64Mi',
+  ],
+  [
+    'a minimum of a pod with limits',
+    { type: 'Pod', min: { cpu: '1' } },
+    BURSTABLE,
+    '0 0',
+    '100m 32Mi',
+  ],
+]
+
 t.test('requests and limits are raised as little as a LimitRange needs', async (t) => {
-  const rows: [string, Json, Json, string, string][] = [
-    ['a minimum', { min: { cpu: '50m', memory: '16Mi' } }, BURSTABLE, '50m 16Mi', '100m 32Mi'],
-    ['a minimum above the limit', { min: { memory: '64Mi' } }, BURSTABLE, '0 64Mi', '100m 64Mi'],
-    ['a ratio', { maxLimitRequestRatio: { cpu: '2' } }, BURSTABLE, '50m 0', '100m 32Mi'],
-    ['an uneven ratio', { maxLimitRequestRatio: { cpu: '3' } }, BURSTABLE, '34m 0', '100m 32Mi'],
-    [
-      'a ratio of memory',
-      { maxLimitRequestRatio: { memory: '3' } },
-      BURSTABLE,
-      '0 11184811',
-      '100m 32Mi',
-    ],
-    [
-      'a minimum and a ratio',
-      { min: { cpu: '20m', memory: '48Mi' }, maxLimitRequestRatio: { cpu: '4', memory: '4' } },
-      BURSTABLE,
-      '25m 48Mi',
-      '100m 48Mi',
-    ],
-    ['a fine minimum', { min: { cpu: '500u', memory: '1500m' } }, BURSTABLE, '1m 2', '100m 32Mi'],
-    ['a minimum, Guaranteed', { min: { cpu: '150m' } }, GUARANTEED, '150m 32Mi', '150m 32Mi'],
-    [
-      'a ratio, Guaranteed',
-      { maxLimitRequestRatio: { cpu: '1' } },
-      GUARANTEED,
-      '100m 32Mi',
-      '100m 32Mi',
-    ],
-    [
-      'a ratio of the pod that the pod uses up',
-      { type: 'Pod', maxLimitRequestRatio: { cpu: '2' } },
-      BURSTABLE,
-      '50m 0',
-      '100m 32Mi',
-    ],
-    [
-      'a ratio of the pod with room',
-      { type: 'Pod', maxLimitRequestRatio: { cpu: '3' } },
-      BURSTABLE,
-      '0 0',
-      '100m 32Mi',
-    ],
-    [
-      'a minimum of a pod without limits',
-      { type: 'Pod', min: { cpu: '500m', memory: '64Mi' } },
-      NO_LIMITS,
-      '0 0',
-      '500m 64Mi',
-    ],
-    [
-      'a minimum of a pod with limits',
-      { type: 'Pod', min: { cpu: '1' } },
-      BURSTABLE,
-      '0 0',
-      '100m 32Mi',
-    ],
-  ]
-  for (const [name, item, spec, requests, limits] of rows) {
+  for (const [name, item, spec, requests, limits] of RAISED) {
     t.strictSame(resourcesUnder([item], spec), [['perf-sysstat', requests, limits]], name)
   }
 })

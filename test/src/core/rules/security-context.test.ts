@@ -22,70 +22,72 @@ const ALWAYS = {
 }
 const NON_ROOT = { ...ALWAYS, runAsNonRoot: true, capabilities: { drop: ['ALL'] } }
 
+/** The security contexts of the target and of its pod, and the context of the observer. */
+const CONTEXTS: readonly [string, Json | undefined, Json | undefined, Json][] = [
+  [
+    'user and group of the container',
+    { runAsUser: 1000, runAsGroup: 2000 },
+    undefined,
+    { ...NON_ROOT, runAsUser: 1000, runAsGroup: 2000 },
+  ],
+  [
+    'user and group of the pod',
+    undefined,
+    { runAsUser: 1000, runAsGroup: 2000 },
+    { ...NON_ROOT, runAsUser: 1000, runAsGroup: 2000 },
+  ],
+  [
+    'user and group of the container, which override those of the pod',
+    { runAsUser: 1001, runAsGroup: 2001 },
+    { runAsUser: 1000, runAsGroup: 2000 },
+    { ...NON_ROOT, runAsUser: 1001, runAsGroup: 2001 },
+  ],
+  [
+    "the container's user with the pod's group",
+    { runAsUser: 1001 },
+    { runAsUser: 1000, runAsGroup: 2000 },
+    { ...NON_ROOT, runAsUser: 1001, runAsGroup: 2000 },
+  ],
+  [
+    "the pod's user with the container's group 0",
+    { runAsGroup: 0 },
+    { runAsUser: 1000, runAsGroup: 2000 },
+    { ...NON_ROOT, runAsUser: 1000, runAsGroup: 0 },
+  ],
+  ['a user without a group', { runAsUser: 1000 }, undefined, { ...NON_ROOT, runAsUser: 1000 }],
+  [
+    'a user with runAsNonRoot',
+    { runAsUser: 1000, runAsNonRoot: true },
+    undefined,
+    { ...NON_ROOT, runAsUser: 1000 },
+  ],
+  [
+    'a user other than root that is allowed to be root',
+    { runAsUser: 1000, runAsNonRoot: false },
+    undefined,
+    { ...NON_ROOT, runAsUser: 1000 },
+  ],
+  [
+    "the pod's user where the container is allowed to be root",
+    { runAsNonRoot: false },
+    { runAsUser: 1000, runAsNonRoot: true },
+    { ...NON_ROOT, runAsUser: 1000 },
+  ],
+  ['user 0 of the container', { runAsUser: 0 }, undefined, { ...ALWAYS, runAsUser: 0 }],
+  [
+    'root with a group, in a pod of another user',
+    { runAsUser: 0, runAsGroup: 0 },
+    { runAsUser: 1000, runAsGroup: 1000 },
+    { ...ALWAYS, runAsUser: 0, runAsGroup: 0 },
+  ],
+  ['user 0 of the pod', undefined, { runAsUser: 0 }, { ...ALWAYS, runAsUser: 0 }],
+  ['a user that only the image sets', undefined, undefined, ALWAYS],
+  ['an empty security context', {}, {}, ALWAYS],
+  ['only a group', { runAsGroup: 2000 }, undefined, { ...ALWAYS, runAsGroup: 2000 }],
+]
+
 t.test('an observer has the user and group of its target', async (t) => {
-  const rows: [string, Json | undefined, Json | undefined, Json][] = [
-    [
-      'user and group of the container',
-      { runAsUser: 1000, runAsGroup: 2000 },
-      undefined,
-      { ...NON_ROOT, runAsUser: 1000, runAsGroup: 2000 },
-    ],
-    [
-      'user and group of the pod',
-      undefined,
-      { runAsUser: 1000, runAsGroup: 2000 },
-      { ...NON_ROOT, runAsUser: 1000, runAsGroup: 2000 },
-    ],
-    [
-      'user and group of the container, which override those of the pod',
-      { runAsUser: 1001, runAsGroup: 2001 },
-      { runAsUser: 1000, runAsGroup: 2000 },
-      { ...NON_ROOT, runAsUser: 1001, runAsGroup: 2001 },
-    ],
-    [
-      "the container's user with the pod's group",
-      { runAsUser: 1001 },
-      { runAsUser: 1000, runAsGroup: 2000 },
-      { ...NON_ROOT, runAsUser: 1001, runAsGroup: 2000 },
-    ],
-    [
-      "the pod's user with the container's group 0",
-      { runAsGroup: 0 },
-      { runAsUser: 1000, runAsGroup: 2000 },
-      { ...NON_ROOT, runAsUser: 1000, runAsGroup: 0 },
-    ],
-    ['a user without a group', { runAsUser: 1000 }, undefined, { ...NON_ROOT, runAsUser: 1000 }],
-    [
-      'a user with runAsNonRoot',
-      { runAsUser: 1000, runAsNonRoot: true },
-      undefined,
-      { ...NON_ROOT, runAsUser: 1000 },
-    ],
-    [
-      'a user other than root that is allowed to be root',
-      { runAsUser: 1000, runAsNonRoot: false },
-      undefined,
-      { ...NON_ROOT, runAsUser: 1000 },
-    ],
-    [
-      "the pod's user where the container is allowed to be root",
-      { runAsNonRoot: false },
-      { runAsUser: 1000, runAsNonRoot: true },
-      { ...NON_ROOT, runAsUser: 1000 },
-    ],
-    ['user 0 of the container', { runAsUser: 0 }, undefined, { ...ALWAYS, runAsUser: 0 }],
-    [
-      'root with a group, in a pod of another user',
-      { runAsUser: 0, runAsGroup: 0 },
-      { runAsUser: 1000, runAsGroup: 1000 },
-      { ...ALWAYS, runAsUser: 0, runAsGroup: 0 },
-    ],
-    ['user 0 of the pod', undefined, { runAsUser: 0 }, { ...ALWAYS, runAsUser: 0 }],
-    ['a user that only the image sets', undefined, undefined, ALWAYS],
-    ['an empty security context', {}, {}, ALWAYS],
-    ['only a group', { runAsGroup: 2000 }, undefined, { ...ALWAYS, runAsGroup: 2000 }],
-  ]
-  for (const [name, container, podLevel, expected] of rows) {
+  for (const [name, container, podLevel, expected] of CONTEXTS) {
     t.strictSame(contextOf(pod(container, podLevel)), expected, name)
   }
 })
