@@ -12,15 +12,15 @@ use crate::sampling::accounts::Sum;
 use crate::sampling::containers::Containers;
 use crate::sampling::process::Process;
 
-/// Writes the header. `own` contains the keys that only this metric has, with their values.
-pub fn write_header(settings: &Settings, session: &mut Session, own: &[(&str, &str)]) {
-    metadata::write(&mut session.log, settings, own);
+/// Writes the header. `extra` contains the keys that only this metric has, with their values.
+pub fn write_header(settings: &Settings, session: &mut Session, extra: &[(&str, &str)]) {
+    metadata::write(&mut session.log, settings, extra);
     session.log.write_line("METRICS OPERATOR COLLECTION START");
     session.log.set_json(true);
     session.log.flush();
 }
 
-/// Appends the beginning of a row.
+/// Appends the beginning of a row: its time and the name of its section.
 pub fn begin(out: &mut Vec<u8>, time: &str, section: &Section) {
     out.extend_from_slice(b"{\"time\":\"");
     out.extend_from_slice(time.as_bytes());
@@ -29,7 +29,7 @@ pub fn begin(out: &mut Vec<u8>, time: &str, section: &Section) {
     out.push(b'"');
 }
 
-/// Appends the id of a process. The row of a process ends with its `tail`.
+/// Appends the id of a process. The caller ends the row with [`Process::tail`].
 pub fn push_pid(out: &mut Vec<u8>, process: &Process) {
     push_known(out, "pid", Some(u64::from(process.pid.unsigned_abs())));
 }
@@ -45,15 +45,15 @@ pub fn push_decimals(out: &mut Vec<u8>, key: &str, number: Option<u64>, digits: 
 
 /// Returns the summary of a run that could not begin, which has only one line.
 #[must_use]
-pub fn nothing(metric: &str, pod: &str) -> Vec<Vec<u8>> {
-    let mut line = begin_counts(metric, pod, 0, 0);
+pub fn build_empty_summary(metric: &str, pod: &str) -> Vec<Vec<u8>> {
+    let mut line = begin_whole(metric, pod, 0, 0);
     line.push(b'}');
     vec![line]
 }
 
 /// Begins the line of the summary for the whole run: the numbers of timepoints and processes.
 #[must_use]
-pub fn begin_counts(metric: &str, pod: &str, timepoints: u64, processes: u64) -> Vec<u8> {
+pub fn begin_whole(metric: &str, pod: &str, timepoints: u64, processes: u64) -> Vec<u8> {
     let mut line = b"{\"metric\":".to_vec();
     push_string(&mut line, metric);
     push_member(&mut line, "pod", pod);

@@ -73,7 +73,7 @@ pub trait Sampler {
 
     /// Returns the lines of the summary of a run that could not begin.
     fn empty_summary(&self, settings: &Settings) -> Vec<Vec<u8>> {
-        json_rows::nothing(settings.metric.name, settings.pod())
+        json_rows::build_empty_summary(settings.metric.name, settings.pod())
     }
 }
 
@@ -140,7 +140,7 @@ impl<'a> Run<'a> {
     pub fn begin_whole(&self) -> Vec<u8> {
         let (metric, pod) = (self.settings.metric.name, self.settings.pod());
         let (timepoints, processes) = (self.progress.timepoints, self.processes.total);
-        let mut line = json_rows::begin_counts(metric, pod, timepoints, processes);
+        let mut line = json_rows::begin_whole(metric, pod, timepoints, processes);
         let left_out = self.omissions.processes();
         if left_out > 0 {
             push_known(&mut line, "processes_left_out", Some(left_out));

@@ -6,7 +6,7 @@ use encode::number::{float, push_decimal};
 
 use crate::runtime::declaration::Section;
 use crate::sampling::accounts::Sum;
-use crate::sampling::json_rows::{begin_counts, begin_program};
+use crate::sampling::json_rows::{begin_program, begin_whole};
 use crate::sampling::process_table::ProcessTable;
 use crate::sampling::sampler::Run;
 
@@ -67,7 +67,7 @@ pub fn program_lines(processes: &ProcessTable) -> Vec<Vec<u8>> {
 /// Returns the summary of a run that could not begin, which has only one line.
 #[must_use]
 pub fn nothing(metric: &str, pod: &str) -> Vec<Vec<u8>> {
-    let mut line = begin_counts(metric, pod, 0, 0);
+    let mut line = begin_whole(metric, pod, 0, 0);
     push_sums(&mut line, &Sum::default(), 1.0);
     vec![line]
 }
