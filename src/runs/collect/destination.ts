@@ -24,7 +24,9 @@ export interface Destination {
   readonly write: (name: string, text: string) => Promise<void>
   /**
    * Closes the destination. A file has a temporary name before this call. The call renames the file
-   * if `isGood` is true and nothing failed, and otherwise removes the file.
+   * if `isGood` is true and all text is written, and otherwise removes the file.
+   *
+   * @throws WriteError if `isGood` is true and the text could not be written
    */
   readonly close: (isGood: boolean) => Promise<void>
 }
@@ -62,7 +64,7 @@ export async function openDestination(
   header: string,
 ): Promise<Destination> {
   if (form === 'artifacts') return NOWHERE
-  if (typeof target !== 'string') return toStream(target, header, async () => {})
+  if (typeof target !== 'string') return toStream(target, header, STAYS_OPEN)
   const opening = isFolderPath(target) ? toFolder(target, form, header) : toFile(target, header)
   return opening.catch(cannotWrite(target))
 }
@@ -77,48 +79,69 @@ async function toFile(path: string, header: string): Promise<Destination> {
   if (place.isDirect) {
     const handle = await openDirectly(place.path)
     const stream = streamInto(handle)
-    const close = () => ended(stream).finally(() => handle.close())
-    return toStream({ name: path, stream, prepare: asIs }, header, close)
+    const close = () => handle.close()
+    const ending = { end: () => endStream(stream), close }
+    return toStream({ name: path, stream, prepare: asIs }, header, ending)
   }
   const file = await openWholeFile(place.path)
   const stream = streamInto(file.handle)
-  return toStream({ name: path, stream, prepare: asIs }, header, async (isGood) => {
-    await ended(stream)
-    await (isGood ? file.complete() : file.discard())
-  })
+  const close = async (isGood: boolean) => {
+    if (isGood) await file.complete().catch(cannotContinue(path))
+    else await file.discard()
+  }
+  const ending = { end: () => endStream(stream), close }
+  return toStream({ name: path, stream, prepare: asIs }, header, ending)
 }
 
 const asIs = (text: string) => text
 
 /** Ends a stream, and waits until its text is written or an error has occurred. */
-function ended(stream: Writable): Promise<void> {
+function endStream(stream: Writable): Promise<void> {
   return finished(stream.end()).catch(() => {})
 }
 
+/** The two steps of the end of a stream and its file. */
+interface Ending {
+  /** Waits until all text is written or the stream has reported an error. */
+  readonly end: () => Promise<void>
+  readonly close: (isGood: boolean) => Promise<void>
+}
+
+/** The process ends if it cannot write to an open stream (cli/main.ts), and never closes it. */
+const STAYS_OPEN: Ending = { end: async () => {}, close: async () => {} }
+
+/** @param firstText the text before the first log; written at the end if there is no log */
 function toStream(
   { name, stream, prepare }: OpenStream,
   firstText: string,
-  close: (isGood: boolean) => Promise<void>,
+  { end, close }: Ending,
 ): Destination {
   let header = firstText
   let failure: Error | undefined
-  // A full disk or a closed pipe is reported only by an event.
+  // A full disk or a closed pipe is reported only by an event, which can follow the last write.
   stream.on('error', (error) => {
     failure = error
   })
-  const write = async (text: string): Promise<void> => {
+  const throwFailure = () => {
+    if (failure !== undefined) cannotContinue(name)(failure)
+  }
+  const passOn = async (text: string): Promise<void> => {
     const whole = header + text
     header = ''
     const isFull = whole !== '' && failure === undefined && !stream.write(prepare(whole))
     if (isFull) await once(stream, 'drain').catch(() => {})
-    if (failure !== undefined) cannotContinue(name)(failure)
   }
   return {
     isFolder: false,
-    write: (_name, text) => write(text),
+    write: async (_name, text) => {
+      await passOn(text)
+      throwFailure()
+    },
     close: async (isGood) => {
-      if (isGood && failure === undefined) await write('')
+      if (isGood) await passOn('')
+      await end()
       await close(isGood && failure === undefined)
+      if (isGood) throwFailure()
     },
   }
 }
