@@ -21,7 +21,7 @@ export async function readAssets(hasProfiles: boolean): Promise<readonly [Asset,
  */
 async function readBundle(entry: PageEntry): Promise<PageBundle> {
   const [script, style] = ['js', 'css'].map((ending) =>
-    fileURLToPath(new URL(`../../report/page/${entry}.${ending}`, import.meta.url)),
+    fileURLToPath(new URL(`../../src/runs/report/page/${entry}.${ending}`, import.meta.url)),
   ) as [string, string]
   if (!existsSync(script)) return (await import('./bundle-page.ts')).bundlePage(entry)
   return { script: await readFile(script, 'utf8'), style: await readFile(style, 'utf8') }
