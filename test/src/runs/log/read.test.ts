@@ -7,7 +7,7 @@ import { readLines, readLog } from '../../../../src/runs/log/read.ts'
 import { BUILT_IN_ROWS } from './built-in.ts'
 
 function textOf(name: string): string {
-  return readFileSync(new URL(`../../logs/${name}`, import.meta.url), 'utf8')
+  return readFileSync(new URL(`../../../logs/${name}`, import.meta.url), 'utf8')
 }
 
 const read = (text: string) => readLog(text, { source: 'a' }, BUILT_IN_ROWS)

@@ -12,7 +12,7 @@ function rowsOf(metric: string) {
 }
 
 const recorded = (name: string) =>
-  readFileSync(new URL(`../../logs/${name}`, import.meta.url), 'utf8').split('\n')
+  readFileSync(new URL(`../../../logs/${name}`, import.meta.url), 'utf8').split('\n')
 
 const PERF = recorded('perf-sysstat-ridealong.log')
 

@@ -29,7 +29,7 @@ function column({ columns, rows }: MpiJobData, key: string): readonly (number | 
 t.test('the page has the calls of a real run of LAMMPS', async (t) => {
   const run = newRun(BUILT_IN_ROWS)
   for (const name of recordedLogs('collective')) {
-    const text = readFileSync(new URL(`../../../logs/mpi/${name}`, import.meta.url), 'utf8')
+    const text = readFileSync(new URL(`../../../../logs/mpi/${name}`, import.meta.url), 'utf8')
     for (const entry of readLog(text, { source: name }, BUILT_IN_ROWS)) addEntry(run, entry)
   }
   const { mpi, sections } = pageData(run, 'auto')

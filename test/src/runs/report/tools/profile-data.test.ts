@@ -41,7 +41,10 @@ function stacksIn({ flame }: ProfileData, rank?: string): Readonly<Record<string
 t.test('the page has the functions of real runs of LAMMPS', async (t) => {
   const run = newRun(BUILT_IN_ROWS)
   for (const rank of ['0', '1', '2', '3']) {
-    const file = new URL(`../../../logs/profiles/cpu-profile-lammps-${rank}.log`, import.meta.url)
+    const file = new URL(
+      `../../../../logs/profiles/cpu-profile-lammps-${rank}.log`,
+      import.meta.url,
+    )
     const place = { source: `hpc/${rank}/cpu-profile`, pod: rank, rank }
     for (const entry of readLog(readFileSync(file, 'utf8'), place, BUILT_IN_ROWS))
       addEntry(run, entry)
