@@ -5,9 +5,9 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import { stringify } from 'yaml'
 import { makeAuthority } from '../../certs/make.ts'
 import { growingLog } from './growing-log.ts'
+import { kubeconfigOf } from './kubeconfig.ts'
 
 /**
  * A simulated apiserver with pods and logs. Its answers have the format of the real apiserver,
@@ -36,14 +36,16 @@ export interface ErrorAnswer {
 
 export type Answer = (response: ServerResponse, query: URLSearchParams) => void
 
+/** The token that the apiserver accepts. */
+const TOKEN = 'of-the-test'
+
 export async function standIn(t: Test, world: World): Promise<StandIn> {
   const authority = await makeAuthority()
   const { cert, key } = await authority.issue({ names: ['127.0.0.1'] })
   const asked: string[] = []
   const server = createSecureServer({ cert, key }, (request, response) => {
     asked.push(request.url ?? '')
-    if (request.headers.authorization === 'Bearer of-the-test')
-      return answer(world, request, response)
+    if (request.headers.authorization === `Bearer ${TOKEN}`) return answer(world, request, response)
     sendError(response, { code: 401, message: 'Unauthorized' })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -52,29 +54,19 @@ export async function standIn(t: Test, world: World): Promise<StandIn> {
     return new Promise((resolve) => server.close(resolve))
   })
   const { port } = server.address() as AddressInfo
-  const ca = Buffer.from(authority.ca).toString('base64')
-  return { kubeconfig: kubeconfigOf(t, `https://127.0.0.1:${port}`, ca), asked }
+  return { kubeconfig: writeKubeconfig(t, `https://127.0.0.1:${port}`, authority.ca), asked }
 }
 
 /** Returns the path of a kubeconfig for a server at whose port no program listens. */
 export function nobody(t: Test): string {
-  return kubeconfigOf(t, 'https://127.0.0.1:1', '')
+  return writeKubeconfig(t, 'https://127.0.0.1:1')
 }
 
-function kubeconfigOf(t: Test, server: string, ca: string): string {
-  const cluster = ca === '' ? { server } : { server, 'certificate-authority-data': ca }
-  const config = {
-    apiVersion: 'v1',
-    kind: 'Config',
-    clusters: [{ name: 'c', cluster }],
-    users: [{ name: 'u', user: { token: 'of-the-test' } }],
-    contexts: [{ name: 'x', context: { cluster: 'c', user: 'u', namespace: 'hpc' } }],
-    'current-context': 'x',
-  }
+function writeKubeconfig(t: Test, server: string, ca?: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'ridealong-'))
   t.teardown(() => rmSync(folder, { recursive: true }))
   const path = join(folder, 'kubeconfig')
-  writeFileSync(path, stringify(config))
+  writeFileSync(path, kubeconfigOf(server, ca, { token: TOKEN, namespace: 'hpc' }))
   return path
 }
 
