@@ -79,7 +79,7 @@ t.test('images that run in the job with rights to publish are pinned by digest',
   t.strictSame(unpinnedBuilders(byDefault), ['true'], 'the default image of an action is found')
 })
 
-t.test('Dependabot updates every pin', async (t) => {
+t.test('Dependabot updates the base images, actions, packages and modules', async (t) => {
   const { updates } = parse(read('.github/dependabot.yml'))
   const folders = (ecosystem: string): readonly string[] =>
     updates
@@ -88,6 +88,7 @@ t.test('Dependabot updates every pin', async (t) => {
   t.strictSame(folders('docker'), ['/'])
   t.strictSame(folders('npm'), ['/'])
   t.strictSame(folders('github-actions'), ['/'])
+  t.strictSame(folders('pip'), ['/test/charts'])
   t.strictSame(folders('cargo'), ['/observer', '/observer/fuzz'])
   const modules = readdirSync(`${ROOT}test`, { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('go.mod'))
