@@ -10,9 +10,9 @@ type Configuration = ReturnType<typeof buildConfiguration>
 
 /** The time limit for one request to the apiserver. */
 const CALL_MS = 10_000
-/** The time limit for the first call of the apiserver to the recorder. */
+/** The time after which the first call of the apiserver to the recorder is no longer awaited. */
 const REACH_MS = 15_000
-/** The time limit for the removal of the configuration, with all retries. */
+/** The time after which the removal of the configuration is not retried. */
 const REMOVE_MS = 30_000
 
 function ask(apiserver: Apiserver, call: Omit<Call, 'signal'>): Promise<Fields> {
@@ -98,13 +98,16 @@ export async function untilCalled(
  *
  * @throws UsageError with the name of the configuration that remains, and how to remove it
  */
-export async function remove(apiserver: Apiserver, installed: Configuration): Promise<void> {
+export async function remove(apiserver: Apiserver, configuration: Configuration): Promise<void> {
   const end = performance.now() + REMOVE_MS
   for (;;) {
-    const trouble = await removeOnce(apiserver, installed).then(() => undefined, describeApiError)
+    const trouble = await removeOnce(apiserver, configuration).then(
+      () => undefined,
+      describeApiError,
+    )
     if (trouble === undefined) return
     if (performance.now() > end) {
-      const { name } = installed.metadata
+      const { name } = configuration.metadata
       throw new UsageError(
         `cannot remove MutatingWebhookConfiguration ${name}: ${trouble}`,
         `remove it with: kubectl delete mutatingwebhookconfiguration ${name}`,

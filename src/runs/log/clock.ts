@@ -8,8 +8,6 @@ export interface ReportedTime {
   readonly timestamp: string | undefined
 }
 
-const DAY = 86_400
-
 /** The facts about the time of a log that are known before its first timepoint. */
 export interface SampleInterval {
   /**
@@ -22,6 +20,7 @@ export interface SampleInterval {
    * report only a time of day.
    */
   readonly started: string | null
+  /** Whether the values are averages since the node started, so that no interval is known. */
   readonly isAverage: boolean
 }
 
@@ -30,17 +29,19 @@ export interface SampleInterval {
  * from the first timepoint, also across midnight. If a timepoint reports no time, its seconds are
  * calculated from the rate.
  */
-export function startClock(pace: SampleInterval): (index: number, said: ReportedTime) => Moment {
-  const { rate, isAverage } = pace
+export function startClock(
+  sampling: SampleInterval,
+): (timepoint: number, reported: ReportedTime) => Moment {
+  const { rate, isAverage } = sampling
   let previous: { readonly at: number; readonly seconds: number } | undefined
   let first: number | undefined
-  return (timepoint, said) => {
-    const read = readTime(said, timepoint * rate)
+  return (timepoint, reported) => {
+    const read = readTime(reported, timepoint * rate)
     const isFirst = previous === undefined
     const passed = overMidnight(read.at - (previous?.at ?? read.at))
     const seconds = (previous?.seconds ?? 0) + passed
     previous = { at: read.at, seconds }
-    first ??= firstMoment(read, pace)
+    first ??= firstMoment(read, sampling)
     const interval = isFirst ? rate : passed
     const time = dated(read, first, seconds)
     return { timepoint, time, seconds, interval: isAverage ? null : interval }
@@ -52,6 +53,9 @@ function dated({ time, isDated }: Time, first: number | undefined, seconds: numb
   if (isDated || first === undefined) return time
   return new Date((first + seconds) * 1000).toISOString()
 }
+
+/** The seconds of a day. */
+const DAY = 86_400
 
 /**
  * Returns when the first timepoint was taken, in seconds since 1970, or undefined if the start of
@@ -82,6 +86,7 @@ interface Time {
   readonly isDated: boolean
 }
 
+/** @param counted the seconds from the start by the rate, for a timepoint that reports no time */
 function readTime({ clock, timestamp }: ReportedTime, counted: number): Time {
   const at = timestamp === undefined ? Number.NaN : Date.parse(timestamp) / 1000
   if (Number.isFinite(at)) return { at, time: new Date(at * 1000).toISOString(), isDated: true }

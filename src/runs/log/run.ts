@@ -39,7 +39,7 @@ interface ReadingState {
   /** The metric of the format of the first rows; used if the metadata do not name a metric. */
   metric: string | null
   isAverage: boolean
-  clock: ((index: number, said: ReportedTime) => Moment) | undefined
+  clock: ((timepoint: number, reported: ReportedTime) => Moment) | undefined
   /** The rows of a metric whose log is in JSON Lines. */
   jsonl: JsonlLog | undefined
   /** Whether JSON objects outside of timepoints were skipped: no description applies to them. */
@@ -132,7 +132,7 @@ function takeTimepoint(
     sectionOf: (format) => sysstatSection(state.descriptions, format, placeOf(state).metric),
     isUndescribed: isUndescribed(state),
   })
-  const { rows, said, cut } = timepoint
+  const { rows, reported, cut } = timepoint
   if (cut !== undefined) state.cuts.push(`timepoint ${index} ${cut}`)
   if (rows.length === 0) return []
   if (state.filled === 0) lookAt(state, timepoint)
@@ -143,7 +143,7 @@ function takeTimepoint(
     isAverage: state.isAverage,
   })
   const place = placeOf(state)
-  const moment = state.clock(index, said)
+  const moment = state.clock(index, reported)
   return rows.map(
     ({ kind, section, cells }) => ({ kind, ...place, ...moment, section, ...cells }) as Sample,
   )

@@ -15,7 +15,7 @@ export interface Timepoint {
   /** The format of the rows; undefined if there are none. */
   readonly format: SysstatFormat | undefined
   readonly rows: readonly Row[]
-  readonly said: ReportedTime
+  readonly reported: ReportedTime
   /** Whether the rows show that an observer of Ridealong wrote them. */
   readonly isOurs: boolean
   /**
@@ -55,7 +55,7 @@ export function readTimepoint(
   return { ...devices, cut: isWhole ? undefined : 'may be cut' }
 }
 
-const NO_ROWS = { format: undefined, rows: [], said: SILENT, isOurs: false } as const
+const NO_ROWS = { format: undefined, rows: [], reported: SILENT, isOurs: false } as const
 
 function ofProcesses(
   lines: readonly string[],
@@ -68,7 +68,7 @@ function ofProcesses(
   return {
     format: 'pidstat',
     rows: rows.map(({ kind, cells }) => ({ kind, section: section?.name ?? '', cells })),
-    said: { ...SILENT, clock },
+    reported: { ...SILENT, clock },
     isOurs: rows.some((row) => row.isOurs),
     cut: missing ?? (isWhole ? undefined : 'may be cut'),
   }
@@ -87,7 +87,7 @@ function ofDevices(
   return {
     format: 'iostat',
     rows: devices.rows.map((cells) => ({ kind: 'device', section: section?.name ?? '', cells })),
-    said: { clock: null, timestamp: devices.timestamp },
+    reported: { clock: null, timestamp: devices.timestamp },
     isOurs: false,
     cut: undefined,
   }

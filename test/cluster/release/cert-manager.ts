@@ -44,8 +44,8 @@ export async function issued(
   cluster: Cluster,
   { namespace, name }: Certificate,
 ): Promise<X509Certificate> {
-  const path = ['get', 'secret', name, '-n', namespace, '-o', 'jsonpath={.data.tls\\.crt}']
-  return new X509Certificate(Buffer.from(await kubectl(cluster, path), 'base64'))
+  const words = ['get', 'secret', name, '-n', namespace, '-o', 'jsonpath={.data.tls\\.crt}']
+  return new X509Certificate(Buffer.from(await kubectl(cluster, words), 'base64'))
 }
 
 /** Makes cert-manager issue a certificate again, as `cmctl renew` does, and returns it. */
@@ -63,8 +63,8 @@ export async function renew(cluster: Cluster, certificate: Certificate): Promise
     observedGeneration: metadata.generation,
   }
   const patch = { status: { conditions: [...status.conditions, issuing] } }
-  const how = ['--subresource=status', '--type=merge', '--patch', JSON.stringify(patch)]
-  await kubectl(cluster, ['patch', ...words, ...how])
+  const options = ['--subresource=status', '--type=merge', '--patch', JSON.stringify(patch)]
+  await kubectl(cluster, ['patch', ...words, ...options])
   await until(`${name} is issued again`, async () => {
     return (await issued(cluster, certificate)).serialNumber !== before.serialNumber
   })

@@ -1,11 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Returns the processor time of a process, in seconds. */
+/** The clock ticks per second in /proc/PID/stat (USER_HZ), which is 100 on all Linux machines. */
+const TICKS = 100
+
+/** Returns the processor time of a process, in seconds: utime and stime of proc_pid_stat(5). */
 function processorTime(pid: number): number {
   const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
-  return (Number(fields[11]) + Number(fields[12])) / 100
+  return (Number(fields[11]) + Number(fields[12])) / TICKS
 }
 
 /** Measures a process for some seconds, and returns its processor time as a share of one core. */

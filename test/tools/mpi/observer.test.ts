@@ -52,7 +52,7 @@ async function tracedPod(t: Test, env: NodeJS.ProcessEnv = CONTAINER): Promise<T
   }
 }
 
-/** Returns the last row of each process of a section. */
+/** Returns the last row of each rank, in the order of the ranks. */
 function lastOf(rows: readonly Row[]): readonly Row[] {
   const last = new Map(rows.map((row) => [row.mpi_rank, row]))
   return [...last.values()].sort((one, other) => Number(one.mpi_rank) - Number(other.mpi_rank))
@@ -263,7 +263,7 @@ t.test('files of ended processes are removed when there are many', options, asyn
   const { results, watching, start } = await tracedPod(t, NATIVE)
   const { work } = programsFor('mpich')
   const app = await start('sh', '-c', `for i in $(seq 66); do "$0"; done; sleep 60`, work)
-  await until(watching, () => lastNumberOf(watching) >= 66)
+  await until(watching, () => finalizedCount(watching) >= 66)
   await until(watching, () => readdirSync(results).length < 64)
   app.signal('SIGKILL')
   watching.signal('SIGTERM')
@@ -276,7 +276,7 @@ t.test('files of ended processes are removed when they use too much', options, a
   const { results, watching, start } = await tracedPod(t, limit)
   const { work } = programsFor('mpich')
   const app = await start('sh', '-c', '"$0"; "$0"; exec "$0" loop', work)
-  await until(watching, () => lastNumberOf(watching) >= 2)
+  await until(watching, () => finalizedCount(watching) >= 2)
   await until(watching, () => rowsOf(watching, 'rank').at(-1)?.state === 'running')
   const running = `mpi_${rowsOf(watching, 'rank').at(-1)?.pid}`
   t.equal(readdirSync(results).length, 3, 'files remain if there is room')
@@ -295,8 +295,8 @@ t.test('files of ended processes are removed when they use too much', options, a
   )
 })
 
-/** Returns the number of processes with a last row. */
-function lastNumberOf(watching: Running): number {
+/** Returns the number of processes that have called MPI_Finalize. */
+function finalizedCount(watching: Running): number {
   const ended = rowsOf(watching, 'rank').filter(({ state }) => state === 'finalized')
   return new Set(ended.map(({ pid }) => pid)).size
 }
