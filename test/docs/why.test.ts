@@ -1,5 +1,5 @@
 import t from 'tap'
-import { EXPLANATIONS, RULES } from '../../src/runs/findings/rules.ts'
+import { EXPLANATIONS, type Precedence, RULES } from '../../src/runs/findings/rules.ts'
 import { CASES, findWith } from '../src/runs/findings/cases.ts'
 import { textOf } from './pages.ts'
 
@@ -28,8 +28,14 @@ for (const { name, title, threshold, advice } of RULES) {
 }
 
 t.test('the page has the order of precedence', async (t) => {
-  for (const { by, explains, of, because } of EXPLANATIONS) {
-    const inCode = (names: readonly string[]) => names.map((one) => `\`${one}\``).join(', ')
-    t.ok(PAGE.includes(`| ${inCode(by)} | ${inCode(explains)} | ${of} | ${because} |`), because)
-  }
+  const inCode = (names: readonly string[]) => names.map((one) => `\`${one}\``).join(', ')
+  const cellsOf = ({ rules, of, because }: Precedence) => `${inCode(rules)} | ${of} | ${because} |`
+  const rows = [...Map.groupBy(EXPLANATIONS, cellsOf)].map(([cells, own]) => {
+    return `| ${inCode(own.map(({ by }) => by.name))} | ${cells}`
+  })
+  const [, table = ''] = PAGE.split(
+    '| finding | explains | of | because |\n| --- | --- | --- | --- |\n',
+  )
+  const [listed = ''] = table.split('\n\n')
+  t.strictSame(listed.split('\n').sort(), rows.sort())
 })

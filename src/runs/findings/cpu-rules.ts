@@ -1,7 +1,7 @@
 import { newReading } from './column-reading.ts'
-import type { Need, Thing } from './evidence.ts'
-import { perRank, type RankFinding } from './per-rank.ts'
-import type { Fact, FindingRule } from './rule.ts'
+import { type Need, need, plot, type SectionColumns, type Thing, type ThingOf } from './evidence.ts'
+import { perRank } from './per-rank.ts'
+import { defineRule, EXPLAINS_IDLE, type FactUnits, listFacts, type RankFinding } from './rule.ts'
 import {
   growthOf,
   lastOf,
@@ -13,9 +13,29 @@ import {
 import { factIn, thingsOf } from './sentence.ts'
 import { FEWEST_SECONDS, percentOf, timeLost } from './time-lost.ts'
 
-const CONTAINER = { metric: 'pressure', section: 'container' }
-const PROCESS = { metric: 'pressure', section: 'process' }
-const PERF = { metric: 'perf-sysstat', section: 'process' }
+const CONTAINER = {
+  metric: 'pressure',
+  section: 'container',
+  columns: ['nr_periods', 'nr_throttled', 'throttled', 'cpu_usage', 'cpu_limit'],
+} as const satisfies SectionColumns
+const PROCESS = {
+  metric: 'pressure',
+  section: 'process',
+  columns: ['run_delay', 'cpu_time'],
+} as const satisfies SectionColumns
+const PERF = {
+  metric: 'perf-sysstat',
+  section: 'process',
+  columns: ['percent_wait', 'percent_cpu'],
+} as const satisfies SectionColumns
+
+const THROTTLED_FACTS = {
+  'throttled periods': 'percent',
+  'time throttled': 'percent',
+  'throttled, summed over processors': 's',
+  'CPU time': 's',
+  'CPU limit': 'cores',
+} as const satisfies FactUnits
 
 /**
  * The CPU limit of a container, which the kernel enforces in periods of usually 100 ms.
@@ -24,12 +44,11 @@ const PERF = { metric: 'perf-sysstat', section: 'process' }
  * Prometheus alerts for Kubernetes: cpuThrottlingPercent, 25. The alert fires if this is true of
  * the last five minutes for 15 minutes. The finding is about the average over the run.
  */
-export const THROTTLED: FindingRule = {
+export const THROTTLED = defineRule({
   name: 'throttled',
   title: 'Throttled',
   severity: 'slowdown',
-  needs: [[{ ...CONTAINER, columns: ['nr_periods', 'nr_throttled', 'throttled', 'cpu_usage'] }]],
-  alsoReads: [{ ...CONTAINER, columns: ['cpu_limit'] }],
+  needs: [[need(CONTAINER, 'nr_periods', 'nr_throttled', 'throttled', 'cpu_usage')]],
   threshold: {
     value: 25,
     unit: 'percent',
@@ -38,21 +57,31 @@ export const THROTTLED: FindingRule = {
       'the alert CPUThrottlingHigh of the kubernetes-mixin: cpuThrottlingPercent, 25 (there for ' +
       '15 minutes, here on average over the run)',
   },
-  find: perRank((rank) => rank.things('pressure', 'container').map(findThrottled)),
+  find: perRank((rank) => rank.things(CONTAINER).map(findThrottled)),
   sentence: (worst) =>
     `was throttled for ${factIn(worst, 'time throttled')} of the time in which it could have ` +
     `run, because ${thingsOf(worst)} used up the CPU limit in ` +
     `${factIn(worst, 'throttled periods')} of the periods`,
+  facts: THROTTLED_FACTS,
+  reads: [CONTAINER],
+  isHindrance: true,
+  explains: [
+    {
+      rules: ['pinned-to-same-core', 'waiting-for-cpu', 'more-work'],
+      of: 'same rank',
+      because: 'the kernel counts the time of throttled threads as waiting on a run queue',
+    },
+    EXPLAINS_IDLE,
+  ],
   advice:
     'Raise or remove the CPU limit of the container (resources.limits.cpu), or start fewer ' +
     'processes and threads: no more than the number of processors in the limit.',
-  plots: [
-    { ...CONTAINER, column: 'throttled' },
-    { ...CONTAINER, column: 'nr_throttled' },
-  ],
-}
+  plots: [plot(CONTAINER, 'throttled'), plot(CONTAINER, 'nr_throttled')],
+})
 
-function findThrottled(thing: Thing): RankFinding | undefined {
+function findThrottled(
+  thing: ThingOf<typeof CONTAINER>,
+): RankFinding<keyof typeof THROTTLED_FACTS> | undefined {
   const periods = growthOf(thing, 'nr_periods') ?? 0
   const throttledPeriods = growthOf(thing, 'nr_throttled') ?? 0
   const throttled = growthOf(thing, 'throttled') ?? 0
@@ -60,32 +89,36 @@ function findThrottled(thing: Thing): RankFinding | undefined {
   const part = percentOf(throttledPeriods, periods)
   const lost = timeLost(throttled, used, thing.readings.get('throttled')?.seconds ?? 0)
   if (part < THROTTLED.threshold.value || lost < FEWEST_SECONDS) return undefined
-  const limit = lastOf(thing, 'cpu_limit')
   return {
     things: [nameOf(thing)],
     lost,
-    facts: [
-      { name: 'throttled periods', value: part, unit: 'percent' },
-      {
-        name: 'time throttled',
-        value: percentOf(throttled, throttled + used),
-        unit: 'percent',
-      },
-      { name: 'throttled, summed over processors', value: throttled, unit: 's' },
-      { name: 'CPU time', value: used, unit: 's' },
-      ...(limit === null ? [] : [{ name: 'CPU limit', value: limit, unit: 'cores' } as const]),
-    ],
+    facts: listFacts(THROTTLED_FACTS, {
+      'throttled periods': part,
+      'time throttled': percentOf(throttled, throttled + used),
+      'throttled, summed over processors': throttled,
+      'CPU time': used,
+      'CPU limit': lastOf(thing, 'cpu_limit'),
+    }),
   }
 }
 
 /** The columns that are needed to subtract the time of throttling from the time of waiting. */
 const WITH_THROTTLING: readonly Need[] = [
-  { ...PROCESS, columns: ['run_delay', 'cpu_time'] },
-  { ...CONTAINER, columns: ['throttled'] },
+  need(PROCESS, 'run_delay', 'cpu_time'),
+  need(CONTAINER, 'throttled'),
 ]
 
 /** The name of a fact that only findings from the rows of perf-sysstat have. */
 const SAMPLED = 'percent_wait'
+
+type WaitFinding = RankFinding<keyof typeof WAITING_FACTS>
+
+const WAITING_FACTS = {
+  'time waiting': 'percent',
+  'waiting, summed over threads': 's',
+  'CPU time': 's',
+  [SAMPLED]: 'percent',
+} as const satisfies FactUnits
 
 /**
  * Threads that could run and waited on a run queue. The kernel also counts the time in which the
@@ -98,11 +131,11 @@ const SAMPLED = 'percent_wait'
  * tenth of the run is Ridealong's own threshold: a rank that shares a processor with one busy
  * process waits half of its time, and the interruptions by the system are far below a tenth.
  */
-export const WAITING_FOR_CPU: FindingRule = {
+export const WAITING_FOR_CPU = defineRule({
   name: 'waiting-for-cpu',
   title: 'Waiting for a CPU',
   severity: 'slowdown',
-  needs: [WITH_THROTTLING, [{ ...PERF, columns: ['percent_wait', 'percent_cpu'] }]],
+  needs: [WITH_THROTTLING, [need(PERF, 'percent_wait', 'percent_cpu')]],
   threshold: {
     value: 10,
     unit: 'percent',
@@ -122,45 +155,42 @@ export const WAITING_FOR_CPU: FindingRule = {
     const who = thingsOf(worst)
     return `waited for a CPU for ${waited} of the run: ${who} could run, but ${cause}`
   },
+  facts: WAITING_FACTS,
+  reads: [PROCESS, CONTAINER, PERF],
+  isHindrance: true,
+  explains: [EXPLAINS_IDLE],
   advice:
     'Start fewer processes on the node, or request as many processors as the ranks use ' +
     '(resources.requests.cpu), so that the scheduler places fewer pods there. If processors of ' +
     'the node were free, look for threads that are bound to the same ones, and for a CPU limit ' +
     'of the whole pod.',
-  plots: [
-    { ...PROCESS, column: 'run_delay' },
-    { ...PERF, column: 'percent_wait' },
-  ],
-}
+  plots: [plot(PROCESS, 'run_delay'), plot(PERF, 'percent_wait')],
+})
 
-function findWaiting(rank: RankEvidence): readonly (RankFinding | undefined)[] {
+function findWaiting(rank: RankEvidence): readonly (WaitFinding | undefined)[] {
   const hasThrottling = WITH_THROTTLING.every((need) => unreadColumns(rank, need).length === 0)
   return hasThrottling ? findDelays(rank) : findSampledWaits(rank)
 }
 
-function findDelays(rank: RankEvidence): readonly (RankFinding | undefined)[] {
-  const processes = rank.things('pressure', 'process')
+function findDelays(rank: RankEvidence): readonly (WaitFinding | undefined)[] {
+  const processes = rank.things(PROCESS)
   const ownParts = unthrottledParts(rank, processes)
   const waits = processes.map((thing) => {
     const waited = (growthOf(thing, 'run_delay') ?? 0) * (ownParts.get(thing.container ?? '') ?? 0)
     const ran = growthOf(thing, 'cpu_time') ?? 0
-    return { thing, waited, ran, seconds: thing.readings.get('run_delay')?.seconds ?? 0 }
+    const seconds = thing.readings.get('run_delay')?.seconds ?? 0
+    return { thing, waited, ran, seconds, isSampled: false }
   })
   return findWaits(rank, waits)
 }
 
-function findSampledWaits(rank: RankEvidence): readonly (RankFinding | undefined)[] {
-  const waits = rank.things('perf-sysstat', 'process').map((thing) => {
+function findSampledWaits(rank: RankEvidence): readonly (WaitFinding | undefined)[] {
+  const waits = rank.things(PERF).map((thing) => {
     const wait = thing.readings.get('percent_wait') ?? newReading()
     const ran = (thing.readings.get('percent_cpu')?.sum ?? 0) / 100
-    return { thing, waited: wait.sum / 100, ran, seconds: wait.covered }
+    return { thing, waited: wait.sum / 100, ran, seconds: wait.covered, isSampled: true }
   })
-  return findWaits(rank, waits).map((finding) => {
-    if (finding === undefined) return undefined
-    const [{ value }] = finding.facts as [Fact]
-    const fact = { name: SAMPLED, value, unit: 'percent' } as const
-    return { ...finding, facts: [...finding.facts, fact] }
-  })
+  return findWaits(rank, waits)
 }
 
 /** The seconds of waiting and of CPU time, summed over threads, and how long they were measured. */
@@ -169,13 +199,15 @@ interface Waiting {
   readonly waited: number
   readonly ran: number
   readonly seconds: number
+  /** Whether the numbers come from the rows of perf-sysstat. */
+  readonly isSampled: boolean
 }
 
 /** Returns the findings about each process, and about the short processes of each program. */
 function findWaits(
   rank: RankEvidence,
   waits: readonly Waiting[],
-): readonly (RankFinding | undefined)[] {
+): readonly (WaitFinding | undefined)[] {
   const lostBy = waits.map((one) => {
     return { ...one, lost: Math.min(timeLost(one.waited, one.ran, one.seconds), rank.elapsed) }
   })
@@ -194,32 +226,34 @@ interface Wait extends Waiting {
  * Adds up the waiting of the processes of a program that ran one after another; of those that ran
  * together, it is the mean.
  */
-function findInTurn(rank: RankEvidence, own: readonly Wait[]): RankFinding | undefined {
+function findInTurn(rank: RankEvidence, own: readonly Wait[]): WaitFinding | undefined {
   const sum = (valueIn: (one: Wait) => number) => own.reduce((all, one) => all + valueIn(one), 0)
   const lives = sum(({ thing }) => thing.to - thing.from)
   const together = Math.max(rank.elapsed > 0 ? lives / rank.elapsed : 1, 1)
   const lost = Math.min(sum((one) => one.lost) / together, rank.elapsed)
   const isMore = own.every((one) => lost > one.lost)
   const name = `${own[0]?.thing.program ?? '?'} (${own.length} processes)`
-  const total = { lost, waited: sum(({ waited }) => waited), ran: sum(({ ran }) => ran) }
+  const isSampled = own.some((one) => one.isSampled)
+  const total = { lost, waited: sum(({ waited }) => waited), ran: sum(({ ran }) => ran), isSampled }
   return isMore ? findWait(rank, name, total) : undefined
 }
 
 function findWait(
   { elapsed }: RankEvidence,
   name: string,
-  { lost, waited, ran }: Pick<Wait, 'lost' | 'waited' | 'ran'>,
-): RankFinding | undefined {
+  { lost, waited, ran, isSampled }: Pick<Wait, 'lost' | 'waited' | 'ran' | 'isSampled'>,
+): WaitFinding | undefined {
   const part = percentOf(lost, elapsed)
   if (part < WAITING_FOR_CPU.threshold.value || lost < FEWEST_SECONDS) return undefined
   return {
     things: [name],
     lost,
-    facts: [
-      { name: 'time waiting', value: part, unit: 'percent' },
-      { name: 'waiting, summed over threads', value: waited, unit: 's' },
-      { name: 'CPU time', value: ran, unit: 's' },
-    ],
+    facts: listFacts(WAITING_FACTS, {
+      'time waiting': part,
+      'waiting, summed over threads': waited,
+      'CPU time': ran,
+      [SAMPLED]: isSampled ? part : null,
+    }),
   }
 }
 
@@ -229,7 +263,7 @@ function findWait(
  */
 function unthrottledParts(
   rank: RankEvidence,
-  processes: readonly Thing[],
+  processes: readonly ThingOf<typeof PROCESS>[],
 ): ReadonlyMap<string, number> {
   const delays = new Map<string, number>()
   for (const thing of processes) {
@@ -239,7 +273,7 @@ function unthrottledParts(
   }
   return new Map(
     [...delays].map(([container, delay]) => {
-      const own = rank.things('pressure', 'container').filter((one) => {
+      const own = rank.things(CONTAINER).filter((one) => {
         return (one.container ?? '') === container
       })
       const throttled = sumOf(own.map((one) => growthOf(one, 'throttled')))

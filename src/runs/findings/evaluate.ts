@@ -1,16 +1,8 @@
 import { maximum } from '../../lib/statistics.ts'
-import type { Evidence, Need } from './evidence.ts'
+import type { Evidence, Need, PlottedColumn } from './evidence.ts'
 import { compareLoss } from './per-rank.ts'
-import type {
-  Affected,
-  FindingRule,
-  FoundRanks,
-  PlottedColumn,
-  RuleName,
-  Severity,
-  Threshold,
-} from './rule.ts'
-import { EXPLANATIONS, RULES } from './rules.ts'
+import type { Affected, FindingRule, FoundRanks, Severity, Threshold } from './rule.ts'
+import { type CheckedRule, EXPLANATIONS, RULES, type RuleName } from './rules.ts'
 import {
   columnsReadOnce,
   groupByRank,
@@ -81,7 +73,7 @@ export function findFindings(
   known: readonly string[],
 ): Findings {
   const run = groupByRank(evidence, rankOf)
-  const found = new Map<RuleName, ReadonlyMap<string, number | null>>()
+  const found = new Map<FindingRule, ReadonlyMap<string, number | null>>()
   const findings: RunFinding[] = []
   const explained: ExplainedFinding[] = []
   for (const rule of RULES) {
@@ -89,7 +81,7 @@ export function findFindings(
     const { own, explained: others } = separate(rule.name, candidates, found)
     explained.push(...others)
     if (own.length === 0) continue
-    found.set(rule.name, new Map(own.map(({ rank, lost }) => [rank, lost])))
+    found.set(rule, new Map(own.map(({ rank, lost }) => [rank, lost])))
     findings.push(...findingsOf(rule, own, run))
   }
   const notChecked = RULES.flatMap((rule) => uncheckedFor(rule, run, { known, found }))
@@ -140,18 +132,15 @@ function separate(name: RuleName, candidates: readonly Affected[], found: FoundR
 /** The seconds lost in the findings so far: of each rank, and the most of any rank. */
 interface Losses {
   readonly found: FoundRanks
-  readonly greatest: ReadonlyMap<RuleName, number | null>
+  readonly greatest: ReadonlyMap<FindingRule, number | null>
 }
 
 /** Returns the rule whose finding explains a finding about a rank, and why; or undefined. */
 function causeOf(name: RuleName, one: Affected, { found, greatest }: Losses) {
-  for (const { by, explains, of, because } of EXPLANATIONS) {
-    if (!explains.includes(name)) continue
-    const cause = by.find((rule) => {
-      const lost = of === 'any rank' ? greatest.get(rule) : found.get(rule)?.get(one.rank)
-      return lost !== undefined && isAccountedFor(one, lost)
-    })
-    if (cause !== undefined) return { by: cause, because }
+  for (const { by, rules, of, because } of EXPLANATIONS) {
+    if (!rules.includes(name)) continue
+    const lost = of === 'any rank' ? greatest.get(by) : found.get(by)?.get(one.rank)
+    if (lost !== undefined && isAccountedFor(one, lost)) return { by: by.name, because }
   }
   return undefined
 }
@@ -166,7 +155,7 @@ function isAccountedFor({ lost, size = lost ?? undefined }: Affected, by: number
 
 /** Makes the findings of a rule: one for each cause, separately about ranks and about nodes. */
 function findingsOf(
-  rule: FindingRule,
+  rule: CheckedRule,
   affected: readonly Affected[],
   run: RunEvidence,
 ): RunFinding[] {
@@ -179,7 +168,7 @@ function findingsOf(
 }
 
 function buildFinding(
-  rule: FindingRule,
+  rule: CheckedRule,
   affected: readonly Affected[],
   scope: RunFinding['scope'],
   run: RunEvidence,
@@ -244,7 +233,7 @@ function compareFindings(a: RunFinding, b: RunFinding): number {
 
 /** Returns the reasons why a rule was not checked, each with the ranks that it applies to. */
 function uncheckedFor(
-  rule: FindingRule,
+  rule: CheckedRule,
   run: RunEvidence,
   { known, found }: { readonly known: readonly string[]; readonly found: FoundRanks },
 ): readonly UncheckedRule[] {

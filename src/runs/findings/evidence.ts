@@ -6,11 +6,15 @@ import { addProfileRow, type ProfileRun } from '../profiles/profile-run.ts'
 import { addValue, type ColumnReading, continueReading, newReading } from './column-reading.ts'
 
 /** Columns of one section of a metric. */
-export interface Need {
+export interface SectionColumns<Column extends string = string> {
   readonly metric: string
   readonly section: string
   /** The names of the columns. */
-  readonly columns: readonly string[]
+  readonly columns: readonly Column[]
+}
+
+/** Columns without which a rule is not checked. */
+export interface Need extends SectionColumns {
   /** Whether the rule reads totals since the start, so that one sample of a counter is enough. */
   readonly isTotal?: boolean
   /**
@@ -61,7 +65,7 @@ interface SectionEvidence {
 }
 
 /** A thing that rows describe, such as a process or a container, with a summary of its values. */
-export interface Thing {
+export interface Thing<Column extends string = string> {
   readonly source: string
   readonly node: string | null
   readonly container: string | null
@@ -92,18 +96,44 @@ export interface Thing {
   /** The needed columns of the section. */
   readonly columns: readonly RowColumn[]
   /** The values of the needed columns, by their names. */
-  readonly readings: Pick<ReadonlyMap<string, ColumnReading>, 'get'>
+  readonly readings: Pick<ReadonlyMap<Column, ColumnReading>, 'get'>
   /** The values of `readings`, in the order of the columns of `SectionEvidence`. */
   readonly values: readonly ColumnReading[]
 }
+
+/** A thing with the columns of a section that a rule reads. */
+export type ThingOf<Section extends SectionColumns> = Thing<Section['columns'][number]>
 
 /** Returns the key of a section of a metric. */
 export function sectionKey(metric: string, section: string): string {
   return `${metric} ${section}`
 }
 
+/** A column that the report plots to show a finding over time. */
+export interface PlottedColumn {
+  readonly metric: string
+  readonly section: string
+  readonly column: string
+}
+
+/** Returns the need of some of the columns that a rule reads. */
+export function need<Column extends string>(
+  { metric, section }: SectionColumns<Column>,
+  ...columns: readonly NoInfer<Column>[]
+): Need {
+  return { metric, section, columns }
+}
+
+/** Returns a column that a rule reads, to plot it. */
+export function plot<Column extends string>(
+  { metric, section }: SectionColumns<Column>,
+  column: NoInfer<Column>,
+): PlottedColumn {
+  return { metric, section, column }
+}
+
 /** @param needs the columns to keep of the rows that will be added */
-export function newEvidence(needs: readonly Need[]): Evidence {
+export function newEvidence(needs: readonly SectionColumns[]): Evidence {
   const needed = new Map<string, Set<string>>()
   for (const { metric, section, columns } of needs) {
     const key = sectionKey(metric, section)

@@ -1,14 +1,61 @@
-import type { Thing } from './evidence.ts'
-import { perRank, type RankFinding } from './per-rank.ts'
-import type { Fact, FindingRule } from './rule.ts'
-import { growthOf, lastOf, nameOf, type RankEvidence, sumOf } from './run-evidence.ts'
+import { need, plot, type SectionColumns, type ThingOf } from './evidence.ts'
+import { perRank } from './per-rank.ts'
+import {
+  defineRule,
+  EXPLAINS_IDLE,
+  type FactUnits,
+  type FoundRanks,
+  listFacts,
+  type RankFinding,
+} from './rule.ts'
+import {
+  growthOf,
+  lastOf,
+  nameOf,
+  type RankEvidence,
+  type RunEvidence,
+  sumOf,
+} from './run-evidence.ts'
 import { factIn, thingsOf } from './sentence.ts'
-import { STORAGE_NEEDS, storageWait } from './storage-rule.ts'
+import { STORAGE_READS, storageWait } from './storage-rule.ts'
 import { FEWEST_SECONDS, percentOf } from './time-lost.ts'
 
-const CONTAINER = { metric: 'pressure', section: 'container' }
-const PROCESS = { metric: 'pressure', section: 'process' }
-const PLACEMENT = { metric: 'pressure', section: 'placement' }
+const CONTAINER = {
+  metric: 'pressure',
+  section: 'container',
+  columns: [
+    'oom_kill',
+    'oom',
+    'memory_limit',
+    'memory_peak',
+    'memory_max',
+    'unlimited',
+    'memory_some',
+    'memory_full',
+    'memory_anon',
+    'memory_current',
+  ],
+} as const satisfies SectionColumns
+const PROCESS = {
+  metric: 'pressure',
+  section: 'process',
+  columns: ['majflt'],
+} as const satisfies SectionColumns
+const PLACEMENT = {
+  metric: 'pressure',
+  section: 'placement',
+  columns: ['swap_pss', 'pss'],
+} as const satisfies SectionColumns
+
+const ENDED = 'containers ended with the reason OOMKilled'
+
+const LIMIT_FACTS = { 'memory limit': 'bytes', 'peak use': 'bytes' } as const satisfies FactUnits
+
+const KILLED_FACTS = {
+  'processes killed': 'count',
+  [ENDED]: 'count',
+  ...LIMIT_FACTS,
+} as const satisfies FactUnits
 
 /**
  * Processes that the kernel killed because memory ran out. Since Kubernetes 1.28, on nodes with
@@ -19,17 +66,11 @@ const PLACEMENT = { metric: 'pressure', section: 'placement' }
  * node, and `oom` counts how often the limit was the reason (kernel,
  * Documentation/admin-guide/cgroup-v2.rst, memory.events).
  */
-export const OOM_KILLED: FindingRule = {
+export const OOM_KILLED = defineRule({
   name: 'oom-killed',
   title: 'Killed because memory ran out',
   severity: 'failure',
-  needs: [[{ ...CONTAINER, columns: ['oom_kill'], isTotal: true }]],
-  alsoReads: [
-    {
-      ...CONTAINER,
-      columns: ['oom', 'memory_limit', 'memory_peak', 'memory_max', 'unlimited'],
-    },
-  ],
+  needs: [[{ ...need(CONTAINER, 'oom_kill'), isTotal: true }]],
   threshold: {
     value: 1,
     unit: 'count',
@@ -42,13 +83,7 @@ export const OOM_KILLED: FindingRule = {
   },
   canFind: ({ ended }) => ended !== null,
   find: perRank(findAllKilled),
-  uncheckedIn: ({ ranks }, found) =>
-    new Map(
-      ranks.flatMap(({ rank, ended }) => {
-        const isKnown = ended !== null || found.get('oom-killed')?.has(rank) === true
-        return isKnown ? [] : [[rank, STATUS_UNKNOWN] as const]
-      }),
-    ),
+  uncheckedIn: ranksWithoutStatus,
   sentence: (worst) => {
     const why = worst.cause === undefined ? 'memory ran out' : worst.cause
     const isWhole = worst.facts[0]?.name === ENDED
@@ -57,28 +92,46 @@ export const OOM_KILLED: FindingRule = {
       : `${factIn(worst, 'processes killed')} of its processes in ${thingsOf(worst)}`
     return `had ${who} killed by the kernel, because ${why}`
   },
+  facts: KILLED_FACTS,
+  reads: [CONTAINER],
+  isHindrance: true,
+  explains: [
+    {
+      rules: ['swapping', 'close-to-memory-limit'],
+      of: 'same rank',
+      because: 'before the kernel kills a process, the kernel frees as much memory as possible',
+    },
+  ],
   advice:
     'If the container reached its memory limit, raise it (resources.limits.memory), or use more ' +
     'ranks with less data each. If the node ran out of memory, request the memory that the ranks ' +
     'use (resources.requests.memory).',
-  plots: [
-    { ...CONTAINER, column: 'oom_kill' },
-    { ...CONTAINER, column: 'memory_current' },
-  ],
-}
+  plots: [plot(CONTAINER, 'oom_kill'), plot(CONTAINER, 'memory_current')],
+})
 
 const STATUS_UNKNOWN =
   'the container may have ended after the last sample, and only the output of collect says how ' +
   'it ended'
 
-const ENDED = 'containers ended with the reason OOMKilled'
+type KillFinding = RankFinding<keyof typeof KILLED_FACTS>
+
+type Container = ThingOf<typeof CONTAINER>
 
 /** The causes, as the sentence names them. */
 const AT_LIMIT = 'the container reached its memory limit'
 const NODE = 'the node or the whole pod ran out of memory, and not the container by itself'
 
-function findAllKilled(rank: RankEvidence): readonly (RankFinding | undefined)[] {
-  const things = rank.things('pressure', 'container')
+function ranksWithoutStatus(
+  { ranks }: RunEvidence,
+  found: FoundRanks,
+): ReadonlyMap<string, string> {
+  const killed = found.get(OOM_KILLED)
+  const unknown = ranks.filter(({ rank, ended }) => ended === null && killed?.has(rank) !== true)
+  return new Map(unknown.map(({ rank }) => [rank, STATUS_UNKNOWN]))
+}
+
+function findAllKilled(rank: RankEvidence): readonly (KillFinding | undefined)[] {
+  const things = rank.things(CONTAINER)
   const inRows = things.map(findKilled)
   const seen = new Set(inRows.flatMap((one) => one?.things ?? []))
   const ended = (rank.ended ?? []).filter(({ reason }) => reason === 'OOMKilled')
@@ -90,33 +143,30 @@ function findAllKilled(rank: RankEvidence): readonly (RankFinding | undefined)[]
   return [...inRows, ...byStatus]
 }
 
-function findKilled(thing: Thing): RankFinding | undefined {
+function findKilled(thing: Container): KillFinding | undefined {
   const killed = thing.readings.get('oom_kill')?.most ?? 0
   if (killed < OOM_KILLED.threshold.value) return undefined
   return {
     things: [nameOf(thing)],
     lost: null,
     ...causeOf(thing),
-    facts: [{ name: 'processes killed', value: killed, unit: 'count' }, ...limitFacts(thing)],
+    facts: listFacts(KILLED_FACTS, { 'processes killed': killed, ...limitsOf(thing) }),
   }
 }
 
 /** @param thing the rows of the container, which may have ended after the last row */
-function findEnded(name: string, thing: Thing | undefined): RankFinding {
+function findEnded(name: string, thing: Container | undefined): KillFinding {
   const hasNoLimit = thing !== undefined && isUnlimited(thing)
   return {
     things: [name],
     lost: null,
     ...(hasNoLimit ? { cause: NODE } : {}),
-    facts: [
-      { name: ENDED, value: 1, unit: 'count' },
-      ...(thing === undefined ? [] : limitFacts(thing)),
-    ],
+    facts: listFacts(KILLED_FACTS, { [ENDED]: 1, ...(thing && limitsOf(thing)) }),
   }
 }
 
 /** Returns why the memory ran out; nothing if the rows of the container do not show it. */
-function causeOf(thing: Thing): Pick<RankFinding, 'cause'> {
+function causeOf(thing: Container): Pick<RankFinding, 'cause'> {
   if (isUnlimited(thing)) return { cause: NODE }
   // Nodes with cgroup version 1 count only how often the limit was reached.
   const reached = lastOf(thing, 'oom') ?? lastOf(thing, 'memory_max')
@@ -124,17 +174,23 @@ function causeOf(thing: Thing): Pick<RankFinding, 'cause'> {
   return { cause: reached > 0 ? AT_LIMIT : NODE }
 }
 
-function isUnlimited({ readings }: Thing): boolean {
+function isUnlimited({ readings }: Container): boolean {
   return readings.get('unlimited')?.text?.split(',').includes('memory') === true
 }
 
-function limitFacts(thing: Thing): readonly Fact[] {
-  const [limit, peak] = [lastOf(thing, 'memory_limit'), lastOf(thing, 'memory_peak')]
-  return [
-    ...(limit === null ? [] : [{ name: 'memory limit', value: limit, unit: 'bytes' } as const]),
-    ...(peak === null ? [] : [{ name: 'peak use', value: peak, unit: 'bytes' } as const]),
-  ]
+function limitsOf(thing: Container) {
+  return {
+    'memory limit': lastOf(thing, 'memory_limit'),
+    'peak use': lastOf(thing, 'memory_peak'),
+  } satisfies Record<keyof typeof LIMIT_FACTS, number | null>
 }
+
+const PRESSURE_FACTS = {
+  'time waiting': 'percent',
+  'a process waited': 's',
+  'all processes waited': 's',
+  'times at the limit': 'count',
+} as const satisfies FactUnits
 
 /**
  * The time in which a process of the container waited for memory: for reclaim, for swap space, or
@@ -144,12 +200,11 @@ function limitFacts(thing: Thing): readonly Fact[] {
  * The threshold is the kernel's own example of a trigger for memory: 150 ms of every second
  * (Documentation/accounting/psi.rst, "Monitoring for pressure thresholds").
  */
-export const MEMORY_PRESSURE: FindingRule = {
+export const MEMORY_PRESSURE = defineRule({
   name: 'memory-pressure',
   title: 'Memory pressure',
   severity: 'slowdown',
-  needs: [[{ ...CONTAINER, columns: ['memory_some'] }]],
-  alsoReads: [{ ...CONTAINER, columns: ['memory_full', 'memory_limit', 'memory_max'] }],
+  needs: [[need(CONTAINER, 'memory_some')]],
   threshold: {
     value: 15,
     unit: 'percent',
@@ -157,36 +212,50 @@ export const MEMORY_PRESSURE: FindingRule = {
     source:
       "the kernel's example of a trigger, 150 ms in a second (Documentation/accounting/psi.rst)",
   },
-  find: perRank((rank) => rank.things('pressure', 'container').map(findPressure)),
+  find: perRank((rank) => rank.things(CONTAINER).map(findPressure)),
   sentence: (worst) =>
     `had a process waiting for memory for ${factIn(worst, 'time waiting')} of the run: ` +
     `${thingsOf(worst)} had too little, and the kernel had to free some first`,
+  facts: PRESSURE_FACTS,
+  reads: [CONTAINER],
+  isHindrance: true,
+  explains: [
+    {
+      rules: ['swapping', 'close-to-memory-limit', 'waiting-for-storage'],
+      of: 'same rank',
+      because: 'memory that the kernel freed is read again from storage',
+    },
+    EXPLAINS_IDLE,
+  ],
   advice:
     'Raise the memory limit of the container (resources.limits.memory). If it has none, the node ' +
     'is short of memory: request the memory that the ranks use (resources.requests.memory).',
-  plots: [{ ...CONTAINER, column: 'memory_some' }],
-}
+  plots: [plot(CONTAINER, 'memory_some')],
+})
 
-function findPressure(thing: Thing): RankFinding | undefined {
+function findPressure(thing: Container): RankFinding<keyof typeof PRESSURE_FACTS> | undefined {
   const waited = growthOf(thing, 'memory_some') ?? 0
   const part = percentOf(waited, thing.readings.get('memory_some')?.seconds ?? 0)
   if (part < MEMORY_PRESSURE.threshold.value || waited < FEWEST_SECONDS) return undefined
   const full = growthOf(thing, 'memory_full')
-  const reached = growthOf(thing, 'memory_max')
   return {
     things: [nameOf(thing)],
     lost: full !== null && full >= FEWEST_SECONDS ? full : null,
     size: waited,
-    facts: [
-      { name: 'time waiting', value: part, unit: 'percent' },
-      { name: 'a process waited', value: waited, unit: 's' },
-      ...(full === null ? [] : [{ name: 'all processes waited', value: full, unit: 's' } as const]),
-      ...(reached === null
-        ? []
-        : [{ name: 'times at the limit', value: reached, unit: 'count' } as const]),
-    ],
+    facts: listFacts(PRESSURE_FACTS, {
+      'time waiting': part,
+      'a process waited': waited,
+      'all processes waited': full,
+      'times at the limit': growthOf(thing, 'memory_max'),
+    }),
   }
 }
+
+const FAULT_FACTS = {
+  'major page faults': '1/s',
+  'major page faults in total': 'count',
+  'memory in swap space': 'bytes',
+} as const satisfies FactUnits
 
 /**
  * Major page faults: accesses to memory that had to be read from storage, for example from swap
@@ -196,12 +265,11 @@ function findPressure(thing: Thing): RankFinding | undefined {
  * The threshold is Ridealong's own: 100 reads a second take 1 % of the time if each takes 0.1 ms,
  * as on a local solid-state disk, and all of the time if each takes 10 ms, as on a hard disk.
  */
-export const SWAPPING: FindingRule = {
+export const SWAPPING = defineRule({
   name: 'swapping',
   title: 'Swapping or major page faults',
   severity: 'slowdown',
-  needs: [[{ ...PROCESS, columns: ['majflt'] }]],
-  alsoReads: [{ ...PLACEMENT, columns: ['swap_pss'] }, ...STORAGE_NEEDS.flat()],
+  needs: [[need(PROCESS, 'majflt')]],
   threshold: {
     value: 100,
     unit: '1/s',
@@ -213,15 +281,26 @@ export const SWAPPING: FindingRule = {
     `had major page faults at a rate of ${factIn(worst, 'major page faults')}: it read memory ` +
     'from storage, for example from swap space or from files that no longer fit into memory ' +
     `(${thingsOf(worst)})`,
+  facts: FAULT_FACTS,
+  reads: [PROCESS, PLACEMENT, ...STORAGE_READS],
+  isHindrance: true,
+  explains: [
+    {
+      rules: ['waiting-for-storage'],
+      of: 'same rank',
+      because: 'major page faults are reads from storage',
+    },
+    EXPLAINS_IDLE,
+  ],
   advice:
     'Give the ranks more memory (resources.limits.memory and requests), or turn swap off for ' +
     "them on the node (the kubelet's memorySwap.swapBehavior: NoSwap).",
-  plots: [{ ...PROCESS, column: 'majflt' }],
-}
+  plots: [plot(PROCESS, 'majflt')],
+})
 
-function findFaults(rank: RankEvidence): RankFinding | undefined {
+function findFaults(rank: RankEvidence): RankFinding<keyof typeof FAULT_FACTS> | undefined {
   const faulting = rank
-    .things('pressure', 'process')
+    .things(PROCESS)
     .map((thing) => ({ thing, faults: faultsOf(thing) }))
     .filter(({ faults }) => faults > 0)
     .sort((a, b) => b.faults - a.faults)
@@ -229,27 +308,34 @@ function findFaults(rank: RankEvidence): RankFinding | undefined {
   const rate = rank.elapsed > 0 ? faults / rank.elapsed : 0
   if (rate < SWAPPING.threshold.value || rank.elapsed < FEWEST_SECONDS) return undefined
   const waited = storageWait(rank)?.lost ?? 0
-  const swapped = sumOf(
-    rank.things('pressure', 'placement').map((thing) => lastOf(thing, 'swap_pss')),
-  )
+  const swapped = sumOf(rank.things(PLACEMENT).map((thing) => lastOf(thing, 'swap_pss')))
   return {
     things: faulting.slice(0, 3).map(({ thing }) => nameOf(thing)),
     lost: waited >= FEWEST_SECONDS ? waited : null,
-    facts: [
-      { name: 'major page faults', value: rate, unit: '1/s' },
-      { name: 'major page faults in total', value: faults, unit: 'count' },
-      ...(swapped === null
-        ? []
-        : [{ name: 'memory in swap space', value: swapped * 1024, unit: 'bytes' } as const]),
-    ],
+    facts: listFacts(FAULT_FACTS, {
+      'major page faults': rate,
+      'major page faults in total': faults,
+      'memory in swap space': swapped === null ? null : swapped * 1024,
+    }),
   }
 }
 
 /** Returns the number of major page faults after the first sample of a process. */
-function faultsOf(thing: Thing): number {
+function faultsOf(thing: ThingOf<typeof PROCESS>): number {
   const faults = thing.readings.get('majflt')
   return Math.max((faults?.growth ?? 0) - (faults?.early ?? 0), 0)
 }
+
+/** The name of a fact. Only findings from the sizes of processes have this fact. */
+const ONE_PROCESS = 'memory of the process'
+
+const CLOSE_FACTS = {
+  'part of the limit': 'percent',
+  'memory that cannot be freed': 'bytes',
+  [ONE_PROCESS]: 'bytes',
+  ...LIMIT_FACTS,
+  'times at the limit': 'count',
+} as const satisfies FactUnits
 
 /**
  * Memory that the kernel cannot free, compared with the limit of its container. The memory in use
@@ -263,18 +349,14 @@ function faultsOf(thing: Thing): number {
  * The threshold is that of common alerts, for example ContainerMemoryUsage of Prometheus rule
  * collections: 80 to 95 %.
  */
-export const CLOSE_TO_LIMIT: FindingRule = {
+export const CLOSE_TO_LIMIT = defineRule({
   name: 'close-to-memory-limit',
   title: 'Close to the memory limit',
   severity: 'risk',
   needs: [
-    [{ ...CONTAINER, columns: ['memory_anon', 'unlimited'] }],
-    [
-      { ...CONTAINER, columns: ['memory_peak', 'unlimited'] },
-      { ...PLACEMENT, columns: ['pss'] },
-    ],
+    [need(CONTAINER, 'memory_anon', 'unlimited')],
+    [need(CONTAINER, 'memory_peak', 'unlimited'), need(PLACEMENT, 'pss')],
   ],
-  alsoReads: [{ ...CONTAINER, columns: ['memory_limit', 'memory_peak', 'memory_max'] }],
   threshold: {
     value: 90,
     unit: 'percent',
@@ -284,9 +366,7 @@ export const CLOSE_TO_LIMIT: FindingRule = {
     source:
       'common alerts on the memory of containers, which use 80 to 95 %; the number: Ridealong',
   },
-  find: perRank((rank) =>
-    rank.things('pressure', 'container').map((thing) => findClose(rank, thing)),
-  ),
+  find: perRank((rank) => rank.things(CONTAINER).map((thing) => findClose(rank, thing))),
   sentence: (worst) => {
     const used = `${factIn(worst, 'part of the limit')} of the memory limit of ${thingsOf(worst)}`
     return worst.facts.some(({ name }) => name === ONE_PROCESS)
@@ -294,51 +374,44 @@ export const CLOSE_TO_LIMIT: FindingRule = {
           'files, which the kernel can free'
       : `used ${used} for memory that the kernel cannot free, except by swapping`
   },
+  facts: CLOSE_FACTS,
+  reads: [CONTAINER, PLACEMENT],
   advice:
     'Raise the memory limit of the container (resources.limits.memory), or use more ranks with ' +
     'less data each.',
-  plots: [
-    { ...CONTAINER, column: 'memory_anon' },
-    { ...CONTAINER, column: 'memory_current' },
-  ],
-}
+  plots: [plot(CONTAINER, 'memory_anon'), plot(CONTAINER, 'memory_current')],
+})
 
-/** The name of a fact. Only findings from the sizes of processes have this fact. */
-const ONE_PROCESS = 'memory of the process'
-
-function findClose(rank: RankEvidence, container: Thing): RankFinding | undefined {
+function findClose(
+  rank: RankEvidence,
+  container: Container,
+): RankFinding<keyof typeof CLOSE_FACTS> | undefined {
   const limit = lastOf(container, 'memory_limit')
-  const fact = unfreeable(container) ?? largestProcess(rank, container)
-  if (limit === null || fact === undefined) return undefined
-  const part = percentOf(fact.value, limit)
+  const unfreeable = container.readings.get('memory_anon')?.most ?? null
+  const largest = unfreeable === null ? largestProcess(rank, container) : null
+  const used = unfreeable ?? largest
+  if (limit === null || used === null) return undefined
+  const part = percentOf(used, limit)
   if (part < CLOSE_TO_LIMIT.threshold.value) return undefined
-  const reached = growthOf(container, 'memory_max')
   return {
     things: [nameOf(container)],
     lost: null,
-    facts: [
-      { name: 'part of the limit', value: part, unit: 'percent' },
-      fact,
-      ...limitFacts(container),
-      ...(reached === null
-        ? []
-        : [{ name: 'times at the limit', value: reached, unit: 'count' } as const]),
-    ],
+    facts: listFacts(CLOSE_FACTS, {
+      'part of the limit': part,
+      'memory that cannot be freed': unfreeable,
+      [ONE_PROCESS]: largest,
+      ...limitsOf(container),
+      'times at the limit': growthOf(container, 'memory_max'),
+    }),
   }
 }
 
-function unfreeable({ readings }: Thing): Fact | undefined {
-  const most = readings.get('memory_anon')?.most ?? null
-  if (most === null) return undefined
-  return { name: 'memory that cannot be freed', value: most, unit: 'bytes' }
-}
-
 /** Returns the size of the largest process, but at most the peak of the container's memory. */
-function largestProcess(rank: RankEvidence, { container, readings }: Thing): Fact | undefined {
+function largestProcess(rank: RankEvidence, { container, readings }: Container): number | null {
   const peak = readings.get('memory_peak')?.most ?? null
-  const own = rank.things('pressure', 'placement').filter((thing) => thing.container === container)
+  const own = rank.things(PLACEMENT).filter((thing) => thing.container === container)
   const sizes = own.flatMap((thing) => thing.readings.get('pss')?.most ?? [])
-  if (peak === null || sizes.length === 0) return undefined
+  if (peak === null || sizes.length === 0) return null
   const most = sizes.reduce((greatest, size) => Math.max(greatest, size)) * 1024
-  return { name: ONE_PROCESS, value: Math.min(most, peak), unit: 'bytes' }
+  return Math.min(most, peak)
 }

@@ -8,9 +8,16 @@ import {
 import type { JobProcess, MpiJob } from '../mpi/mpi-job.ts'
 import { MPI_METRIC, type MpiProcess } from '../mpi/mpi-run.ts'
 import { findPeerWaits, type PeerWait, shareOutside } from '../mpi/peer-waits.ts'
-import type { Need } from './evidence.ts'
+import { type Need, plot, type SectionColumns } from './evidence.ts'
 import { perProcess } from './per-rank.ts'
-import type { Affected, FindingRule } from './rule.ts'
+import {
+  type Affected,
+  defineRule,
+  EXPLAINS_IDLE,
+  type ExplainedRules,
+  type FactUnits,
+  listFacts,
+} from './rule.ts'
 import type { RunEvidence } from './run-evidence.ts'
 import { factIn, rankName, thingsOf } from './sentence.ts'
 import { FEWEST_SECONDS, percentOf } from './time-lost.ts'
@@ -22,15 +29,36 @@ const LEAST_PART = 10
 /** The least time in MPI of every process, in percent; its complement is the efficiency. */
 const LEAST_IN_MPI = 20
 
-const NEEDS: readonly (readonly Need[])[] = [
-  [{ metric: MPI_METRIC, section: 'rank', columns: ['mpi_seconds'], isTotal: true }],
-]
+const RANK = {
+  metric: MPI_METRIC,
+  section: 'rank',
+  columns: ['mpi_seconds'],
+} as const satisfies SectionColumns
+
+const NEEDS: readonly (readonly Need[])[] = [[{ ...RANK, isTotal: true }]]
+
+const WAITING_EXPLAINS = {
+  rules: ['much-time-in-mpi'],
+  of: 'same rank',
+  because: 'the time in MPI is the time in which the rank waited',
+} as const satisfies ExplainedRules
+
+const WAIT_FACTS = {
+  'time waiting': 'percent',
+  'seconds waiting': 's',
+  'time since MPI_Init': 's',
+} as const satisfies FactUnits
+
+const COLLECTIVE_FACTS = {
+  ...WAIT_FACTS,
+  'mean of all ranks that waited for it': 'percent',
+} as const satisfies FactUnits
 
 /**
  * A rank that waited in collective calls, because another rank made the same calls later. For the
  * comparison, see `findCollectiveWaits`.
  */
-export const WAITING_IN_COLLECTIVES: FindingRule = {
+export const WAITING_IN_COLLECTIVES = defineRule({
   name: 'waiting-in-collectives',
   title: 'Waiting for a rank in collective calls',
   severity: 'slowdown',
@@ -52,19 +80,30 @@ export const WAITING_IN_COLLECTIVES: FindingRule = {
   isRelative: true,
   sentence: (worst) =>
     'waited in collective calls until another rank made the same calls, for ' +
-    `${factIn(worst, WAITED)} of its time since MPI_Init: ${thingsOf(worst)}`,
+    `${factIn(worst, 'time waiting')} of its time since MPI_Init: ${thingsOf(worst)}`,
+  facts: COLLECTIVE_FACTS,
+  reads: [RANK],
+  explains: [WAITING_EXPLAINS, EXPLAINS_IDLE],
   advice:
     'Look for the reason at the rank that came last: more work than the others (divide the work ' +
     'more evenly), or another finding about it, such as a CPU limit, memory or storage. If it ' +
     'waits for others in point-to-point calls itself, look there first.',
-  plots: [{ metric: MPI_METRIC, section: 'rank', column: 'mpi_seconds' }],
-}
+  plots: [plot(RANK, 'mpi_seconds')],
+})
+
+const PEER_FACTS = {
+  ...WAIT_FACTS,
+  'time in the calls': 's',
+  'outside of MPI': 'percent',
+  'the other rank outside of MPI': 'percent',
+  'load balance': 'percent',
+} as const satisfies FactUnits
 
 /**
  * A rank that waited in point-to-point calls for a rank with more to do outside of MPI. For the
  * comparison, see `findPeerWaits`.
  */
-export const WAITING_IN_POINT_TO_POINT: FindingRule = {
+export const WAITING_IN_POINT_TO_POINT = defineRule({
   name: 'waiting-in-point-to-point',
   title: 'Waiting for a rank in point-to-point calls',
   severity: 'slowdown',
@@ -87,20 +126,31 @@ export const WAITING_IN_POINT_TO_POINT: FindingRule = {
   isRelative: true,
   sentence: (worst) =>
     'waited in point-to-point calls for a rank that was outside of MPI for longer, for ' +
-    `${factIn(worst, WAITED)} of its time since MPI_Init: ${thingsOf(worst)}`,
+    `${factIn(worst, 'time waiting')} of its time since MPI_Init: ${thingsOf(worst)}`,
+  facts: PEER_FACTS,
+  reads: [RANK],
+  explains: [WAITING_EXPLAINS, EXPLAINS_IDLE],
   advice:
     'Divide the work more evenly: with the load balancing of the application (balance in LAMMPS, ' +
     'for example), or another decomposition. If the other rank does not have more work, look for ' +
     'another finding about it, such as a CPU limit, memory or storage.',
-  plots: [{ metric: MPI_METRIC, section: 'rank', column: 'mpi_seconds' }],
-}
+  plots: [plot(RANK, 'mpi_seconds')],
+})
+
+const TIME_FACTS = {
+  'time in MPI': 'percent',
+  'seconds in MPI': 's',
+  'time since MPI_Init': 's',
+  sent: 'bytes',
+  'least of all ranks': 'percent',
+} as const satisfies FactUnits
 
 /**
  * A job whose processes all spend much time in MPI. The communication efficiency of the POP Centre
  * of Excellence is the greatest share of time outside of MPI of any process, so it is not about an
  * uneven division of the work.
  */
-export const MUCH_TIME_IN_MPI: FindingRule = {
+export const MUCH_TIME_IN_MPI = defineRule({
   name: 'much-time-in-mpi',
   title: 'Much time in MPI on all ranks',
   severity: 'slowdown',
@@ -118,16 +168,20 @@ export const MUCH_TIME_IN_MPI: FindingRule = {
   sentence: (worst) =>
     `spent ${factIn(worst, 'time in MPI')} of its time since MPI_Init in MPI, and every other ` +
     `process of the job at least ${factIn(worst, 'least of all ranks')}: ${thingsOf(worst)}`,
+  facts: TIME_FACTS,
+  reads: [RANK],
   advice:
     'Use fewer ranks, or a larger problem for each of them. Send fewer and larger messages, and ' +
     'place the ranks that exchange the most messages on one node. Check that no processor has ' +
     'more than one rank: ranks that share one wait for each other.',
-  plots: [{ metric: MPI_METRIC, section: 'rank', column: 'mpi_seconds' }],
-}
+  plots: [plot(RANK, 'mpi_seconds')],
+})
 
-const WAITED = 'time waiting'
+type CollectiveWaiter = Affected<keyof typeof COLLECTIVE_FACTS>
+type PeerWaiter = Affected<keyof typeof PEER_FACTS>
+type RankInMpi = Affected<keyof typeof TIME_FACTS>
 
-function findInCollectives({ mpi, ranks }: RunEvidence): readonly Affected[] {
+function findInCollectives({ mpi, ranks }: RunEvidence): readonly CollectiveWaiter[] {
   const found = findCollectiveWaits(mpi.filter(isWhole), LEAST_PART / 100).flatMap(({ waits }) => {
     const parts = waits.map(({ waiting, seconds }) => percentOf(seconds, waiting.elapsed))
     const mean = computeMean(parts, []) ?? 0
@@ -141,34 +195,34 @@ function isLong({ waiting, seconds }: Pick<CollectiveWait, 'waiting' | 'seconds'
   return seconds >= FEWEST_SECONDS && percentOf(seconds, waiting.elapsed) >= LEAST_PART
 }
 
-function collectiveWait(wait: CollectiveWait, mean: number): Affected {
+function collectiveWait(wait: CollectiveWait, mean: number): CollectiveWaiter {
   const { waiting, late, seconds } = wait
   return {
     ...waitOf(waiting, late, seconds, longestCall(wait) ?? 'collective calls'),
-    facts: [
-      ...waitFacts(waiting, seconds),
-      { name: 'mean of all ranks that waited for it', value: mean, unit: 'percent' },
-    ],
+    facts: listFacts(COLLECTIVE_FACTS, {
+      ...valuesOf(waiting, seconds),
+      'mean of all ranks that waited for it': mean,
+    }),
   }
 }
 
-function findInPointToPoint({ mpi, ranks }: RunEvidence): readonly Affected[] {
+function findInPointToPoint({ mpi, ranks }: RunEvidence): readonly PeerWaiter[] {
   const found = comparable(mpi)
     .filter(({ processes }) => !processes.some(hasThreads))
     .flatMap((job) => findPeerWaits(job, LEAST_EFFICIENCY).filter(isLong))
   return perProcess(found.map(peerWait), ranks)
 }
 
-function peerWait({ waiting, peer, seconds, spent, call, balance }: PeerWait): Affected {
+function peerWait({ waiting, peer, seconds, spent, call, balance }: PeerWait): PeerWaiter {
   return {
     ...waitOf(waiting, peer, seconds, call),
-    facts: [
-      ...waitFacts(waiting, seconds),
-      { name: 'time in the calls', value: spent, unit: 's' },
-      { name: 'outside of MPI', value: 100 * shareOutside(waiting), unit: 'percent' },
-      { name: 'the other rank outside of MPI', value: 100 * shareOutside(peer), unit: 'percent' },
-      { name: 'load balance', value: 100 * balance, unit: 'percent' },
-    ],
+    facts: listFacts(PEER_FACTS, {
+      ...valuesOf(waiting, seconds),
+      'time in the calls': spent,
+      'outside of MPI': 100 * shareOutside(waiting),
+      'the other rank outside of MPI': 100 * shareOutside(peer),
+      'load balance': 100 * balance,
+    }),
   }
 }
 
@@ -187,15 +241,15 @@ function waitOf(waiting: JobProcess, late: JobProcess, seconds: number, call: st
   }
 }
 
-function waitFacts({ elapsed }: MpiProcess, seconds: number) {
-  return [
-    { name: WAITED, value: percentOf(seconds, elapsed), unit: 'percent' },
-    { name: 'seconds waiting', value: seconds, unit: 's' },
-    { name: 'time since MPI_Init', value: elapsed, unit: 's' },
-  ] as const
+function valuesOf({ elapsed }: MpiProcess, seconds: number) {
+  return {
+    'time waiting': percentOf(seconds, elapsed),
+    'seconds waiting': seconds,
+    'time since MPI_Init': elapsed,
+  } satisfies Record<keyof typeof WAIT_FACTS, number>
 }
 
-function findMuchTime({ mpi, ranks }: RunEvidence): readonly Affected[] {
+function findMuchTime({ mpi, ranks }: RunEvidence): readonly RankInMpi[] {
   const found = comparable(mpi).flatMap(({ job, processes }) => {
     const parts = processes.map(({ seconds, elapsed }) => percentOf(seconds, elapsed))
     const least = parts.reduce((low, part) => Math.min(low, part), 100)
@@ -206,7 +260,12 @@ function findMuchTime({ mpi, ranks }: RunEvidence): readonly Affected[] {
   return perProcess(found, ranks)
 }
 
-function timeInMpi(process: JobProcess, part: number, least: number, job: string | null): Affected {
+function timeInMpi(
+  process: JobProcess,
+  part: number,
+  least: number,
+  job: string | null,
+): RankInMpi {
   const { pod, rank, seconds, bytes, elapsed, rows } = process
   const byCall = Map.groupBy(rows, ({ call }) => call)
   const times = [...byCall].map(([call, own]) => {
@@ -220,13 +279,13 @@ function timeInMpi(process: JobProcess, part: number, least: number, job: string
     lost: null,
     size: seconds,
     cause: job ?? '',
-    facts: [
-      { name: 'time in MPI', value: part, unit: 'percent' },
-      { name: 'seconds in MPI', value: seconds, unit: 's' },
-      { name: 'time since MPI_Init', value: elapsed, unit: 's' },
-      { name: 'sent', value: bytes, unit: 'bytes' },
-      { name: 'least of all ranks', value: least, unit: 'percent' },
-    ],
+    facts: listFacts(TIME_FACTS, {
+      'time in MPI': part,
+      'seconds in MPI': seconds,
+      'time since MPI_Init': elapsed,
+      sent: bytes,
+      'least of all ranks': least,
+    }),
   }
 }
 

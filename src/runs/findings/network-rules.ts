@@ -1,17 +1,37 @@
 import { newReading } from './column-reading.ts'
-import type { Need, Thing } from './evidence.ts'
-import { perRank, type RankFinding } from './per-rank.ts'
-import { PROCESSOR_TIME_NEEDS, type ProcessorTime, processorTimes } from './processor-time.ts'
-import type { FindingRule } from './rule.ts'
+import { type Need, need, plot, type SectionColumns, type Thing, type ThingOf } from './evidence.ts'
+import { perRank } from './per-rank.ts'
+import {
+  PROCESSOR_TIME_NEEDS,
+  PROCESSOR_TIME_READS,
+  type ProcessorTime,
+  processorTimes,
+} from './processor-time.ts'
+import { defineRule, EXPLAINS_IDLE, type FactUnits, listFacts, type RankFinding } from './rule.ts'
 import { growthOf, type RankEvidence, type RunEvidence } from './run-evidence.ts'
 import { factIn, thingsOf } from './sentence.ts'
 import { FEWEST_SECONDS, percentOf } from './time-lost.ts'
 
-const TCP = { metric: 'network', section: 'tcp' }
-const SOCKET = { metric: 'network', section: 'socket' }
+const TCP = {
+  metric: 'network',
+  section: 'tcp',
+  columns: ['out_segments', 'retransmitted', 'timeouts', 'scope'],
+} as const satisfies SectionColumns
+const SOCKET = {
+  metric: 'network',
+  section: 'socket',
+  columns: ['send_queue', 'bytes_sent', 'rtt'],
+} as const satisfies SectionColumns
 
 /** The fewest segments sent again with which a finding is made. */
 const FEWEST_RETRANSMITTED = 100
+
+const LOSS_FACTS = {
+  'segments sent again': 'percent',
+  'segments sent again, in total': 'count',
+  'segments sent': 'count',
+  timeouts: 'count',
+} as const satisfies FactUnits
 
 /**
  * TCP segments that were sent again, because no acknowledgement arrived in time: they were lost on
@@ -23,12 +43,11 @@ const FEWEST_RETRANSMITTED = 100
  * Congestion Avoidance Algorithm", 1997). These are 17 kB if each segment fills an Ethernet frame.
  * Between the nodes of a cluster, hardly any segments should be lost.
  */
-export const RETRANSMISSIONS: FindingRule = {
+export const RETRANSMISSIONS = defineRule({
   name: 'retransmissions',
   title: 'Retransmissions',
   severity: 'slowdown',
-  needs: [[{ ...TCP, columns: ['out_segments', 'retransmitted'] }]],
-  alsoReads: [{ ...TCP, columns: ['timeouts', 'scope'] }],
+  needs: [[need(TCP, 'out_segments', 'retransmitted')]],
   threshold: {
     value: 1,
     unit: 'percent',
@@ -36,50 +55,59 @@ export const RETRANSMISSIONS: FindingRule = {
     source:
       'Mathis, Semke, Mahdavi and Ott, 1997: at a loss of 1 %, about 12 segments can be under way',
   },
-  find: perRank((rank) => rank.things('network', 'tcp').map(findLoss)),
+  find: perRank((rank) => rank.things(TCP).map(findLoss)),
   isOfNode: (run, rank) => isOfNode(run, rank),
   sentence: (worst) =>
     `sent ${factIn(worst, 'segments sent again')} of its TCP segments again, because they were ` +
     'not acknowledged in time',
+  facts: LOSS_FACTS,
+  reads: [TCP],
   advice:
     'Look for lost packets on the way: errors and drops of the interfaces (section interface of ' +
     'the metric network), a full queue of a switch, many ranks that send to one at the same ' +
     'time, or a wrong MTU of the network of the pods.',
-  plots: [{ ...TCP, column: 'retransmitted' }],
-}
+  plots: [plot(TCP, 'retransmitted')],
+})
 
-function findLoss(thing: Thing): RankFinding | undefined {
+function findLoss(thing: ThingOf<typeof TCP>): RankFinding<keyof typeof LOSS_FACTS> | undefined {
   const sent = growthOf(thing, 'out_segments') ?? 0
   const again = growthOf(thing, 'retransmitted') ?? 0
-  const timeouts = growthOf(thing, 'timeouts')
   const part = percentOf(again, sent)
   if (part < RETRANSMISSIONS.threshold.value || again < FEWEST_RETRANSMITTED) return undefined
   return {
     things: [],
     lost: null,
-    facts: [
-      { name: 'segments sent again', value: part, unit: 'percent' },
-      { name: 'segments sent again, in total', value: again, unit: 'count' },
-      { name: 'segments sent', value: sent, unit: 'count' },
-      ...(timeouts === null ? [] : [{ name: 'timeouts', value: timeouts, unit: 'count' } as const]),
-    ],
+    facts: listFacts(LOSS_FACTS, {
+      'segments sent again': part,
+      'segments sent again, in total': again,
+      'segments sent': sent,
+      timeouts: growthOf(thing, 'timeouts'),
+    }),
   }
 }
 
 /** Reports whether the TCP counters of a rank belong to its node: its pod has hostNetwork. */
 function isOfNode({ ranks }: RunEvidence, name: string): boolean {
   const rank = ranks.find((one) => one.rank === name)
-  const things = rank?.things('network', 'tcp') ?? []
+  const things = rank?.things(TCP) ?? []
   return things.some(({ readings }) => readings.get('scope')?.text === 'node')
 }
 
 /** The value of the column `peer` for another process of the same pod. */
 const OWN = 'pod'
 
-const withSockets = (need: readonly Need[]): readonly Need[] => [
-  { ...SOCKET, columns: ['send_queue'], canBeEmpty: true },
-  ...need,
+const withSockets = (needs: readonly Need[]): readonly Need[] => [
+  { ...need(SOCKET, 'send_queue'), canBeEmpty: true },
+  ...needs,
 ]
+
+const QUEUE_FACTS = {
+  'time waiting': 'percent',
+  'data in the send queue': 's',
+  'largest send queue': 'bytes',
+  'CPU time': 's',
+  sent: 'bytes',
+} as const satisfies FactUnits
 
 /**
  * A process that, for at least half of the run, had unsent or unacknowledged data for a peer
@@ -90,12 +118,11 @@ const withSockets = (need: readonly Need[]): readonly Need[] => [
  * which a thread can have computed. The threshold is Ridealong's own: data of a connection that
  * flows is in the queue for a round trip only, far below a millisecond in a cluster.
  */
-export const NETWORK_BOUND: FindingRule = {
+export const NETWORK_BOUND = defineRule({
   name: 'network-bound',
   title: 'Network-bound',
   severity: 'slowdown',
   needs: PROCESSOR_TIME_NEEDS.map(withSockets),
-  alsoReads: [{ ...SOCKET, columns: ['bytes_sent', 'rtt'] }],
   threshold: {
     value: 50,
     unit: 'percent',
@@ -108,16 +135,22 @@ export const NETWORK_BOUND: FindingRule = {
   sentence: (worst) =>
     'had a process that did not compute while its data waited to be sent or acknowledged, for ' +
     `at least ${factIn(worst, 'time waiting')} of the run: ${thingsOf(worst)}`,
+  facts: QUEUE_FACTS,
+  reads: [SOCKET, ...PROCESSOR_TIME_READS],
+  isHindrance: true,
+  explains: [EXPLAINS_IDLE],
   advice:
     'Send less or in larger messages, place the ranks that exchange the most messages on one ' +
     'node, or give them a faster network, such as hostNetwork or a second interface. If only one ' +
     'peer is named, that rank may be the one that does not receive.',
-  plots: [{ ...SOCKET, column: 'send_queue' }],
-}
+  plots: [plot(SOCKET, 'send_queue')],
+})
 
-function findBound(rank: RankEvidence): readonly (RankFinding | undefined)[] {
+type QueueFinding = RankFinding<keyof typeof QUEUE_FACTS>
+
+function findBound(rank: RankEvidence): readonly (QueueFinding | undefined)[] {
   const times = timeByProcess(rank)
-  return rank.things('network', 'socket').map((thing) => {
+  return rank.things(SOCKET).map((thing) => {
     const time = times.get(processOf(thing))
     const isToOthers = thing.name !== OWN
     return isToOthers && time !== undefined ? findQueue(rank, thing, time) : undefined
@@ -140,24 +173,23 @@ function timeByProcess(rank: RankEvidence): ReadonlyMap<string, Time> {
 /** @param time the CPU time of the process */
 function findQueue(
   { elapsed }: RankEvidence,
-  thing: Thing,
+  thing: ThingOf<typeof SOCKET>,
   { seconds, busy }: Time,
-): RankFinding | undefined {
+): QueueFinding | undefined {
   const queue = thing.readings.get('send_queue') ?? newReading()
   const lost = Math.max(queue.busy - busy, 0)
   const part = percentOf(lost, elapsed)
   if (part < NETWORK_BOUND.threshold.value || lost < FEWEST_SECONDS) return undefined
-  const sent = growthOf(thing, 'bytes_sent')
   return {
     things: [`${thing.program} ${thing.pid} to ${thing.name}`],
     lost,
-    facts: [
-      { name: 'time waiting', value: part, unit: 'percent' },
-      { name: 'data in the send queue', value: queue.busy, unit: 's' },
-      { name: 'largest send queue', value: queue.most ?? 0, unit: 'bytes' },
-      { name: 'CPU time', value: seconds, unit: 's' },
-      ...(sent === null ? [] : [{ name: 'sent', value: sent, unit: 'bytes' } as const]),
-    ],
+    facts: listFacts(QUEUE_FACTS, {
+      'time waiting': part,
+      'data in the send queue': queue.busy,
+      'largest send queue': queue.most ?? 0,
+      'CPU time': seconds,
+      sent: growthOf(thing, 'bytes_sent'),
+    }),
   }
 }
 

@@ -1,13 +1,10 @@
-import type { Affected, FoundRanks } from './rule.ts'
+import type { Affected, FoundRanks, RankFinding } from './rule.ts'
 import type { RankEvidence, RunEvidence } from './run-evidence.ts'
 
-/** A finding about one container, process or other thing of a rank, or about the whole rank. */
-export type RankFinding = Omit<Affected, 'rank'>
-
 /** Returns the function `find` of a rule that examines each rank by itself. */
-export function perRank(
-  find: (rank: RankEvidence) => readonly (RankFinding | undefined)[],
-): (run: RunEvidence, found: FoundRanks) => readonly Affected[] {
+export function perRank<FactName extends string>(
+  find: (rank: RankEvidence) => readonly (RankFinding<FactName> | undefined)[],
+): (run: RunEvidence, found: FoundRanks) => readonly Affected<FactName>[] {
   return ({ ranks }) =>
     ranks.flatMap((rank) => {
       const made = find(rank).filter((one) => one !== undefined)
@@ -20,14 +17,14 @@ export function perRank(
  *
  * @param found the findings; the `rank` of each is the pod of the process
  */
-export function perProcess(
-  found: readonly Affected[],
+export function perProcess<FactName extends string>(
+  found: readonly Affected<FactName>[],
   ranks: RunEvidence['ranks'],
-): readonly Affected[] {
+): readonly Affected<FactName>[] {
   const read = new Set(ranks.map(({ rank }) => rank))
   const groups = Map.groupBy(found, ({ rank, cause }) => JSON.stringify([rank, cause]))
   return [...groups.values()].flatMap((own) => {
-    const [{ rank }] = own as [Affected]
+    const [{ rank }] = own as [Affected<FactName>]
     return read.has(rank) ? [{ ...worstOf(own), rank }] : []
   })
 }
@@ -37,9 +34,11 @@ export function perProcess(
  * lost the most time. If the times are equal or unknown, the thing with the greatest number counts.
  * The result also names the other things.
  */
-function worstOf(findings: readonly RankFinding[]): RankFinding {
+function worstOf<FactName extends string>(
+  findings: readonly RankFinding<FactName>[],
+): RankFinding<FactName> {
   const sorted = [...findings].sort(compareLoss)
-  const [worst, ...others] = sorted as [RankFinding]
+  const [worst, ...others] = sorted as [RankFinding<FactName>]
   const also = others.flatMap(({ things }) => things).filter((one) => !worst.things.includes(one))
   return also.length === 0 ? worst : { ...worst, also: [...new Set(also)] }
 }

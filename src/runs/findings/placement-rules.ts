@@ -1,12 +1,35 @@
-import type { Thing } from './evidence.ts'
-import { perRank, type RankFinding } from './per-rank.ts'
-import type { Affected, FindingRule } from './rule.ts'
+import { need, plot, type SectionColumns, type Thing, type ThingOf } from './evidence.ts'
+import { perRank } from './per-rank.ts'
+import {
+  type Affected,
+  defineRule,
+  EXPLAINS_IDLE,
+  type FactUnits,
+  listFacts,
+  type RankFinding,
+} from './rule.ts'
 import { growthOf, lastOf, nameOf, type RankEvidence, type RunEvidence } from './run-evidence.ts'
 import { factIn, thingsOf } from './sentence.ts'
 import { FEWEST_SECONDS, percentOf, timeLost } from './time-lost.ts'
 
-const PROCESS = { metric: 'pressure', section: 'process' }
-const PLACEMENT = { metric: 'pressure', section: 'placement' }
+const PROCESS = {
+  metric: 'pressure',
+  section: 'process',
+  columns: ['run_delay', 'cpu_time'],
+} as const satisfies SectionColumns
+const PLACEMENT = {
+  metric: 'pressure',
+  section: 'placement',
+  columns: ['cpus_allowed', 'cpus_allowed_count', 'numa', 'numa_remote'],
+} as const satisfies SectionColumns
+
+const PINNED_FACTS = {
+  'time waiting': 'percent',
+  'processors allowed': 'cores',
+  'processes on these processors': 'count',
+  'waiting, summed over threads': 's',
+  'CPU time': 's',
+} as const satisfies FactUnits
 
 /**
  * Processes that may only run on the same processors, if there are more processes than processors.
@@ -14,15 +37,12 @@ const PLACEMENT = { metric: 'pressure', section: 'placement' }
  * Only the time in which these processes kept each other from running counts: at most the CPU time
  * of the others. The threshold is the same as in the rule `waiting-for-cpu`.
  */
-export const PINNED: FindingRule = {
+export const PINNED = defineRule({
   name: 'pinned-to-same-core',
   title: 'Pinned to the same core',
   severity: 'slowdown',
   needs: [
-    [
-      { ...PLACEMENT, columns: ['cpus_allowed', 'cpus_allowed_count'] },
-      { ...PROCESS, columns: ['run_delay', 'cpu_time'] },
-    ],
+    [need(PLACEMENT, 'cpus_allowed', 'cpus_allowed_count'), need(PROCESS, 'run_delay', 'cpu_time')],
   ],
   threshold: {
     value: 10,
@@ -38,22 +58,35 @@ export const PINNED: FindingRule = {
   sentence: (worst) =>
     `waited for ${factIn(worst, 'time waiting')} of the run for a processor that it shares: ` +
     `${thingsOf(worst)} may only run on the same ${factIn(worst, 'processors allowed')}`,
+  facts: PINNED_FACTS,
+  reads: [PLACEMENT, PROCESS],
+  isHindrance: true,
+  explains: [
+    {
+      rules: ['waiting-for-cpu', 'more-work'],
+      of: 'same rank',
+      because: 'the processes wait for each other, while other processors may be free',
+    },
+    EXPLAINS_IDLE,
+  ],
   advice:
     'Bind each process to a processor of its own. MPI launchers in several pods of a node do not ' +
     'know of each other: turn their binding off (mpirun --bind-to none), or let Kubernetes ' +
     "assign processors to the pods (the kubelet's static CPU manager policy).",
-  plots: [{ ...PROCESS, column: 'run_delay' }],
-}
+  plots: [plot(PROCESS, 'run_delay')],
+})
+
+type PinnedRank = Affected<keyof typeof PINNED_FACTS>
 
 /** A process with its placement. */
 interface Placed {
   readonly rank: RankEvidence
-  readonly process: Thing
+  readonly process: ThingOf<typeof PROCESS>
   readonly cpus: string
   readonly count: number
 }
 
-function findPinned({ ranks }: RunEvidence): readonly Affected[] {
+function findPinned({ ranks }: RunEvidence): readonly PinnedRank[] {
   const byPlace = new Map<string, Placed[]>()
   const widest = new Map<string, number>()
   for (const placed of ranks.flatMap(placedIn)) {
@@ -80,10 +113,8 @@ function nodeOf({ rank, process }: Placed): string {
 }
 
 function placedIn(rank: RankEvidence): readonly Placed[] {
-  const placements = new Map(
-    rank.things('pressure', 'placement').map((thing) => [idOf(thing), thing] as const),
-  )
-  return rank.things('pressure', 'process').flatMap((process) => {
+  const placements = new Map(rank.things(PLACEMENT).map((thing) => [idOf(thing), thing] as const))
+  return rank.things(PROCESS).flatMap((process) => {
     const own = placements.get(idOf(process))
     const cpus = own?.readings.get('cpus_allowed')?.text ?? null
     const count = own === undefined ? null : lastOf(own, 'cpus_allowed_count')
@@ -96,7 +127,7 @@ function idOf({ source, container, program, pid }: Thing): string {
 }
 
 /** Returns the ranks of processes that kept each other from running for a tenth of the run. */
-function findCrowd(mates: readonly Placed[]): readonly Affected[] {
+function findCrowd(mates: readonly Placed[]): readonly PinnedRank[] {
   const waiting = mates.flatMap((one) => {
     const delay = growthOf(one.process, 'run_delay') ?? 0
     const ran = growthOf(one.process, 'cpu_time') ?? 0
@@ -120,13 +151,13 @@ function findCrowd(mates: readonly Placed[]): readonly Affected[] {
       rank,
       things: namesOf(all),
       lost: worst.lost,
-      facts: [
-        { name: 'time waiting', value: worst.part, unit: 'percent' },
-        { name: 'processors allowed', value: worst.one.count, unit: 'cores' },
-        { name: 'processes on these processors', value: waiting.length, unit: 'count' },
-        { name: 'waiting, summed over threads', value: worst.waited, unit: 's' },
-        { name: 'CPU time', value: worst.ran, unit: 's' },
-      ],
+      facts: listFacts(PINNED_FACTS, {
+        'time waiting': worst.part,
+        'processors allowed': worst.one.count,
+        'processes on these processors': waiting.length,
+        'waiting, summed over threads': worst.waited,
+        'CPU time': worst.ran,
+      }),
     }
   })
 }
@@ -173,6 +204,12 @@ function namesOf(all: readonly Placed[]): readonly string[] {
 /** The fewest bytes of remote memory with which a finding is made. */
 const LEAST_REMOTE = 64 * 1024 * 1024
 
+const REMOTE_FACTS = {
+  'remote part': 'percent',
+  'remote memory': 'bytes',
+  'resident memory': 'bytes',
+} as const satisfies FactUnits
+
 /**
  * Memory on NUMA nodes to which none of the allowed processors belongs: each access goes through
  * the memory controller of another NUMA node (kernel,
@@ -181,11 +218,11 @@ const LEAST_REMOTE = 64 * 1024 * 1024
  * The threshold is Ridealong's own. Pages of shared libraries that other processes have loaded on
  * another NUMA node also count as remote; at least 64 MiB are needed because of these pages.
  */
-export const REMOTE_MEMORY: FindingRule = {
+export const REMOTE_MEMORY = defineRule({
   name: 'remote-memory',
   title: 'Memory on a remote NUMA node',
   severity: 'slowdown',
-  needs: [[{ ...PLACEMENT, columns: ['numa', 'numa_remote'] }]],
+  needs: [[need(PLACEMENT, 'numa', 'numa_remote')]],
   threshold: {
     value: 20,
     unit: 'percent',
@@ -194,17 +231,21 @@ export const REMOTE_MEMORY: FindingRule = {
       'to which none of its processors belongs',
     source: "the measure: the kernel's numa_maps; the number: Ridealong",
   },
-  find: perRank((rank) => rank.things('pressure', 'placement').map(findRemote)),
+  find: perRank((rank) => rank.things(PLACEMENT).map(findRemote)),
   sentence: (worst) =>
     `has ${factIn(worst, 'remote part')} of the memory of ${thingsOf(worst)} on NUMA nodes that ` +
     'are not those of its processors',
+  facts: REMOTE_FACTS,
+  reads: [PLACEMENT],
   advice:
     'Bind processors and memory together (numactl --cpunodebind --membind, or mpirun --map-by ' +
     "numa), or let the kubelet align them (its Topology Manager's policy single-numa-node).",
-  plots: [{ ...PLACEMENT, column: 'numa_remote' }],
-}
+  plots: [plot(PLACEMENT, 'numa_remote')],
+})
 
-function findRemote(thing: Thing): RankFinding | undefined {
+function findRemote(
+  thing: ThingOf<typeof PLACEMENT>,
+): RankFinding<keyof typeof REMOTE_FACTS> | undefined {
   const remote = (lastOf(thing, 'numa_remote') ?? 0) * 1024
   const resident = residentOf(thing.readings.get('numa')?.text ?? '') * 1024
   const part = percentOf(remote, resident)
@@ -212,11 +253,11 @@ function findRemote(thing: Thing): RankFinding | undefined {
   return {
     things: [nameOf(thing)],
     lost: null,
-    facts: [
-      { name: 'remote part', value: part, unit: 'percent' },
-      { name: 'remote memory', value: remote, unit: 'bytes' },
-      { name: 'resident memory', value: resident, unit: 'bytes' },
-    ],
+    facts: listFacts(REMOTE_FACTS, {
+      'remote part': part,
+      'remote memory': remote,
+      'resident memory': resident,
+    }),
   }
 }
 

@@ -1,14 +1,38 @@
 import { chooseSource } from '../../core/rules/choose-source.ts'
-import type { Need, Thing } from './evidence.ts'
+import {
+  type Need,
+  need,
+  type PlottedColumn,
+  plot,
+  type SectionColumns,
+  type Thing,
+} from './evidence.ts'
 import { growthOf, type RankEvidence } from './run-evidence.ts'
 
-const PROCESS = { metric: 'pressure', section: 'process' }
-const PERF = { metric: 'perf-sysstat', section: 'process' }
+const PROCESS = {
+  metric: 'pressure',
+  section: 'process',
+  columns: ['cpu_time'],
+} as const satisfies SectionColumns
+const PERF = {
+  metric: 'perf-sysstat',
+  section: 'process',
+  columns: ['percent_cpu'],
+} as const satisfies SectionColumns
 
 /** The CPU time of processes, from perf-sysstat or from pressure. */
 export const PROCESSOR_TIME_NEEDS: readonly (readonly Need[])[] = [
-  [{ ...PERF, columns: ['percent_cpu'] }],
-  [{ ...PROCESS, columns: ['cpu_time'] }],
+  [need(PERF, 'percent_cpu')],
+  [need(PROCESS, 'cpu_time')],
+]
+
+/** The columns of these needs. */
+export const PROCESSOR_TIME_READS: readonly SectionColumns[] = [PERF, PROCESS]
+
+/** The CPU time over time. */
+export const PROCESSOR_TIME_PLOTS: readonly PlottedColumn[] = [
+  plot(PERF, 'percent_cpu'),
+  plot(PROCESS, 'cpu_time'),
 ]
 
 /** The CPU time of a process. */
@@ -53,7 +77,7 @@ function coveredBy(times: readonly ProcessorTime[]): number {
 }
 
 function sampledTimes(rank: RankEvidence): readonly ProcessorTime[] {
-  return rank.things('perf-sysstat', 'process').flatMap((thing) => {
+  return rank.things(PERF).flatMap((thing) => {
     const reading = thing.readings.get('percent_cpu')
     if (reading === undefined || reading.last === null) return []
     return [{ thing, seconds: reading.sum / 100, busy: reading.capped }]
@@ -61,7 +85,7 @@ function sampledTimes(rank: RankEvidence): readonly ProcessorTime[] {
 }
 
 function countedTimes(rank: RankEvidence): readonly ProcessorTime[] {
-  return rank.things('pressure', 'process').flatMap((thing) => {
+  return rank.things(PROCESS).flatMap((thing) => {
     const seconds = growthOf(thing, 'cpu_time')
     const busy = thing.readings.get('cpu_time')?.capped ?? 0
     return seconds === null ? [] : [{ thing, seconds, busy }]

@@ -4,13 +4,30 @@ import {
   findDifferences,
   LEAST_MORE,
 } from '../profiles/differences.ts'
-import type { Affected, FindingRule } from './rule.ts'
+import type { SectionColumns } from './evidence.ts'
+import { type Affected, defineRule, type FactUnits, listFacts } from './rule.ts'
 import type { RunEvidence } from './run-evidence.ts'
 import { factIn, thingsOf } from './sentence.ts'
 import { FEWEST_SECONDS, percentOf } from './time-lost.ts'
 
+const PROFILE = {
+  metric: 'cpu-profile',
+  section: 'process',
+  columns: ['cpu_seconds'],
+} as const satisfies SectionColumns
+
 /** The least additional time in the function, in percent of the processor time of the rank. */
 const LEAST_PART = 10
+
+const MEDIAN = 'median of the ranks'
+
+const FACTS = {
+  'more than the median': 'percent',
+  'above the median': 's',
+  'processor time in the function': 's',
+  [MEDIAN]: 's',
+  'ranks compared': 'count',
+} as const satisfies FactUnits
 
 /**
  * A rank that used more processor time in a function than the others did. This shows uneven work
@@ -19,12 +36,12 @@ const LEAST_PART = 10
  *
  * The samples do not show whether other ranks waited for this rank, so no time is known to be lost.
  */
-export const MORE_TIME_IN_FUNCTION: FindingRule = {
+export const MORE_TIME_IN_FUNCTION = defineRule({
   name: 'more-time-in-function',
   title: 'More time in a function than the other ranks',
   severity: 'slowdown',
   isOptional: true,
-  needs: [[{ metric: 'cpu-profile', section: 'process', columns: ['cpu_seconds'] }]],
+  needs: [[PROFILE]],
   threshold: {
     value: 100 * LEAST_MORE,
     unit: 'percent',
@@ -45,24 +62,26 @@ export const MORE_TIME_IN_FUNCTION: FindingRule = {
     `used ${factIn(worst, 'above the median')} more processor time than the median of the ranks ` +
     `in ${thingsOf(worst)}: ${factIn(worst, 'processor time in the function')}, ` +
     moreWords(worst),
+  facts: FACTS,
+  reads: [PROFILE],
   advice:
     'If the function computes, divide its work more evenly, or give this rank other input. If it ' +
     'waits, as functions of MPI and of locks do, look for the rank or thread that it waits for. ' +
     'The flame graph of the report shows which functions called it.',
   // The rows are sums over the whole run.
   plots: [],
-}
+})
 
-const MEDIAN = 'median of the ranks'
+type AffectedRank = Affected<keyof typeof FACTS>
 
-function moreWords(worst: Affected): string {
+function moreWords(worst: AffectedRank): string {
   const isUnused = worst.facts.some(({ name, value }) => name === MEDIAN && value === 0)
   return isUnused
     ? 'at least half of the ranks used none'
     : `${factIn(worst, 'more than the median')} more`
 }
 
-function findMoreTime({ profiles, ranks }: RunEvidence): readonly Affected[] {
+function findMoreTime({ profiles, ranks }: RunEvidence): readonly AffectedRank[] {
   const read = new Set(ranks.map(({ rank }) => rank))
   const found = profiles
     .flatMap(findDifferences)
@@ -89,24 +108,20 @@ function isLong({ more, whole }: DifferingRank): boolean {
 function affectedBy(
   { name, median, compared }: FunctionDifference,
   { rank, self, more }: DifferingRank,
-) {
+): AffectedRank {
   return {
     rank,
     things: [name],
     lost: null,
     size: more,
     cause: name,
-    facts: [
+    facts: listFacts(FACTS, {
       // Of a function that the other ranks do not use, all of the time is additional.
-      {
-        name: 'more than the median',
-        value: median > 0 ? percentOf(more, median) : 100,
-        unit: 'percent',
-      },
-      { name: 'above the median', value: more, unit: 's' },
-      { name: 'processor time in the function', value: self, unit: 's' },
-      { name: MEDIAN, value: median, unit: 's' },
-      { name: 'ranks compared', value: compared, unit: 'count' },
-    ],
-  } as const
+      'more than the median': median > 0 ? percentOf(more, median) : 100,
+      'above the median': more,
+      'processor time in the function': self,
+      [MEDIAN]: median,
+      'ranks compared': compared,
+    }),
+  }
 }

@@ -1,24 +1,5 @@
-import type { Need } from './evidence.ts'
+import type { Need, PlottedColumn, SectionColumns } from './evidence.ts'
 import type { RankEvidence, RunEvidence } from './run-evidence.ts'
-
-export type RuleName =
-  | 'oom-killed'
-  | 'memory-pressure'
-  | 'swapping'
-  | 'close-to-memory-limit'
-  | 'throttled'
-  | 'pinned-to-same-core'
-  | 'waiting-for-cpu'
-  | 'waiting-for-storage'
-  | 'retransmissions'
-  | 'network-bound'
-  | 'remote-memory'
-  | 'more-work'
-  | 'more-time-in-function'
-  | 'waiting-in-collectives'
-  | 'waiting-in-point-to-point'
-  | 'much-time-in-mpi'
-  | 'mostly-idle'
 
 /**
  * How bad a finding is:
@@ -29,15 +10,29 @@ export type RuleName =
 export type Severity = 'failure' | 'slowdown' | 'risk'
 
 /** A number that a finding is based on. */
-export interface Fact {
+export interface Fact<Name extends string = string> {
   /** What the number is, such as "throttled periods". */
-  readonly name: string
+  readonly name: Name
   readonly value: number
   readonly unit: FactUnit
 }
 
 /** The unit of a fact: `1/s` is a count per second, and `cores` is a number of processors. */
 export type FactUnit = 'percent' | 's' | 'bytes' | 'count' | '1/s' | 'cores'
+
+/** The names of the facts of a rule, with their units. */
+export type FactUnits = Readonly<Record<string, FactUnit>>
+
+/** Returns the facts with these values, in their order, without those that are not known (null). */
+export function listFacts<const Units extends FactUnits>(
+  units: Units,
+  values: { readonly [Name in keyof NoInfer<Units>]?: number | null },
+): readonly Fact<keyof Units & string>[] {
+  return Object.entries<number | null | undefined>(values).flatMap(([name, value]) => {
+    const unit = units[name]
+    return unit === undefined || value === undefined || value === null ? [] : { name, value, unit }
+  })
+}
 
 /** A process of MPI for which another one waited. */
 export interface WaitedFor {
@@ -48,9 +43,8 @@ export interface WaitedFor {
   readonly call: string
 }
 
-/** A rank for which the condition of a rule is true. */
-export interface Affected {
-  readonly rank: string
+/** A finding about one container, process or other thing of a rank, or about the whole rank. */
+export interface RankFinding<FactName extends string = string> {
   /**
    * The containers, processes, programs or connections that the numbers are about; empty if they
    * are about the whole rank.
@@ -70,7 +64,12 @@ export interface Affected {
   /** The process for which the rank waited, if the rule knows it. */
   readonly waitedFor?: WaitedFor
   /** The numbers. The first one was compared with the threshold. */
-  readonly facts: readonly Fact[]
+  readonly facts: readonly Fact<FactName>[]
+}
+
+/** A rank for which the condition of a rule is true. */
+export interface Affected<FactName extends string = string> extends RankFinding<FactName> {
+  readonly rank: string
 }
 
 /** The number with which a rule compares the first fact, and where this number comes from. */
@@ -82,16 +81,28 @@ export interface Threshold {
   readonly source: string
 }
 
-/** A column that the report plots to show a finding over time. */
-export interface PlottedColumn {
-  readonly metric: string
-  readonly section: string
-  readonly column: string
+/** The rules whose findings a finding explains. These are then not made. */
+export interface ExplainedRules<RuleName extends string = string> {
+  readonly rules: readonly RuleName[]
+  /** Whether a finding explains findings about the same rank, or about any rank of the run. */
+  readonly of: 'same rank' | 'any rank'
+  readonly because: string
 }
 
+/** A finding about what held a rank up explains why ranks are idle. */
+export const EXPLAINS_IDLE = {
+  rules: ['mostly-idle'],
+  of: 'any rank',
+  because: 'a rank that is held up is idle, and so are the ranks that wait for it',
+} as const satisfies ExplainedRules
+
 /** A rule: when a finding is made, and what it says. */
-export interface FindingRule {
-  readonly name: RuleName
+export interface FindingRule<
+  Name extends string = string,
+  Explained extends string = string,
+  FactName extends string = string,
+> {
+  readonly name: Name
   /** The title of its findings. */
   readonly title: string
   readonly severity: Severity
@@ -100,8 +111,17 @@ export interface FindingRule {
    * one alternative is enough: the rows of the rank must have a value in each of its columns.
    */
   readonly needs: readonly (readonly Need[])[]
-  /** Columns that the rule reads if they have values; it is also checked without them. */
-  readonly alsoReads?: readonly Need[]
+  /** The names and units of its facts, of which a finding can lack some. */
+  readonly facts: Readonly<Record<FactName, FactUnit>>
+  /** The columns that the rule reads or plots, with those that it needs. */
+  readonly reads: readonly SectionColumns[]
+  /** Whether a rank of a finding was held up, so that its work cannot be compared. */
+  readonly isHindrance?: boolean
+  /**
+   * The findings that a finding explains, because it names their cause. It must have lost at least
+   * half of the time that the other one is about.
+   */
+  readonly explains?: readonly ExplainedRules<Explained>[]
   readonly threshold: Threshold
   /**
    * Whether the rule reads a metric that needs more than an annotation. If this metric was
@@ -120,17 +140,26 @@ export interface FindingRule {
    * Returns the ranks for which the condition is true, with the numbers. `found` contains the
    * findings of the rules that were checked before.
    */
-  readonly find: (run: RunEvidence, found: FoundRanks) => readonly Affected[]
+  readonly find: (run: RunEvidence, found: FoundRanks) => readonly Affected<NoInfer<FactName>>[]
   /** Whether the rule compares ranks; the plot of the finding then shows all ranks. */
   readonly isRelative?: boolean
   /** Reports whether the numbers of a rank belong to its node, and not only to its pod. */
   readonly isOfNode?: (run: RunEvidence, rank: string) => boolean
   /** Returns a sentence about the worst rank, without the name of the rank at its start. */
-  readonly sentence: (worst: Affected) => string
+  sentence(worst: Affected<NoInfer<FactName>>): string
   readonly advice: string
   /** Columns that show the finding over time. The report plots the first one that was read. */
   readonly plots: readonly PlottedColumn[]
 }
 
 /** The ranks of the findings that were made so far with the seconds that they lost, by rule. */
-export type FoundRanks = ReadonlyMap<RuleName, ReadonlyMap<string, number | null>>
+export type FoundRanks = ReadonlyMap<FindingRule, ReadonlyMap<string, number | null>>
+
+/** Declares a rule. The names in `find` and `sentence` must be those in `facts`. */
+export function defineRule<
+  const Name extends string,
+  FactName extends string,
+  const Explained extends string = never,
+>(rule: FindingRule<Name, Explained, FactName>): FindingRule<Name, Explained> {
+  return rule
+}

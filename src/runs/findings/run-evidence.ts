@@ -2,7 +2,13 @@ import type { EndedContainer } from '../log/entry.ts'
 import { joinJobs, type MpiJob } from '../mpi/mpi-job.ts'
 import { type RankedProfile, rankProfile } from '../profiles/ranked-profile.ts'
 import type { ColumnReading } from './column-reading.ts'
-import { type Evidence, type Need, sectionKey, type Thing } from './evidence.ts'
+import {
+  type Evidence,
+  type Need,
+  type SectionColumns,
+  sectionKey,
+  type Thing,
+} from './evidence.ts'
 
 /** The evidence of a run by rank. In a report, a rank is a pod. */
 export interface RunEvidence {
@@ -27,15 +33,15 @@ export interface RankEvidence {
   /** The metrics of which the rank has rows. */
   readonly metrics: ReadonlySet<string>
   /** Returns the things of the rank that the rows of a section describe. */
-  readonly things: (metric: string, section: string) => readonly Thing[]
+  readonly things: <Column extends string>(
+    section: SectionColumns<Column>,
+  ) => readonly Thing<Column>[]
 }
 
 /** Returns the columns that have no value in any row of the rank, or counters with one sample. */
-export function unreadColumns(
-  { things, metrics }: RankEvidence,
-  { metric, section, columns, isTotal = false, canBeEmpty = false }: Need,
-): readonly string[] {
-  const own = things(metric, section)
+export function unreadColumns({ things, metrics }: RankEvidence, need: Need): readonly string[] {
+  const { metric, columns, isTotal = false, canBeEmpty = false } = need
+  const own = things(need)
   if (canBeEmpty && own.length === 0 && metrics.has(metric)) return []
   const isUsable = isTotal ? isRead : isMeasured
   return columns.filter((column) => !own.some(({ readings }) => isUsable(readings.get(column))))
@@ -52,9 +58,10 @@ export function columnsReadOnce(rank: RankEvidence, need: Need): readonly string
 const FEWEST_ROWS = 2
 
 /** Returns the things of which a needed column was never read, and these columns. */
-export function partlyRead({ things }: RankEvidence, { metric, section, columns }: Need) {
+export function partlyRead({ things }: RankEvidence, need: Need) {
+  const { columns } = need
   const isUnread = ({ readings }: Thing, column: string) => !isRead(readings.get(column))
-  const own = things(metric, section).filter(({ rows }) => rows >= FEWEST_ROWS)
+  const own = things(need).filter(({ rows }) => rows >= FEWEST_ROWS)
   const unread = own.filter((thing) => columns.some((column) => isUnread(thing, column)))
   return {
     things: unread,
@@ -88,7 +95,7 @@ export function groupByRank(
       ended,
       elapsed,
       metrics: new Set([...own.keys()].map((key) => key.split(' ')[0] ?? '')),
-      things: (metric, section) => own.get(sectionKey(metric, section)) ?? [],
+      things: ({ metric, section }) => own.get(sectionKey(metric, section)) ?? [],
     })),
     profiles: [...profiles.values()].map((profile) => rankProfile(profile, rankOf)),
     mpi: joinJobs(mpi, rankOf),
@@ -125,12 +132,18 @@ function addThing(ranks: Map<string, Growing>, rank: string, key: string, thing:
 }
 
 /** Returns the last value of a column; null if none was read. */
-export function lastOf(thing: Thing, column: string): number | null {
+export function lastOf<Column extends string>(
+  thing: Thing<Column>,
+  column: NoInfer<Column>,
+): number | null {
   return thing.readings.get(column)?.last ?? null
 }
 
 /** Returns by how much a counter grew; null if it was not read, or only once. */
-export function growthOf(thing: Thing, column: string): number | null {
+export function growthOf<Column extends string>(
+  thing: Thing<Column>,
+  column: NoInfer<Column>,
+): number | null {
   return thing.readings.get(column)?.growth ?? null
 }
 

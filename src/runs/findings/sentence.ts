@@ -22,7 +22,10 @@ export function factText({ value, unit }: Pick<Fact, 'value' | 'unit'>): string 
 }
 
 /** Returns the fact of this name as text. @throws if the finding has no such fact */
-export function factIn({ facts }: Affected, name: string): string {
+export function factIn<Name extends string>(
+  { facts }: Affected<Name>,
+  name: NoInfer<Name>,
+): string {
   const fact = facts.find((one) => one.name === name)
   if (fact === undefined) throw new Error(`the finding has no fact ${name}`)
   return factText(fact)

@@ -1,24 +1,43 @@
-import type { Need, Thing } from './evidence.ts'
-import { perRank, type RankFinding } from './per-rank.ts'
-import type { FindingRule } from './rule.ts'
+import { type Need, need, plot, type SectionColumns, type Thing, type ThingOf } from './evidence.ts'
+import { perRank } from './per-rank.ts'
+import { defineRule, EXPLAINS_IDLE, type FactUnits, listFacts, type RankFinding } from './rule.ts'
 import { growthOf, nameOf, type RankEvidence } from './run-evidence.ts'
 import { factIn, thingsOf } from './sentence.ts'
 import { FEWEST_SECONDS, percentOf } from './time-lost.ts'
 
-const CONTAINER = { metric: 'pressure', section: 'container' }
-const PERF = { metric: 'perf-sysstat', section: 'process' }
+const CONTAINER = {
+  metric: 'pressure',
+  section: 'container',
+  columns: ['io_full', 'io_some'],
+} as const satisfies SectionColumns
+const PERF = {
+  metric: 'perf-sysstat',
+  section: 'process',
+  columns: ['iodelay', 'kb_rd_s', 'kb_wr_s'],
+} as const satisfies SectionColumns
 
 /**
  * Pressure stall information, or block I/O delay. The first needs cgroup version 2, the second
  * needs delay accounting, a setting of the node.
  */
 export const STORAGE_NEEDS: readonly (readonly Need[])[] = [
-  [{ ...CONTAINER, columns: ['io_full'] }],
-  [{ ...PERF, columns: ['iodelay'] }],
+  [need(CONTAINER, 'io_full')],
+  [need(PERF, 'iodelay')],
 ]
+
+/** The columns from which `storageWait` computes. */
+export const STORAGE_READS: readonly SectionColumns[] = [CONTAINER, PERF]
 
 /** Clock ticks a second in /proc (USER_HZ), on every architecture that Kubernetes supports. */
 const TICKS = 100
+
+const FACTS = {
+  'time waiting': 'percent',
+  'all processes waited': 's',
+  'a process waited': 's',
+  'block I/O delay, summed over processes': 's',
+  'read and written': 'bytes',
+} as const satisfies FactUnits
 
 /**
  * The time in which all processes of a container waited for storage; without pressure stall
@@ -27,15 +46,11 @@ const TICKS = 100
  * The threshold is the kernel's own example of a trigger for I/O: 50 ms of every second
  * (Documentation/accounting/psi.rst, "Monitoring for pressure thresholds").
  */
-export const WAITING_FOR_STORAGE: FindingRule = {
+export const WAITING_FOR_STORAGE = defineRule({
   name: 'waiting-for-storage',
   title: 'Waiting for storage',
   severity: 'slowdown',
   needs: STORAGE_NEEDS,
-  alsoReads: [
-    { ...CONTAINER, columns: ['io_some'] },
-    { ...PERF, columns: ['kb_rd_s', 'kb_wr_s'] },
-  ],
   threshold: {
     value: 5,
     unit: 'percent',
@@ -48,17 +63,20 @@ export const WAITING_FOR_STORAGE: FindingRule = {
   find: perRank((rank) => [storageWait(rank)].filter(isLong)),
   sentence: (worst) =>
     `waited for storage for ${factIn(worst, 'time waiting')} of the run (${thingsOf(worst)})`,
+  facts: FACTS,
+  reads: STORAGE_READS,
+  isHindrance: true,
+  explains: [EXPLAINS_IDLE],
   advice:
     'Read and write less often and in larger pieces, from fewer ranks, or use faster storage: a ' +
     'local disk of the node or a parallel file system. io-sysstat shows how busy the devices of ' +
     'the node are.',
-  plots: [
-    { ...CONTAINER, column: 'io_full' },
-    { ...PERF, column: 'iodelay' },
-  ],
-}
+  plots: [plot(CONTAINER, 'io_full'), plot(PERF, 'iodelay')],
+})
 
-function isLong(finding: RankFinding | undefined): boolean {
+type StorageFinding = RankFinding<keyof typeof FACTS>
+
+function isLong(finding: StorageFinding | undefined): boolean {
   const part = finding?.facts[0]?.value ?? 0
   return part >= WAITING_FOR_STORAGE.threshold.value && (finding?.lost ?? 0) >= FEWEST_SECONDS
 }
@@ -67,8 +85,8 @@ function isLong(finding: RankFinding | undefined): boolean {
  * Returns how long a rank waited for storage, even if it is below the threshold; undefined if
  * neither `io_full` nor `iodelay` was read.
  */
-export function storageWait(rank: RankEvidence): RankFinding | undefined {
-  const stalls = rank.things('pressure', 'container').flatMap((thing) => stalled(thing, rank))
+export function storageWait(rank: RankEvidence): StorageFinding | undefined {
+  const stalls = rank.things(CONTAINER).flatMap((thing) => stalled(thing, rank))
   const worst = stalls.reduce<Wait | undefined>(
     (most, one) => (one.lost > (most?.lost ?? -1) ? one : most),
     undefined,
@@ -76,21 +94,20 @@ export function storageWait(rank: RankEvidence): RankFinding | undefined {
   return worst ?? delayed(rank)
 }
 
-type Wait = RankFinding & { readonly lost: number }
+type Wait = StorageFinding & { readonly lost: number }
 
-function stalled(thing: Thing, { elapsed }: RankEvidence): readonly Wait[] {
+function stalled(thing: ThingOf<typeof CONTAINER>, { elapsed }: RankEvidence): readonly Wait[] {
   const full = growthOf(thing, 'io_full')
   if (full === null) return []
-  const some = growthOf(thing, 'io_some')
   return [
     {
       things: [nameOf(thing)],
       lost: full,
-      facts: [
-        { name: 'time waiting', value: percentOf(full, elapsed), unit: 'percent' },
-        { name: 'all processes waited', value: full, unit: 's' },
-        ...(some === null ? [] : [{ name: 'a process waited', value: some, unit: 's' } as const]),
-      ],
+      facts: listFacts(FACTS, {
+        'time waiting': percentOf(full, elapsed),
+        'all processes waited': full,
+        'a process waited': growthOf(thing, 'io_some'),
+      }),
     },
   ]
 }
@@ -101,7 +118,7 @@ function stalled(thing: Thing, { elapsed }: RankEvidence): readonly Wait[] {
  * average; the result is at least the longest delay.
  */
 function delayed(rank: RankEvidence): Wait | undefined {
-  const known = rank.things('perf-sysstat', 'process').flatMap((thing) => {
+  const known = rank.things(PERF).flatMap((thing) => {
     const delay = thing.readings.get('iodelay')
     if (delay === undefined || delay.last === null) return []
     const seconds = delay.total / TICKS
@@ -117,11 +134,11 @@ function delayed(rank: RankEvidence): Wait | undefined {
   return {
     things: waiting.map(({ thing }) => nameOf(thing)),
     lost,
-    facts: [
-      { name: 'time waiting', value: percentOf(lost, rank.elapsed), unit: 'percent' },
-      { name: 'block I/O delay, summed over processes', value: sum, unit: 's' },
-      { name: 'read and written', value: bytes, unit: 'bytes' },
-    ],
+    facts: listFacts(FACTS, {
+      'time waiting': percentOf(lost, rank.elapsed),
+      'block I/O delay, summed over processes': sum,
+      'read and written': bytes,
+    }),
   }
 }
 
@@ -133,7 +150,7 @@ function isPossible({ from, to }: Thing, seconds: number): boolean {
   return seconds <= 1.5 * (to - from) + 1
 }
 
-function bytesOf({ readings }: Thing): number {
+function bytesOf({ readings }: ThingOf<typeof PERF>): number {
   const kib = (readings.get('kb_rd_s')?.sum ?? 0) + (readings.get('kb_wr_s')?.sum ?? 0)
   return kib * 1024
 }

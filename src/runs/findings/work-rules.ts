@@ -1,14 +1,22 @@
 import { median, spreadOf } from '../../lib/statistics.ts'
-import { PROCESSOR_TIME_NEEDS, processorTimes, timeByProgram } from './processor-time.ts'
-import type { Affected, FindingRule, FoundRanks, PlottedColumn, RuleName } from './rule.ts'
+import {
+  PROCESSOR_TIME_NEEDS,
+  PROCESSOR_TIME_PLOTS,
+  PROCESSOR_TIME_READS,
+  processorTimes,
+  timeByProgram,
+} from './processor-time.ts'
+import {
+  type Affected,
+  defineRule,
+  EXPLAINS_IDLE,
+  type FactUnits,
+  type FoundRanks,
+  listFacts,
+} from './rule.ts'
 import type { RankEvidence, RunEvidence } from './run-evidence.ts'
 import { factIn, thingsOf } from './sentence.ts'
 import { FEWEST_SECONDS, percentOf } from './time-lost.ts'
-
-const PLOTS: readonly PlottedColumn[] = [
-  { metric: 'perf-sysstat', section: 'process', column: 'percent_cpu' },
-  { metric: 'pressure', section: 'process', column: 'cpu_time' },
-]
 
 /** The fewest ranks that are compared: of two ranks, neither can be called the unusual one. */
 const FEWEST_RANKS = 3
@@ -16,19 +24,29 @@ const FEWEST_RANKS = 3
 /** The least time that the additional work takes, in percent of the run. */
 const LEAST_PART = 10
 
+/** The fact that only findings have whose time was lost. */
+const IDLE = 'the other ranks were idle meanwhile'
+
+const WORK_FACTS = {
+  'more than the median': 'percent',
+  'CPU time': 's',
+  'median of the ranks': 's',
+  'ranks compared': 'count',
+  [IDLE]: 's',
+} as const satisfies FactUnits
+
 /**
  * A rank that used more CPU time than the others did in the same program.
  *
  * The CPU time must be at least a quarter above the median: the POP Centre of Excellence calls a
  * load balance (the mean divided by the maximum) below 80 % a problem. It must also be an outlier:
  * more than four standard deviations above the median, estimated by the median absolute deviation,
- * as for outliers in the report (Iglewicz and Hoaglin, 1993, propose 3.5). Ranks that a finding of
- * `HINDRANCES` held up for a tenth of the run are not compared, because they could not work as the
- * others did.
+ * as for outliers in the report (Iglewicz and Hoaglin, 1993, propose 3.5). Ranks that a hindrance
+ * held up for a tenth of the run are not compared, because they could not work as the others did.
  *
  * The additional time is lost only if the other ranks ran at the same time, and were idle.
  */
-export const MORE_WORK: FindingRule = {
+export const MORE_WORK = defineRule({
   name: 'more-work',
   title: 'More work than the other ranks',
   severity: 'slowdown',
@@ -51,39 +69,27 @@ export const MORE_WORK: FindingRule = {
     `used ${factIn(worst, 'CPU time')} of CPU time in ${thingsOf(worst)}, ` +
     `${factIn(worst, 'more than the median')} more than the median of the ranks, ` +
     `${factIn(worst, 'median of the ranks')}${idleWords(worst)}`,
+  facts: WORK_FACTS,
+  reads: PROCESSOR_TIME_READS,
+  explains: [EXPLAINS_IDLE],
   advice:
     'Divide the work more evenly: with the load balancing of the application (balance in LAMMPS, ' +
     'for example), another decomposition, or other input for this rank.',
-  plots: PLOTS,
-}
+  plots: PROCESSOR_TIME_PLOTS,
+})
 
-/** The findings about what held a rank up, in the order of the rules. */
-export const SLOWDOWNS: readonly RuleName[] = [
-  'memory-pressure',
-  'swapping',
-  'throttled',
-  'pinned-to-same-core',
-  'waiting-for-cpu',
-  'waiting-for-storage',
-  'network-bound',
-]
+type OverloadedRank = Affected<keyof typeof WORK_FACTS>
 
-/** The findings whose ranks are not compared with the others. */
-const HINDRANCES: readonly RuleName[] = ['oom-killed', ...SLOWDOWNS]
-
-/** The fact that only findings have whose time was lost. */
-const IDLE = 'the other ranks were idle meanwhile'
-
-function idleWords(worst: Affected): string {
+function idleWords(worst: OverloadedRank): string {
   if (worst.lost === null) return ''
   return `; meanwhile, the others were idle for ${factIn(worst, IDLE)}`
 }
 
 /** Reports whether a rank was held up for so long that its work cannot be compared. */
 function isHindered({ rank, elapsed }: RankEvidence, found: FoundRanks): boolean {
-  return HINDRANCES.some((name) => {
-    const lost = found.get(name)?.get(rank)
-    return lost === null || percentOf(lost ?? 0, elapsed) >= LEAST_PART
+  return [...found].some(([{ isHindrance = false }, ranks]) => {
+    const lost = ranks.get(rank)
+    return isHindrance && (lost === null || percentOf(lost ?? 0, elapsed) >= LEAST_PART)
   })
 }
 
@@ -103,7 +109,7 @@ interface Worker {
   readonly seconds: number
 }
 
-function findMoreWork({ ranks }: RunEvidence, found: FoundRanks): readonly Affected[] {
+function findMoreWork({ ranks }: RunEvidence, found: FoundRanks): readonly OverloadedRank[] {
   const workers = ranks
     .filter((rank) => !isHindered(rank, found))
     .flatMap((rank) =>
@@ -116,7 +122,7 @@ function findMoreWork({ ranks }: RunEvidence, found: FoundRanks): readonly Affec
   return [...byRank.values()]
 }
 
-type Overloaded = Affected & { readonly size: number }
+type Overloaded = OverloadedRank & { readonly size: number }
 
 function findOverloaded(workers: readonly Worker[]): readonly Overloaded[] {
   if (workers.length < FEWEST_RANKS) return []
@@ -148,13 +154,13 @@ function buildOverloaded(
       things: [program],
       lost: isLost ? Math.min(idle, excess) : null,
       size: excess,
-      facts: [
-        { name: 'more than the median', value: percentOf(more, middle), unit: 'percent' },
-        { name: 'CPU time', value: seconds, unit: 's' },
-        { name: 'median of the ranks', value: middle, unit: 's' },
-        { name: 'ranks compared', value: workers.length, unit: 'count' },
-        ...(isLost ? [{ name: IDLE, value: idle, unit: 's' } as const] : []),
-      ],
+      facts: listFacts(WORK_FACTS, {
+        'more than the median': percentOf(more, middle),
+        'CPU time': seconds,
+        'median of the ranks': middle,
+        'ranks compared': workers.length,
+        [IDLE]: isLost ? idle : null,
+      }),
     },
   ]
 }
@@ -179,6 +185,12 @@ function sharedTime(one: RankEvidence, other: RankEvidence): number {
 /** The shortest run in which a rank is called idle; in a shorter one, it may still be starting. */
 const FEWEST_IDLE_SECONDS = 30
 
+const IDLE_FACTS = {
+  'use of a processor': 'percent',
+  'CPU time': 's',
+  'length of the run': 's',
+} as const satisfies FactUnits
+
 /**
  * A rank whose processes hardly used processors, although nothing that the rows show kept them from
  * it. It may have computed elsewhere, such as on a GPU, so no time is known to be lost.
@@ -186,7 +198,7 @@ const FEWEST_IDLE_SECONDS = 30
  * The threshold is Ridealong's own. If other ranks are busy, a rank that runs none of their busy
  * programs, such as the launcher of an MPIJob, is expected to be idle.
  */
-export const MOSTLY_IDLE: FindingRule = {
+export const MOSTLY_IDLE = defineRule({
   name: 'mostly-idle',
   title: 'Mostly idle',
   severity: 'risk',
@@ -204,14 +216,16 @@ export const MOSTLY_IDLE: FindingRule = {
   sentence: (worst) =>
     `used ${factIn(worst, 'use of a processor')} of one processor on average, and the rows do ` +
     'not show why',
+  facts: IDLE_FACTS,
+  reads: PROCESSOR_TIME_READS,
   advice:
     'If the ranks compute on GPUs, this is as it should be. Otherwise look at the output of the ' +
     'application: it may wait for input, for another service or for a rank that did not start, ' +
     'or not have enough work for all ranks. Use fewer ranks if they are not needed.',
-  plots: PLOTS,
-}
+  plots: PROCESSOR_TIME_PLOTS,
+})
 
-function findIdle({ ranks }: RunEvidence): readonly Affected[] {
+function findIdle({ ranks }: RunEvidence): readonly Affected<keyof typeof IDLE_FACTS>[] {
   const used = ranks.map((rank) => {
     const programs = timeByProgram(rank)
     const seconds = [...programs.values()].reduce((sum, own) => sum + own, 0)
@@ -236,11 +250,11 @@ function findIdle({ ranks }: RunEvidence): readonly Affected[] {
         things: [...programs.keys()],
         lost: null,
         size: rank.elapsed - seconds,
-        facts: [
-          { name: 'use of a processor', value: part, unit: 'percent' },
-          { name: 'CPU time', value: seconds, unit: 's' },
-          { name: 'length of the run', value: rank.elapsed, unit: 's' },
-        ],
+        facts: listFacts(IDLE_FACTS, {
+          'use of a processor': part,
+          'CPU time': seconds,
+          'length of the run': rank.elapsed,
+        }),
       },
     ]
   })

@@ -1,5 +1,5 @@
 import type { ExplainedFinding, Findings, RunFinding, UncheckedRule } from '../findings/evaluate.ts'
-import type { PlottedColumn } from '../findings/rule.ts'
+import type { PlottedColumn } from '../findings/evidence.ts'
 import { RULES } from '../findings/rules.ts'
 import { factText, rankList } from '../findings/sentence.ts'
 import { METRIC_OF_FORMAT } from '../log/descriptions.ts'

@@ -1,4 +1,4 @@
-import type { RuleName } from '../../../../src/runs/findings/rule.ts'
+import type { RuleName } from '../../../../src/runs/findings/rules.ts'
 import { findIn, LENGTH, type RankOptions, rankRows, type Sections } from './rows.ts'
 
 export const RANKS = ['0', '1', '2', '3', '4']

@@ -1,6 +1,5 @@
 import t from 'tap'
-import type { RuleName } from '../../../../src/runs/findings/rule.ts'
-import { EXPLANATIONS, RULES } from '../../../../src/runs/findings/rules.ts'
+import { EXPLANATIONS, RULES, type RuleName } from '../../../../src/runs/findings/rules.ts'
 import { busy, CASES, findWith, pinned, RANKS } from './cases.ts'
 import { findIn, inShort, LENGTH, rankRows, type Sections } from './rows.ts'
 
@@ -74,12 +73,10 @@ t.test('one finding names all of its ranks, the worst first', async (t) => {
 })
 
 t.test('the finding that names the cause is made, and not its consequences', async (t) => {
-  for (const { by, explains } of EXPLANATIONS) {
-    const names = RULES.map(({ name }) => name)
-    for (const cause of by)
-      for (const other of explains)
-        t.ok(names.indexOf(cause) < names.indexOf(other), `${cause} is checked before ${other}`)
-  }
+  const names = RULES.map(({ name }) => name)
+  for (const { by, rules } of EXPLANATIONS)
+    for (const other of rules)
+      t.ok(names.indexOf(by.name) < names.indexOf(other), `${by.name} is checked before ${other}`)
   const { findings, explained } = findWith(CASES.throttled.changes)
   t.strictSame(inShort({ findings, explained, notChecked: [] }), ['throttled 3'])
   // The rank waits on a run queue only while it is throttled, and this time is subtracted.
