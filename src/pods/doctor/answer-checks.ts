@@ -55,16 +55,20 @@ function triedPodCheck(
   { catalog, webhook, namespaces }: PodContext,
 ): InstallationCheck {
   const { namespace, answer } = triedPod
-  if (answer.outcome === 'unknown') return failed(INJECTS, answer.problem)
-  if (answer.outcome === 'denied') {
-    const what = `in a dry run in namespace ${namespace}, the pod was denied only with observers`
-    return fault(INJECTS, `${what}: ${answer.message}`, findRemedy('admission-policy'))
+  switch (answer.outcome) {
+    case 'unknown':
+      return failed(INJECTS, answer.problem)
+    case 'denied': {
+      const what = `in a dry run in namespace ${namespace}, the pod was denied only with observers`
+      return fault(INJECTS, `${what}: ${answer.message}`, findRemedy('admission-policy'))
+    }
+    case 'admitted': {
+      const unmet = unmetByNamespace(namespace, webhook, namespaces)
+      return unmet === undefined || cameOut(answer.pod, undefined).outcome !== 'silent'
+        ? podCheck(answer.pod, triedPod, catalog)
+        : untriedPod(namespace, unmet)
+    }
   }
-  const { pod } = answer
-  const unmet = unmetByNamespace(namespace, webhook, namespaces)
-  return unmet === undefined || cameOut(pod, undefined).outcome !== 'silent'
-    ? podCheck(pod, triedPod, catalog)
-    : untriedPod(namespace, unmet)
 }
 
 function untriedPod(namespace: string, unmet: string): InstallationCheck {
@@ -114,26 +118,40 @@ function failed(name: string, problem: string): InstallationCheck {
 
 function podCheck(
   pod: Fields,
-  { namespace, metric }: TriedPod,
+  triedPod: TriedPod,
   catalog: Catalog | undefined,
 ): InstallationCheck {
   const out = cameOut(pod, catalog && comparable(catalog, true, pod))
+  const what = `in a dry run in namespace ${triedPod.namespace}, the pod`
+  switch (out.outcome) {
+    case 'silent':
+      return fault(INJECTS, UNANSWERED, REACH)
+    case 'left': {
+      const sentence = `${what} got no observers (${out.reason}): ${out.message}`
+      return fault(INJECTS, sentence, findRemedy(out.reason))
+    }
+    case 'altered': {
+      const sentence = `${what} was injected, then changed: ${out.problems.join('; ')}`
+      return fault(INJECTS, sentence, findRemedy('altered'))
+    }
+    case 'unverified': {
+      const differences = out.differences.join('; ')
+      const sentence = `${what} got a container that is not the catalog's observer: ${differences}`
+      return check(INJECTS, 'look', sentence)
+    }
+    case 'injected':
+      return injectedCheck(pod, out.hasStatus, triedPod, catalog)
+  }
+}
+
+function injectedCheck(
+  pod: Fields,
+  hasStatus: boolean,
+  { namespace, metric }: TriedPod,
+  catalog: Catalog | undefined,
+): InstallationCheck {
   const what = `in a dry run in namespace ${namespace}, the pod`
-  if (out.outcome === 'silent') return fault(INJECTS, UNANSWERED, REACH)
-  if (out.outcome === 'left') {
-    const sentence = `${what} got no observers (${out.reason}): ${out.message}`
-    return fault(INJECTS, sentence, findRemedy(out.reason))
-  }
-  if (out.outcome === 'altered') {
-    const sentence = `${what} was injected, then changed: ${out.problems.join('; ')}`
-    return fault(INJECTS, sentence, findRemedy('altered'))
-  }
-  if (out.outcome === 'unverified') {
-    const differences = out.differences.join('; ')
-    const sentence = `${what} got a container that is not the catalog's observer: ${differences}`
-    return check(INJECTS, 'look', sentence)
-  }
-  if (!out.hasStatus) {
+  if (!hasStatus) {
     const sentence = `${what} got ${metric}, and then lost the annotation ${STATUS_KEY}`
     return fault(INJECTS, sentence, findRemedy('altered'))
   }

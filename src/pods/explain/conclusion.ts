@@ -37,19 +37,25 @@ export interface Conclusion {
  */
 export function conclude(known: ConclusionFacts): Conclusion {
   const { out } = known
-  if (out?.outcome === 'injected') {
-    return { outcome: 'injected', conclusion: wasInjected(out) }
+  switch (out?.outcome) {
+    case undefined:
+      return foretold(known)
+    case 'injected':
+      return { outcome: 'injected', conclusion: wasInjected(out) }
+    case 'unverified':
+      return unverified(out)
+    case 'altered': {
+      const problems = out.problems.join('; ')
+      const what = out.hasStatus
+        ? 'The pod was injected, but then its observers changed'
+        : `The pod has ${out.metrics.join(', ')}, which cannot observe it`
+      return left('altered', `${what}: ${problems}.`)
+    }
+    case 'left':
+      return left(out.reason, `${WITHOUT}: ${out.message}.`)
+    case 'silent':
+      return silent(known)
   }
-  if (out?.outcome === 'unverified') return unverified(out)
-  if (out?.outcome === 'altered') {
-    const problems = out.problems.join('; ')
-    const what = out.hasStatus
-      ? 'The pod was injected, but then its observers changed'
-      : `The pod has ${out.metrics.join(', ')}, which cannot observe it`
-    return left('altered', `${what}: ${problems}.`)
-  }
-  if (out?.outcome === 'left') return left(out.reason, `${WITHOUT}: ${out.message}.`)
-  return out === undefined ? foretold(known) : silent(known)
 }
 
 const WITHOUT = 'The pod was created without observers'
