@@ -1,5 +1,6 @@
 import t from 'tap'
-import { observer, podOf, until } from '../pod.ts'
+import { until as untilTrue } from '../../until.ts'
+import { observer, podOf, type Running, until } from '../pod.ts'
 import { observerTests, summaryOf } from '../prerequisites.ts'
 import { makeCgroup, withCgroups } from '../pressure/cgroup.ts'
 import { compiled } from './compiled.ts'
@@ -37,6 +38,34 @@ for (const metric of ['perf-sysstat', 'pressure'] as const) {
     t.ok(missing <= MISSING, `${missing} s are missing`)
   })
 }
+
+t.test('processes that end together in one interval are summed once', options, async (t) => {
+  const [burns] = compiled(t, 'burns')
+  const { run } = await podOf(t)
+  const rate = { RIDEALONG_OPTION_RATE: '2' }
+  const watching = await run('perf-sysstat', [observer('perf-sysstat')], { ...ENDING, ...rate })
+  // The other shell has waited for the program that scans have found. After the next scan, that
+  // shell ends, and then the first process of the container, which has waited for it.
+  const inner = `${burns} 3 1; echo waits; read -r go </dev/shm/go; true`
+  const app = await run('app', [
+    'sh',
+    '-c',
+    `mkfifo /dev/shm/go; sh -c '${inner}'; sleep 0.5; true`,
+  ])
+  await until(app, /waits/)
+  const before = timepointsOf(watching)
+  await untilTrue('a scan finds the shell', () => timepointsOf(watching) > before)
+  await run('other', ['sh', '-c', 'echo >/dev/shm/go'])
+  t.equal(await app.ended, 0)
+  t.equal(await watching.ended, 0)
+  const truth = JSON.parse(app.log().split('\n')[0] ?? '').cpu
+  const [whole] = summaryOf(watching.log())
+  const sum = Number(whole?.cpu_seconds) + Number(whole?.unaccounted_cpu_seconds)
+  t.ok(Math.abs(sum - truth) <= MISSING, `${sum} of ${truth} s`)
+})
+
+const timepointsOf = (watching: Running) =>
+  watching.log().split('METRICS OPERATOR TIMEPOINT').length
 
 t.test(
   'with target-command, each process without an observed parent is summed',

@@ -40,4 +40,24 @@ impl Credit {
         self.read = self.read.saturating_add(other.read);
         self.written = self.written.saturating_add(other.written);
     }
+
+    /// This credit without another.
+    #[must_use]
+    pub fn without(self, other: Self) -> Self {
+        Self {
+            cpu: self.cpu.saturating_sub(other.cpu),
+            read: self.read.saturating_sub(other.read),
+            written: self.written.saturating_sub(other.written),
+        }
+    }
+
+    /// The part of the credit that is at most `limit`.
+    #[must_use]
+    pub fn at_most(self, limit: Self) -> Self {
+        Self {
+            cpu: self.cpu.min(limit.cpu),
+            read: self.read.min(limit.read),
+            written: self.written.min(limit.written),
+        }
+    }
 }

@@ -107,21 +107,12 @@ impl Sums {
         };
         // The kernel adds the use of a child to the parent's counters of children only when the
         // parent waits for the child.
-        let credit = process.credit.unwrap_or_default();
-        let rest = &mut sum.unaccounted;
-        rest.cpu += measured.now.stat.children_cpu().saturating_sub(credit.cpu);
-        if let Some(own) = measured.now.io {
-            rest.read += measured
-                .io_with_children
-                .read
-                .saturating_sub(own.read)
-                .saturating_sub(credit.read);
-            rest.written += measured
-                .io_with_children
-                .written
-                .saturating_sub(own.written)
-                .saturating_sub(credit.written);
-        }
+        let mut credit = process.credit.unwrap_or_default();
+        credit.add(measured.late_credit.at_most(measured.new_children()));
+        let rest = measured.children().without(credit);
+        sum.unaccounted.cpu += rest.cpu;
+        sum.unaccounted.read += rest.read;
+        sum.unaccounted.written += rest.written;
     }
 
     /// Adds traffic to a sum, whose position [`Sums::find`] has returned. With `is_hidden`, the

@@ -116,6 +116,7 @@ impl Meter {
                 })
             }
         };
+        measured.children_at_scan = measured.children();
         if is_measured {
             measured.counted_executions = measured.executions;
             measured.base.get_or_insert(Base {

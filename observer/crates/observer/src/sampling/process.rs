@@ -93,6 +93,10 @@ pub struct Measured {
     /// Bytes at the storage layer, including the bytes of children for which the process has
     /// waited.
     pub io_with_children: Io,
+    /// The use of the children for which the process had waited at the last scan.
+    pub children_at_scan: Credit,
+    /// The credit of processes that have ended in the same interval as this process.
+    pub late_credit: Credit,
     /// The current state: values that are not counters.
     pub state: State,
     /// The largest resident size of the current program, in KiB.
@@ -125,6 +129,26 @@ pub struct Measured {
     pub counted_executions: u32,
     /// Whether the process ever had more threads than could be read.
     pub has_too_many_threads: bool,
+}
+
+impl Measured {
+    /// The use of the children for which the process has waited.
+    #[must_use]
+    pub fn children(&self) -> Credit {
+        let own = self.now.io.unwrap_or(self.io_with_children);
+        Credit {
+            cpu: self.now.stat.children_cpu(),
+            read: self.io_with_children.read.saturating_sub(own.read),
+            written: self.io_with_children.written.saturating_sub(own.written),
+        }
+    }
+
+    /// The use of the children for which the process has waited since the last scan, if its
+    /// counters were read since then.
+    #[must_use]
+    pub fn new_children(&self) -> Credit {
+        self.children().without(self.children_at_scan)
+    }
 }
 
 /// How the observer can read a file that the kernel shows only to the user of the process.

@@ -462,7 +462,8 @@ impl ProcessTable {
     /// Adds the resource use of an ended process to the `credit` of its parent. After the parent
     /// has waited for the process, the parent's counters of children also include this use.
     /// Therefore `Sums::close` subtracts the credit from these counters. If the parent has also
-    /// ended, the nearest living ancestor gets the credit.
+    /// ended, the nearest ancestor gets the credit that lives, or whose counters were read after it
+    /// had waited for children ([`LastUse`]).
     fn credit_parent(&mut self, key: Key) {
         let Some(process) = self.all.get(&key) else {
             return;
@@ -479,6 +480,12 @@ impl ProcessTable {
             };
             if found.seen == self.scan_number {
                 found.credit.get_or_insert_default().add(credit);
+                return;
+            }
+            if let Some(measured) = &mut found.measured
+                && measured.new_children().cpu > 0
+            {
+                measured.late_credit.add(credit);
                 return;
             }
             parent = found.parent;
