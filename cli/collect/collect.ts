@@ -18,6 +18,7 @@ import {
   type RunningObserver,
   sourceName,
 } from '../../src/runs/collect/observers.ts'
+import type { FindPods } from '../../src/runs/collect/workload-pods.ts'
 import { listColumns } from '../../src/runs/log/columns.ts'
 import type { Descriptions } from '../../src/runs/log/descriptions.ts'
 import type { ObservedRanks } from '../../src/runs/log/entry.ts'
@@ -27,7 +28,7 @@ import { csvHeader } from '../../src/runs/log/write.ts'
 import { EXIT, UsageError } from '../shared/errors.ts'
 import { documentFor, namedFile } from '../shared/output.ts'
 import { type Progress, startProgress } from '../shared/progress.ts'
-import { type FindPods, findWorkloadPods, type WorkloadOptions } from '../shared/workload-pods.ts'
+import { findWorkloadPods, type WorkloadOptions } from '../shared/workload-pods.ts'
 
 export interface CollectOptions extends WorkloadOptions {
   readonly output: LogFormat

@@ -1,4 +1,5 @@
 import { describeApiError } from '../../src/cluster/api-error.ts'
+import type { WorkloadPods } from '../../src/runs/collect/workload-pods.ts'
 import {
   buildFrame,
   type ColumnWidths,
@@ -15,7 +16,6 @@ import {
   pressKey,
   type View,
 } from '../../src/runs/top/view.ts'
-import type { WorkloadPods } from '../shared/workload-pods.ts'
 import type { LiveRun } from './live-run.ts'
 import { followStream, type LogStream, type StreamOptions, settleStreams } from './log-streams.ts'
 import { createLookPace } from './look-pace.ts'

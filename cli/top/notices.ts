@@ -1,5 +1,5 @@
 import { noticeSentences } from '../../src/runs/collect/notices.ts'
-import type { WorkloadPods } from '../shared/workload-pods.ts'
+import type { WorkloadPods } from '../../src/runs/collect/workload-pods.ts'
 import type { LiveRun } from './live-run.ts'
 import type { LogStream } from './log-streams.ts'
 

@@ -1,0 +1,88 @@
+import type { Apiserver } from '../../cluster/apiserver.ts'
+import { listPods } from '../../cluster/pods.ts'
+import type { Catalog } from '../../core/catalog.ts'
+import type { Fields } from '../../core/kubernetes/json.ts'
+import { type Descriptions, descriptionsIn } from '../log/descriptions.ts'
+import { findObservers, type PodOfObservers } from './observers.ts'
+import type { Chosen } from './workload.ts'
+
+/** A workload has no pods or no observers. The message is a complete sentence for the user. */
+export class WorkloadError extends Error {
+  override readonly name = 'WorkloadError'
+}
+
+/** The pods of a workload with their observers. */
+export interface WorkloadPods {
+  readonly apiserver: Apiserver
+  readonly namespace: string
+  /** The name of the workload for messages: KIND/NAME, or the selector. */
+  readonly words: string
+  readonly pods: readonly PodOfObservers[]
+  /** Lists the pods again. */
+  readonly find: FindPods
+  /** The descriptions of the rows of the catalog's metrics. */
+  readonly descriptions: Descriptions
+  /** The problem that prevented reading the cluster's catalog, if that catalog was needed. */
+  readonly problem: string | undefined
+}
+
+export type FindPods = () => Promise<readonly PodOfObservers[]>
+
+/** The catalogs with which the containers of pods are compared. */
+export interface Comparison {
+  /**
+   * The catalog that describes the metrics: the catalog that the options name, otherwise the
+   * catalog of the cluster, otherwise the built-in catalog.
+   */
+  readonly catalog: Catalog
+  /** Returns the catalog to compare a pod's containers with; undefined to omit the comparison. */
+  readonly catalogFor: (pod: Fields) => Catalog | undefined
+  /** The problem that prevented reading the cluster's catalog, if that catalog was needed. */
+  readonly problem: string | undefined
+}
+
+/**
+ * Resolves a workload to its pods, with their observers.
+ *
+ * @param compare reads the catalogs to compare with. It is called once and only after pods were
+ * listed. If the cluster does not answer, the error is therefore about the pods.
+ * @throws WorkloadError if no pod has an observer; the error of the failed request for the list of
+ * pods; an error of `compare`
+ */
+export async function resolveWorkloadPods(
+  { apiserver, namespace }: Pick<WorkloadPods, 'apiserver' | 'namespace'>,
+  chosen: Chosen,
+  compare: () => Promise<Comparison>,
+): Promise<WorkloadPods> {
+  let comparison: Promise<Comparison> | undefined
+  const compareOnce = () => {
+    comparison ??= compare()
+    return comparison
+  }
+  const read = async (pods: readonly Fields[]) => {
+    const { catalog, catalogFor } = await compareOnce()
+    const names = new Set(catalog.metrics.keys())
+    return pods.map((pod) => findObservers(pod, names, catalogFor(pod)))
+  }
+  const find = () => listPods(apiserver, namespace, chosen, read)
+  const pods = await find()
+  const { words } = chosen
+  mustHaveObservers(pods, words, namespace)
+  const { catalog, problem } = await compareOnce()
+  return { apiserver, namespace, words, pods, find, descriptions: descriptionsIn(catalog), problem }
+}
+
+function mustHaveObservers(
+  pods: readonly PodOfObservers[],
+  words: string,
+  namespace: string,
+): void {
+  if (pods.length === 0)
+    throw new WorkloadError(`there are no pods of ${words} in namespace ${namespace}`)
+  if (pods.some(({ observers }) => observers.length > 0)) return
+  const left = pods.find((pod) => pod.left !== null)
+  const counted = `${pods.length} ${pods.length === 1 ? 'pod' : 'pods'}`
+  const why =
+    left === undefined ? '' : `; pod ${left.name} was left without observers: ${left.left}`
+  throw new WorkloadError(`there are no observers in the ${counted} of ${words}${why}`)
+}
