@@ -169,3 +169,16 @@ t.test('threads are not counted twice, and devices are not programs', async (t) 
   t.match(devices.lines, [{ program: 'vda' }])
   t.equal(idleDevices, 1)
 })
+
+t.test('the table by rank and program has at most 20,000 rows', async (t) => {
+  const programs = Array.from({ length: 20_001 }, (_, index) =>
+    entry('a', '0', at(0, { program: `program-${index}`, percent_cpu: 1 })),
+  )
+  const { rows, omittedRows, plots, notices } = dataOf(programs)
+  t.equal(rows.length, 20_000)
+  t.equal(omittedRows, 1)
+  const most = Math.floor(100_000 / plots.measures.length)
+  t.equal(plots.lines.length, most, 'lines times measures are at most 100,000')
+  t.equal(plots.omitted, 20_001 - most)
+  t.match(notices.join(), /programs: 1 row of the table and .* did not fit into the report/)
+})
