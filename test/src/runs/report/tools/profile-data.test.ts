@@ -161,8 +161,11 @@ t.test('the output for programs has the functions of each rank', async (t) => {
           library: 'lib.so',
           selfSeconds: [40, 90, 40],
           totalSeconds: [40, 90, 40],
+          selfOutliers: [],
+          totalOutliers: [],
         },
       ],
+      omittedFunctions: 0,
       differences: [
         {
           function: 'run',
@@ -170,8 +173,27 @@ t.test('the output for programs has the functions of each rank', async (t) => {
           medianSeconds: 40,
           ranksCompared: 3,
           ranks: [{ rank: '1', selfSeconds: 90, secondsAboveMedian: 50 }],
+          rankCount: 1,
         },
+      ],
+      omittedDifferences: 0,
+      incomplete: [],
+      incompleteCount: 0,
+      frames: { functions: [null, 'run'], parents: [0, 0], selfSeconds: [0, 170] },
+      framesByRank: [
+        { rank: '1', frames: [1], selfSeconds: [90] },
+        { rank: '0', frames: [1], selfSeconds: [40] },
+        { rank: '2', frames: [1], selfSeconds: [40] },
       ],
     },
   ])
+})
+
+t.test('of a program, 50,000 functions are read, and the others are (other)', async (t) => {
+  const names = Array.from({ length: 50_002 }, (_, index) => [`compute_${index}`, 1])
+  const { evidence } = runOf([['0', { functions: Object.fromEntries(names) }]])
+  const profile = evidence.profiles.get('lmp')
+  t.equal(profile?.functions.length, 50_001)
+  t.equal(profile?.functions.at(-1)?.name, '(other)')
+  t.equal(profile?.joined, 2)
 })
