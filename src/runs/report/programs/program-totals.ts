@@ -1,4 +1,8 @@
-import { type ChoiceReason, chooseSource } from '../../../core/rules/choose-source.ts'
+import {
+  type ChoiceReason,
+  chooseSource,
+  type QuantitySource,
+} from '../../../core/rules/choose-source.ts'
 import type { Measurement } from './measurements.ts'
 import { joinValues, TOTAL_NAMES, TOTALS, type TotalName } from './quantities.ts'
 
@@ -28,63 +32,86 @@ export interface ProgramTotals {
 }
 
 /**
- * Chooses one source for each total of each program on each rank. The measurements of several logs
- * are never added: what several metrics know of a program is one row.
+ * Chooses one source for each total of each container on each rank. The measurements of several
+ * logs are never added: what several metrics know of a program is one row. A process can have one
+ * name in one log and another name in another, because it has executed another program between two
+ * scans. Therefore all programs of a container have their total from the same log.
  */
 export function chooseTotals(measured: readonly Measurement[]): readonly ProgramTotals[] {
-  const groups = Map.groupBy(measured, ({ facts, program }) =>
-    JSON.stringify([facts.rank, program]),
-  )
-  return [...groups.values()].map((own) => {
-    const [{ facts, program }] = own as [Measurement]
-    const chosen = TOTAL_NAMES.flatMap((total) => {
-      const found = chooseTotal(own.filter((one) => one.total === total))
-      return found === undefined ? [] : [{ total, ...found }]
-    })
-    return {
-      rank: facts.rank,
-      program,
-      totals: Object.fromEntries(chosen.map(({ total, unseen: _, ...one }) => [total, one])),
-      unseenSeconds: chosen.reduce((sum, { unseen }) => sum + unseen, 0),
-    }
+  const ranks = Map.groupBy(measured, ({ facts }) => facts.rank)
+  return [...ranks].flatMap(([rank, own]) => {
+    const chosen = TOTAL_NAMES.flatMap((total) =>
+      chooseTotal(own.filter((measurement) => measurement.total === total)),
+    )
+    const programs = Map.groupBy(chosen, ({ program }) => program)
+    return [...programs].map(([program, totals]) => programTotals(rank, program, totals))
   })
 }
 
-interface ChosenInContainers extends ChosenTotal {
-  readonly unseen: number
+/** A chosen total of a program, in one container or joined from several. */
+interface Measured extends ChosenTotal {
+  readonly program: string
+  readonly total: TotalName
+  readonly unseenSeconds: number
+}
+
+function programTotals(rank: string, program: string, chosen: readonly Measured[]): ProgramTotals {
+  const totals = chosen.map(({ total, value, log, metric, reason }) => {
+    return [total, { value, log, metric, reason }] as const
+  })
+  return {
+    rank,
+    program,
+    totals: Object.fromEntries(totals),
+    unseenSeconds: chosen.reduce((sum, { unseenSeconds }) => sum + unseenSeconds, 0),
+  }
 }
 
 /**
- * Chooses the source of a total for each container, and joins the totals of the containers. If a
- * log does not name the containers, its processes may be those of any of them, so one source is
- * chosen for all containers.
+ * Chooses the source of a total for each container, and joins the totals of the containers by
+ * program. If a log does not name the containers, its processes may be those of any of them, so one
+ * source is chosen for all containers.
  */
-function chooseTotal(own: readonly Measurement[]): ChosenInContainers | undefined {
+function chooseTotal(own: readonly Measurement[]): readonly Measured[] {
   const isNamed = own.every(({ container }) => container !== null)
   const containers = isNamed ? [...Map.groupBy(own, ({ container }) => container).values()] : [own]
-  return containers
-    .flatMap((one) => chooseIn(one) ?? [])
-    .reduce<Measured | undefined>(
-      (all, one) => (all === undefined ? one : joinContainers(all, one)),
-      undefined,
-    )
+  const programs = Map.groupBy(containers.flatMap(chooseIn), ({ program }) => program)
+  return [...programs.values()].map((same) => same.reduce(joinContainers))
 }
 
-function chooseIn(own: readonly Measurement[]): Measured | undefined {
+/** Returns the total of each program of a container, from the chosen observer. */
+function chooseIn(own: readonly Measurement[]): readonly Measured[] {
   const observers = Map.groupBy(own, ({ facts }) => facts.observer)
-  const chosen = chooseSource([...observers.values()].map(joinObserver))
-  if (chosen === undefined) return undefined
-  const { total, facts, value, unseenSeconds: unseen } = chosen.source
-  const { log, metric } = facts
-  return { total, value, unseen, log, metric, reason: chosen.reason }
+  const chosen = chooseSource([...observers.values()].map(describeObserver))
+  if (chosen === undefined) return []
+  const { source, reason } = chosen
+  return [...Map.groupBy(source.measurements, ({ program }) => program).values()].map((same) => {
+    const { program, total, facts, value, unseenSeconds } = joinObserver(same)
+    const { log, metric } = facts
+    return { program, total, value, unseenSeconds, log, metric, reason }
+  })
 }
 
-type Measured = ChosenInContainers & Pick<Measurement, 'total'>
+interface ObserverMeasurements extends QuantitySource {
+  readonly measurements: readonly Measurement[]
+}
+
+function describeObserver(measurements: readonly Measurement[]): ObserverMeasurements {
+  return {
+    measurements,
+    isKnown: measurements.some(({ isKnown }) => isKnown),
+    isCounted: measurements.every(({ isCounted }) => isCounted),
+    coversEnded: measurements.some(({ coversEnded }) => coversEnded),
+    isTotal: measurements.some(({ isTotal }) => isTotal),
+    isWhole: measurements.every(({ isWhole }) => isWhole),
+    order: Math.min(...measurements.map(({ order }) => order)),
+  }
+}
 
 /** The containers of a pod have the same observers, so the log of the first one is named. */
 function joinContainers(a: Measured, b: Measured): Measured {
   const value = joinValues(TOTALS[a.total].join, a.value, b.value)
-  return { ...a, value, unseen: a.unseen + b.unseen }
+  return { ...a, value, unseenSeconds: a.unseenSeconds + b.unseenSeconds }
 }
 
 /** Joins the measurements of one observer: of several containers, and of several runs. */

@@ -108,6 +108,17 @@ t.test('CPU time that three metrics measure is shown once', async (t) => {
   t.match(programIn([PROFILE]), { cpu_seconds: 6.3, peak_rss_kib: null })
 })
 
+t.test('a process that has another name in another log is counted once', async (t) => {
+  const wrapper = { ...LMP, program: 'wrapper.sh', processes: 1 }
+  const renamed: Log = { metric: 'pressure', summary: [{ ...wrapper, cpu_seconds: 6.8 }] }
+  const [rank, ...others] = ranksIn([PERF, renamed])
+  t.strictSame(others, [])
+  t.strictSame(
+    rank?.programs.map(({ program, cpu_seconds }) => [program, cpu_seconds]),
+    [['lmp', 6.9]],
+  )
+})
+
 t.test('a column of another metric with the same name changes nothing', async (t) => {
   const descriptions = new Map([['a-site', own], ...BUILT_IN_ROWS])
   const row = { time: '2026-11-25T10:00:01.000Z', section: 'process', ...LMP, pid: 7 }
