@@ -134,15 +134,7 @@ function readParts(object: unknown): Parts | { readonly problem: string } {
 function findProblem(annotations: unknown, volumes: unknown): { problem: string } | undefined {
   const isMap = asFields(annotations ?? {}) !== undefined
   if (!isMap) return { problem: 'metadata.annotations must be a map' }
-  const fields = fieldsOrNone(annotations)
-  const wrong = Object.keys(fields).find((key) => !isAnnotation(fields[key]))
-  if (wrong !== undefined) return { problem: `annotation ${wrong} must be a string, in quotes` }
   return Array.isArray(volumes ?? []) ? undefined : { problem: 'spec.volumes must be a list' }
-}
-
-/** Reports whether a value can be an annotation's. The apiserver reads null as an empty string. */
-function isAnnotation(value: unknown): boolean {
-  return typeof value === 'string' || value === null
 }
 
 interface Parts extends Pick<Pod, 'initContainers' | 'containers'> {
