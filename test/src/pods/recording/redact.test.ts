@@ -30,10 +30,17 @@ function answer(body: Json, namespace: unknown) {
   })
 }
 
-/** Checks that a redacted recording has the same answer as the original review. */
+/**
+ * Checks that a redacted recording has the same answer as the original review. The message about an
+ * observer that differs quotes its command, which is redacted.
+ */
 function staysTheSame({ body, namespace }: { body: Json; namespace: unknown }): void {
   const known = namespace === undefined ? undefined : redactObject(mapOf(namespace))
-  assert.deepEqual(answer(redact(body), known), answer(body, namespace))
+  const [redacted, original] = [answer(redact(body), known), answer(body, namespace)]
+  const { decision } = original
+  if ('reason' in decision && decision.reason === 'observer-differs')
+    assert.equal('reason' in redacted.decision && redacted.decision.reason, decision.reason)
+  else assert.deepEqual(redacted, original)
 }
 
 t.test('the answer is the same for a redacted pod', async () => {
