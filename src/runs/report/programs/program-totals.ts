@@ -97,6 +97,7 @@ interface ObserverMeasurements extends QuantitySource {
 }
 
 function describeObserver(measurements: readonly Measurement[]): ObserverMeasurements {
+  const [{ order }] = measurements as [Measurement]
   return {
     measurements,
     isKnown: measurements.some(({ isKnown }) => isKnown),
@@ -104,7 +105,7 @@ function describeObserver(measurements: readonly Measurement[]): ObserverMeasure
     coversEnded: measurements.some(({ coversEnded }) => coversEnded),
     isTotal: measurements.some(({ isTotal }) => isTotal),
     isWhole: measurements.every(({ isWhole }) => isWhole),
-    order: Math.min(...measurements.map(({ order }) => order)),
+    order,
   }
 }
 
