@@ -33,7 +33,7 @@ export const RULES = [
 
 export type DecisionRule = (typeof RULES)[number]
 
-/** Everything that depends on a reason alone. */
+/** The properties of a reason, which are the same for every pod. */
 interface ReasonRow {
   /** The default message of a decision, without the final period. */
   readonly sentence: string
