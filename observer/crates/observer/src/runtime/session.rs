@@ -194,8 +194,9 @@ impl Session {
         let is_written = watchdog::wait_for_event(poll);
         let is_ready = |polled: &PollFd<'_>| polled.any().unwrap_or(false);
         let is_readable = is_written && waiting[1..=count].iter().any(is_ready);
+        let has_signal = is_written && is_ready(&waiting[0]);
         drop(waiting);
-        if matches!(self.signals.read_signal(), Ok(Some(_))) && !self.is_stopping {
+        if has_signal && matches!(self.signals.read_signal(), Ok(Some(_))) {
             self.is_stopping = true;
             self.stopped_at = clock::since_boot();
             watchdog::watch_last_steps(self.log.as_fd());

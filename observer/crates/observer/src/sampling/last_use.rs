@@ -3,15 +3,17 @@
 //! When a process ends, its parent gets its processor time and its I/O as those of a child. The
 //! first process of a container has its parent outside of the pod, and the parent of a process may
 //! not be observed. The use of such a process after the last scan would be lost, which is most of
-//! the run of a short job. Therefore their `stat` files stay open, and are read several times a
-//! second, without a row. A process descriptor (`pidfd_open(2)`) reports the end of the process:
-//! the process is then a zombie, whose counters are complete until its parent has waited for it.
+//! the run of a short job. Therefore their `stat` files stay open, and are read ten times a second
+//! at first and once a second later, without a row. A process descriptor (`pidfd_open(2)`) reports
+//! the end of the process: the process is then a zombie, whose counters are complete until its
+//! parent has waited for it.
 
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileExt as _;
 
+use encode::number::float;
 use linux::clock;
 use linux::proc::files::Task;
 use linux::proc::io::{self, Io};
@@ -29,8 +31,12 @@ use crate::sampling::process::{Key, Process};
 const MAX_PROCESSES: usize = 128;
 /// The maximum bytes of a stat, which has at most 52 numbers and a name of 15 bytes, or of an io.
 const MAX_BYTES: usize = 2048;
-/// The seconds between two readings.
-const INTERVAL: f64 = 0.1;
+/// The seconds between two readings, as a part of the age of the youngest process, and the minimum
+/// and the maximum in seconds. The use that is lost at the end of a process is therefore at most
+/// this part of its time, or that of the minimum.
+const PART_OF_AGE: f64 = 0.02;
+const MIN_INTERVAL: f64 = 0.1;
+const MAX_INTERVAL: f64 = 1.0;
 /// The seconds between two readings if they have used too much processor time.
 const LONG_INTERVAL: f64 = 2.0;
 
@@ -45,6 +51,8 @@ pub struct LastUse {
 
 struct Kept {
     key: Key,
+    /// When the process started, in ticks since boot.
+    start: u64,
     stat: File,
     /// The `io` file. It cannot be opened after the process has ended.
     io: Option<File>,
@@ -81,7 +89,13 @@ impl LastUse {
         });
         let end =
             Pid::from_raw(process.pid).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
-        self.kept.push(Kept { key, stat, io, end });
+        self.kept.push(Kept {
+            key,
+            start: process.start,
+            stat,
+            io,
+            end,
+        });
     }
 
     /// Whether the files of a process stay open.
@@ -129,9 +143,30 @@ impl LastUse {
         self.cost.count(clock::own_cpu() - cpu);
         let now = clock::since_boot();
         let is_cheap = self.cost.allows_more(now);
-        self.due = now + if is_cheap { INTERVAL } else { LONG_INTERVAL };
+        self.due = if is_cheap {
+            now + self.interval(now, meter.machine.ticks)
+        } else {
+            now + LONG_INTERVAL
+        };
         has_first_ended
     }
+
+    /// Postpones the next reading after a scan, which has read the same counters at the time
+    /// `scanned`, in seconds since boot. A machine has `ticks` clock ticks per second.
+    pub fn postpone(&mut self, scanned: f64, ticks: f64) {
+        self.due = self.due.max(scanned + self.interval(scanned, ticks));
+    }
+
+    /// Returns the seconds from a reading at the time `now` until the next one.
+    fn interval(&self, now: f64, ticks: f64) -> f64 {
+        let starts = self.kept.iter().map(|kept| float(kept.start) / ticks);
+        interval_of(now - starts.fold(f64::NEG_INFINITY, f64::max))
+    }
+}
+
+/// Returns the seconds between two readings if the youngest process is `age` seconds old.
+fn interval_of(age: f64) -> f64 {
+    (age * PART_OF_AGE).clamp(MIN_INTERVAL, MAX_INTERVAL)
 }
 
 impl Kept {
@@ -146,7 +181,7 @@ impl Kept {
         let Some(measured) = &mut process.measured else {
             return false;
         };
-        if stat.start != process.start {
+        if stat.start != self.start {
             return false;
         }
         measured.now.stat = stat.counters;
@@ -171,4 +206,24 @@ fn read_io(file: &File) -> Result<Io, Errno> {
         .read_at(&mut text, 0)
         .map_err(|error| Errno::from_raw(error.raw_os_error().unwrap_or_default()))?;
     io::parse(&text[..length]).ok_or(Errno::ESRCH)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_old_process_is_read_less_often_than_a_young_one() {
+        for (age, expected) in [
+            (-0.01, 0.1),
+            (0.0, 0.1),
+            (5.0, 0.1),
+            (20.0, 0.4),
+            (50.0, 1.0),
+            (1e9, 1.0),
+            (f64::INFINITY, 1.0),
+        ] {
+            assert!((interval_of(age) - expected).abs() < 1e-9, "{age}");
+        }
+    }
 }

@@ -251,6 +251,9 @@ impl<'a> Run<'a> {
     /// observed process waits. If the first process of a container ends, the next scan is due
     /// earlier, but not before the time `earliest`. Returns false if a signal to end has arrived.
     fn wait_for_scan(&mut self, earliest: f64, mut next: f64) -> bool {
+        let scanned = self.processes.now;
+        let ticks = self.processes.meter.machine.ticks;
+        self.processes.last_use.postpone(scanned, ticks);
         loop {
             let now = clock::since_boot();
             if now >= next || self.session.is_stopping() {
