@@ -60,9 +60,9 @@ export function readAnnotations(annotations: Fields | undefined): Annotations {
 }
 
 /**
- * Selects the annotations of a pod that belong to Ridealong. If the JSON that contained the pod
- * mentions the domain no more often than the pod has known keys, the pod has no other keys of
- * Ridealong, such as misspelled keys. The other annotations, which may be many, are then not
+ * Selects the annotations of a pod that belong to Ridealong. The known keys are looked up until as
+ * many are found as the JSON that contained the pod mentions the domain. The pod then has no other
+ * keys of Ridealong, such as misspelled keys, and the other annotations, which may be many, are not
  * searched.
  */
 export function readPodAnnotations(
@@ -70,17 +70,23 @@ export function readPodAnnotations(
   { mentions }: BodyScan,
   catalog: Catalog,
 ): Annotations {
-  const known = pick(annotations, knownKeys(catalog))
+  const known = pick(annotations, knownKeys(catalog), mentions)
   return known.size < mentions ? readAnnotations(annotations) : known
 }
 
 /**
- * Selects the annotations with the given keys. A value that is not text, or that is longer than the
- * limit for all annotations together, is skipped, because Kubernetes refuses the object anyway.
+ * Selects the annotations with the given keys, at most `most` of them. A value that is not text, or
+ * that is longer than the limit for all annotations together, is skipped, because Kubernetes
+ * refuses the object anyway.
  */
-function pick(annotations: Fields | undefined, keys: Iterable<string>): Annotations {
+function pick(
+  annotations: Fields | undefined,
+  keys: Iterable<string>,
+  most = Number.POSITIVE_INFINITY,
+): Annotations {
   const picked = new Map<string, string>()
   for (const key of keys) {
+    if (picked.size >= most) break
     const value = annotations?.[key]
     if (typeof value !== 'string' || value.length > ANNOTATIONS_LIMIT) continue
     picked.set(key, value)
