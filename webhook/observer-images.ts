@@ -1,6 +1,6 @@
 import { Gauge, type Registry } from 'prom-client'
 import { type Catalog, imagesOf, type Metric } from '../src/core/catalog.ts'
-import { INTERVALS, type Intervals } from './cluster/backoff.ts'
+import { INTERVALS, type Intervals } from './cluster/intervals.ts'
 import type { ReadinessCheck } from './status-app.ts'
 
 export interface ImageOptions {

@@ -3,12 +3,12 @@ import type { AddressInfo } from 'node:net'
 import type { Authorities } from '../certs/authorities.ts'
 import type { Privilege } from '../src/core/catalog.ts'
 import type { ClientOptions } from './client-certificates.ts'
-import { INTERVALS } from './cluster/backoff.ts'
 import {
   followOwnCertificates,
   NO_KEY_PAIR,
   type OwnCertificateOptions,
 } from './cluster/certificates/own-certificates.ts'
+import { INTERVALS } from './cluster/intervals.ts'
 import { clusterToWatch } from './cluster-to-watch.ts'
 import {
   type FileOptions,

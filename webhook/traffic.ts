@@ -1,3 +1,4 @@
+import { pause } from '../src/lib/pause.ts'
 import type { App } from './server.ts'
 
 /** Tracks the calls of a server, so that the server can close without interrupting a call. */
@@ -47,7 +48,7 @@ export function watchTraffic(app: App): Traffic {
       const start = performance.now()
       const isQuiet = () => open === 0 && performance.now() - Math.max(lastCall, start) >= quietMs
       while (!isQuiet() && performance.now() - start < limitMs) {
-        await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
+        await pause(LOOK_MS)
       }
     },
   }

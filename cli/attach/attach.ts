@@ -8,6 +8,7 @@ import {
 } from '../../src/core/kubernetes/json.ts'
 import { readNamespace } from '../../src/core/namespaces/namespace.ts'
 import { isReason, REASONS } from '../../src/core/reasons.ts'
+import { pause } from '../../src/lib/pause.ts'
 import {
   type Attached,
   type AttachRequest,
@@ -35,6 +36,8 @@ export interface AttachOptions extends SettingOptions {
 const PATIENCE_MS = 10_000
 /** The time within which an observer must start, in seconds, including the pull of the image. */
 const START_SECONDS = 60
+/** Milliseconds between two looks at the status of the observer. */
+const LOOK_MS = 500
 
 /**
  * Runs `ridealong attach POD --metric M`: adds an ephemeral container that observes a running pod.
@@ -212,7 +215,7 @@ async function started(reader: Reader, at: string, name: string): Promise<void> 
       /^(ErrImagePull|ImagePullBackOff|InvalidImageName|Create.*Error)$/.test(asText(reason) ?? '')
     )
       break
-    await new Promise((resolve) => setTimeout(resolve, 500))
+    await pause(LOOK_MS)
   }
   throw new UsageError(`ephemeral container ${name} was added but has not started: ${why}`)
 }

@@ -1,4 +1,5 @@
 import type { Apiserver } from '../../src/cluster/apiserver.ts'
+import { pause } from '../../src/lib/pause.ts'
 import { WriteError } from '../../src/lib/write-error.ts'
 import { type ArtifactFolder, openArtifactFolder } from '../../src/runs/collect/artifacts.ts'
 import {
@@ -6,7 +7,7 @@ import {
   openDestination,
   type Target,
 } from '../../src/runs/collect/destination.ts'
-import { pause, startCrowd } from '../../src/runs/collect/follow.ts'
+import { startCrowd } from '../../src/runs/collect/follow.ts'
 import type { Gathered } from '../../src/runs/collect/gather.ts'
 import { gatherOnce } from '../../src/runs/collect/gather-once.ts'
 import { logName } from '../../src/runs/collect/log-identity.ts'

@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Apiserver } from '../../src/cluster/apiserver.ts'
 import { MOVED_FROM_LABEL } from '../../src/core/keys.ts'
 import { nameRevision } from '../../src/core/namespaces/revision.ts'
+import { pause } from '../../src/lib/pause.ts'
 import { listNamespaces } from './list-namespaces.ts'
 
 /** The longest wait. A webhook removes the label after ten seconds. */
@@ -33,6 +33,6 @@ export async function awaitMoves(
       printed.add(name)
     }
     if (performance.now() > end) return
-    await sleep(PAUSE_MS)
+    await pause(PAUSE_MS)
   }
 }

@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { describeApiError } from '../../src/cluster/api-error.ts'
 import { type Apiserver, REQUEST_TIMEOUT_MS } from '../../src/cluster/apiserver.ts'
 import { ARMED_LABEL, REVISION_LABEL } from '../../src/core/keys.ts'
 import { fieldsOrNone } from '../../src/core/kubernetes/json.ts'
+import { pause } from '../../src/lib/pause.ts'
 import { UsageError } from '../shared/errors.ts'
 import { listNamespaces, NAMESPACES } from './list-namespaces.ts'
 
@@ -54,6 +54,6 @@ async function removeLabel({ ask }: Apiserver, name: string): Promise<void> {
     const { metadata } = await ask({ path, query, patch, signal })
     if (fieldsOrNone(fieldsOrNone(metadata).labels)[ARMED_LABEL] === undefined) return
     if (tries === TRIES) throw new Error('a webhook sets the label again')
-    await sleep(PAUSE_MS)
+    await pause(PAUSE_MS)
   }
 }

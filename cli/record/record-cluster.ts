@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiError, describeApiError, isConflict, isMissing } from '../../src/cluster/api-error.ts'
 import type { Apiserver, Call } from '../../src/cluster/apiserver.ts'
 import { WEBHOOK_CONFIGURATIONS } from '../../src/cluster/paths.ts'
 import { asObjects, type Fields, fieldsOrNone } from '../../src/core/kubernetes/json.ts'
+import { pause } from '../../src/lib/pause.ts'
 import { type buildConfiguration, PROBE_LABEL } from '../../src/pods/recording/configuration.ts'
 import { UsageError } from '../shared/errors.ts'
 
@@ -88,7 +88,7 @@ export async function untilCalled(
     if (performance.now() > end) {
       throw new UsageError(`no call of the apiserver arrived; another program may answer at ${url}`)
     }
-    await sleep(100)
+    await pause(100)
   }
 }
 
@@ -113,7 +113,7 @@ export async function remove(apiserver: Apiserver, configuration: Configuration)
         `remove it with: kubectl delete mutatingwebhookconfiguration ${name}`,
       )
     }
-    await sleep(500)
+    await pause(500)
   }
 }
 

@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Catalog } from '../../src/core/catalog.ts'
 import type { Fields } from '../../src/core/kubernetes/json.ts'
 import type { Review } from '../../src/core/review.ts'
 import { errorMessage } from '../../src/lib/error-message.ts'
+import { pauseInBackground } from '../../src/lib/pause.ts'
 import { caseName } from '../../src/pods/recording/case-name.ts'
 import { redactReview } from '../../src/pods/recording/redact.ts'
 import { UsageError, usageError } from '../shared/errors.ts'
@@ -76,7 +76,7 @@ export function startSession(options: SessionOptions): Session {
       taken += 1
       const reading = read(review.namespace).catch(() => {})
       writing = writing.then(() => write(review, body)).catch(fail)
-      await Promise.race([reading, sleep(READ_MS, undefined, { ref: false })])
+      await Promise.race([reading, pauseInBackground(READ_MS)])
     },
     async finish() {
       await writing

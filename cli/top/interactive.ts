@@ -1,4 +1,5 @@
 import { describeApiError } from '../../src/cluster/api-error.ts'
+import { createPause, type Pause } from '../../src/lib/pause.ts'
 import type { WorkloadPods } from '../../src/runs/collect/workload-pods.ts'
 import {
   buildFrame,
@@ -21,7 +22,6 @@ import { followStream, type LogStream, type StreamOptions, settleStreams } from 
 import { createLookPace } from './look-pace.ts'
 import { listNotices } from './notices.ts'
 import { createOpeningGate } from './opening-gate.ts'
-import { createPause, type Pause } from './pause.ts'
 import { openScreen, type Screen } from './screen.ts'
 import type { TopOptions } from './top-options.ts'
 

@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { describeApiError } from '../../src/cluster/api-error.ts'
 import type { Apiserver } from '../../src/cluster/apiserver.ts'
 import { readStampedLog } from '../../src/cluster/logs.ts'
 import type { RowsDescription } from '../../src/core/catalog.ts'
+import { backoffMs, pause } from '../../src/lib/pause.ts'
 import type { RunningObserver } from '../../src/runs/collect/observers.ts'
 import { type LiveLog, startLiveLog } from '../../src/runs/top/live-log.ts'
 import type { LiveObserver } from '../../src/runs/top/ranks.ts'
@@ -90,9 +90,8 @@ const TAIL: Readonly<Record<RowsDescription['format'], number>> = {
 /** How many times as many lines are read if these are not enough. */
 const LONGER = 20
 
-/** Milliseconds before a new attempt. Each failed attempt doubles them, up to `MOST_PAUSE_MS`. */
-const FIRST_PAUSE_MS = 500
-const MOST_PAUSE_MS = 15_000
+/** The pauses before a new attempt. */
+const BACKOFF = { pauseMs: 500, longestPauseMs: 15_000 }
 
 /** The failed attempts after which the log of a container that has ended is given up. */
 const MOST_FAILURES = 3
@@ -126,13 +125,8 @@ async function followOnce(
   stream.failures = stream.taken > before ? 0 : stream.failures + 1
   if (hadEnded && readMoreNext(stream)) return
   if (stream.problem === undefined) onEnd()
-  await rest(stream, options.signal)
+  await pause(backoffMs(BACKOFF, stream.failures), options.signal)
   stream.isOver ||= hadEnded && isDone(stream)
-}
-
-async function rest({ failures }: LogStream, signal: AbortSignal): Promise<void> {
-  const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** failures, MOST_PAUSE_MS)
-  await sleep(pauseMs, undefined, { signal }).catch(() => {})
 }
 
 /** Reports whether the log of a container that has ended was read to its end, or cannot be read. */

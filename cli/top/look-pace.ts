@@ -1,4 +1,4 @@
-import { createPause } from './pause.ts'
+import { createPause } from '../../src/lib/pause.ts'
 
 /** Decides when the pods are listed again. */
 export interface LookPace {

@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { stringify } from 'csv-stringify/sync'
 import { printable, printableJson } from '../../src/core/text/printable.ts'
 import type { Output } from '../../src/lib/output-format.ts'
+import { pause } from '../../src/lib/pause.ts'
 import { inOrder } from '../../src/runs/collect/gather.ts'
 import { sourceName } from '../../src/runs/collect/observers.ts'
 import type { WorkloadPods } from '../../src/runs/collect/workload-pods.ts'
@@ -44,7 +44,7 @@ export async function runOnce(
     stream.isOver = stream.observer.state === 'ended'
     if (isFresh) fresh.push(stream)
   }
-  if (fresh.length > 0) await sleep(WRITTEN_MS)
+  if (fresh.length > 0) await pause(WRITTEN_MS)
   for await (const _ of inOrder(fresh, atATime, (stream) => readRest(stream, options)));
   const columns = run.columns()
   const all = buildLines(run.ranks(), columns, by, Date.now())

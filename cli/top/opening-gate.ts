@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { pauseInBackground } from '../../src/lib/pause.ts'
 
 /** Limits the number of requests that wait for their response. */
 export interface OpeningGate {
@@ -39,7 +39,7 @@ export function createOpeningGate(): OpeningGate {
         leave()
       }
       const limit = AbortSignal.any([signal, timer.signal])
-      sleep(LONGEST_MS, undefined, { signal: limit, ref: false }).then(leaveOnce, leaveOnce)
+      pauseInBackground(LONGEST_MS, limit).then(leaveOnce, leaveOnce)
       return leaveOnce
     },
   }

@@ -1,11 +1,14 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { backoffMs, jittered, pause } from '../lib/pause.ts'
 import { ApiError } from './api-error.ts'
 
 /** The maximum number of attempts, including the first one. */
 export const ATTEMPTS = 5
 
-/** The pause after the first failed attempt, in milliseconds. Each later pause is twice as long. */
-const FIRST_PAUSE_MS = 500
+/** `ATTEMPTS` limits the number of pauses, and so the longest one. */
+const BACKOFF = { pauseMs: 500, longestPauseMs: Number.POSITIVE_INFINITY }
+
+/** The shares of the usual pause between which a pause is chosen. */
+const SPREAD = { least: 0.75, most: 1.25 }
 
 /**
  * Reports whether a failed request may succeed later: if no complete response arrived, if there
@@ -24,7 +27,7 @@ export function isTemporary(error: unknown): boolean {
  * @param random a number from 0 to less than 1
  */
 export function pauseAfter(attempt: number, error: unknown, random = Math.random()): number {
-  const usual = FIRST_PAUSE_MS * 2 ** (attempt - 1) * (0.75 + random / 2)
+  const usual = jittered(backoffMs(BACKOFF, attempt - 1), SPREAD, random)
   return Math.max(usual, error instanceof ApiError ? error.retryAfterMs : 0)
 }
 
@@ -40,7 +43,7 @@ export async function repeat<Result>(send: () => Promise<Result>): Promise<Resul
       return await send()
     } catch (error) {
       if (attempt === ATTEMPTS || !isTemporary(error)) throw error
-      await sleep(pauseAfter(attempt, error))
+      await pause(pauseAfter(attempt, error))
     }
   }
 }

@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Apiserver } from '../../src/cluster/apiserver.ts'
 import { readServerVersion } from '../../src/core/kubernetes/server-version.ts'
-import { type Intervals, jittered } from './backoff.ts'
+import { backoffMs, jittered, pauseInBackground } from '../../src/lib/pause.ts'
+import type { Intervals } from './intervals.ts'
 
 export interface VersionOptions {
   readonly api: Apiserver
@@ -37,13 +37,13 @@ export function followVersion({ api, pace, onTrouble }: VersionOptions): Followe
     } catch (error) {
       failures += 1
       if (!stopped.signal.aborted) onTrouble(String(error), failures > 1)
-      return Math.min(pace.pauseMs * 2 ** failures, pace.longestPauseMs)
+      return backoffMs(pace, failures)
     }
   }
   const readAgain = async () => {
     while (true) {
-      const pause = await read()
-      await sleep(jittered(pause), undefined, { signal: stopped.signal, ref: false })
+      const pauseMs = await read()
+      await pauseInBackground(jittered(pauseMs), stopped.signal)
     }
   }
   // The promise rejects only when the reading is stopped.

@@ -1,11 +1,11 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Apiserver } from '../../src/cluster/apiserver.ts'
 import { WEBHOOK_CONFIGURATIONS } from '../../src/cluster/paths.ts'
 import { asObjects } from '../../src/core/kubernetes/json.ts'
 import type { Namespace } from '../../src/core/namespaces/namespace.ts'
 import { nameRevision, readRevision } from '../../src/core/namespaces/revision.ts'
+import { pauseInBackground } from '../../src/lib/pause.ts'
 import { POD_WEBHOOK, webhookIn } from '../../src/pods/explain/webhook.ts'
-import type { Intervals } from './backoff.ts'
+import type { Intervals } from './intervals.ts'
 
 export interface RevisionOptions {
   readonly api: Apiserver
@@ -56,7 +56,7 @@ export function followRevisions(options: RevisionOptions): KnownRevisions {
     while (isDue && !stopped.signal.aborted) {
       isDue = false
       await list()
-      await sleep(pace.lookupRestMs, undefined, { signal: stopped.signal, ref: false })
+      await pauseInBackground(pace.lookupRestMs, stopped.signal)
     }
     isWorking = false
   }

@@ -1,15 +1,13 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiError } from '../../src/cluster/api-error.ts'
 import { type Apiserver, connectApiserver } from '../../src/cluster/apiserver.ts'
 import type { Access } from '../../src/cluster/cluster.ts'
 import { asText, fieldsOrNone, listOrNone } from '../../src/core/kubernetes/json.ts'
 import { NAMESPACE_NAME } from '../../src/core/kubernetes/namespace-name.ts'
+import { pauseInBackground } from '../../src/lib/pause.ts'
 import { NotKnownYet } from '../namespaces.ts'
-import type { Intervals } from './backoff.ts'
+import type { Intervals } from './intervals.ts'
 import type { NamespaceCache } from './namespace-cache.ts'
 import { namespaceItem, ruleItem } from './reflect/item.ts'
-
-const UNREF = { ref: false } as const
 
 /**
  * The time for which an idle connection is kept for further look-ups, in milliseconds. The time is
@@ -82,7 +80,7 @@ export function createLookup({ access, knowledge, pace, onEnd }: LookupOptions):
     const settled = () => {
       isAnswered = true
     }
-    const late = sleep(pace.lookupMs, new Error(`no answer within ${pace.lookupMs} ms`), UNREF)
+    const late = failAfter(pace.lookupMs)
     const error = await Promise.race([fill(name, api, knowledge, patience.signal, settled), late])
     onEnd(name, error)
     patience.abort()
@@ -112,6 +110,11 @@ export function createLookup({ access, knowledge, pace, onEnd }: LookupOptions):
       if (absent.delete(name)) current.delete(name)
     },
   }
+}
+
+async function failAfter(ms: number): Promise<Error> {
+  await pauseInBackground(ms)
+  return new Error(`no answer within ${ms} ms`)
 }
 
 /** Limits the number of concurrent look-ups, and their rate with a token bucket. */

@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiError } from '../../src/cluster/api-error.ts'
 import type { Apiserver } from '../../src/cluster/apiserver.ts'
 import { type Rearming, rearm } from '../../src/core/namespaces/repair-label.ts'
-import { type Intervals, jittered } from './backoff.ts'
+import { jittered, pauseInBackground } from '../../src/lib/pause.ts'
+import type { Intervals } from './intervals.ts'
 import { trackMoves } from './moves.ts'
 import type { Store } from './reflect/store.ts'
 
@@ -54,15 +54,14 @@ export function repairLabels(options: RepairOptions): Repairs {
   const { signal } = stopped
   const due = new Set<string>()
   let isWorking = false
-  const wait = (ms: number) => sleep(ms, undefined, { signal, ref: false })
   const work = async () => {
-    await wait(jittered(pace.repairSoonMs))
+    await pauseInBackground(jittered(pace.repairSoonMs), signal)
     for (const name of due) {
       due.delete(name)
       if (needed(name) === undefined) continue
       const isGood = await repair(name, needed, options, signal)
       if (!isGood) due.clear()
-      await wait(1000 / pace.repairsPerSecond)
+      await pauseInBackground(1000 / pace.repairsPerSecond, signal)
     }
     // The loop has just found no more names, in the same turn of the event loop, so no name is
     // missed.
@@ -84,7 +83,7 @@ export function repairLabels(options: RepairOptions): Repairs {
   }
   const passes = async () => {
     while (true) {
-      await wait(jittered(pace.repairMs))
+      await pauseInBackground(jittered(pace.repairMs), signal)
       for (const name of namespaces.namespaces()) consider(name)
     }
   }

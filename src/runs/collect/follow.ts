@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { describeApiError } from '../../cluster/api-error.ts'
 import { readLogLines } from '../../cluster/logs.ts'
+import { pause } from '../../lib/pause.ts'
 import { transcribe } from '../log/transcribe.ts'
 import { describeObserver, type Gathered, type Gathering, summarizeLog } from './gather.ts'
 import { type RunningObserver, sourceName } from './observers.ts'
@@ -75,10 +75,6 @@ async function pass(
 function isOver(observer: RunningObserver | undefined, problem: string | undefined): boolean {
   if (observer === undefined) return true
   return observer.state !== 'running' && problem === undefined
-}
-
-export async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await sleep(ms, undefined, { signal }).catch(() => {})
 }
 
 /** The logs that are followed at the same time. */

@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { describeApiError } from '../../cluster/api-error.ts'
 import type { Apiserver } from '../../cluster/apiserver.ts'
 import { readLogLines } from '../../cluster/logs.ts'
 import { ATTEMPTS, isTemporary, pauseAfter } from '../../cluster/repeat.ts'
+import { pause } from '../../lib/pause.ts'
 import type { Descriptions } from '../log/descriptions.ts'
 import type { ObservedRanks } from '../log/entry.ts'
 import type { KnownOrigin } from '../log/metadata.ts'
@@ -66,7 +66,7 @@ export async function gather(
     if (signal.aborted || !mayDiffer(read, before)) return read.gathered
     if (attempt === ATTEMPTS) return asPart(read.gathered)
     before = read
-    await sleep(pauseAfter(attempt, read.error), undefined, { signal }).catch(() => {})
+    await pause(pauseAfter(attempt, read.error), signal)
     if (signal.aborted) return read.gathered
     await output.restart()
   }

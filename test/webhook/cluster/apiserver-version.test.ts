@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { connectApiserver } from '../../../src/cluster/apiserver.ts'
 import { followVersion } from '../../../webhook/cluster/apiserver-version.ts'
-import { INTERVALS, type Intervals } from '../../../webhook/cluster/backoff.ts'
+import { INTERVALS, type Intervals } from '../../../webhook/cluster/intervals.ts'
 import { type StandIn, startStandIn } from '../../stand-ins/apiserver.ts'
 import { until } from '../../until.ts'
 

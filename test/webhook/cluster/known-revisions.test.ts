@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { connectApiserver } from '../../../src/cluster/apiserver.ts'
 import { readNamespace } from '../../../src/core/namespaces/namespace.ts'
-import { INTERVALS } from '../../../webhook/cluster/backoff.ts'
+import { INTERVALS } from '../../../webhook/cluster/intervals.ts'
 import { followRevisions } from '../../../webhook/cluster/known-revisions.ts'
 import { startStandIn } from '../../stand-ins/apiserver.ts'
 import { until } from '../../until.ts'

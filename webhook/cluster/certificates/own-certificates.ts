@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import type { Followed } from '../../../certs/follow.ts'
@@ -8,8 +7,9 @@ import { decideOwnStep, type OwnStep } from '../../../certs/own/next-step.ts'
 import { type Apiserver, connectApiserver } from '../../../src/cluster/apiserver.ts'
 import type { Access } from '../../../src/cluster/cluster.ts'
 import { errorMessage } from '../../../src/lib/error-message.ts'
+import { jittered, pauseInBackground } from '../../../src/lib/pause.ts'
 import type { ReadinessCheck } from '../../status-app.ts'
-import { type Intervals, jittered } from '../backoff.ts'
+import type { Intervals } from '../intervals.ts'
 import { contend, type Lease } from '../lease/lease.ts'
 import { type CertificateObjects, type Observation, observe } from './observe.ts'
 import { createRenewal } from './renewal.ts'
@@ -96,7 +96,7 @@ export function followOwnCertificates(options: FollowOwnOptions): FollowedOwn {
   const follow = async () => {
     while (true) {
       await turn().catch(recover)
-      await sleep(jittered(pauseMs(state, pace)), undefined, { signal: stopped, ref: false })
+      await pauseInBackground(jittered(pauseMs(state, pace)), stopped)
     }
   }
   // The loop ends only when it is stopped.

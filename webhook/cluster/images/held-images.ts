@@ -1,5 +1,5 @@
 import type { Apiserver } from '../../../src/cluster/apiserver.ts'
-import type { Intervals } from '../backoff.ts'
+import type { Intervals } from '../intervals.ts'
 import type { StoredObject } from '../reflect/item.ts'
 import { type Reflector, startReflector } from '../reflect/reflector.ts'
 import { createStore } from '../reflect/store.ts'

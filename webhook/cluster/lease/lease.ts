@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { isConflict } from '../../../src/cluster/api-error.ts'
 import type { Apiserver } from '../../../src/cluster/apiserver.ts'
 import { asId, asText, type Fields, fieldsOrNone } from '../../../src/core/kubernetes/json.ts'
 import { errorMessage } from '../../../src/lib/error-message.ts'
-import { type Intervals, jittered } from '../backoff.ts'
+import { jittered, pauseInBackground } from '../../../src/lib/pause.ts'
+import type { Intervals } from '../intervals.ts'
 
 /** A Lease for which several replicas compete. At most one replica holds the Lease. */
 export interface Lease {
@@ -72,7 +72,7 @@ export function contend(options: LeaseOptions): Lease {
   const follow = async () => {
     while (true) {
       await turn(options, identity, state).catch(recover)
-      await sleep(jittered(pace.renewMs), undefined, { signal: stopped.signal, ref: false })
+      await pauseInBackground(jittered(pace.renewMs), stopped.signal)
     }
   }
   // The loop ends only after `stop` was called and the current attempt has ended.
@@ -89,7 +89,7 @@ export function contend(options: LeaseOptions): Lease {
       stopped.abort()
       const released = ended.then(() => (isHeld() ? release(options, state) : undefined))
       // If the release fails, the next replica gets the Lease after half a minute.
-      await Promise.race([released.catch(() => {}), sleep(RELEASE_MS, undefined, { ref: false })])
+      await Promise.race([released.catch(() => {}), pauseInBackground(RELEASE_MS)])
       state.heldUntil = 0
     },
   }

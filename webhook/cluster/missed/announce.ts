@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiError } from '../../../src/cluster/api-error.ts'
 import type { Apiserver } from '../../../src/cluster/apiserver.ts'
 import { buildEvent, inTurns, type Notice } from '../../../src/core/missed/missed-pod-events.ts'
-import type { Intervals } from '../backoff.ts'
+import { pauseInBackground } from '../../../src/lib/pause.ts'
+import type { Intervals } from '../intervals.ts'
 
 export interface AnnounceOptions {
   readonly api: Apiserver
@@ -87,7 +87,7 @@ async function tell(
     .ask({ path, query: OWNER, apply: buildEvent(notice, name), signal })
     .then(() => undefined, apiErrorOnly)
   if (error === undefined) onNotice(notice)
-  await sleep(1000 / pace.eventsPerSecond, undefined, { signal: stopped, ref: false })
+  await pauseInBackground(1000 / pace.eventsPerSecond, stopped)
   return error
 }
 

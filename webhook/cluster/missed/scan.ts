@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Apiserver } from '../../../src/cluster/apiserver.ts'
 import type { Catalog } from '../../../src/core/catalog.ts'
 import { asText, type Fields, fieldsOrNone } from '../../../src/core/kubernetes/json.ts'
@@ -10,7 +9,8 @@ import {
 } from '../../../src/core/missed/missed-pods.ts'
 import { readNamespace } from '../../../src/core/namespaces/namespace.ts'
 import { errorMessage } from '../../../src/lib/error-message.ts'
-import { type Intervals, jittered } from '../backoff.ts'
+import { jittered, pauseInBackground } from '../../../src/lib/pause.ts'
+import type { Intervals } from '../intervals.ts'
 import type { NamespaceCache } from '../namespace-cache.ts'
 import { listParts } from '../reflect/list.ts'
 import { announcer } from './announce.ts'
@@ -78,7 +78,6 @@ export function scanPods(options: ScanOptions): Scan {
   const timer = createTimer()
   let found: Found | undefined
   let trouble: string | undefined
-  const wait = (ms: number) => sleep(ms, undefined, { signal, ref: false })
   const pass = async () => {
     timer.setDue(pace.scanMs)
     const pods = await timer.time(() => unobservedPods(options, signal))
@@ -102,7 +101,7 @@ export function scanPods(options: ScanOptions): Scan {
         trouble = undefined
         timer.setDue(0)
       } else if (timer.isDue()) await pass().catch(recover)
-      await wait(Math.min(LOOK_MS, pace.scanMs))
+      await pauseInBackground(Math.min(LOOK_MS, pace.scanMs), signal)
     }
   }
   // The loop ends only when the scan is stopped.

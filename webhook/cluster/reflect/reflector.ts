@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Apiserver } from '../../../src/cluster/apiserver.ts'
 import { errorMessage } from '../../../src/lib/error-message.ts'
-import { type Intervals, jittered } from '../backoff.ts'
+import { backoffMs, jittered, pauseInBackground } from '../../../src/lib/pause.ts'
+import type { Intervals } from '../intervals.ts'
 import type { StoredObject } from './item.ts'
 import { list } from './list.ts'
 import type { Store } from './store.ts'
@@ -49,8 +49,6 @@ interface ReflectorState {
   /** The number of failures since the store last matched the apiserver. */
   failures: number
   position: Position | undefined
-  /** The pause after the next failure. */
-  pauseMs: number
 }
 
 /**
@@ -68,7 +66,6 @@ export function startReflector(options: ReflectorOptions): Reflector {
     trouble: undefined,
     failures: 0,
     position: undefined,
-    pauseMs: pace.pauseMs,
   }
   const turn = async () => {
     if (!isFresh(state.position)) state.position = await takeList(options, state, signal)
@@ -81,9 +78,7 @@ export function startReflector(options: ReflectorOptions): Reflector {
     state.failures += 1
     if (state.failures === 2 || trouble !== state.trouble) onTrouble(trouble, state.failures > 1)
     state.trouble = trouble
-    const pause = jittered(state.pauseMs)
-    state.pauseMs = Math.min(state.pauseMs * 2, pace.longestPauseMs)
-    return sleep(pause, undefined, { signal, ref: false })
+    return pauseInBackground(jittered(backoffMs(pace, state.failures - 1)), signal)
   }
   const follow = async () => {
     while (true) await turn().catch(recover)
@@ -116,7 +111,7 @@ async function takeList(options: ReflectorOptions, state: ReflectorState, signal
   })
   collection.settleAll(items, resourceVersion)
   state.isListed = true
-  beInStep(state, start, pace)
+  beInStep(state, start)
   return { resourceVersion, listAt: performance.now() + jittered(pace.relistMs) }
 }
 
@@ -135,7 +130,7 @@ async function takeWatch(
     if (event.type === 'DELETED') collection.remove(itemOf(event.object))
     else if (event.type !== 'BOOKMARK') collection.put(itemOf(event.object))
     position.resourceVersion = event.resourceVersion
-    beInStep(state, performance.now(), pace)
+    beInStep(state, performance.now())
     // Return even if the apiserver does not end the watch in time, so that all objects are listed
     // again.
     if (!isFresh(position)) return
@@ -143,9 +138,8 @@ async function takeWatch(
   if (isFresh(position)) throw new Broken('the apiserver ended a watch too early')
 }
 
-function beInStep(state: ReflectorState, at: number, { pauseMs }: Intervals): void {
+function beInStep(state: ReflectorState, at: number): void {
   state.inStepAt = at
   state.trouble = undefined
   state.failures = 0
-  state.pauseMs = pauseMs
 }

@@ -9,11 +9,11 @@ import { readBundle } from '../../../../certs/own/bundle.ts'
 import { makeOwnPair } from '../../../../certs/own/make-pair.ts'
 import type { OwnPair } from '../../../../certs/own/own-pair.ts'
 import type { Access } from '../../../../src/cluster/cluster.ts'
-import { INTERVALS, type Intervals } from '../../../../webhook/cluster/backoff.ts'
 import {
   followOwnCertificates,
   NO_KEY_PAIR,
 } from '../../../../webhook/cluster/certificates/own-certificates.ts'
+import { INTERVALS, type Intervals } from '../../../../webhook/cluster/intervals.ts'
 import { type StandIn, type Stored, startStandIn } from '../../../stand-ins/apiserver.ts'
 import { kubeconfigOf } from '../../../stand-ins/kubeconfig.ts'
 import { until } from '../../../until.ts'

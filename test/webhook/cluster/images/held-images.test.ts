@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client'
 import t, { type Test } from 'tap'
-import { INTERVALS, type Intervals } from '../../../../webhook/cluster/backoff.ts'
 import { watchCluster } from '../../../../webhook/cluster/cluster.ts'
+import { INTERVALS, type Intervals } from '../../../../webhook/cluster/intervals.ts'
 import { type StandIn, startStandIn } from '../../../stand-ins/apiserver.ts'
 import { until } from '../../../until.ts'
 import { capturedLog } from '../../server.ts'

@@ -1,5 +1,7 @@
+import type { Backoff } from '../../src/lib/pause.ts'
+
 /** Intervals, timeouts and limits. Times are in milliseconds, rates per second. */
-export interface Intervals {
+export interface Intervals extends Backoff {
   /**
    * The longest time until all objects of a resource are listed again. The new list includes any
    * change that a watch has missed.
@@ -12,12 +14,6 @@ export interface Intervals {
   readonly silenceMs: number
   /** The timeout for one page of a list, or one PATCH. */
   readonly answerMs: number
-  /**
-   * The first and the longest pause after failures. Each pause is twice as long as the previous
-   * one.
-   */
-  readonly pauseMs: number
-  readonly longestPauseMs: number
   /** The longest time that the review of a pod waits for the look-up of its namespace. */
   readonly lookupMs: number
   /** The time for which a namespace is not looked up again after a look-up. */
@@ -104,12 +100,4 @@ export const INTERVALS: Intervals = {
   certificateMs: 5_000,
   certificateSoonMs: 1_000,
   settleMs: 10_000,
-}
-
-/**
- * Returns a random time between half of `ms` and `ms`, so that replicas that started together do
- * not keep acting at the same time.
- */
-export function jittered(ms: number): number {
-  return ms * (0.5 + Math.random() / 2)
 }
