@@ -2,6 +2,7 @@ import { stringify } from 'csv-stringify/sync'
 import { printable, printableJson } from '../../src/core/text/printable.ts'
 import type { Output } from '../../src/lib/output-format.ts'
 import { pause } from '../../src/lib/pause.ts'
+import { withoutNoise } from '../../src/lib/round.ts'
 import { inOrder } from '../../src/runs/collect/gather.ts'
 import { sourceName } from '../../src/runs/collect/observers.ts'
 import type { WorkloadPods } from '../../src/runs/collect/workload-pods.ts'
@@ -9,7 +10,6 @@ import type { TopColumn } from '../../src/runs/top/columns.ts'
 import { orderLines } from '../../src/runs/top/order.ts'
 import { buildLines, type TopLine } from '../../src/runs/top/ranks.ts'
 import { buildTable, formatTable } from '../../src/runs/top/table.ts'
-import type { TopValue } from '../../src/runs/top/values.ts'
 import { firstView } from '../../src/runs/top/view.ts'
 import { EXIT } from '../shared/errors.ts'
 import type { LiveRun } from './live-run.ts'
@@ -146,11 +146,6 @@ function recordOf(
       columns.map(({ key }, index) => [key, withoutNoise(values[index] ?? null)]),
     ),
   }
-}
-
-/** Removes the last digits of a sum or a quotient, which are errors of floating-point numbers. */
-function withoutNoise(value: TopValue): TopValue {
-  return value === null ? null : Number(value.toPrecision(12))
 }
 
 const PLACES = ['rank', 'namespace', 'pod', 'node']

@@ -120,8 +120,3 @@ export function keepOutliers<Thing extends { readonly marks: readonly boolean[] 
   const kept = new Set(sorted.slice(0, most))
   return things.filter((thing) => kept.has(thing))
 }
-
-/** Rounds to six significant digits, more than a measurement has. */
-export function rounded(value: number): number {
-  return Number(value.toPrecision(6))
-}

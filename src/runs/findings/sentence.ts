@@ -1,3 +1,4 @@
+import { roundedForReader } from '../../lib/round.ts'
 import type { Affected, Fact } from './rule.ts'
 
 /** The most things that a sentence names, and the most ranks with a name instead of a number. */
@@ -7,17 +8,17 @@ const NAMED = 3
 export function factText({ value, unit }: Pick<Fact, 'value' | 'unit'>): string {
   switch (unit) {
     case 'percent':
-      return `${rounded(value)} %`
+      return `${roundedForReader(value)} %`
     case 'bytes':
       return bytesText(value)
     case '1/s':
-      return `${rounded(value)}/s`
+      return `${roundedForReader(value)}/s`
     case 'count':
-      return rounded(value)
+      return String(roundedForReader(value))
     case 'cores':
-      return `${rounded(value)} ${value === 1 ? 'processor' : 'processors'}`
+      return `${roundedForReader(value)} ${value === 1 ? 'processor' : 'processors'}`
     case 's':
-      return `${rounded(value)} s`
+      return `${roundedForReader(value)} s`
   }
 }
 
@@ -31,12 +32,6 @@ export function factIn<Name extends string>(
   return factText(fact)
 }
 
-/** Rounds to three significant digits below 1000, otherwise to an integer. */
-function rounded(value: number): string {
-  if (Math.abs(value) >= 1000) return String(Math.round(value))
-  return String(Number(value.toPrecision(3)))
-}
-
 const BYTE_UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB']
 
 function bytesText(value: number): string {
@@ -45,7 +40,7 @@ function bytesText(value: number): string {
     left /= 1024
     power += 1
   }
-  return `${rounded(left)} ${BYTE_UNITS[power]}`
+  return `${roundedForReader(left)} ${BYTE_UNITS[power]}`
 }
 
 /** Returns the names of the first three things of a finding, and how many more there are. */

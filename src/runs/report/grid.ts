@@ -1,3 +1,4 @@
+import { roundTo } from '../../lib/round.ts'
 import type { Track } from './track.ts'
 
 /** A time grid that all lines of a set of plots share. All buckets have the same width. */
@@ -44,6 +45,9 @@ export function chooseGrid(
  */
 export const NOTHING = ''
 
+/** The significant digits of a value, more than a screen can show. */
+const DIGITS = 4
+
 /** The value of a bucket: a number, a gap, or no sample. */
 export type GridValue = number | null | typeof NOTHING
 
@@ -68,7 +72,7 @@ export function onGrid(
   }
   const isSingle = pairs.every((value, index) => index % 2 === 0 || value === NOTHING)
   const kept = isSingle ? pairs.filter((_, index) => index % 2 === 0) : pairs
-  return kept.map(rounded)
+  return kept.map((value) => roundTo(value, DIGITS))
 }
 
 function findBucket(at: number, { buckets, width, isDownsampled }: Grid): number {
@@ -101,9 +105,4 @@ function findExtremes(values: readonly number[]): readonly number[] {
   const [least, most] = [Math.min(...values), Math.max(...values)]
   if (least === most) return [least]
   return values.indexOf(least) < values.lastIndexOf(most) ? [least, most] : [most, least]
-}
-
-/** Rounds to four significant digits, more than a screen can show. */
-function rounded(value: GridValue): GridValue {
-  return typeof value !== 'number' ? value : Number(value.toPrecision(4))
 }

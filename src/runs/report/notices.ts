@@ -1,4 +1,5 @@
 import type { RowsDescription } from '../../core/catalog.ts'
+import { roundTo } from '../../lib/round.ts'
 import type { CollectedRun, LogSource } from './gather.ts'
 import type { Grid } from './grid.ts'
 import { rankNotices } from './observed-ranks.ts'
@@ -101,7 +102,7 @@ function counted(count: number, noun: string, plural = 's'): string {
 }
 
 function downsampled({ width }: Grid): string {
-  const seconds = Number(width.toPrecision(3))
+  const seconds = roundTo(width, 3)
   const plots = `The plots are downsampled: each point stands for ${seconds} seconds`
   return `${plots} and shows the minimum and the maximum. The table uses all samples.`
 }

@@ -1,3 +1,4 @@
+import { roundTo } from '../../lib/round.ts'
 import { symbol } from '../report/column-titles.ts'
 import type { TopColumn } from './columns.ts'
 import type { LineState } from './ranks.ts'
@@ -54,7 +55,7 @@ function formatNumber(value: number): string {
   const size = Math.abs(value)
   if (size >= 1e9 || size < 0.001) return value.toExponential(2)
   if (size >= 1) return value.toFixed(1)
-  return String(Number(value.toPrecision(3)))
+  return String(roundTo(value, 3))
 }
 
 /** Describes the state of a line in words. */

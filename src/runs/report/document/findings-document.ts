@@ -1,4 +1,4 @@
-import { rounded as roundedNumber } from '../../../lib/statistics.ts'
+import { rounded } from '../../../lib/round.ts'
 import type { RunFinding } from '../../findings/evaluate.ts'
 import { reportModel, type Unit } from '../data.ts'
 import type { CollectedRun } from '../gather.ts'
@@ -128,8 +128,4 @@ function jobOf({ job, size, problem, columns, rows, omitted, calls, omittedCalls
     }),
     omittedCalls,
   }
-}
-
-function rounded(value: number | null): number | null {
-  return value === null ? null : roundedNumber(value)
 }

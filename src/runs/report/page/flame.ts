@@ -2,6 +2,7 @@
 
 import flamegraph, { type Frame, type FrameNode } from 'd3-flame-graph'
 import { select } from 'd3-selection'
+import { rounded } from '../../../lib/round.ts'
 import type { PageData } from '../data.ts'
 import { counted, plain } from './format.ts'
 
@@ -16,7 +17,7 @@ const SHADES = 4
 
 /** Formats seconds with all digits that were measured. */
 function exactly(seconds: number) {
-  return `${Number(seconds.toPrecision(6))} s`
+  return `${rounded(seconds)} s`
 }
 
 export function share(part: number, whole: number) {

@@ -1,14 +1,13 @@
 // The formatting of numbers and of the names of lines.
 
+import { roundedForReader } from '../../../lib/round.ts'
 import type { Line } from '../plots.ts'
 
-/**
- * Formats a number: rounded to three significant digits below 1000, otherwise to an integer.
- */
+/** Formats a rounded number. Separates the thousands. */
 export function plain(value: number | null | undefined) {
   if (value === null || value === undefined) return '–'
-  if (Math.abs(value) >= 1000) return Math.round(value).toLocaleString('en')
-  return String(Number(value.toPrecision(3)))
+  const shown = roundedForReader(value)
+  return Math.abs(value) >= 1000 ? shown.toLocaleString('en') : String(shown)
 }
 
 /** Formats seconds as 45 s, 2:05 or 1:02:05. */

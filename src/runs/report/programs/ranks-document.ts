@@ -1,4 +1,4 @@
-import { rounded } from '../../../lib/statistics.ts'
+import { rounded, withoutNoise } from '../../../lib/round.ts'
 import { type JobProcess, joinJobs } from '../../mpi/mpi-job.ts'
 import type { ReportModel } from '../data.ts'
 import { markedKeys } from '../document/parts-document.ts'
@@ -60,7 +60,7 @@ function programOf(group: Group, columns: readonly SummaryColumn[]) {
   const { program, totals, sampled } = group
   const means = columns.flatMap(({ key, of, isMean }) => {
     if (!isMean) return []
-    return [[MEANS[key] ?? key, roundedOrNull(of(group))] as const]
+    return [[MEANS[key] ?? key, rounded(of(group))] as const]
   })
   const isRead = (value: number | null) => value !== null && sampled !== undefined
   const sampledSources = means.flatMap(([field, value]) => {
@@ -91,15 +91,6 @@ function sourcesOf(totals: ProgramTotals | undefined) {
     return value === null ? [] : [[field, { log, metric, reason }] as const]
   })
   return Object.fromEntries(sources) as Partial<Record<TotalField, NumberSource>>
-}
-
-/** Removes the last digits of a sum, which are errors of floating-point numbers. */
-function withoutNoise(value: number): number {
-  return Number(value.toPrecision(12))
-}
-
-function roundedOrNull(value: number | null): number | null {
-  return value === null ? null : rounded(value)
 }
 
 /** Returns a process of MPI. All of its numbers come from one log. */

@@ -1,4 +1,4 @@
-import { rounded } from '../../../lib/statistics.ts'
+import { rounded } from '../../../lib/round.ts'
 import { type KeptFrames, keepFrames } from '../../profiles/kept-frames.ts'
 import type { ProgramProfile } from '../../profiles/profile-run.ts'
 

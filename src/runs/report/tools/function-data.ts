@@ -1,4 +1,5 @@
-import { median, rounded, standingOut } from '../../../lib/statistics.ts'
+import { rounded } from '../../../lib/round.ts'
+import { median, standingOut } from '../../../lib/statistics.ts'
 import type { FunctionDifference } from '../../profiles/differences.ts'
 import type { RankedFunction, RankedProfile } from '../../profiles/ranked-profile.ts'
 
@@ -73,7 +74,7 @@ function functionRow(
   floor: number,
 ): FunctionRow {
   const [self, total] = (['self', 'total'] as const).map((key) =>
-    order.map((index) => roundedOrNull(times.get(index)?.[key] ?? null)),
+    order.map((index) => rounded(times.get(index)?.[key] ?? null)),
   ) as [(number | null)[], (number | null)[]]
   return {
     name,
@@ -86,8 +87,4 @@ function functionRow(
 
 function outliersIn(values: readonly (number | null)[], floor: number): readonly number[] {
   return standingOut(values, floor).flatMap((isOut, index) => (isOut ? index : []))
-}
-
-function roundedOrNull(value: number | null): number | null {
-  return value === null ? null : rounded(value)
 }

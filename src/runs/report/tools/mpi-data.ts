@@ -1,4 +1,5 @@
-import { marksIn, maximum, median, rounded } from '../../../lib/statistics.ts'
+import { rounded } from '../../../lib/round.ts'
+import { marksIn, maximum, median } from '../../../lib/statistics.ts'
 import { type JobProcess, joinJobs, type MpiJob } from '../../mpi/mpi-job.ts'
 import type { MpiRun } from '../../mpi/mpi-run.ts'
 import type { Titled } from '../plots.ts'

@@ -1,4 +1,4 @@
-import { rounded } from '../../../lib/statistics.ts'
+import { rounded } from '../../../lib/round.ts'
 import { findDifferences } from '../../profiles/differences.ts'
 import type { ProfileRun, ProgramProfile } from '../../profiles/profile-run.ts'
 import { type RankedProfile, rankProfile } from '../../profiles/ranked-profile.ts'
