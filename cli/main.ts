@@ -6,6 +6,7 @@ import { declareAnnotate } from './annotate/declaration.ts'
 import { declareAttach } from './attach/declaration.ts'
 import { declareCollect } from './collect/declaration.ts'
 import { declareCompletion } from './completion/declaration.ts'
+import { declareConvert } from './convert/declaration.ts'
 import { declareDisarm } from './disarm/declaration.ts'
 import { declareDoctor } from './doctor/declaration.ts'
 import { declareExplain } from './explain/declaration.ts'
@@ -36,6 +37,7 @@ const VERBS = [
   declareTop,
   declareCollect,
   declareReport,
+  declareConvert,
   declareDoctor,
   declareDisarm,
   declareCompletion,

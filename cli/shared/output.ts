@@ -3,6 +3,7 @@ import { styleText } from 'node:util'
 import type { OutputConfiguration } from 'commander'
 import { printable, printableBlock } from '../../src/core/text/printable.ts'
 import type { Output } from '../../src/lib/output-format.ts'
+import { UsageError } from './errors.ts'
 import { formatText } from './table.ts'
 
 // Every verb writes to the terminal through this module, except for the progress bar (progress.ts).
@@ -15,11 +16,19 @@ export function print(output: Output): void {
 }
 
 /**
- * Prints a large document to standard output. Each part is made when those before it are written.
+ * Prints a large document to standard output. Each part is made when those before it are written. A
+ * part that is not text is printed byte for byte, but not to a terminal.
  */
-export async function printDocument(parts: Iterable<string>): Promise<void> {
-  for (const document of parts)
-    if (!process.stdout.write(textOf({ document }))) await once(process.stdout, 'drain')
+export async function printDocument(parts: Iterable<string | Uint8Array>): Promise<void> {
+  for (const part of parts) {
+    const isText = typeof part === 'string'
+    if (!isText && process.stdout.isTTY)
+      throw new UsageError(
+        'the output is not text, and standard output is a terminal: use --to FILE',
+      )
+    const isTaken = process.stdout.write(isText ? textOf({ document: part }) : part)
+    if (!isTaken) await once(process.stdout, 'drain')
+  }
 }
 
 const STANDARD_OUTPUT = /^(-|\/dev\/stdout|\/dev\/fd\/1|\/proc\/self\/fd\/1)$/

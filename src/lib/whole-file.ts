@@ -152,10 +152,14 @@ export function openDirectly(path: string): Promise<FileHandle> {
  * text.
  *
  * @param path the path that the user has named
- * @param text the text, or its parts, each of which is made when those before it are written
+ * @param text the text, or its parts, each of which is made when those before it are written. A
+ * part that is not text is written byte for byte
  * @throws an error of the system
  */
-export async function writeWholeFile(path: string, text: string | Iterable<string>): Promise<void> {
+export async function writeWholeFile(
+  path: string,
+  text: string | Iterable<string | Uint8Array>,
+): Promise<void> {
   const place = await findPlace(path)
   if (place.isDirect) {
     const handle = await openDirectly(place.path)

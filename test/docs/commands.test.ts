@@ -10,6 +10,9 @@ import { PAGES, REPOSITORY, textOf } from './pages.ts'
 // with the files that they name. Commands that need a cluster must be accepted, and fail only
 // because there is no cluster.
 
+const LOGS = ['docs/examples/perf-sysstat.log', 'test/logs/profiles/cpu-profile-lammps-0.log'].map(
+  (log) => join(REPOSITORY, log),
+)
 const MAIN = join(REPOSITORY, 'cli/main.ts')
 const EXAMPLES = join(REPOSITORY, 'docs/examples')
 
@@ -55,8 +58,8 @@ function needsTerminal(command: string): boolean {
 function workplace(t: Test): string {
   const folder = t.testdir({ bin: {}, cases: {}, 'my-metrics': {} })
   cpSync(join(EXAMPLES, 'lammps.yaml'), join(folder, 'job.yaml'))
-  for (const name of ['lammps.jsonl', 'tcp.log'])
-    cpSync(join(EXAMPLES, 'perf-sysstat.log'), join(folder, name))
+  cpSync(join(EXAMPLES, 'perf-sysstat.log'), join(folder, 'tcp.log'))
+  writeFileSync(join(folder, 'lammps.jsonl'), LOGS.map((log) => readFileSync(log, 'utf8')).join(''))
   writeFileSync(join(folder, 'minicluster.yaml'), MINI_CLUSTER)
   cpSync(caseFolder('job-indexed'), join(folder, 'cases/job-indexed'), { recursive: true })
   cpSync(CASE_NAMESPACES, join(folder, 'cases/namespaces.yaml'))

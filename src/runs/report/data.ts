@@ -71,12 +71,25 @@ export function pageData(collected: CollectedRun, unit: Unit): PageData {
   return reportModel(collected, unit).page
 }
 
-/** Builds the model of a report from the collected run. */
-export function reportModel(collected: CollectedRun, unit: Unit): ReportModel {
+/** A collected run in which nothing is measured twice. */
+export interface ChosenRun extends Pick<ReportModel, 'run' | 'rankOf' | 'ranks'> {
+  /** The run without the logs that are copies, but with all observers. */
+  readonly whole: CollectedRun
+  /** The logs that are copies of others. */
+  readonly copies: ReadonlySet<string>
+}
+
+/** Leaves the logs out that are copies, and chooses one observer of each section and rank. */
+export function chooseRun(collected: CollectedRun): ChosenRun {
   const copies = findCopies(collected)
   const whole = withoutLogs(collected, copies)
   const { rankOf, ranks } = ranksIn(whole)
-  const run = withChosenObservers(whole, rankOf)
+  return { run: withChosenObservers(whole, rankOf), rankOf, ranks, whole, copies }
+}
+
+/** Builds the model of a report from the collected run. */
+export function reportModel(collected: CollectedRun, unit: Unit): ReportModel {
+  const { run, rankOf, ranks, whole, copies } = chooseRun(collected)
   const found = findFindings(run.evidence, rankOf, ranks)
   // The totals are chosen one by one, from the summaries and samples of all observers.
   const groups = groupTracks(whole, rankOf)

@@ -26,7 +26,6 @@ export function listNotices(
 ): readonly string[] {
   const sources = [...run.sources.values()]
   const averages = sources.filter(({ log }) => log?.isAverage)
-  const unclosed = sources.filter(({ log }) => log === undefined)
   const notices = [
     ...rankNotices(run),
     say(
@@ -38,7 +37,7 @@ export function listNotices(
       sources.filter(({ start }) => start !== null && !start.time.includes('T')),
       'has times without a date, so it begins at 0 in the plots',
     ),
-    say(unclosed, 'is incomplete: its end is missing in the collected file'),
+    say(sources.filter(isUnclosed), UNCLOSED),
     ...listCuts(sources),
     ...toldOf(sources),
     ...descriptionNotices(run),
@@ -50,6 +49,23 @@ export function listNotices(
   if (coarse !== undefined) notices.push(downsampled(coarse.plots.grid))
   notices.push(unseenIn(groups))
   return notices.filter((notice) => notice !== undefined)
+}
+
+/** Returns the notices about rows of a run that are missing or merged. */
+export function lossNotices(run: CollectedRun): readonly string[] {
+  const sources = [...run.sources.values()]
+  return [
+    say(sources.filter(isUnclosed), UNCLOSED),
+    ...listCuts(sources),
+    ...leftOutNotices(run),
+    ...joinedNotices(run),
+  ].filter((notice) => notice !== undefined)
+}
+
+const UNCLOSED = 'is incomplete: its end is missing in the collected file'
+
+function isUnclosed({ log }: LogSource): boolean {
+  return log === undefined
 }
 
 /** Returns a notice about logs that were left out because another log is the same. */

@@ -1,0 +1,37 @@
+import { type Command, Option } from 'commander'
+import { keepHeapSmall } from '../../src/lib/small-heap.ts'
+import { FORMAT_NAMES } from '../../src/runs/convert/format-names.ts'
+import { helpEnd } from '../shared/help.ts'
+import { printDocument, say } from '../shared/output.ts'
+
+/** Declares the verb `convert`. */
+export function declareConvert(program: Command): void {
+  program
+    .command('convert')
+    .description('convert a run to a format of other tools, such as collapsed stacks')
+    .argument(
+      '<file...>',
+      'the output of collect (jsonl) or logs of observers; - for standard input',
+    )
+    .addOption(
+      new Option('--format <format>', 'the format (default: by the ending of --to)').choices(
+        FORMAT_NAMES,
+      ),
+    )
+    .option('--to <file>', 'the file to write (default: standard output)')
+    .option('--catalog <dir>', 'a folder of metric documents, which describe the rows of logs')
+    .addHelpText(
+      'after',
+      helpEnd({
+        examples: [
+          'convert lammps.jsonl --to lammps.collapsed',
+          'convert logs/*.log --format collapsed > lammps.collapsed',
+        ],
+      }),
+    )
+    .action(async (files, options) => {
+      keepHeapSmall()
+      const { convert } = await import('./convert.ts')
+      await convert(files, options, { print: printDocument, say })
+    })
+}

@@ -1,0 +1,79 @@
+import { formatList } from '../../lib/format-list.ts'
+import type { FrameTree } from '../profiles/frame-tree.ts'
+import type { ProgramProfile } from '../profiles/profile-run.ts'
+import type { ChosenRun } from '../report/data.ts'
+
+/** The stacks of all processes of a program on a rank. In a run, a rank is a pod. */
+export interface RankStacks {
+  readonly rank: string
+  readonly program: string
+  /** The stacks of the program on all ranks. */
+  readonly tree: FrameTree
+  /** The seconds of processor time of each stack of the rank, by the innermost frame. */
+  readonly seconds: ReadonlyMap<number, number>
+}
+
+/**
+ * Returns the stacks by rank and program. The ranks are in the order of the run, and so are the
+ * programs of a rank. Stacks without processor time are left out.
+ */
+export function listRankStacks({ run, rankOf, ranks }: ChosenRun): readonly RankStacks[] {
+  const places = new Map(ranks.map((rank, index) => [rank, index]))
+  const placeOf = ({ rank }: RankStacks) => places.get(rank) ?? ranks.length
+  return [...run.evidence.profiles.values()]
+    .flatMap((profile) => stacksByRank(profile, rankOf))
+    .filter(({ seconds }) => seconds.size > 0)
+    .sort((a, b) => placeOf(a) - placeOf(b))
+}
+
+function stacksByRank(
+  { program, tree, logs }: ProgramProfile,
+  rankOf: (source: string) => string,
+): readonly RankStacks[] {
+  const byRank = Map.groupBy(logs, ([source]) => rankOf(source))
+  return [...byRank].map(([rank, own]) => {
+    const seconds = new Map<number, number>()
+    for (const [, { stacks }] of own) addTimes(seconds, stacks)
+    return { rank, program, tree, seconds }
+  })
+}
+
+/** @param stacks pairs: a frame, and its seconds */
+function addTimes(seconds: Map<number, number>, stacks: readonly number[]): void {
+  for (let at = 0; at < stacks.length; at += 2) {
+    const [frame = 0, time = 0] = [stacks[at], stacks[at + 1]]
+    if (time > 0) seconds.set(frame, (seconds.get(frame) ?? 0) + time)
+  }
+}
+
+/** Returns the numbers of the functions of a stack in `FrameTree.names`, the outermost first. */
+export function functionsOf({ parents, functions }: FrameTree, frame: number): readonly number[] {
+  const found: number[] = []
+  for (let at = frame; at > 0; at = parents[at] ?? 0) found.push(functions[at] ?? 0)
+  return found.reverse()
+}
+
+/** The maximum number of processes that a notice names; the others are counted. */
+const NAMED = 3
+
+/** Returns a notice about the processes whose profile is incomplete or missing. */
+export function incompleteNotices({ run, rankOf }: ChosenRun): readonly string[] {
+  const processes = [...run.evidence.profiles.values()].flatMap(({ logs }) =>
+    [...logs].flatMap(([source, { incomplete }]) =>
+      incomplete.map((process) => `${process} of rank ${rankOf(source)}`),
+    ),
+  )
+  if (processes.length === 0) return []
+  const names = processes.slice(0, NAMED).join(', ')
+  const more = processes.length > NAMED ? ` and ${processes.length - NAMED} more` : ''
+  return [`Not all stacks of these processes are known: ${names}${more}.`]
+}
+
+/** Returns a sentence that names the metrics whose rows are stacks. */
+export function missingStacks({ run: { descriptions } }: ChosenRun): string {
+  const metrics = [...descriptions].flatMap(([metric, { sections }]) =>
+    sections.some(({ of }) => of === 'stack') ? metric : [],
+  )
+  const needed = metrics.length === 0 ? 'a metric whose rows are stacks' : formatList(metrics, 'or')
+  return `no stacks of functions were collected; observe the run with ${needed}`
+}
