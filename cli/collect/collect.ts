@@ -68,7 +68,7 @@ async function collectLogs(
 ): Promise<number> {
   const artifacts = options.output === 'artifacts' ? artifactFolder(options) : undefined
   const found = await findWorkloadPods(workload, options)
-  const { apiserver, words, pods, find, descriptions, problem } = found
+  const { apiserver, words, pods, find, descriptions, problem, incomplete } = found
   const header = options.output === 'csv' ? csvHeader([...listColumns(descriptions).keys()]) : ''
   const observedRanks = countRanks(pods, words)
   const work = { apiserver, words, pods, find, options, descriptions, artifacts, header, say }
@@ -77,6 +77,7 @@ async function collectLogs(
     : await collectOnce(work, observedRanks)
   const observers = run.gathered.map(({ observer }) => observer)
   noticeSentences(observers, problem).forEach(say)
+  if (incomplete !== undefined) say(incomplete)
   if (run.observedRanks !== null) say(describeObservedRanks(run.observedRanks))
   return artifacts === undefined ? tell(run, options, say) : tellArtifacts(run, options, say)
 }

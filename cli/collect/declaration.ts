@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import { keepHeapSmall } from '../../src/lib/small-heap.ts'
 import type { LogFormat } from '../../src/runs/log/transcribe.ts'
-import { helpEnd } from '../shared/help.ts'
+import { helpEnd, WORKLOAD_HELP } from '../shared/help.ts'
 import { wholeNumber, withCluster, withSettings } from '../shared/options.ts'
 import { say } from '../shared/output.ts'
 
@@ -11,7 +11,7 @@ const FORMS = ['jsonl', 'csv', 'logs', 'artifacts'] as const satisfies readonly 
 export function declareCollect(program: Command): void {
   withCluster(withSettings(program.command('collect')))
     .description('collect the logs of all observers of a workload')
-    .argument('[workload]', 'KIND/NAME: a Job, MiniCluster, JobSet, MPIJob, PyTorchJob or Pod')
+    .argument('[workload]', WORKLOAD_HELP)
     .option('-l, --selector <labels>', 'collect from pods with these labels, as in kubectl')
     .option(
       '-n, --namespace <name>',

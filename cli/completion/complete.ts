@@ -1,4 +1,5 @@
 import type { Argument, Command, Option } from 'commander'
+import { KIND_WORDS } from '../../src/runs/collect/workload-kinds.ts'
 
 /** A word that can be inserted at the cursor. */
 export interface Candidate {
@@ -8,17 +9,19 @@ export interface Candidate {
 
 /**
  * The candidates for the word at the cursor, and the kind of names that the shell completes if
- * there are no candidates.
+ * there are no candidates. `rest` means that the candidates are only the beginnings of words, so
+ * that the shell adds no space.
  */
 export interface Completion {
   readonly candidates: readonly Candidate[]
-  readonly otherwise: 'nothing' | 'files' | 'folders'
+  readonly otherwise: 'nothing' | 'rest' | 'files' | 'folders'
 }
 
 /**
  * Completes the last word of a command line from the declarations of the verbs. The placeholder of
  * an option or an argument determines its completion: files for `<file>` and `<path>`, folders for
- * `<dir>`, metrics for `<metric>`, and verbs for `[command]`.
+ * `<dir>`, metrics for `<metric>`, kinds for `[workload]` and `[object]`, and verbs for
+ * `[command]`.
  *
  * @bomb.sh/tab (0.0.22), which Commander's maintainer mentions, is not used: it does not complete
  * names of files, and its script for bash evaluates the typed line.
@@ -139,6 +142,9 @@ async function completeValue(
       return chosen(verbs(program), current)
     case 'metric':
       return chosen(plain(await metricNames()), current)
+    case 'workload':
+    case 'object':
+      return { ...chosen(plain(KIND_WORDS.map((word) => `${word}/`)), current), otherwise: 'rest' }
     case 'metric,':
       return chosen(plain(afterComma(await metricNames(), current)), current)
     default:
@@ -173,7 +179,7 @@ function chosen(candidates: readonly Candidate[], current: string): Completion {
  * Directives of cobra, the library of kubectl's own commands (spf13/cobra completions.go). kubectl
  * reads this format from a plugin (kubectl pkg/cmd/plugin/plugin_completion.go).
  */
-const DIRECTIVES = { files: 0, nothing: 4, folders: 16 } as const
+const DIRECTIVES = { files: 0, nothing: 4, rest: 6, folders: 16 } as const
 
 /**
  * Formats a completion for kubectl and the scripts in this folder. Each candidate is a line, with

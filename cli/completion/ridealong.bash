@@ -16,6 +16,7 @@ _ridealong() {
   done < <(ridealong __complete "${words[@]:1}" 2>/dev/null)
   case $directive in
     4) compopt +o default ;;
+    6) compopt +o default -o nospace ;;
     16) compopt +o default -o dirnames ;;
   esac 2>/dev/null
 }

@@ -4,7 +4,7 @@
 
 _ridealong() {
   local line directive
-  local -a before lines values
+  local -a before lines values suffix
   before=("${(@Q)words[2,CURRENT-1]}")
   lines=("${(@f)$(ridealong __complete "${before[@]}" "${(Q)PREFIX}" 2>/dev/null)}")
   directive=${lines[-1]#:}
@@ -12,8 +12,9 @@ _ridealong() {
     values+=("${${line%%$'\t'*}//:/\\:}${${(M)line:#*$'\t'*}:+:${line#*$'\t'}}")
   done
   [[ $PREFIX == -*=* ]] && compset -P '*='
+  ((directive == 6)) && suffix=(-S '')
   if ((${#values})); then
-    _describe ridealong values
+    _describe ridealong values "${suffix[@]}"
   elif ((directive == 0)); then
     _files
   elif ((directive == 16)); then

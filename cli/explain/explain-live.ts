@@ -1,13 +1,17 @@
+import { describeFailure } from '../../src/cluster/api-error.ts'
+import { listPods } from '../../src/cluster/pods.ts'
 import type { Fields } from '../../src/core/kubernetes/json.ts'
 import { alike } from '../../src/pods/explain/ranks.ts'
 import { readManifests } from '../../src/pods/manifest/read.ts'
 import { findResources } from '../../src/pods/manifest/resources.ts'
+import { startOwnerSearch } from '../../src/runs/collect/owned-pods.ts'
+import type { WantedOwner } from '../../src/runs/collect/workload.ts'
 import { UsageError } from '../shared/errors.ts'
 import type { Reader } from '../shared/reader.ts'
 import { aboutPod } from './about-pod.ts'
 import type { About, CatalogLookup } from './explain-facts.ts'
 import { aboutTemplates } from './explain-files.ts'
-import { kindNamed, podsFrom, readKinds } from './kinds-of-cluster.ts'
+import { kindNamed, readKinds } from './kinds-of-cluster.ts'
 
 /**
  * Finds the pods to explain for an object in a cluster. The pods of the object are grouped by their
@@ -34,8 +38,23 @@ export async function aboutLive(
   const subject = `${kind.kind.toLowerCase()}/${name}`
   if (object === undefined) throw new UsageError(`there is no ${subject} in namespace ${namespace}`)
   if (kind.group === '' && kind.kind === 'Pod') return [aboutPod(object, subject)]
-  const pods = await podsFrom(reader, kinds, object, namespace)
+  const owner = { group: kind.group, kind: kind.kind, isExact: true, name }
+  const pods = await findPods(reader, owner, namespace)
   return pods.length > 0 ? aboutPods(pods, subject, catalogFor) : aboutObject(object, subject)
+}
+
+/** Returns the pods that an object controls, directly or through other controllers. */
+async function findPods(
+  { apiserver }: Reader,
+  owner: WantedOwner,
+  namespace: string,
+): Promise<readonly Fields[]> {
+  try {
+    const search = await startOwnerSearch({ apiserver, namespace }, { owner, through: undefined })
+    return await listPods(apiserver, namespace, { by: 'namespace' }, search.filter)
+  } catch (error) {
+    throw new UsageError(describeFailure(error))
+  }
 }
 
 function aboutPods(

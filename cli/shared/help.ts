@@ -1,4 +1,10 @@
 import type { Command, HelpConfiguration } from 'commander'
+import { KIND_WORDS } from '../../src/runs/collect/workload-kinds.ts'
+
+/** The help of the argument `[workload]`. */
+export const WORKLOAD_HELP =
+  `KIND/NAME; KIND is ${KIND_WORDS.join(', ')}, or another kind with its API group, ` +
+  'such as workflow.argoproj.io'
 
 /** The layout of the help, as in kubectl: options are sorted, and their long names are aligned. */
 export const helpLayout: HelpConfiguration = {

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import type { LineUnit } from '../../src/runs/top/ranks.ts'
-import { type HelpEnd, helpEnd } from '../shared/help.ts'
+import { type HelpEnd, helpEnd, WORKLOAD_HELP } from '../shared/help.ts'
 import { wholeNumber, withCluster, withSettings } from '../shared/options.ts'
 import type { TopFormat } from './top-options.ts'
 
@@ -11,7 +11,7 @@ const FORMATS = ['table', 'json', 'csv'] as const satisfies readonly TopFormat[]
 export function declareTop(program: Command): void {
   const command = withCluster(withSettings(program.command('top')))
     .description('show the ranks of a run while it runs, and what delays them')
-    .argument('[workload]', 'KIND/NAME: a Job, MiniCluster, JobSet, MPIJob, PyTorchJob or Pod')
+    .argument('[workload]', WORKLOAD_HELP)
     .option('-l, --selector <labels>', 'show the pods with these labels, as in kubectl')
     .option(
       '-n, --namespace <name>',

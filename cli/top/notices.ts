@@ -17,6 +17,7 @@ export function listNotices(
   const unobserved = run.unobserved()
   return [
     ...(problem === undefined ? [] : [`the pods cannot be listed: ${problem}`]),
+    ...(found.incomplete === undefined ? [] : [found.incomplete]),
     ...brokenNotices(streams),
     ...boundNotices(streams),
     ...unmatchedNotices(streams),

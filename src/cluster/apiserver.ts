@@ -15,6 +15,8 @@ import type { Access } from './cluster.ts'
 export interface Call {
   readonly path: string
   readonly query?: Readonly<Record<string, string>>
+  /** Whether the objects of a list are requested with their metadata only. */
+  readonly metadataOnly?: boolean
   /** A JSON merge patch. */
   readonly patch?: Fields
   /** An object for server-side apply, which creates the object if it does not exist. */
@@ -81,7 +83,8 @@ export function connectApiserver({ server, credentials }: Access, keptMs = 0): A
   const request = isPlain ? plainRequest : secureRequest
   // An agent opens a new connection if the CA or the client certificate has changed.
   const agent = new (isPlain ? PlainAgent : SecureAgent)({ keepAlive: true, timeout: keptMs })
-  const open = async ({ path, query = {}, signal, silenceMs = 0, ...change }: Call) => {
+  const open = async (call: Call) => {
+    const { path, query = {}, signal, silenceMs = 0, metadataOnly = false, ...change } = call
     const { headers, ...options } = await credentials()
     const { method, about, body } = buildContent(change)
     const outgoing = request(`${root}${path}?${new URLSearchParams(query)}`, {
@@ -89,7 +92,7 @@ export function connectApiserver({ server, credentials }: Access, keptMs = 0): A
       ...(keptMs > 0 && options.agent === false ? { agent } : {}),
       signal,
       method,
-      headers: { ...asFields(headers), ...HEADERS, ...about },
+      headers: { ...asFields(headers), ...HEADERS, ...(metadataOnly ? METADATA : {}), ...about },
     })
     // A log that is followed may have no data for hours; only TCP keep-alive detects a dead peer.
     outgoing.setSocketKeepAlive(true, 30_000)
@@ -116,6 +119,11 @@ const GOOD: readonly unknown[] = [200, 201, 202]
 const HEADERS = {
   accept: 'application/json, */*',
   'user-agent': 'ridealong',
+} as const
+
+/** An apiserver that cannot reduce objects to their metadata sends whole objects. */
+const METADATA = {
+  accept: 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1, application/json',
 } as const
 
 function buildContent(change: Pick<Call, 'patch' | 'apply' | 'create' | 'delete'>) {

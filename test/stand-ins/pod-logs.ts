@@ -27,6 +27,8 @@ export interface World {
    * the answer.
    */
   readonly logs: Readonly<Record<string, string | ErrorAnswer | Answer>>
+  /** Other objects and lists, by path. */
+  readonly others?: Readonly<Record<string, object | ErrorAnswer>>
 }
 
 export interface ErrorAnswer {
@@ -72,7 +74,9 @@ function writeKubeconfig(t: Test, server: string, ca?: string): string {
 
 function answer(world: World, request: IncomingMessage, response: ServerResponse): unknown {
   const url = new URL(request.url ?? '', 'https://127.0.0.1')
-  const [, , , , namespace, , pod, sub] = url.pathname.split('/')
+  const [, , , , namespace, kind, pod, sub] = url.pathname.split('/')
+  if (kind !== 'pods' || world.others?.[url.pathname] !== undefined)
+    return answerOther(world, url, response)
   if (sub === 'log')
     return answerLog(world, `${pod}/${url.searchParams.get('container')}`, url, response)
   const pods = world.pods(url.searchParams)
@@ -82,7 +86,13 @@ function answer(world: World, request: IncomingMessage, response: ServerResponse
   const found = inNamespace.find((one) => nameOf(one) === pod)
   if (found === undefined)
     return sendError(response, { code: 404, message: `pods "${pod}" not found` })
-  response.end(JSON.stringify(found))
+  send(response, found)
+}
+
+function answerOther({ others = {} }: World, { pathname }: URL, response: ServerResponse): unknown {
+  const other = others[pathname] ?? { code: 404, message: `no resource ${pathname}` }
+  if ('code' in other) return sendError(response, other as ErrorAnswer)
+  return send(response, other)
 }
 
 /** Sends a page of at most `limit` pods, with a token for the rest, like the real apiserver. */
@@ -101,6 +111,10 @@ function answerLog({ logs }: World, name: string, url: URL, response: ServerResp
   const whole = growingLog(log)
   whole.end()
   whole.answer(response, url.searchParams)
+}
+
+function send(response: ServerResponse, body: object): void {
+  response.end(JSON.stringify(body))
 }
 
 function sendError(response: ServerResponse, { code, message }: ErrorAnswer): void {

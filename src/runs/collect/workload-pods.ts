@@ -2,8 +2,10 @@ import type { Apiserver } from '../../cluster/apiserver.ts'
 import { listPods } from '../../cluster/pods.ts'
 import type { Catalog } from '../../core/catalog.ts'
 import type { Fields } from '../../core/kubernetes/json.ts'
+import { formatList } from '../../lib/format-list.ts'
 import { type Descriptions, descriptionsIn } from '../log/descriptions.ts'
 import { findObservers, type PodOfObservers } from './observers.ts'
+import { type OwnerSearch, startOwnerSearch, UnknownKindError } from './owned-pods.ts'
 import type { Chosen } from './workload.ts'
 
 /** A workload has no pods or no observers. The message is a complete sentence for the user. */
@@ -24,6 +26,8 @@ export interface WorkloadPods {
   readonly descriptions: Descriptions
   /** The problem that prevented reading the cluster's catalog, if that catalog was needed. */
   readonly problem: string | undefined
+  /** Why pods of the workload may be missing; undefined if all were found. */
+  readonly incomplete: string | undefined
 }
 
 export type FindPods = () => Promise<readonly PodOfObservers[]>
@@ -42,12 +46,13 @@ export interface Comparison {
 }
 
 /**
- * Resolves a workload to its pods, with their observers.
+ * Resolves a workload to its pods, with their observers: by a label, or by the controllers of all
+ * pods of the namespace.
  *
  * @param compare reads the catalogs to compare with. It is called once and only after pods were
  * listed. If the cluster does not answer, the error is therefore about the pods.
- * @throws WorkloadError if no pod has an observer; the error of the failed request for the list of
- * pods; an error of `compare`
+ * @throws WorkloadError if no pod has an observer, or the cluster does not serve the kind; the
+ * error of the failed request for the list of pods; an error of `compare`
  */
 export async function resolveWorkloadPods(
   { apiserver, namespace }: Pick<WorkloadPods, 'apiserver' | 'namespace'>,
@@ -64,19 +69,52 @@ export async function resolveWorkloadPods(
     const names = new Set(catalog.metrics.keys())
     return pods.map((pod) => findObservers(pod, names, catalogFor(pod)))
   }
-  const find = () => listPods(apiserver, namespace, chosen, read)
+  const place = { apiserver, namespace }
+  const search = chosen.by === 'owner' ? await searchOwned(place, chosen) : undefined
+  const find = async () => {
+    if (chosen.by !== 'owner') return listPods(apiserver, namespace, chosen, read)
+    const readOwned = async (all: readonly Fields[]) => read((await search?.filter(all)) ?? [])
+    return listPods(apiserver, namespace, { by: 'namespace' }, readOwned)
+  }
   const pods = await find()
   const { words } = chosen
-  mustHaveObservers(pods, words, namespace)
+  const right = missingRight(search, namespace)
+  mustHaveObservers(pods, { words, namespace, right })
   const { catalog, problem } = await compareOnce()
-  return { apiserver, namespace, words, pods, find, descriptions: descriptionsIn(catalog), problem }
+  const incomplete =
+    right === undefined ? undefined : `pods of ${words} may be missing: you lack ${right}`
+  const descriptions = descriptionsIn(catalog)
+  return { apiserver, namespace, words, pods, find, descriptions, problem, incomplete }
+}
+
+function searchOwned(
+  place: Pick<WorkloadPods, 'apiserver' | 'namespace'>,
+  chosen: Extract<Chosen, { by: 'owner' }>,
+): Promise<OwnerSearch> {
+  return startOwnerSearch(place, chosen).catch((error: unknown) => {
+    throw error instanceof UnknownKindError ? new WorkloadError(error.message) : error
+  })
+}
+
+/** Returns the right without which pods of the workload may be missing. */
+function missingRight(search: OwnerSearch | undefined, namespace: string): string | undefined {
+  const resources = search?.forbidden() ?? []
+  if (resources.length === 0) return undefined
+  return `the right to list ${formatList(resources, 'and')} in namespace ${namespace}`
+}
+
+interface Looked {
+  readonly words: string
+  readonly namespace: string
+  readonly right: string | undefined
 }
 
 function mustHaveObservers(
   pods: readonly PodOfObservers[],
-  words: string,
-  namespace: string,
+  { words, namespace, right }: Looked,
 ): void {
+  if (pods.length === 0 && right !== undefined)
+    throw new WorkloadError(`the pods of ${words} cannot be found without ${right}`)
   if (pods.length === 0)
     throw new WorkloadError(`there are no pods of ${words} in namespace ${namespace}`)
   if (pods.some(({ observers }) => observers.length > 0)) return

@@ -1,46 +1,76 @@
-/** The selected pods: by name, or by a label selector. */
-export type Chosen =
-  | { readonly by: 'name'; readonly name: string; readonly words: string }
-  | { readonly by: 'labels'; readonly selector: string; readonly words: string }
+import type { PodSelection } from '../../cluster/pods.ts'
+import { findKnownKind, KIND_WORDS, type KnownKind } from './workload-kinds.ts'
 
-/**
- * The label that identifies the pods of each kind, as the controller of the kind sets it:
- * - Job: kubernetes pkg/apis/batch/types.go, JobNameLabel
- * - Flux MiniCluster: the old label of its Job, which has the same name as the MiniCluster; the
- *   services pod of the MiniCluster has only this label
- * - JobSet: api/jobset/v1alpha2, JobSetNameKey
- * - MPIJob and Kubeflow Training: kubeflow/common, JobNameLabel
- */
-const LABEL_OF: Readonly<Record<string, string>> = {
-  job: 'batch.kubernetes.io/job-name',
-  minicluster: 'job-name',
-  jobset: 'jobset.sigs.k8s.io/jobset-name',
-  mpijob: 'training.kubeflow.org/job-name',
-  pytorchjob: 'training.kubeflow.org/job-name',
+/** The chosen pods. */
+export type Chosen = (Exclude<PodSelection, { by: 'namespace' }> | OwnedPods) & {
+  /** The name of the workload for messages: KIND/NAME, or the selector. */
+  readonly words: string
+}
+
+/** The pods that a workload controls, directly or through other controllers. */
+export interface OwnedPods {
+  readonly by: 'owner'
+  readonly owner: WantedOwner
+  /**
+   * The kinds between the pods and the workload, as GROUP/KIND; undefined if they are not known.
+   */
+  readonly through: readonly string[] | undefined
+}
+
+/** A workload as the user names it. */
+export interface WantedOwner {
+  readonly group: string
+  /** The kind, or one of its names in lower case if `isExact` is false. */
+  readonly kind: string
+  readonly isExact: boolean
+  readonly name: string
 }
 
 /** RFC 1123 subdomain, the format of the names of Kubernetes objects. */
 const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
 
+/** The version in the form KIND.VERSION.GROUP of kubectl. */
+const VERSION = /^v\d+((alpha|beta)\d+)?$/
+
 /**
  * Parses KIND/NAME as kubectl does: in upper or lower case, singular or plural, with or without a
- * group.
+ * group. A kind without group must be in `KNOWN_KINDS`.
  *
  * @returns the pods to look for, or a sentence with the problem
  */
 export function readWorkload(written: string): Chosen | { readonly problem: string } {
-  const [kind = '', name, ...more] = written.split('/')
-  const known = ['pod', ...Object.keys(LABEL_OF)]
-  if (name === undefined || more.length > 0 || !NAME.test(name))
-    return { problem: `"${written}" is not KIND/NAME, such as job/lammps` }
-  const [word = ''] = kind.toLowerCase().split('.')
-  const singular = known.find((one) => word === one || word === `${one}s`)
-  if (singular === undefined)
-    return {
-      problem: `kind "${kind}" needs --selector; kinds that can be named are ${known.join(', ')}`,
-    }
-  if (singular === 'pod') return { by: 'name', name, words: `pod/${name}` }
-  return { by: 'labels', selector: `${LABEL_OF[singular]}=${name}`, words: `${singular}/${name}` }
+  const [, kind = '', name = ''] = /^([^/]+)\/([^/]+)$/.exec(written) ?? []
+  if (!NAME.test(name)) return { problem: `"${written}" is not KIND/NAME, such as job/lammps` }
+  const [word = '', ...parts] = kind.toLowerCase().split('.')
+  const group = parts.filter((part, index) => index > 0 || !VERSION.test(part)).join('.')
+  if (group === '' && POD_NAMES.includes(word)) return { by: 'name', name, words: `pod/${name}` }
+  const known = findKnownKind(word, group)
+  if (known !== undefined) return chooseKnown(known, name)
+  return word !== '' && NAME.test(group)
+    ? chooseOwned({ group, kind: word, isExact: false, name })
+    : { problem: needsGroup(kind, name) }
+}
+
+/** Returns the pods of a workload whose kind only the cluster knows. */
+function chooseOwned(owner: WantedOwner): Chosen {
+  const words = `${owner.kind}.${owner.group}/${owner.name}`
+  return { by: 'owner', owner, through: undefined, words }
+}
+
+function needsGroup(kind: string, name: string): string {
+  return (
+    `kind "${kind}" needs its API group, such as workflow.argoproj.io/${name}; ` +
+    `kinds that need no group are ${KIND_WORDS.join(', ')}`
+  )
+}
+
+const POD_NAMES: readonly string[] = ['pod', 'pods', 'po']
+
+function chooseKnown({ word, group, kind, pods }: KnownKind, name: string): Chosen {
+  const words = `${word}/${name}`
+  if ('label' in pods) return { by: 'labels', selector: `${pods.label}=${name}`, words }
+  const owner = { group, kind, isExact: true, name }
+  return { by: 'owner', owner, through: pods.through, words }
 }
 
 /**

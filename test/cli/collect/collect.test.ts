@@ -310,7 +310,7 @@ const WRONG: readonly (readonly [string, string | undefined, object, RegExp])[] 
   ['neither a workload nor a selector', undefined, {}, /^name either KIND\/NAME/],
   ['both a workload and a selector', 'job/a', { selector: 'a=b' }, /^name either KIND\/NAME/],
   ['a name without a kind', 'lammps', {}, /^"lammps" is not KIND\/NAME/],
-  ['an unknown kind', 'deployment/a', {}, /kind "deployment" needs --selector; .* are pod, job, /],
+  ['an unknown kind', 'workflow/a', {}, /kind "workflow" needs its API group.* are pod, job, /],
   ['an invalid name', 'job/../x', {}, /is not KIND\/NAME/],
   ['a missing pod', 'pod/nope', {}, /^the apiserver says 404: pods "nope" not found$/],
   [

@@ -48,7 +48,10 @@ const LINES: readonly (readonly [string, string, string])[] = [
   ['a value with fixed choices after an equals sign', 'collect --output=c', 'csv'],
   ['a value of an unknown option', 'collect --x=', 'nothing'],
   ['a value of an option that accepts any value', 'collect --namespace ', 'nothing'],
-  ['an argument that accepts any value', 'collect ', 'nothing'],
+  ['the kind of a workload', 'collect mini', 'minicluster/'],
+  ['several kinds of workloads', 'collect ray', 'raycluster/ rayjob/ rayservice/'],
+  ['the name of a workload', 'collect job/', 'job/'],
+  ['the rest of the name of a workload', 'collect job/l', 'rest'],
   ['an argument after an option of another verb', 'metrics --follow pe', 'perf-sysstat'],
   ['an argument that the verb does not accept', 'metrics perf-sysstat ', 'nothing'],
   ['a file as the value of an option', 'collect -f ', 'files'],
@@ -96,6 +99,7 @@ t.test(
     t.equal(formatCompletion({ candidates, otherwise: 'nothing' }), 'a\tthe first\nb\n:4\n')
     t.equal(formatCompletion({ candidates: [], otherwise: 'files' }), ':0\n')
     t.equal(formatCompletion({ candidates: [], otherwise: 'folders' }), ':16\n')
+    t.equal(formatCompletion({ candidates: [], otherwise: 'rest' }), ':6\n')
     t.end()
   },
 )

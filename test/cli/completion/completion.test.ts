@@ -26,6 +26,7 @@ const LINES: readonly (readonly [string, string])[] = [
   ['ridealong report --to=lam', 'ridealong report --to=lammps.jsonl'],
   ['ridealong test ca', 'ridealong test cases/'],
   ['ridealong collect lam', 'ridealong collect lam'],
+  ['ridealong collect mini', 'ridealong collect minicluster/'],
 ]
 
 /** Returns the reason for which a test is skipped; false if the shell exists, or in CI. */
@@ -104,6 +105,8 @@ for (const [shell, command, prepare] of TERMINALS) {
     for (const [line, completed] of LINES) {
       t.equal(await terminal.enter(`${line}\t`), completed)
     }
+    const kind = 'ridealong collect mini'
+    t.equal(await terminal.enter(`${kind}\tlammps`), 'ridealong collect minicluster/lammps')
     terminal.press(`ridealong report $(touch ran) la\t${DELETE_LINE}`)
     t.equal(await terminal.enter('the line is deleted'), 'the line is deleted')
     t.notOk(existsSync(join(folder, 'ran')), 'completion does not run a command in the typed line')

@@ -1,7 +1,6 @@
 import t from 'tap'
 import type { Fields } from '../../../../src/core/kubernetes/json.ts'
 import { findObservers } from '../../../../src/runs/collect/observers.ts'
-import { readWorkload } from '../../../../src/runs/collect/workload.ts'
 import { recorded } from '../../../cases/read.ts'
 import { CATALOG, pod } from './pod.ts'
 
@@ -87,21 +86,6 @@ t.test('a pod with invalid values has no observers', async (t) => {
     { spec: { containers: [null, { name: 5 }] } },
   ])
     t.strictSame(of(wrong).observers, [])
-})
-
-t.test('workloads are named as in kubectl, and other names are refused', async (t) => {
-  const selectorOf = (written: string) => {
-    const chosen = readWorkload(written)
-    return 'by' in chosen && chosen.by === 'labels' ? chosen.selector : chosen
-  }
-  t.equal(selectorOf('job/a'), 'batch.kubernetes.io/job-name=a')
-  t.equal(selectorOf('Jobs.batch/a'), 'batch.kubernetes.io/job-name=a')
-  t.equal(selectorOf('MiniCluster/a'), 'job-name=a')
-  t.equal(selectorOf('jobset/a'), 'jobset.sigs.k8s.io/jobset-name=a')
-  t.equal(selectorOf('mpijobs/a'), 'training.kubeflow.org/job-name=a')
-  t.match(readWorkload('pod/a'), { by: 'name', name: 'a' })
-  for (const wrong of ['a', '/a', 'job/', 'job/a/b', 'job/A_b', 'job/a=b,c'])
-    t.match(readWorkload(wrong), { problem: String }, `"${wrong}" is refused`)
 })
 
 /** Returns a pod with changes to the container of its observer. */
