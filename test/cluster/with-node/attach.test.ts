@@ -1,4 +1,4 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { run } from '../../cli/command.ts'
 import { parse, timepointsIn } from '../../observers/prerequisites.ts'
 import type { Cluster } from '../machine/cluster.ts'
@@ -55,6 +55,25 @@ const OBSERVED = {
 }
 
 t.test('attach adds an observer to a running pod', async (t) => {
+  const setting = await observePods(t)
+  const { pods } = setting
+
+  for (const pod of await Promise.all(pods)) {
+    await t.test(`the log of pod ${pod.name} is complete, and a second attach is refused`, (t) =>
+      logIsComplete(t, pod),
+    )
+  }
+
+  await t.test('the ephemeral container has the image and user of an injected observer', (t) =>
+    resemblesInjected(t, setting),
+  )
+
+  await t.test('the message of attach names the reason for a failure', (t) =>
+    namesFailures(t, setting),
+  )
+})
+
+async function observePods(t: Test) {
   const { cluster, api } = await runningCluster(t)
   await createNamespace(t, api, 'explain-attach')
   const attach = attacher(cluster, 'explain-attach')
@@ -69,71 +88,67 @@ t.test('attach adds an observer to a running pod', async (t) => {
   // The pods are observed in parallel, because a kubelet takes seconds to start a container.
   const pods = Object.entries(OBSERVED).map(([name, spec]) => observe(name, spec))
   const started = runPod(cluster, 'explain-attach', pod('wrong'))
+  return { api, started, attach, pods }
+}
 
-  for (const { name, code, err, command, log, again } of await Promise.all(pods)) {
-    await t.test(
-      `the log of pod ${name} is complete, and a second attach is refused`,
-      async (t) => {
-        t.equal(code, 0, err)
-        t.equal(command, `  kubectl logs -n explain-attach ${name} -c perf-sysstat -f`)
-        t.match(log, /METADATA START .*"metricName":"perf-sysstat".*"completions":2/)
-        t.match(log, /"container":"app","mode":"container"/)
-        t.match(log, /"container":"app","program":"sh"/, 'process 1 of the target is measured')
-        t.match(log, /METRICS OPERATOR COLLECTION END/)
-        const { data, metadata } = parse('perf-sysstat', log)
-        t.match(metadata, { pod: name, metricOptions: { completions: 2 } })
-        t.equal(timepointsIn(log), 2)
-        t.equal(data.length, 2, 'the parser returns every timepoint')
-        for (const { cpu_statistics_task: rows = [] } of data) {
-          t.ok(rows.some(({ program }) => program === 'sh'))
-        }
-        t.match(again, {
-          code: 2,
-          out: '',
-          err: /^ridealong: pod \w+: perf-sysstat is already attached/,
-        })
-      },
-    )
+type Setting = Awaited<ReturnType<typeof observePods>>
+
+async function logIsComplete(t: Test, pod: Awaited<Setting['pods'][number]>): Promise<void> {
+  const { name, code, err, command, log, again } = pod
+  t.equal(code, 0, err)
+  t.equal(command, `  kubectl logs -n explain-attach ${name} -c perf-sysstat -f`)
+  t.match(log, /METADATA START .*"metricName":"perf-sysstat".*"completions":2/)
+  t.match(log, /"container":"app","mode":"container"/)
+  t.match(log, /"container":"app","program":"sh"/, 'process 1 of the target is measured')
+  t.match(log, /METRICS OPERATOR COLLECTION END/)
+  const { data, metadata } = parse('perf-sysstat', log)
+  t.match(metadata, { pod: name, metricOptions: { completions: 2 } })
+  t.equal(timepointsIn(log), 2)
+  t.equal(data.length, 2, 'the parser returns every timepoint')
+  for (const { cpu_statistics_task: rows = [] } of data) {
+    t.ok(rows.some(({ program }) => program === 'sh'))
   }
-
-  await t.test(
-    'the ephemeral container has the image and user of an injected observer',
-    async (t) => {
-      const { body } = await api.get('/api/v1/namespaces/explain-attach/pods/user')
-      const [added] = body.spec.ephemeralContainers
-      t.match(added, {
-        name: 'perf-sysstat',
-        targetContainerName: 'app',
-        image: IMAGES.observer,
-        securityContext: { runAsUser: 1000, runAsGroup: 1000, runAsNonRoot: true },
-      })
-      t.strictSame(added.resources, {})
-      t.equal(added.volumeMounts, undefined)
-    },
-  )
-
-  await t.test('the message of attach names the reason for a failure', async (t) => {
-    await started
-    const [nobody, target, option] = await Promise.all([
-      attach('nobody'),
-      attach('wrong', '--target-container', 'main'),
-      attach('wrong', '--option', 'rate=0'),
-    ])
-    t.match(nobody, {
-      code: 2,
-      err: 'ridealong: there is no pod nobody in namespace explain-attach\n',
-    })
-    t.match(target, {
-      code: 2,
-      err: /pod wrong: unknown-target-container: .* "main" is not .* pod, which has "app"\n$/,
-    })
-    t.match(option, { code: 2, err: /invalid-option: .*rate: "0" is not an integer from 1 to / })
-    t.match(await attach('wrong', '--observer-image', 'localhost:1/none'), {
-      code: 2,
-      err: /^ridealong: ephemeral container perf-sysstat was added but has not started: ErrImagePull/,
-    })
+  t.match(again, {
+    code: 2,
+    out: '',
+    err: /^ridealong: pod \w+: perf-sysstat is already attached/,
   })
-})
+}
+
+async function resemblesInjected(t: Test, { api }: Setting): Promise<void> {
+  const { body } = await api.get('/api/v1/namespaces/explain-attach/pods/user')
+  const [added] = body.spec.ephemeralContainers
+  t.match(added, {
+    name: 'perf-sysstat',
+    targetContainerName: 'app',
+    image: IMAGES.observer,
+    securityContext: { runAsUser: 1000, runAsGroup: 1000, runAsNonRoot: true },
+  })
+  t.strictSame(added.resources, {})
+  t.equal(added.volumeMounts, undefined)
+}
+
+async function namesFailures(t: Test, { started, attach }: Setting): Promise<void> {
+  await started
+  const [nobody, target, option] = await Promise.all([
+    attach('nobody'),
+    attach('wrong', '--target-container', 'main'),
+    attach('wrong', '--option', 'rate=0'),
+  ])
+  t.match(nobody, {
+    code: 2,
+    err: 'ridealong: there is no pod nobody in namespace explain-attach\n',
+  })
+  t.match(target, {
+    code: 2,
+    err: /pod wrong: unknown-target-container: .* "main" is not .* pod, which has "app"\n$/,
+  })
+  t.match(option, { code: 2, err: /invalid-option: .*rate: "0" is not an integer from 1 to / })
+  t.match(await attach('wrong', '--observer-image', 'localhost:1/none'), {
+    code: 2,
+    err: /^ridealong: ephemeral container perf-sysstat was added but has not started: ErrImagePull/,
+  })
+}
 
 t.test('attach names the policy or the missing right that prevents an observer', async (t) => {
   const { cluster, api } = await runningCluster(t)

@@ -168,60 +168,75 @@ function set(t: Test, file: string, value: string): void {
 }
 
 t.test('the report has the finding for each slow rank', async (t) => {
+  const setting = await startObserving(t)
+
+  await t.test('each slow rank of a Job has its finding', (t) => slowRanksHaveFindings(t, setting))
+
+  await t.test('a Job of healthy ranks has no findings', (t) => healthyRanksHaveNone(t, setting))
+
+  await t.test('LAMMPS with two ranks and a limit of one CPU is throttled', (t) =>
+    lammpsIsThrottled(t, setting),
+  )
+})
+
+async function startObserving(t: Test) {
   const { cluster, api } = await runningCluster(t)
   await createNamespace(t, api, SPACE)
   const webhook = await startWebhook(cluster, { words: ['--observer-image', IMAGES.observer] })
   t.teardown(() => webhook.remove())
   set(t, DELAY_ACCOUNTING, '1')
+  return { cluster }
+}
 
-  await t.test('each slow rank of a Job has its finding', async (t) => {
-    // A large weight protects the ranks from other programs on this machine.
-    set(t, SHARES, '200000')
-    const ranks = ranksWith(await startSlowReceiver(t))
-    const loads = ranks.map(({ load }) => load)
-    const limits = { cpu: '1100m', memory: '128Mi' }
-    const found = await findingsOf(t, cluster, { name: 'ranks', loads, limits })
-    const expected = ranks.flatMap(({ finding }, rank) =>
-      finding === undefined ? [] : [`${finding} ${rank}`],
-    )
-    t.strictSame([...inShort(found)].sort(), [...expected].sort(), JSON.stringify(found, null, 1))
-    t.strictSame(
-      found.ranks.map(({ rank }) => rank),
-      ranks.map((_, rank) => `${rank}`),
-    )
-  })
+type Setting = Awaited<ReturnType<typeof startObserving>>
 
-  await t.test('a Job of healthy ranks has no findings', async (t) => {
-    set(t, SHARES, '200000')
-    const loads = [HEALTHY, HEALTHY, HEALTHY]
-    const limits = { cpu: '1100m', memory: '128Mi' }
-    const found = await findingsOf(t, cluster, { name: 'healthy', loads, limits })
-    t.strictSame(found.findings, [])
-    const checked = ['throttled', 'more-work', 'network-bound']
-    t.strictSame(
-      found.notChecked.filter(({ rule }) => checked.includes(rule)),
-      [],
-    )
-  })
+async function slowRanksHaveFindings(t: Test, { cluster }: Setting): Promise<void> {
+  // A large weight protects the ranks from other programs on this machine.
+  set(t, SHARES, '200000')
+  const ranks = ranksWith(await startSlowReceiver(t))
+  const loads = ranks.map(({ load }) => load)
+  const limits = { cpu: '1100m', memory: '128Mi' }
+  const found = await findingsOf(t, cluster, { name: 'ranks', loads, limits })
+  const expected = ranks.flatMap(({ finding }, rank) =>
+    finding === undefined ? [] : [`${finding} ${rank}`],
+  )
+  t.strictSame([...inShort(found)].sort(), [...expected].sort(), JSON.stringify(found, null, 1))
+  t.strictSame(
+    found.ranks.map(({ rank }) => rank),
+    ranks.map((_, rank) => `${rank}`),
+  )
+}
 
-  await t.test('LAMMPS with two ranks and a limit of one CPU is throttled', async (t) => {
-    set(t, SHARES, '200000')
-    const mpirun = 'mpirun --oversubscribe --bind-to none --mca orte_tmpdir_base /tmp'
-    const memory = '--mca btl_vader_single_copy_mechanism none'
-    const lammps = `lmp -in in.lj -log none -var steps 1000000 -var seconds ${SECONDS}`
-    const load = `export HOME=/tmp OMP_NUM_THREADS=1; ${mpirun} ${memory} -np 2 ${lammps}; sleep 2`
-    const found = await findingsOf(t, cluster, {
-      name: 'lammps',
-      image: APPLICATIONS.lammps,
-      loads: [load],
-      limits: { cpu: '1', memory: '1Gi' },
-      securityContext: { runAsUser: 1000, runAsGroup: 1000 },
-    })
-    t.strictSame(inShort(found), ['throttled 0'])
-    const facts = found.findings[0]?.ranks[0]?.facts ?? []
-    const share = facts.find(({ name }) => name === 'time throttled')?.value ?? 0
-    // The two processes could use two processors, but the limit is one.
-    t.ok(share > 30 && share < 60, `throttled for ${share} % of the time`)
-    t.match(found.findings[0]?.sentence, /^Rank 0 was throttled for \d+(\.\d+)? % of the time/)
+async function healthyRanksHaveNone(t: Test, { cluster }: Setting): Promise<void> {
+  set(t, SHARES, '200000')
+  const loads = [HEALTHY, HEALTHY, HEALTHY]
+  const limits = { cpu: '1100m', memory: '128Mi' }
+  const found = await findingsOf(t, cluster, { name: 'healthy', loads, limits })
+  t.strictSame(found.findings, [])
+  const checked = ['throttled', 'more-work', 'network-bound']
+  t.strictSame(
+    found.notChecked.filter(({ rule }) => checked.includes(rule)),
+    [],
+  )
+}
+
+async function lammpsIsThrottled(t: Test, { cluster }: Setting): Promise<void> {
+  set(t, SHARES, '200000')
+  const mpirun = 'mpirun --oversubscribe --bind-to none --mca orte_tmpdir_base /tmp'
+  const memory = '--mca btl_vader_single_copy_mechanism none'
+  const lammps = `lmp -in in.lj -log none -var steps 1000000 -var seconds ${SECONDS}`
+  const load = `export HOME=/tmp OMP_NUM_THREADS=1; ${mpirun} ${memory} -np 2 ${lammps}; sleep 2`
+  const found = await findingsOf(t, cluster, {
+    name: 'lammps',
+    image: APPLICATIONS.lammps,
+    loads: [load],
+    limits: { cpu: '1', memory: '1Gi' },
+    securityContext: { runAsUser: 1000, runAsGroup: 1000 },
   })
-})
+  t.strictSame(inShort(found), ['throttled 0'])
+  const facts = found.findings[0]?.ranks[0]?.facts ?? []
+  const share = facts.find(({ name }) => name === 'time throttled')?.value ?? 0
+  // The two processes could use two processors, but the limit is one.
+  t.ok(share > 30 && share < 60, `throttled for ${share} % of the time`)
+  t.match(found.findings[0]?.sentence, /^Rank 0 was throttled for \d+(\.\d+)? % of the time/)
+}

@@ -218,6 +218,31 @@ async function runPods(cluster: Cluster, api: Api): Promise<string> {
 }
 
 t.test('a forged status annotation of a running pod does not mislead any verb', async (t) => {
+  const setting = await runForgedPods(t)
+
+  await t.test(
+    'webhook and guard check the containers of a pod, not its forged status annotation',
+    (t) => checksContainers(t, setting),
+  )
+
+  await t.test('explain describes the running pod, and predicts the result for a manifest', (t) =>
+    explainIsNotMisled(t, setting),
+  )
+
+  await t.test('collect reads only existing logs, and marks the log of a forged container', (t) =>
+    collectMarksForged(t, setting),
+  )
+
+  await t.test('the report marks the forged log, and the doctor is not misled', (t) =>
+    reportMarksForged(t, setting),
+  )
+
+  await t.test('the scan counts forged pods, and its Events contain no text of the pods', (t) =>
+    scanCountsForged(t, setting),
+  )
+})
+
+async function runForgedPods(t: Test) {
   const { cluster, api } = await runningCluster(t)
   await createNamespace(t, api, NAME)
   await createNamespace(t, api, UNANSWERED)
@@ -225,8 +250,9 @@ t.test('a forged status annotation of a running pod does not mislead any verb', 
   const catalog = await runPods(cluster, api)
   const at = ['--kubeconfig', cluster.kubeconfig, '-n', NAME]
   const same = ['--webhook-configuration', NAME, '--observer-image', IMAGES.observer]
+  const image = ['--observer-image', IMAGES.observer]
+  const logs = ['collect', '-l', `run=${NAME}`, ...at, ...image]
   const folder = t.testdir()
-
   const here = `/api/v1/namespaces/${NAME}`
 
   const tryUnanswered = async (pod: object) => {
@@ -240,114 +266,104 @@ t.test('a forged status annotation of a running pod does not mislead any verb', 
       return forgery.guarded.test(await tryUnanswered(recreated(name, forgery, catalog)))
     })
   }
+  return { catalog, api, here, tryUnanswered, folder, at, same, cluster, logs, image, webhook }
+}
 
-  await t.test(
-    'webhook and guard check the containers of a pod, not its forged status annotation',
-    async (t) => {
-      for (const [name, forgery] of Object.entries(FORGERIES)) {
-        const again = recreated(name, forgery, catalog)
-        const { body, warnings } = await api.post(`${here}/pods?dryRun=All`, again)
-        const names = body.spec.initContainers?.map((one: { name: string }) => one.name)
-        t.strictSame(names, ['perf-sysstat'], `${name}: the pod has one observer`)
-        const isOurs = body.spec.initContainers[0].image === IMAGES.observer
-        const shouldBeOurs = forgery.decided === undefined
-        t.equal(isOurs, shouldBeOurs, `${name}: the observer has the image of the catalog`)
-        t.match(warnings[0] ?? '', forgery.decided ?? /^$/, `${name}: the webhook's warning`)
-        const unanswered = await tryUnanswered(again)
-        t.match(unanswered, forgery.guarded, `${name}: the guard's warning`)
-        t.equal(HARMFUL.exec(unanswered)?.[0], undefined, `${name}: the warning is printable`)
-      }
-    },
-  )
+type Setting = Awaited<ReturnType<typeof runForgedPods>>
 
-  await t.test(
-    'explain describes the running pod, and predicts the result for a manifest',
-    async (t) => {
-      for (const [name, forgery] of Object.entries(FORGERIES)) {
-        const file = join(folder, `${name}.json`)
-        writeFileSync(file, JSON.stringify(recreated(name, forgery, catalog)))
-        const [live, manifest] = await Promise.all([
-          show(t, ['explain', `pod/${name}`, ...at, ...same]),
-          show(t, ['explain', '-f', file, ...at, ...same]),
-        ])
-        t.match(live, { code: 1, out: forgery.explained }, `the running pod ${name}`)
-        const code = forgery.decided === undefined ? 0 : 1
-        t.match(manifest, { code, out: forgery.wouldBe }, `the manifest of ${name}`)
-      }
-      const control = await show(t, ['explain', 'pod/control', ...at, ...same])
-      t.match(control, { code: 0, out: /The pod was injected with perf-sysstat\.$/m })
-    },
-  )
+async function checksContainers(
+  t: Test,
+  { catalog, api, here, tryUnanswered }: Setting,
+): Promise<void> {
+  for (const [name, forgery] of Object.entries(FORGERIES)) {
+    const again = recreated(name, forgery, catalog)
+    const { body, warnings } = await api.post(`${here}/pods?dryRun=All`, again)
+    const names = body.spec.initContainers?.map((one: { name: string }) => one.name)
+    t.strictSame(names, ['perf-sysstat'], `${name}: the pod has one observer`)
+    const isOurs = body.spec.initContainers[0].image === IMAGES.observer
+    const shouldBeOurs = forgery.decided === undefined
+    t.equal(isOurs, shouldBeOurs, `${name}: the observer has the image of the catalog`)
+    t.match(warnings[0] ?? '', forgery.decided ?? /^$/, `${name}: the webhook's warning`)
+    const unanswered = await tryUnanswered(again)
+    t.match(unanswered, forgery.guarded, `${name}: the guard's warning`)
+    t.equal(HARMFUL.exec(unanswered)?.[0], undefined, `${name}: the warning is printable`)
+  }
+}
 
-  const image = ['--observer-image', IMAGES.observer]
-  const logs = ['collect', '-l', `run=${NAME}`, ...at, ...image]
-  await t.test(
-    'collect reads only existing logs, and marks the log of a forged container',
-    async (t) => {
-      await until('both process names are in the log', async () => {
-        const words = ['logs', '-n', NAME, 'control', '-c', 'perf-sysstat']
-        const text = await kubectl(cluster, words)
-        return text.includes('?]0;PWNED?') && text.includes('?2J?FORGED')
-      })
-      for (const form of ['jsonl', 'csv', 'logs']) {
-        const { code, out } = await show(t, [...logs, '-o', form])
-        t.equal(code, 0, `${form}: all logs were collected`)
-        t.match(out, DIFFERS, `${form}: a notice marks the forged log`)
-        const without = /forged\/(absent|unavailable|long|not-json|owned)\//
-        t.notMatch(out, without, `${form}: pods without an observer have no log`)
-        t.match(out, /\?\]0;PWNED\?/, `${form}: the process name is printable`)
-      }
-      const none = await show(t, ['collect', 'pod/unavailable', ...at, ...image])
-      t.match(none, {
-        code: 2,
-        out: /there are no observers in the 1 pod of pod\/unavailable; .* was left without observers: /,
-      })
-    },
-  )
+async function explainIsNotMisled(t: Test, { folder, catalog, at, same }: Setting): Promise<void> {
+  for (const [name, forgery] of Object.entries(FORGERIES)) {
+    const file = join(folder, `${name}.json`)
+    writeFileSync(file, JSON.stringify(recreated(name, forgery, catalog)))
+    const [live, manifest] = await Promise.all([
+      show(t, ['explain', `pod/${name}`, ...at, ...same]),
+      show(t, ['explain', '-f', file, ...at, ...same]),
+    ])
+    t.match(live, { code: 1, out: forgery.explained }, `the running pod ${name}`)
+    const code = forgery.decided === undefined ? 0 : 1
+    t.match(manifest, { code, out: forgery.wouldBe }, `the manifest of ${name}`)
+  }
+  const control = await show(t, ['explain', 'pod/control', ...at, ...same])
+  t.match(control, { code: 0, out: /The pod was injected with perf-sysstat\.$/m })
+}
 
-  await t.test('the report marks the forged log, and the doctor is not misled', async (t) => {
-    const rows = join(folder, 'rows.jsonl')
-    t.equal((await show(t, [...logs, '--to', rows])).code, 0)
-    const page = await show(t, ['report', rows])
-    t.equal(page.code, 0)
-    t.match(page.out, /its log may not come from an observer/)
-    const { out } = await show(t, ['doctor', ...at, '--webhook-configuration', NAME])
-    t.match(out, /^ok +dry run: pod +in a dry run in namespace forged, the pod got /m)
+async function collectMarksForged(t: Test, { cluster, logs, at, image }: Setting): Promise<void> {
+  await until('both process names are in the log', async () => {
+    const words = ['logs', '-n', NAME, 'control', '-c', 'perf-sysstat']
+    const text = await kubectl(cluster, words)
+    return text.includes('?]0;PWNED?') && text.includes('?2J?FORGED')
   })
+  for (const form of ['jsonl', 'csv', 'logs']) {
+    const { code, out } = await show(t, [...logs, '-o', form])
+    t.equal(code, 0, `${form}: all logs were collected`)
+    t.match(out, DIFFERS, `${form}: a notice marks the forged log`)
+    const without = /forged\/(absent|unavailable|long|not-json|owned)\//
+    t.notMatch(out, without, `${form}: pods without an observer have no log`)
+    t.match(out, /\?\]0;PWNED\?/, `${form}: the process name is printable`)
+  }
+  const none = await show(t, ['collect', 'pod/unavailable', ...at, ...image])
+  t.match(none, {
+    code: 2,
+    out: /there are no observers in the 1 pod of pod\/unavailable; .* was left without observers: /,
+  })
+}
 
-  await t.test(
-    'the scan counts forged pods, and its Events contain no text of the pods',
-    async (t) => {
-      const count = async (reason: string) =>
-        sampleOf(await webhook.metrics(), 'ridealong_unobserved_pods', { reason })
-      await until('the scan counts the altered pods', async () => (await count('altered')) === 2)
-      await until(
-        'the scan counts the pods with the forged reason',
-        async () => (await count('observer-unavailable')) === 2,
-      )
-      t.equal(await count('unanswered'), 0)
-      const events = async () =>
-        (await api.get(`${here}/events?fieldSelector=source=ridealong`)).body.items
-      await until('the pods have Events', async () => (await events()).length >= 4)
-      const items: readonly EventObject[] = await events()
-      t.strictSame(
-        items
-          .map(({ reason, involvedObject: { kind, name } }) => `${reason} ${kind}/${name}`)
-          .sort(),
-        [
-          'ObserverAltered Pod/absent',
-          'ObserverAltered Pod/other-image',
-          'ObserverUnavailable Pod/owned',
-          'ObserverUnavailable Pod/unavailable',
-        ],
-      )
-      const messages = items.map(({ message }) => message).join('\n')
-      t.notMatch(messages, /PWNED|call 555-0100|debian/)
-      const described = await kubectl(cluster, ['get', 'events', '-n', NAME])
-      t.equal(HARMFUL.exec(described)?.[0], undefined)
-    },
+async function reportMarksForged(t: Test, { folder, logs, at }: Setting): Promise<void> {
+  const rows = join(folder, 'rows.jsonl')
+  t.equal((await show(t, [...logs, '--to', rows])).code, 0)
+  const page = await show(t, ['report', rows])
+  t.equal(page.code, 0)
+  t.match(page.out, /its log may not come from an observer/)
+  const { out } = await show(t, ['doctor', ...at, '--webhook-configuration', NAME])
+  t.match(out, /^ok +dry run: pod +in a dry run in namespace forged, the pod got /m)
+}
+
+async function scanCountsForged(t: Test, { webhook, api, here, cluster }: Setting): Promise<void> {
+  const count = async (reason: string) =>
+    sampleOf(await webhook.metrics(), 'ridealong_unobserved_pods', { reason })
+  await until('the scan counts the altered pods', async () => (await count('altered')) === 2)
+  await until(
+    'the scan counts the pods with the forged reason',
+    async () => (await count('observer-unavailable')) === 2,
   )
-})
+  t.equal(await count('unanswered'), 0)
+  const events = async () =>
+    (await api.get(`${here}/events?fieldSelector=source=ridealong`)).body.items
+  await until('the pods have Events', async () => (await events()).length >= 4)
+  const items: readonly EventObject[] = await events()
+  t.strictSame(
+    items.map(({ reason, involvedObject: { kind, name } }) => `${reason} ${kind}/${name}`).sort(),
+    [
+      'ObserverAltered Pod/absent',
+      'ObserverAltered Pod/other-image',
+      'ObserverUnavailable Pod/owned',
+      'ObserverUnavailable Pod/unavailable',
+    ],
+  )
+  const messages = items.map(({ message }) => message).join('\n')
+  t.notMatch(messages, /PWNED|call 555-0100|debian/)
+  const described = await kubectl(cluster, ['get', 'events', '-n', NAME])
+  t.equal(HARMFUL.exec(described)?.[0], undefined)
+}
 
 interface EventObject {
   readonly reason: string

@@ -97,6 +97,26 @@ const oneCounts = (release: Release, wanted: number) => async () => {
 }
 
 t.test('the scan finds pods that the webhook missed', async (t) => {
+  const setting = await missPods(t)
+  const { api, before } = setting
+
+  await t.test('one replica counts each missed pod, and writes one Event for each owner', (t) =>
+    countsEachPod(t, setting),
+  )
+
+  await t.test(
+    'after the replica that counts was killed, one replica counts all missed pods',
+    (t) => countsAfterKill(t, setting),
+  )
+
+  await t.test('no pod was changed', async (t) => {
+    t.same(await identities(api), before)
+  })
+
+  await t.test('missed pods that were deleted are no longer counted', () => stopsCounting(setting))
+})
+
+async function missPods(t: Test) {
   const { release, api } = await install(t)
   await createNamespace(t, api, ARMED)
   await createNamespace(t, api, QUIET)
@@ -122,48 +142,41 @@ t.test('the scan finds pods that the webhook missed', async (t) => {
     return body.items.length === PODS
   })
   const before = await identities(api)
+  const events = [`${ARMED}: NotObserved Job/lammps ${PODS}`, `${QUIET}: NotObserved Pod/alone 1`]
+  return { release, api, events, before }
+}
 
-  const EVENTS = [`${ARMED}: NotObserved Job/lammps ${PODS}`, `${QUIET}: NotObserved Pod/alone 1`]
-  await t.test(
-    'one replica counts each missed pod, and writes one Event for each owner',
-    async (t) => {
-      await scale(release, 2)
-      await until('one replica counts the missed pods', oneCounts(release, PODS + 1), 90_000)
-      await until('the Events exist', async () => (await told(api)).length >= EVENTS.length)
-      await sleep(5000)
-      t.same(await told(api), EVENTS, 'each owner has one Event')
-      t.equal((await counting(release)).length, 1)
-      const described = await kubectl(release.cluster, ['describe', 'job/lammps', '-n', ARMED])
-      t.match(described, /Warning +NotObserved .*ridealong .*the webhook did not answer: lammps-/)
-    },
-  )
+type Setting = Awaited<ReturnType<typeof missPods>>
 
-  await t.test(
-    'after the replica that counts was killed, one replica counts all missed pods',
-    async (t) => {
-      const [[replica] = []] = await counting(release)
-      if (replica === undefined) throw new Error('no replica counts')
-      const { containerId, restarts, name } = replica
-      await killContainer(release.cluster, containerId)
-      await until('the replica is started again', async () => {
-        const replicas = await replicasOf(release)
-        return replicas.some((one) => one.name === name && one.restarts > restarts)
-      })
-      await settled(release, 2)
-      // Another replica takes the Lease after half a minute without a renewal.
-      await until('one replica counts the missed pods', oneCounts(release, PODS + 1), 120_000)
-      await sleep(3000)
-      t.same(await told(api), EVENTS, 'the Events are unchanged')
-    },
-  )
+async function countsEachPod(t: Test, { release, api, events }: Setting): Promise<void> {
+  await scale(release, 2)
+  await until('one replica counts the missed pods', oneCounts(release, PODS + 1), 90_000)
+  await until('the Events exist', async () => (await told(api)).length >= events.length)
+  await sleep(5000)
+  t.same(await told(api), events, 'each owner has one Event')
+  t.equal((await counting(release)).length, 1)
+  const described = await kubectl(release.cluster, ['describe', 'job/lammps', '-n', ARMED])
+  t.match(described, /Warning +NotObserved .*ridealong .*the webhook did not answer: lammps-/)
+}
 
-  await t.test('no pod was changed', async (t) => {
-    t.same(await identities(api), before)
+async function countsAfterKill(t: Test, { release, api, events }: Setting): Promise<void> {
+  const [[replica] = []] = await counting(release)
+  if (replica === undefined) throw new Error('no replica counts')
+  const { containerId, restarts, name } = replica
+  await killContainer(release.cluster, containerId)
+  await until('the replica is started again', async () => {
+    const replicas = await replicasOf(release)
+    return replicas.some((one) => one.name === name && one.restarts > restarts)
   })
+  await settled(release, 2)
+  // Another replica takes the Lease after half a minute without a renewal.
+  await until('one replica counts the missed pods', oneCounts(release, PODS + 1), 120_000)
+  await sleep(3000)
+  t.same(await told(api), events, 'the Events are unchanged')
+}
 
-  await t.test('missed pods that were deleted are no longer counted', async () => {
-    await kubectl(release.cluster, ['delete', 'job/lammps', '-n', ARMED])
-    await kubectl(release.cluster, ['delete', 'pod/alone', '-n', QUIET])
-    await until('no pod is counted', oneCounts(release, 0))
-  })
-})
+async function stopsCounting({ release }: Setting): Promise<void> {
+  await kubectl(release.cluster, ['delete', 'job/lammps', '-n', ARMED])
+  await kubectl(release.cluster, ['delete', 'pod/alone', '-n', QUIET])
+  await until('no pod is counted', oneCounts(release, 0))
+}

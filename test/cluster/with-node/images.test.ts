@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { sampleOf } from '../../webhook/server.ts'
 import type { Cluster } from '../machine/cluster.ts'
 import { DEBIAN_IMAGE, forgetOnNode, IMAGES, nameOnNode } from '../machine/images.ts'
@@ -67,6 +67,22 @@ async function diagnosis(cluster: Cluster, { statusPort }: Webhook): Promise<str
 }
 
 t.test('pods run without observers until a node has the image of the observers', async (t) => {
+  const setting = await startWithoutImage(t)
+
+  await t.test('applications complete, and the status of their pods names the reason', (t) =>
+    applicationsComplete(t, setting),
+  )
+
+  await t.test('a pod with on-error: deny is denied', (t) => deniesStrictPod(t, setting))
+
+  await t.test('the Prometheus metric, the doctor and Events report the missing image', (t) =>
+    reportsMissingImage(t, setting),
+  )
+
+  await t.test('when a node has the image, pods are observed', (t) => observesWithImage(t, setting))
+})
+
+async function startWithoutImage(t: Test) {
   const { cluster, api } = await runningCluster(t)
   await createNamespace(t, api, HOLDERS)
   await createNamespace(t, api, APPLICATIONS)
@@ -84,80 +100,75 @@ t.test('pods run without observers until a node has the image of the observers',
     words: ['--image-holders', HOLDERS, '--catalog', folder, '--no-built-in-metrics', ...scan],
   })
   t.teardown(() => webhook.remove())
+  return { cluster, api, webhook }
+}
 
-  await t.test(
-    'applications complete, and the status of their pods names the reason',
-    async (t) => {
-      await apply(cluster, APPLICATIONS, job('native', ASKS), job('container', CONTAINER))
-      for (const name of ['native', 'container']) {
-        for (const { metadata, spec } of await podsOfCompleted(cluster, name)) {
-          t.match(JSON.parse(metadata.annotations['ridealong.dev/status']), {
-            outcome: 'left',
-            reason: 'observer-unavailable',
-            message: `no node is known to have ${IMAGE}, the image of perf-sysstat`,
-          })
-          t.equal(spec.containers.length, 1, `pods of the Job ${name} have only the application`)
-          t.equal(spec.initContainers, undefined)
-          t.equal(spec.shareProcessNamespace, undefined)
-        }
-      }
-    },
-  )
+type Setting = Awaited<ReturnType<typeof startWithoutImage>>
 
-  await t.test('a pod with on-error: deny is denied', async (t) => {
-    const { status, body } = await api.post(`/api/v1/namespaces/${APPLICATIONS}/pods`, {
-      apiVersion: 'v1',
-      kind: 'Pod',
-      metadata: { name: 'strict', annotations: DENY },
-      spec: podSpec(3),
-    })
-    t.equal(status, 403)
-    t.match(body.message, /no node is known to have registry\.invalid/)
-  })
-
-  await t.test(
-    'the Prometheus metric, the doctor and Events report the missing image',
-    async (t) => {
-      t.equal(await available(webhook), 0)
-      for (const name of ['native', 'container']) {
-        await until(`the Job ${name} has an Event about the image`, async () => {
-          const described = await kubectl(cluster, ['describe', `job/${name}`, '-n', APPLICATIONS])
-          const [line] = described
-            .split('\n')
-            .filter((each) => each.includes('ObserverUnavailable'))
-          return line?.includes('because no node was known to have an image') === true
-        })
-      }
-      const reason = 'observer-unavailable'
-      // A scan that saw only some of the pods may already have written Events for both Jobs.
-      await until('two pods of each Job are counted', async () => {
-        return sampleOf(await webhook.metrics(), 'ridealong_unobserved_pods', { reason }) === 4
+async function applicationsComplete(t: Test, { cluster }: Setting): Promise<void> {
+  await apply(cluster, APPLICATIONS, job('native', ASKS), job('container', CONTAINER))
+  for (const name of ['native', 'container']) {
+    for (const { metadata, spec } of await podsOfCompleted(cluster, name)) {
+      t.match(JSON.parse(metadata.annotations['ridealong.dev/status']), {
+        outcome: 'left',
+        reason: 'observer-unavailable',
+        message: `no node is known to have ${IMAGE}, the image of perf-sysstat`,
       })
-      const said = await diagnosis(cluster, webhook)
-      t.match(said, /^no +the webhook's images /)
-      t.match(said, `no node is known to hold ${IMAGE} (io-sysstat, network, perf-sysstat, `)
-      await until('the kubelet has written an Event about the image', async () => {
-        const { body } = await api.get(`/api/v1/namespaces/${HOLDERS}/events`)
-        return body.items.some(({ reason, message }: { reason: string; message: string }) => {
-          return reason === 'Failed' && message.includes(IMAGE)
-        })
-      })
-    },
-  )
-
-  await t.test('when a node has the image, pods are observed', async (t) => {
-    await nameOnNode(cluster, IMAGES.observer, IMAGE)
-    t.teardown(() => forgetOnNode(cluster, IMAGE))
-    await until(
-      'the Prometheus metric shows that the image is available',
-      async () => (await available(webhook)) === 1,
-    )
-    t.match(await diagnosis(cluster, webhook), /^ok /)
-    await apply(cluster, APPLICATIONS, job('observed', ASKS))
-    for (const { metadata, spec, status } of await podsOfCompleted(cluster, 'observed')) {
-      t.match(JSON.parse(metadata.annotations['ridealong.dev/status']), { outcome: 'injected' })
-      t.match(spec.initContainers, [{ name: 'perf-sysstat', image: IMAGE }])
-      t.equal(status.initContainerStatuses[0].state.terminated.exitCode, 0)
+      t.equal(spec.containers.length, 1, `pods of the Job ${name} have only the application`)
+      t.equal(spec.initContainers, undefined)
+      t.equal(spec.shareProcessNamespace, undefined)
     }
+  }
+}
+
+async function deniesStrictPod(t: Test, { api }: Setting): Promise<void> {
+  const { status, body } = await api.post(`/api/v1/namespaces/${APPLICATIONS}/pods`, {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'strict', annotations: DENY },
+    spec: podSpec(3),
   })
-})
+  t.equal(status, 403)
+  t.match(body.message, /no node is known to have registry\.invalid/)
+}
+
+async function reportsMissingImage(t: Test, { webhook, cluster, api }: Setting): Promise<void> {
+  t.equal(await available(webhook), 0)
+  for (const name of ['native', 'container']) {
+    await until(`the Job ${name} has an Event about the image`, async () => {
+      const described = await kubectl(cluster, ['describe', `job/${name}`, '-n', APPLICATIONS])
+      const [line] = described.split('\n').filter((each) => each.includes('ObserverUnavailable'))
+      return line?.includes('because no node was known to have an image') === true
+    })
+  }
+  const reason = 'observer-unavailable'
+  // A scan that saw only some of the pods may already have written Events for both Jobs.
+  await until('two pods of each Job are counted', async () => {
+    return sampleOf(await webhook.metrics(), 'ridealong_unobserved_pods', { reason }) === 4
+  })
+  const said = await diagnosis(cluster, webhook)
+  t.match(said, /^no +the webhook's images /)
+  t.match(said, `no node is known to hold ${IMAGE} (io-sysstat, network, perf-sysstat, `)
+  await until('the kubelet has written an Event about the image', async () => {
+    const { body } = await api.get(`/api/v1/namespaces/${HOLDERS}/events`)
+    return body.items.some(({ reason, message }: { reason: string; message: string }) => {
+      return reason === 'Failed' && message.includes(IMAGE)
+    })
+  })
+}
+
+async function observesWithImage(t: Test, { cluster, webhook }: Setting): Promise<void> {
+  await nameOnNode(cluster, IMAGES.observer, IMAGE)
+  t.teardown(() => forgetOnNode(cluster, IMAGE))
+  await until(
+    'the Prometheus metric shows that the image is available',
+    async () => (await available(webhook)) === 1,
+  )
+  t.match(await diagnosis(cluster, webhook), /^ok /)
+  await apply(cluster, APPLICATIONS, job('observed', ASKS))
+  for (const { metadata, spec, status } of await podsOfCompleted(cluster, 'observed')) {
+    t.match(JSON.parse(metadata.annotations['ridealong.dev/status']), { outcome: 'injected' })
+    t.match(spec.initContainers, [{ name: 'perf-sysstat', image: IMAGE }])
+    t.equal(status.initContainerStatuses[0].state.terminated.exitCode, 0)
+  }
+}

@@ -55,7 +55,32 @@ async function statusOf(api: Api, namespace: string, annotations: object): Promi
   return JSON.parse(body.metadata?.annotations?.['ridealong.dev/status'] ?? '{}')
 }
 
+/** The steps of the test, which depend on each other, in their order. */
+const STEPS: Readonly<Record<string, (t: Test, setting: Setting) => Promise<void>>> = {
+  'both replicas are ready': replicasAreReady,
+  'helm test passes': testPasses,
+  'helm test has exactly the rights that its checks need, and creates nothing': testHasRights,
+  'the commands of the threat model replace a CA whose key has leaked': replacesLeakedAuthority,
+  'the doctor finds no problem after the installation, and reports a wrong CA': isExamined,
+  'the pods of a MiniCluster are observed in an annotated namespace': observesMiniCluster,
+  'explain predicts the injection from the catalog and the nodes of the cluster': explainPredicts,
+  'a pod created right after its namespace was annotated is injected': injectsAtOnce,
+  'a metric that an upgrade adds is available without a restart': servesNewMetric,
+  'pods are created without observers while the image of the observers cannot be pulled':
+    toleratesMissingImage,
+  'helm uninstall removes everything except the namespace': uninstallRemovesAll,
+  'server-side apply installs the chart, and a second apply has no conflict': appliesWithoutHelm,
+  'Helm 3 installs the chart, Helm 4 upgrades it, and Helm 3 removes it': mixesHelmVersions,
+}
+
 t.test('one command installs, upgrades or removes the chart', async (t) => {
+  const setting = await installChart(t)
+  for (const [title, step] of Object.entries(STEPS)) {
+    await t.test(title, (t) => step(t, setting))
+  }
+})
+
+async function installChart(t: Test) {
   const { cluster, api } = await runningCluster(t)
   await startCertManager(t, cluster)
   await createNamespace(t, api, NAME, { labels: RESTRICTED })
@@ -63,159 +88,129 @@ t.test('one command installs, upgrades or removes the chart', async (t) => {
   await createNamespace(t, api, 'install-annotated')
   await createNamespace(t, api, 'install-quiet')
   await helm(release, 'install', [CHART, ...OWN_IMAGES])
+  return { release, api, cluster }
+}
 
-  await t.test('both replicas are ready', async (t) => {
-    const replicas = await replicasOf(release)
-    t.match(replicas, [{ isReady: true }, { isReady: true }])
-  })
+type Setting = Awaited<ReturnType<typeof installChart>>
 
-  await t.test('helm test passes', async (t) => {
-    // cert-manager writes the CA into the configuration some time after the installation.
-    await until('helm test passes', () => passes(release))
-    const said = await helm(release, 'test', ['--logs'])
-    t.match(said, /Phase: +Succeeded/)
-    t.match(said, /^ok +dry run: pod/m)
-    t.notMatch(said, /^unknown /m)
-  })
+async function replicasAreReady(t: Test, { release }: Setting): Promise<void> {
+  t.match(await replicasOf(release), [{ isReady: true }, { isReady: true }])
+}
 
-  await t.test(
-    'helm test has exactly the rights that its checks need, and creates nothing',
-    (t) => {
-      return checkDoctorRights(t, release)
-    },
+async function testPasses(t: Test, { release }: Setting): Promise<void> {
+  // cert-manager writes the CA into the configuration some time after the installation.
+  await until('helm test passes', () => passes(release))
+  const said = await helm(release, 'test', ['--logs'])
+  t.match(said, /Phase: +Succeeded/)
+  t.match(said, /^ok +dry run: pod/m)
+  t.notMatch(said, /^unknown /m)
+}
+
+function testHasRights(t: Test, { release }: Setting): Promise<void> {
+  return checkDoctorRights(t, release)
+}
+
+async function replacesLeakedAuthority(t: Test, { api, release }: Setting): Promise<void> {
+  const bundle = async () => {
+    const { webhooks } = (await api.get(`${CONFIGURATIONS}/${NAME}`)).body
+    const texts = webhooks.map(({ clientConfig }: Webhook) => clientConfig.caBundle ?? '')
+    return Buffer.from(texts[0], 'base64').toString()
+  }
+  const before = await bundle()
+  await replaceAuthority(release)
+  await until('cert-manager writes the new CA', async () => !['', before].includes(await bundle()))
+  const after = await bundle()
+  t.not(after, before)
+  t.equal(after.match(/BEGIN CERTIFICATE/g)?.length, 1, 'the old CA is no longer trusted')
+  await until('helm test passes', () => passes(release))
+}
+
+async function observesMiniCluster(t: Test, { api, cluster }: Setting): Promise<void> {
+  await annotate(api, 'install-annotated')
+  await isObserved(t, cluster, 'install-annotated')
+}
+
+async function explainPredicts(t: Test, { cluster }: Setting): Promise<void> {
+  const { outcome, findings } = await foretell(t, cluster)
+  t.equal(outcome, 'injected')
+  t.match(
+    findings.find(({ name }) => name === 'image'),
+    { verdict: 'ok' },
   )
+}
 
-  await t.test('the commands of the threat model replace a CA whose key has leaked', async (t) => {
-    const bundle = async () => {
-      const { webhooks } = (await api.get(`${CONFIGURATIONS}/${NAME}`)).body
-      const texts = webhooks.map(({ clientConfig }: Webhook) => clientConfig.caBundle ?? '')
-      return Buffer.from(texts[0], 'base64').toString()
-    }
-    const before = await bundle()
-    await replaceAuthority(release)
-    await until(
-      'cert-manager writes the new CA',
-      async () => !['', before].includes(await bundle()),
-    )
-    const after = await bundle()
-    t.not(after, before)
-    t.equal(after.match(/BEGIN CERTIFICATE/g)?.length, 1, 'the old CA is no longer trusted')
-    await until('helm test passes', () => passes(release))
+async function injectsAtOnce(t: Test, { api }: Setting): Promise<void> {
+  for (let i = 0; i < 10; i += 1) {
+    const namespace = `install-${i}`
+    await createNamespace(t, api, namespace)
+    await annotate(api, namespace)
+    t.match(await statusOf(api, namespace, {}), { outcome: 'injected' })
+  }
+}
+
+async function toleratesMissingImage(t: Test, { release, api, cluster }: Setting): Promise<void> {
+  const words = [CHART, '--reuse-values', '--set']
+  const before = await revisionsOf(release)
+  await helm(release, 'upgrade', [...words, 'observer.image.tag=absent', NO_WAIT])
+  const asked = () => statusOf(api, 'install-annotated', {})
+  await servesOther(release, before)
+  t.match(await asked(), {
+    outcome: 'left',
+    reason: 'observer-unavailable',
+    message: /:absent/,
   })
+  t.match(await foretell(t, cluster), { outcome: 'left', reason: 'observer-unavailable' })
+  await t.rejects(helm(release, 'test'), 'helm test fails')
+  await helm(release, 'upgrade', [...words, OWN_OBSERVER])
+  await until('observers are injected again', async () => (await asked()).outcome === 'injected')
+  // Each replica watches the change separately, and `helm test` may call any replica, so the
+  // first runs may fail. Each run deletes the pods of the previous run.
+  await until('helm test passes again', () => passes(release))
+}
 
-  await t.test(
-    'the doctor finds no problem after the installation, and reports a wrong CA',
-    async (t) => {
-      await isExamined(t, api, release)
-    },
-  )
+async function uninstallRemovesAll(t: Test, { release }: Setting): Promise<void> {
+  await helm(release, 'uninstall')
+  await isGone(t, release)
+}
 
-  await t.test('the pods of a MiniCluster are observed in an annotated namespace', async (t) => {
-    await annotate(api, 'install-annotated')
-    await isObserved(t, cluster, 'install-annotated')
+async function appliesWithoutHelm(t: Test, { release, cluster, api }: Setting): Promise<void> {
+  const objects = await rendered(release)
+  const apply = ['apply', '--server-side', '-f', '-']
+  await kubectl(cluster, apply, objects)
+  await kubectl(cluster, ['rollout', 'status', `deployment/${NAME}`, '-n', NAME])
+  // Before the second apply, waits until others have written to these objects: cert-manager,
+  // controllers, and the webhook, which writes to its Lease.
+  await until('pods are observed', async () => {
+    return (await statusOf(api, 'install-annotated', {})).outcome === 'injected'
   })
-
-  await t.test(
-    'explain predicts the injection from the catalog and the nodes of the cluster',
-    async (t) => {
-      const { outcome, findings } = await foretell(t, cluster)
-      t.equal(outcome, 'injected')
-      t.match(
-        findings.find(({ name }) => name === 'image'),
-        { verdict: 'ok' },
-      )
-    },
-  )
-
-  await t.test('a pod created right after its namespace was annotated is injected', async (t) => {
-    for (let i = 0; i < 10; i += 1) {
-      const namespace = `install-${i}`
-      await createNamespace(t, api, namespace)
-      await annotate(api, namespace)
-      t.match(await statusOf(api, namespace, {}), { outcome: 'injected' })
-    }
+  await until('a replica holds the Lease', async () => {
+    const where = `/apis/coordination.k8s.io/v1/namespaces/${NAME}/leases/${NAME}-scan`
+    return ((await api.get(where)).body.spec.holderIdentity ?? '') !== ''
   })
-
-  await t.test('a metric that an upgrade adds is available without a restart', async (t) => {
-    await servesNewMetric(t, api, release)
-  })
-
-  await t.test(
-    'pods are created without observers while the image of the observers cannot be pulled',
-    async (t) => {
-      const words = [CHART, '--reuse-values', '--set']
-      const before = await revisionsOf(release)
-      await helm(release, 'upgrade', [...words, 'observer.image.tag=absent', NO_WAIT])
-      const asked = () => statusOf(api, 'install-annotated', {})
-      await servesOther(release, before)
-      t.match(await asked(), {
-        outcome: 'left',
-        reason: 'observer-unavailable',
-        message: /:absent/,
-      })
-      t.match(await foretell(t, cluster), { outcome: 'left', reason: 'observer-unavailable' })
-      await t.rejects(helm(release, 'test'), 'helm test fails')
-      await helm(release, 'upgrade', [...words, OWN_OBSERVER])
-      await until(
-        'observers are injected again',
-        async () => (await asked()).outcome === 'injected',
-      )
-      // Each replica watches the change separately, and `helm test` may call any replica, so the
-      // first runs may fail. Each run deletes the pods of the previous run.
-      await until('helm test passes again', () => passes(release))
-    },
+  const again = (await kubectl(cluster, apply, objects)).trim().split('\n')
+  t.ok(again.length > 10)
+  for (const line of again) t.match(line, / serverside-applied$/)
+  t.equal(
+    (await statusOf(api, 'install-annotated', {})).outcome,
+    'injected',
+    'pods are still injected',
   )
+  await kubectl(cluster, ['delete', '-f', '-'], objects)
+  const secrets = [`${NAME}-tls`, `${NAME}-ca`]
+  await kubectl(cluster, ['delete', 'secrets', '-n', NAME, ...secrets])
+  await kubectl(cluster, ['label', 'namespaces', '--all', 'ridealong.dev/armed-'])
+  await isGone(t, release)
+}
 
-  await t.test('helm uninstall removes everything except the namespace', async (t) => {
-    await helm(release, 'uninstall')
-    await isGone(t, release)
-  })
-
-  await t.test(
-    'server-side apply installs the chart, and a second apply has no conflict',
-    async (t) => {
-      const objects = await rendered(release)
-      const apply = ['apply', '--server-side', '-f', '-']
-      await kubectl(cluster, apply, objects)
-      await kubectl(cluster, ['rollout', 'status', `deployment/${NAME}`, '-n', NAME])
-      // Before the second apply, waits until others have written to these objects: cert-manager,
-      // controllers, and the webhook, which writes to its Lease.
-      await until('pods are observed', async () => {
-        return (await statusOf(api, 'install-annotated', {})).outcome === 'injected'
-      })
-      await until('a replica holds the Lease', async () => {
-        const where = `/apis/coordination.k8s.io/v1/namespaces/${NAME}/leases/${NAME}-scan`
-        return ((await api.get(where)).body.spec.holderIdentity ?? '') !== ''
-      })
-      const again = (await kubectl(cluster, apply, objects)).trim().split('\n')
-      t.ok(again.length > 10)
-      for (const line of again) t.match(line, / serverside-applied$/)
-      t.equal(
-        (await statusOf(api, 'install-annotated', {})).outcome,
-        'injected',
-        'pods are still injected',
-      )
-      await kubectl(cluster, ['delete', '-f', '-'], objects)
-      const secrets = [`${NAME}-tls`, `${NAME}-ca`]
-      await kubectl(cluster, ['delete', 'secrets', '-n', NAME, ...secrets])
-      await kubectl(cluster, ['label', 'namespaces', '--all', 'ridealong.dev/armed-'])
-      await isGone(t, release)
-    },
-  )
-
-  await t.test(
-    'Helm 3 installs the chart, Helm 4 upgrades it, and Helm 3 removes it',
-    async (t) => {
-      await helm(release, 'install', [CHART, ...OWN_IMAGES], 'helm-3')
-      await until('helm test passes', () => passes(release, 'helm-3'))
-      const words = ['--reuse-values', '--set', 'webhook.timeoutSeconds=2']
-      await helm(release, 'upgrade', [CHART, ...words])
-      await until('helm test passes', () => passes(release))
-      await helm(release, 'uninstall', [], 'helm-3')
-      await isGone(t, release)
-    },
-  )
-})
+async function mixesHelmVersions(t: Test, { release }: Setting): Promise<void> {
+  await helm(release, 'install', [CHART, ...OWN_IMAGES], 'helm-3')
+  await until('helm test passes', () => passes(release, 'helm-3'))
+  const words = ['--reuse-values', '--set', 'webhook.timeoutSeconds=2']
+  await helm(release, 'upgrade', [CHART, ...words])
+  await until('helm test passes', () => passes(release))
+  await helm(release, 'uninstall', [], 'helm-3')
+  await isGone(t, release)
+}
 
 interface Webhook {
   readonly clientConfig: { readonly caBundle?: string }
@@ -253,12 +248,19 @@ async function foretell(t: Test, { kubeconfig }: Cluster) {
   return said as { readonly outcome: string; readonly findings: readonly Check[] }
 }
 
-async function isExamined(t: Test, api: Api, { cluster, name }: Release): Promise<void> {
-  const verdicts = (checks: readonly Check[]) =>
-    Object.fromEntries(checks.map((check) => [check.name, check.verdict]))
+async function isExamined(t: Test, { api, release }: Setting): Promise<void> {
+  await isSound(t, release)
+  await wrongAuthorityIsReported(t, api, release)
+  await allIsUnknown(t, release)
+}
+
+const verdictsOf = (checks: readonly Check[]) =>
+  Object.fromEntries(checks.map((check) => [check.name, check.verdict]))
+
+async function isSound(t: Test, { cluster, name }: Release): Promise<void> {
   const well = await examine(cluster.kubeconfig)
   t.match(well, { code: 0, outcome: 'sound', err: '' })
-  t.strictSame(verdicts(well.checks), {
+  t.strictSame(verdictsOf(well.checks), {
     'webhook configuration': 'ok',
     CA: 'ok',
     certificate: 'ok',
@@ -277,12 +279,19 @@ async function isExamined(t: Test, api: Api, { cluster, name }: Release): Promis
   t.match(well.checks[0], {
     sentence: `${name} calls Service ${name}/${name} (release ${name}, version 0.1.0)`,
   })
+}
 
+/** Replaces the CA of the webhook configuration, and restores it. */
+async function wrongAuthorityIsReported(
+  t: Test,
+  api: Api,
+  { cluster, name }: Release,
+): Promise<void> {
   const path = `${CONFIGURATIONS}/${name}`
   const before = (await api.get(path)).body
   const { ca } = await makeAuthority()
   await api.merge(path, withoutInjector(before, Buffer.from(ca).toString('base64')))
-  const asked = async () => verdicts((await examine(cluster.kubeconfig)).checks)
+  const asked = async () => verdictsOf((await examine(cluster.kubeconfig)).checks)
   await until('the apiserver uses the other CA', async () => {
     return (await asked())['dry run: pod'] === 'no'
   })
@@ -302,8 +311,10 @@ async function isExamined(t: Test, api: Api, { cluster, name }: Release): Promis
     'the doctor finds no problem',
     async () => (await examine(cluster.kubeconfig)).code === 0,
   )
+}
 
-  // For a user without rights, every check has the verdict unknown.
+/** Verifies that every check has the verdict unknown for a user without rights. */
+async function allIsUnknown(t: Test, { cluster }: Release): Promise<void> {
   const powerless = await kubeconfigOf(cluster, 'install-quiet', 'default')
   const nobody = await examine(`${t.testdir({ kubeconfig: powerless })}/kubeconfig`)
   t.match(nobody, { code: 2, outcome: 'unknown' })
@@ -387,7 +398,7 @@ function servesOther(release: Release, old: readonly unknown[]): Promise<void> {
   })
 }
 
-async function servesNewMetric(t: Test, api: Api, release: Release): Promise<void> {
+async function servesNewMetric(t: Test, { api, release }: Setting): Promise<void> {
   const asks = { 'ridealong.dev/inject': 'own-sysstat' }
   const asked = () => statusOf(api, 'install-quiet', asks)
   t.match(await asked(), { outcome: 'left', reason: 'unknown-metric' })

@@ -185,56 +185,68 @@ async function hasFourRanks(t: Test, cluster: Cluster, { name, pods }: Shape): P
 }
 
 t.test('LAMMPS under mpirun is observed', async (t) => {
+  const setting = await startObserving(t)
+
+  await t.test('without a target-command, every process of the container has rows', (t) =>
+    everyProcessHasRows(t, setting),
+  )
+
+  await t.test('with a target-command, only the ranks have rows, and each rank is busy', (t) =>
+    onlyRanksHaveRows(t, setting),
+  )
+})
+
+async function startObserving(t: Test) {
   const { cluster, api } = await runningCluster(t)
   await createNamespace(t, api, SPACE)
   const webhook = await startWebhook(cluster, { words: ['--observer-image', IMAGES.observer] })
   t.teardown(() => webhook.remove())
+  return { cluster }
+}
 
-  await t.test('without a target-command, every process of the container has rows', async (t) => {
-    const shape = { name: 'all', pods: 2, ranks: 2, seconds: Math.ceil(SECONDS / 3) }
-    for (const observed of await observe(t, cluster, shape)) {
-      holdsWhole(t, observed, shape.seconds)
-      for (const rows of inFullSwing(observed)) {
-        t.strictSame(programs(rows), ['lmp', 'lmp', 'mpirun', 'sh'])
-      }
-      const cpu = cpuOf(summaryOf(observed.log).slice(1))
-      const { seconds } = observed
-      t.ok(
-        Math.abs(cpu - seconds) <= seconds * 0.03,
-        `observer: ${cpu} CPU seconds, kernel: ${seconds}`,
-      )
+type Setting = Awaited<ReturnType<typeof startObserving>>
+
+async function everyProcessHasRows(t: Test, { cluster }: Setting): Promise<void> {
+  const shape = { name: 'all', pods: 2, ranks: 2, seconds: Math.ceil(SECONDS / 3) }
+  for (const observed of await observe(t, cluster, shape)) {
+    holdsWhole(t, observed, shape.seconds)
+    for (const rows of inFullSwing(observed)) {
+      t.strictSame(programs(rows), ['lmp', 'lmp', 'mpirun', 'sh'])
     }
-    await hasFourRanks(t, cluster, shape)
-  })
+    const cpu = cpuOf(summaryOf(observed.log).slice(1))
+    const { seconds } = observed
+    t.ok(
+      Math.abs(cpu - seconds) <= seconds * 0.03,
+      `observer: ${cpu} CPU seconds, kernel: ${seconds}`,
+    )
+  }
+  await hasFourRanks(t, cluster, shape)
+}
 
-  await t.test(
-    'with a target-command, only the ranks have rows, and each rank is busy',
-    async (t) => {
-      const annotations = { 'ridealong.dev/target-command': 'lmp' }
-      const shape = { name: 'ranks', pods: 1, ranks: 4, seconds: SECONDS, annotations }
-      const [observed] = await observe(t, cluster, shape)
-      if (observed === undefined) return
-      holdsWhole(t, observed, shape.seconds)
-      const every = observed.data.flatMap((timepoint) => timepoint.cpu_statistics_task ?? [])
-      t.equal(new Set(every.map(({ pid }) => pid)).size, 4)
-      for (const rows of inFullSwing(observed)) {
-        t.strictSame(programs(rows), ['lmp', 'lmp', 'lmp', 'lmp'])
-      }
-      // Four ranks share fewer cores, so a busy rank computes or waits for a core.
-      for (const pid of new Set(every.map(({ pid }) => pid))) {
-        const own = inFullSwing(observed).flatMap((rows) => rows.filter((row) => row.pid === pid))
-        const busy = own.reduce((sum, row) => sum + busyOf(row), 0) / own.length
-        t.ok(busy > 80, `rank of process ${pid} is busy for ${busy.toFixed(0)} % of the time`)
-      }
-      // The observer may miss the CPU time of each rank in its last interval, which `times`
-      // includes.
-      const [cpu, { seconds }] = [cpuOf(summaryOf(observed.log).slice(1)), observed]
-      const isTrue = cpu <= seconds * 1.03 && cpu >= seconds * 0.97 - shape.ranks
-      t.ok(isTrue, `observer: ${cpu} CPU seconds, kernel: ${seconds}`)
-      await hasFourRanks(t, cluster, shape)
-    },
-  )
-})
+async function onlyRanksHaveRows(t: Test, { cluster }: Setting): Promise<void> {
+  const annotations = { 'ridealong.dev/target-command': 'lmp' }
+  const shape = { name: 'ranks', pods: 1, ranks: 4, seconds: SECONDS, annotations }
+  const [observed] = await observe(t, cluster, shape)
+  if (observed === undefined) return
+  holdsWhole(t, observed, shape.seconds)
+  const every = observed.data.flatMap((timepoint) => timepoint.cpu_statistics_task ?? [])
+  t.equal(new Set(every.map(({ pid }) => pid)).size, 4)
+  for (const rows of inFullSwing(observed)) {
+    t.strictSame(programs(rows), ['lmp', 'lmp', 'lmp', 'lmp'])
+  }
+  // Four ranks share fewer cores, so a busy rank computes or waits for a core.
+  for (const pid of new Set(every.map(({ pid }) => pid))) {
+    const own = inFullSwing(observed).flatMap((rows) => rows.filter((row) => row.pid === pid))
+    const busy = own.reduce((sum, row) => sum + busyOf(row), 0) / own.length
+    t.ok(busy > 80, `rank of process ${pid} is busy for ${busy.toFixed(0)} % of the time`)
+  }
+  // The observer may miss the CPU time of each rank in its last interval, which `times`
+  // includes.
+  const [cpu, { seconds }] = [cpuOf(summaryOf(observed.log).slice(1)), observed]
+  const isTrue = cpu <= seconds * 1.03 && cpu >= seconds * 0.97 - shape.ranks
+  t.ok(isTrue, `observer: ${cpu} CPU seconds, kernel: ${seconds}`)
+  await hasFourRanks(t, cluster, shape)
+}
 
 /** Returns the percentage of an interval in which a process computed or waited for a core. */
 function busyOf({ percent_cpu, percent_wait }: Row): number {

@@ -75,6 +75,24 @@ function bytesOfDump([first]: readonly Pod[]): number {
 const isOfLammps = ({ program }: { readonly program?: string }) => program === 'lmp'
 
 t.test('LAMMPS in a MiniCluster of the Flux Operator is observed', async (t) => {
+  const setting = await runLammps(t)
+
+  await t.test('both pods were injected, and LAMMPS ran in both pods', (t) =>
+    bothPodsRan(t, setting),
+  )
+
+  await t.test('each rank has rows only for its lmp process', (t) => ranksHaveOwnRows(t, setting))
+
+  await t.test('no I/O counter of LAMMPS is null', (t) => countersAreComplete(t, setting))
+
+  await t.test('the observer counts the bytes of the file that LAMMPS wrote', (t) =>
+    countsWrittenBytes(t, setting),
+  )
+
+  await t.test('collect and report show both ranks', (t) => resultsShowBothRanks(t, setting))
+})
+
+async function runLammps(t: Test) {
   const { cluster, api } = await runningCluster(t)
   await installChart(t, cluster, api, NAME)
   await startOperators(t, cluster, api, ['flux-operator'])
@@ -84,68 +102,68 @@ t.test('LAMMPS in a MiniCluster of the Flux Operator is observed', async (t) => 
   const { rows, page } = await collect(t, cluster, SPACE, 'minicluster/lammps')
   const logs = rows.filter(({ kind }) => kind === 'log')
   const processes = rows.filter(({ kind }) => kind === 'process')
+  return { pods, processes, logs, page }
+}
 
-  await t.test('both pods were injected, and LAMMPS ran in both pods', (t) => {
-    t.strictSame(
-      pods.map(({ rank }) => rank),
-      ['0', '1'],
+type Setting = Awaited<ReturnType<typeof runLammps>>
+
+function bothPodsRan(t: Test, { pods }: Setting): void {
+  t.strictSame(
+    pods.map(({ rank }) => rank),
+    ['0', '1'],
+  )
+  for (const pod of pods) wasObserved(t, pod)
+  t.match(pods[0]?.output, /Loop time of .* on 2 procs/)
+  t.end()
+}
+
+function ranksHaveOwnRows(t: Test, { processes }: Setting): void {
+  const seen = new Set(processes.map(({ rank, program }) => `${rank} ${program}`))
+  t.strictSame([...seen].sort(), ['0 lmp', '1 lmp'])
+  t.equal(new Set(processes.map(({ rank, pid }) => `${rank} ${pid}`)).size, 2)
+  for (const rank of ['0', '1']) {
+    const own = processes.filter((row) => row.rank === rank)
+    t.equal(
+      new Set(own.map(({ timepoint }) => timepoint)).size,
+      own.length,
+      'each timepoint has one row',
     )
-    for (const pod of pods) wasObserved(t, pod)
-    t.match(pods[0]?.output, /Loop time of .* on 2 procs/)
-    t.end()
-  })
+    t.ok(own.length > 5, `rank ${rank} has ${own.length} rows`)
+    t.ok(own.some(({ percent_cpu }) => percent_cpu > 0))
+  }
+  t.end()
+}
 
-  await t.test('each rank has rows only for its lmp process', (t) => {
-    const seen = new Set(processes.map(({ rank, program }) => `${rank} ${program}`))
-    t.strictSame([...seen].sort(), ['0 lmp', '1 lmp'])
-    t.equal(new Set(processes.map(({ rank, pid }) => `${rank} ${pid}`)).size, 2)
-    for (const rank of ['0', '1']) {
-      const own = processes.filter((row) => row.rank === rank)
-      t.equal(
-        new Set(own.map(({ timepoint }) => timepoint)).size,
-        own.length,
-        'each timepoint has one row',
-      )
-      t.ok(own.length > 5, `rank ${rank} has ${own.length} rows`)
-      t.ok(own.some(({ percent_cpu }) => percent_cpu > 0))
-    }
-    t.end()
-  })
+function countersAreComplete(t: Test, { processes, logs }: Setting): void {
+  for (const row of processes) {
+    const { rank, timepoint, kb_rd_s, kb_wr_s, kb_ccwr_s, fd_nr } = row
+    const isRead = [kb_rd_s, kb_wr_s, kb_ccwr_s, fd_nr].every(Number.isFinite)
+    t.ok(isRead, `rank ${rank} has all counters at timepoint ${timepoint}`)
+  }
+  for (const { metadata } of logs) t.equal(metadata.counters, 'all')
+  t.end()
+}
 
-  await t.test('no I/O counter of LAMMPS is null', (t) => {
-    for (const row of processes) {
-      const { rank, timepoint, kb_rd_s, kb_wr_s, kb_ccwr_s, fd_nr } = row
-      const isRead = [kb_rd_s, kb_wr_s, kb_ccwr_s, fd_nr].every(Number.isFinite)
-      t.ok(isRead, `rank ${rank} has all counters at timepoint ${timepoint}`)
-    }
-    for (const { metadata } of logs) t.equal(metadata.counters, 'all')
-    t.end()
-  })
+function countsWrittenBytes(t: Test, { pods, logs }: Setting): void {
+  const bytes = bytesOfDump(pods)
+  t.ok(bytes > 10_000_000, `the file has ${bytes} bytes`)
+  const { summary } = logs.find(({ rank }) => rank === '0')
+  const { bytes_written: written } = summary.find(isOfLammps)
+  t.ok(Math.abs(written - bytes) <= bytes * TOLERANCE, `${written} of ${bytes} bytes were counted`)
+  t.end()
+}
 
-  await t.test('the observer counts the bytes of the file that LAMMPS wrote', (t) => {
-    const bytes = bytesOfDump(pods)
-    t.ok(bytes > 10_000_000, `the file has ${bytes} bytes`)
-    const { summary } = logs.find(({ rank }) => rank === '0')
-    const { bytes_written: written } = summary.find(isOfLammps)
-    t.ok(
-      Math.abs(written - bytes) <= bytes * TOLERANCE,
-      `${written} of ${bytes} bytes were counted`,
-    )
-    t.end()
-  })
-
-  await t.test('collect and report show both ranks', (t) => {
-    t.strictSame(
-      logs.map(({ rank, notices, cuts }) => ({ rank, notices, cuts })),
-      ['0', '1'].map((rank) => ({ rank, notices: [], cuts: [] })),
-    )
-    t.strictSame(page.ranks, ['0', '1'])
-    t.strictSame(page.programs, ['lmp'])
-    t.strictSame(page.notices, [])
-    t.strictSame(
-      page.rows.map(({ rank, program }) => `${rank} ${program}`),
-      ['0 lmp', '1 lmp'],
-    )
-    t.end()
-  })
-})
+function resultsShowBothRanks(t: Test, { logs, page }: Setting): void {
+  t.strictSame(
+    logs.map(({ rank, notices, cuts }) => ({ rank, notices, cuts })),
+    ['0', '1'].map((rank) => ({ rank, notices: [], cuts: [] })),
+  )
+  t.strictSame(page.ranks, ['0', '1'])
+  t.strictSame(page.programs, ['lmp'])
+  t.strictSame(page.notices, [])
+  t.strictSame(
+    page.rows.map(({ rank, program }) => `${rank} ${program}`),
+    ['0 lmp', '1 lmp'],
+  )
+  t.end()
+}

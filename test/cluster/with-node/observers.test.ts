@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { parse, parseAll, summaryOf, timepointsIn } from '../../observers/prerequisites.ts'
 import type { Cluster } from '../machine/cluster.ts'
 import { DEBIAN_IMAGE, IMAGES } from '../machine/images.ts'
@@ -149,6 +149,18 @@ function observeLong(cluster: Cluster): Promise<Observed> {
 }
 
 t.test('observers read the predicted counters, and kubectl reads whole logs', async (t) => {
+  const setting = await observePods(t)
+  for (const [index, [title, , , promised, read]] of READABLE.entries()) {
+    const outcome = `the prediction is ${promised}, and the log has ${read}`
+    await t.test(`for an observer ${title}, ${outcome}`, (t) =>
+      countersArePredicted(t, setting, index, promised, read),
+    )
+  }
+
+  await t.test('kubectl logs returns a long log completely', (t) => longLogIsComplete(t, setting))
+})
+
+async function observePods(t: Test) {
   const { cluster, api } = await runningCluster(t)
   await createNamespace(t, api, SPACE, GRANT)
   const catalog = catalogIn(t.testdir({}))
@@ -161,36 +173,43 @@ t.test('observers read the predicted counters, and kubectl reads whole logs', as
     'perf-sysstat',
     all.map(({ log }) => log),
   )
-  for (const [index, [title, , , promised, read]] of READABLE.entries()) {
-    const outcome = `the prediction is ${promised}, and the log has ${read}`
-    await t.test(`for an observer ${title}, ${outcome}`, async (t) => {
-      t.equal(all[index]?.counters, promised)
-      t.equal(logs[index]?.metadata.counters, read)
-      const rows = (logs[index]?.data ?? []).flatMap((timepoint) => timepoint.io_statistics ?? [])
-      t.ok(rows.length > 0)
-      const isHidden = read === 'no-io'
-      t.ok(
-        rows.every(({ kb_rd_s }) => (kb_rd_s === null) === isHidden),
-        'bytes are null only if they cannot be read',
-      )
-    })
-  }
+  return { all, logs, long }
+}
 
-  await t.test('kubectl logs returns a long log completely', async (t) => {
-    const { log } = long
-    const { data } = parse('perf-sysstat', log)
-    const [whole] = summaryOf(log)
-    t.ok(data.length > 0)
-    t.equal(data.length, timepointsIn(log), 'the parser yields every timepoint')
-    t.equal(data.length, whole?.timepoints, 'the summary counts every timepoint')
-    const isLong = log.length > 4 << 20 && log.length < 8 << 20
-    t.ok(isLong, `the log has ${log.length} bytes, which is from 4 to 8 MiB`)
-    // Some processes start after the first samples, and some processes end before the last samples.
-    const isFull = ({ policy }: (typeof data)[number]) => policy?.length === PROCESSES
-    const full = data.slice(data.findIndex(isFull), data.findLastIndex(isFull) + 1)
-    t.ok(full.every(isFull), 'each timepoint has a row for every process while all processes run')
-    const share = `${full.length} of ${data.length} timepoints`
-    t.ok(full.length >= data.length * 0.8, `${share} are from the time in which all processes run`)
-    t.match(log.trimEnd(), /SUMMARY END$/)
-  })
-})
+type Setting = Awaited<ReturnType<typeof observePods>>
+
+async function countersArePredicted(
+  t: Test,
+  { all, logs }: Setting,
+  index: number,
+  promised: string,
+  read: string,
+): Promise<void> {
+  t.equal(all[index]?.counters, promised)
+  t.equal(logs[index]?.metadata.counters, read)
+  const rows = (logs[index]?.data ?? []).flatMap((timepoint) => timepoint.io_statistics ?? [])
+  t.ok(rows.length > 0)
+  const isHidden = read === 'no-io'
+  t.ok(
+    rows.every(({ kb_rd_s }) => (kb_rd_s === null) === isHidden),
+    'bytes are null only if they cannot be read',
+  )
+}
+
+async function longLogIsComplete(t: Test, { long }: Setting): Promise<void> {
+  const { log } = long
+  const { data } = parse('perf-sysstat', log)
+  const [whole] = summaryOf(log)
+  t.ok(data.length > 0)
+  t.equal(data.length, timepointsIn(log), 'the parser yields every timepoint')
+  t.equal(data.length, whole?.timepoints, 'the summary counts every timepoint')
+  const isLong = log.length > 4 << 20 && log.length < 8 << 20
+  t.ok(isLong, `the log has ${log.length} bytes, which is from 4 to 8 MiB`)
+  // Some processes start after the first samples, and some processes end before the last samples.
+  const isFull = ({ policy }: (typeof data)[number]) => policy?.length === PROCESSES
+  const full = data.slice(data.findIndex(isFull), data.findLastIndex(isFull) + 1)
+  t.ok(full.every(isFull), 'each timepoint has a row for every process while all processes run')
+  const share = `${full.length} of ${data.length} timepoints`
+  t.ok(full.length >= data.length * 0.8, `${share} are from the time in which all processes run`)
+  t.match(log.trimEnd(), /SUMMARY END$/)
+}

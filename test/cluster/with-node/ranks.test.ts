@@ -1,6 +1,7 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { run } from '../../cli/command.ts'
 import { collect } from '../collected.ts'
+import type { Cluster } from '../machine/cluster.ts'
 import { DEBIAN_IMAGE, IMAGES } from '../machine/images.ts'
 import { kubectl } from '../machine/kubectl.ts'
 import { createNamespace, runningCluster } from '../running.ts'
@@ -10,6 +11,7 @@ import { startWebhook } from '../webhook.ts'
 // five. One of these also has a second metric.
 
 const SPACE = 'ranks'
+const HERE = ['-n', SPACE]
 const RANKS = 20
 const OBSERVED = [0, 4, 8, 12, 16]
 
@@ -47,13 +49,18 @@ t.test('of an Indexed Job of 20 pods, every:4 observes five', async (t) => {
   const webhook = await startWebhook(cluster, { words: ['--observer-image', IMAGES.observer] })
   t.teardown(() => webhook.remove())
   await createNamespace(t, api, SPACE, { annotations: { 'ridealong.dev/ranks': 'every:4' } })
-  const here = ['-n', SPACE]
-  await kubectl(cluster, ['apply', ...here, '-f', '-'], JSON.stringify(JOB))
+  await kubectl(cluster, ['apply', ...HERE, '-f', '-'], JSON.stringify(JOB))
   await kubectl(cluster, [
-    ...['wait', '--for=condition=Complete', 'job/twenty', ...here, '--timeout=300s'],
+    ...['wait', '--for=condition=Complete', 'job/twenty', ...HERE, '--timeout=300s'],
   ])
 
-  const words = ['get', 'pods', ...here, '-l', 'batch.kubernetes.io/job-name=twenty', '-o', 'json']
+  await selectedRanksAreInjected(t, cluster)
+  await collectNamesRanks(t, cluster)
+  await explainGroupsRanks(t, cluster)
+})
+
+async function selectedRanksAreInjected(t: Test, cluster: Cluster): Promise<void> {
+  const words = ['get', 'pods', ...HERE, '-l', 'batch.kubernetes.io/job-name=twenty', '-o', 'json']
   const pods: Pod[] = JSON.parse(await kubectl(cluster, words)).items
   t.equal(pods.length, RANKS)
   for (const { metadata, spec } of pods) {
@@ -68,7 +75,9 @@ t.test('of an Indexed Job of 20 pods, every:4 observes five', async (t) => {
     t.equal(status.outcome, 'injected', `rank ${rank}`)
     t.strictSame(names, rank === 8 ? ['perf-sysstat', 'pressure'] : ['perf-sysstat'])
   }
+}
 
+async function collectNamesRanks(t: Test, cluster: Cluster): Promise<void> {
   const { rows, page } = await collect(t, cluster, SPACE, 'job/twenty')
   const logs = rows.filter(({ kind }) => kind === 'log')
   t.strictSame(
@@ -80,15 +89,17 @@ t.test('of an Indexed Job of 20 pods, every:4 observes five', async (t) => {
     t.strictSame(observedRanks.metrics, { 'perf-sysstat': OBSERVED.length, pressure: 1 })
   }
   t.match(page.notices[0], /^job\/twenty: 5 of 20 ranks observed \(pressure: 1\) /)
-
-  const from = [...here, '--kubeconfig', cluster.kubeconfig]
+  const from = [...HERE, '--kubeconfig', cluster.kubeconfig]
   const collected = await run(['collect', 'job/twenty', ...from])
   t.match(collected.err, 'ridealong: 5 of 20 ranks observed (pressure: 1)\n')
+}
 
+async function explainGroupsRanks(t: Test, cluster: Cluster): Promise<void> {
+  const from = [...HERE, '--kubeconfig', cluster.kubeconfig]
   const explained = await run(['explain', 'job/twenty', ...from])
   t.equal(explained.code, 1)
   t.match(explained.out, 'ranks 1-3, 5-7, 9-11, 13-15, 17-19: no observers (rank-not-selected)')
   t.match(explained.out, 'ranks 0, 4, 12, 16: injected with perf-sysstat, counters all')
   t.match(explained.out, 'rank 8: injected with perf-sysstat, pressure, counters all')
   t.match(explained.out, 'does not select rank 1.')
-})
+}

@@ -97,6 +97,31 @@ function waitFor(cluster: Cluster, condition: string, what: string, namespace: s
 }
 
 t.test('pods of real controllers are observed, and their workloads complete', async (t) => {
+  const setting = await createWorkloads(t)
+
+  for (const [name, namespace] of [
+    ['asking', 'quiet'],
+    ['in-namespace', 'annotated'],
+  ] as const) {
+    await t.test(`the pods of the Indexed Job ${name} are observed`, (t) =>
+      observesIndexedJob(t, setting, name, namespace),
+    )
+  }
+
+  await t.test('a Job with an observer as an ordinary container completes', (t) =>
+    completesWithContainer(t, setting),
+  )
+
+  await t.test('the pod of a Deployment is observed', (t) => observesDeployment(t, setting))
+
+  await t.test('the pod of a StatefulSet is observed', (t) => observesStatefulSet(t, setting))
+
+  await t.test('a bare pod is observed', (t) => observesBarePod(t, setting))
+
+  await t.test('the pod of a CronJob is observed', (t) => observesCronJob(t, setting))
+})
+
+async function createWorkloads(t: Test) {
   const { cluster, api } = await runningCluster(t)
   await createNamespace(t, api, 'quiet')
   const webhook = await startWebhook(cluster, { words: ['--observer-image', IMAGES.observer] })
@@ -109,68 +134,66 @@ t.test('pods of real controllers are observed, and their workloads complete', as
   await apply(cluster, 'quiet', lasting('Deployment', 'deployment'))
   await apply(cluster, 'annotated', lasting('StatefulSet', 'stateful'))
   await apply(cluster, 'quiet', POD)
+  return { cluster }
+}
 
-  for (const [name, namespace] of [
-    ['asking', 'quiet'],
-    ['in-namespace', 'annotated'],
-  ] as const) {
-    await t.test(`the pods of the Indexed Job ${name} are observed`, async (t) => {
-      await waitFor(cluster, 'condition=Complete', `job/${name}`, namespace)
-      const pods = await podsOf(cluster, namespace, `job-name=${name}`)
-      t.equal(pods.length, 2)
-      for (const pod of pods) {
-        await holdsForPod(t, cluster, pod)
-        const [status] = pod.status.initContainerStatuses
-        t.equal(status.restartCount, 0, 'the observer was never restarted')
-        t.equal(status.state.terminated.exitCode, 0, 'the observer exited with 0')
-      }
-    })
+type Setting = Awaited<ReturnType<typeof createWorkloads>>
+
+async function observesIndexedJob(
+  t: Test,
+  { cluster }: Setting,
+  name: 'asking' | 'in-namespace',
+  namespace: 'quiet' | 'annotated',
+): Promise<void> {
+  await waitFor(cluster, 'condition=Complete', `job/${name}`, namespace)
+  const pods = await podsOf(cluster, namespace, `job-name=${name}`)
+  t.equal(pods.length, 2)
+  for (const pod of pods) {
+    await holdsForPod(t, cluster, pod)
+    const [status] = pod.status.initContainerStatuses
+    t.equal(status.restartCount, 0, 'the observer was never restarted')
+    t.equal(status.state.terminated.exitCode, 0, 'the observer exited with 0')
   }
+}
 
-  await t.test('a Job with an observer as an ordinary container completes', async (t) => {
-    await waitFor(cluster, 'condition=Complete', 'job/container', 'quiet')
-    for (const pod of await podsOf(cluster, 'quiet', 'job-name=container')) {
-      t.equal(pod.spec.containers.at(-1).name, 'perf-sysstat')
-      t.match(await log(cluster, pod, 'perf-sysstat'), /METRICS OPERATOR COLLECTION END/)
-    }
-  })
+async function completesWithContainer(t: Test, { cluster }: Setting): Promise<void> {
+  await waitFor(cluster, 'condition=Complete', 'job/container', 'quiet')
+  for (const pod of await podsOf(cluster, 'quiet', 'job-name=container')) {
+    t.equal(pod.spec.containers.at(-1).name, 'perf-sysstat')
+    t.match(await log(cluster, pod, 'perf-sysstat'), /METRICS OPERATOR COLLECTION END/)
+  }
+}
 
-  await t.test('the pod of a Deployment is observed', async (t) => {
-    await waitFor(cluster, 'condition=Available', 'deployment/deployment', 'quiet')
-    const [pod] = await podsOf(cluster, 'quiet', 'app=busy,pod-template-hash')
-    await sampled(cluster, pod)
-    await holdsForPod(t, cluster, pod)
-  })
+async function observesDeployment(t: Test, { cluster }: Setting): Promise<void> {
+  await waitFor(cluster, 'condition=Available', 'deployment/deployment', 'quiet')
+  const [pod] = await podsOf(cluster, 'quiet', 'app=busy,pod-template-hash')
+  await sampled(cluster, pod)
+  await holdsForPod(t, cluster, pod)
+}
 
-  await t.test('the pod of a StatefulSet is observed', async (t) => {
-    await waitFor(
-      cluster,
-      'jsonpath={.status.readyReplicas}=1',
-      'statefulset/stateful',
-      'annotated',
+async function observesStatefulSet(t: Test, { cluster }: Setting): Promise<void> {
+  await waitFor(cluster, 'jsonpath={.status.readyReplicas}=1', 'statefulset/stateful', 'annotated')
+  const [pod] = await podsOf(cluster, 'annotated', 'statefulset.kubernetes.io/pod-name')
+  await sampled(cluster, pod)
+  await holdsForPod(t, cluster, pod)
+}
+
+async function observesBarePod(t: Test, { cluster }: Setting): Promise<void> {
+  await waitFor(cluster, 'jsonpath={.status.phase}=Succeeded', 'pod/bare', 'quiet')
+  await holdsForPod(t, cluster, JSON.parse(await kubectl(cluster, GET_BARE)))
+}
+
+async function observesCronJob(t: Test, { cluster }: Setting): Promise<void> {
+  const created = async () =>
+    (await podsOf(cluster, 'quiet', 'batch.kubernetes.io/job-name')).find(({ metadata }) =>
+      metadata.name.startsWith('cron-'),
     )
-    const [pod] = await podsOf(cluster, 'annotated', 'statefulset.kubernetes.io/pod-name')
-    await sampled(cluster, pod)
-    await holdsForPod(t, cluster, pod)
-  })
-
-  await t.test('a bare pod is observed', async (t) => {
-    await waitFor(cluster, 'jsonpath={.status.phase}=Succeeded', 'pod/bare', 'quiet')
-    await holdsForPod(t, cluster, JSON.parse(await kubectl(cluster, GET_BARE)))
-  })
-
-  await t.test('the pod of a CronJob is observed', async (t) => {
-    const created = async () =>
-      (await podsOf(cluster, 'quiet', 'batch.kubernetes.io/job-name')).find(({ metadata }) =>
-        metadata.name.startsWith('cron-'),
-      )
-    await until('the CronJob has created its pod', async () => (await created()) !== undefined)
-    const pod = await created()
-    const path = `pod/${pod.metadata.name}`
-    await waitFor(cluster, 'jsonpath={.status.phase}=Succeeded', path, 'quiet')
-    await holdsForPod(t, cluster, pod)
-  })
-})
+  await until('the CronJob has created its pod', async () => (await created()) !== undefined)
+  const pod = await created()
+  const path = `pod/${pod.metadata.name}`
+  await waitFor(cluster, 'jsonpath={.status.phase}=Succeeded', path, 'quiet')
+  await holdsForPod(t, cluster, pod)
+}
 
 const GET_BARE = ['get', 'pod', 'bare', '-n', 'quiet', '-o', 'json']
 

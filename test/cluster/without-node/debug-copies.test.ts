@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { run } from '../../cli/command.ts'
 import { kubectl } from '../machine/kubectl.ts'
 import { run as runProgram, tools } from '../machine/tools.ts'
@@ -34,6 +34,26 @@ interface Named {
 }
 
 t.test('kubectl debug copies injected pods', async (t) => {
+  const setting = await injectPods(t)
+
+  for (const namespace of Object.keys(PLACES)) {
+    await t.test(`a copy in ${namespace} keeps its observers and is not changed`, (t) =>
+      keepsObservers(t, setting, namespace),
+    )
+  }
+
+  for (const namespace of ['debug-admit', 'debug-deny']) {
+    await t.test(`copies with other options in ${namespace} are not denied`, (t) =>
+      acceptsOtherOptions(t, setting, namespace),
+    )
+  }
+
+  await t.test('a copy without the installer of its tool is left, but not denied', (t) =>
+    leavesWithoutInstaller(t, setting),
+  )
+})
+
+async function injectPods(t: Test) {
   const { cluster, api } = await runningCluster(t)
   const webhook = await startWebhook(cluster, { name: NAME })
   t.teardown(() => webhook.remove())
@@ -76,43 +96,50 @@ t.test('kubectl debug copies injected pods', async (t) => {
     const [{ outcome, reason, conclusion }] = JSON.parse(out)
     return { code, outcome, reason, conclusion }
   }
+  return { original, copy, explain }
+}
 
-  for (const namespace of Object.keys(PLACES)) {
-    await t.test(`a copy in ${namespace} keeps its observers and is not changed`, async (t) => {
-      const { spec } = await original(namespace)
-      const copied = await copy(namespace, 'copy')
-      t.equal(copied.metadata.annotations?.[STATUS], undefined)
-      t.strictSame(copied.spec.initContainers, spec.initContainers)
-      const names = copied.spec.containers.map(({ name }: Named) => name)
-      t.strictSame(
-        names.slice(0, -1),
-        spec.containers.map(({ name }: Named) => name),
-      )
-      t.match(await explain(namespace, 'copy'), { code: 0, outcome: 'injected' })
-    })
-  }
+type Setting = Awaited<ReturnType<typeof injectPods>>
 
-  for (const namespace of ['debug-admit', 'debug-deny']) {
-    await t.test(`copies with other options in ${namespace} are not denied`, async (t) => {
-      const fresh = await copy(namespace, 'fresh', '--keep-init-containers=false')
-      const status = JSON.parse(fresh.metadata.annotations[STATUS])
-      t.match(status, { outcome: 'injected', metrics: ['perf-sysstat'] }, 'it gets new observers')
-      t.match(await explain(namespace, 'fresh'), { code: 0, outcome: 'injected' })
+async function keepsObservers(
+  t: Test,
+  { original, copy, explain }: Setting,
+  namespace: string,
+): Promise<void> {
+  const { spec } = await original(namespace)
+  const copied = await copy(namespace, 'copy')
+  t.equal(copied.metadata.annotations?.[STATUS], undefined)
+  t.strictSame(copied.spec.initContainers, spec.initContainers)
+  const names = copied.spec.containers.map(({ name }: Named) => name)
+  t.strictSame(
+    names.slice(0, -1),
+    spec.containers.map(({ name }: Named) => name),
+  )
+  t.match(await explain(namespace, 'copy'), { code: 0, outcome: 'injected' })
+}
 
-      const other = await copy(namespace, 'other', '--set-image=*=other')
-      t.equal(JSON.parse(other.metadata.annotations[STATUS]).outcome, 'injected')
-      t.strictSame(other.spec.initContainers, (await original(namespace)).spec.initContainers)
-      t.match(await explain(namespace, 'other'), { code: 0, outcome: 'injected' })
+async function acceptsOtherOptions(
+  t: Test,
+  { copy, explain, original }: Setting,
+  namespace: string,
+): Promise<void> {
+  const fresh = await copy(namespace, 'fresh', '--keep-init-containers=false')
+  const status = JSON.parse(fresh.metadata.annotations[STATUS])
+  t.match(status, { outcome: 'injected', metrics: ['perf-sysstat'] }, 'it gets new observers')
+  t.match(await explain(namespace, 'fresh'), { code: 0, outcome: 'injected' })
 
-      const alone = await copy(namespace, 'alone', '--share-processes=false')
-      t.not(alone.spec.shareProcessNamespace, true, 'the choice of the author is kept')
-      t.match(await explain(namespace, 'alone'), { code: 1, reason: 'altered' })
-    })
-  }
+  const other = await copy(namespace, 'other', '--set-image=*=other')
+  t.equal(JSON.parse(other.metadata.annotations[STATUS]).outcome, 'injected')
+  t.strictSame(other.spec.initContainers, (await original(namespace)).spec.initContainers)
+  t.match(await explain(namespace, 'other'), { code: 0, outcome: 'injected' })
 
-  await t.test('a copy without the installer of its tool is left, but not denied', async (t) => {
-    const copied = await copy('debug-tools', 'fresh', '--keep-init-containers=false')
-    const status = JSON.parse(copied.metadata.annotations[STATUS])
-    t.match(status, { outcome: 'left', reason: 'variable-taken' })
-  })
-})
+  const alone = await copy(namespace, 'alone', '--share-processes=false')
+  t.not(alone.spec.shareProcessNamespace, true, 'the choice of the author is kept')
+  t.match(await explain(namespace, 'alone'), { code: 1, reason: 'altered' })
+}
+
+async function leavesWithoutInstaller(t: Test, { copy }: Setting): Promise<void> {
+  const copied = await copy('debug-tools', 'fresh', '--keep-init-containers=false')
+  const status = JSON.parse(copied.metadata.annotations[STATUS])
+  t.match(status, { outcome: 'left', reason: 'variable-taken' })
+}

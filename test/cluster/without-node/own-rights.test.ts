@@ -65,6 +65,30 @@ async function statusOf(api: Api): Promise<string | undefined> {
 }
 
 t.test('a server makes its own certificate with the rights of the chart', async (t) => {
+  const setting = await startServerWithRights(t)
+
+  await t.test('when the server is ready, the apiserver can call it', (t) =>
+    answersWhenReady(t, setting),
+  )
+
+  await t.test('the Secret is created again after its deletion', (t) =>
+    renewsDeletedSecret(t, setting),
+  )
+
+  await t.test('a second server-side apply has no conflict, and keeps caBundle', (t) =>
+    appliesTwice(t, setting),
+  )
+
+  await t.test('the server can change only caBundle in its webhook configuration', (t) =>
+    changesOnlyBundle(t, setting),
+  )
+
+  await t.test('the server can use only its own Secret, configuration and Lease', (t) =>
+    usesOnlyOwnObjects(t, setting),
+  )
+})
+
+async function startServerWithRights(t: Test) {
   const { cluster, api } = await runningCluster(t)
   await createNamespace(t, api, NAME)
   await createNamespace(t, api, PODS)
@@ -82,29 +106,6 @@ t.test('a server makes its own certificate with the rights of the chart', async 
   const readiness = async () => (await server.status('/readyz')).status
   t.equal(await readiness(), 503)
   const manifest = await configure(t, cluster, server.port)
-
-  await t.test('when the server is ready, the apiserver can call it', async (t) => {
-    await until('the server is ready', async () => (await readiness()) === 200)
-    t.match(await statusOf(api), /"outcome":"injected"/)
-  })
-
-  await t.test('the Secret is created again after its deletion', async (t) => {
-    const expiry = 'ridealong_certificate_expiry_timestamp_seconds'
-    const ends = async () => sampleOf(await server.metrics(), expiry)
-    const before = await ends()
-    await api.delete(`/api/v1/namespaces/${NAME}/secrets/${SECRET}`)
-    await until('a new certificate is used', async () => (await ends()) !== before)
-    t.match(await statusOf(api), /"outcome":"injected"/)
-  })
-
-  await t.test('a second server-side apply has no conflict, and keeps caBundle', async (t) => {
-    const bundle = async () =>
-      (await api.get(`${CONFIGURATIONS}/${NAME}`)).body.webhooks[0].clientConfig.caBundle
-    const before = await bundle()
-    await kubectl(cluster, ['apply', '--server-side', '-f', '-'], manifest)
-    t.equal(await bundle(), before)
-  })
-
   const as = (words: readonly string[], input?: string) =>
     kubectl({ ...cluster, kubeconfig }, words, input)
   const patch = (operation: object) =>
@@ -112,46 +113,71 @@ t.test('a server makes its own certificate with the rights of the chart', async 
       ...['patch', 'mutatingwebhookconfiguration', NAME, '--type=json'],
       ...['-p', JSON.stringify([operation])],
     ])
+  return { readiness, api, server, cluster, manifest, patch, as }
+}
 
-  await t.test('the server can change only caBundle in its webhook configuration', async (t) => {
-    const first = '/webhooks/0'
-    for (const [path, value] of [
-      ['failurePolicy', 'Fail'],
-      ['timeoutSeconds', 30],
-      ['namespaceSelector', {}],
-      ['matchConditions', []],
-      ['clientConfig/url', 'https://elsewhere'],
-      ['rules/0/resources', ['secrets']],
-    ] as const) {
-      const change = patch({ op: 'replace', path: `${first}/${path}`, value })
-      await t.rejects(change, /may change nothing of a webhook except caBundle/, path)
-    }
-    await t.rejects(patch({ op: 'remove', path: first }), /may change nothing of a webhook/)
-    const label = { op: 'add', path: '/metadata/labels/a', value: 'b' }
-    await t.rejects(patch(label), /may not change the metadata of a webhook configuration/)
-    await patch({ op: 'remove', path: `${first}/clientConfig/caBundle` })
-    await until('the server writes caBundle again', async () => {
-      return (await statusOf(api))?.includes('"outcome":"injected"') === true
-    })
-  })
+type Setting = Awaited<ReturnType<typeof startServerWithRights>>
 
-  await t.test('the server can use only its own Secret, configuration and Lease', async (t) => {
-    const secret = (name: string) =>
-      JSON.stringify({ apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace: NAME } })
-    const where = ['-n', NAME]
-    for (const [words, input] of [
-      [['get', 'secrets', ...where]],
-      [['get', 'secret', 'other', ...where]],
-      [['get', 'secret', SECRET, '-n', PODS]],
-      [['delete', 'secret', SECRET, ...where]],
-      [['create', '-f', '-'], secret('other')],
-      [['create', '-f', '-'], secret(SECRET)],
-      [['apply', '--server-side', '-f', '-'], secret('other')],
-      [['get', 'mutatingwebhookconfiguration', 'other']],
-      [['delete', 'mutatingwebhookconfiguration', NAME]],
-      [['get', 'leases', ...where]],
-    ] as const) {
-      await t.rejects(as(words, input), /is forbidden|cannot/, words.join(' '))
-    }
+async function answersWhenReady(t: Test, { readiness, api }: Setting): Promise<void> {
+  await until('the server is ready', async () => (await readiness()) === 200)
+  t.match(await statusOf(api), /"outcome":"injected"/)
+}
+
+async function renewsDeletedSecret(t: Test, { server, api }: Setting): Promise<void> {
+  const expiry = 'ridealong_certificate_expiry_timestamp_seconds'
+  const ends = async () => sampleOf(await server.metrics(), expiry)
+  const before = await ends()
+  await api.delete(`/api/v1/namespaces/${NAME}/secrets/${SECRET}`)
+  await until('a new certificate is used', async () => (await ends()) !== before)
+  t.match(await statusOf(api), /"outcome":"injected"/)
+}
+
+async function appliesTwice(t: Test, { api, cluster, manifest }: Setting): Promise<void> {
+  const bundle = async () =>
+    (await api.get(`${CONFIGURATIONS}/${NAME}`)).body.webhooks[0].clientConfig.caBundle
+  const before = await bundle()
+  await kubectl(cluster, ['apply', '--server-side', '-f', '-'], manifest)
+  t.equal(await bundle(), before)
+}
+
+async function changesOnlyBundle(t: Test, { patch, api }: Setting): Promise<void> {
+  const first = '/webhooks/0'
+  for (const [path, value] of [
+    ['failurePolicy', 'Fail'],
+    ['timeoutSeconds', 30],
+    ['namespaceSelector', {}],
+    ['matchConditions', []],
+    ['clientConfig/url', 'https://elsewhere'],
+    ['rules/0/resources', ['secrets']],
+  ] as const) {
+    const change = patch({ op: 'replace', path: `${first}/${path}`, value })
+    await t.rejects(change, /may change nothing of a webhook except caBundle/, path)
+  }
+  await t.rejects(patch({ op: 'remove', path: first }), /may change nothing of a webhook/)
+  const label = { op: 'add', path: '/metadata/labels/a', value: 'b' }
+  await t.rejects(patch(label), /may not change the metadata of a webhook configuration/)
+  await patch({ op: 'remove', path: `${first}/clientConfig/caBundle` })
+  await until('the server writes caBundle again', async () => {
+    return (await statusOf(api))?.includes('"outcome":"injected"') === true
   })
-})
+}
+
+async function usesOnlyOwnObjects(t: Test, { as }: Setting): Promise<void> {
+  const secret = (name: string) =>
+    JSON.stringify({ apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace: NAME } })
+  const where = ['-n', NAME]
+  for (const [words, input] of [
+    [['get', 'secrets', ...where]],
+    [['get', 'secret', 'other', ...where]],
+    [['get', 'secret', SECRET, '-n', PODS]],
+    [['delete', 'secret', SECRET, ...where]],
+    [['create', '-f', '-'], secret('other')],
+    [['create', '-f', '-'], secret(SECRET)],
+    [['apply', '--server-side', '-f', '-'], secret('other')],
+    [['get', 'mutatingwebhookconfiguration', 'other']],
+    [['delete', 'mutatingwebhookconfiguration', NAME]],
+    [['get', 'leases', ...where]],
+  ] as const) {
+    await t.rejects(as(words, input), /is forbidden|cannot/, words.join(' '))
+  }
+}

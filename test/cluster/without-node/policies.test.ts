@@ -52,6 +52,46 @@ const UNANSWERED =
   'the pod requests observers, but the Ridealong webhook did not answer, so it has none'
 const ALTERED = 'an observer was removed or altered after Ridealong added it:'
 
+const [PERF, IO] = OBSERVERS
+const SHARED = { shareProcessNamespace: true }
+const STRIPPED = { name: 'io-sysstat', image: 'o' }
+
+/** A namespace, a pod in it, and the warnings of the guard about the pod. */
+const PODS: readonly (readonly [string, object, readonly string[]])[] = [
+  ['guard-silent', podOf(undefined), []],
+  ['guard-silent', podOf({}), []],
+  ['guard-silent', asks(''), []],
+  ['guard-silent', asks(' , '), []],
+  ['guard-silent', asks(' false '), []],
+  ['guard-silent', asks('perf-sysstat'), [UNANSWERED]],
+  ['guard-asks', podOf(undefined), [UNANSWERED]],
+  ['guard-asks', asks('false'), []],
+  ['guard-asks', podOf(undefined, { initContainers: [copied(PERF)] }), []],
+  ['guard-asks', podOf(undefined, { containers: [copied(plain(PERF))] }), []],
+  ['guard-asks', podOf(undefined, { initContainers: [PERF] }), [UNANSWERED]],
+  ['guard-silent', told(LEFT), []],
+  ['guard-silent', told('not JSON'), []],
+  ['guard-silent', told(STATUS, { ...SHARED, initContainers: OBSERVERS }), []],
+  ['guard-silent', told(STATUS, { ...SHARED, containers: [PERF, IO].map(plain) }), []],
+  ['guard-silent', told(STATUS, SHARED), [`${ALTERED} perf-sysstat, io-sysstat`]],
+  ['guard-silent', told(STATUS, { ...SHARED, initContainers: [PERF] }), [`${ALTERED} io-sysstat`]],
+  [
+    'guard-silent',
+    told(STATUS, { ...SHARED, initContainers: [PERF, STRIPPED] }),
+    [`${ALTERED} io-sysstat`],
+  ],
+  [
+    'guard-silent',
+    told(STATUS.replace('io-sysstat', '\u009b2J\u202e')),
+    [`${ALTERED} perf-sysstat, an invalid name`],
+  ],
+  [
+    'guard-silent',
+    told(STATUS, { initContainers: OBSERVERS }),
+    [`${ALTERED} shareProcessNamespace is not true`],
+  ],
+]
+
 t.test('the guard warns about missing and altered observers', async (t) => {
   const { cluster, api } = await runningCluster(t)
   await createNamespace(t, api, 'guard-asks', { annotations: { 'ridealong.dev/inject': 'a' } })
@@ -65,48 +105,7 @@ t.test('the guard warns about missing and altered observers', async (t) => {
   await until('the guard takes effect', async () => {
     return (await warnings('guard-silent', asks('perf-sysstat'))).length > 0
   })
-  const shared = { shareProcessNamespace: true }
-  const [perf, io] = OBSERVERS
-  const stripped = { name: 'io-sysstat', image: 'o' }
-  const rows: readonly (readonly [string, object, readonly string[]])[] = [
-    ['guard-silent', podOf(undefined), []],
-    ['guard-silent', podOf({}), []],
-    ['guard-silent', asks(''), []],
-    ['guard-silent', asks(' , '), []],
-    ['guard-silent', asks(' false '), []],
-    ['guard-silent', asks('perf-sysstat'), [UNANSWERED]],
-    ['guard-asks', podOf(undefined), [UNANSWERED]],
-    ['guard-asks', asks('false'), []],
-    ['guard-asks', podOf(undefined, { initContainers: [copied(perf)] }), []],
-    ['guard-asks', podOf(undefined, { containers: [copied(plain(perf))] }), []],
-    ['guard-asks', podOf(undefined, { initContainers: [perf] }), [UNANSWERED]],
-    ['guard-silent', told(LEFT), []],
-    ['guard-silent', told('not JSON'), []],
-    ['guard-silent', told(STATUS, { ...shared, initContainers: OBSERVERS }), []],
-    ['guard-silent', told(STATUS, { ...shared, containers: [perf, io].map(plain) }), []],
-    ['guard-silent', told(STATUS, shared), [`${ALTERED} perf-sysstat, io-sysstat`]],
-    [
-      'guard-silent',
-      told(STATUS, { ...shared, initContainers: [perf] }),
-      [`${ALTERED} io-sysstat`],
-    ],
-    [
-      'guard-silent',
-      told(STATUS, { ...shared, initContainers: [perf, stripped] }),
-      [`${ALTERED} io-sysstat`],
-    ],
-    [
-      'guard-silent',
-      told(STATUS.replace('io-sysstat', '\u009b2J\u202e')),
-      [`${ALTERED} perf-sysstat, an invalid name`],
-    ],
-    [
-      'guard-silent',
-      told(STATUS, { initContainers: OBSERVERS }),
-      [`${ALTERED} shareProcessNamespace is not true`],
-    ],
-  ]
-  for (const [namespace, pod, expected] of rows) {
+  for (const [namespace, pod, expected] of PODS) {
     t.same(await warnings(namespace, pod), expected, `the warnings about ${JSON.stringify(pod)}`)
   }
 })
@@ -132,6 +131,27 @@ t.test('the guard denies pods in namespaces that denyNamespaceSelector selects',
   t.equal(status, 201, 'a pod that requests no observers is created')
 })
 
+/**
+ * Patches a namespace.
+ *
+ * @param user the options of kubectl that name the user
+ * @returns `done`, or the error message
+ */
+function patchAs(
+  cluster: Cluster,
+  namespace: string,
+  user: readonly string[],
+  metadata: object,
+): Promise<string> {
+  return kubectl(cluster, [
+    ...['patch', 'namespace', namespace, '--type=merge', ...user],
+    ...['--patch', JSON.stringify({ metadata })],
+  ]).then(
+    () => 'done',
+    (error: Error) => error.message,
+  )
+}
+
 t.test('the webhook may change only the label ridealong.dev/armed of a namespace', async (t) => {
   const { cluster, api } = await runningCluster(t)
   const name = 'fenced'
@@ -139,14 +159,10 @@ t.test('the webhook may change only the label ridealong.dev/armed of a namespace
   // rbac.yaml grants reading, because kubectl and the webhook read an object before they patch it.
   await install(t, cluster, 'rbac.yaml', 'arming.yaml')
   const account = `system:serviceaccount:ridealong-system:${NAME}`
-  const patch = (metadata: object) =>
-    kubectl(cluster, [
-      ...['patch', 'namespace', name, '--as', account, '--type=merge'],
-      ...['--patch', JSON.stringify({ metadata })],
-    ]).then(
-      () => 'done',
-      (error: Error) => / denied request: (.*)/.exec(error.message)?.[1] ?? error.message,
-    )
+  const patch = async (metadata: object) => {
+    const message = await patchAs(cluster, name, ['--as', account], metadata)
+    return / denied request: (.*)/.exec(message)?.[1] ?? message
+  }
   const label = (value: string | null) => patch({ labels: { 'ridealong.dev/armed': value } })
   await until('the role takes effect', async () => (await label('true')) === 'done')
   let tries = 0
@@ -166,86 +182,90 @@ t.test('the webhook may change only the label ridealong.dev/armed of a namespace
   await api.merge(`/api/v1/namespaces/${name}`, { metadata: mark })
   t.match(await patch({ labels: { 'ridealong.dev/moved-from': 'other' } }), others)
   t.equal(await patch({ labels: { 'ridealong.dev/moved-from': null } }), 'done')
-  const nothing = 'may change nothing of a namespace except'
-  t.match(await patch({ annotations: { c: null } }), nothing)
-  t.match(await patch({ annotations: { i: 'j' } }), nothing)
-  t.match(await patch({ finalizers: ['example.com/k'] }), nothing)
   const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'l', uid: 'm' }
-  t.match(await patch({ ownerReferences: [owner] }), nothing)
+  for (const metadata of [
+    ...[{ annotations: { c: null } }, { annotations: { i: 'j' } }],
+    ...[{ finalizers: ['example.com/k'] }, { ownerReferences: [owner] }],
+  ])
+    t.match(await patch(metadata), 'may change nothing of a namespace except')
   const { body } = await api.merge(`/api/v1/namespaces/${name}`, {
     metadata: { labels: { n: 'o' } },
   })
   t.equal(body.metadata.labels.n, 'o', 'the policy does not restrict other users')
 })
 
+const IMAGE = 'ghcr.io/ridealong/observer:0.1.0'
+const own = (more: object = {}) => ({
+  ...{ name: 'perf-sysstat', image: IMAGE, command: ['perf-sysstat'], restartPolicy: 'Always' },
+  ...more,
+})
+const claiming = (...initContainers: readonly object[]) => {
+  const status = JSON.stringify({ outcome: 'injected', metrics: ['perf-sysstat', 'setup'] })
+  return podOf({ 'ridealong.dev/status': status }, { initContainers })
+}
+
+const NOT = 'a container differs from the observer of the catalog: perf-sysstat runs'
+
+/** A description of a pod, the pod, and the warnings of the guard about it. */
+const CLAIMS: readonly (readonly [string, object, readonly string[]])[] = [
+  ["the catalog's observer", claiming(own()), []],
+  [
+    'fields that other webhooks add',
+    claiming(own({ args: [], env: [{ name: 'A', value: 'b' }] })),
+    [],
+  ],
+  ['another image', claiming(own({ image: 'evil:1' })), [`${NOT} evil:1 instead of ${IMAGE}`]],
+  [
+    'another command',
+    claiming(own({ command: ['sh', '-c', 'x'] })),
+    [`${NOT} ${IMAGE} with a command or args that differ from the catalog`],
+  ],
+  [
+    'no command',
+    claiming(own({ command: undefined })),
+    [`${NOT} ${IMAGE} with a command or args that differ from the catalog`],
+  ],
+  [
+    'added args',
+    claiming(own({ args: ['x'] })),
+    [`${NOT} ${IMAGE} with a command or args that differ from the catalog`],
+  ],
+  [
+    'a name that is not a metric',
+    claiming({ name: 'setup', image: 'a' }),
+    [`${NOT.replace('perf-sysstat', 'setup')} a, but the catalog has no metric of that name`],
+  ],
+  [
+    'a pod whose status annotation says that it has no observers',
+    podOf({ 'ridealong.dev/status': LEFT }, { initContainers: [own({ image: 'x' })] }),
+    [],
+  ],
+  [
+    'a status annotation that is not JSON',
+    podOf({ 'ridealong.dev/status': '{"outcome":"injected","metrics":["' }),
+    [],
+  ],
+  ['a long status annotation', podOf({ 'ridealong.dev/status': 'x'.repeat(200_000) }), []],
+]
+
 t.test("the guard names containers that differ from the catalog's observers", async (t) => {
   const { cluster, api } = await runningCluster(t)
   await createNamespace(t, api, 'guard-observers')
   await install(t, cluster, 'guard-observers.yaml')
-  const image = 'ghcr.io/ridealong/observer:0.1.0'
-  const own = (more: object = {}) => ({
-    ...{ name: 'perf-sysstat', image, command: ['perf-sysstat'], restartPolicy: 'Always' },
-    ...more,
-  })
-  const claiming = (...initContainers: readonly object[]) => {
-    const status = JSON.stringify({ outcome: 'injected', metrics: ['perf-sysstat', 'setup'] })
-    return podOf({ 'ridealong.dev/status': status }, { initContainers })
-  }
   const warnings = async (pod: object) => {
     const answer = await api.post('/api/v1/namespaces/guard-observers/pods?dryRun=All', pod)
     t.equal(answer.status, 201, 'the pod is created')
     return answer.warnings.map((warning) => warning.replace(/^.*' with binding '\S+': /, ''))
   }
-  const NOT = 'a container differs from the observer of the catalog: perf-sysstat runs'
   await until('only the policy of this test takes effect', async () => {
     const found = await warnings(claiming(own({ image: 'other:1' })))
-    return found.join() === `${NOT} other:1 instead of ${image}`
+    return found.join() === `${NOT} other:1 instead of ${IMAGE}`
   })
-  const rows: readonly (readonly [string, object, readonly string[]])[] = [
-    ["the catalog's observer", claiming(own()), []],
-    [
-      'fields that other webhooks add',
-      claiming(own({ args: [], env: [{ name: 'A', value: 'b' }] })),
-      [],
-    ],
-    ['another image', claiming(own({ image: 'evil:1' })), [`${NOT} evil:1 instead of ${image}`]],
-    [
-      'another command',
-      claiming(own({ command: ['sh', '-c', 'x'] })),
-      [`${NOT} ${image} with a command or args that differ from the catalog`],
-    ],
-    [
-      'no command',
-      claiming(own({ command: undefined })),
-      [`${NOT} ${image} with a command or args that differ from the catalog`],
-    ],
-    [
-      'added args',
-      claiming(own({ args: ['x'] })),
-      [`${NOT} ${image} with a command or args that differ from the catalog`],
-    ],
-    [
-      'a name that is not a metric',
-      claiming({ name: 'setup', image: 'a' }),
-      [`${NOT.replace('perf-sysstat', 'setup')} a, but the catalog has no metric of that name`],
-    ],
-    [
-      'a pod whose status annotation says that it has no observers',
-      podOf({ 'ridealong.dev/status': LEFT }, { initContainers: [own({ image: 'x' })] }),
-      [],
-    ],
-    [
-      'a status annotation that is not JSON',
-      podOf({ 'ridealong.dev/status': '{"outcome":"injected","metrics":["' }),
-      [],
-    ],
-    ['a long status annotation', podOf({ 'ridealong.dev/status': 'x'.repeat(200_000) }), []],
-  ]
-  for (const [what, pod, expected] of rows) {
+  for (const [what, pod, expected] of CLAIMS) {
     t.same(await warnings(pod), expected, `the warnings about ${what}`)
   }
   const evil = claiming(own({ image: 'evil:1' }))
-  const said = [`${NOT} evil:1 instead of ${image}`]
+  const said = [`${NOT} evil:1 instead of ${IMAGE}`]
   const mark = (value: string | null) => {
     const labels = { 'ridealong.dev/moved-from': value }
     return api.merge('/api/v1/namespaces/guard-observers', { metadata: { labels } })
@@ -270,33 +290,43 @@ function manifestsIn(document: string): string {
   return yaml
 }
 
+/** Returns the manifest of a role with which the user ann may change the label of tools. */
+function rightToGrantTools(): string {
+  const rules = [{ apiGroups: ['ridealong.dev'], resources: ['tools'], verbs: ['patch'] }]
+  const granter = { kind: 'ClusterRole', name: 'tool-granter', apiGroup: RBAC }
+  const subjects = [{ kind: 'User', name: 'ann', apiGroup: RBAC }]
+  const items = [
+    { kind: 'ClusterRole', rules },
+    { kind: 'ClusterRoleBinding', roleRef: granter, subjects },
+  ].map((one) => ({ ...one, apiVersion: `${RBAC}/v1`, metadata: { name: 'tool-granter' } }))
+  // A list, because kubectl 1.30 cannot read several documents of JSON.
+  return JSON.stringify({ apiVersion: 'v1', kind: 'List', items })
+}
+
+async function applyUntilEnd(t: Test, cluster: Cluster, manifests: string): Promise<void> {
+  await kubectl(cluster, ['apply', '-f', '-'], manifests)
+  t.teardown(() => kubectl(cluster, ['delete', '-f', '-'], manifests))
+}
+
+/** Lets the user ann read and patch namespaces until the test ends. */
+async function createAnnotator(t: Test, cluster: Cluster): Promise<void> {
+  const role = ['create', 'clusterrole', 'annotator', '--verb=get,patch', '--resource=namespaces']
+  const rights = ['--clusterrole=annotator', '--user=ann']
+  const binding = ['create', 'clusterrolebinding', 'annotator', ...rights]
+  for (const words of [role, binding]) await kubectl(cluster, words)
+  t.teardown(() => kubectl(cluster, ['delete', 'clusterrole,clusterrolebinding', 'annotator']))
+}
+
 t.test(
   'the policy of docs/security.md restricts only the labels that grant something',
   async (t) => {
     const { cluster, api } = await runningCluster(t)
     const name = 'annotated'
     await createNamespace(t, api, name)
-    const policy = manifestsIn('security.md')
-    await kubectl(cluster, ['apply', '-f', '-'], policy)
-    t.teardown(() => kubectl(cluster, ['delete', '-f', '-'], policy))
-    const role = ['create', 'clusterrole', 'annotator', '--verb=get,patch', '--resource=namespaces']
-    const binding = [
-      'create',
-      'clusterrolebinding',
-      'annotator',
-      '--clusterrole=annotator',
-      '--user=ann',
-    ]
-    for (const words of [role, binding]) await kubectl(cluster, words)
-    t.teardown(() => kubectl(cluster, ['delete', 'clusterrole,clusterrolebinding', 'annotator']))
+    await applyUntilEnd(t, cluster, manifestsIn('security.md'))
+    await createAnnotator(t, cluster)
     const patch = (user: readonly string[], metadata: object) =>
-      kubectl(cluster, [
-        ...['patch', 'namespace', name, '--type=merge', ...user],
-        ...['--patch', JSON.stringify({ metadata })],
-      ]).then(
-        () => 'done',
-        (error: Error) => error.message,
-      )
+      patchAs(cluster, name, user, metadata)
     const ann = ['--as', 'ann']
     const annotated = { annotations: { 'ridealong.dev/inject': 'perf-sysstat' } }
     const granted = { labels: { 'ridealong.dev/privilege': 'privileged' } }
@@ -320,17 +350,7 @@ t.test(
     t.match(await patch(ann, { labels: { 'ridealong.dev/tools': null } }), tools)
     t.match(await patch(ann, { labels: { 'ridealong.dev/tools': 'false' } }), tools)
     t.equal(await patch(ann, { labels: { other: null } }), 'done')
-    const rules = [{ apiGroups: ['ridealong.dev'], resources: ['tools'], verbs: ['patch'] }]
-    const granter = { kind: 'ClusterRole', name: 'tool-granter', apiGroup: RBAC }
-    const subjects = [{ kind: 'User', name: 'ann', apiGroup: RBAC }]
-    const items = [
-      { kind: 'ClusterRole', rules },
-      { kind: 'ClusterRoleBinding', roleRef: granter, subjects },
-    ].map((one) => ({ ...one, apiVersion: `${RBAC}/v1`, metadata: { name: 'tool-granter' } }))
-    // A list, because kubectl 1.30 cannot read several documents of JSON.
-    const right = JSON.stringify({ apiVersion: 'v1', kind: 'List', items })
-    await kubectl(cluster, ['apply', '-f', '-'], right)
-    t.teardown(() => kubectl(cluster, ['delete', '-f', '-'], right))
+    await applyUntilEnd(t, cluster, rightToGrantTools())
     const forbidden = { labels: { 'ridealong.dev/tools': 'false' } }
     await until('the right takes effect', async () => (await patch(ann, forbidden)) === 'done')
     t.match(

@@ -1,7 +1,8 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { createMetrics } from '../../../webhook/metrics.ts'
 import { buildStatusApp, type ReadinessCheck } from '../../../webhook/status-app.ts'
 import { run } from '../../cli/command.ts'
+import type { Api } from '../api.ts'
 import { waitUntilEstablished } from '../established.ts'
 import { kubectl } from '../machine/kubectl.ts'
 import { createNamespace, runningCluster } from '../running.ts'
@@ -32,6 +33,22 @@ const CERTIFICATES = {
 
 const ARMED = { 'ridealong.dev/armed': 'true' }
 
+const CONFIGURATIONS = '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations'
+const BINDINGS = '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings'
+
+/** Creates the objects of two installations: one to be removed, and one to be kept. */
+async function createObjects(t: Test, api: Api): Promise<void> {
+  for (const name of ['removed', 'kept']) {
+    await api.post(CONFIGURATIONS, { metadata: { name } })
+    const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'view' }
+    await api.post(BINDINGS, { metadata: { name: `${name}-arming` }, roleRef })
+    await api.post('/api/v1/namespaces/armed-1/secrets', { metadata: { name } })
+    await api.post('/api/v1/namespaces/armed-1/secrets', { metadata: { name: `${name}-own` } })
+  }
+  t.teardown(() => api.delete(`${CONFIGURATIONS}/kept`))
+  t.teardown(() => api.delete(`${BINDINGS}/kept-arming`))
+}
+
 t.test(
   'disarm removes objects and labels that would outlive an installation, and no others',
   async (t) => {
@@ -44,17 +61,7 @@ t.test(
     })
     await createNamespace(t, api, 'armed-1', { labels: { ...ARMED, kept: 'yes' } })
     await createNamespace(t, api, 'armed-2', { labels: ARMED })
-    const configurations = '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations'
-    const bindings = '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings'
-    for (const name of ['removed', 'kept']) {
-      await api.post(configurations, { metadata: { name } })
-      const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'view' }
-      await api.post(bindings, { metadata: { name: `${name}-arming` }, roleRef })
-      await api.post('/api/v1/namespaces/armed-1/secrets', { metadata: { name } })
-      await api.post('/api/v1/namespaces/armed-1/secrets', { metadata: { name: `${name}-own` } })
-    }
-    t.teardown(() => api.delete(`${configurations}/kept`))
-    t.teardown(() => api.delete(`${bindings}/kept-arming`))
+    await createObjects(t, api)
     const words = [
       ...['--webhook-configuration', 'removed', '--cluster-role-binding', 'removed-arming'],
       ...['--namespace', 'armed-1', '--certificate', 'removed', '--secret', 'removed-own'],
@@ -73,9 +80,9 @@ t.test(
         '',
       ].join('\n'),
     })
-    t.equal((await api.get(`${configurations}/removed`)).status, 404)
-    t.equal((await api.get(`${configurations}/kept`)).status, 200)
-    t.equal((await api.get(`${bindings}/kept-arming`)).status, 200)
+    t.equal((await api.get(`${CONFIGURATIONS}/removed`)).status, 404)
+    t.equal((await api.get(`${CONFIGURATIONS}/kept`)).status, 200)
+    t.equal((await api.get(`${BINDINGS}/kept-arming`)).status, 200)
     for (const name of ['kept', 'kept-own'])
       t.equal((await api.get(`/api/v1/namespaces/armed-1/secrets/${name}`)).status, 200)
     const { labels } = (await api.get('/api/v1/namespaces/armed-1')).body.metadata

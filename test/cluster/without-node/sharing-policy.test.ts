@@ -80,6 +80,36 @@ interface Named {
 }
 
 t.test('explain and doctor name the policy that denies pods with observers', async (t) => {
+  const setting = await forbidSharing(t)
+  const { api } = setting
+
+  for (const file of ['job.json', 'flux.json']) {
+    await t.test(`explain -f ${file} says that the pods would be denied`, (t) =>
+      predictsDenial(t, setting, file),
+    )
+  }
+
+  await t.test('explain says the same about a Job whose pods were denied', (t) =>
+    explainsDeniedJob(t, setting),
+  )
+
+  await t.test('a pod that is denied without observers too is not blamed on them', (t) =>
+    blamesOtherPolicy(t, setting),
+  )
+
+  await t.test('without the right to create pods, explain says that it is unknown', (t) =>
+    admitsMissingRight(t, setting),
+  )
+
+  await t.test('doctor names the policy too, and the namespace', (t) =>
+    doctorNamesPolicy(t, setting),
+  )
+
+  const { body } = await api.get('/api/v1/namespaces/unshared/pods')
+  t.strictSame(body.items, [], 'the dry runs created no pods')
+})
+
+async function forbidSharing(t: Test) {
   const { cluster, api } = await runningCluster(t)
   const webhook = await startWebhook(cluster, { name: NAME })
   t.teardown(() => webhook.remove())
@@ -103,76 +133,74 @@ t.test('explain and doctor name the policy that denies pods with observers', asy
     const dryRun = explanation.findings.find(({ name }: Named) => name === 'dry run')
     return { code, ...explanation, dryRun }
   }
+  return { explain, cluster, api }
+}
 
-  for (const file of ['job.json', 'flux.json']) {
-    await t.test(`explain -f ${file} says that the pods would be denied`, async (t) => {
-      t.match(await explain('unshared', file), {
-        code: 1,
-        outcome: 'denied',
-        reason: 'admission-policy',
-        conclusion: new RegExp(`because of its observers: .*'${NAME}' .*${MESSAGE}\\.$`),
-        remedy: /^ask the administrator of the policy .* ridealong\.dev\/inject: "false"/,
-      })
-      t.match(await explain('shared', file), { code: 0, dryRun: { verdict: 'ok' } })
-    })
+type Setting = Awaited<ReturnType<typeof forbidSharing>>
+
+async function predictsDenial(t: Test, { explain }: Setting, file: string): Promise<void> {
+  t.match(await explain('unshared', file), {
+    code: 1,
+    outcome: 'denied',
+    reason: 'admission-policy',
+    conclusion: new RegExp(`because of its observers: .*'${NAME}' .*${MESSAGE}\\.$`),
+    remedy: /^ask the administrator of the policy .* ridealong\.dev\/inject: "false"/,
+  })
+  t.match(await explain('shared', file), { code: 0, dryRun: { verdict: 'ok' } })
+}
+
+async function explainsDeniedJob(t: Test, { cluster }: Setting): Promise<void> {
+  await kubectl(cluster, ['create', '-n', 'unshared', '-f', '-'], JSON.stringify(job))
+  const words = ['explain', 'job/lammps', '-n', 'unshared', '--webhook-configuration', NAME]
+  const { code, out } = await run([...words, '--kubeconfig', cluster.kubeconfig])
+  t.equal(code, 1)
+  t.match(out, /^ {2}no {7}dry run +the apiserver denies the pod only with observers/m)
+  t.match(out.replaceAll(/\s+/g, ' '), MESSAGE)
+}
+
+async function blamesOtherPolicy(t: Test, { api, cluster, explain }: Setting): Promise<void> {
+  await createNamespace(t, api, 'digests', { annotations: ASKS, labels: { policy: 'digests' } })
+  const withDigest = "object.spec.containers.all(c, c.image.contains('@'))"
+  await addPolicy(t, cluster, 'digests', withDigest, 'images need a digest')
+  await until('the policy takes effect', () => denies(api, 'digests', pod({})))
+  const { outcome, dryRun } = await explain('digests', 'job.json')
+  t.match(dryRun, { verdict: 'unknown', sentence: /images need a digest$/ })
+  t.equal(outcome, 'injected')
+}
+
+async function admitsMissingRight(t: Test, { cluster }: Setting): Promise<void> {
+  const create = ['-n', 'unshared', 'create']
+  const account = '--serviceaccount=unshared:default'
+  await kubectl(cluster, [...create, 'rolebinding', 'view', '--clusterrole=view', account])
+  const raw = await kubectl(cluster, ['config', 'view', '--raw', '--flatten', '-o', 'json'])
+  const config = JSON.parse(raw)
+  const token = (await kubectl(cluster, [...create, 'token', 'default'])).trim()
+  config.users[0].user = { token }
+  const folder = t.testdir({
+    kubeconfig: JSON.stringify(config),
+    'job.json': JSON.stringify({ ...job, spec: { template: { ...template, ...ANNOTATED } } }),
+  })
+  const viewer = ['--kubeconfig', `${folder}/kubeconfig`, '-n', 'unshared']
+  await until('the role binding takes effect', async () => {
+    return (await run(['explain', 'pod/none', ...viewer])).err.includes('there is no pod/none')
+  })
+  const { out } = await run(['explain', '-f', `${folder}/job.json`, ...viewer, '-o', 'json'])
+  const found = JSON.parse(out)[0].findings.find(({ name }: Named) => name === 'dry run')
+  t.match(found, { verdict: 'unknown', sentence: /cannot create resource "pods"/ })
+}
+
+async function doctorNamesPolicy(t: Test, { cluster }: Setting): Promise<void> {
+  const doctor = async (namespace: string) => {
+    const where = ['--kubeconfig', cluster.kubeconfig, '-n', namespace]
+    const { out } = await run([
+      ...['doctor', ...where, '--webhook-configuration', NAME, '-o', 'json'],
+    ])
+    return JSON.parse(out).checks.find(({ name }: Named) => name === 'dry run: pod')
   }
-
-  await t.test('explain says the same about a Job whose pods were denied', async (t) => {
-    await kubectl(cluster, ['create', '-n', 'unshared', '-f', '-'], JSON.stringify(job))
-    const words = ['explain', 'job/lammps', '-n', 'unshared', '--webhook-configuration', NAME]
-    const { code, out } = await run([...words, '--kubeconfig', cluster.kubeconfig])
-    t.equal(code, 1)
-    t.match(out, /^ {2}no {7}dry run +the apiserver denies the pod only with observers/m)
-    t.match(out.replaceAll(/\s+/g, ' '), MESSAGE)
+  t.match(await doctor('shared'), { verdict: 'ok' })
+  t.match(await doctor('unshared'), {
+    verdict: 'no',
+    sentence: new RegExp(`namespace unshared, the pod was denied only with .*${MESSAGE}$`),
+    remedy: /^ask the administrator of the policy/,
   })
-
-  await t.test('a pod that is denied without observers too is not blamed on them', async (t) => {
-    await createNamespace(t, api, 'digests', { annotations: ASKS, labels: { policy: 'digests' } })
-    const withDigest = "object.spec.containers.all(c, c.image.contains('@'))"
-    await addPolicy(t, cluster, 'digests', withDigest, 'images need a digest')
-    await until('the policy takes effect', () => denies(api, 'digests', pod({})))
-    const { outcome, dryRun } = await explain('digests', 'job.json')
-    t.match(dryRun, { verdict: 'unknown', sentence: /images need a digest$/ })
-    t.equal(outcome, 'injected')
-  })
-
-  await t.test('without the right to create pods, explain says that it is unknown', async (t) => {
-    const create = ['-n', 'unshared', 'create']
-    const account = '--serviceaccount=unshared:default'
-    await kubectl(cluster, [...create, 'rolebinding', 'view', '--clusterrole=view', account])
-    const raw = await kubectl(cluster, ['config', 'view', '--raw', '--flatten', '-o', 'json'])
-    const config = JSON.parse(raw)
-    const token = (await kubectl(cluster, [...create, 'token', 'default'])).trim()
-    config.users[0].user = { token }
-    const folder = t.testdir({
-      kubeconfig: JSON.stringify(config),
-      'job.json': JSON.stringify({ ...job, spec: { template: { ...template, ...ANNOTATED } } }),
-    })
-    const viewer = ['--kubeconfig', `${folder}/kubeconfig`, '-n', 'unshared']
-    await until('the role binding takes effect', async () => {
-      return (await run(['explain', 'pod/none', ...viewer])).err.includes('there is no pod/none')
-    })
-    const { out } = await run(['explain', '-f', `${folder}/job.json`, ...viewer, '-o', 'json'])
-    const found = JSON.parse(out)[0].findings.find(({ name }: Named) => name === 'dry run')
-    t.match(found, { verdict: 'unknown', sentence: /cannot create resource "pods"/ })
-  })
-
-  await t.test('doctor names the policy too, and the namespace', async (t) => {
-    const doctor = async (namespace: string) => {
-      const where = ['--kubeconfig', cluster.kubeconfig, '-n', namespace]
-      const { out } = await run([
-        ...['doctor', ...where, '--webhook-configuration', NAME, '-o', 'json'],
-      ])
-      return JSON.parse(out).checks.find(({ name }: Named) => name === 'dry run: pod')
-    }
-    t.match(await doctor('shared'), { verdict: 'ok' })
-    t.match(await doctor('unshared'), {
-      verdict: 'no',
-      sentence: new RegExp(`namespace unshared, the pod was denied only with .*${MESSAGE}$`),
-      remedy: /^ask the administrator of the policy/,
-    })
-  })
-
-  const { body } = await api.get('/api/v1/namespaces/unshared/pods')
-  t.strictSame(body.items, [], 'the dry runs created no pods')
-})
+}

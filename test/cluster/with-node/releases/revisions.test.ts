@@ -112,6 +112,28 @@ function startMoves(api: Api, namespaces: readonly string[], pauseMs: number) {
 }
 
 t.test('two releases handle the pods of their namespaces', async (t) => {
+  const setting = await installReleases(t)
+  const { api } = setting
+
+  await t.test('a namespace chooses the release with a label', (t) =>
+    labelChoosesRelease(t, setting),
+  )
+
+  await t.test('each pod is injected once while namespaces move', (t) =>
+    injectsWhileMoving(t, setting),
+  )
+
+  await t.test('after the removal, no label of Ridealong names the second release', async (t) => {
+    const { body } = await api.get('/api/v1/namespaces?labelSelector=ridealong.dev%2Frevision')
+    t.strictSame(body.items, [])
+    await until('all marks are removed', async () => {
+      const marked = await api.get('/api/v1/namespaces?labelSelector=ridealong.dev%2Fmoved-from')
+      return marked.body.items.length === 0
+    })
+  })
+})
+
+async function installReleases(t: Test) {
   const { cluster, api } = await runningCluster(t)
   await install(t, cluster, api, DEFAULT, [])
   const next = await install(t, cluster, api, NEXT, [
@@ -124,67 +146,64 @@ t.test('two releases handle the pods of their namespaces', async (t) => {
     await createNamespace(t, api, name, { labels: { slow: 'yes' } })
   }
   const catalogs = { default: await catalogIn(api, 'revisions-a'), next: '' }
+  return { api, catalogs, namespaces, next }
+}
 
-  await t.test('a namespace chooses the release with a label', async (t) => {
-    const moved = await choose(api, 'revisions-a', REVISION)
-    t.match(moved.body.metadata.labels, { [MARK]: 'default' }, 'the former release is marked')
-    await until('the release of the label handles pods', async () => {
-      const catalog = await catalogIn(api, 'revisions-a')
-      catalogs.next = catalog ?? ''
-      return catalog !== catalogs.default && catalog !== undefined
-    })
-    await until('the mark is removed', async () => {
-      const { body } = await api.get('/api/v1/namespaces/revisions-a')
-      return body.metadata.labels[MARK] === undefined
-    })
-    t.equal(await catalogIn(api, 'revisions-a'), catalogs.next)
-    t.equal(await catalogIn(api, 'revisions-b'), catalogs.default)
-    const misnamed = await choose(api, 'revisions-b', 'unknown-revision')
-    t.equal(misnamed.status, 200)
-    await until('no release handles a namespace with an unknown revision', async () => {
-      return (await catalogIn(api, 'revisions-b')) === undefined
-    })
-    for (const name of FAST) await choose(api, name, null)
-    await until('the default release handles all pods', async () => {
-      const found = await Promise.all(namespaces.map((name) => catalogIn(api, name)))
-      return found.every((catalog) => catalog === catalogs.default)
-    })
-  })
+type Setting = Awaited<ReturnType<typeof installReleases>>
 
-  await t.test('each pod is injected once while namespaces move', async (t) => {
-    for (const name of namespaces.filter((_, place) => place % 2 === 0)) {
-      const path = `/api/v1/namespaces/${name}`
-      const { body } = await api.merge(path, { metadata: { annotations: ASKS } })
-      t.match(body.metadata.labels, { 'ridealong.dev/armed': 'true' })
-    }
-    const places = namespaces.map((namespace, place) => ({
-      namespace,
-      annotations: place % 2 === 0 ? {} : ASKS,
-    }))
-    const tally = await during(t, api, { places, rate: RATE }, async () => {
-      const ends = [startMoves(api, FAST, FAST_MS), startMoves(api, SLOW, SLOW_MS)]
-      await sleep(SECONDS * 1000)
-      await helm(next, 'upgrade', [CHART, '--reuse-values', '--set', 'webhook.timeoutSeconds=4'])
-      await settled(next, 2)
-      const moves = await Promise.all(ends.map((end) => end()))
-      t.comment(`${moves.reduce((sum, count) => sum + count, 0)} moves`)
-      for (const name of namespaces) await choose(api, name, null)
-      await helm(next, 'uninstall')
-    })
-    t.comment(JSON.stringify(tally))
-    t.ok(tally.created > 0)
-    const expected = { missed: 0, left: 0, wrong: 0, denied: [], warned: 0 }
-    t.match(tally, expected, 'each pod has its observer, exactly once')
-    const known = [catalogs.default, catalogs.next].sort()
-    t.strictSame(Object.keys(tally.catalogs).sort(), known, 'each release has injected pods')
+async function labelChoosesRelease(t: Test, { api, catalogs, namespaces }: Setting): Promise<void> {
+  const moved = await choose(api, 'revisions-a', REVISION)
+  t.match(moved.body.metadata.labels, { [MARK]: 'default' }, 'the former release is marked')
+  await until('the release of the label handles pods', async () => {
+    const catalog = await catalogIn(api, 'revisions-a')
+    catalogs.next = catalog ?? ''
+    return catalog !== catalogs.default && catalog !== undefined
   })
+  await until('the mark is removed', async () => {
+    const { body } = await api.get('/api/v1/namespaces/revisions-a')
+    return body.metadata.labels[MARK] === undefined
+  })
+  t.equal(await catalogIn(api, 'revisions-a'), catalogs.next)
+  t.equal(await catalogIn(api, 'revisions-b'), catalogs.default)
+  const misnamed = await choose(api, 'revisions-b', 'unknown-revision')
+  t.equal(misnamed.status, 200)
+  await until('no release handles a namespace with an unknown revision', async () => {
+    return (await catalogIn(api, 'revisions-b')) === undefined
+  })
+  for (const name of FAST) await choose(api, name, null)
+  await until('the default release handles all pods', async () => {
+    const found = await Promise.all(namespaces.map((name) => catalogIn(api, name)))
+    return found.every((catalog) => catalog === catalogs.default)
+  })
+}
 
-  await t.test('after the removal, no label of Ridealong names the second release', async (t) => {
-    const { body } = await api.get('/api/v1/namespaces?labelSelector=ridealong.dev%2Frevision')
-    t.strictSame(body.items, [])
-    await until('all marks are removed', async () => {
-      const marked = await api.get('/api/v1/namespaces?labelSelector=ridealong.dev%2Fmoved-from')
-      return marked.body.items.length === 0
-    })
+async function injectsWhileMoving(
+  t: Test,
+  { namespaces, api, next, catalogs }: Setting,
+): Promise<void> {
+  for (const name of namespaces.filter((_, place) => place % 2 === 0)) {
+    const path = `/api/v1/namespaces/${name}`
+    const { body } = await api.merge(path, { metadata: { annotations: ASKS } })
+    t.match(body.metadata.labels, { 'ridealong.dev/armed': 'true' })
+  }
+  const places = namespaces.map((namespace, place) => ({
+    namespace,
+    annotations: place % 2 === 0 ? {} : ASKS,
+  }))
+  const tally = await during(t, api, { places, rate: RATE }, async () => {
+    const ends = [startMoves(api, FAST, FAST_MS), startMoves(api, SLOW, SLOW_MS)]
+    await sleep(SECONDS * 1000)
+    await helm(next, 'upgrade', [CHART, '--reuse-values', '--set', 'webhook.timeoutSeconds=4'])
+    await settled(next, 2)
+    const moves = await Promise.all(ends.map((end) => end()))
+    t.comment(`${moves.reduce((sum, count) => sum + count, 0)} moves`)
+    for (const name of namespaces) await choose(api, name, null)
+    await helm(next, 'uninstall')
   })
-})
+  t.comment(JSON.stringify(tally))
+  t.ok(tally.created > 0)
+  const expected = { missed: 0, left: 0, wrong: 0, denied: [], warned: 0 }
+  t.match(tally, expected, 'each pod has its observer, exactly once')
+  const known = [catalogs.default, catalogs.next].sort()
+  t.strictSame(Object.keys(tally.catalogs).sort(), known, 'each release has injected pods')
+}

@@ -93,63 +93,87 @@ async function throughInject(
 }
 
 t.test('cpu-profile names the functions of LAMMPS', async (t) => {
-  const { cluster, api } = await runningCluster(t)
-  await installChart(t, cluster, api, NAME, withTool('cpu-profile'))
+  const setting = await installTool(t)
+  const { cluster, api } = setting
 
-  await t.test('in a Job, in a namespace that enforces Pod Security restricted', async (t) => {
-    const space = 'profile-job'
-    const enforce = { 'pod-security.kubernetes.io/enforce': 'restricted' }
-    await createNamespace(t, api, space, { labels: { ...ALLOWS, ...enforce } })
-    await runLammpsJob(cluster, space, LAMMPS, ASKS)
-    await computesForces(t, cluster, space, 'job/melt', 4)
-  })
+  await t.test('in a Job, in a namespace that enforces Pod Security restricted', (t) =>
+    profilesJob(t, setting),
+  )
 
-  await t.test('without the label of the namespace, the pods have no observers', async (t) => {
-    const space = 'profile-denied'
-    await createNamespace(t, api, space)
-    await runLammpsJob(cluster, space, LAMMPS, ASKS)
-    const words = ['get', 'pods', '-n', space, '-o', 'json']
-    const { items } = JSON.parse(await kubectl(cluster, words))
-    t.equal(items.length, 4)
-    for (const { metadata, spec } of items) {
-      const status = JSON.parse(metadata.annotations['ridealong.dev/status'])
-      t.match(status, { outcome: 'left', reason: 'tools-not-allowed' })
-      t.equal(spec.initContainers, undefined)
-    }
-  })
+  await t.test('without the label of the namespace, the pods have no observers', (t) =>
+    leavesWithoutLabel(t, setting),
+  )
 
-  await t.test('inject adds the same to a Job as the webhook, and --undo removes it', async (t) => {
-    const [apart, asked] = ['profile-apart', 'profile-asked']
-    for (const space of [apart, asked]) await createNamespace(t, api, space, { labels: ALLOWS })
-    const manifest = `${JSON.stringify(lammpsJob(4, LAMMPS, ASKS), undefined, 2)}\n`
-    const injected = await throughInject(t, cluster, apart, manifest, [])
-    t.equal(await throughInject(t, cluster, apart, injected, ['--undo']), manifest)
-    await kubectl(cluster, ['create', '-n', apart, '-f', '-'], injected)
-    const commanded = await podsOfCompleted(cluster, apart, 'melt')
-    await kubectl(cluster, ['create', '-n', asked, '-f', '-'], manifest)
-    const webhooked = await podsOfCompleted(cluster, asked, 'melt')
-    t.equal(commanded.length, 4)
-    t.match(commanded[0]?.spec, { initContainers: [{ name: 'cpu-profile-install' }, {}] })
-    t.strictSame(commanded.map(comparable), webhooked.map(comparable))
-    await computesForces(t, cluster, apart, 'job/melt', 4)
-  })
+  await t.test('inject adds the same to a Job as the webhook, and --undo removes it', (t) =>
+    injectMatchesWebhook(t, setting),
+  )
 
   await startOperators(t, cluster, api, ['flux-operator', 'mpi-operator'])
 
   // sshd starts the ranks, without the variables of its container.
-  await t.test('in an MPIJob whose mpirun exports the variables', async (t) => {
-    const space = 'profile-mpi'
-    await createNamespace(t, api, space, { labels: ALLOWS })
-    const exported = ['LD_PRELOAD', 'CPUPROFILE']
-    // Without the group, which is that of the image, the observer cannot read the symbols.
-    await runMpiJob(cluster, space, { launcher: ASKS, worker: ASKS, exported, group: 1000 })
-    await computesForces(t, cluster, space, 'mpijob/melt', 2)
-  })
+  await t.test('in an MPIJob whose mpirun exports the variables', (t) => profilesMpiJob(t, setting))
 
-  await t.test('in a MiniCluster', async (t) => {
-    const space = 'profile-flux'
-    await createNamespace(t, api, space, { labels: ALLOWS })
-    await runMiniCluster(cluster, space, ASKS)
-    await computesForces(t, cluster, space, 'minicluster/lammps', 2)
-  })
+  await t.test('in a MiniCluster', (t) => profilesMiniCluster(t, setting))
 })
+
+async function installTool(t: Test) {
+  const { cluster, api } = await runningCluster(t)
+  await installChart(t, cluster, api, NAME, withTool('cpu-profile'))
+  return { api, cluster }
+}
+
+type Setting = Awaited<ReturnType<typeof installTool>>
+
+async function profilesJob(t: Test, { api, cluster }: Setting): Promise<void> {
+  const space = 'profile-job'
+  const enforce = { 'pod-security.kubernetes.io/enforce': 'restricted' }
+  await createNamespace(t, api, space, { labels: { ...ALLOWS, ...enforce } })
+  await runLammpsJob(cluster, space, LAMMPS, ASKS)
+  await computesForces(t, cluster, space, 'job/melt', 4)
+}
+
+async function leavesWithoutLabel(t: Test, { api, cluster }: Setting): Promise<void> {
+  const space = 'profile-denied'
+  await createNamespace(t, api, space)
+  await runLammpsJob(cluster, space, LAMMPS, ASKS)
+  const words = ['get', 'pods', '-n', space, '-o', 'json']
+  const { items } = JSON.parse(await kubectl(cluster, words))
+  t.equal(items.length, 4)
+  for (const { metadata, spec } of items) {
+    const status = JSON.parse(metadata.annotations['ridealong.dev/status'])
+    t.match(status, { outcome: 'left', reason: 'tools-not-allowed' })
+    t.equal(spec.initContainers, undefined)
+  }
+}
+
+async function injectMatchesWebhook(t: Test, { api, cluster }: Setting): Promise<void> {
+  const [apart, asked] = ['profile-apart', 'profile-asked']
+  for (const space of [apart, asked]) await createNamespace(t, api, space, { labels: ALLOWS })
+  const manifest = `${JSON.stringify(lammpsJob(4, LAMMPS, ASKS), undefined, 2)}\n`
+  const injected = await throughInject(t, cluster, apart, manifest, [])
+  t.equal(await throughInject(t, cluster, apart, injected, ['--undo']), manifest)
+  await kubectl(cluster, ['create', '-n', apart, '-f', '-'], injected)
+  const commanded = await podsOfCompleted(cluster, apart, 'melt')
+  await kubectl(cluster, ['create', '-n', asked, '-f', '-'], manifest)
+  const webhooked = await podsOfCompleted(cluster, asked, 'melt')
+  t.equal(commanded.length, 4)
+  t.match(commanded[0]?.spec, { initContainers: [{ name: 'cpu-profile-install' }, {}] })
+  t.strictSame(commanded.map(comparable), webhooked.map(comparable))
+  await computesForces(t, cluster, apart, 'job/melt', 4)
+}
+
+async function profilesMpiJob(t: Test, { api, cluster }: Setting): Promise<void> {
+  const space = 'profile-mpi'
+  await createNamespace(t, api, space, { labels: ALLOWS })
+  const exported = ['LD_PRELOAD', 'CPUPROFILE']
+  // Without the group, which is that of the image, the observer cannot read the symbols.
+  await runMpiJob(cluster, space, { launcher: ASKS, worker: ASKS, exported, group: 1000 })
+  await computesForces(t, cluster, space, 'mpijob/melt', 2)
+}
+
+async function profilesMiniCluster(t: Test, { api, cluster }: Setting): Promise<void> {
+  const space = 'profile-flux'
+  await createNamespace(t, api, space, { labels: ALLOWS })
+  await runMiniCluster(cluster, space, ASKS)
+  await computesForces(t, cluster, space, 'minicluster/lammps', 2)
+}

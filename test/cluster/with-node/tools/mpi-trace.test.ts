@@ -121,53 +121,73 @@ const UNEVEN = [
 ].join('; ')
 
 t.test('mpi-trace measures the communication of LAMMPS', async (t) => {
-  const { cluster, api } = await runningCluster(t)
-  await installChart(t, cluster, api, NAME, withTool('mpi-trace'))
+  const setting = await installTool(t)
+  const { cluster, api } = setting
 
-  await t.test('in a Job, in a namespace that enforces Pod Security restricted', async (t) => {
-    const space = 'mpi-job'
-    const enforce = { 'pod-security.kubernetes.io/enforce': 'restricted' }
-    await createNamespace(t, api, space, { labels: { ...ALLOWS, ...enforce } })
-    await runLammpsJob(cluster, space, TWO_RANKS, ASKS)
-    const { rows } = await collect(t, cluster, space, 'job/melt')
-    const seconds = exchangeSeconds(rows)
-    t.equal(seconds.size, 4, 'the ranks of four pods were recorded')
-    for (const [pod, measured] of seconds) {
-      agrees(t, measured, await logOf(cluster, space, pod, 'app'), pod)
-    }
-  })
+  await t.test('in a Job, in a namespace that enforces Pod Security restricted', (t) =>
+    measuresJob(t, setting),
+  )
 
-  await t.test('the report names the rank with more atoms, and the call', async (t) => {
-    const space = 'mpi-uneven'
-    await createNamespace(t, api, space, { labels: ALLOWS })
-    await runLammpsJob(cluster, space, UNEVEN, ASKS, 1)
-    const { page } = await collect(t, cluster, space, 'job/melt')
-    const { findings } = page.findings
-    const waiting = findings.find(({ rule }) => rule === 'waiting-in-point-to-point')
-    t.match(waiting?.sentence, /MPI rank 0 for MPI rank 1\b.*mostly in MPI_/)
-  })
+  await t.test('the report names the rank with more atoms, and the call', (t) =>
+    reportNamesRank(t, setting),
+  )
 
   await startOperators(t, cluster, api, ['flux-operator', 'mpi-operator'])
 
   // sshd starts the ranks, without the variables of its container.
-  await t.test('in an MPIJob whose mpirun exports LD_PRELOAD', async (t) => {
-    const space = 'mpi-mpi'
-    await createNamespace(t, api, space, { labels: ALLOWS })
-    await runMpiJob(cluster, space, { launcher: ASKS, worker: ASKS, exported: ['LD_PRELOAD'] })
-    const seconds = await settled(async () => {
-      return exchangeSeconds((await collect(t, cluster, space, 'mpijob/melt')).rows)
-    })
-    const launcher = await podWith(cluster, space, 'launcher')
-    const output = await logOf(cluster, space, launcher, 'mpi')
-    agrees(t, [...seconds.values()].flat(), output, 'the MPIJob')
-  })
+  await t.test('in an MPIJob whose mpirun exports LD_PRELOAD', (t) => measuresMpiJob(t, setting))
 
-  await t.test('in a MiniCluster', async (t) => {
-    const space = 'mpi-flux'
-    await createNamespace(t, api, space, { labels: ALLOWS })
-    await runMiniCluster(cluster, space, ASKS)
-    const { rows } = await collect(t, cluster, space, 'minicluster/lammps')
-    const output = await logOf(cluster, space, await podWith(cluster, space, '-0-'), 'lammps')
-    agrees(t, [...exchangeSeconds(rows).values()].flat(), output, 'the MiniCluster')
-  })
+  await t.test('in a MiniCluster', (t) => measuresMiniCluster(t, setting))
 })
+
+async function installTool(t: Test) {
+  const { cluster, api } = await runningCluster(t)
+  await installChart(t, cluster, api, NAME, withTool('mpi-trace'))
+  return { api, cluster }
+}
+
+type Setting = Awaited<ReturnType<typeof installTool>>
+
+async function measuresJob(t: Test, { api, cluster }: Setting): Promise<void> {
+  const space = 'mpi-job'
+  const enforce = { 'pod-security.kubernetes.io/enforce': 'restricted' }
+  await createNamespace(t, api, space, { labels: { ...ALLOWS, ...enforce } })
+  await runLammpsJob(cluster, space, TWO_RANKS, ASKS)
+  const { rows } = await collect(t, cluster, space, 'job/melt')
+  const seconds = exchangeSeconds(rows)
+  t.equal(seconds.size, 4, 'the ranks of four pods were recorded')
+  for (const [pod, measured] of seconds) {
+    agrees(t, measured, await logOf(cluster, space, pod, 'app'), pod)
+  }
+}
+
+async function reportNamesRank(t: Test, { api, cluster }: Setting): Promise<void> {
+  const space = 'mpi-uneven'
+  await createNamespace(t, api, space, { labels: ALLOWS })
+  await runLammpsJob(cluster, space, UNEVEN, ASKS, 1)
+  const { page } = await collect(t, cluster, space, 'job/melt')
+  const { findings } = page.findings
+  const waiting = findings.find(({ rule }) => rule === 'waiting-in-point-to-point')
+  t.match(waiting?.sentence, /MPI rank 0 for MPI rank 1\b.*mostly in MPI_/)
+}
+
+async function measuresMpiJob(t: Test, { api, cluster }: Setting): Promise<void> {
+  const space = 'mpi-mpi'
+  await createNamespace(t, api, space, { labels: ALLOWS })
+  await runMpiJob(cluster, space, { launcher: ASKS, worker: ASKS, exported: ['LD_PRELOAD'] })
+  const seconds = await settled(async () => {
+    return exchangeSeconds((await collect(t, cluster, space, 'mpijob/melt')).rows)
+  })
+  const launcher = await podWith(cluster, space, 'launcher')
+  const output = await logOf(cluster, space, launcher, 'mpi')
+  agrees(t, [...seconds.values()].flat(), output, 'the MPIJob')
+}
+
+async function measuresMiniCluster(t: Test, { api, cluster }: Setting): Promise<void> {
+  const space = 'mpi-flux'
+  await createNamespace(t, api, space, { labels: ALLOWS })
+  await runMiniCluster(cluster, space, ASKS)
+  const { rows } = await collect(t, cluster, space, 'minicluster/lammps')
+  const output = await logOf(cluster, space, await podWith(cluster, space, '-0-'), 'lammps')
+  agrees(t, [...exchangeSeconds(rows).values()].flat(), output, 'the MiniCluster')
+}
