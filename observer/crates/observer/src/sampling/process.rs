@@ -65,15 +65,19 @@ impl Process {
         program + self.comm.len() + self.command.len() + self.tail.len()
     }
 
-    /// Begins the next interval of a process, and of each of its threads that had a row.
-    pub fn begin_interval(&mut self, now: f64) {
+    /// Begins the next interval of a process, and of each of its threads that had a row. A process
+    /// whose interval is shorter than `min_interval` continues it.
+    pub fn begin_interval(&mut self, now: f64, min_interval: f64) {
         let Some(measured) = &mut self.measured else {
             return;
         };
-        measured.base = Some(Base {
-            counters: measured.now,
-            at: now,
-        });
+        let is_short = |base: Base| now - base.at < min_interval;
+        if !measured.base.is_some_and(is_short) {
+            measured.base = Some(Base {
+                counters: measured.now,
+                at: now,
+            });
+        }
         for row in measured.thread_rows.iter_mut().filter(|row| row.is_shown) {
             row.base = Base {
                 counters: row.now,

@@ -31,8 +31,9 @@ const IDLE_FACTOR: f64 = 3.0;
 pub trait Sampler {
     /// The estimated bytes of a process's rows, for the first timepoint.
     const INITIAL_ROW_BYTES: f64;
-    /// Whether rows contain rates over an interval. Otherwise rows contain counters and states,
-    /// which are known as soon as a process is found.
+    /// Whether all values of a row are about an interval, so that a process has no row before its
+    /// first interval has ended. Otherwise rows contain counters and states, too, which are known as
+    /// soon as a process is found.
     const HAS_RATES: bool;
 
     /// Writes the header when the first process is observed. If no process is ever observed, writes
@@ -358,7 +359,7 @@ impl<'a> Run<'a> {
         self.session.log.flush();
         for key in &keys {
             if let Some(process) = self.processes.all.get_mut(key) {
-                process.begin_interval(now);
+                process.begin_interval(now, self.min_interval);
             }
         }
         self.row_bytes = (self.session.log.budget().used() - before) / float(keys.len() as u64);

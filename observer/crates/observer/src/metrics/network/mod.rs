@@ -36,11 +36,11 @@ use crate::sampling::traffic::Traffic;
 
 const INFINIBAND: &str = "/sys/class/infiniband";
 /// Bytes of the row of a process and a peer, without the names of the process.
-const ROW_BYTES: usize = 256;
-/// Bytes of the rows of interfaces, TCP and InfiniBand, and of what the container runtime adds to a
-/// row, for the prediction of a timepoint.
+pub const ROW_BYTES: usize = 256;
+/// Bytes of the rows of interfaces, TCP and InfiniBand, for the prediction of a timepoint.
 const OTHER_ROWS: usize = 4096;
-const PREFIX: usize = 48;
+/// Bytes that the container runtime adds to a row.
+pub const PREFIX: usize = 48;
 /// Seconds that the last reading of the sockets, after the signal to end, may take.
 const LAST_READING: f64 = 0.2;
 /// The most interfaces that have rows. A node has one for each of its pods.
@@ -79,30 +79,17 @@ pub static METRIC: Metric = Metric {
 
 /// Observes until there is a reason to end, and then writes the closing marker and the summary.
 fn run(settings: Settings, session: &mut Session) {
-    let network = Network {
-        // Each message about a closed socket costs processor time in the kernel. In the network of
-        // a node, most sockets belong to other programs, so these messages are not requested.
-        client: Client::open(!settings.has_host_network),
-        scope: if settings.has_host_network {
-            "node"
-        } else {
-            "pod"
-        },
-        table: TrafficTable::default(),
-        owners: OwnerSearch::new(clock::since_boot()),
-        ports: infiniband::ports(Path::new(INFINIBAND)),
-        has_reading: false,
-        has_sums: false,
-        has_lost: false,
-        notices: Notices::default(),
-        left_out: LeftOut::default(),
-    };
+    let network = Network::new(&settings, &rows::SOCKET);
     sampler::run(network, settings, session);
 }
 
-struct Network {
+/// The sockets of the processes, and the other things that have rows.
+pub struct Network {
     client: Result<Client, Errno>,
-    scope: &'static str,
+    /// The network whose interfaces have rows: `pod` or `node`.
+    pub scope: &'static str,
+    /// The section of the rows of sockets.
+    section: &'static Section,
     table: TrafficTable,
     owners: OwnerSearch,
     ports: Vec<Port>,
@@ -138,13 +125,7 @@ impl Sampler for Network {
         _processes: Option<&ProcessTable>,
     ) {
         write_header(settings, session, &[("scope", self.scope)]);
-        let hears_closed = self.client.as_ref().is_ok_and(Client::hears_closed);
-        if self.client.is_ok() && !hears_closed && !settings.has_host_network {
-            let reason = "the last bytes of closed sockets are missing";
-            session
-                .log
-                .note(&format!("{reason}: this kernel does not report them"));
-        }
+        self.report_unheard(settings, session);
     }
 
     fn estimate_bytes(&self, process: &Process) -> usize {
@@ -188,19 +169,63 @@ impl Sampler for Network {
     }
 
     fn summary(&mut self, run: &mut Run<'_>) -> Vec<Vec<u8>> {
-        if run.progress.has_header {
-            self.read_sockets(run, Some(clock::since_boot() + LAST_READING));
-            self.table.close_all();
-            self.add_growth(run);
-        }
+        self.close(run);
         run.processes.close_accounts();
-        let mut lines = vec![self.whole(run)];
+        let mut whole = run.begin_whole();
+        self.push_whole(&mut whole, run);
+        whole.push(b'}');
+        let mut lines = vec![whole];
         lines.extend(self.program_lines(&run.processes));
         lines
     }
 }
 
 impl Network {
+    /// Begins to read sockets. Their rows are in the section `section`, which has the columns of
+    /// [`rows::SOCKET`].
+    #[must_use]
+    pub fn new(settings: &Settings, section: &'static Section) -> Self {
+        Self {
+            // Each message about a closed socket costs processor time in the kernel. In the network
+            // of a node, most sockets belong to other programs, so these messages are not requested.
+            client: Client::open(!settings.has_host_network),
+            scope: if settings.has_host_network {
+                "node"
+            } else {
+                "pod"
+            },
+            section,
+            table: TrafficTable::default(),
+            owners: OwnerSearch::new(clock::since_boot()),
+            ports: infiniband::ports(Path::new(INFINIBAND)),
+            has_reading: false,
+            has_sums: false,
+            has_lost: false,
+            notices: Notices::default(),
+            left_out: LeftOut::default(),
+        }
+    }
+
+    /// Reports that the kernel does not send messages about closed sockets, if these were requested.
+    pub fn report_unheard(&self, settings: &Settings, session: &mut Session) {
+        let hears_closed = self.client.as_ref().is_ok_and(Client::hears_closed);
+        if self.client.is_ok() && !hears_closed && !settings.has_host_network {
+            let reason = "the last bytes of closed sockets are missing";
+            session
+                .log
+                .note(&format!("{reason}: this kernel does not report them"));
+        }
+    }
+
+    /// Reads the sockets for the last time, and adds them to the sums of the programs.
+    pub fn close(&mut self, run: &mut Run<'_>) {
+        if run.progress.has_header {
+            self.read_sockets(run, Some(clock::since_boot() + LAST_READING));
+            self.table.close_all();
+            self.add_growth(run);
+        }
+    }
+
     /// Reads all sockets, finds the processes of new ones, and adds the growth of their counters.
     /// The reading ends early at the time `deadline`, or without one if a signal arrives.
     fn read_sockets(&mut self, run: &mut Run<'_>, deadline: Option<f64>) {
@@ -358,44 +383,42 @@ impl Network {
             let traffic = self.table.of_process(*key);
             let is_hidden = traffic.as_ref().is_some_and(|traffic| traffic.is_hidden);
             if !self.has_reading || is_hidden {
-                push_socket(log.line(), time, process, None);
+                push_socket(log.line(), time, self.section, process, None);
                 log.end_line();
                 continue;
             }
             let Some(traffic) = traffic else { continue };
             for flow in traffic.take_flows_to_print() {
-                push_socket(log.line(), time, process, Some(flow));
+                push_socket(log.line(), time, self.section, process, Some(flow));
                 log.end_line();
             }
         }
     }
 
-    /// Returns the line of the summary for the whole run.
-    fn whole(&self, run: &Run<'_>) -> Vec<u8> {
-        let mut line = run.begin_whole();
-        push_member(&mut line, "scope", self.scope);
+    /// Appends the traffic of the whole run to a line of the summary.
+    pub fn push_whole(&self, line: &mut Vec<u8>, run: &Run<'_>) {
+        push_member(line, "scope", self.scope);
         let mut total = Sum::default();
         for sum in run.processes.sums.list() {
             total.add(sum);
         }
-        push_traffic(&mut line, self.known_traffic(&total));
+        push_traffic(line, self.known_traffic(&total));
         let omissions = self.table.omissions;
         if omissions.unaccounted_sockets > 0 {
             let unaccounted = omissions.unaccounted;
-            push_known(&mut line, "unaccounted_bytes_sent", Some(unaccounted.sent));
+            push_known(line, "unaccounted_bytes_sent", Some(unaccounted.sent));
             let received = Some(unaccounted.received);
-            push_known(&mut line, "unaccounted_bytes_received", received);
+            push_known(line, "unaccounted_bytes_received", received);
         }
         if self.has_lost {
-            push_key(&mut line, "misses_closed_sockets");
+            push_key(line, "misses_closed_sockets");
             line.extend_from_slice(b"true");
         }
-        line.push(b'}');
-        line
     }
 
     /// The traffic of a sum; `None` if the traffic of some processes is unknown.
-    fn known_traffic(&self, sum: &Sum) -> Option<Traffic> {
+    #[must_use]
+    pub fn known_traffic(&self, sum: &Sum) -> Option<Traffic> {
         (self.has_sums && !sum.hides_traffic).then_some(sum.traffic)
     }
 

@@ -135,13 +135,19 @@ pub fn push_tcp(
     out.push(b'}');
 }
 
-/// Appends the row of a process and a peer. If `flow` is `None`, the sockets of the process are
-/// unknown.
-pub fn push_socket(out: &mut Vec<u8>, time: &str, process: &Process, flow: Option<&Flow>) {
+/// Appends the row of a process and a peer to a section with the columns of [`SOCKET`]. If `flow` is
+/// `None`, the sockets of the process are unknown.
+pub fn push_socket(
+    out: &mut Vec<u8>,
+    time: &str,
+    section: &Section,
+    process: &Process,
+    flow: Option<&Flow>,
+) {
     let connections = flow.map(|flow| flow.connections);
     let traffic = flow.map(|flow| flow.traffic);
     let peer = flow.map(|flow| flow.peer.to_string());
-    begin(out, time, &SOCKET);
+    begin(out, time, section);
     push_pid(out, process);
     push_text(out, "peer", peer.as_deref());
     push_known(out, "sockets", connections.map(|found| found.sockets));
@@ -211,7 +217,7 @@ mod tests {
         let port = Port::default();
         let interface = columns(|out| push_interface(out, "", "pod", &eth0));
         let tcp = columns(|out| push_tcp(out, "", "pod", [b"", b""], &mut |_| ()));
-        let socket = columns(|out| push_socket(out, "", &process, None));
+        let socket = columns(|out| push_socket(out, "", &SOCKET, &process, None));
         let infiniband = columns(|out| push_port(out, "", &port, &PortCounters::default()));
         assert_eq!(interface, INTERFACE.sorted_columns());
         assert_eq!(tcp, TCP.sorted_columns());

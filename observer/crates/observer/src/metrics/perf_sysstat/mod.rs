@@ -4,9 +4,8 @@ pub mod sections;
 pub mod summary;
 
 use encode::json::push_string;
-use linux::clock::WallTime;
 
-use self::sections::{PROCESS, SECTIONS, Timepoint, estimate_bytes};
+use self::sections::{Form, PROCESS, SECTIONS, Timepoint, estimate_bytes};
 use crate::metrics::metric::Metric;
 use crate::runtime::declaration::{Declaration, MetricOption, ProcessFiles};
 use crate::runtime::metadata;
@@ -70,15 +69,7 @@ impl Sampler for PerfSysstat {
     }
 
     fn print(&mut self, run: &mut Run<'_>, keys: &[Key]) {
-        let machine = run.processes.meter.machine;
-        let timepoint = Timepoint {
-            time: WallTime::now().time_of_day(),
-            now: run.processes.now,
-            ticks: machine.ticks,
-            memory: machine.memory,
-            has_delays: machine.has_delays,
-            has_threads: run.settings.has_threads,
-        };
+        let timepoint = Timepoint::of(&run.processes, run.settings.has_threads, Form::Jc);
         let log = &mut run.session.log;
         log.write_line("METRICS OPERATOR TIMEPOINT");
         for section in &SECTIONS {
@@ -105,7 +96,8 @@ impl Sampler for PerfSysstat {
 
 /// Returns `all` if the I/O of all observed processes can be read, `no-io` if the I/O of no process
 /// can be read, and otherwise `some-io`.
-fn readable_counters(processes: &ProcessTable) -> &'static str {
+#[must_use]
+pub fn readable_counters(processes: &ProcessTable) -> &'static str {
     let shown = &processes.observed;
     let is_hidden = |key: &&Key| {
         let measured = processes

@@ -3,11 +3,13 @@
 
 use encode::json::push_or_null;
 use encode::number::{float, push, push_decimal};
+use linux::clock::WallTime;
 use linux::proc::stat::StatCounters;
 
 use crate::runtime::declaration::Section;
-use crate::sampling::counters::Counters;
+use crate::sampling::counters::{Counters, Switches};
 use crate::sampling::process::{Process, State, ThreadRow};
+use crate::sampling::process_table::ProcessTable;
 
 /// pidstat's names of the scheduling policies, in the order of the kernel's numbers.
 const POLICIES: [&str; 8] = [
@@ -29,6 +31,35 @@ pub struct Timepoint {
     pub has_delays: bool,
     /// Whether threads have rows. If they do, all rows have the keys `tgid` and `tid`.
     pub has_threads: bool,
+    /// How values are written.
+    pub form: Form,
+}
+
+/// How the values of a row are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// As jc writes the output of pidstat: some integers are in quotation marks, and `stkref` is
+    /// null.
+    Jc,
+    /// As JSON numbers, without `stkref`.
+    Json,
+}
+
+impl Timepoint {
+    /// Creates the values of a timepoint that is written now.
+    #[must_use]
+    pub fn of(processes: &ProcessTable, has_threads: bool, form: Form) -> Self {
+        let machine = processes.meter.machine;
+        Self {
+            time: WallTime::now().time_of_day(),
+            now: processes.now,
+            ticks: machine.ticks,
+            memory: machine.memory,
+            has_delays: machine.has_delays,
+            has_threads,
+            form,
+        }
+    }
 }
 
 /// A process or thread over an interval.
@@ -43,8 +74,9 @@ pub struct Row<'a> {
     pub before: &'a Counters,
     /// The state at the end of the interval: values that are not counters.
     pub state: &'a State,
-    /// The length of the interval in seconds.
-    pub seconds: f64,
+    /// The length of the interval in seconds; `None` if the interval has just begun. Values of the
+    /// interval are then null.
+    pub seconds: Option<f64>,
     /// The command, as JSON.
     pub command: &'a [u8],
     /// The end of the row, after the command.
@@ -59,6 +91,8 @@ pub struct LogSection {
     pub body: fn(&mut Vec<u8>, &Timepoint, &Row<'_>),
     /// Whether threads have their own counters in this section.
     pub has_threads: bool,
+    /// Whether an earlier section has the same columns.
+    pub is_repetition: bool,
 }
 
 /// The columns of the rows of a process in all sections, as one section of the catalog.
@@ -107,56 +141,67 @@ pub const SECTIONS: [LogSection; 11] = [
         header: "CPU STATISTICS TASK",
         body: push_cpu,
         has_threads: true,
+        is_repetition: false,
     },
     LogSection {
         header: "CPU STATISTICS CHILD",
         body: push_child_cpu,
         has_threads: false,
+        is_repetition: false,
     },
     LogSection {
         header: "IO STATISTICS",
         body: push_io,
         has_threads: true,
+        is_repetition: false,
     },
     LogSection {
         header: "POLICY",
         body: push_policy,
         has_threads: true,
+        is_repetition: false,
     },
     LogSection {
         header: "PAGEFAULTS TASK",
         body: push_faults,
         has_threads: true,
+        is_repetition: false,
     },
     LogSection {
         header: "PAGEFAULTS CHILD",
         body: push_child_faults,
         has_threads: false,
+        is_repetition: false,
     },
     LogSection {
         header: "STACK UTILIZATION",
         body: push_stack,
         has_threads: false,
+        is_repetition: false,
     },
     LogSection {
         header: "THREADS TASK",
         body: push_cpu,
         has_threads: true,
+        is_repetition: true,
     },
     LogSection {
         header: "THREADS CHILD",
         body: push_child_cpu,
         has_threads: false,
+        is_repetition: true,
     },
     LogSection {
         header: "KERNEL TABLES",
         body: push_tables,
         has_threads: false,
+        is_repetition: false,
     },
     LogSection {
         header: "TASK SWITCHING",
         body: push_switches,
         has_threads: true,
+        is_repetition: false,
     },
 ];
 
@@ -203,6 +248,12 @@ impl LogSection {
         out.push(b']');
     }
 
+    /// Appends the keys of a row between the ids and the command, each after a comma.
+    pub fn push_body(&self, out: &mut Vec<u8>, timepoint: &Timepoint, row: &Row<'_>) {
+        out.push(b',');
+        (self.body)(out, timepoint, row);
+    }
+
     fn push_row(&self, out: &mut Vec<u8>, start: usize, timepoint: &Timepoint, row: &Row<'_>) {
         if out.len() > start {
             out.push(b',');
@@ -216,15 +267,16 @@ impl LogSection {
         }
         out.extend_from_slice(b",\"pid\":");
         push_id(out, row.pid);
-        out.push(b',');
-        (self.body)(out, timepoint, row);
+        self.push_body(out, timepoint, row);
         out.extend_from_slice(b",\"command\":");
         out.extend_from_slice(row.command);
         out.extend_from_slice(row.tail);
     }
 }
 
-fn row_of(process: &Process, now: f64) -> Option<Row<'_>> {
+/// Returns the row of a process; `None` if the process is not measured.
+#[must_use]
+pub fn row_of(process: &Process, now: f64) -> Option<Row<'_>> {
     let measured = process.measured.as_ref()?;
     let base = measured.base.as_ref()?;
     Some(Row {
@@ -233,13 +285,14 @@ fn row_of(process: &Process, now: f64) -> Option<Row<'_>> {
         now: &measured.now,
         before: &base.counters,
         state: &measured.state,
-        seconds: now - base.at,
+        seconds: Some(now - base.at),
         command: &process.command,
         tail: &process.tail,
     })
 }
 
-fn thread_rows_of(process: &Process, now: f64) -> impl Iterator<Item = Row<'_>> {
+/// Returns the rows of the threads of a process.
+pub fn thread_rows_of(process: &Process, now: f64) -> impl Iterator<Item = Row<'_>> {
     let rows = process
         .measured
         .iter()
@@ -250,7 +303,7 @@ fn thread_rows_of(process: &Process, now: f64) -> impl Iterator<Item = Row<'_>> 
         now: &row.now,
         before: &row.base.counters,
         state: &row.state,
-        seconds: now - row.base.at,
+        seconds: Some(now - row.base.at),
         command: &row.command,
         tail: &process.tail,
     })
@@ -285,17 +338,16 @@ fn push_known(out: &mut Vec<u8>, key: &str, number: Option<f64>) {
     }
 }
 
-/// Appends an integer in quotation marks, as jc does for some of pidstat's columns; null if the
-/// integer is unknown.
-fn push_quoted(out: &mut Vec<u8>, key: &str, number: Option<u64>) {
+/// Appends an integer that jc writes in quotation marks; null if the integer is unknown.
+fn push_quoted(out: &mut Vec<u8>, form: Form, key: &str, number: Option<u64>) {
     push_key(out, key);
     match number {
-        Some(number) => {
+        Some(number) if form == Form::Jc => {
             out.push(b'"');
             push(out, number);
             out.push(b'"');
         }
-        None => out.extend_from_slice(b"null"),
+        _ => push_or_null(out, number),
     }
 }
 
@@ -306,22 +358,23 @@ fn growth(now: u64, before: u64) -> f64 {
 fn push_cpu(out: &mut Vec<u8>, timepoint: &Timepoint, row: &Row<'_>) {
     let (now, before) = (&row.now.stat, &row.before.stat);
     // The ticks of one percent of a core.
-    let unit = timepoint.ticks * row.seconds / 100.0;
+    let percent = row.seconds.map(|seconds| timepoint.ticks * seconds / 100.0);
+    let share = |ticks: f64| percent.map(|percent| ticks / percent);
     let usr = growth(now.utime, before.utime);
     let system = growth(now.stime, before.stime);
     let guest = growth(now.guest, before.guest);
     let wait = |counters: &Counters| counters.switches.and_then(|switches| switches.wait);
-    let waits = wait(row.now).zip(wait(row.before));
-    push_known(out, "\"percent_usr\":", Some((usr - guest) / unit));
-    push_known(out, ",\"percent_system\":", Some(system / unit));
-    push_known(out, ",\"percent_guest\":", Some(guest / unit));
+    let waits = wait(row.now).zip(wait(row.before)).zip(row.seconds);
+    push_known(out, "\"percent_usr\":", share(usr - guest));
+    push_known(out, ",\"percent_system\":", share(system));
+    push_known(out, ",\"percent_guest\":", share(guest));
     // The division by 1e7 converts nanoseconds per second to percent.
     push_known(
         out,
         ",\"percent_wait\":",
-        waits.map(|(now, before)| growth(now, before) / 1e7 / row.seconds),
+        waits.map(|((now, before), seconds)| growth(now, before) / 1e7 / seconds),
     );
-    push_known(out, ",\"percent_cpu\":", Some((usr + system) / unit));
+    push_known(out, ",\"percent_cpu\":", share(usr + system));
     push_key(out, ",\"cpu\":");
     push(out, row.state.stat.processor);
 }
@@ -341,26 +394,27 @@ fn push_child_cpu(out: &mut Vec<u8>, timepoint: &Timepoint, row: &Row<'_>) {
         push_key(out, key);
         // The cast truncates to whole milliseconds, and turns negative numbers into 0.
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-        push(out, (ticks * milliseconds) as u64);
+        push_or_null(out, row.seconds.map(|_| (ticks * milliseconds) as u64));
     }
 }
 
 fn push_io(out: &mut Vec<u8>, timepoint: &Timepoint, row: &Row<'_>) {
-    let unit = 1024.0 * row.seconds;
-    let both = row.now.io.zip(row.before.io);
+    let both = row.now.io.zip(row.before.io).zip(row.seconds);
     let rate = |of: fn(&linux::proc::io::Io) -> u64| {
-        both.map(|(now, before)| growth(of(&now), of(&before)) / unit)
+        both.map(|((now, before), seconds)| growth(of(&now), of(&before)) / (1024.0 * seconds))
     };
     push_known(out, "\"kb_rd_s\":", rate(|io| io.read));
     push_known(out, ",\"kb_wr_s\":", rate(|io| io.written));
     push_known(out, ",\"kb_ccwr_s\":", rate(|io| io.cancelled));
     let (now, before) = (row.now.stat.blkio_delay, row.before.stat.blkio_delay);
-    let delay = timepoint.has_delays.then(|| now.saturating_sub(before));
-    push_quoted(out, ",\"iodelay\":", delay);
+    let is_known = timepoint.has_delays && row.seconds.is_some();
+    let delay = is_known.then(|| now.saturating_sub(before));
+    push_quoted(out, timepoint.form, ",\"iodelay\":", delay);
 }
 
-fn push_policy(out: &mut Vec<u8>, _: &Timepoint, row: &Row<'_>) {
-    push_quoted(out, "\"prio\":", Some(row.state.stat.rt_priority));
+fn push_policy(out: &mut Vec<u8>, timepoint: &Timepoint, row: &Row<'_>) {
+    let priority = Some(row.state.stat.rt_priority);
+    push_quoted(out, timepoint.form, "\"prio\":", priority);
     let policy = usize::try_from(row.state.stat.policy)
         .ok()
         .and_then(|at| POLICIES.get(at));
@@ -371,16 +425,9 @@ fn push_policy(out: &mut Vec<u8>, _: &Timepoint, row: &Row<'_>) {
 
 fn push_faults(out: &mut Vec<u8>, timepoint: &Timepoint, row: &Row<'_>) {
     let (now, before) = (&row.now.stat, &row.before.stat);
-    push_known(
-        out,
-        "\"minflt_s\":",
-        Some(growth(now.minflt, before.minflt) / row.seconds),
-    );
-    push_known(
-        out,
-        ",\"majflt_s\":",
-        Some(growth(now.majflt, before.majflt) / row.seconds),
-    );
+    let rate = |now, before| row.seconds.map(|seconds| growth(now, before) / seconds);
+    push_known(out, "\"minflt_s\":", rate(now.minflt, before.minflt));
+    push_known(out, ",\"majflt_s\":", rate(now.majflt, before.majflt));
     let memory = row.state.memory;
     push_key(out, ",\"vsz\":");
     push_or_null(out, memory.map(|memory| memory.size));
@@ -391,41 +438,52 @@ fn push_faults(out: &mut Vec<u8>, timepoint: &Timepoint, row: &Row<'_>) {
 }
 
 /// Appends the page faults of a process and of the children that it has waited for.
-fn push_child_faults(out: &mut Vec<u8>, _: &Timepoint, row: &Row<'_>) {
+fn push_child_faults(out: &mut Vec<u8>, timepoint: &Timepoint, row: &Row<'_>) {
     let (now, before) = (&row.now.stat, &row.before.stat);
     let minor = |stat: &StatCounters| stat.minflt.saturating_add(stat.cminflt);
     let major = |stat: &StatCounters| stat.majflt.saturating_add(stat.cmajflt);
-    let growth = |now: u64, before: u64| Some(now.saturating_sub(before));
-    push_quoted(out, "\"minflt_nr\":", growth(minor(now), minor(before)));
-    push_quoted(out, ",\"majflt_nr\":", growth(major(now), major(before)));
+    let growth = |now: u64, before: u64| row.seconds.map(|_| now.saturating_sub(before));
+    let (minor, major) = (
+        growth(minor(now), minor(before)),
+        growth(major(now), major(before)),
+    );
+    push_quoted(out, timepoint.form, "\"minflt_nr\":", minor);
+    push_quoted(out, timepoint.form, ",\"majflt_nr\":", major);
 }
 
 /// Appends the size of the stack. The used part of the stack is null: only smaps contains this
 /// number, and reading smaps takes milliseconds.
-fn push_stack(out: &mut Vec<u8>, _: &Timepoint, row: &Row<'_>) {
+fn push_stack(out: &mut Vec<u8>, timepoint: &Timepoint, row: &Row<'_>) {
     push_key(out, "\"stksize\":");
     push_or_null(out, row.state.memory.map(|memory| memory.stack));
-    push_key(out, ",\"stkref\":null");
+    if timepoint.form == Form::Jc {
+        push_key(out, ",\"stkref\":null");
+    }
 }
 
-fn push_tables(out: &mut Vec<u8>, _: &Timepoint, row: &Row<'_>) {
-    push_quoted(out, "\"threads\":", Some(row.state.stat.threads));
-    push_quoted(out, ",\"fd_nr\":", row.state.open_files);
+fn push_tables(out: &mut Vec<u8>, timepoint: &Timepoint, row: &Row<'_>) {
+    let threads = Some(row.state.stat.threads);
+    push_quoted(out, timepoint.form, "\"threads\":", threads);
+    push_quoted(out, timepoint.form, ",\"fd_nr\":", row.state.open_files);
 }
 
 fn push_switches(out: &mut Vec<u8>, _: &Timepoint, row: &Row<'_>) {
-    let both = row.now.switches.zip(row.before.switches);
-    let voluntary = both.map(|(now, before)| growth(now.voluntary, before.voluntary) / row.seconds);
-    let involuntary =
-        both.map(|(now, before)| growth(now.involuntary, before.involuntary) / row.seconds);
-    push_known(out, "\"cswch_s\":", voluntary);
-    push_known(out, ",\"nvcswch_s\":", involuntary);
+    let both = row.now.switches.zip(row.before.switches).zip(row.seconds);
+    let rate = |of: fn(&Switches) -> u64| {
+        both.map(|((now, before), seconds)| growth(of(&now), of(&before)) / seconds)
+    };
+    push_known(out, "\"cswch_s\":", rate(|switches| switches.voluntary));
+    push_known(
+        out,
+        ",\"nvcswch_s\":",
+        rate(|switches| switches.involuntary),
+    );
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sampling::counters::{Base, Switches};
+    use crate::sampling::counters::Base;
     use crate::sampling::process::Measured;
     use linux::proc::io::Io;
     use linux::proc::stat::StatGauges;
@@ -440,6 +498,7 @@ mod tests {
         memory: 1000,
         has_delays: false,
         has_threads: false,
+        form: Form::Jc,
     };
 
     fn counters() -> Counters {

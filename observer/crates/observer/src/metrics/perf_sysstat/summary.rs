@@ -38,6 +38,7 @@ pub fn lines(run: &mut Run<'_>) -> Vec<Vec<u8>> {
     }
     let mut whole = run.begin_whole();
     push_sums(&mut whole, &total, run.processes.meter.machine.ticks);
+    whole.push(b'}');
     let mut lines = vec![whole];
     lines.extend(program_lines(&run.processes));
     lines
@@ -48,6 +49,19 @@ pub fn lines(run: &mut Run<'_>) -> Vec<Vec<u8>> {
 pub fn program_lines(processes: &ProcessTable) -> Vec<Vec<u8>> {
     let containers = &processes.containers;
     let ticks = processes.meter.machine.ticks;
+    let line = |sum: &Sum| {
+        let mut line = begin_program(sum, containers);
+        push_sums(&mut line, sum, ticks);
+        line.push(b'}');
+        line
+    };
+    sorted_sums(processes).into_iter().map(line).collect()
+}
+
+/// Returns the sums of the programs, those with the most processor time first.
+#[must_use]
+pub fn sorted_sums(processes: &ProcessTable) -> Vec<&Sum> {
+    let containers = &processes.containers;
     let mut sums: Vec<&Sum> = processes.sums.list().iter().collect();
     let name = |sum: &Sum| {
         (
@@ -56,12 +70,7 @@ pub fn program_lines(processes: &ProcessTable) -> Vec<Vec<u8>> {
         )
     };
     sums.sort_by_cached_key(|sum| (std::cmp::Reverse(sum.cpu), name(sum)));
-    let line = |sum: &Sum| {
-        let mut line = begin_program(sum, containers);
-        push_sums(&mut line, sum, ticks);
-        line
-    };
-    sums.into_iter().map(line).collect()
+    sums
 }
 
 /// Returns the summary of a run that could not begin, which has only one line.
@@ -69,11 +78,12 @@ pub fn program_lines(processes: &ProcessTable) -> Vec<Vec<u8>> {
 pub fn nothing(metric: &str, pod: &str) -> Vec<Vec<u8>> {
     let mut line = begin_whole(metric, pod, 0, 0);
     push_sums(&mut line, &Sum::default(), 1.0);
+    line.push(b'}');
     vec![line]
 }
 
-/// Appends the sums of a program or of all programs, and ends the line. Unknown sums are null.
-fn push_sums(line: &mut Vec<u8>, sum: &Sum, ticks: f64) {
+/// Appends the sums of a program or of all programs. Unknown sums are null.
+pub fn push_sums(line: &mut Vec<u8>, sum: &Sum, ticks: f64) {
     let bytes = |count| (!sum.hides_bytes()).then_some(count);
     // A process has no memory once it has ended, so a peak of 0 is that of no living process.
     push_known(line, "peak_rss_kib", (sum.peak > 0).then_some(sum.peak));
@@ -96,7 +106,6 @@ fn push_sums(line: &mut Vec<u8>, sum: &Sum, ticks: f64) {
         "unaccounted_bytes_written",
         bytes(sum.unaccounted.written),
     );
-    line.push(b'}');
 }
 
 fn push_seconds(line: &mut Vec<u8>, key: &str, seconds: f64) {

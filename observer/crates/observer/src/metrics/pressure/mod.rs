@@ -70,19 +70,11 @@ pub static METRIC: Metric = Metric {
 
 /// Observes until there is a reason to end, and then writes the closing marker and the summary.
 fn run(settings: Settings, session: &mut Session) {
-    let began = clock::since_boot();
-    let pressure = Pressure {
-        containers: BTreeMap::new(),
-        placements: BTreeMap::new(),
-        topology: Topology::detect("/sys/devices/system/node"),
-        cost: CostLimit::new(began),
-        walks: WalkLimit::detect(),
-        notices: Notices::default(),
-    };
-    sampler::run(pressure, settings, session);
+    sampler::run(Pressure::begin(), settings, session);
 }
 
-struct Pressure {
+/// The containers and placements at the last timepoints.
+pub struct Pressure {
     containers: BTreeMap<ContainerId, Container>,
     placements: BTreeMap<Key, PlacementState>,
     topology: Option<Topology>,
@@ -152,8 +144,21 @@ impl Sampler for Pressure {
 }
 
 impl Pressure {
+    /// Begins to read containers and placements.
+    #[must_use]
+    pub fn begin() -> Self {
+        Self {
+            containers: BTreeMap::new(),
+            placements: BTreeMap::new(),
+            topology: Topology::detect("/sys/devices/system/node"),
+            cost: CostLimit::new(clock::since_boot()),
+            walks: WalkLimit::detect(),
+            notices: Notices::default(),
+        }
+    }
+
     /// Prints a row for each container that has observed processes.
-    fn print_containers(&mut self, run: &mut Run<'_>, keys: &[Key], time: &str) {
+    pub fn print_containers(&mut self, run: &mut Run<'_>, keys: &[Key], time: &str) {
         let mut members: BTreeMap<ContainerId, Vec<Key>> = BTreeMap::new();
         for key in keys {
             let process = run.processes.all.get(key);
@@ -279,7 +284,7 @@ impl Pressure {
     /// Prints a row for each process whose placement is due, until the limit of processor time or a
     /// part of the interval is used up. The rows of the remaining processes follow in later
     /// timepoints.
-    fn print_placements(&mut self, run: &mut Run<'_>, keys: &[Key], time: &str) {
+    pub fn print_placements(&mut self, run: &mut Run<'_>, keys: &[Key], time: &str) {
         let all = &run.processes.all;
         self.placements.retain(|key, _| all.contains_key(key));
         let now = run.processes.now;
@@ -333,7 +338,9 @@ impl Pressure {
         list.into_iter().map(|(_, key)| key).collect()
     }
 
-    fn container_lines(&self, processes: &ProcessTable) -> Vec<Vec<u8>> {
+    /// Returns the lines of the summary for the containers.
+    #[must_use]
+    pub fn container_lines(&self, processes: &ProcessTable) -> Vec<Vec<u8>> {
         let containers = &processes.containers;
         if !containers.has_names {
             return Vec::new();

@@ -158,13 +158,19 @@ pub fn push_process(
 ) {
     begin(out, time, &PROCESS);
     push_pid(out, process);
+    push_totals(out, measured, ticks);
+    push_known(out, "cpu", Some(measured.state.stat.processor));
+    out.extend_from_slice(&process.tail);
+}
+
+/// Appends the counters of a process since its start. `ticks` is the number of clock ticks in a
+/// second.
+pub fn push_totals(out: &mut Vec<u8>, measured: &Measured, ticks: f64) {
     let wait = measured.now.switches.and_then(|switches| switches.wait);
     push_decimals(out, "run_delay", wait.map(|wait| wait / 1000), MICRO);
     push_key(out, "cpu_time");
     push_decimal(out, float(measured.now.stat.cpu()) / ticks);
     push_known(out, "majflt", Some(measured.now.stat.majflt));
-    push_known(out, "cpu", Some(measured.state.stat.processor));
-    out.extend_from_slice(&process.tail);
 }
 
 /// Appends the row of a process's placement.
