@@ -141,11 +141,16 @@ const UNITS: Readonly<Record<string, string>> = {
 /** Units of values whose sum over processes means nothing. A rank has their mean. */
 const MEAN_UNITS: readonly string[] = ['ratio', 'MHz', 'V', 'Cel']
 
+/** Returns the name with which a column of a metric's section is exported. */
+export function exportedName(metric: string, section: string, { name, otlp }: RowColumn): string {
+  return otlp?.name ?? `ridealong.${metric.replaceAll('-', '_')}.${section}.${name}`
+}
+
 function describeValue(metric: string, section: string, column: RowColumn) {
   const { name, unit = 'count', behavior = 'gauge', otlp } = column
   return {
     column: name,
-    name: otlp?.name ?? `ridealong.${metric.replaceAll('-', '_')}.${section}.${name}`,
+    name: exportedName(metric, section, column),
     unit: otlp?.unit ?? UNITS[unit] ?? unit,
     behavior,
     ...(otlp?.scale !== undefined && { scale: otlp.scale }),

@@ -5,7 +5,7 @@ const CRATE = fileURLToPath(new URL('../../observer', import.meta.url))
 
 /** The names of the program. */
 export const NAMES = [
-  ...(['perf-sysstat', 'io-sysstat', 'pressure', 'network'] as const),
+  ...(['vitals', 'perf-sysstat', 'io-sysstat', 'pressure', 'network'] as const),
   ...(['cpu-profile', 'mpi-trace'] as const),
   ...(['hold', 'install', 'push'] as const),
 ] as const

@@ -149,7 +149,7 @@ t.test('pods get no observers until a node holds the image', async (t) => {
   t.equal(
     checks.images,
     `no node is known to hold ${A} ` +
-      `(cpu-profile, io-sysstat, mpi-trace, network, perf-sysstat, pressure), ${TOOLS}`,
+      `(cpu-profile, io-sysstat, mpi-trace, network, perf-sysstat, pressure, vitals), ${TOOLS}`,
   )
   const left = operationsOf(await post(running, '/mutate/pods', reviewOf(ASKING)))
   t.match(JSON.stringify(left), /observer-unavailable/)

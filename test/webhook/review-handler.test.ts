@@ -115,7 +115,8 @@ t.test(
     t.equal(
       verdict.status?.message,
       `ridealong: annotation ${KEYS.inject}: "none-such" is not a metric of the catalog; ` +
-        'known metrics are cpu-profile, io-sysstat, mpi-trace, network, perf-sysstat, pressure',
+        'known metrics are cpu-profile, io-sysstat, mpi-trace, network, perf-sysstat, pressure, ' +
+        'vitals',
     )
     t.equal(await reviews({ outcome: 'denied', reason: 'unknown-metric' }), before + 1)
   },

@@ -3,7 +3,7 @@ import type { Injected } from '../decision.ts'
 import type { EnvVar } from '../kubernetes/environment.ts'
 import { asFields, asObjects, asText, type Fields, fieldsOrNone } from '../kubernetes/json.ts'
 import type { Pod } from '../kubernetes/pod.ts'
-import { exportVariables, ROWS_VARIABLE } from '../live-export.ts'
+import { exportedName, exportVariables, ROWS_VARIABLE } from '../live-export.ts'
 import { chooseSource, type QuantitySource } from './choose-source.ts'
 import { findContainer } from './observer-difference.ts'
 import { quantityOf, thingOf } from './quantity.ts'
@@ -26,15 +26,19 @@ export function exportOf(
   const owners = chooseOwners(metrics, catalog)
   return ({ name, liveExport, rows }) =>
     exportVariables(name, liveExport, rows, (section, column) => {
-      const id = measurementIn(section, column)
+      const id = measurementIn(name, section, column)
       return id !== undefined && (taken.has(id) || owners.get(id) !== name)
     })
 }
 
-/** A quantity and the thing of which it is measured, as one text. */
-function measurementIn(section: RowSection, column: RowColumn): string | undefined {
-  const quantity = quantityOf(column)
-  return quantity === undefined ? undefined : `${thingOf(section)} ${quantity}`
+/**
+ * A quantity and the thing of which it is measured, as one text. A column without a quantity
+ * measures what its exported name says, so that no two observers of a pod export the same name.
+ */
+function measurementIn(metric: string, section: RowSection, column: RowColumn): string | undefined {
+  if (column.behavior === undefined) return undefined
+  const quantity = quantityOf(column) ?? exportedName(metric, section.name, column)
+  return `${thingOf(section)} ${quantity}`
 }
 
 /** An observer that will measure a quantity. */
@@ -51,7 +55,7 @@ function chooseOwners(
   const exporters = new Map<string, Exporter[]>()
   for (const { name, liveExport, rows } of metrics) {
     if (liveExport === undefined || rows === undefined) continue
-    for (const [id, facts] of measurementsIn(rows)) {
+    for (const [id, facts] of measurementsIn(name, rows)) {
       const own = exporters.get(id) ?? []
       exporters.set(id, own)
       own.push({ ...facts, metric: name, order: names.indexOf(name) })
@@ -63,14 +67,14 @@ function chooseOwners(
 type Facts = Omit<QuantitySource, 'order'>
 
 /** Returns what a description says about each quantity that it has; of several columns the best. */
-export function measurementsIn({
-  sections,
-  summary = [],
-}: RowsDescription): ReadonlyMap<string, Facts> {
+export function measurementsIn(
+  metric: string,
+  { sections, summary = [] }: RowsDescription,
+): ReadonlyMap<string, Facts> {
   const found = new Map<string, Facts>()
   const add = (section: RowSection, coversEnded: boolean) => {
     for (const column of section.columns) {
-      const id = measurementIn(section, column)
+      const id = measurementIn(metric, section, column)
       if (id === undefined) continue
       const known = found.get(id)
       found.set(id, {
@@ -103,14 +107,14 @@ function exportedBefore(
   const all = [...injected, ...asObjects(spec.ephemeralContainers)]
   return new Set(
     all.flatMap((container) => {
-      const rows = metrics.get(asText(container.name) ?? '')?.rows
-      return rows === undefined ? [] : exportedIn(container, rows)
+      const metric = metrics.get(asText(container.name) ?? '')
+      return metric?.rows === undefined ? [] : exportedIn(container, metric.name, metric.rows)
     }),
   )
 }
 
 /** Returns the quantities in the variable of an observer, by the columns that it names. */
-function exportedIn(container: Fields, rows: RowsDescription): readonly string[] {
+function exportedIn(container: Fields, metric: string, rows: RowsDescription): readonly string[] {
   const variable = asObjects(container.env).find(({ name }) => name === ROWS_VARIABLE)
   const described = parse(asText(variable?.value))
   const sections = [...asObjects(described.sections), ...asObjects(described.summary)]
@@ -118,7 +122,7 @@ function exportedIn(container: Fields, rows: RowsDescription): readonly string[]
     const values = asObjects(sections.find(({ name }) => name === section.name)?.values)
     const names = new Set(values.map(({ column }) => column))
     return section.columns.flatMap((column) => {
-      return names.has(column.name) ? (measurementIn(section, column) ?? []) : []
+      return names.has(column.name) ? (measurementIn(metric, section, column) ?? []) : []
     })
   })
 }

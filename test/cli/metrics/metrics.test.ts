@@ -28,8 +28,9 @@ t.test('metrics prints a table with one line for each metric', async (t) => {
     /^network {7}restricted {2}\S/,
     /^perf-sysstat {2}restricted {2}\S/,
     /^pressure {6}restricted {2}\S/,
+    /^vitals {8}restricted {2}\S/,
   ])
-  t.equal(rows.length, 6)
+  t.equal(rows.length, 7)
 })
 
 t.test('metrics prints the fields of one metric, and the annotations of its options', async (t) => {
@@ -59,7 +60,10 @@ t.test(
   'the YAML and JSON output of one metric, or of all metrics, has the same values',
   async (t) => {
     for (const [name, names] of [
-      [[], ['cpu-profile', 'io-sysstat', 'mpi-trace', 'network', 'perf-sysstat', 'pressure']],
+      [
+        [],
+        ['cpu-profile', 'io-sysstat', 'mpi-trace', 'network', 'perf-sysstat', 'pressure', 'vitals'],
+      ],
       [['perf-sysstat'], ['perf-sysstat']],
     ] as const) {
       const [yaml, json] = await Promise.all(

@@ -58,8 +58,7 @@ The settings are environment variables. Their defaults are in parentheses.
                                 container: the observer ends with the target (native)
   RIDEALONG_RESTART_POLICY      the restart policy of the pod; unless it is Never or OnFailure, an
                                 observer in mode container also ends only on SIGTERM
-  RIDEALONG_HOST_NETWORK        only for network: true if the pod uses the network of its node
-                                (false)
+  RIDEALONG_HOST_NETWORK        network, vitals: true if the pod uses the network of its node (false)
   RIDEALONG_OBSERVERS           the containers that are not observed, separated by blanks
   RIDEALONG_OPTION_RATE         seconds between samples (10)
   RIDEALONG_OPTION_COMPLETIONS  number of timepoints; 0 means no limit (0)
@@ -68,7 +67,7 @@ The settings are environment variables. Their defaults are in parentheses.
   RIDEALONG_OPTION_MAX_LOG      maximum size of the log in MiB (8)
   RIDEALONG_OPTION_FREQUENCY    cpu-profile: samples in a second of processor time (100)
   RIDEALONG_OPTION_ARTIFACTS    cpu-profile, mpi-trace: true adds the raw files to the log (false)
-  RIDEALONG_OPTION_THREADS      perf-sysstat: true adds a row for each thread (false)
+  RIDEALONG_OPTION_THREADS      perf-sysstat, vitals: true adds a row for each thread (false)
   RIDEALONG_RESULTS             cpu-profile, mpi-trace: the folder of the results
                                 (/ridealong/results)
   RIDEALONG_TOOL_SIZE_LIMIT     cpu-profile, mpi-trace: the size limit in bytes of the volume of this
@@ -271,7 +270,10 @@ mod tests {
         let problem = "unknown argument 1; the settings are environment variables".to_owned();
         assert_eq!(
             parsed("perf-sysstat 1"),
-            Ok(Command::Observe(METRICS[0], Some(problem)))
+            Ok(Command::Observe(
+                find("perf-sysstat").unwrap(),
+                Some(problem)
+            ))
         );
         assert!(parse(&[]).is_err());
     }

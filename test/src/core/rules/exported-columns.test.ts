@@ -32,7 +32,10 @@ interface Exported {
   readonly column: string
 }
 
-/** Returns the columns with a quantity that the observers of a pod export. */
+/**
+ * Returns the columns that the observers of a pod export. A column without a quantity measures what
+ * its exported name says.
+ */
 function exportedBy(observers: Readonly<Record<string, ContainerObject>>): readonly Exported[] {
   return Object.values(observers).flatMap((observer) => {
     const described = JSON.parse(variable(observer, 'RIDEALONG_OTLP_ROWS') ?? '{}')
@@ -41,9 +44,9 @@ function exportedBy(observers: Readonly<Record<string, ContainerObject>>): reado
       const found = [...described.sections, ...(described.summary ?? [])]
       const { values } = found.find(({ name }) => name === section.name)
       return section.columns.flatMap((column) => {
-        const quantity = quantityOf(column)
         const exported = values.find((one: { column: string }) => one.column === column.name)
-        if (quantity === undefined || exported === undefined) return []
+        if (exported === undefined) return []
+        const quantity = quantityOf(column) ?? exported.name
         const measurement = `${thingOf(section)} ${quantity}`
         return [{ observer: observer.name, measurement, column: JSON.stringify(exported) }]
       })
@@ -73,6 +76,31 @@ t.test('of any set of metrics, one exports each quantity, as it does alone', asy
         `${subset.join()}: ${idOf(own[0])}`,
       )
   }
+})
+
+t.test('no set of metrics exports a name of the same thing twice', async (t) => {
+  for (const subset of subsetsOf(NAMES)) {
+    const exported = exportedBy(inject(subset).observers)
+    const owners = Map.groupBy(exported, ({ measurement, column }) => {
+      const { name, attributes } = JSON.parse(column)
+      return JSON.stringify([measurement.split(' ')[0], name, attributes])
+    })
+    for (const [name, own] of owners)
+      t.equal(new Set(own.map(({ observer }) => observer)).size, 1, `${subset.join()}: ${name}`)
+  }
+})
+
+t.test('vitals exports the names of the three metrics that it replaces', async (t) => {
+  const namesOf = (exported: readonly Exported[]) =>
+    new Set(exported.map(({ column }) => JSON.parse(column).name))
+  const three = namesOf(exportedBy(inject(['perf-sysstat', 'pressure', 'network']).observers))
+  const alone = namesOf(exportedBy(inject(['vitals']).observers))
+  // The part of the stack that is in use is never known.
+  three.delete('ridealong.perf_sysstat.process.stkref')
+  t.strictSame(
+    [...three].filter((name) => !alone.has(name)),
+    [],
+  )
 })
 
 /** Returns the observer that exports a quantity of processes. */

@@ -8,11 +8,13 @@ pub mod mpi_trace;
 pub mod network;
 pub mod perf_sysstat;
 pub mod pressure;
+pub mod vitals;
 
 use self::metric::Metric;
 
 /// All metrics, in the order of the help of the program.
-pub static METRICS: [&Metric; 6] = [
+pub static METRICS: [&Metric; 7] = [
+    &vitals::METRIC,
     &perf_sysstat::METRIC,
     &io_sysstat::METRIC,
     &pressure::METRIC,

@@ -13,6 +13,8 @@ pub struct Declaration {
     pub options: &'static [MetricOption],
     /// The files of each process that the observer reads in a scan.
     pub reads: ProcessFiles,
+    /// Whether the observer reads the sockets of processes.
+    pub reads_sockets: bool,
     /// The sections of the rows at the timepoints.
     pub sections: &'static [Section],
     /// The sections of the lines of the summary, except the line for the whole run.

@@ -282,12 +282,14 @@ mod tests {
         help: "",
         options: &[MetricOption::Rate],
         reads: ProcessFiles::Counters,
+        reads_sockets: false,
         sections: &[],
         summary: &[],
     };
     static ANY: Declaration = METRIC;
     static OF_NODE: Declaration = Declaration {
         reads: ProcessFiles::None,
+        reads_sockets: false,
         ..METRIC
     };
     static WITH_THREADS: Declaration = Declaration {

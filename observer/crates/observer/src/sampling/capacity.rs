@@ -3,6 +3,9 @@
 
 use linux::cgroup::headroom::own_limit;
 
+use crate::runtime::declaration::Declaration;
+use crate::runtime::settings::Settings;
+
 const MEBIBYTE: u64 = 1 << 20;
 /// The memory limit of the built-in observers. It is used if the container has no limit, or if the
 /// limit cannot be read.
@@ -42,8 +45,7 @@ pub struct Capacity {
     pub rows: usize,
     /// Threads that are read in a scan.
     pub threads: usize,
-    /// TCP sockets; also the maximum number of pairs of a process and a peer. They share the memory
-    /// with threads, because the metric network reads no threads.
+    /// TCP sockets; also the maximum number of pairs of a process and a peer.
     pub sockets: usize,
 }
 
@@ -51,22 +53,31 @@ impl Capacity {
     /// Derives the capacity from the memory limit of the observer's own container, which a live
     /// export shares.
     #[must_use]
-    pub fn detect(has_thread_rows: bool, has_live_export: bool) -> Self {
+    pub fn detect(settings: &Settings, has_live_export: bool) -> Self {
         let reserved = if has_live_export { LIVE_EXPORT } else { 0 };
         let limit = own_limit().unwrap_or(DEFAULT_LIMIT).min(MAX_LIMIT);
-        Self::within(limit.saturating_sub(reserved), has_thread_rows)
+        let Declaration {
+            reads,
+            reads_sockets,
+            ..
+        } = settings.metric;
+        let reads_both = reads.has_threads() && *reads_sockets;
+        let rest = limit.saturating_sub(reserved);
+        Self::within(rest, settings.has_threads, reads_both)
     }
 
     /// Derives the capacity from a memory limit in bytes. Of the memory without `FIXED`, 32 % are
-    /// for processes, 36 % for their rows, 19 % for threads or sockets, and 13 % are spare.
+    /// for processes, 36 % for their rows, 19 % for threads or sockets, and 13 % are spare. An
+    /// observer that reads both has half of the 19 % for each.
     #[must_use]
-    pub fn within(limit: u64, has_thread_rows: bool) -> Self {
+    pub fn within(limit: u64, has_thread_rows: bool, reads_both: bool) -> Self {
         let hundredth = limit.min(MAX_LIMIT).saturating_sub(FIXED) / 100;
         let per_thread = if has_thread_rows {
             PER_THREAD_WITH_ROWS
         } else {
             PER_THREAD
         };
+        let details = if reads_both { 19 } else { 38 } * hundredth / 2;
         let at_least =
             |count: u64, least: u64| usize::try_from(count.max(least)).unwrap_or(usize::MAX);
         let processes = at_least(32 * hundredth / PER_PROCESS, 64);
@@ -74,8 +85,8 @@ impl Capacity {
             processes,
             names: processes * PER_NAMES,
             rows: at_least(36 * hundredth, 64 * PER_ROWS),
-            threads: at_least((19 * hundredth / per_thread).min(MAX_THREADS), 64),
-            sockets: at_least((19 * hundredth / PER_SOCKET).min(MAX_SOCKETS), 64),
+            threads: at_least((details / per_thread).min(MAX_THREADS), 64),
+            sockets: at_least((details / PER_SOCKET).min(MAX_SOCKETS), 64),
         }
     }
 }
@@ -86,14 +97,18 @@ mod tests {
 
     #[test]
     fn the_default_limit_has_room_for_thousands_of_processes() {
-        let usual = Capacity::within(DEFAULT_LIMIT, false);
+        let usual = Capacity::within(DEFAULT_LIMIT, false, false);
         assert!(
             usual.processes >= 7500 && usual.rows >= 5000 * 1792 && usual.threads == 16_384,
             "{usual:?}"
         );
-        let with_rows = Capacity::within(DEFAULT_LIMIT, true);
+        let with_rows = Capacity::within(DEFAULT_LIMIT, true, false);
         assert!((4000..8000).contains(&with_rows.threads), "{with_rows:?}");
-        let least = Capacity::within(MEBIBYTE, false);
+        let both = Capacity::within(DEFAULT_LIMIT, false, true);
+        let bytes = both.threads as u64 * PER_THREAD + both.sockets as u64 * PER_SOCKET;
+        assert!(bytes <= 19 * (DEFAULT_LIMIT - FIXED) / 100, "{both:?}");
+        assert!(both.sockets >= 8000 && both.threads == 16_384, "{both:?}");
+        let least = Capacity::within(MEBIBYTE, false, false);
         assert_eq!(
             least,
             Capacity {
@@ -104,6 +119,6 @@ mod tests {
                 sockets: 64
             }
         );
-        assert!(Capacity::within(u64::MAX, false).processes < 1 << 20);
+        assert!(Capacity::within(u64::MAX, false, false).processes < 1 << 20);
     }
 }

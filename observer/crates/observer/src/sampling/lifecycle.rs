@@ -40,7 +40,7 @@ pub fn prepare(settings: &mut Settings, has_live_export: bool) -> Result<Process
         &settings.observers,
         &settings.metrics,
     );
-    let capacity = Capacity::detect(settings.has_threads, has_live_export);
+    let capacity = Capacity::detect(settings, has_live_export);
     let command = settings.command.take();
     Ok(ProcessTable::new(
         Meter::new(files, machine, own, settings.metric.reads),

@@ -32,8 +32,8 @@ pub trait Sampler {
     /// The estimated bytes of a process's rows, for the first timepoint.
     const INITIAL_ROW_BYTES: f64;
     /// Whether all values of a row are about an interval, so that a process has no row before its
-    /// first interval has ended. Otherwise rows contain counters and states, too, which are known as
-    /// soon as a process is found.
+    /// first interval has ended. Otherwise rows contain counters and states, too, which are known
+    /// as soon as a process is found.
     const HAS_RATES: bool;
 
     /// Writes the header when the first process is observed. If no process is ever observed, writes
@@ -106,7 +106,7 @@ pub struct Run<'a> {
     notices: Notices,
     /// The minimum interval of a row in seconds. In a shorter interval, a single clock tick would
     /// be a large part of the values.
-    min_interval: f64,
+    pub min_interval: f64,
     /// When the next timepoint is due, in seconds since boot.
     due: f64,
     /// Average bytes of a process's rows in the last timepoint.

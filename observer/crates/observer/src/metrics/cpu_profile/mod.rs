@@ -77,6 +77,7 @@ pub static METRIC: Metric = Metric {
             MetricOption::Artifacts,
         ],
         reads: ProcessFiles::Stat,
+        reads_sockets: false,
         sections: &[rows::PROCESS, rows::FUNCTION, rows::STACK],
         summary: &[totals::PROGRAM],
     },

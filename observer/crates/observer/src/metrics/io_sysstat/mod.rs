@@ -44,6 +44,7 @@ pub static METRIC: Metric = Metric {
             MetricOption::MaxLog,
         ],
         reads: ProcessFiles::None,
+        reads_sockets: false,
         sections: &[document::DEVICE],
         summary: &[TOTAL],
     },

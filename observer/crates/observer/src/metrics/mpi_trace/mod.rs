@@ -71,6 +71,7 @@ pub static METRIC: Metric = Metric {
             MetricOption::Artifacts,
         ],
         reads: ProcessFiles::Stat,
+        reads_sockets: false,
         sections: &[rows::RANK, rows::CALL, rows::COMMUNICATOR, rows::BLOCK],
         summary: &[RANK],
     },

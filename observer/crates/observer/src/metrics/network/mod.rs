@@ -71,6 +71,7 @@ pub static METRIC: Metric = Metric {
             MetricOption::Timeout,
         ],
         reads: ProcessFiles::Stat,
+        reads_sockets: true,
         sections: &[rows::INTERFACE, rows::TCP, rows::SOCKET, rows::INFINIBAND],
         summary: &[PROGRAM],
     },
@@ -187,7 +188,8 @@ impl Network {
     pub fn new(settings: &Settings, section: &'static Section) -> Self {
         Self {
             // Each message about a closed socket costs processor time in the kernel. In the network
-            // of a node, most sockets belong to other programs, so these messages are not requested.
+            // of a node, most sockets belong to other programs, so these messages are not
+            // requested.
             client: Client::open(!settings.has_host_network),
             scope: if settings.has_host_network {
                 "node"
@@ -206,7 +208,7 @@ impl Network {
         }
     }
 
-    /// Reports that the kernel does not send messages about closed sockets, if these were requested.
+    /// Reports that the kernel does not send messages about closed sockets, if they were requested.
     pub fn report_unheard(&self, settings: &Settings, session: &mut Session) {
         let hears_closed = self.client.as_ref().is_ok_and(Client::hears_closed);
         if self.client.is_ok() && !hears_closed && !settings.has_host_network {

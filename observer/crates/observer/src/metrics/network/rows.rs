@@ -135,8 +135,8 @@ pub fn push_tcp(
     out.push(b'}');
 }
 
-/// Appends the row of a process and a peer to a section with the columns of [`SOCKET`]. If `flow` is
-/// `None`, the sockets of the process are unknown.
+/// Appends the row of a process and a peer to a section with the columns of [`SOCKET`]. If `flow`
+/// is `None`, the sockets of the process are unknown.
 pub fn push_socket(
     out: &mut Vec<u8>,
     time: &str,

@@ -29,6 +29,7 @@ pub static METRIC: Metric = Metric {
             MetricOption::Threads,
         ],
         reads: ProcessFiles::Counters,
+        reads_sockets: false,
         sections: &[PROCESS],
         summary: &[summary::PROGRAM],
     },

@@ -428,6 +428,10 @@ fn push_faults(out: &mut Vec<u8>, timepoint: &Timepoint, row: &Row<'_>) {
     let rate = |now, before| row.seconds.map(|seconds| growth(now, before) / seconds);
     push_known(out, "\"minflt_s\":", rate(now.minflt, before.minflt));
     push_known(out, ",\"majflt_s\":", rate(now.majflt, before.majflt));
+    // The memory of a thread is that of its process; pidstat repeats it.
+    if row.tid.is_some() && timepoint.form == Form::Json {
+        return;
+    }
     let memory = row.state.memory;
     push_key(out, ",\"vsz\":");
     push_or_null(out, memory.map(|memory| memory.size));

@@ -62,6 +62,7 @@ pub static METRIC: Metric = Metric {
             MetricOption::Timeout,
         ],
         reads: ProcessFiles::RunQueue,
+        reads_sockets: false,
         sections: &[rows::CONTAINER, rows::PROCESS, rows::PLACEMENT],
         summary: &[PROGRAM],
     },
