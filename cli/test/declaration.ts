@@ -13,7 +13,7 @@ export function declareTest(program: Command): void {
         .description('compare the answers to recorded AdmissionReviews with golden files'),
     ),
   )
-    .argument('<dir>', 'a folder of cases: NAME/review.json and NAME/answer.json')
+    .argument('<dir...>', 'folders of cases: NAME/review.json and NAME/answer.json')
     .option(
       '--namespaces <file>',
       'a file with the Namespaces of the pods (default: DIR/namespaces.yaml)',
@@ -26,9 +26,9 @@ export function declareTest(program: Command): void {
         examples: ['test cases', 'test cases --catalog my-metrics --update'],
       }),
     )
-    .action(async (dir, options) => {
-      const { runCases, formatTap } = await import('./test.ts')
-      const results = await runCases(dir, options)
+    .action(async (folders, options) => {
+      const { runFolders, formatTap } = await import('./test.ts')
+      const results = await runFolders(folders, options)
       print({ lines: formatTap(results) })
       const isGood = results.every(({ outcome }) => outcome !== 'failed')
       process.exitCode = isGood ? EXIT.ok : EXIT.no

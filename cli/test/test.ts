@@ -29,8 +29,26 @@ export interface CaseResult {
 }
 
 /**
- * Runs `ridealong test DIR`: answers each recorded review of a folder and compares the answer with
- * the golden file.
+ * Runs `ridealong test DIR...`. If there are several folders, the names of the cases begin with
+ * their folder.
+ *
+ * @throws UsageError if a folder cannot be read or contains no case
+ */
+export async function runFolders(
+  folders: readonly string[],
+  options: TestOptions,
+): Promise<readonly CaseResult[]> {
+  const results: CaseResult[] = []
+  for (const folder of folders) {
+    const nameOf = (name: string) => (folders.length > 1 ? join(folder, name) : name)
+    const own = await runCases(folder, options)
+    results.push(...own.map((result) => ({ ...result, name: nameOf(result.name) })))
+  }
+  return results
+}
+
+/**
+ * Answers each recorded review of a folder and compares the answer with the golden file.
  *
  * A case is a folder with two files. `review.json` is the recording. `answer.json` is the golden
  * file, with the decision and the patch. `namespaces.yaml`, in the same folder as the cases,

@@ -30,6 +30,15 @@ for (const group of GROUPS) {
   })
 }
 
+t.test('the cases of several folders are tested together', async (t) => {
+  const folders = GROUPS.map((group) => join(CASES, group))
+  const { code, out } = await run(['test', ...folders, ...SETTINGS])
+  t.equal(code, 0)
+  for (const folder of folders) t.ok(out.includes(` - ${folder}/`), `cases of ${folder}`)
+  const [, count] = /^1\.\.(\d+)$/m.exec(out) ?? []
+  t.equal(out.match(/^ok \d+ - /gm)?.length, Number(count))
+})
+
 t.test(
   'a case whose answer differs from its golden file fails, and the difference is printed',
   async (t) => {
