@@ -3,6 +3,7 @@ import { formatList } from '../../lib/format-list.ts'
 /** The formats of other tools, with the endings of file names by which they are recognized. */
 const ENDINGS = {
   collapsed: ['.collapsed', '.folded'],
+  speedscope: ['.speedscope.json'],
 } as const satisfies Record<string, readonly string[]>
 
 export type FormatName = keyof typeof ENDINGS

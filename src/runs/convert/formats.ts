@@ -2,6 +2,7 @@ import type { ChosenRun } from '../report/data.ts'
 import { collapsedParts } from './collapsed.ts'
 import type { FormatName } from './format-names.ts'
 import { listRankStacks, missingStacks, type RankStacks } from './rank-stacks.ts'
+import { speedscopeParts } from './speedscope.ts'
 
 /**
  * Returns the parts of a file, each of which is made when those before it are written.
@@ -19,6 +20,7 @@ export class NothingToConvert extends Error {
 /** The conversion to each format. */
 export const CONVERSIONS: Readonly<Record<FormatName, ConvertRun>> = {
   collapsed: ofStacks(collapsedParts),
+  speedscope: ofStacks(speedscopeParts),
 }
 
 /** Returns the conversion to a format that shows the stacks of functions of a run. */

@@ -29,6 +29,18 @@ t.test('the ending of --to, or --format, chooses the format', async (t) => {
   t.strictSame(readdirSync(folder).sort(), ['new.COLLAPSED', 'old.folded', 'stacks.txt'])
 })
 
+t.test('each format has an ending', async (t) => {
+  const folder = t.testdir({})
+  for (const [name, beginning] of [
+    ['run.collapsed', 'cpu-profile-lammps-0.log;lmp;'],
+    ['run.speedscope.json', '{"$schema":'],
+  ] as const) {
+    const { code, err } = await run(['convert', ...PROFILES, '--to', join(folder, name)])
+    t.strictSame([code, err], [0, ''])
+    t.equal(readFileSync(join(folder, name), 'latin1').slice(0, beginning.length), beginning)
+  }
+})
+
 t.test('a log from standard input is converted', async (t) => {
   const { code, out } = await run(
     ['convert', '-', '--format', 'collapsed', '--to', '-'],

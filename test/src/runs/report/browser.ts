@@ -50,7 +50,7 @@ export async function launchBrowser(options: object = {}) {
     await context.close()
     rmSync(profile, { recursive: true, force: true })
   }
-  return { open: (path: string) => open(context, path), close }
+  return { context, open: (path: string) => open(context, path), close }
 }
 
 /** Returns a function that opens pages in one browser, which ends with the test. */
