@@ -115,19 +115,33 @@ async function usageOf(pid: number): Promise<{ readonly cpu: number; readonly me
   }
 }
 
-async function measure({ metrics, rate }: Shape): Promise<void> {
+/** Measures `top` for SECONDS. `cpuBefore` are the CPU seconds that it used before. */
+async function measureUsage(pid: number, written: { readonly bytes: number }) {
+  await sleep(3000)
+  const [before, bytes, began] = [await usageOf(pid), written.bytes, performance.now()]
+  await sleep(SECONDS * 1000)
+  const [after, passed] = [await usageOf(pid), (performance.now() - began) / 1000]
+  const share = ((after.cpu - before.cpu) / passed) * 100
+  const usage =
+    `${share.toFixed(1)} % of a core, ${after.memory.toFixed(0)} MiB, ` +
+    `${((written.bytes - bytes) / passed / 1024).toFixed(1)} KiB/s to the terminal`
+  return { usage, cpuBefore: before.cpu }
+}
+
+/** Returns the rows of the timepoints of a recorded log. */
+async function readTimepoints(): Promise<readonly string[]> {
   const recorded = await readFile(LOG, 'utf8')
   const [, ...timepoints] =
     recorded.split('METRICS OPERATOR COLLECTION END')[0]?.split(MARKER) ?? []
-  const names = Array.from({ length: RANKS }, (_, rank) => `lammps-${rank}-abcde`)
-  const logs = new Map(
-    names.flatMap((name) =>
-      metrics.map((metric) => [`${name}/${metric}`, growingLog(head(metric))] as const),
-    ),
-  )
-  const { kubeconfig, close } = await serve(logs, metrics)
-  const folder = await mkdtemp(join(tmpdir(), 'ridealong-top-'))
-  await writeFile(join(folder, 'config'), kubeconfig)
+  return timepoints
+}
+
+/** Appends a timepoint to each log every `rate` seconds, until the returned function is called. */
+function writeLogs(
+  logs: ReadonlyMap<string, GrowingLog>,
+  rate: number,
+  timepoints: readonly string[],
+): () => void {
   let second = 0
   const textOf = (metric: string) =>
     metric === 'pressure'
@@ -145,27 +159,37 @@ async function measure({ metrics, rate }: Shape): Promise<void> {
     ),
   )
   timers.push(setInterval(() => (second += 1), 1000))
+  return () => {
+    for (const timer of timers) clearInterval(timer)
+  }
+}
+
+async function measure({ metrics, rate }: Shape): Promise<void> {
+  const names = Array.from({ length: RANKS }, (_, rank) => `lammps-${rank}-abcde`)
+  const logs = new Map(
+    names.flatMap((name) =>
+      metrics.map((metric) => [`${name}/${metric}`, growingLog(head(metric))] as const),
+    ),
+  )
+  const { kubeconfig, close } = await serve(logs, metrics)
+  const folder = await mkdtemp(join(tmpdir(), 'ridealong-top-'))
+  await writeFile(join(folder, 'config'), kubeconfig)
+  const stopWriting = writeLogs(logs, rate, await readTimepoints())
   const { child, written } = startTop(folder)
   const start = performance.now()
   try {
     await until('all ranks have rows', () => written.text.includes(`${RANKS} running`), {
       patienceMs: 600_000,
     })
-    const ready = (performance.now() - start) / 1000
+    const readySeconds = (performance.now() - start) / 1000
     const pid = Number(await readFile(join(folder, 'pid'), 'utf8'))
-    await sleep(3000)
-    const [before, bytes, began] = [await usageOf(pid), written.bytes, performance.now()]
-    await sleep(SECONDS * 1000)
-    const [after, passed] = [await usageOf(pid), (performance.now() - began) / 1000]
-    const share = ((after.cpu - before.cpu) / passed) * 100
+    const { usage, cpuBefore } = await measureUsage(pid, written)
     print(
-      `${RANKS} ranks, ${metrics.join(' and ')}, a timepoint every ${rate} s: ` +
-        `${share.toFixed(1)} % of a core, ${after.memory.toFixed(0)} MiB, ` +
-        `${((written.bytes - bytes) / passed / 1024).toFixed(1)} KiB/s to the terminal; ` +
-        `all ranks shown after ${ready.toFixed(1)} s, ${before.cpu.toFixed(1)} CPU seconds`,
+      `${RANKS} ranks, ${metrics.join(' and ')}, a timepoint every ${rate} s: ${usage}; ` +
+        `all ranks shown after ${readySeconds.toFixed(1)} s, ${cpuBefore.toFixed(1)} CPU seconds`,
     )
   } finally {
-    for (const timer of timers) clearInterval(timer)
+    stopWriting()
     child.stdin.write('q')
     await sleep(500)
     child.kill()

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { observer, podOf, until } from './pod.ts'
 import { observerTests, parse, type Row, summaryOf, timepointsIn } from './prerequisites.ts'
 
@@ -56,20 +56,32 @@ t.test('all changes of a process that mostly sleeps are in the log', observerTes
   t.equal(await watching.ended, 0)
   const { data } = parse('perf-sysstat', watching.log())
   const program = summaryOf(watching.log()).find(({ program }) => program === 'python3') ?? {}
-  const column = (section: string, key: string) =>
+  const column: Column = (section, key) =>
     data
       .flatMap((timepoint) => timepoint[section] ?? [])
       .filter((row) => row.program === 'python3')
       .map((row) => Number(row[key]))
+  hasTimes(t, column, Number(/^ran ([0-9.]+)/m.exec(app.log())?.[1]) * 1000)
+  hasMemory(t, column, program)
+  hasFilesAndThreads(t, column)
+  hasWrites(t, column, program)
+})
 
+/** Returns the values of a column in the rows of the program. */
+type Column = (section: string, key: string) => readonly number[]
+
+/** @param said the milliseconds for which the program computed, as it says */
+function hasTimes(t: Test, column: Column, said: number): void {
   // The first row includes the start of the program.
   const ran = ['usr_ms', 'system_ms'].map((key) => column('cpu_statistics_child', key).slice(1))
-  const said = Number(/^ran ([0-9.]+)/m.exec(app.log())?.[1]) * 1000
   t.ok(Math.abs(sum(...ran) - said) <= 30, `observer: ${sum(...ran)} ms, program: ${said} ms`)
   const shares = column('cpu_statistics_task', 'percent_cpu')
   const slept = shares.filter((share) => share === 0)
   t.ok(slept.length > shares.length / 2, `the program slept in most intervals: ${shares}`)
+}
 
+function hasMemory(t: Test, column: Column, program: Row): void {
+  const shares = column('cpu_statistics_task', 'percent_cpu')
   const resident = column('pagefaults_task', 'rss')
   const growth = resident.findIndex((kibibytes) => kibibytes >= Number(resident[0]) + 60_000)
   t.ok(growth > 0, `the resident memory grew: ${resident}`)
@@ -81,18 +93,22 @@ t.test('all changes of a process that mostly sleeps are in the log', observerTes
   const faults = column('pagefaults_child', 'minflt_nr')
   const isRight = Number(faults[growth]) > 0 && faults.at(-1) === 0
   t.ok(isRight, `the growth caused page faults, and the end did not: ${faults}`)
+}
 
+function hasFilesAndThreads(t: Test, column: Column): void {
   const files = column('kernel_tables', 'fd_nr')
   t.ok(files.includes(Number(files[1]) + 10), `ten files were opened: ${files}`)
   t.match(column('kernel_tables', 'threads').join(''), /^1+2+1+$/)
+}
 
+function hasWrites(t: Test, column: Column, program: Row): void {
   const written = column('io_statistics', 'kb_wr_s')
   const writing = written.filter((rate) => rate > 0)
   t.ok(writing.length >= 15, `at least 15 intervals have written bytes: ${written}`)
   t.equal(written.at(-1), 0)
   t.ok(Math.abs(sum(written) * RATE * 1024 - Number(program.bytes_written)) <= 200_000)
   t.ok(Number(program.bytes_written) >= 20 * 65_536)
-})
+}
 
 t.test(
   'the row of a process names the processor on which the process now runs',

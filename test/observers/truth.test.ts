@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { observer, podOf } from './pod.ts'
 import { observerTests, parse, type Row, summaryOf } from './prerequisites.ts'
 
@@ -50,17 +50,28 @@ t.test('rows match getrusage', { ...observerTests(), timeout: 800_000 }, async (
     const seen = summaryOf(watching.log()).find((row) => row.program === kind) ?? {}
     compare(t, kind, seen, usage)
   }
-  // The rows of a launcher's observed children name the same program as the launcher's own rows.
-  // The values of the children that were not observed are `unaccounted`.
-  const launcher = summaryOf(watching.log()).find((row) => row.program === 'launch') ?? {}
-  const { cpu, children } = JSON.parse(readFileSync(join(folder, 'launch.out'), 'utf8'))
+  hasLaunched(t, watching.log(), JSON.parse(readFileSync(join(folder, 'launch.out'), 'utf8')))
+})
+
+/** The CPU seconds of a launcher and of its children, as the launcher prints them. */
+interface LaunchUsage {
+  readonly cpu: number
+  readonly children: number
+}
+
+/**
+ * Compares the log with the usage of a launcher. The rows of its observed children name the same
+ * program as its own rows. The values of the children that were not observed are `unaccounted`.
+ */
+function hasLaunched(t: Test, log: string, { cpu, children }: LaunchUsage): void {
+  const launcher = summaryOf(log).find((row) => row.program === 'launch') ?? {}
   const found = Number(launcher.cpu_seconds) + Number(launcher.unaccounted_cpu_seconds)
   t.ok(Number(launcher.unaccounted_cpu_seconds) > 0, 'some children ended before the next scan')
   const truth = cpu + children
   t.ok(isNear(found, truth, 0.03, 0.08), `launch: CPU seconds ${found}, kernel: ${truth}`)
   const bytes = Number(launcher.bytes_written) + Number(launcher.unaccounted_bytes_written)
   t.ok(isNear(bytes, 40 << 20, 0.03, 0), `launch: bytes written ${bytes}, truth: ${40 << 20}`)
-  const rows = data.flatMap((timepoint) => timepoint.io_statistics ?? [])
+  const rows = parse('perf-sysstat', log).data.flatMap((timepoint) => timepoint.io_statistics ?? [])
   const first = rows.find((row) => row.program === 'launch')?.pid
   const own = rows.filter((row) => row.pid === first)
   // The launcher itself writes only the line with its usage. Each of 40 children writes 1 MiB.
@@ -68,7 +79,7 @@ t.test('rows match getrusage', { ...observerTests(), timeout: 800_000 }, async (
     own.every(({ kb_wr_s }) => typeof kb_wr_s === 'number' && kb_wr_s < 100),
     `the launcher itself wrote ${own.map(({ kb_wr_s }) => kb_wr_s)} KiB/s`,
   )
-})
+}
 
 /**
  * The possible error of the kernel's peak RSS in KiB. The kernel has one counter for file pages and

@@ -116,8 +116,7 @@ t.test('without image holders, no gauge and no check is shown', async (t) => {
   t.equal(await available('cpu'), undefined)
 })
 
-t.test('pods get no observers until a node holds the image', async (t) => {
-  const { standIn, ca, port } = await startStandIn(t)
+function writeKubeconfig(ca: string, port: number): void {
   const authority = Buffer.from(ca).toString('base64')
   const cluster = { server: `https://127.0.0.1:${port}`, 'certificate-authority-data': authority }
   writeFileSync(
@@ -129,6 +128,11 @@ t.test('pods get no observers until a node holds the image', async (t) => {
       'current-context': 'x',
     }),
   )
+}
+
+t.test('pods get no observers until a node holds the image', async (t) => {
+  const { standIn, ca, port } = await startStandIn(t)
+  writeKubeconfig(ca, port)
   const metadata = {
     name: 'images-1',
     namespace: 'holders',

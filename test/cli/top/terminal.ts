@@ -58,21 +58,7 @@ export async function openTerminal(
   const folder = t.testdir({})
   const file = (name: string) => join(folder, name)
   const words = [process.execPath, MAIN, ...args].map(quoted).join(' ')
-  const command = [
-    `stty rows ${rows} cols ${columns}`,
-    `stty -g > ${quoted(file('before'))}`,
-    `tty > ${quoted(file('tty'))}`,
-    // With job control, the shell goes on when the command is stopped.
-    'set -m',
-    `sh -c 'echo $$ > "$0"; exec "$@"' ${quoted(file('pid'))} ${words}`,
-    'code=$?',
-    // In a pipe, `jobs` of dash would print nothing, because it would run in another shell.
-    `jobs > ${quoted(file('jobs'))}`,
-    `if grep -qi stopped ${quoted(file('jobs'))}; then stty -g > ${quoted(file('stopped'))}`,
-    `while [ ! -e ${quoted(file('continue'))} ]; do sleep 0.05; done; fg > /dev/null; code=$?; fi`,
-    `stty -g > ${quoted(file('after'))}`,
-    'exit $code',
-  ].join('; ')
+  const command = scriptOf(words, file, { columns, rows })
   const { CI: _, FORCE_COLOR: __, NO_COLOR: ___, NODE_DISABLE_COLORS: ____, ...env } = process.env
   const child = spawn('script', ['-qefc', command, '/dev/null'], {
     // `script` runs the command in the shell that SHELL names.
@@ -86,38 +72,16 @@ export async function openTerminal(
   })
   const closed = once(child, 'close')
   const read = (name: string) => readFileSync(file(name), 'utf8').trim()
-  const screen = async () => {
-    await new Promise<void>((resolve) => terminal.write('', resolve))
-    const { active } = terminal.buffer
-    return Array.from({ length: terminal.rows }, (_, row) =>
-      (active.getLine(active.viewportY + row)?.translateToString(true) ?? '').trimEnd(),
-    )
-  }
+  const screen = () => readScreen(terminal)
   t.teardown(() => child.kill())
   return {
     screen,
-    shows: async (pattern) => {
-      let text = ''
-      const patience = until(
-        `the screen matches ${pattern}`,
-        async () => {
-          text = (await screen()).join('\n')
-          return pattern.test(text)
-        },
-        { patienceMs: 60_000 },
-      )
-      await patience.catch((error) => {
-        throw new Error(`${error.message}; the screen:\n${text}`)
-      })
-      return text
-    },
+    shows: (pattern) => untilShown(screen, pattern),
     written: () => texts.join(''),
     press: (keys) => child.stdin.write(keys),
     resize: (columns, rows) => {
       terminal.resize(columns, rows)
-      const size = ['-F', read('tty'), 'rows', `${rows}`, 'cols', `${columns}`]
-      const { status, stderr } = spawnSync('stty', size, { encoding: 'utf8' })
-      if (status !== 0) throw new Error(stderr)
+      setSize(read('tty'), { columns, rows })
     },
     kill: (signal) => process.kill(Number(read('pid')), signal),
     stopped: async () => {
@@ -134,6 +98,59 @@ export async function openTerminal(
       return { code, before: read('before'), after: read('after') }
     },
   }
+}
+
+/** Returns the script of the shell, which writes its observations to files. */
+function scriptOf(
+  words: string,
+  file: (name: string) => string,
+  { columns, rows }: TerminalSize,
+): string {
+  return [
+    `stty rows ${rows} cols ${columns}`,
+    `stty -g > ${quoted(file('before'))}`,
+    `tty > ${quoted(file('tty'))}`,
+    // With job control, the shell goes on when the command is stopped.
+    'set -m',
+    `sh -c 'echo $$ > "$0"; exec "$@"' ${quoted(file('pid'))} ${words}`,
+    'code=$?',
+    // In a pipe, `jobs` of dash would print nothing, because it would run in another shell.
+    `jobs > ${quoted(file('jobs'))}`,
+    `if grep -qi stopped ${quoted(file('jobs'))}; then stty -g > ${quoted(file('stopped'))}`,
+    `while [ ! -e ${quoted(file('continue'))} ]; do sleep 0.05; done; fg > /dev/null; code=$?; fi`,
+    `stty -g > ${quoted(file('after'))}`,
+    'exit $code',
+  ].join('; ')
+}
+
+async function readScreen(terminal: InstanceType<typeof xterm.Terminal>) {
+  await new Promise<void>((resolve) => terminal.write('', resolve))
+  const { active } = terminal.buffer
+  return Array.from({ length: terminal.rows }, (_, row) =>
+    (active.getLine(active.viewportY + row)?.translateToString(true) ?? '').trimEnd(),
+  )
+}
+
+async function untilShown(screen: Terminal['screen'], pattern: RegExp): Promise<string> {
+  let text = ''
+  const patience = until(
+    `the screen matches ${pattern}`,
+    async () => {
+      text = (await screen()).join('\n')
+      return pattern.test(text)
+    },
+    { patienceMs: 60_000 },
+  )
+  await patience.catch((error) => {
+    throw new Error(`${error.message}; the screen:\n${text}`)
+  })
+  return text
+}
+
+function setSize(tty: string, { columns, rows }: TerminalSize): void {
+  const size = ['-F', tty, 'rows', `${rows}`, 'cols', `${columns}`]
+  const { status, stderr } = spawnSync('stty', size, { encoding: 'utf8' })
+  if (status !== 0) throw new Error(stderr)
 }
 
 function quoted(word: string): string {

@@ -72,6 +72,18 @@ async function arrival({ points }: Receiver, name: string): Promise<void> {
   await untilTrue(`${name} arrives`, () => last(points(), name) !== undefined)
 }
 
+/** The resource of the pod, see `podOf`. */
+const RESOURCE = {
+  'service.name': 'lammps',
+  'service.namespace': 'hpc',
+  'service.instance.id': 'hpc.lammps-3-abcde.perf-sysstat',
+  'k8s.namespace.name': 'hpc',
+  'k8s.pod.name': 'lammps-3-abcde',
+  'k8s.pod.uid': 'uid-of-the-pod',
+  'k8s.node.name': 'node-1',
+  'k8s.job.name': 'lammps',
+}
+
 t.test('the receiver gets the values of the pod, and finally the summary', options, async (t) => {
   const { run } = await podOf(t)
   const receiver = await receive(t)
@@ -94,16 +106,7 @@ t.test('the receiver gets the values of the pod, and finally the summary', optio
     kind: 'counter',
     value: sh?.cpu_seconds,
     attributes: { ...program, ...rank },
-    resource: {
-      'service.name': 'lammps',
-      'service.namespace': 'hpc',
-      'service.instance.id': 'hpc.lammps-3-abcde.perf-sysstat',
-      'k8s.namespace.name': 'hpc',
-      'k8s.pod.name': 'lammps-3-abcde',
-      'k8s.pod.uid': 'uid-of-the-pod',
-      'k8s.node.name': 'node-1',
-      'k8s.job.name': 'lammps',
-    },
+    resource: RESOURCE,
   })
   const written = { ...program, 'disk.io.direction': 'write' }
   t.match(last(points, 'process.disk.io', written), { unit: 'By', value: sh?.bytes_written })

@@ -142,17 +142,20 @@ t.test('rows have the bytes of each process and peer, also over loopback', optio
     rows.flat().every(({ send_queue, receive_queue }) => send_queue === 0 && receive_queue === 0),
   )
   for (const [index, pod] of [one, two].entries()) {
-    const eth0 = rowsOf(watching[index] as Running, 'interface').findLast(
-      (row) => row.interface === 'eth0',
-    )
-    const [received, sent] = interfaceBytes(pod, 'eth0')
-    isNear(t, eth0?.rx_bytes, received, 'received by eth0')
-    isNear(t, eth0?.tx_bytes, sent, 'sent by eth0')
-    const outside = rows[index]?.filter(({ peer }) => peer !== 'pod') ?? []
-    const bytes = sum(outside.map((row) => Number(row.bytes_sent)))
-    t.ok(Number(eth0?.tx_bytes) > bytes, 'the bytes of eth0 include the headers of packets')
+    countsInterface(t, pod, watching[index] as Running, rows[index] ?? [])
   }
 })
+
+/** Compares the rows of the interface eth0 with the kernel and with the rows of the sockets. */
+function countsInterface(t: Test, pod: Pod, watching: Running, rows: readonly Row[]): void {
+  const eth0 = rowsOf(watching, 'interface').findLast((row) => row.interface === 'eth0')
+  const [received, sent] = interfaceBytes(pod, 'eth0')
+  isNear(t, eth0?.rx_bytes, received, 'received by eth0')
+  isNear(t, eth0?.tx_bytes, sent, 'sent by eth0')
+  const outside = rows.filter(({ peer }) => peer !== 'pod')
+  const bytes = sum(outside.map((row) => Number(row.bytes_sent)))
+  t.ok(Number(eth0?.tx_bytes) > bytes, 'the bytes of eth0 include the headers of packets')
+}
 
 t.test(
   'all bytes of a socket are in the rows if the socket is closed between two samples',

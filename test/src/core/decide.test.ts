@@ -291,48 +291,65 @@ t.test('no metric is injected if one of the requested metrics cannot be injected
   t.strictSame(mixed.observers, {})
 })
 
+const USER = { securityContext: { runAsUser: 1000 } }
+
+/** The outcome or reason, a description, the level of the namespace, and fields of the pod. */
+const LEVELS: [string, string, string | undefined, Json][] = [
+  ['injected', 'a namespace without a level allows root', undefined, {}],
+  ['injected', 'privileged allows root', 'privileged', {}],
+  ['injected', 'baseline allows root', 'baseline', {}],
+  ['pod-security', 'restricted forbids root', 'restricted', {}],
+  ['injected', 'restricted allows a user other than root', 'restricted', USER],
+  [
+    'injected',
+    'restricted allows runAsNonRoot',
+    'restricted',
+    { securityContext: { runAsNonRoot: true } },
+  ],
+  ['pod-security', 'an unknown level counts as restricted', 'Baseline', {}],
+  ['injected', 'an unknown level allows a user other than root', 'Baseline', USER],
+  ['pod-security', 'an empty level counts as restricted', '', {}],
+  [
+    'pod-security',
+    'restricted forbids root with capabilities in a separate user namespace',
+    'restricted',
+    { hostUsers: false },
+  ],
+  [
+    'injected',
+    'restricted allows root without capabilities in a separate user namespace',
+    'restricted',
+    {
+      hostUsers: false,
+      containers: [container('app', { securityContext: { capabilities: { drop: ['ALL'] } } })],
+    },
+  ],
+  [
+    'pod-security',
+    'restricted forbids root without capabilities in the user namespace of the host',
+    'restricted',
+    {
+      containers: [container('app', { securityContext: { capabilities: { drop: ['ALL'] } } })],
+    },
+  ],
+]
+
+const ISOLATED = {
+  hostUsers: false,
+  containers: [container('app', { securityContext: { capabilities: { drop: ['ALL'] } } })],
+}
+
+/** The outcome or reason, labels of the namespace, and the version of the apiserver. */
+const VERSIONS: [string, Texts, number | undefined][] = [
+  ['injected', { 'pod-security.kubernetes.io/enforce-version': 'v1.35' }, 36],
+  ['pod-security', { 'pod-security.kubernetes.io/enforce-version': 'v1.34' }, 36],
+  ['injected', { 'pod-security.kubernetes.io/warn-version': 'v1.34' }, 36],
+  ['pod-security', {}, 34],
+  ['pod-security', {}, undefined],
+]
+
 t.test('the enforced Pod Security level applies to the observer', async (t) => {
-  const user = { securityContext: { runAsUser: 1000 } }
-  const rows: [string, string, string | undefined, Json][] = [
-    ['injected', 'a namespace without a level allows root', undefined, {}],
-    ['injected', 'privileged allows root', 'privileged', {}],
-    ['injected', 'baseline allows root', 'baseline', {}],
-    ['pod-security', 'restricted forbids root', 'restricted', {}],
-    ['injected', 'restricted allows a user other than root', 'restricted', user],
-    [
-      'injected',
-      'restricted allows runAsNonRoot',
-      'restricted',
-      { securityContext: { runAsNonRoot: true } },
-    ],
-    ['pod-security', 'an unknown level counts as restricted', 'Baseline', {}],
-    ['injected', 'an unknown level allows a user other than root', 'Baseline', user],
-    ['pod-security', 'an empty level counts as restricted', '', {}],
-    [
-      'pod-security',
-      'restricted forbids root with capabilities in a separate user namespace',
-      'restricted',
-      { hostUsers: false },
-    ],
-    [
-      'injected',
-      'restricted allows root without capabilities in a separate user namespace',
-      'restricted',
-      {
-        hostUsers: false,
-        containers: [container('app', { securityContext: { capabilities: { drop: ['ALL'] } } })],
-      },
-    ],
-    [
-      'pod-security',
-      'restricted forbids root without capabilities in the user namespace of the host',
-      'restricted',
-      {
-        containers: [container('app', { securityContext: { capabilities: { drop: ['ALL'] } } })],
-      },
-    ],
-  ]
-  for (const [word, name, enforce, spec] of rows) {
+  for (const [word, name, enforce, spec] of LEVELS) {
     const labels: Texts =
       enforce === undefined ? {} : { 'pod-security.kubernetes.io/enforce': enforce }
     t.equal(ride(askingPod(spec), { labels }).word, word, name)
@@ -343,20 +360,9 @@ t.test('the enforced Pod Security level applies to the observer', async (t) => {
     /"hpc" enforces .* restricted.*perf-sysstat.*root/,
     'the message names namespace, level and metric',
   )
-  const isolated = {
-    hostUsers: false,
-    containers: [container('app', { securityContext: { capabilities: { drop: ['ALL'] } } })],
-  }
-  const versions: [string, Texts, number | undefined][] = [
-    ['injected', { 'pod-security.kubernetes.io/enforce-version': 'v1.35' }, 36],
-    ['pod-security', { 'pod-security.kubernetes.io/enforce-version': 'v1.34' }, 36],
-    ['injected', { 'pod-security.kubernetes.io/warn-version': 'v1.34' }, 36],
-    ['pod-security', {}, 34],
-    ['pod-security', {}, undefined],
-  ]
-  for (const [word, more, apiserverVersion] of versions) {
+  for (const [word, more, apiserverVersion] of VERSIONS) {
     const place = { labels: { ...RESTRICTED, ...more }, apiserverVersion }
-    const found = ride(askingPod(isolated), place).word
+    const found = ride(askingPod(ISOLATED), place).word
     t.equal(found, word, `root in a separate user namespace: ${JSON.stringify(place)}`)
   }
   const audit = { 'pod-security.kubernetes.io/audit': 'restricted' }
@@ -579,61 +585,64 @@ t.test('while a namespace moves, observers of the other catalog are kept', async
   t.equal(ride(absent, place).word, 'injected', 'a status without its containers does not count')
 })
 
+const ENDING = {
+  restartPolicy: undefined,
+  env: [{ name: 'RIDEALONG_MODE', value: 'container' }],
+}
+
+/** A description of a pod, its containers, and the reason for which it is left. */
+const OBSERVERS: [string, Json, string][] = [
+  ['an unchanged observer', { initContainers: [observer()] }, 'already-injected'],
+  [
+    'an observer with changes of other webhooks',
+    {
+      initContainers: [
+        observer({ imagePullPolicy: 'Always', env: [{ name: 'A', value: 'b' }], args: [] }),
+      ],
+    },
+    'already-injected',
+  ],
+  [
+    'an ordinary container that ends by itself',
+    { containers: [container('app'), observer(ENDING)] },
+    'already-injected',
+  ],
+  [
+    'an ordinary container that would never end',
+    { containers: [container('app'), observer({ restartPolicy: undefined })] },
+    'observer-differs',
+  ],
+  [
+    'an observer with another image',
+    { initContainers: [observer({ image: 'other:1' })] },
+    'observer-differs',
+  ],
+  [
+    'an observer without an image',
+    { initContainers: [observer({ image: undefined })] },
+    'observer-differs',
+  ],
+  [
+    'an observer with another command',
+    { initContainers: [observer({ command: ['sh', '-c', 'x'] })] },
+    'observer-differs',
+  ],
+  [
+    'an observer without a command',
+    { initContainers: [observer({ command: undefined })] },
+    'observer-differs',
+  ],
+  [
+    'an observer with other arguments',
+    { initContainers: [observer({ args: ['-x'] })] },
+    'observer-differs',
+  ],
+]
+
 t.test(
   'an observer is recognised by its image, its command and its kind of container',
   async (t) => {
-    const ending = {
-      restartPolicy: undefined,
-      env: [{ name: 'RIDEALONG_MODE', value: 'container' }],
-    }
-    const rows: [string, Json, string][] = [
-      ['an unchanged observer', { initContainers: [observer()] }, 'already-injected'],
-      [
-        'an observer with changes of other webhooks',
-        {
-          initContainers: [
-            observer({ imagePullPolicy: 'Always', env: [{ name: 'A', value: 'b' }], args: [] }),
-          ],
-        },
-        'already-injected',
-      ],
-      [
-        'an ordinary container that ends by itself',
-        { containers: [container('app'), observer(ending)] },
-        'already-injected',
-      ],
-      [
-        'an ordinary container that would never end',
-        { containers: [container('app'), observer({ restartPolicy: undefined })] },
-        'observer-differs',
-      ],
-      [
-        'an observer with another image',
-        { initContainers: [observer({ image: 'other:1' })] },
-        'observer-differs',
-      ],
-      [
-        'an observer without an image',
-        { initContainers: [observer({ image: undefined })] },
-        'observer-differs',
-      ],
-      [
-        'an observer with another command',
-        { initContainers: [observer({ command: ['sh', '-c', 'x'] })] },
-        'observer-differs',
-      ],
-      [
-        'an observer without a command',
-        { initContainers: [observer({ command: undefined })] },
-        'observer-differs',
-      ],
-      [
-        'an observer with other arguments',
-        { initContainers: [observer({ args: ['-x'] })] },
-        'observer-differs',
-      ],
-    ]
-    for (const [name, spec, word] of rows) {
+    for (const [name, spec, word] of OBSERVERS) {
       const { word: reason, isPatched } = ride(askingPod({ ...SHARED, ...spec }, INJECTED))
       t.equal(reason, word, `the pod has ${name}`)
       t.equal(isPatched, false, `a pod with ${name} is not patched`)

@@ -171,98 +171,124 @@ t.test(
   },
 )
 
-t.test('check() throws an error if a patch does not produce the plan', async (t) => {
-  const observer = { name: 'perf-sysstat' }
-  const volume = { name: 'cover' }
-  const planned: Plan = {
-    annotations: { 'ridealong.dev/status': 's' },
-    sharesProcessNamespace: true,
-    volumes: [volume],
-    target: undefined,
-    firstInitContainers: [],
-    initContainers: [observer],
-    containers: [observer],
-    stripped: [0],
-  }
-  const pod = {
-    metadata: { annotations: {} },
-    spec: {
-      volumes: [],
-      initContainers: [{ name: 'stripped' }],
-      containers: [{ name: 'app' }],
-    },
-  }
-  const right: Operation[] = [
-    { op: 'add', path: '/metadata/annotations/ridealong.dev~1status', value: 's' },
-    { op: 'add', path: '/spec/shareProcessNamespace', value: true },
-    { op: 'add', path: '/spec/volumes/-', value: volume },
-    { op: 'add', path: '/spec/initContainers/0/restartPolicy', value: 'Always' },
-    { op: 'add', path: '/spec/initContainers/-', value: observer },
-    { op: 'add', path: '/spec/containers/-', value: observer },
-  ]
-  const before = structuredClone(pod)
-  check(pod, right, planned)
-  t.strictSame(pod, before, 'a correct patch is accepted, and the pod is not edited')
-  const named = ['ridealong.dev/status', 'shareProcessNamespace', 'volumes']
-  named.push('initContainers[0].restartPolicy', 'initContainers', 'containers')
-  for (const [place, what] of named.entries()) {
+const OBSERVER = { name: 'perf-sysstat' }
+const VOLUME = { name: 'cover' }
+
+const PLANNED: Plan = {
+  annotations: { 'ridealong.dev/status': 's' },
+  sharesProcessNamespace: true,
+  volumes: [VOLUME],
+  target: undefined,
+  firstInitContainers: [],
+  initContainers: [OBSERVER],
+  containers: [OBSERVER],
+  stripped: [0],
+}
+
+const POD = {
+  metadata: { annotations: {} },
+  spec: {
+    volumes: [],
+    initContainers: [{ name: 'stripped' }],
+    containers: [{ name: 'app' }],
+  },
+}
+
+const RIGHT: Operation[] = [
+  { op: 'add', path: '/metadata/annotations/ridealong.dev~1status', value: 's' },
+  { op: 'add', path: '/spec/shareProcessNamespace', value: true },
+  { op: 'add', path: '/spec/volumes/-', value: VOLUME },
+  { op: 'add', path: '/spec/initContainers/0/restartPolicy', value: 'Always' },
+  { op: 'add', path: '/spec/initContainers/-', value: OBSERVER },
+  { op: 'add', path: '/spec/containers/-', value: OBSERVER },
+]
+
+/** The parts of the plan that the operations in RIGHT produce. */
+const PLACES = [
+  'ridealong.dev/status',
+  'shareProcessNamespace',
+  'volumes',
+  'initContainers[0].restartPolicy',
+  'initContainers',
+  'containers',
+]
+
+/** A description of an operation, its place in RIGHT, and the operation. */
+const WRONG: [string, number, Operation][] = [
+  [
+    'another value of the annotation',
+    0,
+    { op: 'add', path: '/metadata/annotations/ridealong.dev~1status', value: 't' },
+  ],
+  [
+    'another key of the annotation',
+    0,
+    { op: 'add', path: '/metadata/annotations/ridealong.dev', value: 's' },
+  ],
+  [
+    'shareProcessNamespace: false',
+    1,
+    { op: 'add', path: '/spec/shareProcessNamespace', value: false },
+  ],
+  ['an empty list in place of the volumes', 2, { op: 'add', path: '/spec/volumes', value: [] }],
+  [
+    'a wrong restartPolicy',
+    3,
+    { op: 'add', path: '/spec/initContainers/0/restartPolicy', value: 'Never' },
+  ],
+  [
+    'the observer as the first init container',
+    4,
+    { op: 'add', path: '/spec/initContainers/0', value: OBSERVER },
+  ],
+  [
+    'a list in place of the containers',
+    5,
+    { op: 'add', path: '/spec/containers', value: [OBSERVER] },
+  ],
+  ['a container of another name', 5, { op: 'add', path: '/spec/containers/-', value: VOLUME }],
+]
+
+t.test('check() accepts a patch that produces the plan', async (t) => {
+  const before = structuredClone(POD)
+  check(POD, RIGHT, PLANNED)
+  t.strictSame(POD, before, 'the pod is not edited')
+})
+
+t.test('check() names the part of the plan for which the patch has no operation', async (t) => {
+  for (const [place, what] of PLACES.entries()) {
     const message = `the patch does not produce the planned ${what}`
     t.throws(
-      () => check(pod, right.toSpliced(place, 1), planned),
+      () => check(POD, RIGHT.toSpliced(place, 1), PLANNED),
       { message },
       `the patch has no operation for ${what}`,
     )
   }
-  const wrong: [string, number, Operation][] = [
-    [
-      'another value of the annotation',
-      0,
-      { op: 'add', path: '/metadata/annotations/ridealong.dev~1status', value: 't' },
-    ],
-    [
-      'another key of the annotation',
-      0,
-      { op: 'add', path: '/metadata/annotations/ridealong.dev', value: 's' },
-    ],
-    [
-      'shareProcessNamespace: false',
-      1,
-      { op: 'add', path: '/spec/shareProcessNamespace', value: false },
-    ],
-    ['an empty list in place of the volumes', 2, { op: 'add', path: '/spec/volumes', value: [] }],
-    [
-      'a wrong restartPolicy',
-      3,
-      { op: 'add', path: '/spec/initContainers/0/restartPolicy', value: 'Never' },
-    ],
-    [
-      'the observer as the first init container',
-      4,
-      { op: 'add', path: '/spec/initContainers/0', value: observer },
-    ],
-    [
-      'a list in place of the containers',
-      5,
-      { op: 'add', path: '/spec/containers', value: [observer] },
-    ],
-    ['a container of another name', 5, { op: 'add', path: '/spec/containers/-', value: volume }],
-  ]
-  for (const [name, place, operation] of wrong) {
+})
+
+t.test('check() rejects operations that differ from the plan', async (t) => {
+  for (const [name, place, operation] of WRONG) {
     t.throws(
-      () => check(pod, right.with(place, operation), planned),
+      () => check(POD, RIGHT.with(place, operation), PLANNED),
       /the planned/,
       `the patch has ${name}`,
     )
   }
-  const twice = [...right, ...right.slice(5)]
-  t.throws(
-    () => check(pod, twice, planned),
-    /planned containers/,
-    'the patch adds a container twice',
-  )
-  t.throws(() => check({ ...pod, metadata: {} }, right, planned), 'the pod has no annotations')
-  t.throws(
-    () => check({ ...pod, spec: { ...pod.spec, initContainers: [] } }, right, planned),
-    'the pod has no init container whose restartPolicy could be set',
-  )
 })
+
+t.test(
+  'check() rejects a patch that adds a container twice, or does not fit the pod',
+  async (t) => {
+    const twice = [...RIGHT, ...RIGHT.slice(5)]
+    t.throws(
+      () => check(POD, twice, PLANNED),
+      /planned containers/,
+      'the patch adds a container twice',
+    )
+    t.throws(() => check({ ...POD, metadata: {} }, RIGHT, PLANNED), 'the pod has no annotations')
+    t.throws(
+      () => check({ ...POD, spec: { ...POD.spec, initContainers: [] } }, RIGHT, PLANNED),
+      'the pod has no init container whose restartPolicy could be set',
+    )
+  },
+)

@@ -53,44 +53,44 @@ t.test('missing fields of a pod have the defaults of Kubernetes', async (t) => {
   t.strictSame(read().securityContext, NO_CONTEXT)
 })
 
-t.test('each field of a pod that Ridealong uses is read', async (t) => {
-  const context = {
-    runAsUser: 1000,
-    runAsGroup: 0,
-    runAsNonRoot: true,
-    privileged: true,
-    appArmorProfile: { type: 'RuntimeDefault' },
-    seLinuxOptions: { level: 's0:c1,c2', type: 'hpc_t' },
-    capabilities: { add: ['CHOWN'], drop: ['ALL'] },
-  }
-  const pod = read(
+const CONTEXT = {
+  runAsUser: 1000,
+  runAsGroup: 0,
+  runAsNonRoot: true,
+  privileged: true,
+  appArmorProfile: { type: 'RuntimeDefault' },
+  seLinuxOptions: { level: 's0:c1,c2', type: 'hpc_t' },
+  capabilities: { add: ['CHOWN'], drop: ['ALL'] },
+}
+
+const SPEC = {
+  hostNetwork: true,
+  hostPID: true,
+  hostUsers: false,
+  os: { name: 'windows' },
+  shareProcessNamespace: false,
+  automountServiceAccountToken: false,
+  restartPolicy: 'Never',
+  volumes: [],
+  resources: { limits: { cpu: '1' } },
+  securityContext: { runAsUser: 7 },
+  initContainers: [
+    { name: 'setup' },
+    { name: 'proxy', restartPolicy: 'Always' },
+    { name: 'once', restartPolicy: 'Never' },
+  ],
+  containers: [
     {
-      hostNetwork: true,
-      hostPID: true,
-      hostUsers: false,
-      os: { name: 'windows' },
-      shareProcessNamespace: false,
-      automountServiceAccountToken: false,
-      restartPolicy: 'Never',
-      volumes: [],
-      resources: { limits: { cpu: '1' } },
-      securityContext: { runAsUser: 7 },
-      initContainers: [
-        { name: 'setup' },
-        { name: 'proxy', restartPolicy: 'Always' },
-        { name: 'once', restartPolicy: 'Never' },
-      ],
-      containers: [
-        {
-          name: 'lammps',
-          resources: { requests: { cpu: '1' }, limits: { memory: '1Gi' } },
-          securityContext: context,
-        },
-        { name: 'other', restartPolicy: 'OnFailure' },
-      ],
+      name: 'lammps',
+      resources: { requests: { cpu: '1' }, limits: { memory: '1Gi' } },
+      securityContext: CONTEXT,
     },
-    { name: 'lammps-0', annotations: { a: 'b' }, labels: { c: 'd' } },
-  )
+    { name: 'other', restartPolicy: 'OnFailure' },
+  ],
+}
+
+t.test('each field of a pod that Ridealong uses is read', async (t) => {
+  const pod = read(SPEC, { name: 'lammps-0', annotations: { a: 'b' }, labels: { c: 'd' } })
   t.match(pod, {
     name: 'lammps-0',
     annotations: { a: 'b' },
@@ -107,6 +107,10 @@ t.test('each field of a pod that Ridealong uses is read', async (t) => {
     hasResources: true,
     securityContext: { runAsUser: 7 },
   })
+})
+
+t.test('each field of a container that Ridealong uses is read', async (t) => {
+  const pod = read(SPEC)
   t.strictSame(
     pod.initContainers.map(({ name, restartsAlways }) => [name, restartsAlways]),
     [

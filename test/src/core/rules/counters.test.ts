@@ -159,106 +159,108 @@ t.test(
   },
 )
 
+const container = (name: string, securityContext?: Json) => ({
+  name,
+  image: 'a',
+  securityContext,
+})
+
+const ids = (id: number) => ({ runAsUser: id, runAsGroup: id })
+
+const sidecar = (name: string, context?: Json) => ({
+  ...container(name, context),
+  restartPolicy: 'Always',
+})
+
+const [SEVEN, EIGHT] = [container('a', ids(7)), container('b', ids(8))]
+
+/** The counters, a description of the containers of a pod, and the containers. */
+const CONTAINERS: [string, string, Json][] = [
+  ['all', 'containers of one user', { containers: [SEVEN, container('b', ids(7))] }],
+  ['unknown', 'containers of two users', { containers: [SEVEN, EIGHT] }],
+  [
+    'unknown',
+    'containers of one user and two groups',
+    { containers: [SEVEN, container('b', { runAsUser: 7, runAsGroup: 8 })] },
+  ],
+  ['unknown', 'containers of which only one sets a user', { containers: [SEVEN, container('b')] }],
+  ['all', 'the first container sets no user', { containers: [container('a'), EIGHT] }],
+  [
+    'unknown',
+    'the second container has capabilities that the first one drops',
+    { containers: [container('a', dropping(ROOT, 'ALL')), container('b', ROOT)] },
+  ],
+  [
+    'all',
+    'the second container drops capabilities that the first one has',
+    { containers: [container('a', ROOT), container('b', dropping(ROOT, 'ALL'))] },
+  ],
+  [
+    'unknown',
+    'a native sidecar of another user',
+    { containers: [SEVEN], initContainers: [sidecar('b', ids(8))] },
+  ],
+  [
+    'all',
+    'an init container of another user, which ends before the observer starts',
+    { containers: [SEVEN], initContainers: [EIGHT] },
+  ],
+]
+
 t.test('with a target command, the counters are predicted for all containers', async (t) => {
-  const container = (name: string, securityContext?: Json) => ({
-    name,
-    image: 'a',
-    securityContext,
-  })
-  const ids = (id: number) => ({ runAsUser: id, runAsGroup: id })
-  const sidecar = (name: string, context?: Json) => ({
-    ...container(name, context),
-    restartPolicy: 'Always',
-  })
-  const [seven, eight] = [container('a', ids(7)), container('b', ids(8))]
-  const rows: [string, string, Json][] = [
-    ['all', 'containers of one user', { containers: [seven, container('b', ids(7))] }],
-    ['unknown', 'containers of two users', { containers: [seven, eight] }],
-    [
-      'unknown',
-      'containers of one user and two groups',
-      { containers: [seven, container('b', { runAsUser: 7, runAsGroup: 8 })] },
-    ],
-    [
-      'unknown',
-      'containers of which only one sets a user',
-      { containers: [seven, container('b')] },
-    ],
-    ['all', 'the first container sets no user', { containers: [container('a'), eight] }],
-    [
-      'unknown',
-      'the second container has capabilities that the first one drops',
-      { containers: [container('a', dropping(ROOT, 'ALL')), container('b', ROOT)] },
-    ],
-    [
-      'all',
-      'the second container drops capabilities that the first one has',
-      { containers: [container('a', ROOT), container('b', dropping(ROOT, 'ALL'))] },
-    ],
-    [
-      'unknown',
-      'a native sidecar of another user',
-      { containers: [seven], initContainers: [sidecar('b', ids(8))] },
-    ],
-    [
-      'all',
-      'an init container of another user, which ends before the observer starts',
-      { containers: [seven], initContainers: [eight] },
-    ],
-  ]
-  for (const [counters, name, spec] of rows) {
+  for (const [counters, name, spec] of CONTAINERS) {
     const status = ride(askingPod(spec, { 'ridealong.dev/target-command': 'lmp' })).status
     t.equal(status?.counters, counters, name)
   }
-  const other = ride(askingPod({ containers: [seven, eight] }))
+  const other = ride(askingPod({ containers: [SEVEN, EIGHT] }))
   t.equal(other.status?.counters, 'all', 'without a command, only the target is considered')
 })
+
+const OTHER_GROUP = { runAsUser: 0, runAsGroup: 7, capabilities: { drop: ['ALL'] } }
+
+const TRACER = adding(ROOT, 'SYS_PTRACE')
+
+/** The counters, a description, and the security contexts of the observer, target and pod. */
+const OWN_CONTEXTS: [string, string, Json, (Json | undefined)?, Json?][] = [
+  ['all', 'root with SYS_PTRACE, target with the user of its image', TRACER],
+  ['all', 'root with SYS_PTRACE, privileged target', TRACER, { privileged: true }],
+  ['all', 'privileged root', { ...ROOT, privileged: true }, adding(ROOT, 'SYS_PTRACE')],
+  ['all', 'root, target of a user', ROOT, USER],
+  ['all', 'root, target with runAsNonRoot', ROOT, { runAsNonRoot: true }],
+  ['all', 'root, target of root', ROOT, ROOT],
+  ['no-io', 'root without capabilities, target of a user', dropping(ROOT, 'ALL'), USER],
+  ['no-io', 'root without capabilities, target of root with some', dropping(ROOT, 'ALL'), ROOT],
+  ['no-io', 'root without a default capability', dropping(ROOT, 'KILL'), ROOT],
+  ['unknown', 'root without a default capability of some runtimes', dropping(ROOT, 'MKNOD'), ROOT],
+  ['no-io', 'root without SETGID, target of another group', dropping(ROOT, 'ALL'), OTHER_GROUP],
+  [
+    'no-io',
+    'root with only SYS_PTRACE, which cannot open files of a user',
+    { ...ROOT, capabilities: { add: ['SYS_PTRACE'], drop: ['ALL'] } },
+    USER,
+  ],
+  [
+    'no-io',
+    'a user with SYS_PTRACE, target of another user',
+    adding({ runAsUser: 7 }, 'SYS_PTRACE'),
+    USER,
+  ],
+  [
+    'no-io',
+    'a user, target of the same user and another group',
+    { runAsUser: 1000, runAsGroup: 7 },
+    USER,
+  ],
+  ['no-io', 'a user without a group, target of another user', { runAsUser: 7 }, USER],
+  ['unknown', 'a user, target with the user of its image', USER],
+  ['all', 'a user, target of the same user', USER, USER],
+  ['all', 'no user, target without a user, in a pod with a user', {}, undefined, USER],
+]
 
 t.test(
   'the counters of a metric with its own security context depend on this context',
   async (t) => {
-    const tracer = adding(ROOT, 'SYS_PTRACE')
-    const rows: [string, string, Json, (Json | undefined)?, Json?][] = [
-      ['all', 'root with SYS_PTRACE, target with the user of its image', tracer],
-      ['all', 'root with SYS_PTRACE, privileged target', tracer, { privileged: true }],
-      ['all', 'privileged root', { ...ROOT, privileged: true }, adding(ROOT, 'SYS_PTRACE')],
-      ['all', 'root, target of a user', ROOT, USER],
-      ['all', 'root, target with runAsNonRoot', ROOT, { runAsNonRoot: true }],
-      ['all', 'root, target of root', ROOT, ROOT],
-      ['no-io', 'root without capabilities, target of a user', dropping(ROOT, 'ALL'), USER],
-      ['no-io', 'root without capabilities, target of root with some', dropping(ROOT, 'ALL'), ROOT],
-      ['no-io', 'root without a default capability', dropping(ROOT, 'KILL'), ROOT],
-      [
-        'unknown',
-        'root without a default capability of some runtimes',
-        dropping(ROOT, 'MKNOD'),
-        ROOT,
-      ],
-      ['no-io', 'root without SETGID, target of another group', dropping(ROOT, 'ALL'), OTHER_GROUP],
-      [
-        'no-io',
-        'root with only SYS_PTRACE, which cannot open files of a user',
-        { ...ROOT, capabilities: { add: ['SYS_PTRACE'], drop: ['ALL'] } },
-        USER,
-      ],
-      [
-        'no-io',
-        'a user with SYS_PTRACE, target of another user',
-        adding({ runAsUser: 7 }, 'SYS_PTRACE'),
-        USER,
-      ],
-      [
-        'no-io',
-        'a user, target of the same user and another group',
-        { runAsUser: 1000, runAsGroup: 7 },
-        USER,
-      ],
-      ['no-io', 'a user without a group, target of another user', { runAsUser: 7 }, USER],
-      ['unknown', 'a user, target with the user of its image', USER],
-      ['all', 'a user, target of the same user', USER, USER],
-      ['all', 'no user, target without a user, in a pod with a user', {}, undefined, USER],
-    ]
-    for (const [counters, name, own, target, podLevel] of rows) {
+    for (const [counters, name, own, target, podLevel] of OWN_CONTEXTS) {
       t.equal(countersWith(own, target, podLevel), counters, `observer as ${name}`)
     }
   },
@@ -291,8 +293,6 @@ t.test(
     )
   },
 )
-
-const OTHER_GROUP = { runAsUser: 0, runAsGroup: 7, capabilities: { drop: ['ALL'] } }
 
 /** Returns every spelling of a word in upper and lower case. */
 function spellings(word: string): readonly string[] {

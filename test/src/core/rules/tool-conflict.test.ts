@@ -44,50 +44,45 @@ t.test('a list of the target that is no list makes the pod invalid', async (t) =
   }
 })
 
+const optional = (source: string) => [
+  { name: 'LD_PRELOAD', valueFrom: { [source]: { name: 'x', key: 'y', optional: true } } },
+]
+
+/** A description of the target, its fields, and the variable that it sets. */
+const TARGETS: [string, Json, string | undefined][] = [
+  ['other variables', { env: [{ name: 'OMP_NUM_THREADS', value: '4' }] }, undefined],
+  ['a longer name', { env: [{ name: 'CPUPROFILE_X' }] }, undefined],
+  ['another case', { env: [{ name: 'cpuprofile' }] }, undefined],
+  ['an entry without a name, and entries that are no objects', { env: [{}, null, 'x'] }, undefined],
+  ['a variable without a value', { env: [{ name: 'CPUPROFILE' }] }, 'CPUPROFILE'],
+  ['a variable', { env: [{ name: 'CPUPROFILE', value: 'x' }] }, 'CPUPROFILE'],
+  ['the second of two', { env: [{ name: 'A' }, { name: 'CPUPROFILE' }] }, 'CPUPROFILE'],
+  ['the variable of an option', { env: [{ name: 'CPUPROFILE_FREQUENCY' }] }, 'CPUPROFILE_FREQ'],
+  ['a variable that is joined', { env: [{ name: 'LD_PRELOAD', value: '/a.so' }] }, undefined],
+  [
+    'one that is joined twice',
+    { env: [{ name: 'LD_PRELOAD' }, { name: 'LD_PRELOAD' }] },
+    undefined,
+  ],
+  ['one from a field', { env: [{ name: 'LD_PRELOAD', valueFrom: { fieldRef: {} } }] }, undefined],
+  ['one from an optional Secret', { env: optional('secretKeyRef') }, 'LD_PRELOAD'],
+  ['one from an optional ConfigMap', { env: optional('configMapKeyRef') }, 'LD_PRELOAD'],
+  ['one from an optional file', { env: optional('fileKeyRef') }, 'LD_PRELOAD'],
+  ['any keys of a ConfigMap', { envFrom: [{ configMapRef: { name: 'x' } }] }, 'LD_PRELOAD'],
+  ['an empty prefix', { envFrom: [{ prefix: '', secretRef: { name: 'x' } }] }, 'LD_PRELOAD'],
+  ['a prefix of another name', { envFrom: [{ prefix: 'APP_' }] }, undefined],
+  ['the beginning of a name', { envFrom: [{ prefix: 'APP_' }, { prefix: 'CPUP' }] }, 'CPUPROFILE'],
+  ['a prefix longer than the name', { envFrom: [{ prefix: 'LD_PRELOAD_' }] }, undefined],
+  ['an envFrom entry that is no object', { envFrom: ['x', null] }, undefined],
+  [
+    'a joined variable, which replaces the one of envFrom',
+    { envFrom: [{ prefix: 'LD_' }], env: [{ name: 'LD_PRELOAD', value: '/a.so' }] },
+    undefined,
+  ],
+]
+
 t.test('a variable of the target is never replaced', async (t) => {
-  const optional = (source: string) => [
-    { name: 'LD_PRELOAD', valueFrom: { [source]: { name: 'x', key: 'y', optional: true } } },
-  ]
-  const rows: [string, Json, string | undefined][] = [
-    ['other variables', { env: [{ name: 'OMP_NUM_THREADS', value: '4' }] }, undefined],
-    ['a longer name', { env: [{ name: 'CPUPROFILE_X' }] }, undefined],
-    ['another case', { env: [{ name: 'cpuprofile' }] }, undefined],
-    [
-      'an entry without a name, and entries that are no objects',
-      { env: [{}, null, 'x'] },
-      undefined,
-    ],
-    ['a variable without a value', { env: [{ name: 'CPUPROFILE' }] }, 'CPUPROFILE'],
-    ['a variable', { env: [{ name: 'CPUPROFILE', value: 'x' }] }, 'CPUPROFILE'],
-    ['the second of two', { env: [{ name: 'A' }, { name: 'CPUPROFILE' }] }, 'CPUPROFILE'],
-    ['the variable of an option', { env: [{ name: 'CPUPROFILE_FREQUENCY' }] }, 'CPUPROFILE_FREQ'],
-    ['a variable that is joined', { env: [{ name: 'LD_PRELOAD', value: '/a.so' }] }, undefined],
-    [
-      'one that is joined twice',
-      { env: [{ name: 'LD_PRELOAD' }, { name: 'LD_PRELOAD' }] },
-      undefined,
-    ],
-    ['one from a field', { env: [{ name: 'LD_PRELOAD', valueFrom: { fieldRef: {} } }] }, undefined],
-    ['one from an optional Secret', { env: optional('secretKeyRef') }, 'LD_PRELOAD'],
-    ['one from an optional ConfigMap', { env: optional('configMapKeyRef') }, 'LD_PRELOAD'],
-    ['one from an optional file', { env: optional('fileKeyRef') }, 'LD_PRELOAD'],
-    ['any keys of a ConfigMap', { envFrom: [{ configMapRef: { name: 'x' } }] }, 'LD_PRELOAD'],
-    ['an empty prefix', { envFrom: [{ prefix: '', secretRef: { name: 'x' } }] }, 'LD_PRELOAD'],
-    ['a prefix of another name', { envFrom: [{ prefix: 'APP_' }] }, undefined],
-    [
-      'the beginning of a name',
-      { envFrom: [{ prefix: 'APP_' }, { prefix: 'CPUP' }] },
-      'CPUPROFILE',
-    ],
-    ['a prefix longer than the name', { envFrom: [{ prefix: 'LD_PRELOAD_' }] }, undefined],
-    ['an envFrom entry that is no object', { envFrom: ['x', null] }, undefined],
-    [
-      'a joined variable, which replaces the one of envFrom',
-      { envFrom: [{ prefix: 'LD_' }], env: [{ name: 'LD_PRELOAD', value: '/a.so' }] },
-      undefined,
-    ],
-  ]
-  for (const [name, target, variable] of rows) {
+  for (const [name, target, variable] of TARGETS) {
     const found = find(target)
     t.equal(found?.reason, variable && 'variable-taken', name)
     if (variable !== undefined) t.match(found?.message, `sets the variable ${variable}`, name)

@@ -50,110 +50,110 @@ const TWO_PROGRAMS = [
   ['0', { functions: { eval: 3 }, stacks: { eval: 3 }, program: 'python3' }],
 ] as const
 
-t.test('the section of profiles works in a real browser', { skip: NO_BROWSER }, async (t) => {
-  await t.test('the flame graph of LAMMPS has its functions', async (t) => {
-    const folder = new URL('../../../../logs/profiles/', import.meta.url)
-    const names = ['0', '1', '2', '3'].map((rank) => `cpu-profile-lammps-${rank}.log`)
-    const files = names.map((name) => fileURLToPath(new URL(name, folder)))
-    const { page, said, requests } = await (await browserOf(t))(await makePage(t, { files }))
-    await frameIs(page, 'LAMMPS_NS::PairLJCut::compute', (width) => width > 600)
-    const title = await page.textContent('#profiles g[name$="PairLJCut::compute"] title')
-    t.equal(title, 'LAMMPS_NS::PairLJCut::compute: 15.57 s, 78.2 % of 19.91 s')
-    t.match(await page.textContent('#findings article'), 'LAMMPS_NS::PairLJCut::compute')
-    const cells = await page.locator('#profiles .differing tbody tr').first().innerText()
-    t.match(cells, /^cpu-profile-lammps-2\.log\s.*PairLJCut::compute.*\s6\.37\s+3\.08\s+3\.29/)
-    t.strictSame([said, requests], [[], []])
-  })
+const BROWSER = { skip: NO_BROWSER }
 
-  await t.test('a click enlarges a frame, and a rank and a program can be chosen', async (t) => {
-    const { page, said } = await (await browserOf(t))(await pageOf(t, TWO_PROGRAMS))
-    const whole = Number(await page.getAttribute('#profiles svg', 'width'))
-    await frameIs(page, 'run', near((whole * 120) / 165))
-    await frameIs(page, '(other)', near((whole * 15) / 165))
-    await page.click('#profiles g[name="run"]')
-    await frameIs(page, 'run', near(whole))
-    t.notOk('wait' in (await framesOf(page)), 'only the frames above and below are shown')
-    await page.click('#profiles g[name="all ranks"]')
-    await frameIs(page, 'wait', near((whole * 30) / 165))
-    await page.selectOption('#profile-rank', '2')
-    await frameIs(page, 'run', near((whole * 60) / 75))
-    t.ok('rank 2' in (await framesOf(page)))
-    t.strictSame(await page.locator('#functions tbody tr').allInnerTexts(), [
-      '2\tcompute (lib.so)\t60\t60',
-      '2\twait (lib.so)\t10\t10',
-    ])
-    await page.selectOption('#profile-program', { label: 'python3, 3 s' })
-    await frameIs(page, 'eval', near(whole))
-    t.strictSame(await page.locator('#profile-rank option').allInnerTexts(), ['all 1 rank', '0'])
-    t.match(await page.textContent('#profiles .rule'), /At least three ranks are needed/)
-    t.strictSame(said, [])
-  })
+t.test('the flame graph of LAMMPS has its functions', BROWSER, async (t) => {
+  const folder = new URL('../../../../logs/profiles/', import.meta.url)
+  const names = ['0', '1', '2', '3'].map((rank) => `cpu-profile-lammps-${rank}.log`)
+  const files = names.map((name) => fileURLToPath(new URL(name, folder)))
+  const { page, said, requests } = await (await browserOf(t))(await makePage(t, { files }))
+  await frameIs(page, 'LAMMPS_NS::PairLJCut::compute', (width) => width > 600)
+  const title = await page.textContent('#profiles g[name$="PairLJCut::compute"] title')
+  t.equal(title, 'LAMMPS_NS::PairLJCut::compute: 15.57 s, 78.2 % of 19.91 s')
+  t.match(await page.textContent('#findings article'), 'LAMMPS_NS::PairLJCut::compute')
+  const cells = await page.locator('#profiles .differing tbody tr').first().innerText()
+  t.match(cells, /^cpu-profile-lammps-2\.log\s.*PairLJCut::compute.*\s6\.37\s+3\.08\s+3\.29/)
+  t.strictSame([said, requests], [[], []])
+})
 
-  await t.test('the search marks frames, and the filter of the page selects ranks', async (t) => {
-    const { page, said } = await (await browserOf(t))(await pageOf(t, ROWS))
-    const marked = () =>
-      page.$$eval('#profiles g.frame', (frames) =>
-        frames.flatMap((frame) =>
-          frame.querySelector('rect')?.getAttribute('fill') === 'var(--frame-found)'
-            ? [frame.getAttribute('name')]
-            : [],
-        ),
-      )
-    await page.fill('#profile-search', 'COMPUTE')
-    t.strictSame(await marked(), ['compute'])
-    t.equal(await page.textContent('#profiles .told'), 'found: 1 frame with 120 s, 72.7 % of 165 s')
-    await page.selectOption('#profile-rank', '2')
-    t.strictSame(await marked(), ['compute'], 'the search stays')
-    await page.fill('#profile-search', '(')
-    t.strictSame(await marked(), ['(other)'], 'the text is no regular expression')
-    await page.fill('#profile-search', '')
-    t.strictSame(await marked(), [])
-    await page.selectOption('#profile-rank', '')
-    await page.fill('#ranks', '1')
-    const rows = page.locator('#functions tbody tr')
-    await until('the table has the rows of rank 1', async () => (await rows.count()) === 2)
-    t.strictSame(said, [])
-  })
+t.test('a click enlarges a frame, and a rank and a program can be chosen', BROWSER, async (t) => {
+  const { page, said } = await (await browserOf(t))(await pageOf(t, TWO_PROGRAMS))
+  const whole = Number(await page.getAttribute('#profiles svg', 'width'))
+  await frameIs(page, 'run', near((whole * 120) / 165))
+  await frameIs(page, '(other)', near((whole * 15) / 165))
+  await page.click('#profiles g[name="run"]')
+  await frameIs(page, 'run', near(whole))
+  t.notOk('wait' in (await framesOf(page)), 'only the frames above and below are shown')
+  await page.click('#profiles g[name="all ranks"]')
+  await frameIs(page, 'wait', near((whole * 30) / 165))
+  await page.selectOption('#profile-rank', '2')
+  await frameIs(page, 'run', near((whole * 60) / 75))
+  t.ok('rank 2' in (await framesOf(page)))
+  t.strictSame(await page.locator('#functions tbody tr').allInnerTexts(), [
+    '2\tcompute (lib.so)\t60\t60',
+    '2\twait (lib.so)\t10\t10',
+  ])
+  await page.selectOption('#profile-program', { label: 'python3, 3 s' })
+  await frameIs(page, 'eval', near(whole))
+  t.strictSame(await page.locator('#profile-rank option').allInnerTexts(), ['all 1 rank', '0'])
+  t.match(await page.textContent('#profiles .rule'), /At least three ranks are needed/)
+  t.strictSame(said, [])
+})
 
-  await t.test('names of functions are never HTML, and long ones are cut', async (t) => {
-    const html = '</script><img src=http://127.0.0.1:9/x onerror=document.title="broken">'
-    const names = [html, 'a\u001b[2J\u202eb\u0000c', 'x'.repeat(10_000), '', ';', '__proto__']
-    const stacks = Object.fromEntries(names.map((name, at) => [`main;${name};end`, at + 1]))
-    const functions = Object.fromEntries(names.map((name, at) => [name, at + 1]))
-    const own = { functions, stacks: { ...stacks, [';'.repeat(9000)]: 1 }, program: html }
-    const path = await pageOf(t, [['0', own]])
-    t.notMatch(readFileSync(path, 'utf8'), '<img')
-    const { page, said, requests } = await (await browserOf(t))(path)
-    await frameIs(page, 'main', (width) => width > 900)
-    const drawn = Object.keys(await framesOf(page))
-    t.ok(drawn.includes(html))
-    t.ok(drawn.includes('a\\u001b[2J\\u202eb\\u0000c'))
-    t.equal(Math.max(...drawn.map((name) => name.length)), 512)
-    t.notOk(await page.locator('img').count())
-    await page.fill('#profile-search', html)
-    await page.click('#profiles g[name="end"] >> nth=0')
-    t.equal(await page.title(), 'Observers in hpc')
-    t.strictSame([said, requests], [[], []])
-  })
+t.test('the search marks frames, and the filter of the page selects ranks', BROWSER, async (t) => {
+  const { page, said } = await (await browserOf(t))(await pageOf(t, ROWS))
+  const marked = () =>
+    page.$$eval('#profiles g.frame', (frames) =>
+      frames.flatMap((frame) =>
+        frame.querySelector('rect')?.getAttribute('fill') === 'var(--frame-found)'
+          ? [frame.getAttribute('name')]
+          : [],
+      ),
+    )
+  await page.fill('#profile-search', 'COMPUTE')
+  t.strictSame(await marked(), ['compute'])
+  t.equal(await page.textContent('#profiles .told'), 'found: 1 frame with 120 s, 72.7 % of 165 s')
+  await page.selectOption('#profile-rank', '2')
+  t.strictSame(await marked(), ['compute'], 'the search stays')
+  await page.fill('#profile-search', '(')
+  t.strictSame(await marked(), ['(other)'], 'the text is no regular expression')
+  await page.fill('#profile-search', '')
+  t.strictSame(await marked(), [])
+  await page.selectOption('#profile-rank', '')
+  await page.fill('#ranks', '1')
+  const rows = page.locator('#functions tbody tr')
+  await until('the table has the rows of rank 1', async () => (await rows.count()) === 2)
+  t.strictSame(said, [])
+})
 
-  await t.test('the graph is dark if the reader prefers this', async (t) => {
-    const open = await browserOf(t, { colorScheme: 'dark' })
-    const { page, said } = await open(await pageOf(t, ROWS))
-    const colour = () =>
-      page.evaluate(`getComputedStyle(document.querySelector('[name="(other)"] rect')).fill`)
-    t.equal(await colour(), 'rgb(57, 66, 75)')
-    await page.click('#theme')
-    t.equal(await colour(), 'rgb(221, 227, 232)')
-    t.strictSame(said, [])
-  })
+t.test('names of functions are never HTML, and long ones are cut', BROWSER, async (t) => {
+  const html = '</script><img src=http://127.0.0.1:9/x onerror=document.title="broken">'
+  const names = [html, 'a\u001b[2J\u202eb\u0000c', 'x'.repeat(10_000), '', ';', '__proto__']
+  const stacks = Object.fromEntries(names.map((name, at) => [`main;${name};end`, at + 1]))
+  const functions = Object.fromEntries(names.map((name, at) => [name, at + 1]))
+  const own = { functions, stacks: { ...stacks, [';'.repeat(9000)]: 1 }, program: html }
+  const path = await pageOf(t, [['0', own]])
+  t.notMatch(readFileSync(path, 'utf8'), '<img')
+  const { page, said, requests } = await (await browserOf(t))(path)
+  await frameIs(page, 'main', (width) => width > 900)
+  const drawn = Object.keys(await framesOf(page))
+  t.ok(drawn.includes(html))
+  t.ok(drawn.includes('a\\u001b[2J\\u202eb\\u0000c'))
+  t.equal(Math.max(...drawn.map((name) => name.length)), 512)
+  t.notOk(await page.locator('img').count())
+  await page.fill('#profile-search', html)
+  await page.click('#profiles g[name="end"] >> nth=0')
+  t.equal(await page.title(), 'Observers in hpc')
+  t.strictSame([said, requests], [[], []])
+})
 
-  await t.test('a page without profiles has no flame graph', async (t) => {
-    const path = await makePage(t, { lines: generatedLines({ ranks: 3, timepoints: 3 }) })
-    const { page, said } = await (await browserOf(t))(path)
-    await rowsAre(page, 3)
-    t.equal(await page.locator('#profiles').count(), 0)
-    t.strictSame(said, [])
-  })
+t.test('the graph is dark if the reader prefers this', BROWSER, async (t) => {
+  const open = await browserOf(t, { colorScheme: 'dark' })
+  const { page, said } = await open(await pageOf(t, ROWS))
+  const colour = () =>
+    page.evaluate(`getComputedStyle(document.querySelector('[name="(other)"] rect')).fill`)
+  t.equal(await colour(), 'rgb(57, 66, 75)')
+  await page.click('#theme')
+  t.equal(await colour(), 'rgb(221, 227, 232)')
+  t.strictSame(said, [])
+})
+
+t.test('a page without profiles has no flame graph', BROWSER, async (t) => {
+  const path = await makePage(t, { lines: generatedLines({ ranks: 3, timepoints: 3 }) })
+  const { page, said } = await (await browserOf(t))(path)
+  await rowsAre(page, 3)
+  t.equal(await page.locator('#profiles').count(), 0)
+  t.strictSame(said, [])
 })
 
 t.test('only a page with profiles contains the libraries of flame graphs', async (t) => {
