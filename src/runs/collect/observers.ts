@@ -95,7 +95,7 @@ export function findObservers(
     owner: readOwner(metadata),
     node: asText(spec.nodeName) ?? null,
     rank: readRank(metadata),
-    ended: readEnded(status, new Set([...injected, ...named.map(({ name }) => name)])),
+    ended: readEnded(pod, new Set([...injected, ...named.map(({ name }) => name)])),
   }
   return {
     name: place.pod,
@@ -159,21 +159,38 @@ function readState(status: Fields, container: string): ObserverState {
 
 /** @param observers the names of the containers to leave out */
 function readEnded(
-  { containerStatuses }: Fields,
+  { metadata, status }: Fields,
   observers: ReadonlySet<string>,
 ): readonly EndedContainer[] | null {
+  const { containerStatuses } = fieldsOrNone(status)
   if (containerStatuses === undefined) return null
+  const deleted = fieldsOrNone(metadata).deletionTimestamp !== undefined
   return asObjects(containerStatuses).flatMap(({ name, state, lastState }) => {
     const container = asText(name) ?? ''
     if (observers.has(container)) return []
-    const states = [lastState, state].map((one) => asFields(fieldsOrNone(one).terminated))
-    return states.flatMap((ended) => {
-      if (ended === undefined) return []
-      const { reason, exitCode } = ended
-      const code = typeof exitCode === 'number' ? exitCode : null
-      return [{ container, reason: asText(reason) ?? null, exitCode: code }]
-    })
+    const before = asFields(fieldsOrNone(lastState).terminated)
+    const now = asFields(fieldsOrNone(state).terminated)
+    return [
+      ...(before === undefined ? [] : [endOf(container, before, { restarted: true, deleted })]),
+      ...(now === undefined ? [] : [endOf(container, now, { restarted: false, deleted })]),
+    ]
   })
+}
+
+/** @param terminated a core/v1 ContainerStateTerminated */
+function endOf(
+  container: string,
+  { reason, exitCode, signal, finishedAt }: Fields,
+  facts: Pick<EndedContainer, 'restarted' | 'deleted'>,
+): EndedContainer {
+  return {
+    container,
+    reason: asText(reason) ?? null,
+    exitCode: typeof exitCode === 'number' ? exitCode : null,
+    signal: typeof signal === 'number' ? signal : null,
+    finishedAt: asText(finishedAt) ?? null,
+    ...facts,
+  }
 }
 
 /**

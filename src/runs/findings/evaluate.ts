@@ -257,6 +257,8 @@ function uncheckedFor(
 /** Returns which columns were missing of a rank, or of some of its things. */
 function whyUnchecked(rank: RankEvidence | undefined, rule: FindingRule): string | undefined {
   const met = rank === undefined ? undefined : metNeed(rank, rule)
+  // A rule that needs no column is checked with the status of the pod.
+  if (rule.needs.some((columns) => columns.length === 0)) return undefined
   if (rank === undefined || met === undefined) return reasonFor(rank, rule.needs)
   const reasons = met.flatMap((need) => unreadThings(rank, need))
   return reasons.length === 0 ? undefined : reasons.join(' and ')

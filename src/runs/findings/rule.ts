@@ -1,9 +1,10 @@
+import type { EndedContainer } from '../log/entry.ts'
 import type { Need, PlottedColumn, SectionColumns } from './evidence.ts'
 import type { RankEvidence, RunEvidence } from './run-evidence.ts'
 
 /**
  * How bad a finding is:
- * - `failure`: a process was killed.
+ * - `failure`: a process was killed, or a container failed.
  * - `slowdown`: the run takes longer.
  * - `risk`: the rows do not show that anything was lost.
  */
@@ -63,6 +64,8 @@ export interface RankFinding<FactName extends string = string> {
   readonly cause?: string
   /** The process for which the rank waited, if the rule knows it. */
   readonly waitedFor?: WaitedFor
+  /** How the container ended, if the rule is about its end. */
+  readonly ended?: EndedContainer
   /** The numbers. The first one was compared with the threshold. */
   readonly facts: readonly Fact<FactName>[]
 }

@@ -1,5 +1,6 @@
 import { THROTTLED, WAITING_FOR_CPU } from './cpu-rules.ts'
 import type { PlottedColumn, SectionColumns } from './evidence.ts'
+import { CONTAINER_FAILED } from './failure-rule.ts'
 import { CLOSE_TO_LIMIT, MEMORY_PRESSURE, OOM_KILLED, SWAPPING } from './memory-rules.ts'
 import { MUCH_TIME_IN_MPI, WAITING_IN_COLLECTIVES, WAITING_IN_POINT_TO_POINT } from './mpi-rules.ts'
 import { NETWORK_BOUND, RETRANSMISSIONS } from './network-rules.ts'
@@ -15,6 +16,7 @@ import { MORE_WORK, MOSTLY_IDLE } from './work-rules.ts'
  */
 export const RULES = [
   OOM_KILLED,
+  CONTAINER_FAILED,
   MEMORY_PRESSURE,
   SWAPPING,
   CLOSE_TO_LIMIT,

@@ -56,6 +56,14 @@ export interface EndedContainer {
   /** Such as Completed, Error or OOMKilled; null if there is none. */
   readonly reason: string | null
   readonly exitCode: number | null
+  /** The number of the signal that ended it; null if the container runtime did not set it. */
+  readonly signal: number | null
+  /** When it ended: UTC, in whole seconds, on the clock of its node; null if it is not known. */
+  readonly finishedAt: string | null
+  /** Whether the kubelet started the container again. */
+  readonly restarted: boolean
+  /** Whether the pod was being deleted when its status was read. */
+  readonly deleted: boolean
 }
 
 /** A line of a log in JSON Lines that does not match the description of its metric's rows. */

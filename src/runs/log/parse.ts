@@ -97,10 +97,14 @@ function readDescriptions(row: Fields) {
 
 /** Earlier versions of `collect` did not write how containers ended. */
 function endedOf(list: unknown): readonly EndedContainer[] {
-  return asObjects(list).map(({ container, reason, exitCode }) => ({
+  return asObjects(list).map(({ container, reason, exitCode, signal, finishedAt, ...others }) => ({
     container: asText(container) ?? '',
     reason: asText(reason) ?? null,
     exitCode: typeof exitCode === 'number' ? exitCode : null,
+    signal: typeof signal === 'number' ? signal : null,
+    finishedAt: asText(finishedAt) ?? null,
+    restarted: others.restarted === true,
+    deleted: others.deleted === true,
   }))
 }
 

@@ -48,7 +48,8 @@ t.test('the logs of all pods of a Job are written as JSON Lines with their ranks
     ]),
     'the logs are in the order of the pods',
   )
-  const ended = [{ container: 'lammps', reason: null, exitCode: 0 }]
+  const end = { container: 'lammps', reason: null, exitCode: 0, signal: null, finishedAt: null }
+  const ended = [{ ...end, restarted: false, deleted: false }]
   for (const row of rows.filter(({ kind }) => kind === 'log')) t.strictSame(row.ended, ended)
   t.equal(err, 'ridealong: 4 of 4 logs, 12 samples, as jsonl to standard output\n')
   t.match(

@@ -63,11 +63,12 @@ function findingOf({ isRelative: _, lost, ranks, plot, ...finding }: RunFinding)
   return {
     ...finding,
     secondsLost: rounded(lost),
-    ranks: ranks.map(({ rank, things, also = [], lost: own, waitedFor, facts }) => ({
+    ranks: ranks.map(({ rank, things, also = [], lost: own, waitedFor, ended, facts }) => ({
       rank,
       secondsLost: rounded(own),
       things: [...things, ...also],
       ...(waitedFor && { waitedFor }),
+      ...(ended && { ended }),
       facts: facts.map((fact) => ({ ...fact, value: rounded(fact.value) })),
     })),
     column: plot,

@@ -47,17 +47,26 @@ t.test('the termination message of a container is read if there is one', async (
 })
 
 t.test('how the other containers of the pod ended is read, also before a restart', async (t) => {
-  const killed = { terminated: { reason: 'OOMKilled', exitCode: 137 } }
-  const endedWith = (containerStatuses: unknown) => {
-    const one = pod({ rank: 0 }) as { status: object }
-    const [observer] = of({ ...one, status: { ...one.status, containerStatuses } }).observers
+  const finishedAt = '2026-01-01T12:00:00Z'
+  const killed = { terminated: { reason: 'OOMKilled', exitCode: 137, finishedAt } }
+  const endedWith = (containerStatuses: unknown, metadata = {}) => {
+    const one = pod({ rank: 0 }) as { metadata: object; status: object }
+    const status = { ...one.status, containerStatuses }
+    const [observer] = of({ ...one, metadata: { ...one.metadata, ...metadata }, status }).observers
     return observer?.ended
   }
   const [container, reason, exitCode] = ['lammps', 'OOMKilled', 137]
-  t.strictSame(endedWith([{ name: 'lammps', state: killed }]), [{ container, reason, exitCode }])
+  const others = { signal: null, finishedAt, restarted: false, deleted: false }
+  const end = { container, reason, exitCode, ...others }
+  t.strictSame(endedWith([{ name: 'lammps', state: killed }]), [end])
   t.strictSame(endedWith([{ name: 'lammps', lastState: killed, state: { running: {} } }]), [
-    { container, reason, exitCode },
+    { ...end, restarted: true },
   ])
+  t.strictSame(
+    endedWith([{ name: 'lammps', state: killed }], { deletionTimestamp: finishedAt }),
+    [{ ...end, deleted: true }],
+    'the pod is being deleted',
+  )
   const observer = { name: 'perf-sysstat', state: killed }
   t.strictSame(endedWith([{ name: 'lammps', state: { running: {} } }, observer]), [])
   t.equal(endedWith(undefined), null)

@@ -1,5 +1,5 @@
 import type { RuleName } from '../../../../src/runs/findings/rules.ts'
-import { findIn, LENGTH, type RankOptions, rankRows, type Sections } from './rows.ts'
+import { endOf, findIn, LENGTH, type RankOptions, rankRows, type Sections } from './rows.ts'
 
 export const RANKS = ['0', '1', '2', '3', '4']
 
@@ -7,6 +7,7 @@ export const RANKS = ['0', '1', '2', '3', '4']
 export function findWith(changes: Sections, options: RankOptions = {}) {
   return findIn(
     RANKS.flatMap((rank) => (rank === '3' ? rankRows(rank, changes, options) : rankRows(rank))),
+    (rank) => (rank === '3' ? (options.ended ?? []) : []),
   )
 }
 
@@ -58,6 +59,13 @@ export const CASES: Readonly<Record<RuleName, Case>> = {
   'oom-killed': {
     changes: { container: { oom_kill: 1 / 60, oom: 1 / 60 } },
     below: { container: { oom_kill: 0 } },
+    lost: null,
+  },
+  'container-failed': {
+    changes: {},
+    options: { ended: [endOf({ exitCode: 139, seconds: 62 })] },
+    below: {},
+    belowOptions: { ended: [endOf({ exitCode: 143, deleted: true })] },
     lost: null,
   },
   'memory-pressure': {

@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { Sample } from '../../../../src/runs/log/columns.ts'
 import { findWith } from './cases.ts'
-import { findIn, inShort, LENGTH, rankRows } from './rows.ts'
+import { endOf, findIn, inShort, LENGTH, rankRows } from './rows.ts'
 
 t.test('memory pressure costs the time in which all processes waited', async (t) => {
   const one = findWith({ container: { memory_some: 0.2, memory_full: 0 } })
@@ -55,7 +55,7 @@ t.test('kills for several reasons are several findings', async (t) => {
 t.test('a container that was killed at once is found in the status of its pod', async (t) => {
   const rows = [...rankRows('0'), ...rankRows('1')]
   const ended = (reason: string) => (rank: string) =>
-    rank === '1' ? [{ container: 'app', reason, exitCode: 137 }] : []
+    rank === '1' ? [endOf({ reason, exitCode: 137 })] : []
   const { findings, notChecked } = findIn(rows, ended('OOMKilled'))
   t.match(findings, [{ rule: 'oom-killed', ranks: [{ rank: '1', things: ['container app'] }] }])
   t.equal(
@@ -63,7 +63,7 @@ t.test('a container that was killed at once is found in the status of its pod', 
     'Rank 1 had container app killed by the kernel, because memory ran out.',
   )
   t.strictSame(notChecked, [])
-  t.strictSame(findIn(rows, ended('Error')).findings, [])
+  t.strictSame(inShort(findIn(rows, ended('Error'))), ['container-failed 1'])
   // The rows show the same, with the reason.
   const both = rankRows('1', { container: { oom_kill: 1 / 120, oom: 1 / 120 } })
   const [one, ...others] = findIn(both, ended('OOMKilled')).findings

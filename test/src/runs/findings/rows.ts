@@ -9,7 +9,7 @@ import {
 import { RULE_NEEDS } from '../../../../src/runs/findings/rules.ts'
 import type { Cell, Sample } from '../../../../src/runs/log/columns.ts'
 import type { Descriptions } from '../../../../src/runs/log/descriptions.ts'
-import type { LogEntry } from '../../../../src/runs/log/entry.ts'
+import type { EndedContainer, LogEntry } from '../../../../src/runs/log/entry.ts'
 import { BUILT_IN_ROWS } from '../log/built-in.ts'
 
 // Builds rows for tests of rules. These rows are inputs, whose numbers a test chooses; no observer
@@ -173,6 +173,8 @@ export interface RankOptions {
   readonly others?: readonly Sections[]
   /** The sections for which rows are built; all by default. */
   readonly only?: readonly (keyof Sections)[]
+  /** How the containers of the rank's pod ended. */
+  readonly ended?: Ended
 }
 
 /**
@@ -205,6 +207,11 @@ function times(): readonly number[] {
   return Array.from({ length: LENGTH / STEP + 1 }, (_, index) => index * STEP)
 }
 
+/** Returns the time that is this many seconds after the first sample. */
+function timeAt(seconds: number): string {
+  return new Date(1.79e12 + seconds * 1000).toISOString()
+}
+
 interface At {
   readonly rank: string
   readonly node: string
@@ -227,7 +234,7 @@ function sample({ rank, node, name, seconds }: At, identity: Rates, rates: Rates
     node,
     rank,
     timepoint: seconds / STEP,
-    time: new Date(1.79e12 + seconds * 1000).toISOString(),
+    time: timeAt(seconds),
     seconds,
     interval: STEP,
     section,
@@ -250,6 +257,23 @@ export function evidenceOf(rows: readonly Sample[]): Evidence {
 
 /** Returns the rank of a log. */
 export const rankOf = (source: string) => /job-(\w+)-/.exec(source)?.[1] ?? source
+
+/** How a container ended. */
+interface End {
+  readonly exitCode: number
+  readonly reason?: string
+  /** When it ended, in seconds since the first sample; not known by default. */
+  readonly seconds?: number
+  readonly restarted?: boolean
+  readonly deleted?: boolean
+}
+
+/** Returns the end of the container app. */
+export function endOf({ exitCode, reason = 'Error', seconds, ...facts }: End): EndedContainer {
+  const { restarted = false, deleted = false } = facts
+  const finishedAt = seconds === undefined ? null : timeAt(seconds)
+  return { container: 'app', reason, exitCode, signal: null, finishedAt, restarted, deleted }
+}
 
 /** How the containers of a pod ended; of a pod whose containers still run, none. */
 type Ended = LogEntry['ended']

@@ -29,7 +29,12 @@ t.test('how containers ended is read again, and is not known in older files', as
   t.match(of({}), { ended: null })
   t.match(of({ ended: null }), { ended: null })
   t.match(of({ ended: [{ exitCode: 'x' }] }), {
-    ended: [{ container: '', reason: null, exitCode: null }],
+    ended: [
+      {
+        ...{ container: '', reason: null, exitCode: null, signal: null, finishedAt: null },
+        ...{ restarted: false, deleted: false },
+      },
+    ],
   })
 })
 
