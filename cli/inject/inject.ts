@@ -20,7 +20,7 @@ import {
   printed,
 } from '../../src/pods/manifest/print.ts'
 import type { Manifest } from '../../src/pods/manifest/read.ts'
-import { listProblems, listSkipped } from '../../src/pods/manifest/report.ts'
+import { listInjectionWarnings, listProblems, listSkipped } from '../../src/pods/manifest/report.ts'
 import { findResources } from '../../src/pods/manifest/resources.ts'
 import { buildReview } from '../../src/pods/manifest/static-pod.ts'
 import { findTemplates, type Template } from '../../src/pods/manifest/templates.ts'
@@ -61,7 +61,11 @@ export async function inject(options: InjectOptions): Promise<ManifestOutput> {
     refuseWrong(injected)
     return {
       output: show(injected, options),
-      notes: [...origins, ...injected.flatMap(listSkipped)],
+      notes: [
+        ...origins,
+        ...injected.flatMap(listSkipped),
+        ...injected.flatMap(listInjectionWarnings),
+      ],
     }
   } catch (error) {
     return manifestError(error)

@@ -1,5 +1,7 @@
 import { loadCatalog } from '../../src/catalog/load.ts'
-import type { Metric, Option } from '../../src/core/catalog.ts'
+import type { Catalog, Metric, Option } from '../../src/core/catalog.ts'
+import { KEYS } from '../../src/core/keys.ts'
+import { DEFAULT_WORD } from '../../src/core/text/metric-list.ts'
 import { printableJson } from '../../src/core/text/printable.ts'
 import type { Output, TextBlock, TextCell } from '../../src/lib/output-format.ts'
 import { cleanYaml } from '../../src/pods/manifest/print.ts'
@@ -36,10 +38,12 @@ export async function metrics(
     const known = all.map((metric) => metric.name).join(', ')
     throw new UsageError(`the catalog has no metric ${name}; known metrics are ${known}`)
   }
-  if (output === 'json') return { document: `${printableJson(chosen.map(toPlain), 2)}\n` }
+  const defaults = name === undefined ? [defaultsDocument(catalog)] : []
+  const documents = [...chosen.map(toPlain), ...defaults]
+  if (output === 'json') return { document: `${printableJson(documents, 2)}\n` }
   if (output === 'yaml')
-    return { document: chosen.map((metric) => `---\n${cleanYaml(toPlain(metric))}`).join('') }
-  return { text: name === undefined ? [formatList(chosen)] : chosen.flatMap(formatMetric) }
+    return { document: documents.map((document) => `---\n${cleanYaml(document)}`).join('') }
+  return { text: name === undefined ? formatCatalog(catalog) : chosen.flatMap(formatMetric) }
 }
 
 async function readCatalog(
@@ -48,15 +52,21 @@ async function readCatalog(
 ): Promise<InstalledCatalog> {
   const cluster = await openOptionalReader(options)
   const current = 'value' in cluster ? cluster.value?.namespace : undefined
-  const builtIn = [...(await loadCatalog({})).metrics.keys()]
+  const builtIn = [DEFAULT_WORD, ...(await loadCatalog({})).metrics.keys()]
   return readInstalledCatalog(options, cluster, {
     namespace: options.namespace ?? current ?? 'default',
     metrics: name === undefined ? builtIn : [name],
   })
 }
 
+/** Converts the default metrics of a catalog to a catalog document. */
+function defaultsDocument({ defaultMetrics: metrics }: Catalog) {
+  return { apiVersion: 'ridealong.dev/v1alpha1', kind: 'Defaults', spec: { metrics } }
+}
+
 /** Converts a metric to a catalog document. */
-function toPlain({ name, description, privilege, options, rows, tool, container }: Metric) {
+function toPlain(metric: Metric) {
+  const { name, description, privilege, options, rows, tool, includes, container } = metric
   const documents = [...options].map(([key, { variable: _, ...option }]) => {
     return [key.slice(key.indexOf('/') + 1), option]
   })
@@ -70,14 +80,22 @@ function toPlain({ name, description, privilege, options, rows, tool, container 
       options: Object.fromEntries(documents),
       ...(rows === undefined ? {} : { rows }),
       ...(tool === undefined ? {} : { tool }),
+      ...(includes.length === 0 ? {} : { includes }),
       container,
     },
   }
 }
 
-function formatList(metrics: readonly Metric[]): TextBlock {
-  const rows = metrics.map(({ name, privilege, description }) => [name, privilege, description])
-  return { indent: 0, rows: [headings('NAME', 'PRIVILEGE', 'DESCRIPTION'), ...rows] }
+function formatCatalog({ metrics, defaultMetrics }: Catalog): readonly TextBlock[] {
+  const rows = [...metrics.values()].map(({ name, privilege, description }) => {
+    return [name, privilege, description]
+  })
+  const names = defaultMetrics.length === 0 ? 'none' : defaultMetrics.join(', ')
+  return [
+    { indent: 0, rows: [headings('NAME', 'PRIVILEGE', 'DESCRIPTION'), ...rows] },
+    '',
+    `Default metrics, which ${KEYS.inject}: "${DEFAULT_WORD}" requests: ${names}`,
+  ]
 }
 
 function formatMetric({

@@ -1,6 +1,7 @@
 import type { Catalog } from '../../src/core/catalog.ts'
 import { KEYS } from '../../src/core/keys.ts'
 import { type Annotations, readAnnotations, readRequest } from '../../src/core/request.ts'
+import { DEFAULT_WORD, isDefaultWord, parseMetricList } from '../../src/core/text/metric-list.ts'
 import { UsageError } from './errors.ts'
 
 /**
@@ -29,13 +30,17 @@ export function asked(
   return annotations
 }
 
-/** The values of `ridealong.dev/inject` that name no metric. */
-const WORDS: ReadonlySet<string> = new Set(['true', 'false', 'enabled', 'disabled'])
-
-/** Returns the names of metrics in values of `ridealong.dev/inject`, without repetitions. */
+/**
+ * Returns the metrics in values of `ridealong.dev/inject`, without repetitions: names, and
+ * `DEFAULT_WORD` for the default metrics.
+ */
 export function metricNames(values: readonly (string | undefined)[]): readonly string[] {
-  const names = values.flatMap((value = '') => value.split(',')).map((name) => name.trim())
-  return [...new Set(names)].filter((name) => /^[a-z0-9-]{1,63}$/.test(name) && !WORDS.has(name))
+  const items = values.flatMap((value = '') => {
+    const list = parseMetricList(value)
+    return list.kind === 'items' ? list.items : []
+  })
+  const names = items.map((item) => (isDefaultWord(item) ? DEFAULT_WORD : item))
+  return [...new Set(names)].filter((name) => /^[a-z0-9-]{1,63}$/.test(name))
 }
 
 /**

@@ -6,6 +6,7 @@ import {
   optionVariable,
 } from '../core/catalog.ts'
 import {
+  asFields,
   asObjects,
   asText,
   type Fields,
@@ -49,16 +50,28 @@ export function readMetricAnswer(pod: Fields, metric: string): MetricAnswer {
 }
 
 /**
+ * Reads the answers for the metrics of a pod that requests the default metrics, by metric. The key
+ * is the requested word if the pod has no observers.
+ */
+export function readDefaultAnswers(pod: Fields, word: string): ReadonlyMap<string, MetricAnswer> {
+  const names = injectedBefore(asFields(fieldsOrNone(pod.metadata).annotations))
+  const asked = names.length > 0 ? names : [word]
+  return new Map(asked.map((name) => [name, readMetricAnswer(pod, name)]))
+}
+
+/**
  * Returns a catalog with the observers that an installation has added. All other fields come from
  * `base`. The other metrics of `base` get the new image if they had the same image, because an
  * installation has one image for all built-in observers.
  *
  * @param base the built-in catalog
+ * @param defaultMetrics the default metrics of the installation; undefined if they are not known
  */
 export function withAnswers(
   base: Catalog,
   answers: ReadonlyMap<string, ObserverAnswer>,
   revision: string,
+  defaultMetrics: readonly string[] = base.defaultMetrics,
 ): Catalog {
   const images = replacedImages(base, answers)
   const others = [...base.metrics].map(
@@ -67,7 +80,7 @@ export function withAnswers(
   const answered = [...answers].map(([name, answer]) => {
     return [name, answeredMetric(name, base.metrics.get(name), answer)] as const
   })
-  return { revision, metrics: new Map([...others, ...answered]) }
+  return { revision, metrics: new Map([...others, ...answered]), defaultMetrics }
 }
 
 function replacedImages(
@@ -143,6 +156,7 @@ function unknownMetric(name: string, container: Fields): Metric {
     rows: undefined,
     liveExport: undefined,
     tool: undefined,
+    includes: [],
     container: {
       image: asText(container.image) ?? '',
       resources: fieldsOrNone(container.resources) as ObserverContainer['resources'],

@@ -4,12 +4,15 @@ import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Ajv, type ErrorObject } from 'ajv'
 import { buildCatalog, type Catalog, type MetricDocument, readOption } from '../core/catalog.ts'
+import { KEYS } from '../core/keys.ts'
 import { fieldsOrNone } from '../core/kubernetes/json.ts'
 import { readSecurityContext } from '../core/kubernetes/pod.ts'
 import { podSecurityProblem } from '../core/kubernetes/pod-security.ts'
 import { exportProblem } from '../core/live-export.ts'
 import { readText } from '../lib/read-text.ts'
 import { parseDocuments } from '../pods/manifest/parse-documents.ts'
+import defaultsSchema from './defaults.schema.json' with { type: 'json' }
+import { type DefaultsDocument, defaultsProblem } from './defaults.ts'
 import { descriptionProblem } from './description.ts'
 import schema from './metric.schema.json' with { type: 'json' }
 import { toolProblem } from './tool-problem.ts'
@@ -25,9 +28,9 @@ export class CatalogError extends Error {
 /** The folder of the built-in metrics. */
 export const BUILT_IN = fileURLToPath(new URL('.', import.meta.url))
 
-const isMetric = new Ajv({ strict: true, strictRequired: false, strictTypes: false }).compile(
-  schema,
-)
+const ajv = new Ajv({ strict: true, strictRequired: false, strictTypes: false })
+const isMetric = ajv.compile(schema)
+const isDefaults = ajv.compile(defaultsSchema)
 
 /** The sources of catalog documents. */
 export interface CatalogSources {
@@ -48,20 +51,50 @@ export interface CatalogSources {
 }
 
 /**
- * Loads the built-in metrics, and the metrics of a folder or of files that were already read.
+ * Loads the built-in metrics, and the metrics of a folder or of files that were already read. A
+ * document of kind Defaults there replaces the built-in default metrics.
  *
  * @throws CatalogError; one invalid document makes the whole catalog invalid
  */
 export async function loadCatalog(sources: CatalogSources): Promise<Catalog> {
   const { folder, files, observerImage, isWhole = files !== undefined } = sources
-  const builtIn = isWhole ? [] : readMetrics(await readFolder(BUILT_IN))
-  const documents = [
-    ...builtIn.map((document) => withImage(document, observerImage)),
-    ...(folder === undefined ? [] : readMetrics(await readFolder(folder))),
-    ...(files === undefined ? [] : readMetrics(files)),
+  const builtIn = isWhole ? NONE : readDocuments(await readFolder(BUILT_IN))
+  const added = [
+    folder === undefined ? NONE : readDocuments(await readFolder(folder)),
+    files === undefined ? NONE : readDocuments(files),
   ]
-  const revision = createHash('sha256').update(JSON.stringify(documents)).digest('hex').slice(0, 8)
-  return buildCatalog(documents, revision)
+  const documents = [
+    ...builtIn.metrics.map((document) => withImage(document, observerImage)),
+    ...added.flatMap(({ metrics }) => metrics),
+  ]
+  const defaults = readDefaults([builtIn, ...added], documents)
+  const content = JSON.stringify([...documents, { defaults }])
+  const revision = createHash('sha256').update(content).digest('hex').slice(0, 8)
+  return buildCatalog(documents, revision, defaults)
+}
+
+/** The documents of a folder. */
+interface Documents {
+  readonly metrics: readonly MetricDocument[]
+  readonly defaults: { readonly path: string; readonly document: DefaultsDocument } | undefined
+}
+
+const NONE: Documents = { metrics: [], defaults: undefined }
+
+/**
+ * Returns the default metrics of a catalog: those of the last folder that has such a document.
+ *
+ * @param metrics the documents of all metrics
+ * @throws CatalogError if a default metric is not valid
+ */
+function readDefaults(
+  folders: readonly Documents[],
+  metrics: readonly MetricDocument[],
+): readonly string[] {
+  const last = folders.findLast(({ defaults }) => defaults !== undefined)?.defaults
+  const problem = last && defaultsProblem(last.document, metrics)
+  if (problem !== undefined) throw new CatalogError(`${last?.path}: ${problem}`)
+  return last?.document.spec.metrics ?? []
 }
 
 /** Returns the texts of the documents in a folder, by path. */
@@ -80,19 +113,25 @@ function isDocument(path: string): boolean {
 }
 
 /** @param files texts by path; they are read in the order of their paths */
-function readMetrics(files: ReadonlyMap<string, string>): readonly MetricDocument[] {
-  const documents: MetricDocument[] = []
+function readDocuments(files: ReadonlyMap<string, string>): Documents {
   const paths = [...files.keys()].filter(isDocument).sort()
-  for (const path of paths) {
-    for (const value of parse(path, files.get(path) ?? '')) {
-      const document = readDocument(path, value)
-      const twin = documents.find(({ metadata }) => metadata.name === document.metadata.name)
-      if (twin !== undefined)
-        throw new CatalogError(`${path}: metric ${twin.metadata.name} is defined twice`)
-      documents.push(document)
-    }
+  const read = paths.flatMap((path) =>
+    parse(path, files.get(path) ?? '').map((value) => readDocument(path, value)),
+  )
+  const metrics = read.flatMap((each) => ('metric' in each ? [each] : []))
+  const defaults = read.flatMap((each) => ('defaults' in each ? [each] : []))
+  const twin = metrics.find(({ metric }, index) =>
+    metrics.slice(0, index).some((other) => other.metric.metadata.name === metric.metadata.name),
+  )
+  if (twin !== undefined)
+    throw new CatalogError(`${twin.path}: metric ${twin.metric.metadata.name} is defined twice`)
+  const [first, second] = defaults
+  if (second !== undefined)
+    throw new CatalogError(`${second.path}: kind Defaults is there twice; keep one document`)
+  return {
+    metrics: metrics.map(({ metric }) => metric),
+    defaults: first && { path: first.path, document: first.defaults },
   }
-  return documents
 }
 
 function parse(path: string, text: string): readonly unknown[] {
@@ -107,29 +146,48 @@ function catalogError(error: Error): never {
   throw new CatalogError(error.message)
 }
 
-function readDocument(path: string, value: unknown): MetricDocument {
-  const name = fieldsOrNone(fieldsOrNone(value).metadata).name
+type ReadDocument =
+  | { readonly path: string; readonly metric: MetricDocument }
+  | { readonly path: string; readonly defaults: DefaultsDocument }
+
+function readDocument(path: string, value: unknown): ReadDocument {
+  const { kind, metadata } = fieldsOrNone(value)
+  if (kind === 'Defaults') return { path, defaults: readDefaultsDocument(path, value) }
+  const { name } = fieldsOrNone(metadata)
   const where = typeof name === 'string' ? `${path}: metric ${name}` : path
-  if (!isMetric(value)) {
-    const [error] = isMetric.errors ?? []
-    const place = error?.instancePath.slice(1).replaceAll('/', '.') || 'the document'
-    throw new CatalogError(`${where}: ${place} ${explain(error)}`)
-  }
-  const document = value as unknown as MetricDocument
+  if (!isMetric(value)) throw new CatalogError(`${where}: ${firstError(isMetric.errors)}`)
+  const metric = value as unknown as MetricDocument
   const problem =
-    optionProblem(document) ??
-    rowsProblem(document) ??
-    contextProblem(document) ??
-    exportProblem(document) ??
-    toolProblem(document)
+    optionProblem(metric) ??
+    rowsProblem(metric) ??
+    contextProblem(metric) ??
+    exportProblem(metric) ??
+    toolProblem(metric) ??
+    includesProblem(metric)
   if (problem !== undefined) throw new CatalogError(`${where}: ${problem}`)
-  return document
+  return { path, metric }
+}
+
+function readDefaultsDocument(path: string, value: unknown): DefaultsDocument {
+  if (!isDefaults(value)) throw new CatalogError(`${path}: ${firstError(isDefaults.errors)}`)
+  return value as unknown as DefaultsDocument
+}
+
+function firstError(errors: readonly ErrorObject[] | null | undefined): string {
+  const [error] = errors ?? []
+  const place = error?.instancePath.slice(1).replaceAll('/', '.') || 'the document'
+  return `${place} ${explain(error)}`
 }
 
 const ENDPOINT = '/spec/otlp/endpoint'
 const ENDPOINT_RULE =
   'must be http://HOST:PORT of a receiver, with an optional path, and without credentials; ' +
   'for https, use a collector on the node or in the cluster'
+
+const NAME = '/metadata/name'
+const NAME_RULE =
+  'must not be true, enabled, false or disabled, because these words have a meaning in the' +
+  ` annotation ${KEYS.inject}; rename the metric`
 
 /** Returns a message with the values that are allowed, which Ajv's own message omits. */
 function explain(error: ErrorObject | undefined): string {
@@ -139,6 +197,7 @@ function explain(error: ErrorObject | undefined): string {
   if (allowedValue !== undefined) return `must be ${String(allowedValue)}`
   if (additionalProperty !== undefined) return `must not have ${String(additionalProperty)}`
   if (error?.instancePath === ENDPOINT) return ENDPOINT_RULE
+  if (error?.keyword === 'not' && error.instancePath === NAME) return NAME_RULE
   return message
 }
 
@@ -153,6 +212,10 @@ function optionProblem({ spec }: MetricDocument): string | undefined {
 function rowsProblem({ spec }: MetricDocument): string | undefined {
   const problem = spec.rows && descriptionProblem(spec.rows)
   return problem && `spec.rows.${problem}`
+}
+
+function includesProblem({ metadata: { name }, spec }: MetricDocument): string | undefined {
+  return spec.includes?.includes(name) ? 'spec.includes must not name the metric itself' : undefined
 }
 
 /**

@@ -17,6 +17,11 @@ export interface Catalog {
   readonly revision: string
   /** The metrics by name. Unlike an object, a Map is safe for lookups of names that users write. */
   readonly metrics: ReadonlyMap<string, Metric>
+  /**
+   * The names of the default metrics, which `ridealong.dev/inject: "true"` requests, in the order
+   * of their observers. If empty, the catalog offers no defaults.
+   */
+  readonly defaultMetrics: readonly string[]
 }
 
 /** A metric that users request by name, and the observer that measures it. */
@@ -36,6 +41,8 @@ export interface Metric {
   readonly liveExport: LiveExport | undefined
   /** The library that the metric loads into the application; undefined for most metrics. */
   readonly tool: Tool | undefined
+  /** The names of metrics whose measurements this metric contains. */
+  readonly includes: readonly string[]
   readonly container: ObserverContainer
 }
 
@@ -158,6 +165,7 @@ export interface MetricDocument {
     readonly rows?: RowsDescription
     readonly otlp?: LiveExport
     readonly tool?: Tool
+    readonly includes?: readonly string[]
     readonly container: ObserverContainer
   }
 }
@@ -167,8 +175,13 @@ export interface MetricDocument {
  * used. If only the earlier document describes the rows of the metric, its description is used.
  *
  * @param revision eight hexadecimal digits that change when a document changes
+ * @param defaultMetrics names of metrics among the documents
  */
-export function buildCatalog(documents: readonly MetricDocument[], revision: string): Catalog {
+export function buildCatalog(
+  documents: readonly MetricDocument[],
+  revision: string,
+  defaultMetrics: readonly string[] = [],
+): Catalog {
   const rows = new Map(
     documents.flatMap(({ metadata, spec }) => {
       return spec.rows === undefined ? [] : [[metadata.name, spec.rows] as const]
@@ -177,14 +190,15 @@ export function buildCatalog(documents: readonly MetricDocument[], revision: str
   const metrics = documents
     .map((document) => buildMetric(document, rows.get(document.metadata.name)))
     .sort((a, b) => (a.name < b.name ? -1 : 1))
-  return { revision, metrics: new Map(metrics.map((metric) => [metric.name, metric])) }
+  const byName = new Map(metrics.map((metric) => [metric.name, metric]))
+  return { revision, metrics: byName, defaultMetrics }
 }
 
 function buildMetric(
   { metadata: { name }, spec }: MetricDocument,
   rows: RowsDescription | undefined,
 ): Metric {
-  const { description, privilege, tool, container } = spec
+  const { description, privilege, tool, includes = [], container } = spec
   const options = Object.entries(spec.options ?? {}).map(([option, definition]) => {
     const offered = { ...definition, variable: optionVariable(option) }
     return [`${name}.ridealong.dev/${option}`, offered] as const
@@ -202,6 +216,7 @@ function buildMetric(
     rows,
     liveExport,
     tool,
+    includes,
     container,
   }
 }

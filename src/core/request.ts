@@ -4,6 +4,13 @@ import { ANNOTATIONS_LIMIT, DOMAIN, KEYS, STATUS_KEY } from './keys.ts'
 import { type EnvVar, plain } from './kubernetes/environment.ts'
 import type { Fields } from './kubernetes/json.ts'
 import type { Reason } from './reasons.ts'
+import {
+  isDefaultWord,
+  isExclusionWord,
+  type MetricList,
+  parseMetricList,
+  wordInLowerCase,
+} from './text/metric-list.ts'
 import { quote } from './text/quote.ts'
 import { parseRanks, type RankSelector } from './text/rank-selector.ts'
 import { problemOfTargetCommand } from './text/target-command.ts'
@@ -27,6 +34,8 @@ export interface RequestedMetric {
   readonly options: readonly EnvVar[]
   /** The ranks to which the metric applies; undefined for all ranks of the request. */
   readonly ranks: RankSelector | undefined
+  /** Whether the metric is requested only as a default metric of the catalog. */
+  readonly isDefault: boolean
 }
 
 /** The content of a valid request. */
@@ -114,13 +123,14 @@ function* knownKeys({ metrics }: Catalog): Iterable<string> {
  * @param defaults the annotations of the namespace
  */
 export function readRequest(own: Annotations, defaults: Annotations, catalog: Catalog): Request {
-  if (own.get(KEYS.inject)?.trim() === 'false') return { kind: 'nothing', reason: 'opted-out' }
-  const names = readNames(own.get(KEYS.inject) ?? defaults.get(KEYS.inject) ?? '')
-  if (names.length === 0) return { kind: 'nothing', reason: 'not-asked' }
+  const list = readList(own) ?? readList(defaults)
+  if (list?.kind === 'excluded' && own.has(KEYS.inject))
+    return { kind: 'nothing', reason: 'opted-out' }
+  if (list?.kind !== 'items') return { kind: 'nothing', reason: 'not-asked' }
   const annotations = defaults.size === 0 ? own : new Map([...defaults, ...own])
   const onError = readWord(KEYS.onError, ON_ERROR, annotations)
   if ('reason' in onError) return { kind: 'wrong', onError: 'admit', ...onError }
-  const terms = readTerms(names, annotations, catalog)
+  const terms = readTerms(list.items, annotations, catalog)
   return 'reason' in terms
     ? { kind: 'wrong', onError: onError.word, ...terms }
     : { kind: 'asked', onError: onError.word, ...terms }
@@ -131,31 +141,29 @@ export function readRequest(own: Annotations, defaults: Annotations, catalog: Ca
  * is invalid.
  */
 export function requestsMetrics(annotations: Annotations): boolean {
-  return readNames(annotations.get(KEYS.inject) ?? '').length > 0
+  return readList(annotations)?.kind === 'items'
 }
 
-function readNames(inject: string): readonly string[] {
-  if (inject.trim() === 'false') return []
-  const names = new Set<string>()
-  for (const item of inject.split(',')) names.add(item.trim())
-  names.delete('')
-  return [...names]
+function readList(annotations: Annotations): MetricList | undefined {
+  const written = annotations.get(KEYS.inject)
+  return written === undefined ? undefined : parseMetricList(written)
 }
 
 function readTerms(
-  names: readonly string[],
+  items: readonly string[],
   annotations: Annotations,
   catalog: Catalog,
 ): Terms | Wrong {
-  const metrics = names.flatMap((name) => catalog.metrics.get(name) ?? [])
-  if (metrics.length < names.length) return unknownMetric(names, catalog)
+  const found = findMetrics(items, catalog)
+  if ('reason' in found) return found
+  const metrics = found.map(({ metric }) => metric)
   const mode = readWord(KEYS.mode, MODES, annotations)
   if ('reason' in mode) return mode
   const problem = problemOfKeys(annotations, metrics) ?? problemOfCommand(annotations)
   if (problem !== undefined) return problem
   const ranks = readRanks(KEYS.ranks, annotations)
   if (ranks !== undefined && 'reason' in ranks) return ranks
-  const asked = metrics.map((metric) => readMetric(metric, annotations))
+  const asked = found.map((metric) => readMetric(metric, annotations))
   const wrong = asked.find((outcome) => 'reason' in outcome)
   if (wrong !== undefined) return wrong
   return {
@@ -167,12 +175,45 @@ function readTerms(
   }
 }
 
-function unknownMetric(names: readonly string[], catalog: Catalog): Wrong {
-  const unknown = names.find((name) => !catalog.metrics.has(name)) ?? ''
-  const known = [...catalog.metrics.keys()].join(', ')
-  const found = `annotation ${KEYS.inject}: ${quote(unknown)} is not a metric of the catalog`
-  const message = `${found}; known metrics are ${known}`
+type FoundMetric = Pick<RequestedMetric, 'metric' | 'isDefault'>
+
+/** Finds the metrics that the items of a list request, without repetitions. */
+function findMetrics(items: readonly string[], catalog: Catalog): readonly FoundMetric[] | Wrong {
+  const { metrics, defaultMetrics } = catalog
+  const exclusion = items.find(isExclusionWord)
+  if (exclusion !== undefined) return exclusionAmongNames(exclusion)
+  const word = items.find(isDefaultWord)
+  if (word !== undefined && defaultMetrics.length === 0) return noDefaults(word, catalog)
+  const written = items.flatMap((item) => (isDefaultWord(item) ? defaultMetrics : [item]))
+  const names = [...new Set(written)]
+  const unknown = names.find((name) => !metrics.has(name))
+  if (unknown !== undefined) return unknownMetric(unknown, catalog)
+  return names
+    .flatMap((name) => metrics.get(name) ?? [])
+    .map((metric) => ({ metric, isDefault: !items.includes(metric.name) }))
+}
+
+function exclusionAmongNames(item: string): Wrong {
+  const found = `annotation ${KEYS.inject}: ${quote(item)} cannot be in a list with other items`
+  return invalid(`${found}; write only ${quote(item)} to exclude the pod, or remove it`)
+}
+
+function noDefaults(item: string, catalog: Catalog): Wrong {
+  const found = `annotation ${KEYS.inject}: ${quote(item)} requests the catalog's default metrics`
+  const message = `${found}, but it has none; known metrics are ${listKnown(catalog)}`
   return { reason: 'unknown-metric', message }
+}
+
+function unknownMetric(name: string, catalog: Catalog): Wrong {
+  const word = wordInLowerCase(name)
+  const advice = word === undefined ? '' : `; ${quote(word)} must be in lower case`
+  const found = `annotation ${KEYS.inject}: ${quote(name)} is not a metric of the catalog`
+  const message = `${found}${advice}; known metrics are ${listKnown(catalog)}`
+  return { reason: 'unknown-metric', message }
+}
+
+function listKnown({ metrics }: Catalog): string {
+  return [...metrics.keys()].join(', ')
 }
 
 function invalid(message: string): Wrong {
@@ -234,11 +275,12 @@ function readRanks(key: string, annotations: Annotations): RankSelector | undefi
   return invalid(`annotation ${key}: ${ranks.problem}`)
 }
 
-function readMetric(metric: Metric, annotations: Annotations): RequestedMetric | Wrong {
+function readMetric(found: FoundMetric, annotations: Annotations): RequestedMetric | Wrong {
+  const { metric } = found
   const ranks = readRanks(metric.ranksKey, annotations)
   if (ranks !== undefined && 'reason' in ranks) return ranks
   const read = readOptions(metric, annotations)
-  return 'reason' in read ? read : { metric, options: read.options, ranks }
+  return 'reason' in read ? read : { ...found, options: read.options, ranks }
 }
 
 function readOptions(

@@ -7,6 +7,7 @@ import { REASONS } from './reasons.ts'
 import { readPodAnnotations, readRequest } from './request.ts'
 import { allowPatched, deny, type ReviewResponse } from './response.ts'
 import type { Review } from './review.ts'
+import { listOverlaps } from './rules/overlapping-metrics.ts'
 
 /** The result of reviewing a pod: the response, and the decision for logs and metrics. */
 export interface PodReview {
@@ -69,7 +70,12 @@ function respond(
   operations: readonly Operation[],
 ): ReviewResponse {
   if (decision.outcome === 'denied') return deny(review, decision.message)
-  const { reason, message = '' } = decision.outcome === 'left' ? decision : {}
-  const warns = reason !== undefined && REASONS[reason].warns
-  return allowPatched(review, operations, warns ? [`${reason}: ${message}`] : [])
+  return allowPatched(review, operations, listWarnings(decision))
+}
+
+function listWarnings(decision: Decision): readonly string[] {
+  if (decision.outcome === 'injected')
+    return listOverlaps(decision.observers.map(({ metric }) => metric))
+  if (decision.outcome !== 'left' || !REASONS[decision.reason].warns) return []
+  return [`${decision.reason}: ${decision.message}`]
 }

@@ -172,7 +172,13 @@ const DEFECTS: readonly (readonly [string, Parameters<typeof startApp>[1]])[] = 
   ['defect in the namespace', { namespaces: { find: () => BROKEN_NAMESPACE } }],
   [
     'defect in the catalog',
-    { catalog: () => ({ revision: '00000000', metrics: new Broken([['x', {} as Metric]]) }) },
+    {
+      catalog: () => ({
+        revision: '00000000',
+        metrics: new Broken([['x', {} as Metric]]),
+        defaultMetrics: [],
+      }),
+    },
   ],
   [
     'defect in the source',
@@ -206,7 +212,9 @@ for (const [what, parts] of DEFECTS) {
 
 t.test('a defect of the webhook never denies a namespace, and is counted', async (t) => {
   const metrics = new Broken([['x', {} as Metric]])
-  const app = await startApp(t, { catalog: () => ({ revision: '00000000', metrics }) })
+  const app = await startApp(t, {
+    catalog: () => ({ revision: '00000000', metrics, defaultMetrics: [] }),
+  })
   const review = reviewOf(namespaceOf('lab', { [KEYS.inject]: 'perf-sysstat' }), { name: 'lab' })
   const verdict = verdictOf(await post(app, SPACES, review))
   t.equal(verdict.allowed, true)
@@ -286,7 +294,9 @@ t.test('a metric above the privilege of a namespace is not injected', async (t) 
   const metric = catalog.metrics.get('perf-sysstat') as Metric
   for (const privilege of PRIVILEGES) {
     const metrics = new Map([['deep', { ...metric, name: 'deep', privilege }]])
-    const app = await startApp(t, { catalog: () => ({ revision: '00000000', metrics }) })
+    const app = await startApp(t, {
+      catalog: () => ({ revision: '00000000', metrics, defaultMetrics: [] }),
+    })
     const answer = await post(app, PODS, reviewOf(podOf({ [KEYS.inject]: 'deep' })))
     t.strictSame(addedNames(answer), privilege === 'restricted' ? ['deep'] : [])
   }

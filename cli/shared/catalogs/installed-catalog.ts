@@ -1,6 +1,7 @@
 import {
   type MetricAnswer,
   type ObserverAnswer,
+  readDefaultAnswers,
   readMetricAnswer,
   withAnswers,
 } from '../../../src/catalog/answered-catalog.ts'
@@ -9,6 +10,7 @@ import type { Catalog } from '../../../src/core/catalog.ts'
 import { DOMAIN, RANKS_OPTION, REVISION_LABEL } from '../../../src/core/keys.ts'
 import { asObjects, asText, type Fields, fieldsOrNone } from '../../../src/core/kubernetes/json.ts'
 import { hasCommandOfCatalog } from '../../../src/core/rules/observer-difference.ts'
+import { DEFAULT_WORD } from '../../../src/core/text/metric-list.ts'
 import type { FactLookup } from '../../../src/pods/explain/facts.ts'
 import { tryPod } from '../dry-run.ts'
 import { usageError } from '../errors.ts'
@@ -19,6 +21,7 @@ import { findClusterCatalog, readClusterCatalog } from './cluster-catalog.ts'
 /** The metrics that a verb names, and the namespace of the pods. */
 export interface CatalogRequest {
   readonly namespace: string
+  /** Names of metrics, and `DEFAULT_WORD` for the default metrics of the installation. */
   readonly metrics: readonly string[]
   /** The options of the metrics, as annotations. */
   readonly annotations?: Readonly<Record<string, string>> | undefined
@@ -78,7 +81,7 @@ async function askInstallation(
   known: Catalog,
   request: CatalogRequest,
 ): Promise<InstalledCatalog> {
-  const answers = await askAll(reader, request)
+  const { answers, defaultMetrics } = await askAll(reader, request)
   const observers = new Map<string, ObserverAnswer>()
   const left = new Map<string, LeftAnswer>()
   for (const [name, answer] of answers) {
@@ -88,7 +91,7 @@ async function askInstallation(
   }
   const found =
     observers.size > 0
-      ? await fromAnswers(reader, known, observers, request)
+      ? await fromAnswers(reader, known, { observers, defaultMetrics }, request)
       : await fromElsewhere(reader, known, request, describeAnswers(answers))
   return { ...found, catalog: withoutUnknown(found.catalog, left), left }
 }
@@ -101,31 +104,50 @@ function withoutUnknown(catalog: Catalog, left: ReadonlyMap<string, LeftAnswer>)
 
 type Answered = MetricAnswer | { readonly problem: string }
 
+/** The answers to dry runs. */
+interface Answers {
+  /** The answers by metric. */
+  readonly answers: ReadonlyMap<string, Answered>
+  /** The default metrics of the installation; undefined if they are not known. */
+  readonly defaultMetrics: readonly string[] | undefined
+}
+
 async function askAll(
   reader: Reader,
   { namespace, metrics, annotations }: CatalogRequest,
-): Promise<ReadonlyMap<string, Answered>> {
-  const answers = metrics.map(async (metric) => {
+): Promise<Answers> {
+  const asked = metrics.map(async (metric): Promise<readonly [string, Answered][]> => {
     const tried = await tryPod(reader.apiserver, namespace, metric, optionsOf(metric, annotations))
-    const answer: Answered = 'problem' in tried ? tried : readMetricAnswer(tried.value, metric)
-    return [metric, answer] as const
+    if ('problem' in tried) return [[metric, tried]]
+    return metric === DEFAULT_WORD
+      ? [...readDefaultAnswers(tried.value, metric)]
+      : [[metric, readMetricAnswer(tried.value, metric)]]
   })
-  return new Map(await Promise.all(answers))
+  const found = await Promise.all(asked)
+  const ofDefaults = found[metrics.indexOf(DEFAULT_WORD)]
+  return { answers: new Map(found.flat()), defaultMetrics: ofDefaults && defaultsIn(ofDefaults) }
+}
+
+/** Returns the default metrics in the answers to a pod that requests them. */
+function defaultsIn(answers: readonly [string, Answered][]): readonly string[] | undefined {
+  const added = answers.flatMap(([name, answer]) => {
+    return 'kind' in answer && answer.kind === 'observer' ? [name] : []
+  })
+  const [, first] = answers[0] ?? []
+  const hasNone = first !== undefined && 'reason' in first && first.reason === 'unknown-metric'
+  return added.length > 0 || hasNone ? added : undefined
 }
 
 type Source = Omit<InstalledCatalog, 'left'>
 
 /**
- * Returns the annotations that set options of a metric. The others, such as the target container,
- * would not match the pod of the dry run.
+ * Returns the annotations that set options of a metric, or of all metrics for the default metrics.
+ * The others, such as the target container, would not match the pod of the dry run.
  */
 function optionsOf(metric: string, annotations: CatalogRequest['annotations'] = {}) {
-  const prefix = `${metric}.${DOMAIN}/`
-  return Object.fromEntries(
-    Object.entries(annotations).filter(([key]) => {
-      return key.startsWith(prefix) && key !== `${prefix}${RANKS_OPTION}`
-    }),
-  )
+  const key = metric === DEFAULT_WORD ? '[^/]+' : metric
+  const isOption = new RegExp(`^${key}\\.${DOMAIN}/(?!${RANKS_OPTION}$)`)
+  return Object.fromEntries(Object.entries(annotations).filter(([name]) => isOption.test(name)))
 }
 
 /** Describes why no dry run returned an observer. */
@@ -137,6 +159,10 @@ function describeAnswers(answers: ReadonlyMap<string, Answered>): string {
   return failed !== undefined && 'problem' in failed ? failed.problem : 'no webhook answered'
 }
 
+type FoundAnswers = Pick<Answers, 'defaultMetrics'> & {
+  readonly observers: ReadonlyMap<string, ObserverAnswer>
+}
+
 /**
  * Uses the whole catalog with the revision that the answers name, if it is the built-in catalog or
  * the caller may read it. It also has the options and the columns of the metrics.
@@ -144,13 +170,14 @@ function describeAnswers(answers: ReadonlyMap<string, Answered>): string {
 async function fromAnswers(
   reader: Reader,
   known: Catalog,
-  answers: ReadonlyMap<string, ObserverAnswer>,
+  { observers, defaultMetrics }: FoundAnswers,
   { namespace }: CatalogRequest,
 ): Promise<Source> {
-  const revision = [...answers.values()][0]?.revision ?? ''
+  const revision = [...observers.values()][0]?.revision ?? ''
   const whole = known.revision === revision ? known : await findClusterCatalog(reader, revision)
   const origin = describeOrigin(`the installation that serves namespace ${namespace}`)
-  return { catalog: whole ?? withAnswers(known, answers, revision), isGuessed: false, origin }
+  const catalog = whole ?? withAnswers(known, observers, revision, defaultMetrics)
+  return { catalog, isGuessed: false, origin }
 }
 
 /** @param why why the dry runs returned no observer */
@@ -160,7 +187,10 @@ async function fromElsewhere(
   request: CatalogRequest,
   why: string,
 ): Promise<Source> {
-  const { namespace, metrics } = request
+  const { namespace } = request
+  const metrics = request.metrics.flatMap((name) =>
+    name === DEFAULT_WORD ? known.defaultMetrics : [name],
+  )
   const tried = `a dry run in namespace ${namespace} returned no observer (${why})`
   const offered = await readClusterCatalog(reader, await readRevisionOf(reader, namespace))
   if ('value' in offered) {

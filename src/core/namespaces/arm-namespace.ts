@@ -6,6 +6,7 @@ import { REASONS } from '../reasons.ts'
 import { type Annotations, type Request, readRequest, requestsMetrics } from '../request.ts'
 import { allow, allowPatched, type ReviewResponse } from '../response.ts'
 import type { Review } from '../review.ts'
+import { listIgnoredOptions, listOverlaps } from '../rules/overlapping-metrics.ts'
 import { readNamespace } from './namespace.ts'
 import { findFormerRevision, readMovedFrom } from './revision.ts'
 
@@ -76,7 +77,11 @@ function arm(
   const isNews = !isSame(annotations, readNamespace(review.name, review.oldObject).annotations)
   return {
     outcome: resolveOutcome(arming.length > 0, operations.length > arming.length, isAsking),
-    response: allowPatched(review, operations, isNews ? listWarnings(request, isExcluded) : []),
+    response: allowPatched(
+      review,
+      operations,
+      isNews ? listWarnings(request, annotations, isExcluded) : [],
+    ),
   }
 }
 
@@ -133,11 +138,20 @@ function isSame(a: Annotations, b: Annotations): boolean {
   return a.size === b.size && [...a].every(([key, value]) => b.get(key) === value)
 }
 
-function listWarnings(request: Request, isExcluded: boolean): readonly string[] {
+function listWarnings(
+  request: Request,
+  annotations: Annotations,
+  isExcluded: boolean,
+): readonly string[] {
   if (request.kind === 'nothing') return []
   if (isExcluded) {
     return ['the administrator has excluded this namespace, so its pods get no observers']
   }
   if (request.kind === 'wrong') return [`${request.reason}: ${request.message}`]
-  return ['pods that are created from now on get observers; running pods are not changed']
+  const metrics = request.metrics.map(({ metric }) => metric)
+  return [
+    'pods that are created from now on get observers; running pods are not changed',
+    ...listOverlaps(metrics),
+    ...listIgnoredOptions(metrics, annotations),
+  ]
 }

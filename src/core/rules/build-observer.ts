@@ -18,11 +18,19 @@ export function buildObserver(
   pod: Pod,
   guaranteed: boolean,
 ): Observer {
-  const { metric, options, ranks } = asked
+  const { metric, options, ranks, isDefault } = asked
   const { securityContext: own } = metric.container
   const securityContext = own === undefined ? derived : startable(own, pod)
   const installer = metric.tool && { securityContext: derived, resources: undefined }
-  const bare = { metric, options, ranks, securityContext, resources: undefined, installer }
+  const bare = {
+    metric,
+    options,
+    ranks,
+    isDefault,
+    securityContext,
+    resources: undefined,
+    installer,
+  }
   return pod.hasResources
     ? { ...bare, resources: withStorage(pod, undefined, metric.tool) }
     : withResources(bare, pod, guaranteed)

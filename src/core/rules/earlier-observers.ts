@@ -1,10 +1,11 @@
 import type { Catalog } from '../catalog.ts'
 import { type Decision, type Left, leave, type Stripped } from '../decision.ts'
-import { fieldsOrNone, listOrNone } from '../kubernetes/json.ts'
+import { asObjects, type Fields, fieldsOrNone, listOrNone } from '../kubernetes/json.ts'
 import type { Pod } from '../kubernetes/pod.ts'
 import { injectedBefore, readStatus } from '../status.ts'
 import { isAddedVolume } from '../tools/added-volumes.ts'
 import {
+  CATALOG_VARIABLE,
   type Difference,
   differenceFrom,
   findContainer,
@@ -39,6 +40,8 @@ export interface Earlier {
   readonly repairable: readonly string[]
   /** Whether the status annotation of the pod says that the pod was injected. */
   readonly hasStatus: boolean
+  /** Whether the observers come from another catalog, which may have other default metrics. */
+  readonly isOfOtherCatalog: boolean
 }
 
 /**
@@ -66,7 +69,15 @@ export function findEarlierObservers(pod: Pod, catalog: Catalog): Earlier {
       difference === undefined || difference.isImageOnly ? [name] : [],
     ),
     hasStatus: claimed.length > 0,
+    isOfOtherCatalog:
+      wasInjectedByOther(pod, catalog) ||
+      found.some(({ container }) => hasOtherRevision(container, catalog)),
   }
+}
+
+/** Reports whether a container is an observer of a catalog with another revision. */
+function hasOtherRevision({ env }: Fields, { revision }: Catalog): boolean {
+  return asObjects(env).some(({ name, value }) => name === CATALOG_VARIABLE && value !== revision)
 }
 
 /** Finds the containers of a pod with one of these names that are also names of metrics. */

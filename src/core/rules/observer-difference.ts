@@ -103,9 +103,12 @@ function placeDifference({ env }: Fields, list: ContainerList): string | undefin
   return isEnding ? undefined : 'no RIDEALONG_MODE=container, which an ordinary container needs'
 }
 
+/** The variable with the revision of the catalog, which every observer gets. */
+export const CATALOG_VARIABLE = 'RIDEALONG_CATALOG'
+
 /** Reports whether a container has the variable that every observer gets. */
 export function isObserver({ env }: Fields): boolean {
-  return asObjects(env).some(({ name }) => name === 'RIDEALONG_CATALOG')
+  return asObjects(env).some(({ name }) => name === CATALOG_VARIABLE)
 }
 
 /**

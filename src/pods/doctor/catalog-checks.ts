@@ -27,8 +27,10 @@ function offerCheck(offer: Offer): InstallationCheck {
     const remedy = 'restore it with helm upgrade; until then, servers keep the last valid catalog'
     return fault('catalog', offer.problem, remedy)
   }
-  const { revision, metrics } = offer.catalog
-  return check('catalog', 'ok', `revision ${revision}: ${[...metrics.keys()].join(', ')}`)
+  const { revision, metrics, defaultMetrics } = offer.catalog
+  const names = [...metrics.keys()].join(', ')
+  const defaults = defaultMetrics.length === 0 ? 'none' : defaultMetrics.join(', ')
+  return check('catalog', 'ok', `revision ${revision}: ${names}; default metrics: ${defaults}`)
 }
 
 function guardCheck(binding: Fields | undefined): InstallationCheck {

@@ -3,10 +3,12 @@ import { KEYS, REVISION_LABEL } from '../../core/keys.ts'
 import type { Fields } from '../../core/kubernetes/json.ts'
 
 /**
- * Returns the name of the metric to request. If possible, the metric has the privilege `restricted`
- * and no tool, so that every namespace admits its observer.
+ * Returns the name of the metric to request: the first default metric of the catalog. Without one,
+ * the metric has, if possible, the privilege `restricted` and no tool, as default metrics have, so
+ * that every namespace admits its observer.
  */
-export function metricToAsk({ metrics }: Catalog): string {
+export function metricToAsk({ metrics, defaultMetrics: [first] }: Catalog): string {
+  if (first !== undefined) return first
   const all = [...metrics.values()]
   const modest = all.find(({ privilege, tool }) => privilege === 'restricted' && tool === undefined)
   return (modest ?? all[0])?.name ?? ''

@@ -1,6 +1,7 @@
 import type { Decision } from '../../core/decision.ts'
 import { type DecisionRule, REASONS, type Reason, RULES } from '../../core/reasons.ts'
 import type { Request } from '../../core/request.ts'
+import { listOverlaps } from '../../core/rules/overlapping-metrics.ts'
 import { type Finding, find, stop } from './finding.ts'
 import { rankFinding } from './rank-findings.ts'
 
@@ -50,7 +51,15 @@ function passed(rule: DecisionRule, facts: RuleFacts): Finding {
     return find(rule.name, 'unknown', 'it is not known which nodes have the image')
   }
   if (rule.name === 'rank') return rankFinding(rule.name, request, decision, facts.dependsOnRank)
-  return find(rule.name, 'ok', rule.name === 'request' ? described(request) : rule.passed)
+  return rule.name === 'request' ? requestFinding(request) : find(rule.name, 'ok', rule.passed)
+}
+
+/** Returns the finding about a valid request; `look` if two of its metrics measure the same. */
+function requestFinding(request: Request): Finding {
+  const metrics = request.kind === 'asked' ? request.metrics.map(({ metric }) => metric) : []
+  const overlaps = listOverlaps(metrics)
+  const sentence = [described(request), ...overlaps].join('; ')
+  return find('request', overlaps.length > 0 ? 'look' : 'ok', sentence)
 }
 
 /**

@@ -1,5 +1,6 @@
 import { asFields, asText } from '../../core/kubernetes/json.ts'
 import { REASONS } from '../../core/reasons.ts'
+import { listOverlaps } from '../../core/rules/overlapping-metrics.ts'
 import { whyNot } from './annotate.ts'
 import type { InjectedManifest, TemplateOutcome } from './inject.ts'
 import { annotationsFor, describePlaces } from './kinds/places.ts'
@@ -20,6 +21,17 @@ export function listProblems({ outcomes }: InjectedManifest): readonly string[] 
     const { outcome, reason, message } = decision
     const isWrong = outcome === 'denied' || REASONS[reason].isErrorInManifest === true
     return isWrong ? [describe(resource, `${reason}: ${message}`)] : []
+  })
+}
+
+/**
+ * Returns the warnings about pod templates that got observers: metrics that measure the same.
+ */
+export function listInjectionWarnings({ outcomes }: InjectedManifest): readonly string[] {
+  return outcomes.flatMap(({ resource, decision }) => {
+    if (decision.outcome !== 'injected') return []
+    const warnings = listOverlaps(decision.observers.map(({ metric }) => metric))
+    return warnings.map((warning) => describe(resource, warning))
   })
 }
 

@@ -121,6 +121,7 @@ export const CATALOG: Catalog = buildCatalog(
     metricDocument('trace-stat', { privilege: 'privileged', container: tracing(TRACER) }),
   ],
   '3f2a91c0',
+  ['perf-sysstat'],
 )
 
 /** Returns the review of the creation of an object. */

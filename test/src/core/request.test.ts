@@ -1,5 +1,6 @@
 import t from 'tap'
 import { scanBody } from '../../../src/core/body-scan.ts'
+import { KEYS } from '../../../src/core/keys.ts'
 import { readAnnotations, readPodAnnotations, readRequest } from '../../../src/core/request.ts'
 import { CATALOG, perfOf, podOf, type Ride, ride, type Texts, variable } from './build.ts'
 
@@ -22,6 +23,13 @@ t.test(
       ['two names with blanks', '  perf-sysstat ,\tio-sysstat\n', both],
       ['two names with empty items', ',perf-sysstat,, ,io-sysstat,', both],
       ['two names with repetitions', 'perf-sysstat,io-sysstat, perf-sysstat,perf-sysstat', both],
+      ['the word true', 'true', ['perf-sysstat']],
+      ['the word enabled', 'enabled', ['perf-sysstat']],
+      ['the word true with blanks', ' true\n', ['perf-sysstat']],
+      ['both words, twice', 'true,enabled,,true', ['perf-sysstat']],
+      ['a word before a name', 'true,io-sysstat', both],
+      ['a word after a name', 'io-sysstat, enabled', ['io-sysstat', 'perf-sysstat']],
+      ['a word and the name of a default metric', 'true,perf-sysstat,io-sysstat', both],
     ]
     for (const [name, inject, expected] of rows) {
       const outcome = asking({ 'ridealong.dev/inject': inject })
@@ -33,17 +41,15 @@ t.test(
 
 t.test('the name of a metric must match exactly', async (t) => {
   const wrong = [
-    'true',
     'True',
     'FALSE',
+    'ENABLED',
     'all',
     '*',
     'perf-sysstat io-sysstat',
     'perf-sysstat;io-sysstat',
     'Perf-Sysstat',
     'perf-sysstat,io-sysstats',
-    'perf-sysstat,false',
-    'false,false',
     '__proto__',
     'constructor',
     'toString',
@@ -59,6 +65,82 @@ t.test('the name of a metric must match exactly', async (t) => {
     /"lmp".*io-sysstat, perf-sysstat, root-stat, trace-stat/,
     'the message names the unknown and the known metrics',
   )
+})
+
+t.test('a word in capitals is an unknown metric, and the message names the word', async (t) => {
+  for (const [written, word] of [
+    ['True', 'true'],
+    ['FALSE', 'false'],
+    ['Enabled', 'enabled'],
+    ['io-sysstat,Disabled', 'disabled'],
+  ] as const) {
+    const { message } = asking({ 'ridealong.dev/inject': written })
+    t.match(message, `"${word}" must be in lower case`, written)
+  }
+  const { message } = asking({ 'ridealong.dev/inject': 'lmp' })
+  t.notMatch(message, 'lower case')
+})
+
+t.test('a word that excludes a pod cannot be in a list with other items', async (t) => {
+  for (const inject of [
+    'perf-sysstat,false',
+    'false,perf-sysstat',
+    'true,disabled',
+    'disabled,enabled',
+    'false,nobody',
+    ' false , nobody',
+  ]) {
+    const outcome = asking({ 'ridealong.dev/inject': inject })
+    t.equal(outcome.word, 'invalid-option', `inject: "${inject}"`)
+    t.match(
+      outcome.message,
+      /"(false|disabled)" cannot be in a list with other items; write only "\1" to exclude/,
+    )
+    const denied = asking({ 'ridealong.dev/inject': inject, 'ridealong.dev/on-error': 'deny' })
+    t.equal(denied.allowed, false)
+  }
+})
+
+t.test('a catalog without default metrics has none for the word true', async (t) => {
+  const catalog = { ...CATALOG, defaultMetrics: [] }
+  const { word, message } = ride(podOf({ 'ridealong.dev/inject': 'enabled' }), { catalog })
+  t.equal(word, 'unknown-metric')
+  t.match(message, /"enabled" requests the catalog's default metrics, but it has none; known .*io-/)
+})
+
+t.test('a metric is a default of the request only if the list does not name it', async (t) => {
+  const isDefault = (inject: string) => {
+    const request = readRequest(readAnnotations({ [KEYS.inject]: inject }), new Map(), CATALOG)
+    const metrics = request.kind === 'asked' ? request.metrics : []
+    return metrics.map(({ metric, isDefault }) => [metric.name, isDefault])
+  }
+  t.strictSame(isDefault('true'), [['perf-sysstat', true]])
+  t.strictSame(isDefault('true,perf-sysstat'), [['perf-sysstat', false]])
+  t.strictSame(isDefault('enabled,io-sysstat'), [
+    ['perf-sysstat', true],
+    ['io-sysstat', false],
+  ])
+})
+
+t.test('disabled means the same as false, also with blanks and repetitions', async (t) => {
+  for (const inject of ['disabled', ' disabled ', 'false,false', 'false,, disabled']) {
+    const own = { 'ridealong.dev/inject': inject }
+    for (const namespace of [{}, ASKING]) {
+      const outcome = asking(own, namespace)
+      t.equal(outcome.word, 'opted-out', `a pod with "${inject}"`)
+      t.equal(outcome.isPatched, false)
+    }
+    t.equal(asking({}, own).word, 'not-asked', `a pod in a namespace with "${inject}"`)
+  }
+})
+
+t.test('a pod overrides the words of its namespace', async (t) => {
+  const inject = (value: string) => ({ 'ridealong.dev/inject': value })
+  t.strictSame(names(asking({}, inject('true'))), ['perf-sysstat'])
+  t.strictSame(names(asking(inject('io-sysstat'), inject('true'))), ['io-sysstat'])
+  t.strictSame(names(asking(inject('enabled'), inject('disabled'))), ['perf-sysstat'])
+  t.equal(asking(inject('disabled'), inject('enabled')).word, 'opted-out')
+  t.equal(asking(inject(''), inject('true')).word, 'not-asked')
 })
 
 t.test('a pod that requests no observers is not patched', async (t) => {

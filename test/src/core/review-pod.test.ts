@@ -180,8 +180,11 @@ t.test(
   'after a defect of the webhook, a pod is allowed unchanged, even with on-error: deny',
   async (t) => {
     const defects: [string, Catalog][] = [
-      ['an invalid catalog', { revision: 'x', metrics: null as never }],
-      ['an invalid metric', { revision: 'x', metrics: new Map([['perf-sysstat', {} as never]]) }],
+      ['an invalid catalog', { revision: 'x', metrics: null as never, defaultMetrics: [] }],
+      [
+        'an invalid metric',
+        { revision: 'x', metrics: new Map([['perf-sysstat', {} as never]]), defaultMetrics: [] },
+      ],
     ]
     for (const [name, catalog] of defects) {
       const pod = askingPod({}, { 'ridealong.dev/on-error': 'deny' })

@@ -77,6 +77,7 @@ t.test('a namespace that requests no observers loses the label ridealong.dev/arm
     ['an empty inject', { 'ridealong.dev/inject': '' }],
     ['an inject with only a blank and a comma', { 'ridealong.dev/inject': ' ,' }],
     ['the inject "false"', { 'ridealong.dev/inject': 'false' }],
+    ['the inject "disabled"', { 'ridealong.dev/inject': 'disabled' }],
     ['only other annotations of Ridealong', { 'ridealong.dev/mode': 'container' }],
   ]
   for (const [name, annotations] of rows) {
@@ -111,6 +112,17 @@ t.test('a namespace with an invalid request is armed, so that its pods get a rea
   t.equal(allowed, true)
   const deny = { 'ridealong.dev/inject': 'nobody', 'ridealong.dev/on-error': 'deny' }
   t.equal(write(namespaceOf(deny)).allowed, true, 'a namespace is never denied')
+})
+
+t.test('a namespace with a word that requests the default metrics is armed', async (t) => {
+  for (const inject of ['true', 'enabled', 'true,io-sysstat']) {
+    const { outcome, warnings } = write(namespaceOf({ 'ridealong.dev/inject': inject }))
+    t.equal(outcome, 'armed', inject)
+    t.strictSame(warnings.length, 1, 'the only warning is about running pods')
+  }
+  const mixed = write(namespaceOf({ 'ridealong.dev/inject': 'true,false' }))
+  t.equal(mixed.outcome, 'armed', 'its pods get the reason')
+  t.match(mixed.warnings, [/invalid-option: .*"false" cannot be in a list with other items/])
 })
 
 t.test('an excluded namespace is never armed, and its annotation causes a warning', async (t) => {
@@ -314,7 +326,7 @@ t.test('a namespace with invalid fields is allowed unchanged', async (t) => {
 t.test(
   'after a defect of the webhook, a namespace is allowed unchanged, and fault is the error',
   async (t) => {
-    const broken: Catalog = { revision: 'x', metrics: null as never }
+    const broken: Catalog = { revision: 'x', metrics: null as never, defaultMetrics: [] }
     const { outcome, response, fault } = reviewNamespace(
       reviewOf(namespaceOf(ASKING), { uid: 'a-b-c' }),
       broken,

@@ -1,6 +1,7 @@
 import t from 'tap'
 import {
   askingPod,
+  CATALOG,
   type Json,
   type Place,
   type PodObject,
@@ -43,6 +44,41 @@ t.test('a copy gets the observers that it lacks', async (t) => {
   const { observers, word } = ride(copyOf(injectedSpec(PERF)), { annotations: BOTH })
   t.equal(word, 'injected')
   t.strictSame(Object.keys(observers), ['io-sysstat'])
+})
+
+t.test('new default metrics do not change pods that have the former ones', async (t) => {
+  const inject = (value: string) => ({ 'ridealong.dev/inject': value })
+  const next = { ...CATALOG, revision: '11111111', defaultMetrics: ['io-sysstat'] }
+  const { pod, status } = ride(podOf(inject('true')))
+  t.strictSame(status?.metrics, ['perf-sysstat'])
+  const copy = copyOf(injectedSpec(inject('true')))
+  for (const [name, before, annotations] of [
+    ['a pod with its status', pod, {}],
+    ['a copy without annotations', copy, inject('enabled')],
+  ] as const) {
+    const { word, isPatched } = ride(before, { catalog: next, annotations })
+    t.equal(word, 'already-injected', name)
+    t.notOk(isPatched, name)
+  }
+  const created = ride(podOf(inject('true')), { catalog: next })
+  t.strictSame(Object.keys(created.observers), ['io-sysstat'], 'a new pod gets the new defaults')
+  const named = {
+    ...pod,
+    metadata: { annotations: { ...pod.metadata.annotations, ...inject('true,io-sysstat') } },
+  }
+  const added = ride(named, { catalog: next })
+  t.strictSame(Object.keys(added.observers), ['io-sysstat'], 'a named metric is added')
+  const same = { ...CATALOG, defaultMetrics: ['perf-sysstat', 'io-sysstat'] }
+  const missing = ride(pod, { catalog: same })
+  t.strictSame(Object.keys(missing.observers), ['io-sysstat'], 'missing in the same catalog')
+})
+
+t.test('a default metric whose observer differs is reported as before', async (t) => {
+  const { pod } = ride(podOf({ 'ridealong.dev/inject': 'true' }))
+  const initContainers = pod.spec.initContainers?.map((one) => ({ ...one, image: 'old' }))
+  const catalog = { ...CATALOG, revision: '11111111', defaultMetrics: ['io-sysstat'] }
+  const outcome = ride({ ...pod, spec: { ...pod.spec, initContainers } }, { catalog })
+  t.equal(outcome.word, 'observer-differs')
 })
 
 t.test('an observer of another catalog in a copy is left, and never denied', async (t) => {
