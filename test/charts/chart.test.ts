@@ -19,12 +19,18 @@ const read = (path: string) => readFileSync(path, 'utf8')
 const valuesSchema = JSON.parse(read(join(CHART, 'values.schema.json')))
 
 t.test('the chart contains the documents of the built-in catalog', (t) => {
-  const names = readdirSync(BUILT_IN).filter((name) => name.endsWith('.yaml'))
+  const names = readdirSync(BUILT_IN).filter((name) => /^[^_].*\.yaml$/.test(name))
   const copies = join(CHART, 'files/catalog')
   t.same(readdirSync(copies).sort(), names.sort(), 'run `npm run chart:catalog`')
   for (const name of names)
     t.equal(read(join(copies, name)), read(join(BUILT_IN, name)), `the copy of ${name}`)
   t.end()
+})
+
+t.test('the chart has the default metrics of the built-in catalog', async (t) => {
+  const values = parse(read(join(CHART, 'values.yaml')))
+  const { defaultMetrics } = await loadCatalog({})
+  t.same(values.catalog.defaults, defaultMetrics)
 })
 
 t.test('the schema of the values has the same definition of a metric as the catalog', (t) => {
@@ -34,7 +40,9 @@ t.test('the schema of the values has the same definition of a metric as the cata
     t.same(definitions[name], definition, `the definition of ${name}`)
   }
   const { description: _, ...name } = metricSchema.properties.metadata.properties.name
-  t.same(valuesSchema.properties.catalog.properties.metrics.propertyNames, name)
+  const { metrics, defaults } = valuesSchema.properties.catalog.properties
+  t.same(metrics.propertyNames, name)
+  t.same(defaults.items, name)
   t.end()
 })
 

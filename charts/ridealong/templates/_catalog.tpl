@@ -35,16 +35,41 @@ export is on, each document without its own `otlp` gets that of the values.
 {{- end -}}
 
 {{/*
-Returns the names of the metrics without a tool, joined by commas. Every namespace can request them.
+Returns the names of the metrics that every namespace can request, joined by commas: those with the
+privilege `restricted` and without a tool.
 */}}
-{{- define "ridealong.metricsWithoutTool" -}}
+{{- define "ridealong.openMetrics" -}}
 {{- $names := list -}}
 {{- range $name, $text := include "ridealong.documents" . | fromYaml -}}
-{{- if not (fromYaml $text).spec.tool -}}
+{{- $spec := (fromYaml $text).spec -}}
+{{- if and (not $spec.tool) (eq $spec.privilege "restricted") -}}
 {{- $names = append $names $name -}}
 {{- end -}}
 {{- end -}}
 {{- $names | sortAlpha | join "," -}}
+{{- end -}}
+
+{{/*
+Returns the catalog document with the default metrics. Fails if a namespace could not request them.
+*/}}
+{{- define "ridealong.defaultsDocument" -}}
+{{- $valid := include "ridealong.openMetrics" . | splitList "," -}}
+{{- range .Values.catalog.defaults -}}
+{{- if not (has . $valid) -}}
+{{- fail (printf "catalog.defaults: %q is not a metric of the catalog with the privilege restricted and without a tool; valid names are %s" . (join ", " $valid)) -}}
+{{- end -}}
+{{- end -}}
+apiVersion: ridealong.dev/v1alpha1
+kind: Defaults
+spec:
+  metrics: {{ toJson .Values.catalog.defaults }}
+{{- end -}}
+
+{{/*
+Returns the value of the annotation ridealong.dev/inject for an example.
+*/}}
+{{- define "ridealong.exampleRequest" -}}
+{{- empty .Values.catalog.defaults | ternary (include "ridealong.openMetrics" .) "true" -}}
 {{- end -}}
 
 {{/*
