@@ -2,6 +2,7 @@ import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { systemMessage } from '../../src/lib/error-message.ts'
+import { checkAnnotationValues } from '../../src/pods/manifest/annotation-values.ts'
 import { ManifestError } from '../../src/pods/manifest/manifest-error.ts'
 import { type Manifest, readManifests } from '../../src/pods/manifest/read.ts'
 import { UsageError, usageError } from './errors.ts'
@@ -14,7 +15,7 @@ const MANIFEST = /^[^.].*\.(ya?ml|json)$/
  * directly in a folder are read in the order of their names.
  *
  * @throws UsageError with the file that cannot be read, with the document and the line of invalid
- * YAML, or if there are no documents
+ * YAML or of an annotation of Ridealong that is not a string, or if there are no documents
  */
 export async function readInput(paths: readonly string[]): Promise<readonly Manifest[]> {
   const files = (await Promise.all(paths.map((path) => filesAt(path).catch(usageError)))).flat()
@@ -44,7 +45,9 @@ async function readManifestFile(file: string): Promise<readonly Manifest[]> {
   const bytes = await reading.catch((error: unknown) => {
     throw new UsageError(`cannot read ${file}: ${systemMessage(error)}`)
   })
-  return readManifests(inputName(file), decoded(file, bytes))
+  const manifests = readManifests(inputName(file), decoded(file, bytes))
+  for (const manifest of manifests) checkAnnotationValues(manifest)
+  return manifests
 }
 
 /**
