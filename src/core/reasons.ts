@@ -77,9 +77,9 @@ const ROWS = {
     keepsManifestObservers: true,
   },
   'opted-out': {
-    sentence: 'the pod has the annotation ridealong.dev/inject: "false"',
+    sentence: 'the pod has the annotation ridealong.dev/inject: "false" or "disabled"',
     rule: 'asks',
-    remedy: 'remove the annotation `ridealong.dev/inject: "false"` from the pod template',
+    remedy: 'remove the annotation `ridealong.dev/inject` from the pod template',
     written: false,
     warns: false,
     canDeny: false,
