@@ -1,4 +1,8 @@
+import type { Catalog } from '../../src/core/catalog.ts'
 import { KEYS } from '../../src/core/keys.ts'
+import { readAnnotations, readRequest } from '../../src/core/request.ts'
+import { listIgnoredOptions, listOverlaps } from '../../src/core/rules/overlapping-metrics.ts'
+import { DEFAULT_WORD } from '../../src/core/text/metric-list.ts'
 import { annotate as annotateOne } from '../../src/pods/manifest/annotate.ts'
 import type { Manifest } from '../../src/pods/manifest/read.ts'
 import { describe, listWithoutPods } from '../../src/pods/manifest/report.ts'
@@ -6,7 +10,7 @@ import { findResources } from '../../src/pods/manifest/resources.ts'
 import { listNamespacesWithoutTools } from '../../src/pods/manifest/tool-namespaces.ts'
 import { listUnranked } from '../../src/pods/manifest/unranked-pods.ts'
 import { type InjectOptions, resolveMetrics, show } from '../inject/inject.ts'
-import { asked, writtenPairs } from '../shared/asking.ts'
+import { asked, metricNames, writtenPairs } from '../shared/asking.ts'
 import { readCatalogs } from '../shared/catalogs/catalog-by-namespace.ts'
 import { UsageError } from '../shared/errors.ts'
 import { manifestError, readInput } from '../shared/input.ts'
@@ -17,22 +21,26 @@ export type AnnotateOptions = Pick<
   InjectOptions,
   'filename' | 'annotation' | 'include' | 'output' | 'catalog' | 'observerImage'
 > &
-  OptionalCluster & { readonly metric: readonly string[]; readonly ranks?: string }
+  OptionalCluster & { readonly metric?: readonly string[]; readonly ranks?: string }
 
 /**
- * Runs `ridealong annotate -f FILE --metric M`: adds annotations to objects, in the field from
- * which the operator of each kind copies annotations to pods.
+ * Runs `ridealong annotate -f FILE`: adds annotations to objects, in the field from which the
+ * operator of each kind copies annotations to pods. By default, they request the default metrics.
  *
  * @throws UsageError if a file, a document or the request is invalid, or nothing could be
  * annotated; the caller then prints nothing
  */
 export async function annotate(options: AnnotateOptions): Promise<ManifestOutput> {
-  const { include, metric: metrics } = options
+  const { include } = options
+  const metrics = readMetrics(options)
   const namespaces = include?.some((kind) => kind.toLowerCase() === 'namespace') === true
   try {
     const manifests = await readInput(options.filename)
     const wanted = resolveMetrics(manifests, include)
-    const request = { metrics, annotations: writtenPairs(options.annotation) }
+    const request = {
+      metrics: metricNames(metrics),
+      annotations: writtenPairs(options.annotation),
+    }
     const read = await readCatalogs(options, wanted.flatMap(findResources), request)
     const annotations = Object.fromEntries(
       read.catalogs.flatMap((catalog) => [...asked(metrics, readPairs(options), catalog)]),
@@ -49,16 +57,35 @@ export async function annotate(options: AnnotateOptions): Promise<ManifestOutput
     )
     const closed = listNamespacesWithoutTools(manifests, annotated, tools)
     const unranked = listUnranked(annotated, annotations)
-    const all = [...read.origins, ...notes, ...closed, ...unranked]
+    const overlaps = read.catalogs.flatMap((catalog) => listOverlapNotes(annotations, catalog))
+    const all = [...read.origins, ...notes, ...closed, ...unranked, ...new Set(overlaps)]
     return { output: show(annotated, options), notes: all }
   } catch (error) {
     return manifestError(error)
   }
 }
 
+/** Returns the metrics that the command line names, or the word for the default metrics. */
+function readMetrics({ metric, annotation }: AnnotateOptions): readonly string[] {
+  const written = writtenPairs(annotation)[KEYS.inject]
+  return metric ?? (written === undefined ? [DEFAULT_WORD] : [written])
+}
+
 /** Returns the annotations of the command line, in addition to the metrics, as KEY=VALUE. */
 function readPairs({ annotation = [], ranks }: AnnotateOptions): readonly string[] {
   return ranks === undefined ? annotation : [...annotation, `${KEYS.ranks}=${ranks}`]
+}
+
+/** Returns the warnings of the webhook about a valid request. */
+function listOverlapNotes(
+  annotations: Readonly<Record<string, string>>,
+  catalog: Catalog,
+): readonly string[] {
+  const own = readAnnotations(annotations)
+  const request = readRequest(own, new Map(), catalog)
+  if (request.kind !== 'asked') return []
+  const metrics = request.metrics.map(({ metric }) => metric)
+  return [...listOverlaps(metrics), ...listIgnoredOptions(metrics, own)]
 }
 
 function describeNothing(manifests: readonly Manifest[]): string {

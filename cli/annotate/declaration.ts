@@ -8,7 +8,11 @@ import { withCatalogOfCluster } from '../shared/options.ts'
 export function declareAnnotate(program: Command): void {
   withManifests(withCatalogOfCluster(program.command('annotate')))
     .description('add annotations to manifests, where operators copy them to their pods')
-    .requiredOption('--metric <metric,...>', 'the metrics to request (required)', items)
+    .option(
+      '--metric <metric,...>',
+      'the metrics to request; true requests the default metrics (default: true)',
+      items,
+    )
     .option(
       '--ranks <ranks>',
       'the ranks that get observers, such as 0-3,8 or every:16 or launcher (default: all)',
@@ -17,10 +21,10 @@ export function declareAnnotate(program: Command): void {
       'after',
       helpEnd({
         examples: [
-          'annotate -f job.yaml --metric perf-sysstat | kubectl apply -f -',
+          'annotate -f job.yaml | kubectl apply -f -',
           'annotate -f . --metric io-sysstat --include Job',
-          'annotate -f job.yaml --metric cpu-profile --ranks every:16',
-          'annotate -f all.yaml --metric perf-sysstat --include Namespace',
+          'annotate -f job.yaml --metric true,cpu-profile --ranks every:16',
+          'annotate -f all.yaml --include Namespace',
         ],
       }),
     )

@@ -1,4 +1,5 @@
 import type { Argument, Command, Option } from 'commander'
+import { DEFAULT_WORD } from '../../src/core/text/metric-list.ts'
 import { KIND_WORDS } from '../../src/runs/collect/workload-kinds.ts'
 
 /** A word that can be inserted at the cursor. */
@@ -20,8 +21,8 @@ export interface Completion {
 /**
  * Completes the last word of a command line from the declarations of the verbs. The placeholder of
  * an option or an argument determines its completion: files for `<file>` and `<path>`, folders for
- * `<dir>`, metrics for `<metric>`, kinds for `[workload]` and `[object]`, and verbs for
- * `[command]`.
+ * `<dir>`, metrics for `<metric>`, also `true` for `<metric,...>`, kinds for `[workload]` and
+ * `[object]`, and verbs for `[command]`.
  *
  * @bomb.sh/tab (0.0.22), which Commander's maintainer mentions, is not used: it does not complete
  * names of files, and its script for bash evaluates the typed line.
@@ -146,7 +147,7 @@ async function completeValue(
     case 'object':
       return { ...chosen(plain(KIND_WORDS.map((word) => `${word}/`)), current), otherwise: 'rest' }
     case 'metric,':
-      return chosen(plain(afterComma(await metricNames(), current)), current)
+      return chosen(plain(afterComma([DEFAULT_WORD, ...(await metricNames())], current)), current)
     default:
       return NOTHING
   }

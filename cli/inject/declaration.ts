@@ -8,7 +8,11 @@ import { withCluster, withNamespaces } from '../shared/options.ts'
 export function declareInject(program: Command): void {
   withManifests(withCluster(withNamespaces(program.command('inject'))))
     .description('add observers to the pod templates of manifests, without a webhook')
-    .option('--metrics <metric,...>', 'the metrics for pod templates that request none', items)
+    .option(
+      '--metrics <metric,...>',
+      'the metrics for pod templates that request none; true requests the default metrics',
+      items,
+    )
     .option('-n, --namespace <name>', 'the namespace of objects without a namespace', 'default')
     .option('--namespaces <file>', 'a file with the Namespaces that are not among the manifests')
     .option('--offline', 'use the built-in catalog instead of the catalog of the cluster')
@@ -18,7 +22,7 @@ export function declareInject(program: Command): void {
       helpEnd({
         examples: [
           'inject -f job.yaml | kubectl apply -f -',
-          'inject -f jobs/ --metrics perf-sysstat,io-sysstat --include Job',
+          'inject -f jobs/ --metrics true,io-sysstat --include Job',
           'inject --undo -f injected.yaml > job.yaml',
         ],
       }),

@@ -224,6 +224,8 @@ const ASKS = [
   'raw-perf',
   'perf-sysstat,host-perf',
   'cpu-tool',
+  'true',
+  'enabled, io-sysstat',
 ]
 /** Lists of metrics, most of which have a tool. */
 const TOOL_ASKS = [
@@ -238,8 +240,10 @@ const ODD_ASKS = [
   'perf-sysstaat',
   'false',
   '',
-  'true',
+  'True',
   ' false ',
+  'disabled',
+  'true,false',
   'p\u00e9rf-sysstat',
   'perf-sysstat\u0000',
   '\u{1f4a5}\u202e',

@@ -62,7 +62,7 @@ Returns the catalog document with the default metrics. Fails if a namespace coul
 apiVersion: ridealong.dev/v1alpha1
 kind: Defaults
 spec:
-  metrics: {{ toJson .Values.catalog.defaults }}
+  metrics: {{ .Values.catalog.defaults | default list | toJson }}
 {{- end -}}
 
 {{/*

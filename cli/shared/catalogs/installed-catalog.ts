@@ -96,10 +96,14 @@ async function askInstallation(
   return { ...found, catalog: withoutUnknown(found.catalog, left), left }
 }
 
-/** Removes the metrics that the installation does not know. */
+/** Removes the metrics and the default metrics that the installation does not know. */
 function withoutUnknown(catalog: Catalog, left: ReadonlyMap<string, LeftAnswer>): Catalog {
   const isKnown = (name: string) => left.get(name)?.reason !== 'unknown-metric'
-  return { ...catalog, metrics: new Map([...catalog.metrics].filter(([name]) => isKnown(name))) }
+  return {
+    ...catalog,
+    metrics: new Map([...catalog.metrics].filter(([name]) => isKnown(name))),
+    defaultMetrics: isKnown(DEFAULT_WORD) ? catalog.defaultMetrics.filter(isKnown) : [],
+  }
 }
 
 type Answered = MetricAnswer | { readonly problem: string }
@@ -128,14 +132,12 @@ async function askAll(
   return { answers: new Map(found.flat()), defaultMetrics: ofDefaults && defaultsIn(ofDefaults) }
 }
 
-/** Returns the default metrics in the answers to a pod that requests them. */
+/** Returns the metrics that a pod with the default metrics got; undefined if it got none. */
 function defaultsIn(answers: readonly [string, Answered][]): readonly string[] | undefined {
   const added = answers.flatMap(([name, answer]) => {
     return 'kind' in answer && answer.kind === 'observer' ? [name] : []
   })
-  const [, first] = answers[0] ?? []
-  const hasNone = first !== undefined && 'reason' in first && first.reason === 'unknown-metric'
-  return added.length > 0 || hasNone ? added : undefined
+  return added.length > 0 ? added : undefined
 }
 
 type Source = Omit<InstalledCatalog, 'left'>

@@ -7,6 +7,7 @@ import { type Pod, readPod } from '../../core/kubernetes/pod.ts'
 import type { Namespace } from '../../core/namespaces/namespace.ts'
 import { plan } from '../../core/plan.ts'
 import { readRequest } from '../../core/request.ts'
+import { isDefaultWord } from '../../core/text/metric-list.ts'
 
 /** A request to observe a running pod. */
 export interface AttachRequest {
@@ -42,7 +43,8 @@ export function ephemeral(
 ): Attached {
   const pod = readPod(object)
   if ('problem' in pod) return pod
-  const problem = findProblem(object, wish) ?? toolProblem(wish, catalog)
+  const problem =
+    wordProblem(wish, catalog) ?? findProblem(object, wish) ?? toolProblem(wish, catalog)
   if (problem !== undefined) return { problem }
   const request = readRequest(buildAnnotations(wish), new Map(), catalog)
   const circumstances = { catalog, namespace: { ...namespace, limitRanges: [], quotas: [] } }
@@ -65,6 +67,13 @@ function findProblem({ spec, status }: Fields, { metric }: AttachRequest): strin
   return isTaken
     ? `${metric} is already attached; it cannot be removed or replaced. Use its log or a new pod`
     : undefined
+}
+
+/** Finds a word instead of the name of a metric: an ephemeral container has a single metric. */
+function wordProblem({ metric }: AttachRequest, { defaultMetrics }: Catalog): string | undefined {
+  if (!isDefaultWord(metric)) return undefined
+  const names = defaultMetrics.length === 0 ? 'none' : defaultMetrics.join(', ')
+  return `attach needs the name of one metric, not "${metric}"; the default metrics are ${names}`
 }
 
 /** Finds a metric whose tool must be loaded when the application starts. */

@@ -30,6 +30,32 @@ t.test(
   },
 )
 
+t.test('without --metric, the annotation requests the default metrics, in quotes', async (t) => {
+  const only = ['--include', 'JobSet']
+  const { code, out, err } = await run(['annotate', '-f', OPERATORS, ...only])
+  t.strictSame({ code, err }, { code: 0, err: '' })
+  t.match(out, /[ {]ridealong\.dev\/inject: "true"/)
+  const named = await run(['annotate', '-f', OPERATORS, ...only, '--metric', 'enabled,io-sysstat'])
+  t.match(named.out, /[ {]ridealong\.dev\/inject: "?enabled,io-sysstat/)
+  const written = ['--annotation', 'ridealong.dev/inject=io-sysstat']
+  const own = await run(['annotate', '-f', OPERATORS, ...only, ...written])
+  t.match(own.out, /[ {]ridealong\.dev\/inject: io-sysstat/, 'an annotation replaces the default')
+})
+
+t.test('annotate, inject and explain name the line of a value without quotes', async (t) => {
+  const text = `kind: Pod
+metadata: {name: a, annotations: {a: b,
+  ridealong.dev/inject: true}}
+spec: {containers: [{name: app}]}
+`
+  for (const verb of ['annotate', 'inject', 'explain']) {
+    const { code, out, err } = await run([verb, '-f', '-', '--offline'], text)
+    t.strictSame({ code, out }, { code: 2, out: '' }, verb)
+    t.match(err, /standard input: document 1, line 3: ridealong\.dev\/inject: true is a boolean/)
+    t.match(err, /write "true", with quotes\n$/)
+  }
+})
+
 t.test(
   'a document that cannot be annotated is reported and printed, and the exit code is 0',
   async (t) => {
@@ -72,7 +98,7 @@ t.test('a Namespace is annotated if --include selects it', async (t) => {
 })
 
 t.test(
-  'an invalid annotation, or an invalid or missing metric, is reported, and nothing is printed',
+  'an invalid annotation or an invalid metric is reported, and nothing is printed',
   async (t) => {
     const wrong: readonly (readonly [readonly string[], RegExp])[] = [
       [['--metric', 'perf'], /unknown-metric/],
@@ -81,7 +107,7 @@ t.test(
         /invalid-option/,
       ],
       [['--metric', 'perf-sysstat', '--annotation', 'ridealong.dev/mod=native'], /invalid-option/],
-      [[], /required option '--metric/],
+      [['--metric', 'true,false'], /"false" cannot be in a list with other items/],
     ]
     for (const [args, sentence] of wrong) {
       const { code, out, err } = await run(['annotate', '-f', OPERATORS, ...args])

@@ -65,8 +65,9 @@ const LINES: readonly (readonly [string, string, string])[] = [
   [
     'the first of several metrics',
     'collect --metrics ',
-    'cpu-profile io-sysstat mpi-trace network perf-sysstat pressure',
+    'true cpu-profile io-sysstat mpi-trace network perf-sysstat pressure',
   ],
+  ['the default metrics after a metric', 'collect --metrics mpi-trace,t', 'mpi-trace,true'],
   [
     'the second of several metrics',
     'collect --metrics io-sysstat,p',

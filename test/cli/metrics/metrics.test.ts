@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import t from 'tap'
 import { parseAllDocuments } from 'yaml'
+import { loadCatalog } from '../../../src/catalog/load.ts'
 import { run, runInTerminal } from '../command.ts'
 
 const OURS = `apiVersion: ridealong.dev/v1alpha1
@@ -19,7 +20,9 @@ spec:
 t.test('metrics prints a table with one line for each metric', async (t) => {
   const { code, out } = await run(['metrics'])
   t.equal(code, 0)
-  const [heading, ...rows] = out.trimEnd().split('\n')
+  const [table = '', defaults] = out.trimEnd().split('\n\n')
+  t.match(defaults, /^Default metrics, which ridealong\.dev\/inject: "true" requests: [a-z]/)
+  const [heading, ...rows] = table.split('\n')
   t.equal(heading, 'NAME          PRIVILEGE   DESCRIPTION')
   t.match(rows, [
     /^cpu-profile {3}restricted {2}\S/,
@@ -74,14 +77,34 @@ t.test(
       const listed = JSON.parse(json?.out ?? '')
       const documents = parseAllDocuments(yaml?.out ?? '').map((document) => document.toJS())
       t.strictSame(documents, listed)
+      const metrics = documents.filter(({ kind }) => kind === 'Metric')
       t.strictSame(
-        documents.map(({ kind, metadata }) => [kind, metadata.name]),
-        names.map((one) => ['Metric', one]),
+        metrics.map(({ metadata }) => metadata.name),
+        names,
       )
-      t.match(documents.at(-1).spec.options.rate, { type: 'integer', default: 10 })
+      const others = documents.filter(({ kind }) => kind !== 'Metric')
+      t.match(others, name.length === 0 ? [{ kind: 'Defaults' }] : [])
+      t.match(metrics.at(-1).spec.options.rate, { type: 'integer', default: 10 })
     }
   },
 )
+
+t.test('the YAML output of all metrics is a catalog', async (t) => {
+  const { out } = await run(['metrics', '-o', 'yaml'])
+  const folder = t.testdir({ 'all.yaml': out })
+  const [copy, builtIn] = await Promise.all([
+    loadCatalog({ folder, isWhole: true }),
+    loadCatalog({}),
+  ])
+  t.strictSame(copy.defaultMetrics, builtIn.defaultMetrics)
+  t.strictSame([...copy.metrics.keys()], [...builtIn.metrics.keys()])
+})
+
+t.test('a catalog without default metrics has none in the table', async (t) => {
+  const defaults = 'apiVersion: ridealong.dev/v1alpha1\nkind: Defaults\nspec: {metrics: []}\n'
+  const { out } = await run(['metrics', '--catalog', t.testdir({ 'defaults.yaml': defaults })])
+  t.match(out, /^Default metrics, .*: none$/m)
+})
 
 t.test('the value of --observer-image is shown as the image of a metric', async (t) => {
   const image = 'example.com/mirror/observer:2'

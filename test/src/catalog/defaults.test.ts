@@ -135,8 +135,9 @@ t.test('a metric cannot have the name of a word of the annotation', async (t) =>
   for (const name of ['true', 'enabled', 'false', 'disabled']) {
     t.equal(
       await errorOf({ 'a.yaml': metricOf(name) }),
-      `a.yaml: metric ${name}: metadata.name must not be true, enabled, false or disabled, because` +
-        ' these words have a meaning in the annotation ridealong.dev/inject; rename the metric',
+      `a.yaml: metric ${name}: metadata.name must not be true, enabled, false or disabled,` +
+        ' because these words have a meaning in the annotation ridealong.dev/inject;' +
+        ' rename the metric',
     )
   }
   const fine = await loadCatalog(filesOf({ 'a.yaml': metricOf('true-north') }))

@@ -49,7 +49,12 @@ async function clusterOf(t: Test, places: Readonly<Record<string, Place>>) {
   t.teardown(() => server.close())
   const { port } = server.address() as AddressInfo
   const config = kubeconfigOf(`https://127.0.0.1:${port}`, authority.ca)
-  const folder = t.testdir({ config, 'job.yaml': JOB, 'other.yaml': JOB.replace('hpc', 'lab') })
+  const folder = t.testdir({
+    config,
+    'job.yaml': JOB,
+    'other.yaml': JOB.replace('hpc', 'lab'),
+    'defaults.yaml': JOB.replace('perf-sysstat', '"true"'),
+  })
   return { folder, asked, words: ['--kubeconfig', `${folder}/config`] }
 }
 
@@ -107,6 +112,39 @@ t.test(
     t.match(err, /those of the built-in catalog, because a dry run in namespace hpc .*no right/)
   },
 )
+
+t.test('verbs use the default metrics of the installation', async (t) => {
+  const catalog = { ...MIRRORED, defaultMetrics: ['network', 'pressure'] }
+  const { folder, words } = await clusterOf(t, { hpc: { catalog } })
+  const job = ['-f', `${folder}/defaults.yaml`]
+  const { code, out, err } = await run(['inject', ...job, ...words])
+  t.equal(code, 0, err)
+  t.match(out, /"metrics":\["network","pressure"\]/)
+  t.match(out, /image: mirror\.example\/observer:7/)
+  const explained = await run(['explain', ...job, ...words, '-o', 'json'])
+  const [{ outcome, findings }] = JSON.parse(explained.out)
+  t.equal(outcome, 'injected')
+  const request = findings.find(({ name }: { name: string }) => name === 'request')
+  t.match(request.sentence, /^network .*, pressure /)
+  const listed = await run(['metrics', '-n', 'hpc', ...words])
+  t.match(listed.out, /^Default metrics, .*: network, pressure$/m)
+  const annotated = await run(['annotate', ...job, ...words])
+  t.match(annotated, { code: 0, out: /inject: "true"/ })
+})
+
+t.test('verbs say that an installation has no default metrics', async (t) => {
+  const { folder, words } = await clusterOf(t, {
+    hpc: { catalog: { ...MIRRORED, defaultMetrics: [] } },
+  })
+  const job = ['-f', `${folder}/defaults.yaml`]
+  const { code, err } = await run(['inject', ...job, ...words])
+  t.match(
+    { code, err },
+    { code: 2, err: /requests the catalog's default metrics, but it has none/ },
+  )
+  const listed = await run(['metrics', '-n', 'hpc', ...words])
+  t.match(listed.out, /^Default metrics, .*: none$/m)
+})
 
 t.test('explain compares a pod with the catalog of the installation', async (t) => {
   const { folder, words } = await clusterOf(t, { hpc: { catalog: MIRRORED } })
