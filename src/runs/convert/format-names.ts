@@ -4,6 +4,7 @@ import { formatList } from '../../lib/format-list.ts'
 const ENDINGS = {
   collapsed: ['.collapsed', '.folded'],
   speedscope: ['.speedscope.json'],
+  pprof: ['.pb.gz', '.pprof'],
 } as const satisfies Record<string, readonly string[]>
 
 export type FormatName = keyof typeof ENDINGS

@@ -1,6 +1,7 @@
 import type { ChosenRun } from '../report/data.ts'
 import { collapsedParts } from './collapsed.ts'
 import type { FormatName } from './format-names.ts'
+import { pprofParts } from './pprof.ts'
 import { listRankStacks, missingStacks, type RankStacks } from './rank-stacks.ts'
 import { speedscopeParts } from './speedscope.ts'
 
@@ -21,6 +22,7 @@ export class NothingToConvert extends Error {
 export const CONVERSIONS: Readonly<Record<FormatName, ConvertRun>> = {
   collapsed: ofStacks(collapsedParts),
   speedscope: ofStacks(speedscopeParts),
+  pprof: ofStacks(pprofParts),
 }
 
 /** Returns the conversion to a format that shows the stacks of functions of a run. */

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { run } from '../command.ts'
+import { run, runInTerminal } from '../command.ts'
 
 const LOGS = fileURLToPath(new URL('../../logs/', import.meta.url))
 const PROFILES = readdirSync(join(LOGS, 'profiles'))
@@ -34,11 +34,24 @@ t.test('each format has an ending', async (t) => {
   for (const [name, beginning] of [
     ['run.collapsed', 'cpu-profile-lammps-0.log;lmp;'],
     ['run.speedscope.json', '{"$schema":'],
+    ['run.pb.gz', '\x1f\x8b'],
+    ['run.pprof', '\x1f\x8b'],
   ] as const) {
     const { code, err } = await run(['convert', ...PROFILES, '--to', join(folder, name)])
     t.strictSame([code, err], [0, ''])
     t.equal(readFileSync(join(folder, name), 'latin1').slice(0, beginning.length), beginning)
   }
+})
+
+t.test('a binary format is printed to a pipe, but not to a terminal', async (t) => {
+  const printing = ['convert', ...PROFILES, '--format', 'pprof']
+  t.ok((await run(printing)).out.startsWith('\x1f'))
+  const { code, out } = await runInTerminal(printing)
+  t.equal(code, 2)
+  t.equal(
+    out,
+    'ridealong: the output is not text, and standard output is a terminal: use --to FILE\n',
+  )
 })
 
 t.test('a log from standard input is converted', async (t) => {

@@ -1,0 +1,84 @@
+import { spawnSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { convertRun } from '../../../../src/runs/convert/convert.ts'
+import { pageData } from '../../../../src/runs/report/data.ts'
+import type { CollectedRun } from '../../../../src/runs/report/gather.ts'
+import { NO_BROWSER } from '../report/browser.ts'
+import { profileRows } from './profile-rows.ts'
+import { recordedRun } from './recorded.ts'
+import { secondsIn, showInSpeedscope } from './speedscope-viewer.ts'
+
+const hasGo = spawnSync('go', ['version']).status === 0
+// In CI, the tests are never skipped: they fail if Go is not installed.
+const skip = hasGo || process.env.CI === 'true' ? false : 'Go is not installed'
+
+function pprof(run: CollectedRun): Buffer {
+  return Buffer.concat(
+    [...convertRun(run, 'pprof', 'ridealong 1.0').parts].map((part) => Buffer.from(part)),
+  )
+}
+
+/** Prints a run with `go tool pprof`. Go builds this program when it is first used. */
+function goToolPprof(t: Test, run: CollectedRun, ...options: readonly string[]): string {
+  const file = join(t.testdir({}), 'run.pb.gz')
+  writeFileSync(file, pprof(run))
+  const words = ['tool', 'pprof', '-symbolize=none', ...options, file]
+  const { status, stdout, stderr, error } = spawnSync('go', words, { encoding: 'utf8' })
+  if (status !== 0) throw new Error(`go tool pprof: ${error?.message ?? stderr}`)
+  return stdout
+}
+
+/** Returns the nanoseconds in each function itself, from the output of `go tool pprof -top`. */
+function flatTimes(top: string): ReadonlyMap<string, number> {
+  const rows = top.matchAll(/^ *(\d+)(?:ns)? +[\d.]+% +[\d.]+% +\d+(?:ns)? +[\d.]+% {2}(.*)$/gm)
+  return new Map([...rows].map(([, flat, name = '']) => [name, Number(flat)]))
+}
+
+const TOP = ['-top', '-unit=ns', '-nodecount=1000', '-nodefraction=0'] as const
+
+for (const name of ['profiles', 'all-metrics'] as const) {
+  t.test(`go tool pprof reads the times of ${name} as in the report`, { skip }, async (t) => {
+    const run = recordedRun(name)
+    const { programs = [] } = pageData(run, 'auto').profiles ?? {}
+    const [program] = programs
+    if (program === undefined) throw new Error('the recordings have no profiles')
+    const top = goToolPprof(t, run, ...TOP)
+    t.match(top, /Type: cpu\n/)
+    const times = flatTimes(top)
+    const sum = [...times.values()].reduce((all, own) => all + own, 0)
+    t.equal(Number((sum / 1e9).toPrecision(6)), program.seconds)
+    for (const [index, rank] of program.ranks.entries()) {
+      const own = flatTimes(goToolPprof(t, run, ...TOP, `-tagfocus=rank=^\\Q${rank}\\E$`))
+      const seconds = program.functions.rows.reduce((all, row) => all + (row.self[index] ?? 0), 0)
+      const shown = [...own.values()].reduce((all, one) => all + one, 0) / 1e9
+      t.ok(Math.abs(shown - seconds) < 1e-4, `rank ${rank}: ${shown} s, ${seconds} s in the report`)
+    }
+  })
+}
+
+t.test('a sample has its functions, its time and its labels', { skip }, async (t) => {
+  const run = profileRows([
+    { stack: 'main;f;f', seconds: 0.000001 },
+    { rank: 'worker-1', program: 'ü 1', stack: 'main', seconds: 90_000 },
+  ])
+  const raw = goToolPprof(t, run, '-raw')
+  t.match(raw, 'Comment: ridealong 1.0')
+  t.match(raw, /cpu\/nanoseconds\[dflt\]\n +1000: 2 2 1 \n +program:\[lmp\] rank:\[0\]\n/)
+  t.match(raw, / 90000000000000: 1 \n +program:\[ü 1\] rank:\[worker-1\]\n/)
+  t.match(raw, /1: 0x0 (M=1 )?main /)
+  t.match(raw, /2: 0x0 (M=1 )?f /)
+})
+
+t.test('speedscope reads a profile of pprof', { skip: NO_BROWSER }, async (t) => {
+  const run = recordedRun('profiles')
+  const [shown] = await showInSpeedscope(t, 'run.pb.gz', pprof(run), 1)
+  const rows = pageData(run, 'auto').profiles?.programs[0]?.functions.rows ?? []
+  t.ok((shown?.functions.length ?? 0) > 10)
+  for (const { name, self } of shown?.functions.slice(0, 3) ?? []) {
+    const row = rows.find((one) => one.name === name)
+    const seconds = row?.self.reduce<number>((sum, own) => sum + (own ?? 0), 0) ?? 0
+    t.ok(Math.abs(secondsIn(self) - seconds) <= 0.005, `${name}: ${self}, ${seconds} s`)
+  }
+})
