@@ -220,7 +220,8 @@ function plotOf(
   const rank = ranks.find((one) => one.rank === name)
   const isRead = ({ column, ...place }: PlottedColumn) =>
     rank !== undefined && unreadColumns(rank, { ...place, columns: [column] }).length === 0
-  return plots.find(isRead) ?? null
+  const found = plots.find(isRead)
+  return found === undefined || rank === undefined ? null : { ...found, ...rank.placeOf(found) }
 }
 
 const SEVERITIES: readonly Severity[] = ['failure', 'slowdown', 'risk']
@@ -269,7 +270,7 @@ function unreadThings(rank: RankEvidence, need: Need): readonly string[] {
   const { columns, things } = partlyRead(rank, need)
   if (things.length === 0) return []
   const names = [...new Set(things.map((thing) => thing.program ?? nameOf(thing)))].sort()
-  const of = `${columns.join(', ')} of ${need.metric}`
+  const of = `${columns.join(', ')} of ${rank.placeOf(need).metric}`
   return [`${of} could not be read for ${thingsOf({ things: names })}`]
 }
 
@@ -309,14 +310,17 @@ function missingIn(
   const all = absent.join(' and ')
   if (absent.length > 1) return `metrics ${all} were not collected`
   if (absent.length === 1) return `metric ${all} was not collected`
-  const reasons = needs.flatMap((need) => {
-    const unread = rank === undefined ? need.columns : unreadColumns(rank, need)
-    const once = rank === undefined ? [] : columnsReadOnce(rank, need)
-    const never = unread.filter((column) => !once.includes(column))
-    return [
-      ...(never.length === 0 ? [] : [`${never.join(', ')} of ${need.metric} could not be read`]),
-      ...(once.length === 0 ? [] : [`${once.join(', ')} of ${need.metric} had only one sample`]),
-    ]
-  })
-  return reasons.join(' and ')
+  return needs.flatMap((need) => unreadIn(rank, need)).join(' and ')
+}
+
+/** Returns which columns of a section were never read, and which too seldom. */
+function unreadIn(rank: RankEvidence | undefined, need: Need): readonly string[] {
+  const unread = rank === undefined ? need.columns : unreadColumns(rank, need)
+  const once = rank === undefined ? [] : columnsReadOnce(rank, need)
+  const never = unread.filter((column) => !once.includes(column))
+  const { metric } = rank?.placeOf(need) ?? need
+  return [
+    ...(never.length === 0 ? [] : [`${never.join(', ')} of ${metric} could not be read`]),
+    ...(once.length === 0 ? [] : [`${once.join(', ')} of ${metric} had only one sample`]),
+  ]
 }

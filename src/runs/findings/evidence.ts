@@ -4,6 +4,7 @@ import type { EndedContainer, LogEntry } from '../log/entry.ts'
 import { addMpiRow, type MpiRun, newMpiRun } from '../mpi/mpi-run.ts'
 import { addProfileRow, type ProfileRun } from '../profiles/profile-run.ts'
 import { addValue, type ColumnReading, continueReading, newReading } from './column-reading.ts'
+import { standInFor } from './stand-in.ts'
 
 /** Columns of one section of a metric. */
 export interface SectionColumns<Column extends string = string> {
@@ -135,12 +136,13 @@ export function plot<Column extends string>(
 /** @param needs the columns to keep of the rows that will be added */
 export function newEvidence(needs: readonly SectionColumns[]): Evidence {
   const needed = new Map<string, Set<string>>()
-  for (const { metric, section, columns } of needs) {
-    const key = sectionKey(metric, section)
-    const own = needed.get(key) ?? new Set()
-    for (const column of columns) own.add(column)
-    needed.set(key, own)
-  }
+  for (const { columns, ...place } of needs)
+    for (const { metric, section } of [place, standInFor(place) ?? place]) {
+      const key = sectionKey(metric, section)
+      const own = needed.get(key) ?? new Set()
+      for (const column of columns) own.add(column)
+      needed.set(key, own)
+    }
   return {
     needed,
     sections: new Map(),

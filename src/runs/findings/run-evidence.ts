@@ -9,6 +9,7 @@ import {
   sectionKey,
   type Thing,
 } from './evidence.ts'
+import { type SectionPlace, standInFor, withReplaced } from './stand-in.ts'
 
 /** The evidence of a run by rank. In a report, a rank is a pod. */
 export interface RunEvidence {
@@ -30,8 +31,10 @@ export interface RankEvidence {
   readonly elapsed: number
   /** How the containers of the pod ended; null if that is not known. */
   readonly ended: readonly EndedContainer[] | null
-  /** The metrics of which the rank has rows. */
+  /** The metrics of which the rank has rows, or rows with the same columns. */
   readonly metrics: ReadonlySet<string>
+  /** Returns the section that has the rows of a section: itself, or one with the same columns. */
+  readonly placeOf: (section: SectionPlace) => SectionPlace
   /** Returns the things of the rank that the rows of a section describe. */
   readonly things: <Column extends string>(
     section: SectionColumns<Column>,
@@ -94,13 +97,23 @@ export function groupByRank(
       began,
       ended,
       elapsed,
-      metrics: new Set([...own.keys()].map((key) => key.split(' ')[0] ?? '')),
-      things: ({ metric, section }) => own.get(sectionKey(metric, section)) ?? [],
+      metrics: withReplaced(new Set([...own.keys()].map((key) => key.split(' ')[0] ?? ''))),
+      placeOf: (section) => placeIn(own, section),
+      things: (section) => own.get(keyOf(placeIn(own, section))) ?? [],
     })),
     profiles: [...profiles.values()].map((profile) => rankProfile(profile, rankOf)),
     mpi: joinJobs(mpi, rankOf),
     strangers: mpi.processes.flatMap(({ rank, source }) => (rank === null ? rankOf(source) : [])),
   }
+}
+
+const keyOf = ({ metric, section }: SectionPlace) => sectionKey(metric, section)
+
+/** Returns a section if it has rows, or else the section that can stand in for it, if that has. */
+function placeIn(sections: ReadonlyMap<string, unknown>, place: SectionPlace): SectionPlace {
+  const other = standInFor(place)
+  if (sections.has(keyOf(place)) || other === undefined) return place
+  return sections.has(keyOf(other)) ? other : place
 }
 
 function isRead(reading: ColumnReading | undefined): boolean {

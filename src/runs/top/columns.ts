@@ -1,4 +1,5 @@
 import type { RowColumn, RowSection, RowsDescription } from '../../core/catalog.ts'
+import { exportedName } from '../../core/live-export.ts'
 import { quantityOf } from '../../core/rules/quantity.ts'
 import type { Descriptions } from '../log/descriptions.ts'
 import { type ColumnChoice, DEFAULT_COLUMNS, type Total } from './default-columns.ts'
@@ -94,9 +95,14 @@ export function neededRows(
 }
 
 /** Returns a function that reports whether a column measures the same quantity as another one. */
-function isSameAs({ column }: TopColumn): (other: TopColumn) => boolean {
-  const quantity = quantityOf(column)
-  return (other) => quantity !== undefined && quantityOf(other.column) === quantity
+function isSameAs(one: TopColumn): (other: TopColumn) => boolean {
+  const quantity = quantityIn(one)
+  return (other) => quantityIn(other) === quantity
+}
+
+/** Returns the quantity of a column; without one, the name with which it is exported. */
+function quantityIn({ metric, section, column }: TopSource): string {
+  return quantityOf(column) ?? exportedName(metric, section, column)
 }
 
 /** Returns the columns that the values of a column may come from. */

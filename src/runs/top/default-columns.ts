@@ -25,11 +25,15 @@ const SHARE = { factor: 100, unit: 'percent' } as const
 const ofProcess = (metric: string, column: string) =>
   ({ metric, section: 'process', column, total: 'sum' }) as const
 
-const ofContainer = (column: string) =>
-  ({ metric: 'pressure', section: 'container', column, total: 'sum' }) as const
+const ofContainer = (metric: string, column: string) =>
+  ({ metric, section: 'container', column, total: 'sum' }) as const
 
-const ofSocket = (column: string) =>
-  ({ metric: 'network', section: 'socket', column, total: 'sum' }) as const
+/** Returns a column of the TCP connections of processes, from network or from vitals. */
+const ofSocket = (title: string, column: string) =>
+  [
+    { title, metric: 'network', section: 'socket', column, total: 'sum' },
+    { title, metric: 'vitals', section: 'peer', column, total: 'sum' },
+  ] as const
 
 /**
  * The columns that `top` shows without a request: what a rank uses, and what delays it. In each
@@ -39,20 +43,32 @@ export const DEFAULT_COLUMNS: readonly (readonly ColumnChoice[])[] = [
   [
     { title: 'CPU', ...ofProcess('perf-sysstat', 'percent_cpu') },
     { title: 'CPU', ...ofProcess('pressure', 'cpu_time'), ...SHARE },
+    { title: 'CPU', ...ofProcess('vitals', 'percent_cpu') },
   ],
   [
     { title: 'WAIT', ...ofProcess('pressure', 'run_delay'), ...SHARE },
+    { title: 'WAIT', ...ofProcess('vitals', 'run_delay'), ...SHARE },
     { title: 'WAIT', ...ofProcess('perf-sysstat', 'percent_wait') },
   ],
-  [{ title: 'THROTTLED', ...ofContainer('throttled'), ...SHARE }],
+  [
+    { title: 'THROTTLED', ...ofContainer('pressure', 'throttled'), ...SHARE },
+    { title: 'THROTTLED', ...ofContainer('vitals', 'throttled'), ...SHARE },
+  ],
   [
     { title: 'MEMORY', ...ofProcess('perf-sysstat', 'rss') },
-    { title: 'MEMORY', ...ofContainer('memory_current') },
+    { title: 'MEMORY', ...ofProcess('vitals', 'rss') },
+    { title: 'MEMORY', ...ofContainer('pressure', 'memory_current') },
   ],
-  [{ title: 'READ', ...ofProcess('perf-sysstat', 'kb_rd_s') }],
-  [{ title: 'WRITTEN', ...ofProcess('perf-sysstat', 'kb_wr_s') }],
-  [{ title: 'SENT', ...ofSocket('bytes_sent') }],
-  [{ title: 'RECEIVED', ...ofSocket('bytes_received') }],
+  [
+    { title: 'READ', ...ofProcess('perf-sysstat', 'kb_rd_s') },
+    { title: 'READ', ...ofProcess('vitals', 'kb_rd_s') },
+  ],
+  [
+    { title: 'WRITTEN', ...ofProcess('perf-sysstat', 'kb_wr_s') },
+    { title: 'WRITTEN', ...ofProcess('vitals', 'kb_wr_s') },
+  ],
+  ofSocket('SENT', 'bytes_sent'),
+  ofSocket('RECEIVED', 'bytes_received'),
 ]
 
 /** The title of the column by which the lines are sorted at first, if it is shown. */

@@ -3,12 +3,19 @@ import { endOf, findIn, LENGTH, type RankOptions, rankRows, type Sections } from
 
 export const RANKS = ['0', '1', '2', '3', '4']
 
-/** Returns the findings of a run of five ranks: rank 3 with the changes, and four healthy ranks. */
+/** Returns the rows of a run of five ranks: rank 3 with the changes, and four healthy ranks. */
+export function rowsWith(changes: Sections, options: RankOptions = {}) {
+  return RANKS.flatMap((rank) => (rank === '3' ? rankRows(rank, changes, options) : rankRows(rank)))
+}
+
+/** Returns how the containers of the ranks of such a run ended. */
+export function endedWith({ ended = [] }: RankOptions) {
+  return (rank: string) => (rank === '3' ? ended : [])
+}
+
+/** Returns the findings of such a run. */
 export function findWith(changes: Sections, options: RankOptions = {}) {
-  return findIn(
-    RANKS.flatMap((rank) => (rank === '3' ? rankRows(rank, changes, options) : rankRows(rank))),
-    (rank) => (rank === '3' ? (options.ended ?? []) : []),
-  )
+  return findIn(rowsWith(changes, options), endedWith(options))
 }
 
 /** A rank about which a rule makes a finding, and a similar rank about which it makes none. */

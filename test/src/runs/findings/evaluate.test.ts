@@ -1,7 +1,9 @@
 import t from 'tap'
+import type { Findings } from '../../../../src/runs/findings/evaluate.ts'
 import { EXPLANATIONS, RULES, type RuleName } from '../../../../src/runs/findings/rules.ts'
-import { busy, CASES, findWith, pinned, RANKS } from './cases.ts'
-import { findIn, inShort, LENGTH, rankRows, type Sections } from './rows.ts'
+import type { Sample } from '../../../../src/runs/log/columns.ts'
+import { busy, CASES, endedWith, findWith, pinned, RANKS, rowsWith } from './cases.ts'
+import { asVitals, findIn, inShort, LENGTH, rankRows, type Sections } from './rows.ts'
 
 t.test('a run of healthy ranks has no finding, and all rules are checked', async (t) => {
   t.strictSame(findIn(RANKS.flatMap((rank) => rankRows(rank))), {
@@ -30,6 +32,38 @@ t.test('each rule makes the only finding about the rank of its case', async (t) 
       t.strictSame(inShort(findWith(below, belowOptions)), [], 'no finding below the threshold')
     })
   }
+})
+
+t.test('vitals has the findings of the three metrics that it replaces', async (t) => {
+  t.strictSame(findIn(asVitals(RANKS.flatMap((rank) => rankRows(rank)))).notChecked, [])
+  for (const [name, { changes, options, below, belowOptions }] of Object.entries(CASES)) {
+    const rows = rowsWith(changes, options)
+    const find = (all: readonly Sample[]) => findIn(all, endedWith(options ?? {}))
+    const three = withoutPlots(find(rows))
+    t.strictSame(withoutPlots(find(asVitals(rows))), three, name)
+    const both = [...rows, ...asVitals(rows).filter(({ metric }) => metric === 'vitals')]
+    t.strictSame(withoutPlots(find(both)), three, `${name}, beside the three metrics`)
+    t.strictSame(
+      inShort(findIn(asVitals(rowsWith(below, belowOptions)), endedWith(belowOptions ?? {}))),
+      [],
+      `below ${name}`,
+    )
+    const [plot] = find(asVitals(rows)).findings.flatMap((one) => one.plot ?? [])
+    const others = ['vitals', 'cpu-profile', 'mpi-trace']
+    t.ok(plot === undefined || others.includes(plot.metric), `${name}: ${plot?.metric} is plotted`)
+  }
+})
+
+/** Returns findings without their plots, which show the columns of different metrics. */
+function withoutPlots({ findings, explained, notChecked }: Findings) {
+  return { findings: findings.map((one) => ({ ...one, plot: null })), explained, notChecked }
+}
+
+t.test('a column that vitals could not read is named with its metric', async (t) => {
+  const rows = rowsWith({ container: { nr_periods: null } })
+  const { notChecked } = findIn(asVitals(rows))
+  const throttled = notChecked.find(({ rule }) => rule === 'throttled')
+  t.equal(throttled?.reason, 'nr_periods of vitals could not be read')
 })
 
 t.test('findings are in the order of the time lost; failures first and risks last', async (t) => {

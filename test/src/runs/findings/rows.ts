@@ -248,6 +248,34 @@ function sample({ rank, node, name, seconds }: At, identity: Rates, rates: Rates
   } as Sample
 }
 
+/** The sections of vitals that have the columns of these sections of other metrics. */
+const IN_VITALS: Readonly<Record<string, string>> = {
+  'perf-sysstat process': 'process',
+  'pressure process': 'process',
+  'pressure container': 'container',
+  'pressure placement': 'placement',
+  'network tcp': 'tcp',
+  'network socket': 'peer',
+}
+
+/**
+ * Returns the rows that vitals has in place of those of perf-sysstat, pressure and network. A
+ * process has one row with the columns of both metrics.
+ */
+export function asVitals(rows: readonly Sample[]): readonly Sample[] {
+  const joined = new Map<string, Sample>()
+  for (const row of rows) {
+    const section = IN_VITALS[`${row.metric} ${row.section}`]
+    const { pod, pid, timepoint } = row
+    const key = [pod, section, pid, timepoint, section === undefined ? joined.size : ''].join()
+    const source = `hpc/${pod}/vitals`
+    const own = section === undefined ? row : { ...row, source, metric: 'vitals', section }
+    // Of two values of one column, such as `container`, both are the same.
+    joined.set(key, { ...joined.get(key), ...own } as Sample)
+  }
+  return [...joined.values()]
+}
+
 /** Reads these rows. */
 export function evidenceOf(rows: readonly Sample[]): Evidence {
   const evidence = newEvidence(RULE_NEEDS)

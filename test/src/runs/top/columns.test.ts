@@ -48,6 +48,18 @@ t.test('the default columns depend on the metrics that are observed', async (t) 
   ])
 })
 
+t.test('vitals has the default columns of the three metrics that it replaces', async (t) => {
+  const names = (metrics: readonly string[]) => chosen(metrics).map(({ title }) => title)
+  const three = ['network', 'perf-sysstat', 'pressure']
+  t.strictSame(names(['vitals']), names(three))
+  t.ok(chosen(['vitals']).every(({ metric }) => metric === 'vitals'))
+  for (const { title, metric, others = [] } of chosen([...three, 'vitals'])) {
+    t.not(metric, 'vitals')
+    const columns = others.map((other) => other.metric)
+    t.ok(columns.includes('vitals'), `${title} of a rank that only vitals observes`)
+  }
+})
+
 t.test('every default column of a built-in metric is in the catalog', async (t) => {
   for (const { metric, section, column } of DEFAULT_COLUMNS.flat()) {
     const rows = KNOWN.get(metric)
