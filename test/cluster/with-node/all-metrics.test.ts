@@ -19,7 +19,10 @@ const NAME = 'ridealong-all'
 const SPACE = 'all-metrics'
 const RECORDED = fileURLToPath(new URL('../../logs/all-metrics/', import.meta.url))
 
-const METRICS = ['cpu-profile', 'io-sysstat', 'mpi-trace', 'network', 'perf-sysstat', 'pressure']
+const METRICS = [
+  ...['cpu-profile', 'io-sysstat', 'mpi-trace', 'network', 'perf-sysstat', 'pressure'],
+  'vitals',
+]
 const RATES = METRICS.filter((metric) => metric !== 'cpu-profile').map((metric) => {
   return [`${metric}.ridealong.dev/rate`, '2'] as const
 })
@@ -55,7 +58,7 @@ function record(folder: string): void {
   }
 }
 
-t.test('six metrics observe LAMMPS in a MiniCluster together', async (t) => {
+t.test('seven metrics observe LAMMPS in a MiniCluster together', async (t) => {
   const { cluster, api } = await runningCluster(t)
   const tools = [...withTool('cpu-profile'), ...withTool('mpi-trace')]
   await installChart(t, cluster, api, NAME, tools)
