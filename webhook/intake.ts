@@ -98,18 +98,18 @@ function createBudget({ all, allWithLarge, small }: IntakeLimits) {
   let used = 0
   const fits = (more: number, total: number) => used + more <= (total > small ? allWithLarge : all)
   const open = (): Claim => {
-    let own = 0
+    let taken = 0
     return {
       take(piece) {
         const bytes = Math.max(piece.length, SMALLEST_PIECE)
-        if (!fits(bytes, own + bytes)) return false
-        own += bytes
+        if (!fits(bytes, taken + bytes)) return false
+        taken += bytes
         used += bytes
         return true
       },
       release() {
-        used -= own
-        own = 0
+        used -= taken
+        taken = 0
       },
     }
   }

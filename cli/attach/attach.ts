@@ -204,10 +204,10 @@ async function started(reader: Reader, at: string, name: string): Promise<void> 
   let why = 'the kubelet has not reported its status'
   while (performance.now() < end) {
     const statuses = fieldsOrNone((await reader.get(at))?.status).ephemeralContainerStatuses
-    const own = listOrNone(statuses)
+    const status = listOrNone(statuses)
       .map(fieldsOrNone)
       .find((status) => status.name === name)
-    const { running, terminated, waiting } = fieldsOrNone(own?.state)
+    const { running, terminated, waiting } = fieldsOrNone(status?.state)
     if (running !== undefined || terminated !== undefined) return
     const { reason, message } = fieldsOrNone(waiting)
     why = [asText(reason), asText(message)].filter((text) => text !== undefined).join(': ') || why

@@ -20,8 +20,9 @@ export async function comparisonWith(
 ): Promise<Comparison> {
   const isNamed = catalog !== undefined || observerImage !== undefined
   if (isNamed) return { catalog: known, catalogFor: () => known, problem: undefined }
-  const own = await readClusterCatalog(reader)
-  if ('value' in own) return { catalog: own.value, catalogFor: () => own.value, problem: undefined }
+  const installed = await readClusterCatalog(reader)
+  if ('value' in installed)
+    return { catalog: installed.value, catalogFor: () => installed.value, problem: undefined }
   const catalogFor = (pod: Fields) => comparable(known, true, pod)
-  return { catalog: known, catalogFor, problem: own.problem }
+  return { catalog: known, catalogFor, problem: installed.problem }
 }

@@ -24,14 +24,14 @@ export async function readRelease(
   if (service === undefined) return undefined
   const { name, namespace } = service
   const of = (root: string) => `${root}/namespaces/${namespace}`
-  const [own, deployment, holders, guard] = await Promise.all([
+  const [calledService, deployment, holders, guard] = await Promise.all([
     reader.look(`${of('/api/v1')}/services/${name}`),
     reader.look(`${of('/apis/apps/v1')}/deployments/${name}`),
     reader.look(`${of('/apis/apps/v1')}/daemonsets`),
     reader.look(`${POLICY_BINDINGS}/${name}-guard`),
   ])
   const offer = await resolveOffer(reader, of('/api/v1'), deployment)
-  return { service: own, deployment, offer, holders: holdersIn(holders), guard }
+  return { service: calledService, deployment, offer, holders: holdersIn(holders), guard }
 }
 
 function holdersIn(list: FactLookup<Fields | undefined>): FactLookup<readonly Holder[]> {

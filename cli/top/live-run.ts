@@ -91,10 +91,10 @@ function takeOne(state: RunState, observer: RunningObserver): void {
   const description = state.needed.get(observer.container)
   if (description === undefined) return
   const { uid, namespace, pod, node, rank } = observer
-  const own = state.ranks.get(uid) ?? { namespace, pod, node, rank, observers: [] }
-  state.ranks.set(uid, own)
+  const liveRank = state.ranks.get(uid) ?? { namespace, pod, node, rank, observers: [] }
+  state.ranks.set(uid, liveRank)
   // A pod has no node until it is scheduled.
-  own.node = node
+  liveRank.node = node
   const known = state.streams.get(keyOf(observer))
   if (known !== undefined) {
     known.observer = observer
@@ -105,7 +105,7 @@ function takeOne(state: RunState, observer: RunningObserver): void {
   const shown = sources.filter(({ metric }) => metric === observer.container)
   const stream = newStream(observer, description, new Set(shown.map(({ section }) => section)))
   state.streams.set(keyOf(observer), stream)
-  own.observers.push(stream)
+  liveRank.observers.push(stream)
 }
 
 function keyOf({ uid, container }: RunningObserver): string {

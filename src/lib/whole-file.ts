@@ -44,14 +44,14 @@ export async function openWholeFile(path: string, partial = partialName(path)): 
     discard,
     leave: () => handle.close(),
     complete: async () => {
-      const [own, named] = [await handle.stat(), await lstat(partial)]
-      if (own.ino !== named.ino || own.dev !== named.dev)
+      const [opened, named] = [await handle.stat(), await lstat(partial)]
+      if (opened.ino !== named.ino || opened.dev !== named.dev)
         throw new Error(`another process has replaced ${partial}`)
       const before = await lstat(path).catch(() => undefined)
       if (before?.isFile() === true) await handle.chmod(before.mode & 0o777)
       await handle.close()
       await rename(partial, path)
-      return own.size
+      return opened.size
     },
   }
 }

@@ -115,11 +115,11 @@ process.stdin.setEncoding('utf8').on('data', (chunk) => { text += chunk }).on('e
 })`
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, ['-e', program], { stdio: ['pipe', 'pipe', 'inherit'] })
-    let told = ''
+    let output = ''
     child.stdout.on('data', (chunk) => {
-      told += chunk
+      output += chunk
     })
-    child.on('error', reject).on('close', () => resolve(Number(told)))
+    child.on('error', reject).on('close', () => resolve(Number(output)))
     child.stdin.end(body)
   })
 }

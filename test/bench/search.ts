@@ -113,11 +113,11 @@ const samples = fc.sample(throws, { numRuns: Number(values.rounds), seed })
 print(`seed ${seed}, ${samples.length} rounds`)
 for (const sample of samples) {
   const dice = new Dice(sample)
-  const [one, other] = [dice.pick(...kept), dice.pick(...kept)]
-  if (one === undefined || other === undefined) break
-  const pod = mutate(JSON.parse(one.text), JSON.parse(other.text), dice)
+  const [sampled, other] = [dice.pick(...kept), dice.pick(...kept)]
+  if (sampled === undefined || other === undefined) break
+  const pod = mutate(JSON.parse(sampled.text), JSON.parse(other.text), dice)
   const text = JSON.stringify(pod)
-  const found = text.length <= LONGEST ? measure(one.origin, text) : undefined
+  const found = text.length <= LONGEST ? measure(sampled.origin, text) : undefined
   if (found === undefined) continue
   kept = [...kept, found].sort((a, b) => badness(b) - badness(a)).slice(0, KEPT)
 }

@@ -6,23 +6,23 @@ import { readKeyPair } from '../../certs/key-pair.ts'
 import { makeAuthority } from '../../certs/make.ts'
 
 const authority = await makeAuthority()
-const one = await authority.issue({ names: ['localhost'], days: 2 })
+const issued = await authority.issue({ names: ['localhost'], days: 2 })
 const other = await authority.issue({ names: ['localhost'] })
 
 t.test('a key pair is read with its expiry time', async (t) => {
-  const folder = t.testdir({ 'tls.crt': one.cert, 'tls.key': one.key })
+  const folder = t.testdir({ 'tls.crt': issued.cert, 'tls.key': issued.key })
   const pair = await readKeyPair(join(folder, 'tls.crt'), join(folder, 'tls.key'))
-  t.equal(pair.cert, one.cert)
-  t.equal(pair.key, one.key)
-  t.equal(pair.notAfter.getTime(), Date.parse(new X509Certificate(one.cert).validTo))
+  t.equal(pair.cert, issued.cert)
+  t.equal(pair.key, issued.key)
+  t.equal(pair.notAfter.getTime(), Date.parse(new X509Certificate(issued.cert).validTo))
 })
 
 t.test('a chain is kept whole, and expires when its first certificate expires', async (t) => {
-  const chain = `${one.cert}\n${authority.ca}`
-  const folder = t.testdir({ 'tls.crt': chain, 'tls.key': one.key })
+  const chain = `${issued.cert}\n${authority.ca}`
+  const folder = t.testdir({ 'tls.crt': chain, 'tls.key': issued.key })
   const pair = await readKeyPair(join(folder, 'tls.crt'), join(folder, 'tls.key'))
   t.equal(pair.cert, chain)
-  t.equal(pair.notAfter.getTime(), Date.parse(new X509Certificate(one.cert).validTo))
+  t.equal(pair.notAfter.getTime(), Date.parse(new X509Certificate(issued.cert).validTo))
 })
 
 t.test('a pair that is replaced between the reads of its files is read again', async (t) => {
@@ -30,7 +30,7 @@ t.test('a pair that is replaced between the reads of its files is read again', a
   // The first read of the certificate still returns the old one. Its key is already replaced.
   const readFile = async (path: string) => {
     reads += 1
-    if (path === 'tls.crt') return reads === 1 ? one.cert : other.cert
+    if (path === 'tls.crt') return reads === 1 ? issued.cert : other.cert
     return other.key
   }
   const mocks = { 'node:fs/promises': { readFile } }
@@ -43,14 +43,14 @@ t.test('a pair that is replaced between the reads of its files is read again', a
 })
 
 t.test('the revision changes with the key and with the certificate', async (t) => {
-  const folder = t.testdir({ 'tls.crt': one.cert, 'tls.key': one.key })
+  const folder = t.testdir({ 'tls.crt': issued.cert, 'tls.key': issued.key })
   const read = () => readKeyPair(join(folder, 'tls.crt'), join(folder, 'tls.key'))
   const { revision } = await read()
   t.equal((await read()).revision, revision)
-  writeFileSync(join(folder, 'tls.key'), `${one.key}\n`)
+  writeFileSync(join(folder, 'tls.key'), `${issued.key}\n`)
   const second = (await read()).revision
   t.not(second, revision)
-  writeFileSync(join(folder, 'tls.crt'), `${one.cert}\n`)
+  writeFileSync(join(folder, 'tls.crt'), `${issued.cert}\n`)
   t.not((await read()).revision, second)
 })
 
@@ -61,51 +61,51 @@ const cut = (pem: string) => pem.slice(0, pem.length / 2)
 const WRONG: readonly (readonly [string, Record<string, string>, RegExp])[] = [
   [
     'of another pair',
-    { 'tls.crt': one.cert, 'tls.key': other.key },
+    { 'tls.crt': issued.cert, 'tls.key': other.key },
     /^the private key .*tls\.key does not belong to the certificate .*tls\.crt$/,
   ],
   [
     'of another algorithm',
-    { 'tls.crt': one.cert, 'tls.key': rsaKey },
+    { 'tls.crt': issued.cert, 'tls.key': rsaKey },
     /^the private key .*tls\.key does not belong to the certificate .*tls\.crt$/,
   ],
   [
     'garbage',
-    { 'tls.crt': one.cert, 'tls.key': 'garbage' },
+    { 'tls.crt': issued.cert, 'tls.key': 'garbage' },
     /tls\.key contains no valid private key in PEM: ./,
   ],
   [
     'empty',
-    { 'tls.crt': one.cert, 'tls.key': '' },
+    { 'tls.crt': issued.cert, 'tls.key': '' },
     /tls\.key contains no valid private key in PEM: ./,
   ],
   [
     'cut off',
-    { 'tls.crt': one.cert, 'tls.key': cut(one.key) },
+    { 'tls.crt': issued.cert, 'tls.key': cut(issued.key) },
     /tls\.key contains no valid private key in PEM: ./,
   ],
   [
     'a certificate',
-    { 'tls.crt': one.cert, 'tls.key': one.cert },
+    { 'tls.crt': issued.cert, 'tls.key': issued.cert },
     /tls\.key contains no valid private key in PEM: ./,
   ],
-  ['missing', { 'tls.crt': one.cert }, /ENOENT.*tls\.key/],
+  ['missing', { 'tls.crt': issued.cert }, /ENOENT.*tls\.key/],
   [
     'valid, but the certificate is garbage',
-    { 'tls.crt': 'garbage', 'tls.key': one.key },
+    { 'tls.crt': 'garbage', 'tls.key': issued.key },
     /tls\.crt contains no valid certificate in PEM: ./,
   ],
   [
     'valid, but the certificate is cut off',
-    { 'tls.crt': cut(one.cert), 'tls.key': one.key },
+    { 'tls.crt': cut(issued.cert), 'tls.key': issued.key },
     /tls\.crt contains no valid certificate in PEM: ./,
   ],
   [
     'valid, but the certificate is a key',
-    { 'tls.crt': one.key, 'tls.key': one.key },
+    { 'tls.crt': issued.key, 'tls.key': issued.key },
     /tls\.crt contains no valid certificate in PEM: ./,
   ],
-  ['valid, but the certificate is missing', { 'tls.key': one.key }, /ENOENT.*tls\.crt/],
+  ['valid, but the certificate is missing', { 'tls.key': issued.key }, /ENOENT.*tls\.crt/],
 ]
 
 for (const [what, files, message] of WRONG) {
@@ -117,6 +117,6 @@ for (const [what, files, message] of WRONG) {
       (error: Error) => error,
     )
     t.match(error?.message, message)
-    t.notMatch(error?.message, one.key.split('\n')[1], 'the error does not contain the key')
+    t.notMatch(error?.message, issued.key.split('\n')[1], 'the error does not contain the key')
   })
 }

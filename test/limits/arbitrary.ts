@@ -152,10 +152,10 @@ const podsWith = (metrics: readonly string[]): fc.Arbitrary<Json> =>
         affinity: rarely(4, fc.constantFrom(...AFFINITIES)),
       }),
     })
-    .map(({ annotations, own, names, more }) => {
+    .map(({ annotations, own: resources, names, more }) => {
       const all = names.map((name, place) => {
         const restartPolicy = name === 'side' ? 'Always' : undefined
-        return { name, image: 'lammps', restartPolicy, resources: own[place] }
+        return { name, image: 'lammps', restartPolicy, resources: resources[place] }
       })
       const isInit = ({ name }: Json) => name === 'init' || name === 'side'
       const initContainers = all.filter(isInit)

@@ -135,12 +135,12 @@ type Amounts = (limits: Texts, place: Encounter) => Texts
 const RESOURCES = ['cpu', 'memory'] as const
 
 /** Returns the greatest of the minimums of this type, or the own limit if that is greater. */
-function atLeast(name: (typeof RESOURCES)[number], own: string, place: Encounter, type: string) {
+function atLeast(name: (typeof RESOURCES)[number], limit: string, place: Encounter, type: string) {
   const items = place.limitRanges.flatMap(({ spec }) => (spec as { limits: Json[] }).limits)
   const minimums = items
     .filter((item) => item.type === type)
     .map(({ min }) => (min as Texts)?.[name])
-  const amounts = [own, ...minimums.filter((one) => one !== undefined)]
+  const amounts = [limit, ...minimums.filter((one) => one !== undefined)]
   return amounts.reduce((one, other) => (amountOf(other) > amountOf(one) ? other : one))
 }
 

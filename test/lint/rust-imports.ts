@@ -50,11 +50,11 @@ function importedFiles(
   })
 }
 
-function toAbsolute(own: readonly string[], names: readonly string[]): readonly string[] {
+function toAbsolute(module: readonly string[], names: readonly string[]): readonly string[] {
   const [first, ...rest] = names
   if (first === 'crate') return rest
-  if (first === 'super') return toAbsolute(own.slice(0, -1), ['self', ...rest])
-  if (first === 'self') return rest[0] === 'super' ? toAbsolute(own, rest) : [...own, ...rest]
+  if (first === 'super') return toAbsolute(module.slice(0, -1), ['self', ...rest])
+  if (first === 'self') return rest[0] === 'super' ? toAbsolute(module, rest) : [...module, ...rest]
   return []
 }
 

@@ -132,14 +132,14 @@ t.test('the recording has all metrics of two pods, with LAMMPS in each', async (
 
 for (const metrics of subsetsOf(METRICS)) {
   t.test(`${metrics.join(', ') || 'no metric'}: the numbers are those of one metric`, async (t) => {
-    const own = numbersOf(metrics)
-    documentAgrees(t, own, metrics)
-    pageAgrees(t, own)
-    for (const [rank, times] of own.times) {
+    const numbers = numbersOf(metrics)
+    documentAgrees(t, numbers, metrics)
+    pageAgrees(t, numbers)
+    for (const [rank, times] of numbers.times) {
       const all = known(metrics, (one) => one.times.get(rank)).filter(({ size }) => size > 0)
       t.ok(all.length === 0 || all.some((one) => isSame(one, times)), `findings on rank ${rank}`)
     }
-    for (const [place, value] of own.top) {
+    for (const [place, value] of numbers.top) {
       const all = known(metrics, ({ top }) => top.get(place))
       t.ok(value === null ? all.length === 0 : all.includes(value), `top: ${place} is ${value}`)
     }
@@ -208,12 +208,12 @@ function isSame(a: ReadonlyMap<string, number>, b: ReadonlyMap<string, number>):
 }
 
 /** Verifies that the first table of the page has the numbers of the JSON. */
-function pageAgrees(t: Test, own: Numbers): void {
-  const { columns, rows } = own.page
-  t.equal(rows.length, own.document.ranks.flatMap(({ programs }) => programs).length)
+function pageAgrees(t: Test, numbers: Numbers): void {
+  const { columns, rows } = numbers.page
+  t.equal(rows.length, numbers.document.ranks.flatMap(({ programs }) => programs).length)
   for (const { rank, program, values } of rows) {
     const shown = Object.fromEntries(columns.map(({ key }, index) => [key, values[index] ?? null]))
-    const found = programIn(own, rank, program)
+    const found = programIn(numbers, rank, program)
     const mib = (bytes: number | null | undefined) =>
       typeof bytes === 'number' ? bytes / 2 ** 20 : null
     t.strictSame(

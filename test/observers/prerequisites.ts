@@ -67,11 +67,11 @@ export function parse(metric: string, log: string): Parsed {
 function python(): string {
   const folder = join(tmpdir(), 'ridealong-metricsoperator-0.1.11-python')
   if (!existsSync(folder)) {
-    const own = mkdtempSync(`${folder}-`)
-    execFileSync('python3', ['-m', 'venv', own], { stdio: 'ignore' })
+    const building = mkdtempSync(`${folder}-`)
+    execFileSync('python3', ['-m', 'venv', building], { stdio: 'ignore' })
     const pip = ['-m', 'pip', 'install', '-q', 'metricsoperator==0.1.11']
-    execFileSync(join(own, 'bin', 'python3'), pip)
-    giveName(own, folder)
+    execFileSync(join(building, 'bin', 'python3'), pip)
+    giveName(building, folder)
   }
   return join(folder, 'bin', 'python3')
 }

@@ -73,11 +73,11 @@ function hasLaunched(t: Test, log: string, { cpu, children }: LaunchUsage): void
   t.ok(isNear(bytes, 40 << 20, 0.03, 0), `launch: bytes written ${bytes}, truth: ${40 << 20}`)
   const rows = parse('perf-sysstat', log).data.flatMap((timepoint) => timepoint.io_statistics ?? [])
   const first = rows.find((row) => row.program === 'launch')?.pid
-  const own = rows.filter((row) => row.pid === first)
+  const ofLauncher = rows.filter((row) => row.pid === first)
   // The launcher itself writes only the line with its usage. Each of 40 children writes 1 MiB.
   t.ok(
-    own.every(({ kb_wr_s }) => typeof kb_wr_s === 'number' && kb_wr_s < 100),
-    `the launcher itself wrote ${own.map(({ kb_wr_s }) => kb_wr_s)} KiB/s`,
+    ofLauncher.every(({ kb_wr_s }) => typeof kb_wr_s === 'number' && kb_wr_s < 100),
+    `the launcher itself wrote ${ofLauncher.map(({ kb_wr_s }) => kb_wr_s)} KiB/s`,
   )
 }
 

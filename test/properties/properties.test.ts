@@ -366,19 +366,19 @@ t.test('a tool changes nothing of a pod but its target, and nothing that was the
 
 /** Checks that the additions to a target are those of its tools, and conflict with nothing. */
 function assertExtended(container: Json, target: Json, tools: readonly Observer[]): void {
-  const own = mapsOf(container.env).map(({ name }) => name)
-  const env = mapsOf(target.env).slice(own.length)
+  const names = mapsOf(container.env).map(({ name }) => name)
+  const env = mapsOf(target.env).slice(names.length)
   const wanted = tools.flatMap(({ metric }) => metric.tool?.variables ?? [])
   assert.deepEqual(new Set(env.map(({ name }) => name)), new Set(wanted.map(({ name }) => name)))
   for (const { name, value } of env) {
     const parts = wanted.filter((variable) => variable.name === name)
     const separator = parts[0]?.separator
     if (separator === undefined) {
-      assert.ok(!own.includes(name), `${name} is replaced`)
+      assert.ok(!names.includes(name), `${name} is replaced`)
       continue
     }
     const values = `${value}`.split(separator)
-    const expected = own.includes(name) ? [`$(${name})`] : []
+    const expected = names.includes(name) ? [`$(${name})`] : []
     assert.deepEqual(values.slice(0, -parts.length), expected)
   }
   const kept = mapsOf(container.volumeMounts).length

@@ -180,11 +180,11 @@ t.test('an enforced Pod Security level applies to the installer too', async (t) 
 
 t.test('the installer does not get the security context of its observer', async (t) => {
   const { container } = metricDocument('root-profile').spec
-  const own = {
+  const privileges = {
     privilege: 'baseline',
     container: { ...container, securityContext: { runAsUser: 0 } },
   }
-  const document = toolDocument('root-profile', [{ name: 'A', value: 'x' }], own as never)
+  const document = toolDocument('root-profile', [{ name: 'A', value: 'x' }], privileges as never)
   const catalog: Catalog = buildCatalog([document], '3f2a91c0')
   const labels = { ...ALLOWED, 'ridealong.dev/privilege': 'baseline' }
   const spec = { securityContext: { runAsUser: 1000, runAsGroup: 1000 } }

@@ -20,26 +20,26 @@ export interface Exception {
 }
 
 const source = (path: string) => fileURLToPath(new URL(path, import.meta.url))
-const own = (name: string) => source(`programs/${name}`)
+const programSource = (name: string) => source(`programs/${name}`)
 const GUEST = source('../observers/profile/guest.c')
 const C = ['gcc', '-O1', '-w', '-pthread', '-o', 'OUT'] as const
 
 /** The commands that build the programs; OUT is the path of the result. */
 export const BUILDS: Readonly<Record<string, readonly string[]>> = {
-  tasks: [...C, own('tasks.c')],
-  static: [...C, '-static', own('tasks.c')],
-  asan: [...C, '-fsanitize=address', own('tasks.c')],
-  ubsan: [...C, '-fsanitize=undefined', own('tasks.c')],
+  tasks: [...C, programSource('tasks.c')],
+  static: [...C, '-static', programSource('tasks.c')],
+  asan: [...C, '-fsanitize=address', programSource('tasks.c')],
+  ubsan: [...C, '-fsanitize=undefined', programSource('tasks.c')],
   guest: [...C, GUEST],
   musl: ['musl-gcc', '-w', '-o', 'OUT', source('../observers/profile/work.c')],
-  exceptions: ['g++', '-O1', '-std=c++20', '-pthread', '-o', 'OUT', own('exceptions.cc')],
-  rust: ['rustc', '-O', '-o', 'OUT', own('threads.rs')],
-  go: ['env', 'CGO_ENABLED=0', 'go', 'build', '-o', 'OUT', own('routines.go')],
-  cgo: ['env', 'CGO_ENABLED=1', 'go', 'build', '-o', 'OUT', own('calls.go')],
-  java: ['javac', '-d', 'OUT', own('Work.java')],
-  fortran: ['gfortran', '-O1', '-fopenmp', '-o', 'OUT', own('loops.f90')],
-  openmpi: ['mpicc.openmpi', '-O1', '-o', 'OUT', own('ranks.c')],
-  mpich: ['mpicc.mpich', '-O1', '-o', 'OUT', own('ranks.c')],
+  exceptions: ['g++', '-O1', '-std=c++20', '-pthread', '-o', 'OUT', programSource('exceptions.cc')],
+  rust: ['rustc', '-O', '-o', 'OUT', programSource('threads.rs')],
+  go: ['env', 'CGO_ENABLED=0', 'go', 'build', '-o', 'OUT', programSource('routines.go')],
+  cgo: ['env', 'CGO_ENABLED=1', 'go', 'build', '-o', 'OUT', programSource('calls.go')],
+  java: ['javac', '-d', 'OUT', programSource('Work.java')],
+  fortran: ['gfortran', '-O1', '-fopenmp', '-o', 'OUT', programSource('loops.f90')],
+  openmpi: ['mpicc.openmpi', '-O1', '-o', 'OUT', programSource('ranks.c')],
+  mpich: ['mpicc.mpich', '-O1', '-o', 'OUT', programSource('ranks.c')],
 }
 
 /** The packages of Debian with the programs that rows need. */
@@ -134,10 +134,15 @@ export const ROWS: readonly Row[] = [
   { name: 'Go with cgo', words: ['@cgo'], code: 33 },
   { name: 'Rust', words: ['@rust'], code: 31 },
   { name: 'Java', words: ['java', '-cp', '@java', 'Work'], code: 34 },
-  { name: 'Node', words: [process.execPath, own('workers.mjs')], input: 'a line\n', code: 35 },
+  {
+    name: 'Node',
+    words: [process.execPath, programSource('workers.mjs')],
+    input: 'a line\n',
+    code: 35,
+  },
   {
     name: 'Python with multiprocessing',
-    words: ['python3', own('pools.py'), 'fork', 'spawn'],
+    words: ['python3', programSource('pools.py'), 'fork', 'spawn'],
     input: 'a line\n',
     code: 36,
   },

@@ -158,18 +158,18 @@ t.test('an invalid key pair is reported, and the last valid pair stays in use', 
   const running = await startServer(t)
   const good = await shown(running)
   const folder = join(running.folder, 'tls')
-  const [one, other] = await Promise.all([
+  const [issued, other] = await Promise.all([
     running.authority.issue({ names: NAMES }),
     running.authority.issue({ names: NAMES }),
   ])
   const bad: readonly (readonly [Record<string, string>, RegExp])[] = [
     [
-      { 'tls.crt': one.cert, 'tls.key': other.key },
+      { 'tls.crt': issued.cert, 'tls.key': other.key },
       /the private key .*tls\.key does not belong to/,
     ],
-    [{ 'tls.crt': 'garbage', 'tls.key': one.key }, /tls\.crt contains no valid certificate/],
-    [{ 'tls.crt': one.cert, 'tls.key': '' }, /tls\.key contains no valid private key/],
-    [{ 'tls.crt': one.cert }, /ENOENT.*tls\.key/],
+    [{ 'tls.crt': 'garbage', 'tls.key': issued.key }, /tls\.crt contains no valid certificate/],
+    [{ 'tls.crt': issued.cert, 'tls.key': '' }, /tls\.key contains no valid private key/],
+    [{ 'tls.crt': issued.cert }, /ENOENT.*tls\.key/],
   ]
   for (const [index, [files, trouble]] of bad.entries()) {
     mountFiles(folder, files)
@@ -180,9 +180,9 @@ t.test('an invalid key pair is reported, and the last valid pair stays in use', 
     t.equal((await shown(running)).fingerprint256, good.fingerprint256)
     t.equal(await failures(running, 'certificate'), index + 1)
   }
-  mountFiles(folder, { 'tls.crt': one.cert, 'tls.key': one.key })
+  mountFiles(folder, { 'tls.crt': issued.cert, 'tls.key': issued.key })
   await until('the good pair is served', async () => {
-    return (await shown(running)).fingerprint256 === new X509Certificate(one.cert).fingerprint256
+    return (await shown(running)).fingerprint256 === new X509Certificate(issued.cert).fingerprint256
   })
   t.equal(await failures(running, 'certificate'), bad.length, 'each failure is counted once')
   const errors = running.lines.filter((line) => line.includes('"level":50'))
@@ -193,16 +193,16 @@ t.test('an invalid key pair is reported, and the last valid pair stays in use', 
 
 t.test('the log and the readiness checks never contain a private key', async (t) => {
   const running = await startServer(t)
-  const [one, other] = await Promise.all([
+  const [issued, other] = await Promise.all([
     running.authority.issue({ names: NAMES }),
     running.authority.issue({ names: NAMES }),
   ])
-  mountFiles(join(running.folder, 'tls'), { 'tls.crt': one.cert, 'tls.key': other.key })
+  mountFiles(join(running.folder, 'tls'), { 'tls.crt': issued.cert, 'tls.key': other.key })
   await until('failure 1 is counted', async () => (await failures(running, 'certificate')) === 1)
-  mountFiles(join(running.folder, 'tls'), { 'tls.crt': one.key, 'tls.key': one.key })
+  mountFiles(join(running.folder, 'tls'), { 'tls.crt': issued.key, 'tls.key': issued.key })
   await until('failure 2 is counted', async () => (await failures(running, 'certificate')) === 2)
   const said = running.lines.join('') + (await running.status('/readyz')).body
-  const [, secret = 'none'] = one.key.split('\n')
+  const [, secret = 'none'] = issued.key.split('\n')
   t.notMatch(said, secret)
   t.notMatch(said, 'PRIVATE KEY-----')
 })

@@ -35,8 +35,8 @@ export interface KnownRevisions {
 export function followRevisions(options: RevisionOptions): KnownRevisions {
   const { api, revision, pace, onTrouble } = options
   const stopped = new AbortController()
-  const own = nameRevision(revision)
-  let current: ReadonlySet<string> = new Set([own])
+  const ownRevision = nameRevision(revision)
+  let current: ReadonlySet<string> = new Set([ownRevision])
   let failures = 0
   let isDue = false
   let isWorking = false
@@ -45,7 +45,7 @@ export function followRevisions(options: RevisionOptions): KnownRevisions {
       const signal = AbortSignal.any([stopped.signal, AbortSignal.timeout(pace.answerMs)])
       const { items } = await api.ask({ path: WEBHOOK_CONFIGURATIONS, signal })
       const releases = asObjects(items).filter((one) => webhookIn(one, POD_WEBHOOK) !== undefined)
-      current = new Set([own, ...releases.map((one) => nameRevision(readRevision(one)))])
+      current = new Set([ownRevision, ...releases.map((one) => nameRevision(readRevision(one)))])
       failures = 0
     } catch (error) {
       failures += 1
@@ -71,7 +71,7 @@ export function followRevisions(options: RevisionOptions): KnownRevisions {
   return {
     current: () => current,
     note(namespace) {
-      const { movedFrom, revision: wanted = own } = namespace ?? {}
+      const { movedFrom, revision: wanted = ownRevision } = namespace ?? {}
       if (movedFrom !== undefined || !current.has(wanted)) refresh()
     },
     stop: () => stopped.abort(),

@@ -34,9 +34,9 @@ export async function readCatalogs(
   const isUsed = request.metrics.length > 0
   const cluster = isUsed ? await openOptionalReader(options) : { value: undefined }
   const current = 'value' in cluster ? cluster.value?.namespace : undefined
-  const own = namespace ?? current ?? 'default'
-  const used = resources.map((resource) => resource.namespace || own)
-  const namespaces = new Set(used.length === 0 ? [own] : used)
+  const defaultNamespace = namespace ?? current ?? 'default'
+  const used = resources.map((resource) => resource.namespace || defaultNamespace)
+  const namespaces = new Set(used.length === 0 ? [defaultNamespace] : used)
   const read = [...namespaces].map(async (name) => {
     return [
       name,
@@ -47,7 +47,7 @@ export async function readCatalogs(
   const origins = [...found.values()].flatMap(({ origin }) => origin ?? [])
   const catalogs = [...found.values()].map(({ catalog }) => catalog)
   const catalogFor = (name: string) => {
-    const catalog = found.get(name || own)?.catalog ?? catalogs[0]
+    const catalog = found.get(name || defaultNamespace)?.catalog ?? catalogs[0]
     if (catalog === undefined) throw new Error(`the catalog for namespace ${name} was not read`)
     return catalog
   }

@@ -83,16 +83,16 @@ export function isPodResource(name: string): boolean {
 export function readContainerResources(
   { name, restartsAlways }: Pick<Container, 'name' | 'restartsAlways'>,
   isInit: boolean,
-  own: Resources,
+  resources: Resources,
   defaults: readonly Resources[],
 ): ContainerResources {
-  const requested = filled(own.requests, own.limits)
+  const requested = filled(resources.requests, resources.limits)
   return {
     name,
     isInit,
     isSidecar: isInit && restartsAlways,
     requests: defaults.reduce((list, { requests }) => filled(list, requests), requested),
-    limits: defaults.reduce((list, { limits }) => filled(list, limits), own.limits),
+    limits: defaults.reduce((list, { limits }) => filled(list, limits), resources.limits),
   }
 }
 

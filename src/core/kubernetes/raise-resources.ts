@@ -40,10 +40,10 @@ export function raiseResources(
   const ofContainers = bounds.filter(({ type }) => type === 'Container')
   const ofPods = bounds.filter(({ type }) => type === 'Pod')
   const [first, last] = [added.first.map(copy), added.last.map(copy)]
-  for (const one of [...first, ...last]) {
-    dropScarce(one)
-    lowerRequests(one)
-    raiseContainer(one, ofContainers)
+  for (const container of [...first, ...last]) {
+    dropScarce(container)
+    lowerRequests(container)
+    raiseContainer(container, ofContainers)
   }
   const load = { ...before, containers: [...first, ...before.containers, ...last] }
   const isUnlimited = (name: string) => !podTotal(before).limits.has(name)

@@ -8,10 +8,10 @@ import { asText, type Fields } from './json.ts'
  * @returns N of the version 1.N, or undefined if the object contains no such version
  */
 export function readServerVersion(info: Fields): number | undefined {
-  const own = readMinor(info.major, info.minor)
-  if (own === undefined || info.emulationMinor === undefined) return own
+  const minor = readMinor(info.major, info.minor)
+  if (minor === undefined || info.emulationMinor === undefined) return minor
   const emulated = readMinor(info.emulationMajor, info.emulationMinor)
-  return emulated && Math.min(own, emulated)
+  return emulated && Math.min(minor, emulated)
 }
 
 function readMinor(major: unknown, minor: unknown): number | undefined {

@@ -117,13 +117,16 @@ function missed(object: Fields, namespace: Namespace): MissedPodReason | undefin
   // The webhook writes no status for a copy of an injected pod, which has the observers already.
   if (listObservers(fieldsOrNone(object.spec)).length > 0) return undefined
   const { annotations, creationTimestamp } = fieldsOrNone(object.metadata)
-  const own = fieldsOrNone(annotations)
+  const podAnnotations = fieldsOrNone(annotations)
   const asked =
-    own[KEYS.inject] === undefined
+    podAnnotations[KEYS.inject] === undefined
       ? wasAsking(namespace, creationTimestamp)
       : requestedAtCreation(object)
   if (!asked) return undefined
-  const isRoomy = hasRoom({ annotations: own, size: Number.POSITIVE_INFINITY }, STATUS_ROOM)
+  const isRoomy = hasRoom(
+    { annotations: podAnnotations, size: Number.POSITIVE_INFINITY },
+    STATUS_ROOM,
+  )
   return isRoomy ? 'unanswered' : undefined
 }
 

@@ -73,11 +73,12 @@ function wordsDifference(
   offered: ObserverContainer,
   key: 'command' | 'args',
 ): string | undefined {
-  const own = listOrNone(container[key])
+  const words = listOrNone(container[key])
   const wanted = offered[key] ?? []
-  const isSame = own.length === wanted.length && wanted.every((word, place) => own[place] === word)
+  const isSame =
+    words.length === wanted.length && wanted.every((word, place) => words[place] === word)
   if (isSame) return undefined
-  const found = own.length === 0 ? `no ${key}` : `${key} ${inWords(own)}`
+  const found = words.length === 0 ? `no ${key}` : `${key} ${inWords(words)}`
   return wanted.length === 0
     ? `${found}, but the catalog's observer has none`
     : `${found} instead of the catalog's ${inWords(wanted)}`

@@ -57,13 +57,13 @@ function containersOf({ spec }: Pod): readonly Fields[] {
  * not known here. A container of the pod shows that the SCC allows a value, because one SCC admits
  * all containers of a pod (sccmatching/matcher.go, AssignSecurityContext).
  *
- * @param own the core/v1 SecurityContext of the observer
+ * @param context the core/v1 SecurityContext of the observer
  */
-export function constraintsProblem(pod: Pod, own: Fields): string | undefined {
+export function constraintsProblem(pod: Pod, context: Fields): string | undefined {
   const name = constraintsOf(pod)
   if (name === undefined || name === PRIVILEGED) return undefined
-  const user = ANY_USER.has(name) ? undefined : userProblem(pod, own)
-  const problem = user ?? privilegeProblem(pod, own) ?? fieldProblem(pod, own)
+  const user = ANY_USER.has(name) ? undefined : userProblem(pod, context)
+  const problem = user ?? privilegeProblem(pod, context) ?? fieldProblem(pod, context)
   return problem && `${problem}, which the SecurityContextConstraints ${quote(name)} may not allow`
 }
 
@@ -95,9 +95,9 @@ function privilegeProblem(pod: Pod, own: Fields): string | undefined {
 }
 
 /** Reports a field with a value that an SCC can refuse and that no container of the pod has. */
-function fieldProblem(pod: Pod, own: Fields): string | undefined {
-  if (own.seLinuxOptions !== undefined) return 'it has SELinux options'
-  const { type } = fieldsOrNone(own.seccompProfile)
+function fieldProblem(pod: Pod, context: Fields): string | undefined {
+  if (context.seLinuxOptions !== undefined) return 'it has SELinux options'
+  const { type } = fieldsOrNone(context.seccompProfile)
   if (type !== undefined && type !== DEFAULT_PROFILE) return 'it has a seccomp profile'
   const contexts = containersOf(pod).map(({ securityContext }) => fieldsOrNone(securityContext))
   // An SCC that forbids the value has set the other value on all containers of the pod
@@ -107,6 +107,6 @@ function fieldProblem(pod: Pod, own: Fields): string | undefined {
       ['allowPrivilegeEscalation', true],
       ['readOnlyRootFilesystem', false],
     ] as const
-  ).find(([key, value]) => own[key] === value && contexts.every((one) => one[key] === !value))
+  ).find(([key, value]) => context[key] === value && contexts.every((one) => one[key] === !value))
   return forbidden && `its ${forbidden[0]} is ${forbidden[1]}`
 }

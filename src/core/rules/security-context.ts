@@ -65,10 +65,10 @@ export function deriveSecurityContext(target: Container, pod: Pod): Fields {
  * otherwise. Without `false`, a pod with `runAsNonRoot: true` would prevent the observer from
  * starting. The default seccomp profile is left out where `mustInheritSeccomp` says so.
  */
-export function startable(own: Fields, pod: Pod): Fields {
-  const user = asId(own.runAsUser) ?? pod.securityContext.runAsUser
-  const context = { runAsNonRoot: user !== undefined && user !== 0, ...own }
-  const isDefault = fieldsOrNone(own.seccompProfile).type === 'RuntimeDefault'
+export function startable(declared: Fields, pod: Pod): Fields {
+  const user = asId(declared.runAsUser) ?? pod.securityContext.runAsUser
+  const context = { runAsNonRoot: user !== undefined && user !== 0, ...declared }
+  const isDefault = fieldsOrNone(declared.seccompProfile).type === 'RuntimeDefault'
   return isDefault && mustInheritSeccomp(pod) ? { ...context, seccompProfile: undefined } : context
 }
 

@@ -47,7 +47,7 @@ const LISTS = ['env', 'envFrom', 'volumeMounts', 'volumeDevices'] as const
 
 /** The variables that a container has or may have. */
 interface Variables {
-  readonly own: ReadonlySet<unknown>
+  readonly present: ReadonlySet<unknown>
   /** The variables that are not set if their key does not exist. */
   readonly optional: ReadonlySet<unknown>
   /** The prefixes of variables from a ConfigMap or Secret, whose keys are not known. */
@@ -60,7 +60,7 @@ function variableConflict(
   tools: readonly NamedTool[],
 ): ToolConflict | undefined {
   const variables = {
-    own: new Set(asObjects(target.env).map(({ name }) => name)),
+    present: new Set(asObjects(target.env).map(({ name }) => name)),
     optional: new Set(
       asObjects(target.env)
         .filter(isOptional)
@@ -106,13 +106,13 @@ function isOptional({ valueFrom }: Fields): boolean {
 }
 
 function ownerIn(
-  { own, optional, prefixes }: Variables,
+  { present, optional, prefixes }: Variables,
   { name, separator }: ToolVariable,
   container: string,
 ): string | undefined {
   if (optional.has(name))
     return `${container} may get from an optional key of a ConfigMap, Secret or file`
-  if (own.has(name)) return separator === undefined ? `${container} already has` : undefined
+  if (present.has(name)) return separator === undefined ? `${container} already has` : undefined
   const isUnknown = prefixes.some((prefix) => name.startsWith(prefix))
   return isUnknown ? `${container} may get from its envFrom` : undefined
 }

@@ -88,12 +88,12 @@ function buildAnnotations({
   targetContainer,
   options,
 }: AttachRequest): ReadonlyMap<string, string> {
-  const own = [...options].map(
+  const optionAnnotations = [...options].map(
     ([name, value]) => [`${metric}.ridealong.dev/${name}`, value] as const,
   )
   const target =
     targetContainer === undefined ? [] : [[KEYS.targetContainer, targetContainer] as const]
-  return new Map([[KEYS.inject, metric], [KEYS.mode, 'container'], ...target, ...own])
+  return new Map([[KEYS.inject, metric], [KEYS.mode, 'container'], ...target, ...optionAnnotations])
 }
 
 /**

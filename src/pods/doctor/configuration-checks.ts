@@ -62,15 +62,15 @@ export function configurationChecks(
 function presence(name: string, configuration: Fields, called: Called): InstallationCheck {
   const missing = WEBHOOKS.filter((word) => webhookIn(configuration, word) === undefined)
   const metadata = fieldsOrNone(configuration.metadata)
-  const own = asText(metadata.name) ?? ''
+  const title = asText(metadata.name) ?? ''
   if (missing.length > 0) {
     const without = `has no webhook ${missing.join(', ')}`
-    return fault(name, `MutatingWebhookConfiguration ${own} ${without}`, RESTORE)
+    return fault(name, `MutatingWebhookConfiguration ${title} ${without}`, RESTORE)
   }
   return check(
     name,
     'ok',
-    `${own} calls ${describeCallee(called)}${describeRelease(fieldsOrNone(metadata.labels))}`,
+    `${title} calls ${describeCallee(called)}${describeRelease(fieldsOrNone(metadata.labels))}`,
   )
 }
 

@@ -23,12 +23,12 @@ export function toolFindings(
   const variables = joinVariables(observers).map(({ name }) => name)
   return [
     ...tools.map(({ name, tool }) => {
-      const own = tool.variables.map((variable) => variable.name).join(', ')
+      const variables = tool.variables.map((variable) => variable.name).join(', ')
       const paths = [...tool.mounts, tool.results].map(({ mountPath }) => mountPath).join(', ')
       const sentence =
         `the init container ${installerName(name)} (image ${tool.installer.image}) copies the ` +
         `library to a volume of at most ${tool.sizeLimit}; container ${target} gets the ` +
-        `variables ${own} and the paths ${paths}`
+        `variables ${variables} and the paths ${paths}`
       return find(`tool ${name}`, 'ok', sentence)
     }),
     find('loading', 'unknown', `${UNLOADED}; ${REPLACED}`),

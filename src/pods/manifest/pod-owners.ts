@@ -103,10 +103,10 @@ function mpi(template: Template): Owner {
  */
 function findRestartPolicy(template: Template, parent: Fields): unknown {
   const { fields, path } = template
-  const own = fieldsOrNone(fields.spec).restartPolicy
+  const declared = fieldsOrNone(fields.spec).restartPolicy
   const beside = isReplicas(path) ? (parent.restartPolicy ?? kubeflowDefault(template)) : undefined
   if (beside === 'ExitCode') return 'Never'
-  return beside ?? own ?? (isJobSet(path) ? 'OnFailure' : undefined)
+  return beside ?? declared ?? (isJobSet(path) ? 'OnFailure' : undefined)
 }
 
 /**

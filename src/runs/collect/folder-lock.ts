@@ -16,12 +16,12 @@ export const LOCK = '.ridealong-collect.lock'
  */
 export async function lockFolder(folder: string): Promise<() => Promise<void>> {
   const path = join(folder, LOCK)
-  const own = `${process.pid} ${hostname()}`
-  if (!(await create(path, own))) {
+  const identity = `${process.pid} ${hostname()}`
+  if (!(await create(path, identity))) {
     const holder = await readFile(path, 'utf8').catch(() => '')
     if (isAlive(holder)) throw busy(folder, path, holder)
     await rm(path, { force: true })
-    if (!(await create(path, own))) throw busy(folder, path, '')
+    if (!(await create(path, identity))) throw busy(folder, path, '')
   }
   return () => rm(path, { force: true })
 }

@@ -10,10 +10,10 @@ export function noticeSentences(
   observers: readonly RunningObserver[],
   problem: string | undefined,
 ): readonly string[] {
-  const told = observers.flatMap((observer) =>
+  const sourced = observers.flatMap((observer) =>
     observer.notices.map((notice) => ({ notice, source: sourceName(observer) })),
   )
-  return [...Map.groupBy(told, ({ notice }) => notice)].map(([notice, [first, ...others]]) => {
+  return [...Map.groupBy(sourced, ({ notice }) => notice)].map(([notice, [first, ...others]]) => {
     const more = others.length === 0 ? '' : ` and ${others.length} others`
     const why = notice === NOT_COMPARED ? `, ${WHY_NOT}: ${problem}` : ''
     return `${first?.source}${more}: ${notice}${why}`

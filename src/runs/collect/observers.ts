@@ -146,11 +146,15 @@ type ObserverState = Pick<RunningObserver, 'state' | 'restarts' | 'message'>
 function readState(status: Fields, container: string): ObserverState {
   const all = ['initContainerStatuses', 'containerStatuses', 'ephemeralContainerStatuses']
   const statuses = all.flatMap((list) => asObjects(status[list]))
-  const own = fieldsOrNone(statuses.find(({ name }) => name === container))
-  const [now, before] = [fieldsOrNone(own.state), fieldsOrNone(own.lastState)]
+  const containerStatus = fieldsOrNone(statuses.find(({ name }) => name === container))
+  const [now, before] = [
+    fieldsOrNone(containerStatus.state),
+    fieldsOrNone(containerStatus.lastState),
+  ]
   const ended = [now.terminated, before.terminated].map(fieldsOrNone)
   const message = ended.flatMap(({ message }) => asText(message) || [])[0] ?? null
-  const restarts = typeof own.restartCount === 'number' ? own.restartCount : 0
+  const restarts =
+    typeof containerStatus.restartCount === 'number' ? containerStatus.restartCount : 0
   if (now.running !== undefined) return { state: 'running', restarts, message }
   // If the kubelet is gone, the status of the container may be missing although the container has
   // run. Its log can still be requested.

@@ -91,10 +91,10 @@ function membersOf(processes: readonly JobProcess[]): ReadonlyMap<string, readon
   for (const process of processes)
     for (const communicator of process.communicators) {
       const { name } = communicator
-      const own = byName.get(name) ?? []
-      byName.set(name, own)
+      const members = byName.get(name) ?? []
+      byName.set(name, members)
       const blocks = [...(process.blocks.get(name) ?? [])].sort((a, b) => a.first - b.first)
-      own.push({ ...communicator, process, blocks })
+      members.push({ ...communicator, process, blocks })
     }
   return byName
 }
@@ -142,13 +142,13 @@ function addWaits(
   const ends = commonEnds(members)
   const times = members.map(({ blocks }) => timesUntil(blocks, ends))
   for (const at of ends.keys()) {
-    const own = times.map((list) => list[at] ?? 0)
-    const least = own.reduce((low, time) => Math.min(low, time), Number.POSITIVE_INFINITY)
-    const late = members[own.indexOf(least)]?.process
+    const spent = times.map((list) => list[at] ?? 0)
+    const least = spent.reduce((low, time) => Math.min(low, time), Number.POSITIVE_INFINITY)
+    const late = members[spent.indexOf(least)]?.process
     if (late === undefined) continue
     const waits = found.get(late) ?? new Map<JobProcess, Growing>()
     found.set(late, waits)
-    const others = members.map(({ process }, index) => ({ process, time: own[index] ?? 0 }))
+    const others = members.map(({ process }, index) => ({ process, time: spent[index] ?? 0 }))
     for (const { process, time } of others.filter((one) => one.process !== late))
       addWait(waits, process, name, time - least)
   }
@@ -160,15 +160,15 @@ function addWait(
   communicator: string,
   seconds: number,
 ): void {
-  const own = waits.get(waiting)
-  if (own === undefined) {
+  const wait = waits.get(waiting)
+  if (wait === undefined) {
     waits.set(waiting, { seconds, most: seconds, communicator })
     return
   }
-  own.seconds += seconds
-  if (seconds <= own.most) return
-  own.most = seconds
-  own.communicator = communicator
+  wait.seconds += seconds
+  if (seconds <= wait.most) return
+  wait.most = seconds
+  wait.communicator = communicator
 }
 
 /**

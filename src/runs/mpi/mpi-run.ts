@@ -87,11 +87,11 @@ export function newMpiRun(): MpiRun {
 export function addMpiRow(run: MpiRun, section: string, sample: Sample): void {
   if (sample.metric !== MPI_METRIC) return
   if (section === 'rank') addProcess(run, sample)
-  const own = run.running.get(keyOf(sample))
-  if (own === undefined) return
-  if (section === 'call') addCall(run, own, sample)
-  else if (section === 'communicator') addCommunicator(run, own, sample)
-  else if (section === 'block') addBlock(run, own, sample)
+  const process = run.running.get(keyOf(sample))
+  if (process === undefined) return
+  if (section === 'call') addCall(run, process, sample)
+  else if (section === 'communicator') addCommunicator(run, process, sample)
+  else if (section === 'block') addBlock(run, process, sample)
 }
 
 /**
@@ -110,16 +110,16 @@ function keyOf({ source, pid, mpi_rank: rank }: Sample): string {
 function addProcess({ processes, running }: MpiRun, sample: Sample): void {
   const known = running.get(keyOf(sample))
   const isKnown = known !== undefined && isSame(known, sample)
-  const own = isKnown ? known : newProcess(sample)
-  running.set(keyOf(sample), own)
-  if (!isKnown) processes.push(own)
-  own.program = textIn(sample.program) ?? own.program
-  own.state = textIn(sample.state)
-  own.elapsed = countIn(sample.elapsed)
-  own.seconds = countIn(sample.mpi_seconds)
-  own.calls = countIn(sample.calls)
-  own.bytes = countIn(sample.bytes)
-  own.rows = []
+  const process = isKnown ? known : newProcess(sample)
+  running.set(keyOf(sample), process)
+  if (!isKnown) processes.push(process)
+  process.program = textIn(sample.program) ?? process.program
+  process.state = textIn(sample.state)
+  process.elapsed = countIn(sample.elapsed)
+  process.seconds = countIn(sample.mpi_seconds)
+  process.calls = countIn(sample.calls)
+  process.bytes = countIn(sample.bytes)
+  process.rows = []
 }
 
 /** Reports whether a row is about a process, and not about a later one with its process id. */

@@ -37,11 +37,11 @@ export function shareOutside({ elapsed, seconds }: MpiProcess): number {
 export function findPeerWaits({ processes }: MpiJob, mostBalance: number): readonly PeerWait[] {
   const shares = processes.map(shareOutside)
   const mean = shares.reduce((sum, share) => sum + share, 0) / Math.max(processes.length, 1)
-  return processes.flatMap((waiting, own) => {
+  return processes.flatMap((waiting, index) => {
     const waits = [...timeByPeer(waiting)].flatMap(([rank, { spent, call }]) => {
       const [peer, share = 0] = [processes[rank], shares[rank]]
       if (peer === undefined || peer === waiting || mean > mostBalance * share) return []
-      const more = (share - (shares[own] ?? 0)) * waiting.elapsed
+      const more = (share - (shares[index] ?? 0)) * waiting.elapsed
       const seconds = Math.min(spent, more)
       return seconds > 0
         ? [{ waiting, peer, seconds, spent, call, balance: mean / share } as const]
@@ -57,14 +57,14 @@ function timeByPeer({ rows }: JobProcess) {
   const byCall = new Map<string, number>()
   for (const { call, peer, seconds } of rows) {
     if (peer === null || !POINT_TO_POINT.has(call)) continue
-    const own = peers.get(peer) ?? { spent: 0, most: -1, call }
-    peers.set(peer, own)
+    const total = peers.get(peer) ?? { spent: 0, most: -1, call }
+    peers.set(peer, total)
     const time = (byCall.get(`${call} ${peer}`) ?? 0) + seconds
     byCall.set(`${call} ${peer}`, time)
-    own.spent += seconds
-    if (time <= own.most) continue
-    own.most = time
-    own.call = call
+    total.spent += seconds
+    if (time <= total.most) continue
+    total.most = time
+    total.call = call
   }
   return peers
 }

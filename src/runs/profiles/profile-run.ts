@@ -63,7 +63,7 @@ export function addProfileRow(run: ProfileRun, section: RowSection, sample: Samp
 
 interface Place {
   readonly whole: ProgramProfile
-  readonly own: LogProfile
+  readonly log: LogProfile
 }
 
 function profileOf(run: ProfileRun, { program, source }: Sample): Place {
@@ -71,9 +71,9 @@ function profileOf(run: ProfileRun, { program, source }: Sample): Place {
   const whole = run.get(name) ?? newProgram(name)
   run.set(name, whole)
   const log = source ?? ''
-  const own = whole.logs.get(log) ?? { stacks: [], functions: [], incomplete: [] }
-  whole.logs.set(log, own)
-  return { whole, own }
+  const profile = whole.logs.get(log) ?? { stacks: [], functions: [], incomplete: [] }
+  whole.logs.set(log, profile)
+  return { whole, log: profile }
 }
 
 function newProgram(program: string): ProgramProfile {
@@ -81,19 +81,19 @@ function newProgram(program: string): ProgramProfile {
   return { program, tree, functions: [], functionAt: new Map(), logs: new Map(), joined: 0 }
 }
 
-function addStackRow({ whole, own }: Place, { stack, cpu_seconds: seconds }: Sample): void {
+function addStackRow({ whole, log }: Place, { stack, cpu_seconds: seconds }: Sample): void {
   if (typeof stack !== 'string' || !isTime(seconds)) return
   const frame = addStack(whole.tree, stack, MOST_FRAMES)
   if (frame === undefined) whole.joined += 1
-  own.stacks.push(frame ?? addStack(whole.tree, OTHER), seconds)
+  log.stacks.push(frame ?? addStack(whole.tree, OTHER), seconds)
 }
 
-function addFunction({ whole, own }: Place, sample: Sample): void {
+function addFunction({ whole, log }: Place, sample: Sample): void {
   const { function: name, library, self_seconds: self, total_seconds: total } = sample
   const { samples_self: samples } = sample
   if (typeof name !== 'string' || !isTime(self)) return
   const number = numberOf(whole, name, typeof library === 'string' ? library : null)
-  own.functions.push(number, self, isTime(total) ? total : Number.NaN, asCount(samples))
+  log.functions.push(number, self, isTime(total) ? total : Number.NaN, asCount(samples))
 }
 
 /** Returns the number of a function. If there are too many functions, it is that of `(other)`. */
@@ -111,8 +111,8 @@ function numberOf(whole: ProgramProfile, name: string, library: string | null): 
   return functions.push({ name: shortName(name), library: short }) - 1
 }
 
-function addProcess({ own }: Place, { program, pid, profile }: Sample): void {
-  if (profile !== COMPLETE) own.incomplete.push(`${program ?? '?'} ${pid ?? '?'} (${profile})`)
+function addProcess({ log }: Place, { program, pid, profile }: Sample): void {
+  if (profile !== COMPLETE) log.incomplete.push(`${program ?? '?'} ${pid ?? '?'} (${profile})`)
 }
 
 function isTime(cell: unknown): cell is number {

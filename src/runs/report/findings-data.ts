@@ -105,15 +105,15 @@ function findPlot(
   sections: readonly SectionData[],
 ): FindingPlot | null {
   if (plot === null) return null
-  const own = isRelative ? null : ranks.slice(0, MOST_LINES).map(({ rank }) => rank)
+  const plotted = isRelative ? null : ranks.slice(0, MOST_LINES).map(({ rank }) => rank)
   if (plot.metric === METRIC_OF_FORMAT.pidstat) {
     const measure = measures.findIndex(({ column }) => column === plot.column)
-    return measure < 0 ? null : { section: null, measure, ranks: own }
+    return measure < 0 ? null : { section: null, measure, ranks: plotted }
   }
   const section = sections.findIndex((one) => isSectionOf(one, plot))
   const keys = sections[section]?.plots.measures ?? []
   const measure = keys.findIndex(({ key }) => key === plot.column)
-  return measure < 0 ? null : { section, measure, ranks: own }
+  return measure < 0 ? null : { section, measure, ranks: plotted }
 }
 
 function isSectionOf(one: SectionData, { metric, section }: PlottedColumn): boolean {

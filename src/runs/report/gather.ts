@@ -142,10 +142,10 @@ function addToSection(
   const key = JSON.stringify([metric, sample.section])
   const section = description.sections.find(({ name }) => name === sample.section)
   if (section !== undefined && (isProfile(section) || isMpiDetail(metric, section.name))) return
-  const own = sections.get(key) ?? (section && newSectionRun(metric, section))
-  if (own === undefined) return
-  sections.set(key, own)
-  addRow(own, sample)
+  const sectionRun = sections.get(key) ?? (section && newSectionRun(metric, section))
+  if (sectionRun === undefined) return
+  sections.set(key, sectionRun)
+  addRow(sectionRun, sample)
 }
 
 function keepUndescribed({ undescribed }: CollectedRun, sample: Sample): void {

@@ -10,11 +10,11 @@ import type { CollectedRun } from './gather.ts'
 export function listObservedRanks({ sources }: CollectedRun): readonly ObservedRanks[] {
   const known = new Map<string, ObservedRanks>()
   for (const { place, log } of sources.values()) {
-    const own = log?.observedRanks
-    if (own === undefined || own === null) continue
-    const key = JSON.stringify([place.namespace, own.workload])
+    const observed = log?.observedRanks
+    if (observed === undefined || observed === null) continue
+    const key = JSON.stringify([place.namespace, observed.workload])
     const other = known.get(key)
-    if (other === undefined || own.total > other.total) known.set(key, own)
+    if (other === undefined || observed.total > other.total) known.set(key, observed)
   }
   return [...known.values()]
 }

@@ -120,10 +120,10 @@ export function mergeTracks(tracks: readonly Track[], measures: readonly RowColu
   for (const { seconds, intervals, values } of tracks) {
     for (const [at, second] of seconds.entries()) {
       const before = points.get(second)
-      const own = measures.map(({ behavior }, index) =>
+      const joined = measures.map(({ behavior }, index) =>
         merged(behavior, before?.values[index] ?? null, values[index]?.[at] ?? null),
       )
-      points.set(second, { interval: intervals[at] ?? null, values: own })
+      points.set(second, { interval: intervals[at] ?? null, values: joined })
     }
   }
   const whole = newTrack(place, measures.length)

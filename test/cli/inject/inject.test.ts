@@ -74,7 +74,7 @@ t.test(
     t.equal(both.code, 0)
     t.equal(parseAllDocuments(both.out).length, 2)
     t.match(both.out, '"outcome":"injected"')
-    const one = await run([
+    const single = await run([
       'inject',
       '-f',
       `${folder}/a.yaml`,
@@ -83,7 +83,7 @@ t.test(
       '--namespaces',
       `${folder}/b.yml`,
     ])
-    t.match(one.out, '"outcome":"injected"')
+    t.match(single.out, '"outcome":"injected"')
     const elsewhere = await run(['inject', '-f', folder])
     t.match(elsewhere.err, 'left: not-asked')
   },

@@ -99,8 +99,8 @@ t.test('--column adds a measured column of processes or of devices to the page',
 })
 
 t.test('the findings are printed as JSON for programs', async (t) => {
-  const own = ['pressure', 'perf-sysstat'].map((name) => logs(`findings/${name}-lammps.log`))
-  const { code, out, err } = await run(['report', ...own, '--output', 'json'])
+  const files = ['pressure', 'perf-sysstat'].map((name) => logs(`findings/${name}-lammps.log`))
+  const { code, out, err } = await run(['report', ...files, '--output', 'json'])
   t.equal(code, 0, err)
   const document = JSON.parse(out)
   t.match(document, {
@@ -123,10 +123,10 @@ t.test('the findings are printed as JSON for programs', async (t) => {
   })
   t.notOk('lost' in document.findings[0] || 'plot' in document.findings[0])
   const file = join(t.testdir({}), 'findings.json')
-  const written = await run(['report', ...own, '-o', 'json', '--to', file, '--title', 'a run'])
+  const written = await run(['report', ...files, '-o', 'json', '--to', file, '--title', 'a run'])
   t.strictSame([written.code, written.out], [0, ''])
   t.strictSame(JSON.parse(readFileSync(file, 'utf8')), { ...document, title: 'a run' })
-  const wrong = await run(['report', ...own, '-o', 'yaml'])
+  const wrong = await run(['report', ...files, '-o', 'yaml'])
   t.equal(wrong.code, 2)
   t.match(wrong.err, /Allowed choices are html, json/)
 })

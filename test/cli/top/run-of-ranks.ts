@@ -21,14 +21,14 @@ export interface ProcessShape {
 export function timepoint(processes: readonly ProcessShape[]): string {
   const rows = (cellsOf: (one: ProcessShape) => object) =>
     JSON.stringify(
-      processes.map((one) => ({
+      processes.map((shape) => ({
         time: 161344,
         uid: 0,
-        pid: one.pid ?? 7,
-        ...cellsOf(one),
-        command: one.program ?? 'lmp',
+        pid: shape.pid ?? 7,
+        ...cellsOf(shape),
+        command: shape.program ?? 'lmp',
         container: 'app',
-        program: one.program ?? 'lmp',
+        program: shape.program ?? 'lmp',
       })),
     )
   return [

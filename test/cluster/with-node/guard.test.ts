@@ -66,7 +66,7 @@ async function counting(release: Release): Promise<readonly (readonly [Replica, 
 }
 
 /** Lists Ridealong's Events as lines with the namespace, reason, object and number of pods. */
-async function told(api: Api): Promise<readonly string[]> {
+async function listEvents(api: Api): Promise<readonly string[]> {
   const { body } = await api.get('/api/v1/events?fieldSelector=source=ridealong')
   // biome-ignore lint/suspicious/noExplicitAny: Events as the apiserver serves them.
   const lines = body.items.map(({ metadata, reason, involvedObject, count }: any) => {
@@ -128,7 +128,7 @@ async function missPods(t: Test) {
   await sleep(1100)
   await apply(release, ARMED, pod('answered'))
   await until('one replica counts no missed pods', oneCounts(release, 0))
-  t.same(await told(api), [])
+  t.same(await listEvents(api), [])
 
   await scale(release, 0)
   await apply(release, ARMED, job('lammps'))
@@ -151,9 +151,9 @@ type Setting = Awaited<ReturnType<typeof missPods>>
 async function countsEachPod(t: Test, { release, api, events }: Setting): Promise<void> {
   await scale(release, 2)
   await until('one replica counts the missed pods', oneCounts(release, PODS + 1), 90_000)
-  await until('the Events exist', async () => (await told(api)).length >= events.length)
+  await until('the Events exist', async () => (await listEvents(api)).length >= events.length)
   await sleep(5000)
-  t.same(await told(api), events, 'each owner has one Event')
+  t.same(await listEvents(api), events, 'each owner has one Event')
   t.equal((await counting(release)).length, 1)
   const described = await kubectl(release.cluster, ['describe', 'job/lammps', '-n', ARMED])
   t.match(described, /Warning +NotObserved .*ridealong .*the webhook did not answer: lammps-/)
@@ -172,7 +172,7 @@ async function countsAfterKill(t: Test, { release, api, events }: Setting): Prom
   // Another replica takes the Lease after half a minute without a renewal.
   await until('one replica counts the missed pods', oneCounts(release, PODS + 1), 120_000)
   await sleep(3000)
-  t.same(await told(api), events, 'the Events are unchanged')
+  t.same(await listEvents(api), events, 'the Events are unchanged')
 }
 
 async function stopsCounting({ release }: Setting): Promise<void> {

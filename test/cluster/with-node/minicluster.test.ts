@@ -122,14 +122,14 @@ function ranksHaveOwnRows(t: Test, { processes }: Setting): void {
   t.strictSame([...seen].sort(), ['0 lmp', '1 lmp'])
   t.equal(new Set(processes.map(({ rank, pid }) => `${rank} ${pid}`)).size, 2)
   for (const rank of ['0', '1']) {
-    const own = processes.filter((row) => row.rank === rank)
+    const rankRows = processes.filter((row) => row.rank === rank)
     t.equal(
-      new Set(own.map(({ timepoint }) => timepoint)).size,
-      own.length,
+      new Set(rankRows.map(({ timepoint }) => timepoint)).size,
+      rankRows.length,
       'each timepoint has one row',
     )
-    t.ok(own.length > 5, `rank ${rank} has ${own.length} rows`)
-    t.ok(own.some(({ percent_cpu }) => percent_cpu > 0))
+    t.ok(rankRows.length > 5, `rank ${rank} has ${rankRows.length} rows`)
+    t.ok(rankRows.some(({ percent_cpu }) => percent_cpu > 0))
   }
   t.end()
 }

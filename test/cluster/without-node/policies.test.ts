@@ -45,7 +45,7 @@ function podOf(annotations: object | undefined, spec: object = {}) {
 }
 
 const asks = (inject: string) => podOf({ 'ridealong.dev/inject': inject })
-const told = (status: string, spec: object = {}) =>
+const answered = (status: string, spec: object = {}) =>
   podOf({ 'ridealong.dev/inject': 'perf-sysstat,io-sysstat', 'ridealong.dev/status': status }, spec)
 
 const UNANSWERED =
@@ -69,25 +69,29 @@ const PODS: readonly (readonly [string, object, readonly string[]])[] = [
   ['guard-asks', podOf(undefined, { initContainers: [copied(PERF)] }), []],
   ['guard-asks', podOf(undefined, { containers: [copied(plain(PERF))] }), []],
   ['guard-asks', podOf(undefined, { initContainers: [PERF] }), [UNANSWERED]],
-  ['guard-silent', told(LEFT), []],
-  ['guard-silent', told('not JSON'), []],
-  ['guard-silent', told(STATUS, { ...SHARED, initContainers: OBSERVERS }), []],
-  ['guard-silent', told(STATUS, { ...SHARED, containers: [PERF, IO].map(plain) }), []],
-  ['guard-silent', told(STATUS, SHARED), [`${ALTERED} perf-sysstat, io-sysstat`]],
-  ['guard-silent', told(STATUS, { ...SHARED, initContainers: [PERF] }), [`${ALTERED} io-sysstat`]],
+  ['guard-silent', answered(LEFT), []],
+  ['guard-silent', answered('not JSON'), []],
+  ['guard-silent', answered(STATUS, { ...SHARED, initContainers: OBSERVERS }), []],
+  ['guard-silent', answered(STATUS, { ...SHARED, containers: [PERF, IO].map(plain) }), []],
+  ['guard-silent', answered(STATUS, SHARED), [`${ALTERED} perf-sysstat, io-sysstat`]],
   [
     'guard-silent',
-    told(STATUS, { ...SHARED, initContainers: [PERF, STRIPPED] }),
+    answered(STATUS, { ...SHARED, initContainers: [PERF] }),
     [`${ALTERED} io-sysstat`],
   ],
   [
     'guard-silent',
-    told(STATUS.replace('io-sysstat', '\u009b2J\u202e')),
+    answered(STATUS, { ...SHARED, initContainers: [PERF, STRIPPED] }),
+    [`${ALTERED} io-sysstat`],
+  ],
+  [
+    'guard-silent',
+    answered(STATUS.replace('io-sysstat', '\u009b2J\u202e')),
     [`${ALTERED} perf-sysstat, an invalid name`],
   ],
   [
     'guard-silent',
-    told(STATUS, { initContainers: OBSERVERS }),
+    answered(STATUS, { initContainers: OBSERVERS }),
     [`${ALTERED} shareProcessNamespace is not true`],
   ],
 ]
@@ -195,7 +199,7 @@ t.test('the webhook may change only the label ridealong.dev/armed of a namespace
 })
 
 const IMAGE = 'ghcr.io/ridealong/observer:0.1.0'
-const own = (more: object = {}) => ({
+const observerOf = (more: object = {}) => ({
   ...{ name: 'perf-sysstat', image: IMAGE, command: ['perf-sysstat'], restartPolicy: 'Always' },
   ...more,
 })
@@ -208,26 +212,30 @@ const NOT = 'a container differs from the observer of the catalog: perf-sysstat 
 
 /** A description of a pod, the pod, and the warnings of the guard about it. */
 const CLAIMS: readonly (readonly [string, object, readonly string[]])[] = [
-  ["the catalog's observer", claiming(own()), []],
+  ["the catalog's observer", claiming(observerOf()), []],
   [
     'fields that other webhooks add',
-    claiming(own({ args: [], env: [{ name: 'A', value: 'b' }] })),
+    claiming(observerOf({ args: [], env: [{ name: 'A', value: 'b' }] })),
     [],
   ],
-  ['another image', claiming(own({ image: 'evil:1' })), [`${NOT} evil:1 instead of ${IMAGE}`]],
+  [
+    'another image',
+    claiming(observerOf({ image: 'evil:1' })),
+    [`${NOT} evil:1 instead of ${IMAGE}`],
+  ],
   [
     'another command',
-    claiming(own({ command: ['sh', '-c', 'x'] })),
+    claiming(observerOf({ command: ['sh', '-c', 'x'] })),
     [`${NOT} ${IMAGE} with a command or args that differ from the catalog`],
   ],
   [
     'no command',
-    claiming(own({ command: undefined })),
+    claiming(observerOf({ command: undefined })),
     [`${NOT} ${IMAGE} with a command or args that differ from the catalog`],
   ],
   [
     'added args',
-    claiming(own({ args: ['x'] })),
+    claiming(observerOf({ args: ['x'] })),
     [`${NOT} ${IMAGE} with a command or args that differ from the catalog`],
   ],
   [
@@ -237,7 +245,7 @@ const CLAIMS: readonly (readonly [string, object, readonly string[]])[] = [
   ],
   [
     'a pod whose status annotation says that it has no observers',
-    podOf({ 'ridealong.dev/status': LEFT }, { initContainers: [own({ image: 'x' })] }),
+    podOf({ 'ridealong.dev/status': LEFT }, { initContainers: [observerOf({ image: 'x' })] }),
     [],
   ],
   [
@@ -258,13 +266,13 @@ t.test("the guard names containers that differ from the catalog's observers", as
     return answer.warnings.map((warning) => warning.replace(/^.*' with binding '\S+': /, ''))
   }
   await until('only the policy of this test takes effect', async () => {
-    const found = await warnings(claiming(own({ image: 'other:1' })))
+    const found = await warnings(claiming(observerOf({ image: 'other:1' })))
     return found.join() === `${NOT} other:1 instead of ${IMAGE}`
   })
   for (const [what, pod, expected] of CLAIMS) {
     t.same(await warnings(pod), expected, `the warnings about ${what}`)
   }
-  const evil = claiming(own({ image: 'evil:1' }))
+  const evil = claiming(observerOf({ image: 'evil:1' }))
   const said = [`${NOT} evil:1 instead of ${IMAGE}`]
   const mark = (value: string | null) => {
     const labels = { 'ridealong.dev/moved-from': value }

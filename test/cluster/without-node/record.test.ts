@@ -136,14 +136,14 @@ t.test('a recorded quota does not count the recorded pod', async (t) => {
   let pods = 0
   const record = async () => {
     await until(`${pods} pods are counted`, async () => (await used()) === `${pods}`)
-    const own = join(folder, `${pods}`)
+    const recording = join(folder, `${pods}`)
     const words = ['--count', '1', '--timeout', '600']
-    const recorder = await start(t, { ...place, folder: own }, ...words)
+    const recorder = await start(t, { ...place, folder: recording }, ...words)
     await recorder.ready
     const created = await api.post(`/api/v1/namespaces/${namespace}/pods`, named(`pod-${pods}`))
     t.equal(created.status, 201)
     t.equal(await recorder.ended, 0, recorder.text())
-    const text = readFileSync(join(own, 'namespaces.yaml'), 'utf8')
+    const text = readFileSync(join(recording, 'namespaces.yaml'), 'utf8')
     const [, written] = /used:\n\s+pods: "(\d+)"/.exec(text) ?? []
     pods += 1
     return Number(written) === pods - 1

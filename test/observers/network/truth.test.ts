@@ -73,10 +73,10 @@ async function end(t: Test, ...all: readonly Running[]): Promise<void> {
 
 /** Sums the bytes that a process reports by the names that peers have in the rows. */
 function peersOf({ peers }: Report): ReadonlyMap<string, { sent: number; received: number }> {
-  const own = new Set(['127.0.0.1', '::1'])
+  const loopback = new Set(['127.0.0.1', '::1'])
   const sums = new Map<string, { sent: number; received: number }>()
   for (const [address, { sent, received }] of Object.entries(peers)) {
-    const peer = own.has(address) ? 'pod' : address
+    const peer = loopback.has(address) ? 'pod' : address
     const before = sums.get(peer) ?? { sent: 0, received: 0 }
     sums.set(peer, { sent: before.sent + sent, received: before.received + received })
   }
@@ -93,22 +93,22 @@ function isNear(t: Test, found: unknown, expected: number, what: string): void {
 }
 
 function compare(t: Test, rows: readonly Row[], report: Report): void {
-  const own = rows.filter(({ pid }) => pid === report.pid)
+  const ofProcess = rows.filter(({ pid }) => pid === report.pid)
   const peers = peersOf(report)
-  t.strictSame(own.map(({ peer }) => String(peer)).sort(), [...peers.keys()].sort())
+  t.strictSame(ofProcess.map(({ peer }) => String(peer)).sort(), [...peers.keys()].sort())
   for (const [peer, { sent, received }] of peers) {
-    const row = own.find((row) => row.peer === peer)
+    const row = ofProcess.find((row) => row.peer === peer)
     isNear(t, row?.bytes_sent, sent, `sent to ${peer}`)
     isNear(t, row?.bytes_received, received, `received from ${peer}`)
   }
 }
 
 t.test('rows have the bytes of each process and peer, also over loopback', options, async (t) => {
-  const [one, two] = await joinedPodsOf(t)
-  const watching = [await watch(one), await watch(two)] as const
+  const [first, two] = await joinedPodsOf(t)
+  const watching = [await watch(first), await watch(two)] as const
   // Each connection has one exchange, whose reply has another size than the request.
   const servers = await talk(
-    one,
+    first,
     'serve 7000 10',
     `keep 127.0.0.1 7000 2 ${3 * MEGA} ${MEGA} ::1 7000 1 ${MEGA} 500`,
     `keep ${TWO.v4} 7000 1 ${2 * MEGA} ${4 * MEGA}`,
@@ -141,7 +141,7 @@ t.test('rows have the bytes of each process and peer, also over loopback', optio
   t.ok(
     rows.flat().every(({ send_queue, receive_queue }) => send_queue === 0 && receive_queue === 0),
   )
-  for (const [index, pod] of [one, two].entries()) {
+  for (const [index, pod] of [first, two].entries()) {
     countsInterface(t, pod, watching[index] as Running, rows[index] ?? [])
   }
 })
@@ -161,12 +161,12 @@ t.test(
   'all bytes of a socket are in the rows if the socket is closed between two samples',
   options,
   async (t) => {
-    const [one, two] = await joinedPodsOf(t)
+    const [client, two] = await joinedPodsOf(t)
     const server = await talk(two, 'serve 7000 6')
     await reports(server, 'listening')
-    const app = await talk(one, `keep ${TWO.v4} 7000 3 ${MEGA} 0`)
+    const app = await talk(client, `keep ${TWO.v4} 7000 3 ${MEGA} 0`)
     const [before] = await reports(app, 'exchanged')
-    const watching = [await watch(one), await watch(two)] as const
+    const watching = [await watch(client), await watch(two)] as const
     for (const each of watching) await lastSockets(each)
     process.kill(childWithInnerId(app.pid, Number(before?.pid)), 'SIGUSR1')
     const closed = await reports(app, 'closed')
@@ -247,17 +247,17 @@ t.test('connections of any length are in the rows, or unaccounted', options, asy
 })
 
 t.test('segments that are lost and sent again are counted as retransmitted', options, async (t) => {
-  const [one, two] = await joinedPodsOf(t)
+  const [client, two] = await joinedPodsOf(t)
   const server = await talk(two, 'serve 7000 2')
   await reports(server, 'listening')
-  const app = await talk(one, `keep ${TWO.v4} 7000 1 ${MEGA / 5} 1000`)
+  const app = await talk(client, `keep ${TWO.v4} 7000 1 ${MEGA / 5} 1000`)
   const [before] = await reports(app, 'exchanged')
-  const watching = await watch(one)
+  const watching = await watch(client)
   const [idle] = await lastSockets(watching)
   t.equal(idle?.rtt, Number(before?.rtts?.[0]) / 1000, 'rtt is the time that the process reads')
-  t.equal(idle?.retransmitted, tcpCounter(one, 'RetransSegs'))
+  t.equal(idle?.retransmitted, tcpCounter(client, 'RetransSegs'))
   // The other pod ignores Ethernet frames with this address, so that segments are lost.
-  ip(one, `neighbour replace ${TWO.v4} lladdr 02:00:00:00:00:99 nud permanent dev eth0`)
+  ip(client, `neighbour replace ${TWO.v4} lladdr 02:00:00:00:00:99 nud permanent dev eth0`)
   process.kill(childWithInnerId(app.pid, Number(before?.pid)), 'SIGUSR1')
   await until(watching, () => {
     const last = rowsOf(watching, 'socket').findLast(({ peer }) => peer === TWO.v4)
@@ -265,18 +265,18 @@ t.test('segments that are lost and sent again are counted as retransmitted', opt
   })
   const lost = rowsOf(watching, 'socket').findLast(({ peer }) => peer === TWO.v4)
   t.ok(Number(lost?.send_queue) > 0, 'send_queue counts the bytes that are not acknowledged')
-  ip(one, `neighbour delete ${TWO.v4} dev eth0`)
+  ip(client, `neighbour delete ${TWO.v4} dev eth0`)
   const closed = await reports(app, 'closed')
   await reports(server, 'answered')
   const rows = await lastSockets(watching)
   await end(t, watching)
   compare(t, rows, closed[0] as Report)
-  const again = tcpCounter(one, 'RetransSegs')
+  const again = tcpCounter(client, 'RetransSegs')
   t.equal(rows[0]?.retransmitted, again, 'retransmitted is the number that the kernel counts')
   const tcp = rowsOf(watching, 'tcp').at(-1)
   t.equal(tcp?.retransmitted, again)
-  t.equal(tcp?.in_segments, tcpCounter(one, 'InSegs'))
-  t.equal(tcp?.out_segments, tcpCounter(one, 'OutSegs'))
+  t.equal(tcp?.in_segments, tcpCounter(client, 'InSegs'))
+  t.equal(tcp?.out_segments, tcpCounter(client, 'OutSegs'))
   t.ok(Number(tcp?.timeouts) >= 1)
   const program = summaryOf(watching.log()).find(({ program }) => program === 'talk.py')
   t.equal(program?.retransmitted, again)

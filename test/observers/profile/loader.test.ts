@@ -17,7 +17,7 @@ interface Preloaded {
 
 function preload(t: Test, results = openFolder('ridealong-results-')): Preloaded {
   t.teardown(() => rmSync(results, { recursive: true, force: true }))
-  const own = {
+  const preloading = {
     PATH: process.env.PATH,
     LD_PRELOAD: join(tool().source, 'loader.so'),
     CPUPROFILE: join(results, 'cpu'),
@@ -26,7 +26,7 @@ function preload(t: Test, results = openFolder('ridealong-results-')): Preloaded
   return {
     results,
     run: ([program = '', ...words], env = {}) =>
-      spawnSync(program, words, { env: { ...own, ...env }, encoding: 'utf8' }),
+      spawnSync(program, words, { env: { ...preloading, ...env }, encoding: 'utf8' }),
   }
 }
 

@@ -96,14 +96,14 @@ function sum(rows: readonly Row[], column: string): number {
 function checkSums(t: Test, watching: Running): void {
   for (const row of rowsOf(watching, 'process')) {
     const { pid, samples, cpu_seconds, frequency } = row
-    const own = (section: string) => rowsOf(watching, section).filter((one) => one.pid === pid)
-    t.equal(sum(own('function'), 'samples_self'), samples)
-    t.equal(sum(own('stack'), 'samples'), samples)
+    const rowsIn = (section: string) => rowsOf(watching, section).filter((one) => one.pid === pid)
+    t.equal(sum(rowsIn('function'), 'samples_self'), samples)
+    t.equal(sum(rowsIn('stack'), 'samples'), samples)
     for (const [section, column] of [
       ['stack', 'cpu_seconds'],
       ['function', 'self_seconds'],
     ] as const) {
-      const seconds = sum(own(section), column)
+      const seconds = sum(rowsIn(section), column)
       t.ok(Math.abs(seconds - Number(cpu_seconds)) < 1e-6, `${seconds} s in rows of ${section}`)
     }
     // The kernel sends fewer signals than ticks are due.
@@ -187,11 +187,11 @@ t.test('a profile has the processor time of the process after its start', option
   for (const [index, { threads, frequency }] of runs.entries()) {
     // Runs are told apart by their frequency and by their processor time, which all differ.
     const truth = (used[index] ?? 0) - 0.5
-    const own = rows.filter((row) => row.frequency === Number(frequency))
-    const near = own.some(({ cpu_seconds: seconds }) => {
+    const ofFrequency = rows.filter((row) => row.frequency === Number(frequency))
+    const near = ofFrequency.some(({ cpu_seconds: seconds }) => {
       return Math.abs(Number(seconds) / truth - 1) < 0.03
     })
-    t.ok(near, `${threads} threads at ${frequency} Hz: ${truth} s, ${JSON.stringify(own)}`)
+    t.ok(near, `${threads} threads at ${frequency} Hz: ${truth} s, ${JSON.stringify(ofFrequency)}`)
   }
   t.ok(rows.every(({ profile }) => profile === 'complete'))
   checkSums(t, watching)

@@ -68,14 +68,14 @@ t.test(
     const observer = ride(podOf(asked), { catalog }).observers.perf
     if (observer === undefined) throw new Error('no observer')
     t.match(observer, { imagePullPolicy: 'Always', command: ['x'], args: ['--fast'] })
-    const told = [
+    const variables = [
       ['TZ', 'UTC'],
       ['RIDEALONG_OPTION_RATE', '0'],
       ['RIDEALONG_OPTION_MAX_LOG_SIZE', '3'],
       ['RIDEALONG_OPTION_DEEP', 'true'],
       ['RIDEALONG_OPTION_UNIT', '$$(HOME)'],
     ] as const
-    for (const [name, value] of told)
+    for (const [name, value] of variables)
       t.equal(variable(observer, name), value, `the variable ${name}`)
     const set = ride(podOf({ ...asked, 'perf.ridealong.dev/max-log-size': '5' }), { catalog })
     const other = set.observers.perf

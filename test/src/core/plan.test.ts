@@ -216,7 +216,7 @@ t.test(
         ),
       ),
     )
-    const told = [
+    const variables = [
       ['RIDEALONG_CATALOG', '3f2a91c0'],
       ['RIDEALONG_MODE', 'container'],
       ['RIDEALONG_RESTART_POLICY', 'OnFailure'],
@@ -224,7 +224,7 @@ t.test(
       ['RIDEALONG_TARGET_COMMAND', 'lmp'],
       ['RIDEALONG_OBSERVERS', 'perf-sysstat'],
     ] as const
-    for (const [name, value] of told)
+    for (const [name, value] of variables)
       t.equal(variable(observer, name), value, `the variable ${name}`)
     const plain = perfOf(ride(askingPod()))
     t.equal(variable(plain, 'RIDEALONG_MODE'), 'native')

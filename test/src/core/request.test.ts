@@ -196,8 +196,8 @@ t.test(
     t.equal(denied.allowed, false, 'on-error of the namespace applies')
     t.equal(asking({ 'ridealong.dev/on-error': 'admit' }, namespace).allowed, true)
 
-    const own = { ...ASKING, 'ridealong.dev/target-container': 'app' }
-    const inherited = asking(own, namespace)
+    const annotations = { ...ASKING, 'ridealong.dev/target-container': 'app' }
+    const inherited = asking(annotations, namespace)
     t.strictSame(names(inherited), ['perf-sysstat'], "only the pod's own metrics are injected")
     t.equal(inherited.status?.mode, 'container')
     t.equal(variable(perfOf(inherited), 'RIDEALONG_TARGET_COMMAND'), 'lmp')
@@ -205,7 +205,7 @@ t.test(
 
     const mixed = asking(
       {
-        ...own,
+        ...annotations,
         'ridealong.dev/mode': 'native',
         'ridealong.dev/target-command': 'mdrun',
         'perf-sysstat.ridealong.dev/rate': '3',

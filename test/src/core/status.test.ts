@@ -296,12 +296,13 @@ t.test(
         '€',
       ],
     ]
-    for (const [name, own, character] of rows) {
-      const room = LIMIT - sizeOf(injected({}, own).metadata.annotations ?? {}) - 'filler'.length
+    for (const [name, annotations, character] of rows) {
+      const room =
+        LIMIT - sizeOf(injected({}, annotations).metadata.annotations ?? {}) - 'filler'.length
       const count = Math.floor(room / bytes(character))
       const filler = character.repeat(count) + 'x'.repeat(room - count * bytes(character))
       for (const review of [{}, { source: UNKNOWN_BODY }]) {
-        const at = (more: Texts) => ride(podOf({ ...own, ...more }), { review })
+        const at = (more: Texts) => ride(podOf({ ...annotations, ...more }), { review })
         const fitting = at({ filler })
         t.equal(fitting.word, 'injected', `${name}: the annotations fit`)
         t.equal(

@@ -14,13 +14,13 @@ export const MPICH = 'mpich==5.0.2'
 export function environment(name: string, ...packages: readonly string[]): string {
   const folder = join(tmpdir(), `ridealong-mpi4py-${name}`)
   if (existsSync(folder)) return folder
-  const own = mkdtempSync(`${folder}-`)
-  execFileSync('python3', ['-m', 'venv', own], { stdio: 'ignore' })
-  execFileSync(join(own, 'bin', 'python3'), ['-m', 'pip', 'install', '-q', ...packages])
+  const building = mkdtempSync(`${folder}-`)
+  execFileSync('python3', ['-m', 'venv', building], { stdio: 'ignore' })
+  execFileSync(join(building, 'bin', 'python3'), ['-m', 'pip', 'install', '-q', ...packages])
   try {
-    renameSync(own, folder)
+    renameSync(building, folder)
   } catch (error) {
-    rmSync(own, { recursive: true })
+    rmSync(building, { recursive: true })
     if (!existsSync(folder)) throw error
   }
   return folder

@@ -153,10 +153,10 @@ for (const library of LIBRARIES) {
   t.test(`${library}: no file of the program is written to`, options, async (t) => {
     const programs = programsFor(library)
     const results = openFolder('ridealong-mpi-results-')
-    const own = join(openFolder('ridealong-mpi-own-'), 'file')
-    const ended = await run([programs.chroot, 'close', own], recording(programs, results))
+    const closedFile = join(openFolder('ridealong-mpi-own-'), 'file')
+    const ended = await run([programs.chroot, 'close', closedFile], recording(programs, results))
     t.equal(ended.code, 0)
-    t.equal(readFileSync(own, 'utf8'), '')
+    t.equal(readFileSync(closedFile, 'utf8'), '')
     t.ok((readTraces(results)[0]?.calls ?? 0) > 0, 'the record goes on')
   })
 }

@@ -78,14 +78,14 @@ t.test(
     ])
     t.match(ranks, [{ calls: 602 }, { calls: 602 }])
     for (const { pid, time, calls, mpi_seconds } of ranks) {
-      const own = (section: string) =>
+      const rowsIn = (section: string) =>
         rowsOf(watching, section).filter((row) => row.pid === pid && row.time === time)
-      t.equal(sum(own('call'), 'calls'), calls)
-      t.ok(Math.abs(sum(own('call'), 'mpi_seconds') - Number(mpi_seconds)) < 1e-4)
-      t.match(own('communicator'), [{ communicator: 'world', size: 2, collectives: 601 }])
-      t.equal(sum(own('block'), 'collectives'), 601)
-      const blocks = sum(own('block'), 'mpi_seconds')
-      t.ok(Math.abs(blocks - Number(own('communicator')[0]?.mpi_seconds)) < 1e-3)
+      t.equal(sum(rowsIn('call'), 'calls'), calls)
+      t.ok(Math.abs(sum(rowsIn('call'), 'mpi_seconds') - Number(mpi_seconds)) < 1e-4)
+      t.match(rowsIn('communicator'), [{ communicator: 'world', size: 2, collectives: 601 }])
+      t.equal(sum(rowsIn('block'), 'collectives'), 601)
+      const blocks = sum(rowsIn('block'), 'mpi_seconds')
+      t.ok(Math.abs(blocks - Number(rowsIn('communicator')[0]?.mpi_seconds)) < 1e-3)
     }
     const firsts = ranks.map(({ pid }) =>
       rowsOf(watching, 'block').flatMap((row) => (row.pid === pid ? [row.first] : [])),
@@ -185,18 +185,18 @@ t.test('a file that names another process has no rows', options, async (t) => {
   const { work } = programsFor('mpich')
   const app = await start(work, 'loop')
   await until(watching, /"section":"rank"/)
-  const [own = ''] = readdirSync(results).filter((name) => /^mpi_/.test(name))
+  const [result = ''] = readdirSync(results).filter((name) => /^mpi_/.test(name))
   const other = await start('sleep', '100')
   const [, id = ''] =
     /NSpid:.*\t(\d+)\n/.exec(readFileSync(`/proc/${other.pid}/status`, 'utf8')) ?? []
-  copyFileSync(join(results, own), join(results, `mpi_${id}`))
+  copyFileSync(join(results, result), join(results, `mpi_${id}`))
   app.signal('SIGKILL')
   other.signal('SIGKILL')
   await until(watching, () => rowsOf(watching, 'rank').at(-1)?.state === 'lost')
   watching.signal('SIGTERM')
   t.equal(await watching.ended, 0)
   const pids = new Set(rowsOf(watching, 'rank').map(({ pid }) => pid))
-  t.strictSame(pids, new Set([Number(own.slice('mpi_'.length))]))
+  t.strictSame(pids, new Set([Number(result.slice('mpi_'.length))]))
   t.match(noticesOf(watching).join('\n'), new RegExp(`the file mpi_${id} has no calls of MPI`))
 })
 

@@ -70,17 +70,17 @@ const START: FollowState = {
  * read.
  */
 export function followOwnCertificates(options: FollowOwnOptions): FollowedOwn {
-  const { own, access, pace, log, registry } = options
+  const { own: ownObjects, access, pace, log, registry } = options
   const api = connectApiserver(access)
   const stop = new AbortController()
   const { signal: stopped } = stop
   const state: FollowState = { ...START }
   const lease = contendFor(api, options)
-  const { durationMs } = own
-  const renewal = createRenewal({ api, objects: own, durationMs, registry, log, stopped })
+  const { durationMs } = ownObjects
+  const renewal = createRenewal({ api, objects: ownObjects, durationMs, registry, log, stopped })
   const turn = async () => {
     const signal = AbortSignal.any([stopped, AbortSignal.timeout(pace.answerMs)])
-    const seen = await observe(api, own, signal)
+    const seen = await observe(api, ownObjects, signal)
     adopt(seen, state, options)
     noticeTrust(seen, state)
     const step = nextStep(seen, state, options)

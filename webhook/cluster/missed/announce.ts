@@ -43,15 +43,15 @@ export type Announce = (
  */
 export function announcer(options: AnnounceOptions): Announce {
   const { pace } = options
-  const told = new Map<string, Told>()
+  const written = new Map<string, Told>()
   return async (notices, signal) => {
-    forgetOthers(told, notices)
-    const due = notices.filter((notice) => !isFresh(notice, told.get(eventName(notice)), pace))
+    forgetOthers(written, notices)
+    const due = notices.filter((notice) => !isFresh(notice, written.get(eventName(notice)), pace))
     let problem: string | undefined
     for (const notice of inTurns(due, pace.eventsPerNamespace)) {
       const error = await tell(notice, options, signal)
       if (error === undefined)
-        told.set(eventName(notice), { text: textOf(notice), at: performance.now() })
+        written.set(eventName(notice), { text: textOf(notice), at: performance.now() })
       problem ??= error?.message
     }
     return problem

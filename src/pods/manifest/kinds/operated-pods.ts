@@ -143,11 +143,11 @@ function withContainer(spec: Fields, name: string): Fields {
  */
 function miniCluster({ resource: { fields, name } }: Building): Build {
   const { containers, shareProcessNamespace, size, pod, flux } = fieldsOrNone(fields.spec)
-  const own = asObjects(containers)
+  const declared = asObjects(containers)
   const { hostPID, nodeSelector, runtimeClassName, securityContext } = fieldsOrNone(pod)
   const { container } = fieldsOrNone(flux)
   const isDisabled = fieldsOrNone(container).disable === true
-  const isFlux = (one: Fields) => own.length < 2 || one.runFlux === true
+  const isFlux = (one: Fields) => declared.length < 2 || one.runFlux === true
   const { fsGroup } = fieldsOrNone(securityContext)
   return {
     spec: {
@@ -157,15 +157,15 @@ function miniCluster({ resource: { fields, name } }: Building): Build {
       runtimeClassName,
       securityContext: fsGroup === undefined ? undefined : { fsGroup },
       initContainers: isDisabled ? [] : [{ name: 'flux-view' }],
-      containers: (own.length > 0 ? own : [{}]).map((one, index) => ({
-        name: isFlux(one) ? name : (asText(one.name) ?? `container-${index}`),
-        image: one.image,
-        resources: one.resources,
-        securityContext: one.securityContext,
+      containers: (declared.length > 0 ? declared : [{}]).map((container, index) => ({
+        name: isFlux(container) ? name : (asText(container.name) ?? `container-${index}`),
+        image: container.image,
+        resources: container.resources,
+        securityContext: container.securityContext,
       })),
     },
     pods: size ?? 1,
-    isWhole: own.length > 0,
+    isWhole: declared.length > 0,
   }
 }
 
@@ -199,10 +199,10 @@ function sparkConnectPod({ resource: { fields }, place }: Building): Build {
   const { server, executor } = fieldsOrNone(fields.spec)
   const isServer = place?.prefix === ''
   const template = fieldsOrNone(fieldsOrNone(isServer ? server : executor).template)
-  const own = fieldsOrNone(template.spec)
+  const podSpec = fieldsOrNone(template.spec)
   const { spec } = sparkContainer(isServer)
   return {
-    spec: asObjects(own.containers).length > 0 ? own : { ...spec, ...own },
+    spec: asObjects(podSpec.containers).length > 0 ? podSpec : { ...spec, ...podSpec },
     pods: isServer ? 1 : fieldsOrNone(executor).instances,
   }
 }

@@ -68,7 +68,7 @@ function startFindingPlot(
   const plots = section === null ? DATA.plots : DATA.sections[section]?.plots
   const wanted = ranks === null ? undefined : new Set(ranks)
   const lines = (plots?.lines ?? []).filter(({ rank }) => wanted === undefined || wanted.has(rank))
-  const own = {
+  const plot = {
     grid: plots?.grid ?? DATA.plots.grid,
     measures: [plots?.measures[measure] ?? NO_TITLE],
     omitted: 0,
@@ -78,7 +78,7 @@ function startFindingPlot(
       marks: [line.marks[measure] ?? false],
     })),
   }
-  return startBoard(own, article.id, section === null ? isShown : isRankShown)
+  return startBoard(plot, article.id, section === null ? isShown : isRankShown)
 }
 
 /** Adds all findings to the page, and returns the boards of their plots. */

@@ -30,10 +30,10 @@ export function share(part: number, whole: number) {
  * @param rank the rank; empty for all ranks
  */
 function selfSeconds({ flame }: Profile, rank: string): readonly number[] {
-  const one = flame.single.find((other) => other.rank === rank)
-  if (one === undefined) return flame.seconds
+  const single = flame.single.find((other) => other.rank === rank)
+  if (single === undefined) return flame.seconds
   const seconds: number[] = new Array(flame.parents.length).fill(0)
-  for (const [index, frame] of one.frames.entries()) seconds[frame] = one.seconds[index] ?? 0
+  for (const [index, frame] of single.frames.entries()) seconds[frame] = single.seconds[index] ?? 0
   return seconds
 }
 
@@ -42,10 +42,10 @@ function selfSeconds({ flame }: Profile, rank: string): readonly number[] {
  *
  * @param rank the rank; empty for all ranks
  */
-export function treeOf(own: Profile, rank: string): Frame {
-  const { names, parents, functions } = own.flame
+export function treeOf(profile: Profile, rank: string): Frame {
+  const { names, parents, functions } = profile.flame
   const label = rank === '' ? 'all ranks' : rankLabel(rank)
-  const frames = selfSeconds(own, rank).map((seconds, frame): Frame => {
+  const frames = selfSeconds(profile, rank).map((seconds, frame): Frame => {
     const name = names[functions[frame] ?? -1] ?? label
     return { name, value: seconds, self: seconds, children: [] }
   })
@@ -56,10 +56,10 @@ export function treeOf(own: Profile, rank: string): Frame {
 }
 
 function addFrame(frames: readonly Frame[], frame: number, above: number) {
-  const [own, parent] = [frames[frame], frames[above]]
-  if (own === undefined || parent === undefined || own.value === 0) return
-  parent.value += own.value
-  parent.children.push(own)
+  const [child, parent] = [frames[frame], frames[above]]
+  if (child === undefined || parent === undefined || child.value === 0) return
+  parent.value += child.value
+  parent.children.push(child)
 }
 
 function rankLabel(rank: string) {
@@ -83,9 +83,9 @@ function frameColour({ data, highlight }: FrameNode) {
 /**
  * Draws a flame graph, and returns it.
  *
- * @param told the element for the text about the frame below the pointer
+ * @param detail the element for the text about the frame below the pointer
  */
-export function drawGraph(place: Element, told: Element, tree: Frame) {
+export function drawGraph(place: Element, detail: Element, tree: Frame) {
   const graph = flamegraph()
     .width(Math.max(place.clientWidth, 300))
     .inverted(true)
@@ -98,9 +98,9 @@ export function drawGraph(place: Element, told: Element, tree: Frame) {
       const whole = `${share(value, tree.value)} of ${exactly(tree.value)}`
       return `${name}: ${exactly(value)}, ${whole}${itself}`
     })
-    .details(told)
+    .details(detail)
     .setSearchMatch(({ data }, text) => data.name.toLowerCase().includes(text.toLowerCase()))
-    .setSearchHandler((found, seconds) => tellFound(told, found.length, seconds, tree.value))
+    .setSearchHandler((found, seconds) => tellFound(detail, found.length, seconds, tree.value))
   place.replaceChildren()
   graph(select(place).datum(tree))
   return graph

@@ -69,7 +69,7 @@ function showMpiRanks() {
   replaceTable(mpiShown.table, table)
   mpiShown.table = table
   showTable(table)
-  const told = [
+  const notes = [
     omitted === 0
       ? ''
       : `${omitted.toLocaleString('en')} processes did not fit into the page; those with the ` +
@@ -77,7 +77,7 @@ function showMpiRanks() {
     rows.length + omitted < size ? `The job has ${counted(size, 'rank')}.` : '',
     problem === null ? '' : `The ranks cannot be compared: ${problem}.`,
   ]
-  inside('mpi', '.told').textContent = told.filter((text) => text !== '').join(' ')
+  inside('mpi', '.told').textContent = notes.filter((text) => text !== '').join(' ')
 }
 
 function showMpi() {
@@ -110,11 +110,11 @@ export function addMpi() {
   const [section, ranks, table] = [made('section'), made('div'), made('table')]
   section.id = 'mpi'
   ranks.id = 'mpi-ranks'
-  const [calls, own] = [classed('div', 'scroll'), classed('div', 'scroll')]
+  const [calls, rankTable] = [classed('div', 'scroll'), classed('div', 'scroll')]
   calls.append(classed('table', 'by-call'))
   table.append(made('thead'), made('tbody'))
-  own.append(table)
-  ranks.append(own, classed('p', 'note marks'), classed('p', 'note told'))
+  rankTable.append(table)
+  ranks.append(rankTable, classed('p', 'note marks'), classed('p', 'note told'))
   const choice = classed('p', 'note')
   section.append(
     made('h2', 'Time in MPI'),

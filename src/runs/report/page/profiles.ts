@@ -28,10 +28,10 @@ function profile() {
 }
 
 function showGraph() {
-  const told = inside('profiles', '.told')
-  told.textContent = ''
+  const detail = inside('profiles', '.told')
+  detail.textContent = ''
   const tree = treeOf(profile(), chosen.rank)
-  drawn.graph = drawGraph(inside('profiles', '.frames'), told, tree)
+  drawn.graph = drawGraph(inside('profiles', '.frames'), detail, tree)
   if (chosen.text !== '') drawn.graph.search(chosen.text)
 }
 
@@ -60,11 +60,11 @@ const TIMES: readonly Titled[] = [
 
 function showFunctions() {
   const { ranks, functions } = profile()
-  const rows = functions.rows.flatMap((one) => {
-    const name = functionName(one)
-    const outs = one.outliers.map((indexes) => new Set(indexes))
+  const rows = functions.rows.flatMap((row) => {
+    const name = functionName(row)
+    const outs = row.outliers.map((indexes) => new Set(indexes))
     return ranks.flatMap((rank, index) => {
-      const values = [one.self[index] ?? null, one.total[index] ?? null]
+      const values = [row.self[index] ?? null, row.total[index] ?? null]
       if (values[0] === null) return []
       return [{ rank, program: name, values, marks: outs.map((own) => own.has(index)) }]
     })
@@ -89,19 +89,19 @@ function showFunctions() {
 
 function showDifferences() {
   const { differences, omittedDifferences, ranks, incomplete, incompleteCount } = profile()
-  const rows = differences.map((one) => {
-    const [worst] = one.ranks
+  const rows = differences.map((difference) => {
+    const [worst] = difference.ranks
     const row = made('tr')
     const [self, more] = [worst?.self ?? 0, worst?.more ?? 0]
-    const names = one.ranks.map(({ rank }) => rank).join(', ')
-    const others = one.rankCount - one.ranks.length
+    const names = difference.ranks.map(({ rank }) => rank).join(', ')
+    const others = difference.rankCount - difference.ranks.length
     const cells = [
       others > 0 ? `${names} and ${others.toLocaleString('en')} more` : names,
-      functionName(one),
+      functionName(difference),
       plain(self),
-      plain(one.median),
+      plain(difference.median),
       plain(more),
-      one.median > 0 ? share(more, one.median) : '–',
+      difference.median > 0 ? share(more, difference.median) : '–',
     ]
     row.append(...cells.map((cell) => made('td', cell)))
     return row

@@ -95,13 +95,13 @@ function tellMarks(marked: number, rows: number) {
 
 function compareRows({ column, isDown }: Table, a: TableRow, b: TableRow) {
   const byName = natural(a.rank, b.rank) || natural(a.program, b.program)
-  const own =
+  const order =
     column === -2
       ? byName
       : column === -1
         ? natural(a.program, b.program) || byName
         : compareValues(a.values[column], b.values[column]) || byName
-  return isDown ? -own : own
+  return isDown ? -order : order
 }
 
 /** Compares two values; unknown values sort before all others. */

@@ -114,12 +114,12 @@ function findOthers(tracks: readonly SectionTrackOf[], logs: ReadonlyMap<string,
   )
   const others = new Set<string>()
   const chosenLogs = new Set<string>()
-  for (const own of groups.values()) {
+  for (const group of groups.values()) {
     const chosen = chooseObserver(
-      own.map(({ track }) => track),
+      group.map(({ track }) => track),
       logs,
     )
-    for (const { section, track } of own) {
+    for (const { section, track } of group) {
       const isChosen = logs.get(track.source)?.observer === chosen?.source.facts.observer
       if (isChosen) chosenLogs.add(track.source)
       else others.add(placeKey(section, track))

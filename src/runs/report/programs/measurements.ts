@@ -209,14 +209,14 @@ function measureProcess(process: SampledProcess): readonly Growing[] {
 function sampledTotal(
   { facts, container, program, pid }: SampledProcess,
   total: TotalName,
-  own: Pick<Measurement, 'value' | 'isCounted' | 'isTotal'>,
+  measured: Pick<Measurement, 'value' | 'isCounted' | 'isTotal'>,
 ): Growing {
   return {
     ...{ facts, container, program, total },
-    ...own,
+    ...measured,
     unseenSeconds: 0,
-    processes: new Map([[pid, own.value]]),
-    isKnown: own.value !== null,
+    processes: new Map([[pid, measured.value]]),
+    isKnown: measured.value !== null,
     coversEnded: false,
     isWhole: facts.isWhole,
     order: facts.order,
@@ -226,14 +226,14 @@ function sampledTotal(
 type Growing = Measurement & { readonly processes: Map<number, number | null> }
 
 /** Adds the measurement of a process to that of its program in the same log. */
-function addTo(found: Map<string, Growing>, one: Growing): void {
-  const key = keyOf(one)
+function addTo(found: Map<string, Growing>, measurement: Growing): void {
+  const key = keyOf(measurement)
   const before = found.get(key)
   if (before === undefined) {
-    found.set(key, one)
+    found.set(key, measurement)
     return
   }
-  const value = joinValues(TOTALS[one.total].join, before.value, one.value)
-  for (const [pid, own] of one.processes) before.processes.set(pid, own)
+  const value = joinValues(TOTALS[measurement.total].join, before.value, measurement.value)
+  for (const [pid, own] of measurement.processes) before.processes.set(pid, own)
   found.set(key, { ...before, value, isKnown: value !== null })
 }

@@ -42,15 +42,15 @@ export function ranksDocument({ run, groups, ranks, rankOf, page }: Omit<ReportM
   return ranks.map((rank) => {
     const { pod = null, namespace = null, node = null } = places.get(rank) ?? {}
     const all = mpi.get(rank) ?? []
-    const own = all.filter((process) => kept.has(process))
-    const omitted = all.length - own.length
+    const processes = all.filter((process) => kept.has(process))
+    const omitted = all.length - processes.length
     return {
       ...{ rank, pod, namespace, node },
       programs: (programs.get(rank) ?? []).map(({ group, marks }) => ({
         ...programOf(group, columns),
         outliers: markedKeys(page.columns, marks),
       })),
-      ...(all.length > 0 && { mpi_ranks: own.map(mpiRankOf) }),
+      ...(all.length > 0 && { mpi_ranks: processes.map(mpiRankOf) }),
       ...(omitted > 0 && { omitted_mpi_ranks: omitted }),
     }
   })

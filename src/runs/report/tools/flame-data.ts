@@ -75,10 +75,10 @@ function singleRank(rank: string, stacks: readonly number[], placeOf: Int32Array
 function fitting(ranks: Iterable<SingleRank>, most: number): readonly SingleRank[] {
   let room = most
   const kept: SingleRank[] = []
-  for (const one of ranks) {
-    if (one.frames.length > room) continue
-    room -= one.frames.length
-    kept.push(one)
+  for (const rank of ranks) {
+    if (rank.frames.length > room) continue
+    room -= rank.frames.length
+    kept.push(rank)
   }
   return kept
 }

@@ -85,11 +85,11 @@ function profileData(
     seconds: rounded(totalOf(ranked)),
     flame: flameData(profile, [...new Set([...differing, ...ranks])], rankOf, share),
     functions: functionData(ranked, ranks, differences, share),
-    differences: differences.slice(0, MOST_DIFFERENCES).map((one) => ({
-      ...one,
-      median: rounded(one.median),
-      rankCount: one.ranks.length,
-      ranks: one.ranks.slice(0, MOST_RANKS).map(({ rank, self, more }) => {
+    differences: differences.slice(0, MOST_DIFFERENCES).map((difference) => ({
+      ...difference,
+      median: rounded(difference.median),
+      rankCount: difference.ranks.length,
+      ranks: difference.ranks.slice(0, MOST_RANKS).map(({ rank, self, more }) => {
         return { rank, self: rounded(self), more: rounded(more) }
       }),
     })),

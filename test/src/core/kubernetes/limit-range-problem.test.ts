@@ -143,10 +143,10 @@ t.test(
   'a maximum per Pod applies to pod-level cpu, and to the huge pages of the containers',
   async (t) => {
     const pages = (amount: string) => ({ cpu: '1', 'hugepages-2Mi': amount })
-    const own = { limits: pages('6Mi'), requests: pages('6Mi') }
+    const podResources = { limits: pages('6Mi'), requests: pages('6Mi') }
     const pod = askingPod({
       ...app({ limits: pages('2Mi'), requests: pages('2Mi') }),
-      resources: own,
+      resources: podResources,
     })
     t.equal(under([{ type: 'Pod', max: { 'hugepages-2Mi': '4Mi' } }], pod).word, 'injected')
     t.equal(under([{ type: 'Pod', max: { cpu: '500m' } }], pod).word, 'limit-range')

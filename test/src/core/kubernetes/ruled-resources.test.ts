@@ -4,12 +4,17 @@ import { readQuota } from '../../../../src/core/kubernetes/quota.ts'
 import { ruledResources } from '../../../../src/core/kubernetes/ruled-resources.ts'
 import { limitRange, resourceQuota } from '../build.ts'
 
-const one = (name: string) => ({ [name]: '1' })
+const amountOf = (name: string) => ({ [name]: '1' })
 
 t.test('every resource that a LimitRange or a quota names is included', async (t) => {
   const ranges = [
-    limitRange({ default: one('a'), defaultRequest: one('b') }),
-    limitRange({ type: 'Pod', min: one('c'), max: one('d'), maxLimitRequestRatio: one('e') }),
+    limitRange({ default: amountOf('a'), defaultRequest: amountOf('b') }),
+    limitRange({
+      type: 'Pod',
+      min: amountOf('c'),
+      max: amountOf('d'),
+      maxLimitRequestRatio: amountOf('e'),
+    }),
   ]
   const quotas = [resourceQuota({ 'requests.example.com/gpu': '1', 'limits.f': '1', g: '1' })]
   const names = ruledResources(ranges.map(readLimitRange), quotas.map(readQuota))

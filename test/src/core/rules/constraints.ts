@@ -148,11 +148,13 @@ function withDefaults(constraints: Constraints, pod: Json): Json {
   }
 }
 
-function contextWithDefaults(constraints: Constraints, podContext: Json, own: Json): Json {
+function contextWithDefaults(constraints: Constraints, podContext: Json, declared: Json): Json {
   const { user } = constraints
-  const uid = (own.runAsUser ?? podContext.runAsUser ?? generateUser(user)) as number | undefined
+  const uid = (declared.runAsUser ?? podContext.runAsUser ?? generateUser(user)) as
+    | number
+    | undefined
   const isNonRoot = uid === undefined ? user.type === 'MustRunAsNonRoot' : uid > 0
-  const context: Record<string, unknown> = { ...own }
+  const context: Record<string, unknown> = { ...declared }
   if (podContext.runAsUser === undefined) context.runAsUser = uid
   if (podContext.runAsNonRoot === undefined && isNonRoot) context.runAsNonRoot ??= true
   context.capabilities = capabilitiesWithDefaults(constraints, context.capabilities)
@@ -168,13 +170,13 @@ function generateUser(user: Constraints['user']): number | undefined {
 }
 
 /** capabilities/mustrunas.go, Generate. */
-function capabilitiesWithDefaults(constraints: Constraints, own: unknown): unknown {
-  const { add, drop } = mapOf(own)
+function capabilitiesWithDefaults(constraints: Constraints, declared: unknown): unknown {
+  const { add, drop } = mapOf(declared)
   const [added, dropped] = [new Set(textsOf(add)), new Set(textsOf(drop))]
   const more = (constraints.defaultAddCapabilities ?? []).filter((name) => !dropped.has(name))
   const allAdded = new Set([...added, ...more])
   const allDropped = new Set([...dropped, ...(constraints.requiredDropCapabilities ?? [])])
-  if (allAdded.size === added.size && allDropped.size === dropped.size) return own
+  if (allAdded.size === added.size && allDropped.size === dropped.size) return declared
   return { add: [...allAdded].sort(), drop: [...allDropped].sort() }
 }
 
@@ -253,13 +255,13 @@ function seLinuxProblems({ seLinuxLevel }: Constraints, options: unknown): reado
 }
 
 /** capabilities/mustrunas.go, Validate. */
-function capabilityProblems(constraints: Constraints, own: unknown): readonly string[] {
+function capabilityProblems(constraints: Constraints, declared: unknown): readonly string[] {
   const { allowedCapabilities = [], defaultAddCapabilities = [] } = constraints
   const { requiredDropCapabilities = [] } = constraints
-  if (own === undefined)
+  if (declared === undefined)
     return defaultAddCapabilities.length + requiredDropCapabilities.length > 0 ? ['drop'] : []
   if (allowedCapabilities.includes('*')) return []
-  const { add, drop } = mapOf(own)
+  const { add, drop } = mapOf(declared)
   const allowed = [...allowedCapabilities, ...defaultAddCapabilities]
   const added = textsOf(add).filter((name) => !allowed.includes(name))
   const kept = requiredDropCapabilities.filter((name) => !textsOf(drop).includes(name))

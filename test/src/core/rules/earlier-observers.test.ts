@@ -134,13 +134,13 @@ t.test('a copy without init containers is recognized by its volumes', async (t) 
 })
 
 t.test('a container with the name of a metric that is no observer is still denied', async (t) => {
-  const own = {
+  const sameName = {
     name: 'perf-sysstat',
     image: 'own',
     command: ['perf-sysstat'],
     env: [{ name: 'A' }],
   }
-  const { word, allowed } = ride(askingPod({ containers: [own] }, DENY))
+  const { word, allowed } = ride(askingPod({ containers: [sameName] }, DENY))
   t.equal(word, 'name-taken')
   t.notOk(allowed)
 })

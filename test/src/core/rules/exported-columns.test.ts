@@ -69,11 +69,11 @@ t.test('of any set of metrics, one exports each quantity, as it does alone', asy
     for (const one of exported) t.ok(ALONE.get(one.observer)?.some((own) => isSame(own, one)))
     const measured = new Set(subset.flatMap((name) => ALONE.get(name) ?? []).map(idOf))
     t.strictSame(new Set(exported.map(idOf)), measured, `${subset.join()}: no quantity is lost`)
-    for (const own of Map.groupBy(exported, idOf).values())
+    for (const columns of Map.groupBy(exported, idOf).values())
       t.equal(
-        new Set(own.map(({ observer }) => observer)).size,
+        new Set(columns.map(({ observer }) => observer)).size,
         1,
-        `${subset.join()}: ${idOf(own[0])}`,
+        `${subset.join()}: ${idOf(columns[0])}`,
       )
   }
 })

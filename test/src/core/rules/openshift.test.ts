@@ -107,10 +107,10 @@ const pods: fc.Arbitrary<Json> = fc
     mode: fc.constantFrom('native', 'container'),
   })
   .map(({ contexts, securityContext, metric, mode }) => {
-    const containers = contexts.map((own, place) => ({
+    const containers = contexts.map((context, place) => ({
       name: `c${place}`,
       image: 'a',
-      securityContext: own,
+      securityContext: context,
     }))
     const annotations = { 'ridealong.dev/inject': metric, 'ridealong.dev/mode': mode }
     return podOf(annotations, { containers, securityContext, volumes: [TOKEN] })

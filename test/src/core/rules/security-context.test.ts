@@ -255,9 +255,9 @@ t.test(
   'an observer with a security context in the catalog derives no field from the target',
   async (t) => {
     const place = { labels: { 'ridealong.dev/privilege': 'privileged' } }
-    const own = (securityContext: Json) =>
+    const rideWith = (securityContext: Json) =>
       ride(podOf({ 'ridealong.dev/inject': 'trace-stat' }, { securityContext }), place)
-    const traced = own({ runAsUser: 1000, runAsGroup: 1000 })
+    const traced = rideWith({ runAsUser: 1000, runAsGroup: 1000 })
     t.strictSame(traced.observers['trace-stat']?.securityContext, {
       runAsNonRoot: false,
       runAsUser: 0,
@@ -265,7 +265,7 @@ t.test(
       capabilities: { add: ['SYS_PTRACE'] },
     })
     t.strictSame(
-      own({ runAsNonRoot: true }).observers['trace-stat']?.securityContext?.runAsNonRoot,
+      rideWith({ runAsNonRoot: true }).observers['trace-stat']?.securityContext?.runAsNonRoot,
       false,
       "the pod's runAsNonRoot does not prevent the start of the observer",
     )

@@ -162,20 +162,20 @@ t.test('no mount of the target is above, below or at the path of a tool', async 
 })
 
 t.test('the paths of two tools do not contain each other', async (t) => {
-  const one = toolOf('one')
+  const tool = toolOf('one')
   const at = (mountPath: string) => toolOf('two', { results: { subPath: 'r', mountPath } })
-  t.equal(find({}, [one, toolOf('two')]), undefined)
-  t.equal(find({}, [one, at('/tools/ones')]), undefined)
-  t.strictSame(find({}, [one, at('/tools/one/results')]), {
+  t.equal(find({}, [tool, toolOf('two')]), undefined)
+  t.equal(find({}, [tool, at('/tools/ones')]), undefined)
+  t.strictSame(find({}, [tool, at('/tools/one/results')]), {
     reason: 'path-taken',
     message:
       'metric two needs the path /tools/one/results, but metric one has a mount at "/tools/one"',
   })
-  t.equal(find({}, [one, at('/results/one')])?.reason, 'path-taken')
+  t.equal(find({}, [tool, at('/results/one')])?.reason, 'path-taken')
 })
 
 t.test('overlaps() compares whole steps of paths', async (t) => {
-  for (const [one, other, expected] of [
+  for (const [path, other, expected] of [
     ['/', '/', true],
     ['/', '/a', true],
     ['/a', '/a', true],
@@ -183,7 +183,7 @@ t.test('overlaps() compares whole steps of paths', async (t) => {
     ['/a', '/ab', false],
     ['/a/b', '/a/c', false],
   ] as const) {
-    t.equal(overlaps(one, other), expected, `${one} and ${other}`)
-    t.equal(overlaps(other, one), expected, `${other} and ${one}`)
+    t.equal(overlaps(path, other), expected, `${path} and ${other}`)
+    t.equal(overlaps(other, path), expected, `${other} and ${path}`)
   }
 })

@@ -12,7 +12,7 @@ const SERVICE = { service: { name: 'ridealong', namespace: 'ridealong-system' } 
 const HOUR_MS = 3_600_000
 
 const pairOf = (durationMs: number) => makeOwnPair({ names: [HOST], now: NOW, durationMs })
-const own = await pairOf(2160 * HOUR_MS)
+const current = await pairOf(2160 * HOUR_MS)
 const older = await pairOf(1080 * HOUR_MS)
 const foreign = (await makeAuthority()).ca
 
@@ -22,7 +22,7 @@ function installation(webhook: Json, args: readonly string[] = []): Installation
     webhook: {
       now: NOW,
       configuration: { value: webhook },
-      serving: { value: own.cert },
+      serving: { value: current.cert },
       ready: { value: 2 },
     },
     release: { deployment: { value: deployment } } as unknown as Release,
@@ -47,7 +47,7 @@ t.test('the check names the mode and the place of the certificate', async (t) =>
   }
   for (const [facts, sentence] of [
     [
-      installation(trusting(own.ca, older.ca), SELF),
+      installation(trusting(current.ca, older.ca), SELF),
       'self: the webhook keeps the certificate in Secret ridealong-system/ridealong-own-tls; ' +
         'caBundle has 2 of its CAs',
     ],
@@ -65,21 +65,21 @@ t.test('the check names the mode and the place of the certificate', async (t) =>
 })
 
 t.test('different caBundles are a fault if the webhook writes them', async (t) => {
-  const [first, ...others] = trusting(own.ca).webhooks as Json[]
-  const [changed] = trusting(own.ca, older.ca).webhooks as Json[]
+  const [first, ...others] = trusting(current.ca).webhooks as Json[]
+  const [changed] = trusting(current.ca, older.ca).webhooks as Json[]
   const webhooks = [changed, ...others]
   t.ok(first)
-  const [check] = certificateModeCheck(installation({ ...trusting(own.ca), webhooks }, SELF))
+  const [check] = certificateModeCheck(installation({ ...trusting(current.ca), webhooks }, SELF))
   t.match(check, { verdict: 'no', sentence: /different caBundles/, remedy: /log of the webhook/ })
 })
 
 t.test('a CA that the webhook did not make needs attention', async (t) => {
-  const [check] = certificateModeCheck(installation(trusting(own.ca, foreign), SELF))
+  const [check] = certificateModeCheck(installation(trusting(current.ca, foreign), SELF))
   t.match(check, { verdict: 'look', sentence: /caBundle also trusts 1 CA that it did not make/ })
 })
 
 t.test('without the configuration or the Deployment, the mode is not checked', async (t) => {
-  const facts = installation(trusting(own.ca), SELF)
+  const facts = installation(trusting(current.ca), SELF)
   const unread = { problem: 'forbidden' }
   const { release, webhook } = facts
   t.strictSame(certificateModeCheck({ ...facts, release: undefined }), [])
@@ -99,10 +99,10 @@ t.test(
       const facts = { ...installation(trusting(...pems)).webhook, serving: { value: cert } }
       return configurationChecks(facts, undefined).find(({ name }) => name === 'CA')
     }
-    t.match(checkOf([ending.ca, own.ca], own.cert), { verdict: 'ok' })
-    t.match(checkOf([own.ca, ending.ca], ending.cert), { verdict: 'no' })
+    t.match(checkOf([ending.ca, current.ca], current.cert), { verdict: 'ok' })
+    t.match(checkOf([current.ca, ending.ca], ending.cert), { verdict: 'no' })
     t.match(
-      checkOf([ending.ca, own.ca], ''),
+      checkOf([ending.ca, current.ca], ''),
       { verdict: 'ok' },
       'without a certificate, the last one',
     )

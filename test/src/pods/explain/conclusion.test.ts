@@ -279,8 +279,8 @@ t.test('a status annotation is compared with the containers that it names', asyn
     spec: { ...spec, initContainers: [{ ...observer, ...change }] },
   })
   const evil = forged({ image: 'evil:1', command: ['sh'], env: [] })
-  const told = explained(evil, WELL, evil)
-  t.match(told, {
+  const explanation = explained(evil, WELL, evil)
+  t.match(explanation, {
     outcome: 'unverified',
     reason: 'observer-differs',
     conclusion: [
@@ -291,7 +291,7 @@ t.test('a status annotation is compared with the containers that it names', asyn
       'and command "sh" instead of the catalog\'s "perf-sysstat".',
     ].join(' '),
   })
-  t.equal(told.cost, undefined, 'no container counts as an observer')
+  t.equal(explanation.cost, undefined, 'no container counts as an observer')
   const older = forged({ image: 'registry.example/observer:0' })
   t.notMatch(JSON.stringify(explained(older, WELL, older)), /forge/, 'no forgery is claimed')
   const names = explained(injected, WELL, injected)

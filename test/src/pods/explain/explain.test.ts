@@ -24,13 +24,16 @@ function foreign(pod: PodObject): Json {
   return { ...pod, spec: { ...pod.spec, initContainers } }
 }
 
-for (const [reason, one] of Object.entries(REASON_CASES)) {
+for (const [reason, reasonCase] of Object.entries(REASON_CASES)) {
   t.test(
     `the explanation of ${reason} names the failed rule, if any, and the remedy`,
     async (t) => {
-      const pod = podInCase(one)
-      const { message } = ride(pod, one.place)
-      const { outcome, conclusion, remedy, findings, ...explanation } = explained(pod, one.place)
+      const pod = podInCase(reasonCase)
+      const { message } = ride(pod, reasonCase.place)
+      const { outcome, conclusion, remedy, findings, ...explanation } = explained(
+        pod,
+        reasonCase.place,
+      )
       if (reason === 'already-injected') {
         t.equal(outcome, 'injected')
         t.match(conclusion, 'already has its observers')

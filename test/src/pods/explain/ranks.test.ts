@@ -12,10 +12,13 @@ const LEFT = JSON.stringify({ outcome: 'left', reason: 'quota', message: 'full' 
 function ranked(rank: number | undefined, status?: string): Json {
   const index = rank === undefined ? {} : { 'batch.kubernetes.io/job-completion-index': `${rank}` }
   const { metadata } = INJECTED
-  const own = status === undefined ? {} : { 'ridealong.dev/status': status }
+  const statusOf = status === undefined ? {} : { 'ridealong.dev/status': status }
   return {
     ...INJECTED,
-    metadata: { name: `pod-${rank}`, annotations: { ...metadata.annotations, ...index, ...own } },
+    metadata: {
+      name: `pod-${rank}`,
+      annotations: { ...metadata.annotations, ...index, ...statusOf },
+    },
   }
 }
 

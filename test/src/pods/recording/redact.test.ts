@@ -242,13 +242,13 @@ t.test(
       { args: [`--depth ${SECRET}`, '8'] },
     ]
     for (const other of others) {
-      const [one] = mapsOf(
+      const [observer] = mapsOf(
         mapOf(mapOf(mapOf(redactReview(recorded(other), offered).request).object).spec)
           .initContainers,
       )
-      t.notMatch(JSON.stringify(one), /hush/)
-      t.match(one, { command: ['traces', 'redacted'] }, JSON.stringify(other))
-      t.ok([one?.args].flat().every((word) => word === 'redacted'))
+      t.notMatch(JSON.stringify(observer), /hush/)
+      t.match(observer, { command: ['traces', 'redacted'] }, JSON.stringify(other))
+      t.ok([observer?.args].flat().every((word) => word === 'redacted'))
     }
   },
 )

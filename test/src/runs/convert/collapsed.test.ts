@@ -27,10 +27,10 @@ for (const name of ['profiles', 'all-metrics'] as const) {
     const { profiles } = pageData(run, 'auto')
     if (profiles === undefined) throw new Error('the recordings have no profiles')
     for (const { program, ranks, seconds } of profiles.programs) {
-      const own = stacks.filter(([names]) => names[1] === program)
-      const sum = own.reduce((all, [, number]) => all + number, 0)
+      const ofProgram = stacks.filter(([names]) => names[1] === program)
+      const sum = ofProgram.reduce((all, [, number]) => all + number, 0)
       t.equal(Number((sum / 1e6).toPrecision(6)), seconds, `the processor time of ${program}`)
-      t.strictSame([...new Set(own.map(([names]) => names[0]))], ranks)
+      t.strictSame([...new Set(ofProgram.map(([names]) => names[0]))], ranks)
     }
     t.equal(new Set(stacks.map(([names]) => names[1])).size, profiles.programs.length)
   })

@@ -67,10 +67,10 @@ t.test('a process that executes another program keeps its counters', async (t) =
 t.test('containers whose names are not known are not mixed up', async (t) => {
   const rows = rankRows('0').flatMap((row) => {
     if (row.section !== 'container') return [row]
-    const one = { ...row, container: null }
+    const unnamed = { ...row, container: null }
     return [
-      { ...one, memory_some: 50 },
-      { ...one, memory_some: 0 },
+      { ...unnamed, memory_some: 50 },
+      { ...unnamed, memory_some: 0 },
     ]
   })
   const { findings, notChecked } = findIn(rows)

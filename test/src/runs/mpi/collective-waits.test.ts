@@ -30,13 +30,13 @@ t.test('in each block, the process with the least time came last', async (t) => 
 })
 
 t.test('only the members of a communicator are compared', async (t) => {
-  const [one, two] = ['2-aaaaaaaa-0', '2-bbbbbbbb-0']
+  const [upper, two] = ['2-aaaaaaaa-0', '2-bbbbbbbb-0']
   const of = (rank: number, name: string, seconds: number) => ({
     rank,
     size: 4,
     communicators: { [name]: { size: 2, seconds: [seconds] } },
   })
-  const { waits } = waitsOf([of(0, one, 30), of(1, one, 10), of(2, two, 5), of(3, two, 40)])
+  const { waits } = waitsOf([of(0, upper, 30), of(1, upper, 10), of(2, two, 5), of(3, two, 40)])
   t.strictSame(waits, ['0 > 1: 20', '3 > 2: 35'])
 })
 

@@ -336,10 +336,10 @@ t.test('two leaders at the same time agree on one certificate', async (t) => {
     const { standIn } = cluster
     const leaders = [replica(t, cluster, { lease: 'one' }), replica(t, cluster, { lease: 'two' })]
     const agree = () => {
-      const [one, two] = leaders.map(({ followed }) => followed.current.cert)
+      const [first, two] = leaders.map(({ followed }) => followed.current.cert)
       const secret = secretOf(standIn)
       const isSwitched = textOf(secret, 'next-tls.crt') === ''
-      return isSwitched && one !== '' && one === two && one === textOf(secret, 'tls.crt')
+      return isSwitched && first !== '' && first === two && first === textOf(secret, 'tls.crt')
     }
     await until('both use the same certificate', agree)
     await Promise.all(leaders.map(({ followed }) => followed.stop()))
@@ -370,11 +370,11 @@ t.test('a server listens at once, and is ready when the apiserver can call it', 
   for (const name of ['one', 'two']) standIn.put('leases', object(name))
   const kubeconfig = join(folder, 'config')
   writeFileSync(kubeconfig, kubeconfigOf(`https://127.0.0.1:${port}`, ca))
-  const own = { secret: `${NAMESPACE}/${SECRET}`, webhookConfiguration: 'ridealong' }
+  const objects = { secret: `${NAMESPACE}/${SECRET}`, webhookConfiguration: 'ridealong' }
   const running = await startServer(t, {
     kubeconfig,
     keyPair: {
-      ...own,
+      ...objects,
       names: ['localhost'],
       lease: `${NAMESPACE}/one`,
       durationMs: DURATION_MS,

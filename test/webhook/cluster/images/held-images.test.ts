@@ -63,12 +63,12 @@ async function start(t: Test, options: Options = {}) {
   const held = () => [...(cluster.heldImages?.() ?? [])].sort()
   const isHeld = (image: string) => held().includes(image)
   const problem = () => cluster.checks().find(({ name }) => name === 'daemonsets')
-  const told = () =>
+  const changes = () =>
     lines
       .map((line) => JSON.parse(line))
       .filter(({ image }) => image !== undefined)
       .map(({ image, level }) => [image, level > 30 ? 'lost' : 'held'])
-  return { cluster, standIn, stop, restart, held, isHeld, problem, told, lines }
+  return { cluster, standIn, stop, restart, held, isHeld, problem, changes, lines }
 }
 
 /** Watches a simulated apiserver, and waits until everything is listed and watched. */
@@ -82,7 +82,7 @@ async function watch(t: Test, options: Options = {}) {
 }
 
 t.test('an image is available while ready pods run it, and each change is logged', async (t) => {
-  const { standIn, held, isHeld, told } = await watch(t, {
+  const { standIn, held, isHeld, changes } = await watch(t, {
     prepare(standIn) {
       hold(standIn, 'one', A)
       hold(standIn, 'other', B, { ready: 0 })
@@ -95,7 +95,7 @@ t.test('an image is available while ready pods run it, and each change is logged
   hold(standIn, 'one', A, { ready: 0 })
   await until('image A is lost', () => !isHeld(A))
   t.strictSame(held(), [B])
-  t.strictSame(told(), [
+  t.strictSame(changes(), [
     [A, 'held'],
     [B, 'lost'],
     [B, 'held'],
@@ -166,7 +166,7 @@ async function marked(standIn: StandIn, isHeld: (image: string) => boolean): Pro
 }
 
 t.test('an image stays available after its DaemonSet is deleted', async (t) => {
-  const { standIn, isHeld, told } = await watch(t, {
+  const { standIn, isHeld, changes } = await watch(t, {
     prepare(standIn) {
       hold(standIn, 'one', A)
       hold(standIn, 'other', B, { ready: 0 })
@@ -177,21 +177,21 @@ t.test('an image stays available after its DaemonSet is deleted', async (t) => {
   await marked(standIn, isHeld)
   t.ok(isHeld(A))
   t.notOk(isHeld(B), 'an image that was not held stays unavailable')
-  t.notOk(told().some(([image, word]) => image === A && word === 'lost'))
+  t.notOk(changes().some(([image, word]) => image === A && word === 'lost'))
 })
 
 t.test('an image is lost some time after its DaemonSet is deleted', async (t) => {
-  const { standIn, isHeld, told } = await watch(t, {
+  const { standIn, isHeld, changes } = await watch(t, {
     pace: { orphanMs: 100 },
     prepare: (standIn) => hold(standIn, 'one', A),
   })
   standIn.remove('daemonsets', 'one', NAMESPACE)
   await until('image A is lost', () => !isHeld(A))
-  t.strictSame(told().at(-1), [A, 'lost'])
+  t.strictSame(changes().at(-1), [A, 'lost'])
 })
 
 t.test('an image stays available while a new template with this image is rolled out', async (t) => {
-  const { standIn, isHeld, told } = await watch(t, { prepare: (it) => hold(it, 'one', A) })
+  const { standIn, isHeld, changes } = await watch(t, { prepare: (it) => hold(it, 'one', A) })
   const steps: readonly HolderOptions[] = [
     { generation: 2, observed: 1 },
     { generation: 2, updated: 0 },
@@ -209,7 +209,7 @@ t.test('an image stays available while a new template with this image is rolled 
     await marked(standIn, isHeld)
     t.ok(isHeld(A), `image A is held after ${JSON.stringify(step)}`)
   }
-  t.notOk(told().some(([image, word]) => image === A && word === 'lost'))
+  t.notOk(changes().some(([image, word]) => image === A && word === 'lost'))
   hold(standIn, 'one', A, { generation: 3 })
   await marked(standIn, isHeld)
   hold(standIn, 'one', A, { generation: 3, ready: 0 })
@@ -217,13 +217,13 @@ t.test('an image stays available while a new template with this image is rolled 
 })
 
 t.test('an image is lost some time after a rollout if no pod becomes ready', async (t) => {
-  const { standIn, isHeld, told } = await watch(t, {
+  const { standIn, isHeld, changes } = await watch(t, {
     pace: { orphanMs: 100 },
     prepare: (standIn) => hold(standIn, 'one', A),
   })
   hold(standIn, 'one', A, { generation: 2, ready: 0 })
   await until('image A is lost', () => !isHeld(A))
-  t.strictSame(told().at(-1), [A, 'lost'])
+  t.strictSame(changes().at(-1), [A, 'lost'])
 })
 
 t.test('a recreated DaemonSet can lose its image only after its pods were ready', async (t) => {

@@ -108,7 +108,7 @@ const EVENTS = /^PATCH .*\/events\//
 const PODS = /^GET \/api\/v1\/pods\?/
 
 /** Returns the reason, the name of the owner and the count of each Event. */
-const told = (standIn: StandIn) =>
+const listEvents = (standIn: StandIn) =>
   standIn
     .all('events')
     .map(({ reason, involvedObject, count }) => `${reason} ${Object(involvedObject).name} ${count}`)
@@ -127,7 +127,7 @@ t.test('missed pods are counted, and each of their owners has one Event', async 
   putPod(standIn, 'stripped', { annotations: injected, of: owner('Job', 'stripped') })
   const { found, lines, problem } = replica(t, access)
   await until('all Events exist', () => standIn.all('events').length === 5)
-  t.strictSame(told(standIn), [
+  t.strictSame(listEvents(standIn), [
     'NotObserved alone 1',
     'NotObserved lammps 250',
     'NotObserved web 1',
@@ -152,9 +152,9 @@ t.test('an Event has the current number of pods, and stays when they are deleted
   const { standIn, access } = await start(t)
   putPod(standIn, 'lammps-0', { of: owner('Job', 'lammps') })
   const { found } = replica(t, access)
-  await until('the Event exists', () => told(standIn).includes('NotObserved lammps 1'))
+  await until('the Event exists', () => listEvents(standIn).includes('NotObserved lammps 1'))
   putPod(standIn, 'lammps-1', { of: owner('Job', 'lammps') })
-  await until('the Event is updated', () => told(standIn).includes('NotObserved lammps 2'))
+  await until('the Event is updated', () => listEvents(standIn).includes('NotObserved lammps 2'))
   t.equal(standIn.all('events').length, 1)
   standIn.remove('pods', 'lammps-0', 'hpc')
   standIn.remove('pods', 'lammps-1', 'hpc')
@@ -192,7 +192,7 @@ t.test('one replica counts pods, and another replica counts after the first stop
     return next !== undefined && next !== first
   })
   t.equal((await counting()).length, 1)
-  t.strictSame(told(standIn), ['NotObserved lammps 1'], 'the Event is unchanged')
+  t.strictSame(listEvents(standIn), ['NotObserved lammps 1'], 'the Event is unchanged')
 })
 
 t.test(
@@ -269,7 +269,7 @@ t.test('the scan skips namespaces that the administrator excludes', async (t) =>
   const { found } = replica(t, access, {}, ['hpc'])
   await until('the replica counts', async () => (await found()) !== undefined)
   t.equal(await found(), 1)
-  await until('the Event exists', () => told(standIn).includes('NotObserved other 1'))
+  await until('the Event exists', () => listEvents(standIn).includes('NotObserved other 1'))
 })
 
 t.test('scans take at most a twentieth of the time, however long a scan takes', async (t) => {
@@ -311,7 +311,7 @@ t.test('an Event contains no text of a forged status annotation or a forged owne
   putPod(standIn, 'asking', { of: { ...owner('Job', 'c'), uid: text } })
   const { lines } = replica(t, access)
   await until('all Events exist', () => standIn.all('events').length === 3)
-  t.strictSame(told(standIn), [
+  t.strictSame(listEvents(standIn), [
     'NotObserved asking 1',
     'ObserverAltered altered 1',
     'ObserverUnavailable left 1',
@@ -331,7 +331,7 @@ t.test('an observer is compared only with the catalog from which it was injected
   const { found, upgrade } = replica(t, access)
   await until('one pod is counted', async () => (await found('altered')) === 1)
   await until('the owner has an Event', () => standIn.all('events').length === 1)
-  t.strictSame(told(standIn), ['ObserverAltered other 1'])
+  t.strictSame(listEvents(standIn), ['ObserverAltered other 1'])
   t.notMatch(JSON.stringify(standIn.all('events')), /miner/)
   upgrade()
   await until(
@@ -384,13 +384,13 @@ t.test('each release reports only the pods of its own namespaces', async (t) => 
   const first = replica(t, access)
   await until('the default release has scanned', async () => (await first.found()) === 1)
   t.equal(await first.found('revision-absent'), 0)
-  await until('there is an Event', () => told(standIn).length === 1)
-  t.strictSame(told(standIn), ['NotObserved default 1'])
+  await until('there is an Event', () => listEvents(standIn).length === 1)
+  t.strictSame(listEvents(standIn), ['NotObserved default 1'])
   await first.cluster.stop()
   const canary = replica(t, access, {}, [], 'canary')
   await until('the release canary has scanned', async () => (await canary.found()) === 1)
-  await until('there is another Event', () => told(standIn).length === 2)
-  t.strictSame(told(standIn), ['NotObserved canary 1', 'NotObserved default 1'])
+  await until('there is another Event', () => listEvents(standIn).length === 2)
+  t.strictSame(listEvents(standIn), ['NotObserved canary 1', 'NotObserved default 1'])
   t.equal(standIn.count(/mutatingwebhookconfigurations/) > 0, true)
 })
 
@@ -401,8 +401,8 @@ t.test('the default release reports pods with a revision that no release has', a
   const { found } = replica(t, access)
   await until('the pod is counted', async () => (await found('revision-absent')) === 1)
   t.equal(await found(), 0)
-  await until('there is an Event', () => told(standIn).length === 1)
-  t.strictSame(told(standIn), ['RevisionAbsent typo 1'])
+  await until('there is an Event', () => listEvents(standIn).length === 1)
+  t.strictSame(listEvents(standIn), ['RevisionAbsent typo 1'])
   const [event] = standIn.all('events')
   t.match(event?.message, /no release has the revision that the label ridealong.dev\/revision/)
 })

@@ -37,7 +37,7 @@ function textOf({ metric, metadata, rows = [], summary }: Log): string {
   return [...head, 'METRICS OPERATOR COLLECTION START', ...lines, ...(end ?? [])].join('\n')
 }
 
-const own: RowsDescription = {
+const DESCRIPTION: RowsDescription = {
   format: 'jsonl',
   sections: [
     {
@@ -120,7 +120,7 @@ t.test('a process that has another name in another log is counted once', async (
 })
 
 t.test('a column of another metric with the same name changes nothing', async (t) => {
-  const descriptions = new Map([['a-site', own], ...BUILT_IN_ROWS])
+  const descriptions = new Map([['a-site', DESCRIPTION], ...BUILT_IN_ROWS])
   const row = { time: '2026-11-25T10:00:01.000Z', section: 'process', ...LMP, pid: 7 }
   const site: Log = {
     metric: 'a-site',
@@ -135,11 +135,11 @@ t.test('a column of another metric with the same name changes nothing', async (t
 })
 
 t.test('a metric that declares the quantity is a source like any other', async (t) => {
-  const [section] = own.sections
+  const [section] = DESCRIPTION.sections
   const columns = section?.columns.map((column) => {
     return column.name === 'cpu_seconds' ? { ...column, quantity: 'process.cpu.time' } : column
   })
-  const rows = { ...own, sections: [{ ...section, columns }] } as RowsDescription
+  const rows = { ...DESCRIPTION, sections: [{ ...section, columns }] } as RowsDescription
   const descriptions = new Map([['a-site', rows], ...BUILT_IN_ROWS])
   const row = { section: 'process', ...LMP }
   const site: Log = {
