@@ -1,5 +1,6 @@
 import type { RowColumn } from '../../core/catalog.ts'
 import type { Cell } from '../log/columns.ts'
+import { Series } from './series.ts'
 
 /** The values of one column of one thing, summed up as they are read. */
 export interface ColumnReading {
@@ -40,10 +41,18 @@ export interface ColumnReading {
   capped: number
   /** The last text; null if none was read. */
   text: string | null
+  /** The values of a gauge over time; undefined if no rule reads them. */
+  readonly series: Series | undefined
 }
 
-/** @param behavior that of the column */
-export function newReading({ behavior }: Pick<RowColumn, 'behavior'> = {}): ColumnReading {
+/**
+ * @param behavior that of the column
+ * @param hasSeries whether the values over time are kept
+ */
+export function newReading(
+  { behavior }: Pick<RowColumn, 'behavior'> = {},
+  hasSeries = false,
+): ColumnReading {
   return {
     isCounter: behavior === 'counter',
     first: null,
@@ -59,6 +68,7 @@ export function newReading({ behavior }: Pick<RowColumn, 'behavior'> = {}): Colu
     busy: 0,
     capped: 0,
     text: null,
+    series: hasSeries ? new Series() : undefined,
   }
 }
 
@@ -84,6 +94,7 @@ export function addValue(reading: ColumnReading, value: Cell, when: ReadAt): voi
   }
   if (reading.isCounter) addCount(reading, value, when)
   else addGauge(reading, value, when.interval ?? 1)
+  reading.series?.add({ seconds: when.seconds, value })
   reading.first ??= value
   reading.last = value
   reading.most = Math.max(reading.most ?? value, value)

@@ -12,6 +12,8 @@ export interface SectionColumns<Column extends string = string> {
   readonly section: string
   /** The names of the columns. */
   readonly columns: readonly Column[]
+  /** The columns, gauges, whose values over time the rule reads. */
+  readonly series?: readonly Column[]
 }
 
 /** Columns without which a rule is not checked. */
@@ -29,6 +31,8 @@ export interface Need extends SectionColumns {
 export interface Evidence {
   /** The names of the needed columns, by metric and section. */
   readonly needed: ReadonlyMap<string, ReadonlySet<string>>
+  /** The names of the columns whose values over time are needed, by metric and section. */
+  readonly series: ReadonlyMap<string, ReadonlySet<string>>
   /** The things that rows describe, by metric and section, and then by log and key columns. */
   readonly sections: Map<string, SectionEvidence>
   /** The evidence of each section by its description; undefined if no rule needs the section. */
@@ -58,6 +62,8 @@ interface SectionEvidence {
   readonly keys: readonly string[]
   /** The columns of the section that rules need. */
   readonly columns: readonly RowColumn[]
+  /** The names of the columns whose values over time rules need. */
+  readonly series: ReadonlySet<string>
   readonly things: Map<string, Thing>
   /** The thing of the last row of each process, which changes if it executes another program. */
   readonly running: Map<string, Thing>
@@ -135,16 +141,13 @@ export function plot<Column extends string>(
 
 /** @param needs the columns to keep of the rows that will be added */
 export function newEvidence(needs: readonly SectionColumns[]): Evidence {
-  const needed = new Map<string, Set<string>>()
-  for (const { columns, ...place } of needs)
-    for (const { metric, section } of [place, standInFor(place) ?? place]) {
-      const key = sectionKey(metric, section)
-      const own = needed.get(key) ?? new Set()
-      for (const column of columns) own.add(column)
-      needed.set(key, own)
-    }
+  const all = needs.flatMap((one) => [one, { ...one, ...standInFor(one) }])
+  const groups = Map.groupBy(all, ({ metric, section }) => sectionKey(metric, section))
+  const namesOf = (listOf: (need: SectionColumns) => readonly string[]) =>
+    new Map([...groups].map(([key, own]) => [key, new Set(own.flatMap(listOf))] as const))
   return {
-    needed,
+    needed: namesOf(({ columns }) => columns),
+    series: namesOf(({ series = [] }) => series),
     sections: new Map(),
     described: new Map(),
     clocks: new Map(),
@@ -206,7 +209,7 @@ function coveredBy({ interval }: Sample, clock: LogClock | null): number | null 
 
 /** Returns the evidence of a section, to which the rows of all logs are added. */
 function sectionOf(
-  { needed, sections, described }: Evidence,
+  { needed, series, sections, described }: Evidence,
   metric: string,
   section: RowSection,
   isJsonl: boolean,
@@ -214,7 +217,8 @@ function sectionOf(
   if (described.has(section)) return described.get(section)
   const key = sectionKey(metric, section.name)
   const columns = needed.get(key)
-  const own = sections.get(key) ?? (columns && newSection(section, columns, isJsonl))
+  const made = columns && { needed: columns, series: series.get(key) ?? new Set<string>() }
+  const own = sections.get(key) ?? (made && newSection(section, made, isJsonl))
   if (own !== undefined) sections.set(key, own)
   described.set(section, own)
   return own
@@ -222,13 +226,17 @@ function sectionOf(
 
 function newSection(
   { columns }: RowSection,
-  needed: ReadonlySet<string>,
+  {
+    needed,
+    series,
+  }: { readonly needed: ReadonlySet<string>; readonly series: ReadonlySet<string> },
   isJsonl: boolean,
 ): SectionEvidence {
   return {
     isJsonl,
     keys: columns.flatMap(({ name, key }) => (key === true ? name : [])),
     columns: columns.filter(({ name }) => needed.has(name)),
+    series,
     things: new Map(),
     running: new Map(),
     began: new Map(),
@@ -325,13 +333,13 @@ function addCells({ values, columns }: Thing, sample: Sample, { covers, started 
 const NAMED = ['container', 'program', 'pid', 'tid']
 
 function newThing(
-  { isJsonl, keys, columns }: SectionEvidence,
+  { isJsonl, keys, columns, series }: SectionEvidence,
   sample: Sample,
   covers: number | null,
 ): Thing {
   const { source, node, container, program, pid, seconds, timepoint } = sample
   const others = keys.filter((name) => !NAMED.includes(name))
-  const values = columns.map((column) => newReading(column))
+  const values = columns.map((column) => newReading(column, series.has(column.name)))
   return {
     source: source ?? '',
     node,

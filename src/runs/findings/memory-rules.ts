@@ -97,7 +97,7 @@ export const OOM_KILLED = defineRule({
   isHindrance: true,
   explains: [
     {
-      rules: ['swapping', 'close-to-memory-limit'],
+      rules: ['swapping', 'memory-growing', 'close-to-memory-limit'],
       of: 'same rank',
       because: 'before the kernel kills a process, the kernel frees as much memory as possible',
     },

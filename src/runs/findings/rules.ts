@@ -1,6 +1,7 @@
 import { THROTTLED, WAITING_FOR_CPU } from './cpu-rules.ts'
 import type { PlottedColumn, SectionColumns } from './evidence.ts'
 import { CONTAINER_FAILED } from './failure-rule.ts'
+import { MEMORY_GROWING } from './memory-growth-rule.ts'
 import { CLOSE_TO_LIMIT, MEMORY_PRESSURE, OOM_KILLED, SWAPPING } from './memory-rules.ts'
 import { MUCH_TIME_IN_MPI, WAITING_IN_COLLECTIVES, WAITING_IN_POINT_TO_POINT } from './mpi-rules.ts'
 import { NETWORK_BOUND, RETRANSMISSIONS } from './network-rules.ts'
@@ -19,6 +20,7 @@ export const RULES = [
   CONTAINER_FAILED,
   MEMORY_PRESSURE,
   SWAPPING,
+  MEMORY_GROWING,
   CLOSE_TO_LIMIT,
   THROTTLED,
   PINNED,

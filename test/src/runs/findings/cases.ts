@@ -85,6 +85,13 @@ export const CASES: Readonly<Record<RuleName, Case>> = {
     below: { process: { majflt: 90 } },
     lost: 0.3 * LENGTH,
   },
+  'memory-growing': {
+    changes: { container: { memory_anon: (seconds) => (300 + 4 * seconds) * MIB } },
+    options: { step: 2 },
+    below: { container: { memory_anon: (seconds) => (300 + 2.9 * seconds) * MIB } },
+    belowOptions: { step: 2 },
+    lost: null,
+  },
   'close-to-memory-limit': {
     changes: { container: { memory_anon: 970 * MIB, memory_peak: 990 * MIB } },
     // Pages of files fill the container up to its limit, and a process has mapped most of them.

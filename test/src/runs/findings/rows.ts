@@ -58,8 +58,11 @@ const NETWORK: RowsDescription = {
 
 export const DESCRIPTIONS: Descriptions = new Map([['network', NETWORK], ...BUILT_IN_ROWS])
 
-/** Cells of a row by column: for a counter, its growth per second; for others, the value. */
-export type Rates = Readonly<Record<string, Cell>>
+/**
+ * Cells of a row by column: for a counter, its growth per second; for others, the value, or a
+ * function of the seconds since the first sample.
+ */
+export type Rates = Readonly<Record<string, Cell | ((seconds: number) => number)>>
 
 /** The cells of a rank's rows, by section. */
 export interface Sections {
@@ -173,6 +176,8 @@ export interface RankOptions {
   readonly others?: readonly Sections[]
   /** The sections for which rows are built; all by default. */
   readonly only?: readonly (keyof Sections)[]
+  /** The seconds between two samples. */
+  readonly step?: number
   /** How the containers of the rank's pod ended. */
   readonly ended?: Ended
 }
@@ -185,7 +190,7 @@ export interface RankOptions {
 export function rankRows(
   rank: string,
   changes: Sections = {},
-  { node = 'node-1', others = [], only }: RankOptions = {},
+  { node = 'node-1', others = [], only, step = STEP }: RankOptions = {},
 ): readonly Sample[] {
   const names = (Object.keys(PLACES) as (keyof Sections)[]).filter(
     (name) => only === undefined || only.includes(name),
@@ -196,15 +201,15 @@ export function rankRows(
     return (isOnce ? [changes] : processes).flatMap((own, index) => {
       const cells = { ...HEALTHY[name], ...own[name] }
       const identity = { container: 'app', program: 'lmp', pid: 100 + index }
-      const all = times().filter((second) => second >= (FIRST[name] ?? 0))
-      return all.map((seconds) => sample({ rank, node, name, seconds }, identity, cells))
+      const all = times(step).filter((second) => second >= (FIRST[name] ?? 0))
+      return all.map((seconds) => sample({ rank, node, name, seconds, step }, identity, cells))
     })
   })
   return rows.sort((a, b) => a.seconds - b.seconds)
 }
 
-function times(): readonly number[] {
-  return Array.from({ length: LENGTH / STEP + 1 }, (_, index) => index * STEP)
+function times(step: number): readonly number[] {
+  return Array.from({ length: LENGTH / step + 1 }, (_, index) => index * step)
 }
 
 /** Returns the time that is this many seconds after the first sample. */
@@ -217,9 +222,10 @@ interface At {
   readonly node: string
   readonly name: keyof Sections
   readonly seconds: number
+  readonly step: number
 }
 
-function sample({ rank, node, name, seconds }: At, identity: Rates, rates: Rates): Sample {
+function sample({ rank, node, name, seconds, step }: At, identity: Rates, rates: Rates): Sample {
   const [metric, section] = PLACES[name]
   const known = DESCRIPTIONS.get(metric)?.sections.find((one) => one.name === section)
   if (known === undefined) throw new Error(`${metric} has no section ${section}`)
@@ -233,14 +239,15 @@ function sample({ rank, node, name, seconds }: At, identity: Rates, rates: Rates
     pod,
     node,
     rank,
-    timepoint: seconds / STEP,
+    timepoint: seconds / step,
     time: timeAt(seconds),
     seconds,
-    interval: STEP,
+    interval: step,
     section,
     ...Object.fromEntries(
       known.columns.map(({ name: column, behavior }) => {
-        const cell = (cells as Rates)[column] ?? null
+        const written = (cells as Rates)[column] ?? null
+        const cell = typeof written === 'function' ? written(seconds) : written
         const isCount = behavior === 'counter' && typeof cell === 'number'
         return [column, isCount ? cell * seconds : cell]
       }),
