@@ -9,6 +9,7 @@ import type { Review } from '../src/core/review.ts'
 import type { PodReview } from '../src/core/review-pod.ts'
 import { CASE_NAMES, CASE_NAMESPACES, CASES, GROUPS, reviewFile } from './cases/read.ts'
 import {
+  installersAdded,
   isGuaranteed,
   type Json,
   mapOf,
@@ -30,6 +31,8 @@ interface Row {
   readonly after?: readonly string[]
   /** The pod's original value of shareProcessNamespace. */
   readonly shared?: 'absent' | 'false' | 'true'
+  /** Whether mpirun in the pod forwards the variables of a tool to the ranks of other pods. */
+  readonly forwards?: true
   /** Some environment variables of each observer. */
   readonly told?: Readonly<Record<string, string>>
 }
@@ -49,6 +52,8 @@ const ANSWERS: Readonly<Record<string, Row>> = {
   'jobset-worker': { metrics: IO },
   'mpijob-launcher': { metrics: PERF, user: 1000, isStillGuaranteed: true },
   'mpijob-worker': { metrics: PERF, user: 1000, isStillGuaranteed: true },
+  'mpijob-launcher-with-tool': { metrics: ['mpi-trace'], user: 1000, forwards: true },
+  'mpijob-worker-with-tool': { metrics: ['mpi-trace'], user: 1000 },
   'metricset-launcher': { metrics: IO, shared: 'false' },
   'metricset-worker': { metrics: IO, shared: 'false' },
   'lolcow-namespace-annotated': { metrics: PERF },
@@ -119,7 +124,8 @@ async function readCase(name: string, row: Row): Promise<Case> {
 
 /** Returns the init containers that a patch appends. All recordings use the mode `native`. */
 function observersOf({ pod, patched }: Case): readonly Json[] {
-  const present = mapsOf(mapOf(pod.spec).initContainers).length
+  const installers = installersAdded(pod, patched).length
+  const present = mapsOf(mapOf(pod.spec).initContainers).length + installers
   return mapsOf(mapOf(patched.spec).initContainers).slice(present)
 }
 
@@ -216,8 +222,17 @@ t.test(
 t.test('observers follow the existing init containers', async (t) => {
   for (const { name, row, pod, patched } of injected) {
     const before = mapsOf(mapOf(pod.spec).initContainers).map(({ name }) => name)
-    const after = mapsOf(mapOf(patched.spec).initContainers).map(({ name }) => name)
+    const installers = installersAdded(pod, patched).length
+    const all = mapsOf(mapOf(patched.spec).initContainers).map(({ name }) => name)
+    const after = all.slice(installers)
     t.strictSame(after, [...(row.after ?? before), ...(row.metrics ?? [])], name)
+  }
+})
+
+t.test('only a launcher forwards the variables of a tool', async (t) => {
+  for (const { name, row, patched } of injected) {
+    const forwards = JSON.stringify(patched).includes('OMPI_MCA_orte_launch_agent')
+    t.equal(forwards, row.forwards === true, name)
   }
 })
 

@@ -1,12 +1,13 @@
 import type { MetricDocument } from '../core/catalog.ts'
 import { overlaps } from '../core/rules/tool-conflict.ts'
-import { LONGEST_TOOL_NAME, type Tool } from '../core/tools/tool.ts'
+import { LAUNCH_AGENT_NAMES, UNFORWARDABLE } from '../core/tools/forwarding.ts'
+import { LONGEST_TOOL_NAME, type Tool, type ToolVariable } from '../core/tools/tool.ts'
 import { repeated } from './description.ts'
 
 /**
  * Reports a rule for tools that the schema cannot express: the length of the metric's name, an
  * option that does not exist, a variable or folder that occurs twice, variables with too long
- * names, or mounts of which one contains the other.
+ * names, a value that cannot be forwarded, or mounts of which one contains the other.
  *
  * @returns the field and the rule, as a sentence without the final period
  */
@@ -17,8 +18,10 @@ export function toolProblem({ metadata, spec }: MetricDocument): string | undefi
     const most = `at most ${LONGEST_TOOL_NAME} characters`
     return `metadata.name must have ${most} if the metric has a tool`
   }
-  return variableProblem(tool, new Set(Object.keys(options))) ?? mountProblem(tool)
+  return variablesProblem(tool, options) ?? mountProblem(tool)
 }
+
+type Options = NonNullable<MetricDocument['spec']['options']>
 
 /**
  * The maximum number of characters in the names of all variables. The status annotation lists these
@@ -26,7 +29,7 @@ export function toolProblem({ metadata, spec }: MetricDocument): string | undefi
  */
 const LONGEST_VARIABLES = 200
 
-function variableProblem({ variables }: Tool, options: ReadonlySet<string>): string | undefined {
+function variablesProblem({ variables }: Tool, options: Options): string | undefined {
   const twice = repeated(variables.map(({ name }) => name))
   if (twice !== undefined) return `spec.tool.variables must have ${twice} only once`
   const length = variables.reduce((total, { name }) => total + name.length, 0)
@@ -35,11 +38,37 @@ function variableProblem({ variables }: Tool, options: ReadonlySet<string>): str
     return `spec.tool.variables: the names together must have ${most}`
   }
   for (const [index, variable] of variables.entries()) {
-    if (!('option' in variable) || options.has(variable.option)) continue
-    const known = [...options].join(', ') || 'none'
-    return `spec.tool.variables.${index}.option must be an option of the metric: ${known}`
+    const problem =
+      optionProblem(variable, options) ?? forwardingProblem(variable, variables, options)
+    if (problem !== undefined) return `spec.tool.variables.${index}${problem}`
   }
   return undefined
+}
+
+/** Returns the rest of a sentence about an option that does not exist. */
+function optionProblem(variable: ToolVariable, options: Options): string | undefined {
+  if (!('option' in variable) || Object.hasOwn(options, variable.option)) return undefined
+  const known = Object.keys(options).join(', ') || 'none'
+  return `.option must be an option of the metric: ${known}`
+}
+
+/** Returns the rest of a sentence about a variable that mpirun cannot forward. */
+function forwardingProblem(
+  variable: ToolVariable,
+  variables: readonly ToolVariable[],
+  options: Options,
+): string | undefined {
+  if (variable.forwardedBy === undefined) return undefined
+  const taken = variables.find(({ name }) => LAUNCH_AGENT_NAMES.includes(name))
+  if (taken !== undefined) return `.forwardedBy also sets ${taken.name}, a variable of the tool`
+  const values = 'value' in variable ? [variable.value] : valuesOf(options[variable.option])
+  if (!values.some((value) => UNFORWARDABLE.test(value))) return undefined
+  return '.forwardedBy does not allow a value with ", $, `, = or a backslash'
+}
+
+/** Returns the texts that an option can have; empty for a number or a boolean. */
+function valuesOf(option: Options[string] | undefined): readonly string[] {
+  return option?.type === 'string' ? option.enum : []
 }
 
 function mountProblem({ mounts, results }: Tool): string | undefined {

@@ -28,12 +28,13 @@ import { operatorConflict } from './rules/operator-conflict.ts'
 import { selectMetrics, type UnselectedMetric } from './rules/rank-selection.ts'
 import { fitResources } from './rules/resource-policy.ts'
 import { deriveSecurityContext } from './rules/security-context.ts'
-import { findToolConflict, findTools } from './rules/tool-conflict.ts'
+import { findToolConflict, findTools, withLaunchAgents } from './rules/tool-conflict.ts'
 import { hasRoom, isShort, sharedBefore } from './status.ts'
 import { quote } from './text/quote.ts'
-import { joinVariables } from './tools/additions.ts'
+import { type Forwarding, launchAgents, selectForwarded } from './tools/forwarding.ts'
 import { findToolTarget } from './tools/target.ts'
 import { installerName } from './tools/tool.ts'
+import { joinVariables } from './tools/variables.ts'
 
 type MetricRequest = Extract<Request, { kind: 'asked' }>
 
@@ -127,10 +128,11 @@ function decideObservers(ride: InjectionContext): Decision {
   const fitted = fitResources(ride.namespace, pod, request.mode, built)
   if ('reason' in fitted) return leaveOrDeny(request.onError, fitted.reason, fitted.message)
   const { observers } = fitted
+  const forwarding = selectForwarded(pod.metadata, request)
   return (
-    checkTools(pod, request, target) ??
+    checkTools(pod, request, target, forwarding) ??
     checkImageAvailability(ride.heldImages, request.onError, observers) ??
-    decideInjection(ride, observers, target)
+    decideInjection(ride, { observers, target, forwarding })
   )
 }
 
@@ -192,21 +194,31 @@ function findTakenName(pod: Pod, metrics: readonly RequestedMetric[]): string | 
   return twice && `metric ${twice.name} has the name of ${twice.role}`
 }
 
-function checkTools(pod: Pod, request: MetricRequest, { name }: Container) {
+function checkTools(
+  pod: Pod,
+  request: MetricRequest,
+  { name }: Container,
+  forwarding: Forwarding,
+): Left | Denied | undefined {
   const found = findToolTarget(pod.spec, name)
-  const conflict = found && findToolConflict(found.container, findTools(request.metrics))
+  const tools = withLaunchAgents(findTools(request.metrics), forwarding)
+  const conflict = found && findToolConflict(found.container, tools)
   return conflict && leaveOrDeny(request.onError, conflict.reason, conflict.message)
 }
 
-function decideInjection(
-  ride: InjectionContext,
-  observers: readonly Observer[],
-  target: Container,
-): Decision {
+/** The additions to a pod that gets observers. */
+interface Additions {
+  readonly observers: readonly Observer[]
+  readonly target: Container
+  readonly forwarding: Forwarding
+}
+
+function decideInjection(ride: InjectionContext, additions: Additions): Decision {
   const { pod, request, others, present } = ride
+  const { observers, target, forwarding } = additions
   const { mode, onError, targetCommand } = request
   const counters = predictFor(ride, observers, target)
-  const status = formatStatus(ride, observers, counters)
+  const status = formatStatus(ride, additions, counters)
   if (!isShort(status)) return tooManyMetrics(request)
   const isNamed = mode === 'native' || pod.annotations?.[DEFAULT_CONTAINER_KEY] !== undefined
   const annotations = isNamed
@@ -221,6 +233,7 @@ function decideInjection(
     mode,
     target: target.name,
     targetCommand,
+    forwarding,
     counters,
     annotations,
     stripped: findStripped(pod, present),
@@ -245,10 +258,12 @@ function predictFor(
 
 function formatStatus(
   { pod, request, others, present, catalog }: InjectionContext,
-  observers: readonly Observer[],
+  { observers, forwarding }: Additions,
   { counters }: CounterPrediction,
 ): string {
-  const variables = joinVariables(observers).map(({ name }) => name)
+  const variables = [...joinVariables(observers), ...launchAgents(forwarding)].map(
+    ({ name }) => name,
+  )
   return JSON.stringify({
     outcome: 'injected',
     metrics: [...present, ...observers.map(({ metric }) => metric.name)],

@@ -3,6 +3,7 @@ import { REASONS, type Reason } from './reasons.ts'
 import type { Mode, OnError, RequestedMetric } from './request.ts'
 import type { CounterPrediction } from './rules/counters.ts'
 import type { UnselectedMetric } from './rules/rank-selection.ts'
+import type { Forwarding } from './tools/forwarding.ts'
 
 /** The decision about a pod. */
 export type Decision = Injected | Restored | Left | Denied
@@ -19,6 +20,7 @@ export interface Injected {
   /** The name of the container to observe. */
   readonly target: string
   readonly targetCommand: string | undefined
+  readonly forwarding: Forwarding
   /** The counters that the observers can read, and the obstacle if some counters may be hidden. */
   readonly counters: CounterPrediction
   /**

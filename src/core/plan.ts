@@ -64,7 +64,7 @@ export function plan(pod: Pod, decision: Decision, catalog: Catalog, uid: string
   if (decision.outcome === 'restored') {
     return { ...NOTHING, sharesProcessNamespace: true, stripped: decision.stripped }
   }
-  const { observers, target } = decision
+  const { observers } = decision
   const suffix = suffixOf(uid)
   const cover = pod.automountServiceAccountToken ? tokenCover(suffix) : undefined
   const mounts = cover === undefined ? [] : [coverMount(cover)]
@@ -79,7 +79,7 @@ export function plan(pod: Pod, decision: Decision, catalog: Catalog, uid: string
     annotations: decision.annotations,
     sharesProcessNamespace: true,
     volumes: [...(cover === undefined ? [] : [cover]), ...toolVolumes(observers, suffix)],
-    target: targetAdditions(pod.spec, target, observers, suffix),
+    target: targetAdditions(pod.spec, decision, suffix),
     firstInitContainers: installers(observers, suffix, mounts),
     initContainers: decision.mode === 'native' ? containers : [],
     containers: decision.mode === 'container' ? containers : [],

@@ -36,6 +36,7 @@ const PROGRAMS: Readonly<Record<string, readonly Module[]>> = {
   install: ['helm-3', 'cert-manager'],
   'live-export': ['coredns', 'prometheus'],
   minicluster: ['cert-manager', 'coredns'],
+  'mpi-forwarding': ['cert-manager', 'coredns'],
   'mpi-trace': ['cert-manager', 'coredns'],
   operator: ['training-operator'],
   'own-certificates': ['cert-manager'],
@@ -52,6 +53,7 @@ const OBSERVED: Readonly<Record<string, readonly Application[]>> = {
   identities: ['user-1234', 'user-65532'],
   lammps: ['lammps'],
   minicluster: ['flux'],
+  'mpi-forwarding': ['mpi'],
   'mpi-trace': ['lammps', 'mpi', 'flux'],
 }
 
@@ -59,6 +61,7 @@ const OBSERVED: Readonly<Record<string, readonly Application[]>> = {
 const TOOLS: Readonly<Record<string, readonly Target[]>> = {
   'all-metrics': ['cpu-profile', 'mpi-trace'],
   'cpu-profile': ['cpu-profile'],
+  'mpi-forwarding': ['mpi-trace'],
   'mpi-trace': ['mpi-trace'],
 }
 
@@ -79,6 +82,7 @@ const LONG = [
   ...[
     'live-export',
     'minicluster',
+    'mpi-forwarding',
     'mpi-trace',
     'observers',
     'own-certificates',
@@ -89,7 +93,14 @@ const LONG = [
 ]
 
 /** Tests that need the programs in the folder of machine/operators-folder.ts. */
-const WITH_OPERATORS = ['all-metrics', 'controllers', 'cpu-profile', 'minicluster', 'mpi-trace']
+const WITH_OPERATORS = [
+  'all-metrics',
+  'controllers',
+  'cpu-profile',
+  'minicluster',
+  'mpi-trace',
+  'mpi-forwarding',
+]
 
 const taken: { readonly what: string; readonly seconds: number }[] = []
 

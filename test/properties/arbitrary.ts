@@ -204,7 +204,22 @@ const OWNERS = [
   null,
 ]
 
+/** The labels of launchers of MPI, and of a launcher that does not start its ranks over ssh. */
+export const LAUNCHERS = [
+  { 'jobset.sigs.k8s.io/replicatedjob-name': 'launcher' },
+  {
+    'training.kubeflow.org/operator-name': 'mpi-operator',
+    'training.kubeflow.org/job-role': 'launcher',
+  },
+  {
+    'training.kubeflow.org/operator-name': 'mpijob-controller',
+    'training.kubeflow.org/job-role': 'launcher',
+  },
+]
+
 function labelsOf(dice: Dice): unknown {
+  const launcher = dice.seldom(4, ...LAUNCHERS)
+  if (launcher !== undefined) return launcher
   const owner = dice.seldom(
     12,
     { 'workflows.argoproj.io/workflow': 'w' },
@@ -279,6 +294,7 @@ function wishesOf(dice: Dice, leaning: Leaning): Json {
     'perf-sysstat.ridealong.dev/rate': dice.seldom(5, '5', ' 007 ', '3600', '0', 'often; rm', 5),
     'io-sysstat.ridealong.dev/completions': dice.seldom(8, '0', '12', '-1', '1e3', '٣'),
     'cpu-tool.ridealong.dev/frequency': dice.seldom(8, '1', ' 0250 ', '0', '$(HOME)'),
+    'cpu-tool.ridealong.dev/ranks': dice.seldom(12, 'launcher', '0-3'),
     'raw-perf.ridealong.dev/event': dice.seldom(8, 'cycles', 'all', '$(HOME)'),
     'perf-sysstat.ridealong.dev/raet': dice.seldom(40, '1'),
     'nobody.ridealong.dev/rate': dice.seldom(20, 'x'),
@@ -410,6 +426,7 @@ const OWN_PRELOAD = [
 /** Variables that tools must not replace. */
 const TAKEN = [
   { name: 'CPUPROFILE' },
+  { name: 'OMPI_MCA_orte_launch_agent', value: 'orted' },
   { name: 'TRACE_FILTER', valueFrom: { secretKeyRef: { name: 's', key: 'k', optional: true } } },
 ]
 const MOUNT = [{ name: 'v', mountPath: '/v' }]

@@ -10,6 +10,7 @@ import type { Observer } from '../../src/core/decision.ts'
 import { readNamespace } from '../../src/core/namespaces/namespace.ts'
 import { readReview } from '../../src/core/review.ts'
 import { type PodReview, reviewPod } from '../../src/core/review-pod.ts'
+import { LAUNCH_AGENT_NAMES } from '../../src/core/tools/forwarding.ts'
 import { RULES } from '../bench/adversarial.ts'
 import {
   attacks,
@@ -21,6 +22,7 @@ import {
   installersAdded,
   isGuaranteed,
   type Json,
+  LAUNCHERS,
   mapOf,
   mapsOf,
   nonsense,
@@ -364,10 +366,46 @@ t.test('a tool changes nothing of a pod but its target, and nothing that was the
   })
 })
 
+const isAgent = (name: unknown) => LAUNCH_AGENT_NAMES.some((agent) => agent === name)
+
+/** Returns the commands that a patch added to a pod; `orted` is the command of a generated pod. */
+function agentsAddedTo({ spec }: Json): readonly string[] {
+  const { initContainers, containers } = mapOf(spec)
+  const env = [...mapsOf(initContainers), ...mapsOf(containers)].flatMap((container) =>
+    mapsOf(container.env),
+  )
+  const values = env.flatMap(({ name, value }) => (isAgent(name) ? String(value) : []))
+  return values.filter((value) => value !== 'orted')
+}
+
+t.test('only a launcher forwards variables, and only of tools for all ranks', async () => {
+  const counts = new Map<boolean, number>()
+  alwaysWithTools(({ answer: { decision }, pod, patched }, tools, call) => {
+    assert.ok('forwarding' in decision)
+    const isLauncher = LAUNCHERS.slice(0, 2).some((labels) => {
+      return isDeepStrictEqual(mapOf(pod.metadata).labels, labels)
+    })
+    assert.equal(decision.forwarding.isLauncher, isLauncher)
+    const isForSome = asked(call, 'cpu-tool.ridealong.dev/ranks') !== undefined
+    const forwarded = tools.filter(({ metric }) => !isForSome || metric.name !== 'cpu-tool')
+    const agents = agentsAddedTo(patched)
+    const isForwarding = isLauncher && forwarded.length > 0
+    counts.set(isForwarding, (counts.get(isForwarding) ?? 0) + 1)
+    assert.equal(agents.length, isForwarding ? LAUNCH_AGENT_NAMES.length : 0)
+    const folders = forwarded.map(({ metric }) => `${metric.tool?.results.mountPath}`)
+    assert.ok(agents.every((agent) => folders.every((folder) => agent.includes(`-d ${folder} &&`))))
+    assert.ok(agents.every((agent) => /; (orted|prted)$/.test(agent)))
+  })
+  assert.ok(
+    [true, false].every((isForwarding) => Number(counts.get(isForwarding)) > TOOL_RUNS / 50),
+  )
+})
+
 /** Checks that the additions to a target are those of its tools, and conflict with nothing. */
 function assertExtended(container: Json, target: Json, tools: readonly Observer[]): void {
   const names = mapsOf(container.env).map(({ name }) => name)
-  const env = mapsOf(target.env).slice(names.length)
+  const added = mapsOf(target.env).slice(names.length)
+  const env = added.filter(({ name }) => !isAgent(name))
   const wanted = tools.flatMap(({ metric }) => metric.tool?.variables ?? [])
   assert.deepEqual(new Set(env.map(({ name }) => name)), new Set(wanted.map(({ name }) => name)))
   for (const { name, value } of env) {

@@ -1,6 +1,7 @@
 import { asObjects, asText, type Fields, fieldsOrNone } from '../kubernetes/json.ts'
 import type { Reason } from '../reasons.ts'
 import { quote } from '../text/quote.ts'
+import { type Forwarding, LAUNCH_AGENT_NAMES } from '../tools/forwarding.ts'
 import type { Tool, ToolVariable } from '../tools/tool.ts'
 
 /** A tool, and the name of its metric. */
@@ -21,6 +22,18 @@ export function findTools(
   }[],
 ): readonly NamedTool[] {
   return metrics.flatMap(({ metric: { name, tool } }) => (tool === undefined ? [] : { name, tool }))
+}
+
+/** Adds the variables with which mpirun forwards variables to the first tool that it forwards. */
+export function withLaunchAgents(
+  tools: readonly NamedTool[],
+  { metrics }: Forwarding,
+): readonly NamedTool[] {
+  const agents = LAUNCH_AGENT_NAMES.map((name) => ({ name, value: '' }))
+  return tools.map(({ name, tool }) => {
+    const isFirst = name === metrics[0]?.metric.name
+    return { name, tool: isFirst ? { ...tool, variables: [...tool.variables, ...agents] } : tool }
+  })
 }
 
 /**

@@ -1,18 +1,11 @@
-import { optionVariable } from '../catalog.ts'
-import type { Observer } from '../decision.ts'
+import type { Injected, Observer } from '../decision.ts'
 import { type EnvVar, plain } from '../kubernetes/environment.ts'
 import { asObjects, type Fields } from '../kubernetes/json.ts'
 import { readQuantity } from '../kubernetes/quantity.ts'
-import type { RequestedMetric } from '../request.ts'
+import { launchAgents } from './forwarding.ts'
 import { findToolTarget, type ToolTarget } from './target.ts'
-import {
-  installerName,
-  RESULTS_PATH,
-  TOOL_VOLUME,
-  type Tool,
-  type ToolVariable,
-  VOLUME_PATH,
-} from './tool.ts'
+import { installerName, RESULTS_PATH, TOOL_VOLUME, type Tool, VOLUME_PATH } from './tool.ts'
+import { joinVariables } from './variables.ts'
 
 /** The quantity 1, as readQuantity returns it. */
 const ONE = 10n ** 12n
@@ -94,12 +87,10 @@ export function sizeVariable({ metric }: Observer): readonly EnvVar[] {
  * Returns the additions to the target container; undefined if no observer has a tool.
  *
  * @param spec the pod's spec as received
- * @param target the name of the target
  */
 export function targetAdditions(
   spec: Fields,
-  target: string,
-  observers: readonly Observer[],
+  { target, observers, forwarding }: Pick<Injected, 'target' | 'observers' | 'forwarding'>,
   suffix: string,
 ): TargetAdditions | undefined {
   const tools = installations(observers, suffix)
@@ -110,41 +101,18 @@ export function targetAdditions(
   return {
     list,
     index,
-    env: joinVariables(tools.map(({ observer }) => observer)).map(({ name, values, separator }) => {
-      const value = values.join(separator)
-      // The kubelet replaces $(NAME) by the value that the list has defined before (kubernetes
-      // v1.36 pkg/kubelet/kubelet_pods.go, makeEnvironmentVariables).
-      return { name, value: own.has(name) ? `$(${name})${separator}${value}` : value }
-    }),
+    env: [
+      ...joinVariables(observers).map(({ name, values, separator }) => {
+        const value = values.join(separator)
+        // The kubelet replaces $(NAME) by the value that the list has defined before (kubernetes
+        // v1.36 pkg/kubelet/kubelet_pods.go, makeEnvironmentVariables).
+        return { name, value: own.has(name) ? `$(${name})${separator}${value}` : value }
+      }),
+      ...launchAgents(forwarding),
+    ],
     volumeMounts: tools.flatMap(({ tool, volume }) => [
       ...tool.mounts.map((mount) => ({ name: volume, ...mount, readOnly: true })),
       { name: volume, ...tool.results },
     ]),
   }
-}
-
-interface JoinedVariable {
-  readonly name: string
-  readonly values: readonly string[]
-  readonly separator: string
-}
-
-/** Returns the variables of the metrics' tools. Values of the same variable are joined. */
-export function joinVariables(metrics: readonly RequestedMetric[]): readonly JoinedVariable[] {
-  const joined = new Map<string, JoinedVariable>()
-  for (const { metric, options } of metrics) {
-    for (const variable of metric.tool?.variables ?? []) {
-      const { name, separator = '' } = variable
-      const values = [...(joined.get(name)?.values ?? []), textOf(variable, options)]
-      joined.set(name, { name, values, separator })
-    }
-  }
-  return [...joined.values()]
-}
-
-/** Returns the value of a variable, with `$` escaped. */
-function textOf(variable: ToolVariable, options: readonly EnvVar[]): string {
-  if ('value' in variable) return plain(variable.name, variable.value).value ?? ''
-  const wanted = optionVariable(variable.option)
-  return options.find(({ name }) => name === wanted)?.value ?? ''
 }

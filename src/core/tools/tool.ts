@@ -39,6 +39,8 @@ export interface ToolMount {
 export type ToolVariable = {
   readonly name: string
   readonly separator?: string
+  /** The program that passes the variable to the ranks that it starts in other pods over ssh. */
+  readonly forwardedBy?: 'open-mpi'
 } & ({ readonly value: string } | { readonly option: string })
 
 /** The path at which the installer has the whole volume. */

@@ -1,6 +1,8 @@
-import type { Decision } from '../../core/decision.ts'
-import { joinVariables } from '../../core/tools/additions.ts'
+import type { Decision, Injected } from '../../core/decision.ts'
+import { findTools, type NamedTool } from '../../core/rules/tool-conflict.ts'
+import { forwards, LAUNCH_AGENT_NAMES } from '../../core/tools/forwarding.ts'
 import { installerName } from '../../core/tools/tool.ts'
+import { joinVariables } from '../../core/tools/variables.ts'
 import { type Finding, find } from './finding.ts'
 import type { InjectionOutcome } from './injection-outcome.ts'
 
@@ -17,8 +19,8 @@ export function toolFindings(
 ): readonly Finding[] {
   if (decision.outcome !== 'injected' || (out !== undefined && out.outcome !== 'injected'))
     return []
-  const { observers, target } = decision
-  const tools = observers.flatMap(({ metric: { name, tool } }) => (tool ? [{ name, tool }] : []))
+  const { observers, target, forwarding } = decision
+  const tools = findTools(observers)
   if (tools.length === 0) return []
   const variables = joinVariables(observers).map(({ name }) => name)
   return [
@@ -32,7 +34,9 @@ export function toolFindings(
       return find(`tool ${name}`, 'ok', sentence)
     }),
     find('loading', 'unknown', `${UNLOADED}; ${REPLACED}`),
-    find('processes', 'unknown', `${KILLED}; ${remote(variables)}`),
+    ...(forwarding.isLauncher
+      ? [find('processes', 'unknown', KILLED), ...tools.map((tool) => forwardingOf(tool, decision))]
+      : [find('processes', 'unknown', `${KILLED}; ${remote(variables)}`)]),
     find('drain', 'look', DRAIN),
   ]
 }
@@ -44,6 +48,29 @@ const KILLED =
 const DRAIN = 'the volume is an emptyDir: kubectl drain needs --delete-emptydir-data for this pod'
 
 function remote(variables: readonly string[]): string {
-  const flags = variables.map((name) => `-x ${name}`).join(' ')
-  return `ssh passes no variables to other pods: use mpirun ${flags}`
+  return `ssh passes no variables to other pods: use mpirun ${flagsFor(variables)}`
 }
+
+function flagsFor(variables: readonly string[]): string {
+  return variables.map((name) => `-x ${name}`).join(' ')
+}
+
+/** Returns the finding about the variables of a tool that mpirun in a launcher passes to ranks. */
+function forwardingOf({ name, tool }: NamedTool, { forwarding }: Injected): Finding {
+  const title = `ranks of ${name}`
+  const [forwarded, others] = ['open-mpi', undefined].map((by) => {
+    return tool.variables.filter(({ forwardedBy }) => forwardedBy === by).map((one) => one.name)
+  }) as [string[], string[]]
+  if (forwarding.metrics.some(({ metric }) => metric.name === name)) {
+    const passed = `mpirun of Open MPI passes ${forwarded.join(', ')} to the ranks in other pods`
+    const kept = others.length === 0 ? '' : `, but not ${others.join(', ')}`
+    return find(title, 'ok', `${passed}${kept} (${LAUNCH_AGENT_NAMES.join(', ')}); ${HYDRA}`)
+  }
+  const why = forwards(tool)
+    ? 'the request does not select all ranks'
+    : 'the catalog does not say that mpirun forwards its variables (forwardedBy)'
+  const use = `Open MPI needs mpirun ${flagsFor([...forwarded, ...others])}`
+  return find(title, 'look', `not forwarded: ${why}; ${use}; ${HYDRA}`)
+}
+
+const HYDRA = 'mpirun of MPICH and of Intel MPI passes all variables'

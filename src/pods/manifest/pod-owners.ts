@@ -34,7 +34,9 @@ export function describePods(template: Template): Made {
     owner,
     restartPolicy: findRestartPolicy(template, parent),
     isIndexed: isIndexed(template, parent),
-    labels: resource.group.endsWith('.volcano.sh') ? { 'volcano.sh/job-name': name } : {},
+    labels: resource.group.endsWith('.volcano.sh')
+      ? { 'volcano.sh/job-name': name }
+      : { ...labelsOfMpiJob(template), ...labelsOfJobSet(template) },
   }
 }
 
@@ -78,8 +80,9 @@ function jobOfMiniCluster({ resource: { name } }: Template): Owner {
  * pkg/util/placement). The result is undefined if there are several replicas, because the index is
  * then unknown.
  */
-function jobOfJobSet({ resource, path }: Template): Owner | undefined {
-  const replicated = fieldsOrNone(valueAt(resource.fields, path.slice(resource.path.length, -3)))
+function jobOfJobSet(template: Template): Owner | undefined {
+  const { resource } = template
+  const replicated = replicatedJob(template)
   const job = asText(replicated.name)
   const isOne = (replicated.replicas ?? 1) === 1
   return isOne && job !== undefined ? { kind: 'Job', name: `${resource.name}-${job}-0` } : undefined
@@ -90,11 +93,37 @@ function jobOfJobSet({ resource, path }: Template): Owner | undefined {
  * and the MPIJob creates the workers.
  */
 function mpi(template: Template): Owner {
-  const isLauncher =
-    template.path.at(-2) === 'Launcher' &&
-    template.resource.fields.apiVersion === 'kubeflow.org/v2beta1'
+  const isLauncher = template.path.at(-2) === 'Launcher' && isOfMpiOperator(template)
   const { kind, name } = itself(template)
   return isLauncher ? { kind: 'Job', name: `${name}-launcher` } : { kind, name }
+}
+
+/** Reports whether a template is of an MPIJob of the MPI Operator, not of the Training Operator. */
+function isOfMpiOperator({ resource: { kind, fields } }: Template): boolean {
+  return kind === 'MPIJob' && fields.apiVersion === 'kubeflow.org/v2beta1'
+}
+
+/**
+ * Returns the labels that the MPI Operator gives the pods of an MPIJob (mpi-operator
+ * pkg/controller/mpi_job_controller.go, defaultLabels).
+ */
+function labelsOfMpiJob(template: Template): Fields {
+  const role = template.path.at(-2)
+  if (!isOfMpiOperator(template) || typeof role !== 'string') return {}
+  return {
+    'training.kubeflow.org/operator-name': 'mpi-operator',
+    'training.kubeflow.org/job-role': role.toLowerCase(),
+  }
+}
+
+/** Returns the label that JobSet gives the pods of a replicated job. */
+function labelsOfJobSet(template: Template): Fields {
+  if (!isJobSet(template.path)) return {}
+  return { 'jobset.sigs.k8s.io/replicatedjob-name': replicatedJob(template).name }
+}
+
+function replicatedJob({ resource, path }: Template): Fields {
+  return fieldsOrNone(valueAt(resource.fields, path.slice(resource.path.length, -3)))
 }
 
 /**

@@ -11,6 +11,10 @@ export interface MpiJobSettings {
   readonly launcher?: object
   readonly worker?: object
   readonly exported?: readonly string[]
+  /** Further variables of the launcher. */
+  readonly env?: Readonly<Record<string, string>>
+  /** The options of mpirun, the program and its arguments; by default ten seconds of LAMMPS. */
+  readonly program?: string
   /** The group of the containers, if the pods name it. */
   readonly group?: number
 }
@@ -29,17 +33,21 @@ const WAIT_FOR_WORKERS =
 export async function runMpiJob(
   cluster: Cluster,
   namespace: string,
-  { launcher = {}, worker = {}, exported = [], group }: MpiJobSettings,
+  settings: MpiJobSettings,
 ): Promise<void> {
+  const { launcher = {}, worker = {}, exported = [], env = {}, group } = settings
+  const { program = LAMMPS_OF_TEN_SECONDS } = settings
   const here = ['-n', namespace]
   const exports = exported.map((name) => `-x ${name}`)
-  const mpirun = ['mpirun', '-n', '2', ...exports, LAMMPS_OF_TEN_SECONDS].join(' ')
+  const mpirun = ['mpirun', '-n', '2', ...exports, program].join(' ')
+  const command = ['sh', '-c', `${WAIT_FOR_WORKERS}; ${mpirun}`]
+  const variables = Object.entries(env).map(([name, value]) => ({ name, value }))
   const spec = {
     sshAuthMountPath: '/home/mpiuser/.ssh',
     launcherCreationPolicy: 'WaitForWorkersReady',
     mpiReplicaSpecs: {
-      Launcher: replica(1, ['sh', '-c', `${WAIT_FOR_WORKERS}; ${mpirun}`], launcher, group),
-      Worker: replica(2, WORKER, worker, group),
+      Launcher: replica(1, { command, env: variables }, launcher, group),
+      Worker: replica(2, { command: WORKER }, worker, group),
     },
   }
   const job = {
@@ -57,11 +65,11 @@ export async function runMpiJob(
  * Returns the replicas of one type in an MPIJob. The pods run as user 1000, as in the MPI
  * Operator's example (examples/v2beta1/pi/pi.yaml).
  */
-function replica(count: number, command: readonly string[], annotations: object, group?: number) {
+function replica(count: number, fields: object, annotations: object, group?: number) {
   const container = {
     name: 'mpi',
     image: APPLICATIONS.mpi,
-    command,
+    ...fields,
     securityContext: { runAsUser: 1000, runAsGroup: group },
   }
   return {

@@ -14,6 +14,8 @@ const TOOL = {
 }
 const RATE = { type: 'integer', minimum: 1, maximum: 9, default: 3, description: 'Hz' }
 
+const WORD = { type: 'string', enum: ['all', 'a$b'], default: 'all', description: 'a word' }
+
 type Json = Readonly<Record<string, unknown>>
 
 /** Returns a document of a metric with a tool, as JSON, which is valid YAML. */
@@ -25,7 +27,7 @@ function documentOf(tool: Json = {}, name = 'ours'): string {
     spec: {
       description: 'a tool of the test',
       privilege: 'restricted',
-      options: { rate: RATE },
+      options: { rate: RATE, word: WORD },
       tool: { ...TOOL, ...tool },
       container: CONTAINER,
     },
@@ -86,6 +88,13 @@ const BOUNDS: readonly (readonly [string, string])[] = [
   [
     'a variable of an option, appended',
     variablesOf({ name: 'RATE', option: 'rate', separator: ',' }),
+  ],
+  [
+    'forwarded variables',
+    variablesOf(
+      { name: 'A', value: " !'#%&()[]{}~", forwardedBy: 'open-mpi' },
+      { name: 'B', option: 'rate', forwardedBy: 'open-mpi' },
+    ),
   ],
   ['a value of 1024 characters', variablesOf({ name: 'A', value: 'x'.repeat(1024) })],
   ['all printable characters', variablesOf({ name: 'A', value: ' !"#$%&()[]{}~' })],
@@ -183,12 +192,12 @@ const WRONG: readonly (readonly [string, string, RegExp])[] = [
   [
     'an unknown option',
     variablesOf({ name: 'A', value: '' }, { name: 'B', option: 'speed' }),
-    /spec\.tool\.variables\.1\.option must be an option of the metric: rate$/,
+    /spec\.tool\.variables\.1\.option must be an option of the metric: rate, word$/,
   ],
   [
     'an option of all objects',
     variablesOf({ name: 'A', option: 'toString' }),
-    /of the metric: rate$/,
+    /of the metric: rate, word$/,
   ],
   ['a value and an option', variablesOf({ name: 'A', value: 'x', option: 'rate' }), /variables\.0/],
   ['neither a value nor an option', variablesOf({ name: 'A' }), /variables\.0/],
@@ -200,6 +209,32 @@ const WRONG: readonly (readonly [string, string, RegExp])[] = [
   ...['PATH', 'HOME', 'USER', 'HOSTNAME', 'LD_LIBRARY_PATH', 'PYTHONPATH'].map(
     (name) => [`the variable ${name}`, variablesOf({ name, value: '' }), /name must NOT/] as const,
   ),
+  ...['a"b', 'a$b', 'a`b', 'a=b', 'a\\b'].map(
+    (value) =>
+      [
+        `the forwarded value ${value}`,
+        variablesOf({ name: 'A', value: '' }, { name: 'B', value, forwardedBy: 'open-mpi' }),
+        /spec\.tool\.variables\.1\.forwardedBy does not allow a value with /,
+      ] as const,
+  ),
+  [
+    'a forwarded option with such a value',
+    variablesOf({ name: 'A', option: 'word', forwardedBy: 'open-mpi' }),
+    /variables\.0\.forwardedBy does not allow a value with /,
+  ],
+  [
+    'a launch agent beside a forwarded variable',
+    variablesOf(
+      { name: 'A', value: 'x', forwardedBy: 'open-mpi' },
+      { name: 'PRTE_MCA_prte_launch_agent', value: 'x' },
+    ),
+    /variables\.0\.forwardedBy also sets PRTE_MCA_prte_launch_agent, a variable of the tool$/,
+  ],
+  [
+    'another program that forwards',
+    variablesOf({ name: 'A', value: 'x', forwardedBy: 'mpich' }),
+    /forwardedBy must be/,
+  ],
   ['a long value', variablesOf({ name: 'A', value: 'x'.repeat(1025) }), /more than 1024 char/],
   ['a line break', variablesOf({ name: 'A', value: 'a\nb' }), /value must match/],
   ['a value beyond ASCII', variablesOf({ name: 'A', value: 'é' }), /value must match/],

@@ -55,9 +55,14 @@ export const TOOLS: Catalog = buildCatalog(
     toolDocument(
       'mpi-trace',
       [
-        { name: 'LD_PRELOAD', value: '/opt/ridealong/mpi-trace/loader.so', separator: ':' },
+        {
+          name: 'LD_PRELOAD',
+          value: '/opt/ridealong/mpi-trace/loader.so',
+          separator: ':',
+          forwardedBy: 'open-mpi',
+        },
         { name: 'TRACE_PATTERN', value: 'a$(b)' },
-        { name: 'TRACE_LEVEL', option: 'level' },
+        { name: 'TRACE_LEVEL', option: 'level', forwardedBy: 'open-mpi' },
       ],
       { options: { level } },
     ),

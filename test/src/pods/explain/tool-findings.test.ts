@@ -1,6 +1,6 @@
 import t from 'tap'
 import { costSentence } from '../../../../src/pods/explain/cost.ts'
-import { type Json, type PodObject, podOf, ride } from '../../core/build.ts'
+import { type Json, type PodObject, podOf, ride, type Texts } from '../../core/build.ts'
 import { ALLOWED, rideWith, TOOLS } from '../../core/tools/build.ts'
 import { explained } from './build.ts'
 
@@ -43,6 +43,42 @@ t.test('the explanation says what a tool adds, and what cannot be known', async 
     'drain',
   ])
 })
+
+const LAUNCHER = { labels: { 'jobset.sigs.k8s.io/replicatedjob-name': 'launcher' } }
+
+/** Returns the findings about the variables of tools that a launcher forwards. */
+function forwardingIn(inject: string, more: Texts = {}) {
+  const pod = podOf({ 'ridealong.dev/inject': inject, ...more }, {}, LAUNCHER)
+  const { findings } = explained(pod, PLACE)
+  const isWanted = ({ name }: { name: string }) => /^(processes|ranks of .*)$/.test(name)
+  return findings.filter(isWanted).map(({ name, verdict, sentence }) => {
+    return `${name}: ${verdict}: ${sentence}`
+  })
+}
+
+t.test(
+  'the explanation of a launcher says which variables mpirun forwards, or why not',
+  async (t) => {
+    const processes =
+      'processes: unknown: a process that SIGKILL ends, or that clears its environment, writes no' +
+      ' complete result'
+    t.strictSame(forwardingIn('cpu-profile,mpi-trace'), [
+      processes,
+      'ranks of cpu-profile: look: not forwarded: the catalog does not say that mpirun forwards' +
+        ' its variables (forwardedBy); Open MPI needs mpirun -x LD_PRELOAD -x CPUPROFILE;' +
+        ' mpirun of MPICH and of Intel MPI passes all variables',
+      'ranks of mpi-trace: ok: mpirun of Open MPI passes LD_PRELOAD, TRACE_LEVEL to the ranks in' +
+        ' other pods, but not TRACE_PATTERN (OMPI_MCA_orte_launch_agent,' +
+        ' PRTE_MCA_prte_launch_agent); mpirun of MPICH and of Intel MPI passes all variables',
+    ])
+    t.strictSame(forwardingIn('mpi-trace', { 'ridealong.dev/ranks': 'launcher' }), [
+      processes,
+      'ranks of mpi-trace: look: not forwarded: the request does not select all ranks; Open MPI' +
+        ' needs mpirun -x LD_PRELOAD -x TRACE_LEVEL -x TRACE_PATTERN;' +
+        ' mpirun of MPICH and of Intel MPI passes all variables',
+    ])
+  },
+)
 
 t.test('the explanation of a pod without tools says nothing about tools', async (t) => {
   t.strictSame(toolsIn(explained(asking('perf-sysstat'), PLACE)), {})

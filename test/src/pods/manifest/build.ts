@@ -39,8 +39,13 @@ function toolOf(name: string, variable: string): Tool {
     mounts: [{ subPath: 'tool', mountPath: `/opt/ridealong/${name}` }],
     results: { subPath: 'results', mountPath: `/var/opt/ridealong/${name}` },
     variables: [
-      { name: 'LD_PRELOAD', value: `/opt/ridealong/${name}/loader.so`, separator: ':' },
-      { name: variable, value: `/var/opt/ridealong/${name}` },
+      {
+        name: 'LD_PRELOAD',
+        value: `/opt/ridealong/${name}/loader.so`,
+        separator: ':',
+        forwardedBy: 'open-mpi',
+      },
+      { name: variable, value: `/var/opt/ridealong/${name}`, forwardedBy: 'open-mpi' },
     ],
   }
 }

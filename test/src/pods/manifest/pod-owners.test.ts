@@ -1,9 +1,11 @@
 import t from 'tap'
+import { asObjects, fieldsOrNone } from '../../../../src/core/kubernetes/json.ts'
 import { describePods } from '../../../../src/pods/manifest/pod-owners.ts'
 import { readManifests } from '../../../../src/pods/manifest/read.ts'
 import { findResources } from '../../../../src/pods/manifest/resources.ts'
 import { findTemplates } from '../../../../src/pods/manifest/templates.ts'
 import type { Json } from '../../../properties/arbitrary.ts'
+import { ALLOWED, injected, textOf, undone, workload } from './build.ts'
 
 const TEMPLATE = { spec: { containers: [{ name: 'a' }] } }
 
@@ -72,4 +74,57 @@ t.test(
 t.test('the pods of a Volcano Job have the label of Volcano', async (t) => {
   const made = madesOf('batch.volcano.sh/v1alpha1', 'Job', { tasks: [{ template: TEMPLATE }] })
   t.strictSame(made[0]?.labels, { 'volcano.sh/job-name': 'x' })
+})
+
+const TRACE = { 'ridealong.dev/inject': 'mpi-trace' }
+
+const TRAINER = `apiVersion: trainer.kubeflow.org/v1alpha1
+kind: ClusterTrainingRuntime
+metadata: {name: mpi}
+spec:
+  mlPolicy: {mpi: {}}
+  template:
+    spec:
+      replicatedJobs:
+      - name: launcher
+        template: {spec: {template: {spec: {containers: [{name: node, image: a}]}}}}
+      - name: node
+        template: {spec: {template: {spec: {containers: [{name: node, image: a}]}}}}
+`
+
+const MPI = workload('mpijob.yaml').replaceAll('perf-sysstat', 'mpi-trace')
+
+/** The manifests, and whether the first template of each is a launcher that forwards variables. */
+const ROWS: readonly (readonly [string, string, boolean])[] = [
+  ['an MPIJob of the MPI Operator', MPI, true],
+  ['an MPIJob of the Training Operator', MPI.replace('v2beta1', 'v1'), false],
+  ['a runtime of Kubeflow Trainer', TRAINER, true],
+]
+
+t.test(
+  'inject adds the variables of a launcher to its template, and undo removes them',
+  async (t) => {
+    for (const [name, text, isForwarding] of ROWS) {
+      const documents = injected(text, TRACE, ALLOWED)
+      const out = textOf(documents)
+      const templates = readManifests('a.yaml', out).flatMap(findResources).flatMap(findTemplates)
+      const forwarding = templates.map(({ fields }) => {
+        const [container] = asObjects(fieldsOrNone(fields.spec).containers)
+        return JSON.stringify(container?.env).includes('OMPI_MCA_orte_launch_agent')
+      })
+      t.strictSame(forwarding, [isForwarding, false], name)
+      t.equal(undone(out), text, `${name}: the same bytes`)
+    }
+  },
+)
+
+t.test('a second inject of the same tool changes nothing, and another tool is left', async (t) => {
+  const once = textOf(injected(MPI, TRACE, ALLOWED))
+  t.equal(textOf(injected(once, TRACE, ALLOWED)), once)
+  const both = { 'ridealong.dev/inject': 'mpi-trace,cpu-profile' }
+  const text = MPI.replaceAll('ridealong.dev/inject: mpi-trace', 'a: b')
+  const first = textOf(injected(text, TRACE, ALLOWED))
+  const [launcher, worker] = injected(first, both, ALLOWED)[0]?.outcomes ?? []
+  t.match(launcher?.decision, { outcome: 'left', reason: 'already-injected' })
+  t.match(worker?.decision, { outcome: 'injected' })
 })
