@@ -8,7 +8,7 @@ import { printDocument, say } from '../shared/output.ts'
 export function declareConvert(program: Command): void {
   program
     .command('convert')
-    .description('convert a run to a format of other tools, such as collapsed stacks')
+    .description('convert a run to the formats of speedscope, pprof, Perfetto and other tools')
     .argument(
       '<file...>',
       'the output of collect (jsonl) or logs of observers; - for standard input',
@@ -24,8 +24,9 @@ export function declareConvert(program: Command): void {
       'after',
       helpEnd({
         examples: [
-          'convert lammps.jsonl --to lammps.collapsed',
-          'convert logs/*.log --format collapsed > lammps.collapsed',
+          'convert lammps.jsonl --to lammps.speedscope.json',
+          'convert lammps.jsonl --to lammps.trace.json',
+          'convert logs/*.log --format collapsed | flamegraph.pl > lammps.svg',
         ],
       }),
     )

@@ -5,6 +5,7 @@ const ENDINGS = {
   collapsed: ['.collapsed', '.folded'],
   speedscope: ['.speedscope.json'],
   pprof: ['.pb.gz', '.pprof'],
+  'chrome-trace': ['.trace.json'],
 } as const satisfies Record<string, readonly string[]>
 
 export type FormatName = keyof typeof ENDINGS

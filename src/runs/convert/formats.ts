@@ -1,9 +1,11 @@
 import type { ChosenRun } from '../report/data.ts'
+import { chromeTraceParts } from './chrome-trace.ts'
 import { collapsedParts } from './collapsed.ts'
 import type { FormatName } from './format-names.ts'
 import { pprofParts } from './pprof.ts'
 import { listRankStacks, missingStacks, type RankStacks } from './rank-stacks.ts'
 import { speedscopeParts } from './speedscope.ts'
+import { listTimedTracks, missingTracks } from './timed-tracks.ts'
 
 /**
  * Returns the parts of a file, each of which is made when those before it are written.
@@ -23,6 +25,7 @@ export const CONVERSIONS: Readonly<Record<FormatName, ConvertRun>> = {
   collapsed: ofStacks(collapsedParts),
   speedscope: ofStacks(speedscopeParts),
   pprof: ofStacks(pprofParts),
+  'chrome-trace': convertToTrace,
 }
 
 /** Returns the conversion to a format that shows the stacks of functions of a run. */
@@ -34,4 +37,10 @@ function ofStacks(
     if (stacks.length === 0) throw new NothingToConvert(missingStacks(run))
     return convert(stacks, program)
   }
+}
+
+function convertToTrace(run: ChosenRun, program: string): Iterable<string> {
+  const tracks = listTimedTracks(run)
+  if (tracks.length === 0) throw new NothingToConvert(missingTracks(run))
+  return chromeTraceParts(run, tracks, program)
 }

@@ -8,6 +8,7 @@ const LOGS = fileURLToPath(new URL('../../logs/', import.meta.url))
 const PROFILES = readdirSync(join(LOGS, 'profiles'))
   .sort()
   .map((name) => join(LOGS, 'profiles', name))
+const MPI = join(LOGS, 'mpi/mpi-trace-even-0.log')
 const PROFILE = PROFILES[0] as string
 
 t.test('the ending of --to, or --format, chooses the format', async (t) => {
@@ -36,8 +37,9 @@ t.test('each format has an ending', async (t) => {
     ['run.speedscope.json', '{"$schema":'],
     ['run.pb.gz', '\x1f\x8b'],
     ['run.pprof', '\x1f\x8b'],
+    ['run.trace.json', '{"displayTimeUnit":"ms"'],
   ] as const) {
-    const { code, err } = await run(['convert', ...PROFILES, '--to', join(folder, name)])
+    const { code, err } = await run(['convert', ...PROFILES, MPI, '--to', join(folder, name)])
     t.strictSame([code, err], [0, ''])
     t.equal(readFileSync(join(folder, name), 'latin1').slice(0, beginning.length), beginning)
   }
@@ -68,7 +70,6 @@ t.test(
   async (t) => {
     const folder = t.testdir({ 'a.txt': 'hello\n' })
     const to = join(folder, 'out.folded')
-    const mpi = join(LOGS, 'mpi/mpi-trace-even-0.log')
     for (const [args, sentence] of [
       [[PROFILE], /the format is not known: use --format, or --to with the name of a file/],
       [
@@ -76,7 +77,7 @@ t.test(
         /the ending of .*out\.json stands for no format: .*\.collapsed or \.folded for collapsed/,
       ],
       [[PROFILE, '--format', 'svg'], /Allowed choices are collapsed/],
-      [[mpi, '--to', to], /cannot convert the run to collapsed: no stacks .* with cpu-profile/],
+      [[MPI, '--to', to], /cannot convert the run to collapsed: no stacks .* with cpu-profile/],
       [[join(folder, 'a.txt'), '--to', to], /a\.txt is neither the log of an observer nor/],
       [[PROFILE, '--to', join(folder, 'no/out.folded')], /cannot write .*out\.folded: /],
     ] as const) {

@@ -1,0 +1,149 @@
+import { printableJson } from '../../core/text/printable.ts'
+import { rounded } from '../../lib/round.ts'
+import { MPI_METRIC } from '../mpi/mpi-run.ts'
+import type { ChosenRun } from '../report/data.ts'
+import { counterPoints, type Ends, findEnds } from './counter-points.ts'
+import { type MpiTrack, mpiTracks } from './mpi-slices.ts'
+import type { TimedTrack } from './timed-tracks.ts'
+
+/** An event of the Trace Event Format. */
+interface TraceEvent {
+  readonly name: string
+  readonly cat?: string
+  /** A counter, metadata, or a slice with its length. */
+  readonly ph: 'C' | 'M' | 'X'
+  /** Microseconds since the start of the trace. */
+  readonly ts?: number
+  /** The length in microseconds. */
+  readonly dur?: number
+  readonly pid: number
+  readonly tid?: number
+  readonly args: Readonly<Record<string, string | number>>
+}
+
+/** How ranks and times become numbers of the trace. */
+interface Numbers {
+  /** Returns the process of the trace that stands for the rank of a log. */
+  readonly pidOf: (source: string) => number
+  /** Converts seconds since the first timepoint of a log to microseconds. */
+  readonly microseconds: (source: string, seconds: number) => number
+}
+
+/** The columns of mpi-trace without a counter: slices show the first two, the last is constant. */
+const WITHOUT_COUNTER = ['elapsed', 'mpi_seconds', 'mpi_size']
+
+/** The length from which a part is complete, in UTF-16 code units. */
+const PART_LENGTH = 1 << 16
+
+/**
+ * Yields a file in the JSON Object Format of the Trace Event Format, which Perfetto reads. A
+ * process of the trace is a rank. It has a counter for each measure of each process, device or
+ * other thing, and a thread for each process of MPI, with a slice for each interval.
+ *
+ * @param program the name and the version of the program that writes the file
+ */
+export function* chromeTraceParts(
+  run: ChosenRun,
+  tracks: readonly TimedTrack[],
+  program: string,
+): Generator<string> {
+  let part = `{"displayTimeUnit":"ms","otherData":${printableJson({ program })},"traceEvents":[`
+  let before = '\n'
+  for (const event of traceEvents(run, tracks)) {
+    part += `${before}${printableJson(event)}`
+    before = ',\n'
+    if (part.length < PART_LENGTH) continue
+    yield part
+    part = ''
+  }
+  yield `${part}\n]}\n`
+}
+
+function* traceEvents(run: ChosenRun, tracks: readonly TimedTrack[]): Generator<TraceEvent> {
+  const ofMpi = [...mpiTracks(run)]
+  const numbers = numberRun(run, tracks, ofMpi)
+  yield* processEvents(run, tracks)
+  for (const [index, one] of ofMpi.entries())
+    yield* mpiEvents(one, run.ranks.length + 1 + index, numbers)
+  const ends = findEnds(tracks)
+  for (const one of tracks) yield* counterEvents(one, ends, numbers)
+}
+
+/** Numbers the ranks from 1. The trace begins with the first interval that a value is about. */
+function numberRun(
+  { ranks, rankOf }: ChosenRun,
+  tracks: readonly TimedTrack[],
+  ofMpi: readonly MpiTrack[],
+): Numbers {
+  const pids = new Map(ranks.map((rank, index) => [rank, index + 1]))
+  const offsets = new Map(tracks.map(({ track, offset }) => [track.source, offset]))
+  const offsetOf = (source: string) => offsets.get(source) ?? 0
+  const begins = [
+    ...tracks.map(({ track }) => {
+      const [second = 0, interval] = [track.seconds[0], track.intervals[0]]
+      return offsetOf(track.source) + second - (interval ?? 0)
+    }),
+    ...ofMpi.map(({ track, slices }) => offsetOf(track.source) + (slices[0]?.from ?? 0)),
+  ]
+  const begin = begins.reduce((least, at) => Math.min(least, at), Number.POSITIVE_INFINITY)
+  return {
+    pidOf: (source) => pids.get(rankOf(source)) ?? 0,
+    microseconds: (source, seconds) => Math.round((offsetOf(source) + seconds - begin) * 1e6),
+  }
+}
+
+/** Yields the names of the ranks that have tracks, in their order, with their pods and nodes. */
+function* processEvents(
+  { run, ranks, rankOf }: ChosenRun,
+  tracks: readonly TimedTrack[],
+): Generator<TraceEvent> {
+  const shown = new Map(tracks.map(({ track: { source } }) => [rankOf(source), source]))
+  for (const [index, rank] of ranks.entries()) {
+    const { pod, node } = run.sources.get(shown.get(rank) ?? '')?.place ?? {}
+    if (!shown.has(rank)) continue
+    const event = { ph: 'M', pid: index + 1 } as const
+    yield { ...event, name: 'process_name', args: { name: `rank ${rank}` } }
+    yield { ...event, name: 'process_sort_index', args: { sort_index: index } }
+    const labels = [pod, node].filter((one) => typeof one === 'string').join(' on ')
+    if (labels !== '') yield { ...event, name: 'process_labels', args: { labels } }
+  }
+}
+
+/** @param tid the number of the thread. A viewer needs different ones, also in other processes. */
+function* mpiEvents(
+  { track, slices }: MpiTrack,
+  tid: number,
+  { pidOf, microseconds }: Numbers,
+): Generator<TraceEvent> {
+  const pid = pidOf(track.source)
+  yield { name: 'thread_name', ph: 'M', pid, tid, args: { name: nameOf(track) } }
+  for (const { from, to, elapsed, mpiSeconds, calls, bytes } of slices) {
+    const ts = microseconds(track.source, from)
+    const dur = microseconds(track.source, to) - ts
+    const name = `${Math.round((100 * mpiSeconds) / elapsed)} % in MPI`
+    const args = { mpi_seconds: rounded(mpiSeconds), elapsed: rounded(elapsed), calls, bytes }
+    yield { name, cat: MPI_METRIC, ph: 'X', ts, dur, pid, tid, args }
+  }
+}
+
+function* counterEvents(
+  one: TimedTrack,
+  ends: Ends,
+  { pidOf, microseconds }: Numbers,
+): Generator<TraceEvent> {
+  const { track, metric, section, measures } = one
+  const pid = pidOf(track.source)
+  const thing = [metric, section, nameOf(track)].filter((word) => word !== '').join(' ')
+  for (const [index, measure] of measures.entries()) {
+    if (metric === MPI_METRIC && WITHOUT_COUNTER.includes(measure.key)) continue
+    const name = `${thing}: ${measure.title}`
+    for (const { at, value } of counterPoints(one, measure, track.values[index] ?? [], ends)) {
+      const args = { [measure.unit || 'value']: rounded(value) }
+      yield { name, cat: metric, ph: 'C', ts: microseconds(track.source, at), pid, args }
+    }
+  }
+}
+
+function nameOf({ program, pid }: TimedTrack['track']): string {
+  return pid === null ? program : `${program} ${pid}`
+}

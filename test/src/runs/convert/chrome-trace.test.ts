@@ -1,0 +1,149 @@
+import t from 'tap'
+import { convertRun } from '../../../../src/runs/convert/convert.ts'
+import { pageData } from '../../../../src/runs/report/data.ts'
+import type { CollectedRun } from '../../../../src/runs/report/gather.ts'
+import { mpiLines, runOf } from '../mpi/mpi-rows.ts'
+import { NO_BROWSER } from '../report/browser.ts'
+import { profileRows } from './profile-rows.ts'
+import { recordedRun } from './recorded.ts'
+import { showInSpeedscope } from './speedscope-viewer.ts'
+import { problemsOf } from './trace-rules.ts'
+
+interface ShownEvent {
+  readonly name: string
+  readonly ph: string
+  readonly pid: number
+  readonly tid: number
+  readonly ts: number
+  readonly dur: number
+  readonly args: Readonly<Record<string, number>>
+}
+
+function partsOf(run: CollectedRun): readonly string[] {
+  return [...convertRun(run, 'chrome-trace', 'ridealong 1.0').parts].map(String)
+}
+
+function eventsOf(run: CollectedRun): readonly ShownEvent[] {
+  return JSON.parse(partsOf(run).join('')).traceEvents
+}
+
+/** Returns the names of the processes of a trace, by pid. */
+function namesOf(events: readonly ShownEvent[]): ReadonlyMap<number, unknown> {
+  const named = events.filter(({ name }) => name === 'process_name')
+  return new Map(named.map(({ pid, args }) => [pid, args.name]))
+}
+
+for (const name of ['all-metrics', 'findings', 'mpi'] as const) {
+  t.test(`the trace of ${name} follows the rules of the format`, async (t) => {
+    const run = recordedRun(name)
+    const events = eventsOf(run)
+    t.ok(events.length > 50)
+    t.strictSame(problemsOf([...events].map((event) => ({ ...event }))), [])
+    const { ranks } = pageData(run, 'auto')
+    t.strictSame(
+      [...namesOf(events).values()],
+      ranks.map((rank) => `rank ${rank}`),
+    )
+  })
+}
+
+t.test('the slices of a process have the time in MPI of the report', async (t) => {
+  for (const name of ['all-metrics', 'mpi'] as const) {
+    const run = recordedRun(name)
+    const slices = eventsOf(run).filter(({ ph }) => ph === 'X')
+    const threads = Map.groupBy(slices, ({ tid }) => tid)
+    const sums = [...threads.values()].map((own) =>
+      own.reduce((sum, { args }) => sum + (args.mpi_seconds ?? 0), 0),
+    )
+    const jobs = pageData(run, 'auto').mpi?.jobs ?? []
+    const known = jobs.flatMap(({ columns, rows }) => {
+      const at = columns.findIndex(({ key }) => key === 'mpi_seconds')
+      return rows.map(({ values }) => values[at] ?? 0)
+    })
+    t.equal(sums.length, known.length)
+    const sorted = [sums, known].map((list) => list.map((one) => one.toFixed(3)).sort())
+    t.strictSame(sorted[0], sorted[1], `${name}: ${sorted[0]}`)
+  }
+})
+
+t.test('speedscope shows the slices of each process of MPI', { skip: NO_BROWSER }, async (t) => {
+  const text = partsOf(recordedRun('all-metrics')).join('')
+  const shown = await showInSpeedscope(t, 'run.trace.json', text, 2)
+  t.strictSame(
+    shown.map(({ title }) => title),
+    [
+      'rank 0 (pid 1), lammps lmp mpi_rank 0 144 (tid 3) (1/2)',
+      'rank 1 (pid 2), lammps lmp mpi_rank 1 129 (tid 4) (2/2)',
+    ],
+  )
+  t.match(shown[0]?.functions[0], { name: /^\d+ % in MPI \{"mpi_seconds":/, self: /^2\.01s / })
+})
+
+t.test('a counter has the values that the report plots', async (t) => {
+  const run = recordedRun('all-metrics')
+  const events = eventsOf(run)
+  const { plots } = pageData(run, 'auto')
+  const names = namesOf(events)
+  const lines = plots.lines.filter(({ program }) => program === 'lmp')
+  t.equal(lines.length, 2)
+  for (const { rank, program, pid, values } of lines) {
+    for (const [index, { title, unit }] of plots.measures.slice(0, 2).entries()) {
+      const own = events.filter(
+        (event) =>
+          names.get(event.pid) === `rank ${rank}` &&
+          event.name === `perf-sysstat ${program} ${pid}: ${title}`,
+      )
+      const shown = own.map(({ args }) => Number(args[unit]?.toPrecision(4)))
+      const plotted = (values[index] ?? []).flat().filter((value) => typeof value === 'number')
+      t.ok(plotted.length > 5)
+      t.strictSame(shown.slice(0, plotted.length), plotted, `${title} of rank ${rank}`)
+      t.strictSame(shown.slice(plotted.length), [0], 'the process ends before the observer')
+    }
+  }
+})
+
+t.test('the first slice begins at the end of MPI_Init, also before the first sample', async (t) => {
+  const process = { rank: 0, size: 1, state: 'running' }
+  const run = runOf([
+    { ...process, elapsed: 4, seconds: 1, timepoint: 0 },
+    { ...process, elapsed: 14, seconds: 9, timepoint: 1 },
+    { ...process, elapsed: 16, seconds: 9.5, timepoint: 2, state: 'finalized' },
+  ])
+  const slices = eventsOf(run).filter(({ ph }) => ph === 'X')
+  t.strictSame(
+    slices.map(({ name, ts, dur, args }) => [name, ts, dur, args.mpi_seconds]),
+    [
+      ['25 % in MPI', 0, 4_000_000, 1],
+      ['80 % in MPI', 4_000_000, 10_000_000, 8],
+      ['25 % in MPI', 14_000_000, 2_000_000, 0.5],
+    ],
+  )
+})
+
+t.test('the text of a large run is made in short parts', async (t) => {
+  const ranks = Array.from({ length: 2_000 }, (_, rank) => ({ rank, size: 2_000 }))
+  const parts = partsOf(
+    runOf(ranks.flatMap((one) => [one, { ...one, timepoint: 1, elapsed: 110 }])),
+  )
+  t.ok(parts.length > 5, `${parts.length} parts`)
+  t.ok(parts.every((part) => part.length < 70_000))
+  t.strictSame(problemsOf(JSON.parse(parts.join('')).traceEvents), [])
+})
+
+t.test('names with quotes and control characters are text', async (t) => {
+  t.equal(mpiLines({ rank: 0, size: 1 }).length, 1)
+  const run = runOf([{ rank: 0, size: 1, pod: 'a"\u001b' }])
+  t.ok([...namesOf(eventsOf(run)).values()].includes('rank a"\u001b'))
+  t.notMatch(partsOf(run).join(''), '\u001b')
+})
+
+t.test('a run without values over time is an error that names the metrics', async (t) => {
+  const run = profileRows([{ stack: 'main', seconds: 1 }])
+  t.throws(() => convertRun(run, 'chrome-trace', 'ridealong'), {
+    name: 'NothingToConvert',
+    message: /^no values over time were collected; observe the run with .*perf-sysstat/,
+  })
+  t.throws(() => convertRun(recordedRun('profiles'), 'chrome-trace', 'ridealong'), {
+    name: 'NothingToConvert',
+  })
+})
