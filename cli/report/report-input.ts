@@ -1,13 +1,12 @@
 import { createReadStream } from 'node:fs'
 import { basename } from 'node:path'
-import { systemMessage } from '../../src/lib/error-message.ts'
 import { isSplit, LONGEST_LINE, splitLines } from '../../src/lib/split-lines.ts'
 import type { Descriptions } from '../../src/runs/log/descriptions.ts'
 import type { Entry } from '../../src/runs/log/entry.ts'
 import { parseEntry } from '../../src/runs/log/parse.ts'
 import { readLines } from '../../src/runs/log/read.ts'
 import { addEntry, type CollectedRun } from '../../src/runs/report/gather.ts'
-import { UsageError } from '../shared/errors.ts'
+import { cannotRead, UsageError } from '../shared/errors.ts'
 
 /**
  * Adds the entries of a file to a run: the output of collect, or the log of an observer.
@@ -22,7 +21,7 @@ export async function readInto(run: CollectedRun, file: string): Promise<void> {
     for await (const entry of readEntries(lines, inputName(file), run.descriptions))
       addEntry(run, entry)
   } catch (error) {
-    throw new UsageError(`cannot read ${file}: ${systemMessage(error)}`)
+    cannotRead(file)(error)
   }
   if (countSamples(run) === before)
     throw new UsageError(`${file} is neither the log of an observer nor the output of collect`)

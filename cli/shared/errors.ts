@@ -1,4 +1,4 @@
-import { errorMessage } from '../../src/lib/error-message.ts'
+import { errorMessage, systemMessage } from '../../src/lib/error-message.ts'
 
 /**
  * An error that a user can correct. The sentences are printed one per line and without a stack, and
@@ -23,6 +23,13 @@ export const EXIT = {
   /** The command could not run: the command line, a file or the machine has a problem. */
   trouble: 2,
 } as const
+
+/** Returns a function that rethrows an error of reading a file or folder as a usage error. */
+export function cannotRead(path: string): (error: unknown) => never {
+  return (error) => {
+    throw new UsageError(`cannot read ${path}: ${systemMessage(error)}`)
+  }
+}
 
 /** Rethrows an error of the system or a library as a usage error; for use in `catch`. */
 export function usageError(error: unknown): never {

@@ -1,11 +1,10 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
-import { systemMessage } from '../../src/lib/error-message.ts'
 import { checkAnnotationValues } from '../../src/pods/manifest/annotation-values.ts'
 import { ManifestError } from '../../src/pods/manifest/manifest-error.ts'
 import { type Manifest, readManifests } from '../../src/pods/manifest/read.ts'
-import { UsageError, usageError } from './errors.ts'
+import { cannotRead, UsageError, usageError } from './errors.ts'
 
 /** Matches the files in a folder that kubectl reads (.yaml, .yml, .json), except hidden files. */
 const MANIFEST = /^[^.].*\.(ya?ml|json)$/
@@ -32,9 +31,7 @@ function inputName(path: string): string {
 
 async function filesAt(path: string): Promise<readonly string[]> {
   if (path === '-') return [path]
-  const found = await stat(path).catch((error: unknown) => {
-    throw new UsageError(`cannot read ${path}: ${systemMessage(error)}`)
-  })
+  const found = await stat(path).catch(cannotRead(path))
   if (!found.isDirectory()) return [path]
   const names = (await readdir(path)).filter((name) => MANIFEST.test(name)).sort()
   return names.map((name) => join(path, name))
@@ -42,9 +39,7 @@ async function filesAt(path: string): Promise<readonly string[]> {
 
 async function readManifestFile(file: string): Promise<readonly Manifest[]> {
   const reading = file === '-' ? buffer(process.stdin) : readFile(file)
-  const bytes = await reading.catch((error: unknown) => {
-    throw new UsageError(`cannot read ${file}: ${systemMessage(error)}`)
-  })
+  const bytes = await reading.catch(cannotRead(file))
   const manifests = readManifests(inputName(file), decoded(file, bytes))
   for (const manifest of manifests) checkAnnotationValues(manifest)
   return manifests

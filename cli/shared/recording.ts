@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
 import { scanBody } from '../../src/core/body-scan.ts'
 import { type Review, readReview } from '../../src/core/review.ts'
-import { errorMessage, systemMessage } from '../../src/lib/error-message.ts'
-import { UsageError } from './errors.ts'
+import { errorMessage } from '../../src/lib/error-message.ts'
+import { cannotRead, UsageError } from './errors.ts'
 
 /**
  * Reads a recorded AdmissionReview from a file or, for `-`, from standard input.
@@ -12,9 +12,7 @@ import { UsageError } from './errors.ts'
  */
 export async function readRecording(path: string): Promise<Review> {
   const reading = path === '-' ? text(process.stdin) : readFile(path, 'utf8')
-  const written = await reading.catch((error: unknown) => {
-    throw new UsageError(`cannot read ${path}: ${systemMessage(error)}`)
-  })
+  const written = await reading.catch(cannotRead(path))
   const review = readReview(parse(path, written), scanBody(written))
   if ('problem' in review)
     throw new UsageError(`${path} is not a valid AdmissionReview: ${review.problem}`)

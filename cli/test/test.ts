@@ -5,9 +5,9 @@ import { createTwoFilesPatch } from 'diff'
 import type { Review } from '../../src/core/review.ts'
 import type { PodReview } from '../../src/core/review-pod.ts'
 import { printableJson } from '../../src/core/text/printable.ts'
-import { errorMessage, systemMessage } from '../../src/lib/error-message.ts'
+import { errorMessage } from '../../src/lib/error-message.ts'
 import { writeWholeFile } from '../../src/lib/whole-file.ts'
-import { UsageError } from '../shared/errors.ts'
+import { cannotRead, UsageError } from '../shared/errors.ts'
 import { readRecording } from '../shared/recording.ts'
 import { buildReviewer, type SettingOptions } from '../shared/settings.ts'
 
@@ -69,9 +69,7 @@ export async function runCases(folder: string, options: TestOptions): Promise<Ca
 }
 
 async function caseNames(folder: string): Promise<string[]> {
-  const entries = await readdir(folder, { withFileTypes: true }).catch((error: unknown) => {
-    throw new UsageError(`cannot read ${folder}: ${systemMessage(error)}`)
-  })
+  const entries = await readdir(folder, { withFileTypes: true }).catch(cannotRead(folder))
   const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
   const cases = names.filter((name) => {
     return [REVIEW, GOLDEN].some((file) => existsSync(join(folder, name, file)))

@@ -1,6 +1,7 @@
 import { ANNOTATIONS_LIMIT, STATUS_KEY } from './keys.ts'
 import { asFields, type Fields, listOrNone } from './kubernetes/json.ts'
 import type { Pod } from './kubernetes/pod.ts'
+import { isReason, type Reason } from './reasons.ts'
 import { ascii } from './text/printable.ts'
 
 /** The maximum size of the status annotation's value in bytes. */
@@ -36,6 +37,11 @@ export function readStatus(annotations: Fields | undefined): Fields | undefined 
   } catch {
     return undefined
   }
+}
+
+/** Returns the reason in a status; undefined if it has none that this version knows. */
+export function reasonIn(status: Fields | undefined): Reason | undefined {
+  return isReason(status?.reason) ? status.reason : undefined
 }
 
 /** Reports whether a status fits in its annotation. A status is ASCII, one byte per character. */

@@ -5,7 +5,7 @@ import { type OwnerReference, readController } from '../kubernetes/owner-referen
 import type { Namespace } from '../namespaces/namespace.ts'
 import { readAnnotations, requestsMetrics } from '../request.ts'
 import { differencesFrom, listObservers } from '../rules/observer-difference.ts'
-import { hasRoom, injectedBefore, readStatus } from '../status.ts'
+import { hasRoom, injectedBefore, readStatus, reasonIn } from '../status.ts'
 import { printable } from '../text/printable.ts'
 import { findDrift } from './observer-drift.ts'
 import { requestedAtCreation } from './requested-at-creation.ts'
@@ -84,7 +84,7 @@ function hasAnswer(annotations: Fields): boolean {
 function readAnswer({ metadata, spec }: Fields, catalog: Catalog): MissedPodReason | undefined {
   const annotations = asFields(fieldsOrNone(metadata).annotations)
   const status = readStatus(annotations)
-  if (status?.outcome === 'left' && status.reason === 'observer-unavailable')
+  if (status?.outcome === 'left' && reasonIn(status) === 'observer-unavailable')
     return 'observer-unavailable'
   const metrics = injectedBefore(annotations)
   if (metrics.length === 0) return undefined

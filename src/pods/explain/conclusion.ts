@@ -138,11 +138,24 @@ function carriedConclusion(known: ConclusionFacts): Conclusion | undefined {
     return { outcome: 'unverified', reason: 'observer-differs', conclusion }
   }
   if (carried === undefined || !isCarrying(known)) return undefined
-  if (carried.outcome === 'unverified') return unverified(carried)
-  if (carried.outcome === 'altered')
-    return left('altered', `The manifest's observers were changed: ${carried.problems.join('; ')}.`)
-  if (carried.outcome !== 'injected') return undefined
-  const names = carried.metrics.join(', ')
+  switch (carried.outcome) {
+    case 'silent':
+    case 'left':
+      return undefined
+    case 'unverified':
+      return unverified(carried)
+    case 'altered':
+      return left(
+        'altered',
+        `The manifest's observers were changed: ${carried.problems.join('; ')}.`,
+      )
+    case 'injected':
+      return alreadyInjected(carried.metrics)
+  }
+}
+
+function alreadyInjected(metrics: readonly string[]): Conclusion {
+  const names = metrics.join(', ')
   const conclusion = `The pod already has ${names} from its manifest, and the webhook adds nothing.`
   return { outcome: 'injected', conclusion }
 }

@@ -8,7 +8,7 @@ import {
 } from '../../core/kubernetes/json.ts'
 import { type ContainerList, differenceFrom } from '../../core/rules/observer-difference.ts'
 import { readPodRank } from '../../core/rules/pod-rank.ts'
-import { injectedBefore, readStatus } from '../../core/status.ts'
+import { injectedBefore, readStatus, reasonIn } from '../../core/status.ts'
 import type { EndedContainer } from '../log/entry.ts'
 
 /** An observer in a pod of the cluster: a container whose log can be requested. */
@@ -102,7 +102,7 @@ export function findObservers(
     rank: place.rank,
     owner: place.owner,
     isSelective: isSelective(annotations),
-    isUnranked: readStatus(annotations)?.reason === 'rank-unknown',
+    isUnranked: reasonIn(readStatus(annotations)) === 'rank-unknown',
     observers: named.map(({ name, container, list }) => ({
       ...place,
       container: name,
@@ -213,7 +213,7 @@ function readOwner({ ownerReferences }: Fields): string | null {
 
 function isSelective(annotations: Fields): boolean {
   const status = readStatus(annotations)
-  return status?.reason === 'rank-not-selected' || status?.notSelected !== undefined
+  return reasonIn(status) === 'rank-not-selected' || status?.notSelected !== undefined
 }
 
 function leftBecause(annotations: Fields): string | null {
