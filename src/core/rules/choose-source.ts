@@ -26,6 +26,7 @@ export type ChoiceReason =
   | 'counts between samples too'
   | 'nothing is missing in its log'
   | 'first in the catalog'
+  | 'first of the logs of one metric'
 
 /** A source, and why it was chosen. */
 export interface ChosenSource<Source extends QuantitySource> {
@@ -57,9 +58,13 @@ export function chooseSource<Source extends QuantitySource>(
   const [source, next] = [...sources].sort(compareSources)
   if (source === undefined) return undefined
   if (next === undefined) return { source, reason: 'the only source' }
-  const [, reason = 'first in the catalog'] =
+  const [, reason = reasonOfOrder(source, next)] =
     CRITERIA.find(([criterion]) => source[criterion] !== next[criterion]) ?? []
   return { source, reason }
+}
+
+function reasonOfOrder(source: QuantitySource, next: QuantitySource): ChoiceReason {
+  return source.order === next.order ? 'first of the logs of one metric' : 'first in the catalog'
 }
 
 function compareSources(a: QuantitySource, b: QuantitySource): number {

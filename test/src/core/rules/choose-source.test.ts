@@ -38,3 +38,10 @@ t.test('of equally complete sources, the first in the catalog is chosen', async 
   t.strictSame(chooseSource([first, second]), chosen)
   t.strictSame(chooseSource([second, first]), chosen)
 })
+
+t.test('of equally complete logs of one metric, the first in the list is chosen', async (t) => {
+  const [first, second] = [{ ...COMPLETE }, { ...COMPLETE }]
+  const { source, reason } = chooseSource([first, second]) ?? {}
+  t.equal(source, first)
+  t.equal(reason, 'first of the logs of one metric')
+})
