@@ -19,7 +19,8 @@ export async function collectFiles(
   const folder = t.testdir({})
   const place = { namespace: 'hpc', pod: 'pod', uid: 'uid', owner: null, node: null, rank: null }
   const state = { state: 'ended', restarts: 0, message: null, notices: [], ended: null } as const
-  const reader = openArtifactFolder(folder).open({ ...place, ...state, container })
+  const podLimits = { cpu: null, memory: null }
+  const reader = openArtifactFolder(folder).open({ ...place, ...state, podLimits, container })
   for (const line of log.split('\n')) await reader.push(line)
   const path = (file: string) => join(folder, 'pod', container, file)
   return { ...(await reader.end()), path, read: (file) => readFileSync(path(file)) }

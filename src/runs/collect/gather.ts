@@ -43,8 +43,9 @@ export interface Gathering {
 
 /** Returns the properties of an observer's log that were read from the pod. */
 export function describeObserver(observer: RunningObserver): KnownOrigin {
-  const { container: metric, namespace, pod, node, rank, notices, ended } = observer
-  return { source: sourceName(observer), metric, namespace, pod, node, rank, notices, ended }
+  const { container: metric, namespace, pod, node, rank, notices, ended, podLimits } = observer
+  const source = sourceName(observer)
+  return { source, metric, namespace, pod, node, rank, notices, ended, podLimits }
 }
 
 /**

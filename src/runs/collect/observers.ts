@@ -6,10 +6,11 @@ import {
   type Fields,
   fieldsOrNone,
 } from '../../core/kubernetes/json.ts'
+import { readQuantity } from '../../core/kubernetes/quantity.ts'
 import { type ContainerList, differenceFrom } from '../../core/rules/observer-difference.ts'
 import { readPodRank } from '../../core/rules/pod-rank.ts'
 import { injectedBefore, readStatus, reasonIn } from '../../core/status.ts'
-import type { EndedContainer } from '../log/entry.ts'
+import type { EndedContainer, PodLimits } from '../log/entry.ts'
 
 /** An observer in a pod of the cluster: a container whose log can be requested. */
 export interface RunningObserver {
@@ -39,6 +40,8 @@ export interface RunningObserver {
    * has no list of containers.
    */
   readonly ended: readonly EndedContainer[] | null
+  /** The limits of the whole pod. */
+  readonly podLimits: PodLimits
 }
 
 export interface PodOfObservers {
@@ -95,6 +98,7 @@ export function findObservers(
     owner: readOwner(metadata),
     node: asText(spec.nodeName) ?? null,
     rank: readRank(metadata),
+    podLimits: readPodLimits(spec),
     ended: readEnded(pod, new Set([...injected, ...named.map(({ name }) => name)])),
   }
   return {
@@ -160,6 +164,20 @@ function readState(status: Fields, container: string): ObserverState {
   // run. Its log can still be requested.
   return { state: now.terminated === undefined ? 'waiting' : 'ended', restarts, message }
 }
+
+function readPodLimits({ resources }: Fields): PodLimits {
+  const { cpu, memory } = fieldsOrNone(fieldsOrNone(resources).limits)
+  return { cpu: readAmount(cpu), memory: readAmount(memory) }
+}
+
+/** Returns a quantity as a number of its unit; null if it is missing, invalid or 0. */
+function readAmount(quantity: unknown): number | null {
+  const amount = readQuantity(quantity)
+  return amount === undefined || amount <= 0n ? null : Number(amount) / QUANTITY_UNIT
+}
+
+/** The units of 10^-12 in which `readQuantity` returns a quantity. */
+const QUANTITY_UNIT = 1e12
 
 /** @param observers the names of the containers to leave out */
 function readEnded(

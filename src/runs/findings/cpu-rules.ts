@@ -1,7 +1,15 @@
 import { newReading } from './column-reading.ts'
 import { type Need, need, plot, type SectionColumns, type Thing, type ThingOf } from './evidence.ts'
 import { perRank } from './per-rank.ts'
-import { defineRule, EXPLAINS_IDLE, type FactUnits, listFacts, type RankFinding } from './rule.ts'
+import { processorTimes } from './processor-time.ts'
+import {
+  type Affected,
+  defineRule,
+  EXPLAINS_IDLE,
+  type FactUnits,
+  listFacts,
+  type RankFinding,
+} from './rule.ts'
 import {
   growthOf,
   lastOf,
@@ -29,12 +37,16 @@ const PERF = {
   columns: ['percent_wait', 'percent_cpu'],
 } as const satisfies SectionColumns
 
+/** The name of a fact: the limit in `spec.resources` of the pod. */
+const POD_LIMIT = 'CPU limit of the whole pod'
+
 const THROTTLED_FACTS = {
   'throttled periods': 'percent',
   'time throttled': 'percent',
   'throttled, summed over processors': 's',
   'CPU time': 's',
   'CPU limit': 'cores',
+  [POD_LIMIT]: 'cores',
 } as const satisfies FactUnits
 
 /**
@@ -57,10 +69,10 @@ export const THROTTLED = defineRule({
       'the alert CPUThrottlingHigh of the kubernetes-mixin: cpuThrottlingPercent, 25 (there for ' +
       '15 minutes, here on average over the run)',
   },
-  find: perRank((rank) => rank.things(CONTAINER).map(findThrottled)),
+  find: perRank((rank) => rank.things(CONTAINER).map((thing) => findThrottled(rank, thing))),
   sentence: (worst) =>
     `was throttled for ${factIn(worst, 'time throttled')} of the time in which it could have ` +
-    `run, because ${thingsOf(worst)} used up the CPU limit in ` +
+    `run, because ${thingsOf(worst)} used up the CPU limit${hasPodLimit(worst) ? OF_POD : ''} in ` +
     `${factIn(worst, 'throttled periods')} of the periods`,
   facts: THROTTLED_FACTS,
   reads: [CONTAINER],
@@ -74,12 +86,34 @@ export const THROTTLED = defineRule({
     EXPLAINS_IDLE,
   ],
   advice:
-    'Raise or remove the CPU limit of the container (resources.limits.cpu), or start fewer ' +
-    'processes and threads: no more than the number of processors in the limit.',
+    'Raise or remove the CPU limit of the container (resources.limits.cpu) or, if the finding ' +
+    'names it, of the whole pod (spec.resources), or start fewer processes and threads: no more ' +
+    'than the number of processors in the limit.',
   plots: [plot(CONTAINER, 'throttled'), plot(CONTAINER, 'nr_throttled')],
 })
 
+const OF_POD = ' of the whole pod'
+
+function hasPodLimit({ facts }: RankFinding): boolean {
+  return facts.some(({ name }) => name === POD_LIMIT)
+}
+
+/** The difference of two equal limits, because the kernel has whole microseconds of a period. */
+const ROUNDING = 0.001
+
+/**
+ * Returns the limit of the whole pod if it is the limit of a container. The kubelet sets it for a
+ * container without a limit (kubernetes pkg/kubelet/kuberuntime/kuberuntime_container_linux.go,
+ * getCPULimit).
+ */
+function podLimitOf({ podLimits }: RankEvidence, thing: ThingOf<typeof CONTAINER>): number | null {
+  const limit = lastOf(thing, 'cpu_limit')
+  const cpu = podLimits?.cpu ?? null
+  return cpu !== null && limit !== null && Math.abs(cpu - limit) <= ROUNDING ? cpu : null
+}
+
 function findThrottled(
+  rank: RankEvidence,
   thing: ThingOf<typeof CONTAINER>,
 ): RankFinding<keyof typeof THROTTLED_FACTS> | undefined {
   const periods = growthOf(thing, 'nr_periods') ?? 0
@@ -98,6 +132,7 @@ function findThrottled(
       'throttled, summed over processors': throttled,
       'CPU time': used,
       'CPU limit': lastOf(thing, 'cpu_limit'),
+      [POD_LIMIT]: podLimitOf(rank, thing),
     }),
   }
 }
@@ -111,6 +146,19 @@ const WITH_THROTTLING: readonly Need[] = [
 /** The name of a fact that only findings from the rows of perf-sysstat have. */
 const SAMPLED = 'percent_wait'
 
+/** The name of a fact: the CPU time of the pod, compared with the limit of the whole pod. */
+const POD_USE = 'used of the limit of the whole pod'
+
+/**
+ * The part of the limit of the whole pod, in percent, from which the limit is named as the cause:
+ * threads that wait for the next period, after the limit is used up, use nearly all of it. Less
+ * than all, because a run also has phases with less work.
+ */
+const LIMIT_USED = 90
+
+/** The cause, as the sentence names it. */
+const POD_USED_UP = 'the whole pod used up its CPU limit'
+
 type WaitFinding = RankFinding<keyof typeof WAITING_FACTS>
 
 const WAITING_FACTS = {
@@ -118,13 +166,16 @@ const WAITING_FACTS = {
   'waiting, summed over threads': 's',
   'CPU time': 's',
   [SAMPLED]: 'percent',
+  [POD_LIMIT]: 'cores',
+  [POD_USE]: 'percent',
 } as const satisfies FactUnits
 
 /**
  * Threads that could run and waited on a run queue. The kernel also counts the time in which the
  * CPU limit kept threads from running as waiting. With the columns of the metric pressure, this
- * time is subtracted; otherwise the finding names both causes. The rows do not show which
- * processors were busy.
+ * time is subtracted; otherwise the finding names both causes. The kernel does not count throttling
+ * by the limit of the whole pod as throttling of a container. If the pod used nearly all of this
+ * limit, the limit is the cause. The rows do not show which processors were busy.
  *
  * Source of the measure: Brendan Gregg, "USE Method: Linux Performance Checklist", which names the
  * second field of /proc/PID/schedstat for the saturation of CPUs. The method gives no number. A
@@ -148,12 +199,9 @@ export const WAITING_FOR_CPU = defineRule({
   },
   find: perRank(findWaiting),
   sentence: (worst) => {
-    const cause = worst.facts.some(({ name }) => name === SAMPLED)
-      ? 'did not run immediately, or had used up the CPU limit (the metric pressure shows which)'
-      : 'did not run immediately'
     const waited = factIn(worst, 'time waiting')
     const who = thingsOf(worst)
-    return `waited for a CPU for ${waited} of the run: ${who} could run, but ${cause}`
+    return `waited for a CPU for ${waited} of the run: ${who} could run, but ${reasonFor(worst)}`
   },
   facts: WAITING_FACTS,
   reads: [PROCESS, CONTAINER, PERF],
@@ -161,11 +209,32 @@ export const WAITING_FOR_CPU = defineRule({
   explains: [EXPLAINS_IDLE],
   advice:
     'Start fewer processes on the node, or request as many processors as the ranks use ' +
-    '(resources.requests.cpu), so that the scheduler places fewer pods there. If processors of ' +
-    'the node were free, look for threads that are bound to the same ones, and for a CPU limit ' +
-    'of the whole pod.',
+    '(resources.requests.cpu), so that the scheduler places fewer pods there. If the finding ' +
+    'names the CPU limit of the whole pod, raise it (spec.resources). If processors of the node ' +
+    'were free, look for threads that are bound to the same ones.',
   plots: [plot(PROCESS, 'run_delay'), plot(PERF, 'percent_wait')],
 })
+
+function reasonFor(worst: Affected<keyof typeof WAITING_FACTS>): string {
+  const { cause, facts } = worst
+  if (cause === POD_USED_UP)
+    return (
+      `${cause}: ${factIn(worst, POD_USE)} of ${factIn(worst, POD_LIMIT)}, ` +
+      'so that threads waited for its next period'
+    )
+  return facts.some(({ name }) => name === SAMPLED)
+    ? 'did not run immediately, or had used up the CPU limit (the metric pressure shows which)'
+    : 'did not run immediately'
+}
+
+/** Returns how much of the limit of the whole pod was used, in percent; null without a limit. */
+function podUse(rank: RankEvidence): number | null {
+  const cpu = rank.podLimits?.cpu ?? null
+  if (cpu === null) return null
+  const containers = sumOf(rank.things(CONTAINER).map((thing) => growthOf(thing, 'cpu_usage')))
+  const processes = processorTimes(rank).reduce((sum, { seconds }) => sum + seconds, 0)
+  return percentOf(containers ?? processes, cpu * rank.elapsed)
+}
 
 function findWaiting(rank: RankEvidence): readonly (WaitFinding | undefined)[] {
   const hasThrottling = WITH_THROTTLING.every((need) => unreadColumns(rank, need).length === 0)
@@ -239,20 +308,24 @@ function findInTurn(rank: RankEvidence, own: readonly Wait[]): WaitFinding | und
 }
 
 function findWait(
-  { elapsed }: RankEvidence,
+  rank: RankEvidence,
   name: string,
   { lost, waited, ran, isSampled }: Pick<Wait, 'lost' | 'waited' | 'ran' | 'isSampled'>,
 ): WaitFinding | undefined {
-  const part = percentOf(lost, elapsed)
+  const part = percentOf(lost, rank.elapsed)
   if (part < WAITING_FOR_CPU.threshold.value || lost < FEWEST_SECONDS) return undefined
+  const use = podUse(rank)
   return {
     things: [name],
     lost,
+    ...(use !== null && use >= LIMIT_USED ? { cause: POD_USED_UP } : {}),
     facts: listFacts(WAITING_FACTS, {
       'time waiting': part,
       'waiting, summed over threads': waited,
       'CPU time': ran,
       [SAMPLED]: isSampled ? part : null,
+      [POD_LIMIT]: rank.podLimits?.cpu ?? null,
+      [POD_USE]: use,
     }),
   }
 }

@@ -1,6 +1,6 @@
 import type { RowColumn, RowSection, RowsDescription } from '../../core/catalog.ts'
 import type { Sample } from '../log/columns.ts'
-import type { EndedContainer, LogEntry } from '../log/entry.ts'
+import type { EndedContainer, LogEntry, PodLimits } from '../log/entry.ts'
 import { addMpiRow, type MpiRun, newMpiRun } from '../mpi/mpi-run.ts'
 import { addProfileRow, type ProfileRun } from '../profiles/profile-run.ts'
 import { addValue, type ColumnReading, continueReading, newReading } from './column-reading.ts'
@@ -41,6 +41,8 @@ export interface Evidence {
   readonly clocks: Map<string, LogClock>
   /** How the containers of the pod of each log ended, where that is known. */
   readonly ended: Map<string, readonly EndedContainer[]>
+  /** The limits of the whole pod of each log, where they are known. */
+  readonly podLimits: Map<string, PodLimits>
   /** The functions and stacks of the processes that were profiled. */
   readonly profiles: ProfileRun
   /** The calls of MPI of the processes that were traced. */
@@ -152,6 +154,7 @@ export function newEvidence(needs: readonly SectionColumns[]): Evidence {
     described: new Map(),
     clocks: new Map(),
     ended: new Map(),
+    podLimits: new Map(),
     profiles: new Map(),
     mpi: newMpiRun(),
   }
@@ -177,12 +180,13 @@ export function addToEvidence(
   if (own !== undefined) addRow(own, sample, coveredBy(sample, clock))
 }
 
-/** Adds how the containers of the pod of a log ended. */
-export function addEndedToEvidence(
+/** Adds how the containers of the pod of a log ended, and the limits of the pod. */
+export function addPodToEvidence(
   evidence: Evidence,
-  { source, ended }: Pick<LogEntry, 'source' | 'ended'>,
+  { source, ended, podLimits }: Pick<LogEntry, 'source' | 'ended' | 'podLimits'>,
 ): void {
   if (ended !== null) evidence.ended.set(source ?? '', ended)
+  if (podLimits !== null) evidence.podLimits.set(source ?? '', podLimits)
 }
 
 /** Returns the timepoint of a row, and keeps it for the next row of the log. */

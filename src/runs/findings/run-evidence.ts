@@ -1,4 +1,4 @@
-import type { EndedContainer } from '../log/entry.ts'
+import type { EndedContainer, PodLimits } from '../log/entry.ts'
 import { joinJobs, type MpiJob } from '../mpi/mpi-job.ts'
 import { type RankedProfile, rankProfile } from '../profiles/ranked-profile.ts'
 import type { ColumnReading } from './column-reading.ts'
@@ -31,6 +31,8 @@ export interface RankEvidence {
   readonly elapsed: number
   /** How the containers of the pod ended; null if that is not known. */
   readonly ended: readonly EndedContainer[] | null
+  /** The limits of the whole pod; null if they are not known. */
+  readonly podLimits: PodLimits | null
   /** The metrics of which the rank has rows, or rows with the same columns. */
   readonly metrics: ReadonlySet<string>
   /** Returns the section that has the rows of a section: itself, or one with the same columns. */
@@ -76,13 +78,14 @@ interface Growing {
   node: string | null
   began: number | null
   ended: readonly EndedContainer[] | null
+  podLimits: PodLimits | null
   elapsed: number
   readonly sections: Map<string, Thing[]>
 }
 
 /** Groups the evidence by rank. @param rankOf returns the rank to which a log belongs */
 export function groupByRank(
-  { sections, ended: endings, profiles, mpi }: Evidence,
+  { sections, ended: endings, podLimits: limits, profiles, mpi }: Evidence,
   rankOf: (source: string) => string,
 ): RunEvidence {
   const ranks = new Map<string, Growing>()
@@ -90,13 +93,11 @@ export function groupByRank(
     for (const thing of things.values()) addThing(ranks, rankOf(thing.source), key, thing)
   // The logs of a pod have the same status.
   for (const [source, ended] of endings) growingOf(ranks, rankOf(source)).ended = ended
+  for (const [source, own] of limits) growingOf(ranks, rankOf(source)).podLimits = own
   return {
-    ranks: [...ranks].map(([rank, { node, began, ended, elapsed, sections: own }]) => ({
+    ranks: [...ranks].map(([rank, { sections: own, ...facts }]) => ({
       rank,
-      node,
-      began,
-      ended,
-      elapsed,
+      ...facts,
       metrics: withReplaced(new Set([...own.keys()].map((key) => key.split(' ')[0] ?? ''))),
       placeOf: (section) => placeIn(own, section),
       things: (section) => own.get(keyOf(placeIn(own, section))) ?? [],
@@ -128,7 +129,8 @@ function isMeasured(reading: ColumnReading | undefined): boolean {
 function growingOf(ranks: Map<string, Growing>, rank: string): Growing {
   const known = ranks.get(rank)
   if (known !== undefined) return known
-  const made = { node: null, began: null, ended: null, elapsed: 0, sections: new Map() }
+  const unknown = { node: null, began: null, ended: null, podLimits: null }
+  const made = { ...unknown, elapsed: 0, sections: new Map() }
   ranks.set(rank, made)
   return made
 }

@@ -31,12 +31,24 @@ export type LogEntry = { readonly kind: 'log' } & RowOrigin & {
      * null if the status is not known, as in a log that was not collected from a cluster.
      */
     readonly ended: readonly EndedContainer[] | null
+    /** The limits of the whole pod; null if they are not known, as those of other logs. */
+    readonly podLimits: PodLimits | null
     /**
      * How many ranks of the workload are observed, if the annotation `ridealong.dev/ranks` excluded
      * some; null if all are, or it is not known.
      */
     readonly observedRanks: ObservedRanks | null
   }
+
+/**
+ * The limits in a pod's `spec.resources` (KEP-2837), which apply to all of its containers together.
+ */
+export interface PodLimits {
+  /** Processors; null if there is no limit. */
+  readonly cpu: number | null
+  /** Bytes; null if there is no limit. */
+  readonly memory: number | null
+}
 
 /** The number of observed ranks of a workload. */
 export interface ObservedRanks {

@@ -1,6 +1,6 @@
 import { asFields, asText, type Fields, fieldsOrNone } from '../../core/kubernetes/json.ts'
 import type { RowOrigin } from './columns.ts'
-import type { EndedContainer, ObservedRanks } from './entry.ts'
+import type { EndedContainer, ObservedRanks, PodLimits } from './entry.ts'
 
 /**
  * The fields of a log's origin that the caller sets. Missing fields are read from the metadata.
@@ -11,6 +11,8 @@ export type KnownOrigin = Partial<RowOrigin> & {
   readonly notices?: readonly string[]
   /** How the containers of the pod ended; see `LogEntry`. */
   readonly ended?: readonly EndedContainer[] | null
+  /** The limits of the whole pod; see `LogEntry`. */
+  readonly podLimits?: PodLimits | null
   /** How many ranks of the workload are observed; see `LogEntry`. */
   readonly observedRanks?: ObservedRanks | null
 }

@@ -11,7 +11,14 @@ import {
 import { plainCells, readCell, readCells } from './cell.ts'
 import { PLACE_COLUMNS, ROW_KINDS, type RowCells, type Sample } from './columns.ts'
 import { type Descriptions, type SysstatFormat, sysstatSection } from './descriptions.ts'
-import type { EndedContainer, Entry, LogEntry, ObservedRanks, UnmatchedRow } from './entry.ts'
+import type {
+  EndedContainer,
+  Entry,
+  LogEntry,
+  ObservedRanks,
+  PodLimits,
+  UnmatchedRow,
+} from './entry.ts'
 
 const MOMENT_AND_PLACE = Object.entries(PLACE_COLUMNS)
 const MOMENT = ['timepoint', 'time', 'seconds', 'interval']
@@ -91,6 +98,7 @@ function readDescriptions(row: Fields) {
     cuts: textsOf(row.cuts),
     notices: textsOf(row.notices),
     ended: row.ended === undefined || row.ended === null ? null : endedOf(row.ended),
+    podLimits: podLimitsOf(row.podLimits),
     observedRanks: observedRanksIn(row.observedRanks),
   }
 }
@@ -106,6 +114,14 @@ function endedOf(list: unknown): readonly EndedContainer[] {
     restarted: others.restarted === true,
     deleted: others.deleted === true,
   }))
+}
+
+/** Earlier versions of `collect` did not write the limits of pods. */
+function podLimitsOf(value: unknown): PodLimits | null {
+  const limits = asFields(value)
+  if (limits === undefined) return null
+  const numberOf = (limit: unknown) => (typeof limit === 'number' ? limit : null)
+  return { cpu: numberOf(limits.cpu), memory: numberOf(limits.memory) }
 }
 
 /** @returns null if a number is missing, as in output of earlier versions of `collect` */

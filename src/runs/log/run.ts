@@ -174,7 +174,7 @@ function endRun(state: ReadingState, further: number): readonly Entry[] {
 
 function logEntry(state: ReadingState): LogEntry {
   const { metadata, command, summary, jsonl, hasEnd } = state
-  const { notices = [], ended = null, observedRanks = null } = state.known
+  const { notices = [], ended = null, podLimits = null, observedRanks = null } = state.known
   const place = placeOf(state)
   const cuts = [
     ...(hasHead(state) ? [] : ['its head is missing']),
@@ -194,6 +194,7 @@ function logEntry(state: ReadingState): LogEntry {
     cuts,
     notices: [...notices, ...noticesIn(state)],
     ended,
+    podLimits,
     observedRanks,
   }
 }

@@ -106,8 +106,8 @@ export function transcribeGone(
   const place = readPlace(known, undefined, null)
   const notices = known.notices ?? []
   const rows = descriptions.get(place.metric ?? '') ?? null
-  const { ended = null, observedRanks = null } = known
-  const status = { summary, cuts, notices, ended, observedRanks }
+  const { ended = null, podLimits = null, observedRanks = null } = known
+  const status = { summary, cuts, notices, ended, podLimits, observedRanks }
   return jsonLines([{ kind: 'log', ...place, ...nothing, rows, ...status }])
 }
 

@@ -1,7 +1,7 @@
 import type { RowsDescription } from '../../core/catalog.ts'
 import { asText } from '../../core/kubernetes/json.ts'
 import {
-  addEndedToEvidence,
+  addPodToEvidence,
   addToEvidence,
   type Evidence,
   findSection,
@@ -102,7 +102,7 @@ export function addEntry(run: CollectedRun, entry: Entry): void {
   if (entry.kind === 'unmatched') return
   if (entry.kind === 'log') {
     source.log = entry
-    addEndedToEvidence(run.evidence, entry)
+    addPodToEvidence(run.evidence, entry)
     addUndescribed(run, entry)
     return
   }

@@ -27,6 +27,7 @@ const OBSERVER = {
   message: null,
   notices: [],
   ended: null,
+  podLimits: { cpu: null, memory: null },
 } as const
 
 /** Collects the raw files of a log with these lines. */

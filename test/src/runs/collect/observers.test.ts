@@ -72,6 +72,19 @@ t.test('how the other containers of the pod ended is read, also before a restart
   t.equal(endedWith(undefined), null)
 })
 
+t.test('the limits of the whole pod are read', async (t) => {
+  const limitsWith = (resources: object) => {
+    const one = pod({ rank: 0 }) as { spec: object }
+    return of({ ...one, spec: { ...one.spec, resources } }).observers[0]?.podLimits
+  }
+  t.strictSame(limitsWith({ limits: { cpu: '1500m', memory: '2Gi' } }), {
+    cpu: 1.5,
+    memory: 2 * 1024 ** 3,
+  })
+  t.strictSame(limitsWith({ requests: { cpu: 1 } }), { cpu: null, memory: null })
+  t.strictSame(limitsWith({ limits: { cpu: 'x', memory: 0 } }), { cpu: null, memory: null })
+})
+
 t.test('the rank is read from the label or annotation of each operator', async (t) => {
   const rankOf = (name: string) => {
     const { object } = JSON.parse(recorded(name)).request

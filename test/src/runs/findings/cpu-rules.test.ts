@@ -39,3 +39,44 @@ t.test('the worst process is named with its numbers, and the others without', as
   t.match(finding?.sentence, /60 % of the run: lmp 101 could run/)
   t.match(finding?.sentence, / The same is true to a lesser extent of lmp 100\.$/)
 })
+
+const noEnds = () => []
+
+t.test('the limit of the whole pod is the cause of waiting if it was used up', async (t) => {
+  const waiting = { process: { run_delay: 0.3, cpu_time: 0.65 } }
+  const findingWith = (cpu: number | null, only?: readonly ('perf' | 'process' | 'container')[]) =>
+    findIn(rankRows('0', waiting, only && { only }), noEnds, { cpu, memory: null }).findings[0]
+  // The containers use 0.95 processors.
+  const used = findingWith(1)
+  t.match(
+    used?.sentence,
+    /could run, but the whole pod used up its CPU limit: 95 % of 1 processor, so that threads/,
+  )
+  t.match(used?.ranks[0]?.facts.slice(-2), [
+    { name: 'CPU limit of the whole pod', value: 1 },
+    { name: 'used of the limit of the whole pod', unit: 'percent' },
+  ])
+  t.match(findingWith(1.1)?.sentence, /could run, but did not run immediately\./)
+  t.match(findingWith(null)?.sentence, /could run, but did not run immediately\./)
+  t.equal(findingWith(null)?.ranks[0]?.facts.length, 3, 'a pod without a limit')
+})
+
+t.test(
+  'without the metric pressure, the time of processes is compared with the limit',
+  async (t) => {
+    const perf = { perf: { percent_cpu: 96, percent_wait: 30 } }
+    const rows = rankRows('0', perf, { only: ['perf'] })
+    const [finding] = findIn(rows, noEnds, { cpu: 1, memory: null }).findings
+    t.match(finding?.sentence, /the whole pod used up its CPU limit: 96 % of 1 processor/)
+  },
+)
+
+t.test('a container that is throttled at the limit of the whole pod is told apart', async (t) => {
+  const throttled = { nr_periods: 10, nr_throttled: 5, throttled: 0.5, cpu_usage: 0.5 }
+  const rows = rankRows('0', { container: { ...throttled, cpu_limit: 0.5 } })
+  const sentenceWith = (cpu: number | null) =>
+    findIn(rows, noEnds, { cpu, memory: null }).findings[0]?.sentence
+  t.match(sentenceWith(0.5), /used up the CPU limit of the whole pod in 50 % of the periods/)
+  t.match(sentenceWith(2), /used up the CPU limit in 50 % of the periods/)
+  t.match(sentenceWith(null), /used up the CPU limit in 50 % of the periods/)
+})

@@ -1,7 +1,7 @@
 import type { RowColumn, RowSection, RowsDescription } from '../../../../src/core/catalog.ts'
 import { type Findings, findFindings } from '../../../../src/runs/findings/evaluate.ts'
 import {
-  addEndedToEvidence,
+  addPodToEvidence,
   addToEvidence,
   type Evidence,
   newEvidence,
@@ -9,7 +9,7 @@ import {
 import { RULE_NEEDS } from '../../../../src/runs/findings/rules.ts'
 import type { Cell, Sample } from '../../../../src/runs/log/columns.ts'
 import type { Descriptions } from '../../../../src/runs/log/descriptions.ts'
-import type { EndedContainer, LogEntry } from '../../../../src/runs/log/entry.ts'
+import type { EndedContainer, LogEntry, PodLimits } from '../../../../src/runs/log/entry.ts'
 import { BUILT_IN_ROWS } from '../log/built-in.ts'
 
 // Builds rows for tests of rules. These rows are inputs, whose numbers a test chooses; no observer
@@ -321,11 +321,12 @@ type Ended = LogEntry['ended']
 export function findIn(
   rows: readonly Sample[],
   endedOf: (rank: string) => Ended = () => [],
+  podLimits: PodLimits | null = null,
 ): Findings {
   const ranks = [...new Set(rows.map(({ rank }) => rank ?? ''))]
   const evidence = evidenceOf(rows)
   for (const source of new Set(rows.map((row) => row.source)))
-    addEndedToEvidence(evidence, { source, ended: endedOf(rankOf(source ?? '')) })
+    addPodToEvidence(evidence, { source, ended: endedOf(rankOf(source ?? '')), podLimits })
   return findFindings(evidence, rankOf, ranks)
 }
 

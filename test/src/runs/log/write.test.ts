@@ -28,6 +28,8 @@ t.test('how containers ended is read again, and is not known in older files', as
   t.match(of({ ended: [] }), { ended: [] })
   t.match(of({}), { ended: null })
   t.match(of({ ended: null }), { ended: null })
+  t.match(of({}), { podLimits: null })
+  t.match(of({ podLimits: { cpu: 1.5, memory: 'x' } }), { podLimits: { cpu: 1.5, memory: null } })
   t.match(of({ ended: [{ exitCode: 'x' }] }), {
     ended: [
       {
