@@ -5,6 +5,7 @@ import t, { type Test } from 'tap'
 import { parse } from 'yaml'
 import { BUILT_IN, CatalogError, loadCatalog } from '../../../src/catalog/load.ts'
 import schema from '../../../src/catalog/metric.schema.json' with { type: 'json' }
+import { DEVICE_MEASURES } from '../../../src/runs/report/device-measures.ts'
 
 interface Document {
   apiVersion?: unknown
@@ -656,3 +657,16 @@ for (const [what, text] of HOLDS) {
     t.equal(metrics.size, 8)
   })
 }
+
+t.test('the MB/s of iostat are MiB/s', async (t) => {
+  // iostat divides sectors of 512 bytes by 2048 (sysstat iostat.c, write_disk_stat_header).
+  const { spec } = parse(readFileSync(join(BUILT_IN, 'io-sysstat.yaml'), 'utf8'))
+  const columns: readonly { readonly name: string; readonly unit?: string }[] =
+    spec.rows.sections.flatMap(({ columns }: { columns: unknown[] }) => columns)
+  t.strictSame(
+    columns.filter(({ name }) => /^[rwd]mb_s$/.test(name)).map(({ name, unit }) => [name, unit]),
+    ['rmb_s', 'wmb_s', 'dmb_s'].map((name) => [name, 'MiB/s']),
+  )
+  const { unit } = DEVICE_MEASURES.find(({ column }) => column === 'rmb_s') ?? {}
+  t.equal(unit, 'MiB/s', 'the report has the same unit')
+})
