@@ -17,6 +17,12 @@ export function injectedBefore(annotations: Fields | undefined): readonly string
   return listOrNone(status.metrics).filter((name) => typeof name === 'string')
 }
 
+/** Returns the variables of the target that an injection added, according to the status. */
+export function variablesBefore(annotations: Fields | undefined): readonly string[] {
+  const { variables } = readStatus(annotations) ?? {}
+  return listOrNone(variables).filter((name) => typeof name === 'string')
+}
+
 const SHARING = ['absent', 'false', 'true']
 
 /** Returns the value that `shareProcessNamespace` had before Ridealong changed the pod. */

@@ -5,7 +5,7 @@ import { type OwnerReference, readController } from '../kubernetes/owner-referen
 import type { Namespace } from '../namespaces/namespace.ts'
 import { readAnnotations, requestsMetrics } from '../request.ts'
 import { differencesFrom, listObservers } from '../rules/observer-difference.ts'
-import { hasRoom, injectedBefore, readStatus, reasonIn } from '../status.ts'
+import { hasRoom, injectedBefore, readStatus, reasonIn, variablesBefore } from '../status.ts'
 import { printable } from '../text/printable.ts'
 import { findDrift } from './observer-drift.ts'
 import { requestedAtCreation } from './requested-at-creation.ts'
@@ -89,7 +89,7 @@ function readAnswer({ metadata, spec }: Fields, catalog: Catalog): MissedPodReas
   const metrics = injectedBefore(annotations)
   if (metrics.length === 0) return undefined
   const fields = fieldsOrNone(spec)
-  const isAltered = findDrift(fields, metrics).length > 0
+  const isAltered = findDrift(fields, metrics, variablesBefore(annotations)).length > 0
   return isAltered || differs(fields, metrics, status?.catalog, catalog) ? 'altered' : undefined
 }
 

@@ -4,7 +4,7 @@ import { asText, type Fields, fieldsOrNone, listOrNone } from '../../core/kubern
 import { findDrift } from '../../core/missed/observer-drift.ts'
 import { isReason, REASONS, type Reason } from '../../core/reasons.ts'
 import { differencesFrom, listObservers } from '../../core/rules/observer-difference.ts'
-import { injectedBefore, readStatus } from '../../core/status.ts'
+import { injectedBefore, readStatus, variablesBefore } from '../../core/status.ts'
 import { type Finding, find, stop } from './finding.ts'
 
 /**
@@ -56,14 +56,15 @@ function observed(
   catalog: Catalog | undefined,
 ): InjectionOutcome {
   const { metrics } = observers
-  const problems = findDrift(fieldsOrNone(pod.spec), metrics)
+  const annotations = fieldsOrNone(fieldsOrNone(pod.metadata).annotations)
+  const problems = findDrift(fieldsOrNone(pod.spec), metrics, variablesBefore(annotations))
   if (problems.length > 0) return { ...observers, outcome: 'altered', problems }
   const differences = catalog ? differencesFrom(catalog, fieldsOrNone(pod.spec), metrics) : []
   if (differences.length > 0) {
     const sentences = differences.map(({ sentence }) => sentence)
     return { ...observers, outcome: 'unverified', differences: sentences }
   }
-  const status = readStatus(fieldsOrNone(fieldsOrNone(pod.metadata).annotations))
+  const status = readStatus(annotations)
   const counters = asText(status?.counters) ?? 'unknown'
   return { ...observers, outcome: 'injected', counters, isCompared: catalog !== undefined }
 }

@@ -33,6 +33,7 @@ const STATUS = JSON.stringify({
   metrics: ['perf-sysstat', 'io-sysstat'],
   mode: 'native',
 })
+const TOOLED = STATUS.replace('}', ',"variables":["LD_PRELOAD","app/TRACE"]}')
 const LEFT = JSON.stringify({ outcome: 'left', reason: 'host-pid', message: 'x' })
 
 const observer = (name: string) => ({ name, image: 'o', restartPolicy: 'Always' })
@@ -54,6 +55,11 @@ const ALTERED = 'an observer was removed or altered after Ridealong added it:'
 
 const [PERF, IO] = OBSERVERS
 const SHARED = { shareProcessNamespace: true }
+const WHOLE = { ...SHARED, initContainers: OBSERVERS }
+const withEnv = (...names: readonly string[]) => ({
+  ...WHOLE,
+  containers: [{ name: 'app', image: 'a', env: names.map((name) => ({ name, value: 'x' })) }],
+})
 const STRIPPED = { name: 'io-sysstat', image: 'o' }
 
 /** A namespace, a pod in it, and the warnings of the guard about the pod. */
@@ -88,6 +94,14 @@ const PODS: readonly (readonly [string, object, readonly string[]])[] = [
     'guard-silent',
     answered(STATUS.replace('io-sysstat', '\u009b2J\u202e')),
     [`${ALTERED} perf-sysstat, an invalid name`],
+  ],
+  ['guard-silent', answered(TOOLED, withEnv('LD_PRELOAD', 'TRACE')), []],
+  ['guard-silent', answered(TOOLED, withEnv('LD_PRELOAD')), [`${ALTERED} variable app/TRACE`]],
+  ['guard-silent', answered(TOOLED, WHOLE), [`${ALTERED} variable LD_PRELOAD, variable app/TRACE`]],
+  [
+    'guard-silent',
+    answered(TOOLED.replace('LD_PRELOAD', '\u009b2J\u202e'), withEnv('TRACE')),
+    [`${ALTERED} an invalid name`],
   ],
   [
     'guard-silent',

@@ -127,6 +127,19 @@ t.test('a pod that lost shareProcessNamespace after its injection was altered', 
   t.equal(reasonOf(pod(said, {}, { initContainers })), 'altered')
 })
 
+t.test('a pod that lost a variable of a tool after its injection was altered', async (t) => {
+  const text = JSON.stringify({
+    ...JSON.parse(status(['perf-sysstat'])),
+    variables: ['LD_PRELOAD'],
+  })
+  const containers = [{ name: 'app', env: [{ name: 'LD_PRELOAD', value: '/x.so' }] }]
+  const initContainers = [{ name: 'perf-sysstat', restartPolicy: 'Always' }]
+  const spec = { initContainers, containers, shareProcessNamespace: true }
+  const injected = { ...ASKING, [STATUS_KEY]: text }
+  t.equal(reasonOf(pod(injected, {}, spec)), undefined)
+  t.equal(reasonOf(pod(injected, {}, { ...spec, containers: [{ name: 'app' }] })), 'altered')
+})
+
 /** Returns an injected pod with these changes to its status annotation and to its observer. */
 function observed(status: Json = {}, change: Json = {}): Json {
   const { metadata, spec } = ride(askingPod()).pod
