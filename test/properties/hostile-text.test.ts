@@ -350,6 +350,14 @@ const ROWS: Readonly<Record<string, Row>> = {
     args: ['report', named('txt', HOSTILE)],
     shows: ESCAPED,
   },
+  'a trace that convert prints': {
+    args: ['convert', at('run.log'), '--format', 'chrome-trace'],
+    shows: ESCAPED,
+  },
+  'the error of convert about an ending': {
+    args: ['convert', at('run.log'), '--to', HOSTILE],
+    shows: ESCAPED,
+  },
   'the error of attach about a missing permission': {
     args: ['attach', 'db-0', '--metric', 'perf-sysstat', ...REFUSING],
     shows: ESCAPED,
