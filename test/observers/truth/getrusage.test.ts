@@ -3,8 +3,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { observer, podOf } from './pod.ts'
-import { observerTests, parse, type Row, summaryOf } from './prerequisites.ts'
+import { observer, podOf } from '../pod.ts'
+import { observerTests, parse, type Row, summaryOf } from '../prerequisites.ts'
 
 // Compares the observer's values for a process with the values that the process gets from the
 // kernel before it ends (getrusage), for each kind of load and over at least fifty intervals. A
@@ -31,24 +31,30 @@ t.test('rows match getrusage', { ...observerTests(), timeout: 800_000 }, async (
   for (const kind of kinds) {
     execFileSync('gcc', ['-O1', '-pthread', '-o', join(folder, kind), LOAD])
   }
-  const watching = await run('perf-sysstat', [observer('perf-sysstat')], {
+  const env = {
     RIDEALONG_TARGET_CONTAINER: 'app',
     RIDEALONG_OPTION_RATE: String(RATE),
     RIDEALONG_MODE: 'container',
     RIDEALONG_RESTART_POLICY: 'Never',
-  })
+  }
+  const watching = await run('perf-sysstat', [observer('perf-sysstat')], env)
+  const vitals = await run('vitals', [observer('vitals')], env)
   const all = kinds.map(
     (kind) => `${folder}/${kind} ${kind} ${folder}/${kind}.data >${folder}/${kind}.out &`,
   )
   const app = await run('app', ['sh', '-c', `${all.join(' ')} wait`])
   t.equal(await app.ended, 0)
   t.equal(await watching.ended, 0)
+  t.equal(await vitals.ended, 0)
   const { data } = parse('perf-sysstat', watching.log())
   t.ok(data.length >= 50, `the log has ${data.length} intervals, at least 50`)
   for (const kind of kinds.slice(0, -1)) {
     const usage: Usage = JSON.parse(readFileSync(join(folder, `${kind}.out`), 'utf8'))
-    const seen = summaryOf(watching.log()).find((row) => row.program === kind) ?? {}
-    compare(t, kind, seen, usage)
+    for (const log of [watching.log(), vitals.log()]) {
+      const seen = summaryOf(log).find((row) => row.program === kind) ?? {}
+      const metric = /"metricName":"([^"]*)"/.exec(log)?.[1]
+      compare(t, `${metric}, ${kind}`, seen, usage)
+    }
   }
   hasLaunched(t, watching.log(), JSON.parse(readFileSync(join(folder, 'launch.out'), 'utf8')))
 })
