@@ -9,7 +9,7 @@ export const STEADY = {
   },
   fewestPoints: {
     value: 20,
-    reason: 'with fewer samples in that part, its quarters have too few to compare their slopes',
+    reason: 'with fewer samples in that part, its halves have too few to compare their slopes',
   },
   growthToNoise: {
     value: 10,
@@ -22,11 +22,6 @@ export const STEADY = {
     reason:
       'the slope of the second half, compared with the first: growth that approaches a value ' +
       'below the limit exponentially has less, unless the run is too short to show it',
-  },
-  lastSlope: {
-    value: 0.5,
-    reason:
-      'the slope of the last quarter, compared with the whole: growth that has stopped has less',
   },
   belowLine: {
     value: 2,
@@ -62,7 +57,7 @@ export function findSteadyGrowth(points: readonly Point[]): Growth | undefined {
   const part = points.filter((point) => point.seconds >= from)
   if (part.length < STEADY.fewestPoints.value) return undefined
   const slope = slopeOf(part)
-  if (slope <= 0 || !hasSteadySlope(part, slope)) return undefined
+  if (slope <= 0 || !hasSteadySlope(part)) return undefined
   const start = median(part.map((point) => point.value - slope * point.seconds)) ?? 0
   const residuals = part.map((point) => point.value - slope * point.seconds - start)
   if (!isNearLine(residuals, slope * (last.seconds - from))) return undefined
@@ -78,14 +73,12 @@ function slopeOf(points: readonly Point[]): number {
   return median(slopes) ?? 0
 }
 
-/** Reports whether the points grow until their end, and not more and more slowly. */
-function hasSteadySlope(points: readonly Point[], slope: number): boolean {
+/** Reports whether the points of the second half grow about as fast as those of the first half. */
+function hasSteadySlope(points: readonly Point[]): boolean {
   const half = points.length >> 1
   const before = slopeOf(points.slice(0, half))
   const after = slopeOf(points.slice(half))
-  const last = slopeOf(points.slice(Math.floor(points.length * 0.75)))
-  const isLater = before > 0 && after >= STEADY.laterSlope.value * before
-  return isLater && last >= STEADY.lastSlope.value * slope
+  return before > 0 && after >= STEADY.laterSlope.value * before
 }
 
 /** The part of the growth that is always allowed as a distance from the line, for exact values. */

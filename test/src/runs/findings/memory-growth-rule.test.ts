@@ -59,6 +59,7 @@ t.test('memory that grows and then stays is not found', async (t) => {
     'it stops growing after half of the run': (part) => 100 + 850 * Math.min(part / 0.5, 1),
     'it stops growing after 70 % of the run': (part) => 100 + 850 * Math.min(part / 0.7, 1),
     'it stops growing after 90 % of the run': (part) => 100 + 850 * Math.min(part / 0.9, 1),
+    'it stops growing after 94 % of the run': (part) => 100 + 850 * Math.min(part / 0.94, 1),
     'it approaches a value': (part) => 0.9 * GIB * (1 - Math.exp(-2 * part)),
     'it is constant': () => 0.8 * GIB,
     'it is allocated and freed in turns': (part) => 500 + 300 * ((part * 25) % 1),
