@@ -220,11 +220,13 @@ t.test('a webhook that is called by URL is examined without a release', async (t
   t.match(checks[0], { sentence: `ridealong calls https://${HOST}/` })
 })
 
-t.test('the dry run requests a restricted metric without a tool if there is one', async (t) => {
-  const metric = metricToAsk(CATALOG)
+t.test('without default metrics, the dry run requests a restricted metric', async (t) => {
+  t.equal(metricToAsk({ ...CATALOG, defaultMetrics: ['trace-stat'] }), 'trace-stat')
+  const catalog = { ...CATALOG, defaultMetrics: [] }
+  const metric = metricToAsk(catalog)
   t.match(CATALOG.metrics.get(metric), { privilege: 'restricted', tool: undefined })
   const metrics = new Map(
     [...CATALOG.metrics].filter(([, { privilege }]) => privilege !== 'restricted'),
   )
-  t.equal(metricToAsk({ ...CATALOG, metrics }), [...metrics.keys()][0])
+  t.equal(metricToAsk({ ...catalog, metrics }), [...metrics.keys()][0])
 })
