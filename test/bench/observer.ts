@@ -68,8 +68,10 @@ for i in range(${processes}):
         for _ in range(${threads - 1}): threading.Thread(target=wake, daemon=True).start()
         wake()`
 
-/** The metrics of processes other than perf-sysstat. Users combine them with perf-sysstat. */
-const OTHER_METRICS = ['pressure', 'network'] as const
+/** The metrics that vitals replaces. */
+const THREE = ['perf-sysstat', 'pressure', 'network'] as const
+/** The starts of which the time until the first sample is measured. */
+const STARTS = 10
 
 /** A program that takes a sample every second. */
 interface Subject {
@@ -91,7 +93,9 @@ function subjectsOf({ threads }: Load, floor: string): readonly Subject[] {
     { name: 'perf-sysstat', argv: [observer('perf-sysstat')], env: ours },
     { name: 'pidstat', argv: pidstat },
     { name: 'read-files', argv: isThreaded ? [floor, 'threads'] : [floor] },
-    ...OTHER_METRICS.map((name) => ({ name, argv: [observer(name)], env: ours })),
+    ...(['pressure', 'network', 'vitals'] as const).map((name) => {
+      return { name, argv: [observer(name)], env: ours }
+    }),
   ]
 }
 
@@ -103,7 +107,8 @@ interface Cost {
 
 async function benchLoad(load: Load, floor: string): Promise<void> {
   print(`${load.title}, one sample per second, medians of ${ROUNDS} rounds of ${SECONDS} s:`)
-  const pod = await startPod()
+  // Like a real pod, it has a network of its own, without the sockets of this machine.
+  const pod = await startPod(true)
   try {
     await pod.run('app', ['python3', '-c', programOf(load)])
     await sleep(10_000)
@@ -123,13 +128,50 @@ async function benchLoad(load: Load, floor: string): Promise<void> {
       const times = `perf-sysstat uses ${ratio} times as much of a core`
       print(`  ${subject.name.padEnd(13)} ${words.join(', ')}; ${times}`)
     }
-    const shares = new Map(subjects.map((subject) => [subject.name, shareOf(costs.get(subject))]))
-    const share = (name: string) => shares.get(name) ?? Number.NaN
-    const all = ['perf-sysstat', ...OTHER_METRICS]
-    const ratio = all.map(share).reduce((sum, each) => sum + each) / share('pidstat')
-    print(`  ${all.join(' and ')} together use ${ratio.toFixed(2)} times as much as pidstat`)
+    compareTogether(new Map(subjects.map((one) => [one.name, shareOf(costs.get(one))])))
+    await benchStart(pod, subjects)
   } finally {
     pod.end()
+  }
+}
+
+/** Compares the metrics that users combine with pidstat, and vitals with all of these. */
+function compareTogether(shares: ReadonlyMap<string, number>): void {
+  const share = (name: string) => shares.get(name) ?? Number.NaN
+  const three = THREE.map(share).reduce((sum, each) => sum + each)
+  const times = (part: number, of: number) => `${(part / of).toFixed(2)} times as much`
+  const names = THREE.join(' and ')
+  print(`  ${names} together use ${times(three, share('pidstat'))} as pidstat`)
+  const vitals = share('vitals')
+  print(`  vitals uses ${times(vitals, share('pidstat'))} as pidstat,`)
+  print(`    and ${times(vitals, three)} as ${names} together`)
+}
+
+/** Measures the time from the execution of vitals to its first row of a process. */
+async function benchStart(pod: Pod, subjects: readonly Subject[]): Promise<void> {
+  const vitals = subjects.find(({ name }) => name === 'vitals')
+  if (vitals === undefined) return
+  const times: number[] = []
+  for (let start = 0; start < STARTS; start += 1) times.push(await firstSampleOf(pod, vitals))
+  const milliseconds = median(times)?.toFixed(0)
+  print(`  vitals takes its first sample ${milliseconds} ms after exec, median of ${STARTS} starts`)
+}
+
+/**
+ * Returns the milliseconds from the execution of an observer to the time stamp of its first row.
+ * The shell prints its time just before it executes the observer.
+ */
+async function firstSampleOf(pod: Pod, { name, argv, env }: Subject): Promise<number> {
+  const shell = ['sh', '-c', 'date +%s%3N; exec "$@"', 'sh']
+  const running = await pod.run(name, [...shell, ...argv], env)
+  for (;;) {
+    const [began] = /^\d+$/m.exec(running.log()) ?? []
+    const [, first] = /^\{"time":"([^"]*)","section":"process"/m.exec(running.log()) ?? []
+    if (began !== undefined && first !== undefined) {
+      await end(running)
+      return Date.parse(first) - Number(began)
+    }
+    await sleep(10)
   }
 }
 
