@@ -288,6 +288,29 @@ t.test('an invalid catalog document is reported and changes nothing', async (t) 
   t.equal((await readiness(running)).checks.catalog, 'ok')
 })
 
+t.test('changed default metrics are used, and invalid ones are reported', async (t) => {
+  const running = await startServer(t, { catalog: { 'ours.yaml': metricDocument('ours') } })
+  const file = join(running.folder, 'catalog', 'defaults.yaml')
+  const before = await revisionOf(running)
+  replaceFile(file, defaultsDocument('ours, io-sysstat'))
+  await until('the default metrics are new', async () =>
+    (await gets(running, 'true')).includes('ours'),
+  )
+  t.strictSame(await gets(running, 'enabled'), ['ours', 'io-sysstat'])
+  const revision = await revisionOf(running)
+  t.not(revision, before)
+  replaceFile(file, defaultsDocument('ours, nobody'))
+  await until('a problem is shown', async () => (await readiness(running)).checks.catalog !== 'ok')
+  const { checks } = await readiness(running)
+  t.match(checks.catalog, /defaults\.yaml: spec\.metrics .*: "nobody" is not a metric of the cata/)
+  t.strictSame(await gets(running, 'true'), ['ours', 'io-sysstat'], 'the last ones stay')
+  t.equal(await revisionOf(running), revision)
+})
+
+function defaultsDocument(metrics: string): string {
+  return `apiVersion: ridealong.dev/v1alpha1\nkind: Defaults\nspec: {metrics: [${metrics}]}\n`
+}
+
 t.test(
   'a changed file of namespaces is used without a restart, and an invalid one is not',
   async (t) => {
