@@ -16,3 +16,16 @@ t.test('a metric with a tool cannot be attached to a pod that runs', async (t) =
   })
   t.match(attach('perf-sysstat'), { target: 'app', container: { name: 'perf-sysstat' } })
 })
+
+t.test('a word for the default metrics is not the name of a metric to attach', async (t) => {
+  const location = {
+    catalog: { ...TOOLS, defaultMetrics: ['plain'] },
+    namespace: readNamespace('hpc', {}),
+  }
+  for (const metric of ['true', 'enabled']) {
+    t.strictSame(ephemeral(podOf(), { metric, options: new Map() }, location), {
+      problem:
+        `attach needs the name of one metric, not "${metric}";` + ' the default metrics are plain',
+    })
+  }
+})
