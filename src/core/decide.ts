@@ -17,6 +17,7 @@ import {
   type Earlier,
   findEarlierObservers,
   findStripped,
+  hasObserverOfOther,
   leaveDifferent,
   settle,
   wasInjectedByOther,
@@ -76,16 +77,17 @@ function isMoving({ namespace: { movedFrom }, revisions }: Circumstances): boole
 function decideMissing(
   pod: Pod,
   request: Exclude<Request, { kind: 'nothing' }>,
-  { present, different, isOfOtherCatalog }: Earlier,
+  { present, different }: Earlier,
   circumstances: Circumstances,
 ): Decision {
   if (request.kind === 'wrong') return leaveOrDeny(request.onError, request.reason, request.message)
   const ofRank = selectMetrics(pod.metadata, request)
   if ('reason' in ofRank) return leaveOrDeny(request.onError, ofRank.reason, ofRank.message)
+  const missing = ofRank.metrics.filter(({ metric }) => !present.includes(metric.name))
   // A copy of a pod with the default metrics of another catalog does not get those of this catalog.
-  const metrics = ofRank.metrics.filter(
-    ({ metric, isDefault }) => !present.includes(metric.name) && !(isDefault && isOfOtherCatalog),
-  )
+  const isCopy =
+    missing.some(({ isDefault }) => isDefault) && hasObserverOfOther(pod, circumstances.catalog)
+  const metrics = isCopy ? missing.filter(({ isDefault }) => !isDefault) : missing
   if (metrics.length === 0) return leave('already-injected')
   const other = metrics.flatMap(
     ({ metric }) => different.find(({ name }) => name === metric.name) ?? [],

@@ -40,8 +40,6 @@ export interface Earlier {
   readonly repairable: readonly string[]
   /** Whether the status annotation of the pod says that the pod was injected. */
   readonly hasStatus: boolean
-  /** Whether the observers come from another catalog, which may have other default metrics. */
-  readonly isOfOtherCatalog: boolean
 }
 
 /**
@@ -69,15 +67,18 @@ export function findEarlierObservers(pod: Pod, catalog: Catalog): Earlier {
       difference === undefined || difference.isImageOnly ? [name] : [],
     ),
     hasStatus: claimed.length > 0,
-    isOfOtherCatalog:
-      wasInjectedByOther(pod, catalog) ||
-      found.some(({ container }) => hasOtherRevision(container, catalog)),
   }
 }
 
-/** Reports whether a container is an observer of a catalog with another revision. */
-function hasOtherRevision({ env }: Fields, { revision }: Catalog): boolean {
-  return asObjects(env).some(({ name, value }) => name === CATALOG_VARIABLE && value !== revision)
+/**
+ * Reports whether a container of the pod is an observer of another catalog, which may have other
+ * default metrics. Only the containers count: a patch replaces the status annotation, so that a
+ * second review would decide differently by it.
+ */
+export function hasObserverOfOther({ spec }: Pod, { revision }: Catalog): boolean {
+  const isOfOther = ({ env }: Fields) =>
+    asObjects(env).some(({ name, value }) => name === CATALOG_VARIABLE && value !== revision)
+  return [...asObjects(spec.initContainers), ...asObjects(spec.containers)].some(isOfOther)
 }
 
 /** Finds the containers of a pod with one of these names that are also names of metrics. */

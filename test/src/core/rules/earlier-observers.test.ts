@@ -73,6 +73,16 @@ t.test('new default metrics do not change pods that have the former ones', async
   t.strictSame(Object.keys(missing.observers), ['io-sysstat'], 'missing in the same catalog')
 })
 
+t.test('a forged status does not decide about default metrics', async (t) => {
+  const forged = JSON.stringify({ outcome: 'injected', metrics: ['app'], catalog: '11111111' })
+  const annotations = { 'ridealong.dev/inject': 'true,io-sysstat', 'ridealong.dev/status': forged }
+  const { pod, observers } = ride(podOf(annotations))
+  t.strictSame(Object.keys(observers), ['perf-sysstat', 'io-sysstat'])
+  const again = ride(pod)
+  t.equal(again.word, 'already-injected')
+  t.notOk(again.isPatched, 'a second review changes nothing')
+})
+
 t.test('a default metric whose observer differs is reported as before', async (t) => {
   const { pod } = ride(podOf({ 'ridealong.dev/inject': 'true' }))
   const initContainers = pod.spec.initContainers?.map((one) => ({ ...one, image: 'old' }))
