@@ -27,7 +27,7 @@ t.before(() => {
   program = join(folder, 'ridealong-observer')
 })
 
-const USAGE = /^Usage: perf-sysstat \| io-sysstat \| pressure \| .* \| hold \|$/m
+const USAGE = /^Usage: vitals \| perf-sysstat \| io-sysstat \| pressure \| .* \|$/m
 
 t.test('the program for arm64 prints its version and its help', options, async (t) => {
   const say = (word: string) => spawnSync(QEMU, [program, word], { encoding: 'utf8' })
