@@ -150,9 +150,9 @@ const SAMPLED = 'percent_wait'
 const POD_USE = 'used of the limit of the whole pod'
 
 /**
- * The part of the limit of the whole pod, in percent, from which the limit is named as the cause:
- * threads that wait for the next period, after the limit is used up, use nearly all of it. Less
- * than all, because a run also has phases with less work.
+ * The part of the limit of the whole pod, in percent, from which the limit is named as the cause. A
+ * pod whose threads wait because the limit is used up uses nearly all of the limit. The number is
+ * below 100, because a run also has phases with less work.
  */
 const LIMIT_USED = 90
 

@@ -22,7 +22,8 @@ const AFTER_ANOTHER = 'it failed after another rank'
  * a container ended, in whole seconds, on the clock of its node.
  *
  * When a rank fails, its launcher or controller usually stops the other ranks with SIGTERM or
- * SIGKILL. Containers that one of these signals ended after the first failure are only counted.
+ * SIGKILL. A finding counts the containers that these signals ended after the first failure, and
+ * names none of them.
  * Before the first failure, these signals do not count in a pod that is being deleted: this is how
  * a user or an operator ends it.
  */
@@ -103,9 +104,9 @@ function findFailed(ranks: readonly RankEvidence[]): readonly Affected<keyof typ
   if (first === undefined) return []
   const isLater = (one: Failure) => one.at !== null && compareTime(first, one) < 0
   const later = all.filter((one) => one.isStopped && isLater(one)).length
-  const alone = failures.filter((one) => !one.isStopped || !isLater(one))
-  const isOrdered = first.at !== null && (later > 0 || alone.some(isLater))
-  const byRank = Map.groupBy(alone, ({ rank }) => rank)
+  const named = failures.filter((one) => !one.isStopped || !isLater(one))
+  const isOrdered = first.at !== null && (later > 0 || named.some(isLater))
+  const byRank = Map.groupBy(named, ({ rank }) => rank)
   return [...byRank.values()].flatMap(([own]) => {
     if (own === undefined) return []
     const isFirst = isOrdered && !isLater(own)
