@@ -44,7 +44,10 @@ t.test('the program prints its version and usage under each of its names', optio
 })
 
 t.test('a wrong command line is reported, and the exit code in a pod is 0', options, async (t) => {
-  const unknown = { status: 2, stderr: /^ridealong: unknown command pidstat; it must be vitals, perf-/ }
+  const unknown = {
+    status: 2,
+    stderr: /^ridealong: unknown command pidstat; it must be vitals, perf-/,
+  }
   t.match(spawnSync(WITHOUT_NAME, ['pidstat'], { encoding: 'utf8' }), unknown)
   const env = { RIDEALONG_MODE: 'container', RIDEALONG_RESTART_POLICY: 'Never' }
   const ended = spawnSync(observer('perf-sysstat'), ['-p', 'ALL'], { env, encoding: 'utf8' })
