@@ -90,6 +90,13 @@ const ADDED = { 'example.com/added': 'yes' }
 
 const RUNS = 10_000
 
+/** Texts of which kubectl ignores a part without a message. */
+const PARTLY_IGNORED = [
+  '{ a: 1 }\n{ a: 2 }\n...\n',
+  '\t{ a: 1 }\n{ a: 2 }\n...\n',
+  ' \n { a: 1 }\n{ a: 2 }\n...\n',
+]
+
 /** A text with the results of both readers. */
 interface Variant {
   readonly text: string
@@ -114,6 +121,12 @@ function findLoss(text: string, changed: Changed | string): string | undefined {
   if (changed.undone !== text) return 'undo does not restore the text'
   return contains(changed.annotated, text) ? undefined : 'annotate loses characters'
 }
+
+t.test('texts that kubectl ignores in part are not read', { skip }, async (t) => {
+  const ignored = PARTLY_IGNORED.map(() => ({ error: 'kubectl ignores a part of the text' }))
+  t.same(readByKubectl(PARTLY_IGNORED), ignored)
+  for (const text of PARTLY_IGNORED) t.match(readHere(text), { error: /^a\.yaml: document 1, / })
+})
 
 t.test(`${RUNS} variants are read as kubectl reads them, and restored`, { skip }, async (t) => {
   const seed = Date.now() % 2 ** 31

@@ -89,7 +89,8 @@ func isJSON(text string) bool {
 // it reads only the first document (sigs.k8s.io/yaml, Unmarshal). A line with too little indentation
 // may end this document.
 func ignored(text string) error {
-	reader := yaml.NewYAMLReader(bufio.NewReader(strings.NewReader(strings.TrimPrefix(text, "\ufeff"))))
+	text = withoutIndentation(strings.TrimPrefix(text, "\ufeff"))
+	reader := yaml.NewYAMLReader(bufio.NewReader(strings.NewReader(text)))
 	for {
 		part, err := reader.Read()
 		if errors.Is(err, io.EOF) {
@@ -106,4 +107,19 @@ func ignored(text string) error {
 			return errors.New("kubectl ignores a part of the text")
 		}
 	}
+}
+
+// withoutIndentation removes the white space that kubectl removes before a text that begins with a
+// brace and is not JSON: to the end of the first line (apimachinery pkg/util/yaml/decoder.go,
+// consumeWhitespace).
+func withoutIndentation(text string) string {
+	trimmed := strings.TrimLeft(text, " \t\r\n")
+	if !strings.HasPrefix(trimmed, "{") {
+		return text
+	}
+	space := text[:len(text)-len(trimmed)]
+	if line := strings.IndexByte(space, '\n'); line >= 0 {
+		return text[line+1:]
+	}
+	return trimmed
 }

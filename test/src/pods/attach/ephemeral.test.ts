@@ -24,8 +24,7 @@ t.test('a word for the default metrics is not the name of a metric to attach', a
   }
   for (const metric of ['true', 'enabled']) {
     t.strictSame(ephemeral(podOf(), { metric, options: new Map() }, location), {
-      problem:
-        `attach needs the name of one metric, not "${metric}";` + ' the default metrics are plain',
+      problem: `attach needs the name of one metric, not "${metric}"; the default metrics are plain`,
     })
   }
 })
