@@ -23,8 +23,8 @@ t.test('a word for the default metrics is not the name of a metric to attach', a
     namespace: readNamespace('hpc', {}),
   }
   for (const metric of ['true', 'enabled']) {
-    t.strictSame(ephemeral(podOf(), { metric, options: new Map() }, location), {
-      problem: `attach needs the name of one metric, not "${metric}"; the default metrics are plain`,
-    })
+    const attached = ephemeral(podOf(), { metric, options: new Map() }, location)
+    const problem = `attach needs the name of one metric, not "${metric}"`
+    t.strictSame(attached, { problem: `${problem}; the default metrics are plain` })
   }
 })
