@@ -105,13 +105,17 @@ function asNumber(value: unknown): number | null {
 }
 
 /** A process in the samples of a log, with the columns of its quantities. */
-interface SampledProcess {
-  readonly facts: LogFacts
+interface SampledProcess extends SampledColumns {
   readonly container: string | null
   readonly program: string
   readonly pid: number
-  readonly columns: readonly RowColumn[]
   readonly measure: (column: RowColumn, total: TotalName) => number | null
+}
+
+/** The columns of the processes of a log. */
+interface SampledColumns {
+  readonly facts: LogFacts
+  readonly columns: readonly RowColumn[]
   /** Whether the log has more processes than were kept: no total of its samples is known. */
   readonly isPartial: boolean
 }
@@ -122,33 +126,46 @@ function measureSamples(
 ): readonly Measurement[] {
   const sections = [...run.sections.values()].filter(({ section }) => thingOf(section) === PROCESS)
   const processes = [
-    ...[...run.processes.values()].flatMap((track) => sysstatProcess(run, logs, track)),
+    ...sysstatProcesses(run, logs),
     ...sections.flatMap((section) => jsonlProcesses(section, logs)),
   ]
-  const found = new Map<string, Growing>()
-  for (const process of processes) for (const one of measureProcess(process)) addTo(found, one)
-  return [...found.values()]
+  return [...Map.groupBy(processes, programKey).values()].flatMap(measureProgram)
+}
+
+function sysstatProcesses(
+  run: CollectedRun,
+  logs: ReadonlyMap<string, LogFacts>,
+): readonly SampledProcess[] {
+  return [...Map.groupBy(run.processes.values(), ({ source }) => source)].flatMap(
+    ([source, tracks]) => {
+      const facts = logs.get(source)
+      if (facts === undefined) return []
+      const columns = sysstatColumns(run, facts)
+      return tracks.flatMap((track) => sysstatProcess(run, columns, track))
+    },
+  )
+}
+
+function sysstatColumns({ measures, descriptions }: CollectedRun, facts: LogFacts): SampledColumns {
+  const section = sysstatSection(descriptions, 'pidstat', facts.metric)
+  const read = new Set(measures.process.map(({ column }) => column))
+  const columns = (section?.columns ?? []).filter(({ name }) => read.has(name))
+  return { facts, columns, isPartial: section !== undefined && facts.leftOut.has(section) }
 }
 
 function sysstatProcess(
-  { measures, descriptions }: CollectedRun,
-  logs: ReadonlyMap<string, LogFacts>,
-  track: Track,
+  { measures }: CollectedRun,
+  sampled: SampledColumns,
+  { container, program, pid, values, intervals }: Track,
 ): readonly SampledProcess[] {
-  const facts = logs.get(track.source)
-  if (facts === undefined || track.pid === null) return []
-  const { container, program, pid } = track
-  const section = sysstatSection(descriptions, 'pidstat', facts.metric)
-  const { columns = [] } = section ?? {}
+  if (pid === null) return []
   const measure = (column: RowColumn, total: TotalName) => {
     const index = measures.process.findIndex((measure) => measure.column === column.name)
-    const value = totalOf(column, total, track.values[index] ?? [], track.intervals)
+    const value = totalOf(column, total, values[index] ?? [], intervals)
     const { factor = 1 } = measures.process[index] ?? {}
     return value === null ? null : value / factor
   }
-  const read = columns.filter(({ name }) => measures.process.some(({ column }) => column === name))
-  const isPartial = section !== undefined && facts.leftOut.has(section)
-  return [{ facts, container, program, pid, columns: read, measure, isPartial }]
+  return [{ ...sampled, container, program, pid, measure }]
 }
 
 function jsonlProcesses(
@@ -186,54 +203,64 @@ function totalOf(
   return TOTALS[total].join === 'greatest' ? maximum(known) : (known.at(-1) ?? null)
 }
 
-/** Measures the totals of a process that its columns have. Only such processes are counted. */
-function measureProcess(process: SampledProcess): readonly Growing[] {
-  const { columns, isPartial } = process
+/** A quantity of a process in the samples of a log. */
+interface SampledValue extends Pick<Measurement, 'value' | 'isCounted' | 'isTotal'> {
+  readonly process: SampledProcess
+}
+
+/**
+ * Measures the totals of a program that the columns of its processes have. Only processes with such
+ * a column are counted.
+ */
+function measureProgram(processes: readonly SampledProcess[]): readonly Measurement[] {
   const measured = TOTAL_NAMES.flatMap((total) => {
-    const { sampled, unit } = TOTALS[total]
-    const column = columns.find((one) => quantityOf(one) === sampled)
-    const conversion = column && conversionOf(column)
-    if (column === undefined || conversion?.unit !== unit) return []
-    const value = isPartial ? null : process.measure(column, total)
-    return sampledTotal(process, total, {
+    const values = processes.flatMap((process) => measureProcess(process, total))
+    return values.length === 0 ? [] : [{ total, values }]
+  })
+  const counted = new Set(measured.flatMap(({ values }) => values.map(({ process }) => process)))
+  const count = [...counted].map((process) => {
+    return { process, value: process.isPartial ? null : 1, isCounted: true, isTotal: false }
+  })
+  const all =
+    count.length === 0 ? [] : [...measured, { total: 'processes', values: count } as const]
+  return all.flatMap(({ total, values }) => joinProcesses(total, values))
+}
+
+/** @returns an empty list if no column of the process has the total */
+function measureProcess(process: SampledProcess, total: TotalName): readonly SampledValue[] {
+  const { sampled, unit } = TOTALS[total]
+  const column = process.columns.find((column) => quantityOf(column) === sampled)
+  const conversion = column && conversionOf(column)
+  if (column === undefined || conversion?.unit !== unit) return []
+  const value = process.isPartial ? null : process.measure(column, total)
+  return [
+    {
+      process,
       value: value === null ? null : value * conversion.factor,
       isCounted: column.sampled !== true,
       isTotal: column.behavior === 'counter',
-    })
-  })
-  if (measured.length === 0) return []
-  const count = { value: isPartial ? null : 1, isCounted: true, isTotal: false }
-  return [...measured, sampledTotal(process, 'processes', count)]
+    },
+  ]
 }
 
-function sampledTotal(
-  { facts, container, program, pid }: SampledProcess,
-  total: TotalName,
-  measured: Pick<Measurement, 'value' | 'isCounted' | 'isTotal'>,
-): Growing {
-  return {
-    ...{ facts, container, program, total },
-    ...measured,
+/** Joins the values of the processes of a program into its total. */
+function joinProcesses(total: TotalName, values: readonly SampledValue[]): readonly Measurement[] {
+  const [first] = values
+  if (first === undefined) return []
+  const { facts, container, program } = first.process
+  const value = values
+    .map(({ value }) => value)
+    .reduce((sum, value) => joinValues(TOTALS[total].join, sum, value))
+  const made: Measurement = {
+    ...{ facts, container, program, total, value },
     unseenSeconds: 0,
-    processes: new Map([[pid, measured.value]]),
-    isKnown: measured.value !== null,
+    processes: new Map(values.map(({ process, value }) => [process.pid, value])),
+    isKnown: value !== null,
+    isCounted: first.isCounted,
     coversEnded: false,
+    isTotal: first.isTotal,
     isWhole: facts.isWhole,
     order: facts.order,
   }
-}
-
-type Growing = Measurement & { readonly processes: Map<number, number | null> }
-
-/** Adds the measurement of a process to that of its program in the same log. */
-function addTo(found: Map<string, Growing>, measurement: Growing): void {
-  const key = keyOf(measurement)
-  const before = found.get(key)
-  if (before === undefined) {
-    found.set(key, measurement)
-    return
-  }
-  const value = joinValues(TOTALS[measurement.total].join, before.value, measurement.value)
-  for (const [pid, own] of measurement.processes) before.processes.set(pid, own)
-  found.set(key, { ...before, value, isKnown: value !== null })
+  return [made]
 }
