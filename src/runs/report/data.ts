@@ -1,5 +1,8 @@
 import { keepOutliers, maximum } from '../../lib/statistics.ts'
+import { type Efficiency, runEfficiency } from '../efficiency/run-efficiency.ts'
+import { verdict } from '../efficiency/verdict.ts'
 import { type Findings, findFindings, type RunFinding } from '../findings/evaluate.ts'
+import { groupByRank } from '../findings/run-evidence.ts'
 import { METRIC_OF_FORMAT } from '../log/descriptions.ts'
 import { computeOffsets } from './align.ts'
 import { type FindingsData, findingsData } from './findings-data.ts'
@@ -29,6 +32,8 @@ export interface PageData {
   /** Whether a line shows one process, or all processes of a program on one rank. */
   readonly unit: 'process' | 'program'
   readonly notices: readonly string[]
+  /** How the run went, in a few sentences. */
+  readonly verdict: string
   readonly findings: FindingsData
   readonly columns: readonly Titled[]
   readonly rows: readonly SummaryRow[]
@@ -61,6 +66,7 @@ export interface ReportModel {
   readonly rankOf: (source: string) => string
   readonly ranks: readonly string[]
   readonly found: Findings
+  readonly efficiency: Efficiency
   /** The programs of the ranks, in the order of the rows of the page. */
   readonly groups: readonly Group[]
   readonly page: PageData
@@ -91,6 +97,7 @@ export function chooseRun(collected: CollectedRun): ChosenRun {
 export function reportModel(collected: CollectedRun, unit: Unit): ReportModel {
   const { run, rankOf, ranks, whole, copies } = chooseRun(collected)
   const found = findFindings(run.evidence, rankOf, ranks)
+  const efficiency = runEfficiency(groupByRank(run.evidence, rankOf))
   // The totals are chosen one by one, from the summaries and samples of all observers.
   const groups = groupTracks(whole, rankOf)
   const { groups: kept, ...table } = programTable(run, groups)
@@ -103,13 +110,19 @@ export function reportModel(collected: CollectedRun, unit: Unit): ReportModel {
     samples: run.samples,
     logs: run.sources.size,
     notices: [...listNotices(run, shownParts(table, parts), groups), ...copyNotices(copies)],
+    verdict: verdict({
+      duration: parts.duration,
+      ranks: ranks.length,
+      efficiency,
+      findings: found.findings,
+    }),
     findings: findingsData(found, shown, parts.sections),
     ...table,
     ...parts,
     ...(profiles && { profiles }),
     ...(mpi && { mpi }),
   }
-  return { run, rankOf, ranks, found, groups: kept, page }
+  return { run, rankOf, ranks, found, efficiency, groups: kept, page }
 }
 
 /** Builds the table by rank and program. Returns the programs of its rows too. */

@@ -1,5 +1,6 @@
 import type { RowsDescription } from '../../core/catalog.ts'
 import { asText } from '../../core/kubernetes/json.ts'
+import { EFFICIENCY_READS } from '../efficiency/run-efficiency.ts'
 import {
   addPodToEvidence,
   addToEvidence,
@@ -36,7 +37,7 @@ export interface CollectedRun {
   readonly measures: { readonly process: readonly Measure[]; readonly device: readonly Measure[] }
   /** The number of measures of processes that are shown even if no finding names them. */
   readonly usualMeasures: number
-  /** The values that the rules for findings need. */
+  /** The values that the rules for findings and the efficiency need. */
   readonly evidence: Evidence
   readonly processes: Map<string, Track>
   readonly devices: Map<string, Track>
@@ -82,7 +83,7 @@ export function newRun(
       device: [...DEVICE_MEASURES, ...more('iostat', columns)],
     },
     usualMeasures: usual.length,
-    evidence: newEvidence(RULE_NEEDS),
+    evidence: newEvidence([...RULE_NEEDS, ...EFFICIENCY_READS]),
     processes: new Map(),
     devices: new Map(),
     sections: new Map(),

@@ -45,7 +45,7 @@ export function* renderPage(parts: PageParts): Generator<string> {
 <style>${style.text}</style>
 </head>
 <body>
-${BODY.replace('TITLE', () => escapeText(title)).replace('GENERATOR', () => escapeText(generator))}
+${fillIn(BODY, { TITLE: title, VERDICT: data.verdict, GENERATOR: generator })}
 <script type="application/json" id="data">`
   yield* embed(data)
   yield `</script>
@@ -58,6 +58,7 @@ ${BODY.replace('TITLE', () => escapeText(title)).replace('GENERATOR', () => esca
 const BODY = `<header>
 <h1>TITLE</h1>
 <p id="about"></p>
+<p id="verdict">VERDICT</p>
 <ul id="notices"></ul>
 </header>
 <form id="filter" autocomplete="off">
@@ -103,6 +104,12 @@ These numbers are about the node, not the pod.</p>
 <div id="sections"></div>
 </main>
 <footer>GENERATOR</footer>`
+
+/** Replaces each of these words in a template by a text, at once: a text may contain a word. */
+function fillIn(template: string, texts: Readonly<Record<string, string>>): string {
+  const words = new RegExp(Object.keys(texts).join('|'), 'g')
+  return template.replace(words, (word) => escapeText(texts[word] ?? ''))
+}
 
 /**
  * Yields the parts of JSON that is safe inside a script element. The JSON contains no `<`, and

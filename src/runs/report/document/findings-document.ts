@@ -7,6 +7,7 @@ import { listObservedRanks } from '../observed-ranks.ts'
 import { ranksDocument } from '../programs/ranks-document.ts'
 import type { MpiJobData } from '../tools/mpi-data.ts'
 import type { DifferenceData, ProfileData } from '../tools/profile-data.ts'
+import { efficiencyDocument } from './efficiency-document.ts'
 import {
   byKey,
   columnDocument,
@@ -22,7 +23,7 @@ const API_VERSION = 'ridealong.dev/v1alpha1'
 /** Builds the document of `report --output json`: everything that the page shows. */
 export function findingsDocument(collected: CollectedRun, title: string, unit: Unit = 'auto') {
   const model = reportModel(collected, unit)
-  const { run, page, found } = model
+  const { run, page, found, efficiency } = model
   const { findings, explained, notChecked } = found
   const profiles = page.profiles?.programs ?? []
   const mpi = page.mpi?.jobs ?? []
@@ -32,6 +33,8 @@ export function findingsDocument(collected: CollectedRun, title: string, unit: U
     apiVersion: API_VERSION,
     kind: 'Findings',
     title,
+    verdict: page.verdict,
+    efficiency: efficiencyDocument(efficiency),
     ranks,
     observedRanks: listObservedRanks(run),
     samples: run.samples,

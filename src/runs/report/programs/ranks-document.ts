@@ -31,7 +31,13 @@ const MOST_MPI_RANKS = 20_000
  * Each number names the log that it comes from, and why this log was chosen. The programs are those
  * of the page.
  */
-export function ranksDocument({ run, groups, ranks, rankOf, page }: Omit<ReportModel, 'found'>) {
+export function ranksDocument({
+  run,
+  groups,
+  ranks,
+  rankOf,
+  page,
+}: Omit<ReportModel, 'found' | 'efficiency'>) {
   const columns = summaryColumns(run.measures.process.slice(0, run.usualMeasures))
   const places = new Map([...run.sources].map(([log, { place }]) => [rankOf(log), place]))
   const rows = groups.map((group, index) => ({ group, marks: page.rows[index]?.marks ?? [] }))

@@ -1,4 +1,4 @@
-import { statSync, writeFileSync } from 'node:fs'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { embed } from '../../../../src/runs/report/page.ts'
@@ -28,6 +28,13 @@ t.test('the data in a page cannot begin a tag or a comment', async (t) => {
 t.test('all texts in the data of a page are printable', async (t) => {
   const data = { program: 'a\u202eb\u2028', rank: ['\u001b[2J'] }
   t.strictSame(JSON.parse(embedded(data)), { program: 'a\\u202eb\\u2028', rank: ['\\u001b[2J'] })
+})
+
+t.test('the page has the sentence about the run without its script', async (t) => {
+  const page = readFileSync(await pageOf(t, SMALL, '--title', 'VERDICT <b>'), 'utf8')
+  const [, verdict] = /<p id="verdict">(.*?)<\/p>/.exec(page) ?? []
+  t.match(verdict, /^Took \d+ (s|min) on 4 ranks\. Efficiency /)
+  t.match(page, '<h1>VERDICT &lt;b&gt;</h1>')
 })
 
 const BROWSER = { skip: NO_BROWSER }

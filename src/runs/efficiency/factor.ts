@@ -1,0 +1,85 @@
+/** The factors of an efficiency, with their titles and meanings for people. */
+export const FACTORS = {
+  efficiency: {
+    title: 'Efficiency',
+    meaning: 'the part of the time of all ranks that was spent computing',
+  },
+  'load-balance': {
+    title: 'Load balance',
+    meaning: 'the mean computing time of the MPI ranks, divided by the greatest one',
+  },
+  'balance-between-pods': {
+    title: 'Between pods',
+    meaning: 'the mean computing time of the MPI ranks, divided by the greatest mean of a pod',
+  },
+  'balance-within-pods': {
+    title: 'Within pods',
+    meaning: 'the greatest mean computing time of a pod, divided by that of an MPI rank',
+  },
+  'communication-and-platform': {
+    title: 'Communication and platform',
+    meaning: 'the greatest computing time of an MPI rank, divided by the time of the job',
+  },
+  communication: {
+    title: 'Communication',
+    meaning:
+      'the greatest computing time of an MPI rank, divided by the time that the job would have ' +
+      'taken without waiting for processors',
+  },
+  platform: {
+    title: 'Platform',
+    meaning: 'the part of the time that waiting for processors, which includes throttling, left',
+  },
+  storage: {
+    title: 'Storage',
+    meaning: 'the part of the time in which the ranks did not wait for storage',
+  },
+  activity: {
+    title: 'Activity',
+    meaning: 'the part of the rest of the time in which a thread could run',
+  },
+} as const satisfies Readonly<Record<string, FactorText>>
+
+interface FactorText {
+  readonly title: string
+  readonly meaning: string
+}
+
+export type FactorName = keyof typeof FACTORS
+
+/** An efficiency, or a factor of one. A value is above 0 and at most 1. */
+export interface Factor {
+  readonly name: FactorName
+  /** Null if it cannot be computed. */
+  readonly value: number | null
+  /** Why it cannot be computed; null if it can. */
+  readonly missing: string | null
+  /** The least value that the rows allow; null if the value is exact. */
+  readonly least: number | null
+  /** The factors whose product is the value. */
+  readonly parts: readonly Factor[]
+}
+
+/** Returns a factor with a value. */
+export function factor(
+  name: FactorName,
+  value: number,
+  { parts = [], least = null }: Partial<Pick<Factor, 'parts' | 'least'>> = {},
+): Factor {
+  return { name, value: Math.min(value, 1), missing: null, least, parts }
+}
+
+/** Returns a factor that cannot be computed. @param missing the reason */
+export function missingFactor(name: FactorName, missing: string): Factor {
+  return { name, value: null, missing, least: null, parts: [] }
+}
+
+/** Returns a factor and all factors of which it is the product, each before its own. */
+export function listFactors(root: Factor): readonly Factor[] {
+  return [root, ...root.parts.flatMap(listFactors)]
+}
+
+/** Returns the value of a factor in a tree; null if it is not in the tree, or is missing. */
+export function valueIn(root: Factor, name: FactorName): number | null {
+  return listFactors(root).find((one) => one.name === name)?.value ?? null
+}

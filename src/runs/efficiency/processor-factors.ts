@@ -1,0 +1,77 @@
+import { type Factor, factor, missingFactor } from './factor.ts'
+
+/** The times of a rank without regard to MPI, in seconds. */
+export interface RankTimes {
+  readonly rank: string
+  /** The seconds that the rows of the rank cover. */
+  readonly elapsed: number
+  /** CPU seconds of all threads; null if they were not read. */
+  readonly ran: number | null
+  /** The seconds that threads waited for a processor, summed; null if they were not read. */
+  readonly waited: number | null
+  /** The seconds in which the rank waited for storage; null if they were not read. */
+  readonly storage: number | null
+  /** The processors that the limit of its containers or its pod allows; null if not known. */
+  readonly limit: number | null
+}
+
+/** The parts of the time of a rank; those that are not known are null. */
+export interface RankShares {
+  readonly computing: number
+  readonly waiting: number | null
+  readonly storage: number | null
+  readonly idle: number | null
+}
+
+/**
+ * Returns the parts of the time of a rank: if several threads ran or waited at once, those of the
+ * mean thread; null if the CPU time is not known. Idle is the rest of the time.
+ */
+export function rankShares({ elapsed, ran, waited, storage }: RankTimes): RankShares | null {
+  if (ran === null || elapsed <= 0) return null
+  const threads = Math.max((ran + (waited ?? 0)) / elapsed, 1)
+  const computing = ran / threads / elapsed
+  if (waited === null) return { computing, waiting: null, storage: null, idle: null }
+  const waiting = waited / threads / elapsed
+  const rest = Math.max(1 - computing - waiting, 0)
+  const stored = storage === null ? null : Math.min(storage / elapsed, rest)
+  return { computing, waiting, storage: stored, idle: rest - (stored ?? 0) }
+}
+
+const WITHOUT_TIME = 'the CPU time of the processes was not read (metric vitals or pressure)'
+const WITHOUT_DELAY = 'run_delay was not read (metric vitals or pressure)'
+const WITHOUT_STORAGE = 'neither io_full nor iodelay was read, so that activity includes storage'
+
+/**
+ * Computes the efficiency of ranks of which no MPI is known: the part of the time in which a thread
+ * ran. It is the product of the platform, of storage, and of activity.
+ */
+export function processorFactors(ranks: readonly RankTimes[]): Factor {
+  const known = ranks.map((one) => ({ elapsed: one.elapsed, shares: rankShares(one) }))
+  const sum = (valueIn: (shares: RankShares) => number) =>
+    known.reduce((all, { elapsed, shares }) => {
+      return all + (shares === null ? 0 : elapsed * valueIn(shares))
+    }, 0)
+  const all = sum(() => 1)
+  const computing = sum((shares) => shares.computing)
+  if (computing <= 0 || known.some(({ shares }) => shares === null))
+    return missingFactor('efficiency', WITHOUT_TIME)
+  if (known.some(({ shares }) => shares?.waiting === null)) {
+    const parts = (['platform', 'storage', 'activity'] as const).map((name) =>
+      missingFactor(name, WITHOUT_DELAY),
+    )
+    return factor('efficiency', computing / all, { parts })
+  }
+  const runnable = computing + sum((shares) => shares.waiting ?? 0)
+  const stored = known.every(({ shares }) => shares?.storage !== null)
+    ? sum((shares) => shares.storage ?? 0)
+    : null
+  const parts = [
+    factor('platform', computing / runnable),
+    stored === null
+      ? missingFactor('storage', WITHOUT_STORAGE)
+      : factor('storage', (all - stored) / all),
+    factor('activity', runnable / (all - (stored ?? 0))),
+  ]
+  return factor('efficiency', computing / all, { parts })
+}

@@ -1,0 +1,143 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { type Factor, listFactors, valueIn } from '../../../../src/runs/efficiency/factor.ts'
+import { mpiFactors, type ProcessTimes } from '../../../../src/runs/efficiency/mpi-factors.ts'
+import { type Program, simulate } from './simulated.ts'
+
+const NAMES = ['efficiency', 'load-balance', 'communication', 'platform'] as const
+
+const factorsOf = (times: readonly ProcessTimes[]) => {
+  const root = mpiFactors(times, null)
+  return NAMES.map((name) => valueIn(root, name) ?? Number.NaN)
+}
+
+/** Returns the factors that a program was given: those of a run with a processor for each rank. */
+function givenFactors({ computing, sleeping, steps }: Program, elapsed: number) {
+  const most = Math.max(...computing)
+  const mean = computing.reduce((sum, one) => sum + one, 0) / computing.length
+  const undelayed = (steps * (most + sleeping)) / 1000
+  const platform = undelayed / elapsed
+  const communication = most / (most + sleeping)
+  return [(mean / most) * communication * platform, mean / most, communication, platform]
+}
+
+const within = (found: readonly number[], given: readonly number[], distance: number) =>
+  found.every((value, index) => Math.abs(value - (given[index] ?? Number.NaN)) <= distance)
+
+const shown = (values: readonly number[]) => values.map((value) => value.toFixed(2)).join(' ')
+
+const BALANCES = [
+  [50, 50],
+  [50, 100],
+  [80, 80, 80, 80],
+  [20, 40, 60, 80],
+]
+
+/**
+ * Programs of which some ranks poll for long while others sleep, so that a thread waits more often
+ * outside of MPI than in it; docs/why.md names their error.
+ */
+const isMixed = ({ isPolling, sleeping, computing }: Program) =>
+  isPolling && sleeping >= 50 && new Set(computing).size > 1
+
+for (const isPolling of [true, false])
+  for (const sleeping of [0, 10, 50])
+    for (const computing of BALANCES) {
+      const program = { computing, sleeping, isPolling, steps: 40 }
+      const name = `${computing} ms, sleeping ${sleeping} ms, ${isPolling ? 'polling' : 'sleeping'}`
+      t.test(`the factors are those of the program: ${name}`, async (t) => {
+        for (const processors of [computing.length, 2, 1]) {
+          const times = simulate(program, processors)
+          const given = givenFactors(program, times[0]?.elapsed ?? 0)
+          const found = factorsOf(times)
+          const message = `${processors} processors: ${shown(found)}, given ${shown(given)}`
+          t.ok(within(found, given, isMixed(program) ? 0.09 : 0.05), message)
+        }
+      })
+    }
+
+t.test('fewer processors change the platform only', async (t) => {
+  for (const isPolling of [true, false]) {
+    const program = { computing: [40, 50], sleeping: 20, isPolling, steps: 40 }
+    const [two, one] = [2, 1].map((processors) => factorsOf(simulate(program, processors)))
+    const [, balanceOfTwo, communicationOfTwo, platformOfTwo = 0] = two ?? []
+    const [, balanceOfOne, communicationOfOne, platformOfOne = 1] = one ?? []
+    const others = [balanceOfTwo, communicationOfTwo].map(Number)
+    t.ok(within([balanceOfOne, communicationOfOne].map(Number), others, 0.05))
+    t.ok(platformOfTwo - platformOfOne > 0.3)
+  }
+})
+
+t.test('a rank without a processor of its own is the platform, not the balance', async (t) => {
+  const alone = { elapsed: 10, inMpi: 5.5, pod: '1', shares: { ran: 1, waited: 0 } }
+  const delayed = { elapsed: 10, inMpi: 0.5, pod: '0', shares: { ran: 0.5, waited: 0.5 } }
+  const [efficiency = 0, balance = 0, communication = 0, platform = 0] = factorsOf([delayed, alone])
+  t.ok(within([efficiency, balance], [0.4625, 0.97], 0.02))
+  t.ok(within([communication, platform], [0.95, 0.5], 0.05))
+})
+
+t.test('a rank that polls for delayed ranks is communication, with a least platform', async (t) => {
+  const program = { computing: [1, 1, 1, 1], sleeping: 0, isPolling: true, steps: 400 }
+  const times = simulate(program, 1)
+  const platform = listFactors(mpiFactors(times, null)).find(({ name }) => name === 'platform')
+  const given = givenFactors(program, times[0]?.elapsed ?? 0)[3] ?? 0
+  t.ok((platform?.value ?? 0) > given + 0.05, 'the spinning is not known as the platform')
+  t.ok((platform?.least ?? 1) <= given + 0.05, 'the least value allows it')
+})
+
+const balances = (root: ReturnType<typeof mpiFactors>) =>
+  (['load-balance', 'balance-between-pods', 'balance-within-pods'] as const).map((name) =>
+    valueIn(root, name)?.toFixed(3),
+  )
+
+t.test('the balance is that between pods and that within them', async (t) => {
+  const rank = (pod: string, useful: number) => ({
+    ...{ pod, elapsed: 10, inMpi: 10 - useful, shares: null },
+  })
+  const between = [rank('0', 8), rank('0', 8), rank('1', 4), rank('1', 4)]
+  t.strictSame(balances(mpiFactors(between, 'x')), ['0.750', '0.750', '1.000'])
+  const inside = [rank('0', 8), rank('0', 4), rank('1', 8), rank('1', 4)]
+  t.strictSame(balances(mpiFactors(inside, 'x')), ['0.750', '1.000', '0.750'])
+})
+
+t.test('without the time of waiting, communication and platform are one factor', async (t) => {
+  const times = [{ pod: '0', elapsed: 10, inMpi: 2, shares: null }]
+  const [, both] = mpiFactors(times, 'nobody counted it').parts
+  t.match(both, { name: 'communication-and-platform', value: 0.8 })
+  t.match(both?.parts, [
+    { name: 'communication', value: null, missing: 'nobody counted it' },
+    { name: 'platform', value: null, missing: 'nobody counted it' },
+  ])
+})
+
+const time = fc.double({ min: 0, max: 1, noNaN: true })
+const anyProcess = fc
+  .tuple(fc.nat(3), fc.double({ min: 0.01, max: 1e5, noNaN: true }), time, time, time)
+  .map(([pod, elapsed, inMpi, runnable, part]) => ({
+    ...{ pod: String(pod), elapsed, inMpi: elapsed * inMpi * 0.99 },
+    shares: { ran: runnable * (0.01 + 0.99 * part), waited: runnable * 0.99 * (1 - part) },
+  }))
+
+/** Reports whether the value is possible, and the product of its parts, if it has any. */
+function isProduct({ value, parts, least }: Factor): boolean {
+  if (value === null || value <= 0 || value > 1) return false
+  const product = parts.reduce((all, part) => all * (part.value ?? Number.NaN), 1)
+  const isEqual = parts.length === 0 || Math.abs(product - value) <= 1e-9
+  return isEqual && (least ?? 0) <= value + 1e-9
+}
+
+t.test('of any times, the factors are in (0, 1], and their product is the efficiency', async () => {
+  fc.assert(
+    fc.property(fc.array(anyProcess, { minLength: 1, maxLength: 9 }), (times) => {
+      return listFactors(mpiFactors(times, null)).every(isProduct)
+    }),
+  )
+})
+
+t.test('the order of the ranks does not matter', async () => {
+  fc.assert(
+    fc.property(fc.array(anyProcess, { minLength: 1, maxLength: 9 }), (times) => {
+      return within(factorsOf(times), factorsOf([...times].reverse()), 1e-9)
+    }),
+  )
+})

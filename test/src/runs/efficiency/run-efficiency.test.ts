@@ -1,0 +1,148 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { listFactors } from '../../../../src/runs/efficiency/factor.ts'
+import { readLog } from '../../../../src/runs/log/read.ts'
+import { reportModel } from '../../../../src/runs/report/data.ts'
+import { findingsDocument } from '../../../../src/runs/report/document/findings-document.ts'
+import { addEntry, newRun } from '../../../../src/runs/report/gather.ts'
+import { BUILT_IN_ROWS } from '../log/built-in.ts'
+import { type Recorded, recordedLogs, runOf, type TracedProcess } from '../mpi/mpi-rows.ts'
+
+/** Reads recorded logs, whose names are POD.METRIC.log or those of `recordedLogs`. */
+function read(folder: string, names: readonly string[]) {
+  const run = newRun(BUILT_IN_ROWS)
+  for (const name of names) {
+    const text = readFileSync(new URL(`../../../logs/${folder}/${name}`, import.meta.url), 'utf8')
+    const pod = name.replace(/\..*/, '')
+    const place = { source: `hpc/${name}`, namespace: 'hpc', pod, rank: pod }
+    for (const entry of readLog(text, place, BUILT_IN_ROWS)) addEntry(run, entry)
+  }
+  return run
+}
+
+const together = (...metrics: readonly string[]) =>
+  read(
+    'all-metrics',
+    ['lammps-0', 'lammps-1'].flatMap((pod) => metrics.map((metric) => `${pod}.${metric}.log`)),
+  )
+
+const efficiencyOf = (run: ReturnType<typeof newRun>) => reportModel(run, 'auto').efficiency
+
+/** Returns the known factors by name. */
+const valuesOf = (run: ReturnType<typeof newRun>) =>
+  Object.fromEntries(
+    listFactors(efficiencyOf(run).root).flatMap(({ name, value }) =>
+      value === null ? [] : [[name, Number(value.toFixed(3))]],
+    ),
+  )
+
+const missingIn = (run: ReturnType<typeof newRun>) =>
+  listFactors(efficiencyOf(run).root).flatMap(({ name, missing }) =>
+    missing === null ? [] : `${name}: ${missing}`,
+  )
+
+const RECORDED: readonly (readonly [Recorded, number, number, number])[] = [
+  ['balanced', 0.99, 0.913, 0.904],
+  ['imbalanced', 0.745, 0.96, 0.715],
+  ['collective', 0.421, 0.909, 0.382],
+  ['even', 0.978, 0.561, 0.549],
+]
+
+for (const [kind, balance, both, efficiency] of RECORDED) {
+  t.test(`the factors of the recorded run ${kind}`, async (t) => {
+    const run = read('mpi', recordedLogs(kind))
+    t.match(valuesOf(run), {
+      'load-balance': balance,
+      'communication-and-platform': both,
+      efficiency,
+    })
+    const names = missingIn(run).map((text) => text.split(':')[0])
+    t.strictSame(names, ['communication', 'platform'], 'the rows have no run_delay')
+  })
+}
+
+t.test('ranks on a crowded node: vitals, pressure and perf-sysstat agree', async (t) => {
+  const [vitals, pressure, perf, all] = [
+    ['mpi-trace', 'vitals'],
+    ['mpi-trace', 'pressure'],
+    ['mpi-trace', 'perf-sysstat'],
+    ['mpi-trace', 'vitals', 'pressure', 'perf-sysstat', 'network'],
+  ].map((metrics) => valuesOf(together(...metrics)))
+  for (const [name, value] of Object.entries(vitals ?? {}))
+    for (const other of [pressure, perf, all])
+      t.ok(Math.abs(Number(other?.[name]) - value) < 0.02, `${name}: ${value}, ${other?.[name]}`)
+  // Both ranks ran for 0.17 of the time, and waited for a processor for 0.8 of it.
+  t.ok(Math.abs((vitals?.platform ?? 0) - 0.17) < 0.02)
+})
+
+t.test('without mpi-trace, the processors are the basis', async (t) => {
+  const run = together('vitals')
+  const { basis, ranks, processes } = efficiencyOf(run)
+  t.strictSame([basis, ranks.length, processes.length], ['processors', 2, 0])
+  t.match(valuesOf(run), { platform: 0.164, activity: 0.907, efficiency: 0.148 })
+  t.match(missingIn(run), [/^storage: neither io_full nor iodelay was read/])
+  for (const { shares } of ranks) {
+    const sum = Number(shares?.computing) + Number(shares?.waiting) + Number(shares?.idle)
+    t.ok(Math.abs(sum - 1) < 1e-9, 'the parts of the time of a rank')
+  }
+})
+
+t.test('a metric without CPU time: the efficiency is missing, with the reason', async (t) => {
+  t.match(missingIn(together('network')), [/^efficiency: the CPU time .* was not read/])
+})
+
+t.test('a rank without rows of MPI: the efficiency is missing, with the count', async (t) => {
+  const run = read('all-metrics', ['lammps-0.mpi-trace.log', 'lammps-0.vitals.log'])
+  t.match(missingIn(run), [/^efficiency: mpi-trace has rows of only 1 of the 2 processes/])
+  t.equal(efficiencyOf(run).size, 2)
+})
+
+t.test('a rank whose waiting was not counted: platform is missing, with the count', async (t) => {
+  const names = ['lammps-0.mpi-trace.log', 'lammps-1.mpi-trace.log', 'lammps-1.vitals.log']
+  const missing = missingIn(read('all-metrics', names))
+  t.match(missing, [/^communication: .* only 1 of the 2 processes/, /^platform: /])
+})
+
+const missingOf = (...processes: readonly TracedProcess[]) => missingIn(runOf(processes))
+
+t.test('processes of MPI that cannot be compared have no efficiency', async (t) => {
+  const rank = (rank: number, changes: object = {}) => ({ rank, size: 2, seconds: 10, ...changes })
+  t.match(missingOf(rank(0), rank(1, { seconds: 101 })), [/several threads were in MPI at once/])
+  const stale = { state: 'running', elapsed: 50 }
+  t.match(missingOf(rank(0), rank(1, stale)), [/MPI rank 1 made no call of MPI after 50 s of the/])
+  t.notMatch(missingOf(rank(0), rank(1, { ...stale, state: 'exited' })), [/efficiency/])
+  t.match(missingOf(rank(0, { seconds: 100 }), rank(1, { seconds: 100 })), [/outside of MPI/])
+})
+
+t.test('of several jobs, the one with the most time counts', async (t) => {
+  const rank = (rank: number, job: string, elapsed: number) => {
+    return { rank, size: 2, job, elapsed, seconds: 1, pid: elapsed, pod: `${rank}` }
+  }
+  const run = runOf([rank(0, 'a', 10), rank(1, 'a', 10), rank(0, 'b', 90), rank(1, 'b', 90)])
+  t.match(efficiencyOf(run), { job: 'b', otherJobs: 1, elapsed: 90 })
+})
+
+t.test('the JSON has the sentence, the factors, and the times of the ranks', async (t) => {
+  const { verdict, efficiency } = findingsDocument(together('mpi-trace', 'vitals'), '')
+  t.match(verdict, /^Took 3\d s on 2 MPI ranks\. Efficiency 0\.099: /)
+  t.match(efficiency, { basis: 'mpi', size: 2, otherJobs: 0, omittedRanks: 0 })
+  t.match(efficiency.factors, [
+    { name: 'efficiency', of: null, title: 'Efficiency', missing: null },
+    { name: 'load-balance', of: 'efficiency' },
+    { name: 'balance-between-pods', of: 'load-balance' },
+    { name: 'balance-within-pods', of: 'load-balance' },
+    { name: 'communication-and-platform', of: 'efficiency' },
+    { name: 'communication', of: 'communication-and-platform' },
+    { name: 'platform', of: 'communication-and-platform', least: Number },
+  ])
+  const [rank] = efficiency.ranks
+  t.match(rank, { rank: 'lammps-0', mpiRank: 0, elapsedSeconds: 26.3737, mpiSeconds: 9.76221 })
+  t.match(Object.keys(rank ?? {}).slice(4), ['mpiSeconds', 'waitingSeconds', 'waitingInMpiSeconds'])
+  const { efficiency: processors } = findingsDocument(together('vitals'), '')
+  t.match(processors.ranks[0], {
+    rank: 'lammps-0',
+    cores: 0.139948,
+    coresLimit: null,
+    idle: Number,
+  })
+})

@@ -1,0 +1,146 @@
+import t from 'tap'
+import { type Factor, factor, missingFactor } from '../../../../src/runs/efficiency/factor.ts'
+import { mpiFactors } from '../../../../src/runs/efficiency/mpi-factors.ts'
+import {
+  processorFactors,
+  type RankTimes,
+} from '../../../../src/runs/efficiency/processor-factors.ts'
+import { type RunFacts, verdict } from '../../../../src/runs/efficiency/verdict.ts'
+import { CASES, findWith } from '../findings/cases.ts'
+
+/** Returns the tree of a job with two ranks, which compute and wait for these parts of the time. */
+const mpi = (computing: readonly [number, number], waited: number | null) =>
+  mpiFactors(
+    computing.map((part, index) => ({
+      ...{ pod: String(index), elapsed: 100, inMpi: 100 - 100 * (part + (waited ?? 0)) },
+      shares: waited === null ? null : { ran: part, waited },
+    })),
+    waited === null ? 'run_delay was not read' : null,
+  )
+
+const processors = (changes: Partial<RankTimes>) =>
+  processorFactors([
+    { rank: '0', elapsed: 100, ran: 95, waited: 0, storage: 0, limit: null, ...changes },
+  ])
+
+const verdictOf = (
+  root: Factor,
+  changes: Partial<RunFacts> = {},
+  basis: 'mpi' | 'processors' = 'mpi',
+) =>
+  verdict({
+    ...{ duration: 58.3, ranks: 4, efficiency: { basis, root, size: 2 }, findings: [] },
+    ...changes,
+  })
+
+/** The finding that the case of a rule makes. */
+const found = (rule: keyof typeof CASES) => {
+  const { changes, options } = CASES[rule]
+  return findWith(changes, options).findings
+}
+
+t.test('a run of MPI that nothing held up', async (t) => {
+  t.equal(
+    verdictOf(mpi([0.9, 0.88], 0)),
+    'Took 58 s on 2 MPI ranks. Nothing held this run up: 89 % of the time was spent computing.',
+  )
+})
+
+t.test('the worst factors are named, the worst first, and the best one', async (t) => {
+  t.equal(
+    verdictOf(mpi([0.45, 0.43], 0.5)),
+    'Took 58 s on 2 MPI ranks. Efficiency 0.44: threads waited for a processor (platform 0.5); ' +
+      'the work was even (load balance 0.98).',
+  )
+  t.equal(
+    verdictOf(mpi([0.95, 0.4], 0)),
+    'Took 58 s on 2 MPI ranks. Efficiency 0.68: the work was uneven (load balance 0.71); ' +
+      'threads that could run had a processor (platform 1).',
+  )
+  t.match(
+    verdictOf(mpi([0.5, 0.25], 0)),
+    /Efficiency 0\.38: much time was spent in MPI \(communication 0\.5\); the work was uneven \(/,
+  )
+})
+
+t.test('a low product of good factors has its worst factor', async (t) => {
+  t.match(
+    verdictOf(mpi([0.95, 0.63], 0)),
+    /Efficiency 0\.79: the work was uneven \(load balance 0\.83/,
+  )
+})
+
+t.test('the findings name the reason for which threads waited', async (t) => {
+  const textWith = (rule: keyof typeof CASES) =>
+    verdictOf(mpi([0.45, 0.45], 0.5), { findings: found(rule) })
+  t.match(textWith('waiting-for-cpu'), /: the processors of the node were shared \(platform 0\.5\)/)
+  t.match(textWith('throttled'), /: the CPU limit kept threads from running \(platform 0\.5\)/)
+  t.match(textWith('pinned-to-same-core'), /: processes were bound to the same processor \(/)
+  t.match(textWith('waiting-for-cpu'), /Worst finding: Waiting for a CPU \(rank 3, 36 s\)\.$/)
+})
+
+t.test('without the time of waiting, the sentence says so, and praises nothing', async (t) => {
+  t.equal(
+    verdictOf(mpi([0.95, 0.95], null)),
+    'Took 58 s on 2 MPI ranks. Efficiency 0.95: the work was even (load balance 1). ' +
+      'The time of waiting for processors is not known and counts as computing or as time in MPI.',
+  )
+  t.match(
+    verdictOf(mpi([0.5, 0.5], null)),
+    /much time was spent in MPI \(communication and platform 0\.5\); the work was even/,
+  )
+})
+
+t.test('a run without MPI', async (t) => {
+  const textOf = (changes: Partial<RankTimes>) => verdictOf(processors(changes), {}, 'processors')
+  t.equal(
+    textOf({}),
+    'Took 58 s on 4 ranks. Nothing held this run up: 95 % of the time was spent computing.',
+  )
+  t.match(textOf({ ran: 50, waited: 48 }), /Efficiency 0\.5: threads waited for a processor \(plat/)
+  t.match(textOf({ ran: 50, storage: 45 }), /: the ranks waited for storage \(storage 0\.55\); thr/)
+  t.match(
+    textOf({ ran: 50 }),
+    /Efficiency 0\.5: the ranks were idle \(activity 0\.5\); threads that/,
+  )
+  t.match(textOf({ ran: 50, storage: null }), /: the ranks were idle or waited for storage \(activ/)
+  t.equal(
+    textOf({ ran: 50, waited: null }),
+    'Took 58 s on 4 ranks. Efficiency 0.5. The time of waiting for processors is not known.',
+  )
+})
+
+t.test('an efficiency that is missing has its reason', async (t) => {
+  const root = missingFactor('efficiency', 'the CPU time was not read')
+  t.equal(
+    verdictOf(root, { ranks: 1 }, 'processors'),
+    'Took 58 s on 1 rank. The efficiency is not known: the CPU time was not read.',
+  )
+})
+
+t.test('a run that failed begins with the failure', async (t) => {
+  const findings = found('oom-killed')
+  t.match(
+    verdictOf(mpi([0.9, 0.9], 0), { findings }),
+    /^Took 58 s on 2 MPI ranks and failed\. Rank 3 had 2 of its processes in .*limit\. Efficiency 0\.9/,
+  )
+})
+
+t.test('a good efficiency with a finding is not one that nothing held up', async (t) => {
+  const text = verdictOf(mpi([0.9, 0.9], 0), { findings: found('throttled') })
+  t.match(text, /Efficiency 0\.9: .* Worst finding: Throttled \(rank 3, 60 s\)\.$/)
+  const risk = verdictOf(mpi([0.9, 0.9], 0), { findings: found('close-to-memory-limit') })
+  t.match(risk, /Nothing held this run up/, 'a risk cost no time')
+})
+
+t.test('the length of a run has a unit that people read', async (t) => {
+  const lengthOf = (duration: number) =>
+    verdictOf(factor('efficiency', 0.9), { duration }).replace(/ on .*/, '')
+  t.strictSame([4.567, 58.3, 600, 9000].map(lengthOf), [
+    'Took 4.6 s',
+    'Took 58 s',
+    'Took 10 min',
+    'Took 2.5 h',
+  ])
+  t.equal(lengthOf(0), 'Ran')
+})
