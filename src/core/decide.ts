@@ -9,9 +9,8 @@ import {
 } from './decision.ts'
 import { DEFAULT_CONTAINER_KEY, KEYS, MIRROR_KEY, STATUS_KEY } from './keys.ts'
 import type { Container, Pod } from './kubernetes/pod.ts'
-import { isGuaranteed } from './kubernetes/qos.ts'
 import type { Request, RequestedMetric } from './request.ts'
-import { buildObserver } from './rules/build-observer.ts'
+import { buildObservers } from './rules/build-observer.ts'
 import { type CounterPrediction, predictCounters } from './rules/counters.ts'
 import {
   type Earlier,
@@ -33,6 +32,7 @@ import { findToolConflict, findTools, withLaunchAgents } from './rules/tool-conf
 import { hasRoom, isShort, sharedBefore } from './status.ts'
 import { quote } from './text/quote.ts'
 import { type Forwarding, launchAgents, selectForwarded } from './tools/forwarding.ts'
+import { groupTools } from './tools/groups.ts'
 import { findToolTarget } from './tools/target.ts'
 import { installerName } from './tools/tool.ts'
 import { joinVariables } from './tools/variables.ts'
@@ -123,8 +123,7 @@ function decideObservers(ride: InjectionContext): Decision {
   const taken = findTakenName(pod, request.metrics)
   if (taken !== undefined) return leaveOrDeny(request.onError, 'name-taken', taken)
   const derived = deriveSecurityContext(target, pod)
-  const guaranteed = isGuaranteed(pod)
-  const built = request.metrics.map((asked) => buildObserver(asked, derived, pod, guaranteed))
+  const built = buildObservers(request.metrics, derived, pod)
   const denied = checkNamespacePolicy(ride, pod, request.onError, built)
   if (denied !== undefined) return denied
   const fitted = fitResources(ride.namespace, pod, request.mode, built)
@@ -177,9 +176,11 @@ function observerOf({ metric: { name } }: RequestedMetric): AddedContainer {
   return { name, role: 'a requested metric' }
 }
 
-function installersOf({ metric: { name, tool } }: RequestedMetric): readonly AddedContainer[] {
-  if (tool === undefined) return []
-  return [{ name: installerName(name), role: `the init container that metric ${name} adds` }]
+function installersOf(metrics: readonly RequestedMetric[]): readonly AddedContainer[] {
+  return groupTools(metrics).map(([first]) => {
+    const { name } = first.item.metric
+    return { name: installerName(name), role: `the init container that metric ${name} adds` }
+  })
 }
 
 /**
@@ -187,7 +188,7 @@ function installersOf({ metric: { name, tool } }: RequestedMetric): readonly Add
  * Returns a sentence about it without the final period.
  */
 function findTakenName(pod: Pod, metrics: readonly RequestedMetric[]): string | undefined {
-  const [observers, installers] = [metrics.map(observerOf), metrics.flatMap(installersOf)]
+  const [observers, installers] = [metrics.map(observerOf), installersOf(metrics)]
   const taken = [...observers, ...installers].find(({ name }) => hasContainer(pod, name))
   if (taken !== undefined) {
     return `container ${taken.name} of the pod has the name of ${taken.role}; rename the container`

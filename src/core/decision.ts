@@ -56,12 +56,18 @@ export interface Observer extends RequestedMetric {
   readonly securityContext: Fields
   /** Undefined if the pod sets pod-level resources. */
   readonly resources: Fields | undefined
-  /** The init container of the metric's tool; undefined if the metric has no tool. */
+  /**
+   * The init container of the metric's tool. Undefined if the metric has no tool, or if the
+   * installer of an earlier observer also installs this tool.
+   */
   readonly installer: Installer | undefined
 }
 
-/** The fields of an init container that depend on the pod. */
-export type Installer = Pick<Observer, 'securityContext' | 'resources'>
+/** The fields of an init container that depend on the pod and on the tools that it installs. */
+export interface Installer extends Pick<Observer, 'securityContext' | 'resources'> {
+  /** The limits of the catalog: of each resource, the greatest of the tools. */
+  readonly limits: Fields
+}
 
 /**
  * The indexes in `spec.initContainers` of observers that lost `restartPolicy: Always`. Such an init

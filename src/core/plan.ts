@@ -11,7 +11,7 @@ import { hasRoom, leftStatus } from './status.ts'
 import { TOKEN_VOLUME } from './tools/added-volumes.ts'
 import {
   installers,
-  resultsMount,
+  resultsMounts,
   sizeVariable,
   type TargetAdditions,
   targetAdditions,
@@ -70,8 +70,10 @@ export function plan(pod: Pod, decision: Decision, catalog: Catalog, uid: string
   const mounts = cover === undefined ? [] : [coverMount(cover)]
   const env = environment(decision, pod, catalog.revision)
   const exported = exportOf(pod, decision, catalog)
+  const results = resultsMounts(observers, suffix)
   const containers = observers.map((observer) => {
-    const own = [...mounts, ...resultsMount(observer, suffix)]
+    const result = results.get(observer.metric.name)
+    const own = result === undefined ? mounts : [...mounts, result]
     const variables = [...env, ...sizeVariable(observer), ...exported(observer.metric)]
     return buildContainer(observer, decision.mode, variables, own)
   })

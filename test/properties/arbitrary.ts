@@ -248,6 +248,8 @@ const TOOL_ASKS = [
   'perf-sysstat,cpu-tool',
   'mpi-tool,cpu-tool',
   'cpu-tool,io-sysstat,mpi-tool',
+  'cpu-tool,io-tool',
+  'io-tool,mpi-tool,perf-sysstat,cpu-tool',
   'mpi-tool',
   'perf-sysstat',
 ]
@@ -326,6 +328,7 @@ const STATUSES = [
   statusOf(['perf-sysstat'], 'true'),
   statusOf(['main']),
   statusOf(['cpu-tool', 'mpi-tool']),
+  statusOf(['io-tool', 'cpu-tool']),
   statusOf(['init', 'side']),
   statusOf([7, null, '__proto__']),
   statusOf([], 'é'.repeat(200)),

@@ -431,33 +431,78 @@ function assertExtended(container: Json, target: Json, tools: readonly Observer[
   )
 }
 
-t.test('installers are first, and observers last, each with its own volume', async () => {
+/** Returns the tools by the image of their installer, in the order of their observers. */
+function byImage(tools: readonly Observer[]): readonly (readonly Observer[])[] {
+  return [...Map.groupBy(tools, ({ metric }) => metric.tool?.installer.image).values()]
+}
+
+t.test('installers are first, and observers last, with one volume for each image', async () => {
+  const sizes = new Set<string>()
   alwaysWithTools((answered, tools) => {
     const { pod, patched } = answered
     const installers = installersAdded(pod, patched)
+    const groups = byImage(tools)
+    sizes.add(groups.map((group) => group.length).join(' '))
     assert.deepEqual(
       namesOf(installers),
-      tools.map(({ metric }) => `${metric.name}-install`),
+      groups.map(([first]) => `${first?.metric.name}-install`),
     )
     for (const { restartPolicy } of installers) assert.equal(restartPolicy, undefined)
-    const [before, after] = [pod, patched].map(({ spec }) => namesOf(mapsOf(mapOf(spec).volumes)))
-    const volumes = (after ?? []).slice(before?.length)
-    assert.equal(new Set(after).size - new Set(before).size, volumes.length, 'a name occurs twice')
-    const observers = Object.values(added(answered)).flat()
-    for (const [index, { metric }] of tools.entries()) {
-      const observer = observers.find(({ name }) => name === metric.name)
-      const names = [installers[index], observer].map((container) => {
-        return namesOf(toolMounts(container?.volumeMounts))
-      })
-      const [volume] = names[0] ?? []
-      assert.deepEqual(names, [[volume], [volume]])
-      assert.ok(volumes.includes(`${volume}`), `the pod has no volume ${volume}`)
-    }
     const { initContainers, containers } = mapOf(patched.spec)
     const all = namesOf([...mapsOf(initContainers), ...mapsOf(containers)])
     for (const name of namesOf(installers)) {
       assert.equal(all.filter((other) => other === name).length, 1)
     }
+  })
+  for (const each of ['1', '1 1', '2', '2 1'])
+    assert.ok(sizes.has(each), `no pod has ${each} tools`)
+})
+
+t.test('an installer has a volume, of which its observers have their own folders', async () => {
+  alwaysWithTools((answered, tools) => {
+    const { pod, patched } = answered
+    const installers = installersAdded(pod, patched)
+    const [before, after] = [pod, patched].map(({ spec }) => namesOf(mapsOf(mapOf(spec).volumes)))
+    const volumes = (after ?? []).slice(before?.length)
+    assert.equal(new Set(after).size - new Set(before).size, volumes.length, 'a name occurs twice')
+    const observers = Object.values(added(answered)).flat()
+    for (const [index, group] of byImage(tools).entries()) {
+      const [volume] = namesOf(toolMounts(installers[index]?.volumeMounts))
+      assert.ok(volumes.includes(`${volume}`), `the pod has no volume ${volume}`)
+      const names = group.map(({ metric }) => metric.name)
+      const mounts = observers
+        .filter(({ name }) => names.includes(`${name}`))
+        .flatMap((each) => toolMounts(each.volumeMounts))
+      assert.deepEqual(
+        mounts.map(({ name, subPath }) => [name, subPath]),
+        group.map(({ metric }) => [volume, metric.tool?.results.subPath]),
+      )
+    }
+  })
+})
+
+/** Returns the bytes of a quantity in Mi or Gi. */
+function bytesOf(quantity: unknown): number {
+  const [, count, unit] = /^(\d+)([MG])i$/.exec(`${quantity}`) ?? []
+  return Number(count) * 1024 ** (unit === 'G' ? 3 : 2)
+}
+
+t.test('the size of a volume is the sum of the sizes that its observers keep to', async () => {
+  alwaysWithTools((answered) => {
+    const { pod, patched } = answered
+    const kept = new Map<unknown, number>()
+    for (const { env, volumeMounts } of Object.values(added(answered)).flat()) {
+      const [mount] = toolMounts(volumeMounts)
+      const limit = mapsOf(env).find(({ name }) => name === 'RIDEALONG_TOOL_SIZE_LIMIT')
+      assert.equal(mount === undefined, limit === undefined)
+      if (mount) kept.set(mount.name, (kept.get(mount.name) ?? 0) + Number(limit?.value))
+    }
+    const count = mapsOf(mapOf(pod.spec).volumes).length
+    const volumes = mapsOf(mapOf(patched.spec).volumes).slice(count)
+    const sizes = volumes.flatMap(({ name, emptyDir }) => {
+      return emptyDir === undefined ? [] : [[name, bytesOf(mapOf(emptyDir).sizeLimit)] as const]
+    })
+    assert.deepEqual(new Map(sizes), kept)
   })
 })
 

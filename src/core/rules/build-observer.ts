@@ -1,7 +1,9 @@
 import type { Observer } from '../decision.ts'
 import { type Fields, fieldsOrNone } from '../kubernetes/json.ts'
 import type { Pod } from '../kubernetes/pod.ts'
+import { isGuaranteed } from '../kubernetes/qos.ts'
 import type { RequestedMetric } from '../request.ts'
+import { groupTools, installerLimits } from '../tools/groups.ts'
 import type { Tool } from '../tools/tool.ts'
 import { startable } from './security-context.ts'
 
@@ -11,17 +13,42 @@ import { startable } from './security-context.ts'
  */
 const NO_REQUESTS: Fields = { cpu: '0', memory: '0' }
 
-/** Builds the observer of a requested metric, with its resources before LimitRanges apply. */
-export function buildObserver(
+/**
+ * Builds the observers of requested metrics, with their resources before LimitRanges apply. The
+ * first observer of tools that share an installer has the installer.
+ *
+ * @param derived the security context that is derived from the target
+ */
+export function buildObservers(
+  metrics: readonly RequestedMetric[],
+  derived: Fields,
+  pod: Pod,
+): readonly Observer[] {
+  const guaranteed = isGuaranteed(pod)
+  const limits = new Map(
+    groupTools(metrics).map((group) => [group[0].item.metric.name, installerLimits(group)]),
+  )
+  return metrics.map((asked) => {
+    return buildObserver(asked, derived, pod, guaranteed, limits.get(asked.metric.name))
+  })
+}
+
+/** @param installerLimits the limits of the observer's installer; undefined if it has none */
+function buildObserver(
   asked: RequestedMetric,
   derived: Fields,
   pod: Pod,
   guaranteed: boolean,
+  installerLimits: Fields | undefined,
 ): Observer {
   const { metric, options, ranks, isDefault } = asked
   const { securityContext: own } = metric.container
   const securityContext = own === undefined ? derived : startable(own, pod)
-  const installer = metric.tool && { securityContext: derived, resources: undefined }
+  const installer = installerLimits && {
+    securityContext: derived,
+    resources: undefined,
+    limits: installerLimits,
+  }
   const bare = {
     metric,
     options,
@@ -47,11 +74,7 @@ export function withResources(observer: Observer, pod: Pod, guaranteed: boolean)
   return {
     ...observer,
     resources: withStorage(pod, resourcesOf(container.resources.limits, guaranteed), tool),
-    installer: tool &&
-      installer && {
-        ...installer,
-        resources: resourcesOf(tool.installer.resources.limits, guaranteed),
-      },
+    installer: installer && { ...installer, resources: resourcesOf(installer.limits, guaranteed) },
   }
 }
 

@@ -3,8 +3,9 @@ import { type EnvVar, plain } from '../kubernetes/environment.ts'
 import { asObjects, type Fields } from '../kubernetes/json.ts'
 import { readQuantity } from '../kubernetes/quantity.ts'
 import { launchAgents } from './forwarding.ts'
+import { groupTools, sizeLimitOf, type ToolGroup } from './groups.ts'
 import { findToolTarget, type ToolTarget } from './target.ts'
-import { installerName, RESULTS_PATH, TOOL_VOLUME, type Tool, VOLUME_PATH } from './tool.ts'
+import { installerName, RESULTS_PATH, TOOL_VOLUME, VOLUME_PATH } from './tool.ts'
 import { joinVariables } from './variables.ts'
 
 /** The quantity 1, as readQuantity returns it. */
@@ -16,29 +17,23 @@ export interface TargetAdditions extends Pick<ToolTarget, 'list' | 'index'> {
   readonly volumeMounts: readonly Fields[]
 }
 
-/** The tool of an observer, and the name of its volume in the pod. */
+/** The observers whose tools are in one volume, and the name of the volume in the pod. */
 interface Installation {
-  readonly observer: Observer
-  readonly tool: Tool
+  readonly group: ToolGroup<Observer>
   readonly volume: string
 }
 
-/** Returns the tools of observers, with the names of their volumes. */
+/** Returns the installations of the tools of observers. */
 function installations(observers: readonly Observer[], suffix: string): readonly Installation[] {
-  return observers.flatMap((observer) => {
-    const { name, tool } = observer.metric
-    return tool === undefined ? [] : { observer, tool, volume: volumeOf(name, suffix) }
+  return groupTools(observers).map((group) => {
+    return { group, volume: `${TOOL_VOLUME}${group[0].item.metric.name}-${suffix}` }
   })
-}
-
-function volumeOf(metric: string, suffix: string): string {
-  return `${TOOL_VOLUME}${metric}-${suffix}`
 }
 
 /** Returns the volumes of the tools. */
 export function toolVolumes(observers: readonly Observer[], suffix: string): readonly Fields[] {
-  return installations(observers, suffix).map(({ tool, volume }) => {
-    return { name: volume, emptyDir: { sizeLimit: tool.sizeLimit } }
+  return installations(observers, suffix).map(({ group, volume }) => {
+    return { name: volume, emptyDir: { sizeLimit: sizeLimitOf(group) } }
   })
 }
 
@@ -53,30 +48,40 @@ export function installers(
   suffix: string,
   mounts: readonly Fields[],
 ): readonly Fields[] {
-  return installations(observers, suffix).map(({ observer, tool, volume }) => {
+  return installations(observers, suffix).map(({ group: [{ item, tool }], volume }) => {
     const { image, imagePullPolicy = 'IfNotPresent', command, args } = tool.installer
     return {
-      name: installerName(observer.metric.name),
+      name: installerName(item.metric.name),
       image,
       imagePullPolicy,
       command,
       args,
       env: [plain('RIDEALONG_TOOL_VOLUME', VOLUME_PATH)],
-      resources: observer.installer?.resources,
-      securityContext: observer.installer?.securityContext,
+      resources: item.installer?.resources,
+      securityContext: item.installer?.securityContext,
       volumeMounts: [...mounts, { name: volume, mountPath: VOLUME_PATH }],
     }
   })
 }
 
-/** Returns the mount of the results, for the observer of a tool. */
-export function resultsMount({ metric }: Observer, suffix: string): readonly Fields[] {
-  if (metric.tool === undefined) return []
-  const { subPath } = metric.tool.results
-  return [{ name: volumeOf(metric.name, suffix), mountPath: RESULTS_PATH, subPath }]
+/** Returns the mounts of the results by the name of the metric, for the observers of tools. */
+export function resultsMounts(
+  observers: readonly Observer[],
+  suffix: string,
+): ReadonlyMap<string, Fields> {
+  const mounts = installations(observers, suffix).flatMap(({ group, volume }) =>
+    group.map(({ item, tool: { results } }) => {
+      const mount = { name: volume, mountPath: RESULTS_PATH, subPath: results.subPath }
+      return [item.metric.name, mount] as const
+    }),
+  )
+  return new Map(mounts)
 }
 
-/** Returns the variable with the size limit of the volume in bytes, for the observer of a tool. */
+/**
+ * Returns the variable with the size limit of the tool in bytes, for the observer of a tool: its
+ * part of the volume, in which there can be other tools.
+ */
 export function sizeVariable({ metric }: Observer): readonly EnvVar[] {
   if (metric.tool === undefined) return []
   const bytes = (readQuantity(metric.tool.sizeLimit) ?? 0n) / ONE
@@ -93,8 +98,8 @@ export function targetAdditions(
   { target, observers, forwarding }: Pick<Injected, 'target' | 'observers' | 'forwarding'>,
   suffix: string,
 ): TargetAdditions | undefined {
-  const tools = installations(observers, suffix)
-  const found = tools.length === 0 ? undefined : findToolTarget(spec, target)
+  const mounts = targetMounts(observers, suffix)
+  const found = mounts.length === 0 ? undefined : findToolTarget(spec, target)
   if (found === undefined) return undefined
   const { container, list, index } = found
   const own = new Set(asObjects(container.env).map(({ name }) => name))
@@ -110,9 +115,18 @@ export function targetAdditions(
       }),
       ...launchAgents(forwarding),
     ],
-    volumeMounts: tools.flatMap(({ tool, volume }) => [
-      ...tool.mounts.map((mount) => ({ name: volume, ...mount, readOnly: true })),
-      { name: volume, ...tool.results },
-    ]),
+    volumeMounts: mounts,
   }
+}
+
+/** Returns the mounts of the target, in the order of the observers. */
+function targetMounts(observers: readonly Observer[], suffix: string): readonly Fields[] {
+  const mounts = installations(observers, suffix).flatMap(({ group, volume }) =>
+    group.map(({ item, tool }) => {
+      const folders = tool.mounts.map((mount) => ({ name: volume, ...mount, readOnly: true }))
+      return [item, [...folders, { name: volume, ...tool.results }]] as const
+    }),
+  )
+  const byObserver = new Map(mounts)
+  return observers.flatMap((observer) => byObserver.get(observer) ?? [])
 }

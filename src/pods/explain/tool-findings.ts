@@ -1,6 +1,7 @@
-import type { Decision, Injected } from '../../core/decision.ts'
+import type { Decision, Injected, Observer } from '../../core/decision.ts'
 import { findTools, type NamedTool } from '../../core/rules/tool-conflict.ts'
 import { forwards, LAUNCH_AGENT_NAMES } from '../../core/tools/forwarding.ts'
+import { groupTools, type Member, sizeLimitOf, type ToolGroup } from '../../core/tools/groups.ts'
 import { installerName } from '../../core/tools/tool.ts'
 import { joinVariables } from '../../core/tools/variables.ts'
 import { type Finding, find } from './finding.ts'
@@ -24,14 +25,10 @@ export function toolFindings(
   if (tools.length === 0) return []
   const variables = joinVariables(observers).map(({ name }) => name)
   return [
-    ...tools.map(({ name, tool }) => {
-      const variables = tool.variables.map((variable) => variable.name).join(', ')
-      const paths = [...tool.mounts, tool.results].map(({ mountPath }) => mountPath).join(', ')
-      const sentence =
-        `the init container ${installerName(name)} (image ${tool.installer.image}) copies the ` +
-        `library to a volume of at most ${tool.sizeLimit}; container ${target} gets the ` +
-        `variables ${variables} and the paths ${paths}`
-      return find(`tool ${name}`, 'ok', sentence)
+    ...groupTools(observers).flatMap((group) => {
+      return group.map((member) =>
+        find(`tool ${nameOf(member)}`, 'ok', added(member, group, target)),
+      )
     }),
     find('loading', 'unknown', `${UNLOADED}; ${REPLACED}`),
     ...(forwarding.isLauncher
@@ -39,6 +36,24 @@ export function toolFindings(
       : [find('processes', 'unknown', `${KILLED}; ${remote(variables)}`)]),
     find('drain', 'look', DRAIN),
   ]
+}
+
+function nameOf({ item }: Member<Observer>): string {
+  return item.metric.name
+}
+
+/** Describes what a tool adds to a pod. */
+function added(member: Member<Observer>, group: ToolGroup<Observer>, target: string): string {
+  const { tool } = member
+  const variables = tool.variables.map((variable) => variable.name).join(', ')
+  const paths = [...tool.mounts, tool.results].map(({ mountPath }) => mountPath).join(', ')
+  const others = group.filter((other) => other !== member).map(nameOf)
+  const shared = others.length === 0 ? '' : `, which also has the tool of ${others.join(', ')}`
+  return (
+    `the init container ${installerName(nameOf(group[0]))} (image ${tool.installer.image}) copies ` +
+    `the library to a volume of at most ${sizeLimitOf(group)}${shared}; container ${target} gets ` +
+    `the variables ${variables} and the paths ${paths}`
+  )
 }
 
 const UNLOADED = 'static programs, and programs with another libc than the tool, run without it'

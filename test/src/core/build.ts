@@ -33,6 +33,7 @@ export interface ContainerObject {
   readonly volumeMounts?: readonly {
     readonly name: string
     readonly mountPath: string
+    readonly subPath?: string
     readonly readOnly?: boolean
   }[]
 }

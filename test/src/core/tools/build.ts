@@ -1,5 +1,5 @@
 import { buildCatalog, type Catalog, type MetricDocument } from '../../../../src/core/catalog.ts'
-import type { ToolVariable } from '../../../../src/core/tools/tool.ts'
+import type { Tool, ToolVariable } from '../../../../src/core/tools/tool.ts'
 import {
   type ContainerObject,
   type Json,
@@ -17,20 +17,21 @@ export function toolDocument(
   variables: readonly ToolVariable[],
   spec: Partial<MetricDocument['spec']> = {},
 ): MetricDocument {
-  return metricDocument(name, {
-    tool: {
-      installer: {
-        image: `registry.example/${name}:1`,
-        command: ['install'],
-        resources: { limits: { cpu: '200m', memory: '24Mi' } },
-      },
-      sizeLimit: '256Mi',
-      mounts: [{ subPath: 'tool', mountPath: `/opt/ridealong/${name}` }],
-      results: { subPath: 'results', mountPath: `/var/opt/ridealong/${name}` },
-      variables,
+  return metricDocument(name, { tool: toolOf(name, variables), ...spec })
+}
+
+function toolOf(name: string, variables: readonly ToolVariable[]): Tool {
+  return {
+    installer: {
+      image: `registry.example/${name}:1`,
+      command: ['install'],
+      resources: { limits: { cpu: '200m', memory: '24Mi' } },
     },
-    ...spec,
-  })
+    sizeLimit: '256Mi',
+    mounts: [{ subPath: 'tool', mountPath: `/opt/ridealong/${name}` }],
+    results: { subPath: 'results', mountPath: `/var/opt/ridealong/${name}` },
+    variables,
+  }
 }
 
 const level = {
@@ -66,6 +67,38 @@ export const TOOLS: Catalog = buildCatalog(
       ],
       { options: { level } },
     ),
+  ],
+  '3f2a91c0',
+)
+
+/**
+ * Returns a tool that extends LD_PRELOAD. The names of the folders of its volume contain the name
+ * of the metric, so the volume can have other tools.
+ */
+export function sharedTool(name: string, image: string, sizeLimit: string): Tool {
+  const path = `/opt/ridealong/${name}`
+  const variables = [{ name: 'LD_PRELOAD', value: `${path}/loader.so`, separator: ':' }] as const
+  const tool = toolOf(name, variables)
+  return {
+    ...tool,
+    installer: { ...tool.installer, image },
+    sizeLimit,
+    mounts: [{ subPath: `${name}-tool`, mountPath: path }],
+    results: { subPath: `${name}-results`, mountPath: `/var/opt/ridealong/${name}` },
+  }
+}
+
+/** A catalog with three tools, of which cpu-profile and mpi-trace are in one image. */
+export const SHARED: Catalog = buildCatalog(
+  [
+    metricDocument('perf-sysstat'),
+    metricDocument('cpu-profile', {
+      tool: sharedTool('cpu-profile', 'registry.example/tools:1', '256Mi'),
+    }),
+    metricDocument('mpi-trace', {
+      tool: sharedTool('mpi-trace', 'registry.example/tools:1', '64Mi'),
+    }),
+    metricDocument('gpu-trace', { tool: sharedTool('gpu-trace', 'registry.example/gpu:1', '1Gi') }),
   ],
   '3f2a91c0',
 )

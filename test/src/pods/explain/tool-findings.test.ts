@@ -1,7 +1,7 @@
 import t from 'tap'
 import { costSentence } from '../../../../src/pods/explain/cost.ts'
 import { type Json, type PodObject, podOf, ride, type Texts } from '../../core/build.ts'
-import { ALLOWED, rideWith, TOOLS } from '../../core/tools/build.ts'
+import { ALLOWED, rideWith, SHARED, TOOLS } from '../../core/tools/build.ts'
 import { explained } from './build.ts'
 
 const PLACE = { catalog: TOOLS, labels: ALLOWED }
@@ -42,6 +42,22 @@ t.test('the explanation says what a tool adds, and what cannot be known', async 
     'processes',
     'drain',
   ])
+})
+
+t.test('the explanation names the volume that tools of one image share', async (t) => {
+  const tools = toolsIn(
+    explained(asking('cpu-profile,gpu-trace,mpi-trace'), { ...PLACE, catalog: SHARED }),
+  )
+  const installed = (name: string, image: string, size: string) =>
+    new RegExp(
+      `^ok: the init container ${name} \\(image registry.example/${image}:1\\) .* ${size};`,
+    )
+  const shared = '320Mi, which also has the tool of'
+  t.match(tools, {
+    'tool cpu-profile': installed('cpu-profile-install', 'tools', `${shared} mpi-trace`),
+    'tool mpi-trace': installed('cpu-profile-install', 'tools', `${shared} cpu-profile`),
+    'tool gpu-trace': installed('gpu-trace-install', 'gpu', '1Gi'),
+  })
 })
 
 const LAUNCHER = { labels: { 'jobset.sigs.k8s.io/replicatedjob-name': 'launcher' } }
@@ -106,6 +122,15 @@ t.test('the cost includes the installers and the volumes', async (t) => {
       ' volumes on the nodes: at most 1536Mi',
   )
 })
+
+t.test(
+  'the cost of tools of one image includes one installer and the sum of the sizes',
+  async (t) => {
+    const place = { ...PLACE, catalog: SHARED }
+    const { cost } = explained(asking('cpu-profile,mpi-trace'), place)
+    t.match(cost, { installers: { limits: { cpu: '200m', memory: '24Mi' } }, volumes: '320Mi' })
+  },
+)
 
 t.test('in a pod with pod-level resources, only the volumes have a cost', async (t) => {
   const spec = { resources: { limits: { cpu: '1', memory: '1Gi' } } }
