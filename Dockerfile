@@ -1,6 +1,7 @@
-# Four images: `webhook` has the webhook and the command, `observer` has the observers, and
-# `cpu-profile` and `mpi-trace` have the installers of the tools that these metrics load into the
-# target. To build an image for linux/amd64 and linux/arm64:
+# Three images: `webhook` has the webhook and the command, `observer` has the observers, and
+# `tools` has the installer of the tools that metrics load into the target. `cpu-profile` and
+# `mpi-trace` are images of single tools, for the old value `toolImages` of the chart. To build an
+# image for linux/amd64 and linux/arm64:
 #   docker buildx build --platform linux/amd64,linux/arm64 --target webhook .
 
 # Each base image is pinned by the digest of its multi-architecture index, from
@@ -58,13 +59,6 @@ COPY observer/preload/ /observer/preload/
 COPY observer/loader/ /observer/loader/
 RUN /observer/loader/build.sh /tool
 
-# The installer copies /tool into a volume of the pod. Each file must be readable by every user.
-FROM scratch AS cpu-profile
-COPY --from=program /image/ /
-COPY --from=profiler /tool/ /tool/
-ENV PATH=/usr/local/bin
-CMD ["install"]
-
 # The recorder of MPI calls. The compiler is that of the image's platform.
 FROM node AS recorder
 ARG TARGETARCH
@@ -74,6 +68,22 @@ RUN apt-get update \
 COPY observer/preload/ /observer/preload/
 COPY observer/mpi/ /observer/mpi/
 RUN mkdir /tool && /observer/mpi/build.sh "$TARGETARCH" /tool/libridealong-mpi.so
+
+# The installer copies each folder of /tool into a volume of the pod. Each file must be readable by
+# every user.
+FROM scratch AS tools
+COPY --from=program /image/ /
+COPY --from=profiler /tool/ /tool/cpu-profile/
+COPY --from=recorder /tool/ /tool/mpi-trace/
+ENV PATH=/usr/local/bin
+CMD ["install"]
+
+# Images with a single tool, whose files are directly in /tool.
+FROM scratch AS cpu-profile
+COPY --from=program /image/ /
+COPY --from=profiler /tool/ /tool/
+ENV PATH=/usr/local/bin
+CMD ["install"]
 
 FROM scratch AS mpi-trace
 COPY --from=program /image/ /

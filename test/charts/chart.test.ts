@@ -132,13 +132,9 @@ t.test('every template has a suite of unit tests', (t) => {
   t.end()
 })
 
-/** The built-in metrics with a tool, and values with their images. */
+/** The built-in metrics with a tool, and values that offer them. */
 const TOOLS = ['cpu-profile', 'mpi-trace']
-const WITH_TOOLS = TOOLS.flatMap((name) => {
-  return ['registry=ghcr.io', `repository=ridealong/${name}`].map((field) => {
-    return `toolImages.${name}.${field}`
-  })
-})
+const WITH_TOOLS = [`tools.metrics={${TOOLS.join(',')}}`]
 
 /** Returns the documents in the ConfigMap of the catalog, by the name of the file. */
 function documentsOf(values: readonly string[]): Readonly<Record<string, string>> {
@@ -147,13 +143,15 @@ function documentsOf(values: readonly string[]): Readonly<Record<string, string>
   return fieldsOrNone(map?.data) as Record<string, string>
 }
 
-t.test('a built-in metric with a tool is installed with an image of the tool', { skip }, (t) => {
+t.test('a built-in metric with a tool is installed if the values name it', { skip }, (t) => {
   const all = Object.keys(documentsOf(WITH_TOOLS))
   const without = Object.keys(documentsOf([]))
   t.strictSame(
     all.filter((name) => !without.includes(name)),
     TOOLS.map((name) => `${name}.yaml`),
   )
+  const [first] = TOOLS
+  t.notOk(documentsOf([`tools.metrics={${first}}`])['mpi-trace.yaml'], 'the other one is not there')
   t.end()
 })
 
@@ -182,12 +180,12 @@ spec:
   privilege: restricted
   tool:
     installer:
-      image: ghcr.io/ridealong/cpu-profile:0.1.0
+      image: ghcr.io/ridealong/tools:0.1.0
       command: [install]
       resources: {limits: {cpu: 100m, memory: 32Mi}}
     sizeLimit: 64Mi
-    mounts: [{subPath: tool, mountPath: /opt/ridealong/cpu-profile}]
-    results: {subPath: results, mountPath: /var/opt/ridealong/cpu-profile}
+    mounts: [{subPath: cpu-profile-tool, mountPath: /opt/ridealong/cpu-profile}]
+    results: {subPath: cpu-profile-results, mountPath: /var/opt/ridealong/cpu-profile}
     variables: [{name: CPUPROFILE, value: /var/opt/ridealong/cpu-profile/cpu}]
   container:
     image: ghcr.io/ridealong/observer:0.1.0
@@ -195,27 +193,52 @@ spec:
     resources: {limits: {cpu: 100m, memory: 32Mi}}
 `
 
-t.test('the image of a built-in tool comes from the values', { skip }, (t) => {
+/** Returns the tool in the installed document of PROFILE, and the container of its image holder. */
+function installedTool(values: string, image: string) {
   const chart = t.testdir()
   cpSync(CHART, chart, { recursive: true })
   writeFileSync(join(chart, 'files/catalog/cpu-profile.yaml'), PROFILE)
-  const image = 'registry=r.example.org,repository=profile,tag=v2,pullPolicy=Always'
-  const values = image.split(',').map((field) => `--set=toolImages.cpu-profile.${field}`)
+  const flags = values.split(' ').map((value) => `--set=${value}`)
   const shown = ['catalog', 'image-holder'].map((name) => `--show-only=templates/${name}.yaml`)
-  const { code, out, err } = run(PROGRAMS['helm-4'], ['template', 'a', chart, ...values, ...shown])
+  const { code, out, err } = run(PROGRAMS['helm-4'], ['template', 'a', chart, ...flags, ...shown])
   t.equal(code, 0, err)
   const objects = objectsOf(out)
   const data = objects.map((object) => fieldsOrNone(object.data)['cpu-profile.yaml'])
   const { spec } = fieldsOrNone(parse(String(data.find((text) => text !== undefined))))
   const { tool, container } = fieldsOrNone(spec)
-  t.match(tool, { installer: { image: 'r.example.org/profile:v2', imagePullPolicy: 'Always' } })
   t.match(container, { image: /^ghcr\.io\/ridealong\/observer:/, imagePullPolicy: 'IfNotPresent' })
   const held = objects.flatMap(({ spec }) => {
     const template = fieldsOrNone(fieldsOrNone(spec).template)
     return listOrNone(fieldsOrNone(template.spec).containers).map(fieldsOrNone)
   })
-  const own = held.find((one) => one.image === 'r.example.org/profile:v2')
-  t.match(own, { command: ['hold'], imagePullPolicy: 'Always' }, 'the image is held')
+  return { tool: fieldsOrNone(tool), holder: held.find((one) => one.image === image) }
+}
+
+t.test('the image of the built-in tools comes from the values', { skip }, (t) => {
+  const fields = 'registry=r.example.org,repository=all,tag=v2,pullPolicy=Always'.split(',')
+  const values = ['tools.metrics={cpu-profile}', ...fields.map((field) => `tools.image.${field}`)]
+  const { tool, holder } = installedTool(values.join(' '), 'r.example.org/all:v2')
+  t.match(tool, {
+    installer: { image: 'r.example.org/all:v2', imagePullPolicy: 'Always' },
+    mounts: [{ subPath: 'cpu-profile-tool' }],
+    results: { subPath: 'cpu-profile-results' },
+  })
+  t.match(holder, { command: ['hold'], imagePullPolicy: 'Always' }, 'the image is held')
+  t.end()
+})
+
+t.test('the old value toolImages has precedence, with the folders of its images', { skip }, (t) => {
+  const fields = 'registry=r.example.org,repository=profile,tag=v2,pullPolicy=Always'.split(',')
+  const old = fields.map((field) => `toolImages.cpu-profile.${field}`).join(' ')
+  for (const values of [old, `tools.metrics={cpu-profile} ${old}`]) {
+    const { tool, holder } = installedTool(values, 'r.example.org/profile:v2')
+    t.match(tool, {
+      installer: { image: 'r.example.org/profile:v2', imagePullPolicy: 'Always' },
+      mounts: [{ subPath: /^tool$/, mountPath: '/opt/ridealong/cpu-profile' }],
+      results: { subPath: /^results$/ },
+    })
+    t.match(holder, { command: ['hold'], imagePullPolicy: 'Always' }, 'the image is held')
+  }
   t.end()
 })
 

@@ -8,11 +8,7 @@ import { render, skip } from './programs.ts'
 
 // docs/openshift.md and docs/offline.md describe the objects of the chart.
 
-const TOOLS = ['cpu-profile', 'mpi-trace']
-const VALUES = TOOLS.flatMap((tool) => [
-  `toolImages.${tool}.registry=ghcr.io`,
-  `toolImages.${tool}.repository=ridealong/${tool}`,
-])
+const VALUES = ['tools.metrics={cpu-profile,mpi-trace}']
 
 /** Returns the pods of the chart: those of workloads, and those of `helm test`. */
 function podsOf(manifests: string): readonly Json[] {

@@ -59,10 +59,10 @@ const OBSERVED: Readonly<Record<string, readonly Application[]>> = {
 
 /** Images of tools that tests install into applications, by the name of the test. */
 const TOOLS: Readonly<Record<string, readonly Target[]>> = {
-  'all-metrics': ['cpu-profile', 'mpi-trace'],
-  'cpu-profile': ['cpu-profile'],
-  'mpi-forwarding': ['mpi-trace'],
-  'mpi-trace': ['mpi-trace'],
+  'all-metrics': ['tools'],
+  'cpu-profile': ['tools'],
+  'mpi-forwarding': ['tools'],
+  'mpi-trace': ['tools'],
 }
 
 /** Tests that need no node, because their pods are only admitted. */

@@ -15,11 +15,15 @@ const CATALOG = readdirSync(CATALOG_FOLDER)
   .map((file) => ({ file, ...parse(read(`src/catalog/${file}`)) }))
   .filter(({ kind }) => kind === 'Metric')
 
-const INSTALLED: readonly string[] = [values.image, values.observer.image].map(
-  ({ registry, repository }) => `${registry}/${repository}`,
-)
-const TOOLS: readonly string[] = CATALOG.flatMap(({ spec }) => spec.tool?.installer.image ?? [])
-const IMAGES = [...INSTALLED.map((image) => `${image}:${version}`), ...TOOLS]
+const INSTALLED: readonly string[] = [
+  values.image,
+  values.observer.image,
+  values.tools.image,
+  // The images of single tools, for the old value toolImages.
+  { registry: 'ghcr.io', repository: 'ridealong/cpu-profile' },
+  { registry: 'ghcr.io', repository: 'ridealong/mpi-trace' },
+].map(({ registry, repository }) => `${registry}/${repository}`)
+const IMAGES = INSTALLED.map((image) => `${image}:${version}`)
 
 t.test('the package, the observer, their lock files and the chart have one version', async (t) => {
   const lock = JSON.parse(read('package-lock.json'))
@@ -34,7 +38,6 @@ t.test('the package, the observer, their lock files and the chart have one versi
 })
 
 t.test('the chart lists the images that it can install', async (t) => {
-  t.equal(TOOLS.length, 2, 'the catalog has two tools')
   const listed: readonly { image: string }[] = parse(chart.annotations['artifacthub.io/images'])
   t.strictSame(
     listed.map(({ image }) => image),
@@ -44,7 +47,7 @@ t.test('the chart lists the images that it can install', async (t) => {
   t.strictSame(
     named.map(([, repository]) => `ghcr.io/${repository}:${version}`),
     IMAGES,
-    'values.yaml names the same images, those of the tools in a comment',
+    'values.yaml names the same images, those of single tools in a comment',
   )
 })
 
@@ -68,6 +71,10 @@ t.test('the built-in metrics and the documents name the images of this version',
   for (const { file, spec } of CATALOG) {
     t.equal(spec.container.image, `${registry}/${repository}:${version}`, `the image in ${file}`)
   }
+  const { image } = values.tools
+  const installers = CATALOG.flatMap(({ spec }) => spec.tool?.installer.image ?? [])
+  const tools = `${image.registry}/${image.repository}:${version}`
+  t.strictSame(installers, [tools, tools], 'the built-in tools are in one image')
   for (const document of ['README.md', 'docs/install.md']) {
     const tags = [...read(document).matchAll(/ridealong\/\$target:([\w.]+)/g)]
     t.ok(tags.length >= 2, `${document} has at least two tags`)

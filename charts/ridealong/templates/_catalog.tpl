@@ -1,7 +1,8 @@
 {{/*
 Returns the texts of the catalog documents, by name of the metric. In the documents of the built-in
 metrics, only the images and the pull policies are replaced. Built-in metrics with a tool are left
-out if the values have no image of the tool, so that nodes do not keep an image that no pod needs.
+out unless the values offer them, so that nodes do not keep an image that no pod needs. With an
+image of the old value `toolImages`, the folders of the volume have no prefix.
 The metrics of the values are added, and replace built-in metrics of the same name. If the live
 export is on, each document without its own `otlp` gets that of the values.
 */}}
@@ -9,17 +10,23 @@ export is on, each document without its own `otlp` gets that of the values.
 {{- $documents := dict -}}
 {{- $image := .Values.observer.image -}}
 {{- $otlp := .Values.observer.otlp | default dict -}}
+{{- $tools := .Values.tools | default dict -}}
 {{- $lines := include "ridealong.imageLines" (list . $image 4) -}}
 {{- range $path, $_ := .Files.Glob "files/catalog/*.yaml" -}}
 {{- $name := $path | base | trimSuffix ".yaml" -}}
 {{- $text := regexReplaceAllLiteral "(?m)^    image: .*$" ($.Files.Get $path) $lines -}}
-{{- with get $.Values.toolImages $name -}}
+{{- $isOffered := has $name ($tools.metrics | default list) -}}
+{{- $old := get ($.Values.toolImages | default dict) $name -}}
+{{- with $old | default ($isOffered | ternary $tools.image nil) -}}
 {{- $text = regexReplaceAllLiteral "(?m)^      image: .*$" $text (include "ridealong.imageLines" (list $ . 6)) -}}
+{{- end -}}
+{{- if $old -}}
+{{- $text = $text | replace (printf "subPath: %s-" $name) "subPath: " -}}
 {{- end -}}
 {{- if $otlp.endpoint -}}
 {{- $text = printf "%s\n  otlp: %s\n" ($text | trim) (toJson $otlp) -}}
 {{- end -}}
-{{- if or (hasKey $.Values.toolImages $name) (not (fromYaml $text).spec.tool) -}}
+{{- if or $old $isOffered (not (fromYaml $text).spec.tool) -}}
 {{- $_ := set $documents $name $text -}}
 {{- end -}}
 {{- end -}}
@@ -93,7 +100,7 @@ is correct for any version that a metric of the values uses during an upgrade.
 {{- define "ridealong.observerImages" -}}
 {{- $images := dict -}}
 {{- $own := list -}}
-{{- range prepend (values .Values.toolImages) .Values.observer.image -}}
+{{- range compact (concat (list .Values.observer.image (.Values.tools | default dict).image) (values (.Values.toolImages | default dict))) -}}
 {{- $own = append $own (printf "%s/%s" .registry .repository) -}}
 {{- end -}}
 {{- range $name, $text := include "ridealong.documents" . | fromYaml -}}

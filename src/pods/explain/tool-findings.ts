@@ -49,10 +49,11 @@ function added(member: Member<Observer>, group: ToolGroup<Observer>, target: str
   const paths = [...tool.mounts, tool.results].map(({ mountPath }) => mountPath).join(', ')
   const others = group.filter((other) => other !== member).map(nameOf)
   const shared = others.length === 0 ? '' : `, which also has the tool of ${others.join(', ')}`
+  const installer = `${installerName(nameOf(group[0]))} (image ${tool.installer.image})`
   return (
-    `the init container ${installerName(nameOf(group[0]))} (image ${tool.installer.image}) copies ` +
-    `the library to a volume of at most ${sizeLimitOf(group)}${shared}; container ${target} gets ` +
-    `the variables ${variables} and the paths ${paths}`
+    `the init container ${installer} copies the library to a volume of at most ` +
+    `${sizeLimitOf(group)}${shared}; container ${target} gets the variables ${variables} ` +
+    `and the paths ${paths}`
   )
 }
 

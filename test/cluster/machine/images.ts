@@ -12,12 +12,11 @@ import { CACHE, moduleFolder, run } from './tools.ts'
 const FOLDERS = fileURLToPath(new URL('../applications', import.meta.url))
 const REPOSITORY = fileURLToPath(new URL('../../..', import.meta.url))
 
-/** The images that the Dockerfile builds, one for each target. */
+/** Images that the Dockerfile builds, one for each target. */
 export const IMAGES = {
   webhook: 'ghcr.io/ridealong/webhook:test',
   observer: 'ghcr.io/ridealong/observer:test',
-  'cpu-profile': 'ghcr.io/ridealong/cpu-profile:test',
-  'mpi-trace': 'ghcr.io/ridealong/mpi-trace:test',
+  tools: 'ghcr.io/ridealong/tools:test',
 } as const
 
 export type Target = keyof typeof IMAGES

@@ -8,7 +8,7 @@ import type { Cluster } from '../machine/cluster.ts'
 import { runMiniCluster } from '../operators/mini-cluster.ts'
 import { startOperators } from '../operators/start.ts'
 import { installChart } from '../release/installed-chart.ts'
-import { withTool } from '../release/tool-images.ts'
+import { withTools } from '../release/tool-images.ts'
 import { createNamespace, runningCluster } from '../running.ts'
 
 // All built-in metrics observe one run: LAMMPS in a MiniCluster of the Flux Operator, with one MPI
@@ -60,7 +60,7 @@ function record(folder: string): void {
 
 t.test('seven metrics observe LAMMPS in a MiniCluster together', async (t) => {
   const { cluster, api } = await runningCluster(t)
-  const tools = [...withTool('cpu-profile'), ...withTool('mpi-trace')]
+  const tools = withTools('cpu-profile', 'mpi-trace')
   await installChart(t, cluster, api, NAME, tools)
   await startOperators(t, cluster, api, ['flux-operator'])
   await createNamespace(t, api, SPACE, { labels: { 'ridealong.dev/tools': 'true' } })

@@ -70,12 +70,13 @@ The settings are environment variables. Their defaults are in parentheses.
   RIDEALONG_OPTION_THREADS      perf-sysstat, vitals: true adds a row for each thread (false)
   RIDEALONG_RESULTS             cpu-profile, mpi-trace: the folder of the results
                                 (/ridealong/results)
-  RIDEALONG_TOOL_SIZE_LIMIT     cpu-profile, mpi-trace: the size limit in bytes of the volume of this
-                                folder; if the files use more than half of this limit, the observer
-                                empties or removes files
-  RIDEALONG_TOOL_SOURCE         install: the folder of the tool in the image (/tool)
-  RIDEALONG_TOOL_VOLUME         install: the volume; gets the folders tool and results
-                                (/ridealong/volume)
+  RIDEALONG_TOOL_SIZE_LIMIT     cpu-profile, mpi-trace: the bytes of the volume that the tool may
+                                use; if the files of this folder use more than half of them, the
+                                observer empties or removes files
+  RIDEALONG_TOOL_SOURCE         install: the folder of the tools in the image, with a folder for
+                                each tool (/tool)
+  RIDEALONG_TOOL_VOLUME         install: the volume; gets the folders NAME-tool and NAME-results for
+                                each tool (/ridealong/volume)
   POD_NAME, POD_NAMESPACE, NODE_NAME, JOB_COMPLETION_INDEX, RIDEALONG_OWNER, RIDEALONG_CATALOG
                                 are copied to the metadata of the log
   RIDEALONG_OTLP_ENDPOINT       http://HOST:PORT/PATH of a receiver of OTLP; empty: no live export

@@ -9,7 +9,7 @@ import { runMiniCluster } from '../../operators/mini-cluster.ts'
 import { runMpiJob } from '../../operators/mpi-job.ts'
 import { startOperators } from '../../operators/start.ts'
 import { installChart } from '../../release/installed-chart.ts'
-import { withTool } from '../../release/tool-images.ts'
+import { withTools } from '../../release/tool-images.ts'
 import { createNamespace, runningCluster } from '../../running.ts'
 
 // The metric cpu-profile loads gperftools' CPU profiler into unmodified LAMMPS: in an Indexed Job
@@ -118,7 +118,7 @@ t.test('cpu-profile names the functions of LAMMPS', async (t) => {
 
 async function installTool(t: Test) {
   const { cluster, api } = await runningCluster(t)
-  await installChart(t, cluster, api, NAME, withTool('cpu-profile'))
+  await installChart(t, cluster, api, NAME, withTools('cpu-profile'))
   return { api, cluster }
 }
 

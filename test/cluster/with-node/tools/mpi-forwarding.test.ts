@@ -5,7 +5,7 @@ import { kubectl } from '../../machine/kubectl.ts'
 import { type MpiJobSettings, runMpiJob } from '../../operators/mpi-job.ts'
 import { startOperators } from '../../operators/start.ts'
 import { installChart } from '../../release/installed-chart.ts'
-import { withTool } from '../../release/tool-images.ts'
+import { withTools } from '../../release/tool-images.ts'
 import { createNamespace, runningCluster } from '../../running.ts'
 
 // In an MPIJob of the MPI Operator, sshd starts the ranks without the variables of its container.
@@ -57,7 +57,7 @@ async function runForm(cluster: Cluster, space: string, settings: MpiJobSettings
 
 t.test('mpirun forwards the variables of mpi-trace in an MPIJob', async (t) => {
   const { cluster, api } = await runningCluster(t)
-  await installChart(t, cluster, api, NAME, withTool('mpi-trace'))
+  await installChart(t, cluster, api, NAME, withTools('mpi-trace'))
   await startOperators(t, cluster, api, ['mpi-operator'])
   for (const [form, settings] of Object.entries(FORMS)) {
     await t.test(form, async (t) => {

@@ -9,7 +9,7 @@ import { runMiniCluster } from '../../operators/mini-cluster.ts'
 import { LAMMPS_OF_TEN_SECONDS, runMpiJob } from '../../operators/mpi-job.ts'
 import { startOperators } from '../../operators/start.ts'
 import { installChart } from '../../release/installed-chart.ts'
-import { withTool } from '../../release/tool-images.ts'
+import { withTools } from '../../release/tool-images.ts'
 import { createNamespace, runningCluster } from '../../running.ts'
 
 // The metric mpi-trace loads its recorder into unmodified LAMMPS: in an Indexed Job in a namespace
@@ -142,7 +142,7 @@ t.test('mpi-trace measures the communication of LAMMPS', async (t) => {
 
 async function installTool(t: Test) {
   const { cluster, api } = await runningCluster(t)
-  await installChart(t, cluster, api, NAME, withTool('mpi-trace'))
+  await installChart(t, cluster, api, NAME, withTools('mpi-trace'))
   return { api, cluster }
 }
 

@@ -1,4 +1,5 @@
-//! install: copies a tool from the image into a volume of the pod, from which the target mounts it.
+//! install: copies the tools of the image into a volume of the pod, from which the target mounts
+//! them.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write as _};
@@ -8,8 +9,8 @@ use std::path::{Path, PathBuf};
 use linux::stderr::warn;
 use nix::fcntl::OFlag;
 
-/// The folder of the tool in the image.
-const TOOL: &str = "/tool";
+/// The folder of the tools in the image.
+const TOOLS: &str = "/tool";
 /// The volume, unless the environment names another.
 const VOLUME: &str = "/ridealong/volume";
 /// The file of the results in which problems are reported. The loader writes there, too.
@@ -18,11 +19,19 @@ const REPORTS: &str = "loader.log";
 /// The folders of an installation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Installation {
-    /// The folder of the tool.
-    pub tool: PathBuf,
-    /// The volume. The folder `tool` of the volume gets the files, and the processes of the target
-    /// write into its folder `results`.
+    /// The folder of the tools. It has a folder for each tool, or the files of a single tool.
+    pub tools: PathBuf,
+    /// The volume. The files of the tool NAME are copied into its folder `NAME-tool`, and the
+    /// processes of the target write into its folder `NAME-results`. For a single tool without a
+    /// folder of its own, these are `tool` and `results`.
     pub volume: PathBuf,
+}
+
+/// A tool, and its folders in the volume.
+struct Part {
+    source: PathBuf,
+    tool: PathBuf,
+    results: PathBuf,
 }
 
 impl Installation {
@@ -37,32 +46,71 @@ impl Installation {
             )
         };
         Self {
-            tool: path("RIDEALONG_TOOL_SOURCE", TOOL),
+            tools: path("RIDEALONG_TOOL_SOURCE", TOOLS),
             volume: path("RIDEALONG_TOOL_VOLUME", VOLUME),
         }
     }
 
-    /// Makes the folders and copies the tool. The kubelet runs an installation again if the sandbox
-    /// of the pod was restarted. A problem is reported in the results and on standard error, and is
-    /// no failure: the application runs without the tool.
+    /// Makes the folders and copies the tools. The kubelet runs an installation again if the
+    /// sandbox of the pod was restarted. A problem is reported in the results of the tool and on
+    /// standard error, and is no failure: the application runs without the tool.
     pub fn install(&self) {
-        let results = self.volume.join("results");
-        let problems = [make_folder(&results, 0o1777).err(), self.copy_tool().err()];
+        self.parts().iter().for_each(Part::install);
+    }
+
+    fn parts(&self) -> Vec<Part> {
+        let entries = list(&self.tools).unwrap_or_default();
+        let folders = entries
+            .into_iter()
+            .filter(|entry| self.tools.join(entry).is_dir());
+        let parts: Vec<_> = folders.map(|name| self.part(&name)).collect();
+        if parts.is_empty() {
+            return vec![self.single()];
+        }
+        parts
+    }
+
+    fn part(&self, name: &Path) -> Part {
+        let folder = |kind: &str| {
+            let mut folder = name.as_os_str().to_owned();
+            folder.push(kind);
+            self.volume.join(folder)
+        };
+        Part {
+            source: self.tools.join(name),
+            tool: folder("-tool"),
+            results: folder("-results"),
+        }
+    }
+
+    /// Returns the tool whose files are directly in the folder of the tools.
+    fn single(&self) -> Part {
+        Part {
+            source: self.tools.clone(),
+            tool: self.volume.join("tool"),
+            results: self.volume.join("results"),
+        }
+    }
+}
+
+impl Part {
+    fn install(&self) {
+        let problems = [make_folder(&self.results, 0o1777).err(), self.copy().err()];
         for problem in problems.into_iter().flatten() {
             let sentence = format!("the tool cannot be installed: {problem}");
             warn(&sentence);
             // If this fails, the line on standard error remains.
-            let _ = report(&results, &sentence);
+            let _ = report(&self.results, &sentence);
         }
     }
 
-    fn copy_tool(&self) -> io::Result<()> {
-        let folder = self.volume.join("tool");
-        make_folder(&folder, 0o755)?;
-        for entry in list(&self.tool)? {
-            let from = self.tool.join(&entry);
+    fn copy(&self) -> io::Result<()> {
+        let folder = &self.tool;
+        make_folder(folder, 0o755)?;
+        for entry in list(&self.source)? {
+            let from = self.source.join(&entry);
             let to = folder.join(&entry);
-            let copy = || copy_file(&from, &folder, &to);
+            let copy = || copy_file(&from, folder, &to);
             copy().map_err(|error| in_path(&to, &error))?;
         }
         Ok(())
@@ -134,7 +182,7 @@ mod tests {
         fs::create_dir_all(folder.join("image")).unwrap();
         fs::create_dir_all(folder.join("volume")).unwrap();
         let installation = Installation {
-            tool: folder.join("image"),
+            tools: folder.join("image"),
             volume: folder.join("volume"),
         };
         (installation, folder)
@@ -147,9 +195,9 @@ mod tests {
     #[test]
     fn the_tool_is_copied_and_a_second_installation_changes_nothing() {
         let (installation, folder) = folders("twice");
-        fs::write(installation.tool.join("loader.so"), "one").unwrap();
+        fs::write(installation.tools.join("loader.so"), "one").unwrap();
         fs::set_permissions(
-            installation.tool.join("loader.so"),
+            installation.tools.join("loader.so"),
             Permissions::from_mode(0o600),
         )
         .unwrap();
@@ -171,9 +219,52 @@ mod tests {
     }
 
     #[test]
+    fn each_tool_has_its_own_folders() {
+        let (installation, folder) = folders("several");
+        for (tool, file) in [("cpu-profile", "loader.so"), ("mpi-trace", "recorder.so")] {
+            fs::create_dir(installation.tools.join(tool)).unwrap();
+            fs::write(installation.tools.join(tool).join(file), tool).unwrap();
+        }
+        installation.install();
+        let volume = &installation.volume;
+        for (tool, file) in [("cpu-profile", "loader.so"), ("mpi-trace", "recorder.so")] {
+            let [files, results] =
+                ["tool", "results"].map(|kind| volume.join(format!("{tool}-{kind}")));
+            assert_eq!(fs::read(files.join(file)).unwrap(), tool.as_bytes());
+            assert_eq!(list(&files).unwrap().len(), 1);
+            assert_eq!(mode(&results), 0o1777);
+            assert_eq!(fs::read_dir(results).unwrap().count(), 0);
+        }
+        assert_eq!(list(volume).unwrap().len(), 4);
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_problem_with_one_tool_does_not_affect_the_others() {
+        let (installation, folder) = folders("partial");
+        // A folder in the folder of a tool cannot be copied.
+        fs::create_dir_all(installation.tools.join("broken/folder")).unwrap();
+        fs::create_dir(installation.tools.join("whole")).unwrap();
+        fs::write(installation.tools.join("whole/loader.so"), "one").unwrap();
+        installation.install();
+        let volume = &installation.volume;
+        let reports = fs::read_to_string(volume.join("broken-results/loader.log")).unwrap();
+        assert!(
+            reports.starts_with("the tool cannot be installed: "),
+            "{reports}"
+        );
+        assert!(volume.join("whole-tool/loader.so").exists());
+        assert_eq!(
+            fs::read_dir(volume.join("whole-results")).unwrap().count(),
+            0
+        );
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
     fn a_problem_is_a_line_in_the_results() {
         let (mut installation, folder) = folders("problem");
-        installation.tool = folder.join("none");
+        installation.tools = folder.join("none");
         installation.install();
         let reports = installation.volume.join("results/loader.log");
         let text = fs::read_to_string(&reports).unwrap();
@@ -189,7 +280,7 @@ mod tests {
     #[test]
     fn the_environment_names_the_folders() {
         let usual = Installation::read(|_| None);
-        assert_eq!(usual.tool, PathBuf::from(TOOL));
+        assert_eq!(usual.tools, PathBuf::from(TOOLS));
         assert_eq!(usual.volume, PathBuf::from(VOLUME));
         let other =
             Installation::read(|name| (name == "RIDEALONG_TOOL_VOLUME").then(|| b"/v".to_vec()));
