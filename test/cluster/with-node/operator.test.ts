@@ -48,7 +48,10 @@ const CERTIFICATES = join(tmpdir(), 'k8s-webhook-server', 'serving-certs')
 async function startOperator(t: Test, cluster: Cluster): Promise<void> {
   const program = join(await tools('training-operator', () => {}), 'training-operator.v1')
   const source = await moduleFolder('training-operator', OPERATOR)
-  await kubectl(cluster, ['apply', '--server-side', '-k', join(source, 'manifests/base/crds')])
+  const definitions = ['-k', join(source, 'manifests/base/crds')]
+  await kubectl(cluster, ['apply', '--server-side', ...definitions])
+  // The definition of MPIJobs differs from that of the MPI Operator, which other tests install.
+  t.teardown(() => kubectl(cluster, ['delete', '--ignore-not-found', ...definitions]))
   await kubectl(cluster, ['apply', '-f', '-'], list(GROUND))
   const folder = join(cluster.folder, 'training-operator')
   await mkdir(folder, { recursive: true })
