@@ -13,9 +13,14 @@ import { createNamespace, runningCluster } from '../running.ts'
 import { startWebhook } from '../webhook.ts'
 
 // Runs Jobs on a real node whose ranks are slow for different reasons. The report must have the
-// finding with the reason of each slow rank.
+// finding with the reason of each slow rank, whichever metrics observe the ranks: `vitals`, the
+// three metrics that it replaces, or all of them.
 
 const SPACE = 'findings'
+/** The default metric, and the metrics whose numbers it has. */
+const DEFAULT = 'vitals'
+const REPLACED = ['perf-sysstat', 'pressure', 'network']
+const METRICS = [DEFAULT, ...REPLACED]
 /** How long each rank works, in seconds. */
 const SECONDS = 20
 
@@ -111,10 +116,8 @@ function job({ name, image = DEBIAN_IMAGE, loads, limits, securityContext = {} }
   const cases = loads.map((load, index) => `${index}) ${load};;`).join('\n')
   const command = ['sh', '-c', `case $JOB_COMPLETION_INDEX in\n${cases}\nesac; true`]
   const annotations = {
-    'ridealong.dev/inject': 'perf-sysstat,pressure,network',
-    'perf-sysstat.ridealong.dev/rate': '1',
-    'pressure.ridealong.dev/rate': '1',
-    'network.ridealong.dev/rate': '1',
+    'ridealong.dev/inject': METRICS.join(','),
+    ...Object.fromEntries(METRICS.map((metric) => [`${metric}.ridealong.dev/rate`, '1'])),
   }
   const requests = { cpu: '500m', memory: '64Mi' }
   const container = { name: 'app', image, command, resources: { limits, requests } }
@@ -135,20 +138,41 @@ function job({ name, image = DEBIAN_IMAGE, loads, limits, securityContext = {} }
   }
 }
 
-/** Runs a Job until it completes, and returns the findings of its report. */
-async function findingsOf(t: Test, cluster: Cluster, shape: Shape): Promise<FindingsDocument> {
+/** The sets of metrics of which reports are made, by name. */
+const SETS = { vitals: [DEFAULT], three: REPLACED, all: METRICS } as const
+type Reports = Readonly<Record<keyof typeof SETS, FindingsDocument>>
+
+/** Runs a Job until it completes, and makes a report of the rows of each set of metrics. */
+async function reportsOf(t: Test, cluster: Cluster, shape: Shape): Promise<Reports> {
   const here = ['-n', SPACE]
   await kubectl(cluster, ['apply', ...here, '-f', '-'], JSON.stringify(job(shape)))
   const patience = `--timeout=${shape.loads.length * (SECONDS + 60)}s`
   const waiting = ['wait', '--for=condition=Complete', `job/${shape.name}`, ...here, patience]
   await kubectl(cluster, waiting)
-  const folder = t.testdir({})
-  const [rows, file] = [join(folder, 'rows.jsonl'), join(folder, 'findings.json')]
+  const rows = join(t.testdir({}), 'rows.jsonl')
   const from = [...here, '--kubeconfig', cluster.kubeconfig]
   const collected = await run(['collect', `job/${shape.name}`, ...from, '--to', rows])
   t.equal(collected.code, 0, collected.err)
-  const reported = await run(['report', rows, '-o', 'json', '--to', file])
-  t.equal(reported.code, 0, reported.err)
+  return {
+    vitals: await reportOf(t, rows, 'vitals'),
+    three: await reportOf(t, rows, 'three'),
+    all: await reportOf(t, rows, 'all'),
+  }
+}
+
+/** Makes the report of those collected rows that are of a set of metrics. */
+async function reportOf(
+  t: Test,
+  collected: string,
+  set: keyof typeof SETS,
+): Promise<FindingsDocument> {
+  const metrics: readonly string[] = SETS[set]
+  const lines = readFileSync(collected, 'utf8').trimEnd().split('\n')
+  const chosen = lines.filter((line) => metrics.includes(JSON.parse(line).metric))
+  const [rows, file] = [`${collected}.${set}`, `${collected}.${set}.json`]
+  writeFileSync(rows, `${chosen.join('\n')}\n`)
+  const { code, err } = await run(['report', rows, '-o', 'json', '--to', file])
+  t.equal(code, 0, err)
   return JSON.parse(readFileSync(file, 'utf8'))
 }
 
@@ -196,28 +220,35 @@ async function slowRanksHaveFindings(t: Test, { cluster }: Setting): Promise<voi
   const ranks = ranksWith(await startSlowReceiver(t))
   const loads = ranks.map(({ load }) => load)
   const limits = { cpu: '1100m', memory: '128Mi' }
-  const found = await findingsOf(t, cluster, { name: 'ranks', loads, limits })
+  const reports = await reportsOf(t, cluster, { name: 'ranks', loads, limits })
   const expected = ranks.flatMap(({ finding }, rank) =>
     finding === undefined ? [] : [`${finding} ${rank}`],
   )
-  t.strictSame([...inShort(found)].sort(), [...expected].sort(), JSON.stringify(found, null, 1))
-  t.strictSame(
-    found.ranks.map(({ rank }) => rank),
-    ranks.map((_, rank) => `${rank}`),
-  )
+  for (const [metrics, found] of Object.entries(reports)) {
+    const { findings } = found
+    t.strictSame([...inShort(found)].sort(), [...expected].sort(), metrics, { findings })
+    t.strictSame(
+      found.ranks.map(({ rank }) => rank),
+      ranks.map((_, rank) => `${rank}`),
+      metrics,
+    )
+  }
 }
 
 async function healthyRanksHaveNone(t: Test, { cluster }: Setting): Promise<void> {
   set(t, SHARES, '200000')
   const loads = [HEALTHY, HEALTHY, HEALTHY]
   const limits = { cpu: '1100m', memory: '128Mi' }
-  const found = await findingsOf(t, cluster, { name: 'healthy', loads, limits })
-  t.strictSame(found.findings, [])
+  const reports = await reportsOf(t, cluster, { name: 'healthy', loads, limits })
   const checked = ['throttled', 'more-work', 'network-bound']
-  t.strictSame(
-    found.notChecked.filter(({ rule }) => checked.includes(rule)),
-    [],
-  )
+  for (const [metrics, { findings, notChecked }] of Object.entries(reports)) {
+    t.strictSame(findings, [], metrics)
+    t.strictSame(
+      notChecked.filter(({ rule }) => checked.includes(rule)),
+      [],
+      metrics,
+    )
+  }
 }
 
 async function lammpsIsThrottled(t: Test, { cluster }: Setting): Promise<void> {
@@ -226,17 +257,23 @@ async function lammpsIsThrottled(t: Test, { cluster }: Setting): Promise<void> {
   const memory = '--mca btl_vader_single_copy_mechanism none'
   const lammps = `lmp -in in.lj -log none -var steps 1000000 -var seconds ${SECONDS}`
   const load = `export HOME=/tmp OMP_NUM_THREADS=1; ${mpirun} ${memory} -np 2 ${lammps}; sleep 2`
-  const found = await findingsOf(t, cluster, {
+  const reports = await reportsOf(t, cluster, {
     name: 'lammps',
     image: APPLICATIONS.lammps,
     loads: [load],
     limits: { cpu: '1', memory: '1Gi' },
     securityContext: { runAsUser: 1000, runAsGroup: 1000 },
   })
-  t.strictSame(inShort(found), ['throttled 0'])
-  const facts = found.findings[0]?.ranks[0]?.facts ?? []
-  const share = facts.find(({ name }) => name === 'time throttled')?.value ?? 0
-  // The two processes could use two processors, but the limit is one.
-  t.ok(share > 30 && share < 60, `throttled for ${share} % of the time`)
-  t.match(found.findings[0]?.sentence, /^Rank 0 was throttled for \d+(\.\d+)? % of the time/)
+  for (const [metrics, found] of Object.entries(reports)) {
+    t.strictSame(inShort(found), ['throttled 0'], metrics)
+    const facts = found.findings[0]?.ranks[0]?.facts ?? []
+    const share = facts.find(({ name }) => name === 'time throttled')?.value ?? 0
+    // The two processes could use two processors, but the limit is one.
+    t.ok(share > 30 && share < 60, `${metrics}: throttled for ${share} % of the time`)
+    t.match(
+      found.findings[0]?.sentence,
+      /^Rank 0 was throttled for \d+(\.\d+)? % of the time/,
+      metrics,
+    )
+  }
 }
