@@ -1,3 +1,5 @@
+import { roundTo } from '../../lib/round.ts'
+
 /** The factors of an efficiency, with their titles and meanings for people. */
 export const FACTORS = {
   efficiency: {
@@ -82,4 +84,9 @@ export function listFactors(root: Factor): readonly Factor[] {
 /** Returns the value of a factor in a tree; null if it is not in the tree, or is missing. */
 export function valueIn(root: Factor, name: FactorName): number | null {
   return listFactors(root).find((one) => one.name === name)?.value ?? null
+}
+
+/** Returns a value for people: with two digits after the point, or if it is small, two digits. */
+export function factorText(value: number): string {
+  return value < 0.01 ? String(roundTo(value, 2)) : value.toFixed(2)
 }

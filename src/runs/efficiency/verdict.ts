@@ -1,7 +1,7 @@
 import { roundTo } from '../../lib/round.ts'
 import type { RunFinding } from '../findings/evaluate.ts'
 import { factText, rankName } from '../findings/sentence.ts'
-import { FACTORS, type Factor, type FactorName, listFactors } from './factor.ts'
+import { FACTORS, type Factor, type FactorName, factorText, listFactors } from './factor.ts'
 import type { Efficiency } from './run-efficiency.ts'
 
 /** What a verdict is about. */
@@ -57,7 +57,7 @@ function efficiencyText({ efficiency: { basis, root }, findings }: RunFacts): st
   if (value >= GOOD && !isPartial && !isHeldUp)
     return `Nothing held this run up: ${Math.round(100 * value)} % of the time was spent computing.`
   const named = [...causes(factors, value, findings), ...strengths(factors)].join('; ')
-  const text = `Efficiency ${roundTo(value, 2)}${named === '' ? '' : `: ${named}`}.`
+  const text = `Efficiency ${factorText(value)}${named === '' ? '' : `: ${named}`}.`
   if (!isPartial) return text
   const counted = basis === 'mpi' ? ' and counts as computing or as time in MPI' : ''
   return `${text} The time of waiting for processors is not known${counted}.`
@@ -107,7 +107,7 @@ function strengths(factors: readonly Factor[]): readonly string[] {
 }
 
 function valueText({ name, value }: Factor): string {
-  return `${FACTORS[name].title.toLowerCase()} ${roundTo(value, 2)}`
+  return `${FACTORS[name].title.toLowerCase()} ${factorText(value ?? 0)}`
 }
 
 const STRENGTHS: Partial<Record<FactorName, string>> = {

@@ -1,5 +1,6 @@
 import { keepOutliers, maximum } from '../../lib/statistics.ts'
 import { type Efficiency, runEfficiency } from '../efficiency/run-efficiency.ts'
+import { type ShownFactor, shownFactors } from '../efficiency/shown-factors.ts'
 import { verdict } from '../efficiency/verdict.ts'
 import { type Findings, findFindings, type RunFinding } from '../findings/evaluate.ts'
 import { groupByRank } from '../findings/run-evidence.ts'
@@ -34,6 +35,8 @@ export interface PageData {
   readonly notices: readonly string[]
   /** How the run went, in a few sentences. */
   readonly verdict: string
+  /** The efficiency of the run, with its factors. */
+  readonly factors: readonly ShownFactor[]
   readonly findings: FindingsData
   readonly columns: readonly Titled[]
   readonly rows: readonly SummaryRow[]
@@ -116,6 +119,7 @@ export function reportModel(collected: CollectedRun, unit: Unit): ReportModel {
       efficiency,
       findings: found.findings,
     }),
+    factors: shownFactors(efficiency.root),
     findings: findingsData(found, shown, parts.sections),
     ...table,
     ...parts,

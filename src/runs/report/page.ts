@@ -59,6 +59,13 @@ const BODY = `<header>
 <h1>TITLE</h1>
 <p id="about"></p>
 <p id="verdict">VERDICT</p>
+<div id="efficiency"><table>
+<caption>Efficiency: each factor is the product of those below it</caption>
+<thead><tr><th scope="col">Factor</th><th scope="col">Value</th><th scope="col">Meaning</th></tr>
+</thead>
+<tbody></tbody>
+</table></div>
+<div id="worst"></div>
 <ul id="notices"></ul>
 </header>
 <form id="filter" autocomplete="off">

@@ -9,6 +9,7 @@ import { isRankShown, isShown, startFilter } from './filter.ts'
 import { startFindings } from './findings.ts'
 import { counted, duration } from './format.ts'
 import { addMpi } from './mpi.ts'
+import { addOverview } from './overview.ts'
 import { showBoard, startBoard } from './plots.ts'
 import { startSection } from './sections.ts'
 import { showStrip, startStrip } from './strip.ts'
@@ -72,6 +73,7 @@ function print(isNow: boolean) {
 
 function start() {
   element('about').textContent = about()
+  addOverview()
   element('notices').replaceChildren(...DATA.notices.map((notice) => made('li', notice)))
   for (const id of ['summary', 'strip', 'plots']) element(id).hidden = DATA.rows.length === 0
   element('devices').hidden = DATA.devices.lines.length === 0

@@ -124,7 +124,7 @@ t.test('of several jobs, the one with the most time counts', async (t) => {
 
 t.test('the JSON has the sentence, the factors, and the times of the ranks', async (t) => {
   const { verdict, efficiency } = findingsDocument(together('mpi-trace', 'vitals'), '')
-  t.match(verdict, /^Took 3\d s on 2 MPI ranks\. Efficiency 0\.099: /)
+  t.match(verdict, /^Took 3\d s on 2 MPI ranks\. Efficiency 0\.10: /)
   t.match(efficiency, { basis: 'mpi', size: 2, otherJobs: 0, omittedRanks: 0 })
   t.match(efficiency.factors, [
     { name: 'efficiency', of: null, title: 'Efficiency', missing: null },

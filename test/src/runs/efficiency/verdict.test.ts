@@ -49,17 +49,17 @@ t.test('a run of MPI that nothing held up', async (t) => {
 t.test('the worst factors are named, the worst first, and the best one', async (t) => {
   t.equal(
     verdictOf(mpi([0.45, 0.43], 0.5)),
-    'Took 58 s on 2 MPI ranks. Efficiency 0.44: threads waited for a processor (platform 0.5); ' +
+    'Took 58 s on 2 MPI ranks. Efficiency 0.44: threads waited for a processor (platform 0.50); ' +
       'the work was even (load balance 0.98).',
   )
   t.equal(
     verdictOf(mpi([0.95, 0.4], 0)),
     'Took 58 s on 2 MPI ranks. Efficiency 0.68: the work was uneven (load balance 0.71); ' +
-      'threads that could run had a processor (platform 1).',
+      'threads that could run had a processor (platform 1.00).',
   )
   t.match(
     verdictOf(mpi([0.5, 0.25], 0)),
-    /Efficiency 0\.38: much time was spent in MPI \(communication 0\.5\); the work was uneven \(/,
+    /Efficiency 0\.38: much time was spent in MPI \(communication 0\.50\); the work was uneven \(/,
   )
 })
 
@@ -73,8 +73,11 @@ t.test('a low product of good factors has its worst factor', async (t) => {
 t.test('the findings name the reason for which threads waited', async (t) => {
   const textWith = (rule: keyof typeof CASES) =>
     verdictOf(mpi([0.45, 0.45], 0.5), { findings: found(rule) })
-  t.match(textWith('waiting-for-cpu'), /: the processors of the node were shared \(platform 0\.5\)/)
-  t.match(textWith('throttled'), /: the CPU limit kept threads from running \(platform 0\.5\)/)
+  t.match(
+    textWith('waiting-for-cpu'),
+    /: the processors of the node were shared \(platform 0\.50\)/,
+  )
+  t.match(textWith('throttled'), /: the CPU limit kept threads from running \(platform 0\.50\)/)
   t.match(textWith('pinned-to-same-core'), /: processes were bound to the same processor \(/)
   t.match(textWith('waiting-for-cpu'), /Worst finding: Waiting for a CPU \(rank 3, 36 s\)\.$/)
 })
@@ -82,12 +85,12 @@ t.test('the findings name the reason for which threads waited', async (t) => {
 t.test('without the time of waiting, the sentence says so, and praises nothing', async (t) => {
   t.equal(
     verdictOf(mpi([0.95, 0.95], null)),
-    'Took 58 s on 2 MPI ranks. Efficiency 0.95: the work was even (load balance 1). ' +
+    'Took 58 s on 2 MPI ranks. Efficiency 0.95: the work was even (load balance 1.00). ' +
       'The time of waiting for processors is not known and counts as computing or as time in MPI.',
   )
   t.match(
     verdictOf(mpi([0.5, 0.5], null)),
-    /much time was spent in MPI \(communication and platform 0\.5\); the work was even/,
+    /much time was spent in MPI \(communication and platform 0\.50\); the work was even/,
   )
 })
 
@@ -97,16 +100,19 @@ t.test('a run without MPI', async (t) => {
     textOf({}),
     'Took 58 s on 4 ranks. Nothing held this run up: 95 % of the time was spent computing.',
   )
-  t.match(textOf({ ran: 50, waited: 48 }), /Efficiency 0\.5: threads waited for a processor \(plat/)
+  t.match(
+    textOf({ ran: 50, waited: 48 }),
+    /Efficiency 0\.50: threads waited for a processor \(plat/,
+  )
   t.match(textOf({ ran: 50, storage: 45 }), /: the ranks waited for storage \(storage 0\.55\); thr/)
   t.match(
     textOf({ ran: 50 }),
-    /Efficiency 0\.5: the ranks were idle \(activity 0\.5\); threads that/,
+    /Efficiency 0\.50: the ranks were idle \(activity 0\.50\); threads that/,
   )
   t.match(textOf({ ran: 50, storage: null }), /: the ranks were idle or waited for storage \(activ/)
   t.equal(
     textOf({ ran: 50, waited: null }),
-    'Took 58 s on 4 ranks. Efficiency 0.5. The time of waiting for processors is not known.',
+    'Took 58 s on 4 ranks. Efficiency 0.50. The time of waiting for processors is not known.',
   )
 })
 
@@ -122,13 +128,13 @@ t.test('a run that failed begins with the failure', async (t) => {
   const findings = found('oom-killed')
   t.match(
     verdictOf(mpi([0.9, 0.9], 0), { findings }),
-    /^Took 58 s on 2 MPI ranks and failed\. Rank 3 had 2 of its processes in .*limit\. Efficiency 0\.9/,
+    /^Took 58 s on 2 MPI ranks and failed\. Rank 3 had 2 of its processes in .*limit\. Efficiency 0\.90/,
   )
 })
 
 t.test('a good efficiency with a finding is not one that nothing held up', async (t) => {
   const text = verdictOf(mpi([0.9, 0.9], 0), { findings: found('throttled') })
-  t.match(text, /Efficiency 0\.9: .* Worst finding: Throttled \(rank 3, 60 s\)\.$/)
+  t.match(text, /Efficiency 0\.90: .* Worst finding: Throttled \(rank 3, 60 s\)\.$/)
   const risk = verdictOf(mpi([0.9, 0.9], 0), { findings: found('close-to-memory-limit') })
   t.match(risk, /Nothing held this run up/, 'a risk cost no time')
 })
