@@ -134,11 +134,8 @@ function addSample(
   else if (sample.kind === 'device') addDevice(run, sample)
 }
 
-function addToSection(
-  { sections }: CollectedRun,
-  sample: Sample,
-  description: RowsDescription,
-): void {
+function addToSection(run: CollectedRun, sample: Sample, description: RowsDescription): void {
+  const { sections } = run
   const metric = sample.metric ?? '?'
   const key = JSON.stringify([metric, sample.section])
   const section = description.sections.find(({ name }) => name === sample.section)
@@ -147,6 +144,7 @@ function addToSection(
   if (sectionRun === undefined) return
   sections.set(key, sectionRun)
   addRow(sectionRun, sample)
+  if (sectionRun.isOfProcesses) addProcess(run, sample)
 }
 
 function keepUndescribed({ undescribed }: CollectedRun, sample: Sample): void {

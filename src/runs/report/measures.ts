@@ -1,4 +1,4 @@
-import type { RowColumn } from '../../core/catalog.ts'
+import type { RowColumn, RowSection } from '../../core/catalog.ts'
 import type { Sample } from '../log/columns.ts'
 import { plotTitle } from './column-titles.ts'
 import type { Titled } from './plots.ts'
@@ -20,6 +20,15 @@ export const MEASURES = [
   { key: 'voluntary', title: 'Voluntary context switches', unit: '/s', column: 'cswch_s' },
   { key: 'involuntary', title: 'Involuntary context switches', unit: '/s', column: 'nvcswch_s' },
 ] as const satisfies readonly Measure[]
+
+/**
+ * Reports whether the rows of a section in JSON Lines are of processes and have all of `MEASURES`,
+ * in the units of pidstat, as those of vitals.
+ */
+export function hasMeasures(section: RowSection): boolean {
+  const names = new Set(section.columns.map(({ name }) => name))
+  return section.of === 'process' && MEASURES.every(({ column }) => names.has(column))
+}
 
 /** Returns the value of a measure; null if it could not be read. */
 export function readMeasure({ column, factor = 1 }: Measure, sample: Sample): number | null {

@@ -1,6 +1,7 @@
 import type { RowColumn, RowSection } from '../../core/catalog.ts'
 import { asText } from '../../core/kubernetes/json.ts'
 import type { Sample } from '../log/columns.ts'
+import { hasMeasures } from './measures.ts'
 import { addPoint, newTrack, type Track } from './track.ts'
 
 /** The rows of one section of a metric, from all logs. */
@@ -11,6 +12,8 @@ export interface SectionRun {
   readonly keys: readonly RowColumn[]
   /** The measured columns. The other columns identify or describe the thing of a row. */
   readonly measures: readonly RowColumn[]
+  /** Whether the rows are also those of the processes that the page always plots. */
+  readonly isOfProcesses: boolean
   readonly tracks: Map<string, SectionTrack>
 }
 
@@ -40,7 +43,7 @@ interface Reading {
 export function newSectionRun(metric: string, section: RowSection): SectionRun {
   const measures = section.columns.filter(({ behavior }) => behavior !== undefined)
   const keys = section.columns.filter(({ key }) => key === true)
-  return { metric, section, keys, measures, tracks: new Map() }
+  return { metric, section, keys, measures, isOfProcesses: hasMeasures(section), tracks: new Map() }
 }
 
 /** Adds a row to the values of the thing that its key columns identify. */

@@ -139,7 +139,8 @@ function sysstatProcesses(
   return [...Map.groupBy(run.processes.values(), ({ source }) => source)].flatMap(
     ([source, tracks]) => {
       const facts = logs.get(source)
-      if (facts === undefined) return []
+      // The rows of a section in JSON Lines are measured with their counters.
+      if (facts === undefined || facts.description?.format === 'jsonl') return []
       const columns = sysstatColumns(run, facts)
       return tracks.flatMap((track) => sysstatProcess(run, columns, track))
     },

@@ -182,3 +182,24 @@ t.test('the table by rank and program has at most 20,000 rows', async (t) => {
   t.equal(plots.omitted, 20_001 - most)
   t.match(notices.join(), /programs: 1 row of the table and .* did not fit into the report/)
 })
+
+t.test('the processes of vitals are plotted, and have means in the table', async (t) => {
+  const { plots, rows, columns } = dataOf([
+    vitals(0, { percent_cpu: null, cswch_s: null }),
+    vitals(10, { percent_cpu: 40, cswch_s: 7 }),
+    vitals(20, { percent_cpu: 60, cswch_s: 9 }),
+  ])
+  const indexOf = (key: string) => columns.findIndex((column) => column.key === key)
+  t.strictSame(
+    ['cpu', 'voluntary'].map((key) => rows[0]?.values[indexOf(key)]),
+    [50, 8],
+  )
+  const plotted = plots.measures.findIndex(({ key }) => key === 'cpu')
+  t.strictSame(plots.lines[0]?.values[plotted], [null, 40, 60])
+})
+
+/** Returns a row of a process from vitals. */
+function vitals(seconds: number, cells: object) {
+  const place = { source: 'hpc/a/vitals', metric: 'vitals', section: 'process', container: 'app' }
+  return entry('a', '0', at(seconds, { ...place, ...cells }))
+}
