@@ -8,7 +8,7 @@ use linux::proc::cpu_list::CpuList;
 use linux::proc::diskstats::parse_line;
 use linux::proc::{
     cgroup, cmdline, fd, io, meminfo, mountinfo, net_dev, net_snmp, numa_maps, sched, schedstat,
-    smaps_rollup, stat, status, words,
+    smaps_rollup, sockstat, stat, status, words,
 };
 use linux::sock_diag::message::{Message, messages};
 use linux::sock_diag::tcp_info::TcpInfo;
@@ -44,7 +44,7 @@ proptest! {
         let _ = (cpu_limit::parse_max(&text), cpu_limit::parse_quota(&text, &text));
         let _ = (locate(&text, &text), net_dev::interfaces(&text).count());
         let _ = (net_snmp::value(&text, b"Tcp", b"InSegs"), fd::socket_inode(&text));
-        let _ = cmdline::parse(&text);
+        let _ = (cmdline::parse(&text), sockstat::tcp_in_use(&text));
     }
 
     #[test]

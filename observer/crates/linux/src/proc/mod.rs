@@ -19,6 +19,7 @@ pub mod numa_maps;
 pub mod sched;
 pub mod schedstat;
 pub mod smaps_rollup;
+pub mod sockstat;
 pub mod stat;
 pub mod status;
 pub mod words;

@@ -10,7 +10,7 @@ use nix::sys::socket::{
 };
 use nix::unistd::{read, write};
 
-use super::message::{Family, Message, TcpSocket, messages, request};
+use super::message::{Message, TcpSocket, messages, request};
 
 /// The size of the buffer for a datagram. The kernel sends datagrams of at most this many bytes to
 /// a reader with such a buffer (`net/netlink/af_netlink.c`, `netlink_dump`).
@@ -66,38 +66,31 @@ impl Client {
         self.events.is_some()
     }
 
-    /// Visits each TCP socket of both families. If this fails, some may have been visited.
-    /// `may_continue` is called after each message of many sockets, and ends the visits with false.
+    /// Visits each TCP socket. If this fails, some may have been visited. `may_continue` is called
+    /// before each message of many sockets, and ends the visits with false.
     ///
     /// # Errors
-    /// `ENOENT` if the kernel has no `sock_diag` for TCP, `EACCES` or `EPERM` if it is not allowed,
-    /// `ENOBUFS` or `EAGAIN` if memory is short, `ECANCELED` after `may_continue`.
+    /// `EOPNOTSUPP` or `ENOENT` if the kernel has no `sock_diag` for TCP, `EACCES` or `EPERM` if it
+    /// is not allowed, `ENOBUFS` or `EAGAIN` if memory is short, `ECANCELED` after `may_continue`.
     pub fn visit_sockets(
+        &mut self,
+        visit: impl FnMut(&TcpSocket),
+        may_continue: impl FnMut() -> bool,
+    ) -> Result<(), Errno> {
+        let visited = self.visit_answer(visit, may_continue);
+        if visited.is_err() {
+            // The rest of this answer would be read as the answer to the next request.
+            self.requests = listen(0)?;
+        }
+        visited
+    }
+
+    fn visit_answer(
         &mut self,
         mut visit: impl FnMut(&TcpSocket),
         mut may_continue: impl FnMut() -> bool,
     ) -> Result<(), Errno> {
-        let v4 = self.visit_family(Family::V4, &mut visit, &mut may_continue);
-        let mut v6 = || self.visit_family(Family::V6, &mut visit, &mut may_continue);
-        let v6 = v4.and_then(|()| match v6() {
-            // The kernel may have no IPv6.
-            Err(Errno::ENOENT | Errno::EINVAL) => Ok(()),
-            result => result,
-        });
-        if v6.is_err() {
-            // The rest of this answer would be read as the answer to the next request.
-            self.requests = listen(0)?;
-        }
-        v6
-    }
-
-    fn visit_family(
-        &mut self,
-        family: Family,
-        visit: &mut impl FnMut(&TcpSocket),
-        may_continue: &mut impl FnMut() -> bool,
-    ) -> Result<(), Errno> {
-        write(&self.requests, &request(family))?;
+        write(&self.requests, &request())?;
         loop {
             if !may_continue() {
                 return Err(Errno::ECANCELED);

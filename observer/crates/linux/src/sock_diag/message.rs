@@ -9,20 +9,26 @@ use super::tcp_info::TcpInfo;
 
 /// Bytes of `struct nlmsghdr`.
 const HEADER: usize = 16;
-/// Bytes of `struct inet_diag_req_v2`.
-const REQUEST: usize = 56;
-/// Bytes of a request: the header and `struct inet_diag_req_v2`.
-const REQUEST_LENGTH: u32 = 72;
+/// Bytes of `struct inet_diag_req`.
+const REQUEST: usize = 60;
+/// The position of `idiag_states` in `struct inet_diag_req`.
+const STATES_AT: usize = 52;
+/// Bytes of a request: the header and `struct inet_diag_req`.
+const REQUEST_LENGTH: u32 = 76;
 /// Bytes of `struct inet_diag_msg`; its attributes follow.
 const SOCKET: usize = 72;
 const NLMSG_ERROR: u16 = 2;
 const NLMSG_DONE: u16 = 3;
+/// The request for the sockets of all families, and the type of its answers. A request of the type
+/// [`SOCK_DIAG_BY_FAMILY`] is only for one family, and the kernel reads its table of the TCP sockets
+/// of the whole machine for each request: about a millisecond for a table of 262,144 lists.
+const TCPDIAG_GETSOCK: u16 = 18;
+/// The type of the messages about closed sockets.
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
 /// `NLM_F_REQUEST | NLM_F_DUMP`.
 const DUMP_FLAGS: u16 = 0x301;
 const AF_INET: u8 = 2;
 const AF_INET6: u8 = 10;
-const IPPROTO_TCP: u8 = 6;
 const INET_DIAG_INFO: u16 = 2;
 /// The bits of an attribute's type that are not flags (`NLA_TYPE_MASK`).
 const TYPE_MASK: u16 = 0x3fff;
@@ -30,15 +36,6 @@ const TYPE_MASK: u16 = 0x3fff;
 /// `CLOSE_WAIT`, `LAST_ACK` and CLOSING (`net/tcp_states.h`). The kernel does not return sockets in
 /// other states.
 const STATES: u32 = 1 << 1 | 1 << 2 | 1 << 4 | 1 << 5 | 1 << 8 | 1 << 9 | 1 << 11;
-
-/// The family of a socket's addresses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Family {
-    /// IPv4.
-    V4,
-    /// IPv6, also with mapped IPv4 addresses.
-    V6,
-}
 
 /// A TCP socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,20 +69,17 @@ pub enum Message {
     Other,
 }
 
-/// Returns the request for all TCP sockets of a family, with their counters.
+/// Returns the request for all TCP sockets, with their counters.
 #[must_use]
-pub fn request(family: Family) -> [u8; HEADER + REQUEST] {
+pub fn request() -> [u8; HEADER + REQUEST] {
     let mut bytes = [0; HEADER + REQUEST];
     bytes[..4].copy_from_slice(&REQUEST_LENGTH.to_ne_bytes());
-    bytes[4..6].copy_from_slice(&SOCK_DIAG_BY_FAMILY.to_ne_bytes());
+    bytes[4..6].copy_from_slice(&TCPDIAG_GETSOCK.to_ne_bytes());
     bytes[6..8].copy_from_slice(&DUMP_FLAGS.to_ne_bytes());
-    bytes[HEADER] = match family {
-        Family::V4 => AF_INET,
-        Family::V6 => AF_INET6,
-    };
-    bytes[HEADER + 1] = IPPROTO_TCP;
-    bytes[HEADER + 2] = 1 << (INET_DIAG_INFO - 1);
-    bytes[HEADER + 4..HEADER + 8].copy_from_slice(&STATES.to_ne_bytes());
+    bytes[HEADER] = AF_INET;
+    bytes[HEADER + 3] = 1 << (INET_DIAG_INFO - 1);
+    let states = HEADER + STATES_AT;
+    bytes[states..states + 4].copy_from_slice(&STATES.to_ne_bytes());
     bytes
 }
 
@@ -109,7 +103,9 @@ fn parse(kind: u16, body: &[u8]) -> Message {
             Message::Failed(Errno::from_raw(error.saturating_neg()))
         }
         NLMSG_DONE => Message::Done,
-        SOCK_DIAG_BY_FAMILY => parse_socket(body).map_or(Message::Other, Message::Socket),
+        TCPDIAG_GETSOCK | SOCK_DIAG_BY_FAMILY => {
+            parse_socket(body).map_or(Message::Other, Message::Socket)
+        }
         _ => Message::Other,
     }
 }
@@ -189,12 +185,22 @@ mod tests {
     }
 
     #[test]
-    fn a_request_names_the_family_and_the_states() {
-        let bytes = request(Family::V6);
-        assert_eq!(bytes.len(), 72);
-        assert_eq!(u32_at(&bytes, 0), Some(72));
-        assert_eq!(bytes[16..20], [10, 6, 2, 0]);
-        assert_eq!(u32_at(&bytes, 20), Some(0xb36));
+    fn a_request_asks_for_counters_and_names_the_states() {
+        let bytes = request();
+        assert_eq!(bytes.len(), 76);
+        assert_eq!(u32_at(&bytes, 0), Some(76));
+        assert_eq!(bytes[16..20], [2, 0, 0, 2]);
+        assert_eq!(u32_at(&bytes, 68), Some(0xb36));
+    }
+
+    #[test]
+    fn answers_and_messages_about_closed_sockets_have_the_same_body() {
+        let body = socket(AF_INET, &[10, 0, 0, 1], &[10, 0, 0, 2]);
+        for kind in [TCPDIAG_GETSOCK, SOCK_DIAG_BY_FAMILY] {
+            let datagram = message(kind, &body);
+            let found = messages(&datagram).next();
+            assert!(matches!(found, Some(Message::Socket(_))), "{found:?}");
+        }
     }
 
     #[test]

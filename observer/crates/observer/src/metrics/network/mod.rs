@@ -12,7 +12,9 @@ use std::path::Path;
 
 use encode::json::{push_key, push_known, push_member};
 use linux::clock;
+use linux::proc::files::Files;
 use linux::proc::net_dev::interfaces;
+use linux::proc::sockstat::tcp_in_use;
 use linux::sock_diag::client::{Client, Hearing};
 use nix::errno::Errno;
 use nix::ifaddrs::getifaddrs;
@@ -239,7 +241,6 @@ impl Network {
             ..
         } = self;
         let session = &mut *run.session;
-        let now = run.processes.now;
         self.has_reading = false;
         let client = match client {
             Ok(client) => client,
@@ -248,18 +249,20 @@ impl Network {
                 return;
             }
         };
-        let hearing = client.visit_closed(|socket| table.close(socket));
-        if hearing == Hearing::Lost {
-            let reason = "the last bytes of some closed sockets are missing: too many were closed";
-            notices.report(format!("{reason} between two samples"), &mut session.log);
-            self.has_lost = true;
-        }
+        let hearing = hear_closed(client, table, notices, session);
+        self.has_lost |= hearing == Hearing::Lost;
         table.begin_reading(run.processes.capacity().sockets);
         let round = owners.round();
-        let visited = client.visit_sockets(
-            |socket| table.take(socket, now, round),
-            || deadline.map_or_else(|| session.pause(0.0), |end| clock::since_boot() < end),
-        );
+        // The first reading always asks the kernel, so that it is known whether it answers.
+        let files = &mut run.processes.meter.files;
+        let visited = if self.has_sums && table.is_empty() && !has_sockets(files) {
+            Ok(())
+        } else {
+            client.visit_sockets(
+                |socket| table.take(socket, run.processes.now, round),
+                || deadline.map_or_else(|| session.pause(0.0), |end| clock::since_boot() < end),
+            )
+        };
         match visited {
             Ok(()) => {}
             Err(Errno::ECANCELED) => return,
@@ -438,10 +441,37 @@ impl Network {
     }
 }
 
+/// Closes the sockets about which the kernel has sent a message since the last reading.
+fn hear_closed(
+    client: &mut Client,
+    table: &mut TrafficTable,
+    notices: &mut Notices,
+    session: &mut Session,
+) -> Hearing {
+    let hearing = client.visit_closed(|socket| table.close(socket));
+    if hearing == Hearing::Lost {
+        let reason = "the last bytes of some closed sockets are missing: too many were closed";
+        notices.report(format!("{reason} between two samples"), &mut session.log);
+    }
+    hearing
+}
+
+/// Reports whether the network namespace has TCP sockets, or whether this is unknown. Two small files
+/// take much less time than asking for the sockets.
+fn has_sockets(files: &mut Files) -> bool {
+    let v4 = files.read_whole("net/sockstat").map(tcp_in_use);
+    // A kernel without IPv6 does not have the second file.
+    let v6 = match files.read_whole("net/sockstat6").map(tcp_in_use) {
+        Err(Errno::ENOENT) => Ok(Some(0)),
+        found => found,
+    };
+    (v4, v6) != (Ok(Some(0)), Ok(Some(0)))
+}
+
 /// Returns a sentence with the reason why the sockets are unknown.
 fn explain(error: Errno) -> String {
     let reason = match error {
-        Errno::ENOENT => "this kernel has no sock_diag for TCP",
+        Errno::ENOENT | Errno::EOPNOTSUPP => "this kernel has no sock_diag for TCP",
         error => error.desc(),
     };
     format!("the sockets of processes cannot be read: {reason}")

@@ -318,6 +318,12 @@ impl TrafficTable {
         self.replaceable = None;
     }
 
+    /// Whether the table has no sockets.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.sockets.is_empty()
+    }
+
     /// Adds or updates a socket that the reading found at the time `now`, in seconds since boot.
     /// `round` is the number of the last round of the search for processes that has begun.
     pub fn take(&mut self, found: &TcpSocket, now: f64, round: u64) {
