@@ -20,8 +20,8 @@ const SOCKET: usize = 72;
 const NLMSG_ERROR: u16 = 2;
 const NLMSG_DONE: u16 = 3;
 /// The request for the sockets of all families, and the type of its answers. A request of the type
-/// [`SOCK_DIAG_BY_FAMILY`] is only for one family, and the kernel reads its table of the TCP sockets
-/// of the whole machine for each request: about a millisecond for a table of 262,144 lists.
+/// [`SOCK_DIAG_BY_FAMILY`] is only for one family, and for each request the kernel reads its table
+/// of the TCP sockets of the whole machine.
 const TCPDIAG_GETSOCK: u16 = 18;
 /// The type of the messages about closed sockets.
 const SOCK_DIAG_BY_FAMILY: u16 = 20;

@@ -456,8 +456,8 @@ fn hear_closed(
     hearing
 }
 
-/// Reports whether the network namespace has TCP sockets, or whether this is unknown. Two small files
-/// take much less time than asking for the sockets.
+/// Reports whether the network namespace has TCP sockets, or whether this is unknown. Reading two
+/// small files takes much less time than asking for the sockets.
 fn has_sockets(files: &mut Files) -> bool {
     let v4 = files.read_whole("net/sockstat").map(tcp_in_use);
     // A kernel without IPv6 does not have the second file.
