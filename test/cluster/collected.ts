@@ -11,6 +11,8 @@ export interface Collected {
   /** The lines of the output of `collect`. */
   // biome-ignore lint/suspicious/noExplicitAny: the columns depend on the metric.
   readonly rows: readonly any[]
+  /** The file of these lines, which is removed when the test ends. */
+  readonly file: string
   /** The data in the page of `report`. */
   readonly page: PageData
 }
@@ -31,6 +33,7 @@ export async function collect(
   const lines = readFileSync(rows, 'utf8').trimEnd().split('\n')
   return {
     rows: lines.map((line) => JSON.parse(line)),
+    file: rows,
     page: dataOf(readFileSync(page, 'utf8')),
   }
 }

@@ -10,17 +10,7 @@ import {
   programsOf,
   up,
 } from './machine/cluster.ts'
-import {
-  APPLICATIONS,
-  type Application,
-  buildApplication,
-  buildTarget,
-  DEBIAN_IMAGE,
-  IMAGES,
-  load,
-  type Target,
-} from './machine/images.ts'
-import { PAUSE_IMAGE } from './machine/node.ts'
+import { type Application, buildAndLoad, type Target } from './machine/images.ts'
 import { problemOfOperatorsFolder } from './machine/operators-folder.ts'
 import { problemOfPrerequisites } from './machine/prerequisites.ts'
 import { type Module, tools } from './machine/tools.ts'
@@ -32,6 +22,7 @@ const PROGRAMS: Readonly<Record<string, readonly Module[]>> = {
   'all-metrics': ['cert-manager', 'coredns'],
   controllers: ['cert-manager', 'coredns'],
   'cpu-profile': ['cert-manager', 'coredns'],
+  defaults: ['cert-manager', 'coredns'],
   guard: ['cert-manager'],
   install: ['helm-3', 'cert-manager'],
   'live-export': ['coredns', 'prometheus'],
@@ -49,6 +40,7 @@ const OBSERVED: Readonly<Record<string, readonly Application[]>> = {
   'all-metrics': ['flux'],
   controllers: ['mpi'],
   'cpu-profile': ['lammps', 'mpi', 'flux'],
+  defaults: ['mpi', 'flux'],
   findings: ['lammps'],
   identities: ['user-1234', 'user-65532'],
   lammps: ['lammps'],
@@ -78,8 +70,9 @@ const EVERY_TEST: readonly string[] = [...WITHOUT_NODE, ...WITH_NODE]
  * They run only if they are named, or with --all.
  */
 const LONG = [
-  ...['all-metrics', 'controllers', 'cpu-profile', 'findings', 'guard', 'install', 'lammps'],
+  ...['all-metrics', 'controllers', 'cpu-profile', 'defaults', 'findings', 'guard', 'install'],
   ...[
+    'lammps',
     'live-export',
     'minicluster',
     'mpi-forwarding',
@@ -97,6 +90,7 @@ const WITH_OPERATORS = [
   'all-metrics',
   'controllers',
   'cpu-profile',
+  'defaults',
   'minicluster',
   'mpi-trace',
   'mpi-forwarding',
@@ -127,14 +121,7 @@ async function loadImages(cluster: Cluster, names: readonly string[]): Promise<v
     ...names.flatMap((name) => TOOLS[name] ?? []),
   ]
   const applications = names.flatMap((name) => OBSERVED[name] ?? [])
-  for (const target of targets) await buildTarget(target, say)
-  for (const name of applications) await buildApplication(name, say)
-  say('loading the images into the node')
-  const observed = applications.map((name) => APPLICATIONS[name])
-  const own = targets.map((target) => IMAGES[target])
-  for (const image of [PAUSE_IMAGE, DEBIAN_IMAGE, ...own, ...observed]) {
-    await load(cluster, image)
-  }
+  await buildAndLoad(cluster, { targets, applications }, say)
 }
 
 /** Prints the result of a test, and the output only if it failed. */

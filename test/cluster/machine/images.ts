@@ -106,6 +106,28 @@ export async function load(cluster: Cluster, image: string): Promise<void> {
   }
 }
 
+/** Images to build: targets of the Dockerfile, and applications. */
+export interface Builds {
+  readonly targets: readonly Target[]
+  readonly applications?: readonly Application[]
+}
+
+/** Builds images, and loads them into the node, with the images of Debian and of each pod. */
+export async function buildAndLoad(
+  cluster: Cluster,
+  { targets, applications = [] }: Builds,
+  say: (line: string) => void,
+): Promise<void> {
+  for (const target of targets) await buildTarget(target, say)
+  for (const name of applications) await buildApplication(name, say)
+  say('loading the images into the node')
+  const observed = applications.map((name) => APPLICATIONS[name])
+  const own = targets.map((target) => IMAGES[target])
+  for (const image of [PAUSE_IMAGE, DEBIAN_IMAGE, ...own, ...observed]) {
+    await load(cluster, image)
+  }
+}
+
 /** Gives an image in the cluster's containerd a second name. */
 export async function nameOnNode(cluster: Cluster, image: string, name: string): Promise<void> {
   await ctr(cluster, 'tag', image, name)

@@ -4,7 +4,8 @@ import { kubectl } from '../machine/kubectl.ts'
 import { until } from '../until.ts'
 
 /** Returns a certificate, made by Flux, with which the brokers authenticate each other. */
-async function makeCurveCertificate(cluster: Cluster, here: readonly string[]): Promise<string> {
+export async function makeCurveCertificate(cluster: Cluster, namespace: string): Promise<string> {
+  const here = ['-n', namespace]
   const command = ['sh', '-c', 'flux keygen --name=lammps /tmp/curve.cert && cat /tmp/curve.cert']
   const spec = {
     restartPolicy: 'Never',
@@ -17,7 +18,21 @@ async function makeCurveCertificate(cluster: Cluster, here: readonly string[]): 
   return kubectl(cluster, ['logs', 'keygen', ...here])
 }
 
-function miniCluster(curveCert: string, annotations: object): object {
+/** The annotations of the pods of a MiniCluster, and how long LAMMPS computes. */
+export interface MiniClusterSettings {
+  readonly annotations?: object
+  /** The seconds for which LAMMPS computes after it has written its file; by default 10. */
+  readonly seconds?: number
+}
+
+/**
+ * Returns a MiniCluster `lammps`, which runs LAMMPS with one rank in each of two pods. The image
+ * runs as root, and the pods set no user.
+ */
+export function buildMiniCluster(
+  curveCert: string,
+  { annotations = {}, seconds = 10 }: MiniClusterSettings = {},
+): object {
   const flux = {
     curveCert,
     connectTimeout: '5s',
@@ -27,7 +42,7 @@ function miniCluster(curveCert: string, annotations: object): object {
   }
   const container = {
     image: APPLICATIONS.flux,
-    command: 'lmp -in /in.lj -log none',
+    command: `lmp -in /in.lj -log none -var seconds ${seconds}`,
     commands: { post: 'wc -c /tmp/dump.lj' },
     environment: { OMPI_MCA_mpi_yield_when_idle: '1', OMP_NUM_THREADS: '1' },
   }
@@ -40,8 +55,7 @@ function miniCluster(curveCert: string, annotations: object): object {
 }
 
 /**
- * Creates a MiniCluster `lammps`, which runs LAMMPS with one rank in each of two pods, and waits
- * until it has completed. The image runs as root, and the pods set no user.
+ * Creates the MiniCluster of `buildMiniCluster`, and waits until it has completed.
  *
  * @param annotations the annotations of the pods
  */
@@ -50,10 +64,15 @@ export async function runMiniCluster(
   namespace: string,
   annotations: object,
 ): Promise<void> {
-  const here = ['-n', namespace]
-  const object = JSON.stringify(miniCluster(await makeCurveCertificate(cluster, here), annotations))
-  await kubectl(cluster, ['apply', ...here, '-f', '-'], object)
-  const job = ['job/lammps', ...here]
+  const curveCert = await makeCurveCertificate(cluster, namespace)
+  const object = JSON.stringify(buildMiniCluster(curveCert, { annotations }))
+  await kubectl(cluster, ['apply', '-n', namespace, '-f', '-'], object)
+  await waitForMiniCluster(cluster, namespace)
+}
+
+/** Waits until the MiniCluster of `buildMiniCluster` has completed. */
+export async function waitForMiniCluster(cluster: Cluster, namespace: string): Promise<void> {
+  const job = ['job/lammps', '-n', namespace]
   // kubectl waits for a creation only since Kubernetes 1.31.
   const find = ['get', '--ignore-not-found', '--output=name', ...job]
   await until('the operator has created the Job', async () => {

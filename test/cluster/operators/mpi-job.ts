@@ -2,9 +2,12 @@ import type { Cluster } from '../machine/cluster.ts'
 import { APPLICATIONS } from '../machine/images.ts'
 import { kubectl } from '../machine/kubectl.ts'
 
-/** The arguments of mpirun: ten seconds of LAMMPS, with ranks that share one machine. */
-export const LAMMPS_OF_TEN_SECONDS =
-  '--mca mpi_yield_when_idle 1 lmp -in /in.lj -log none -var steps 1000000 -var seconds 10'
+/** Returns the arguments of mpirun: seconds of LAMMPS, with ranks that share one machine. */
+export const lammpsOf = (seconds: number) =>
+  '--mca mpi_yield_when_idle 1 ' +
+  `lmp -in /in.lj -log none -var steps 1000000 -var seconds ${seconds}`
+
+export const LAMMPS_OF_TEN_SECONDS = lammpsOf(10)
 
 /** The annotations of the pods, and the variables that mpirun passes to the ranks. */
 export interface MpiJobSettings {
@@ -27,36 +30,38 @@ const WAIT_FOR_WORKERS =
   ' do until getent hosts $host; do sleep 1; done; done'
 
 /**
- * Creates an MPIJob `melt`, whose launcher runs LAMMPS with one rank in each of two workers, and
- * waits until it has succeeded.
+ * Returns an MPIJob `melt`, whose launcher runs LAMMPS with one rank in each of two workers.
  */
+export function buildMpiJob(settings: MpiJobSettings): object {
+  const { launcher = {}, worker = {}, exported = [], env = {}, group } = settings
+  const { program = LAMMPS_OF_TEN_SECONDS } = settings
+  const exports = exported.map((name) => `-x ${name}`)
+  const mpirun = ['mpirun', '-n', '2', ...exports, program].join(' ')
+  const command = ['sh', '-c', `${WAIT_FOR_WORKERS}; ${mpirun}`]
+  const variables = Object.entries(env).map(([name, value]) => ({ name, value }))
+  return {
+    apiVersion: 'kubeflow.org/v2beta1',
+    kind: 'MPIJob',
+    metadata: { name: 'melt' },
+    spec: {
+      sshAuthMountPath: '/home/mpiuser/.ssh',
+      launcherCreationPolicy: 'WaitForWorkersReady',
+      mpiReplicaSpecs: {
+        Launcher: replica(1, { command, env: variables }, launcher, group),
+        Worker: replica(2, { command: WORKER }, worker, group),
+      },
+    },
+  }
+}
+
+/** Creates the MPIJob of `buildMpiJob`, and waits until it has succeeded. */
 export async function runMpiJob(
   cluster: Cluster,
   namespace: string,
   settings: MpiJobSettings,
 ): Promise<void> {
-  const { launcher = {}, worker = {}, exported = [], env = {}, group } = settings
-  const { program = LAMMPS_OF_TEN_SECONDS } = settings
   const here = ['-n', namespace]
-  const exports = exported.map((name) => `-x ${name}`)
-  const mpirun = ['mpirun', '-n', '2', ...exports, program].join(' ')
-  const command = ['sh', '-c', `${WAIT_FOR_WORKERS}; ${mpirun}`]
-  const variables = Object.entries(env).map(([name, value]) => ({ name, value }))
-  const spec = {
-    sshAuthMountPath: '/home/mpiuser/.ssh',
-    launcherCreationPolicy: 'WaitForWorkersReady',
-    mpiReplicaSpecs: {
-      Launcher: replica(1, { command, env: variables }, launcher, group),
-      Worker: replica(2, { command: WORKER }, worker, group),
-    },
-  }
-  const job = {
-    apiVersion: 'kubeflow.org/v2beta1',
-    kind: 'MPIJob',
-    metadata: { name: 'melt' },
-    spec,
-  }
-  await kubectl(cluster, ['create', ...here, '-f', '-'], JSON.stringify(job))
+  await kubectl(cluster, ['create', ...here, '-f', '-'], JSON.stringify(buildMpiJob(settings)))
   const done = ['wait', '--for=condition=Succeeded', 'mpijob/melt', ...here]
   await kubectl(cluster, [...done, '--timeout=240s'])
 }
