@@ -2,7 +2,7 @@
  * The simplest possible webhook, for comparison: it answers every review with the same patch and
  * reads only the uid, which an answer must repeat.
  */
-import { serveBare } from '../bench/bare-server.ts'
+import { serveBare } from '../../bench/bare-server.ts'
 
 serveBare((file) => {
   const patch = file.toString('base64')

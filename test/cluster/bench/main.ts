@@ -1,6 +1,8 @@
 /**
  * `npm run bench:cluster` measures by how much the webhook delays the creation of pods, through a
- * real apiserver. Each run compares no webhook, Ridealong, and a webhook that sends the same patch
+ * real apiserver. `npm run bench:cluster -- start` measures the start of pods (start.ts).
+ *
+ * Each run of the first compares no webhook, Ridealong, and a webhook that sends the same patch
  * without reading the pod. Each of these contenders has its own namespace. The absolute figures
  * depend on the machine, because all parts of the cluster run on one machine. The ratios do not:
  * in each round, each contender has one small batch, so a change in the speed of the machine
@@ -10,21 +12,24 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Command, InvalidArgumentError } from 'commander'
-import { makeAuthority, writeKeyPair } from '../../certs/make.ts'
-import { buildReviewer } from '../../cli/shared/settings.ts'
-import { readReview } from '../../src/core/review.ts'
-import { medianInterval } from '../bench/median-interval.ts'
-import { freePort } from '../free-ports.ts'
-import { reviewOf, sampleOf } from '../webhook/server.ts'
-import { type Api, openApi } from './api.ts'
-import { type Cluster, down, type Kind, MINORS, up } from './machine/cluster.ts'
-import { start, stop } from './machine/daemon.ts'
-import { problemOfPrerequisites } from './machine/prerequisites.ts'
-import { until } from './until.ts'
-import { CONFIGURATIONS, configure, startWebhook } from './webhook.ts'
+import { makeAuthority, writeKeyPair } from '../../../certs/make.ts'
+import { buildReviewer } from '../../../cli/shared/settings.ts'
+import { readReview } from '../../../src/core/review.ts'
+import { medianInterval } from '../../bench/median-interval.ts'
+import { freePort } from '../../free-ports.ts'
+import { reviewOf, sampleOf } from '../../webhook/server.ts'
+import { type Api, openApi } from '../api.ts'
+import { type Cluster, down, type Kind, MINORS, up } from '../machine/cluster.ts'
+import { start, stop } from '../machine/daemon.ts'
+import { problemOfPrerequisites } from '../machine/prerequisites.ts'
+import { until } from '../until.ts'
+import { CONFIGURATIONS, configure, startWebhook } from '../webhook.ts'
+import { benchStart } from './start.ts'
 
 const CLIENTS = [1, 16, 64, 256] as const
 const ROUNDS = 18
+/** The number of rounds of `start`. */
+const STARTS = 10
 /**
  * The orders of the contenders in a round, one after the other. Each contender is equally often
  * first, second and third, and equally often before and after each other.
@@ -355,7 +360,12 @@ function readCount(text: string): number {
   throw new InvalidArgumentError('Use a whole number from 1 to 9999.')
 }
 
-const program = new Command('bench:cluster')
+const program = new Command('bench:cluster').description(
+  'measure by how much Ridealong delays pods in a real cluster',
+)
+
+program
+  .command('create', { isDefault: true })
   .description('measure by how much the webhook delays the creation of pods')
   .option('--clients <number...>', 'the numbers of clients', (text, before: number[] = []) => [
     ...before,
@@ -370,14 +380,28 @@ Examples:
   $ npm run bench:cluster -- --clients 64 256 --rounds 30`,
   )
   .action(async ({ clients = CLIENTS, rounds }: Partial<Options> & { rounds: number }) => {
-    const problem = await problemOfPrerequisites(false)
-    if (problem === undefined) {
-      const cluster = await up(KIND, say)
-      return bench(cluster, { clients, rounds }).finally(() => down(KIND, say))
-    }
-    say(problem)
-    process.exitCode = 2
+    if (!(await hasPrerequisites(false))) return
+    const cluster = await up(KIND, say)
+    await bench(cluster, { clients, rounds }).finally(() => down(KIND, say))
   })
+
+program
+  .command('start')
+  .description('measure by how much observers delay the first line of an application')
+  .option('--rounds <number>', 'the rounds; six or more give an interval', readCount, STARTS)
+  .action(async ({ rounds }: Pick<Options, 'rounds'>) => {
+    if (!(await hasPrerequisites(true))) return
+    if (!(await benchStart(rounds, say, print))) process.exitCode = 1
+  })
+
+/** Prints a sentence about missing prerequisites, and sets the exit code. */
+async function hasPrerequisites(hasNode: boolean): Promise<boolean> {
+  const problem = await problemOfPrerequisites(hasNode)
+  if (problem === undefined) return true
+  say(problem)
+  process.exitCode = 2
+  return false
+}
 
 program.parseAsync().catch((error) => {
   say(error instanceof Error ? error.message : String(error))
