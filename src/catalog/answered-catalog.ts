@@ -15,6 +15,7 @@ import {
 } from '../core/kubernetes/json.ts'
 import { findContainer } from '../core/rules/observer-difference.ts'
 import { injectedBefore, readStatus } from '../core/status.ts'
+import { SIZE_VARIABLE } from '../core/tools/installed-tool.ts'
 import { installerName } from '../core/tools/tool.ts'
 
 /** The answer of an installation to a pod that requests one metric. */
@@ -179,7 +180,7 @@ const POD_VARIABLES: ReadonlySet<string> = new Set([
   'RIDEALONG_HOST_NETWORK',
   'RIDEALONG_TARGET_COMMAND',
   'RIDEALONG_OWNER',
-  'RIDEALONG_TOOL_SIZE_LIMIT',
+  SIZE_VARIABLE,
 ])
 
 /** Returns the variables that come from the metric's document and from the live export. */

@@ -9,7 +9,15 @@ import { readManifests } from '../../src/pods/manifest/read.ts'
 import { findResources } from '../../src/pods/manifest/resources.ts'
 import { buildReview } from '../../src/pods/manifest/static-pod.ts'
 import { findTemplates } from '../../src/pods/manifest/templates.ts'
-import { ALLOWED, injected, PERF, TOOLS, textOf, undone } from '../src/pods/manifest/build.ts'
+import {
+  ALLOWED,
+  injected,
+  ONE_IMAGE,
+  PERF,
+  TOOLS,
+  textOf,
+  undone,
+} from '../src/pods/manifest/build.ts'
 import { mapOf } from './arbitrary.ts'
 import { manifests, manifestsWith } from './arbitrary-yaml.ts'
 
@@ -130,6 +138,46 @@ t.test('undo removes tools and restores the text, byte for byte', async () => {
     { numRuns: 300 },
   )
   assert.deepEqual([...targets].sort(), ['init', 'main'], 'both containers were targets')
+})
+
+/** Annotations that request two tools, in both modes. */
+const bothTools = fc.constantFrom('native', 'container').map((mode) => {
+  const more = { 'ridealong.dev/target-container': 'main', 'ridealong.dev/mode': mode }
+  return { 'ridealong.dev/inject': 'mpi-trace,cpu-profile', ...more }
+})
+
+t.test('undo removes tools of one image, and a second inject changes nothing', async () => {
+  const silent = manifestsWith('cpu-profile').map(({ text }) => {
+    return text.replaceAll('ridealong.dev/inject', 'example.com/inject')
+  })
+  let count = 0
+  fc.assert(
+    fc.property(silent, bothTools, (text, given) => {
+      const once = textOf(injected(text, given, ONE_IMAGE))
+      if (once.includes('mpi-trace-install') && !once.includes('cpu-profile-install')) count += 1
+      assert.equal(textOf(injected(once, given, ONE_IMAGE)), once)
+      assert.equal(undone(once), text)
+    }),
+    { numRuns: 200 },
+  )
+  assert.ok(count > 60, `${count} manifests have one installer for two tools`)
+})
+
+t.test('a manifest with the tools of an older version stays, and undo restores it', async () => {
+  const silent = manifestsWith('cpu-profile').map(({ text }) => {
+    return text.replaceAll('ridealong.dev/inject', 'example.com/inject')
+  })
+  let count = 0
+  fc.assert(
+    fc.property(silent, bothTools, (text, given) => {
+      const older = textOf(injected(text, given, ALLOWED))
+      if (older.includes('mpi-trace-install') && older.includes('cpu-profile-install')) count += 1
+      assert.equal(textOf(injected(older, given, ONE_IMAGE)), older)
+      assert.equal(undone(older), text)
+    }),
+    { numRuns: 200 },
+  )
+  assert.ok(count > 60, `${count} manifests have two installers`)
 })
 
 t.test('inject adds the same tools to a template as the webhook to its pod', async () => {

@@ -117,7 +117,8 @@ is correct for any version that a metric of the values uses during an upgrade.
 {{- end -}}
 
 {{/*
-Returns the images, commands and args of the catalog's observers, as variables of a
+Returns the images, commands and args of the catalog's observers and of the installers of their
+tools, and the paths at which a target has the folders of a tool, as variables of a
 ValidatingAdmissionPolicy. Each variable is a map by name of the metric. JSON strings are also valid
 in CEL.
 */}}
@@ -125,8 +126,19 @@ in CEL.
 {{- $images := dict -}}
 {{- $commands := dict -}}
 {{- $args := dict -}}
+{{- $installers := dict -}}
+{{- $paths := dict -}}
 {{- range $name, $text := include "ridealong.documents" . | fromYaml -}}
 {{- $container := (fromYaml $text).spec.container -}}
+{{- with (fromYaml $text).spec.tool -}}
+{{- $words := list (list .installer.image) (default list .installer.command) (default list .installer.args) -}}
+{{- $_ := set $installers $name $words -}}
+{{- $mounts := list -}}
+{{- range append .mounts .results -}}
+{{- $mounts = append $mounts .mountPath -}}
+{{- end -}}
+{{- $_ := set $paths $name $mounts -}}
+{{- end -}}
 {{- $_ := set $images $name $container.image -}}
 {{- $_ := set $commands $name (default list $container.command) -}}
 {{- $_ := set $args $name (default list $container.args) -}}
@@ -137,4 +149,8 @@ in CEL.
   expression: {{ toJson $commands | quote }}
 - name: args
   expression: {{ toJson $args | quote }}
+- name: installers
+  expression: {{ toJson $installers | quote }}
+- name: paths
+  expression: {{ toJson $paths | quote }}
 {{- end -}}

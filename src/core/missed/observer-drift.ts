@@ -1,10 +1,12 @@
 import { asObjects, type Fields, fieldsOrNone, listOrNone } from '../kubernetes/json.ts'
-import { nameOf } from '../rules/observer-difference.ts'
+import { findContainer, nameOf } from '../rules/observer-difference.ts'
 import { quote } from '../text/quote.ts'
+import { missingParts } from '../tools/installed-tool.ts'
 
 /**
  * Lists the problems with the observers of a pod, each as a sentence: an observer is missing or has
- * lost its restartPolicy, a variable of a tool is missing, or `shareProcessNamespace` is not true.
+ * lost its restartPolicy; a variable, the installer or a mount of a tool is missing; or
+ * `shareProcessNamespace` is not true.
  * The guard, a ValidatingAdmissionPolicy of the chart, checks the same conditions
  * (charts/ridealong/templates/guard.yaml).
  *
@@ -27,7 +29,19 @@ export function findDrift(
   })
   const isShared = spec.shareProcessNamespace === true
   const lost = findLostVariables(spec, variables).map((name) => `variable ${name} is missing`)
-  return [...problems, ...lost, ...(isShared ? [] : ['shareProcessNamespace is not true'])]
+  const tools = metrics.flatMap((metric) => findToolProblems(spec, metric))
+  return [
+    ...problems,
+    ...lost,
+    ...tools,
+    ...(isShared ? [] : ['shareProcessNamespace is not true']),
+  ]
+}
+
+function findToolProblems(spec: Fields, metric: string): readonly string[] {
+  const found = findContainer(spec, metric)
+  const parts = found === undefined ? [] : missingParts(spec, found.container)
+  return parts.map((part) => `${nameOf(metric)}: ${part}`)
 }
 
 /**

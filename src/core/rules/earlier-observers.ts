@@ -7,9 +7,9 @@ import { isAddedVolume } from '../tools/added-volumes.ts'
 import {
   CATALOG_VARIABLE,
   type Difference,
-  differenceFrom,
   findContainer,
   isObserver,
+  observerDifference,
 } from './observer-difference.ts'
 
 /**
@@ -33,9 +33,9 @@ export interface Earlier {
   readonly present: readonly string[]
   readonly different: readonly Difference[]
   /**
-   * The names of the observers that match the catalog, except possibly for the image. If another
-   * webhook removed the restartPolicy of such an observer, the field must be restored. Otherwise,
-   * the application would never start.
+   * The names of the observers that match the catalog, except possibly for the image or the tool.
+   * If another webhook removed the restartPolicy of such an observer, the field must be restored.
+   * Otherwise, the application would never start.
    */
   readonly repairable: readonly string[]
   /** Whether the status annotation of the pod says that the pod was injected. */
@@ -58,13 +58,13 @@ export function findEarlierObservers(pod: Pod, catalog: Catalog): Earlier {
   ]
   const compared = found.map(({ container, list }) => ({
     name: String(container.name),
-    difference: differenceFrom(catalog, container, list),
+    difference: observerDifference(catalog, pod.spec, container, list),
   }))
   return {
     present: compared.flatMap(({ name, difference }) => (difference === undefined ? [name] : [])),
     different: compared.flatMap(({ difference }) => difference ?? []),
     repairable: compared.flatMap(({ name, difference }) =>
-      difference === undefined || difference.isImageOnly ? [name] : [],
+      difference === undefined || difference.isCommandSame ? [name] : [],
     ),
     hasStatus: claimed.length > 0,
   }

@@ -1,14 +1,15 @@
 import type { Catalog, ObserverContainer } from '../catalog.ts'
 import { asObjects, asText, type Fields, fieldsOrNone, listOrNone } from '../kubernetes/json.ts'
 import { quote } from '../text/quote.ts'
+import { toolDifference } from '../tools/installed-tool.ts'
 
-/** A difference between a container and the catalog's observer of the same name. */
+/** A difference between a container, or its tool, and the catalog's observer of the same name. */
 export interface Difference {
   readonly name: string
   /** The difference with both values, as a sentence without the final period. */
   readonly sentence: string
-  /** Whether only the image differs. */
-  readonly isImageOnly: boolean
+  /** Whether the container has the command of the observer: only the image or the tool differs. */
+  readonly isCommandSame: boolean
 }
 
 /** The list of the pod's spec that contains a container. */
@@ -33,13 +34,35 @@ export function differenceFrom(
   const offered = catalog.metrics.get(name)?.container
   if (offered === undefined) {
     const sentence = `container ${nameOf(name)} does not have the name of a metric of the catalog`
-    return { name, sentence, isImageOnly: false }
+    return { name, sentence, isCommandSame: false }
   }
   const command = commandDifference(container, offered) ?? placeDifference(container, list)
   const image = container.image === offered.image ? undefined : imageDifference(container, offered)
   const sentence = [image, command].filter((part) => part !== undefined).join(' and ')
   if (sentence === '') return undefined
-  return { name, sentence: `container ${name} has ${sentence}`, isImageOnly: command === undefined }
+  const isCommandSame = command === undefined
+  return { name, sentence: `container ${name} has ${sentence}`, isCommandSame }
+}
+
+/**
+ * Compares an observer and, if the container itself matches, the installer and the mounts of its
+ * tool with the catalog.
+ *
+ * @param spec the pod's spec, which has not been validated
+ */
+export function observerDifference(
+  catalog: Catalog,
+  spec: Fields,
+  container: Fields,
+  list: ContainerList,
+): Difference | undefined {
+  const name = asText(container.name) ?? ''
+  const sentence = () => toolDifference(catalog.metrics.get(name)?.tool, spec, container)
+  return differenceFrom(catalog, container, list) ?? inTool(name, sentence())
+}
+
+function inTool(name: string, sentence: string | undefined): Difference | undefined {
+  return sentence === undefined ? undefined : { name, sentence, isCommandSame: true }
 }
 
 /**
@@ -134,8 +157,8 @@ export function findContainer(
 }
 
 /**
- * Lists the differences between the catalog's observers and the containers that a pod's status
- * annotation names.
+ * Lists the differences between the catalog's observers, with their tools, and the containers that
+ * a pod's status annotation names.
  *
  * @param names the names of the observers that the annotation lists as added; names for which the
  * pod has no container are ignored
@@ -147,6 +170,6 @@ export function differencesFrom(
 ): readonly Difference[] {
   return [...new Set(names)].flatMap((name) => {
     const found = findContainer(spec, name)
-    return (found && differenceFrom(catalog, found.container, found.list)) ?? []
+    return (found && observerDifference(catalog, spec, found.container, found.list)) ?? []
   })
 }

@@ -4,6 +4,7 @@ import { asObjects, type Fields } from '../kubernetes/json.ts'
 import { readQuantity } from '../kubernetes/quantity.ts'
 import { launchAgents } from './forwarding.ts'
 import { groupTools, sizeLimitOf, type ToolGroup } from './groups.ts'
+import { SIZE_VARIABLE } from './installed-tool.ts'
 import { findToolTarget, type ToolTarget } from './target.ts'
 import { installerName, RESULTS_PATH, TOOL_VOLUME, VOLUME_PATH } from './tool.ts'
 import { joinVariables } from './variables.ts'
@@ -85,7 +86,7 @@ export function resultsMounts(
 export function sizeVariable({ metric }: Observer): readonly EnvVar[] {
   if (metric.tool === undefined) return []
   const bytes = (readQuantity(metric.tool.sizeLimit) ?? 0n) / ONE
-  return [plain('RIDEALONG_TOOL_SIZE_LIMIT', String(bytes))]
+  return [plain(SIZE_VARIABLE, String(bytes))]
 }
 
 /**

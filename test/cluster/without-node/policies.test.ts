@@ -62,6 +62,29 @@ const withEnv = (...names: readonly string[]) => ({
 })
 const STRIPPED = { name: 'io-sysstat', image: 'o' }
 
+/** Returns a mount of the volume of a tool. */
+const mountOf = (mountPath: string, more: object = {}) => {
+  return { name: 'ridealong-tool-perf-sysstat-0', mountPath, ...more }
+}
+const VOLUME = { name: 'ridealong-tool-perf-sysstat-0', emptyDir: {} }
+const INSTALLER = { name: 'install', image: 'i', volumeMounts: [mountOf('/ridealong/volume')] }
+const RESULTS = { subPath: 'results' }
+const EQUIPPED = {
+  ...observer('perf-sysstat'),
+  env: [{ name: 'RIDEALONG_TOOL_SIZE_LIMIT', value: '1' }],
+  volumeMounts: [mountOf('/ridealong/results', RESULTS)],
+}
+
+/** Returns a pod whose observer perf-sysstat has a tool, with these init containers and mounts. */
+const equipped = (init: readonly object[], mounts: readonly object[] = [mountOf('/r', RESULTS)]) =>
+  answered(STATUS, {
+    ...SHARED,
+    volumes: [VOLUME],
+    initContainers: [...init, observer('io-sysstat')],
+    containers: [{ name: 'app', image: 'a', volumeMounts: mounts }],
+  })
+const UNEQUIPPED = [`${ALTERED} the installer or a mount of perf-sysstat`]
+
 /** A namespace, a pod in it, and the warnings of the guard about the pod. */
 const PODS: readonly (readonly [string, object, readonly string[]])[] = [
   ['guard-silent', podOf(undefined), []],
@@ -108,6 +131,15 @@ const PODS: readonly (readonly [string, object, readonly string[]])[] = [
     'guard-silent',
     answered(TOOLED.replace('LD_PRELOAD', '\u009b2J\u202e'), withEnv('TRACE')),
     [`${ALTERED} an invalid name`],
+  ],
+  ['guard-silent', equipped([INSTALLER, EQUIPPED]), []],
+  ['guard-silent', equipped([EQUIPPED]), UNEQUIPPED],
+  ['guard-silent', equipped([INSTALLER, { ...EQUIPPED, volumeMounts: [] }]), UNEQUIPPED],
+  ['guard-silent', equipped([INSTALLER, EQUIPPED], []), UNEQUIPPED],
+  [
+    'guard-silent',
+    equipped([INSTALLER, EQUIPPED], [mountOf('/r', { ...RESULTS, readOnly: true })]),
+    UNEQUIPPED,
   ],
   [
     'guard-silent',

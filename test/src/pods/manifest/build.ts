@@ -28,6 +28,23 @@ export const TOOLS: Catalog = buildCatalog(
   '3f2a91c0',
 )
 
+/** The same tools in one image, in namespaces that allow them. */
+export const ONE_IMAGE: Offer = {
+  catalog: buildCatalog(
+    ['cpu-profile', 'mpi-trace'].map((name) => {
+      const tool = toolOf(name, name === 'mpi-trace' ? 'TRACE_DIR' : 'CPUPROFILE')
+      const [mounts, results] = [
+        tool.mounts.map((mount) => ({ ...mount, subPath: `${name}-tool` })),
+        { ...tool.results, subPath: `${name}-results` },
+      ]
+      const installer = { ...tool.installer, image: 'registry.example/tools:1' }
+      return metricDocument(name, { tool: { ...tool, mounts, results, installer } })
+    }),
+    '5e11ab1e',
+  ),
+  allowsTools: true,
+}
+
 function toolOf(name: string, variable: string): Tool {
   return {
     installer: {

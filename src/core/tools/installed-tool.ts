@@ -1,0 +1,119 @@
+import { asObjects, asText, type Fields } from '../kubernetes/json.ts'
+import { quote } from '../text/quote.ts'
+import {
+  type InstallerContainer,
+  RESULTS_PATH,
+  TOOL_VOLUME,
+  type Tool,
+  VOLUME_PATH,
+} from './tool.ts'
+
+/** The variable that only the observer of a tool has. */
+export const SIZE_VARIABLE = 'RIDEALONG_TOOL_SIZE_LIMIT'
+
+/**
+ * The parts of a tool in a pod's spec. They are found by the volume of the observer's results, so
+ * that it does not matter how many tools an installer installs.
+ */
+interface InstalledTool {
+  /** The mount of the results in the observer. */
+  readonly results: Fields
+  /** The init container with the whole volume. */
+  readonly installer: Fields | undefined
+  /** The container that may write the results. */
+  readonly target: Fields | undefined
+}
+
+/** Finds the tool of an observer; undefined if the observer does not have the results of a tool. */
+function findTool(spec: Fields, observer: Fields): InstalledTool | undefined {
+  const results = asObjects(observer.volumeMounts).find(({ name, mountPath }) => {
+    return mountPath === RESULTS_PATH && asText(name)?.startsWith(TOOL_VOLUME)
+  })
+  if (results === undefined) return undefined
+  const isInstaller = hasMount(({ name, mountPath }) => {
+    return name === results.name && mountPath === VOLUME_PATH
+  })
+  const isTarget = hasMount(({ name, mountPath, subPath, readOnly }) => {
+    const isSame = name === results.name && subPath === results.subPath
+    return isSame && mountPath !== RESULTS_PATH && readOnly !== true
+  })
+  const init = asObjects(spec.initContainers)
+  return {
+    results,
+    installer: init.find(isInstaller),
+    target: [...asObjects(spec.containers), ...init].find(isTarget),
+  }
+}
+
+function hasMount(isWanted: (mount: Fields) => boolean): (container: Fields) => boolean {
+  return ({ volumeMounts }) => asObjects(volumeMounts).some(isWanted)
+}
+
+/**
+ * Lists the missing parts of the tool of an observer, each as a clause. The guard, a
+ * ValidatingAdmissionPolicy of the chart, checks the same conditions
+ * (charts/ridealong/templates/guard.yaml). The result is empty if the observer has no tool.
+ */
+export function missingParts(spec: Fields, observer: Fields): readonly string[] {
+  if (!asObjects(observer.env).some(({ name }) => name === SIZE_VARIABLE)) return []
+  const found = findTool(spec, observer)
+  if (found === undefined) return [`its mount at ${RESULTS_PATH} is missing`]
+  return [
+    ...(found.installer === undefined
+      ? ['the init container that installs its tool is missing']
+      : []),
+    ...(found.target === undefined ? ['no other container has the folder of its results'] : []),
+  ]
+}
+
+/**
+ * Compares the installer and the mounts of the tool of an observer with the catalog. The folders of
+ * the volume are not compared, because images of older versions have others.
+ *
+ * @param tool the tool of the catalog; undefined if the metric has none
+ * @returns the first difference as a sentence without the final period
+ */
+export function toolDifference(
+  tool: Tool | undefined,
+  spec: Fields,
+  observer: Fields,
+): string | undefined {
+  if (tool === undefined) return undefined
+  const [missing] = missingParts(spec, observer)
+  const name = `container ${asText(observer.name)}`
+  if (missing !== undefined) return `${name}: ${missing}`
+  const { results, installer, target } = findTool(spec, observer) ?? {}
+  if (results === undefined || installer === undefined || target === undefined)
+    return `${name} does not have the results of a tool`
+  return installerDifference(installer, tool.installer) ?? mountDifference(target, results, tool)
+}
+
+function installerDifference(
+  { name, image, command, args }: Fields,
+  wanted: InstallerContainer,
+): string | undefined {
+  const container = `init container ${quote(asText(name) ?? '')}`
+  if (image !== wanted.image) {
+    const found = asText(image) === undefined ? 'no image' : `image ${quote(String(image))}`
+    return `${container} has ${found} instead of the catalog's ${quote(wanted.image)}`
+  }
+  const words = (list: unknown) => JSON.stringify(list ?? [])
+  const isSame = words(command) === words(wanted.command) && words(args) === words(wanted.args)
+  return isSame ? undefined : `${container} has another command than the catalog's installer`
+}
+
+function mountDifference(target: Fields, results: Fields, tool: Tool): string | undefined {
+  const wanted = [
+    ...tool.mounts.map(({ mountPath }) => ({ mountPath, readOnly: true })),
+    { mountPath: tool.results.mountPath, readOnly: false },
+  ]
+  const mounts = asObjects(target.volumeMounts).filter(({ name }) => name === results.name)
+  const lost = wanted.find(({ mountPath, readOnly }) => {
+    const isSame = (mount: Fields) =>
+      mount.mountPath === mountPath && (mount.readOnly === true) === readOnly
+    return !mounts.some(isSame)
+  })
+  if (lost === undefined) return undefined
+  const container = `container ${quote(asText(target.name) ?? '')}`
+  return `${container} does not have the tool's mount at ${lost.mountPath}`
+}

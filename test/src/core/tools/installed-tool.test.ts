@@ -1,0 +1,166 @@
+import t from 'tap'
+import { buildCatalog, type Catalog } from '../../../../src/core/catalog.ts'
+import { KEYS, STATUS_KEY } from '../../../../src/core/keys.ts'
+import { findMissedPod } from '../../../../src/core/missed/missed-pods.ts'
+import { findDrift } from '../../../../src/core/missed/observer-drift.ts'
+import { readNamespace } from '../../../../src/core/namespaces/namespace.ts'
+import { type Json, metricDocument, type Ride } from '../build.ts'
+import { rideWith, SHARED, sharedTool, toolDocument } from './build.ts'
+
+const ASK = 'mpi-trace,gpu-trace,cpu-profile'
+const MODES = [{}, { [KEYS.mode]: 'container' }]
+
+const injectedPod = (more: Json = {}) => rideWith(ASK, {}, more as never, { catalog: SHARED }).pod
+
+/** Returns a copy of a spec in which a change is applied to each container. */
+function changed(spec: Json, change: (container: Json) => Json | undefined): Json {
+  const apply = (list: unknown) => (list as Json[]).flatMap((container) => change(container) ?? [])
+  const { initContainers, containers } = spec
+  return { ...spec, initContainers: apply(initContainers), containers: apply(containers) }
+}
+
+/** Returns a container without the mounts that a function selects. */
+function withoutMounts(container: Json, isLost: (mount: Json) => boolean): Json {
+  const mounts = (container.volumeMounts ?? []) as Json[]
+  return { ...container, volumeMounts: mounts.filter((mount) => !isLost(mount)) }
+}
+
+/** Changes of a pod that remove a part of a tool, and the problem that findDrift() reports. */
+const REMOVALS: readonly (readonly [change: (container: Json) => Json | undefined, string])[] = [
+  [
+    (one) => (one.name === 'mpi-trace-install' ? undefined : one),
+    'cpu-profile: the init container that installs its tool is missing',
+  ],
+  [
+    (one) =>
+      one.name === 'cpu-profile'
+        ? withoutMounts(one, ({ mountPath }) => mountPath === '/ridealong/results')
+        : one,
+    'cpu-profile: its mount at /ridealong/results is missing',
+  ],
+  [
+    (one) =>
+      one.name === 'app'
+        ? withoutMounts(one, ({ subPath }) => subPath === 'cpu-profile-results')
+        : one,
+    'cpu-profile: no other container has the folder of its results',
+  ],
+]
+
+t.test('findDrift() reports each missing part of a tool, in both modes', async (t) => {
+  for (const mode of MODES) {
+    const { spec, metadata } = injectedPod(mode)
+    const names = ASK.split(',')
+    t.strictSame(findDrift(spec as Json, names, []), [], 'nothing is missing')
+    for (const [change, problem] of REMOVALS) {
+      const problems = findDrift(changed(spec as Json, change), names, [])
+      t.ok(problems.includes(problem), `${problem}: ${problems}`)
+    }
+    t.ok(metadata.annotations)
+  }
+})
+
+const namespace = {
+  ...readNamespace('hpc', { metadata: { name: 'hpc' } }),
+  allowsTools: true,
+}
+
+/** Reports whether the scan calls a pod altered. */
+function isAltered(ridden: Ride, change: (container: Json) => Json | undefined): boolean {
+  const { metadata, spec } = ridden.pod
+  const pod = { metadata, spec: changed(spec as Json, change) }
+  const surroundings = { namespace, excludedNamespaces: new Set<string>(), catalog: SHARED }
+  return findMissedPod(pod as Json, surroundings)?.reason === 'altered'
+}
+
+const CHANGES: readonly (readonly [string, (container: Json) => Json, RegExp])[] = [
+  [
+    'image of the installer',
+    (one) => (one.name === 'mpi-trace-install' ? { ...one, image: 'evil:1' } : one),
+    /^init container "mpi-trace-install" has image "evil:1" instead of the catalog's "registry/,
+  ],
+  [
+    'command of the installer',
+    (one) => (one.name === 'mpi-trace-install' ? { ...one, command: ['sh'] } : one),
+    /^init container "mpi-trace-install" has another command/,
+  ],
+  [
+    'args of the installer',
+    (one) => (one.name === 'mpi-trace-install' ? { ...one, args: ['-c'] } : one),
+    /^init container "mpi-trace-install" has another command/,
+  ],
+  [
+    'folder of the tool',
+    (one) =>
+      one.name === 'app' ? withoutMounts(one, ({ subPath }) => subPath === 'mpi-trace-tool') : one,
+    /^container "app" does not have the tool's mount at \/opt\/ridealong\/mpi-trace$/,
+  ],
+]
+
+t.test('the scan and a second review compare the installer and the mounts', async (t) => {
+  for (const mode of MODES) {
+    const ridden = rideWith(ASK, {}, mode as never, { catalog: SHARED })
+    t.notOk(isAltered(ridden, (container) => container))
+    for (const [part, change, message] of CHANGES) {
+      t.ok(isAltered(ridden, change), part)
+      const { metadata, spec } = ridden.pod
+      const status = metadata.annotations?.[STATUS_KEY] ?? ''
+      const more = { ...mode, [STATUS_KEY]: status } as never
+      const again = rideWith(ASK, changed(spec as Json, change), more, { catalog: SHARED })
+      t.equal(again.word, 'observer-differs', part)
+      t.equal(again.isPatched, false)
+      t.match(again.message.split('; ')[0], message)
+    }
+  }
+})
+
+t.test('an observer whose tool differs gets a removed restartPolicy back', async (t) => {
+  const { metadata, spec } = injectedPod()
+  const status = metadata.annotations?.[STATUS_KEY] ?? ''
+  const stripped = changed(spec as Json, (one) => {
+    if (one.name === 'mpi-trace-install') return { ...one, image: 'evil:1' }
+    return one.name === 'mpi-trace' ? { ...one, restartPolicy: undefined } : one
+  })
+  const again = rideWith(ASK, stripped, { [STATUS_KEY]: status }, { catalog: SHARED })
+  t.equal(again.word, 'restored')
+})
+
+/** The catalog of an older version, in which each tool has its own image and the same folders. */
+function olderCatalog(image: (name: string) => string): Catalog {
+  const names = ['cpu-profile', 'mpi-trace']
+  const documents = names.map((name) => {
+    const path = `/opt/ridealong/${name}/loader.so`
+    const { metadata, spec } = toolDocument(name, [
+      { name: 'LD_PRELOAD', value: path, separator: ':' },
+    ])
+    const { tool } = spec
+    if (tool === undefined) throw new Error('the document has no tool')
+    const installer = { ...tool.installer, image: image(name) }
+    return { ...metricDocument(name), metadata, spec: { ...spec, tool: { ...tool, installer } } }
+  })
+  return buildCatalog(documents, '0badc0de')
+}
+
+t.test('a pod with the installers of an older version is not changed', async (t) => {
+  const tools = 'registry.example/tools:1'
+  const cases = [
+    ['observer-differs', olderCatalog((name) => `registry.example/${name}:1`)],
+    // The same image, with the folders of the older version.
+    ['already-injected', olderCatalog(() => tools)],
+  ] as const
+  for (const [word, catalog] of cases) {
+    for (const mode of MODES) {
+      const before = rideWith('cpu-profile,mpi-trace', {}, mode as never, { catalog })
+      const { metadata, spec } = before.pod
+      t.match(spec.initContainers?.map(({ name }) => name).slice(0, 2), [
+        'cpu-profile-install',
+        'mpi-trace-install',
+      ])
+      const more = { ...mode, [STATUS_KEY]: metadata.annotations?.[STATUS_KEY] ?? '' } as never
+      const after = rideWith('cpu-profile,mpi-trace', spec as Json, more, { catalog: SHARED })
+      t.equal(after.word, word)
+      t.equal(after.isPatched, false)
+    }
+  }
+  t.equal(sharedTool('a', tools, '16Mi').installer.image, tools)
+})
