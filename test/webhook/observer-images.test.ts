@@ -61,9 +61,7 @@ function show(imagesMs: number, images: readonly string[] | undefined) {
 }
 
 /** The images of the built-in tools, with their metrics. */
-const TOOLS = ['cpu-profile', 'mpi-trace']
-  .map((name) => `ghcr.io/ridealong/${name}:0.1.0 (${name})`)
-  .join(', ')
+const TOOLS = 'ghcr.io/ridealong/tools:0.1.0 (cpu-profile, mpi-trace)'
 
 t.test('the gauge and the check show whether a node holds the image of each metric', async (t) => {
   const { held, offered, checks, available } = show(0, [A])
