@@ -5,6 +5,7 @@ import { errorMessage } from '../src/lib/error-message.ts'
 import { declareAnnotate } from './annotate/declaration.ts'
 import { declareAttach } from './attach/declaration.ts'
 import { declareCollect } from './collect/declaration.ts'
+import { declareCompare } from './compare/declaration.ts'
 import { declareCompletion } from './completion/declaration.ts'
 import { declareConvert } from './convert/declaration.ts'
 import { declareDisarm } from './disarm/declaration.ts'
@@ -37,6 +38,7 @@ const VERBS = [
   declareTop,
   declareCollect,
   declareReport,
+  declareCompare,
   declareConvert,
   declareDoctor,
   declareDisarm,

@@ -4,7 +4,8 @@ import { run } from './command.ts'
 
 const VERBS = [
   ...['serve', 'review', 'test', 'record', 'metrics', 'inject', 'annotate'],
-  ...['explain', 'attach', 'top', 'collect', 'report', 'convert', 'doctor', 'disarm', 'completion'],
+  ...['explain', 'attach', 'top', 'collect', 'report', 'compare', 'convert'],
+  ...['doctor', 'disarm', 'completion'],
 ]
 
 for (const verb of VERBS) {

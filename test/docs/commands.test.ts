@@ -13,6 +13,11 @@ import { PAGES, REPOSITORY, textOf } from './pages.ts'
 const LOGS = ['docs/examples/perf-sysstat.log', 'test/logs/profiles/cpu-profile-lammps-0.log'].map(
   (log) => join(REPOSITORY, log),
 )
+/** The names of runs that the documents compare. */
+const COMPARED = ['before', 'after'].flatMap((name) => [
+  name,
+  ...[1, 2, 3, 4, 5].map((number) => `${name}-${number}`),
+])
 const MAIN = join(REPOSITORY, 'cli/main.ts')
 const EXAMPLES = join(REPOSITORY, 'docs/examples')
 
@@ -60,6 +65,7 @@ function workplace(t: Test): string {
   cpSync(join(EXAMPLES, 'lammps.yaml'), join(folder, 'job.yaml'))
   cpSync(join(EXAMPLES, 'perf-sysstat.log'), join(folder, 'tcp.log'))
   writeFileSync(join(folder, 'lammps.jsonl'), LOGS.map((log) => readFileSync(log, 'utf8')).join(''))
+  for (const name of COMPARED) cpSync(join(folder, 'lammps.jsonl'), join(folder, `${name}.jsonl`))
   writeFileSync(join(folder, 'minicluster.yaml'), MINI_CLUSTER)
   cpSync(caseFolder('job-indexed'), join(folder, 'cases/job-indexed'), { recursive: true })
   cpSync(CASE_NAMESPACES, join(folder, 'cases/namespaces.yaml'))

@@ -3,6 +3,7 @@ import { chooseObserver } from './programs/chosen-observers.ts'
 import { type LogFacts, readLogFacts } from './programs/log-facts.ts'
 import { measurePrograms } from './programs/measurements.ts'
 import { chooseTotals, type NumberSource, type ProgramTotals } from './programs/program-totals.ts'
+import { REPORTED_TOTALS } from './programs/quantities.ts'
 import type { Group } from './summary.ts'
 import type { Track } from './track.ts'
 
@@ -58,7 +59,7 @@ export function groupTracks(
     const [{ source, program }] = tracks as [Track]
     Object.assign(group(rankOf(source), program), tracksOfOne(tracks, logs))
   }
-  for (const totals of chooseTotals(measurePrograms(run, logs)))
+  for (const totals of chooseTotals(measurePrograms(run, logs, REPORTED_TOTALS)))
     group(totals.rank, totals.program).totals = totals
   return [...groups.values()].sort((a, b) => {
     return natural(a.rank, b.rank) || natural(a.program, b.program)

@@ -8,7 +8,7 @@ import type { CollectedRun } from '../gather.ts'
 import type { SectionRun, SectionTrack } from '../section.ts'
 import type { Track } from '../track.ts'
 import type { LogFacts } from './log-facts.ts'
-import { joinValues, TOTAL_NAMES, TOTALS, type TotalName } from './quantities.ts'
+import { joinValues, TOTALS, type TotalName } from './quantities.ts'
 
 /** One log's measurement of a total of the processes of a program in a container. */
 export interface Measurement extends QuantitySource {
@@ -27,18 +27,21 @@ export interface Measurement extends QuantitySource {
 const PROCESS = 'process'
 
 /**
- * Returns what each log measured of each program: the totals of its summary or, for programs that
- * are not in the summary, the totals of its samples.
+ * Returns what each log measured of each program: the totals of its summary or, for programs and
+ * totals that are not in the summary, the totals of its samples.
+ *
+ * @param names the totals to measure
  */
 export function measurePrograms(
   run: CollectedRun,
   logs: ReadonlyMap<string, LogFacts>,
+  names: readonly TotalName[],
 ): readonly Measurement[] {
-  const sampled = measureSamples(run, logs)
+  const sampled = measureSamples(run, logs, names)
   const bySample = new Map(sampled.map((one) => [keyOf(one), one]))
-  const summed = [...logs.values()].flatMap((facts) => measureSummary(facts, bySample))
-  const inSummary = new Set(summed.map(programKey))
-  return [...summed, ...sampled.filter((one) => !inSummary.has(programKey(one)))]
+  const summed = [...logs.values()].flatMap((facts) => measureSummary(facts, bySample, names))
+  const inSummary = new Set(summed.map(keyOf))
+  return [...summed, ...sampled.filter((one) => !inSummary.has(keyOf(one)))]
 }
 
 type Place = Pick<Measurement, 'facts' | 'container' | 'program'>
@@ -51,13 +54,17 @@ const keyOf = (one: Place & Pick<Measurement, 'total'>) => `${one.total} ${progr
 function measureSummary(
   facts: LogFacts,
   sampled: ReadonlyMap<string, Measurement>,
+  names: readonly TotalName[],
 ): readonly Measurement[] {
   const sections = (facts.description?.summary ?? []).filter(isOfPrograms)
   const lines = facts.source.log?.summary ?? []
   return lines.flatMap((line) => {
     const section = sections.find(({ columns }) => Object.hasOwn(line, columns[0]?.name ?? ''))
     if (section === undefined) return []
-    return section.columns.flatMap((column) => measureLine(facts, column, line, sampled))
+    return section.columns.flatMap((column) => {
+      const total = totalIn(column, names)
+      return total === undefined ? [] : measureLine(facts, { column, total }, line, sampled)
+    })
   })
 }
 
@@ -67,13 +74,12 @@ function isOfPrograms(section: RowSection): boolean {
 
 function measureLine(
   facts: LogFacts,
-  column: RowColumn,
+  { column, total }: { readonly column: RowColumn; readonly total: TotalName },
   line: Fields,
   sampled: ReadonlyMap<string, Measurement>,
 ): readonly Measurement[] {
-  const total = totalIn(column)
   const program = asText(line.program)
-  if (total === undefined || program === undefined) return []
+  if (program === undefined) return []
   const place = { facts, container: asText(line.container) || null, program }
   const value = asNumber(line[column.name])
   const unseen = total === 'cpuSeconds' ? asNumber(line.unaccounted_cpu_seconds) : null
@@ -94,8 +100,8 @@ function measureLine(
 }
 
 /** Returns the total that a column of a summary has; undefined if it has none. */
-function totalIn(column: RowColumn): TotalName | undefined {
-  const total = TOTAL_NAMES.find((name) => TOTALS[name].quantity === quantityOf(column))
+function totalIn(column: RowColumn, names: readonly TotalName[]): TotalName | undefined {
+  const total = names.find((name) => TOTALS[name].quantity === quantityOf(column))
   const { unit, isRate = true } = conversionOf(column) ?? {}
   return total !== undefined && !isRate && unit === TOTALS[total].unit ? total : undefined
 }
@@ -123,13 +129,16 @@ interface SampledColumns {
 function measureSamples(
   run: CollectedRun,
   logs: ReadonlyMap<string, LogFacts>,
+  names: readonly TotalName[],
 ): readonly Measurement[] {
   const sections = [...run.sections.values()].filter(({ section }) => thingOf(section) === PROCESS)
   const processes = [
     ...sysstatProcesses(run, logs),
     ...sections.flatMap((section) => jsonlProcesses(section, logs)),
   ]
-  return [...Map.groupBy(processes, programKey).values()].flatMap(measureProgram)
+  return [...Map.groupBy(processes, programKey).values()].flatMap((own) =>
+    measureProgram(own, names),
+  )
 }
 
 function sysstatProcesses(
@@ -213,8 +222,11 @@ interface SampledValue extends Pick<Measurement, 'value' | 'isCounted' | 'isTota
  * Measures the totals of a program that the columns of its processes have. Only processes with such
  * a column are counted.
  */
-function measureProgram(processes: readonly SampledProcess[]): readonly Measurement[] {
-  const measured = TOTAL_NAMES.flatMap((total) => {
+function measureProgram(
+  processes: readonly SampledProcess[],
+  names: readonly TotalName[],
+): readonly Measurement[] {
+  const measured = names.flatMap((total) => {
     const values = processes.flatMap((process) => measureProcess(process, total))
     return values.length === 0 ? [] : [{ total, values }]
   })

@@ -17,7 +17,7 @@ const sumOf = (quantity: string, unit: Conversion['unit']): TotalQuantity => {
   return { quantity, sampled: quantity, unit, join: 'sum' }
 }
 
-/** The totals of each program. Their numbers are in seconds, bytes, and counts. */
+/** The totals of a program. Their numbers are in seconds, bytes, and counts. */
 export const TOTALS = {
   processes: sumOf('ridealong.process.count', 'count'),
   cpuSeconds: sumOf('process.cpu.time', 's'),
@@ -30,11 +30,19 @@ export const TOTALS = {
   bytesRead: sumOf(`${DISK}read}`, 'bytes'),
   bytesWritten: sumOf(`${DISK}write}`, 'bytes'),
   contextSwitches: sumOf('process.context_switches', 'count'),
+  runDelay: sumOf('ridealong.process.run_delay', 's'),
+  majorFaults: sumOf('process.paging.faults{system.paging.fault.type=major}', 'count'),
 } as const satisfies Readonly<Record<string, TotalQuantity>>
 
 export type TotalName = keyof typeof TOTALS
 
 export const TOTAL_NAMES = Object.keys(TOTALS) as readonly TotalName[]
+
+/** The totals that a report shows. */
+export const REPORTED_TOTALS = [
+  ...(['processes', 'cpuSeconds', 'peakBytes'] as const),
+  ...(['bytesRead', 'bytesWritten', 'contextSwitches'] as const),
+] as const satisfies readonly TotalName[]
 
 /** Adds two values, or returns the greater one. The result is null if one is not known. */
 export function joinValues(

@@ -1,0 +1,70 @@
+import { loadCatalog } from '../../src/catalog/load.ts'
+import { printableJson } from '../../src/core/text/printable.ts'
+import type { Output, OutputFormat } from '../../src/lib/output-format.ts'
+import { cleanYaml } from '../../src/pods/manifest/print.ts'
+import {
+  compareSides,
+  type RunComparison,
+  type SideComparison,
+} from '../../src/runs/compare/comparison.ts'
+import { comparisonDocument } from '../../src/runs/compare/document.ts'
+import { formatComparison, tooFewRuns } from '../../src/runs/compare/text.ts'
+import { descriptionsIn } from '../../src/runs/log/descriptions.ts'
+import { EXIT, usageError } from '../shared/errors.ts'
+import { readSides } from './read-sides.ts'
+
+export interface CompareOptions {
+  readonly output: OutputFormat
+  /** The most by which a side may be slower than the first one, as a part of its time. */
+  readonly failAbove?: number
+  readonly catalog?: string
+}
+
+/** The outputs of the command. */
+export interface CompareOutputs {
+  readonly print: (output: Output) => void
+  /** Prints a sentence to standard error. */
+  readonly say: (sentence: string) => void
+}
+
+/**
+ * Runs `ridealong compare RUN...`: compares each side with the first one.
+ *
+ * @returns the exit code
+ * @throws UsageError if there are fewer than two sides, or with the file that cannot be read or
+ * contains no output of an observer
+ */
+export async function compare(
+  paths: readonly string[],
+  { output, failAbove, catalog: folder }: CompareOptions,
+  { print, say }: CompareOutputs,
+): Promise<number> {
+  const descriptions = descriptionsIn(await loadCatalog({ folder }).catch(usageError))
+  const comparison = compareSides(await readSides(paths, descriptions))
+  print(formatOutput(comparison, output))
+  if (failAbove === undefined) return EXIT.ok
+  const { code, sentences } = judge(comparison.comparisons, failAbove)
+  sentences.forEach(say)
+  return code
+}
+
+function formatOutput(comparison: RunComparison, format: OutputFormat): Output {
+  if (format === 'text') return { text: formatComparison(comparison) }
+  const document = comparisonDocument(comparison)
+  return { document: format === 'json' ? `${printableJson(document, 2)}\n` : cleanYaml(document) }
+}
+
+/** Returns the exit code of `--fail-above`, and why. A side that is slower is more important. */
+function judge(comparisons: readonly SideComparison[], most: number) {
+  const limit = `${Number((100 * most).toFixed(3))} %`
+  const slower = comparisons.filter(({ time }) => (time.interval?.lower ?? 0) > 1 + most)
+  if (slower.length > 0)
+    return {
+      code: EXIT.no,
+      sentences: slower.map(
+        ({ base, other }) => `${other} is slower than ${base} by more than ${limit}`,
+      ),
+    }
+  const sentences = comparisons.flatMap((comparison) => tooFewRuns(comparison) ?? [])
+  return { code: sentences.length > 0 ? EXIT.trouble : EXIT.ok, sentences }
+}

@@ -1,0 +1,52 @@
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { keepHeapSmall } from '../../src/lib/small-heap.ts'
+import { helpEnd } from '../shared/help.ts'
+import { withOutput } from '../shared/options.ts'
+import { print, say } from '../shared/output.ts'
+
+/** Declares the verb `compare`. */
+export function declareCompare(program: Command): void {
+  const command = program
+    .command('compare')
+    .description('show runs side by side: their times, and why one of them is slower')
+    .argument(
+      '<run...>',
+      'a file or folder with the logs of a run. Each is a side of its own, or the sides are ' +
+        'separated by the word vs: run... vs run...',
+    )
+  withOutput(command)
+    .addOption(
+      new Option(
+        '--fail-above <percent>',
+        'exit with 1 if a side is slower than the first one by more than this, such as 5%',
+      ).argParser(percentage),
+    )
+    .option('--catalog <dir>', 'a folder of metric documents, which describe the rows of logs')
+    .addHelpText(
+      'after',
+      helpEnd({
+        ok: 'the runs were compared',
+        no: 'a side is slower than --fail-above allows',
+        trouble: 'there are too few runs',
+        examples: [
+          'compare before.jsonl after.jsonl',
+          'compare before-*.jsonl vs after-*.jsonl',
+          'compare before-*.jsonl vs after-*.jsonl --fail-above 5%',
+          'compare ranks-1.jsonl ranks-2.jsonl ranks-4.jsonl',
+          "compare before/ after/ -o json | jq '.comparisons[].headline'",
+        ],
+      }),
+    )
+    .action(async (paths, options) => {
+      keepHeapSmall()
+      const { compare } = await import('./compare.ts')
+      process.exitCode = await compare(paths, options, { print, say })
+    })
+}
+
+/** Parses a percentage, such as 5% or 2.5, into a part of the whole. */
+function percentage(text: string): number {
+  const [, digits] = /^(\d{1,4}(?:\.\d{1,3})?) ?%?$/.exec(text) ?? []
+  if (digits !== undefined) return Number(digits) / 100
+  throw new InvalidArgumentError('It must be a percentage, for example 5% or 2.5%.')
+}

@@ -1,0 +1,75 @@
+import { rounded } from '../../lib/round.ts'
+import type { TimeCause } from './cause.ts'
+import type { QuantityChange, Side } from './change.ts'
+import type { RunComparison, SideComparison } from './comparison.ts'
+import { headline } from './headline.ts'
+import { CONFIDENCE, FEWEST_RUNS } from './interval.ts'
+import { type TimeQuantity, timeOf } from './run-facts.ts'
+
+/** The version of the document. It changes if a field changes its meaning or is removed. */
+const API_VERSION = 'ridealong.dev/v1alpha1'
+
+/** Builds the document of `compare --output json`. */
+export function comparisonDocument({ sides, time, comparisons, scaling }: RunComparison) {
+  return roundNumbers({
+    apiVersion: API_VERSION,
+    kind: 'Comparison',
+    confidence: CONFIDENCE,
+    fewestRuns: FEWEST_RUNS,
+    time,
+    sides: sides.map((side) => sideDocument(side, time)),
+    comparisons: comparisons.map(twoDocument),
+    scaling,
+  })
+}
+
+function sideDocument({ name, runs }: Side, time: TimeQuantity) {
+  return {
+    name,
+    runs: runs.map((run) => {
+      const { value = null, resolution = 0 } = timeOf(run, time) ?? {}
+      const { name: files, ranks, rankKind, notices } = run
+      return { files, ranks, rankKind, seconds: value, resolutionSeconds: resolution, notices }
+    }),
+  }
+}
+
+function twoDocument(comparison: SideComparison) {
+  const { base, other, time, cause, findings, quantities, calls, functions, ranks } = comparison
+  return {
+    ...{ base, other, headline: headline(comparison), verdict: time.verdict },
+    cause: causeDocument(cause),
+    ...{ findings, quantities: [time, ...quantities].map(changeDocument) },
+    calls: calls?.map(changeDocument) ?? null,
+    functions: functions?.map(changeDocument) ?? null,
+    ranks,
+  }
+}
+
+function causeDocument(cause: TimeCause | null) {
+  if (cause === null) return null
+  const { kind, seconds } = cause
+  if (kind === 'finding')
+    return { kind, rule: cause.change.rule, rank: null, quantity: null, seconds }
+  const { rank, quantity } = cause.change
+  return { kind, rule: null, rank, quantity, seconds }
+}
+
+/** JSON has no infinite numbers: a ratio to 0, or a limit that may be one, is null. */
+function changeDocument(change: QuantityChange) {
+  const { ratio, interval, ...others } = change
+  const limits = interval && { lower: finite(interval.lower), upper: finite(interval.upper) }
+  return { ...others, ratio: ratio === null ? null : finite(ratio), interval: limits }
+}
+
+function finite(value: number): number | null {
+  return Number.isFinite(value) ? value : null
+}
+
+/** Returns a document with all of its numbers rounded to six digits. */
+function roundNumbers<Value>(value: Value): Value {
+  if (Array.isArray(value)) return value.map(roundNumbers) as Value
+  if (value === null || typeof value !== 'object') return rounded(value) as Value
+  const entries = Object.entries(value).map(([key, own]) => [key, roundNumbers(own)])
+  return Object.fromEntries(entries) as Value
+}

@@ -1,0 +1,78 @@
+import { findFindings, type RunFinding } from '../findings/evaluate.ts'
+import type { FindingRule } from '../findings/rule.ts'
+import { type CheckedRule, RULES } from '../findings/rules.ts'
+import type { Descriptions } from '../log/descriptions.ts'
+import { joinJobs, type MpiJob } from '../mpi/mpi-job.ts'
+import { chooseRun } from '../report/data.ts'
+import { type CollectedRun, newRun } from '../report/gather.ts'
+import { copyNotices, lossNotices } from '../report/notices.ts'
+import { readLogFacts } from '../report/programs/log-facts.ts'
+import { columnsToRead, measureProcesses } from './process-quantities.ts'
+import type { ComparedRun, FindingFacts } from './run-facts.ts'
+import { measureTime } from './run-time.ts'
+import { measureSections } from './section-quantities.ts'
+import { measureCalls, measureFunctions, measureMpi } from './tool-quantities.ts'
+
+/** Returns a run without rows, which keeps the columns that a comparison needs. */
+export function newComparedRun(descriptions: Descriptions): CollectedRun {
+  return newRun(descriptions, columnsToRead(descriptions))
+}
+
+/** Measures everything that a comparison needs to know about a run. @param name its files */
+export function measureRun(collected: CollectedRun, name: string): ComparedRun {
+  const { run, rankOf, ranks, whole, copies } = chooseRun(collected)
+  const logs = readLogFacts(whole, rankOf)
+  const { findings, notChecked } = findFindings(run.evidence, rankOf, ranks)
+  const jobs = joinJobs(run.evidence.mpi, rankOf)
+  return {
+    name,
+    ...countRanks(jobs, ranks),
+    quantities: [
+      measureTime(run, logs),
+      ...measureProcesses(whole, logs),
+      ...measureSections(run, logs),
+      ...measureMpi(jobs),
+    ],
+    calls: measureCalls(jobs),
+    functions: measureFunctions(run.evidence.profiles, rankOf),
+    findings: findings.map(findingFacts),
+    unchecked: [
+      ...notChecked.flatMap(({ rule, reason, ranks: own }) =>
+        own === null ? [{ rule, reason }] : [],
+      ),
+      ...listLeftOut(new Set([...logs.values()].map(({ metric }) => metric))),
+    ],
+    notices: [...lossNotices(run), ...copyNotices(copies)],
+  }
+}
+
+/** Returns the optional rules whose metric was not collected. No report lists them. */
+function listLeftOut(metrics: ReadonlySet<string>): ComparedRun['unchecked'] {
+  return RULES.flatMap((rule: CheckedRule & Pick<FindingRule, 'isOptional'>) => {
+    const needed = [...new Set(rule.needs.flat().map(({ metric }) => metric))]
+    const isLeftOut = rule.isOptional === true && !needed.some((metric) => metrics.has(metric))
+    if (!isLeftOut) return []
+    return [{ rule: rule.name, reason: `metric ${needed.join(' or ')} was not collected` }]
+  })
+}
+
+function countRanks(
+  jobs: readonly MpiJob[],
+  pods: readonly string[],
+): Pick<ComparedRun, 'ranks' | 'rankKind'> {
+  if (jobs.length === 0) return { ranks: pods.length, rankKind: 'pods' }
+  const ranks = jobs.reduce((sum, { size }) => sum + size, 0)
+  return { ranks, rankKind: 'MPI ranks' }
+}
+
+function findingFacts(finding: RunFinding): FindingFacts {
+  const { rule, title, severity, sentence, lost, ranks } = finding
+  return {
+    rule,
+    title,
+    severity,
+    sentence,
+    secondsLost: lost,
+    ranks: ranks.map(({ rank }) => rank),
+  }
+}

@@ -1,0 +1,62 @@
+import { quantityOf } from '../../core/rules/quantity.ts'
+import { type Descriptions, sysstatSection } from '../log/descriptions.ts'
+import type { CollectedRun } from '../report/gather.ts'
+import type { LogFacts } from '../report/programs/log-facts.ts'
+import { measurePrograms } from '../report/programs/measurements.ts'
+import { chooseTotals, type ProgramTotals } from '../report/programs/program-totals.ts'
+import { joinValues, TOTAL_NAMES, TOTALS, type TotalName } from '../report/programs/quantities.ts'
+import { joinRanks, type RankValue } from './join-ranks.ts'
+import type { QuantityFacts } from './run-facts.ts'
+
+const TITLES: Readonly<Record<TotalName, string>> = {
+  processes: 'processes',
+  cpuSeconds: 'CPU time',
+  peakBytes: 'memory, peak of a process',
+  bytesRead: 'read from storage',
+  bytesWritten: 'written to storage',
+  contextSwitches: 'context switches',
+  runDelay: 'waiting for a processor',
+  majorFaults: 'major page faults',
+}
+
+/** Returns the columns of perf-sysstat that must be read to measure the quantities of processes. */
+export function columnsToRead(descriptions: Descriptions): readonly string[] {
+  const sampled = new Set<string>(TOTAL_NAMES.map((name) => TOTALS[name].sampled))
+  const columns = sysstatSection(descriptions, 'pidstat', null)?.columns ?? []
+  return columns.flatMap((column) => (sampled.has(quantityOf(column) ?? '') ? column.name : []))
+}
+
+/**
+ * Measures the quantities of the processes of each rank, including those that have ended.
+ *
+ * @param whole the run with all observers, of which one is chosen for each quantity
+ */
+export function measureProcesses(
+  whole: CollectedRun,
+  logs: ReadonlyMap<string, LogFacts>,
+): readonly QuantityFacts[] {
+  const programs = chooseTotals(measurePrograms(whole, logs, TOTAL_NAMES))
+  const ranks = [...Map.groupBy(programs, ({ rank }) => rank)]
+  return TOTAL_NAMES.flatMap((total) => {
+    const { quantity, unit, join } = TOTALS[total]
+    const values = ranks.flatMap(([rank, own]) => joinPrograms(rank, own, total))
+    if (values.length === 0) return []
+    return joinRanks({ quantity, of: 'process', title: TITLES[total], unit }, values, join)
+  })
+}
+
+/** Joins the totals of the programs of a rank. A sum is not known if that of a program is not. */
+function joinPrograms(
+  rank: string,
+  programs: readonly ProgramTotals[],
+  total: TotalName,
+): readonly RankValue[] {
+  const { join } = TOTALS[total]
+  const all = programs.flatMap(({ totals }) => totals[total] ?? [])
+  const [first] = all
+  if (first === undefined) return []
+  const values = all.map(({ value }) => value)
+  const known = join === 'greatest' ? values.filter((value) => value !== null) : values
+  const value = known.length === 0 ? null : known.reduce((a, b) => joinValues(join, a, b))
+  return [{ rank, metric: first.metric, value }]
+}

@@ -1,0 +1,57 @@
+import { median } from '../../lib/statistics.ts'
+import { TOTALS } from '../report/programs/quantities.ts'
+import type { Side } from './change.ts'
+import type { ComparedRun } from './run-facts.ts'
+import { MPI_TIME, OUTSIDE_MPI } from './tool-quantities.ts'
+
+/** The time of one rank on two sides, in seconds. */
+export interface RankChange {
+  readonly rank: string
+  readonly quantity: string
+  readonly title: string
+  /** The medians of the runs. */
+  readonly base: number
+  readonly other: number
+  readonly difference: number
+}
+
+/** The quantities whose seconds are compared rank by rank. */
+const TIMES: readonly string[] = [
+  ...[TOTALS.cpuSeconds.quantity, TOTALS.runDelay.quantity],
+  ...[OUTSIDE_MPI, MPI_TIME],
+]
+
+/** The most changes of ranks that are listed. */
+const MOST_CHANGES = 20
+
+/**
+ * Returns the times of ranks that changed most, the greatest change first. Only ranks that each run
+ * of both sides has are compared, by their names.
+ */
+export function compareRanks(base: Side, other: Side): readonly RankChange[] {
+  const changes = TIMES.flatMap((quantity) => changesOf(quantity, base, other))
+  return changes
+    .filter(({ difference }) => difference !== 0)
+    .sort((a, b) => Math.abs(b.difference) - Math.abs(a.difference))
+    .slice(0, MOST_CHANGES)
+}
+
+function changesOf(quantity: string, base: Side, other: Side): readonly RankChange[] {
+  const [before, after] = [base, other].map(({ runs }) => runs.map((run) => timesIn(run, quantity)))
+  const { byRank = {}, title = '' } = before?.[0] ?? {}
+  return Object.keys(byRank).flatMap((rank) => {
+    const [from, to] = [before, after].map((runs = []) => medianOf(runs, rank))
+    if (from === null || from === undefined || to === null || to === undefined) return []
+    return [{ rank, quantity, title, base: from, other: to, difference: to - from }]
+  })
+}
+
+function timesIn({ quantities }: ComparedRun, quantity: string) {
+  return quantities.find((facts) => facts.quantity === quantity)
+}
+
+/** Returns the median of a rank; null if a run does not have it. */
+function medianOf(runs: readonly ReturnType<typeof timesIn>[], rank: string): number | null {
+  const values = runs.flatMap((facts) => facts?.byRank[rank] ?? [])
+  return values.length === runs.length ? median(values) : null
+}

@@ -1,0 +1,121 @@
+import type { RowColumn, RowSection } from '../../core/catalog.ts'
+import { chooseSource } from '../../core/rules/choose-source.ts'
+import { conversionOf, quantityOf, thingOf } from '../../core/rules/quantity.ts'
+import { maximum } from '../../lib/statistics.ts'
+import type { CollectedRun } from '../report/gather.ts'
+import type { LogFacts } from '../report/programs/log-facts.ts'
+import { TOTAL_NAMES, TOTALS } from '../report/programs/quantities.ts'
+import type { SectionTrack } from '../report/section.ts'
+import { joinRanks, type RankValue } from './join-ranks.ts'
+import type { QuantityFacts, QuantityUnit } from './run-facts.ts'
+
+/** The quantities that `process-quantities.ts` measures. */
+const OF_PROGRAMS: ReadonlySet<string> = new Set(
+  TOTAL_NAMES.flatMap((name) => [TOTALS[name].quantity, TOTALS[name].sampled]),
+)
+
+/** A column of a section of one rank, with its value. */
+interface Measured {
+  readonly rank: string
+  readonly metric: string
+  readonly order: number
+  readonly isWhole: boolean
+  readonly section: RowSection
+  readonly column: RowColumn
+  readonly quantity: string
+  readonly unit: QuantityUnit
+  readonly value: number | null
+}
+
+/**
+ * Measures the quantities of containers, interfaces and pods, and the traffic of processes. A
+ * counter is measured by its growth, and any other amount by its greatest value. If several metrics
+ * have measured a quantity of the same rank, one of them is chosen.
+ */
+export function measureSections(
+  run: CollectedRun,
+  logs: ReadonlyMap<string, LogFacts>,
+): readonly QuantityFacts[] {
+  const measured = [...run.sections.values()].flatMap(({ section, measures, tracks }) => {
+    if (section.of === 'thread') return []
+    const ranks = Map.groupBy(tracks.values(), ({ source }) => source)
+    return [...ranks].flatMap(([source, own]) => {
+      const facts = logs.get(source)
+      return facts === undefined ? [] : measureColumns(section, measures, own, facts)
+    })
+  })
+  const groups = Map.groupBy(measured, ({ section, quantity, unit }) =>
+    JSON.stringify([thingOf(section), quantity, unit]),
+  )
+  return [...groups.values()].map(joinMetrics)
+}
+
+function measureColumns(
+  section: RowSection,
+  measures: readonly RowColumn[],
+  tracks: readonly SectionTrack[],
+  { rank, metric, order, isWhole }: LogFacts,
+): readonly Measured[] {
+  return measures.flatMap((column, index) => {
+    const quantity = quantityOf(column)
+    const conversion = conversionOf(column)
+    if (quantity === undefined || conversion === undefined || conversion.isRate) return []
+    if (OF_PROGRAMS.has(quantity) || isState(section, column)) return []
+    const value = amountIn(column, index, tracks)
+    const { unit, factor } = conversion
+    const own = { section, column, quantity, unit, value: value === null ? null : value * factor }
+    return [{ rank, metric, order, isWhole, ...own }]
+  })
+}
+
+/** Reports whether a column is a state of a process, which means little for a whole program. */
+function isState(section: RowSection, { behavior }: RowColumn): boolean {
+  return section.of === 'process' && behavior !== 'counter'
+}
+
+function amountIn({ behavior }: RowColumn, index: number, tracks: readonly SectionTrack[]) {
+  if (behavior === 'counter') return sumOfKnown(tracks.map(({ growth }) => growth[index] ?? null))
+  return maximum(tracks.flatMap(({ values }) => values[index] ?? []))
+}
+
+function sumOfKnown(values: readonly (number | null)[]): number | null {
+  const known = values.filter((value) => value !== null)
+  return known.length === 0 ? null : known.reduce((sum, value) => sum + value, 0)
+}
+
+/** Chooses one metric for each rank, and joins the ranks. */
+function joinMetrics(own: readonly Measured[]): QuantityFacts {
+  const [{ section, column, quantity, unit }] = own as [Measured]
+  const ranks = [...Map.groupBy(own, ({ rank }) => rank)].flatMap(([rank, sources]) => {
+    const chosen = chooseSource(
+      [...Map.groupBy(sources, ({ metric }) => metric).values()].map(asSource),
+    )
+    return chosen === undefined ? [] : [{ rank, ...chosen.source } satisfies RankValue]
+  })
+  const name = { quantity, of: thingOf(section), title: titleOf(section, column), unit }
+  return joinRanks(name, ranks, column.behavior === 'counter' ? 'sum' : 'greatest')
+}
+
+/** Several logs of one metric and rank are those of containers that were started again. */
+function asSource(logs: readonly Measured[]) {
+  const [{ column, metric, order }] = logs as [Measured]
+  const isCounter = column.behavior === 'counter'
+  const values = logs.map(({ value }) => value)
+  const value = isCounter ? sumOfKnown(values) : maximum(values)
+  return {
+    metric,
+    order,
+    value,
+    isKnown: value !== null,
+    isCounted: column.sampled !== true,
+    coversEnded: false,
+    isTotal: isCounter,
+    isWhole: logs.every(({ isWhole }) => isWhole),
+  }
+}
+
+function titleOf({ name, of }: RowSection, column: RowColumn): string {
+  const thing = of === 'pod' ? name : of
+  const words = column.name.replaceAll('_', ' ')
+  return words.startsWith(`${thing} `) ? words : `${thing} ${words}`
+}

@@ -1,0 +1,196 @@
+import type { TextBlock, TextCell, TextTable } from '../../lib/output-format.ts'
+import { roundTo } from '../../lib/round.ts'
+import { factText, rankName } from '../findings/sentence.ts'
+import type { QuantityChange, Side, SideValue } from './change.ts'
+import type { RunComparison, SideComparison } from './comparison.ts'
+import type { FindingChange, SideFinding } from './finding-change.ts'
+import { headline, intervalText, percentText } from './headline.ts'
+import { FEWEST_RUNS } from './interval.ts'
+import type { RankChange } from './rank-changes.ts'
+import { MPI_ELAPSED, type QuantityUnit, TIME } from './run-facts.ts'
+import type { Scaling } from './scaling.ts'
+import { MPI_TIME } from './tool-quantities.ts'
+
+/** The most rows of a table. The JSON has all of them. */
+const MOST_ROWS = 12
+/** The most ranks, calls and functions that are listed. */
+const MOST_LISTED = 8
+/** The change from which a row is shown if there are too few runs for a verdict. */
+const LEAST_CHANGE = 0.1
+
+/** Formats a comparison for people. The first line is the result. */
+export function formatComparison({
+  sides,
+  comparisons,
+  scaling,
+}: RunComparison): readonly TextBlock[] {
+  return [
+    ...comparisons.map(
+      (one) => ({ text: headline(one), tone: toneOf(one.time) }) satisfies TextCell,
+    ),
+    '',
+    { indent: 2, rows: sides.map(sideRow) },
+    ...sides.flatMap(({ name, runs }) =>
+      runs.flatMap((run) => run.notices.map((notice) => `${name}: ${notice}`)),
+    ),
+    ...(scaling === null ? [] : scalingBlocks(scaling)),
+    ...comparisons.flatMap(detailBlocks),
+  ]
+}
+
+function toneOf({ verdict }: QuantityChange) {
+  if (verdict === 'more') return 'bad'
+  return verdict === 'less' ? 'good' : 'doubtful'
+}
+
+function sideRow({ name, runs }: Side): readonly TextCell[] {
+  const [first] = runs
+  const counts = [...new Set(runs.map(({ ranks }) => ranks))].sort((a, b) => a - b)
+  const count = `${runs.length} ${runs.length === 1 ? 'run' : 'runs'}`
+  const more = runs.length > 1 ? ` and ${runs.length - 1} more` : ''
+  return [name, count, `${counts.join(', ')} ${first?.rankKind}`, `${first?.name}${more}`]
+}
+
+function heading(text: string): readonly TextBlock[] {
+  return ['', { text, tone: 'heading' }]
+}
+
+function scalingBlocks({ rankKind, rows }: Scaling): readonly TextBlock[] {
+  const table = rows.map(({ side, ranks, seconds, speedUp, efficiency }) => [
+    ...[side, String(ranks), factText({ value: seconds, unit: 's' })],
+    ...[String(roundTo(speedUp, 3)), factText({ value: 100 * efficiency, unit: 'percent' })],
+  ])
+  const titles = ['', rankKind, 'time', 'speed-up', 'efficiency']
+  return [...heading('Scaling, if the work is the same'), { indent: 2, rows: [titles, ...table] }]
+}
+
+function detailBlocks(comparison: SideComparison): readonly TextBlock[] {
+  const { base, other, time, quantities, calls, functions, ranks } = comparison
+  const titles = ['', base, other, 'change', 'interval', '']
+  const tableOf = (changes: readonly QuantityChange[]): TextTable => {
+    return { indent: 2, rows: [titles, ...changes.map((change) => changeRow(change, comparison))] }
+  }
+  const list = (title: string, changes: readonly QuantityChange[] | null) => {
+    const shown = (changes ?? []).filter(isShown).slice(0, MOST_LISTED)
+    return shown.length === 0 ? [] : [...heading(title), tableOf(shown)]
+  }
+  return [
+    ...findingBlocks(comparison),
+    ...heading(`${other} against ${base}`),
+    tableOf([time, ...chooseRows(quantities)]),
+    ...rankBlocks(ranks, base, other),
+    ...list('Functions of MPI', calls),
+    ...list('Processor time of functions', functions),
+  ]
+}
+
+/** Quantities that are always shown, if a side has them. */
+const MAIN: readonly string[] = [
+  ...['process.cpu.time', 'ridealong.process.memory.peak', 'ridealong.process.run_delay'],
+  ...[TIME, MPI_ELAPSED, MPI_TIME],
+]
+
+/** Returns the main quantities, and then those that changed most. */
+function chooseRows(changes: readonly QuantityChange[]): readonly QuantityChange[] {
+  const main = changes.filter(({ quantity }) => MAIN.includes(quantity))
+  const others = changes.filter((change) => !main.includes(change) && isShown(change))
+  const size = ({ ratio }: QuantityChange) => Math.abs(Math.log(ratio ?? 1))
+  const sorted = [...others].sort((a, b) => size(b) - size(a))
+  return [...main, ...sorted.slice(0, MOST_ROWS - main.length)]
+}
+
+/** Reports whether a change is worth a row: it is real or, if that is not known, not small. */
+function isShown({ verdict, ratio }: QuantityChange): boolean {
+  if (verdict !== 'unknown') return verdict !== 'same'
+  return ratio !== null && Math.abs(ratio - 1) >= LEAST_CHANGE
+}
+
+function changeRow(change: QuantityChange, { base, other }: SideComparison): readonly TextCell[] {
+  const { title, unit, ratio, interval, verdict } = change
+  return [
+    title,
+    valueText(change.base, unit),
+    valueText(change.other, unit),
+    percentText(ratio),
+    interval === null ? '' : intervalText(interval),
+    noteOn(change, base, other) || (verdict === 'unknown' ? '' : verdict),
+  ]
+}
+
+function valueText({ median }: SideValue, unit: QuantityUnit): string {
+  return median === null ? '–' : factText({ value: median, unit })
+}
+
+/** Says why a value is missing. */
+function noteOn(change: QuantityChange, base: string, other: string): string {
+  const sides = [
+    [base, change.base],
+    [other, change.other],
+  ] as const
+  return sides
+    .flatMap(([name, { missing }]) => (missing === null ? [] : `${name}: ${missing}`))
+    .join('; ')
+}
+
+const STATUS_WORDS: Readonly<Record<FindingChange['status'], string>> = {
+  came: 'new',
+  went: 'gone',
+  stayed: 'both',
+  rare: 'rare',
+  unknown: 'not checked',
+}
+
+/** Shows all findings, and the sentences of those that came or went and are not the cause. */
+function findingBlocks({ findings, cause, base, other }: SideComparison): readonly TextBlock[] {
+  if (findings.length === 0) return []
+  const rows = findings.map((change) => [
+    ...[STATUS_WORDS[change.status], change.title],
+    ...[countText(change.base), countText(change.other)],
+    change.status === 'unknown' ? uncheckedText(change, base, other) : '',
+  ])
+  const changed = findings.filter(({ status }) => status === 'came' || status === 'went')
+  const sentences = changed.filter((change) => change !== cause?.change)
+  return [
+    ...heading('Findings'),
+    { indent: 2, rows: [['', '', base, other, ''], ...rows] },
+    ...sentences.map(({ title, sentence }) => `  ${title}: ${sentence}`),
+  ]
+}
+
+/** Returns the number of runs with a finding, and the time lost. */
+function countText({ checked, found, secondsLost }: SideFinding): string {
+  if (checked === 0) return '–'
+  const lost = secondsLost === null ? '' : `, ${factText({ value: secondsLost, unit: 's' })}`
+  return `${found} of ${checked}${lost}`
+}
+
+function uncheckedText({ base, other }: FindingChange, first: string, second: string): string {
+  const [name, side] = base.checked === 0 ? [first, base] : [second, other]
+  return `not checked in ${name}: ${side.unchecked}`
+}
+
+function rankBlocks(
+  ranks: readonly RankChange[],
+  base: string,
+  other: string,
+): readonly TextBlock[] {
+  const names = new Set(ranks.map(({ rank }) => rank))
+  if (names.size < 2) return []
+  const rows = ranks
+    .slice(0, MOST_LISTED)
+    .map(({ rank, title, base: from, other: to }) => [
+      ...[rankName(rank), title],
+      ...[from, to].map((value) => factText({ value, unit: 's' })),
+      percentText(from === 0 ? null : to / from),
+    ])
+  const titles = ['', '', base, other, 'change']
+  return [...heading('Ranks with the largest change'), { indent: 2, rows: [titles, ...rows] }]
+}
+
+/** Says that the runs are too few to tell a change from noise; undefined if they are not. */
+export function tooFewRuns(comparison: SideComparison): string | undefined {
+  const { base, other, time } = comparison
+  if (time.verdict !== 'unknown') return undefined
+  const counts = `${base} has ${time.base.runs}, ${other} has ${time.other.runs}`
+  return `runs with a known time: ${counts}; each side needs at least ${FEWEST_RUNS}`
+}

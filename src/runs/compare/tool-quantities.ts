@@ -1,0 +1,95 @@
+import type { JobProcess, MpiJob } from '../mpi/mpi-job.ts'
+import { MPI_METRIC } from '../mpi/mpi-run.ts'
+import type { ProfileRun } from '../profiles/profile-run.ts'
+import { type RankedFunction, rankProfile } from '../profiles/ranked-profile.ts'
+import { knownQuantity, MPI_ELAPSED, type QuantityFacts } from './run-facts.ts'
+
+/** The most functions of a program that are compared: those with the most time. */
+const MOST_FUNCTIONS = 200
+
+const MPI = { of: 'process of MPI', metrics: [MPI_METRIC] } as const
+
+/** The quantities of the time in calls of MPI, and of the time between them. */
+export const MPI_TIME = 'ridealong.mpi.time'
+export const OUTSIDE_MPI = 'ridealong.mpi.outside'
+
+const outside = ({ elapsed, seconds }: JobProcess) => Math.max(elapsed - seconds, 0)
+
+/** Measures the time of the processes of all MPI jobs. */
+export function measureMpi(jobs: readonly MpiJob[]): readonly QuantityFacts[] {
+  const processes = jobs.flatMap((job) => job.processes)
+  if (processes.length === 0) return []
+  const byRank = (of: (process: JobProcess) => number) =>
+    Object.fromEntries(processes.map((process) => [`MPI rank ${process.rank}`, of(process)]))
+  const problem = jobs.find((job) => job.problem !== null)?.problem ?? null
+  const all = [
+    knownQuantity(
+      { ...MPI, quantity: MPI_ELAPSED, title: 'since MPI_Init', unit: 's' },
+      processes.reduce((most, { elapsed }) => Math.max(most, elapsed), 0),
+      byRank(({ elapsed }) => elapsed),
+    ),
+    knownQuantity(
+      { ...MPI, quantity: MPI_TIME, title: 'in MPI', unit: 's' },
+      sum(processes.map(({ seconds }) => seconds)),
+      byRank(({ seconds }) => seconds),
+    ),
+    knownQuantity(
+      { ...MPI, quantity: OUTSIDE_MPI, title: 'outside MPI', unit: 's' },
+      sum(processes.map(outside)),
+      byRank(outside),
+    ),
+    knownQuantity(
+      { ...MPI, quantity: 'ridealong.mpi.io', title: 'sent with MPI', unit: 'bytes' },
+      sum(processes.map(({ bytes }) => bytes)),
+      byRank(({ bytes }) => bytes),
+    ),
+  ]
+  return problem === null ? all : all.map((one) => ({ ...one, value: null, missing: problem }))
+}
+
+/** Measures the time in each function of MPI, and its calls; null if no calls were recorded. */
+export function measureCalls(jobs: readonly MpiJob[]): readonly QuantityFacts[] | null {
+  const processes = jobs.flatMap((job) => job.processes)
+  if (processes.length === 0) return null
+  const rows = processes.flatMap((process) => process.rows)
+  return [...Map.groupBy(rows, ({ call }) => call)].flatMap(([call, own]) => {
+    const name = { quantity: call, of: 'MPI call', metrics: [MPI_METRIC] }
+    const [seconds, calls] = [sum(own.map((row) => row.seconds)), sum(own.map((row) => row.calls))]
+    return [
+      knownQuantity({ ...name, title: call, unit: 's' }, seconds),
+      knownQuantity({ ...name, title: `${call}, calls`, unit: 'count' }, calls),
+    ]
+  })
+}
+
+/**
+ * Measures the processor time in each function itself; null if no process was profiled.
+ *
+ * @param rankOf returns the rank of a log
+ */
+export function measureFunctions(
+  profiles: ProfileRun,
+  rankOf: (source: string) => string,
+): readonly QuantityFacts[] | null {
+  const ranked = [...profiles.values()].map((profile) => rankProfile(profile, rankOf))
+  if (!ranked.some(({ functions }) => functions.length > 0)) return null
+  return ranked.flatMap(({ program, ranks, functions }) => {
+    const all = functions.map((one) => ({ ...one, seconds: selfSeconds(one) }))
+    const kept = all.sort((a, b) => b.seconds - a.seconds).slice(0, MOST_FUNCTIONS)
+    return kept.map(({ name, library, times, seconds }) => {
+      const byRank = [...times].map(([index, { self }]) => [ranks[index] ?? '', self] as const)
+      const quantity = library === null ? name : `${name} (${library})`
+      const of = `function of ${program}`
+      const about = { quantity, of, title: quantity, unit: 's', metrics: ['cpu-profile'] } as const
+      return knownQuantity(about, seconds, Object.fromEntries(byRank))
+    })
+  })
+}
+
+function selfSeconds({ times }: RankedFunction): number {
+  return sum([...times.values()].map(({ self }) => self))
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((all, value) => all + value, 0)
+}

@@ -1,0 +1,118 @@
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+import { run } from '../command.ts'
+
+const LOGS = fileURLToPath(new URL('../../logs/', import.meta.url))
+const ALL = join(LOGS, 'all-metrics')
+const EXAMPLE = fileURLToPath(new URL('../../../docs/examples/perf-sysstat.log', import.meta.url))
+const LETTERS = 'abcde'
+
+/**
+ * Makes five copies of a recorded log, and five copies of its first timepoints: runs that ended
+ * earlier.
+ */
+function repeatedRuns(t: Test) {
+  const long = readFileSync(EXAMPLE, 'utf8')
+  const marker = 'METRICS OPERATOR TIMEPOINT\n'
+  const [head = '', ...timepoints] = long.split(marker)
+  const short = [head, ...timepoints.slice(0, timepoints.length >> 1)].join(marker)
+  const folder = t.testdir({})
+  const write = (name: string, text: string) =>
+    [...LETTERS].map((letter) => {
+      const path = join(folder, `${name}-${letter}.log`)
+      writeFileSync(path, text)
+      return path
+    })
+  return { short: write('short', short), long: write('long', long) }
+}
+
+t.test('--fail-above fails if the time became really worse by more than this', async (t) => {
+  const { short, long } = repeatedRuns(t)
+  const exits = async (...words: readonly string[]) => {
+    const { code, err } = await run(['compare', ...words])
+    return { code, err }
+  }
+  t.match(await exits(...short, 'vs', ...long, '--fail-above', '5%'), {
+    code: 1,
+    err: 'ridealong: B is slower than A by more than 5 %\n',
+  })
+  t.match(await exits(...short, 'vs', ...long, '--fail-above', '500%'), { code: 0, err: '' })
+  t.match(await exits(...long, 'vs', ...short, '--fail-above', '5'), { code: 0, err: '' })
+  t.match(await exits(...short, 'vs', ...long), { code: 0, err: '' })
+  t.match(await exits(...short.slice(1), 'vs', ...long, '--fail-above', '5%'), {
+    code: 2,
+    err: 'ridealong: runs with a known time: A has 4, B has 5; each side needs at least 5\n',
+  })
+  t.match(await exits(...short, 'vs', ...long, '--fail-above', 'five'), {
+    code: 2,
+    err: /It must be a percentage, for example 5% or 2\.5%\./,
+  })
+})
+
+t.test('the first line says how the time changed, and whether the runs show it', async (t) => {
+  const { short, long } = repeatedRuns(t)
+  const { out } = await run(['compare', ...short, 'vs', ...long])
+  t.match(out, /^B is slower than A: [\d.]+ s instead of [\d.]+ s, \+\d+ % \(95 % interval: /)
+  const [one = '', other = ''] = [short[0], long[0]]
+  const single = await run(['compare', one, other])
+  t.match(
+    single.out,
+    /^B took [\d.]+ s instead of [\d.]+ s, \+\d+ %\. This may be noise: 1 run of /,
+  )
+})
+
+t.test('runs of different metrics are compared by their quantities', async (t) => {
+  const folder = t.testdir({})
+  const paths = ['vitals', 'perf-sysstat'].map((metric) => {
+    const path = join(folder, metric)
+    mkdirSync(path)
+    for (const rank of [0, 1]) {
+      const name = `lammps-${rank}.${metric}.log`
+      copyFileSync(join(ALL, name), join(path, name))
+    }
+    return path
+  })
+  const { code, out, err } = await run(['compare', ...paths, '-o', 'json'])
+  t.strictSame([code, err], [0, ''])
+  const { kind, sides, comparisons, scaling } = JSON.parse(out)
+  t.equal(kind, 'Comparison')
+  t.match(sides, [
+    { name: 'A', runs: [{ files: paths[0], ranks: 2, rankKind: 'pods', seconds: 34.084 }] },
+    { name: 'B', runs: [{ files: paths[1], ranks: 2, rankKind: 'pods', seconds: 32 }] },
+  ])
+  t.equal(scaling, null)
+  const [{ verdict, quantities }] = comparisons
+  t.equal(verdict, 'unknown')
+  const find = (quantity: string) =>
+    quantities.find((one: { quantity: string }) => one.quantity === quantity)
+  // The summaries of the logs have these totals.
+  t.match(find('process.cpu.time'), {
+    base: { median: 4.79 + 5.06, metrics: ['vitals'] },
+    other: { median: 9.64, metrics: ['perf-sysstat'] },
+    interval: null,
+    verdict: 'unknown',
+  })
+  t.match(find('ridealong.network.interface.rx_bytes'), {
+    base: { missing: null },
+    other: { median: null, missing: 'no log of vitals', metrics: [] },
+    ratio: null,
+  })
+})
+
+t.test('a problem with the sides or with a file is reported', async (t) => {
+  const folder = t.testdir({ empty: {}, 'a.txt': 'hello\n' })
+  for (const [words, sentence] of [
+    [[EXAMPLE], /there is only one run: name at least two/],
+    [[EXAMPLE, 'vs'], /a side has no run: name runs before and after each "vs"/],
+    [[EXAMPLE, join(folder, 'empty')], /empty has no logs: the folder of a run has files such as/],
+    [[EXAMPLE, join(folder, 'a.txt')], /a\.txt is neither the log of an observer nor the output/],
+    [[EXAMPLE, join(folder, 'missing')], /cannot read .*missing: no such file or directory/],
+    [Array(27).fill(EXAMPLE), /there are 27 sides, and at most 26 are compared/],
+  ] as const) {
+    const { code, out, err } = await run(['compare', ...words])
+    t.strictSame([code, out], [2, ''])
+    t.match(err, sentence)
+  }
+})
