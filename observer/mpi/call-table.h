@@ -16,7 +16,7 @@ struct call {
   struct data sent, in_place;
   uint8_t has_in_place, blocks, to, at_root, keeps, operation, persistent, partitioned, large;
   uint8_t peer, root, comm, request, number, requests, starts, ready, low, high;
-  uint8_t status, created, freed, waits;
+  uint8_t status, created, freed, waits, partly;
 };
 
 #define SENDS(place, kind) .sent = {.count = place, .type = kind}

@@ -43,6 +43,8 @@
 //                    MPI_ANY_SOURCE
 //   .created         the place of a new communicator
 //   .freed           the place of a communicator that the call frees
+//   .partly = 1      only some members of the communicator make the call. All others with a
+//                    communicator and without a peer are made by all members, in the same order
 //   .waits = 1       no member can return before all members have entered the call (Barrier), or
 //                    the result depends on the data of all members (Allreduce, MPI 4.0, 6.1 and
 //                    6.9.6). The calls that create communicators belong to these because
@@ -185,7 +187,7 @@ CALL(Comm_dup_with_info, comm_dup_with_info, 3, .comm = 1, .created = 3, .waits 
 CALL(Comm_idup, comm_idup, 3, .comm = 1, .request = 3)
 CALL(Comm_idup_with_info, comm_idup_with_info, 4, .comm = 1, .request = 4)
 CALL(Comm_create, comm_create, 3, .comm = 1, .created = 3, .waits = 1)
-CALL(Comm_create_group, comm_create_group, 4, .comm = 1, .created = 4)
+CALL(Comm_create_group, comm_create_group, 4, .comm = 1, .created = 4, .partly = 1)
 CALL(Comm_split, comm_split, 4, .comm = 1, .created = 4, .waits = 1)
 CALL(Comm_split_type, comm_split_type, 5, .comm = 1, .created = 5, .waits = 1)
 CALL(Comm_free, comm_free, 1, .freed = 1)

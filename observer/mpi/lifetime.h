@@ -46,6 +46,7 @@ static void start(void) {
   table.began_since_boot = read_clock(CLOCK_BOOTTIME);
   table.began = now();
   frame_count = (uint32_t)is_usable;
+  if (is_usable) create_memory();
   if (is_usable) position_of(handles.world);
   save(table.began);
   is_recording = is_usable;
@@ -77,6 +78,9 @@ static uint64_t begin_finalize(void) {
     save(time);
     while (frame_count > 0) mpi.Group_free(&frames[--frame_count].group);
     release_lock();
+    // All processes call MPI_Finalize, which may wait for them.
+    struct span span = {.start = time, .peer = PEER_NONE, .position = 0, .is_collective = 1};
+    show_call(&span, CALL_Finalize, NO_TRANSFER);
   }
   return time;
 }
@@ -84,6 +88,7 @@ static uint64_t begin_finalize(void) {
 static void end_finalize(uint64_t began) {
   if (!is_recording) return;
   thread.depth = 0;
+  hide_call(now());
   take_lock();
   add(CALL_Finalize, 0, PEER_NONE, 0, now() - began);
   release_lock();

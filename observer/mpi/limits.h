@@ -27,6 +27,10 @@
 // files then use less than the 64 MiB of the volume, because the kubelet evicts a pod whose volume
 // is larger than its limit.
 #define MAX_FILES 128
+// The threads of a process whose open calls are visible at the same time.
+#define MAX_THREADS 63
+// A thread that was not in a call for as long loses its place to a thread that has none.
+#define IDLE_TIME 1000000000u
 // The distance between the two copies of the table in the file.
 #define COPY ((sizeof table + 4095) / 4096 * 4096)
 #define MAX_PATH 512
@@ -39,5 +43,7 @@ enum { PEER_NONE = -1, PEER_OTHER = -2 };
 enum { FRAME_WORLD, FRAME_NONE = MAX_FRAMES };
 enum { COMMUNICATOR_OTHER = MAX_COMMUNICATORS, COMMUNICATOR_NONE };
 enum state { RUNNING, FINALIZED, EXITED, ABORTED };
+// What a thread waits for in point-to-point communication; both bits if for both.
+enum transfer { NO_TRANSFER, SEND = 1, RECEIVE = 2 };
 enum library { UNKNOWN, OPEN_MPI, MPICH };
 enum binding { BINDING_C, BINDING_FORTRAN, BINDING_F08 };

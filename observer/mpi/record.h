@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include "requests.h"
+#include "open-calls.h"
 
 // Whether the call is made by another call of MPI. A call that was left by longjmp or an exception
 // does not return; leave_by_jump and leave_by_exception learn of that. After any other way, the
@@ -10,6 +10,29 @@
 static int is_nested(const struct span *span) {
   if (thread.depth > 0 && (word)span >= thread.stack) thread.depth = 0;
   return thread.depth > 0;
+}
+
+static int integer(const struct span *span, word argument) {
+  return span->binding == BINDING_C ? (int)argument : *(const int *)argument;
+}
+
+static word communicator_argument(const struct span *span, word argument) {
+  if (span->binding == BINDING_C) return to_handle(argument);
+  return handle_at(argument, 0, span->binding, mpi.Comm_f2c);
+}
+
+// Finds the communicator and the peer of a call before it is made. The arguments may be invalid, so
+// only a communicator that is in the table counts.
+static void find_place(struct span *span, const struct call *what, const word *arguments) {
+  uint8_t role = what->peer != 0 ? what->peer : what->root;
+  word communicator = arguments[what->comm - 1], peer = role == 0 ? 0 : arguments[role - 1];
+  int is_fortran = span->binding != BINDING_C;
+  if (is_fortran && (communicator == 0 || (role != 0 && peer == 0))) return;
+  word handle = communicator_argument(span, communicator);
+  uint32_t position = handle == 0 ? COMMUNICATOR_OTHER : find_communicator(handle);
+  if (position >= MAX_COMMUNICATORS) return;
+  span->position = position;
+  if (role != 0) span->peer = world_rank(position, handle, integer(span, peer));
 }
 
 __attribute__((noinline)) static void enter(struct span *span, uint32_t id, const word *arguments,
@@ -27,6 +50,9 @@ __attribute__((noinline)) static void enter(struct span *span, uint32_t id, cons
   span->peer = PEER_NONE;
   span->position = COMMUNICATOR_NONE;
   span->bytes = 0;
+  span->transfer = transfer_of(what);
+  span->is_collective = is_collective(what);
+  if (what->comm != 0) find_place(span, what, arguments);
   if (what->freed != 0 && arguments[what->freed - 1] != 0) {
     span->freed = handle_at(arguments[what->freed - 1], 0, binding, mpi.Comm_f2c);
     take_lock();
@@ -41,15 +67,7 @@ __attribute__((noinline)) static void enter(struct span *span, uint32_t id, cons
   thread.stack = (word)span;
   thread.id = id;
   span->start = thread.start = now();
-}
-
-static int integer(const struct span *span, word argument) {
-  return span->binding == BINDING_C ? (int)argument : *(const int *)argument;
-}
-
-static word communicator_argument(const struct span *span, word argument) {
-  if (span->binding == BINDING_C) return to_handle(argument);
-  return handle_at(argument, 0, span->binding, mpi.Comm_f2c);
+  show_call(span, id, span->transfer);
 }
 
 // Returns the source of a message: MPI_SOURCE is the first field of MPI_Status in Open MPI
@@ -102,7 +120,7 @@ static void record(struct span *span, uint32_t id, const word *arguments, uint64
   if (what->ready != 0) add_partitions(span, what, arguments);
   if (what->comm != 0) {
     communicator = communicator_argument(span, arguments[what->comm - 1]);
-    span->position = position_of(communicator);
+    if (span->position >= MAX_COMMUNICATORS) span->position = position_of(communicator);
     uint8_t role = what->peer != 0 ? what->peer : what->root;
     int rank = role == 0 ? PEER_NONE : integer(span, arguments[role - 1]);
     if (role != 0 && rank < 0 && what->status != 0) rank = source_of(span, arguments[what->status - 1]);
@@ -120,6 +138,7 @@ static void record(struct span *span, uint32_t id, const word *arguments, uint64
       .bytes = bytes,
       .peer = span->peer,
       .communicator = span->position,
+      .transfer = transfer_of(what),
     });
   }
   if (what->waits && span->position < MAX_COMMUNICATORS) {
@@ -129,8 +148,12 @@ static void record(struct span *span, uint32_t id, const word *arguments, uint64
   }
   if (what->freed != 0) {
     uint32_t freed = find_communicator(span->freed);
-    if (freed < MAX_COMMUNICATORS) table.communicator[freed].handle = 0;
-    else forget_rejected(span->freed);
+    if (freed < MAX_COMMUNICATORS) {
+      table.communicator[freed].handle = 0;
+      show_communicator(freed);
+    } else {
+      forget_rejected(span->freed);
+    }
   }
 }
 
@@ -153,8 +176,10 @@ __attribute__((noinline)) static void leave(struct span *span, uint32_t id, cons
   if (!span->is_counted) return;
   if (span->is_recorded) {
     uint64_t end = now();
+    hide_call(end);
     if (error == 0) record(span, id, arguments, end);
     else add_failed(id, span->start, end);
+    correct_collectives(span, error, end);
     save_in_time(end);
   }
   if (thread.depth > 0) thread.depth--;
@@ -164,6 +189,7 @@ __attribute__((noinline)) static void leave(struct span *span, uint32_t id, cons
 static void leave_outermost(void) {
   uint64_t end = now();
   if (!is_recording) return;
+  hide_call(end);
   add_failed(thread.id, thread.start, end);
   save_in_time(end);
 }

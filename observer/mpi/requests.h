@@ -44,6 +44,10 @@ struct span {
   uint32_t position;
   uint64_t bytes;
   word freed;
+  // What the requests of the call wait for, and the number of a collective call that is shown.
+  enum transfer transfer;
+  uint64_t number;
+  int is_collective;
   enum binding binding;
   // Whether the call counts in the depth, and whether it is recorded.
   int is_counted, is_recorded;
@@ -72,6 +76,7 @@ static void find_requests(struct span *span, const struct call *what, const word
     }
     if (span->peer != peer) span->peer = PEER_NONE;
     if (span->position != position) span->position = COMMUNICATOR_NONE;
+    if (request != NULL) span->transfer |= request->transfer;
     if (request != NULL && !request->is_partitioned) span->bytes += request->bytes;
   }
 }

@@ -4,6 +4,7 @@
 
 #include "file.h"
 #include "library.h"
+#include "shared.h"
 
 static void translate(word communicator, int is_remote, int count, const int *ranks, word frame,
                       int *out) {
@@ -154,6 +155,7 @@ static void store_communicator(const struct communicator *new, uint32_t frame) {
     for (uint32_t rank = 0; member_offsets[at] != 0 && rank < peers; rank++) {
       members[member_offsets[at] - 1 + rank] = 0;
     }
+    show_communicator(at);
     return;
   }
   if (at == MAX_COMMUNICATORS) return;
@@ -167,6 +169,7 @@ static void store_communicator(const struct communicator *new, uint32_t frame) {
   }
   // The order of communicators in the file is the order of their creation.
   table.communicators = at + 1;
+  show_communicator(at);
 }
 
 // Finds a handle among the rejected ones; NULL if it is not there.

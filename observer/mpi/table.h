@@ -62,6 +62,7 @@ struct request {
   int32_t peer;
   uint32_t communicator;
   uint32_t is_partitioned;
+  enum transfer transfer;
 };
 
 // Persistent requests have a table of their own, where others cannot displace them.
@@ -104,4 +105,6 @@ static __thread struct {
   uint32_t depth, id;
   word stack;
   uint64_t start;
+  // The id of the thread, and its place in the memory of open calls, from 1.
+  uint32_t number, place;
 } thread __attribute__((tls_model("initial-exec")));

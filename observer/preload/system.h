@@ -30,6 +30,7 @@ enum {
   EACCES = 13,
   EFAULT = 14,
   EEXIST = 17,
+  EINVAL = 22,
   CLOCK_MONOTONIC = 1,
   CLOCK_PROCESS_CPUTIME_ID = 2,
   CLOCK_THREAD_CPUTIME_ID = 3,
@@ -38,6 +39,17 @@ enum {
   RLIMIT_FSIZE = 1,
   PROT_READ = 1,
   PROT_WRITE = 2,
+  MAP_SHARED = 1,
+  MAP_PRIVATE = 2,
+  MAP_ANONYMOUS = 32,
+  MADV_WIPEONFORK = 18,
+  MFD_CLOEXEC = 1,
+  MFD_ALLOW_SEALING = 2,
+  MFD_NOEXEC_SEAL = 8,
+  F_ADD_SEALS = 1033,
+  F_SEAL_SEAL = 1,
+  F_SEAL_SHRINK = 2,
+  F_SEAL_GROW = 4,
   F_DUPFD_CLOEXEC = 1030,
   RLIMIT_DATA = 2,
   RLIMIT_AS = 9,
@@ -50,13 +62,17 @@ enum {
   SYS_close = 3,
   SYS_fstat = 5,
   SYS_lseek = 8,
+  SYS_mmap = 9,
   SYS_mprotect = 10,
   SYS_rt_sigaction = 13,
   SYS_rt_sigprocmask = 14,
   SYS_pwrite64 = 18,
   SYS_sched_yield = 24,
+  SYS_madvise = 28,
   SYS_getpid = 39,
   SYS_fcntl = 72,
+  SYS_ftruncate = 77,
+  SYS_gettid = 186,
   SYS_getdents64 = 217,
   SYS_timer_create = 222,
   SYS_timer_settime = 223,
@@ -65,7 +81,20 @@ enum {
   SYS_openat = 257,
   SYS_readlinkat = 267,
   SYS_prlimit64 = 302,
+  SYS_memfd_create = 319,
 };
+
+static inline long call_with_six(long number, long a, long b, long c, long d, long e, long f) {
+  long result;
+  register long r10 __asm__("r10") = d;
+  register long r8 __asm__("r8") = e;
+  register long r9 __asm__("r9") = f;
+  __asm__ volatile("syscall"
+                   : "=a"(result)
+                   : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+                   : "rcx", "r11", "memory");
+  return result;
+}
 
 static inline long call(long number, long a, long b, long c, long d) {
   long result;
@@ -79,6 +108,7 @@ static inline long call(long number, long a, long b, long c, long d) {
 #elif defined(__aarch64__)
 enum {
   SYS_fcntl = 25,
+  SYS_ftruncate = 46,
   SYS_openat = 56,
   SYS_close = 57,
   SYS_getdents64 = 61,
@@ -96,9 +126,28 @@ enum {
   SYS_rt_sigaction = 134,
   SYS_rt_sigprocmask = 135,
   SYS_getpid = 172,
+  SYS_gettid = 178,
+  SYS_mmap = 222,
   SYS_mprotect = 226,
+  SYS_madvise = 233,
   SYS_prlimit64 = 261,
+  SYS_memfd_create = 279,
 };
+
+static inline long call_with_six(long number, long a, long b, long c, long d, long e, long f) {
+  register long x8 __asm__("x8") = number;
+  register long x0 __asm__("x0") = a;
+  register long x1 __asm__("x1") = b;
+  register long x2 __asm__("x2") = c;
+  register long x3 __asm__("x3") = d;
+  register long x4 __asm__("x4") = e;
+  register long x5 __asm__("x5") = f;
+  __asm__ volatile("svc 0"
+                   : "+r"(x0)
+                   : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
+                   : "memory");
+  return x0;
+}
 
 static inline long call(long number, long a, long b, long c, long d) {
   register long x8 __asm__("x8") = number;

@@ -192,11 +192,12 @@ function buildFinding(
 }
 
 function sentenceOf(
-  { sentence }: FindingRule,
+  { sentence, isWholeText = false }: FindingRule,
   worst: Affected,
   ranks: readonly Affected[],
   scope: RunFinding['scope'],
 ): string {
+  if (isWholeText) return sentence(worst)
   const who = rankName(worst.rank)
   const subject = scope === 'node' ? `The node of ${who}` : who[0]?.toUpperCase() + who.slice(1)
   const isLoss = worst.lost !== null && worst.lost >= FEWEST_SECONDS

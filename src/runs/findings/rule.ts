@@ -1,10 +1,11 @@
 import type { EndedContainer } from '../log/entry.ts'
+import type { StuckProcesses } from '../mpi/stuck-processes.ts'
 import type { Need, PlottedColumn, SectionColumns } from './evidence.ts'
 import type { RankEvidence, RunEvidence } from './run-evidence.ts'
 
 /**
  * How bad a finding is:
- * - `failure`: a process was killed, or a container failed.
+ * - `failure`: a process was killed, a container failed, or processes make no progress.
  * - `slowdown`: the run takes longer.
  * - `risk`: the rows do not show that anything was lost.
  */
@@ -66,6 +67,8 @@ export interface RankFinding<FactName extends string = string> {
   readonly waitedFor?: WaitedFor
   /** How the container ended, if the rule is about its end. */
   readonly ended?: EndedContainer
+  /** Processes of MPI that make no progress, if the rule is about them. */
+  readonly stuck?: StuckProcesses
   /** The numbers. The first one was compared with the threshold. */
   readonly facts: readonly Fact<FactName>[]
 }
@@ -148,6 +151,8 @@ export interface FindingRule<
   readonly isRelative?: boolean
   /** Reports whether the numbers of a rank belong to its node, and not only to its pod. */
   readonly isOfNode?: (run: RunEvidence, rank: string) => boolean
+  /** Whether `sentence` returns the whole text of a finding, about all of its ranks. */
+  readonly isWholeText?: boolean
   /** Returns a sentence about the worst rank, without the name of the rank at its start. */
   sentence(worst: Affected<NoInfer<FactName>>): string
   readonly advice: string

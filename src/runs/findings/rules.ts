@@ -5,6 +5,7 @@ import { MEMORY_GROWING } from './memory-growth-rule.ts'
 import { CLOSE_TO_LIMIT, MEMORY_PRESSURE, OOM_KILLED, SWAPPING } from './memory-rules.ts'
 import { MUCH_TIME_IN_MPI, WAITING_IN_COLLECTIVES, WAITING_IN_POINT_TO_POINT } from './mpi-rules.ts'
 import { NETWORK_BOUND, RETRANSMISSIONS } from './network-rules.ts'
+import { NO_PROGRESS } from './no-progress-rule.ts'
 import { PINNED, REMOTE_MEMORY } from './placement-rules.ts'
 import { MORE_TIME_IN_FUNCTION } from './profile-rule.ts'
 import type { ExplainedRules, FindingRule } from './rule.ts'
@@ -18,6 +19,7 @@ import { MORE_WORK, MOSTLY_IDLE } from './work-rules.ts'
 export const RULES = [
   OOM_KILLED,
   CONTAINER_FAILED,
+  NO_PROGRESS,
   MEMORY_PRESSURE,
   SWAPPING,
   MEMORY_GROWING,

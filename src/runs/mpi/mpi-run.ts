@@ -1,4 +1,6 @@
-import type { Sample } from '../log/columns.ts'
+import type { Cell, Sample } from '../log/columns.ts'
+import { countIn, secondsSince1970, textIn } from './cells.ts'
+import { addOpenCall, addProgress, type ObservedCalls } from './open-calls.ts'
 
 /** The metric whose rows describe calls of MPI. */
 export const MPI_METRIC = 'mpi-trace'
@@ -13,7 +15,7 @@ export interface MpiRun {
 }
 
 /** What a process has recorded until its last rows. All times are in seconds. */
-export interface MpiProcess {
+export interface MpiProcess extends ObservedCalls {
   readonly source: string
   program: string | null
   /** The process id; null if the observer has not found the process. */
@@ -26,6 +28,8 @@ export interface MpiProcess {
   /** The identifier of the job; null if the launcher sets none. */
   readonly job: string | null
   state: string | null
+  /** When the process had ended, in seconds since 1970; null if it runs, or the date is not known. */
+  endedAt: number | null
   /** The time since the end of MPI_Init. */
   elapsed: number
   /** The time in calls of MPI, of all threads. */
@@ -92,6 +96,8 @@ export function addMpiRow(run: MpiRun, section: string, sample: Sample): void {
   if (section === 'call') addCall(run, process, sample)
   else if (section === 'communicator') addCommunicator(run, process, sample)
   else if (section === 'block') addBlock(run, process, sample)
+  else if (section === 'open') addOpenCall(process, sample)
+  else if (section === 'progress') addProgress(process, sample)
 }
 
 /**
@@ -115,6 +121,7 @@ function addProcess({ processes, running }: MpiRun, sample: Sample): void {
   if (!isKnown) processes.push(process)
   process.program = textIn(sample.program) ?? process.program
   process.state = textIn(sample.state)
+  process.endedAt = process.state === 'running' ? null : secondsSince1970(sample)
   process.elapsed = countIn(sample.elapsed)
   process.seconds = countIn(sample.mpi_seconds)
   process.calls = countIn(sample.calls)
@@ -139,6 +146,7 @@ function newProcess(sample: Sample): MpiProcess {
     library: textIn(library),
     job: textIn(job),
     state: null,
+    endedAt: null,
     elapsed: 0,
     seconds: 0,
     calls: 0,
@@ -146,6 +154,8 @@ function newProcess(sample: Sample): MpiProcess {
     rows: [],
     communicators: [],
     blocks: new Map(),
+    open: null,
+    begun: new Map(),
   }
 }
 
@@ -182,17 +192,9 @@ function addBlock(run: MpiRun, { blocks }: MpiProcess, sample: Sample): void {
 }
 
 /** Returns a name. All equal names are one text, because a run has many rows. */
-function nameIn({ names }: MpiRun, cell: unknown): string {
+function nameIn({ names }: MpiRun, cell: Cell | undefined): string {
   const name = textIn(cell) ?? '?'
   const known = names.get(name)
   if (known === undefined) names.set(name, name)
   return known ?? name
-}
-
-function textIn(cell: unknown): string | null {
-  return typeof cell === 'string' ? cell : null
-}
-
-function countIn(cell: unknown): number {
-  return typeof cell === 'number' && cell >= 0 ? cell : 0
 }

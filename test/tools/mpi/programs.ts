@@ -28,6 +28,8 @@ export interface Programs {
   readonly bytes: string
   readonly left: string
   readonly null: string
+  /** The program stuck.c. */
+  readonly stuck: string
   /** The program chroot.c, and the words that start lookup.c with the library. */
   readonly chroot: string
   readonly lookup: readonly string[]
@@ -92,6 +94,7 @@ function build(library: Library): Programs {
     bytes: compile(c, 'bytes.c', 'bytes'),
     left: compile(`mpicxx.${library}`, 'left.cc', 'left'),
     null: compile(c, 'null.c', 'null'),
+    stuck: compile(c, 'stuck.c', 'stuck'),
     chroot: compile(c, 'chroot.c', 'chroot'),
     lookup: [compile('gcc', 'lookup.c', 'lookup', '-ldl'), libraryOf(at('bytes'))],
     tools: [

@@ -14,6 +14,14 @@ pub fn since_boot() -> f64 {
     seconds_of(ClockId::CLOCK_BOOTTIME)
 }
 
+/// Returns the nanoseconds since the node booted.
+#[must_use]
+pub fn boot_nanoseconds() -> u64 {
+    let time = clock_gettime(ClockId::CLOCK_BOOTTIME);
+    let time = time.map(std::time::Duration::from).unwrap_or_default();
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
 /// Returns the processor time that this program has used, in seconds.
 #[must_use]
 pub fn own_cpu() -> f64 {

@@ -61,6 +61,24 @@ export const mpiProcess = (mpi_rank: number, inMpi: number, collective: number, 
       : { mpi_rank, mpi_seconds: collective },
 })
 
+/**
+ * The cells of a process of such a job that waits in its sixth collective call from 20 s on, or of
+ * one that has made five, and is in this state.
+ */
+const waiting = {
+  ...mpiProcess(0, 0.05, 0.02),
+  open: {
+    ...{ mpi_rank: 0, call: 'MPI_Allreduce', communicator: 'world', number: 6 },
+    ...{ mpi_peer: 'none', since: 20 },
+  },
+  progress: { mpi_rank: 0, size: 2, begun: 6 / LENGTH },
+} satisfies Sections
+const absent = (process_state: string, since: (seconds: number) => number): Sections => ({
+  ...mpiProcess(1, 0.05, 0.02),
+  open: { mpi_rank: 1, process_state, since, cpu_time: 0 },
+  progress: { mpi_rank: 1, size: 2, begun: 5 / LENGTH },
+})
+
 /** For each rule, a rank with the finding of this rule and no other finding. */
 export const CASES: Readonly<Record<RuleName, Case>> = {
   'oom-killed': {
@@ -74,6 +92,13 @@ export const CASES: Readonly<Record<RuleName, Case>> = {
     below: {},
     belowOptions: { ended: [endOf({ exitCode: 143, deleted: true })] },
     lost: null,
+  },
+  'no-progress': {
+    changes: waiting,
+    options: { others: [absent('stopped', () => 21)] },
+    below: waiting,
+    belowOptions: { others: [absent('sleeping', (seconds) => seconds - 9)] },
+    lost: 100,
   },
   'memory-pressure': {
     changes: { container: { memory_some: 0.2, memory_full: 0.15, io_full: 0.15 } },

@@ -26,7 +26,7 @@ t.test('each rule makes the only finding about the rank of its case', async (t) 
       const fact = finding?.ranks[0]?.facts[0]
       t.equal(fact?.unit, finding?.threshold.unit, 'the first fact has the unit of the threshold')
       t.ok((fact?.value ?? 0) >= (finding?.threshold.value ?? 0) || name === 'mostly-idle')
-      t.match(finding?.sentence, /^Rank 3 /)
+      t.match(finding?.sentence, name === 'no-progress' ? /^Since 00:00:20, MPI rank 0/ : /^Rank 3 /)
       const hasPlots = RULES.some((rule) => rule.name === name && rule.plots.length > 0)
       t.equal(finding?.plot !== null, hasPlots)
       t.strictSame(inShort(findWith(below, belowOptions)), [], 'no finding below the threshold')

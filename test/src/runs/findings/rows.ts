@@ -78,6 +78,8 @@ export interface Sections {
   readonly communicator?: Rates
   readonly call?: Rates
   readonly block?: Rates
+  readonly open?: Rates
+  readonly progress?: Rates
 }
 
 const PLACES = {
@@ -94,6 +96,8 @@ const PLACES = {
   communicator: ['mpi-trace', 'communicator'],
   call: ['mpi-trace', 'call'],
   block: ['mpi-trace', 'block'],
+  open: ['mpi-trace', 'open'],
+  progress: ['mpi-trace', 'progress'],
 } as const
 
 const MIB = 1024 * 1024
@@ -150,6 +154,11 @@ const HEALTHY: Required<Sections> = {
     ...{ mpi_rank: 0, communicator: 'world', first: 0, collectives: 10 * 120 },
     mpi_seconds: 0,
   },
+  open: {
+    ...{ mpi_rank: 0, thread: 100, call: null, elapsed: 1, since: (seconds) => seconds },
+    ...{ longest_gap: 0.1, process_state: 'running', cpu_time: 0.95 },
+  },
+  progress: { mpi_rank: 0, communicator: 'world', size: 1, begun: 10 },
 }
 
 /** The length of the generated runs in seconds, and the seconds between two samples. */

@@ -279,12 +279,7 @@ impl Files {
         first: i32,
         most: usize,
     ) -> Result<OpenSockets, Errno> {
-        let directory = self.open_numbers(pid, "fd")?;
-        // The kernel lists them in the order of their numbers. It begins with the files `.` and
-        // `..`, so the position of a file is its number plus two (fs/proc/fd.c,
-        // `proc_readfd_common`).
-        lseek(&directory, i64::from(first) + 2, Whence::SeekSet)?;
-        let mut directory = Dir::from_fd(directory)?;
+        let mut directory = self.open_numbered(pid, first)?;
         let mut files = numbers(&mut directory).skip_while(|file| *file < first);
         let list: Vec<i32> = files.by_ref().take(most).collect();
         let next = files.next();
@@ -310,6 +305,52 @@ impl Files {
             Ok(link) => Ok(socket_inode(link.as_encoded_bytes())),
             Err(Errno::ENOENT | Errno::ESRCH) => Ok(None),
             Err(error) => Err(error),
+        }
+    }
+
+    /// Finds an open file of a process by the text of its link, among at most `most` files whose
+    /// numbers are at least `first`. Returns the number of the file; `None` if there is none.
+    ///
+    /// # Errors
+    /// If the process has ended; `EACCES` or `EPERM` if the kernel hides the files.
+    pub fn find_open_file(
+        &mut self,
+        pid: i32,
+        first: i32,
+        most: usize,
+        link: &[u8],
+    ) -> Result<Option<i32>, Errno> {
+        let mut directory = self.open_numbered(pid, first)?;
+        let numbers: Vec<i32> = numbers(&mut directory)
+            .skip_while(|file| *file < first)
+            .take(most)
+            .collect();
+        for file in numbers {
+            match self.read_link(pid, &format!("fd/{file}")) {
+                Ok(text) if text == link => return Ok(Some(file)),
+                Ok(_) | Err(Errno::ENOENT | Errno::ESRCH) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Opens an ordinary file that a process has open under the number `file`.
+    ///
+    /// # Errors
+    /// `ENOENT` if the process has closed it or has ended; `EACCES` or `EPERM` if the kernel denies
+    /// access; `EINVAL` if it is not an ordinary file.
+    pub fn open_again(&mut self, pid: i32, file: i32) -> Result<File, Errno> {
+        self.set_path(Task::Process(pid), &format!("fd/{file}"));
+        // With O_NONBLOCK, the observer does not wait if the file is a pipe.
+        let flags = OFlag::O_RDONLY | OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC;
+        let path = self.path.as_slice();
+        let file = openat(&self.directory, path, flags, Mode::empty())?;
+        let kind = SFlag::from_bits_truncate(fstat(&file)?.st_mode) & SFlag::S_IFMT;
+        if kind == SFlag::S_IFREG {
+            Ok(File::from(file))
+        } else {
+            Err(Errno::EINVAL)
         }
     }
 
@@ -360,6 +401,17 @@ impl Files {
 
     fn open_directory(&mut self, pid: i32, name: &str) -> Result<Dir, Errno> {
         Dir::from_fd(self.open_numbers(pid, name)?)
+    }
+
+    /// Opens the list of the open files of a process whose numbers are at least `first`. If files
+    /// are closed meanwhile, a lower number is possible.
+    fn open_numbered(&mut self, pid: i32, first: i32) -> Result<Dir, Errno> {
+        let directory = self.open_numbers(pid, "fd")?;
+        // The kernel lists them in the order of their numbers. It begins with the files `.` and
+        // `..`, so the position of a file is its number plus two (fs/proc/fd.c,
+        // `proc_readfd_common`).
+        lseek(&directory, i64::from(first) + 2, Whence::SeekSet)?;
+        Dir::from_fd(directory)
     }
 
     fn open_numbers(&mut self, pid: i32, name: &str) -> Result<OwnedFd, Errno> {
@@ -454,6 +506,24 @@ mod tests {
             assert_eq!(inodes.iter().filter(|found| **found == inode).count(), 1);
         }
         assert_eq!(files.list_sockets(i32::MAX, 0, 2), Err(Errno::ENOENT));
+    }
+
+    #[test]
+    fn an_open_file_is_found_by_its_link_and_opened_again() {
+        use std::os::fd::AsRawFd;
+        let mut files = Files::open().unwrap();
+        let program = std::env::current_exe().unwrap();
+        let open = File::open(&program).unwrap();
+        let link = program.as_os_str().as_encoded_bytes();
+        let found = files.find_open_file(own_id(), open.as_raw_fd(), 1, link);
+        assert_eq!(found, Ok(Some(open.as_raw_fd())));
+        assert_eq!(files.find_open_file(own_id(), 0, 64, b"/none"), Ok(None));
+        let again = files.open_again(own_id(), open.as_raw_fd()).unwrap();
+        let length = |file: &File| file.metadata().unwrap().len();
+        assert_eq!(length(&again), length(&open));
+        let (pipe, _other) = std::io::pipe().unwrap();
+        let error = files.open_again(own_id(), pipe.as_raw_fd()).err();
+        assert_eq!(error, Some(Errno::EINVAL));
     }
 
     #[test]

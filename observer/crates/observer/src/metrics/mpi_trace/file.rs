@@ -116,6 +116,32 @@ pub enum Place {
     None,
 }
 
+impl Peer {
+    /// Parses the number of the recorder for a peer.
+    #[must_use]
+    pub fn parse(number: u32) -> Self {
+        match number.cast_signed() {
+            rank @ 0.. => Self::Rank(rank.cast_unsigned()),
+            OTHER_PEER => Self::Other,
+            _ => Self::None,
+        }
+    }
+}
+
+impl Place {
+    /// Parses the number of the recorder for a communicator. `communicators` is how many there are.
+    /// `None` if it is invalid.
+    #[must_use]
+    pub fn parse(number: u32, communicators: usize) -> Option<Self> {
+        match number as usize {
+            at if at < communicators => Some(Self::Communicator(at)),
+            MAX_COMMUNICATORS => Some(Self::Other),
+            at if at == MAX_COMMUNICATORS + 1 => Some(Self::None),
+            _ => None,
+        }
+    }
+}
+
 /// The calls of a function with the same communicator and peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
@@ -241,24 +267,14 @@ fn parse_communicator(bytes: &[u8]) -> Option<Communicator> {
 fn parse_row(bytes: &[u8], communicators: usize) -> Option<Row> {
     let words = Words(bytes);
     let call = text(&bytes[48..]);
-    let is_name = |letter: u8| letter.is_ascii_alphabetic() || letter == b'_';
-    if call.is_empty() || !call.bytes().all(is_name) {
+    if !is_call_name(&call) {
         return None;
     }
     let [calls, time, longest, bytes] = [16, 24, 32, 40].map(|at| words.u64(at));
     Some(Row {
         call,
-        place: match words.u32(4) as usize {
-            at if at < communicators => Place::Communicator(at),
-            MAX_COMMUNICATORS => Place::Other,
-            at if at == MAX_COMMUNICATORS + 1 => Place::None,
-            _ => return None,
-        },
-        peer: match words.u32(8).cast_signed() {
-            rank @ 0.. => Peer::Rank(rank.cast_unsigned()),
-            OTHER_PEER => Peer::Other,
-            _ => Peer::None,
-        },
+        place: Place::parse(words.u32(4), communicators)?,
+        peer: Peer::parse(words.u32(8)),
         calls,
         time,
         longest,
@@ -266,8 +282,15 @@ fn parse_row(bytes: &[u8], communicators: usize) -> Option<Row> {
     })
 }
 
+/// Whether a text can be the name of a function, without `MPI_`.
+#[must_use]
+pub fn is_call_name(text: &str) -> bool {
+    let is_name = |letter: u8| letter.is_ascii_alphabetic() || letter == b'_';
+    !text.is_empty() && text.bytes().all(is_name)
+}
+
 /// Returns the text before the first zero byte.
-fn text(bytes: &[u8]) -> String {
+pub(super) fn text(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|byte| *byte == 0);
     encode::json::clean(&bytes[..end.unwrap_or(bytes.len())])
 }
@@ -281,15 +304,15 @@ fn checksum(bytes: &[u8]) -> u64 {
 }
 
 /// Little-endian integers at offsets.
-struct Words<'a>(&'a [u8]);
+pub(super) struct Words<'a>(pub(super) &'a [u8]);
 
 impl Words<'_> {
-    fn u32(&self, at: usize) -> u32 {
+    pub(super) fn u32(&self, at: usize) -> u32 {
         let bytes = self.0.get(at..at + 4).and_then(|part| part.try_into().ok());
         u32::from_le_bytes(bytes.unwrap_or_default())
     }
 
-    fn u64(&self, at: usize) -> u64 {
+    pub(super) fn u64(&self, at: usize) -> u64 {
         let bytes = self.0.get(at..at + 8).and_then(|part| part.try_into().ok());
         u64::from_le_bytes(bytes.unwrap_or_default())
     }

@@ -1,12 +1,16 @@
 //! The metric mpi-trace: the calls of MPI of the application's processes. A recorder, which is
 //! loaded into the processes (observer/mpi), writes a file for each process about once a second.
-//! This observer writes rows from the files.
+//! This observer writes rows from the files. The call in which a process is now is not in its file,
+//! but in memory that the recorder shares with the observer.
 //!
-//! Any process of the target can write anything into these files. The reader therefore has bounded
+//! Any process of the target can write anything into the files and the memory. The reader therefore has bounded
 //! memory and time, and a fuzz target.
 
 pub mod file;
+pub mod open_calls;
+pub mod open_rows;
 pub mod rows;
+mod shared_memory;
 pub mod writer;
 
 use std::collections::BTreeMap;
@@ -19,7 +23,9 @@ use linux::proc::files::Task;
 use linux::proc::stat;
 
 use self::file::{State, Trace};
+use self::open_rows::Member;
 use self::rows::{ProcessRows, state_name};
+use self::shared_memory::{Owner, SharedMemory};
 use self::writer::{Finder, Writer};
 use crate::metrics::metric::Metric;
 use crate::runtime::declaration::{Declaration, MetricOption, ProcessFiles, Section};
@@ -38,6 +44,9 @@ use crate::tools::results::{Listing, ResultName};
 const MAX_FILES: usize = 128;
 /// The maximum calls of a process that have rows at a timepoint.
 const MAX_CALLS: usize = 16;
+/// The estimated rows of a process at a timepoint: the process, its calls, and usually three rows
+/// about the call in which it is.
+const MAX_ROWS: usize = 1 + MAX_CALLS + 3;
 /// The estimated bytes of a row.
 const ROW_BYTES: usize = 240;
 /// The maximum processes in the summary.
@@ -72,7 +81,14 @@ pub static METRIC: Metric = Metric {
         ],
         reads: ProcessFiles::Stat,
         reads_sockets: false,
-        sections: &[rows::RANK, rows::CALL, rows::COMMUNICATOR, rows::BLOCK],
+        sections: &[
+            rows::RANK,
+            rows::CALL,
+            rows::COMMUNICATOR,
+            rows::BLOCK,
+            open_rows::OPEN,
+            open_rows::PROGRESS,
+        ],
         summary: &[RANK],
     },
     run,
@@ -107,6 +123,10 @@ struct Traced {
     tail: Option<Box<[u8]>>,
     /// The process that writes the file.
     writer: Writer,
+    /// Its rank and its job; `None` if the file was not read, or the MPI library is not known.
+    member: Option<Member>,
+    /// The memory that the process shares with the observer.
+    memory: SharedMemory,
     /// Whether the process has written its last calls.
     is_complete: bool,
     /// Whether target-command excludes the process.
@@ -128,13 +148,13 @@ impl Sampler for MpiTrace {
     const HAS_RATES: bool = false;
 
     fn estimate_bytes(&self, _process: &Process) -> usize {
-        ROW_BYTES * (1 + MAX_CALLS)
+        ROW_BYTES * MAX_ROWS
     }
 
     /// The log must have room for the last rows of all processes.
     fn predict_bytes(&self, _processes: &ProcessTable) -> usize {
         let open = self.processes.values().filter(|traced| !traced.is_done);
-        open.map(|traced| traced.last_bytes + ROW_BYTES * (1 + MAX_CALLS))
+        open.map(|traced| traced.last_bytes + ROW_BYTES * MAX_ROWS)
             .sum()
     }
 
@@ -222,6 +242,7 @@ impl MpiTrace {
             };
             traced.is_excluded = false;
             traced.tail = Some(process.tail.clone());
+            self.open_memory(run, name);
         }
     }
 
@@ -274,8 +295,49 @@ impl MpiTrace {
             ids: &ids,
         };
         traced.began = trace.began;
+        traced.member = trace.has_known_library.then(|| Member {
+            rank: trace.rank,
+            size: trace.size,
+            job: trace.job.clone(),
+        });
         traced.is_complete = trace.state != State::Running;
         traced.writer = finder.find(&trace, facts.uid());
+    }
+
+    /// Opens the memory that a process shares with the observer.
+    fn open_memory(&mut self, run: &mut Run<'_>, name: ResultName) {
+        let traced = self.processes.get_mut(&name);
+        let Some(traced) = traced.filter(|it| it.member.is_some() && !it.is_done) else {
+            return;
+        };
+        let Writer::Process(pid) = traced.writer else {
+            return;
+        };
+        let memory = &mut traced.memory;
+        if let Some(notice) = memory.open(&mut run.processes, pid, name.pid.cast_unsigned()) {
+            self.folder.note(notice);
+        }
+    }
+
+    /// Writes rows of the calls in which a process is now.
+    fn print_open(&self, run: &mut Run<'_>, name: ResultName, has_ended: bool) {
+        let time = run.processes.time.precise_timestamp();
+        let tail = self.tail_of(run, name);
+        let traced = self.processes.get(&name).filter(|it| !it.is_excluded);
+        let (Some(traced), Some(pid)) = (traced, self.known_pid(name)) else {
+            return;
+        };
+        let Some(member) = &traced.member else {
+            return;
+        };
+        let owner = Owner {
+            pid,
+            member,
+            tail: &tail,
+            has_ended,
+        };
+        let (meter, log) = (&mut run.processes.meter, &mut run.session.log);
+        traced.memory.write(&time, &owner, meter, log);
     }
 
     /// Returns the id of the process of a file in the PID namespace of the pod. Until the file was
@@ -340,6 +402,12 @@ impl MpiTrace {
         if is_excluded || self.known_pid(name).is_none() || !self.is_running(run, name) {
             return;
         }
+        self.print_calls(run, name, time);
+        self.print_open(run, name, false);
+    }
+
+    /// Writes rows of the calls of a process, if its file has changed.
+    fn print_calls(&mut self, run: &mut Run<'_>, name: ResultName, time: &str) {
         let Some(trace) = self.read(name, false) else {
             return;
         };
@@ -426,6 +494,7 @@ impl MpiTrace {
             tail: &tail,
         };
         let omitted = write_all(&rows, &mut run.session.log, left);
+        self.print_open(run, name, has_ended);
         if omitted > 0 {
             let process = self.description_of(name);
             self.folder.note(format!(

@@ -83,8 +83,8 @@ const MAX_PEERS: usize = 32;
 const MAX_COMMUNICATORS: usize = 8;
 const MAX_BLOCKS: usize = 64;
 /// The number of decimals of a time in seconds, and the nanoseconds of the last one.
-const MICRO: u32 = 6;
-const MICROSECOND: u64 = 1000;
+pub(super) const MICRO: u32 = 6;
+pub(super) const MICROSECOND: u64 = 1000;
 
 /// The rows of a process. All rows of a process end with its container and program.
 pub struct ProcessRows<'a> {
@@ -197,27 +197,49 @@ impl ProcessRows<'_> {
         );
     }
 
-    /// Returns the name of a communicator, which is the same in all of its members. The recorder
-    /// adds `MPI_COMM_WORLD` first.
     fn name(&self, place: Place) -> String {
-        let communicator = match place {
-            Place::None => return "none".to_owned(),
-            Place::Other => return "other".to_owned(),
-            Place::Communicator(0) => return "world".to_owned(),
-            Place::Communicator(at) => self.trace.communicators.get(at),
-        };
-        communicator.map_or("other".to_owned(), |communicator| {
-            let Communicator {
-                size,
-                remote_size,
+        let known = |at: usize| self.trace.communicators.get(at);
+        communicator_name(place, |at| known(at).map(Identity::of))
+    }
+}
+
+/// What identifies a communicator.
+pub struct Identity {
+    /// A hash of the members.
+    pub members: u64,
+    /// The number of members of all groups.
+    pub size: u64,
+    /// The number of earlier communicators with the same members.
+    pub ordinal: u32,
+}
+
+impl Identity {
+    fn of(communicator: &Communicator) -> Self {
+        Self {
+            members: communicator.members,
+            size: u64::from(communicator.size) + u64::from(communicator.remote_size),
+            ordinal: communicator.ordinal,
+        }
+    }
+}
+
+/// Returns the name of a communicator, which is the same in all of its members. The recorder adds
+/// `MPI_COMM_WORLD` first.
+#[must_use]
+pub fn communicator_name(place: Place, known: impl Fn(usize) -> Option<Identity>) -> String {
+    match place {
+        Place::None => "none".to_owned(),
+        Place::Other => "other".to_owned(),
+        Place::Communicator(0) => "world".to_owned(),
+        Place::Communicator(at) => known(at).map_or("other".to_owned(), |identity| {
+            let Identity {
                 members,
+                size,
                 ordinal,
-                ..
-            } = communicator;
+            } = identity;
             let kind = if members & 1 == 1 { "jobs-" } else { "" };
-            let size = u64::from(*size) + u64::from(*remote_size);
             format!("{kind}{size}-{:08x}-{ordinal}", members >> 32)
-        })
+        }),
     }
 }
 
@@ -225,7 +247,9 @@ fn some(text: &str) -> Option<&str> {
     Some(text).filter(|text| !text.is_empty())
 }
 
-fn peer_name(peer: Peer) -> String {
+/// Returns the name of a peer.
+#[must_use]
+pub fn peer_name(peer: Peer) -> String {
     match peer {
         Peer::Rank(rank) => rank.to_string(),
         Peer::Other => "other".to_owned(),

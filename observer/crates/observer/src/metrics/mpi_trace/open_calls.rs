@@ -1,0 +1,306 @@
+//! Reads the memory that the recorder shares with the observer: the calls in which the threads of a
+//! process are now. Its format is that of `struct shared` in observer/mpi/shared.h. A process can
+//! write anything into this memory, and at any time.
+
+use linux::read_at::ReadAt;
+
+use super::file::{Peer, Place, Words, is_call_name, text};
+
+/// The text of the link to the memory in `/proc/PID/fd` (memfd_create(2)).
+pub const LINK: &[u8] = b"/memfd:ridealong-mpi (deleted)";
+/// The least number under which the recorder keeps the memory open (`FIRST_NUMBER` in
+/// observer/mpi/limits.h).
+pub const FIRST_NUMBER: i32 = 700;
+
+/// The beginning of the memory; the last byte is the version of the format.
+const MAGIC: &[u8; 8] = b"RLMPO\0\0\x01";
+const HEADER: usize = 64;
+const THREADS: usize = 63;
+const THREAD: usize = 64;
+const COMMUNICATORS: usize = 64;
+const COMMUNICATOR: usize = 32;
+const COMMUNICATORS_AT: usize = HEADER + THREADS * THREAD;
+const NAMES_AT: usize = COMMUNICATORS_AT + COMMUNICATORS * COMMUNICATOR;
+const NAME: usize = 32;
+/// The maximum number of functions that the observer accepts.
+const MAX_CALLS: u32 = 4096;
+/// The number of times that the memory is read, until two readings agree about a thread.
+const MAX_READINGS: usize = 4;
+
+/// What a process is doing in MPI.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenCalls {
+    /// When `MPI_Init` had ended, in nanoseconds since boot.
+    pub began: u64,
+    /// The longest time between two collective calls, in nanoseconds.
+    pub longest_gap: u64,
+    /// Whether there are threads in MPI that are not known.
+    pub is_incomplete: bool,
+    /// The threads that have called MPI.
+    pub threads: Vec<OpenThread>,
+    /// The communicators, in the order of their creation.
+    pub communicators: Vec<Begun>,
+}
+
+/// A thread that has called MPI.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenThread {
+    /// The id of the thread, as the process sees it.
+    pub tid: u32,
+    /// The call in which the thread is; `None` if it is in none.
+    pub call: Option<OpenCall>,
+    /// When the call began, or when the last call ended, in nanoseconds since `MPI_Init`. `None` if
+    /// that changes faster than it can be read.
+    pub since: Option<u64>,
+}
+
+/// A call that has not returned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenCall {
+    /// The name of the function, without `MPI_`.
+    pub name: String,
+    /// The communicator.
+    pub place: Place,
+    /// The peer, or the root of a collective call.
+    pub peer: Peer,
+    /// Whether the call waits to send, and whether it waits to receive.
+    pub transfer: (bool, bool),
+    /// The number of the collective call on its communicator, from 1.
+    pub number: Option<u64>,
+}
+
+/// A communicator, with the collective calls that the process has begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Begun {
+    /// A hash of the members.
+    pub members: u64,
+    /// The number of members, of the own group in an intercommunicator.
+    pub size: u32,
+    /// The number of members of the other group; 0 if it is not an intercommunicator.
+    pub remote_size: u32,
+    /// The number of earlier communicators with the same members.
+    pub ordinal: u32,
+    /// Whether the process has freed the communicator.
+    pub is_freed: bool,
+    /// The number of calls that all members make, in the same order.
+    pub collectives: u64,
+}
+
+/// Whether this is the memory of a process.
+pub fn is_of<F: ReadAt + ?Sized>(file: &F, pid: u32) -> bool {
+    let mut start = [0; 16];
+    let is_whole = file.read_at(0, &mut start) == start.len();
+    is_whole && start.starts_with(MAGIC) && Words(&start).u32(8) == pid
+}
+
+/// Reads the memory. `None` if it is not that of the recorder.
+pub fn read<F: ReadAt + ?Sized>(file: &F) -> Option<OpenCalls> {
+    let mut last = read_bytes(file)?;
+    let mut threads: Vec<Option<[u8; THREAD]>> = vec![None; THREADS];
+    for _ in 1..MAX_READINGS {
+        let now = read_bytes(file)?;
+        for (at, thread) in threads.iter_mut().enumerate() {
+            let from = HEADER + at * THREAD;
+            let [before, after] = [&last, &now].map(|bytes| &bytes[from..from + THREAD]);
+            let is_steady = before == after && Words(after).u32(0).is_multiple_of(2);
+            if thread.is_none() && is_steady {
+                *thread = after.try_into().ok();
+            }
+        }
+        last = now;
+        if threads.iter().all(Option::is_some) {
+            break;
+        }
+    }
+    let words = Words(&last);
+    let count = (words.u32(48) as usize).min(COMMUNICATORS);
+    let (calls, began) = (words.u32(12).min(MAX_CALLS), words.u64(24));
+    let list = last[COMMUNICATORS_AT..].chunks_exact(COMMUNICATOR);
+    let threads = threads.iter().enumerate().filter_map(|(at, thread)| {
+        let moving = Words(&last).u32(HEADER + at * THREAD + 4);
+        match thread {
+            Some(thread) => parse_thread(file, thread, (calls, began, count)),
+            None if moving == 0 => None,
+            None => Some(OpenThread {
+                tid: moving,
+                call: None,
+                since: None,
+            }),
+        }
+    });
+    Some(OpenCalls {
+        began: words.u64(16),
+        longest_gap: words.u64(32),
+        is_incomplete: words.u32(44) > 0,
+        threads: threads.collect(),
+        communicators: list.take(count).map(parse_communicator).collect(),
+    })
+}
+
+fn read_bytes<F: ReadAt + ?Sized>(file: &F) -> Option<Vec<u8>> {
+    let mut bytes = vec![0; NAMES_AT];
+    let is_whole = file.read_at(0, &mut bytes) == bytes.len();
+    (is_whole && bytes.starts_with(MAGIC)).then_some(bytes)
+}
+
+/// Parses a thread. `None` if no thread has the place, or if the call has no valid name.
+fn parse_thread<F: ReadAt + ?Sized>(
+    file: &F,
+    bytes: &[u8],
+    (calls, began, communicators): (u32, u64, usize),
+) -> Option<OpenThread> {
+    let words = Words(bytes);
+    let (tid, call) = (words.u32(4), words.u32(8));
+    if tid == 0 || call > calls {
+        return None;
+    }
+    let number = words.u64(24);
+    let transfer = words.u32(20);
+    let call = if call == calls {
+        None
+    } else {
+        Some(OpenCall {
+            name: read_name(file, call)?,
+            place: Place::parse(words.u32(12), communicators).unwrap_or(Place::Other),
+            peer: Peer::parse(words.u32(16)),
+            transfer: (transfer & 1 != 0, transfer & 2 != 0),
+            number: (number > 0).then_some(number),
+        })
+    };
+    Some(OpenThread {
+        tid,
+        call,
+        since: Some(words.u64(32).saturating_sub(began)),
+    })
+}
+
+fn read_name<F: ReadAt + ?Sized>(file: &F, call: u32) -> Option<String> {
+    let mut bytes = [0; NAME];
+    let at = NAMES_AT + call as usize * NAME;
+    let is_whole = file.read_at(at as u64, &mut bytes) == bytes.len();
+    Some(text(&bytes)).filter(|name| is_whole && is_call_name(name))
+}
+
+fn parse_communicator(bytes: &[u8]) -> Begun {
+    let words = Words(bytes);
+    Begun {
+        members: words.u64(0),
+        size: words.u32(8),
+        remote_size: words.u32(12),
+        ordinal: words.u32(16),
+        is_freed: words.u32(20) != 0,
+        collectives: words.u64(24),
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::cell::RefCell;
+
+    /// The memory of a process with the functions Send and Barrier, in Barrier since 1 s.
+    #[must_use]
+    pub fn example() -> Vec<u8> {
+        let mut file = vec![0; NAMES_AT + 2 * NAME];
+        let mut put = |at: usize, bytes: &[u8]| file[at..at + bytes.len()].copy_from_slice(bytes);
+        put(0, MAGIC);
+        for (at, number) in [(8, 77u32), (12, 2), (48, 1)] {
+            put(at, &number.to_le_bytes());
+        }
+        put(24, &2_000_000_000u64.to_le_bytes());
+        put(32, &500_000_000u64.to_le_bytes());
+        let thread = [4, 78, 1, 0, u32::MAX, 0, 9, 0];
+        for (at, number) in thread.into_iter().enumerate() {
+            put(HEADER + 4 * at, &number.to_le_bytes());
+        }
+        put(HEADER + 32, &3_000_000_000u64.to_le_bytes());
+        put(COMMUNICATORS_AT + 8, &8u32.to_le_bytes());
+        put(COMMUNICATORS_AT + 24, &9u64.to_le_bytes());
+        put(NAMES_AT, b"Send");
+        put(NAMES_AT + NAME, b"Barrier");
+        file
+    }
+
+    fn barrier() -> OpenThread {
+        OpenThread {
+            tid: 78,
+            call: Some(OpenCall {
+                name: "Barrier".to_owned(),
+                place: Place::Communicator(0),
+                peer: Peer::None,
+                transfer: (false, false),
+                number: Some(9),
+            }),
+            since: Some(1_000_000_000),
+        }
+    }
+
+    #[test]
+    fn the_open_call_of_a_thread_is_read() {
+        let file = example();
+        assert!(is_of(file.as_slice(), 77));
+        assert!(!is_of(file.as_slice(), 78));
+        let read = read(file.as_slice()).unwrap();
+        assert_eq!(read.threads, [barrier()]);
+        assert_eq!((read.longest_gap, read.is_incomplete), (500_000_000, false));
+        let begun = read.communicators[0];
+        assert_eq!((begun.size, begun.collectives), (8, 9));
+    }
+
+    #[test]
+    fn a_thread_outside_of_mpi_has_no_call() {
+        let mut file = example();
+        file[HEADER + 8] = 2;
+        let thread = OpenThread {
+            call: None,
+            ..barrier()
+        };
+        assert_eq!(read(file.as_slice()).unwrap().threads, [thread]);
+    }
+
+    /// Memory that changes each time that it is read.
+    struct Changing(RefCell<Vec<u8>>);
+
+    impl ReadAt for Changing {
+        fn read_at(&self, offset: u64, buffer: &mut [u8]) -> usize {
+            self.0.borrow_mut()[HEADER] += 2;
+            self.0.borrow().as_slice().read_at(offset, buffer)
+        }
+    }
+
+    #[test]
+    fn a_thread_that_moves_is_in_no_call() {
+        let read = read(&Changing(RefCell::new(example()))).unwrap();
+        let moving = OpenThread {
+            tid: 78,
+            call: None,
+            since: None,
+        };
+        assert_eq!(read.threads, [moving]);
+    }
+
+    #[test]
+    fn memory_of_another_version_is_rejected() {
+        let mut file = example();
+        file[7] = 2;
+        assert!(read(file.as_slice()).is_none());
+        assert!(!is_of(file.as_slice(), 77));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_bounded(changes in prop::collection::vec((8..NAMES_AT, any::<u8>()), 0..64)) {
+            let mut file = example();
+            for (at, byte) in changes {
+                file[at] = byte;
+            }
+            let read = read(file.as_slice()).unwrap();
+            prop_assert!(read.threads.len() <= THREADS);
+            prop_assert!(read.communicators.len() <= COMMUNICATORS);
+            for call in read.threads.iter().filter_map(|thread| thread.call.as_ref()) {
+                prop_assert!(is_call_name(&call.name));
+            }
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! The memory that the recorder in a process shares with the observer. The observer opens it through
+//! `/proc/PID/fd`, which needs the user and the group of the process, but no capability. Once it is
+//! open, it can still be read when the process has ended.
+
+use std::fs::File;
+
+use encode::number::float;
+use linux::clock;
+use linux::proc::files::Task;
+use linux::proc::stat;
+
+use super::open_calls::{self, FIRST_NUMBER, LINK, OpenCalls};
+use super::open_rows::{Member, OpenRows, process_state};
+use crate::runtime::log::Log;
+use crate::sampling::measure::{Meter, is_denial};
+use crate::sampling::process_table::ProcessTable;
+
+/// The number of open files that are looked at.
+const MAX_FILES: usize = 64;
+/// The number of times that the memory is looked for. It exists before the file of the recorder has
+/// its first rows.
+const MAX_TRIES: u32 = 3;
+
+/// The memory of a process.
+#[derive(Default)]
+pub struct SharedMemory {
+    file: Option<File>,
+    tries: u32,
+}
+
+/// The process to whose rows the calls belong.
+pub struct Owner<'a> {
+    /// The process id in the PID namespace of the pod.
+    pub pid: u32,
+    /// The rank of the process, and its job.
+    pub member: &'a Member,
+    /// The end of each row.
+    pub tail: &'a [u8],
+    /// Whether the process has ended.
+    pub has_ended: bool,
+}
+
+impl SharedMemory {
+    /// Opens the memory of a process, unless it is open. `own_pid` is the process id as the process
+    /// sees it. Returns a notice if the memory cannot be opened.
+    pub fn open(&mut self, table: &mut ProcessTable, pid: i32, own_pid: u32) -> Option<String> {
+        if self.file.is_some() || self.tries >= MAX_TRIES {
+            return None;
+        }
+        let ProcessTable { meter, all, .. } = table;
+        let mut all = all.values_mut();
+        let process = all.find(|one| one.pid == pid && !one.is_zombie)?;
+        let (file_id, measured) = (process.file_id, process.measured.as_mut()?);
+        meter.read_status(file_id, measured)?;
+        let identity = measured.identity;
+        let access = &mut measured.io_access;
+        let (found, _guard) = meter.with_access(access, identity, |meter| {
+            let files = &mut meter.files;
+            let number = files.find_open_file(file_id, FIRST_NUMBER, MAX_FILES, LINK)?;
+            let open = |number| files.open_again(file_id, number);
+            number.map(open).transpose()
+        });
+        self.tries += 1;
+        let reason = match found {
+            Ok(file) => {
+                self.file = file.filter(|file| open_calls::is_of(file, own_pid));
+                "it has closed its open files, or may have too few of them"
+            }
+            // The open files of a process that is ending belong to root.
+            Err(error) if is_denial(error) && meter.has_memory(pid) => {
+                "it has another user than the observer, or is not dumpable"
+            }
+            Err(_) => return None,
+        };
+        let is_missing = self.file.is_none() && self.tries == MAX_TRIES;
+        is_missing.then(|| format!("the open calls of process {pid} cannot be read: {reason}"))
+    }
+
+    /// Writes the rows of the calls in which the process is now, or was when it ended.
+    pub fn write(&self, time: &str, owner: &Owner<'_>, meter: &mut Meter, log: &mut Log) {
+        let Some(calls) = self.file.as_ref().and_then(open_calls::read) else {
+            return;
+        };
+        let (state, cpu) = if owner.has_ended {
+            ("ended", None)
+        } else {
+            state_of(meter, owner.pid)
+        };
+        let rows = OpenRows {
+            time,
+            pid: owner.pid,
+            member: owner.member,
+            elapsed: elapsed(&calls),
+            state,
+            cpu,
+            tail: owner.tail,
+            calls: &calls,
+        };
+        for row in rows.threads().into_iter().chain(rows.communicators()) {
+            log.line().extend_from_slice(&row);
+            log.end_line();
+        }
+    }
+}
+
+/// Returns the nanoseconds since `MPI_Init`.
+fn elapsed(calls: &OpenCalls) -> u64 {
+    clock::boot_nanoseconds().saturating_sub(calls.began)
+}
+
+/// Returns the state of a process, and its processor time in microseconds.
+fn state_of(meter: &mut Meter, pid: u32) -> (&'static str, Option<u64>) {
+    let ticks = meter.machine.ticks;
+    let text = meter.files.read(Task::Process(pid.cast_signed()), "stat");
+    let Some(stat) = text.ok().and_then(stat::parse) else {
+        return ("ended", None);
+    };
+    let seconds = float(stat.counters.cpu()) / ticks;
+    let duration = std::time::Duration::try_from_secs_f64(seconds).unwrap_or_default();
+    let microseconds = u64::try_from(duration.as_micros()).ok();
+    (process_state(stat.state), microseconds)
+}

@@ -1,0 +1,138 @@
+// The memory that the recorder shares with the observer: the calls in which the threads of the
+// process are now, and the numbers of its collective calls.
+//
+// The file of the recorder is written only when a call returns, so it does not show a call that
+// never returns. This memory does, for the price of a few stores for each call. It is a file without
+// a name (memfd_create(2)), which the observer opens through /proc/PID/fd. Nobody can shorten it,
+// because it is sealed; a program that uses a mapping of a file beyond its end gets SIGBUS. While
+// the observer has it open, it outlives the process.
+//
+// If it cannot be made, for example because the process may have too few open files, the calls are
+// recorded without it.
+
+#pragma once
+
+#include "clock.h"
+
+// The last byte is the version of the format.
+static const char SHARED_MAGIC[] = {'R', 'L', 'M', 'P', 'O', 0, 0, 1};
+#define SHARED_NAME "ridealong-mpi"
+
+// The call in which a thread is. The observer has the same offsets (its module
+// metrics::mpi_trace::open_calls).
+struct open_call {
+  // Odd while the thread writes. The observer reads twice.
+  uint32_t changes;
+  // The id of the thread; 0 if the place is free.
+  uint32_t thread;
+  // The number of the function, or CALLS if the thread is in none.
+  uint32_t call, communicator;
+  int32_t peer;
+  enum transfer transfer;
+  // The number of the collective call on its communicator, from 1; 0 if it is no such call.
+  uint64_t number;
+  // When the call began, or when the last one ended: CLOCK_MONOTONIC.
+  uint64_t since;
+  uint64_t unused[3];
+};
+
+// The collective calls on a communicator that the process has begun: those that all members make,
+// in the same order. The members of a communicator are in the same one if their numbers are equal.
+struct begun {
+  uint64_t members;
+  uint32_t size, remote_size, ordinal, is_freed;
+  uint64_t collectives;
+};
+
+struct shared {
+  char magic[8];
+  uint32_t process, calls;
+  uint64_t began_since_boot, began;
+  // The longest time from MPI_Init or the end of a collective call to the beginning of the next one.
+  uint64_t longest_gap;
+  uint32_t communicators;
+  // The number of times that a thread did not find a place.
+  uint32_t threads_left_out;
+  uint64_t unused[2];
+  struct open_call open[MAX_THREADS];
+  struct begun begun[MAX_COMMUNICATORS];
+  char names[CALLS][NAME];
+};
+
+_Static_assert(sizeof(struct open_call) == 64, "threads do not share the lines of the cache");
+_Static_assert(offsetof(struct shared, begun) == 4096, "the observer knows this offset");
+
+// A page that is zero in a forked child, which must not write to the memory of its parent
+// (madvise(2), MADV_WIPEONFORK). It has the address of the memory.
+static struct shared *no_memory;
+static struct shared **memory_place = &no_memory;
+
+// Returns the memory, or NULL if there is none.
+static struct shared *shared_memory(void) { return *memory_place; }
+
+static void *map(size_t size, int flags, long file) {
+  long address = call_with_six(SYS_mmap, 0, (long)size, PROT_READ | PROT_WRITE, flags, file, 0);
+  return address < 0 && address > -4096 ? NULL : (void *)address;
+}
+
+// Makes the file of the memory, and returns its number, or a negative number.
+static long create_memory_file(void) {
+  uint64_t limit[2];
+  // Beyond RLIMIT_FSIZE, ftruncate would kill the program with SIGXFSZ (setrlimit(2)).
+  if (call(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)limit) < 0) return -1;
+  if (limit[0] < sizeof(struct shared)) return -1;
+  int flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+  long made = call(SYS_memfd_create, (long)SHARED_NAME, flags | MFD_NOEXEC_SEAL, 0, 0);
+  // Linux before 6.3 does not know this flag.
+  if (made == -EINVAL) made = call(SYS_memfd_create, (long)SHARED_NAME, flags, 0, 0);
+  if (made < 0) return made;
+  long file = call(SYS_fcntl, made, F_DUPFD_CLOEXEC, FIRST_NUMBER, 0);
+  call(SYS_close, made, 0, 0, 0);
+  if (file < 0) return file;
+  int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+  int is_made = call(SYS_ftruncate, file, sizeof(struct shared), 0, 0) == 0 &&
+                call(SYS_fcntl, file, F_ADD_SEALS, seals, 0) == 0;
+  if (is_made) return file;
+  call(SYS_close, file, 0, 0, 0);
+  return -1;
+}
+
+// Makes the memory, when the table has the times and the process.
+static void create_memory(void) {
+  struct shared **place = map(page_size(), MAP_PRIVATE | MAP_ANONYMOUS, -1);
+  if (place == NULL || call(SYS_madvise, (long)place, (long)page_size(), MADV_WIPEONFORK, 0) != 0) {
+    return;
+  }
+  long file = create_memory_file();
+  if (file < 0) return;
+  struct shared *memory = map(sizeof *memory, MAP_SHARED, file);
+  if (memory == NULL) {
+    call(SYS_close, file, 0, 0, 0);
+    return;
+  }
+  for (size_t at = 0; at < MAX_THREADS; at++) memory->open[at].call = CALLS;
+  for (size_t at = 0; at < CALLS; at++) append(memory->names[at], NAME, 0, calls[at].name);
+  memory->process = table.process;
+  memory->calls = CALLS;
+  memory->began_since_boot = table.began_since_boot;
+  memory->began = table.began;
+  *place = memory;
+  memory_place = place;
+  // The observer reads the memory from now on.
+  __atomic_thread_fence(__ATOMIC_RELEASE);
+  memcpy(memory->magic, SHARED_MAGIC, sizeof SHARED_MAGIC);
+}
+
+// Shows a communicator of the table, which is new or has been freed.
+static void show_communicator(uint32_t at) {
+  struct shared *memory = shared_memory();
+  if (memory == NULL) return;
+  const struct communicator *known = &table.communicator[at];
+  struct begun *begun = &memory->begun[at];
+  begun->members = known->members;
+  begun->size = known->size;
+  begun->remote_size = known->remote_size;
+  begun->ordinal = known->ordinal;
+  begun->is_freed = known->handle == 0;
+  __atomic_store_n(&memory->communicators, table.communicators, __ATOMIC_RELEASE);
+}

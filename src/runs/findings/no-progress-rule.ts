@@ -1,0 +1,148 @@
+import { MPI_METRIC } from '../mpi/mpi-run.ts'
+import {
+  findStuckProcesses,
+  type LateProcess,
+  type StuckProcesses,
+} from '../mpi/stuck-processes.ts'
+import { plot, type SectionColumns } from './evidence.ts'
+import { describeStuck } from './no-progress-text.ts'
+import {
+  type Affected,
+  defineRule,
+  EXPLAINS_IDLE,
+  type ExplainedRules,
+  type FactUnits,
+  listFacts,
+} from './rule.ts'
+import type { RunEvidence } from './run-evidence.ts'
+
+/** The seconds after which a process that sleeps or waits for storage is called late. */
+const LEAST_ASLEEP = 10
+/** The seconds after which a process that computes is named. */
+const LEAST_AWAY = 60
+/** The times the longest gap between collective calls after which a computing process is named. */
+const LEAST_GAPS = 10
+
+const OPEN = {
+  metric: MPI_METRIC,
+  section: 'open',
+  columns: ['elapsed'],
+} as const satisfies SectionColumns
+
+const RANK = {
+  metric: MPI_METRIC,
+  section: 'rank',
+  columns: ['calls'],
+} as const satisfies SectionColumns
+
+const FACTS = {
+  'time in the call': 's',
+  'processes that wait': 'count',
+  'processes that have not come': 'count',
+  'longest time between collective calls': 's',
+} as const satisfies FactUnits
+
+const EXPLAINS_WAITING = {
+  rules: ['much-time-in-mpi', 'waiting-in-collectives', 'waiting-in-point-to-point'],
+  of: 'any rank',
+  because: 'the processes wait in a call of MPI that does not end',
+} as const satisfies ExplainedRules
+
+/**
+ * Processes of an MPI job that make no progress, because they wait for each other, or because a
+ * process does not come. For the comparison, see `findStuckProcesses`. Only the last calls that the
+ * rows show count, so a job that goes on has no finding.
+ */
+export const NO_PROGRESS = defineRule({
+  name: 'no-progress',
+  title: 'No progress in MPI',
+  severity: 'failure',
+  isOptional: true,
+  needs: [[{ ...OPEN, isTotal: true }]],
+  threshold: {
+    value: LEAST_ASLEEP,
+    unit: 's',
+    condition:
+      'processes are in the same call of MPI at two timepoints, and wait for each other, are in ' +
+      'different collective calls of a communicator, or wait for a process that has ended or was ' +
+      'stopped. Or they wait for at least 10 s for a process that sleeps or waits for storage; or ' +
+      'for a process that computes or is not recorded, for at least 60 s and ten times the ' +
+      'longest time between two collective calls of the run',
+    source:
+      'the order of collective calls: MPI 4.0, 6.14; the late rank: STAT and the Flight Recorder ' +
+      'of PyTorch; the numbers: Ridealong',
+  },
+  find: findStuck,
+  isWholeText: true,
+  sentence: ({ stuck }) => (stuck === undefined ? '' : describeStuck(stuck)),
+  facts: FACTS,
+  reads: [OPEN, RANK],
+  explains: [EXPLAINS_WAITING, EXPLAINS_IDLE],
+  advice:
+    'Look at the rank that has not come: its log, its stack, and other findings about it. If ' +
+    'ranks wait for each other, compare the order of their calls: blocking sends in a circle need ' +
+    'MPI_Sendrecv or MPI_Isend, and all members of a communicator must make its collective calls ' +
+    'in the same order. A job that makes no progress still uses its processors: end it.',
+  plots: [plot(RANK, 'calls')],
+})
+
+type StuckRank = Affected<keyof typeof FACTS>
+
+function findStuck({ mpi, ranks }: RunEvidence): readonly StuckRank[] {
+  const read = new Set(ranks.map(({ rank }) => rank))
+  const found = mpi.flatMap((job) => findStuckProcesses(job).flatMap(countedIn))
+  return found.flatMap(affectedBy).filter(({ rank }) => read.has(rank))
+}
+
+/**
+ * Returns the processes that make no progress, if that counts, with the late processes that count.
+ * `top` uses the same thresholds.
+ */
+export function countedIn(stuck: StuckProcesses): readonly StuckProcesses[] {
+  const { why, late, longestGap } = stuck
+  if (why === 'deadlock' || why === 'mismatch') return [stuck]
+  const longest = Math.max(...stuck.waiting.map(({ waited }) => waited))
+  const patience = Math.max(LEAST_AWAY, LEAST_GAPS * longestGap)
+  if (why === 'unrecorded') return longest >= patience ? [stuck] : []
+  const counted = late.filter((one) => counts(one, longest, patience))
+  return counted.length === 0 ? [] : [{ ...stuck, late: counted }]
+}
+
+function counts({ activity, away }: LateProcess, waited: number, patience: number): boolean {
+  switch (activity.is) {
+    case 'ended':
+    case 'stopped':
+      return true
+    case 'sleeping':
+    case 'storage':
+      return Math.min(away, waited) >= LEAST_ASLEEP
+    case 'computing':
+      return Math.min(away, waited) >= patience
+  }
+}
+
+/** Makes a finding of each pod with a process that waits or is late. */
+function affectedBy(stuck: StuckProcesses): readonly StuckRank[] {
+  const { waiting, late, longestGap } = stuck
+  const pods = new Set([...late, ...waiting].map(({ process }) => process.pod))
+  const cause = JSON.stringify([stuck.why, ...late.map(({ process }) => process.rank)])
+  return [...pods].map((rank) => {
+    const own = waiting.filter(({ process }) => process.pod === rank)
+    const absent = late.filter(({ process }) => process.pod === rank)
+    const times = own.map(({ waited }) => waited)
+    const lost = times.length === 0 ? null : Math.max(...times)
+    return {
+      rank,
+      things: [...absent, ...own].map(({ process }) => `MPI rank ${process.rank}`),
+      lost,
+      cause: `${cause} ${waiting[0]?.process.source} ${waiting[0]?.process.rank}`,
+      stuck,
+      facts: listFacts(FACTS, {
+        'time in the call': lost,
+        'processes that wait': own.length,
+        'processes that have not come': absent.length,
+        'longest time between collective calls': longestGap > 0 ? longestGap : null,
+      }),
+    }
+  })
+}

@@ -1,0 +1,112 @@
+import { roundedForReader } from '../../lib/round.ts'
+import type { LateProcess, StuckProcesses, WaitingProcess } from '../mpi/stuck-processes.ts'
+import { rankList } from './sentence.ts'
+
+/** The most calls in which processes wait that a text names. */
+const NAMED = 3
+
+/** Describes processes that make no progress, for people. Returns one sentence or more. */
+export function describeStuck(stuck: StuckProcesses): string {
+  const { waiting } = stuck
+  const since = Math.min(...waiting.map(({ open, waited }) => Math.max(open.seconds - waited, 0)))
+  const all = `Since ${clockText(since)}, ${waitsText(waiting)}.`
+  return [all, reasonText(stuck), unrecordedText(stuck)].filter((text) => text !== '').join(' ')
+}
+
+/** Returns a time since the beginning of the log, such as 00:03:12. */
+function clockText(seconds: number): string {
+  const whole = Math.floor(seconds)
+  const parts = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60]
+  return parts.map((part) => String(part).padStart(2, '0')).join(':')
+}
+
+function waitsText(waiting: readonly WaitingProcess[]): string {
+  const groups = [...Map.groupBy(waiting, callText)].sort(([, a], [, b]) => b.length - a.length)
+  const named = groups
+    .slice(0, NAMED)
+    .map(([call, own]) => `${ranksText(own)} ${own.length === 1 ? 'waits' : 'wait'} in ${call}`)
+  const others = groups.slice(NAMED).flatMap(([, own]) => own)
+  const more = others.length === 0 ? '' : `, and ${others.length} more in other calls`
+  return `${named.join(', ')}${more}`
+}
+
+/** Returns the name of a call, with its number and communicator, or with its peer. */
+function callText({ thread }: WaitingProcess): string {
+  const { call, number, communicator, peer, transfer } = thread
+  const where = communicator === 'world' ? 'MPI_COMM_WORLD' : `the communicator ${communicator}`
+  if (number !== null) return `${call} number ${number.toLocaleString('en')} on ${where}`
+  if (peer === null || transfer === null) return call
+  return `${call} for MPI rank ${peer}`
+}
+
+function ranksText(all: readonly Pick<LateProcess, 'process'>[]): string {
+  const list = rankList(all.map(({ process }) => String(process.rank)))
+  const words = list.replace(/, (?=[^,]*$)/, ' and ')
+  return `MPI ${all.length === 1 ? 'rank' : 'ranks'} ${words}`
+}
+
+function reasonText({ why, waiting, late, longestGap }: StuckProcesses): string {
+  switch (why) {
+    case 'deadlock':
+      return 'This is a deadlock: they wait for each other.'
+    case 'mismatch':
+      return waiting.some(({ thread }) => thread.call === 'MPI_Finalize')
+        ? 'These calls do not match: a process has called MPI_Finalize too early.'
+        : 'These calls do not match: all members of a communicator must make its collective ' +
+            'calls in the same order.'
+    case 'unrecorded':
+      return ''
+    case 'late':
+      return lateTexts(late, longestGap)
+  }
+}
+
+/** The most late processes that a text describes. */
+function lateTexts(late: readonly LateProcess[], longestGap: number): string {
+  const groups = [...Map.groupBy(late, (one) => activityText(one, late.length, longestGap))]
+  const named = groups.slice(0, NAMED).map(([activity, own]) => {
+    const isOne = own.length === 1
+    return `${ranksText(own)} ${isOne ? 'has' : 'have'} not come: ${isOne ? 'it' : 'they'} ${activity}.`
+  })
+  return named.join(' ')
+}
+
+function activityText({ activity, call, away }: LateProcess, count: number, gap: number): string {
+  const verb = (one: string, several: string) => (count === 1 ? one : several)
+  const inside = call === null ? '' : ` in ${call}`
+  switch (activity.is) {
+    case 'ended':
+      return ENDS[activity.state] ?? 'ended without MPI_Finalize'
+    case 'stopped':
+      return `${verb('is', 'are')} stopped${inside}`
+    case 'storage':
+      return `${verb('waits', 'wait')} for storage${inside}`
+    case 'sleeping':
+      return `${verb('sleeps', 'sleep')} in a system call${inside}`
+    case 'computing':
+      return (
+        `${verb('computes', 'compute')}${inside} for ${durationText(away)}; the longest time ` +
+        `between two collective calls before was ${durationText(gap)}`
+      )
+  }
+}
+
+const ENDS: Readonly<Record<string, string>> = {
+  finalized: 'called MPI_Finalize',
+  exited: 'exited without MPI_Finalize',
+  aborted: 'called MPI_Abort',
+}
+
+function durationText(seconds: number): string {
+  if (seconds < 120) return `${roundedForReader(seconds)} s`
+  if (seconds < 7200) return `${Math.round(seconds / 60)} min`
+  return `${roundedForReader(seconds / 3600)} h`
+}
+
+function unrecordedText({ why, unrecorded }: StuckProcesses): string {
+  if (unrecorded === 0) return ''
+  const count = unrecorded === 1 ? 'one process' : `${unrecorded} processes`
+  return why === 'unrecorded'
+    ? `The process for which they wait is one of ${count} that mpi-trace did not record.`
+    : `The late rank may also be one of ${count} that mpi-trace did not record.`
+}

@@ -1,0 +1,44 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import { observer, openFolder, podOf, type Running, until } from '../../observers/pod.ts'
+import { onPath } from '../../observers/prerequisites.ts'
+import { MPI_ENV, programsFor } from './programs.ts'
+
+export const NATIVE = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: '1' }
+export const CONTAINER = {
+  ...NATIVE,
+  RIDEALONG_MODE: 'container',
+  RIDEALONG_RESTART_POLICY: 'Never',
+}
+
+/** A pod with the volume of mpi-trace, and the observer. */
+export interface TracedPod {
+  readonly results: string
+  readonly watching: Running
+  /** Starts a program with the recorder in the target container. */
+  start(...argv: readonly string[]): Promise<Running>
+}
+
+export async function tracedPod(t: Test, env: NodeJS.ProcessEnv = CONTAINER): Promise<TracedPod> {
+  const pod = await podOf(t)
+  const { folder, recorder } = programsFor('mpich')
+  const source = join(folder, 'tool')
+  mkdirSync(source, { recursive: true })
+  writeFileSync(join(source, 'README'), '')
+  const volume = openFolder('ridealong-volume-')
+  t.teardown(() => rmSync(volume, { recursive: true, force: true }))
+  const folders = { RIDEALONG_TOOL_SOURCE: source, RIDEALONG_TOOL_VOLUME: volume }
+  const installer = await pod.run('mpi-trace-install', [observer('install')], folders)
+  t.equal(await installer.ended, 0)
+  const results = join(volume, 'results')
+  const settings = { RIDEALONG_RESULTS: results, ...env }
+  const watching = await pod.run('mpi-trace', [observer('mpi-trace')], settings)
+  await until(watching, /waiting for/)
+  const preloaded = [onPath('env'), `LD_PRELOAD=${recorder}`, `RIDEALONG_MPI_TRACE=${results}`]
+  return {
+    results,
+    watching,
+    start: (...argv) => pod.run('app', [...preloaded, ...argv], MPI_ENV),
+  }
+}
