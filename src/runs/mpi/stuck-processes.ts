@@ -76,7 +76,15 @@ export function findStuckProcesses({ processes }: MpiJob): readonly StuckProcess
   const groups = Map.groupBy(roots, ({ root }) => root?.key ?? '')
   return [...groups].flatMap(([key, own]) => {
     const root = own[0]?.root
-    return key === '' || root === undefined ? [] : [describe(root, own.map(({ one }) => one), job)]
+    return key === '' || root === undefined
+      ? []
+      : [
+          describe(
+            root,
+            own.map(({ one }) => one),
+            job,
+          ),
+        ]
   })
 }
 
@@ -91,17 +99,24 @@ interface Job {
 /** The calls that return only when other processes have made theirs. */
 const WAITS = /^MPI_(Wait|Probe|Mprobe|Finalize)/
 
-/** Returns the call in which a process waits. A process with a thread that moves does not wait. */
+/** Returns the call in which a process waits; undefined if it does not wait, or moves. */
 function waitingIn(process: JobProcess, latest: number): WaitingProcess | undefined {
   const { open, state } = process
   if (open === null || (state !== 'running' && state !== 'lost')) return undefined
   if (wasBefore(open.at, open.interval, latest)) return undefined
-  const [thread] = open.threads
-  if (thread === undefined || thread.call === null) return undefined
-  if (open.threads.some(({ samples }) => samples < LEAST_SAMPLES)) return undefined
-  const canWait = thread.number !== null || thread.transfer !== null || WAITS.test(thread.call)
-  if (!canWait) return undefined
-  return { process, open, thread: { ...thread, call: thread.call }, waited: open.elapsed - thread.since }
+  const thread = waitingThread(open)
+  if (thread === undefined) return undefined
+  return { process, open, thread, waited: open.elapsed - thread.since }
+}
+
+/** Returns the thread that waits longest, unless another thread moves. */
+function waitingThread({ threads }: OpenCalls): WaitingProcess['thread'] | undefined {
+  const [thread] = threads
+  const call = thread?.call ?? null
+  if (thread === undefined || call === null) return undefined
+  if (threads.some(({ samples }) => samples < LEAST_SAMPLES)) return undefined
+  const canWait = thread.number !== null || thread.transfer !== null || WAITS.test(call)
+  return canWait ? { ...thread, call } : undefined
 }
 
 /**
@@ -130,31 +145,42 @@ interface Needs {
 
 /** Returns why a process cannot go on; undefined if the rows do not show that. */
 function findRoot(start: WaitingProcess, job: Job): Root | undefined {
-  const seen = new Set<JobProcess>()
-  const next = [start.process]
-  const late: JobProcess[] = []
-  let unrecorded = 0
-  for (let process = next.pop(); process !== undefined; process = next.pop()) {
-    if (seen.has(process)) continue
-    seen.add(process)
-    const own = job.waiting.get(process)
-    if (own === undefined) {
-      late.push(process)
-      continue
-    }
-    const needs = findNeeds(own, job)
-    const { communicator, number } = own.thread
-    if (needs.isMismatch) return { why: 'mismatch', key: `${communicator} ${number}`, late: [] }
-    unrecorded += needs.unrecorded
-    next.push(...needs.processes)
+  const reached = followWaits(start.process, job)
+  const mismatch = reached.find(({ needs }) => needs?.isMismatch === true)?.own
+  if (mismatch !== undefined) {
+    const { communicator, number } = mismatch.thread
+    return { why: 'mismatch', key: `${communicator} ${number}`, late: [] }
   }
+  const late = reached.flatMap(({ process, own }) => (own === undefined ? process : []))
   if (late.length > 0) {
     late.sort((a, b) => a.rank - b.rank)
     return { why: 'late', key: `late ${late.map(({ rank }) => rank)}`, late }
   }
   const cycle = findCycle(start.process, job)
   if (cycle !== undefined) return { why: 'deadlock', key: `cycle ${cycle.join(' ')}`, late }
-  return unrecorded > 0 ? { why: 'unrecorded', key: 'unrecorded', late } : undefined
+  const isUnrecorded = reached.some(({ needs }) => (needs?.unrecorded ?? 0) > 0)
+  return isUnrecorded ? { why: 'unrecorded', key: 'unrecorded', late } : undefined
+}
+
+/** A process for which others wait. Without `own`, it waits for nobody. */
+interface Reached {
+  readonly process: JobProcess
+  readonly own?: WaitingProcess
+  readonly needs?: Needs
+}
+
+/** Returns a process, and all processes for which it waits, also by way of others. */
+function followWaits(start: JobProcess, job: Job): readonly Reached[] {
+  const reached = new Map<JobProcess, Reached>()
+  const next = [start]
+  for (let process = next.pop(); process !== undefined; process = next.pop()) {
+    if (reached.has(process)) continue
+    const own = job.waiting.get(process)
+    const needs = own && findNeeds(own, job)
+    reached.set(process, { process, ...(own && { own }), ...(needs && { needs }) })
+    next.push(...(needs?.processes ?? []))
+  }
+  return [...reached.values()]
 }
 
 /**

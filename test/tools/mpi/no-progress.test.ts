@@ -57,12 +57,22 @@ const LATE = `${SINCE}MPI ranks 0-1 wait ${ALLREDUCE} MPI rank 2 has not come: i
 const STUCK = [
   ['sleep', 3, 15, `${LATE}sleeps in a system call\\.$`],
   ['stop', 3, 5, `${LATE}is stopped\\.$`],
-  ['spin', 2, 70, 'MPI rank 0 waits .* MPI rank 1 has not come: it computes for \\d+ s; the longest'],
+  [
+    'spin',
+    2,
+    70,
+    'MPI rank 0 waits .* MPI rank 1 has not come: it computes for \\d+ s; the longest',
+  ],
   ['other', 3, 5, 'These calls do not match: all members'],
   ['early', 3, 5, 'MPI_Finalize'],
   ['missing', 2, 5, 'MPI_Recv for MPI rank 0.* This is a deadlock'],
   ['sends', 3, 5, 'MPI_Ssend for MPI rank .* This is a deadlock'],
-  ['sub', 4, 15, 'MPI_Barrier number 2 on the communicator 2-.* MPI rank 2 has not come: it sleeps'],
+  [
+    'sub',
+    4,
+    15,
+    'MPI_Barrier number 2 on the communicator 2-.* MPI rank 2 has not come: it sleeps',
+  ],
 ] as const
 
 for (const library of ['openmpi', 'mpich'] as const) {

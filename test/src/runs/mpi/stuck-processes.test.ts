@@ -64,7 +64,10 @@ t.test('the process that has begun fewer collective calls is late', async (t) =>
     [{ processState: 'stopped' }, { is: 'stopped' }],
     [{ processState: 'running', cpu: 1 }, { is: 'computing' }],
     [{ cpu: 0.5 }, { is: 'computing' }],
-    [{ state: 'lost', endedAt: 950, at: 940 }, { is: 'ended', state: 'lost' }],
+    [
+      { state: 'lost', endedAt: 950, at: 940 },
+      { is: 'ended', state: 'lost' },
+    ],
   ] as const) {
     const [stuck, ...others] = find(inSixth(0), inSixth(1), processOf(2, NO_CALL, facts))
     t.strictSame(others, [])
