@@ -113,7 +113,7 @@ pub fn read<F: ReadAt + ?Sized>(file: &F) -> Option<OpenCalls> {
         }
     }
     let words = Words(&last);
-    let count = (words.u32(48) as usize).min(COMMUNICATORS);
+    let count = (words.u32(40) as usize).min(COMMUNICATORS);
     let (calls, began) = (words.u32(12).min(MAX_CALLS), words.u64(24));
     let list = last[COMMUNICATORS_AT..].chunks_exact(COMMUNICATOR);
     let threads = threads.iter().enumerate().filter_map(|(at, thread)| {
@@ -205,7 +205,7 @@ pub(super) mod tests {
         let mut file = vec![0; NAMES_AT + 2 * NAME];
         let mut put = |at: usize, bytes: &[u8]| file[at..at + bytes.len()].copy_from_slice(bytes);
         put(0, MAGIC);
-        for (at, number) in [(8, 77u32), (12, 2), (48, 1)] {
+        for (at, number) in [(8, 77u32), (12, 2), (40, 1)] {
             put(at, &number.to_le_bytes());
         }
         put(24, &2_000_000_000u64.to_le_bytes());
