@@ -61,7 +61,7 @@ const STUCK = [
     'spin',
     2,
     70,
-    'MPI rank 0 waits .* MPI rank 1 has not come: it computes for \\d+ s; the longest',
+    'MPI rank 0 waits .* MPI rank 1 has not come: it computes for [\\d.]+ s; the longest',
   ],
   ['other', 3, 5, 'These calls do not match: all members'],
   ['early', 3, 5, 'MPI_Finalize'],
