@@ -28,7 +28,7 @@ export interface MpiProcess extends ObservedCalls {
   /** The identifier of the job; null if the launcher sets none. */
   readonly job: string | null
   state: string | null
-  /** When the process had ended, in seconds since 1970; null if it runs, or the date is not known. */
+  /** When the process had ended, in seconds since 1970; null if it runs, or if not known. */
   endedAt: number | null
   /** The time since the end of MPI_Init. */
   elapsed: number

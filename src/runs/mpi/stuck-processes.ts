@@ -11,14 +11,14 @@ export interface WaitingProcess {
 }
 
 /** What a process does for which others wait. */
-export type LateActivity =
+export type AbsentActivity =
   | { readonly is: 'ended'; readonly state: string }
   | { readonly is: 'stopped' | 'sleeping' | 'storage' | 'computing' }
 
 /** A process for which others wait, and which waits for nobody. */
-export interface LateProcess {
+export interface AbsentProcess {
   readonly process: JobProcess
-  readonly activity: LateActivity
+  readonly activity: AbsentActivity
   /** The call of MPI in which it is, such as one that writes a file; null if it is in none. */
   readonly call: string | null
   /** The seconds since it was last seen to enter or leave a call; 0 if it has ended. */
@@ -37,7 +37,7 @@ export interface StuckProcesses {
   /** The processes that wait, in the order of their ranks. There is at least one. */
   readonly waiting: readonly WaitingProcess[]
   /** The processes for which they wait; empty if they wait for each other. */
-  readonly late: readonly LateProcess[]
+  readonly late: readonly AbsentProcess[]
   /** The number of members of their communicators that are not recorded. */
   readonly unrecorded: number
   /** The longest time between two collective calls of any process of the job, in seconds. */
@@ -57,8 +57,8 @@ export const LEAST_SAMPLES = 2
  * that were in the same call of MPI at two timepoints wait.
  *
  * All members of a communicator make its collective calls in the same order, so a member that has
- * begun fewer of them than the number of the open call is late. In point-to-point calls, the peer is
- * late, unless it is in the matching call. A late process that waits itself leads to the process
+ * begun fewer of them than the number of the open call is late. In point-to-point calls, the peer
+ * is late, unless it is in the matching call. A late process that waits itself leads to the process
  * for which it waits. STAT and PyTorch's Flight Recorder find the late rank in the same way.
  */
 export function findStuckProcesses({ processes }: MpiJob): readonly StuckProcesses[] {
@@ -268,13 +268,13 @@ function describe(
   return {
     why,
     waiting: own.length === 0 ? waiting : own,
-    late: late.map((process) => lateProcess(process, job)),
+    late: late.map((process) => absentProcess(process, job)),
     unrecorded: Math.max(...missing),
     longestGap: Math.max(...gaps),
   }
 }
 
-function lateProcess(process: JobProcess, { latest }: Job): LateProcess {
+function absentProcess(process: JobProcess, { latest }: Job): AbsentProcess {
   const { open, state, endedAt } = process
   const hasEnded = state !== null && state !== 'running'
   const endedBefore = hasEnded && (endedAt ?? 0) <= latest
@@ -284,7 +284,7 @@ function lateProcess(process: JobProcess, { latest }: Job): LateProcess {
   return { process, activity: activityOf(open), call: thread?.call ?? null, away }
 }
 
-function activityOf(open: OpenCalls | null): LateActivity {
+function activityOf(open: OpenCalls | null): AbsentActivity {
   const { state, stateSamples = 0, cpu } = open ?? {}
   if (state === 'stopped' && stateSamples >= LEAST_SAMPLES) return { is: 'stopped' }
   if (state === 'disk') return { is: 'storage' }

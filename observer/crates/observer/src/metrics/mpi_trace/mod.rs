@@ -3,8 +3,8 @@
 //! This observer writes rows from the files. The call in which a process is now is not in its file,
 //! but in memory that the recorder shares with the observer.
 //!
-//! Any process of the target can write anything into the files and the memory. The reader therefore has bounded
-//! memory and time, and a fuzz target.
+//! Any process of the target can write anything into the files and the memory. The reader therefore
+//! has bounded memory and time, and a fuzz target for the files.
 
 pub mod file;
 pub mod open_calls;

@@ -1,6 +1,6 @@
-//! The memory that the recorder in a process shares with the observer. The observer opens it through
-//! `/proc/PID/fd`, which needs the user and the group of the process, but no capability. Once it is
-//! open, it can still be read when the process has ended.
+//! The memory that the recorder in a process shares with the observer. The observer opens it
+//! through `/proc/PID/fd`, which needs the user and the group of the process, but no capability.
+//! Once it is open, it can still be read when the process has ended.
 
 use std::fs::File;
 

@@ -1,6 +1,6 @@
-import { roundedForReader } from '../../lib/round.ts'
-import type { LateProcess, StuckProcesses, WaitingProcess } from '../mpi/stuck-processes.ts'
-import { rankList } from './sentence.ts'
+import { roundedForReader } from '../../../lib/round.ts'
+import type { AbsentProcess, StuckProcesses, WaitingProcess } from '../../mpi/stuck-processes.ts'
+import { rankList } from '../sentence.ts'
 
 /** The most calls in which processes wait that a text names. */
 const NAMED = 3
@@ -39,7 +39,7 @@ function callText({ thread }: WaitingProcess): string {
   return `${call} for MPI rank ${peer}`
 }
 
-function ranksText(all: readonly Pick<LateProcess, 'process'>[]): string {
+function ranksText(all: readonly Pick<AbsentProcess, 'process'>[]): string {
   const list = rankList(all.map(({ process }) => String(process.rank)))
   const words = list.replace(/, (?=[^,]*$)/, ' and ')
   return `MPI ${all.length === 1 ? 'rank' : 'ranks'} ${words}`
@@ -62,16 +62,16 @@ function reasonText({ why, waiting, late, longestGap }: StuckProcesses): string 
 }
 
 /** The most late processes that a text describes. */
-function lateTexts(late: readonly LateProcess[], longestGap: number): string {
+function lateTexts(late: readonly AbsentProcess[], longestGap: number): string {
   const groups = [...Map.groupBy(late, (one) => activityText(one, late.length, longestGap))]
   const named = groups.slice(0, NAMED).map(([activity, own]) => {
-    const isOne = own.length === 1
-    return `${ranksText(own)} ${isOne ? 'has' : 'have'} not come: ${isOne ? 'it' : 'they'} ${activity}.`
+    const verb = own.length === 1 ? 'has not come: it' : 'have not come: they'
+    return `${ranksText(own)} ${verb} ${activity}.`
   })
   return named.join(' ')
 }
 
-function activityText({ activity, call, away }: LateProcess, count: number, gap: number): string {
+function activityText({ activity, call, away }: AbsentProcess, count: number, gap: number): string {
   const verb = (one: string, several: string) => (count === 1 ? one : several)
   const inside = call === null ? '' : ` in ${call}`
   switch (activity.is) {

@@ -1,11 +1,10 @@
-import { MPI_METRIC } from '../mpi/mpi-run.ts'
+import { MPI_METRIC } from '../../mpi/mpi-run.ts'
 import {
+  type AbsentProcess,
   findStuckProcesses,
-  type LateProcess,
   type StuckProcesses,
-} from '../mpi/stuck-processes.ts'
-import { plot, type SectionColumns } from './evidence.ts'
-import { describeStuck } from './no-progress-text.ts'
+} from '../../mpi/stuck-processes.ts'
+import { plot, type SectionColumns } from '../evidence.ts'
 import {
   type Affected,
   defineRule,
@@ -13,8 +12,9 @@ import {
   type ExplainedRules,
   type FactUnits,
   listFacts,
-} from './rule.ts'
-import type { RunEvidence } from './run-evidence.ts'
+} from '../rule.ts'
+import type { RunEvidence } from '../run-evidence.ts'
+import { describeStuck } from './no-progress-text.ts'
 
 /** The seconds after which a process that sleeps or waits for storage is called late. */
 const LEAST_ASLEEP = 10
@@ -65,8 +65,8 @@ export const NO_PROGRESS = defineRule({
     condition:
       'processes are in the same call of MPI at two timepoints, and wait for each other, are in ' +
       'different collective calls of a communicator, or wait for a process that has ended or was ' +
-      'stopped. Or they wait for at least 10 s for a process that sleeps or waits for storage; or ' +
-      'for a process that computes or is not recorded, for at least 60 s and ten times the ' +
+      'stopped. Or they wait for at least 10 s for a process that sleeps or waits for storage; ' +
+      'or for a process that computes or is not recorded, for at least 60 s and ten times the ' +
       'longest time between two collective calls of the run',
     source:
       'the order of collective calls: MPI 4.0, 6.14; the late rank: STAT and the Flight Recorder ' +
@@ -80,9 +80,9 @@ export const NO_PROGRESS = defineRule({
   explains: [EXPLAINS_WAITING, EXPLAINS_IDLE],
   advice:
     'Look at the rank that has not come: its log, its stack, and other findings about it. If ' +
-    'ranks wait for each other, compare the order of their calls: blocking sends in a circle need ' +
-    'MPI_Sendrecv or MPI_Isend, and all members of a communicator must make its collective calls ' +
-    'in the same order. A job that makes no progress still uses its processors: end it.',
+    'ranks wait for each other, compare the order of their calls: blocking sends in a circle ' +
+    'need MPI_Sendrecv or MPI_Isend, and all members of a communicator must make its collective ' +
+    'calls in the same order. A job that makes no progress still uses its processors: end it.',
   plots: [plot(RANK, 'calls')],
 })
 
@@ -108,7 +108,7 @@ export function countedIn(stuck: StuckProcesses): readonly StuckProcesses[] {
   return counted.length === 0 ? [] : [{ ...stuck, late: counted }]
 }
 
-function counts({ activity, away }: LateProcess, waited: number, patience: number): boolean {
+function counts({ activity, away }: AbsentProcess, waited: number, patience: number): boolean {
   switch (activity.is) {
     case 'ended':
     case 'stopped':
