@@ -36,9 +36,9 @@ async function runStuck(
 ) {
   const { watching, start } = await tracedPod(t, NATIVE)
   const { stuck } = programsFor(library)
-  // Without the option, mpirun ends the job if a process is killed.
-  const flags = library === 'mpich' ? ['-disable-auto-cleanup'] : []
-  const app = await start(...mpirun(library, count, ...flags, stuck, ...words))
+  // mpirun ends the job if a process that it has started is killed, but not if a child of it is.
+  const shell = ['sh', '-c', '"$0" "$@"; exec sleep 1000']
+  const app = await start(...mpirun(library, count, ...shell, stuck, ...words))
   const times = () => new Set(rowsOf(watching, 'open').map(({ time }) => time)).size
   await until(watching, () => times() >= timepoints)
   watching.signal('SIGTERM')

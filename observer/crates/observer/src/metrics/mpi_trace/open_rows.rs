@@ -205,7 +205,7 @@ mod tests {
     use super::*;
     use crate::sampling::json_rows::columns_of;
 
-    const MEMBER: Member = Member {
+    static MEMBER: Member = Member {
         rank: 2,
         size: 4,
         job: String::new(),
