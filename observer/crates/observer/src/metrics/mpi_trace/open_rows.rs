@@ -251,7 +251,10 @@ mod tests {
             (&row["number"], &row["mpi_peer"]),
             (&9.into(), &"none".into())
         );
-        assert_eq!((&row["since"], &row["elapsed"]), (&1.into(), &12.5.into()));
+        assert_eq!(
+            (&row["since"], &row["elapsed"]),
+            (&1.0.into(), &12.5.into())
+        );
         assert_eq!(
             (&row["process_state"], &row["cpu_time"]),
             (&"stopped".into(), &1.5.into())
@@ -265,13 +268,13 @@ mod tests {
         let row = parsed(&rows(&calls).threads()[0]);
         assert_eq!(
             (&row["call"], &row["since"]),
-            (&serde_json::Value::Null, &1.into())
+            (&serde_json::Value::Null, &1.0.into())
         );
         calls.threads.clear();
         let row = parsed(&rows(&calls).threads()[0]);
         assert_eq!(
             (&row["thread"], &row["since"]),
-            (&serde_json::Value::Null, &0.into())
+            (&serde_json::Value::Null, &0.0.into())
         );
         calls.is_incomplete = true;
         assert!(rows(&calls).threads().is_empty());
