@@ -20,7 +20,7 @@ async function install(t: Test, cluster: Cluster, ...templates: readonly string[
   const manifests = await run(helm, [
     ...['template', NAME, CHART, '--namespace', 'ridealong-system'],
     ...['--set', `fullnameOverride=${NAME}`],
-    ...['--set', 'imageHolder.enabled=false'],
+    ...['--set', 'imageHolder.enabled=false', '--set', 'tools.metrics={cpu-profile,mpi-trace}'],
     ...['--set', 'guard.denyNamespaceSelector.matchLabels.guard=deny'],
     ...templates.flatMap((template) => ['--show-only', `templates/${template}`]),
   ])
