@@ -220,7 +220,10 @@ function findMembers(
   number: number,
   { processes, waiting }: Job,
 ): Needs {
-  const members = processes.filter(({ begun }) => begun.has(communicator))
+  // A process that was killed before the observer has seen it is a member of MPI_COMM_WORLD, too.
+  const members = processes.filter(({ begun, state }) => {
+    return begun.has(communicator) || (communicator === 'world' && state === 'lost')
+  })
   const size = process.begun.get(communicator)?.size ?? members.length
   const late = members.filter((one) => {
     const begun = one.begun.get(communicator)?.begun ?? 0
