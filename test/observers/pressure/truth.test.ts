@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { until as untilTrue } from '../../until.ts'
@@ -58,6 +59,25 @@ for (const [title, isolate] of [
     )
   })
 }
+
+t.test(
+  'a process that moves has the values of its new cgroup',
+  withCgroups(options, 'cpu'),
+  async (t) => {
+    const first = makeCgroup(t, 'cpu', { 'cpu.cfs_quota_us': '20000' })
+    const second = makeCgroup(t, 'cpu', { 'cpu.cfs_quota_us': '50000' })
+    const { run } = await podOf(t)
+    const app = await run('app', ['sh', '-c', `${first.enter}; echo begun; sleep 600; :`])
+    await until(app, /begun/)
+    const watching = await run('pressure', [observer('pressure')], ENV)
+    t.equal((await nextRow(watching, 'container')).cpu_limit, 0.2)
+    for (const pid of [app.pid, ...childrenOf(app.pid)])
+      writeFileSync(join(second.path, 'cgroup.procs'), String(pid))
+    t.equal((await nextRow(watching, 'container')).cpu_limit, 0.5)
+    watching.signal('SIGTERM')
+    t.equal(await watching.ended, 0)
+  },
+)
 
 t.test(
   'the pressure stall time of a container with a cgroup namespace is correct',

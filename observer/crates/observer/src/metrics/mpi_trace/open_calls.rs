@@ -6,7 +6,7 @@ use linux::read_at::ReadAt;
 
 use super::file::{Peer, Place, Words, is_call_name, text};
 
-/// The text of the link to the memory in `/proc/PID/fd` (memfd_create(2)).
+/// The text of the link to the memory in `/proc/PID/fd` (`memfd_create(2)`).
 pub const LINK: &[u8] = b"/memfd:ridealong-mpi (deleted)";
 /// The least number under which the recorder keeps the memory open (`FIRST_NUMBER` in
 /// observer/mpi/limits.h).
@@ -115,7 +115,7 @@ pub fn read<F: ReadAt + ?Sized>(file: &F) -> Option<OpenCalls> {
     let words = Words(&last);
     let count = (words.u32(40) as usize).min(COMMUNICATORS);
     let (calls, began) = (words.u32(12).min(MAX_CALLS), words.u64(24));
-    let list = last[COMMUNICATORS_AT..].chunks_exact(COMMUNICATOR);
+    let communicators = last[COMMUNICATORS_AT..].chunks_exact(COMMUNICATOR);
     let threads = threads.iter().enumerate().filter_map(|(at, thread)| {
         let moving = Words(&last).u32(HEADER + at * THREAD + 4);
         match thread {
@@ -133,7 +133,7 @@ pub fn read<F: ReadAt + ?Sized>(file: &F) -> Option<OpenCalls> {
         longest_gap: words.u64(32),
         is_incomplete: words.u32(44) > 0,
         threads: threads.collect(),
-        communicators: list.take(count).map(parse_communicator).collect(),
+        communicators: communicators.take(count).map(parse_communicator).collect(),
     })
 }
 

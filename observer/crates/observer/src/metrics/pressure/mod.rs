@@ -74,6 +74,9 @@ fn run(settings: Settings, session: &mut Session) {
     sampler::run(Pressure::begin(), settings, session);
 }
 
+/// The seconds after which the mounts of a process are read again.
+const MOUNTS_AGE: f64 = 60.0;
+
 /// The containers and placements at the last timepoints.
 pub struct Pressure {
     containers: BTreeMap<ContainerId, Container>,
@@ -89,7 +92,19 @@ pub struct Pressure {
 struct Container {
     /// The process through which the container was read.
     process: Key,
+    /// The cgroups that this process has; `None` if they must be looked for.
+    cgroups: Option<Cgroups>,
     usage: ContainerUsage,
+}
+
+/// The cgroups of a process, and where they are mounted.
+#[derive(Clone)]
+struct Cgroups {
+    /// The contents of `/proc/PID/cgroup`.
+    text: Vec<u8>,
+    location: Location,
+    /// When the mounts were read, in seconds since boot.
+    read: f64,
 }
 
 /// The reason why a container cannot be read through a process.
@@ -227,6 +242,7 @@ impl Pressure {
                 // The summary has the last known values.
                 self.containers.entry(container).or_insert(Container {
                     process,
+                    cgroups: None,
                     usage: ContainerUsage::default(),
                 });
             }
@@ -244,6 +260,7 @@ impl Pressure {
             meter,
             all,
             containers,
+            now,
             ..
         } = &mut run.processes;
         let process = all.get_mut(&key).ok_or(Failure::Ended)?;
@@ -257,10 +274,13 @@ impl Pressure {
             meter.files.open_root(pid)
         });
         let root = root.map_err(Failure::from)?;
-        let location = read_location(meter, pid).map_err(Failure::from)?;
+        let known = self.containers.get_mut(&container);
+        let known = known.filter(|known| known.process == key);
+        let kept = known.and_then(|known| known.cgroups.take());
+        let cgroups = read_cgroups(meter, pid, kept, *now).map_err(Failure::from)?;
         let mut gaps = Vec::new();
         let mut report = |file: &'static str, gap: Gap| gaps.push((file, gap));
-        let usage = reader::read(&mut meter.files, &root, &location, &mut report);
+        let usage = reader::read(&mut meter.files, &root, &cgroups.location, &mut report);
         if usage == ContainerUsage::default() {
             // The mounts of a container go away with its last process.
             return Err(if meter.has_memory(pid) {
@@ -276,6 +296,7 @@ impl Pressure {
         }
         let known = Container {
             process: key,
+            cgroups: Some(cgroups),
             usage,
         };
         self.containers.insert(container, known);
@@ -368,10 +389,26 @@ fn print_processes(run: &mut Run<'_>, keys: &[Key], time: &str) {
     }
 }
 
-fn read_location(meter: &mut Meter, pid: i32) -> Result<Location, Errno> {
-    let cgroup = meter.files.read_whole(&format!("{pid}/cgroup"))?.to_vec();
+/// Returns the cgroups of a process at the time `now`. The mounts, which may be many, are read
+/// again if the process has moved to another cgroup, or after [`MOUNTS_AGE`] seconds.
+fn read_cgroups(
+    meter: &mut Meter,
+    pid: i32,
+    kept: Option<Cgroups>,
+    now: f64,
+) -> Result<Cgroups, Errno> {
+    let text = meter.files.read_whole(&format!("{pid}/cgroup"))?.to_vec();
+    let is_current = |kept: &Cgroups| kept.text == text && now - kept.read < MOUNTS_AGE;
+    if let Some(kept) = kept.filter(is_current) {
+        return Ok(kept);
+    }
     let mountinfo = meter.files.read_whole(&format!("{pid}/mountinfo"))?;
-    Ok(locate(&cgroup, mountinfo))
+    let location = locate(&text, mountinfo);
+    Ok(Cgroups {
+        text,
+        location,
+        read: now,
+    })
 }
 
 /// The words for a container in a sentence.
