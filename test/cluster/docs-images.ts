@@ -2,9 +2,9 @@
  * `npm run docs:images` runs LAMMPS with its observer on a real Kubernetes. It writes all pictures
  * and samples of the README and the docs that show this run:
  * - docs/examples/lammps-pod.yaml: the first pod, as the apiserver stores it
- * - docs/examples/perf-sysstat.log: the log of the observer in this pod
+ * - docs/examples/vitals.log: the log of the observer in this pod
  * - docs/images/report.png: the report of both pods
- * - docs/examples/report-headings.txt: the headings in that picture
+ * - docs/examples/report-headings.txt: the headings of the report of that log
  *
  * The input is docs/examples/lammps.yaml.
  */
@@ -52,7 +52,7 @@ async function runJob(cluster: Cluster): Promise<void> {
   const write = async (name: string, words: readonly string[]) =>
     writeFile(join(DOCS, 'examples', name), await kubectl(cluster, [...words, ...NAMESPACE]))
   await write('lammps-pod.yaml', ['get', pod, '-o', 'yaml'])
-  await write('perf-sysstat.log', ['logs', pod, '-c', 'perf-sysstat'])
+  await write('vitals.log', ['logs', pod, '-c', 'vitals'])
 }
 
 /** Runs a verb of the command, and throws if it fails. */
@@ -61,18 +61,24 @@ async function ridealong(...words: readonly string[]): Promise<void> {
   if (code !== 0) throw new Error(`ridealong ${words.join(' ')}: ${err}`)
 }
 
-/** Collects the Job's logs, makes the report, and takes a screenshot of it. */
+/**
+ * Collects the Job's logs, makes the report, and takes a screenshot of it. Writes the headings of
+ * the report of the first pod's log, which the tests make again.
+ */
 async function takePicture({ kubeconfig }: Cluster, folder: string): Promise<void> {
   const [rows, report] = [join(folder, 'lammps.jsonl'), join(folder, 'lammps.html')]
   const catalog = ['--observer-image', IMAGES.observer]
   const from = ['job/lammps', ...NAMESPACE, '--kubeconfig', kubeconfig]
   await ridealong('collect', ...from, ...catalog, '--to', rows)
   await ridealong('report', rows, '--to', report)
+  const first = join(folder, 'first.html')
+  await ridealong('report', join(DOCS, 'examples', 'vitals.log'), '--to', first)
   const browser = await launchBrowser({ viewport: { width: 1200, height: 1000 } })
   try {
     const { page } = await browser.open(report)
     await page.screenshot({ path: join(DOCS, 'images', 'report.png') })
-    await writeFile(join(DOCS, 'examples', 'report-headings.txt'), await headingsOf(page))
+    const headings = await headingsOf((await browser.open(first)).page)
+    await writeFile(join(DOCS, 'examples', 'report-headings.txt'), headings)
   } finally {
     await browser.close()
   }

@@ -10,7 +10,7 @@ import { PAGES, REPOSITORY, textOf } from './pages.ts'
 // with the files that they name. Commands that need a cluster must be accepted, and fail only
 // because there is no cluster.
 
-const LOGS = ['docs/examples/perf-sysstat.log', 'test/logs/profiles/cpu-profile-lammps-0.log'].map(
+const LOGS = ['docs/examples/vitals.log', 'test/logs/profiles/cpu-profile-lammps-0.log'].map(
   (log) => join(REPOSITORY, log),
 )
 /** The names of runs that the documents compare. */
@@ -63,7 +63,7 @@ function needsTerminal(command: string): boolean {
 function workplace(t: Test): string {
   const folder = t.testdir({ bin: {}, cases: {}, 'my-metrics': {} })
   cpSync(join(EXAMPLES, 'lammps.yaml'), join(folder, 'job.yaml'))
-  cpSync(join(EXAMPLES, 'perf-sysstat.log'), join(folder, 'tcp.log'))
+  cpSync(join(EXAMPLES, 'vitals.log'), join(folder, 'tcp.log'))
   writeFileSync(join(folder, 'lammps.jsonl'), LOGS.map((log) => readFileSync(log, 'utf8')).join(''))
   for (const name of COMPARED) cpSync(join(folder, 'lammps.jsonl'), join(folder, `${name}.jsonl`))
   writeFileSync(join(folder, 'minicluster.yaml'), MINI_CLUSTER)

@@ -4,8 +4,9 @@ import { parse } from 'yaml'
 import { REASONS, type Reason } from '../../src/core/reasons.ts'
 import { readLog } from '../../src/runs/log/read.ts'
 import { run } from '../cli/command.ts'
+import { rowsOf } from '../observers/json-rows.ts'
 import { observer, podOf, until } from '../observers/pod.ts'
-import { observerTests, timepointsIn } from '../observers/prerequisites.ts'
+import { observerTests } from '../observers/prerequisites.ts'
 import { BUILT_IN_ROWS } from '../src/runs/log/built-in.ts'
 import { browserOf, headingsOf, NO_BROWSER } from '../src/runs/report/browser.ts'
 import { REPOSITORY, textOf } from './pages.ts'
@@ -14,7 +15,7 @@ import { REPOSITORY, textOf } from './pages.ts'
 // current format of the program. `npm run docs:images` updates that run.
 
 const README = textOf('README.md')
-const LOG = textOf('docs/examples/perf-sysstat.log')
+const LOG = textOf('docs/examples/vitals.log')
 
 /** Returns the blocks of a language in the README. */
 function blocks(language: string): string[] {
@@ -28,7 +29,7 @@ const SHOWN_POD = parse(blocks('yaml').find((text) => text.startsWith('spec:')) 
  * The observer's output in the README, below the command that prints the output. `...` separates
  * its parts.
  */
-const [SHOWN_OUTPUT = ''] = blocks('console').filter((text) => text.includes('-c perf-sysstat\n'))
+const [SHOWN_OUTPUT = ''] = blocks('console').filter((text) => text.includes('-c vitals\n'))
 const SHOWN_PARTS = SHOWN_OUTPUT.split('...\n').slice(1)
 
 t.test('the pod spec in the README is a part of the pod of the run', async (t) => {
@@ -74,15 +75,17 @@ interface Pod {
 }
 
 t.test('the output in the README is a part of the log of the run', async (t) => {
-  t.equal(SHOWN_PARTS.join('').trimEnd().split('\n').length, 6, 'the README shows six lines')
+  t.equal(SHOWN_PARTS.join('').trimEnd().split('\n').length, 4, 'the README shows four lines')
   for (const part of SHOWN_PARTS) t.ok(LOG.includes(part), `the log contains: ${part}`)
   const name = parse(textOf('docs/examples/lammps-pod.yaml')).metadata.name
   t.match(README, `kubectl logs ${name} -n hpc`)
 })
 
 t.test('the log of the run is complete', async (t) => {
-  const entries = readLog(LOG, { source: 'perf-sysstat.log' }, BUILT_IN_ROWS)
-  const samples = entries.filter(({ kind }) => kind === 'process')
+  const entries = readLog(LOG, { source: 'vitals.log' }, BUILT_IN_ROWS)
+  const samples = entries.filter((entry) => {
+    return entry.kind === 'process' && entry.section === 'process'
+  })
   const [log] = entries.filter((entry) => entry.kind === 'log')
   t.match(log, { cuts: [], isAverage: false })
   t.equal(
@@ -94,7 +97,7 @@ t.test('the log of the run is complete', async (t) => {
 
 t.test('the picture of the report has the current headings', { skip: NO_BROWSER }, async (t) => {
   const report = join(t.testdir({}), 'report.html')
-  const log = join(REPOSITORY, 'docs/examples/perf-sysstat.log')
+  const log = join(REPOSITORY, 'docs/examples/vitals.log')
   t.equal((await run(['report', log, '--to', report])).code, 0)
   const open = await browserOf(t)
   const { page } = await open(report)
@@ -104,7 +107,7 @@ t.test('the picture of the report has the current headings', { skip: NO_BROWSER 
 t.test('the log of the run has the current format', observerTests(), async (t) => {
   const { run } = await podOf(t)
   const rank = await run('lammps', ['bash', '-c', 'exec -a lmp sleep 600'])
-  const watching = await run('perf-sysstat', [observer('perf-sysstat')], {
+  const watching = await run('vitals', [observer('vitals')], {
     POD_NAME: 'lammps-0',
     RIDEALONG_TARGET_CONTAINER: 'lammps',
     RIDEALONG_TARGET_COMMAND: 'lmp',
@@ -112,29 +115,28 @@ t.test('the log of the run has the current format', observerTests(), async (t) =
     RIDEALONG_MODE: 'container',
     RIDEALONG_RESTART_POLICY: 'Never',
   })
-  await until(watching, () => timepointsIn(watching.log()) >= 2)
+  await until(watching, () => rowsOf(watching, 'tcp').length >= 2)
   rank.signal('SIGTERM')
   await rank.ended
   await watching.ended
-  t.strictSame(shapeOf(watching.log()), shapeOf(LOG))
+  const [recorded, today] = [shapeOf(LOG), shapeOf(watching.log())]
+  for (const [section, columns] of today) t.strictSame(recorded.get(section), columns, section)
+  t.ok(['process', 'container', 'tcp', 'program'].every((section) => today.has(section)))
 })
 
 /**
- * Returns the lines of the first timepoint and of the summary of a log, without markers and without
- * the observer's messages. Each line of rows is replaced by its columns in their order.
+ * Returns the columns of the first row of each section of a log, in their order, and those of its
+ * summary by the name of the first column.
  */
-function shapeOf(log: string): unknown[] {
-  const [, timepoint = ''] = log.split('METRICS OPERATOR TIMEPOINT\n')
-  const [, ending = ''] = log.split('METRICS OPERATOR COLLECTION END\n')
-  const lines = [timepoint, ending].flatMap((part) => part.trimEnd().split('\n'))
-  return lines
-    .filter((line) => !line.startsWith('METRICS OPERATOR') && !line.startsWith('ridealong: '))
-    .map((line) => (/^[[{]/.test(line) ? columnsOf(JSON.parse(line)) : line))
-}
-
-/** Returns the columns of the first row of a section, or of a line of the summary. */
-function columnsOf(rows: readonly object[] | object): string[] {
-  return Object.keys(Array.isArray(rows) ? (rows[0] ?? {}) : rows)
+function shapeOf(log: string): ReadonlyMap<string, readonly string[]> {
+  const lines = log.split('\n').filter((line) => line.startsWith('{'))
+  const shapes = new Map<string, readonly string[]>()
+  for (const row of lines.map((line): Readonly<Record<string, unknown>> => JSON.parse(line))) {
+    const columns = Object.keys(row)
+    const section = String(row.section ?? columns[0])
+    shapes.set(section, shapes.get(section) ?? columns)
+  }
+  return shapes
 }
 
 t.test('each sample status of a left pod has the message of its reason', async (t) => {

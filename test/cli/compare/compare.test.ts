@@ -6,7 +6,7 @@ import { run } from '../command.ts'
 
 const LOGS = fileURLToPath(new URL('../../logs/', import.meta.url))
 const ALL = join(LOGS, 'all-metrics')
-const EXAMPLE = fileURLToPath(new URL('../../../docs/examples/perf-sysstat.log', import.meta.url))
+const EXAMPLE = join(LOGS, 'perf-sysstat-lammps.log')
 const LETTERS = 'abcde'
 
 /**
