@@ -1,10 +1,7 @@
 import type { RowColumn } from '../../core/catalog.ts'
 import { computeMean, keepOutliers, marksIn, maximum } from '../../lib/statistics.ts'
-import { RULE_PLOTS } from '../findings/rules.ts'
-import { type SectionPlace, standInFor } from '../findings/stand-in.ts'
 import { floorOf, plotTitle, symbol } from './column-titles.ts'
 import { ordered } from './groups.ts'
-import { MEASURES } from './measures.ts'
 import { buildPlots, type PlotContext, type Plots, type Titled } from './plots.ts'
 import { mergeTracks, type SectionRun, type SectionTrack } from './section.ts'
 import type { SummaryRow } from './summary.ts'
@@ -42,10 +39,8 @@ export function sectionData(run: SectionRun, title: string, context: PlotContext
     ? [...Map.groupBy(tracks, nameOf).values()].map((own) => mergeTracks(own, measures))
     : tracks
   const columns = measures.flatMap(tableColumns)
-  const plotted = [...measures.entries()].filter(([index, column]) => isPlotted(run, column, index))
-  const shown = lines.map((line) => {
-    return { ...line, values: plotted.map(([index]) => line.values[index] ?? []) }
-  })
+  const titled = measures.map(plotTitle)
+  const floors = measures.map(floorOf)
   const rows = tableRows(tracks, columns, context)
   const kept = keepOutliers(rows, MOST_ROWS)
   return {
@@ -56,45 +51,9 @@ export function sectionData(run: SectionRun, title: string, context: PlotContext
     columns: columns.map(({ title }) => title),
     rows: kept,
     omittedRows: rows.length - kept.length,
-    plots: buildPlots(
-      ordered(shown, context.rankOf),
-      plotted.map(([, column]) => plotTitle(column)),
-      context,
-      plotted.map(([, column]) => floorOf(column)),
-    ),
+    plots: buildPlots(ordered(lines, context.rankOf), titled, context, floors),
     isMerged,
   }
-}
-
-/** The columns that findings can be shown with. */
-const RULE_COLUMNS = new Set(
-  RULE_PLOTS.flatMap((place) =>
-    [place, { ...place, ...standInFor(place) }].map((one) => plotKey(one, one.column)),
-  ),
-)
-
-function plotKey({ metric, section }: SectionPlace, column: string): string {
-  return JSON.stringify([metric, section, column])
-}
-
-/**
- * Reports whether a measure has a plot: if its values differ and the page plots it nowhere else, or
- * if a finding may be shown with it.
- */
-function isPlotted(
-  { metric, section, isOfProcesses, tracks }: SectionRun,
-  { name }: RowColumn,
-  index: number,
-): boolean {
-  if (RULE_COLUMNS.has(plotKey({ metric, section: section.name }, name))) return true
-  if (isOfProcesses && MEASURES.some(({ column }) => column === name)) return false
-  return differ([...tracks.values()].map(({ values }) => values[index] ?? []))
-}
-
-/** Reports whether at least two known values differ. */
-function differ(lists: readonly (readonly (number | null)[])[]): boolean {
-  const first = lists.flatMap((values) => values.find((value) => value !== null) ?? [])[0]
-  return lists.some((values) => values.some((value) => value !== null && value !== first))
 }
 
 function nameOf({ source, program }: SectionTrack): string {

@@ -36,7 +36,8 @@ t.test('without the metric, the rule is not listed; with it for some ranks, it i
   const rowsOf = (rank: string) => rankRows(rank, {}, { only: without })
   t.strictSame(findIn(RANKS.flatMap(rowsOf)).notChecked, [])
   const some = RANKS.flatMap((rank) => (rank === '4' ? rowsOf(rank) : rankRows(rank)))
-  t.match(findIn(some).notChecked, [
-    { rule: RULE, ranks: ['4'], reason: 'metric cpu-profile was not collected' },
-  ])
+  t.match(
+    findIn(some).notChecked.filter(({ rule }) => rule === RULE),
+    [{ ranks: ['4'], reason: 'metric cpu-profile was not collected' }],
+  )
 })

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import t from 'tap'
+import { rounded } from '../../../../../src/lib/round.ts'
 import { readLog } from '../../../../../src/runs/log/read.ts'
 import { pageData } from '../../../../../src/runs/report/data.ts'
 import { findingsDocument } from '../../../../../src/runs/report/document/findings-document.ts'
@@ -26,7 +27,7 @@ const FIELDS: Readonly<Record<string, readonly string[]>> = {
   '': [
     ...['ranks', 'programs', 'duration', 'samples', 'logs', 'unit', 'notices', 'findings'],
     ...['columns', 'rows', 'omittedRows', 'plots', 'devices', 'idleDevices', 'sections'],
-    ...['profiles', 'mpi'],
+    ...['profiles', 'mpi', 'verdict', 'factors'],
   ],
   plots: ['grid', ...PLOTS],
   'plots.grid': ['buckets', 'width', 'isDownsampled'],
@@ -81,10 +82,15 @@ t.test('the page has no field that this test does not know', async (t) => {
 
 t.test('all numbers and texts of the page are in the JSON', async (t) => {
   const known = new Set(scalarsIn(document))
-  const { findings: _, rows: __, ...rest } = page
+  const { findings: _, rows: __, factors, ...rest } = page
   // The root of the stacks is no function; its index is -1 in the page, and null in the JSON.
   const missing = scalarsIn(rest).filter((one) => one !== '' && one !== -1 && !known.has(one))
   t.strictSame([...new Set(missing)], [])
+  const inJson = document.efficiency.factors.map(({ title, value }) => ({ title, value }))
+  t.strictSame(
+    factors.map(({ title, value }) => ({ title, value: rounded(value) })),
+    inJson,
+  )
 })
 
 t.test('the values over time of a section are in the JSON', async (t) => {
