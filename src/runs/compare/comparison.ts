@@ -56,7 +56,7 @@ function compareTwo(base: Side, other: Side, by: TimeQuantity): SideComparison {
   }
 }
 
-/** Compares what both sides have lists of. What is not in a list is 0. */
+/** Compares the lists of both sides. A quantity that a run does not have in its list is 0. */
 function compareList(
   base: Side,
   other: Side,

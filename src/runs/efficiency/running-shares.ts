@@ -1,21 +1,11 @@
 import type { ColumnReading } from '../findings/column-reading.ts'
+import { RUNNING_COUNTERS, RUNNING_SAMPLES } from '../findings/cpu-rules.ts'
 import type { SectionColumns, Thing, ThingOf } from '../findings/evidence.ts'
 import type { RankEvidence } from '../findings/run-evidence.ts'
 import type { RunningShares } from './mpi-factors.ts'
 
-const COUNTED = {
-  metric: 'pressure',
-  section: 'process',
-  columns: ['run_delay', 'cpu_time'],
-} as const satisfies SectionColumns
-const SAMPLED = {
-  metric: 'perf-sysstat',
-  section: 'process',
-  columns: ['percent_wait', 'percent_cpu'],
-} as const satisfies SectionColumns
-
 /** The columns about running and waiting for a processor. */
-export const RUNNING_READS: readonly SectionColumns[] = [COUNTED, SAMPLED]
+export const RUNNING_READS: readonly SectionColumns[] = [RUNNING_COUNTERS, RUNNING_SAMPLES]
 
 /** Seconds of running and of waiting for a processor, summed over threads. */
 export interface RunningTime {
@@ -33,14 +23,17 @@ export interface RunningTime {
  * start of a program before its first sample, unless `fromStart` is true.
  */
 export function runningTimes(rank: RankEvidence, fromStart: boolean): readonly RunningTime[] {
-  const counted = rank.things(COUNTED).flatMap((thing) => countedTime(thing, fromStart))
+  const counted = rank.things(RUNNING_COUNTERS).flatMap((thing) => countedTime(thing, fromStart))
   const isWhole = counted.some(({ waited }) => waited !== null)
   if (isWhole) return counted
-  const sampled = rank.things(SAMPLED).flatMap(sampledTime)
+  const sampled = rank.things(RUNNING_SAMPLES).flatMap(sampledTime)
   return sampled.length > 0 ? sampled : counted
 }
 
-function countedTime(thing: ThingOf<typeof COUNTED>, fromStart: boolean): readonly RunningTime[] {
+function countedTime(
+  thing: ThingOf<typeof RUNNING_COUNTERS>,
+  fromStart: boolean,
+): readonly RunningTime[] {
   const [cpu, delay] = [thing.readings.get('cpu_time'), thing.readings.get('run_delay')]
   const ran = growthIn(cpu, fromStart)
   if (cpu === undefined || ran === null) return []
@@ -53,7 +46,7 @@ function growthIn(reading: ColumnReading | undefined, fromStart: boolean): numbe
   return growth === null ? null : growth - (fromStart ? 0 : (reading?.early ?? 0))
 }
 
-function sampledTime(thing: ThingOf<typeof SAMPLED>): readonly RunningTime[] {
+function sampledTime(thing: ThingOf<typeof RUNNING_SAMPLES>): readonly RunningTime[] {
   const cpu = thing.readings.get('percent_cpu')
   const wait = thing.readings.get('percent_wait')
   if (cpu === undefined || cpu.covered <= 0) return []

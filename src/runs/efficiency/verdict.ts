@@ -1,5 +1,6 @@
 import { roundTo } from '../../lib/round.ts'
 import type { RunFinding } from '../findings/evaluate.ts'
+import { LEAST_EFFICIENCY } from '../findings/mpi-rules.ts'
 import { factText, rankName } from '../findings/sentence.ts'
 import { FACTORS, type Factor, type FactorName, factorText, listFactors } from './factor.ts'
 import type { Efficiency } from './run-efficiency.ts'
@@ -15,8 +16,6 @@ export interface RunFacts {
   readonly findings: readonly RunFinding[]
 }
 
-/** The efficiency below which the POP Centre of Excellence calls an application inefficient. */
-const GOOD = 0.8
 /** The value from which a factor is named as one that was no problem. */
 const VERY_GOOD = 0.9
 /** The most factors that are named as causes. */
@@ -54,7 +53,7 @@ function efficiencyText({ efficiency: { basis, root }, findings }: RunFacts): st
   const factors = leadingFactors(root)
   const isPartial = listFactors(root).some(isMissingDelay)
   const isHeldUp = findings.some(({ severity }) => severity !== 'risk')
-  if (value >= GOOD && !isPartial && !isHeldUp)
+  if (value >= LEAST_EFFICIENCY && !isPartial && !isHeldUp)
     return `Nothing held this run up: ${Math.round(100 * value)} % of the time was spent computing.`
   const named = [...causes(factors, value, findings), ...strengths(factors)].join('; ')
   const text = `Efficiency ${factorText(value)}${named === '' ? '' : `: ${named}`}.`
@@ -90,8 +89,8 @@ function causes(
   findings: readonly RunFinding[],
 ): readonly string[] {
   const sorted = factors.filter(({ value }) => value !== null).sort(byValue)
-  const low = sorted.filter(({ value }) => (value ?? 1) < GOOD).slice(0, MOST_CAUSES)
-  const named = low.length > 0 || efficiency >= GOOD ? low : sorted.slice(0, 1)
+  const low = sorted.filter(({ value }) => (value ?? 1) < LEAST_EFFICIENCY).slice(0, MOST_CAUSES)
+  const named = low.length > 0 || efficiency >= LEAST_EFFICIENCY ? low : sorted.slice(0, 1)
   return named.map((one) => `${causeText(one, factors, findings)} (${valueText(one)})`)
 }
 

@@ -26,12 +26,14 @@ const CONTAINER = {
   section: 'container',
   columns: ['nr_periods', 'nr_throttled', 'throttled', 'cpu_usage', 'cpu_limit'],
 } as const satisfies SectionColumns
-const PROCESS = {
+/** The counters of running and of waiting for a processor, of each process. */
+export const RUNNING_COUNTERS = {
   metric: 'pressure',
   section: 'process',
   columns: ['run_delay', 'cpu_time'],
 } as const satisfies SectionColumns
-const PERF = {
+/** The samples of running and of waiting for a processor, of each process. */
+export const RUNNING_SAMPLES = {
   metric: 'perf-sysstat',
   section: 'process',
   columns: ['percent_wait', 'percent_cpu'],
@@ -139,7 +141,7 @@ function findThrottled(
 
 /** The columns that are needed to subtract the time of throttling from the time of waiting. */
 const WITH_THROTTLING: readonly Need[] = [
-  need(PROCESS, 'run_delay', 'cpu_time'),
+  need(RUNNING_COUNTERS, 'run_delay', 'cpu_time'),
   need(CONTAINER, 'throttled'),
 ]
 
@@ -186,7 +188,7 @@ export const WAITING_FOR_CPU = defineRule({
   name: 'waiting-for-cpu',
   title: 'Waiting for a CPU',
   severity: 'slowdown',
-  needs: [WITH_THROTTLING, [need(PERF, 'percent_wait', 'percent_cpu')]],
+  needs: [WITH_THROTTLING, [need(RUNNING_SAMPLES, 'percent_wait', 'percent_cpu')]],
   threshold: {
     value: 10,
     unit: 'percent',
@@ -204,7 +206,7 @@ export const WAITING_FOR_CPU = defineRule({
     return `waited for a CPU for ${waited} of the run: ${who} could run, but ${reasonFor(worst)}`
   },
   facts: WAITING_FACTS,
-  reads: [PROCESS, CONTAINER, PERF],
+  reads: [RUNNING_COUNTERS, CONTAINER, RUNNING_SAMPLES],
   isHindrance: true,
   explains: [EXPLAINS_IDLE],
   advice:
@@ -212,7 +214,7 @@ export const WAITING_FOR_CPU = defineRule({
     '(resources.requests.cpu), so that the scheduler places fewer pods there. If the finding ' +
     'names the CPU limit of the whole pod, raise it (spec.resources). If processors of the node ' +
     'were free, look for threads that are bound to the same ones.',
-  plots: [plot(PROCESS, 'run_delay'), plot(PERF, 'percent_wait')],
+  plots: [plot(RUNNING_COUNTERS, 'run_delay'), plot(RUNNING_SAMPLES, 'percent_wait')],
 })
 
 function reasonFor(worst: Affected<keyof typeof WAITING_FACTS>): string {
@@ -242,7 +244,7 @@ function findWaiting(rank: RankEvidence): readonly (WaitFinding | undefined)[] {
 }
 
 function findDelays(rank: RankEvidence): readonly (WaitFinding | undefined)[] {
-  const processes = rank.things(PROCESS)
+  const processes = rank.things(RUNNING_COUNTERS)
   const ownParts = unthrottledParts(rank, processes)
   const waits = processes.map((thing) => {
     const waited = (growthOf(thing, 'run_delay') ?? 0) * (ownParts.get(thing.container ?? '') ?? 0)
@@ -254,7 +256,7 @@ function findDelays(rank: RankEvidence): readonly (WaitFinding | undefined)[] {
 }
 
 function findSampledWaits(rank: RankEvidence): readonly (WaitFinding | undefined)[] {
-  const waits = rank.things(PERF).map((thing) => {
+  const waits = rank.things(RUNNING_SAMPLES).map((thing) => {
     const wait = thing.readings.get('percent_wait') ?? newReading()
     const ran = (thing.readings.get('percent_cpu')?.sum ?? 0) / 100
     return { thing, waited: wait.sum / 100, ran, seconds: wait.covered, isSampled: true }
@@ -336,7 +338,7 @@ function findWait(
  */
 function unthrottledParts(
   rank: RankEvidence,
-  processes: readonly ThingOf<typeof PROCESS>[],
+  processes: readonly ThingOf<typeof RUNNING_COUNTERS>[],
 ): ReadonlyMap<string, number> {
   const delays = new Map<string, number>()
   for (const thing of processes) {

@@ -23,7 +23,7 @@ import { factIn, rankName, thingsOf } from './sentence.ts'
 import { FEWEST_SECONDS, percentOf } from './time-lost.ts'
 
 /** The efficiency below which the POP Centre of Excellence calls an application inefficient. */
-const LEAST_EFFICIENCY = 0.8
+export const LEAST_EFFICIENCY = 0.8
 /** The least time that a process waited for another one, in percent of its time since MPI_Init. */
 const LEAST_PART = 10
 /** The least time in MPI of every process, in percent; its complement is the efficiency. */

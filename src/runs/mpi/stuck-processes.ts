@@ -15,7 +15,7 @@ export type AbsentActivity =
   | { readonly is: 'ended'; readonly state: string }
   | { readonly is: 'stopped' | 'sleeping' | 'storage' | 'computing' }
 
-/** A process for which others wait, and which waits for nobody. */
+/** A process that others wait for, and that waits for no other process. */
 export interface AbsentProcess {
   readonly process: JobProcess
   readonly activity: AbsentActivity
@@ -162,7 +162,7 @@ function findRoot(start: WaitingProcess, job: Job): Root | undefined {
   return isUnrecorded ? { why: 'unrecorded', key: 'unrecorded', late } : undefined
 }
 
-/** A process for which others wait. Without `own`, it waits for nobody. */
+/** A process that others wait for. If `own` is missing, it waits for no other process. */
 interface Reached {
   readonly process: JobProcess
   readonly own?: WaitingProcess

@@ -5,7 +5,7 @@ import type { PageData } from '../data.ts'
 import { DATA } from './data.ts'
 import { classed, element, inside, made } from './elements.ts'
 
-/** The value from which an efficiency is good (POP Centre of Excellence), and half of it. */
+/** From GOOD, an efficiency is good (POP Centre of Excellence); below LOW, its meter is red. */
 const [GOOD, LOW] = [0.8, 0.4]
 /** The most findings that the first screen names. */
 const MOST_FINDINGS = 3

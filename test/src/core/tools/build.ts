@@ -20,7 +20,8 @@ export function toolDocument(
   return metricDocument(name, { tool: toolOf(name, variables), ...spec })
 }
 
-function toolOf(name: string, variables: readonly ToolVariable[]): Tool {
+/** Returns a tool with an installer and folders of its own. */
+export function toolOf(name: string, variables: readonly ToolVariable[]): Tool {
   return {
     installer: {
       image: `registry.example/${name}:1`,

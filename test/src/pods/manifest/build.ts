@@ -11,6 +11,7 @@ import { readManifests } from '../../../../src/pods/manifest/read.ts'
 import { findResources } from '../../../../src/pods/manifest/resources.ts'
 import { undo } from '../../../../src/pods/manifest/undo.ts'
 import { metricDocument } from '../../core/build.ts'
+import { toolOf } from '../../core/tools/build.ts'
 
 /** The files of the workloads whose pods were recorded. */
 export const WORKLOADS = ['core.yaml', 'hard-cases.yaml', 'mpijob.yaml', 'operators.yaml'] as const
@@ -22,8 +23,8 @@ export const TOOLS: Catalog = buildCatalog(
   [
     metricDocument('perf-sysstat'),
     metricDocument('io-sysstat'),
-    metricDocument('cpu-profile', { tool: toolOf('cpu-profile', 'CPUPROFILE') }),
-    metricDocument('mpi-trace', { tool: toolOf('mpi-trace', 'TRACE_DIR') }),
+    metricDocument('cpu-profile', { tool: preloaded('cpu-profile', 'CPUPROFILE') }),
+    metricDocument('mpi-trace', { tool: preloaded('mpi-trace', 'TRACE_DIR') }),
   ],
   '3f2a91c0',
 )
@@ -32,7 +33,7 @@ export const TOOLS: Catalog = buildCatalog(
 export const ONE_IMAGE: Offer = {
   catalog: buildCatalog(
     ['cpu-profile', 'mpi-trace'].map((name) => {
-      const tool = toolOf(name, name === 'mpi-trace' ? 'TRACE_DIR' : 'CPUPROFILE')
+      const tool = preloaded(name, name === 'mpi-trace' ? 'TRACE_DIR' : 'CPUPROFILE')
       const [mounts, results] = [
         tool.mounts.map((mount) => ({ ...mount, subPath: `${name}-tool` })),
         { ...tool.results, subPath: `${name}-results` },
@@ -45,26 +46,17 @@ export const ONE_IMAGE: Offer = {
   allowsTools: true,
 }
 
-function toolOf(name: string, variable: string): Tool {
-  return {
-    installer: {
-      image: `registry.example/${name}:1`,
-      command: ['install'],
-      resources: { limits: { cpu: '200m', memory: '24Mi' } },
+/** Returns a tool that extends LD_PRELOAD and sets a variable. */
+function preloaded(name: string, variable: string): Tool {
+  return toolOf(name, [
+    {
+      name: 'LD_PRELOAD',
+      value: `/opt/ridealong/${name}/loader.so`,
+      separator: ':',
+      forwardedBy: 'open-mpi',
     },
-    sizeLimit: '256Mi',
-    mounts: [{ subPath: 'tool', mountPath: `/opt/ridealong/${name}` }],
-    results: { subPath: 'results', mountPath: `/var/opt/ridealong/${name}` },
-    variables: [
-      {
-        name: 'LD_PRELOAD',
-        value: `/opt/ridealong/${name}/loader.so`,
-        separator: ':',
-        forwardedBy: 'open-mpi',
-      },
-      { name: variable, value: `/var/opt/ridealong/${name}`, forwardedBy: 'open-mpi' },
-    ],
-  }
+    { name: variable, value: `/var/opt/ridealong/${name}`, forwardedBy: 'open-mpi' },
+  ])
 }
 
 /** Returns the text of a file in test/workloads. */

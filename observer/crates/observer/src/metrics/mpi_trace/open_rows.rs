@@ -114,7 +114,7 @@ impl OpenRows<'_> {
             (true, true) => Some("both"),
             (false, false) => None,
         });
-        // A process that has not called MPI yet is outside of it since MPI_Init.
+        // A process that has not called MPI yet has been outside of MPI since MPI_Init.
         let since = thread.map_or(Some(0), |thread| thread.since);
         let since = since.unwrap_or(self.elapsed).min(self.elapsed);
         self.begin(&mut out, &OPEN);
