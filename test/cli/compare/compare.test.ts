@@ -6,7 +6,7 @@ import { run } from '../command.ts'
 
 const LOGS = fileURLToPath(new URL('../../logs/', import.meta.url))
 const ALL = join(LOGS, 'all-metrics')
-const EXAMPLE = join(LOGS, 'perf-sysstat-lammps.log')
+const EXAMPLE = join(LOGS, 'perf-sysstat-lammps-ridealong.log')
 const LETTERS = 'abcde'
 
 /**
