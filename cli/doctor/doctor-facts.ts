@@ -1,6 +1,11 @@
 import { loadCatalog } from '../../src/catalog/load.ts'
 import { readRevision } from '../../src/core/namespaces/revision.ts'
-import { type Installation, readCatalog } from '../../src/pods/doctor/installation.ts'
+import { mountedMetrics } from '../../src/pods/doctor/image-volume-checks.ts'
+import {
+  type Installation,
+  type Platform,
+  readCatalog,
+} from '../../src/pods/doctor/installation.ts'
 import { askingPod, metricToAsk } from '../../src/pods/doctor/probe.ts'
 import { withoutRequest } from '../../src/pods/explain/admission.ts'
 import { tryNamespace, tryPodPair } from '../shared/dry-run.ts'
@@ -34,16 +39,26 @@ export async function readInstallation(
   const choice = { name, revision, list: configurations }
   const webhook = await readWebhookFacts(reader, choice, certificate)
   const release = await readRelease(reader, webhook)
-  const metric = metricToAsk(readCatalog(release) ?? (await loadCatalog({})))
+  const catalog = readCatalog(release)
+  const metric = metricToAsk(catalog ?? (await loadCatalog({})))
   const withObservers = askingPod(metric)
   const pair = { withObservers, withoutObservers: withoutRequest(withObservers) }
   const found = 'value' in webhook.configuration ? webhook.configuration.value : undefined
-  const [namespaces, triedNamespace, answer] = await Promise.all([
+  const [platform, namespaces, triedNamespace, answer] = await Promise.all([
+    mountedMetrics(catalog).length > 0 ? readPlatform(reader) : undefined,
     reader.look('/api/v1/namespaces'),
     tryNamespace(reader.apiserver, metric, readRevision(found)),
     tryPodPair(reader.apiserver, namespace, pair),
   ])
   const triedPod = { namespace, metric, answer }
   const lists = { configurations, namespaces: listed(namespaces) }
-  return { webhook, release, ...lists, triedNamespace, triedPod }
+  return { webhook, release, platform, ...lists, triedNamespace, triedPod }
+}
+
+async function readPlatform(reader: Reader): Promise<Platform> {
+  const [version, nodes] = await Promise.all([
+    reader.look('/version'),
+    reader.look('/api/v1/nodes'),
+  ])
+  return { version, nodes: listed(nodes) }
 }

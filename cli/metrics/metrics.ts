@@ -3,6 +3,7 @@ import type { Catalog, Metric, Option } from '../../src/core/catalog.ts'
 import { KEYS } from '../../src/core/keys.ts'
 import { DEFAULT_WORD } from '../../src/core/text/metric-list.ts'
 import { printableJson } from '../../src/core/text/printable.ts'
+import { toolImage } from '../../src/core/tools/tool.ts'
 import type { Output, TextBlock, TextCell } from '../../src/lib/output-format.ts'
 import { cleanYaml } from '../../src/pods/manifest/print.ts'
 import {
@@ -110,7 +111,9 @@ function formatMetric({
     ['description', description],
     ['privilege', privilege],
     ['image', container.image],
-    ...(tool === undefined ? [] : [['installer', tool.installer.image]]),
+    ...(tool === undefined
+      ? []
+      : [[tool.installer ? 'installer' : 'image volume', toolImage(tool).image]]),
   ]
   const head: readonly TextBlock[] = [
     { text: name, tone: 'heading' },

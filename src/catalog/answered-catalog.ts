@@ -15,8 +15,8 @@ import {
 } from '../core/kubernetes/json.ts'
 import { findContainer } from '../core/rules/observer-difference.ts'
 import { injectedBefore, readStatus } from '../core/status.ts'
-import { SIZE_VARIABLE } from '../core/tools/installed-tool.ts'
-import { installerName } from '../core/tools/tool.ts'
+import { findTool, SIZE_VARIABLE } from '../core/tools/installed-tool.ts'
+import { installerName, type Tool, type ToolImage } from '../core/tools/tool.ts'
 
 /** The answer of an installation to a pod that requests one metric. */
 export type MetricAnswer =
@@ -29,8 +29,12 @@ export type MetricAnswer =
 export interface ObserverAnswer {
   readonly kind: 'observer'
   readonly container: Fields
-  /** The container that installs the tool of the metric; undefined if the metric has no tool. */
+  /** The container that installs the tool of the metric; undefined if there is none. */
   readonly installer: Fields | undefined
+  /** The volume that is the image of the metric's tool; undefined if there is none. */
+  readonly imageVolume: Fields | undefined
+  /** The mounts of this volume in the target. */
+  readonly imageMounts: readonly Fields[]
   /** The revision of the installation's catalog. */
   readonly revision: string
 }
@@ -43,11 +47,22 @@ export function readMetricAnswer(pod: Fields, metric: string): MetricAnswer {
   const container = findContainer(spec, metric)?.container
   if (container !== undefined && injectedBefore(annotations).includes(metric)) {
     const installer = findContainer(spec, installerName(metric))?.container
-    return { kind: 'observer', container, installer, revision: asText(status?.catalog) ?? '' }
+    const revision = asText(status?.catalog) ?? ''
+    return { kind: 'observer', container, installer, ...findImageVolume(spec, container), revision }
   }
   const reason = asText(status?.reason)
   if (status?.outcome !== 'left' || reason === undefined) return { kind: 'silent' }
   return { kind: 'left', reason, message: asText(status.message) ?? '' }
+}
+
+/** Finds the volume that is the image of an observer's tool. */
+function findImageVolume(
+  spec: Fields,
+  observer: Fields,
+): Pick<ObserverAnswer, 'imageVolume' | 'imageMounts'> {
+  const { imageVolume, target } = findTool(spec, observer) ?? {}
+  const mounts = asObjects(target?.volumeMounts)
+  return { imageVolume, imageMounts: mounts.filter(({ name }) => name === imageVolume?.name) }
 }
 
 /**
@@ -103,11 +118,8 @@ function withImages(metric: Metric, images: ReadonlyMap<string, string>): Metric
   return { ...metric, container: { ...container, image } }
 }
 
-function answeredMetric(
-  name: string,
-  known: Metric | undefined,
-  { container, installer }: ObserverAnswer,
-): Metric {
+function answeredMetric(name: string, known: Metric | undefined, answer: ObserverAnswer): Metric {
+  const { container } = answer
   const metric = known ?? unknownMetric(name, container)
   const words = (key: 'command' | 'args') => {
     const list = listOrNone(container[key]).filter((word) => typeof word === 'string')
@@ -121,12 +133,28 @@ function answeredMetric(
     ...words('args'),
     env: ownVariables(container, metric.options),
   }
-  const image = asText(installer?.image)
-  const tool =
-    metric.tool === undefined || image === undefined
-      ? metric.tool
-      : { ...metric.tool, installer: { ...metric.tool.installer, image } }
+  const tool = metric.tool && answeredTool(metric.tool, answer)
   return { ...metric, tool, liveExport: undefined, container: own }
+}
+
+/** Returns a tool with the image of the answer, which is copied or mounted. */
+function answeredTool(
+  tool: Tool,
+  { installer, imageVolume, imageMounts }: ObserverAnswer,
+): Tool | undefined {
+  const { installer: _, imageVolume: __, ...others } = tool
+  const image = asText(installer?.image)
+  if (image !== undefined && tool.installer !== undefined)
+    return { ...others, installer: { ...tool.installer, image } }
+  const { reference, pullPolicy } = fieldsOrNone(imageVolume?.image)
+  const mounted = asText(reference)
+  if (mounted === undefined) return tool
+  const mounts = others.mounts.map(({ subPath, mountPath }) => {
+    const found = imageMounts.find((mount) => mount.mountPath === mountPath)
+    return { subPath: asText(found?.subPath) ?? subPath, mountPath }
+  })
+  const policy = pullPolicy as NonNullable<ToolImage['imagePullPolicy']>
+  return { ...others, mounts, imageVolume: { image: mounted, imagePullPolicy: policy } }
 }
 
 const OPTION_VARIABLE = /^RIDEALONG_OPTION_([A-Z0-9_]+)$/

@@ -5,9 +5,10 @@ import { LONGEST_TOOL_NAME, type Tool, type ToolVariable } from '../core/tools/t
 import { repeated } from './description.ts'
 
 /**
- * Reports a rule for tools that the schema cannot express: the length of the metric's name, an
- * option that does not exist, a variable or folder that occurs twice, variables with too long
- * names, a value that cannot be forwarded, or mounts of which one contains the other.
+ * Reports a rule for tools that the schema cannot express: the length of the metric's name, two
+ * sources of the files, an option that does not exist, a variable or folder that occurs twice,
+ * variables with too long names, a value that cannot be forwarded, or mounts of which one contains
+ * the other.
  *
  * @returns the field and the rule, as a sentence without the final period
  */
@@ -18,7 +19,17 @@ export function toolProblem({ metadata, spec }: MetricDocument): string | undefi
     const most = `at most ${LONGEST_TOOL_NAME} characters`
     return `metadata.name must have ${most} if the metric has a tool`
   }
-  return variablesProblem(tool, options) ?? mountProblem(tool)
+  return sourceProblem(tool) ?? variablesProblem(tool, options) ?? mountProblem(tool)
+}
+
+/** Reports a tool with no or two sources of its files, or with a folder that it cannot have. */
+function sourceProblem({ installer, imageVolume, mounts }: Tool): string | undefined {
+  if ((installer === undefined) === (imageVolume === undefined))
+    return 'spec.tool must have either installer or imageVolume'
+  const index = mounts.findIndex(({ subPath }) => subPath.includes('/'))
+  return installer === undefined || index < 0
+    ? undefined
+    : `spec.tool.mounts.${index}.subPath must have no slash if the tool has an installer`
 }
 
 type Options = NonNullable<MetricDocument['spec']['options']>
@@ -71,11 +82,12 @@ function valuesOf(option: Options[string] | undefined): readonly string[] {
   return option?.type === 'string' ? option.enum : []
 }
 
-function mountProblem({ mounts, results }: Tool): string | undefined {
+function mountProblem({ installer, mounts, results }: Tool): string | undefined {
   const all = [...mounts, results]
   for (const [index, { subPath, mountPath }] of all.entries()) {
     const earlier = all.slice(0, index)
-    if (mounts[index] === undefined && earlier.some((other) => other.subPath === subPath)) {
+    const isResults = mounts[index] === undefined
+    if (isResults && installer && earlier.some((other) => other.subPath === subPath)) {
       return 'spec.tool.results.subPath must differ from those of spec.tool.mounts'
     }
     const other = earlier.find((one) => overlaps(one.mountPath, mountPath))

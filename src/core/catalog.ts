@@ -3,7 +3,7 @@ import { type EnvVar, plain } from './kubernetes/environment.ts'
 import type { Fields } from './kubernetes/json.ts'
 import { POD_SECURITY_LEVELS, type PodSecurityLevel } from './kubernetes/pod-security.ts'
 import type { LiveExport } from './live-export.ts'
-import type { InstallerContainer, Tool } from './tools/tool.ts'
+import { type InstallerContainer, type Tool, toolImage } from './tools/tool.ts'
 
 /** The privileges that a metric can require: the levels of the Pod Security Standards. */
 export const PRIVILEGES = POD_SECURITY_LEVELS
@@ -226,12 +226,12 @@ export function optionVariable(option: string): string {
   return `RIDEALONG_OPTION_${option.toUpperCase().replaceAll('-', '_')}`
 }
 
-/** Returns the images of a metric: of its observer and, if it has a tool, of the installer. */
+/** Returns the images of a metric: of its observer and, if it has a tool, of the tool. */
 export function imagesOf({
   container,
   tool,
 }: Pick<Metric, 'container' | 'tool'>): readonly string[] {
-  return tool === undefined ? [container.image] : [container.image, tool.installer.image]
+  return tool === undefined ? [container.image] : [container.image, toolImage(tool).image]
 }
 
 /**

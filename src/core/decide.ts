@@ -177,7 +177,8 @@ function observerOf({ metric: { name } }: RequestedMetric): AddedContainer {
 }
 
 function installersOf(metrics: readonly RequestedMetric[]): readonly AddedContainer[] {
-  return groupTools(metrics).map(([first]) => {
+  return groupTools(metrics).flatMap(([first]) => {
+    if (first.tool.installer === undefined) return []
     const { name } = first.item.metric
     return { name: installerName(name), role: `the init container that metric ${name} adds` }
   })

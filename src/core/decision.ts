@@ -57,8 +57,8 @@ export interface Observer extends RequestedMetric {
   /** Undefined if the pod sets pod-level resources. */
   readonly resources: Fields | undefined
   /**
-   * The init container of the metric's tool. Undefined if the metric has no tool, or if the
-   * installer of an earlier observer also installs this tool.
+   * The init container of the metric's tool. Undefined if the metric has no tool, if the tool is
+   * mounted from its image, or if the installer of an earlier observer also installs this tool.
    */
   readonly installer: Installer | undefined
 }

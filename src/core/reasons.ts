@@ -298,6 +298,18 @@ const ROWS = {
     warns: true,
     canDeny: true,
   },
+  'no-image-volumes': {
+    sentence:
+      'the tool of a metric is mounted from its image, and the apiserver has no image volumes',
+    rule: 'tools',
+    remedy:
+      'the administrator upgrades the cluster to Kubernetes 1.35, or sets the chart value ' +
+      '`tools.imageVolumes` to `false`',
+    written: true,
+    warns: true,
+    canDeny: true,
+    isNotOffered: true,
+  },
   'observer-unavailable': {
     sentence: 'no node is known to have the image of the observer',
     rule: 'image',

@@ -170,6 +170,22 @@ t.test('the catalog that the chart installs has the built-in metrics', { skip },
   }
 })
 
+const MOUNTED = [...WITH_TOOLS, 'tools.imageVolumes=true']
+
+t.test('with image volumes, the catalog mounts the built-in tools', { skip }, async (t) => {
+  const folder = t.testdir(documentsOf(MOUNTED))
+  const [installed, builtIn] = await Promise.all([loadCatalog({ folder }), loadCatalog({})])
+  for (const name of TOOLS) {
+    const { installer, mounts, ...same } = builtIn.metrics.get(name)?.tool ?? {}
+    const imageVolume = { image: installer?.image, imagePullPolicy: 'IfNotPresent' }
+    t.strictSame(installed.metrics.get(name)?.tool, {
+      ...same,
+      imageVolume,
+      mounts: mounts?.map((mount) => ({ ...mount, subPath: `tool/${name}` })),
+    })
+  }
+})
+
 /** The document of a metric with a tool, in the form of the built-in documents. */
 const PROFILE = `apiVersion: ridealong.dev/v1alpha1
 kind: Metric
@@ -200,7 +216,8 @@ function installedTool(values: string, image: string) {
   writeFileSync(join(chart, 'files/catalog/cpu-profile.yaml'), PROFILE)
   const flags = values.split(' ').map((value) => `--set=${value}`)
   const shown = ['catalog', 'image-holder'].map((name) => `--show-only=templates/${name}.yaml`)
-  const { code, out, err } = run(PROGRAMS['helm-4'], ['template', 'a', chart, ...flags, ...shown])
+  const words = ['template', 'a', chart, '--kube-version=1.36.0', ...flags, ...shown]
+  const { code, out, err } = run(PROGRAMS['helm-4'], words)
   t.equal(code, 0, err)
   const objects = objectsOf(out)
   const data = objects.map((object) => fieldsOrNone(object.data)['cpu-profile.yaml'])
@@ -224,6 +241,23 @@ t.test('the image of the built-in tools comes from the values', { skip }, (t) =>
     results: { subPath: 'cpu-profile-results' },
   })
   t.match(holder, { command: ['hold'], imagePullPolicy: 'Always' }, 'the image is held')
+  t.end()
+})
+
+t.test('with image volumes, the image of the values is mounted and held', { skip }, (t) => {
+  const fields = 'registry=r.example.org,repository=all,tag=v2,pullPolicy=Always'.split(',')
+  const mounted = ['tools.metrics={cpu-profile}', 'tools.imageVolumes=true']
+  for (const [key, image, subPath] of [
+    ['tools.image', 'r.example.org/all:v2', 'tool/cpu-profile'],
+    ['toolImages.cpu-profile', 'r.example.org/all:v2', 'tool'],
+  ] as const) {
+    const values = [...mounted, ...fields.map((field) => `${key}.${field}`)]
+    const { tool, holder } = installedTool(values.join(' '), image)
+    t.strictSame(tool.imageVolume, { image, imagePullPolicy: 'Always' })
+    t.equal(tool.installer, undefined)
+    t.match(tool.mounts, [{ subPath, mountPath: '/opt/ridealong/cpu-profile' }])
+    t.match(holder, { command: ['hold'], imagePullPolicy: 'Always' }, 'the image is held')
+  }
   t.end()
 })
 

@@ -3,6 +3,8 @@ import { Command, Option } from 'commander'
 import { type Ended, findTests, runLane } from './lane.ts'
 import {
   type Cluster,
+  CONTAINERDS,
+  type Containerd,
   down,
   type Kind,
   MINORS,
@@ -24,6 +26,7 @@ const PROGRAMS: Readonly<Record<string, readonly Module[]>> = {
   'cpu-profile': ['cert-manager', 'coredns'],
   defaults: ['cert-manager', 'coredns'],
   guard: ['cert-manager'],
+  'image-volumes': ['cert-manager'],
   install: ['helm-3', 'cert-manager'],
   'live-export': ['coredns', 'prometheus'],
   minicluster: ['cert-manager', 'coredns'],
@@ -42,6 +45,7 @@ const OBSERVED: Readonly<Record<string, readonly Application[]>> = {
   'cpu-profile': ['lammps', 'mpi', 'flux'],
   defaults: ['mpi', 'flux'],
   findings: ['lammps'],
+  'image-volumes': ['lammps'],
   identities: ['user-1234', 'user-65532'],
   lammps: ['lammps'],
   minicluster: ['flux'],
@@ -53,6 +57,7 @@ const OBSERVED: Readonly<Record<string, readonly Application[]>> = {
 const TOOLS: Readonly<Record<string, readonly Target[]>> = {
   'all-metrics': ['tools'],
   'cpu-profile': ['tools'],
+  'image-volumes': ['tools'],
   'mpi-forwarding': ['tools'],
   'mpi-trace': ['tools'],
 }
@@ -72,6 +77,7 @@ const EVERY_TEST: readonly string[] = [...WITHOUT_NODE, ...WITH_NODE]
 const LONG = [
   ...['all-metrics', 'controllers', 'cpu-profile', 'defaults', 'findings', 'guard', 'install'],
   ...[
+    'image-volumes',
     'lammps',
     'live-export',
     'minicluster',
@@ -95,6 +101,9 @@ const WITH_OPERATORS = [
   'mpi-trace',
   'mpi-forwarding',
 ]
+
+/** Tests that need image volumes, which the containerd of this machine may not have. */
+const WITH_IMAGE_VOLUMES: readonly string[] = ['image-volumes']
 
 const taken: { readonly what: string; readonly seconds: number }[] = []
 
@@ -137,6 +146,7 @@ function checksIn(tap: string): number {
 
 interface Options {
   readonly kubernetes: Minor
+  readonly containerd: Containerd
   readonly keep?: boolean
   readonly all?: boolean
 }
@@ -156,17 +166,18 @@ async function testOn(kind: Kind, names: readonly string[], { keep }: Options): 
  * cluster with a node. The lanes run at the same time, because each lane waits most of the time.
  */
 async function test(names: readonly string[], options: Options): Promise<boolean> {
-  const { kubernetes: minor } = options
+  const { kubernetes: minor, containerd } = options
   const unknown = names.find((name) => !EVERY_TEST.includes(name))
   if (unknown !== undefined)
     throw new Error(`no test ${unknown}; there are ${EVERY_TEST.join(', ')}`)
   const usual = EVERY_TEST.filter((name) => options.all || !LONG.includes(name))
-  const { chosen, isWhole } = withoutOperators(names.length === 0 ? usual : names)
+  const able = withoutImageVolumes(names.length === 0 ? usual : names, containerd)
+  const { chosen, isWhole } = withoutOperators(able)
   if (chosen.length === 0) return isWhole
   await timed(`build Kubernetes ${minor}`, () => programsOf(minor, say))
   for (const module of modulesOf(chosen)) await timed(`build ${module}`, () => tools(module, say))
   const lanes = [true, false].map((hasNode) => ({
-    kind: { minor, hasNode },
+    kind: { minor, hasNode, containerd },
     names: chosen.filter((name) => needsNode(name) === hasNode),
   }))
   const ends = await Promise.all(
@@ -175,6 +186,14 @@ async function test(names: readonly string[], options: Options): Promise<boolean
       .map((lane) => testOn(lane.kind, lane.names, options)),
   )
   return isWhole && ends.every((hasPassed) => hasPassed)
+}
+
+/** Skips the tests in WITH_IMAGE_VOLUMES if the containerd of the node may have none. */
+function withoutImageVolumes(names: readonly string[], containerd: Containerd): readonly string[] {
+  const skipped = containerd === '2' ? [] : WITH_IMAGE_VOLUMES
+  const concerned = names.filter((name) => skipped.includes(name))
+  if (concerned.length > 0) say(`skipped without --containerd 2: ${concerned.join(', ')}`)
+  return names.filter((name) => !skipped.includes(name))
 }
 
 /**
@@ -211,6 +230,11 @@ const program = new Command('test:cluster')
       .choices(MINORS)
       .default(MINORS[0]),
   )
+  .addOption(
+    new Option('--containerd <version>', "this machine's, or version 2, which has image volumes")
+      .choices(CONTAINERDS)
+      .default(CONTAINERDS[0]),
+  )
   .option('--keep', 'keep the cluster for the next run')
   .addHelpText(
     'after',
@@ -219,7 +243,8 @@ Examples:
   $ npm run test:cluster
   $ npm run test:cluster -- --all
   $ npm run test:cluster -- --keep recordings
-  $ npm run test:cluster -- --kubernetes 1.30 --all`,
+  $ npm run test:cluster -- --kubernetes 1.30 --all
+  $ npm run test:cluster -- --containerd 2 image-volumes`,
   )
   .action(async (names: readonly string[], options: Options) => {
     const withNode = names.length === 0 || names.some(needsNode)

@@ -251,6 +251,9 @@ const TOOL_ASKS = [
   'cpu-tool,io-tool',
   'io-tool,mpi-tool,perf-sysstat,cpu-tool',
   'mpi-tool',
+  'lib-tool',
+  'map-tool,io-sysstat,lib-tool',
+  'lib-tool,cpu-tool,map-tool',
   'perf-sysstat',
 ]
 const ODD_ASKS = [
@@ -329,6 +332,7 @@ const STATUSES = [
   statusOf(['main']),
   statusOf(['cpu-tool', 'mpi-tool']),
   statusOf(['io-tool', 'cpu-tool']),
+  statusOf(['lib-tool', 'map-tool']),
   statusOf(['init', 'side']),
   statusOf([7, null, '__proto__']),
   statusOf([], 'é'.repeat(200)),
@@ -567,6 +571,7 @@ const VOLUMES = [
   'downwardAPI',
   'emptyDir',
   'ephemeral',
+  'image',
   'persistentVolumeClaim',
   'projected',
   'secret',
@@ -701,7 +706,7 @@ function isInstaller({ volumeMounts }: Json): boolean {
 /** Returns the mounts of volumes of tools. */
 export function toolMounts(mounts: unknown): readonly Json[] {
   return mapsOf(mounts).filter(({ name }) => {
-    return typeof name === 'string' && name.startsWith('ridealong-tool-')
+    return typeof name === 'string' && /^ridealong-(tool|lib)-/.test(name)
   })
 }
 

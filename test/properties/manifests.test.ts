@@ -12,6 +12,7 @@ import { findTemplates } from '../../src/pods/manifest/templates.ts'
 import {
   ALLOWED,
   injected,
+  MOUNTED,
   ONE_IMAGE,
   PERF,
   TOOLS,
@@ -161,6 +162,24 @@ t.test('undo removes tools of one image, and a second inject changes nothing', a
     { numRuns: 200 },
   )
   assert.ok(count > 60, `${count} manifests have one installer for two tools`)
+})
+
+t.test('undo removes image volumes, and a second inject changes nothing', async () => {
+  const silent = manifestsWith('cpu-profile').map(({ text }) => {
+    return text.replaceAll('ridealong.dev/inject', 'example.com/inject')
+  })
+  let count = 0
+  fc.assert(
+    fc.property(silent, bothTools, (text, given) => {
+      const once = textOf(injected(text, given, MOUNTED))
+      const isMounted = once.includes('ridealong-lib-mpi-trace-')
+      if (isMounted && !once.includes('mpi-trace-install')) count += 1
+      assert.equal(textOf(injected(once, given, MOUNTED)), once)
+      assert.equal(undone(once), text)
+    }),
+    { numRuns: 200 },
+  )
+  assert.ok(count > 60, `${count} manifests have a volume with the image of the tools`)
 })
 
 t.test('a manifest with the tools of an older version stays, and undo restores it', async () => {

@@ -11,6 +11,7 @@ import { readNamespace } from '../../src/core/namespaces/namespace.ts'
 import { readReview } from '../../src/core/review.ts'
 import { type PodReview, reviewPod } from '../../src/core/review-pod.ts'
 import { LAUNCH_AGENT_NAMES } from '../../src/core/tools/forwarding.ts'
+import { toolImage } from '../../src/core/tools/tool.ts'
 import { RULES } from '../bench/adversarial.ts'
 import {
   attacks,
@@ -431,9 +432,10 @@ function assertExtended(container: Json, target: Json, tools: readonly Observer[
   )
 }
 
-/** Returns the tools by the image of their installer, in the order of their observers. */
-function byImage(tools: readonly Observer[]): readonly (readonly Observer[])[] {
-  return [...Map.groupBy(tools, ({ metric }) => metric.tool?.installer.image).values()]
+/** Returns the tools by their image, in the order of their observers. */
+function byImage(tools: readonly Observer[]): readonly (readonly [Observer, ...Observer[]])[] {
+  const groups = Map.groupBy(tools, ({ metric: { tool } }) => tool && toolImage(tool).image)
+  return [...groups.values()] as never
 }
 
 t.test('installers are first, and observers last, with one volume for each image', async () => {
@@ -445,7 +447,7 @@ t.test('installers are first, and observers last, with one volume for each image
     sizes.add(groups.map((group) => group.length).join(' '))
     assert.deepEqual(
       namesOf(installers),
-      groups.map(([first]) => `${first?.metric.name}-install`),
+      groups.flatMap(([{ metric }]) => (metric.tool?.installer ? `${metric.name}-install` : [])),
     )
     for (const { restartPolicy } of installers) assert.equal(restartPolicy, undefined)
     const { initContainers, containers } = mapOf(patched.spec)
@@ -458,7 +460,7 @@ t.test('installers are first, and observers last, with one volume for each image
     assert.ok(sizes.has(each), `no pod has ${each} tools`)
 })
 
-t.test('an installer has a volume, of which its observers have their own folders', async () => {
+t.test('each image has a volume, of which its observers have their own folders', async () => {
   alwaysWithTools((answered, tools) => {
     const { pod, patched } = answered
     const installers = installersAdded(pod, patched)
@@ -466,9 +468,12 @@ t.test('an installer has a volume, of which its observers have their own folders
     const volumes = (after ?? []).slice(before?.length)
     assert.equal(new Set(after).size - new Set(before).size, volumes.length, 'a name occurs twice')
     const observers = Object.values(added(answered)).flat()
-    for (const [index, group] of byImage(tools).entries()) {
-      const [volume] = namesOf(toolMounts(installers[index]?.volumeMounts))
-      assert.ok(volumes.includes(`${volume}`), `the pod has no volume ${volume}`)
+    for (const group of byImage(tools)) {
+      const [{ metric }] = group
+      const volume = volumes.find((name) => name.startsWith(`ridealong-tool-${metric.name}-`))
+      const installer = installers.find(({ name }) => name === `${metric.name}-install`)
+      const whole = metric.tool?.installer && [volume]
+      assert.deepEqual(installer && namesOf(toolMounts(installer.volumeMounts)), whole)
       const names = group.map(({ metric }) => metric.name)
       const mounts = observers
         .filter(({ name }) => names.includes(`${name}`))
@@ -486,6 +491,37 @@ function bytesOf(quantity: unknown): number {
   const [, count, unit] = /^(\d+)([MG])i$/.exec(`${quantity}`) ?? []
   return Number(count) * 1024 ** (unit === 'G' ? 3 : 2)
 }
+
+t.test('an image volume is mounted only into the target, read-only', async () => {
+  let mounted = 0
+  alwaysWithTools(({ answer: { decision }, pod, patched }, tools) => {
+    const count = mapsOf(mapOf(pod.spec).volumes).length
+    const volumes = mapsOf(mapOf(patched.spec).volumes).slice(count)
+    const images = volumes.filter(({ image }) => image !== undefined)
+    const libraries = tools.filter(({ metric }) => metric.tool?.imageVolume !== undefined)
+    const [first] = libraries
+    assert.equal(images.length, first === undefined ? 0 : 1, 'both tools have one image')
+    if (first === undefined) return
+    mounted += 1
+    const reference = first.metric.tool?.imageVolume?.image
+    const [volume] = images
+    assert.deepEqual(volume?.image, { reference, pullPolicy: 'IfNotPresent' })
+    assert.match(`${volume?.name}`, new RegExp(`^ridealong-lib-${first.metric.name}-`))
+    const { initContainers, containers } = mapOf(patched.spec)
+    const mounts = [...mapsOf(initContainers), ...mapsOf(containers)].flatMap((container) => {
+      return mapsOf(container.volumeMounts)
+        .filter(({ name }) => name === volume?.name)
+        .map(({ subPath, readOnly }) => [container.name, subPath, readOnly])
+    })
+    assert.ok('target' in decision)
+    const folders = libraries.flatMap(({ metric }) => metric.tool?.mounts ?? [])
+    assert.deepEqual(
+      mounts,
+      folders.map(({ subPath }) => [decision.target, subPath, true]),
+    )
+  })
+  assert.ok(mounted > TOOL_RUNS / 50, `${mounted} pods have an image volume; too few`)
+})
 
 t.test('the size of a volume is the sum of the sizes that its observers keep to', async () => {
   alwaysWithTools((answered) => {

@@ -2,7 +2,9 @@
 Returns the texts of the catalog documents, by name of the metric. In the documents of the built-in
 metrics, only the images and the pull policies are replaced. Built-in metrics with a tool are left
 out unless the values offer them, so that nodes do not keep an image that no pod needs. With an
-image of the old value `toolImages`, the folders of the volume have no prefix.
+image of the old value `toolImages`, the folders of the volume have no prefix. With image volumes,
+the tool is mounted from its image, where it is in the folder `tool/NAME` or, in an image of
+`toolImages`, in `tool`. Fails if the cluster is too old for image volumes.
 The metrics of the values are added, and replace built-in metrics of the same name. If the live
 export is on, each document without its own `otlp` gets that of the values.
 */}}
@@ -18,10 +20,17 @@ export is on, each document without its own `otlp` gets that of the values.
 {{- $isOffered := has $name ($tools.metrics | default list) -}}
 {{- $old := get ($.Values.toolImages | default dict) $name -}}
 {{- with $old | default ($isOffered | ternary $tools.image nil) -}}
-{{- $text = regexReplaceAllLiteral "(?m)^      image: .*$" $text (include "ridealong.imageLines" (list $ . 6)) -}}
+{{- $lines := include "ridealong.imageLines" (list $ . 6) -}}
+{{- if $tools.imageVolumes -}}
+{{- $volume := printf "    imageVolume:\n%s\n" $lines -}}
+{{- $text = regexReplaceAllLiteral "(?m)^    installer:\n(      .*\n)+" $text $volume -}}
+{{- $text = $text | replace (printf "subPath: %s-tool" $name) (printf "subPath: tool/%s" $name) -}}
+{{- else -}}
+{{- $text = regexReplaceAllLiteral "(?m)^      image: .*$" $text $lines -}}
+{{- end -}}
 {{- end -}}
 {{- if $old -}}
-{{- $text = $text | replace (printf "subPath: %s-" $name) "subPath: " -}}
+{{- $text = $text | replace (printf "subPath: %s-" $name) "subPath: " | replace (printf "subPath: tool/%s" $name) "subPath: tool" -}}
 {{- end -}}
 {{- if $otlp.endpoint -}}
 {{- $text = printf "%s\n  otlp: %s\n" ($text | trim) (toJson $otlp) -}}
@@ -39,6 +48,32 @@ export is on, each document without its own `otlp` gets that of the values.
 {{- $_ := set $documents $name (toYaml $document) -}}
 {{- end -}}
 {{- toYaml $documents -}}
+{{- end -}}
+
+{{/*
+Returns the names of the metrics whose tools are mounted from their image, joined by commas.
+*/}}
+{{- define "ridealong.mountedMetrics" -}}
+{{- $names := list -}}
+{{- range $name, $text := include "ridealong.documents" . | fromYaml -}}
+{{- if ((fromYaml $text).spec.tool | default dict).imageVolume -}}
+{{- $names = append $names $name -}}
+{{- end -}}
+{{- end -}}
+{{- $names | sortAlpha | join "," -}}
+{{- end -}}
+
+{{/*
+Fails if a metric has an image volume, and the cluster is too old for image volumes. Its apiserver
+would refuse the pods that request the metric.
+*/}}
+{{- define "ridealong.checkImageVolumes" -}}
+{{- range $name := include "ridealong.mountedMetrics" . | splitList "," | compact -}}
+{{- if semverCompare "<1.35.0-0" $.Capabilities.KubeVersion.Version -}}
+{{- $source := hasKey $.Values.catalog.metrics $name | ternary (printf "catalog.metrics.%s.tool.imageVolume" $name) "tools.imageVolumes" -}}
+{{- fail (printf "%s: image volumes need Kubernetes 1.35 or later, but the version is %s; use an installer, or set --kube-version if there is no cluster" $source $.Capabilities.KubeVersion.Version) -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}
 
 {{/*
@@ -93,7 +128,7 @@ document with the image and its pull policy.
 
 {{/*
 Returns the pull policy and the command for each image of the catalog: of the observers, and of the
-init containers that install tools. The command keeps the image in use. Every version of the
+tools. The command keeps the image in use. Every version of the
 observer's image and of the images of the built-in tools contains the program `hold`, so the command
 is correct for any version that a metric of the values uses during an upgrade.
 */}}
@@ -105,7 +140,8 @@ is correct for any version that a metric of the values uses during an upgrade.
 {{- end -}}
 {{- range $name, $text := include "ridealong.documents" . | fromYaml -}}
 {{- $spec := (fromYaml $text).spec -}}
-{{- range compact (list $spec.container ($spec.tool | default dict).installer) -}}
+{{- $tool := $spec.tool | default dict -}}
+{{- range compact (list $spec.container $tool.installer $tool.imageVolume) -}}
 {{- $repository := regexReplaceAll "(@[^@]*|:[^:/]*)+$" .image "" -}}
 {{- $usual := has $repository $own | ternary (list "hold") $.Values.imageHolder.command -}}
 {{- $command := get $.Values.imageHolder.commandByMetric $name | default $usual -}}
@@ -118,26 +154,34 @@ is correct for any version that a metric of the values uses during an upgrade.
 
 {{/*
 Returns the images, commands and args of the catalog's observers and of the installers of their
-tools, and the paths at which a target has the folders of a tool, as variables of a
-ValidatingAdmissionPolicy. Each variable is a map by name of the metric. JSON strings are also valid
-in CEL.
+tools, the images of the tools that are mounted from an image, and the paths at which a target has
+the folders of a tool, as variables of a ValidatingAdmissionPolicy. Each variable is a map by name
+of the metric. JSON strings are also valid in CEL.
 */}}
 {{- define "ridealong.catalogInCel" -}}
 {{- $images := dict -}}
 {{- $commands := dict -}}
 {{- $args := dict -}}
 {{- $installers := dict -}}
-{{- $paths := dict -}}
+{{- $volumes := dict -}}
+{{- $files := dict -}}
+{{- $results := dict -}}
 {{- range $name, $text := include "ridealong.documents" . | fromYaml -}}
 {{- $container := (fromYaml $text).spec.container -}}
 {{- with (fromYaml $text).spec.tool -}}
-{{- $words := list (list .installer.image) (default list .installer.command) (default list .installer.args) -}}
+{{- with .installer -}}
+{{- $words := list (list .image) (default list .command) (default list .args) -}}
 {{- $_ := set $installers $name $words -}}
+{{- end -}}
+{{- with .imageVolume -}}
+{{- $_ := set $volumes $name .image -}}
+{{- end -}}
 {{- $mounts := list -}}
-{{- range append .mounts .results -}}
+{{- range .mounts -}}
 {{- $mounts = append $mounts .mountPath -}}
 {{- end -}}
-{{- $_ := set $paths $name $mounts -}}
+{{- $_ := set $files $name $mounts -}}
+{{- $_ := set $results $name .results.mountPath -}}
 {{- end -}}
 {{- $_ := set $images $name $container.image -}}
 {{- $_ := set $commands $name (default list $container.command) -}}
@@ -151,6 +195,10 @@ in CEL.
   expression: {{ toJson $args | quote }}
 - name: installers
   expression: {{ toJson $installers | quote }}
-- name: paths
-  expression: {{ toJson $paths | quote }}
+- name: imageVolumes
+  expression: {{ toJson $volumes | quote }}
+- name: files
+  expression: {{ toJson $files | quote }}
+- name: results
+  expression: {{ toJson $results | quote }}
 {{- end -}}

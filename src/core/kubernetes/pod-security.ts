@@ -65,7 +65,8 @@ export function allowsRoot(
 /**
  * Returns the property of an observer that a Pod Security level refuses, as a clause ("it is
  * privileged"), or undefined if the level accepts the observer. An observer has no ports, probes or
- * host paths, so only the checks of its securityContext apply.
+ * host paths, so only the checks of its securityContext apply. `restricted` allows the volumes of
+ * tools, and since v0.33 also images (policy/check_restrictedVolumes.go).
  *
  * The rules come from pod-security-admission v0.36, package policy.
  *

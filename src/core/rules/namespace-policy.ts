@@ -8,6 +8,7 @@ import type { Namespace } from '../namespaces/namespace.ts'
 import type { Reason } from '../reasons.ts'
 import type { OnError } from '../request.ts'
 import { quote } from '../text/quote.ts'
+import { IMAGE_VOLUMES_SINCE } from '../tools/tool.ts'
 import { constraintsProblem } from './openshift.ts'
 
 interface PolicyProblem {
@@ -25,8 +26,8 @@ export interface RuleSource {
    */
   readonly podSecurityDefault?: Privilege | undefined
   /**
-   * The version 1.N of the apiserver, on which the rules of Pod Security depend; undefined if it is
-   * not known.
+   * The version 1.N of the apiserver, on which image volumes and the rules of Pod Security depend;
+   * undefined if it is not known.
    */
   readonly apiserverVersion?: number | undefined
 }
@@ -49,6 +50,7 @@ export function checkNamespacePolicy(
       (observer) =>
         privilegeProblem(namespace, observer) ??
         toolProblem(namespace, observer) ??
+        imageVolumeProblem(rules, observer) ??
         standardProblem(rules, pod, observer) ??
         openShiftProblem(pod, observer),
     )
@@ -71,6 +73,23 @@ function toolProblem(namespace: Namespace, { metric }: Observer): PolicyProblem 
     `${needed}, which namespace ${quote(namespace.name)} does not allow ` +
     `(label ${TOOLS_LABEL}: "true")`
   return { reason: 'tools-not-allowed', message }
+}
+
+/**
+ * Reports a tool that is mounted from its image, if the apiserver is too old. It would drop the
+ * field `image` of the volume, and then refuse the pod. With an unknown version, the pod gets the
+ * volume: the chart cannot be installed in a cluster that is too old.
+ */
+function imageVolumeProblem(
+  { apiserverVersion = IMAGE_VOLUMES_SINCE }: RuleSource,
+  { metric }: Observer,
+): PolicyProblem | undefined {
+  if (metric.tool?.imageVolume === undefined) return undefined
+  if (apiserverVersion >= IMAGE_VOLUMES_SINCE) return undefined
+  const needed = `the tool of ${metric.name} is mounted from its image`
+  const needs = `which needs Kubernetes 1.${IMAGE_VOLUMES_SINCE}`
+  const message = `${needed}, ${needs}; the apiserver has the version 1.${apiserverVersion}`
+  return { reason: 'no-image-volumes', message }
 }
 
 function standardProblem(

@@ -6,7 +6,14 @@ import { launchAgents } from './forwarding.ts'
 import { groupTools, sizeLimitOf, type ToolGroup } from './groups.ts'
 import { SIZE_VARIABLE } from './installed-tool.ts'
 import { findToolTarget, type ToolTarget } from './target.ts'
-import { installerName, RESULTS_PATH, TOOL_VOLUME, VOLUME_PATH } from './tool.ts'
+import {
+  IMAGE_VOLUME,
+  installerName,
+  RESULTS_PATH,
+  TOOL_VOLUME,
+  type ToolImage,
+  VOLUME_PATH,
+} from './tool.ts'
 import { joinVariables } from './variables.ts'
 
 /** The quantity 1, as readQuantity returns it. */
@@ -18,29 +25,43 @@ export interface TargetAdditions extends Pick<ToolTarget, 'list' | 'index'> {
   readonly volumeMounts: readonly Fields[]
 }
 
-/** The observers whose tools are in one volume, and the name of the volume in the pod. */
+/** The observers whose tools are in one volume, and the names of the volumes in the pod. */
 interface Installation {
   readonly group: ToolGroup<Observer>
+  /** The volume with the results and, if the tools have an installer, the tools. */
   readonly volume: string
+  /** The volume with the tools: the same volume, or an image. */
+  readonly files: string
 }
 
 /** Returns the installations of the tools of observers. */
 function installations(observers: readonly Observer[], suffix: string): readonly Installation[] {
   return groupTools(observers).map((group) => {
-    return { group, volume: `${TOOL_VOLUME}${group[0].item.metric.name}-${suffix}` }
+    const [{ item, tool }] = group
+    const name = `${item.metric.name}-${suffix}`
+    const volume = TOOL_VOLUME + name
+    return { group, volume, files: tool.installer === undefined ? IMAGE_VOLUME + name : volume }
   })
 }
 
 /** Returns the volumes of the tools. */
 export function toolVolumes(observers: readonly Observer[], suffix: string): readonly Fields[] {
-  return installations(observers, suffix).map(({ group, volume }) => {
-    return { name: volume, emptyDir: { sizeLimit: sizeLimitOf(group) } }
+  return installations(observers, suffix).flatMap(({ group, volume, files }) => {
+    const { imageVolume } = group[0].tool
+    const writable = { name: volume, emptyDir: { sizeLimit: sizeLimitOf(group) } }
+    return imageVolume === undefined ? [writable] : [imageOf(files, imageVolume), writable]
   })
 }
 
+/** Returns a core/v1 Volume that is an image. */
+function imageOf(name: string, { image, imagePullPolicy = 'IfNotPresent' }: ToolImage): Fields {
+  return { name, image: { reference: image, pullPolicy: imagePullPolicy } }
+}
+
 /**
- * Returns the init containers that install the tools. They run before all other init containers, so
- * that a native sidecar can be the target. They have no mount other than the volume and `mounts`.
+ * Returns the init containers that install the tools, for tools that are not mounted from their
+ * image. They run before all other init containers, so that a native sidecar can be the target.
+ * They have no mount other than the volume and `mounts`.
  *
  * @param mounts the mounts that every added container has
  */
@@ -49,7 +70,8 @@ export function installers(
   suffix: string,
   mounts: readonly Fields[],
 ): readonly Fields[] {
-  return installations(observers, suffix).map(({ group: [{ item, tool }], volume }) => {
+  return installations(observers, suffix).flatMap(({ group: [{ item, tool }], volume }) => {
+    if (tool.installer === undefined) return []
     const { image, imagePullPolicy = 'IfNotPresent', command, args } = tool.installer
     return {
       name: installerName(item.metric.name),
@@ -122,9 +144,9 @@ export function targetAdditions(
 
 /** Returns the mounts of the target, in the order of the observers. */
 function targetMounts(observers: readonly Observer[], suffix: string): readonly Fields[] {
-  const mounts = installations(observers, suffix).flatMap(({ group, volume }) =>
+  const mounts = installations(observers, suffix).flatMap(({ group, volume, files }) =>
     group.map(({ item, tool }) => {
-      const folders = tool.mounts.map((mount) => ({ name: volume, ...mount, readOnly: true }))
+      const folders = tool.mounts.map((mount) => ({ name: files, ...mount, readOnly: true }))
       return [item, [...folders, { name: volume, ...tool.results }]] as const
     }),
   )

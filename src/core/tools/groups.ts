@@ -1,5 +1,5 @@
 import { readQuantity, writeQuantity } from '../kubernetes/quantity.ts'
-import type { InstallerContainer, Tool } from './tool.ts'
+import { type InstallerContainer, type Tool, toolImage } from './tool.ts'
 
 /** A metric that may have a tool. */
 interface Item {
@@ -12,13 +12,13 @@ export interface Member<T extends Item> {
   readonly tool: Tool
 }
 
-/** The items whose tools have the same installer and the same volume. */
+/** The items whose tools have the same installer, or the same image volume, and the same volume. */
 export type ToolGroup<T extends Item> = readonly [Member<T>, ...Member<T>[]]
 
 /**
- * Groups the items that have tools. Tools with the same image and command have one installer and
- * one volume, unless a tool would write its results into a folder of another tool. The groups are
- * in the order of their first items.
+ * Groups the items that have tools. Tools with the same image and command have one installer, or
+ * one image volume, and one volume for their results, unless a tool would write its results into a
+ * folder of another tool. The groups are in the order of their first items.
  */
 export function groupTools<T extends Item>(items: readonly T[]): readonly ToolGroup<T>[] {
   const groups: ToolGroup<T>[] = []
@@ -38,15 +38,17 @@ function canShare<T extends Item>(group: ToolGroup<T>, tool: Tool): boolean {
   return runsSame && group.every((member) => !writesInto(member.tool, tool))
 }
 
-/** Returns the image and the command of an installer as one text. */
-function programOf({ installer }: Tool): string {
-  const { image, imagePullPolicy = 'IfNotPresent', command = [], args = [] } = installer
-  return JSON.stringify([image, imagePullPolicy, command, args])
+/** Returns the image of a tool and the command of its installer as one text. */
+function programOf(tool: Tool): string {
+  const { image, imagePullPolicy = 'IfNotPresent' } = toolImage(tool)
+  const { command = [], args = [] } = tool.installer ?? {}
+  return JSON.stringify([image, imagePullPolicy, tool.installer && [command, args]])
 }
 
 /** Reports whether one of two tools would write its results into a folder of the other. */
 function writesInto(one: Tool, other: Tool): boolean {
-  const foldersOf = ({ mounts, results }: Tool) => [...mounts, results].map((each) => each.subPath)
+  const foldersOf = ({ installer, mounts, results }: Tool) =>
+    [...(installer === undefined ? [] : mounts), results].map((each) => each.subPath)
   return (
     foldersOf(one).includes(other.results.subPath) || foldersOf(other).includes(one.results.subPath)
   )
@@ -61,15 +63,21 @@ export function sizeLimitOf<T extends Item>(group: ToolGroup<T>): string {
   )
 }
 
-/** Returns the limits of the installer of a group: of each resource, the greatest of its tools. */
-export function installerLimits<T extends Item>(
-  group: ToolGroup<T>,
-): InstallerContainer['resources']['limits'] {
-  const all = group.map(({ tool }) => tool.installer.resources.limits)
-  return all.reduce((one, other) => ({
-    cpu: greater(one.cpu, other.cpu),
-    memory: greater(one.memory, other.memory),
-  }))
+type Limits = InstallerContainer['resources']['limits']
+
+/**
+ * Returns the limits of the installer of a group: of each resource, the greatest of its tools.
+ * Returns undefined if the tools have no installer.
+ */
+export function installerLimits<T extends Item>(group: ToolGroup<T>): Limits | undefined {
+  const all = group.flatMap(({ tool }) => tool.installer?.resources.limits ?? [])
+  return all.reduce<Limits | undefined>(
+    (one, other) =>
+      one === undefined
+        ? other
+        : { cpu: greater(one.cpu, other.cpu), memory: greater(one.memory, other.memory) },
+    undefined,
+  )
 }
 
 function greater(one: string, other: string): string {

@@ -1,6 +1,7 @@
-import { asObjects, asText, type Fields } from '../kubernetes/json.ts'
+import { asFields, asObjects, asText, type Fields, fieldsOrNone } from '../kubernetes/json.ts'
 import { quote } from '../text/quote.ts'
 import {
+  IMAGE_VOLUME,
   type InstallerContainer,
   RESULTS_PATH,
   TOOL_VOLUME,
@@ -20,12 +21,14 @@ interface InstalledTool {
   readonly results: Fields
   /** The init container with the whole volume. */
   readonly installer: Fields | undefined
+  /** The volume of the pod that is the tool's image. */
+  readonly imageVolume: Fields | undefined
   /** The container that may write the results. */
   readonly target: Fields | undefined
 }
 
 /** Finds the tool of an observer; undefined if the observer does not have the results of a tool. */
-function findTool(spec: Fields, observer: Fields): InstalledTool | undefined {
+export function findTool(spec: Fields, observer: Fields): InstalledTool | undefined {
   const results = asObjects(observer.volumeMounts).find(({ name, mountPath }) => {
     return mountPath === RESULTS_PATH && asText(name)?.startsWith(TOOL_VOLUME)
   })
@@ -38,11 +41,20 @@ function findTool(spec: Fields, observer: Fields): InstalledTool | undefined {
     return isSame && mountPath !== RESULTS_PATH && readOnly !== true
   })
   const init = asObjects(spec.initContainers)
+  const files = imageVolumeName(results)
   return {
     results,
     installer: init.find(isInstaller),
+    imageVolume: asObjects(spec.volumes).find(({ name, image }) => {
+      return name === files && asFields(image) !== undefined
+    }),
     target: [...asObjects(spec.containers), ...init].find(isTarget),
   }
+}
+
+/** Returns the name of the volume that is the image of a tool. */
+function imageVolumeName(results: Fields): string {
+  return IMAGE_VOLUME + (asText(results.name) ?? '').slice(TOOL_VOLUME.length)
 }
 
 function hasMount(isWanted: (mount: Fields) => boolean): (container: Fields) => boolean {
@@ -59,16 +71,17 @@ export function missingParts(spec: Fields, observer: Fields): readonly string[] 
   const found = findTool(spec, observer)
   if (found === undefined) return [`its mount at ${RESULTS_PATH} is missing`]
   return [
-    ...(found.installer === undefined
-      ? ['the init container that installs its tool is missing']
+    ...(found.installer === undefined && found.imageVolume === undefined
+      ? ['its tool has no init container that installs it, and no volume with its image']
       : []),
     ...(found.target === undefined ? ['no other container has the folder of its results'] : []),
   ]
 }
 
 /**
- * Compares the installer and the mounts of the tool of an observer with the catalog. The folders of
- * the volume are not compared, because images of older versions have others.
+ * Compares the installer or the image volume, and the mounts of the tool of an observer with the
+ * catalog. The folders of the volume are not compared, because images of older versions have
+ * others.
  *
  * @param tool the tool of the catalog; undefined if the metric has none
  * @returns the first difference as a sentence without the final period
@@ -82,10 +95,32 @@ export function toolDifference(
   const [missing] = missingParts(spec, observer)
   const name = `container ${asText(observer.name)}`
   if (missing !== undefined) return `${name}: ${missing}`
-  const { results, installer, target } = findTool(spec, observer) ?? {}
-  if (results === undefined || installer === undefined || target === undefined)
-    return `${name} does not have the results of a tool`
-  return installerDifference(installer, tool.installer) ?? mountDifference(target, results, tool)
+  const found = findTool(spec, observer)
+  if (found?.target === undefined) return `${name} does not have the results of a tool`
+  const { results, target } = found
+  return sourceDifference(found, tool, name) ?? mountDifference(target, results, tool)
+}
+
+/** @param container the observer, for a message */
+function sourceDifference(
+  { installer, imageVolume }: InstalledTool,
+  tool: Tool,
+  container: string,
+): string | undefined {
+  if (tool.installer !== undefined) {
+    return installer === undefined
+      ? `${container}: the init container that installs its tool is missing`
+      : installerDifference(installer, tool.installer)
+  }
+  if (imageVolume === undefined) return `${container}: the volume with its tool's image is missing`
+  const volume = `volume ${quote(asText(imageVolume.name) ?? '')}`
+  return imageDifference(volume, fieldsOrNone(imageVolume.image).reference, tool.imageVolume.image)
+}
+
+function imageDifference(owner: string, image: unknown, wanted: string): string | undefined {
+  if (image === wanted) return undefined
+  const found = asText(image) === undefined ? 'no image' : `image ${quote(String(image))}`
+  return `${owner} has ${found} instead of the catalog's ${quote(wanted)}`
 }
 
 function installerDifference(
@@ -93,24 +128,23 @@ function installerDifference(
   wanted: InstallerContainer,
 ): string | undefined {
   const container = `init container ${quote(asText(name) ?? '')}`
-  if (image !== wanted.image) {
-    const found = asText(image) === undefined ? 'no image' : `image ${quote(String(image))}`
-    return `${container} has ${found} instead of the catalog's ${quote(wanted.image)}`
-  }
+  const otherImage = imageDifference(container, image, wanted.image)
+  if (otherImage !== undefined) return otherImage
   const words = (list: unknown) => JSON.stringify(list ?? [])
   const isSame = words(command) === words(wanted.command) && words(args) === words(wanted.args)
   return isSame ? undefined : `${container} has another command than the catalog's installer`
 }
 
 function mountDifference(target: Fields, results: Fields, tool: Tool): string | undefined {
+  const files = tool.installer === undefined ? imageVolumeName(results) : results.name
   const wanted = [
-    ...tool.mounts.map(({ mountPath }) => ({ mountPath, readOnly: true })),
-    { mountPath: tool.results.mountPath, readOnly: false },
+    ...tool.mounts.map(({ mountPath }) => ({ name: files, mountPath, readOnly: true })),
+    { name: results.name, mountPath: tool.results.mountPath, readOnly: false },
   ]
-  const mounts = asObjects(target.volumeMounts).filter(({ name }) => name === results.name)
-  const lost = wanted.find(({ mountPath, readOnly }) => {
+  const mounts = asObjects(target.volumeMounts)
+  const lost = wanted.find(({ name, mountPath, readOnly }) => {
     const isSame = (mount: Fields) =>
-      mount.mountPath === mountPath && (mount.readOnly === true) === readOnly
+      mount.name === name && mount.mountPath === mountPath && (mount.readOnly === true) === readOnly
     return !mounts.some(isSame)
   })
   if (lost === undefined) return undefined

@@ -3,6 +3,7 @@ import { catalogChecks } from './catalog-checks.ts'
 import { certificateModeCheck } from './certificate-mode.ts'
 import type { InstallationCheck } from './check.ts'
 import { configurationChecks } from './configuration-checks.ts'
+import { imageVolumeChecks } from './image-volume-checks.ts'
 import { type Installation, servedOption } from './installation.ts'
 import { namespaceCheck } from './namespace-checks.ts'
 import { revisionCheck } from './revision-check.ts'
@@ -19,6 +20,7 @@ export function examine(installation: Installation): readonly InstallationCheck[
     ...certificateModeCheck(installation),
     ...(release === undefined ? [] : serverChecks(release, webhook)),
     ...(release === undefined ? [] : catalogChecks(release)),
+    ...imageVolumeChecks(installation),
     revisionCheck(installation),
     namespaceCheck(installation),
     ...answerChecks(installation),

@@ -82,11 +82,20 @@ export interface TriedPod {
   readonly answer: Admission
 }
 
+/** The versions of the programs of Kubernetes. */
+export interface Platform {
+  /** The object that the apiserver serves at `/version`. */
+  readonly version: FactLookup<Fields | undefined>
+  readonly nodes: FactLookup<readonly Fields[]>
+}
+
 /** All facts about an installation, read from a cluster. */
 export interface Installation {
   readonly webhook: WebhookFacts
   /** Undefined if the configuration was not found or read, or names no Service. */
   readonly release: Release | undefined
+  /** Undefined if the catalog has no tool that is mounted from its image. */
+  readonly platform?: Platform | undefined
   /** The MutatingWebhookConfigurations of all releases of Ridealong. */
   readonly configurations: FactLookup<readonly Fields[]>
   /** All namespaces of the cluster. */

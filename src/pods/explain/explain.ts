@@ -5,6 +5,7 @@ import { requestedAtCreation } from '../../core/missed/requested-at-creation.ts'
 import type { Reason } from '../../core/reasons.ts'
 import { leavesItToNamespace } from '../../core/review.ts'
 import type { PodReview } from '../../core/review-pod.ts'
+import { isToolVolume } from '../../core/tools/added-volumes.ts'
 import { toolVolumes } from '../../core/tools/additions.ts'
 import { admissionFinding } from './admission.ts'
 import { answerFor } from './answer.ts'
@@ -15,7 +16,7 @@ import { countersFinding } from './counters-finding.ts'
 import type { Facts } from './facts.ts'
 import { type Finding, find, stop } from './finding.ts'
 import { cameOut, comparable, createdFindings, type InjectionOutcome } from './injection-outcome.ts'
-import { isInstaller, isToolVolume } from './original-pod.ts'
+import { isInstaller } from './original-pod.ts'
 import { ruleFindings, type Stopped, stoppedBy } from './rule-findings.ts'
 import { toolFindings } from './tool-findings.ts'
 import { webhookFindings } from './webhook-findings.ts'
@@ -186,12 +187,13 @@ function costIn(
 function addedTo(pod: Fields, metrics: readonly string[]): AddedResources {
   const { initContainers, containers, volumes } = fieldsOrNone(pod.spec)
   const all = [...asObjects(initContainers), ...asObjects(containers)]
-  const installers = all.filter((one) => isInstaller(one, metrics))
+  const observers = all.filter(({ name }) => metrics.some((metric) => metric === name))
+  const mounted = new Set(
+    observers.flatMap(({ volumeMounts }) => asObjects(volumeMounts).map(({ name }) => name)),
+  )
   return {
-    observers: all
-      .filter(({ name }) => metrics.some((metric) => metric === name))
-      .map(({ resources }) => resources),
-    installers: installers.map(({ resources }) => resources),
-    volumes: installers.length > 0 ? asObjects(volumes).filter(isToolVolume) : [],
+    observers: observers.map(({ resources }) => resources),
+    installers: all.filter((one) => isInstaller(one, metrics)).map(({ resources }) => resources),
+    volumes: asObjects(volumes).filter(({ name }) => isToolVolume(name) && mounted.has(name)),
   }
 }

@@ -2,14 +2,14 @@ import { STATUS_KEY } from '../../core/keys.ts'
 import {
   asFields,
   asObjects,
-  asText,
   type Fields,
   fieldsOrNone,
   listOrNone,
 } from '../../core/kubernetes/json.ts'
 import { isObserver } from '../../core/rules/observer-difference.ts'
 import { injectedBefore, readStatus } from '../../core/status.ts'
-import { installerName, TOOL_VOLUME, VOLUME_PATH } from '../../core/tools/tool.ts'
+import { isToolVolume } from '../../core/tools/added-volumes.ts'
+import { installerName, VOLUME_PATH } from '../../core/tools/tool.ts'
 
 /**
  * Removes from a pod the additions of Ridealong that affect a decision. The status annotation can
@@ -49,13 +49,8 @@ function isAdded(container: Fields, metrics: readonly string[]): boolean {
 /** Reports whether a container installs the tool of one of the metrics. */
 export function isInstaller({ name, volumeMounts }: Fields, metrics: readonly string[]): boolean {
   const isNamed = metrics.some((metric) => installerName(metric) === name)
-  const mounts = asObjects(volumeMounts).filter(isToolVolume)
+  const mounts = asObjects(volumeMounts).filter(({ name }) => isToolVolume(name))
   return isNamed && mounts.some(({ mountPath }) => mountPath === VOLUME_PATH)
-}
-
-/** Reports whether a volume, or the mount of a volume, has the name of a tool's volume. */
-export function isToolVolume({ name }: Fields): boolean {
-  return asText(name)?.startsWith(TOOL_VOLUME) === true
 }
 
 /**
@@ -67,7 +62,7 @@ export function isToolVolume({ name }: Fields): boolean {
 function withoutTools(container: unknown, variables: readonly unknown[]): unknown {
   const fields = fieldsOrNone(container)
   const mounts = listOrNone(fields.volumeMounts)
-  const kept = mounts.filter((mount) => !isToolVolume(fieldsOrNone(mount)))
+  const kept = mounts.filter((mount) => !isToolVolume(fieldsOrNone(mount).name))
   if (variables.length === 0 || kept.length === mounts.length) return container
   const env = [...listOrNone(fields.env)]
   for (const variable of variables) {

@@ -2,7 +2,7 @@ import type { Decision, Injected, Observer } from '../../core/decision.ts'
 import { findTools, type NamedTool } from '../../core/rules/tool-conflict.ts'
 import { forwards, LAUNCH_AGENT_NAMES } from '../../core/tools/forwarding.ts'
 import { groupTools, type Member, sizeLimitOf, type ToolGroup } from '../../core/tools/groups.ts'
-import { installerName } from '../../core/tools/tool.ts'
+import { installerName, type Tool, toolImage } from '../../core/tools/tool.ts'
 import { joinVariables } from '../../core/tools/variables.ts'
 import { type Finding, find } from './finding.ts'
 import type { InjectionOutcome } from './injection-outcome.ts'
@@ -49,12 +49,19 @@ function added(member: Member<Observer>, group: ToolGroup<Observer>, target: str
   const paths = [...tool.mounts, tool.results].map(({ mountPath }) => mountPath).join(', ')
   const others = group.filter((other) => other !== member).map(nameOf)
   const shared = others.length === 0 ? '' : `, which also has the tool of ${others.join(', ')}`
-  const installer = `${installerName(nameOf(group[0]))} (image ${tool.installer.image})`
   return (
-    `the init container ${installer} copies the library to a volume of at most ` +
+    `${sourceOf(tool, nameOf(group[0]))} a volume of at most ` +
     `${sizeLimitOf(group)}${shared}; container ${target} gets the variables ${variables} ` +
     `and the paths ${paths}`
   )
+}
+
+/** Returns the beginning of a sentence that ends with a volume. */
+function sourceOf(tool: Tool, first: string): string {
+  const { image } = toolImage(tool)
+  return tool.installer === undefined
+    ? `the library is mounted from its image ${image}, and its results are written to`
+    : `the init container ${installerName(first)} (image ${image}) copies the library to`
 }
 
 const UNLOADED = 'static programs, and programs with another libc than the tool, run without it'

@@ -1,13 +1,13 @@
 import {
   asFields,
   asObjects,
-  asText,
   type Fields,
   fieldsOrNone,
   listOrNone,
 } from '../../core/kubernetes/json.ts'
 import { isObserver } from '../../core/rules/observer-difference.ts'
-import { installerName, TOOL_VOLUME, VOLUME_PATH } from '../../core/tools/tool.ts'
+import { isToolVolume } from '../../core/tools/added-volumes.ts'
+import { installerName, VOLUME_PATH } from '../../core/tools/tool.ts'
 
 /**
  * Reports whether a container is an observer, or an init container that installs the tool of a
@@ -32,9 +32,9 @@ export function isToolTarget(container: Fields, status: Fields): boolean {
   return isMounted && !isAdded(container, status)
 }
 
-/** Reports whether a mount is of the volume of a tool. */
+/** Reports whether a mount is of a volume of a tool. */
 export function isToolMount({ name }: Fields): boolean {
-  return asText(name)?.startsWith(TOOL_VOLUME) === true
+  return isToolVolume(name)
 }
 
 /**

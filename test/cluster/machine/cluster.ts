@@ -20,7 +20,16 @@ export interface Kind {
   readonly minor: Minor
   /** Whether pods run. Without a node, pods are only admitted. */
   readonly hasNode: boolean
+  /** The containerd of the node; by default, that of this machine. */
+  readonly containerd?: Containerd | undefined
 }
+
+/**
+ * The containerd of this machine, which may be too old for image volumes, or version 2 from the
+ * module containerd-2 in test/cluster/go.
+ */
+export const CONTAINERDS = ['machine', '2'] as const
+export type Containerd = (typeof CONTAINERDS)[number]
 
 /** Receives a line for each step and each wait. */
 export type Say = (line: string) => void
@@ -33,6 +42,8 @@ export interface Cluster {
   /** The folder with the programs of Kubernetes. */
   readonly programs: string
   readonly hasNode: boolean
+  /** The folder with the programs of containerd; undefined for those of this machine. */
+  readonly containerd: string | undefined
   readonly daemons: readonly Daemon[]
 }
 
@@ -49,7 +60,7 @@ export async function find(kind: Kind): Promise<Cluster | undefined> {
 
 /**
  * Starts a cluster on loopback and waits until the cluster is ready. A cluster of this kind that
- * already runs is returned instead.
+ * already runs is returned instead, unless it has another containerd than the kind names.
  *
  * @param flags more flags of the control plane's programs
  * @throws an error with the name of the program that did not start, and the end of its log.
@@ -61,8 +72,11 @@ export async function up(
   flags?: controlPlane.ProgramFlags,
 ): Promise<Cluster> {
   const { minor, hasNode } = kind
+  const containerd =
+    hasNode && kind.containerd === '2' ? await tools('containerd-2', say) : undefined
   const found = await find(kind)
-  if (found?.daemons.every(isRunning)) return found
+  const isSame = found?.containerd === containerd || kind.containerd === undefined
+  if (isSame && found?.daemons.every(isRunning)) return found
   if (found !== undefined) await down(kind, say)
   if (hasNode && (await node.isNodeAlready())) {
     throw new Error('this machine is already a node of another Kubernetes cluster')
@@ -77,6 +91,7 @@ export async function up(
     kubeconfig: join(folder, 'pki', 'admin.kubeconfig'),
     programs,
     hasNode,
+    containerd,
     daemons: [],
   }
   try {
@@ -128,9 +143,10 @@ async function startControlPlane(
 }
 
 async function startNode(cluster: Cluster, say: Say): Promise<Cluster> {
-  const { folder, programs, version } = cluster
+  const { folder, programs, version, containerd } = cluster
   const [kubelet = 0, metrics = 0, healthz = 0] = await freePorts(3)
-  const here = { folder, programs, version, ports: { kubelet, metrics, healthz } }
+  const ports = { kubelet, metrics, healthz }
+  const here = { folder, programs, version, ports, containerd }
   say('starting containerd, the kubelet and kube-proxy')
   let running = await noted(cluster, await node.startContainerd(here))
   await until(running, 'containerd', async () => {

@@ -11,16 +11,26 @@ export interface Daemon {
   readonly startTime: string
 }
 
-/** Starts a program, and writes its output to logs/NAME.log in a folder. */
+/**
+ * Starts a program, and writes its output to logs/NAME.log in a folder.
+ *
+ * @param env the environment of the program; by default, that of this process
+ */
 export function start(
   folder: string,
   program: string,
   words: readonly string[],
   name = program.split('/').at(-1) ?? program,
+  env: NodeJS.ProcessEnv = process.env,
 ): Daemon {
   mkdirSync(join(folder, 'logs'), { recursive: true })
   const log = openSync(join(folder, 'logs', `${name}.log`), 'a')
-  const child = spawn(program, words, { cwd: folder, detached: true, stdio: ['ignore', log, log] })
+  const child = spawn(program, words, {
+    cwd: folder,
+    env,
+    detached: true,
+    stdio: ['ignore', log, log],
+  })
   child.on('error', () => {})
   closeSync(log)
   child.unref()

@@ -138,8 +138,9 @@ export async function forgetOnNode(cluster: Cluster, name: string): Promise<void
   await ctr(cluster, 'rm', name)
 }
 
-function ctr({ folder }: Cluster, ...words: readonly string[]): Promise<string> {
-  return run('ctr', ['--address', containerdSocket(folder), '-n', 'k8s.io', 'images', ...words])
+function ctr({ folder, containerd }: Cluster, ...words: readonly string[]): Promise<string> {
+  const program = containerd === undefined ? 'ctr' : join(containerd, 'ctr')
+  return run(program, ['--address', containerdSocket(folder), '-n', 'k8s.io', 'images', ...words])
 }
 
 /** Builds the missing images: Debian, Debian with Node, and the pause image of every pod. */

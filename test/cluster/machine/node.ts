@@ -22,6 +22,8 @@ export interface Node {
   /** The version of Kubernetes, for example v1.36.3. */
   readonly version: string
   readonly ports: { readonly kubelet: number; readonly metrics: number; readonly healthz: number }
+  /** The folder with the programs of containerd; undefined for those of this machine. */
+  readonly containerd: string | undefined
 }
 
 export function containerdSocket(folder: string): string {
@@ -40,11 +42,15 @@ export function isNodeAlready(): Promise<boolean> {
 }
 
 /** Starts containerd with all of its files in the folder. */
-export async function startContainerd({ folder }: Node): Promise<Daemon> {
+export async function startContainerd({ folder, containerd }: Node): Promise<Daemon> {
   await mkdir(join(folder, 'cni'), { recursive: true })
   await writeFile(join(folder, 'cni', '10-bridge.conflist'), JSON.stringify(CNI, undefined, 2))
   await writeFile(join(folder, 'containerd.toml'), containerdConfig(folder))
-  return start(folder, 'containerd', ['--config', join(folder, 'containerd.toml')])
+  const program = containerd === undefined ? 'containerd' : join(containerd, 'containerd')
+  // containerd finds the shim of its containers in PATH.
+  const path = [containerd, process.env.PATH].filter((one) => one !== undefined).join(':')
+  const env = { ...process.env, PATH: path }
+  return start(folder, program, ['--config', join(folder, 'containerd.toml')], 'containerd', env)
 }
 
 const CNI = {

@@ -15,6 +15,7 @@ const MODULES = fileURLToPath(new URL('../go', import.meta.url))
 export type Module =
   | 'kubernetes-1.36'
   | 'kubernetes-1.30'
+  | 'containerd-2'
   | 'coredns'
   | 'etcd'
   | 'kwok'

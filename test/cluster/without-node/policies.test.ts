@@ -83,7 +83,7 @@ const equipped = (init: readonly object[], mounts: readonly object[] = [mountOf(
     initContainers: [...init, observer('io-sysstat')],
     containers: [{ name: 'app', image: 'a', volumeMounts: mounts }],
   })
-const UNEQUIPPED = [`${ALTERED} the installer or a mount of perf-sysstat`]
+const UNEQUIPPED = [`${ALTERED} the tool of perf-sysstat`]
 
 /** A namespace, a pod in it, and the warnings of the guard about the pod. */
 const PODS: readonly (readonly [string, object, readonly string[]])[] = [

@@ -16,6 +16,7 @@ import {
   ride,
   type Texts,
 } from '../core/build.ts'
+import { MOUNTED, SHARED } from '../core/tools/build.ts'
 
 const BUILT_IN = await loadCatalog({})
 const MIRRORED = await loadCatalog({ observerImage: 'mirror.example/observer:7' })
@@ -62,6 +63,16 @@ t.test('an observer that is added with this catalog equals that of the installat
         env: new Set(one.env?.map((v) => JSON.stringify(v))),
       }))
     t.strictSame(byName(ours), byName(theirs), metric)
+  }
+})
+
+t.test('the tool of the catalog is installed or mounted as in the installation', async (t) => {
+  const labels = { 'ridealong.dev/tools': 'true' }
+  for (const theirs of [SHARED, MOUNTED]) {
+    const place = { catalog: theirs, labels }
+    const catalog = catalogOf('mpi-trace', observerOf('mpi-trace', place), SHARED)
+    const { pod } = ride(askingPod('mpi-trace'), { catalog, labels })
+    t.strictSame(pod.spec, ride(askingPod('mpi-trace'), place).pod.spec)
   }
 })
 

@@ -34,6 +34,13 @@ function documentOf(tool: Json = {}, name = 'ours'): string {
   })
 }
 
+/** The changes of a document whose tool is mounted from its image. */
+const MOUNTED = { installer: undefined, imageVolume: { image: 'example.com/tool:1' } }
+const NO_SOURCE = /ours: spec\.tool must have either installer or imageVolume$/
+const mountedOf = (changes: Json) =>
+  documentOf({ ...MOUNTED, imageVolume: { ...MOUNTED.imageVolume, ...changes } })
+const imageAt = (subPath: string) =>
+  documentOf({ ...MOUNTED, mounts: [{ subPath, mountPath: '/opt/ours' }] })
 const installerOf = (changes: Json) => documentOf({ installer: { ...TOOL.installer, ...changes } })
 const variablesOf = (...variables: Json[]) => documentOf({ variables })
 const mountsOf = (...mounts: Json[]) => documentOf({ mounts })
@@ -104,6 +111,10 @@ const BOUNDS: readonly (readonly [string, string])[] = [
       ...[...': ,;'].map((separator, index) => ({ name: `A${index}`, value: 'x', separator })),
     ),
   ],
+  ['a tool that is mounted from its image', documentOf(MOUNTED)],
+  ['an image volume with a pull policy', mountedOf({ imagePullPolicy: 'Always' })],
+  ['a path in the image', imageAt('tool/ours')],
+  ['a folder of the image with the name of the results', imageAt('results')],
   [
     'an installer with args and a pull policy',
     installerOf({ args: ['x'], imagePullPolicy: 'Always' }),
@@ -116,7 +127,7 @@ t.test('each bound of a tool allows its first and last value', async (t) => {
 
 const WRONG: readonly (readonly [string, string, RegExp])[] = [
   ['an unknown key', documentOf({ hook: {} }), /ours: spec\.tool must not have hook$/],
-  ...['installer', 'sizeLimit', 'mounts', 'results', 'variables'].map((key) => {
+  ...['sizeLimit', 'mounts', 'results', 'variables'].map((key) => {
     const pattern = new RegExp(`spec\\.tool must have required property '${key}'$`)
     return [`no ${key}`, documentOf({ [key]: undefined }), pattern] as const
   }),
@@ -134,6 +145,17 @@ const WRONG: readonly (readonly [string, string, RegExp])[] = [
     documentOf({}, 'a'.repeat(40)),
     /metadata\.name must have at most 39 characters if the metric has a tool$/,
   ],
+  ['no installer', documentOf({ installer: undefined }), NO_SOURCE],
+  ['an installer and an image volume', documentOf({ imageVolume: { image: 'a:1' } }), NO_SOURCE],
+  ['an image volume without an image', mountedOf({ image: undefined }), /property 'image'$/],
+  ['an image volume with a command', mountedOf({ command: ['x'] }), /must not have command$/],
+  ['a path outside the image', imageAt('../ours'), /mounts\.0\.subPath must match/],
+  ['an absolute path in the image', imageAt('/tool'), /mounts\.0\.subPath must match/],
+  [
+    'a path for the results',
+    documentOf({ ...MOUNTED, results: { ...TOOL.results, subPath: 'a/b' } }),
+    /results\.subPath must match/,
+  ],
   ['an installer without an image', installerOf({ image: undefined }), /property 'image'$/],
   ['an installer without limits', installerOf({ resources: {} }), /property 'limits'$/],
   ['an installer with variables', installerOf({ env: [] }), /installer must not have env$/],
@@ -148,7 +170,11 @@ const WRONG: readonly (readonly [string, string, RegExp])[] = [
     mountsOf(...[...'abcdefghi'].map((name) => ({ subPath: name, mountPath: `/opt/${name}` }))),
     /mounts must NOT have more than 8 items$/,
   ],
-  ['a folder in a folder', mountAt('/opt/ours', 'a/b'), /subPath must match/],
+  [
+    'a folder in a folder',
+    mountAt('/opt/ours', 'a/b'),
+    /spec\.tool\.mounts\.0\.subPath must have no slash if the tool has an installer$/,
+  ],
   ['the folder above', mountAt('/opt/ours', '..'), /subPath must match/],
   ['an empty folder', mountAt('/opt/ours', ''), /subPath must match/],
   ['a folder of 64 characters', mountAt('/opt/ours', 'a'.repeat(64)), /subPath must match/],

@@ -9,6 +9,7 @@ import {
   resourceQuota,
   type Texts,
 } from './build.ts'
+import { MOUNTED } from './tools/build.ts'
 
 export const container = (name: string, more: Json = {}): Json => ({ name, image: 'app', ...more })
 export const sidecar = (name: string, more: Json = {}): Json =>
@@ -95,6 +96,10 @@ export const REASON_CASES: Readonly<Record<Reason, ReasonCase>> = {
   'path-taken': {
     ...PROFILE,
     spec: { containers: [{ ...container('app'), volumeMounts: [{ mountPath: '/ridealong' }] }] },
+  },
+  'no-image-volumes': {
+    annotations: { 'ridealong.dev/inject': 'mpi-trace' },
+    place: { labels: { 'ridealong.dev/tools': 'true' }, catalog: MOUNTED, apiserverVersion: 34 },
   },
   'observer-unavailable': { place: { heldImages: [] } },
   'too-large': { annotations: FULL },

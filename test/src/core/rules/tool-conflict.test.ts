@@ -12,7 +12,10 @@ const profile = CATALOG.metrics.get('cpu-profile')
 const PROFILE = findTools(profile === undefined ? [] : [{ metric: profile }])
 
 /** Returns the tool of another metric, with its own paths and no variables. */
-function toolOf(name: string, changes: Partial<Tool> = {}): NamedTool {
+function toolOf(
+  name: string,
+  changes: Pick<Partial<Tool>, 'mounts' | 'results' | 'variables'> = {},
+): NamedTool {
   const tool: Tool = {
     installer: { image: 'a', resources: { limits: { cpu: '1', memory: '1Gi' } } },
     sizeLimit: '16Mi',

@@ -1,5 +1,5 @@
 import { buildCatalog, type Catalog, type MetricDocument } from '../../../../src/core/catalog.ts'
-import type { Tool, ToolVariable } from '../../../../src/core/tools/tool.ts'
+import type { InstallerContainer, Tool, ToolVariable } from '../../../../src/core/tools/tool.ts'
 import {
   type ContainerObject,
   type Json,
@@ -20,8 +20,11 @@ export function toolDocument(
   return metricDocument(name, { tool: toolOf(name, variables), ...spec })
 }
 
+/** A tool that an init container installs. */
+export type InstalledTool = Tool & { readonly installer: InstallerContainer }
+
 /** Returns a tool with an installer and folders of its own. */
-export function toolOf(name: string, variables: readonly ToolVariable[]): Tool {
+export function toolOf(name: string, variables: readonly ToolVariable[]): InstalledTool {
   return {
     installer: {
       image: `registry.example/${name}:1`,
@@ -76,7 +79,7 @@ export const TOOLS: Catalog = buildCatalog(
  * Returns a tool that extends LD_PRELOAD. The names of the folders of its volume contain the name
  * of the metric, so the volume can have other tools.
  */
-export function sharedTool(name: string, image: string, sizeLimit: string): Tool {
+export function sharedTool(name: string, image: string, sizeLimit: string): InstalledTool {
   const path = `/opt/ridealong/${name}`
   const variables = [{ name: 'LD_PRELOAD', value: `${path}/loader.so`, separator: ':' }] as const
   const tool = toolOf(name, variables)
@@ -100,6 +103,30 @@ export const SHARED: Catalog = buildCatalog(
       tool: sharedTool('mpi-trace', 'registry.example/tools:1', '64Mi'),
     }),
     metricDocument('gpu-trace', { tool: sharedTool('gpu-trace', 'registry.example/gpu:1', '1Gi') }),
+  ],
+  '3f2a91c0',
+)
+
+/** Returns a tool that is mounted from its image. */
+export function mountedTool(name: string, image: string, sizeLimit: string): Tool {
+  const { installer: _, imageVolume: __, ...tool } = sharedTool(name, image, sizeLimit)
+  const mounts = [{ subPath: `tool/${name}`, mountPath: `/opt/ridealong/${name}` }]
+  return { ...tool, imageVolume: { image }, mounts }
+}
+
+/** The catalog SHARED, with tools that are mounted from their images. */
+export const MOUNTED: Catalog = buildCatalog(
+  [
+    metricDocument('perf-sysstat'),
+    metricDocument('cpu-profile', {
+      tool: mountedTool('cpu-profile', 'registry.example/tools:1', '256Mi'),
+    }),
+    metricDocument('mpi-trace', {
+      tool: mountedTool('mpi-trace', 'registry.example/tools:1', '64Mi'),
+    }),
+    metricDocument('gpu-trace', {
+      tool: mountedTool('gpu-trace', 'registry.example/gpu:1', '1Gi'),
+    }),
   ],
   '3f2a91c0',
 )

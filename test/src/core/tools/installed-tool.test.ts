@@ -5,7 +5,7 @@ import { findMissedPod } from '../../../../src/core/missed/missed-pods.ts'
 import { findDrift } from '../../../../src/core/missed/observer-drift.ts'
 import { readNamespace } from '../../../../src/core/namespaces/namespace.ts'
 import { type Json, metricDocument, type Ride } from '../build.ts'
-import { rideWith, SHARED, sharedTool, toolDocument } from './build.ts'
+import { MOUNTED, rideWith, SHARED, sharedTool, toolDocument } from './build.ts'
 
 const ASK = 'mpi-trace,gpu-trace,cpu-profile'
 const MODES = [{}, { [KEYS.mode]: 'container' }]
@@ -14,7 +14,8 @@ const injectedPod = (more: Json = {}) => rideWith(ASK, {}, more as never, { cata
 
 /** Returns a copy of a spec in which a change is applied to each container. */
 function changed(spec: Json, change: (container: Json) => Json | undefined): Json {
-  const apply = (list: unknown) => (list as Json[]).flatMap((container) => change(container) ?? [])
+  const apply = (list: unknown) =>
+    ((list ?? []) as Json[]).flatMap((container) => change(container) ?? [])
   const { initContainers, containers } = spec
   return { ...spec, initContainers: apply(initContainers), containers: apply(containers) }
 }
@@ -29,7 +30,7 @@ function withoutMounts(container: Json, isLost: (mount: Json) => boolean): Json 
 const REMOVALS: readonly (readonly [change: (container: Json) => Json | undefined, string])[] = [
   [
     (one) => (one.name === 'mpi-trace-install' ? undefined : one),
-    'cpu-profile: the init container that installs its tool is missing',
+    'cpu-profile: its tool has no init container that installs it, and no volume with its image',
   ],
   [
     (one) =>
@@ -134,7 +135,7 @@ function olderCatalog(image: (name: string) => string): Catalog {
       { name: 'LD_PRELOAD', value: path, separator: ':' },
     ])
     const { tool } = spec
-    if (tool === undefined) throw new Error('the document has no tool')
+    if (tool?.installer === undefined) throw new Error('the document has no installer')
     const installer = { ...tool.installer, image: image(name) }
     return { ...metricDocument(name), metadata, spec: { ...spec, tool: { ...tool, installer } } }
   })
@@ -163,4 +164,82 @@ t.test('a pod with the installers of an older version is not changed', async (t)
     }
   }
   t.equal(sharedTool('a', tools, '16Mi').installer.image, tools)
+})
+
+/** Changes of a pod whose tools are mounted from their image, and the differences. */
+const MOUNTED_CHANGES: readonly (readonly [string, (spec: Json) => Json, RegExp])[] = [
+  [
+    'no volume with the image',
+    ({ volumes, ...spec }) => ({
+      ...spec,
+      volumes: (volumes as Json[]).filter(({ image }) => image === undefined),
+    }),
+    /^container mpi-trace: its tool has no init container .*, and no volume with its image$/,
+  ],
+  [
+    'another image',
+    ({ volumes, ...spec }) => ({
+      ...spec,
+      volumes: (volumes as Json[]).map((volume) =>
+        volume.image === undefined ? volume : { ...volume, image: { reference: 'evil:1' } },
+      ),
+    }),
+    /^volume "ridealong-lib-mpi-trace-.*" has image "evil:1" instead of the catalog's "registry/,
+  ],
+  [
+    'another volume at the path of the library',
+    (spec) =>
+      changed(spec, (one) => ({
+        ...one,
+        volumeMounts: ((one.volumeMounts ?? []) as Json[]).map((mount) =>
+          mount.mountPath === '/opt/ridealong/mpi-trace' ? { ...mount, name: 'evil' } : mount,
+        ),
+      })),
+    /^container "app" does not have the tool's mount at \/opt\/ridealong\/mpi-trace$/,
+  ],
+  [
+    'a writable library',
+    (spec) =>
+      changed(spec, (one) => ({
+        ...one,
+        volumeMounts: ((one.volumeMounts ?? []) as Json[]).map(
+          ({ readOnly: _, ...mount }) => mount,
+        ),
+      })),
+    /does not have the tool's mount at/,
+  ],
+]
+
+t.test('the scan and a second review compare the image volume and the mounts', async (t) => {
+  for (const mode of MODES) {
+    const { metadata, spec } = rideWith(ASK, {}, mode as never, { catalog: MOUNTED }).pod
+    const status = metadata.annotations?.[STATUS_KEY] ?? ''
+    const more = { ...mode, [STATUS_KEY]: status } as never
+    const surroundings = { namespace, excludedNamespaces: new Set<string>(), catalog: MOUNTED }
+    const scanned = (changed: Json) =>
+      findMissedPod({ metadata, spec: changed } as Json, surroundings)?.reason
+    t.equal(scanned(spec as Json), undefined)
+    t.equal(rideWith(ASK, spec as Json, more, { catalog: MOUNTED }).word, 'already-injected')
+    for (const [part, change, message] of MOUNTED_CHANGES) {
+      t.equal(scanned(change(spec as Json)), 'altered', part)
+      const again = rideWith(ASK, change(spec as Json), more, { catalog: MOUNTED })
+      t.equal(again.word, 'observer-differs', part)
+      t.equal(again.isPatched, false)
+      t.match(again.message.split('; ')[0], message)
+    }
+  }
+})
+
+t.test('a pod with an installer differs from a catalog with image volumes', async (t) => {
+  for (const [before, after, message] of [
+    [SHARED, MOUNTED, /: the volume with its tool's image is missing/],
+    [MOUNTED, SHARED, /: the init container that installs its tool is missing/],
+  ] as const) {
+    const { metadata, spec } = rideWith('mpi-trace', {}, {}, { catalog: before }).pod
+    const more = { [STATUS_KEY]: metadata.annotations?.[STATUS_KEY] ?? '' }
+    const again = rideWith('mpi-trace', spec as Json, more, { catalog: after })
+    t.equal(again.word, 'observer-differs')
+    t.match(again.message, message)
+    t.equal(again.isPatched, false)
+  }
 })

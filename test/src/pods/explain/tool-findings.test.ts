@@ -1,7 +1,7 @@
 import t from 'tap'
 import { costSentence } from '../../../../src/pods/explain/cost.ts'
 import { type Json, type PodObject, podOf, ride, type Texts } from '../../core/build.ts'
-import { ALLOWED, rideWith, SHARED, TOOLS } from '../../core/tools/build.ts'
+import { ALLOWED, MOUNTED, rideWith, SHARED, TOOLS } from '../../core/tools/build.ts'
 import { explained } from './build.ts'
 
 const PLACE = { catalog: TOOLS, labels: ALLOWED }
@@ -58,6 +58,20 @@ t.test('the explanation names the volume that tools of one image share', async (
     'tool mpi-trace': installed('cpu-profile-install', 'tools', `${shared} cpu-profile`),
     'tool gpu-trace': installed('gpu-trace-install', 'gpu', '1Gi'),
   })
+})
+
+t.test('the explanation says that a tool is mounted from its image', async (t) => {
+  const explanation = explained(asking('cpu-profile,mpi-trace'), { ...PLACE, catalog: MOUNTED })
+  t.match(
+    toolsIn(explanation)['tool mpi-trace'],
+    [
+      'ok: the library is mounted from its image registry.example/tools:1, and its results are',
+      'written to a volume of at most 320Mi, which also has the tool of cpu-profile; container app',
+      'gets',
+    ].join(' '),
+  )
+  t.equal(explanation.cost?.installers, undefined)
+  t.equal(explanation.cost?.volumes, '320Mi')
 })
 
 const LAUNCHER = { labels: { 'jobset.sigs.k8s.io/replicatedjob-name': 'launcher' } }

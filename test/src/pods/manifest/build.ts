@@ -5,13 +5,12 @@ import { asFields } from '../../../../src/core/kubernetes/json.ts'
 import { readNamespace } from '../../../../src/core/namespaces/namespace.ts'
 import type { Review } from '../../../../src/core/review.ts'
 import { type PodReview, reviewPod } from '../../../../src/core/review-pod.ts'
-import type { Tool } from '../../../../src/core/tools/tool.ts'
 import { type InjectedManifest, inject } from '../../../../src/pods/manifest/inject.ts'
 import { readManifests } from '../../../../src/pods/manifest/read.ts'
 import { findResources } from '../../../../src/pods/manifest/resources.ts'
 import { undo } from '../../../../src/pods/manifest/undo.ts'
 import { metricDocument } from '../../core/build.ts'
-import { toolOf } from '../../core/tools/build.ts'
+import { type InstalledTool, toolOf } from '../../core/tools/build.ts'
 
 /** The files of the workloads whose pods were recorded. */
 export const WORKLOADS = ['core.yaml', 'hard-cases.yaml', 'mpijob.yaml', 'operators.yaml'] as const
@@ -46,8 +45,24 @@ export const ONE_IMAGE: Offer = {
   allowsTools: true,
 }
 
+/** The same tools, mounted from their image, in namespaces that allow them. */
+export const MOUNTED: Offer = {
+  catalog: buildCatalog(
+    ['cpu-profile', 'mpi-trace'].map((name) => {
+      const variable = name === 'mpi-trace' ? 'TRACE_DIR' : 'CPUPROFILE'
+      const { installer: _, imageVolume: __, ...tool } = preloaded(name, variable)
+      const mounts = tool.mounts.map((mount) => ({ ...mount, subPath: `tool/${name}` }))
+      const results = { ...tool.results, subPath: `${name}-results` }
+      const imageVolume = { image: 'registry.example/tools:1' }
+      return metricDocument(name, { tool: { ...tool, mounts, results, imageVolume } })
+    }),
+    '0a9b1ab1',
+  ),
+  allowsTools: true,
+}
+
 /** Returns a tool that extends LD_PRELOAD and sets a variable. */
-function preloaded(name: string, variable: string): Tool {
+function preloaded(name: string, variable: string): InstalledTool {
   return toolOf(name, [
     {
       name: 'LD_PRELOAD',
