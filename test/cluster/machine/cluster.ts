@@ -72,12 +72,9 @@ export async function up(
   flags?: controlPlane.ProgramFlags,
 ): Promise<Cluster> {
   const { minor, hasNode } = kind
-  const containerd =
-    hasNode && kind.containerd === '2' ? await tools('containerd-2', say) : undefined
-  const found = await find(kind)
-  const isSame = found?.containerd === containerd || kind.containerd === undefined
-  if (isSame && found?.daemons.every(isRunning)) return found
-  if (found !== undefined) await down(kind, say)
+  const containerd = await containerdOf(kind, say)
+  const reused = await reuse(kind, containerd, say)
+  if (reused !== undefined) return reused
   if (hasNode && (await node.isNodeAlready())) {
     throw new Error('this machine is already a node of another Kubernetes cluster')
   }
@@ -101,6 +98,25 @@ export async function up(
     await down(kind, say)
     throw error
   }
+}
+
+/** Returns the folder with the programs of containerd; undefined for those of this machine. */
+async function containerdOf({ hasNode, containerd }: Kind, say: Say): Promise<string | undefined> {
+  return hasNode && containerd === '2' ? await tools('containerd-2', say) : undefined
+}
+
+/** Returns the cluster that runs, if it is as the kind says; otherwise ends its remains. */
+async function reuse(
+  kind: Kind,
+  containerd: string | undefined,
+  say: Say,
+): Promise<Cluster | undefined> {
+  const found = await find(kind)
+  if (found === undefined) return undefined
+  const isSame = kind.containerd === undefined || found.containerd === containerd
+  if (isSame && found.daemons.every(isRunning)) return found
+  await down(kind, say)
+  return undefined
 }
 
 /**

@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap'
+import type { InstallationCheck } from '../../../../src/pods/doctor/check.ts'
 import { run } from '../../../cli/command.ts'
 import type { Api } from '../../api.ts'
 import { collect } from '../../collected.ts'
@@ -98,4 +99,14 @@ async function isExplained(t: Test, { kubeconfig }: Cluster, pod: JobPod): Promi
   const explained = await run(['explain', `pod/${pod.metadata.name}`, ...where])
   t.equal(explained.code, 0, explained.err)
   t.match(explained.out, /the library is mounted from its image/)
+  const words = ['doctor', '--kubeconfig', kubeconfig, '--webhook-configuration', NAME]
+  const { out } = await run([...words, '--namespace', 'default', '--output', 'json'])
+  const checks: readonly InstallationCheck[] = JSON.parse(out).checks
+  t.match(
+    checks.filter(({ name }) => name === 'image volumes'),
+    [
+      { verdict: 'ok', sentence: 'the apiserver has version 1.36' },
+      { verdict: 'ok', sentence: /^1 of 1 nodes have them/ },
+    ],
+  )
 }
