@@ -22,9 +22,9 @@ function asNumber(value: unknown): number | null {
 
 /** Converts the values of a row of pidstat or iostat to the cells of its section. */
 export function readCells(columns: readonly RowColumn[], row: Fields): RowCells {
-  return Object.fromEntries(
-    columns.map((column) => [column.name, readCell(column, row[column.name])]),
-  )
+  const cells: Record<string, Cell> = {}
+  for (const column of columns) cells[column.name] = readCell(column, row[column.name])
+  return cells
 }
 
 /** Reports whether a value in JSON Lines is valid in this column; null is valid in any column. */
@@ -35,10 +35,10 @@ export function isCell({ type }: Pick<Column, 'type'>, value: unknown): value is
 
 /** Returns the cells of a row of a section. A missing or invalid value becomes null. */
 export function plainCells({ columns }: RowSection, row: Fields): RowCells {
-  return Object.fromEntries(
-    columns.map((column) => {
-      const value = Object.hasOwn(row, column.name) ? row[column.name] : null
-      return [column.name, isCell(column, value) ? value : null]
-    }),
-  )
+  const cells: Record<string, Cell> = {}
+  for (const column of columns) {
+    const value = Object.hasOwn(row, column.name) ? row[column.name] : null
+    cells[column.name] = isCell(column, value) ? value : null
+  }
+  return cells
 }

@@ -138,17 +138,21 @@ interface RowClock {
 function startRowClock(rate: number | null): RowClock {
   let began: number | undefined
   let now: number | undefined
+  let time = ''
   let timepoint = -1
   const sections = new Map<string, SectionTime>()
   return {
     read: (at, name) => {
       began ??= at
-      timepoint += at === now ? 0 : 1
+      if (at !== now) {
+        timepoint += 1
+        time = new Date(at).toISOString()
+      }
       now = at
       const section = sectionTime(sections.get(name), at, rate)
       sections.set(name, section)
       const seconds = Math.max(at - began, 0) / 1000
-      return { timepoint, time: new Date(at).toISOString(), seconds, interval: section.interval }
+      return { timepoint, time, seconds, interval: section.interval }
     },
     count: () => timepoint + 1,
   }

@@ -3,7 +3,7 @@ import { asFields, asText, type Fields } from '../../core/kubernetes/json.ts'
 import { quote } from '../../core/text/quote.ts'
 import { readArtifact } from './artifact.ts'
 import { isCell, plainCells } from './cell.ts'
-import type { RowCells } from './columns.ts'
+import type { Cell, RowCells } from './columns.ts'
 
 /** A line of a log in JSON Lines, compared with the description of its metric's rows. */
 export type MatchedLine =
@@ -35,8 +35,8 @@ const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/
 export function matchRow(line: string, { sections }: RowsDescription): MatchedLine {
   const row = parse(line)
   if (row === undefined) return unmatched('it is not a JSON object', true)
-  const { time, section: named, notice, ...cells } = row
-  const artifact = asFields(cells.artifact)
+  const { time, section: named, notice } = row
+  const artifact = asFields(row.artifact)
   if (artifact !== undefined) return matchArtifact(artifact)
   if (typeof notice === 'string') return { kind: 'notice', notice }
   const at = TIME.test(asText(time) ?? '') ? Date.parse(String(time)) : Number.NaN
@@ -44,9 +44,9 @@ export function matchRow(line: string, { sections }: RowsDescription): MatchedLi
     return unmatched('its time is not a date and time such as 2026-01-31T10:00:00.123Z')
   const section = findSection(sections, named)
   if (section === undefined) return unmatched(sectionProblem(named, sections))
-  const problem = cellProblem(cells, section)
-  if (problem !== undefined) return unmatched(problem)
-  return { kind: 'row', section, at, cells: plainCells(section, cells) }
+  const cells = readCells(section, row)
+  if (typeof cells === 'string') return unmatched(cells)
+  return { kind: 'row', section, at, cells }
 }
 
 function matchArtifact(artifact: Fields): MatchedLine {
@@ -69,8 +69,30 @@ function sectionProblem(named: unknown, sections: readonly RowSection[]): string
   return `${found}; the sections are ${known}`
 }
 
+/** Returns the cells of a row, or a sentence about a cell that is not valid. */
+function readCells(section: RowSection, row: Fields): RowCells | string {
+  return validCells(section, row) ?? cellProblem(section, row) ?? plainCells(section, row)
+}
+
+/**
+ * Returns the cells of a row if each of its fields has a column and a value of the column's type.
+ * It looks at each column once, because a log has many rows.
+ */
+function validCells({ columns }: RowSection, row: Fields): RowCells | undefined {
+  const cells: Record<string, Cell> = {}
+  let known = row.section === undefined ? 1 : 2
+  for (const column of columns) {
+    const value = row[column.name] ?? null
+    if (!isCell(column, value)) return undefined
+    if (row[column.name] !== undefined) known += 1
+    cells[column.name] = value
+  }
+  return known === Object.keys(row).length ? cells : undefined
+}
+
 /** Returns a sentence about the first cell that has no column, or another type than its column. */
-function cellProblem(cells: Fields, { name, columns }: RowSection): string | undefined {
+function cellProblem({ name, columns }: RowSection, row: Fields): string | undefined {
+  const { time, section, notice, ...cells } = row
   for (const [key, value] of Object.entries(cells)) {
     const column = columns.find((one) => one.name === key)
     if (column === undefined) return `section ${name} has no column ${shown(key)}`

@@ -16,6 +16,9 @@ export interface ProcessRow {
   readonly isOurs: boolean
 }
 
+/** The values of a process or thread, from the sections that were read so far. */
+type Row = Record<string, unknown>
+
 export interface Processes {
   readonly rows: readonly ProcessRow[]
   /** The headers of the sections whose JSON is missing or invalid. */
@@ -40,7 +43,7 @@ export function hasSections(lines: readonly string[]): boolean {
  * sections report the same counter (THREADS repeats CPU STATISTICS), the first value is used.
  */
 export function readProcesses(lines: readonly string[], columns: readonly RowColumn[]): Processes {
-  const byTask = new Map<string, Fields>()
+  const byTask = new Map<string, Row>()
   const broken: string[] = []
   for (const { header, json } of readSections(lines)) {
     const rows = parseList(json)
@@ -81,40 +84,42 @@ function parseList(json: string): readonly Fields[] | undefined {
  * Joins rows to the rows of their process or thread. In a list with threads, the threads follow
  * their process.
  */
-function join(byTask: Map<string, Fields>, rows: readonly Fields[]): void {
+function join(byTask: Map<string, Row>, rows: readonly Fields[]): void {
   let process: unknown
   for (const row of rows) {
     const own = row.pid ?? row.tgid
     if (own !== '-' && own !== undefined) process = own
     const tid = row.tid === '-' ? undefined : row.tid
-    const normal = normalised({ ...row, pid: process, tid })
-    const key = `${process} ${tid ?? ''}`
-    byTask.set(key, withKnown(normal, byTask.get(key)))
+    addMissing(findRow(byTask, process, tid), row)
   }
 }
 
-/** Adds the values that earlier sections reported, which take precedence. */
-function withKnown(row: Fields, known: Fields | undefined): Fields {
-  return known === undefined ? row : { ...row, ...known }
+function findRow(byTask: Map<string, Row>, pid: unknown, tid: unknown): Row {
+  const key = `${pid} ${tid ?? ''}`
+  const row = byTask.get(key) ?? { pid, tid }
+  byTask.set(key, row)
+  return row
 }
 
 /**
- * Normalizes column names: older versions of jc wrote fd-nr and usr-ms instead of fd_nr and usr_ms.
+ * Adds the values that earlier sections did not report; the values of earlier sections take
+ * precedence. Older versions of jc wrote fd-nr and usr-ms instead of fd_nr and usr_ms.
  */
-function normalised(row: Fields): Fields {
-  if (!Object.keys(row).some((key) => key.includes('-'))) return row
-  return Object.fromEntries(
-    Object.entries(row).map(([key, value]) => [key.replace('-', '_'), value]),
-  )
+function addMissing(known: Row, row: Fields): void {
+  for (const name of Object.keys(row)) {
+    const column = name.includes('-') ? name.replace('-', '_') : name
+    if (!Object.hasOwn(known, column)) known[column] = row[name]
+  }
 }
 
 function readRow(row: Fields, columns: readonly RowColumn[]): ProcessRow {
+  const isOurs = row.program !== undefined
   // pidstat prefixes the name of a thread with |__.
-  const command = asText(row.command)?.replace(/^\|__/, '')
+  const command = isOurs ? undefined : asText(row.command)?.replace(/^\|__/, '')
   return {
     kind: row.tid === undefined ? 'process' : 'thread',
-    cells: readCells(columns, { ...row, program: row.program ?? command }),
+    cells: readCells(columns, isOurs ? row : { ...row, program: command }),
     clock: typeof row.time === 'number' ? row.time : null,
-    isOurs: row.program !== undefined,
+    isOurs,
   }
 }
