@@ -74,6 +74,8 @@ export interface RowSection {
     | 'pod'
     | 'function'
     | 'stack'
+  /** The topic of the report to which the section belongs; its rows are shown there. */
+  readonly title?: string
   readonly description: string
   readonly columns: readonly RowColumn[]
 }
@@ -101,6 +103,8 @@ export interface RowColumn {
   readonly quantity?: string
   /** True if the value is estimated from samples. A counted value of the quantity is preferred. */
   readonly sampled?: true
+  /** A few words for people, which the report shows in place of the name. */
+  readonly title?: string
   readonly meaning: string
 }
 

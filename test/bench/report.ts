@@ -17,7 +17,7 @@ import { fileURLToPath } from 'node:url'
 import { median } from '../../src/lib/statistics.ts'
 import type { FindingsDocument } from '../../src/runs/report/document/findings-document.ts'
 import { launchBrowser } from '../src/runs/report/browser.ts'
-import { type Generated, generatedLines } from '../src/runs/report/generated.ts'
+import { busyLines, type Generated } from '../src/runs/report/generated.ts'
 import { LARGE_LOGS, type LargeLog, largeLog } from './large-logs.ts'
 
 const SIZES = [1024, 4096] as const
@@ -47,14 +47,8 @@ interface Use {
 const report = (...words: string[]): Use =>
   JSON.parse(`${execFileSync(process.execPath, ['--import', USE, MAIN, 'report', ...words])}`)
 
-/** Yields the lines of a run in which all ranks except the straggler compute half as much. */
 function* linesOf(run: Generated): Generator<string> {
-  for (const line of generatedLines(run)) {
-    const row: { readonly rank: string; readonly percent_cpu?: number } = JSON.parse(line)
-    const { rank, percent_cpu: percent } = row
-    const isHalved = percent !== undefined && rank !== `${STRAGGLER}`
-    yield `${isHalved ? JSON.stringify({ ...row, percent_cpu: percent / 2 }) : line}\n`
-  }
+  for (const line of busyLines(run)) yield `${line}\n`
 }
 
 /** Writes a file of generated rows, makes its report, and returns the path of the page. */

@@ -4,7 +4,7 @@
  * - docs/examples/lammps-pod.yaml: the first pod, as the apiserver stores it
  * - docs/examples/vitals.log: the log of the observer in this pod
  * - docs/images/report.png: the report of both pods
- * - docs/examples/report-headings.txt: the headings of the report of that log
+ * - the pictures and the headings of `npm run docs:report`
  *
  * The input is docs/examples/lammps.yaml.
  */
@@ -13,7 +13,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { run } from '../cli/command.ts'
-import { headingsOf, launchBrowser } from '../src/runs/report/browser.ts'
+import { writeReportImages } from '../docs/report-images.ts'
+import { launchBrowser } from '../src/runs/report/browser.ts'
 import { type Cluster, down, find, type Kind, MINORS, up } from './machine/cluster.ts'
 import { APPLICATIONS, buildApplication, buildTarget, IMAGES, load } from './machine/images.ts'
 import { kubectl } from './machine/kubectl.ts'
@@ -61,24 +62,17 @@ async function ridealong(...words: readonly string[]): Promise<void> {
   if (code !== 0) throw new Error(`ridealong ${words.join(' ')}: ${err}`)
 }
 
-/**
- * Collects the Job's logs, makes the report, and takes a screenshot of it. Writes the headings of
- * the report of the first pod's log, which the tests make again.
- */
+/** Collects the Job's logs, makes the report, and takes a screenshot of it. */
 async function takePicture({ kubeconfig }: Cluster, folder: string): Promise<void> {
   const [rows, report] = [join(folder, 'lammps.jsonl'), join(folder, 'lammps.html')]
   const catalog = ['--observer-image', IMAGES.observer]
   const from = ['job/lammps', ...NAMESPACE, '--kubeconfig', kubeconfig]
   await ridealong('collect', ...from, ...catalog, '--to', rows)
   await ridealong('report', rows, '--to', report)
-  const first = join(folder, 'first.html')
-  await ridealong('report', join(DOCS, 'examples', 'vitals.log'), '--to', first)
   const browser = await launchBrowser({ viewport: { width: 1200, height: 1000 } })
   try {
-    const { page } = await browser.open(report)
+    const { page } = await browser.open(report, 'closed')
     await page.screenshot({ path: join(DOCS, 'images', 'report.png') })
-    const headings = await headingsOf((await browser.open(first)).page)
-    await writeFile(join(DOCS, 'examples', 'report-headings.txt'), headings)
   } finally {
     await browser.close()
   }
@@ -93,6 +87,7 @@ try {
   try {
     await runJob(cluster)
     await takePicture(cluster, folder)
+    await writeReportImages()
   } finally {
     await kubectl(cluster, ['delete', 'namespace', 'hpc', '--wait=false', '--ignore-not-found'])
     await webhook.remove()

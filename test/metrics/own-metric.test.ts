@@ -33,8 +33,8 @@ second=0
 while :; do
   time="2026-01-01T10:00:$(printf %02d $second).000Z"
   for zone in top bottom; do
-    printf '{"time":"%s","section":"zone","zone":"%s","heat":%s,"joules":%s,"flow":-1.5}\\n' \\
-      "$time" "$zone" "$heat" "$((second * heat))"
+    printf '{"time":"%s","section":"zone","zone":"%s","heat":%s,"joules":%s,"flow":-1.%s}\\n' \\
+      "$time" "$zone" "$heat" "$((second * heat))" "$((5 + second))"
   done
   printf '{"time":"%s","section":"door","door":"front","opened":%s,"state":null}\\n' "$time" $second
   test $second = 0 && echo 'the furnace hums'
@@ -182,7 +182,7 @@ t.test('the CSV has the columns of the metric after the columns of io-sysstat', 
     Object.fromEntries(line.split(',').map((cell, index) => [names[index], cell])),
   )
   const [hot] = rows.filter(({ rank, zone, timepoint }) => `${rank}${zone}${timepoint}` === '2top1')
-  t.match(hot, { heat: '60', joules: '60', flow: '-1.5', opened: '', percent_cpu: '' })
+  t.match(hot, { heat: '60', joules: '60', flow: '-1.6', opened: '', percent_cpu: '' })
 })
 
 t.test(
@@ -219,17 +219,14 @@ t.test('the report draws the metric in a real browser', { skip: NO_BROWSER }, as
   t.equal((await run(['report', rows, '--to', path])).code, 0)
   const open = await browserOf(t)
   const { page, said, requests } = await open(path)
-  t.strictSame(await page.locator('#sections h2').allInnerTexts(), [
-    'furnace: zone',
-    'furnace: door',
-  ])
-  t.strictSame(await page.locator('#section-0 .plot h3').allInnerTexts(), [
-    'heat °C',
-    'joules J/s',
-    'flow',
-  ])
-  const plots = await coloursOf(page, '#sections .plot canvas')
-  t.equal(plots.length, 4)
+  t.strictSame(await page.locator('#topics h2').allInnerTexts(), ['furnace: zone', 'furnace: door'])
+  t.strictSame(await page.locator('#section-0 .plot h3').allInnerTexts(), ['flow'])
+  t.equal(
+    await page.textContent('#section-0 .constant'),
+    'Not plotted, because it did not change: heat (20 to 60 °C), joules (20 to 60 J/s).',
+  )
+  const plots = await coloursOf(page, '#topics .plot canvas')
+  t.equal(plots.length, 1)
   for (const colours of plots) t.ok(colours > 10, `the plot has ${colours} colours`)
   t.equal(await page.locator('#summary').isVisible(), false, 'no process was observed')
   const marked = () =>
@@ -292,7 +289,7 @@ t.test('its rows are pushed over OTLP while it runs', observerTests(), async (t)
     ...{ kind: 'gauge', unit: 'Cel', value: 60, attributes: zone, resource },
   })
   t.match(last('ridealong.furnace.zone.joules'), { kind: 'counter', unit: 'J', value: top.joules })
-  t.match(last('ridealong.furnace.zone.flow'), { kind: 'gauge', unit: '1', value: -1.5 })
+  t.match(last('ridealong.furnace.zone.flow'), { kind: 'gauge', unit: '1', value: top.flow })
   const opened = rows.findLast(({ door }) => door === 'front').opened
   t.match(last('ridealong.furnace.door.opened'), {
     ...{ kind: 'counter', value: opened, attributes: { 'ridealong.door': 'front' } },

@@ -38,7 +38,7 @@ export interface SplitTimes {
  * the process could run. A process that sleeps in MPI cannot run there, so that all of its waiting
  * was outside; a process that polls in MPI has its part of the waiting there.
  */
-export function splitTimes({ elapsed, inMpi, shares }: ProcessTimes): SplitTimes {
+export function splitTimes({ elapsed, inMpi, shares }: Omit<ProcessTimes, 'pod'>): SplitTimes {
   const outside = Math.max(elapsed - inMpi, 0)
   const { ran, waited } = shares ?? { ran: 1, waited: 0 }
   const runnable = (ran + waited) * elapsed

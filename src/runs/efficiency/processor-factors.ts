@@ -27,7 +27,12 @@ export interface RankShares {
  * Returns the parts of the time of a rank: if several threads ran or waited at once, those of the
  * mean thread; null if the CPU time is not known. Idle is the rest of the time.
  */
-export function rankShares({ elapsed, ran, waited, storage }: RankTimes): RankShares | null {
+export function rankShares({
+  elapsed,
+  ran,
+  waited,
+  storage,
+}: Pick<RankTimes, 'elapsed' | 'ran' | 'waited' | 'storage'>): RankShares | null {
   if (ran === null || elapsed <= 0) return null
   const threads = Math.max((ran + (waited ?? 0)) / elapsed, 1)
   const computing = ran / threads / elapsed

@@ -40,6 +40,8 @@ export interface Efficiency {
 /** The times of a process of MPI. */
 export interface ProcessEfficiency extends ProcessTimes {
   readonly mpiRank: number
+  /** The process id; null if it is not known. */
+  readonly pid: number | null
   readonly split: SplitTimes
 }
 
@@ -94,8 +96,8 @@ function jobEfficiency({ job, size, problem, processes }: MpiJob, run: RunEviden
 }
 
 function timesOf(process: JobProcess, sharesOf: ProcessShares = () => null) {
-  const { rank: mpiRank, pod, elapsed, seconds } = process
-  return { mpiRank, pod, elapsed, inMpi: seconds, shares: sharesOf(process) }
+  const { rank: mpiRank, pid, pod, elapsed, seconds } = process
+  return { mpiRank, pid, pod, elapsed, inMpi: seconds, shares: sharesOf(process) }
 }
 
 /** The states of processes that have recorded all of their time in MPI. */

@@ -2,9 +2,15 @@ import type { RowColumn } from '../../core/catalog.ts'
 import type { Titled } from './plots.ts'
 
 /** Returns the title of the plot of a column; a counter is plotted as its growth per second. */
-export function plotTitle({ name, meaning, unit = '', behavior }: RowColumn): Titled {
+export function plotTitle(column: RowColumn): Titled {
+  const { name, meaning, unit = '', behavior } = column
   const symbols = behavior === 'counter' ? `${symbol(unit)}/s` : symbol(unit)
-  return { key: name, title: name, unit: symbols, meaning }
+  return { key: name, title: titleOfColumn(column), unit: symbols, meaning }
+}
+
+/** Returns the words for a column, or its name if the catalog has none. */
+export function titleOfColumn({ name, title }: RowColumn): string {
+  return title ?? name
 }
 
 /** Returns the distance from the median that an outlier of a column exceeds. */

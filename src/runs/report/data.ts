@@ -1,4 +1,5 @@
 import { keepOutliers, maximum } from '../../lib/statistics.ts'
+import { firstAdvice } from '../efficiency/advice.ts'
 import { type Efficiency, runEfficiency } from '../efficiency/run-efficiency.ts'
 import { type ShownFactor, shownFactors } from '../efficiency/shown-factors.ts'
 import { verdict } from '../efficiency/verdict.ts'
@@ -7,6 +8,9 @@ import { groupByRank } from '../findings/run-evidence.ts'
 import { METRIC_OF_FORMAT } from '../log/descriptions.ts'
 import { computeOffsets } from './align.ts'
 import { type FindingsData, findingsData } from './findings-data.ts'
+import { activityData } from './first-screen/activity.ts'
+import type { ActivityData } from './first-screen/activity-data.ts'
+import { stepsByRank } from './first-screen/rank-steps.ts'
 import type { CollectedRun } from './gather.ts'
 import { distinct, groupTracks, ordered } from './groups.ts'
 import { labelRanks } from './labels.ts'
@@ -35,6 +39,10 @@ export interface PageData {
   readonly notices: readonly string[]
   /** How the run went, in a few sentences. */
   readonly verdict: string
+  /** What to do first; null if nothing needs to be done. */
+  readonly advice: string | null
+  /** What the ranks did over time. */
+  readonly activity: ActivityData
   /** The efficiency of the run, with its factors. */
   readonly factors: readonly ShownFactor[]
   readonly findings: FindingsData
@@ -104,7 +112,7 @@ export function reportModel(collected: CollectedRun, unit: Unit): ReportModel {
   // The totals are chosen one by one, from the summaries and samples of all observers.
   const groups = groupTracks(whole, rankOf)
   const { groups: kept, ...table } = programTable(run, groups)
-  const { shown, plottedRanks, ...parts } = plotRun(run, { unit, groups, found, rankOf })
+  const { shown, plottedRanks, offsets, ...parts } = plotRun(run, { unit, groups, found, rankOf })
   const profiles = profilesData(run.evidence.profiles, rankOf)
   const mpi = mpiData(run.evidence.mpi, rankOf)
   const page: PageData = {
@@ -119,6 +127,12 @@ export function reportModel(collected: CollectedRun, unit: Unit): ReportModel {
       efficiency,
       findings: found.findings,
     }),
+    advice: firstAdvice(found.findings, efficiency.root),
+    activity: activityData(
+      stepsByRank(run, { rankOf, offsetOf: (source) => offsets.get(source) ?? 0 }),
+      efficiency,
+      { ranks, named: namedRanks(found.findings), duration: parts.duration },
+    ),
     factors: shownFactors(efficiency.root),
     findings: findingsData(found, shown, parts.sections),
     ...table,
@@ -127,6 +141,11 @@ export function reportModel(collected: CollectedRun, unit: Unit): ReportModel {
     ...(mpi && { mpi }),
   }
   return { run, rankOf, ranks, found, efficiency, groups: kept, page }
+}
+
+/** Returns the ranks of the findings, those that lost the most time first. */
+function namedRanks(findings: readonly RunFinding[]): readonly string[] {
+  return [...new Set(findings.flatMap(({ ranks }) => ranks.map(({ rank }) => rank)))]
 }
 
 /** Builds the table by rank and program. Returns the programs of its rows too. */
@@ -147,7 +166,10 @@ interface PlotChoices extends Pick<ReportModel, 'rankOf' | 'groups' | 'found'> {
   readonly unit: Unit
 }
 
-/** Builds the plots and the sections, and returns the measures and the ranks that they show. */
+/**
+ * Builds the plots and the sections, and returns the measures and the ranks that they show, and the
+ * starts of the logs.
+ */
 function plotRun(run: CollectedRun, { unit, groups, found, rankOf }: PlotChoices) {
   const active = [...run.devices.values()].filter(isActive)
   const all = allTracks(run, active)
@@ -158,6 +180,7 @@ function plotRun(run: CollectedRun, { unit, groups, found, rankOf }: PlotChoices
   return {
     shown: shown.map(({ measure }) => measure),
     plottedRanks: all.map(({ source }) => rankOf(source)),
+    offsets: context.offsets,
     duration: context.duration,
     unit: chosen,
     plots: processPlots(tracks, shown, context),

@@ -1,5 +1,6 @@
 import { printable } from '../../core/text/printable.ts'
 import type { PageData } from './data.ts'
+import { overviewData } from './first-screen/overview.ts'
 import { jsonParts } from './json-parts.ts'
 
 /** A script or a style sheet of the page, and the SHA-256 of its text in base64. */
@@ -20,10 +21,11 @@ export interface PageParts {
 /**
  * Yields the parts of the page, which is one self-contained file. The Content-Security-Policy of
  * the page allows only its own script and style sheet and embedded images, and no requests to a
- * server.
+ * server. The script comes before the data of the details, which can be large, so that the first
+ * screen does not wait for them.
  */
 export function* renderPage(parts: PageParts): Generator<string> {
-  const { title, style, script, data, generator } = parts
+  const { title, style, script, data } = parts
   const policy = [
     "default-src 'none'",
     `script-src 'sha256-${script.sha256}'`,
@@ -45,11 +47,15 @@ export function* renderPage(parts: PageParts): Generator<string> {
 <style>${style.text}</style>
 </head>
 <body>
-${fillIn(BODY, { TITLE: title, VERDICT: data.verdict, GENERATOR: generator })}
-<script type="application/json" id="data">`
-  yield* embed(data)
+${fillIn(bodyOf(data), textsOf(parts))}
+<script type="application/json" id="overview">`
+  yield* embed(overviewData(data))
   yield `</script>
 <script>${script.text}</script>
+<script type="application/json" id="data">`
+  const { activity: _, ...details } = data
+  yield* embed(details)
+  yield `</script>
 </body>
 </html>
 `
@@ -58,59 +64,97 @@ ${fillIn(BODY, { TITLE: title, VERDICT: data.verdict, GENERATOR: generator })}
 const BODY = `<header>
 <h1>TITLE</h1>
 <p id="about"></p>
-<p id="verdict">VERDICT</p>
-<div id="efficiency"><table>
-<caption>Efficiency: each factor is the product of those below it</caption>
-<thead><tr><th scope="col">Factor</th><th scope="col">Value</th><th scope="col">Meaning</th></tr>
-</thead>
-<tbody></tbody>
-</table></div>
-<div id="worst"></div>
-<ul id="notices"></ul>
+<button id="theme" type="button">Dark or light</button>
 </header>
-<form id="filter" autocomplete="off">
+<main>
+<p id="verdict">VERDICT</p>
+<p id="advice"><b>What to do:</b> ADVICE</p>
+<div id="first">
+<section id="efficiency">
+<h2>Efficiency</h2>
+<table>
+<caption>Each factor is the product of those below it</caption>
+<thead><tr><th scope="col">Factor</th><th scope="col">Value</th></tr></thead>
+<tbody></tbody>
+</table>
+<p class="missing"></p>
+<details><summary>What these mean</summary><dl></dl></details>
+</section>
+<section id="worst">
+<h2>Worst findings</h2>
+<div class="lines"></div>
+<p class="more note"></p>
+</section>
+</div>
+<section id="activity">
+<h2>Ranks over time</h2>
+<ul class="states"></ul>
+<canvas id="activity-rows" role="img"></canvas>
+<output class="note"></output>
+<details><summary>The same as a table</summary>
+<div class="scroll" tabindex="0" role="region" aria-label="Ranks and their states">
+<table></table></div>
+</details>
+</section>
+<noscript>This page needs JavaScript for its plots. The scripts are part of the page.</noscript>
+<form id="filter" autocomplete="off" aria-label="Filter of the details">
 <label>Ranks
 <input id="ranks" type="text" placeholder="all, or 0-15, 32" spellcheck="false"></label>
 <fieldset id="programs"><legend>Programs</legend></fieldset>
 <label><input id="outliers" type="checkbox"> only outliers</label>
 <button id="reset" type="reset">Show all</button>
 <output id="shown"></output>
-<button id="theme" type="button">Dark or light</button>
 </form>
-<noscript>This page needs JavaScript for its plots. The scripts are part of the page.</noscript>
-<main>
-<section id="findings">
-<h2>Findings</h2>
+<details class="topic" id="findings">
+<summary><h2>Findings</h2><span class="facts"></span></summary>
 <p class="note"></p>
 <div class="list"></div>
 <ul class="unchecked"></ul>
-</section>
-<section id="summary">
-<h2>By rank and program</h2>
-<div class="scroll"><table><thead></thead><tbody></tbody></table></div>
+</details>
+<details class="topic" id="summary">
+<summary><h2>By rank and program</h2><span class="facts"></span></summary>
+<div class="scroll" tabindex="0" role="region" aria-label="Ranks and programs">
+<table><thead></thead><tbody></tbody></table></div>
 <p class="note" id="summary-note"></p>
-</section>
-<section id="strip">
-<h2>Ranks side by side <select id="measure" aria-label="measure"></select></h2>
+</details>
+<details class="topic" id="strip">
+<summary><h2>Ranks side by side</h2><span class="facts"></span></summary>
+<p><label>Measure <select id="measure"></select></label></p>
 <div class="strip"><canvas></canvas></div>
 <p class="scale"><span id="least"></span><canvas id="scale"></canvas><span id="most"></span></p>
 <p class="note" id="strip-note"></p>
-</section>
-<section id="plots">
-<h2>Over time</h2>
+</details>
+<details class="topic" id="plots">
+<summary><h2>Processes over time</h2><span class="facts"></span></summary>
 <p class="legend" id="legend"></p>
 <div class="grid"></div>
-</section>
-<section id="devices">
-<h2>The node's devices</h2>
+<p class="note constant"></p>
+</details>
+<div id="topics"></div>
+<details class="topic" id="devices">
+<summary><h2>The node's devices</h2><span class="facts"></span></summary>
 <p class="note">io-sysstat measures the block devices of the node, which all pods share.
 These numbers are about the node, not the pod.</p>
 <p class="legend"></p>
 <div class="grid"></div>
-</section>
-<div id="sections"></div>
+<p class="note constant"></p>
+</details>
+<details class="topic" id="data-notes">
+<summary><h2>Notes about the data</h2><span class="facts"></span></summary>
+<ul id="notices"></ul>
+</details>
 </main>
 <footer>GENERATOR</footer>`
+
+/** Returns the body; without advice, it has no such paragraph. */
+function bodyOf({ advice }: PageData): string {
+  return advice === null ? BODY.replace(/^<p id="advice">.*\n/m, '') : BODY
+}
+
+function textsOf({ title, data, generator }: PageParts) {
+  const { verdict, advice } = data
+  return { TITLE: title, VERDICT: verdict, ADVICE: advice ?? '', GENERATOR: generator }
+}
 
 /** Replaces each of these words in a template by a text, at once: a text may contain a word. */
 function fillIn(template: string, texts: Readonly<Record<string, string>>): string {

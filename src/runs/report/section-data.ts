@@ -1,6 +1,6 @@
 import type { RowColumn } from '../../core/catalog.ts'
 import { computeMean, keepOutliers, marksIn, maximum } from '../../lib/statistics.ts'
-import { floorOf, plotTitle, symbol } from './column-titles.ts'
+import { floorOf, plotTitle, symbol, titleOfColumn } from './column-titles.ts'
 import { ordered } from './groups.ts'
 import { buildPlots, type PlotContext, type Plots, type Titled } from './plots.ts'
 import { mergeTracks, type SectionRun, type SectionTrack } from './section.ts'
@@ -12,6 +12,8 @@ export interface SectionData {
   readonly section: string
   /** The metric, and the section if the metric has several. */
   readonly title: string
+  /** The topic of the page to which the section belongs, in words. */
+  readonly topic: string
   readonly description: string
   readonly columns: readonly Titled[]
   readonly rows: readonly SummaryRow[]
@@ -47,6 +49,7 @@ export function sectionData(run: SectionRun, title: string, context: PlotContext
     metric: run.metric,
     section: section.name,
     title,
+    topic: section.title ?? title,
     description: section.description,
     columns: columns.map(({ title }) => title),
     rows: kept,
@@ -70,10 +73,11 @@ interface TableColumn {
 /** Returns the columns for a measure: the growth of a counter, the mean and peak of a gauge. */
 function tableColumns(column: RowColumn, index: number): readonly TableColumn[] {
   const { name, meaning, unit = '', behavior } = column
+  const named = titleOfColumn(column)
   const made = (words: string, of: TableColumn['of']) => {
     const title = {
       key: `${name} ${words}`,
-      title: `${name}, ${words}`,
+      title: behavior === 'counter' && column.title !== undefined ? named : `${named}, ${words}`,
       unit: symbol(unit),
       meaning,
     }
@@ -108,7 +112,9 @@ function tableRows(
   )
   const rows = [...groups].map(([key, own]) => {
     const [rank = '', program = '']: readonly string[] = JSON.parse(key)
-    return { rank, program, values: columns.map((column) => column.of(own)) }
+    const values = columns.map((column) => column.of(own))
+    const process = own[0]?.name ?? null
+    return { rank, program, ...(process !== null && { process }), values }
   })
   const floors = columns.map(({ floor }) => floor)
   const marks = marksIn(

@@ -136,6 +136,8 @@ export function summaryColumns(measures: readonly Measure[]): readonly SummaryCo
 export interface SummaryRow {
   readonly rank: string
   readonly program: string
+  /** The program, if `program` is the name of a process that has more parts. */
+  readonly process?: string
   readonly values: readonly (number | null)[]
   /** For each value, whether it is an outlier among the rows of the same program. */
   readonly marks: readonly boolean[]

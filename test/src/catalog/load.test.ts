@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { parse } from 'yaml'
 import { BUILT_IN, CatalogError, loadCatalog } from '../../../src/catalog/load.ts'
 import schema from '../../../src/catalog/metric.schema.json' with { type: 'json' }
-import { DEVICE_MEASURES } from '../../../src/runs/report/device-measures.ts'
+import { DEVICE_MEASURES } from '../../../src/runs/report/measures.ts'
 
 interface Document {
   apiVersion?: unknown

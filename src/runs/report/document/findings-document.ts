@@ -7,6 +7,7 @@ import { listObservedRanks } from '../observed-ranks.ts'
 import { ranksDocument } from '../programs/ranks-document.ts'
 import type { MpiJobData } from '../tools/mpi-data.ts'
 import type { DifferenceData, ProfileData } from '../tools/profile-data.ts'
+import { activityDocument } from './activity-document.ts'
 import { efficiencyDocument } from './efficiency-document.ts'
 import {
   byKey,
@@ -34,7 +35,9 @@ export function findingsDocument(collected: CollectedRun, title: string, unit: U
     kind: 'Findings',
     title,
     verdict: page.verdict,
+    advice: page.advice,
     efficiency: efficiencyDocument(efficiency),
+    activity: activityDocument(page.activity),
     ranks,
     observedRanks: listObservedRanks(run),
     samples: run.samples,

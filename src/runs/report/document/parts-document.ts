@@ -32,9 +32,20 @@ function valueOrNull(value: GridValue): number | null {
 
 /** Returns a section of a metric for programs: its table, and its values over time. */
 export function sectionDocument(data: SectionData) {
-  const { metric, section, title, description, columns, rows, omittedRows, isMerged, plots } = data
+  const {
+    metric,
+    section,
+    title,
+    topic,
+    description,
+    columns,
+    rows,
+    omittedRows,
+    isMerged,
+    plots,
+  } = data
   return {
-    ...{ metric, section, title, description },
+    ...{ metric, section, title, topic, description },
     columns: columns.map(columnDocument),
     rows: rows.map((row) => ({ ...rowDocument(columns, row), name: row.program })),
     omitted_rows: omittedRows,

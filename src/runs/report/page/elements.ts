@@ -53,3 +53,12 @@ export function classed<Name extends keyof HTMLElementTagNameMap>(
   node.className = className
   return node
 }
+
+/** Creates an area that scrolls, for a table. The keys of the keyboard scroll it too. */
+export function scrollOf(label: string): HTMLDivElement {
+  const area = classed('div', 'scroll')
+  area.tabIndex = 0
+  area.setAttribute('role', 'region')
+  area.setAttribute('aria-label', label)
+  return area
+}

@@ -5,7 +5,7 @@ import { DATA } from './data.ts'
 import { inside, made } from './elements.ts'
 import { isRankShown, isShown } from './filter.ts'
 import { counted } from './format.ts'
-import { NO_TITLE, startBoard } from './plots.ts'
+import { NO_TITLE, showBoard, startBoard } from './plots.ts'
 
 type Finding = PageData['findings']['findings'][number]
 
@@ -81,8 +81,8 @@ function startFindingPlot(
   return startBoard(plot, article.id, section === null ? isShown : isRankShown)
 }
 
-/** Adds all findings to the page, and returns the boards of their plots. */
-export function startFindings() {
+/** Builds the findings, and returns a function that draws their plots. */
+export function buildFindings() {
   const { findings, notes } = DATA.findings
   const none =
     notes.length === 0
@@ -91,5 +91,8 @@ export function startFindings() {
   const some = 'What held the run up: failures first, then the most time lost, then risks.'
   inside('findings', '.note').textContent = findings.length === 0 ? none : some
   inside('findings', '.unchecked').append(...notes.map((note) => made('li', note)))
-  return findings.flatMap(startFinding)
+  const boards = findings.flatMap(startFinding)
+  return () => {
+    for (const board of boards) showBoard(board)
+  }
 }

@@ -1,7 +1,10 @@
 // The page of a run with profiles, which also has a flame graph.
 
-import './main.ts'
-import './profiles.css'
-import { addProfiles } from './profiles.ts'
+import './profiles/profiles.css'
+import { startPage } from './start.ts'
 
-addProfiles()
+startPage(async () => {
+  const { startDetails } = await import('./details.ts')
+  const { addProfiles } = await import('./profiles/profiles.ts')
+  return startDetails([addProfiles])
+})

@@ -1,12 +1,14 @@
 // The time in calls of MPI: a table of the functions, and a table of the processes of an MPI job.
-// Only a page of a run with recorded calls has this script, which follows those of every page.
 
 import type { PageData } from '../data.ts'
 import { DATA } from './data.ts'
-import { classed, element, inside, made } from './elements.ts'
+import { classed, inside, made, scrollOf } from './elements.ts'
 import { isRankShown } from './filter.ts'
 import { counted, plain } from './format.ts'
-import { replaceTable, showTable, startTable, type Table } from './table.ts'
+import { buildMpiPlots } from './sections.ts'
+import { mostOf, shownUnit } from './shown-units.ts'
+import { showTable, startTable, type Table } from './table.ts'
+import { addTopic, startTopic } from './topics.ts'
 
 type Mpi = NonNullable<PageData['mpi']>
 
@@ -39,15 +41,16 @@ const MPI_CALL_TITLES = [
 function showMpiCalls() {
   const { calls, omittedCalls } = mpiJob()
   const [head, titles, body] = [made('thead'), made('tr'), made('tbody')]
+  const sent = shownUnit('bytes', mostOf(calls.map(({ bytes }) => bytes)))
   for (const [title = '', unit = ''] of MPI_CALL_TITLES) {
     const cell = made('th', title)
-    cell.append(made('small', unit))
+    cell.append(made('small', unit === 'bytes' ? sent.unit : unit))
     titles.append(cell)
   }
   head.append(titles)
   for (const { call, calls: count, seconds, percent, spread, longestMs, bytes } of calls) {
     const row = made('tr')
-    const numbers = [count, seconds, percent, ...spread, longestMs, bytes]
+    const numbers = [count, seconds, percent, ...spread, longestMs, bytes * sent.factor]
     row.append(made('td', call), ...numbers.map((value) => made('td', plain(value))))
     body.append(row)
   }
@@ -66,7 +69,6 @@ function showMpiRanks() {
     'Process',
     '.marks',
   )
-  replaceTable(mpiShown.table, table)
   mpiShown.table = table
   showTable(table)
   const notes = [
@@ -106,18 +108,30 @@ function addMpiChoice(place: HTMLElement) {
   })
 }
 
+/** Adds the topic. */
 export function addMpi() {
-  const [section, ranks, table] = [made('section'), made('div'), made('table')]
-  section.id = 'mpi'
+  const place = addTopic('mpi', 'Time in MPI', counted(MPI.jobs.length, 'job'))
+  startTopic(place, () => {
+    buildMpi(place)
+    showMpi()
+    const showPlots = buildMpiPlots(place)
+    return () => {
+      if (mpiShown.table !== undefined) showTable(mpiShown.table)
+      showPlots()
+    }
+  })
+}
+
+function buildMpi(place: HTMLElement) {
+  const [ranks, table] = [made('div'), made('table')]
   ranks.id = 'mpi-ranks'
-  const [calls, rankTable] = [classed('div', 'scroll'), classed('div', 'scroll')]
+  const [calls, rankTable] = [scrollOf('Time in MPI by call'), scrollOf('Time in MPI by rank')]
   calls.append(classed('table', 'by-call'))
   table.append(made('thead'), made('tbody'))
   rankTable.append(table)
   ranks.append(rankTable, classed('p', 'note marks'), classed('p', 'note told'))
   const choice = classed('p', 'note')
-  section.append(
-    made('h2', 'Time in MPI'),
+  place.append(
     classed('p', 'note', MPI_ABOUT),
     choice,
     made('h3', 'By call'),
@@ -126,7 +140,5 @@ export function addMpi() {
     made('h3', 'By rank'),
     ranks,
   )
-  element('strip').before(section)
   addMpiChoice(choice)
-  showMpi()
 }

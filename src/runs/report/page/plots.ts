@@ -7,18 +7,14 @@ import type { Line, Plots, Titled } from '../plots.ts'
 import { colour, LINE_COLOURS, lineColour } from './colours.ts'
 import { inside, made } from './elements.ts'
 import { counted, duration, nameOf, plain } from './format.ts'
+import { mostOf, shownUnit } from './shown-units.ts'
+import { TIME_STEPS } from './time-ticks.ts'
 import { isValue, meanOf, valuesIn } from './values.ts'
 
 /** From this number of lines, a plot shows a summary instead of every line. */
 const CROWD_FROM = 25
 const MOST_OUT = 12
 const HEIGHT = 210
-
-/** The possible distances between two ticks of the time axis, in seconds. */
-const STEPS = [
-  0.1, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 43_200, 86_400,
-  604_800,
-]
 
 /** The plots of a section: one for each measure. */
 export interface Board {
@@ -27,17 +23,27 @@ export interface Board {
   readonly legend: Element
   readonly key: string
   readonly isShown: (line: Line) => boolean
+  /** Whether a measure is plotted, if it is not constant. */
+  readonly isPlotted: (measure: Titled) => boolean
+  /** The element for a sentence about the constants; undefined to plot them. */
+  readonly constants: Element | undefined
   charts: uPlot[]
 }
 
-/** @param section the id of the element with the places of the plots and their legend */
+/**
+ * @param section the id of the element with the places of the plots and their legend
+ * @param constants the element for a sentence that names the measures that are not plotted, because
+ *   they are constant; if it is missing, they are plotted
+ */
 export function startBoard(
   plots: Plots,
   section: string,
   isLineShown: (line: Line) => boolean,
+  constants?: Element,
 ): Board {
-  const [grid, legend] = [inside(section, '.grid'), inside(section, '.legend')]
-  return { plots, grid, legend, key: section, isShown: isLineShown, charts: [] }
+  const places = { grid: inside(section, '.grid'), legend: inside(section, '.legend'), constants }
+  const isPlotted = () => true
+  return { plots, ...places, key: section, isShown: isLineShown, isPlotted, charts: [] }
 }
 
 export function showBoard(board: Board) {
@@ -46,14 +52,62 @@ export function showBoard(board: Board) {
   const lines = board.plots.lines.filter(board.isShown)
   const isCrowd = lines.length >= CROWD_FROM
   board.grid.replaceChildren()
-  for (const measure of board.plots.measures.keys()) showPlot(board, measure, lines, isCrowd)
-  showLegend(board, lines, isCrowd)
+  const plotted = measuresOf(board)
+  for (const measure of plotted) showPlot(board, measure, lines, isCrowd)
+  if (plotted.length > 0) showLegend(board, lines, isCrowd)
+}
+
+/** Returns the measures that are plotted, and names those that are not. */
+function measuresOf({ plots, isPlotted, constants }: Board): readonly number[] {
+  const all = [...plots.measures.entries()].filter(([, measure]) => isPlotted(measure))
+  if (constants === undefined) return all.map(([index]) => index)
+  const still = new Map(all.map(([index]) => [index, constantIn(plots, index)]))
+  const named = all.flatMap(([index, { title }]) => {
+    const value = still.get(index)
+    return value === undefined ? [] : `${title} (${value})`
+  })
+  constants.textContent =
+    named.length === 0 ? '' : `Not plotted, because it did not change: ${named.join(', ')}.`
+  return all.flatMap(([index]) => (still.get(index) === undefined ? [index] : []))
+}
+
+/** The most that a constant may differ from itself, as a part of its value: an error of clocks. */
+const STILL = 0.005
+
+/**
+ * Returns the text of a measure that did not change in any line, `not read` if it has no value, and
+ * undefined if it changed.
+ */
+function constantIn({ measures, lines }: Plots, measure: number): string | undefined {
+  const ranges = lines.flatMap(({ values }) => rangesIn(values[measure] ?? []))
+  if (ranges.some(isMoving)) return undefined
+  if (ranges.length === 0) return 'not read'
+  const [least, most] = [extreme(ranges.flat(), Math.min), extreme(ranges.flat(), Math.max)]
+  const { unit, factor } = shownUnit(measures[measure]?.unit ?? '', Math.max(-least, most))
+  const [low, high] = [plain(least * factor), plain(most * factor)]
+  return `${low === high ? low : `${low} to ${high}`} ${unit}`.trim()
+}
+
+/** Returns the least and the greatest value of a line in a list; an empty one without values. */
+function rangesIn(values: readonly GridValue[]): readonly (readonly [number, number])[] {
+  const known = values.filter(isValue)
+  if (known.length === 0) return []
+  return [[extreme(known, Math.min), extreme(known, Math.max)]]
+}
+
+function isMoving([low, high]: readonly [number, number]) {
+  return high - low > STILL * Math.max(Math.abs(high), Math.abs(low))
+}
+
+function extreme(values: readonly number[], choose: (a: number, b: number) => number) {
+  return values.reduce((kept, value) => choose(kept, value), values[0] ?? Number.NaN)
 }
 
 export const NO_TITLE: Titled = { key: '', title: '', unit: '' }
 
 function showPlot(board: Board, measure: number, lines: readonly Line[], isCrowd: boolean) {
-  const { title, unit, meaning } = board.plots.measures[measure] ?? NO_TITLE
+  const { title, unit: rawUnit, meaning } = board.plots.measures[measure] ?? NO_TITLE
+  const { unit, factor } = shownUnit(rawUnit, mostIn(board.plots, measure))
   const box = made('div')
   box.className = 'plot'
   const head = made('header')
@@ -78,7 +132,14 @@ function showPlot(board: Board, measure: number, lines: readonly Line[], isCrowd
     ? crowdOf(board.plots, known, measure)
     : linesOf(board.plots, known, lines, measure)
   const options = optionsOf(content, board, box.clientWidth, readout, unit)
-  board.charts.push(new uPlot(options, content.data, box))
+  const [times, ...rows] = content.data
+  const scaled = rows.map((row) => Array.from(row, (value) => value && value * factor))
+  board.charts.push(new uPlot(options, [times, ...scaled], box))
+}
+
+/** Returns the greatest absolute value of a measure. */
+function mostIn({ lines }: Plots, measure: number) {
+  return lines.reduce((most, { values }) => Math.max(most, mostOf(values[measure] ?? [])), 0)
 }
 
 interface Content {
@@ -183,6 +244,7 @@ function optionsOf(
   return {
     width,
     height: HEIGHT,
+    padding: [8, 24, 0, 0],
     legend: { show: false },
     cursor: { sync: { key: board.key }, points: { show: false }, drag: { x: true, y: false } },
     scales: {
@@ -190,14 +252,23 @@ function optionsOf(
       y: { range: (_chart, least, most) => rangeOf(least, most) },
     },
     axes: [
-      { ...axis, incrs: STEPS, values: (_chart, splits) => splits.map(duration) },
-      { ...axis, size: 58, values: (_chart, splits) => splits.map(plain) },
+      { ...axis, incrs: TIME_STEPS, values: (_chart, splits) => splits.map(duration) },
+      { ...axis, size: axisWidth, values: (_chart, splits) => splits.map(plain) },
     ],
     series: [{}, ...series],
     bands,
     hooks: { setCursor: [(chart) => tell(chart, names, readout, unit)] },
   }
 }
+
+/** Returns the width of the values' axis in pixels, with room for its longest label. */
+function axisWidth(_chart: uPlot, labels: readonly string[] | null) {
+  const longest = (labels ?? []).reduce((most, { length }) => Math.max(most, length), 0)
+  return Math.max(LEAST_AXIS, longest * DIGIT + AXIS_MARGIN)
+}
+
+/** The widths of a digit at 11 pixels, of the ticks and of the margin, and the least, in pixels. */
+const [DIGIT, AXIS_MARGIN, LEAST_AXIS] = [7, 20, 44]
 
 /** Returns the bounds of the values' axis: 0 is always on it. */
 function rangeOf(least: number | null, most: number | null): [number, number] {

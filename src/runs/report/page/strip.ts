@@ -7,6 +7,7 @@ import { DATA } from './data.ts'
 import { element, elementOf, inside } from './elements.ts'
 import { isShown, showRank } from './filter.ts'
 import { counted, duration, nameOf, plain } from './format.ts'
+import { mostOf, shownUnit } from './shown-units.ts'
 import { isValue, meanOf, valuesIn } from './values.ts'
 
 const GUTTER = 150
@@ -18,7 +19,7 @@ let stripTop = 0
 export function startStrip() {
   const select = elementOf(HTMLSelectElement, 'measure')
   for (const [index, { title, unit }] of DATA.plots.measures.entries())
-    select.append(new Option(`${title}, ${unit}`, String(index)))
+    select.append(new Option(optionText(title, unitOf(index, unit).unit), String(index)))
   select.addEventListener('change', showStrip)
   const canvas = stripCanvas()
   canvas.addEventListener('mousemove', (event) => tellStrip(event.offsetX, event.offsetY))
@@ -26,6 +27,21 @@ export function startStrip() {
     const line = stripLines[rowAt(event.offsetY)]
     if (line !== undefined) showRank(line.rank)
   })
+}
+
+function optionText(title: string, unit: string) {
+  return unit === '' ? title : `${title}, ${unit}`
+}
+
+/** Returns the unit in which a measure is shown. */
+function unitOf(measure: number, unit: string) {
+  const { lines } = DATA.plots
+  const most = lines.reduce((all, { values }) => Math.max(all, mostOf(values[measure] ?? [])), 0)
+  return shownUnit(unit, most)
+}
+
+function measureUnit(measure: number) {
+  return unitOf(measure, DATA.plots.measures[measure]?.unit ?? '')
 }
 
 function stripCanvas() {
@@ -193,9 +209,9 @@ function fitted(context: CanvasRenderingContext2D, text: string) {
 }
 
 function paintScale(measure: number) {
-  const { unit } = DATA.plots.measures[measure] ?? { unit: '' }
+  const { unit, factor } = measureUnit(measure)
   element('least').textContent = '0'
-  element('most').textContent = `${plain(stripTop)} ${unit}`
+  element('most').textContent = `${plain(stripTop * factor)} ${unit}`
   const canvas = elementOf(HTMLCanvasElement, 'scale')
   canvas.width = 128
   canvas.height = 1
@@ -222,7 +238,7 @@ function tellStrip(x: number, y: number) {
   const bucket = Math.min(Math.floor(part * buckets), buckets - 1)
   const measure = measureIndex()
   const value = valueAt(line, measure, bucket)
-  const { unit } = DATA.plots.measures[measure] ?? { unit: '' }
-  const words = isValue(value) ? `${plain(value)} ${unit}` : 'no sample'
+  const { unit, factor } = measureUnit(measure)
+  const words = isValue(value) ? `${plain(value * factor)} ${unit}` : 'no sample'
   element('strip-note').textContent = `${nameOf(line)} at ${duration(bucket * width)}: ${words}`
 }

@@ -5,6 +5,7 @@ import type { PageData } from '../data.ts'
 import type { Titled } from '../plots.ts'
 import { inside, made } from './elements.ts'
 import { counted, plain } from './format.ts'
+import { mostOf, type ShownUnit, shownUnit } from './shown-units.ts'
 
 const natural = new Intl.Collator('en', { numeric: true }).compare
 
@@ -16,6 +17,8 @@ export type TableRow = PageData['rows'][number]
 /** A table. Column -2 is the rank, and column -1 is the program or the name. */
 export interface Table {
   readonly columns: readonly Titled[]
+  /** The units in which the columns are shown. */
+  readonly units: readonly ShownUnit[]
   readonly rows: readonly TableRow[]
   readonly body: Element
   readonly note: Element
@@ -24,18 +27,29 @@ export interface Table {
   isDown: boolean
 }
 
-/** The tables that are on the page, which change with the filter. */
-const tables: Table[] = []
-
-/** Adds a table, in the place of another one if it is named. */
-export function replaceTable(before: Table | undefined, table: Table) {
-  if (before === undefined) tables.push(table)
-  else tables.splice(tables.indexOf(before), 1, table)
+/** Reports whether a column is the peak of the column before it, and has the same values. */
+function isRepeated(columns: readonly Titled[], rows: readonly TableRow[], index: number) {
+  const [mean, peak] = [columns[index - 1]?.key, columns[index]?.key]
+  if (peak === undefined || mean !== peak.replace(/ peak$/, ' mean')) return false
+  return rows.every(({ values }) => plain(values[index]) === plain(values[index - 1]))
 }
 
-/** Draws all tables anew. */
-export function showTables() {
-  for (const table of tables) showTable(table)
+type TableContent = Pick<Table, 'columns' | 'rows' | 'isShown'>
+
+/**
+ * Leaves out the columns that are empty or 0 in all rows, and the peaks that are equal to the
+ * means.
+ */
+function filledColumns({ columns, rows, isShown }: TableContent): TableContent {
+  const kept = [...columns.keys()].filter(
+    (index) => rows.some(({ values }) => values[index]) && !isRepeated(columns, rows, index),
+  )
+  const pick = <Value>(list: readonly Value[]) => kept.map((index) => list[index] as Value)
+  return {
+    columns: pick(columns),
+    rows: rows.map((row) => ({ ...row, values: pick(row.values), marks: pick(row.marks) })),
+    isShown,
+  }
 }
 
 /**
@@ -44,18 +58,22 @@ export function showTables() {
  * @param note the selector of the element for the note
  */
 export function startTable(
-  content: Pick<Table, 'columns' | 'rows' | 'isShown'>,
+  content: TableContent,
   section: string,
   name: string,
   note: string,
 ): Table {
   const places = { body: inside(section, 'tbody'), note: inside(section, note) }
-  const table = { ...content, ...places, column: -2, isDown: false }
+  const shown = filledColumns(content)
+  const units = shown.columns.map(({ unit }, index) =>
+    shownUnit(unit, mostOf(shown.rows.map(({ values }) => values[index]))),
+  )
+  const table = { ...shown, units, ...places, column: -2, isDown: false }
   const head = made('tr')
   const titles: Omit<Titled, 'key'>[] = [
     { title: 'Rank', unit: '' },
     { title: name, unit: '' },
-    ...content.columns,
+    ...shown.columns.map((column, index) => ({ ...column, unit: units[index]?.unit ?? '' })),
   ]
   for (const [index, { title, unit, meaning }] of titles.entries()) {
     const cell = made('th')
@@ -78,7 +96,7 @@ function sortBy(table: Table, column: number) {
 
 export function showTable(table: Table) {
   const rows = table.rows.filter(table.isShown).sort((a, b) => compareRows(table, a, b))
-  table.body.replaceChildren(...rows.slice(0, MOST_ROWS).map(rowOf))
+  table.body.replaceChildren(...rows.slice(0, MOST_ROWS).map((row) => rowOf(row, table.units)))
   const marked = rows.filter(({ marks }) => marks.some(Boolean)).length
   const more = rows.length > MOST_ROWS ? `The first ${counted(MOST_ROWS, 'row')} are shown. ` : ''
   table.note.textContent = `${more}${tellMarks(marked, rows.length)}`
@@ -110,11 +128,12 @@ function compareValues(a: number | null | undefined, b: number | null | undefine
   return b === null || b === undefined ? 1 : a - b
 }
 
-function rowOf({ rank, program, values, marks }: TableRow) {
+function rowOf({ rank, program, values, marks }: TableRow, units: readonly ShownUnit[]) {
   const row = made('tr')
   row.append(made('td', rank), made('td', program))
   for (const [index, value] of values.entries()) {
-    const cell = made('td', plain(value))
+    const { factor } = units[index] ?? { factor: 1 }
+    const cell = made('td', plain(value === null ? null : value * factor))
     if (marks[index]) cell.className = 'out'
     row.append(cell)
   }

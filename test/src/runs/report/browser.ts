@@ -50,7 +50,8 @@ export async function launchBrowser(options: object = {}) {
     await context.close()
     rmSync(profile, { recursive: true, force: true })
   }
-  return { context, open: (path: string) => open(context, path), close }
+  const openWith = (path: string, topics: Topics = 'open') => open(context, path, topics)
+  return { context, open: openWith, close }
 }
 
 /** Returns a function that opens pages in one browser, which ends with the test. */
@@ -60,7 +61,10 @@ export async function browserOf(t: Test, options: object = {}) {
   return open
 }
 
-async function open(context: BrowserContext, path: string): Promise<Opened> {
+/** Whether the topics of the page are opened, or remain closed as for a reader. */
+type Topics = 'open' | 'closed'
+
+async function open(context: BrowserContext, path: string, topics: Topics): Promise<Opened> {
   const page = await context.newPage()
   const said: string[] = []
   const requests: string[] = []
@@ -71,8 +75,17 @@ async function open(context: BrowserContext, path: string): Promise<Opened> {
     if (request.url() !== url) requests.push(request.url())
   })
   await page.goto(url)
-  await page.waitForSelector('.plot >> visible=true')
+  await page.waitForSelector('html[data-state="complete"]')
+  if (topics === 'open') await openTopics(page)
   return { page, said, requests }
+}
+
+/** Opens all topics of a page, and waits until they are drawn. */
+export async function openTopics(page: Page): Promise<void> {
+  await page.evaluate(`new Promise((resolve) => {
+    for (const topic of document.querySelectorAll('details.topic')) topic.open = true
+    requestAnimationFrame(() => requestAnimationFrame(resolve))
+  })`)
 }
 
 /** Returns the number of colours on each canvas: one if nothing was drawn. */

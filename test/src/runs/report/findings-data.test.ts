@@ -36,7 +36,7 @@ const BROWSER = { skip: NO_BROWSER }
 t.test('the worst finding is first, and each has its evidence and its plot', BROWSER, async (t) => {
   const kinds = ['healthy', 'throttled', 'crowded', 'memory', 'storage']
   const { page, said, requests } = await open(t, ...kinds)
-  t.equal(await page.locator('main h2').first().innerText(), 'Findings')
+  t.equal(await page.locator('.topic h2').first().innerText(), 'Findings')
   const titles = await page.locator('#findings article > h3').allInnerTexts()
   t.equal(titles.length, 4)
   t.equal(titles[0], 'Throttled')
@@ -51,10 +51,10 @@ t.test('the worst finding is first, and each has its evidence and its plot', BRO
   t.equal(await first.locator('tbody td').first().innerText(), '1')
   const plots = await page.locator('#findings .plot h3').allInnerTexts()
   t.strictSame([...plots].sort(), [
-    'iodelay ticks',
-    'memory_current bytes',
-    'run_delay s/s',
-    'throttled s/s',
+    'Delay by block I/O clock ticks',
+    'Memory in use MiB',
+    'Throttled % of the time',
+    'Waiting for a processor % of the time',
   ])
   const colours = await coloursOf(page, '#findings .plot canvas')
   t.equal(colours.length, 4)

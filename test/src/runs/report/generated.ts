@@ -28,6 +28,19 @@ export function* generatedLines(run: Generated): Generator<string> {
   }
 }
 
+/**
+ * Generates the lines of a run in which all ranks except the straggler compute half as much, so
+ * that the straggler is found.
+ */
+export function* busyLines(run: Generated): Generator<string> {
+  for (const line of generatedLines(run)) {
+    const row: { readonly rank: string; readonly percent_cpu?: number } = JSON.parse(line)
+    const { rank, percent_cpu: percent } = row
+    const isHalved = percent !== undefined && rank !== `${run.straggler}`
+    yield isHalved ? JSON.stringify({ ...row, percent_cpu: percent / 2 }) : line
+  }
+}
+
 /** Returns the lines of `generatedLines` as entries. */
 export function generatedEntries(run: Generated): Entry[] {
   return [...generatedLines(run)].flatMap((line) => parseEntry(line, BUILT_IN_ROWS) ?? [])

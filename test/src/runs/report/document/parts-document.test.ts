@@ -27,15 +27,17 @@ const FIELDS: Readonly<Record<string, readonly string[]>> = {
   '': [
     ...['ranks', 'programs', 'duration', 'samples', 'logs', 'unit', 'notices', 'findings'],
     ...['columns', 'rows', 'omittedRows', 'plots', 'devices', 'idleDevices', 'sections'],
-    ...['profiles', 'mpi', 'verdict', 'factors'],
+    ...['profiles', 'mpi', 'verdict', 'factors', 'advice', 'activity'],
   ],
+  activity: ['basis', 'buckets', 'lines'],
+  'activity.lines': ['name', 'count', 'percents'],
   plots: ['grid', ...PLOTS],
   'plots.grid': ['buckets', 'width', 'isDownsampled'],
   'plots.lines': ['rank', 'program', 'pid', 'values', 'marks'],
   rows: ['rank', 'program', 'values', 'marks'],
   sections: [
     ...['metric', 'section', 'title', 'description', 'columns', 'rows', 'omittedRows', 'plots'],
-    'isMerged',
+    ...['isMerged', 'topic'],
   ],
   profiles: ['programs', 'omitted'],
   'profiles.programs': [

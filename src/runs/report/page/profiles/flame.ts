@@ -2,9 +2,9 @@
 
 import flamegraph, { type Frame, type FrameNode } from 'd3-flame-graph'
 import { select } from 'd3-selection'
-import { rounded } from '../../../lib/round.ts'
-import type { PageData } from '../data.ts'
-import { counted, plain } from './format.ts'
+import { rounded } from '../../../../lib/round.ts'
+import type { PageData } from '../../data.ts'
+import { counted, plain } from '../format.ts'
 
 /** The profile of a program. */
 export type Profile = NonNullable<PageData['profiles']>['programs'][number]

@@ -3,14 +3,15 @@
 // which follows all others.
 
 import type { FlameGraph } from 'd3-flame-graph'
-import type { PageData } from '../data.ts'
-import type { Titled } from '../plots.ts'
-import { DATA } from './data.ts'
-import { classed, element, inside, made } from './elements.ts'
-import { isRankShown } from './filter.ts'
+import type { PageData } from '../../data.ts'
+import type { Titled } from '../../plots.ts'
+import { DATA } from '../data.ts'
+import { classed, inside, made, scrollOf } from '../elements.ts'
+import { isRankShown } from '../filter.ts'
+import { counted, plain } from '../format.ts'
+import { showTable, startTable, type Table, type TableRow } from '../table.ts'
+import { addTopic, startTopic } from '../topics.ts'
 import { drawGraph, share, treeOf } from './flame.ts'
-import { counted, plain } from './format.ts'
-import { replaceTable, showTable, startTable, type Table, type TableRow } from './table.ts'
 
 const PROFILES: NonNullable<PageData['profiles']> = DATA.profiles ?? { programs: [], omitted: 0 }
 /** The choices of the section: a program, a rank, and the text to search for. */
@@ -79,7 +80,6 @@ function showFunctions() {
   )
   table.column = 0
   table.isDown = true
-  replaceTable(drawn.table, table)
   drawn.table = table
   showTable(table)
   const left = functions.omitted
@@ -219,9 +219,17 @@ const ABOUT =
   'time in it and in the functions that it called, which are below it. Click on a frame to ' +
   'enlarge it, and on the outermost one to see everything again.'
 
+/** Adds the topic. */
 export function addProfiles() {
-  const section = made('section')
-  section.id = 'profiles'
+  const count = counted(PROFILES.programs.length, 'program')
+  const place = addTopic('profiles', 'Processor time by function', count)
+  startTopic(place, () => {
+    buildProfiles(place)
+    return showProfile
+  })
+}
+
+function buildProfiles(place: HTMLElement) {
   const left = PROFILES.omitted
   const more =
     left > 0 ? ` ${counted(left, 'program')} with less time did not fit into the page.` : ''
@@ -229,13 +237,12 @@ export function addProfiles() {
   functions.id = 'functions'
   const table = made('table')
   table.append(made('thead'), made('tbody'))
-  const scroll = classed('div', 'scroll')
+  const scroll = scrollOf('Functions by rank')
   scroll.append(table)
   functions.append(scroll, classed('p', 'note marks'), classed('p', 'note left'))
-  const differing = classed('div', 'scroll')
+  const differing = scrollOf('Functions in which ranks differ')
   differing.append(classed('table', 'differing'))
-  section.append(
-    made('h2', 'Processor time by function'),
+  place.append(
     classed('p', 'note', `${ABOUT}${more}`),
     choices,
     classed('p', 'note left-out'),
@@ -247,13 +254,5 @@ export function addProfiles() {
     made('h3', 'Functions by rank'),
     functions,
   )
-  element('strip').before(section)
   addChoices(choices)
-  showProfile()
-  let width = section.clientWidth
-  new ResizeObserver(() => {
-    if (section.clientWidth === width) return
-    width = section.clientWidth
-    showGraph()
-  }).observe(section)
 }

@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
-import { until } from '../../../../until.ts'
-import { browserOf, NO_BROWSER, rowsAre } from '../browser.ts'
-import { generatedLines } from '../generated.ts'
-import { type ProfileRows, profileLines } from '../tools/profile-rows.ts'
-import { makePage } from './make-page.ts'
+import { until } from '../../../../../until.ts'
+import { browserOf, NO_BROWSER, rowsAre } from '../../browser.ts'
+import { generatedLines } from '../../generated.ts'
+import { type ProfileRows, profileLines } from '../../tools/profile-rows.ts'
+import { makePage } from '../make-page.ts'
 
 /** Makes the page of rows of processes by rank. */
 function pageOf(t: Test, rows: readonly (readonly [string, ProfileRows])[]): Promise<string> {
@@ -53,7 +53,7 @@ const TWO_PROGRAMS = [
 const BROWSER = { skip: NO_BROWSER }
 
 t.test('the flame graph of LAMMPS has its functions', BROWSER, async (t) => {
-  const folder = new URL('../../../../logs/profiles/', import.meta.url)
+  const folder = new URL('../../../../../logs/profiles/', import.meta.url)
   const names = ['0', '1', '2', '3'].map((rank) => `cpu-profile-lammps-${rank}.log`)
   const files = names.map((name) => fileURLToPath(new URL(name, folder)))
   const { page, said, requests } = await (await browserOf(t))(await makePage(t, { files }))

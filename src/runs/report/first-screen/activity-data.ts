@@ -1,0 +1,28 @@
+import type { Efficiency } from '../../efficiency/run-efficiency.ts'
+import type { Buckets } from './steps.ts'
+
+/** What a rank can do, in the order in which the page draws it. */
+export const STATES = ['computing', 'mpi', 'waiting', 'storage', 'idle'] as const
+
+export type State = (typeof STATES)[number]
+
+/** Percent of a bucket, as integers; null if it is not known. */
+export type Percent = number | null
+
+/** What the ranks did over time. */
+export interface ActivityData {
+  /** Whether a line is a process of MPI or a rank. */
+  readonly basis: Efficiency['basis']
+  readonly buckets: Buckets
+  readonly lines: readonly ActivityLine[]
+}
+
+/** What a rank, a process of MPI, or the mean of several of them did over time. */
+export interface ActivityLine {
+  /** The name for people, such as `rank 3` or `MPI ranks 0 to 73`. */
+  readonly name: string
+  /** The number of ranks or processes. */
+  readonly count: number
+  /** Of each state, the percent of the time of each bucket, in the order of `STATES`. */
+  readonly percents: readonly (readonly Percent[])[]
+}

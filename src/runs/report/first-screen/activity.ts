@@ -1,0 +1,153 @@
+import { median } from '../../../lib/statistics.ts'
+import { splitTimes } from '../../efficiency/mpi-factors.ts'
+import { rankShares } from '../../efficiency/processor-factors.ts'
+import type { Efficiency } from '../../efficiency/run-efficiency.ts'
+import { sharesOf } from '../../efficiency/running-shares.ts'
+import { type ActivityData, type Percent, STATES, type State } from './activity-data.ts'
+import { groupLines } from './line-groups.ts'
+import type { ProcessSteps, RankSteps } from './rank-steps.ts'
+import { addAmounts, amountsOf, type Buckets, type RateStep } from './steps.ts'
+
+/** The most buckets of a line. */
+const MOST_BUCKETS = 120
+/** The steps from which the usual interval is computed. */
+const MOST_STEPS = 5000
+
+/**
+ * Builds the activity of the ranks over time: of the processes of an MPI job if the efficiency is
+ * about one, otherwise of all ranks. Many of them are grouped; see `groupLines`.
+ *
+ * @param duration the length of the run in seconds
+ * @param named the ranks that findings name, the worst first
+ */
+export function activityData(
+  all: ReadonlyMap<string, RankSteps>,
+  { basis, processes }: Pick<Efficiency, 'basis' | 'processes'>,
+  {
+    ranks,
+    named,
+    duration,
+  }: {
+    readonly ranks: readonly string[]
+    readonly named: readonly string[]
+    readonly duration: number
+  },
+): ActivityData {
+  const buckets = chooseBuckets(all, duration)
+  const actors =
+    basis === 'mpi'
+      ? processes.map(({ pod, pid, mpiRank }) => ({
+          rank: pod,
+          label: `${mpiRank}`,
+          percents: processPercents(all.get(pod), pid, buckets),
+        }))
+      : ranks.flatMap((rank) => {
+          const steps = all.get(rank)
+          if (steps === undefined) return []
+          return { rank, label: rank, percents: rankPercents(steps, buckets) }
+        })
+  const known = actors.filter(({ percents }) => percents.some((own) => own.some(isKnown)))
+  const word = basis === 'mpi' ? 'MPI rank' : 'rank'
+  return { basis, buckets, lines: groupLines(known, named, word) }
+}
+
+function isKnown(percent: Percent): boolean {
+  return percent !== null
+}
+
+function chooseBuckets(all: ReadonlyMap<string, RankSteps>, duration: number): Buckets {
+  const widths: number[] = []
+  for (const { processes, mpi } of all.values()) {
+    if (widths.length > MOST_STEPS) break
+    const steps = [...processes.flatMap(({ ran }) => ran), ...mpi.flatMap(({ inMpi }) => inMpi)]
+    for (const { from, to } of steps) widths.push(to - from)
+  }
+  const interval = Math.max(median(widths) ?? duration, 0.001)
+  const count = Math.min(Math.max(Math.round(duration / interval), 1), MOST_BUCKETS)
+  return { count, width: Math.max(duration, 0.001) / count }
+}
+
+/** Returns the percents of a rank: the parts of the time of its mean thread. */
+function rankPercents({ processes, storage }: RankSteps, buckets: Buckets) {
+  const add = (steps: readonly (readonly RateStep[])[]) =>
+    addAmounts(
+      steps.map((own) => amountsOf(own, buckets)),
+      buckets,
+    )
+  const ran = add(processes.map((one) => one.ran))
+  const waited = add(processes.flatMap((one) => (one.waited === null ? [] : [one.waited])))
+  const stored = add(storage)
+  return byState(buckets, (at) => {
+    const elapsed = ran.covered[at] ?? 0
+    const shares = rankShares({
+      elapsed,
+      ran: ran.sums[at] ?? 0,
+      waited: amountAt(waited, at),
+      storage: amountAt(stored, at),
+    })
+    if (!isCovered(elapsed, buckets) || shares === null) return undefined
+    return { ...shares, mpi: 0 }
+  })
+}
+
+/** Returns the sum of a bucket; null if nothing was read in it. */
+function amountAt({ sums, covered }: ReturnType<typeof amountsOf>, at: number): number | null {
+  return (covered[at] ?? 0) > 0 ? (sums[at] ?? 0) : null
+}
+
+/** The part of a bucket that must be covered. */
+const LEAST_COVERED = 0.2
+
+function isCovered(seconds: number, { width }: Buckets): boolean {
+  return seconds >= LEAST_COVERED * width
+}
+
+/**
+ * Returns the percents of a process of MPI. Computing is the time outside of MPI in which it did
+ * not wait for a processor, as in the efficiency. A process that waits for a processor in MPI is
+ * shown as waiting.
+ */
+function processPercents(steps: RankSteps | undefined, pid: number | null, buckets: Buckets) {
+  const own = steps?.processes.find((one) => one.pid === pid)
+  const calls = steps?.mpi.find((one) => one.pid === pid)
+  const inMpi = amountsOf(calls?.inMpi ?? [], buckets)
+  const running = runningShares(own, buckets)
+  return byState(buckets, (at) => {
+    const covered = inMpi.covered[at] ?? 0
+    if (!isCovered(covered, buckets)) return undefined
+    const part = (inMpi.sums[at] ?? 0) / covered
+    const split = splitTimes({ elapsed: 1, inMpi: part, shares: running(at) })
+    const delayedInMpi = Math.min(split.delayedInMpi, part)
+    return {
+      computing: split.useful,
+      mpi: part - delayedInMpi,
+      waiting: split.delayed + delayedInMpi,
+      storage: 0,
+      idle: 0,
+    }
+  })
+}
+
+function runningShares(own: ProcessSteps | undefined, buckets: Buckets) {
+  const ran = amountsOf(own?.ran ?? [], buckets)
+  const waited = amountsOf(own?.waited ?? [], buckets)
+  return (at: number) => {
+    const covered = ran.covered[at] ?? 0
+    const delay = amountAt(waited, at)
+    return delay === null || covered <= 0 ? null : sharesOf(ran.sums[at] ?? 0, delay, covered)
+  }
+}
+
+/** Returns the percents of each state, from its shares in each bucket; undefined if unknown. */
+function byState(
+  { count }: Buckets,
+  sharesAt: (bucket: number) => Readonly<Record<State, number | null>> | undefined,
+): readonly (readonly Percent[])[] {
+  const all = Array.from({ length: count }, (_, bucket) => sharesAt(bucket))
+  return STATES.map((state) => {
+    return all.map((shares) => {
+      const share = shares?.[state] ?? null
+      return share === null ? null : Math.round(100 * share)
+    })
+  })
+}

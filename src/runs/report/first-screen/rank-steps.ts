@@ -1,0 +1,142 @@
+import type { CollectedRun } from '../gather.ts'
+import type { SectionRun } from '../section.ts'
+import type { Track } from '../track.ts'
+import { counterSteps, intervalSteps, type RateStep } from './steps.ts'
+
+/** The steps of one process. */
+export interface ProcessSteps {
+  readonly pid: number | null
+  /** The processors that its threads used. */
+  readonly ran: readonly RateStep[]
+  /** The threads that could run and waited for a processor; null if that was not read. */
+  readonly waited: readonly RateStep[] | null
+}
+
+/** The steps of a rank, from which its activity is computed. */
+export interface RankSteps {
+  readonly processes: readonly ProcessSteps[]
+  /** Of each container or process, the part of the time in which it waited for storage. */
+  readonly storage: readonly (readonly RateStep[])[]
+  /** Of each process of MPI, the part of the time in which it was in MPI. */
+  readonly mpi: readonly { readonly pid: number | null; readonly inMpi: readonly RateStep[] }[]
+}
+
+/** Returns the start of a log in seconds since the start of the run, and its rank. */
+export interface LogPlaces {
+  readonly offsetOf: (source: string) => number
+  readonly rankOf: (source: string) => string
+}
+
+/** The sections with counters of running and of waiting; the first that a rank has is used. */
+const COUNTERS = ['pressure', 'vitals'] as const
+/** Clock ticks a second in /proc (USER_HZ), on every architecture that Kubernetes supports. */
+const TICKS = 100
+
+/** Returns the steps of all ranks that were sampled. */
+export function stepsByRank(run: CollectedRun, places: LogPlaces): Map<string, RankSteps> {
+  const counted = COUNTERS.map((metric) => countedProcesses(run, metric, places))
+  const sampled = sampledProcesses(run, places)
+  const storage = storageSteps(run, places)
+  const mpi = mpiSteps(run, places)
+  const ranks = new Set([...counted, sampled].flatMap((all) => [...all.keys()]))
+  for (const rank of mpi.keys()) ranks.add(rank)
+  return new Map(
+    [...ranks].map((rank) => {
+      const processes = [...counted, sampled].map((all) => all.get(rank)).find(Boolean) ?? []
+      return [rank, { processes, storage: storage.get(rank) ?? [], mpi: mpi.get(rank) ?? [] }]
+    }),
+  )
+}
+
+/** Groups values by the rank of a track. */
+function byRank<Value>(
+  tracks: Iterable<Track>,
+  { rankOf }: LogPlaces,
+  read: (track: Track) => Value,
+): Map<string, Value[]> {
+  const all = new Map<string, Value[]>()
+  for (const track of tracks) {
+    const rank = rankOf(track.source)
+    const known = all.get(rank) ?? []
+    all.set(rank, known)
+    known.push(read(track))
+  }
+  return all
+}
+
+function findSection({ sections }: CollectedRun, metric: string, name: string) {
+  return sections.get(JSON.stringify([metric, name]))
+}
+
+function columnIn({ measures }: SectionRun, column: string): number {
+  return measures.findIndex(({ name }) => name === column)
+}
+
+function countedProcesses(run: CollectedRun, metric: string, places: LogPlaces) {
+  const section = findSection(run, metric, 'process')
+  if (section === undefined) return new Map<string, ProcessSteps[]>()
+  const [ran, waited] = [columnIn(section, 'cpu_time'), columnIn(section, 'run_delay')]
+  return byRank(section.tracks.values(), places, (track): ProcessSteps => {
+    const at = places.offsetOf(track.source)
+    const delays = counterSteps(track, waited, at)
+    return {
+      pid: track.pid,
+      ran: counterSteps(track, ran, at),
+      waited: delays.length > 0 ? delays : null,
+    }
+  })
+}
+
+function sampledProcesses({ processes, measures }: CollectedRun, places: LogPlaces) {
+  const place = (name: string) => measures.process.findIndex(({ column }) => column === name)
+  const [ran, waited] = [place('percent_cpu'), place('percent_wait')]
+  return byRank(processes.values(), places, (track): ProcessSteps => {
+    const at = places.offsetOf(track.source)
+    const delays = divided(intervalSteps(track, waited, at), 100)
+    return {
+      pid: track.pid,
+      ran: divided(intervalSteps(track, ran, at), 100),
+      waited: delays.length > 0 ? delays : null,
+    }
+  })
+}
+
+function divided(steps: readonly RateStep[], by: number): readonly RateStep[] {
+  return steps.map(({ from, to, rate }) => ({ from, to, rate: rate / by }))
+}
+
+/** Returns stalls of containers; of ranks without any, the block I/O delay of their processes. */
+function storageSteps(run: CollectedRun, places: LogPlaces) {
+  const delay = run.measures.process.findIndex(({ column }) => column === 'iodelay')
+  const delays = byRank(run.processes.values(), places, (track): readonly RateStep[] => {
+    const steps = intervalSteps(track, delay, places.offsetOf(track.source))
+    return steps.map((step) => ({ ...step, rate: step.rate / TICKS / (step.to - step.from) }))
+  })
+  const stalls = COUNTERS.map((metric) => {
+    const section = findSection(run, metric, 'container')
+    const tracks = section?.tracks.values() ?? []
+    const column = section === undefined ? -1 : columnIn(section, 'io_full')
+    return byRank(tracks, places, (track) =>
+      counterSteps(track, column, places.offsetOf(track.source)),
+    )
+  })
+  const isRead = (steps: readonly (readonly RateStep[])[]) => steps.some((own) => own.length > 0)
+  const known = [delays, ...stalls].map((all) => [...all].filter(([, steps]) => isRead(steps)))
+  return new Map<string, readonly (readonly RateStep[])[]>(known.flat())
+}
+
+function mpiSteps(run: CollectedRun, places: LogPlaces) {
+  const section = findSection(run, 'mpi-trace', 'rank')
+  if (section === undefined) return new Map<string, RankSteps['mpi'][number][]>()
+  const [elapsed, inMpi] = [columnIn(section, 'elapsed'), columnIn(section, 'mpi_seconds')]
+  return byRank(section.tracks.values(), places, (track) => {
+    const at = places.offsetOf(track.source)
+    const lives = new Map(counterSteps(track, elapsed, at).map(({ to, rate }) => [to, rate]))
+    const steps = counterSteps(track, inMpi, at).flatMap((step) => {
+      // After its end a process has no more time: its rates are about the time in which it lived.
+      const life = lives.get(step.to) ?? 0
+      return life > 0 ? { ...step, rate: Math.min(step.rate / life, 1) } : []
+    })
+    return { pid: track.pid, inMpi: steps }
+  })
+}

@@ -1,0 +1,82 @@
+import type { Track } from '../track.ts'
+
+/** A rate that was the same from one time to another, in seconds since the start of the run. */
+export interface RateStep {
+  readonly from: number
+  readonly to: number
+  readonly rate: number
+}
+
+/** The time of a run in buckets of the same width. */
+export interface Buckets {
+  readonly count: number
+  /** The width of a bucket in seconds. */
+  readonly width: number
+}
+
+/** For each bucket, the sum of rate × time, and the seconds of the bucket that the steps cover. */
+export interface Amounts {
+  readonly sums: readonly number[]
+  readonly covered: readonly number[]
+}
+
+/**
+ * Returns the steps of a counter's growth per second: each value is about the time since the
+ * previous sample.
+ *
+ * @param offset the start of the log, in seconds since the start of the run
+ */
+export function counterSteps(
+  { seconds, values }: Track,
+  index: number,
+  offset: number,
+): RateStep[] {
+  return seconds.flatMap((at, sample) => {
+    const before = seconds[sample - 1]
+    const rate = values[index]?.[sample] ?? null
+    if (before === undefined || rate === null || at <= before) return []
+    return { from: offset + before, to: offset + at, rate }
+  })
+}
+
+/** Returns the steps of values that are about the interval before their sample. */
+export function intervalSteps(
+  { seconds, intervals, values }: Track,
+  index: number,
+  offset: number,
+): RateStep[] {
+  return seconds.flatMap((at, sample) => {
+    const interval = intervals[sample] ?? null
+    const rate = values[index]?.[sample] ?? null
+    if (interval === null || interval <= 0 || rate === null) return []
+    return { from: offset + at - interval, to: offset + at, rate }
+  })
+}
+
+/** Returns the sums of steps in each bucket. A step may be a part of several buckets. */
+export function amountsOf(steps: readonly RateStep[], { count, width }: Buckets): Amounts {
+  const [sums, covered] = [new Array<number>(count).fill(0), new Array<number>(count).fill(0)]
+  for (const { from, to, rate } of steps) {
+    const first = Math.max(Math.floor(from / width), 0)
+    for (let bucket = first; bucket < count && bucket * width < to; bucket += 1) {
+      const overlap = Math.min(to, (bucket + 1) * width) - Math.max(from, bucket * width)
+      sums[bucket] = (sums[bucket] ?? 0) + overlap * rate
+      covered[bucket] = (covered[bucket] ?? 0) + overlap
+    }
+  }
+  return { sums, covered }
+}
+
+/**
+ * Adds up the amounts of several processes. A bucket is covered for as long as it is covered by the
+ * process that covers most of it.
+ */
+export function addAmounts(all: readonly Amounts[], { count }: Buckets): Amounts {
+  const buckets = Array.from({ length: count }, (_, bucket) => bucket)
+  return {
+    sums: buckets.map((at) => all.reduce((sum, { sums }) => sum + (sums[at] ?? 0), 0)),
+    covered: buckets.map((at) =>
+      all.reduce((most, { covered }) => Math.max(most, covered[at] ?? 0), 0),
+    ),
+  }
+}

@@ -1,0 +1,73 @@
+// The details of the page, which follow the first screen: the filter and the topics.
+
+import { DATA } from './data.ts'
+import { element, inside, made } from './elements.ts'
+import { isRankShown, isShown, startFilter } from './filter.ts'
+import { buildFindings } from './findings.ts'
+import { counted } from './format.ts'
+import { addMpi } from './mpi.ts'
+import { showBoard, startBoard } from './plots.ts'
+import { startProcesses } from './processes.ts'
+import { addSectionTopics } from './sections.ts'
+import type { Details } from './start.ts'
+import { followLinks, printTopics, showTopics, startTopic, topicPlace } from './topics.ts'
+
+/** Starts the filter and the topics. @param more adds further topics, after that about MPI */
+export function startDetails(more: readonly (() => void)[] = []): Details {
+  startFilter(showAll)
+  showCount()
+  startFindingsTopic()
+  startProcesses()
+  if (DATA.mpi !== undefined) addMpi()
+  for (const add of more) add()
+  addSectionTopics()
+  startDevices()
+  startNotices()
+  followLinks()
+  return { show: showTopics, print: printTopics }
+}
+
+function startFindingsTopic() {
+  const { findings, notes } = DATA.findings
+  const parts = [
+    counted(findings.length, 'finding'),
+    ...(notes.length === 0 ? [] : [`${counted(notes.length, 'note')} about other rules`]),
+  ]
+  inside('findings', '.facts').textContent = parts.join(', ')
+  startTopic(topicPlace('findings'), buildFindings)
+}
+
+function startDevices() {
+  const { devices, idleDevices } = DATA
+  element('devices').hidden = devices.lines.length === 0
+  if (devices.lines.length === 0) return
+  inside('devices', '.facts').textContent = counted(devices.lines.length, 'device')
+  startTopic(topicPlace('devices'), () => {
+    if (idleDevices > 0)
+      inside('devices', '.note').append(
+        ` Not shown: ${counted(idleDevices, 'device')} without any activity.`,
+      )
+    const board = startBoard(devices, 'devices', isRankShown, inside('devices', '.constant'))
+    return () => showBoard(board)
+  })
+}
+
+function startNotices() {
+  const { notices } = DATA
+  element('data-notes').hidden = notices.length === 0
+  inside('data-notes', '.facts').textContent = counted(notices.length, 'note')
+  element('notices').replaceChildren(...notices.map((notice) => made('li', notice)))
+}
+
+/** Applies the filter. */
+function showAll() {
+  showCount()
+  showTopics()
+}
+
+function showCount() {
+  const ofRanks = DATA.sections.flatMap(({ plots }) => plots.lines)
+  const lines = DATA.plots.lines.filter(isShown).length + ofRanks.filter(isRankShown).length
+  const all = DATA.plots.lines.length + ofRanks.length
+  element('shown').textContent = `${lines.toLocaleString('en')} of ${counted(all, 'line')}`
+}

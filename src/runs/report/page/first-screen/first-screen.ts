@@ -1,0 +1,97 @@
+// The first screen of the page: the efficiency with its factors, the worst findings, and the ranks
+// over time. It needs only its own data, and is complete before the browser has read the rest.
+
+import './first-screen.css'
+import type { OverviewData, WorstFinding } from '../../first-screen/overview.ts'
+import { classed, element, inside, made } from '../elements.ts'
+import { counted, duration } from '../format.ts'
+import { showActivity, startActivity } from './activity.ts'
+
+/** From GOOD, an efficiency is good (POP Centre of Excellence); below LOW, its meter is red. */
+const [GOOD, LOW] = [0.8, 0.4]
+
+/** Fills the first screen. */
+export function startFirstScreen(data: OverviewData) {
+  element('about').textContent = aboutRun(data)
+  startEfficiency(data)
+  startWorst(data)
+  startActivity(data.activity)
+  showActivity()
+}
+
+function aboutRun({ ranks, programs, duration: seconds, samples, logs }: OverviewData) {
+  const parts = [
+    counted(ranks, 'rank'),
+    ...(programs === 0 ? [] : [counted(programs, 'program')]),
+    duration(seconds),
+  ]
+  return `${parts.join(', ')}; ${counted(samples, 'sample')} in ${counted(logs, 'log')}`
+}
+
+function startEfficiency({ factors }: OverviewData) {
+  inside('efficiency', 'tbody').append(...factors.map(factorRow))
+  const reasons = factors.flatMap(({ value, text }) => (value === null ? text : []))
+  // Several factors can be missing for one reason.
+  const sentences = [...new Set(reasons)].map((text) => `${capitalized(text)}.`)
+  inside('efficiency', '.missing').textContent = sentences.join(' ')
+  inside('efficiency', 'dl').append(
+    ...factors.flatMap(({ title, meaning }) => [made('dt', title), made('dd', meaning)]),
+  )
+}
+
+function capitalized(text: string) {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`
+}
+
+function factorRow({ title, depth, value, text }: OverviewData['factors'][number]) {
+  const row = classed('tr', `depth-${depth}`)
+  const head = made('th', title)
+  head.scope = 'row'
+  const cell = classed('td', 'value', value === null ? 'not known' : text)
+  if (value !== null) cell.prepend(meterOf(value))
+  row.append(head, cell)
+  return row
+}
+
+/** Returns a bar. The text beside it has the value, so screen readers skip the bar. */
+function meterOf(value: number) {
+  const meter = made('meter')
+  Object.assign(meter, { min: 0, max: 1, low: LOW, high: GOOD, optimum: 1, value })
+  meter.setAttribute('aria-hidden', 'true')
+  return meter
+}
+
+function startWorst({ worst, others }: OverviewData) {
+  inside('worst', '.lines').append(...worst.map(findingLine))
+  const more = inside('worst', '.more')
+  if (worst.length === 0) more.textContent = 'No rule found anything that held the run up.'
+  else if (others > 0) more.append(linkTo('findings', `${counted(others, 'more finding')}`))
+}
+
+function linkTo(id: string, text: string) {
+  const link = made('a', text)
+  link.href = `#${id}`
+  return link
+}
+
+/** Returns a line about a finding, which opens to the whole sentence, advice, and a link to it. */
+function findingLine(
+  { title, sentence, advice, severity, rank, count, lost }: WorstFinding,
+  index: number,
+) {
+  const name = /^\d/.test(rank) ? `rank ${rank}` : rank
+  const where = count === 1 ? name : `${counted(count, 'rank')}, most on ${name}`
+  const line = classed('details', severity)
+  const summary = made('summary')
+  summary.append(
+    made('b', title),
+    classed('span', 'lost', lost === '' ? '' : `${lost} lost`),
+    classed('span', 'where', where),
+    classed('span', 'said', sentence),
+  )
+  const [todo, further] = [made('p'), made('p')]
+  todo.append(made('b', 'What to do: '), advice)
+  further.append(linkTo(`finding-${index}`, 'Evidence and plot'))
+  line.append(summary, todo, further)
+  return line
+}

@@ -1,0 +1,72 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { readLog } from '../../../../../src/runs/log/read.ts'
+import { pageData } from '../../../../../src/runs/report/data.ts'
+import { STATES, type State } from '../../../../../src/runs/report/first-screen/activity-data.ts'
+import { addEntry, newRun } from '../../../../../src/runs/report/gather.ts'
+import { BUILT_IN_ROWS } from '../../log/built-in.ts'
+
+/** Returns what the ranks of recorded logs did over time. */
+function activityOf(...names: readonly string[]) {
+  const run = newRun(BUILT_IN_ROWS)
+  for (const name of names) {
+    const text = readFileSync(new URL(`../../../../logs/${name}.log`, import.meta.url), 'utf8')
+    for (const entry of readLog(text, { source: name }, BUILT_IN_ROWS)) addEntry(run, entry)
+  }
+  return pageData(run, 'auto').activity
+}
+
+/** Returns the mean percent of a state of each line. */
+const meansOf = ({ lines }: ReturnType<typeof activityOf>, state: State) =>
+  lines.map(({ percents }) => {
+    const known = (percents[STATES.indexOf(state)] ?? []).filter((percent) => percent !== null)
+    return known.reduce((sum, percent) => sum + percent, 0) / known.length
+  })
+
+t.test('a throttled rank waits for a processor', async (t) => {
+  for (const names of [['pressure'], ['perf-sysstat'], ['pressure', 'perf-sysstat']]) {
+    const activity = activityOf(...names.map((name) => `findings/${name}-throttled`))
+    t.equal(activity.basis, 'processors')
+    const [[waiting = 0], [computing = 0]] = [
+      meansOf(activity, 'waiting'),
+      meansOf(activity, 'computing'),
+    ]
+    t.ok(waiting > 70 && waiting < 90, `${names} waiting ${waiting} %`)
+    t.ok(computing > 10 && computing < 30, `${names} computing ${computing} %`)
+  }
+})
+
+t.test('a rank that waits for storage is not idle', async (t) => {
+  const activity = activityOf('findings/pressure-storage', 'findings/perf-sysstat-storage')
+  const [stored = 0] = meansOf(activity, 'storage')
+  t.ok(stored > 5, `waiting for storage ${stored} %`)
+})
+
+t.test('the processes of MPI have the time in MPI of the efficiency', async (t) => {
+  const names = ['0', '1'].map((pod) => `mpi/mpi-trace-imbalanced-${pod}`)
+  const activity = activityOf(...names)
+  t.equal(activity.basis, 'mpi')
+  t.strictSame(
+    activity.lines.map(({ name }) => name),
+    ['MPI rank 0', 'MPI rank 1'],
+  )
+  // The logs: 4.07 and 0.311 of 7.69 seconds.
+  const [first = 0, second = 0] = meansOf(activity, 'mpi')
+  t.ok(Math.abs(first - 53) < 5, `${first} %`)
+  t.ok(Math.abs(second - 4) < 3, `${second} %`)
+  t.strictSame(meansOf(activity, 'waiting'), [0, 0], 'the waiting is not known')
+})
+
+t.test('with vitals, the waiting for a processor is separated from MPI', async (t) => {
+  const names = ['0', '1'].flatMap((pod) =>
+    ['mpi-trace', 'vitals'].map((metric) => `all-metrics/lammps-${pod}.${metric}`),
+  )
+  const activity = activityOf(...names)
+  for (const waiting of meansOf(activity, 'waiting')) t.ok(waiting > 60, `waiting ${waiting} %`)
+  for (const { percents } of activity.lines)
+    for (const bucket of percents[0]?.keys() ?? []) {
+      const sum = percents.reduce((all, own) => all + (own[bucket] ?? 0), 0)
+      const isKnown = percents.some((own) => own[bucket] !== null)
+      t.ok(!isKnown || Math.abs(sum - 100) <= 2, `the states are all of the time: ${sum} %`)
+    }
+})

@@ -1,0 +1,38 @@
+import t from 'tap'
+import { groupLines } from '../../../../../src/runs/report/first-screen/line-groups.ts'
+
+const ranks = (count: number) =>
+  Array.from({ length: count }, (_, rank) => ({
+    rank: `${rank}`,
+    label: `${rank}`,
+    percents: [[rank < 10 ? 0 : 100, null]],
+  }))
+
+t.test('up to 64 ranks have a line each', async (t) => {
+  const lines = groupLines(ranks(64), ['3'], 'rank')
+  t.equal(lines.length, 64)
+  t.strictSame(lines[0], { name: 'rank 0', count: 1, percents: [[0, null]] })
+})
+
+t.test('more ranks are groups of their mean, after the ranks that findings name', async (t) => {
+  const lines = groupLines(ranks(1120), ['30', '700', 'unknown'], 'MPI rank')
+  t.strictSame(
+    lines.slice(0, 3).map(({ name, count }) => [name, count]),
+    [
+      ['MPI rank 30', 1],
+      ['MPI rank 700', 1],
+      ['MPI ranks 0 to 19', 20],
+    ],
+  )
+  t.strictSame(lines[2]?.percents, [[50, null]], 'a value that no rank has stays unknown')
+  t.equal(lines.length, 2 + 56)
+  t.equal(
+    lines.slice(2).reduce((sum, { count }) => sum + count, 0),
+    1120,
+  )
+})
+
+t.test('a rank without a number has its name alone', async (t) => {
+  const [line] = groupLines([{ rank: 'launcher', label: 'launcher', percents: [[1]] }], [], 'rank')
+  t.equal(line?.name, 'launcher')
+})
