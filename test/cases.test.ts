@@ -7,7 +7,17 @@ import { buildReviewer } from '../cli/shared/settings.ts'
 import { runCases } from '../cli/test/test.ts'
 import type { Review } from '../src/core/review.ts'
 import type { PodReview } from '../src/core/review-pod.ts'
-import { CASE_NAMES, CASE_NAMESPACES, CASES, GROUPS, reviewFile } from './cases/read.ts'
+import {
+  CASE_NAMES,
+  CASE_NAMESPACES,
+  CASES,
+  CATALOG_FOLDERS,
+  catalogFolder,
+  GROUPS,
+  type Group,
+  groupOf,
+  reviewFile,
+} from './cases/read.ts'
 import {
   installersAdded,
   isGuaranteed,
@@ -33,6 +43,10 @@ interface Row {
   readonly shared?: 'absent' | 'false' | 'true'
   /** Whether mpirun in the pod forwards the variables of a tool to the ranks of other pods. */
   readonly forwards?: true
+  /** The init containers that install tools. */
+  readonly installers?: readonly string[]
+  /** The folders of tools that the target mounts from an image. */
+  readonly mounted?: readonly string[]
   /** Some environment variables of each observer. */
   readonly told?: Readonly<Record<string, string>>
 }
@@ -52,8 +66,27 @@ const ANSWERS: Readonly<Record<string, Row>> = {
   'jobset-worker': { metrics: IO },
   'mpijob-launcher': { metrics: PERF, user: 1000, isStillGuaranteed: true },
   'mpijob-worker': { metrics: PERF, user: 1000, isStillGuaranteed: true },
-  'mpijob-launcher-with-tool': { metrics: ['mpi-trace'], user: 1000, forwards: true },
-  'mpijob-worker-with-tool': { metrics: ['mpi-trace'], user: 1000 },
+  'mpijob-launcher-with-tool': {
+    metrics: ['mpi-trace'],
+    user: 1000,
+    forwards: true,
+    installers: ['mpi-trace-install'],
+  },
+  'mpijob-worker-with-tool': {
+    metrics: ['mpi-trace'],
+    user: 1000,
+    installers: ['mpi-trace-install'],
+  },
+  'pod-two-tools-installed': {
+    metrics: ['mpi-trace', 'cpu-profile'],
+    user: 1000,
+    installers: ['mpi-trace-install'],
+  },
+  'pod-two-tools-mounted': {
+    metrics: ['mpi-trace', 'cpu-profile'],
+    user: 1000,
+    mounted: ['tool/mpi-trace', 'tool/cpu-profile'],
+  },
   'metricset-launcher': { metrics: IO, shared: 'false' },
   'metricset-worker': { metrics: IO, shared: 'false' },
   'lolcow-namespace-annotated': { metrics: PERF },
@@ -103,19 +136,31 @@ interface Case {
 }
 
 /** The built-in metrics of these cases as they were once, so that answers change only with code. */
-const SETTINGS = {
-  catalog: join(CASES, 'catalog'),
+const settingsOf = (group: Group) => ({
+  catalog: catalogFolder(group),
   builtInMetrics: false,
   namespaces: CASE_NAMESPACES,
+})
+const reviewers = new Map(
+  await Promise.all(
+    GROUPS.map(async (group) => [group, await buildReviewer(settingsOf(group))] as const),
+  ),
+)
+
+/** Returns the answer to the review of a case. */
+function answer(name: string, review: Review): PodReview {
+  const reviewer = reviewers.get(groupOf(name))
+  if (reviewer === undefined) throw new Error(`no catalog for ${name}`)
+  return reviewer(review)
 }
-const answer = await buildReviewer(SETTINGS)
+
 const cases = await Promise.all(Object.entries(ANSWERS).map(([name, row]) => readCase(name, row)))
 const injected = cases.filter(({ row }) => row.metrics !== undefined)
 
 async function readCase(name: string, row: Row): Promise<Case> {
   const review = await readRecording(reviewFile(name))
   const pod = mapOf(review.object)
-  const answered = answer(review)
+  const answered = answer(name, review)
   const { patch } = answered.response.response
   const operations = patch === undefined ? [] : JSON.parse(`${Buffer.from(patch, 'base64')}`)
   const { newDocument } = jsonpatch.applyPatch(structuredClone(pod), operations, true)
@@ -145,10 +190,10 @@ t.test('every recording has an expected answer, and vice versa', async (t) => {
   t.strictSame(CASE_NAMES, Object.keys(ANSWERS).sort())
 })
 
-t.test('every folder of test/cases is a group of cases or the catalog', async (t) => {
+t.test('every folder of test/cases is a group of cases or a catalog', async (t) => {
   const entries = readdirSync(CASES, { withFileTypes: true })
   const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
-  t.strictSame(folders.sort(), ['catalog', ...GROUPS].sort())
+  t.strictSame(folders.sort(), [...CATALOG_FOLDERS, ...GROUPS].sort())
 })
 
 t.test('every recording gets the expected outcome, reason and metrics', async (t) => {
@@ -229,6 +274,20 @@ t.test('observers follow the existing init containers', async (t) => {
   }
 })
 
+t.test('a pod has the installers or the image volumes of its tools', async (t) => {
+  for (const { name, row, pod, patched } of injected) {
+    const installers = installersAdded(pod, patched).map(({ name }) => name)
+    t.strictSame(installers, row.installers ?? [], `${name}: installers`)
+    const images = mapsOf(mapOf(patched.spec).volumes).filter(({ image }) => image !== undefined)
+    t.equal(images.length, row.mounted ? 1 : 0, `${name}: image volumes`)
+    const mounts = mapsOf(mapOf(patched.spec).containers).flatMap(({ volumeMounts }) => {
+      return mapsOf(volumeMounts).filter((mount) => mount.name === images[0]?.name)
+    })
+    const folders = mounts.map(({ subPath }) => subPath)
+    t.strictSame(folders, images.length > 0 ? row.mounted : [], `${name}: mounts`)
+  }
+})
+
 t.test('only a launcher forwards the variables of a tool', async (t) => {
   for (const { name, row, patched } of injected) {
     const forwards = JSON.stringify(patched).includes('OMPI_MCA_orte_launch_agent')
@@ -246,7 +305,7 @@ t.test('the environment of observers has the variables of the expected answer', 
 })
 
 t.test('every answer is the same as the golden file', async (t) => {
-  const groups = GROUPS.map((group) => runCases(join(CASES, group), SETTINGS))
+  const groups = GROUPS.map((group) => runCases(join(CASES, group), settingsOf(group)))
   const results = (await Promise.all(groups)).flat()
   t.strictSame(results.map(({ name }) => name).sort(), CASE_NAMES)
   for (const { name, outcome, trouble } of results)
@@ -265,7 +324,7 @@ t.test('a patch has only add operations, and keeps all other fields of the pod',
 t.test('a second review gives no patch, and injected pods get `already-injected`', async (t) => {
   for (const { name, row, review, patched } of cases) {
     const object = review.object === null ? null : patched
-    const { decision, response } = answer({ ...review, object })
+    const { decision, response } = answer(name, { ...review, object })
     t.equal('reason' in decision && decision.reason, row.reason ?? 'already-injected', name)
     t.equal(decision.outcome, 'left', name)
     t.equal(response.response.patch, undefined, name)

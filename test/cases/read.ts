@@ -5,8 +5,26 @@ import { fileURLToPath } from 'node:url'
 /** The folder of the recorded reviews. */
 export const CASES = fileURLToPath(new URL('.', import.meta.url))
 
-/** The groups of cases. `ridealong test` reads the folder of one group. */
-export const GROUPS = ['pods', 'workloads'] as const
+/** The folder of the catalog of each group of cases. `ridealong test` reads one group. */
+const CATALOGS = {
+  pods: 'catalog',
+  workloads: 'catalog',
+  'tools-installed': 'catalog-tools-installed',
+  'tools-mounted': 'catalog-tools-mounted',
+} as const
+
+export type Group = keyof typeof CATALOGS
+
+/** The groups of cases. */
+export const GROUPS = Object.keys(CATALOGS) as readonly Group[]
+
+/** The names of the folders of catalogs. */
+export const CATALOG_FOLDERS: ReadonlySet<string> = new Set(Object.values(CATALOGS))
+
+/** Returns the folder of the catalog of a group. */
+export function catalogFolder(group: Group): string {
+  return join(CASES, CATALOGS[group])
+}
 
 /** The file with the Namespaces of the recorded pods. */
 export const CASE_NAMESPACES = join(CASES, 'namespaces.yaml')
@@ -30,6 +48,14 @@ export function caseFolder(name: string): string {
   const folder = FOLDERS.get(name)
   if (folder === undefined) throw new Error(`${CASES} has no case ${name}`)
   return folder
+}
+
+/** Returns the group of a case. */
+export function groupOf(name: string): Group {
+  const folder = caseFolder(name)
+  const found = GROUPS.find((group) => folder === join(CASES, group, name))
+  if (found === undefined) throw new Error(`no group has the case ${name}`)
+  return found
 }
 
 /** Returns the path of the review of a case. */

@@ -24,7 +24,7 @@ import { start, stop } from '../machine/daemon.ts'
 import { problemOfPrerequisites } from '../machine/prerequisites.ts'
 import { until } from '../until.ts'
 import { CONFIGURATIONS, configure, startWebhook } from '../webhook.ts'
-import { benchStart } from './start.ts'
+import { benchStart, type StartOptions } from './start.ts'
 
 const CLIENTS = [1, 16, 64, 256] as const
 const ROUNDS = 18
@@ -389,9 +389,10 @@ program
   .command('start')
   .description('measure by how much observers delay the first line of an application')
   .option('--rounds <number>', 'the rounds; six or more give an interval', readCount, STARTS)
-  .action(async ({ rounds }: Pick<Options, 'rounds'>) => {
+  .option('--image-volumes', 'also mount the tools from their image, with containerd 2')
+  .action(async (options: StartOptions) => {
     if (!(await hasPrerequisites(true))) return
-    if (!(await benchStart(rounds, say, print))) process.exitCode = 1
+    if (!(await benchStart(options, say, print))) process.exitCode = 1
   })
 
 /** Prints a sentence about missing prerequisites, and sets the exit code. */

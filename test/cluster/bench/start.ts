@@ -17,52 +17,86 @@ const REQUESTS = {
   'perf-sysstat': 'perf-sysstat',
   true: 'true',
   tools: 'true,mpi-trace,cpu-profile',
+  mounted: 'true,mounted-mpi-trace,mounted-cpu-profile',
 } as const
 
 type Name = keyof typeof REQUESTS
+
+/** The contenders of a measurement, and the most by which the time of one may exceed another's. */
+interface Contest {
+  readonly names: readonly [Name, Name, Name, Name]
+  readonly limits: readonly Limit[]
+}
+
+interface Limit {
+  readonly name: Name
+  readonly over: Name
+  readonly most: number
+}
+
+const USUAL: Contest = {
+  names: ['none', 'perf-sysstat', 'true', 'tools'],
+  limits: [
+    { name: 'true', over: 'perf-sysstat', most: 1.1 },
+    { name: 'tools', over: 'none', most: 3 },
+  ],
+}
+
+/** The tools are also mounted from their image, which needs version 2 of containerd. */
+const WITH_IMAGE_VOLUMES: Contest = {
+  names: ['none', 'mounted', 'true', 'tools'],
+  limits: [
+    { name: 'mounted', over: 'none', most: 2 },
+    { name: 'tools', over: 'none', most: 3 },
+  ],
+}
 
 /**
  * The orders of the contenders in a round, one after the other. Each contender is equally often in
  * each place, and equally often before and after each other.
  */
-const ORDERS: readonly (readonly Name[])[] = [
-  ['none', 'perf-sysstat', 'tools', 'true'],
-  ['perf-sysstat', 'true', 'none', 'tools'],
-  ['true', 'tools', 'perf-sysstat', 'none'],
-  ['tools', 'none', 'true', 'perf-sysstat'],
-]
-
-/** The most by which the time of a contender may exceed that of another. */
-const LIMITS = [
-  { name: 'true', over: 'perf-sysstat', most: 1.1 },
-  { name: 'tools', over: 'none', most: 3 },
+const ORDERS = [
+  [0, 1, 3, 2],
+  [1, 2, 0, 3],
+  [2, 3, 1, 0],
+  [3, 0, 2, 1],
 ] as const
 
 const NAMESPACE = 'bench-start'
 const PODS = `/api/v1/namespaces/${NAMESPACE}/pods`
 const KIND: Kind = { minor: MINORS[0], hasNode: true }
 
-/** The milliseconds from the creation of a pod to the first line of its application. */
-type Round = Readonly<Record<Name, number>>
+/**
+ * The milliseconds from the creation of a pod to the first line of its application, by the name of
+ * the contender.
+ */
+type Round = ReadonlyMap<Name, number>
+
+export interface StartOptions {
+  readonly rounds: number
+  /** Whether tools are also mounted from their image, by version 2 of containerd. */
+  readonly imageVolumes?: boolean
+}
 
 /**
  * Measures how much observers delay the first line of an application on a real kubelet, and prints
  * the times and their ratios. In each round, each contender starts one pod. Uses the cluster of
- * `npm run cluster` if it runs.
+ * `npm run cluster` if it runs and has the containerd.
  *
  * @returns false if a ratio is above its limit, even at the lower end of its interval
  */
 export async function benchStart(
-  rounds: number,
+  { rounds, imageVolumes = false }: StartOptions,
   say: Say,
   print: (line: string) => void,
 ): Promise<boolean> {
   const found = await find(KIND)
-  const cluster = found ?? (await up(KIND, say))
+  const cluster = await up(imageVolumes ? { ...KIND, containerd: '2' } : KIND, say)
+  const contest = imageVolumes ? WITH_IMAGE_VOLUMES : USUAL
   try {
     const targets = ['observer', 'tools'] as const
     await buildAndLoad(cluster, { targets }, say)
-    return await measure(cluster, rounds, say, print)
+    return await measure(cluster, contest, rounds, say, print)
   } finally {
     if (found === undefined) await down(KIND, say)
   }
@@ -70,27 +104,28 @@ export async function benchStart(
 
 async function measure(
   cluster: Cluster,
+  contest: Contest,
   rounds: number,
   say: Say,
   print: (line: string) => void,
 ): Promise<boolean> {
   const api = await openApi(cluster)
   await createNamespace(api)
-  const catalog = await writeCatalog(cluster)
+  const catalog = await writeCatalog(cluster, contest)
   const words = ['--no-built-in-metrics', '--catalog', catalog]
   const webhook = await startWebhook(cluster, { words, built: true, namespace: NAMESPACE })
   try {
     print(`Load of the machine before the first round: ${loads()}`)
     say('starting pods that are not counted')
-    await takeRound(api, 0)
+    await takeRound(api, contest, 0)
     const taken: Round[] = []
     for (let round = 0; round < rounds; round += 1) {
       say(`round ${round + 1} of ${rounds}`)
-      taken.push(await takeRound(api, round))
+      taken.push(await takeRound(api, contest, round))
     }
     print(`Load of the machine after the last round: ${loads()}`)
-    for (const line of tableOf(taken)) print(line)
-    const limits = LIMITS.map((limit) => checkLimit(taken, limit))
+    for (const line of tableOf(contest, taken)) print(line)
+    const limits = contest.limits.map((limit) => checkLimit(taken, limit))
     for (const { line } of limits) print(line)
     return limits.every(({ holds }) => holds)
   } finally {
@@ -109,22 +144,35 @@ async function createNamespace(api: Api): Promise<void> {
   })
 }
 
-/** Writes the catalog of the chart, with the images of this node, to a folder. */
-async function writeCatalog({ folder }: Cluster): Promise<string> {
-  const images = [...OWN_IMAGES, ...withTools('cpu-profile', 'mpi-trace')]
-  const [{ data }] = await renderTemplate('catalog', images)
+/**
+ * Writes the catalog of the chart, with the images of this node, to a folder. If the contenders
+ * need them, adds the metrics whose tools are mounted, with names of their own.
+ */
+async function writeCatalog({ folder }: Cluster, { names }: Contest): Promise<string> {
+  const images = [...OWN_IMAGES, ...withTools(...TOOLS)]
   const catalog = join(folder, 'bench-catalog')
   mkdirSync(catalog, { recursive: true })
+  const [{ data }] = await renderTemplate('catalog', images)
   for (const [name, text] of Object.entries<string>(data)) writeFileSync(join(catalog, name), text)
+  if (!names.includes('mounted')) return catalog
+  const volumes = ['--set', 'tools.imageVolumes=true', '--kube-version=1.36.0']
+  const [mounted] = await renderTemplate('catalog', [...images, ...volumes])
+  for (const name of TOOLS) {
+    const text: string = mounted.data[`${name}.yaml`]
+    const renamed = text.replace(`\n  name: ${name}\n`, `\n  name: mounted-${name}\n`)
+    writeFileSync(join(catalog, `mounted-${name}.yaml`), renamed)
+  }
   return catalog
 }
 
+const TOOLS = ['cpu-profile', 'mpi-trace'] as const
+
 /** Starts a pod of each contender, one after another. */
-async function takeRound(api: Api, round: number): Promise<Round> {
+async function takeRound(api: Api, { names }: Contest, round: number): Promise<Round> {
   const times: [Name, number][] = []
-  for (const name of ORDERS[round % ORDERS.length] ?? [])
-    times.push([name, await runPod(api, name)])
-  return Object.fromEntries(times) as Round
+  for (const place of ORDERS[round % ORDERS.length] ?? [])
+    times.push([names[place], await runPod(api, names[place])])
+  return new Map(times)
 }
 
 /** Runs a pod to its end, and returns the milliseconds from its creation to its first line. */
@@ -162,25 +210,32 @@ const loads = () =>
     .join(', ')
 
 /** Returns a table of the times in milliseconds and of their ratios to that without observers. */
-function tableOf(rounds: readonly Round[]): readonly string[] {
-  const none = median(rounds.map((round) => round.none))
-  const rows = Object.entries(REQUESTS).map(([name, request = 'nothing']) => {
-    const times = rounds.map((round) => round[name as Name])
+function tableOf({ names }: Contest, rounds: readonly Round[]): readonly string[] {
+  const none = median(timesOf(rounds, 'none'))
+  const rows = names.map((name) => {
+    const { [name]: request = 'nothing' } = REQUESTS
+    const times = timesOf(rounds, name)
     const ratio = (median(times) / none).toFixed(2)
     return [request, ...[median(times), Math.min(...times), Math.max(...times)].map(whole), ratio]
   })
   return [['requested', 'median ms', 'least', 'most', 'ratio'], ...rows].map(
     ([first, ...cells]) => {
-      return `${(first ?? '').padEnd(28)}${cells.map((cell) => cell.padStart(11)).join('')}`
+      return `${(first ?? '').padEnd(46)}${cells.map((cell) => cell.padStart(11)).join('')}`
     },
   )
+}
+
+/** Returns the times of a contender, by round. */
+function timesOf(rounds: readonly Round[], name: Name): readonly number[] {
+  return rounds.map((round) => round.get(name) ?? Number.NaN)
 }
 
 const whole = (value: number) => value.toFixed(0)
 
 /** Compares a contender with another: the median of the ratios of all rounds, and its interval. */
-function checkLimit(rounds: readonly Round[], { name, over, most }: (typeof LIMITS)[number]) {
-  const ratios = rounds.map((round) => round[name] / round[over])
+function checkLimit(rounds: readonly Round[], { name, over, most }: Limit) {
+  const others = timesOf(rounds, over)
+  const ratios = timesOf(rounds, name).map((time, round) => time / (others[round] ?? Number.NaN))
   const [low = 0, high = Number.NaN] = medianInterval(ratios) ?? []
   const interval = `95 % interval ${low.toFixed(2)} to ${high.toFixed(2)}`
   const what = `${REQUESTS[name]} divided by ${REQUESTS[over] ?? 'nothing'}`
