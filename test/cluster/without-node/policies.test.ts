@@ -14,14 +14,28 @@ import { until } from '../until.ts'
 const CHART = fileURLToPath(new URL('../../../charts/ridealong', import.meta.url))
 const NAME = 'policies'
 
+/** Reports whether the apiserver has image volumes by default. */
+const hasImageVolumes = ({ version }: Cluster) => !version.startsWith('v1.30.')
+
 /** Installs some templates of the chart until the test ends. */
-async function install(t: Test, cluster: Cluster, ...templates: readonly string[]): Promise<void> {
+function install(t: Test, cluster: Cluster, ...templates: readonly string[]): Promise<void> {
+  return installWith(t, cluster, templates, [])
+}
+
+/** @param values more arguments of `helm template` */
+async function installWith(
+  t: Test,
+  cluster: Cluster,
+  templates: readonly string[],
+  values: readonly string[],
+): Promise<void> {
   const helm = join(await tools('helm-4', () => {}), 'helm')
   const manifests = await run(helm, [
     ...['template', NAME, CHART, '--namespace', 'ridealong-system'],
     ...['--set', `fullnameOverride=${NAME}`],
     ...['--set', 'imageHolder.enabled=false', '--set', 'tools.metrics={cpu-profile,mpi-trace}'],
     ...['--set', 'guard.denyNamespaceSelector.matchLabels.guard=deny'],
+    ...values,
     ...templates.flatMap((template) => ['--show-only', `templates/${template}`]),
   ])
   await kubectl(cluster, ['apply', '--server-side', '-f', '-'], manifests)
@@ -84,6 +98,16 @@ const equipped = (init: readonly object[], mounts: readonly object[] = [mountOf(
     containers: [{ name: 'app', image: 'a', volumeMounts: mounts }],
   })
 const UNEQUIPPED = [`${ALTERED} the tool of perf-sysstat`]
+const IMAGE_VOLUME = { name: 'ridealong-lib-perf-sysstat-0', image: { reference: 'i' } }
+
+/** Returns a pod whose observer perf-sysstat has a tool that is mounted from its image. */
+const mountedFrom = (volume: object) =>
+  answered(STATUS, {
+    ...SHARED,
+    volumes: [VOLUME, volume],
+    initContainers: [EQUIPPED, observer('io-sysstat')],
+    containers: [{ name: 'app', image: 'a', volumeMounts: [mountOf('/r', RESULTS)] }],
+  })
 
 /** A namespace, a pod in it, and the warnings of the guard about the pod. */
 const PODS: readonly (readonly [string, object, readonly string[]])[] = [
@@ -134,6 +158,7 @@ const PODS: readonly (readonly [string, object, readonly string[]])[] = [
   ],
   ['guard-silent', equipped([INSTALLER, EQUIPPED]), []],
   ['guard-silent', equipped([EQUIPPED]), UNEQUIPPED],
+  ['guard-silent', mountedFrom({ ...IMAGE_VOLUME, emptyDir: {}, image: undefined }), UNEQUIPPED],
   ['guard-silent', equipped([INSTALLER, { ...EQUIPPED, volumeMounts: [] }]), UNEQUIPPED],
   ['guard-silent', equipped([INSTALLER, EQUIPPED], []), UNEQUIPPED],
   [
@@ -146,6 +171,12 @@ const PODS: readonly (readonly [string, object, readonly string[]])[] = [
     answered(STATUS, { initContainers: OBSERVERS }),
     [`${ALTERED} shareProcessNamespace is not true`],
   ],
+]
+
+/** Pods that only a Kubernetes with image volumes accepts. */
+const PODS_WITH_IMAGES: typeof PODS = [
+  ['guard-silent', mountedFrom(IMAGE_VOLUME), []],
+  ['guard-silent', mountedFrom({ ...IMAGE_VOLUME, name: 'ridealong-lib-other-0' }), UNEQUIPPED],
 ]
 
 t.test('the guard warns about missing and altered observers', async (t) => {
@@ -161,7 +192,8 @@ t.test('the guard warns about missing and altered observers', async (t) => {
   await until('the guard takes effect', async () => {
     return (await warnings('guard-silent', asks('perf-sysstat'))).length > 0
   })
-  for (const [namespace, pod, expected] of PODS) {
+  const pods = hasImageVolumes(cluster) ? [...PODS, ...PODS_WITH_IMAGES] : PODS
+  for (const [namespace, pod, expected] of pods) {
     t.same(await warnings(namespace, pod), expected, `the warnings about ${JSON.stringify(pod)}`)
   }
 })
@@ -339,6 +371,58 @@ t.test("the guard names containers that differ from the catalog's observers", as
     return (await warnings(evil)).length > 0
   })
   t.same(await warnings(evil), said)
+})
+
+const LIBRARY = { name: 'ridealong-lib-mpi-trace-0' }
+const OUTPUT = { name: 'ridealong-tool-mpi-trace-0' }
+const TOOL_IMAGE = 'ghcr.io/ridealong/tools:0.1.0'
+const INTO_TARGET = [
+  { ...LIBRARY, mountPath: '/opt/ridealong/mpi-trace', readOnly: true },
+  { ...OUTPUT, mountPath: '/var/opt/ridealong/mpi-trace', subPath: 'mpi-trace-results' },
+]
+
+/** Returns a pod with mpi-trace, whose tool is mounted from an image by these mounts. */
+function tracedPod(reference: string, mounts: readonly object[] = INTO_TARGET) {
+  const volumeMounts = [{ ...OUTPUT, mountPath: '/ridealong/results' }]
+  const traced = { name: 'mpi-trace', image: IMAGE, command: ['mpi-trace'], volumeMounts }
+  const status = JSON.stringify({ outcome: 'injected', metrics: ['mpi-trace'] })
+  return podOf(
+    { 'ridealong.dev/status': status },
+    {
+      volumes: [
+        { ...LIBRARY, image: { reference } },
+        { ...OUTPUT, emptyDir: {} },
+      ],
+      initContainers: [{ ...traced, restartPolicy: 'Always' }],
+      containers: [{ name: 'app', image: 'a', volumeMounts: mounts }],
+    },
+  )
+}
+
+t.test('the guard compares the image and the mounts of a tool that is mounted', async (t) => {
+  const { cluster, api } = await runningCluster(t)
+  if (!hasImageVolumes(cluster)) {
+    t.pass('the apiserver has no image volumes')
+    return
+  }
+  await createNamespace(t, api, 'guard-images')
+  const mounted = ['--set', 'tools.imageVolumes=true', '--kube-version=1.36.0']
+  await installWith(t, cluster, ['guard-observers.yaml'], mounted)
+  const warnings = async (pod: object) => {
+    const answer = await api.post('/api/v1/namespaces/guard-images/pods?dryRun=All', pod)
+    t.equal(answer.status, 201, JSON.stringify(answer.body))
+    return answer.warnings.map((warning) => warning.replace(/^.*' with binding '\S+': /, ''))
+  }
+  const said = ['the installer, image or mounts of a tool differ from the catalog: mpi-trace']
+  await until('the policy of this test takes effect', async () => {
+    return (await warnings(tracedPod('evil:1'))).join() === said.join()
+  })
+  t.same(await warnings(tracedPod(TOOL_IMAGE)), [])
+  t.same(await warnings(tracedPod(TOOL_IMAGE, INTO_TARGET.slice(1))), said, 'no library')
+  t.same(await warnings(tracedPod(TOOL_IMAGE, INTO_TARGET.slice(0, 1))), said, 'no results')
+  const [library, ...results] = INTO_TARGET
+  const other = [{ ...library, ...OUTPUT }, ...results]
+  t.same(await warnings(tracedPod(TOOL_IMAGE, other)), said, 'a library in another volume')
 })
 
 const RBAC = 'rbac.authorization.k8s.io'
