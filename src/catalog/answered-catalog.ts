@@ -15,7 +15,7 @@ import {
 } from '../core/kubernetes/json.ts'
 import { findContainer } from '../core/rules/observer-difference.ts'
 import { injectedBefore, readStatus } from '../core/status.ts'
-import { findTool, SIZE_VARIABLE } from '../core/tools/installed-tool.ts'
+import { findTool, MOUNTS_VARIABLE, SIZE_VARIABLE } from '../core/tools/installed-tool.ts'
 import { installerName, type Tool, type ToolImage } from '../core/tools/tool.ts'
 
 /** The answer of an installation to a pod that requests one metric. */
@@ -209,6 +209,7 @@ const POD_VARIABLES: ReadonlySet<string> = new Set([
   'RIDEALONG_TARGET_COMMAND',
   'RIDEALONG_OWNER',
   SIZE_VARIABLE,
+  MOUNTS_VARIABLE,
 ])
 
 /** Returns the variables that come from the metric's document and from the live export. */

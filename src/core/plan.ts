@@ -12,9 +12,9 @@ import { TOKEN_VOLUME } from './tools/added-volumes.ts'
 import {
   installers,
   resultsMounts,
-  sizeVariable,
   type TargetAdditions,
   targetAdditions,
+  toolVariables,
   toolVolumes,
 } from './tools/additions.ts'
 
@@ -74,7 +74,7 @@ export function plan(pod: Pod, decision: Decision, catalog: Catalog, uid: string
   const containers = observers.map((observer) => {
     const result = results.get(observer.metric.name)
     const own = result === undefined ? mounts : [...mounts, result]
-    const variables = [...env, ...sizeVariable(observer), ...exported(observer.metric)]
+    const variables = [...env, ...toolVariables(observer), ...exported(observer.metric)]
     return buildContainer(observer, decision.mode, variables, own)
   })
   return {

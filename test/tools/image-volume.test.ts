@@ -59,6 +59,12 @@ t.test('an observer has only the results of its tool, not the image', async (t) 
   const ridden = rideWith('mpi-trace,cpu-profile', NO_TOKEN, {}, PLACE)
   for (const name of ['mpi-trace', 'cpu-profile']) {
     const mount = { name: resultsOf('mpi-trace'), mountPath: '/ridealong/results' }
+    const { env = [] } = containerIn(ridden, name)
+    t.match(
+      env.find((variable) => variable.name === 'RIDEALONG_TOOL_MOUNTS'),
+      { value: `/opt/ridealong/${name}` },
+      'it knows where the target has the library',
+    )
     t.strictSame(containerIn(ridden, name).volumeMounts, [{ ...mount, subPath: `${name}-results` }])
   }
 })

@@ -4,7 +4,7 @@ import { asObjects, type Fields } from '../kubernetes/json.ts'
 import { readQuantity } from '../kubernetes/quantity.ts'
 import { launchAgents } from './forwarding.ts'
 import { groupTools, sizeLimitOf, type ToolGroup } from './groups.ts'
-import { SIZE_VARIABLE } from './installed-tool.ts'
+import { MOUNTS_VARIABLE, SIZE_VARIABLE } from './installed-tool.ts'
 import { findToolTarget, type ToolTarget } from './target.ts'
 import {
   IMAGE_VOLUME,
@@ -102,13 +102,17 @@ export function resultsMounts(
 }
 
 /**
- * Returns the variable with the size limit of the tool in bytes, for the observer of a tool: its
- * part of the volume, in which there can be other tools.
+ * Returns the variables of the observer of a tool: the size limit of the tool in bytes, its part of
+ * the volume, in which there can be other tools; and, for a tool that is mounted from its image,
+ * the paths of the image in the target, at which the observer checks whether a library can be
+ * mapped.
  */
-export function sizeVariable({ metric }: Observer): readonly EnvVar[] {
+export function toolVariables({ metric }: Observer): readonly EnvVar[] {
   if (metric.tool === undefined) return []
-  const bytes = (readQuantity(metric.tool.sizeLimit) ?? 0n) / ONE
-  return [plain(SIZE_VARIABLE, String(bytes))]
+  const { sizeLimit, imageVolume, mounts } = metric.tool
+  const size = plain(SIZE_VARIABLE, String((readQuantity(sizeLimit) ?? 0n) / ONE))
+  if (imageVolume === undefined) return [size]
+  return [size, plain(MOUNTS_VARIABLE, mounts.map(({ mountPath }) => mountPath).join(' '))]
 }
 
 /**

@@ -12,6 +12,9 @@ import {
 /** The variable that only the observer of a tool has. */
 export const SIZE_VARIABLE = 'RIDEALONG_TOOL_SIZE_LIMIT'
 
+/** The variable that only the observer of a tool has that is mounted from its image. */
+export const MOUNTS_VARIABLE = 'RIDEALONG_TOOL_MOUNTS'
+
 /**
  * The parts of a tool in a pod's spec. They are found by the volume of the observer's results, so
  * that it does not matter how many tools an installer installs.

@@ -90,7 +90,7 @@ const NEEDED =
 /** What only a run can show: containerd and CRI-O mount images without `noexec` today. */
 const MAPPED =
   'The image must also be mounted without noexec, so that the library can be mapped; otherwise,' +
-  ' the programs run without it, and ld.so prints why in the log of the application'
+  ' the programs run without it, and a notice in the log of the observer says so'
 
 function isLinux({ status }: Fields): boolean {
   return fieldsOrNone(fieldsOrNone(status).nodeInfo).operatingSystem !== 'windows'

@@ -260,6 +260,33 @@ t.test('files of ended processes are removed when they use too much', options, a
   )
 })
 
+t.test('a notice says that the tool is mounted with noexec in the target', options, async (t) => {
+  const [able, unable] = [t.testdir({ able: {}, unable: {} })].flatMap((folder) => [
+    join(folder, 'able'),
+    join(folder, 'unable'),
+  ])
+  const mounts = `${able} /nonexistent ${unable}`
+  const { watching, start } = await tracedPod(t, { ...NATIVE, RIDEALONG_TOOL_MOUNTS: mounts })
+  const { work } = programsFor('mpich')
+  const mount = 'mount -t tmpfs none "$1" && mount -t tmpfs -o noexec none "$2" && exec "$0" loop'
+  const app = await start(
+    ...[onPath('unshare'), '--map-root-user', '--mount', '--propagation', 'private'],
+    ...['sh', '-c', mount, work, `${able}`, `${unable}`],
+  )
+  await until(watching, () => noticesOf(watching).some((notice) => /noexec/.test(notice)))
+  app.signal('SIGKILL')
+  watching.signal('SIGTERM')
+  t.equal(await watching.ended, 0)
+  t.strictSame(
+    noticesOf(watching).filter((notice) => /noexec/.test(notice)),
+    [
+      'the application cannot load the tool, because its image is mounted with noexec at' +
+        ` ${unable}; with the chart's value tools.imageVolumes=false, an init container installs` +
+        ' the tool',
+    ],
+  )
+})
+
 /** Returns the number of processes that have called MPI_Finalize. */
 function finalizedCount(watching: Running): number {
   const ended = rowsOf(watching, 'rank').filter(({ state }) => state === 'finalized')

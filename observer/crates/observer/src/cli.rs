@@ -70,6 +70,9 @@ The settings are environment variables. Their defaults are in parentheses.
   RIDEALONG_OPTION_THREADS      perf-sysstat, vitals: true adds a row for each thread (false)
   RIDEALONG_RESULTS             cpu-profile, mpi-trace: the folder of the results
                                 (/ridealong/results)
+  RIDEALONG_TOOL_MOUNTS         cpu-profile, mpi-trace: the paths at which the target mounts the image
+                                of the tool, separated by blanks; the observer checks whether a
+                                library can be mapped there
   RIDEALONG_TOOL_SIZE_LIMIT     cpu-profile, mpi-trace: the bytes of the volume that the tool may
                                 use; if the files of this folder use more than half of them, the
                                 observer empties or removes files

@@ -22,9 +22,14 @@ const LABELS = {
   'pod-security.kubernetes.io/enforce': 'restricted',
 }
 
-/** The command of a container in which mpirun starts two ranks of LAMMPS for five seconds. */
-const LAMMPS =
-  'cd /tmp; mpirun --oversubscribe -n 2 lmp -in /in.lj -log none -var steps 1000000 -var seconds 5'
+/**
+ * The command of a container that prints its mounts of tools, and in which mpirun starts two ranks
+ * of LAMMPS for five seconds.
+ */
+const LAMMPS = [
+  'grep /opt/ridealong/ /proc/self/mountinfo; cd /tmp',
+  'mpirun --oversubscribe -n 2 lmp -in /in.lj -log none -var steps 1000000 -var seconds 5',
+].join('; ')
 
 interface Setting {
   readonly cluster: Cluster
@@ -45,6 +50,9 @@ t.test('tools are mounted from their image and record an application', async (t)
   await t.test('the dynamic linker has loaded both libraries', async (t) => {
     const log = await kubectl(cluster, ['logs', pod.metadata.name, '-n', SPACE, '-c', 'app'])
     t.match(log, 'Loop time of')
+    const mounts = log.split('\n').filter((line) => line.includes(' /opt/ridealong/'))
+    t.equal(mounts.length, 2, mounts.join('\n'))
+    t.notMatch(mounts.join('\n'), 'noexec')
     t.notMatch(log, /ld\.so|cannot be preloaded/)
   })
   await t.test('explain and doctor know it', (t) => isExplained(t, cluster, pod))

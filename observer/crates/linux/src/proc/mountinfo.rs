@@ -140,6 +140,16 @@ pub fn hidepid(text: &[u8]) -> Option<&[u8]> {
     (value != b"0" && value != b"off").then_some(value)
 }
 
+/// Whether the mount at a path has the option `noexec`, so that no library below the path can be
+/// mapped. Of several mounts at the path, the last is in use. `None` if there is no mount at the
+/// path. The path must not have characters that the kernel escapes, such as blanks.
+#[must_use]
+pub fn is_noexec(text: &[u8], path: &[u8]) -> Option<bool> {
+    let mounts = lines(text).filter(|line| words(line).nth(4) == Some(path));
+    let mut options = words(mounts.last()?).nth(5)?.split(|byte| *byte == b',');
+    Some(options.any(|option| option == b"noexec"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -212,6 +222,24 @@ mod tests {
     fn escapes_in_paths_are_replaced() {
         assert_eq!(unescape(br"/a\134x2d\040b\011\012"), b"/a\\x2d b\t\n");
         assert_eq!(unescape(br"/a\13"), br"/a\13");
+    }
+
+    #[test]
+    fn a_mount_without_executable_code_is_found_by_its_path() {
+        // From a pod of Kubernetes 1.36.3 with containerd 2.4.2, with shorter options of overlay.
+        // `noexec` was added to the second line.
+        let text = b"1900 1879 0:173 /tool/mpi-trace /opt/ridealong/mpi-trace ro,relatime - overlay overlay rw,lowerdir=/9/fs:/8/fs,upperdir=/29/fs,workdir=/29/work,uuid=on,fsync=volatile\n1901 1879 0:173 /tool/cpu-profile /opt/ridealong/cpu-profile ro,noexec,relatime - overlay overlay rw,lowerdir=/9/fs:/8/fs,upperdir=/29/fs,workdir=/29/work,uuid=on,fsync=volatile\n";
+        assert_eq!(is_noexec(text, b"/opt/ridealong/mpi-trace"), Some(false));
+        assert_eq!(is_noexec(text, b"/opt/ridealong/cpu-profile"), Some(true));
+        assert_eq!(is_noexec(text, b"/opt/ridealong"), None);
+        assert_eq!(is_noexec(text, b"/tool/cpu-profile"), None);
+        let covered = [
+            text.as_slice(),
+            b"9 1 0:3 / /opt/ridealong/cpu-profile rw - tmpfs t rw\n",
+        ];
+        let path = b"/opt/ridealong/cpu-profile";
+        assert_eq!(is_noexec(&covered.concat(), path), Some(false));
+        assert_eq!(is_noexec(b"1 2 0:3 / /a\n", b"/a"), None);
     }
 
     #[test]

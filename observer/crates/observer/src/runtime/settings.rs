@@ -58,6 +58,8 @@ pub struct FolderSettings {
     pub path: String,
     /// The size limit of its volume in bytes; 0 if there is none.
     pub size_limit: u64,
+    /// The paths at which the target mounts the image of the tool; empty if the tool is installed.
+    pub mounts: Vec<String>,
 }
 
 /// The default path of the folder of the results.
@@ -78,6 +80,10 @@ impl FolderSettings {
                 path
             },
             size_limit: text("RIDEALONG_TOOL_SIZE_LIMIT").parse().unwrap_or(0),
+            mounts: text("RIDEALONG_TOOL_MOUNTS")
+                .split_whitespace()
+                .map(str::to_owned)
+                .collect(),
         }
     }
 }
@@ -316,15 +322,17 @@ mod tests {
     fn the_folder_and_its_size_limit_come_from_the_environment() {
         let none = FolderSettings::read(|_| None);
         assert_eq!((none.path.as_str(), none.size_limit), (RESULTS, 0));
+        assert_eq!(none.mounts, Vec::<String>::new());
         let some = FolderSettings::read(|name| {
-            let value = if name == "RIDEALONG_RESULTS" {
-                "/r"
-            } else {
-                "1048576"
+            let value = match name {
+                "RIDEALONG_RESULTS" => "/r",
+                "RIDEALONG_TOOL_MOUNTS" => "/a/b /c/d",
+                _ => "1048576",
             };
             Some(value.as_bytes().to_vec())
         });
         assert_eq!((some.path.as_str(), some.size_limit), ("/r", 1 << 20));
+        assert_eq!(some.mounts, ["/a/b", "/c/d"]);
     }
 
     #[test]

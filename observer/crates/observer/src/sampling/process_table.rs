@@ -109,6 +109,13 @@ impl ProcessTable {
         }
     }
 
+    /// Returns the first observed process.
+    #[must_use]
+    pub fn first_observed(&self) -> Option<i32> {
+        let process = self.observed.iter().find_map(|key| self.all.get(key));
+        process.map(|process| process.pid)
+    }
+
     /// Scans all processes. Returns false if a signal stops the observer, or if `/proc` lists no
     /// process.
     pub fn scan(&mut self, session: &mut Session) -> bool {

@@ -3,6 +3,9 @@
 
 use std::fs::File;
 
+use linux::proc::files::Files;
+use linux::proc::mountinfo;
+
 use crate::runtime::log::Log;
 use crate::runtime::notices::Notices;
 use crate::runtime::session::Session;
@@ -28,6 +31,8 @@ pub struct Folder {
     notices: Notices,
     /// Notices that are not written yet.
     pending: Vec<String>,
+    /// The paths of the tool's image in the target that are not checked yet.
+    unchecked: Vec<String>,
 }
 
 impl Folder {
@@ -39,6 +44,7 @@ impl Folder {
             raw_files: RawFiles::default(),
             notices: Notices::default(),
             pending: Vec::new(),
+            unchecked: settings.mounts.clone(),
         };
         match Results::open(&settings.path, settings.size_limit) {
             Ok(results) => folder.results = Some(results),
@@ -100,6 +106,28 @@ impl Folder {
         reports.unwrap_or_default()
     }
 
+    /// Checks whether a process can map the library of the tool, if the library is mounted from
+    /// its image. Each mount is checked once, in the first process that has it.
+    pub fn check_mounts(&mut self, files: &mut Files, pid: i32) {
+        if self.unchecked.is_empty() {
+            return;
+        }
+        let Ok(text) = files.read_whole(&format!("{pid}/mountinfo")) else {
+            return;
+        };
+        for path in std::mem::take(&mut self.unchecked) {
+            match mountinfo::is_noexec(text, path.as_bytes()) {
+                None => self.unchecked.push(path),
+                Some(true) => self.note(format!(
+                    "the application cannot load the tool, because its image is mounted with \
+                     noexec at {path}; with the chart's value tools.imageVolumes=false, an init \
+                     container installs the tool"
+                )),
+                Some(false) => {}
+            }
+        }
+    }
+
     /// Adds a notice, which [`Folder::write_notices`] writes.
     pub fn note(&mut self, notice: String) {
         if self.pending.len() < MAX_PENDING && !self.pending.contains(&notice) {
@@ -118,5 +146,37 @@ impl Folder {
             self.notices.report(notice, log);
         }
         log.flush();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(mounts: &[&str]) -> Folder {
+        Folder::open(&FolderSettings {
+            path: "/nonexistent".to_owned(),
+            size_limit: 0,
+            mounts: mounts.iter().map(|path| (*path).to_owned()).collect(),
+        })
+    }
+
+    #[test]
+    fn a_mount_is_checked_once_in_the_first_process_that_has_it() {
+        let mut files = Files::open().unwrap();
+        let own = i32::try_from(std::process::id()).unwrap();
+        let text = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+        let expected = mountinfo::is_noexec(text.as_bytes(), b"/proc").unwrap();
+        let mut folder = folder(&["/proc", "/nonexistent/tool"]);
+        folder.pending.clear();
+        for _ in 0..2 {
+            folder.check_mounts(&mut files, own);
+            assert_eq!(folder.unchecked, ["/nonexistent/tool"]);
+            assert_eq!(folder.pending.len(), usize::from(expected));
+        }
+        let is_named = |notice: &String| notice.contains("noexec at /proc;");
+        assert!(folder.pending.iter().all(is_named), "{:?}", folder.pending);
+        folder.check_mounts(&mut files, i32::MAX);
+        assert_eq!(folder.unchecked, ["/nonexistent/tool"]);
     }
 }

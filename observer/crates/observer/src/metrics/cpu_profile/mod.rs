@@ -133,6 +133,10 @@ impl Sampler for CpuProfile {
 
     fn take_scan(&mut self, run: &mut Run<'_>) {
         let listing = self.guard_size();
+        if let Some(pid) = run.processes.first_observed() {
+            let files = &mut run.processes.meter.files;
+            self.folder.check_mounts(files, pid);
+        }
         self.look_at_processes(run);
         self.write_ended(run, &listing, f64::INFINITY);
         self.write_notices(run);

@@ -159,6 +159,10 @@ impl Sampler for MpiTrace {
     }
 
     fn take_scan(&mut self, run: &mut Run<'_>) {
+        if let Some(pid) = run.processes.first_observed() {
+            let files = &mut run.processes.meter.files;
+            self.folder.check_mounts(files, pid);
+        }
         self.list(run);
         self.write_ended(run, None);
         self.write_notices(run);
