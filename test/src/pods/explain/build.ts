@@ -75,6 +75,7 @@ export function factsOf(pod: unknown, situation: Situation = {}, created?: Json)
       catalog: situation.catalog ?? CATALOG,
       namespace: readNamespace(name, namespace, all),
       excludedNamespaces: new Set(excluded),
+      apiserverVersion: situation.apiserverVersion,
       heldImages: situation.heldImages && new Set(situation.heldImages),
     },
     pods: situation.pods ?? 1,
