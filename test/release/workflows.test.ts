@@ -76,7 +76,11 @@ t.test('all cluster tests run on every supported version of Kubernetes', async (
   const { strategy, steps } = jobs.cluster
   t.strictSame([...strategy.matrix.kubernetes].sort(), [...MINORS].sort())
   t.equal(strategy['fail-fast'], false, 'a failure on one version does not end the others')
-  t.equal(steps.at(-1).run, 'npm run test:cluster -- --kubernetes "$KUBERNETES" --all')
+  const [all, images] = steps.slice(-2)
+  const command = 'npm run test:cluster -- --kubernetes "$KUBERNETES"'
+  t.equal(all.run, `${command} --all`)
+  t.equal(images.run, `${command} --containerd 2 image-volumes`)
+  t.equal(images.if, `matrix.kubernetes == '${MINORS[0]}'`, 'only this version has image volumes')
   t.strictSame(permissions, {})
   for (const job of [jobs.programs, jobs.cluster])
     t.strictSame(job.permissions, { contents: 'read' })
