@@ -7,6 +7,7 @@ import {
   type FrameFacts,
   tableHeight,
 } from '../../src/runs/top/frame.ts'
+import { findNoProgress } from '../../src/runs/top/no-progress.ts'
 import { orderLines } from '../../src/runs/top/order.ts'
 import { buildLines } from '../../src/runs/top/ranks.ts'
 import {
@@ -40,6 +41,8 @@ interface Session {
   view: View
   /** The number of lines that match the filter. */
   lines: number
+  /** What the last frame says about processes that make no progress. */
+  alarms: readonly string[]
   /** Why the pods could not be listed; undefined if the last list succeeded. */
   problem: string | undefined
 }
@@ -74,6 +77,7 @@ export async function runInteractive(
     framePause,
     view: firstView(run.columns(), options.by, options.sort),
     lines: 0,
+    alarms: [],
     problem: undefined,
   }
   try {
@@ -125,23 +129,26 @@ function draw(session: Session): void {
   const size = screen.size()
   const facts = factsOf(session)
   session.lines = facts.lines.length
+  session.alarms = facts.alarms
   session.view = keepInside(session.view, roomOf(session))
   screen.draw(buildFrame({ ...facts, view: session.view }, size, widths))
 }
 
-function roomOf({ run, lines, screen }: Session) {
-  return { columns: run.columns(), lines, height: tableHeight(screen.size()) }
+function roomOf({ run, lines, alarms, screen }: Session) {
+  return { columns: run.columns(), lines, height: tableHeight(alarms, screen.size()) }
 }
 
 function factsOf({ run, found, view, problem }: Session): FrameFacts {
   const columns = run.columns()
-  const all = buildLines(run.ranks(), columns, view.unit, Date.now())
+  const now = Date.now()
+  const all = buildLines(run.ranks(), columns, view.unit, now)
   return {
     heading: `${found.words} in ${found.namespace}`,
     columns,
     all,
     lines: orderLines(all, columns, view),
     view,
+    alarms: findNoProgress(run.ranks(), now).map(({ sentence }) => sentence),
     notices: listNotices(run, found, problem),
   }
 }
@@ -173,7 +180,9 @@ async function followRun(session: Session): Promise<void> {
 function followMore(run: LiveRun, most: number, options: StreamOptions, onEnd: () => void): void {
   const streams = run.streams()
   let followed = streams.filter(({ isFollowed }) => isFollowed).length
-  for (const stream of streams.filter(canBeFollowed)) {
+  const waiting = streams.filter(canBeFollowed)
+  // The values of the ranks are worth more than the progress of some of them.
+  for (const stream of waiting.sort((a, b) => Number(b.isShown) - Number(a.isShown))) {
     if (followed >= most) return
     followed += 1
     followStream(stream, options, onEnd)

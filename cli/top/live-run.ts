@@ -1,5 +1,6 @@
 import type { PodOfObservers, RunningObserver } from '../../src/runs/collect/observers.ts'
 import type { Descriptions } from '../../src/runs/log/descriptions.ts'
+import { MPI_METRIC } from '../../src/runs/mpi/mpi-run.ts'
 import { chooseColumns, neededRows, sourcesOf, type TopColumn } from '../../src/runs/top/columns.ts'
 import { compareRanks, type LiveRank } from '../../src/runs/top/ranks.ts'
 import { type LogStream, newStream } from './log-streams.ts'
@@ -69,7 +70,9 @@ function takePods(state: RunState, pods: readonly PodOfObservers[]): void {
   )
   state.unobserved = pods.filter((pod) => pod.observers.length === 0).length
   noteMetrics(state, observers)
-  const needed = new Set(state.columns.flatMap(sourcesOf).map(({ metric }) => metric))
+  const shown = state.columns.flatMap(sourcesOf).map(({ metric }) => metric)
+  // The rows of mpi-trace also say which processes make no progress.
+  const needed = new Set([...shown, MPI_METRIC])
   for (const observer of observers) if (needed.has(observer.container)) takeOne(state, observer)
   if (state.sorted.length < state.ranks.size)
     state.sorted = [...state.ranks.values()].sort(compareRanks)

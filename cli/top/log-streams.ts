@@ -4,6 +4,8 @@ import { readStampedLog } from '../../src/cluster/logs.ts'
 import type { RowsDescription } from '../../src/core/catalog.ts'
 import { backoffMs, pause } from '../../src/lib/pause.ts'
 import type { RunningObserver } from '../../src/runs/collect/observers.ts'
+import { startLiveProcesses } from '../../src/runs/mpi/live-processes.ts'
+import { MPI_METRIC } from '../../src/runs/mpi/mpi-run.ts'
 import { type LiveLog, startLiveLog } from '../../src/runs/top/live-log.ts'
 import type { LiveObserver } from '../../src/runs/top/ranks.ts'
 import { readStampedLines, type StampedLines } from '../../src/runs/top/stamped-lines.ts'
@@ -51,11 +53,15 @@ export function newStream(
   description: RowsDescription,
   sections: ReadonlySet<string>,
 ): LogStream {
+  const { container, namespace, pod } = observer
+  const mpi = container === MPI_METRIC ? startLiveProcesses(`${namespace}/${pod}`) : undefined
   return {
-    metric: observer.container,
+    metric: container,
     description,
     sections,
-    log: startLiveLog(description),
+    isShown: sections.size > 0,
+    mpi,
+    log: startLiveLog(description, mpi),
     lines: readStampedLines(),
     tail: TAIL[description.format],
     observer,
@@ -141,12 +147,13 @@ function isDone({ problem, failures }: LogStream): boolean {
  * @returns whether the log must be read again
  */
 export function readMoreNext(stream: LogStream): boolean {
-  const { tail, problem, log, description, sections } = stream
+  const { tail, problem, log, description, sections, mpi } = stream
   log.settle()
   if (tail === undefined || problem !== undefined || log.hasEnough(sections)) return false
   stream.tail = tail === TAIL[description.format] ? tail * LONGER : undefined
   stream.lines = readStampedLines()
-  stream.log = startLiveLog(description)
+  mpi?.clear()
+  stream.log = startLiveLog(description, mpi)
   return true
 }
 

@@ -7,6 +7,7 @@ import { inOrder } from '../../src/runs/collect/gather.ts'
 import { sourceName } from '../../src/runs/collect/observers.ts'
 import type { WorkloadPods } from '../../src/runs/collect/workload-pods.ts'
 import type { TopColumn } from '../../src/runs/top/columns.ts'
+import { findNoProgress, type NoProgress } from '../../src/runs/top/no-progress.ts'
 import { orderLines } from '../../src/runs/top/order.ts'
 import { buildLines, type TopLine } from '../../src/runs/top/ranks.ts'
 import { buildTable, formatTable } from '../../src/runs/top/table.ts'
@@ -47,7 +48,8 @@ export async function runOnce(
   if (fresh.length > 0) await pause(WRITTEN_MS)
   for await (const _ of inOrder(fresh, atATime, (stream) => readRest(stream, options)));
   const columns = run.columns()
-  const all = buildLines(run.ranks(), columns, by, Date.now())
+  const now = Date.now()
+  const all = buildLines(run.ranks(), columns, by, now)
   const lines = orderLines(all, columns, firstView(columns, by, sort))
   const missing = started.filter(({ problem }) => problem !== undefined)
   const unread = missing.map(({ observer, problem }) => {
@@ -56,7 +58,7 @@ export async function runOnce(
   // The notices in `unread` already name these logs.
   for (const stream of missing) stream.isGone = true
   return {
-    output: formatLines(lines, columns, output, by),
+    output: formatLines({ lines, columns, by, stuck: findNoProgress(run.ranks(), now) }, output),
     notices: [...unread, ...listNotices(run, found, undefined)],
     code: exitCode(started.length, missing.length),
   }
@@ -104,14 +106,22 @@ async function readRest(stream: LogStream, options: StreamOptions): Promise<void
   if (stream.log.closedTimepoints() === closed) stream.log.settle()
 }
 
-function formatLines(
-  lines: readonly TopLine[],
-  columns: readonly TopColumn[],
-  format: TopFormat,
-  by: TopOptions['by'],
-): Output {
-  if (format === 'table') return { lines: formatTable(buildTable(lines, columns, by)) }
-  const records = lines.map((line) => recordOf(line, columns, by))
+/** What the output contains. */
+interface Content {
+  readonly lines: readonly TopLine[]
+  readonly columns: readonly TopColumn[]
+  readonly by: TopOptions['by']
+  readonly stuck: readonly NoProgress[]
+}
+
+function formatLines(content: Content, format: TopFormat): Output {
+  const { lines, columns, by, stuck } = content
+  const sentences = stuck.map(({ sentence }) => printable(sentence))
+  if (format === 'table') {
+    const head = sentences.length === 0 ? [] : [...sentences, '']
+    return { lines: [...head, ...formatTable(buildTable(lines, columns, by))] }
+  }
+  const records = lines.map((line) => recordOf(line, content))
   if (format === 'json') return { document: `${printableJson(records, 2)}\n` }
   return { document: formatCsv(records, columns, by) }
 }
@@ -126,14 +136,16 @@ interface LineRecord {
   readonly state: string
   /** Whole seconds without rows; null unless the state is `silent`. */
   readonly silent_seconds: number | null
+  /** Sentences about processes of the rank that make no progress; null if there are none. */
+  readonly no_progress: string | null
   readonly values: Readonly<Record<string, number | null>>
 }
 
 function recordOf(
   { label, namespace, pod, node, program, state, values }: TopLine,
-  columns: readonly TopColumn[],
-  by: TopOptions['by'],
+  { columns, by, stuck }: Content,
 ): LineRecord {
+  const own = stuck.filter(({ pods }) => pods.has(`${namespace}/${pod}`))
   return {
     rank: label,
     namespace,
@@ -142,6 +154,7 @@ function recordOf(
     ...(by === 'program' ? { program } : {}),
     state: state.is,
     silent_seconds: state.is === 'silent' ? Math.floor(state.ms / 1000) : null,
+    no_progress: own.length === 0 ? null : own.map(({ sentence }) => sentence).join(' '),
     values: Object.fromEntries(
       columns.map(({ key }, index) => [key, withoutNoise(values[index] ?? null)]),
     ),
@@ -149,7 +162,7 @@ function recordOf(
 }
 
 const PLACES = ['rank', 'namespace', 'pod', 'node']
-const STATES = ['state', 'silent_seconds']
+const STATES = ['state', 'silent_seconds', 'no_progress']
 const keyOf = ({ key }: TopColumn) => key
 
 /** Formats the lines as CSV; an apostrophe precedes text that is a formula in a spreadsheet. */

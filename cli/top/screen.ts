@@ -18,6 +18,7 @@ const STYLES = {
   selected: 'inverse',
   minor: 'gray',
   doubtful: 'yellow',
+  alarm: 'red',
 } as const satisfies Record<NonNullable<FrameSpan['tone']>, unknown>
 
 /** The terminal on standard output and standard input while `top` runs. */

@@ -88,7 +88,7 @@ function liveRank(pod: string, metrics: readonly string[]): LiveRank {
       const [rows = ''] = text.split('METRICS OPERATOR COLLECTION END')
       for (const [index, line] of rows.trimEnd().split('\n').entries()) log.push(line, index + 1)
       log.settle()
-      return { metric, log, ...state }
+      return { metric, log, isShown: true, mpi: undefined, ...state }
     },
   )
   return { namespace: 'hpc', pod, node: null, rank: null, observers }

@@ -31,7 +31,7 @@ export interface JobProcess extends MpiProcess {
  * @param rankOf returns the rank that reports show for the pod of a log
  */
 export function joinJobs(
-  { processes }: MpiRun,
+  { processes }: Pick<MpiRun, 'processes'>,
   rankOf: (source: string) => string,
 ): readonly MpiJob[] {
   const known = processes.flatMap((process) => {

@@ -12,6 +12,8 @@ export interface MpiRun {
   readonly running: Map<string, MpiProcess>
   /** The names of calls and communicators, each of them once. */
   readonly names: Map<string, string>
+  /** Whether only the end of the logs is read, in which the row of a process may be missing. */
+  readonly isTail: boolean
 }
 
 /** What a process has recorded until its last rows. All times are in seconds. */
@@ -79,8 +81,9 @@ export function isMpiDetail(metric: string, section: string): boolean {
   return metric === MPI_METRIC && section !== 'rank'
 }
 
-export function newMpiRun(): MpiRun {
-  return { processes: [], running: new Map(), names: new Map() }
+/** @param isTail whether only the end of the logs is read */
+export function newMpiRun(isTail = false): MpiRun {
+  return { processes: [], running: new Map(), names: new Map(), isTail }
 }
 
 /**
@@ -91,13 +94,31 @@ export function newMpiRun(): MpiRun {
 export function addMpiRow(run: MpiRun, section: string, sample: Sample): void {
   if (sample.metric !== MPI_METRIC) return
   if (section === 'rank') addProcess(run, sample)
+  if (section === 'open' && run.isTail) addRunning(run, sample)
   const process = run.running.get(keyOf(sample))
-  if (process === undefined) return
-  if (section === 'call') addCall(run, process, sample)
-  else if (section === 'communicator') addCommunicator(run, process, sample)
-  else if (section === 'block') addBlock(run, process, sample)
-  else if (section === 'open') addOpenCall(process, sample)
-  else if (section === 'progress') addProgress(process, sample)
+  if (process !== undefined) addDetail(run, process, section, sample)
+}
+
+function addDetail(run: MpiRun, process: MpiProcess, section: string, sample: Sample): void {
+  switch (section) {
+    case 'call':
+      addCall(run, process, sample)
+      return
+    case 'communicator':
+      addCommunicator(run, process, sample)
+      return
+    case 'block':
+      addBlock(run, process, sample)
+      return
+    case 'open':
+      addOpenCall(process, sample)
+      return
+    case 'progress':
+      addProgress(process, sample)
+      return
+    default:
+      return
+  }
 }
 
 /**
@@ -127,6 +148,17 @@ function addProcess({ processes, running }: MpiRun, sample: Sample): void {
   process.calls = countIn(sample.calls)
   process.bytes = countIn(sample.bytes)
   process.rows = []
+}
+
+/**
+ * Adds a process by its open call, if it is not known: a process that waits has no other rows, but
+ * for those about its communicators.
+ */
+function addRunning({ processes, running }: MpiRun, sample: Sample): void {
+  if (sample.process_state === 'ended' || running.has(keyOf(sample))) return
+  const process = { ...newProcess(sample), program: textIn(sample.program), state: 'running' }
+  running.set(keyOf(sample), process)
+  processes.push(process)
 }
 
 /** Reports whether a row is about a process, and not about a later one with its process id. */

@@ -1,4 +1,4 @@
-import type { Sample } from '../log/columns.ts'
+import type { Cell, Sample } from '../log/columns.ts'
 import { countIn, secondsSince1970, textIn } from './cells.ts'
 
 /** The collective calls of all kinds on a communicator that a process has begun. */
@@ -37,6 +37,8 @@ export interface OpenCalls {
   readonly cpuTime: number | null
   /** The processors that the process used since the timepoint before; null if not known. */
   readonly cpu: number | null
+  /** The seconds for which the process was not seen to use a processor. */
+  readonly quiet: number
   /** The threads that are in calls, or one that is in none. */
   readonly threads: OpenThread[]
   /** The threads at the timepoint before. */
@@ -73,12 +75,16 @@ export function addOpenCall(process: ObservedCalls, sample: Sample): void {
   threads.push(threadIn(sample, process.open))
 }
 
+/** What is known before the first timepoint. */
+const NOTHING = { cpuTime: null, state: null, stateSamples: 0, quiet: 0, threads: [] }
+
 function newTimepoint(last: OpenCalls | null, sample: Sample): OpenCalls {
   const elapsed = countIn(sample.elapsed)
+  const before = last ?? NOTHING
   const interval = last === null ? null : elapsed - last.elapsed
   const state = textIn(sample.process_state)
-  const cpuTime = typeof sample.cpu_time === 'number' ? sample.cpu_time : null
-  const used = cpuTime === null || last?.cpuTime == null ? null : cpuTime - last.cpuTime
+  const cpuTime = numberIn(sample.cpu_time)
+  const used = differenceOf(cpuTime, before.cpuTime)
   return {
     timepoint: sample.timepoint,
     at: secondsSince1970(sample),
@@ -87,25 +93,34 @@ function newTimepoint(last: OpenCalls | null, sample: Sample): OpenCalls {
     interval,
     longestGap: countIn(sample.longest_gap),
     state,
-    stateSamples: last?.state === state ? last.stateSamples + 1 : 1,
+    stateSamples: before.state === state ? before.stateSamples + 1 : 1,
     cpuTime,
     cpu: used === null || interval === null || interval <= 0 ? null : used / interval,
+    quiet: used === 0 ? before.quiet + (interval ?? 0) : 0,
     threads: [],
-    threadsBefore: last?.threads ?? [],
+    threadsBefore: before.threads,
   }
+}
+
+function differenceOf(one: number | null, other: number | null): number | null {
+  return one === null || other === null ? null : one - other
+}
+
+function numberIn(cell: Cell | undefined): number | null {
+  return typeof cell === 'number' ? cell : null
 }
 
 function threadIn(sample: Sample, { threadsBefore }: OpenCalls): OpenThread {
   const { thread, number, mpi_peer: peer } = sample
   const call = textIn(sample.call)
-  const own = typeof thread === 'number' ? thread : null
+  const own = numberIn(thread)
   const since = countIn(sample.since)
   const same = threadsBefore.find((one) => one.thread === own && one.since === since)
   return {
     thread: own,
     call,
     communicator: textIn(sample.communicator),
-    number: typeof number === 'number' ? number : null,
+    number: numberIn(number),
     peer: /^\d+$/.test(String(peer)) ? Number(peer) : null,
     transfer: textIn(sample.transfer),
     since,

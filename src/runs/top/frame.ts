@@ -2,13 +2,22 @@ import { printable } from '../../core/text/printable.ts'
 import type { TopColumn } from './columns.ts'
 import { titleWithUnit } from './format-value.ts'
 import type { LineState, TopLine } from './ranks.ts'
-import { buildTable, cutToWidth, GAP, pad, type TextColumn, textWidth, widestOf } from './table.ts'
+import {
+  buildTable,
+  cutToWidth,
+  GAP,
+  pad,
+  type TextColumn,
+  textWidth,
+  widestOf,
+  wrapText,
+} from './table.ts'
 import { KEY_HELP, type View } from './view.ts'
 
 /** A part of a line of the screen, with its tone. The text is printable. */
 export interface FrameSpan {
   readonly text: string
-  readonly tone?: 'heading' | 'selected' | 'minor' | 'doubtful'
+  readonly tone?: 'heading' | 'selected' | 'minor' | 'doubtful' | 'alarm'
 }
 
 /** A line of the screen, which is not wider than the terminal. */
@@ -24,6 +33,8 @@ export interface FrameFacts {
   /** The lines that match the filter, in the order of the table. */
   readonly lines: readonly TopLine[]
   readonly view: View
+  /** What is said about processes that make no progress, for people. */
+  readonly alarms: readonly string[]
   /** Sentences about the run, such as a broken connection. */
   readonly notices: readonly string[]
 }
@@ -36,12 +47,15 @@ export interface FrameSize {
 /** The widths of the columns by title. They only grow, so that the columns stay in their place. */
 export type ColumnWidths = Map<string, number>
 
-/** The number of lines of the screen around the lines of the table: three above, one below. */
+/** The number of lines of the screen around the table and the alarms: three above, one below. */
 const AROUND = 4
+/** The most lines of the screen, and the largest part of them, that show an alarm. */
+const MOST_ALARM_LINES = 4
+const ALARM_PART = 1 / 4
 
-/** Returns the number of lines of the table that fit on the screen. */
-export function tableHeight({ rows }: FrameSize): number {
-  return Math.max(0, rows - AROUND)
+/** Returns the number of lines of the table that fit on the screen, below the alarms. */
+export function tableHeight(alarms: readonly string[], size: FrameSize): number {
+  return Math.max(0, size.rows - AROUND - alarmLines(alarms, size).length)
 }
 
 /** Builds the lines of the screen, at most one for each of its rows. */
@@ -50,12 +64,13 @@ export function buildFrame(
   size: FrameSize,
   widths: ColumnWidths,
 ): readonly FrameLine[] {
-  const { view } = facts
-  const height = tableHeight(size)
+  const { view, alarms } = facts
+  const height = tableHeight(alarms, size)
   const body = view.isHelp ? helpLines(facts) : tableLines(facts, size, widths)
   const blank = Array.from({ length: Math.max(0, height + 1 - body.length) }, () => [])
   return [
     headLine(facts),
+    ...alarmLines(alarms, size),
     orderLine(facts),
     ...body.slice(0, height + 1),
     ...blank,
@@ -83,6 +98,18 @@ const COUNTED: readonly (readonly [LineState['is'], string])[] = [
   ['unread', 'not followed'],
 ]
 
+/** Returns the lines of the first alarm. The help shows all of them. */
+function alarmLines(
+  [first, ...others]: readonly string[],
+  { rows, columns }: FrameSize,
+): readonly FrameLine[] {
+  if (first === undefined) return []
+  const more = others.length === 0 ? '' : ` (and ${others.length} more: press ?)`
+  const lines = wrapText(`${printable(first)}${more}`, columns)
+  const most = Math.min(MOST_ALARM_LINES, Math.ceil(rows * ALARM_PART))
+  return lines.slice(0, most).map((text) => [{ text, tone: 'alarm' }])
+}
+
 function orderLine({ columns, view, all, lines, notices }: FrameFacts): FrameLine {
   const sorted = columns.find(({ key }) => key === view.sort)
   const words = [
@@ -104,7 +131,7 @@ function footLine({ view }: FrameFacts): FrameLine {
   return [{ text: `${keys}${filter}`, tone: 'minor' }]
 }
 
-function helpLines({ columns, notices }: FrameFacts): readonly FrameLine[] {
+function helpLines({ columns, alarms, notices }: FrameFacts): readonly FrameLine[] {
   const keyWidth = widestOf(KEY_HELP.map(([keys]) => keys))
   const titles = columns.map((column) => printable(titleWithUnit(column)))
   const titleSize = widestOf(titles)
@@ -116,17 +143,18 @@ function helpLines({ columns, notices }: FrameFacts): readonly FrameLine[] {
       const title = pad(titles[index] ?? '', titleSize, false)
       return [{ text: `  ${title}${GAP}${printable(metric)}: ${printable(column.meaning)}` }]
     }),
+    ...alarms.map((alarm): FrameLine => [{ text: printable(alarm), tone: 'alarm' }]),
     ...notices.map((notice): FrameLine => [{ text: printable(notice), tone: 'doubtful' }]),
   ]
 }
 
 /** Builds the header of the table, and the lines that fit on the screen. */
 function tableLines(
-  { columns, lines, view }: FrameFacts,
+  { columns, lines, view, alarms }: FrameFacts,
   size: FrameSize,
   widths: ColumnWidths,
 ): readonly FrameLine[] {
-  const shown = lines.slice(view.from, view.from + tableHeight(size))
+  const shown = lines.slice(view.from, view.from + tableHeight(alarms, size))
   const table = buildTable(shown, columns, view.unit)
   for (const { title, cells } of table) {
     const widest = Math.max(textWidth(title) + 1, widestOf(cells))

@@ -48,6 +48,16 @@ export interface LiveLog {
   readonly unmatched: () => { readonly lines: number; readonly reason: string }
 }
 
+/** Takes the rows of a log in JSON Lines, to keep more of them than two timepoints. */
+export interface RowTaker {
+  /** @param at when the row was taken, in milliseconds since 1970 */
+  readonly take: (section: string, at: number, cells: RowCells) => void
+  /** Is called when the rows that were taken are shown. */
+  readonly settle: () => void
+  /** Is called when the log starts again. */
+  readonly clear: () => void
+}
+
 /** The most lines and characters of a timepoint of pidstat or iostat. More are dropped. */
 const MOST_LINES = 100_000
 const MOST_CHARACTERS = 16 * 1024 * 1024
@@ -71,6 +81,7 @@ interface LiveRows {
 
 interface LiveState extends LiveRows {
   readonly description: RowsDescription
+  readonly taker: RowTaker | undefined
   blocks: BlockReader
   /** The number of characters of the open block. */
   blockSize: number
@@ -102,10 +113,11 @@ function noRows(description: RowsDescription): LiveRows {
  *
  * @param description the description of the metric's rows
  */
-export function startLiveLog(description: RowsDescription): LiveLog {
+export function startLiveLog(description: RowsDescription, taker?: RowTaker): LiveLog {
   const state: LiveState = {
     ...noRows(description),
     description,
+    taker,
     blocks: readBlocks(),
     blockSize: 0,
     lineAt: 0,
@@ -175,6 +187,7 @@ function takeBlock(state: LiveState, { kind, lines }: Block): void {
 /** Forgets the rows of an earlier run of the container. */
 function restart(state: LiveState): void {
   Object.assign(state, noRows(state.description))
+  state.taker?.clear()
   state.version += 1
 }
 
@@ -241,6 +254,7 @@ function showOpen(state: LiveState): void {
   if (state.open === undefined || !state.isUnshown) return
   state.isUnshown = false
   state.sections.show(state.open)
+  state.taker?.settle()
   state.version += 1
   state.lastAt = Math.max(state.lastAt ?? 0, state.open.at)
 }
@@ -294,6 +308,7 @@ function keepRow(state: LiveState, { section, at, cells }: MatchedRow, size: num
   const timepoint = state.open ?? beginTimepoint(state, at)
   const key = keyOf(namesIn(section).keys, cells)
   const isNew = state.sections.add(timepoint, { section: section.name, key, cells, size })
+  if (isNew) state.taker?.take(section.name, at, cells)
   state.isUnshown ||= isNew
 }
 

@@ -1,4 +1,5 @@
 import { chooseSource } from '../../core/rules/choose-source.ts'
+import type { LiveProcesses } from '../mpi/live-processes.ts'
 import { sourcesOf, type TopColumn } from './columns.ts'
 import type { LiveLog } from './live-log.ts'
 import { computeValue, programsIn, type TopValue } from './values.ts'
@@ -7,6 +8,10 @@ import { computeValue, programsIn, type TopValue } from './values.ts'
 export interface LiveObserver {
   readonly metric: string
   readonly log: LiveLog
+  /** Whether the table has columns of the metric. */
+  readonly isShown: boolean
+  /** The processes of MPI in the log; undefined if the metric does not describe any. */
+  readonly mpi: LiveProcesses | undefined
   /** Whether the container has started. */
   hasStarted: boolean
   /** Whether the log is or was read; only a bounded number of logs is followed. */
@@ -131,7 +136,10 @@ const SILENT_INTERVALS = 3
 const SILENT_MS = 5000
 const SILENT_UNKNOWN_MS = 30_000
 
-function stateOf({ observers }: LiveRank, now: number): LineState {
+/** Returns the state of the observers whose columns are shown; if there are none, of all. */
+function stateOf({ observers: all }: LiveRank, now: number): LineState {
+  const shown = all.filter(({ isShown }) => isShown)
+  const observers = shown.length > 0 ? shown : all
   if (observers.every(({ isOver, log }) => isOver || log.hasEnded())) return { is: 'ended' }
   const running = observers.filter(({ isOver, log }) => !isOver && !log.hasEnded())
   if (running.every(({ hasStarted, isRead }) => hasStarted && !isRead)) return { is: 'unread' }
@@ -142,7 +150,10 @@ function stateOf({ observers }: LiveRank, now: number): LineState {
 }
 
 /** Returns the milliseconds since the last row; undefined if it is recent, or there is no row. */
-function silenceOf({ log, seenAt, clockAhead }: LiveObserver, now: number): number | undefined {
+export function silenceOf(
+  { log, seenAt, clockAhead }: LiveObserver,
+  now: number,
+): number | undefined {
   const lastAt = log.lastAt()
   const last = seenAt ?? (lastAt === undefined ? undefined : lastAt - clockAhead)
   if (last === undefined) return undefined

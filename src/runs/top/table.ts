@@ -70,6 +70,19 @@ export function cutToWidth(text: string, width: number): string {
   return result
 }
 
+/** Divides a printable text into lines, at its blanks. A longer word has a line of its own. */
+export function wrapText(text: string, width: number): readonly string[] {
+  const lines: string[] = []
+  let line = ''
+  for (const word of text.split(' ')) {
+    const longer = line === '' ? word : `${line} ${word}`
+    const fits = textWidth(longer) <= width
+    if (!fits && line !== '') lines.push(line)
+    line = fits ? longer : word
+  }
+  return [...lines, line]
+}
+
 const SEGMENTER = new Intl.Segmenter()
 
 /** Formats the whole table as lines of text, for a script. */

@@ -51,16 +51,16 @@ t.test('each program of a rank can have a line, and any column can be shown', as
   const [header, ...lines] = out.trimEnd().split('\n')
   t.equal(
     header,
-    'rank,namespace,pod,node,program,state,silent_seconds,minflt_s,cswch_s,' +
+    'rank,namespace,pod,node,program,state,silent_seconds,no_progress,minflt_s,cswch_s,' +
       'percent_cpu,percent_wait,rss,kb_rd_s,kb_wr_s',
   )
   t.equal(lines.length, 9)
   t.equal(
     lines[0],
-    '0,hpc,lammps-0-abcde,node-1,md5sum,ended,,0,0,16.67,83.49,1740,0,0',
+    '0,hpc,lammps-0-abcde,node-1,md5sum,ended,,,0,0,16.67,83.49,1740,0,0',
     'the line with the greatest value is first',
   )
-  t.match(lines[8], /^2,hpc,lammps-2-abcde,node-1,dd,ended,,0,2613\.73,9\.8,/)
+  t.match(lines[8], /^2,hpc,lammps-2-abcde,node-1,dd,ended,,,0,2613\.73,9\.8,/)
 })
 
 t.test('JSON has the values in the units of the columns', async (t) => {
@@ -73,6 +73,7 @@ t.test('JSON has the values in the units of the columns', async (t) => {
     node: 'node-1',
     state: 'ended',
     silent_seconds: null,
+    no_progress: null,
     values: { percent_cpu: 38.23, percent_wait: 236.4, rss: 11972, kb_rd_s: 0, kb_wr_s: 42039.22 },
   })
 })

@@ -16,10 +16,12 @@ import {
 import type { RunEvidence } from '../run-evidence.ts'
 import { describeStuck } from './no-progress-text.ts'
 
-/** The seconds after which a process that sleeps or waits for storage is called late. */
+/** The seconds after which a process that sleeps, or waits for storage, and is quiet, is late. */
 const LEAST_ASLEEP = 10
-/** The seconds after which a process that computes is named. */
+/** The seconds after which any other process that does not come is named. */
 const LEAST_AWAY = 60
+/** The seconds after which a process is named that has begun no collective call. */
+const LEAST_STARTING = 300
 /** The times the longest gap between collective calls after which a computing process is named. */
 const LEAST_GAPS = 10
 
@@ -65,9 +67,10 @@ export const NO_PROGRESS = defineRule({
     condition:
       'processes are in the same call of MPI at two timepoints, and wait for each other, are in ' +
       'different collective calls of a communicator, or wait for a process that has ended or was ' +
-      'stopped. Or they wait for at least 10 s for a process that sleeps or waits for storage; ' +
-      'or for a process that computes or is not recorded, for at least 60 s and ten times the ' +
-      'longest time between two collective calls of the run',
+      'stopped. Or they wait for at least 10 s for a process that sleeps or waits for storage, ' +
+      'and has not used a processor for 10 s; or for any other process, for at least 60 s and ' +
+      'ten times the longest time between two collective calls of the run. For a process that ' +
+      'has begun no collective call, they wait for at least 5 min',
     source:
       'the order of collective calls: MPI 4.0, 6.14; the late rank: STAT and the Flight Recorder ' +
       'of PyTorch; the numbers: Ridealong',
@@ -99,25 +102,51 @@ function findStuck({ mpi, ranks }: RunEvidence): readonly StuckRank[] {
  * `top` uses the same thresholds.
  */
 export function countedIn(stuck: StuckProcesses): readonly StuckProcesses[] {
-  const { why, late, longestGap } = stuck
-  if (why === 'deadlock' || why === 'mismatch') return [stuck]
-  const longest = Math.max(...stuck.waiting.map(({ waited }) => waited))
-  const patience = Math.max(LEAST_AWAY, LEAST_GAPS * longestGap)
-  if (why === 'unrecorded') return longest >= patience ? [stuck] : []
-  const counted = late.filter((one) => counts(one, longest, patience))
-  return counted.length === 0 ? [] : [{ ...stuck, late: counted }]
+  const { why, waiting, longestGap } = stuck
+  const longest = Math.max(...waiting.map(({ waited }) => waited))
+  switch (why) {
+    case 'deadlock':
+    case 'mismatch':
+      return [stuck]
+    case 'unrecorded': {
+      const isStart = waiting.every(({ thread }) => thread.number === 1)
+      return longest >= patienceFor(longestGap, !isStart) ? [stuck] : []
+    }
+    case 'late': {
+      const late = stuck.late.filter((one) => counts(one, longest, longestGap))
+      return late.length === 0 ? [] : [{ ...stuck, late }]
+    }
+  }
 }
 
-function counts({ activity, away }: AbsentProcess, waited: number, patience: number): boolean {
+/**
+ * Returns the seconds after which a process is named that may still come.
+ *
+ * @param hasBegun whether it has begun a collective call
+ */
+function patienceFor(longestGap: number, hasBegun: boolean): number {
+  return Math.max(hasBegun ? LEAST_AWAY : LEAST_STARTING, LEAST_GAPS * longestGap)
+}
+
+function counts(
+  { activity, away, quiet, hasBegun }: AbsentProcess,
+  waited: number,
+  longestGap: number,
+): boolean {
+  const both = Math.min(away, waited)
+  // A process that reads or writes uses a processor now and then.
+  const isAsleep = hasBegun && quiet >= LEAST_ASLEEP
+  const patience = patienceFor(longestGap, hasBegun)
   switch (activity.is) {
     case 'ended':
     case 'stopped':
       return true
     case 'sleeping':
     case 'storage':
-      return Math.min(away, waited) >= LEAST_ASLEEP
+      return both >= (isAsleep ? LEAST_ASLEEP : patience)
     case 'computing':
-      return Math.min(away, waited) >= patience
+    case 'waiting':
+      return both >= patience
   }
 }
 

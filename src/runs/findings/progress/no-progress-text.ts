@@ -1,15 +1,29 @@
 import { roundedForReader } from '../../../lib/round.ts'
-import type { AbsentProcess, StuckProcesses, WaitingProcess } from '../../mpi/stuck-processes.ts'
+import type { AbsentProcess, StuckProcesses } from '../../mpi/stuck-processes.ts'
+import type { WaitingProcess } from '../../mpi/waiting-processes.ts'
 import { rankList } from '../sentence.ts'
 
 /** The most calls in which processes wait that a text names. */
 const NAMED = 3
 
-/** Describes processes that make no progress, for people. Returns one sentence or more. */
+/**
+ * Describes processes that made no progress when a log ended. Returns one sentence or more. Times
+ * are those since the beginning of the log.
+ */
 export function describeStuck(stuck: StuckProcesses): string {
   const { waiting } = stuck
   const since = Math.min(...waiting.map(({ open, waited }) => Math.max(open.seconds - waited, 0)))
-  const all = `Since ${clockText(since)}, ${waitsText(waiting)}.`
+  return describe(`Since ${clockText(since)}`, stuck)
+}
+
+/** Describes processes that make no progress now, for how long. Returns one sentence or more. */
+export function describeStuckNow(stuck: StuckProcesses): string {
+  const longest = Math.max(...stuck.waiting.map(({ waited }) => waited))
+  return describe(`For ${durationText(longest)}`, stuck)
+}
+
+function describe(beginning: string, stuck: StuckProcesses): string {
+  const all = `${beginning}, ${waitsText(stuck.waiting)}.`
   return [all, reasonText(stuck), unrecordedText(stuck)].filter((text) => text !== '').join(' ')
 }
 
@@ -83,6 +97,8 @@ function activityText({ activity, call, away }: AbsentProcess, count: number, ga
       return `${verb('waits', 'wait')} for storage${inside}`
     case 'sleeping':
       return `${verb('sleeps', 'sleep')} in a system call${inside}`
+    case 'waiting':
+      return `${verb('waits', 'wait')}${inside}`
     case 'computing':
       return (
         `${verb('computes', 'compute')}${inside} for ${durationText(away)}; the longest time ` +
@@ -107,6 +123,6 @@ function unrecordedText({ why, unrecorded }: StuckProcesses): string {
   if (unrecorded === 0) return ''
   const count = unrecorded === 1 ? 'one process' : `${unrecorded} processes`
   return why === 'unrecorded'
-    ? `The process for which they wait is one of ${count} that mpi-trace did not record.`
-    : `The late rank may also be one of ${count} that mpi-trace did not record.`
+    ? `The process for which they wait is one of ${count} of which there are no rows.`
+    : `The late rank may also be one of ${count} of which there are no rows.`
 }

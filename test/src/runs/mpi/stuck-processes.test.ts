@@ -27,19 +27,21 @@ interface Facts {
   readonly cpu?: number
   readonly endedAt?: number | null
   readonly at?: number
+  /** When MPI_Init ended, in seconds before the rows. */
+  readonly elapsed?: number
 }
 
 /** A process 100 s after MPI_Init, with samples every 10 s. */
 function processOf(rank: number, thread: OpenThread, facts: Facts = {}): JobProcess {
   const { begun = { world: 5 }, size = 3, state = 'running', processState = 'sleeping' } = facts
-  const { cpu = 0, endedAt = null, at = 1000 } = facts
+  const { cpu = 0, endedAt = null, at = 1000, elapsed = 100 } = facts
   return {
     ...{ source: 'log', pod: String(rank), program: 'app', pid: 10 + rank, rank, size, job: '7' },
     ...{ library: null, state, endedAt, elapsed: 100, seconds: 1, calls: 9, bytes: 0, rows: [] },
     ...{ communicators: [], blocks: new Map() },
     open: {
-      ...{ timepoint: 9, at, seconds: 100, elapsed: 100, interval: 10, longestGap: 2 },
-      ...{ state: processState, stateSamples: 3, cpuTime: 1, cpu },
+      ...{ timepoint: 9, at, seconds: 100, elapsed, interval: 10, longestGap: 2 },
+      ...{ state: processState, stateSamples: 3, cpuTime: 1, cpu, quiet: 30 },
       ...{ threads: [thread], threadsBefore: [] },
     },
     begun: new Map(Object.entries(begun).map(([name, count]) => [name, { size, begun: count }])),
@@ -143,4 +145,30 @@ t.test('processes whose last call is not known wait for nobody', async (t) => {
   const waitall = { ...NO_CALL, call: 'MPI_Waitall', since: 50 }
   t.strictSame(find(processOf(0, waitall), processOf(1, waitall), processOf(2, waitall)), [])
   t.strictSame(find(inSixth(0), inSixth(0)), [], 'two processes have the same rank')
+})
+
+t.test('the thread that waits for another process counts', async (t) => {
+  const helper = { ...transfer('receive', null), thread: 2, since: 1 }
+  const withHelper = (process: JobProcess): JobProcess => {
+    const { open } = process
+    if (open === null) throw new Error('the process has no open call')
+    return { ...process, open: { ...open, threads: [helper, ...open.threads] } }
+  }
+  const [stuck] = find(withHelper(inSixth(0)), withHelper(inSixth(1)), processOf(2, NO_CALL))
+  t.strictSame([ranksOf(stuck?.waiting), ranksOf(stuck?.late)], [[0, 1], [2]])
+  t.match(stuck?.waiting[0], { thread: { call: 'MPI_Allreduce' }, waited: 50 })
+})
+
+t.test('a process that waits for any process is late if all others wait', async (t) => {
+  const receives = processOf(2, transfer('receive', null))
+  const [stuck] = find(inSixth(0), inSixth(1), receives)
+  t.match(stuck?.late, [{ activity: { is: 'waiting' }, call: 'MPI_Recv', away: 50 }])
+  const computes = processOf(1, NO_CALL, { begun: { world: 6 }, processState: 'running' })
+  t.strictSame(find(inSixth(0), computes, receives), [], 'its message may come')
+})
+
+t.test('an earlier job without an identifier does not count', async (t) => {
+  const earlier = [0, 1, 2].map((rank) => processOf(rank, NO_CALL, { state: 'lost', endedAt: 890 }))
+  const [stuck] = find(...earlier, inSixth(0), inSixth(1), processOf(2, NO_CALL))
+  t.match(stuck, { why: 'late', late: [{ process: { state: 'running' } }] })
 })

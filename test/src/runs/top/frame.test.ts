@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { TopColumn } from '../../../../src/runs/top/columns.ts'
-import { buildFrame, type FrameFacts } from '../../../../src/runs/top/frame.ts'
+import { buildFrame, type FrameFacts, tableHeight } from '../../../../src/runs/top/frame.ts'
 import { textWidth } from '../../../../src/runs/top/table.ts'
 import { firstView } from '../../../../src/runs/top/view.ts'
 
@@ -33,6 +33,7 @@ const facts = (more: Partial<FrameFacts> = {}): FrameFacts => ({
   all: LINES,
   lines: LINES,
   view: firstView(COLUMNS, 'program', undefined),
+  alarms: [],
   notices: ['a notice', 'another notice'],
   ...more,
 })
@@ -46,9 +47,12 @@ const SIZES = [1, 2, 4, 7, 20, 45].flatMap((rows) =>
   [1, 9, 16, 40, 77, 90, 140].map((columns) => ({ rows, columns })),
 )
 
+const ALARMS = ['MPI ranks 0 and 1 wait in MPI_Allreduce '.repeat(5), 'another alarm']
+
 for (const isHelp of [false, true]) {
   t.test(`a frame ${isHelp ? 'of the help ' : ''}fits into a terminal of any size`, async (t) => {
-    const shown = facts({ view: { ...firstView(COLUMNS, 'program', 'c'), isHelp } })
+    const view = { ...firstView(COLUMNS, 'program', 'c'), isHelp }
+    const shown = facts({ view, alarms: ALARMS })
     for (const { rows, columns } of SIZES) {
       const texts = textsOf(shown, rows, columns)
       t.equal(texts.length, rows)
@@ -73,6 +77,22 @@ t.test('the table shows the first notice, and the help shows all notices', async
   const help = textsOf(facts({ view }), 40, 140).join('\n')
   t.match(help, /a notice\nanother notice/)
   t.match(help, /b-title % {2}m: the b/)
+})
+
+t.test('the first alarm is above the table, and the help shows all alarms', async (t) => {
+  const shown = textsOf(facts({ alarms: ALARMS }), 20, 80)
+  t.match(shown.slice(1, 5), [
+    /^MPI ranks 0/,
+    /MPI_Allreduce/,
+    /and 1 more: press \?\)$/,
+    /^sorted/,
+  ])
+  t.equal(
+    tableHeight(ALARMS, { rows: 20, columns: 80 }),
+    tableHeight([], { rows: 17, columns: 80 }),
+  )
+  const view = { ...firstView(COLUMNS, 'rank', undefined), isHelp: true }
+  t.match(textsOf(facts({ alarms: ALARMS, view }), 40, 300).join('\n'), /another alarm\na notice/)
 })
 
 t.test('columns keep their width when shorter lines are shown', async (t) => {

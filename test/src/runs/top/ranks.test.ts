@@ -26,7 +26,8 @@ const at = (second: number, section: string, cells: object = {}) => {
 
 const rankOf = (rank: string, log: LiveLog, more: Partial<LiveObserver> = {}): LiveRank => {
   const state = { hasStarted: true, isRead: true, isOver: false, seenAt: undefined, clockAhead: 0 }
-  const observers = [{ metric: 'pressure', log, ...state, ...more }]
+  const shown = { isShown: true, mpi: undefined }
+  const observers = [{ metric: 'pressure', log, ...shown, ...state, ...more }]
   return { namespace: 'hpc', pod: `pod-${rank}`, node: null, rank, observers }
 }
 

@@ -1,0 +1,55 @@
+import t from 'tap'
+import { countedIn } from '../../../../../src/runs/findings/progress/no-progress-rule.ts'
+import type { JobProcess } from '../../../../../src/runs/mpi/mpi-job.ts'
+import type { AbsentProcess, StuckProcesses } from '../../../../../src/runs/mpi/stuck-processes.ts'
+import type { WaitingProcess } from '../../../../../src/runs/mpi/waiting-processes.ts'
+
+/** The process that is late, and the seconds for which the others wait. */
+interface Shape extends Partial<Pick<AbsentProcess, 'activity' | 'away' | 'quiet' | 'hasBegun'>> {
+  readonly why?: StuckProcesses['why']
+  readonly waited: number
+  readonly longestGap?: number
+  readonly number?: number
+}
+
+/** Reports whether a process counts that others wait for. */
+function counts({ why = 'late', waited, longestGap = 0.5, number = 6, ...facts }: Shape): boolean {
+  const thread = { call: 'MPI_Barrier', communicator: 'world', number }
+  const waiting = { thread, waited } as WaitingProcess
+  const process = { rank: 2 } as JobProcess
+  const activity = { is: 'sleeping' } as const
+  const late = { process, activity, call: null, away: waited, quiet: waited, hasBegun: true }
+  const lates = why === 'late' ? [{ ...late, ...facts }] : []
+  const stuck = { why, waiting: [waiting], late: lates, unrecorded: 1, longestGap }
+  return countedIn(stuck).length > 0
+}
+
+/** What a late process does, and the seconds after which it counts. */
+const LEAST: readonly (readonly [string, Omit<Shape, 'waited'>, number])[] = [
+  ['a process that sleeps', {}, 10],
+  ['a process that waits for storage', { activity: { is: 'storage' } }, 10],
+  ['a process that sleeps, but used a processor', { quiet: 9 }, 60],
+  ['a process that writes to a slow disk', { activity: { is: 'storage' }, quiet: 0 }, 60],
+  ['a process that computes', { activity: { is: 'computing' } }, 60],
+  ['a process that receives from any process', { activity: { is: 'waiting' } }, 60],
+  ['a process that often computes for long', { activity: { is: 'computing' }, longestGap: 9 }, 90],
+  ['a process that sleeps after it has started', { hasBegun: false }, 300],
+  ['a process that reads its input', { hasBegun: false, activity: { is: 'computing' } }, 300],
+  ['a process that is not recorded', { why: 'unrecorded' }, 60],
+  ['a process that is not recorded and starts', { why: 'unrecorded', number: 1 }, 300],
+]
+
+for (const [what, shape, seconds] of LEAST) {
+  t.test(`${what} counts after ${seconds} s`, async (t) => {
+    t.equal(counts({ ...shape, waited: seconds - 0.1 }), false)
+    t.equal(counts({ ...shape, waited: seconds }), true)
+    if (shape.why === undefined)
+      t.equal(counts({ ...shape, waited: seconds, away: seconds - 0.1 }), false)
+  })
+}
+
+t.test('states that cannot end by themselves count at once', async (t) => {
+  for (const activity of [{ is: 'stopped' }, { is: 'ended', state: 'lost' }] as const)
+    t.equal(counts({ activity, waited: 1, away: 0, hasBegun: false }), true)
+  for (const why of ['deadlock', 'mismatch'] as const) t.equal(counts({ why, waited: 1 }), true)
+})
