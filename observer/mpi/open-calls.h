@@ -24,7 +24,7 @@ static struct open_call *take_place(struct shared *memory, uint64_t time) {
   for (uint32_t at = 0; at < MAX_THREADS; at++) {
     struct open_call *open = &memory->open[at];
     uint32_t owner = __atomic_load_n(&open->thread, __ATOMIC_RELAXED);
-    int is_idle = open->call == CALLS && time - open->since > IDLE_TIME;
+    int is_idle = open->call == NO_CALL && time - open->since > IDLE_TIME;
     if (owner != 0 && !is_idle) continue;
     int is_taken = __atomic_compare_exchange_n(&open->thread, &owner, thread.number, 0,
                                                __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
@@ -38,18 +38,9 @@ static struct open_call *take_place(struct shared *memory, uint64_t time) {
 
 // Returns the place of this thread, or NULL if it has none.
 static struct open_call *own_place(struct shared *memory) {
-  if (thread.place == 0) return NULL;
+  if (memory == NULL || thread.place == 0) return NULL;
   struct open_call *open = &memory->open[thread.place - 1];
   return open->thread == thread.number ? open : NULL;
-}
-
-static void begin_change(struct open_call *open) {
-  __atomic_store_n(&open->changes, open->changes + 1, __ATOMIC_RELAXED);
-  __atomic_thread_fence(__ATOMIC_RELEASE);
-}
-
-static void end_change(struct open_call *open) {
-  __atomic_store_n(&open->changes, open->changes + 1, __ATOMIC_RELEASE);
 }
 
 // Counts a collective call on a communicator, and returns its number.
@@ -72,35 +63,30 @@ static void show_call(struct span *span, uint32_t id, enum transfer transfer) {
   struct open_call *open = own_place(memory);
   if (open == NULL) open = take_place(memory, span->start);
   if (open == NULL) return;
-  begin_change(open);
-  open->call = id;
-  open->communicator = span->position;
-  open->peer = span->peer;
-  open->transfer = transfer;
-  open->number = span->number;
-  open->since = span->start;
-  end_change(open);
+  int is_numbered = span->number != 0;
+  uint64_t call = describe_call(id, span->position, transfer, is_numbered, span->peer);
+  if (is_numbered) __atomic_store_n(&open->number, span->number, __ATOMIC_RELAXED);
+  __atomic_store_n(&open->since, span->start, __ATOMIC_RELAXED);
+  __atomic_store_n(&open->call, call, __ATOMIC_RELEASE);
 }
 
 // Shows that the thread is in no call since a time.
 static void hide_call(uint64_t time) {
-  struct shared *memory = shared_memory();
-  struct open_call *open = memory == NULL ? NULL : own_place(memory);
+  struct open_call *open = own_place(shared_memory());
   if (open == NULL) return;
-  begin_change(open);
-  open->call = CALLS;
-  open->since = time;
-  end_change(open);
+  __atomic_store_n(&open->call, NO_CALL, __ATOMIC_RELAXED);
+  __atomic_store_n(&open->since, time, __ATOMIC_RELEASE);
 }
 
 // Corrects the number of collective calls on a communicator when a call returns. The position is
 // that in the span. A call that failed was not made: the other members still wait for it. The
 // communicator of a successful call may have been new.
 static void correct_collectives(const struct span *span, int error, uint64_t time) {
-  struct shared *memory = shared_memory();
-  if (memory == NULL || !span->is_collective) return;
+  if (!span->is_collective) return;
   last_collective = time;
-  if (span->position >= MAX_COMMUNICATORS || (error != 0) == (span->number == 0)) return;
+  if ((error != 0) == (span->number == 0)) return;
+  struct shared *memory = shared_memory();
+  if (memory == NULL || span->position >= MAX_COMMUNICATORS) return;
   uint64_t *collectives = &memory->begun[span->position].collectives;
   __atomic_store_n(collectives, *collectives + (error == 0 ? 1 : -1ull), __ATOMIC_RELAXED);
 }

@@ -124,7 +124,7 @@ static void record(struct span *span, uint32_t id, const word *arguments, uint64
     uint8_t role = what->peer != 0 ? what->peer : what->root;
     int rank = role == 0 ? PEER_NONE : integer(span, arguments[role - 1]);
     if (role != 0 && rank < 0 && what->status != 0) rank = source_of(span, arguments[what->status - 1]);
-    span->peer = world_rank(span->position, communicator, rank);
+    if (span->peer == PEER_NONE) span->peer = world_rank(span->position, communicator, rank);
   }
   uint64_t bytes = sent_bytes(span, what, arguments, span->position, communicator);
   int is_sent_later = what->persistent || what->partitioned;

@@ -15,26 +15,37 @@
 #include "clock.h"
 
 // The last byte is the version of the format.
-static const char SHARED_MAGIC[] = {'R', 'L', 'M', 'P', 'O', 0, 0, 1};
+static const char SHARED_MAGIC[] = {'R', 'L', 'M', 'P', 'O', 0, 0, 2};
 #define SHARED_NAME "ridealong-mpi"
 
 // The call in which a thread is. The observer has the same offsets (its module
 // metrics::mpi_trace::open_calls).
 struct open_call {
-  // Odd while the thread writes. The observer reads twice.
-  uint32_t changes;
-  // The id of the thread; 0 if the place is free.
-  uint32_t thread;
-  // The number of the function, or CALLS if the thread is in none.
-  uint32_t call, communicator;
-  int32_t peer;
-  enum transfer transfer;
-  // The number of the collective call on its communicator, from 1; 0 if it is no such call.
-  uint64_t number;
+  // The call, as describe_call makes it, or NO_CALL if the thread is in none. It is written last
+  // when a call begins, and first when it ends, so that a call is never shown with the number or
+  // the time of an earlier one. The observer reads twice, because it may read while this changes.
+  uint64_t call;
   // When the call began, or when the last one ended: CLOCK_MONOTONIC.
   uint64_t since;
-  uint64_t unused[3];
+  // The number of a collective call on its communicator, from 1. Other calls do not change it.
+  uint64_t number;
+  // The id of the thread; 0 if the place is free.
+  uint32_t thread;
+  uint32_t unused[9];
 };
+
+#define NO_CALL 0xffffull
+
+// Describes a call in one word, which is written by one store: the number of the function (bits 0
+// to 15), the position of the communicator (16 to 23), what it waits for (24 and 25), whether it is
+// collective (26), and the peer (32 to 63).
+static uint64_t describe_call(uint32_t id, uint32_t position, enum transfer transfer,
+                              int is_collective, int32_t peer) {
+  uint32_t low = id | position << 16 | (uint32_t)transfer << 24 | (uint32_t)is_collective << 26;
+  return low | (uint64_t)(uint32_t)peer << 32;
+}
+
+_Static_assert(CALLS < NO_CALL && COMMUNICATOR_NONE < 256, "the parts of a word have room");
 
 // The collective calls on a communicator that the process has begun: those that all members make,
 // in the same order. The members of a communicator are in the same one if their numbers are equal.
@@ -110,7 +121,7 @@ static void create_memory(void) {
     call(SYS_close, file, 0, 0, 0);
     return;
   }
-  for (size_t at = 0; at < MAX_THREADS; at++) memory->open[at].call = CALLS;
+  for (size_t at = 0; at < MAX_THREADS; at++) memory->open[at].call = NO_CALL;
   for (size_t at = 0; at < CALLS; at++) append(memory->names[at], NAME, 0, calls[at].name);
   memory->process = table.process;
   memory->calls = CALLS;

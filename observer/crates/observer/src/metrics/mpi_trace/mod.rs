@@ -4,7 +4,7 @@
 //! but in memory that the recorder shares with the observer.
 //!
 //! Any process of the target can write anything into the files and the memory. The reader therefore
-//! has bounded memory and time, and a fuzz target for the files.
+//! has bounded memory and time, and fuzz targets.
 
 pub mod file;
 pub mod open_calls;

@@ -13,10 +13,13 @@ pub const LINK: &[u8] = b"/memfd:ridealong-mpi (deleted)";
 pub const FIRST_NUMBER: i32 = 700;
 
 /// The beginning of the memory; the last byte is the version of the format.
-const MAGIC: &[u8; 8] = b"RLMPO\0\0\x01";
+const MAGIC: &[u8; 8] = b"RLMPO\0\0\x02";
 const HEADER: usize = 64;
 const THREADS: usize = 63;
 const THREAD: usize = 64;
+/// The offset of the id of a thread in its place, and the word of a thread that is in no call.
+const TID: usize = 24;
+const NO_CALL: u64 = 0xffff;
 const COMMUNICATORS: usize = 64;
 const COMMUNICATOR: usize = 32;
 const COMMUNICATORS_AT: usize = HEADER + THREADS * THREAD;
@@ -102,8 +105,7 @@ pub fn read<F: ReadAt + ?Sized>(file: &F) -> Option<OpenCalls> {
         for (at, thread) in threads.iter_mut().enumerate() {
             let from = HEADER + at * THREAD;
             let [before, after] = [&last, &now].map(|bytes| &bytes[from..from + THREAD]);
-            let is_steady = before == after && Words(after).u32(0).is_multiple_of(2);
-            if thread.is_none() && is_steady {
+            if thread.is_none() && before == after {
                 *thread = after.try_into().ok();
             }
         }
@@ -117,7 +119,7 @@ pub fn read<F: ReadAt + ?Sized>(file: &F) -> Option<OpenCalls> {
     let (calls, began) = (words.u32(12).min(MAX_CALLS), words.u64(24));
     let communicators = last[COMMUNICATORS_AT..].chunks_exact(COMMUNICATOR);
     let threads = threads.iter().enumerate().filter_map(|(at, thread)| {
-        let moving = Words(&last).u32(HEADER + at * THREAD + 4);
+        let moving = Words(&last).u32(HEADER + at * THREAD + TID);
         match thread {
             Some(thread) => parse_thread(file, thread, (calls, began, count)),
             None if moving == 0 => None,
@@ -150,27 +152,28 @@ fn parse_thread<F: ReadAt + ?Sized>(
     (calls, began, communicators): (u32, u64, usize),
 ) -> Option<OpenThread> {
     let words = Words(bytes);
-    let (tid, call) = (words.u32(4), words.u32(8));
-    if tid == 0 || call > calls {
+    let (tid, call) = (words.u32(TID), words.u32(0));
+    if tid == 0 {
         return None;
     }
-    let number = words.u64(24);
-    let transfer = words.u32(20);
-    let call = if call == calls {
+    let call = if words.u64(0) == NO_CALL {
         None
     } else {
+        // The parts of the word are those of describe_call in observer/mpi/shared.h.
+        let function = Some(call & 0xffff).filter(|function| *function < calls)?;
+        let has = |bit: u32| call >> bit & 1 != 0;
         Some(OpenCall {
-            name: read_name(file, call)?,
-            place: Place::parse(words.u32(12), communicators).unwrap_or(Place::Other),
-            peer: Peer::parse(words.u32(16)),
-            transfer: (transfer & 1 != 0, transfer & 2 != 0),
-            number: (number > 0).then_some(number),
+            name: read_name(file, function)?,
+            place: Place::parse(call >> 16 & 0xff, communicators).unwrap_or(Place::Other),
+            peer: Peer::parse(words.u32(4)),
+            transfer: (has(24), has(25)),
+            number: Some(words.u64(16)).filter(|number| has(26) && *number > 0),
         })
     };
     Some(OpenThread {
         tid,
         call,
-        since: Some(words.u64(32).saturating_sub(began)),
+        since: Some(words.u64(8).saturating_sub(began)),
     })
 }
 
@@ -210,11 +213,12 @@ pub(super) mod tests {
         }
         put(24, &2_000_000_000u64.to_le_bytes());
         put(32, &500_000_000u64.to_le_bytes());
-        let thread = [4, 78, 1, 0, u32::MAX, 0, 9, 0];
-        for (at, number) in thread.into_iter().enumerate() {
-            put(HEADER + 4 * at, &number.to_le_bytes());
+        for (at, number) in [(0, 1 | 1 << 26), (4, u32::MAX), (TID, 78)] {
+            put(HEADER + at, &number.to_le_bytes());
         }
-        put(HEADER + 32, &3_000_000_000u64.to_le_bytes());
+        for (at, number) in [(8, 3_000_000_000u64), (16, 9)] {
+            put(HEADER + at, &number.to_le_bytes());
+        }
         put(COMMUNICATORS_AT + 8, &8u32.to_le_bytes());
         put(COMMUNICATORS_AT + 24, &9u64.to_le_bytes());
         put(NAMES_AT, b"Send");
@@ -251,7 +255,7 @@ pub(super) mod tests {
     #[test]
     fn a_thread_outside_of_mpi_has_no_call() {
         let mut file = example();
-        file[HEADER + 8] = 2;
+        file[HEADER..HEADER + 8].copy_from_slice(&NO_CALL.to_le_bytes());
         let thread = OpenThread {
             call: None,
             ..barrier()
@@ -264,7 +268,7 @@ pub(super) mod tests {
 
     impl ReadAt for Changing {
         fn read_at(&self, offset: u64, buffer: &mut [u8]) -> usize {
-            self.0.borrow_mut()[HEADER] += 2;
+            self.0.borrow_mut()[HEADER + 8] += 2;
             self.0.borrow().as_slice().read_at(offset, buffer)
         }
     }
@@ -283,7 +287,7 @@ pub(super) mod tests {
     #[test]
     fn memory_of_another_version_is_rejected() {
         let mut file = example();
-        file[7] = 2;
+        file[7] = 1;
         assert!(read(file.as_slice()).is_none());
         assert!(!is_of(file.as_slice(), 77));
     }
