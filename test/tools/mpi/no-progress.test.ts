@@ -1,14 +1,19 @@
 import { execFileSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { mismatchesIn, noticesOf, rowsOf } from '../../observers/json-rows.ts'
 import { openFolder, until } from '../../observers/pod.ts'
-import { type Library, mpirun, mpiTests, programsFor } from './programs.ts'
+import { onPath } from '../../observers/prerequisites.ts'
+import { WITH_HUNG_MOUNT } from '../../observers/pressure/hung-mount.ts'
+import { liveTop } from './live-top.ts'
+import { LIBRARIES, type Library, mpirun, mpiTests, programsFor } from './programs.ts'
 import { NATIVE, tracedPod } from './traced-pod.ts'
 
-const options = mpiTests()
+// Most of the processes of these jobs wait, so several jobs run at the same time.
+t.jobs = 4
+const options = { ...mpiTests(), buffered: true }
 const MAIN = fileURLToPath(new URL('../../../cli/main.ts', import.meta.url))
 
 /** A finding of the report in JSON, as far as these tests read it. */
@@ -27,82 +32,139 @@ function findingsIn(log: string): readonly string[] {
   return findings.filter(({ rule }) => rule === 'no-progress').map(({ sentence }) => sentence)
 }
 
-/** Runs stuck.c in several processes until its findings match, or for this many timepoints. */
-async function runStuck(
-  t: Test,
-  library: Library,
-  words: readonly string[],
-  { count, timepoints }: { readonly count: number; readonly timepoints: number },
-) {
+/** A job of stuck.c. */
+interface Job {
+  readonly library: Library
+  readonly words: readonly string[]
+  /** The number of processes. */
+  readonly count: number
+  /** The number of timepoints until the job is ended. */
+  readonly timepoints: number
+  /** More words of mpirun. */
+  readonly flags?: readonly string[]
+  /** The words that start mpirun, and the file that the last process then reads. */
+  readonly before?: readonly string[]
+  readonly file?: string
+}
+
+/**
+ * Runs a job for this many timepoints. Returns the findings of the report, and what `top` has said
+ * at each of its looks.
+ */
+async function runJob(t: Test, job: Job) {
+  const { library, words, count, timepoints, flags = [], before = [], file = '' } = job
+  // The process ids of the pods are the same, and Open MPI names its folders after them.
+  const folder = openFolder('ridealong-stuck-')
+  // This is done after the end of the pod, whose processes may take a moment to end.
+  const removal = { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }
+  t.teardown(() => rmSync(folder, removal))
   const { watching, start } = await tracedPod(t, NATIVE)
   const { stuck } = programsFor(library)
+  const [program = '', ...rest] = mpirun(library, count)
   // mpirun ends the job if a process that it has started is killed, but not if a child of it is.
   const shell = ['sh', '-c', '"$0" "$@"; exec sleep 1000']
-  const app = await start(...mpirun(library, count, ...shell, stuck, ...words))
+  const env = [onPath('env'), `STUCK_FILE=${file}`, `TMPDIR=${folder}`]
+  const app = await start(...env, ...before, program, ...flags, ...rest, ...shell, stuck, ...words)
+  const top = liveTop(watching)
+  const said: (readonly string[])[] = []
   const times = () => new Set(rowsOf(watching, 'open').map(({ time }) => time)).size
-  await until(watching, () => times() >= timepoints)
+  await until(watching, () => {
+    said.push(top.look())
+    return times() >= timepoints
+  })
   watching.signal('SIGTERM')
   t.equal(await watching.ended, 0)
   app.signal('SIGKILL')
   t.strictSame(mismatchesIn(watching, 'mpi-trace'), [])
   t.notMatch(noticesOf(watching).join('\n'), /open calls/)
-  return findingsIn(watching.log())
+  return { found: findingsIn(watching.log()), said }
 }
 
-const SINCE = '^Since \\d\\d:\\d\\d:\\d\\d, '
+const SINCE = '^(Since \\d\\d:\\d\\d:\\d\\d|For [\\d.]+ s), '
 const ALLREDUCE = 'in MPI_Allreduce number 6 on MPI_COMM_WORLD\\.'
 const LATE = `${SINCE}MPI ranks 0-1 wait ${ALLREDUCE} MPI rank 2 has not come: it `
 
-/** The modes of stuck.c, with the processes, the timepoints and the finding of each. */
-const STUCK = [
+/** A mode of stuck.c, with the processes, the timepoints and the finding. */
+type StuckJob = readonly [mode: string, count: number, timepoints: number, pattern: string]
+
+const STUCK: readonly StuckJob[] = [
   ['sleep', 3, 15, `${LATE}sleeps in a system call\\.$`],
   ['stop', 3, 5, `${LATE}is stopped\\.$`],
-  [
-    'spin',
-    2,
-    70,
-    'MPI rank 0 waits .* MPI rank 1 has not come: it computes for [\\d.]+ s; the longest',
-  ],
+  ['spin', 2, 66, `MPI rank 0 waits ${ALLREDUCE} MPI rank 1 .* it computes for [\\d.]+ s; the`],
   ['other', 3, 5, 'These calls do not match: all members'],
   ['early', 3, 5, 'MPI_Finalize'],
+  ['finalize', 3, 15, `${SINCE}MPI ranks 0-1 wait in MPI_Finalize number 6 on .* it sleeps`],
   ['missing', 2, 5, 'MPI_Recv for MPI rank 0.* This is a deadlock'],
   ['sends', 3, 5, 'MPI_Ssend for MPI rank .* This is a deadlock'],
+  ['threads', 3, 15, 'MPI ranks 0-1 wait in MPI_Allreduce .* MPI rank 2 has not come: it sleeps'],
+  ['server', 3, 66, 'MPI rank 2 has not come: it waits in MPI_Recv\\.$'],
   [
     'sub',
     4,
     15,
     'MPI_Barrier number 2 on the communicator 2-.* MPI rank 2 has not come: it sleeps',
   ],
-] as const
+]
 
-for (const library of ['openmpi', 'mpich'] as const) {
+/** Checks that the report and `top` describe a job that stops. */
+function checkStuck(t: Test, { found, said }: Awaited<ReturnType<typeof runJob>>, pattern: string) {
+  t.equal(found.length, 1)
+  t.match(found[0], new RegExp(pattern))
+  t.match(said.at(-1), [new RegExp(pattern)])
+}
+
+for (const library of LIBRARIES) {
   for (const [mode, count, timepoints, pattern] of STUCK) {
-    // A minute for one of the libraries is enough.
-    if (mode === 'spin' && library === 'mpich') continue
-    t.test(`${library}: a job that stops has a finding: ${mode}`, options, async (t) => {
-      const found = await runStuck(t, library, [mode], { count, timepoints })
-      t.equal(found.length, 1)
-      t.match(found[0], new RegExp(pattern))
+    t.test(`${library}: a job that stops is described: ${mode}`, options, async (t) => {
+      checkStuck(t, await runJob(t, { library, words: [mode], count, timepoints }), pattern)
     })
   }
-}
 
-t.test('mpich: a process that is killed is late', options, async (t) => {
-  const found = await runStuck(t, 'mpich', ['kill'], { count: 3, timepoints: 8 })
-  t.equal(found.length, 1)
-  t.match(found[0], new RegExp(`${LATE}ended without MPI_Finalize\\.$`))
-})
-
-for (const [mode, count] of [
-  ['uneven', 3],
-  ['compute', 2],
-  ['ring', 3],
-  ['master', 3],
-  ['root', 2],
-  ['poll', 2],
-] as const) {
-  t.test(`openmpi: a job that is slow, but moves, has no finding: ${mode}`, options, async (t) => {
-    const found = await runStuck(t, 'openmpi', [mode, '60'], { count, timepoints: 12 })
-    t.strictSame(found, [])
+  t.test(`${library}: a process that is killed is late`, options, async (t) => {
+    const flags = library === 'openmpi' ? ['--enable-recovery'] : []
+    const job = { library, words: ['kill'], count: 3, timepoints: 8, flags }
+    checkStuck(t, await runJob(t, job), `${LATE}ended without MPI_Finalize\\.$`)
   })
 }
+
+for (const library of LIBRARIES) {
+  t.test(`${library}: a file system that hangs is described`, options, async (t) => {
+    const path = openFolder('ridealong-stuck-')
+    const before = ['python3', '-c', WITH_HUNG_MOUNT, path]
+    const job = { library, words: ['storage'], count: 3, timepoints: 15, before, file: path }
+    checkStuck(t, await runJob(t, job), `${LATE}waits for storage\\.$`)
+  })
+}
+
+/** The modes of stuck.c that are slow, but move, with the processes and the timepoints. */
+const SLOW = [
+  ['uneven', 3, 12],
+  ['compute', 2, 12],
+  ['ring', 3, 12],
+  ['master', 3, 12],
+  ['root', 2, 12],
+  ['poll', 2, 12],
+  ['large', 2, 12],
+  ['disk', 3, 30],
+  ['alone', 3, 30],
+  ['threads', 2, 12],
+  ['test', 3, 12],
+  ['startup', 3, 70],
+] as const
+
+for (const [mode, count, timepoints] of SLOW) {
+  t.test(`openmpi: a job that is slow, but moves, has no finding: ${mode}`, options, async (t) => {
+    const job = { library: 'openmpi', words: [mode, '300'], count, timepoints } as const
+    const { found, said } = await runJob(t, job)
+    t.strictSame(found, [])
+    t.strictSame(said.flat(), [])
+  })
+}
+
+t.test('openmpi: a job that goes on again is no longer described', options, async (t) => {
+  const job = { library: 'openmpi', words: ['resume', '300'], count: 3, timepoints: 22 } as const
+  const { found, said } = await runJob(t, job)
+  t.match(said.flat()[0], /^For 1\d(\.\d+)? s, .* MPI rank 2 has not come: it sleeps/)
+  t.strictSame(said.at(-1), [])
+  t.strictSame(found, [])
+})

@@ -1,0 +1,31 @@
+import { startLiveProcesses } from '../../../src/runs/mpi/live-processes.ts'
+import { startLiveLog } from '../../../src/runs/top/live-log.ts'
+import { findNoProgress } from '../../../src/runs/top/no-progress.ts'
+import type { Running } from '../../observers/pod.ts'
+import { BUILT_IN_ROWS } from '../../src/runs/log/built-in.ts'
+
+/** What `top` says about a log of mpi-trace that grows, without an apiserver. */
+export interface LiveTop {
+  /** Reads the new lines of the log, and returns what `top` says now. */
+  readonly look: () => readonly string[]
+}
+
+export function liveTop({ log: textOf }: Running): LiveTop {
+  const description = BUILT_IN_ROWS.get('mpi-trace')
+  if (description === undefined) throw new Error('the catalog describes the rows of mpi-trace')
+  const mpi = startLiveProcesses('hpc/app')
+  const log = startLiveLog(description, mpi)
+  const state = { hasStarted: true, isRead: true, isOver: false, seenAt: undefined, clockAhead: 0 }
+  const observer = { metric: 'mpi-trace', log, mpi, isShown: true, ...state }
+  const rank = { namespace: 'hpc', pod: 'app', node: null, rank: '0', observers: [observer] }
+  let read = 0
+  return {
+    look: () => {
+      const text = textOf()
+      const end = text.lastIndexOf('\n') + 1
+      for (const line of text.slice(read, end).split('\n')) log.push(line, Date.now())
+      read = end
+      return findNoProgress([rank], Date.now()).map(({ sentence }) => sentence)
+    },
+  }
+}
