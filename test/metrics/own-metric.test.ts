@@ -223,7 +223,7 @@ t.test('the report draws the metric in a real browser', { skip: NO_BROWSER }, as
   t.strictSame(await page.locator('#section-0 .plot h3').allInnerTexts(), ['flow'])
   t.equal(
     await page.textContent('#section-0 .constant'),
-    'Not plotted, because it did not change: heat (20 to 60 °C), joules (20 to 60 J/s).',
+    'Not plotted, because no line changes: heat (20 to 60 °C), joules (20 to 60 J/s).',
   )
   const plots = await coloursOf(page, '#topics .plot canvas')
   t.equal(plots.length, 1)
@@ -234,7 +234,7 @@ t.test('the report draws the metric in a real browser', { skip: NO_BROWSER }, as
       all.map((row) => `${row.children[0]?.textContent} ${row.children[1]?.textContent}`),
     )
   t.strictSame(await marked(), ['2 bottom', '2 top'])
-  await page.click('#section-0 thead button:text("heat, peak")')
+  await page.click('#section-0 thead button:text("heat, mean")')
   t.equal(await page.textContent('#section-0 tbody tr td'), '2', 'the hottest rank is first')
   await page.fill('#ranks', '0-1')
   await until('four rows are shown', async () => {

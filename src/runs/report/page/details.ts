@@ -56,7 +56,9 @@ function startNotices() {
   const { notices } = DATA
   element('data-notes').hidden = notices.length === 0
   inside('data-notes', '.facts').textContent = counted(notices.length, 'note')
-  element('notices').replaceChildren(...notices.map((notice) => made('li', notice)))
+  startTopic(topicPlace('data-notes'), () => () => {
+    element('notices').replaceChildren(...notices.map((notice) => made('li', notice)))
+  })
 }
 
 /** Applies the filter. */

@@ -62,14 +62,26 @@ function measuresOf({ plots, isPlotted, constants }: Board): readonly number[] {
   const all = [...plots.measures.entries()].filter(([, measure]) => isPlotted(measure))
   if (constants === undefined) return all.map(([index]) => index)
   const still = new Map(all.map(([index]) => [index, constantIn(plots, index)]))
-  const named = all.flatMap(([index, { title }]) => {
+  const titles = all.flatMap(([index, { title }]) => {
     const value = still.get(index)
-    return value === undefined ? [] : `${title} (${value})`
+    return value === undefined ? [] : { title, value }
   })
-  constants.textContent =
-    named.length === 0 ? '' : `Not plotted, because it did not change: ${named.join(', ')}.`
+  constants.textContent = describeConstants(titles)
   return all.flatMap(([index]) => (still.get(index) === undefined ? [index] : []))
 }
+
+/** Returns sentences about the measures that are not plotted. */
+function describeConstants(all: readonly { readonly title: string; readonly value: string }[]) {
+  const known = all.flatMap(({ title, value }) => (value === UNREAD ? [] : `${title} (${value})`))
+  const unread = all.flatMap(({ title, value }) => (value === UNREAD ? title : []))
+  const sentences = [
+    known.length === 0 ? '' : `Not plotted, because no line changes: ${known.join(', ')}.`,
+    unread.length === 0 ? '' : `Not read: ${unread.join(', ')}.`,
+  ]
+  return sentences.join(' ').trim()
+}
+
+const UNREAD = 'not read'
 
 /** The most that a constant may differ from itself, as a part of its value: an error of clocks. */
 const STILL = 0.005
@@ -81,7 +93,7 @@ const STILL = 0.005
 function constantIn({ measures, lines }: Plots, measure: number): string | undefined {
   const ranges = lines.flatMap(({ values }) => rangesIn(values[measure] ?? []))
   if (ranges.some(isMoving)) return undefined
-  if (ranges.length === 0) return 'not read'
+  if (ranges.length === 0) return UNREAD
   const [least, most] = [extreme(ranges.flat(), Math.min), extreme(ranges.flat(), Math.max)]
   const { unit, factor } = shownUnit(measures[measure]?.unit ?? '', Math.max(-least, most))
   const [low, high] = [plain(least * factor), plain(most * factor)]
@@ -134,7 +146,16 @@ function showPlot(board: Board, measure: number, lines: readonly Line[], isCrowd
   const options = optionsOf(content, board, box.clientWidth, readout, unit)
   const [times, ...rows] = content.data
   const scaled = rows.map((row) => Array.from(row, (value) => value && value * factor))
-  board.charts.push(new uPlot(options, [times, ...scaled], box))
+  const chart = new uPlot(options, [times, ...scaled], box)
+  chart.root.setAttribute('role', 'img')
+  chart.root.ariaLabel = describe(title, unit, scaled.flat().filter(isValue))
+  board.charts.push(chart)
+}
+
+/** Returns a text for readers who do not see a plot. */
+function describe(title: string, unit: string, values: readonly number[]) {
+  const [least, most] = [extreme(values, Math.min), extreme(values, Math.max)]
+  return `${title} over time: from ${plain(least)} to ${plain(most)} ${unit}`.trim()
 }
 
 /** Returns the greatest absolute value of a measure. */

@@ -22,6 +22,8 @@ export function startStrip() {
     select.append(new Option(optionText(title, unitOf(index, unit).unit), String(index)))
   select.addEventListener('change', showStrip)
   const canvas = stripCanvas()
+  canvas.setAttribute('role', 'img')
+  canvas.ariaLabel = 'Lines side by side: a row for each line, and time from left to right'
   canvas.addEventListener('mousemove', (event) => tellStrip(event.offsetX, event.offsetY))
   canvas.addEventListener('click', (event) => {
     const line = stripLines[rowAt(event.offsetY)]

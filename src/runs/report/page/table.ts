@@ -12,6 +12,9 @@ const natural = new Intl.Collator('en', { numeric: true }).compare
 /** The maximum number of rows; a browser takes seconds to render more. */
 const MOST_ROWS = 5000
 
+/** The most columns of a table that fit on paper side by side, without the rank and the name. */
+const MOST_PRINTED = 6
+
 export type TableRow = PageData['rows'][number]
 
 /** A table. Column -2 is the rank, and column -1 is the program or the name. */
@@ -20,6 +23,8 @@ export interface Table {
   /** The units in which the columns are shown. */
   readonly units: readonly ShownUnit[]
   readonly rows: readonly TableRow[]
+  /** The titles of the columns; those of the rank and the name are the first. */
+  readonly heads: HTMLElement[]
   readonly body: Element
   readonly note: Element
   readonly isShown: (row: TableRow) => boolean
@@ -68,7 +73,7 @@ export function startTable(
   const units = shown.columns.map(({ unit }, index) =>
     shownUnit(unit, mostOf(shown.rows.map(({ values }) => values[index]))),
   )
-  const table = { ...shown, units, ...places, column: -2, isDown: false }
+  const table: Table = { ...shown, units, ...places, heads: [], column: -2, isDown: false }
   const head = made('tr')
   const titles: Omit<Titled, 'key'>[] = [
     { title: 'Rank', unit: '' },
@@ -82,6 +87,7 @@ export function startTable(
     button.addEventListener('click', () => sortBy(table, index - 2))
     cell.append(button, made('small', unit))
     head.append(cell)
+    table.heads.push(cell)
   }
   inside(section, 'thead').replaceChildren(head)
   return table
@@ -95,8 +101,14 @@ function sortBy(table: Table, column: number) {
 }
 
 export function showTable(table: Table) {
+  for (const [index, cell] of table.heads.entries()) {
+    if (index - 2 === table.column) cell.ariaSort = table.isDown ? 'descending' : 'ascending'
+    else cell.ariaSort = null
+  }
   const rows = table.rows.filter(table.isShown).sort((a, b) => compareRows(table, a, b))
-  table.body.replaceChildren(...rows.slice(0, MOST_ROWS).map((row) => rowOf(row, table.units)))
+  const isWide = table.columns.length > MOST_PRINTED
+  table.body.closest('table')?.classList.toggle('wide', isWide)
+  table.body.replaceChildren(...rows.slice(0, MOST_ROWS).map((row) => rowOf(row, table)))
   const marked = rows.filter(({ marks }) => marks.some(Boolean)).length
   const more = rows.length > MOST_ROWS ? `The first ${counted(MOST_ROWS, 'row')} are shown. ` : ''
   table.note.textContent = `${more}${tellMarks(marked, rows.length)}`
@@ -128,14 +140,24 @@ function compareValues(a: number | null | undefined, b: number | null | undefine
   return b === null || b === undefined ? 1 : a - b
 }
 
-function rowOf({ rank, program, values, marks }: TableRow, units: readonly ShownUnit[]) {
+function rowOf({ rank, program, values, marks }: TableRow, { columns, units }: Table) {
   const row = made('tr')
   row.append(made('td', rank), made('td', program))
   for (const [index, value] of values.entries()) {
     const { factor } = units[index] ?? { factor: 1 }
     const cell = made('td', plain(value === null ? null : value * factor))
     if (marks[index]) cell.className = 'out'
+    // On paper, the cells of a wide table have their own titles.
+    if (columns.length > MOST_PRINTED)
+      cell.dataset.title = titleWithUnit(columns[index], units[index])
     row.append(cell)
   }
   return row
 }
+
+function titleWithUnit({ title }: Titled = NO_TITLE, { unit }: ShownUnit = NO_UNIT) {
+  return unit === '' ? title : `${title}, ${unit}`
+}
+
+const NO_TITLE: Titled = { key: '', title: '', unit: '' }
+const NO_UNIT: ShownUnit = { unit: '', factor: 1 }

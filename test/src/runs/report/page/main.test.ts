@@ -1,0 +1,71 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import t from 'tap'
+import { REPOSITORY } from '../../../../docs/pages.ts'
+import { browserOf, NO_BROWSER, openTopics } from '../browser.ts'
+import { makePage } from './make-page.ts'
+
+// Tests of the page with axe, the accessibility engine of Deque, and with the keyboard alone.
+
+const BROWSER = { skip: NO_BROWSER }
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+const logsIn = (folder: string, of: RegExp) =>
+  readdirSync(join(REPOSITORY, folder))
+    .filter((name) => of.test(name))
+    .map((name) => join(REPOSITORY, folder, name))
+
+const RUNS = {
+  'all metrics': logsIn('test/logs/all-metrics', /\.log$/),
+  vitals: logsIn('docs/examples', /^vitals\.log$/),
+  'calls of MPI': logsIn('test/logs/mpi', /-imbalanced-\d\.log$/),
+}
+
+/** Returns what axe finds on a page, each with the first elements that it is about. */
+async function problemsOf(page: Page): Promise<readonly string[]> {
+  await page.evaluate(AXE)
+  return page.evaluate(`axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
+    violations.map(({ id, help, nodes }) =>
+      [id, help, ...nodes.slice(0, 3).map(({ html }) => html.slice(0, 160))].join(' | ')))`)
+}
+
+for (const [name, files] of Object.entries(RUNS))
+  for (const colorScheme of ['light', 'dark'])
+    t.test(`axe finds nothing on the page of ${name}, ${colorScheme}`, BROWSER, async (t) => {
+      const open = await browserOf(t, { colorScheme })
+      const { page } = await open(await makePage(t, { files }), 'closed')
+      t.strictSame(await problemsOf(page), [])
+      await openTopics(page)
+      await page.evaluate(`for (const one of document.querySelectorAll('details')) one.open = true`)
+      t.strictSame(await problemsOf(page), [], 'with all topics open')
+    })
+
+t.test('the keyboard opens topics, and sorts and scrolls tables', BROWSER, async (t) => {
+  const open = await browserOf(t)
+  const { page } = await open(await makePage(t, { files: RUNS.vitals }), 'closed')
+  const focused = () => page.evaluate('document.activeElement.id || document.activeElement.tagName')
+  await page.keyboard.press('Tab')
+  t.equal(await focused(), 'theme')
+  await page.keyboard.press('Enter')
+  t.equal(await page.evaluate('document.documentElement.dataset.theme'), 'dark')
+  const topic = page.locator('#summary > summary')
+  await topic.focus()
+  await page.keyboard.press('Enter')
+  const rank = page.getByRole('columnheader', { name: /^Rank/ }).first()
+  await rank.waitFor()
+  t.equal(await rank.getAttribute('aria-sort'), 'ascending')
+  await page.keyboard.press('Tab')
+  t.equal(await focused(), 'DIV', 'the table scrolls with the keys')
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('Enter')
+  t.equal(await rank.getAttribute('aria-sort'), 'descending')
+})
+
+t.test('a plot has a name for readers who do not see it', BROWSER, async (t) => {
+  const open = await browserOf(t)
+  const { page } = await open(await makePage(t, { files: RUNS.vitals }))
+  const plot = page.getByRole('img', { name: /^CPU over time: from \d+ to [\d.]+ % of a core$/ })
+  t.equal(await plot.count(), 1)
+})
