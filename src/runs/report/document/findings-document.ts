@@ -17,6 +17,7 @@ import {
   plotsDocument,
   sectionDocument,
 } from './parts-document.ts'
+import { stuckDocument } from './stuck-document.ts'
 
 /** The version of the document. It changes if a field changes its meaning or is removed. */
 const API_VERSION = 'ridealong.dev/v1alpha1'
@@ -66,8 +67,11 @@ export type FindingsDocument = ReturnType<typeof findingsDocument>
 
 /** Returns a finding with rounded numbers, and without `isRelative`, which only the page needs. */
 function findingOf({ isRelative: _, lost, ranks, plot, ...finding }: RunFinding) {
+  // The ranks of a finding have the same cause.
+  const stuck = ranks[0]?.stuck
   return {
     ...finding,
+    ...(stuck && { stuck: stuckDocument(stuck) }),
     secondsLost: rounded(lost),
     ranks: ranks.map(({ rank, things, also = [], lost: own, waitedFor, ended, facts }) => ({
       rank,

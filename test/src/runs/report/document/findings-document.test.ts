@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
+import type { Entry } from '../../../../../src/runs/log/entry.ts'
+import { parseEntry } from '../../../../../src/runs/log/parse.ts'
 import { readLog } from '../../../../../src/runs/log/read.ts'
 import { findingsDocument } from '../../../../../src/runs/report/document/findings-document.ts'
 import { addEntry, newRun } from '../../../../../src/runs/report/gather.ts'
 import { BUILT_IN_ROWS } from '../../log/built-in.ts'
-import { runOf } from '../../mpi/mpi-rows.ts'
+import { mpiLines, runOf } from '../../mpi/mpi-rows.ts'
 
 // Findings in logs of real runs, each with one kind of load, observed by perf-sysstat and pressure.
 
@@ -86,4 +88,43 @@ t.test('a notice says how many processes of MPI did not fit', async (t) => {
   )
   const notice = 'mpi_ranks: 1 process of MPI did not fit into the report. The first ones are kept.'
   t.ok(notices.includes(notice), notices.join('\n'))
+})
+
+/** The lines of a process at a timepoint, in its second collective call since 20 s, or stopped. */
+function openLines(rank: number, timepoint: number, isStopped: boolean): readonly string[] {
+  const [line = ''] = mpiLines({ rank, size: 2, state: 'running', timepoint })
+  const { mpi_size, job, ...row } = JSON.parse(line)
+  const call = isStopped ? {} : { call: 'MPI_Barrier', communicator: 'world', number: 2 }
+  const state = { process_state: isStopped ? 'stopped' : 'running', cpu_time: 1 }
+  const elapsed = 10 * timepoint
+  const own = { ...row, mpi_size, job, thread: 100, elapsed, longest_gap: 0.5, since: 20 }
+  const begun = { communicator: 'world', size: 2, begun: isStopped ? 1 : 2 }
+  const rows = [
+    { ...own, section: 'open', ...call, ...state },
+    { ...row, section: 'progress', ...begun },
+  ]
+  return [line, ...rows.map((one) => JSON.stringify(one))]
+}
+
+t.test('the processes that make no progress are named for programs', async (t) => {
+  const run = newRun(BUILT_IN_ROWS)
+  const lines = [3, 4].flatMap((timepoint) => [
+    ...openLines(0, timepoint, false),
+    ...openLines(1, timepoint, true),
+  ])
+  for (const line of lines) addEntry(run, parseEntry(line, BUILT_IN_ROWS) as Entry)
+  const { findings } = findingsDocument(run, 'stopped')
+  const found = findings.find(({ rule }) => rule === 'no-progress')
+  t.strictSame(found?.stuck, {
+    why: 'late',
+    waiting: [
+      {
+        ...{ rank: '0', mpiRank: 0, call: 'MPI_Barrier', communicator: 'world', number: 2 },
+        ...{ mpiPeer: null, sinceSeconds: 20, seconds: 20 },
+      },
+    ],
+    late: [{ rank: '1', mpiRank: 1, activity: 'stopped', end: null, call: null, seconds: 20 }],
+    unrecorded: 0,
+    longestGapSeconds: 0.5,
+  })
 })
