@@ -4,8 +4,8 @@ import type { Side } from '../../src/runs/compare/change.ts'
 import { measureRun, newComparedRun } from '../../src/runs/compare/measure-run.ts'
 import type { ComparedRun } from '../../src/runs/compare/run-facts.ts'
 import type { Descriptions } from '../../src/runs/log/descriptions.ts'
-import { readInto } from '../report/report-input.ts'
 import { cannotRead, UsageError } from '../shared/errors.ts'
+import { readInto } from '../shared/run-input.ts'
 
 /** The word between two sides. A file of this name is written ./vs. */
 const SEPARATOR = 'vs'

@@ -7,13 +7,18 @@ import {
   describeEndings,
   type FormatName,
   formatOfFile,
+  type OneFileFormat,
 } from '../../src/runs/convert/format-names.ts'
 import { NothingToConvert } from '../../src/runs/convert/formats.ts'
 import { descriptionsIn } from '../../src/runs/log/descriptions.ts'
 import { type CollectedRun, newRun } from '../../src/runs/report/gather.ts'
-import { readInto } from '../report/report-input.ts'
 import { UsageError, usageError } from '../shared/errors.ts'
 import { namedFile } from '../shared/output.ts'
+import { readInto } from '../shared/run-input.ts'
+import { writeParquet } from './parquet.ts'
+
+/** The program that the files name. */
+const PROGRAM = `ridealong ${manifest.version}`
 
 export interface ConvertOptions {
   readonly format?: FormatName
@@ -43,7 +48,12 @@ export async function convert(
 ): Promise<void> {
   const file = namedFile(to)
   const format = named ?? formatIn(file)
-  const run = newRun(descriptionsIn(await loadCatalog({ folder }).catch(usageError)))
+  const descriptions = descriptionsIn(await loadCatalog({ folder }).catch(usageError))
+  if (format === 'parquet') {
+    const notices = await writeParquet(files, descriptions, PROGRAM, file)
+    return notices.forEach(say)
+  }
+  const run = newRun(descriptions)
   for (const path of files) await readInto(run, path)
   const { parts, notices } = convertOrExplain(run, format)
   if (file === undefined) await print(parts)
@@ -60,9 +70,9 @@ function formatIn(file: string | undefined): FormatName {
   throw new UsageError(`the ending of ${file} stands for no format: ${endings}`)
 }
 
-function convertOrExplain(run: CollectedRun, format: FormatName): ConvertedRun {
+function convertOrExplain(run: CollectedRun, format: OneFileFormat): ConvertedRun {
   try {
-    return convertRun(run, format, `ridealong ${manifest.version}`)
+    return convertRun(run, format, PROGRAM)
   } catch (error) {
     if (!(error instanceof NothingToConvert)) throw error
     throw new UsageError(`cannot convert the run to ${format}: ${error.message}`)

@@ -8,7 +8,9 @@ import { printDocument, say } from '../shared/output.ts'
 export function declareConvert(program: Command): void {
   program
     .command('convert')
-    .description('convert a run to the formats of speedscope, pprof, Perfetto and other tools')
+    .description(
+      'convert a run to Parquet, or to the formats of speedscope, pprof, Perfetto and other tools',
+    )
     .argument(
       '<file...>',
       'the output of collect (jsonl) or logs of observers; - for standard input',
@@ -18,7 +20,7 @@ export function declareConvert(program: Command): void {
         FORMAT_NAMES,
       ),
     )
-    .option('--to <file>', 'the file to write (default: standard output)')
+    .option('--to <file>', 'the file to write, for parquet the folder (default: standard output)')
     .option('--catalog <dir>', 'a folder of metric documents, which describe the rows of logs')
     .addHelpText(
       'after',
@@ -26,6 +28,7 @@ export function declareConvert(program: Command): void {
         examples: [
           'convert lammps.jsonl --to lammps.speedscope.json',
           'convert lammps.jsonl --to lammps.trace.json',
+          'convert lammps.jsonl --format parquet --to lammps',
           'convert logs/*.log --format collapsed | flamegraph.pl > lammps.svg',
         ],
       }),

@@ -1,7 +1,7 @@
 import { chooseRun } from '../report/data.ts'
 import type { CollectedRun } from '../report/gather.ts'
 import { copyNotices, lossNotices } from '../report/notices.ts'
-import type { FormatName } from './format-names.ts'
+import type { OneFileFormat } from './format-names.ts'
 import { CONVERSIONS } from './formats.ts'
 import { incompleteNotices } from './rank-stacks.ts'
 
@@ -22,7 +22,7 @@ export interface ConvertedRun {
  */
 export function convertRun(
   collected: CollectedRun,
-  format: FormatName,
+  format: OneFileFormat,
   program: string,
 ): ConvertedRun {
   const chosen = chooseRun(collected)

@@ -6,9 +6,13 @@ const ENDINGS = {
   speedscope: ['.speedscope.json'],
   pprof: ['.pb.gz', '.pprof'],
   'chrome-trace': ['.trace.json'],
+  parquet: ['.parquet'],
 } as const satisfies Record<string, readonly string[]>
 
 export type FormatName = keyof typeof ENDINGS
+
+/** The formats that are one file of a whole run. Parquet has a file for each section. */
+export type OneFileFormat = Exclude<FormatName, 'parquet'>
 
 /** The names of the formats, in the order of the help. */
 export const FORMAT_NAMES = Object.keys(ENDINGS) as readonly FormatName[]

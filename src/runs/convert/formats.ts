@@ -1,7 +1,7 @@
 import type { ChosenRun } from '../report/data.ts'
 import { chromeTraceParts } from './chrome-trace.ts'
 import { collapsedParts } from './collapsed.ts'
-import type { FormatName } from './format-names.ts'
+import type { OneFileFormat } from './format-names.ts'
 import { pprofParts } from './pprof.ts'
 import { listRankStacks, missingStacks, type RankStacks } from './rank-stacks.ts'
 import { speedscopeParts } from './speedscope.ts'
@@ -21,7 +21,7 @@ export class NothingToConvert extends Error {
 }
 
 /** The conversion to each format. */
-export const CONVERSIONS: Readonly<Record<FormatName, ConvertRun>> = {
+export const CONVERSIONS: Readonly<Record<OneFileFormat, ConvertRun>> = {
   collapsed: ofStacks(collapsedParts),
   speedscope: ofStacks(speedscopeParts),
   pprof: ofStacks(pprofParts),

@@ -404,7 +404,7 @@ t.test('files that use more than half of the size limit are emptied', options, a
   t.equal(statSync(name).size, 0)
   t.equal(statSync(join(results, 'cpu_9998')).size, 0)
   const why = 'because they use more than half of the size limit of their volume'
-  t.ok(noticesOf(watching).includes(`3 files of results were emptied, ${why}`))
+  t.ok(noticesOf(watching).includes(`files of results were emptied, ${why}: 3`))
 })
 
 t.test('google-pprof reads the raw file from the log as that of the volume', options, async (t) => {

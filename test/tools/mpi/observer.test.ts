@@ -256,7 +256,7 @@ t.test('files of ended processes are removed when they use too much', options, a
   const why = 'because the results use more than half of the size limit of their volume'
   t.strictSame(
     noticesOf(watching).filter((notice) => /emptied/.test(notice)),
-    [`1 files that are not of the recorder were emptied, ${why}`],
+    [`files that are not of the recorder were emptied, ${why}: 1`],
   )
 })
 

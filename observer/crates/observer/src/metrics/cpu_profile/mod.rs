@@ -198,7 +198,7 @@ impl CpuProfile {
             }
             let why = "they use more than half of the size limit of their volume";
             self.folder.note(format!(
-                "{count} files of results were emptied, because {why}"
+                "files of results were emptied, because {why}: {count}"
             ));
         }
         if listing.is_cut {

@@ -273,7 +273,7 @@ impl MpiTrace {
             if count > 0 {
                 let why = "the results use more than half of the size limit of their volume";
                 self.folder.note(format!(
-                    "{count} files that are not of the recorder were emptied, because {why}"
+                    "files that are not of the recorder were emptied, because {why}: {count}"
                 ));
             }
         }

@@ -6,7 +6,7 @@ import type { Entry } from '../../src/runs/log/entry.ts'
 import { parseEntry } from '../../src/runs/log/parse.ts'
 import { readLines } from '../../src/runs/log/read.ts'
 import { addEntry, type CollectedRun } from '../../src/runs/report/gather.ts'
-import { cannotRead, UsageError } from '../shared/errors.ts'
+import { cannotRead, UsageError } from './errors.ts'
 
 /**
  * Adds the entries of a file to a run: the output of collect, or the log of an observer.
@@ -14,25 +14,31 @@ import { cannotRead, UsageError } from '../shared/errors.ts'
  * @throws UsageError if the file cannot be read, or has another format
  */
 export async function readInto(run: CollectedRun, file: string): Promise<void> {
-  const before = countSamples(run)
+  for await (const entry of entriesOf(file, run.descriptions)) addEntry(run, entry)
+}
+
+/**
+ * Yields the entries of a file: the output of collect, or the log of an observer.
+ *
+ * @throws UsageError if the file cannot be read, or has another format
+ */
+export async function* entriesOf(file: string, descriptions: Descriptions): AsyncGenerator<Entry> {
   const input = file === '-' ? process.stdin : createReadStream(file)
+  let isEmpty = true
   try {
-    const lines = splitLines(input)
-    for await (const entry of readEntries(lines, inputName(file), run.descriptions))
-      addEntry(run, entry)
+    for await (const entry of readEntries(splitLines(input), inputName(file), descriptions)) {
+      isEmpty = false
+      yield entry
+    }
   } catch (error) {
     cannotRead(file)(error)
   }
-  if (countSamples(run) === before)
+  if (isEmpty)
     throw new UsageError(`${file} is neither the log of an observer nor the output of collect`)
 }
 
 function inputName(file: string): string {
   return file === '-' ? 'standard input' : basename(file)
-}
-
-function countSamples({ samples, sources }: CollectedRun): number {
-  return samples + sources.size
 }
 
 async function* readEntries(
