@@ -66,8 +66,8 @@ export function findStuckProcesses({ processes: all }: MpiJob): readonly StuckPr
   const processes = withoutEarlier(all)
   const ranks = new Set(processes.map(({ rank }) => rank))
   if (ranks.size < processes.length) return []
-  const job: Search = { ...findWaiting(processes), needs: new Map() }
-  const roots = [...job.waiting.values()].map((one) => ({ one, root: findRoot(one, job) }))
+  const job: Search = { ...findWaiting(processes), needs: new Map(), roots: new Map() }
+  const roots = [...job.waiting.values()].map((one) => ({ one, root: rootOf(one, job) }))
   const groups = Map.groupBy(roots, ({ root }) => root?.key ?? '')
   return [...groups].flatMap(([key, own]) => {
     const root = own[0]?.root
@@ -96,6 +96,8 @@ function withoutEarlier(processes: readonly JobProcess[]): readonly JobProcess[]
 /** A job, with the needs of its processes that were looked up. */
 interface Search extends WaitingJob {
   readonly needs: Map<WaitingProcess, Needs>
+  /** Why the processes with these needs cannot go on. */
+  readonly roots: Map<Needs, Root | undefined>
 }
 
 function needsOf(own: WaitingProcess, job: Search): Needs {
@@ -111,7 +113,37 @@ interface Root {
   readonly late: readonly JobProcess[]
 }
 
-/** Returns why a process cannot go on; undefined if the rows do not show that. */
+/**
+ * Returns why a process cannot go on; undefined if the rows do not show that. A job can have
+ * thousands of processes, so what is found for one process is used for all that have the same
+ * needs, and for those that wait only for it.
+ */
+function rootOf(start: WaitingProcess, job: Search): Root | undefined {
+  const passed = new Set<Needs>()
+  let at = start
+  for (;;) {
+    const needs = needsOf(at, job)
+    if (job.roots.has(needs) || passed.has(needs)) break
+    passed.add(needs)
+    const next = onlyNeed(needs, job)
+    if (next === undefined) break
+    at = next
+  }
+  const needs = needsOf(at, job)
+  const root = job.roots.has(needs) ? job.roots.get(needs) : findRoot(at, job)
+  for (const one of [...passed, needs]) job.roots.set(one, root)
+  return root
+}
+
+/** Returns the only process that is needed, if it waits for other processes itself. */
+function onlyNeed({ processes, isMismatch, unrecorded }: Needs, job: Search) {
+  const [only] = processes
+  if (only === undefined || processes.length > 1 || isMismatch || unrecorded > 0) return undefined
+  const own = job.waiting.get(only)
+  return own !== undefined && needsOf(own, job).processes.length > 0 ? own : undefined
+}
+
+/** Follows the waits of a process to those that do not wait. */
 function findRoot(start: WaitingProcess, job: Search): Root | undefined {
   const reached = followWaits(start.process, job)
   const mismatch = reached.find(({ needs }) => needs?.isMismatch === true)?.own

@@ -21,6 +21,8 @@ export interface WaitingJob {
   readonly processes: readonly JobProcess[]
   readonly ranks: ReadonlyMap<number, JobProcess>
   readonly waiting: ReadonlyMap<JobProcess, WaitingProcess>
+  /** What processes need in collective calls. All that wait in the same call need the same. */
+  readonly collectives: Map<string, Needs>
   /** When a process of the job was last seen in MPI, in seconds since 1970. */
   readonly latest: number
 }
@@ -52,7 +54,7 @@ export function findWaiting(processes: readonly JobProcess[]): WaitingJob {
       return own === undefined ? [] : [[process, own] as const]
     }),
   )
-  const job = { processes, ranks, waiting, latest }
+  const job = { processes, ranks, waiting, collectives: new Map(), latest }
   const chosen = [...waiting].map(([process, own]) => [process, withThread(own, job)] as const)
   return { ...job, waiting: new Map(chosen) }
 }
@@ -96,7 +98,7 @@ function withThread(own: WaitingProcess, job: WaitingJob): WaitingProcess {
 /** Returns what a process waits for in its call. */
 export function findNeeds(own: WaitingProcess, job: WaitingJob): Needs {
   const { number, communicator, transfer, peer } = own.thread
-  if (number !== null && communicator !== null) return findMembers(own, communicator, number, job)
+  if (number !== null && communicator !== null) return membersOf(own, communicator, number, job)
   const isUnknown = transfer === null || peer === null
   const other = isUnknown ? undefined : job.ranks.get(peer)
   const isServed = other === undefined || other === own.process || isMatching(own, other, job)
@@ -106,6 +108,18 @@ export function findNeeds(own: WaitingProcess, job: WaitingJob): Needs {
     unrecorded: !isUnknown && other === undefined ? 1 : 0,
     isUnknown,
   }
+}
+
+function membersOf(
+  own: WaitingProcess,
+  communicator: string,
+  number: number,
+  job: WaitingJob,
+): Needs {
+  const key = `${communicator} ${number} ${own.thread.call}`
+  const needs = job.collectives.get(key) ?? findMembers(own, communicator, number, job)
+  job.collectives.set(key, needs)
+  return needs
 }
 
 /** Returns the members of a communicator that have not begun a collective call. */
@@ -133,7 +147,7 @@ function findMembers(
   // The members that belong to other jobs are not known.
   const isKnown = !communicator.startsWith('jobs-')
   return {
-    processes: late.filter((one) => one !== process),
+    processes: late,
     isMismatch: members.some((one) => waiting.get(one)?.threads.some(isOther) === true),
     unrecorded: isKnown ? Math.max(size - members.length, 0) : 0,
     isUnknown: false,

@@ -172,3 +172,14 @@ t.test('an earlier job without an identifier does not count', async (t) => {
   const [stuck] = find(...earlier, inSixth(0), inSixth(1), processOf(2, NO_CALL))
   t.match(stuck, { why: 'late', late: [{ process: { state: 'running' } }] })
 })
+
+t.test('a process that waits for a chain of processes is described with the others', async (t) => {
+  const chain = [0, 1, 2].map((rank) => processOf(rank, transfer('receive', rank + 1)))
+  const [stuck, ...others] = find(...chain, processOf(3, NO_CALL))
+  t.strictSame(others, [])
+  t.strictSame([ranksOf(stuck?.waiting), ranksOf(stuck?.late)], [[0, 1, 2], [3]])
+  const circle = [0, 1, 2].map((rank) => processOf(rank, transfer('send', (rank + 1) % 3)))
+  const [deadlock] = find(processOf(3, transfer('send', 0)), ...circle)
+  t.match(deadlock, { why: 'deadlock', late: [] })
+  t.strictSame(ranksOf(deadlock?.waiting), [0, 1, 2], 'the process that sends to it is not in it')
+})
