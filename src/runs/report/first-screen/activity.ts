@@ -6,12 +6,14 @@ import { sharesOf } from '../../efficiency/running-shares.ts'
 import { type ActivityData, type Percent, STATES, type State } from './activity-data.ts'
 import { groupLines } from './line-groups.ts'
 import type { ProcessSteps, RankSteps } from './rank-steps.ts'
-import { addAmounts, amountsOf, type Buckets, type RateStep } from './steps.ts'
+import { addAmounts, amountsOf, type Buckets } from './steps.ts'
 
 /** The most buckets of a line. */
 const MOST_BUCKETS = 120
 /** The steps from which the usual interval is computed. */
 const MOST_STEPS = 5000
+/** The most processes of a rank whose steps are used for this. */
+const MOST_READ = 50
 
 /**
  * Builds the activity of the ranks over time: of the processes of an MPI job if the efficiency is
@@ -59,8 +61,9 @@ function chooseBuckets(all: ReadonlyMap<string, RankSteps>, duration: number): B
   const widths: number[] = []
   for (const { processes, mpi } of all.values()) {
     if (widths.length > MOST_STEPS) break
-    const steps = [...processes.flatMap(({ ran }) => ran), ...mpi.flatMap(({ inMpi }) => inMpi)]
-    for (const { from, to } of steps) widths.push(to - from)
+    const reads = [...processes.map(({ ran }) => ran), ...mpi.map(({ inMpi }) => inMpi)]
+    for (const { from, to } of reads.slice(0, MOST_READ).flatMap((read) => read()))
+      widths.push(to - from)
   }
   const interval = Math.max(median(widths) ?? duration, 0.001)
   const count = Math.min(Math.max(Math.round(duration / interval), 1), MOST_BUCKETS)
@@ -69,14 +72,15 @@ function chooseBuckets(all: ReadonlyMap<string, RankSteps>, duration: number): B
 
 /** Returns the percents of a rank: the parts of the time of its mean thread. */
 function rankPercents({ processes, storage }: RankSteps, buckets: Buckets) {
-  const add = (steps: readonly (readonly RateStep[])[]) =>
-    addAmounts(
-      steps.map((own) => amountsOf(own, buckets)),
-      buckets,
-    )
-  const ran = add(processes.map((one) => one.ran))
-  const waited = add(processes.flatMap((one) => (one.waited === null ? [] : [one.waited])))
-  const stored = add(storage)
+  const ran = addAmounts(
+    processes.map((one) => one.ran),
+    buckets,
+  )
+  const waited = addAmounts(
+    processes.map((one) => one.waited),
+    buckets,
+  )
+  const stored = addAmounts(storage, buckets)
   return byState(buckets, (at) => {
     const elapsed = ran.covered[at] ?? 0
     const shares = rankShares({
@@ -110,7 +114,7 @@ function isCovered(seconds: number, { width }: Buckets): boolean {
 function processPercents(steps: RankSteps | undefined, pid: number | null, buckets: Buckets) {
   const own = steps?.processes.find((one) => one.pid === pid)
   const calls = steps?.mpi.find((one) => one.pid === pid)
-  const inMpi = amountsOf(calls?.inMpi ?? [], buckets)
+  const inMpi = amountsOf(calls?.inMpi() ?? [], buckets)
   const running = runningShares(own, buckets)
   return byState(buckets, (at) => {
     const covered = inMpi.covered[at] ?? 0
@@ -129,8 +133,8 @@ function processPercents(steps: RankSteps | undefined, pid: number | null, bucke
 }
 
 function runningShares(own: ProcessSteps | undefined, buckets: Buckets) {
-  const ran = amountsOf(own?.ran ?? [], buckets)
-  const waited = amountsOf(own?.waited ?? [], buckets)
+  const ran = amountsOf(own?.ran() ?? [], buckets)
+  const waited = amountsOf(own?.waited() ?? [], buckets)
   return (at: number) => {
     const covered = ran.covered[at] ?? 0
     const delay = amountAt(waited, at)

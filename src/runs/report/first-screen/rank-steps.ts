@@ -3,22 +3,25 @@ import type { SectionRun } from '../section.ts'
 import type { Track } from '../track.ts'
 import { counterSteps, intervalSteps, type RateStep } from './steps.ts'
 
+/** Returns steps anew at each call, because all steps of a large run would need much memory. */
+export type ReadSteps = () => readonly RateStep[]
+
 /** The steps of one process. */
 export interface ProcessSteps {
   readonly pid: number | null
   /** The processors that its threads used. */
-  readonly ran: readonly RateStep[]
-  /** The threads that could run and waited for a processor; null if that was not read. */
-  readonly waited: readonly RateStep[] | null
+  readonly ran: ReadSteps
+  /** The threads that could run and waited for a processor; no steps if that was not read. */
+  readonly waited: ReadSteps
 }
 
 /** The steps of a rank, from which its activity is computed. */
 export interface RankSteps {
   readonly processes: readonly ProcessSteps[]
   /** Of each container or process, the part of the time in which it waited for storage. */
-  readonly storage: readonly (readonly RateStep[])[]
+  readonly storage: readonly ReadSteps[]
   /** Of each process of MPI, the part of the time in which it was in MPI. */
-  readonly mpi: readonly { readonly pid: number | null; readonly inMpi: readonly RateStep[] }[]
+  readonly mpi: readonly { readonly pid: number | null; readonly inMpi: ReadSteps }[]
 }
 
 /** Returns the start of a log in seconds since the start of the run, and its rank. */
@@ -78,11 +81,10 @@ function countedProcesses(run: CollectedRun, metric: string, places: LogPlaces) 
   const [ran, waited] = [columnIn(section, 'cpu_time'), columnIn(section, 'run_delay')]
   return byRank(section.tracks.values(), places, (track): ProcessSteps => {
     const at = places.offsetOf(track.source)
-    const delays = counterSteps(track, waited, at)
     return {
       pid: track.pid,
-      ran: counterSteps(track, ran, at),
-      waited: delays.length > 0 ? delays : null,
+      ran: () => counterSteps(track, ran, at),
+      waited: () => counterSteps(track, waited, at),
     }
   })
 }
@@ -92,11 +94,10 @@ function sampledProcesses({ processes, measures }: CollectedRun, places: LogPlac
   const [ran, waited] = [place('percent_cpu'), place('percent_wait')]
   return byRank(processes.values(), places, (track): ProcessSteps => {
     const at = places.offsetOf(track.source)
-    const delays = divided(intervalSteps(track, waited, at), 100)
     return {
       pid: track.pid,
-      ran: divided(intervalSteps(track, ran, at), 100),
-      waited: delays.length > 0 ? delays : null,
+      ran: () => divided(intervalSteps(track, ran, at), 100),
+      waited: () => divided(intervalSteps(track, waited, at), 100),
     }
   })
 }
@@ -108,21 +109,26 @@ function divided(steps: readonly RateStep[], by: number): readonly RateStep[] {
 /** Returns stalls of containers; of ranks without any, the block I/O delay of their processes. */
 function storageSteps(run: CollectedRun, places: LogPlaces) {
   const delay = run.measures.process.findIndex(({ column }) => column === 'iodelay')
-  const delays = byRank(run.processes.values(), places, (track): readonly RateStep[] => {
-    const steps = intervalSteps(track, delay, places.offsetOf(track.source))
-    return steps.map((step) => ({ ...step, rate: step.rate / TICKS / (step.to - step.from) }))
-  })
+  const delays = byRank(
+    run.processes.values(),
+    places,
+    (track): ReadSteps =>
+      () => {
+        const steps = intervalSteps(track, delay, places.offsetOf(track.source))
+        return steps.map((step) => ({ ...step, rate: step.rate / TICKS / (step.to - step.from) }))
+      },
+  )
   const stalls = COUNTERS.map((metric) => {
     const section = findSection(run, metric, 'container')
     const tracks = section?.tracks.values() ?? []
     const column = section === undefined ? -1 : columnIn(section, 'io_full')
-    return byRank(tracks, places, (track) =>
-      counterSteps(track, column, places.offsetOf(track.source)),
-    )
+    return byRank(tracks, places, (track): ReadSteps => {
+      return () => counterSteps(track, column, places.offsetOf(track.source))
+    })
   })
-  const isRead = (steps: readonly (readonly RateStep[])[]) => steps.some((own) => own.length > 0)
+  const isRead = (all: readonly ReadSteps[]) => all.some((read) => read().length > 0)
   const known = [delays, ...stalls].map((all) => [...all].filter(([, steps]) => isRead(steps)))
-  return new Map<string, readonly (readonly RateStep[])[]>(known.flat())
+  return new Map<string, readonly ReadSteps[]>(known.flat())
 }
 
 function mpiSteps(run: CollectedRun, places: LogPlaces) {
@@ -131,12 +137,20 @@ function mpiSteps(run: CollectedRun, places: LogPlaces) {
   const [elapsed, inMpi] = [columnIn(section, 'elapsed'), columnIn(section, 'mpi_seconds')]
   return byRank(section.tracks.values(), places, (track) => {
     const at = places.offsetOf(track.source)
-    const lives = new Map(counterSteps(track, elapsed, at).map(({ to, rate }) => [to, rate]))
-    const steps = counterSteps(track, inMpi, at).flatMap((step) => {
-      // After its end a process has no more time: its rates are about the time in which it lived.
-      const life = lives.get(step.to) ?? 0
-      return life > 0 ? { ...step, rate: Math.min(step.rate / life, 1) } : []
-    })
-    return { pid: track.pid, inMpi: steps }
+    return { pid: track.pid, inMpi: () => partsInMpi(track, { elapsed, inMpi }, at) }
+  })
+}
+
+/** Returns the part of its time that a process was in MPI. */
+function partsInMpi(
+  track: Track,
+  { elapsed, inMpi }: { readonly elapsed: number; readonly inMpi: number },
+  at: number,
+): readonly RateStep[] {
+  const lives = new Map(counterSteps(track, elapsed, at).map(({ to, rate }) => [to, rate]))
+  return counterSteps(track, inMpi, at).flatMap((step) => {
+    // After its end a process has no more time: its rates are about the time in which it lived.
+    const life = lives.get(step.to) ?? 0
+    return life > 0 ? { ...step, rate: Math.min(step.rate / life, 1) } : []
   })
 }

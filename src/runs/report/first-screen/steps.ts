@@ -68,15 +68,20 @@ export function amountsOf(steps: readonly RateStep[], { count, width }: Buckets)
 }
 
 /**
- * Adds up the amounts of several processes. A bucket is covered for as long as it is covered by the
+ * Adds up the steps of several processes. A bucket is covered for as long as it is covered by the
  * process that covers most of it.
  */
-export function addAmounts(all: readonly Amounts[], { count }: Buckets): Amounts {
-  const buckets = Array.from({ length: count }, (_, bucket) => bucket)
-  return {
-    sums: buckets.map((at) => all.reduce((sum, { sums }) => sum + (sums[at] ?? 0), 0)),
-    covered: buckets.map((at) =>
-      all.reduce((most, { covered }) => Math.max(most, covered[at] ?? 0), 0),
-    ),
+export function addAmounts(all: readonly (() => readonly RateStep[])[], buckets: Buckets): Amounts {
+  const [sums, covered] = [
+    new Array<number>(buckets.count).fill(0),
+    new Array<number>(buckets.count).fill(0),
+  ]
+  for (const read of all) {
+    const own = amountsOf(read(), buckets)
+    for (let at = 0; at < buckets.count; at += 1) {
+      sums[at] = (sums[at] ?? 0) + (own.sums[at] ?? 0)
+      covered[at] = Math.max(covered[at] ?? 0, own.covered[at] ?? 0)
+    }
   }
+  return { sums, covered }
 }

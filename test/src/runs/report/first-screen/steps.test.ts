@@ -37,6 +37,6 @@ t.test('a step is divided between its buckets, and starts with the run', async (
 
 t.test('processes are added up, but not the time that they cover', async (t) => {
   const buckets = { count: 1, width: 10 }
-  const all = [10, 5].map((to) => amountsOf([{ from: 0, to, rate: 1 }], buckets))
+  const all = [10, 5].map((to) => () => [{ from: 0, to, rate: 1 }])
   t.strictSame(addAmounts(all, buckets), { sums: [15], covered: [10] })
 })
