@@ -14,7 +14,6 @@ const HEAD = `METADATA START {"metricName":"mpi-trace","metricOptions":{"rate":1
 METADATA END
 METRICS OPERATOR COLLECTION START
 `
-const NOW = Date.now()
 
 type Shape = 'waits' | 'sleeps' | 'moves'
 
@@ -40,7 +39,7 @@ function rowsAt(second: number, rank: number, shape: Shape, begin: number): stri
  *
  * @param begin the time of MPI_Init, in milliseconds since 1970
  */
-function hangingRun(begin = NOW) {
+function hangingRun(begin = Date.now()) {
   const ranks = Array.from({ length: SIZE }, (_, rank) => rank)
   const metrics = ['perf-sysstat', 'mpi-trace']
   const pods = ranks.map((rank) => pod({ rank, metrics, ...RUNNING }))
@@ -99,7 +98,7 @@ t.test('a process must wait for ten seconds, and at two timepoints', async (t) =
 })
 
 t.test('rows that do not arrive say nothing', async (t) => {
-  const hanging = hangingRun(NOW - 120_000)
+  const hanging = hangingRun(Date.now() - 120_000)
   for (const second of [20, 30, 40]) hanging.append(second)
   t.match(await once(t, hanging), /^RANK/)
 })
