@@ -62,7 +62,7 @@ function chooseBuckets(all: ReadonlyMap<string, RankSteps>, duration: number): B
   for (const { processes, mpi } of all.values()) {
     if (widths.length > MOST_STEPS) break
     const reads = [...processes.map(({ ran }) => ran), ...mpi.map(({ inMpi }) => inMpi)]
-    for (const { from, to } of reads.slice(0, MOST_READ).flatMap((read) => read()))
+    for (const { from, to } of reads.slice(0, MOST_READ).flatMap((read) => [...read()]))
       widths.push(to - from)
   }
   const interval = Math.max(median(widths) ?? duration, 0.001)

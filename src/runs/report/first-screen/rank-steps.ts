@@ -4,7 +4,7 @@ import type { Track } from '../track.ts'
 import { counterSteps, intervalSteps, type RateStep } from './steps.ts'
 
 /** Returns steps anew at each call, because all steps of a large run would need much memory. */
-export type ReadSteps = () => readonly RateStep[]
+export type ReadSteps = () => Iterable<RateStep>
 
 /** The steps of one process. */
 export interface ProcessSteps {
@@ -102,8 +102,8 @@ function sampledProcesses({ processes, measures }: CollectedRun, places: LogPlac
   })
 }
 
-function divided(steps: readonly RateStep[], by: number): readonly RateStep[] {
-  return steps.map(({ from, to, rate }) => ({ from, to, rate: rate / by }))
+function* divided(steps: Iterable<RateStep>, by: number): Generator<RateStep> {
+  for (const { from, to, rate } of steps) yield { from, to, rate: rate / by }
 }
 
 /** Returns stalls of containers; of ranks without any, the block I/O delay of their processes. */
@@ -114,8 +114,7 @@ function storageSteps(run: CollectedRun, places: LogPlaces) {
     places,
     (track): ReadSteps =>
       () => {
-        const steps = intervalSteps(track, delay, places.offsetOf(track.source))
-        return steps.map((step) => ({ ...step, rate: step.rate / TICKS / (step.to - step.from) }))
+        return delaySteps(intervalSteps(track, delay, places.offsetOf(track.source)))
       },
   )
   const stalls = COUNTERS.map((metric) => {
@@ -126,7 +125,7 @@ function storageSteps(run: CollectedRun, places: LogPlaces) {
       return () => counterSteps(track, column, places.offsetOf(track.source))
     })
   })
-  const isRead = (all: readonly ReadSteps[]) => all.some((read) => read().length > 0)
+  const isRead = (all: readonly ReadSteps[]) => all.some((read) => hasSteps(read()))
   const known = [delays, ...stalls].map((all) => [...all].filter(([, steps]) => isRead(steps)))
   return new Map<string, readonly ReadSteps[]>(known.flat())
 }
@@ -147,10 +146,20 @@ function partsInMpi(
   { elapsed, inMpi }: { readonly elapsed: number; readonly inMpi: number },
   at: number,
 ): readonly RateStep[] {
-  const lives = new Map(counterSteps(track, elapsed, at).map(({ to, rate }) => [to, rate]))
-  return counterSteps(track, inMpi, at).flatMap((step) => {
+  const lives = new Map([...counterSteps(track, elapsed, at)].map(({ to, rate }) => [to, rate]))
+  return [...counterSteps(track, inMpi, at)].flatMap((step) => {
     // After its end a process has no more time: its rates are about the time in which it lived.
     const life = lives.get(step.to) ?? 0
     return life > 0 ? { ...step, rate: Math.min(step.rate / life, 1) } : []
   })
+}
+
+/** Converts ticks of an interval to parts of its time. */
+function* delaySteps(steps: Iterable<RateStep>): Generator<RateStep> {
+  for (const { from, to, rate } of steps) yield { from, to, rate: rate / TICKS / (to - from) }
+}
+
+function hasSteps(steps: Iterable<RateStep>): boolean {
+  for (const _ of steps) return true
+  return false
 }

@@ -26,35 +26,35 @@ export interface Amounts {
  *
  * @param offset the start of the log, in seconds since the start of the run
  */
-export function counterSteps(
+export function* counterSteps(
   { seconds, values }: Track,
   index: number,
   offset: number,
-): RateStep[] {
-  return seconds.flatMap((at, sample) => {
+): Generator<RateStep> {
+  for (const [sample, at] of seconds.entries()) {
     const before = seconds[sample - 1]
     const rate = values[index]?.[sample] ?? null
-    if (before === undefined || rate === null || at <= before) return []
-    return { from: offset + before, to: offset + at, rate }
-  })
+    if (before === undefined || rate === null || at <= before) continue
+    yield { from: offset + before, to: offset + at, rate }
+  }
 }
 
 /** Returns the steps of values that are about the interval before their sample. */
-export function intervalSteps(
+export function* intervalSteps(
   { seconds, intervals, values }: Track,
   index: number,
   offset: number,
-): RateStep[] {
-  return seconds.flatMap((at, sample) => {
+): Generator<RateStep> {
+  for (const [sample, at] of seconds.entries()) {
     const interval = intervals[sample] ?? null
     const rate = values[index]?.[sample] ?? null
-    if (interval === null || interval <= 0 || rate === null) return []
-    return { from: offset + at - interval, to: offset + at, rate }
-  })
+    if (interval === null || interval <= 0 || rate === null) continue
+    yield { from: offset + at - interval, to: offset + at, rate }
+  }
 }
 
 /** Returns the sums of steps in each bucket. A step may be a part of several buckets. */
-export function amountsOf(steps: readonly RateStep[], { count, width }: Buckets): Amounts {
+export function amountsOf(steps: Iterable<RateStep>, { count, width }: Buckets): Amounts {
   const [sums, covered] = [new Array<number>(count).fill(0), new Array<number>(count).fill(0)]
   for (const { from, to, rate } of steps) {
     const first = Math.max(Math.floor(from / width), 0)
@@ -71,7 +71,7 @@ export function amountsOf(steps: readonly RateStep[], { count, width }: Buckets)
  * Adds up the steps of several processes. A bucket is covered for as long as it is covered by the
  * process that covers most of it.
  */
-export function addAmounts(all: readonly (() => readonly RateStep[])[], buckets: Buckets): Amounts {
+export function addAmounts(all: readonly (() => Iterable<RateStep>)[], buckets: Buckets): Amounts {
   const [sums, covered] = [
     new Array<number>(buckets.count).fill(0),
     new Array<number>(buckets.count).fill(0),

@@ -16,15 +16,18 @@ function trackOf(...samples: readonly (readonly [number, number | null, number |
 
 t.test('a rate of a counter is about the time since the previous sample', async (t) => {
   const track = trackOf([0, 5, null], [5, 5, 0.5], [12, 5, 1], [15, 5, null])
-  t.strictSame(counterSteps(track, 0, 100), [
-    { from: 100, to: 105, rate: 0.5 },
-    { from: 105, to: 112, rate: 1 },
-  ])
+  t.strictSame(
+    [...counterSteps(track, 0, 100)],
+    [
+      { from: 100, to: 105, rate: 0.5 },
+      { from: 105, to: 112, rate: 1 },
+    ],
+  )
 })
 
 t.test('a value of an interval is about the interval before its sample', async (t) => {
   const track = trackOf([0, null, 9], [10, 4, 0.5], [20, 4, null])
-  t.strictSame(intervalSteps(track, 0, 1), [{ from: 7, to: 11, rate: 0.5 }])
+  t.strictSame([...intervalSteps(track, 0, 1)], [{ from: 7, to: 11, rate: 0.5 }])
 })
 
 t.test('a step is divided between its buckets, and starts with the run', async (t) => {
