@@ -6,14 +6,12 @@ import { sharesOf } from '../../efficiency/running-shares.ts'
 import { type ActivityData, type Percent, STATES, type State } from './activity-data.ts'
 import { groupLines } from './line-groups.ts'
 import type { ProcessSteps, RankSteps } from './rank-steps.ts'
-import { addAmounts, amountsOf, type Buckets } from './steps.ts'
+import { addAmounts, amountsOf, type Buckets, type RateStep } from './steps.ts'
 
 /** The most buckets of a line. */
 const MOST_BUCKETS = 120
 /** The steps from which the usual interval is computed. */
 const MOST_STEPS = 5000
-/** The most processes of a rank whose steps are used for this. */
-const MOST_READ = 50
 
 /**
  * Builds the activity of the ranks over time: of the processes of an MPI job if the efficiency is
@@ -58,16 +56,27 @@ function isKnown(percent: Percent): boolean {
 }
 
 function chooseBuckets(all: ReadonlyMap<string, RankSteps>, duration: number): Buckets {
-  const widths: number[] = []
-  for (const { processes, mpi } of all.values()) {
-    if (widths.length > MOST_STEPS) break
-    const reads = [...processes.map(({ ran }) => ran), ...mpi.map(({ inMpi }) => inMpi)]
-    for (const { from, to } of reads.slice(0, MOST_READ).flatMap((read) => [...read()]))
-      widths.push(to - from)
-  }
+  const widths = firstWidths(all)
   const interval = Math.max(median(widths) ?? duration, 0.001)
   const count = Math.min(Math.max(Math.round(duration / interval), 1), MOST_BUCKETS)
   return { count, width: Math.max(duration, 0.001) / count }
+}
+
+/** Returns the seconds of the first steps, without reading the others, which may be many. */
+function firstWidths(all: ReadonlyMap<string, RankSteps>): readonly number[] {
+  const widths: number[] = []
+  for (const { from, to } of allSteps(all)) {
+    if (widths.length >= MOST_STEPS) break
+    widths.push(to - from)
+  }
+  return widths
+}
+
+function* allSteps(all: ReadonlyMap<string, RankSteps>): Generator<RateStep> {
+  for (const { processes, mpi } of all.values()) {
+    for (const { ran } of processes) yield* ran()
+    for (const { inMpi } of mpi) yield* inMpi()
+  }
 }
 
 /** Returns the percents of a rank: the parts of the time of its mean thread. */
