@@ -17,8 +17,8 @@ const ADVICE: Partial<Record<FactorName, string>> = {
     'limits (resources.limits.cpu).',
   storage: 'Read and write less often and in larger pieces, or use faster storage.',
   activity:
-    'Look at the output of the application: the ranks may wait for input, for another service or ' +
-    'for each other, or the run may have less work than ranks. No rule found the reason.',
+    'Look at the output of the application: it may wait for input or for another service, or ' +
+    'have less work than processors. No rule found the reason.',
 }
 
 /**

@@ -129,11 +129,11 @@ function causeText(
     case 'communication-and-platform':
       return 'much time was spent in MPI'
     case 'storage':
-      return 'the ranks waited for storage'
+      return 'the processes waited for storage'
     case 'activity':
       return factors.some((one) => one.name === 'storage' && one.value === null)
-        ? 'the ranks were idle or waited for storage'
-        : 'the ranks were idle'
+        ? 'the processes were idle or waited for storage'
+        : 'the processes were idle'
     default:
       return FACTORS[name].title.toLowerCase()
   }

@@ -73,7 +73,7 @@ const BODY = `<header>
 <section id="efficiency">
 <h2>Efficiency</h2>
 <table>
-<caption>Each factor is the product of those below it</caption>
+<caption>A factor is the product of the indented factors below it</caption>
 <thead><tr><th scope="col">Factor</th><th scope="col">Value</th></tr></thead>
 <tbody></tbody>
 </table>

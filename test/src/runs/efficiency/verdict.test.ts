@@ -104,12 +104,18 @@ t.test('a run without MPI', async (t) => {
     textOf({ ran: 50, waited: 48 }),
     /Efficiency 0\.50: threads waited for a processor \(plat/,
   )
-  t.match(textOf({ ran: 50, storage: 45 }), /: the ranks waited for storage \(storage 0\.55\); thr/)
+  t.match(
+    textOf({ ran: 50, storage: 45 }),
+    /: the processes waited for storage \(storage 0\.55\); thr/,
+  )
   t.match(
     textOf({ ran: 50 }),
-    /Efficiency 0\.50: the ranks were idle \(activity 0\.50\); threads that/,
+    /Efficiency 0\.50: the processes were idle \(activity 0\.50\); threads that/,
   )
-  t.match(textOf({ ran: 50, storage: null }), /: the ranks were idle or waited for storage \(activ/)
+  t.match(
+    textOf({ ran: 50, storage: null }),
+    /: the processes were idle or waited for storage \(activ/,
+  )
   t.equal(
     textOf({ ran: 50, waited: null }),
     'Took 58 s on 4 ranks. Efficiency 0.50. The time of waiting for processors is not known.',

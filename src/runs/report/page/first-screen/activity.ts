@@ -16,6 +16,9 @@ const STATES = [
   { word: 'idle', colour: 'idle' },
 ] as const
 
+/** The index of the state of waiting for a processor. */
+const WAITING = STATES.findIndex(({ colour: name }) => name === 'waiting')
+
 const AXIS = 18
 /** The height of all rows together, if the rows are neither too high nor too low. */
 const ROOM = 230
@@ -267,13 +270,19 @@ function tell(x: number, y: number) {
         describe(percents)
 }
 
+function mpiHint() {
+  const isWaitingKnown = meanOf(activity.lines, WAITING) !== null
+  const waiting = isWaitingKnown ? ', without' : ' and contains'
+  return (
+    `Computing is all time outside of MPI${waiting} the time of waiting for a processor. ` +
+    'Nothing is known where a row is empty, such as before MPI_Init.'
+  )
+}
+
 function hint() {
   const isGrouped = activity.lines.some(({ count }) => count > 1)
   const sentences = [
-    activity.basis === 'mpi'
-      ? 'Computing is all time outside of MPI without waiting for a processor. Nothing is known ' +
-        'where a row is empty, such as before MPI_Init.'
-      : 'The parts of the time of each rank.',
+    activity.basis === 'mpi' ? mpiHint() : 'Each row has the parts of the time of a rank.',
     isGrouped ? 'A row of several ranks is their mean. ' : '',
     isGrouped && activity.lines[0]?.count === 1
       ? 'The first rows are ranks that findings name.'

@@ -22,7 +22,7 @@ t.test('the first screen has the sentence, the factors and the findings', BROWSE
   const { page, said } = await open(await pageOf(t, CROWDED), 'closed')
   t.match(await page.textContent('#verdict'), /^Took 3\d s on 2 MPI ranks\. Efficiency 0\.10: /)
   t.match(await page.textContent('#advice'), /^What to do: Start fewer processes on the node, or /)
-  const table = page.getByRole('table', { name: /^Each factor is / })
+  const table = page.getByRole('table', { name: /^A factor is / })
   const names = await table.getByRole('rowheader').allInnerTexts()
   t.strictSame(names, [
     'Efficiency',
@@ -128,6 +128,6 @@ t.test('a run without findings says so', BROWSER, async (t) => {
   t.match(await page.innerText('#worst'), 'No rule found anything that held the run up.')
   t.match(
     await page.textContent('#verdict'),
-    /Efficiency 0\.61: the ranks were idle \(activity 0\.61\); /,
+    /Efficiency 0\.61: the processes were idle \(activity 0\.61\); /,
   )
 })
