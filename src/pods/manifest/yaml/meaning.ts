@@ -1,4 +1,4 @@
-import { type Alias, type Document, isAlias, isMap, isScalar, isSeq, type Node, visit } from 'yaml'
+import { type Alias, type Document, isAlias, isMap, isScalar, isSeq, type Node, type Scalar, visit } from 'yaml'
 import { keyText, readScalar } from './scalar.ts'
 
 /** A part of a document that kubectl refuses, although its syntax is valid. */
@@ -21,7 +21,26 @@ export class MeaningError extends Error {
  * @throws MeaningError for values that JSON does not have, and for aliases that kubectl refuses
  */
 export function readMeaning(document: Document): unknown {
-  return new MeaningReader(findTargets(document)).read(document.contents)
+  const reader = new MeaningReader(findTargets(document))
+  const value = reader.read(document.contents)
+  if (reader.hasNonNumbers) mustBeJson(value)
+  return value
+}
+
+/** A number that JSON does not have. kubectl refuses it only if no later key replaces it. */
+class NonNumber {
+  readonly node: Scalar
+
+  constructor(node: Scalar) {
+    this.node = node
+  }
+}
+
+function mustBeJson(value: unknown): void {
+  if (value instanceof NonNumber)
+    throw new MeaningError(`${value.node.value} is not a number that JSON has`, value.node)
+  if (typeof value !== 'object' || value === null) return
+  for (const part of Object.values(value)) mustBeJson(part)
 }
 
 /** Returns the node that each alias refers to: the last node before it with its anchor. */
@@ -43,6 +62,8 @@ function findTargets(document: Document): ReadonlyMap<Alias, Node> {
 class MeaningReader {
   readonly #targets: ReadonlyMap<Alias, Node>
   readonly #open = new Set<Alias>()
+  /** Whether a value that was read is a {@link NonNumber}. */
+  hasNonNumbers = false
   #decoded = 0
   #aliased = 0
 
@@ -59,9 +80,9 @@ class MeaningReader {
     const value = readScalar(node)
     if (value === undefined)
       throw new MeaningError(`"${node.value}" does not have the type of its tag`, node)
-    const isJson = typeof value !== 'number' || Number.isFinite(value)
-    if (!isJson) throw new MeaningError(`${node.value} is not a number that JSON has`, node)
-    return value
+    if (typeof value !== 'number' || Number.isFinite(value)) return value
+    this.hasNonNumbers = true
+    return new NonNumber(node)
   }
 
   /** Counts a value, and limits the number of values that come from aliases, as go-yaml does. */
