@@ -35,7 +35,7 @@ export interface Table {
 /** Reports whether a column is the peak of the column before it, and has the same values. */
 function isRepeated(columns: readonly Titled[], rows: readonly TableRow[], index: number) {
   const [mean, peak] = [columns[index - 1]?.key, columns[index]?.key]
-  if (peak === undefined || mean !== peak.replace(/ peak$/, ' mean')) return false
+  if (!peak?.endsWith(' peak') || mean !== peak.replace(/ peak$/, ' mean')) return false
   return rows.every(({ values }) => plain(values[index]) === plain(values[index - 1]))
 }
 
