@@ -1,4 +1,14 @@
-import { type Alias, type Document, isAlias, isMap, isScalar, isSeq, type Node, type Scalar, visit } from 'yaml'
+import {
+  type Alias,
+  type Document,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  type Node,
+  type Scalar,
+  visit,
+} from 'yaml'
 import { keyText, readScalar } from './scalar.ts'
 
 /** A part of a document that kubectl refuses, although its syntax is valid. */
