@@ -56,9 +56,9 @@ t.test('YAML values are read as kubectl reads them', async (t) => {
 })
 
 t.test('a number that JSON does not have may be replaced by a later key', async (t) => {
-  const valueOf = (text: string) => readManifests('a.yaml', text)[0]?.value
-  t.strictSame(valueOf('a: .inf\na: 1\n'), { a: 1 })
-  t.strictSame(valueOf('x: &x {a: .nan}\nx: 1\nb: {<<: *x, a: 2}\n'), { x: 1, b: { a: 2 } })
+  const readValue = (text: string) => readManifests('a.yaml', text)[0]?.value
+  t.strictSame(readValue('a: .inf\na: 1\n'), { a: 1 })
+  t.strictSame(readValue('x: &x {a: .nan}\nx: 1\nb: {<<: *x, a: 2}\n'), { x: 1, b: { a: 2 } })
   t.match(sentenceOf('a: 1\nb:\n  - c: 1\n    c: -.inf\n'), /line 4: -.inf is not a number/)
 })
 
