@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
-import { rmSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
@@ -9,7 +10,7 @@ import { onPath } from '../../observers/prerequisites.ts'
 import { WITH_HUNG_MOUNT } from '../../observers/pressure/hung-mount.ts'
 import { liveTop } from './live-top.ts'
 import { LIBRARIES, type Library, mpirun, mpiTests, programsFor } from './programs.ts'
-import { NATIVE, tracedPod } from './traced-pod.ts'
+import { NATIVE, REMOVAL, tracedPod } from './traced-pod.ts'
 
 // Most of the processes of these jobs wait, so several jobs run at the same time.
 t.jobs = 4
@@ -55,9 +56,7 @@ async function runJob(t: Test, job: Job) {
   const { library, words, count, timepoints, flags = [], before = [], file = '' } = job
   // The process ids of the pods are the same, and Open MPI names its folders after them.
   const folder = openFolder('ridealong-stuck-')
-  // This is done after the end of the pod, whose processes may take a moment to end.
-  const removal = { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }
-  t.teardown(() => rmSync(folder, removal))
+  t.teardown(() => rm(folder, REMOVAL))
   const { watching, start } = await tracedPod(t, NATIVE)
   const { stuck } = programsFor(library)
   const [program = '', ...rest] = mpirun(library, count)

@@ -1,4 +1,5 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { observer, openFolder, podOf, type Running, until } from '../../observers/pod.ts'
@@ -12,6 +13,12 @@ export const CONTAINER = {
   RIDEALONG_RESTART_POLICY: 'Never',
 }
 
+/**
+ * How a folder is removed in which processes of a pod write. It is removed after the end of the
+ * pod: what the test prepares first is undone last. The killed processes may take a moment to end.
+ */
+export const REMOVAL = { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }
+
 /** A pod with the volume of mpi-trace, and the observer. */
 export interface TracedPod {
   readonly results: string
@@ -21,13 +28,13 @@ export interface TracedPod {
 }
 
 export async function tracedPod(t: Test, env: NodeJS.ProcessEnv = CONTAINER): Promise<TracedPod> {
+  const volume = openFolder('ridealong-volume-')
+  t.teardown(() => rm(volume, REMOVAL))
   const pod = await podOf(t)
   const { folder, recorder } = programsFor('mpich')
   const source = join(folder, 'tool')
   mkdirSync(source, { recursive: true })
   writeFileSync(join(source, 'README'), '')
-  const volume = openFolder('ridealong-volume-')
-  t.teardown(() => rmSync(volume, { recursive: true, force: true }))
   const folders = { RIDEALONG_TOOL_SOURCE: source, RIDEALONG_TOOL_VOLUME: volume }
   const installer = await pod.run('mpi-trace-install', [observer('install')], folders)
   t.equal(await installer.ended, 0)
