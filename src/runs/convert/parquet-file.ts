@@ -5,8 +5,8 @@ import { type Column, PLACE_COLUMNS, type Sample, SECTION_COLUMN } from '../log/
 
 /** A Parquet file that is made in parts, which follow each other in the file. */
 export interface ParquetFile {
-  /** Adds a row. Returns the next part of the file; it is empty until enough rows were added. */
-  readonly push: (sample: Sample) => Uint8Array
+  /** Adds a row. Returns the next part of the file; undefined if it needs more rows. */
+  readonly push: (sample: Sample) => Uint8Array | undefined
   /** Returns the last part of the file. */
   readonly end: () => Uint8Array
 }
@@ -56,7 +56,8 @@ export function startParquetFile(section: RowSection, program: string): ParquetF
     push: (sample) => {
       for (const column of columns) column.data.push(readValue(column, sample))
       rows += 1
-      if (rows === GROUP_ROWS) writeGroup()
+      if (rows < GROUP_ROWS) return undefined
+      writeGroup()
       return takeBytes(bytes)
     },
     end: () => {

@@ -3,6 +3,7 @@ import { findSection } from '../findings/evidence.ts'
 import type { Sample } from '../log/columns.ts'
 import type { Descriptions } from '../log/descriptions.ts'
 import { type Entry, isSample, type LogEntry } from '../log/entry.ts'
+import { keepUndescribed, takeDescribed, type Undescribed } from '../log/undescribed.ts'
 import { type ParquetFile, startParquetFile } from './parquet-file.ts'
 
 /** The next bytes of a file. */
@@ -29,8 +30,7 @@ interface RunState {
   readonly program: string
   readonly descriptions: Descriptions
   readonly files: Map<string, ParquetFile>
-  /** The rows of metrics that are not in the catalog, as JSON, until their log describes them. */
-  readonly undescribed: Map<string, string[]>
+  readonly undescribed: Undescribed
   /** The number of rows that are left out, by metric. */
   readonly leftOut: Map<string, number>
 }
@@ -47,7 +47,7 @@ export function startParquet(descriptions: Descriptions, program: string): Parqu
   const state: RunState = { program, descriptions, ...nothing }
   return {
     push: (entry) => {
-      if (entry.kind === 'log') return addUndescribed(state, entry)
+      if (entry.kind === 'log') return addDescribed(state, entry)
       return isSample(entry) ? addSample(state, entry) : []
     },
     end: () => {
@@ -64,18 +64,16 @@ function addSample(state: RunState, sample: Sample): readonly FilePart[] {
   const description = descriptions.get(sample.metric ?? '')
   if (description !== undefined || sample.section === null)
     return addRow(state, sample, description)
-  const rows = undescribed.get(sample.source ?? '') ?? []
-  undescribed.set(sample.source ?? '', rows)
-  rows.push(JSON.stringify(sample))
+  keepUndescribed(undescribed, sample)
   return []
 }
 
 /** Adds the rows that were kept until the entry at the end of their log described them. */
-function addUndescribed(state: RunState, { source, rows }: LogEntry): readonly FilePart[] {
-  const samples = state.undescribed.get(source ?? '') ?? []
-  if (rows === null) return []
-  state.undescribed.delete(source ?? '')
-  return samples.flatMap((sample) => addRow(state, JSON.parse(sample), rows))
+function addDescribed(state: RunState, entry: LogEntry): readonly FilePart[] {
+  const parts: FilePart[] = []
+  for (const { sample, rows } of takeDescribed(state.undescribed, entry))
+    parts.push(...addRow(state, sample, rows))
+  return parts
 }
 
 function addRow(
@@ -92,7 +90,7 @@ function addRow(
   const open = state.files.get(file) ?? startParquetFile(section, state.program)
   state.files.set(file, open)
   const bytes = open.push(sample)
-  return bytes.length === 0 ? [] : [{ file, bytes }]
+  return bytes === undefined ? [] : [{ file, bytes }]
 }
 
 /** Returns the name of the file of a section; undefined if a name is not a valid one. */

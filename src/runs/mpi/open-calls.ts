@@ -75,7 +75,7 @@ export function addOpenCall(process: ObservedCalls, sample: Sample): void {
   threads.push(threadIn(sample, process.open))
 }
 
-/** What is known before the first timepoint. */
+/** The open calls before the first timepoint: nothing was read. */
 const NOTHING = { cpuTime: null, state: null, stateSamples: 0, quiet: 0, threads: [] }
 
 function newTimepoint(last: OpenCalls | null, sample: Sample): OpenCalls {

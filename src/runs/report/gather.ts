@@ -12,6 +12,7 @@ import { RULE_NEEDS, RULE_PLOTS } from '../findings/rules.ts'
 import type { RowOrigin, Sample } from '../log/columns.ts'
 import { type Descriptions, METRIC_OF_FORMAT, sysstatSection } from '../log/descriptions.ts'
 import type { Entry, LogEntry } from '../log/entry.ts'
+import { keepUndescribed, takeDescribed, type Undescribed } from '../log/undescribed.ts'
 import { isMpiDetail, leaveOutOfMpi } from '../mpi/mpi-run.ts'
 import { isProfile } from '../profiles/profile-run.ts'
 import type { Start } from './align.ts'
@@ -44,12 +45,7 @@ export interface CollectedRun {
   readonly sections: Map<string, SectionRun>
   /** The descriptions of the rows of the metrics in the catalog. */
   readonly descriptions: Descriptions
-  /**
-   * The samples of metrics that are not in the catalog, by log. The entry at the end of a log
-   * describes their rows. If this entry is missing or has no description, the samples remain here.
-   * They are kept as JSON, which needs less memory.
-   */
-  readonly undescribed: Map<string, string[]>
+  readonly undescribed: Undescribed
   /** The things that rows describe, and the rows that are left out. */
   readonly limit: ThingLimit
   samples: number
@@ -103,13 +99,13 @@ export function addEntry(run: CollectedRun, entry: Entry): void {
   if (entry.kind === 'log') {
     source.log = entry
     addPodToEvidence(run.evidence, entry)
-    addUndescribed(run, entry)
+    addDescribed(run, entry)
     return
   }
   run.samples += 1
   if (entry.time !== null) source.start ??= { time: entry.time, seconds: entry.seconds }
   const description = run.descriptions.get(entry.metric ?? '')
-  if (description === undefined && entry.section !== null) keepUndescribed(run, entry)
+  if (description === undefined && entry.section !== null) keepUndescribed(run.undescribed, entry)
   else addSample(run, entry, description)
 }
 
@@ -146,18 +142,9 @@ function addToSection(run: CollectedRun, sample: Sample, description: RowsDescri
   if (sectionRun.isOfProcesses) addProcess(run, sample)
 }
 
-function keepUndescribed({ undescribed }: CollectedRun, sample: Sample): void {
-  const own = undescribed.get(sample.source ?? '') ?? []
-  undescribed.set(sample.source ?? '', own)
-  own.push(JSON.stringify(sample))
-}
-
 /** Adds the samples that were kept until the description of their rows was read. */
-function addUndescribed(run: CollectedRun, { source, rows }: LogEntry): void {
-  const samples = run.undescribed.get(source ?? '') ?? []
-  if (rows === null) return
-  run.undescribed.delete(source ?? '')
-  for (const sample of samples) addSample(run, JSON.parse(sample), rows)
+function addDescribed(run: CollectedRun, entry: LogEntry): void {
+  for (const { sample, rows } of takeDescribed(run.undescribed, entry)) addSample(run, sample, rows)
 }
 
 function findSource({ sources }: CollectedRun, entry: Entry): LogSource {

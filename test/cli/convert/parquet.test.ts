@@ -127,6 +127,23 @@ t.test('a run of many rows has several row groups', async (t) => {
   for (const [name, { count }] of files) t.equal(count, counts.get(name.split('.')[1] ?? ''), name)
 })
 
+t.test('the entry at the end of a log describes the rows of a metric of your own', async (t) => {
+  const folder = t.testdir({})
+  const file = ALL.find((name) => name.includes('vitals')) as string
+  const entries = readLog(readFileSync(file, 'utf8'), { source: 'run' }, BUILT_IN_ROWS)
+  const renamed = entries.map((entry) => ({ ...entry, metric: 'my-vitals' }))
+  writeFileSync(join(folder, 'run.jsonl'), jsonLines(renamed as typeof entries))
+  const words = [join(folder, 'run.jsonl'), '--format', 'parquet', '--to', join(folder, 'run')]
+  const { code, err } = await run(['convert', ...words])
+  t.strictSame([code, err], [0, ''])
+  const { 'my-vitals.process.parquet': own } = read(join(folder, 'run'))
+  const samples = entries.filter(isSample).filter(({ section }) => section === 'process')
+  t.strictSame(
+    own?.pyarrow.map(fromPython),
+    samples.map((sample) => withTime({ ...sample, metric: 'my-vitals' })),
+  )
+})
+
 t.test('rows of a metric without a description are left out, with a notice', async (t) => {
   const folder = t.testdir({})
   const sample = { source: 'a', section: 'pool', timepoint: 0, time: '2026-01-01T00:00:00.000Z' }
