@@ -1,5 +1,5 @@
-// Runs a load of one kind for at least twelve seconds: load KIND FILE. Before it ends, the
-// program prints its values from getrusage as JSON.
+// Runs a load of one kind for at least twelve seconds: load KIND FILE [PAUSE]. It sleeps for PAUSE
+// seconds before it begins. Before it ends, the program prints its values from getrusage as JSON.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -104,6 +104,7 @@ static void launch(const char *path) {
 
 int main(int argc, char **argv) {
   const char *kind = argc > 2 ? argv[1] : "";
+  if (argc > 3) sleep(atoi(argv[3]));
   if (!strcmp(kind, "burn")) burn(SECONDS);
   else if (!strcmp(kind, "write")) write_file(argv[2], 100);
   else if (!strcmp(kind, "read")) read_file(argv[2]);

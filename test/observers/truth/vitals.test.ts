@@ -14,8 +14,8 @@ import { observerTests, summaryOf, timepointsIn } from '../prerequisites.ts'
 
 // Compares the numbers of vitals with those of perf-sysstat, pressure and network, which observe
 // the same processes at the same time. At the end the processes are stopped, so that all observers
-// read the same counters. Rates are compared by their means, because each observer has intervals of
-// its own.
+// read the same counters. Rates are compared by their sums, because each observer has intervals of
+// its own. The loads begin after all observers have seen them, so the sums are about the same time.
 
 const RATE = 0.5
 const THREE = ['perf-sysstat', 'pressure', 'network'] as const
@@ -41,7 +41,9 @@ const PLACES = [
 const AMOUNTS = ['usr_ms', 'system_ms', 'guest_ms', 'minflt_nr', 'majflt_nr', 'iodelay']
 /** States of the whole machine, and numbers that are read rarely: they differ a little. */
 const CHANGING = ['memory_current', 'memory_anon', 'memory_peak', 'migrations', 'pss', 'numa']
-/** The part by which means of rates and changing numbers may differ, and the least difference. */
+/** The seconds for which a load sleeps, so that all observers have seen it before it begins. */
+const PAUSE = 3
+/** The part by which sums of rates and changing numbers may differ, and the least difference. */
 const [PART, LEAST] = [0.2, 20]
 
 t.test('vitals measures what the three metrics measure', options, async (t) => {
@@ -70,12 +72,12 @@ async function observe(t: Test): Promise<Logs> {
     const env = hasThreads ? { ...ENV, RIDEALONG_OPTION_THREADS: 'true' } : ENV
     logs.set(metric, await run(metric, [observer(metric)], env))
   }
-  const loads = KINDS.map((kind) => `${folder}/${kind} ${kind} ${folder}/${kind}.data &`)
+  const loads = KINDS.map((kind) => `${folder}/${kind} ${kind} ${folder}/${kind}.data ${PAUSE} &`)
   const talks = ['serve 7000 2', 'keep 127.0.0.1 7000 2 3000000 1000000']
   const commands = [...loads, ...talks.map((words) => `python3 ${TALK} ${words} &`)]
   const app = await run('app', ['sh', '-c', `${commands.join(' ')} sleep 600`])
   // The loads run for twelve seconds, so they have not ended when they are stopped.
-  await timepoints(logs, 10)
+  await timepoints(logs, 10 + PAUSE / RATE)
   stop(app.pid)
   await timepoints(logs, 4)
   for (const watching of logs.values()) {
@@ -148,7 +150,7 @@ function compareRows(
     if (theirs.every((row) => !(name in row))) continue
     const reduce = reducerOf(column)
     const [found, expected] = [own, theirs].map((rows) => reduce(rows.map((row) => row[name])))
-    const isNear = reduce === mean || isChanging(name)
+    const isNear = reduce === total || isChanging(name)
     t.ok(isSame(found, expected, isNear), `${what}: ${name} ${found}, expected ${expected}`)
   }
 }
@@ -156,7 +158,7 @@ function compareRows(
 function reducerOf({ name, unit = '' }: { readonly name: string; readonly unit?: string }) {
   if (AMOUNTS.includes(name)) return sum
   const isRate = unit.endsWith('/s') || (name.startsWith('percent_') && name !== 'percent_mem')
-  return isRate ? mean : last
+  return isRate ? total : last
 }
 
 const isChanging = (name: string) => CHANGING.some((changing) => name.startsWith(changing))
@@ -178,10 +180,10 @@ function sum(values: readonly Value[]): number | null {
   return numbers.length === 0 ? null : numbers.reduce((all, one) => all + one, 0)
 }
 
-/** Returns the mean without the first value, whose interval can be very short. */
-function mean([, ...values]: readonly Value[]): number | null {
-  const all = sum(values)
-  return all === null ? null : all / values.filter((value) => typeof value === 'number').length
+/** Returns the amount of a rate, without the first value, whose interval can be very short. */
+function total([, ...rates]: readonly Value[]): number | null {
+  const all = sum(rates)
+  return all === null ? null : all * RATE
 }
 
 /** Compares the lines of the summary: those of the loads, and those of the containers. */
