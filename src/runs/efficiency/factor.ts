@@ -5,46 +5,59 @@ export const FACTORS = {
   efficiency: {
     title: 'Efficiency',
     meaning: 'the part of the time of all ranks that was spent computing',
+    loss: null,
   },
   'load-balance': {
     title: 'Load balance',
     meaning: 'the mean computing time of the MPI ranks, divided by the greatest one',
+    loss: 'uneven work',
   },
   'balance-between-pods': {
     title: 'Between pods',
     meaning: 'the mean computing time of the MPI ranks, divided by the greatest mean of a pod',
+    loss: 'pods with less work',
   },
   'balance-within-pods': {
     title: 'Within pods',
     meaning: 'the greatest mean computing time of a pod, divided by that of an MPI rank',
+    loss: 'ranks with less work',
   },
   'communication-and-platform': {
     title: 'Communication and platform',
     meaning: 'the greatest computing time of an MPI rank, divided by the time of the job',
+    loss: 'MPI and waiting',
   },
   communication: {
     title: 'Communication',
     meaning:
       'the greatest computing time of an MPI rank, divided by the time that the job would have ' +
       'taken without waiting for processors',
+    loss: 'MPI',
   },
   platform: {
     title: 'Platform',
-    meaning: 'the part of the time that waiting for processors, which includes throttling, left',
+    meaning:
+      'the part of the time that is left without the time in which threads waited for a ' +
+      'processor, which includes throttling',
+    loss: 'waiting for a processor',
   },
   storage: {
     title: 'Storage',
     meaning: 'the part of the time in which the ranks did not wait for storage',
+    loss: 'waiting for storage',
   },
   activity: {
     title: 'Activity',
-    meaning: 'the part of the rest of the time in which a thread could run',
+    meaning: 'of the time without waiting for storage, the part in which a thread could run',
+    loss: 'threads that were idle',
   },
 } as const satisfies Readonly<Record<string, FactorText>>
 
 interface FactorText {
   readonly title: string
   readonly meaning: string
+  /** To what the rest of the time was lost; null if this is said by the factors of the product. */
+  readonly loss: string | null
 }
 
 export type FactorName = keyof typeof FACTORS

@@ -4,6 +4,8 @@ import { FACTORS, type Factor, factorText } from './factor.ts'
 export interface ShownFactor {
   readonly title: string
   readonly meaning: string
+  /** To what the rest of the time was lost; null if nothing was, or the factors below say it. */
+  readonly loss: string | null
   /** 0 for the efficiency, 1 for its factors, and so on. */
   readonly depth: number
   /** From 0 to 1; null if it cannot be computed. */
@@ -12,6 +14,8 @@ export interface ShownFactor {
   readonly text: string
 }
 
+/** The value of a factor to which nothing was lost. */
+const NOTHING_LOST = '1.00'
 /** The least distance from the least value that is shown. */
 const SHOWN_DISTANCE = 0.05
 
@@ -19,8 +23,9 @@ const SHOWN_DISTANCE = 0.05
 export function shownFactors(root: Factor, depth = 0): readonly ShownFactor[] {
   const { name, value, missing, parts } = root
   const text = value === null ? `not known: ${missing}` : valueText(root)
+  const loss = value !== null && factorText(value) === NOTHING_LOST ? null : FACTORS[name].loss
   return [
-    { ...FACTORS[name], depth, value, text },
+    { ...FACTORS[name], loss, depth, value, text },
     ...parts.flatMap((part) => shownFactors(part, depth + 1)),
   ]
 }

@@ -167,7 +167,15 @@ function worstLoss({ findings }: RunFacts): readonly string[] {
   const [worst] = slow
   if (worst === undefined) return []
   const { title, lost, ranks } = worst
-  const where = ranks.length === 1 ? rankName(ranks[0]?.rank ?? '') : `${ranks.length} ranks`
+  const waiting = ranks.length === 1 ? rankName(ranks[0]?.rank ?? '') : `${ranks.length} ranks`
+  const where = [waiting, ...lateRank(ranks)].join(' for ')
   const time = lost === null ? '' : `, ${factText({ value: lost, unit: 's' })}`
   return [`Worst finding: ${title} (${where}${time}).`]
+}
+
+/** Returns the name of the rank for which all ranks of a finding waited, if there is one. */
+function lateRank(ranks: RunFinding['ranks']): readonly string[] {
+  const late = new Set(ranks.map(({ waitedFor }) => waitedFor && `MPI rank ${waitedFor.mpiRank}`))
+  const [name] = late
+  return late.size === 1 && name !== undefined ? [name] : []
 }

@@ -18,7 +18,7 @@ import {
   sumOf,
   unreadColumns,
 } from './run-evidence.ts'
-import { factIn, thingsOf } from './sentence.ts'
+import { factIn, factText, thingsOf } from './sentence.ts'
 import { FEWEST_SECONDS, percentOf, timeLost } from './time-lost.ts'
 
 const CONTAINER = {
@@ -74,7 +74,7 @@ export const THROTTLED = defineRule({
   find: perRank((rank) => rank.things(CONTAINER).map((thing) => findThrottled(rank, thing))),
   sentence: (worst) =>
     `was throttled for ${factIn(worst, 'time throttled')} of the time in which it could have ` +
-    `run, because ${thingsOf(worst)} used up the CPU limit${hasPodLimit(worst) ? OF_POD : ''} in ` +
+    `run, because ${thingsOf(worst)} used up ${limitText(worst)} in ` +
     `${factIn(worst, 'throttled periods')} of the periods`,
   facts: THROTTLED_FACTS,
   reads: [CONTAINER],
@@ -94,10 +94,11 @@ export const THROTTLED = defineRule({
   plots: [plot(CONTAINER, 'throttled'), plot(CONTAINER, 'nr_throttled')],
 })
 
-const OF_POD = ' of the whole pod'
-
-function hasPodLimit({ facts }: RankFinding): boolean {
-  return facts.some(({ name }) => name === POD_LIMIT)
+/** Returns the limit with its value, if the value is known. */
+function limitText({ facts }: Pick<RankFinding, 'facts'>): string {
+  const [pod, own] = [POD_LIMIT, 'CPU limit'].map((name) => facts.find((one) => one.name === name))
+  if (pod !== undefined) return `the CPU limit of the whole pod (${factText(pod)})`
+  return own === undefined ? 'the CPU limit' : `the CPU limit of ${factText(own)}`
 }
 
 /** The difference of two equal limits, because the kernel has whole microseconds of a period. */

@@ -12,7 +12,7 @@ import {
   type RunEvidence,
   unreadColumns,
 } from './run-evidence.ts'
-import { factText, rankList, rankName, thingsOf } from './sentence.ts'
+import { factText, rankName, rankNames, thingsOf } from './sentence.ts'
 import { FEWEST_SECONDS } from './time-lost.ts'
 
 /** A finding: what held ranks of a run up, with the evidence, and with advice. */
@@ -208,7 +208,7 @@ function sentenceOf(
       ? ''
       : ` The same is true to a lesser extent of ${thingsOf({ things: also })}.`
   const others = ranks.slice(1).map(({ rank }) => rank)
-  const more = others.length === 0 ? '' : ` The same is true of ranks ${rankList(others)}.`
+  const more = others.length === 0 ? '' : ` The same is true of ${rankNames(others)}.`
   const shared = scope === 'node' ? ' All pods of a node with hostNetwork share this number.' : ''
   return `${subject} ${sentence(worst)}.${loss}${less}${more}${shared}`
 }

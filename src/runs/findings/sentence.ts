@@ -66,6 +66,12 @@ export function rankList(ranks: readonly string[]): string {
   return [...ranges(numbers), ...named, ...more].join(', ')
 }
 
+/** Returns the names of ranks in a sentence: `rank 3`, `ranks 0-3, 7`, `worker-0`. */
+export function rankNames(ranks: readonly string[]): string {
+  const [only = ''] = ranks
+  return ranks.length === 1 ? rankName(only) : `ranks ${rankList(ranks)}`
+}
+
 function ranges(numbers: readonly number[]): readonly string[] {
   const sorted = [...numbers].sort((a, b) => a - b)
   const made: [number, number][] = []

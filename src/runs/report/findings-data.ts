@@ -1,7 +1,7 @@
 import type { ExplainedFinding, Findings, RunFinding, UncheckedRule } from '../findings/evaluate.ts'
 import type { PlottedColumn } from '../findings/evidence.ts'
 import { RULES } from '../findings/rules.ts'
-import { factText, rankList } from '../findings/sentence.ts'
+import { factText, rankNames } from '../findings/sentence.ts'
 import { METRIC_OF_FORMAT } from '../log/descriptions.ts'
 import type { Measure } from './measures.ts'
 import type { SectionData } from './section-data.ts'
@@ -123,11 +123,7 @@ function isSectionOf(one: SectionData, { metric, section }: PlottedColumn): bool
 /** Returns a sentence about a finding that was not made, because another one explains it. */
 function explanationOf({ rule, ranks, by, because }: ExplainedFinding): string {
   const [title, cause] = [rule, by].map((one) => RULES.find(({ name }) => name === one)?.title)
-  return `${title}${rankWords(ranks)}: explained by ${cause}: ${because}.`
-}
-
-function rankWords(ranks: readonly string[]): string {
-  return ` for ${ranks.length === 1 ? 'rank' : 'ranks'} ${rankList(ranks)}`
+  return `${title} for ${rankNames(ranks)}: explained by ${cause}: ${because}.`
 }
 
 /** Returns one sentence for each reason, with the titles of the rules and with the ranks. */
@@ -136,7 +132,7 @@ function notesOf(rules: readonly UncheckedRule[]): readonly string[] {
   return [...byReason.values()].map((own) => {
     const [{ reason, ranks }] = own as [UncheckedRule]
     const titles = own.map(({ title }) => title).join(', ')
-    const where = ranks === null ? '' : rankWords(ranks)
+    const where = ranks === null ? '' : ` for ${rankNames(ranks)}`
     return `Not checked${where}: ${titles}: ${reason}.`
   })
 }

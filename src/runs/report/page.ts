@@ -74,7 +74,9 @@ const BODY = `<header>
 <h2>Efficiency</h2>
 <table>
 <caption>A factor is the product of the indented factors below it</caption>
-<thead><tr><th scope="col">Factor</th><th scope="col">Value</th></tr></thead>
+<thead>
+<tr><th scope="col">Factor</th><th scope="col">Value</th><th scope="col">Rest lost to</th></tr>
+</thead>
 <tbody></tbody>
 </table>
 <p class="missing"></p>

@@ -31,7 +31,7 @@ function startFindingsTopic() {
   const { findings, notes } = DATA.findings
   const parts = [
     counted(findings.length, 'finding'),
-    ...(notes.length === 0 ? [] : [`${counted(notes.length, 'note')} about other rules`]),
+    ...(notes.length === 0 ? [] : [`${counted(notes.length, 'note')} on rules without a finding`]),
   ]
   inside('findings', '.facts').textContent = parts.join(', ')
   startTopic(topicPlace('findings'), buildFindings)

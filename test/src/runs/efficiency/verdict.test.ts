@@ -82,6 +82,16 @@ t.test('the findings name the reason for which threads waited', async (t) => {
   t.match(textWith('waiting-for-cpu'), /Worst finding: Waiting for a CPU \(rank 3, 36 s\)\.$/)
 })
 
+t.test('the worst finding names the rank for which others waited', async (t) => {
+  const textWith = (rule: keyof typeof CASES) =>
+    verdictOf(mpi([0.45, 0.45], 0.5), { findings: found(rule) })
+  t.match(
+    textWith('waiting-in-point-to-point'),
+    /Waiting for a rank in point-to-point calls \(rank 3 for MPI rank 1, 48 s\)\.$/,
+  )
+  t.match(textWith('waiting-in-collectives'), / \(rank 3 for MPI rank 1, 36 s\)\.$/)
+})
+
 t.test('without the time of waiting, the sentence says so, and praises nothing', async (t) => {
   t.equal(
     verdictOf(mpi([0.95, 0.95], null)),

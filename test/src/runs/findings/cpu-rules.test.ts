@@ -76,7 +76,10 @@ t.test('a container that is throttled at the limit of the whole pod is told apar
   const rows = rankRows('0', { container: { ...throttled, cpu_limit: 0.5 } })
   const sentenceWith = (cpu: number | null) =>
     findIn(rows, noEnds, { cpu, memory: null }).findings[0]?.sentence
-  t.match(sentenceWith(0.5), /used up the CPU limit of the whole pod in 50 % of the periods/)
-  t.match(sentenceWith(2), /used up the CPU limit in 50 % of the periods/)
-  t.match(sentenceWith(null), /used up the CPU limit in 50 % of the periods/)
+  t.match(
+    sentenceWith(0.5),
+    /used up the CPU limit of the whole pod \(0\.5 processors\) in 50 % of the/,
+  )
+  t.match(sentenceWith(2), /used up the CPU limit of 0\.5 processors in 50 % of the periods/)
+  t.match(sentenceWith(null), /used up the CPU limit of 0\.5 processors in 50 % of the periods/)
 })

@@ -14,7 +14,7 @@ t.test('the finding names the function with the most additional time', async (t)
   t.strictSame(others, [])
   t.match(finding, { rule: RULE, lost: null, ranks: [{ rank: '1' }, { rank: '3' }] })
   t.match(finding?.sentence, /^Rank 1 used 80 s more .* in PairLJCut::compute: 160 s, 100 % more/)
-  t.match(finding?.sentence, /The same is true of ranks 3\.$/)
+  t.match(finding?.sentence, /The same is true of rank 3\.$/)
 })
 
 t.test('a function that only one rank uses is named as such', async (t) => {

@@ -43,13 +43,13 @@ function capitalized(text: string) {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}`
 }
 
-function factorRow({ title, depth, value, text }: OverviewData['factors'][number]) {
+function factorRow({ title, depth, value, text, loss }: OverviewData['factors'][number]) {
   const row = classed('tr', `depth-${depth}`)
   const head = made('th', title)
   head.scope = 'row'
   const cell = classed('td', 'value', value === null ? 'not known' : text)
   if (value !== null) cell.prepend(meterOf(value))
-  row.append(head, cell)
+  row.append(head, cell, classed('td', 'loss', loss ?? ''))
   return row
 }
 
