@@ -1,6 +1,9 @@
+import manifest from '../../package.json' with { type: 'json' }
 import { loadCatalog } from '../../src/catalog/load.ts'
 import { printableJson } from '../../src/core/text/printable.ts'
-import type { Output, OutputFormat } from '../../src/lib/output-format.ts'
+import type { Output } from '../../src/lib/output-format.ts'
+import { writeWholeFile } from '../../src/lib/whole-file.ts'
+import { cannotWrite } from '../../src/lib/write-error.ts'
 import { cleanYaml } from '../../src/pods/manifest/print.ts'
 import {
   compareSides,
@@ -8,17 +11,29 @@ import {
   type SideComparison,
 } from '../../src/runs/compare/comparison.ts'
 import { comparisonDocument } from '../../src/runs/compare/document.ts'
+import { renderComparison } from '../../src/runs/compare/page/comparison-page.ts'
 import { formatComparison, tooFewRuns } from '../../src/runs/compare/text.ts'
 import { descriptionsIn } from '../../src/runs/log/descriptions.ts'
 import { EXIT, usageError } from '../shared/errors.ts'
+import { namedFile } from '../shared/output.ts'
+import { readComparisonStyle } from '../shared/page/page-assets.ts'
+import { formatText } from '../shared/table.ts'
+import type { ComparisonFormat } from './formats.ts'
 import { readSides } from './read-sides.ts'
 
 export interface CompareOptions {
-  readonly output: OutputFormat
+  readonly output: ComparisonFormat
+  /** The file to write; standard output if it is omitted. */
+  readonly to?: string
+  /** The title of the page. */
+  readonly title?: string
   /** The most by which a side may be slower than the first one, as a part of its time. */
   readonly failAbove?: number
   readonly catalog?: string
 }
+
+/** A comparison as text for people, or as a document. */
+type Printed = Extract<Output, { text: unknown } | { document: unknown }>
 
 /** The outputs of the command. */
 export interface CompareOutputs {
@@ -32,23 +47,43 @@ export interface CompareOutputs {
  *
  * @returns the exit code
  * @throws UsageError if there are fewer than two sides, or with the file that cannot be read or
- * contains no output of an observer
+ * written, or contains no output of an observer
  */
 export async function compare(
   paths: readonly string[],
-  { output, failAbove, catalog: folder }: CompareOptions,
+  { output: format, to, title = 'Comparison', failAbove, catalog: folder }: CompareOptions,
   { print, say }: CompareOutputs,
 ): Promise<number> {
   const descriptions = descriptionsIn(await loadCatalog({ folder }).catch(usageError))
   const comparison = compareSides(await readSides(paths, descriptions))
-  print(formatOutput(comparison, output))
+  const output =
+    format === 'html'
+      ? { document: await buildPage(comparison, title) }
+      : formatOutput(comparison, format)
+  const file = namedFile(to)
+  if (file === undefined) print(output)
+  else await writeOutput(file, output)
   if (failAbove === undefined) return EXIT.ok
   const { code, sentences } = judge(comparison.comparisons, failAbove)
   sentences.forEach(say)
   return code
 }
 
-function formatOutput(comparison: RunComparison, format: OutputFormat): Output {
+async function buildPage(comparison: RunComparison, title: string): Promise<string> {
+  const style = await readComparisonStyle()
+  const generator = `Made by ridealong ${manifest.version}.`
+  return renderComparison({ title, style, comparison, generator })
+}
+
+async function writeOutput(file: string, output: Printed): Promise<void> {
+  const text = 'document' in output ? output.document : `${formatText(output.text).join('\n')}\n`
+  await writeWholeFile(file, [text]).catch(cannotWrite(file)).catch(usageError)
+}
+
+function formatOutput(
+  comparison: RunComparison,
+  format: Exclude<ComparisonFormat, 'html'>,
+): Printed {
   if (format === 'text') return { text: formatComparison(comparison) }
   const document = comparisonDocument(comparison)
   return { document: format === 'json' ? `${printableJson(document, 2)}\n` : cleanYaml(document) }

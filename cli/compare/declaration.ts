@@ -1,12 +1,21 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { keepHeapSmall } from '../../src/lib/small-heap.ts'
 import { helpEnd } from '../shared/help.ts'
-import { withOutput } from '../shared/options.ts'
 import { print, say } from '../shared/output.ts'
+import { COMPARISON_FORMATS } from './formats.ts'
+
+const EXAMPLES = [
+  'compare before.jsonl after.jsonl',
+  'compare before-*.jsonl vs after-*.jsonl',
+  'compare before-*.jsonl vs after-*.jsonl --fail-above 5%',
+  'compare ranks-1.jsonl ranks-2.jsonl ranks-4.jsonl',
+  'compare before-*.jsonl vs after-*.jsonl -o html --to comparison.html',
+  "compare before/ after/ -o json | jq '.comparisons[].headline'",
+]
 
 /** Declares the verb `compare`. */
 export function declareCompare(program: Command): void {
-  const command = program
+  program
     .command('compare')
     .description('show runs side by side: their times, and why one of them is slower')
     .argument(
@@ -14,7 +23,13 @@ export function declareCompare(program: Command): void {
       'a file or folder with the logs of a run. Each is a side of its own, or the sides are ' +
         'separated by the word vs: run... vs run...',
     )
-  withOutput(command)
+    .addOption(
+      new Option('-o, --output <format>', 'the output format; html is a page')
+        .choices(COMPARISON_FORMATS)
+        .default('text'),
+    )
+    .option('--to <file>', 'the file to write (default: standard output)')
+    .option('--title <text>', 'the title of the page')
     .addOption(
       new Option(
         '--fail-above <percent>',
@@ -28,13 +43,7 @@ export function declareCompare(program: Command): void {
         ok: 'the runs were compared',
         no: 'a side is slower than --fail-above allows',
         trouble: 'there are too few runs',
-        examples: [
-          'compare before.jsonl after.jsonl',
-          'compare before-*.jsonl vs after-*.jsonl',
-          'compare before-*.jsonl vs after-*.jsonl --fail-above 5%',
-          'compare ranks-1.jsonl ranks-2.jsonl ranks-4.jsonl',
-          "compare before/ after/ -o json | jq '.comparisons[].headline'",
-        ],
+        examples: EXAMPLES,
       }),
     )
     .action(async (paths, options) => {

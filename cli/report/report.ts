@@ -20,8 +20,8 @@ import { jsonParts } from '../../src/runs/report/json-parts.ts'
 import { renderPage } from '../../src/runs/report/page.ts'
 import { UsageError, usageError } from '../shared/errors.ts'
 import { namedFile } from '../shared/output.ts'
+import { readAssets } from '../shared/page/page-assets.ts'
 import { readInto } from '../shared/run-input.ts'
-import { readAssets } from './page-assets.ts'
 
 /** The formats of a report: a page for people, the findings for programs. */
 export type ReportFormat = 'html' | 'json'

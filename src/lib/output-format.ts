@@ -24,6 +24,8 @@ export interface TextTable {
   readonly rows: readonly (readonly TextCell[])[]
   /** The number of blanks before the first column. */
   readonly indent: number
+  /** Whether the first row has the titles of the columns. */
+  readonly hasTitles?: boolean
 }
 
 /** A text, and optionally its tone, which is shown as a colour. */

@@ -93,7 +93,8 @@ function factsIn(
   if (own !== undefined) return own
   const none = { ...facts, resolution: 0, metrics: [], byRank: {} }
   if (absent === 'zero' && run !== null) return { ...none, value: 0, missing: null }
-  const missing = `no log of ${facts.metrics.join(' or ')}`
+  const { metrics } = facts
+  const missing = metrics.length === 0 ? 'not measured' : `no log of ${metrics.join(' or ')}`
   return { ...none, value: null, missing }
 }
 

@@ -1,12 +1,15 @@
+import { runEfficiency } from '../efficiency/run-efficiency.ts'
 import { findFindings, type RunFinding } from '../findings/evaluate.ts'
 import type { FindingRule } from '../findings/rule.ts'
 import { type CheckedRule, RULES } from '../findings/rules.ts'
+import { groupByRank } from '../findings/run-evidence.ts'
 import type { Descriptions } from '../log/descriptions.ts'
 import { joinJobs, type MpiJob } from '../mpi/mpi-job.ts'
 import { chooseRun } from '../report/data.ts'
 import { type CollectedRun, newRun } from '../report/gather.ts'
 import { copyNotices, lossNotices } from '../report/notices.ts'
 import { readLogFacts } from '../report/programs/log-facts.ts'
+import { measureEfficiency } from './efficiency-quantities.ts'
 import { columnsToRead, measureProcesses } from './process-quantities.ts'
 import type { ComparedRun, FindingFacts } from './run-facts.ts'
 import { measureTime } from './run-time.ts'
@@ -32,6 +35,7 @@ export function measureRun(collected: CollectedRun, name: string): ComparedRun {
       ...measureProcesses(whole, logs),
       ...measureSections(run, logs),
       ...measureMpi(jobs),
+      ...measureEfficiency(runEfficiency(groupByRank(run.evidence, rankOf))),
     ],
     calls: measureCalls(jobs),
     functions: measureFunctions(run.evidence.profiles, rankOf),

@@ -44,7 +44,8 @@ export interface QuantityFacts {
   readonly byRank: Readonly<Record<string, number>>
 }
 
-export type QuantityUnit = 's' | 'bytes' | 'count'
+/** The unit of a quantity: seconds, bytes, a number, or a part of the whole, from 0 to 1. */
+export type QuantityUnit = 's' | 'bytes' | 'count' | 'ratio'
 
 /** A finding of one run. */
 export interface FindingFacts {

@@ -1,29 +1,33 @@
 import type { TextBlock, TextCell, TextTable } from '../../lib/output-format.ts'
 import { roundTo } from '../../lib/round.ts'
+import { factorText } from '../efficiency/factor.ts'
 import { factText, rankName } from '../findings/sentence.ts'
 import type { QuantityChange, Side, SideValue } from './change.ts'
 import type { RunComparison, SideComparison } from './comparison.ts'
 import type { FindingChange, SideFinding } from './finding-change.ts'
 import { headline, intervalText, percentText } from './headline.ts'
 import { FEWEST_RUNS } from './interval.ts'
-import type { RankChange } from './rank-changes.ts'
 import { MPI_ELAPSED, type QuantityUnit, TIME } from './run-facts.ts'
 import type { Scaling } from './scaling.ts'
 import { MPI_TIME } from './tool-quantities.ts'
 
-/** The most rows of a table. The JSON has all of them. */
-const MOST_ROWS = 12
-/** The most ranks, calls and functions that are listed. */
-const MOST_LISTED = 8
+/** The most rows of the tables. The JSON has all of them. */
+export interface Lengths {
+  /** Of the table of quantities. */
+  readonly quantities: number
+  /** Of the tables of ranks, of calls and of functions. */
+  readonly lists: number
+}
+
+const SHORT: Lengths = { quantities: 12, lists: 8 }
 /** The change from which a row is shown if there are too few runs for a verdict. */
 const LEAST_CHANGE = 0.1
 
-/** Formats a comparison for people. The first line is the result. */
-export function formatComparison({
-  sides,
-  comparisons,
-  scaling,
-}: RunComparison): readonly TextBlock[] {
+/** Formats a comparison for people. Each comparison has one of the first lines, its result. */
+export function formatComparison(
+  { sides, comparisons, scaling }: RunComparison,
+  lengths = SHORT,
+): readonly TextBlock[] {
   return [
     ...comparisons.map(
       (one) => ({ text: headline(one), tone: toneOf(one.time) }) satisfies TextCell,
@@ -34,7 +38,7 @@ export function formatComparison({
       runs.flatMap((run) => run.notices.map((notice) => `${name}: ${notice}`)),
     ),
     ...(scaling === null ? [] : scalingBlocks(scaling)),
-    ...comparisons.flatMap(detailBlocks),
+    ...comparisons.flatMap((comparison) => detailBlocks(comparison, lengths)),
   ]
 }
 
@@ -48,7 +52,9 @@ function sideRow({ name, runs }: Side): readonly TextCell[] {
   const counts = [...new Set(runs.map(({ ranks }) => ranks))].sort((a, b) => a - b)
   const count = `${runs.length} ${runs.length === 1 ? 'run' : 'runs'}`
   const more = runs.length > 1 ? ` and ${runs.length - 1} more` : ''
-  return [name, count, `${counts.join(', ')} ${first?.rankKind}`, `${first?.name}${more}`]
+  const kind = first?.rankKind ?? 'pods'
+  const ranks = counts.length === 1 && counts[0] === 1 ? kind.slice(0, -1) : kind
+  return [name, count, `${counts.join(', ')} ${ranks}`, `${first?.name}${more}`]
 }
 
 function heading(text: string): readonly TextBlock[] {
@@ -61,24 +67,28 @@ function scalingBlocks({ rankKind, rows }: Scaling): readonly TextBlock[] {
     ...[String(roundTo(speedUp, 3)), factText({ value: 100 * efficiency, unit: 'percent' })],
   ])
   const titles = ['', rankKind, 'time', 'speed-up', 'efficiency']
-  return [...heading('Scaling, if the work is the same'), { indent: 2, rows: [titles, ...table] }]
+  return [...heading('Scaling, if the work is the same'), titledTable([titles, ...table])]
 }
 
-function detailBlocks(comparison: SideComparison): readonly TextBlock[] {
-  const { base, other, time, quantities, calls, functions, ranks } = comparison
+function titledTable(rows: TextTable['rows']): TextTable {
+  return { indent: 2, rows, hasTitles: true }
+}
+
+function detailBlocks(comparison: SideComparison, lengths: Lengths): readonly TextBlock[] {
+  const { base, other, time, quantities, calls, functions } = comparison
   const titles = ['', base, other, 'change', 'interval', '']
-  const tableOf = (changes: readonly QuantityChange[]): TextTable => {
-    return { indent: 2, rows: [titles, ...changes.map((change) => changeRow(change, comparison))] }
-  }
+  const tableOf = (changes: readonly QuantityChange[]) =>
+    titledTable([titles, ...changes.map((change) => changeRow(change, comparison))])
   const list = (title: string, changes: readonly QuantityChange[] | null) => {
-    const shown = (changes ?? []).filter(isShown).slice(0, MOST_LISTED)
+    const shown = (changes ?? []).filter(isShown).slice(0, lengths.lists)
     return shown.length === 0 ? [] : [...heading(title), tableOf(shown)]
   }
   return [
     ...findingBlocks(comparison),
     ...heading(`${other} against ${base}`),
-    tableOf([time, ...chooseRows(quantities)]),
-    ...rankBlocks(ranks, base, other),
+    tableOf([time, ...chooseRows(quantities.filter(isAmount), lengths.quantities)]),
+    ...efficiencyBlocks(quantities, tableOf),
+    ...rankBlocks(comparison, lengths.lists),
     ...list('Functions of MPI', calls),
     ...list('Processor time of functions', functions),
   ]
@@ -90,13 +100,36 @@ const MAIN: readonly string[] = [
   ...[TIME, MPI_ELAPSED, MPI_TIME],
 ]
 
+/** Reports whether a quantity is an amount, and not a part of the time. */
+function isAmount({ unit }: QuantityChange): boolean {
+  return unit !== 'ratio'
+}
+
+/** Shows the efficiency and its factors, if a side has one. */
+function efficiencyBlocks(
+  quantities: readonly QuantityChange[],
+  tableOf: (changes: readonly QuantityChange[]) => TextTable,
+): readonly TextBlock[] {
+  const known = quantities.filter(
+    (change) => !isAmount(change) && (change.base.median ?? change.other.median) !== null,
+  )
+  if (known.length === 0) return []
+  return [...heading('Efficiency'), tableOf(withThing(known))]
+}
+
+/** Names what each quantity is about, if they are not all about the same. */
+function withThing(changes: readonly QuantityChange[]): readonly QuantityChange[] {
+  if (new Set(changes.map(({ of }) => of)).size === 1) return changes
+  return changes.map((change) => ({ ...change, title: `${change.of}: ${change.title}` }))
+}
+
 /** Returns the main quantities, and then those that changed most. */
-function chooseRows(changes: readonly QuantityChange[]): readonly QuantityChange[] {
+function chooseRows(changes: readonly QuantityChange[], most: number): readonly QuantityChange[] {
   const main = changes.filter(({ quantity }) => MAIN.includes(quantity))
   const others = changes.filter((change) => !main.includes(change) && isShown(change))
   const size = ({ ratio }: QuantityChange) => Math.abs(Math.log(ratio ?? 1))
   const sorted = [...others].sort((a, b) => size(b) - size(a))
-  return [...main, ...sorted.slice(0, MOST_ROWS - main.length)]
+  return [...main, ...sorted.slice(0, most - main.length)]
 }
 
 /** Reports whether a change is worth a row: it is real or, if that is not known, not small. */
@@ -118,7 +151,8 @@ function changeRow(change: QuantityChange, { base, other }: SideComparison): rea
 }
 
 function valueText({ median }: SideValue, unit: QuantityUnit): string {
-  return median === null ? '–' : factText({ value: median, unit })
+  if (median === null) return '–'
+  return unit === 'ratio' ? factorText(median) : factText({ value: median, unit })
 }
 
 /** Says why a value is missing. */
@@ -152,7 +186,7 @@ function findingBlocks({ findings, cause, base, other }: SideComparison): readon
   const sentences = changed.filter((change) => change !== cause?.change)
   return [
     ...heading('Findings'),
-    { indent: 2, rows: [['', '', base, other, ''], ...rows] },
+    titledTable([['', '', base, other, ''], ...rows]),
     ...sentences.map(({ title, sentence }) => `  ${title}: ${sentence}`),
   ]
 }
@@ -169,22 +203,18 @@ function uncheckedText({ base, other }: FindingChange, first: string, second: st
   return `not checked in ${name}: ${side.unchecked}`
 }
 
-function rankBlocks(
-  ranks: readonly RankChange[],
-  base: string,
-  other: string,
-): readonly TextBlock[] {
+function rankBlocks({ ranks, base, other }: SideComparison, most: number): readonly TextBlock[] {
   const names = new Set(ranks.map(({ rank }) => rank))
   if (names.size < 2) return []
   const rows = ranks
-    .slice(0, MOST_LISTED)
+    .slice(0, most)
     .map(({ rank, title, base: from, other: to }) => [
       ...[rankName(rank), title],
       ...[from, to].map((value) => factText({ value, unit: 's' })),
       percentText(from === 0 ? null : to / from),
     ])
   const titles = ['', '', base, other, 'change']
-  return [...heading('Ranks with the largest change'), { indent: 2, rows: [titles, ...rows] }]
+  return [...heading('Ranks with the largest change'), titledTable([titles, ...rows])]
 }
 
 /** Says that the runs are too few to tell a change from noise; undefined if they are not. */

@@ -1,13 +1,9 @@
+import { escapeHtml } from '../../core/text/html.ts'
 import { printable } from '../../core/text/printable.ts'
+import { type Asset, beginDocument } from '../html-document.ts'
 import type { PageData } from './data.ts'
 import { overviewData } from './first-screen/overview.ts'
 import { jsonParts } from './json-parts.ts'
-
-/** A script or a style sheet of the page, and the SHA-256 of its text in base64. */
-export interface Asset {
-  readonly text: string
-  readonly sha256: string
-}
 
 export interface PageParts {
   readonly title: string
@@ -19,35 +15,12 @@ export interface PageParts {
 }
 
 /**
- * Yields the parts of the page, which is one self-contained file. The Content-Security-Policy of
- * the page allows only its own script and style sheet and embedded images, and no requests to a
- * server. The script comes before the data of the details, which can be large, so that the first
- * screen does not wait for them.
+ * Yields the parts of the page, which is one self-contained file. The script comes before the data
+ * of the details, which can be large, so that the first screen does not wait for them.
  */
 export function* renderPage(parts: PageParts): Generator<string> {
-  const { title, style, script, data } = parts
-  const policy = [
-    "default-src 'none'",
-    `script-src 'sha256-${script.sha256}'`,
-    `style-src 'sha256-${style.sha256}'`,
-    'img-src data:',
-    "base-uri 'none'",
-    "form-action 'none'",
-  ].join('; ')
-  yield `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="referrer" content="no-referrer">
-<link rel="icon" href="data:,">
-<title>${escapeText(title)}</title>
-<style>${style.text}</style>
-</head>
-<body>
-${fillIn(bodyOf(data), textsOf(parts))}
+  const { script, data } = parts
+  yield `${beginDocument(parts)}${fillIn(bodyOf(data), textsOf(parts))}
 <script type="application/json" id="overview">`
   yield* embed(overviewData(data))
   yield `</script>
@@ -161,7 +134,7 @@ function textsOf({ title, data, generator }: PageParts) {
 /** Replaces each of these words in a template by a text, at once: a text may contain a word. */
 function fillIn(template: string, texts: Readonly<Record<string, string>>): string {
   const words = new RegExp(Object.keys(texts).join('|'), 'g')
-  return template.replace(words, (word) => escapeText(texts[word] ?? ''))
+  return template.replace(words, (word) => escapeHtml(texts[word] ?? ''))
 }
 
 /**
@@ -174,16 +147,4 @@ export function embed(data: unknown): Generator<string> {
 
 function embedText(text: string): string {
   return JSON.stringify(printable(text)).replace(/</g, '\\u003c')
-}
-
-const ESCAPES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
-
-function escapeText(text: string): string {
-  return printable(text).replace(/[&<>"']/g, (character) => ESCAPES[character] ?? '')
 }

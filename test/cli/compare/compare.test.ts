@@ -101,6 +101,67 @@ t.test('runs of different metrics are compared by their quantities', async (t) =
   })
 })
 
+t.test('the efficiency and its factors are compared, if both sides have them', async (t) => {
+  const [healthy, throttled] = ['healthy', 'throttled'].map((name) =>
+    join(LOGS, 'findings', `pressure-${name}.log`),
+  ) as [string, string]
+  const { out } = await run(['compare', healthy, throttled])
+  t.match(
+    out,
+    /\nEfficiency\n .*\n {2}efficiency +0\.61 +0\.20 +-67 %\n {2}platform +0\.99 +0\.20 +-80 %/,
+  )
+  const document = await run(['compare', healthy, throttled, '-o', 'json'])
+  const [{ quantities }] = JSON.parse(document.out).comparisons
+  const platform = 'ridealong.efficiency.platform'
+  t.match(
+    quantities.find(({ quantity }: { quantity: string }) => quantity === platform),
+    { of: 'processors', unit: 'ratio', other: { median: 0.200038 } },
+  )
+})
+
+t.test('the efficiency of an MPI job is not compared with that of processors', async (t) => {
+  const folder = t.testdir({ mpi: {}, vitals: {} })
+  for (const rank of [0, 1])
+    for (const [to, metric] of [
+      ['mpi', 'mpi-trace'],
+      ['mpi', 'vitals'],
+      ['vitals', 'vitals'],
+    ] as const)
+      copyFileSync(
+        join(ALL, `lammps-${rank}.${metric}.log`),
+        join(folder, to, `${rank}.${metric}.log`),
+      )
+  const { out } = await run(['compare', join(folder, 'mpi'), join(folder, 'vitals')])
+  t.match(out, /\n {2}MPI job: platform +0\.\d\d +– +– +B: no log of mpi-trace\n/)
+  t.match(out, /\n {2}processors: platform +– +0\.\d\d +– +A: not measured\n/)
+})
+
+t.test('a page, or another format, is written to a file', async (t) => {
+  const { short, long } = repeatedRuns(t)
+  const folder = t.testdirName
+  const write = async (...words: readonly string[]) => {
+    const path = join(folder, 'comparison')
+    const { code, out, err } = await run([
+      'compare',
+      ...short,
+      'vs',
+      ...long,
+      ...words,
+      '--to',
+      path,
+    ])
+    t.strictSame([code, out, err], [0, '', ''])
+    return readFileSync(path, 'utf8')
+  }
+  const page = await write('-o', 'html', '--title', 'Before and after')
+  t.match(page, '<h1>Before and after</h1>')
+  t.match(page, /<p class="bad">B is slower than A: /)
+  t.equal(JSON.parse(await write('-o', 'json')).kind, 'Comparison')
+  t.match(await write(), /^B is slower than A: .*\n\n {2}A {2}5 runs {2}1 pod +/)
+  const failed = await run(['compare', ...short, '--to', join(folder, 'missing', 'page')])
+  t.match(failed, { code: 2, err: /cannot write .*missing/ })
+})
+
 t.test('a problem with the sides or with a file is reported', async (t) => {
   const folder = t.testdir({ empty: {}, 'a.txt': 'hello\n' })
   for (const [words, sentence] of [

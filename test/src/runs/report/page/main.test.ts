@@ -1,16 +1,14 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Page } from 'playwright-core'
 import t from 'tap'
 import { REPOSITORY } from '../../../../docs/pages.ts'
+import { problemsOf } from '../axe.ts'
 import { browserOf, NO_BROWSER, openTopics } from '../browser.ts'
 import { makePage } from './make-page.ts'
 
-// Tests of the page with axe, the accessibility engine of Deque, and with the keyboard alone.
+// Tests of the page with axe, and with the keyboard alone.
 
 const BROWSER = { skip: NO_BROWSER }
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 const logsIn = (folder: string, of: RegExp) =>
   readdirSync(join(REPOSITORY, folder))
@@ -21,14 +19,6 @@ const RUNS = {
   'all metrics': logsIn('test/logs/all-metrics', /\.log$/),
   vitals: logsIn('docs/examples', /^vitals\.log$/),
   'calls of MPI': logsIn('test/logs/mpi', /-imbalanced-\d\.log$/),
-}
-
-/** Returns what axe finds on a page, each with the first elements that it is about. */
-async function problemsOf(page: Page): Promise<readonly string[]> {
-  await page.evaluate(AXE)
-  return page.evaluate(`axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
-    violations.map(({ id, help, nodes }) =>
-      [id, help, ...nodes.slice(0, 3).map(({ html }) => html.slice(0, 160))].join(' | ')))`)
 }
 
 for (const [name, files] of Object.entries(RUNS))

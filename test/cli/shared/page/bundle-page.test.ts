@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { bundlePage, writeBundles } from '../../../cli/report/bundle-page.ts'
+import { bundlePage, writeBundles } from '../../../../cli/shared/page/bundle-page.ts'
 
 t.test('a bundle begins with the licences of exactly the libraries in it', async (t) => {
   const licences = (script: string) =>
@@ -24,6 +24,7 @@ t.test('the package has the same bundles as the repository', async (t) => {
   const folder = join(t.testdir(), 'page')
   await writeBundles(folder)
   t.strictSame(readdirSync(folder).sort(), [
+    'comparison.css',
     ...['main-with-profiles.css', 'main-with-profiles.js', 'main.css', 'main.js'],
   ])
   const { script, style } = await bundlePage('main')

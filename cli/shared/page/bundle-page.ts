@@ -3,21 +3,28 @@ import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build, type Metafile, type OutputFile } from 'esbuild'
 
-/** The main modules of the page, without and with the section of profiles. */
-export type PageEntry = 'main' | 'main-with-profiles'
+/**
+ * The main modules of the page of a run, without and with the section of profiles, and the style
+ * sheet of the page of a comparison.
+ */
+const ENTRIES = {
+  main: 'src/runs/report/page/main.ts',
+  'main-with-profiles': 'src/runs/report/page/main-with-profiles.ts',
+  comparison: 'src/runs/compare/page/comparison.css',
+} as const
 
-const ENTRIES: readonly PageEntry[] = ['main', 'main-with-profiles']
-const ROOT = fileURLToPath(new URL('../../', import.meta.url))
-const PAGE = fileURLToPath(new URL('../../src/runs/report/page/', import.meta.url))
+export type PageEntry = keyof typeof ENTRIES
 
-/** A bundle: a script, and the style sheets that its modules import. */
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
+
+/** A bundle: a script, or an empty text, and the style sheets that its modules import. */
 export interface PageBundle {
   readonly script: string
   readonly style: string
 }
 
 /**
- * Bundles a main module of the page with the libraries that it uses. The licence of each library
+ * Bundles an entry with the libraries that it uses. The licence of each library
  * precedes the script.
  *
  * @throws Error with the messages of esbuild if a module is not valid
@@ -25,7 +32,7 @@ export interface PageBundle {
 export async function bundlePage(entry: PageEntry): Promise<PageBundle> {
   const { outputFiles, metafile } = await build({
     absWorkingDir: ROOT,
-    entryPoints: [join(PAGE, `${entry}.ts`)],
+    entryPoints: [join(ROOT, ENTRIES[entry])],
     outdir: 'out',
     bundle: true,
     write: false,
@@ -45,20 +52,19 @@ export async function bundlePage(entry: PageEntry): Promise<PageBundle> {
   }
 }
 
-/** Writes all bundles of the page to a folder, for the package. */
+/** Writes all bundles to a folder, for the package. */
 export async function writeBundles(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true })
-  for (const entry of ENTRIES) {
+  for (const entry of Object.keys(ENTRIES) as PageEntry[]) {
     const { script, style } = await bundlePage(entry)
-    await writeFile(join(folder, `${entry}.js`), script)
+    if (script !== '') await writeFile(join(folder, `${entry}.js`), script)
     await writeFile(join(folder, `${entry}.css`), style)
   }
 }
 
+/** Returns the text of the output with this ending; empty if there is none. */
 function textOf(files: readonly OutputFile[], ending: string): string {
-  const file = files.find(({ path }) => path.endsWith(ending))
-  if (file === undefined) throw new Error(`esbuild wrote no file that ends in ${ending}`)
-  return file.text
+  return files.find(({ path }) => path.endsWith(ending))?.text ?? ''
 }
 
 /** Returns the names of the packages whose modules are in the bundle, in alphabetical order. */

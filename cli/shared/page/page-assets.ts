@@ -2,11 +2,16 @@ import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import type { Asset } from '../../src/runs/report/page.ts'
+import type { Asset } from '../../../src/runs/html-document.ts'
 import type { PageBundle, PageEntry } from './bundle-page.ts'
 
+/** Returns the style sheet of the page of a comparison. */
+export async function readComparisonStyle(): Promise<Asset> {
+  return buildAsset((await readBundle('comparison')).style)
+}
+
 /**
- * Returns the style sheet and the script of the page, with the licences of the libraries.
+ * Returns the style sheet and the script of the page of a run, with the licences of the libraries.
  *
  * @param hasProfiles whether the page has a flame graph, which needs more libraries
  */
@@ -16,15 +21,18 @@ export async function readAssets(hasProfiles: boolean): Promise<readonly [Asset,
 }
 
 /**
- * Reads a bundle of the package. The repository has none: there, the modules of the page are
- * bundled for each report.
+ * Reads a bundle of the package. The repository has none: there, the modules of a page are bundled
+ * each time.
  */
 async function readBundle(entry: PageEntry): Promise<PageBundle> {
   const [script, style] = ['js', 'css'].map((ending) =>
-    fileURLToPath(new URL(`../../src/runs/report/page/${entry}.${ending}`, import.meta.url)),
+    fileURLToPath(new URL(`../../../src/runs/report/page/${entry}.${ending}`, import.meta.url)),
   ) as [string, string]
-  if (!existsSync(script)) return (await import('./bundle-page.ts')).bundlePage(entry)
-  return { script: await readFile(script, 'utf8'), style: await readFile(style, 'utf8') }
+  if (!existsSync(style)) return (await import('./bundle-page.ts')).bundlePage(entry)
+  return {
+    script: existsSync(script) ? await readFile(script, 'utf8') : '',
+    style: await readFile(style, 'utf8'),
+  }
 }
 
 function buildAsset(text: string): Asset {
