@@ -21,6 +21,7 @@ import { EXIT, UsageError } from './shared/errors.ts'
 import { helpLayout, programHelpEnd } from './shared/help.ts'
 import { outputOfCommander, print, say } from './shared/output.ts'
 import { programName, wordsToComplete } from './shared/program-name.ts'
+import { declareStacks } from './stacks/declaration.ts'
 import { declareTest } from './test/declaration.ts'
 import { declareTop } from './top/declaration.ts'
 
@@ -36,6 +37,7 @@ const VERBS = [
   declareExplain,
   declareAttach,
   declareTop,
+  declareStacks,
   declareCollect,
   declareReport,
   declareCompare,

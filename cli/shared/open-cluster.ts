@@ -1,5 +1,6 @@
 import { type ClusterOptions, findCluster } from '../../src/cluster/access.ts'
 import { type Apiserver, connectApiserver } from '../../src/cluster/apiserver.ts'
+import type { Access } from '../../src/cluster/cluster.ts'
 import { UsageError, usageError } from './errors.ts'
 
 const NO_CLUSTER =
@@ -10,6 +11,8 @@ type ClusterName = Pick<ClusterOptions, 'kubeconfig' | 'context'>
 /** A connection to a cluster. */
 export interface OpenCluster {
   readonly apiserver: Apiserver
+  /** The address and the credentials, for requests that are not HTTP. */
+  readonly access: Access
   /** The namespace that kubectl would use by default. */
   readonly namespace: string
 }
@@ -22,5 +25,6 @@ export interface OpenCluster {
 export async function openCluster({ kubeconfig, context }: ClusterName): Promise<OpenCluster> {
   const found = await findCluster({ kubeconfig, context, mayReadHome: true }).catch(usageError)
   if (found === undefined) throw new UsageError(NO_CLUSTER)
-  return { apiserver: connectApiserver(found), namespace: found.namespace ?? 'default' }
+  const namespace = found.namespace ?? 'default'
+  return { apiserver: connectApiserver(found), access: found, namespace }
 }

@@ -48,7 +48,8 @@ replace() {
 }
 
 compile loader.so -ffreestanding -nostdlib -fvisibility=hidden -fno-tree-loop-distribute-patterns \
-  -Wl,--version-script="$here/versions" "$here/loader.c" "$here/ticks.c" "$here/guest.c"
+  -Wl,--version-script="$here/versions" "$here/loader.c" "$here/ticks.c" \
+  "$here/stacks.c" "$here/guest.c"
 check_loader
 compile libridealong-cxx.so "$here/cxx.c"
 

@@ -65,12 +65,14 @@ enum {
 };
 #define RTLD_NEXT ((void *)-1)
 
-// libunwind's unw_init_local2 and unw_step.
+// libunwind's unw_init_local2, unw_get_reg and unw_step.
 #if defined(__aarch64__)
 #define INIT_LOCAL2 "_ULaarch64_init_local2"
+#define GET_REGISTER "_ULaarch64_get_reg"
 #define STEP "_ULaarch64_step"
 #else
 #define INIT_LOCAL2 "_ULx86_64_init_local2"
+#define GET_REGISTER "_ULx86_64_get_reg"
 #define STEP "_ULx86_64_step"
 #endif
 
@@ -118,16 +120,16 @@ static const char *variable(const char *name) {
   return NULL;
 }
 
-static long open_file(const char *path, int flags, int mode) {
+long open_file(const char *path, int flags, int mode) {
   return call(SYS_openat, AT_FDCWD, (long)path, flags, mode);
 }
 
-static void close_file(long file) { call(SYS_close, file, 0, 0, 0); }
+void close_file(long file) { call(SYS_close, file, 0, 0, 0); }
 
 // Writes all bytes, unless an error occurs. A file beyond the limit RLIMIT_FSIZE would get the
 // program the signal SIGXFSZ, which kills it; so this limit is checked before. Returns 0 on
 // success.
-static int write_all(long file, const char *bytes, size_t count) {
+int write_all(long file, const char *bytes, size_t count) {
   uint64_t limit[2];
   long end = call(SYS_lseek, file, 0, SEEK_END, 0);
   if (end < 0 || call(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)limit) < 0) return -1;
@@ -212,9 +214,15 @@ static void write_ticks(void) {
   write_profile(line, at);
 }
 
+int get_errno(void) { return __errno_location == NULL ? 0 : *__errno_location(); }
+
+void set_errno(int number) {
+  if (__errno_location != NULL) *__errno_location() = number;
+}
+
 long with_errno(long result) {
   if (result >= 0) return result;
-  if (__errno_location != NULL) *__errno_location() = (int)-result;
+  set_errno((int)-result);
   return -1;
 }
 
@@ -336,8 +344,13 @@ static const char *load(void) {
   void *unwinder = dlopen("$ORIGIN/libridealong-unwind.so.8", RTLD_NOW);
   if (unwinder == NULL) return load_error();
   void *init = dlsym(unwinder, INIT_LOCAL2), *step = dlsym(unwinder, STEP);
-  if (init == NULL || step == NULL) return load_error();
-  set_unwinder((int (*)(void *, void *, int))init, (int (*)(void *))step);
+  void *get_register = dlsym(unwinder, GET_REGISTER);
+  if (init == NULL || step == NULL || get_register == NULL) return load_error();
+  set_unwinder((struct unwinder){
+      (int (*)(void *, void *, int))init,
+      (int (*)(void *, int, uint64_t *))get_register,
+      (int (*)(void *))step,
+  });
   void *library = load_profiler();
   if (library == NULL) return load_error();
   void *begin = dlsym(library, "ProfilerStart");
@@ -369,9 +382,9 @@ __attribute__((constructor)) static void start(void) {
   while (profile.path[profile.folder_length - 1] != '/') profile.folder_length--;
   at = append(profile.path, MAX_PATH, at, "_");
   profile.path_length = append_number(profile.path, MAX_PATH, at, profile.process);
-  int before = __errno_location == NULL ? 0 : *__errno_location();
+  int before = get_errno();
   const char *reason = reason_against();
   if (reason == NULL) reason = load();
   if (reason != NULL) report(reason);
-  if (__errno_location != NULL) *__errno_location() = before;
+  set_errno(before);
 }

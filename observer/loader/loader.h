@@ -47,6 +47,16 @@ void report(const char *reason);
 
 long with_errno(long result);
 
+// The program's errno. A program without a C library has none, and then it is 0.
+int get_errno(void);
+void set_errno(int number);
+
+// Files, with system calls only. `write_all` returns 0 if it has written all bytes; it does not
+// write beyond the limit of the size of files, which would end the program.
+long open_file(const char *path, int flags, int mode);
+int write_all(long file, const char *bytes, size_t count);
+void close_file(long file);
+
 static inline int is_own_process(void) {
   return call(SYS_getpid, 0, 0, 0, 0) == profile.process;
 }

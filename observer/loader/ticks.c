@@ -14,13 +14,13 @@
 extern WEAK int sigaction(int signal, const struct action *action, struct action *old);
 
 enum {
+  SI_USER = 0,
   SI_TIMER = -2,
+  SI_TKILL = -6,
   SA_SIGINFO = 4,
   SA_RESTART = 0x10000000,
   SIG_BLOCK = 0,
   SIG_UNBLOCK = 1,
-  // The third argument of unw_init_local2: the context is that of a signal.
-  UNW_INIT_SIGNAL_FRAME = 1,
   // The frames between the walk of the stack and the interrupted function, which the profiler
   // skips (gperftools src/stacktrace_libunwind-inl.h and src/profiler.cc, prof_handler). Here, the
   // walk begins at the interrupted function.
@@ -84,8 +84,9 @@ typedef void sample_function(int signal, struct information *information, void *
 
 static struct {
   sample_function *take_sample;
-  int (*init_local2)(void *cursor, void *context, int flag);
-  int (*step)(void *cursor);
+  struct unwinder unwinder;
+  // The request for stacks that a thread answers.
+  uint64_t request;
   // What the interrupted thread did, while a sample is taken.
   void *context;
   int to_skip;
@@ -161,19 +162,47 @@ static int is_waiting_thread(void) {
   return 1;
 }
 
-// The handler of the signal. Anyone can send it, but only the timer of this library has this value
-// and code. If a thread already takes a sample, the tick of another thread is only counted.
-static void tick(int signal, struct information *information, void *context) {
-  if (information->code != SI_TIMER || information->value != (uint64_t)(uintptr_t)&ticks) return;
-  uint64_t count = 1 + (uint64_t)(information->overruns < 0 ? 0 : information->overruns);
-  __atomic_fetch_add(&ticks.ticks, count, __ATOMIC_RELAXED);
-  if (is_waiting_thread()) return;
+static void answer(int signal, struct information *information, void *context) {
+  (void)signal, (void)information;
+  answer_stack_request(ticks.request, &ticks.unwinder, context, (uint64_t)(uintptr_t)&ticks);
+}
+
+// Writes the stack of this thread if the observer wants it. Does nothing while another thread walks
+// its stack: waiting for it could last forever, because that thread may wait for a lock of the
+// dynamic linker that this thread has. The next tick, or the next signal of the observer, tries
+// again.
+static void answer_if_asked(int signal, struct information *information, void *context) {
+  uint64_t request = find_stack_request();
+  if (request == 0 || __atomic_exchange_n(&ticks.is_busy, 1, __ATOMIC_ACQUIRE)) return;
+  int before = get_errno();
+  ticks.request = request;
+  call_on(stack + STACK, answer, signal, information, context);
+  set_errno(before);
+  __atomic_store_n(&ticks.is_busy, 0, __ATOMIC_RELEASE);
+}
+
+static void take_sample(int signal, struct information *information, void *context) {
   if (__atomic_load_n(&ticks.is_held, __ATOMIC_SEQ_CST)) return;
   if (__atomic_exchange_n(&ticks.is_busy, 1, __ATOMIC_ACQUIRE)) return;
   ticks.context = context;
   call_on(stack + STACK, ticks.take_sample, signal, information, context);
   ticks.context = NULL;
   __atomic_store_n(&ticks.is_busy, 0, __ATOMIC_RELEASE);
+}
+
+// The handler of the signal. Anyone can send it, but only the timer of this library has this value
+// and code. The observer sends it with pidfd_send_signal(2) or kill(2), to a thread whose stack it
+// wants. If a thread already takes a sample, the tick of another thread is only counted.
+static void tick(int signal, struct information *information, void *context) {
+  if (information->code == SI_USER || information->code == SI_TKILL) {
+    answer_if_asked(signal, information, context);
+    return;
+  }
+  if (information->code != SI_TIMER || information->value != (uint64_t)(uintptr_t)&ticks) return;
+  uint64_t count = 1 + (uint64_t)(information->overruns < 0 ? 0 : information->overruns);
+  __atomic_fetch_add(&ticks.ticks, count, __ATOMIC_RELAXED);
+  if (!is_waiting_thread()) take_sample(signal, information, context);
+  answer_if_asked(signal, information, context);
 }
 
 // The handler of the signal in this process: NULL for the default action, and 1 if it is ignored.
@@ -268,23 +297,20 @@ EXPORTED int rl_settim(int which, const struct interval timer[2], void *old) {
   return (int)with_errno(call(SYS_timer_settime, ticks.timer, 0, (long)times, 0));
 }
 
-void set_unwinder(int (*init_local2)(void *, void *, int), int (*step)(void *)) {
-  ticks.init_local2 = init_local2;
-  ticks.step = step;
-}
+void set_unwinder(struct unwinder unwinder) { ticks.unwinder = unwinder; }
 
 // libunwind's unw_init_local: begins a walk of the stack. In the handler, the walk begins at the
 // interrupted function, because the handler is on another stack. The profiler also walks its own
 // stack while it is loaded, to find out whether libunwind works.
 EXPORTED int rl_unwind_init(void *cursor, void *context) {
-  if (ticks.context == NULL) return ticks.init_local2(cursor, context, 0);
+  if (ticks.context == NULL) return ticks.unwinder.init_local2(cursor, context, 0);
   ticks.to_skip = SKIPPED;
-  return ticks.init_local2(cursor, ticks.context, UNW_INIT_SIGNAL_FRAME);
+  return ticks.unwinder.init_local2(cursor, ticks.context, UNW_INIT_SIGNAL_FRAME);
 }
 
 // libunwind's unw_step: returns a positive number if there is a caller.
 EXPORTED int rl_unwind_step(void *cursor) {
-  if (ticks.to_skip == 0) return ticks.step(cursor);
+  if (ticks.to_skip == 0) return ticks.unwinder.step(cursor);
   ticks.to_skip--;
   return 1;
 }

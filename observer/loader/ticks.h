@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include "loader.h"
+#include "stacks.h"
 
 // The C libraries' struct sigaction.
 struct action {
@@ -29,5 +29,4 @@ uint64_t count_ticks(void);
 uint64_t count_due_ticks(void);
 
 // Sets the functions of libunwind that walk the stack.
-void set_unwinder(int (*init_local2)(void *cursor, void *context, int flag),
-                  int (*step)(void *cursor));
+void set_unwinder(struct unwinder unwinder);

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { makeAuthority } from '../../certs/make.ts'
+import { answerExec, type ExecAnswer, type ExecRequest, readExecRequest } from './exec.ts'
 import { growingLog } from './growing-log.ts'
 import { kubeconfigOf } from './kubeconfig.ts'
 
@@ -29,6 +30,8 @@ export interface World {
   readonly logs: Readonly<Record<string, string | ErrorAnswer | Answer>>
   /** Other objects and lists, by path. */
   readonly others?: Readonly<Record<string, object | ErrorAnswer>>
+  /** Runs programs in containers. */
+  readonly exec?: (request: ExecRequest) => ExecAnswer
 }
 
 export interface ErrorAnswer {
@@ -49,6 +52,11 @@ export async function standIn(t: Test, world: World): Promise<StandIn> {
     asked.push(request.url ?? '')
     if (request.headers.authorization === `Bearer ${TOKEN}`) return answer(world, request, response)
     sendError(response, { code: 401, message: 'Unauthorized' })
+  })
+  server.on('upgrade', (request, socket) => {
+    const answer = world.exec?.(readExecRequest(request)) ?? { refused: 404 }
+    answerExec(request, socket, answer)
+    t.teardown(() => socket.destroy())
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.teardown(() => {

@@ -15,6 +15,8 @@ pub enum Command {
     /// Run a program and push the rows of its log. The number is the position of the program's name
     /// among the words. If there is no word at this position, the log is read from standard input.
     Push(usize),
+    /// Write the stacks of the observed processes, with or without those of all threads.
+    Stacks(bool),
     /// Read files of a container for an observer.
     ReadFiles,
     /// Print the version.
@@ -24,7 +26,7 @@ pub enum Command {
 }
 
 /// The commands that are not metrics, with their help.
-const OTHERS: [(&str, &str); 3] = [
+const OTHERS: [(&str, &str); 4] = [
     ("hold", "waits for SIGTERM"),
     (
         "install",
@@ -34,6 +36,11 @@ const OTHERS: [(&str, &str); 3] = [
         "push",
         "runs a command, passes its log on, and pushes the rows of the log to an endpoint of \
          OTLP; without a command, reads the log from standard input",
+    ),
+    (
+        "stacks",
+        "writes the stacks of the observed processes as JSON, with the settings of the observer in \
+         whose container it runs",
     ),
 ];
 
@@ -94,8 +101,8 @@ Examples:
   RIDEALONG_TARGET_CONTAINER=app RIDEALONG_OPTION_COMPLETIONS=6 io-sysstat
   push sh /metric.sh
 
-The exit code is 0; 1 if hold cannot wait for a signal, or if the help or the version cannot be
-printed; or 2 if the command line is invalid. However, a metric reports an invalid command line in
+The exit code is 0; 1 if hold cannot wait for a signal, if stacks finds no process or cannot write,
+or if the help or the version cannot be printed; or 2 if the command line is invalid. However, a metric reports an invalid command line in
 its log, and exits with 0 when it ends. The exit code of push COMMAND is that of the command.
 ";
 
@@ -104,7 +111,7 @@ its log, and exits with 0 when it ends. The exit code of push COMMAND is that of
 pub fn help() -> String {
     let metrics = METRICS.map(|metric| (metric.declaration.name, metric.declaration.help));
     let names = metrics.map(|(name, _)| name).join(" | ");
-    let usage = format!("{names} | hold | install | push [COMMAND...]");
+    let usage = format!("{names} | hold | install | push [COMMAND...] | stacks [--threads]");
     let usage = wrap(&usage, HELP_WIDTH).join("\n         ");
     let commands: Vec<String> = metrics
         .iter()
@@ -118,7 +125,8 @@ pub fn help() -> String {
     format!(
         "{INTRODUCTION}
 Usage: {usage}
-       ridealong-observer METRIC | hold | install | push [COMMAND...] | --version | --help
+       ridealong-observer METRIC | hold | install | push [COMMAND...] | stacks [--threads]
+       ridealong-observer --version | --help
 
 {commands}
 {SETTINGS}"
@@ -174,6 +182,9 @@ pub fn parse(words: &[String]) -> Result<Command, String> {
         (_, Some("--version" | "-V")) => Ok(Command::Version),
         (Some(command), _) => match arguments {
             [] => Ok(command),
+            [word] if command == Command::Stacks(false) && word == "--threads" => {
+                Ok(Command::Stacks(true))
+            }
             [extra, ..] => misused(&command, extra),
         },
         (None, Some(other)) => Err(format!(
@@ -202,6 +213,7 @@ fn by_name(name: &str) -> Option<Command> {
         "hold" => Some(Command::Hold),
         "install" => Some(Command::Install),
         "push" => Some(Command::Push(0)),
+        "stacks" => Some(Command::Stacks(false)),
         // Only an observer starts this, so the help does not mention it.
         "read-files" => Some(Command::ReadFiles),
         _ => None,
@@ -229,6 +241,8 @@ mod tests {
             ("push --help", Command::Help),
             ("/push sh -c --help", Command::Push(1)),
             ("ridealong-observer push sh", Command::Push(2)),
+            ("ridealong-observer stacks", Command::Stacks(false)),
+            ("stacks --threads", Command::Stacks(true)),
             ("ridealong-observer -h", Command::Help),
         ] {
             assert_eq!(parsed(line), Ok(expected), "{line}");
@@ -259,7 +273,7 @@ mod tests {
     #[test]
     fn errors_name_the_wrong_word() {
         let metrics = names().join(", ");
-        let expected = format!("no command; it must be {metrics}, hold, install or push");
+        let expected = format!("no command; it must be {metrics}, hold, install, push or stacks");
         assert_eq!(parsed("x"), Err(expected));
         assert!(
             parsed("x pidstat")

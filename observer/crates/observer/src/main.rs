@@ -11,6 +11,7 @@ use otlp::settings::ExportSettings;
 use otlp::{pusher, relay};
 use ridealong_observer::cli::{self, Command};
 use ridealong_observer::metrics;
+use ridealong_observer::metrics::cpu_profile::{self, stacks};
 use ridealong_observer::metrics::metric::Metric;
 use ridealong_observer::runtime::budget::Budget;
 use ridealong_observer::runtime::hold::hold;
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Ok(Command::Push(first)) => push(&env::args_os().skip(first).collect::<Vec<_>>()),
+        Ok(Command::Stacks(has_threads)) => write_stacks(has_threads),
         Ok(Command::Version) => print(concat!(env!("CARGO_PKG_VERSION"), "\n")),
         Ok(Command::Help) => print(&cli::help()),
         Err(problem) => {
@@ -67,6 +69,19 @@ fn observe(metric: &'static Metric, problem: Option<String>) -> ExitCode {
         Err(error) => warn(&format!("cannot wait for signals: {}", error.desc())),
     }
     ExitCode::SUCCESS
+}
+
+/// Writes the stacks of the processes that the observer in this container observes.
+fn write_stacks(has_threads: bool) -> ExitCode {
+    let declaration = &cpu_profile::METRIC.declaration;
+    let settings = Settings::read(declaration, metrics::names(), variable);
+    match stacks::run(settings, has_threads) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(problem) => {
+            warn(&problem);
+            ExitCode::FAILURE
+        }
+    }
 }
 
 /// Runs a program and pushes the rows of its log. Without words, pushes the rows of the log on

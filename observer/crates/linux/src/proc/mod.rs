@@ -22,4 +22,7 @@ pub mod smaps_rollup;
 pub mod sockstat;
 pub mod stat;
 pub mod status;
+pub mod syscall;
+pub mod task_state;
+pub mod timers;
 pub mod words;

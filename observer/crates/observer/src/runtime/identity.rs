@@ -4,7 +4,8 @@
 //! can assume the user and group of the process during a read.
 
 use linux::proc::status::{Status, effective_capabilities};
-use nix::unistd::{Gid, Uid, setfsgid, setfsuid};
+use nix::errno::Errno;
+use nix::unistd::{Gid, Uid, seteuid, setfsgid, setfsuid};
 
 const CAP_SETGID: u32 = 6;
 const CAP_SETUID: u32 = 7;
@@ -86,6 +87,22 @@ impl ObserverIdentity {
     #[must_use]
     pub fn can_assume(&self, other: Identity) -> bool {
         self.may_change && other != self.identity
+    }
+
+    /// Does something as another user, such as sending a signal, for which the kernel compares the
+    /// effective user (kernel/signal.c, `kill_ok_by_cred`).
+    ///
+    /// # Errors
+    /// Those of `act`, and `EPERM` if the observer may not change its user.
+    pub fn with_effective_user<T>(
+        &self,
+        other: Identity,
+        act: impl FnOnce() -> Result<T, Errno>,
+    ) -> Result<T, Errno> {
+        seteuid(Uid::from_raw(other.user))?;
+        let result = act();
+        seteuid(Uid::from_raw(self.identity.user))?;
+        result
     }
 
     /// Assumes another identity until the returned guard is dropped.

@@ -15,6 +15,7 @@ pub mod observed;
 pub mod paths;
 pub mod records;
 pub mod rows;
+pub mod stacks;
 pub mod tally;
 pub mod time;
 pub mod totals;

@@ -1,0 +1,78 @@
+import { describeFailure } from '../../src/cluster/api-error.ts'
+import { findMissingExecVerbs } from '../../src/cluster/exec.ts'
+import { inOrder } from '../../src/runs/collect/gather.ts'
+import type { PodOfObservers } from '../../src/runs/collect/observers.ts'
+import type { WorkloadPods } from '../../src/runs/collect/workload-pods.ts'
+import type { AskedPod } from '../../src/runs/stacks/members.ts'
+import { type StacksFormat, showStacks } from '../../src/runs/stacks/show.ts'
+import { EXIT, UsageError } from '../shared/errors.ts'
+import { openCluster } from '../shared/open-cluster.ts'
+import { print, say } from '../shared/output.ts'
+import { findWorkloadPods, type WorkloadOptions } from '../shared/workload-pods.ts'
+import { askPod } from './ask-pod.ts'
+
+export interface StacksOptions extends WorkloadOptions {
+  readonly all?: boolean
+  readonly full?: boolean
+  readonly threads?: boolean
+  readonly output: StacksFormat
+}
+
+/** The most pods that are asked at a time. */
+const AT_A_TIME = 64
+/** The width of a line if standard output is not a terminal. */
+const USUAL_WIDTH = 120
+
+/**
+ * Runs `ridealong stacks KIND/NAME`: prints the stacks of all ranks now, merged into groups.
+ *
+ * @returns the exit code: EXIT.no if a rank has neither a stack nor a known call, and EXIT.trouble
+ * if no pod has answered
+ * @throws UsageError if the command line, the cluster or the rights of the user have a problem
+ */
+export async function stacks(
+  workload: string | undefined,
+  options: StacksOptions,
+): Promise<number> {
+  const found = await findWorkloadPods(workload, options)
+  const { access } = await openCluster(options)
+  const { namespace } = found
+  const ask = async (pod: PodOfObservers) => {
+    return { pod, answer: await askPod(access, namespace, pod, options.threads ?? false) }
+  }
+  const pods: AskedPod[] = []
+  for await (const { pod, answer } of inOrder(found.pods, AT_A_TIME, ask)) {
+    if (answer === 'forbidden') return explainRefusal(found)
+    pods.push({ pod: pod.name, rank: pod.rank, answer })
+  }
+  const shown = showStacks(pods, {
+    all: options.all ?? false,
+    full: options.full ?? false,
+    format: options.output,
+    width: process.stdout.columns ?? USUAL_WIDTH,
+  })
+  print(shown.output)
+  shown.notices.forEach(say)
+  if (found.incomplete !== undefined) say(found.incomplete)
+  if (pods.every(({ answer }) => 'why' in answer)) return EXIT.trouble
+  return shown.isWhole ? EXIT.ok : EXIT.no
+}
+
+/** @throws UsageError that names the rights that the user lacks to run a program in a container */
+async function explainRefusal({ apiserver, namespace }: WorkloadPods): Promise<never> {
+  const verbs = await findMissingExecVerbs(apiserver, namespace).catch((problem: unknown) => {
+    throw new UsageError(describeFailure(problem))
+  })
+  throw new UsageError(describeForbidden(verbs, namespace))
+}
+
+/** @param verbs the verbs on `pods/exec` that the user lacks */
+function describeForbidden(verbs: readonly string[], namespace: string): string {
+  if (verbs.length === 0)
+    return `the cluster refuses pods/exec in namespace ${namespace}, although your role allows it`
+  const rights = verbs.map((verb) => `${verb} pods/exec`).join(' and ')
+  return (
+    `you lack the right to ${rights} in namespace ${namespace}: ` +
+    `a role needs the verbs create and get of the resource pods/exec`
+  )
+}

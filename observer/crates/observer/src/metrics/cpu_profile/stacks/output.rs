@@ -1,0 +1,146 @@
+//! The output of a request: lines of JSON. `src/runs/stacks` reads them.
+//!
+//! - The first line has the version of the format and the functions of all stacks, each with its
+//!   name and its library.
+//! - A line for each process, with its threads. The frames of a thread are numbers of functions,
+//!   from the outermost on. A thread without frames has a reason, `why`.
+//! - The last line says that the output is whole.
+
+use encode::json::{push_key, push_known, push_string, push_text};
+use encode::number;
+
+use super::process::{AskedProcess, read_name};
+use super::resolve::Resolved;
+use super::thread::{Activity, Thread};
+use crate::sampling::containers::Containers;
+use crate::sampling::measure::Meter;
+
+/// The version of the format.
+const VERSION: u64 = 1;
+/// The maximum bytes of the output. Further processes are left out.
+const MAX_BYTES: usize = 8 << 20;
+
+/// Returns the lines. `left_out` is the number of processes that were not looked at.
+#[must_use]
+pub fn lines(
+    processes: &[AskedProcess],
+    resolved: &Resolved,
+    containers: &Containers,
+    meter: &mut Meter,
+    left_out: usize,
+) -> Vec<u8> {
+    let mut out = first_line(resolved);
+    let mut left_out = left_out;
+    for process in processes {
+        let before = out.len();
+        push_process(&mut out, process, resolved, containers, meter);
+        if out.len() > MAX_BYTES {
+            out.truncate(before);
+            left_out += 1;
+        }
+    }
+    out.extend_from_slice(b"{\"end\":true");
+    push_known(&mut out, "processes_left_out", Some(left_out as u64));
+    out.extend_from_slice(b"}\n");
+    out
+}
+
+fn first_line(resolved: &Resolved) -> Vec<u8> {
+    let mut out = b"{\"stacks\":".to_vec();
+    number::push(&mut out, VERSION);
+    push_key(&mut out, "functions");
+    out.push(b'[');
+    for (at, function) in resolved.functions.iter().enumerate() {
+        out.extend_from_slice(if at == 0 { b"[" } else { b",[" });
+        push_string(&mut out, &function.name);
+        if let Some(library) = &function.library {
+            out.push(b',');
+            push_string(&mut out, library);
+        }
+        out.push(b']');
+    }
+    out.extend_from_slice(b"]}\n");
+    out
+}
+
+fn push_process(
+    out: &mut Vec<u8>,
+    process: &AskedProcess,
+    resolved: &Resolved,
+    containers: &Containers,
+    meter: &mut Meter,
+) {
+    let container = process
+        .container
+        .filter(|_| containers.has_names)
+        .map(|container| containers.name(container));
+    out.extend_from_slice(b"{\"pid\":");
+    push_id(out, process.pid);
+    let parent = process.parent.and_then(|pid| u64::try_from(pid).ok());
+    push_known(out, "parent", parent);
+    push_text(out, "program", Some(&process.program));
+    push_text(out, "container", container);
+    push_known(out, "rank", process.rank.map(u64::from));
+    push_known(
+        out,
+        "threads_left_out",
+        Some(process.threads_left_out as u64),
+    );
+    push_key(out, "threads");
+    out.push(b'[');
+    for (at, thread) in process.threads.iter().enumerate() {
+        if at > 0 {
+            out.push(b',');
+        }
+        push_thread(out, process, thread, resolved, meter);
+    }
+    out.extend_from_slice(b"]}\n");
+}
+
+fn push_thread(
+    out: &mut Vec<u8>,
+    process: &AskedProcess,
+    thread: &Thread,
+    resolved: &Resolved,
+    meter: &mut Meter,
+) {
+    out.extend_from_slice(b"{\"id\":");
+    push_id(out, thread.id);
+    let name = read_name(meter, process.pid, thread.id);
+    push_text(out, "name", Some(&name));
+    push_text(out, "state", Some(state(thread.activity)));
+    push_text(out, "call", thread.call.as_deref());
+    let frames = resolved.stacks.get(&(process.pid, thread.id));
+    if let Some(frames) = frames.filter(|frames| !frames.is_empty()) {
+        push_key(out, "frames");
+        out.push(b'[');
+        for (at, function) in frames.iter().rev().enumerate() {
+            if at > 0 {
+                out.push(b',');
+            }
+            number::push(out, *function as u64);
+        }
+        out.push(b']');
+        let is_cut = thread.stack.as_ref().is_some_and(|stack| stack.is_cut);
+        push_key(out, "cut");
+        out.extend_from_slice(if is_cut { b"true" } else { b"false" });
+    } else {
+        let why = process.why.as_deref().or(thread.why.as_deref());
+        push_text(out, "why", Some(why.unwrap_or("the stack is not readable")));
+    }
+    out.push(b'}');
+}
+
+fn push_id(out: &mut Vec<u8>, id: i32) {
+    number::push(out, u64::try_from(id).unwrap_or(0));
+}
+
+fn state(activity: Activity) -> &'static str {
+    match activity {
+        Activity::Runs => "runs",
+        Activity::Sleeps => "sleeps",
+        Activity::Blocked => "blocked",
+        Activity::Stopped => "stopped",
+        Activity::Ended => "ended",
+    }
+}

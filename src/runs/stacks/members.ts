@@ -1,0 +1,115 @@
+import type { AskedProcess, AskedThread, PodStacks } from './pod-stacks.ts'
+
+/** A pod of the workload, and its answer. */
+export interface AskedPod {
+  readonly pod: string
+  /** The rank of the pod in its workload; null if it is not known. */
+  readonly rank: string | null
+  /** The processes; or why the pod has not answered, as a clause. */
+  readonly answer: PodStacks | { readonly why: string }
+}
+
+/** A thread of a rank, or a pod that has not answered. */
+export interface Member {
+  /** The MPI rank or the rank of the pod; otherwise the pod, and the process if it has several. */
+  readonly rank: string
+  readonly pod: string
+  readonly process: Pick<AskedProcess, 'pid' | 'program' | 'container'> | undefined
+  readonly thread: AskedThread | undefined
+  /** Why there is neither a stack nor a call; undefined if the pod has answered. */
+  readonly why: string | undefined
+}
+
+/** The members, and the processes that are not shown. */
+export interface Members {
+  readonly members: readonly Member[]
+  /** Whether the members have the ranks of a launcher, such as MPI ranks. */
+  readonly hasRanks: boolean
+  /** Processes without a rank, and those that only wait for a process of the same rank. */
+  readonly hidden: number
+  /** Processes and threads that the observers have left out, because there were too many. */
+  readonly leftOut: number
+}
+
+/** What to show. */
+export interface MemberOptions {
+  /** Whether processes without a rank are shown although others have one. */
+  readonly all: boolean
+}
+
+/**
+ * Lists the threads of the ranks. If a process has a rank of a launcher, the processes with ranks
+ * are the ranks. A shell that waits for the program of its rank is not shown, and nor are processes
+ * that the program has started, such as workers of a data loader.
+ */
+export function listMembers(pods: readonly AskedPod[], { all }: MemberOptions): Members {
+  const answered = pods.flatMap(({ answer, ...place }) =>
+    'why' in answer ? [] : [{ ...place, answer }],
+  )
+  const hasRanks = answered.some(({ answer }) => answer.processes.some(({ rank }) => rank !== null))
+  const isListed = ({ rank }: AskedProcess) => all || !hasRanks || rank !== null
+  const shown = answered.map(({ answer: { processes }, ...place }) => {
+    const listed = processes.filter(isListed)
+    return { ...place, listed, processes: all ? listed : representatives(listed) }
+  })
+  const members = shown.flatMap(({ pod, rank, processes }) =>
+    processes.flatMap((process) => {
+      const name = rank ?? pod
+      const own = processes.length === 1 ? name : `${name}/${process.pid}`
+      const label = process.rank === null ? own : `${process.rank}`
+      const { pid, program, container } = process
+      return process.threads.map((thread): Member => {
+        const facts = { pid, program, container }
+        return { rank: label, pod, process: facts, thread, why: undefined }
+      })
+    }),
+  )
+  const silent = pods.flatMap(({ pod, rank, answer }): readonly Member[] => {
+    if (!('why' in answer)) return []
+    const label = hasRanks ? pod : (rank ?? pod)
+    return [{ rank: label, pod, process: undefined, thread: undefined, why: answer.why }]
+  })
+  const found = answered.flatMap(({ answer }) => answer.processes)
+  const kept = shown.reduce((sum, { processes }) => sum + processes.length, 0)
+  return {
+    members: [...members, ...silent],
+    hasRanks,
+    hidden: found.length - kept,
+    leftOut:
+      answered.reduce((sum, { answer }) => sum + answer.processesLeftOut, 0) +
+      found.reduce((sum, { threadsLeftOut }) => sum + threadsLeftOut, 0),
+  }
+}
+
+/** Returns the processes of a pod without those that others of the same rank stand for. */
+function representatives(processes: readonly AskedProcess[]): readonly AskedProcess[] {
+  const byPid = new Map(processes.map((process) => [process.pid, process]))
+  const isOfRank = (process: AskedProcess, other: AskedProcess) => process.rank === other.rank
+  const parents = new Set(
+    processes.flatMap((process) => {
+      const parent = process.parent === null ? undefined : byPid.get(process.parent)
+      return parent !== undefined && isOfRank(process, parent) ? [parent.pid] : []
+    }),
+  )
+  const onlyWaits = ({ pid, threads }: AskedProcess) =>
+    parents.has(pid) && threads[0]?.call === 'wait'
+  const working = processes.filter((process) => !onlyWaits(process))
+  const remaining = new Set(working.map(({ pid }) => pid))
+  const isHelper = (process: AskedProcess) =>
+    ancestors(process, byPid).some((other) => remaining.has(other.pid) && isOfRank(process, other))
+  return working.filter((process) => process.rank === null || !isHelper(process))
+}
+
+/** Returns the known ancestors of a process. A hostile pod could report a circle of parents. */
+function ancestors(
+  process: AskedProcess,
+  byPid: ReadonlyMap<number, AskedProcess>,
+): readonly AskedProcess[] {
+  const found = new Set<AskedProcess>()
+  let parent = byPid.get(process.parent ?? 0)
+  while (parent !== undefined && !found.has(parent)) {
+    found.add(parent)
+    parent = byPid.get(parent.parent ?? 0)
+  }
+  return [...found]
+}

@@ -1,0 +1,121 @@
+import { rankList } from '../findings/sentence.ts'
+import type { StackGroup } from './groups.ts'
+import type { Member } from './members.ts'
+
+/** A function, or a chain of functions, with the members that are in it. */
+interface StackNode {
+  readonly name: string
+  readonly members: Member[]
+  readonly children: Map<string, StackNode>
+  /** The members whose stack ends here. */
+  readonly ending: Member[]
+}
+
+/** The maximum length of a name in the tree. */
+const MAX_NAME = 120
+/** The maximum number of functions of a chain, apart from its last ones. */
+const MAX_CHAIN = 40
+const MIN_WIDTH = 30
+
+/**
+ * Renders the stacks as a tree: functions that all members of a branch call are one line.
+ *
+ * @param width the width of a line in characters
+ */
+export function renderTree(groups: readonly StackGroup[], width: number): readonly string[] {
+  const roots = new Map<string, StackNode>()
+  for (const group of groups) addGroup(roots, group)
+  return inOrder(roots).flatMap((node) => renderNode(node, { first: '', others: '' }, width))
+}
+
+function addGroup(roots: Map<string, StackNode>, { frames, isCut, members }: StackGroup): void {
+  const names = frames.map((frame) => frame.function)
+  let nodes = roots
+  let last: StackNode | undefined
+  for (const name of isCut ? ['...', ...names] : names) {
+    const node: StackNode = nodes.get(name) ?? newNode(name)
+    nodes.set(name, node)
+    for (const member of members) node.members.push(member)
+    nodes = node.children
+    last = node
+  }
+  for (const member of members) last?.ending.push(member)
+}
+
+function newNode(name: string): StackNode {
+  return { name, members: [], children: new Map(), ending: [] }
+}
+
+function inOrder(nodes: ReadonlyMap<string, StackNode>): readonly StackNode[] {
+  return [...nodes.values()].toSorted((a, b) => b.members.length - a.members.length)
+}
+
+/** What precedes the first line of a node, and its other lines with those of its children. */
+interface Indent {
+  readonly first: string
+  readonly others: string
+}
+
+function renderNode(node: StackNode, indent: Indent, width: number): readonly string[] {
+  const chain = [node.name]
+  let last = node
+  for (;;) {
+    const [only, ...more] = last.children.values()
+    if (only === undefined || more.length > 0 || last.ending.length > 0) break
+    chain.push(only.name)
+    last = only
+  }
+  const children = inOrder(last.children)
+  const isPassed = children.length > 0 && last.ending.length > 0
+  const here = isPassed ? [`${describeMembers(last.ending)}: in ${shorten(last.name)}`] : []
+  const hanging = `${indent.others}${children.length > 0 ? '│ ' : '  '}`
+  const text = `${describeMembers(node.members)}: ${joinChain(chain)}`
+  const count = here.length + children.length
+  const branch = (at: number): Indent => ({
+    first: `${indent.others}${at === count - 1 ? '└─ ' : '├─ '}`,
+    others: `${indent.others}${at === count - 1 ? '   ' : '│  '}`,
+  })
+  return [
+    ...wrap(text, { first: indent.first, others: hanging }, width),
+    ...here.flatMap((line, at) => wrap(line, branch(at), width)),
+    ...children.flatMap((child, at) => renderNode(child, branch(here.length + at), width)),
+  ]
+}
+
+/** Returns the functions of a chain. Of a long recursion, only the ends are shown. */
+function joinChain(chain: readonly string[]): string {
+  const left = chain.length - MAX_CHAIN
+  if (left <= 1) return chain.map(shorten).join(' > ')
+  const half = MAX_CHAIN / 2
+  const names = [...chain.slice(0, half), `(${left} functions)`, ...chain.slice(-half)]
+  return names.map(shorten).join(' > ')
+}
+
+function shorten(name: string): string {
+  return name.length <= MAX_NAME ? name : `${name.slice(0, MAX_NAME - 3)}...`
+}
+
+/** Names the ranks of members, and counts threads if a rank has several: "ranks 0-3, 8 threads". */
+export function describeMembers(members: readonly Member[]): string {
+  const ranks = [...new Set(members.map(({ rank }) => rank))]
+  const list = rankList(ranks)
+  const word = ranks.length === 1 ? 'rank' : 'ranks'
+  const named = /^\d/.test(list) ? `${word} ${list}` : list
+  const counted = ranks.length > 2 ? [`${ranks.length} ranks`] : []
+  const threads = members.length > ranks.length ? [`${members.length} threads`] : []
+  const counts = [...counted, ...threads].join(', ')
+  return counts === '' ? named : `${named} (${counts})`
+}
+
+/** Breaks a text between words; a word that is too long has a line of its own. */
+export function wrap(text: string, { first, others }: Indent, width: number): readonly string[] {
+  const room = Math.max(width - others.length, MIN_WIDTH)
+  const lines: string[] = []
+  for (const word of text.split(' ')) {
+    const line = lines.at(-1)
+    if (line !== undefined && line.length + 1 + word.length <= room)
+      lines[lines.length - 1] = `${line} ${word}`
+    else lines.push(word)
+  }
+  return lines.map((line, at) => `${at === 0 ? first : others}${line}`)
+}

@@ -1,0 +1,32 @@
+import t from 'tap'
+import { observerProgram, startStacksPod } from '../profile/stacks-pod.ts'
+import { profileTests } from '../profile/tool.ts'
+
+const PODS = 4
+const REQUESTS = 2500
+
+/** Requests the stacks again and again, every third time those of all threads. */
+const REPEAT = `
+i=0
+while [ $i -lt ${REQUESTS} ]; do
+  i=$((i + 1))
+  if [ $((i % 3)) = 0 ]; then "$0" stacks --threads; else "$0" stacks; fi >/dev/null || exit 1
+done`
+
+const CALLS = ['poll', 'epoll_wait', 'select', 'nanosleep', 'semop', 'sigtimedwait']
+const UNCHANGED = [...CALLS.map((call) => `${call}: called, 0 interrupted`), 'done', ''].join('\n')
+
+t.test('ten thousand requests under load interrupt no call', profileTests(), async (t) => {
+  const user = { user: 1000, group: 1000, drops: true }
+  const ask = async () => {
+    const pod = await startStacksPod(t)
+    // The few signals of the timer interrupt calls, too, but rarely; see stacks.test.ts.
+    const running = await pod.start('count', { as: user, frequency: 1 })
+    const requests = await pod.run([], { as: user, argv: ['sh', '-c', REPEAT, observerProgram()] })
+    t.equal(await requests.ended, 0, requests.log())
+    pod.endTasks()
+    t.equal(await running.ended, 7)
+    t.equal(running.log(), UNCHANGED)
+  }
+  await Promise.all(Array.from({ length: PODS }, ask))
+})
