@@ -4,7 +4,7 @@ import { inOrder } from '../../src/runs/collect/gather.ts'
 import type { PodOfObservers } from '../../src/runs/collect/observers.ts'
 import type { WorkloadPods } from '../../src/runs/collect/workload-pods.ts'
 import type { AskedPod } from '../../src/runs/stacks/members.ts'
-import { type StacksFormat, showStacks } from '../../src/runs/stacks/show.ts'
+import { type ShownStacks, type StacksFormat, showStacks } from '../../src/runs/stacks/show.ts'
 import { EXIT, UsageError } from '../shared/errors.ts'
 import { openCluster } from '../shared/open-cluster.ts'
 import { print, say } from '../shared/output.ts'
@@ -54,8 +54,12 @@ export async function stacks(
   print(shown.output)
   shown.notices.forEach(say)
   if (found.incomplete !== undefined) say(found.incomplete)
+  return exitCode(pods, shown)
+}
+
+function exitCode(pods: readonly AskedPod[], { isWhole }: ShownStacks): number {
   if (pods.every(({ answer }) => 'why' in answer)) return EXIT.trouble
-  return shown.isWhole ? EXIT.ok : EXIT.no
+  return isWhole ? EXIT.ok : EXIT.no
 }
 
 /** @throws UsageError that names the rights that the user lacks to run a program in a container */

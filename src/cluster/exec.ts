@@ -116,7 +116,7 @@ function readExitCode({ status, message, details }: V1Status): number {
   throw new Error(message ?? 'the program could not be started')
 }
 
-/** The client reports a refused request only in an event of its WebSocket, without the message. */
+/** The client reports a refused request only in an event of its WebSocket. */
 function describeRefusal(error: unknown): Error {
   const text = errorMessage(
     error instanceof Error ? error : (error as { message?: unknown })?.message,
@@ -125,7 +125,7 @@ function describeRefusal(error: unknown): Error {
   return code === undefined ? new Error(text) : new ApiError(Number(code), 'exec was refused')
 }
 
-/** The verbs that the apiserver checks for exec over a WebSocket: get, and since 1.35 also create. */
+/** The verbs that exec over a WebSocket needs: get, and since Kubernetes 1.35 also create. */
 const VERBS = ['create', 'get'] as const
 
 /**

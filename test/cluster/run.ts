@@ -60,6 +60,7 @@ const TOOLS: Readonly<Record<string, readonly Target[]>> = {
   'image-volumes': ['tools'],
   'mpi-forwarding': ['tools'],
   'mpi-trace': ['tools'],
+  stacks: ['tools'],
 }
 
 /** Tests that need no node, because their pods are only admitted. */

@@ -48,7 +48,7 @@ const isOurs = (command: string) => /^(kubectl )?ridealong /.test(command)
 function needsCluster(command: string): boolean {
   const verb = command.replace(/^(kubectl )?ridealong /, '').split(' ')[0] ?? ''
   if (verb === 'explain') return !command.includes(' -f ')
-  return ['collect', 'attach', 'doctor', 'disarm', 'record', 'top'].includes(verb)
+  return ['collect', 'attach', 'doctor', 'disarm', 'record', 'stacks', 'top'].includes(verb)
 }
 
 /** Tells whether a command draws on a terminal, which the commands of this test do not have. */

@@ -1,4 +1,4 @@
-import type { Member, Members } from './members.ts'
+import type { Members, StackMember } from './members.ts'
 import type { AskedThread, StackFrame } from './pod-stacks.ts'
 
 /** The members with the same stack, or without a stack for the same reason. */
@@ -9,7 +9,7 @@ export interface StackGroup {
   readonly isCut: boolean
   /** What the members do, and why they have no stack, as a clause; empty if they have one. */
   readonly why: string
-  readonly members: readonly Member[]
+  readonly members: readonly StackMember[]
 }
 
 export interface GroupOptions {
@@ -40,10 +40,10 @@ export function groupStacks({ members }: Members, options: GroupOptions): readon
 }
 
 type Stack = Omit<StackGroup, 'members'>
-type OpenGroup = Stack & { readonly members: Member[] }
+type OpenGroup = Stack & { readonly members: StackMember[] }
 
 /** Returns a function that reads the stack of a member. */
-function stackReader({ full }: GroupOptions): (member: Member) => Stack {
+function stackReader({ full }: GroupOptions): (member: StackMember) => Stack {
   return (member) => {
     const all = member.thread?.frames ?? []
     const frames = full ? all : relevantFrames(all)
@@ -52,7 +52,7 @@ function stackReader({ full }: GroupOptions): (member: Member) => Stack {
   }
 }
 
-function compareMembers(a: Member, b: Member): number {
+function compareMembers(a: StackMember, b: StackMember): number {
   return natural(a.rank, b.rank) || (a.thread?.id ?? 0) - (b.thread?.id ?? 0)
 }
 
@@ -94,7 +94,7 @@ export function relevantFrames(frames: readonly StackFrame[]): readonly StackFra
 }
 
 /** Says what a member without a stack does, and why it has none. */
-function describeMissing({ thread, why }: Member): string {
+function describeMissing({ thread, why }: StackMember): string {
   if (thread === undefined) return why ?? 'the pod has not answered'
   return `${describeActivity(thread)}; no stack: ${thread.why || 'it has no functions'}`
 }

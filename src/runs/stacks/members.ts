@@ -10,7 +10,7 @@ export interface AskedPod {
 }
 
 /** A thread of a rank, or a pod that has not answered. */
-export interface Member {
+export interface StackMember {
   /** The MPI rank or the rank of the pod; otherwise the pod, and the process if it has several. */
   readonly rank: string
   readonly pod: string
@@ -22,7 +22,7 @@ export interface Member {
 
 /** The members, and the processes that are not shown. */
 export interface Members {
-  readonly members: readonly Member[]
+  readonly members: readonly StackMember[]
   /** Whether the members have the ranks of a launcher, such as MPI ranks. */
   readonly hasRanks: boolean
   /** Processes without a rank, and those that only wait for a process of the same rank. */
@@ -58,13 +58,13 @@ export function listMembers(pods: readonly AskedPod[], { all }: MemberOptions): 
       const own = processes.length === 1 ? name : `${name}/${process.pid}`
       const label = process.rank === null ? own : `${process.rank}`
       const { pid, program, container } = process
-      return process.threads.map((thread): Member => {
+      return process.threads.map((thread): StackMember => {
         const facts = { pid, program, container }
         return { rank: label, pod, process: facts, thread, why: undefined }
       })
     }),
   )
-  const silent = pods.flatMap(({ pod, rank, answer }): readonly Member[] => {
+  const silent = pods.flatMap(({ pod, rank, answer }): readonly StackMember[] => {
     if (!('why' in answer)) return []
     const label = hasRanks ? pod : (rank ?? pod)
     return [{ rank: label, pod, process: undefined, thread: undefined, why: answer.why }]

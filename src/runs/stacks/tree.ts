@@ -1,14 +1,14 @@
 import { rankList } from '../findings/sentence.ts'
 import type { StackGroup } from './groups.ts'
-import type { Member } from './members.ts'
+import type { StackMember } from './members.ts'
 
 /** A function, or a chain of functions, with the members that are in it. */
 interface StackNode {
   readonly name: string
-  readonly members: Member[]
+  readonly members: StackMember[]
   readonly children: Map<string, StackNode>
   /** The members whose stack ends here. */
-  readonly ending: Member[]
+  readonly ending: StackMember[]
 }
 
 /** The maximum length of a name in the tree. */
@@ -96,7 +96,7 @@ function shorten(name: string): string {
 }
 
 /** Names the ranks of members, and counts threads if a rank has several: "ranks 0-3, 8 threads". */
-export function describeMembers(members: readonly Member[]): string {
+export function describeMembers(members: readonly StackMember[]): string {
   const ranks = [...new Set(members.map(({ rank }) => rank))]
   const list = rankList(ranks)
   const word = ranks.length === 1 ? 'rank' : 'ranks'

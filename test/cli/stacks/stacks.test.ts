@@ -85,7 +85,10 @@ t.test('missing rights are named', async (t) => {
   const refused = await stacksOf(t, () => ({ refused: 403 }))
   t.equal(refused.code, 2)
   t.equal(refused.out, '')
-  t.match(refused.err, /you lack the right to create pods\/exec and get pods\/exec in namespace hpc/)
+  t.match(
+    refused.err,
+    /you lack the right to create pods\/exec and get pods\/exec in namespace hpc/,
+  )
   const allowed = await stacksOf(t, () => ({ refused: 403 }), [], true)
   t.match(allowed.err, /refuses pods\/exec in namespace hpc, although your role allows it/)
 })

@@ -1,10 +1,11 @@
 //! A thread whose stack is requested: what it does, and whether it can be asked.
 //!
-//! A thread that computes answers at the next signal of the profiler's timer, which the kernel sends
-//! only to a thread that uses a processor. A thread that sleeps is sent a signal. A signal ends many
-//! calls, also with `SA_RESTART` (signal(7)), and the program would see EINTR. Therefore only a thread
-//! is asked that sleeps in a call that the kernel continues, and has slept in this same call for a
-//! while: the time between the look and the signal is then short against the time of its calls.
+//! A thread that computes answers at the next signal of the profiler's timer, which the kernel
+//! sends only to a thread that uses a processor. A thread that sleeps is sent a signal. A signal
+//! ends many calls, also with `SA_RESTART` (signal(7)), and the program would see EINTR. Therefore
+//! only a thread is asked that sleeps in a call that the kernel continues, and has slept in this
+//! same call for a while: the time between the look and the signal is then short against the time
+//! of its calls.
 
 use linux::proc::files::Task;
 use linux::proc::syscall::{self, Position, Restart};
@@ -22,8 +23,8 @@ use crate::sampling::process::Access;
 pub const SIGNAL: u32 = 23;
 /// The seconds for which a thread must sleep without a context switch.
 pub const MIN_SLEEP: f64 = 0.1;
-/// The seconds until an unanswered signal is sent again, and the maximum number of signals. A thread
-/// does not answer while another thread of its process walks its stack.
+/// The seconds until an unanswered signal is sent again, and the maximum number of signals. A
+/// thread does not answer while another thread of its process walks its stack.
 const RETRY: f64 = 0.2;
 const MAX_SIGNALS: u32 = 8;
 

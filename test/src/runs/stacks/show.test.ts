@@ -32,13 +32,19 @@ t.test('the ranks in the same function of MPI are a group, wherever it is', (t) 
     '└─ rank 3: read_input > read',
   ])
   const whole = linesOf(pods, { full: true })
-  t.ok(whole.some((line) => /_start > \[libc.so.6\] > main$/.test(line)), whole.join('\n'))
+  t.ok(
+    whole.some((line) => /_start > \[libc.so.6\] > main$/.test(line)),
+    whole.join('\n'),
+  )
   t.ok(whole.some((line) => line.includes('opal_progress')))
   const { output } = showStacks(pods, { ...OPTIONS, format: 'json' })
   const groups = JSON.parse('document' in output ? output.document : '')
   t.match(groups, [
     { ranks: ['0', '1', '2', '4', '5', '6', '7'], why: null },
-    { ranks: ['3'], stack: [{ function: 'main' }, { function: 'read_input' }, { function: 'read' }] },
+    {
+      ranks: ['3'],
+      stack: [{ function: 'main' }, { function: 'read_input' }, { function: 'read' }],
+    },
   ])
   t.match(groups[0].threads[3], { pod: 'lammps-1-abcde', pid: 24, program: 'lmp', state: 'sleeps' })
   t.end()
@@ -105,10 +111,14 @@ t.test('long and hostile stacks fit into the width', (t) => {
   const lines = linesOf([podOf(0, [{ pid: 1, rank: 0, threads: [{ stack, cut: true }] }])])
   t.match(lines[0], /^rank 0: \.\.\. > main/)
   t.ok(lines.join('').includes('functions)'))
-  t.ok(lines.every((line) => line.length <= 140), `${Math.max(...lines.map((l) => l.length))}`)
+  t.ok(
+    lines.every((line) => line.length <= 140),
+    `${Math.max(...lines.map((l) => l.length))}`,
+  )
   t.equal(readPodStacks('{"stacks":1,"functions":[]}\n'), undefined)
   t.equal(readPodStacks('{"stacks":2,"functions":[]}\n{"end":true}\n'), undefined)
-  const odd = '{"stacks":1,"functions":[5]}\n{"pid":"x","threads":[{"frames":[0,9,-1]}]}\n{"end":true}'
+  const odd =
+    '{"stacks":1,"functions":[5]}\n{"pid":"x","threads":[{"frames":[0,9,-1]}]}\n{"end":true}'
   t.match(readPodStacks(odd)?.processes[0], { pid: 0, threads: [{ frames: [{ function: '?' }] }] })
   t.end()
 })
