@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { LineUnit } from '../../src/runs/top/ranks.ts'
 import { type HelpEnd, helpEnd, WORKLOAD_HELP } from '../shared/help.ts'
 import { wholeNumber, withCluster, withSettings } from '../shared/options.ts'
@@ -10,8 +10,14 @@ const FORMATS = ['table', 'json', 'csv'] as const satisfies readonly TopFormat[]
 /** Declares the verb `top`. */
 export function declareTop(program: Command): void {
   const command = withCluster(withSettings(program.command('top')))
-    .description('show the ranks of a run while it runs, and what delays them')
-    .argument('[workload]', WORKLOAD_HELP)
+    .description(
+      'show how a run goes, its ranks and what delays them, while it runs or from recorded logs',
+    )
+    .argument(
+      '[workload or file...]',
+      `${WORKLOAD_HELP}; or recorded logs to show again: the output of collect (jsonl), logs of ` +
+        'observers, folders with both, or - for standard input',
+    )
     .option('-l, --selector <labels>', 'show the pods with these labels, as in kubectl')
     .option(
       '-n, --namespace <name>',
@@ -20,9 +26,9 @@ export function declareTop(program: Command): void {
     .option('--context <name>', 'the context of the kubeconfig to use')
   withTable(command)
     .addHelpText('after', helpEnd(HELP_END))
-    .action(async (workload, options) => {
+    .action(async (words, options) => {
       const { top } = await import('./top.ts')
-      const code = await top(workload, options)
+      const code = await top(words, options)
       // When the user quits the interactive table, requests to the apiserver may still be open.
       if (options.once) process.exitCode = code
       else process.exit(code)
@@ -41,7 +47,7 @@ function withTable(command: Command): Command {
     )
     .option('--once', 'print one table and exit, for scripts')
     .addOption(
-      new Option('-o, --output <format>', 'the output format of --once')
+      new Option('-o, --output <format>', 'the output format of --once, or of recorded logs')
         .choices(FORMATS)
         .default('table'),
     )
@@ -51,6 +57,18 @@ function withTable(command: Command): Command {
       wholeNumber(1, 10_000),
       2000,
     )
+    .option(
+      '--speed <factor>',
+      'how many times as fast as the run recorded logs are shown (default: two timepoints a ' +
+        'second, and two minutes in all at most)',
+      positiveNumber,
+    )
+}
+
+function positiveNumber(text: string): number {
+  const value = /^\d{1,9}(\.\d{1,9})?$/.test(text) ? Number(text) : 0
+  if (value > 0) return value
+  throw new InvalidArgumentError('It must be a number above 0, such as 10 or 0.5.')
 }
 
 const HELP_END: HelpEnd = {
@@ -62,5 +80,8 @@ const HELP_END: HelpEnd = {
     'top minicluster/lammps -n hpc --by program',
     'top job/lammps --column percent_wait majflt_s --sort majflt_s',
     'top job/lammps --once -o json',
+    'top lammps.jsonl',
+    'top logs/ --speed 10',
+    'top lammps.jsonl -o json | jq .verdict',
   ],
 }

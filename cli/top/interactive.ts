@@ -1,15 +1,17 @@
-import { describeApiError } from '../../src/cluster/api-error.ts'
 import { createPause, type Pause } from '../../src/lib/pause.ts'
-import type { WorkloadPods } from '../../src/runs/collect/workload-pods.ts'
+import type { TopColumn } from '../../src/runs/top/columns.ts'
+import { type Assessor, startAssessor } from '../../src/runs/top/findings/assessment.ts'
+import { factorLines } from '../../src/runs/top/findings/factor-lines.ts'
 import {
   buildFrame,
   type ColumnWidths,
   type FrameFacts,
+  type FrameHead,
   tableHeight,
 } from '../../src/runs/top/frame.ts'
 import { findNoProgress } from '../../src/runs/top/no-progress.ts'
 import { orderLines } from '../../src/runs/top/order.ts'
-import { buildLines } from '../../src/runs/top/ranks.ts'
+import { buildLines, type LiveRank } from '../../src/runs/top/ranks.ts'
 import {
   firstView,
   type Key,
@@ -18,33 +20,39 @@ import {
   pressKey,
   type View,
 } from '../../src/runs/top/view.ts'
-import type { LiveRun } from './live-run.ts'
-import { followStream, type LogStream, type StreamOptions, settleStreams } from './log-streams.ts'
-import { createLookPace } from './look-pace.ts'
-import { listNotices } from './notices.ts'
-import { createOpeningGate } from './opening-gate.ts'
 import { openScreen, type Screen } from './screen.ts'
 import type { TopOptions } from './top-options.ts'
 
 /** Milliseconds between two frames. */
-const FRAME_MS = 500
+export const FRAME_MS = 500
+
+/** The ranks that the terminal shows: those of a run that goes on, or of recorded logs. */
+export interface Scene {
+  readonly heading: () => string
+  readonly ranks: () => readonly LiveRank[]
+  readonly columns: () => readonly TopColumn[]
+  readonly notices: () => readonly string[]
+  /** Prepares for a frame, and returns its time in milliseconds since 1970. */
+  readonly update: () => number
+  /** Works in the background until the signal is aborted. */
+  readonly follow: (signal: AbortSignal) => Promise<void>
+}
 
 interface Session {
-  readonly found: WorkloadPods
-  readonly run: LiveRun
-  readonly parallel: number
+  readonly scene: Scene
   readonly screen: Screen
   readonly widths: ColumnWidths
   readonly stop: AbortController
   /** The pause between two frames, which a key or a new size of the terminal ends. */
   readonly framePause: Pause
+  readonly assessor: Assessor
+  /** The columns of the last frame. */
+  columns: readonly TopColumn[]
   view: View
   /** The number of lines that match the filter. */
   lines: number
-  /** What the last frame says about processes that make no progress. */
-  alarms: readonly string[]
-  /** Why the pods could not be listed; undefined if the last list succeeded. */
-  problem: string | undefined
+  /** What the last frame shows above the table. */
+  head: FrameHead
 }
 
 /**
@@ -53,9 +61,8 @@ interface Session {
  * @throws an internal error or an error of the terminal, after the terminal was restored
  */
 export async function runInteractive(
-  found: WorkloadPods,
-  run: LiveRun,
-  options: Pick<TopOptions, 'by' | 'parallel' | 'sort'>,
+  scene: Scene,
+  { by, sort }: Pick<TopOptions, 'by' | 'sort'>,
 ): Promise<void> {
   const stop = new AbortController()
   const endings = listenForEndings(stop)
@@ -68,20 +75,19 @@ export async function runInteractive(
     },
   })
   const session: Session = {
-    found,
-    run,
-    parallel: options.parallel,
+    scene,
     screen,
     widths: new Map(),
     stop,
     framePause,
-    view: firstView(run.columns(), options.by, options.sort),
+    columns: scene.columns(),
+    view: firstView(scene.columns(), by, sort),
     lines: 0,
-    alarms: [],
-    problem: undefined,
+    head: { verdict: undefined, factors: [], alarms: [] },
+    assessor: startAssessor(() => performance.now()),
   }
   try {
-    await Promise.race([drawFrames(session), followRun(session), endings.failure])
+    await Promise.race([drawFrames(session), scene.follow(stop.signal), endings.failure])
   } finally {
     stop.abort()
     screen.close()
@@ -118,38 +124,45 @@ function listenForEndings(stop: AbortController): Endings {
 /** Draws a frame every half second, and at once after a key or a change of the size. */
 async function drawFrames(session: Session): Promise<void> {
   while (!session.stop.signal.aborted) {
-    settleStreams(session.run.streams())
     draw(session)
     await session.framePause.wait(FRAME_MS)
   }
 }
 
 function draw(session: Session): void {
-  const { screen, widths } = session
+  const { screen, widths, scene } = session
+  const now = scene.update()
+  const columns = scene.columns()
+  const { view } = session
+  session.view = { ...view, sort: keepSort(view.sort, session.columns, columns) }
+  session.columns = columns
   const size = screen.size()
-  const facts = factsOf(session)
+  const facts = factsOf(session, now)
   session.lines = facts.lines.length
-  session.alarms = facts.alarms
+  session.head = facts
   session.view = keepInside(session.view, roomOf(session))
   screen.draw(buildFrame({ ...facts, view: session.view }, size, widths))
 }
 
-function roomOf({ run, lines, alarms, screen }: Session) {
-  return { columns: run.columns(), lines, height: tableHeight(alarms, screen.size()) }
+function roomOf({ columns, lines, head, screen }: Session) {
+  return { columns, lines, height: tableHeight(head, screen.size()) }
 }
 
-function factsOf({ run, found, view, problem }: Session): FrameFacts {
-  const columns = run.columns()
-  const now = Date.now()
-  const all = buildLines(run.ranks(), columns, view.unit, now)
+function factsOf({ scene, columns, view, assessor }: Session, now: number): FrameFacts {
+  const ranks = scene.ranks()
+  const stuck = findNoProgress(ranks, now)
+  const { verdict, efficiency, findings } = assessor.assess(ranks, stuck)
+  const all = buildLines(ranks, columns, view.unit, { now, findings })
   return {
-    heading: `${found.words} in ${found.namespace}`,
+    heading: scene.heading(),
     columns,
     all,
     lines: orderLines(all, columns, view),
     view,
-    alarms: findNoProgress(run.ranks(), now).map(({ sentence }) => sentence),
-    notices: listNotices(run, found, problem),
+    verdict,
+    factors: efficiency === undefined ? [] : factorLines(efficiency.root),
+    alarms: stuck.map(({ sentence }) => sentence),
+    notices: scene.notices(),
   }
 }
 
@@ -161,48 +174,4 @@ function press(session: Session, key: Key): void {
   }
   session.view = next
   session.framePause.end()
-}
-
-/** Follows the logs of all observers, and lists the pods again from time to time. */
-async function followRun(session: Session): Promise<void> {
-  const { found, run, stop, parallel } = session
-  const { signal } = stop
-  const options = { apiserver: found.apiserver, gate: createOpeningGate(), signal }
-  const pace = createLookPace(signal)
-  while (!signal.aborted) {
-    followMore(run, parallel, options, pace.hurry)
-    await pace.wait(run.ranks().length)
-    if (!signal.aborted) await look(session)
-  }
-}
-
-/** Starts to follow logs until there are as many as are allowed. */
-function followMore(run: LiveRun, most: number, options: StreamOptions, onEnd: () => void): void {
-  const streams = run.streams()
-  let followed = streams.filter(({ isFollowed }) => isFollowed).length
-  const waiting = streams.filter(canBeFollowed)
-  // The values of the ranks are worth more than the progress of some of them.
-  for (const stream of waiting.sort((a, b) => Number(b.isShown) - Number(a.isShown))) {
-    if (followed >= most) return
-    followed += 1
-    followStream(stream, options, onEnd)
-  }
-}
-
-function canBeFollowed({ isFollowed, isOver, hasStarted }: LogStream): boolean {
-  return hasStarted && !isFollowed && !isOver
-}
-
-async function look(session: Session): Promise<void> {
-  const { run, found } = session
-  try {
-    const pods = await found.find()
-    const before = run.columns()
-    run.take(pods)
-    const { view } = session
-    session.view = { ...view, sort: keepSort(view.sort, before, run.columns()) }
-    session.problem = undefined
-  } catch (error) {
-    session.problem = describeApiError(error)
-  }
 }

@@ -1,7 +1,7 @@
 import type { PodOfObservers, RunningObserver } from '../../src/runs/collect/observers.ts'
 import type { Descriptions } from '../../src/runs/log/descriptions.ts'
-import { MPI_METRIC } from '../../src/runs/mpi/mpi-run.ts'
 import { chooseColumns, neededRows, sourcesOf, type TopColumn } from '../../src/runs/top/columns.ts'
+import { isExamined } from '../../src/runs/top/findings/log-evidence.ts'
 import { compareRanks, type LiveRank } from '../../src/runs/top/ranks.ts'
 import { type LogStream, newStream } from './log-streams.ts'
 
@@ -30,6 +30,8 @@ interface RunState {
   /** The descriptions with only the columns that can be in the table. */
   readonly needed: Descriptions
   readonly names: readonly string[]
+  /** The metrics whose rows the rules for findings read. */
+  readonly examined: readonly string[]
   /** The ranks by the uid of the pod, and the streams by the uid and the name of the container. */
   readonly ranks: Map<string, GrowingRank>
   readonly streams: Map<string, LogStream>
@@ -47,6 +49,7 @@ export function startLiveRun(descriptions: Descriptions, names: readonly string[
       [...descriptions].map(([metric, rows]) => [metric, neededRows(metric, rows, names)]),
     ),
     names,
+    examined: [...descriptions].flatMap((one) => (isExamined(...one) ? one[0] : [])),
     ranks: new Map(),
     streams: new Map(),
     metrics: new Set(),
@@ -71,9 +74,9 @@ function takePods(state: RunState, pods: readonly PodOfObservers[]): void {
   state.unobserved = pods.filter((pod) => pod.observers.length === 0).length
   noteMetrics(state, observers)
   const shown = state.columns.flatMap(sourcesOf).map(({ metric }) => metric)
-  // The rows of mpi-trace also say which processes make no progress.
-  const needed = new Set([...shown, MPI_METRIC])
-  for (const observer of observers) if (needed.has(observer.container)) takeOne(state, observer)
+  const needed = new Set([...shown, ...state.examined])
+  for (const observer of observers)
+    if (needed.has(observer.container)) takeOne(state, observer, observers.length)
   if (state.sorted.length < state.ranks.size)
     state.sorted = [...state.ranks.values()].sort(compareRanks)
   const present = new Set(observers.map(keyOf))
@@ -90,7 +93,8 @@ function noteMetrics(state: RunState, observers: readonly RunningObserver[]): vo
   state.columns = chooseColumns(state.descriptions, state.metrics, state.names)
 }
 
-function takeOne(state: RunState, observer: RunningObserver): void {
+/** @param logs the number of logs of the run */
+function takeOne(state: RunState, observer: RunningObserver, logs: number): void {
   const description = state.needed.get(observer.container)
   if (description === undefined) return
   const { uid, namespace, pod, node, rank } = observer
@@ -101,12 +105,14 @@ function takeOne(state: RunState, observer: RunningObserver): void {
   const known = state.streams.get(keyOf(observer))
   if (known !== undefined) {
     known.observer = observer
+    known.evidence?.notePod(observer)
     known.hasStarted = observer.state !== 'waiting'
     return
   }
   const sources = state.columns.flatMap(sourcesOf)
   const shown = sources.filter(({ metric }) => metric === observer.container)
-  const stream = newStream(observer, description, new Set(shown.map(({ section }) => section)))
+  const sections = new Set(shown.map(({ section }) => section))
+  const stream = newStream(observer, description, { sections, logs })
   state.streams.set(keyOf(observer), stream)
   liveRank.observers.push(stream)
 }

@@ -6,8 +6,14 @@ import { backoffMs, pause } from '../../src/lib/pause.ts'
 import type { RunningObserver } from '../../src/runs/collect/observers.ts'
 import { startLiveProcesses } from '../../src/runs/mpi/live-processes.ts'
 import { MPI_METRIC } from '../../src/runs/mpi/mpi-run.ts'
-import { type LiveLog, startLiveLog } from '../../src/runs/top/live-log.ts'
-import type { LiveObserver } from '../../src/runs/top/ranks.ts'
+import { startLogEvidence } from '../../src/runs/top/findings/log-evidence.ts'
+import {
+  joinTakers,
+  type LiveLog,
+  type RowTaker,
+  startLiveLog,
+} from '../../src/runs/top/live-log.ts'
+import { type LiveObserver, logName } from '../../src/runs/top/ranks.ts'
 import { readStampedLines, type StampedLines } from '../../src/runs/top/stamped-lines.ts'
 import type { OpeningGate } from './opening-gate.ts'
 
@@ -20,6 +26,8 @@ export interface LogStream extends LiveObserver {
   lines: StampedLines
   /** The number of lines to read at first; undefined for the whole log. */
   tail: number | undefined
+  /** Whether a longer tail is read, because the first one was not enough. */
+  hasLongTail: boolean
   /** The observer as the last list of pods shows it. */
   observer: RunningObserver
   /** Whether the log is followed now. */
@@ -47,23 +55,31 @@ export interface StreamOptions {
   readonly signal: AbortSignal
 }
 
-/** @param sections the sections whose columns are shown */
+/**
+ * @param sections the sections whose columns are shown
+ * @param logs the number of logs of the run
+ */
 export function newStream(
   observer: RunningObserver,
   description: RowsDescription,
-  sections: ReadonlySet<string>,
+  { sections, logs }: { readonly sections: ReadonlySet<string>; readonly logs: number },
 ): LogStream {
-  const { container, namespace, pod } = observer
-  const mpi = container === MPI_METRIC ? startLiveProcesses(`${namespace}/${pod}`) : undefined
+  const { container: metric, namespace, pod, node, rank } = observer
+  const mpi = metric === MPI_METRIC ? startLiveProcesses(`${namespace}/${pod}`) : undefined
+  const source = logName(observer, metric)
+  const evidence = startLogEvidence({ source, metric, namespace, pod, node, rank }, description)
+  evidence.notePod(observer)
   return {
-    metric: container,
+    metric,
     description,
     sections,
     isShown: sections.size > 0,
     mpi,
-    log: startLiveLog(description, mpi),
+    evidence,
+    log: startLiveLog(description, takerOf({ mpi, evidence })),
     lines: readStampedLines(),
-    tail: TAIL[description.format],
+    tail: tailOf(description.format, logs),
+    hasLongTail: false,
     observer,
     hasStarted: observer.state !== 'waiting',
     isRead: false,
@@ -82,6 +98,10 @@ export function newStream(
   }
 }
 
+function takerOf({ mpi, evidence }: Pick<LogStream, 'mpi' | 'evidence'>): RowTaker {
+  return joinTakers([mpi, evidence].filter((one) => one !== undefined))
+}
+
 /**
  * The number of lines to read at first: in most logs at least two timepoints, so that the growth of
  * counters is known. A timepoint of pidstat or iostat has up to 40 lines. A timepoint in JSON Lines
@@ -91,6 +111,18 @@ const TAIL: Readonly<Record<RowsDescription['format'], number>> = {
   pidstat: 80,
   iostat: 200,
   jsonl: 500,
+}
+
+/**
+ * The lines of all logs in JSON Lines that are read at first, and the most of one log: with few
+ * logs, `top` begins with the findings and the efficiency of the last minutes.
+ */
+const ALL_LINES = 100_000
+const MOST_LINES = 5000
+
+function tailOf(format: RowsDescription['format'], logs: number): number {
+  if (format !== 'jsonl') return TAIL[format]
+  return Math.min(Math.max(Math.floor(ALL_LINES / logs), TAIL.jsonl), MOST_LINES)
 }
 
 /** How many times as many lines are read if these are not enough. */
@@ -147,13 +179,15 @@ function isDone({ problem, failures }: LogStream): boolean {
  * @returns whether the log must be read again
  */
 export function readMoreNext(stream: LogStream): boolean {
-  const { tail, problem, log, description, sections, mpi } = stream
+  const { tail, problem, log, description, sections, hasLongTail } = stream
   log.settle()
   if (tail === undefined || problem !== undefined || log.hasEnough(sections)) return false
-  stream.tail = tail === TAIL[description.format] ? tail * LONGER : undefined
+  stream.tail = hasLongTail ? undefined : tail * LONGER
+  stream.hasLongTail = true
   stream.lines = readStampedLines()
-  mpi?.clear()
-  stream.log = startLiveLog(description, mpi)
+  const taker = takerOf(stream)
+  taker.clear()
+  stream.log = startLiveLog(description, taker)
   return true
 }
 

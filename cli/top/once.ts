@@ -1,23 +1,20 @@
-import { stringify } from 'csv-stringify/sync'
-import { printable, printableJson } from '../../src/core/text/printable.ts'
 import type { Output } from '../../src/lib/output-format.ts'
 import { pause } from '../../src/lib/pause.ts'
-import { withoutNoise } from '../../src/lib/round.ts'
 import { inOrder } from '../../src/runs/collect/gather.ts'
 import { sourceName } from '../../src/runs/collect/observers.ts'
 import type { WorkloadPods } from '../../src/runs/collect/workload-pods.ts'
-import type { TopColumn } from '../../src/runs/top/columns.ts'
-import { findNoProgress, type NoProgress } from '../../src/runs/top/no-progress.ts'
+import { startAssessor } from '../../src/runs/top/findings/assessment.ts'
+import { findNoProgress } from '../../src/runs/top/no-progress.ts'
 import { orderLines } from '../../src/runs/top/order.ts'
-import { buildLines, type TopLine } from '../../src/runs/top/ranks.ts'
-import { buildTable, formatTable } from '../../src/runs/top/table.ts'
+import { buildLines } from '../../src/runs/top/ranks.ts'
 import { firstView } from '../../src/runs/top/view.ts'
 import { EXIT } from '../shared/errors.ts'
 import type { LiveRun } from './live-run.ts'
 import { type LogStream, readMoreNext, readOnce, type StreamOptions } from './log-streams.ts'
 import { listNotices } from './notices.ts'
 import { createOpeningGate } from './opening-gate.ts'
-import type { TopFormat, TopOptions } from './top-options.ts'
+import { formatTop } from './output.ts'
+import type { TopOptions } from './top-options.ts'
 
 /** The most logs that are read at a time. */
 const MOST_AT_A_TIME = 32
@@ -49,7 +46,9 @@ export async function runOnce(
   for await (const _ of inOrder(fresh, atATime, (stream) => readRest(stream, options)));
   const columns = run.columns()
   const now = Date.now()
-  const all = buildLines(run.ranks(), columns, by, now)
+  const stuck = findNoProgress(run.ranks(), now)
+  const assessment = startAssessor().assess(run.ranks(), stuck)
+  const all = buildLines(run.ranks(), columns, by, { now, findings: assessment.findings })
   const lines = orderLines(all, columns, firstView(columns, by, sort))
   const missing = started.filter(({ problem }) => problem !== undefined)
   const unread = missing.map(({ observer, problem }) => {
@@ -58,7 +57,7 @@ export async function runOnce(
   // The notices in `unread` already name these logs.
   for (const stream of missing) stream.isGone = true
   return {
-    output: formatLines({ lines, columns, by, stuck: findNoProgress(run.ranks(), now) }, output),
+    output: formatTop({ lines, columns, by, stuck, assessment }, output),
     notices: [...unread, ...listNotices(run, found, undefined)],
     code: exitCode(started.length, missing.length),
   }
@@ -104,83 +103,4 @@ async function readRest(stream: LogStream, options: StreamOptions): Promise<void
   const closed = stream.log.closedTimepoints()
   await readOnce(stream, { ...options, follow: false })
   if (stream.log.closedTimepoints() === closed) stream.log.settle()
-}
-
-/** What the output contains. */
-interface Content {
-  readonly lines: readonly TopLine[]
-  readonly columns: readonly TopColumn[]
-  readonly by: TopOptions['by']
-  readonly stuck: readonly NoProgress[]
-}
-
-function formatLines(content: Content, format: TopFormat): Output {
-  const { lines, columns, by, stuck } = content
-  const sentences = stuck.map(({ sentence }) => printable(sentence))
-  if (format === 'table') {
-    const head = sentences.length === 0 ? [] : [...sentences, '']
-    return { lines: [...head, ...formatTable(buildTable(lines, columns, by))] }
-  }
-  const records = lines.map((line) => recordOf(line, content))
-  if (format === 'json') return { document: `${printableJson(records, 2)}\n` }
-  return { document: formatCsv(records, columns, by) }
-}
-
-/** A line of the table in JSON. The values have the units of the described columns. */
-interface LineRecord {
-  readonly rank: string
-  readonly namespace: string
-  readonly pod: string
-  readonly node: string | null
-  readonly program?: string | null
-  readonly state: string
-  /** Whole seconds without rows; null unless the state is `silent`. */
-  readonly silent_seconds: number | null
-  /** Sentences about processes of the rank that make no progress; null if there are none. */
-  readonly no_progress: string | null
-  readonly values: Readonly<Record<string, number | null>>
-}
-
-function recordOf(
-  { label, namespace, pod, node, program, state, values }: TopLine,
-  { columns, by, stuck }: Content,
-): LineRecord {
-  const own = stuck.filter(({ pods }) => pods.has(`${namespace}/${pod}`))
-  return {
-    rank: label,
-    namespace,
-    pod,
-    node,
-    ...(by === 'program' ? { program } : {}),
-    state: state.is,
-    silent_seconds: state.is === 'silent' ? Math.floor(state.ms / 1000) : null,
-    no_progress: own.length === 0 ? null : own.map(({ sentence }) => sentence).join(' '),
-    values: Object.fromEntries(
-      columns.map(({ key }, index) => [key, withoutNoise(values[index] ?? null)]),
-    ),
-  }
-}
-
-const PLACES = ['rank', 'namespace', 'pod', 'node']
-const STATES = ['state', 'silent_seconds', 'no_progress']
-const keyOf = ({ key }: TopColumn) => key
-
-/** Formats the lines as CSV; an apostrophe precedes text that is a formula in a spreadsheet. */
-function formatCsv(
-  records: readonly LineRecord[],
-  columns: readonly TopColumn[],
-  by: TopOptions['by'],
-): string {
-  const flat = records.map(({ values, ...facts }) => ({ ...facts, ...values }))
-  return stringify(flat, {
-    header: true,
-    columns: [
-      ...PLACES,
-      ...(by === 'program' ? ['program'] : []),
-      ...STATES,
-      ...columns.map(keyOf),
-    ],
-    escape_formulas: true,
-    cast: { string: (text) => printable(text) },
-  })
 }

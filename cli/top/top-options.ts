@@ -14,4 +14,6 @@ export interface TopOptions extends WorkloadOptions {
   readonly output: TopFormat
   /** The most logs that are followed at a time. */
   readonly parallel: number
+  /** How many times as fast as the run recorded logs are shown. */
+  readonly speed?: number
 }

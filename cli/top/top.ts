@@ -1,40 +1,38 @@
-import { describeColumn, listColumnNames } from '../../src/runs/top/columns.ts'
 import { EXIT, UsageError } from '../shared/errors.ts'
 import { print, say } from '../shared/output.ts'
 import { findWorkloadPods } from '../shared/workload-pods.ts'
+import { mustHaveColumns, mustMeasure } from './check-columns.ts'
 import { runInteractive } from './interactive.ts'
-import { type LiveRun, startLiveRun } from './live-run.ts'
+import { startLiveRun } from './live-run.ts'
+import { liveScene } from './live-scene.ts'
 import { runOnce } from './once.ts'
+import { areFiles, replayFiles } from './replay-files.ts'
 import { hasScreen } from './screen.ts'
 import type { TopOptions } from './top-options.ts'
 
 /**
- * Runs `ridealong top KIND/NAME`: shows the ranks of a run and what delays them.
+ * Runs `ridealong top KIND/NAME` or `ridealong top FILE...`: shows the ranks of a run and what
+ * delays them, in the cluster or from recorded logs.
  *
  * @returns the exit code: with `once`, EXIT.no if a log cannot be read, and EXIT.trouble if no log
  * can be read; otherwise EXIT.ok
- * @throws UsageError if the command line or the cluster has a problem, or there is no terminal
+ * @throws UsageError if the command line, a file or the cluster has a problem, or there is no
+ * terminal
  */
-export async function top(workload: string | undefined, options: TopOptions): Promise<number> {
-  if (!options.once && options.output !== 'table')
-    throw new UsageError(`--output ${options.output} needs --once`)
-  if (!options.once && !hasScreen())
-    throw new UsageError(
-      'standard output is not a terminal that top can draw on; --once prints one table',
-    )
-  const found = await findWorkloadPods(workload, options)
+export async function top(words: readonly string[], options: TopOptions): Promise<number> {
+  if (areFiles(words)) {
+    mustBeForFiles(options)
+    return replayFiles(words, options)
+  }
+  mustBeForPods(options)
+  const found = await findWorkloadPods(words[0], options)
   const names = options.column ?? []
-  const known = listColumnNames(found.descriptions)
-  const wrong = names.find((name) => !known.includes(name))
-  if (wrong !== undefined)
-    throw new UsageError(
-      `no metric of the catalog measures a column ${wrong}; the columns are ${known.join(', ')}`,
-    )
+  mustMeasure(names, found.descriptions)
   const run = startLiveRun(found.descriptions, names)
   run.take(found.pods)
-  mustHaveColumns(run, options.sort)
+  mustHaveColumns(run.columns(), run.undescribed(), options.sort)
   if (!options.once) {
-    await runInteractive(found, run, options)
+    await runInteractive(liveScene(found, run, options.parallel), options)
     return EXIT.ok
   }
   const { output, notices, code } = await runOnce(found, run, options)
@@ -43,15 +41,21 @@ export async function top(workload: string | undefined, options: TopOptions): Pr
   return code
 }
 
-/** Checks that the observed metrics have columns, and that the column to sort by is one of them. */
-function mustHaveColumns(run: LiveRun, sort: string | undefined): void {
-  const columns = run.columns()
-  if (columns.length === 0) {
-    const metrics = run.undescribed().join(', ')
-    throw new UsageError(`the catalog describes no column of the observed metrics: ${metrics}`)
-  }
-  if (sort === undefined || sort === 'rank') return
-  if (columns.some(({ key }) => key === sort)) return
-  const known = columns.map(describeColumn).join(', ')
-  throw new UsageError(`there is no column ${sort} to sort by; the columns are rank, ${known}`)
+/** The options that choose pods of a cluster. */
+const OF_PODS = ['selector', 'namespace', 'context', 'kubeconfig'] as const
+
+function mustBeForFiles(options: TopOptions): void {
+  const wrong = OF_PODS.find((name) => options[name] !== undefined)
+  if (wrong === undefined) return
+  throw new UsageError(`--${wrong} chooses pods of a cluster, but the arguments are files`)
+}
+
+function mustBeForPods({ once, output, speed }: TopOptions): void {
+  if (speed !== undefined)
+    throw new UsageError('--speed is for recorded logs; name files or a folder')
+  if (!once && output !== 'table') throw new UsageError(`--output ${output} needs --once`)
+  if (once || hasScreen()) return
+  throw new UsageError(
+    'standard output is not a terminal that top can draw on; --once prints one table',
+  )
 }

@@ -71,7 +71,7 @@ function topOf(metrics: readonly string[]): ReadonlyMap<string, number | null> {
     PODS.map((pod) => liveRank(pod, metrics)),
     columns,
     'rank',
-    0,
+    { now: 0, findings: new Map() },
   ))
     for (const [index, { title, factor }] of columns.entries()) {
       const value = line.values[index] ?? null

@@ -14,7 +14,12 @@ export interface RunFacts {
   readonly efficiency: Pick<Efficiency, 'basis' | 'root' | 'size'>
   /** The findings, the worst first. */
   readonly findings: readonly RunFinding[]
+  /** Whether the run has ended; or whether only its last part is known. */
+  readonly span?: RunSpan
 }
+
+/** The part of a run that is known: all of it, or while it runs, its beginning or its last part. */
+export type RunSpan = 'whole' | 'so far' | 'last'
 
 /** The value from which a factor is named as one that was no problem. */
 const VERY_GOOD = 0.9
@@ -34,10 +39,21 @@ export function verdict(facts: RunFacts): string {
 }
 
 /** Returns how long a run took, and on how many ranks. */
-function lengthOf({ duration, ranks, efficiency: { basis, size } }: RunFacts): string {
+function lengthOf({ duration, ranks, efficiency: { basis, size }, span }: RunFacts): string {
   const count = basis === 'mpi' ? size : ranks
   const name = `${basis === 'mpi' ? 'MPI ' : ''}${count === 1 ? 'rank' : 'ranks'}`
-  return `${duration > 0 ? `Took ${durationText(duration)}` : 'Ran'} on ${count} ${name}`
+  return `${duration > 0 ? lengthIn(durationText(duration), span) : 'Ran'} on ${count} ${name}`
+}
+
+function lengthIn(duration: string, span: RunSpan = 'whole'): string {
+  switch (span) {
+    case 'whole':
+      return `Took ${duration}`
+    case 'so far':
+      return `Has taken ${duration} so far`
+    case 'last':
+      return `The last ${duration}`
+  }
 }
 
 function durationText(seconds: number): string {

@@ -73,6 +73,15 @@ export function findFindings(
   known: readonly string[],
 ): Findings {
   const run = groupByRank(evidence, rankOf)
+  const { findings, explained, found } = applyRules(run)
+  const notChecked = RULES.flatMap((rule) => uncheckedFor(rule, run, { known, found }))
+  return { findings, explained, notChecked }
+}
+
+/** Applies all rules, without the reasons why some were not checked. */
+export function applyRules(
+  run: RunEvidence,
+): Pick<Findings, 'findings' | 'explained'> & { readonly found: FoundRanks } {
   const found = new Map<FindingRule, ReadonlyMap<string, number | null>>()
   const findings: RunFinding[] = []
   const explained: ExplainedFinding[] = []
@@ -84,8 +93,7 @@ export function findFindings(
     found.set(rule, new Map(own.map(({ rank, lost }) => [rank, lost])))
     findings.push(...findingsOf(rule, own, run))
   }
-  const notChecked = RULES.flatMap((rule) => uncheckedFor(rule, run, { known, found }))
-  return { findings: findings.sort(compareFindings), explained, notChecked }
+  return { findings: findings.sort(compareFindings), explained, found }
 }
 
 /** Keeps only the ranks whose rows have the columns that a rule needs, or enough without them. */

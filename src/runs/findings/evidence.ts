@@ -47,6 +47,8 @@ export interface Evidence {
   readonly profiles: ProfileRun
   /** The calls of MPI of the processes that were traced. */
   readonly mpi: MpiRun
+  /** The evidence of the whole run, if this is the evidence of a part of it; see `newPart`. */
+  readonly whole: Evidence | undefined
 }
 
 /** A timepoint of a log. */
@@ -157,7 +159,19 @@ export function newEvidence(needs: readonly SectionColumns[]): Evidence {
     podLimits: new Map(),
     profiles: new Map(),
     mpi: newMpiRun(),
+    whole: undefined,
   }
+}
+
+/**
+ * Starts the evidence of a part of a run. The counters continue those of the whole run, so that
+ * their growth is that of the part. Each row must be added to the part first, and then to the whole
+ * run. A part has no profiles and no calls of MPI.
+ */
+export function newPart(whole: Evidence): Evidence {
+  const empty = newEvidence([])
+  const { needed, series, clocks } = whole
+  return { ...empty, needed, series, clocks, whole }
 }
 
 /**
@@ -173,11 +187,20 @@ export function addToEvidence(
   const clock = isJsonl ? readClock(evidence, sample) : null
   const section = findSection(sample, description)
   if (section === undefined || section.of !== sample.kind) return
-  addProfileRow(evidence.profiles, section, sample)
-  addMpiRow(evidence.mpi, section.name, sample)
+  addToolRow(evidence, section, sample)
   if (!isJsonl && sample.interval === null) return
-  const own = sectionOf(evidence, sample.metric ?? '', section, isJsonl)
-  if (own !== undefined) addRow(own, sample, coveredBy(sample, clock))
+  const of = { metric: sample.metric ?? '', section, isJsonl }
+  const own = sectionOf(evidence, of)
+  if (own === undefined) return
+  const whole = evidence.whole && sectionOf(evidence.whole, of)
+  addRow(own, sample, coveredBy(sample, clock), whole)
+}
+
+/** Adds a row of a tool to the profiles and the calls of MPI, which parts of a run do not have. */
+function addToolRow({ whole, profiles, mpi }: Evidence, section: RowSection, sample: Sample): void {
+  if (whole !== undefined) return
+  addProfileRow(profiles, section, sample)
+  addMpiRow(mpi, section.name, sample)
 }
 
 /** Adds how the containers of the pod of a log ended, and the limits of the pod. */
@@ -211,12 +234,17 @@ function coveredBy({ interval }: Sample, clock: LogClock | null): number | null 
   return Math.min(interval ?? spacing, spacing)
 }
 
+/** A section of a metric, and the format of the metric's log. */
+interface SectionOfMetric {
+  readonly metric: string
+  readonly section: RowSection
+  readonly isJsonl: boolean
+}
+
 /** Returns the evidence of a section, to which the rows of all logs are added. */
 function sectionOf(
   { needed, series, sections, described }: Evidence,
-  metric: string,
-  section: RowSection,
-  isJsonl: boolean,
+  { metric, section, isJsonl }: SectionOfMetric,
 ): SectionEvidence | undefined {
   if (described.has(section)) return described.get(section)
   const key = sectionKey(metric, section.name)
@@ -259,13 +287,23 @@ export function findSection(
   return description?.sections.find(({ name }) => name === section)
 }
 
-/** @param covers the seconds that the row covers; null if that is not known */
-function addRow(section: SectionEvidence, sample: Sample, covers: number | null): void {
-  const began = beganIn(section, sample)
+/**
+ * @param covers the seconds that the row covers; null if that is not known
+ * @param whole the section of the whole run, if the row is added to a part of it
+ */
+function addRow(
+  section: SectionEvidence,
+  sample: Sample,
+  covers: number | null,
+  whole: SectionEvidence | undefined,
+): void {
+  const began = beganIn(whole ?? section, sample)
   const { thing, isNew } = findThing(section, sample, covers)
   if (thing.isAmbiguous) return
   const hasExecuted = continueProcess(section, thing, sample)
-  const hasStarted = isNew && !hasExecuted && sample.seconds > began
+  const isKnown =
+    hasExecuted || (isNew && whole !== undefined && continueThing(whole, thing, sample))
+  const hasStarted = isNew && !isKnown && sample.seconds > began
   addCells(thing, sample, { covers, started: hasStarted ? thing.from : null })
   thing.to = sample.seconds
   thing.timepoint = sample.timepoint
@@ -298,22 +336,45 @@ function findThing(section: SectionEvidence, sample: Sample, covers: number | nu
  * whether it does.
  */
 function continueProcess({ running, keys }: SectionEvidence, thing: Thing, sample: Sample) {
-  if (thing.pid === null || thing.program === null) return false
-  const id = idOf(
-    keys.filter((name) => name !== 'program'),
-    sample,
-  )
+  const id = processIdOf(keys, thing, sample)
+  if (id === undefined) return false
   const before = running.get(id)
   running.set(id, thing)
   if (before === undefined || before === thing) return false
-  thing.values.forEach((reading, index) => {
-    const own = before.values[index]
-    if (own !== undefined) continueReading(reading, own)
-  })
+  continueReadings(thing, before)
   return true
 }
 
-function idOf(keys: readonly string[], sample: Sample): string {
+/** Returns the id of a process, which its programs share; undefined if a row is not about one. */
+function processIdOf(keys: readonly string[], { pid, program }: Thing, sample: Sample) {
+  if (pid === null || program === null) return undefined
+  return idOf(
+    keys.filter((name) => name !== 'program'),
+    sample,
+  )
+}
+
+/**
+ * Continues the counters of a thing, or of its process, that are known from an earlier part of the
+ * run. Returns whether they are.
+ */
+function continueThing({ things, running, keys }: SectionEvidence, thing: Thing, sample: Sample) {
+  const before =
+    things.get(idOf(keys, sample)) ?? running.get(processIdOf(keys, thing, sample) ?? '')
+  if (before === undefined) return false
+  continueReadings(thing, before)
+  return true
+}
+
+function continueReadings({ values }: Thing, before: Thing): void {
+  values.forEach((reading, index) => {
+    const own = before.values[index]
+    if (own !== undefined) continueReading(reading, own)
+  })
+}
+
+/** Returns what identifies a thing of a section: its log, and the values of the key columns. */
+export function idOf(keys: readonly string[], sample: Sample): string {
   let id = sample.source ?? ''
   for (const name of keys) id += `\n${sample[name] ?? ''}`
   return id
@@ -365,7 +426,7 @@ function newThing(
 }
 
 /** The readings of a thing by the names of their columns, without a map for each thing. */
-class Readings {
+export class Readings {
   readonly #columns: readonly RowColumn[]
   readonly #values: readonly ColumnReading[]
 

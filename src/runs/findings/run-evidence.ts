@@ -1,5 +1,6 @@
 import type { EndedContainer, PodLimits } from '../log/entry.ts'
 import { joinJobs, type MpiJob } from '../mpi/mpi-job.ts'
+import type { MpiRun } from '../mpi/mpi-run.ts'
 import { type RankedProfile, rankProfile } from '../profiles/ranked-profile.ts'
 import type { ColumnReading } from './column-reading.ts'
 import {
@@ -83,9 +84,20 @@ interface Growing {
   readonly sections: Map<string, Thing[]>
 }
 
+/** The part of an `Evidence` that is grouped by rank. */
+export interface GroupedEvidence extends Pick<Evidence, 'ended' | 'podLimits' | 'profiles'> {
+  readonly sections: Iterable<readonly [key: string, { readonly things: Things }]>
+  readonly mpi: Pick<MpiRun, 'processes'>
+}
+
+/** A list of things, or a map of them. */
+interface Things {
+  readonly values: () => Iterable<Thing>
+}
+
 /** Groups the evidence by rank. @param rankOf returns the rank to which a log belongs */
 export function groupByRank(
-  { sections, ended: endings, podLimits: limits, profiles, mpi }: Evidence,
+  { sections, ended: endings, podLimits: limits, profiles, mpi }: GroupedEvidence,
   rankOf: (source: string) => string,
 ): RunEvidence {
   const ranks = new Map<string, Growing>()

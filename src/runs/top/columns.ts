@@ -1,8 +1,10 @@
 import type { RowColumn, RowSection, RowsDescription } from '../../core/catalog.ts'
 import { exportedName } from '../../core/live-export.ts'
 import { quantityOf } from '../../core/rules/quantity.ts'
+import { sectionKey } from '../findings/evidence.ts'
 import type { Descriptions } from '../log/descriptions.ts'
 import { type ColumnChoice, DEFAULT_COLUMNS, type Total } from './default-columns.ts'
+import { NEEDED_COLUMNS } from './findings/log-evidence.ts'
 
 /** A measured column, and the number that converts its values to the unit of the table. */
 export interface TopSource {
@@ -75,7 +77,7 @@ export function chooseColumns(
 /**
  * Returns the description with which the rows of a metric are read. Rows in JSON Lines are compared
  * with the whole description. In other formats, if the metric has default columns, only the columns
- * that can be shown are read, because the rows have many columns.
+ * that can be shown or that rules read are read, because the rows have many columns.
  *
  * @param names the names of columns that the user requests
  */
@@ -86,11 +88,13 @@ export function neededRows(
 ): RowsDescription {
   const defaults = DEFAULT_COLUMNS.flat().filter((choice) => choice.metric === metric)
   if (description.format === 'jsonl' || defaults.length === 0) return description
-  const wanted = new Set([...names, ...defaults.map(({ column }) => column)])
-  const sections = description.sections.map((section) => ({
-    ...section,
-    columns: section.columns.filter(({ name, key }) => key === true || wanted.has(name)),
-  }))
+  const shown = new Set([...names, ...defaults.map(({ column }) => column)])
+  const sections = description.sections.map((section) => {
+    const read = NEEDED_COLUMNS.get(sectionKey(metric, section.name))
+    const isNeeded = ({ name, key }: RowColumn) =>
+      key === true || shown.has(name) || read?.has(name) === true
+    return { ...section, columns: section.columns.filter(isNeeded) }
+  })
   return { ...description, sections }
 }
 

@@ -1,4 +1,5 @@
 import { printable } from '../../core/text/printable.ts'
+import { RULES } from '../findings/rules.ts'
 import type { TopColumn } from './columns.ts'
 import { titleWithUnit } from './format-value.ts'
 import type { LineState, TopLine } from './ranks.ts'
@@ -33,6 +34,10 @@ export interface FrameFacts {
   /** The lines that match the filter, in the order of the table. */
   readonly lines: readonly TopLine[]
   readonly view: View
+  /** How the run goes, in sentences; undefined if it is not known. */
+  readonly verdict: string | undefined
+  /** The efficiency and its factors, one line each. */
+  readonly factors: readonly string[]
   /** What is said about processes that make no progress, for people. */
   readonly alarms: readonly string[]
   /** Sentences about the run, such as a broken connection. */
@@ -47,15 +52,25 @@ export interface FrameSize {
 /** The widths of the columns by title. They only grow, so that the columns stay in their place. */
 export type ColumnWidths = Map<string, number>
 
-/** The number of lines of the screen around the table and the alarms: three above, one below. */
+/** The parts of a frame between the heading and the table. */
+export type FrameHead = Pick<FrameFacts, 'verdict' | 'factors' | 'alarms'>
+
+/** The number of lines of the screen around the table and its head: three above, one below. */
 const AROUND = 4
+/** The largest part of the screen that shows how the run goes. */
+const VERDICT_PART = 1 / 3
 /** The most lines of the screen, and the largest part of them, that show an alarm. */
 const MOST_ALARM_LINES = 4
 const ALARM_PART = 1 / 4
 
-/** Returns the number of lines of the table that fit on the screen, below the alarms. */
-export function tableHeight(alarms: readonly string[], size: FrameSize): number {
-  return Math.max(0, size.rows - AROUND - alarmLines(alarms, size).length)
+/** Returns the number of lines of the table that fit on the screen. */
+export function tableHeight(head: FrameHead, size: FrameSize): number {
+  return Math.max(0, size.rows - AROUND - headLines(head, size).length)
+}
+
+/** Returns the lines between the heading and the table. */
+function headLines(head: FrameHead, size: FrameSize): readonly FrameLine[] {
+  return [...alarmLines(head.alarms, size), ...verdictLines(head, size)]
 }
 
 /** Builds the lines of the screen, at most one for each of its rows. */
@@ -64,13 +79,12 @@ export function buildFrame(
   size: FrameSize,
   widths: ColumnWidths,
 ): readonly FrameLine[] {
-  const { view, alarms } = facts
-  const height = tableHeight(alarms, size)
-  const body = view.isHelp ? helpLines(facts) : tableLines(facts, size, widths)
+  const height = tableHeight(facts, size)
+  const body = facts.view.isHelp ? helpLines(facts) : tableLines(facts, size, widths)
   const blank = Array.from({ length: Math.max(0, height + 1 - body.length) }, () => [])
   return [
     headLine(facts),
-    ...alarmLines(alarms, size),
+    ...headLines(facts, size),
     orderLine(facts),
     ...body.slice(0, height + 1),
     ...blank,
@@ -78,6 +92,27 @@ export function buildFrame(
   ]
     .slice(0, size.rows)
     .map((line) => cutLine(line, size.columns))
+}
+
+/**
+ * Returns the lines that say how the run goes. If the screen is too low for all factors, only the
+ * first ones are shown, of which the others are parts.
+ */
+function verdictLines(
+  { verdict, factors }: FrameHead,
+  { rows, columns }: FrameSize,
+): readonly FrameLine[] {
+  if (verdict === undefined) return []
+  const room = Math.floor(rows * VERDICT_PART)
+  const sentences = wrapText(printable(verdict), columns)
+  const lines = factors.flatMap((factor) => wrapIndented(printable(factor), columns))
+  return [...sentences, ...lines].slice(0, room).map((text) => [{ text }])
+}
+
+/** Wraps a text; all of its lines have the indent of the first one. */
+function wrapIndented(text: string, width: number): readonly string[] {
+  const indent = ' '.repeat(text.length - text.trimStart().length)
+  return wrapText(text.trimStart(), width - indent.length).map((line) => `${indent}${line}`)
 }
 
 function headLine({ heading, all }: FrameFacts): FrameLine {
@@ -131,7 +166,7 @@ function footLine({ view }: FrameFacts): FrameLine {
   return [{ text: `${keys}${filter}`, tone: 'minor' }]
 }
 
-function helpLines({ columns, alarms, notices }: FrameFacts): readonly FrameLine[] {
+function helpLines({ columns, all, alarms, notices }: FrameFacts): readonly FrameLine[] {
   const keyWidth = widestOf(KEY_HELP.map(([keys]) => keys))
   const titles = columns.map((column) => printable(titleWithUnit(column)))
   const titleSize = widestOf(titles)
@@ -143,18 +178,31 @@ function helpLines({ columns, alarms, notices }: FrameFacts): readonly FrameLine
       const title = pad(titles[index] ?? '', titleSize, false)
       return [{ text: `  ${title}${GAP}${printable(metric)}: ${printable(column.meaning)}` }]
     }),
+    ...findingLines(all),
     ...alarms.map((alarm): FrameLine => [{ text: printable(alarm), tone: 'alarm' }]),
     ...notices.map((notice): FrameLine => [{ text: printable(notice), tone: 'doubtful' }]),
   ]
 }
 
+/** Explains the findings of the ranks. */
+function findingLines(all: readonly TopLine[]): readonly FrameLine[] {
+  const names = new Set(all.flatMap(({ findings }) => findings))
+  const shown = RULES.filter(({ name }) => names.has(name))
+  if (shown.length === 0) return []
+  const width = widestOf(shown.map(({ name }) => name))
+  return [
+    [{ text: 'Findings', tone: 'heading' }],
+    ...shown.map(({ name, title }) => [{ text: `  ${pad(name, width, false)}${GAP}${title}` }]),
+  ]
+}
+
 /** Builds the header of the table, and the lines that fit on the screen. */
 function tableLines(
-  { columns, lines, view, alarms }: FrameFacts,
+  { columns, lines, view, ...head }: FrameFacts,
   size: FrameSize,
   widths: ColumnWidths,
 ): readonly FrameLine[] {
-  const shown = lines.slice(view.from, view.from + tableHeight(alarms, size))
+  const shown = lines.slice(view.from, view.from + tableHeight(head, size))
   const table = buildTable(shown, columns, view.unit)
   for (const { title, cells } of table) {
     const widest = Math.max(textWidth(title) + 1, widestOf(cells))
@@ -189,6 +237,7 @@ function headerSpan(
 }
 
 function toneOf(state: LineState, { title }: TextColumn): Pick<FrameSpan, 'tone'> {
+  if (title === 'FINDING') return { tone: 'doubtful' }
   if (state.is === 'ended') return { tone: 'minor' }
   return state.is === 'silent' && title === 'STATE' ? { tone: 'doubtful' } : {}
 }

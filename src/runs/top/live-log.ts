@@ -19,6 +19,12 @@ export interface LiveLog {
    * @param at when the line was written, in milliseconds since 1970
    */
   readonly push: (line: string, at: number) => void
+  /** Reads a row of a recorded log, of which no row is missing. */
+  readonly pushRow: (row: RecordedRow) => void
+  /** Notes that the log has no more rows. */
+  readonly end: () => void
+  /** Forgets all rows, because the container has started again. */
+  readonly restart: () => void
   /**
    * Shows the timepoint whose end has not arrived yet. Call this function when no line has arrived
    * for a moment, so that the rows are shown before the next timepoint begins.
@@ -32,6 +38,8 @@ export interface LiveLog {
   readonly lastAt: () => number | undefined
   /** Milliseconds between the last two timepoints; undefined if they are not known. */
   readonly interval: () => number | undefined
+  /** Whether the marker of the collection's start was read, so that no row is missing. */
+  readonly hasStart: () => boolean
   /** Whether the closing marker was read. */
   readonly hasEnded: () => boolean
   /**
@@ -48,14 +56,44 @@ export interface LiveLog {
   readonly unmatched: () => { readonly lines: number; readonly reason: string }
 }
 
-/** Takes the rows of a log in JSON Lines, to keep more of them than two timepoints. */
+/** A row of a section, and when it was taken, in milliseconds since 1970. */
+export interface RecordedRow extends Pick<MatchedRow, 'section' | 'at' | 'cells'> {
+  /** The seconds that the row covers; undefined if they are those since the timepoint before. */
+  readonly interval?: number | null
+}
+
+/** Takes the rows of a log, to keep more of them than two timepoints. */
 export interface RowTaker {
   /** @param at when the row was taken, in milliseconds since 1970 */
-  readonly take: (section: string, at: number, cells: RowCells) => void
-  /** Is called when the rows that were taken are shown. */
+  readonly take: (section: string, at: number, cells: RowCells, facts: RowFacts) => void
+  /** Is called when the rows that were taken are shown, or their timepoint is complete. */
   readonly settle: () => void
   /** Is called when the log starts again. */
   readonly clear: () => void
+}
+
+export interface RowFacts {
+  /** Whether other rows of the timepoint may be missing. */
+  readonly isPartial: boolean
+  /** The number of characters of the row; 0 if it is not a line of its own. */
+  readonly size: number
+  /** The seconds that the row covers; undefined if they are those since the timepoint before. */
+  readonly interval?: number | null | undefined
+}
+
+/** Returns a taker that passes the rows to several takers. */
+export function joinTakers(takers: readonly RowTaker[]): RowTaker {
+  return {
+    take: (...row) => {
+      for (const { take } of takers) take(...row)
+    },
+    settle: () => {
+      for (const { settle } of takers) settle()
+    },
+    clear: () => {
+      for (const { clear } of takers) clear()
+    },
+  }
 }
 
 /** The most lines and characters of a timepoint of pidstat or iostat. More are dropped. */
@@ -73,8 +111,9 @@ interface LiveRows {
   /** The timepoint whose end has not arrived, and whether it has rows that are not shown. */
   open: LiveTimepoint | undefined
   isUnshown: boolean
-  /** The number of lines of the open timepoint that were read. */
+  /** The number of lines of the open timepoint that were read, and the rows in them. */
   settled: number
+  rows: readonly RowCells[]
   /** The number of timepoints that have their first rows. */
   wholeTimepoints: number
 }
@@ -103,6 +142,7 @@ function noRows(description: RowsDescription): LiveRows {
     open: undefined,
     isUnshown: false,
     settled: 0,
+    rows: [],
     wholeTimepoints: 0,
   }
 }
@@ -128,11 +168,18 @@ export function startLiveLog(description: RowsDescription, taker?: RowTaker): Li
   }
   return {
     push: (line, at) => pushLine(state, line, at),
+    pushRow: (row) => {
+      state.hasStart = true
+      keepRow(state, row, 0)
+    },
+    end: () => noteEnd(state),
+    restart: () => restart(state),
     settle: () => settle(state),
     sections: () => state.sections.current,
     version: () => state.version,
     lastAt: () => state.lastAt,
     interval: () => state.sections.interval(),
+    hasStart: () => state.hasStart,
     hasEnded: () => state.hasEnded,
     hasEnough: (sections) => hasEnough(state, sections),
     closedTimepoints: () => state.closedTimepoints,
@@ -175,6 +222,7 @@ function takeBlock(state: LiveState, { kind, lines }: Block): void {
     case 'timepoint':
       if (state.description.format === 'jsonl') return
       takeTimepoint(state, lines)
+      passTimepoint(state)
       state.closedTimepoints += 1
       state.open = undefined
       state.settled = 0
@@ -193,8 +241,9 @@ function restart(state: LiveState): void {
 
 function settle(state: LiveState): void {
   const block = state.blocks.open()
-  if (state.description.format === 'jsonl') showOpen(state)
-  else if (block?.kind === 'timepoint') takeTimepoint(state, block.lines)
+  if (block?.kind === 'timepoint' && state.description.format !== 'jsonl')
+    takeTimepoint(state, block.lines)
+  else showOpen(state)
 }
 
 function noteEnd(state: LiveState): void {
@@ -219,18 +268,30 @@ function takeTimepoint(state: LiveState, lines: readonly string[]): void {
   state.settled = lines.length
   const timepoint = state.open ?? beginTimepoint(state, nextAt(state))
   const { keys } = namesIn(section)
-  for (const { kind, cells } of rows) {
-    // Rows of threads are left out, because the row of a process contains the sums of its threads.
-    if (kind !== section.of) continue
+  // Rows of threads are left out, because the row of a process contains the sums of its threads.
+  state.rows = rows.flatMap(({ kind, cells }) => (kind === section.of ? [cells] : []))
+  for (const cells of state.rows)
     state.sections.add(timepoint, {
       section: section.name,
       key: keyOf(keys, cells),
       cells,
       size: 0,
     })
-  }
   state.isUnshown = true
   showOpen(state)
+}
+
+/**
+ * Passes the rows of a complete timepoint of pidstat or iostat to the taker. The rows of a
+ * timepoint that has not ended are parsed again when more of its lines arrive, so they are not
+ * passed.
+ */
+function passTimepoint({ rows, open, taker, description: { sections } }: LiveState): void {
+  const [section] = sections
+  if (open === undefined || section === undefined) return
+  const facts = { isPartial: open.isPartial, size: 0 }
+  for (const cells of rows) taker?.take(section.name, open.at, cells, facts)
+  taker?.settle()
 }
 
 /**
@@ -298,7 +359,8 @@ function takeRow(state: LiveState, line: string): void {
  * Adds a row to the timepoint of its time. The timepoint is shown when the next one begins or no
  * more lines arrive, because a sum of only some of its rows would be wrong.
  */
-function keepRow(state: LiveState, { section, at, cells }: MatchedRow, size: number): void {
+function keepRow(state: LiveState, row: RecordedRow, size: number): void {
+  const { section, at, cells, interval } = row
   if (!state.hasStart) state.partialAt ??= at
   if (state.open !== undefined && state.open.at !== at) {
     showOpen(state)
@@ -308,7 +370,8 @@ function keepRow(state: LiveState, { section, at, cells }: MatchedRow, size: num
   const timepoint = state.open ?? beginTimepoint(state, at)
   const key = keyOf(namesIn(section).keys, cells)
   const isNew = state.sections.add(timepoint, { section: section.name, key, cells, size })
-  if (isNew) state.taker?.take(section.name, at, cells)
+  const facts = { isPartial: timepoint.isPartial, size, interval }
+  if (isNew) state.taker?.take(section.name, at, cells, facts)
   state.isUnshown ||= isNew
 }
 

@@ -1,6 +1,8 @@
 import { chooseSource } from '../../core/rules/choose-source.ts'
 import type { LiveProcesses } from '../mpi/live-processes.ts'
+import { labelRanks } from '../report/labels.ts'
 import { sourcesOf, type TopColumn } from './columns.ts'
+import type { LogEvidence } from './findings/log-evidence.ts'
 import type { LiveLog } from './live-log.ts'
 import { computeValue, programsIn, type TopValue } from './values.ts'
 
@@ -12,6 +14,8 @@ export interface LiveObserver {
   readonly isShown: boolean
   /** The processes of MPI in the log; undefined if the metric does not describe any. */
   readonly mpi: LiveProcesses | undefined
+  /** The evidence of the log for findings and the efficiency; missing if they are not shown. */
+  readonly evidence?: LogEvidence
   /** Whether the container has started. */
   hasStarted: boolean
   /** Whether the log is or was read; only a bounded number of logs is followed. */
@@ -55,6 +59,8 @@ export interface TopLine {
   /** The program; null in a line of a rank, and if no program of the rank has rows now. */
   readonly program: string | null
   readonly state: LineState
+  /** The names of the findings about the rank, the worst first. */
+  readonly findings: readonly string[]
   /** The values of the columns, in their order. */
   readonly values: readonly TopValue[]
 }
@@ -70,21 +76,54 @@ function labelOf({ rank, pod }: LiveRank): string {
   return rank ?? pod
 }
 
-/**
- * Builds the lines of the ranks, in their order.
- *
- * @param now the current time, in milliseconds since 1970
- */
+/** Returns the name of a log: NAMESPACE/POD/CONTAINER. The container has the name of the metric. */
+export function logName({ namespace, pod }: Pick<LiveRank, 'namespace' | 'pod'>, metric: string) {
+  return `${namespace}/${pod}/${metric}`
+}
+
+/** The names of ranks in findings, as in the report. */
+export interface RankLabels {
+  /** Returns the name of the rank of a log. */
+  readonly rankOf: (source: string) => string
+  /** Returns the pod of a rank, as NAMESPACE/POD. */
+  readonly podOf: (rank: string) => string
+}
+
+/** Names the ranks. The name of each pod is unique. */
+export function rankLabels(ranks: readonly LiveRank[]): RankLabels {
+  const logs = ranks.flatMap(({ observers, ...place }) =>
+    observers.map(({ metric }) => ({ ...place, metric, source: logName(place, metric) })),
+  )
+  const labels = labelRanks(logs)
+  const pods = new Map(
+    logs.map(({ source, namespace, pod }) => [labels.get(source), `${namespace}/${pod}`]),
+  )
+  return {
+    rankOf: (source) => labels.get(source) ?? source,
+    podOf: (rank) => pods.get(rank) ?? rank,
+  }
+}
+
+/** The facts about lines that do not come from their last rows. */
+export interface LineFacts {
+  /** The current time, in milliseconds since 1970. */
+  readonly now: number
+  /** The names of the findings of each pod, as NAMESPACE/POD. */
+  readonly findings: ReadonlyMap<string, readonly string[]>
+}
+
+/** Builds the lines of the ranks, in their order. */
 export function buildLines(
   ranks: readonly LiveRank[],
   columns: readonly TopColumn[],
   unit: LineUnit,
-  now: number,
+  { now, findings: byPod }: LineFacts,
 ): readonly TopLine[] {
   return ranks.flatMap((rank): readonly TopLine[] => {
     const state = stateOf(rank, now)
     const { namespace, pod, node } = rank
-    const line = { label: labelOf(rank), namespace, pod, node, state, program: null }
+    const findings = byPod.get(`${namespace}/${pod}`) ?? []
+    const line = { label: labelOf(rank), namespace, pod, node, state, findings, program: null }
     if (unit === 'rank') return [{ ...line, values: values(rank, columns, null) }]
     const programs = programsOf(rank)
     if (programs.length === 0) return [{ ...line, values: columns.map(() => null) }]

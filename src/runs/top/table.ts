@@ -9,14 +9,14 @@ export interface TextColumn {
   readonly title: string
   readonly isRight: boolean
   readonly cells: readonly string[]
-  /** The key of a column of values; undefined for the rank, the program, the state and the node. */
+  /** The key of a column of values; undefined for the others, which are texts. */
   readonly key?: string
 }
 
 /** The most characters of a title, or of a cell that is not a value. */
 const LONGEST = 40
 
-/** Builds the texts of a table: the rank, the program, the state, the values, and the node. */
+/** Builds the texts of a table: rank, program, state, worst finding, values, and node. */
 export function buildTable(
   lines: readonly TopLine[],
   columns: readonly TopColumn[],
@@ -31,6 +31,7 @@ export function buildTable(
     texts('RANK', ({ label }) => label),
     ...(unit === 'program' ? [texts('PROGRAM', ({ program }) => program ?? '')] : []),
     texts('STATE', ({ state }) => formatState(state)),
+    texts('FINDING', ({ findings }) => findings[0] ?? ''),
     ...columns.map((column, index) => ({
       title: printable(titleWithUnit(column), LONGEST),
       isRight: true,

@@ -223,7 +223,7 @@ t.test('the lines stay sorted by the wait when another metric measures it', asyn
     pods[0] = pod({ rank: 0, metrics: ['perf-sysstat'], ...RUNNING })
   }
   const { add, terminal } = await started(t, 1, { prepare })
-  await terminal.shows(/STATE +CPU % +WAIT %▼ +MEMORY/)
+  await terminal.shows(/STATE +FINDING +CPU % +WAIT %▼ +MEMORY/)
   add()
   const screen = await terminal.shows(/THROTTLED/)
   t.match(screen, /^sorted by WAIT %$/m)
@@ -295,7 +295,7 @@ t.test('after a connection breaks within a line, no row is lost or doubled', asy
   await terminal.shows(/^0 .* - +5\.0/m)
   const requests = asked.filter((path) => /pressure/.test(path) && /\/log\?/.test(path))
   t.equal(requests.length, 2)
-  t.match(requests[0], /tailLines=500/)
+  t.match(requests[0], /tailLines=5000/)
   t.match(requests[1], /sinceTime=\d{4}-/)
   terminal.press('q')
   await terminal.end()

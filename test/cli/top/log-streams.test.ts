@@ -22,7 +22,14 @@ t.test('a failed attempt does not cause a list of the pods', async (t) => {
     },
   } as unknown as Apiserver
   let ends = 0
-  const stream = newStream(OBSERVER, { format: 'jsonl', sections: [] }, new Set())
+  const stream = newStream(
+    OBSERVER,
+    { format: 'jsonl', sections: [] },
+    {
+      sections: new Set(),
+      logs: 1,
+    },
+  )
   const options = { apiserver, gate: createOpeningGate(), signal: stop.signal }
   await followStream(stream, options, () => {
     ends += 1

@@ -36,10 +36,10 @@ t.test('the table has the values of the last timepoint', async (t) => {
   // Each value is the sum of dd, md5sum and sort in the last timepoint of the log.
   t.equal(
     out,
-    `RANK  STATE  CPU %  WAIT %    MEMORY   READ     WRITTEN  NODE
-0     ended   38.2   236.4  11.7 MiB  0 B/s  41.1 MiB/s  node-1
-1     ended   38.2   236.4  11.7 MiB  0 B/s  41.1 MiB/s  node-1
-2     ended   38.2   236.4  11.7 MiB  0 B/s  41.1 MiB/s  node-1
+    `RANK  STATE  FINDING  CPU %  WAIT %    MEMORY   READ     WRITTEN  NODE
+0     ended            38.2   236.4  11.7 MiB  0 B/s  41.1 MiB/s  node-1
+1     ended            38.2   236.4  11.7 MiB  0 B/s  41.1 MiB/s  node-1
+2     ended            38.2   236.4  11.7 MiB  0 B/s  41.1 MiB/s  node-1
 `,
   )
 })
@@ -51,22 +51,22 @@ t.test('each program of a rank can have a line, and any column can be shown', as
   const [header, ...lines] = out.trimEnd().split('\n')
   t.equal(
     header,
-    'rank,namespace,pod,node,program,state,silent_seconds,no_progress,minflt_s,cswch_s,' +
+    'rank,namespace,pod,node,program,state,silent_seconds,no_progress,findings,minflt_s,cswch_s,' +
       'percent_cpu,percent_wait,rss,kb_rd_s,kb_wr_s',
   )
   t.equal(lines.length, 9)
   t.equal(
     lines[0],
-    '0,hpc,lammps-0-abcde,node-1,md5sum,ended,,,0,0,16.67,83.49,1740,0,0',
+    '0,hpc,lammps-0-abcde,node-1,md5sum,ended,,,,0,0,16.67,83.49,1740,0,0',
     'the line with the greatest value is first',
   )
-  t.match(lines[8], /^2,hpc,lammps-2-abcde,node-1,dd,ended,,,0,2613\.73,9\.8,/)
+  t.match(lines[8], /^2,hpc,lammps-2-abcde,node-1,dd,ended,,,,0,2613\.73,9\.8,/)
 })
 
 t.test('JSON has the values in the units of the columns', async (t) => {
   const { code, out } = await once(t, '-o', 'json', '--sort', 'rank')
   t.equal(code, 0)
-  t.strictSame(JSON.parse(out)[1], {
+  t.strictSame(JSON.parse(out).lines[1], {
     rank: '1',
     namespace: 'hpc',
     pod: 'lammps-1-abcde',
@@ -74,6 +74,7 @@ t.test('JSON has the values in the units of the columns', async (t) => {
     state: 'ended',
     silent_seconds: null,
     no_progress: null,
+    findings: [],
     values: { percent_cpu: 38.23, percent_wait: 236.4, rss: 11972, kb_rd_s: 0, kb_wr_s: 42039.22 },
   })
 })
@@ -85,7 +86,7 @@ t.test('the counters of running observers are shown as their growth per second',
   perf[0]?.append(timepoint([{ cpu: 10 }, { pid: 8, cpu: null, rss: 512 }]))
   const { code, out, err } = await onceOf(t, { pods: () => pods, logs }, ['-o', 'json'])
   t.equal(code, 0, err)
-  const [first, second] = JSON.parse(out)
+  const [first, second] = JSON.parse(out).lines
   t.match(first, { rank: '0', state: 'running' })
   t.match(first.values, { percent_cpu: 10, run_delay: 0.25, throttled: 0.5, rss: 1536 })
   t.match(second.values, { percent_cpu: null, run_delay: null, throttled: null, rss: null })
@@ -128,7 +129,7 @@ t.test('a last timepoint that is still being written is read again', async (t) =
   }
   const { out } = await onceOf(t, { pods: () => world.pods, logs }, ['-o', 'json'])
   t.equal(requests, 2)
-  t.equal(JSON.parse(out)[0].values.run_delay, 0.5)
+  t.equal(JSON.parse(out).lines[0].values.run_delay, 0.5)
 })
 
 t.test('a timepoint that has just begun is not shown', async (t) => {
@@ -149,7 +150,7 @@ t.test('a timepoint that has just begun is not shown', async (t) => {
   }
   const { out } = await onceOf(t, { pods: () => world.pods, logs }, ['-o', 'json'])
   t.equal(parts.length, 0)
-  t.match(JSON.parse(out)[0].values, { run_delay: 0.5, throttled: 0 })
+  t.match(JSON.parse(out).lines[0].values, { run_delay: 0.5, throttled: 0 })
 })
 
 t.test('there is one moment of waiting for all logs that were just written', async (t) => {
@@ -177,7 +178,7 @@ t.test('all processes count, although two timepoints are longer than the tail', 
   const { pods, logs, pressure } = runOfRanks(1)
   for (const second of [0, 10, 20]) {
     const time = new Date(Date.UTC(2026, 0, 1) + second * 1000).toISOString()
-    const rows = Array.from({ length: 300 }, (_, pid) => {
+    const rows = Array.from({ length: 2600 }, (_, pid) => {
       const cells = { container: 'app', program: 'lmp', pid, run_delay: second }
       return `${JSON.stringify({ time, section: 'process', ...cells })}\n`
     })
@@ -185,7 +186,7 @@ t.test('all processes count, although two timepoints are longer than the tail', 
   }
   const { code, out, err } = await onceOf(t, { pods: () => pods, logs }, ['-o', 'json'])
   t.equal(code, 0, err)
-  t.equal(JSON.parse(out)[0].values.run_delay, 300)
+  t.equal(JSON.parse(out).lines[0].values.run_delay, 2600)
 })
 
 t.test('the state does not depend on the clock of this machine', async (t) => {
@@ -203,7 +204,7 @@ t.test('the state does not depend on the clock of this machine', async (t) => {
     }),
   )
   const { out } = await onceOf(t, { pods: () => pods, logs: inPast }, ['-o', 'json'])
-  t.match(JSON.parse(out)[0], { state: 'running', silent_seconds: null })
+  t.match(JSON.parse(out).lines[0], { state: 'running', silent_seconds: null })
 })
 
 t.test('a rank without programs has a line without values', async (t) => {
@@ -211,7 +212,7 @@ t.test('a rank without programs has a line without values', async (t) => {
   perf[1]?.append(timepoint([{ cpu: 10 }]))
   const words = ['--by', 'program', '--sort', 'rank', '-o', 'json']
   const { out } = await onceOf(t, { pods: () => pods, logs }, words)
-  t.match(JSON.parse(out), [
+  t.match(JSON.parse(out).lines, [
     { rank: '0', program: null, state: 'waiting', values: { percent_cpu: null } },
     { rank: '1', program: 'lmp', values: { percent_cpu: 10 } },
   ])

@@ -63,7 +63,7 @@ t.test('the ranks of a Job are shown while it runs', async (t) => {
   await until('all ranks have values', async () => {
     const { code, out } = await run([...words, '--once', '-o', 'json'])
     if (code !== 0) return false
-    ranks = JSON.parse(out)
+    ranks = JSON.parse(out).lines
     return ranks.length === 2 && ranks.every(({ values }) => values.run_delay !== null)
   })
   const [busy, idle] = ranks.toSorted((a, b) => Number(a.rank) - Number(b.rank))

@@ -24,6 +24,7 @@ const LINES = Array.from({ length: 30 }, (_, rank) => ({
   node: '計算ノード',
   program: '計算'.repeat(rank),
   state: { is: 'running' } as const,
+  findings: rank % 2 === 0 ? [] : ['throttled', 'swapping'],
   values: [1, 2, 3, rank],
 }))
 
@@ -33,6 +34,8 @@ const facts = (more: Partial<FrameFacts> = {}): FrameFacts => ({
   all: LINES,
   lines: LINES,
   view: firstView(COLUMNS, 'program', undefined),
+  verdict: undefined,
+  factors: [],
   alarms: [],
   notices: ['a notice', 'another notice'],
   ...more,
@@ -47,12 +50,20 @@ const SIZES = [1, 2, 4, 7, 20, 45].flatMap((rows) =>
   [1, 9, 16, 40, 77, 90, 140].map((columns) => ({ rows, columns })),
 )
 
+const VERDICT = {
+  verdict: 'Has taken 58 s so far on 2 ranks. Efficiency 0.44: the work was uneven.',
+  factors: [
+    'Efficiency 0.44 = load balance 0.55 × communication 0.80',
+    '  Load balance 0.55 = a × b',
+  ],
+}
+
 const ALARMS = ['MPI ranks 0 and 1 wait in MPI_Allreduce '.repeat(5), 'another alarm']
 
 for (const isHelp of [false, true]) {
   t.test(`a frame ${isHelp ? 'of the help ' : ''}fits into a terminal of any size`, async (t) => {
     const view = { ...firstView(COLUMNS, 'program', 'c'), isHelp }
-    const shown = facts({ view, alarms: ALARMS })
+    const shown = facts({ view, alarms: ALARMS, ...VERDICT })
     for (const { rows, columns } of SIZES) {
       const texts = textsOf(shown, rows, columns)
       t.equal(texts.length, rows)
@@ -88,11 +99,47 @@ t.test('the first alarm is above the table, and the help shows all alarms', asyn
     /^sorted/,
   ])
   t.equal(
-    tableHeight(ALARMS, { rows: 20, columns: 80 }),
-    tableHeight([], { rows: 17, columns: 80 }),
+    tableHeight(facts({ alarms: ALARMS }), { rows: 20, columns: 80 }),
+    tableHeight(facts(), { rows: 17, columns: 80 }),
   )
   const view = { ...firstView(COLUMNS, 'rank', undefined), isHelp: true }
   t.match(textsOf(facts({ alarms: ALARMS, view }), 40, 300).join('\n'), /another alarm\na notice/)
+})
+
+t.test('the frame begins with how the run goes, as far as there is room', async (t) => {
+  const shown = facts({ ...VERDICT, alarms: ['an alarm'] })
+  t.strictSame(textsOf(shown, 24, 90).slice(1, 6), [
+    'an alarm',
+    ...[VERDICT.verdict, ...VERDICT.factors],
+    'sorted by a-title %; a notice (and 1 more: press ?)',
+  ])
+  t.strictSame(
+    textsOf(shown, 24, 40).slice(1, 7),
+    [
+      'an alarm',
+      'Has taken 58 s so far on 2 ranks.',
+      'Efficiency 0.44: the work was uneven.',
+      'Efficiency 0.44 = load balance 0.55 ×',
+      'communication 0.80',
+      '  Load balance 0.55 = a × b',
+    ],
+    'long lines are wrapped',
+  )
+  const low = textsOf(shown, 6, 90)
+  t.strictSame(low.slice(1, 4), ['an alarm', VERDICT.verdict, VERDICT.factors[0]], 'a third of it')
+})
+
+t.test('each line has the worst finding of its rank, and the help explains it', async (t) => {
+  const [, , header = '', none, one] = textsOf(facts(), 10, 140)
+  t.match(header, /STATE +FINDING/)
+  t.notMatch(none, 'throttled')
+  t.match(one, /running +throttled +1\.0/)
+  t.notMatch(one, 'swapping')
+  const view = { ...firstView(COLUMNS, 'rank', undefined), isHelp: true }
+  t.match(
+    textsOf(facts({ view }), 40, 140).join('\n'),
+    /Findings\n {2}swapping +Swapping.*\n {2}throttled +Throttled/,
+  )
 })
 
 t.test('columns keep their width when shorter lines are shown', async (t) => {

@@ -32,7 +32,7 @@ const rankOf = (rank: string, log: LiveLog, more: Partial<LiveObserver> = {}): L
 }
 
 const linesOf = (rank: LiveRank, second: number, unit: 'rank' | 'program' = 'rank') =>
-  buildLines([rank], COLUMNS, unit, START + second * 1000)
+  buildLines([rank], COLUMNS, unit, { now: START + second * 1000, findings: new Map() })
 
 t.test('a rank without programs has a line without values', async (t) => {
   const rows = [0, 1].map((second) => at(second, 'container', { memory_current: 7, throttled: 1 }))
@@ -93,7 +93,7 @@ t.test('each rank shows what its own observers measure, and never a sum of them'
   const ranks = [rankWith('0', ...both), rankWith('1', 'pressure'), rankWith('2', 'perf-sysstat')]
   const columns = chooseColumns(KNOWN, new Set(both), [])
   for (const unit of ['rank', 'program'] as const) {
-    const lines = buildLines(ranks, columns, unit, START + 1000)
+    const lines = buildLines(ranks, columns, unit, { now: START + 1000, findings: new Map() })
     const shown = (key: string) =>
       lines.map(({ values }) => values[columns.findIndex((column) => column.key === key)])
     t.strictSame(shown('percent_cpu'), [24, 25, 24], 'rank 1 has no perf-sysstat')

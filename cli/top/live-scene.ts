@@ -1,0 +1,75 @@
+import { describeApiError } from '../../src/cluster/api-error.ts'
+import type { WorkloadPods } from '../../src/runs/collect/workload-pods.ts'
+import type { Scene } from './interactive.ts'
+import type { LiveRun } from './live-run.ts'
+import { followStream, type LogStream, type StreamOptions, settleStreams } from './log-streams.ts'
+import { createLookPace } from './look-pace.ts'
+import { listNotices } from './notices.ts'
+import { createOpeningGate } from './opening-gate.ts'
+
+interface State {
+  readonly found: WorkloadPods
+  readonly run: LiveRun
+  /** The most logs that are followed at a time. */
+  readonly parallel: number
+  /** Why the pods could not be listed; undefined if the last list succeeded. */
+  problem: string | undefined
+}
+
+/**
+ * Returns the ranks of a run in the cluster.
+ *
+ * @param parallel the most logs that are followed at a time
+ */
+export function liveScene(found: WorkloadPods, run: LiveRun, parallel: number): Scene {
+  const state: State = { found, run, parallel, problem: undefined }
+  return {
+    heading: () => `${found.words} in ${found.namespace}`,
+    ranks: run.ranks,
+    columns: run.columns,
+    notices: () => listNotices(run, found, state.problem),
+    update: () => {
+      settleStreams(run.streams())
+      return Date.now()
+    },
+    follow: (signal) => followRun(state, signal),
+  }
+}
+
+/** Follows the logs of all observers, and lists the pods again from time to time. */
+async function followRun(state: State, signal: AbortSignal): Promise<void> {
+  const { found, run, parallel } = state
+  const options = { apiserver: found.apiserver, gate: createOpeningGate(), signal }
+  const pace = createLookPace(signal)
+  while (!signal.aborted) {
+    followMore(run, parallel, options, pace.hurry)
+    await pace.wait(run.ranks().length)
+    if (!signal.aborted) await look(state)
+  }
+}
+
+/** Starts to follow logs until there are as many as are allowed. */
+function followMore(run: LiveRun, most: number, options: StreamOptions, onEnd: () => void): void {
+  const streams = run.streams()
+  let followed = streams.filter(({ isFollowed }) => isFollowed).length
+  const waiting = streams.filter(canBeFollowed)
+  // The values of the ranks are worth more than the progress of some of them.
+  for (const stream of waiting.sort((a, b) => Number(b.isShown) - Number(a.isShown))) {
+    if (followed >= most) return
+    followed += 1
+    followStream(stream, options, onEnd)
+  }
+}
+
+function canBeFollowed({ isFollowed, isOver, hasStarted }: LogStream): boolean {
+  return hasStarted && !isFollowed && !isOver
+}
+
+async function look(state: State): Promise<void> {
+  try {
+    state.run.take(await state.found.find())
+    state.problem = undefined
+  } catch (error) {
+    state.problem = describeApiError(error)
+  }
+}

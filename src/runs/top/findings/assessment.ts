@@ -1,0 +1,156 @@
+import { type Efficiency, runEfficiency } from '../../efficiency/run-efficiency.ts'
+import { verdict } from '../../efficiency/verdict.ts'
+import { applyRules, type RunFinding } from '../../findings/evaluate.ts'
+import type { RuleName } from '../../findings/rules.ts'
+import { groupByRank, type RunEvidence } from '../../findings/run-evidence.ts'
+import type { NoProgress } from '../no-progress.ts'
+import { type LiveRank, rankLabels } from '../ranks.ts'
+import { joinLogs } from './join-logs.ts'
+import { createPace } from './pace.ts'
+import { type ShownFindings, startShownFindings } from './shown-findings.ts'
+
+/** How a run goes. */
+export interface Assessment {
+  /** How the run went so far, in a few sentences; undefined if there are too few rows. */
+  readonly verdict: string | undefined
+  /** How efficient the run was so far; undefined if there are too few rows. */
+  readonly efficiency: Efficiency | undefined
+  /** The names of the findings of each pod, as NAMESPACE/POD, the worst first. */
+  readonly findings: ReadonlyMap<string, readonly RuleName[]>
+}
+
+/** Assesses a run again and again while it goes on. */
+export interface Assessor {
+  /**
+   * Returns how the run goes. Looks at new rows only now and then, so that a large run costs at
+   * most a tenth of a processor.
+   *
+   * @param stuck the processes of MPI that make no progress now
+   */
+  readonly assess: (ranks: readonly LiveRank[], stuck: readonly NoProgress[]) => Assessment
+}
+
+/** The shortest run about which something is said. */
+const FEWEST_SECONDS = 1
+
+interface State {
+  readonly shown: ShownFindings
+  run: RunSoFar
+  /** The sums of the versions of the windows and of the logs that were last looked at. */
+  windows: number
+  logs: number
+}
+
+type RunSoFar = Pick<Assessment, 'verdict' | 'efficiency'> & {
+  /** The failures of each pod, which stay. */
+  readonly failures: ReadonlyMap<string, readonly RuleName[]>
+}
+
+/** @param clock returns the time in milliseconds, to limit the cost; undefined for no limit */
+export function startAssessor(clock?: () => number): Assessor {
+  const state: State = {
+    shown: startShownFindings(),
+    run: { verdict: undefined, efficiency: undefined, failures: new Map() },
+    windows: -1,
+    logs: -1,
+  }
+  const [windowPace, runPace] = [createPace(clock), createPace(clock)]
+  return {
+    assess: (ranks, stuck) => {
+      windowPace(() => lookAtWindows(state, ranks))
+      runPace(() => lookAtRun(state, ranks))
+      const { verdict: words, efficiency, failures } = state.run
+      return { verdict: words, efficiency, findings: joined(state.shown, failures, stuck) }
+    },
+  }
+}
+
+/** Looks at the windows if one of them has changed. */
+function lookAtWindows(state: State, ranks: readonly LiveRank[]): boolean {
+  const evidences = ranks.flatMap(({ observers }) =>
+    observers.flatMap(({ evidence }) => evidence ?? []),
+  )
+  const version = evidences.reduce((sum, evidence) => sum + evidence.version(), 0)
+  if (version === state.windows) return false
+  state.windows = version
+  state.shown.look(ranks)
+  return true
+}
+
+/** Looks at all rows so far if there are new ones. */
+function lookAtRun(state: State, ranks: readonly LiveRank[]): boolean {
+  const logs = ranks.flatMap(({ observers }) => observers)
+  const version = logs.reduce((sum, { log }) => sum + log.version(), 0)
+  if (version === state.logs) return false
+  state.logs = version
+  state.run = assessRun(ranks)
+  return true
+}
+
+/** Assesses all rows that were read. */
+function assessRun(ranks: readonly LiveRank[]): RunSoFar {
+  const labels = rankLabels(ranks)
+  const run = groupByRank(
+    joinLogs(ranks, ({ evidence }) => evidence?.whole()),
+    labels.rankOf,
+  )
+  const efficiency = runEfficiency(run)
+  const findings = applyRules(run).findings.filter(isRecorded)
+  const failures = new Map<string, RuleName[]>()
+  for (const { rule, severity, ranks: own } of findings) {
+    if (severity !== 'failure') continue
+    for (const { rank } of own) addTo(failures, labels.podOf(rank), rule)
+  }
+  const length = lengthOf(ranks, run, efficiency)
+  if (length.duration < FEWEST_SECONDS)
+    return { verdict: undefined, efficiency: undefined, failures }
+  const facts = { ...length, ranks: ranks.length, efficiency, findings }
+  return { verdict: verdict(facts), efficiency, failures }
+}
+
+/** Whether processes make progress now, the alarms say with the newest rows. */
+function isRecorded({ rule }: RunFinding): boolean {
+  return rule !== STUCK
+}
+
+/**
+ * Returns how long the run took, or which part of it the rows cover. The rows of mpi-trace are sums
+ * since MPI_Init, also if the beginning of the logs was not read.
+ */
+function lengthOf(ranks: readonly LiveRank[], run: RunEvidence, { basis, elapsed }: Efficiency) {
+  const observers = ranks.flatMap(({ observers: own }) => own)
+  const isOver = observers.every(({ isOver, log }) => isOver || log.hasEnded())
+  const isWhole = observers.every(({ log }) => log.hasStart())
+  if (isWhole) return { duration: timeSeen(run), span: isOver ? 'whole' : 'so far' } as const
+  if (basis === 'mpi') return { duration: elapsed, span: 'so far' } as const
+  return { duration: timeSeen(run), span: 'last' } as const
+}
+
+/** Returns the seconds from the first row of any rank to the last one. */
+function timeSeen({ ranks }: RunEvidence): number {
+  const starts = ranks.flatMap(({ began }) => began ?? [])
+  const first = starts.reduce((least, began) => Math.min(least, began), Number.POSITIVE_INFINITY)
+  const ends = ranks.map(({ began, elapsed }) => elapsed + (began === null ? 0 : began - first))
+  return ends.reduce((most, end) => Math.max(most, end), 0)
+}
+
+/** Returns the findings of each pod: failures, and those of the window, the worst first. */
+function joined(
+  shown: ShownFindings,
+  failures: RunSoFar['failures'],
+  stuck: readonly NoProgress[],
+): ReadonlyMap<string, readonly RuleName[]> {
+  const stopped = stuck.flatMap(({ pods }) => [...pods].map((pod) => [pod, [STUCK]] as const))
+  const all = new Map<string, RuleName[]>()
+  for (const [pod, rules] of [...failures, ...stopped, ...shown.byPod()])
+    for (const rule of rules) addTo(all, pod, rule)
+  return all
+}
+
+const STUCK: RuleName = 'no-progress'
+
+function addTo(lists: Map<string, RuleName[]>, pod: string, rule: RuleName): void {
+  const own = lists.get(pod) ?? []
+  lists.set(pod, own)
+  if (!own.includes(rule)) own.push(rule)
+}

@@ -1,0 +1,41 @@
+import { FACTORS, type Factor, factorText } from '../../efficiency/factor.ts'
+
+/**
+ * Returns the efficiency as lines for a terminal: each factor with the product that it is, below
+ * the factor of which it is a part, and then the reasons why factors are not known.
+ */
+export function factorLines(root: Factor): readonly string[] {
+  if (root.value === null) return []
+  return [...products(root, 0), ...reasons(root)]
+}
+
+function products(factor: Factor, depth: number): readonly string[] {
+  const known = factor.parts.filter(({ value }) => value !== null)
+  if (known.length === 0) return []
+  const product = factor.parts.map((part) => valueText(part, titleOf(part).toLowerCase()))
+  const line = `${'  '.repeat(depth)}${valueText(factor, titleOf(factor))} = ${product.join(' × ')}`
+  return [line, ...known.flatMap((part) => products(part, depth + 1))]
+}
+
+function titleOf({ name }: Factor): string {
+  return FACTORS[name].title
+}
+
+function valueText({ value }: Factor, title: string): string {
+  return value === null ? `${title} (not known)` : `${title} ${factorText(value)}`
+}
+
+/** Returns a line for each reason why factors of a known one are not known. */
+function reasons(root: Factor): readonly string[] {
+  const missing = missingIn(root)
+  const groups = Map.groupBy(missing, (one) => one.missing ?? '')
+  return [...groups].map(([reason, own]) => {
+    const [first = '', ...others] = own.map((one) => titleOf(one).toLowerCase())
+    const named = [`${first[0]?.toUpperCase()}${first.slice(1)}`, ...others].join(', ')
+    return `${named}: not known: ${reason}`
+  })
+}
+
+function missingIn({ parts }: Factor): readonly Factor[] {
+  return parts.flatMap((part) => (part.value === null ? [part] : missingIn(part)))
+}

@@ -1,0 +1,17 @@
+import type { GroupedEvidence } from '../../findings/run-evidence.ts'
+import type { LiveObserver, LiveRank } from '../ranks.ts'
+
+/** Joins the evidence of all logs, whose things are not copied. */
+export function joinLogs(
+  ranks: readonly LiveRank[],
+  evidenceOf: (observer: LiveObserver) => GroupedEvidence | undefined,
+): GroupedEvidence {
+  const all = ranks.flatMap(({ observers }) => observers.flatMap((one) => evidenceOf(one) ?? []))
+  return {
+    sections: all.flatMap(({ sections }) => [...sections]),
+    ended: new Map(all.flatMap(({ ended }) => [...ended])),
+    podLimits: new Map(all.flatMap(({ podLimits }) => [...podLimits])),
+    profiles: new Map(),
+    mpi: { processes: all.flatMap(({ mpi }) => mpi.processes) },
+  }
+}

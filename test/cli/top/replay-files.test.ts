@@ -1,0 +1,113 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { run } from '../command.ts'
+import { openTerminal } from './terminal.ts'
+
+// `top` with recorded logs. No cluster is asked.
+
+const LOGS = fileURLToPath(new URL('../../logs/', import.meta.url))
+const RUN = join(LOGS, 'all-metrics')
+const THROTTLED = ['perf-sysstat', 'pressure'].map((metric) => {
+  return join(LOGS, 'findings', `${metric}-throttled.log`)
+})
+
+t.test('the end of recorded logs is written at once, with the verdict', async (t) => {
+  const { code, out, err } = await run(['top', ...THROTTLED, '-o', 'json'])
+  t.equal(code, 0, err)
+  const { apiVersion, kind, verdict, efficiency, lines } = JSON.parse(out)
+  t.strictSame([apiVersion, kind], ['ridealong.dev/v1alpha1', 'Top'])
+  t.match(
+    verdict,
+    /^Took 19 s on 1 rank\. Efficiency 0\.20: the CPU limit kept threads from running/,
+  )
+  t.match(efficiency, { basis: 'processors', size: 1, job: null })
+  t.match(efficiency.factors, [
+    { name: 'efficiency', of: null },
+    { name: 'platform', of: 'efficiency' },
+    { name: 'storage' },
+    { name: 'activity' },
+  ])
+  t.equal(efficiency.ranks, undefined, 'the lines have the ranks')
+  t.match(lines, [{ rank: '1', state: 'ended', findings: ['throttled'] }])
+})
+
+t.test('a folder is read; the table and the CSV have the findings', async (t) => {
+  const table = await run(['top', RUN, '--sort', 'rank'])
+  t.equal(table.code, 0, table.err)
+  t.match(table.out, /^Took \d+ s on 2 MPI ranks\. Efficiency 0\.10: /)
+  t.match(table.out, /^Efficiency 0\.10 = load balance 0\.99 × communication and platform 0\.10$/m)
+  t.match(
+    table.out,
+    /^ {2}Communication and platform 0\.10 = communication 0\.60 × platform 0\.16$/m,
+  )
+  t.match(table.out, /^0 +ended +waiting-for-cpu .*\n1 +ended +waiting-for-cpu /m)
+  const csv = await run(['top', RUN, '--sort', 'rank', '-o', 'csv'])
+  t.match(csv.out, /^0,.*,ended,,,waiting-for-cpu much-time-in-mpi,/m)
+})
+
+t.test('in a terminal, the rows are shown one timepoint after another', async (t) => {
+  const terminal = await openTerminal(t, ['top', RUN, '--speed', '1.5'])
+  const during = await terminal.shows(/^Has taken \d+ s so far on 2 MPI ranks\./m)
+  t.match(during, /^all-metrics, \d+ s of 36 s \(1\.5 times as fast\): 2 ranks, 2 running$/m)
+  t.match(during, /^0 +running /m)
+  terminal.press('q')
+  await terminal.end()
+})
+
+t.test('the end of a replay stays on the screen', async (t) => {
+  const terminal = await openTerminal(t, ['top', RUN, '--speed', '1000'])
+  const end = await terminal.shows(/^Took \d+ s on 2 MPI ranks\./m)
+  t.match(end, /, 36 s of 36 s .*: 2 ranks, 2 ended$/m)
+  t.match(end, /^Efficiency 0\.10 = load balance 0\.99 × communication and platform 0\.10$/m)
+  t.match(end, /^[01] +ended +waiting-for-cpu /m)
+  terminal.press('q')
+  await terminal.end()
+})
+
+const WRONG: Readonly<Record<string, readonly [readonly string[], RegExp]>> = {
+  'a word that is neither a workload nor a file': [
+    ['lammps'],
+    /lammps is neither KIND\/NAME, such as job\/lammps, nor a file or a folder/,
+  ],
+  'a missing file': [['./job/lammps'], /\.\/job\/lammps is neither .* nor a file or a folder/],
+  'several workloads': [['job/a', 'job/b'], /one workload at a time, for example job\/a/],
+  'a file of another kind': [['package.json'], /neither the log of an observer nor the output/],
+  'a folder without logs': [
+    ['cli/top'],
+    /cli\/top has no file whose name ends with \.jsonl or \.log/,
+  ],
+  'an option about pods': [
+    [RUN, '-l', 'a=b'],
+    /--selector chooses pods of a cluster, but .* files/,
+  ],
+  'a speed of 0': [[RUN, '--speed', '0'], /It must be a number above 0, such as 10 or 0\.5/],
+  'a speed for a workload': [['job/a', '--speed', '2'], /--speed is for recorded logs/],
+  'an unknown column': [
+    [RUN, '--column', 'speed'],
+    /no metric of the catalog measures a column speed/,
+  ],
+  'an unknown column to sort by': [[RUN, '--sort', 'speed'], /there is no column speed to sort by/],
+}
+
+for (const [title, [words, sentence]] of Object.entries(WRONG)) {
+  t.test(`${title} is reported`, async (t) => {
+    const { code, out, err } = await run(['top', ...words])
+    t.equal(code, 2)
+    t.equal(out, '')
+    t.match(err, sentence)
+  })
+}
+
+t.test('rows that no metric of the catalog describes are named', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'ridealong-replay-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  const file = join(folder, 'heat.log')
+  const head = 'METADATA START {"metricName":"heat"}\nMETADATA END\n'
+  writeFileSync(file, `${head}METRICS OPERATOR COLLECTION START\n{"time":"2026-01-01T10:00:00Z"}\n`)
+  const { code, err } = await run(['top', file])
+  t.equal(code, 2)
+  t.match(err, 'the catalog describes no column of the observed metrics: heat')
+})
