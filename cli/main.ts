@@ -5,6 +5,7 @@ import { errorMessage } from '../src/lib/error-message.ts'
 import { declareAnnotate } from './annotate/declaration.ts'
 import { declareAttach } from './attach/declaration.ts'
 import { declareCollect } from './collect/declaration.ts'
+import { declareRuns } from './collect/runs/declaration.ts'
 import { declareCompare } from './compare/declaration.ts'
 import { declareCompletion } from './completion/declaration.ts'
 import { declareConvert } from './convert/declaration.ts'
@@ -38,6 +39,7 @@ const VERBS = [
   declareAttach,
   declareTop,
   declareStacks,
+  declareRuns,
   declareCollect,
   declareReport,
   declareCompare,

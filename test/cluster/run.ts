@@ -35,6 +35,7 @@ const PROGRAMS: Readonly<Record<string, readonly Module[]>> = {
   operator: ['training-operator'],
   'own-certificates': ['cert-manager'],
   removal: ['helm-3'],
+  runs: ['cert-manager', 'coredns'],
   upheaval: ['cert-manager'],
 }
 
@@ -88,6 +89,7 @@ const LONG = [
     'own-certificates',
     'own-renewal',
     'revisions',
+    'runs',
   ],
   ...['upheaval'],
 ]
@@ -101,6 +103,7 @@ const WITH_OPERATORS = [
   'minicluster',
   'mpi-trace',
   'mpi-forwarding',
+  'runs',
 ]
 
 /** Tests that need image volumes, which the containerd of this machine may not have. */

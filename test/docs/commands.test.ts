@@ -48,7 +48,8 @@ const isOurs = (command: string) => /^(kubectl )?ridealong /.test(command)
 function needsCluster(command: string): boolean {
   const verb = command.replace(/^(kubectl )?ridealong /, '').split(' ')[0] ?? ''
   if (verb === 'explain') return !command.includes(' -f ')
-  return ['collect', 'attach', 'doctor', 'disarm', 'record', 'stacks', 'top'].includes(verb)
+  const verbs = ['collect', 'attach', 'doctor', 'disarm', 'record', 'runs', 'stacks', 'top']
+  return verbs.includes(verb)
 }
 
 /** Tells whether a command draws on a terminal, which the commands of this test do not have. */

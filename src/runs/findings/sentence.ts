@@ -34,7 +34,8 @@ export function factIn<Name extends string>(
 
 const BYTE_UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB']
 
-function bytesText(value: number): string {
+/** Returns a number of bytes as text: `1.5 GiB`. */
+export function bytesText(value: number): string {
   let [left, power] = [value, 0]
   while (left >= 1024 && power < BYTE_UNITS.length - 1) {
     left /= 1024

@@ -21,6 +21,8 @@ export interface Kind {
   readonly prefixed?: readonly PrefixedAnnotations[]
   /** A list of which one item adds annotations to pods. */
   readonly patches?: PatchList
+  /** The path of a list of containers, if the kind has one apart from pod templates. */
+  readonly containers?: string
   /** The paths of whole objects that the kind's operator creates. */
   readonly wraps?: readonly string[]
   /** The reason why the kind has no such field, with advice. */
@@ -191,7 +193,13 @@ const KINDS: readonly Kind[] = [
   { group: 'ray.io', kind: 'RayCronJob', templates: rayJob('spec.jobTemplate') },
   { group: 'ray.io', kind: 'RayService', templates: rayCluster('spec.rayClusterConfig') },
   // flux-framework/flux-operator 0d75cef controllers/flux/job.go.
-  { group: 'flux-framework.org', kind: 'MiniCluster', annotations: ['spec.pod.annotations'] },
+  // The containers and their resources: api/v1alpha2/minicluster_types.go, MiniClusterContainer.
+  {
+    group: 'flux-framework.org',
+    kind: 'MiniCluster',
+    annotations: ['spec.pod.annotations'],
+    containers: 'spec.containers',
+  },
   // converged-computing/metrics-operator 8f15755 pkg/metrics/set.go.
   { group: 'flux-framework.org', kind: 'MetricSet', annotations: ['spec.pod.annotations'] },
   // kubeflow/spark-operator 38082f3 api/v1beta2/sparkapplication_types.go, SparkPodSpec.

@@ -12,3 +12,4 @@ pub mod limit;
 pub mod location;
 pub mod reader;
 pub mod stall;
+pub mod usage_files;

@@ -134,6 +134,22 @@ impl Containers {
         target.filter(|_| !is_zombie)
     }
 
+    /// Creates containers with these names, for tests.
+    #[cfg(test)]
+    #[must_use]
+    pub fn named(names: impl Iterator<Item = String>) -> Self {
+        Self {
+            has_names: true,
+            is_pod: true,
+            target: String::new(),
+            names: names.collect(),
+            observers: BTreeSet::new(),
+            built_in: Vec::new(),
+            home: None,
+            cgroups: BTreeMap::new(),
+        }
+    }
+
     fn id_of(&mut self, name: String) -> ContainerId {
         let known = self.names.iter().position(|known| *known == name);
         if let Some(id) = known {

@@ -23,6 +23,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::runtime::cost_limit::CostLimit;
 use crate::runtime::session::Session;
+use crate::sampling::containers::ContainerId;
 use crate::sampling::measure::Meter;
 use crate::sampling::process::{Key, Process};
 
@@ -58,6 +59,16 @@ struct Kept {
     io: Option<File>,
     /// Becomes readable when the process ends. `None` before Linux 5.3, or if it is not allowed.
     end: Option<OwnedFd>,
+}
+
+/// Which of the kept processes have ended since the last reading.
+#[derive(Debug, Default)]
+pub struct Ended {
+    /// The containers of the processes that have ended.
+    pub containers: Vec<ContainerId>,
+    /// Whether one of them has ended that had no parent in the pod, such as the first process of a
+    /// container.
+    pub has_first: bool,
 }
 
 impl LastUse {
@@ -122,22 +133,24 @@ impl LastUse {
     }
 
     /// Reads the counters of all kept processes of a table. Forgets the processes that have ended,
-    /// and returns whether one of them had no parent in the pod, such as the first process of a
-    /// container.
+    /// and returns which have.
     pub fn read(
         &mut self,
         all: &mut BTreeMap<Key, Process>,
         meter: &mut Meter,
         session: &mut Session,
-    ) -> bool {
+    ) -> Ended {
         let cpu = clock::own_cpu();
-        let mut has_first_ended = false;
+        let mut ended = Ended::default();
         self.kept.retain(|kept| {
             let Some(process) = all.get_mut(&kept.key) else {
                 return false;
             };
             let is_alive = kept.read(process, meter, session);
-            has_first_ended |= !is_alive && process.parent.is_none();
+            if !is_alive {
+                ended.containers.extend(process.container);
+            }
+            ended.has_first |= !is_alive && process.parent.is_none();
             is_alive
         });
         self.cost.count(clock::own_cpu() - cpu);
@@ -148,7 +161,12 @@ impl LastUse {
         } else {
             now + LONG_INTERVAL
         };
-        has_first_ended
+        ended
+    }
+
+    /// Counts processor time that was used for readings at the same time, in seconds.
+    pub fn count_cost(&mut self, seconds: f64) {
+        self.cost.count(seconds);
     }
 
     /// Postpones the next reading after a scan, which has read the same counters at the time

@@ -6,6 +6,7 @@ pub mod account;
 pub mod accounts;
 pub mod capacity;
 pub mod container_time;
+pub mod container_use;
 pub mod containers;
 pub mod counters;
 pub mod ending;

@@ -16,6 +16,7 @@ use crate::runtime::settings::Settings;
 use crate::sampling::accounts::{Sums, credit_from};
 use crate::sampling::capacity::Capacity;
 use crate::sampling::container_time::ContainerTimes;
+use crate::sampling::container_use::ContainerUses;
 use crate::sampling::containers::{ContainerId, Containers, program_name};
 use crate::sampling::last_use::LastUse;
 use crate::sampling::measure::Meter;
@@ -61,6 +62,8 @@ pub struct ProcessTable {
     pub last_use: LastUse,
     /// The processor times of containers.
     container_times: ContainerTimes,
+    /// The use of the observed containers.
+    pub container_uses: ContainerUses,
     keys: BTreeMap<i32, Key>,
     last_key: Key,
     /// The bytes of the names of all processes.
@@ -98,6 +101,7 @@ impl ProcessTable {
             sums: Sums::default(),
             last_use: LastUse::new(clock::since_boot()),
             container_times: ContainerTimes::default(),
+            container_uses: ContainerUses::default(),
             keys: BTreeMap::new(),
             last_key: 0,
             name_bytes: 0,
@@ -121,6 +125,8 @@ impl ProcessTable {
     pub fn scan(&mut self, session: &mut Session) -> bool {
         self.now = clock::since_boot();
         self.time = WallTime::now();
+        // A container that starts again has other cgroups, which this scan opens.
+        self.container_uses.read(self.now, false);
         self.scan_number += 1;
         self.live_targets = 0;
         self.left_out = 0;
@@ -289,11 +295,35 @@ impl ProcessTable {
                 self.container_times
                     .open(container, process, &mut self.meter);
             }
+            if is_new && self.reads.sums_processor_time() {
+                self.open_use(process);
+            }
             let is_lost = self.reads.sums_processor_time() && !self.has_observed_parent(process);
             if is_lost && !process.is_zombie && !self.last_use.has(key) {
                 self.last_use.keep(key, process, &mut self.meter);
             }
         }
+    }
+
+    /// Opens the accounts of the container of a new process, unless they are open.
+    fn open_use(&mut self, process: &mut Process) {
+        let Some(container) = process.container else {
+            return;
+        };
+        let began = self.start_of(container, process.start);
+        let (meter, times) = (&mut self.meter, (began, self.now));
+        self.container_uses.open(container, process, meter, times);
+    }
+
+    /// Returns when the first living process of a container started, in seconds since boot. One of
+    /// its processes started at `start`, in ticks.
+    fn start_of(&self, container: ContainerId, start: u64) -> f64 {
+        let others = self
+            .all
+            .values()
+            .filter(|process| process.container == Some(container) && !process.is_zombie);
+        let first = others.map(|process| process.start).fold(start, u64::min);
+        float(first) / self.meter.machine.ticks
     }
 
     /// Whether the parent of a process or one of its further ancestors was ever observed. Such an
@@ -318,16 +348,23 @@ impl ProcessTable {
         let Self {
             last_use,
             container_times,
+            container_uses,
             all,
             meter,
             ..
         } = self;
-        let has_first_ended = last_use.read(all, meter, session);
-        if has_first_ended {
-            // The container runtime removes the cgroup soon.
+        let ended = last_use.read(all, meter, session);
+        let (cpu, now) = (clock::own_cpu(), clock::since_boot());
+        container_uses.read(now, false);
+        // The container runtime removes the cgroup soon.
+        for container in ended.containers {
+            container_uses.read_last(container, now);
+        }
+        last_use.count_cost(clock::own_cpu() - cpu);
+        if ended.has_first {
             container_times.read();
         }
-        has_first_ended
+        ended.has_first
     }
 
     /// Whether the program has another name now, because the process has written a title over its
@@ -528,6 +565,7 @@ impl ProcessTable {
             self.sums.close(process);
         }
         self.container_times.read();
+        self.container_uses.read(clock::since_boot(), true);
         let ticks = self.meter.machine.ticks;
         self.container_times.close_all(&mut self.sums, ticks);
     }

@@ -149,6 +149,19 @@ impl<'a> Run<'a> {
         line
     }
 
+    /// Ends the line of the summary for the whole run with the use of the containers. Call this
+    /// method when the accounts are closed.
+    pub fn end_whole(&self, line: &mut Vec<u8>) {
+        let ProcessTable {
+            container_uses,
+            containers,
+            sums,
+            ..
+        } = &self.processes;
+        container_uses.push(line, containers, sums.list());
+        line.push(b'}');
+    }
+
     fn run<S: Sampler>(mut self, mut sampler: S) {
         self.log_notices();
         let reason = self.observe(&mut sampler);

@@ -38,7 +38,7 @@ pub fn lines(run: &mut Run<'_>) -> Vec<Vec<u8>> {
     }
     let mut whole = run.begin_whole();
     push_sums(&mut whole, &total, run.processes.meter.machine.ticks);
-    whole.push(b'}');
+    run.end_whole(&mut whole);
     let mut lines = vec![whole];
     lines.extend(program_lines(&run.processes));
     lines

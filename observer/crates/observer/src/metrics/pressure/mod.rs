@@ -151,7 +151,7 @@ impl Sampler for Pressure {
     fn summary(&mut self, run: &mut Run<'_>) -> Vec<Vec<u8>> {
         run.processes.close_accounts();
         let mut whole = run.begin_whole();
-        whole.push(b'}');
+        run.end_whole(&mut whole);
         let mut lines = vec![whole];
         lines.extend(self.container_lines(&run.processes));
         lines.extend(program_lines(&run.processes));

@@ -153,7 +153,7 @@ impl Vitals {
         let mut line = run.begin_whole();
         push_totals(&mut line, &total, run.processes.meter.machine.ticks);
         self.network.push_whole(&mut line, run);
-        line.push(b'}');
+        run.end_whole(&mut line);
         line
     }
 

@@ -1,0 +1,165 @@
+import { findInSummaries, findingText, isThrottled } from './card-findings.ts'
+import type { Amounts, ContainerFacts } from './container-facts.ts'
+import type { PodFacts } from './pod-facts.ts'
+import { greatestKnown, listRankUses, type RankUse } from './rank-use.ts'
+import { throttledPart } from './role-card.ts'
+import type { Run } from './run.ts'
+
+/** What is added to the greatest use that was seen. */
+export const ADVICE_MARGIN = 0.15
+
+/** Requests and limits for the pods of one role. */
+export interface RoleAdvice {
+  readonly role: string
+  readonly basis: AdviceBasis
+  /** Why there is no advice, as whole sentences; empty if there is. */
+  readonly refusals: readonly string[]
+  readonly containers: readonly ContainerAdvice[]
+}
+
+/** What advice is made from. */
+export interface AdviceBasis {
+  readonly runs: number
+  readonly pods: number
+  /** The percentile of the pods on which the advice is based. */
+  readonly percentile: 100
+  readonly margin: typeof ADVICE_MARGIN
+}
+
+/** The use of a container, and what to request for it; the advice is null if it is refused. */
+export interface ContainerAdvice {
+  readonly name: string
+  /** The greatest use of one pod: processors on average over its time, and the peak in bytes. */
+  readonly seen: Amounts
+  /** The names of the pods with this use. */
+  readonly seenIn: { readonly cpu: string | null; readonly memory: string | null }
+  /** The present requests and limits. */
+  readonly now: { readonly requests: Amounts; readonly limits: Amounts }
+  readonly requests: Amounts
+  /** A CPU limit only if the present one is below the request. */
+  readonly limits: Amounts
+}
+
+/**
+ * Advises requests and limits for each role of runs of one workload, from the greatest use of a
+ * pod. Advice is refused where the need may be greater than the use: if the run has not ended, a
+ * summary is missing or cut, or a rank was throttled, was killed or failed.
+ *
+ * The CPU request is the average over the time of a pod, as the card shows it. A CPU limit is only
+ * raised: how much a container needs in a short time is not known. The memory limit is the request,
+ * so that the node has the memory that the container may use.
+ */
+export function adviseRuns(runs: readonly Run[]): readonly RoleAdvice[] {
+  const ranks = runs.flatMap((run) => listRankUses(run.pods).map((rank) => ({ run, rank })))
+  const byRole = Map.groupBy(ranks, ({ rank }) => rank.role)
+  return [...byRole].map(([role, members]) => {
+    const own = members.map(({ rank }) => rank)
+    const refusals = listRefusals(runs, own)
+    const measured = own.flatMap(listUses)
+    const byName = Map.groupBy(measured, ({ name }) => name)
+    return {
+      role,
+      basis: {
+        runs: new Set(members.map(({ run }) => run)).size,
+        pods: own.reduce((sum, { pods }) => sum + pods.length, 0),
+        percentile: 100,
+        margin: ADVICE_MARGIN,
+      },
+      refusals,
+      containers: [...byName].map(([name, uses]) => advise(name, uses, refusals.length > 0)),
+    }
+  })
+}
+
+function listRefusals(runs: readonly Run[], ranks: readonly RankUse[]): readonly string[] {
+  const running = runs.filter(({ phase }) => phase !== 'Succeeded' && phase !== 'Failed')
+  const missing = ranks.flatMap(({ pods }) => pods.flatMap((pod) => pod.missing))
+  const failures = findInSummaries(ranks).filter(({ severity }) => severity === 'failure')
+  const throttled = ranks.filter((rank) => isThrottled(throttledPart(rank)))
+  const unknown = ranks.flatMap(({ pods }) => pods).filter((pod) => !isMeasured(pod))
+  return [
+    ...running.map(({ word, name }) => `${word}/${name} has not ended`),
+    ...missing,
+    ...(missing.length > 0 ? [] : unknown.map(({ name }) => `the use of ${name} is not known`)),
+    ...failures.map((finding) => `${findingText(finding)}; it may need more than it used`),
+    ...findInSummaries(throttled)
+      .filter(({ name }) => name === 'throttled')
+      .map((finding) => `${findingText(finding)}; it needs more than it used`),
+  ]
+}
+
+/** Reports whether the use of a pod's observed containers is known. */
+function isMeasured({ containers }: PodFacts): boolean {
+  const observed = containers.filter(({ use }) => use !== null)
+  const isKnown = ({ use, lifetime }: ContainerFacts) => {
+    const values = [use?.cpu ?? null, use?.memoryPeak ?? null, use?.seconds ?? lifetime]
+    return !values.includes(null)
+  }
+  return observed.length > 0 && observed.every(isKnown)
+}
+
+/** The use of a container in one pod. */
+interface Measured {
+  readonly name: string
+  readonly pod: string
+  readonly used: Amounts
+  readonly requests: Amounts
+  readonly limits: Amounts
+}
+
+function listUses({ pods }: RankUse): readonly Measured[] {
+  return pods.flatMap(({ name: pod, containers }) => {
+    return containers.flatMap(({ name, use, lifetime, requests, limits }) => {
+      if (use === null) return []
+      const seconds = use.seconds ?? lifetime ?? 0
+      const cpu = use.cpu === null || seconds <= 0 ? null : use.cpu / seconds
+      return { name, pod, used: { cpu, memory: use.memoryPeak }, requests, limits }
+    })
+  })
+}
+
+const NOTHING: Amounts = { cpu: null, memory: null }
+
+function advise(name: string, uses: readonly Measured[], isRefused: boolean): ContainerAdvice {
+  const cpu = findMost(uses, 'cpu')
+  const memory = findMost(uses, 'memory')
+  const seen = { cpu: cpu.value, memory: memory.value }
+  const { requests: nowRequested, limits: nowLimited } = uses.at(-1) ?? {
+    requests: NOTHING,
+    limits: NOTHING,
+  }
+  const requests = isRefused ? NOTHING : addMargin(seen)
+  return {
+    name,
+    seen,
+    seenIn: { cpu: cpu.pod, memory: memory.pod },
+    now: { requests: nowRequested, limits: nowLimited },
+    requests,
+    limits: { cpu: raisedLimit(nowLimited.cpu, requests.cpu), memory: requests.memory },
+  }
+}
+
+/** Returns the request if the limit is below it. */
+function raisedLimit(limit: number | null, request: number | null): number | null {
+  return limit !== null && request !== null && limit < request ? request : null
+}
+
+function findMost(uses: readonly Measured[], resource: keyof Amounts) {
+  const most = greatestKnown(uses.map(({ used }) => used[resource]))
+  const found = uses.find(({ used }) => used[resource] === most)
+  return { value: most, pod: most === null ? null : (found?.pod ?? null) }
+}
+
+const MEBIBYTE = 1024 ** 2
+/** The steps of processors, and the least memory: what a small process of a container needs. */
+const CPU_STEPS = 100
+const LEAST_MEMORY = 4 * MEBIBYTE
+
+/** Adds the margin, and rounds up to hundredths of a processor and to MiB. */
+function addMargin({ cpu, memory }: Amounts): Amounts {
+  const [more, most] = [1 + ADVICE_MARGIN, Math.max(memory ?? 0, LEAST_MEMORY)]
+  return {
+    cpu: cpu === null ? null : Math.max(Math.ceil(cpu * more * CPU_STEPS), 1) / CPU_STEPS,
+    memory: memory === null ? null : Math.ceil((most * more) / MEBIBYTE) * MEBIBYTE,
+  }
+}

@@ -1,0 +1,80 @@
+import { rounded } from '../../lib/round.ts'
+import { type Factor, listFactors } from '../efficiency/factor.ts'
+import type { RoleAdvice } from './advice.ts'
+import { findingText } from './card-findings.ts'
+import type { Amounts } from './container-facts.ts'
+import type { RoleCard } from './role-card.ts'
+import type { RunCard } from './run-card.ts'
+
+/** Returns the card of a run for programs. A number that is not known is null. */
+export function cardDocument(card: RunCard): object {
+  const { run, started, seconds, cores, memory, efficiency, roles, findings, missing } = card
+  const { namespace, word, apiVersion, kind, name, uid, revision, phase, pods, ranks } = run
+  return {
+    apiVersion: 'ridealong.dev/v1alpha1',
+    kind: 'RunCard',
+    namespace,
+    run: `${word}/${name}`,
+    workload: { apiVersion, kind, name, uid, revision },
+    phase,
+    started: started === null ? null : new Date(started).toISOString(),
+    seconds: rounded(seconds),
+    ranks,
+    pods: pods.length,
+    cores: { ...cores, used: rounded(cores.used) },
+    memoryBytes: memory,
+    efficiency: efficiencyDocument(efficiency),
+    roles: roles.map(roleDocument),
+    findings: findings.map((finding) => {
+      const { name: rule, severity, rank, others } = finding
+      return { rule, severity, rank, otherRanks: others, sentence: findingText(finding) }
+    }),
+    advice: card.advice.map(adviceDocument),
+    missing,
+  }
+}
+
+function efficiencyDocument(root: Factor): object {
+  return listFactors(root).map(({ name, value, missing }) => ({
+    name,
+    value: rounded(value),
+    missing,
+  }))
+}
+
+function roleDocument(card: RoleCard): object {
+  const { role, ranks, known, cores, memory, cpu, throttled, throttledPeriods } = card
+  return {
+    role: role === '' ? null : role,
+    ranks,
+    knownRanks: known,
+    cores: { ...cores, used: rounded(cores.used) },
+    memoryBytes: memory,
+    cpuSeconds: rounded(cpu),
+    throttledSeconds: rounded(throttled),
+    throttledPeriods: rounded(throttledPeriods),
+    waitedForProcessorSeconds: rounded(card.runDelay),
+    waitedForStorageSeconds: rounded(card.storage),
+  }
+}
+
+/** Returns advice about one role for programs. */
+export function adviceDocument({ role, basis, refusals, containers }: RoleAdvice): object {
+  return {
+    role: role === '' ? null : role,
+    basis,
+    refusals,
+    containers: containers.map(({ name, seen, seenIn, now, requests, limits }) => ({
+      name,
+      seen: amountsDocument(seen),
+      seenIn,
+      now,
+      requests: amountsDocument(requests),
+      limits: amountsDocument(limits),
+    })),
+  }
+}
+
+function amountsDocument({ cpu, memory }: Amounts): object {
+  return { cpu: rounded(cpu), memory }
+}

@@ -1,0 +1,131 @@
+import { THROTTLED, WAITING_FOR_CPU } from '../findings/cpu-rules.ts'
+import { bytesText, rankName } from '../findings/sentence.ts'
+import { signalIn, signalName } from '../findings/signals.ts'
+import type { EndedContainer } from '../log/entry.ts'
+import type { ContainerFacts } from './container-facts.ts'
+import type { PodFacts } from './pod-facts.ts'
+import type { RankUse } from './rank-use.ts'
+import { throttledPart } from './role-card.ts'
+
+/** A finding about a rank. The names are those of the rules of a report. */
+export interface CardFinding {
+  readonly name: 'oom-killed' | 'container-failed' | 'pod-failed' | 'throttled' | 'waiting-for-cpu'
+  readonly severity: 'failure' | 'slowdown'
+  readonly rank: string
+  /** A whole sentence without the name of the rank: `was killed ...`. */
+  readonly sentence: string
+  /** The number of other ranks with the same finding. */
+  readonly others: number
+}
+
+type Found = Omit<CardFinding, 'others'>
+
+/** The names in the order of their weight. */
+const ORDER: readonly CardFinding['name'][] = [
+  'oom-killed',
+  'container-failed',
+  'pod-failed',
+  'throttled',
+  'waiting-for-cpu',
+]
+
+/**
+ * Returns the findings for which summaries and the status of pods are enough: one for each rule,
+ * about the first rank that it is true of. The report has more rules, which need the rows of logs.
+ */
+export function findInSummaries(ranks: readonly RankUse[]): readonly CardFinding[] {
+  const found = ranks.flatMap(findInRank)
+  return ORDER.flatMap((name) => {
+    const [first, ...others] = found.filter((one) => one.name === name)
+    return first === undefined ? [] : { ...first, others: others.length }
+  })
+}
+
+function findInRank(rank: RankUse): readonly Found[] {
+  const failures = rank.pods.flatMap((pod, index) => {
+    return findFailures(rank, pod, index < rank.pods.length - 1)
+  })
+  return [...failures, ...findThrottled(rank), ...findWaiting(rank)]
+}
+
+const OUT_OF_MEMORY = 'OOMKilled'
+
+function findFailures(rank: RankUse, pod: PodFacts, isRetried: boolean): readonly Found[] {
+  const again = isRetried ? ', and was tried again' : ''
+  const failure = { severity: 'failure', rank: rank.name } as const
+  const killed = pod.containers.filter(isKilledByMemory).map((container) => {
+    const sentence = `had container ${container.name} killed: memory ran out${limitText(container)}`
+    return { name: 'oom-killed', ...failure, sentence: `${sentence}${again}` } as const
+  })
+  const failed = pod.containers.flatMap(({ name, ended }) => {
+    return ended.filter(isFailure).map((end) => {
+      const restarted = end.restarted ? ', and was restarted' : again
+      const sentence = `failed: container ${name} ended with ${describeEnd(end)}${restarted}`
+      return { name: 'container-failed', ...failure, sentence } as const
+    })
+  })
+  const isOther = pod.phase === 'Failed' && killed.length + failed.length === 0
+  const reason = pod.reason ?? 'the status of the pod gives no reason'
+  const sentence = `failed: ${reason}${again}`
+  return [
+    ...killed,
+    ...failed,
+    ...(isOther ? [{ name: 'pod-failed', ...failure, sentence } as const] : []),
+  ]
+}
+
+function isKilledByMemory({ ended, use }: ContainerFacts): boolean {
+  return ended.some(({ reason }) => reason === OUT_OF_MEMORY) || (use?.oomKills ?? 0) > 0
+}
+
+function isFailure({ exitCode, reason }: EndedContainer): boolean {
+  return exitCode !== null && exitCode !== 0 && reason !== OUT_OF_MEMORY
+}
+
+function limitText({ limits, use }: ContainerFacts): string {
+  const limit = limits.memory ?? use?.memoryLimit ?? null
+  return limit === null ? '' : ` (limit ${bytesText(limit)})`
+}
+
+function describeEnd(ended: EndedContainer): string {
+  const signal = signalIn(ended)
+  const name = signal === null ? '' : ` (${signalName(signal)})`
+  return `exit code ${ended.exitCode}${name}`
+}
+
+function findThrottled(rank: RankUse): readonly Found[] {
+  const part = throttledPart(rank)
+  if (!isThrottled(part)) return []
+  const time = rank.throttled === null ? '' : `, for ${Math.round(rank.throttled)} s`
+  const sentence = `used up its CPU limit in ${percent(part ?? 0)} of the periods${time}`
+  return [{ name: 'throttled', severity: 'slowdown', rank: rank.name, sentence }]
+}
+
+/** Reports whether the part of throttled periods is that of the rule `throttled`. */
+export function isThrottled(part: number | null): boolean {
+  return part !== null && part * 100 >= THROTTLED.threshold.value
+}
+
+/**
+ * A rank waited if its threads waited for at least as large a part of the time in which they could
+ * run as the rule `waiting-for-cpu` needs. Throttling counts as waiting, and is named on its own.
+ */
+function findWaiting(rank: RankUse): readonly Found[] {
+  const { cpu, runDelay } = rank
+  if (cpu === null || runDelay === null || cpu + runDelay <= 0) return []
+  if (isThrottled(throttledPart(rank))) return []
+  const part = runDelay / (cpu + runDelay)
+  if (part * 100 < WAITING_FOR_CPU.threshold.value) return []
+  const sentence = `waited for a processor in ${percent(part)} of the time in which it could run`
+  return [{ name: 'waiting-for-cpu', severity: 'slowdown', rank: rank.name, sentence }]
+}
+
+function percent(part: number): string {
+  return `${Math.round(part * 100)} %`
+}
+
+/** Returns a finding as a sentence: `rank 1 (and 2 more) failed: ...`. */
+export function findingText({ rank, sentence, others }: CardFinding): string {
+  const more = others === 0 ? '' : ` (and ${others} more)`
+  return `${rankName(rank)}${more} ${sentence}`
+}

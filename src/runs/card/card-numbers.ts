@@ -1,0 +1,53 @@
+import { roundTo } from '../../lib/round.ts'
+import { bytesText } from '../findings/sentence.ts'
+import type { Compared } from './role-card.ts'
+
+/** A number that is not known, in a table. */
+export const UNKNOWN = '-'
+
+/** Returns a number of processors as text: `0.25`, `3.9`, `128`. */
+export function coresText(cores: number): string {
+  return String(cores < 100 ? roundTo(cores, 2) : Math.round(cores))
+}
+
+/** Returns used and requested numbers as one cell: `3.9/8`. */
+export function comparedText(
+  { used, requested }: Compared,
+  format: (value: number) => string,
+): string {
+  if (used === null && requested === null) return UNKNOWN
+  const [left, right] = [used, requested].map((value) => (value === null ? UNKNOWN : format(value)))
+  return `${left}/${right}`
+}
+
+/** Returns bytes for a narrow column: `1.5Gi`. */
+export function shortBytes(bytes: number): string {
+  return bytesText(bytes).replace(' ', '').replace(/B$/, '')
+}
+
+/** Returns a duration as text: `45s`, `12m`, `3h5m`, `2d4h`, as kubectl does. */
+export function durationText(seconds: number): string {
+  const minutes = Math.floor(seconds / 60)
+  const hours = Math.floor(minutes / 60)
+  if (seconds < 120) return `${Math.round(seconds)}s`
+  if (minutes < 120) return `${minutes}m`
+  if (hours < 48) return `${hours}h${minutes % 60}m`
+  return `${Math.floor(hours / 24)}d${hours % 24}h`
+}
+
+/** Returns a part of a whole as text: `49 %`. */
+export function percentText(part: number): string {
+  return `${Math.round(part * 100)} %`
+}
+
+/** Returns processors as a quantity of Kubernetes, rounded up: `250m`. */
+export function cpuQuantity(cores: number): string {
+  // The rounding of floating-point numbers must not add a thousandth.
+  const thousandths = Math.ceil(Number((cores * 1000).toFixed(6)))
+  return thousandths % 1000 === 0 ? String(thousandths / 1000) : `${thousandths}m`
+}
+
+/** Returns bytes as a quantity of Kubernetes, rounded up: `138Mi`. */
+export function memoryQuantity(bytes: number): string {
+  return `${Math.ceil(bytes / 1024 ** 2)}Mi`
+}

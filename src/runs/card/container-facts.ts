@@ -1,0 +1,86 @@
+import { asObjects, asText, type Fields, fieldsOrNone } from '../../core/kubernetes/json.ts'
+import { readQuantity } from '../../core/kubernetes/quantity.ts'
+import type { RunningObserver } from '../collect/observers.ts'
+import type { EndedContainer } from '../log/entry.ts'
+import type { ContainerUse } from './summary-message.ts'
+
+/** Amounts of the resources of a container or a pod; null if they are not set. */
+export interface Amounts {
+  /** Processors. */
+  readonly cpu: number | null
+  /** Bytes. */
+  readonly memory: number | null
+}
+
+/** A container of the application. */
+export interface ContainerFacts {
+  readonly name: string
+  readonly requests: Amounts
+  readonly limits: Amounts
+  /** How it ended, now or before a restart. */
+  readonly ended: readonly EndedContainer[]
+  /** The seconds for which it ran, as far as the status of the pod shows; null if not known. */
+  readonly lifetime: number | null
+  /** Null if no summary has it. */
+  readonly use: ContainerUse | null
+}
+
+/** The units of 10^-12 in which `readQuantity` returns a quantity. */
+const QUANTITY_UNIT = 1e12
+
+/** Reads a resource list. @param defaults the list that has the resources missing there */
+export function readAmounts(list: unknown, defaults?: unknown): Amounts {
+  const [own, others] = [list, defaults].map(fieldsOrNone)
+  const read = (name: keyof Amounts) => {
+    const amount = readQuantity(own?.[name]) ?? readQuantity(others?.[name])
+    return amount === undefined || amount < 0n ? null : Number(amount) / QUANTITY_UNIT
+  }
+  return { cpu: read('cpu'), memory: read('memory') }
+}
+
+interface Observed {
+  readonly observers: readonly RunningObserver[]
+  readonly uses: ReadonlyMap<string, ContainerUse>
+}
+
+/** Reads the containers of the application: all ordinary containers that are no observers. */
+export function readContainers(
+  spec: Fields,
+  status: Fields,
+  { observers, uses }: Observed,
+): readonly ContainerFacts[] {
+  const others = new Set(observers.map(({ container }) => container))
+  const ended = observers[0]?.ended ?? []
+  return asObjects(spec.containers).flatMap(({ name, resources }) => {
+    const container = asText(name)
+    if (container === undefined || others.has(container)) return []
+    const { requests, limits } = fieldsOrNone(resources)
+    return {
+      name: container,
+      requests: readAmounts(requests, limits),
+      limits: readAmounts(limits),
+      ended: ended.filter((one) => one.container === container),
+      lifetime: readLifetime(status, container),
+      use: uses.get(container) ?? null,
+    }
+  })
+}
+
+/** Returns the seconds of the present and the previous start, as far as both have ended. */
+function readLifetime({ containerStatuses }: Fields, container: string): number | null {
+  const found = asObjects(containerStatuses).find(({ name }) => name === container)
+  const states = [found?.state, found?.lastState].map((state) => {
+    return fieldsOrNone(fieldsOrNone(state).terminated)
+  })
+  const seconds = states.flatMap(({ startedAt, finishedAt }) => {
+    const [start, end] = [readTime(startedAt), readTime(finishedAt)]
+    return start === null || end === null || end < start ? [] : (end - start) / 1000
+  })
+  return seconds.length === 0 ? null : seconds.reduce((sum, one) => sum + one, 0)
+}
+
+/** Returns a time in milliseconds since 1970; null if it is missing or invalid. */
+export function readTime(written: unknown): number | null {
+  const time = Date.parse(asText(written) ?? '')
+  return Number.isNaN(time) ? null : time
+}

@@ -1,0 +1,99 @@
+import type { Amounts, ContainerFacts } from './container-facts.ts'
+import type { PodFacts } from './pod-facts.ts'
+import { groupByRank } from './run.ts'
+import type { ContainerUse } from './summary-message.ts'
+
+/** The use of a rank in all of its pods. A value that is not known is null. */
+export interface RankUse {
+  readonly role: string
+  /** The rank, or the name of the pod if it has none. */
+  readonly name: string
+  readonly pods: readonly PodFacts[]
+  /** The containers whose use is known, of all pods. */
+  readonly containers: readonly ContainerFacts[]
+  readonly seconds: number | null
+  /** CPU seconds. */
+  readonly cpu: number | null
+  /** Processors in use, on average over the time of the rank. */
+  readonly cores: number | null
+  /** The peaks of the memory of its containers, added, of the pod with the most. */
+  readonly memoryPeak: number | null
+  /** Of the containers whose use is known; of all if none is. Null if one of them has none. */
+  readonly requests: Amounts
+  readonly limits: Amounts
+  readonly throttled: number | null
+  readonly runDelay: number | null
+  readonly storage: number | null
+}
+
+/** Returns the use of each rank of a run. */
+export function listRankUses(pods: readonly PodFacts[]): readonly RankUse[] {
+  return groupByRank(pods.filter(({ isObserved }) => isObserved)).flatMap((own) => {
+    const last = own.at(-1)
+    return last === undefined ? [] : measureRank(own, last)
+  })
+}
+
+function measureRank(pods: readonly PodFacts[], last: PodFacts): RankUse {
+  const containers = pods.flatMap(knownIn)
+  const sum = (read: (use: ContainerUse) => number | null) =>
+    sumKnown(containers.map(({ use }) => (use === null ? null : read(use))))
+  const cpu = sum((use) => use.cpu)
+  const seconds = sumKnown(pods.filter((pod) => knownIn(pod).length > 0).map(secondsOf))
+  const lastWithUse = pods.findLast((pod) => knownIn(pod).length > 0) ?? last
+  return {
+    role: last.role,
+    name: last.rank ?? last.name,
+    pods,
+    containers,
+    seconds,
+    cpu,
+    cores: cpu === null || seconds === null || seconds <= 0 ? null : cpu / seconds,
+    memoryPeak: greatestKnown(pods.map(memoryOf)),
+    requests: amountsOf(lastWithUse, 'requests', 'podRequests'),
+    limits: amountsOf(lastWithUse, 'limits', 'podLimits'),
+    throttled: sum((use) => use.throttled),
+    runDelay: sum((use) => use.runDelay),
+    storage: sum((use) => use.storage),
+  }
+}
+
+function knownIn({ containers }: PodFacts): readonly ContainerFacts[] {
+  return containers.filter(({ use }) => use !== null)
+}
+
+/** Returns the seconds of the container that ran for the longest time. */
+function secondsOf(pod: PodFacts): number | null {
+  return greatestKnown(knownIn(pod).map(({ use, lifetime }) => use?.seconds ?? lifetime))
+}
+
+function memoryOf(pod: PodFacts): number | null {
+  return sumKnown(knownIn(pod).map(({ use }) => use?.memoryPeak ?? null))
+}
+
+function amountsOf(
+  pod: PodFacts,
+  name: 'requests' | 'limits',
+  whole: 'podRequests' | 'podLimits',
+): Amounts {
+  const known = knownIn(pod)
+  const containers = known.length > 0 ? known : pod.containers
+  const add = (resource: keyof Amounts) =>
+    sumKnown(containers.map((container) => container[name][resource])) ?? pod[whole][resource]
+  return { cpu: add('cpu'), memory: add('memory') }
+}
+
+/** Adds numbers; null if one of them is not known, or there are none. */
+export function sumKnown(values: readonly (number | null)[]): number | null {
+  if (values.length === 0) return null
+  return values.reduce<number | null>((all, value) => {
+    return all === null || value === null ? null : all + value
+  }, 0)
+}
+
+/** Returns the greatest of the known numbers; null if there are none. */
+export function greatestKnown(values: readonly (number | null)[]): number | null {
+  return values.reduce((most, value) => {
+    return value === null || (most !== null && value <= most) ? most : value
+  }, null)
+}

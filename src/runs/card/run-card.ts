@@ -1,0 +1,83 @@
+import { type Factor, missingFactor } from '../efficiency/factor.ts'
+import { processorFactors } from '../efficiency/processor-factors.ts'
+import { adviseRuns, type RoleAdvice } from './advice.ts'
+import { type CardFinding, findInSummaries } from './card-findings.ts'
+import { greatestKnown, listRankUses, type RankUse } from './rank-use.ts'
+import { buildRoleCards, type Compared, type RoleCard } from './role-card.ts'
+import type { Run } from './run.ts'
+
+/** What a run used of what it requested, from the summaries of its observers alone. */
+export interface RunCard {
+  readonly run: Run
+  /** When its first container started, in milliseconds since 1970; null if none has. */
+  readonly started: number | null
+  /** The seconds since then until the end, or until now; null if it has not started. */
+  readonly seconds: number | null
+  /** The sum over all roles. */
+  readonly cores: Compared
+  /** The role whose rank used the largest part of its memory. */
+  readonly memory: RoleCard['memory']
+  readonly efficiency: Factor
+  readonly roles: readonly RoleCard[]
+  readonly findings: readonly CardFinding[]
+  readonly advice: readonly RoleAdvice[]
+  /** Why numbers are missing or are not whole: whole sentences, one for each pod. */
+  readonly missing: readonly string[]
+}
+
+/** Makes the card of a run. @param now the time in milliseconds since 1970 */
+export function makeRunCard(run: Run, now: number): RunCard {
+  const ranks = listRankUses(run.pods)
+  const roles = buildRoleCards(ranks)
+  const started = least(run.pods.flatMap((pod) => pod.started ?? []))
+  const isOver = run.phase === 'Succeeded' || run.phase === 'Failed'
+  const ended = isOver ? greatestKnown(run.pods.map((pod) => pod.ended)) : now
+  return {
+    run,
+    started,
+    seconds: started === null || ended === null ? null : Math.max(ended - started, 0) / 1000,
+    cores: {
+      used: addKnown(roles, ({ cores }) => cores.used),
+      requested: addKnown(roles, ({ cores }) => cores.requested),
+      limit: addKnown(roles, ({ cores }) => cores.limit),
+    },
+    memory: findTightest(roles),
+    efficiency: measureEfficiency(ranks),
+    roles,
+    findings: findInSummaries(ranks),
+    advice: adviseRuns([run]),
+    missing: run.pods.flatMap((pod) => pod.missing),
+  }
+}
+
+function least(values: readonly number[]): number | null {
+  return values.length === 0 ? null : values.reduce((low, value) => Math.min(low, value))
+}
+
+/** Adds the numbers of the roles whose use is known; null if one of these has no number. */
+function addKnown(
+  roles: readonly RoleCard[],
+  read: (role: RoleCard) => number | null,
+): number | null {
+  const known = roles.filter((role) => role.known > 0)
+  const values = (known.length > 0 ? known : roles).map(read)
+  if (values.length === 0 || values.includes(null)) return null
+  return values.reduce<number>((sum, value) => sum + (value ?? 0), 0)
+}
+
+function findTightest(roles: readonly RoleCard[]): RoleCard['memory'] {
+  const part = ({ memory }: RoleCard) => (memory.used ?? -1) / (memory.requested || 1)
+  const [first] = roles.toSorted((a, b) => part(b) - part(a))
+  return first?.memory ?? { rank: null, used: null, requested: null, limit: null }
+}
+
+/** Returns the part of the time in which the ranks ran, with the factors that summaries carry. */
+function measureEfficiency(ranks: readonly RankUse[]): Factor {
+  const known = ranks.filter(({ containers }) => containers.length > 0)
+  if (known.length === 0) return missingFactor('efficiency', 'no summary has been read')
+  const times = known.map(({ name, seconds, cpu, runDelay, storage, limits }) => {
+    const elapsed = seconds ?? 0
+    return { rank: name, elapsed, ran: cpu, waited: runDelay, storage, limit: limits.cpu }
+  })
+  return processorFactors(times)
+}

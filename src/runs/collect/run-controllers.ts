@@ -1,0 +1,154 @@
+import { ApiError, isMissing } from '../../cluster/api-error.ts'
+import type { Apiserver } from '../../cluster/apiserver.ts'
+import { groupOf, pathOfVersion, readServedKinds } from '../../cluster/discovery.ts'
+import { listObjects } from '../../cluster/list.ts'
+import { asObjects, asText, type Fields, fieldsOrNone } from '../../core/kubernetes/json.ts'
+import { type OwnerReference, readController } from '../../core/kubernetes/owner-reference.ts'
+import { KNOWN_KINDS } from './workload-kinds.ts'
+
+/** What the controller of pods, or of other controllers, says of itself. */
+export interface ControllerFacts {
+  readonly controller: OwnerReference | undefined
+  /** How it ended; null if it has not ended, or does not say so. */
+  readonly finished: 'Succeeded' | 'Failed' | null
+  /** The number of pods that must succeed, if it is a Job of Kubernetes. */
+  readonly ranks: number | null
+}
+
+/** A controller of a pod, and what is known of it; undefined if it could not be listed. */
+export interface ListedController {
+  readonly reference: OwnerReference
+  /** The API group of its kind. */
+  readonly group: string
+  readonly facts: ControllerFacts | undefined
+}
+
+/** The controllers above pods. */
+export interface Controllers {
+  /** Returns the controllers above a pod, the nearest one first. */
+  readonly above: (controller: OwnerReference | undefined) => readonly ListedController[]
+  /** The resources, such as `jobs.batch`, that the user has no right to list. */
+  readonly forbidden: readonly string[]
+}
+
+/** The place of pods: a namespace, or all if it is undefined. */
+export interface PodPlace {
+  readonly apiserver: Apiserver
+  readonly namespace: string | undefined
+}
+
+/** The most controllers above a pod: TrainJob, JobSet, Job have three. */
+const MAX_LEVELS = 8
+
+/**
+ * Lists the controllers of pods, and the controllers of these, each kind once.
+ *
+ * @param pods the controllers of the pods themselves, such as the driver of a SparkApplication
+ * @throws ApiError other than 403 and 404, or a network error
+ */
+export async function listControllers(
+  place: PodPlace,
+  nearest: readonly OwnerReference[],
+  pods: ReadonlyMap<string, ControllerFacts>,
+): Promise<Controllers> {
+  const known = new Map(pods)
+  const forbidden = new Set<string>()
+  const listed = new Set<string>()
+  const list = async (reference: OwnerReference) => {
+    const key = kindKey(reference)
+    if (known.has(reference.uid) || listed.has(key)) return
+    listed.add(key)
+    const right = await listKind(place, reference, known)
+    if (right !== undefined) forbidden.add(right)
+  }
+  let next = nearest
+  for (let level = 0; level < MAX_LEVELS && next.length > 0; level += 1) {
+    for (const reference of next) await list(reference)
+    next = next.flatMap(({ uid }) => known.get(uid)?.controller ?? [])
+  }
+  return { above: (controller) => climb(known, controller), forbidden: [...forbidden] }
+}
+
+function kindKey({ apiVersion, kind }: Pick<OwnerReference, 'apiVersion' | 'kind'>): string {
+  return `${apiVersion} ${kind}`
+}
+
+function climb(
+  known: ReadonlyMap<string, ControllerFacts>,
+  nearest: OwnerReference | undefined,
+): readonly ListedController[] {
+  const found: ListedController[] = []
+  // The author of a pod or controller can make a circle of references.
+  for (let now = nearest; now !== undefined && found.length < MAX_LEVELS; ) {
+    const facts = known.get(now.uid)
+    found.push({ reference: now, group: groupOf(now.apiVersion), facts })
+    now = facts?.controller
+  }
+  return found
+}
+
+/** Lists the objects of a kind. Returns the resource if the user has no right to list it. */
+async function listKind(
+  { apiserver, namespace }: PodPlace,
+  { apiVersion, kind }: Pick<OwnerReference, 'apiVersion' | 'kind'>,
+  known: Map<string, ControllerFacts>,
+): Promise<string | undefined> {
+  const served = await readServedKinds(apiserver, apiVersion)
+  const found = served.find((one) => one.kind === kind)
+  if (found === undefined) return undefined
+  const { plural, group } = found
+  const scope = namespace === undefined ? '' : `/namespaces/${encodeURIComponent(namespace)}`
+  const path = `${pathOfVersion(apiVersion)}${scope}/${plural}`
+  const read = async (objects: readonly Fields[]) => {
+    for (const object of objects) {
+      const uid = asText(fieldsOrNone(object.metadata).uid)
+      if (uid !== undefined) known.set(uid, readFacts(object, `${group}/${kind}`))
+    }
+    return []
+  }
+  try {
+    await listObjects(apiserver, { path, metadataOnly: !hasStatus(apiVersion, kind) }, read)
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 403) return `${plural}.${group}`
+    if (!isMissing(error)) throw error
+  }
+  return undefined
+}
+
+/** Reports whether the status of a kind says that it has ended. Others are listed without it. */
+function hasStatus(apiVersion: string, kind: string): boolean {
+  const group = groupOf(apiVersion)
+  return group !== 'apps' && KNOWN_KINDS.some((one) => one.group === group && one.kind === kind)
+}
+
+function readFacts({ metadata, spec, status }: Fields, kind: string): ControllerFacts {
+  return {
+    controller: readController(fieldsOrNone(metadata).ownerReferences),
+    finished: readFinished(fieldsOrNone(status)),
+    ranks: kind === 'batch/Job' ? readRanks(fieldsOrNone(spec)) : null,
+  }
+}
+
+/**
+ * The words for the end of a workload: of conditions (Job, JobSet, TrainJob, MPIJob, PyTorchJob),
+ * and of the states of Volcano's Job, RayJob and SparkApplication, in lower case.
+ */
+const SUCCEEDED = ['complete', 'completed', 'succeeded']
+const FAILED = ['failed', 'aborted', 'terminated']
+
+function readFinished({ conditions, state, jobStatus, applicationState }: Fields) {
+  const states = [
+    ...asObjects(conditions).flatMap(({ type, status }) => (status === 'True' ? type : [])),
+    fieldsOrNone(state).phase,
+    jobStatus,
+    fieldsOrNone(applicationState).state,
+  ].map((word) => asText(word)?.toLowerCase() ?? '')
+  if (states.some((word) => FAILED.includes(word))) return 'Failed'
+  return states.some((word) => SUCCEEDED.includes(word)) ? 'Succeeded' : null
+}
+
+/** Kubernetes' default for both is 1 (pkg/apis/batch/v1/defaults.go, SetDefaults_Job). */
+function readRanks({ completions, parallelism }: Fields): number {
+  const numbers = [completions, parallelism].filter((one) => typeof one === 'number')
+  return numbers[0] ?? 1
+}

@@ -1,0 +1,49 @@
+import { listObjects } from '../../cluster/list.ts'
+import type { Fields } from '../../core/kubernetes/json.ts'
+import type { OwnerReference } from '../../core/kubernetes/owner-reference.ts'
+import {
+  type ControllerFacts,
+  type Controllers,
+  listControllers,
+  type PodPlace,
+} from './run-controllers.ts'
+
+/** What the search for controllers needs to know of a pod. */
+interface ControlledPod {
+  readonly uid: string
+  readonly controller: OwnerReference | undefined
+}
+
+/** Pods, with the controllers above them. */
+export interface RunPods<Pod> {
+  readonly pods: readonly Pod[]
+  readonly controllers: Controllers
+}
+
+/**
+ * Lists the pods of a namespace, or of all namespaces, with their controllers.
+ *
+ * @param selector a label selector in the syntax of kubectl; undefined for all pods
+ * @param read reads a pod; whole pods are not kept
+ * @throws ApiError, or a network error, if the pods or controllers cannot be listed. A missing
+ * right to list a kind of controller is no error.
+ */
+export async function listRunPods<Pod extends ControlledPod>(
+  place: PodPlace,
+  selector: string | undefined,
+  read: (pod: Fields) => Pod,
+): Promise<RunPods<Pod>> {
+  const { apiserver, namespace } = place
+  const scope = namespace === undefined ? '' : `/namespaces/${encodeURIComponent(namespace)}`
+  const query = selector === undefined ? {} : { labelSelector: selector }
+  const call = { path: `/api/v1${scope}/pods`, query }
+  const pods = await listObjects(apiserver, call, async (page) => page.map(read))
+  const nearest = pods.flatMap(({ controller }) => controller ?? [])
+  const asControllers = new Map(pods.map(({ uid, controller }) => [uid, podFacts(controller)]))
+  return { pods, controllers: await listControllers(place, nearest, asControllers) }
+}
+
+/** A pod can control other pods, such as the driver of a SparkApplication its executors. */
+function podFacts(controller: OwnerReference | undefined): ControllerFacts {
+  return { controller, finished: null, ranks: null }
+}

@@ -1,0 +1,230 @@
+import t, { type Test } from 'tap'
+import { run } from '../../cli/command.ts'
+import type { Cluster } from '../machine/cluster.ts'
+import { DEBIAN_IMAGE, IMAGES } from '../machine/images.ts'
+import { kubectl } from '../machine/kubectl.ts'
+import { startOperators } from '../operators/start.ts'
+import { createNamespace, runningCluster } from '../running.ts'
+import { until } from '../until.ts'
+import { startWebhook } from '../webhook.ts'
+
+// `runs` reads the summaries of observers in the status of real pods, with the rights of the role
+// `view`. The programs print the accounts of their own cgroups at their end, with which the numbers
+// of the cards are compared.
+
+const SPACE = 'runs'
+const HERE = ['-n', SPACE]
+const ANNOTATIONS = {
+  'ridealong.dev/inject': 'vitals',
+  // Only one sample is taken. The summary has the use until the end.
+  'vitals.ridealong.dev/rate': '60',
+}
+
+/** The largest relative difference between the card and the account of the kernel. */
+const TOLERANCE = 0.03
+
+/** Prints the CPU time and the memory peak of the container, of either version of cgroups. */
+const ACCOUNTS = [
+  'c=/sys/fs/cgroup',
+  'if test -e $c/cgroup.controllers; then',
+  "u=$(sed -n 's/usage_usec //p' $c/cpu.stat)000; m=$(cat $c/memory.peak);",
+  'else u=$(cat $c/cpuacct/cpuacct.usage); m=$(cat $c/memory/memory.max_usage_in_bytes);',
+  'fi; echo "accounts $u $m"',
+].join('\n')
+
+/** Computes for a number of seconds, and then uses a number of MiB for a moment. Fails if it cannot. */
+function work(seconds: number, mebibytes: number): string {
+  const busy = `end=$(($(date +%s) + ${seconds})); while [ $(date +%s) -lt $end ]; do :; done`
+  const memory = `head -c ${mebibytes}M /dev/zero | tail -n 1 > /dev/null || exit 1`
+  // On a busy machine, the container runtime may remove the cgroups before the last reading. The
+  // readings before it are at most a second apart.
+  return `${busy}\n${memory}\n${ACCOUNTS}\nsleep 2`
+}
+
+const RESOURCES = {
+  requests: { cpu: '500m', memory: '128Mi' },
+  limits: { memory: '256Mi' },
+}
+
+function template(command: string, resources: object = RESOURCES, restartPolicy = 'Never') {
+  return {
+    metadata: { annotations: ANNOTATIONS },
+    spec: {
+      restartPolicy,
+      terminationGracePeriodSeconds: 2,
+      securityContext: { runAsUser: 1000, runAsGroup: 1000 },
+      containers: [{ name: 'app', image: DEBIAN_IMAGE, command: ['sh', '-c', command], resources }],
+    },
+  }
+}
+
+function job(name: string, spec: object): object {
+  return { apiVersion: 'batch/v1', kind: 'Job', metadata: { name }, spec }
+}
+
+/** Rank 1 fails, and is tried again. A file on the node says that it was tried. */
+const FAILS_FIRST = `if test $JOB_COMPLETION_INDEX = 1 && test "$(date +%s)" -lt "$FAIL_UNTIL"; then exit 3; fi`
+
+function jobSet(): object {
+  const replicated = (name: string, count: number, command: string, cpu: string) => {
+    const indexed = { completionMode: 'Indexed', completions: count, parallelism: count }
+    const resources = { requests: { cpu, memory: '64Mi' }, limits: { memory: '256Mi' } }
+    const spec = { ...indexed, backoffLimit: 0, template: template(command, resources) }
+    return { name, replicas: 1, template: { spec } }
+  }
+  return {
+    apiVersion: 'jobset.x-k8s.io/v1alpha2',
+    kind: 'JobSet',
+    metadata: { name: 'train' },
+    spec: {
+      replicatedJobs: [
+        replicated('leader', 1, work(4, 20), '100m'),
+        replicated('workers', 2, work(6, 40), '250m'),
+      ],
+    },
+  }
+}
+
+/** Returns the runs of the namespace as JSON, by KIND/NAME. */
+async function readRuns(kubeconfig: string): Promise<ReadonlyMap<string, Card>> {
+  const words = ['runs', ...HERE, '--kubeconfig', kubeconfig, '-o', 'json']
+  const { code, out, err } = await run(words)
+  if (code !== 0) throw new Error(err)
+  return new Map(JSON.parse(out).map((card: Card) => [card.run, card]))
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the JSON of a card.
+type Card = any
+
+/** Returns what the programs of a workload printed: CPU seconds, and the memory peak, by pod. */
+async function accountsOf(cluster: Cluster, selector: string) {
+  const names = await kubectl(cluster, ['get', 'pods', ...HERE, '-l', selector, '-o', 'name'])
+  const accounts = names
+    .trim()
+    .split('\n')
+    .map(async (name) => {
+      const log = await kubectl(cluster, ['logs', name, ...HERE, '-c', 'app'])
+      const [, cpu, memory] = /accounts (\d+) (\d+)/.exec(log) ?? []
+      return cpu === undefined ? [] : [{ cpu: Number(cpu) / 1e9, memory: Number(memory) }]
+    })
+  return (await Promise.all(accounts)).flat()
+}
+
+const add = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0)
+
+function isNear(t: Test, what: string, actual: number, expected: number): void {
+  const difference = Math.abs(actual - expected) / expected
+  t.ok(difference <= TOLERANCE, `${what}: ${actual}, and the kernel says ${expected}`)
+}
+
+/** Returns a kubeconfig with the rights of the role `view` in the namespace. */
+async function viewer(t: Test, cluster: Cluster): Promise<string> {
+  const create = [...HERE, 'create']
+  const account = `--serviceaccount=${SPACE}:default`
+  await kubectl(cluster, [...create, 'rolebinding', 'view', '--clusterrole=view', account])
+  const raw = await kubectl(cluster, ['config', 'view', '--raw', '--flatten', '-o', 'json'])
+  const config = JSON.parse(raw)
+  const token = (await kubectl(cluster, [...create, 'token', 'default'])).trim()
+  config.users[0].user = { token }
+  return `${t.testdir({ kubeconfig: JSON.stringify(config) })}/kubeconfig`
+}
+
+async function createWorkloads(cluster: Cluster): Promise<void> {
+  const now = Math.floor(Date.now() / 1000)
+  const retried = `FAIL_UNTIL=${now + 12}\n${FAILS_FIRST}\n${work(4, 20)}`
+  const indexed = { completionMode: 'Indexed', completions: 2, parallelism: 2 }
+  const small = { limits: { memory: '32Mi' } }
+  const objects = [
+    job('plain', { backoffLimit: 0, template: template(work(8, 60)) }),
+    job('retried', { ...indexed, backoffLimit: 6, template: template(retried) }),
+    job('killed', { backoffLimit: 0, template: template(work(3, 64), small) }),
+    jobSet(),
+  ]
+  for (const object of objects)
+    await kubectl(cluster, ['create', ...HERE, '-f', '-'], JSON.stringify(object))
+}
+
+const isOver = ({ phase }: Card) => phase === 'Succeeded' || phase === 'Failed'
+
+t.test('runs and their cards', { timeout: 300_000 }, async (t) => {
+  const { cluster, api } = await runningCluster(t)
+  await startOperators(t, cluster, api, ['jobset'])
+  await createNamespace(t, api, SPACE)
+  const webhook = await startWebhook(cluster, { words: ['--observer-image', IMAGES.observer] })
+  t.teardown(() => webhook.remove())
+  await createWorkloads(cluster)
+  const kubeconfig = await viewer(t, cluster)
+  let cards: ReadonlyMap<string, Card> = new Map()
+  await until('all runs have ended', async () => {
+    cards = await readRuns(kubeconfig)
+    return cards.size === 4 && [...cards.values()].every(isOver)
+  })
+  const phases = Object.fromEntries([...cards].map(([name, { phase }]) => [name, phase]))
+  t.strictSame(phases, {
+    'job/plain': 'Succeeded',
+    'job/retried': 'Succeeded',
+    'job/killed': 'Failed',
+    'jobset/train': 'Succeeded',
+  })
+  const ranks = Object.fromEntries([...cards].map(([name, card]) => [name, card.ranks]))
+  t.strictSame(ranks['job/retried'], { observed: 2, expected: 2 })
+  t.strictSame(ranks['jobset/train'], { observed: 3, expected: 3 })
+  failuresAreNamed(t, cards)
+  await numbersAreThoseOfTheKernel(t, cluster, cards)
+  await adviceIsAPartOfTheManifest(t, kubeconfig)
+})
+
+function failuresAreNamed(t: Test, cards: ReadonlyMap<string, Card>): void {
+  const [killed] = cards.get('job/killed').findings
+  t.match(killed, { rule: 'oom-killed', sentence: /app killed: memory ran out \(limit 32 MiB\)$/ })
+  const [retried] = cards.get('job/retried').findings
+  t.match(retried, {
+    rule: 'container-failed',
+    rank: '1',
+    sentence: /exit code 3, and was tried again$/,
+  })
+}
+
+async function numbersAreThoseOfTheKernel(
+  t: Test,
+  cluster: Cluster,
+  cards: ReadonlyMap<string, Card>,
+): Promise<void> {
+  for (const [name, selector] of [
+    ['job/plain', 'job-name=plain'],
+    ['jobset/train', 'jobset.sigs.k8s.io/jobset-name=train'],
+  ] as const) {
+    const accounts = await accountsOf(cluster, selector)
+    const card = cards.get(name)
+    const isLate = (sentence: string) => sentence.endsWith('and not at its end')
+    t.ok(card.missing.every(isLate), `${name} has all summaries: ${card.missing}`)
+    const cpu = add(card.roles.map(({ cpuSeconds }: Card) => cpuSeconds))
+    isNear(t, `CPU seconds of ${name}`, cpu, add(accounts.map((one) => one.cpu)))
+    const peaks = card.roles.map(({ memoryBytes }: Card) => memoryBytes.used)
+    const memory = Math.max(...accounts.map((one) => one.memory))
+    isNear(t, `memory peak of ${name}`, Math.max(...peaks), memory)
+  }
+  t.equal(cards.get('job/plain').cores.requested, 0.5)
+  const roles = cards
+    .get('jobset/train')
+    .roles.map((role: Card) => [role.role, role.cores.requested])
+  t.strictSame(
+    new Map(roles),
+    new Map([
+      ['leader', 0.1],
+      ['workers', 0.5],
+    ]),
+  )
+}
+
+async function adviceIsAPartOfTheManifest(t: Test, kubeconfig: string): Promise<void> {
+  const words = [...HERE, '--kubeconfig', kubeconfig, '--advice']
+  const plain = await run(['runs', 'job/plain', ...words])
+  if (plain.code === 1) t.match(plain.out, /^# no advice: .* and not at its end$/m)
+  else t.match(plain.out, /\n {8}- name: app\n {10}resources:\n {12}requests:\n {14}cpu: /)
+  const killed = await run(['runs', 'job/killed', ...words])
+  t.match(killed, {
+    code: 1,
+    out: /^# container app needs at least .* \(memory peak of its cgroup/m,
+  })
+}
