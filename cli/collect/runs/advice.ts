@@ -33,7 +33,7 @@ function formatRole(runs: readonly Run[], advice: RoleAdvice): string {
   const names = runs.map(({ word, name }) => `${word}/${name}`).join(', ')
   const margin = Math.round(basis.margin * 100)
   const head = [
-    `${names}${of}: ${basis.runs} ${basis.runs === 1 ? 'run' : 'runs'}, ${basis.pods} pods`,
+    `${names}${of}: ${counted(basis.runs, 'run')}, ${counted(basis.pods, 'pod')}`,
     ...containers.flatMap((container) => describeSeen(container, refusals.length > 0)),
     ...refusals.map((refusal) => `no advice: ${refusal}`),
     ...(refusals.length > 0
@@ -43,6 +43,10 @@ function formatRole(runs: readonly Run[], advice: RoleAdvice): string {
   const comments = head.map((line) => `# ${printable(line)}\n`).join('')
   if (refusals.length > 0) return comments
   return `${comments}${formatFragment(runs, advice)}`
+}
+
+function counted(count: number, word: string): string {
+  return `${count} ${word}${count === 1 ? '' : 's'}`
 }
 
 /** Describes the use that was seen, which is a lower bound of the need if advice is refused. */
