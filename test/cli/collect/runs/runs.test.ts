@@ -1,15 +1,17 @@
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { parse } from 'yaml'
-import { standIn } from '../../stand-ins/pod-logs.ts'
-import { run } from '../command.ts'
+import { standIn } from '../../../stand-ins/pod-logs.ts'
+import { run } from '../../command.ts'
 
 // The pods, Jobs and JobSet are recorded from a real cluster, on a machine that was so busy that
 // the container runtime removed some cgroups before the observers read them for the last time.
 
 // biome-ignore lint/suspicious/noExplicitAny: recorded objects.
 function recorded(name: string): { items: any[] } {
-  return JSON.parse(readFileSync(new URL(`../../logs/runs/${name}.json`, import.meta.url), 'utf8'))
+  return JSON.parse(
+    readFileSync(new URL(`../../../logs/runs/${name}.json`, import.meta.url), 'utf8'),
+  )
 }
 
 const resources = (name: string, kind: string) => {
@@ -69,7 +71,10 @@ t.test('advice is a part of the manifest if all summaries are final', async (t) 
   const refused = await runs('jobset/train', '--advice')
   t.equal(refused.code, 1)
   const [leader = '', workers = ''] = refused.out.split('---\n')
-  t.match(leader, /^# no advice: train-leader-0-0-\w+: container app was observed for only 0 of 4 s$/m)
+  t.match(
+    leader,
+    /^# no advice: train-leader-0-0-\w+: container app was observed for only 0 of 4 s$/m,
+  )
   t.match(workers, /^# container app used 41.6 MiB \(memory peak of its cgroup, pod train-workers/m)
   t.match(workers, /^# percentile 100 of the pods, and a margin of 15 %$/m)
   const { spec, ...head } = parse(workers)
