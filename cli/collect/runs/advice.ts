@@ -4,7 +4,7 @@ import { cleanYaml } from '../../../src/pods/manifest/print.ts'
 import { adviseRuns, type ContainerAdvice, type RoleAdvice } from '../../../src/runs/card/advice.ts'
 import { adviceDocument } from '../../../src/runs/card/card-document.ts'
 import { coresText, cpuQuantity, memoryQuantity } from '../../../src/runs/card/card-numbers.ts'
-import type { Amounts } from '../../../src/runs/card/container-facts.ts'
+import type { ComputeAmounts } from '../../../src/runs/card/container-facts.ts'
 import type { Run } from '../../../src/runs/card/run.ts'
 import { bytesText } from '../../../src/runs/findings/sentence.ts'
 import { EXIT } from '../../shared/errors.ts'
@@ -70,7 +70,7 @@ function describeSeen(
   ]
 }
 
-function describeNow(word: string, { cpu, memory }: Amounts): string {
+function describeNow(word: string, { cpu, memory }: ComputeAmounts): string {
   const parts = [
     ...(cpu === null ? [] : [`cpu ${cpuQuantity(cpu)}`]),
     ...(memory === null ? [] : [`memory ${memoryQuantity(memory)}`]),
@@ -90,7 +90,7 @@ function formatFragment(runs: readonly Run[], { role, containers }: RoleAdvice):
   return `# ${why}\n${cleanYaml({ containers: resources })}`
 }
 
-function quantities({ cpu, memory }: Amounts): object {
+function quantities({ cpu, memory }: ComputeAmounts): object {
   return {
     ...(cpu === null ? {} : { cpu: cpuQuantity(cpu) }),
     ...(memory === null ? {} : { memory: memoryQuantity(memory) }),

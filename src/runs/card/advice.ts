@@ -1,5 +1,5 @@
 import { findInSummaries, findingText, isThrottled } from './card-findings.ts'
-import type { Amounts, ContainerFacts } from './container-facts.ts'
+import type { ComputeAmounts, ContainerFacts } from './container-facts.ts'
 import type { PodFacts } from './pod-facts.ts'
 import { greatestKnown, listRankUses, type RankUse } from './rank-use.ts'
 import { throttledPart } from './role-card.ts'
@@ -30,14 +30,14 @@ export interface AdviceBasis {
 export interface ContainerAdvice {
   readonly name: string
   /** The greatest use of one pod: processors on average over its time, and the peak in bytes. */
-  readonly seen: Amounts
+  readonly seen: ComputeAmounts
   /** The names of the pods with this use. */
   readonly seenIn: { readonly cpu: string | null; readonly memory: string | null }
   /** The present requests and limits. */
-  readonly now: { readonly requests: Amounts; readonly limits: Amounts }
-  readonly requests: Amounts
+  readonly now: { readonly requests: ComputeAmounts; readonly limits: ComputeAmounts }
+  readonly requests: ComputeAmounts
   /** A CPU limit only if the present one is below the request. */
-  readonly limits: Amounts
+  readonly limits: ComputeAmounts
 }
 
 /**
@@ -102,9 +102,9 @@ function isMeasured({ containers }: PodFacts): boolean {
 interface Measured {
   readonly name: string
   readonly pod: string
-  readonly used: Amounts
-  readonly requests: Amounts
-  readonly limits: Amounts
+  readonly used: ComputeAmounts
+  readonly requests: ComputeAmounts
+  readonly limits: ComputeAmounts
 }
 
 function listUses({ pods }: RankUse): readonly Measured[] {
@@ -118,7 +118,7 @@ function listUses({ pods }: RankUse): readonly Measured[] {
   })
 }
 
-const NOTHING: Amounts = { cpu: null, memory: null }
+const NOTHING: ComputeAmounts = { cpu: null, memory: null }
 
 function advise(name: string, uses: readonly Measured[], isRefused: boolean): ContainerAdvice {
   const cpu = findMost(uses, 'cpu')
@@ -144,7 +144,7 @@ function raisedLimit(limit: number | null, request: number | null): number | nul
   return limit !== null && request !== null && limit < request ? request : null
 }
 
-function findMost(uses: readonly Measured[], resource: keyof Amounts) {
+function findMost(uses: readonly Measured[], resource: keyof ComputeAmounts) {
   const most = greatestKnown(uses.map(({ used }) => used[resource]))
   const found = uses.find(({ used }) => used[resource] === most)
   return { value: most, pod: most === null ? null : (found?.pod ?? null) }
@@ -156,7 +156,7 @@ const CPU_STEPS = 100
 const LEAST_MEMORY = 4 * MEBIBYTE
 
 /** Adds the margin, and rounds up to hundredths of a processor and to MiB. */
-function addMargin({ cpu, memory }: Amounts): Amounts {
+function addMargin({ cpu, memory }: ComputeAmounts): ComputeAmounts {
   const [more, most] = [1 + ADVICE_MARGIN, Math.max(memory ?? 0, LEAST_MEMORY)]
   return {
     cpu: cpu === null ? null : Math.max(Math.ceil(cpu * more * CPU_STEPS), 1) / CPU_STEPS,

@@ -2,7 +2,7 @@ import { rounded } from '../../lib/round.ts'
 import { type Factor, listFactors } from '../efficiency/factor.ts'
 import type { RoleAdvice } from './advice.ts'
 import { findingText } from './card-findings.ts'
-import type { Amounts } from './container-facts.ts'
+import type { ComputeAmounts } from './container-facts.ts'
 import type { RoleCard } from './role-card.ts'
 import type { RunCard } from './run-card.ts'
 
@@ -75,6 +75,6 @@ export function adviceDocument({ role, basis, refusals, containers }: RoleAdvice
   }
 }
 
-function amountsDocument({ cpu, memory }: Amounts): object {
+function amountsDocument({ cpu, memory }: ComputeAmounts): object {
   return { cpu: rounded(cpu), memory }
 }

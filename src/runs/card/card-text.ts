@@ -93,8 +93,8 @@ function compareText(compared: Compared, format: Format): string {
   const bound = requested ?? limit
   if (bound === null) return used === null ? text : `${text}, none requested`
   const part = used === null || bound === 0 ? null : used / bound
-  const of = requested === null ? 'allowed' : 'requested'
-  return `${barText(part)}${text} of ${format(bound)} ${of}${partText(part)}${limitOf(compared, format)}`
+  const of = `of ${format(bound)} ${requested === null ? 'allowed' : 'requested'}`
+  return `${barText(part)}${text} ${of}${partText(part)}${limitOf(compared, format)}`
 }
 
 /** Returns the limit if it differs from the request. */

@@ -4,8 +4,8 @@ import type { RunningObserver } from '../collect/observers.ts'
 import type { EndedContainer } from '../log/entry.ts'
 import type { ContainerUse } from './summary-message.ts'
 
-/** Amounts of the resources of a container or a pod; null if they are not set. */
-export interface Amounts {
+/** ComputeAmounts of the resources of a container or a pod; null if they are not set. */
+export interface ComputeAmounts {
   /** Processors. */
   readonly cpu: number | null
   /** Bytes. */
@@ -15,8 +15,8 @@ export interface Amounts {
 /** A container of the application. */
 export interface ContainerFacts {
   readonly name: string
-  readonly requests: Amounts
-  readonly limits: Amounts
+  readonly requests: ComputeAmounts
+  readonly limits: ComputeAmounts
   /** How it ended, now or before a restart. */
   readonly ended: readonly EndedContainer[]
   /** The seconds for which it ran, as far as the status of the pod shows; null if not known. */
@@ -29,9 +29,9 @@ export interface ContainerFacts {
 const QUANTITY_UNIT = 1e12
 
 /** Reads a resource list. @param defaults the list that has the resources missing there */
-export function readAmounts(list: unknown, defaults?: unknown): Amounts {
+export function readAmounts(list: unknown, defaults?: unknown): ComputeAmounts {
   const [own, others] = [list, defaults].map(fieldsOrNone)
-  const read = (name: keyof Amounts) => {
+  const read = (name: keyof ComputeAmounts) => {
     const amount = readQuantity(own?.[name]) ?? readQuantity(others?.[name])
     return amount === undefined || amount < 0n ? null : Number(amount) / QUANTITY_UNIT
   }

@@ -3,7 +3,7 @@ import { type OwnerReference, readController } from '../../core/kubernetes/owner
 import { readPodRank } from '../../core/rules/pod-rank.ts'
 import { findObservers } from '../collect/observers.ts'
 import {
-  type Amounts,
+  type ComputeAmounts,
   type ContainerFacts,
   readAmounts,
   readContainers,
@@ -36,8 +36,8 @@ export interface PodFacts {
   readonly isObserved: boolean
   readonly containers: readonly ContainerFacts[]
   /** The requests and limits of the pod as a whole. */
-  readonly podRequests: Amounts
-  readonly podLimits: Amounts
+  readonly podRequests: ComputeAmounts
+  readonly podLimits: ComputeAmounts
   /** Why the use of its containers, or a part of it, is not known: whole sentences. */
   readonly missing: readonly string[]
 }

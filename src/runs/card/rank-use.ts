@@ -1,4 +1,4 @@
-import type { Amounts, ContainerFacts } from './container-facts.ts'
+import type { ComputeAmounts, ContainerFacts } from './container-facts.ts'
 import type { PodFacts } from './pod-facts.ts'
 import { groupByRank } from './run.ts'
 import type { ContainerUse } from './summary-message.ts'
@@ -19,8 +19,8 @@ export interface RankUse {
   /** The peaks of the memory of its containers, added, of the pod with the most. */
   readonly memoryPeak: number | null
   /** Of the containers whose use is known; of all if none is. Null if one of them has none. */
-  readonly requests: Amounts
-  readonly limits: Amounts
+  readonly requests: ComputeAmounts
+  readonly limits: ComputeAmounts
   readonly throttled: number | null
   readonly runDelay: number | null
   readonly storage: number | null
@@ -75,10 +75,10 @@ function amountsOf(
   pod: PodFacts,
   name: 'requests' | 'limits',
   whole: 'podRequests' | 'podLimits',
-): Amounts {
+): ComputeAmounts {
   const known = knownIn(pod)
   const containers = known.length > 0 ? known : pod.containers
-  const add = (resource: keyof Amounts) =>
+  const add = (resource: keyof ComputeAmounts) =>
     sumKnown(containers.map((container) => container[name][resource])) ?? pod[whole][resource]
   return { cpu: add('cpu'), memory: add('memory') }
 }

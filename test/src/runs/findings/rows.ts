@@ -13,7 +13,7 @@ import type { EndedContainer, LogEntry, PodLimits } from '../../../../src/runs/l
 import { BUILT_IN_ROWS } from '../log/built-in.ts'
 
 // Builds rows for tests of rules. These rows are inputs, whose numbers a test chooses; no observer
-// wrote them. The test test/cluster/with-node/findings.test.ts checks rules with real logs.
+// wrote them. The test test/cluster/with-node/results/findings.test.ts checks rules with real logs.
 
 const text = (name: string, key?: true): RowColumn => ({
   name,

@@ -1,12 +1,12 @@
 import t, { type Test } from 'tap'
-import { run } from '../../cli/command.ts'
-import type { Cluster } from '../machine/cluster.ts'
-import { DEBIAN_IMAGE, IMAGES } from '../machine/images.ts'
-import { kubectl } from '../machine/kubectl.ts'
-import { startOperators } from '../operators/start.ts'
-import { createNamespace, runningCluster } from '../running.ts'
-import { until } from '../until.ts'
-import { startWebhook } from '../webhook.ts'
+import { run } from '../../../cli/command.ts'
+import type { Cluster } from '../../machine/cluster.ts'
+import { DEBIAN_IMAGE, IMAGES } from '../../machine/images.ts'
+import { kubectl } from '../../machine/kubectl.ts'
+import { startOperators } from '../../operators/start.ts'
+import { createNamespace, runningCluster } from '../../running.ts'
+import { until } from '../../until.ts'
+import { startWebhook } from '../../webhook.ts'
 
 // `runs` reads the summaries of observers in the status of real pods, with the rights of the role
 // `view`. The programs print the accounts of their own cgroups at their end, with which the numbers
@@ -32,7 +32,7 @@ const ACCOUNTS = [
   'fi; echo "accounts $u $m"',
 ].join('\n')
 
-/** Computes for a number of seconds, and then uses a number of MiB for a moment. Fails if it cannot. */
+/** Computes for some seconds, and then uses some MiB for a moment. Fails if it cannot. */
 function work(seconds: number, mebibytes: number): string {
   const busy = `end=$(($(date +%s) + ${seconds})); while [ $(date +%s) -lt $end ]; do :; done`
   const memory = `head -c ${mebibytes}M /dev/zero | tail -n 1 > /dev/null || exit 1`
@@ -62,8 +62,11 @@ function job(name: string, spec: object): object {
   return { apiVersion: 'batch/v1', kind: 'Job', metadata: { name }, spec }
 }
 
-/** Rank 1 fails, and is tried again. A file on the node says that it was tried. */
-const FAILS_FIRST = `if test $JOB_COMPLETION_INDEX = 1 && test "$(date +%s)" -lt "$FAIL_UNTIL"; then exit 3; fi`
+/** Rank 1 fails until a time, and is tried again. */
+const FAILS_FIRST = [
+  'if test $JOB_COMPLETION_INDEX = 1',
+  'test "$(date +%s)" -lt "$FAIL_UNTIL"; then exit 3; fi',
+].join(' && ')
 
 function jobSet(): object {
   const replicated = (name: string, count: number, command: string, cpu: string) => {
