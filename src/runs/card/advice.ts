@@ -1,6 +1,6 @@
 import { findInSummaries, findingText, isThrottled } from './card-findings.ts'
 import type { ComputeAmounts, ContainerFacts } from './container-facts.ts'
-import type { PodFacts } from './pod-facts.ts'
+import type { RunPod } from './pod-facts.ts'
 import { greatestKnown, listRankUses, type RankUse } from './rank-use.ts'
 import { throttledPart } from './role-card.ts'
 import type { Run } from './run.ts'
@@ -89,7 +89,7 @@ function listRefusals(runs: readonly Run[], ranks: readonly RankUse[]): readonly
 }
 
 /** Reports whether the use of a pod's observed containers is known. */
-function isMeasured({ containers }: PodFacts): boolean {
+function isMeasured({ containers }: RunPod): boolean {
   const observed = containers.filter(({ use }) => use !== null)
   const isKnown = ({ use, lifetime }: ContainerFacts) => {
     const values = [use?.cpu ?? null, use?.memoryPeak ?? null, use?.seconds ?? lifetime]

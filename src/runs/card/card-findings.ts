@@ -3,7 +3,7 @@ import { bytesText, rankName } from '../findings/sentence.ts'
 import { signalIn, signalName } from '../findings/signals.ts'
 import type { EndedContainer } from '../log/entry.ts'
 import type { ContainerFacts } from './container-facts.ts'
-import type { PodFacts } from './pod-facts.ts'
+import type { RunPod } from './pod-facts.ts'
 import type { RankUse } from './rank-use.ts'
 import { throttledPart } from './role-card.ts'
 
@@ -50,7 +50,7 @@ function findInRank(rank: RankUse): readonly Found[] {
 
 const OUT_OF_MEMORY = 'OOMKilled'
 
-function findFailures(rank: RankUse, pod: PodFacts, isRetried: boolean): readonly Found[] {
+function findFailures(rank: RankUse, pod: RunPod, isRetried: boolean): readonly Found[] {
   const again = isRetried ? ', and was tried again' : ''
   const failure = { severity: 'failure', rank: rank.name } as const
   const killed = pod.containers.filter(isKilledByMemory).map((container) => {

@@ -15,7 +15,7 @@ import { joinSummaries } from './summary-message.ts'
 export type PodPhase = 'Pending' | 'Running' | 'Succeeded' | 'Failed' | 'Unknown'
 
 /** A pod of a run. */
-export interface PodFacts {
+export interface RunPod {
   readonly namespace: string
   readonly name: string
   readonly uid: string
@@ -49,7 +49,7 @@ export interface PodFacts {
  * @param pod a core/v1 Pod, as returned by the apiserver
  * @param metrics the names of the catalog's metrics
  */
-export function readPodFacts(pod: Fields, metrics: ReadonlySet<string>): PodFacts {
+export function readPodFacts(pod: Fields, metrics: ReadonlySet<string>): RunPod {
   const metadata = fieldsOrNone(pod.metadata)
   const spec = fieldsOrNone(pod.spec)
   const status = fieldsOrNone(pod.status)
@@ -112,7 +112,7 @@ function readRole(metadata: Fields): string {
 function readTimes(
   status: Fields,
   containers: readonly ContainerFacts[],
-): Pick<PodFacts, 'started' | 'ended'> {
+): Pick<RunPod, 'started' | 'ended'> {
   const names = new Set(containers.map(({ name }) => name))
   const states = asObjects(status.containerStatuses)
     .filter(({ name }) => names.has(String(name)))

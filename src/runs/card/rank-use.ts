@@ -1,5 +1,5 @@
 import type { ComputeAmounts, ContainerFacts } from './container-facts.ts'
-import type { PodFacts } from './pod-facts.ts'
+import type { RunPod } from './pod-facts.ts'
 import { groupByRank } from './run.ts'
 import type { ContainerUse } from './summary-message.ts'
 
@@ -8,7 +8,7 @@ export interface RankUse {
   readonly role: string
   /** The rank, or the name of the pod if it has none. */
   readonly name: string
-  readonly pods: readonly PodFacts[]
+  readonly pods: readonly RunPod[]
   /** The containers whose use is known, of all pods. */
   readonly containers: readonly ContainerFacts[]
   readonly seconds: number | null
@@ -27,14 +27,14 @@ export interface RankUse {
 }
 
 /** Returns the use of each rank of a run. */
-export function listRankUses(pods: readonly PodFacts[]): readonly RankUse[] {
+export function listRankUses(pods: readonly RunPod[]): readonly RankUse[] {
   return groupByRank(pods.filter(({ isObserved }) => isObserved)).flatMap((own) => {
     const last = own.at(-1)
     return last === undefined ? [] : measureRank(own, last)
   })
 }
 
-function measureRank(pods: readonly PodFacts[], last: PodFacts): RankUse {
+function measureRank(pods: readonly RunPod[], last: RunPod): RankUse {
   const containers = pods.flatMap(knownIn)
   const sum = (read: (use: ContainerUse) => number | null) =>
     sumKnown(containers.map(({ use }) => (use === null ? null : read(use))))
@@ -58,21 +58,21 @@ function measureRank(pods: readonly PodFacts[], last: PodFacts): RankUse {
   }
 }
 
-function knownIn({ containers }: PodFacts): readonly ContainerFacts[] {
+function knownIn({ containers }: RunPod): readonly ContainerFacts[] {
   return containers.filter(({ use }) => use !== null)
 }
 
 /** Returns the seconds of the container that ran for the longest time. */
-function secondsOf(pod: PodFacts): number | null {
+function secondsOf(pod: RunPod): number | null {
   return greatestKnown(knownIn(pod).map(({ use, lifetime }) => use?.seconds ?? lifetime))
 }
 
-function memoryOf(pod: PodFacts): number | null {
+function memoryOf(pod: RunPod): number | null {
   return sumKnown(knownIn(pod).map(({ use }) => use?.memoryPeak ?? null))
 }
 
 function amountsOf(
-  pod: PodFacts,
+  pod: RunPod,
   name: 'requests' | 'limits',
   whole: 'podRequests' | 'podLimits',
 ): ComputeAmounts {

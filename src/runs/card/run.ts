@@ -1,6 +1,6 @@
 import type { Controllers, ListedController } from '../collect/run-controllers.ts'
 import { KNOWN_KINDS } from '../collect/workload-kinds.ts'
-import type { PodFacts } from './pod-facts.ts'
+import type { RunPod } from './pod-facts.ts'
 
 export type RunPhase = 'Pending' | 'Running' | 'Succeeded' | 'Failed'
 
@@ -20,7 +20,7 @@ export interface Run {
   readonly revision: string | null
   readonly phase: RunPhase
   /** The pods, the earliest one first. */
-  readonly pods: readonly PodFacts[]
+  readonly pods: readonly RunPod[]
   readonly ranks: { readonly observed: number; readonly expected: number }
 }
 
@@ -35,7 +35,7 @@ const SCHEDULES = ['batch/CronJob']
  * otherwise its nearest controller, otherwise the pod itself. Runs without an observed pod are left
  * out.
  */
-export function groupRuns(pods: readonly PodFacts[], { above }: Controllers): readonly Run[] {
+export function groupRuns(pods: readonly RunPod[], { above }: Controllers): readonly Run[] {
   const owned = pods.map((pod) => {
     const chain = above(pod.controller)
     return { pod, chain, owner: findOwner(pod, chain) }
@@ -55,11 +55,11 @@ type Owner = Pick<Run, 'word' | 'group' | 'apiVersion' | 'kind' | 'name' | 'uid'
 }
 
 interface Member {
-  readonly pod: PodFacts
+  readonly pod: RunPod
   readonly chain: readonly ListedController[]
 }
 
-function findOwner(pod: PodFacts, chain: readonly ListedController[]): Owner {
+function findOwner(pod: RunPod, chain: readonly ListedController[]): Owner {
   const isWanted = (one: ListedController) =>
     !SCHEDULES.includes(keyOf(one)) && findWord(one) !== undefined
   const found = chain.findLast(isWanted) ?? chain[0]
@@ -118,7 +118,7 @@ function isUnfinishedJob({ group, kind }: Omit<Owner, 'finished'>, [first]: read
 }
 
 /** Finds the phase of a run in the last pod of each rank. */
-function findPhase(pods: readonly PodFacts[], mayCreateMore: boolean): RunPhase {
+function findPhase(pods: readonly RunPod[], mayCreateMore: boolean): RunPhase {
   const last = groupByRank(pods).flatMap((own) => own.at(-1)?.phase ?? [])
   if (last.every((phase) => phase === 'Pending')) return 'Pending'
   const isOver = last.every((phase) => phase === 'Succeeded' || phase === 'Failed')
@@ -130,8 +130,8 @@ function findPhase(pods: readonly PodFacts[], mayCreateMore: boolean): RunPhase 
  * Groups the pods of a run by rank. A pod and its retry have the same rank and the same controller.
  * A pod without a known rank is a rank of its own.
  */
-export function groupByRank(pods: readonly PodFacts[]): readonly (readonly PodFacts[])[] {
-  const key = ({ uid, name, rank, controller }: PodFacts) =>
+export function groupByRank(pods: readonly RunPod[]): readonly (readonly RunPod[])[] {
+  const key = ({ uid, name, rank, controller }: RunPod) =>
     JSON.stringify(rank === null ? [uid, name] : [controller?.uid, rank])
   return [...Map.groupBy(pods, key).values()]
 }

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { adviseRuns, type RoleAdvice } from '../../../../src/runs/card/advice.ts'
 import { cpuQuantity, memoryQuantity } from '../../../../src/runs/card/card-numbers.ts'
-import type { PodFacts } from '../../../../src/runs/card/pod-facts.ts'
+import type { RunPod } from '../../../../src/runs/card/pod-facts.ts'
 import type { Run } from '../../../../src/runs/card/run.ts'
 import { RUN } from './generated-runs.ts'
 
@@ -11,7 +11,7 @@ const RUNS = fc.array(RUN, { minLength: 1, maxLength: 3 })
 const most = (values: readonly number[]) => values.reduce((a, b) => Math.max(a, b), 0)
 
 /** Throws if advice about a role is less than the use of one of its pods. */
-function isEnough(pods: readonly PodFacts[], { refusals, containers }: RoleAdvice): void {
+function isEnough(pods: readonly RunPod[], { refusals, containers }: RoleAdvice): void {
   if (refusals.length > 0) throw new Error(refusals.join())
   for (const { name, requests, limits } of containers) {
     const uses = pods.flatMap((pod) => pod.containers.filter((one) => one.name === name))
@@ -46,19 +46,19 @@ function coresOf(quantity: string): number {
 const [RUN_ONE] = fc.sample(RUN, { numRuns: 1, seed: 7 })
 
 /** A run of which the first pod, or its first container, is changed. */
-function changed(pod: Partial<PodFacts>, run: Partial<Run> = {}): Run {
+function changed(pod: Partial<RunPod>, run: Partial<Run> = {}): Run {
   if (RUN_ONE === undefined) throw new Error('no run was generated')
   const [first, ...others] = RUN_ONE.pods
   if (first === undefined) throw new Error('the run has no pod')
   return { ...RUN_ONE, ...run, pods: [{ ...first, ...pod }, ...others] }
 }
 
-function withUse(use: object, ended: readonly object[] = []): Partial<PodFacts> {
+function withUse(use: object, ended: readonly object[] = []): Partial<RunPod> {
   const containers = RUN_ONE?.pods[0]?.containers ?? []
   return {
     containers: containers.map((one, index) => {
       return index > 0 || one.use === null ? one : { ...one, ended, use: { ...one.use, ...use } }
-    }) as PodFacts['containers'],
+    }) as RunPod['containers'],
   }
 }
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { PodFacts } from '../../../../src/runs/card/pod-facts.ts'
+import type { RunPod } from '../../../../src/runs/card/pod-facts.ts'
 import type { Run } from '../../../../src/runs/card/run.ts'
 import type { ContainerUse } from '../../../../src/runs/card/summary-message.ts'
 
@@ -25,7 +25,7 @@ const AMOUNTS = fc.record({
 })
 
 /** A pod that has ended, with its rank in one of two roles. */
-const POD: fc.Arbitrary<PodFacts> = fc
+const POD: fc.Arbitrary<RunPod> = fc
   .record({
     role: fc.constantFrom('leader', 'worker'),
     number: fc.integer({ min: 0, max: 3 }),
