@@ -46,6 +46,9 @@ static void start(void) {
   table.began_since_boot = read_clock(CLOCK_BOOTTIME);
   table.began = now();
   frame_count = (uint32_t)is_usable;
+  table.are_waits_known = 1;
+  begin_waits(table.began);
+  thread.left = table.began;
   if (is_usable) create_memory();
   if (is_usable) position_of(handles.world);
   save(table.began);
@@ -60,8 +63,10 @@ static void finish(enum state state) {
     if (tries == 10000) return;
     call(SYS_sched_yield, 0, 0, 0, 0);
   }
+  uint64_t time = now();
+  if (thread.depth == 0) count_waits_outside(time);
   table.state = state;
-  save(now());
+  save(time);
   release_lock();
 }
 
@@ -72,6 +77,7 @@ __attribute__((destructor)) static void end(void) {
 static uint64_t begin_finalize(void) {
   uint64_t time = now();
   if (is_recording) {
+    count_waits_outside(time);
     thread.depth++;
     thread.stack = ~(word)0;
     take_lock();
@@ -87,10 +93,13 @@ static uint64_t begin_finalize(void) {
 
 static void end_finalize(uint64_t began) {
   if (!is_recording) return;
+  uint64_t end = now();
   thread.depth = 0;
-  hide_call(now());
+  hide_call(end);
+  struct wait wait = count_waits(IN_CALL, began, end);
+  thread.left = end;
   take_lock();
-  add(CALL_Finalize, 0, PEER_NONE, 0, now() - began);
+  add(CALL_Finalize, 0, PEER_NONE, 0, end - began, wait);
   release_lock();
   finish(FINALIZED);
   is_recording = 0;

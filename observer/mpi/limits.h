@@ -37,6 +37,17 @@
 #define FIRST_NUMBER 700
 #define SAVE_INTERVAL 1000000000u
 #define DEFAULT_FOLDER "/var/opt/ridealong/mpi-trace"
+// How long a thread waited for a processor is read at the end of a call, and of the time between
+// two calls, if that took so long, or if it was not read for so long. A read takes about 2 us.
+#define LONG_TIME 500000u
+#define READ_INTERVAL 10000000u
+// The classes of the durations of calls: two for each power of two, from 2^10 ns.
+#define DURATIONS 56
+#define FIRST_POWER 10
+// The part of the calls of a row that are the fast ones: one in so many.
+#define FAST_PART 16
+// A call in which the thread waited for a processor for more than this part of the rest is hindered.
+#define HINDERED_PART 8
 #define MAX_LIBRARY_VERSION 8192 // MPICH: MPI_MAX_LIBRARY_VERSION_STRING
 
 enum { PEER_NONE = -1, PEER_OTHER = -2 };

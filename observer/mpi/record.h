@@ -3,6 +3,7 @@
 #pragma once
 
 #include "open-calls.h"
+#include "waits.h"
 
 // Whether the call is made by another call of MPI. A call that was left by longjmp or an exception
 // does not return; leave_by_jump and leave_by_exception learn of that. After any other way, the
@@ -67,6 +68,7 @@ __attribute__((noinline)) static void enter(struct span *span, uint32_t id, cons
   thread.stack = (word)span;
   thread.id = id;
   span->start = thread.start = now();
+  count_waits_outside(span->start);
   show_call(span, id, span->transfer);
 }
 
@@ -114,7 +116,8 @@ static void add_partitions(struct span *span, const struct call *what, const wor
 }
 
 // Adds a call that succeeded. Returns with the lock.
-static void record(struct span *span, uint32_t id, const word *arguments, uint64_t end) {
+static void record(struct span *span, uint32_t id, const word *arguments, uint64_t end,
+                   struct wait wait) {
   const struct call *what = &calls[id];
   word communicator = 0;
   if (what->ready != 0) add_partitions(span, what, arguments);
@@ -131,7 +134,7 @@ static void record(struct span *span, uint32_t id, const word *arguments, uint64
   if (what->starts || what->ready != 0) bytes = span->bytes;
   if (what->created != 0) add_created(span, arguments[what->created - 1]);
   take_lock();
-  add(id, span->position, span->peer, is_sent_later ? 0 : bytes, end - span->start);
+  add(id, span->position, span->peer, is_sent_later ? 0 : bytes, end - span->start, wait);
   if (what->request != 0 && arguments[what->request - 1] != 0) {
     store_request(what, (struct request){
       .request = handle_at(arguments[what->request - 1], 0, span->binding, mpi.Request_f2c),
@@ -166,9 +169,9 @@ static void save_in_time(uint64_t time) {
 }
 
 // Adds a call that failed. Its arguments may be invalid.
-static void add_failed(uint32_t id, uint64_t start, uint64_t end) {
+static void add_failed(uint32_t id, uint64_t start, uint64_t end, struct wait wait) {
   take_lock();
-  add(id, COMMUNICATOR_NONE, PEER_NONE, 0, end - start);
+  add(id, COMMUNICATOR_NONE, PEER_NONE, 0, end - start, wait);
 }
 
 __attribute__((noinline)) static void leave(struct span *span, uint32_t id, const word *arguments,
@@ -177,8 +180,10 @@ __attribute__((noinline)) static void leave(struct span *span, uint32_t id, cons
   if (span->is_recorded) {
     uint64_t end = now();
     hide_call(end);
-    if (error == 0) record(span, id, arguments, end);
-    else add_failed(id, span->start, end);
+    struct wait wait = count_waits(IN_CALL, span->start, end);
+    thread.left = end;
+    if (error == 0) record(span, id, arguments, end, wait);
+    else add_failed(id, span->start, end, wait);
     correct_collectives(span, error, end);
     save_in_time(end);
   }
@@ -190,7 +195,9 @@ static void leave_outermost(void) {
   uint64_t end = now();
   if (!is_recording) return;
   hide_call(end);
-  add_failed(thread.id, thread.start, end);
+  struct wait wait = count_waits(IN_CALL, thread.start, end);
+  thread.left = end;
+  add_failed(thread.id, thread.start, end, wait);
   save_in_time(end);
 }
 

@@ -272,8 +272,34 @@ static struct row *find_row(uint32_t id, uint32_t position, int32_t peer) {
   }
 }
 
+// Returns the class of a duration.
+static uint32_t class_of(uint64_t duration) {
+  if (duration >> FIRST_POWER == 0) return 0;
+  uint32_t power = 63 - (uint32_t)__builtin_clzll(duration);
+  uint32_t class = 2 * (power - FIRST_POWER) + (duration >> (power - 1) & 1);
+  return class < DURATIONS ? class : DURATIONS - 1;
+}
+
+// Adds the duration of a call, without waiting for a processor.
+//
+// If a thread polls in a call on a processor that another process needs, the other one gets it after
+// a time slice of the kernel, and the call ends after the other one has run. The time that was
+// polled tells nothing about the call then, up to the time that the thread waited.
+static void add_duration(struct durations *sums, uint64_t duration, struct wait wait) {
+  if (wait.waited > duration / HINDERED_PART) {
+    uint64_t ran = duration - wait.slept;
+    sums->hindered++;
+    sums->hindered_time += wait.slept + (ran > wait.waited ? ran - wait.waited : 0);
+    return;
+  }
+  uint32_t class = class_of(duration);
+  sums->calls[class]++;
+  sums->time[class] += duration;
+}
+
 // Adds a call to its row. If there is no room for a new row, to that of all other peers.
-static void add(uint32_t id, uint32_t position, int32_t peer, uint64_t bytes, uint64_t time) {
+static void add(uint32_t id, uint32_t position, int32_t peer, uint64_t bytes, uint64_t time,
+                struct wait wait) {
   struct row *row = find_row(id, position, peer);
   if (row == NULL) row = find_row(id, COMMUNICATOR_OTHER, PEER_OTHER);
   table.calls++;
@@ -284,6 +310,7 @@ static void add(uint32_t id, uint32_t position, int32_t peer, uint64_t bytes, ui
   row->time += time;
   row->bytes += bytes;
   if (row->longest < time) row->longest = time;
+  add_duration(&durations[row - table.row], time - wait.waited, wait);
 }
 
 // Adds a call that waits for all members to its block. If the blocks are full, two neighbors become

@@ -47,13 +47,33 @@ static struct {
   // When MPI_Init had ended: CLOCK_BOOTTIME, and CLOCK_MONOTONIC, which is also the clock of now.
   uint64_t began_since_boot, began, now;
   uint64_t calls, time, bytes;
+  // How long the threads waited for a processor since MPI_Init, outside of calls and in them, while
+  // `are_waits_known`; see waits.h.
+  uint64_t waits_outside, waits_in_calls;
+  // The time that the calls would have taken if all of a row had been as fast as its fast ones; see
+  // fast_time_of.
+  uint64_t fast_time;
+  uint32_t are_waits_known, unused;
   char library_name[TEXT], job[TEXT];
   struct communicator communicator[MAX_COMMUNICATORS];
   struct row row[MAX_ROWS];
 } table;
 
 // The last byte is the version of the format.
-static const char MAGIC[] = {'R', 'L', 'M', 'P', 'I', 0, 0, 1};
+static const char MAGIC[] = {'R', 'L', 'M', 'P', 'I', 0, 0, 2};
+
+// How long a thread waited for a processor in a call or between calls, and how long it slept. Both are
+// 0 if that was not read.
+struct wait {
+  uint64_t waited, slept;
+};
+
+// The durations of the calls of each row without waiting for a processor, by class: their number and
+// sum. Hindered calls are apart, with the sum of the time that may not be caused by the waiting.
+static struct durations {
+  uint64_t time[DURATIONS], hindered_time;
+  uint32_t calls[DURATIONS], hindered;
+} durations[MAX_ROWS];
 
 // A request, with the peer and communicator of its call. If it is persistent, `bytes` are sent each
 // time that it is started; if it is partitioned, each time that a partition is ready.
@@ -107,4 +127,11 @@ static __thread struct {
   uint64_t start;
   // The id of the thread, and its place in the memory of open calls, from 1.
   uint32_t number, place;
+  // When the last call ended; 0 before the first one.
+  uint64_t left;
+  // How long the thread had waited for a processor and how long it had run when that was last read,
+  // and when that was.
+  uint64_t waited, ran, waited_at;
+  // The time since then outside of calls and in them, as far as nothing was read at its end.
+  uint64_t unread[2];
 } thread __attribute__((tls_model("initial-exec")));

@@ -1,3 +1,4 @@
+import type { ProcessorWaits } from '../mpi/mpi-run.ts'
 import { type Factor, factor, missingFactor } from './factor.ts'
 
 /**
@@ -8,6 +9,8 @@ import { type Factor, factor, missingFactor } from './factor.ts'
 export interface RunningShares {
   readonly ran: number
   readonly waited: number
+  /** The mean number of threads that ran or waited at once, at least 1. */
+  readonly threads: number
 }
 
 /** The times of a process of MPI, in seconds. */
@@ -17,7 +20,14 @@ export interface ProcessTimes {
   readonly elapsed: number
   /** The time in calls of MPI. */
   readonly inMpi: number
-  /** Null if the time of waiting for a processor is not known. */
+  /**
+   * The time that these calls would have taken if all with the same function, communicator and peer
+   * had been as fast as the fastest of them; null if it is not known.
+   */
+  readonly fastInMpi: number | null
+  /** How long its threads that call MPI waited for a processor; null if mpi-trace did not count. */
+  readonly waits: ProcessorWaits | null
+  /** Null if no other metric has counted the time of waiting for a processor. */
   readonly shares: RunningShares | null
 }
 
@@ -31,14 +41,40 @@ export interface SplitTimes {
   readonly delayedInMpi: number
 }
 
+/** What is needed to divide the time of a process. */
+type DividedTimes = Pick<ProcessTimes, 'elapsed' | 'inMpi' | 'waits' | 'shares'>
+
+/** From this number of threads that run or wait at once, the threads that call MPI are not all. */
+const SEVERAL_THREADS = 1.1
+
 /**
- * Divides the time that a process waited for a processor between computing and MPI. The kernel
- * counts it for both together. A thread that can run is taken to wait equally often in MPI and
- * outside: the time outside of MPI has the share of the waiting that it has of the time in which
- * the process could run. A process that sleeps in MPI cannot run there, so that all of its waiting
- * was outside; a process that polls in MPI has its part of the waiting there.
+ * Divides the time that a process waited for a processor between computing and MPI, as mpi-trace
+ * has counted it for the threads that call MPI. If other threads run as well, the time is that of
+ * the mean thread, divided like that of the threads that call MPI.
  */
-export function splitTimes({ elapsed, inMpi, shares }: Omit<ProcessTimes, 'pod'>): SplitTimes {
+export function splitTimes(times: DividedTimes): SplitTimes {
+  const { elapsed, inMpi, waits, shares } = times
+  const known = waits === null ? 0 : waits.outside + waits.inMpi
+  if (waits === null || (known === 0 && isSeveral(shares))) return splitByGuess(times)
+  const scale = isSeveral(shares) && shares !== null ? (shares.waited * elapsed) / known : 1
+  const outside = Math.max(elapsed - inMpi, 0)
+  const delayed = Math.min(waits.outside * scale, outside)
+  const delayedInMpi = Math.min(waits.inMpi * scale, inMpi)
+  return { useful: outside - delayed, delayed, delayedInMpi }
+}
+
+function isSeveral(shares: RunningShares | null): boolean {
+  return shares !== null && shares.threads >= SEVERAL_THREADS
+}
+
+/**
+ * Divides the time that a process waited for a processor, if the kernel counted it for computing
+ * and MPI together. A thread that can run is taken to wait equally often in MPI and outside: the
+ * time outside of MPI has the share of the waiting that it has of the time in which the process
+ * could run. A process that sleeps in MPI cannot run there, so that all of its waiting was outside;
+ * a process that polls in MPI has its part of the waiting there.
+ */
+function splitByGuess({ elapsed, inMpi, shares }: DividedTimes): SplitTimes {
   const outside = Math.max(elapsed - inMpi, 0)
   const { ran, waited } = shares ?? { ran: 1, waited: 0 }
   const runnable = (ran + waited) * elapsed
@@ -54,23 +90,22 @@ export function splitTimes({ elapsed, inMpi, shares }: Omit<ProcessTimes, 'pod'>
  * https://pop-coe.eu/node/69, with the useful time of a process: its time outside of MPI, without
  * waiting for a processor. The platform is separated from communication by the time that the job
  * would have taken if no thread had waited for a processor. This is the greatest useful time, and
- * the time in MPI of the process with the least, without waiting for a processor. The platform is
- * its part of the time of the job. So a processor that a rank uses to poll in MPI, because another
- * rank has no processor, counts as communication. The least value of the platform counts all time
- * in MPI as caused by waiting.
+ * the least time in MPI of a process that was not caused by waiting for a processor; see
+ * `undelayedInMpi`. The platform is its part of the time of the job. The least value of the
+ * platform counts all time in MPI as caused by waiting.
  *
  * @param unknown why the time of waiting for processors is not known; null if it is known
  */
 export function mpiFactors(processes: readonly ProcessTimes[], unknown: string | null): Factor {
   const elapsed = greatest(processes.map((one) => one.elapsed))
-  const known = processes.map((one) => (unknown === null ? one : { ...one, shares: null }))
+  const known = processes.map((one) =>
+    unknown === null ? one : { ...one, shares: null, waits: null },
+  )
   const splits = known.map(splitTimes)
   const useful = splits.map((one) => one.useful)
   const most = greatest(useful)
   if (most <= 0) return missingFactor('efficiency', 'no process was outside of MPI')
-  // A process that ended early counts as waiting for the others until the end.
-  const rests = splits.map((one) => elapsed - one.useful - one.delayed - one.delayedInMpi)
-  const undelayed = Math.min(most + Math.max(least(rests), 0), elapsed)
+  const undelayed = Math.min(most + least(undelayedInMpi(known, splits, elapsed)), elapsed)
   const balance = balanceFactor(processes, useful)
   const parts =
     unknown === null
@@ -81,6 +116,34 @@ export function mpiFactors(processes: readonly ProcessTimes[], unknown: string |
       : [missingFactor('communication', unknown), missingFactor('platform', unknown)]
   const both = factor('communication-and-platform', most / elapsed, { parts })
   return factor('efficiency', mean(useful) / elapsed, { parts: [balance, both] })
+}
+
+/**
+ * Returns for each process the time in MPI that the processes would have spent there if none had
+ * waited for a processor. This is not their time in MPI without waiting: while a process has no
+ * processor, the others wait for it in MPI.
+ *
+ * A process that comes last does not wait. If the processes come last in turn, as those do that
+ * share a processor, each has fast calls of the same function, communicator and peer. So the time
+ * beyond that of fast calls may be caused by another process that had no processor, for as long as
+ * one had none.
+ */
+function undelayedInMpi(
+  processes: readonly ProcessTimes[],
+  splits: readonly SplitTimes[],
+  elapsed: number,
+): readonly number[] {
+  const delays = splits.map(({ delayed, delayedInMpi }) => delayed + delayedInMpi)
+  const [first = 0, second = 0] = [...delays].sort((a, b) => b - a)
+  return splits.map(({ useful, delayed, delayedInMpi }, index) => {
+    // A process that ended early counts as waiting for the others until the end.
+    const rest = Math.max(elapsed - useful - delayed - delayedInMpi, 0)
+    const { fastInMpi = null, inMpi = 0 } = processes[index] ?? {}
+    if (fastInMpi === null) return rest
+    const excess = Math.max(inMpi - delayedInMpi - fastInMpi, 0)
+    const ofOthers = delays[index] === first ? second : first
+    return Math.max(rest - Math.min(excess, ofOthers), 0)
+  })
 }
 
 /** Returns the load balance, as the product of the balance between pods and the one within them. */

@@ -96,8 +96,9 @@ function jobEfficiency({ job, size, problem, processes }: MpiJob, run: RunEviden
 }
 
 function timesOf(process: JobProcess, sharesOf: ProcessShares = () => null) {
-  const { rank: mpiRank, pid, pod, elapsed, seconds } = process
-  return { mpiRank, pid, pod, elapsed, inMpi: seconds, shares: sharesOf(process) }
+  const { rank: mpiRank, pid, pod, elapsed, seconds, waits, fastSeconds } = process
+  const times = { elapsed, inMpi: seconds, fastInMpi: fastSeconds, waits }
+  return { mpiRank, pid, pod, ...times, shares: sharesOf(process) }
 }
 
 /** The states of processes that have recorded all of their time in MPI. */
@@ -120,7 +121,7 @@ function whyIncomparable(processes: readonly JobProcess[], elapsed: number): str
 
 /** Returns why the time of waiting for processors is not known; null if it is. */
 function whyUnknown(times: readonly ProcessTimes[]): string | null {
-  const missing = times.filter(({ shares }) => shares === null).length
+  const missing = times.filter(({ shares, waits }) => shares === null && waits === null).length
   return missing === 0
     ? null
     : `the time of waiting for a processor is known of only ${times.length - missing} of the ` +

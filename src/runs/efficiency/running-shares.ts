@@ -60,7 +60,7 @@ function sampledTime(thing: ThingOf<typeof RUNNING_SAMPLES>): readonly RunningTi
  */
 export function sharesOf(ran: number, waited: number, seconds: number): RunningShares {
   const threads = Math.max((ran + waited) / seconds, 1)
-  return { ran: ran / seconds / threads, waited: waited / seconds / threads }
+  return { ran: ran / seconds / threads, waited: waited / seconds / threads, threads }
 }
 
 /** The part of a process' time since MPI_Init in which its waiting must have been counted. */

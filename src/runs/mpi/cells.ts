@@ -10,6 +10,11 @@ export function textIn(cell: Cell | undefined): string | null {
   return typeof cell === 'string' ? cell : null
 }
 
+/** Returns a number that may be missing. */
+export function numberIn(cell: Cell | undefined): number | null {
+  return typeof cell === 'number' && cell >= 0 ? cell : null
+}
+
 export function countIn(cell: Cell | undefined): number {
   return typeof cell === 'number' && cell >= 0 ? cell : 0
 }

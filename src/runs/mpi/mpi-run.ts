@@ -1,5 +1,5 @@
 import type { Cell, Sample } from '../log/columns.ts'
-import { countIn, secondsSince1970, textIn } from './cells.ts'
+import { countIn, numberIn, secondsSince1970, textIn } from './cells.ts'
 import { addOpenCall, addProgress, type ObservedCalls } from './open-calls.ts'
 
 /** The metric whose rows describe calls of MPI. */
@@ -36,6 +36,13 @@ export interface MpiProcess extends ObservedCalls {
   elapsed: number
   /** The time in calls of MPI, of all threads. */
   seconds: number
+  /** How long its threads waited for a processor; null if it was not counted. */
+  waits: ProcessorWaits | null
+  /**
+   * The time that the calls would have taken if all with the same function, communicator and peer
+   * had been as fast as the fastest sixteenth of them; null if it is not known.
+   */
+  fastSeconds: number | null
   calls: number
   bytes: number
   /** The calls of the last rows; while the process runs, only those with the most time. */
@@ -43,6 +50,12 @@ export interface MpiProcess extends ObservedCalls {
   /** The communicators, which are known only at the end of the process. */
   readonly communicators: Communicator[]
   readonly blocks: Map<string, CallBlock[]>
+}
+
+/** The time since MPI_Init in which threads could run and waited for a processor. */
+export interface ProcessorWaits {
+  readonly outside: number
+  readonly inMpi: number
 }
 
 /** Calls of one function in one communicator with one peer. */
@@ -145,9 +158,19 @@ function addProcess({ processes, running }: MpiRun, sample: Sample): void {
   process.endedAt = process.state === 'running' ? null : secondsSince1970(sample)
   process.elapsed = countIn(sample.elapsed)
   process.seconds = countIn(sample.mpi_seconds)
+  process.waits = waitsIn(sample)
+  process.fastSeconds = numberIn(sample.fast_seconds)
   process.calls = countIn(sample.calls)
   process.bytes = countIn(sample.bytes)
   process.rows = []
+}
+
+/** Returns the waits of a process; null if its log is older than their columns. */
+function waitsIn({ wait_outside: outside, wait_in_mpi: inMpi }: Sample): ProcessorWaits | null {
+  const waits = { outside: numberIn(outside), inMpi: numberIn(inMpi) }
+  return waits.outside === null || waits.inMpi === null
+    ? null
+    : { outside: waits.outside, inMpi: waits.inMpi }
 }
 
 /**
@@ -161,9 +184,13 @@ function addRunning({ processes, running }: MpiRun, sample: Sample): void {
   processes.push(process)
 }
 
-/** Reports whether a row is about a process, and not about a later one with its process id. */
+/**
+ * Reports whether a row is about a process, and not about a later one with its process id. A
+ * process that has called MPI_Finalize has the same row again when it ends.
+ */
 function isSame({ state, rank, job, elapsed }: MpiProcess, sample: Sample): boolean {
-  if (state !== 'running' || elapsed > countIn(sample.elapsed)) return false
+  const now = countIn(sample.elapsed)
+  if (state === 'running' ? elapsed > now : elapsed !== now) return false
   return rank === (sample.mpi_rank ?? null) && job === textIn(sample.job)
 }
 
@@ -181,6 +208,8 @@ function newProcess(sample: Sample): MpiProcess {
     endedAt: null,
     elapsed: 0,
     seconds: 0,
+    waits: null,
+    fastSeconds: null,
     calls: 0,
     bytes: 0,
     rows: [],

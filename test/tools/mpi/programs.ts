@@ -30,6 +30,8 @@ export interface Programs {
   readonly null: string
   /** The program stuck.c. */
   readonly stuck: string
+  /** The program shares.c, linked with sleeps.c. */
+  readonly shares: string
   /** The program chroot.c, and the words that start lookup.c with the library. */
   readonly chroot: string
   readonly lookup: readonly string[]
@@ -81,6 +83,7 @@ function build(library: Library): Programs {
   buildRecorder(at('libridealong-mpi.so'))
   const plugin = compile(c, 'work.c', 'plugin.so', ...shared, '-Dmain=work')
   compile(c, 'nested.c', 'libnested.so', ...shared, '-ldl')
+  compile(c, 'sleeps.c', 'libsleeps.so', ...shared)
   return {
     folder,
     recorder: at('libridealong-mpi.so'),
@@ -95,6 +98,7 @@ function build(library: Library): Programs {
     left: compile(`mpicxx.${library}`, 'left.cc', 'left'),
     null: compile(c, 'null.c', 'null'),
     stuck: compile(c, 'stuck.c', 'stuck'),
+    shares: compile(c, 'shares.c', 'shares', `-L${folder}`, '-lsleeps', `-Wl,-rpath,${folder}`),
     chroot: compile(c, 'chroot.c', 'chroot'),
     lookup: [compile('gcc', 'lookup.c', 'lookup', '-ldl'), libraryOf(at('bytes'))],
     tools: [

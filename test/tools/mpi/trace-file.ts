@@ -39,7 +39,7 @@ export interface TraceFile {
   readonly rows: readonly Call[]
 }
 
-const HEADER = 360
+const HEADER = 392
 const COMMUNICATOR = 56 + 8 * 256
 const ROWS = HEADER + 64 * COMMUNICATOR
 const ROW = 80
@@ -67,7 +67,7 @@ function parse(path: string): TraceFile {
     seconds: (long(72) - long(64)) / 1e9,
     mpiSeconds: long(88) / 1e9,
     calls: long(80),
-    library: text(104, 128),
+    library: text(136, 128),
     communicators: Array.from({ length: communicators }, (_, index) => {
       const at = HEADER + index * COMMUNICATOR
       return {

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import { observer, openFolder, podOf, type Running, until } from '../../observers/pod.ts'
+import { observer, openFolder, type Pod, podOf, type Running, until } from '../../observers/pod.ts'
 import { onPath } from '../../observers/prerequisites.ts'
 import { MPI_ENV, programsFor } from './programs.ts'
 
@@ -23,6 +23,8 @@ export const REMOVAL = { recursive: true, force: true, maxRetries: 20, retryDela
 export interface TracedPod {
   readonly results: string
   readonly watching: Running
+  /** Starts a program in any container of the pod. */
+  readonly run: Pod['run']
   /** Starts a program with the recorder in the target container. */
   start(...argv: readonly string[]): Promise<Running>
 }
@@ -46,6 +48,7 @@ export async function tracedPod(t: Test, env: NodeJS.ProcessEnv = CONTAINER): Pr
   return {
     results,
     watching,
+    run: pod.run,
     start: (...argv) => pod.run('app', [...preloaded, ...argv], MPI_ENV),
   }
 }

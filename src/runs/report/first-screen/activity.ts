@@ -129,7 +129,7 @@ function processPercents(steps: RankSteps | undefined, pid: number | null, bucke
     const covered = inMpi.covered[at] ?? 0
     if (!isCovered(covered, buckets)) return undefined
     const part = (inMpi.sums[at] ?? 0) / covered
-    const split = splitTimes({ elapsed: 1, inMpi: part, shares: running(at) })
+    const split = splitTimes({ elapsed: 1, inMpi: part, waits: null, shares: running(at) })
     const delayedInMpi = Math.min(split.delayedInMpi, part)
     return {
       computing: split.useful,

@@ -18,6 +18,9 @@ interface SimulatedRank {
   inMpi: number
   ran: number
   waited: number
+  waitedInMpi: number
+  /** For each step, the time in MPI without waiting for a processor. */
+  readonly calls: number[]
 }
 
 /** The rank that a processor runs, and the milliseconds for which it still may. */
@@ -37,13 +40,22 @@ const SLICE = 4
  */
 export function simulate(program: Program, processors: number): readonly ProcessTimes[] {
   const ranks: SimulatedRank[] = program.computing.map((_, index) => {
-    const none = { computing: 0, sleeping: 0, inMpi: 0, ran: 0, waited: 0 }
+    const none = {
+      computing: 0,
+      sleeping: 0,
+      inMpi: 0,
+      ran: 0,
+      waited: 0,
+      waitedInMpi: 0,
+      calls: [],
+    }
     return { processor: index % processors, ...none }
   })
   const turns: Turn[] = Array.from({ length: processors }, () => ({ next: 0, left: 0 }))
   let elapsed = 0
   for (let step = 0; step < program.steps; step++) {
     for (const [index, rank] of ranks.entries()) {
+      rank.calls.push(0)
       rank.computing = program.computing[index] ?? 0
       rank.sleeping = program.sleeping
     }
@@ -53,8 +65,19 @@ export function simulate(program: Program, processors: number): readonly Process
     pod: String(rank.processor),
     elapsed: elapsed / 1000,
     inMpi: rank.inMpi / 1000,
-    shares: { ran: rank.ran / elapsed, waited: rank.waited / elapsed },
+    fastInMpi: fastTime(rank.calls) / 1000,
+    waits: {
+      outside: (rank.waited - rank.waitedInMpi) / 1000,
+      inMpi: rank.waitedInMpi / 1000,
+    },
+    shares: { ran: rank.ran / elapsed, waited: rank.waited / elapsed, threads: 1 },
   }))
+}
+
+/** Returns the time that the calls would have taken if all had been as fast as a sixteenth. */
+function fastTime(calls: readonly number[]): number {
+  const fast = calls.toSorted((a, b) => a - b).slice(0, Math.ceil(calls.length / 16))
+  return (fast.reduce((sum, one) => sum + one, 0) * calls.length) / fast.length
 }
 
 function isBusy({ computing, sleeping }: SimulatedRank): boolean {
@@ -72,12 +95,27 @@ function runAll(ranks: readonly SimulatedRank[], turns: readonly Turn[], isPolli
 function runOne(own: readonly SimulatedRank[], turn: Turn, isPolling: boolean): void {
   const canRun = own.map((rank) => rank.computing > 0 || (rank.sleeping <= 0 && isPolling))
   takeTurn(turn, canRun)
-  for (const [at, rank] of own.entries()) {
-    if (rank.computing <= 0) rank.inMpi += 1
-    if (canRun[at] !== true) rank.sleeping -= 1
-    else if (at !== turn.next) rank.waited += 1
-    else run(rank)
+  for (const [at, rank] of own.entries())
+    if (canRun[at] === true && at !== turn.next) wait(rank)
+    else live(rank, canRun[at] === true)
+}
+
+/** Lets a rank wait for a processor for a millisecond. */
+function wait(rank: SimulatedRank): void {
+  rank.waited += 1
+  if (rank.computing > 0) return
+  rank.inMpi += 1
+  rank.waitedInMpi += 1
+}
+
+/** Lets a rank run, or sleep in MPI, for a millisecond. */
+function live(rank: SimulatedRank, isRunning: boolean): void {
+  if (rank.computing <= 0) {
+    rank.inMpi += 1
+    rank.calls.push((rank.calls.pop() ?? 0) + 1)
   }
+  if (isRunning) run(rank)
+  else rank.sleeping -= 1
 }
 
 /** Chooses the rank that runs next, if the one before has used its time or cannot run. */

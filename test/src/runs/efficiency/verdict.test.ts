@@ -12,8 +12,14 @@ import { CASES, findWith } from '../findings/cases.ts'
 const mpi = (computing: readonly [number, number], waited: number | null) =>
   mpiFactors(
     computing.map((part, index) => ({
-      ...{ pod: String(index), elapsed: 100, inMpi: 100 - 100 * (part + (waited ?? 0)) },
-      shares: waited === null ? null : { ran: part, waited },
+      ...{
+        pod: String(index),
+        elapsed: 100,
+        fastInMpi: null,
+        waits: null,
+        inMpi: 100 - 100 * (part + (waited ?? 0)),
+      },
+      shares: waited === null ? null : { ran: part, waited, threads: 1 },
     })),
     waited === null ? 'run_delay was not read' : null,
   )

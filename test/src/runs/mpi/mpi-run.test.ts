@@ -24,6 +24,11 @@ t.test('a later process with the same id is another one', async (t) => {
   t.equal(processesOf(FIRST, { ...FIRST, elapsed: 11 }).length, 1)
 })
 
+t.test('a process that ends after MPI_Finalize has the same row again', async (t) => {
+  const last = { ...FIRST, state: 'finalized' }
+  t.equal(processesOf(FIRST, last, last).length, 1)
+})
+
 t.test('processes without a process id are told apart by their ranks', async (t) => {
   const unknown = { pod: 'a', pid: null, size: 2, state: 'finalized' } as const
   const processes = processesOf({ ...unknown, rank: 0 }, { ...unknown, rank: 1 })

@@ -4,14 +4,15 @@
 use linux::read_at::ReadAt;
 
 /// The beginning of each copy; the last byte is the version of the format.
-const MAGIC: &[u8; 8] = b"RLMPI\0\0\x01";
+const MAGIC: &[u8; 8] = b"RLMPI\0\0\x02";
 const MAX_COMMUNICATORS: usize = 64;
 const MAX_ROWS: usize = 1024;
 /// The number of blocks of a communicator.
 pub const BLOCKS: usize = 256;
 const TEXT: usize = 128;
 const NAME: usize = 32;
-const HEADER: usize = 104 + 2 * TEXT;
+const TEXTS_AT: usize = 136;
+const HEADER: usize = TEXTS_AT + 2 * TEXT;
 const COMMUNICATOR: usize = 56 + 8 * BLOCKS;
 const ROW: usize = 48 + NAME;
 const ROWS_AT: usize = HEADER + MAX_COMMUNICATORS * COMMUNICATOR;
@@ -53,10 +54,24 @@ pub struct Trace {
     pub time: u64,
     /// The bytes that the calls have sent, put or written.
     pub bytes: u64,
+    /// How long its threads waited for a processor; `None` if not known.
+    pub waits: Option<Waits>,
+    /// The nanoseconds that the calls would have taken if all with the same function, communicator
+    /// and peer had been as fast as the fastest sixteenth of them.
+    pub fast_time: u64,
     /// The communicators, in the order of their creation.
     pub communicators: Vec<Communicator>,
     /// The calls by communicator and peer.
     pub rows: Vec<Row>,
+}
+
+/// The nanoseconds in which threads could run and waited for a processor, since `MPI_Init`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waits {
+    /// Outside of calls.
+    pub outside: u64,
+    /// In calls.
+    pub in_calls: u64,
 }
 
 /// How far a process is.
@@ -222,13 +237,18 @@ fn read_copy<F: ReadAt + ?Sized>(file: &F, offset: usize, buffer: &mut Vec<u8>) 
         size: words.u32(32),
         state: parse_state(words.u32(36))?,
         has_known_library: words.u32(48) != 0,
-        library: text(&buffer[104..104 + TEXT]),
-        job: text(&buffer[104 + TEXT..HEADER]),
+        library: text(&buffer[TEXTS_AT..TEXTS_AT + TEXT]),
+        job: text(&buffer[TEXTS_AT + TEXT..HEADER]),
         began: words.u64(56),
         elapsed: words.u64(72).saturating_sub(words.u64(64)),
         calls: words.u64(80),
         time: words.u64(88),
         bytes: words.u64(96),
+        waits: (words.u32(128) != 0).then(|| Waits {
+            outside: words.u64(104),
+            in_calls: words.u64(112),
+        }),
+        fast_time: words.u64(120),
         communicators: list?,
         rows: rows?,
     })
@@ -362,7 +382,10 @@ mod tests {
             }
             put(64, &1_000u64.to_le_bytes());
             put(72, &(1_000 + saves * 100).to_le_bytes());
-            put(104, b"Open MPI");
+            put(104, &7u64.to_le_bytes());
+            put(112, &8u64.to_le_bytes());
+            put(128, &1u32.to_le_bytes());
+            put(TEXTS_AT, b"Open MPI");
             put(HEADER + 16, &8u32.to_le_bytes());
             put(HEADER + 32, &300u64.to_le_bytes());
             put(HEADER + 48, &2u64.to_le_bytes());
@@ -390,6 +413,11 @@ mod tests {
         assert_eq!(numbers, (5, 77, 3, 8, 500));
         assert_eq!(trace.state, State::Finalized);
         assert_eq!(trace.library, "Open MPI");
+        let waits = Waits {
+            outside: 7,
+            in_calls: 8,
+        };
+        assert_eq!(trace.waits, Some(waits));
         let communicator = &trace.communicators[0];
         assert_eq!((communicator.size, communicator.collectives), (8, 300));
         assert_eq!(
@@ -416,7 +444,7 @@ mod tests {
     fn a_file_of_another_version_is_rejected() {
         let mut file = example();
         for copy in [0, COPY] {
-            file[copy + 7] = 2;
+            file[copy + 7] = 1;
         }
         assert_eq!(
             (newest(file.as_slice()), read(file.as_slice())),

@@ -26,6 +26,9 @@ pub const RANK: Section = Section {
         "mpi_seconds",
         "calls",
         "bytes",
+        "wait_outside",
+        "wait_in_mpi",
+        "fast_seconds",
     ],
 };
 
@@ -113,6 +116,12 @@ impl ProcessRows<'_> {
         push_decimals(out, "mpi_seconds", Some(trace.time / MICROSECOND), MICRO);
         push_known(out, "calls", Some(trace.calls));
         push_known(out, "bytes", Some(trace.bytes));
+        let micros = |time: u64| time / MICROSECOND;
+        let outside = trace.waits.map(|waits| micros(waits.outside));
+        push_decimals(out, "wait_outside", outside, MICRO);
+        let in_calls = trace.waits.map(|waits| micros(waits.in_calls));
+        push_decimals(out, "wait_in_mpi", in_calls, MICRO);
+        push_decimals(out, "fast_seconds", Some(micros(trace.fast_time)), MICRO);
         out.extend_from_slice(self.tail);
     }
 
@@ -322,6 +331,7 @@ fn merge_blocks(communicator: &Communicator) -> (u64, Vec<u64>) {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+    use crate::metrics::mpi_trace::file::Waits;
     use crate::sampling::json_rows::columns_of;
     use proptest::prelude::*;
 
@@ -369,6 +379,11 @@ pub(super) mod tests {
             calls: 3,
             time: 1_234_567,
             bytes: 16,
+            waits: Some(Waits {
+                outside: 300_000,
+                in_calls: 200_000,
+            }),
+            fast_time: 1_000,
             communicators: vec![communicator(0, 1), communicator(130, 1)],
             rows: vec![
                 row("Send", Peer::Rank(3), 1_500),

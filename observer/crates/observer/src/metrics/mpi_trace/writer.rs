@@ -129,6 +129,8 @@ mod tests {
             calls: 0,
             time: 0,
             bytes: 0,
+            waits: None,
+            fast_time: 0,
             communicators: Vec::new(),
             rows: Vec::new(),
         }
