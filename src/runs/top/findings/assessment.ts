@@ -57,8 +57,9 @@ export function startAssessor(clock?: () => number): Assessor {
   const [windowPace, runPace] = [createPace(clock), createPace(clock)]
   return {
     assess: (ranks, stuck) => {
-      windowPace(() => lookAtWindows(state, ranks))
-      runPace(() => lookAtRun(state, ranks))
+      // A large run gets no two long turns in one frame.
+      const isLong = windowPace(() => lookAtWindows(state, ranks))
+      if (!isLong) runPace(() => lookAtRun(state, ranks))
       const { verdict: words, efficiency, failures } = state.run
       return { verdict: words, efficiency, findings: joined(state.shown, failures, stuck) }
     },

@@ -84,6 +84,8 @@ interface State extends Rows {
   readonly description: RowsDescription
   pod: PodFacts
   version: number
+  /** The window of the last version for which it was requested, without the facts of the pod. */
+  joined: { readonly version: number; readonly window: LogWindow | undefined } | undefined
 }
 
 /** Reports whether findings are made from the rows of a metric. Profiles are left to the report. */
@@ -105,6 +107,7 @@ export function startLogEvidence(place: RowOrigin, description: RowsDescription)
     sections: new Map(sections.map((one) => [one.name, one])),
     pod: { ended: null, podLimits: null },
     version: 0,
+    joined: undefined,
   }
   return {
     take: (...row) => takeRow(state, ...row),
@@ -114,7 +117,13 @@ export function startLogEvidence(place: RowOrigin, description: RowsDescription)
       state.version += 1
     },
     whole: () => ({ ...state.whole, ...podOf(state) }),
-    window: () => windowOf(state),
+    window: () => {
+      // A large run looks at all windows whenever some of them have changed.
+      if (state.joined?.version !== state.version)
+        state.joined = { version: state.version, window: windowOf(state) }
+      const { window } = state.joined
+      return window && { ...window, evidence: { ...window.evidence, ...podOf(state) } }
+    },
     version: () => state.version,
     notePod: ({ ended, podLimits }) => {
       state.pod = { ended, podLimits }
@@ -195,6 +204,7 @@ function secondsOf({ firstAt = 0, lastAt }: Rows): number {
   return (lastAt - firstAt) / 1000
 }
 
+/** Returns the window without the facts of the pod, which are those of the last list of pods. */
 function windowOf(state: State): LogWindow | undefined {
   const { halves, firstAt, whole } = state
   const ended = halves.slice(0, -1)
@@ -214,7 +224,8 @@ function windowOf(state: State): LogWindow | undefined {
       ),
       profiles: new Map(),
       mpi: { ...newMpiRun(), processes: [...processes] },
-      ...podOf(state),
+      ended: new Map(),
+      podLimits: new Map(),
     },
     from: firstAt + first.began * 1000,
     to: firstAt + to * 1000,

@@ -1,0 +1,21 @@
+import t from 'tap'
+import { factor, missingFactor } from '../../../../../src/runs/efficiency/factor.ts'
+import { factorLines } from '../../../../../src/runs/top/findings/factor-lines.ts'
+
+t.test('each factor is shown as the product of its factors', async (t) => {
+  const balance = factor('load-balance', 0.8, {
+    parts: [factor('balance-between-pods', 1), factor('balance-within-pods', 0.8)],
+  })
+  const both = factor('communication-and-platform', 0.5, {
+    parts: [missingFactor('communication', 'no rows'), missingFactor('platform', 'no rows')],
+  })
+  t.strictSame(factorLines(factor('efficiency', 0.4, { parts: [balance, both] })), [
+    'Efficiency 0.40 = load balance 0.80 × communication and platform 0.50',
+    '  Load balance 0.80 = between pods 1.00 × within pods 0.80',
+    'Communication, platform: not known: no rows',
+  ])
+})
+
+t.test('an efficiency that is not known has no lines', async (t) => {
+  t.strictSame(factorLines(missingFactor('efficiency', 'no rows')), [])
+})
