@@ -1,14 +1,27 @@
 import t, { type Test } from 'tap'
-import { CONTROLLERS, PODS, selectPods } from '../../../src/runs/collect/served.ts'
+import { CONTROLLERS, PODS } from '../../../src/runs/collect/served.ts'
 import { type ErrorAnswer, standIn } from '../../../stand-ins/pod-logs.ts'
 import { run } from '../../command.ts'
 
 // The workloads to which `runs` counts the pods of several operators.
 
+// biome-ignore lint/suspicious/noExplicitAny: recorded pods.
+const pods: any[] = structuredClone([...PODS])
+const controllers = Object.values(CONTROLLERS).flatMap((list) => Object(list).items ?? [])
+const references = [...pods, ...controllers].flatMap(
+  ({ metadata }) => metadata.ownerReferences ?? [],
+)
+for (const { metadata } of pods) {
+  // A pod that controls others has the UID by which these name it.
+  const { uid } =
+    references.find(({ kind, name }) => kind === 'Pod' && name === metadata.name) ?? {}
+  metadata.uid = uid ?? metadata.uid
+}
+
 type Changed = Readonly<Record<string, object | ErrorAnswer>>
 
 async function start(t: Test, changed: Changed = {}) {
-  const world = { pods: selectPods, logs: {}, others: { ...CONTROLLERS, ...changed } }
+  const world = { pods: () => pods, logs: {}, others: { ...CONTROLLERS, ...changed } }
   const { kubeconfig, asked } = await standIn(t, world)
   const runs = (...words: string[]) => run(['runs', ...words, '--kubeconfig', kubeconfig])
   return { runs, asked }
@@ -96,7 +109,7 @@ t.test('all namespaces are listed at once', async (t) => {
   const lists = Object.entries(CONTROLLERS).map(([path, list]) => {
     return [path.replace('/namespaces/hpc', ''), list] as const
   })
-  const everywhere = { ...Object.fromEntries(lists), '/api/v1/pods': { items: PODS } }
+  const everywhere = { ...Object.fromEntries(lists), '/api/v1/pods': { items: pods } }
   const { runs } = await start(t, everywhere)
   const { out, err } = await runs('-A', '-o', 'wide', '--sort', 'run')
   t.equal(err, '')
