@@ -121,8 +121,13 @@ export interface OtlpNames {
   readonly scale?: number
   /** Attributes of all points, such as a direction. */
   readonly attributes?: Readonly<Record<string, string>>
-  /** Of a key: with granularity `rank`, the values of the rows that differ in it are summed. */
-  readonly summed?: true
+  /**
+   * Of a key: whether the values of the rows that differ in it are summed with granularity `rank`.
+   * By default, they are summed if the key is a number, such as a process id.
+   */
+  readonly summed?: boolean
+  /** False if the values of the column are not exported. */
+  readonly exported?: false
   /** Of a value: with granularity `rank`, the mean of the rows is exported instead of the sum. */
   readonly mean?: true
 }

@@ -94,7 +94,9 @@ function describeSection(
   const keys = columns.filter(({ type, key, otlp }) => {
     return key === true || (type === 'text' && otlp?.name !== undefined)
   })
-  const values = columns.filter(({ behavior }) => behavior !== undefined)
+  const values = columns.filter(
+    ({ behavior, otlp }) => behavior !== undefined && otlp?.exported !== false,
+  )
   return {
     name,
     keys: keys.map((column) => describeKey(column, isSummed)),
@@ -115,10 +117,13 @@ const ATTRIBUTES: Readonly<Record<string, string>> = {
   interface: 'network.interface.name',
 }
 
-/** A numeric key, such as a process id, tells apart the members of a group that is summed. */
+/**
+ * A numeric key, such as a process id, tells apart the members of a group that is summed, unless
+ * the description of its column says otherwise.
+ */
 function describeKey({ name, type, otlp }: RowColumn, isSummed: boolean) {
   const attribute = otlp?.name ?? ATTRIBUTES[name] ?? `ridealong.${name}`
-  const isMember = isSummed && (type === 'number' || otlp?.summed === true)
+  const isMember = isSummed && (otlp?.summed ?? type === 'number')
   return { column: name, attribute, ...(isMember && { member: true }) }
 }
 

@@ -59,6 +59,34 @@ function rowsOf(settings: Omit<LiveExport, 'endpoint'> = {}, rows = ROWS) {
   return JSON.parse(variables.find(({ name }) => name === 'RIDEALONG_OTLP_ROWS')?.value ?? '')
 }
 
+t.test('a key can have a series for each number, and a column none', async (t) => {
+  const rows: RowsDescription = {
+    format: 'jsonl',
+    sections: [
+      {
+        name: 'ranks',
+        of: 'process',
+        description: 'processes',
+        columns: [
+          { name: 'pid', type: 'number', key: true, meaning },
+          { name: 'mpi_rank', type: 'number', key: true, otlp: { summed: false }, meaning },
+          { name: 'waited', type: 'number', unit: 's', behavior: 'gauge', meaning },
+          { name: 'since', type: 'number', behavior: 'gauge', otlp: { exported: false }, meaning },
+        ],
+      },
+    ],
+  }
+  const [section] = rowsOf({}, rows).sections
+  t.strictSame(section.keys, [
+    { column: 'pid', attribute: 'process.pid', member: true },
+    { column: 'mpi_rank', attribute: 'ridealong.mpi_rank' },
+  ])
+  t.strictSame(
+    section.values.map(({ column }: { readonly column: string }) => column),
+    ['waited'],
+  )
+})
+
 t.test('the rows have the names and units of OpenTelemetry', async (t) => {
   t.strictSame(rowsOf(), {
     metric: 'my-metric',

@@ -57,7 +57,7 @@ pub struct Table {
     left_out: u64,
 }
 
-/// The things that sections with the same keys describe.
+/// The things that sections with the same keys describe, of which the same tell members apart.
 struct Shape {
     keys: Vec<String>,
     is_member: Vec<bool>,
@@ -121,11 +121,14 @@ impl Table {
     fn add_section(&mut self, section: &Section, is_summary: bool) -> (usize, usize) {
         self.sections.push(section.clone());
         let keys: Vec<String> = section.keys.iter().map(|key| key.column.clone()).collect();
-        let is_same = |shape: &Shape| shape.is_summary == is_summary && shape.keys == keys;
+        let is_member: Vec<bool> = section.keys.iter().map(|key| key.is_member).collect();
+        let is_same = |shape: &Shape| {
+            shape.is_summary == is_summary && shape.keys == keys && shape.is_member == is_member
+        };
         let at = self.shapes.iter().position(is_same).unwrap_or_else(|| {
             let shown = section.keys.iter().filter(|key| !key.is_member);
             self.shapes.push(Shape {
-                is_member: section.keys.iter().map(|key| key.is_member).collect(),
+                is_member: is_member.clone(),
                 attributes: shown.map(|key| key.attribute.clone()).collect(),
                 columns: Vec::new(),
                 is_summary,
@@ -456,6 +459,29 @@ mod tests {
             "rss{program=lmp} 40",
             "heat{program=lmp} 20",
         ];
+        assert_eq!(table.describe_points(0.0), expected);
+    }
+
+    #[test]
+    fn sections_with_the_same_keys_may_group_them_differently() {
+        let section = |name: &str, member: &str| {
+            format!(
+                r#"{{"name":"{name}","keys":[{{"column":"rank","attribute":"rank"{member}}}],
+                    "values":[{{"column":"{name}","name":"{name}","unit":"s","behavior":"gauge"}}]}}"#
+            )
+        };
+        let sections = [section("sum", r#","member":true"#), section("each", "")].join(",");
+        let text = format!(r#"{{"metric":"a","format":"jsonl","sections":[{sections}]}}"#);
+        let mut table = Table::new(&Description::parse(text.as_bytes()).unwrap());
+        for rank in [1, 2] {
+            for (at, name) in ["sum", "each"].into_iter().enumerate() {
+                let mut row = Row::new();
+                row.insert("rank".to_owned(), rank.into());
+                row.insert(name.to_owned(), 5.into());
+                table.record(Kind::Row, at, &row, 0.0);
+            }
+        }
+        let expected = ["sum{} 10", "each{rank=1} 5", "each{rank=2} 5"];
         assert_eq!(table.describe_points(0.0), expected);
     }
 
