@@ -39,6 +39,8 @@ enum {
 #define CALL_C CALL
 #include "calls.h"
   CALL_Finalize,
+  CALL_Init,
+  CALL_Init_thread,
   CALLS,
 };
 
@@ -47,6 +49,8 @@ static const struct call calls[] = {
 #define CALL(name, lower, arguments, ...) [CALL_##name] = {#name, __VA_ARGS__},
 #include "calls.h"
     [CALL_Finalize] = {"Finalize"},
+    [CALL_Init] = {"Init"},
+    [CALL_Init_thread] = {"Init_thread"},
 };
 #undef CALL
 #undef CALL_C

@@ -25,13 +25,70 @@ static uint32_t read_namespace(void) {
   return (uint32_t)number;
 }
 
-// Begins to record, after MPI_Init.
-static void start(void) {
-  if (is_recording || table.process != 0) return;
+// Parses a number of digits. Returns RANK_UNKNOWN if the text is missing or is none.
+static uint32_t parse_number(const char *text) {
+  uint64_t number = 0;
+  if (text == NULL || text[0] == '\0') return RANK_UNKNOWN;
+  for (; *text != '\0'; text++) {
+    if (*text < '0' || *text > '9') return RANK_UNKNOWN;
+    number = number * 10 + (uint64_t)(*text - '0');
+    if (number >= RANK_UNKNOWN) return RANK_UNKNOWN;
+  }
+  return (uint32_t)number;
+}
+
+// Reads the rank and the size of MPI_COMM_WORLD from the variables of the launcher, because the
+// functions of MPI may not be called before MPI_Init has returned. The observer reads the same
+// variables (its module metrics::mpi_trace::launcher).
+static void copy_rank(void) {
+  static const char *const names[][2] = {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+                                         {"PMI_RANK", "PMI_SIZE"},
+                                         {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"},
+                                         {"PMIX_RANK", "PMIX_SIZE"},
+                                         {"FLUX_TASK_RANK", "FLUX_JOB_SIZE"},
+                                         {"SLURM_PROCID", "SLURM_NTASKS"}};
+  table.rank = RANK_UNKNOWN;
+  table.size = 0;
+  for (size_t at = 0; getenv != NULL && at < sizeof names / sizeof *names; at++) {
+    uint32_t rank = parse_number(getenv(names[at][0])), size = parse_number(getenv(names[at][1]));
+    if (rank == RANK_UNKNOWN) continue;
+    table.rank = rank;
+    table.size = size == RANK_UNKNOWN ? 0 : size;
+    return;
+  }
+}
+
+static void set_beginning(void) {
+  table.began_since_boot = read_clock(CLOCK_BOOTTIME);
+  table.began = now();
+}
+
+// Begins the file and the memory.
+static void create(void) {
   memcpy(table.magic, MAGIC, sizeof MAGIC);
   table.process = (uint32_t)call(SYS_getpid, 0, 0, 0, 0);
   table.namespace = read_namespace();
-  if (create_file() != 0) return;
+  has_file = create_file() == 0;
+  if (!has_file) return;
+  copy_job();
+  copy_rank();
+  set_beginning();
+  table.state = STARTING;
+  create_memory();
+}
+
+// Shows the call of MPI_Init, which waits for other processes. It may fail, and be called again.
+static void begin_init(uint32_t id) {
+  if (is_recording) return;
+  if (table.process == 0) create();
+  if (!has_file || table.state != STARTING) return;
+  struct span span = {.start = now(), .peer = PEER_NONE, .position = COMMUNICATOR_NONE};
+  show_call(&span, id, NO_TRANSFER);
+  save(span.start);
+}
+
+// Begins to record, after MPI_Init.
+static void start(void) {
   detect_library();
   find_in_place();
   copy_job();
@@ -43,17 +100,24 @@ static void start(void) {
   if (!is_usable) table.library = UNKNOWN;
   table.rank = (uint32_t)rank;
   table.size = (uint32_t)size;
-  table.began_since_boot = read_clock(CLOCK_BOOTTIME);
-  table.began = now();
+  table.state = RUNNING;
+  set_beginning();
+  show_beginning(shared_memory());
+  hide_call(table.began);
   frame_count = (uint32_t)is_usable;
   table.are_waits_known = 1;
   begin_waits(table.began);
   thread.left = table.began;
-  if (is_usable) create_memory();
   if (is_usable) position_of(handles.world);
   save(table.began);
   is_recording = is_usable;
   look_for_objects(AGAIN);
+}
+
+static void end_init(int error) {
+  if (is_recording || !has_file || table.state != STARTING) return;
+  if (error == 0) start();
+  else hide_call(now());
 }
 
 // Ends the record with a state. In a signal handler, the lock may never be released.

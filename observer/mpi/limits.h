@@ -51,9 +51,12 @@
 #define MAX_LIBRARY_VERSION 8192 // MPICH: MPI_MAX_LIBRARY_VERSION_STRING
 
 enum { PEER_NONE = -1, PEER_OTHER = -2 };
+// The rank of a process whose launcher does not name it, until MPI_Init has returned.
+#define RANK_UNKNOWN 0xffffffffu
 enum { FRAME_WORLD, FRAME_NONE = MAX_FRAMES };
 enum { COMMUNICATOR_OTHER = MAX_COMMUNICATORS, COMMUNICATOR_NONE };
-enum state { RUNNING, FINALIZED, EXITED, ABORTED };
+// STARTING: in MPI_Init.
+enum state { RUNNING, FINALIZED, EXITED, ABORTED, STARTING };
 // What a thread waits for in point-to-point communication; both bits if for both.
 enum transfer { NO_TRANSFER, SEND = 1, RECEIVE = 2 };
 enum library { UNKNOWN, OPEN_MPI, MPICH };

@@ -61,15 +61,17 @@ NEXT(MPI_Finalize)
 NEXT(MPI_Abort)
 
 static int MPI_Init(word count, word arguments) {
+  begin_init(CALL_Init);
   int error = ((int (*)(word, word))next_MPI_Init)(count, arguments);
-  if (error == 0) start();
+  end_init(error);
   return error;
 }
 
 static int MPI_Init_thread(word count, word arguments, word required, word provided) {
   int (*next)(word, word, word, word) = next_MPI_Init_thread;
+  begin_init(CALL_Init_thread);
   int error = next(count, arguments, required, provided);
-  if (error == 0) start();
+  end_init(error);
   return error;
 }
 

@@ -58,6 +58,7 @@ struct begun {
 struct shared {
   char magic[8];
   uint32_t process, calls;
+  // As in the table.
   uint64_t began_since_boot, began;
   // The longest time from MPI_Init or the end of a collective call to the beginning of the next one.
   uint64_t longest_gap;
@@ -108,6 +109,13 @@ static long create_memory_file(void) {
   return -1;
 }
 
+// Shows since when the process is in MPI: the times of the table.
+static void show_beginning(struct shared *memory) {
+  if (memory == NULL) return;
+  memory->began_since_boot = table.began_since_boot;
+  memory->began = table.began;
+}
+
 // Makes the memory, when the table has the times and the process.
 static void create_memory(void) {
   struct shared **place = map(page_size(), MAP_PRIVATE | MAP_ANONYMOUS, -1);
@@ -125,8 +133,7 @@ static void create_memory(void) {
   for (size_t at = 0; at < CALLS; at++) append(memory->names[at], NAME, 0, calls[at].name);
   memory->process = table.process;
   memory->calls = CALLS;
-  memory->began_since_boot = table.began_since_boot;
-  memory->began = table.began;
+  show_beginning(memory);
   *place = memory;
   memory_place = place;
   // The observer reads the memory from now on.

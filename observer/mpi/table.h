@@ -44,7 +44,8 @@ static struct {
   uint32_t communicators, rows_used;
   // The PID namespace in which the process has its id: the number of its inode, 0 if not known.
   uint32_t library, namespace;
-  // When MPI_Init had ended: CLOCK_BOOTTIME, and CLOCK_MONOTONIC, which is also the clock of now.
+  // When MPI_Init had ended, or when it began, in the state STARTING: CLOCK_BOOTTIME, and
+  // CLOCK_MONOTONIC, which is also the clock of now.
   uint64_t began_since_boot, began, now;
   uint64_t calls, time, bytes;
   // How long the threads waited for a processor since MPI_Init, outside of calls and in them, while
@@ -113,7 +114,7 @@ static uint64_t rejected[REJECTED_SETS][REJECTED_WAYS];
 static uint8_t rejected_next[REJECTED_SETS];
 static uint64_t request_count, last_save;
 static char path[MAX_PATH];
-static int is_recording, lock;
+static int is_recording, has_file, lock;
 // The open file, for when its path cannot be opened, and the device and number of the file.
 static long open_file = -1;
 static uint64_t file_device, file_number;

@@ -67,13 +67,15 @@
 #define FORTRAN_ENDS(before, after)                                                          \
   NEXT(before##init##after)                                                                  \
   static void before##init##after(int *error) {                                              \
+    begin_init(CALL_Init);                                                                   \
     ((void (*)(int *))next_##before##init##after)(error);                                    \
-    if (error == NULL || *error == 0) start();                                               \
+    end_init(error == NULL ? 0 : *error);                                                    \
   }                                                                                          \
   NEXT(before##init_thread##after)                                                           \
   static void before##init_thread##after(int *required, int *provided, int *error) {         \
+    begin_init(CALL_Init_thread);                                                            \
     ((void (*)(int *, int *, int *))next_##before##init_thread##after)(required, provided, error); \
-    if (error == NULL || *error == 0) start();                                               \
+    end_init(error == NULL ? 0 : *error);                                                    \
   }                                                                                          \
   NEXT(before##finalize##after)                                                              \
   static void before##finalize##after(int *error) {                                          \

@@ -211,14 +211,18 @@ function isThere(path: string): boolean {
 /**
  * Waits until the log of a process matches, or the process has ended.
  *
- * @throws after five minutes
+ * @throws after `patienceMs`, five minutes by default
  */
-export async function until(running: Running, pattern: RegExp | (() => boolean)): Promise<void> {
+export async function until(
+  running: Running,
+  pattern: RegExp | (() => boolean),
+  patienceMs = 300_000,
+): Promise<void> {
   const matches = typeof pattern === 'function' ? pattern : () => pattern.test(running.log())
   let isOver = false
   running.ended.then(() => {
     isOver = true
   })
-  const waiting = { patienceMs: 300_000, pauseMs: 20 }
+  const waiting = { patienceMs, pauseMs: 20 }
   await untilTrue(`the log matches ${pattern}`, () => isOver || matches(), waiting)
 }

@@ -1,5 +1,6 @@
 import type { EndedContainer } from '../log/entry.ts'
 import type { StuckProcesses } from '../mpi/stuck-processes.ts'
+import type { StuckStart } from '../mpi/stuck-start.ts'
 import type { Need, PlottedColumn, SectionColumns } from './evidence.ts'
 import type { RankEvidence, RunEvidence } from './run-evidence.ts'
 
@@ -68,7 +69,7 @@ export interface RankFinding<FactName extends string = string> {
   /** How the container ended, if the rule is about its end. */
   readonly ended?: EndedContainer
   /** Processes of MPI that make no progress, if the rule is about them. */
-  readonly stuck?: StuckProcesses
+  readonly stuck?: StuckProcesses | StuckStart
   /** The numbers. The first one was compared with the threshold. */
   readonly facts: readonly Fact<FactName>[]
 }

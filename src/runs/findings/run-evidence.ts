@@ -1,6 +1,7 @@
 import type { EndedContainer, PodLimits } from '../log/entry.ts'
 import { joinJobs, type MpiJob } from '../mpi/mpi-job.ts'
 import type { MpiRun } from '../mpi/mpi-run.ts'
+import { joinStarting, type StartingJob } from '../mpi/stuck-start.ts'
 import { type RankedProfile, rankProfile } from '../profiles/ranked-profile.ts'
 import type { ColumnReading } from './column-reading.ts'
 import {
@@ -19,6 +20,8 @@ export interface RunEvidence {
   readonly profiles: readonly RankedProfile[]
   /** The MPI jobs whose calls were recorded. */
   readonly mpi: readonly MpiJob[]
+  /** The processes that have not returned from MPI_Init, by MPI job. */
+  readonly starting: readonly StartingJob[]
   /** The ranks with a process whose MPI library is not known, so that it belongs to no job. */
   readonly strangers: readonly string[]
 }
@@ -87,7 +90,7 @@ interface Growing {
 /** The part of an `Evidence` that is grouped by rank. */
 export interface GroupedEvidence extends Pick<Evidence, 'ended' | 'podLimits' | 'profiles'> {
   readonly sections: Iterable<readonly [key: string, { readonly things: Things }]>
-  readonly mpi: Pick<MpiRun, 'processes'>
+  readonly mpi: Pick<MpiRun, 'processes' | 'starting'>
 }
 
 /** A list of things, or a map of them. */
@@ -116,6 +119,7 @@ export function groupByRank(
     })),
     profiles: [...profiles.values()].map((profile) => rankProfile(profile, rankOf)),
     mpi: joinJobs(mpi, rankOf),
+    starting: joinStarting(mpi, rankOf),
     strangers: mpi.processes.flatMap(({ rank, source }) => (rank === null ? rankOf(source) : [])),
   }
 }

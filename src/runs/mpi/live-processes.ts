@@ -1,5 +1,5 @@
 import type { RowCells } from '../log/columns.ts'
-import { addMpiRow, MPI_METRIC, type MpiProcess, type MpiRun, newMpiRun } from './mpi-run.ts'
+import { addMpiRow, MPI_METRIC, type MpiRun, newMpiRun } from './mpi-run.ts'
 
 /** The processes of MPI in a log that grows, as its last rows describe them. */
 export interface LiveProcesses {
@@ -13,11 +13,11 @@ export interface LiveProcesses {
   readonly settle: () => void
   /** Forgets all rows. */
   readonly clear: () => void
-  readonly processes: () => readonly MpiProcess[]
+  readonly calls: () => Pick<MpiRun, 'processes' | 'starting'>
 }
 
 /** The sections that say whether a process makes progress. */
-const SECTIONS: ReadonlySet<string> = new Set(['rank', 'open', 'progress'])
+const SECTIONS: ReadonlySet<string> = new Set(['rank', 'open', 'progress', 'start'])
 
 /**
  * The most processes and untaken rows. The recorder has at most 128 processes in a pod; more rows
@@ -56,7 +56,7 @@ export function startLiveProcesses(source: string): LiveProcesses {
       for (const row of rows) addRow(state, row)
     },
     clear: () => Object.assign(state, noRows()),
-    processes: () => state.run.processes,
+    calls: () => state.run,
   }
 }
 
@@ -69,8 +69,8 @@ function addRow(state: State, { section, at, cells }: TakenRow): void {
   state.firstAt ??= at
   if (at > state.lastAt) state.timepoint += 1
   state.lastAt = at
-  if (state.run.processes.length >= MOST_PROCESSES) state.run = withoutEnded(state.run)
-  if (state.run.processes.length >= MOST_PROCESSES) return
+  if (sizeOf(state.run) >= MOST_PROCESSES) state.run = withoutEnded(state.run)
+  if (sizeOf(state.run) >= MOST_PROCESSES) return
   const { source, timepoint, firstAt } = state
   const place = { source, metric: MPI_METRIC, namespace: null, pod: null, node: null, rank: null }
   const time = new Date(at).toISOString()
@@ -78,9 +78,14 @@ function addRow(state: State, { section, at, cells }: TakenRow): void {
   addMpiRow(state.run, section, { ...cells, kind: 'process', section, ...place, ...moment })
 }
 
+function sizeOf({ processes, starting }: MpiRun): number {
+  return processes.length + starting.size
+}
+
 /** Forgets processes that have ended. Those that have replaced each other use up the room. */
 function withoutEnded(run: MpiRun): MpiRun {
   const processes = run.processes.filter(({ state }) => state === 'running')
   const running = [...run.running].filter(([, process]) => processes.includes(process))
-  return { ...run, processes, running: new Map(running) }
+  const starting = [...run.starting].filter(([, { endedAt }]) => endedAt === null)
+  return { ...run, processes, running: new Map(running), starting: new Map(starting) }
 }

@@ -1,6 +1,7 @@
 import type { Cell, Sample } from '../log/columns.ts'
 import { countIn, numberIn, secondsSince1970, textIn } from './cells.ts'
 import { addOpenCall, addProgress, type ObservedCalls } from './open-calls.ts'
+import { addStarting, removeStarting, type StartingProcesses } from './starting-processes.ts'
 
 /** The metric whose rows describe calls of MPI. */
 export const MPI_METRIC = 'mpi-trace'
@@ -8,6 +9,8 @@ export const MPI_METRIC = 'mpi-trace'
 /** The calls of MPI of all processes of a run. */
 export interface MpiRun {
   readonly processes: MpiProcess[]
+  /** The processes that have not returned from MPI_Init. */
+  readonly starting: StartingProcesses
   /** The process of the last rows of each log and process. */
   readonly running: Map<string, MpiProcess>
   /** The names of calls and communicators, each of them once. */
@@ -96,7 +99,14 @@ export function isMpiDetail(metric: string, section: string): boolean {
 
 /** @param isTail whether only the end of the logs is read */
 export function newMpiRun(isTail = false): MpiRun {
-  return { processes: [], running: new Map(), names: new Map(), isTail }
+  return { processes: [], starting: new Map(), running: new Map(), names: new Map(), isTail }
+}
+
+/** Returns the calls of the processes of some of the logs. */
+export function keepLogs(run: MpiRun, isKept: (source: string) => boolean): MpiRun {
+  const starting = [...run.starting].filter(([, { source }]) => isKept(source))
+  const processes = run.processes.filter(({ source }) => isKept(source))
+  return { ...run, processes, starting: new Map(starting) }
 }
 
 /**
@@ -106,6 +116,8 @@ export function newMpiRun(isTail = false): MpiRun {
  */
 export function addMpiRow(run: MpiRun, section: string, sample: Sample): void {
   if (sample.metric !== MPI_METRIC) return
+  if (section === 'start') addStarting(run.starting, sample)
+  if (section === 'rank' || section === 'open') removeStarting(run.starting, sample)
   if (section === 'rank') addProcess(run, sample)
   if (section === 'open' && run.isTail) addRunning(run, sample)
   const process = run.running.get(keyOf(sample))

@@ -1,5 +1,5 @@
-import type { Cell, Sample } from '../log/columns.ts'
-import { countIn, secondsSince1970, textIn } from './cells.ts'
+import type { Sample } from '../log/columns.ts'
+import { countIn, numberIn, secondsSince1970, textIn } from './cells.ts'
 
 /** The collective calls of all kinds on a communicator that a process has begun. */
 export interface BegunCollectives {
@@ -104,10 +104,6 @@ function newTimepoint(last: OpenCalls | null, sample: Sample): OpenCalls {
 
 function differenceOf(one: number | null, other: number | null): number | null {
   return one === null || other === null ? null : one - other
-}
-
-function numberIn(cell: Cell | undefined): number | null {
-  return typeof cell === 'number' ? cell : null
 }
 
 function threadIn(sample: Sample, { threadsBefore }: OpenCalls): OpenThread {

@@ -249,7 +249,10 @@ function endedBefore({ state, endedAt }: JobProcess, latest: number): AbsentActi
   return { is: 'ended', state }
 }
 
-function activityOf(open: OpenCalls | null): AbsentActivity {
+/** Returns what a process does that has not ended, by its state and its use of processors. */
+export function activityOf(
+  open: Pick<OpenCalls, 'state' | 'stateSamples' | 'cpu'> | null,
+): AbsentActivity {
   const { state, stateSamples = 0, cpu } = open ?? {}
   if (state === 'stopped' && stateSamples >= LEAST_SAMPLES) return { is: 'stopped' }
   if (state === 'disk') return { is: 'storage' }

@@ -81,7 +81,7 @@ function waitingThread(thread: OpenThread): readonly WaitingThread[] {
  * Reports whether a time is at least two intervals before another one. The clocks of nodes and the
  * timepoints of observers differ by up to an interval.
  */
-function wasBefore(at: number | null, interval: number | null, latest: number): boolean {
+export function wasBefore(at: number | null, interval: number | null, latest: number): boolean {
   return at !== null && latest - at > 2 * (interval ?? 0) + 1
 }
 

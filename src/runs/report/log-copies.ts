@@ -1,4 +1,5 @@
 import type { Evidence } from '../findings/evidence.ts'
+import { keepLogs } from '../mpi/mpi-run.ts'
 import type { CollectedRun, LogSource } from './gather.ts'
 import { readLogFacts } from './programs/log-facts.ts'
 
@@ -60,6 +61,6 @@ function evidenceWithout(evidence: Evidence, logs: ReadonlySet<string>): Evidenc
     ),
     ended: byLog(ended),
     profiles: new Map([...profiles].map(([key, one]) => [key, { ...one, logs: byLog(one.logs) }])),
-    mpi: { ...mpi, processes: mpi.processes.filter(isKept) },
+    mpi: keepLogs(mpi, (source) => !logs.has(source)),
   }
 }

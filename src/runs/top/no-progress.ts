@@ -1,8 +1,11 @@
 import { countedIn } from '../findings/progress/no-progress-rule.ts'
 import { describeStuckNow } from '../findings/progress/no-progress-text.ts'
+import { countedStart } from '../findings/progress/start-progress.ts'
+import { describeStartNow } from '../findings/progress/start-text.ts'
 import type { LiveProcesses } from '../mpi/live-processes.ts'
 import { joinJobs } from '../mpi/mpi-job.ts'
 import { findStuckProcesses, type StuckProcesses } from '../mpi/stuck-processes.ts'
+import { findStuckStart, joinStarting, type StuckStart } from '../mpi/stuck-start.ts'
 import { type LiveObserver, type LiveRank, silenceOf } from './ranks.ts'
 
 /** Processes that make no progress now. */
@@ -22,15 +25,19 @@ export interface NoProgress {
 export function findNoProgress(ranks: readonly LiveRank[], now: number): readonly NoProgress[] {
   const observers = ranks.flatMap(({ observers: all }) => all.filter(hasProcesses))
   const current = observers.filter((one) => hasEnded(one) || silenceOf(one, now) === undefined)
-  const processes = current.flatMap(({ mpi }) => mpi.processes())
-  const running = new Set(
-    current.flatMap((one) => (hasEnded(one) ? [] : one.mpi.processes().map(podOf))),
-  )
-  const stuck = joinJobs({ processes }, (source) => source).flatMap(findStuckProcesses)
-  return stuck
-    .flatMap(countedIn)
-    .filter(({ waiting }) => waiting.some(({ process }) => running.has(process.source)))
-    .map(describe)
+  const calls = current.map(({ mpi }) => mpi.calls())
+  const run = {
+    processes: calls.flatMap(({ processes }) => processes),
+    starting: new Map(calls.flatMap(({ starting }) => [...starting])),
+  }
+  const running = new Set(current.flatMap((one) => (hasEnded(one) ? [] : podsIn(one))))
+  const isRunning = ({ source }: { readonly source: string }) => running.has(source)
+  const stuck = joinJobs(run, podOf).flatMap(findStuckProcesses).flatMap(countedIn)
+  const starts = joinStarting(run, podOf).flatMap(findStuckStart).flatMap(countedStart)
+  return [
+    ...starts.filter(({ waiting }) => waiting.some(isRunning)).map(describeStart),
+    ...stuck.filter(({ waiting }) => waiting.some((one) => isRunning(one.process))).map(describe),
+  ]
 }
 
 type ObserverOfMpi = LiveObserver & { readonly mpi: LiveProcesses }
@@ -45,11 +52,26 @@ function hasEnded({ isOver, log }: LiveObserver): boolean {
 
 function describe(stuck: StuckProcesses): NoProgress {
   const all = [...stuck.waiting, ...stuck.late]
-  const pods = new Set(all.map(({ process }) => podOf(process)))
-  return { sentence: describeStuckNow(stuck), pods }
+  return {
+    sentence: describeStuckNow(stuck),
+    pods: new Set(all.map(({ process }) => podOf(process.source))),
+  }
+}
+
+function describeStart(stuck: StuckStart): NoProgress {
+  const all = [...stuck.waiting, ...stuck.late.map(({ member }) => member)]
+  return {
+    sentence: describeStartNow(stuck),
+    pods: new Set(all.map(({ source }) => podOf(source))),
+  }
 }
 
 /** The source of the rows of a live log is its pod. */
-function podOf({ source }: { readonly source: string }): string {
+function podOf(source: string): string {
   return source
+}
+
+function podsIn({ mpi }: ObserverOfMpi): readonly string[] {
+  const { processes, starting } = mpi.calls()
+  return [...processes, ...starting.values()].map(({ source }) => source)
 }

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { openFolder } from '../../observers/pod.ts'
@@ -159,4 +159,21 @@ for (const library of LIBRARIES) {
     t.equal(readFileSync(closedFile, 'utf8'), '')
     t.ok((readTraces(results)[0]?.calls ?? 0) > 0, 'the record goes on')
   })
+
+  for (const mode of ['range', 'from', 'over', 'exec'] as const)
+    t.test(`${library}: a program may use all numbers of files: ${mode}`, options, async (t) => {
+      const programs = programsFor(library)
+      const results = openFolder('ridealong-mpi-results-')
+      const file = join(openFolder('ridealong-mpi-own-'), 'file')
+      const words = [programs.chroot, mode, file]
+      const ended = await run(words, recording(programs, results))
+      t.equal(ended.code, mode === 'exec' ? 5 : 0)
+      t.equal((await run(words)).code, ended.code)
+      if (mode === 'over') t.equal(readFileSync(file, 'utf8'), '')
+      t.strictSame(
+        readdirSync(results).filter((name) => !/^mpi_\d+$/.test(name)),
+        [],
+      )
+      t.ok((readTraces(results)[0]?.calls ?? 0) > 100, 'the record goes on')
+    })
 }

@@ -7,6 +7,7 @@ import t, { type Test } from 'tap'
 import { mismatchesIn, noticesOf, rowsOf } from '../../observers/json-rows.ts'
 import { openFolder, until } from '../../observers/pod.ts'
 import { onPath } from '../../observers/prerequisites.ts'
+import { makeCgroup, withCgroups } from '../../observers/pressure/cgroup.ts'
 import { WITH_HUNG_MOUNT } from '../../observers/pressure/hung-mount.ts'
 import { liveTop } from './live-top.ts'
 import { LIBRARIES, type Library, mpirun, mpiTests, programsFor } from './programs.ts'
@@ -41,6 +42,8 @@ interface Job {
   readonly count: number
   /** The number of timepoints until the job is ended. */
   readonly timepoints: number
+  /** Whether a shell starts each process, so that mpirun does not end the job with it. */
+  readonly hasShell?: boolean
   /** More words of mpirun. */
   readonly flags?: readonly string[]
   /** The words that start mpirun, and the file that the last process then reads. */
@@ -54,6 +57,7 @@ interface Job {
  */
 async function runJob(t: Test, job: Job) {
   const { library, words, count, timepoints, flags = [], before = [], file = '' } = job
+  const { hasShell = true } = job
   // The process ids of the pods are the same, and Open MPI names its folders after them.
   const folder = openFolder('ridealong-stuck-')
   t.teardown(() => rm(folder, REMOVAL))
@@ -61,16 +65,18 @@ async function runJob(t: Test, job: Job) {
   const { stuck } = programsFor(library)
   const [program = '', ...rest] = mpirun(library, count)
   // mpirun ends the job if a process that it has started is killed, but not if a child of it is.
-  const shell = ['sh', '-c', '"$0" "$@"; exec sleep 1000']
+  const shell = hasShell ? ['sh', '-c', '"$0" "$@"; exec sleep 1000'] : []
   const env = [onPath('env'), `STUCK_FILE=${file}`, `TMPDIR=${folder}`]
   const app = await start(...env, ...before, program, ...flags, ...rest, ...shell, stuck, ...words)
   const top = liveTop(watching)
   const said: (readonly string[])[] = []
-  const times = () => new Set(rowsOf(watching, 'open').map(({ time }) => time)).size
-  await until(watching, () => {
+  const rows = () => [...rowsOf(watching, 'open'), ...rowsOf(watching, 'start')]
+  const times = () => new Set(rows().map(({ time }) => time)).size
+  const hasEnough = () => {
     said.push(top.look())
     return times() >= timepoints
-  })
+  }
+  await until(watching, hasEnough, 300_000 + 2000 * timepoints)
   watching.signal('SIGTERM')
   t.equal(await watching.ended, 0)
   app.signal('SIGKILL')
@@ -126,6 +132,28 @@ for (const library of LIBRARIES) {
   })
 }
 
+const INIT = `${SINCE}MPI ranks 0-1 wait in MPI_Init\\. MPI rank 2 has not called MPI_Init: `
+
+for (const library of LIBRARIES) {
+  const job = { library, count: 3, timepoints: 5 }
+  t.test(`${library}: a process that stops before MPI_Init is late`, options, async (t) => {
+    const pattern = `${INIT}its process stuck \\(PID \\d+\\) is stopped\\.$`
+    checkStuck(t, await runJob(t, { ...job, words: ['init-stop'] }), pattern)
+  })
+
+  t.test(`${library}: a process that never calls MPI_Init is late`, options, async (t) => {
+    const result = await runJob(t, { ...job, words: ['init-sleep'], timepoints: 306 })
+    checkStuck(t, result, `${INIT}its process stuck \\(PID \\d+\\) sleeps in a system call\\.$`)
+  })
+}
+
+// The launcher of MPICH ends the job.
+t.test('openmpi: a process that is killed before MPI_Init is late', options, async (t) => {
+  const words = { words: ['init-kill'], flags: ['--enable-recovery'], hasShell: false }
+  const result = await runJob(t, { library: 'openmpi', count: 3, timepoints: 10, ...words })
+  checkStuck(t, result, `${INIT}its process stuck \\(PID \\d+\\) has ended\\.$`)
+})
+
 for (const library of LIBRARIES) {
   t.test(`${library}: a file system that hangs is described`, options, async (t) => {
     const path = openFolder('ridealong-stuck-')
@@ -149,6 +177,7 @@ const SLOW = [
   ['threads', 2, 12],
   ['test', 3, 12],
   ['startup', 3, 70],
+  ['init', 3, 70],
 ] as const
 
 for (const [mode, count, timepoints] of SLOW) {
@@ -159,6 +188,21 @@ for (const [mode, count, timepoints] of SLOW) {
     t.strictSame(said.flat(), [])
   })
 }
+
+t.test(
+  'openmpi: a job with a low limit of processor time has no finding',
+  withCgroups(options, 'cpu'),
+  async (t) => {
+    const cgroup = makeCgroup(t, 'cpu', { 'cpu.cfs_quota_us': '30000' })
+    const before = ['sh', '-c', `${cgroup.enter}; exec "$0" "$@"`]
+    const words = ['compute', '300']
+    const job = { library: 'openmpi', words, count: 2, timepoints: 20, before } as const
+    const { found, said } = await runJob(t, job)
+    t.strictSame(found, [])
+    t.strictSame(said.flat(), [])
+    t.ok(cgroup.readKey('cpu.stat', 'nr_throttled') > 10, 'the job was throttled')
+  },
+)
 
 t.test('openmpi: a job that goes on again is no longer described', options, async (t) => {
   const job = { library: 'openmpi', words: ['resume', '300'], count: 3, timepoints: 22 } as const

@@ -287,6 +287,68 @@ t.test('a notice says that the tool is mounted with noexec in the target', optio
   )
 })
 
+const OTHER = { user: 1234, group: 1234, drops: true }
+const NOTHING_OPEN = 'its calls have rows only when they have returned'
+
+t.test('a notice says why the open calls of another user cannot be read', options, async (t) => {
+  const as = { observer: OTHER, target: { user: 5678, group: 5678, drops: true } }
+  const { watching, start } = await tracedPod(t, CONTAINER, as)
+  const { work } = programsFor('mpich')
+  const app = await start(work, 'steady')
+  t.equal(await app.ended, 0)
+  t.equal(await watching.ended, 0)
+  const why = 'it has another user or group than the observer'
+  const how = 'an observer with the user and the group of the process can read them'
+  t.match(noticesOf(watching), [
+    new RegExp(
+      `^the open calls of process \\d+ \\(work\\) cannot be read: ${why}; ${NOTHING_OPEN}; ${how}$`,
+    ),
+  ])
+  t.strictSame(rowsOf(watching, 'open'), [])
+  t.match(lastOf(rowsOf(watching, 'rank')), [{ state: 'finalized', calls: 1002, program: 'work' }])
+})
+
+t.test(
+  'a notice says why the open calls of a protected process cannot be read',
+  options,
+  async (t) => {
+    const { watching, start } = await tracedPod(t, CONTAINER, { observer: OTHER, target: OTHER })
+    const { chroot } = programsFor('mpich')
+    const app = await start(chroot, 'protect')
+    t.equal(await app.ended, 0)
+    t.equal(await watching.ended, 0)
+    const notices = noticesOf(watching).join('\n')
+    // The observer may have opened them before the process has protected itself.
+    const why = 'it has protected itself \\(PR_SET_DUMPABLE\\).*'
+    const notice = new RegExp(
+      `process \\d+ \\(chroot\\) cannot be read: ${why}; ${NOTHING_OPEN}$`,
+      'm',
+    )
+    t.ok(rowsOf(watching, 'open').length > 0 || notice.test(notices), notices)
+    t.match(notices, /ended without MPI_Finalize/)
+    t.match(lastOf(rowsOf(watching, 'rank')), [{ state: 'lost', program: 'chroot' }])
+    t.ok(Number(lastOf(rowsOf(watching, 'rank'))[0]?.calls) > 100)
+  },
+)
+
+t.test(
+  'the calls of a program that closes all files have rows, or a notice',
+  options,
+  async (t) => {
+    for (const mode of ['range', 'over']) {
+      const { watching, start } = await tracedPod(t)
+      const { chroot } = programsFor('openmpi')
+      const app = await start(chroot, mode, '/dev/null')
+      t.equal(await app.ended, 0)
+      t.equal(await watching.ended, 0)
+      const notices = noticesOf(watching).join('\n')
+      const notice = /cannot be read: it has closed its open files/
+      t.ok(rowsOf(watching, 'open').length > 0 || notice.test(notices), `${mode}: ${notices}`)
+      t.ok(Number(lastOf(rowsOf(watching, 'rank'))[0]?.calls) > 100, mode)
+    }
+  },
+)
+
 /** Returns the number of processes that have called MPI_Finalize. */
 function finalizedCount(watching: Running): number {
   const ended = rowsOf(watching, 'rank').filter(({ state }) => state === 'finalized')

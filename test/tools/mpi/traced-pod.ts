@@ -2,7 +2,15 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import { observer, openFolder, type Pod, podOf, type Running, until } from '../../observers/pod.ts'
+import {
+  type Identity,
+  observer,
+  openFolder,
+  type Pod,
+  podOf,
+  type Running,
+  until,
+} from '../../observers/pod.ts'
 import { onPath } from '../../observers/prerequisites.ts'
 import { MPI_ENV, programsFor } from './programs.ts'
 
@@ -29,7 +37,17 @@ export interface TracedPod {
   start(...argv: readonly string[]): Promise<Running>
 }
 
-export async function tracedPod(t: Test, env: NodeJS.ProcessEnv = CONTAINER): Promise<TracedPod> {
+/** The users of the observer and of the target. */
+export interface Users {
+  readonly observer?: Identity
+  readonly target?: Identity
+}
+
+export async function tracedPod(
+  t: Test,
+  env: NodeJS.ProcessEnv = CONTAINER,
+  as: Users = {},
+): Promise<TracedPod> {
   const volume = openFolder('ridealong-volume-')
   t.teardown(() => rm(volume, REMOVAL))
   const pod = await podOf(t)
@@ -42,13 +60,13 @@ export async function tracedPod(t: Test, env: NodeJS.ProcessEnv = CONTAINER): Pr
   t.equal(await installer.ended, 0)
   const results = join(volume, 'results')
   const settings = { RIDEALONG_RESULTS: results, ...env }
-  const watching = await pod.run('mpi-trace', [observer('mpi-trace')], settings)
+  const watching = await pod.run('mpi-trace', [observer('mpi-trace')], settings, as.observer)
   await until(watching, /waiting for/)
   const preloaded = [onPath('env'), `LD_PRELOAD=${recorder}`, `RIDEALONG_MPI_TRACE=${results}`]
   return {
     results,
     watching,
     run: pod.run,
-    start: (...argv) => pod.run('app', [...preloaded, ...argv], MPI_ENV),
+    start: (...argv) => pod.run('app', [...preloaded, ...argv], MPI_ENV, as.target),
   }
 }

@@ -4,6 +4,7 @@ import {
   findStuckProcesses,
   type StuckProcesses,
 } from '../../mpi/stuck-processes.ts'
+import { findStuckStart, type StuckStart } from '../../mpi/stuck-start.ts'
 import { plot, type SectionColumns } from '../evidence.ts'
 import {
   type Affected,
@@ -15,13 +16,13 @@ import {
 } from '../rule.ts'
 import type { RunEvidence } from '../run-evidence.ts'
 import { describeStuck } from './no-progress-text.ts'
+import { countedStart, LEAST_STARTING, startsOfPods } from './start-progress.ts'
+import { describeStart } from './start-text.ts'
 
 /** The seconds after which a process that sleeps, or waits for storage, and is quiet, is late. */
 const LEAST_ASLEEP = 10
 /** The seconds after which any other process that does not come is named. */
 const LEAST_AWAY = 60
-/** The seconds after which a process is named that has begun no collective call. */
-const LEAST_STARTING = 300
 /** The times the longest gap between collective calls after which a computing process is named. */
 const LEAST_GAPS = 10
 
@@ -35,6 +36,12 @@ const RANK = {
   metric: MPI_METRIC,
   section: 'rank',
   columns: ['calls'],
+} as const satisfies SectionColumns
+
+const START = {
+  metric: MPI_METRIC,
+  section: 'start',
+  columns: ['waited'],
 } as const satisfies SectionColumns
 
 const FACTS = {
@@ -60,7 +67,7 @@ export const NO_PROGRESS = defineRule({
   title: 'No progress in MPI',
   severity: 'failure',
   isOptional: true,
-  needs: [[{ ...OPEN, isTotal: true }]],
+  needs: [[{ ...OPEN, isTotal: true }], [{ ...START, isTotal: true }]],
   threshold: {
     value: LEAST_ASLEEP,
     unit: 's',
@@ -70,16 +77,17 @@ export const NO_PROGRESS = defineRule({
       'stopped. Or they wait for at least 10 s for a process that sleeps or waits for storage, ' +
       'and has not used a processor for 10 s; or for any other process, for at least 60 s and ' +
       'ten times the longest time between two collective calls of the run. For a process that ' +
-      'has begun no collective call, they wait for at least 5 min',
+      'has begun no collective call, they wait for at least 5 min. Or they wait in MPI_Init ' +
+      'for a process that has ended or was stopped, or for at least 5 min',
     source:
       'the order of collective calls: MPI 4.0, 6.14; the late rank: STAT and the Flight Recorder ' +
       'of PyTorch; the numbers: Ridealong',
   },
   find: findStuck,
   isWholeText: true,
-  sentence: ({ stuck }) => (stuck === undefined ? '' : describeStuck(stuck)),
+  sentence: ({ stuck }) => (stuck === undefined ? '' : describe(stuck)),
   facts: FACTS,
-  reads: [OPEN, RANK],
+  reads: [OPEN, RANK, START],
   explains: [EXPLAINS_WAITING, EXPLAINS_IDLE],
   advice:
     'Look at the rank that has not come: its log, its stack, and other findings about it. If ' +
@@ -91,10 +99,16 @@ export const NO_PROGRESS = defineRule({
 
 type StuckRank = Affected<keyof typeof FACTS>
 
-function findStuck({ mpi, ranks }: RunEvidence): readonly StuckRank[] {
+function findStuck({ mpi, starting, ranks }: RunEvidence): readonly StuckRank[] {
   const read = new Set(ranks.map(({ rank }) => rank))
   const found = mpi.flatMap((job) => findStuckProcesses(job).flatMap(countedIn))
-  return found.flatMap(affectedBy).filter(({ rank }) => read.has(rank))
+  const starts = starting.flatMap((job) => findStuckStart(job).flatMap(countedStart))
+  const all = [...starts.flatMap(affectedByStart), ...found.flatMap(affectedBy)]
+  return all.filter(({ rank }) => read.has(rank))
+}
+
+function describe(stuck: StuckProcesses | StuckStart): string {
+  return stuck.why === 'start' ? describeStart(stuck) : describeStuck(stuck)
 }
 
 /**
@@ -174,4 +188,19 @@ function affectedBy(stuck: StuckProcesses): readonly StuckRank[] {
       }),
     }
   })
+}
+
+function affectedByStart(stuck: StuckStart): readonly StuckRank[] {
+  return startsOfPods(stuck).map(({ pod, things, lost, waiting, late }) => ({
+    rank: pod,
+    things,
+    lost,
+    cause: JSON.stringify(['start', stuck.waiting[0]?.job, stuck.waiting[0]?.size]),
+    stuck,
+    facts: listFacts(FACTS, {
+      'time in the call': lost,
+      'processes that wait': waiting,
+      'processes that have not come': late,
+    }),
+  }))
 }

@@ -28,7 +28,7 @@ function describe(beginning: string, stuck: StuckProcesses): string {
 }
 
 /** Returns a time since the beginning of the log, such as 00:03:12. */
-function clockText(seconds: number): string {
+export function clockText(seconds: number): string {
   const whole = Math.floor(seconds)
   const parts = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60]
   return parts.map((part) => String(part).padStart(2, '0')).join(':')
@@ -113,7 +113,7 @@ const ENDS: Readonly<Record<string, string>> = {
   aborted: 'called MPI_Abort',
 }
 
-function durationText(seconds: number): string {
+export function durationText(seconds: number): string {
   if (seconds < 120) return `${roundedForReader(seconds)} s`
   if (seconds < 7200) return `${Math.round(seconds / 60)} min`
   return `${roundedForReader(seconds / 3600)} h`

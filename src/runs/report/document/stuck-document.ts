@@ -1,9 +1,47 @@
 import { rounded } from '../../../lib/round.ts'
 import type { AbsentProcess, StuckProcesses } from '../../mpi/stuck-processes.ts'
+import type { AbsentMember, StartingMember, StuckStart } from '../../mpi/stuck-start.ts'
 import type { WaitingProcess } from '../../mpi/waiting-processes.ts'
 
 /** Returns the processes that make no progress, with rounded numbers. */
-export function stuckDocument({ why, waiting, late, unrecorded, longestGap }: StuckProcesses) {
+export function stuckDocument(stuck: StuckProcesses | StuckStart) {
+  return stuck.why === 'start' ? startDocument(stuck) : callsDocument(stuck)
+}
+
+function startDocument({ why, waiting, late, unrecorded }: StuckStart) {
+  return {
+    why,
+    waiting: waiting.map(startingDocument),
+    late: late.map(absentDocument),
+    unrecorded,
+    longestGapSeconds: null,
+  }
+}
+
+/** The members of a call that MPI_Init does not have. */
+const NO_MEMBERS = { communicator: null, number: null, mpiPeer: null } as const
+
+function startingDocument(member: StartingMember) {
+  const { pod, rank, program, pid, call, seconds, waited } = member
+  return {
+    ...{ rank: pod, mpiRank: rank, program, pid },
+    ...{ call, ...NO_MEMBERS },
+    sinceSeconds: rounded(Math.max(seconds - waited, 0)),
+    seconds: rounded(waited),
+  }
+}
+
+function absentDocument({ member, activity }: AbsentMember) {
+  const { pod, rank, program, pid, call, waited } = member
+  const end = activity.is === 'ended' ? activity.state : null
+  return {
+    ...{ rank: pod, mpiRank: rank, program, pid },
+    ...{ activity: activity.is, end, call },
+    seconds: rounded(waited),
+  }
+}
+
+function callsDocument({ why, waiting, late, unrecorded, longestGap }: StuckProcesses) {
   return {
     why,
     waiting: waiting.map(waitingDocument),

@@ -4,6 +4,7 @@ import {
   type QuantitySource,
 } from '../../../core/rules/choose-source.ts'
 import { type Evidence, sectionKey, type Thing } from '../../findings/evidence.ts'
+import { keepLogs } from '../../mpi/mpi-run.ts'
 import type { CollectedRun } from '../gather.ts'
 import type { Track } from '../track.ts'
 import { type LogFacts, readLogFacts } from './log-facts.ts'
@@ -145,6 +146,6 @@ function chosenEvidence(
     profiles: new Map(
       [...profiles].map(([key, one]) => [key, { ...one, logs: keptLogs(one.logs) }]),
     ),
-    mpi: { ...mpi, processes: mpi.processes.filter(({ source }) => chosenLogs.has(source)) },
+    mpi: keepLogs(mpi, (source) => chosenLogs.has(source)),
   }
 }

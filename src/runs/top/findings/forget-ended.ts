@@ -15,7 +15,7 @@ export function hasRoom(
   { name }: RowSection,
   sample: Sample,
 ): boolean {
-  if (mpi.processes.length > MOST_PROCESSES) return false
+  if (mpi.processes.length + mpi.starting.size > MOST_PROCESSES) return false
   const known = sections.get(sectionKey(sample.metric ?? '', name))
   if (known === undefined || known.things.size < MOST_THINGS) return true
   return known.things.has(idOf(known.keys, sample))

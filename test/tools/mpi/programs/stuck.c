@@ -14,6 +14,8 @@
 //   server   as threads, but the last process has such a thread, too
 //   sub      the processes with an even number call MPI_Barrier on a communicator of their own, but
 //            for the last of them, which sleeps; the others call MPI_Barrier on MPI_COMM_WORLD
+// In these jobs, the last process does the same before MPI_Init, in which the others wait:
+//   init-sleep, init-spin, init-stop, init-kill
 // These jobs are slow, but move. Each of them ends after about `second argument` seconds:
 //   uneven   the last process sleeps for 1.5 s before each MPI_Barrier
 //   compute  all processes compute for 3 s between calls of MPI_Allreduce
@@ -26,6 +28,7 @@
 //   threads  each process has two threads that call MPI_Allreduce, each in a communicator
 //   test     all processes poll with MPI_Test for a reduction, before which the last sleeps for 2 s
 //   startup  the last process sleeps for a minute before its first collective call
+//   init     the last process sleeps for a minute before MPI_Init
 //   resume   once, the last process sleeps for 16 s before MPI_Barrier
 //   poll     process 0 polls with MPI_Iprobe for a message that comes every 2.5 s
 #include <fcntl.h>
@@ -196,7 +199,26 @@ static void move_in(const char *mode, double seconds) {
   }
 }
 
+// Whether the launcher has started no process with a greater rank.
+static int is_last_of_job(void) {
+  const char *own = getenv("OMPI_COMM_WORLD_RANK"), *all = getenv("OMPI_COMM_WORLD_SIZE");
+  if (own == NULL) own = getenv("PMI_RANK"), all = getenv("PMI_SIZE");
+  return own != NULL && all != NULL && atoi(own) == atoi(all) - 1;
+}
+
+static void stop_before_init(const char *mode) {
+  if (!is_last_of_job()) return;
+  if (strcmp(mode, "init") == 0) sleep(60);
+  if (strcmp(mode, "init-sleep") == 0) wait_for_ever();
+  if (strcmp(mode, "init-spin") == 0) compute(1e9);
+  if (strcmp(mode, "init-stop") == 0) raise(SIGSTOP);
+  // The observer sees it before.
+  if (strcmp(mode, "init-kill") == 0) sleep(4);
+  if (strcmp(mode, "init-kill") == 0) raise(SIGKILL);
+}
+
 int main(int argc, char **argv) {
+  stop_before_init(argv[1]);
   int provided, has_threads = strcmp(argv[1], "threads") == 0 || strcmp(argv[1], "server") == 0;
   if (has_threads) MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
   else MPI_Init(&argc, &argv);

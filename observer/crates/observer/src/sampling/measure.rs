@@ -347,9 +347,15 @@ impl Meter {
         }
     }
 
+    /// Whether the observer has an identity, or can assume it.
+    #[must_use]
+    pub fn can_be(&self, identity: Identity) -> bool {
+        self.own.can_be(identity)
+    }
+
     /// Returns the reason why the kernel denies reading the files of a process (kernel/ptrace.c,
     /// `__ptrace_may_access`).
-    fn explain_denial(&mut self, pid: i32, identity: Option<Identity>) -> &'static str {
+    pub fn explain_denial(&mut self, pid: i32, identity: Option<Identity>) -> &'static str {
         let Some(identity) = identity else {
             return "its user or group ids differ";
         };

@@ -32,9 +32,9 @@ pub struct Trace {
     pub pid: u32,
     /// The number of its PID namespace; 0 if not known.
     pub namespace: u32,
-    /// The rank in `MPI_COMM_WORLD`, and its size.
+    /// The rank in `MPI_COMM_WORLD`. In `MPI_Init`, that of the launcher, or `u32::MAX`.
     pub rank: u32,
-    /// The number of processes of `MPI_COMM_WORLD`.
+    /// The number of processes of `MPI_COMM_WORLD`. In `MPI_Init`, that of the launcher, or 0.
     pub size: u32,
     /// How far the process is.
     pub state: State,
@@ -44,7 +44,7 @@ pub struct Trace {
     pub library: String,
     /// The identifier of the job, or an empty text.
     pub job: String,
-    /// When `MPI_Init` had ended, in nanoseconds since boot.
+    /// When `MPI_Init` had ended, or began if it has not ended, in nanoseconds since boot.
     pub began: u64,
     /// The nanoseconds from `MPI_Init` until the file was written.
     pub elapsed: u64,
@@ -77,6 +77,8 @@ pub struct Waits {
 /// How far a process is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
+    /// In `MPI_Init`.
+    Starting,
     /// After `MPI_Init`.
     Running,
     /// After `MPI_Finalize`.
@@ -260,6 +262,7 @@ fn parse_state(number: u32) -> Option<State> {
         1 => Some(State::Finalized),
         2 => Some(State::Exited),
         3 => Some(State::Aborted),
+        4 => Some(State::Starting),
         _ => None,
     }
 }

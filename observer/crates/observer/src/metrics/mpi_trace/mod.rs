@@ -6,11 +6,14 @@
 //! Any process of the target can write anything into the files and the memory. The reader therefore
 //! has bounded memory and time, and fuzz targets.
 
+mod absent;
 pub mod file;
+mod launcher;
 pub mod open_calls;
 pub mod open_rows;
 pub mod rows;
 mod shared_memory;
+mod start_rows;
 pub mod writer;
 
 use std::collections::BTreeMap;
@@ -22,7 +25,9 @@ use linux::clock::{self, WallTime};
 use linux::proc::files::Task;
 use linux::proc::stat;
 
+use self::absent::{Absent, Entered};
 use self::file::{State, Trace};
+use self::launcher::Assigned;
 use self::open_rows::Member;
 use self::rows::{ProcessRows, state_name};
 use self::shared_memory::{Owner, SharedMemory};
@@ -88,6 +93,7 @@ pub static METRIC: Metric = Metric {
             rows::BLOCK,
             open_rows::OPEN,
             open_rows::PROGRESS,
+            start_rows::START,
         ],
         summary: &[RANK],
     },
@@ -99,6 +105,7 @@ fn run(settings: Settings, session: &mut Session) {
     let tracer = MpiTrace {
         folder: Folder::open(&settings.folder),
         processes: BTreeMap::new(),
+        absent: Absent::default(),
         totals: Totals::default(),
     };
     sampler::run(tracer, settings, session);
@@ -107,6 +114,8 @@ fn run(settings: Settings, session: &mut Session) {
 struct MpiTrace {
     folder: Folder,
     processes: BTreeMap<ResultName, Traced>,
+    /// The ranks that have no file, because they have not called `MPI_Init`.
+    absent: Absent,
     totals: Totals,
 }
 
@@ -123,8 +132,11 @@ struct Traced {
     tail: Option<Box<[u8]>>,
     /// The process that writes the file.
     writer: Writer,
-    /// Its rank and its job; `None` if the file was not read, or the MPI library is not known.
+    /// Its rank and its job; `None` if the file was not read, if the process is in `MPI_Init`, or
+    /// if the MPI library is not known.
     member: Option<Member>,
+    /// What the launcher has assigned to a process that is in `MPI_Init`.
+    assigned: Option<Assigned>,
     /// The memory that the process shares with the observer.
     memory: SharedMemory,
     /// Whether the process has written its last calls.
@@ -133,6 +145,19 @@ struct Traced {
     is_excluded: bool,
     /// Whether the last rows are written.
     is_done: bool,
+}
+
+impl Traced {
+    /// Takes what a file says about its process.
+    fn take(&mut self, trace: &Trace) {
+        self.began = trace.began;
+        self.member = trace.has_known_library.then(|| Member {
+            rank: trace.rank,
+            size: trace.size,
+            job: trace.job.clone(),
+        });
+        self.assigned = Assigned::of(trace);
+    }
 }
 
 #[derive(Default)]
@@ -175,6 +200,9 @@ impl Sampler for MpiTrace {
         for name in names {
             self.print_running(run, name, &time);
         }
+        let entered = self.entered();
+        let log = &mut run.session.log;
+        self.absent.write(&mut run.processes, &entered, log);
     }
 
     fn summary(&mut self, run: &mut Run<'_>) -> Vec<Vec<u8>> {
@@ -187,7 +215,9 @@ impl Sampler for MpiTrace {
         self.write_ended(run, Some(until));
         let time = run.processes.time.precise_timestamp();
         self.folder.write_raw_files(&time, run.session, until);
-        if self.folder.results().is_some() && self.totals.ranks == 0 && run.progress.has_started {
+        let has_entered = self.processes.values().any(|it| it.assigned.is_some());
+        let is_unexplained = self.totals.ranks == 0 && !has_entered;
+        if self.folder.results().is_some() && is_unexplained && run.progress.has_started {
             let why = "MPI_Init was not called, the recorder was not loaded, or the program finds \
                        MPI in another way than by its symbols or with dlsym";
             self.folder
@@ -298,20 +328,16 @@ impl MpiTrace {
             machine: &meter.machine,
             ids: &ids,
         };
-        traced.began = trace.began;
-        traced.member = trace.has_known_library.then(|| Member {
-            rank: trace.rank,
-            size: trace.size,
-            job: trace.job.clone(),
-        });
-        traced.is_complete = trace.state != State::Running;
+        traced.take(&trace);
+        traced.is_complete = !matches!(trace.state, State::Running | State::Starting);
         traced.writer = finder.find(&trace, facts.uid());
     }
 
     /// Opens the memory that a process shares with the observer.
     fn open_memory(&mut self, run: &mut Run<'_>, name: ResultName) {
         let traced = self.processes.get_mut(&name);
-        let Some(traced) = traced.filter(|it| it.member.is_some() && !it.is_done) else {
+        let has_memory = |it: &&mut Traced| it.member.is_some() || it.assigned.is_some();
+        let Some(traced) = traced.filter(|it| has_memory(it) && !it.is_done) else {
             return;
         };
         let Writer::Process(pid) = traced.writer else {
@@ -331,17 +357,38 @@ impl MpiTrace {
         let (Some(traced), Some(pid)) = (traced, self.known_pid(name)) else {
             return;
         };
-        let Some(member) = &traced.member else {
-            return;
-        };
         let owner = Owner {
             pid,
-            member,
             tail: &tail,
             has_ended,
         };
         let (meter, log) = (&mut run.processes.meter, &mut run.session.log);
-        traced.memory.write(&time, &owner, meter, log);
+        let memory = &traced.memory;
+        match (&traced.member, &traced.assigned) {
+            (Some(member), _) => memory.write((&time, member), &owner, meter, log),
+            (None, Some(assigned)) => {
+                memory.write_start((&time, assigned), &owner, meter, log);
+            }
+            (None, None) => {}
+        }
+    }
+
+    /// Returns the ranks that have called `MPI_Init`.
+    fn entered(&self) -> Vec<Entered> {
+        let all = self.processes.values();
+        all.filter_map(|traced| {
+            let assigned = traced.member.as_ref().map(|member| Assigned {
+                job: member.job.clone(),
+                size: member.size,
+                rank: Some(member.rank),
+            });
+            Some(Entered {
+                assigned: assigned.or_else(|| traced.assigned.clone())?,
+                began: traced.began,
+                is_done: traced.is_done,
+            })
+        })
+        .collect()
     }
 
     /// Returns the id of the process of a file in the PID namespace of the pod. Until the file was
@@ -372,7 +419,7 @@ impl MpiTrace {
         // Any process can write a file that names another one.
         let trace = file::read(&opened).filter(|it| it.pid == name.pid.cast_unsigned())?;
         traced.saves = trace.saves;
-        traced.began = trace.began;
+        traced.take(&trace);
         let blocks: usize = trace.communicators.iter().map(|it| it.blocks.len()).sum();
         let rows = 1 + trace.rows.len() + trace.communicators.len() + blocks.min(512);
         traced.last_bytes = rows * ROW_BYTES;
@@ -412,7 +459,8 @@ impl MpiTrace {
 
     /// Writes rows of the calls of a process, if its file has changed.
     fn print_calls(&mut self, run: &mut Run<'_>, name: ResultName, time: &str) {
-        let Some(trace) = self.read(name, false) else {
+        let trace = self.read(name, false);
+        let Some(trace) = trace.filter(|it| it.state != State::Starting) else {
             return;
         };
         let tail = self.tail_of(run, name);
@@ -482,6 +530,11 @@ impl MpiTrace {
             return;
         };
         let pid = self.known_pid(name);
+        if trace.state == State::Starting {
+            self.note_start(name, &trace, has_ended);
+            self.print_open(run, name, has_ended);
+            return;
+        }
         self.note_end(name, &trace, has_ended);
         if run.settings.has_artifacts {
             let mut members = tail.strip_suffix(b"}").unwrap_or(&tail).to_vec();
@@ -512,6 +565,21 @@ impl MpiTrace {
             Some(pid) => format!("process {pid}"),
             None => format!("the process of the file {}", name.file_name()),
         }
+    }
+
+    /// Reports that a process has not returned from `MPI_Init`.
+    fn note_start(&mut self, name: ResultName, trace: &Trace, has_ended: bool) {
+        let process = self.description_of(name);
+        let rank = Assigned::of(trace).and_then(|assigned| assigned.rank);
+        let rank = rank.map_or(String::new(), |rank| format!(" (rank {rank})"));
+        let end = if has_ended {
+            "ended"
+        } else {
+            "was observed until the end"
+        };
+        self.folder.note(format!(
+            "{process}{rank} {end} without having returned from MPI_Init: it has no calls"
+        ));
     }
 
     /// Reports what is missing in the last rows of a process.

@@ -33,7 +33,7 @@ const MAX_READINGS: usize = 4;
 /// What a process is doing in MPI.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenCalls {
-    /// When `MPI_Init` had ended, in nanoseconds since boot.
+    /// When `MPI_Init` had ended, or began if it has not ended, in nanoseconds since boot.
     pub began: u64,
     /// The longest time between two collective calls, in nanoseconds.
     pub longest_gap: u64,
@@ -43,6 +43,19 @@ pub struct OpenCalls {
     pub threads: Vec<OpenThread>,
     /// The communicators, in the order of their creation.
     pub communicators: Vec<Begun>,
+}
+
+impl OpenCalls {
+    /// Returns the call of `MPI_Init` or `MPI_Init_thread` that has not returned, and when it
+    /// began, in nanoseconds since boot.
+    #[must_use]
+    pub fn start(&self) -> Option<(&str, u64)> {
+        self.threads.iter().find_map(|thread| {
+            let name = thread.call.as_ref()?.name.as_str();
+            let since = self.began.saturating_add(thread.since?);
+            name.starts_with("Init").then_some((name, since))
+        })
+    }
 }
 
 /// A thread that has called MPI.

@@ -30,6 +30,7 @@ pub const OPEN: Section = Section {
         "since",
         "elapsed",
         "longest_gap",
+        "waited",
         "process_state",
         "cpu_time",
     ],
@@ -46,9 +47,12 @@ pub const PROGRESS: Section = Section {
         "communicator",
         "size",
         "begun",
+        "begun_largest",
     ],
 };
 
+/// The communicators whose calls are exported: those with the most members.
+const MAX_LARGEST: usize = 3;
 /// The maximum threads of a process, and the maximum communicators, that have rows at a timepoint.
 const MAX_OPEN: usize = 8;
 const MAX_COMMUNICATORS: usize = 32;
@@ -97,12 +101,18 @@ impl OpenRows<'_> {
         if open.is_empty() && !self.calls.is_incomplete {
             // A thread whose time is not known was in a call just now.
             let last = |thread: &&OpenThread| thread.since.map_or((true, 0), |time| (false, time));
-            return vec![self.thread(all.iter().max_by_key(last))];
+            return vec![self.thread(all.iter().max_by_key(last), Some(0))];
         }
-        open.into_iter().map(|one| self.thread(Some(one))).collect()
+        let row = |(at, one): (usize, &OpenThread)| {
+            let since = one.since.unwrap_or(self.elapsed);
+            let waited = (at == 0).then(|| self.elapsed.saturating_sub(since));
+            self.thread(Some(one), waited)
+        };
+        open.into_iter().enumerate().map(row).collect()
     }
 
-    fn thread(&self, thread: Option<&OpenThread>) -> Vec<u8> {
+    /// Returns the row of a thread. `waited` is how long it has been in its call, in nanoseconds.
+    fn thread(&self, thread: Option<&OpenThread>, waited: Option<u64>) -> Vec<u8> {
         let mut out = Vec::new();
         let call = thread.and_then(|thread| thread.call.as_ref());
         let name = call.map(|call| format!("MPI_{}", call.name));
@@ -136,6 +146,8 @@ impl OpenRows<'_> {
         ] {
             push_decimals(&mut out, key, Some(time / MICROSECOND), MICRO);
         }
+        let waited = waited.map(|waited| waited / MICROSECOND);
+        push_decimals(&mut out, "waited", waited, MICRO);
         push_text(&mut out, "process_state", Some(self.state));
         push_decimals(&mut out, "cpu_time", self.cpu, MICRO);
         out.extend_from_slice(self.tail);
@@ -152,6 +164,9 @@ impl OpenRows<'_> {
             .collect();
         chosen.sort_by_key(|(at, one)| (Reverse(one.collectives), *at));
         chosen.truncate(MAX_COMMUNICATORS);
+        let mut largest: Vec<(usize, &Begun)> = chosen.clone();
+        largest.sort_by_key(|(at, one)| (Reverse(size_of(one)), *at));
+        largest.truncate(MAX_LARGEST);
         let row = |(at, one): (usize, &Begun)| {
             let mut out = Vec::new();
             self.begin(&mut out, &PROGRESS);
@@ -159,6 +174,9 @@ impl OpenRows<'_> {
             push_text(&mut out, "communicator", Some(&name));
             push_known(&mut out, "size", Some(size_of(one)));
             push_known(&mut out, "begun", Some(one.collectives));
+            let is_large = largest.iter().any(|(other, _)| *other == at);
+            let begun = Some(one.collectives).filter(|_| is_large);
+            push_known(&mut out, "begun_largest", begun);
             out.extend_from_slice(self.tail);
             out
         };
@@ -252,8 +270,8 @@ mod tests {
             (&9.into(), &"none".into())
         );
         assert_eq!(
-            (&row["since"], &row["elapsed"]),
-            (&1.0.into(), &12.5.into())
+            (&row["since"], &row["elapsed"], &row["waited"]),
+            (&1.0.into(), &12.5.into(), &11.5.into())
         );
         assert_eq!(
             (&row["process_state"], &row["cpu_time"]),
@@ -267,8 +285,8 @@ mod tests {
         calls.threads[0].call = None;
         let row = parsed(&rows(&calls).threads()[0]);
         assert_eq!(
-            (&row["call"], &row["since"]),
-            (&serde_json::Value::Null, &1.0.into())
+            (&row["call"], &row["since"], &row["waited"]),
+            (&serde_json::Value::Null, &1.0.into(), &0.0.into())
         );
         calls.threads.clear();
         let row = parsed(&rows(&calls).threads()[0]);
@@ -278,6 +296,34 @@ mod tests {
         );
         calls.is_incomplete = true;
         assert!(rows(&calls).threads().is_empty());
+    }
+
+    #[test]
+    fn only_the_thread_that_waits_longest_has_its_time() {
+        let mut calls = read(example().as_slice()).unwrap();
+        calls.threads.push(OpenThread {
+            tid: 79,
+            since: Some(500_000_000),
+            ..calls.threads[0].clone()
+        });
+        let rows = rows(&calls).threads();
+        let [first, second] = [parsed(&rows[0]), parsed(&rows[1])];
+        assert_eq!(
+            (&first["thread"], &first["waited"]),
+            (&79.into(), &12.0.into())
+        );
+        assert!(second["waited"].is_null());
+    }
+
+    #[test]
+    fn the_largest_communicators_have_a_number_of_their_own() {
+        let mut calls = read(example().as_slice()).unwrap();
+        let world = calls.communicators[0];
+        calls.communicators = [8, 2, 4, 6].map(|size| Begun { size, ..world }).to_vec();
+        let rows = rows(&calls).communicators();
+        let is_large = |row: &Vec<u8>| !parsed(row)["begun_largest"].is_null();
+        let large: Vec<bool> = rows.iter().map(is_large).collect();
+        assert_eq!(large, [true, false, true, true]);
     }
 
     #[test]

@@ -271,8 +271,8 @@ pub fn peer_name(peer: Peer) -> String {
 #[must_use]
 pub fn state_name(state: State, has_ended: bool) -> &'static str {
     match state {
-        State::Running if has_ended => "lost",
-        State::Running => "running",
+        State::Running | State::Starting if has_ended => "lost",
+        State::Running | State::Starting => "running",
         State::Finalized => "finalized",
         State::Exited => "exited",
         State::Aborted => "aborted",

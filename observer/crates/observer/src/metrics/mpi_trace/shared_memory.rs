@@ -9,8 +9,11 @@ use linux::clock;
 use linux::proc::files::Task;
 use linux::proc::stat;
 
+use super::launcher::Assigned;
 use super::open_calls::{self, FIRST_NUMBER, LINK, OpenCalls};
 use super::open_rows::{Member, OpenRows, process_state};
+use super::rows::MICROSECOND;
+use super::start_rows::StartRow;
 use crate::runtime::log::Log;
 use crate::sampling::measure::{Meter, is_denial};
 use crate::sampling::process_table::ProcessTable;
@@ -20,6 +23,9 @@ const MAX_FILES: usize = 64;
 /// The number of times that the memory is looked for. It exists before the file of the recorder has
 /// its first rows.
 const MAX_TRIES: u32 = 3;
+
+/// What is missing if the memory cannot be read.
+const CONSEQUENCE: &str = "; its calls have rows only when they have returned";
 
 /// The memory of a process.
 #[derive(Default)]
@@ -32,12 +38,20 @@ pub struct SharedMemory {
 pub struct Owner<'a> {
     /// The process id in the PID namespace of the pod.
     pub pid: u32,
-    /// The rank of the process, and its job.
-    pub member: &'a Member,
     /// The end of each row.
     pub tail: &'a [u8],
     /// Whether the process has ended.
     pub has_ended: bool,
+}
+
+impl Owner<'_> {
+    /// Returns the state of the process, and its processor time in microseconds.
+    fn state(&self, meter: &mut Meter) -> (&'static str, Option<u64>) {
+        if self.has_ended {
+            return ("ended", None);
+        }
+        state_of(meter, self.pid)
+    }
 }
 
 impl SharedMemory {
@@ -50,7 +64,8 @@ impl SharedMemory {
         let ProcessTable { meter, all, .. } = table;
         let mut all = all.values_mut();
         let process = all.find(|one| one.pid == pid && !one.is_zombie)?;
-        let (file_id, measured) = (process.file_id, process.measured.as_mut()?);
+        let (file_id, program) = (process.file_id, process.program.clone());
+        let measured = process.measured.as_mut()?;
         meter.read_status(file_id, measured)?;
         let identity = measured.identity;
         let access = &mut measured.io_access;
@@ -64,32 +79,67 @@ impl SharedMemory {
         let reason = match found {
             Ok(file) => {
                 self.file = file.filter(|file| open_calls::is_of(file, own_pid));
-                "it has closed its open files, or may have too few of them"
+                format!("it has closed its open files, or may have too few of them{CONSEQUENCE}")
             }
             // The open files of a process that is ending belong to root.
             Err(error) if is_denial(error) && meter.has_memory(pid) => {
-                "it has another user than the observer, or is not dumpable"
+                let reason = meter.explain_denial(file_id, identity);
+                let can_help = identity.is_some_and(|identity| !meter.can_be(identity));
+                let help = "; an observer with the user and the group of the process can read them";
+                format!("{reason}{CONSEQUENCE}{}", if can_help { help } else { "" })
             }
             Err(_) => return None,
         };
         let is_missing = self.file.is_none() && self.tries == MAX_TRIES;
-        is_missing.then(|| format!("the open calls of process {pid} cannot be read: {reason}"))
+        is_missing.then(|| {
+            let program = program.map_or(String::new(), |program| format!(" ({program})"));
+            format!("the open calls of process {pid}{program} cannot be read: {reason}")
+        })
+    }
+
+    /// Writes the row of a process that is in `MPI_Init`, or was when it ended.
+    pub fn write_start(
+        &self,
+        (time, assigned): (&str, &Assigned),
+        owner: &Owner<'_>,
+        meter: &mut Meter,
+        log: &mut Log,
+    ) {
+        let calls = self.file.as_ref().and_then(open_calls::read);
+        let Some((call, since)) = calls.as_ref().and_then(OpenCalls::start) else {
+            return;
+        };
+        let (state, cpu) = owner.state(meter);
+        let row = StartRow {
+            time,
+            pid: owner.pid,
+            assigned,
+            call: Some(call),
+            microseconds: clock::boot_nanoseconds().saturating_sub(since) / MICROSECOND,
+            state,
+            cpu,
+            tail: owner.tail,
+        };
+        log.line().extend_from_slice(&row.build());
+        log.end_line();
     }
 
     /// Writes the rows of the calls in which the process is now, or was when it ended.
-    pub fn write(&self, time: &str, owner: &Owner<'_>, meter: &mut Meter, log: &mut Log) {
+    pub fn write(
+        &self,
+        (time, member): (&str, &Member),
+        owner: &Owner<'_>,
+        meter: &mut Meter,
+        log: &mut Log,
+    ) {
         let Some(calls) = self.file.as_ref().and_then(open_calls::read) else {
             return;
         };
-        let (state, cpu) = if owner.has_ended {
-            ("ended", None)
-        } else {
-            state_of(meter, owner.pid)
-        };
+        let (state, cpu) = owner.state(meter);
         let rows = OpenRows {
             time,
             pid: owner.pid,
-            member: owner.member,
+            member,
             elapsed: elapsed(&calls),
             state,
             cpu,
@@ -109,7 +159,7 @@ fn elapsed(calls: &OpenCalls) -> u64 {
 }
 
 /// Returns the state of a process, and its processor time in microseconds.
-fn state_of(meter: &mut Meter, pid: u32) -> (&'static str, Option<u64>) {
+pub fn state_of(meter: &mut Meter, pid: u32) -> (&'static str, Option<u64>) {
     let ticks = meter.machine.ticks;
     let text = meter.files.read(Task::Process(pid.cast_signed()), "stat");
     let Some(stat) = text.ok().and_then(stat::parse) else {

@@ -1,0 +1,183 @@
+//! The processes to which the launcher of an MPI job has given a rank, and that have not called
+//! `MPI_Init` yet. All others of the job wait for them there.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use linux::clock;
+
+use super::launcher::{Assigned, started_at};
+use super::shared_memory::state_of;
+use super::start_rows::StartRow;
+use crate::runtime::log::Log;
+use crate::sampling::process::Key;
+use crate::sampling::process_table::ProcessTable;
+
+/// The maximum processes whose variables are remembered.
+const MAX_PROCESSES: usize = 4096;
+
+/// A rank that has called `MPI_Init`.
+#[derive(Clone, Debug)]
+pub struct Entered {
+    /// The job and the rank.
+    pub assigned: Assigned,
+    /// When it did, in nanoseconds since boot.
+    pub began: u64,
+    /// Whether its process has ended.
+    pub is_done: bool,
+}
+
+/// The ranks that have not called `MPI_Init`.
+#[derive(Default)]
+pub struct Absent {
+    /// What launchers have assigned to processes, with the address of the stack, which is another
+    /// one when the process has executed another program.
+    assigned: BTreeMap<Key, (u64, Option<Assigned>)>,
+    /// The ranks at the last timepoint, each with a process of it.
+    shown: BTreeMap<Assigned, (u32, Box<[u8]>)>,
+}
+
+impl Absent {
+    /// Writes a row for each rank that has not called `MPI_Init`, and one for each such rank whose
+    /// processes have ended since the last timepoint. If a rank has several processes, such as a
+    /// shell and what it starts, the row is about the one that started last.
+    pub fn write(&mut self, table: &mut ProcessTable, entered: &[Entered], log: &mut Log) {
+        self.read_assigned(table);
+        let time = table.time.precise_timestamp();
+        let mut shown = BTreeMap::new();
+        for (assigned, key) in self.latest(table, entered) {
+            let Some(process) = table.all.get(&key) else {
+                continue;
+            };
+            let (pid, tail) = (process.pid.unsigned_abs(), process.tail.clone());
+            let age = clock::since_boot() - started_at(process, &table.meter.machine);
+            let age = Duration::try_from_secs_f64(age).unwrap_or_default();
+            let state = state_of(&mut table.meter, pid);
+            push(log, &row(&time, &assigned, (pid, &tail), age, state));
+            shown.insert(assigned, (pid, tail));
+        }
+        for (assigned, (pid, tail)) in std::mem::take(&mut self.shown) {
+            let has_entered = entered.iter().any(|one| one.assigned == assigned);
+            if !has_entered && !shown.contains_key(&assigned) {
+                let ended = ("ended", None);
+                push(
+                    log,
+                    &row(&time, &assigned, (pid, &tail), Duration::ZERO, ended),
+                );
+            }
+        }
+        self.shown = shown;
+    }
+
+    /// Returns the ranks that have not called `MPI_Init`, each with the process that started last.
+    fn latest(&self, table: &ProcessTable, entered: &[Entered]) -> BTreeMap<Assigned, Key> {
+        let start = |key: &Key| table.all.get(key).map(|one| (one.start, one.pid));
+        let mut latest: BTreeMap<Assigned, Key> = BTreeMap::new();
+        for key in &table.observed {
+            let Some((_, Some(assigned))) = self.assigned.get(key) else {
+                continue;
+            };
+            let known = latest.entry(assigned.clone()).or_insert(*key);
+            if start(key) > start(known) {
+                *known = *key;
+            }
+        }
+        let machine = &table.meter.machine;
+        latest.retain(|assigned, key| {
+            let process = table.all.get(key);
+            let start = process.map_or(0.0, |process| started_at(process, machine));
+            !entered.iter().any(|one| is_same(one, assigned, start))
+        });
+        latest
+    }
+
+    /// Reads the variables of the processes that are new, or have executed another program.
+    fn read_assigned(&mut self, table: &mut ProcessTable) {
+        let observed: BTreeSet<Key> = table.observed.iter().copied().collect();
+        self.assigned.retain(|key, _| observed.contains(key));
+        for key in observed {
+            let Some(process) = table.all.get_mut(&key).filter(|one| !one.is_zombie) else {
+                self.assigned.remove(&key);
+                continue;
+            };
+            let is_known =
+                matches!(self.assigned.get(&key), Some((stack, _)) if *stack == process.stack);
+            if is_known || self.assigned.len() >= MAX_PROCESSES {
+                continue;
+            }
+            let assigned = Assigned::read(&mut table.meter, process);
+            self.assigned.insert(key, (process.stack, assigned));
+        }
+    }
+}
+
+/// Whether a rank has called `MPI_Init`. `start` is when its process started. Without an identifier
+/// of the job, an earlier job in the same pod has the same ranks.
+fn is_same(one: &Entered, assigned: &Assigned, start: f64) -> bool {
+    let Entered {
+        assigned: known,
+        began,
+        is_done,
+    } = one;
+    known.rank == assigned.rank
+        && known.job == assigned.job
+        && (!is_done || !known.job.is_empty() || start <= encode::number::float(*began) / 1e9)
+}
+
+fn row<'a>(
+    time: &'a str,
+    assigned: &'a Assigned,
+    (pid, tail): (u32, &'a [u8]),
+    age: Duration,
+    (state, cpu): (&'a str, Option<u64>),
+) -> StartRow<'a> {
+    StartRow {
+        time,
+        pid,
+        assigned,
+        call: None,
+        microseconds: u64::try_from(age.as_micros()).unwrap_or(0),
+        state,
+        cpu,
+        tail,
+    }
+}
+
+fn push(log: &mut Log, row: &StartRow<'_>) {
+    log.line().extend_from_slice(&row.build());
+    log.end_line();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entered(job: &str, is_done: bool) -> Entered {
+        Entered {
+            assigned: rank(job),
+            began: 5_000_000_000,
+            is_done,
+        }
+    }
+
+    fn rank(job: &str) -> Assigned {
+        Assigned {
+            job: job.to_owned(),
+            size: 2,
+            rank: Some(1),
+        }
+    }
+
+    #[test]
+    fn a_rank_of_a_later_job_has_not_called_mpi_init() {
+        assert!(is_same(&entered("", false), &rank(""), 6.0));
+        assert!(is_same(&entered("", true), &rank(""), 4.0));
+        assert!(!is_same(&entered("", true), &rank(""), 6.0));
+    }
+
+    #[test]
+    fn the_rank_of_a_job_with_an_identifier_calls_mpi_init_once() {
+        assert!(is_same(&entered("1.1", true), &rank("1.1"), 6.0));
+        assert!(!is_same(&entered("1.1", true), &rank("1.2"), 4.0));
+    }
+}

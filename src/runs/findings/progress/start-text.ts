@@ -1,0 +1,80 @@
+import type { AbsentMember, StartingMember, StuckStart } from '../../mpi/stuck-start.ts'
+import { rankList } from '../sentence.ts'
+import { clockText, durationText } from './no-progress-text.ts'
+
+/** The most processes that a text names one by one. */
+const NAMED = 3
+
+/** Describes processes that waited in MPI_Init when a log ended. Returns one sentence or more. */
+export function describeStart(stuck: StuckStart): string {
+  const since = Math.min(...stuck.waiting.map(({ seconds, waited }) => seconds - waited))
+  return describe(`Since ${clockText(Math.max(since, 0))}`, stuck)
+}
+
+/** Describes processes that wait in MPI_Init now, for how long. Returns one sentence or more. */
+export function describeStartNow(stuck: StuckStart): string {
+  const longest = Math.max(...stuck.waiting.map(({ waited }) => waited))
+  return describe(`For ${durationText(longest)}`, stuck)
+}
+
+function describe(beginning: string, { waiting, late, unrecorded }: StuckStart): string {
+  const verb = waiting.length === 1 ? 'waits' : 'wait'
+  const all = `${beginning}, ${namesOf(waiting)} ${verb} in ${waiting[0]?.call}.`
+  const named = late.slice(0, NAMED).map(lateText)
+  const more = late.length - named.length
+  const others = more > 0 ? `${more} more have not returned from MPI_Init.` : ''
+  return [all, ...named, others, missingText(late, unrecorded)]
+    .filter((text) => text !== '')
+    .join(' ')
+}
+
+/** Returns the name of a process: its rank, or its program, id and pod if it is not known. */
+export function startingName({ rank, pod, ...process }: StartingMember): string {
+  return rank === null ? `the ${processText(process)} in ${pod}` : `MPI rank ${rank}`
+}
+
+function processText({ program, pid }: Pick<StartingMember, 'program' | 'pid'>): string {
+  const name = program === null ? 'process' : `process ${program}`
+  return pid === null ? name : `${name} (PID ${pid})`
+}
+
+function namesOf(waiting: readonly StartingMember[]): string {
+  const ranks = waiting.flatMap(({ rank }) => (rank === null ? [] : [String(rank)]))
+  const unknown = waiting.filter(({ rank }) => rank === null).map(startingName)
+  const more = unknown.length > NAMED ? [`${unknown.length - NAMED} more processes`] : []
+  const list = rankList(ranks).replace(/, (?=[^,]*$)/, ' and ')
+  const known = ranks.length === 0 ? [] : [`MPI ${ranks.length === 1 ? 'rank' : 'ranks'} ${list}`]
+  return [...known, ...unknown.slice(0, NAMED), ...more].join(', ')
+}
+
+function lateText({ member, activity }: AbsentMember): string {
+  const name = startingName(member).replace(/^the /, 'The ')
+  if (member.call !== null) return `${name} ended in ${member.call}.`
+  const process = member.rank === null ? 'it' : `its ${processText(member)}`
+  return `${name} has not called MPI_Init: ${process} ${activityText(activity)}.`
+}
+
+function activityText({ is }: AbsentMember['activity']): string {
+  switch (is) {
+    case 'ended':
+      return 'has ended'
+    case 'stopped':
+      return 'is stopped'
+    case 'storage':
+      return 'waits for storage'
+    case 'sleeping':
+    case 'waiting':
+      return 'sleeps in a system call'
+    case 'computing':
+      return 'computes'
+  }
+}
+
+function missingText(late: readonly AbsentMember[], unrecorded: number | null): string {
+  if (unrecorded === null) return ''
+  if (unrecorded === 0) return late.length === 0 ? 'All processes of the job have called it.' : ''
+  const count = unrecorded === 1 ? 'one process' : `${unrecorded} processes`
+  return late.length === 0
+    ? `The process for which they wait is one of ${count} of which there are no rows.`
+    : `There are no rows of ${count} of the job.`
+}
