@@ -75,6 +75,28 @@ t.test('ranks on a crowded node: vitals, pressure and perf-sysstat agree', async
   t.ok(Math.abs((vitals?.platform ?? 0) - 0.17) < 0.02)
 })
 
+const well = (...metrics: readonly string[]) =>
+  read(
+    'well',
+    metrics.map((metric) => `lammps.${metric}.log`),
+  )
+
+t.test('nothing held up a run with even work and a processor for each rank', async (t) => {
+  const { verdict, findings } = findingsDocument(well('mpi-trace', 'vitals'), '')
+  t.equal(
+    verdict,
+    'Took 20 s on 2 MPI ranks. Nothing held this run up: 90 % of the time was spent computing.',
+  )
+  t.strictSame(findings, [])
+})
+
+t.test('mpi-trace alone knows how long the ranks waited for processors', async (t) => {
+  const [alone, together] = [valuesOf(well('mpi-trace')), valuesOf(well('mpi-trace', 'vitals'))]
+  t.strictSame(alone, together)
+  t.match(alone, { 'load-balance': 0.996, communication: 0.961, platform: 0.945 })
+  t.strictSame(missingIn(well('mpi-trace')), [])
+})
+
 t.test('without mpi-trace, the processors are the basis', async (t) => {
   const run = together('vitals')
   const { basis, ranks, processes } = efficiencyOf(run)
