@@ -42,8 +42,8 @@ t.test('the table has a line for each run', async (t) => {
     ['RUN', 'PHASE', 'RANKS', 'TIME', 'CORES', 'MEMORY'],
     ['job/killed', 'Succeeded', '1/1', '7s', '0.017/-', '32Mi/32Mi'],
     ['job/plain', 'Succeeded', '1/1', '8s', '0.17/0.5', '5.51Mi/128Mi'],
-    ['job/retried', 'Succeeded', '2/2', cells[3]?.[3], '0.24/0.5', '21.2Mi/128Mi'],
-    ['jobset/train', 'Succeeded', '3/3', cells[4]?.[3], '0.26/0.5', '41.6Mi/64Mi'],
+    ['job/retried', 'Succeeded', '2/2', cells[3]?.[3], '-/1', '21.2Mi/128Mi'],
+    ['jobset/train', 'Succeeded', '3/3', cells[4]?.[3], '-/0.6', '41.6Mi/64Mi'],
   ])
   t.match(lines[1], /killed-rvggh had container app killed: memory ran out \(limit 32 MiB\)$/)
   t.match(lines[3], /rank 1 failed: container app ended with exit code 3, and was tried again$/)
