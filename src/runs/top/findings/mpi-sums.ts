@@ -33,6 +33,9 @@ export function processesSince(
       ...process,
       elapsed: process.elapsed - elapsed,
       seconds: process.seconds - seconds,
+      // These are sums since MPI_Init as well, and no rule for windows reads them.
+      waits: null,
+      fastSeconds: null,
       calls: process.calls - calls,
       bytes: process.bytes - bytes,
       rows: sums === undefined ? process.rows : rowsSince(process.rows, sums.rows),
