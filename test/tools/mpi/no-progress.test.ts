@@ -85,7 +85,7 @@ async function runJob(t: Test, job: Job) {
   return { found: findingsIn(watching.log()), said }
 }
 
-const SINCE = '^(Since \\d\\d:\\d\\d:\\d\\d|For [\\d.]+ s), '
+const SINCE = '^(Since \\d\\d:\\d\\d:\\d\\d|For [\\d.]+ (s|min)), '
 const ALLREDUCE = 'in MPI_Allreduce number 6 on MPI_COMM_WORLD\\.'
 const LATE = `${SINCE}MPI ranks 0-1 wait ${ALLREDUCE} MPI rank 2 has not come: it `
 
