@@ -4,8 +4,8 @@ import type { Problem } from './problem.ts'
 /** The maximum number of files and folders in a folder. */
 const MOST_ENTRIES = 25
 
-/** Folders with a smaller limit, because readers open these two folders first. */
-const SMALLER: Readonly<Record<string, number>> = { 'src/core': 20, cli: 20 }
+/** Folders with a smaller limit, because readers open them first. */
+const SMALLER: Readonly<Record<string, number>> = { 'src/core': 20 }
 
 /** Finds the folders that contain too many files and folders. */
 export function findCrowdedFolders(paths: readonly string[]): readonly Problem[] {

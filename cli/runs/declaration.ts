@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander'
-import { RUN_ORDERS } from '../../../src/runs/card/run-table.ts'
-import { type HelpEnd, helpEnd } from '../../shared/help.ts'
-import { duration, withCluster } from '../../shared/options.ts'
-import { print, say } from '../../shared/output.ts'
+import { RUN_ORDERS } from '../../src/runs/card/run-table.ts'
+import { type HelpEnd, helpEnd } from '../shared/help.ts'
+import { duration, withCluster } from '../shared/options.ts'
+import { print, say } from '../shared/output.ts'
 import type { RunsFormat } from './runs.ts'
 
 const FORMATS = ['text', 'wide', 'json', 'yaml'] as const satisfies readonly RunsFormat[]

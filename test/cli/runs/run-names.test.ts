@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
-import { CONTROLLERS, PODS } from '../../../src/runs/collect/served.ts'
-import { type ErrorAnswer, standIn } from '../../../stand-ins/pod-logs.ts'
-import { run } from '../../command.ts'
+import { CONTROLLERS, PODS } from '../../src/runs/collect/served.ts'
+import { type ErrorAnswer, standIn } from '../../stand-ins/pod-logs.ts'
+import { run } from '../command.ts'
 
 // The workloads to which `runs` counts the pods of several operators.
 

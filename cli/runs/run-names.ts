@@ -1,6 +1,6 @@
-import type { Run } from '../../../src/runs/card/run.ts'
-import { findKnownKind } from '../../../src/runs/collect/workload-kinds.ts'
-import { UsageError } from '../../shared/errors.ts'
+import type { Run } from '../../src/runs/card/run.ts'
+import { findKnownKind } from '../../src/runs/collect/workload-kinds.ts'
+import { UsageError } from '../shared/errors.ts'
 
 /** RFC 1123 subdomain, the format of the names of Kubernetes objects. */
 const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { parse } from 'yaml'
-import { standIn } from '../../../stand-ins/pod-logs.ts'
-import { run } from '../../command.ts'
+import { standIn } from '../../stand-ins/pod-logs.ts'
+import { run } from '../command.ts'
 
 // The pods, Jobs and JobSet are recorded from a real cluster, on a machine that was so busy that
 // the container runtime removed some cgroups before the observers read them for the last time.
