@@ -3,9 +3,10 @@ import { splitTimes } from '../../efficiency/mpi-factors.ts'
 import { rankShares } from '../../efficiency/processor-factors.ts'
 import type { Efficiency } from '../../efficiency/run-efficiency.ts'
 import { sharesOf } from '../../efficiency/running-shares.ts'
+import type { ProcessorWaits } from '../../mpi/mpi-run.ts'
 import { type ActivityData, type Percent, STATES, type State } from './activity-data.ts'
 import { groupLines } from './line-groups.ts'
-import type { ProcessSteps, RankSteps } from './rank-steps.ts'
+import type { MpiSteps, ProcessSteps, RankSteps } from './rank-steps.ts'
 import { addAmounts, amountsOf, type Buckets, type RateStep } from './steps.ts'
 
 /** The most buckets of a line. */
@@ -125,20 +126,34 @@ function processPercents(steps: RankSteps | undefined, pid: number | null, bucke
   const calls = steps?.mpi.find((one) => one.pid === pid)
   const inMpi = amountsOf(calls?.inMpi() ?? [], buckets)
   const running = runningShares(own, buckets)
+  const waits = waitShares(calls, buckets)
   return byState(buckets, (at) => {
     const covered = inMpi.covered[at] ?? 0
     if (!isCovered(covered, buckets)) return undefined
     const part = (inMpi.sums[at] ?? 0) / covered
-    const split = splitTimes({ elapsed: 1, inMpi: part, waits: null, shares: running(at) })
+    const times = { elapsed: 1, inMpi: part, waits: waits(at), shares: running(at) }
+    const split = splitTimes(times)
     const delayedInMpi = Math.min(split.delayedInMpi, part)
+    const isKnown = times.waits !== null || times.shares !== null
     return {
       computing: split.useful,
       mpi: part - delayedInMpi,
-      waiting: split.delayed + delayedInMpi,
+      waiting: isKnown ? split.delayed + delayedInMpi : null,
       storage: 0,
       idle: 0,
     }
   })
+}
+
+/** Returns the parts of a bucket in which a process of MPI waited for a processor. */
+function waitShares(calls: MpiSteps | undefined, buckets: Buckets) {
+  const outside = amountsOf(calls?.waitedOutside() ?? [], buckets)
+  const inMpi = amountsOf(calls?.waitedInMpi() ?? [], buckets)
+  return (at: number): ProcessorWaits | null => {
+    const covered = outside.covered[at] ?? 0
+    if (covered <= 0) return null
+    return { outside: (outside.sums[at] ?? 0) / covered, inMpi: (inMpi.sums[at] ?? 0) / covered }
+  }
 }
 
 function runningShares(own: ProcessSteps | undefined, buckets: Buckets) {

@@ -20,8 +20,18 @@ export interface RankSteps {
   readonly processes: readonly ProcessSteps[]
   /** Of each container or process, the part of the time in which it waited for storage. */
   readonly storage: readonly ReadSteps[]
-  /** Of each process of MPI, the part of the time in which it was in MPI. */
-  readonly mpi: readonly { readonly pid: number | null; readonly inMpi: ReadSteps }[]
+  readonly mpi: readonly MpiSteps[]
+}
+
+/**
+ * The steps of a process of MPI: the part of the time in which it was in MPI, and the parts in
+ * which it waited for a processor; no steps of waiting if mpi-trace did not count it.
+ */
+export interface MpiSteps {
+  readonly pid: number | null
+  readonly inMpi: ReadSteps
+  readonly waitedOutside: ReadSteps
+  readonly waitedInMpi: ReadSteps
 }
 
 /** Returns the start of a log in seconds since the start of the run, and its rank. */
@@ -132,22 +142,33 @@ function storageSteps(run: CollectedRun, places: LogPlaces) {
 
 function mpiSteps(run: CollectedRun, places: LogPlaces) {
   const section = findSection(run, 'mpi-trace', 'rank')
-  if (section === undefined) return new Map<string, RankSteps['mpi'][number][]>()
-  const [elapsed, inMpi] = [columnIn(section, 'elapsed'), columnIn(section, 'mpi_seconds')]
-  return byRank(section.tracks.values(), places, (track) => {
+  if (section === undefined) return new Map<string, MpiSteps[]>()
+  const elapsed = columnIn(section, 'elapsed')
+  const [inMpi, outside, waited] = ['mpi_seconds', 'wait_outside', 'wait_in_mpi'].map((name) => ({
+    elapsed,
+    part: columnIn(section, name),
+  })) as [MpiColumns, MpiColumns, MpiColumns]
+  return byRank(section.tracks.values(), places, (track): MpiSteps => {
     const at = places.offsetOf(track.source)
-    return { pid: track.pid, inMpi: () => partsInMpi(track, { elapsed, inMpi }, at) }
+    return {
+      pid: track.pid,
+      inMpi: () => partsOfLife(track, inMpi, at),
+      waitedOutside: () => partsOfLife(track, outside, at),
+      waitedInMpi: () => partsOfLife(track, waited, at),
+    }
   })
 }
 
-/** Returns the part of its time that a process was in MPI. */
-function partsInMpi(
-  track: Track,
-  { elapsed, inMpi }: { readonly elapsed: number; readonly inMpi: number },
-  at: number,
-): readonly RateStep[] {
+/** The columns of the time of a process of MPI, and of a part of it. */
+interface MpiColumns {
+  readonly elapsed: number
+  readonly part: number
+}
+
+/** Returns a part of the time of a process, such as that in MPI, divided by this time. */
+function partsOfLife(track: Track, { elapsed, part }: MpiColumns, at: number): readonly RateStep[] {
   const lives = new Map([...counterSteps(track, elapsed, at)].map(({ to, rate }) => [to, rate]))
-  return [...counterSteps(track, inMpi, at)].flatMap((step) => {
+  return [...counterSteps(track, part, at)].flatMap((step) => {
     // After its end a process has no more time: its rates are about the time in which it lived.
     const life = lives.get(step.to) ?? 0
     return life > 0 ? { ...step, rate: Math.min(step.rate / life, 1) } : []
