@@ -26,9 +26,10 @@ export function declareStacks(program: Command): void {
       'after',
       [
         '',
-        'The stacks need observers of the metric cpu-profile. With any other observer, only',
-        'the calls in which the ranks sleep are shown. The verb runs a program in the',
-        'container of an observer, for which you need the rights to create and get pods/exec.',
+        'The stacks need observers of the metric cpu-profile. With any other observer,',
+        'only the calls in which the ranks sleep are shown. The verb runs a program in',
+        'the container of an observer, for which you need the rights to create and get',
+        'pods/exec.',
       ].join('\n'),
     )
     .addHelpText(
