@@ -9,7 +9,7 @@ const EXAMPLES = [
   'compare before-*.jsonl vs after-*.jsonl',
   'compare before-*.jsonl vs after-*.jsonl --fail-above 5%',
   'compare ranks-1.jsonl ranks-2.jsonl ranks-4.jsonl',
-  'compare before-*.jsonl vs after-*.jsonl -o html --to comparison.html',
+  'compare before-*.jsonl vs after-*.jsonl -o html --to page.html',
   "compare before/ after/ -o json | jq '.comparisons[].headline'",
 ]
 
