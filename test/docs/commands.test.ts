@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { CASE_NAMESPACES, caseFolder } from '../cases/read.ts'
 import { run } from '../cli/command.ts'
@@ -44,17 +44,23 @@ const NPM_ITSELF = ['ci', 'link', 'rebuild', 'install', 'audit', 'version']
 
 const isOurs = (command: string) => /^(kubectl )?ridealong /.test(command)
 
-/** Tells whether a command needs a cluster. `explain` needs a cluster only without a file. */
+/** Tells whether a command needs a cluster. `explain` and `top` need one only without a file. */
 function needsCluster(command: string): boolean {
   const verb = command.replace(/^(kubectl )?ridealong /, '').split(' ')[0] ?? ''
   if (verb === 'explain') return !command.includes(' -f ')
+  if (verb === 'top' && isReplay(command)) return false
   const verbs = ['collect', 'attach', 'doctor', 'disarm', 'record', 'runs', 'stacks', 'top']
   return verbs.includes(verb)
 }
 
 /** Tells whether a command draws on a terminal, which the commands of this test do not have. */
 function needsTerminal(command: string): boolean {
-  return / top /.test(command) && !command.includes(' --once')
+  return / top /.test(command) && !command.includes(' --once') && !isReplay(command)
+}
+
+/** Tells whether `top` shows recorded logs, whose end it prints if there is no terminal. */
+function isReplay(command: string): boolean {
+  return / top (\S+\.jsonl|logs\/)/.test(command)
 }
 
 /**
@@ -62,10 +68,11 @@ function needsTerminal(command: string): boolean {
  * `kubectl`.
  */
 function workplace(t: Test): string {
-  const folder = t.testdir({ bin: {}, cases: {}, 'my-metrics': {} })
+  const folder = t.testdir({ bin: {}, cases: {}, logs: {}, 'my-metrics': {} })
   cpSync(join(EXAMPLES, 'lammps.yaml'), join(folder, 'job.yaml'))
   cpSync(join(EXAMPLES, 'vitals.log'), join(folder, 'tcp.log'))
   writeFileSync(join(folder, 'lammps.jsonl'), LOGS.map((log) => readFileSync(log, 'utf8')).join(''))
+  for (const log of LOGS) cpSync(log, join(folder, 'logs', basename(log)))
   for (const name of COMPARED) cpSync(join(folder, 'lammps.jsonl'), join(folder, `${name}.jsonl`))
   writeFileSync(join(folder, 'minicluster.yaml'), MINI_CLUSTER)
   cpSync(caseFolder('job-indexed'), join(folder, 'cases/job-indexed'), { recursive: true })

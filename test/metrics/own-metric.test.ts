@@ -248,13 +248,16 @@ t.test('top shows the columns of the metric for each rank', async (t) => {
   const all = await top()
   t.equal(all.code, 0, all.err)
   const [header, ...lines] = linesOf(all.out)
-  t.match(header, /^RANK {2}STATE {2}heat °C {2}joules J\/s {2}flow {2}opened \/s {2}NODE$/)
+  t.match(
+    header,
+    /^RANK {2}STATE {2}FINDING {2}heat °C {2}joules J\/s {2}flow {2}opened \/s {2}NODE$/,
+  )
   t.match(lines[0], /^2 +ended +60\.0 +/, 'the rank with the highest heat is first')
   t.equal(lines.length, RANKS.length)
   const words = ['--column', 'heat', '--sort', 'rank', '-o', 'json']
-  const [first] = JSON.parse((await top(...words)).out)
+  const [first] = JSON.parse((await top(...words)).out).lines
   t.strictSame(Object.keys(first.values), ['heat'])
-  const opened = JSON.parse((await top('--column', 'opened', '-o', 'json')).out)
+  const opened = JSON.parse((await top('--column', 'opened', '-o', 'json')).out).lines
   // The script counts one opening in each second.
   t.strictSame(
     opened.map(({ values }: { values: object }) => values),

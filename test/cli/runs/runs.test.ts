@@ -9,9 +9,7 @@ import { run } from '../command.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: recorded objects.
 function recorded(name: string): { items: any[] } {
-  return JSON.parse(
-    readFileSync(new URL(`../../../logs/runs/${name}.json`, import.meta.url), 'utf8'),
-  )
+  return JSON.parse(readFileSync(new URL(`../../logs/runs/${name}.json`, import.meta.url), 'utf8'))
 }
 
 const resources = (name: string, kind: string) => {

@@ -9,8 +9,9 @@ import t from 'tap'
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 
 /**
- * The modules that may name an output stream of the process: to write to the stream, to listen for
- * its errors, or to recognize its path, such as /dev/stdout.
+ * The modules that may name an output stream: to write to that of the process, to listen for its
+ * errors, to know its width, to recognize its path, such as /dev/stdout, or to read that of a
+ * program in a container.
  */
 const MAY_NAME = [
   'cli/collect/collect.ts',
@@ -18,7 +19,10 @@ const MAY_NAME = [
   'cli/record/record-ending.ts',
   'cli/shared/output.ts',
   'cli/shared/progress.ts',
+  'cli/stacks/ask-pod.ts',
+  'cli/stacks/stacks.ts',
   'cli/top/screen.ts',
+  'src/cluster/exec.ts',
   'src/lib/whole-file.ts',
 ]
 /**
