@@ -4,7 +4,7 @@ import { FACTORS, type Factor, factorText } from './factor.ts'
 export interface ShownFactor {
   readonly title: string
   readonly meaning: string
-  /** To what the rest of the time was lost; null if nothing was, or the factors below say it. */
+  /** To what the rest was lost; null if it is 0 or unknown, or the factors below say it. */
   readonly loss: string | null
   /** 0 for the efficiency, 1 for its factors, and so on. */
   readonly depth: number
@@ -23,7 +23,8 @@ const SHOWN_DISTANCE = 0.05
 export function shownFactors(root: Factor, depth = 0): readonly ShownFactor[] {
   const { name, value, missing, parts } = root
   const text = value === null ? `not known: ${missing}` : valueText(root)
-  const loss = value !== null && factorText(value) === NOTHING_LOST ? null : FACTORS[name].loss
+  const isLoss = value !== null && factorText(value) !== NOTHING_LOST
+  const loss = isLoss ? FACTORS[name].loss : null
   return [
     { ...FACTORS[name], loss, depth, value, text },
     ...parts.flatMap((part) => shownFactors(part, depth + 1)),

@@ -119,7 +119,8 @@ function isCovered(seconds: number, { width }: Buckets): boolean {
 /**
  * Returns the percents of a process of MPI. Computing is the time outside of MPI in which it did
  * not wait for a processor, as in the efficiency. A process that waits for a processor in MPI is
- * shown as waiting.
+ * shown as waiting. If its waiting was counted at no time, it is not known; if it was counted only
+ * at other times, it is 0, so that the states are all of the time.
  */
 function processPercents(steps: RankSteps | undefined, pid: number | null, buckets: Buckets) {
   const own = steps?.processes.find((one) => one.pid === pid)
@@ -127,6 +128,9 @@ function processPercents(steps: RankSteps | undefined, pid: number | null, bucke
   const inMpi = amountsOf(calls?.inMpi() ?? [], buckets)
   const running = runningShares(own, buckets)
   const waits = waitShares(calls, buckets)
+  const isCounted = Array.from({ length: buckets.count }).some((_, at) => {
+    return waits(at) !== null || running(at) !== null
+  })
   return byState(buckets, (at) => {
     const covered = inMpi.covered[at] ?? 0
     if (!isCovered(covered, buckets)) return undefined
@@ -134,11 +138,10 @@ function processPercents(steps: RankSteps | undefined, pid: number | null, bucke
     const times = { elapsed: 1, inMpi: part, waits: waits(at), shares: running(at) }
     const split = splitTimes(times)
     const delayedInMpi = Math.min(split.delayedInMpi, part)
-    const isKnown = times.waits !== null || times.shares !== null
     return {
       computing: split.useful,
       mpi: part - delayedInMpi,
-      waiting: isKnown ? split.delayed + delayedInMpi : null,
+      waiting: isCounted ? split.delayed + delayedInMpi : null,
       storage: 0,
       idle: 0,
     }

@@ -15,7 +15,7 @@ t.test('a factor says to what the rest of the time was lost, if anything was', a
       ['Efficiency', 0, '0.20', null],
       ['Platform', 1, '0.20', 'waiting for a processor'],
       ['Storage', 1, '1.00', null],
-      ['Activity', 1, 'not known: it was not read', 'threads that were idle'],
+      ['Activity', 1, 'not known: it was not read', null],
     ],
   )
 })

@@ -33,7 +33,9 @@ t.test('the first screen has the sentence, the factors and the findings', BROWSE
     'Communication',
     'Platform',
   ])
-  const platform = table.getByRole('row', { name: /^Platform 0\.1\d, at least 0\.1\d$/ })
+  const platform = table.getByRole('row', {
+    name: /^Platform 0\.1\d, at least 0\.1\d waiting for a processor$/,
+  })
   t.equal(await platform.count(), 1)
   t.equal(await platform.getByRole('meter').count(), 0, 'the bar is only for the eye')
   t.equal(await platform.locator('meter').count(), 1)
