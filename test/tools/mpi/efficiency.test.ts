@@ -39,7 +39,7 @@ const PROGRAMS: readonly Program[] = [
   { kind: 'exchange', steps: 150, computing: [8, 14], sleeping: 5 },
   { kind: 'barrier', steps: 2500, computing: [1, 1], sleeping: 0 },
   { kind: 'exchange', steps: 1500, computing: [1, 2], sleeping: 0, yields: true },
-  { kind: 'exchange', steps: 1000, computing: [1, 1], sleeping: 1 },
+  { kind: 'exchange', steps: 300, computing: [5, 5], sleeping: 3 },
   { kind: 'barrier', steps: 300, computing: [6, 4, 6, 2], sleeping: 3 },
 ]
 

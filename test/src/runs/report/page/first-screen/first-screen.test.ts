@@ -113,7 +113,7 @@ t.test('a factor that is not known has no bar, and its reason is below', BROWSER
     'closed',
   )
   const platform = page.locator('#efficiency tr', { hasText: 'Platform' }).last()
-  t.match(await platform.innerText(), /^Platform\s+not known$/)
+  t.match(await platform.innerText(), /^Platform\s+not known\s*$/)
   t.equal(await platform.locator('meter').count(), 0)
   t.match(
     await page.textContent('#efficiency .missing'),
