@@ -246,13 +246,18 @@ fn read_copy<F: ReadAt + ?Sized>(file: &F, offset: usize, buffer: &mut Vec<u8>) 
         calls: words.u64(80),
         time: words.u64(88),
         bytes: words.u64(96),
-        waits: (words.u32(128) != 0).then(|| Waits {
-            outside: words.u64(104),
-            in_calls: words.u64(112),
-        }),
+        waits: waits(&words),
         fast_time: words.u64(120),
         communicators: list?,
         rows: rows?,
+    })
+}
+
+/// Returns how long threads waited for a processor; `None` if the recorder could not read it.
+fn waits(words: &Words<'_>) -> Option<Waits> {
+    (words.u32(128) != 0).then(|| Waits {
+        outside: words.u64(104),
+        in_calls: words.u64(112),
     })
 }
 

@@ -496,7 +496,7 @@ impl MpiTrace {
                 return;
             }
             let has_ended = !self.is_running(run, name);
-            if !has_ended && until.is_none() {
+            if until.is_none() && (!has_ended || self.has_new_file(name)) {
                 continue;
             }
             self.write_last(run, name, has_ended, left);
@@ -507,6 +507,19 @@ impl MpiTrace {
                 return;
             }
         }
+    }
+
+    /// Whether the file of a process could not be read when its process was looked for, but can be
+    /// read now: the process has begun it in the meantime. The next scan looks for the process.
+    fn has_new_file(&self, name: ResultName) -> bool {
+        let is_unread = |traced: &Traced| traced.writer == Writer::Unread;
+        self.processes.get(&name).is_some_and(is_unread)
+            && self
+                .folder
+                .open_file(name)
+                .as_ref()
+                .and_then(file::read)
+                .is_some()
     }
 
     /// Writes the last rows of a process. `left` is the number of processes that still need room in
