@@ -19,6 +19,20 @@ export function pathOfVersion(apiVersion: string): string {
   return apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`
 }
 
+/** Returns the API path of a resource in a namespace; in all namespaces if it is undefined. */
+export function pathOfResource({
+  apiVersion,
+  namespace,
+  plural,
+}: {
+  readonly apiVersion: string
+  readonly namespace: string | undefined
+  readonly plural: string
+}): string {
+  const scope = namespace === undefined ? '' : `/namespaces/${encodeURIComponent(namespace)}`
+  return `${pathOfVersion(apiVersion)}${scope}/${plural}`
+}
+
 /** Returns the group of a group and version: `batch` of `batch/v1`, and no text of `v1`. */
 export function groupOf(apiVersion: string): string {
   return apiVersion.includes('/') ? (apiVersion.split('/')[0] ?? '') : ''

@@ -1,11 +1,12 @@
+import { maximum } from '../../lib/statistics.ts'
 import { findInSummaries, findingText, isThrottled } from './card-findings.ts'
 import type { ComputeAmounts, ContainerFacts } from './container-facts.ts'
 import type { RunPod } from './pod-facts.ts'
-import { greatestKnown, listRankUses, type RankUse } from './rank-use.ts'
+import { listRankUses, type RankUse } from './rank-use.ts'
 import { throttledPart } from './role-card.ts'
 import type { Run } from './run.ts'
 
-/** What is added to the greatest use that was seen. */
+/** The part of the greatest use by which the requests exceed it. */
 export const ADVICE_MARGIN = 0.15
 
 /** Requests and limits for the pods of one role. */
@@ -145,7 +146,7 @@ function raisedLimit(limit: number | null, request: number | null): number | nul
 }
 
 function findMost(uses: readonly Measured[], resource: keyof ComputeAmounts) {
-  const most = greatestKnown(uses.map(({ used }) => used[resource]))
+  const most = maximum(uses.map(({ used }) => used[resource]))
   const found = uses.find(({ used }) => used[resource] === most)
   return { value: most, pod: most === null ? null : (found?.pod ?? null) }
 }

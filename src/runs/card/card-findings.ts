@@ -2,6 +2,7 @@ import { THROTTLED, WAITING_FOR_CPU } from '../findings/cpu-rules.ts'
 import { bytesText, rankName } from '../findings/sentence.ts'
 import { signalIn, signalName } from '../findings/signals.ts'
 import type { EndedContainer } from '../log/entry.ts'
+import { percentText } from './card-numbers.ts'
 import type { ContainerFacts } from './container-facts.ts'
 import type { RunPod } from './pod-facts.ts'
 import type { RankUse } from './rank-use.ts'
@@ -97,7 +98,7 @@ function findThrottled(rank: RankUse): readonly Found[] {
   const part = throttledPart(rank)
   if (!isThrottled(part)) return []
   const time = rank.throttled === null ? '' : `, for ${Math.round(rank.throttled)} s`
-  const sentence = `used up its CPU limit in ${percent(part ?? 0)} of the periods${time}`
+  const sentence = `used up its CPU limit in ${percentText(part ?? 0)} of the periods${time}`
   return [{ name: 'throttled', severity: 'slowdown', rank: rank.name, sentence }]
 }
 
@@ -116,12 +117,9 @@ function findWaiting(rank: RankUse): readonly Found[] {
   if (isThrottled(throttledPart(rank))) return []
   const part = runDelay / (cpu + runDelay)
   if (part * 100 < WAITING_FOR_CPU.threshold.value) return []
-  const sentence = `waited for a processor in ${percent(part)} of the time in which it could run`
+  const time = `${percentText(part)} of the time in which it could run`
+  const sentence = `waited for a processor in ${time}`
   return [{ name: 'waiting-for-cpu', severity: 'slowdown', rank: rank.name, sentence }]
-}
-
-function percent(part: number): string {
-  return `${Math.round(part * 100)} %`
 }
 
 /** Returns a finding as a sentence: `rank 1 (and 2 more) failed: ...`. */

@@ -4,7 +4,7 @@ import type { RunningObserver } from '../collect/observers.ts'
 import type { EndedContainer } from '../log/entry.ts'
 import type { ContainerUse } from './summary-message.ts'
 
-/** ComputeAmounts of the resources of a container or a pod; null if they are not set. */
+/** The amounts of a resource list; null if they are not set. */
 export interface ComputeAmounts {
   /** Processors. */
   readonly cpu: number | null

@@ -1,3 +1,4 @@
+import { maximum } from '../../lib/statistics.ts'
 import type { ComputeAmounts, ContainerFacts } from './container-facts.ts'
 import type { RunPod } from './pod-facts.ts'
 import { groupByRank } from './run.ts'
@@ -49,7 +50,7 @@ function measureRank(pods: readonly RunPod[], last: RunPod): RankUse {
     seconds,
     cpu,
     cores: cpu === null || seconds === null || seconds <= 0 ? null : cpu / seconds,
-    memoryPeak: greatestKnown(pods.map(memoryOf)),
+    memoryPeak: maximum(pods.map(memoryOf)),
     requests: amountsOf(lastWithUse, 'requests', 'podRequests'),
     limits: amountsOf(lastWithUse, 'limits', 'podLimits'),
     throttled: sum((use) => use.throttled),
@@ -64,7 +65,7 @@ function knownIn({ containers }: RunPod): readonly ContainerFacts[] {
 
 /** Returns the seconds of the container that ran for the longest time. */
 function secondsOf(pod: RunPod): number | null {
-  return greatestKnown(knownIn(pod).map(({ use, lifetime }) => use?.seconds ?? lifetime))
+  return maximum(knownIn(pod).map(({ use, lifetime }) => use?.seconds ?? lifetime))
 }
 
 function memoryOf(pod: RunPod): number | null {
@@ -89,11 +90,4 @@ export function sumKnown(values: readonly (number | null)[]): number | null {
   return values.reduce<number | null>((all, value) => {
     return all === null || value === null ? null : all + value
   }, 0)
-}
-
-/** Returns the greatest of the known numbers; null if there are none. */
-export function greatestKnown(values: readonly (number | null)[]): number | null {
-  return values.reduce((most, value) => {
-    return value === null || (most !== null && value <= most) ? most : value
-  }, null)
 }

@@ -1,4 +1,5 @@
-import { greatestKnown, type RankUse, sumKnown } from './rank-use.ts'
+import { maximum } from '../../lib/statistics.ts'
+import { type RankUse, sumKnown } from './rank-use.ts'
 
 /** What the ranks of one role used of what they requested. A value that is not known is null. */
 export interface RoleCard {
@@ -49,7 +50,7 @@ function buildCard(role: string, ranks: readonly RankUse[]): RoleCard {
     },
     memory: compareMemory(shown),
     throttled: sum(({ throttled }) => throttled),
-    throttledPeriods: greatestKnown(known.map(throttledPart)),
+    throttledPeriods: maximum(known.map(throttledPart)),
     runDelay: sum(({ runDelay }) => runDelay),
     storage: sum(({ storage }) => storage),
     cpu: sum(({ cpu }) => cpu),
@@ -57,7 +58,7 @@ function buildCard(role: string, ranks: readonly RankUse[]): RoleCard {
 }
 
 function compareMemory(ranks: readonly RankUse[]): RoleCard['memory'] {
-  const most = greatestKnown(ranks.map(({ memoryPeak }) => memoryPeak))
+  const most = maximum(ranks.map(({ memoryPeak }) => memoryPeak))
   const rank = ranks.find(({ memoryPeak }) => memoryPeak === most) ?? ranks[0]
   return {
     rank: most === null ? null : (rank?.name ?? null),
@@ -69,7 +70,7 @@ function compareMemory(ranks: readonly RankUse[]): RoleCard['memory'] {
 
 /** Returns the part of the CPU periods, from 0 to 1, in which a container used up its limit. */
 export function throttledPart({ containers }: Pick<RankUse, 'containers'>): number | null {
-  return greatestKnown(
+  return maximum(
     containers.map(({ use }) => {
       const [all, throttled] = [use?.periods ?? null, use?.throttledPeriods ?? null]
       if (all === null || throttled === null) return null

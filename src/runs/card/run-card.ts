@@ -1,8 +1,9 @@
+import { maximum } from '../../lib/statistics.ts'
 import { type Factor, missingFactor } from '../efficiency/factor.ts'
 import { processorFactors } from '../efficiency/processor-factors.ts'
 import { adviseRuns, type RoleAdvice } from './advice.ts'
 import { type CardFinding, findInSummaries } from './card-findings.ts'
-import { greatestKnown, listRankUses, type RankUse } from './rank-use.ts'
+import { listRankUses, type RankUse, sumKnown } from './rank-use.ts'
 import { buildRoleCards, type Compared, type RoleCard } from './role-card.ts'
 import type { Run } from './run.ts'
 
@@ -31,7 +32,7 @@ export function makeRunCard(run: Run, now: number): RunCard {
   const roles = buildRoleCards(ranks)
   const started = least(run.pods.flatMap((pod) => pod.started ?? []))
   const isOver = run.phase === 'Succeeded' || run.phase === 'Failed'
-  const ended = isOver ? greatestKnown(run.pods.map((pod) => pod.ended)) : now
+  const ended = isOver ? maximum(run.pods.map((pod) => pod.ended)) : now
   return {
     run,
     started,
@@ -54,15 +55,13 @@ function least(values: readonly number[]): number | null {
   return values.length === 0 ? null : values.reduce((low, value) => Math.min(low, value))
 }
 
-/** Adds the numbers of the roles whose use is known; null if one of these has no number. */
+/** Adds the numbers of the roles whose use is known. */
 function addKnown(
   roles: readonly RoleCard[],
   read: (role: RoleCard) => number | null,
 ): number | null {
   const known = roles.filter((role) => role.known > 0)
-  const values = (known.length > 0 ? known : roles).map(read)
-  if (values.length === 0 || values.includes(null)) return null
-  return values.reduce<number>((sum, value) => sum + (value ?? 0), 0)
+  return sumKnown((known.length > 0 ? known : roles).map(read))
 }
 
 function findTightest(roles: readonly RoleCard[]): RoleCard['memory'] {

@@ -1,5 +1,5 @@
 import type { Controllers, ListedController } from '../collect/run-controllers.ts'
-import { KNOWN_KINDS } from '../collect/workload-kinds.ts'
+import { findKindOfGroup } from '../collect/workload-kinds.ts'
 import type { RunPod } from './pod-facts.ts'
 
 export type RunPhase = 'Pending' | 'Running' | 'Succeeded' | 'Failed'
@@ -89,9 +89,8 @@ function keyOf({ group, reference }: ListedController): string {
   return `${group}/${reference.kind}`
 }
 
-function findWord(controller: ListedController): string | undefined {
-  const key = keyOf(controller)
-  return KNOWN_KINDS.find(({ group, kind }) => `${group}/${kind}` === key)?.word
+function findWord({ group, reference }: ListedController): string | undefined {
+  return findKindOfGroup(group, reference.kind)?.word
 }
 
 function wordOf(controller: ListedController): string {

@@ -1,10 +1,10 @@
 import { ApiError, isMissing } from '../../cluster/api-error.ts'
 import type { Apiserver } from '../../cluster/apiserver.ts'
-import { groupOf, pathOfVersion, readServedKinds } from '../../cluster/discovery.ts'
+import { groupOf, pathOfResource, readServedKinds } from '../../cluster/discovery.ts'
 import { listObjects } from '../../cluster/list.ts'
 import { asObjects, asText, type Fields, fieldsOrNone } from '../../core/kubernetes/json.ts'
 import { type OwnerReference, readController } from '../../core/kubernetes/owner-reference.ts'
-import { KNOWN_KINDS } from './workload-kinds.ts'
+import { findKindOfGroup } from './workload-kinds.ts'
 
 /** What the controller of pods, or of other controllers, says of itself. */
 export interface ControllerFacts {
@@ -97,8 +97,7 @@ async function listKind(
   const found = served.find((one) => one.kind === kind)
   if (found === undefined) return undefined
   const { plural, group } = found
-  const scope = namespace === undefined ? '' : `/namespaces/${encodeURIComponent(namespace)}`
-  const path = `${pathOfVersion(apiVersion)}${scope}/${plural}`
+  const path = pathOfResource({ apiVersion, namespace, plural })
   const read = async (objects: readonly Fields[]) => {
     for (const object of objects) {
       const uid = asText(fieldsOrNone(object.metadata).uid)
@@ -118,7 +117,7 @@ async function listKind(
 /** Reports whether the status of a kind says that it has ended. Others are listed without it. */
 function hasStatus(apiVersion: string, kind: string): boolean {
   const group = groupOf(apiVersion)
-  return group !== 'apps' && KNOWN_KINDS.some((one) => one.group === group && one.kind === kind)
+  return group !== 'apps' && findKindOfGroup(group, kind) !== undefined
 }
 
 function readFacts({ metadata, spec, status }: Fields, kind: string): ControllerFacts {

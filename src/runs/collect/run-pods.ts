@@ -1,3 +1,4 @@
+import { pathOfResource } from '../../cluster/discovery.ts'
 import { listObjects } from '../../cluster/list.ts'
 import type { Fields } from '../../core/kubernetes/json.ts'
 import type { OwnerReference } from '../../core/kubernetes/owner-reference.ts'
@@ -34,9 +35,9 @@ export async function listRunPods<Pod extends ControlledPod>(
   read: (pod: Fields) => Pod,
 ): Promise<RunPods<Pod>> {
   const { apiserver, namespace } = place
-  const scope = namespace === undefined ? '' : `/namespaces/${encodeURIComponent(namespace)}`
   const query = selector === undefined ? {} : { labelSelector: selector }
-  const call = { path: `/api/v1${scope}/pods`, query }
+  const path = pathOfResource({ apiVersion: 'v1', namespace, plural: 'pods' })
+  const call = { path, query }
   const pods = await listObjects(apiserver, call, async (page) => page.map(read))
   const nearest = pods.flatMap(({ controller }) => controller ?? [])
   const asControllers = new Map(pods.map(({ uid, controller }) => [uid, podFacts(controller)]))

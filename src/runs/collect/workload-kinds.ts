@@ -119,6 +119,11 @@ export const KNOWN_KINDS: readonly KnownKind[] = [
 /** The names in the argument KIND/NAME that need no API group. */
 export const KIND_WORDS: readonly string[] = ['pod', ...KNOWN_KINDS.map(({ word }) => word)]
 
+/** Finds a kind by its name in manifests, such as `MiniCluster`, and its API group. */
+export function findKindOfGroup(group: string, kind: string): KnownKind | undefined {
+  return KNOWN_KINDS.find((known) => known.group === group && known.kind === kind)
+}
+
 /**
  * Finds a kind by one of its names in lower case, singular or plural.
  *

@@ -1,3 +1,4 @@
+import { capitalized } from '../../lib/capitalized.ts'
 import { maximum } from '../../lib/statistics.ts'
 import type { Evidence, Need, PlottedColumn } from './evidence.ts'
 import { compareLoss } from './per-rank.ts'
@@ -207,7 +208,7 @@ function sentenceOf(
 ): string {
   if (isWholeText) return sentence(worst)
   const who = rankName(worst.rank)
-  const subject = scope === 'node' ? `The node of ${who}` : who[0]?.toUpperCase() + who.slice(1)
+  const subject = scope === 'node' ? `The node of ${who}` : capitalized(who)
   const isLoss = worst.lost !== null && worst.lost >= FEWEST_SECONDS
   const loss = isLoss ? ` It lost ${factText({ value: worst.lost, unit: 's' })}.` : ''
   const { also = [] } = worst

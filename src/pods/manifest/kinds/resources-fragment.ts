@@ -1,4 +1,5 @@
 import type { Fields } from '../../../core/kubernetes/json.ts'
+import { capitalized } from '../../../lib/capitalized.ts'
 import { findKind } from './table.ts'
 
 /** Requests and limits for the containers of the pods of a role. */
@@ -60,7 +61,7 @@ function nest([step, next, ...rest]: readonly string[], role: string, last: unkn
   if (next === undefined) return { [step]: last }
   if (next !== '*') return { [step]: nest([next, ...rest], role, last) }
   const inner = nest(rest, role, last)
-  if (step.endsWith('ReplicaSpecs')) return { [step]: { [capitalized(role)]: inner } }
+  if (step.endsWith('ReplicaSpecs')) return { [step]: { [replicaKey(role)]: inner } }
   // The lists of Ray name their items with another key.
   const key = step === 'workerGroupSpecs' ? 'groupName' : 'name'
   return { [step]: [{ [key]: role, ...inner }] }
@@ -70,6 +71,6 @@ function nest([step, next, ...rest]: readonly string[], role: string, last: unkn
  * Returns the key of a role in the replicas of Kubeflow, such as `Worker` of the label `worker`
  * (kubeflow/training-operator pkg/apis/kubeflow.org/v1/*_types.go). `PS` is an abbreviation.
  */
-function capitalized(role: string): string {
-  return role === 'ps' ? 'PS' : `${role.slice(0, 1).toUpperCase()}${role.slice(1)}`
+function replicaKey(role: string): string {
+  return role === 'ps' ? 'PS' : capitalized(role)
 }

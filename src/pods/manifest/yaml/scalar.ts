@@ -1,4 +1,5 @@
 import { CST, type Scalar } from 'yaml'
+import { capitalized } from '../../../lib/capitalized.ts'
 
 /** The value of a scalar. */
 export type ScalarValue = string | number | boolean | null
@@ -67,11 +68,7 @@ const WORDS: ReadonlyMap<string, ScalarValue> = new Map<string, ScalarValue>([
 
 /** Returns each word in lower case, with a capital letter, and in upper case. */
 function caseForms(...words: readonly string[]): readonly string[] {
-  return words.flatMap((word) => [
-    word,
-    `${word.charAt(0).toUpperCase()}${word.slice(1)}`,
-    word.toUpperCase(),
-  ])
+  return words.flatMap((word) => [word, capitalized(word), word.toUpperCase()])
 }
 
 const FLOAT = /^[-+]?(\.\d+|\d+(\.\d*)?)([eE][-+]?\d+)?$/

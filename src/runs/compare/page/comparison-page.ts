@@ -1,6 +1,7 @@
 import { escapeHtml } from '../../../core/text/html.ts'
 import type { TextBlock, TextCell, TextTable } from '../../../lib/output-format.ts'
 import { type Asset, beginDocument } from '../../html-document.ts'
+import type { Verdict } from '../change.ts'
 import type { RunComparison } from '../comparison.ts'
 import { formatComparison, type Lengths } from '../text.ts'
 
@@ -64,13 +65,14 @@ function titleHtml(cell: TextCell): string {
 
 function rowHtml([first = '', ...others]: readonly TextCell[]): string {
   const cells = others.map((cell) => {
-    return `<td${classOf(VERDICT_TONES[cellOf(cell).text])}>${contentOf(cell)}</td>`
+    const isChange = REAL_CHANGES.includes(cellOf(cell).text)
+    return `<td${classOf(isChange ? 'changed' : undefined)}>${contentOf(cell)}</td>`
   })
   return `<tr><th scope="row">${contentOf(first)}</th>${cells.join('')}</tr>`
 }
 
-/** The tones of the words that say whether a value has really changed. */
-const VERDICT_TONES: Readonly<Record<string, string>> = { more: 'changed', less: 'changed' }
+/** The verdicts about a value that has really changed. */
+const REAL_CHANGES: readonly string[] = ['more', 'less'] satisfies readonly Verdict[]
 
 function classOf(tone: string | undefined): string {
   return tone === undefined ? '' : ` class="${tone}"`

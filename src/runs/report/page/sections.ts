@@ -1,6 +1,7 @@
 // The sections of the metrics whose logs are in JSON Lines. Sections of one topic are together;
 // those of processes belong to the topics of the processes.
 
+import { capitalized } from '../../../lib/capitalized.ts'
 import type { SectionData } from '../section-data.ts'
 import { DATA } from './data.ts'
 import { classed, inside, made, scrollOf } from './elements.ts'
@@ -77,7 +78,7 @@ function buildSections(place: HTMLElement, sections: readonly ShownSection[]) {
 /** Returns the description of a section as a title. */
 function titleOf({ description }: SectionData) {
   const [words = ''] = description.split(/[;,:]/)
-  return words.charAt(0).toUpperCase() + words.slice(1)
+  return capitalized(words)
 }
 
 const MERGED =

@@ -1,3 +1,4 @@
+import { capitalized } from '../../../lib/capitalized.ts'
 import { FACTORS, type Factor, factorText } from '../../efficiency/factor.ts'
 
 /**
@@ -31,7 +32,7 @@ function reasons(root: Factor): readonly string[] {
   const groups = Map.groupBy(missing, (one) => one.missing ?? '')
   return [...groups].map(([reason, own]) => {
     const [first = '', ...others] = own.map((one) => titleOf(one).toLowerCase())
-    const named = [`${first[0]?.toUpperCase()}${first.slice(1)}`, ...others].join(', ')
+    const named = [capitalized(first), ...others].join(', ')
     return `${named}: not known: ${reason}`
   })
 }

@@ -1,6 +1,7 @@
 import type { RowSection } from '../../../core/catalog.ts'
 import { type Evidence, idOf, sectionKey, type Thing } from '../../findings/evidence.ts'
 import type { Sample } from '../../log/columns.ts'
+import type { MpiProcess } from '../../mpi/mpi-run.ts'
 
 /**
  * The most things of a section of a log, such as processes, and the most processes of MPI, that
@@ -37,7 +38,11 @@ function deleteOlder(things: Map<string, Thing>, timepoint: number): void {
 export function forgetEndedProcesses(evidence: Evidence): Evidence {
   const { mpi } = evidence
   if (mpi.processes.length < MOST_PROCESSES / 2) return evidence
-  const processes = mpi.processes.filter(({ state }) => state === 'running')
-  const running = [...mpi.running].filter(([, process]) => processes.includes(process))
+  const processes = mpi.processes.filter(isRunning)
+  const running = [...mpi.running].filter(([, process]) => isRunning(process))
   return { ...evidence, mpi: { ...mpi, processes, running: new Map(running) } }
+}
+
+function isRunning({ state }: MpiProcess): boolean {
+  return state === 'running'
 }

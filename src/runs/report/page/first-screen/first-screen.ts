@@ -1,6 +1,7 @@
 // The first screen of the page: the efficiency with its factors, the worst findings, and the ranks
 // over time. It needs only its own data, and is complete before the browser has read the rest.
 
+import { capitalized } from '../../../../lib/capitalized.ts'
 import './first-screen.css'
 import type { OverviewData, WorstFinding } from '../../first-screen/overview.ts'
 import { classed, element, inside, made } from '../elements.ts'
@@ -37,10 +38,6 @@ function startEfficiency({ factors }: OverviewData) {
   inside('efficiency', 'dl').append(
     ...factors.flatMap(({ title, meaning }) => [made('dt', title), made('dd', meaning)]),
   )
-}
-
-function capitalized(text: string) {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`
 }
 
 function factorRow({ title, depth, value, text, loss }: OverviewData['factors'][number]) {

@@ -33,7 +33,8 @@ pub struct Absent {
     /// What launchers have assigned to processes, with the address of the stack, which is another
     /// one when the process has executed another program.
     assigned: BTreeMap<Key, (u64, Option<Assigned>)>,
-    /// The ranks at the last timepoint, each with a process of it.
+    /// The ranks with a row at the last timepoint, each with the id of its process and the end of
+    /// its rows.
     shown: BTreeMap<Assigned, (u32, Box<[u8]>)>,
 }
 
@@ -53,17 +54,14 @@ impl Absent {
             let age = clock::since_boot() - started_at(process, &table.meter.machine);
             let age = Duration::try_from_secs_f64(age).unwrap_or_default();
             let state = state_of(&mut table.meter, pid);
-            push(log, &row(&time, &assigned, (pid, &tail), age, state));
+            row(&time, &assigned, (pid, &tail), age, state).write(log);
             shown.insert(assigned, (pid, tail));
         }
         for (assigned, (pid, tail)) in std::mem::take(&mut self.shown) {
             let has_entered = entered.iter().any(|one| one.assigned == assigned);
             if !has_entered && !shown.contains_key(&assigned) {
                 let ended = ("ended", None);
-                push(
-                    log,
-                    &row(&time, &assigned, (pid, &tail), Duration::ZERO, ended),
-                );
+                row(&time, &assigned, (pid, &tail), Duration::ZERO, ended).write(log);
             }
         }
         self.shown = shown;
@@ -141,11 +139,6 @@ fn row<'a>(
         cpu,
         tail,
     }
-}
-
-fn push(log: &mut Log, row: &StartRow<'_>) {
-    log.line().extend_from_slice(&row.build());
-    log.end_line();
 }
 
 #[cfg(test)]

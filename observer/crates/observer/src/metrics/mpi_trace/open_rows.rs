@@ -7,7 +7,7 @@ use encode::json::{push_known, push_text};
 
 use super::file::Place;
 use super::open_calls::{Begun, OpenCalls, OpenThread};
-use super::rows::{Identity, MICRO, MICROSECOND, communicator_name, peer_name};
+use super::rows::{Identity, MICRO, MICROSECOND, communicator_name, peer_name, some};
 use crate::runtime::declaration::Section;
 use crate::sampling::json_rows::{begin, push_decimals};
 
@@ -130,8 +130,7 @@ impl OpenRows<'_> {
         self.begin(&mut out, &OPEN);
         let Member { size, job, .. } = self.member;
         push_known(&mut out, "mpi_size", Some(u64::from(*size)));
-        let job = Some(job.as_str()).filter(|job| !job.is_empty());
-        push_text(&mut out, "job", job);
+        push_text(&mut out, "job", some(job));
         push_known(&mut out, "thread", thread.map(|one| u64::from(one.tid)));
         push_text(&mut out, "call", name.as_deref());
         push_text(&mut out, "communicator", place.as_deref());

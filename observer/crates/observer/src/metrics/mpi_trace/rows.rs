@@ -252,7 +252,8 @@ pub fn communicator_name(place: Place, known: impl Fn(usize) -> Option<Identity>
     }
 }
 
-fn some(text: &str) -> Option<&str> {
+/// Returns a text; `None` if it is empty.
+pub(super) fn some(text: &str) -> Option<&str> {
     Some(text).filter(|text| !text.is_empty())
 }
 

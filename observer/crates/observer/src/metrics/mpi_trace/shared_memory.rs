@@ -24,7 +24,7 @@ const MAX_FILES: usize = 64;
 /// its first rows.
 const MAX_TRIES: u32 = 3;
 
-/// What is missing if the memory cannot be read.
+/// The consequence if the memory cannot be read, at the end of a notice.
 const CONSEQUENCE: &str = "; its calls have rows only when they have returned";
 
 /// The memory of a process.
@@ -110,7 +110,7 @@ impl SharedMemory {
             return;
         };
         let (state, cpu) = owner.state(meter);
-        let row = StartRow {
+        StartRow {
             time,
             pid: owner.pid,
             assigned,
@@ -119,9 +119,8 @@ impl SharedMemory {
             state,
             cpu,
             tail: owner.tail,
-        };
-        log.line().extend_from_slice(&row.build());
-        log.end_line();
+        }
+        .write(log);
     }
 
     /// Writes the rows of the calls in which the process is now, or was when it ended.

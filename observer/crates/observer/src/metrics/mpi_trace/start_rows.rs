@@ -4,8 +4,9 @@
 use encode::json::{push_known, push_text};
 
 use super::launcher::Assigned;
-use super::rows::MICRO;
+use super::rows::{MICRO, some};
 use crate::runtime::declaration::Section;
+use crate::runtime::log::Log;
 use crate::sampling::json_rows::{begin, push_decimals};
 
 /// The rows.
@@ -46,9 +47,13 @@ pub struct StartRow<'a> {
 }
 
 impl StartRow<'_> {
-    /// Returns the row.
-    #[must_use]
-    pub fn build(&self) -> Vec<u8> {
+    /// Writes the row into a log.
+    pub fn write(&self, log: &mut Log) {
+        log.line().extend_from_slice(&self.build());
+        log.end_line();
+    }
+
+    fn build(&self) -> Vec<u8> {
         let mut out = Vec::new();
         let Assigned { job, size, rank } = self.assigned;
         begin(&mut out, self.time, &START);
@@ -56,8 +61,7 @@ impl StartRow<'_> {
         push_known(&mut out, "mpi_rank", rank.map(u64::from));
         let size = Some(u64::from(*size)).filter(|size| *size > 0);
         push_known(&mut out, "mpi_size", size);
-        let job = Some(job.as_str()).filter(|job| !job.is_empty());
-        push_text(&mut out, "job", job);
+        push_text(&mut out, "job", some(job));
         let call = self.call.map(|call| format!("MPI_{call}"));
         push_text(&mut out, "call", call.as_deref());
         push_decimals(&mut out, "waited", Some(self.microseconds), MICRO);

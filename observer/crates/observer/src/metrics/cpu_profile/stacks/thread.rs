@@ -80,7 +80,7 @@ pub struct Thread {
     last_signal: f64,
 }
 
-/// What is known of the process of a thread.
+/// The facts about the process of a thread that are needed to ask the thread.
 pub struct Asking {
     /// The process id in the pod.
     pub pid: i32,
