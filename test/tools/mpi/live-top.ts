@@ -4,7 +4,10 @@ import { findNoProgress } from '../../../src/runs/top/no-progress.ts'
 import type { Running } from '../../observers/pod.ts'
 import { BUILT_IN_ROWS } from '../../src/runs/log/built-in.ts'
 
-/** What `top` says about a log of mpi-trace that grows, without an apiserver. */
+/**
+ * What `top` says about a log of mpi-trace that grows, without an apiserver. The time is that of
+ * the last row, so that an observer whose rows are read late is not a silent one.
+ */
 export interface LiveTop {
   /** Reads the new lines of the log, and returns what `top` says now. */
   readonly look: () => readonly string[]
@@ -25,7 +28,7 @@ export function liveTop({ log: textOf }: Running): LiveTop {
       const end = text.lastIndexOf('\n') + 1
       for (const line of text.slice(read, end).split('\n')) log.push(line, Date.now())
       read = end
-      return findNoProgress([rank], Date.now()).map(({ sentence }) => sentence)
+      return findNoProgress([rank], log.lastAt() ?? Date.now()).map(({ sentence }) => sentence)
     },
   }
 }

@@ -1,8 +1,9 @@
-import { execFileSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { mismatchesIn, noticesOf, rowsOf } from '../../observers/json-rows.ts'
 import { openFolder, until } from '../../observers/pod.ts'
@@ -24,13 +25,18 @@ interface Finding {
   readonly sentence: string
 }
 
-/** Returns the sentences of the findings about progress in a log. */
-function findingsIn(log: string): readonly string[] {
+const run = promisify(execFile)
+
+/**
+ * Returns the sentences of the findings about progress in a log. The other jobs go on meanwhile: a
+ * test that waits here without reading their rows would find them silent.
+ */
+async function findingsIn(log: string): Promise<readonly string[]> {
   const path = join(openFolder('ridealong-stuck-'), 'mpi-trace.log')
   writeFileSync(path, log)
   const words = [MAIN, 'report', path, '--output', 'json']
-  const output = execFileSync(process.execPath, words, { encoding: 'utf8' })
-  const { findings } = JSON.parse(output) as { readonly findings: readonly Finding[] }
+  const { stdout } = await run(process.execPath, words)
+  const { findings } = JSON.parse(stdout) as { readonly findings: readonly Finding[] }
   return findings.filter(({ rule }) => rule === 'no-progress').map(({ sentence }) => sentence)
 }
 
@@ -86,7 +92,7 @@ async function runJob(t: Test, job: Job) {
   app.signal('SIGKILL')
   t.strictSame(mismatchesIn(watching, 'mpi-trace'), [])
   t.notMatch(noticesOf(watching).join('\n'), /open calls/)
-  return { found: findingsIn(watching.log()), said }
+  return { found: await findingsIn(watching.log()), said }
 }
 
 const SINCE = '^(Since \\d\\d:\\d\\d:\\d\\d|For [\\d.]+ (s|min)), '
