@@ -95,16 +95,69 @@ EXPORTED int sigwait(const uint64_t *set, int *signal) {
   return next == NULL ? ENOSYS : next(set, signal);
 }
 
-EXPORTED int sigwaitinfo(const uint64_t *set, void *information) {
-  NEXT("sigwaitinfo", int, const uint64_t *, void *)
-  before_wait(set);
-  return next == NULL ? (int)with_errno(-ENOSYS) : next(set, information);
+// siginfo_t, and struct timespec.
+union any_information {
+  struct information timer;
+  char bytes[128];
+};
+struct time {
+  int64_t seconds, nanoseconds;
+};
+typedef int waiting(const uint64_t *set, void *information, const struct time *timeout);
+
+static struct time read_time(void) {
+  struct time now = {0};
+  call(SYS_clock_gettime, CLOCK_MONOTONIC, (long)&now, 0, 0);
+  return now;
 }
 
-EXPORTED int sigtimedwait(const uint64_t *set, void *information, const void *timeout) {
-  NEXT("sigtimedwait", int, const uint64_t *, void *, const void *)
+// Returns the rest of a timeout that began at this time.
+static struct time rest_of(const struct time *timeout, struct time began) {
+  struct time now = read_time();
+  int64_t seconds = timeout->seconds - (now.seconds - began.seconds);
+  int64_t nanoseconds = timeout->nanoseconds - (now.nanoseconds - began.nanoseconds);
+  if (nanoseconds < 0) nanoseconds += 1000000000, seconds--;
+  if (nanoseconds >= 1000000000) nanoseconds -= 1000000000, seconds++;
+  return seconds < 0 ? (struct time){0} : (struct time){seconds, nanoseconds};
+}
+
+// Waits for the signals of a set as if there were no ticks. A tick is for the process. While it is
+// pending, until the thread that used the processor time takes it, the kernel ends this call in any
+// thread with EINTR (kernel/signal.c, do_sigtimedwait). Blocking the signal does not help: the tick
+// of a thread that blocks it ends a call of another thread. So this thread waits for ticks, too,
+// and counts those that it gets. Handlers of the program still end the call.
+static int wait_without_ticks(waiting *wait, const uint64_t *set, void *information,
+                              const struct time *timeout) {
   before_wait(set);
-  return next == NULL ? (int)with_errno(-ENOSYS) : next(set, information, timeout);
+  if (set == NULL || !has_timer() || !has_tick_handler()) return wait(set, information, timeout);
+  // The C library's sigset_t, of which the kernel has the first word.
+  uint64_t with_ticks[16] = {*set | (uint64_t)1 << (TICK - 1)};
+  union any_information other;
+  if (information == NULL) information = &other;
+  struct time began = read_time(), rest;
+  const struct time *left = timeout;
+  for (;;) {
+    int signal = wait(with_ticks, information, left);
+    if (signal != TICK) return signal;
+    count_signal(information);
+    if (timeout == NULL) continue;
+    rest = rest_of(timeout, began);
+    left = &rest;
+  }
+}
+
+// sigwait needs no function like the next two: it begins its call again after a tick.
+EXPORTED int sigtimedwait(const uint64_t *set, void *information, const struct time *timeout) {
+  NEXT("sigtimedwait", int, const uint64_t *, void *, const struct time *)
+  if (next == NULL) return (int)with_errno(-ENOSYS);
+  return wait_without_ticks(next, set, information, timeout);
+}
+
+// Without a timeout, sigtimedwait is sigwaitinfo (sigwaitinfo(2)).
+EXPORTED int sigwaitinfo(const uint64_t *set, void *information) {
+  NEXT("sigtimedwait", int, const uint64_t *, void *, const struct time *)
+  if (next == NULL) return (int)with_errno(-ENOSYS);
+  return wait_without_ticks(next, set, information, NULL);
 }
 
 EXPORTED int signalfd(int file, const uint64_t *set, int flags) {

@@ -59,17 +59,6 @@ struct event {
   uint64_t rest[6];
 };
 
-// The beginning of siginfo_t of a timer.
-struct information {
-  int32_t signal;
-  int32_t error;
-  int32_t code;
-  int32_t padding;
-  int32_t timer;
-  int32_t overruns;
-  uint64_t value;
-};
-
 // The kernel's struct sigaction.
 struct kernel_action {
   void *handler;
@@ -190,6 +179,16 @@ static void take_sample(int signal, struct information *information, void *conte
   __atomic_store_n(&ticks.is_busy, 0, __ATOMIC_RELEASE);
 }
 
+int has_timer(void) { return ticks.has_timer; }
+
+int count_signal(const struct information *information) {
+  int is_timer = information->code == SI_TIMER && information->value == (uint64_t)(uintptr_t)&ticks;
+  if (!is_timer) return 0;
+  uint64_t count = 1 + (uint64_t)(information->overruns < 0 ? 0 : information->overruns);
+  __atomic_fetch_add(&ticks.ticks, count, __ATOMIC_RELAXED);
+  return 1;
+}
+
 // The handler of the signal. Anyone can send it, but only the timer of this library has this value
 // and code. The observer sends it with pidfd_send_signal(2) or kill(2), to a thread whose stack it
 // wants. If a thread already takes a sample, the tick of another thread is only counted.
@@ -198,9 +197,7 @@ static void tick(int signal, struct information *information, void *context) {
     answer_if_asked(signal, information, context);
     return;
   }
-  if (information->code != SI_TIMER || information->value != (uint64_t)(uintptr_t)&ticks) return;
-  uint64_t count = 1 + (uint64_t)(information->overruns < 0 ? 0 : information->overruns);
-  __atomic_fetch_add(&ticks.ticks, count, __ATOMIC_RELAXED);
+  if (!count_signal(information)) return;
   if (!is_waiting_thread()) take_sample(signal, information, context);
   answer_if_asked(signal, information, context);
 }

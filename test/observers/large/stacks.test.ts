@@ -24,8 +24,7 @@ t.test('ten thousand requests under load interrupt no call', profileTests(), asy
   const user = { user: 1000, group: 1000, drops: true }
   const ask = async () => {
     const pod = await startStacksPod(t)
-    // The few signals of the timer interrupt calls, too, but rarely; see stacks.test.ts.
-    const running = await pod.start('count', { as: user, frequency: 1 })
+    const running = await pod.start('count', { as: user, frequency: 100 })
     const requests = await pod.run([], { as: user, argv: ['sh', '-c', REPEAT, observerProgram()] })
     t.equal(await requests.ended, 0, requests.log())
     pod.endTasks()

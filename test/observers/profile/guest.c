@@ -107,6 +107,59 @@ static int wait_for(const char *way) {
   return 11;
 }
 
+enum { WAITERS = 4, WAITS = 100000 };
+static volatile int is_over;
+static long waits, interrupted_waits;
+
+static void *burn_until_over(void *unused) {
+  for (volatile long i = 0; !is_over; i++) continue;
+  return unused;
+}
+
+// Waits again and again, as briefly as possible: each time, a tick may just be pending.
+static void *wait_briefly(void *set) {
+  struct timespec brief = {0, 20000};
+  while (__atomic_add_fetch(&waits, 1, __ATOMIC_RELAXED) < WAITS) {
+    int error = sigtimedwait(set, NULL, &brief) < 0 ? errno : 0;
+    if (error == EINTR) __atomic_add_fetch(&interrupted_waits, 1, __ATOMIC_RELAXED);
+  }
+  return NULL;
+}
+
+static double seconds_now(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+// Waits in many ways for signals that are not the profiler's, while other threads compute.
+static int wait_for_others(void) {
+  pthread_t burners[2], waiters[WAITERS];
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGUSR1);
+  sigprocmask(SIG_BLOCK, &set, NULL);
+  for (int i = 0; i < 2; i++) pthread_create(&burners[i], NULL, burn_until_over, NULL);
+  for (int i = 0; i < WAITERS; i++) pthread_create(&waiters[i], NULL, wait_briefly, &set);
+  for (int i = 0; i < WAITERS; i++) pthread_join(waiters[i], NULL);
+  printf("interrupted %ld\n", interrupted_waits);
+  struct timespec half = {0, 500000000}, wrong = {0, -1};
+  double began = seconds_now();
+  int error = sigtimedwait(&set, NULL, &half) < 0 ? errno : 0;
+  printf("%s after %s\n", strerror(error), seconds_now() - began < 0.5 ? "less" : "half a second");
+  siginfo_t information = {0};
+  sigqueue(getpid(), SIGUSR1, (union sigval){.sival_int = 42});
+  int got = sigwaitinfo(&set, &information);
+  printf("%s %d\n", strsignal(got), information.si_value.sival_int);
+  printf("%s\n", sigtimedwait(&set, NULL, &wrong) < 0 ? strerror(errno) : "valid");
+  signal(SIGALRM, on_signal);
+  alarm(1);
+  printf("%s\n", sigwaitinfo(&set, NULL) < 0 ? strerror(errno) : "got it");
+  is_over = 1;
+  for (int i = 0; i < 2; i++) pthread_join(burners[i], NULL);
+  return 20;
+}
+
 // Prints everything about signals that a program can ask for.
 static int query(void) {
   burn(0.7);
@@ -196,6 +249,7 @@ int main(int count, char **words) {
   double number = count > 3 ? atof(words[3]) : 0;
   if (strcmp(task, "handle") == 0) return handle(way);
   if (strcmp(task, "wait-for") == 0) return wait_for(way);
+  if (strcmp(task, "wait-for-others") == 0) return wait_for_others();
   if (strcmp(task, "query") == 0) return query();
   if (strcmp(task, "restrict") == 0) return restrict_calls(way, number);
   if (strcmp(task, "coroutine") == 0) return run_on_small_stack((size_t)atoi(way));

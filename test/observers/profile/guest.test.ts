@@ -91,6 +91,14 @@ t.test('a program that waits for signals gets none of the profiler', options, (t
   t.end()
 })
 
+t.test('a tick ends no call that waits for other signals', options, (t) => {
+  const { reasons, ends } = compare(t, [compileGuest(t), 'wait-for-others'])
+  t.strictSame(reasons, [])
+  const { ticks, due } = ticksIn(ends[0])
+  t.ok(ticks > 50 && Math.abs(ticks - due) < 20, `${ends[0]}`)
+  t.end()
+})
+
 t.test('a program sees neither the handler nor a stack of the profiler', options, (t) => {
   const { reasons, ends } = compare(t, [compileGuest(t), 'query'])
   t.strictSame(reasons, [])

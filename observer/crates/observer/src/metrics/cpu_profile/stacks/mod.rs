@@ -6,10 +6,12 @@
 //! says why, and in which call the thread sleeps.
 
 pub mod answers;
+pub mod asking;
 pub mod output;
 pub mod process;
 pub mod request;
 pub mod resolve;
+pub mod sleep;
 pub mod thread;
 
 use std::io::Write as _;

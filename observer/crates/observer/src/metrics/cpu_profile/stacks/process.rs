@@ -5,7 +5,8 @@ use linux::proc::files::Task;
 use linux::proc::timers;
 use nix::errno::Errno;
 
-use super::thread::{Asking, SIGNAL, Thread};
+use super::asking::Asking;
+use super::thread::{SIGNAL, Thread};
 use crate::metrics::cpu_profile::maps::{self, Mapping};
 use crate::sampling::containers::ContainerId;
 use crate::sampling::measure::{Meter, is_denial};
@@ -114,7 +115,7 @@ fn list_threads(meter: &mut Meter, process: &Process, has_threads: bool) -> (Vec
 }
 
 /// Returns the value of the profiler's timer. Only the loader makes a timer with this signal, and
-/// deletes it when it steps aside. A forked process does not inherit it.
+/// deletes it when it stops the profiler. A forked process does not inherit it.
 fn read_timer(meter: &mut Meter, asking: &mut Asking) -> Result<Option<u64>, Errno> {
     let (pid, identity) = (asking.pid, asking.identity);
     let (found, _guard) = meter.with_access(&mut asking.access, identity, |meter| {
@@ -177,7 +178,8 @@ fn why_not_profiled(mappings: &[Mapping]) -> &'static str {
         name.starts_with(b"ld-") || name.starts_with(b"ld.so") || name.starts_with(b"ld64.so")
     });
     if has(b"/libprofiler.so.0") {
-        return "cpu-profile has stepped aside, or the process was forked without executing a program";
+        return "cpu-profile does not profile this program, or the process was forked without \
+                executing a program";
     }
     if has(b"/cpu-profile/loader.so") {
         return "cpu-profile could not load its library; its log has the reason";
@@ -225,6 +227,9 @@ mod tests {
         assert!(why(&["/bin/app", "[vdso]"]).starts_with("the program is static"));
         assert!(why(&["/bin/app", linker]).ends_with("is not loaded"));
         assert!(why(&["/bin/app", linker, loader]).contains("could not load"));
-        assert!(why(&["/bin/app", linker, loader, profiler]).contains("stepped aside"));
+        assert!(
+            why(&["/bin/app", linker, loader, profiler])
+                .starts_with("cpu-profile does not profile")
+        );
     }
 }

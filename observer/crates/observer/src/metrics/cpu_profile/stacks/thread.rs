@@ -4,20 +4,21 @@
 //! sends only to a thread that uses a processor. A thread that sleeps is sent a signal. A signal
 //! ends many calls, also with `SA_RESTART` (signal(7)), and the program would see EINTR. Therefore
 //! only a thread is asked that sleeps in a call that the kernel continues, and has slept in this
-//! same call for a while: the time between the look and the signal is then short against the time
-//! of its calls.
+//! same call for a while: the time between the last look and the signal is then very short against
+//! the time of its calls.
+
+use std::os::fd::OwnedFd;
 
 use linux::proc::files::Task;
-use linux::proc::syscall::{self, Position, Restart};
 use linux::proc::task_state::{self, TaskState};
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use rustix::process::{PidfdFlags, pidfd_open, pidfd_send_signal};
 
-use crate::runtime::identity::Identity;
+use super::asking::Asking;
+use super::sleep::{Position, Sleep, read_position};
 use crate::sampling::measure::Meter;
-use crate::sampling::process::Access;
 
 /// The signal of the profiler's timer (observer/loader/loader.h).
 pub const SIGNAL: u32 = 23;
@@ -80,18 +81,6 @@ pub struct Thread {
     last_signal: f64,
 }
 
-/// The facts about the process of a thread that are needed to ask the thread.
-pub struct Asking {
-    /// The process id in the pod.
-    pub pid: i32,
-    /// Whether the process has the profiler; otherwise its threads are only looked at.
-    pub has_profiler: bool,
-    /// How the files of the process can be read.
-    pub access: Access,
-    /// The user and group of the process.
-    pub identity: Option<Identity>,
-}
-
 impl Thread {
     /// Creates a thread that was not looked at.
     #[must_use]
@@ -146,7 +135,9 @@ impl Thread {
             Activity::Ended => self.settle("the thread has ended"),
             Activity::Stopped => self.settle("the thread is stopped, for example by a debugger"),
             Activity::Blocked if is_still => {
-                self.call = read_call(meter, asking, self.id).0;
+                if let Position::Sleeping(sleep) = read_position(meter, asking, self.id) {
+                    self.call = sleep.call;
+                }
                 self.settle("the thread waits in the kernel and cannot be interrupted (state D)");
             }
             Activity::Runs if asking.has_profiler && state.blocks(SIGNAL) => {
@@ -158,22 +149,24 @@ impl Thread {
     }
 
     fn look_asleep(&mut self, meter: &mut Meter, asking: &mut Asking, state: &TaskState, now: f64) {
-        let (call, can_restart) = read_call(meter, asking, self.id);
-        let Some(can_restart) = can_restart else {
-            self.activity = Activity::Runs;
-            return;
+        let sleep = match read_position(meter, asking, self.id) {
+            Position::Running => {
+                self.activity = Activity::Runs;
+                return;
+            }
+            Position::Sleeping(sleep) => sleep,
         };
-        self.call = call;
+        self.call.clone_from(&sleep.call);
         if !asking.has_profiler {
             return;
         }
         if now - self.still_since < MIN_SLEEP {
-            if !can_restart && now - self.since > MAX_TURNS {
+            if !sleep.can_restart && now - self.since > MAX_TURNS {
                 self.settle(IN_TURNS);
             }
             return;
         }
-        if !can_restart {
+        if !sleep.can_restart {
             self.settle("a signal would end this call, so the thread was not asked");
         } else if state.blocks(SIGNAL) {
             self.settle("the thread blocks the signal SIGURG");
@@ -182,11 +175,16 @@ impl Thread {
                 self.settle("the thread did not answer: its tool may be of an earlier release");
             }
         } else if now - self.last_signal > RETRY {
-            self.signals += 1;
-            self.last_signal = now;
-            if let Err(error) = send(meter, asking, self.id) {
-                let reason = error.desc();
-                self.settle(&format!("the thread cannot be sent a signal: {reason}"));
+            match send(meter, asking, self.id, &sleep) {
+                Ok(Sent::Yes) => {
+                    self.signals += 1;
+                    self.last_signal = now;
+                }
+                Ok(Sent::Left) => {}
+                Err(error) => {
+                    let reason = error.desc();
+                    self.settle(&format!("the thread cannot be sent a signal: {reason}"));
+                }
             }
         }
     }
@@ -202,80 +200,45 @@ fn read_state(meter: &mut Meter, pid: i32, tid: i32) -> Option<TaskState> {
     task_state::parse(text)
 }
 
-/// Returns the call in which a thread sleeps, and whether the kernel continues it after a signal;
-/// `None` instead of the latter if the thread runs.
-fn read_call(meter: &mut Meter, asking: &mut Asking, tid: i32) -> (Option<String>, Option<bool>) {
-    let (pid, identity) = (asking.pid, asking.identity);
-    let task = Task::Thread(pid, tid);
-    let (text, _guard) = meter.with_access(&mut asking.access, identity, |meter| {
-        let text = meter.files.read(task, "syscall")?;
-        Ok(syscall::parse(text))
-    });
-    let call = match text {
-        Ok(Some(Position::Running)) => return (None, None),
-        Ok(Some(Position::Elsewhere) | None) => return (None, Some(false)),
-        Ok(Some(Position::Sleeping(call))) => call,
-        Err(_) => return read_kernel_function(meter, task),
-    };
-    let can_restart = match call.restart() {
-        Restart::Always => true,
-        Restart::Never => false,
-        Restart::IfPipe(file) => {
-            let link = meter.files.read_link(pid, &format!("fd/{file}"));
-            let is_pipe = link.is_ok_and(|link| link.starts_with(b"pipe:["));
-            is_pipe || is_in_pipe(meter, task)
-        }
-    };
-    let name = call.name().map(str::to_owned);
-    let name = name.unwrap_or_else(|| format!("system call {}", call.number));
-    (Some(name), Some(can_restart))
-}
-
-/// The functions of the kernel in which only calls sleep that it continues: reads of pipes, also
-/// those with a name, and waiting for a child.
-const RESTARTABLE: [&[u8]; 3] = [b"anon_pipe_read", b"pipe_read", b"do_wait"];
-
-/// Returns the function of the kernel in which a thread sleeps, in brackets. The call itself may be
-/// hidden where `kernel.yama.ptrace_scope` is not 0.
-fn read_kernel_function(meter: &mut Meter, task: Task) -> (Option<String>, Option<bool>) {
-    let Ok(text) = meter.files.read(task, "wchan") else {
-        return (None, Some(false));
-    };
-    if matches!(text, b"" | b"0") {
-        return (None, Some(false));
-    }
-    let can_restart = RESTARTABLE.contains(&text);
-    (
-        Some(format!("[{}]", encode::json::clean(text))),
-        Some(can_restart),
-    )
-}
-
-fn is_in_pipe(meter: &mut Meter, task: Task) -> bool {
-    let text = meter.files.read(task, "wchan");
-    text.is_ok_and(|text| RESTARTABLE[..2].contains(&text))
-}
-
 /// The flag of `pidfd_open(2)` for a thread, since Linux 6.9.
 const PIDFD_THREAD: u32 = 0o200;
 
-/// Sends the signal to a thread.
-fn send(meter: &Meter, asking: &Asking, tid: i32) -> Result<(), Errno> {
-    let send = || send_to_thread(tid).unwrap_or_else(|| kill(Pid::from_raw(tid), Signal::SIGURG));
+/// Whether a thread was sent the signal.
+enum Sent {
+    Yes,
+    /// It has left the call in which it slept.
+    Left,
+}
+
+/// Sends the signal to a thread if it still sleeps in this call. Everything else is done before the
+/// last look: a thread that leaves its call between this look and the signal, and begins another
+/// call that the kernel does not continue, sees EINTR.
+fn send(meter: &mut Meter, asking: &mut Asking, tid: i32, sleep: &Sleep) -> Result<Sent, Errno> {
+    let thread = open_thread(tid);
+    let send = || match &thread {
+        Some(thread) => pidfd_send_signal(thread, rustix::process::Signal::URG)
+            .map_err(|error| Errno::from_raw(error.raw_os_error())),
+        None => kill(Pid::from_raw(tid), Signal::SIGURG),
+    };
+    if !sleep.lasts(meter, asking, tid) {
+        return Ok(Sent::Left);
+    }
     match (send(), asking.identity) {
         (Err(Errno::EPERM), Some(identity)) if meter.own.can_assume(identity) => {
-            meter.own.with_effective_user(identity, send)
+            if !sleep.lasts(meter, asking, tid) {
+                return Ok(Sent::Left);
+            }
+            meter.own.with_effective_user(identity, send)?;
+            Ok(Sent::Yes)
         }
-        (result, _) => result,
+        (result, _) => result.map(|()| Sent::Yes),
     }
 }
 
-/// Sends the signal to exactly this thread. `None` before Linux 6.9: then kill(2) sends it to the
+/// Opens exactly this thread. `None` before Linux 6.9: then kill(2) sends the signal to the
 /// process, and wakes the thread with this id (kernel/signal.c, `complete_signal`), but another
 /// thread that just gets a signal of the timer may take it instead, and it has to be sent again.
-fn send_to_thread(tid: i32) -> Option<Result<(), Errno>> {
+fn open_thread(tid: i32) -> Option<OwnedFd> {
     let id = rustix::process::Pid::from_raw(tid)?;
-    let thread = pidfd_open(id, PidfdFlags::from_bits_retain(PIDFD_THREAD)).ok()?;
-    let sent = pidfd_send_signal(thread, rustix::process::Signal::URG);
-    Some(sent.map_err(|error| Errno::from_raw(error.raw_os_error())))
+    pidfd_open(id, PidfdFlags::from_bits_retain(PIDFD_THREAD)).ok()
 }
