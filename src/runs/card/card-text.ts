@@ -1,5 +1,5 @@
 import type { TextBlock } from '../../lib/output-format.ts'
-import { FACTORS, type Factor, factorText, listFactors } from '../efficiency/factor.ts'
+import { type Factor, factorText, factorWords, listFactors } from '../efficiency/factor.ts'
 import { bytesText } from '../findings/sentence.ts'
 import type { RoleAdvice } from './advice.ts'
 import { findingText } from './card-findings.ts'
@@ -61,7 +61,7 @@ function efficiencyText(root: Factor): string {
   const parts = listFactors(root)
     .slice(1)
     .flatMap(({ name, value }) => {
-      return value === null ? [] : [`${FACTORS[name].title.toLowerCase()} ${factorText(value)}`]
+      return value === null ? [] : [`${factorWords(name)} ${factorText(value)}`]
     })
   const detail = parts.length === 0 ? '' : ` (${parts.join(', ')})`
   return `${factorText(root.value)}${detail}`

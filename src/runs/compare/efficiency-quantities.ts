@@ -1,4 +1,4 @@
-import { FACTORS, type Factor, type FactorName, listFactors } from '../efficiency/factor.ts'
+import { type Factor, type FactorName, factorWords, listFactors } from '../efficiency/factor.ts'
 import type { Efficiency } from '../efficiency/run-efficiency.ts'
 import { knownQuantity, type QuantityFacts } from './run-facts.ts'
 
@@ -28,7 +28,7 @@ function factorFacts(
   const facts = {
     ...place,
     quantity: quantityName(name),
-    title: titleOf(name),
+    title: factorWords(name),
     unit: 'ratio',
   } as const
   const known = knownQuantity(facts, value ?? 0)
@@ -37,8 +37,4 @@ function factorFacts(
 
 function quantityName(name: FactorName): string {
   return name === 'efficiency' ? PREFIX : `${PREFIX}.${name.replaceAll('-', '_')}`
-}
-
-function titleOf(name: FactorName): string {
-  return FACTORS[name].title.toLowerCase()
 }

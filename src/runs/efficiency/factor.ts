@@ -99,6 +99,11 @@ export function valueIn(root: Factor, name: FactorName): number | null {
   return listFactors(root).find((one) => one.name === name)?.value ?? null
 }
 
+/** Returns the name of a factor inside a sentence. */
+export function factorWords(name: FactorName): string {
+  return FACTORS[name].title.toLowerCase()
+}
+
 /** Returns a value for people: with two digits after the point, or if it is small, two digits. */
 export function factorText(value: number): string {
   return value < 0.01 ? String(roundTo(value, 2)) : value.toFixed(2)

@@ -2,7 +2,7 @@ import { roundTo } from '../../lib/round.ts'
 import type { RunFinding } from '../findings/evaluate.ts'
 import { LEAST_EFFICIENCY } from '../findings/mpi-rules.ts'
 import { factText, rankName } from '../findings/sentence.ts'
-import { FACTORS, type Factor, type FactorName, factorText, listFactors } from './factor.ts'
+import { type Factor, type FactorName, factorText, factorWords, listFactors } from './factor.ts'
 import type { Efficiency } from './run-efficiency.ts'
 
 /** What a verdict is about. */
@@ -122,7 +122,7 @@ function strengths(factors: readonly Factor[]): readonly string[] {
 }
 
 function valueText({ name, value }: Factor): string {
-  return `${FACTORS[name].title.toLowerCase()} ${factorText(value ?? 0)}`
+  return `${factorWords(name)} ${factorText(value ?? 0)}`
 }
 
 const STRENGTHS: Partial<Record<FactorName, string>> = {
@@ -151,7 +151,7 @@ function causeText(
         ? 'the processes were idle or waited for storage'
         : 'the processes were idle'
     default:
-      return FACTORS[name].title.toLowerCase()
+      return factorWords(name)
   }
 }
 

@@ -1,23 +1,29 @@
 // The ranks over time: a row for each rank or group of ranks, time from left to right, and in each
 // interval the parts of the states as colours, one above the other.
 
-import type { ActivityData, ActivityLine, Percent } from '../../first-screen/activity-data.ts'
+import {
+  type ActivityData,
+  type ActivityLine,
+  type Percent,
+  STATES,
+  type State,
+} from '../../first-screen/activity-data.ts'
 import { colour } from '../colours.ts'
 import { classed, element, elementOf, inside, made } from '../elements.ts'
 import { duration } from '../format.ts'
 import { timeTicks } from '../time-ticks.ts'
 
-/** The states in the order of the data; the first one is drawn at the bottom of a row. */
-const STATES = [
-  { word: 'computing', colour: 'computing' },
-  { word: 'in MPI', colour: 'in-mpi' },
-  { word: 'waiting for a processor', colour: 'waiting' },
-  { word: 'waiting for storage', colour: 'stored' },
-  { word: 'idle', colour: 'idle' },
-] as const
+/** The word for each state, and the name of its colour. */
+const LOOKS: Readonly<Record<State, { readonly word: string; readonly colour: string }>> = {
+  computing: { word: 'computing', colour: 'computing' },
+  mpi: { word: 'in MPI', colour: 'in-mpi' },
+  waiting: { word: 'waiting for a processor', colour: 'waiting' },
+  storage: { word: 'waiting for storage', colour: 'stored' },
+  idle: { word: 'idle', colour: 'idle' },
+}
 
-/** The index of the state of waiting for a processor. */
-const WAITING = STATES.findIndex(({ colour: name }) => name === 'waiting')
+/** The looks in the order of the data; the first one is drawn at the bottom of a row. */
+const DRAWN = STATES.map((state) => LOOKS[state])
 
 const AXIS = 18
 /** The height of all rows together, if the rows are neither too high nor too low. */
@@ -37,7 +43,7 @@ export function startActivity(data: ActivityData) {
   activity = data
   element('activity').hidden = data.lines.length === 0
   if (data.lines.length === 0) return
-  const means = STATES.map((_, state) => meanOf(data.lines, state))
+  const means = DRAWN.map((_, state) => meanOf(data.lines, state))
   inside('activity', '.states').append(...stateKeys(means))
   const canvas = elementOf(HTMLCanvasElement, 'activity-rows')
   canvas.setAttribute('aria-label', `Ranks over time. On average: ${describe(means)}.`)
@@ -60,7 +66,7 @@ function meanOf(lines: readonly ActivityLine[], state: number) {
 }
 
 function describe(percents: readonly (number | null | undefined)[]) {
-  const parts = STATES.flatMap(({ word }, state) => {
+  const parts = DRAWN.flatMap(({ word }, state) => {
     const percent = percents[state] ?? 0
     return percent < 0.5 ? [] : `${word} ${Math.round(percent)} %`
   })
@@ -71,7 +77,7 @@ function stateKeys(means: readonly (number | null)[]) {
   const rest = 100 - means.reduce<number>((sum, mean) => sum + (mean ?? 0), 0)
   const unknown = classed('li', 'unknown')
   unknown.append(made('i'), `not known ${Math.round(rest)} %`)
-  const keys = STATES.flatMap(({ word, colour: name }, state) => {
+  const keys = DRAWN.flatMap(({ word, colour: name }, state) => {
     const mean = means[state] ?? 0
     if (mean === 0) return []
     const key = classed('li', name)
@@ -86,7 +92,7 @@ const LEAST_REST = 3
 
 /** Fills the table with the same numbers, which needs no pointer and no colours. */
 function startTable(lines: readonly ActivityLine[]) {
-  const shown = STATES.map(({ word }, state) => ({ word, state })).filter(({ state }) =>
+  const shown = DRAWN.map(({ word }, state) => ({ word, state })).filter(({ state }) =>
     lines.some(({ percents }) => percents[state]?.some((percent) => (percent ?? 0) > 0)),
   )
   const place = inside('activity', 'table')
@@ -152,7 +158,7 @@ export function showActivity() {
   const context = canvas.getContext('2d')
   if (context === null) return
   context.scale(ratio, ratio)
-  const colours = STATES.map((state) => colour(state.colour))
+  const colours = DRAWN.map((look) => colour(look.colour))
   const empty = colour('wash')
   for (const row of rows) paintRow(context, row, width, { colours, empty })
   nameRows(context, rows, width)
@@ -271,7 +277,7 @@ function tell(x: number, y: number) {
 }
 
 function mpiHint() {
-  const isWaitingKnown = meanOf(activity.lines, WAITING) !== null
+  const isWaitingKnown = meanOf(activity.lines, STATES.indexOf('waiting')) !== null
   const waiting = isWaitingKnown ? ', without' : ' and contains'
   return (
     `Computing is all time outside of MPI${waiting} the time of waiting for a processor. ` +
