@@ -77,10 +77,25 @@ static void create(void) {
   create_memory();
 }
 
+// Says that a program uses sessions. The record names processes by their ranks in MPI_COMM_WORLD,
+// which a program with sessions only does not have (MPI 4.0, 11.3). So none of its calls are
+// recorded, unless it also calls MPI_Init.
+static void begin_sessions(int error) {
+  if (error != 0 || table.process != 0) return;
+  create();
+  if (!has_file) return;
+  table.state = SESSIONS;
+  save(now());
+}
+
 // Shows the call of MPI_Init, which waits for other processes. It may fail, and be called again.
 static void begin_init(uint32_t id) {
   if (is_recording) return;
   if (table.process == 0) create();
+  if (table.state == SESSIONS) {
+    table.state = STARTING;
+    set_beginning();
+  }
   if (!has_file || table.state != STARTING) return;
   struct span span = {.start = now(), .peer = PEER_NONE, .position = COMMUNICATOR_NONE};
   show_call(&span, id, NO_TRANSFER);

@@ -55,8 +55,8 @@ enum { PEER_NONE = -1, PEER_OTHER = -2 };
 #define RANK_UNKNOWN 0xffffffffu
 enum { FRAME_WORLD, FRAME_NONE = MAX_FRAMES };
 enum { COMMUNICATOR_OTHER = MAX_COMMUNICATORS, COMMUNICATOR_NONE };
-// STARTING: in MPI_Init.
-enum state { RUNNING, FINALIZED, EXITED, ABORTED, STARTING };
+// STARTING: in MPI_Init. SESSIONS: after MPI_Session_init, and not in MPI_Init yet.
+enum state { RUNNING, FINALIZED, EXITED, ABORTED, STARTING, SESSIONS };
 // What a thread waits for in point-to-point communication; both bits if for both.
 enum transfer { NO_TRANSFER, SEND = 1, RECEIVE = 2 };
 enum library { UNKNOWN, OPEN_MPI, MPICH };

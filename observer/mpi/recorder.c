@@ -57,6 +57,7 @@ void *memcpy(void *to, const void *from, size_t count) {
 NEXT(dlsym)
 NEXT(MPI_Init)
 NEXT(MPI_Init_thread)
+NEXT(MPI_Session_init)
 NEXT(MPI_Finalize)
 NEXT(MPI_Abort)
 
@@ -72,6 +73,12 @@ static int MPI_Init_thread(word count, word arguments, word required, word provi
   begin_init(CALL_Init_thread);
   int error = next(count, arguments, required, provided);
   end_init(error);
+  return error;
+}
+
+static int MPI_Session_init(word information, word handler, word session) {
+  int error = ((int (*)(word, word, word))next_MPI_Session_init)(information, handler, session);
+  begin_sessions(error);
   return error;
 }
 
@@ -94,6 +101,8 @@ JUMP(__longjmp_chk)
 JUMP(setcontext)
 FORTRAN_ENDS(mpi_, _)
 FORTRAN_ENDS(mpi_, _f08_)
+FORTRAN_SESSIONS(mpi_session_init_)
+FORTRAN_SESSIONS(mpi_session_init_f08_)
 
 #define CALL(name, lower, count, ...) WRAP_C(name, count)
 #define CALL_C CALL
@@ -129,6 +138,9 @@ const struct hook hooks[] = {
     {"setcontext", leave_setcontext, &next_setcontext},
     HOOK(MPI_Init)
     HOOK(MPI_Init_thread)
+    HOOK(MPI_Session_init)
+    HOOK(mpi_session_init_)
+    HOOK(mpi_session_init_f08_)
     HOOK(MPI_Finalize)
     HOOK(MPI_Abort)
     HOOK_FORTRAN_ENDS(mpi_, _)

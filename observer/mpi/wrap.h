@@ -89,6 +89,15 @@
     ((void (*)(word, word, int *))next_##before##abort##after)(communicator, code, error);   \
   }
 
+// MPI_Session_init for Fortran. That of MPICH for mpif.h calls that for C, which has then already
+// said so.
+#define FORTRAN_SESSIONS(symbol)                                                       \
+  NEXT(symbol)                                                                         \
+  static void symbol(word information, word handler, word session, int *error) {       \
+    ((void (*)(word, word, word, int *))next_##symbol)(information, handler, session, error); \
+    begin_sessions(error == NULL ? 0 : *error);                                        \
+  }
+
 // A function that jumps out of the calls of the program. setcontext has only the first argument.
 #define JUMP(symbol)                                            \
   NEXT(symbol)                                                  \

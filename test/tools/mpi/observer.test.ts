@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import {
   copyFileSync,
   readdirSync,
@@ -12,11 +13,19 @@ import { mismatchesIn, noticesOf, rowsOf } from '../../observers/json-rows.ts'
 import { type Running, until } from '../../observers/pod.ts'
 import { onPath, type Row, summaryOf } from '../../observers/prerequisites.ts'
 import { collectFiles } from '../raw-files.ts'
-import { mpirun, mpiTests, programsFor } from './programs.ts'
+import { mpirun, mpiTests, programsFor, SOURCES } from './programs.ts'
 import { readTraces } from './trace-file.ts'
 import { CONTAINER, NATIVE, tracedPod } from './traced-pod.ts'
 
 const options = mpiTests()
+
+/** Builds sessions.c, and returns its path. Open MPI 4.1 has no sessions. */
+function sessions(): string {
+  const path = join(programsFor('mpich').folder, 'sessions')
+  execFileSync('mpicc.mpich', ['-O1', '-w', join(SOURCES, 'sessions.c'), '-o', path])
+  return path
+}
+
 /** Returns the last row of each rank, in the order of the ranks. */
 function lastOf(rows: readonly Row[]): readonly Row[] {
   const last = new Map(rows.map((row) => [row.mpi_rank, row]))
@@ -62,6 +71,35 @@ t.test(
     t.strictSame(noticesOf(watching), [])
   },
 )
+
+t.test('a program with sessions only has a notice', options, async (t) => {
+  const { watching, start } = await tracedPod(t)
+  const app = await start(...mpirun('mpich', 2, sessions()))
+  t.equal(await app.ended, 0)
+  t.equal(await watching.ended, 0)
+  t.strictSame(app.log(), '2\n2\n')
+  t.strictSame(mismatchesIn(watching, 'mpi-trace'), [])
+  const notices = noticesOf(watching).join('\n')
+  for (const rank of [0, 1]) {
+    t.match(notices, new RegExp(`process \\d+ \\(rank ${rank}\\) uses sessions of MPI`))
+  }
+  t.notMatch(notices, /MPI_Init was not called|without having returned/)
+  const after = rowsOf(watching, 'start').filter(({ call }) => call !== null)
+  t.strictSame(after, [], 'it is not shown as one that waits in MPI_Init')
+})
+
+t.test('a program with a session that calls MPI_Init is recorded', options, async (t) => {
+  const { watching, start } = await tracedPod(t)
+  const app = await start(...mpirun('mpich', 2, sessions(), 'init'))
+  t.equal(await app.ended, 0)
+  t.equal(await watching.ended, 0)
+  const ranks = lastOf(rowsOf(watching, 'rank'))
+  t.match(ranks, [
+    { mpi_rank: 0, state: 'finalized', calls: 21 },
+    { mpi_rank: 1, state: 'finalized', calls: 21 },
+  ])
+  t.strictSame(noticesOf(watching), [])
+})
 
 t.test(
   'a process that is killed is lost, and its calls until then are rows',

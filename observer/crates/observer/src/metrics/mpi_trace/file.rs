@@ -79,6 +79,8 @@ pub struct Waits {
 pub enum State {
     /// In `MPI_Init`.
     Starting,
+    /// After `MPI_Session_init`, without `MPI_Init`. None of its calls are recorded.
+    Sessions,
     /// After `MPI_Init`.
     Running,
     /// After `MPI_Finalize`.
@@ -268,6 +270,7 @@ fn parse_state(number: u32) -> Option<State> {
         2 => Some(State::Exited),
         3 => Some(State::Aborted),
         4 => Some(State::Starting),
+        5 => Some(State::Sessions),
         _ => None,
     }
 }

@@ -35,10 +35,10 @@ pub struct Assigned {
 
 impl Assigned {
     /// Returns what the recorder has read from the variables of its process, while the process is
-    /// in `MPI_Init`.
+    /// in `MPI_Init`, or uses sessions only.
     #[must_use]
     pub fn of(trace: &Trace) -> Option<Self> {
-        (trace.state == State::Starting).then(|| Self {
+        matches!(trace.state, State::Starting | State::Sessions).then(|| Self {
             job: trace.job.clone(),
             size: trace.size,
             rank: Some(trace.rank).filter(|rank| *rank != u32::MAX),

@@ -137,6 +137,8 @@ struct Traced {
     member: Option<Member>,
     /// What the launcher has assigned to a process that is in `MPI_Init`.
     assigned: Option<Assigned>,
+    /// What the launcher has assigned to a process that uses sessions only.
+    in_sessions: Option<Assigned>,
     /// The memory that the process shares with the observer.
     memory: SharedMemory,
     /// Whether the process has written its last calls.
@@ -156,7 +158,11 @@ impl Traced {
             size: trace.size,
             job: trace.job.clone(),
         });
-        self.assigned = Assigned::of(trace);
+        let assigned = Assigned::of(trace);
+        (self.assigned, self.in_sessions) = match trace.state {
+            State::Sessions => (None, assigned),
+            _ => (assigned, None),
+        };
     }
 }
 
@@ -215,7 +221,10 @@ impl Sampler for MpiTrace {
         self.write_ended(run, Some(until));
         let time = run.processes.time.precise_timestamp();
         self.folder.write_raw_files(&time, run.session, until);
-        let has_entered = self.processes.values().any(|it| it.assigned.is_some());
+        let has_entered = self.processes.values().any(|it| {
+            let known = [&it.assigned, &it.in_sessions];
+            known.iter().any(|assigned| assigned.is_some())
+        });
         let is_unexplained = self.totals.ranks == 0 && !has_entered;
         if self.folder.results().is_some() && is_unexplained && run.progress.has_started {
             let why = "MPI_Init was not called, the recorder was not loaded, or the program finds \
@@ -329,7 +338,10 @@ impl MpiTrace {
             ids: &ids,
         };
         traced.take(&trace);
-        traced.is_complete = !matches!(trace.state, State::Running | State::Starting);
+        traced.is_complete = !matches!(
+            trace.state,
+            State::Running | State::Starting | State::Sessions
+        );
         traced.writer = finder.find(&trace, facts.uid());
     }
 
@@ -373,7 +385,7 @@ impl MpiTrace {
         }
     }
 
-    /// Returns the ranks that have called `MPI_Init`.
+    /// Returns the ranks that have called `MPI_Init`, or use sessions.
     fn entered(&self) -> Vec<Entered> {
         let all = self.processes.values();
         all.filter_map(|traced| {
@@ -383,7 +395,9 @@ impl MpiTrace {
                 rank: Some(member.rank),
             });
             Some(Entered {
-                assigned: assigned.or_else(|| traced.assigned.clone())?,
+                assigned: assigned
+                    .or_else(|| traced.assigned.clone())
+                    .or_else(|| traced.in_sessions.clone())?,
                 began: traced.began,
                 is_done: traced.is_done,
             })
@@ -460,7 +474,8 @@ impl MpiTrace {
     /// Writes rows of the calls of a process, if its file has changed.
     fn print_calls(&mut self, run: &mut Run<'_>, name: ResultName, time: &str) {
         let trace = self.read(name, false);
-        let Some(trace) = trace.filter(|it| it.state != State::Starting) else {
+        let has_calls = |it: &Trace| !matches!(it.state, State::Starting | State::Sessions);
+        let Some(trace) = trace.filter(has_calls) else {
             return;
         };
         let tail = self.tail_of(run, name);
@@ -543,6 +558,10 @@ impl MpiTrace {
             return;
         };
         let pid = self.known_pid(name);
+        if trace.state == State::Sessions {
+            self.note_sessions(name, &trace);
+            return;
+        }
         if trace.state == State::Starting {
             self.note_start(name, &trace, has_ended);
             self.print_open(run, name, has_ended);
@@ -580,11 +599,18 @@ impl MpiTrace {
         }
     }
 
+    /// Reports that a process uses sessions in place of `MPI_Init`.
+    fn note_sessions(&mut self, name: ResultName, trace: &Trace) {
+        let (process, rank) = (self.description_of(name), assigned_rank(trace));
+        self.folder.note(format!(
+            "{process}{rank} uses sessions of MPI (MPI_Session_init) without MPI_Init: its calls \
+             are not recorded"
+        ));
+    }
+
     /// Reports that a process has not returned from `MPI_Init`.
     fn note_start(&mut self, name: ResultName, trace: &Trace, has_ended: bool) {
-        let process = self.description_of(name);
-        let rank = Assigned::of(trace).and_then(|assigned| assigned.rank);
-        let rank = rank.map_or(String::new(), |rank| format!(" (rank {rank})"));
+        let (process, rank) = (self.description_of(name), assigned_rank(trace));
         let end = if has_ended {
             "ended"
         } else {
@@ -634,6 +660,12 @@ impl MpiTrace {
         tail.push(b'}');
         tail.into()
     }
+}
+
+/// Returns the rank that the launcher has assigned, for a sentence; otherwise an empty text.
+fn assigned_rank(trace: &Trace) -> String {
+    let rank = Assigned::of(trace).and_then(|assigned| assigned.rank);
+    rank.map_or(String::new(), |rank| format!(" (rank {rank})"))
 }
 
 impl Totals {

@@ -272,8 +272,8 @@ pub fn peer_name(peer: Peer) -> String {
 #[must_use]
 pub fn state_name(state: State, has_ended: bool) -> &'static str {
     match state {
-        State::Running | State::Starting if has_ended => "lost",
-        State::Running | State::Starting => "running",
+        State::Running | State::Starting | State::Sessions if has_ended => "lost",
+        State::Running | State::Starting | State::Sessions => "running",
         State::Finalized => "finalized",
         State::Exited => "exited",
         State::Aborted => "aborted",
