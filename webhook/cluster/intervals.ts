@@ -1,19 +1,7 @@
-import type { Backoff } from '../../src/lib/pause.ts'
+import type { ReflectorPace } from '../../src/cluster/reflect/reflector.ts'
 
 /** Intervals, timeouts and limits. Times are in milliseconds, rates per second. */
-export interface Intervals extends Backoff {
-  /**
-   * The longest time until all objects of a resource are listed again. The new list includes any
-   * change that a watch has missed.
-   */
-  readonly relistMs: number
-  /**
-   * The time without events after which a watch counts as stalled. An idle watch gets a bookmark
-   * every minute.
-   */
-  readonly silenceMs: number
-  /** The timeout for one page of a list, or one PATCH. */
-  readonly answerMs: number
+export interface Intervals extends ReflectorPace {
   /** The longest time that the review of a pod waits for the look-up of its namespace. */
   readonly lookupMs: number
   /** The time for which a namespace is not looked up again after a look-up. */

@@ -1,13 +1,13 @@
 import { ApiError } from '../../src/cluster/api-error.ts'
 import { type Apiserver, connectApiserver } from '../../src/cluster/apiserver.ts'
 import type { Access } from '../../src/cluster/cluster.ts'
+import { namespaceItem, ruleItem } from '../../src/cluster/reflect/item.ts'
 import { asText, fieldsOrNone, listOrNone } from '../../src/core/kubernetes/json.ts'
 import { NAMESPACE_NAME } from '../../src/core/kubernetes/namespace-name.ts'
 import { pauseInBackground } from '../../src/lib/pause.ts'
 import { NotKnownYet } from '../namespaces.ts'
 import type { Intervals } from './intervals.ts'
 import type { NamespaceCache } from './namespace-cache.ts'
-import { namespaceItem, ruleItem } from './reflect/item.ts'
 
 /**
  * The time for which an idle connection is kept for further look-ups, in milliseconds. The time is

@@ -1,6 +1,6 @@
+import { namespaceItem, ruleItem, type StoredObject } from '../../src/cluster/reflect/item.ts'
+import { createStore, type Store } from '../../src/cluster/reflect/store.ts'
 import { type Namespace, readNamespace } from '../../src/core/namespaces/namespace.ts'
-import { namespaceItem, ruleItem, type StoredObject } from './reflect/item.ts'
-import { createStore, type Store } from './reflect/store.ts'
 
 /**
  * The watched resources, by the name of the resource in API paths. Each value is the function that

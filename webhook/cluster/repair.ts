@@ -1,10 +1,10 @@
 import { ApiError } from '../../src/cluster/api-error.ts'
 import type { Apiserver } from '../../src/cluster/apiserver.ts'
+import type { Store } from '../../src/cluster/reflect/store.ts'
 import { type Rearming, rearm } from '../../src/core/namespaces/repair-label.ts'
 import { jittered, pauseInBackground } from '../../src/lib/pause.ts'
 import type { Intervals } from './intervals.ts'
 import { trackMoves } from './moves.ts'
-import type { Store } from './reflect/store.ts'
 
 /**
  * The outcomes of a repair. `overtaken` means that the namespace was changed or deleted in the

@@ -1,12 +1,12 @@
 import type { Logger } from 'pino'
 import { Counter, Gauge, type Registry } from 'prom-client'
+import type { ReflectorOptions } from '../../src/cluster/reflect/reflector.ts'
 import type { LookupOptions } from './lookup.ts'
-import type { ReflectorOptions } from './reflect/reflector.ts'
 import { REPAIR_OUTCOMES, type RepairOptions, type RepairOutcome } from './repair.ts'
 
 /** Reports the state of a watched cluster in Prometheus metrics and in the log. */
 export interface Report {
-  onTroubleOf(resource: string): ReflectorOptions['onTrouble']
+  onTroubleOf(resource: string): ReflectorOptions<unknown>['onTrouble']
   readonly onLookup: LookupOptions['onEnd']
   readonly onRepair: RepairOptions['onOutcome']
   onImage(image: string, isHeld: boolean): void

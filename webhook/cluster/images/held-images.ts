@@ -1,8 +1,8 @@
 import type { Apiserver } from '../../../src/cluster/apiserver.ts'
+import type { StoredObject } from '../../../src/cluster/reflect/item.ts'
+import { type Reflector, startReflector } from '../../../src/cluster/reflect/reflector.ts'
+import { createStore } from '../../../src/cluster/reflect/store.ts'
 import type { Intervals } from '../intervals.ts'
-import type { StoredObject } from '../reflect/item.ts'
-import { type Reflector, startReflector } from '../reflect/reflector.ts'
-import { createStore } from '../reflect/store.ts'
 import { generationOf, hasReadyPod, holderItem, isHeld, listImages } from './image-holder.ts'
 
 /** The label of the DaemonSets that keep images on nodes. */

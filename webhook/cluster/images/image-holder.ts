@@ -1,10 +1,10 @@
+import { ruleItem, type StoredObject } from '../../../src/cluster/reflect/item.ts'
 import {
   type DaemonSet,
   isAnyReady,
   readDaemonSet,
   runsAnywhere,
 } from '../../../src/core/kubernetes/daemon-set.ts'
-import { ruleItem, type StoredObject } from '../reflect/item.ts'
 
 /**
  * Selects the fields of a DaemonSet to keep: its generation, the images of its pods, and the status

@@ -1,9 +1,9 @@
 import type { Apiserver } from '../../../src/cluster/apiserver.ts'
 import { WEBHOOK_CONFIGURATIONS } from '../../../src/cluster/paths.ts'
+import type { Store } from '../../../src/cluster/reflect/store.ts'
 import { REVISION_LABEL } from '../../../src/core/keys.ts'
 import { asObjects } from '../../../src/core/kubernetes/json.ts'
 import { readRevision } from '../../../src/core/namespaces/revision.ts'
-import type { Store } from '../reflect/store.ts'
 
 /**
  * Says which part of the scan concerns the pods of a namespace. `own`: this release handles the

@@ -1,4 +1,5 @@
 import type { Apiserver } from '../../../src/cluster/apiserver.ts'
+import { listParts } from '../../../src/cluster/reflect/list.ts'
 import type { Catalog } from '../../../src/core/catalog.ts'
 import { asText, type Fields, fieldsOrNone } from '../../../src/core/kubernetes/json.ts'
 import { groupMissedPods, type Notice } from '../../../src/core/missed/missed-pod-events.ts'
@@ -12,7 +13,6 @@ import { errorMessage } from '../../../src/lib/error-message.ts'
 import { jittered, pauseInBackground } from '../../../src/lib/pause.ts'
 import type { Intervals } from '../intervals.ts'
 import type { NamespaceCache } from '../namespace-cache.ts'
-import { listParts } from '../reflect/list.ts'
 import { announcer } from './announce.ts'
 import { findOwnership } from './revisions.ts'
 

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
-import { apiErrorFrom } from '../../../src/cluster/api-error.ts'
-import { type Apiserver, parse } from '../../../src/cluster/apiserver.ts'
-import { asText, fieldsOrNone } from '../../../src/core/kubernetes/json.ts'
-import { errorMessage } from '../../../src/lib/error-message.ts'
+import { asText, fieldsOrNone } from '../../core/kubernetes/json.ts'
+import { errorMessage } from '../../lib/error-message.ts'
+import { apiErrorFrom } from '../api-error.ts'
+import { type Apiserver, parse } from '../apiserver.ts'
 import { selecting } from './list.ts'
 
 /**

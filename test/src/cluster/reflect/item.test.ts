@@ -1,5 +1,5 @@
 import t from 'tap'
-import { isLater, namespaceItem, ruleItem } from '../../../../webhook/cluster/reflect/item.ts'
+import { isLater, namespaceItem, ruleItem } from '../../../../src/cluster/reflect/item.ts'
 
 const OWNER = {
   time: '2026-01-01T12:00:00Z',

@@ -1,22 +1,17 @@
 import { isLater, type StoredObject } from './item.ts'
+import type { Collection } from './reflector.ts'
 
 /** The objects of one resource, by namespace. The returned values are immutable. */
-export interface Store {
+export interface Store extends Collection<StoredObject> {
   /** Returns the objects of a namespace. */
   of(namespace: string): readonly StoredObject[]
   /** Returns the namespaces that have at least one object. */
   namespaces(): Iterable<string>
-  /** Stores an object from a watch, unless a later version is already stored. */
-  put(item: StoredObject): void
-  /** Removes an object, unless a later version is stored. */
-  remove(item: StoredObject): void
   /**
    * Replaces the objects of one namespace with a list that was read at a resourceVersion. Stored
    * objects with a later version are kept.
    */
   settle(namespace: string, listed: readonly StoredObject[], resourceVersion: string): void
-  /** Replaces the objects of all namespaces with a list, by the rule of `settle`. */
-  settleAll(listed: readonly StoredObject[], resourceVersion: string): void
 }
 
 const NONE: readonly StoredObject[] = Object.freeze([])

@@ -1,10 +1,7 @@
-import type { Apiserver } from '../../../src/cluster/apiserver.ts'
-import { errorMessage } from '../../../src/lib/error-message.ts'
-import { backoffMs, jittered, pauseInBackground } from '../../../src/lib/pause.ts'
-import type { Intervals } from '../intervals.ts'
-import type { StoredObject } from './item.ts'
+import { errorMessage } from '../../lib/error-message.ts'
+import { type Backoff, backoffMs, jittered, pauseInBackground } from '../../lib/pause.ts'
+import type { Apiserver } from '../apiserver.ts'
 import { list } from './list.ts'
-import type { Store } from './store.ts'
 import { Broken, watch } from './watch.ts'
 
 /** Keeps a store up to date with the apiserver. If an update fails, the store keeps its content. */
@@ -21,14 +18,41 @@ export interface Reflector {
   stop(): void
 }
 
-export interface ReflectorOptions {
+/** Intervals and timeouts in milliseconds, and the pauses after failures. */
+export interface ReflectorPace extends Backoff {
+  /**
+   * The longest time until all objects of a resource are listed again. The new list includes any
+   * change that a watch has missed.
+   */
+  readonly relistMs: number
+  /**
+   * The time without events after which a watch counts as stalled. An idle watch gets a bookmark
+   * every minute.
+   */
+  readonly silenceMs: number
+  /** The timeout for one page of a list. */
+  readonly answerMs: number
+}
+
+/** The objects that a reflector keeps up to date. */
+export interface Collection<Item> {
+  /** Stores an object from a watch, unless a later version is already stored. */
+  put(item: Item): void
+  /** Removes an object, unless a later version is stored. */
+  remove(item: Item): void
+  /** Replaces all objects with a list that was read at a resourceVersion. */
+  settleAll(listed: readonly Item[], resourceVersion: string): void
+}
+
+export interface ReflectorOptions<Item> {
   readonly api: Apiserver
   readonly path: string
   /** A label selector; all objects if undefined. */
   readonly selector?: string | undefined
-  readonly collection: Store
-  readonly pace: Intervals
-  itemOf(object: unknown): StoredObject
+  readonly collection: Collection<Item>
+  readonly pace: ReflectorPace
+  /** Selects the fields of an object to keep. Objects for which it returns undefined are dropped. */
+  itemOf(object: unknown): Item | undefined
   /**
    * Called at the first and second failure in a row, and then whenever the message changes.
    * `isLasting` is true from the second failure in a row.
@@ -56,7 +80,7 @@ interface ReflectorState {
  * by the next list. A broken watch continues from its last resourceVersion. After any other error,
  * such as a 410 or a stalled watch, all objects are listed again.
  */
-export function startReflector(options: ReflectorOptions): Reflector {
+export function startReflector<Item>(options: ReflectorOptions<Item>): Reflector {
   const { pace, onTrouble } = options
   const stopped = new AbortController()
   const { signal } = stopped
@@ -103,7 +127,11 @@ function isFresh(position: Position | undefined): position is Position {
   return position !== undefined && performance.now() < position.listAt
 }
 
-async function takeList(options: ReflectorOptions, state: ReflectorState, signal: AbortSignal) {
+async function takeList<Item>(
+  options: ReflectorOptions<Item>,
+  state: ReflectorState,
+  signal: AbortSignal,
+) {
   const { api, path, selector, itemOf, collection, pace } = options
   const start = performance.now()
   const { items, resourceVersion } = await list({
@@ -116,9 +144,9 @@ async function takeList(options: ReflectorOptions, state: ReflectorState, signal
 }
 
 /** @throws Broken if the watch ends too early, or another error of `watch` */
-async function takeWatch(
+async function takeWatch<Item>(
   position: Position,
-  { api, path, selector, itemOf, collection, pace }: ReflectorOptions,
+  { api, path, selector, itemOf, collection, pace }: ReflectorOptions<Item>,
   state: ReflectorState,
   signal: AbortSignal,
 ) {
@@ -127,8 +155,7 @@ async function takeWatch(
   const { silenceMs } = pace
   const where = { api, path, selector, resourceVersion }
   for await (const event of watch({ ...where, seconds, silenceMs, signal })) {
-    if (event.type === 'DELETED') collection.remove(itemOf(event.object))
-    else if (event.type !== 'BOOKMARK') collection.put(itemOf(event.object))
+    if (event.type !== 'BOOKMARK') apply(event.type, itemOf(event.object), collection)
     position.resourceVersion = event.resourceVersion
     beInStep(state, performance.now())
     // Return even if the apiserver does not end the watch in time, so that all objects are listed
@@ -136,6 +163,12 @@ async function takeWatch(
     if (!isFresh(position)) return
   }
   if (isFresh(position)) throw new Broken('the apiserver ended a watch too early')
+}
+
+function apply<Item>(type: string, item: Item | undefined, collection: Collection<Item>): void {
+  if (item === undefined) return
+  if (type === 'DELETED') collection.remove(item)
+  else collection.put(item)
 }
 
 function beInStep(state: ReflectorState, at: number): void {

@@ -1,6 +1,6 @@
 import t from 'tap'
-import type { StoredObject } from '../../../../webhook/cluster/reflect/item.ts'
-import { createStore } from '../../../../webhook/cluster/reflect/store.ts'
+import type { StoredObject } from '../../../../src/cluster/reflect/item.ts'
+import { createStore } from '../../../../src/cluster/reflect/store.ts'
 
 const item = (name: string, version: number, namespace = 'hpc'): StoredObject => {
   return { name, namespace, resourceVersion: `${version}`, object: {} }

@@ -1,6 +1,6 @@
-import { KEYS } from '../../../src/core/keys.ts'
-import { asText, type Fields, fieldsOrNone } from '../../../src/core/kubernetes/json.ts'
-import { ownership } from '../../../src/core/kubernetes/managed-fields.ts'
+import { KEYS } from '../../core/keys.ts'
+import { asText, type Fields, fieldsOrNone } from '../../core/kubernetes/json.ts'
+import { ownership } from '../../core/kubernetes/managed-fields.ts'
 
 /** The fields of an object that are kept. */
 export interface StoredObject {

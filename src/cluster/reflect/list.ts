@@ -1,6 +1,5 @@
-import { type Apiserver, parse } from '../../../src/cluster/apiserver.ts'
-import { asText, type Fields, fieldsOrNone } from '../../../src/core/kubernetes/json.ts'
-import type { StoredObject } from './item.ts'
+import { asText, type Fields, fieldsOrNone } from '../../core/kubernetes/json.ts'
+import { type Apiserver, parse } from '../apiserver.ts'
 import { createListSplitter } from './list-splitter.ts'
 
 /**
@@ -11,12 +10,12 @@ import { createListSplitter } from './list-splitter.ts'
 export const PAGE = '1000'
 
 /** All objects of a resource at one resourceVersion. */
-export interface Listed {
-  readonly items: readonly StoredObject[]
+export interface Listed<Item> {
+  readonly items: readonly Item[]
   readonly resourceVersion: string
 }
 
-export interface ListOptions {
+export interface ListOptions<Item> {
   readonly api: Apiserver
   readonly path: string
   /** A label selector; all objects if undefined. */
@@ -24,10 +23,10 @@ export interface ListOptions {
   /** The timeout for one page, in milliseconds. */
   readonly answerMs: number
   readonly signal: AbortSignal
-  itemOf(object: unknown): StoredObject
+  itemOf(object: unknown): Item | undefined
 }
 
-export type PartOptions = Omit<ListOptions, 'itemOf'>
+export type PartOptions = Omit<ListOptions<unknown>, 'itemOf'>
 
 /** A part of a list. */
 export interface ListPart {
@@ -62,14 +61,15 @@ export async function* listParts(options: PartOptions): AsyncGenerator<ListPart>
 
 /**
  * Lists all objects of a resource, and keeps the fields of each object that `itemOf` selects.
+ * Objects for which it returns undefined are dropped as they arrive.
  *
  * @throws the errors of `listParts`, or an error for a list without a resourceVersion
  */
-export async function list({ itemOf, ...options }: ListOptions): Promise<Listed> {
-  const items: StoredObject[] = []
+export async function list<Item>({ itemOf, ...options }: ListOptions<Item>): Promise<Listed<Item>> {
+  const items: Item[] = []
   let version: string | undefined
   for await (const part of listParts(options)) {
-    for (const object of part.items) items.push(itemOf(object))
+    items.push(...part.items.flatMap((object) => itemOf(object) ?? []))
     if (part.metadata !== undefined) version = asText(part.metadata.resourceVersion)
   }
   if (!version) throw new Error('the apiserver sent a list without a resourceVersion')
