@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander'
 import manifest from '../package.json' with { type: 'json' }
 import { errorMessage } from '../src/lib/error-message.ts'
 import { declareAnnotate } from './annotate/declaration.ts'
+import { declareArchive } from './archive/declaration.ts'
 import { declareAttach } from './attach/declaration.ts'
 import { declareCollect } from './collect/declaration.ts'
 import { declareCompare } from './compare/declaration.ts'
@@ -40,6 +41,7 @@ const VERBS = [
   declareTop,
   declareStacks,
   declareRuns,
+  declareArchive,
   declareCollect,
   declareReport,
   declareCompare,

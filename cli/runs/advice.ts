@@ -1,11 +1,12 @@
 import { printable, printableJson } from '../../src/core/text/printable.ts'
 import { buildResourcesFragment } from '../../src/pods/manifest/kinds/resources-fragment.ts'
 import { cleanYaml } from '../../src/pods/manifest/print.ts'
-import { adviseRuns, type ContainerAdvice, type RoleAdvice } from '../../src/runs/card/advice.ts'
+import { type ContainerAdvice, combineAdvice, type RoleAdvice } from '../../src/runs/card/advice.ts'
 import { adviceDocument } from '../../src/runs/card/card-document.ts'
 import { coresText, cpuQuantity, memoryQuantity } from '../../src/runs/card/card-numbers.ts'
 import type { ComputeAmounts } from '../../src/runs/card/container-facts.ts'
 import type { Run } from '../../src/runs/card/run.ts'
+import type { RunCard } from '../../src/runs/card/run-card.ts'
 import { bytesText } from '../../src/runs/findings/sentence.ts'
 import { EXIT } from '../shared/errors.ts'
 import type { RunsFormat, RunsResult } from './runs.ts'
@@ -14,11 +15,15 @@ import type { RunsFormat, RunsResult } from './runs.ts'
  * Formats advice from runs: for each kind of workload and each role, the part of a manifest with
  * requests and limits, or in comments why there is none.
  *
- * @param runs at least one run, the one that gives its name first
+ * @param cards of at least one run, the one that gives its name first
  */
-export function formatAdvice(runs: readonly Run[], format: RunsFormat): RunsResult {
-  const groups = [...Map.groupBy(runs, ({ apiVersion, kind }) => `${apiVersion}/${kind}`).values()]
-  const advised = groups.map((own) => ({ own, advice: adviseRuns(own) }))
+export function formatAdvice(cards: readonly RunCard[], format: RunsFormat): RunsResult {
+  const kindOf = ({ run: { apiVersion, kind } }: RunCard) => `${apiVersion}/${kind}`
+  const groups = [...Map.groupBy(cards, kindOf).values()]
+  const advised = groups.map((group) => ({
+    own: group.map(({ run }) => run),
+    advice: combineAdvice(group.flatMap(({ advice }) => advice)),
+  }))
   const all = advised.flatMap(({ advice }) => advice)
   const code = all.some(({ refusals }) => refusals.length > 0) ? EXIT.no : EXIT.ok
   if (format === 'json')

@@ -10,12 +10,12 @@ import { readPodFacts } from '../../src/runs/card/pod-facts.ts'
 import { groupRuns } from '../../src/runs/card/run.ts'
 import { makeRunCard, type RunCard } from '../../src/runs/card/run-card.ts'
 import { buildRunTable, type RunOrder, sortCards } from '../../src/runs/card/run-table.ts'
-import type { Controllers } from '../../src/runs/collect/run-controllers.ts'
 import { listRunPods } from '../../src/runs/collect/run-pods.ts'
 import { EXIT, UsageError, usageError } from '../shared/errors.ts'
 import { openCluster } from '../shared/open-cluster.ts'
 import { formatText } from '../shared/table.ts'
 import { formatAdvice } from './advice.ts'
+import { joinCards, listArchivedCards } from './archived-cards.ts'
 import { nameMatcher } from './run-names.ts'
 
 export type RunsFormat = 'text' | 'wide' | 'json' | 'yaml'
@@ -55,17 +55,16 @@ export async function runs(
   checkOptions(names, options)
   const isNamed = nameMatcher(names)
   const now = Date.now()
-  const { cards, where, controllers } = await readCards(options, now)
+  const { cards, where, forbidden } = await readCards(options, now)
   const least = now - (options.since ?? Number.POSITIVE_INFINITY)
   const chosen = sortCards(
     cards.filter(({ run, started }) => (started ?? now) >= least && isNamed(run)),
     options.sort,
   )
-  sayForbidden(controllers, where, say)
+  sayForbidden(forbidden, where, say)
   if (chosen.length === 0) say(describeNone(names, options, where))
   else if (options.advice) {
-    const named = chosen.map(({ run }) => run)
-    return formatAdvice(named, options.output)
+    return formatAdvice(chosen, options.output)
   }
   return { output: format(chosen, names, options), code: chosen.length === 0 ? EXIT.no : EXIT.ok }
 }
@@ -89,7 +88,13 @@ async function readCards(options: RunsOptions, now: number) {
     throw new UsageError(describeListError(error, where))
   })
   const cards = groupRuns(pods, controllers).map((run) => makeRunCard(run, now))
-  return { cards, where, controllers }
+  const archived = await listArchivedCards(place, now)
+  const isSelective = options.selector !== undefined
+  return {
+    cards: joinCards(cards, archived?.cards ?? [], isSelective),
+    where,
+    forbidden: { controllers: controllers.forbidden, isArchiveForbidden: archived === undefined },
+  }
 }
 
 function describeListError(error: unknown, where: string): string {
@@ -98,15 +103,24 @@ function describeListError(error: unknown, where: string): string {
     : describeFailure(error)
 }
 
+interface Forbidden {
+  /** The kinds of controllers that the user may not list. */
+  readonly controllers: readonly string[]
+  /** Whether the user may not list the objects Run. */
+  readonly isArchiveForbidden: boolean
+}
+
 function sayForbidden(
-  { forbidden }: Controllers,
+  { controllers, isArchiveForbidden }: Forbidden,
   where: string,
   say: (sentence: string) => void,
 ): void {
-  if (forbidden.length === 0) return
+  if (isArchiveForbidden)
+    say(`you lack the right to list runs.ridealong.dev in ${where}: only runs with pods are listed`)
+  if (controllers.length === 0) return
   say(
-    `you lack the right to list ${formatList(forbidden, 'and')} in ${where}: runs have the names ` +
-      'of the controllers below these, and phases are those of the pods',
+    `you lack the right to list ${formatList(controllers, 'and')} in ${where}: runs have the ` +
+      'names of the controllers below these, and phases are those of the pods',
   )
 }
 

@@ -1,3 +1,4 @@
+import { groupOf } from '../core/kubernetes/group.ts'
 import { asObjects, asText, type Fields, fieldsOrNone } from '../core/kubernetes/json.ts'
 import { isMissing } from './api-error.ts'
 import type { Apiserver } from './apiserver.ts'
@@ -31,11 +32,6 @@ export function pathOfResource({
 }): string {
   const scope = namespace === undefined ? '' : `/namespaces/${encodeURIComponent(namespace)}`
   return `${pathOfVersion(apiVersion)}${scope}/${plural}`
-}
-
-/** Returns the group of a group and version: `batch` of `batch/v1`, and no text of `v1`. */
-export function groupOf(apiVersion: string): string {
-  return apiVersion.includes('/') ? (apiVersion.split('/')[0] ?? '') : ''
 }
 
 /** Reads the namespaced kinds in an APIResourceList. @param apiVersion its group and version */

@@ -20,6 +20,7 @@ export const EVERYTHING = [
   'webhook.priorityClassName=system-cluster-critical',
   'imagePullSecrets[0].name=registry',
   'webhook.clientCertificates.secretName=callers',
+  'archive.enabled=true',
 ] as const
 
 export const LITTLE = [

@@ -4,7 +4,18 @@ import { run } from './command.ts'
 
 const VERBS = [
   ...['serve', 'review', 'test', 'record', 'metrics', 'inject', 'annotate'],
-  ...['explain', 'attach', 'top', 'stacks', 'runs', 'collect', 'report', 'compare', 'convert'],
+  ...[
+    'explain',
+    'attach',
+    'top',
+    'stacks',
+    'runs',
+    'archive',
+    'collect',
+    'report',
+    'compare',
+    'convert',
+  ],
   ...['doctor', 'disarm', 'completion'],
 ]
 

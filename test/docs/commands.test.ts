@@ -49,7 +49,17 @@ function needsCluster(command: string): boolean {
   const verb = command.replace(/^(kubectl )?ridealong /, '').split(' ')[0] ?? ''
   if (verb === 'explain') return !command.includes(' -f ')
   if (verb === 'top' && isReplay(command)) return false
-  const verbs = ['collect', 'attach', 'doctor', 'disarm', 'record', 'runs', 'stacks', 'top']
+  const verbs = [
+    'archive',
+    'collect',
+    'attach',
+    'doctor',
+    'disarm',
+    'record',
+    'runs',
+    'stacks',
+    'top',
+  ]
   return verbs.includes(verb)
 }
 

@@ -4,7 +4,7 @@ import type { ComputeAmounts, ContainerFacts } from './container-facts.ts'
 import type { RunPod } from './pod-facts.ts'
 import { listRankUses, type RankUse } from './rank-use.ts'
 import { throttledPart } from './role-card.ts'
-import type { Run } from './run.ts'
+import { isOver, type Run } from './run.ts'
 
 /** The part of the greatest use by which the requests exceed it. */
 export const ADVICE_MARGIN = 0.15
@@ -72,14 +72,44 @@ export function adviseRuns(runs: readonly Run[]): readonly RoleAdvice[] {
   })
 }
 
+/**
+ * Combines the advice from several runs, each of which was made on its own: the greatest use that
+ * one of them saw, the present requests of the last one, and all refusals.
+ */
+export function combineAdvice(single: readonly RoleAdvice[]): readonly RoleAdvice[] {
+  return [...Map.groupBy(single, ({ role }) => role)].map(([role, own]) => {
+    const refusals = own.flatMap((one) => one.refusals)
+    const containers = own.flatMap((one) => one.containers)
+    const sum = (name: 'runs' | 'pods') => own.reduce((all, { basis }) => all + basis[name], 0)
+    return {
+      role,
+      basis: { runs: sum('runs'), pods: sum('pods'), percentile: 100, margin: ADVICE_MARGIN },
+      refusals,
+      containers: [...Map.groupBy(containers, ({ name }) => name)].map(([name, seen]) => {
+        return advise(name, seen.flatMap(asMeasured), refusals.length > 0)
+      }),
+    }
+  })
+}
+
+/** Returns the use of the pods with the greatest use, with the present requests. */
+function asMeasured({ name, seen, seenIn, now }: ContainerAdvice): readonly Measured[] {
+  return [
+    { name, pod: seenIn.cpu ?? '', used: { cpu: seen.cpu, memory: null }, ...now },
+    { name, pod: seenIn.memory ?? '', used: { cpu: null, memory: seen.memory }, ...now },
+  ]
+}
+
 function listRefusals(runs: readonly Run[], ranks: readonly RankUse[]): readonly string[] {
-  const running = runs.filter(({ phase }) => phase !== 'Succeeded' && phase !== 'Failed')
+  const running = runs.filter(({ phase }) => !isOver(phase))
+  const deleted = runs.filter(({ phase }) => phase === 'Deleted')
   const missing = ranks.flatMap(({ pods }) => pods.flatMap((pod) => pod.missing))
   const failures = findInSummaries(ranks).filter(({ severity }) => severity === 'failure')
   const throttled = ranks.filter((rank) => isThrottled(throttledPart(rank)))
   const unknown = ranks.flatMap(({ pods }) => pods).filter((pod) => !isMeasured(pod))
   return [
     ...running.map(({ word, name }) => `${word}/${name} has not ended`),
+    ...deleted.map(({ word, name }) => `${word}/${name} was deleted before it ended`),
     ...missing,
     ...(missing.length > 0 ? [] : unknown.map(({ name }) => `the use of ${name} is not known`)),
     ...failures.map((finding) => `${findingText(finding)}; it may need more than it used`),

@@ -7,9 +7,9 @@ import type { RoleCard } from './role-card.ts'
 import type { RunCard } from './run-card.ts'
 
 /** Returns the card of a run for programs. A number that is not known is null. */
-export function cardDocument(card: RunCard): object {
+export function cardDocument(card: RunCard) {
   const { run, started, seconds, cores, memory, efficiency, roles, findings, missing } = card
-  const { namespace, word, apiVersion, kind, name, uid, revision, phase, pods, ranks } = run
+  const { namespace, word, apiVersion, kind, name, uid, revision, phase, ranks } = run
   return {
     apiVersion: 'ridealong.dev/v1alpha1',
     kind: 'RunCard',
@@ -20,7 +20,7 @@ export function cardDocument(card: RunCard): object {
     started: started === null ? null : new Date(started).toISOString(),
     seconds: rounded(seconds),
     ranks,
-    pods: pods.length,
+    pods: card.podCount,
     cores: { ...cores, used: rounded(cores.used) },
     memoryBytes: memory,
     efficiency: efficiencyDocument(efficiency),
@@ -34,7 +34,7 @@ export function cardDocument(card: RunCard): object {
   }
 }
 
-function efficiencyDocument(root: Factor): object {
+function efficiencyDocument(root: Factor) {
   return listFactors(root).map(({ name, value, missing }) => ({
     name,
     value: rounded(value),
@@ -42,7 +42,7 @@ function efficiencyDocument(root: Factor): object {
   }))
 }
 
-function roleDocument(card: RoleCard): object {
+function roleDocument(card: RoleCard) {
   const { role, ranks, known, cores, memory, cpu, throttled, throttledPeriods } = card
   return {
     role: role === '' ? null : role,
@@ -59,7 +59,7 @@ function roleDocument(card: RoleCard): object {
 }
 
 /** Returns advice about one role for programs. */
-export function adviceDocument({ role, basis, refusals, containers }: RoleAdvice): object {
+export function adviceDocument({ role, basis, refusals, containers }: RoleAdvice) {
   return {
     role: role === '' ? null : role,
     basis,
@@ -75,6 +75,6 @@ export function adviceDocument({ role, basis, refusals, containers }: RoleAdvice
   }
 }
 
-function amountsDocument({ cpu, memory }: ComputeAmounts): object {
+function amountsDocument({ cpu, memory }: ComputeAmounts) {
   return { cpu: rounded(cpu), memory }
 }

@@ -59,13 +59,15 @@ function findFailures(rank: RankUse, pod: RunPod, isRetried: boolean): readonly 
     return { name: 'oom-killed', ...failure, sentence: `${sentence}${again}` } as const
   })
   const failed = pod.containers.flatMap(({ name, ended }) => {
-    return ended.filter(isFailure).map((end) => {
-      const restarted = end.restarted ? ', and was restarted' : again
-      const sentence = `failed: container ${name} ended with ${describeEnd(end)}${restarted}`
-      return { name: 'container-failed', ...failure, sentence } as const
-    })
+    return ended
+      .filter((end) => isFailure(end) && !isByDeletion(pod, end))
+      .map((end) => {
+        const restarted = end.restarted ? ', and was restarted' : again
+        const sentence = `failed: container ${name} ended with ${describeEnd(end)}${restarted}`
+        return { name: 'container-failed', ...failure, sentence } as const
+      })
   })
-  const isOther = pod.phase === 'Failed' && killed.length + failed.length === 0
+  const isOther = pod.phase === 'Failed' && !pod.wasDeleted && killed.length + failed.length === 0
   const reason = pod.reason ?? 'the status of the pod gives no reason'
   const sentence = `failed: ${reason}${again}`
   return [
@@ -81,6 +83,11 @@ function isKilledByMemory({ ended, use }: ContainerFacts): boolean {
 
 function isFailure({ exitCode, reason }: EndedContainer): boolean {
   return exitCode !== null && exitCode !== 0 && reason !== OUT_OF_MEMORY
+}
+
+/** Reports whether a container ended because the deletion of its pod was requested. */
+function isByDeletion({ wasDeleted }: RunPod, { restarted }: EndedContainer): boolean {
+  return wasDeleted && !restarted
 }
 
 function limitText({ limits, use }: ContainerFacts): string {
@@ -123,7 +130,12 @@ function findWaiting(rank: RankUse): readonly Found[] {
 }
 
 /** Returns a finding as a sentence: `rank 1 (and 2 more) failed: ...`. */
-export function findingText({ rank, sentence, others }: CardFinding): string {
+export function findingText({ sentence, ...subject }: CardFinding): string {
+  return `${findingPrefix(subject)}${sentence}`
+}
+
+/** Returns the subject of the sentence about a finding, and a space: `rank 1 (and 2 more) `. */
+export function findingPrefix({ rank, others }: Pick<CardFinding, 'rank' | 'others'>): string {
   const more = others === 0 ? '' : ` (and ${others} more)`
-  return `${rankName(rank)}${more} ${sentence}`
+  return `${rankName(rank)}${more} `
 }

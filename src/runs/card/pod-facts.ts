@@ -27,6 +27,10 @@ export interface RunPod {
   /** The rank in the workload; null if it is not known. */
   readonly rank: string | null
   readonly phase: PodPhase
+  /** Whether its deletion was requested while it ran, or before. */
+  readonly wasDeleted: boolean
+  /** Whether it does not exist any more. The facts are then those of its last state. */
+  readonly isGone: boolean
   /** Why the pod failed, such as Evicted; null if it has no reason. */
   readonly reason: string | null
   /** Milliseconds since 1970; null if it is not known. */
@@ -59,6 +63,7 @@ export function readPodFacts(pod: Fields, metrics: ReadonlySet<string>): RunPod 
   const uses = joinSummaries(messages.flatMap(({ summary }) => summary ?? []))
   const containers = readContainers(spec, status, { observers, uses })
   const { requests, limits } = fieldsOrNone(spec.resources)
+  const phase = readPhase(status.phase)
   return {
     namespace: asText(metadata.namespace) ?? '',
     name,
@@ -67,7 +72,9 @@ export function readPodFacts(pod: Fields, metrics: ReadonlySet<string>): RunPod 
     revision: readRevision(metadata),
     role: readRole(metadata),
     rank,
-    phase: readPhase(status.phase),
+    phase,
+    wasDeleted: metadata.deletionTimestamp !== undefined && !isTerminal(phase),
+    isGone: false,
     reason: asText(status.reason) ?? null,
     created: readTime(metadata.creationTimestamp),
     ...readTimes(status, containers),
@@ -80,6 +87,11 @@ export function readPodFacts(pod: Fields, metrics: ReadonlySet<string>): RunPod 
 }
 
 const PHASES: readonly PodPhase[] = ['Pending', 'Running', 'Succeeded', 'Failed']
+
+/** Reports whether no container of a pod in this phase will run again. */
+export function isTerminal(phase: PodPhase): boolean {
+  return phase === 'Succeeded' || phase === 'Failed'
+}
 
 function readPhase(phase: unknown): PodPhase {
   return PHASES.find((known) => known === phase) ?? 'Unknown'

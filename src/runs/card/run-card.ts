@@ -5,13 +5,16 @@ import { adviseRuns, type RoleAdvice } from './advice.ts'
 import { type CardFinding, findInSummaries } from './card-findings.ts'
 import { listRankUses, type RankUse, sumKnown } from './rank-use.ts'
 import { buildRoleCards, type Compared, type RoleCard } from './role-card.ts'
-import type { Run } from './run.ts'
+import { isOver, type Run } from './run.ts'
 
 /** What a run used of what it requested, from the summaries of its observers alone. */
 export interface RunCard {
   readonly run: Run
+  readonly podCount: number
   /** When its first container started, in milliseconds since 1970; null if none has. */
   readonly started: number | null
+  /** When its last container ended; null if the run goes on, or its end is not known. */
+  readonly ended: number | null
   /** The seconds since then until the end, or until now; null if it has not started. */
   readonly seconds: number | null
   /** The sum over all roles. */
@@ -31,11 +34,12 @@ export function makeRunCard(run: Run, now: number): RunCard {
   const ranks = listRankUses(run.pods)
   const roles = buildRoleCards(ranks)
   const started = least(run.pods.flatMap((pod) => pod.started ?? []))
-  const isOver = run.phase === 'Succeeded' || run.phase === 'Failed'
-  const ended = isOver ? maximum(run.pods.map((pod) => pod.ended)) : now
+  const ended = isOver(run.phase) ? maximum(run.pods.map((pod) => pod.ended)) : now
   return {
     run,
+    podCount: run.pods.length,
     started,
+    ended: isOver(run.phase) ? ended : null,
     seconds: started === null || ended === null ? null : Math.max(ended - started, 0) / 1000,
     cores: {
       used: addKnown(roles, ({ cores }) => cores.used),

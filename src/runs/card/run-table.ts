@@ -28,7 +28,7 @@ const COLUMNS: readonly Column[] = [
 
 const WIDE: readonly Column[] = [
   { title: 'STARTED', cell: ({ started }) => startText(started) },
-  { title: 'PODS', cell: ({ run }) => String(run.pods.length) },
+  { title: 'PODS', cell: ({ podCount }) => String(podCount) },
   { title: 'REVISION', cell: ({ run }) => run.revision ?? UNKNOWN },
   {
     title: 'EFFICIENCY',

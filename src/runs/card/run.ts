@@ -1,8 +1,25 @@
 import type { Controllers, ListedController } from '../collect/run-controllers.ts'
 import { findKindOfGroup } from '../collect/workload-kinds.ts'
-import type { RunPod } from './pod-facts.ts'
+import { isTerminal, type PodPhase, type RunPod } from './pod-facts.ts'
 
-export type RunPhase = 'Pending' | 'Running' | 'Succeeded' | 'Failed'
+/**
+ * The phase of a run. Only an archive, which remembers pods, knows that a run was deleted before it
+ * ended. Unknown: its pods were deleted while no archive watched them.
+ */
+export const RUN_PHASES = [
+  'Pending',
+  'Running',
+  'Succeeded',
+  'Failed',
+  'Deleted',
+  'Unknown',
+] as const
+export type RunPhase = (typeof RUN_PHASES)[number]
+
+/** Reports whether a run in this phase has ended. */
+export function isOver(phase: RunPhase): boolean {
+  return phase !== 'Pending' && phase !== 'Running'
+}
 
 /** One execution of a workload. */
 export interface Run {
@@ -40,14 +57,33 @@ export function groupRuns(pods: readonly RunPod[], { above }: Controllers): read
     const chain = above(pod.controller)
     return { pod, chain, owner: findOwner(pod, chain) }
   })
-  const groups = Map.groupBy(owned, ({ pod, owner }) => {
-    return JSON.stringify([pod.namespace, owner.uid, owner.revision])
-  })
+  const groups = Map.groupBy(owned, ({ pod: { namespace }, owner }) =>
+    runKey({ namespace, ...owner }),
+  )
   return [...groups.values()].flatMap((members) => {
     const [first] = members
     const isObserved = members.some(({ pod }) => pod.isObserved)
     return first === undefined || !isObserved ? [] : buildRun(first.owner, members)
   })
+}
+
+/** Returns a text that identifies a run in a cluster. */
+export function runKey({
+  namespace,
+  uid,
+  revision,
+}: Pick<Run, 'namespace' | 'uid' | 'revision'>): string {
+  return JSON.stringify([namespace, uid, revision])
+}
+
+/** Returns the `runKey` of the run of a pod. */
+export function runKeyOf(pod: RunPod, { above }: Controllers): string {
+  return runKey({ namespace: pod.namespace, ...findOwner(pod, above(pod.controller)) })
+}
+
+/** Reports whether a run is a revision of a workload whose pods come and go. */
+export function isRevision({ group, kind }: Pick<Run, 'group' | 'kind'>): boolean {
+  return REVISED.includes(`${group}/${kind}`)
 }
 
 type Owner = Pick<Run, 'word' | 'group' | 'apiVersion' | 'kind' | 'name' | 'uid' | 'revision'> & {
@@ -74,7 +110,7 @@ function findOwner(pod: RunPod, chain: readonly ListedController[]): Owner {
   // The ReplicaSet of a Deployment stands for one revision of it.
   const below = isRevised ? chain[0]?.reference : reference
   return {
-    word: wordOf(found),
+    word: wordOfKind({ group, kind }),
     group,
     apiVersion,
     kind,
@@ -93,10 +129,10 @@ function findWord({ group, reference }: ListedController): string | undefined {
   return findKindOfGroup(group, reference.kind)?.word
 }
 
-function wordOf(controller: ListedController): string {
-  const kind = controller.reference.kind.toLowerCase()
-  const other = controller.group === '' ? kind : `${kind}.${controller.group}`
-  return findWord(controller) ?? other
+/** Returns a kind as a user names it: `job`, or for a kind that is not known, with its group. */
+export function wordOfKind({ group, kind }: Pick<Run, 'group' | 'kind'>): string {
+  const lower = kind.toLowerCase()
+  return findKindOfGroup(group, kind)?.word ?? (group === '' ? lower : `${lower}.${group}`)
 }
 
 function buildRun({ finished, ...owner }: Owner, members: readonly Member[]): Run {
@@ -105,24 +141,54 @@ function buildRun({ finished, ...owner }: Owner, members: readonly Member[]): Ru
   return {
     namespace: pods[0]?.namespace ?? '',
     ...owner,
-    phase: finished ?? findPhase(pods, isUnfinishedJob(owner, members)),
+    phase: finished ?? findPhase(owner, sorted),
     pods,
     ranks: countRanks(members),
   }
 }
 
-/** A Job of Kubernetes says when it has ended. Until then, it may create another pod. */
-function isUnfinishedJob({ group, kind }: Omit<Owner, 'finished'>, [first]: readonly Member[]) {
-  return group === 'batch' && kind === 'Job' && first?.chain[0]?.facts !== undefined
+/** Finds the phase of a run in the last pod of each rank. */
+function findPhase(owner: Omit<Owner, 'finished'>, members: readonly Member[]): RunPhase {
+  const pods = members.map(({ pod }) => pod)
+  const read = isRevision(owner) ? phaseOfReplica : phaseOf
+  const last = groupByRank(pods).flatMap((own) => own.slice(-1).map(read))
+  if (last.every((phase) => phase === 'Pending')) return 'Pending'
+  if (!last.every((phase) => phase === 'Deleted' || isTerminal(phase))) return 'Running'
+  if (mayCreateMore(owner, members)) return 'Running'
+  if (hasSucceeded(members, last)) return 'Succeeded'
+  return last.includes('Failed') ? 'Failed' : 'Deleted'
 }
 
-/** Finds the phase of a run in the last pod of each rank. */
-function findPhase(pods: readonly RunPod[], mayCreateMore: boolean): RunPhase {
-  const last = groupByRank(pods).flatMap((own) => own.at(-1)?.phase ?? [])
-  if (last.every((phase) => phase === 'Pending')) return 'Pending'
-  const isOver = last.every((phase) => phase === 'Succeeded' || phase === 'Failed')
-  if (!isOver || mayCreateMore) return 'Running'
-  return last.includes('Failed') ? 'Failed' : 'Succeeded'
+/** Returns the phase of a pod, or Deleted if it was deleted before it ended. */
+function phaseOf({ phase, wasDeleted, isGone }: RunPod): PodPhase | 'Deleted' {
+  const isDeleted = wasDeleted ? isGone || isTerminal(phase) : isGone && !isTerminal(phase)
+  return isDeleted ? 'Deleted' : phase
+}
+
+/** A pod of a revision ends by being deleted, when it is scaled or replaced. */
+function phaseOfReplica(pod: RunPod): PodPhase | 'Deleted' {
+  const phase = phaseOf(pod)
+  return phase === 'Deleted' ? 'Succeeded' : phase
+}
+
+/** A Job of Kubernetes says when it has ended. Until then, it may create another pod. */
+function mayCreateMore({ group, kind }: Pick<Owner, 'group' | 'kind'>, [first]: readonly Member[]) {
+  const isGone = first?.chain[0]?.facts?.isGone ?? true
+  return group === 'batch' && kind === 'Job' && !isGone
+}
+
+/**
+ * Reports whether enough pods have succeeded. A Job without indexes may have tried a pod again, and
+ * does not say so any more if it is gone.
+ */
+function hasSucceeded(
+  [first]: readonly Member[],
+  last: readonly (PodPhase | 'Deleted')[],
+): boolean {
+  const count = last.filter((phase) => phase === 'Succeeded').length
+  const declared = first?.pod.rank === null ? (first.chain[0]?.facts?.ranks ?? null) : null
+  const isSingle = first?.chain.length === 1
+  return count >= (declared !== null && isSingle ? declared : last.length)
 }
 
 /**

@@ -1,13 +1,13 @@
 import { ApiError, isMissing } from '../../cluster/api-error.ts'
 import type { Apiserver } from '../../cluster/apiserver.ts'
 import {
-  groupOf,
   pathOfVersion,
   readGroupVersions,
   readServedKinds,
   type ServedKind,
 } from '../../cluster/discovery.ts'
 import { listObjects } from '../../cluster/list.ts'
+import { groupOf } from '../../core/kubernetes/group.ts'
 import { asText, type Fields, fieldsOrNone } from '../../core/kubernetes/json.ts'
 import { type OwnerReference, readController } from '../../core/kubernetes/owner-reference.ts'
 import type { OwnedPods, WantedOwner } from './workload.ts'

@@ -1,7 +1,8 @@
 import { ApiError, isMissing } from '../../cluster/api-error.ts'
 import type { Apiserver } from '../../cluster/apiserver.ts'
-import { groupOf, pathOfResource, readServedKinds } from '../../cluster/discovery.ts'
+import { pathOfResource, readServedKinds } from '../../cluster/discovery.ts'
 import { listObjects } from '../../cluster/list.ts'
+import { groupOf } from '../../core/kubernetes/group.ts'
 import { asObjects, asText, type Fields, fieldsOrNone } from '../../core/kubernetes/json.ts'
 import { type OwnerReference, readController } from '../../core/kubernetes/owner-reference.ts'
 import { findKindOfGroup } from './workload-kinds.ts'
@@ -13,6 +14,8 @@ export interface ControllerFacts {
   readonly finished: 'Succeeded' | 'Failed' | null
   /** The number of pods that must succeed, if it is a Job of Kubernetes. */
   readonly ranks: number | null
+  /** Whether it has been deleted. The facts are then those of its last reading. */
+  readonly isGone: boolean
 }
 
 /** A controller of a pod, and what is known of it; undefined if it could not be listed. */
@@ -66,14 +69,15 @@ export async function listControllers(
     for (const reference of next) await list(reference)
     next = next.flatMap(({ uid }) => known.get(uid)?.controller ?? [])
   }
-  return { above: (controller) => climb(known, controller), forbidden: [...forbidden] }
+  return { above: (controller) => climbControllers(known, controller), forbidden: [...forbidden] }
 }
 
 function kindKey({ apiVersion, kind }: Pick<OwnerReference, 'apiVersion' | 'kind'>): string {
   return `${apiVersion} ${kind}`
 }
 
-function climb(
+/** Returns the controllers above a pod, the nearest one first. @param known by UID */
+export function climbControllers(
   known: ReadonlyMap<string, ControllerFacts>,
   nearest: OwnerReference | undefined,
 ): readonly ListedController[] {
@@ -101,7 +105,7 @@ async function listKind(
   const read = async (objects: readonly Fields[]) => {
     for (const object of objects) {
       const uid = asText(fieldsOrNone(object.metadata).uid)
-      if (uid !== undefined) known.set(uid, readFacts(object, `${group}/${kind}`))
+      if (uid !== undefined) known.set(uid, readControllerFacts(object, `${group}/${kind}`))
     }
     return []
   }
@@ -120,11 +124,16 @@ function hasStatus(apiVersion: string, kind: string): boolean {
   return group !== 'apps' && findKindOfGroup(group, kind) !== undefined
 }
 
-function readFacts({ metadata, spec, status }: Fields, kind: string): ControllerFacts {
+/** Reads the facts about a controller. @param kind its GROUP/KIND */
+export function readControllerFacts(
+  { metadata, spec, status }: Fields,
+  kind: string,
+): ControllerFacts {
   return {
     controller: readController(fieldsOrNone(metadata).ownerReferences),
     finished: readFinished(fieldsOrNone(status)),
     ranks: kind === 'batch/Job' ? readRanks(fieldsOrNone(spec)) : null,
+    isGone: false,
   }
 }
 

@@ -1,5 +1,11 @@
+import { Registry } from 'prom-client'
 import t, { type Test } from 'tap'
+import { startArchive } from '../../../../archive/archive.ts'
+import { findCluster } from '../../../../src/cluster/access.ts'
 import { run } from '../../../cli/command.ts'
+import { capturedLog } from '../../../webhook/server.ts'
+import type { Api } from '../../api.ts'
+import { createArchiveRights } from '../../archive-rights.ts'
 import type { Cluster } from '../../machine/cluster.ts'
 import { DEBIAN_IMAGE, IMAGES } from '../../machine/images.ts'
 import { kubectl } from '../../machine/kubectl.ts'
@@ -13,6 +19,7 @@ import { startWebhook } from '../../webhook.ts'
 // of the cards are compared.
 
 const SPACE = 'runs'
+const ARCHIVE = 'runs-archive'
 const HERE = ['-n', SPACE]
 const ANNOTATIONS = {
   'ridealong.dev/inject': 'vitals',
@@ -141,6 +148,8 @@ async function createWorkloads(cluster: Cluster): Promise<void> {
     job('plain', { backoffLimit: 0, template: template(work(8, 60)) }),
     job('retried', { ...indexed, backoffLimit: 6, template: template(retried) }),
     job('killed', { backoffLimit: 0, template: template(work(3, 64), small) }),
+    job('brief', { ttlSecondsAfterFinished: 0, template: template(work(8, 50)) }),
+    job('endless', { template: template('while :; do :; done') }),
     jobSet(),
   ]
   for (const object of objects)
@@ -149,26 +158,58 @@ async function createWorkloads(cluster: Cluster): Promise<void> {
 
 const isOver = ({ phase }: Card) => phase === 'Succeeded' || phase === 'Failed'
 
+/** Starts an archive with the rights of the chart. */
+async function archive(t: Test, cluster: Cluster, api: Api): Promise<void> {
+  await createNamespace(t, api, ARCHIVE)
+  const folder = t.testdir({ archive: await createArchiveRights(t, cluster, ARCHIVE) })
+  const access = await findCluster({ kubeconfig: `${folder}/archive` })
+  if (access === undefined) throw new Error('there is no cluster')
+  const running = startArchive({
+    ...{ access, namespaces: [], metrics: new Set(['vitals']), registry: new Registry() },
+    retention: { maxAgeMs: Number.POSITIVE_INFINITY, maxRuns: 100 },
+    log: capturedLog().log,
+  })
+  t.teardown(() => running.stop())
+  await until('the archive is ready', async () => running.checks().every(({ fatal }) => !fatal))
+}
+
+/** Follows the log of a pod that is deleted at its end, and returns its accounts. */
+async function followAccounts(cluster: Cluster, job: string) {
+  const words = ['logs', ...HERE, '-f', `job/${job}`, '-c', 'app', '--pod-running-timeout=120s']
+  const [, cpu, memory] = /accounts (\d+) (\d+)/.exec(await kubectl(cluster, words)) ?? []
+  return { cpu: Number(cpu) / 1e9, memory: Number(memory) }
+}
+
 t.test('runs and their cards', { timeout: 300_000 }, async (t) => {
   const { cluster, api } = await runningCluster(t)
   await startOperators(t, cluster, api, ['jobset'])
   await createNamespace(t, api, SPACE)
+  await archive(t, cluster, api)
   const webhook = await startWebhook(cluster, { words: ['--observer-image', IMAGES.observer] })
   t.teardown(() => webhook.remove())
   await createWorkloads(cluster)
   const kubeconfig = await viewer(t, cluster)
+  const briefly = followAccounts(cluster, 'brief')
   let cards: ReadonlyMap<string, Card> = new Map()
+  await until('the endless Job runs', async () => {
+    cards = await readRuns(kubeconfig)
+    return cards.get('job/endless')?.phase === 'Running'
+  })
+  await kubectl(cluster, ['delete', 'job', 'endless', ...HERE, '--wait=false'])
   await until('all runs have ended', async () => {
     cards = await readRuns(kubeconfig)
-    return cards.size === 4 && [...cards.values()].every(isOver)
+    return cards.size === 6 && [...cards.values()].every(isOver)
   })
   const phases = Object.fromEntries([...cards].map(([name, { phase }]) => [name, phase]))
   t.strictSame(phases, {
     'job/plain': 'Succeeded',
     'job/retried': 'Succeeded',
     'job/killed': 'Failed',
+    'job/brief': 'Succeeded',
+    'job/endless': 'Deleted',
     'jobset/train': 'Succeeded',
   })
+  await archivedRunsAreWhole(t, cluster, kubeconfig, await briefly)
   const ranks = Object.fromEntries([...cards].map(([name, card]) => [name, card.ranks]))
   t.strictSame(ranks['job/retried'], { observed: 2, expected: 2 })
   t.strictSame(ranks['jobset/train'], { observed: 3, expected: 3 })
@@ -176,6 +217,43 @@ t.test('runs and their cards', { timeout: 300_000 }, async (t) => {
   await numbersAreThoseOfTheKernel(t, cluster, cards)
   await adviceIsAPartOfTheManifest(t, kubeconfig)
 })
+
+/** Verifies the Runs of the archive, as a user with the role `view` sees them. */
+async function archivedRunsAreWhole(
+  t: Test,
+  cluster: Cluster,
+  kubeconfig: string,
+  briefly: { readonly cpu: number; readonly memory: number },
+): Promise<void> {
+  const words = ['get', 'runs', ...HERE]
+  const asViewer = { ...cluster, kubeconfig }
+  t.comment(await kubectl(asViewer, words))
+  const { items } = JSON.parse(await kubectl(asViewer, [...words, '-o', 'json']))
+  const runs = new Map<string, Card>(
+    items.map((item: Card) => [item.status.summary.run, item.status]),
+  )
+  const shown = [...runs].map(([name, { phase, ranks }]) => [
+    name,
+    `${phase} ${ranks.observed}/${ranks.expected}`,
+  ])
+  t.strictSame(Object.fromEntries(shown), {
+    'job/plain': 'Succeeded 1/1',
+    'job/retried': 'Succeeded 2/2',
+    'job/killed': 'Failed 1/1',
+    'job/brief': 'Succeeded 1/1',
+    'job/endless': 'Deleted 1/1',
+    'jobset/train': 'Succeeded 3/3',
+  })
+  const { card } = runs.get('job/brief')
+  isNear(t, 'CPU seconds of job/brief', card.roles[0].cpuSeconds, briefly.cpu)
+  isNear(t, 'memory peak of job/brief', card.memoryBytes.used, briefly.memory)
+  const conditionsOf = (name: string) => runs.get(name).conditions.map(({ type }: Card) => type)
+  t.ok(conditionsOf('job/killed').includes('OomKilled'))
+  t.ok(conditionsOf('job/retried').includes('ContainerFailed'))
+  t.ok(conditionsOf('job/endless').includes('Deleted'))
+  const left = await kubectl(cluster, ['get', 'pods', ...HERE, '-o', 'name'])
+  t.notMatch(left, /brief|endless/, 'the pods of these runs are gone')
+}
 
 function failuresAreNamed(t: Test, cards: ReadonlyMap<string, Card>): void {
   const [killed] = cards.get('job/killed').findings

@@ -43,6 +43,8 @@ const POD: fc.Arbitrary<RunPod> = fc
     role,
     rank: `${role}-${number}`,
     phase: 'Succeeded',
+    wasDeleted: false,
+    isGone: false,
     reason: null,
     created: 0,
     started: 0,

@@ -1,0 +1,230 @@
+import type { Logger } from 'pino'
+import type { Registry } from 'prom-client'
+import { ApiError, isMissing } from '../src/cluster/api-error.ts'
+import { connectApiserver } from '../src/cluster/apiserver.ts'
+import type { Access } from '../src/cluster/cluster.ts'
+import { pathOfResource } from '../src/cluster/discovery.ts'
+import { type Reflector, startReflector } from '../src/cluster/reflect/reflector.ts'
+import { errorMessage } from '../src/lib/error-message.ts'
+import { pauseInBackground } from '../src/lib/pause.ts'
+import type { Retention } from '../src/runs/archive/retention.ts'
+import { runPool } from '../src/runs/collect/pool.ts'
+import type { ReadinessCheck } from '../webhook/status-app.ts'
+import { type ControllerMemory, createControllerMemory } from './controller-memory.ts'
+import {
+  isSettled,
+  type LiveRun,
+  scheduleChanged,
+  scheduleReading,
+  scheduleRetry,
+} from './live-run.ts'
+import { createLiveRuns, type LiveRuns } from './live-runs.ts'
+import { ARCHIVE_PACE, type ArchivePace } from './pace.ts'
+import { createPodMemory, type PodMemory } from './pod-memory.ts'
+import { type ArchiveReport, createArchiveReport } from './report.ts'
+import { createRunClient, pathOfRuns, type RunClient } from './run-client.ts'
+import { createRunIndex, type RunIndex, readIndexed } from './run-index.ts'
+import { sweepRuns } from './sweep.ts'
+import { type Updated, updateRun } from './update-run.ts'
+import { readWatchedPod } from './watched-pod.ts'
+
+export interface ArchiveOptions {
+  readonly access: Access
+  /** The namespaces whose pods are watched; all namespaces if there are none. */
+  readonly namespaces: readonly string[]
+  /** The names of the metrics that `attach` can add to a pod. */
+  readonly metrics: ReadonlySet<string>
+  readonly retention: Retention
+  readonly registry: Registry
+  readonly log: Logger
+  readonly pace?: ArchivePace
+}
+
+export interface Archive {
+  checks(): readonly ReadinessCheck[]
+  stop(): Promise<void>
+}
+
+/** The parts of a running archive. */
+interface Parts {
+  readonly pace: ArchivePace
+  readonly retention: Retention
+  readonly memory: PodMemory
+  readonly controllers: ControllerMemory
+  readonly client: RunClient
+  readonly index: RunIndex
+  readonly runs: LiveRuns
+  readonly report: ArchiveReport
+}
+
+/** The time for which an idle connection is kept, less than that of an apiserver. */
+const KEPT_MS = 30_000
+
+/**
+ * Watches pods, and writes an object Run for each run of observed pods, until `stop` is called. No
+ * pod is changed, and a pod that no observer was requested for is dropped while it is parsed.
+ */
+export function startArchive(options: ArchiveOptions): Archive {
+  const { access, namespaces, metrics, registry, log, retention, pace = ARCHIVE_PACE } = options
+  const api = connectApiserver(access, KEPT_MS)
+  const [memory, index] = [createPodMemory(), createRunIndex()]
+  const report = createArchiveReport(registry, log, () => readState(memory, runs, watches))
+  const { onForbidden, onTroubleOf } = report
+  const controllers = createControllerMemory({ api, answerMs: pace.answerMs, onForbidden })
+  const runs = createLiveRuns(memory, controllers)
+  const client = createRunClient(api, pace.answerMs)
+  const places = namespaces.length === 0 ? [undefined] : namespaces
+  const watches = places.flatMap((namespace) => [
+    startReflector({
+      ...{ api, pace, onTrouble: onTroubleOf('pods'), collection: memory.collect() },
+      path: pathOfResource({ apiVersion: 'v1', namespace, plural: 'pods' }),
+      itemOf: (object) => readWatchedPod(object, metrics),
+    }),
+    startReflector({
+      ...{ api, pace, onTrouble: onTroubleOf('runs'), collection: index.collect() },
+      path: pathOfRuns(namespace),
+      itemOf: readIndexed,
+    }),
+  ])
+  const parts = { pace, retention, memory, controllers, client, index, runs, report }
+  const isListed = () => watches.every((watch) => watch.isListed)
+  const stopped = new AbortController()
+  const ended = follow(parts, isListed, stopped.signal)
+  return {
+    checks: () => [buildCheck(watches), { name: 'writes', problem: report.trouble, fatal: false }],
+    async stop() {
+      stopped.abort()
+      for (const watch of watches) watch.stop()
+      await ended
+      api.close()
+    },
+  }
+}
+
+/** An archive without a first list has nothing to write, and is not ready. */
+function buildCheck(watches: readonly Reflector[]): ReadinessCheck {
+  const unlisted = watches.find(({ isListed }) => !isListed)
+  const found = unlisted ?? watches.find(({ trouble }) => trouble !== undefined)
+  const waiting = unlisted === undefined ? undefined : 'waiting for the apiserver'
+  return { name: 'watches', problem: found?.trouble ?? waiting, fatal: unlisted !== undefined }
+}
+
+function readState(memory: PodMemory, runs: LiveRuns, watches: readonly Reflector[]) {
+  const due = Math.min(...[...runs.all()].map(({ dueAt }) => dueAt), Date.now())
+  const inStepAt = Math.min(...watches.map((watch) => watch.inStepAt))
+  return {
+    pods: memory.size,
+    runs: runs.size,
+    behind: (Date.now() - due) / 1000,
+    watchAge: (performance.now() - inStepAt) / 1000,
+  }
+}
+
+/** Takes turns until the signal is aborted. */
+async function follow(parts: Parts, isListed: () => boolean, signal: AbortSignal): Promise<void> {
+  let sweepAt = 0
+  while (!signal.aborted) {
+    if (isListed()) {
+      await takeTurn(parts, signal)
+      if (Date.now() >= sweepAt) {
+        await sweep(parts)
+        sweepAt = Date.now() + parts.pace.sweepMs
+      }
+    }
+    await pauseInBackground(parts.pace.turnMs, signal).catch(() => {})
+  }
+}
+
+/** The most objects that are read or written at once. */
+const PARALLEL = 8
+
+async function takeTurn(parts: Parts, signal: AbortSignal): Promise<void> {
+  const { memory, runs, pace, report } = parts
+  const pool = { parallel: PARALLEL, isOrdered: false, signal, done: async () => {} }
+  const changed = new Set<LiveRun>()
+  const add = (uid: string) => addPod(uid, parts, changed)
+  await runPool(memory.takeChanged(), { ...pool, work: add })
+  for (const run of changed) scheduleChanged(run, runs.podsOf(run), pace, Date.now())
+  const due = [...runs.all()].filter(({ dueAt }) => dueAt <= Date.now())
+  await runPool(due, { ...pool, work: (run) => write(run, parts) })
+  const all = [...runs.all()]
+  for (const run of all) if (isArchived(run, pace)) runs.release(run)
+  if (all.every(({ failures }) => failures === 0)) report.onRepaired()
+}
+
+/** If the controllers of a pod cannot be read, the pod is handled again in the next turn. */
+async function addPod(
+  uid: string,
+  { memory, runs, report }: Parts,
+  changed: Set<LiveRun>,
+): Promise<void> {
+  try {
+    const run = await runs.add(uid)
+    if (run !== undefined) changed.add(run)
+  } catch (error) {
+    report.onFailure(memory.get(uid)?.namespace ?? '', errorMessage(error))
+    memory.putBack(uid)
+  }
+}
+
+function isArchived({ overAt, dueAt }: LiveRun, { lingerMs }: ArchivePace): boolean {
+  return (
+    overAt !== undefined && dueAt === Number.POSITIVE_INFINITY && Date.now() - overAt > lingerMs
+  )
+}
+
+async function write(run: LiveRun, parts: Parts): Promise<void> {
+  const now = Date.now()
+  run.dueAt = Number.POSITIVE_INFINITY
+  try {
+    const updated = await updateRun(run, parts.runs.podsOf(run), parts, now)
+    run.failures = 0
+    parts.report.onWritten()
+    settle(run, updated, parts, now)
+  } catch (error) {
+    fail(run, error, parts, now)
+  }
+}
+
+/** Decides when a run is written again. */
+function settle(run: LiveRun, updated: Updated, { runs, pace }: Parts, now: number): void {
+  if (updated === 'dropped') {
+    runs.release(run)
+    return
+  }
+  run.overAt = updated === 'over' ? (run.overAt ?? now) : undefined
+  const isEnding = updated === 'written' && isSettled(runs.podsOf(run))
+  if (isEnding) scheduleReading(run, pace, now)
+  else run.readings = 0
+}
+
+function fail(run: LiveRun, error: unknown, { runs, pace, report }: Parts, now: number): void {
+  const { namespace } = run
+  const message = errorMessage(error)
+  report.onFailure(namespace, message)
+  const ended = Math.max(...runs.podsOf(run).map((pod) => pod.ended ?? Number.NEGATIVE_INFINITY))
+  const isTooOld = Number.isFinite(ended) && now - ended > pace.giveUpMs
+  if (isTooOld || isNamespaceGone(error, namespace)) {
+    report.onGivenUp(namespace, message)
+    runs.release(run)
+    return
+  }
+  scheduleRetry(run, pace.writing, error instanceof ApiError ? error.retryAfterMs : 0, now)
+}
+
+/** The apiserver names the namespace that does not exist (apiserver, NamespaceLifecycle). */
+function isNamespaceGone(error: unknown, namespace: string): boolean {
+  return (
+    isMissing(error) &&
+    error instanceof ApiError &&
+    error.said === `namespaces "${namespace}" not found`
+  )
+}
+
+async function sweep(parts: Parts): Promise<void> {
+  const { report, runs } = parts
+  const isLive = (key: string) => runs.has(key)
+  await sweepRuns({ ...parts, isLive }, Date.now()).catch((error: unknown) => {
+    report.onFailure('', errorMessage(error))
+  })
+}

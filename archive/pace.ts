@@ -1,0 +1,35 @@
+import type { ReflectorPace } from '../src/cluster/reflect/reflector.ts'
+import type { Backoff } from '../src/lib/pause.ts'
+
+/** Intervals and timeouts of the archive, in milliseconds. */
+export interface ArchivePace extends ReflectorPace {
+  /** The pause between two turns, in which changed pods are handled and Runs are written. */
+  readonly turnMs: number
+  /** The shortest time between two updates of the Run of a run that goes on. */
+  readonly updateMs: number
+  /** The pauses between readings of a workload whose pods have all ended. */
+  readonly ending: Backoff
+  /** The pauses after an object could not be written. */
+  readonly writing: Backoff
+  /** The time for which the pods of an ended run are remembered: it may create another one. */
+  readonly lingerMs: number
+  /** The time after the end of a run after which it is given up if its Run cannot be written. */
+  readonly giveUpMs: number
+  /** The time between two searches for Runs to delete, and for Runs without pods. */
+  readonly sweepMs: number
+}
+
+export const ARCHIVE_PACE: ArchivePace = {
+  relistMs: 600_000,
+  silenceMs: 90_000,
+  answerMs: 30_000,
+  pauseMs: 500,
+  longestPauseMs: 15_000,
+  turnMs: 500,
+  updateMs: 60_000,
+  ending: { pauseMs: 500, longestPauseMs: 60_000 },
+  writing: { pauseMs: 1000, longestPauseMs: 300_000 },
+  lingerMs: 120_000,
+  giveUpMs: 24 * 3_600_000,
+  sweepMs: 60_000,
+}

@@ -1,0 +1,95 @@
+import { ApiError, isConflict, isMissing } from '../src/cluster/api-error.ts'
+import type { Apiserver } from '../src/cluster/apiserver.ts'
+import { pathOfResource } from '../src/cluster/discovery.ts'
+import { asObjects, asText, type Fields, fieldsOrNone } from '../src/core/kubernetes/json.ts'
+import { type ArchivedRun, readArchivedRun } from '../src/runs/archive/archived-run.ts'
+import type { RunCondition } from '../src/runs/archive/run-conditions.ts'
+import { RUN_API_VERSION, RUNS_PLURAL, type RunObject } from '../src/runs/archive/run-object.ts'
+import type { RunPhase } from '../src/runs/card/run.ts'
+
+/** Writes objects Run and Events. All functions throw ApiError, or a network error. */
+export interface RunClient {
+  /**
+   * Creates an object Run without its status; does nothing if it exists.
+   *
+   * @throws an error if an object of another workload has the name
+   */
+  create(object: RunObject, key: string): Promise<void>
+  /** Replaces the status of an object Run. Returns false if the object does not exist. */
+  writeStatus(object: RunObject): Promise<boolean>
+  /**
+   * Sets the phase of an object Run whose pods are gone, and adds a condition; does nothing if the
+   * object does not exist.
+   */
+  end(run: ArchivedRun, end: RunEnd): Promise<void>
+  /** Deletes an object Run; does nothing if it does not exist. */
+  delete(run: ArchivedRun): Promise<void>
+  writeEvent(event: Fields): Promise<void>
+}
+
+/** How a run ended whose pods were not seen to end. */
+export interface RunEnd {
+  readonly phase: RunPhase
+  /** In RFC 3339 format. */
+  readonly ended: string
+  readonly condition?: RunCondition
+}
+
+/** Fields that another manager has set are overwritten: only the archive owns these objects. */
+const OWNER = { fieldManager: 'ridealong-archive', force: 'true' } as const
+
+/** The path of the Runs of a namespace, or of all namespaces. */
+export function pathOfRuns(namespace: string | undefined): string {
+  return pathOfResource({ apiVersion: RUN_API_VERSION, namespace, plural: RUNS_PLURAL })
+}
+
+export function createRunClient(api: Apiserver, answerMs: number): RunClient {
+  const signal = () => AbortSignal.timeout(answerMs)
+  const pathOf = ({ namespace, name }: Pick<ArchivedRun, 'namespace' | 'name'>) =>
+    `${pathOfRuns(namespace)}/${name}`
+  return {
+    async create({ status: _, ...object }, key) {
+      const { namespace } = object.metadata
+      const create = () =>
+        api.ask({ path: pathOfRuns(namespace), create: object, signal: signal() })
+      const error = await create().then(() => undefined, conflictOnly)
+      if (error === undefined) return
+      const path = pathOf(object.metadata)
+      const found = readArchivedRun(await api.ask({ path, signal: signal() }))
+      if (found?.key !== key)
+        throw new Error(`the Run ${object.metadata.name} is that of another workload`)
+    },
+    async writeStatus({ apiVersion, kind, metadata, status }) {
+      const path = `${pathOf(metadata)}/status`
+      const apply = { apiVersion, kind, metadata, status }
+      return api.ask({ path, query: OWNER, apply, signal: signal() }).then(() => true, ifMissing)
+    },
+    async end(run, { phase, ended, condition }) {
+      const path = pathOf(run)
+      const found = await api.ask({ path, signal: signal() }).catch(ifMissing)
+      if (found === false) return
+      const before = asObjects(fieldsOrNone(found.status).conditions)
+      const conditions = condition === undefined ? before : [...before, condition]
+      const patch = { status: { phase, ended, conditions } }
+      await api.ask({ path: `${path}/status`, patch, signal: signal() }).catch(ifMissing)
+    },
+    async delete(run) {
+      await api.ask({ path: pathOf(run), delete: {}, signal: signal() }).catch(ifMissing)
+    },
+    async writeEvent(event) {
+      const { namespace, name } = fieldsOrNone(event.metadata)
+      const path = `/api/v1/namespaces/${asText(namespace)}/events/${asText(name)}`
+      await api.ask({ path, query: OWNER, apply: event, signal: signal() })
+    },
+  }
+}
+
+function conflictOnly(error: unknown): ApiError {
+  if (error instanceof ApiError && isConflict(error)) return error
+  throw error
+}
+
+function ifMissing(error: unknown): false {
+  if (isMissing(error)) return false
+  throw error
+}

@@ -1,0 +1,60 @@
+import type { Collection } from '../src/cluster/reflect/reflector.ts'
+import { fieldsOrNone } from '../src/core/kubernetes/json.ts'
+import { type ArchivedRun, readArchivedRun } from '../src/runs/archive/archived-run.ts'
+
+/** The objects Run that exist, as far as the watch shows. */
+export interface RunIndex {
+  find(namespace: string, name: string): ArchivedRun | undefined
+  /** Returns the runs of a namespace. */
+  of(namespace: string): readonly ArchivedRun[]
+  all(): readonly ArchivedRun[]
+  /** Creates the collection of one watch. */
+  collect(): Collection<ArchivedRun>
+}
+
+export const readIndexed = (object: unknown) => readArchivedRun(fieldsOrNone(object))
+
+export function createRunIndex(): RunIndex {
+  const byNamespace = new Map<string, Map<string, ArchivedRun>>()
+  const put = (run: ArchivedRun) => {
+    const own = byNamespace.get(run.namespace) ?? new Map<string, ArchivedRun>()
+    byNamespace.set(run.namespace, own.set(run.name, run))
+  }
+  const remove = ({ namespace, name }: Pick<ArchivedRun, 'namespace' | 'name'>) => {
+    const own = byNamespace.get(namespace)
+    own?.delete(name)
+    if (own?.size === 0) byNamespace.delete(namespace)
+  }
+  const of = (namespace: string) => [...(byNamespace.get(namespace)?.values() ?? [])]
+  return {
+    find: (namespace, name) => byNamespace.get(namespace)?.get(name),
+    of,
+    all: () => [...byNamespace.keys()].flatMap(of),
+    collect: () => createCollection(put, remove),
+  }
+}
+
+function createCollection(
+  put: (run: ArchivedRun) => void,
+  remove: (run: Pick<ArchivedRun, 'namespace' | 'name'>) => void,
+): Collection<ArchivedRun> {
+  let present = new Map<string, Pick<ArchivedRun, 'namespace' | 'name'>>()
+  const keyOf = ({ namespace, name }: ArchivedRun) => `${namespace}/${name}`
+  const nameOf = ({ namespace, name }: ArchivedRun) => ({ namespace, name })
+  return {
+    put(run) {
+      present.set(keyOf(run), nameOf(run))
+      put(run)
+    },
+    remove(run) {
+      present.delete(keyOf(run))
+      remove(run)
+    },
+    settleAll(listed) {
+      const before = present
+      present = new Map(listed.map((run) => [keyOf(run), nameOf(run)]))
+      for (const [key, run] of before) if (!present.has(key)) remove(run)
+      for (const run of listed) put(run)
+    },
+  }
+}

@@ -1,0 +1,47 @@
+import type { ArchivedRun } from '../src/runs/archive/archived-run.ts'
+import { type Retention, selectExpired } from '../src/runs/archive/retention.ts'
+import { unseenEnd } from '../src/runs/archive/run-conditions.ts'
+import type { ControllerMemory } from './controller-memory.ts'
+import type { RunClient } from './run-client.ts'
+import type { RunIndex } from './run-index.ts'
+
+export interface SweepOptions {
+  readonly controllers: ControllerMemory
+  readonly client: RunClient
+  readonly index: RunIndex
+  readonly retention: Retention
+  /** Reports whether pods of a run are remembered. @param key its `runKey` */
+  isLive(key: string): boolean
+}
+
+/** The most objects that one sweep changes, so that it does not delay the runs that go on. */
+const MOST_CHANGES = 200
+
+/**
+ * Ends the Runs whose pods were deleted while no archive watched them, and deletes the Runs that
+ * are not kept any longer.
+ *
+ * @param now the time in milliseconds since 1970
+ * @throws ApiError, or a network error
+ */
+export async function sweepRuns(options: SweepOptions, now: number): Promise<void> {
+  const { index, client, retention, isLive } = options
+  const orphans = index.all().filter(({ ended, key }) => ended === undefined && !isLive(key))
+  for (const run of orphans.slice(0, MOST_CHANGES)) await endOrphan(run, options, now)
+  const expired = selectExpired(index.all(), retention, now).slice(0, MOST_CHANGES)
+  for (const run of expired) if (!isLive(run.key)) await client.delete(run)
+}
+
+/** The workload may still exist, and create pods again: a suspended Job, for example. */
+async function endOrphan(
+  run: ArchivedRun,
+  { controllers, client }: SweepOptions,
+  now: number,
+): Promise<void> {
+  const facts = await controllers.read(run.namespace, run.workload)
+  const finished = facts?.finished ?? null
+  if (facts !== undefined && !facts.isGone && finished === null) return
+  const ended = `${new Date(now).toISOString().slice(0, 19)}Z`
+  if (finished !== null) await client.end(run, { phase: finished, ended })
+  else await client.end(run, { phase: 'Unknown', ended, condition: unseenEnd(ended) })
+}

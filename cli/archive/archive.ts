@@ -1,0 +1,47 @@
+import closeWithGrace from 'close-with-grace'
+import { destination } from 'pino'
+import { collectDefaultMetrics, Registry } from 'prom-client'
+import { startArchive } from '../../archive/archive.ts'
+import { loadCatalog } from '../../src/catalog/load.ts'
+import { clusterToWatch } from '../../webhook/cluster-to-watch.ts'
+import { openLog } from '../../webhook/log.ts'
+import { buildStatusApp } from '../../webhook/status-app.ts'
+import { usageError } from '../shared/errors.ts'
+
+export interface ArchiveArguments {
+  readonly kubeconfig?: string
+  readonly namespace?: readonly string[]
+  /** Milliseconds. */
+  readonly keep: number
+  readonly keepRuns: number
+  readonly host: string
+  readonly statusPort: number
+  readonly logLevel: string
+}
+
+/** The longest time that a shutdown takes, in milliseconds. */
+const SHUTDOWN_MS = 20_000
+
+/**
+ * Runs `ridealong archive`: writes Runs until SIGTERM or SIGINT.
+ *
+ * @throws UsageError if no cluster is configured, or the port is taken
+ */
+export async function archive(options: ArchiveArguments): Promise<void> {
+  const log = openLog(options.logLevel, destination({ dest: 1, sync: true }))
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  const access = await clusterToWatch(options.kubeconfig).catch(usageError)
+  const metrics = new Set((await loadCatalog({}).catch(usageError)).metrics.keys())
+  const retention = { maxAgeMs: options.keep, maxRuns: options.keepRuns }
+  const namespaces = options.namespace ?? []
+  const running = startArchive({ access, namespaces, metrics, retention, registry, log })
+  const app = buildStatusApp(registry, running.checks)
+  await app.listen({ port: options.statusPort, host: options.host }).catch(usageError)
+  log.info({ statusPort: options.statusPort, namespaces }, 'watching pods')
+  closeWithGrace({ delay: SHUTDOWN_MS, logger: log }, async ({ signal }) => {
+    log.info({ signal }, 'stopping')
+    await Promise.all([running.stop(), app.close()])
+    log.info('closed')
+  })
+}

@@ -1,0 +1,48 @@
+import { type Command, Option } from 'commander'
+import { helpEnd } from '../shared/help.ts'
+import { duration, namespaceName, wholeNumber, withCluster } from '../shared/options.ts'
+
+const DAY_MS = 24 * 3_600_000
+
+/** Declares the verb `archive`. */
+export function declareArchive(program: Command): void {
+  withCluster(program.command('archive'))
+    .description('write an object Run for each run of observed pods, until it is stopped')
+    .addOption(
+      new Option(
+        '-n, --namespace <name...>',
+        'watch only the pods of these namespaces (default: of all)',
+      ).argParser((name, names: readonly string[] = []) => [...names, namespaceName(name)]),
+    )
+    .addOption(
+      new Option('--keep <time>', 'delete Runs this time after the end of the run, such as 720h')
+        .argParser(duration)
+        .default(30 * DAY_MS, '720h'),
+    )
+    .option(
+      '--keep-runs <number>',
+      'the most Runs of a namespace; those that ended first are deleted',
+      wholeNumber(1, 100_000),
+      500,
+    )
+    .option('--host <address>', 'the address to listen on', '::')
+    .option(
+      '--status-port <port>',
+      'the HTTP port for /healthz, /readyz and /metrics',
+      wholeNumber(0, 65535),
+      8080,
+    )
+    .addOption(
+      new Option('--log-level <level>', 'log messages of this level and above')
+        .choices(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
+        .default('info'),
+    )
+    .addHelpText(
+      'after',
+      helpEnd({
+        ok: 'the archive was stopped by SIGTERM or SIGINT',
+        examples: ['archive', 'archive -n hpc ml --keep 168h'],
+      }),
+    )
+    .action(async (options) => (await import('./archive.ts')).archive(options))
+}

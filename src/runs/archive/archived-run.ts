@@ -1,0 +1,58 @@
+import { asObjects, asText, type Fields, fieldsOrNone } from '../../core/kubernetes/json.ts'
+import type { OwnerReference } from '../../core/kubernetes/owner-reference.ts'
+import { readTime } from '../card/container-facts.ts'
+import { isOver, RUN_PHASES, type RunPhase, runKey } from '../card/run.ts'
+import type { AgingRun } from './retention.ts'
+
+/** What the archive keeps in memory of an object Run. */
+export interface ArchivedRun extends AgingRun {
+  /** The `runKey` of the run. */
+  readonly key: string
+  readonly workload: OwnerReference
+  /** Undefined if the object has no status yet. */
+  readonly phase: RunPhase | undefined
+  /** The number of its pods, also of those that are gone. */
+  readonly pods: number
+  /** Since when its conditions are true, by type. */
+  readonly times: ReadonlyMap<string, string>
+}
+
+/** Reads an object Run; undefined if it has no name. */
+export function readArchivedRun(object: Fields): ArchivedRun | undefined {
+  const [metadata, spec] = [fieldsOrNone(object.metadata), fieldsOrNone(object.spec)]
+  const [name, namespace] = [asText(metadata.name), asText(metadata.namespace)]
+  if (name === undefined || namespace === undefined) return undefined
+  const workload = fieldsOrNone(spec.workload)
+  const uid = asText(workload.uid) ?? ''
+  return {
+    namespace,
+    name,
+    key: runKey({ namespace, uid, revision: asText(workload.revision) ?? null }),
+    workload: {
+      apiVersion: asText(workload.apiVersion) ?? '',
+      kind: asText(workload.kind) ?? '',
+      name: asText(workload.name) ?? '',
+      uid,
+    },
+    ...readStatus(fieldsOrNone(object.status), readTime(metadata.creationTimestamp) ?? 0),
+  }
+}
+
+function readStatus(
+  status: Fields,
+  created: number,
+): Pick<ArchivedRun, 'phase' | 'ended' | 'pods' | 'times'> {
+  const phase = RUN_PHASES.find((known) => known === status.phase)
+  const hasEnded = phase !== undefined && isOver(phase)
+  return {
+    phase,
+    ended: hasEnded ? (readTime(status.ended) ?? created) : undefined,
+    pods: typeof status.pods === 'number' ? status.pods : 0,
+    times: new Map(asObjects(status.conditions).flatMap(readTransition)),
+  }
+}
+
+function readTransition({ type, lastTransitionTime }: Fields): (readonly [string, string])[] {
+  const [text, time] = [asText(type), asText(lastTransitionTime)]
+  return text === undefined || time === undefined ? [] : [[text, time]]
+}

@@ -1,0 +1,186 @@
+import { groupOf } from '../../core/kubernetes/group.ts'
+import {
+  asObjects,
+  asText,
+  type Fields,
+  fieldsOrNone,
+  listOrNone,
+} from '../../core/kubernetes/json.ts'
+import type { ContainerAdvice, RoleAdvice } from '../card/advice.ts'
+import { ADVICE_MARGIN } from '../card/advice.ts'
+import { type CardFinding, findingPrefix } from '../card/card-findings.ts'
+import { type ComputeAmounts, readTime } from '../card/container-facts.ts'
+import type { Compared, RoleCard } from '../card/role-card.ts'
+import { isOver, RUN_PHASES, type Run, type RunPhase, wordOfKind } from '../card/run.ts'
+import type { RunCard } from '../card/run-card.ts'
+import { FACTORS, type Factor, type FactorName, missingFactor } from '../efficiency/factor.ts'
+
+/**
+ * Reads the card in an object Run; undefined if it has no workload or status yet. A number or text
+ * of the wrong type counts as not known.
+ *
+ * @param now the time in milliseconds since 1970
+ */
+export function readRunCard({ metadata, spec, status }: Fields, now: number): RunCard | undefined {
+  const found = fieldsOrNone(status)
+  const run = readRun(fieldsOrNone(metadata), fieldsOrNone(fieldsOrNone(spec).workload), found)
+  if (run === undefined) return undefined
+  const card = fieldsOrNone(found.card)
+  const started = readTime(found.started)
+  const { roles: leftOut, missing: others } = fieldsOrNone(found.omitted)
+  const more = [
+    ...sentence(readNumber(others), 'more reasons are not kept'),
+    ...sentence(readNumber(leftOut), 'more roles are not kept'),
+  ]
+  return {
+    run,
+    podCount: readNumber(found.pods) ?? 0,
+    started,
+    ended: readTime(found.ended),
+    seconds:
+      isOver(run.phase) || started === null ? readNumber(found.seconds) : since(started, now),
+    cores: readCompared(card.cores),
+    memory: readMemory(card.memoryBytes),
+    efficiency: readEfficiency(asObjects(card.efficiency)),
+    roles: asObjects(card.roles).map(readRole),
+    findings: asObjects(card.findings).flatMap((one) => readFinding(one) ?? []),
+    advice: asObjects(card.advice).map(readAdvice),
+    missing: [...readTexts(card.missing), ...more],
+  }
+}
+
+function since(started: number, now: number): number {
+  return Math.max(now - started, 0) / 1000
+}
+
+function sentence(count: number | null, end: string): readonly string[] {
+  return count === null || count === 0 ? [] : [`${count} ${end}`]
+}
+
+function readRun(metadata: Fields, workload: Fields, status: Fields): Run | undefined {
+  const [apiVersion, kind, name, uid, namespace] = [
+    ...[workload.apiVersion, workload.kind, workload.name, workload.uid],
+    metadata.namespace,
+  ].map(asText)
+  const phase = readPhase(status.phase)
+  if (!apiVersion || !kind || !name || !uid || !namespace || phase === undefined) return undefined
+  const group = groupOf(apiVersion)
+  const { observed, expected } = fieldsOrNone(status.ranks)
+  return {
+    namespace,
+    word: wordOfKind({ group, kind }),
+    group,
+    apiVersion,
+    kind,
+    name,
+    uid,
+    revision: asText(workload.revision) ?? null,
+    phase,
+    pods: [],
+    ranks: { observed: readNumber(observed) ?? 0, expected: readNumber(expected) ?? 0 },
+  }
+}
+
+function readPhase(phase: unknown): RunPhase | undefined {
+  return RUN_PHASES.find((known) => known === phase)
+}
+
+function readNumber(value: unknown): number | null {
+  return typeof value === 'number' && Number.isFinite(value) ? value : null
+}
+
+function readTexts(value: unknown): readonly string[] {
+  return listOrNone(value).flatMap((text) => asText(text) ?? [])
+}
+
+function readCompared(value: unknown): Compared {
+  const { used, requested, limit } = fieldsOrNone(value)
+  return { used: readNumber(used), requested: readNumber(requested), limit: readNumber(limit) }
+}
+
+function readMemory(value: unknown): RunCard['memory'] {
+  return { ...readCompared(value), rank: asText(fieldsOrNone(value).rank) ?? null }
+}
+
+/** Reads the factors as a list: the first is the efficiency, and the others are its parts. */
+function readEfficiency(rows: readonly Fields[]): Factor {
+  const [root = missingFactor('efficiency', 'no summary has been read'), ...parts] = rows.flatMap(
+    (row) => readFactor(row) ?? [],
+  )
+  return { ...root, parts }
+}
+
+function readFactor({ name, value, missing }: Fields): Factor | undefined {
+  const known = asText(name)
+  if (known === undefined || !Object.hasOwn(FACTORS, known)) return undefined
+  return {
+    name: known as FactorName,
+    value: readNumber(value),
+    missing: asText(missing) ?? null,
+    least: null,
+    parts: [],
+  }
+}
+
+function readRole(row: Fields): RoleCard {
+  return {
+    role: asText(row.role) ?? '',
+    ranks: readNumber(row.ranks) ?? 0,
+    known: readNumber(row.knownRanks) ?? 0,
+    cores: readCompared(row.cores),
+    memory: readMemory(row.memoryBytes),
+    throttled: readNumber(row.throttledSeconds),
+    throttledPeriods: readNumber(row.throttledPeriods),
+    runDelay: readNumber(row.waitedForProcessorSeconds),
+    storage: readNumber(row.waitedForStorageSeconds),
+    cpu: readNumber(row.cpuSeconds),
+  }
+}
+
+const FINDINGS: readonly CardFinding['name'][] = [
+  'oom-killed',
+  'container-failed',
+  'pod-failed',
+  'throttled',
+  'waiting-for-cpu',
+]
+
+function readFinding({ rule, severity, rank, otherRanks, sentence }: Fields) {
+  const name = FINDINGS.find((known) => known === rule)
+  if (name === undefined) return undefined
+  const subject = { rank: asText(rank) ?? '', others: readNumber(otherRanks) ?? 0 }
+  const [text, start] = [asText(sentence) ?? '', findingPrefix(subject)]
+  return {
+    name,
+    severity: severity === 'failure' ? ('failure' as const) : ('slowdown' as const),
+    ...subject,
+    sentence: text.startsWith(start) ? text.slice(start.length) : text,
+  }
+}
+
+function readAdvice({ role, basis, refusals, containers }: Fields): RoleAdvice {
+  const { pods } = fieldsOrNone(basis)
+  return {
+    role: asText(role) ?? '',
+    basis: { runs: 1, pods: readNumber(pods) ?? 0, percentile: 100, margin: ADVICE_MARGIN },
+    refusals: readTexts(refusals),
+    containers: asObjects(containers).map(readContainerAdvice),
+  }
+}
+
+function readContainerAdvice(row: Fields): ContainerAdvice {
+  const [now, seenIn] = [row.now, row.seenIn].map(fieldsOrNone)
+  return {
+    name: asText(row.name) ?? '',
+    seen: readAmounts(row.seen),
+    seenIn: { cpu: asText(seenIn?.cpu) ?? null, memory: asText(seenIn?.memory) ?? null },
+    now: { requests: readAmounts(now?.requests), limits: readAmounts(now?.limits) },
+    requests: readAmounts(row.requests),
+    limits: readAmounts(row.limits),
+  }
+}
+
+function readAmounts(value: unknown): ComputeAmounts {
+  const { cpu, memory } = fieldsOrNone(value)
+  return { cpu: readNumber(cpu), memory: readNumber(memory) }
+}

@@ -1,0 +1,34 @@
+/** How long and how many objects Run are kept. */
+export interface Retention {
+  /** Milliseconds since the end of a run. */
+  readonly maxAgeMs: number
+  /** The most runs of a namespace. */
+  readonly maxRuns: number
+}
+
+/** What retention needs to know of a run. */
+export interface AgingRun {
+  readonly namespace: string
+  readonly name: string
+  /** When it ended, in milliseconds since 1970; undefined while it goes on. */
+  readonly ended: number | undefined
+}
+
+/**
+ * Selects the ended runs that are not kept: those that ended too long ago, and of each namespace
+ * with too many runs, those that ended first. Runs that go on are always kept, and count.
+ */
+export function selectExpired<Aging extends AgingRun>(
+  runs: readonly Aging[],
+  { maxAgeMs, maxRuns }: Retention,
+  now: number,
+): readonly Aging[] {
+  const byNamespace = Map.groupBy(runs, ({ namespace }) => namespace)
+  return [...byNamespace.values()].flatMap((own) => {
+    const ended = own
+      .filter((run) => run.ended !== undefined)
+      .sort((a, b) => (a.ended ?? 0) - (b.ended ?? 0))
+    const surplus = Math.max(own.length - maxRuns, 0)
+    return ended.filter((run, index) => index < surplus || now - (run.ended ?? now) > maxAgeMs)
+  })
+}

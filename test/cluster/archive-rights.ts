@@ -1,0 +1,27 @@
+import type { Test } from 'tap'
+import type { Cluster } from './machine/cluster.ts'
+import { kubectl } from './machine/kubectl.ts'
+import { renderTemplate } from './release/chart.ts'
+import { kubeconfigOf } from './release/doctor-rights.ts'
+
+/**
+ * Creates the definition of Run, and the rights of the chart for an archive, until the test ends.
+ *
+ * @param name the name and the namespace of the release. The namespace must exist
+ * @returns a kubeconfig of the archive, as JSON
+ */
+export async function createArchiveRights(
+  t: Test,
+  cluster: Cluster,
+  name: string,
+): Promise<string> {
+  const values = ['--set', `fullnameOverride=${name},archive.enabled=true`]
+  const files = ['archive/definition', 'archive/rbac']
+  const rendered = await Promise.all(files.map((file) => renderTemplate(file, values, name)))
+  const items = rendered.flat().filter((object) => object !== null)
+  const list = JSON.stringify({ apiVersion: 'v1', kind: 'List', items })
+  await kubectl(cluster, ['apply', '-f', '-'], list)
+  t.teardown(() => kubectl(cluster, ['delete', '-f', '-'], list))
+  await kubectl(cluster, ['wait', '--for=condition=established', 'crd/runs.ridealong.dev'])
+  return kubeconfigOf(cluster, name, `${name}-archive`)
+}

@@ -1,0 +1,45 @@
+import fc from 'fast-check'
+import type { CardFinding } from '../../../../src/runs/card/card-findings.ts'
+import { RUN_PHASES } from '../../../../src/runs/card/run.ts'
+import { makeRunCard, type RunCard } from '../../../../src/runs/card/run-card.ts'
+import { RUN } from '../card/generated-runs.ts'
+
+/** Texts as a hostile user writes them: controls, quotes, characters of several bytes. */
+const TEXT = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 2000 }),
+  fc.constantFrom('\u001b[31m', '\u202e', '"\\', '\u0000', '漢').map((part) => part.repeat(500)),
+)
+
+const FINDINGS: readonly CardFinding['name'][] = [
+  'oom-killed',
+  'container-failed',
+  'pod-failed',
+  'throttled',
+  'waiting-for-cpu',
+]
+
+/** A card with hostile texts, and with many roles. */
+export const HOSTILE: fc.Arbitrary<RunCard> = fc
+  .record({
+    run: RUN,
+    phase: fc.constantFrom(...RUN_PHASES),
+    texts: fc.array(TEXT, { minLength: 1, maxLength: 60 }),
+    roles: fc.integer({ min: 1, max: 40 }),
+  })
+  .map(({ run, phase, texts, roles }) => {
+    const card = makeRunCard({ ...run, phase }, 2_000_000)
+    const [text = ''] = texts
+    const many = <Row extends { role: string }>(rows: readonly Row[]) =>
+      Array.from({ length: roles }, (_, index) =>
+        rows.map((row) => ({ ...row, role: `${text}${index}` })),
+      ).flat()
+    return {
+      ...card,
+      roles: many(card.roles),
+      advice: many(card.advice).map((advice) => ({ ...advice, refusals: texts })),
+      findings: FINDINGS.map((name) => {
+        return { name, severity: 'failure', rank: text, sentence: text, others: 3 } as const
+      }),
+      missing: texts,
+    }
+  })

@@ -1,0 +1,83 @@
+import { isDeepStrictEqual } from 'node:util'
+import fc from 'fast-check'
+import t from 'tap'
+import type { Fields } from '../../../../src/core/kubernetes/json.ts'
+import { readRunCard } from '../../../../src/runs/archive/read-run.ts'
+import {
+  buildRunObject,
+  MAX_BYTES,
+  type RunObject,
+} from '../../../../src/runs/archive/run-object.ts'
+import { formatCard } from '../../../../src/runs/card/card-text.ts'
+import { makeRunCard } from '../../../../src/runs/card/run-card.ts'
+import { RUN } from '../card/generated-runs.ts'
+import { HOSTILE } from './archived.ts'
+
+const NOW = Date.UTC(2026, 0, 1)
+const NONE: ReadonlyMap<string, string> = new Map()
+
+/** Characters that a terminal interprets: all escapes are printable ASCII. */
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u
+
+/** Returns an object as the apiserver returns it. */
+function asStored(object: RunObject): RunObject & Fields {
+  return JSON.parse(JSON.stringify(object))
+}
+
+/** Returns the texts in a value. */
+function textsIn(value: unknown): readonly string[] {
+  if (typeof value === 'string') return [value]
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : []
+}
+
+t.test('an object is bounded, and hostile texts are escaped', (t) => {
+  fc.assert(
+    fc.property(HOSTILE, (card) => {
+      const { spec, status } = buildRunObject(card, NONE, NOW)
+      const bytes = Buffer.byteLength(JSON.stringify({ workload: spec.workload, status }))
+      return bytes <= MAX_BYTES && !textsIn(status).some((text) => UNPRINTABLE.test(text))
+    }),
+    { numRuns: 300 },
+  )
+  t.end()
+})
+
+t.test('the card that is read from an object has all that is in the object', (t) => {
+  fc.assert(
+    fc.property(RUN, (run) => {
+      const card = makeRunCard(run, NOW)
+      const object = asStored(buildRunObject(card, NONE, NOW))
+      const read = readRunCard(object, NOW)
+      if (read === undefined) return false
+      const again = asStored(buildRunObject(read, NONE, NOW))
+      return isDeepStrictEqual(again.status.card, object.status.card)
+    }),
+    { numRuns: 200 },
+  )
+  t.end()
+})
+
+t.test('the card of an object is printed as that of the run', async (t) => {
+  const [recorded] = fc.sample(RUN, { numRuns: 1, seed: 1 })
+  if (recorded === undefined) return
+  const pods = recorded.pods.map((pod) => ({ ...pod, started: 0, ended: 40_000 }))
+  const card = makeRunCard({ ...recorded, pods }, NOW)
+  const small = { ...card, advice: [], roles: [] }
+  const read = readRunCard(asStored(buildRunObject(small, NONE, NOW)), NOW)
+  t.strictSame(read && formatCard(read), formatCard(small))
+})
+
+t.test('an object without a status has no card, and one of the wrong types has no numbers', (t) => {
+  const metadata = { name: 'plain-12345678', namespace: 'hpc' }
+  const workload = { apiVersion: 'batch/v1', kind: 'Job', name: 'plain', uid: '12345678' }
+  t.equal(readRunCard({ metadata, spec: { workload } }, NOW), undefined)
+  const status = { phase: 'Failed', seconds: 'long', card: { cores: [], roles: 7, findings: [{}] } }
+  t.match(readRunCard({ metadata, spec: { workload }, status }, NOW), {
+    run: { word: 'job', phase: 'Failed' },
+    seconds: null,
+    cores: { used: null },
+    roles: [],
+    findings: [],
+  })
+  t.end()
+})
