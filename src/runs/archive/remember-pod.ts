@@ -3,11 +3,12 @@ import type { RunPod } from '../card/pod-facts.ts'
 /**
  * Returns the state of a pod to remember: the new one, with what only the states before it show. A
  * pod whose containers have ended does not show whether they did so before its deletion was
- * requested.
+ * requested. A pod of a deleted workload can lose its controller (`--cascade=orphan`).
  */
 export function rememberPod(before: RunPod | undefined, now: RunPod): RunPod {
   if (before === undefined) return now
-  return { ...now, wasDeleted: now.wasDeleted || before.wasDeleted }
+  const wasDeleted = now.wasDeleted || before.wasDeleted
+  return { ...now, wasDeleted, controller: before.controller }
 }
 
 /** Returns the last state of a pod that does not exist any more. */
