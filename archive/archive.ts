@@ -202,9 +202,8 @@ function fail(run: LiveRun, error: unknown, { runs, pace, report }: Parts, now: 
   const { namespace } = run
   const message = errorMessage(error)
   report.onFailure(namespace, message)
-  const ended = Math.max(...runs.podsOf(run).map((pod) => pod.ended ?? Number.NEGATIVE_INFINITY))
-  const isTooOld = Number.isFinite(ended) && now - ended > pace.giveUpMs
-  if (isTooOld || isNamespaceGone(error, namespace)) {
+  const isTooOld = run.failures > 0 && now - run.failedAt > pace.giveUpMs
+  if ((isTooOld && isSettled(runs.podsOf(run))) || isNamespaceGone(error, namespace)) {
     report.onGivenUp(namespace, message)
     runs.release(run)
     return

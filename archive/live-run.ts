@@ -17,8 +17,9 @@ export interface LiveRun {
   written: string | undefined
   /** The Events that were written, by name. */
   readonly events: Map<string, string>
-  /** The number of failures to write since the last success. */
+  /** The number of failures to write since the last success, and when the first one was. */
   failures: number
+  failedAt: number
   /** How often its workload was read since all of its pods have ended. */
   readings: number
   /** When it was first seen to be over; undefined while it goes on. */
@@ -40,6 +41,7 @@ export function createLiveRun(key: string, namespace: string): LiveRun {
     written: undefined,
     events: new Map(),
     failures: 0,
+    failedAt: Number.POSITIVE_INFINITY,
     readings: 0,
     overAt: undefined,
     lost: 0,
@@ -76,5 +78,6 @@ export function scheduleReading(run: LiveRun, { ending }: ArchivePace, now: numb
 /** Sets when a run is to be written again after a failure. */
 export function scheduleRetry(run: LiveRun, writing: Backoff, leastMs: number, now: number): void {
   run.dueAt = now + Math.max(backoffMs(writing, run.failures), leastMs)
+  if (run.failures === 0) run.failedAt = now
   run.failures += 1
 }

@@ -13,7 +13,7 @@ export interface ArchivePace extends ReflectorPace {
   readonly writing: Backoff
   /** The time for which the pods of an ended run are remembered: it may create another one. */
   readonly lingerMs: number
-  /** The time after the end of a run after which it is given up if its Run cannot be written. */
+  /** The time after the first failure to write after which an ended run gets no Run. */
   readonly giveUpMs: number
   /** The time between two searches for Runs to delete, and for Runs without pods. */
   readonly sweepMs: number

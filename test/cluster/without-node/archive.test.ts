@@ -232,9 +232,13 @@ const TESTS: Readonly<Record<string, (t: Test, setting: Setting) => Promise<void
     const pod = await createObservedPod(api, PODS, 'refused')
     await endPod(api, pod, { seconds: 5 })
     await removePod(api, pod)
-    await until('the refusal is reported', async () => {
-      return archive.checks().some(({ problem = '' }) => problem.includes('quota'))
-    })
+    await until(
+      'the refusal is reported',
+      async () => {
+        return archive.checks().some(({ problem = '' }) => problem.includes('quota'))
+      },
+      60_000,
+    )
     const logged = lines
       .map((line) => JSON.parse(line))
       .filter(({ msg }) => msg.startsWith('cannot write a Run'))
