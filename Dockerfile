@@ -14,7 +14,6 @@ COPY package.json package-lock.json ./
 # Install scripts are not needed: the only one installs Node, which the base image has already.
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json ./
-COPY archive archive
 COPY certs certs
 COPY cli cli
 COPY src src

@@ -1,12 +1,12 @@
 import closeWithGrace from 'close-with-grace'
 import { destination } from 'pino'
 import { collectDefaultMetrics, Registry } from 'prom-client'
-import { startArchive } from '../../archive/archive.ts'
 import { loadCatalog } from '../../src/catalog/load.ts'
 import { clusterToWatch } from '../../webhook/cluster-to-watch.ts'
 import { openLog } from '../../webhook/log.ts'
 import { buildStatusApp } from '../../webhook/status-app.ts'
 import { usageError } from '../shared/errors.ts'
+import { startArchive } from './service/archive.ts'
 
 export interface ArchiveArguments {
   readonly kubeconfig?: string

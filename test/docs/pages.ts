@@ -8,6 +8,7 @@ export const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
 export const PAGES: readonly string[] = [
   'README.md',
   'CONTRIBUTING.md',
+  '.github/RELEASE.md',
   '.github/SECURITY.md',
   'charts/ridealong/README.md',
   'test/cases/README.md',

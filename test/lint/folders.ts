@@ -27,10 +27,10 @@ function addEntry(entries: Map<string, Set<string>>, path: string): void {
 }
 
 /** Folders of tests that mirror the folders of the code. */
-const MIRRORED = /^test\/((cli|src|archive|webhook|certs)\/.+)\.test\.ts$/
+const MIRRORED = /^test\/((cli|src|webhook|certs)\/.+)\.test\.ts$/
 
 /**
- * Finds the tests of src, archive, webhook and certs that are not named after a module or a folder there:
+ * Finds the tests of src, webhook and certs that are not named after a module or a folder there:
  * `test/src/core/decide.test.ts` tests `src/core/decide.ts`.
  */
 export function findStrayTests(paths: readonly string[]): readonly Problem[] {

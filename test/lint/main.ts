@@ -28,7 +28,7 @@ function readFiles(paths: readonly string[]): readonly SourceFile[] {
 }
 
 const paths = listFiles()
-const modules = paths.filter((path) => /^(cli|src|archive|webhook|certs)\/.*\.ts$/.test(path))
+const modules = paths.filter((path) => /^(cli|src|webhook|certs)\/.*\.ts$/.test(path))
 const rust = paths.filter((path) => /^observer\/.*\.(rs|toml)$/.test(path))
 const problems: readonly Problem[] = [
   ...findCrowdedFolders(paths),

@@ -52,7 +52,7 @@ t.test('the chart lists the images that it can install', async (t) => {
 })
 
 t.test('the document about releases names each image', async (t) => {
-  const document = read('docs/release.md')
+  const document = read('.github/RELEASE.md')
   for (const image of IMAGES) {
     const [name = ''] = image.split(':')
     const [path = ''] = name.split('/').slice(-1)

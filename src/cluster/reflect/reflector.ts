@@ -51,7 +51,7 @@ export interface ReflectorOptions<Item> {
   readonly selector?: string | undefined
   readonly collection: Collection<Item>
   readonly pace: ReflectorPace
-  /** Selects the fields of an object to keep. Objects for which it returns undefined are dropped. */
+  /** Selects the fields of an object to keep. An object without a result is dropped. */
   itemOf(object: unknown): Item | undefined
   /**
    * Called at the first and second failure in a row, and then whenever the message changes.

@@ -31,7 +31,7 @@ const MAY_NAME = [
  */
 const MAY_WRITE = ['cli/shared/output.ts', 'cli/shared/progress.ts', 'cli/top/screen.ts']
 
-const sources = ['cli', 'src', 'archive', 'webhook', 'certs'].flatMap((folder) => {
+const sources = ['cli', 'src', 'webhook', 'certs'].flatMap((folder) => {
   return readdirSync(`${ROOT}/${folder}`, { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ts'))
     .map((name) => `${folder}/${name}`)

@@ -2,22 +2,22 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Registry } from 'prom-client'
 import t, { type Test } from 'tap'
-import { startArchive } from '../../../archive/archive.ts'
-import { ARCHIVE_PACE } from '../../../archive/pace.ts'
+import { startArchive } from '../../../cli/archive/service/archive.ts'
+import { ARCHIVE_PACE } from '../../../cli/archive/service/pace.ts'
 import { findCluster } from '../../../src/cluster/access.ts'
 import { run } from '../../cli/command.ts'
 import { capturedLog } from '../../webhook/server.ts'
 import type { Api } from '../api.ts'
-import { createArchiveRights } from '../archive-rights.ts'
-import type { Cluster } from '../machine/cluster.ts'
-import { kubectl } from '../machine/kubectl.ts'
 import {
   createObservedPod,
   createUnmanagedJob,
   endPod,
   type ObservedPod,
   startPod,
-} from '../observed-pod.ts'
+} from '../archive/observed-pod.ts'
+import { createArchiveRights } from '../archive/rights.ts'
+import type { Cluster } from '../machine/cluster.ts'
+import { kubectl } from '../machine/kubectl.ts'
 import { createNamespace, runningCluster } from '../running.ts'
 import { until } from '../until.ts'
 

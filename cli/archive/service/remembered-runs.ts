@@ -1,36 +1,39 @@
-import type { RunPod } from '../src/runs/card/pod-facts.ts'
-import { runKeyOf } from '../src/runs/card/run.ts'
+import type { RunPod } from '../../../src/runs/card/pod-facts.ts'
+import { runKeyOf } from '../../../src/runs/card/run.ts'
 import type { ControllerMemory } from './controller-memory.ts'
-import { createLiveRun, type LiveRun } from './live-run.ts'
 import type { PodMemory } from './pod-memory.ts'
+import { createRememberedRun, type RememberedRun } from './remembered-run.ts'
 
 /** The runs whose pods are remembered. */
-export interface LiveRuns {
+export interface RememberedRuns {
   readonly size: number
-  all(): Iterable<LiveRun>
+  all(): Iterable<RememberedRun>
   has(key: string): boolean
-  podsOf(run: LiveRun): readonly RunPod[]
+  podsOf(run: RememberedRun): readonly RunPod[]
   /**
    * Adds a changed pod to its run, whose controllers are read if they are not known.
    *
    * @returns the run; undefined if the pod is not remembered
    * @throws ApiError, or a network error
    */
-  add(uid: string): Promise<LiveRun | undefined>
+  add(uid: string): Promise<RememberedRun | undefined>
   /** Forgets a run, its pods, and the controllers above them. */
-  release(run: LiveRun): void
+  release(run: RememberedRun): void
 }
 
-export function createLiveRuns(memory: PodMemory, controllers: ControllerMemory): LiveRuns {
-  const runs = new Map<string, LiveRun>()
+export function createRememberedRuns(
+  memory: PodMemory,
+  controllers: ControllerMemory,
+): RememberedRuns {
+  const runs = new Map<string, RememberedRun>()
   const keys = new Map<string, string>()
-  const podsOf = ({ pods }: LiveRun) => [...pods].flatMap((uid) => memory.get(uid) ?? [])
+  const podsOf = ({ pods }: RememberedRun) => [...pods].flatMap((uid) => memory.get(uid) ?? [])
   const findRun = async (pod: RunPod) => {
     const known = runs.get(keys.get(pod.uid) ?? '')
     if (known !== undefined) return known
     await controllers.resolve(pod)
     const key = runKeyOf(pod, controllers.in(pod.namespace))
-    const run = runs.get(key) ?? createLiveRun(key, pod.namespace)
+    const run = runs.get(key) ?? createRememberedRun(key, pod.namespace)
     runs.set(key, run)
     run.pods.add(pod.uid)
     keys.set(pod.uid, key)

@@ -1,6 +1,6 @@
-import type { Collection } from '../src/cluster/reflect/reflector.ts'
-import { rememberGone, rememberPod } from '../src/runs/archive/remember-pod.ts'
-import { isTerminal, type RunPod } from '../src/runs/card/pod-facts.ts'
+import type { Collection } from '../../../src/cluster/reflect/reflector.ts'
+import { rememberGone, rememberPod } from '../../../src/runs/archive/remember-pod.ts'
+import { isTerminal, type RunPod } from '../../../src/runs/card/pod-facts.ts'
 import type { WatchedPod } from './watched-pod.ts'
 
 /** The pods of runs that are not yet archived, with the last states of those that are gone. */

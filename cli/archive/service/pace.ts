@@ -1,5 +1,5 @@
-import type { ReflectorPace } from '../src/cluster/reflect/reflector.ts'
-import type { Backoff } from '../src/lib/pause.ts'
+import type { ReflectorPace } from '../../../src/cluster/reflect/reflector.ts'
+import type { Backoff } from '../../../src/lib/pause.ts'
 
 /** Intervals and timeouts of the archive, in milliseconds. */
 export interface ArchivePace extends ReflectorPace {

@@ -1,17 +1,17 @@
-import { ApiError, isMissing } from '../src/cluster/api-error.ts'
-import type { Apiserver } from '../src/cluster/apiserver.ts'
-import { pathOfResource, readServedKinds } from '../src/cluster/discovery.ts'
-import { groupOf } from '../src/core/kubernetes/group.ts'
-import { asText, type Fields, fieldsOrNone } from '../src/core/kubernetes/json.ts'
-import type { OwnerReference } from '../src/core/kubernetes/owner-reference.ts'
-import type { RunPod } from '../src/runs/card/pod-facts.ts'
+import { ApiError, isMissing } from '../../../src/cluster/api-error.ts'
+import type { Apiserver } from '../../../src/cluster/apiserver.ts'
+import { pathOfResource, readServedKinds } from '../../../src/cluster/discovery.ts'
+import { groupOf } from '../../../src/core/kubernetes/group.ts'
+import { asText, type Fields, fieldsOrNone } from '../../../src/core/kubernetes/json.ts'
+import type { OwnerReference } from '../../../src/core/kubernetes/owner-reference.ts'
+import type { RunPod } from '../../../src/runs/card/pod-facts.ts'
 import {
   type ControllerFacts,
   type Controllers,
   climbControllers,
   readControllerFacts,
-} from '../src/runs/collect/run-controllers.ts'
-import { findKindOfGroup } from '../src/runs/collect/workload-kinds.ts'
+} from '../../../src/runs/collect/run-controllers.ts'
+import { findKindOfGroup } from '../../../src/runs/collect/workload-kinds.ts'
 
 /** The controllers of remembered pods, each read on its own. */
 export interface ControllerMemory {

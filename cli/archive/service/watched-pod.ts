@@ -1,6 +1,6 @@
-import { STATUS_KEY } from '../src/core/keys.ts'
-import { asText, type Fields, fieldsOrNone, listOrNone } from '../src/core/kubernetes/json.ts'
-import { type RunPod, readPodFacts } from '../src/runs/card/pod-facts.ts'
+import { STATUS_KEY } from '../../../src/core/keys.ts'
+import { asText, type Fields, fieldsOrNone, listOrNone } from '../../../src/core/kubernetes/json.ts'
+import { type RunPod, readPodFacts } from '../../../src/runs/card/pod-facts.ts'
 
 /** A pod of which Ridealong has decided, at one resourceVersion. */
 export interface WatchedPod {

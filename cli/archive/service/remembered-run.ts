@@ -1,9 +1,9 @@
-import { type Backoff, backoffMs } from '../src/lib/pause.ts'
-import { isTerminal, type RunPod } from '../src/runs/card/pod-facts.ts'
+import { type Backoff, backoffMs } from '../../../src/lib/pause.ts'
+import { isTerminal, type RunPod } from '../../../src/runs/card/pod-facts.ts'
 import type { ArchivePace } from './pace.ts'
 
 /** A run whose pods are remembered. Times are in milliseconds since 1970. */
-export interface LiveRun {
+export interface RememberedRun {
   readonly key: string
   readonly namespace: string
   /** The UIDs of its pods. */
@@ -30,7 +30,7 @@ export interface LiveRun {
   isCompared: boolean
 }
 
-export function createLiveRun(key: string, namespace: string): LiveRun {
+export function createRememberedRun(key: string, namespace: string): RememberedRun {
   return {
     key,
     namespace,
@@ -59,7 +59,7 @@ export function isSettled(pods: readonly RunPod[]): boolean {
  * have ended, otherwise at most once a minute. After a failure, the pause is kept.
  */
 export function scheduleChanged(
-  run: LiveRun,
+  run: RememberedRun,
   pods: readonly RunPod[],
   { updateMs }: ArchivePace,
   now: number,
@@ -70,13 +70,18 @@ export function scheduleChanged(
 }
 
 /** Sets when the workload of a run is to be read again, whose pods have ended. */
-export function scheduleReading(run: LiveRun, { ending }: ArchivePace, now: number): void {
+export function scheduleReading(run: RememberedRun, { ending }: ArchivePace, now: number): void {
   run.dueAt = now + backoffMs(ending, run.readings)
   run.readings += 1
 }
 
 /** Sets when a run is to be written again after a failure. */
-export function scheduleRetry(run: LiveRun, writing: Backoff, leastMs: number, now: number): void {
+export function scheduleRetry(
+  run: RememberedRun,
+  writing: Backoff,
+  leastMs: number,
+  now: number,
+): void {
   run.dueAt = now + Math.max(backoffMs(writing, run.failures), leastMs)
   if (run.failures === 0) run.failedAt = now
   run.failures += 1

@@ -1,14 +1,14 @@
-import { asText, type Fields, fieldsOrNone } from '../src/core/kubernetes/json.ts'
-import type { ArchivedRun } from '../src/runs/archive/archived-run.ts'
-import { type Retention, selectExpired } from '../src/runs/archive/retention.ts'
-import { buildRunEvents } from '../src/runs/archive/run-event.ts'
-import { nameRun } from '../src/runs/archive/run-name.ts'
-import { buildRunObject, type RunObject } from '../src/runs/archive/run-object.ts'
-import type { RunPod } from '../src/runs/card/pod-facts.ts'
-import { groupRuns, isOver, isRevision, type Run } from '../src/runs/card/run.ts'
-import { makeRunCard, type RunCard } from '../src/runs/card/run-card.ts'
+import { asText, type Fields, fieldsOrNone } from '../../../src/core/kubernetes/json.ts'
+import type { ArchivedRun } from '../../../src/runs/archive/archived-run.ts'
+import { type Retention, selectExpired } from '../../../src/runs/archive/retention.ts'
+import { buildRunEvents } from '../../../src/runs/archive/run-event.ts'
+import { nameRun } from '../../../src/runs/archive/run-name.ts'
+import { buildRunObject, type RunObject } from '../../../src/runs/archive/run-object.ts'
+import type { RunPod } from '../../../src/runs/card/pod-facts.ts'
+import { groupRuns, isOver, isRevision, type Run } from '../../../src/runs/card/run.ts'
+import { makeRunCard, type RunCard } from '../../../src/runs/card/run-card.ts'
 import type { ControllerMemory } from './controller-memory.ts'
-import { isSettled, type LiveRun } from './live-run.ts'
+import { isSettled, type RememberedRun } from './remembered-run.ts'
 import type { RunClient } from './run-client.ts'
 import type { RunIndex } from './run-index.ts'
 
@@ -33,7 +33,7 @@ export type Updated = 'waiting' | 'written' | 'over' | 'dropped'
  * @throws ApiError, a network error, or an error if a Run of another workload has the name
  */
 export async function updateRun(
-  live: LiveRun,
+  live: RememberedRun,
   pods: readonly RunPod[],
   options: UpdateOptions,
   now: number,
@@ -48,7 +48,7 @@ export async function updateRun(
 }
 
 async function writeCard(
-  live: LiveRun,
+  live: RememberedRun,
   card: RunCard,
   options: UpdateOptions & { readonly known: ArchivedRun | undefined; readonly now: number },
 ): Promise<Updated> {
@@ -64,7 +64,7 @@ async function writeCard(
  * Compares a run with the Run that an archive wrote before this one started. Reports whether the
  * Run has its end.
  */
-function isArchivedBefore(live: LiveRun, known: ArchivedRun | undefined, run: Run): boolean {
+function isArchivedBefore(live: RememberedRun, known: ArchivedRun | undefined, run: Run): boolean {
   live.isCompared = true
   if (known?.key !== live.key) return false
   live.isCreated = true
@@ -79,7 +79,7 @@ function hasStarted({ phase, started }: RunPod): boolean {
 /** The time of which the card of a revision shows the ended pods. */
 const REVISION_MS = 24 * 3_600_000
 
-function makeCard(run: Run, { lost }: LiveRun, now: number): RunCard {
+function makeCard(run: Run, { lost }: RememberedRun, now: number): RunCard {
   const recent = run.pods.filter(
     ({ ended, isGone }) => !isGone || now - (ended ?? now) < REVISION_MS,
   )
@@ -103,7 +103,7 @@ function isExpired(
 }
 
 async function writeRun(
-  live: LiveRun,
+  live: RememberedRun,
   object: RunObject,
   client: RunClient,
   now: number,
@@ -119,7 +119,7 @@ async function writeRun(
 }
 
 async function writeEvents(
-  { events }: LiveRun,
+  { events }: RememberedRun,
   built: readonly Fields[],
   client: RunClient,
 ): Promise<void> {

@@ -1,26 +1,26 @@
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
-import { ApiError, isMissing } from '../src/cluster/api-error.ts'
-import { connectApiserver } from '../src/cluster/apiserver.ts'
-import type { Access } from '../src/cluster/cluster.ts'
-import { pathOfResource } from '../src/cluster/discovery.ts'
-import { type Reflector, startReflector } from '../src/cluster/reflect/reflector.ts'
-import { errorMessage } from '../src/lib/error-message.ts'
-import { pauseInBackground } from '../src/lib/pause.ts'
-import type { Retention } from '../src/runs/archive/retention.ts'
-import { runPool } from '../src/runs/collect/pool.ts'
-import type { ReadinessCheck } from '../webhook/status-app.ts'
+import { ApiError, isMissing } from '../../../src/cluster/api-error.ts'
+import { connectApiserver } from '../../../src/cluster/apiserver.ts'
+import type { Access } from '../../../src/cluster/cluster.ts'
+import { pathOfResource } from '../../../src/cluster/discovery.ts'
+import { type Reflector, startReflector } from '../../../src/cluster/reflect/reflector.ts'
+import { errorMessage } from '../../../src/lib/error-message.ts'
+import { pauseInBackground } from '../../../src/lib/pause.ts'
+import type { Retention } from '../../../src/runs/archive/retention.ts'
+import { runPool } from '../../../src/runs/collect/pool.ts'
+import type { ReadinessCheck } from '../../../webhook/status-app.ts'
 import { type ControllerMemory, createControllerMemory } from './controller-memory.ts'
+import { ARCHIVE_PACE, type ArchivePace } from './pace.ts'
+import { createPodMemory, type PodMemory } from './pod-memory.ts'
 import {
   isSettled,
-  type LiveRun,
+  type RememberedRun,
   scheduleChanged,
   scheduleReading,
   scheduleRetry,
-} from './live-run.ts'
-import { createLiveRuns, type LiveRuns } from './live-runs.ts'
-import { ARCHIVE_PACE, type ArchivePace } from './pace.ts'
-import { createPodMemory, type PodMemory } from './pod-memory.ts'
+} from './remembered-run.ts'
+import { createRememberedRuns, type RememberedRuns } from './remembered-runs.ts'
 import { type ArchiveReport, createArchiveReport } from './report.ts'
 import { createRunClient, pathOfRuns, type RunClient } from './run-client.ts'
 import { createRunIndex, type RunIndex, readIndexed } from './run-index.ts'
@@ -53,7 +53,7 @@ interface Parts {
   readonly controllers: ControllerMemory
   readonly client: RunClient
   readonly index: RunIndex
-  readonly runs: LiveRuns
+  readonly runs: RememberedRuns
   readonly report: ArchiveReport
 }
 
@@ -71,7 +71,7 @@ export function startArchive(options: ArchiveOptions): Archive {
   const report = createArchiveReport(registry, log, () => readState(memory, runs, watches))
   const { onForbidden, onTroubleOf } = report
   const controllers = createControllerMemory({ api, answerMs: pace.answerMs, onForbidden })
-  const runs = createLiveRuns(memory, controllers)
+  const runs = createRememberedRuns(memory, controllers)
   const client = createRunClient(api, pace.answerMs)
   const places = namespaces.length === 0 ? [undefined] : namespaces
   const watches = places.flatMap((namespace) => [
@@ -109,7 +109,7 @@ function buildCheck(watches: readonly Reflector[]): ReadinessCheck {
   return { name: 'watches', problem: found?.trouble ?? waiting, fatal: unlisted !== undefined }
 }
 
-function readState(memory: PodMemory, runs: LiveRuns, watches: readonly Reflector[]) {
+function readState(memory: PodMemory, runs: RememberedRuns, watches: readonly Reflector[]) {
   const due = Math.min(...[...runs.all()].map(({ dueAt }) => dueAt), Date.now())
   const inStepAt = Math.min(...watches.map((watch) => watch.inStepAt))
   return {
@@ -141,7 +141,7 @@ const PARALLEL = 8
 async function takeTurn(parts: Parts, signal: AbortSignal): Promise<void> {
   const { memory, runs, pace, report } = parts
   const pool = { parallel: PARALLEL, isOrdered: false, signal, done: async () => {} }
-  const changed = new Set<LiveRun>()
+  const changed = new Set<RememberedRun>()
   const add = (uid: string) => addPod(uid, parts, changed)
   await runPool(memory.takeChanged(), { ...pool, work: add })
   for (const run of changed) scheduleChanged(run, runs.podsOf(run), pace, Date.now())
@@ -156,7 +156,7 @@ async function takeTurn(parts: Parts, signal: AbortSignal): Promise<void> {
 async function addPod(
   uid: string,
   { memory, runs, report }: Parts,
-  changed: Set<LiveRun>,
+  changed: Set<RememberedRun>,
 ): Promise<void> {
   try {
     const run = await runs.add(uid)
@@ -167,13 +167,13 @@ async function addPod(
   }
 }
 
-function isArchived({ overAt, dueAt }: LiveRun, { lingerMs }: ArchivePace): boolean {
+function isArchived({ overAt, dueAt }: RememberedRun, { lingerMs }: ArchivePace): boolean {
   return (
     overAt !== undefined && dueAt === Number.POSITIVE_INFINITY && Date.now() - overAt > lingerMs
   )
 }
 
-async function write(run: LiveRun, parts: Parts): Promise<void> {
+async function write(run: RememberedRun, parts: Parts): Promise<void> {
   const now = Date.now()
   run.dueAt = Number.POSITIVE_INFINITY
   try {
@@ -187,7 +187,7 @@ async function write(run: LiveRun, parts: Parts): Promise<void> {
 }
 
 /** Decides when a run is written again. */
-function settle(run: LiveRun, updated: Updated, { runs, pace }: Parts, now: number): void {
+function settle(run: RememberedRun, updated: Updated, { runs, pace }: Parts, now: number): void {
   if (updated === 'dropped') {
     runs.release(run)
     return
@@ -198,7 +198,12 @@ function settle(run: LiveRun, updated: Updated, { runs, pace }: Parts, now: numb
   else run.readings = 0
 }
 
-function fail(run: LiveRun, error: unknown, { runs, pace, report }: Parts, now: number): void {
+function fail(
+  run: RememberedRun,
+  error: unknown,
+  { runs, pace, report }: Parts,
+  now: number,
+): void {
   const { namespace } = run
   const message = errorMessage(error)
   report.onFailure(namespace, message)

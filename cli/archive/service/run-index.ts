@@ -1,6 +1,6 @@
-import type { Collection } from '../src/cluster/reflect/reflector.ts'
-import { fieldsOrNone } from '../src/core/kubernetes/json.ts'
-import { type ArchivedRun, readArchivedRun } from '../src/runs/archive/archived-run.ts'
+import type { Collection } from '../../../src/cluster/reflect/reflector.ts'
+import { fieldsOrNone } from '../../../src/core/kubernetes/json.ts'
+import { type ArchivedRun, readArchivedRun } from '../../../src/runs/archive/archived-run.ts'
 
 /** The objects Run that exist, as far as the watch shows. */
 export interface RunIndex {

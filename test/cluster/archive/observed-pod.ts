@@ -1,4 +1,4 @@
-import type { Api } from './api.ts'
+import type { Api } from '../api.ts'
 
 /** An observed pod without a node: its status is written by the test, in place of a kubelet. */
 export interface ObservedPod {

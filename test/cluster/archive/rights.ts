@@ -1,8 +1,8 @@
 import type { Test } from 'tap'
-import type { Cluster } from './machine/cluster.ts'
-import { kubectl } from './machine/kubectl.ts'
-import { renderTemplate } from './release/chart.ts'
-import { kubeconfigOf } from './release/doctor-rights.ts'
+import type { Cluster } from '../machine/cluster.ts'
+import { kubectl } from '../machine/kubectl.ts'
+import { renderTemplate } from '../release/chart.ts'
+import { kubeconfigOf } from '../release/doctor-rights.ts'
 
 /**
  * Creates the definition of Run, and the rights of the chart for an archive, until the test ends.

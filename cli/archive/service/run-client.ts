@@ -1,11 +1,15 @@
-import { ApiError, isConflict, isMissing } from '../src/cluster/api-error.ts'
-import type { Apiserver } from '../src/cluster/apiserver.ts'
-import { pathOfResource } from '../src/cluster/discovery.ts'
-import { asObjects, asText, type Fields, fieldsOrNone } from '../src/core/kubernetes/json.ts'
-import { type ArchivedRun, readArchivedRun } from '../src/runs/archive/archived-run.ts'
-import type { RunCondition } from '../src/runs/archive/run-conditions.ts'
-import { RUN_API_VERSION, RUNS_PLURAL, type RunObject } from '../src/runs/archive/run-object.ts'
-import type { RunPhase } from '../src/runs/card/run.ts'
+import { ApiError, isConflict, isMissing } from '../../../src/cluster/api-error.ts'
+import type { Apiserver } from '../../../src/cluster/apiserver.ts'
+import { pathOfResource } from '../../../src/cluster/discovery.ts'
+import { asObjects, asText, type Fields, fieldsOrNone } from '../../../src/core/kubernetes/json.ts'
+import { type ArchivedRun, readArchivedRun } from '../../../src/runs/archive/archived-run.ts'
+import type { RunCondition } from '../../../src/runs/archive/run-conditions.ts'
+import {
+  RUN_API_VERSION,
+  RUNS_PLURAL,
+  type RunObject,
+} from '../../../src/runs/archive/run-object.ts'
+import type { RunPhase } from '../../../src/runs/card/run.ts'
 
 /** Writes objects Run and Events. All functions throw ApiError, or a network error. */
 export interface RunClient {
