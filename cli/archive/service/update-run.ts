@@ -69,6 +69,7 @@ function isArchivedBefore(live: RememberedRun, known: ArchivedRun | undefined, r
   if (known?.key !== live.key) return false
   live.isCreated = true
   live.lost = Math.max(known.pods - run.pods.length, 0)
+  if (run.pods.length > known.pods) return false
   return known.ended !== undefined && known.phase !== 'Unknown' && isOver(run.phase)
 }
 

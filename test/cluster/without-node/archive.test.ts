@@ -264,7 +264,7 @@ const TESTS: Readonly<Record<string, (t: Test, setting: Setting) => Promise<void
   },
 
   'hostile texts are escaped, and a large run fits': async (t, { api }) => {
-    await start(t)
+    await start(t, { lingerMs: 60_000 })
     const create = async (index: number) => {
       const role = `role-${index}-${'x'.repeat(50)}`
       const labels = {
@@ -283,7 +283,11 @@ const TESTS: Readonly<Record<string, (t: Test, setting: Setting) => Promise<void
       await endPod(api, pod, { seconds: 5, exitCode: 1, message })
     }
     for (let index = 0; index < 40; index += 1) await create(index)
-    const found = await awaitRun(api, 'hostile', 'Failed')
+    let found = await awaitRun(api, 'hostile', 'Failed')
+    await until('all pods are counted', async () => {
+      found = await awaitRun(api, 'hostile', 'Failed')
+      return found.status.pods === 40
+    })
     const text = JSON.stringify(found)
     t.ok(Buffer.byteLength(text) <= 16 * 1024, `${Buffer.byteLength(text)} bytes`)
     t.notMatch(text, /\\u001b\[31m|\u202e/)
