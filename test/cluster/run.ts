@@ -32,6 +32,7 @@ const PROGRAMS: Readonly<Record<string, readonly Module[]>> = {
   minicluster: ['cert-manager', 'coredns'],
   'mpi-forwarding': ['cert-manager', 'coredns'],
   'mpi-trace': ['cert-manager', 'coredns'],
+  'no-progress': ['cert-manager', 'coredns'],
   operator: ['training-operator'],
   'own-certificates': ['cert-manager'],
   removal: ['helm-3'],
@@ -52,6 +53,7 @@ const OBSERVED: Readonly<Record<string, readonly Application[]>> = {
   minicluster: ['flux'],
   'mpi-forwarding': ['mpi'],
   'mpi-trace': ['lammps', 'mpi', 'flux'],
+  'no-progress': ['lammps', 'flux'],
 }
 
 /** Images of tools that tests install into applications, by the name of the test. */
@@ -61,6 +63,7 @@ const TOOLS: Readonly<Record<string, readonly Target[]>> = {
   'image-volumes': ['tools'],
   'mpi-forwarding': ['tools'],
   'mpi-trace': ['tools'],
+  'no-progress': ['tools'],
   stacks: ['tools'],
 }
 
@@ -85,6 +88,7 @@ const LONG = [
     'minicluster',
     'mpi-forwarding',
     'mpi-trace',
+    'no-progress',
     'observers',
     'own-certificates',
     'own-renewal',
@@ -103,6 +107,7 @@ const WITH_OPERATORS = [
   'minicluster',
   'mpi-trace',
   'mpi-forwarding',
+  'no-progress',
   'runs',
 ]
 

@@ -18,20 +18,24 @@ export async function makeCurveCertificate(cluster: Cluster, namespace: string):
   return kubectl(cluster, ['logs', 'keygen', ...here])
 }
 
-/** The annotations of the pods of a MiniCluster, and how long LAMMPS computes. */
+/** The annotations of the pods of a MiniCluster, and what it runs. */
 export interface MiniClusterSettings {
   readonly annotations?: object
+  /** The command of each rank; by default, LAMMPS. */
+  readonly command?: string
+  /** A folder of the node that the pods see as /programs. */
+  readonly programs?: string
   /** The seconds for which LAMMPS computes after it has written its file; by default 10. */
   readonly seconds?: number
 }
 
 /**
- * Returns a MiniCluster `lammps`, which runs LAMMPS with one rank in each of two pods. The image
- * runs as root, and the pods set no user.
+ * Returns a MiniCluster `lammps`, which runs LAMMPS, or another command, with one rank in each of
+ * two pods. The image runs as root, and the pods set no user.
  */
 export function buildMiniCluster(
   curveCert: string,
-  { annotations = {}, seconds = 10 }: MiniClusterSettings = {},
+  { annotations = {}, command, programs, seconds = 10 }: MiniClusterSettings = {},
 ): object {
   const flux = {
     curveCert,
@@ -42,9 +46,12 @@ export function buildMiniCluster(
   }
   const container = {
     image: APPLICATIONS.flux,
-    command: `lmp -in /in.lj -log none -var seconds ${seconds}`,
-    commands: { post: 'wc -c /tmp/dump.lj' },
+    command: command ?? `lmp -in /in.lj -log none -var seconds ${seconds}`,
+    ...(command === undefined && { commands: { post: 'wc -c /tmp/dump.lj' } }),
     environment: { OMPI_MCA_mpi_yield_when_idle: '1', OMP_NUM_THREADS: '1' },
+    ...(programs !== undefined && {
+      volumes: { programs: { hostPath: programs, path: '/programs', readOnly: true } },
+    }),
   }
   return {
     apiVersion: 'flux-framework.org/v1alpha2',
