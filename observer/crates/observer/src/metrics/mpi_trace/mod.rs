@@ -8,7 +8,7 @@
 
 mod absent;
 pub mod file;
-mod launcher;
+pub mod launcher;
 pub mod open_calls;
 pub mod open_rows;
 pub mod rows;

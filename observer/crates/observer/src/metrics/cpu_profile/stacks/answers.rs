@@ -64,7 +64,8 @@ impl Answers {
 
 /// Parses the first record, and returns its length. The answer is missing if the record is of
 /// another kind. `None` if there is no whole record.
-fn parse(bytes: &[u8]) -> Option<(Option<Answer>, usize)> {
+#[must_use]
+pub fn parse(bytes: &[u8]) -> Option<(Option<Answer>, usize)> {
     let word = |at: usize| {
         let bytes = bytes.get(at..at + WORD)?;
         Some(u64::from_le_bytes(bytes.try_into().ok()?))

@@ -144,7 +144,9 @@ fn read_rank(meter: &mut Meter, asking: &mut Asking) -> Option<u32> {
     found.ok().flatten()
 }
 
-fn rank_in(environment: &[u8]) -> Option<u32> {
+/// Returns the rank in the variables of a process, each of which ends with a zero byte.
+#[must_use]
+pub fn rank_in(environment: &[u8]) -> Option<u32> {
     RANK_VARIABLES.iter().find_map(|name| {
         let mut variables = environment.split(|byte| *byte == 0);
         let value = variables.find_map(|variable| variable.strip_prefix(*name)?.strip_prefix(b"="));

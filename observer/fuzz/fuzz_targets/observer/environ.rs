@@ -1,0 +1,25 @@
+//! Fuzzes the parsers of `/proc/PID/environ`, which a process can overwrite (`PR_SET_MM`).
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use ridealong_observer::metrics::cpu_profile::stacks::process::rank_in;
+use ridealong_observer::metrics::mpi_trace::launcher::Assigned;
+
+fuzz_target!(|data: &[u8]| {
+    // The names are too long to be found by chance, so the input is also the value of a variable.
+    for name in [
+        "",
+        "PMI_RANK=",
+        "OMPI_COMM_WORLD_SIZE=2\0OMPI_COMM_WORLD_RANK=",
+        "PMI_RANK=0\0PMI_JOBID=",
+    ] {
+        let variables = [name.as_bytes(), data].concat();
+        let rank = rank_in(&variables);
+        assert!(rank.is_none_or(|rank| rank < 1_000_000_000));
+        if let Some(assigned) = Assigned::parse(&variables) {
+            assert!(assigned.rank.is_some_and(|rank| rank != u32::MAX));
+            // An escape is at most six bytes long.
+            assert!(assigned.job.len() <= 127 * 6);
+        }
+    }
+});
