@@ -1,3 +1,5 @@
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { Registry } from 'prom-client'
 import t, { type Test } from 'tap'
 import { startArchive } from '../../../../cli/archive/service/archive.ts'
@@ -6,6 +8,7 @@ import { run } from '../../../cli/command.ts'
 import { capturedLog } from '../../../webhook/server.ts'
 import type { Api } from '../../api.ts'
 import { createArchiveRights } from '../../archive/rights.ts'
+import { waitUntilEstablished } from '../../established.ts'
 import type { Cluster } from '../../machine/cluster.ts'
 import { DEBIAN_IMAGE, IMAGES } from '../../machine/images.ts'
 import { kubectl } from '../../machine/kubectl.ts'
@@ -156,7 +159,30 @@ async function createWorkloads(cluster: Cluster): Promise<void> {
     await kubectl(cluster, ['create', ...HERE, '-f', '-'], JSON.stringify(object))
 }
 
-const isOver = ({ phase }: Card) => phase === 'Succeeded' || phase === 'Failed'
+const CRDS = fileURLToPath(new URL('../../crds', import.meta.url))
+
+/** Creates a MiniCluster, and in place of the Flux Operator the Job that it controls. */
+async function createMiniCluster(t: Test, cluster: Cluster): Promise<void> {
+  const definition = join(CRDS, 'flux-framework.org_miniclusters.yaml')
+  await kubectl(cluster, ['apply', '--server-side', '-f', definition])
+  t.teardown(() => kubectl(cluster, ['delete', '-f', definition]))
+  await waitUntilEstablished(cluster, ['crd/miniclusters.flux-framework.org'])
+  const [apiVersion, kind, name] = ['flux-framework.org/v1alpha2', 'MiniCluster', 'flux']
+  const spec = { size: 2, containers: [{ image: DEBIAN_IMAGE, command: 'true' }] }
+  const object = JSON.stringify({ apiVersion, kind, metadata: { name }, spec })
+  const create = ['create', ...HERE, '-f', '-']
+  const created = await kubectl(cluster, [...create, '-o', 'json'], object)
+  const { uid } = JSON.parse(created).metadata
+  const indexed = { completionMode: 'Indexed', completions: 2, parallelism: 2 }
+  const endless = template('while :; do sleep 1; done')
+  const job = {
+    ...{ apiVersion: 'batch/v1', kind: 'Job', spec: { ...indexed, template: endless } },
+    metadata: { name, ownerReferences: [{ apiVersion, kind, name, uid, controller: true }] },
+  }
+  await kubectl(cluster, create, JSON.stringify(job))
+}
+
+const isOver = ({ phase }: Card) => ['Succeeded', 'Failed', 'Deleted'].includes(phase)
 
 /** Starts an archive with the rights of the chart. */
 async function archive(t: Test, cluster: Cluster, api: Api): Promise<void> {
@@ -180,6 +206,26 @@ async function followAccounts(cluster: Cluster, job: string) {
   return { cpu: Number(cpu) / 1e9, memory: Number(memory) }
 }
 
+/** Deletes two workloads as soon as their Runs say that they run. */
+async function deleteWhileTheyRun(cluster: Cluster): Promise<void> {
+  for (const [kind, name] of [
+    ['job', 'endless'],
+    ['minicluster', 'flux'],
+  ] as const) {
+    const run = [
+      'get',
+      'runs',
+      ...HERE,
+      '-o',
+      `jsonpath={.items[?(@.spec.workload.name=="${name}")]}`,
+    ]
+    await until(`the Run of ${name} is there`, async () => {
+      return (await kubectl(cluster, run)).includes('"phase":"Running"')
+    })
+    await kubectl(cluster, ['delete', kind, name, ...HERE, '--wait=false'])
+  }
+}
+
 t.test('runs and their cards', { timeout: 300_000 }, async (t) => {
   const { cluster, api } = await runningCluster(t)
   await startOperators(t, cluster, api, ['jobset'])
@@ -187,18 +233,15 @@ t.test('runs and their cards', { timeout: 300_000 }, async (t) => {
   await archive(t, cluster, api)
   const webhook = await startWebhook(cluster, { words: ['--observer-image', IMAGES.observer] })
   t.teardown(() => webhook.remove())
+  await createMiniCluster(t, cluster)
   await createWorkloads(cluster)
   const kubeconfig = await viewer(t, cluster)
   const briefly = followAccounts(cluster, 'brief')
   let cards: ReadonlyMap<string, Card> = new Map()
-  await until('the endless Job runs', async () => {
-    cards = await readRuns(kubeconfig)
-    return cards.get('job/endless')?.phase === 'Running'
-  })
-  await kubectl(cluster, ['delete', 'job', 'endless', ...HERE, '--wait=false'])
+  await deleteWhileTheyRun(cluster)
   await until('all runs have ended', async () => {
     cards = await readRuns(kubeconfig)
-    return cards.size === 6 && [...cards.values()].every(isOver)
+    return cards.size === 7 && [...cards.values()].every(isOver)
   })
   const phases = Object.fromEntries([...cards].map(([name, { phase }]) => [name, phase]))
   t.strictSame(phases, {
@@ -207,6 +250,7 @@ t.test('runs and their cards', { timeout: 300_000 }, async (t) => {
     'job/killed': 'Failed',
     'job/brief': 'Succeeded',
     'job/endless': 'Deleted',
+    'minicluster/flux': 'Deleted',
     'jobset/train': 'Succeeded',
   })
   await archivedRunsAreWhole(t, cluster, kubeconfig, await briefly)
@@ -242,6 +286,7 @@ async function archivedRunsAreWhole(
     'job/killed': 'Failed 1/1',
     'job/brief': 'Succeeded 1/1',
     'job/endless': 'Deleted 1/1',
+    'minicluster/flux': 'Deleted 2/2',
     'jobset/train': 'Succeeded 3/3',
   })
   const { card } = runs.get('job/brief')
@@ -252,7 +297,7 @@ async function archivedRunsAreWhole(
   t.ok(conditionsOf('job/retried').includes('ContainerFailed'))
   t.ok(conditionsOf('job/endless').includes('Deleted'))
   const left = await kubectl(cluster, ['get', 'pods', ...HERE, '-o', 'name'])
-  t.notMatch(left, /brief|endless/, 'the pods of these runs are gone')
+  t.notMatch(left, /brief|endless|flux/, 'the pods of these runs are gone')
 }
 
 function failuresAreNamed(t: Test, cards: ReadonlyMap<string, Card>): void {
