@@ -73,8 +73,8 @@ function isArchivedBefore(live: RememberedRun, known: ArchivedRun | undefined, r
   return known.ended !== undefined && known.phase !== 'Unknown' && isOver(run.phase)
 }
 
-function hasStarted({ phase, started }: RunPod): boolean {
-  return phase !== 'Pending' || started !== null
+function hasStarted({ phase }: RunPod): boolean {
+  return phase !== 'Pending'
 }
 
 /** The time of which the card of a revision shows the ended pods. */

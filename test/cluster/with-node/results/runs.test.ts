@@ -144,7 +144,7 @@ async function viewer(t: Test, cluster: Cluster): Promise<string> {
 
 async function createWorkloads(cluster: Cluster): Promise<void> {
   const now = Math.floor(Date.now() / 1000)
-  const retried = `FAIL_UNTIL=${now + 12}\n${FAILS_FIRST}\n${work(4, 20)}`
+  const retried = `FAIL_UNTIL=${now + 25}\n${FAILS_FIRST}\n${work(4, 20)}`
   const indexed = { completionMode: 'Indexed', completions: 2, parallelism: 2 }
   const small = { limits: { memory: '32Mi' } }
   const objects = [
