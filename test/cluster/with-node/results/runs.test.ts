@@ -199,11 +199,17 @@ async function archive(t: Test, cluster: Cluster, api: Api): Promise<void> {
   await until('the archive is ready', async () => running.checks().every(({ fatal }) => !fatal))
 }
 
-/** Follows the log of a pod that is deleted at its end, and returns its accounts. */
-async function followAccounts(cluster: Cluster, job: string) {
-  const words = ['logs', ...HERE, '-f', `job/${job}`, '-c', 'app', '--pod-running-timeout=120s']
-  const [, cpu, memory] = /accounts (\d+) (\d+)/.exec(await kubectl(cluster, words)) ?? []
-  return { cpu: Number(cpu) / 1e9, memory: Number(memory) }
+/** Returns the accounts in the log of a pod that is deleted a short time after it prints them. */
+async function catchAccounts(cluster: Cluster, job: string) {
+  const words = ['logs', ...HERE, `job/${job}`, '-c', 'app']
+  let accounts: readonly number[] = []
+  await until(`the log of ${job} has its accounts`, async () => {
+    const log = await kubectl(cluster, words).catch(() => '')
+    accounts = /accounts (\d+) (\d+)/.exec(log)?.slice(1).map(Number) ?? []
+    return accounts.length > 0
+  })
+  const [cpu = 0, memory = 0] = accounts
+  return { cpu: cpu / 1e9, memory }
 }
 
 /** Deletes two workloads as soon as their Runs say that they run. */
@@ -236,7 +242,7 @@ t.test('runs and their cards', { timeout: 300_000 }, async (t) => {
   await createMiniCluster(t, cluster)
   await createWorkloads(cluster)
   const kubeconfig = await viewer(t, cluster)
-  const briefly = followAccounts(cluster, 'brief')
+  const briefly = catchAccounts(cluster, 'brief')
   let cards: ReadonlyMap<string, Card> = new Map()
   await deleteWhileTheyRun(cluster)
   await until('all runs have ended', async () => {
