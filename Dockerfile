@@ -69,12 +69,19 @@ COPY observer/preload/ /observer/preload/
 COPY observer/mpi/ /observer/mpi/
 RUN mkdir /tool && /observer/mpi/build.sh "$TARGETARCH" /tool/libridealong-mpi.so
 
+# The sampler of Python stacks. The compiler is that of the image's platform.
+FROM recorder AS sampler
+ARG TARGETARCH
+COPY observer/python/ /observer/python/
+RUN mkdir /python && /observer/python/build.sh "$TARGETARCH" /python/libridealong-python.so
+
 # The installer copies each folder of /tool into a volume of the pod. Each file must be readable by
 # every user.
 FROM scratch AS tools
 COPY --from=program /image/ /
 COPY --from=profiler /tool/ /tool/cpu-profile/
 COPY --from=recorder /tool/ /tool/mpi-trace/
+COPY --from=sampler /python/ /tool/python-profile/
 ENV PATH=/usr/local/bin
 CMD ["install"]
 

@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include "../preload/memory.h"
 #include "clock.h"
 
 extern WEAK char *getenv(const char *name);

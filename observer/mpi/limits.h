@@ -34,7 +34,6 @@
 // The distance between the two copies of the table in the file.
 #define COPY ((sizeof table + 4095) / 4096 * 4096)
 #define MAX_PATH 512
-#define FIRST_NUMBER 700
 #define SAVE_INTERVAL 1000000000u
 #define DEFAULT_FOLDER "/var/opt/ridealong/mpi-trace"
 // How long a thread waited for a processor is read at the end of a call, and of the time between

@@ -12,6 +12,7 @@
 
 #pragma once
 
+#include "../preload/memory.h"
 #include "clock.h"
 
 // The last byte is the version of the format.
@@ -82,33 +83,6 @@ static struct shared **memory_place = &no_memory;
 // Returns the memory, or NULL if there is none.
 static struct shared *shared_memory(void) { return *memory_place; }
 
-static void *map(size_t size, int flags, long file) {
-  long address = call_with_six(SYS_mmap, 0, (long)size, PROT_READ | PROT_WRITE, flags, file, 0);
-  return address < 0 && address > -4096 ? NULL : (void *)address;
-}
-
-// Makes the file of the memory, and returns its number, or a negative number.
-static long create_memory_file(void) {
-  uint64_t limit[2];
-  // Beyond RLIMIT_FSIZE, ftruncate would kill the program with SIGXFSZ (setrlimit(2)).
-  if (call(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)limit) < 0) return -1;
-  if (limit[0] < sizeof(struct shared)) return -1;
-  int flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
-  long made = call(SYS_memfd_create, (long)SHARED_NAME, flags | MFD_NOEXEC_SEAL, 0, 0);
-  // Linux before 6.3 does not know this flag.
-  if (made == -EINVAL) made = call(SYS_memfd_create, (long)SHARED_NAME, flags, 0, 0);
-  if (made < 0) return made;
-  long file = call(SYS_fcntl, made, F_DUPFD_CLOEXEC, FIRST_NUMBER, 0);
-  call(SYS_close, made, 0, 0, 0);
-  if (file < 0) return file;
-  int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
-  int is_made = call(SYS_ftruncate, file, sizeof(struct shared), 0, 0) == 0 &&
-                call(SYS_fcntl, file, F_ADD_SEALS, seals, 0) == 0;
-  if (is_made) return file;
-  call(SYS_close, file, 0, 0, 0);
-  return -1;
-}
-
 // Shows since when the process is in MPI: the times of the table.
 static void show_beginning(struct shared *memory) {
   if (memory == NULL) return;
@@ -118,13 +92,13 @@ static void show_beginning(struct shared *memory) {
 
 // Makes the memory, when the table has the times and the process.
 static void create_memory(void) {
-  struct shared **place = map(page_size(), MAP_PRIVATE | MAP_ANONYMOUS, -1);
+  struct shared **place = map_memory(page_size(), MAP_PRIVATE | MAP_ANONYMOUS, -1);
   if (place == NULL || call(SYS_madvise, (long)place, (long)page_size(), MADV_WIPEONFORK, 0) != 0) {
     return;
   }
-  long file = create_memory_file();
+  long file = make_memory_file(SHARED_NAME, sizeof(struct shared));
   if (file < 0) return;
-  struct shared *memory = map(sizeof *memory, MAP_SHARED, file);
+  struct shared *memory = map_memory(sizeof *memory, MAP_SHARED, file);
   if (memory == NULL) {
     call(SYS_close, file, 0, 0, 0);
     return;

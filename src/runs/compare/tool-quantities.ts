@@ -71,7 +71,9 @@ export function measureFunctions(
   profiles: ProfileRun,
   rankOf: (source: string) => string,
 ): readonly QuantityFacts[] | null {
-  const ranked = [...profiles.values()].map((profile) => rankProfile(profile, rankOf))
+  const ranked = [...profiles.values()]
+    .filter(({ kind }) => kind === 'processor')
+    .map((profile) => rankProfile(profile, rankOf))
   if (!ranked.some(({ functions }) => functions.length > 0)) return null
   return ranked.flatMap(({ program, ranks, functions }) => {
     const all = functions.map((one) => ({ ...one, seconds: selfSeconds(one) }))

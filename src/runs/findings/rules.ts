@@ -6,7 +6,8 @@ import { CLOSE_TO_LIMIT, MEMORY_PRESSURE, OOM_KILLED, SWAPPING } from './memory-
 import { MUCH_TIME_IN_MPI, WAITING_IN_COLLECTIVES, WAITING_IN_POINT_TO_POINT } from './mpi-rules.ts'
 import { NETWORK_BOUND, RETRANSMISSIONS } from './network-rules.ts'
 import { PINNED, REMOTE_MEMORY } from './placement-rules.ts'
-import { MORE_TIME_IN_FUNCTION } from './profile-rule.ts'
+import { MORE_TIME_IN_FUNCTION } from './profiles/profile-rule.ts'
+import { WAITING_IN_PYTHON } from './profiles/python-rule.ts'
 import { NO_PROGRESS } from './progress/no-progress-rule.ts'
 import type { ExplainedRules, FindingRule } from './rule.ts'
 import { WAITING_FOR_STORAGE } from './storage-rule.ts'
@@ -33,6 +34,7 @@ export const RULES = [
   REMOTE_MEMORY,
   MORE_WORK,
   MORE_TIME_IN_FUNCTION,
+  WAITING_IN_PYTHON,
   WAITING_IN_COLLECTIVES,
   WAITING_IN_POINT_TO_POINT,
   MUCH_TIME_IN_MPI,

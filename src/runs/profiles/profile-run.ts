@@ -2,12 +2,21 @@ import type { RowSection } from '../../core/catalog.ts'
 import type { Sample } from '../log/columns.ts'
 import { addStack, type FrameTree, newFrameTree, shortName } from './frame-tree.ts'
 
-/** The profiles of all processes of a run, by program. */
+/** The profiles of all processes of a run, by kind and program. */
 export type ProfileRun = Map<string, ProgramProfile>
+
+/**
+ * The time of which a profile consists: processor time; or of Python, the time in which threads
+ * were running, that in which the main thread was waiting, or the others, or all time if running
+ * and waiting were not told apart.
+ */
+export type ProfileKind = 'processor' | 'running' | 'waiting' | 'others-waiting' | 'all'
 
 /** The profiles of the processes of one program. */
 export interface ProgramProfile {
+  /** The name of the program, and the kind of the time if it is not processor time. */
   readonly program: string
+  readonly kind: ProfileKind
   /** The stacks of all logs. */
   readonly tree: FrameTree
   /** The functions of all logs. */
@@ -54,10 +63,19 @@ export function isProfile({ of }: RowSection): boolean {
   return of === 'function' || of === 'stack'
 }
 
+/** The words that follow the name of a program. */
+const KIND_WORDS = {
+  processor: '',
+  running: ' (Python, running)',
+  waiting: ' (Python, main thread waiting)',
+  'others-waiting': ' (Python, other threads waiting)',
+  all: ' (Python)',
+} as const satisfies Record<ProfileKind, string>
+
 /** Adds a row about a function, about a stack, or about a process that was profiled. */
 export function addProfileRow(run: ProfileRun, section: RowSection, sample: Sample): void {
-  if (section.of === 'function') addFunction(profileOf(run, sample), sample)
-  else if (section.of === 'stack') addStackRow(profileOf(run, sample), sample)
+  if (section.of === 'function') addFunctionRow(run, sample)
+  else if (section.of === 'stack') addStackRow(run, sample)
   else if (typeof sample.profile === 'string') addProcess(profileOf(run, sample), sample)
 }
 
@@ -66,9 +84,13 @@ interface Place {
   readonly log: LogProfile
 }
 
-function profileOf(run: ProfileRun, { program, source }: Sample): Place {
-  const name = typeof program === 'string' ? program : '?'
-  const whole = run.get(name) ?? newProgram(name)
+function profileOf(
+  run: ProfileRun,
+  { program, source }: Sample,
+  kind: ProfileKind = 'processor',
+): Place {
+  const name = `${typeof program === 'string' ? program : '?'}${KIND_WORDS[kind]}`
+  const whole = run.get(name) ?? newProgram(name, kind)
   run.set(name, whole)
   const log = source ?? ''
   const profile = whole.logs.get(log) ?? { stacks: [], functions: [], incomplete: [] }
@@ -76,24 +98,70 @@ function profileOf(run: ProfileRun, { program, source }: Sample): Place {
   return { whole, log: profile }
 }
 
-function newProgram(program: string): ProgramProfile {
+function newProgram(program: string, kind: ProfileKind): ProgramProfile {
   const tree = newFrameTree()
-  return { program, tree, functions: [], functionAt: new Map(), logs: new Map(), joined: 0 }
+  return { program, kind, tree, functions: [], functionAt: new Map(), logs: new Map(), joined: 0 }
 }
 
-function addStackRow({ whole, log }: Place, { stack, cpu_seconds: seconds }: Sample): void {
-  if (typeof stack !== 'string' || !isTime(seconds)) return
+/** Divides a time of Python by what the threads did; nothing if the time is not known. */
+function divide(
+  { threads }: Sample,
+  wall: Sample[string] = null,
+  running: Sample[string] = null,
+): readonly (readonly [ProfileKind, number])[] {
+  if (!isTime(wall)) return []
+  if (!isTime(running)) return [['all', wall]]
+  const waiting = threads === 'main' ? 'waiting' : 'others-waiting'
+  return [
+    ['running', running],
+    [waiting, Math.max(wall - running, 0)],
+  ]
+}
+
+function addStackRow(run: ProfileRun, sample: Sample): void {
+  const { stack, cpu_seconds: cpu, wall, running } = sample
+  if (typeof stack !== 'string') return
+  if (isTime(cpu)) addStackTime(profileOf(run, sample), stack, cpu)
+  for (const [kind, seconds] of divide(sample, wall, running))
+    if (seconds > 0) addStackTime(profileOf(run, sample, kind), stack, seconds)
+}
+
+function addStackTime({ whole, log }: Place, stack: string, seconds: number): void {
   const frame = addStack(whole.tree, stack, MOST_FRAMES)
   if (frame === undefined) whole.joined += 1
   log.stacks.push(frame ?? addStack(whole.tree, OTHER), seconds)
 }
 
-function addFunction({ whole, log }: Place, sample: Sample): void {
-  const { function: name, library, self_seconds: self, total_seconds: total } = sample
-  const { samples_self: samples } = sample
-  if (typeof name !== 'string' || !isTime(self)) return
+interface FunctionTimes {
+  readonly self: number
+  /** NaN if it is not known. */
+  readonly total: number
+  readonly samples: number
+}
+
+function addFunctionRow(run: ProfileRun, sample: Sample): void {
+  const { self_seconds: cpu, total_seconds: cpuTotal, samples_self: samples } = sample
+  if (isTime(cpu)) {
+    const times = { self: cpu, total: asTime(cpuTotal), samples: asCount(samples) }
+    addFunction(profileOf(run, sample), sample, times)
+  }
+  const { self_wall: wall, self_running: running } = sample
+  const { total_wall: totalWall, total_running: totalRunning } = sample
+  const totals = new Map(divide(sample, totalWall, totalRunning))
+  for (const [kind, self] of divide(sample, wall, running)) {
+    const total = totals.get(kind) ?? Number.NaN
+    // The samples of a function stand for nearly equal times.
+    const own = self > 0 ? Math.round((asCount(samples) * self) / asCount(wall)) : 0
+    if (self > 0 || total > 0)
+      addFunction(profileOf(run, sample, kind), sample, { self, total, samples: own })
+  }
+}
+
+function addFunction({ whole, log }: Place, sample: Sample, times: FunctionTimes): void {
+  const { function: name, library } = sample
+  if (typeof name !== 'string') return
   const number = numberOf(whole, name, typeof library === 'string' ? library : null)
-  log.functions.push(number, self, isTime(total) ? total : Number.NaN, asCount(samples))
+  log.functions.push(number, times.self, times.total, times.samples)
 }
 
 /** Returns the number of a function. If there are too many functions, it is that of `(other)`. */
@@ -117,6 +185,10 @@ function addProcess({ log }: Place, { program, pid, profile }: Sample): void {
 
 function isTime(cell: unknown): cell is number {
   return typeof cell === 'number' && cell >= 0
+}
+
+function asTime(cell: unknown): number {
+  return isTime(cell) ? cell : Number.NaN
 }
 
 function asCount(cell: unknown): number {

@@ -1,11 +1,17 @@
-import { FUNCTION_FIELDS, type ProfiledFunction, type ProgramProfile } from './profile-run.ts'
+import {
+  FUNCTION_FIELDS,
+  type ProfiledFunction,
+  type ProfileKind,
+  type ProgramProfile,
+} from './profile-run.ts'
 
 /** The functions of one program, with the times of each rank. In a report, a rank is a pod. */
 export interface RankedProfile {
   readonly program: string
+  readonly kind: ProfileKind
   /** The ranks with a profile of the program. */
   readonly ranks: readonly string[]
-  /** For each rank, the processor time of all functions, in seconds. */
+  /** For each rank, the time of all functions, in seconds. */
   readonly seconds: readonly number[]
   /** For each rank, the processes whose profile is incomplete or missing. */
   readonly incomplete: readonly (readonly string[])[]
@@ -19,7 +25,7 @@ export interface RankedFunction extends ProfiledFunction {
 }
 
 export interface FunctionTime {
-  /** The processor time in the function itself, in seconds. */
+  /** The time in the function itself, in seconds. */
   readonly self: number
   /** The time in the function and in the functions that it called; null if it is not known. */
   readonly total: number | null
@@ -29,7 +35,7 @@ export interface FunctionTime {
 
 /** Adds up the profiles of a program by rank. @param rankOf returns the rank of a log */
 export function rankProfile(
-  { program, functions, logs }: ProgramProfile,
+  { program, kind, functions, logs }: ProgramProfile,
   rankOf: (source: string) => string,
 ): RankedProfile {
   const ranks = [...new Set([...logs.keys()].map(rankOf))]
@@ -47,7 +53,7 @@ export function rankProfile(
     }
   }
   const ranked = functions.map((one, index) => ({ ...one, times: times[index] ?? new Map() }))
-  return { program, ranks, seconds, incomplete, functions: ranked }
+  return { program, kind, ranks, seconds, incomplete, functions: ranked }
 }
 
 function* timesIn(fields: readonly number[]): Generator<readonly [number, FunctionTime]> {

@@ -2,7 +2,10 @@ import { Argument, Command, Option } from 'commander'
 import t from 'tap'
 import { complete, formatCompletion } from '../../../cli/completion/complete.ts'
 
-const METRICS = ['cpu-profile', 'io-sysstat', 'mpi-trace', 'network', 'perf-sysstat', 'pressure']
+const METRICS = [
+  ...['cpu-profile', 'io-sysstat', 'mpi-trace', 'network', 'perf-sysstat', 'pressure'],
+  'python-profile',
+]
 
 /** Returns a program with every kind of option and argument that the verbs declare. */
 function buildProgram(): Command {
@@ -65,13 +68,13 @@ const LINES: readonly (readonly [string, string, string])[] = [
   [
     'the first of several metrics',
     'collect --metrics ',
-    'true cpu-profile io-sysstat mpi-trace network perf-sysstat pressure',
+    'true cpu-profile io-sysstat mpi-trace network perf-sysstat pressure python-profile',
   ],
   ['the default metrics after a metric', 'collect --metrics mpi-trace,t', 'mpi-trace,true'],
   [
     'the second of several metrics',
     'collect --metrics io-sysstat,p',
-    'io-sysstat,perf-sysstat io-sysstat,pressure',
+    'io-sysstat,perf-sysstat io-sysstat,pressure io-sysstat,python-profile',
   ],
   ['an argument with fixed choices', 'completion ', 'bash zsh'],
   ['an argument after -- that looks like an option', 'completion -- --', 'nothing'],

@@ -23,17 +23,18 @@ t.test('metrics prints a table with one line for each metric', async (t) => {
   const [table = '', defaults] = out.trimEnd().split('\n\n')
   t.match(defaults, /^Default metrics, which ridealong\.dev\/inject: "true" requests: [a-z]/)
   const [heading, ...rows] = table.split('\n')
-  t.equal(heading, 'NAME          PRIVILEGE   DESCRIPTION')
+  t.equal(heading, 'NAME            PRIVILEGE   DESCRIPTION')
   t.match(rows, [
-    /^cpu-profile {3}restricted {2}\S/,
-    /^io-sysstat {4}restricted {2}\S/,
-    /^mpi-trace {5}restricted {2}\S/,
-    /^network {7}restricted {2}\S/,
-    /^perf-sysstat {2}restricted {2}\S/,
-    /^pressure {6}restricted {2}\S/,
-    /^vitals {8}restricted {2}\S/,
+    /^cpu-profile {5}restricted {2}\S/,
+    /^io-sysstat {6}restricted {2}\S/,
+    /^mpi-trace {7}restricted {2}\S/,
+    /^network {9}restricted {2}\S/,
+    /^perf-sysstat {4}restricted {2}\S/,
+    /^pressure {8}restricted {2}\S/,
+    /^python-profile {2}restricted {2}\S/,
+    /^vitals {10}restricted {2}\S/,
   ])
-  t.equal(rows.length, 7)
+  t.equal(rows.length, 8)
 })
 
 t.test('metrics prints the fields of one metric, and the annotations of its options', async (t) => {
@@ -65,7 +66,10 @@ t.test(
     for (const [name, names] of [
       [
         [],
-        ['cpu-profile', 'io-sysstat', 'mpi-trace', 'network', 'perf-sysstat', 'pressure', 'vitals'],
+        [
+          ...['cpu-profile', 'io-sysstat', 'mpi-trace', 'network', 'perf-sysstat', 'pressure'],
+          ...['python-profile', 'vitals'],
+        ],
       ],
       [['perf-sysstat'], ['perf-sysstat']],
     ] as const) {

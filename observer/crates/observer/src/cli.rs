@@ -72,12 +72,13 @@ The settings are environment variables. Their defaults are in parentheses.
   RIDEALONG_OPTION_TIMEOUT      not io-sysstat: seconds to wait for the first process; 0 means no
                                 limit (0)
   RIDEALONG_OPTION_MAX_LOG      maximum size of the log in MiB (8)
-  RIDEALONG_OPTION_FREQUENCY    cpu-profile: samples in a second of processor time (100)
+  RIDEALONG_OPTION_FREQUENCY    cpu-profile: samples in a second of processor time; python-profile:
+                                samples of each thread in a second (100)
   RIDEALONG_OPTION_ARTIFACTS    cpu-profile, mpi-trace: true adds the raw files to the log (false)
   RIDEALONG_OPTION_THREADS      perf-sysstat, vitals: true adds a row for each thread (false)
-  RIDEALONG_RESULTS             cpu-profile, mpi-trace: the folder of the results
+  RIDEALONG_RESULTS             metrics with a tool: the folder of the results
                                 (/ridealong/results)
-  RIDEALONG_TOOL_MOUNTS         cpu-profile, mpi-trace: the paths at which the target mounts the image
+  RIDEALONG_TOOL_MOUNTS         metrics with a tool: the paths at which the target mounts the image
                                 of the tool, separated by blanks; the observer checks whether a
                                 library can be mapped there
   RIDEALONG_TOOL_SIZE_LIMIT     cpu-profile, mpi-trace: the bytes of the volume that the tool may

@@ -1,6 +1,6 @@
 import { rounded } from '../../../lib/round.ts'
 import { findDifferences } from '../../profiles/differences.ts'
-import type { ProfileRun, ProgramProfile } from '../../profiles/profile-run.ts'
+import type { ProfileKind, ProfileRun, ProgramProfile } from '../../profiles/profile-run.ts'
 import { type RankedProfile, rankProfile } from '../../profiles/ranked-profile.ts'
 import { distinct } from '../groups.ts'
 import { type FlameData, flameData } from './flame-data.ts'
@@ -9,9 +9,10 @@ import { type FunctionData, functionData } from './function-data.ts'
 /** The profiles of one program: its flame graph, and its functions. */
 export interface ProfileData {
   readonly program: string
+  readonly kind: ProfileKind
   /** The ranks with a profile of the program, in natural order. */
   readonly ranks: readonly string[]
-  /** The processor time of all ranks, in seconds. */
+  /** The time of all ranks, in seconds. */
   readonly seconds: number
   readonly flame: FlameData
   readonly functions: FunctionData
@@ -81,6 +82,7 @@ function profileData(
   )
   return {
     program: profile.program,
+    kind: profile.kind,
     ranks,
     seconds: rounded(totalOf(ranked)),
     flame: flameData(profile, [...new Set([...differing, ...ranks])], rankOf, share),

@@ -185,6 +185,11 @@ export const CASES: Readonly<Record<RuleName, Case>> = {
     below: { function: { self_seconds: 99, samples_self: 9900 } },
     lost: null,
   },
+  'waiting-in-python': {
+    changes: { line: { self_wall: 70, samples_self: 7000 } },
+    below: { line: { self_wall: 49, samples_self: 4900 } },
+    lost: null,
+  },
   'waiting-in-collectives': {
     changes: mpiProcess(0, 0.35, 0.32),
     options: { others: [mpiProcess(1, 0.05, 0.02)] },

@@ -74,6 +74,8 @@ export interface Sections {
   readonly socket?: Rates
   readonly profile?: Rates
   readonly function?: Rates
+  readonly python?: Rates
+  readonly line?: Rates
   readonly mpi?: Rates
   readonly communicator?: Rates
   readonly call?: Rates
@@ -91,6 +93,8 @@ const PLACES = {
   socket: ['network', 'socket'],
   profile: ['cpu-profile', 'process'],
   function: ['cpu-profile', 'function'],
+  python: ['python-profile', 'process'],
+  line: ['python-profile', 'function'],
   // In a log, the row of a process precedes its other rows.
   mpi: ['mpi-trace', 'rank'],
   communicator: ['mpi-trace', 'communicator'],
@@ -140,6 +144,14 @@ const HEALTHY: Required<Sections> = {
     library: 'liblammps.so.0',
     ...{ samples_self: 8000, samples_total: 8000, self_seconds: 80, total_seconds: 80 },
   },
+  python: {
+    ...{ python: '3.12', state: 'running', sampler: 'sampling', samples: 100, unread: 0 },
+    ...{ main_seconds: 1, main_running: 0.6, sampler_seconds: 0.01 },
+  },
+  line: {
+    ...{ threads: 'main', function: 'next_batch (loader.py:40)', samples_self: 4000 },
+    ...{ samples_total: 4000, self_wall: 40, self_running: 0, total_wall: 40, total_running: 0 },
+  },
   // The only process of its job.
   mpi: {
     ...{ mpi_rank: 0, mpi_size: 1, mpi_library: 'MPICH 4.0.2', job: 'alone', state: 'running' },
@@ -173,6 +185,7 @@ const FIRST: Readonly<Partial<Record<keyof Sections, number>>> = {
   perf: STEP,
   profile: LENGTH,
   function: LENGTH,
+  line: LENGTH,
   communicator: LENGTH,
   call: LENGTH,
   block: LENGTH,
@@ -206,7 +219,7 @@ export function rankRows(
   )
   const processes = [changes, ...others]
   const rows = names.flatMap((name) => {
-    const isOnce = ['container', 'tcp', 'profile', 'function'].includes(name)
+    const isOnce = ['container', 'tcp', 'profile', 'function', 'python', 'line'].includes(name)
     return (isOnce ? [changes] : processes).flatMap((own, index) => {
       const cells = { ...HEALTHY[name], ...own[name] }
       const identity = { container: 'app', program: 'lmp', pid: 100 + index }

@@ -13,6 +13,7 @@ function profileOf(self: readonly number[], changes: Partial<RankedProfile> = {}
     }),
   )
   return {
+    kind: 'processor',
     program: 'lmp',
     ranks: self.map((_, rank) => `${rank}`),
     seconds: self.map((own) => own + 100),

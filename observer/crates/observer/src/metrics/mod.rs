@@ -8,12 +8,13 @@ pub mod mpi_trace;
 pub mod network;
 pub mod perf_sysstat;
 pub mod pressure;
+pub mod python_profile;
 pub mod vitals;
 
 use self::metric::Metric;
 
 /// All metrics, in the order of the help of the program.
-pub static METRICS: [&Metric; 7] = [
+pub static METRICS: [&Metric; 8] = [
     &vitals::METRIC,
     &perf_sysstat::METRIC,
     &io_sysstat::METRIC,
@@ -21,6 +22,7 @@ pub static METRICS: [&Metric; 7] = [
     &network::METRIC,
     &cpu_profile::METRIC,
     &mpi_trace::METRIC,
+    &python_profile::METRIC,
 ];
 
 /// Returns the metric with this name.

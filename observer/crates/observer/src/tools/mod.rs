@@ -6,3 +6,5 @@ pub mod folder;
 pub mod foreign;
 pub mod install;
 pub mod results;
+pub mod shared_memory;
+pub mod words;

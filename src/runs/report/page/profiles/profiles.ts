@@ -55,7 +55,7 @@ function functionName({ name, library }: { name: string; library: string | null 
 
 const SECONDS = { key: '', unit: 's' }
 const TIMES: readonly Titled[] = [
-  { ...SECONDS, title: 'Self', meaning: 'processor time in the function itself' },
+  { ...SECONDS, title: 'Self', meaning: 'time in the function itself' },
   { ...SECONDS, title: 'Total', meaning: 'and in the functions that it called' },
 ]
 
@@ -127,9 +127,9 @@ function showDifferences() {
 
 const RULE =
   'A rank is named if it used at least a quarter more time in the function itself than the ' +
-  'median of the ranks, at least 1 % of its processor time more, and more than four standard ' +
-  'deviations more: of the ranks (estimated by the median absolute deviation), and of the number ' +
-  'of samples (its square root).'
+  'median of the ranks, at least 1 % of the time of all its functions more, and more than four ' +
+  'standard deviations more: of the ranks (estimated by the median absolute deviation), and of ' +
+  'the number of samples (its square root).'
 
 function differenceHead() {
   const [head, row] = [made('thead'), made('tr')]
@@ -215,14 +215,20 @@ function addChoices(place: HTMLElement) {
 }
 
 const ABOUT =
-  'Samples of the processor time, by stack of functions. A frame is a function; its width is the ' +
-  'time in it and in the functions that it called, which are below it. Click on a frame to ' +
+  'Samples of the processor time, by stack of functions; of Python, also of the time in which ' +
+  'threads were waiting, which is chosen with the program. A frame is a function; its width is ' +
+  'the time in it and in the functions that it called, which are below it. Click on a frame to ' +
   'enlarge it, and on the outermost one to see everything again.'
+
+/** Only programs with samples of Python have other times than processor time. */
+const TITLE = PROFILES.programs.some(({ kind }) => kind !== 'processor')
+  ? 'Time by function'
+  : 'Processor time by function'
 
 /** Adds the topic. */
 export function addProfiles() {
   const count = counted(PROFILES.programs.length, 'program')
-  const place = addTopic('profiles', 'Processor time by function', count)
+  const place = addTopic('profiles', TITLE, count)
   startTopic(place, () => {
     buildProfiles(place)
     return showProfile

@@ -3,6 +3,8 @@
 
 use linux::read_at::ReadAt;
 
+use crate::tools::words::Words;
+
 /// The beginning of each copy; the last byte is the version of the format.
 const MAGIC: &[u8; 8] = b"RLMPI\0\0\x02";
 const MAX_COMMUNICATORS: usize = 64;
@@ -332,21 +334,6 @@ fn checksum(bytes: &[u8]) -> u64 {
         let mixed = (sum ^ Words(word).u64(0)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         mixed ^ (mixed >> 32)
     })
-}
-
-/// Little-endian integers at offsets.
-pub(super) struct Words<'a>(pub(super) &'a [u8]);
-
-impl Words<'_> {
-    pub(super) fn u32(&self, at: usize) -> u32 {
-        let bytes = self.0.get(at..at + 4).and_then(|part| part.try_into().ok());
-        u32::from_le_bytes(bytes.unwrap_or_default())
-    }
-
-    pub(super) fn u64(&self, at: usize) -> u64 {
-        let bytes = self.0.get(at..at + 8).and_then(|part| part.try_into().ok());
-        u64::from_le_bytes(bytes.unwrap_or_default())
-    }
 }
 
 /// Sets the checksum of each copy in the bytes of a file, for tests and fuzzing: a reader rejects

@@ -4,13 +4,11 @@
 
 use linux::read_at::ReadAt;
 
-use super::file::{Peer, Place, Words, is_call_name, text};
+use super::file::{Peer, Place, is_call_name, text};
+use crate::tools::words::Words;
 
 /// The text of the link to the memory in `/proc/PID/fd` (`memfd_create(2)`).
 pub const LINK: &[u8] = b"/memfd:ridealong-mpi (deleted)";
-/// The least number under which the recorder keeps the memory open (`FIRST_NUMBER` in
-/// observer/mpi/limits.h).
-pub const FIRST_NUMBER: i32 = 700;
 
 /// The beginning of the memory; the last byte is the version of the format.
 const MAGIC: &[u8; 8] = b"RLMPO\0\0\x02";

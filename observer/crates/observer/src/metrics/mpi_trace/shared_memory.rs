@@ -1,6 +1,4 @@
-//! The memory that the recorder in a process shares with the observer. The observer opens it
-//! through `/proc/PID/fd`, which needs the user and the group of the process, but no capability.
-//! Once it is open, it can still be read when the process has ended.
+//! The memory that the recorder in a process shares with the observer, and the rows from it.
 
 use std::fs::File;
 
@@ -10,16 +8,15 @@ use linux::proc::files::Task;
 use linux::proc::stat;
 
 use super::launcher::Assigned;
-use super::open_calls::{self, FIRST_NUMBER, LINK, OpenCalls};
+use super::open_calls::{self, LINK, OpenCalls};
 use super::open_rows::{Member, OpenRows, process_state};
 use super::rows::MICROSECOND;
 use super::start_rows::StartRow;
 use crate::runtime::log::Log;
-use crate::sampling::measure::{Meter, is_denial};
+use crate::sampling::measure::Meter;
 use crate::sampling::process_table::ProcessTable;
+use crate::tools::shared_memory::{self, Search};
 
-/// The number of open files that are looked at.
-const MAX_FILES: usize = 64;
 /// The number of times that the memory is looked for. It exists before the file of the recorder has
 /// its first rows.
 const MAX_TRIES: u32 = 3;
@@ -61,40 +58,25 @@ impl SharedMemory {
         if self.file.is_some() || self.tries >= MAX_TRIES {
             return None;
         }
-        let ProcessTable { meter, all, .. } = table;
-        let mut all = all.values_mut();
-        let process = all.find(|one| one.pid == pid && !one.is_zombie)?;
-        let (file_id, program) = (process.file_id, process.program.clone());
-        let measured = process.measured.as_mut()?;
-        meter.read_status(file_id, measured)?;
-        let identity = measured.identity;
-        let access = &mut measured.io_access;
-        let (found, _guard) = meter.with_access(access, identity, |meter| {
-            let files = &mut meter.files;
-            let number = files.find_open_file(file_id, FIRST_NUMBER, MAX_FILES, LINK)?;
-            let open = |number| files.open_again(file_id, number);
-            number.map(open).transpose()
-        });
-        self.tries += 1;
-        let reason = match found {
-            Ok(file) => {
-                self.file = file.filter(|file| open_calls::is_of(file, own_pid));
+        let is_of = |file: &File| open_calls::is_of(file, own_pid);
+        let reason = match shared_memory::find(table, pid, LINK, is_of) {
+            Search::Found(file) => {
+                self.file = Some(file);
+                return None;
+            }
+            Search::Unknown => return None,
+            Search::Missing => {
                 format!("it has closed its open files, or may have too few of them{CONSEQUENCE}")
             }
-            // The open files of a process that is ending belong to root.
-            Err(error) if is_denial(error) && meter.has_memory(pid) => {
-                let reason = meter.explain_denial(file_id, identity);
-                let can_help = identity.is_some_and(|identity| !meter.can_be(identity));
-                let help = "; an observer with the user and the group of the process can read them";
-                format!("{reason}{CONSEQUENCE}{}", if can_help { help } else { "" })
-            }
-            Err(_) => return None,
+            Search::Denied { why, help } => format!("{why}{CONSEQUENCE}{help}"),
         };
-        let is_missing = self.file.is_none() && self.tries == MAX_TRIES;
-        is_missing.then(|| {
-            let program = program.map_or(String::new(), |program| format!(" ({program})"));
-            format!("the open calls of process {pid}{program} cannot be read: {reason}")
-        })
+        self.tries += 1;
+        let mut all = table.all.values();
+        let process = all.find(|process| process.pid == pid && !process.is_zombie);
+        let program = process.and_then(|process| process.program.as_ref());
+        let program = program.map_or(String::new(), |program| format!(" ({program})"));
+        (self.tries == MAX_TRIES)
+            .then(|| format!("the open calls of process {pid}{program} cannot be read: {reason}"))
     }
 
     /// Writes the row of a process that is in `MPI_Init`, or was when it ended.

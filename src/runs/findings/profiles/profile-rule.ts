@@ -3,12 +3,12 @@ import {
   type FunctionDifference,
   findDifferences,
   LEAST_MORE,
-} from '../profiles/differences.ts'
-import type { SectionColumns } from './evidence.ts'
-import { type Affected, defineRule, type FactUnits, listFacts } from './rule.ts'
-import type { RunEvidence } from './run-evidence.ts'
-import { factIn, thingsOf } from './sentence.ts'
-import { FEWEST_SECONDS, percentOf } from './time-lost.ts'
+} from '../../profiles/differences.ts'
+import type { SectionColumns } from '../evidence.ts'
+import { type Affected, defineRule, type FactUnits, listFacts } from '../rule.ts'
+import type { RunEvidence } from '../run-evidence.ts'
+import { factIn, thingsOf } from '../sentence.ts'
+import { FEWEST_SECONDS, percentOf } from '../time-lost.ts'
 
 const PROFILE = {
   metric: 'cpu-profile',
@@ -84,6 +84,7 @@ function moreWords(worst: AffectedRank): string {
 function findMoreTime({ profiles, ranks }: RunEvidence): readonly AffectedRank[] {
   const read = new Set(ranks.map(({ rank }) => rank))
   const found = profiles
+    .filter(({ kind }) => kind === 'processor')
     .flatMap(findDifferences)
     .flatMap((difference) => difference.ranks.filter(isLong).map((one) => ({ difference, one })))
     .filter(({ one }) => read.has(one.rank))

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { CASES, RANKS } from './cases.ts'
-import { findIn, inShort, rankRows, type Sections } from './rows.ts'
+import { CASES, RANKS } from '../cases.ts'
+import { findIn, inShort, rankRows, type Sections } from '../rows.ts'
 
 const { changes } = CASES['more-time-in-function']
 const RULE = 'more-time-in-function'

@@ -1,0 +1,295 @@
+//! The metric python-profile: the Python stacks of the application's processes. A sampler, which is
+//! loaded into the processes (observer/python), counts the stacks in memory that it shares with
+//! this observer. The observer writes rows from that memory, also when the process was killed.
+//!
+//! Any process of the target can write anything into the memory. The reader therefore has bounded
+//! memory and time, and a fuzz target.
+
+pub mod memory;
+mod observed;
+pub mod rows;
+pub mod tally;
+
+use std::collections::BTreeMap;
+
+use encode::json::push_known;
+use encode::number::float;
+use linux::clock;
+use linux::proc::files::Task;
+use linux::proc::stat;
+
+use self::memory::{Profile, State};
+use self::observed::Observed;
+use self::rows::{FUNCTION, NOW, PROCESS, ProfileRows, STACK};
+use crate::metrics::metric::Metric;
+use crate::runtime::declaration::{Declaration, MetricOption, ProcessFiles};
+use crate::runtime::session::Session;
+use crate::runtime::settings::Settings;
+use crate::sampling::json_rows::push_decimals;
+use crate::sampling::process::{Key, Process};
+use crate::sampling::process_table::ProcessTable;
+use crate::sampling::sampler::{self, Run, Sampler};
+use crate::tools::folder::{DRAIN, Folder, MAX_END};
+
+/// The estimated bytes of the rows of a process at a timepoint, and of its last rows.
+const ROW_BYTES: usize = 4096;
+const LAST_BYTES: usize = 65_536;
+/// The maximum bytes of the rows of functions of a process, and of its stacks.
+const MAX_ROWS: f64 = 1_048_576.0;
+
+/// The metric.
+pub static METRIC: Metric = Metric {
+    declaration: Declaration {
+        name: "python-profile",
+        description: "time of the application's Python processes by function and line and by stack, running and waiting",
+        help: "time of the application's Python processes by function and line and by stack, from the samples that a thread in these processes takes",
+        options: &[
+            MetricOption::Rate,
+            MetricOption::Frequency,
+            MetricOption::Timeout,
+            MetricOption::MaxLog,
+        ],
+        reads: ProcessFiles::Stat,
+        reads_sockets: false,
+        sections: &[PROCESS, NOW, FUNCTION, STACK],
+        summary: &[],
+    },
+    run,
+};
+
+/// Observes until there is a reason to end, and then writes the closing marker and the summary.
+fn run(settings: Settings, session: &mut Session) {
+    let profiler = PythonProfile {
+        folder: Folder::open(&settings.folder),
+        living: BTreeMap::new(),
+        ended: Vec::new(),
+        profiles: 0,
+        samples: 0,
+        time: 0,
+    };
+    sampler::run(profiler, settings, session);
+}
+
+struct PythonProfile {
+    folder: Folder,
+    living: BTreeMap<Key, Observed>,
+    /// The processes with a memory that have ended, or have executed another program, until their
+    /// last rows are written.
+    ended: Vec<Observed>,
+    /// The processes with last rows, their samples, and the time of all their threads in
+    /// nanoseconds.
+    profiles: u64,
+    samples: u64,
+    time: u64,
+}
+
+impl Sampler for PythonProfile {
+    const INITIAL_ROW_BYTES: f64 = 4096.0;
+    const HAS_RATES: bool = false;
+
+    fn estimate_bytes(&self, _process: &Process) -> usize {
+        ROW_BYTES
+    }
+
+    /// The log must have room for the last rows of all processes.
+    fn predict_bytes(&self, _processes: &ProcessTable) -> usize {
+        let with_memory = self.living.values().filter(|process| process.has_memory());
+        (with_memory.count() + self.ended.len()) * (ROW_BYTES + LAST_BYTES)
+    }
+
+    fn take_scan(&mut self, run: &mut Run<'_>) {
+        if let Some(pid) = run.processes.first_observed() {
+            let files = &mut run.processes.meter.files;
+            self.folder.check_mounts(files, pid);
+        }
+        self.look_at_processes(run);
+        self.write_ended(run, None);
+        self.folder.write_notices(&mut run.session.log);
+    }
+
+    fn print(&mut self, run: &mut Run<'_>, keys: &[Key]) {
+        let time = run.processes.time.precise_timestamp();
+        for key in keys {
+            let Some((observed, profile)) = self.living.get(key).and_then(|process| {
+                let profile = process.read()?;
+                Some((process, profile))
+            }) else {
+                continue;
+            };
+            let rows = ProfileRows {
+                time: &time,
+                pid: observed.pid,
+                tail: &observed.tail,
+                has_ended: false,
+                profile: &profile,
+            };
+            let now = clock::boot_nanoseconds();
+            let log = &mut run.session.log;
+            for row in std::iter::once(rows.process()).chain(rows.now(now)) {
+                log.line().extend_from_slice(&row);
+                log.end_line();
+            }
+        }
+    }
+
+    fn summary(&mut self, run: &mut Run<'_>) -> Vec<Vec<u8>> {
+        run.processes.close_accounts();
+        self.look_at_processes(run);
+        let until = clock::since_boot() + MAX_END;
+        let living = std::mem::take(&mut self.living).into_values();
+        for mut process in living.filter(Observed::has_memory) {
+            process.has_ended = !is_running(run, process.pid);
+            self.ended.push(process);
+        }
+        // The processes may have rows with the time of the last scan.
+        run.processes.time = linux::clock::WallTime::now();
+        self.write_ended(run, Some(until));
+        if self.profiles == 0 && run.progress.has_started {
+            let why = "none runs CPython, lived until the observer saw it, or could share its \
+                       memory";
+            self.folder
+                .note(format!("no process has a profile of Python: {why}"));
+        }
+        self.folder.write_notices(&mut run.session.log);
+        let mut whole = run.begin_whole();
+        push_known(&mut whole, "profiles", Some(self.profiles));
+        push_known(&mut whole, "samples", Some(self.samples));
+        push_decimals(&mut whole, "wall", Some(self.time / 1000), 6);
+        whole.push(b'}');
+        vec![whole]
+    }
+}
+
+impl PythonProfile {
+    /// Looks for the memory of the observed processes, and separates those that have ended.
+    fn look_at_processes(&mut self, run: &mut Run<'_>) {
+        let now = run.processes.now;
+        for key in run.processes.observed.clone() {
+            let process = run.processes.all.get(&key);
+            let Some(process) = process.filter(|process| !process.is_zombie) else {
+                continue;
+            };
+            let observed = self.living.entry(key);
+            let observed = observed.or_insert_with(|| Observed::new(process));
+            if observed.update_names(process) {
+                let before = std::mem::replace(observed, Observed::new(process));
+                self.ended.push(before);
+            }
+            if let Some(why) = observed.look(&mut run.processes, now) {
+                let (pid, program) = (observed.pid, &observed.program);
+                self.folder.note(format!(
+                    "the Python stacks of process {pid} ({program}) cannot be read: {why}"
+                ));
+            }
+        }
+        let all = &run.processes.all;
+        let is_over = |key: &Key| all.get(key).is_none_or(|process| process.is_zombie);
+        let over: Vec<Key> = self.living.keys().copied().filter(is_over).collect();
+        let over = over.iter().filter_map(|key| self.living.remove(key));
+        self.ended.extend(over.filter(Observed::has_memory));
+    }
+
+    /// Writes the last rows of the processes in `ended`, at most until a time in seconds since
+    /// boot.
+    fn write_ended(&mut self, run: &mut Run<'_>, until: Option<f64>) {
+        let mut ended = std::mem::take(&mut self.ended);
+        while let Some(process) = ended.pop() {
+            if until.is_some_and(|until| clock::since_boot() > until) {
+                self.folder
+                    .note("there was not enough time for the rows of all profiles".to_owned());
+                return;
+            }
+            let others = self.living.values().filter(|process| process.has_memory());
+            let left = ended.len() + others.count() + 1;
+            self.write_last(run, &process, left);
+            run.session.drain(DRAIN);
+            if !run.session.poll() && until.is_none() {
+                // The other profiles follow in the summary.
+                self.ended = ended;
+                return;
+            }
+        }
+    }
+
+    /// Writes the last rows of a process. `left` is the number of processes that still need room in
+    /// the log, including this one.
+    fn write_last(&mut self, run: &mut Run<'_>, process: &Observed, left: usize) {
+        let Some(profile) = process.read() else {
+            return;
+        };
+        self.note_limits(process, &profile);
+        let [all, _] = tally::totals(&profile);
+        self.profiles += 1;
+        self.samples = self.samples.saturating_add(profile.samples);
+        self.time = self.time.saturating_add(all.time);
+        let time = run.processes.time.precise_timestamp();
+        let rows = ProfileRows {
+            time: &time,
+            pid: process.pid,
+            tail: &process.tail,
+            has_ended: process.has_ended,
+            profile: &profile,
+        };
+        let log = &mut run.session.log;
+        log.line().extend_from_slice(&rows.process());
+        log.end_line();
+        let room = log.budget().room() / float(left.max(1) as u64);
+        // The cast turns a negative number into 0.
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        let bytes = (room / 3.0).min(MAX_ROWS) as usize;
+        for row in rows.functions(bytes).iter().chain(&rows.stacks(bytes)) {
+            log.line().extend_from_slice(row);
+            log.end_line();
+            log.flush();
+        }
+    }
+
+    /// Reports what is missing in a profile.
+    fn note_limits(&mut self, process: &Observed, profile: &Profile) {
+        let (pid, program) = (process.pid, &process.program);
+        let version = profile
+            .minor
+            .map_or("an unknown version".to_owned(), |minor| {
+                format!("version 3.{minor}")
+            });
+        let why = match profile.state {
+            State::Sampling | State::Starting => None,
+            State::FreeThreaded => Some("its CPython has no GIL".to_owned()),
+            State::UnknownVersion => Some(format!("its CPython has {version}")),
+            State::Unreadable => Some(format!(
+                "the memory of its CPython ({version}) is not as expected"
+            )),
+            State::NoThread => Some("no thread could be made in it".to_owned()),
+        };
+        let mut note = |text: String| {
+            self.folder
+                .note(format!("process {pid} ({program}) {text}"));
+        };
+        if let Some(why) = why {
+            note(format!("is not sampled: {why}"));
+        }
+        if profile.interpreters > 1 {
+            note(
+                "has several interpreters of Python, of which only the first is sampled".to_owned(),
+            );
+        }
+        if profile.threads_left_out > 0 {
+            let count = profile.threads_left_out;
+            note(format!(
+                "has too many threads of Python; {count} are not sampled"
+            ));
+        }
+        if profile.cut > 0 {
+            let count = profile.cut;
+            note(format!(
+                "has too many different stacks; {count} samples lack their innermost functions"
+            ));
+        }
+    }
+}
+
+fn is_running(run: &mut Run<'_>, pid: i32) -> bool {
+    let text = run.processes.meter.files.read(Task::Process(pid), "stat");
+    let stat = text.ok().and_then(stat::parse);
+    stat.is_some_and(|stat| stat.state != b'Z')
+}
