@@ -1,7 +1,7 @@
 // Where the structures of CPython have their members. From 3.13 on, the process itself has a table
 // (Include/internal/pycore_debug_offsets.h, struct _Py_DebugOffsets). The numbers for earlier
-// versions are those of their headers, which test/tools/python/layouts.test.ts compares with the
-// CPython versions of the machine. Within a minor version, they do not change.
+// versions are those of their headers; test/tools/python/observer.test.ts samples each version that
+// the machine has. Within a minor version, they do not change.
 
 #pragma once
 

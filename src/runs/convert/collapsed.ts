@@ -4,8 +4,8 @@ import { functionsOf, type RankStacks } from './rank-stacks.ts'
 /**
  * Yields collapsed stacks, as flamegraph.pl and its relatives read them: one line for each stack,
  * with the rank, the program and the functions from the outermost to the innermost, separated by
- * semicolons, then a blank and a number. The number is the processor time in microseconds. A
- * whole number is read by all of these programs, and the rows have no smaller unit.
+ * semicolons, then a blank and a number. The number is the time in microseconds. A whole number is
+ * read by all of these programs, and the rows have no smaller unit.
  *
  * The format has no escapes. In the names of ranks and programs, a semicolon becomes a colon, and
  * unprintable characters become escapes.

@@ -6,6 +6,7 @@ import {
   numbersField,
   textField,
 } from '../../lib/protobuf.ts'
+import type { ProfileKind } from '../profiles/profile-run.ts'
 import { functionsOf, type RankStacks } from './rank-stacks.ts'
 
 /** The numbers of the fields of google/pprof's proto/profile.proto. */
@@ -33,8 +34,9 @@ interface Numbering {
 
 /**
  * Yields a compressed profile of pprof. Its samples are the stacks of each rank and program, with
- * the processor time in nanoseconds and the labels `rank` and `program`. A location is a function,
- * because the rows have neither addresses nor lines.
+ * the time in nanoseconds and the labels `rank` and `program`. Processor time, and running and
+ * waiting of Python, are different types of value, which pprof does not add. A location is a
+ * function, because the rows have no addresses.
  *
  * @param program the name and the version of the program that writes the profile, for its comment
  */
@@ -42,25 +44,37 @@ export function* pprofParts(stacks: readonly RankStacks[], program: string): Gen
   yield gzip(profileFields(stacks, program))
 }
 
+/** The type of value of a time. */
+const VALUE_TYPES: Readonly<Record<ProfileKind, string>> = {
+  processor: 'cpu',
+  running: 'running',
+  waiting: 'waiting',
+  'others-waiting': 'waiting',
+  all: 'wall',
+}
+
 /** Yields the fields of the profile. The first text of the string table has to be empty. */
 function* profileFields(stacks: readonly RankStacks[], program: string): Generator<Bytes> {
   const strings = newNumbering([''])
   const functions = newNumbering([])
-  const cpu = strings.numberOf('cpu')
-  yield messageField(PROFILE.sampleType, [
-    numberField(VALUE_TYPE.type, cpu),
-    numberField(VALUE_TYPE.unit, strings.numberOf('nanoseconds')),
-  ])
-  yield numberField(PROFILE.defaultSampleType, cpu)
+  const used = new Set(stacks.map(({ kind }) => VALUE_TYPES[kind]))
+  const types = [...new Set(Object.values(VALUE_TYPES))].filter((type) => used.has(type))
+  for (const type of types)
+    yield messageField(PROFILE.sampleType, [
+      numberField(VALUE_TYPE.type, strings.numberOf(type)),
+      numberField(VALUE_TYPE.unit, strings.numberOf('nanoseconds')),
+    ])
+  yield numberField(PROFILE.defaultSampleType, strings.numberOf(types[0] ?? ''))
   yield numbersField(PROFILE.comment, [strings.numberOf(program)])
-  for (const own of stacks) yield* sampleFields(own, strings, functions)
+  for (const own of stacks) yield* sampleFields(own, types, strings, functions)
   for (const [index, name] of functions.texts.entries())
     yield* functionFields(index + 1, strings.numberOf(name))
   for (const text of strings.texts) yield textField(PROFILE.stringTable, text)
 }
 
 function* sampleFields(
-  { rank, program, tree, seconds }: RankStacks,
+  { rank, program, kind, tree, seconds }: RankStacks,
+  types: readonly string[],
   strings: Numbering,
   functions: Numbering,
 ): Generator<Bytes> {
@@ -76,7 +90,11 @@ function* sampleFields(
     const locations = functionsOf(tree, frame).map((number) => ids[number] ?? 0)
     yield messageField(PROFILE.sample, [
       numbersField(SAMPLE.locationId, locations.reverse()),
-      numbersField(SAMPLE.value, [Math.round(time * 1e9)]),
+      // A sample has a value of each type.
+      numbersField(
+        SAMPLE.value,
+        types.map((type) => (type === VALUE_TYPES[kind] ? Math.round(time * 1e9) : 0)),
+      ),
       ...labels,
     ])
   }

@@ -1,21 +1,23 @@
 import { formatList } from '../../lib/format-list.ts'
 import type { FrameTree } from '../profiles/frame-tree.ts'
-import type { ProgramProfile } from '../profiles/profile-run.ts'
+import type { ProfileKind, ProgramProfile } from '../profiles/profile-run.ts'
 import type { ChosenRun } from '../report/data.ts'
 
-/** The stacks of all processes of a program on a rank. In a run, a rank is a pod. */
+/** The stacks of one kind of all processes of a program on a rank. In a run, a rank is a pod. */
 export interface RankStacks {
   readonly rank: string
+  /** The name of the program, and the kind of the time if it is not processor time. */
   readonly program: string
+  readonly kind: ProfileKind
   /** The stacks of the program on all ranks. */
   readonly tree: FrameTree
-  /** The seconds of processor time of each stack of the rank, by the innermost frame. */
+  /** The seconds of each stack of the rank, by the innermost frame. */
   readonly seconds: ReadonlyMap<number, number>
 }
 
 /**
  * Returns the stacks by rank and program. The ranks are in the order of the run, and so are the
- * programs of a rank. Stacks without processor time are left out.
+ * programs of a rank. Stacks without time are left out.
  */
 export function listRankStacks({ run, rankOf, ranks }: ChosenRun): readonly RankStacks[] {
   const places = new Map(ranks.map((rank, index) => [rank, index]))
@@ -27,14 +29,14 @@ export function listRankStacks({ run, rankOf, ranks }: ChosenRun): readonly Rank
 }
 
 function stacksByRank(
-  { program, tree, logs }: ProgramProfile,
+  { program, kind, tree, logs }: ProgramProfile,
   rankOf: (source: string) => string,
 ): readonly RankStacks[] {
   const byRank = Map.groupBy(logs, ([source]) => rankOf(source))
   return [...byRank].map(([rank, own]) => {
     const seconds = new Map<number, number>()
     for (const [, { stacks }] of own) addTimes(seconds, stacks)
-    return { rank, program, tree, seconds }
+    return { rank, program, kind, tree, seconds }
   })
 }
 

@@ -6,7 +6,7 @@ const SCHEMA = 'https://www.speedscope.app/file-format-schema.json'
 
 /**
  * Yields a file of speedscope (src/lib/file-format-spec.ts of jlfwong/speedscope) with one profile
- * for each rank and program. The weights are the seconds of processor time. Stacks that begin with
+ * for each rank and program. The weights are seconds. Stacks that begin with
  * the same functions are adjacent, so that speedscope draws these functions as one frame, also in
  * the order of the file, which it calls the order of time.
  *

@@ -5,6 +5,7 @@ import { makeAuthority } from '../../../certs/make.ts'
 import { run } from '../../cli/command.ts'
 import type { Api } from '../api.ts'
 import type { Cluster } from '../machine/cluster.ts'
+import { DEBIAN_IMAGE } from '../machine/images.ts'
 import { kubectl } from '../machine/kubectl.ts'
 import { run as runProgram, tools } from '../machine/tools.ts'
 import { startCertManager } from '../release/cert-manager.ts'
@@ -68,7 +69,9 @@ const STEPS: Readonly<Record<string, (t: Test, setting: Setting) => Promise<void
   'a metric that an upgrade adds is available without a restart': servesNewMetric,
   'pods are created without observers while the image of the observers cannot be pulled':
     toleratesMissingImage,
-  'helm uninstall removes everything except the namespace': uninstallRemovesAll,
+  'an upgrade turns the archive on, which keeps the run of a deleted Job': keepsRun,
+  'helm uninstall removes everything except the namespace and the definition of Runs':
+    uninstallRemovesAll,
   'server-side apply installs the chart, and a second apply has no conflict': appliesWithoutHelm,
   'Helm 3 installs the chart, Helm 4 upgrades it, and Helm 3 removes it': mixesHelmVersions,
 }
@@ -168,9 +171,36 @@ async function toleratesMissingImage(t: Test, { release, api, cluster }: Setting
   await until('helm test passes again', () => passes(release))
 }
 
+async function keepsRun(t: Test, { release, cluster }: Setting): Promise<void> {
+  const namespace = 'install-annotated'
+  await helm(release, 'upgrade', [CHART, '--reuse-values', '--set', 'archive.enabled=true'])
+  const resources = { requests: { cpu: '100m', memory: '32Mi' } }
+  const command = ['/bin/bash', '-c', `${BUSY}; sleep 2`]
+  const container = { name: 'app', image: DEBIAN_IMAGE, command, resources }
+  const pod = { spec: { restartPolicy: 'Never', containers: [container] } }
+  const job = {
+    ...{ apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'brief' } },
+    spec: { ttlSecondsAfterFinished: 0, template: pod },
+  }
+  await kubectl(cluster, ['create', '-n', namespace, '-f', '-'], JSON.stringify(job))
+  await until('the Job is deleted', async () => {
+    const gone = ['get', 'job/brief', '-n', namespace, '-o', 'name', '--ignore-not-found']
+    return (await kubectl(cluster, gone)) === ''
+  })
+  const written = async () => {
+    const said = await kubectl(cluster, ['get', 'runs', '-n', namespace, '-o', 'json'])
+    // biome-ignore lint/suspicious/noExplicitAny: a Run as the apiserver serves it.
+    return JSON.parse(said).items.find((one: any) => one.spec.workload.name === 'brief')
+  }
+  await until('the Run has ended', async () => (await written())?.status?.phase === 'Succeeded')
+  const { ranks, card } = (await written()).status
+  t.match(ranks, { observed: 1, expected: 1 })
+  t.ok(card.cores.used > 0, 'the summary of the observer was read')
+}
+
 async function uninstallRemovesAll(t: Test, { release }: Setting): Promise<void> {
   await helm(release, 'uninstall')
-  await isGone(t, release)
+  await isGone(t, release, [DEFINITION])
 }
 
 async function appliesWithoutHelm(t: Test, { release, cluster, api }: Setting): Promise<void> {
@@ -209,7 +239,7 @@ async function mixesHelmVersions(t: Test, { release }: Setting): Promise<void> {
   await helm(release, 'upgrade', [CHART, ...words])
   await until('helm test passes', () => passes(release))
   await helm(release, 'uninstall', [], 'helm-3')
-  await isGone(t, release)
+  await isGone(t, release, [DEFINITION])
 }
 
 interface Webhook {
@@ -422,7 +452,15 @@ const OF_EVERY_NAMESPACE = ['configmap/kube-root-ca.crt', 'serviceaccount/defaul
 /** Events, which remain after their objects have been deleted. */
 const PAST = /^events(\.|$)/
 
-async function isGone(t: Test, { cluster, name }: Release): Promise<void> {
+/** The definition of Runs, which Helm keeps, because it would delete all Runs. */
+const DEFINITION = 'customresourcedefinition.apiextensions.k8s.io/runs.ridealong.dev'
+
+async function isGone(
+  t: Test,
+  { cluster, name }: Release,
+  kept: readonly string[] = [],
+): Promise<void> {
+  const stays = [...OF_EVERY_NAMESPACE, ...kept].sort()
   const list = async (words: readonly string[]) =>
     (await kubectl(cluster, words)).split('\n').filter((line) => line !== '')
   const kinds = (namespaced: boolean) =>
@@ -437,8 +475,8 @@ async function isGone(t: Test, { cluster, name }: Release): Promise<void> {
   // Pods and Secrets are deleted a moment after the objects that own them.
   await until(
     'all objects are deleted',
-    async () => (await left()).length <= OF_EVERY_NAMESPACE.length,
+    async () => (await left()).length <= stays.length,
     90_000,
   ).catch(() => {})
-  t.same((await left()).sort(), OF_EVERY_NAMESPACE)
+  t.same((await left()).sort(), stays)
 }

@@ -6,7 +6,7 @@ import { convertRun } from '../../../../src/runs/convert/convert.ts'
 import { pageData } from '../../../../src/runs/report/data.ts'
 import type { CollectedRun } from '../../../../src/runs/report/gather.ts'
 import { NO_BROWSER } from '../report/browser.ts'
-import { profileRows } from './profile-rows.ts'
+import { profileRows, pythonRows } from './profile-rows.ts'
 import { recordedRun } from './recorded.ts'
 import { secondsIn, showInSpeedscope } from './speedscope-viewer.ts'
 
@@ -69,6 +69,25 @@ t.test('a sample has its functions, its time and its labels', { skip }, async (t
   t.match(raw, / 90000000000000: 1 \n +program:\[ü 1\] rank:\[worker-1\]\n/)
   t.match(raw, /1: 0x0 (M=1 )?main /)
   t.match(raw, /2: 0x0 (M=1 )?f /)
+})
+
+t.test('waiting of Python is no processor time', { skip }, async (t) => {
+  const run = pythonRows([
+    { threads: 'main', stack: 'work (a.py:1)', wall: 3, running: 1 },
+    { threads: 'other', stack: 'load (a.py:2)', wall: 4, running: 0 },
+  ])
+  const raw = goToolPprof(t, run, '-raw')
+  t.match(raw, /running\/nanoseconds\[dflt\] waiting\/nanoseconds\n/)
+  const timesOf = (type: string) => [
+    ...flatTimes(goToolPprof(t, run, ...TOP, `-sample_index=${type}`)),
+  ]
+  t.strictSame(timesOf('running'), [['work (a.py:1)', 1e9]])
+  t.strictSame(timesOf('waiting'), [
+    ['load (a.py:2)', 4e9],
+    ['work (a.py:1)', 2e9],
+  ])
+  const unknown = pythonRows([{ threads: 'main', stack: 'f', wall: 3, running: null }])
+  t.match(goToolPprof(t, unknown, '-raw'), /wall\/nanoseconds\[dflt\]\n +3000000000: /)
 })
 
 t.test('speedscope reads a profile of pprof', { skip: NO_BROWSER }, async (t) => {

@@ -17,16 +17,40 @@ export interface ProfiledStack {
  */
 export function profileRows(stacks: readonly ProfiledStack[]): CollectedRun {
   const run = newRun(BUILT_IN_ROWS)
-  for (const { rank = '0', program = 'lmp', pid = 1, stack, seconds } of stacks) {
-    const line = JSON.stringify({
-      ...{ kind: 'stack', source: `hpc/job-${rank}/cpu-profile`, metric: 'cpu-profile' },
-      ...{ namespace: 'hpc', pod: `job-${rank}`, node: 'n', rank, section: 'stack', timepoint: 0 },
-      ...{ time: '2026-03-01T10:00:00.000Z', seconds: 0, interval: null, container: 'app' },
+  for (const { rank = '0', program = 'lmp', pid = 1, stack, seconds } of stacks)
+    addStackRow(run, 'cpu-profile', rank, {
       ...{ program, pid, stack, samples: seconds * 100, cpu_seconds: seconds },
     })
-    const entry = parseEntry(line, BUILT_IN_ROWS)
-    if (entry === undefined) throw new Error(`not a row: ${line}`)
-    addEntry(run, entry)
-  }
   return run
+}
+
+/** A stack of the threads of a process of Python. */
+export interface PythonStack {
+  readonly threads: 'main' | 'other'
+  readonly stack: string
+  readonly wall: number
+  /** Null if running and waiting are not told apart. */
+  readonly running: number | null
+}
+
+/** Returns a run with rows about stacks of Python, as `collect` would write them. */
+export function pythonRows(stacks: readonly PythonStack[]): CollectedRun {
+  const run = newRun(BUILT_IN_ROWS)
+  for (const { wall, ...row } of stacks)
+    addStackRow(run, 'python-profile', '0', {
+      ...{ program: 'train', pid: 1, samples: wall * 100, wall, ...row },
+    })
+  return run
+}
+
+function addStackRow(run: CollectedRun, metric: string, rank: string, columns: object) {
+  const line = JSON.stringify({
+    ...{ kind: 'stack', source: `hpc/job-${rank}/${metric}`, metric },
+    ...{ namespace: 'hpc', pod: `job-${rank}`, node: 'n', rank, section: 'stack', timepoint: 0 },
+    ...{ time: '2026-03-01T10:00:00.000Z', seconds: 0, interval: null, container: 'app' },
+    ...columns,
+  })
+  const entry = parseEntry(line, BUILT_IN_ROWS)
+  if (entry === undefined) throw new Error(`not a row: ${line}`)
+  addEntry(run, entry)
 }
