@@ -74,7 +74,8 @@ t.test('the built-in metrics and the documents name the images of this version',
   const { image } = values.tools
   const installers = CATALOG.flatMap(({ spec }) => spec.tool?.installer.image ?? [])
   const tools = `${image.registry}/${image.repository}:${version}`
-  t.strictSame(installers, [tools, tools], 'the built-in tools are in one image')
+  t.ok(installers.length >= 2, 'at least two metrics have a tool')
+  t.strictSame(new Set(installers), new Set([tools]), 'the built-in tools are in one image')
   for (const document of ['README.md', 'docs/install.md']) {
     const tags = [...read(document).matchAll(/ridealong\/\$target:([\w.]+)/g)]
     t.ok(tags.length >= 2, `${document} has at least two tags`)

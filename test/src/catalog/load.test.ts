@@ -89,6 +89,7 @@ t.test(
         'network.yaml',
         'perf-sysstat.yaml',
         'pressure.yaml',
+        'python-profile.yaml',
         'vitals.yaml',
       ],
     ])
@@ -137,6 +138,7 @@ t.test('a folder adds the metrics of all YAML documents, and ignores other files
       'one',
       'perf-sysstat',
       'pressure',
+      'python-profile',
       'three',
       'two',
       'vitals',
@@ -155,7 +157,10 @@ t.test('a document of the folder replaces a built-in metric of the same name', a
   const { metrics } = await loadCatalog({ folder })
   t.strictSame(
     [...metrics.keys()],
-    ['cpu-profile', 'io-sysstat', 'mpi-trace', 'network', 'perf-sysstat', 'pressure', 'vitals'],
+    [
+      ...['cpu-profile', 'io-sysstat', 'mpi-trace', 'network'],
+      ...['perf-sysstat', 'pressure', 'python-profile', 'vitals'],
+    ],
   )
   t.equal(metrics.get('perf-sysstat')?.description, 'a metric of the test')
   t.equal(metrics.get('perf-sysstat')?.container.image, 'example.com/observer:1')
@@ -654,7 +659,7 @@ const HOLDS: readonly (readonly [string, string])[] = [
 for (const [what, text] of HOLDS) {
   t.test(`a document with ${what} is valid`, async (t) => {
     const { metrics } = await loadCatalog({ folder: t.testdir({ 'x.yaml': text }) })
-    t.equal(metrics.size, 8)
+    t.equal(metrics.size, 9)
   })
 }
 
