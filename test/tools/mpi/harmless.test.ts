@@ -94,8 +94,9 @@ for (const library of LIBRARIES) {
     t.equal(code, 'SIGKILL')
     const [trace] = readTraces(results)
     t.equal(trace?.state, 0)
-    // The program kills itself after 2.5 seconds, and the recorder writes each second.
-    t.ok((trace?.seconds ?? 0) >= 1.5, `the file covers ${trace?.seconds} seconds`)
+    // The program kills itself after 2.5 seconds, and the recorder writes each second, or later if
+    // no processor is free.
+    t.ok((trace?.seconds ?? 0) >= 0.5, `the file covers ${trace?.seconds} seconds`)
     t.ok((trace?.calls ?? 0) > 0)
   })
 

@@ -17,6 +17,7 @@ const LEAST_PART = 10
 const MEDIAN = 'median of the ranks'
 
 const FACTS = {
+  'more than the median': 'percent',
   'above the median': 's',
   'waiting in the line': 's',
   [MEDIAN]: 's',
@@ -84,6 +85,8 @@ function findWaiting({ profiles, ranks }: RunEvidence): readonly AffectedRank[] 
         size: one.more,
         cause: name,
         facts: listFacts(FACTS, {
+          // Of a line in which the other ranks do not wait, all of the time is additional.
+          'more than the median': median > 0 ? percentOf(one.more, median) : 100,
           'above the median': one.more,
           'waiting in the line': one.self,
           [MEDIAN]: median,

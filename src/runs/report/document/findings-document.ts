@@ -86,9 +86,10 @@ function findingOf({ isRelative: _, lost, ranks, plot, ...finding }: RunFinding)
 }
 
 /** Returns the functions of a program, the differences of its ranks, and its stacks. */
-function profileOf({ program, ranks, seconds, functions, flame, ...others }: ProfileData) {
+function profileOf({ program, kind, ranks, seconds, functions, flame, ...others }: ProfileData) {
   return {
     program,
+    kind,
     ranks,
     seconds,
     functions: functions.rows.map(({ name, library, self, total, outliers }) => {

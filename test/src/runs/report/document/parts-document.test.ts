@@ -41,8 +41,8 @@ const FIELDS: Readonly<Record<string, readonly string[]>> = {
   ],
   profiles: ['programs', 'omitted'],
   'profiles.programs': [
-    ...['program', 'ranks', 'seconds', 'flame', 'functions', 'differences', 'omittedDifferences'],
-    ...['incomplete', 'incompleteCount'],
+    ...['program', 'kind', 'ranks', 'seconds', 'flame', 'functions', 'differences'],
+    ...['omittedDifferences', 'incomplete', 'incompleteCount'],
   ],
   'profiles.programs.flame': ['names', 'parents', 'functions', 'seconds', 'single'],
   'profiles.programs.functions': ['rows', 'omitted'],
