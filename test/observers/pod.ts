@@ -151,7 +151,7 @@ export async function startPod(hasNetwork = false): Promise<Pod> {
 }
 
 /** Starts a pod that ends when the test ends. */
-export async function podOf(t: Test, hasNetwork = false): Promise<Pod> {
+export async function podOf(t: Pick<Test, 'teardown'>, hasNetwork = false): Promise<Pod> {
   const pod = await startPod(hasNetwork)
   t.teardown(pod.end)
   return pod

@@ -44,7 +44,7 @@ export interface Users {
 }
 
 export async function tracedPod(
-  t: Test,
+  t: Pick<Test, 'teardown'>,
   env: NodeJS.ProcessEnv = CONTAINER,
   as: Users = {},
 ): Promise<TracedPod> {
@@ -57,7 +57,7 @@ export async function tracedPod(
   writeFileSync(join(source, 'README'), '')
   const folders = { RIDEALONG_TOOL_SOURCE: source, RIDEALONG_TOOL_VOLUME: volume }
   const installer = await pod.run('mpi-trace-install', [observer('install')], folders)
-  t.equal(await installer.ended, 0)
+  if ((await installer.ended) !== 0) throw new Error(`the installer failed: ${installer.log()}`)
   const results = join(volume, 'results')
   const settings = { RIDEALONG_RESULTS: results, ...env }
   const watching = await pod.run('mpi-trace', [observer('mpi-trace')], settings, as.observer)
