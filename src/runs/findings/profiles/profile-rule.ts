@@ -1,25 +1,15 @@
-import {
-  type DifferingRank,
-  type FunctionDifference,
-  findDifferences,
-  LEAST_MORE,
-} from '../../profiles/differences.ts'
+import { LEAST_MORE } from '../../profiles/differences.ts'
 import type { SectionColumns } from '../evidence.ts'
 import { type Affected, defineRule, type FactUnits, listFacts } from '../rule.ts'
 import type { RunEvidence } from '../run-evidence.ts'
 import { factIn, thingsOf } from '../sentence.ts'
-import { FEWEST_SECONDS, percentOf } from '../time-lost.ts'
+import { findLonger, MEDIAN } from './longer-than-median.ts'
 
 const PROFILE = {
   metric: 'cpu-profile',
   section: 'process',
   columns: ['cpu_seconds'],
 } as const satisfies SectionColumns
-
-/** The least additional time in the function, in percent of the processor time of the rank. */
-const LEAST_PART = 10
-
-const MEDIAN = 'median of the ranks'
 
 const FACTS = {
   'more than the median': 'percent',
@@ -32,9 +22,7 @@ const FACTS = {
 /**
  * A rank that used more processor time in a function than the others did. This shows uneven work
  * also if the other ranks wait in a loop, as ranks of MPI do, so that all of them use the same CPU
- * time. For the comparison, see `findDifferences`.
- *
- * The samples do not show whether other ranks waited for this rank, so no time is known to be lost.
+ * time. For the comparison, see `findLonger`.
  */
 export const MORE_TIME_IN_FUNCTION = defineRule({
   name: 'more-time-in-function',
@@ -81,17 +69,16 @@ function moreWords(worst: AffectedRank): string {
     : `${factIn(worst, 'more than the median')} more`
 }
 
-function findMoreTime({ profiles, ranks }: RunEvidence): readonly AffectedRank[] {
-  const read = new Set(ranks.map(({ rank }) => rank))
-  const found = profiles
-    .filter(({ kind }) => kind === 'processor')
-    .flatMap(findDifferences)
-    .flatMap((difference) => difference.ranks.filter(isLong).map((one) => ({ difference, one })))
-    .filter(({ one }) => read.has(one.rank))
-    .sort((a, b) => a.one.more - b.one.more)
-  // Of the functions of a rank, the last one has the most additional time.
-  const worst = new Map(found.map(({ difference, one }) => [one.rank, affectedBy(difference, one)]))
-  return [...worst.values()]
+function findMoreTime(evidence: RunEvidence): readonly AffectedRank[] {
+  return findLonger(evidence, 'processor', ({ percent, more, self, median, compared }) => {
+    return listFacts(FACTS, {
+      'more than the median': percent,
+      'above the median': more,
+      'processor time in the function': self,
+      [MEDIAN]: median,
+      'ranks compared': compared,
+    })
+  })
 }
 
 /** Returns the ranks that were not compared, because a profile is not complete. */
@@ -100,29 +87,4 @@ function ranksWithoutProfile({ profiles }: RunEvidence): ReadonlyMap<string, str
     ranks.filter((_, index) => (incomplete[index]?.length ?? 0) > 0),
   )
   return new Map(names.map((rank) => [rank, 'a profile of the rank is incomplete or missing']))
-}
-
-function isLong({ more, whole }: DifferingRank): boolean {
-  return more >= FEWEST_SECONDS && percentOf(more, whole) >= LEAST_PART
-}
-
-function affectedBy(
-  { name, median, compared }: FunctionDifference,
-  { rank, self, more }: DifferingRank,
-): AffectedRank {
-  return {
-    rank,
-    things: [name],
-    lost: null,
-    size: more,
-    cause: name,
-    facts: listFacts(FACTS, {
-      // Of a function that the other ranks do not use, all of the time is additional.
-      'more than the median': median > 0 ? percentOf(more, median) : 100,
-      'above the median': more,
-      'processor time in the function': self,
-      [MEDIAN]: median,
-      'ranks compared': compared,
-    }),
-  }
 }

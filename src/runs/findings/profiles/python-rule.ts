@@ -1,20 +1,15 @@
-import { type DifferingRank, findDifferences, LEAST_MORE } from '../../profiles/differences.ts'
+import { LEAST_MORE } from '../../profiles/differences.ts'
 import type { SectionColumns } from '../evidence.ts'
 import { type Affected, defineRule, type FactUnits, listFacts } from '../rule.ts'
 import type { RunEvidence } from '../run-evidence.ts'
 import { factIn, thingsOf } from '../sentence.ts'
-import { FEWEST_SECONDS, percentOf } from '../time-lost.ts'
+import { findLonger, MEDIAN } from './longer-than-median.ts'
 
 const PYTHON = {
   metric: 'python-profile',
   section: 'process',
   columns: ['main_seconds', 'main_running'],
 } as const satisfies SectionColumns
-
-/** The least additional time in the line, in percent of the time in which the rank waited. */
-const LEAST_PART = 10
-
-const MEDIAN = 'median of the ranks'
 
 const FACTS = {
   'more than the median': 'percent',
@@ -27,9 +22,7 @@ const FACTS = {
 /**
  * A rank whose main thread waited longer in a line of Python than those of the others did. Ranks
  * that wait for a late rank do so in the same line, so that the late one has another line, in which
- * the others have waited less. For the comparison, see `findDifferences`.
- *
- * The samples do not show whether other ranks waited for this rank, so no time is known to be lost.
+ * the others have waited less. For the comparison, see `findLonger`.
  */
 export const WAITING_IN_PYTHON = defineRule({
   name: 'waiting-in-python',
@@ -66,38 +59,14 @@ export const WAITING_IN_PYTHON = defineRule({
 
 type AffectedRank = Affected<keyof typeof FACTS>
 
-function findWaiting({ profiles, ranks }: RunEvidence): readonly AffectedRank[] {
-  const read = new Set(ranks.map(({ rank }) => rank))
-  const found = profiles
-    .filter(({ kind }) => kind === 'waiting')
-    .flatMap(findDifferences)
-    .flatMap((difference) => difference.ranks.filter(isLong).map((one) => ({ difference, one })))
-    .filter(({ one }) => read.has(one.rank))
-    .sort((a, b) => a.one.more - b.one.more)
-  // Of the lines of a rank, the last one has the most additional time.
-  const worst = new Map(
-    found.map(({ difference: { name, median, compared }, one }) => [
-      one.rank,
-      {
-        rank: one.rank,
-        things: [name],
-        lost: null,
-        size: one.more,
-        cause: name,
-        facts: listFacts(FACTS, {
-          // Of a line in which the other ranks do not wait, all of the time is additional.
-          'more than the median': median > 0 ? percentOf(one.more, median) : 100,
-          'above the median': one.more,
-          'waiting in the line': one.self,
-          [MEDIAN]: median,
-          'ranks compared': compared,
-        }),
-      },
-    ]),
-  )
-  return [...worst.values()]
-}
-
-function isLong({ more, whole }: DifferingRank): boolean {
-  return more >= FEWEST_SECONDS && percentOf(more, whole) >= LEAST_PART
+function findWaiting(evidence: RunEvidence): readonly AffectedRank[] {
+  return findLonger(evidence, 'waiting', ({ percent, more, self, median, compared }) => {
+    return listFacts(FACTS, {
+      'more than the median': percent,
+      'above the median': more,
+      'waiting in the line': self,
+      [MEDIAN]: median,
+      'ranks compared': compared,
+    })
+  })
 }

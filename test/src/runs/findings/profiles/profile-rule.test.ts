@@ -1,6 +1,7 @@
 import t from 'tap'
 import { CASES, RANKS } from '../cases.ts'
 import { findIn, inShort, rankRows, type Sections } from '../rows.ts'
+import { checkOptional } from './optional-rule.ts'
 
 const { changes } = CASES['more-time-in-function']
 const RULE = 'more-time-in-function'
@@ -32,12 +33,5 @@ t.test('ranks with an incomplete profile are not compared, and are listed', asyn
 })
 
 t.test('without the metric, the rule is not listed; with it for some ranks, it is', async (t) => {
-  const without = ['container', 'process', 'placement', 'perf', 'tcp', 'socket'] as const
-  const rowsOf = (rank: string) => rankRows(rank, {}, { only: without })
-  t.strictSame(findIn(RANKS.flatMap(rowsOf)).notChecked, [])
-  const some = RANKS.flatMap((rank) => (rank === '4' ? rowsOf(rank) : rankRows(rank)))
-  t.match(
-    findIn(some).notChecked.filter(({ rule }) => rule === RULE),
-    [{ ranks: ['4'], reason: 'metric cpu-profile was not collected' }],
-  )
+  checkOptional(t, RULE, 'cpu-profile')
 })

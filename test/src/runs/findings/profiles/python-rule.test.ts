@@ -1,6 +1,7 @@
 import t from 'tap'
 import { CASES, RANKS } from '../cases.ts'
 import { findIn, rankRows, type Sections } from '../rows.ts'
+import { checkOptional } from './optional-rule.ts'
 
 const { changes } = CASES['waiting-in-python']
 const RULE = 'waiting-in-python'
@@ -27,12 +28,5 @@ t.test('time in which a thread runs, and other threads, are not compared', async
 })
 
 t.test('without the metric, the rule is not listed; with it for some ranks, it is', async (t) => {
-  const without = ['container', 'process', 'placement', 'perf', 'tcp', 'socket'] as const
-  const rowsOf = (rank: string) => rankRows(rank, {}, { only: without })
-  t.strictSame(findIn(RANKS.flatMap(rowsOf)).notChecked, [])
-  const some = RANKS.flatMap((rank) => (rank === '4' ? rowsOf(rank) : rankRows(rank)))
-  t.match(
-    findIn(some).notChecked.filter(({ rule }) => rule === RULE),
-    [{ ranks: ['4'], reason: 'metric python-profile was not collected' }],
-  )
+  checkOptional(t, RULE, 'python-profile')
 })
