@@ -35,21 +35,9 @@
 // (System V ABI, 3.2.3) and of aarch64 on Linux (AAPCS64, 6.8.2), each of them takes one register
 // or eight bytes of the stack. Therefore a wrapper can pass each argument on as a whole register.
 
+#include "../preload/freestanding.h"
 #include "../preload/system.h"
 #include "../preload/text.h"
-
-#define WEAK __attribute__((weak))
-
-// GCC may call these for assignments of structures, even in a freestanding program.
-void *memset(void *to, int byte, size_t count) {
-  for (size_t at = 0; at < count; at++) ((volatile char *)to)[at] = (char)byte;
-  return to;
-}
-
-void *memcpy(void *to, const void *from, size_t count) {
-  for (size_t at = 0; at < count; at++) ((volatile char *)to)[at] = ((const char *)from)[at];
-  return to;
-}
 
 #include "lifetime.h"
 #include "wrap.h"

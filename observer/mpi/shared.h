@@ -96,13 +96,9 @@ static void create_memory(void) {
   if (place == NULL || call(SYS_madvise, (long)place, (long)page_size(), MADV_WIPEONFORK, 0) != 0) {
     return;
   }
-  long file = make_memory_file(SHARED_NAME, sizeof(struct shared));
-  if (file < 0) return;
-  struct shared *memory = map_memory(sizeof *memory, MAP_SHARED, file);
-  if (memory == NULL) {
-    call(SYS_close, file, 0, 0, 0);
-    return;
-  }
+  long file;
+  struct shared *memory = make_shared_memory(SHARED_NAME, sizeof *memory, &file);
+  if (memory == NULL) return;
   for (size_t at = 0; at < MAX_THREADS; at++) memory->open[at].call = NO_CALL;
   for (size_t at = 0; at < CALLS; at++) append(memory->names[at], NAME, 0, calls[at].name);
   memory->process = table.process;

@@ -38,3 +38,13 @@ static inline long make_memory_file(const char *name, size_t size) {
   call(SYS_close, file, 0, 0, 0);
   return -1;
 }
+
+// Makes memory that the process shares with the observer, with the number of its file. Returns NULL
+// if there is none.
+static inline void *make_shared_memory(const char *name, size_t size, long *file) {
+  *file = make_memory_file(name, size);
+  if (*file < 0) return NULL;
+  void *memory = map_memory(size, MAP_SHARED, *file);
+  if (memory == NULL) call(SYS_close, *file, 0, 0, 0);
+  return memory;
+}

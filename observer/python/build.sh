@@ -1,26 +1,8 @@
 #!/bin/sh
 # Compiles the sampler of Python stacks for the architecture amd64 or arm64 into a file:
 #   build.sh ARCH FILE
-# CC is the compiler; by default, gcc of the machine or a cross compiler.
+# CC is the compiler; see ../preload/build.sh.
 set -eu
 
 folder=$(cd "$(dirname "$0")" && pwd)
-case $1 in
-  # Without this option, gcc calls functions of libgcc for atomic operations.
-  arm64) processor=aarch64 flags=-mno-outline-atomics ;;
-  amd64) processor=x86_64 flags= ;;
-  *) echo "architecture $1 is not supported; it must be amd64 or arm64" >&2 && exit 2 ;;
-esac
-[ "$(uname -m)" = "$processor" ] && compiler=gcc || compiler=$processor-linux-gnu-gcc
-
-"${CC:-$compiler}" -std=c11 -O2 -g0 -Wall -Wextra -Werror $flags -nostdlib -ffreestanding \
-  -fno-builtin -fno-stack-protector -fno-tree-loop-distribute-patterns -fvisibility=hidden \
-  -fasynchronous-unwind-tables -fPIC -fno-plt -shared -Wl,-z,now -Wl,-z,noexecstack \
-  -Wl,--hash-style=both -Wl,-soname,libridealong-python.so -s -o "$2" "$folder/sampler.c"
-
-# The dynamic linker would end every program of the container.
-if readelf --dynamic "$2" | grep NEEDED ||
-  readelf --dyn-syms --wide "$2" | awk '$7 == "UND" && $5 == "GLOBAL"' | grep .; then
-  echo "$2 needs a library or a symbol; see above" >&2
-  exit 1
-fi
+exec "$folder/../preload/build.sh" "$1" "$folder/sampler.c" libridealong-python.so "$2"

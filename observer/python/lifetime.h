@@ -183,13 +183,9 @@ static void identify(long file, uint64_t *device, uint64_t *inode) {
 }
 
 static void create_memory(void) {
-  long file = make_memory_file(SHARED_NAME, sizeof(struct shared));
-  if (file < 0) return;
-  struct shared *memory = map_memory(sizeof *memory, MAP_SHARED, file);
-  if (memory == NULL) {
-    call(SYS_close, file, 0, 0, 0);
-    return;
-  }
+  long file;
+  struct shared *memory = make_shared_memory(SHARED_NAME, sizeof *memory, &file);
+  if (memory == NULL) return;
   life.file = file;
   identify(file, &life.device, &life.inode);
   own_process = call(SYS_getpid, 0, 0, 0, 0);

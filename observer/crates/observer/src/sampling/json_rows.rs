@@ -43,6 +43,24 @@ pub fn push_decimals(out: &mut Vec<u8>, key: &str, number: Option<u64>, digits: 
     }
 }
 
+/// Returns the rows of the first items, at most a number of rows and of bytes, and the items that
+/// have no row.
+pub fn take_rows<T>(
+    items: &[T],
+    (rows, bytes): (usize, usize),
+    row: impl FnMut(&T) -> Vec<u8>,
+) -> (Vec<Vec<u8>>, &[T]) {
+    let mut left = bytes;
+    let fits = |row: &Vec<u8>| {
+        let is_small = row.len() <= left;
+        left = left.saturating_sub(row.len());
+        is_small
+    };
+    let taken: Vec<Vec<u8>> = items.iter().take(rows).map(row).take_while(fits).collect();
+    let others = &items[taken.len()..];
+    (taken, others)
+}
+
 /// Returns the summary of a run that could not begin, which has only one line.
 #[must_use]
 pub fn build_empty_summary(metric: &str, pod: &str) -> Vec<Vec<u8>> {

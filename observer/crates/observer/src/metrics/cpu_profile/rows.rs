@@ -10,7 +10,7 @@ use super::records::Header;
 use super::tally::{Samples, Tally};
 use super::time::SampledTime;
 use crate::runtime::declaration::Section;
-use crate::sampling::json_rows::{begin, push_decimals};
+use crate::sampling::json_rows::{begin, push_decimals, take_rows};
 
 /// The rows of processes.
 pub const PROCESS: Section = Section {
@@ -141,6 +141,11 @@ pub fn push_process(
     out.push(b'}');
 }
 
+/// Returns the sum of numbers of samples.
+fn sum_of(samples: impl Iterator<Item = u64>) -> u64 {
+    samples.fold(0, u64::saturating_add)
+}
+
 /// The rows of functions and of stacks of a process.
 pub struct ProfileRows<'a> {
     /// The beginning of the rows.
@@ -164,31 +169,19 @@ impl ProfileRows<'_> {
             self.tally.functions.iter().copied().enumerate().collect();
         order.retain(|(number, samples)| *number != OTHER && samples.total > 0);
         order.sort_by_key(|(number, samples)| (Reverse((samples.own, samples.total)), *number));
-        let mut rows = Vec::new();
-        let mut left = bytes;
-        let mut other = self
-            .tally
-            .functions
-            .get(OTHER)
-            .map_or(0, |samples| samples.own);
-        let mut has_other = other > 0;
         let mut before = 0;
-        for (number, samples) in order {
+        let (mut rows, others) = take_rows(&order, (MAX_FUNCTIONS, bytes), |&(number, samples)| {
             let mut row = Vec::new();
-            if rows.len() < MAX_FUNCTIONS && left > 0 {
-                self.push_function(&mut row, number, samples, before);
-            }
-            if row.is_empty() || row.len() > left {
-                left = 0;
-                has_other = true;
-                other = other.saturating_add(samples.own);
-            } else {
-                left -= row.len();
-                before += samples.own;
-                rows.push(row);
-            }
-        }
-        if has_other {
+            self.push_function(&mut row, number, samples, before);
+            before = samples.own.saturating_add(before);
+            row
+        });
+        let known = self.tally.functions.get(OTHER);
+        let known = known.map_or(0, |samples| samples.own);
+        let own = |items: &[(usize, Samples)]| sum_of(items.iter().map(|(_, samples)| samples.own));
+        let other = own(others).saturating_add(known);
+        if known > 0 || !others.is_empty() {
+            let before = own(&order[..rows.len()]);
             let mut row = Vec::new();
             self.begin_function(&mut row, OTHER_NAME, None);
             push_known(&mut row, "samples_self", Some(other));
@@ -217,25 +210,17 @@ impl ProfileRows<'_> {
             .map(|(stack, samples)| (&**stack, *samples))
             .collect();
         order.sort_by_key(|(stack, samples)| (Reverse(*samples), *stack));
-        let mut rows = Vec::new();
-        let mut left = bytes;
-        let mut other = self.tally.other_stacks;
         let mut before = 0;
-        for (stack, samples) in order {
+        let (mut rows, others) = take_rows(&order, (MAX_STACKS, bytes), |&(stack, samples)| {
             let mut row = Vec::new();
-            if rows.len() < MAX_STACKS && left > 0 {
-                self.push_stack(&mut row, &self.text_of(stack), samples, before);
-            }
-            if row.is_empty() || row.len() > left {
-                left = 0;
-                other = other.saturating_add(samples);
-            } else {
-                left -= row.len();
-                before += samples;
-                rows.push(row);
-            }
-        }
+            self.push_stack(&mut row, &self.text_of(stack), samples, before);
+            before = samples.saturating_add(before);
+            row
+        });
+        let own = |items: &[(&[u32], u64)]| sum_of(items.iter().map(|(_, samples)| *samples));
+        let other = own(others).saturating_add(self.tally.other_stacks);
         if other > 0 {
+            let before = own(&order[..rows.len()]);
             let mut row = Vec::new();
             self.push_stack(&mut row, OTHER_NAME, other, before);
             rows.push(row);

@@ -8,7 +8,7 @@ use encode::json::{push_known, push_text};
 use super::memory::{MAIN, Profile, ROOTS, State, Sum, Thread};
 use super::tally::{self, Line, OTHER};
 use crate::runtime::declaration::Section;
-use crate::sampling::json_rows::{begin, push_decimals};
+use crate::sampling::json_rows::{begin, push_decimals, take_rows};
 
 /// The rows of processes.
 pub const PROCESS: Section = Section {
@@ -179,13 +179,10 @@ impl ProfileRows<'_> {
             self.function(Some(*is_main), name, line.own, Some(line.total))
         };
         let other = |sum| self.function(None, OTHER, sum, None);
-        take_rows(
-            &lines,
-            (MAX_FUNCTIONS, bytes),
-            row,
-            |(_, _, line)| line.own,
-            other,
-        )
+        let (mut rows, others) = take_rows(&lines, (MAX_FUNCTIONS, bytes), row);
+        let sum = sum_of(others.iter().map(|(_, _, line)| line.own));
+        rows.extend(sum.map(other));
+        rows
     }
 
     /// Returns the row of a line. Without `is_main`, it is of all threads.
@@ -221,7 +218,9 @@ impl ProfileRows<'_> {
             self.stack(is_main, &tally::stack(self.profile, *number), *sum)
         };
         let other = |sum| self.stack(None, OTHER, sum);
-        take_rows(&stacks, (MAX_STACKS, bytes), row, |(_, sum)| *sum, other)
+        let (mut rows, others) = take_rows(&stacks, (MAX_STACKS, bytes), row);
+        rows.extend(sum_of(others.iter().map(|(_, sum)| *sum)).map(other));
+        rows
     }
 
     /// Returns the row of a stack. Without `is_main`, it is of all threads.
@@ -241,30 +240,11 @@ fn threads_of(is_main: bool) -> &'static str {
     if is_main { "main" } else { "other" }
 }
 
-/// Returns the rows of the first items, at most a number of rows and of bytes, and a row with the
-/// sum of the other items if there are any.
-fn take_rows<T>(
-    items: &[T],
-    (rows, bytes): (usize, usize),
-    row: impl Fn(&T) -> Vec<u8>,
-    sum_of: impl Fn(&T) -> Sum,
-    other: impl Fn(Sum) -> Vec<u8>,
-) -> Vec<Vec<u8>> {
-    let mut left = bytes;
-    let fits = |row: &Vec<u8>| {
-        let is_small = row.len() <= left;
-        left = left.saturating_sub(row.len());
-        is_small
-    };
-    let mut taken: Vec<Vec<u8>> = items.iter().take(rows).map(row).take_while(fits).collect();
-    let mut sum = Sum::default();
-    for item in &items[taken.len()..] {
-        sum.add(sum_of(item));
-    }
-    if sum.samples > 0 {
-        taken.push(other(sum));
-    }
-    taken
+/// Returns the sum, if it has samples.
+fn sum_of(sums: impl Iterator<Item = Sum>) -> Option<Sum> {
+    let mut whole = Sum::default();
+    sums.for_each(|sum| whole.add(sum));
+    (whole.samples > 0).then_some(whole)
 }
 
 /// Appends a time in nanoseconds.

@@ -1,0 +1,18 @@
+// What a library needs that is compiled without a C library.
+
+#pragma once
+
+#include <stddef.h>
+
+#define WEAK __attribute__((weak))
+
+// GCC may call these for assignments of structures, even in a freestanding program.
+void *memset(void *to, int byte, size_t count) {
+  for (size_t at = 0; at < count; at++) ((volatile char *)to)[at] = (char)byte;
+  return to;
+}
+
+void *memcpy(void *to, const void *from, size_t count) {
+  for (size_t at = 0; at < count; at++) ((volatile char *)to)[at] = ((const char *)from)[at];
+  return to;
+}
