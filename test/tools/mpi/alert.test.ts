@@ -8,8 +8,9 @@ import { exporting, variablesOf } from '../../observers/live-export/receiver.ts'
 import { openFolder } from '../../observers/pod.ts'
 import { onPath } from '../../observers/prerequisites.ts'
 import { until } from '../../until.ts'
+import { NATIVE } from '../watched-pod.ts'
 import { mpirun, mpiTests, programsFor } from './programs.ts'
-import { NATIVE, REMOVAL, tracedPod } from './traced-pod.ts'
+import { REMOVAL, tracedPod } from './traced-pod.ts'
 
 const options = { skip: mpiTests().skip || withoutPrometheus, timeout: 300_000 }
 const CHART = new URL('../../../charts/ridealong/templates/prometheus-rule.yaml', import.meta.url)

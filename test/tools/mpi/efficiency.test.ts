@@ -6,8 +6,9 @@ import { addEntry, newRun } from '../../../src/runs/report/gather.ts'
 import { observer, until } from '../../observers/pod.ts'
 import { makeCgroup, withCgroups } from '../../observers/pressure/cgroup.ts'
 import { BUILT_IN_ROWS } from '../../src/runs/log/built-in.ts'
+import { CONTAINER } from '../watched-pod.ts'
 import { LIBRARIES, type Library, mpirun, mpiTests, programsFor } from './programs.ts'
-import { CONTAINER, tracedPod } from './traced-pod.ts'
+import { tracedPod } from './traced-pod.ts'
 
 // The factors of the efficiency of real programs, which compute, sleep in MPI, are uneven and share
 // processors, are those that the programs measure themselves. So the expected values contain what

@@ -10,9 +10,10 @@ import { openFolder, until } from '../../observers/pod.ts'
 import { onPath } from '../../observers/prerequisites.ts'
 import { makeCgroup, withCgroups } from '../../observers/pressure/cgroup.ts'
 import { WITH_HUNG_MOUNT } from '../../observers/pressure/hung-mount.ts'
+import { NATIVE } from '../watched-pod.ts'
 import { liveTop } from './live-top.ts'
 import { LIBRARIES, type Library, mpirun, mpiTests, programsFor } from './programs.ts'
-import { NATIVE, REMOVAL, tracedPod } from './traced-pod.ts'
+import { REMOVAL, tracedPod } from './traced-pod.ts'
 
 // Most of the processes of these jobs wait, so several jobs run at the same time. They run outside
 // the cases, because tap does not always report the right result of cases that run together.
@@ -32,6 +33,7 @@ async function inTurn<T>(work: () => Promise<T>): Promise<T> {
     else next()
   }
 }
+
 const MAIN = fileURLToPath(new URL('../../../cli/main.ts', import.meta.url))
 
 /** A finding of the report in JSON, as far as these tests read it. */

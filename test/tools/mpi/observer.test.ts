@@ -13,9 +13,10 @@ import { mismatchesIn, noticesOf, rowsOf } from '../../observers/json-rows.ts'
 import { type Running, until } from '../../observers/pod.ts'
 import { onPath, type Row, summaryOf } from '../../observers/prerequisites.ts'
 import { collectFiles } from '../raw-files.ts'
+import { CONTAINER, NATIVE } from '../watched-pod.ts'
 import { mpirun, mpiTests, programsFor, SOURCES } from './programs.ts'
 import { readTraces } from './trace-file.ts'
-import { CONTAINER, NATIVE, tracedPod } from './traced-pod.ts'
+import { tracedPod } from './traced-pod.ts'
 
 const options = mpiTests()
 

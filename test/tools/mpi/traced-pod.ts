@@ -2,24 +2,9 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import {
-  type Identity,
-  observer,
-  openFolder,
-  type Pod,
-  podOf,
-  type Running,
-  until,
-} from '../../observers/pod.ts'
-import { onPath } from '../../observers/prerequisites.ts'
+import { observer, openFolder, podOf } from '../../observers/pod.ts'
+import { CONTAINER, type Users, type WatchedPod, watchPod } from '../watched-pod.ts'
 import { MPI_ENV, programsFor } from './programs.ts'
-
-export const NATIVE = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: '1' }
-export const CONTAINER = {
-  ...NATIVE,
-  RIDEALONG_MODE: 'container',
-  RIDEALONG_RESTART_POLICY: 'Never',
-}
 
 /**
  * How a folder is removed in which processes of a pod write. It is removed after the end of the
@@ -27,20 +12,9 @@ export const CONTAINER = {
  */
 export const REMOVAL = { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }
 
-/** A pod with the volume of mpi-trace, and the observer. */
-export interface TracedPod {
+/** A pod with the volume and the observer of mpi-trace. Programs in the target are recorded. */
+export interface TracedPod extends WatchedPod {
   readonly results: string
-  readonly watching: Running
-  /** Starts a program in any container of the pod. */
-  readonly run: Pod['run']
-  /** Starts a program with the recorder in the target container. */
-  start(...argv: readonly string[]): Promise<Running>
-}
-
-/** The users of the observer and of the target. */
-export interface Users {
-  readonly observer?: Identity
-  readonly target?: Identity
 }
 
 export async function tracedPod(
@@ -60,13 +34,7 @@ export async function tracedPod(
   if ((await installer.ended) !== 0) throw new Error(`the installer failed: ${installer.log()}`)
   const results = join(volume, 'results')
   const settings = { RIDEALONG_RESULTS: results, ...env }
-  const watching = await pod.run('mpi-trace', [observer('mpi-trace')], settings, as.observer)
-  await until(watching, /waiting for/)
-  const preloaded = [onPath('env'), `LD_PRELOAD=${recorder}`, `RIDEALONG_MPI_TRACE=${results}`]
-  return {
-    results,
-    watching,
-    run: pod.run,
-    start: (...argv) => pod.run('app', [...preloaded, ...argv], MPI_ENV, as.target),
-  }
+  const tool = { LD_PRELOAD: recorder, RIDEALONG_MPI_TRACE: results }
+  const options = { metric: 'mpi-trace', settings, tool, env: MPI_ENV, as } as const
+  return { results, ...(await watchPod(pod, options)) }
 }

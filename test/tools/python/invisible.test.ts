@@ -13,7 +13,7 @@ t.test('the sampler defines no name that a program could find', options, async (
   t.equal(execFileSync('nm', words, { encoding: 'utf8' }), '')
 })
 
-t.test('programs without Python are left alone', options, async (t) => {
+t.test('programs without Python do not change', options, async (t) => {
   for (const words of [
     [onPath('sh'), '-c', 'ls /proc/self/fd; ls /proc/self/task | wc -l; exit 7'],
     [onPath('cat'), '/proc/self/comm'],
