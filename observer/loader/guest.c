@@ -4,7 +4,7 @@
 //
 // The program sees the default action of the signal of the timer. As soon as the program itself
 // handles, ignores or waits for this signal, or installs a filter of system calls, the profiler
-// steps aside for the rest of the process.
+// stops for the rest of the process.
 
 #include "loader.h"
 #include "ticks.h"

@@ -34,7 +34,7 @@ enum {
 // A thread that has used less processor time than this since its last signal, twice in a row, was
 // waiting: it used the time for the signal itself.
 #define MIN_USED 100000
-// The signals to waiting threads after which the profiler steps aside, if they are most of all.
+// The signals to waiting threads after which the profiler stops, if they are most of all signals.
 #define MAX_IDLE 20
 #define STACK 65536
 // The names of the functions that replace libunwind's must have the same lengths as those.

@@ -114,7 +114,10 @@ async function writeStatus(
   if (code !== 200) throw new Error(JSON.stringify(body))
 }
 
-/** Creates a Job that the Job controller leaves alone, and returns a reference to it. */
+/**
+ * Creates a Job that the Job controller does not manage (`spec.managedBy`), and returns a reference
+ * to it.
+ */
 export async function createUnmanagedJob(
   api: Api,
   namespace: string,

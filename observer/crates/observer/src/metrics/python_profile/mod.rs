@@ -244,7 +244,7 @@ impl PythonProfile {
         }
     }
 
-    /// Reports what is missing in a profile.
+    /// Writes a notice if a profile lacks samples or threads.
     fn note_limits(&mut self, process: &Observed, profile: &Profile) {
         let (pid, program) = (process.pid, &process.program);
         let version = profile
