@@ -1,12 +1,18 @@
 import { type Command, Option } from 'commander'
 import { helpEnd } from '../shared/help.ts'
-import { duration, namespaceName, wholeNumber, withCluster } from '../shared/options.ts'
+import {
+  duration,
+  namespaceName,
+  wholeNumber,
+  withCluster,
+  withService,
+} from '../shared/options.ts'
 
 const DAY_MS = 24 * 3_600_000
 
 /** Declares the verb `archive`. */
 export function declareArchive(program: Command): void {
-  withCluster(program.command('archive'))
+  withService(withCluster(program.command('archive')))
     .description('write an object Run for each run of observed pods, until it is stopped')
     .addOption(
       new Option(
@@ -24,18 +30,6 @@ export function declareArchive(program: Command): void {
       'the most Runs of a namespace; those that ended first are deleted',
       wholeNumber(1, 100_000),
       500,
-    )
-    .option('--host <address>', 'the address to listen on', '::')
-    .option(
-      '--status-port <port>',
-      'the HTTP port for /healthz, /readyz and /metrics',
-      wholeNumber(0, 65535),
-      8080,
-    )
-    .addOption(
-      new Option('--log-level <level>', 'log messages of this level and above')
-        .choices(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
-        .default('info'),
     )
     .addHelpText(
       'after',

@@ -1,11 +1,12 @@
 import { ApiError } from '../../src/cluster/api-error.ts'
-import { pathOfResource, readServedKinds } from '../../src/cluster/discovery.ts'
+import { readServedKinds } from '../../src/cluster/discovery.ts'
 import { listObjects } from '../../src/cluster/list.ts'
 import { readRunCard } from '../../src/runs/archive/read-run.ts'
 import { RUN_API_VERSION, RUNS_PLURAL } from '../../src/runs/archive/run-object.ts'
 import { isOver, runKey } from '../../src/runs/card/run.ts'
 import type { RunCard } from '../../src/runs/card/run-card.ts'
 import type { PodPlace } from '../../src/runs/collect/run-controllers.ts'
+import { pathOfRuns } from '../shared/path-of-runs.ts'
 
 /** The cards in the objects Run that an archive has written. */
 export interface ArchivedCards {
@@ -24,9 +25,8 @@ export async function listArchivedCards(
 ): Promise<ArchivedCards | undefined> {
   const served = await readServedKinds(apiserver, RUN_API_VERSION)
   if (!served.some(({ plural }) => plural === RUNS_PLURAL)) return { cards: [] }
-  const path = pathOfResource({ apiVersion: RUN_API_VERSION, namespace, plural: RUNS_PLURAL })
   try {
-    const cards = await listObjects(apiserver, { path }, async (page) => {
+    const cards = await listObjects(apiserver, { path: pathOfRuns(namespace) }, async (page) => {
       return page.flatMap((object) => readRunCard(object, now) ?? [])
     })
     return { cards }

@@ -9,6 +9,7 @@ import {
   wholeNumber,
   withBuiltInMetrics,
   withNamespaces,
+  withService,
 } from '../shared/options.ts'
 
 /** Declares the verb `serve`. */
@@ -76,15 +77,8 @@ function withOwnCertificate(command: Command): Command {
 
 /** Adds the options for the addresses, the shutdown and the log. */
 function withServer(command: Command): Command {
-  return command
-    .option('--host <address>', 'the address to listen on', '::')
+  return withService(command)
     .option('--port <port>', 'the HTTPS port for the apiserver', wholeNumber(0, 65535), 8443)
-    .option(
-      '--status-port <port>',
-      'the HTTP port for /healthz, /readyz and /metrics',
-      wholeNumber(0, 65535),
-      8080,
-    )
     .option(
       '--drain-quiet <seconds>',
       'at shutdown, close after this time without a call',
@@ -96,11 +90,6 @@ function withServer(command: Command): Command {
       'at shutdown, close after this time at the latest',
       wholeNumber(0, 600),
       50,
-    )
-    .addOption(
-      new Option('--log-level <level>', 'log messages of this level and above')
-        .choices(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
-        .default('info'),
     )
 }
 

@@ -41,6 +41,23 @@ export function withCluster(command: Command): Command {
   )
 }
 
+/** Adds the options of every verb that runs until it is stopped, and serves its status. */
+export function withService(command: Command): Command {
+  return command
+    .option('--host <address>', 'the address to listen on', '::')
+    .option(
+      '--status-port <port>',
+      'the HTTP port for /healthz, /readyz and /metrics',
+      wholeNumber(0, 65535),
+      8080,
+    )
+    .addOption(
+      new Option('--log-level <level>', 'log messages of this level and above')
+        .choices(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
+        .default('info'),
+    )
+}
+
 /** Adds the options of every verb that reads a cluster only for its catalog. */
 export function withCatalogOfCluster(command: Command): Command {
   return withCluster(withSettings(command)).option(

@@ -1,6 +1,7 @@
 import type { Collection } from '../../../src/cluster/reflect/reflector.ts'
 import { rememberGone, rememberPod } from '../../../src/runs/archive/remember-pod.ts'
 import { isTerminal, type RunPod } from '../../../src/runs/card/pod-facts.ts'
+import { collectKeys } from './watched-keys.ts'
 import type { WatchedPod } from './watched-pod.ts'
 
 /** The pods of runs that are not yet archived, with the last states of those that are gone. */
@@ -49,7 +50,7 @@ export function createPodMemory(): PodMemory {
       return pods.size
     },
     get: (uid) => pods.get(uid)?.pod,
-    collect: () => createCollection(put, lose),
+    collect: () => collectKeys({ keyOf: ({ pod }) => pod.uid, put, lose }),
     takeChanged() {
       const taken = [...changed]
       changed = new Set()
@@ -59,31 +60,6 @@ export function createPodMemory(): PodMemory {
     release(uid) {
       if (pods.get(uid)?.pod.isGone === false) released.add(uid)
       pods.delete(uid)
-    },
-  }
-}
-
-function createCollection(
-  put: (watched: WatchedPod) => void,
-  lose: (uid: string) => void,
-): Collection<WatchedPod> {
-  let present = new Set<string>()
-  return {
-    put(watched) {
-      present.add(watched.pod.uid)
-      put(watched)
-    },
-    remove(watched) {
-      present.delete(watched.pod.uid)
-      // The event of a deletion has the last state.
-      put(watched)
-      lose(watched.pod.uid)
-    },
-    settleAll(listed) {
-      const before = present
-      present = new Set(listed.map(({ pod }) => pod.uid))
-      for (const watched of listed) put(watched)
-      for (const uid of before) if (!present.has(uid)) lose(uid)
     },
   }
 }

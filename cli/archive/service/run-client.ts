@@ -1,15 +1,12 @@
 import { ApiError, isConflict, isMissing } from '../../../src/cluster/api-error.ts'
 import type { Apiserver } from '../../../src/cluster/apiserver.ts'
-import { pathOfResource } from '../../../src/cluster/discovery.ts'
-import { asObjects, asText, type Fields, fieldsOrNone } from '../../../src/core/kubernetes/json.ts'
+import { applyEvent } from '../../../src/cluster/events.ts'
+import { asObjects, type Fields, fieldsOrNone } from '../../../src/core/kubernetes/json.ts'
 import { type ArchivedRun, readArchivedRun } from '../../../src/runs/archive/archived-run.ts'
 import type { RunCondition } from '../../../src/runs/archive/run-conditions.ts'
-import {
-  RUN_API_VERSION,
-  RUNS_PLURAL,
-  type RunObject,
-} from '../../../src/runs/archive/run-object.ts'
+import type { RunObject } from '../../../src/runs/archive/run-object.ts'
 import type { RunPhase } from '../../../src/runs/card/run.ts'
+import { pathOfRuns } from '../../shared/path-of-runs.ts'
 
 /** Writes objects Run and Events. All functions throw ApiError, or a network error. */
 export interface RunClient {
@@ -40,12 +37,8 @@ export interface RunEnd {
 }
 
 /** Fields that another manager has set are overwritten: only the archive owns these objects. */
-const OWNER = { fieldManager: 'ridealong-archive', force: 'true' } as const
-
-/** The path of the Runs of a namespace, or of all namespaces. */
-export function pathOfRuns(namespace: string | undefined): string {
-  return pathOfResource({ apiVersion: RUN_API_VERSION, namespace, plural: RUNS_PLURAL })
-}
+const FIELD_MANAGER = 'ridealong-archive'
+const OWNER = { fieldManager: FIELD_MANAGER, force: 'true' } as const
 
 export function createRunClient(api: Apiserver, answerMs: number): RunClient {
   const signal = () => AbortSignal.timeout(answerMs)
@@ -80,11 +73,8 @@ export function createRunClient(api: Apiserver, answerMs: number): RunClient {
     async delete(run) {
       await api.ask({ path: pathOf(run), delete: {}, signal: signal() }).catch(ifMissing)
     },
-    async writeEvent(event) {
-      const { namespace, name } = fieldsOrNone(event.metadata)
-      const path = `/api/v1/namespaces/${asText(namespace)}/events/${asText(name)}`
-      await api.ask({ path, query: OWNER, apply: event, signal: signal() })
-    },
+    writeEvent: (event) =>
+      applyEvent(api, event, { fieldManager: FIELD_MANAGER, signal: signal() }),
   }
 }
 

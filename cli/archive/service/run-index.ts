@@ -1,6 +1,7 @@
 import type { Collection } from '../../../src/cluster/reflect/reflector.ts'
 import { fieldsOrNone } from '../../../src/core/kubernetes/json.ts'
 import { type ArchivedRun, readArchivedRun } from '../../../src/runs/archive/archived-run.ts'
+import { collectKeys } from './watched-keys.ts'
 
 /** The objects Run that exist, as far as the watch shows. */
 export interface RunIndex {
@@ -12,6 +13,8 @@ export interface RunIndex {
   collect(): Collection<ArchivedRun>
 }
 
+const keyOf = ({ namespace, name }: ArchivedRun) => `${namespace}/${name}`
+
 export const readIndexed = (object: unknown) => readArchivedRun(fieldsOrNone(object))
 
 export function createRunIndex(): RunIndex {
@@ -20,7 +23,8 @@ export function createRunIndex(): RunIndex {
     const own = byNamespace.get(run.namespace) ?? new Map<string, ArchivedRun>()
     byNamespace.set(run.namespace, own.set(run.name, run))
   }
-  const remove = ({ namespace, name }: Pick<ArchivedRun, 'namespace' | 'name'>) => {
+  const lose = (key: string) => {
+    const [namespace = '', name = ''] = key.split('/')
     const own = byNamespace.get(namespace)
     own?.delete(name)
     if (own?.size === 0) byNamespace.delete(namespace)
@@ -30,31 +34,6 @@ export function createRunIndex(): RunIndex {
     find: (namespace, name) => byNamespace.get(namespace)?.get(name),
     of,
     all: () => [...byNamespace.keys()].flatMap(of),
-    collect: () => createCollection(put, remove),
-  }
-}
-
-function createCollection(
-  put: (run: ArchivedRun) => void,
-  remove: (run: Pick<ArchivedRun, 'namespace' | 'name'>) => void,
-): Collection<ArchivedRun> {
-  let present = new Map<string, Pick<ArchivedRun, 'namespace' | 'name'>>()
-  const keyOf = ({ namespace, name }: ArchivedRun) => `${namespace}/${name}`
-  const nameOf = ({ namespace, name }: ArchivedRun) => ({ namespace, name })
-  return {
-    put(run) {
-      present.set(keyOf(run), nameOf(run))
-      put(run)
-    },
-    remove(run) {
-      present.delete(keyOf(run))
-      remove(run)
-    },
-    settleAll(listed) {
-      const before = present
-      present = new Map(listed.map((run) => [keyOf(run), nameOf(run)]))
-      for (const [key, run] of before) if (!present.has(key)) remove(run)
-      for (const run of listed) put(run)
-    },
+    collect: () => collectKeys({ keyOf, put, lose }),
   }
 }

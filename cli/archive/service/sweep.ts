@@ -1,3 +1,4 @@
+import { rfc3339 } from '../../../src/lib/rfc3339.ts'
 import type { ArchivedRun } from '../../../src/runs/archive/archived-run.ts'
 import { type Retention, selectExpired } from '../../../src/runs/archive/retention.ts'
 import { unseenEnd } from '../../../src/runs/archive/run-conditions.ts'
@@ -14,7 +15,7 @@ export interface SweepOptions {
   isLive(key: string): boolean
 }
 
-/** The most objects that one sweep changes, so that it does not delay the runs that go on. */
+/** The maximum number of objects that a sweep changes: a longer sweep would delay other writes. */
 const MOST_CHANGES = 200
 
 /**
@@ -41,7 +42,7 @@ async function endOrphan(
   const facts = await controllers.read(run.namespace, run.workload)
   const finished = facts?.finished ?? null
   if (facts !== undefined && !facts.isGone && finished === null) return
-  const ended = `${new Date(now).toISOString().slice(0, 19)}Z`
+  const ended = rfc3339(now)
   if (finished !== null) await client.end(run, { phase: finished, ended })
   else await client.end(run, { phase: 'Unknown', ended, condition: unseenEnd(ended) })
 }

@@ -2,6 +2,7 @@ import type { Fields } from '../kubernetes/json.ts'
 import type { OwnerReference } from '../kubernetes/owner-reference.ts'
 import { printable } from '../text/printable.ts'
 import { MISSED_POD_REASONS, type MissedPod, type MissedPodReason } from './missed-pods.ts'
+import { buildWarning, LONGEST_MESSAGE } from './warning-event.ts'
 
 /** A message about the pods of one owner that lack their observers for the same reason. */
 export interface Notice {
@@ -45,12 +46,6 @@ function buildNotice(group: readonly [MissedPod, ...MissedPod[]]): Notice {
     message: printable(SENTENCES[reason](formatPods(group), pod), LONGEST_MESSAGE),
   }
 }
-
-/**
- * The maximum length of a note in events.k8s.io/v1 (NoteLengthLimit). The same API also returns
- * core/v1 Events, with the message as the note.
- */
-const LONGEST_MESSAGE = 1024
 
 /**
  * The message for each reason. Messages contain no text of a pod except names, which the apiserver
@@ -100,27 +95,11 @@ export function inTurns(notices: readonly Notice[], most: number): readonly Noti
 }
 
 /**
- * Builds the Event for a notice. The Event uses core/v1, because the number of pods changes. In
- * events.k8s.io/v1, only the series of an Event can change after creation (kubernetes
- * pkg/apis/core/validation/events.go). The content depends only on the pods, so two replicas that
- * write the same Event at the same time write the same content.
+ * Builds the Event for a notice. The content depends only on the pods, so two replicas that write
+ * the same Event at the same time write the same content.
  *
  * @param name the name of the Event, which is the same for the same owner and reason
  */
 export function buildEvent(notice: Notice, name: string): Fields {
-  const { namespace, regarding, reason, message, count, first, last } = notice
-  return {
-    apiVersion: 'v1',
-    kind: 'Event',
-    metadata: { name, namespace },
-    involvedObject: { ...regarding, namespace },
-    type: 'Warning',
-    reason: MISSED_POD_REASONS[reason],
-    message,
-    count,
-    firstTimestamp: first,
-    lastTimestamp: last,
-    source: { component: 'ridealong' },
-    reportingComponent: 'ridealong',
-  }
+  return buildWarning({ ...notice, reason: MISSED_POD_REASONS[notice.reason] }, name)
 }

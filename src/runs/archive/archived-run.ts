@@ -1,7 +1,7 @@
 import { asObjects, asText, type Fields, fieldsOrNone } from '../../core/kubernetes/json.ts'
 import type { OwnerReference } from '../../core/kubernetes/owner-reference.ts'
 import { readTime } from '../card/container-facts.ts'
-import { isOver, RUN_PHASES, type RunPhase, runKey } from '../card/run.ts'
+import { isOver, type RunPhase, readPhase, runKey } from '../card/run.ts'
 import type { AgingRun } from './retention.ts'
 
 /** What the archive keeps in memory of an object Run. */
@@ -42,7 +42,7 @@ function readStatus(
   status: Fields,
   created: number,
 ): Pick<ArchivedRun, 'phase' | 'ended' | 'pods' | 'times'> {
-  const phase = RUN_PHASES.find((known) => known === status.phase)
+  const phase = readPhase(status.phase)
   const hasEnded = phase !== undefined && isOver(phase)
   return {
     phase,

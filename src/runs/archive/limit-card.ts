@@ -13,7 +13,7 @@ export interface CardLimits {
   readonly text: number
 }
 
-/** What was left out of a card. */
+/** The numbers of roles and sentences that a card lacks because of its limits. */
 export interface Omitted {
   readonly roles: number
   readonly missing: number

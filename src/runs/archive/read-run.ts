@@ -8,10 +8,10 @@ import {
 } from '../../core/kubernetes/json.ts'
 import type { ContainerAdvice, RoleAdvice } from '../card/advice.ts'
 import { ADVICE_MARGIN } from '../card/advice.ts'
-import { type CardFinding, findingPrefix } from '../card/card-findings.ts'
+import { CARD_FINDINGS, findingPrefix } from '../card/card-findings.ts'
 import { type ComputeAmounts, readTime } from '../card/container-facts.ts'
 import type { Compared, RoleCard } from '../card/role-card.ts'
-import { isOver, RUN_PHASES, type Run, type RunPhase, wordOfKind } from '../card/run.ts'
+import { isOver, type Run, readPhase, wordOfKind } from '../card/run.ts'
 import type { RunCard } from '../card/run-card.ts'
 import { FACTORS, type Factor, type FactorName, missingFactor } from '../efficiency/factor.ts'
 
@@ -81,10 +81,6 @@ function readRun(metadata: Fields, workload: Fields, status: Fields): Run | unde
   }
 }
 
-function readPhase(phase: unknown): RunPhase | undefined {
-  return RUN_PHASES.find((known) => known === phase)
-}
-
 function readNumber(value: unknown): number | null {
   return typeof value === 'number' && Number.isFinite(value) ? value : null
 }
@@ -137,16 +133,8 @@ function readRole(row: Fields): RoleCard {
   }
 }
 
-const FINDINGS: readonly CardFinding['name'][] = [
-  'oom-killed',
-  'container-failed',
-  'pod-failed',
-  'throttled',
-  'waiting-for-cpu',
-]
-
 function readFinding({ rule, severity, rank, otherRanks, sentence }: Fields) {
-  const name = FINDINGS.find((known) => known === rule)
+  const name = CARD_FINDINGS.find((known) => known === rule)
   if (name === undefined) return undefined
   const subject = { rank: asText(rank) ?? '', others: readNumber(otherRanks) ?? 0 }
   const [text, start] = [asText(sentence) ?? '', findingPrefix(subject)]

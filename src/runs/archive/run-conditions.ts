@@ -1,5 +1,6 @@
 import { printable } from '../../core/text/printable.ts'
 import { capitalized } from '../../lib/capitalized.ts'
+import { rfc3339 } from '../../lib/rfc3339.ts'
 import { findingText } from '../card/card-findings.ts'
 import { isOver } from '../card/run.ts'
 import type { RunCard } from '../card/run-card.ts'
@@ -34,7 +35,7 @@ export function listConditions(
     status: 'True',
     reason,
     message: printable(message, MAX_MESSAGE),
-    lastTransitionTime: times.get(type) ?? `${new Date(now).toISOString().slice(0, 19)}Z`,
+    lastTransitionTime: times.get(type) ?? rfc3339(now),
   }))
 }
 

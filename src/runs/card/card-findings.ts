@@ -8,9 +8,18 @@ import type { RunPod } from './pod-facts.ts'
 import type { RankUse } from './rank-use.ts'
 import { throttledPart } from './role-card.ts'
 
-/** A finding about a rank. The names are those of the rules of a report. */
+/** The names of findings in the order of their weight. They are those of the rules of a report. */
+export const CARD_FINDINGS = [
+  'oom-killed',
+  'container-failed',
+  'pod-failed',
+  'throttled',
+  'waiting-for-cpu',
+] as const
+
+/** A finding about a rank. */
 export interface CardFinding {
-  readonly name: 'oom-killed' | 'container-failed' | 'pod-failed' | 'throttled' | 'waiting-for-cpu'
+  readonly name: (typeof CARD_FINDINGS)[number]
   readonly severity: 'failure' | 'slowdown'
   readonly rank: string
   /** A whole sentence without the name of the rank: `was killed ...`. */
@@ -21,22 +30,13 @@ export interface CardFinding {
 
 type Found = Omit<CardFinding, 'others'>
 
-/** The names in the order of their weight. */
-const ORDER: readonly CardFinding['name'][] = [
-  'oom-killed',
-  'container-failed',
-  'pod-failed',
-  'throttled',
-  'waiting-for-cpu',
-]
-
 /**
  * Returns the findings for which summaries and the status of pods are enough: one for each rule,
  * about the first rank that it is true of. The report has more rules, which need the rows of logs.
  */
 export function findInSummaries(ranks: readonly RankUse[]): readonly CardFinding[] {
   const found = ranks.flatMap(findInRank)
-  return ORDER.flatMap((name) => {
+  return CARD_FINDINGS.flatMap((name) => {
     const [first, ...others] = found.filter((one) => one.name === name)
     return first === undefined ? [] : { ...first, others: others.length }
   })

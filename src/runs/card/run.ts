@@ -16,6 +16,11 @@ export const RUN_PHASES = [
 ] as const
 export type RunPhase = (typeof RUN_PHASES)[number]
 
+/** Reads a phase; undefined if it is not one. */
+export function readPhase(value: unknown): RunPhase | undefined {
+  return RUN_PHASES.find((known) => known === value)
+}
+
 /** Reports whether a run in this phase has ended. */
 export function isOver(phase: RunPhase): boolean {
   return phase !== 'Pending' && phase !== 'Running'

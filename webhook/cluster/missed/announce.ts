@@ -1,7 +1,8 @@
-import { createHash } from 'node:crypto'
 import { ApiError } from '../../../src/cluster/api-error.ts'
 import type { Apiserver } from '../../../src/cluster/apiserver.ts'
+import { applyEvent } from '../../../src/cluster/events.ts'
 import { buildEvent, inTurns, type Notice } from '../../../src/core/missed/missed-pod-events.ts'
+import { hashedName } from '../../../src/lib/hashed-name.ts'
 import { pauseInBackground } from '../../../src/lib/pause.ts'
 import type { Intervals } from '../intervals.ts'
 
@@ -80,12 +81,12 @@ async function tell(
   stopped: AbortSignal,
 ): Promise<ApiError | undefined> {
   if (!mayScan()) throw new Error('this replica may no longer scan')
-  const name = eventName(notice)
-  const path = `/api/v1/namespaces/${notice.namespace}/events/${name}`
+  const event = buildEvent(notice, eventName(notice))
   const signal = AbortSignal.any([stopped, AbortSignal.timeout(pace.answerMs)])
-  const error = await api
-    .ask({ path, query: OWNER, apply: buildEvent(notice, name), signal })
-    .then(() => undefined, apiErrorOnly)
+  const error = await applyEvent(api, event, { fieldManager: 'ridealong', signal }).then(
+    () => undefined,
+    apiErrorOnly,
+  )
   if (error === undefined) onNotice(notice)
   await pauseInBackground(1000 / pace.eventsPerSecond, stopped)
   return error
@@ -101,12 +102,7 @@ function apiErrorOnly(error: unknown): ApiError {
   throw error
 }
 
-/** Fields that another manager has set are overwritten: only Ridealong owns the Event. */
-const OWNER = { fieldManager: 'ridealong', force: 'true' } as const
-
-/** Returns the name of the Event. As a hash, it is valid whatever the name of the owner is. */
 function eventName({ reason, regarding }: Notice): string {
   const { apiVersion, kind, name, uid } = regarding
-  const text = JSON.stringify([reason, apiVersion, kind, name, uid])
-  return `ridealong.${createHash('sha256').update(text).digest('hex').slice(0, 32)}`
+  return hashedName([reason, apiVersion, kind, name, uid])
 }

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { CardFinding } from '../../../../src/runs/card/card-findings.ts'
+import { CARD_FINDINGS } from '../../../../src/runs/card/card-findings.ts'
 import { RUN_PHASES } from '../../../../src/runs/card/run.ts'
 import { makeRunCard, type RunCard } from '../../../../src/runs/card/run-card.ts'
 import { RUN } from '../card/generated-runs.ts'
@@ -9,14 +9,6 @@ const TEXT = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 2000 }),
   fc.constantFrom('\u001b[31m', '\u202e', '"\\', '\u0000', '漢').map((part) => part.repeat(500)),
 )
-
-const FINDINGS: readonly CardFinding['name'][] = [
-  'oom-killed',
-  'container-failed',
-  'pod-failed',
-  'throttled',
-  'waiting-for-cpu',
-]
 
 /** A card with hostile texts, and with many roles. */
 export const HOSTILE: fc.Arbitrary<RunCard> = fc
@@ -37,7 +29,7 @@ export const HOSTILE: fc.Arbitrary<RunCard> = fc
       ...card,
       roles: many(card.roles),
       advice: many(card.advice).map((advice) => ({ ...advice, refusals: texts })),
-      findings: FINDINGS.map((name) => {
+      findings: CARD_FINDINGS.map((name) => {
         return { name, severity: 'failure', rank: text, sentence: text, others: 3 } as const
       }),
       missing: texts,
