@@ -61,7 +61,7 @@ function show(imagesMs: number, images: readonly string[] | undefined) {
 }
 
 /** The images of the built-in tools, with their metrics. */
-const TOOLS = 'ghcr.io/ridealong/tools:0.1.0 (cpu-profile, mpi-trace)'
+const TOOLS = 'ghcr.io/ridealong/tools:0.1.0 (cpu-profile, mpi-trace, python-profile)'
 
 t.test('the gauge and the check show whether a node holds the image of each metric', async (t) => {
   const { held, offered, checks, available } = show(0, [A])
@@ -151,7 +151,8 @@ t.test('pods get no observers until a node holds the image', async (t) => {
   t.equal(
     checks.images,
     `no node is known to hold ${A} ` +
-      `(cpu-profile, io-sysstat, mpi-trace, network, perf-sysstat, pressure, vitals), ${TOOLS}`,
+      '(cpu-profile, io-sysstat, mpi-trace, network, perf-sysstat, pressure, python-profile, ' +
+      `vitals), ${TOOLS}`,
   )
   const left = operationsOf(await post(running, '/mutate/pods', reviewOf(ASKING)))
   t.match(JSON.stringify(left), /observer-unavailable/)
