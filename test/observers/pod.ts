@@ -117,10 +117,16 @@ const CONTAINER = 'mount --bind "$0" /dev/termination-log && read -r known && ex
  * the mount of the kubelet, with the name of the container. There is no kubelet, no container
  * runtime and no cgroup. The function needs root and Linux.
  *
+ * Each pod has a folder of its own for temporary files. Open MPI keeps the files of a job in a
+ * folder with the process id of mpirun, which is often the same in two pods; the first of two jobs
+ * that ended would remove the files of the other.
+ *
  * @param hasNetwork whether the pod has a network namespace of its own, without interfaces
  */
 export async function startPod(hasNetwork = false): Promise<Pod> {
   const folder = mkdtempSync(join(tmpdir(), 'ridealong-pod-'))
+  const temporary = openFolder('ridealong-tmp-')
+  chmodSync(temporary, 0o1777)
   mkdirSync(join(folder, 'dev'))
   const flags = ['--pid', '--fork', '--mount', '--mount-proc', '--kill-child']
   if (hasNetwork) flags.push('--net')
@@ -138,14 +144,15 @@ export async function startPod(hasNetwork = false): Promise<Pod> {
       const words = [CONTAINER, file, ...identify(as), ...argv]
       const namespaces = hasNetwork ? ['-p', '-m', '-n'] : ['-p', '-m']
       const enter = ['-t', String(pause), ...namespaces, 'unshare', '--mount', 'sh', '-c', ...words]
-      const child = spawn('nsenter', enter, { cwd: '/', env: { PATH: process.env.PATH, ...env } })
+      const variables = { PATH: process.env.PATH, TMPDIR: temporary, ...env }
+      const child = spawn('nsenter', enter, { cwd: '/', env: variables })
       children.push(child)
       return running(child, file)
     },
     end: () => {
       process.kill(pause, 'SIGKILL')
       for (const child of children) child.kill('SIGKILL')
-      rmSync(folder, { recursive: true, force: true })
+      for (const path of [folder, temporary]) rmSync(path, { recursive: true, force: true })
     },
   }
 }

@@ -74,8 +74,9 @@ t.test(
 )
 
 t.test('a program with sessions only has a notice', options, async (t) => {
+  const program = sessions()
   const { watching, start } = await tracedPod(t)
-  const app = await start(...mpirun('mpich', 2, sessions()))
+  const app = await start(...mpirun('mpich', 2, program))
   t.equal(await app.ended, 0)
   t.equal(await watching.ended, 0)
   t.strictSame(app.log(), '2\n2\n')
@@ -90,8 +91,9 @@ t.test('a program with sessions only has a notice', options, async (t) => {
 })
 
 t.test('a program with a session that calls MPI_Init is recorded', options, async (t) => {
+  const program = sessions()
   const { watching, start } = await tracedPod(t)
-  const app = await start(...mpirun('mpich', 2, sessions(), 'init'))
+  const app = await start(...mpirun('mpich', 2, program, 'init'))
   t.equal(await app.ended, 0)
   t.equal(await watching.ended, 0)
   const ranks = lastOf(rowsOf(watching, 'rank'))

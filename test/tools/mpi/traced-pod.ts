@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import { observer, openFolder, podOf } from '../../observers/pod.ts'
 import { CONTAINER, type Users, type WatchedPod, watchPod } from '../watched-pod.ts'
-import { MPI_ENV, programsFor } from './programs.ts'
+import { LIBRARIES, MPI_ENV, programsFor } from './programs.ts'
 
 /**
  * How a folder is removed in which processes of a pod write. It is removed after the end of the
@@ -17,11 +17,16 @@ export interface TracedPod extends WatchedPod {
   readonly results: string
 }
 
+/**
+ * Starts such a pod. All programs are built before: the observer gives up if the target has not
+ * started after 30 seconds, and a busy machine builds them in more.
+ */
 export async function tracedPod(
   t: Pick<Test, 'teardown'>,
   env: NodeJS.ProcessEnv = CONTAINER,
   as: Users = {},
 ): Promise<TracedPod> {
+  for (const library of LIBRARIES) programsFor(library)
   const volume = openFolder('ridealong-volume-')
   t.teardown(() => rm(volume, REMOVAL))
   const pod = await podOf(t)
