@@ -58,7 +58,7 @@ export interface CatalogSources {
  */
 export async function loadCatalog(sources: CatalogSources): Promise<Catalog> {
   const { folder, files, observerImage, isWhole = files !== undefined } = sources
-  const builtIn = isWhole ? NONE : readDocuments(await readFolder(BUILT_IN))
+  const builtIn = isWhole ? NONE : await readBuiltIn()
   const added = [
     folder === undefined ? NONE : readDocuments(await readFolder(folder)),
     files === undefined ? NONE : readDocuments(files),
@@ -71,6 +71,14 @@ export async function loadCatalog(sources: CatalogSources): Promise<Catalog> {
   const content = JSON.stringify([...documents, { defaults }])
   const revision = createHash('sha256').update(content).digest('hex').slice(0, 8)
   return buildCatalog(documents, revision, defaults)
+}
+
+let builtInRead: Promise<Documents> | undefined
+
+/** Reads the built-in metrics, once: they are part of the program. */
+async function readBuiltIn(): Promise<Documents> {
+  builtInRead ??= readFolder(BUILT_IN).then(readDocuments)
+  return await builtInRead
 }
 
 /** The documents of a folder. */
