@@ -7,8 +7,8 @@ import { readPodStacks } from '../../src/runs/stacks/pod-stacks.ts'
 
 /** The program of all built-in observers, and its command. */
 const COMMAND = ['ridealong-observer', 'stacks']
-/** The metric whose tool makes stacks. Any other observer knows what the processes do. */
-const WITH_STACKS = 'cpu-profile'
+/** The metrics whose tools make stacks. Any other observer knows what the processes do. */
+const WITH_STACKS = ['cpu-profile', 'python-profile']
 /** The maximum time until the answer of a pod; the program itself ends after 25 seconds. */
 const PATIENCE_MS = 40_000
 /** The exit codes of the program: the command line is invalid, and it took too long. */
@@ -43,7 +43,10 @@ export async function askPod(
 
 function chooseObserver(observers: readonly RunningObserver[]): RunningObserver | undefined {
   const running = observers.filter(({ state }) => state === 'running')
-  return running.find(({ container }) => container === WITH_STACKS) ?? running[0]
+  const named = WITH_STACKS.flatMap((name) => running.filter(({ container }) => container === name))
+  // The program finds the sampler of Python from the container of any observer, and the folder of
+  // the results of cpu-profile only from its own.
+  return named[0] ?? running[0]
 }
 
 function reasonWithoutObserver({ observers, left }: PodOfObservers): string {

@@ -18,6 +18,7 @@ export function declareStacks(program: Command): void {
     .option('--context <name>', 'the context of the kubeconfig to use')
     .option('--threads', 'show all threads, and not only the first of each process')
     .option('--all', 'also show processes without a rank, such as launchers and shells')
+    .option('--native', 'show native functions, also of threads that run Python')
     .option('--full', 'also show the functions before main and inside of MPI')
     .addOption(
       new Option('-o, --output <format>', 'the output format').choices(FORMATS).default('text'),
@@ -26,10 +27,10 @@ export function declareStacks(program: Command): void {
       'after',
       [
         '',
-        'The stacks need observers of the metric cpu-profile. With any other observer,',
-        'only the calls in which the ranks sleep are shown. The verb runs a program in',
-        'the container of an observer, for which you need the rights to create and get',
-        'pods/exec.',
+        'The stacks need observers of the metric cpu-profile, or of python-profile for',
+        'programs in Python. With any other observer, only the calls in which the ranks',
+        'sleep are shown. The verb runs a program in the container of an observer, for',
+        'which you need the rights to create and get pods/exec.',
       ].join('\n'),
     )
     .addHelpText(

@@ -14,6 +14,7 @@ import { askPod } from './ask-pod.ts'
 export interface StacksOptions extends WorkloadOptions {
   readonly all?: boolean
   readonly full?: boolean
+  readonly native?: boolean
   readonly threads?: boolean
   readonly output: StacksFormat
 }
@@ -48,6 +49,7 @@ export async function stacks(
   const shown = showStacks(pods, {
     all: options.all ?? false,
     full: options.full ?? false,
+    native: options.native ?? false,
     format: options.output,
     width: process.stdout.columns ?? USUAL_WIDTH,
   })

@@ -5,7 +5,7 @@
 // the request. Each thread appends its stack to this file, once for a request. It looks for a
 // request in the handler of the timer, so a thread that computes answers without a further signal.
 // A thread that waits gets the signal from the observer, which has made sure that the kernel
-// continues its call afterwards (crates/observer/src/metrics/cpu_profile/stacks).
+// continues its call afterwards (crates/observer/src/stacks).
 //
 // The handler allocates no memory, takes no lock of the program, and keeps no file open.
 

@@ -119,6 +119,7 @@ static void *run(void *argument) {
   __atomic_store_n(&life.number, (uint32_t)call(SYS_gettid, 0, 0, 0, 0), __ATOMIC_RELEASE);
   call(SYS_prctl, PR_SET_NAME, (long)"ridealong-py", 0, 0);
   separate_files();
+  shared->is_looking = 1;
   uint64_t before = read_clock(CLOCK_THREAD_CPUTIME_ID);
   while (!should_stop() && !has_failed()) {
     wait_until(last + next_pause(cost));
@@ -131,6 +132,7 @@ static void *run(void *argument) {
     shared->cost += after - before;
     before = after;
   }
+  shared->is_looking = 0;
   // The table of open files, and the file in it, end with the thread.
   memory_file = -1;
   return argument;

@@ -81,7 +81,9 @@ struct shared {
   uint32_t texts_used, frames_used, nodes_used;
   // The most interpreters, of which one is sampled, and the most threads without a place.
   uint32_t interpreters, threads_left_out;
-  uint32_t unused[21];
+  // Whether the sampler has a thread. If not, what `threads` says is old.
+  uint32_t is_looking;
+  uint32_t unused[20];
   struct thread_place threads[MAX_THREADS];
   struct frame frames[MAX_FRAMES];
   struct node nodes[MAX_NODES];

@@ -1,8 +1,10 @@
 import type { Members, StackMember } from './members.ts'
-import type { AskedThread, StackFrame } from './pod-stacks.ts'
+import type { AskedThread, StackFrame, ThreadStack } from './pod-stacks.ts'
 
 /** The members with the same stack, or without a stack for the same reason. */
 export interface StackGroup {
+  /** Whether the functions are those of Python. */
+  readonly isPython: boolean
   /** The functions from the outermost on; empty without a stack. */
   readonly frames: readonly StackFrame[]
   /** Whether outer functions are missing in `frames`. */
@@ -15,6 +17,8 @@ export interface StackGroup {
 export interface GroupOptions {
   /** Whether functions inside of MPI, and those before `main`, are part of a stack. */
   readonly full: boolean
+  /** Whether native functions are shown also of threads with a stack of Python. */
+  readonly native: boolean
 }
 
 const natural = new Intl.Collator('en', { numeric: true }).compare
@@ -29,7 +33,7 @@ export function groupStacks({ members }: Members, options: GroupOptions): readon
   for (const member of members) {
     const stack = stackOf(member)
     const names = stack.frames.map((frame) => frame.function)
-    const key = JSON.stringify([names, stack.isCut, stack.why])
+    const key = JSON.stringify([names, stack.isPython, stack.isCut, stack.why])
     const group = groups.get(key) ?? { ...stack, members: [] }
     groups.set(key, group)
     group.members.push(member)
@@ -43,14 +47,19 @@ type Stack = Omit<StackGroup, 'members'>
 type OpenGroup = Stack & { readonly members: StackMember[] }
 
 /** Returns a function that reads the stack of a member. */
-function stackReader({ full }: GroupOptions): (member: StackMember) => Stack {
+function stackReader({ full, native }: GroupOptions): (member: StackMember) => Stack {
   return (member) => {
-    const all = member.thread?.frames ?? []
+    const { thread } = member
+    if (thread?.python !== undefined && !native)
+      return { ...thread.python, isPython: true, why: '' }
+    const { frames: all, isCut } = thread?.native ?? NO_STACK
     const frames = full ? all : relevantFrames(all)
-    if (frames.length === 0) return { frames, isCut: false, why: describeMissing(member) }
-    return { frames, isCut: member.thread?.isCut ?? false, why: '' }
+    const why = frames.length === 0 ? describeMissing(member) : ''
+    return { frames, isCut, isPython: false, why }
   }
 }
+
+const NO_STACK: ThreadStack = { frames: [], isCut: false }
 
 function compareMembers(a: StackMember, b: StackMember): number {
   return natural(a.rank, b.rank) || (a.thread?.id ?? 0) - (b.thread?.id ?? 0)

@@ -1,7 +1,7 @@
 import { asFields, asObjects, asText, type Fields } from '../../core/kubernetes/json.ts'
 
-// The output of the observer's command `stacks` (observer/crates/observer/src/metrics/cpu_profile/
-// stacks/output.rs). Names come from the application, so the reader accepts anything.
+// The output of the observer's command `stacks` (observer/crates/observer/src/stacks/output.rs).
+// Names come from the application, so the reader accepts anything.
 
 /** A function of a stack. */
 export interface StackFrame {
@@ -13,6 +13,14 @@ export interface StackFrame {
 /** What a thread does. */
 export type ThreadActivity = 'runs' | 'sleeps' | 'blocked' | 'stopped' | 'ended' | 'unknown'
 
+/** The stack of a thread. */
+export interface ThreadStack {
+  /** The functions from the outermost on. There is at least one. */
+  readonly frames: readonly StackFrame[]
+  /** Whether outer functions are missing. */
+  readonly isCut: boolean
+}
+
 /** A thread of a process. */
 export interface AskedThread {
   readonly id: number
@@ -20,11 +28,11 @@ export interface AskedThread {
   readonly activity: ThreadActivity
   /** The system call in which the thread sleeps; null if it is not known. */
   readonly call: string | null
-  /** The functions from the outermost on; undefined without a stack. */
-  readonly frames: readonly StackFrame[] | undefined
-  /** Whether outer functions are missing in `frames`. */
-  readonly isCut: boolean
-  /** Why there is no stack, as a clause; empty if there is one. */
+  /** The stack of native functions; undefined if there is none. */
+  readonly native: ThreadStack | undefined
+  /** The stack of Python; undefined if there is none. */
+  readonly python: ThreadStack | undefined
+  /** Why there is no stack of native functions, as a clause; empty if there is one. */
   readonly why: string
 }
 
@@ -97,17 +105,26 @@ function readProcess(fields: Fields, functions: readonly StackFrame[]): AskedPro
 
 function readThread(fields: Fields, functions: readonly StackFrame[]): AskedThread {
   const state = asText(fields.state) ?? ''
-  const frames = listOf(fields.frames).flatMap((number) => functions[Number(number)] ?? [])
+  const native = readStack(fields.frames, fields.cut, functions)
   const why = shorten(asText(fields.why)) || 'the observer gave no reason'
   return {
     id: count(fields.id),
     name: shorten(asText(fields.name)),
     activity: ACTIVITIES.includes(state) ? (state as ThreadActivity) : 'unknown',
     call: asText(fields.call) === undefined ? null : shorten(asText(fields.call)),
-    frames: frames.length === 0 ? undefined : frames,
-    isCut: fields.cut === true,
-    why: frames.length === 0 ? why : '',
+    native,
+    python: readStack(fields.python, fields.python_cut, functions),
+    why: native === undefined ? why : '',
   }
+}
+
+function readStack(
+  numbers: unknown,
+  cut: unknown,
+  functions: readonly StackFrame[],
+): ThreadStack | undefined {
+  const frames = listOf(numbers).flatMap((number) => functions[Number(number)] ?? [])
+  return frames.length === 0 ? undefined : { frames, isCut: cut === true }
 }
 
 function listOf(value: unknown): readonly unknown[] {

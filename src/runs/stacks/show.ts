@@ -1,7 +1,13 @@
 import { printableJson } from '../../core/text/printable.ts'
 import type { Output } from '../../lib/output-format.ts'
 import { type GroupOptions, groupStacks, type StackGroup } from './groups.ts'
-import { type AskedPod, listMembers, type MemberOptions, type Members } from './members.ts'
+import {
+  type AskedPod,
+  listMembers,
+  type MemberOptions,
+  type Members,
+  type StackMember,
+} from './members.ts'
 import { describeMembers, renderTree, wrap } from './tree.ts'
 
 export type StacksFormat = 'text' | 'json'
@@ -24,8 +30,8 @@ export interface ShownStacks {
 export function showStacks(pods: readonly AskedPod[], options: ShowOptions): ShownStacks {
   const found = listMembers(pods, options)
   const groups = groupStacks(found, options)
-  const isKnown = ({ thread }: (typeof found.members)[number]) =>
-    thread?.frames !== undefined || typeof thread?.call === 'string'
+  const isKnown = ({ thread }: StackMember) =>
+    (thread?.native ?? thread?.python) !== undefined || typeof thread?.call === 'string'
   return {
     output: options.format === 'json' ? asJson(groups) : asText(groups, options.width),
     notices: noticesOf(found),
@@ -54,8 +60,9 @@ function asText(groups: readonly StackGroup[], width: number): Output {
 }
 
 function asJson(groups: readonly StackGroup[]): Output {
-  const records = groups.map(({ frames, isCut, why, members }) => ({
+  const records = groups.map(({ frames, isPython, isCut, why, members }) => ({
     ranks: [...new Set(members.map(({ rank }) => rank))],
+    is_python: isPython,
     stack: frames.map(({ function: name, library }) => ({ function: name, library })),
     is_cut: isCut,
     why: why === '' ? null : why,

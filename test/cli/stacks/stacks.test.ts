@@ -16,8 +16,9 @@ async function stacksOf(
   exec: (request: ExecRequest) => ExecAnswer,
   words: readonly string[] = [],
   isAllowed = false,
+  observers = ['vitals', 'cpu-profile'],
 ) {
-  const pods = [running(0, ['vitals', 'cpu-profile']), running(1, ['vitals'])]
+  const pods = [running(0, observers), running(1, ['vitals'])]
   const others = { [REVIEWS]: { status: { allowed: isAllowed } } }
   const { kubeconfig } = await standIn(t, { pods: () => pods, logs: {}, exec, others })
   return run(['stacks', 'job/lammps', '--kubeconfig', kubeconfig, ...words])
@@ -41,6 +42,24 @@ t.test('the stacks of all pods are merged', async (t) => {
   t.equal(containers.get('lammps-0-abcde'), 'cpu-profile')
   t.equal(containers.get('lammps-1-abcde'), 'vitals')
   t.strictSame(asked[0]?.argv, ['ridealong-observer', 'stacks'])
+})
+
+t.test('the observer of a tool that makes stacks is asked', async (t) => {
+  for (const [observers, chosen] of [
+    [['vitals', 'python-profile'], 'python-profile'],
+    [['python-profile', 'cpu-profile'], 'cpu-profile'],
+  ] as const) {
+    const asked: ExecRequest[] = []
+    const ask = (request: ExecRequest) => {
+      asked.push(request)
+      return whole(['main'], 0)
+    }
+    await stacksOf(t, ask, [], false, [...observers])
+    t.match(
+      asked.filter(({ pod }) => pod === 'lammps-0-abcde'),
+      [{ container: chosen }],
+    )
+  }
 })
 
 t.test('options reach the observer and the output', async (t) => {

@@ -16,6 +16,8 @@ export interface AskedThread {
   readonly call: string | null
   /** The names of the functions, from the outermost on; undefined without a stack. */
   readonly frames: readonly string[] | undefined
+  /** The functions of Python, from the outermost on; undefined without such a stack. */
+  readonly python: readonly string[] | undefined
   readonly cut: boolean | undefined
   readonly why: string | undefined
 }
@@ -105,8 +107,17 @@ export async function startStacksPod(t: Test, source = tool().source): Promise<S
   }
 }
 
-/** @throws if the output is not whole */
-function readOutput(log: string): readonly AskedProcess[] {
+interface NumberedStacks {
+  readonly frames?: readonly number[]
+  readonly python?: readonly number[]
+}
+
+/**
+ * Reads the output of the command `stacks`.
+ *
+ * @throws if it is not whole
+ */
+export function readOutput(log: string): readonly AskedProcess[] {
   const [first, ...rest] = log
     .trim()
     .split('\n')
@@ -116,8 +127,8 @@ function readOutput(log: string): readonly AskedProcess[] {
   const nameOf = (number: number): string => first.functions[number][0]
   return rest.map(({ threads, ...process }) => ({
     ...process,
-    threads: threads.map((thread: { frames?: readonly number[] }) => {
-      return { ...thread, frames: thread.frames?.map(nameOf) }
+    threads: threads.map(({ frames, python, ...thread }: NumberedStacks) => {
+      return { ...thread, frames: frames?.map(nameOf), python: python?.map(nameOf) }
     }),
   }))
 }

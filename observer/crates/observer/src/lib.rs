@@ -5,11 +5,12 @@
 //! The program has one thread, which scans all processes, writes the log, and waits. Other
 //! threads only end the program if the first one cannot ([`runtime::watchdog`]).
 //!
-//! The folders import downwards only: `cli` → `metrics` → `tools` → `sampling` → `runtime`. Below
-//! them are the crates `otlp`, `target-command`, `encode` and `linux`.
+//! The folders import downwards only: `cli` and `stacks` → `metrics` → `tools` → `sampling` →
+//! `runtime`. Below them are the crates `otlp`, `target-command`, `encode` and `linux`.
 
 pub mod cli;
 pub mod metrics;
 pub mod runtime;
 pub mod sampling;
+pub mod stacks;
 pub mod tools;

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ridealong_observer::metrics::cpu_profile::stacks::process::rank_in;
+use ridealong_observer::stacks::process::rank_in;
 use ridealong_observer::metrics::mpi_trace::launcher::Assigned;
 
 fuzz_target!(|data: &[u8]| {

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ridealong_observer::metrics::cpu_profile::stacks::answers::parse;
+use ridealong_observer::stacks::answers::parse;
 
 const MAGIC: &[u8; 8] = b"RSTACK1\0";
 

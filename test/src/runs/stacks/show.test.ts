@@ -5,7 +5,7 @@ import { readPodStacks } from '../../../../src/runs/stacks/pod-stacks.ts'
 import { showStacks } from '../../../../src/runs/stacks/show.ts'
 import { answerOf, type ProcessShape } from './answers.ts'
 
-const OPTIONS = { all: false, full: false, format: 'text', width: 80 } as const
+const OPTIONS = { all: false, full: false, native: false, format: 'text', width: 80 } as const
 
 function podOf(number: number, processes: readonly ProcessShape[]): AskedPod {
   const answer = readPodStacks(answerOf(processes)) ?? { why: 'not valid' }
@@ -60,6 +60,33 @@ t.test('a stack that others continue is named', (t) => {
     'ranks 0-1: main > run',
     '├─ rank 0: in run',
     '└─ rank 1: pack',
+  ])
+  t.end()
+})
+
+t.test('the stack of a rank with Python is that of Python, unless native ones are wanted', (t) => {
+  const main = '<module> (train.py:40)'
+  const late = { pid: 11, rank: 1, threads: [{ python: [main, 'load_batch (data.py:41)'] }] }
+  const others = [0, 2].map((rank) => {
+    const python = [main, 'step (train.py:12)']
+    return { pid: 10 + rank, rank, threads: [{ python, stack: ['main', 'Py_RunMain', 'poll'] }] }
+  })
+  const pods = [podOf(0, [...others, late])]
+  t.strictSame(linesOf(pods), [
+    'ranks 0-2 (3 ranks): <module> (train.py:40)',
+    '├─ ranks 0, 2: step (train.py:12)',
+    '└─ rank 1: load_batch (data.py:41)',
+  ])
+  t.equal(showStacks(pods, OPTIONS).isWhole, true)
+  const native = linesOf(pods, { native: true, width: 1000 })
+  t.strictSame(native, [
+    'ranks 0, 2: main > Py_RunMain > poll',
+    'rank 1: sleeps; no stack: a signal would end this call, so the thread was not asked',
+  ])
+  const { output } = showStacks(pods, { ...OPTIONS, format: 'json' })
+  t.match(JSON.parse('document' in output ? output.document : ''), [
+    { ranks: ['0', '2'], is_python: true, why: null },
+    { ranks: ['1'], is_python: true, stack: [{}, { function: 'load_batch (data.py:41)' }] },
   ])
   t.end()
 })
@@ -119,7 +146,8 @@ t.test('long and hostile stacks fit into the width', (t) => {
   t.equal(readPodStacks('{"stacks":2,"functions":[]}\n{"end":true}\n'), undefined)
   const odd =
     '{"stacks":1,"functions":[5]}\n{"pid":"x","threads":[{"frames":[0,9,-1]}]}\n{"end":true}'
-  t.match(readPodStacks(odd)?.processes[0], { pid: 0, threads: [{ frames: [{ function: '?' }] }] })
+  const read = [{ native: { frames: [{ function: '?' }] }, python: undefined }]
+  t.match(readPodStacks(odd)?.processes[0], { pid: 0, threads: read })
   t.end()
 })
 

@@ -15,7 +15,6 @@ pub mod observed;
 pub mod paths;
 pub mod records;
 pub mod rows;
-pub mod stacks;
 pub mod tally;
 pub mod time;
 pub mod totals;

@@ -26,7 +26,7 @@ const TEXTS_AT: usize = NODES_AT + NODES * NODE;
 /// The maximum bytes of the name of a function, and of the path of its file.
 const MAX_TEXT: usize = 1024;
 /// The maximum frames of a stack (`MAX_DEPTH` in observer/python/stack.h).
-const MAX_DEPTH: u32 = 128;
+pub const MAX_DEPTH: u32 = 128;
 
 /// The number of the root of the main thread. The root of all other threads follows.
 pub const MAIN: u32 = 0;
@@ -134,12 +134,33 @@ pub struct Profile {
     pub interpreters: u32,
     /// The maximum threads that were not sampled.
     pub threads_left_out: u32,
-    /// The threads.
+    /// The threads; empty if the sampler does not look at them now.
     pub threads: Vec<Thread>,
     /// The nodes of the tree. The first ones are the roots.
     pub nodes: Vec<Node>,
     /// The name of each frame: `function (file:line)`.
     pub frames: Vec<String>,
+}
+
+impl Profile {
+    /// Returns why the sampler cannot look at the threads, as a clause about the process.
+    #[must_use]
+    pub fn why_not_sampled(&self) -> Option<String> {
+        let version = self.minor.map_or("an unknown version".to_owned(), |minor| {
+            format!("version 3.{minor}")
+        });
+        match self.state {
+            State::Sampling | State::Starting => None,
+            State::FreeThreaded => Some("its CPython has no GIL".to_owned()),
+            State::UnknownVersion => Some(format!(
+                "its CPython has {version}, which is not one of 3.9 to 3.15"
+            )),
+            State::Unreadable => Some(format!(
+                "the memory of its CPython ({version}) is not as expected"
+            )),
+            State::NoThread => Some("no thread could be made in it".to_owned()),
+        }
+    }
 }
 
 /// Whether this is the memory of a process.
@@ -172,7 +193,11 @@ pub fn read<F: ReadAt + ?Sized>(file: &F) -> Option<Profile> {
         cut: words.u64(80),
         interpreters: words.u32(100),
         threads_left_out: words.u32(104),
-        threads: read_threads(&head[HEADER..], nodes.len()),
+        threads: if words.u32(108) == 1 {
+            read_threads(&head[HEADER..], nodes.len())
+        } else {
+            Vec::new()
+        },
         nodes,
         frames: read_frames(&frames, &texts),
     })
@@ -293,6 +318,7 @@ pub(super) mod tests {
             (88, 80),
             (92, 3),
             (96, 4),
+            (108, 1),
         ] {
             put(&mut bytes, at, word);
         }
@@ -345,6 +371,13 @@ pub(super) mod tests {
         };
         assert_eq!(profile.nodes[3].own, expected);
         assert_eq!(profile.threads.len(), 1);
+    }
+
+    #[test]
+    fn a_sampler_that_has_no_thread_does_not_say_what_threads_do_now() {
+        let mut bytes = example();
+        put(&mut bytes, 108, 0);
+        assert_eq!(read(&bytes).unwrap().threads, []);
     }
 
     #[test]

@@ -6,7 +6,7 @@
 //! memory and time, and a fuzz target.
 
 pub mod memory;
-mod observed;
+pub mod observed;
 pub mod rows;
 pub mod tally;
 
@@ -18,7 +18,7 @@ use linux::clock;
 use linux::proc::files::Task;
 use linux::proc::stat;
 
-use self::memory::{Profile, State};
+use self::memory::Profile;
 use self::observed::Observed;
 use self::rows::{FUNCTION, NOW, PROCESS, ProfileRows, STACK};
 use crate::metrics::metric::Metric;
@@ -247,25 +247,11 @@ impl PythonProfile {
     /// Writes a notice if a profile lacks samples or threads.
     fn note_limits(&mut self, process: &Observed, profile: &Profile) {
         let (pid, program) = (process.pid, &process.program);
-        let version = profile
-            .minor
-            .map_or("an unknown version".to_owned(), |minor| {
-                format!("version 3.{minor}")
-            });
-        let why = match profile.state {
-            State::Sampling | State::Starting => None,
-            State::FreeThreaded => Some("its CPython has no GIL".to_owned()),
-            State::UnknownVersion => Some(format!("its CPython has {version}")),
-            State::Unreadable => Some(format!(
-                "the memory of its CPython ({version}) is not as expected"
-            )),
-            State::NoThread => Some("no thread could be made in it".to_owned()),
-        };
         let mut note = |text: String| {
             self.folder
                 .note(format!("process {pid} ({program}) {text}"));
         };
-        if let Some(why) = why {
+        if let Some(why) = profile.why_not_sampled() {
             note(format!("is not sampled: {why}"));
         }
         if profile.interpreters > 1 {

@@ -78,10 +78,7 @@ impl Observed {
         }
         self.due = now + self.pause;
         self.pause = (2.0 * self.pause).min(MAX_PAUSE);
-        let status = table.meter.files.read_status(Task::Process(self.pid));
-        let inner = status.ok().and_then(parse_inner_pid).unwrap_or(self.pid);
-        let is_of = |file: &File| memory::is_of(file, inner.cast_unsigned());
-        match shared_memory::find(table, self.pid, LINK, is_of) {
+        match find_memory(table, self.pid) {
             Search::Found(file) => self.memory = Some(file),
             Search::Denied { why, help } => return Some(format!("{why}{help}")),
             Search::Missing | Search::Unknown => {}
@@ -94,4 +91,12 @@ impl Observed {
     pub fn read(&self) -> Option<Profile> {
         self.memory.as_ref().and_then(memory::read)
     }
+}
+
+/// Looks for the memory that the sampler in a process shares.
+pub fn find_memory(table: &mut ProcessTable, pid: i32) -> Search {
+    let status = table.meter.files.read_status(Task::Process(pid));
+    let inner = status.ok().and_then(parse_inner_pid).unwrap_or(pid);
+    let is_of = |file: &File| memory::is_of(file, inner.cast_unsigned());
+    shared_memory::find(table, pid, LINK, is_of)
 }

@@ -65,19 +65,21 @@ fn path(profile: &Profile, number: usize) -> impl Iterator<Item = &Node> {
     })
 }
 
+/// Returns the names of the functions of the stack of a node, from the innermost one on.
+pub fn functions(profile: &Profile, number: usize) -> impl Iterator<Item = &str> {
+    path(profile, number).map(|node| {
+        let name = profile.frames.get(node.frame as usize);
+        name.map_or(OTHER, String::as_str)
+    })
+}
+
 /// Returns the text of the stack of a node: the functions, the outermost first, separated by
 /// semicolons.
 #[must_use]
 pub fn stack(profile: &Profile, number: usize) -> String {
-    let name = |node: &Node| {
-        profile
-            .frames
-            .get(node.frame as usize)
-            .map_or(OTHER, String::as_str)
-    };
     let mut length = 0;
     let mut names: Vec<&str> = Vec::new();
-    for name in path(profile, number).map(name) {
+    for name in functions(profile, number) {
         length += name.len() + 1;
         if length > MAX_STACK {
             names.push("...");

@@ -2,8 +2,9 @@
 //!
 //! - The first line has the version of the format and the functions of all stacks, each with its
 //!   name and its library.
-//! - A line for each process, with its threads. The frames of a thread are numbers of functions,
-//!   from the outermost on. A thread without frames has a reason, `why`.
+//! - A line for each process, with its threads. The `frames` of a thread, and those of its
+//!   `python`, are numbers of functions, from the outermost on. A thread without `frames` has a
+//!   reason, `why`.
 //! - The last line says that the output is whole.
 
 use encode::json::{push_key, push_known, push_string, push_text};
@@ -15,6 +16,8 @@ use super::thread::{Activity, Thread};
 use crate::sampling::containers::Containers;
 use crate::sampling::measure::Meter;
 
+/// The name of the thread of the sampler of python-profile, which is not the program's own.
+const SAMPLER: &str = "ridealong-py";
 /// The version of the format.
 const VERSION: u64 = 1;
 /// The maximum bytes of the output. Further processes are left out.
@@ -88,11 +91,16 @@ fn push_process(
     );
     push_key(out, "threads");
     out.push(b'[');
-    for (at, thread) in process.threads.iter().enumerate() {
+    let named = process.threads.iter().map(|thread| {
+        let name = read_name(meter, process.pid, thread.id);
+        (thread, name)
+    });
+    let own = named.filter(|(_, name)| name != SAMPLER);
+    for (at, (thread, name)) in own.enumerate() {
         if at > 0 {
             out.push(b',');
         }
-        push_thread(out, process, thread, resolved, meter);
+        push_thread(out, process, (thread, &name), resolved);
     }
     out.extend_from_slice(b"]}\n");
 }
@@ -100,35 +108,55 @@ fn push_process(
 fn push_thread(
     out: &mut Vec<u8>,
     process: &AskedProcess,
-    thread: &Thread,
+    (thread, name): (&Thread, &str),
     resolved: &Resolved,
-    meter: &mut Meter,
 ) {
     out.extend_from_slice(b"{\"id\":");
     push_id(out, thread.id);
-    let name = read_name(meter, process.pid, thread.id);
-    push_text(out, "name", Some(&name));
+    push_text(out, "name", Some(name));
     push_text(out, "state", Some(state(thread.activity)));
     push_text(out, "call", thread.call.as_deref());
-    let frames = resolved.stacks.get(&(process.pid, thread.id));
+    let key = (process.pid, thread.id);
+    if let Some((frames, is_cut)) = resolved.python.get(&key) {
+        push_frames(out, ("python", frames), ("python_cut", *is_cut));
+    }
+    let frames = resolved.stacks.get(&key);
     if let Some(frames) = frames.filter(|frames| !frames.is_empty()) {
-        push_key(out, "frames");
-        out.push(b'[');
-        for (at, function) in frames.iter().rev().enumerate() {
-            if at > 0 {
-                out.push(b',');
-            }
-            number::push(out, *function as u64);
-        }
-        out.push(b']');
         let is_cut = thread.stack.as_ref().is_some_and(|stack| stack.is_cut);
-        push_key(out, "cut");
-        out.extend_from_slice(if is_cut { b"true" } else { b"false" });
+        push_frames(out, ("frames", frames), ("cut", is_cut));
     } else {
-        let why = process.why.as_deref().or(thread.why.as_deref());
-        push_text(out, "why", Some(why.unwrap_or("the stack is not readable")));
+        push_text(out, "why", Some(&why_missing(process, thread)));
     }
     out.push(b'}');
+}
+
+/// Appends the functions of a stack, from the outermost on, and whether outer ones are missing.
+fn push_frames(
+    out: &mut Vec<u8>,
+    (name, frames): (&str, &[usize]),
+    (cut_name, is_cut): (&str, bool),
+) {
+    push_key(out, name);
+    out.push(b'[');
+    for (at, function) in frames.iter().rev().enumerate() {
+        if at > 0 {
+            out.push(b',');
+        }
+        number::push(out, *function as u64);
+    }
+    out.push(b']');
+    push_key(out, cut_name);
+    out.extend_from_slice(if is_cut { b"true" } else { b"false" });
+}
+
+/// Returns why there is no stack of native functions. In a process without the tool of cpu-profile,
+/// it says why there is no stack of Python.
+fn why_missing(process: &AskedProcess, thread: &Thread) -> String {
+    let native = process.why.as_ref().or(thread.why.as_ref());
+    let python = process.python.stack(thread).err().flatten();
+    let why = python.filter(|_| process.why.is_some());
+    why.or_else(|| native.cloned())
+        .unwrap_or_else(|| "the stack is not readable".to_owned())
 }
 
 fn push_id(out: &mut Vec<u8>, id: i32) {

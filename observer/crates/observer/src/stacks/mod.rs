@@ -1,14 +1,16 @@
 //! The command `stacks`: the stacks of the observed processes now, as JSON on standard output.
 //! Another process than the observer runs it, in the container of the observer (`kubectl exec`).
 //!
-//! It asks the loader in each process (observer/loader/stacks.h), so it needs neither ptrace nor a
-//! capability. Where a process does not have the loader, or a thread cannot be asked, the output
-//! says why, and in which call the thread sleeps.
+//! It asks the loader of cpu-profile in each process (observer/loader/stacks.h), and reads what the
+//! sampler of python-profile has last seen, so it needs neither ptrace nor a capability. Where a
+//! process has neither of them, or a thread cannot be asked, the output says why, and in which call
+//! the thread sleeps.
 
 pub mod answers;
 pub mod asking;
 pub mod output;
 pub mod process;
+pub mod python;
 pub mod request;
 pub mod resolve;
 pub mod sleep;
@@ -22,7 +24,8 @@ use std::time::Duration;
 use linux::clock;
 
 use self::answers::Answers;
-use self::process::AskedProcess;
+use self::process::{AskedProcess, has_sampler};
+use self::python::PythonStacks;
 use self::request::{Request, is_busy};
 use self::resolve::Resolved;
 use self::thread::{Activity, IN_TURNS, Stack};
@@ -69,6 +72,9 @@ pub fn run(mut settings: Settings, has_threads: bool) -> Result<(), String> {
     }
     let (mut processes, left_out) = find_processes(&mut table, has_threads);
     ask(&mut table, &mut session, &mut processes, Path::new(&folder));
+    for process in &mut processes {
+        process.python = PythonStacks::read(&mut table, process.pid, has_sampler(process));
+    }
     let resolved = Resolved::new(&mut processes, &mut table.meter);
     let ProcessTable {
         meter, containers, ..

@@ -6,6 +6,7 @@ use linux::proc::timers;
 use nix::errno::Errno;
 
 use super::asking::Asking;
+use super::python::PythonStacks;
 use super::thread::{SIGNAL, Thread};
 use crate::metrics::cpu_profile::maps::{self, Mapping};
 use crate::sampling::containers::ContainerId;
@@ -48,6 +49,8 @@ pub struct AskedProcess {
     pub mappings: Vec<Mapping>,
     /// Why the process cannot be asked.
     pub why: Option<String>,
+    /// The Python stacks, once they were read.
+    pub python: PythonStacks,
     /// The requested threads.
     pub threads: Vec<Thread>,
     /// Threads that were left out, because there are too many.
@@ -94,11 +97,22 @@ impl AskedProcess {
             timer: timer.ok().flatten(),
             mappings: mappings.unwrap_or_default(),
             why,
+            python: PythonStacks::NoSampler,
             threads,
             threads_left_out,
             asking,
         })
     }
+}
+
+/// The library of the sampler of python-profile.
+const SAMPLER: &[u8] = b"/libridealong-python.so";
+
+/// Whether a process has loaded the sampler of python-profile.
+#[must_use]
+pub fn has_sampler(process: &AskedProcess) -> bool {
+    let mut mappings = process.mappings.iter();
+    mappings.any(|mapping| mapping.path.ends_with(SAMPLER))
 }
 
 fn list_threads(meter: &mut Meter, process: &Process, has_threads: bool) -> (Vec<Thread>, usize) {
@@ -187,9 +201,9 @@ fn why_not_profiled(mappings: &[Mapping]) -> &'static str {
         return "cpu-profile could not load its library; its log has the reason";
     }
     if !has_linker {
-        return "the program is static, so the tool of cpu-profile is not loaded";
+        return "the program is static, so no tool is loaded";
     }
-    "the tool of cpu-profile is not loaded"
+    "neither the tool of cpu-profile nor that of python-profile is loaded"
 }
 
 /// Returns the name of a thread.
@@ -227,7 +241,7 @@ mod tests {
         let loader = "/opt/ridealong/cpu-profile/loader.so";
         let profiler = "/opt/ridealong/cpu-profile/libprofiler.so.0";
         assert!(why(&["/bin/app", "[vdso]"]).starts_with("the program is static"));
-        assert!(why(&["/bin/app", linker]).ends_with("is not loaded"));
+        assert!(why(&["/bin/app", linker]).ends_with("is loaded"));
         assert!(why(&["/bin/app", linker, loader]).contains("could not load"));
         assert!(
             why(&["/bin/app", linker, loader, profiler])

@@ -31,6 +31,8 @@ pub struct Resolved {
     /// The numbers of the functions of each thread, by the id of its process and its own id, from
     /// the innermost function on.
     pub stacks: BTreeMap<(i32, i32), Vec<usize>>,
+    /// The same of Python, and whether outer functions are missing.
+    pub python: BTreeMap<(i32, i32), (Vec<usize>, bool)>,
 }
 
 impl Resolved {
@@ -38,6 +40,7 @@ impl Resolved {
     #[must_use]
     pub fn new(processes: &mut [AskedProcess], meter: &mut Meter) -> Self {
         let mut resolved = Self::default();
+        resolved.add_python(processes);
         let mut by_container: BTreeMap<Option<ContainerId>, Vec<&mut AskedProcess>> =
             BTreeMap::new();
         for process in processes {
@@ -53,6 +56,29 @@ impl Resolved {
             resolved.add(container, &processes, &binaries);
         }
         resolved
+    }
+
+    fn add_python(&mut self, processes: &[AskedProcess]) {
+        let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
+        for process in processes {
+            for thread in &process.threads {
+                let Ok((names, is_cut)) = process.python.stack(thread) else {
+                    continue;
+                };
+                let mut number = |name| {
+                    *numbers.entry(name).or_insert_with(|| {
+                        self.functions.push(Named {
+                            name: str::to_owned(name),
+                            library: None,
+                        });
+                        self.functions.len() - 1
+                    })
+                };
+                let stack = names.into_iter().map(&mut number).collect();
+                self.python
+                    .insert((process.pid, thread.id), (stack, is_cut));
+            }
+        }
     }
 
     fn add(
