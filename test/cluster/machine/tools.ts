@@ -105,7 +105,8 @@ async function flags(module: Module): Promise<string> {
 
 /**
  * Builds all programs of a module. At most two compilers or linkers run at the same time, because
- * more would need more memory than a small machine has.
+ * more would need more memory than a small machine has. A build that fails is tried once more: the
+ * module proxy may not have answered, and Go keeps all that it has fetched and compiled.
  */
 async function install(
   source: string,
@@ -114,10 +115,9 @@ async function install(
   tags: string,
 ): Promise<void> {
   const env = { ...process.env, GOBIN: folder, CGO_ENABLED: '0', GOFLAGS: '-mod=readonly' }
-  await run('go', ['install', '-trimpath', '-p=2', '-tags', tags, '-ldflags', ldflags, 'tool'], {
-    cwd: source,
-    env,
-  })
+  const words = ['install', '-trimpath', '-p=2', '-tags', tags, '-ldflags', ldflags, 'tool']
+  const build = () => run('go', words, { cwd: source, env })
+  await build().catch(build)
 }
 
 export interface RunOptions {
