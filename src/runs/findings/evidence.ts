@@ -2,6 +2,7 @@ import type { RowColumn, RowSection, RowsDescription } from '../../core/catalog.
 import type { Sample } from '../log/columns.ts'
 import type { EndedContainer, LogEntry, PodLimits } from '../log/entry.ts'
 import { addMpiRow, type MpiRun, newMpiRun } from '../mpi/mpi-run.ts'
+import { addCurrentStack, type CurrentStacks } from '../profiles/current-stacks.ts'
 import { addProfileRow, type ProfileRun } from '../profiles/profile-run.ts'
 import { addValue, type ColumnReading, continueReading, newReading } from './column-reading.ts'
 import { standInFor } from './stand-in.ts'
@@ -45,6 +46,8 @@ export interface Evidence {
   readonly podLimits: Map<string, PodLimits>
   /** The functions and stacks of the processes that were profiled. */
   readonly profiles: ProfileRun
+  /** The stacks of Python in which processes are. */
+  readonly python: CurrentStacks
   /** The calls of MPI of the processes that were traced. */
   readonly mpi: MpiRun
   /** The evidence of the whole run, if this is the evidence of a part of it; see `newPart`. */
@@ -158,6 +161,7 @@ export function newEvidence(needs: readonly SectionColumns[]): Evidence {
     ended: new Map(),
     podLimits: new Map(),
     profiles: new Map(),
+    python: new Map(),
     mpi: newMpiRun(),
     whole: undefined,
   }
@@ -197,9 +201,14 @@ export function addToEvidence(
 }
 
 /** Adds a row of a tool to the profiles and the calls of MPI, which parts of a run do not have. */
-function addToolRow({ whole, profiles, mpi }: Evidence, section: RowSection, sample: Sample): void {
+function addToolRow(
+  { whole, profiles, python, mpi }: Evidence,
+  section: RowSection,
+  sample: Sample,
+): void {
   if (whole !== undefined) return
   addProfileRow(profiles, section, sample)
+  addCurrentStack(python, section.name, sample)
   addMpiRow(mpi, section.name, sample)
 }
 

@@ -6,6 +6,8 @@ import { CLOSE_TO_LIMIT, MEMORY_PRESSURE, OOM_KILLED, SWAPPING } from './memory-
 import { MUCH_TIME_IN_MPI, WAITING_IN_COLLECTIVES, WAITING_IN_POINT_TO_POINT } from './mpi-rules.ts'
 import { NETWORK_BOUND, RETRANSMISSIONS } from './network-rules.ts'
 import { PINNED, REMOTE_MEMORY } from './placement-rules.ts'
+import { MUCH_TIME_IN_DATA_LOADER } from './profiles/data-loader-rule.ts'
+import { ALL_WAIT_FOR_ONE } from './profiles/late-rank-rule.ts'
 import { MORE_TIME_IN_FUNCTION } from './profiles/profile-rule.ts'
 import { WAITING_IN_PYTHON } from './profiles/python-rule.ts'
 import { NO_PROGRESS } from './progress/no-progress-rule.ts'
@@ -34,6 +36,8 @@ export const RULES = [
   REMOTE_MEMORY,
   MORE_WORK,
   MORE_TIME_IN_FUNCTION,
+  MUCH_TIME_IN_DATA_LOADER,
+  ALL_WAIT_FOR_ONE,
   WAITING_IN_PYTHON,
   WAITING_IN_COLLECTIVES,
   WAITING_IN_POINT_TO_POINT,

@@ -2,6 +2,7 @@ import type { EndedContainer, PodLimits } from '../log/entry.ts'
 import { joinJobs, type MpiJob } from '../mpi/mpi-job.ts'
 import type { MpiRun } from '../mpi/mpi-run.ts'
 import { joinStarting, type StartingJob } from '../mpi/stuck-start.ts'
+import { findStacks } from '../profiles/current-stacks.ts'
 import { type RankedProfile, rankProfile } from '../profiles/ranked-profile.ts'
 import type { ColumnReading } from './column-reading.ts'
 import {
@@ -88,7 +89,8 @@ interface Growing {
 }
 
 /** The part of an `Evidence` that is grouped by rank. */
-export interface GroupedEvidence extends Pick<Evidence, 'ended' | 'podLimits' | 'profiles'> {
+export interface GroupedEvidence
+  extends Pick<Evidence, 'ended' | 'podLimits' | 'profiles' | 'python'> {
   readonly sections: Iterable<readonly [key: string, { readonly things: Things }]>
   readonly mpi: Pick<MpiRun, 'processes' | 'starting'>
 }
@@ -100,7 +102,7 @@ interface Things {
 
 /** Groups the evidence by rank. @param rankOf returns the rank to which a log belongs */
 export function groupByRank(
-  { sections, ended: endings, podLimits: limits, profiles, mpi }: GroupedEvidence,
+  { sections, ended: endings, podLimits: limits, profiles, python, mpi }: GroupedEvidence,
   rankOf: (source: string) => string,
 ): RunEvidence {
   const ranks = new Map<string, Growing>()
@@ -118,7 +120,7 @@ export function groupByRank(
       things: (section) => own.get(keyOf(placeIn(own, section))) ?? [],
     })),
     profiles: [...profiles.values()].map((profile) => rankProfile(profile, rankOf)),
-    mpi: joinJobs(mpi, rankOf),
+    mpi: joinJobs(mpi, rankOf, findStacks(python, rankOf)),
     starting: joinStarting(mpi, rankOf),
     strangers: mpi.processes.flatMap(({ rank, source }) => (rank === null ? rankOf(source) : [])),
   }

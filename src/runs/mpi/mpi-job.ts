@@ -1,3 +1,4 @@
+import type { CurrentStack } from '../profiles/current-stacks.ts'
 import type { MpiProcess, MpiRun } from './mpi-run.ts'
 
 /** The processes of one MPI_COMM_WORLD. */
@@ -17,6 +18,8 @@ export interface JobProcess extends MpiProcess {
   readonly rank: number
   /** The rank that reports show for the pod of the process. */
   readonly pod: string
+  /** Where its main thread is in Python, if python-profile was collected. */
+  readonly python?: CurrentStack
 }
 
 /**
@@ -29,14 +32,19 @@ export interface JobProcess extends MpiProcess {
  * different programs or libraries.
  *
  * @param rankOf returns the rank that reports show for the pod of a log
+ * @param pythonOf returns the current stack of Python of a process of such a rank
  */
 export function joinJobs(
   { processes }: Pick<MpiRun, 'processes'>,
   rankOf: (source: string) => string,
+  pythonOf: (rank: string, pid: number | null) => CurrentStack | undefined = () => undefined,
 ): readonly MpiJob[] {
   const known = processes.flatMap((process) => {
-    const { rank, source } = process
-    return rank === null ? [] : [{ ...process, rank, pod: rankOf(source) }]
+    const { rank, source, pid } = process
+    if (rank === null) return []
+    const pod = rankOf(source)
+    const python = pythonOf(pod, pid)
+    return [{ ...process, rank, pod, ...(python && { python }) }]
   })
   const jobs = Map.groupBy(known, ({ job, size }) => JSON.stringify([job, size]))
   return [...jobs.values()].map((own) => {

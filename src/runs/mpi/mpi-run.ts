@@ -1,5 +1,5 @@
 import type { Cell, Sample } from '../log/columns.ts'
-import { countIn, numberIn, secondsSince1970, textIn } from './cells.ts'
+import { countIn, numberIn, secondsSince1970, textIn } from '../log/typed-cells.ts'
 import { addOpenCall, addProgress, type ObservedCalls } from './open-calls.ts'
 import { addStarting, removeStarting, type StartingProcesses } from './starting-processes.ts'
 

@@ -1,5 +1,5 @@
 import type { Sample } from '../log/columns.ts'
-import { countIn, numberIn, secondsSince1970, textIn } from './cells.ts'
+import { countIn, numberIn, secondsSince1970, textIn } from '../log/typed-cells.ts'
 
 /** The collective calls of all kinds on a communicator that a process has begun. */
 export interface BegunCollectives {

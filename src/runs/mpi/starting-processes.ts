@@ -1,5 +1,5 @@
 import type { RowCells, Sample } from '../log/columns.ts'
-import { countIn, numberIn, secondsSince1970, textIn } from './cells.ts'
+import { countIn, numberIn, secondsSince1970, textIn } from '../log/typed-cells.ts'
 
 /** A process that has not returned from MPI_Init, as its last row shows it. Times in seconds. */
 export interface StartingProcess {

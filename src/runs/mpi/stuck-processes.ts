@@ -7,6 +7,7 @@ import {
   type Needs,
   type WaitingJob,
   type WaitingProcess,
+  wasBefore,
 } from './waiting-processes.ts'
 
 /** What a process does for which others wait. */
@@ -20,6 +21,8 @@ export interface AbsentProcess {
   readonly activity: AbsentActivity
   /** The call of MPI in which it is, such as one that writes a file; null if it is in none. */
   readonly call: string | null
+  /** The line of Python in which its main thread is; null if it is not known. */
+  readonly line: string | null
   /** The seconds since it was last seen to enter or leave a call; 0 if it has ended. */
   readonly away: number
   /** The seconds for which it was not seen to use a processor. */
@@ -235,12 +238,18 @@ function absentProcess(process: JobProcess, { latest, waiting }: Search): Absent
   const hasBegun = [...begun.values()].some((one) => one.begun > 0)
   const facts = { process, quiet: open?.quiet ?? 0, hasBegun }
   const ended = endedBefore(process, latest)
-  if (ended !== undefined) return { ...facts, activity: ended, call: null, away: 0 }
+  if (ended !== undefined) return { ...facts, activity: ended, call: null, line: null, away: 0 }
   const own = waiting.get(process)
   const thread = own?.thread ?? open?.threads[0]
   const away = open === null || thread === undefined ? 0 : open.elapsed - thread.since
   const activity = own === undefined ? activityOf(open) : ({ is: 'waiting' } as const)
-  return { ...facts, activity, call: thread?.call ?? null, away }
+  return { ...facts, activity, call: thread?.call ?? null, line: lineOf(process, latest), away }
+}
+
+/** Returns the line of Python in which a process is, unless its row is old. */
+function lineOf({ python }: JobProcess, latest: number): string | null {
+  const isKnown = python !== undefined && !wasBefore(python.at, python.interval, latest)
+  return isKnown ? python.line : null
 }
 
 /** Returns how a process ended, if that was before another one was last seen in MPI. */

@@ -16,6 +16,8 @@ export type ProfileKind = 'processor' | 'running' | 'waiting' | 'others-waiting'
 export interface ProgramProfile {
   /** The name of the program, and the kind of the time if it is not processor time. */
   readonly program: string
+  /** The name of the program alone. */
+  readonly executable: string
   readonly kind: ProfileKind
   /** The stacks of all logs. */
   readonly tree: FrameTree
@@ -89,8 +91,9 @@ function profileOf(
   { program, source }: Sample,
   kind: ProfileKind = 'processor',
 ): Place {
-  const name = `${typeof program === 'string' ? program : '?'}${KIND_WORDS[kind]}`
-  const whole = run.get(name) ?? newProgram(name, kind)
+  const executable = typeof program === 'string' ? program : '?'
+  const name = `${executable}${KIND_WORDS[kind]}`
+  const whole = run.get(name) ?? newProgram(executable, kind)
   run.set(name, whole)
   const log = source ?? ''
   const profile = whole.logs.get(log) ?? { stacks: [], functions: [], incomplete: [] }
@@ -98,9 +101,17 @@ function profileOf(
   return { whole, log: profile }
 }
 
-function newProgram(program: string, kind: ProfileKind): ProgramProfile {
-  const tree = newFrameTree()
-  return { program, kind, tree, functions: [], functionAt: new Map(), logs: new Map(), joined: 0 }
+function newProgram(executable: string, kind: ProfileKind): ProgramProfile {
+  return {
+    program: `${executable}${KIND_WORDS[kind]}`,
+    executable,
+    kind,
+    tree: newFrameTree(),
+    functions: [],
+    functionAt: new Map(),
+    logs: new Map(),
+    joined: 0,
+  }
 }
 
 /** Divides a time of Python by what the threads did; nothing if the time is not known. */

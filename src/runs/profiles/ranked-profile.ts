@@ -1,3 +1,4 @@
+import type { FrameTree } from './frame-tree.ts'
 import {
   FUNCTION_FIELDS,
   type ProfiledFunction,
@@ -8,6 +9,8 @@ import {
 /** The functions of one program, with the times of each rank. In a report, a rank is a pod. */
 export interface RankedProfile {
   readonly program: string
+  /** The name of the program, without the kind. */
+  readonly executable: string
   readonly kind: ProfileKind
   /** The ranks with a profile of the program. */
   readonly ranks: readonly string[]
@@ -16,6 +19,8 @@ export interface RankedProfile {
   /** For each rank, the processes whose profile is incomplete or missing. */
   readonly incomplete: readonly (readonly string[])[]
   readonly functions: readonly RankedFunction[]
+  /** Returns for each rank the seconds of the stacks with a function whose name matches. */
+  readonly secondsThrough: (name: RegExp) => readonly number[]
 }
 
 /** A function, with the times of the ranks that have a row about it. */
@@ -35,9 +40,10 @@ export interface FunctionTime {
 
 /** Adds up the profiles of a program by rank. @param rankOf returns the rank of a log */
 export function rankProfile(
-  { program, kind, functions, logs }: ProgramProfile,
+  profile: ProgramProfile,
   rankOf: (source: string) => string,
 ): RankedProfile {
+  const { program, executable, kind, functions, logs } = profile
   const ranks = [...new Set([...logs.keys()].map(rankOf))]
   const places = new Map(ranks.map((rank, index) => [rank, index]))
   const times = functions.map(() => new Map<number, FunctionTime>())
@@ -53,7 +59,44 @@ export function rankProfile(
     }
   }
   const ranked = functions.map((one, index) => ({ ...one, times: times[index] ?? new Map() }))
-  return { program, kind, ranks, seconds, incomplete, functions: ranked }
+  const secondsThrough = (name: RegExp) =>
+    sumStacks(profile, name, (log) => places.get(rankOf(log)))
+  return {
+    program,
+    executable,
+    kind,
+    ranks,
+    seconds,
+    incomplete,
+    functions: ranked,
+    secondsThrough,
+  }
+}
+
+/** Sums the seconds of the stacks with a function whose name matches, by the place of a log. */
+function sumStacks(
+  { tree, logs }: ProgramProfile,
+  name: RegExp,
+  placeOf: (log: string) => number | undefined,
+): readonly number[] {
+  const isIn = findFrames(tree, name)
+  const sums: number[] = []
+  for (const [log, { stacks }] of logs) {
+    const place = placeOf(log) ?? 0
+    const seconds = stacks.filter((_, at) => at % 2 === 1 && isIn[stacks[at - 1] ?? 0] === true)
+    sums[place] = seconds.reduce((sum, own) => sum + own, sums[place] ?? 0)
+  }
+  return sums
+}
+
+/** Returns for each frame whether its function or one that called it has a name that matches. */
+function findFrames({ names, parents, functions }: FrameTree, name: RegExp): readonly boolean[] {
+  const matching = names.map((one) => name.test(one))
+  // The number of a frame is greater than that of its parent.
+  const isIn: boolean[] = []
+  for (const [frame, parent] of parents.entries())
+    isIn.push(isIn[parent] === true || matching[functions[frame] ?? -1] === true)
+  return isIn
 }
 
 function* timesIn(fields: readonly number[]): Generator<readonly [number, FunctionTime]> {

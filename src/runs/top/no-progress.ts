@@ -6,6 +6,12 @@ import type { LiveProcesses } from '../mpi/live-processes.ts'
 import { joinJobs } from '../mpi/mpi-job.ts'
 import { findStuckProcesses, type StuckProcesses } from '../mpi/stuck-processes.ts'
 import { findStuckStart, joinStarting, type StuckStart } from '../mpi/stuck-start.ts'
+import {
+  addCurrentStack,
+  type CurrentStacks,
+  findStacks,
+  PYTHON_METRIC,
+} from '../profiles/current-stacks.ts'
 import { type LiveObserver, type LiveRank, silenceOf } from './ranks.ts'
 
 /** Processes that make no progress now. */
@@ -32,12 +38,29 @@ export function findNoProgress(ranks: readonly LiveRank[], now: number): readonl
   }
   const running = new Set(current.flatMap((one) => (hasEnded(one) ? [] : podsIn(one))))
   const isRunning = ({ source }: { readonly source: string }) => running.has(source)
-  const stuck = joinJobs(run, podOf).flatMap(findStuckProcesses).flatMap(countedIn)
+  const pythonOf = findStacks(readStacks(ranks), podOf)
+  const stuck = joinJobs(run, podOf, pythonOf).flatMap(findStuckProcesses).flatMap(countedIn)
   const starts = joinStarting(run, podOf).flatMap(findStuckStart).flatMap(countedStart)
   return [
     ...starts.filter(({ waiting }) => waiting.some(isRunning)).map(describeStart),
     ...stuck.filter(({ waiting }) => waiting.some((one) => isRunning(one.process))).map(describe),
   ]
+}
+
+/** Reads the stacks of Python in the current rows. */
+function readStacks(ranks: readonly LiveRank[]): CurrentStacks {
+  const stacks: CurrentStacks = new Map()
+  for (const { namespace, pod, node, rank, observers } of ranks) {
+    const own = observers.find(({ metric }) => metric === PYTHON_METRIC)
+    const interval = (own?.log.interval() ?? 0) / 1000
+    const origin = { source: `${namespace}/${pod}`, metric: PYTHON_METRIC, namespace, pod }
+    for (const { at, cells } of own?.log.sections().get('now')?.now.values() ?? []) {
+      const moment = { timepoint: 0, time: new Date(at).toISOString(), seconds: 0, interval }
+      const place = { kind: 'thread', section: 'now', node, rank, ...origin } as const
+      addCurrentStack(stacks, 'now', { ...cells, ...place, ...moment })
+    }
+  }
+  return stacks
 }
 
 type ObserverOfMpi = LiveObserver & { readonly mpi: LiveProcesses }

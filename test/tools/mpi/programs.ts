@@ -141,6 +141,7 @@ export function run(
   words: readonly string[],
   env: NodeJS.ProcessEnv = {},
   input = '',
+  patienceMs = 180_000,
 ): Promise<Ended> {
   const [program = '', ...rest] = words
   const child = spawn(program, rest, { env: { ...MPI_ENV, ...env }, stdio: 'pipe' })
@@ -153,7 +154,7 @@ export function run(
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     parts.errors += text
   })
-  const timer = setTimeout(() => child.kill('SIGKILL'), 180_000)
+  const timer = setTimeout(() => child.kill('SIGKILL'), patienceMs)
   return new Promise((resolve, reject) => {
     child.on('error', reject)
     child.on('close', (code, signal) => {

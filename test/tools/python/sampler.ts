@@ -6,7 +6,8 @@ import { fileURLToPath } from 'node:url'
 import { openFolder } from '../../observers/pod.ts'
 import { observerTests, onPath } from '../../observers/prerequisites.ts'
 
-const BUILD = fileURLToPath(new URL('../../../observer/python/build.sh', import.meta.url))
+/** The script that builds the sampler. */
+export const BUILD = fileURLToPath(new URL('../../../observer/python/build.sh', import.meta.url))
 const PROGRAMS = fileURLToPath(new URL('programs', import.meta.url))
 
 /** The options of a test that runs programs with the sampler. */

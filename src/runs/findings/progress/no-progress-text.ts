@@ -85,9 +85,13 @@ function lateTexts(late: readonly AbsentProcess[], longestGap: number): string {
   return named.join(' ')
 }
 
-function activityText({ activity, call, away }: AbsentProcess, count: number, gap: number): string {
+function activityText(
+  { activity, call, line, away }: AbsentProcess,
+  count: number,
+  gap: number,
+): string {
   const verb = (one: string, several: string) => (count === 1 ? one : several)
-  const inside = call === null ? '' : ` in ${call}`
+  const inside = [call, line].map((place) => (place === null ? '' : ` in ${place}`)).join('')
   switch (activity.is) {
     case 'ended':
       return ENDS[activity.state] ?? 'ended without MPI_Finalize'

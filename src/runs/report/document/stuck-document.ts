@@ -61,11 +61,11 @@ function waitingDocument({ process, open, thread, waited }: WaitingProcess) {
   }
 }
 
-function lateDocument({ process, activity, call, away }: AbsentProcess) {
+function lateDocument({ process, activity, call, line, away }: AbsentProcess) {
   const state = activity.is === 'ended' ? activity.state : null
   return {
     ...{ rank: process.pod, mpiRank: process.rank },
-    ...{ activity: activity.is, end: state, call },
+    ...{ activity: activity.is, end: state, call, pythonLine: line },
     seconds: rounded(away),
   }
 }

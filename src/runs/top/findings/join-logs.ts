@@ -12,6 +12,7 @@ export function joinLogs(
     ended: new Map(all.flatMap(({ ended }) => [...ended])),
     podLimits: new Map(all.flatMap(({ podLimits }) => [...podLimits])),
     profiles: new Map(),
+    python: new Map(),
     mpi: {
       processes: all.flatMap(({ mpi }) => mpi.processes),
       starting: new Map(all.flatMap(({ mpi }) => [...mpi.starting])),

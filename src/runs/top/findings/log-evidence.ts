@@ -223,6 +223,7 @@ function windowOf(state: State): LogWindow | undefined {
         first.began,
       ),
       profiles: new Map(),
+      python: new Map(),
       mpi: { ...newMpiRun(), processes: [...processes] },
       ended: new Map(),
       podLimits: new Map(),

@@ -32,6 +32,14 @@ export interface Case {
 
 const MIB = 1024 * 1024
 
+/** The cells of a stack in the data loader of PyTorch, a tenth of which runs. */
+const inLoader = (wall: number) => ({
+  stack:
+    '<module> (train.py:60);_BaseDataLoaderIter.__next__ (torch/utils/data/dataloader.py:701);' +
+    'Queue.get (multiprocessing/queues.py:113)',
+  ...{ samples: 100 * wall, wall, running: wall / 10 },
+})
+
 /** The cells of a rank that computes for this part of the time; above 1, on two processors. */
 export const busy = (part: number) => ({
   container: { cpu_usage: part },
@@ -65,7 +73,7 @@ export const mpiProcess = (mpi_rank: number, inMpi: number, collective: number, 
  * The cells of a process of such a job that waits in its sixth collective call from 20 s on, or of
  * one that has made five, and is in this state.
  */
-const waiting = {
+export const waiting = {
   ...mpiProcess(0, 0.05, 0.02),
   open: {
     ...{ mpi_rank: 0, call: 'MPI_Allreduce', communicator: 'world', number: 6 },
@@ -73,7 +81,7 @@ const waiting = {
   },
   progress: { mpi_rank: 0, size: 2, begun: 6 / LENGTH },
 } satisfies Sections
-const absent = (process_state: string, since: (seconds: number) => number): Sections => ({
+export const absent = (process_state: string, since: (seconds: number) => number): Sections => ({
   ...mpiProcess(1, 0.05, 0.02),
   open: { mpi_rank: 1, process_state, since, cpu_time: 0 },
   progress: { mpi_rank: 1, size: 2, begun: 5 / LENGTH },
@@ -183,6 +191,18 @@ export const CASES: Readonly<Record<RuleName, Case>> = {
   'more-time-in-function': {
     changes: { function: { self_seconds: 160, samples_self: 16_000 } },
     below: { function: { self_seconds: 99, samples_self: 9900 } },
+    lost: null,
+  },
+  'much-time-in-data-loader': {
+    changes: { stack: inLoader(30) },
+    options: { others: [{}], only: ['python', 'stack'] },
+    below: { stack: inLoader(9.9) },
+    belowOptions: { others: [{}], only: ['python', 'stack'] },
+    lost: 0.25 * LENGTH,
+  },
+  'all-wait-for-one': {
+    changes: { line: { function: 'augment (data.py:80)', self_running: 40, total_running: 40 } },
+    below: { line: { self_wall: 51, self_running: 40 } },
     lost: null,
   },
   'waiting-in-python': {

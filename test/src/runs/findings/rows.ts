@@ -76,6 +76,8 @@ export interface Sections {
   readonly function?: Rates
   readonly python?: Rates
   readonly line?: Rates
+  readonly now?: Rates
+  readonly stack?: Rates
   readonly mpi?: Rates
   readonly communicator?: Rates
   readonly call?: Rates
@@ -95,6 +97,8 @@ const PLACES = {
   function: ['cpu-profile', 'function'],
   python: ['python-profile', 'process'],
   line: ['python-profile', 'function'],
+  now: ['python-profile', 'now'],
+  stack: ['python-profile', 'stack'],
   // In a log, the row of a process precedes its other rows.
   mpi: ['mpi-trace', 'rank'],
   communicator: ['mpi-trace', 'communicator'],
@@ -152,6 +156,14 @@ const HEALTHY: Required<Sections> = {
     ...{ threads: 'main', function: 'next_batch (loader.py:40)', samples_self: 4000 },
     ...{ samples_total: 4000, self_wall: 40, self_running: 0, total_wall: 40, total_running: 0 },
   },
+  now: {
+    ...{ thread: 101, threads: 'other', activity: 'running', unchanged: 0 },
+    stack: '<module> (train.py:60);step (train.py:12)',
+  },
+  stack: {
+    ...{ threads: 'main', stack: '<module> (train.py:60);next_batch (loader.py:40)' },
+    ...{ samples: 9000, wall: 90, running: 60 },
+  },
   // The only process of its job.
   mpi: {
     ...{ mpi_rank: 0, mpi_size: 1, mpi_library: 'MPICH 4.0.2', job: 'alone', state: 'running' },
@@ -186,6 +198,7 @@ const FIRST: Readonly<Partial<Record<keyof Sections, number>>> = {
   profile: LENGTH,
   function: LENGTH,
   line: LENGTH,
+  stack: LENGTH,
   communicator: LENGTH,
   call: LENGTH,
   block: LENGTH,

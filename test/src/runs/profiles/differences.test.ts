@@ -15,10 +15,12 @@ function profileOf(self: readonly number[], changes: Partial<RankedProfile> = {}
   return {
     kind: 'processor',
     program: 'lmp',
+    executable: 'lmp',
     ranks: self.map((_, rank) => `${rank}`),
     seconds: self.map((own) => own + 100),
     incomplete: self.map(() => []),
     functions: [{ name: 'compute', library: null, times }],
+    secondsThrough: () => [],
     ...changes,
   }
 }

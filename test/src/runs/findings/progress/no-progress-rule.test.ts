@@ -3,6 +3,8 @@ import { countedIn } from '../../../../../src/runs/findings/progress/no-progress
 import type { JobProcess } from '../../../../../src/runs/mpi/mpi-job.ts'
 import type { AbsentProcess, StuckProcesses } from '../../../../../src/runs/mpi/stuck-processes.ts'
 import type { WaitingProcess } from '../../../../../src/runs/mpi/waiting-processes.ts'
+import { absent, findWith, waiting } from '../cases.ts'
+import type { Sections } from '../rows.ts'
 
 /** The process that is late, and the seconds for which the others wait. */
 interface Shape extends Partial<Pick<AbsentProcess, 'activity' | 'away' | 'quiet' | 'hasBegun'>> {
@@ -18,7 +20,15 @@ function counts({ why = 'late', waited, longestGap = 0.5, number = 6, ...facts }
   const waiting = { thread, waited } as WaitingProcess
   const process = { rank: 2 } as JobProcess
   const activity = { is: 'sleeping' } as const
-  const late = { process, activity, call: null, away: waited, quiet: waited, hasBegun: true }
+  const late = {
+    process,
+    activity,
+    call: null,
+    line: null,
+    away: waited,
+    quiet: waited,
+    hasBegun: true,
+  }
   const lates = why === 'late' ? [{ ...late, ...facts }] : []
   const stuck = { why, waiting: [waiting], late: lates, unrecorded: 1, longestGap }
   return countedIn(stuck).length > 0
@@ -52,4 +62,17 @@ t.test('states that cannot end by themselves count at once', async (t) => {
   for (const activity of [{ is: 'stopped' }, { is: 'ended', state: 'lost' }] as const)
     t.equal(counts({ activity, waited: 1, away: 0, hasBegun: false }), true)
   for (const why of ['deadlock', 'mismatch'] as const) t.equal(counts({ why, waited: 1 }), true)
+})
+
+t.test('the line of Python in which a late process is', async (t) => {
+  const now = { threads: 'main', stack: '<module> (train.py:60);load_batch (data.py:41)' }
+  const late = (own: Sections = {}) => ({ others: [{ ...absent('stopped', () => 21), ...own }] })
+  const [known] = findWith(waiting, late({ now })).findings
+  t.match(
+    known?.sentence,
+    /MPI rank 1 has not come: it is stopped in load_batch \(data\.py:41\)\.$/,
+  )
+  t.match(known?.ranks[0]?.stuck?.late, [{ line: 'load_batch (data.py:41)' }])
+  const [other] = findWith(waiting, late()).findings
+  t.match(other?.sentence, /has not come: it is stopped\.$/)
 })

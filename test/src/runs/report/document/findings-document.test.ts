@@ -123,7 +123,12 @@ t.test('the processes that make no progress are named for programs', async (t) =
         ...{ mpiPeer: null, sinceSeconds: 20, seconds: 20 },
       },
     ],
-    late: [{ rank: '1', mpiRank: 1, activity: 'stopped', end: null, call: null, seconds: 20 }],
+    late: [
+      {
+        ...{ rank: '1', mpiRank: 1, activity: 'stopped', end: null, call: null },
+        ...{ pythonLine: null, seconds: 20 },
+      },
+    ],
     unrecorded: 0,
     longestGapSeconds: 0.5,
   })

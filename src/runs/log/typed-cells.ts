@@ -1,4 +1,4 @@
-import type { Cell, Sample } from '../log/columns.ts'
+import type { Cell, Sample } from './columns.ts'
 
 /** Returns when a row was taken; null if its date is not known. */
 export function secondsSince1970({ time }: Pick<Sample, 'time'>): number | null {

@@ -1,0 +1,116 @@
+import type { RankedProfile } from '../../profiles/ranked-profile.ts'
+import type { SectionColumns } from '../evidence.ts'
+import { type Affected, defineRule, EXPLAINS_IDLE, type FactUnits, listFacts } from '../rule.ts'
+import type { RunEvidence } from '../run-evidence.ts'
+import { factIn } from '../sentence.ts'
+import { FEWEST_SECONDS, percentOf } from '../time-lost.ts'
+
+/** The least part of the time in the data loader, in percent. */
+const LEAST_PERCENT = 10
+
+const PYTHON = {
+  metric: 'python-profile',
+  section: 'process',
+  columns: ['main_seconds'],
+} as const satisfies SectionColumns
+
+const FACTS = {
+  'part of the time': 'percent',
+  'waiting in the data loader': 's',
+  'running in the data loader': 's',
+} as const satisfies FactUnits
+
+/**
+ * The function of PyTorch's data loader that returns the next batch, with and without workers. From
+ * CPython 3.11 on, the name of a function has the name of its class.
+ */
+const NEXT_BATCH = /^(\w+\.)?__next__ \((.*\/)?torch\/utils\/data\/dataloader\.py:\d+\)$/
+/** The function in which a worker of the data loader is all the time. */
+const WORKER = /^_worker_loop \((.*\/)?torch\/utils\/data\/_utils\/worker\.py:\d+\)$/
+
+/**
+ * A rank whose main threads spent much of their time in the data loader of PyTorch: they waited for
+ * a worker, or loaded the batch themselves. The workers do not count.
+ */
+export const MUCH_TIME_IN_DATA_LOADER = defineRule({
+  name: 'much-time-in-data-loader',
+  title: 'Much time in the data loader',
+  severity: 'slowdown',
+  isOptional: true,
+  needs: [[PYTHON]],
+  threshold: {
+    value: LEAST_PERCENT,
+    unit: 'percent',
+    condition:
+      'the processes of a program in Python spent at least 10 % of their time, and at least 1 s, ' +
+      'in the function of the data loader of PyTorch that returns the next batch. The time is ' +
+      'that of main threads that wait, and of all threads that run, without the workers of the ' +
+      'data loader',
+    source:
+      'the TensorBoard plugin of the PyTorch profiler, which warns from 5 % of the time of the ' +
+      'steps on; the number 10 %: Ridealong, which does not know the steps',
+  },
+  find: findDataLoaders,
+  sentence: (worst) =>
+    `spent ${factIn(worst, 'part of the time')} of its time in the data loader of PyTorch: ` +
+    `${factIn(worst, 'waiting in the data loader')} waiting, and ` +
+    `${factIn(worst, 'running in the data loader')} running`,
+  facts: FACTS,
+  reads: [PYTHON],
+  explains: [EXPLAINS_IDLE],
+  advice:
+    'If it waits, give the data loader more workers (num_workers) and processors, or faster ' +
+    'storage; other findings may say that the storage or the processor is short. If it runs, it ' +
+    'loads the data itself: set num_workers. The flame graph of the report shows which functions ' +
+    'take the time.',
+  // The rows are sums over the whole run.
+  plots: [],
+})
+
+type AffectedRank = Affected<keyof typeof FACTS>
+
+/** The seconds in the data loader and of a program, on one rank. */
+interface LoaderTime {
+  readonly waiting: number
+  readonly running: number
+  readonly whole: number
+}
+
+function findDataLoaders({ profiles, ranks }: RunEvidence): readonly AffectedRank[] {
+  const python = profiles.filter(({ kind }) => kind === 'waiting' || kind === 'running')
+  const programs = [...Map.groupBy(python, ({ executable }) => executable).values()]
+  return ranks.flatMap(({ rank, elapsed }): readonly AffectedRank[] => {
+    const times = programs.map((own) => timeIn(own, rank))
+    const [worst] = times.sort((a, b) => percentIn(b) - percentIn(a))
+    if (worst === undefined) return []
+    const percent = percentIn(worst)
+    const { waiting, running } = worst
+    if (percent < LEAST_PERCENT || waiting + running < FEWEST_SECONDS) return []
+    const facts = listFacts(FACTS, {
+      'part of the time': percent,
+      'waiting in the data loader': waiting,
+      'running in the data loader': running,
+    })
+    return [{ rank, things: [], lost: (percent * elapsed) / 100, facts }]
+  })
+}
+
+function percentIn({ waiting, running, whole }: LoaderTime): number {
+  return percentOf(waiting + running, whole)
+}
+
+/** @param profiles those of one program, of the kinds waiting and running */
+function timeIn(profiles: readonly RankedProfile[], rank: string): LoaderTime {
+  const sums = profiles.map(({ kind, ranks, secondsThrough }) => {
+    const secondsOf = (pattern: RegExp) => secondsThrough(pattern)[ranks.indexOf(rank)] ?? 0
+    const whole = secondsOf(/^/) - secondsOf(WORKER)
+    return { kind, loader: secondsOf(NEXT_BATCH), whole }
+  })
+  const loaderOf = (wanted: RankedProfile['kind']) =>
+    sums.find(({ kind }) => kind === wanted)?.loader ?? 0
+  return {
+    waiting: loaderOf('waiting'),
+    running: loaderOf('running'),
+    whole: sums.reduce((sum, { whole }) => sum + whole, 0),
+  }
+}

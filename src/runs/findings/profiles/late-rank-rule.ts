@@ -1,0 +1,135 @@
+import { median } from '../../../lib/statistics.ts'
+import { OTHER } from '../../profiles/profile-run.ts'
+import type { RankedFunction, RankedProfile } from '../../profiles/ranked-profile.ts'
+import type { SectionColumns } from '../evidence.ts'
+import { type Affected, defineRule, EXPLAINS_IDLE, type FactUnits, listFacts } from '../rule.ts'
+import type { RunEvidence } from '../run-evidence.ts'
+import { factIn, thingsOf } from '../sentence.ts'
+import { FEWEST_SECONDS, percentOf } from '../time-lost.ts'
+
+/** The least part of their time that all other ranks wait in the line, in percent. */
+const LEAST_PERCENT = 10
+/** The most that the late rank waits in the line, as a part of the wait of any other rank. */
+const MOST_OWN = 0.25
+/** The least that the late rank runs more, as a part of what the others wait more. */
+const LEAST_MORE = 0.5
+/** The fewest ranks: of two ranks, each could be the one that waits for the other. */
+const FEWEST_RANKS = 3
+
+const PYTHON = {
+  metric: 'python-profile',
+  section: 'process',
+  columns: ['main_seconds', 'main_running'],
+} as const satisfies SectionColumns
+
+const FACTS = {
+  'least part of the time of the others': 'percent',
+  'least wait of the others': 's',
+  'wait of this rank': 's',
+  'more running than the median': 's',
+  'ranks that wait': 'count',
+} as const satisfies FactUnits
+
+/**
+ * A rank that runs while all other ranks wait in the same line of Python, such as that of a
+ * collective call. The rank may also wait for something else; then `waiting-in-python` names the
+ * line.
+ */
+export const ALL_WAIT_FOR_ONE = defineRule({
+  name: 'all-wait-for-one',
+  title: 'Runs while all other ranks wait in Python',
+  severity: 'slowdown',
+  isOptional: true,
+  needs: [[PYTHON]],
+  threshold: {
+    value: LEAST_PERCENT,
+    unit: 'percent',
+    condition:
+      'of at least three ranks, the main threads of all but one waited in the same line of ' +
+      'Python for at least 10 % of their time, and at least 1 s. The one waited there for at ' +
+      'most a quarter of that, and ran longer than their median, by at least half of the ' +
+      'difference',
+    source: 'a load balance: the POP Centre of Excellence; the numbers: Ridealong',
+  },
+  find: findLate,
+  isRelative: true,
+  sentence: (worst) =>
+    `held up all other ranks: they waited at least ${factIn(worst, 'least wait of the others')} ` +
+    `in ${worst.cause}, and it waited ${factIn(worst, 'wait of this rank')} there. It ran ` +
+    `${factIn(worst, 'more running than the median')} longer than their median, most of it in ` +
+    thingsOf(worst),
+  facts: FACTS,
+  reads: [PYTHON],
+  explains: [EXPLAINS_IDLE],
+  advice:
+    'Look at what this rank does in the line in which it runs: it may have more data, other ' +
+    'input, or work that only one rank does, such as writing a file. Divide the work more ' +
+    'evenly, or do it less often. The flame graph of the report shows which functions called ' +
+    'the line.',
+  // The rows are sums over the whole run.
+  plots: [],
+})
+
+type AffectedRank = Affected<keyof typeof FACTS>
+
+function findLate({ profiles, ranks }: RunEvidence): readonly AffectedRank[] {
+  const read = new Set(ranks.map(({ rank }) => rank))
+  const programs = Map.groupBy(profiles, ({ executable }) => executable)
+  const found = [...programs.values()].flatMap((own) => {
+    const waiting = own.find(({ kind }) => kind === 'waiting')
+    const running = own.find(({ kind }) => kind === 'running')
+    if (waiting === undefined || running === undefined) return []
+    const late = waiting.functions.flatMap((line) => lateIn(line, { waiting, running }))
+    // Of several lines, such as those of one loop, the one in which the others wait longest.
+    return late.sort((a, b) => (b.size ?? 0) - (a.size ?? 0)).slice(0, 1)
+  })
+  return found.filter(({ rank }) => read.has(rank))
+}
+
+interface Both {
+  readonly waiting: RankedProfile
+  readonly running: RankedProfile
+}
+
+/** Finds the rank for which all others wait in a line. */
+function lateIn(line: RankedFunction, { waiting, running }: Both): readonly AffectedRank[] {
+  const all = new Set([...waiting.ranks, ...running.ranks])
+  if (line.name === OTHER || all.size < FEWEST_RANKS) return []
+  const [own, ...others] = [...all]
+    .map((rank) => {
+      const runs = secondsOf(running, rank)
+      const whole = runs + secondsOf(waiting, rank)
+      return { rank, runs, whole, waits: line.times.get(waiting.ranks.indexOf(rank))?.self ?? 0 }
+    })
+    .sort((a, b) => a.waits - b.waits)
+  const [least] = others
+  if (own === undefined || least === undefined) return []
+  const percent = Math.min(...others.map(({ waits, whole }) => percentOf(waits, whole)))
+  const isWaiting = percent >= LEAST_PERCENT && least.waits >= FEWEST_SECONDS
+  const more = own.runs - (median(others.map(({ runs }) => runs)) ?? 0)
+  const difference = least.waits - own.waits
+  if (!isWaiting || own.waits > MOST_OWN * least.waits || more < LEAST_MORE * difference) return []
+  const facts = listFacts(FACTS, {
+    'least part of the time of the others': percent,
+    'least wait of the others': least.waits,
+    'wait of this rank': own.waits,
+    'more running than the median': more,
+    'ranks that wait': others.length,
+  })
+  const things = [mostIn(running, own.rank)]
+  return [{ rank: own.rank, things, lost: null, size: difference, cause: line.name, facts }]
+}
+
+function secondsOf({ ranks, seconds }: RankedProfile, rank: string): number {
+  return seconds[ranks.indexOf(rank)] ?? 0
+}
+
+/** Returns the line in which a rank runs longer than the median of the others by most. */
+function mostIn({ ranks, functions }: RankedProfile, rank: string): string {
+  const index = ranks.indexOf(rank)
+  const more = functions.map(({ name, times }) => {
+    const others = ranks.flatMap((_, at) => (at === index ? [] : (times.get(at)?.self ?? 0)))
+    return { name, more: (times.get(index)?.self ?? 0) - (median(others) ?? 0) }
+  })
+  return more.sort((a, b) => b.more - a.more)[0]?.name ?? OTHER
+}
