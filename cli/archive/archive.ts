@@ -2,11 +2,15 @@ import closeWithGrace from 'close-with-grace'
 import { destination } from 'pino'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { loadCatalog } from '../../src/catalog/load.ts'
+import { cannotWrite } from '../../src/lib/write-error.ts'
 import { clusterToWatch } from '../../webhook/cluster-to-watch.ts'
 import { openLog } from '../../webhook/log.ts'
 import { buildStatusApp } from '../../webhook/status-app.ts'
 import { usageError } from '../shared/errors.ts'
 import { startArchive } from './service/archive.ts'
+import { createRowsWriter } from './storage/rows-writer.ts'
+import { openRunStorage, type RunStorage } from './storage/stored-runs.ts'
+import { VOLUME_FILES } from './storage/volume-files.ts'
 
 export interface ArchiveArguments {
   readonly kubeconfig?: string
@@ -17,6 +21,8 @@ export interface ArchiveArguments {
   readonly host: string
   readonly statusPort: number
   readonly logLevel: string
+  /** The folder for the rows of runs. */
+  readonly storage?: string
 }
 
 /** The longest time that a shutdown takes, in milliseconds. */
@@ -35,7 +41,10 @@ export async function archive(options: ArchiveArguments): Promise<void> {
   const metrics = new Set((await loadCatalog({}).catch(usageError)).metrics.keys())
   const retention = { maxAgeMs: options.keep, maxRuns: options.keepRuns }
   const namespaces = options.namespace ?? []
-  const running = startArchive({ access, namespaces, metrics, retention, registry, log })
+  const storage = options.storage === undefined ? undefined : await openStorage(options.storage)
+  const running = startArchive({
+    ...{ access, namespaces, metrics, retention, registry, log, storage },
+  })
   const app = buildStatusApp(registry, running.checks)
   await app.listen({ port: options.statusPort, host: options.host }).catch(usageError)
   log.info({ statusPort: options.statusPort, namespaces }, 'watching pods')
@@ -44,4 +53,10 @@ export async function archive(options: ArchiveArguments): Promise<void> {
     await Promise.all([running.stop(), app.close()])
     log.info('closed')
   })
+}
+
+/** @throws UsageError if the folder cannot be written */
+function openStorage(folder: string): Promise<RunStorage> {
+  const opened = openRunStorage(folder, VOLUME_FILES, createRowsWriter())
+  return opened.catch(cannotWrite(folder)).catch(usageError)
 }

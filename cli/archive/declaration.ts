@@ -31,11 +31,15 @@ export function declareArchive(program: Command): void {
       wholeNumber(1, 100_000),
       500,
     )
+    .option(
+      '--storage <folder>',
+      'read the logs of observers, and store the rows of each run that has ended in this folder',
+    )
     .addHelpText(
       'after',
       helpEnd({
         ok: 'the archive was stopped by SIGTERM or SIGINT',
-        examples: ['archive', 'archive -n hpc ml --keep 168h'],
+        examples: ['archive', 'archive -n hpc ml --keep 168h', 'archive --storage /rows'],
       }),
     )
     .action(async (options) => (await import('./archive.ts')).archive(options))

@@ -1,5 +1,4 @@
 import { basename } from 'node:path'
-import manifest from '../../package.json' with { type: 'json' }
 import { loadCatalog } from '../../src/catalog/load.ts'
 import { printableJson } from '../../src/core/text/printable.ts'
 import { writeWholeFile } from '../../src/lib/whole-file.ts'
@@ -10,17 +9,16 @@ import {
   METRIC_OF_FORMAT,
   sysstatSection,
 } from '../../src/runs/log/descriptions.ts'
-import { pageData, type Unit } from '../../src/runs/report/data.ts'
+import type { Unit } from '../../src/runs/report/data.ts'
 import {
   type FindingsDocument,
   findingsDocument,
 } from '../../src/runs/report/document/findings-document.ts'
 import { type CollectedRun, newRun } from '../../src/runs/report/gather.ts'
 import { jsonParts } from '../../src/runs/report/json-parts.ts'
-import { renderPage } from '../../src/runs/report/page.ts'
 import { UsageError, usageError } from '../shared/errors.ts'
 import { namedFile } from '../shared/output.ts'
-import { readAssets } from '../shared/page/page-assets.ts'
+import { buildRunPage } from '../shared/page/run-page.ts'
 import { readInto } from '../shared/run-input.ts'
 
 /** The formats of a report: a page for people, the findings for programs. */
@@ -56,7 +54,7 @@ export async function report(
   const document =
     output === 'json'
       ? documentParts(findingsDocument(run, words, by))
-      : await buildPage(run, words, by, names)
+      : await buildRunPage(run, words, by, names)
   const file = namedFile(to)
   if (file === undefined) await print(document)
   else await writeWholeFile(file, document).catch(cannotWrite(file)).catch(usageError)
@@ -65,28 +63,6 @@ export async function report(
 function* documentParts(document: FindingsDocument): Generator<string> {
   yield* jsonParts(document, { indent: '  ', quote: printableJson })
   yield '\n'
-}
-
-async function buildPage(
-  run: CollectedRun,
-  title: string,
-  by: Unit,
-  names: string,
-): Promise<Iterable<string>> {
-  const data = pageData(run, by)
-  const hasProfiles = data.profiles !== undefined
-  const [style, script] = await readAssets(hasProfiles)
-  const graphs = hasProfiles
-    ? ' Flame graphs by d3-flame-graph (Apache-2.0) and D3 (ISC, BSD).'
-    : ''
-  const libraries = `Plots by uPlot (MIT).${graphs}`
-  return renderPage({
-    title,
-    style,
-    script,
-    data,
-    generator: `Made by ridealong ${manifest.version} from ${names}. ${libraries}`,
-  })
 }
 
 /** Checks that perf-sysstat or io-sysstat measures each of the additional columns. */

@@ -40,6 +40,31 @@ export async function* readLogLines(
   }
 }
 
+/**
+ * Reads the current content of a container's log. Each line begins with its time. The text arrives
+ * in parts that may end within a line.
+ *
+ * @param since the time from which to read, in RFC 3339 with whole seconds; undefined for all
+ * @throws ApiError if there is no log; another error if the connection cannot be made or breaks
+ */
+export async function* readStampedText(
+  { open }: Apiserver,
+  { namespace, pod, container }: LoggingContainer,
+  { since, signal }: { readonly since: string | undefined; readonly signal: AbortSignal },
+): AsyncGenerator<string> {
+  const path = `/api/v1/namespaces/${namespace}/pods/${pod}/log`
+  const from = since === undefined ? {} : { sinceTime: since }
+  const query = { container, timestamps: 'true', ...from }
+  const response = await open({ path, query, signal, silenceMs: SILENCE_MS })
+  try {
+    yield* response.setEncoding('utf8')
+  } catch (error) {
+    throw new Error(`the connection broke while the log was read: ${errorMessage(error)}`)
+  } finally {
+    response.destroy()
+  }
+}
+
 /** A part of a log, with the time of each line as the kubelet writes it. */
 export interface StampedLogAsking extends LogAsking {
   /** The time from which to read, in RFC 3339 with whole seconds; undefined to read the tail. */

@@ -21,6 +21,7 @@ export const EVERYTHING = [
   'imagePullSecrets[0].name=registry',
   'webhook.clientCertificates.secretName=callers',
   'archive.enabled=true',
+  'archive.storage.enabled=true',
 ] as const
 
 export const LITTLE = [

@@ -11,6 +11,7 @@ import type { Retention } from '../../../src/runs/archive/retention.ts'
 import { runPool } from '../../../src/runs/collect/pool.ts'
 import type { ReadinessCheck } from '../../../webhook/status-app.ts'
 import { pathOfRuns } from '../../shared/path-of-runs.ts'
+import type { RunStorage } from '../storage/stored-runs.ts'
 import { type ControllerMemory, createControllerMemory } from './controller-memory.ts'
 import { ARCHIVE_PACE, type ArchivePace } from './pace.ts'
 import { createPodMemory, type PodMemory } from './pod-memory.ts'
@@ -23,6 +24,8 @@ import {
 } from './remembered-run.ts'
 import { createRememberedRuns, type RememberedRuns } from './remembered-runs.ts'
 import { type ArchiveReport, createArchiveReport } from './report.ts'
+import { createRowsArchive, type RowsArchive, type RowsArchiveOptions } from './rows-archive.ts'
+import { createRowsReport } from './rows-report.ts'
 import { createRunClient, type RunClient } from './run-client.ts'
 import { createRunIndex, type RunIndex, readIndexed } from './run-index.ts'
 import { sweepRuns } from './sweep.ts'
@@ -38,6 +41,8 @@ export interface ArchiveOptions {
   readonly retention: Retention
   readonly registry: Registry
   readonly log: Logger
+  /** Where logs are kept and rows are stored; undefined if the archive may not read logs. */
+  readonly storage?: RunStorage | undefined
   readonly pace?: ArchivePace
 }
 
@@ -56,6 +61,7 @@ interface Parts {
   readonly index: RunIndex
   readonly runs: RememberedRuns
   readonly report: ArchiveReport
+  readonly rows: RowsArchive | undefined
 }
 
 /** The time for which an idle connection is kept, less than that of an apiserver. */
@@ -68,18 +74,19 @@ const KEPT_MS = 30_000
 export function startArchive(options: ArchiveOptions): Archive {
   const { access, namespaces, metrics, registry, log, retention, pace = ARCHIVE_PACE } = options
   const api = connectApiserver(access, KEPT_MS)
-  const [memory, index] = [createPodMemory(), createRunIndex()]
+  const [memory, index] = [createPodMemory((uid) => noteLogs(uid, parts)), createRunIndex()]
   const report = createArchiveReport(registry, log, () => readState(memory, runs, watches))
   const { onForbidden, onTroubleOf } = report
   const controllers = createControllerMemory({ api, answerMs: pace.answerMs, onForbidden })
   const runs = createRememberedRuns(memory, controllers)
   const client = createRunClient(api, pace.answerMs)
+  const rows = startRows({ api, client, index, pace }, options)
   const places = namespaces.length === 0 ? [undefined] : namespaces
   const watches = places.flatMap((namespace) => [
     startReflector({
       ...{ api, pace, onTrouble: onTroubleOf('pods'), collection: memory.collect() },
       path: pathOfResource({ apiVersion: 'v1', namespace, plural: 'pods' }),
-      itemOf: (object) => readWatchedPod(object, metrics),
+      itemOf: (object) => readWatchedPod(object, metrics, options.storage !== undefined),
     }),
     startReflector({
       ...{ api, pace, onTrouble: onTroubleOf('runs'), collection: index.collect() },
@@ -87,19 +94,40 @@ export function startArchive(options: ArchiveOptions): Archive {
       itemOf: readIndexed,
     }),
   ])
-  const parts = { pace, retention, memory, controllers, client, index, runs, report }
+  const parts: Parts = { pace, retention, memory, controllers, client, index, runs, report, rows }
   const isListed = () => watches.every((watch) => watch.isListed)
   const stopped = new AbortController()
   const ended = follow(parts, isListed, stopped.signal)
   return {
-    checks: () => [buildCheck(watches), { name: 'writes', problem: report.trouble, fatal: false }],
+    checks: () => [
+      buildCheck(watches),
+      { name: 'writes', problem: report.trouble, fatal: false },
+      ...(rows === undefined ? [] : [{ name: 'rows', problem: rows.trouble, fatal: false }]),
+    ],
     async stop() {
       stopped.abort()
       for (const watch of watches) watch.stop()
-      await ended
+      await Promise.all([ended, rows?.stop()])
       api.close()
     },
   }
+}
+
+/** Starts to keep rows, if there is a storage. */
+function startRows(
+  tools: Omit<RowsArchiveOptions, 'storage' | 'report'>,
+  { storage, registry, log }: ArchiveOptions,
+): RowsArchive | undefined {
+  if (storage === undefined) return undefined
+  const report = createRowsReport(registry, log, () => rows.unread)
+  const rows: RowsArchive = createRowsArchive({ ...tools, storage, report })
+  return rows
+}
+
+/** Notes the logs of a changed pod at once: they can vanish with it a second after its end. */
+function noteLogs(uid: string, { memory, runs, rows }: Parts): void {
+  const [pod, run] = [memory.get(uid), runs.find(uid)]
+  if (pod !== undefined && run !== undefined) rows?.note(run.kept, pod, memory.observersOf(uid))
 }
 
 /** An archive without a first list has nothing to write, and is not ready. */
@@ -140,38 +168,43 @@ async function follow(parts: Parts, isListed: () => boolean, signal: AbortSignal
 const PARALLEL = 8
 
 async function takeTurn(parts: Parts, signal: AbortSignal): Promise<void> {
-  const { memory, runs, pace, report } = parts
+  const { memory, runs, report, rows } = parts
   const pool = { parallel: PARALLEL, isOrdered: false, signal, done: async () => {} }
   const changed = new Set<RememberedRun>()
   const add = (uid: string) => addPod(uid, parts, changed)
   await runPool(memory.takeChanged(), { ...pool, work: add })
-  for (const run of changed) scheduleChanged(run, runs.podsOf(run), pace, Date.now())
+  for (const run of changed) scheduleChanged(run, runs.podsOf(run), parts.pace, Date.now())
   const due = [...runs.all()].filter(({ dueAt }) => dueAt <= Date.now())
   await runPool(due, { ...pool, work: (run) => write(run, parts) })
   const all = [...runs.all()]
-  for (const run of all) if (isArchived(run, pace)) runs.release(run)
+  rows?.takeTurn(all.filter(({ overAt }) => overAt !== undefined).map(({ kept }) => kept))
+  for (const run of all) if (isArchived(run, parts)) release(run, parts)
   if (all.every(({ failures }) => failures === 0)) report.onRepaired()
 }
 
 /** If the controllers of a pod cannot be read, the pod is handled again in the next turn. */
-async function addPod(
-  uid: string,
-  { memory, runs, report }: Parts,
-  changed: Set<RememberedRun>,
-): Promise<void> {
+async function addPod(uid: string, parts: Parts, changed: Set<RememberedRun>): Promise<void> {
+  const { memory, runs, report } = parts
   try {
+    const isNew = runs.find(uid) === undefined
     const run = await runs.add(uid)
     if (run !== undefined) changed.add(run)
+    if (isNew) noteLogs(uid, parts)
   } catch (error) {
     report.onFailure(memory.get(uid)?.namespace ?? '', errorMessage(error))
     memory.putBack(uid)
   }
 }
 
-function isArchived({ overAt, dueAt }: RememberedRun, { lingerMs }: ArchivePace): boolean {
-  return (
-    overAt !== undefined && dueAt === Number.POSITIVE_INFINITY && Date.now() - overAt > lingerMs
-  )
+function isArchived({ key, overAt, dueAt }: RememberedRun, { pace, rows }: Parts): boolean {
+  if (overAt === undefined || dueAt !== Number.POSITIVE_INFINITY) return false
+  return Date.now() - overAt > pace.lingerMs && (rows?.isSettled(key) ?? true)
+}
+
+/** Forgets a run. Rows that are not stored yet are stored in a sweep. */
+function release(run: RememberedRun, { runs, rows }: Parts): void {
+  runs.release(run)
+  rows?.release(run.key)
 }
 
 async function write(run: RememberedRun, parts: Parts): Promise<void> {
@@ -181,16 +214,22 @@ async function write(run: RememberedRun, parts: Parts): Promise<void> {
     const updated = await updateRun(run, parts.runs.podsOf(run), parts, now)
     run.failures = 0
     parts.report.onWritten()
-    settle(run, updated, parts, now)
+    await settle(run, updated, parts, now)
   } catch (error) {
     fail(run, error, parts, now)
   }
 }
 
 /** Decides when a run is written again. */
-function settle(run: RememberedRun, updated: Updated, { runs, pace }: Parts, now: number): void {
+async function settle(
+  run: RememberedRun,
+  updated: Updated,
+  { runs, rows, pace }: Parts,
+  now: number,
+): Promise<void> {
   if (updated === 'dropped') {
     runs.release(run)
+    await rows?.drop(run.kept)
     return
   }
   run.overAt = updated === 'over' ? (run.overAt ?? now) : undefined
@@ -199,19 +238,15 @@ function settle(run: RememberedRun, updated: Updated, { runs, pace }: Parts, now
   else run.readings = 0
 }
 
-function fail(
-  run: RememberedRun,
-  error: unknown,
-  { runs, pace, report }: Parts,
-  now: number,
-): void {
+function fail(run: RememberedRun, error: unknown, parts: Parts, now: number): void {
+  const { runs, pace, report } = parts
   const { namespace } = run
   const message = errorMessage(error)
   report.onFailure(namespace, message)
   const isTooOld = run.failures > 0 && now - run.failedAt > pace.giveUpMs
   if ((isTooOld && isSettled(runs.podsOf(run))) || isNamespaceGone(error, namespace)) {
     report.onGivenUp(namespace, message)
-    runs.release(run)
+    release(run, parts)
     return
   }
   scheduleRetry(run, pace.writing, error instanceof ApiError ? error.retryAfterMs : 0, now)
@@ -227,8 +262,10 @@ function isNamespaceGone(error: unknown, namespace: string): boolean {
 }
 
 async function sweep(parts: Parts): Promise<void> {
-  const { report, runs } = parts
+  const { report, runs, rows, memory, retention } = parts
   const isLive = (key: string) => runs.has(key)
+  // While the run of a pod is not known, any run may be its one.
+  rows?.sweep((key) => memory.hasChanged || isLive(key), Date.now() - retention.maxAgeMs)
   await sweepRuns({ ...parts, isLive }, Date.now()).catch((error: unknown) => {
     report.onFailure('', errorMessage(error))
   })

@@ -15,6 +15,12 @@ export interface ArchivePace extends ReflectorPace {
   readonly lingerMs: number
   /** The time after the first failure to write after which an ended run gets no Run. */
   readonly giveUpMs: number
+  /** The time between two readings of the log of an observer that runs. */
+  readonly readMs: number
+  /** The pauses after a log could not be read, or the rows of a run could not be stored. */
+  readonly storing: Backoff
+  /** The time after the end of a container after which its log is given up. */
+  readonly giveUpLogMs: number
   /** The time between two searches for Runs to delete, and for Runs without pods. */
   readonly sweepMs: number
 }
@@ -31,5 +37,8 @@ export const ARCHIVE_PACE: ArchivePace = {
   writing: { pauseMs: 1000, longestPauseMs: 300_000 },
   lingerMs: 120_000,
   giveUpMs: 24 * 3_600_000,
+  readMs: 60_000,
+  storing: { pauseMs: 1000, longestPauseMs: 60_000 },
+  giveUpLogMs: 600_000,
   sweepMs: 60_000,
 }

@@ -1,6 +1,7 @@
 import type { Collection } from '../../../src/cluster/reflect/reflector.ts'
 import { rememberGone, rememberPod } from '../../../src/runs/archive/remember-pod.ts'
 import { isTerminal, type RunPod } from '../../../src/runs/card/pod-facts.ts'
+import type { RunningObserver } from '../../../src/runs/collect/observers.ts'
 import { collectKeys } from './watched-keys.ts'
 import type { WatchedPod } from './watched-pod.ts'
 
@@ -8,7 +9,11 @@ import type { WatchedPod } from './watched-pod.ts'
 export interface PodMemory {
   /** The number of remembered pods. */
   readonly size: number
+  /** Whether pods have changed since the last call of `takeChanged`. */
+  readonly hasChanged: boolean
   get(uid: string): RunPod | undefined
+  /** Returns the observers of a pod, if their logs are kept. */
+  observersOf(uid: string): readonly RunningObserver[]
   /** Creates the collection of one watch. */
   collect(): Collection<WatchedPod>
   /** Returns the UIDs of the pods that have changed since the last call. */
@@ -19,26 +24,23 @@ export interface PodMemory {
   release(uid: string): void
 }
 
-interface Remembered {
-  readonly resourceVersion: string
-  readonly pod: RunPod
-}
-
-export function createPodMemory(): PodMemory {
-  const pods = new Map<string, Remembered>()
+/** @param onChange is called at once with the UID of a pod that has changed */
+export function createPodMemory(onChange: (uid: string) => void): PodMemory {
+  const pods = new Map<string, WatchedPod>()
   /** The pods of archived runs that still exist. */
   const released = new Set<string>()
   let changed = new Set<string>()
-  const set = (uid: string, remembered: Remembered) => {
+  const set = (uid: string, remembered: WatchedPod) => {
     pods.set(uid, remembered)
     changed.add(uid)
+    onChange(uid)
   }
-  const put = ({ resourceVersion, pod }: WatchedPod) => {
+  const put = ({ resourceVersion, pod, observers }: WatchedPod) => {
     const before = pods.get(pod.uid)
     if (before?.resourceVersion === resourceVersion) return
     if (released.has(pod.uid) && isTerminal(pod.phase)) return
     released.delete(pod.uid)
-    set(pod.uid, { resourceVersion, pod: rememberPod(before?.pod, pod) })
+    set(pod.uid, { resourceVersion, pod: rememberPod(before?.pod, pod), observers })
   }
   const lose = (uid: string) => {
     const last = pods.get(uid)
@@ -49,7 +51,11 @@ export function createPodMemory(): PodMemory {
     get size() {
       return pods.size
     },
+    get hasChanged() {
+      return changed.size > 0
+    },
     get: (uid) => pods.get(uid)?.pod,
+    observersOf: (uid) => pods.get(uid)?.observers ?? [],
     collect: () => collectKeys({ keyOf: ({ pod }) => pod.uid, put, lose }),
     takeChanged() {
       const taken = [...changed]

@@ -1,11 +1,14 @@
 import { type Backoff, backoffMs } from '../../../src/lib/pause.ts'
 import { isTerminal, type RunPod } from '../../../src/runs/card/pod-facts.ts'
+import type { KeptRun } from '../storage/kept-logs.ts'
 import type { ArchivePace } from './pace.ts'
 
 /** A run whose pods are remembered. Times are in milliseconds since 1970. */
 export interface RememberedRun {
   readonly key: string
   readonly namespace: string
+  /** The name of its object Run, and the title of its page. */
+  readonly kept: KeptRun
   /** The UIDs of its pods. */
   readonly pods: Set<string>
   /** Whether its object Run exists. */
@@ -30,10 +33,11 @@ export interface RememberedRun {
   isCompared: boolean
 }
 
-export function createRememberedRun(key: string, namespace: string): RememberedRun {
+export function createRememberedRun(kept: KeptRun): RememberedRun {
   return {
-    key,
-    namespace,
+    key: kept.key,
+    namespace: kept.namespace,
+    kept,
     pods: new Set(),
     isCreated: false,
     dueAt: Number.POSITIVE_INFINITY,

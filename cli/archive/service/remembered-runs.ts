@@ -1,5 +1,6 @@
+import { nameRun } from '../../../src/runs/archive/run-name.ts'
 import type { RunPod } from '../../../src/runs/card/pod-facts.ts'
-import { runKeyOf } from '../../../src/runs/card/run.ts'
+import { identifyRun, runKey } from '../../../src/runs/card/run.ts'
 import type { ControllerMemory } from './controller-memory.ts'
 import type { PodMemory } from './pod-memory.ts'
 import { createRememberedRun, type RememberedRun } from './remembered-run.ts'
@@ -9,6 +10,8 @@ export interface RememberedRuns {
   readonly size: number
   all(): Iterable<RememberedRun>
   has(key: string): boolean
+  /** Returns the run of a pod that was added before. */
+  find(uid: string): RememberedRun | undefined
   podsOf(run: RememberedRun): readonly RunPod[]
   /**
    * Adds a changed pod to its run, whose controllers are read if they are not known.
@@ -28,12 +31,16 @@ export function createRememberedRuns(
   const runs = new Map<string, RememberedRun>()
   const keys = new Map<string, string>()
   const podsOf = ({ pods }: RememberedRun) => [...pods].flatMap((uid) => memory.get(uid) ?? [])
+  const find = (uid: string) => runs.get(keys.get(uid) ?? '')
   const findRun = async (pod: RunPod) => {
-    const known = runs.get(keys.get(pod.uid) ?? '')
+    const known = find(pod.uid)
     if (known !== undefined) return known
     await controllers.resolve(pod)
-    const key = runKeyOf(pod, controllers.in(pod.namespace))
-    const run = runs.get(key) ?? createRememberedRun(key, pod.namespace)
+    const identity = identifyRun(pod, controllers.in(pod.namespace))
+    const { namespace, word } = identity
+    const [key, name] = [runKey(identity), nameRun(identity)]
+    const title = `${word}/${identity.name} in ${namespace}`
+    const run = runs.get(key) ?? createRememberedRun({ key, namespace, name, title })
     runs.set(key, run)
     run.pods.add(pod.uid)
     keys.set(pod.uid, key)
@@ -45,6 +52,7 @@ export function createRememberedRuns(
     },
     all: () => runs.values(),
     has: (key) => runs.has(key),
+    find,
     podsOf,
     async add(uid) {
       const pod = memory.get(uid)

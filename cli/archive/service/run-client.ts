@@ -3,8 +3,10 @@ import type { Apiserver } from '../../../src/cluster/apiserver.ts'
 import { applyEvent } from '../../../src/cluster/events.ts'
 import { asObjects, type Fields, fieldsOrNone } from '../../../src/core/kubernetes/json.ts'
 import { type ArchivedRun, readArchivedRun } from '../../../src/runs/archive/archived-run.ts'
+import type { RunOfRows } from '../../../src/runs/archive/rows-path.ts'
 import type { RunCondition } from '../../../src/runs/archive/run-conditions.ts'
 import type { RunObject } from '../../../src/runs/archive/run-object.ts'
+import type { StoredRows } from '../../../src/runs/archive/stored-rows.ts'
 import type { RunPhase } from '../../../src/runs/card/run.ts'
 import { pathOfRuns } from '../../shared/path-of-runs.ts'
 
@@ -23,6 +25,8 @@ export interface RunClient {
    * object does not exist.
    */
   end(run: ArchivedRun, end: RunEnd): Promise<void>
+  /** Writes where the rows of a run are; does nothing if its object Run does not exist. */
+  writeRows(run: RunOfRows, rows: StoredRows): Promise<void>
   /** Deletes an object Run; does nothing if it does not exist. */
   delete(run: ArchivedRun): Promise<void>
   writeEvent(event: Fields): Promise<void>
@@ -38,6 +42,8 @@ export interface RunEnd {
 
 /** Fields that another manager has set are overwritten: only the archive owns these objects. */
 const FIELD_MANAGER = 'ridealong-archive'
+/** The manager of the field `status.rows`, which is written apart from the others. */
+const ROWS_MANAGER = 'ridealong-archive-rows'
 const OWNER = { fieldManager: FIELD_MANAGER, force: 'true' } as const
 
 export function createRunClient(api: Apiserver, answerMs: number): RunClient {
@@ -69,6 +75,11 @@ export function createRunClient(api: Apiserver, answerMs: number): RunClient {
       const conditions = condition === undefined ? before : [...before, condition]
       const patch = { status: { phase, ended, conditions } }
       await api.ask({ path: `${path}/status`, patch, signal: signal() }).catch(ifMissing)
+    },
+    async writeRows(run, rows) {
+      const patch = { status: { rows: { ...rows } } }
+      const [path, query] = [`${pathOf(run)}/status`, { fieldManager: ROWS_MANAGER }]
+      await api.ask({ path, query, patch, signal: signal() }).catch(ifMissing)
     },
     async delete(run) {
       await api.ask({ path: pathOf(run), delete: {}, signal: signal() }).catch(ifMissing)

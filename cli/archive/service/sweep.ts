@@ -3,6 +3,7 @@ import type { ArchivedRun } from '../../../src/runs/archive/archived-run.ts'
 import { type Retention, selectExpired } from '../../../src/runs/archive/retention.ts'
 import { unseenEnd } from '../../../src/runs/archive/run-conditions.ts'
 import type { ControllerMemory } from './controller-memory.ts'
+import type { RowsArchive } from './rows-archive.ts'
 import type { RunClient } from './run-client.ts'
 import type { RunIndex } from './run-index.ts'
 
@@ -13,6 +14,8 @@ export interface SweepOptions {
   readonly retention: Retention
   /** Reports whether pods of a run are remembered. @param key its `runKey` */
   isLive(key: string): boolean
+  /** The rows of runs; undefined if the archive stores none. */
+  readonly rows: Pick<RowsArchive, 'remove'> | undefined
 }
 
 /** The maximum number of objects that a sweep changes: a longer sweep would delay other writes. */
@@ -26,11 +29,15 @@ const MOST_CHANGES = 200
  * @throws ApiError, or a network error
  */
 export async function sweepRuns(options: SweepOptions, now: number): Promise<void> {
-  const { index, client, retention, isLive } = options
+  const { index, client, retention, rows, isLive } = options
   const orphans = index.all().filter(({ ended, key }) => ended === undefined && !isLive(key))
   for (const run of orphans.slice(0, MOST_CHANGES)) await endOrphan(run, options, now)
   const expired = selectExpired(index.all(), retention, now).slice(0, MOST_CHANGES)
-  for (const run of expired) if (!isLive(run.key)) await client.delete(run)
+  for (const run of expired) {
+    if (isLive(run.key)) continue
+    await client.delete(run)
+    await rows?.remove(run)
+  }
 }
 
 /** The workload may still exist, and create pods again: a suspended Job, for example. */

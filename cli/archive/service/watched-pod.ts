@@ -1,11 +1,14 @@
 import { STATUS_KEY } from '../../../src/core/keys.ts'
 import { asText, type Fields, fieldsOrNone, listOrNone } from '../../../src/core/kubernetes/json.ts'
 import { type RunPod, readPodFacts } from '../../../src/runs/card/pod-facts.ts'
+import { findObservers, type RunningObserver } from '../../../src/runs/collect/observers.ts'
 
 /** A pod of which Ridealong has decided, at one resourceVersion. */
 export interface WatchedPod {
   readonly resourceVersion: string
   readonly pod: RunPod
+  /** Its observers, if their logs are kept. */
+  readonly observers: readonly RunningObserver[]
 }
 
 /**
@@ -13,17 +16,21 @@ export interface WatchedPod {
  * are none of ours.
  *
  * @param metrics the names of the metrics that `attach` can add to a pod
+ * @param keepsLogs whether the observers are needed, and not only the facts about the pod
  * @returns undefined for a pod that no observer was requested for
  */
 export function readWatchedPod(
   object: unknown,
   metrics: ReadonlySet<string>,
+  keepsLogs: boolean,
 ): WatchedPod | undefined {
   const fields = fieldsOrNone(object)
   if (!mayBeObserved(fields)) return undefined
   const pod = readPodFacts(fields, metrics)
   if (!pod.isObserved && !hasStatus(fields)) return undefined
-  return { resourceVersion: asText(fieldsOrNone(fields.metadata).resourceVersion) ?? '', pod }
+  const resourceVersion = asText(fieldsOrNone(fields.metadata).resourceVersion) ?? ''
+  const observers = keepsLogs ? findObservers(fields, metrics, undefined).observers : []
+  return { resourceVersion, pod, observers }
 }
 
 function mayBeObserved(pod: Fields): boolean {

@@ -1,4 +1,10 @@
-import { asObjects, asText, type Fields, fieldsOrNone } from '../../core/kubernetes/json.ts'
+import {
+  asFields,
+  asObjects,
+  asText,
+  type Fields,
+  fieldsOrNone,
+} from '../../core/kubernetes/json.ts'
 import type { OwnerReference } from '../../core/kubernetes/owner-reference.ts'
 import { readTime } from '../card/container-facts.ts'
 import { isOver, type RunPhase, readPhase, runKey } from '../card/run.ts'
@@ -13,6 +19,8 @@ export interface ArchivedRun extends AgingRun {
   readonly phase: RunPhase | undefined
   /** The number of its pods, also of those that are gone. */
   readonly pods: number
+  /** Whether its rows were stored, as far as there are any. */
+  readonly hasRows: boolean
   /** Since when its conditions are true, by type. */
   readonly times: ReadonlyMap<string, string>
 }
@@ -41,13 +49,14 @@ export function readArchivedRun(object: Fields): ArchivedRun | undefined {
 function readStatus(
   status: Fields,
   created: number,
-): Pick<ArchivedRun, 'phase' | 'ended' | 'pods' | 'times'> {
+): Pick<ArchivedRun, 'phase' | 'ended' | 'pods' | 'hasRows' | 'times'> {
   const phase = readPhase(status.phase)
   const hasEnded = phase !== undefined && isOver(phase)
   return {
     phase,
     ended: hasEnded ? (readTime(status.ended) ?? created) : undefined,
     pods: typeof status.pods === 'number' ? status.pods : 0,
+    hasRows: asFields(status.rows) !== undefined,
     times: new Map(asObjects(status.conditions).flatMap(readTransition)),
   }
 }

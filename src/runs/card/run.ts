@@ -81,9 +81,9 @@ export function runKey({
   return JSON.stringify([namespace, uid, revision])
 }
 
-/** Returns the `runKey` of the run of a pod. */
-export function runKeyOf(pod: RunPod, { above }: Controllers): string {
-  return runKey({ namespace: pod.namespace, ...findOwner(pod, above(pod.controller)) })
+/** Returns what identifies the run of a pod. */
+export function identifyRun(pod: RunPod, { above }: Controllers) {
+  return { namespace: pod.namespace, ...findOwner(pod, above(pod.controller)) }
 }
 
 /** Reports whether a run is a revision of a workload whose pods come and go. */

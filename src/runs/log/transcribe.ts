@@ -128,7 +128,7 @@ function isOfObserver({ metadata, summary }: LogEntry): boolean {
 /**
  * Adds how containers ended, and the summary from the termination message if the log has none.
  */
-function withStatus(entry: Entry, { message, ended, observedRanks }: FinalStatus): Entry {
+export function withStatus(entry: Entry, { message, ended, observedRanks }: FinalStatus): Entry {
   if (entry.kind !== 'log') return entry
   const hasSummary = entry.summary.length > 0 || message === null
   const summary = hasSummary ? entry.summary : readSummary(message.split('\n'))

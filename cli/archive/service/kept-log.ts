@@ -1,0 +1,173 @@
+import { isMissing } from '../../../src/cluster/api-error.ts'
+import type { Apiserver } from '../../../src/cluster/apiserver.ts'
+import { readStampedText } from '../../../src/cluster/logs.ts'
+import { isTemporary } from '../../../src/cluster/repeat.ts'
+import type { RunningObserver } from '../../../src/runs/collect/observers.ts'
+import { readStampedLines, type StampedLines } from '../../../src/runs/top/stamped-lines.ts'
+import type { KeptFacts, KeptLogs, KeptRun } from '../storage/kept-logs.ts'
+
+/** A log that is kept on the volume until the rows of its run are stored. */
+export interface KeptLog {
+  readonly id: string
+  readonly run: KeptRun
+  readonly started: number | null
+  /** The last state of the observer. */
+  observer: RunningObserver
+  /** Whether the container has ended, or its pod is gone: what is there is all. */
+  isLast: boolean
+  isGone: boolean
+  isReading: boolean
+  isDone: boolean
+  /** Why a part of the log is missing. */
+  problem: string | null
+  /** When it is read again, in milliseconds since 1970. */
+  dueAt: number
+  /** The attempts that failed since the last success, and when the first one of them was. */
+  failures: number
+  failedAt: number
+  /** Whether it was read since the container has ended. */
+  wasReadLast: boolean
+  /** The position in the log; undefined before the text on the volume is measured. */
+  position: Position | undefined
+}
+
+interface Position {
+  readonly lines: StampedLines
+  /** The lines at the start of the log that are on the volume already, and are not read yet. */
+  skipped: number
+  /** The bytes and the lines on the volume. */
+  bytes: number
+  count: number
+}
+
+export function createKeptLog(
+  id: string,
+  run: KeptRun,
+  { observer, started }: { readonly observer: RunningObserver; readonly started: number | null },
+): KeptLog {
+  return {
+    ...{ id, run, started, observer },
+    isLast: false,
+    isGone: false,
+    isReading: false,
+    isDone: false,
+    problem: null,
+    dueAt: 0,
+    failures: 0,
+    failedAt: 0,
+    wasReadLast: false,
+    position: undefined,
+  }
+}
+
+export function factsOf({ observer, started, isDone, problem }: KeptLog): KeptFacts {
+  return { observer, started, isDone, problem }
+}
+
+/** The most bytes of a log. Observers write less, and containers can write anything. */
+const MOST_BYTES = 64 * 2 ** 20
+
+export interface ReadingOptions {
+  readonly api: Apiserver
+  readonly kept: KeptLogs
+  readonly signal: AbortSignal
+}
+
+/**
+ * Appends the new lines of a log to its text on the volume. Returns the number of new lines, and
+ * whether the log still shows the last line that was known.
+ *
+ * @throws ApiError, a network error, or an error of the system. The next reading then begins after
+ * the last line that is on the volume
+ */
+export async function readNewLines(
+  log: KeptLog,
+  { api, kept, signal }: ReadingOptions,
+): Promise<number> {
+  try {
+    log.position ??= await measure(log, kept)
+    return await appendNew(log, log.position, { api, kept, signal })
+  } catch (error) {
+    log.position = undefined
+    throw error
+  }
+}
+
+/** After a restart of the archive, and after a failure, the log is read from its start again. */
+async function measure({ run, id }: KeptLog, kept: KeptLogs): Promise<Position> {
+  const { bytes, lines } = await kept.measure(run, id)
+  return { lines: readStampedLines(), skipped: lines, bytes, count: lines }
+}
+
+async function appendNew(
+  { observer, run, id }: KeptLog,
+  position: Position,
+  { api, kept, signal }: ReadingOptions,
+): Promise<number> {
+  const { lines } = position
+  const before = position.count
+  lines.begin()
+  const texts = readStampedText(api, observer, { since: lines.since(), signal })
+  // A log that does not exist must not leave an empty text.
+  const first = await texts.next()
+  const file = await kept.open(run, id, position.bytes)
+  try {
+    for (let next = first; !next.done; next = await texts.next()) {
+      const added = takeLines(position, next.value)
+      if (added !== '') await file.append(added)
+      if (position.bytes > MOST_BYTES) break
+    }
+    await file.sync()
+    return position.count - before
+  } finally {
+    await file.close()
+    await texts.return(undefined)
+  }
+}
+
+function takeLines(position: Position, text: string): string {
+  let added = ''
+  position.lines.push(text, (line) => {
+    if (position.skipped > 0) {
+      position.skipped -= 1
+      return
+    }
+    added += `${line}\n`
+    position.count += 1
+  })
+  position.bytes += Buffer.byteLength(added)
+  return added
+}
+
+const GONE = 'its pod was deleted before its log was read to the end'
+const TOO_LONG = `its log has more than ${MOST_BYTES / 2 ** 20} MiB; the rest was not kept`
+
+/** Notes that a log was read. A log whose container has ended is read until it has no new lines. */
+export function noteRead(log: KeptLog, added: number, wasLast: boolean): void {
+  if (log.isDone) return
+  log.failures = 0
+  if ((log.position?.bytes ?? 0) > MOST_BYTES) finish(log, TOO_LONG)
+  else if (wasLast && added === 0) finish(log, null)
+  log.wasReadLast ||= wasLast
+}
+
+/**
+ * Notes why a log could not be read.
+ *
+ * @returns whether it may be read later
+ */
+export function noteFailure(log: KeptLog, error: unknown, message: string, now: number): boolean {
+  if (log.isDone) return false
+  if (log.failures === 0) log.failedAt = now
+  log.failures += 1
+  const isLost = log.isGone && isMissing(error)
+  if (isLost) finish(log, log.wasReadLast ? null : GONE)
+  else if (log.isLast && !isMissing(error) && !isTemporary(error)) finish(log, message)
+  return !log.isDone
+}
+
+/** Ends the reading of a log. @param problem why a part of it is missing; null if none is */
+export function finish(log: KeptLog, problem: string | null): void {
+  log.isDone = true
+  log.problem = problem
+}

@@ -1,0 +1,236 @@
+import { describeApiError } from '../../../src/cluster/api-error.ts'
+import type { Apiserver } from '../../../src/cluster/apiserver.ts'
+import { systemMessage } from '../../../src/lib/error-message.ts'
+import { type Backoff, backoffMs } from '../../../src/lib/pause.ts'
+import type { RunPod } from '../../../src/runs/card/pod-facts.ts'
+import type { RunningObserver } from '../../../src/runs/collect/observers.ts'
+import { type KeptFacts, type KeptLogs, type KeptRun, logId } from '../storage/kept-logs.ts'
+import {
+  createKeptLog,
+  factsOf,
+  finish,
+  type KeptLog,
+  noteFailure,
+  noteRead,
+  readNewLines,
+} from './kept-log.ts'
+
+/** Reads the logs of observers to the volume. */
+export interface LogKeeper {
+  /** The number of logs that are not read to their end. */
+  readonly unread: number
+  /** Notes the state of the observers of a pod, and reads a log at once if its container ended. */
+  note(run: KeptRun, pod: RunPod, observers: readonly RunningObserver[]): void
+  /** Begins to read the logs that are due. */
+  begin(): void
+  /** Reports whether no log of a run is to be read any more. */
+  isRead(key: string): boolean
+  /** Returns the logs of a run that are not stored yet, by their ids. */
+  logsOf(key: string): ReadonlyMap<string, KeptFacts>
+  /** Reads no log of a run until `settle` is called, because its rows are being stored. */
+  hold(key: string): void
+  /** Notes that the rows of these logs are stored. */
+  settle(key: string, stored: Iterable<string>): void
+  /** Forgets the logs of a run. */
+  forget(key: string): void
+  /** Waits until nothing is read any more. */
+  stop(): Promise<void>
+}
+
+export interface LogKeeperOptions {
+  readonly api: Apiserver
+  readonly kept: KeptLogs
+  /** The time between two readings of a log that goes on, in milliseconds. */
+  readonly readMs: number
+  readonly failing: Backoff
+  /** The time after which the log of a container that has ended is given up, in milliseconds. */
+  readonly giveUpMs: number
+  /** @param message why a log could not be read or kept */
+  onFailure(namespace: string, message: string): void
+}
+
+/** The most logs that are read at once. */
+const PARALLEL = 16
+
+interface RunLogs {
+  readonly logs: Map<string, KeptLog>
+  /** The ids of the logs whose rows are stored. */
+  readonly stored: Set<string>
+  isHeld: boolean
+}
+
+interface KeeperState {
+  readonly runs: Map<string, RunLogs>
+  /** The logs whose container has ended, and then the other ones that are due. */
+  readonly urgent: Set<KeptLog>
+  readonly due: Set<KeptLog>
+  readonly reading: Set<Promise<void>>
+}
+
+export function createLogKeeper(options: LogKeeperOptions): LogKeeper {
+  const state: KeeperState = {
+    ...{ runs: new Map(), urgent: new Set(), due: new Set(), reading: new Set() },
+  }
+  const { runs } = state
+  const stopped = new AbortController()
+  const pump = () => readDue(state, options, stopped.signal)
+  return {
+    get unread() {
+      return [...runs.values()].reduce((sum, own) => sum + unreadOf(own).length, 0)
+    },
+    note(run, pod, observers) {
+      for (const observer of observers) noteObserver(state, run, pod, observer)
+      pump()
+    },
+    begin() {
+      queueDue(state, Date.now())
+      pump()
+    },
+    isRead: (key) => unreadOf(runs.get(key) ?? NO_LOGS).length === 0,
+    logsOf: (key) => {
+      const { logs } = runs.get(key) ?? NO_LOGS
+      return new Map([...logs.values()].map((log) => [log.id, factsOf(log)]))
+    },
+    hold(key) {
+      const own = runs.get(key)
+      if (own !== undefined) own.isHeld = true
+    },
+    settle: (key, stored) => settleLogs(runs.get(key), stored),
+    forget(key) {
+      for (const log of runs.get(key)?.logs.values() ?? []) finish(log, null)
+      runs.delete(key)
+    },
+    async stop() {
+      stopped.abort()
+      await Promise.all(state.reading)
+    },
+  }
+}
+
+function unreadOf({ logs }: RunLogs): readonly KeptLog[] {
+  return [...logs.values()].filter(({ isDone }) => !isDone)
+}
+
+function queueDue({ runs, urgent, due }: KeeperState, now: number): void {
+  const unread = [...runs.values()].filter(({ isHeld }) => !isHeld).flatMap(unreadOf)
+  for (const log of unread)
+    if (log.dueAt <= now && !log.isReading) (log.isLast ? urgent : due).add(log)
+}
+
+function settleLogs(own: RunLogs | undefined, stored: Iterable<string>): void {
+  if (own === undefined) return
+  own.isHeld = false
+  for (const id of stored) {
+    own.logs.delete(id)
+    own.stored.add(id)
+  }
+}
+
+/** Begins to read logs, as many as may be read at once. */
+function readDue(state: KeeperState, options: LogKeeperOptions, signal: AbortSignal): void {
+  while (!signal.aborted && state.reading.size < PARALLEL) {
+    const next = takeNext(state)
+    if (next === undefined) return
+    const task = read(next, options, signal).finally(() => {
+      state.reading.delete(task)
+      if (isUrgent(next)) state.urgent.add(next)
+      readDue(state, options, signal)
+    })
+    state.reading.add(task)
+  }
+}
+
+const NO_LOGS: RunLogs = { logs: new Map(), stored: new Set(), isHeld: false }
+
+/** Reports whether a log that was just read has to be read again at once. */
+function isUrgent({ isLast, isDone, dueAt }: KeptLog): boolean {
+  return isLast && !isDone && dueAt <= Date.now()
+}
+
+function takeNext({ urgent, due }: KeeperState): KeptLog | undefined {
+  for (const queue of [urgent, due]) {
+    const [next] = queue
+    if (next === undefined) continue
+    queue.delete(next)
+    return next
+  }
+  return undefined
+}
+
+function noteObserver(
+  { runs, urgent }: KeeperState,
+  run: KeptRun,
+  pod: RunPod,
+  observer: RunningObserver,
+): void {
+  const own: RunLogs = runs.get(run.key) ?? { logs: new Map(), stored: new Set(), isHeld: false }
+  runs.set(run.key, own)
+  const log = findLog(own, run, pod, observer)
+  if (log === undefined) return
+  const wasLast = log.isLast
+  log.observer = observer
+  log.isGone = pod.isGone
+  log.isLast = pod.isGone || observer.state === 'ended'
+  if (!log.isLast || wasLast || log.isDone) return
+  log.dueAt = 0
+  if (!log.isReading && !own.isHeld) urgent.add(log)
+}
+
+/** Returns the log of an observer; undefined if it has not started, or its rows are stored. */
+function findLog(
+  own: RunLogs,
+  run: KeptRun,
+  { started }: RunPod,
+  observer: RunningObserver,
+): KeptLog | undefined {
+  const id = logId(observer)
+  const known = own.logs.get(id)
+  if (known !== undefined || own.stored.has(id) || observer.state === 'waiting') return known
+  endEarlierStarts(own, observer)
+  const log = createKeptLog(id, run, { observer, started })
+  own.logs.set(id, log)
+  return log
+}
+
+const RESTARTED = 'its container was restarted before its log was read to the end'
+
+/** The kubelet serves the log of the last start. */
+function endEarlierStarts({ logs }: RunLogs, { uid, container }: RunningObserver): void {
+  for (const log of logs.values()) {
+    const { observer } = log
+    if (observer.uid === uid && observer.container === container && !log.isDone)
+      finish(log, RESTARTED)
+  }
+}
+
+async function read(log: KeptLog, options: LogKeeperOptions, signal: AbortSignal): Promise<void> {
+  if (log.isDone) return
+  const { isLast, run, id } = log
+  log.isReading = true
+  try {
+    if (log.position === undefined) await options.kept.writeFacts(run, id, factsOf(log))
+    const added = await readNewLines(log, { ...options, signal })
+    noteRead(log, added, isLast)
+    log.dueAt = log.isLast ? 0 : Date.now() + options.readMs
+  } catch (error) {
+    if (!signal.aborted) fail(log, error, options)
+  }
+  log.isReading = false
+  if (log.isDone) await noteDone(log, options)
+}
+
+function fail(log: KeptLog, error: unknown, options: LogKeeperOptions): void {
+  const now = Date.now()
+  const message = systemMessage(describeApiError(error))
+  const pause = backoffMs(options.failing, log.failures)
+  const mayBeRead = noteFailure(log, error, message, now)
+  if (!mayBeRead) return
+  options.onFailure(log.run.namespace, `the log of pod ${log.observer.pod}: ${message}`)
+  if (log.isLast && now - log.failedAt > options.giveUpMs) finish(log, message)
+  log.dueAt = now + Math.max(pause, log.isLast ? 0 : options.readMs)
+}
+
+/** If this fails, an archive that restarts says that the end of the log is missing. */
+async function noteDone(log: KeptLog, { kept }: LogKeeperOptions): Promise<void> {
+  await kept.writeFacts(log.run, log.id, factsOf(log)).catch(() => {})
+}

@@ -1,0 +1,202 @@
+import type { Apiserver } from '../../../src/cluster/apiserver.ts'
+import { systemMessage } from '../../../src/lib/error-message.ts'
+import { backoffMs } from '../../../src/lib/pause.ts'
+import type { RunOfRows } from '../../../src/runs/archive/rows-path.ts'
+import type { RunPod } from '../../../src/runs/card/pod-facts.ts'
+import type { RunningObserver } from '../../../src/runs/collect/observers.ts'
+import type { KeptFacts, KeptRun } from '../storage/kept-logs.ts'
+import type { RunStorage } from '../storage/stored-runs.ts'
+import { createLogKeeper, type LogKeeper } from './log-keeper.ts'
+import type { ArchivePace } from './pace.ts'
+import type { RowsReport } from './rows-report.ts'
+import type { RunClient } from './run-client.ts'
+import type { RunIndex } from './run-index.ts'
+
+/** Keeps the logs of observers, and stores their rows when their run has ended. */
+export interface RowsArchive {
+  readonly unread: number
+  /** The last failure since the last success; undefined if there is none. */
+  readonly trouble: string | undefined
+  /** Notes a changed pod of a run. */
+  note(run: KeptRun, pod: RunPod, observers: readonly RunningObserver[]): void
+  /** Reads the logs that are due, and stores the rows of these runs, which have ended. */
+  takeTurn(ended: readonly KeptRun[]): void
+  /** Reports whether a run that has ended has nothing more to store, or cannot store it. */
+  isSettled(key: string): boolean
+  /** Forgets a run. Rows that are not stored yet are stored in a sweep. */
+  release(key: string): void
+  /** Removes what is kept of a run that gets no Run. */
+  drop(run: KeptRun): Promise<void>
+  /** Removes the rows of a run that is not kept any longer. */
+  remove(run: RunOfRows): Promise<void>
+  /**
+   * Begins to store the rows of the runs whose pods were deleted while no archive watched them, and
+   * to remove those of runs that have no Run and are too old.
+   *
+   * @param isLive reports whether pods of a run are remembered
+   * @param before the start of the oldest run to keep, in milliseconds since 1970
+   */
+  sweep(isLive: (key: string) => boolean, before: number): void
+  stop(): Promise<void>
+}
+
+export interface RowsArchiveOptions {
+  readonly api: Apiserver
+  readonly storage: RunStorage
+  readonly client: RunClient
+  readonly index: RunIndex
+  readonly pace: ArchivePace
+  readonly report: RowsReport
+}
+
+/** A run whose rows could not be stored. */
+interface Failing {
+  failures: number
+  /** In milliseconds since 1970. */
+  readonly since: number
+  dueAt: number
+}
+
+interface State extends RowsArchiveOptions {
+  readonly keeper: LogKeeper
+  readonly storing: Map<string, Promise<void>>
+  readonly failing: Map<string, Failing>
+  /** Resolves when the last sweep has ended; undefined while there is none. */
+  sweeping: Promise<void> | undefined
+  isStopped: boolean
+}
+
+/** The most runs that are stored at once; their files are written one after another. */
+const PARALLEL = 4
+
+export function createRowsArchive(options: RowsArchiveOptions): RowsArchive {
+  const { api, storage, pace, report, index } = options
+  const keeper = createLogKeeper({
+    ...{ api, kept: storage.logs, readMs: pace.readMs, giveUpMs: pace.giveUpLogMs },
+    failing: pace.storing,
+    onFailure: report.onFailure,
+  })
+  const nothing = { storing: new Map(), failing: new Map(), sweeping: undefined, isStopped: false }
+  const state: State = { ...options, keeper, ...nothing }
+  return {
+    get unread() {
+      return keeper.unread
+    },
+    get trouble() {
+      return report.trouble
+    },
+    note(run, pod, observers) {
+      const known = index.find(run.namespace, run.name)
+      const isStored = known?.hasRows === true && (pod.ended ?? Infinity) <= (known.ended ?? 0)
+      if (!isStored) keeper.note(run, pod, observers)
+    },
+    takeTurn(ended) {
+      keeper.begin()
+      for (const run of ended) if (isDue(state, run.key)) start(state, run)
+    },
+    isSettled: (key) => isSettled(state, key),
+    release(key) {
+      keeper.forget(key)
+      state.failing.delete(key)
+    },
+    async drop(run) {
+      keeper.forget(run.key)
+      await storage.logs.remove(run)
+    },
+    remove: storage.remove,
+    sweep(isLive, before) {
+      state.sweeping ??= sweep(state, isLive, before)
+        .catch((error: unknown) => report.onFailure('', systemMessage(error)))
+        .finally(() => {
+          state.sweeping = undefined
+        })
+    },
+    async stop() {
+      state.isStopped = true
+      await keeper.stop()
+      await storage.close()
+      await Promise.all([...state.storing.values(), state.sweeping])
+    },
+  }
+}
+
+function isDue({ keeper, storing, failing }: State, key: string): boolean {
+  if (storing.has(key) || storing.size >= PARALLEL) return false
+  const isReady = keeper.isRead(key) && keeper.logsOf(key).size > 0
+  return isReady && (failing.get(key)?.dueAt ?? 0) <= Date.now()
+}
+
+function isSettled({ keeper, storing, failing, pace }: State, key: string): boolean {
+  if (storing.has(key)) return false
+  const { since = Number.POSITIVE_INFINITY } = failing.get(key) ?? {}
+  return keeper.logsOf(key).size === 0 || Date.now() - since > pace.giveUpMs
+}
+
+function start(state: State, run: KeptRun): void {
+  const { storing, keeper, failing } = state
+  keeper.hold(run.key)
+  const logs = keeper.logsOf(run.key)
+  const task = store(state, run, logs)
+    .then(
+      () => {
+        failing.delete(run.key)
+        keeper.settle(run.key, logs.keys())
+      },
+      (error: unknown) => {
+        keeper.settle(run.key, [])
+        fail(state, run, error)
+      },
+    )
+    .finally(() => storing.delete(run.key))
+  storing.set(run.key, task)
+}
+
+/** Writes the rows of a run, says in its Run where they are, and removes the logs. */
+async function store(
+  { storage, client, report }: State,
+  run: KeptRun,
+  logs: ReadonlyMap<string, KeptFacts>,
+): Promise<void> {
+  const all = new Map([...(await readUnwatched(storage, run)), ...logs])
+  // An archive that was killed before it kept the first log has left an empty folder.
+  if (all.size > 0) await client.writeRows(run, await storage.store(run, all))
+  await storage.logs.remove(run)
+  report.onStored()
+}
+
+const UNWATCHED = 'the archive did not run when its container ended'
+
+/** Reads the facts about the logs that an earlier archive has kept. */
+async function readUnwatched(
+  storage: RunStorage,
+  run: KeptRun,
+): Promise<ReadonlyMap<string, KeptFacts>> {
+  const kept = await storage.logs.read(run)
+  const asUnwatched = (facts: KeptFacts): KeptFacts => {
+    return facts.isDone ? facts : { ...facts, isDone: true, problem: UNWATCHED }
+  }
+  return new Map([...kept].map(([id, facts]) => [id, asUnwatched(facts)]))
+}
+
+function fail({ failing, pace, report }: State, { key, namespace, name }: KeptRun, error: unknown) {
+  const now = Date.now()
+  const known = failing.get(key) ?? { failures: 0, since: now, dueAt: 0 }
+  known.dueAt = now + backoffMs(pace.storing, known.failures)
+  known.failures += 1
+  failing.set(key, known)
+  report.onFailure(namespace, `the rows of the Run ${name}: ${systemMessage(error)}`)
+}
+
+async function sweep(
+  state: State,
+  isLive: (key: string) => boolean,
+  before: number,
+): Promise<void> {
+  const { storage, storing, index } = state
+  for (const run of await storage.logs.list()) {
+    if (isLive(run.key) || storing.has(run.key) || state.isStopped) continue
+    await store(state, run, new Map()).catch((error: unknown) => fail(state, run, error))
+    state.failing.delete(run.key)
+  }
+  await storage.removeOthers(index.all(), before)
+}

@@ -1,0 +1,51 @@
+import type { Logger } from 'pino'
+import { Counter, Gauge, type Registry } from 'prom-client'
+
+/** Reports what the archive does with logs and rows, in Prometheus metrics and in the log. */
+export interface RowsReport {
+  /** The last failure since the last success; undefined if there is none. */
+  readonly trouble: string | undefined
+  onStored(): void
+  /** @param message why a log could not be read, or the rows of a run could not be stored */
+  onFailure(namespace: string, message: string): void
+}
+
+/** @param countUnread returns the number of logs that are not read to their end */
+export function createRowsReport(
+  registry: Registry,
+  log: Logger,
+  countUnread: () => number,
+): RowsReport {
+  const stored = new Counter({
+    name: 'ridealong_archive_rows_total',
+    help: 'Attempts to store the rows of a run and to read a log, by outcome',
+    labelNames: ['outcome'] as const,
+    registers: [registry],
+  })
+  for (const outcome of ['stored', 'failed']) stored.inc({ outcome }, 0)
+  new Gauge({
+    name: 'ridealong_archive_unread_logs',
+    help: 'Logs of observers that are not read to their end',
+    registers: [registry],
+    collect() {
+      this.set(countUnread())
+    },
+  })
+  let trouble: string | undefined
+  return {
+    get trouble() {
+      return trouble
+    },
+    onStored() {
+      stored.inc({ outcome: 'stored' })
+      trouble = undefined
+    },
+    onFailure(namespace, message) {
+      stored.inc({ outcome: 'failed' })
+      const now = `namespace ${namespace}: ${message}`
+      if (now !== trouble)
+        log.warn({ namespace, trouble: message }, 'cannot keep rows; it is tried again')
+      trouble = now
+    },
+  }
+}

@@ -1,0 +1,144 @@
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { RunningObserver } from '../../../src/runs/collect/observers.ts'
+import { type VolumeFile, type VolumeFiles, writeWhole } from './volume-files.ts'
+
+/** A run whose rows are not stored yet. */
+export interface KeptRun {
+  /** Its `runKey`. */
+  readonly key: string
+  readonly namespace: string
+  /** The name of its object Run. */
+  readonly name: string
+  /** The title of its page. */
+  readonly title: string
+}
+
+/** What is known about a log besides its text. */
+export interface KeptFacts {
+  readonly observer: RunningObserver
+  /** When the pod started, in milliseconds since 1970; null if it is not known. */
+  readonly started: number | null
+  /** Whether the log was read to its end, or will not be read any more. */
+  readonly isDone: boolean
+  /** Why a part of the log is missing: a sentence; null if none is known to be. */
+  readonly problem: string | null
+}
+
+/** The text of a log on the volume. */
+export interface KeptText {
+  readonly bytes: number
+  readonly lines: number
+}
+
+/**
+ * The logs of the runs whose rows are not stored yet, in the folder `.logs` of the volume. All
+ * functions throw errors of the system.
+ */
+export interface KeptLogs {
+  /** Writes what is known about a log, and creates the folder of its run. */
+  writeFacts(run: KeptRun, id: string, facts: KeptFacts): Promise<void>
+  /** Returns the size of the text. A line that was not written to its end does not count. */
+  measure(run: KeptRun, id: string): Promise<KeptText>
+  /** Opens the text for appending, after its whole lines. */
+  open(run: KeptRun, id: string, bytes: number): Promise<VolumeFile>
+  /** Returns the path of the text. */
+  pathOf(run: KeptRun, id: string): string
+  /** Returns the runs on the volume. */
+  list(): Promise<readonly KeptRun[]>
+  /** Returns the logs of a run, by their ids. */
+  read(run: KeptRun): Promise<ReadonlyMap<string, KeptFacts>>
+  remove(run: KeptRun): Promise<void>
+}
+
+/** Returns the id of a log, which is a valid name of a file. Each start of a container has one. */
+export function logId({ uid, container, restarts }: RunningObserver): string {
+  return hashOf([uid, container, restarts])
+}
+
+/** Returns the hash of facts, as a name of a file that is valid whatever the facts contain. */
+export function hashOf(facts: readonly unknown[]): string {
+  return createHash('sha256').update(JSON.stringify(facts)).digest('hex').slice(0, 32)
+}
+
+const RUN_FILE = 'run.json'
+const FACTS = '.facts.json'
+
+export function createKeptLogs(root: string, files: VolumeFiles): KeptLogs {
+  const above = join(root, '.logs')
+  const folderOf = ({ key }: KeptRun) => join(above, hashOf([key]))
+  const pathOf = (run: KeptRun, id: string) => join(folderOf(run), `${id}.log`)
+  return {
+    pathOf,
+    async writeFacts(run, id, facts) {
+      const folder = folderOf(run)
+      const isNew = (await readJson(join(folder, RUN_FILE))) === undefined
+      if (isNew) {
+        await files.createFolder(folder)
+        await writeWhole(files, join(folder, RUN_FILE), [JSON.stringify(run)])
+      }
+      await writeWhole(files, join(folder, `${id}${FACTS}`), [JSON.stringify(facts)])
+      await files.syncFolder(folder)
+    },
+    measure: (run, id) => measureText(pathOf(run, id)),
+    open: (run, id, bytes) => {
+      const path = pathOf(run, id)
+      return bytes === 0 ? files.create(path) : files.openAt(path, bytes)
+    },
+    async list() {
+      const found = await listNames(above)
+      const runs = await Promise.all(found.map((name) => readJson(join(above, name, RUN_FILE))))
+      return runs.filter((run) => run !== undefined) as KeptRun[]
+    },
+    async read(run) {
+      const folder = folderOf(run)
+      const names = (await listNames(folder)).filter((name) => name.endsWith(FACTS)).sort()
+      const facts = await Promise.all(names.map((name) => readJson(join(folder, name))))
+      return new Map(
+        names.flatMap((name, index) => {
+          const found = facts[index]
+          return found === undefined ? [] : [[name.slice(0, -FACTS.length), found as KeptFacts]]
+        }),
+      )
+    },
+    remove: (run) => files.remove(folderOf(run)),
+  }
+}
+
+/** Returns the names in a folder; none if there is no such folder. */
+export async function listNames(folder: string): Promise<readonly string[]> {
+  return readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return []
+    throw error
+  })
+}
+
+/** Reads a file that the archive has written; undefined if it does not exist or is not whole. */
+export async function readJson(path: string): Promise<unknown> {
+  try {
+    return JSON.parse(await readFile(path, 'utf8'))
+  } catch {
+    return undefined
+  }
+}
+
+const LINE_FEED = 10
+
+async function measureText(path: string): Promise<KeptText> {
+  let [bytes, lines, before] = [0, 0, 0]
+  try {
+    for await (const chunk of createReadStream(path)) {
+      const part: Buffer = chunk
+      for (let at = part.indexOf(LINE_FEED); at >= 0; at = part.indexOf(LINE_FEED, at + 1)) {
+        lines += 1
+        bytes = before + at + 1
+      }
+      before += part.length
+    }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+  }
+  return { bytes, lines }
+}

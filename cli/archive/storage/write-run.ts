@@ -1,0 +1,149 @@
+import { createReadStream, existsSync } from 'node:fs'
+import { join } from 'node:path'
+import manifest from '../../../package.json' with { type: 'json' }
+import { splitLines } from '../../../src/lib/split-lines.ts'
+import { describeObserver } from '../../../src/runs/collect/gather.ts'
+import type { RunningObserver } from '../../../src/runs/collect/observers.ts'
+import { type FilePart, startParquet } from '../../../src/runs/convert/parquet.ts'
+import type { Descriptions } from '../../../src/runs/log/descriptions.ts'
+import { type Entry, isSample } from '../../../src/runs/log/entry.ts'
+import { parseEntry } from '../../../src/runs/log/parse.ts'
+import { readLines } from '../../../src/runs/log/read.ts'
+import { transcribeGone, withStatus } from '../../../src/runs/log/transcribe.ts'
+import { addEntry, newRun } from '../../../src/runs/report/gather.ts'
+import { buildRunPage } from '../../shared/page/run-page.ts'
+import { type VolumeFile, type VolumeFiles, writeWhole } from './volume-files.ts'
+
+/** The kept text of an observer's log, and the last state of the observer. */
+export interface LogToWrite {
+  /** The path of the text. There is no such file if nothing was read. */
+  readonly file: string
+  readonly observer: RunningObserver
+}
+
+/** A folder to write, which is not below its final name yet. */
+export interface RunToWrite {
+  readonly folder: string
+  readonly logs: readonly LogToWrite[]
+  /** The title of the page. */
+  readonly title: string
+}
+
+/** The rows that were written. */
+export interface WrittenRows {
+  readonly rows: number
+  /** The number of logs with rows. */
+  readonly logs: number
+  /** Why rows are missing: whole sentences. */
+  readonly missing: readonly string[]
+}
+
+export const PAGE_FILE = 'report.html'
+
+/**
+ * Writes the rows of a run as Parquet, a file for each section of a metric, while the logs are
+ * read. If the run has no rows, there is no file.
+ *
+ * @throws an error of the system
+ */
+export async function writeRows(
+  files: VolumeFiles,
+  { folder, logs }: RunToWrite,
+  descriptions: Descriptions,
+): Promise<WrittenRows> {
+  const run = startParquet(descriptions, `ridealong ${manifest.version}`)
+  const output = startOutput(files, folder)
+  const add = async (entry: Entry) => output.add(run.push(entry))
+  try {
+    const found: LogRows[] = []
+    for (const log of logs) found.push(await addLog(entriesOf(log, descriptions), add))
+    const { parts, notices } = run.end()
+    await output.add(parts)
+    await output.sync()
+    return {
+      rows: found.reduce((sum, { rows }) => sum + rows, 0),
+      logs: found.filter(({ rows }) => rows > 0).length,
+      missing: [...found.flatMap(({ missing }) => missing), ...notices],
+    }
+  } finally {
+    await output.close()
+  }
+}
+
+interface LogRows {
+  readonly rows: number
+  readonly missing: readonly string[]
+}
+
+async function addLog(
+  entries: AsyncIterable<Entry>,
+  add: (entry: Entry) => Promise<void>,
+): Promise<LogRows> {
+  let rows = 0
+  const missing: string[] = []
+  for await (const entry of entries) {
+    if (isSample(entry)) rows += 1
+    if (entry.kind === 'log') missing.push(...entry.cuts.map((cut) => `${entry.source}: ${cut}`))
+    await add(entry)
+  }
+  return { rows, missing }
+}
+
+/**
+ * Writes the page of the report.
+ *
+ * @throws an error of the system
+ */
+export async function writePage(
+  files: VolumeFiles,
+  { folder, logs, title }: RunToWrite,
+  descriptions: Descriptions,
+): Promise<void> {
+  const run = newRun(descriptions)
+  for (const log of logs)
+    for await (const entry of entriesOf(log, descriptions)) addEntry(run, entry)
+  const names = `${logs.length} ${logs.length === 1 ? 'log' : 'logs'} of the archive`
+  await writeWhole(files, join(folder, PAGE_FILE), await buildRunPage(run, title, 'auto', names))
+}
+
+/** Yields the entries of a log. Without its text, the summary of the observer is the only one. */
+async function* entriesOf(
+  { file, observer }: LogToWrite,
+  descriptions: Descriptions,
+): AsyncGenerator<Entry> {
+  const known = describeObserver(observer)
+  if (!existsSync(file)) {
+    const line = transcribeGone('jsonl', known, descriptions, observer.message).trim()
+    const entry = parseEntry(line, descriptions)
+    if (entry !== undefined) yield entry
+    return
+  }
+  const reader = readLines(known, descriptions)
+  for await (const line of splitLines(createReadStream(file))) yield* reader.push(line)
+  for (const entry of reader.end()) yield withStatus(entry, { ...observer, observedRanks: null })
+}
+
+interface Output {
+  add(parts: readonly FilePart[]): Promise<void>
+  sync(): Promise<void>
+  close(): Promise<void>
+}
+
+function startOutput(files: VolumeFiles, folder: string): Output {
+  const open = new Map<string, VolumeFile>()
+  return {
+    async add(parts) {
+      for (const { file, bytes } of parts) {
+        const output = open.get(file) ?? (await files.create(join(folder, file)))
+        open.set(file, output)
+        await output.append(bytes)
+      }
+    },
+    async sync() {
+      for (const output of open.values()) await output.sync()
+    },
+    async close() {
+      for (const output of open.values()) await output.close().catch(() => {})
+    },
+  }
+}

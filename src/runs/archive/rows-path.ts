@@ -1,0 +1,60 @@
+import { createHash } from 'node:crypto'
+
+/** The names of Kubernetes objects (RFC 1123 subdomain). Other texts are no part of a path. */
+const NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/
+
+/** The most characters of a name in a path: a file name has at most 255 bytes. */
+const LONGEST = 200
+
+/** A run whose rows are stored. */
+export interface RunOfRows {
+  readonly namespace: string
+  /** The name of its object Run. */
+  readonly name: string
+}
+
+/** Returns the folder of the rows of a namespace, below the root of the storage. */
+export function namespaceFolder(namespace: string): string {
+  return `namespace=${partOfPath(namespace)}`
+}
+
+/** Returns the folder of a day. @param started in milliseconds since 1970 */
+export function dayFolder(started: number): string {
+  return `date=${new Date(started).toISOString().slice(0, 10)}`
+}
+
+/** Returns the day of a folder, in milliseconds since 1970; undefined for another folder. */
+export function readDay(folder: string): number | undefined {
+  const [, day] = /^date=(\d{4}-\d\d-\d\d)$/.exec(folder) ?? []
+  const time = day === undefined ? Number.NaN : Date.parse(day)
+  return Number.isNaN(time) ? undefined : time
+}
+
+/**
+ * Returns the folder of a run. A run that was stored and went on afterwards has another folder for
+ * each further time.
+ *
+ * @param time 1 for the first time
+ */
+export function runFolder(name: string, time: number): string {
+  return `run=${partOfPath(name)}${time === 1 ? '' : `.${time}`}`
+}
+
+/** Reports whether a folder is that of a run, at any time. */
+export function isRunFolder(folder: string, name: string): boolean {
+  const first = runFolder(name, 1)
+  return (
+    folder === first ||
+    (folder.startsWith(`${first}.`) && /^\.\d+$/.test(folder.slice(first.length)))
+  )
+}
+
+/**
+ * Returns a name as a part of a path. The archive does not rely on the names of objects: one that
+ * is no valid name, or is too long for a file, is replaced by its hash.
+ */
+function partOfPath(name: string): string {
+  if (NAME.test(name) && name.length <= LONGEST) return name
+  const hash = createHash('sha256').update(name).digest('hex').slice(0, 32)
+  return NAME.test(name) ? `${name.slice(0, LONGEST - hash.length - 1)}-${hash}` : hash
+}

@@ -1,0 +1,28 @@
+import { printable } from '../../core/text/printable.ts'
+
+/** What the storage has of the rows of a run, as its object Run says. */
+export interface StoredRows {
+  /** The folder, below the root of the storage; null if there are no rows. */
+  readonly path: string | null
+  /** Whether the folder has the page of the report. */
+  readonly hasPage: boolean
+  /** The logs whose rows are in the folder, and the logs of all observers that have started. */
+  readonly logs: { readonly stored: number; readonly expected: number }
+  /** Why rows are missing or are not whole: whole sentences. */
+  readonly missing: readonly string[]
+  /** The number of such sentences that are left out. */
+  readonly omitted: number
+}
+
+const MOST_SENTENCES = 6
+const LONGEST_SENTENCE = 200
+
+/** Escapes and shortens the sentences: users of pods can write the texts in them. */
+export function limitRows(rows: Omit<StoredRows, 'omitted'>): StoredRows {
+  const missing = rows.missing.slice(0, MOST_SENTENCES)
+  return {
+    ...rows,
+    missing: missing.map((sentence) => printable(sentence, LONGEST_SENTENCE)),
+    omitted: rows.missing.length - missing.length,
+  }
+}

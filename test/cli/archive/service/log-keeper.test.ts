@@ -1,0 +1,171 @@
+import { appendFileSync, readFileSync } from 'node:fs'
+import type { ServerResponse } from 'node:http'
+import t, { type Test } from 'tap'
+import { createLogKeeper, type LogKeeper } from '../../../../cli/archive/service/log-keeper.ts'
+import { createKeptLogs, type KeptRun, logId } from '../../../../cli/archive/storage/kept-logs.ts'
+import { VOLUME_FILES } from '../../../../cli/archive/storage/volume-files.ts'
+import { findCluster } from '../../../../src/cluster/access.ts'
+import { connectApiserver } from '../../../../src/cluster/apiserver.ts'
+import { readPodFacts } from '../../../../src/runs/card/pod-facts.ts'
+import type { RunningObserver } from '../../../../src/runs/collect/observers.ts'
+import { growingLog } from '../../../stand-ins/growing-log.ts'
+import { type ErrorAnswer, standIn, type World } from '../../../stand-ins/pod-logs.ts'
+import { until } from '../../../until.ts'
+import { endedObserver } from '../observers.ts'
+
+const RUN: KeptRun = { key: '["hpc","1",null]', namespace: 'hpc', name: 'lammps-1', title: 'x' }
+const POD = readPodFacts({ metadata: { namespace: 'hpc', name: 'lammps-0' } }, new Set())
+const ENDED = endedObserver('lammps-0', 'vitals')
+const RUNNING: RunningObserver = { ...ENDED, state: 'running' }
+
+/** Starts a keeper that reads a log as often as it can. */
+async function start(t: Test, folder: string, logs: World['logs']) {
+  const { kubeconfig, asked } = await standIn(t, { pods: () => [], logs })
+  const access = await findCluster({ kubeconfig })
+  if (access === undefined) throw new Error('there is no cluster')
+  const kept = createKeptLogs(folder, VOLUME_FILES)
+  const failures: string[] = []
+  const keeper = createLogKeeper({
+    ...{ api: connectApiserver(access), kept, readMs: 1, giveUpMs: 60_000 },
+    failing: { pauseMs: 1, longestPauseMs: 10 },
+    onFailure: (_, message) => failures.push(message),
+  })
+  t.teardown(() => keeper.stop())
+  const text = (observer = ENDED) => readFileSync(kept.pathOf(RUN, logId(observer)), 'utf8')
+  return { keeper, kept, asked, failures, text }
+}
+
+/** Reads what is due until no log of the run is left. */
+function readAll(keeper: LogKeeper): Promise<void> {
+  return until('all logs are read', async () => {
+    keeper.begin()
+    return keeper.isRead(RUN.key)
+  })
+}
+
+const linesOf = (from: number, to: number) =>
+  Array.from({ length: to - from }, (_, index) => `line ${from + index}\n`).join('')
+
+t.test('a log that grows is read from where the last reading stopped', async (t) => {
+  const log = growingLog(linesOf(0, 5))
+  const folder = t.testdir({})
+  const { answer } = log
+  const first = await start(t, folder, { 'lammps-0/vitals': answer })
+  first.keeper.note(RUN, POD, [RUNNING])
+  await until('the first lines are kept', async () => {
+    first.keeper.begin()
+    return readIf(first.text) === linesOf(0, 5)
+  })
+  log.append(linesOf(5, 8))
+  await until('the next lines are kept', async () => {
+    first.keeper.begin()
+    return first.text() === linesOf(0, 8)
+  })
+  t.match(first.asked.at(-1), /sinceTime=/)
+  await first.keeper.stop()
+  appendFileSync(first.kept.pathOf(RUN, logId(ENDED)), 'a line without its e')
+  log.append(linesOf(8, 10))
+  log.end()
+  const second = await start(t, folder, { 'lammps-0/vitals': answer })
+  second.keeper.note(RUN, POD, [ENDED])
+  await readAll(second.keeper)
+  t.equal(second.text(), linesOf(0, 10), 'an archive that restarts goes on after the last line')
+  t.match([...second.keeper.logsOf(RUN.key).values()], [{ isDone: true, problem: null }])
+})
+
+function readIf(read: () => string): string {
+  try {
+    return read()
+  } catch {
+    return ''
+  }
+}
+
+t.test('what could not be read has a reason', async (t) => {
+  const log = growingLog(linesOf(0, 3))
+  let state: 'there' | 'gone' = 'there'
+  const gone: ErrorAnswer = { code: 404, message: 'pods "lammps-0" not found' }
+  const answer = (response: ServerResponse, query: URLSearchParams) => {
+    if (state === 'there') return log.answer(response, query)
+    response.writeHead(gone.code, { 'content-type': 'application/json' })
+    response.end(JSON.stringify({ kind: 'Status', status: 'Failure', ...gone }))
+  }
+  const { keeper, text } = await start(t, t.testdir({}), { 'lammps-0/vitals': answer })
+  const later = { ...RUNNING, restarts: 1 }
+  keeper.note(RUN, POD, [RUNNING])
+  await until('the first lines are kept', async () => {
+    keeper.begin()
+    return readIf(text) === linesOf(0, 3)
+  })
+  keeper.note(RUN, POD, [later])
+  await until('the log after the restart is kept', async () => {
+    keeper.begin()
+    return readIf(() => text(later)) === linesOf(0, 3)
+  })
+  state = 'gone'
+  keeper.note(RUN, { ...POD, isGone: true }, [later])
+  await readAll(keeper)
+  t.strictSame(
+    [...keeper.logsOf(RUN.key).values()].map(({ problem }) => problem),
+    [
+      'its container was restarted before its log was read to the end',
+      'its pod was deleted before its log was read to the end',
+    ],
+  )
+})
+
+t.test('a broken connection loses and repeats no line', async (t) => {
+  const log = growingLog(linesOf(0, 2000))
+  log.end()
+  let attempts = 0
+  const answer = (response: ServerResponse, query: URLSearchParams) => {
+    attempts += 1
+    if (attempts > 3) return log.answer(response, query)
+    response.on('error', () => {})
+    log.answer(cutAfter(response, attempts * 7000), query)
+  }
+  const { keeper, text, failures } = await start(t, t.testdir({}), { 'lammps-0/vitals': answer })
+  keeper.note(RUN, POD, [ENDED])
+  await readAll(keeper)
+  t.equal(text(), linesOf(0, 2000))
+  t.match(failures[0], /^the log of pod lammps-0: /)
+})
+
+/** Destroys a response after some characters. */
+function cutAfter(response: ServerResponse, characters: number): ServerResponse {
+  let sent = 0
+  const write = (text: string) => {
+    sent += text.length
+    if (sent > characters) response.destroy()
+    else response.write(text)
+  }
+  return new Proxy(response, {
+    get: (target, name) => {
+      if (name === 'write') return write
+      if (name === 'end') return () => target.destroy()
+      return Reflect.get(target, name).bind?.(target) ?? Reflect.get(target, name)
+    },
+  })
+}
+
+t.test('at most 16 logs are read at once, and each is read once more at its end', async (t) => {
+  const names = Array.from({ length: 40 }, (_, index) => `lammps-${index}`)
+  let [open, most] = [0, 0]
+  const log = growingLog('one line\n')
+  log.end()
+  const answer = (response: ServerResponse, query: URLSearchParams) => {
+    open += 1
+    most = Math.max(most, open)
+    setTimeout(() => {
+      open -= 1
+      log.answer(response, query)
+    }, 100)
+  }
+  const logs = Object.fromEntries(names.map((name) => [`${name}/vitals`, answer]))
+  const { keeper, text } = await start(t, t.testdir({}), logs)
+  const observers = names.map((name) => endedObserver(name, 'vitals'))
+  keeper.note(RUN, POD, observers)
+  await readAll(keeper)
+  t.ok(most > 1 && most <= 16, `${most} at once`)
+  for (const observer of observers) t.equal(text(observer), 'one line\n')
+})

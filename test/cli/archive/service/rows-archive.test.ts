@@ -1,0 +1,242 @@
+import { once } from 'node:events'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createServer } from 'node:https'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { Registry } from 'prom-client'
+import t, { type Test } from 'tap'
+import { makeAuthority } from '../../../../certs/make.ts'
+import { startArchive } from '../../../../cli/archive/service/archive.ts'
+import { ARCHIVE_PACE } from '../../../../cli/archive/service/pace.ts'
+import type { RowsWriter } from '../../../../cli/archive/storage/rows-writer.ts'
+import { openRunStorage } from '../../../../cli/archive/storage/stored-runs.ts'
+import { VOLUME_FILES } from '../../../../cli/archive/storage/volume-files.ts'
+import { freePort } from '../../../free-ports.ts'
+import { StandIn } from '../../../stand-ins/apiserver.ts'
+import { type GrowingLog, growingLog } from '../../../stand-ins/growing-log.ts'
+import { until } from '../../../until.ts'
+import { capturedLog, NAMES } from '../../../webhook/server.ts'
+
+// An archive with a storage, at a simulated apiserver. In place of Parquet, the folder of a run
+// gets the texts of its logs. The tests of stored-runs and of convert have real files.
+
+const STATUS = JSON.stringify({ outcome: 'injected', metrics: ['vitals'], mode: 'native' })
+const FOREVER = { maxAgeMs: Number.POSITIVE_INFINITY, maxRuns: 100 }
+
+const WRITER: RowsWriter = {
+  async rows({ folder, logs }) {
+    const texts = logs.map(({ file }) => (existsSync(file) ? readFileSync(file, 'utf8') : ''))
+    await writeFile(join(folder, 'rows.txt'), texts.join(''))
+    return { rows: 1, logs: texts.filter((one) => one !== '').length, missing: [] }
+  },
+  page: async () => undefined,
+  close: async () => {},
+}
+
+interface World {
+  readonly standIn: StandIn
+  readonly server: string
+  readonly ca: string
+  /** The logs of pods. A pod without a log is deleted. */
+  readonly logs: Map<string, GrowingLog>
+}
+
+/** Starts a simulated apiserver that also has logs, and stores objects Run. */
+async function startWorld(t: Test): Promise<World> {
+  const authority = await makeAuthority()
+  const [standIn, logs] = [new StandIn(), new Map<string, GrowingLog>()]
+  const pair = await authority.issue({ names: NAMES })
+  const server = createServer(pair, (request, response) => {
+    answer({ standIn, logs }, request, response).catch((error) => response.destroy(error))
+  })
+  const port = await freePort()
+  await once(server.listen(port, '127.0.0.1'), 'listening')
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return { standIn, server: `https://127.0.0.1:${port}`, ca: authority.ca, logs }
+}
+
+const PATH = /namespaces\/([^/]+)\/([^/]+)(?:\/([^/]+))?(?:\/([^/]+))?$/
+
+async function answer(
+  { standIn, logs }: Pick<World, 'standIn' | 'logs'>,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<unknown> {
+  const { pathname, searchParams } = new URL(request.url ?? '', 'https://localhost')
+  const [, namespace = '', resource = '', name = '', sub] = PATH.exec(pathname) ?? []
+  const send = (status: number, body: object) =>
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+  const log = logs.get(name)
+  if (sub === 'log')
+    return log === undefined ? send(404, { code: 404 }) : log.answer(response, searchParams)
+  if (resource !== 'runs' || request.method === 'GET') return standIn.answer(request, response)
+  const body = JSON.parse((await text(request)) || '{}')
+  return send(200, changeRun(standIn, `${request.method}`, { namespace, name, body }))
+}
+
+/** Creates, deletes or changes an object Run. */
+function changeRun(
+  standIn: StandIn,
+  method: string,
+  { namespace, name, body }: { readonly namespace: string; readonly name: string; body: RunStatus },
+): object {
+  if (method === 'POST') return standIn.put('runs', body)
+  if (method === 'DELETE') {
+    standIn.remove('runs', name, namespace)
+    return {}
+  }
+  const found = standIn.get('runs', name, namespace)
+  if (found === undefined) throw new Error(`there is no Run ${name}`)
+  return standIn.put('runs', { ...found, status: { ...Object(found.status), ...body.status } })
+}
+
+async function start(t: Test, { server, ca }: World, root: string, retention = FOREVER) {
+  const access = { server, credentials: async () => ({ ca, agent: false as const }) }
+  const backoff = { pauseMs: 20, longestPauseMs: 100 }
+  const archive = startArchive({
+    ...{ access, namespaces: ['hpc'], metrics: new Set(['vitals']), retention },
+    ...{ registry: new Registry(), log: capturedLog().log },
+    storage: await openRunStorage(root, VOLUME_FILES, WRITER),
+    pace: {
+      ...ARCHIVE_PACE,
+      ...{ turnMs: 20, updateMs: 50, sweepMs: 100, lingerMs: 100, readMs: 20 },
+      ...{ ending: backoff, writing: backoff, storing: backoff },
+    },
+  })
+  t.teardown(() => archive.stop())
+  await until('the archive is ready', () => archive.checks().every(({ fatal }) => !fatal))
+  return archive
+}
+
+type State = 'running' | 'ended'
+
+function putPod({ standIn }: World, name: string, state: State): void {
+  const startedAt = '2026-01-01T23:59:58Z'
+  const running = { running: { startedAt } }
+  const terminated = {
+    exitCode: 0,
+    reason: 'Completed',
+    startedAt,
+    finishedAt: '2026-01-02T00:00:08Z',
+  }
+  const of = (container: string) => [
+    { name: container, restartCount: 0, state: state === 'running' ? running : { terminated } },
+  ]
+  standIn.put('pods', {
+    metadata: {
+      ...{ name, namespace: 'hpc', uid: `uid${name}` },
+      annotations: { 'ridealong.dev/status': STATUS },
+    },
+    spec: {
+      initContainers: [{ name: 'vitals', restartPolicy: 'Always' }],
+      containers: [{ name: 'app' }],
+    },
+    status: {
+      phase: state === 'running' ? 'Running' : 'Succeeded',
+      startTime: startedAt,
+      containerStatuses: of('app'),
+      initContainerStatuses: of('vitals'),
+    },
+  })
+}
+
+function deletePod({ standIn, logs }: World, name: string): void {
+  logs.delete(name)
+  standIn.remove('pods', name, 'hpc')
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the status of an object Run.
+type RunStatus = any
+
+function statusOf({ standIn }: World, pod: string): RunStatus {
+  return standIn.all('runs').find(({ spec }) => Object(spec).workload.name === pod)?.status
+}
+
+async function awaitRows(world: World, pod: string, phase: string): Promise<RunStatus> {
+  await until(`the rows of ${pod} are stored, and it is ${phase}`, () => {
+    const status = statusOf(world, pod)
+    return status?.rows !== undefined && status.phase === phase
+  })
+  return statusOf(world, pod).rows
+}
+
+const pathOf = (pod: string) =>
+  `namespace=hpc/date=2026-01-01/run=${pod}-${`uid${pod}`.slice(0, 8)}`
+
+t.test('the rows of a run are stored when it ends, and its Run says where', async (t) => {
+  const [world, root] = [await startWorld(t), t.testdir({})]
+  await start(t, world, root)
+  const rowsOf = (pod: string) => readFileSync(join(root, pathOf(pod), 'rows.txt'), 'utf8')
+  const log = growingLog('first\n')
+  world.logs.set('plain', log)
+  putPod(world, 'plain', 'running')
+  await until('the log is kept', () => keptTexts(root).includes('first\n'))
+  log.append('second\n')
+  log.end()
+  putPod(world, 'plain', 'ended')
+  const rows = await awaitRows(world, 'plain', 'Succeeded')
+  t.match(rows, { path: pathOf('plain'), hasPage: true, missing: [], omitted: 0 })
+  t.strictSame(rows.logs, { stored: 1, expected: 1 })
+  t.equal(rowsOf('plain'), 'first\nsecond\n')
+  await until('its log is removed', () => readdirSync(join(root, '.logs')).length === 0)
+  deletePod(world, 'plain')
+
+  world.logs.set('deleted', growingLog('before\n'))
+  putPod(world, 'deleted', 'running')
+  await until('the log is kept', () => keptTexts(root).includes('before\n'))
+  deletePod(world, 'deleted')
+  const partly = await awaitRows(world, 'deleted', 'Deleted')
+  t.strictSame(partly.missing, [
+    'hpc/deleted/vitals: its pod was deleted before its log was read to the end',
+  ])
+  t.equal(rowsOf('deleted'), 'before\n')
+})
+
+function keptTexts(root: string): string {
+  const above = join(root, '.logs')
+  const names = existsSync(above) ? readdirSync(above, { recursive: true, encoding: 'utf8' }) : []
+  const logs = names.filter((name) => name.endsWith('.log'))
+  return logs.map((name) => readFileSync(join(above, name), 'utf8')).join('')
+}
+
+t.test(
+  'an archive stores the logs of one before it, and deletes rows with their Run',
+  async (t) => {
+    const [world, root] = [await startWorld(t), t.testdir({})]
+    const first = await start(t, world, root)
+    for (const pod of ['lost', 'kept']) {
+      world.logs.set(pod, growingLog(`${pod}\n`))
+      putPod(world, pod, 'running')
+    }
+    await until(
+      'the logs are kept',
+      () => /kept\n/.test(keptTexts(root)) && /lost\n/.test(keptTexts(root)),
+    )
+    await until('the Run is there', () => statusOf(world, 'lost')?.phase === 'Running')
+    await first.stop()
+    deletePod(world, 'lost')
+    world.logs.get('kept')?.append('more\n')
+    putPod(world, 'kept', 'ended')
+    const second = await start(t, world, root)
+    const lost = await awaitRows(world, 'lost', 'Unknown')
+    t.strictSame(lost.missing, [
+      'hpc/lost/vitals: the archive did not run when its container ended',
+    ])
+    t.strictSame((await awaitRows(world, 'kept', 'Succeeded')).missing, [])
+    t.equal(readFileSync(join(root, pathOf('kept'), 'rows.txt'), 'utf8'), 'kept\nmore\n')
+    await until('no log is left', () => readdirSync(join(root, '.logs')).length === 0)
+    await second.stop()
+    const asked = world.standIn.calls.length
+    await start(t, world, root, { ...FOREVER, maxRuns: 1 })
+    await until('the rows of one run are deleted', () => {
+      return readdirSync(join(root, 'namespace=hpc/date=2026-01-01')).length === 1
+    })
+    t.ok(existsSync(join(root, pathOf('lost'))), 'that of the run that ended last is kept')
+    t.ok(world.standIn.calls.length > asked)
+  },
+)
