@@ -133,14 +133,23 @@ static uint32_t parse_version(const char *text) {
   return 0x0300 | minor;
 }
 
+// Returns the version of an interpreter without a table. Py_GetVersion of 3.11 and 3.12 fills in a
+// text when it is first called. If two threads call it at the same time, one of them gets an empty
+// text (Python/getversion.c), so only earlier versions are asked, which have no Py_Version.
+static uint32_t find_version(void) {
+  const unsigned long *number = find_symbol("Py_Version");
+  if (number != NULL) return (uint32_t)(*number >> 16);
+  const char *(*get_version)(void) = find_symbol("Py_GetVersion");
+  return parse_version(get_version == NULL ? NULL : get_version());
+}
+
 // Finds the layout of the interpreter in this process. Returns SAMPLING if it is known.
 static enum state find_layout(void) {
   uint64_t table[TABLE_WORDS];
   if (read_memory(runtime_at, table, sizeof table) != 0) return UNREADABLE;
   static const char cookie[] = {'x', 'd', 'e', 'b', 'u', 'g', 'p', 'y'};
   if (table[0] == word_at((const unsigned char *)cookie, 0)) return read_table(table);
-  const char *(*get_version)(void) = find_symbol("Py_GetVersion");
-  uint32_t version = parse_version(get_version == NULL ? NULL : get_version());
+  uint32_t version = find_version();
   layout.version = version;
   for (size_t at = 0; at < sizeof layouts / sizeof *layouts; at++) {
     if (layouts[at].version == version) return take_layout(&layouts[at]);

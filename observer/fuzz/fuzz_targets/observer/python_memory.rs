@@ -2,13 +2,57 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ridealong_observer::metrics::python_profile::memory::read;
+use linux::read_at::ReadAt;
+use ridealong_observer::metrics::python_profile::memory::{
+    FRAMES_AT, NODES_AT, ROOTS, TEXTS_AT, read,
+};
 use ridealong_observer::metrics::python_profile::rows::ProfileRows;
+use ridealong_observer::metrics::python_profile::tally;
+
+/// Without a valid beginning, nothing else is read.
+const MAGIC: &[u8] = b"RLPYT\0\0\x01";
+
+/// The memory, of which most is 0: the header with the threads, the frames, the nodes, the texts.
+struct Memory<'a>([(usize, &'a [u8]); 5]);
+
+impl ReadAt for Memory<'_> {
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> usize {
+        let from = usize::try_from(offset).unwrap();
+        buffer.fill(0);
+        for (at, bytes) in self.0 {
+            let begin = at.max(from);
+            let end = (at + bytes.len()).min(from + buffer.len());
+            if begin < end {
+                buffer[begin - from..end - from].copy_from_slice(&bytes[begin - at..end - at]);
+            }
+        }
+        buffer.len()
+    }
+}
 
 fuzz_target!(|data: &[u8]| {
-    // Without a valid beginning, nothing else is read.
-    let file = [b"RLPYT\0\0\x01".as_slice(), data].concat();
-    let Some(profile) = read(&file) else { return };
+    // The lengths of the parts are part of the input.
+    let (lengths, mut rest) = data.split_at(data.len().min(3));
+    let mut take = |length: usize| {
+        let (part, others) = rest.split_at(length.min(rest.len()));
+        rest = others;
+        part
+    };
+    let length = |at: usize| usize::from(lengths.get(at).copied().unwrap_or(0));
+    let header = take(8 + 4 * length(0));
+    let frames = take(8 * length(1));
+    let nodes = take(40 * length(2));
+    let memory = Memory([
+        (
+            MAGIC.len(),
+            &header[..header.len().min(FRAMES_AT - MAGIC.len())],
+        ),
+        (0, MAGIC),
+        (FRAMES_AT, frames),
+        (NODES_AT, nodes),
+        (TEXTS_AT, rest),
+    ]);
+    let Some(profile) = read(&memory) else { return };
     let rows = ProfileRows {
         time: "T",
         pid: 1,
@@ -18,4 +62,7 @@ fuzz_target!(|data: &[u8]| {
     };
     let _ = (rows.process(), rows.now(0));
     let _ = (rows.functions(1 << 20), rows.stacks(1 << 20));
+    for root in 0..ROOTS {
+        let _ = tally::functions(&profile, root as usize).count();
+    }
 });

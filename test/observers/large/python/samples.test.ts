@@ -10,6 +10,8 @@ import { openFolder } from '../../pod.ts'
 /** All samples together, and those of a version with the sanitizers, which are slower. */
 const SAMPLES = Number(process.env.SAMPLES ?? 10_000_000)
 const SANITIZED = Number(process.env.SANITIZED ?? 200_000)
+/** The first looks meet an interpreter that begins. */
+const STARTS = Number(process.env.STARTS ?? 50)
 
 const CHURN = fileURLToPath(new URL('churn.py', import.meta.url))
 const SAMPLER = fileURLToPath(new URL('../../../../observer/python/sampler.c', import.meta.url))
@@ -55,6 +57,13 @@ for (const { version, path } of all) {
   t.test(`CPython ${version}: ${each} samples of objects that are freed`, options, async (t) => {
     const { code, output, errors } = await churn(path, each, { LD_PRELOAD: buildFast() })
     t.strictSame([code, output, errors], [0, 'done\n', ''])
+  })
+  t.test(`CPython ${version}: ${STARTS} processes that begin are sampled`, options, async (t) => {
+    const library = buildFast()
+    for (let count = 0; count < STARTS; count += 1) {
+      const { output } = await churn(path, 100, { LD_PRELOAD: library })
+      t.equal(output, 'done\n')
+    }
   })
   t.test(`CPython ${version}: the sanitizers find nothing in the sampler`, options, async (t) => {
     const libraries = [libraryOf('libasan.so'), libraryOf('libubsan.so'), buildSanitized()]

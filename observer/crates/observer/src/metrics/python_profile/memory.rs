@@ -20,9 +20,12 @@ const FRAME: usize = 8;
 const NODES: usize = 32_768;
 const NODE: usize = 40;
 const TEXTS: usize = 1 << 20;
-const FRAMES_AT: usize = HEADER + THREADS * THREAD;
-const NODES_AT: usize = FRAMES_AT + FRAMES * FRAME;
-const TEXTS_AT: usize = NODES_AT + NODES * NODE;
+/// The offsets of the frames, of the nodes and of the texts.
+pub const FRAMES_AT: usize = HEADER + THREADS * THREAD;
+/// See `FRAMES_AT`.
+pub const NODES_AT: usize = FRAMES_AT + FRAMES * FRAME;
+/// See `FRAMES_AT`.
+pub const TEXTS_AT: usize = NODES_AT + NODES * NODE;
 /// The maximum bytes of the name of a function, and of the path of its file.
 const MAX_TEXT: usize = 1024;
 /// The maximum frames of a stack (`MAX_DEPTH` in observer/python/stack.h).
