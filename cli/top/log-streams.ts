@@ -6,6 +6,8 @@ import { backoffMs, pause } from '../../src/lib/pause.ts'
 import type { RunningObserver } from '../../src/runs/collect/observers.ts'
 import { startLiveProcesses } from '../../src/runs/mpi/live-processes.ts'
 import { MPI_METRIC } from '../../src/runs/mpi/mpi-run.ts'
+import { startLiveAnswers } from '../../src/runs/nccl/live-answers.ts'
+import { NCCL_METRIC } from '../../src/runs/nccl/nccl-run.ts'
 import { startLogEvidence } from '../../src/runs/top/findings/log-evidence.ts'
 import {
   joinTakers,
@@ -66,6 +68,7 @@ export function newStream(
 ): LogStream {
   const { container: metric, namespace, pod, node, rank } = observer
   const mpi = metric === MPI_METRIC ? startLiveProcesses(`${namespace}/${pod}`) : undefined
+  const nccl = metric === NCCL_METRIC ? startLiveAnswers(`${namespace}/${pod}`) : undefined
   const source = logName(observer, metric)
   const evidence = startLogEvidence({ source, metric, namespace, pod, node, rank }, description)
   evidence.notePod(observer)
@@ -75,8 +78,9 @@ export function newStream(
     sections,
     isShown: sections.size > 0,
     mpi,
+    nccl,
     evidence,
-    log: startLiveLog(description, takerOf({ mpi, evidence })),
+    log: startLiveLog(description, takerOf({ mpi, nccl, evidence })),
     lines: readStampedLines(),
     tail: tailOf(description.format, logs),
     hasLongTail: false,
@@ -98,8 +102,8 @@ export function newStream(
   }
 }
 
-function takerOf({ mpi, evidence }: Pick<LogStream, 'mpi' | 'evidence'>): RowTaker {
-  return joinTakers([mpi, evidence].filter((one) => one !== undefined))
+function takerOf({ mpi, nccl, evidence }: Pick<LogStream, 'mpi' | 'nccl' | 'evidence'>): RowTaker {
+  return joinTakers([mpi, nccl, evidence].filter((one) => one !== undefined))
 }
 
 /**

@@ -19,8 +19,9 @@ import { subsetsOf } from '../properties/subsets.ts'
 
 const FOLDER = new URL('../logs/all-metrics/', import.meta.url)
 const KNOWN = descriptionsIn(await loadCatalog({}))
-// LAMMPS does not run Python, so python-profile has no log of it.
-const METRICS = [...KNOWN.keys()].filter((metric) => metric !== 'python-profile')
+// LAMMPS uses neither Python nor NCCL, so python-profile and nccl-ras have no log of it.
+const OTHERS = ['python-profile', 'nccl-ras']
+const METRICS = [...KNOWN.keys()].filter((metric) => !OTHERS.includes(metric))
 
 interface Log {
   readonly pod: string
@@ -123,7 +124,7 @@ const FIELDS = [
 ] as const
 
 t.test(
-  'the recording has all metrics but python-profile of two pods, with LAMMPS in each',
+  'the recording has all metrics but python-profile and nccl-ras of two pods, with LAMMPS in each',
   async (t) => {
     t.equal(LOGS.length, 2 * METRICS.length)
     for (const metric of ['perf-sysstat', 'pressure', 'cpu-profile'])

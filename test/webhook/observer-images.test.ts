@@ -151,8 +151,8 @@ t.test('pods get no observers until a node holds the image', async (t) => {
   t.equal(
     checks.images,
     `no node is known to hold ${A} ` +
-      '(cpu-profile, io-sysstat, mpi-trace, network, perf-sysstat, pressure, python-profile, ' +
-      `vitals), ${TOOLS}`,
+      '(cpu-profile, io-sysstat, mpi-trace, nccl-ras, network, perf-sysstat, pressure, ' +
+      `python-profile, vitals), ${TOOLS}`,
   )
   const left = operationsOf(await post(running, '/mutate/pods', reviewOf(ASKING)))
   t.match(JSON.stringify(left), /observer-unavailable/)

@@ -12,7 +12,10 @@ export interface ObserverMessage {
 }
 
 /** Metrics whose summaries have no use of containers. */
-const WITHOUT_USE = ['io-sysstat', 'network', 'cpu-profile', 'mpi-trace', 'python-profile']
+const WITHOUT_USE = [
+  ...['io-sysstat', 'network', 'cpu-profile', 'mpi-trace', 'python-profile'],
+  'nccl-ras',
+]
 
 /** Reads the messages of the observers of a pod that measure containers. */
 export function readMessages(

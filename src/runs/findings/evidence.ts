@@ -2,6 +2,7 @@ import type { RowColumn, RowSection, RowsDescription } from '../../core/catalog.
 import type { Sample } from '../log/columns.ts'
 import type { EndedContainer, LogEntry, PodLimits } from '../log/entry.ts'
 import { addMpiRow, type MpiRun, newMpiRun } from '../mpi/mpi-run.ts'
+import { addNcclRow, type NcclRun, newNcclRun } from '../nccl/nccl-run.ts'
 import { addCurrentStack, type CurrentStacks } from '../profiles/current-stacks.ts'
 import { addProfileRow, type ProfileRun } from '../profiles/profile-run.ts'
 import { addValue, type ColumnReading, continueReading, newReading } from './column-reading.ts'
@@ -50,6 +51,8 @@ export interface Evidence {
   readonly python: CurrentStacks
   /** The calls of MPI of the processes that were traced. */
   readonly mpi: MpiRun
+  /** The last answers of NCCL's RAS service. */
+  readonly nccl: NcclRun
   /** The evidence of the whole run, if this is the evidence of a part of it; see `newPart`. */
   readonly whole: Evidence | undefined
 }
@@ -163,6 +166,7 @@ export function newEvidence(needs: readonly SectionColumns[]): Evidence {
     profiles: new Map(),
     python: new Map(),
     mpi: newMpiRun(),
+    nccl: newNcclRun(),
     whole: undefined,
   }
 }
@@ -170,7 +174,7 @@ export function newEvidence(needs: readonly SectionColumns[]): Evidence {
 /**
  * Starts the evidence of a part of a run. The counters continue those of the whole run, so that
  * their growth is that of the part. Each row must be added to the part first, and then to the whole
- * run. A part has no profiles and no calls of MPI.
+ * run. A part has no profiles, no calls of MPI and no answers.
  */
 export function newPart(whole: Evidence): Evidence {
   const empty = newEvidence([])
@@ -200,16 +204,14 @@ export function addToEvidence(
   addRow(own, sample, coveredBy(sample, clock), whole)
 }
 
-/** Adds a row of a tool to the profiles and the calls of MPI, which parts of a run do not have. */
-function addToolRow(
-  { whole, profiles, python, mpi }: Evidence,
-  section: RowSection,
-  sample: Sample,
-): void {
+/** Adds a row to the profiles, the calls of MPI or the answers of NCCL; parts have none of them. */
+function addToolRow(evidence: Evidence, section: RowSection, sample: Sample): void {
+  const { whole, profiles, python, mpi, nccl } = evidence
   if (whole !== undefined) return
   addProfileRow(profiles, section, sample)
   addCurrentStack(python, section.name, sample)
   addMpiRow(mpi, section.name, sample)
+  addNcclRow(nccl, section.name, sample)
 }
 
 /** Adds how the containers of the pod of a log ended, and the limits of the pod. */

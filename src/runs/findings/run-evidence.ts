@@ -2,6 +2,8 @@ import type { EndedContainer, PodLimits } from '../log/entry.ts'
 import { joinJobs, type MpiJob } from '../mpi/mpi-job.ts'
 import type { MpiRun } from '../mpi/mpi-run.ts'
 import { joinStarting, type StartingJob } from '../mpi/stuck-start.ts'
+import type { NcclRun } from '../nccl/nccl-run.ts'
+import { findStuckRanks, type StuckRanks } from '../nccl/stuck-ranks.ts'
 import { findStacks } from '../profiles/current-stacks.ts'
 import { type RankedProfile, rankProfile } from '../profiles/ranked-profile.ts'
 import type { ColumnReading } from './column-reading.ts'
@@ -23,6 +25,8 @@ export interface RunEvidence {
   readonly mpi: readonly MpiJob[]
   /** The processes that have not returned from MPI_Init, by MPI job. */
   readonly starting: readonly StartingJob[]
+  /** The ranks of NCCL that are behind or do not answer, whether that counts or not. */
+  readonly ncclRanks: readonly StuckRanks[]
   /** The ranks with a process whose MPI library is not known, so that it belongs to no job. */
   readonly strangers: readonly string[]
 }
@@ -91,6 +95,7 @@ interface Growing {
 /** The part of an `Evidence` that is grouped by rank. */
 export interface GroupedEvidence
   extends Pick<Evidence, 'ended' | 'podLimits' | 'profiles' | 'python'> {
+  readonly nccl: NcclRun
   readonly sections: Iterable<readonly [key: string, { readonly things: Things }]>
   readonly mpi: Pick<MpiRun, 'processes' | 'starting'>
 }
@@ -102,7 +107,7 @@ interface Things {
 
 /** Groups the evidence by rank. @param rankOf returns the rank to which a log belongs */
 export function groupByRank(
-  { sections, ended: endings, podLimits: limits, profiles, python, mpi }: GroupedEvidence,
+  { sections, ended: endings, podLimits: limits, profiles, python, mpi, nccl }: GroupedEvidence,
   rankOf: (source: string) => string,
 ): RunEvidence {
   const ranks = new Map<string, Growing>()
@@ -122,6 +127,7 @@ export function groupByRank(
     profiles: [...profiles.values()].map((profile) => rankProfile(profile, rankOf)),
     mpi: joinJobs(mpi, rankOf, findStacks(python, rankOf)),
     starting: joinStarting(mpi, rankOf),
+    ncclRanks: findStuckRanks(nccl, rankOf),
     strangers: mpi.processes.flatMap(({ rank, source }) => (rank === null ? rankOf(source) : [])),
   }
 }

@@ -1,11 +1,15 @@
 import { countedIn } from '../findings/progress/no-progress-rule.ts'
 import { describeStuckNow } from '../findings/progress/no-progress-text.ts'
+import { countedRanks, ranksOfPods } from '../findings/progress/ranks-progress.ts'
+import { describeRanksNow } from '../findings/progress/ranks-text.ts'
 import { countedStart } from '../findings/progress/start-progress.ts'
 import { describeStartNow } from '../findings/progress/start-text.ts'
 import type { LiveProcesses } from '../mpi/live-processes.ts'
 import { joinJobs } from '../mpi/mpi-job.ts'
 import { findStuckProcesses, type StuckProcesses } from '../mpi/stuck-processes.ts'
 import { findStuckStart, joinStarting, type StuckStart } from '../mpi/stuck-start.ts'
+import { joinNcclRuns } from '../nccl/nccl-run.ts'
+import { findStuckRanks, type StuckRanks } from '../nccl/stuck-ranks.ts'
 import {
   addCurrentStack,
   type CurrentStacks,
@@ -23,8 +27,8 @@ export interface NoProgress {
 }
 
 /**
- * Finds the processes of MPI that make no progress now, by the same rule as the report. A process
- * whose rows do not arrive does not count.
+ * Finds the processes of MPI and the ranks of NCCL that make no progress now, by the same rule as
+ * the report. A process whose rows do not arrive does not count.
  *
  * @param now the current time, in milliseconds since 1970
  */
@@ -44,6 +48,7 @@ export function findNoProgress(ranks: readonly LiveRank[], now: number): readonl
   return [
     ...starts.filter(({ waiting }) => waiting.some(isRunning)).map(describeStart),
     ...stuck.filter(({ waiting }) => waiting.some((one) => isRunning(one.process))).map(describe),
+    ...findStuckNow(ranks, now),
   ]
 }
 
@@ -61,6 +66,14 @@ function readStacks(ranks: readonly LiveRank[]): CurrentStacks {
     }
   }
   return stacks
+}
+
+/** Finds the ranks of NCCL that make no progress now. The pod that has asked must run. */
+function findStuckNow(ranks: readonly LiveRank[], now: number): readonly NoProgress[] {
+  const observers = ranks.flatMap(({ observers: all }) => all)
+  const current = observers.filter((one) => !hasEnded(one) && silenceOf(one, now) === undefined)
+  const run = joinNcclRuns(current.flatMap(({ nccl }) => nccl?.run() ?? []))
+  return findStuckRanks(run, podOf).flatMap(countedRanks).map(describeRanks)
 }
 
 type ObserverOfMpi = LiveObserver & { readonly mpi: LiveProcesses }
@@ -87,6 +100,11 @@ function describeStart(stuck: StuckStart): NoProgress {
     sentence: describeStartNow(stuck),
     pods: new Set(all.map(({ source }) => podOf(source))),
   }
+}
+
+function describeRanks(stuck: StuckRanks): NoProgress {
+  const pods = new Set(ranksOfPods(stuck).map(({ pod }) => pod))
+  return { sentence: describeRanksNow(stuck), pods }
 }
 
 /** The source of the rows of a live log is its pod. */

@@ -1,5 +1,6 @@
 import { chooseSource } from '../../core/rules/choose-source.ts'
 import type { LiveProcesses } from '../mpi/live-processes.ts'
+import type { LiveAnswers } from '../nccl/live-answers.ts'
 import { labelRanks } from '../report/labels.ts'
 import { sourcesOf, type TopColumn } from './columns.ts'
 import type { LogEvidence } from './findings/log-evidence.ts'
@@ -14,6 +15,8 @@ export interface LiveObserver {
   readonly isShown: boolean
   /** The processes of MPI in the log; undefined if the metric does not describe any. */
   readonly mpi: LiveProcesses | undefined
+  /** The ranks of NCCL in the log; missing if the metric does not describe any. */
+  readonly nccl?: LiveAnswers | undefined
   /** The evidence of the log for findings and the efficiency; missing if they are not shown. */
   readonly evidence?: LogEvidence
   /** Whether the container has started. */

@@ -6,6 +6,8 @@ import type { Descriptions } from '../log/descriptions.ts'
 import type { LogEntry } from '../log/entry.ts'
 import { startLiveProcesses } from '../mpi/live-processes.ts'
 import { MPI_METRIC } from '../mpi/mpi-run.ts'
+import { startLiveAnswers } from '../nccl/live-answers.ts'
+import { NCCL_METRIC } from '../nccl/nccl-run.ts'
 import { chooseColumns, sourcesOf, type TopColumn } from './columns.ts'
 import { startLogEvidence } from './findings/log-evidence.ts'
 import { joinTakers, startLiveLog } from './live-log.ts'
@@ -124,12 +126,14 @@ function newObserver(
   const metric = place.metric ?? ''
   const pod = `${place.namespace}/${place.pod}`
   const mpi = metric === MPI_METRIC ? startLiveProcesses(pod) : undefined
+  const nccl = metric === NCCL_METRIC ? startLiveAnswers(pod) : undefined
   const evidence = startLogEvidence({ ...place, source: logName(place, metric) }, description)
-  const takers = joinTakers([mpi, evidence].filter((one) => one !== undefined))
+  const takers = joinTakers([mpi, nccl, evidence].filter((one) => one !== undefined))
   return {
     metric,
     isShown: columns.flatMap(sourcesOf).some((one) => one.metric === metric),
     mpi,
+    nccl,
     evidence,
     log: startLiveLog(description, takers),
     hasStarted: true,

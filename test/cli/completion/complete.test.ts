@@ -3,8 +3,8 @@ import t from 'tap'
 import { complete, formatCompletion } from '../../../cli/completion/complete.ts'
 
 const METRICS = [
-  ...['cpu-profile', 'io-sysstat', 'mpi-trace', 'network', 'perf-sysstat', 'pressure'],
-  'python-profile',
+  ...['cpu-profile', 'io-sysstat', 'mpi-trace', 'nccl-ras', 'network', 'perf-sysstat'],
+  ...['pressure', 'python-profile'],
 ]
 
 /** Returns a program with every kind of option and argument that the verbs declare. */
@@ -68,7 +68,7 @@ const LINES: readonly (readonly [string, string, string])[] = [
   [
     'the first of several metrics',
     'collect --metrics ',
-    'true cpu-profile io-sysstat mpi-trace network perf-sysstat pressure python-profile',
+    'true cpu-profile io-sysstat mpi-trace nccl-ras network perf-sysstat pressure python-profile',
   ],
   ['the default metrics after a metric', 'collect --metrics mpi-trace,t', 'mpi-trace,true'],
   [

@@ -28,13 +28,14 @@ t.test('metrics prints a table with one line for each metric', async (t) => {
     /^cpu-profile {5}restricted {2}\S/,
     /^io-sysstat {6}restricted {2}\S/,
     /^mpi-trace {7}restricted {2}\S/,
+    /^nccl-ras {8}restricted {2}\S/,
     /^network {9}restricted {2}\S/,
     /^perf-sysstat {4}restricted {2}\S/,
     /^pressure {8}restricted {2}\S/,
     /^python-profile {2}restricted {2}\S/,
     /^vitals {10}restricted {2}\S/,
   ])
-  t.equal(rows.length, 8)
+  t.equal(rows.length, 9)
 })
 
 t.test('metrics prints the fields of one metric, and the annotations of its options', async (t) => {
@@ -67,8 +68,8 @@ t.test(
       [
         [],
         [
-          ...['cpu-profile', 'io-sysstat', 'mpi-trace', 'network', 'perf-sysstat', 'pressure'],
-          ...['python-profile', 'vitals'],
+          ...['cpu-profile', 'io-sysstat', 'mpi-trace', 'nccl-ras', 'network'],
+          ...['perf-sysstat', 'pressure', 'python-profile', 'vitals'],
         ],
       ],
       [['perf-sysstat'], ['perf-sysstat']],

@@ -13,8 +13,9 @@ import { exporting, type Point, receive, variablesOf } from './receiver.ts'
 
 const FOLDER = new URL('../../logs/all-metrics/', import.meta.url)
 const CATALOG = await loadCatalog({})
-// LAMMPS does not run Python, so python-profile has no log of it.
-const NAMES = [...CATALOG.metrics.keys()].filter((name) => name !== 'python-profile')
+// LAMMPS uses neither Python nor NCCL, so python-profile and nccl-ras have no log of it.
+const OTHERS = ['python-profile', 'nccl-ras']
+const NAMES = [...CATALOG.metrics.keys()].filter((name) => !OTHERS.includes(name))
 const exportingTo = (endpoint: string) => exporting(CATALOG, { endpoint, interval: 1 })
 
 function logOf(metric: string): string {

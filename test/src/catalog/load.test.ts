@@ -86,6 +86,7 @@ t.test(
         'cpu-profile.yaml',
         'io-sysstat.yaml',
         'mpi-trace.yaml',
+        'nccl-ras.yaml',
         'network.yaml',
         'perf-sysstat.yaml',
         'pressure.yaml',
@@ -134,6 +135,7 @@ t.test('a folder adds the metrics of all YAML documents, and ignores other files
       'cpu-profile',
       'io-sysstat',
       'mpi-trace',
+      'nccl-ras',
       'network',
       'one',
       'perf-sysstat',
@@ -158,7 +160,7 @@ t.test('a document of the folder replaces a built-in metric of the same name', a
   t.strictSame(
     [...metrics.keys()],
     [
-      ...['cpu-profile', 'io-sysstat', 'mpi-trace', 'network'],
+      ...['cpu-profile', 'io-sysstat', 'mpi-trace', 'nccl-ras', 'network'],
       ...['perf-sysstat', 'pressure', 'python-profile', 'vitals'],
     ],
   )
@@ -659,7 +661,7 @@ const HOLDS: readonly (readonly [string, string])[] = [
 for (const [what, text] of HOLDS) {
   t.test(`a document with ${what} is valid`, async (t) => {
     const { metrics } = await loadCatalog({ folder: t.testdir({ 'x.yaml': text }) })
-    t.equal(metrics.size, 9)
+    t.equal(metrics.size, 10)
   })
 }
 

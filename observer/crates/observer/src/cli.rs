@@ -52,7 +52,8 @@ const HELP_WIDTH: usize = 83;
 const INTRODUCTION: &str = "\
 Observes the processes of a pod from one of its containers, and writes their resource use to
 standard output, in the Metrics Operator's format. Only reads /proc and /sys, and changes nothing;
-cpu-profile also empties files of results, and mpi-trace removes those that it has read.
+cpu-profile also empties files of results, mpi-trace removes those that it has read, and nccl-ras
+asks the RAS service of NCCL on localhost.
 ";
 
 /// The settings in the help.
@@ -65,9 +66,9 @@ The settings are environment variables. Their defaults are in parentheses.
                                 container: the observer ends with the target (native)
   RIDEALONG_RESTART_POLICY      the restart policy of the pod; unless it is Never or OnFailure, an
                                 observer in mode container also ends only on SIGTERM
-  RIDEALONG_HOST_NETWORK        network, vitals: true if the pod uses the network of its node (false)
+  RIDEALONG_HOST_NETWORK        network, vitals, nccl-ras: true if the pod uses the network of its node (false)
   RIDEALONG_OBSERVERS           the containers that are not observed, separated by blanks
-  RIDEALONG_OPTION_RATE         seconds between samples (10)
+  RIDEALONG_OPTION_RATE         seconds between samples (10); nccl-ras: between requests (60)
   RIDEALONG_OPTION_COMPLETIONS  number of timepoints; 0 means no limit (0)
   RIDEALONG_OPTION_TIMEOUT      not io-sysstat: seconds to wait for the first process; 0 means no
                                 limit (0)

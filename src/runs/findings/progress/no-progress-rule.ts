@@ -5,6 +5,8 @@ import {
   type StuckProcesses,
 } from '../../mpi/stuck-processes.ts'
 import { findStuckStart, type StuckStart } from '../../mpi/stuck-start.ts'
+import { NCCL_METRIC } from '../../nccl/nccl-run.ts'
+import type { StuckRanks } from '../../nccl/stuck-ranks.ts'
 import { plot, type SectionColumns } from '../evidence.ts'
 import {
   type Affected,
@@ -14,8 +16,10 @@ import {
   type FactUnits,
   listFacts,
 } from '../rule.ts'
-import type { RunEvidence } from '../run-evidence.ts'
+import type { RankEvidence, RunEvidence } from '../run-evidence.ts'
 import { describeStuck } from './no-progress-text.ts'
+import { causeOfRanks, countedRanks, ranksOfPods } from './ranks-progress.ts'
+import { describeRanks } from './ranks-text.ts'
 import { countedStart, LEAST_STARTING, startsOfPods } from './start-progress.ts'
 import { describeStart } from './start-text.ts'
 
@@ -44,11 +48,20 @@ const START = {
   columns: ['waited'],
 } as const satisfies SectionColumns
 
+const PROCESS = {
+  metric: NCCL_METRIC,
+  section: 'process',
+  columns: ['cpu_time'],
+} as const satisfies SectionColumns
+
 const FACTS = {
   'time in the call': 's',
   'processes that wait': 'count',
   'processes that have not come': 'count',
   'longest time between collective calls': 's',
+  'time without a launched operation': 's',
+  'ranks of NCCL that wait': 'count',
+  'ranks of NCCL that have not come': 'count',
 } as const satisfies FactUnits
 
 const EXPLAINS_WAITING = {
@@ -58,16 +71,21 @@ const EXPLAINS_WAITING = {
 } as const satisfies ExplainedRules
 
 /**
- * Processes of an MPI job that make no progress, because they wait for each other, or because a
- * process does not come. For the comparison, see `findStuckProcesses`. Only the last calls that the
- * rows show count, so a job that goes on has no finding.
+ * Processes of an MPI job, or ranks of NCCL, that make no progress, because they wait for each
+ * other, or because one does not come. For the comparison, see `findStuckProcesses` and
+ * `findStuckRanks`. Only the last calls that the rows show count, so a job that goes on has no
+ * finding.
  */
 export const NO_PROGRESS = defineRule({
   name: 'no-progress',
-  title: 'No progress in MPI',
+  title: 'No progress in MPI or NCCL',
   severity: 'failure',
   isOptional: true,
-  needs: [[{ ...OPEN, isTotal: true }], [{ ...START, isTotal: true }]],
+  needs: [
+    [{ ...OPEN, isTotal: true }],
+    [{ ...START, isTotal: true }],
+    [{ ...PROCESS, isTotal: true }],
+  ],
   threshold: {
     value: LEAST_ASLEEP,
     unit: 's',
@@ -78,16 +96,19 @@ export const NO_PROGRESS = defineRule({
       'and has not used a processor for 10 s; or for any other process, for at least 60 s and ' +
       'ten times the longest time between two collective calls of the run. For a process that ' +
       'has begun no collective call, they wait for at least 5 min. Or they wait in MPI_Init ' +
-      'for a process that has ended or was stopped, or for at least 5 min',
+      'for a process that has ended or was stopped, or for at least 5 min. Ranks of NCCL wait if ' +
+      'in the answers of NCCL nothing has changed for at least 60 s and ten times the longest ' +
+      'such time before (5 min for a rank that has launched nothing), and a rank has launched ' +
+      'fewer operations than another one, or its process does not answer',
     source:
       'the order of collective calls: MPI 4.0, 6.14; the late rank: STAT and the Flight Recorder ' +
-      'of PyTorch; the numbers: Ridealong',
+      'of PyTorch; the ranks that do not answer: NCCL; the numbers: Ridealong',
   },
   find: findStuck,
   isWholeText: true,
   sentence: ({ stuck }) => (stuck === undefined ? '' : describe(stuck)),
   facts: FACTS,
-  reads: [OPEN, RANK, START],
+  reads: [OPEN, RANK, START, PROCESS],
   explains: [EXPLAINS_WAITING, EXPLAINS_IDLE],
   advice:
     'Look at the rank that has not come: its log, its stack, and other findings about it. If ' +
@@ -99,16 +120,38 @@ export const NO_PROGRESS = defineRule({
 
 type StuckRank = Affected<keyof typeof FACTS>
 
-function findStuck({ mpi, starting, ranks }: RunEvidence): readonly StuckRank[] {
+function findStuck({ mpi, starting, ncclRanks, ranks }: RunEvidence): readonly StuckRank[] {
   const read = new Set(ranks.map(({ rank }) => rank))
   const found = mpi.flatMap((job) => findStuckProcesses(job).flatMap(countedIn))
   const starts = starting.flatMap((job) => findStuckStart(job).flatMap(countedStart))
-  const all = [...starts.flatMap(affectedByStart), ...found.flatMap(affectedBy)]
+  const waiting = ncclRanks.flatMap(countedRanks).filter((stuck) => !hasSucceeded(stuck, ranks))
+  const all = [
+    ...starts.flatMap(affectedByStart),
+    ...found.flatMap(affectedBy),
+    ...waiting.flatMap(affectedByRanks),
+  ]
   return all.filter(({ rank }) => read.has(rank))
 }
 
-function describe(stuck: StuckProcesses | StuckStart): string {
-  return stuck.why === 'start' ? describeStart(stuck) : describeStuck(stuck)
+function describe(stuck: StuckProcesses | StuckStart | StuckRanks): string {
+  switch (stuck.why) {
+    case 'start':
+      return describeStart(stuck)
+    case 'nccl-late':
+    case 'nccl-mismatch':
+      return describeRanks(stuck)
+    default:
+      return describeStuck(stuck)
+  }
+}
+
+/**
+ * Reports whether the pod that has asked has ended without an error after its last answer. The job
+ * then went on.
+ */
+function hasSucceeded({ askingPod }: StuckRanks, ranks: readonly RankEvidence[]): boolean {
+  const ended = ranks.find(({ rank }) => rank === askingPod)?.ended ?? []
+  return ended.length > 0 && ended.every(({ exitCode }) => exitCode === 0)
 }
 
 /**
@@ -201,6 +244,23 @@ function affectedByStart(stuck: StuckStart): readonly StuckRank[] {
       'time in the call': lost,
       'processes that wait': waiting,
       'processes that have not come': late,
+    }),
+  }))
+}
+
+function affectedByRanks(stuck: StuckRanks): readonly StuckRank[] {
+  const { longestGap } = stuck.answer
+  return ranksOfPods(stuck).map(({ pod, things, lost, waiting, late }) => ({
+    rank: pod,
+    things,
+    lost,
+    cause: causeOfRanks(stuck),
+    stuck,
+    facts: listFacts(FACTS, {
+      'time without a launched operation': stuck.waited,
+      'ranks of NCCL that wait': waiting,
+      'ranks of NCCL that have not come': late,
+      'longest time between collective calls': longestGap > 0 ? longestGap : null,
     }),
   }))
 }

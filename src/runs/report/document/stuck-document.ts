@@ -2,10 +2,42 @@ import { rounded } from '../../../lib/round.ts'
 import type { AbsentProcess, StuckProcesses } from '../../mpi/stuck-processes.ts'
 import type { AbsentMember, StartingMember, StuckStart } from '../../mpi/stuck-start.ts'
 import type { WaitingProcess } from '../../mpi/waiting-processes.ts'
+import type { LateRank, StuckRanks } from '../../nccl/stuck-ranks.ts'
 
 /** Returns the processes that make no progress, with rounded numbers. */
-export function stuckDocument(stuck: StuckProcesses | StuckStart) {
-  return stuck.why === 'start' ? startDocument(stuck) : callsDocument(stuck)
+export function stuckDocument(stuck: StuckProcesses | StuckStart | StuckRanks) {
+  switch (stuck.why) {
+    case 'start':
+      return startDocument(stuck)
+    case 'nccl-late':
+    case 'nccl-mismatch':
+      return ranksDocument(stuck)
+    default:
+      return callsDocument(stuck)
+  }
+}
+
+function ranksDocument({ why, answer, communicator, late, waiting, waited }: StuckRanks) {
+  const { name, size, ahead, operation, launched } = communicator
+  return {
+    why,
+    communicator: { name, size, ahead, operation, launched },
+    waiting: waiting.map(({ rank, pod }) => ({ rank: pod, ncclRank: rank })),
+    late: late.map(lateRankDocument),
+    unchangedSeconds: waited === null ? null : rounded(waited),
+    unrecorded: null,
+    longestGapSeconds: rounded(answer.longestGap),
+  }
+}
+
+function lateRankDocument({ rank, pod, process, activity, ...facts }: LateRank) {
+  const { host, pid, state, launched, behind, operation, unchanged } = facts
+  return {
+    ...{ rank: pod, ncclRank: rank, worldRank: process?.worldRank ?? null },
+    ...{ program: process?.program ?? null, host, pid, state },
+    ...{ activity: activity?.is ?? null, launched, behind, operation },
+    seconds: unchanged === null ? null : rounded(unchanged),
+  }
 }
 
 function startDocument({ why, waiting, late, unrecorded }: StuckStart) {

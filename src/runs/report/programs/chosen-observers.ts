@@ -5,6 +5,7 @@ import {
 } from '../../../core/rules/choose-source.ts'
 import { type Evidence, sectionKey, type Thing } from '../../findings/evidence.ts'
 import { keepLogs } from '../../mpi/mpi-run.ts'
+import { keepNcclLogs } from '../../nccl/nccl-run.ts'
 import type { CollectedRun } from '../gather.ts'
 import type { Track } from '../track.ts'
 import { type LogFacts, readLogFacts } from './log-facts.ts'
@@ -135,7 +136,7 @@ function chosenEvidence(
   kept: (section: string, things: ReadonlyMap<string, Thing>) => Map<string, Thing>,
   chosenLogs: ReadonlySet<string>,
 ): Evidence {
-  const { sections, profiles, mpi } = evidence
+  const { sections, profiles, mpi, nccl } = evidence
   const keptLogs = <Value>(logs: ReadonlyMap<string, Value>) =>
     new Map([...logs].filter(([log]) => chosenLogs.has(log)))
   return {
@@ -147,5 +148,6 @@ function chosenEvidence(
       [...profiles].map(([key, one]) => [key, { ...one, logs: keptLogs(one.logs) }]),
     ),
     mpi: keepLogs(mpi, (source) => chosenLogs.has(source)),
+    nccl: keepNcclLogs(nccl, (source) => chosenLogs.has(source)),
   }
 }

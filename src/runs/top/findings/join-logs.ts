@@ -1,4 +1,5 @@
 import type { GroupedEvidence } from '../../findings/run-evidence.ts'
+import { joinNcclRuns } from '../../nccl/nccl-run.ts'
 import type { LiveObserver, LiveRank } from '../ranks.ts'
 
 /** Joins the evidence of all logs, whose things are not copied. */
@@ -13,6 +14,7 @@ export function joinLogs(
     podLimits: new Map(all.flatMap(({ podLimits }) => [...podLimits])),
     profiles: new Map(),
     python: new Map(),
+    nccl: joinNcclRuns(all.map(({ nccl }) => nccl)),
     mpi: {
       processes: all.flatMap(({ mpi }) => mpi.processes),
       starting: new Map(all.flatMap(({ mpi }) => [...mpi.starting])),

@@ -12,6 +12,7 @@ import type { GroupedEvidence } from '../../findings/run-evidence.ts'
 import type { RowCells, RowOrigin, Sample } from '../../log/columns.ts'
 import type { LogEntry } from '../../log/entry.ts'
 import { MPI_METRIC, newMpiRun } from '../../mpi/mpi-run.ts'
+import { newNcclRun } from '../../nccl/nccl-run.ts'
 import { isProfile } from '../../profiles/profile-run.ts'
 import type { RowFacts, RowTaker } from '../live-log.ts'
 import { forgetEnded, forgetEndedProcesses, hasRoom } from './forget-ended.ts'
@@ -225,6 +226,7 @@ function windowOf(state: State): LogWindow | undefined {
       profiles: new Map(),
       python: new Map(),
       mpi: { ...newMpiRun(), processes: [...processes] },
+      nccl: newNcclRun(),
       ended: new Map(),
       podLimits: new Map(),
     },

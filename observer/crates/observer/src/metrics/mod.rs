@@ -5,6 +5,7 @@ pub mod cpu_profile;
 pub mod io_sysstat;
 pub mod metric;
 pub mod mpi_trace;
+pub mod nccl_ras;
 pub mod network;
 pub mod perf_sysstat;
 pub mod pressure;
@@ -14,7 +15,7 @@ pub mod vitals;
 use self::metric::Metric;
 
 /// All metrics, in the order of the help of the program.
-pub static METRICS: [&Metric; 8] = [
+pub static METRICS: [&Metric; 9] = [
     &vitals::METRIC,
     &perf_sysstat::METRIC,
     &io_sysstat::METRIC,
@@ -23,6 +24,7 @@ pub static METRICS: [&Metric; 8] = [
     &cpu_profile::METRIC,
     &mpi_trace::METRIC,
     &python_profile::METRIC,
+    &nccl_ras::METRIC,
 ];
 
 /// Returns the metric with this name.

@@ -34,6 +34,8 @@ impl Declaration {
 pub enum MetricOption {
     /// The seconds between samples.
     Rate,
+    /// The seconds between samples that cost other processes something, so that they are rare.
+    LongRate,
     /// The number of timepoints.
     Completions,
     /// The maximum size of the log in MiB.
@@ -53,7 +55,7 @@ impl MetricOption {
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Self::Rate => "rate",
+            Self::Rate | Self::LongRate => "rate",
             Self::Completions => "completions",
             Self::MaxLog => "max-log",
             Self::Timeout => "timeout",

@@ -36,7 +36,7 @@ pub fn write(log: &mut Log, settings: &Settings, own: &[(&str, &str)]) {
 
 fn value(option: MetricOption, settings: &Settings) -> String {
     match option {
-        MetricOption::Rate => settings.rate.to_string(),
+        MetricOption::Rate | MetricOption::LongRate => settings.rate.to_string(),
         MetricOption::Completions => settings.completions.to_string(),
         MetricOption::MaxLog => settings.max_log.to_string(),
         MetricOption::Timeout => settings.timeout.to_string(),

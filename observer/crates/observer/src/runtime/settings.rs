@@ -108,6 +108,10 @@ impl NumberOption {
 }
 
 const RATE: NumberOption = NumberOption::new("rate", "RIDEALONG_OPTION_RATE", 10.0, 0.1);
+const LONG_RATE: NumberOption = NumberOption {
+    default: 60.0,
+    ..RATE
+};
 const FREQUENCY: NumberOption =
     NumberOption::new("frequency", "RIDEALONG_OPTION_FREQUENCY", 100.0, 1.0);
 const COMPLETIONS: NumberOption =
@@ -173,7 +177,7 @@ impl<F: Fn(&str) -> Option<Vec<u8>>> Reader<F> {
             ("namespace", self.text("POD_NAMESPACE")),
             ("node", self.text("NODE_NAME")),
             ("owner", self.text("RIDEALONG_OWNER")),
-            ("completionIndex", self.text("JOB_COMPLETION_INDEX")),
+            (INDEX, self.text("JOB_COMPLETION_INDEX")),
             ("container", target.to_owned()),
             ("targetCommand", pattern.to_owned()),
             ("mode", self.text("RIDEALONG_MODE")),
@@ -188,6 +192,8 @@ const SCAN_INTERVAL: f64 = 1.0;
 
 /// The key of the pod's name in `pod_metadata`.
 pub const POD: &str = "pod";
+/// The key of the pod's index in `pod_metadata`.
+pub const INDEX: &str = "completionIndex";
 
 impl Settings {
     /// Reads the settings for a metric. `metrics` are the names of all metrics of the program.
@@ -204,7 +210,7 @@ impl Settings {
         // The bytes of the pattern are used for matching, and its text for output.
         let pattern = reader.text("RIDEALONG_TARGET_COMMAND");
         let command = reader.target_command(metric);
-        let rate = reader.number(&RATE);
+        let rate = rate(&mut reader, metric);
         let frequency = reader.number(&FREQUENCY);
         let completions = reader.number(&COMPLETIONS);
         let timeout = reader.number(&TIMEOUT);
@@ -215,11 +221,7 @@ impl Settings {
             metric,
             metrics,
             command,
-            rate: if metric.has(MetricOption::Rate) {
-                rate
-            } else {
-                SCAN_INTERVAL
-            },
+            rate,
             frequency,
             completions,
             timeout,
@@ -248,9 +250,14 @@ impl Settings {
     /// Returns the name of the pod; empty if the name is unknown.
     #[must_use]
     pub fn pod(&self) -> &str {
-        self.pod_metadata
-            .iter()
-            .find(|(key, _)| *key == POD)
+        self.pod_value(POD)
+    }
+
+    /// Returns a value of `pod_metadata`; empty if it is unknown.
+    #[must_use]
+    pub fn pod_value(&self, key: &str) -> &str {
+        let mut all = self.pod_metadata.iter();
+        all.find(|(known, _)| *known == key)
             .map_or("", |(_, value)| value)
     }
 
@@ -262,6 +269,19 @@ impl Settings {
         } else {
             format!("a process of container {}", self.target)
         }
+    }
+}
+
+/// Returns the seconds between samples.
+fn rate<F: Fn(&str) -> Option<Vec<u8>>>(reader: &mut Reader<F>, metric: &Declaration) -> f64 {
+    if metric.has(MetricOption::LongRate) {
+        return reader.number(&LONG_RATE);
+    }
+    let rate = reader.number(&RATE);
+    if metric.has(MetricOption::Rate) {
+        rate
+    } else {
+        SCAN_INTERVAL
     }
 }
 
@@ -296,6 +316,10 @@ mod tests {
     static OF_NODE: Declaration = Declaration {
         reads: ProcessFiles::None,
         reads_sockets: false,
+        ..METRIC
+    };
+    static RARE: Declaration = Declaration {
+        options: &[MetricOption::LongRate],
         ..METRIC
     };
     static WITH_THREADS: Declaration = Declaration {
@@ -436,6 +460,13 @@ mod tests {
         let pairs = [TARGET, ("RIDEALONG_OPTION_RATE", "5")];
         let rates = (read(&ANY, &pairs).rate, read(&WITH_TOOL, &pairs).rate);
         assert_eq!(rates, (5.0, 1.0));
+    }
+
+    #[test]
+    fn a_metric_with_rare_samples_has_another_default() {
+        let pairs = [TARGET, ("RIDEALONG_OPTION_RATE", "5")];
+        let rates = (read(&RARE, &pairs).rate, read(&RARE, &[TARGET]).rate);
+        assert_eq!(rates, (5.0, 60.0));
     }
 
     #[test]

@@ -10,6 +10,7 @@ pub mod container_use;
 pub mod containers;
 pub mod counters;
 pub mod ending;
+pub mod environ;
 pub mod json_rows;
 pub mod last_use;
 pub mod lifecycle;

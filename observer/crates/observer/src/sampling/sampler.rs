@@ -61,6 +61,15 @@ pub trait Sampler {
     /// Skips a scan that has found no process to observe. Called until the header is written.
     fn skip_scan(&mut self) {}
 
+    /// Returns when the sampler has something to do apart from scans, in seconds since boot: then
+    /// [`Sampler::look`] is called.
+    fn due(&self) -> f64 {
+        f64::INFINITY
+    }
+
+    /// Does what is due apart from scans, without waiting.
+    fn look(&mut self, _run: &mut Run<'_>) {}
+
     /// Prints the rows of a timepoint.
     fn print(&mut self, run: &mut Run<'_>, keys: &[Key]);
 
@@ -236,7 +245,7 @@ impl<'a> Run<'a> {
             let earliest = ended + IDLE_FACTOR * (clock::own_cpu() - cpu);
             // The duration of this scan is part of the time until the next scan.
             let next = self.next_scan().max(earliest);
-            if !self.wait_for_scan(earliest, next) {
+            if !self.wait_for_scan(sampler, earliest, next) {
                 break;
             }
         }
@@ -262,9 +271,10 @@ impl<'a> Run<'a> {
     }
 
     /// Waits until the time `next`, and meanwhile reads the counters of the processes for which no
-    /// observed process waits. If the first process of a container ends, the next scan is due
-    /// earlier, but not before the time `earliest`. Returns false if a signal to end has arrived.
-    fn wait_for_scan(&mut self, earliest: f64, mut next: f64) -> bool {
+    /// observed process waits, and does what the sampler has to do. If the first process of a
+    /// container ends, the next scan is due earlier, but not before the time `earliest`. Returns
+    /// false if a signal to end has arrived.
+    fn wait_for_scan<S: Sampler>(&mut self, sampler: &mut S, earliest: f64, mut next: f64) -> bool {
         let scanned = self.processes.now;
         let ticks = self.processes.meter.machine.ticks;
         self.processes.last_use.postpone(scanned, ticks);
@@ -273,7 +283,11 @@ impl<'a> Run<'a> {
             if now >= next || self.session.is_stopping() {
                 return self.session.pause(0.0);
             }
-            let due = self.processes.last_use.due();
+            if sampler.due() <= now {
+                sampler.look(self);
+                continue;
+            }
+            let due = self.processes.last_use.due().min(sampler.due());
             let ends = self.processes.last_use.ends();
             let has_ended = self
                 .session

@@ -3,8 +3,9 @@
 
 use super::file::{State, Trace};
 use crate::runtime::machine::Machine;
+use crate::sampling::environ::{self, find, number};
 use crate::sampling::measure::Meter;
-use crate::sampling::process::{Measured, Process};
+use crate::sampling::process::Process;
 
 /// The variables with the rank and the number of ranks, by launcher: Open MPI; the process managers
 /// with PMI, as that of MPICH; MVAPICH; those with `PMIx`; Flux; Slurm. The recorder reads the
@@ -49,15 +50,8 @@ impl Assigned {
     /// not name a rank.
     #[must_use]
     pub fn parse(environ: &[u8]) -> Option<Self> {
-        let find = |name: &str| {
-            let mut all = environ.split(|byte| *byte == 0);
-            all.find_map(|text| text.strip_prefix(name.as_bytes())?.strip_prefix(b"="))
-        };
-        let (rank, size) = RANKS.iter().find_map(|(rank, size)| {
-            let rank = find(rank).and_then(number)?;
-            Some((rank, find(size).and_then(number).unwrap_or(0)))
-        })?;
-        let mut job = JOBS.iter().filter_map(|name| find(name));
+        let (rank, size) = rank_in(environ)?;
+        let mut job = JOBS.iter().filter_map(|name| find(environ, name));
         let job = job.find(|text| !text.is_empty()).unwrap_or(b"");
         Some(Self {
             job: encode::json::clean(&job[..job.len().min(MAX_JOB)]),
@@ -69,21 +63,18 @@ impl Assigned {
     /// Reads what a launcher has assigned to a process. `None` if nothing, or if the variables
     /// cannot be read.
     pub fn read(meter: &mut Meter, process: &mut Process) -> Option<Self> {
-        let (file_id, measured) = (process.file_id, process.measured.as_mut()?);
-        meter.read_status(file_id, measured)?;
-        let Measured { identity, .. } = **measured;
-        let path = format!("{file_id}/environ");
-        let (found, _guard) = meter.with_access(&mut measured.io_access, identity, |meter| {
-            meter.files.read_whole(&path).map(Self::parse)
-        });
-        found.ok().flatten()
+        environ::read(meter, process, Self::parse).flatten()
     }
 }
 
-fn number(text: &[u8]) -> Option<u32> {
-    let is_number = text.iter().all(u8::is_ascii_digit);
-    let text = std::str::from_utf8(text).ok().filter(|_| is_number)?;
-    text.parse().ok().filter(|number| *number != u32::MAX)
+/// Returns the rank and the number of ranks that a launcher of MPI has given to a process; the
+/// number is 0 if it is not known. `None` if the variables do not name a rank.
+#[must_use]
+pub fn rank_in(environ: &[u8]) -> Option<(u32, u32)> {
+    RANKS.iter().find_map(|(rank, size)| {
+        let rank = find(environ, rank).and_then(number)?;
+        Some((rank, find(environ, size).and_then(number).unwrap_or(0)))
+    })
 }
 
 /// Returns when a process started, in seconds since boot.

@@ -30,6 +30,7 @@ use self::file::{State, Trace};
 use self::launcher::Assigned;
 use self::open_rows::Member;
 use self::rows::{ProcessRows, state_name};
+pub use self::shared_memory::state_of;
 use self::shared_memory::{Owner, SharedMemory};
 use self::writer::{Finder, Writer};
 use crate::metrics::metric::Metric;

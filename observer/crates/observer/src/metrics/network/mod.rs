@@ -478,7 +478,8 @@ fn explain(error: Errno) -> String {
 }
 
 /// Returns the addresses of the network namespace. The set is empty if they cannot be read.
-fn own_addresses() -> BTreeSet<IpAddr> {
+#[must_use]
+pub fn own_addresses() -> BTreeSet<IpAddr> {
     let address = |storage: nix::sys::socket::SockaddrStorage| {
         let v4 = storage
             .as_sockaddr_in()

@@ -1,0 +1,151 @@
+import { type AbsentActivity, activityOf } from '../mpi/stuck-processes.ts'
+import type { NcclAnswer, NcclCommunicator, NcclProcess, NcclRank, NcclRun } from './nccl-run.ts'
+
+/** A rank that has launched fewer operations than others, or whose process does not answer. */
+export interface LateRank extends NcclRank {
+  /** Whether its process does not answer the service. */
+  readonly isMissing: boolean
+  /** Its process, if a pod of the run has a row about it. */
+  readonly process: NcclProcess | null
+  /** The rank that reports show for the pod of this process. */
+  readonly pod: string | null
+  /** What its process does; null if no row says that. */
+  readonly activity: AbsentActivity | null
+}
+
+/** Ranks of a communicator that make no progress. */
+export interface StuckRanks {
+  /**
+   * - `nccl-late`: ranks have not launched an operation that others have launched, or their
+   *   processes do not answer.
+   * - `nccl-mismatch`: the ranks have launched different operations.
+   */
+  readonly why: 'nccl-late' | 'nccl-mismatch'
+  readonly answer: NcclAnswer
+  /** The rank that reports show for the pod that has asked. */
+  readonly askingPod: string
+  readonly communicator: NcclCommunicator
+  /** The ranks that others wait for, as far as they have rows. */
+  readonly late: readonly LateRank[]
+  /** The ranks that have rows and have launched all operations, with their pods. */
+  readonly waiting: readonly WaitingRank[]
+  /** The seconds for which no rank has launched anything; null if that is not known. */
+  readonly waited: number | null
+}
+
+export interface WaitingRank {
+  readonly rank: number
+  readonly pod: string
+}
+
+/**
+ * Finds the ranks of NCCL for which others wait. All ranks of a communicator launch its operations
+ * in the same order, so a rank that has launched fewer of them than another one is late.
+ *
+ * NCCL counts an operation when it is launched, which can be long before the GPU executes it. So
+ * the counts of a job that goes on change from answer to answer, and differ between ranks: only the
+ * time for which they have not changed says that ranks wait. For each job, only its latest answer
+ * is read, and of the communicators with the same late processes, only the largest.
+ *
+ * @param rankOf returns the rank that reports show for the pod of a log
+ */
+export function findStuckRanks(
+  run: NcclRun,
+  rankOf: (source: string) => string,
+): readonly StuckRanks[] {
+  const processes = Map.groupBy(run.processes.values(), ({ pid }) => pid)
+  return latestAnswers(run).flatMap((answer) => {
+    const all = answer.communicators
+      .filter(({ missing, behind }) => missing + behind > 0)
+      .sort((a, b) => (b.size ?? 0) - (a.size ?? 0))
+      .map((communicator) => describe({ processes, answer, communicator, rankOf }))
+    const seen = new Set<string>()
+    return all.filter((stuck) => {
+      const key = causeOf(stuck)
+      const isNew = !seen.has(key)
+      seen.add(key)
+      return isNew
+    })
+  })
+}
+
+/** Identifies the cause by the processes of the late ranks, or by their numbers. */
+export function causeOf({ why, late }: StuckRanks): string {
+  return JSON.stringify([why, ...late.map(({ host, pid, rank }) => [host, pid ?? rank])])
+}
+
+/**
+ * Returns the latest answer about each job. Answers about the same job, by which two pods learn of
+ * it, have a communicator in common. On a node, the service can be that of another job.
+ */
+function latestAnswers({ answers }: NcclRun): readonly NcclAnswer[] {
+  const usable = [...answers.values()].filter((one) => !one.isOfNode || one.ownRanks > 0)
+  const sorted = usable.sort((a, b) => (b.at ?? 0) - (a.at ?? 0))
+  const seen = new Set<string>()
+  return sorted.filter(({ communicators }) => {
+    const isKnown = communicators.some(({ name }) => seen.has(name))
+    for (const { name } of communicators) seen.add(name)
+    return !isKnown
+  })
+}
+
+interface Place {
+  /** The processes of all pods, by process id. */
+  readonly processes: ReadonlyMap<number, readonly NcclProcess[]>
+  readonly answer: NcclAnswer
+  readonly communicator: NcclCommunicator
+  readonly rankOf: (source: string) => string
+}
+
+/** The states of ranks whose processes do not answer. */
+const MISSING: ReadonlySet<string | null> = new Set(['dead', 'unresponsive', 'missing'])
+
+function describe(place: Place): StuckRanks {
+  const { answer, communicator, rankOf } = place
+  const own = answer.ranks.filter((rank) => rank.communicator === communicator.name)
+  const isMissing = ({ state }: NcclRank) => MISSING.has(state)
+  const isMismatch = communicator.ahead === 0 && communicator.missing === 0
+  const late = own.filter((rank) => isMissing(rank) || (rank.behind ?? 0) > 0)
+  return {
+    why: isMismatch ? 'nccl-mismatch' : 'nccl-late',
+    answer,
+    askingPod: rankOf(answer.source),
+    communicator,
+    late: late.map((rank) => lateRank(rank, isMissing(rank), place)),
+    waiting: own.flatMap((rank) => {
+      const process = rank.behind === 0 ? processOf(rank, place) : undefined
+      return process === undefined ? [] : { rank: rank.rank, pod: rankOf(process.source) }
+    }),
+    waited: answer.unchanged,
+  }
+}
+
+function lateRank(rank: NcclRank, isMissing: boolean, place: Place): LateRank {
+  const { rankOf } = place
+  const process = processOf(rank, place) ?? null
+  return {
+    ...rank,
+    isMissing,
+    process,
+    pod: process === null ? null : rankOf(process.source),
+    activity: process === null ? null : activityIn(process, place),
+  }
+}
+
+function processOf({ host, pid }: NcclRank, { processes }: Place): NcclProcess | undefined {
+  if (host === null || pid === null) return undefined
+  return processes.get(pid)?.find(({ addresses }) => addresses.includes(host))
+}
+
+/** The seconds by which a row may be late. */
+const LATE_ROW = 5
+
+/** Returns what a process does. The observers of two pods write their rows at different times. */
+function activityIn(process: NcclProcess, { processes, answer }: Place): AbsentActivity | null {
+  const others = [...processes.values()].flat().filter(({ source }) => source === process.source)
+  const hasEnded =
+    process.state === 'ended' || others.some(({ seconds }) => seconds > process.seconds)
+  if (hasEnded) return { is: 'ended', state: 'lost' }
+  const age = (answer.at ?? 0) - (process.at ?? 0)
+  return age > 2 * (process.interval ?? 0) + LATE_ROW ? null : activityOf(process)
+}
