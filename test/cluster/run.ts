@@ -22,6 +22,7 @@ const say = (line: string) => process.stderr.write(`${line}\n`)
 /** Programs that tests use in addition to Kubernetes, etcd and Helm 4, by the name of the test. */
 const PROGRAMS: Readonly<Record<string, readonly Module[]>> = {
   'all-metrics': ['cert-manager', 'coredns'],
+  'archive-rows': ['cert-manager', 'coredns'],
   controllers: ['cert-manager', 'coredns'],
   'cpu-profile': ['cert-manager', 'coredns'],
   defaults: ['cert-manager', 'coredns'],
