@@ -97,7 +97,7 @@ t.test('the rows of runs outlive their pods', { timeout: 300_000 }, async (t) =>
   const logs = ['logs', ...HERE, 'job/endless', '-c', 'vitals']
   await until('endless was observed', async () => {
     const text = await kubectl(cluster, logs).catch(() => '')
-    return text.split('METRICS OPERATOR TIMEPOINT').length > 3
+    return text.split('"section":"process"').length > 5
   })
   await kubectl(cluster, ['delete', 'job/endless', ...HERE])
   const stored = {
