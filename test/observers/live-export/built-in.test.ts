@@ -373,7 +373,7 @@ t.test('a killed pusher does not end the log', options, async (t) => {
   t.equal(notices?.length, 1, watching.log().slice(0, 3000))
 })
 
-t.test('an observer and its pusher take at most 4 MiB', options, async (t) => {
+t.test('an observer and its pusher take at most 5 MiB', options, async (t) => {
   const { run } = await podOf(t)
   const receiver = await receive(t)
   const watching = await watch(
@@ -387,7 +387,7 @@ t.test('an observer and its pusher take at most 4 MiB', options, async (t) => {
   const pushes = receiver.requests()
   await untilTrue('three more pushes', () => receiver.requests() > pushes + 3)
   const [own, pushers] = [watching.pid, childOf(watching.pid)].map(memoryKib)
-  t.ok((own ?? 0) + (pushers ?? 0) < 4096, `${own} KiB and ${pushers} KiB`)
+  t.ok((own ?? 0) + (pushers ?? 0) < 5120, `${own} KiB and ${pushers} KiB`)
 })
 
 t.test('invalid settings turn the live export off, and the log goes on', options, async (t) => {
