@@ -104,7 +104,7 @@ export function mpiFactors(processes: readonly ProcessTimes[], unknown: string |
   const splits = known.map(splitTimes)
   const useful = splits.map((one) => one.useful)
   const most = greatest(useful)
-  if (most <= 0) return missingFactor('efficiency', 'no process was outside of MPI')
+  if (most <= 0) return missingFactor('efficiency', 'no process ran outside of MPI')
   const undelayed = Math.min(most + least(undelayedInMpi(known, splits, elapsed)), elapsed)
   const balance = balanceFactor(processes, useful)
   const parts =

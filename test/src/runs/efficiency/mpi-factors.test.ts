@@ -163,7 +163,11 @@ const anyProcess = fc
   .tuple(fc.nat(3), fc.double({ min: 0.01, max: 1e5, noNaN: true }), time, time, time, fc.nat(2))
   .map(([pod, elapsed, inMpi, runnable, part, kind]) => ({
     ...{ pod: String(pod), elapsed, inMpi: elapsed * inMpi * 0.99 },
-    waits: kind > 0 ? { outside: 0.9 * elapsed * part, inMpi: elapsed * (1 - part) } : null,
+    // Part of the time outside of MPI remains, without which there is no efficiency.
+    waits:
+      kind > 0
+        ? { outside: 0.9 * elapsed * (1 - inMpi * 0.99) * part, inMpi: elapsed * (1 - part) }
+        : null,
     fastInMpi: kind > 0 ? elapsed * inMpi * part : null,
     shares: {
       ...{ ran: runnable * (0.01 + 0.99 * part), waited: runnable * 0.99 * (1 - part) },
@@ -178,6 +182,12 @@ function isProduct({ value, parts, least }: Factor): boolean {
   const isEqual = parts.length === 0 || Math.abs(product - value) <= 1e-9
   return isEqual && (least ?? 0) <= value + 1e-9
 }
+
+t.test('without time outside of MPI that was not waiting, there is no efficiency', async (t) => {
+  const waits = { outside: 8, inMpi: 0 }
+  const waiting = { pod: '0', elapsed: 10, inMpi: 2, fastInMpi: 2, waits, shares: null }
+  t.match(mpiFactors([waiting], null), { value: null, missing: 'no process ran outside of MPI' })
+})
 
 t.test('of any times, the factors are in (0, 1], and their product is the efficiency', async () => {
   fc.assert(

@@ -153,6 +153,7 @@ t.test('the output for programs has the functions of each rank', async (t) => {
   t.strictSame(profiles, [
     {
       program: 'lmp',
+      kind: 'processor',
       ranks: ['0', '1', '2'],
       seconds: 170,
       functions: [
