@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -13,7 +12,7 @@ import { WITH_HUNG_MOUNT } from '../../observers/pressure/hung-mount.ts'
 import { NATIVE } from '../watched-pod.ts'
 import { liveTop } from './live-top.ts'
 import { LIBRARIES, type Library, mpirun, mpiTests, programsFor } from './programs.ts'
-import { REMOVAL, tracedPod } from './traced-pod.ts'
+import { tracedPod } from './traced-pod.ts'
 
 // Most of the processes of these jobs wait, so several jobs run at the same time. They run outside
 // the cases, because tap does not always report the right result of cases that run together.
@@ -65,6 +64,8 @@ interface Job {
   readonly count: number
   /** The number of timepoints until the job is ended. */
   readonly timepoints: number
+  /** Whether the job goes on, so that nothing is said of it at its end. */
+  readonly goesOn?: boolean
   /** Whether a shell starts each process, so that mpirun does not end the job with it. */
   readonly hasShell?: boolean
   /** More words of mpirun. */
@@ -74,22 +75,22 @@ interface Job {
   readonly file?: string
 }
 
+/** The timepoints that a job may take longer until it stops, on a busy machine. */
+const SLOW_START = 20
+
 /**
  * Runs a job for this many timepoints. Returns the findings of the report, and what `top` has said
  * at each of its looks.
  */
 async function runJob(t: Pick<Test, 'teardown'>, job: Job) {
   const { library, words, count, timepoints, flags = [], before = [], file = '' } = job
-  const { hasShell = true } = job
-  // The process ids of the pods are the same, and Open MPI names its folders after them.
-  const folder = openFolder('ridealong-stuck-')
-  t.teardown(() => rm(folder, REMOVAL))
+  const { hasShell = true, goesOn = false } = job
   const { watching, start } = await tracedPod(t, NATIVE)
   const { stuck } = programsFor(library)
   const [program = '', ...rest] = mpirun(library, count)
   // mpirun ends the job if a process that it has started is killed, but not if a child of it is.
   const shell = hasShell ? ['sh', '-c', '"$0" "$@"; exec sleep 1000'] : []
-  const env = [onPath('env'), `STUCK_FILE=${file}`, `TMPDIR=${folder}`]
+  const env = [onPath('env'), `STUCK_FILE=${file}`]
   const app = await start(...env, ...before, program, ...flags, ...rest, ...shell, stuck, ...words)
   const top = liveTop(watching)
   const said: (readonly string[])[] = []
@@ -98,10 +99,12 @@ async function runJob(t: Pick<Test, 'teardown'>, job: Job) {
   // MPI_Init takes long on a busy machine, and its timepoints are not those of the job after it.
   const times = () => Math.max(timesOf('open'), timesOf('start'))
   const hasEnough = () => {
-    said.push(top.look())
-    return times() >= timepoints
+    const saidNow = top.look()
+    said.push(saidNow)
+    const isDescribed = goesOn || saidNow.length > 0
+    return times() >= timepoints + (isDescribed ? 0 : SLOW_START)
   }
-  await until(watching, hasEnough, 300_000 + 2000 * timepoints)
+  await until(watching, hasEnough, 300_000 + 2000 * (timepoints + SLOW_START))
   // The last look was before the last timepoints, for long on a busy machine.
   said.push(top.look())
   watching.signal('SIGTERM')
@@ -249,7 +252,7 @@ const SLOW = [
 ] as const
 
 for (const [mode, count, timepoints] of SLOW) {
-  const job = { library: 'openmpi', words: [mode, '300'], count, timepoints } as const
+  const job = { library: 'openmpi', words: [mode, '300'], count, timepoints, goesOn: true } as const
   testJob(`openmpi: a job that is slow, but moves, has no finding: ${mode}`, job, checkMoves)
 }
 
@@ -258,7 +261,9 @@ function checkMoves(t: Test, { found, said }: Outcome) {
   t.strictSame(said.flat(), [])
 }
 
-const RESUMED = { library: 'openmpi', words: ['resume', '300'], count: 3, timepoints: 22 } as const
+const RESUMED: Job = {
+  ...{ library: 'openmpi', words: ['resume', '300'], count: 3, timepoints: 22, goesOn: true },
+}
 testJob('openmpi: a job that goes on again is no longer described', RESUMED, (t, outcome) => {
   const { found, said } = outcome
   t.match(said.flat()[0], /^For 1\d(\.\d+)? s, .* MPI rank 2 has not come: it sleeps/)
@@ -273,7 +278,14 @@ t.test(
     const cgroup = makeCgroup(t, 'cpu', { 'cpu.cfs_quota_us': '30000' })
     const before = ['sh', '-c', `${cgroup.enter}; exec "$0" "$@"`]
     const words = ['compute', '300']
-    const job = { library: 'openmpi', words, count: 2, timepoints: 20, before } as const
+    const job = {
+      library: 'openmpi',
+      words,
+      count: 2,
+      timepoints: 20,
+      before,
+      goesOn: true,
+    } as const
     const outcome = await runInTurn(job)
     checkObserver(t, outcome)
     checkMoves(t, outcome)
