@@ -81,22 +81,27 @@ const EVERY_TEST: readonly string[] = [...WITHOUT_NODE, ...WITH_NODE]
  * They run only if they are named, or with --all.
  */
 const LONG = [
-  ...['all-metrics', 'controllers', 'cpu-profile', 'defaults', 'findings', 'guard', 'install'],
-  ...[
-    'image-volumes',
-    'lammps',
-    'live-export',
-    'minicluster',
-    'mpi-forwarding',
-    'mpi-trace',
-    'no-progress',
-    'observers',
-    'own-certificates',
-    'own-renewal',
-    'revisions',
-    'runs',
-  ],
-  ...['upheaval'],
+  'all-metrics',
+  'archive-rows',
+  'controllers',
+  'cpu-profile',
+  'defaults',
+  'findings',
+  'guard',
+  'image-volumes',
+  'install',
+  'lammps',
+  'live-export',
+  'minicluster',
+  'mpi-forwarding',
+  'mpi-trace',
+  'no-progress',
+  'observers',
+  'own-certificates',
+  'own-renewal',
+  'revisions',
+  'runs',
+  'upheaval',
 ]
 
 /** Tests that need the programs in the folder of machine/operators-folder.ts. */
