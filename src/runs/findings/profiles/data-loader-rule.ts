@@ -76,11 +76,12 @@ interface LoaderTime {
   readonly whole: number
 }
 
+const NO_TIME: LoaderTime = { waiting: 0, running: 0, whole: 0 }
+
 function findDataLoaders({ profiles, ranks }: RunEvidence): readonly AffectedRank[] {
-  const python = profiles.filter(({ kind }) => kind === 'waiting' || kind === 'running')
-  const programs = [...Map.groupBy(python, ({ executable }) => executable).values()]
+  const programs = [...Map.groupBy(profiles, ({ executable }) => executable).values()].map(timesIn)
   return ranks.flatMap(({ rank, elapsed }): readonly AffectedRank[] => {
-    const times = programs.map((own) => timeIn(own, rank))
+    const times = programs.flatMap((program) => program.get(rank) ?? [])
     const [worst] = times.sort((a, b) => percentIn(b) - percentIn(a))
     if (worst === undefined) return []
     const percent = percentIn(worst)
@@ -99,18 +100,30 @@ function percentIn({ waiting, running, whole }: LoaderTime): number {
   return percentOf(waiting + running, whole)
 }
 
-/** @param profiles those of one program, of the kinds waiting and running */
-function timeIn(profiles: readonly RankedProfile[], rank: string): LoaderTime {
-  const sums = profiles.map(({ kind, ranks, secondsThrough }) => {
-    const secondsOf = (pattern: RegExp) => secondsThrough(pattern)[ranks.indexOf(rank)] ?? 0
-    const whole = secondsOf(/^/) - secondsOf(WORKER)
-    return { kind, loader: secondsOf(NEXT_BATCH), whole }
+/** Returns the times of each rank in a program. @param profiles those of the program */
+function timesIn(profiles: readonly RankedProfile[]): ReadonlyMap<string, LoaderTime> {
+  const ranks = Map.groupBy(profiles.flatMap(timesOfKind), ({ rank }) => rank)
+  return new Map([...ranks].map(([rank, times]) => [rank, times.reduce(plus, NO_TIME)]))
+}
+
+interface RankTime extends LoaderTime {
+  readonly rank: string
+}
+
+function timesOfKind({ kind, ranks, secondsThrough }: RankedProfile): readonly RankTime[] {
+  if (kind !== 'waiting' && kind !== 'running') return []
+  const [all, workers] = [secondsThrough(/^/), secondsThrough(WORKER)]
+  const loader = secondsThrough(NEXT_BATCH)
+  return ranks.map((rank, index) => {
+    const whole = (all[index] ?? 0) - (workers[index] ?? 0)
+    return { ...NO_TIME, rank, whole, [kind]: loader[index] ?? 0 }
   })
-  const loaderOf = (wanted: RankedProfile['kind']) =>
-    sums.find(({ kind }) => kind === wanted)?.loader ?? 0
+}
+
+function plus(sum: LoaderTime, { waiting, running, whole }: LoaderTime): LoaderTime {
   return {
-    waiting: loaderOf('waiting'),
-    running: loaderOf('running'),
-    whole: sums.reduce((sum, { whole }) => sum + whole, 0),
+    waiting: sum.waiting + waiting,
+    running: sum.running + running,
+    whole: sum.whole + whole,
   }
 }

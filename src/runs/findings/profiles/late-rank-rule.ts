@@ -1,11 +1,11 @@
 import { median } from '../../../lib/statistics.ts'
 import { OTHER } from '../../profiles/profile-run.ts'
 import type { RankedFunction, RankedProfile } from '../../profiles/ranked-profile.ts'
-import type { SectionColumns } from '../evidence.ts'
 import { type Affected, defineRule, EXPLAINS_IDLE, type FactUnits, listFacts } from '../rule.ts'
 import type { RunEvidence } from '../run-evidence.ts'
 import { factIn, thingsOf } from '../sentence.ts'
 import { FEWEST_SECONDS, percentOf } from '../time-lost.ts'
+import { PYTHON } from './python-rule.ts'
 
 /** The least part of their time that all other ranks wait in the line, in percent. */
 const LEAST_PERCENT = 10
@@ -15,12 +15,6 @@ const MOST_OWN = 0.25
 const LEAST_MORE = 0.5
 /** The fewest ranks: of two ranks, each could be the one that waits for the other. */
 const FEWEST_RANKS = 3
-
-const PYTHON = {
-  metric: 'python-profile',
-  section: 'process',
-  columns: ['main_seconds', 'main_running'],
-} as const satisfies SectionColumns
 
 const FACTS = {
   'least part of the time of the others': 'percent',
@@ -79,28 +73,44 @@ function findLate({ profiles, ranks }: RunEvidence): readonly AffectedRank[] {
     const waiting = own.find(({ kind }) => kind === 'waiting')
     const running = own.find(({ kind }) => kind === 'running')
     if (waiting === undefined || running === undefined) return []
-    const late = waiting.functions.flatMap((line) => lateIn(line, { waiting, running }))
+    const times = rankTimes(waiting, running)
+    const late = waiting.functions.flatMap((line) => lateIn(line, times))
     // Of several lines, such as those of one loop, the one in which the others wait longest.
-    return late.sort((a, b) => (b.size ?? 0) - (a.size ?? 0)).slice(0, 1)
+    const [worst] = late.sort((a, b) => (b.size ?? 0) - (a.size ?? 0))
+    return worst === undefined ? [] : { ...worst, things: [mostIn(running, worst.rank)] }
   })
   return found.filter(({ rank }) => read.has(rank))
 }
 
-interface Both {
-  readonly waiting: RankedProfile
-  readonly running: RankedProfile
+/** The seconds of a rank in a program. */
+interface RankTimes {
+  readonly rank: string
+  /** The index of the rank in the profile of the waiting; undefined if it is not there. */
+  readonly place: number | undefined
+  readonly runs: number
+  readonly whole: number
+}
+
+function rankTimes(waiting: RankedProfile, running: RankedProfile): readonly RankTimes[] {
+  const [waits, runs] = [waiting, running].map(
+    ({ ranks, seconds }) => new Map(ranks.map((rank, index) => [rank, seconds[index] ?? 0])),
+  )
+  const places = new Map(waiting.ranks.map((rank, index) => [rank, index]))
+  return [...new Set([...waiting.ranks, ...running.ranks])].map((rank) => {
+    const own = runs?.get(rank) ?? 0
+    return { rank, place: places.get(rank), runs: own, whole: own + (waits?.get(rank) ?? 0) }
+  })
 }
 
 /** Finds the rank for which all others wait in a line. */
-function lateIn(line: RankedFunction, { waiting, running }: Both): readonly AffectedRank[] {
-  const all = new Set([...waiting.ranks, ...running.ranks])
-  if (line.name === OTHER || all.size < FEWEST_RANKS) return []
-  const [own, ...others] = [...all]
-    .map((rank) => {
-      const runs = secondsOf(running, rank)
-      const whole = runs + secondsOf(waiting, rank)
-      return { rank, runs, whole, waits: line.times.get(waiting.ranks.indexOf(rank))?.self ?? 0 }
-    })
+function lateIn(
+  { name, times }: RankedFunction,
+  all: readonly RankTimes[],
+): readonly Omit<AffectedRank, 'things'>[] {
+  // A rank without a time in the line does not wait there.
+  if (name === OTHER || all.length < FEWEST_RANKS || times.size < all.length - 1) return []
+  const [own, ...others] = all
+    .map((one) => ({ ...one, waits: times.get(one.place ?? -1)?.self ?? 0 }))
     .sort((a, b) => a.waits - b.waits)
   const [least] = others
   if (own === undefined || least === undefined) return []
@@ -116,12 +126,7 @@ function lateIn(line: RankedFunction, { waiting, running }: Both): readonly Affe
     'more running than the median': more,
     'ranks that wait': others.length,
   })
-  const things = [mostIn(running, own.rank)]
-  return [{ rank: own.rank, things, lost: null, size: difference, cause: line.name, facts }]
-}
-
-function secondsOf({ ranks, seconds }: RankedProfile, rank: string): number {
-  return seconds[ranks.indexOf(rank)] ?? 0
+  return [{ rank: own.rank, lost: null, size: difference, cause: name, facts }]
 }
 
 /** Returns the line in which a rank runs longer than the median of the others by most. */

@@ -5,7 +5,8 @@ import type { RunEvidence } from '../run-evidence.ts'
 import { factIn, thingsOf } from '../sentence.ts'
 import { findLonger, MEDIAN } from './longer-than-median.ts'
 
-const PYTHON = {
+/** The columns with the time of main threads of Python. */
+export const PYTHON = {
   metric: 'python-profile',
   section: 'process',
   columns: ['main_seconds', 'main_running'],
