@@ -73,6 +73,12 @@ export function rankNames(ranks: readonly string[]): string {
   return ranks.length === 1 ? rankName(only) : `ranks ${rankList(ranks)}`
 }
 
+/** Returns the names of the ranks of a library in a sentence: `MPI ranks 0-1 and 3`. */
+export function libraryRanks(library: 'MPI' | 'NCCL', ranks: readonly number[]): string {
+  const list = rankList(ranks.map(String)).replace(/, (?=[^,]*$)/, ' and ')
+  return `${library} ${ranks.length === 1 ? 'rank' : 'ranks'} ${list}`
+}
+
 function ranges(numbers: readonly number[]): readonly string[] {
   const sorted = [...numbers].sort((a, b) => a - b)
   const made: [number, number][] = []

@@ -1,7 +1,7 @@
 import { roundedForReader } from '../../../lib/round.ts'
 import type { AbsentProcess, StuckProcesses } from '../../mpi/stuck-processes.ts'
 import type { WaitingProcess } from '../../mpi/waiting-processes.ts'
-import { rankList } from '../sentence.ts'
+import { libraryRanks } from '../sentence.ts'
 
 /** The most calls in which processes wait that a text names. */
 const NAMED = 3
@@ -54,9 +54,10 @@ function callText({ thread }: WaitingProcess): string {
 }
 
 function ranksText(all: readonly Pick<AbsentProcess, 'process'>[]): string {
-  const list = rankList(all.map(({ process }) => String(process.rank)))
-  const words = list.replace(/, (?=[^,]*$)/, ' and ')
-  return `MPI ${all.length === 1 ? 'rank' : 'ranks'} ${words}`
+  return libraryRanks(
+    'MPI',
+    all.map(({ process }) => process.rank),
+  )
 }
 
 function reasonText({ why, waiting, late, longestGap }: StuckProcesses): string {

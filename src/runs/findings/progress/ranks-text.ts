@@ -1,6 +1,7 @@
 import type { LateRank, StuckRanks } from '../../nccl/stuck-ranks.ts'
-import { rankList } from '../sentence.ts'
+import { libraryRanks } from '../sentence.ts'
 import { clockText, durationText } from './no-progress-text.ts'
+import { activityText } from './start-text.ts'
 
 /** The most groups of ranks that a text describes. */
 const NAMED = 3
@@ -60,16 +61,17 @@ function lateTexts({ late, communicator }: StuckRanks): readonly string[] {
 }
 
 function ranksText(ranks: readonly LateRank[]): string {
-  const list = rankList(ranks.map(({ rank }) => String(rank))).replace(/, (?=[^,]*$)/, ' and ')
-  return `NCCL ${ranks.length === 1 ? 'rank' : 'ranks'} ${list}`
+  return libraryRanks(
+    'NCCL',
+    ranks.map(({ rank }) => rank),
+  )
 }
 
 /** Returns what a rank has not done, and what its process does. */
 function actionText(rank: LateRank, isOnly: boolean): string {
   const process = isOnly ? 'its process' : 'the process'
   const action = rank.isMissing ? missingText(rank, isOnly) : behindText(rank, isOnly)
-  const activity = rank.activity === null ? '' : activityText(rank, process)
-  return `${action}${activity}`
+  return rank.activity === null ? action : `${action}: ${process} ${activityText(rank.activity)}`
 }
 
 function missingText({ state }: LateRank, isOnly: boolean): string {
@@ -85,24 +87,6 @@ function behindText({ behind, operation }: LateRank, isOnly: boolean): string {
   return behind === null || behind <= 1
     ? verb
     : `${verb}, and ${isOnly ? 'is' : 'are'} ${behind.toLocaleString('en')} calls of ${what} behind`
-}
-
-function activityText({ activity }: LateRank, process: string): string {
-  switch (activity?.is) {
-    case 'ended':
-      return `: ${process} has ended`
-    case 'stopped':
-      return `: ${process} is stopped`
-    case 'storage':
-      return `: ${process} waits for storage`
-    case 'computing':
-      return `: ${process} computes`
-    case 'sleeping':
-    case 'waiting':
-      return `: ${process} sleeps in a system call`
-    default:
-      return ''
-  }
 }
 
 function mismatchText({ late }: StuckRanks): string {

@@ -1,5 +1,5 @@
 import type { AbsentMember, StartingMember, StuckStart } from '../../mpi/stuck-start.ts'
-import { rankList } from '../sentence.ts'
+import { libraryRanks } from '../sentence.ts'
 import { clockText, durationText } from './no-progress-text.ts'
 
 /** The most processes that a text names one by one. */
@@ -39,11 +39,10 @@ function processText({ program, pid }: Pick<StartingMember, 'program' | 'pid'>):
 }
 
 function namesOf(waiting: readonly StartingMember[]): string {
-  const ranks = waiting.flatMap(({ rank }) => (rank === null ? [] : [String(rank)]))
+  const ranks = waiting.flatMap(({ rank }) => rank ?? [])
   const unknown = waiting.filter(({ rank }) => rank === null).map(startingName)
   const more = unknown.length > NAMED ? [`${unknown.length - NAMED} more processes`] : []
-  const list = rankList(ranks).replace(/, (?=[^,]*$)/, ' and ')
-  const known = ranks.length === 0 ? [] : [`MPI ${ranks.length === 1 ? 'rank' : 'ranks'} ${list}`]
+  const known = ranks.length === 0 ? [] : [libraryRanks('MPI', ranks)]
   return [...known, ...unknown.slice(0, NAMED), ...more].join(', ')
 }
 
@@ -54,7 +53,8 @@ function lateText({ member, activity }: AbsentMember): string {
   return `${name} has not called MPI_Init: ${process} ${activityText(activity)}.`
 }
 
-function activityText({ is }: AbsentMember['activity']): string {
+/** Returns what a process does for which others wait, in a word or a few: `is stopped`. */
+export function activityText({ is }: AbsentMember['activity']): string {
   switch (is) {
     case 'ended':
       return 'has ended'
