@@ -4,18 +4,9 @@ import { readStampedLog } from '../../src/cluster/logs.ts'
 import type { RowsDescription } from '../../src/core/catalog.ts'
 import { backoffMs, pause } from '../../src/lib/pause.ts'
 import type { RunningObserver } from '../../src/runs/collect/observers.ts'
-import { startLiveProcesses } from '../../src/runs/mpi/live-processes.ts'
-import { MPI_METRIC } from '../../src/runs/mpi/mpi-run.ts'
-import { startLiveAnswers } from '../../src/runs/nccl/live-answers.ts'
-import { NCCL_METRIC } from '../../src/runs/nccl/nccl-run.ts'
-import { startLogEvidence } from '../../src/runs/top/findings/log-evidence.ts'
-import {
-  joinTakers,
-  type LiveLog,
-  type RowTaker,
-  startLiveLog,
-} from '../../src/runs/top/live-log.ts'
-import { type LiveObserver, logName } from '../../src/runs/top/ranks.ts'
+import { type LiveLog, startLiveLog } from '../../src/runs/top/live-log.ts'
+import type { LiveObserver } from '../../src/runs/top/ranks.ts'
+import { joinedTaker, startTakers } from '../../src/runs/top/row-takers.ts'
 import { readStampedLines, type StampedLines } from '../../src/runs/top/stamped-lines.ts'
 import type { OpeningGate } from './opening-gate.ts'
 
@@ -66,21 +57,16 @@ export function newStream(
   description: RowsDescription,
   { sections, logs }: { readonly sections: ReadonlySet<string>; readonly logs: number },
 ): LogStream {
-  const { container: metric, namespace, pod, node, rank } = observer
-  const mpi = metric === MPI_METRIC ? startLiveProcesses(`${namespace}/${pod}`) : undefined
-  const nccl = metric === NCCL_METRIC ? startLiveAnswers(`${namespace}/${pod}`) : undefined
-  const source = logName(observer, metric)
-  const evidence = startLogEvidence({ source, metric, namespace, pod, node, rank }, description)
-  evidence.notePod(observer)
+  const metric = observer.container
+  const takers = startTakers({ ...observer, metric }, description)
+  takers.evidence.notePod(observer)
   return {
     metric,
     description,
     sections,
     isShown: sections.size > 0,
-    mpi,
-    nccl,
-    evidence,
-    log: startLiveLog(description, takerOf({ mpi, nccl, evidence })),
+    ...takers,
+    log: startLiveLog(description, joinedTaker(takers)),
     lines: readStampedLines(),
     tail: tailOf(description.format, logs),
     hasLongTail: false,
@@ -100,10 +86,6 @@ export function newStream(
     isUnsettled: false,
     version: 0,
   }
-}
-
-function takerOf({ mpi, nccl, evidence }: Pick<LogStream, 'mpi' | 'nccl' | 'evidence'>): RowTaker {
-  return joinTakers([mpi, nccl, evidence].filter((one) => one !== undefined))
 }
 
 /**
@@ -189,7 +171,7 @@ export function readMoreNext(stream: LogStream): boolean {
   stream.tail = hasLongTail ? undefined : tail * LONGER
   stream.hasLongTail = true
   stream.lines = readStampedLines()
-  const taker = takerOf(stream)
+  const taker = joinedTaker(stream)
   taker.clear()
   stream.log = startLiveLog(description, taker)
   return true

@@ -4,15 +4,11 @@ import { findSection } from '../findings/evidence.ts'
 import type { RowOrigin, Sample } from '../log/columns.ts'
 import type { Descriptions } from '../log/descriptions.ts'
 import type { LogEntry } from '../log/entry.ts'
-import { startLiveProcesses } from '../mpi/live-processes.ts'
-import { MPI_METRIC } from '../mpi/mpi-run.ts'
-import { startLiveAnswers } from '../nccl/live-answers.ts'
-import { NCCL_METRIC } from '../nccl/nccl-run.ts'
 import { chooseColumns, sourcesOf, type TopColumn } from './columns.ts'
-import { startLogEvidence } from './findings/log-evidence.ts'
-import { joinTakers, startLiveLog } from './live-log.ts'
-import { compareRanks, type LiveObserver, type LiveRank, logName } from './ranks.ts'
+import { startLiveLog } from './live-log.ts'
+import { compareRanks, type LiveObserver, type LiveRank } from './ranks.ts'
 import type { RecordedLog } from './recorded-logs.ts'
+import { joinedTaker, startTakers } from './row-takers.ts'
 
 /** Recorded logs whose rows are shown one after another, at the times of the logs. */
 export interface Replay {
@@ -124,18 +120,12 @@ function newObserver(
   columns: readonly TopColumn[],
 ): Observer {
   const metric = place.metric ?? ''
-  const pod = `${place.namespace}/${place.pod}`
-  const mpi = metric === MPI_METRIC ? startLiveProcesses(pod) : undefined
-  const nccl = metric === NCCL_METRIC ? startLiveAnswers(pod) : undefined
-  const evidence = startLogEvidence({ ...place, source: logName(place, metric) }, description)
-  const takers = joinTakers([mpi, nccl, evidence].filter((one) => one !== undefined))
+  const takers = startTakers(place, description)
   return {
     metric,
     isShown: columns.flatMap(sourcesOf).some((one) => one.metric === metric),
-    mpi,
-    nccl,
-    evidence,
-    log: startLiveLog(description, takers),
+    ...takers,
+    log: startLiveLog(description, joinedTaker(takers)),
     hasStarted: true,
     isRead: true,
     isOver: false,

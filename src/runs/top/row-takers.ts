@@ -1,0 +1,34 @@
+import type { RowsDescription } from '../../core/catalog.ts'
+import type { RowOrigin } from '../log/columns.ts'
+import { startLiveProcesses } from '../mpi/live-processes.ts'
+import { MPI_METRIC } from '../mpi/mpi-run.ts'
+import { startLiveAnswers } from '../nccl/live-answers.ts'
+import { NCCL_METRIC } from '../nccl/nccl-run.ts'
+import { type LogEvidence, startLogEvidence } from './findings/log-evidence.ts'
+import { joinTakers, type RowTaker } from './live-log.ts'
+import { type LiveObserver, type LiveRank, logName } from './ranks.ts'
+
+/** The takers of the rows of a log besides the table, for findings and jobs that may be stuck. */
+export interface RowTakers extends Pick<LiveObserver, 'mpi' | 'nccl'> {
+  readonly evidence?: LogEvidence
+}
+
+/** @param place the metric and the pod of the log */
+export function startTakers(
+  place: Omit<RowOrigin, 'source'> & Pick<LiveRank, 'namespace' | 'pod'>,
+  description: RowsDescription,
+) {
+  const { metric, namespace, pod, node, rank } = place
+  const source = `${namespace}/${pod}`
+  const log = { source: logName(place, metric ?? ''), metric, namespace, pod, node, rank }
+  return {
+    mpi: metric === MPI_METRIC ? startLiveProcesses(source) : undefined,
+    nccl: metric === NCCL_METRIC ? startLiveAnswers(source) : undefined,
+    evidence: startLogEvidence(log, description),
+  }
+}
+
+/** Returns a taker that passes the rows to all of them. */
+export function joinedTaker({ mpi, nccl, evidence }: RowTakers): RowTaker {
+  return joinTakers([mpi, nccl, evidence].filter((one) => one !== undefined))
+}
