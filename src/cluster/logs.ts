@@ -18,26 +18,48 @@ export interface LogAsking {
 /** The maximum time without data in a log that is not followed, in milliseconds. */
 const SILENCE_MS = 60_000
 
+/** Opens a container's log at the kubelet, through the apiserver. @throws ApiError if there is none */
+function openLog(
+  { open }: Apiserver,
+  { namespace, pod, container }: LoggingContainer,
+  query: Readonly<Record<string, string>>,
+  waiting: { readonly signal: AbortSignal; readonly silenceMs: number },
+) {
+  const path = `/api/v1/namespaces/${namespace}/pods/${pod}/log`
+  return open({ path, query: { container, ...query }, ...waiting })
+}
+
+function brokenLog(error: unknown): Error {
+  return new Error(`the connection broke while the log was read: ${errorMessage(error)}`)
+}
+
+/** Yields parts of a response, and closes the connection at their end. */
+async function* partsOf(
+  response: Awaited<ReturnType<typeof openLog>>,
+  parts: AsyncIterable<string>,
+): AsyncGenerator<string> {
+  try {
+    yield* parts
+  } catch (error) {
+    throw brokenLog(error)
+  } finally {
+    response.destroy()
+  }
+}
+
 /**
- * Reads the lines of a container's log from the kubelet, through the apiserver.
+ * Reads the lines of a container's log.
  *
  * @throws ApiError if there is no log; another error if the connection cannot be made or breaks
  */
 export async function* readLogLines(
-  { open }: Apiserver,
-  { namespace, pod, container }: LoggingContainer,
+  api: Apiserver,
+  place: LoggingContainer,
   { follow, signal }: LogAsking,
 ): AsyncGenerator<string> {
-  const path = `/api/v1/namespaces/${namespace}/pods/${pod}/log`
-  const query = { container, follow: String(follow) }
-  const response = await open({ path, query, signal, silenceMs: follow ? 0 : SILENCE_MS })
-  try {
-    yield* splitLines(response)
-  } catch (error) {
-    throw new Error(`the connection broke while the log was read: ${errorMessage(error)}`)
-  } finally {
-    response.destroy()
-  }
+  const waiting = { signal, silenceMs: follow ? 0 : SILENCE_MS }
+  const response = await openLog(api, place, { follow: String(follow) }, waiting)
+  yield* partsOf(response, splitLines(response))
 }
 
 /**
@@ -48,21 +70,13 @@ export async function* readLogLines(
  * @throws ApiError if there is no log; another error if the connection cannot be made or breaks
  */
 export async function* readStampedText(
-  { open }: Apiserver,
-  { namespace, pod, container }: LoggingContainer,
+  api: Apiserver,
+  place: LoggingContainer,
   { since, signal }: { readonly since: string | undefined; readonly signal: AbortSignal },
 ): AsyncGenerator<string> {
-  const path = `/api/v1/namespaces/${namespace}/pods/${pod}/log`
-  const from = since === undefined ? {} : { sinceTime: since }
-  const query = { container, timestamps: 'true', ...from }
-  const response = await open({ path, query, signal, silenceMs: SILENCE_MS })
-  try {
-    yield* response.setEncoding('utf8')
-  } catch (error) {
-    throw new Error(`the connection broke while the log was read: ${errorMessage(error)}`)
-  } finally {
-    response.destroy()
-  }
+  const query = { timestamps: 'true', ...(since === undefined ? {} : { sinceTime: since }) }
+  const response = await openLog(api, place, query, { signal, silenceMs: SILENCE_MS })
+  yield* partsOf(response, response.setEncoding('utf8'))
 }
 
 /** A part of a log, with the time of each line as the kubelet writes it. */
@@ -88,26 +102,25 @@ export interface StampedLogAsking extends LogAsking {
  * @throws ApiError if there is no log; another error if the connection cannot be made or breaks
  */
 export async function readStampedLog(
-  { open }: Apiserver,
-  { namespace, pod, container }: LoggingContainer,
+  api: Apiserver,
+  place: LoggingContainer,
   { follow, since, tailLines, signal, onOpen, onText }: StampedLogAsking,
 ): Promise<void> {
-  const path = `/api/v1/namespaces/${namespace}/pods/${pod}/log`
   const query = {
-    container,
     follow: String(follow),
     timestamps: 'true',
     ...(since === undefined ? {} : { sinceTime: since }),
     ...(since !== undefined || tailLines === undefined ? {} : { tailLines: `${tailLines}` }),
   }
-  const response = await open({ path, query, signal, silenceMs: follow ? 0 : SILENCE_MS })
+  const waiting = { signal, silenceMs: follow ? 0 : SILENCE_MS }
+  const response = await openLog(api, place, query, waiting)
   onOpen(Date.parse(response.headers.date ?? ''))
   // The events cost less than an iteration for each of the parts of many logs.
   response.setEncoding('utf8').on('data', onText)
   try {
     await finished(response)
   } catch (error) {
-    throw new Error(`the connection broke while the log was read: ${errorMessage(error)}`)
+    throw brokenLog(error)
   } finally {
     response.destroy()
   }
