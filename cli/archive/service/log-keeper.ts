@@ -68,9 +68,8 @@ interface KeeperState {
 }
 
 export function createLogKeeper(options: LogKeeperOptions): LogKeeper {
-  const state: KeeperState = {
-    ...{ runs: new Map(), urgent: new Set(), due: new Set(), reading: new Set() },
-  }
+  const [urgent, due] = [new Set<KeptLog>(), new Set<KeptLog>()]
+  const state: KeeperState = { runs: new Map(), urgent, due, reading: new Set() }
   const { runs } = state
   const stopped = new AbortController()
   const pump = () => readDue(state, options, stopped.signal)

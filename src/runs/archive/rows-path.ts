@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hexHash } from '../../lib/hashed-name.ts'
 
 /** The names of Kubernetes objects (RFC 1123 subdomain). Other texts are no part of a path. */
 const NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/
@@ -55,6 +55,6 @@ export function isRunFolder(folder: string, name: string): boolean {
  */
 function partOfPath(name: string): string {
   if (NAME.test(name) && name.length <= LONGEST) return name
-  const hash = createHash('sha256').update(name).digest('hex').slice(0, 32)
+  const hash = hexHash(name)
   return NAME.test(name) ? `${name.slice(0, LONGEST - hash.length - 1)}-${hash}` : hash
 }

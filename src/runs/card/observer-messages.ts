@@ -13,7 +13,11 @@ export interface ObserverMessage {
 
 /** Metrics whose summaries have no use of containers. */
 const WITHOUT_USE = [
-  ...['io-sysstat', 'network', 'cpu-profile', 'mpi-trace', 'python-profile'],
+  'io-sysstat',
+  'network',
+  'cpu-profile',
+  'mpi-trace',
+  'python-profile',
   'nccl-ras',
 ]
 
