@@ -1,4 +1,4 @@
-// What a library needs that is compiled without a C library.
+// The functions that GCC expects of a C library, for a library that is compiled without one.
 
 #pragma once
 

@@ -18,7 +18,7 @@ export interface LogAsking {
 /** The maximum time without data in a log that is not followed, in milliseconds. */
 const SILENCE_MS = 60_000
 
-/** Opens a container's log at the kubelet, through the apiserver. @throws ApiError if there is none */
+/** Opens the log of a container at the kubelet, through the apiserver. */
 function openLog(
   { open }: Apiserver,
   { namespace, pod, container }: LoggingContainer,

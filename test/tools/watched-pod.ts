@@ -27,9 +27,9 @@ export interface WatchOptions {
   readonly metric: 'mpi-trace' | 'python-profile'
   /** The environment of the observer. */
   readonly settings: NodeJS.ProcessEnv
-  /** The variables that load the tool. Only the program gets them, not what starts it. */
+  /** The variables that load the tool. Only the program gets them, and not its launcher. */
   readonly tool: Readonly<Record<string, string>>
-  /** The environment of what starts the program, and of the program. */
+  /** The environment of the program and of its launcher. */
   readonly env: NodeJS.ProcessEnv
   readonly as: Users
 }

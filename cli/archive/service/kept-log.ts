@@ -13,12 +13,12 @@ export interface KeptLog {
   readonly started: number | null
   /** The last state of the observer. */
   observer: RunningObserver
-  /** Whether the container has ended, or its pod is gone: what is there is all. */
+  /** Whether the container has ended, or its pod is gone, so that the log grows no more. */
   isLast: boolean
   isGone: boolean
   isReading: boolean
   isDone: boolean
-  /** Why a part of the log is missing. */
+  /** Why a part of the log is missing; null if the log is whole. */
   problem: string | null
   /** When it is read again, in milliseconds since 1970. */
   dueAt: number
@@ -166,7 +166,7 @@ export function noteFailure(log: KeptLog, error: unknown, message: string, now: 
   return !log.isDone
 }
 
-/** Ends the reading of a log. @param problem why a part of it is missing; null if none is */
+/** Ends the reading of a log. @param problem why a part is missing; null if the log is whole */
 export function finish(log: KeptLog, problem: string | null): void {
   log.isDone = true
   log.problem = problem

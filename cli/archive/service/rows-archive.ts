@@ -25,7 +25,7 @@ export interface RowsArchive {
   isSettled(key: string): boolean
   /** Forgets a run. Rows that are not stored yet are stored in a sweep. */
   release(key: string): void
-  /** Removes what is kept of a run that gets no Run. */
+  /** Removes the kept logs of a run for which there will be no object Run. */
   drop(run: KeptRun): Promise<void>
   /** Removes the rows of a run that is not kept any longer. */
   remove(run: RunOfRows): Promise<void>

@@ -20,8 +20,8 @@ export interface UpdateOptions {
 }
 
 /**
- * What became of a run. `waiting`: none of its pods has started. `over`: it has ended, and its Run
- * is written. `dropped`: it has ended, and gets no Run.
+ * The state of a run after an update. `waiting`: none of its pods has started. `over`: it has
+ * ended, and its Run is written. `dropped`: it has ended, and gets no Run.
  */
 export type Updated = 'waiting' | 'written' | 'over' | 'dropped'
 

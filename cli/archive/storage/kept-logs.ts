@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { hexHash } from '../../../src/lib/hashed-name.ts'
 import type { RunningObserver } from '../../../src/runs/collect/observers.ts'
 import { type VolumeFile, type VolumeFiles, writeWhole } from './volume-files.ts'
 
@@ -16,7 +16,7 @@ export interface KeptRun {
   readonly title: string
 }
 
-/** What is known about a log besides its text. */
+/** The facts about a log that its text does not contain. */
 export interface KeptFacts {
   readonly observer: RunningObserver
   /** When the pod started, in milliseconds since 1970; null if it is not known. */
@@ -38,7 +38,7 @@ export interface KeptText {
  * functions throw errors of the system.
  */
 export interface KeptLogs {
-  /** Writes what is known about a log, and creates the folder of its run. */
+  /** Writes the facts about a log, and creates the folder of its run. */
   writeFacts(run: KeptRun, id: string, facts: KeptFacts): Promise<void>
   /** Returns the size of the text. A line that was not written to its end does not count. */
   measure(run: KeptRun, id: string): Promise<KeptText>
@@ -60,7 +60,7 @@ export function logId({ uid, container, restarts }: RunningObserver): string {
 
 /** Returns the hash of facts, as a name of a file that is valid whatever the facts contain. */
 export function hashOf(facts: readonly unknown[]): string {
-  return createHash('sha256').update(JSON.stringify(facts)).digest('hex').slice(0, 32)
+  return hexHash(JSON.stringify(facts))
 }
 
 const RUN_FILE = 'run.json'

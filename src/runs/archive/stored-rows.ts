@@ -1,6 +1,6 @@
 import { printable } from '../../core/text/printable.ts'
 
-/** What the storage has of the rows of a run, as its object Run says. */
+/** The stored rows of a run, as its object Run describes them. */
 export interface StoredRows {
   /** The folder, below the root of the storage; null if there are no rows. */
   readonly path: string | null

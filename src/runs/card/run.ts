@@ -81,7 +81,7 @@ export function runKey({
   return JSON.stringify([namespace, uid, revision])
 }
 
-/** Returns what identifies the run of a pod. */
+/** Returns the identity of the run of a pod. */
 export function identifyRun(pod: RunPod, { above }: Controllers) {
   return { namespace: pod.namespace, ...findOwner(pod, above(pod.controller)) }
 }

@@ -1,7 +1,7 @@
 import { startTimepointRows, type TimepointRows } from '../log/timepoint-rows.ts'
 import { addNcclRow, NCCL_METRIC, type NcclRun, newNcclRun } from './nccl-run.ts'
 
-/** What a log of nccl-ras that grows says about the ranks of NCCL. */
+/** The ranks of NCCL in a log of nccl-ras that grows. */
 export interface LiveAnswers extends TimepointRows {
   readonly run: () => NcclRun
 }

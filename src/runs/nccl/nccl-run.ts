@@ -4,7 +4,7 @@ import { countIn, numberIn, secondsSince1970, textIn } from '../log/typed-cells.
 /** The metric whose rows describe the answers of NCCL's RAS service. */
 export const NCCL_METRIC = 'nccl-ras'
 
-/** What the logs of a run say about the ranks of NCCL. */
+/** The ranks of NCCL in the logs of a run. */
 export interface NcclRun {
   /** The last answer in each log; a log whose last request was not answered has none. */
   readonly answers: Map<string, NcclAnswer>
@@ -190,14 +190,14 @@ function changeSince(
   return { interval, cpu: isKnown ? (cpuTime - before.cpuTime) / interval : null }
 }
 
-/** Returns what the kept logs say. */
+/** Returns the answers and processes of the kept logs. */
 export function keepNcclLogs(run: NcclRun, isKept: (source: string) => boolean): NcclRun {
   const kept = <Value extends { readonly source: string }>(all: ReadonlyMap<string, Value>) =>
     new Map([...all].filter(([, { source }]) => isKept(source)))
   return { answers: kept(run.answers), processes: kept(run.processes) }
 }
 
-/** Joins what several logs say. */
+/** Joins the answers and processes of several logs. */
 export function joinNcclRuns(runs: readonly NcclRun[]): NcclRun {
   return {
     answers: new Map(runs.flatMap(({ answers }) => [...answers])),

@@ -140,7 +140,7 @@ function processOf({ host, pid }: NcclRank, { processes }: Place): NcclProcess |
 /** The seconds by which a row may be late. */
 const LATE_ROW = 5
 
-/** Returns what a process does. The observers of two pods write their rows at different times. */
+/** Returns the activity of a process. The observers of two pods write at different times. */
 function activityIn(process: NcclProcess, { processes, answer }: Place): AbsentActivity | null {
   const others = [...processes.values()].flat().filter(({ source }) => source === process.source)
   const hasEnded =

@@ -1,5 +1,5 @@
 /**
- * Measures what the sampler of python-profile costs at 100 samples per second, in each CPython of
+ * Measures the cost of the sampler of python-profile at 100 samples per second, in each CPython of
  * the machine: `npm run bench:python`. Needs Linux and the right to use ptrace.
  */
 import { loadavg } from 'node:os'

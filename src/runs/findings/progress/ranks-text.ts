@@ -34,7 +34,7 @@ function describe(beginning: string, stuck: StuckRanks): string {
   return [`${beginning}, ${waitsText(stuck)} ${where}.`, ...lateTexts(stuck)].join(' ')
 }
 
-/** Returns what the ranks do that are not late, up to the name of the communicator. */
+/** Describes the ranks that are not late, up to the name of the communicator. */
 function waitsText({ communicator: { ahead, operation, launched }, late }: StuckRanks): string {
   const isBehind = late.some(({ isMissing }) => !isMissing)
   if (!isBehind || operation === null || launched === null)
@@ -67,7 +67,7 @@ function ranksText(ranks: readonly LateRank[]): string {
   )
 }
 
-/** Returns what a rank has not done, and what its process does. */
+/** Describes the missing action of a rank, and the activity of its process. */
 function actionText(rank: LateRank, isOnly: boolean): string {
   const process = isOnly ? 'its process' : 'the process'
   const action = rank.isMissing ? missingText(rank, isOnly) : behindText(rank, isOnly)

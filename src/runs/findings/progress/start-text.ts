@@ -53,7 +53,7 @@ function lateText({ member, activity }: AbsentMember): string {
   return `${name} has not called MPI_Init: ${process} ${activityText(activity)}.`
 }
 
-/** Returns what a process does for which others wait, in a word or a few: `is stopped`. */
+/** Describes the activity of a process for which others wait: `is stopped`. */
 export function activityText({ is }: AbsentMember['activity']): string {
   switch (is) {
     case 'ended':

@@ -111,7 +111,7 @@ t.test('the rows of runs outlive their pods', { timeout: 300_000 }, async (t) =>
   duckDbReads(t, rows, Object.values(stored))
 })
 
-/** Verifies what a Run says about its rows. */
+/** Verifies the rows in the status of a Run. */
 function runHasRows(t: Test, rows: string, name: string, { status, metadata }: RunObject): void {
   const { path, hasPage, logs, missing } = status.rows
   t.comment(name, JSON.stringify(status.rows))

@@ -13,13 +13,13 @@ use crate::tools::shared_memory::Search;
 /// unless it gets no processor.
 const MAX_AGE: u64 = 5_000_000_000;
 
-/// What is known of the Python stacks of a process.
+/// The Python stacks of a process, or why they are not known.
 pub enum PythonStacks {
     /// The process does not have the sampler.
     NoSampler,
     /// Why its stacks are not known, as a sentence.
     Unknown(String),
-    /// What the sampler has seen, at a time in nanoseconds since boot.
+    /// The samples, read at a time in nanoseconds since boot.
     Seen(Box<Profile>, u64),
 }
 

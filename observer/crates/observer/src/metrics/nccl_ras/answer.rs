@@ -1,4 +1,4 @@
-//! What an answer of NCCL's RAS service says, whatever its format.
+//! The content of an answer of NCCL's RAS service, for both formats.
 
 use encode::json::clean;
 

@@ -248,7 +248,7 @@ pub struct Receiver {
     is_escaped: bool,
 }
 
-/// What an answer consists of: a line for each line of the request, and the data.
+/// The next part of an answer, which has a line for each line of the request, and then the data.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Expected {
     Protocol,

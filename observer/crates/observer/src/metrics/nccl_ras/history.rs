@@ -1,4 +1,4 @@
-//! What has changed from answer to answer.
+//! The changes from answer to answer.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher as _};
@@ -15,7 +15,7 @@ const NO_RANK: u32 = u32::MAX;
 /// Identifies a rank: a hash of its communicator, and its number.
 type RankKey = (u64, u32);
 
-/// What the answers before have said. All times are in seconds since boot.
+/// The content of earlier answers. All times are in seconds since boot.
 #[derive(Default)]
 pub struct History {
     ranks: BTreeMap<RankKey, Known>,

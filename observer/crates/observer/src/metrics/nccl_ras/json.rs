@@ -259,7 +259,7 @@ fn state(status: &Status) -> Option<State> {
 /// Parses an answer.
 ///
 /// # Errors
-/// A sentence that says what is wrong, and where.
+/// A sentence that names the error and its place.
 pub fn parse(bytes: &[u8]) -> Result<Answer, String> {
     let document: Document = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
     let list = document.communicators;

@@ -1,7 +1,7 @@
-//! The metric nccl-ras: what NCCL's RAS service says about the ranks of the job. A thread of each
-//! process that uses NCCL 2.24 or later listens on the localhost of the pod, and answers for the
-//! whole job (docs/userguide/source/troubleshooting/ras.rst in NVIDIA/nccl). Nothing is loaded into
-//! the processes.
+//! The metric nccl-ras: the ranks of the job, as NCCL's RAS service describes them. A thread of
+//! each process that uses NCCL 2.24 or later listens on the localhost of the pod, and answers for
+//! the whole job (docs/userguide/source/troubleshooting/ras.rst in NVIDIA/nccl). Nothing is loaded
+//! into the processes.
 //!
 //! Any process of the pod can listen there in its place. The parsers therefore have bounded memory
 //! and fuzz targets, and the exchange has bounded time.

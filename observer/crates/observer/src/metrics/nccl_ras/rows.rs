@@ -84,7 +84,7 @@ const MAX_RANKS: usize = 64;
 const MICRO: u32 = 6;
 const MILLI: u32 = 3;
 
-/// A request to the service, and what became of it.
+/// A request to the service, with its result.
 pub struct Request<'a> {
     /// The time of the rows.
     pub time: &'a str,
@@ -98,7 +98,7 @@ pub struct Request<'a> {
     pub state: &'a str,
 }
 
-/// An answer, with what has changed since the answers before.
+/// An answer, with the changes since the answers before.
 pub struct Answered<'a> {
     /// The answer.
     pub answer: &'a Answer,

@@ -12,7 +12,7 @@ use super::answer::{
 /// Parses an answer.
 ///
 /// # Errors
-/// A sentence that says what is wrong.
+/// A sentence that names the error.
 pub fn parse(bytes: &[u8]) -> Result<Answer, String> {
     let mut parser = Parser::default();
     for line in bytes.split(|byte| *byte == b'\n') {
@@ -22,7 +22,7 @@ pub fn parse(bytes: &[u8]) -> Result<Answer, String> {
     parser.finish()
 }
 
-/// What the lines are about that follow.
+/// The subject of the lines that follow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Topic {
     #[default]

@@ -1,4 +1,4 @@
-//! The variables of a process that say what its NCCL does, and which rank it is.
+//! The variables of a process that set its rank and the options of its NCCL.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
