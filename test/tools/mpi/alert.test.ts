@@ -1,16 +1,13 @@
 import { readFileSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
 import t from 'tap'
 import { loadCatalog } from '../../../src/catalog/load.ts'
 import { textOf } from '../../docs/pages.ts'
 import { startPrometheus, withoutPrometheus } from '../../observers/live-export/prometheus.ts'
 import { exporting, variablesOf } from '../../observers/live-export/receiver.ts'
-import { openFolder } from '../../observers/pod.ts'
-import { onPath } from '../../observers/prerequisites.ts'
 import { until } from '../../until.ts'
 import { NATIVE } from '../watched-pod.ts'
 import { mpirun, mpiTests, programsFor } from './programs.ts'
-import { REMOVAL, tracedPod } from './traced-pod.ts'
+import { tracedPod } from './traced-pod.ts'
 
 const options = { skip: mpiTests().skip || withoutPrometheus, timeout: 300_000 }
 const CHART = new URL('../../../charts/ridealong/templates/prometheus-rule.yaml', import.meta.url)
@@ -35,11 +32,9 @@ for (const mode of ['sleep', 'init-stop'] as const)
     const catalog = exporting(await loadCatalog({}), { endpoint, interval: 1 })
     const identity = { RIDEALONG_OWNER: 'Job/lammps', POD_NAMESPACE: 'hpc', POD_NAME: 'lammps-0' }
     const exported = variablesOf(['mpi-trace'], catalog).get('mpi-trace')
-    const folder = openFolder('ridealong-stuck-')
-    t.teardown(() => rm(folder, REMOVAL))
     const { watching, start } = await tracedPod(t, { ...NATIVE, ...identity, ...exported })
     const words = mpirun('openmpi', 3, programsFor('openmpi').stuck, mode)
-    const app = await start(onPath('env'), `TMPDIR=${folder}`, ...words)
+    const app = await start(...words)
     const firing = async () => {
       const samples = await prometheus.query(SOON)
       return samples.map(({ metric }) => `${metric.job} ${metric.ridealong_mpi_rank}`).sort()

@@ -10,7 +10,7 @@ import { LIBRARIES, MPI_ENV, programsFor } from './programs.ts'
  * How a folder is removed in which processes of a pod write. It is removed after the end of the
  * pod: what the test prepares first is undone last. The killed processes may take a moment to end.
  */
-export const REMOVAL = { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }
+const REMOVAL = { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }
 
 /** A pod with the volume and the observer of mpi-trace. Programs in the target are recorded. */
 export interface TracedPod extends WatchedPod {

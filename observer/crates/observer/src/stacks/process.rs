@@ -10,6 +10,7 @@ use super::python::PythonStacks;
 use super::thread::{SIGNAL, Thread};
 use crate::metrics::cpu_profile::maps::{self, Mapping};
 use crate::sampling::containers::ContainerId;
+use crate::sampling::environ;
 use crate::sampling::measure::{Meter, is_denial};
 use crate::sampling::process::{Access, Process};
 use crate::sampling::process_table::ProcessTable;
@@ -18,13 +19,13 @@ use crate::sampling::process_table::ProcessTable;
 const MAX_THREADS: usize = 256;
 /// The variables in which launchers pass the rank to their processes: Open MPI, `PMIx`, PMI (MPICH,
 /// Intel MPI), Flux, Slurm, and torchrun.
-const RANK_VARIABLES: [&[u8]; 6] = [
-    b"OMPI_COMM_WORLD_RANK",
-    b"PMIX_RANK",
-    b"PMI_RANK",
-    b"FLUX_TASK_RANK",
-    b"SLURM_PROCID",
-    b"RANK",
+const RANK_VARIABLES: [&str; 6] = [
+    "OMPI_COMM_WORLD_RANK",
+    "PMIX_RANK",
+    "PMI_RANK",
+    "FLUX_TASK_RANK",
+    "SLURM_PROCID",
+    "RANK",
 ];
 /// The maximum digits of a rank.
 const MAX_DIGITS: usize = 9;
@@ -162,8 +163,7 @@ fn read_rank(meter: &mut Meter, asking: &mut Asking) -> Option<u32> {
 #[must_use]
 pub fn rank_in(environment: &[u8]) -> Option<u32> {
     RANK_VARIABLES.iter().find_map(|name| {
-        let mut variables = environment.split(|byte| *byte == 0);
-        let value = variables.find_map(|variable| variable.strip_prefix(*name)?.strip_prefix(b"="));
+        let value = environ::find(environment, name);
         let value = value.filter(|value| value.len() <= MAX_DIGITS)?;
         let number = linux::proc::words::number(value)?;
         u32::try_from(number).ok()

@@ -1,7 +1,7 @@
 //! The processes to which the launcher of an MPI job has given a rank, and that have not called
 //! `MPI_Init` yet. All others of the job wait for them there.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use linux::clock;
@@ -10,11 +10,9 @@ use super::launcher::{Assigned, started_at};
 use super::shared_memory::state_of;
 use super::start_rows::StartRow;
 use crate::runtime::log::Log;
+use crate::sampling::environ::Environs;
 use crate::sampling::process::Key;
 use crate::sampling::process_table::ProcessTable;
-
-/// The maximum processes whose variables are remembered.
-const MAX_PROCESSES: usize = 4096;
 
 /// A rank that has called `MPI_Init`.
 #[derive(Clone, Debug)]
@@ -30,9 +28,8 @@ pub struct Entered {
 /// The ranks that have not called `MPI_Init`.
 #[derive(Default)]
 pub struct Absent {
-    /// What launchers have assigned to processes, with the address of the stack, which is another
-    /// one when the process has executed another program.
-    assigned: BTreeMap<Key, (u64, Option<Assigned>)>,
+    /// The ranks that launchers have assigned to processes.
+    assigned: Environs<Assigned>,
     /// The ranks with a row at the last timepoint, each with the id of its process and the end of
     /// its rows.
     shown: BTreeMap<Assigned, (u32, Box<[u8]>)>,
@@ -43,7 +40,7 @@ impl Absent {
     /// processes have ended since the last timepoint. If a rank has several processes, such as a
     /// shell and what it starts, the row is about the one that started last.
     pub fn write(&mut self, table: &mut ProcessTable, entered: &[Entered], log: &mut Log) {
-        self.read_assigned(table);
+        self.assigned.update(table, Assigned::parse);
         let time = table.time.precise_timestamp();
         let mut shown = BTreeMap::new();
         for (assigned, key) in self.latest(table, entered) {
@@ -72,7 +69,7 @@ impl Absent {
         let start = |key: &Key| table.all.get(key).map(|one| (one.start, one.pid));
         let mut latest: BTreeMap<Assigned, Key> = BTreeMap::new();
         for key in &table.observed {
-            let Some((_, Some(assigned))) = self.assigned.get(key) else {
+            let Some(assigned) = self.assigned.get(key) else {
                 continue;
             };
             let known = latest.entry(assigned.clone()).or_insert(*key);
@@ -87,25 +84,6 @@ impl Absent {
             !entered.iter().any(|one| is_same(one, assigned, start))
         });
         latest
-    }
-
-    /// Reads the variables of the processes that are new, or have executed another program.
-    fn read_assigned(&mut self, table: &mut ProcessTable) {
-        let observed: BTreeSet<Key> = table.observed.iter().copied().collect();
-        self.assigned.retain(|key, _| observed.contains(key));
-        for key in observed {
-            let Some(process) = table.all.get_mut(&key).filter(|one| !one.is_zombie) else {
-                self.assigned.remove(&key);
-                continue;
-            };
-            let is_known =
-                matches!(self.assigned.get(&key), Some((stack, _)) if *stack == process.stack);
-            if is_known || self.assigned.len() >= MAX_PROCESSES {
-                continue;
-            }
-            let assigned = Assigned::read(&mut table.meter, process);
-            self.assigned.insert(key, (process.stack, assigned));
-        }
     }
 }
 

@@ -3,8 +3,7 @@
 
 use super::file::{State, Trace};
 use crate::runtime::machine::Machine;
-use crate::sampling::environ::{self, find, number};
-use crate::sampling::measure::Meter;
+use crate::sampling::environ::{find, number};
 use crate::sampling::process::Process;
 
 /// The variables with the rank and the number of ranks, by launcher: Open MPI; the process managers
@@ -58,12 +57,6 @@ impl Assigned {
             size,
             rank: Some(rank),
         })
-    }
-
-    /// Reads what a launcher has assigned to a process. `None` if nothing, or if the variables
-    /// cannot be read.
-    pub fn read(meter: &mut Meter, process: &mut Process) -> Option<Self> {
-        environ::read(meter, process, Self::parse).flatten()
     }
 }
 

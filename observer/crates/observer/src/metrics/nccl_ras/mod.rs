@@ -15,7 +15,7 @@ mod rows;
 pub mod text;
 mod variables;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
 
 use encode::json::push_known;
@@ -34,14 +34,13 @@ use crate::runtime::declaration::{Declaration, MetricOption, ProcessFiles};
 use crate::runtime::notices::Notices;
 use crate::runtime::session::Session;
 use crate::runtime::settings::{INDEX, Settings};
-use crate::sampling::environ;
+use crate::sampling::environ::Environs;
 use crate::sampling::process::{Key, Process};
 use crate::sampling::process_table::ProcessTable;
 use crate::sampling::sampler::{self, Run, Sampler};
 
-/// The maximum processes that have rows, and whose variables are remembered.
+/// The maximum processes that have rows.
 const MAX_ROWS: usize = 64;
-const MAX_PROCESSES: usize = 4096;
 /// The maximum addresses of the pod in a row.
 const MAX_ADDRESSES: usize = 8;
 /// The estimated bytes of the row of a process, and of the rows of an answer before the first one.
@@ -76,7 +75,7 @@ fn run(settings: Settings, session: &mut Session) {
             "pod"
         },
         index_role: Role::by_index(settings.pod_value(INDEX)),
-        variables: BTreeMap::new(),
+        variables: Environs::default(),
         answered_role: None,
         is_first_silent: false,
         turn: 0,
@@ -96,9 +95,8 @@ struct NcclRas {
     scope: &'static str,
     /// The role of the pod by its index.
     index_role: Role,
-    /// The variables of the processes, with the address of the stack, which is another one when the
-    /// process has executed another program.
-    variables: BTreeMap<Key, (u64, Variables)>,
+    /// The variables of the processes.
+    variables: Environs<Variables>,
     /// The role of the pod by the last answer.
     answered_role: Option<Role>,
     /// Whether the process of rank 0 did not answer in the last answer.
@@ -142,7 +140,8 @@ impl Sampler for NcclRas {
     }
 
     fn take_scan(&mut self, run: &mut Run<'_>) {
-        self.read_variables(&mut run.processes);
+        let parse = |environ: &[u8]| Some(Variables::parse(environ));
+        self.variables.update(&mut run.processes, parse);
     }
 
     fn due(&self) -> f64 {
@@ -164,7 +163,6 @@ impl Sampler for NcclRas {
         if self.open.is_some() {
             return;
         }
-        self.read_variables(&mut run.processes);
         let role = self.role();
         let asks = role.asks(self.turn, self.is_first_silent);
         self.turn += 1;
@@ -199,32 +197,11 @@ impl Sampler for NcclRas {
 }
 
 impl NcclRas {
-    /// Reads the variables of the processes that are new, or have executed another program.
-    fn read_variables(&mut self, table: &mut ProcessTable) {
-        let observed: BTreeSet<Key> = table.observed.iter().copied().collect();
-        self.variables.retain(|key, _| observed.contains(key));
-        for key in observed {
-            let process = table.all.get_mut(&key).filter(|process| !process.is_zombie);
-            let Some(process) = process else {
-                self.variables.remove(&key);
-                continue;
-            };
-            let known = self.variables.get(&key).map(|(stack, _)| *stack);
-            if known == Some(process.stack) || self.variables.len() >= MAX_PROCESSES {
-                continue;
-            }
-            let stack = process.stack;
-            let found = environ::read(&mut table.meter, process, Variables::parse);
-            self.variables
-                .insert(key, (stack, found.unwrap_or_default()));
-        }
-    }
-
     /// Returns the role of the pod: by the ranks of its processes; or else by the last answer; or
     /// else by its index.
     fn role(&self) -> Role {
         let all = self.variables.values();
-        let ranks: Vec<(u32, u32)> = all.filter_map(|(_, one)| one.rank).collect();
+        let ranks: Vec<(u32, u32)> = all.filter_map(|one| one.rank).collect();
         Role::by_ranks(&ranks)
             .or(self.answered_role)
             .unwrap_or(self.index_role)
@@ -232,7 +209,7 @@ impl NcclRas {
 
     /// Returns the addresses of the service, or `None` with a notice if it is not asked.
     fn addresses(&mut self, run: &mut Run<'_>) -> Option<Vec<SocketAddr>> {
-        let all = || self.variables.values().map(|(_, variables)| variables);
+        let all = || self.variables.values();
         let log = &mut run.session.log;
         if all().any(|variables| variables.is_off) {
             let why = "NCCL_RAS_ENABLE is 0 in a process";
@@ -349,7 +326,7 @@ impl NcclRas {
         let addresses = pod_addresses();
         let has_rank = |key: &Key| {
             let known = self.variables.get(key);
-            known.is_some_and(|(_, variables)| variables.rank.is_some())
+            known.is_some_and(|variables| variables.rank.is_some())
         };
         let has_ranks = keys.iter().any(has_rank);
         let mut keys: Vec<Key> = keys
@@ -367,7 +344,7 @@ impl NcclRas {
             let row = ProcessRow {
                 time,
                 process,
-                variables: self.variables.get(key).map_or(&none, |(_, found)| found),
+                variables: self.variables.get(key).unwrap_or(&none),
                 addresses: &addresses,
                 state: state_of(meter, process.pid.unsigned_abs()),
             };

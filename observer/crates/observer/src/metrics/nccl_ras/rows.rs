@@ -176,7 +176,7 @@ impl Request<'_> {
         let mut all: Vec<(&Communicator, &Rank)> = all
             .flat_map(|communicator| communicator.ranks.iter().map(|rank| (*communicator, rank)))
             .collect();
-        all.sort_by_key(|(communicator, rank)| severity(communicator, rank));
+        all.sort_by_cached_key(|(communicator, rank)| severity(communicator, rank));
         let total: usize = communicators.iter().map(|it| it.ranks.len()).sum();
         let shown = &all[..all.len().min(MAX_RANKS)];
         let rows = shown
