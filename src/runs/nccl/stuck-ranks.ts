@@ -54,11 +54,12 @@ export function findStuckRanks(
   rankOf: (source: string) => string,
 ): readonly StuckRanks[] {
   const processes = Map.groupBy(run.processes.values(), ({ pid }) => pid)
+  const latest = latestRows(run)
   return latestAnswers(run).flatMap((answer) => {
     const all = answer.communicators
       .filter(({ missing, behind }) => missing + behind > 0)
       .sort((a, b) => (b.size ?? 0) - (a.size ?? 0))
-      .map((communicator) => describe({ processes, answer, communicator, rankOf }))
+      .map((communicator) => describe({ processes, latest, answer, communicator, rankOf }))
     const seen = new Set<string>()
     return all.filter((stuck) => {
       const key = causeOf(stuck)
@@ -89,9 +90,19 @@ function latestAnswers({ answers }: NcclRun): readonly NcclAnswer[] {
   })
 }
 
+/** Returns the seconds of the latest row of each log. */
+function latestRows(run: NcclRun): ReadonlyMap<string, number> {
+  const latest = new Map<string, number>()
+  for (const { source, seconds } of run.processes.values())
+    latest.set(source, Math.max(seconds, latest.get(source) ?? seconds))
+  return latest
+}
+
 interface Place {
   /** The processes of all pods, by process id. */
   readonly processes: ReadonlyMap<number, readonly NcclProcess[]>
+  /** The seconds of the latest row of each log. */
+  readonly latest: ReadonlyMap<string, number>
   readonly answer: NcclAnswer
   readonly communicator: NcclCommunicator
   readonly rankOf: (source: string) => string
@@ -141,10 +152,9 @@ function processOf({ host, pid }: NcclRank, { processes }: Place): NcclProcess |
 const LATE_ROW = 5
 
 /** Returns the activity of a process. The observers of two pods write at different times. */
-function activityIn(process: NcclProcess, { processes, answer }: Place): AbsentActivity | null {
-  const others = [...processes.values()].flat().filter(({ source }) => source === process.source)
-  const hasEnded =
-    process.state === 'ended' || others.some(({ seconds }) => seconds > process.seconds)
+function activityIn(process: NcclProcess, { latest, answer }: Place): AbsentActivity | null {
+  const { source, seconds } = process
+  const hasEnded = process.state === 'ended' || (latest.get(source) ?? seconds) > seconds
   if (hasEnded) return { is: 'ended', state: 'lost' }
   const age = (answer.at ?? 0) - (process.at ?? 0)
   return age > 2 * (process.interval ?? 0) + LATE_ROW ? null : activityOf(process)
