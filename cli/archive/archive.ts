@@ -11,6 +11,7 @@ import { startArchive } from './service/archive.ts'
 import { createRowsWriter } from './storage/rows-writer.ts'
 import { openRunStorage, type RunStorage } from './storage/stored-runs.ts'
 import { VOLUME_FILES } from './storage/volume-files.ts'
+import { openVolumeFolders } from './storage/volume-folders.ts'
 
 export interface ArchiveArguments {
   readonly kubeconfig?: string
@@ -57,6 +58,9 @@ export async function archive(options: ArchiveArguments): Promise<void> {
 
 /** @throws UsageError if the folder cannot be written */
 function openStorage(folder: string): Promise<RunStorage> {
-  const opened = openRunStorage(folder, VOLUME_FILES, createRowsWriter())
+  const opened = openRunStorage({
+    ...{ root: folder, files: VOLUME_FILES, writer: createRowsWriter() },
+    folders: openVolumeFolders(folder, VOLUME_FILES),
+  })
   return opened.catch(cannotWrite(folder)).catch(usageError)
 }

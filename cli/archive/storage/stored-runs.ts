@@ -1,30 +1,24 @@
-import { existsSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { asText, fieldsOrNone, listOrNone } from '../../../src/core/kubernetes/json.ts'
 import {
   dayFolder,
   isRunFolder,
   namespaceFolder,
   type RunOfRows,
-  readDay,
   runFolder,
 } from '../../../src/runs/archive/rows-path.ts'
 import { limitRows, type StoredRows } from '../../../src/runs/archive/stored-rows.ts'
 import { sourceName } from '../../../src/runs/collect/observers.ts'
-import {
-  createKeptLogs,
-  hashOf,
-  type KeptFacts,
-  type KeptLogs,
-  type KeptRun,
-  listNames,
-  readJson,
-} from './kept-logs.ts'
+import { createKeptLogs, hashOf, type KeptFacts, type KeptLogs, type KeptRun } from './kept-logs.ts'
 import type { RowsWriter } from './rows-writer.ts'
-import { type VolumeFiles, writeWhole } from './volume-files.ts'
+import type { RunFolder, RunFolders } from './run-folders.ts'
+import { partialFolder, type VolumeFiles, writeWhole } from './volume-files.ts'
 import type { RunToWrite, WrittenRows } from './write-run.ts'
 
-/** A volume with the rows of runs. All functions throw errors of the system. */
+/**
+ * The rows of runs, and the logs of the runs whose rows are not stored yet. All functions throw
+ * errors of the system.
+ */
 export interface RunStorage {
   readonly logs: KeptLogs
   /**
@@ -45,38 +39,37 @@ export interface RunStorage {
 
 const RUN_FILE = 'run.json'
 
-interface Parts {
+export interface StorageParts {
+  /** The mount point of the volume on which logs are kept and folders are written. */
   readonly root: string
   readonly files: VolumeFiles
   readonly writer: RowsWriter
+  /** Where the folders of runs are stored. */
+  readonly folders: RunFolders
+}
+
+interface Parts extends StorageParts {
   readonly logs: KeptLogs
-  /** The folder of folders that have no final name. */
-  readonly partial: string
 }
 
 /**
- * Opens a volume, and removes the folders that an archive has left unfinished.
+ * Opens a storage, and removes the folders that an archive has left unfinished.
  *
- * @param root the mount point of the volume
  * @throws an error of the system if the volume cannot be written
  */
-export async function openRunStorage(
-  root: string,
-  files: VolumeFiles,
-  writer: RowsWriter,
-): Promise<RunStorage> {
+export async function openRunStorage(opened: StorageParts): Promise<RunStorage> {
+  const { root, files, writer, folders } = opened
   const logs = createKeptLogs(root, files)
-  const parts: Parts = { root, files, writer, logs, partial: join(root, '.partial') }
-  await files.remove(parts.partial)
-  await files.createFolder(parts.partial)
+  await files.remove(partialFolder(root))
+  await files.createFolder(partialFolder(root))
   return {
     logs,
-    store: (run, facts) => store(parts, run, facts),
+    store: (run, facts) => store({ ...opened, logs }, run, facts),
     async remove({ namespace, name }) {
-      for (const folder of await listRunFolders(root, namespaceFolder(namespace)))
-        if (isRunFolder(folder.name, name)) await removeFolder(parts, folder.path)
+      for (const folder of await folders.list(namespace))
+        if (isRunFolder(folder.name, name)) await folders.remove(folder.path)
     },
-    removeOthers: (kept, before) => removeOthers(parts, kept, before),
+    removeOthers: (kept, before) => removeOthers(folders, kept, before),
     close: () => writer.close(),
   }
 }
@@ -86,11 +79,10 @@ async function store(
   run: KeptRun,
   facts: ReadonlyMap<string, KeptFacts>,
 ): Promise<StoredRows> {
-  const { root, files, partial } = parts
-  const day = join(namespaceFolder(run.namespace), dayFolder(startOf(facts)))
-  const place = await findPlace(root, day, run, facts)
+  const { root, files, folders } = parts
+  const place = await findPlace(folders, run, facts)
   if (place.rows !== undefined) return place.rows
-  const folder = join(partial, hashOf([run.key]))
+  const folder = join(partialFolder(root), hashOf([run.key]))
   await files.remove(folder)
   await files.createFolder(folder)
   const rows = await writeRun(parts, run, { facts, folder, path: place.path })
@@ -98,10 +90,7 @@ async function store(
     const document = JSON.stringify({ ...run, rows, logs: [...facts.keys()] })
     await writeWhole(files, join(folder, RUN_FILE), [document])
     await files.syncFolder(folder)
-    await files.createFolder(join(root, day))
-    await files.rename(folder, join(root, place.path))
-    for (const above of [join(root, day), dirname(join(root, day)), root])
-      await files.syncFolder(above)
+    await folders.put(place.path, folder)
   } else await files.remove(folder)
   return rows
 }
@@ -114,17 +103,27 @@ function startOf(facts: ReadonlyMap<string, KeptFacts>): number {
 
 /** Finds a free name for the folder of a run, or the folder that has its logs already. */
 async function findPlace(
-  root: string,
-  day: string,
-  { name }: KeptRun,
+  folders: RunFolders,
+  { namespace, name }: KeptRun,
   facts: ReadonlyMap<string, KeptFacts>,
 ): Promise<{ readonly path: string; readonly rows?: StoredRows }> {
+  const day = `${namespaceFolder(namespace)}/${dayFolder(startOf(facts))}`
   for (let time = 1; ; time += 1) {
-    const path = join(day, runFolder(name, time))
-    if (!existsSync(join(root, path))) return { path }
-    const { logs, rows } = fieldsOrNone(await readJson(join(root, path, RUN_FILE)))
+    const path = `${day}/${runFolder(name, time)}`
+    if (!(await folders.has(path))) return { path }
+    const { logs, rows } = fieldsOrNone(await readDocument(folders, `${path}/${RUN_FILE}`))
     const isSame = listOrNone(logs).some((id) => facts.has(asText(id) ?? ''))
     if (isSame) return { path, rows: rows as StoredRows }
+  }
+}
+
+/** Reads a file in JSON format; undefined if it does not exist or is not valid. */
+async function readDocument(folders: RunFolders, path: string): Promise<unknown> {
+  const text = await folders.readFile(path)
+  try {
+    return JSON.parse(text ?? '')
+  } catch {
+    return undefined
   }
 }
 
@@ -157,51 +156,18 @@ async function writeRun(
   })
 }
 
-interface FoundFolder {
-  readonly path: string
-  readonly name: string
-  /** In milliseconds since 1970. */
-  readonly day: number
-}
-
-async function listRunFolders(root: string, namespace: string): Promise<readonly FoundFolder[]> {
-  const days = await listNames(join(root, namespace))
-  const found = days.map(async (date) => {
-    const day = readDay(date)
-    if (day === undefined) return []
-    const names = await listNames(join(root, namespace, date))
-    return names.map((name) => ({ path: join(root, namespace, date, name), name, day }))
-  })
-  return (await Promise.all(found)).flat()
-}
-
-/** A folder loses its final name first, so that it is never there in part. */
-async function removeFolder({ files, partial }: Parts, path: string): Promise<void> {
-  const removed = join(partial, `removed-${hashOf([path])}`)
-  await files.remove(removed)
-  await files.createFolder(partial)
-  await files.rename(path, removed)
-  await files.syncFolder(dirname(path))
-  await files.remove(removed)
-}
-
 const DAY_MS = 24 * 3_600_000
 
 async function removeOthers(
-  parts: Parts,
+  folders: RunFolders,
   kept: readonly RunOfRows[],
   before: number,
 ): Promise<void> {
-  const { root } = parts
   const folderOf = ({ namespace, name }: RunOfRows) =>
     join(namespaceFolder(namespace), runFolder(name, 1))
   const names = new Set(kept.map(folderOf))
-  const isKept = (namespace: string, name: string) =>
+  const isKept = ({ namespace, name }: RunFolder) =>
     [name, name.replace(/\.\d+$/, '')].some((one) => names.has(join(namespace, one)))
-  const found = await listNames(root)
-  for (const namespace of found.filter((name) => name.startsWith('namespace='))) {
-    const folders = await listRunFolders(root, namespace)
-    const old = folders.filter(({ name, day }) => name.startsWith('run=') && day + DAY_MS < before)
-    for (const { path, name } of old) if (!isKept(namespace, name)) await removeFolder(parts, path)
-  }
+  for (const folder of await folders.list())
+    if (folder.day + DAY_MS < before && !isKept(folder)) await folders.remove(folder.path)
 }

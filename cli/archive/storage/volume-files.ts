@@ -1,4 +1,5 @@
 import { mkdir, open, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { createFile } from '../../../src/lib/whole-file.ts'
 
 /** A file of the volume that is being written. */
@@ -71,4 +72,9 @@ export async function writeWhole(
     await file.close()
   }
   await files.rename(partial, path)
+}
+
+/** Returns the folder of the folders that are being written or removed: they have no final name. */
+export function partialFolder(root: string): string {
+  return join(root, '.partial')
 }

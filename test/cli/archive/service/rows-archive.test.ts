@@ -13,6 +13,7 @@ import { ARCHIVE_PACE } from '../../../../cli/archive/service/pace.ts'
 import type { RowsWriter } from '../../../../cli/archive/storage/rows-writer.ts'
 import { openRunStorage } from '../../../../cli/archive/storage/stored-runs.ts'
 import { VOLUME_FILES } from '../../../../cli/archive/storage/volume-files.ts'
+import { openVolumeFolders } from '../../../../cli/archive/storage/volume-folders.ts'
 import { freePort } from '../../../free-ports.ts'
 import { StandIn } from '../../../stand-ins/apiserver.ts'
 import { type GrowingLog, growingLog } from '../../../stand-ins/growing-log.ts'
@@ -101,7 +102,10 @@ async function start(t: Test, { server, ca }: World, root: string, retention = F
   const archive = startArchive({
     ...{ access, namespaces: ['hpc'], metrics: new Set(['vitals']), retention },
     ...{ registry: new Registry(), log: capturedLog().log },
-    storage: await openRunStorage(root, VOLUME_FILES, WRITER),
+    storage: await openRunStorage({
+      ...{ root, files: VOLUME_FILES, writer: WRITER },
+      folders: openVolumeFolders(root, VOLUME_FILES),
+    }),
     pace: {
       ...ARCHIVE_PACE,
       ...{ turnMs: 20, updateMs: 50, sweepMs: 100, lingerMs: 100, readMs: 20 },

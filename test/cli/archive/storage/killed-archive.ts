@@ -10,6 +10,7 @@ import {
   type VolumeFiles,
   writeWhole,
 } from '../../../../cli/archive/storage/volume-files.ts'
+import { openVolumeFolders } from '../../../../cli/archive/storage/volume-folders.ts'
 import { writeRows } from '../../../../cli/archive/storage/write-run.ts'
 import { BUILT_IN_ROWS } from '../../../src/runs/log/built-in.ts'
 import { endedObserver, recordedLog } from '../observers.ts'
@@ -74,7 +75,8 @@ function writerOf(files: VolumeFiles): RowsWriter {
 
 /** Keeps the logs in two parts each, stores their rows, and removes them. */
 async function archive(root: string, files: VolumeFiles): Promise<void> {
-  const storage = await openRunStorage(root, files, writerOf(files))
+  const folders = openVolumeFolders(root, files)
+  const storage = await openRunStorage({ root, files, folders, writer: writerOf(files) })
   for (const { observer, text } of LOGS) {
     const id = logId(observer)
     const facts = { observer, started: STARTED, isDone: false, problem: null }

@@ -1,0 +1,33 @@
+/** A folder with the rows of a run. */
+export interface RunFolder {
+  /** Its path below the root of the storage, with `/` between its parts. */
+  readonly path: string
+  /** The name of the folder of its namespace. */
+  readonly namespace: string
+  /** The day on which the run started, in milliseconds since 1970. */
+  readonly day: number
+  /** The name of the folder itself. */
+  readonly name: string
+}
+
+/**
+ * The place where the folders of runs are stored. A folder is there as a whole or not at all. All
+ * paths are below the root of the storage, with `/` between their parts. All functions throw errors
+ * whose message says why the place cannot be read or written.
+ */
+export interface RunFolders {
+  /** Lists the folders of all runs, or of those of one namespace. */
+  list(namespace?: string): Promise<readonly RunFolder[]>
+  has(path: string): Promise<boolean>
+  /**
+   * Stores the files of a local folder, which are whole, in a folder that is not there yet. The
+   * local folder is not needed any more afterwards.
+   */
+  put(path: string, local: string): Promise<void>
+  /** Removes a folder with its files. */
+  remove(path: string): Promise<void>
+  /** Reads a small file; undefined if it does not exist. */
+  readFile(path: string): Promise<string | undefined>
+  /** Writes a small file as a whole, in place of a file of the same name. */
+  writeFile(path: string, parts: Iterable<Uint8Array | string>): Promise<void>
+}

@@ -1,0 +1,68 @@
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { namespaceFolder, readDay } from '../../../src/runs/archive/rows-path.ts'
+import { hashOf, listNames } from './kept-logs.ts'
+import type { RunFolder, RunFolders } from './run-folders.ts'
+import { partialFolder, type VolumeFiles, writeWhole } from './volume-files.ts'
+
+/**
+ * Opens the folders of runs on a volume. A folder gets and loses its name with one rename.
+ *
+ * @param root the mount point of the volume
+ */
+export function openVolumeFolders(root: string, files: VolumeFiles): RunFolders {
+  return {
+    list: (namespace) => list(root, namespace),
+    has: async (path) => existsSync(join(root, path)),
+    async put(path, local) {
+      const [day, namespace] = [dirname(path), dirname(dirname(path))]
+      await files.createFolder(join(root, day))
+      await files.rename(local, join(root, path))
+      for (const above of [day, namespace, '.']) await files.syncFolder(join(root, above))
+    },
+    async remove(path) {
+      const removed = join(partialFolder(root), `removed-${hashOf([path])}`)
+      await files.remove(removed)
+      await files.createFolder(partialFolder(root))
+      await files.rename(join(root, path), removed)
+      await files.syncFolder(dirname(join(root, path)))
+      await files.remove(removed)
+    },
+    readFile: (path) => readFile(join(root, path), 'utf8').catch(unlessMissing),
+    async writeFile(path, parts) {
+      const file = join(root, path)
+      await files.createFolder(dirname(file))
+      await writeWhole(files, file, parts)
+      await files.syncFolder(dirname(file))
+    },
+  }
+}
+
+async function list(root: string, only: string | undefined): Promise<readonly RunFolder[]> {
+  const namespaces = only === undefined ? await listNames(root) : [namespaceFolder(only)]
+  const found = namespaces
+    .filter((name) => name.startsWith('namespace='))
+    .map(async (namespace) => {
+      const dates = await listNames(join(root, namespace))
+      return (await Promise.all(dates.map((date) => listDay(root, namespace, date)))).flat()
+    })
+  return (await Promise.all(found)).flat()
+}
+
+async function listDay(
+  root: string,
+  namespace: string,
+  date: string,
+): Promise<readonly RunFolder[]> {
+  const day = readDay(date)
+  if (day === undefined) return []
+  const names = await listNames(join(root, namespace, date))
+  return names
+    .filter((name) => name.startsWith('run='))
+    .map((name) => ({ path: [namespace, date, name].join('/'), namespace, day, name }))
+}
+
+function unlessMissing(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') throw error
+}
