@@ -1,11 +1,6 @@
-import { Ajv } from 'ajv'
 import type { RowColumn, RowSection, RowsDescription } from '../core/catalog.ts'
 import { quantityOfExport } from '../core/rules/quantity.ts'
-import schema from './metric.schema.json' with { type: 'json' }
-
-const ajv = new Ajv({ strict: true, strictRequired: false, strictTypes: false }).addSchema(schema)
-
-const isDescription = ajv.compile({ $ref: `${schema.$id}#/definitions/rows` })
+import { schemaProblem } from './schema-problem.ts'
 
 /**
  * Reads a description of rows that is not from a catalog, such as a description in the output of
@@ -14,7 +9,7 @@ const isDescription = ajv.compile({ $ref: `${schema.$id}#/definitions/rows` })
  * @returns undefined if it is invalid
  */
 export function readDescription(value: unknown): RowsDescription | undefined {
-  if (!isDescription(value)) return undefined
+  if (schemaProblem('rows', value) !== undefined) return undefined
   const description = value as unknown as RowsDescription
   return descriptionProblem(description) === undefined ? description : undefined
 }

@@ -2,19 +2,16 @@ import { createHash } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { Ajv, type ErrorObject } from 'ajv'
 import { buildCatalog, type Catalog, type MetricDocument, readOption } from '../core/catalog.ts'
-import { KEYS } from '../core/keys.ts'
 import { fieldsOrNone } from '../core/kubernetes/json.ts'
 import { readSecurityContext } from '../core/kubernetes/pod.ts'
 import { podSecurityProblem } from '../core/kubernetes/pod-security.ts'
 import { exportProblem } from '../core/live-export.ts'
 import { readText } from '../lib/read-text.ts'
 import { parseDocuments } from '../pods/manifest/parse-documents.ts'
-import defaultsSchema from './defaults.schema.json' with { type: 'json' }
 import { type DefaultsDocument, defaultsProblem } from './defaults.ts'
 import { descriptionProblem } from './description.ts'
-import schema from './metric.schema.json' with { type: 'json' }
+import { schemaProblem } from './schema-problem.ts'
 import { toolProblem } from './tool-problem.ts'
 
 /**
@@ -27,10 +24,6 @@ export class CatalogError extends Error {
 
 /** The folder of the built-in metrics. */
 export const BUILT_IN = fileURLToPath(new URL('.', import.meta.url))
-
-const ajv = new Ajv({ strict: true, strictRequired: false, strictTypes: false })
-const isMetric = ajv.compile(schema)
-const isDefaults = ajv.compile(defaultsSchema)
 
 /** The sources of catalog documents. */
 export interface CatalogSources {
@@ -163,7 +156,8 @@ function readDocument(path: string, value: unknown): ReadDocument {
   if (kind === 'Defaults') return { path, defaults: readDefaultsDocument(path, value) }
   const { name } = fieldsOrNone(metadata)
   const where = typeof name === 'string' ? `${path}: metric ${name}` : path
-  if (!isMetric(value)) throw new CatalogError(`${where}: ${firstError(isMetric.errors)}`)
+  const violation = schemaProblem('metric', value)
+  if (violation !== undefined) throw new CatalogError(`${where}: ${violation}`)
   const metric = value as unknown as MetricDocument
   const problem =
     optionProblem(metric) ??
@@ -177,36 +171,9 @@ function readDocument(path: string, value: unknown): ReadDocument {
 }
 
 function readDefaultsDocument(path: string, value: unknown): DefaultsDocument {
-  if (!isDefaults(value)) throw new CatalogError(`${path}: ${firstError(isDefaults.errors)}`)
+  const violation = schemaProblem('defaults', value)
+  if (violation !== undefined) throw new CatalogError(`${path}: ${violation}`)
   return value as unknown as DefaultsDocument
-}
-
-function firstError(errors: readonly ErrorObject[] | null | undefined): string {
-  const [error] = errors ?? []
-  const place = error?.instancePath.slice(1).replaceAll('/', '.') || 'the document'
-  return `${place} ${explain(error)}`
-}
-
-const ENDPOINT = '/spec/otlp/endpoint'
-const ENDPOINT_RULE =
-  'must be http://HOST:PORT of a receiver, with an optional path, and without credentials; ' +
-  'for https, use a collector on the node or in the cluster'
-
-const NAME = '/metadata/name'
-const NAME_RULE =
-  'must not be true, enabled, false or disabled, because these words have a meaning in the' +
-  ` annotation ${KEYS.inject}; rename the metric`
-
-/** Returns a message with the values that are allowed, which Ajv's own message omits. */
-function explain(error: ErrorObject | undefined): string {
-  const { message = 'is not valid', params = {} } = error ?? {}
-  const { allowedValues, additionalProperty, allowedValue } = fieldsOrNone(params)
-  if (Array.isArray(allowedValues)) return `must be one of ${allowedValues.join(', ')}`
-  if (allowedValue !== undefined) return `must be ${String(allowedValue)}`
-  if (additionalProperty !== undefined) return `must not have ${String(additionalProperty)}`
-  if (error?.instancePath === ENDPOINT) return ENDPOINT_RULE
-  if (error?.keyword === 'not' && error.instancePath === NAME) return NAME_RULE
-  return message
 }
 
 function optionProblem({ spec }: MetricDocument): string | undefined {
