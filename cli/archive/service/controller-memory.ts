@@ -59,7 +59,7 @@ const MAX_LEVELS = 8
 export function createControllerMemory(options: ControllerMemoryOptions): ControllerMemory {
   const byNamespace = new Map<string, KnownFacts>()
   const factsIn = (namespace: string): KnownFacts => byNamespace.get(namespace) ?? new Map()
-  const read = createReader(options)
+  const read = shareReadings(createReader(options))
   const climb = async ({ namespace, controller }: RunPod, isFresh: (uid: string) => boolean) => {
     const known = factsIn(namespace)
     byNamespace.set(namespace, known)
@@ -137,6 +137,22 @@ function createReader({ api, answerMs, onForbidden }: ControllerMemoryOptions): 
     }
     const isThere = object !== 'missing' && isOfUid(object, uid)
     return isThere ? readControllerFacts(object, found.kind) : { ...(before ?? NONE), isGone: true }
+  }
+}
+
+/**
+ * The pods of a run come together, and a controller that is not known is then read only once. One
+ * that is known is read because it may have changed since.
+ */
+function shareReadings(read: Read): Read {
+  const readings = new Map<string, ReturnType<Read>>()
+  return (namespace, reference, before) => {
+    if (before !== undefined) return read(namespace, reference, before)
+    const key = `${namespace}/${reference.uid}`
+    const reading =
+      readings.get(key) ?? read(namespace, reference, before).finally(() => readings.delete(key))
+    readings.set(key, reading)
+    return reading
   }
 }
 

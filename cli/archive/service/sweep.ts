@@ -2,6 +2,7 @@ import { rfc3339 } from '../../../src/lib/rfc3339.ts'
 import type { ArchivedRun } from '../../../src/runs/archive/archived-run.ts'
 import { type Retention, selectExpired } from '../../../src/runs/archive/retention.ts'
 import { unseenEnd } from '../../../src/runs/archive/run-conditions.ts'
+import { runPool } from '../../../src/runs/collect/pool.ts'
 import type { ControllerMemory } from './controller-memory.ts'
 import type { RowsArchive } from './rows-archive.ts'
 import type { RunClient } from './run-client.ts'
@@ -16,28 +17,40 @@ export interface SweepOptions {
   isLive(key: string): boolean
   /** The rows of runs; undefined if the archive stores none. */
   readonly rows: Pick<RowsArchive, 'remove'> | undefined
+  /** Ends the sweep. */
+  readonly signal: AbortSignal
 }
 
 /** The maximum number of objects that a sweep changes: a longer sweep would delay other writes. */
 const MOST_CHANGES = 200
+
+/** The most objects that are changed at once. */
+const PARALLEL = 8
 
 /**
  * Ends the Runs whose pods were deleted while no archive watched them, and deletes the Runs that
  * are not kept any longer.
  *
  * @param now the time in milliseconds since 1970
+ * @returns whether there are more of them
  * @throws ApiError, or a network error
  */
-export async function sweepRuns(options: SweepOptions, now: number): Promise<void> {
-  const { index, client, retention, rows, isLive } = options
+export async function sweepRuns(options: SweepOptions, now: number): Promise<boolean> {
+  const { index, retention, isLive, signal } = options
   const orphans = index.all().filter(({ ended, key }) => ended === undefined && !isLive(key))
-  for (const run of orphans.slice(0, MOST_CHANGES)) await endOrphan(run, options, now)
-  const expired = selectExpired(index.all(), retention, now).slice(0, MOST_CHANGES)
-  for (const run of expired) {
-    if (isLive(run.key)) continue
-    await client.delete(run)
-    await rows?.remove(run)
-  }
+  const expired = selectExpired(index.all(), retention, now).filter(({ key }) => !isLive(key))
+  const pool = { parallel: PARALLEL, isOrdered: false, signal, done: async () => {} }
+  await runPool(orphans.slice(0, MOST_CHANGES), {
+    ...pool,
+    work: (run) => endOrphan(run, options, now),
+  })
+  await runPool(expired.slice(0, MOST_CHANGES), { ...pool, work: (run) => remove(run, options) })
+  return Math.max(orphans.length, expired.length) > MOST_CHANGES
+}
+
+async function remove(run: ArchivedRun, { client, rows }: SweepOptions): Promise<void> {
+  await client.delete(run)
+  await rows?.remove(run)
 }
 
 /** The workload may still exist, and create pods again: a suspended Job, for example. */
