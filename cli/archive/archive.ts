@@ -3,6 +3,7 @@ import { destination } from 'pino'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { loadCatalog } from '../../src/catalog/load.ts'
 import { cannotWrite } from '../../src/lib/write-error.ts'
+import { descriptionsIn } from '../../src/runs/log/descriptions.ts'
 import { clusterToWatch } from '../../webhook/cluster-to-watch.ts'
 import { openLog } from '../../webhook/log.ts'
 import { buildStatusApp } from '../../webhook/status-app.ts'
@@ -39,12 +40,13 @@ export async function archive(options: ArchiveArguments): Promise<void> {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   const access = await clusterToWatch(options.kubeconfig).catch(usageError)
-  const metrics = new Set((await loadCatalog({}).catch(usageError)).metrics.keys())
+  const catalog = await loadCatalog({}).catch(usageError)
+  const [metrics, descriptions] = [new Set(catalog.metrics.keys()), descriptionsIn(catalog)]
   const retention = { maxAgeMs: options.keep, maxRuns: options.keepRuns }
   const namespaces = options.namespace ?? []
   const storage = options.storage === undefined ? undefined : await openStorage(options.storage)
   const running = startArchive({
-    ...{ access, namespaces, metrics, retention, registry, log, storage },
+    ...{ access, namespaces, metrics, descriptions, retention, registry, log, storage },
   })
   const app = buildStatusApp(registry, running.checks)
   await app.listen({ port: options.statusPort, host: options.host }).catch(usageError)

@@ -9,6 +9,7 @@ import { errorMessage } from '../../../src/lib/error-message.ts'
 import { pauseInBackground } from '../../../src/lib/pause.ts'
 import type { Retention } from '../../../src/runs/archive/retention.ts'
 import { runPool } from '../../../src/runs/collect/pool.ts'
+import type { Descriptions } from '../../../src/runs/log/descriptions.ts'
 import type { ReadinessCheck } from '../../../webhook/status-app.ts'
 import { pathOfRuns } from '../../shared/path-of-runs.ts'
 import type { RunStorage } from '../storage/stored-runs.ts'
@@ -38,6 +39,8 @@ export interface ArchiveOptions {
   readonly namespaces: readonly string[]
   /** The names of the metrics that `attach` can add to a pod. */
   readonly metrics: ReadonlySet<string>
+  /** The descriptions of the rows in the logs that are kept. */
+  readonly descriptions: Descriptions
   readonly retention: Retention
   readonly registry: Registry
   readonly log: Logger
@@ -80,7 +83,9 @@ export function startArchive(options: ArchiveOptions): Archive {
   const controllers = createControllerMemory({ api, answerMs: pace.answerMs, onForbidden })
   const runs = createRememberedRuns(memory, controllers)
   const client = createRunClient(api, pace.answerMs)
-  const rows = startRows({ api, client, index, pace }, options)
+  const onProgress = (key: string, sentence: string | undefined) =>
+    noteProgress(runs, runs.get(key), sentence, pace)
+  const rows = startRows({ api, client, index, pace, onProgress }, options)
   const places = namespaces.length === 0 ? [undefined] : namespaces
   const watches = places.flatMap((namespace) => [
     startReflector({
@@ -115,12 +120,12 @@ export function startArchive(options: ArchiveOptions): Archive {
 
 /** Starts to keep rows, if there is a storage. */
 function startRows(
-  tools: Omit<RowsArchiveOptions, 'storage' | 'report'>,
-  { storage, registry, log }: ArchiveOptions,
+  tools: Omit<RowsArchiveOptions, 'storage' | 'report' | 'descriptions'>,
+  { storage, descriptions, registry, log }: ArchiveOptions,
 ): RowsArchive | undefined {
   if (storage === undefined) return undefined
   const report = createRowsReport(registry, log, () => rows.unread)
-  const rows: RowsArchive = createRowsArchive({ ...tools, storage, report })
+  const rows: RowsArchive = createRowsArchive({ ...tools, storage, descriptions, report })
   return rows
 }
 
@@ -128,6 +133,18 @@ function startRows(
 function noteLogs(uid: string, { memory, runs, rows }: Parts): void {
   const [pod, run] = [memory.get(uid), runs.find(uid)]
   if (pod !== undefined && run !== undefined) rows?.note(run.kept, pod, memory.observersOf(uid))
+}
+
+/** Schedules the Run of a run whose processes stopped to make progress, or that goes on again. */
+function noteProgress(
+  runs: RememberedRuns,
+  run: RememberedRun | undefined,
+  sentence: string | undefined,
+  pace: ArchivePace,
+): void {
+  if (run === undefined || run.noProgress === sentence) return
+  run.noProgress = sentence
+  scheduleChanged(run, runs.podsOf(run), pace, Date.now())
 }
 
 /** An archive without a first list has nothing to write, and is not ready. */
@@ -155,10 +172,7 @@ async function follow(parts: Parts, isListed: () => boolean, signal: AbortSignal
   while (!signal.aborted) {
     if (isListed()) {
       await takeTurn(parts, signal)
-      if (Date.now() >= sweepAt) {
-        await sweep(parts)
-        sweepAt = Date.now() + parts.pace.sweepMs
-      }
+      if (Date.now() >= sweepAt) sweepAt = Date.now() + (await sweep(parts, signal))
     }
     await pauseInBackground(parts.pace.turnMs, signal).catch(() => {})
   }
@@ -261,12 +275,16 @@ function isNamespaceGone(error: unknown, namespace: string): boolean {
   )
 }
 
-async function sweep(parts: Parts): Promise<void> {
-  const { report, runs, rows, memory, retention } = parts
+/** @returns the milliseconds until the next sweep: while there is more, it follows the next turn */
+async function sweep(parts: Parts, signal: AbortSignal): Promise<number> {
+  const { report, runs, rows, memory, retention, pace } = parts
   const isLive = (key: string) => runs.has(key)
   // While the run of a pod is not known, any run may be its one.
   rows?.sweep((key) => memory.hasChanged || isLive(key), Date.now() - retention.maxAgeMs)
-  await sweepRuns({ ...parts, isLive }, Date.now()).catch((error: unknown) => {
+  try {
+    return (await sweepRuns({ ...parts, isLive, signal }, Date.now())) ? 0 : pace.sweepMs
+  } catch (error) {
     report.onFailure('', errorMessage(error))
-  })
+    return pace.sweepMs
+  }
 }

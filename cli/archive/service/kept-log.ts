@@ -27,6 +27,8 @@ export interface KeptLog {
   failedAt: number
   /** Whether it was read since the container has ended. */
   wasReadLast: boolean
+  /** When the last reading that succeeded began, in milliseconds since 1970; undefined if none. */
+  readAt: number | undefined
   /** The position in the log; undefined before the text on the volume is measured. */
   position: Position | undefined
 }
@@ -56,6 +58,7 @@ export function createKeptLog(
     failures: 0,
     failedAt: 0,
     wasReadLast: false,
+    readAt: undefined,
     position: undefined,
   }
 }

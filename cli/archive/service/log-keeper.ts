@@ -27,6 +27,8 @@ export interface LogKeeper {
   isRead(key: string): boolean
   /** Returns the logs of a run that are not stored yet, by their ids. */
   logsOf(key: string): ReadonlyMap<string, KeptFacts>
+  /** Returns the logs of each run with their texts on the volume, as far as they are not stored. */
+  texts(): Iterable<readonly KeptLog[]>
   /** Reads no log of a run until `settle` is called, because its rows are being stored. */
   hold(key: string): void
   /** Notes that the rows of these logs are stored. */
@@ -90,6 +92,7 @@ export function createLogKeeper(options: LogKeeperOptions): LogKeeper {
       const { logs } = runs.get(key) ?? NO_LOGS
       return new Map([...logs.values()].map((log) => [log.id, factsOf(log)]))
     },
+    texts: () => [...runs.values()].map(({ logs }) => [...logs.values()]),
     hold(key) {
       const own = runs.get(key)
       if (own !== undefined) own.isHeld = true
@@ -208,7 +211,9 @@ async function read(log: KeptLog, options: LogKeeperOptions, signal: AbortSignal
   log.isReading = true
   try {
     if (log.position === undefined) await options.kept.writeFacts(run, id, factsOf(log))
+    const begin = Date.now()
     const added = await readNewLines(log, { ...options, signal })
+    log.readAt = begin
     noteRead(log, added, isLast)
     log.dueAt = log.isLast ? 0 : Date.now() + options.readMs
   } catch (error) {

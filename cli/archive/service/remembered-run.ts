@@ -31,6 +31,8 @@ export interface RememberedRun {
   lost: number
   /** Whether the Run of an earlier archive was looked for. */
   isCompared: boolean
+  /** A sentence about its processes that make no progress; undefined if none are known. */
+  noProgress: string | undefined
 }
 
 export function createRememberedRun(kept: KeptRun): RememberedRun {
@@ -50,6 +52,7 @@ export function createRememberedRun(kept: KeptRun): RememberedRun {
     overAt: undefined,
     lost: 0,
     isCompared: false,
+    noProgress: undefined,
   }
 }
 

@@ -10,6 +10,7 @@ export interface RememberedRuns {
   readonly size: number
   all(): Iterable<RememberedRun>
   has(key: string): boolean
+  get(key: string): RememberedRun | undefined
   /** Returns the run of a pod that was added before. */
   find(uid: string): RememberedRun | undefined
   podsOf(run: RememberedRun): readonly RunPod[]
@@ -52,6 +53,7 @@ export function createRememberedRuns(
     },
     all: () => runs.values(),
     has: (key) => runs.has(key),
+    get: (key) => runs.get(key),
     find,
     podsOf,
     async add(uid) {

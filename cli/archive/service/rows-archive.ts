@@ -4,10 +4,12 @@ import { backoffMs } from '../../../src/lib/pause.ts'
 import type { RunOfRows } from '../../../src/runs/archive/rows-path.ts'
 import type { RunPod } from '../../../src/runs/card/pod-facts.ts'
 import type { RunningObserver } from '../../../src/runs/collect/observers.ts'
+import type { Descriptions } from '../../../src/runs/log/descriptions.ts'
 import type { KeptFacts, KeptRun } from '../storage/kept-logs.ts'
 import type { RunStorage } from '../storage/stored-runs.ts'
 import { createLogKeeper, type LogKeeper } from './log-keeper.ts'
 import type { ArchivePace } from './pace.ts'
+import { createProgressWatch, type ProgressWatch } from './progress-watch.ts'
 import type { RowsReport } from './rows-report.ts'
 import type { RunClient } from './run-client.ts'
 import type { RunIndex } from './run-index.ts'
@@ -47,6 +49,13 @@ export interface RowsArchiveOptions {
   readonly index: RunIndex
   readonly pace: ArchivePace
   readonly report: RowsReport
+  readonly descriptions: Descriptions
+  /**
+   * Is called after each look at the logs of a run that goes on.
+   *
+   * @param sentence about processes that make no progress; undefined if there are none
+   */
+  onProgress(key: string, sentence: string | undefined): void
 }
 
 /** A run whose rows could not be stored. */
@@ -76,6 +85,11 @@ export function createRowsArchive(options: RowsArchiveOptions): RowsArchive {
     failing: pace.storing,
     onFailure: report.onFailure,
   })
+  const progress = startProgressWatch(options)
+  const forget = (key: string) => {
+    keeper.forget(key)
+    progress.forget(key)
+  }
   const nothing = { storing: new Map(), failing: new Map(), sweeping: undefined, isStopped: false }
   const state: State = { ...options, keeper, ...nothing }
   return {
@@ -86,21 +100,20 @@ export function createRowsArchive(options: RowsArchiveOptions): RowsArchive {
       return report.trouble
     },
     note(run, pod, observers) {
-      const known = index.find(run.namespace, run.name)
-      const isStored = known?.hasRows === true && (pod.ended ?? Infinity) <= (known.ended ?? 0)
-      if (!isStored) keeper.note(run, pod, observers)
+      if (!isStored(index, run, pod)) keeper.note(run, pod, observers)
     },
     takeTurn(ended) {
       keeper.begin()
       for (const run of ended) if (isDue(state, run.key)) start(state, run)
+      progress.begin(keeper.texts())
     },
     isSettled: (key) => isSettled(state, key),
     release(key) {
-      keeper.forget(key)
+      forget(key)
       state.failing.delete(key)
     },
     async drop(run) {
-      keeper.forget(run.key)
+      forget(run.key)
       await storage.logs.remove(run)
     },
     remove: storage.remove,
@@ -113,11 +126,23 @@ export function createRowsArchive(options: RowsArchiveOptions): RowsArchive {
     },
     async stop() {
       state.isStopped = true
-      await keeper.stop()
+      await Promise.all([keeper.stop(), progress.stop()])
       await storage.close()
       await Promise.all([...state.storing.values(), state.sweeping])
     },
   }
+}
+
+/** Reports whether the rows of a pod were stored, maybe by an earlier archive. */
+function isStored(index: RunIndex, run: KeptRun, pod: RunPod): boolean {
+  const known = index.find(run.namespace, run.name)
+  return known?.hasRows === true && (pod.ended ?? Infinity) <= (known.ended ?? 0)
+}
+
+function startProgressWatch(options: RowsArchiveOptions): ProgressWatch {
+  const { storage, descriptions, onProgress, report } = options
+  const { onUnknown } = report
+  return createProgressWatch({ kept: storage.logs, descriptions, onLook: onProgress, onUnknown })
 }
 
 function isDue({ keeper, storing, failing }: State, key: string): boolean {

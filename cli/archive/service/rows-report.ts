@@ -8,6 +8,8 @@ export interface RowsReport {
   onStored(): void
   /** @param message why a log could not be read, or the rows of a run could not be stored */
   onFailure(namespace: string, message: string): void
+  /** @param message why it is not known whether a run makes progress */
+  onUnknown(namespace: string, message: string): void
 }
 
 /** @param countUnread returns the number of logs that are not read to their end */
@@ -46,6 +48,9 @@ export function createRowsReport(
       if (now !== trouble)
         log.warn({ namespace, trouble: message }, 'cannot keep rows; it is tried again')
       trouble = now
+    },
+    onUnknown(namespace, message) {
+      log.warn({ namespace, trouble: message }, 'it is not known whether a run makes progress')
     },
   }
 }

@@ -4,6 +4,7 @@ import { type Retention, selectExpired } from '../../../src/runs/archive/retenti
 import { buildRunEvents } from '../../../src/runs/archive/run-event.ts'
 import { nameRun } from '../../../src/runs/archive/run-name.ts'
 import { buildRunObject, type RunObject } from '../../../src/runs/archive/run-object.ts'
+import { addNoProgress } from '../../../src/runs/card/card-findings.ts'
 import type { RunPod } from '../../../src/runs/card/pod-facts.ts'
 import { groupRuns, isOver, isRevision, type Run } from '../../../src/runs/card/run.ts'
 import { makeRunCard, type RunCard } from '../../../src/runs/card/run-card.ts'
@@ -80,15 +81,22 @@ function hasStarted({ phase }: RunPod): boolean {
 /** The time of which the card of a revision shows the ended pods. */
 const REVISION_MS = 24 * 3_600_000
 
-function makeCard(run: Run, { lost }: RememberedRun, now: number): RunCard {
+function makeCard(run: Run, live: RememberedRun, now: number): RunCard {
   const recent = run.pods.filter(
     ({ ended, isGone }) => !isGone || now - (ended ?? now) < REVISION_MS,
   )
   const pods = isRevision(run) && recent.length > 0 ? recent : run.pods
-  const card = makeRunCard({ ...run, pods }, now)
+  const { lost, noProgress } = live
+  const card = addProgress(makeRunCard({ ...run, pods }, now), noProgress)
   if (lost === 0) return card
   const sentence = `${lost} of its pods were deleted while the archive did not watch them`
   return { ...card, missing: [sentence, ...card.missing] }
+}
+
+/** A run that has succeeded went on after its processes had made no progress. */
+function addProgress(card: RunCard, noProgress: string | undefined): RunCard {
+  if (noProgress === undefined || card.run.phase === 'Succeeded') return card
+  return { ...card, findings: addNoProgress(card.findings, noProgress) }
 }
 
 /** Reports whether a Run would be deleted at once, because the run has ended too long ago. */

@@ -50,8 +50,7 @@ export function limitCard(
       })),
       memory: showRank(card.memory, show),
       findings: findings.map((finding) => ({
-        ...finding,
-        rank: show(finding.rank),
+        ...showRank(finding, show),
         sentence: show(finding.sentence),
       })),
       advice: card.advice.slice(0, limits.roles).map((advice) => limitAdvice(advice, limits)),

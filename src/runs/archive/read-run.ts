@@ -136,7 +136,7 @@ function readRole(row: Fields): RoleCard {
 function readFinding({ rule, severity, rank, otherRanks, sentence }: Fields) {
   const name = CARD_FINDINGS.find((known) => known === rule)
   if (name === undefined) return undefined
-  const subject = { rank: asText(rank) ?? '', others: readNumber(otherRanks) ?? 0 }
+  const subject = { rank: asText(rank) ?? null, others: readNumber(otherRanks) ?? 0 }
   const [text, start] = [asText(sentence) ?? '', findingPrefix(subject)]
   return {
     name,

@@ -13,16 +13,18 @@ export const CARD_FINDINGS = [
   'oom-killed',
   'container-failed',
   'pod-failed',
+  'no-progress',
   'throttled',
   'waiting-for-cpu',
 ] as const
 
-/** A finding about a rank. */
+/** A finding about a rank, or about the run. */
 export interface CardFinding {
   readonly name: (typeof CARD_FINDINGS)[number]
   readonly severity: 'failure' | 'slowdown'
-  readonly rank: string
-  /** A whole sentence without the name of the rank: `was killed ...`. */
+  /** Null if the finding is about the run. */
+  readonly rank: string | null
+  /** A whole sentence without the name of the rank, and without the dot: `was killed ...`. */
   readonly sentence: string
   /** The number of other ranks with the same finding. */
   readonly others: number
@@ -129,6 +131,29 @@ function findWaiting(rank: RankUse): readonly Found[] {
   return [{ name: 'waiting-for-cpu', severity: 'slowdown', rank: rank.name, sentence }]
 }
 
+/**
+ * Adds the finding that a run makes no progress, which needs the rows of logs.
+ *
+ * @param sentence what is known about it, without a dot at its end
+ */
+export function addNoProgress(
+  findings: readonly CardFinding[],
+  sentence: string,
+): readonly CardFinding[] {
+  const [failures, others] = [
+    findings.filter(({ severity }) => severity === 'failure'),
+    findings.filter(({ severity }) => severity !== 'failure'),
+  ]
+  const found = {
+    name: 'no-progress',
+    severity: 'failure',
+    rank: null,
+    sentence,
+    others: 0,
+  } as const
+  return [...failures, found, ...others]
+}
+
 /** Returns a finding as a sentence: `rank 1 (and 2 more) failed: ...`. */
 export function findingText({ sentence, ...subject }: CardFinding): string {
   return `${findingPrefix(subject)}${sentence}`
@@ -136,6 +161,7 @@ export function findingText({ sentence, ...subject }: CardFinding): string {
 
 /** Returns the subject of the sentence about a finding, and a space: `rank 1 (and 2 more) `. */
 export function findingPrefix({ rank, others }: Pick<CardFinding, 'rank' | 'others'>): string {
+  if (rank === null) return ''
   const more = others === 0 ? '' : ` (and ${others} more)`
   return `${rankName(rank)}${more} `
 }

@@ -8,7 +8,7 @@ export interface LiveProcesses extends TimepointRows {
 }
 
 /** The sections that say whether a process makes progress. */
-const SECTIONS: ReadonlySet<string> = new Set(['rank', 'open', 'progress', 'start'])
+export const PROGRESS_SECTIONS: ReadonlySet<string> = new Set(['rank', 'open', 'progress', 'start'])
 
 /** The most processes. The recorder has at most 128 in a pod; more are not from an observer. */
 const MOST_PROCESSES = 1024
@@ -23,7 +23,7 @@ export function startLiveProcesses(source: string): LiveProcesses {
   const rows = startTimepointRows({
     source,
     metric: MPI_METRIC,
-    reads: (section) => SECTIONS.has(section),
+    reads: (section) => PROGRESS_SECTIONS.has(section),
     add,
     forget: () => {
       run = newMpiRun(true)

@@ -21,10 +21,18 @@ export function startTakers(
   const { metric, namespace, pod, node, rank } = place
   const source = `${namespace}/${pod}`
   const log = { source: logName(place, metric ?? ''), metric, namespace, pod, node, rank }
+  return { ...startJobTakers(metric, source), evidence: startLogEvidence(log, description) }
+}
+
+/**
+ * Starts the takers of the rows of a log for jobs that may be stuck.
+ *
+ * @param source identifies the pod
+ */
+export function startJobTakers(metric: string | null, source: string) {
   return {
     mpi: metric === MPI_METRIC ? startLiveProcesses(source) : undefined,
     nccl: metric === NCCL_METRIC ? startLiveAnswers(source) : undefined,
-    evidence: startLogEvidence(log, description),
   }
 }
 

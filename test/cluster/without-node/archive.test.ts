@@ -51,7 +51,7 @@ async function start(t: Test, changes: Changes = {}) {
   const { namespaces = [PODS], retention = FOREVER, lingerMs = 500 } = changes
   const archive = startArchive({
     ...{ access, namespaces, retention, log, registry: new Registry() },
-    metrics: new Set(['vitals']),
+    ...{ metrics: new Set(['vitals']), descriptions: new Map() },
     pace: {
       ...ARCHIVE_PACE,
       ...{ turnMs: 50, updateMs: 500, sweepMs: 300, lingerMs },

@@ -5,6 +5,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Registry } from 'prom-client'
 import t, { type Test } from 'tap'
 import { makeAuthority } from '../../../../certs/make.ts'
@@ -15,6 +16,7 @@ import { openRunStorage } from '../../../../cli/archive/storage/stored-runs.ts'
 import { VOLUME_FILES } from '../../../../cli/archive/storage/volume-files.ts'
 import { openVolumeFolders } from '../../../../cli/archive/storage/volume-folders.ts'
 import { freePort } from '../../../free-ports.ts'
+import { BUILT_IN_ROWS } from '../../../src/runs/log/built-in.ts'
 import { StandIn } from '../../../stand-ins/apiserver.ts'
 import { type GrowingLog, growingLog } from '../../../stand-ins/growing-log.ts'
 import { until } from '../../../until.ts'
@@ -23,7 +25,8 @@ import { capturedLog, NAMES } from '../../../webhook/server.ts'
 // An archive with a storage, at a simulated apiserver. In place of Parquet, the folder of a run
 // gets the texts of its logs. The tests of stored-runs and of convert have real files.
 
-const STATUS = JSON.stringify({ outcome: 'injected', metrics: ['vitals'], mode: 'native' })
+const statusOfPod = (metric: string) =>
+  JSON.stringify({ outcome: 'injected', metrics: [metric], mode: 'native' })
 const FOREVER = { maxAgeMs: Number.POSITIVE_INFINITY, maxRuns: 100 }
 
 const WRITER: RowsWriter = {
@@ -100,7 +103,8 @@ async function start(t: Test, { server, ca }: World, root: string, retention = F
   const access = { server, credentials: async () => ({ ca, agent: false as const }) }
   const backoff = { pauseMs: 20, longestPauseMs: 100 }
   const archive = startArchive({
-    ...{ access, namespaces: ['hpc'], metrics: new Set(['vitals']), retention },
+    ...{ access, namespaces: ['hpc'], metrics: new Set(['vitals', 'mpi-trace']), retention },
+    descriptions: BUILT_IN_ROWS,
     ...{ registry: new Registry(), log: capturedLog().log },
     storage: await openRunStorage({
       ...{ root, files: VOLUME_FILES, writer: WRITER },
@@ -119,7 +123,7 @@ async function start(t: Test, { server, ca }: World, root: string, retention = F
 
 type State = 'running' | 'ended'
 
-function putPod({ standIn }: World, name: string, state: State): void {
+function putPod({ standIn }: World, name: string, state: State, observer = 'vitals'): void {
   const startedAt = '2026-01-01T23:59:58Z'
   const running = { running: { startedAt } }
   const terminated = {
@@ -134,17 +138,17 @@ function putPod({ standIn }: World, name: string, state: State): void {
   standIn.put('pods', {
     metadata: {
       ...{ name, namespace: 'hpc', uid: `uid${name}` },
-      annotations: { 'ridealong.dev/status': STATUS },
+      annotations: { 'ridealong.dev/status': statusOfPod(observer) },
     },
     spec: {
-      initContainers: [{ name: 'vitals', restartPolicy: 'Always' }],
+      initContainers: [{ name: observer, restartPolicy: 'Always' }],
       containers: [{ name: 'app' }],
     },
     status: {
       phase: state === 'running' ? 'Running' : 'Succeeded',
       startTime: startedAt,
       containerStatuses: of('app'),
-      initContainerStatuses: of('vitals'),
+      initContainerStatuses: of(observer),
     },
   })
 }
@@ -244,3 +248,46 @@ t.test(
     t.ok(world.standIn.calls.length > asked)
   },
 )
+
+/** The rows of a recorded job of MPI that stops for 16 s, a text for each timepoint. */
+function recordedTimepoints(): readonly string[] {
+  const file = new URL('../../../logs/mpi/mpi-trace-resumed.log', import.meta.url)
+  const lines = readFileSync(file, 'utf8').split('\n')
+  const rows = lines.filter((line) => /^\{"time":.*"section":"(rank|open|progress)"/.test(line))
+  const timepoints = Map.groupBy(rows, (row) => row.slice(0, row.indexOf(',')))
+  return [...timepoints.values()].map((own) => `${own.join('\n')}\n`)
+}
+
+const retimed = (rows: string, at: number) =>
+  rows.replaceAll(/"time":"[^"]+"/g, `"time":"${new Date(at).toISOString()}"`)
+
+t.test('a run that makes no progress says so until it goes on', async (t) => {
+  const [world, recorded] = [await startWorld(t), recordedTimepoints()]
+  await start(t, world, t.testdir({}))
+  const stopped = recorded.findIndex((rows) => rows.includes('"elapsed":14.'))
+  const log = growingLog('METRICS OPERATOR COLLECTION START\n')
+  const begin = Date.now() - stopped * 1000
+  for (const [index, rows] of recorded.slice(0, stopped).entries())
+    log.append(retimed(rows, begin + index * 1000))
+  world.logs.set('job', log)
+  putPod(world, 'job', 'running', 'mpi-trace')
+  const conditionOf = () => statusOf(world, 'job')?.conditions?.find(isNoProgress)
+  const isNoProgress = ({ type }: RunStatus) => type === 'NoProgress'
+  const goOn = async (what: string, rows: string, holds: () => boolean) => {
+    await until(what, async () => {
+      log.append(retimed(rows, Date.now()))
+      await sleep(100)
+      return holds()
+    })
+  }
+  const isFound = () => conditionOf() !== undefined
+  await goOn('the condition is there', recorded[stopped] ?? '', isFound)
+  const waits = /^For 1\d(\.\d+)? s, MPI ranks 0-1 wait in MPI_Barrier .* has not come: it sleeps/
+  t.match(conditionOf(), { status: 'True', reason: 'Failure', message: waits })
+  t.match(statusOf(world, 'job'), { phase: 'Running', summary: { finding: waits } })
+  const events = () => world.standIn.all('events').filter(({ reason }) => reason === 'NoProgress')
+  await until('the Event is there', () => events().length === 1)
+  t.match(events()[0], { type: 'Warning', message: waits })
+  await goOn('the condition is gone', recorded.at(-1) ?? '', () => !isFound())
+  t.match(statusOf(world, 'job'), { phase: 'Running', summary: { finding: '-' } })
+})

@@ -192,6 +192,7 @@ async function archive(t: Test, cluster: Cluster, api: Api): Promise<void> {
   if (access === undefined) throw new Error('there is no cluster')
   const running = startArchive({
     ...{ access, namespaces: [], metrics: new Set(['vitals']), registry: new Registry() },
+    descriptions: new Map(),
     retention: { maxAgeMs: Number.POSITIVE_INFINITY, maxRuns: 100 },
     log: capturedLog().log,
   })
