@@ -4,10 +4,10 @@
 import uPlot from 'uplot'
 import type { GridValue } from '../grid.ts'
 import type { Line, Plots, Titled } from '../plots.ts'
-import { colour, LINE_COLOURS, lineColour } from './colours.ts'
 import { inside, made } from './elements.ts'
 import { counted, duration, nameOf, plain } from './format.ts'
 import { mostOf, shownUnit } from './shown-units.ts'
+import { colour, LINE_COLOURS, lineColour } from './theme/colours.ts'
 import { TIME_STEPS } from './time-ticks.ts'
 import { isValue, meanOf, valuesIn } from './values.ts'
 

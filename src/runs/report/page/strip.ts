@@ -2,12 +2,12 @@
 // time from left to right, the measure as a colour.
 
 import type { Line } from '../plots.ts'
-import { colour, heat, heatStops } from './colours.ts'
 import { DATA } from './data.ts'
 import { element, elementOf, inside } from './elements.ts'
 import { isShown, showRank } from './filter.ts'
 import { counted, duration, nameOf, plain } from './format.ts'
 import { mostOf, shownUnit } from './shown-units.ts'
+import { colour, heat, heatStops } from './theme/colours.ts'
 import { isValue, meanOf, valuesIn } from './values.ts'
 
 const GUTTER = 150

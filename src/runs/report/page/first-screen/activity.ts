@@ -8,9 +8,9 @@ import {
   STATES,
   type State,
 } from '../../first-screen/activity-data.ts'
-import { colour } from '../colours.ts'
 import { classed, element, elementOf, inside, made } from '../elements.ts'
 import { duration } from '../format.ts'
+import { colour } from '../theme/colours.ts'
 import { timeTicks } from '../time-ticks.ts'
 
 /** The word for each state, and the name of its colour. */
