@@ -279,12 +279,14 @@ function isNamespaceGone(error: unknown, namespace: string): boolean {
 async function sweep(parts: Parts, signal: AbortSignal): Promise<number> {
   const { report, runs, rows, memory, retention, pace } = parts
   const isLive = (key: string) => runs.has(key)
-  // While the run of a pod is not known, any run may be its one.
-  rows?.sweep((key) => memory.hasChanged || isLive(key), Date.now() - retention.maxAgeMs)
+  let pause = pace.sweepMs
   try {
-    return (await sweepRuns({ ...parts, isLive, signal }, Date.now())) ? 0 : pace.sweepMs
+    // The index of runs says how a run ended, so its Run is ended before its rows are stored.
+    if (await sweepRuns({ ...parts, isLive, signal }, Date.now())) pause = 0
   } catch (error) {
     report.onFailure('', errorMessage(error))
-    return pace.sweepMs
   }
+  // While the run of a pod is not known, any run may be its one.
+  rows?.sweep((key) => memory.hasChanged || isLive(key), Date.now() - retention.maxAgeMs)
+  return pause
 }

@@ -32,8 +32,8 @@ export interface RowsArchive {
   /** Removes the rows of a run that is not kept any longer. */
   remove(run: RunOfRows): Promise<void>
   /**
-   * Begins to store the rows of the runs whose pods were deleted while no archive watched them, and
-   * to remove those of runs that have no Run and are too old.
+   * Begins to store the rows of the runs whose pods were deleted while no archive watched them, to
+   * remove those of runs that have no Run and are too old, and to write the indexes of namespaces.
    *
    * @param isLive reports whether pods of a run are remembered
    * @param before the start of the oldest run to keep, in milliseconds since 1970
@@ -72,6 +72,8 @@ interface State extends RowsArchiveOptions {
   readonly failing: Map<string, Failing>
   /** Resolves when the last sweep has ended; undefined while there is none. */
   sweeping: Promise<void> | undefined
+  /** When the indexes may be written again, in milliseconds since 1970. */
+  indexAt: number
   isStopped: boolean
 }
 
@@ -90,8 +92,8 @@ export function createRowsArchive(options: RowsArchiveOptions): RowsArchive {
     keeper.forget(key)
     progress.forget(key)
   }
-  const nothing = { storing: new Map(), failing: new Map(), sweeping: undefined, isStopped: false }
-  const state: State = { ...options, keeper, ...nothing }
+  const none = { storing: new Map(), failing: new Map(), sweeping: undefined, isStopped: false }
+  const state: State = { ...options, keeper, ...none, indexAt: 0 }
   return {
     get unread() {
       return keeper.unread
@@ -184,7 +186,10 @@ async function store(
 ): Promise<void> {
   const all = new Map([...(await readUnwatched(storage, run)), ...logs])
   // An archive that was killed before it kept the first log has left an empty folder.
-  if (all.size > 0) await client.writeRows(run, await storage.store(run, all))
+  if (all.size > 0) {
+    const card = await client.readCard(run)
+    await client.writeRows(run, await storage.store({ run, logs: all, card }))
+  }
   await storage.logs.remove(run)
   report.onStored()
 }
@@ -224,4 +229,15 @@ async function sweep(
     state.failing.delete(run.key)
   }
   await storage.removeOthers(index.all(), before)
+  await writeIndexes(state)
+}
+
+/** While Runs are deleted, sweeps follow each other, and an index is not written each time. */
+async function writeIndexes(state: State): Promise<void> {
+  const { storage, report, pace } = state
+  if (Date.now() < state.indexAt) return
+  await storage.writeIndexes(Date.now()).then(report.onIndexed, (error: unknown) => {
+    report.onIndexFailure(systemMessage(error))
+  })
+  state.indexAt = Date.now() + pace.sweepMs
 }

@@ -10,6 +10,9 @@ export interface RowsReport {
   onFailure(namespace: string, message: string): void
   /** @param message why it is not known whether a run makes progress */
   onUnknown(namespace: string, message: string): void
+  onIndexed(): void
+  /** @param message why an index of runs could not be written */
+  onIndexFailure(message: string): void
 }
 
 /** @param countUnread returns the number of logs that are not read to their end */
@@ -34,9 +37,10 @@ export function createRowsReport(
     },
   })
   let trouble: string | undefined
+  let indexTrouble: string | undefined
   return {
     get trouble() {
-      return trouble
+      return trouble ?? indexTrouble
     },
     onStored() {
       stored.inc({ outcome: 'stored' })
@@ -51,6 +55,15 @@ export function createRowsReport(
     },
     onUnknown(namespace, message) {
       log.warn({ namespace, trouble: message }, 'it is not known whether a run makes progress')
+    },
+    onIndexed() {
+      indexTrouble = undefined
+    },
+    onIndexFailure(message) {
+      const now = `an index of runs: ${message}`
+      if (now !== indexTrouble)
+        log.warn({ trouble: message }, 'cannot write an index of runs; it is tried again')
+      indexTrouble = now
     },
   }
 }

@@ -3,11 +3,13 @@ import type { Apiserver } from '../../../src/cluster/apiserver.ts'
 import { applyEvent } from '../../../src/cluster/events.ts'
 import { asObjects, type Fields, fieldsOrNone } from '../../../src/core/kubernetes/json.ts'
 import { type ArchivedRun, readArchivedRun } from '../../../src/runs/archive/archived-run.ts'
+import { readRunCard } from '../../../src/runs/archive/read-run.ts'
 import type { RunOfRows } from '../../../src/runs/archive/rows-path.ts'
 import type { RunCondition } from '../../../src/runs/archive/run-conditions.ts'
 import type { RunObject } from '../../../src/runs/archive/run-object.ts'
 import type { StoredRows } from '../../../src/runs/archive/stored-rows.ts'
 import type { RunPhase } from '../../../src/runs/card/run.ts'
+import type { RunCard } from '../../../src/runs/card/run-card.ts'
 import { pathOfRuns } from '../../shared/path-of-runs.ts'
 
 /** Writes objects Run and Events. All functions throw ApiError, or a network error. */
@@ -25,6 +27,8 @@ export interface RunClient {
    * object does not exist.
    */
   end(run: ArchivedRun, end: RunEnd): Promise<void>
+  /** Reads the card in an object Run; undefined if there is none. */
+  readCard(run: RunOfRows): Promise<RunCard | undefined>
   /** Writes where the rows of a run are; does nothing if its object Run does not exist. */
   writeRows(run: RunOfRows, rows: StoredRows): Promise<void>
   /** Deletes an object Run; does nothing if it does not exist. */
@@ -75,6 +79,10 @@ export function createRunClient(api: Apiserver, answerMs: number): RunClient {
       const conditions = condition === undefined ? before : [...before, condition]
       const patch = { status: { phase, ended, conditions } }
       await api.ask({ path: `${path}/status`, patch, signal: signal() }).catch(ifMissing)
+    },
+    async readCard(run) {
+      const found = await api.ask({ path: pathOf(run), signal: signal() }).catch(ifMissing)
+      return found === false ? undefined : readRunCard(found, Date.now())
     },
     async writeRows(run, rows) {
       const patch = { status: { rows: { ...rows } } }

@@ -1,3 +1,6 @@
+/** The file that each folder of a run has, and that says which logs its rows are from. */
+export const RUN_FILE = 'run.json'
+
 /** A folder with the rows of a run. */
 export interface RunFolder {
   /** Its path below the root of the storage, with `/` between its parts. */

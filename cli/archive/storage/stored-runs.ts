@@ -1,5 +1,7 @@
 import { join } from 'node:path'
 import { asText, fieldsOrNone, listOrNone } from '../../../src/core/kubernetes/json.ts'
+import { listRun, listUnknown } from '../../../src/runs/archive/list-run.ts'
+import type { ListedRun } from '../../../src/runs/archive/listed-run.ts'
 import {
   dayFolder,
   isRunFolder,
@@ -8,10 +10,13 @@ import {
   runFolder,
 } from '../../../src/runs/archive/rows-path.ts'
 import { limitRows, type StoredRows } from '../../../src/runs/archive/stored-rows.ts'
+import type { RunCard } from '../../../src/runs/card/run-card.ts'
 import { sourceName } from '../../../src/runs/collect/observers.ts'
 import { createKeptLogs, hashOf, type KeptFacts, type KeptLogs, type KeptRun } from './kept-logs.ts'
 import type { RowsWriter } from './rows-writer.ts'
-import type { RunFolder, RunFolders } from './run-folders.ts'
+import { readDocument } from './run-document.ts'
+import { RUN_FILE, type RunFolder, type RunFolders } from './run-folders.ts'
+import { createRunsIndex, type RunsIndex } from './runs-index.ts'
 import { partialFolder, type VolumeFiles, writeWhole } from './volume-files.ts'
 import type { RunToWrite, WrittenRows } from './write-run.ts'
 
@@ -25,7 +30,7 @@ export interface RunStorage {
    * Writes the rows and the page of a run from its kept logs. A folder with a final name is always
    * whole. Does nothing if these logs were stored before.
    */
-  store(run: KeptRun, logs: ReadonlyMap<string, KeptFacts>): Promise<StoredRows>
+  store(run: RunToStore): Promise<StoredRows>
   /** Removes the rows of a run. */
   remove(run: RunOfRows): Promise<void>
   /**
@@ -34,10 +39,23 @@ export interface RunStorage {
    * @param before in milliseconds since 1970
    */
   removeOthers(kept: readonly RunOfRows[], before: number): Promise<void>
+  /**
+   * Writes the indexes of the namespaces whose runs have changed.
+   *
+   * @param now the time in milliseconds since 1970
+   */
+  writeIndexes(now: number): Promise<void>
   close(): Promise<void>
 }
 
-const RUN_FILE = 'run.json'
+/** A run to store. */
+export interface RunToStore {
+  readonly run: KeptRun
+  /** The facts about its logs, by their ids. */
+  readonly logs: ReadonlyMap<string, KeptFacts>
+  /** The card in its object Run; undefined if there is none. */
+  readonly card: RunCard | undefined
+}
 
 export interface StorageParts {
   /** The mount point of the volume on which logs are kept and folders are written. */
@@ -50,6 +68,7 @@ export interface StorageParts {
 
 interface Parts extends StorageParts {
   readonly logs: KeptLogs
+  readonly index: RunsIndex
 }
 
 /**
@@ -60,39 +79,49 @@ interface Parts extends StorageParts {
 export async function openRunStorage(opened: StorageParts): Promise<RunStorage> {
   const { root, files, writer, folders } = opened
   const logs = createKeptLogs(root, files)
+  const index = createRunsIndex(folders)
+  const parts: Parts = { ...opened, logs, index }
   await files.remove(partialFolder(root))
   await files.createFolder(partialFolder(root))
   return {
     logs,
-    store: (run, facts) => store({ ...opened, logs }, run, facts),
+    store: (run) => store(parts, run),
     async remove({ namespace, name }) {
       for (const folder of await folders.list(namespace))
-        if (isRunFolder(folder.name, name)) await folders.remove(folder.path)
+        if (isRunFolder(folder.name, name)) await removeFolder(parts, folder)
     },
-    removeOthers: (kept, before) => removeOthers(folders, kept, before),
+    removeOthers: (kept, before) => removeOthers(parts, kept, before),
+    writeIndexes: index.write,
     close: () => writer.close(),
   }
 }
 
-async function store(
-  parts: Parts,
-  run: KeptRun,
-  facts: ReadonlyMap<string, KeptFacts>,
-): Promise<StoredRows> {
-  const { root, files, folders } = parts
-  const place = await findPlace(folders, run, facts)
+async function store(parts: Parts, { run, logs, card }: RunToStore): Promise<StoredRows> {
+  const { root, files, folders, index } = parts
+  const place = await findPlace(folders, run, logs)
   if (place.rows !== undefined) return place.rows
   const folder = join(partialFolder(root), hashOf([run.key]))
   await files.remove(folder)
   await files.createFolder(folder)
-  const rows = await writeRun(parts, run, { facts, folder, path: place.path })
+  const rows = await writeRun(parts, run, { facts: logs, folder, path: place.path })
   if (rows.path !== null) {
-    const document = JSON.stringify({ ...run, rows, logs: [...facts.keys()] })
+    const listed = describeRun(run, card, logs)
+    const document = JSON.stringify({ ...run, rows, logs: [...logs.keys()], listed })
     await writeWhole(files, join(folder, RUN_FILE), [document])
     await files.syncFolder(folder)
     await folders.put(place.path, folder)
+    index.note(namespaceFolder(run.namespace))
   } else await files.remove(folder)
   return rows
+}
+
+function describeRun(
+  { name, namespace, title }: KeptRun,
+  card: RunCard | undefined,
+  logs: ReadonlyMap<string, KeptFacts>,
+): ListedRun {
+  if (card !== undefined) return listRun(name, card)
+  return listUnknown(name, title.replace(` in ${namespace}`, ''), startOf(logs))
 }
 
 /** Returns when the first pod of the logs started, or now if it is not known. */
@@ -114,16 +143,6 @@ async function findPlace(
     const { logs, rows } = fieldsOrNone(await readDocument(folders, `${path}/${RUN_FILE}`))
     const isSame = listOrNone(logs).some((id) => facts.has(asText(id) ?? ''))
     if (isSame) return { path, rows: rows as StoredRows }
-  }
-}
-
-/** Reads a file in JSON format; undefined if it does not exist or is not valid. */
-async function readDocument(folders: RunFolders, path: string): Promise<unknown> {
-  const text = await folders.readFile(path)
-  try {
-    return JSON.parse(text ?? '')
-  } catch {
-    return undefined
   }
 }
 
@@ -158,8 +177,16 @@ async function writeRun(
 
 const DAY_MS = 24 * 3_600_000
 
+/** If this fails, a part of the folder may be removed, so the index is compared with it, too. */
+async function removeFolder(
+  { folders, index }: Parts,
+  { path, namespace }: RunFolder,
+): Promise<void> {
+  await folders.remove(path).finally(() => index.note(namespace))
+}
+
 async function removeOthers(
-  folders: RunFolders,
+  parts: Parts,
   kept: readonly RunOfRows[],
   before: number,
 ): Promise<void> {
@@ -168,6 +195,6 @@ async function removeOthers(
   const names = new Set(kept.map(folderOf))
   const isKept = ({ namespace, name }: RunFolder) =>
     [name, name.replace(/\.\d+$/, '')].some((one) => names.has(join(namespace, one)))
-  for (const folder of await folders.list())
-    if (folder.day + DAY_MS < before && !isKept(folder)) await folders.remove(folder.path)
+  for (const folder of await parts.folders.list())
+    if (folder.day + DAY_MS < before && !isKept(folder)) await removeFolder(parts, folder)
 }

@@ -4,12 +4,13 @@ import { fileURLToPath } from 'node:url'
 import { build, type Metafile, type OutputFile } from 'esbuild'
 
 /**
- * The main modules of the page of a run, without and with the section of profiles, and the style
- * sheet of the page of a comparison.
+ * The main modules of the page of a run, without and with the section of profiles, and of the page
+ * with the runs of a namespace, and the style sheet of the page of a comparison.
  */
 const ENTRIES = {
   main: 'src/runs/report/page/main.ts',
   'main-with-profiles': 'src/runs/report/page/main-with-profiles.ts',
+  runs: 'src/runs/archive/page/main.ts',
   comparison: 'src/runs/compare/page/comparison.css',
 } as const
 

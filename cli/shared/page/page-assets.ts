@@ -10,6 +10,12 @@ export async function readComparisonStyle(): Promise<Asset> {
   return buildAsset((await readBundle('comparison')).style)
 }
 
+/** Returns the style sheet and the script of the page with the runs of a namespace. */
+export async function readRunsAssets(): Promise<readonly [Asset, Asset]> {
+  const { style, script } = await readBundle('runs')
+  return [buildAsset(style), buildAsset(script)]
+}
+
 /**
  * Returns the style sheet and the script of the page of a run, with the licences of the libraries.
  *
@@ -20,11 +26,20 @@ export async function readAssets(hasProfiles: boolean): Promise<readonly [Asset,
   return [buildAsset(style), buildAsset(script)]
 }
 
+const bundles = new Map<PageEntry, Promise<PageBundle>>()
+
+/** Reads a bundle once: the archive writes many pages. */
+function readBundle(entry: PageEntry): Promise<PageBundle> {
+  const known = bundles.get(entry) ?? findBundle(entry)
+  bundles.set(entry, known)
+  return known
+}
+
 /**
  * Reads a bundle of the package. The repository has none: there, the modules of a page are bundled
- * each time.
+ * each time that the program starts.
  */
-async function readBundle(entry: PageEntry): Promise<PageBundle> {
+async function findBundle(entry: PageEntry): Promise<PageBundle> {
   const [script, style] = ['js', 'css'].map((ending) =>
     fileURLToPath(new URL(`../../../src/runs/report/page/${entry}.${ending}`, import.meta.url)),
   ) as [string, string]

@@ -1,6 +1,5 @@
 import { roundTo } from '../../lib/round.ts'
 import { bytesText } from '../findings/sentence.ts'
-import type { Compared } from './role-card.ts'
 
 /** A number that is not known, in a table. */
 export const UNKNOWN = '-'
@@ -10,9 +9,15 @@ export function coresText(cores: number): string {
   return String(cores < 100 ? roundTo(cores, 2) : Math.round(cores))
 }
 
+/** A number that was used, and the one that was requested; null if it is not known. */
+export interface UsedNumber {
+  readonly used: number | null
+  readonly requested: number | null
+}
+
 /** Returns used and requested numbers as one cell: `3.9/8`. */
 export function comparedText(
-  { used, requested }: Compared,
+  { used, requested }: UsedNumber,
   format: (value: number) => string,
 ): string {
   if (used === null && requested === null) return UNKNOWN

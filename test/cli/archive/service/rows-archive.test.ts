@@ -203,7 +203,20 @@ t.test('the rows of a run are stored when it ends, and its Run says where', asyn
     'hpc/deleted/vitals: its pod was deleted before its log was read to the end',
   ])
   t.equal(rowsOf('deleted'), 'before\n')
+  await until('the index has both runs', () => listedIn(root).length === 2)
+  t.match(listedIn(root), [
+    { workload: 'pod/deleted', phase: 'Deleted', hasPage: true },
+    { workload: 'pod/plain', phase: 'Succeeded', seconds: 10, ranks: { observed: 1, expected: 1 } },
+  ])
+  t.ok(existsSync(join(root, 'namespace=hpc/index.html')))
 })
+
+/** Returns the runs in the index of the namespace. */
+// biome-ignore lint/suspicious/noExplicitAny: the runs of a file in JSON format.
+function listedIn(root: string): any[] {
+  const file = join(root, 'namespace=hpc/runs.json')
+  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')).runs : []
+}
 
 function keptTexts(root: string): string {
   const above = join(root, '.logs')
@@ -232,6 +245,11 @@ t.test(
     putPod(world, 'kept', 'ended')
     const second = await start(t, world, root)
     const lost = await awaitRows(world, 'lost', 'Unknown')
+    await until('the index says how it ended', () => {
+      return listedIn(root).some(({ phase, workload }) => {
+        return phase === 'Unknown' && workload === 'pod/lost'
+      })
+    })
     t.strictSame(lost.missing, [
       'hpc/lost/vitals: the archive did not run when its container ended',
     ])
@@ -245,6 +263,7 @@ t.test(
       return readdirSync(join(root, 'namespace=hpc/date=2026-01-01')).length === 1
     })
     t.ok(existsSync(join(root, pathOf('lost'))), 'that of the run that ended last is kept')
+    await until('the index has one run', () => listedIn(root).length === 1)
     t.ok(world.standIn.calls.length > asked)
   },
 )

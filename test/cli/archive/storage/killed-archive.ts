@@ -88,7 +88,8 @@ async function archive(root: string, files: VolumeFiles): Promise<void> {
     }
     await storage.logs.writeFacts(RUN, id, { ...facts, isDone: true })
   }
-  await storage.store(RUN, await storage.logs.read(RUN))
+  await storage.store({ run: RUN, logs: await storage.logs.read(RUN), card: undefined })
+  await storage.writeIndexes(STARTED)
   await storage.logs.remove(RUN)
 }
 
@@ -111,16 +112,23 @@ async function killAndGoOn(
   if (error === undefined) return undefined
   if (!(error instanceof Killed)) throw error
   const left = storedIn(root)
-  const isWhole = left.size === 0 || isDeepStrictEqual(left, whole)
   // If all is stored already, the next archive finds that out.
   await archive(root, VOLUME_FILES)
   const problems = [
-    ...(isWhole ? [] : ['a part has a final name']),
+    ...(isWhole(left, whole) ? [] : ['a part has a final name']),
     ...(isDeepStrictEqual(storedIn(root), whole) ? [] : ['the run is not there once']),
     ...(readdirSync(join(root, '.logs')).length === 0 ? [] : ['a log is left']),
   ]
   rmSync(root, { recursive: true })
   return problems.map((problem) => `step ${step}: ${problem}`)
+}
+
+/** Reports whether all files of the run are there or none, and each index is whole. */
+function isWhole(left: Stored, whole: Stored): boolean {
+  const ofRun = (stored: Stored) => [...stored.keys()].filter((name) => name.includes('run='))
+  const [found, all] = [ofRun(left), ofRun(whole)]
+  const isSame = [...left].every(([name, content]) => whole.get(name) === content)
+  return isSame && [0, all.length].includes(found.length)
 }
 
 async function enumerate(above: string) {

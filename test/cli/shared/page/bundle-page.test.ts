@@ -26,6 +26,7 @@ t.test('the package has the same bundles as the repository', async (t) => {
   t.strictSame(readdirSync(folder).sort(), [
     'comparison.css',
     ...['main-with-profiles.css', 'main-with-profiles.js', 'main.css', 'main.js'],
+    ...['runs.css', 'runs.js'],
   ])
   const { script, style } = await bundlePage('main')
   t.equal(readFileSync(join(folder, 'main.js'), 'utf8'), script)

@@ -1,0 +1,71 @@
+import { asText, type Fields, fieldsOrNone } from '../../core/kubernetes/json.ts'
+import { printable } from '../../core/text/printable.ts'
+import { rounded } from '../../lib/round.ts'
+import { findingText } from '../card/card-findings.ts'
+import type { UsedNumber } from '../card/card-numbers.ts'
+import { readPhase } from '../card/run.ts'
+import type { RunCard } from '../card/run-card.ts'
+import type { ListedRun } from './listed-run.ts'
+
+const LONGEST_WORKLOAD = 320
+const LONGEST_FINDING = 160
+
+/** Returns what an index says about the run of a card. @param name that of its object Run */
+export function listRun(
+  name: string,
+  { run, started, seconds, cores, memory, findings: [first] }: RunCard,
+): ListedRun {
+  return {
+    name,
+    workload: printable(`${run.word}/${run.name}`, LONGEST_WORKLOAD),
+    phase: run.phase,
+    started: started === null ? null : started / 1000,
+    seconds: rounded(seconds),
+    ranks: run.ranks,
+    cores: { used: rounded(cores.used), requested: cores.requested },
+    memory: { used: memory.used, requested: memory.requested },
+    finding: first === undefined ? null : printable(findingText(first), LONGEST_FINDING),
+  }
+}
+
+/**
+ * Returns what an index says about a run whose object Run does not exist any more.
+ *
+ * @param started in milliseconds since 1970
+ */
+export function listUnknown(name: string, workload: string, started: number | null): ListedRun {
+  const unknown = { used: null, requested: null }
+  return {
+    ...{ name, workload: printable(workload, LONGEST_WORKLOAD), phase: null },
+    ...{ started: started === null ? null : started / 1000, seconds: null, ranks: null },
+    ...{ cores: unknown, memory: unknown, finding: null },
+  }
+}
+
+/** Reads a listed run from a file of the archive; undefined if it has no name. */
+export function readListedRun(fields: Fields): ListedRun | undefined {
+  const [name, workload] = [asText(fields.name), asText(fields.workload)]
+  if (name === undefined || workload === undefined) return undefined
+  const { observed, expected } = fieldsOrNone(fields.ranks)
+  const [left, right] = [readNumber(observed), readNumber(expected)]
+  return {
+    name,
+    workload,
+    phase: readPhase(fields.phase) ?? null,
+    started: readNumber(fields.started),
+    seconds: readNumber(fields.seconds),
+    ranks: left === null || right === null ? null : { observed: left, expected: right },
+    cores: readUsed(fields.cores),
+    memory: readUsed(fields.memory),
+    finding: asText(fields.finding) ?? null,
+  }
+}
+
+function readUsed(value: unknown): UsedNumber {
+  const { used, requested } = fieldsOrNone(value)
+  return { used: readNumber(used), requested: readNumber(requested) }
+}
+
+function readNumber(value: unknown): number | null {
+  return typeof value === 'number' && Number.isFinite(value) ? value : null
+}

@@ -1,0 +1,85 @@
+// The columns of the table, and the texts of a run.
+
+import { comparedText, coresText, shortBytes } from '../../card/card-numbers.ts'
+import { counted, duration } from '../../report/page/format.ts'
+import type { StoredRun } from '../listed-run.ts'
+
+/** A value that is not known. */
+const UNKNOWN = '–'
+
+export interface RunColumn {
+  readonly title: string
+  /** The unit, below the title. */
+  readonly unit?: string
+  /** Whether the column has texts, which begin at its left side. */
+  readonly isText?: boolean
+  /** Whether a change of its number is shown in a comparison. */
+  readonly hasChange?: boolean
+  /** Returns the value by which runs are sorted. */
+  readonly value: (run: StoredRun) => string | number | null
+  readonly text: (run: StoredRun) => string
+}
+
+export const NAME: RunColumn = {
+  ...{ title: 'Run', isText: true },
+  value: ({ name }) => name,
+  text: ({ name }) => name,
+}
+
+export const WORKLOAD: RunColumn = {
+  ...{ title: 'Workload', isText: true },
+  value: ({ workload }) => workload,
+  text: ({ workload }) => workload,
+}
+
+export const STARTED: RunColumn = {
+  ...{ title: 'Started', unit: 'UTC' },
+  value: ({ started }) => started,
+  text: ({ started }) => (started === null ? UNKNOWN : startText(started)),
+}
+
+/** The columns that two runs are compared by. */
+export const FACTS: readonly RunColumn[] = [
+  {
+    ...{ title: 'Phase', isText: true },
+    value: ({ phase }) => phase,
+    text: ({ phase }) => phase ?? UNKNOWN,
+  },
+  STARTED,
+  {
+    ...{ title: 'Time', hasChange: true },
+    value: ({ seconds }) => seconds,
+    text: ({ seconds }) => (seconds === null ? UNKNOWN : duration(seconds)),
+  },
+  {
+    ...{ title: 'Ranks', unit: 'observed/expected', hasChange: true },
+    value: ({ ranks }) => ranks?.expected ?? null,
+    text: ({ ranks }) => (ranks === null ? UNKNOWN : `${ranks.observed}/${ranks.expected}`),
+  },
+  {
+    ...{ title: 'Cores', unit: 'used/requested', hasChange: true },
+    value: ({ cores }) => cores.used ?? cores.requested,
+    text: ({ cores }) => comparedText(cores, coresText),
+  },
+  {
+    ...{ title: 'Memory', unit: 'peak/requested', hasChange: true },
+    value: ({ memory }) => memory.used ?? memory.requested,
+    text: ({ memory }) => comparedText(memory, shortBytes),
+  },
+  {
+    ...{ title: 'First finding', isText: true },
+    value: ({ finding }) => finding,
+    text: ({ finding }) => finding ?? UNKNOWN,
+  },
+]
+
+export const COLUMNS: readonly RunColumn[] = [NAME, WORKLOAD, ...FACTS]
+
+/** Returns a time as text. @param started in seconds since 1970 */
+export function startText(started: number): string {
+  return new Date(started * 1000).toISOString().slice(0, 16).replace('T', ' ')
+}
+
+export function countRuns(count: number): string {
+  return counted(count, 'run')
+}
