@@ -28,7 +28,8 @@ const NAME = 'archive'
 const PODS = 'archive-pods'
 const RUNS = '/apis/ridealong.dev/v1alpha1'
 
-const kubeconfig = join(t.testdir({}), 'config')
+const folder = t.testdir({})
+const kubeconfig = join(folder, 'config')
 
 interface Setting {
   readonly cluster: Cluster
@@ -39,13 +40,16 @@ interface Changes {
   readonly namespaces?: readonly string[]
   readonly retention?: { readonly maxAgeMs: number; readonly maxRuns: number }
   readonly lingerMs?: number
+  /** The path of the archive's kubeconfig. */
+  readonly config?: string
 }
 
 /** The start of the runs is some months ago. */
 const FOREVER = { maxAgeMs: Number.POSITIVE_INFINITY, maxRuns: 100 }
 
-async function start(t: Test, changes: Changes = {}) {
-  const access = await findCluster({ kubeconfig })
+/** Starts an archive, which may not be ready yet. */
+async function launch(t: Test, changes: Changes) {
+  const access = await findCluster({ kubeconfig: changes.config ?? kubeconfig })
   if (access === undefined) throw new Error('there is no cluster')
   const { log, lines } = capturedLog()
   const { namespaces = [PODS], retention = FOREVER, lingerMs = 500 } = changes
@@ -65,6 +69,11 @@ async function start(t: Test, changes: Changes = {}) {
     isStopped = true
   }
   t.teardown(stop)
+  return { archive, lines, stop }
+}
+
+async function start(t: Test, changes: Changes = {}) {
+  const { archive, lines, stop } = await launch(t, changes)
   await until('the archive is ready', async () => archive.checks().every(({ fatal }) => !fatal))
   return { archive, lines, stop }
 }
@@ -72,16 +81,21 @@ async function start(t: Test, changes: Changes = {}) {
 // biome-ignore lint/suspicious/noExplicitAny: an object Run.
 type RunObject = any
 
-async function listRuns(api: Api): Promise<readonly RunObject[]> {
-  return (await api.get(`${RUNS}/namespaces/${PODS}/runs`)).body.items ?? []
+async function listRuns(api: Api, namespace = PODS): Promise<readonly RunObject[]> {
+  return (await api.get(`${RUNS}/namespaces/${namespace}/runs`)).body.items ?? []
 }
 
 /** Waits for the Run of a workload with a phase. */
-async function awaitRun(api: Api, name: string, phase: string): Promise<RunObject> {
+async function awaitRun(
+  api: Api,
+  name: string,
+  phase: string,
+  namespace = PODS,
+): Promise<RunObject> {
   let last: readonly RunObject[] = []
   try {
     const isThere = async () => {
-      last = (await listRuns(api)).filter(({ spec }) => spec.workload.name === name)
+      last = (await listRuns(api, namespace)).filter(({ spec }) => spec.workload.name === name)
       return last.some(({ status }) => status?.phase === phase)
     }
     await until(`the Run of ${name} is ${phase}`, isThere, 60_000)
@@ -355,5 +369,81 @@ const TESTS: Readonly<Record<string, (t: Test, setting: Setting) => Promise<void
       )
     })
     await t.rejects(kubectl(cluster, ['delete', 'runs', '--all', ...user]), /cannot delete/)
+  },
+}
+
+/** The namespaces in which the chart gives an archive rights, and one in which it does not. */
+const [ONE, TWO, THREE] = ['archive-one', 'archive-two', 'archive-three'] as const
+const ROLES = 'archive-roles'
+
+const config = join(folder, 'roles')
+const NAMESPACES = { config, namespaces: [ONE, TWO] }
+
+t.test('an archive of two namespaces, with Roles', { timeout: 300_000 }, async (t) => {
+  const { cluster, api } = await runningCluster(t)
+  for (const name of [ROLES, ONE, TWO, THREE]) await createNamespace(t, api, name)
+  const values = ['--set', `archive.namespaces={${ONE},${TWO}}`]
+  writeFileSync(config, await createArchiveRights(t, cluster, ROLES, values))
+  const setting = { cluster, api }
+  for (const [name, test] of Object.entries(OF_ROLES)) await t.test(name, (t) => test(t, setting))
+})
+
+async function createEnded(api: Api, namespace: string, name: string, changes = {}): Promise<void> {
+  const pod = await createObservedPod(api, namespace, name, changes)
+  await endPod(api, pod, { seconds: 5 })
+}
+
+const isOf =
+  (workload: string) =>
+  ({ spec }: RunObject): boolean =>
+    spec.workload.name === workload
+
+const OF_ROLES: typeof TESTS = {
+  'Runs are written only in them': async (t, { api }) => {
+    await start(t, NAMESPACES)
+    for (const namespace of [THREE, ONE, TWO]) await createEnded(api, namespace, 'alone')
+    for (const namespace of [ONE, TWO]) await awaitRun(api, 'alone', 'Succeeded', namespace)
+    t.strictSame(await listRuns(api, THREE), [])
+  },
+
+  'a pod cannot pretend to belong to a run of another namespace': async (t, { api }) => {
+    await start(t, NAMESPACES)
+    const owner = await createUnmanagedJob(api, TWO, 'victim')
+    const first = await createObservedPod(api, TWO, 'victim-0', { owner })
+    await startPod(api, first)
+    const { metadata } = await awaitRun(api, 'victim', 'Running', TWO)
+    await createEnded(api, ONE, 'forged', { owner })
+    await until('the forged pod has a Run', async () => {
+      return (await listRuns(api, ONE)).some(isOf('victim'))
+    })
+    const [victim] = (await listRuns(api, TWO)).filter(isOf('victim'))
+    t.match(victim, { metadata: { uid: metadata.uid }, status: { pods: 1, phase: 'Running' } })
+  },
+
+  'users read the Runs of their namespaces, and write none': async (t, { cluster }) => {
+    const binding = ['create', 'rolebinding', 'member', '--clusterrole=edit', '--user=member']
+    await kubectl(cluster, [...binding, '-n', ONE])
+    const member = (verb: string, resource: string, namespace: string) =>
+      kubectl(cluster, ['auth', 'can-i', verb, resource, '-n', namespace, '--as=member']).then(
+        () => true,
+        () => false,
+      )
+    await until('the role is aggregated', () => member('list', 'runs', ONE))
+    t.ok(await member('create', 'pods', ONE))
+    t.notOk(await member('list', 'runs', TWO))
+    for (const namespace of [ONE, TWO])
+      for (const verb of ['create', 'patch', 'delete'])
+        t.notOk(await member(verb, 'runs', namespace), `${verb} in ${namespace}`)
+  },
+
+  'a namespace without rights is named': async (t) => {
+    const { archive } = await launch(t, { config, namespaces: [ONE, 'archive-missing'] })
+    await until('the check names it', async () => {
+      return archive.checks().some(({ problem = '' }) => problem.includes('archive-missing'))
+    })
+    t.ok(
+      archive.checks().some(({ fatal }) => fatal),
+      'the archive is not ready',
+    )
   },
 }
