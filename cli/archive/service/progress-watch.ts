@@ -49,9 +49,16 @@ interface WatchedRun {
   readonly logs: Map<string, WatchedLog>
 }
 
+/** A run to look at. */
+interface DueRun {
+  readonly logs: readonly KeptLog[]
+  /** The time until which all logs were read, in milliseconds since 1970. */
+  readonly until: number
+}
+
 interface State extends ProgressWatchOptions {
   readonly runs: Map<string, WatchedRun>
-  readonly queue: Map<string, readonly KeptLog[]>
+  readonly queue: Map<string, DueRun>
   looking: Promise<void> | undefined
   isStopped: boolean
 }
@@ -102,27 +109,27 @@ function enqueue({ runs, queue }: State, logs: readonly KeptLog[]): void {
   if (first === undefined) return
   const { key } = first.run
   const until = readUntil(logs)
-  if (until > (runs.get(key)?.lookedAt ?? 0)) queue.set(key, logs)
+  if (until > (runs.get(key)?.lookedAt ?? 0)) queue.set(key, { logs, until })
 }
 
-/** Returns the time until which all logs that go on were read; 0 if one was never read. */
+/** Returns the time until which all logs that go on were read; 0 if one of them never was. */
 function readUntil(logs: readonly KeptLog[]): number {
   const times = logs.filter(({ isDone }) => !isDone).map(({ readAt = 0 }) => readAt)
   return times.length === 0 ? 0 : Math.min(...times)
 }
 
 async function lookAtAll(state: State): Promise<void> {
-  for (const [key, logs] of state.queue) {
+  for (const [key, due] of state.queue) {
     if (state.isStopped) return
     state.queue.delete(key)
-    await look(state, key, logs)
+    await look(state, key, due)
   }
 }
 
-async function look(state: State, key: string, logs: readonly KeptLog[]): Promise<void> {
+async function look(state: State, key: string, { logs, until }: DueRun): Promise<void> {
   const run = state.runs.get(key) ?? { lookedAt: 0, isTooLarge: false, logs: new Map() }
   state.runs.set(key, run)
-  run.lookedAt = readUntil(logs)
+  run.lookedAt = until
   if (run.isTooLarge) return
   try {
     const current = lastStarts(logs)
@@ -176,7 +183,8 @@ async function readLog(
   }
   run.logs.set(id, own)
   await readText(kept.pathOf(log.run, id), own, position.bytes, run.lookedAt)
-  own.progress.observer.isOver = log.isDone && own.offset === position.bytes
+  // A log can also be done because it is too long, while its container runs.
+  own.progress.observer.isOver = log.isLast && log.isDone && own.offset === position.bytes
 }
 
 /** Reads the lines of a text before the byte `end`. */
