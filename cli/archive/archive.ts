@@ -25,6 +25,8 @@ export interface ArchiveArguments {
   readonly logLevel: string
   /** The folder for the rows of runs. */
   readonly storage?: string
+  /** The URL at which users find the storage. */
+  readonly publicUrl?: string
 }
 
 /** The longest time that a shutdown takes, in milliseconds. */
@@ -47,6 +49,7 @@ export async function archive(options: ArchiveArguments): Promise<void> {
   const storage = options.storage === undefined ? undefined : await openStorage(options.storage)
   const running = startArchive({
     ...{ access, namespaces, metrics, descriptions, retention, registry, log, storage },
+    publicUrl: options.publicUrl,
   })
   const app = buildStatusApp(registry, running.checks)
   await app.listen({ port: options.statusPort, host: options.host }).catch(usageError)

@@ -3,6 +3,7 @@ import { helpEnd } from '../shared/help.ts'
 import {
   duration,
   namespaceName,
+  webUrl,
   wholeNumber,
   withCluster,
   withService,
@@ -34,6 +35,12 @@ export function declareArchive(program: Command): void {
     .option(
       '--storage <folder>',
       'read the logs of observers, and store the rows of each run that has ended in this folder',
+    )
+    .addOption(
+      new Option(
+        '--public-url <url>',
+        'the URL at which a web server shows the storage; a Run then has the URL of its page',
+      ).argParser(webUrl),
     )
     .addHelpText(
       'after',

@@ -100,6 +100,18 @@ export function namespaceName(text: string): string {
   )
 }
 
+/** Validates the URL of a web server, to which paths are appended. */
+export function webUrl(text: string): string {
+  const { protocol, username, search, hash } = URL.canParse(text) ? new URL(text) : NO_URL
+  const isWeb = protocol === 'https:' || protocol === 'http:'
+  if (isWeb && username === '' && search === '' && hash === '' && !/[\s?#]/.test(text)) return text
+  throw new InvalidArgumentError(
+    'It must be a URL with http or https and without a query, for example https://runs.example.org.',
+  )
+}
+
+const NO_URL = { protocol: '', username: '', search: '', hash: '' }
+
 /** Validates the namespace and the name of an object: NAMESPACE/NAME. */
 export function namespacedName(text: string): string {
   const [namespace = '', name = '', ...others] = text.split('/')

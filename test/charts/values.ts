@@ -22,6 +22,7 @@ export const EVERYTHING = [
   'webhook.clientCertificates.secretName=callers',
   'archive.enabled=true',
   'archive.storage.enabled=true',
+  'archive.publicURL=https://runs.example.org/ridealong',
 ] as const
 
 export const LITTLE = [

@@ -46,6 +46,8 @@ export interface ArchiveOptions {
   readonly log: Logger
   /** Where logs are kept and rows are stored; undefined if the archive may not read logs. */
   readonly storage?: RunStorage | undefined
+  /** The URL at which users find the storage. */
+  readonly publicUrl?: string | undefined
   readonly pace?: ArchivePace
 }
 
@@ -120,12 +122,18 @@ export function startArchive(options: ArchiveOptions): Archive {
 
 /** Starts to keep rows, if there is a storage. */
 function startRows(
-  tools: Omit<RowsArchiveOptions, 'storage' | 'report' | 'descriptions'>,
-  { storage, descriptions, registry, log }: ArchiveOptions,
+  tools: Omit<RowsArchiveOptions, 'storage' | 'publicUrl' | 'report' | 'descriptions'>,
+  { storage, publicUrl, descriptions, registry, log }: ArchiveOptions,
 ): RowsArchive | undefined {
   if (storage === undefined) return undefined
   const report = createRowsReport(registry, log, () => rows.unread)
-  const rows: RowsArchive = createRowsArchive({ ...tools, storage, descriptions, report })
+  const rows: RowsArchive = createRowsArchive({
+    ...tools,
+    storage,
+    descriptions,
+    publicUrl,
+    report,
+  })
   return rows
 }
 

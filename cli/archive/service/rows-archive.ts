@@ -1,7 +1,8 @@
 import type { Apiserver } from '../../../src/cluster/apiserver.ts'
 import { systemMessage } from '../../../src/lib/error-message.ts'
 import { backoffMs } from '../../../src/lib/pause.ts'
-import type { RunOfRows } from '../../../src/runs/archive/rows-path.ts'
+import { pageUrl, type RunOfRows } from '../../../src/runs/archive/rows-path.ts'
+import type { StoredRows } from '../../../src/runs/archive/stored-rows.ts'
 import type { RunPod } from '../../../src/runs/card/pod-facts.ts'
 import type { RunningObserver } from '../../../src/runs/collect/observers.ts'
 import type { Descriptions } from '../../../src/runs/log/descriptions.ts'
@@ -45,6 +46,8 @@ export interface RowsArchive {
 export interface RowsArchiveOptions {
   readonly api: Apiserver
   readonly storage: RunStorage
+  /** The URL at which users find the storage; undefined if there is none. */
+  readonly publicUrl: string | undefined
   readonly client: RunClient
   readonly index: RunIndex
   readonly pace: ArchivePace
@@ -180,7 +183,7 @@ function start(state: State, run: KeptRun): void {
 
 /** Writes the rows of a run, says in its Run where they are, and removes the logs. */
 async function store(
-  { storage, client, report }: State,
+  { storage, client, report, publicUrl }: State,
   run: KeptRun,
   logs: ReadonlyMap<string, KeptFacts>,
 ): Promise<void> {
@@ -188,10 +191,16 @@ async function store(
   // An archive that was killed before it kept the first log has left an empty folder.
   if (all.size > 0) {
     const card = await client.readCard(run)
-    await client.writeRows(run, await storage.store({ run, logs: all, card }))
+    const rows = await storage.store({ run, logs: all, card })
+    await client.writeRows(run, rows, urlOf(rows, publicUrl))
   }
   await storage.logs.remove(run)
   report.onStored()
+}
+
+function urlOf({ path, hasPage }: StoredRows, publicUrl: string | undefined): string | undefined {
+  if (path === null || !hasPage || publicUrl === undefined) return undefined
+  return pageUrl(publicUrl, path)
 }
 
 const UNWATCHED = 'the archive did not run when its container ended'

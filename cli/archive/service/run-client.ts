@@ -29,8 +29,12 @@ export interface RunClient {
   end(run: ArchivedRun, end: RunEnd): Promise<void>
   /** Reads the card in an object Run; undefined if there is none. */
   readCard(run: RunOfRows): Promise<RunCard | undefined>
-  /** Writes where the rows of a run are; does nothing if its object Run does not exist. */
-  writeRows(run: RunOfRows, rows: StoredRows): Promise<void>
+  /**
+   * Writes where the rows of a run are; does nothing if its object Run does not exist.
+   *
+   * @param url the URL of its page; undefined if it has none
+   */
+  writeRows(run: RunOfRows, rows: StoredRows, url: string | undefined): Promise<void>
   /** Deletes an object Run; does nothing if it does not exist. */
   delete(run: ArchivedRun): Promise<void>
   writeEvent(event: Fields): Promise<void>
@@ -84,8 +88,8 @@ export function createRunClient(api: Apiserver, answerMs: number): RunClient {
       const found = await api.ask({ path: pathOf(run), signal: signal() }).catch(ifMissing)
       return found === false ? undefined : readRunCard(found, Date.now())
     },
-    async writeRows(run, rows) {
-      const patch = { status: { rows: { ...rows } } }
+    async writeRows(run, rows, url) {
+      const patch = { status: { rows: { ...rows, ...(url === undefined ? {} : { url }) } } }
       const [path, query] = [`${pathOf(run)}/status`, { fieldManager: ROWS_MANAGER }]
       await api.ask({ path, query, patch, signal: signal() }).catch(ifMissing)
     },

@@ -2,6 +2,7 @@ import { createReadStream, existsSync } from 'node:fs'
 import { join } from 'node:path'
 import manifest from '../../../package.json' with { type: 'json' }
 import { splitLines } from '../../../src/lib/split-lines.ts'
+import { PAGE_FILE } from '../../../src/runs/archive/rows-path.ts'
 import { describeObserver } from '../../../src/runs/collect/gather.ts'
 import type { RunningObserver } from '../../../src/runs/collect/observers.ts'
 import { type FilePart, startParquet } from '../../../src/runs/convert/parquet.ts'
@@ -37,8 +38,6 @@ export interface WrittenRows {
   /** Why rows are missing: whole sentences. */
   readonly missing: readonly string[]
 }
-
-export const PAGE_FILE = 'report.html'
 
 /**
  * Writes the rows of a run as Parquet, a file for each section of a metric, while the logs are

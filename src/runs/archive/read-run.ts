@@ -46,6 +46,7 @@ export function readRunCard({ metadata, spec, status }: Fields, now: number): Ru
     findings: asObjects(card.findings).flatMap((one) => readFinding(one) ?? []),
     advice: asObjects(card.advice).map(readAdvice),
     missing: [...readTexts(card.missing), ...more],
+    page: readPage(asText(fieldsOrNone(found.rows).url)),
   }
 }
 
@@ -83,6 +84,11 @@ function readRun(metadata: Fields, workload: Fields, status: Fields): Run | unde
 
 function readNumber(value: unknown): number | null {
   return typeof value === 'number' && Number.isFinite(value) ? value : null
+}
+
+/** A terminal makes a link of a URL, so that of a web server is the only one that is shown. */
+function readPage(url: string | undefined): string | null {
+  return url !== undefined && /^https?:\/\/[^\s]+$/.test(url) ? url : null
 }
 
 function readTexts(value: unknown): readonly string[] {

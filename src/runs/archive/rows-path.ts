@@ -49,6 +49,19 @@ export function isRunFolder(folder: string, name: string): boolean {
   )
 }
 
+/** The file with the page of the report, in the folder of a run. */
+export const PAGE_FILE = 'report.html'
+
+/**
+ * Returns the URL of the page of a run.
+ *
+ * @param publicUrl the URL at which users find the storage
+ * @param path the folder of the run, below the root of the storage
+ */
+export function pageUrl(publicUrl: string, path: string): string {
+  return `${publicUrl.replace(/\/+$/, '')}/${path}/${PAGE_FILE}`
+}
+
 /**
  * Returns a name as a part of a path. The archive does not rely on the names of objects: one that
  * is no valid name, or is too long for a file, is replaced by its hash.

@@ -31,6 +31,7 @@ export function cardDocument(card: RunCard) {
     }),
     advice: card.advice.map(adviceDocument),
     missing,
+    page: card.page,
   }
 }
 

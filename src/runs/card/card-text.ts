@@ -33,6 +33,7 @@ export function formatCard(card: RunCard): readonly TextBlock[] {
       ['ranks', `${run.ranks.observed} of ${run.ranks.expected} observed`],
       ...(run.revision === null ? [] : ([['revision', run.revision]] as const)),
       ['efficiency', efficiencyText(efficiency)],
+      ...(card.page === null ? [] : ([['page', card.page]] as const)),
     ]),
     ...roles.flatMap((role) => ['', ...formatRole(role)]),
     ...section('Findings', findings.map(findingText)),

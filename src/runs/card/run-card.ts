@@ -27,6 +27,8 @@ export interface RunCard {
   readonly advice: readonly RoleAdvice[]
   /** Why numbers are missing or are not whole: whole sentences, one for each pod. */
   readonly missing: readonly string[]
+  /** The URL of the page of the report that an archive has written; null if none is known. */
+  readonly page: string | null
 }
 
 /** Makes the card of a run. @param now the time in milliseconds since 1970 */
@@ -52,6 +54,7 @@ export function makeRunCard(run: Run, now: number): RunCard {
     findings: findInSummaries(ranks),
     advice: adviseRuns([run]),
     missing: run.pods.flatMap((pod) => pod.missing),
+    page: null,
   }
 }
 

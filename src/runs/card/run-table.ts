@@ -36,6 +36,8 @@ const WIDE: readonly Column[] = [
   },
 ]
 
+const PAGE: Column = { title: 'PAGE', cell: ({ page }) => page ?? UNKNOWN }
+
 const FINDING: Column = {
   title: 'FINDING',
   cell: ({ findings: [first] }) => (first === undefined ? UNKNOWN : findingText(first)),
@@ -51,6 +53,7 @@ export function buildRunTable(cards: readonly RunCard[], shape: TableShape): Tex
     ...(shape.hasNamespaces ? [NAMESPACE] : []),
     ...COLUMNS,
     ...(shape.isWide ? WIDE : []),
+    ...(shape.isWide && cards.some(({ page }) => page !== null) ? [PAGE] : []),
     FINDING,
   ]
   const titles = columns.map(({ title }) => title)

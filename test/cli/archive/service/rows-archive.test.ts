@@ -103,6 +103,7 @@ async function start(t: Test, { server, ca }: World, root: string, retention = F
   const access = { server, credentials: async () => ({ ca, agent: false as const }) }
   const backoff = { pauseMs: 20, longestPauseMs: 100 }
   const archive = startArchive({
+    publicUrl: 'https://runs.example.org/',
     ...{ access, namespaces: ['hpc'], metrics: new Set(['vitals', 'mpi-trace']), retention },
     descriptions: BUILT_IN_ROWS,
     ...{ registry: new Registry(), log: capturedLog().log },
@@ -189,6 +190,7 @@ t.test('the rows of a run are stored when it ends, and its Run says where', asyn
   putPod(world, 'plain', 'ended')
   const rows = await awaitRows(world, 'plain', 'Succeeded')
   t.match(rows, { path: pathOf('plain'), hasPage: true, missing: [], omitted: 0 })
+  t.equal(rows.url, `https://runs.example.org/${pathOf('plain')}/report.html`)
   t.strictSame(rows.logs, { stored: 1, expected: 1 })
   t.equal(rowsOf('plain'), 'first\nsecond\n')
   await until('its log is removed', () => readdirSync(join(root, '.logs')).length === 0)

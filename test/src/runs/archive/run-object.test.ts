@@ -10,6 +10,7 @@ import {
 } from '../../../../src/runs/archive/run-object.ts'
 import { formatCard } from '../../../../src/runs/card/card-text.ts'
 import { makeRunCard } from '../../../../src/runs/card/run-card.ts'
+import { buildRunTable } from '../../../../src/runs/card/run-table.ts'
 import { RUN } from '../card/generated-runs.ts'
 import { HOSTILE } from './archived.ts'
 
@@ -65,6 +66,29 @@ t.test('the card of an object is printed as that of the run', async (t) => {
   const small = { ...card, advice: [], roles: [] }
   const read = readRunCard(asStored(buildRunObject(small, NONE, NOW)), NOW)
   t.strictSame(read && formatCard(read), formatCard(small))
+})
+
+t.test('the table and the card have the URL of the page, if it is one of the web', (t) => {
+  const metadata = { name: 'plain-12345678', namespace: 'hpc' }
+  const workload = { apiVersion: 'batch/v1', kind: 'Job', name: 'plain', uid: '12345678' }
+  const printed = (url: string) => {
+    const status = { phase: 'Succeeded', rows: { url } }
+    const card = readRunCard({ metadata, spec: { workload }, status }, NOW)
+    if (card === undefined) throw new Error('the object has a card')
+    const table = buildRunTable([card], { hasNamespaces: false, isWide: true })
+    return { page: card.page, table: table.rows.flat(), card: JSON.stringify(formatCard(card)) }
+  }
+  const url =
+    'https://runs.example.org/namespace=hpc/date=2026-01-01/run=plain-12345678/report.html'
+  const { page, table, card } = printed(url)
+  t.equal(page, url)
+  t.ok(table.includes('PAGE') && table.includes(url))
+  t.match(card, `["page","${url}"]`)
+  const other = printed('javascript:alert(1)')
+  t.equal(other.page, null)
+  t.notOk(other.table.includes('PAGE'))
+  t.notMatch(other.card, 'page')
+  t.end()
 })
 
 t.test('an object without a status has no card, and one of the wrong types has no numbers', (t) => {
