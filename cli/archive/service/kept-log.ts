@@ -10,7 +10,7 @@ import type { KeptFacts, KeptLogs, KeptRun } from '../storage/kept-logs.ts'
 export interface KeptLog {
   readonly id: string
   readonly run: KeptRun
-  readonly started: number | null
+  readonly pod: KeptPod
   /** The last state of the observer. */
   observer: RunningObserver
   /** Whether the container has ended, or its pod is gone, so that the log grows no more. */
@@ -33,6 +33,9 @@ export interface KeptLog {
   position: Position | undefined
 }
 
+/** The facts about the pod of a log. */
+export type KeptPod = Pick<KeptFacts, 'started' | 'images'>
+
 interface Position {
   readonly lines: StampedLines
   /** The lines at the start of the log that are on the volume already, and are not read yet. */
@@ -45,10 +48,10 @@ interface Position {
 export function createKeptLog(
   id: string,
   run: KeptRun,
-  { observer, started }: { readonly observer: RunningObserver; readonly started: number | null },
+  { observer, pod }: { readonly observer: RunningObserver; readonly pod: KeptPod },
 ): KeptLog {
   return {
-    ...{ id, run, started, observer },
+    ...{ id, run, pod, observer },
     isLast: false,
     isGone: false,
     isReading: false,
@@ -63,8 +66,8 @@ export function createKeptLog(
   }
 }
 
-export function factsOf({ observer, started, isDone, problem }: KeptLog): KeptFacts {
-  return { observer, started, isDone, problem }
+export function factsOf({ observer, pod, isDone, problem }: KeptLog): KeptFacts {
+  return { observer, ...pod, isDone, problem }
 }
 
 /** The most bytes of a log. Observers write less, and containers can write anything. */

@@ -182,14 +182,15 @@ function noteObserver(
 function findLog(
   own: RunLogs,
   run: KeptRun,
-  { started }: RunPod,
+  { started, containers }: RunPod,
   observer: RunningObserver,
 ): KeptLog | undefined {
   const id = logId(observer)
   const known = own.logs.get(id)
   if (known !== undefined || own.stored.has(id) || observer.state === 'waiting') return known
   endEarlierStarts(own, observer)
-  const log = createKeptLog(id, run, { observer, started })
+  const images = containers.flatMap(({ image }) => image ?? [])
+  const log = createKeptLog(id, run, { observer, pod: { started, images } })
   own.logs.set(id, log)
   return log
 }

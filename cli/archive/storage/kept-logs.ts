@@ -21,6 +21,8 @@ export interface KeptFacts {
   readonly observer: RunningObserver
   /** When the pod started, in milliseconds since 1970; null if it is not known. */
   readonly started: number | null
+  /** The images of the containers of the pod's application. */
+  readonly images: readonly string[]
   /** Whether the log was read to its end, or will not be read any more. */
   readonly isDone: boolean
   /** Why a part of the log is missing: a sentence; null if none is known to be. */

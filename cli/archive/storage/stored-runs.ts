@@ -120,8 +120,9 @@ function describeRun(
   card: RunCard | undefined,
   logs: ReadonlyMap<string, KeptFacts>,
 ): ListedRun {
-  if (card !== undefined) return listRun(name, card)
-  return listUnknown(name, title.replace(` in ${namespace}`, ''), startOf(logs))
+  const images = new Set([...logs.values()].flatMap((facts) => facts.images))
+  if (card !== undefined) return listRun({ name, images }, card)
+  return listUnknown({ name, images }, title.replace(` in ${namespace}`, ''), startOf(logs))
 }
 
 /** Returns when the first pod of the logs started, or now if it is not known. */

@@ -1,4 +1,4 @@
-import { asText, type Fields, fieldsOrNone } from '../../core/kubernetes/json.ts'
+import { asText, type Fields, fieldsOrNone, listOrNone } from '../../core/kubernetes/json.ts'
 import { printable } from '../../core/text/printable.ts'
 import { rounded } from '../../lib/round.ts'
 import { findingText } from '../card/card-findings.ts'
@@ -9,10 +9,20 @@ import type { ListedRun } from './listed-run.ts'
 
 const LONGEST_WORKLOAD = 320
 const LONGEST_FINDING = 160
+const LONGEST_IMAGE = 256
+const MOST_IMAGES = 8
 
-/** Returns what an index says about the run of a card. @param name that of its object Run */
+/** Facts about a run that the archive knows of each run, also of one without an object Run. */
+export interface KnownFacts {
+  /** The name of its object Run. */
+  readonly name: string
+  /** The images of its containers. */
+  readonly images: ReadonlySet<string>
+}
+
+/** Returns what an index says about the run of a card. */
 export function listRun(
-  name: string,
+  { name, images }: KnownFacts,
   { run, started, seconds, cores, memory, findings: [first] }: RunCard,
 ): ListedRun {
   return {
@@ -24,8 +34,13 @@ export function listRun(
     ranks: run.ranks,
     cores: { used: rounded(cores.used), requested: cores.requested },
     memory: { used: memory.used, requested: memory.requested },
+    images: limitImages(images),
     finding: first === undefined ? null : printable(findingText(first), LONGEST_FINDING),
   }
+}
+
+function limitImages(images: ReadonlySet<string>): readonly string[] {
+  return [...images].slice(0, MOST_IMAGES).map((image) => printable(image, LONGEST_IMAGE))
 }
 
 /**
@@ -33,12 +48,16 @@ export function listRun(
  *
  * @param started in milliseconds since 1970
  */
-export function listUnknown(name: string, workload: string, started: number | null): ListedRun {
+export function listUnknown(
+  { name, images }: KnownFacts,
+  workload: string,
+  started: number | null,
+): ListedRun {
   const unknown = { used: null, requested: null }
   return {
     ...{ name, workload: printable(workload, LONGEST_WORKLOAD), phase: null },
     ...{ started: started === null ? null : started / 1000, seconds: null, ranks: null },
-    ...{ cores: unknown, memory: unknown, finding: null },
+    ...{ cores: unknown, memory: unknown, images: limitImages(images), finding: null },
   }
 }
 
@@ -57,6 +76,7 @@ export function readListedRun(fields: Fields): ListedRun | undefined {
     ranks: left === null || right === null ? null : { observed: left, expected: right },
     cores: readUsed(fields.cores),
     memory: readUsed(fields.memory),
+    images: listOrNone(fields.images).flatMap((image) => asText(image) ?? []),
     finding: asText(fields.finding) ?? null,
   }
 }

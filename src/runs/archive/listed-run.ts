@@ -17,6 +17,8 @@ export interface ListedRun {
   readonly cores: UsedNumber
   /** In bytes: the memory peak of the rank that used the largest part of its memory. */
   readonly memory: UsedNumber
+  /** The images of the containers of its pods, each once, at most eight. */
+  readonly images: readonly string[]
   /** The first finding; null if there is none. */
   readonly finding: string | null
 }

@@ -15,6 +15,8 @@ export interface ComputeAmounts {
 /** A container of the application. */
 export interface ContainerFacts {
   readonly name: string
+  /** The image in the specification of the pod; null if it is not known. */
+  readonly image: string | null
   readonly requests: ComputeAmounts
   readonly limits: ComputeAmounts
   /** How it ended, now or before a restart. */
@@ -51,12 +53,13 @@ export function readContainers(
 ): readonly ContainerFacts[] {
   const others = new Set(observers.map(({ container }) => container))
   const ended = observers[0]?.ended ?? []
-  return asObjects(spec.containers).flatMap(({ name, resources }) => {
+  return asObjects(spec.containers).flatMap(({ name, image, resources }) => {
     const container = asText(name)
     if (container === undefined || others.has(container)) return []
     const { requests, limits } = fieldsOrNone(resources)
     return {
       name: container,
+      image: asText(image) ?? null,
       requests: readAmounts(requests, limits),
       limits: readAmounts(limits),
       ended: ended.filter((one) => one.container === container),

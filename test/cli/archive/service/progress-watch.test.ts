@@ -34,7 +34,10 @@ function start(t: Test, pods: readonly string[]) {
   t.teardown(() => watch.stop())
   const logs = pods.map((pod): KeptLog => {
     const observer = { ...endedObserver(pod, 'mpi-trace'), state: 'running' } as const
-    const log = createKeptLog(logId(observer), RUN, { observer, started: null })
+    const log = createKeptLog(logId(observer), RUN, {
+      observer,
+      pod: { started: null, images: [] },
+    })
     log.position = { lines: readStampedLines(), skipped: 0, bytes: 0, count: 0 }
     mkdirSync(dirname(kept.pathOf(RUN, log.id)), { recursive: true })
     return log

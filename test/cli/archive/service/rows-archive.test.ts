@@ -143,7 +143,7 @@ function putPod({ standIn }: World, name: string, state: State, observer = 'vita
     },
     spec: {
       initContainers: [{ name: observer, restartPolicy: 'Always' }],
-      containers: [{ name: 'app' }],
+      containers: [{ name: 'app', image: 'registry.example/solver:1' }],
     },
     status: {
       phase: state === 'running' ? 'Running' : 'Succeeded',
@@ -208,7 +208,10 @@ t.test('the rows of a run are stored when it ends, and its Run says where', asyn
   await until('the index has both runs', () => listedIn(root).length === 2)
   t.match(listedIn(root), [
     { workload: 'pod/deleted', phase: 'Deleted', hasPage: true },
-    { workload: 'pod/plain', phase: 'Succeeded', seconds: 10, ranks: { observed: 1, expected: 1 } },
+    {
+      ...{ workload: 'pod/plain', phase: 'Succeeded', seconds: 10 },
+      ...{ ranks: { observed: 1, expected: 1 }, images: ['registry.example/solver:1'] },
+    },
   ])
   t.ok(existsSync(join(root, 'namespace=hpc/index.html')))
 })

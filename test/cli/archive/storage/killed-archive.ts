@@ -79,7 +79,7 @@ async function archive(root: string, files: VolumeFiles): Promise<void> {
   const storage = await openRunStorage({ root, files, folders, writer: writerOf(files) })
   for (const { observer, text } of LOGS) {
     const id = logId(observer)
-    const facts = { observer, started: STARTED, isDone: false, problem: null }
+    const facts = { observer, started: STARTED, images: [], isDone: false, problem: null }
     await storage.logs.writeFacts(RUN, id, facts)
     for (const end of [text.length / 2, text.length]) {
       const { bytes } = await storage.logs.measure(RUN, id)

@@ -52,6 +52,7 @@ const POD: fc.Arbitrary<RunPod> = fc
     isObserved: true,
     containers: uses.map((own, index) => ({
       name: `c${index}`,
+      image: null,
       ended: [],
       lifetime: null,
       ...own,
