@@ -14,6 +14,7 @@ import { comparisonDocument } from '../../src/runs/compare/document.ts'
 import { renderComparison } from '../../src/runs/compare/page/comparison-page.ts'
 import { formatComparison, tooFewRuns } from '../../src/runs/compare/text.ts'
 import { descriptionsIn } from '../../src/runs/log/descriptions.ts'
+import type { RowsOptions } from '../archive/storage/stored-run-files.ts'
 import { EXIT, usageError } from '../shared/errors.ts'
 import { namedFile } from '../shared/output.ts'
 import { readComparisonStyle } from '../shared/page/page-assets.ts'
@@ -21,7 +22,7 @@ import { formatText } from '../shared/table.ts'
 import type { ComparisonFormat } from './formats.ts'
 import { readSides } from './read-sides.ts'
 
-export interface CompareOptions {
+export interface CompareOptions extends RowsOptions {
   readonly output: ComparisonFormat
   /** The file to write; standard output if it is omitted. */
   readonly to?: string
@@ -51,11 +52,11 @@ export interface CompareOutputs {
  */
 export async function compare(
   paths: readonly string[],
-  { output: format, to, title = 'Comparison', failAbove, catalog: folder }: CompareOptions,
+  { output: format, to, title = 'Comparison', failAbove, catalog: folder, ...rows }: CompareOptions,
   { print, say }: CompareOutputs,
 ): Promise<number> {
   const descriptions = descriptionsIn(await loadCatalog({ folder }).catch(usageError))
-  const comparison = compareSides(await readSides(paths, descriptions))
+  const comparison = compareSides(await readSides(paths, descriptions, rows))
   const output =
     format === 'html'
       ? { document: await buildPage(comparison, title) }

@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { keepHeapSmall } from '../../src/lib/small-heap.ts'
 import { helpEnd } from '../shared/help.ts'
+import { withRows } from '../shared/options.ts'
 import { print, say } from '../shared/output.ts'
 import { COMPARISON_FORMATS } from './formats.ts'
 
@@ -10,18 +11,18 @@ const EXAMPLES = [
   'compare before-*.jsonl vs after-*.jsonl --fail-above 5%',
   'compare ranks-1.jsonl ranks-2.jsonl ranks-4.jsonl',
   'compare before-*.jsonl vs after-*.jsonl -o html --to page.html',
+  'compare run/train-0b1f2c44 run/train-9c2d01aa --rows /rows',
   "compare before/ after/ -o json | jq '.comparisons[].headline'",
 ]
 
 /** Declares the verb `compare`. */
 export function declareCompare(program: Command): void {
-  program
-    .command('compare')
+  withRows(program.command('compare'))
     .description('show runs side by side: their times, and why one of them is slower')
     .argument(
       '<run...>',
-      'a file or folder with the logs of a run. Each is a side of its own, or the sides are ' +
-        'separated by the word vs: run... vs run...',
+      'a file or folder with the logs of a run, or run/NAME. Each is a side of its own, or the ' +
+        'sides are separated by the word vs: run... vs run...',
     )
     .addOption(
       new Option('-o, --output <format>', 'the output format; html is a page')

@@ -4,14 +4,15 @@ import type { Side } from '../../src/runs/compare/change.ts'
 import { measureRun, newComparedRun } from '../../src/runs/compare/measure-run.ts'
 import type { ComparedRun } from '../../src/runs/compare/run-facts.ts'
 import type { Descriptions } from '../../src/runs/log/descriptions.ts'
+import { findRunFiles, type RowsOptions } from '../archive/storage/stored-run-files.ts'
 import { cannotRead, UsageError } from '../shared/errors.ts'
 import { readInto } from '../shared/run-input.ts'
 
 /** The word between two sides. A file of this name is written ./vs. */
 const SEPARATOR = 'vs'
 
-/** The files that `collect` writes into a folder, except hidden files. */
-const LOG = /^[^.].*\.(jsonl|log)$/
+/** The files that `collect` or the archive writes into a folder, except hidden files. */
+const LOG = /^[^.].*\.(jsonl|log)(\.gz)?$/
 
 /** The most sides: each has a letter as its name. */
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'
@@ -25,12 +26,13 @@ const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'
 export async function readSides(
   paths: readonly string[],
   descriptions: Descriptions,
+  rows: RowsOptions,
 ): Promise<readonly Side[]> {
   const groups = splitSides(paths)
   const sides: Side[] = []
   for (const [index, group] of groups.entries()) {
     const runs: ComparedRun[] = []
-    for (const path of group) runs.push(await readRun(path, descriptions))
+    for (const path of group) runs.push(await readRun(path, descriptions, rows))
     sides.push({ name: LETTERS[index] ?? '', runs })
   }
   return sides
@@ -61,10 +63,15 @@ function splitAt(paths: readonly string[]): readonly (readonly string[])[] {
   return groups
 }
 
-async function readRun(path: string, descriptions: Descriptions): Promise<ComparedRun> {
+async function readRun(
+  input: string,
+  descriptions: Descriptions,
+  rows: RowsOptions,
+): Promise<ComparedRun> {
   const run = newComparedRun(descriptions)
-  for (const file of await filesAt(path)) await readInto(run, file)
-  return measureRun(run, path)
+  for (const path of await findRunFiles(input, rows))
+    for (const file of await filesAt(path)) await readInto(run, file)
+  return measureRun(run, input)
 }
 
 /** Returns a file, or the logs in a folder in the order of their names. */

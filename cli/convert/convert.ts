@@ -12,6 +12,7 @@ import {
 import { NothingToConvert } from '../../src/runs/convert/formats.ts'
 import { descriptionsIn } from '../../src/runs/log/descriptions.ts'
 import { type CollectedRun, newRun } from '../../src/runs/report/gather.ts'
+import { findRunFiles, type RowsOptions } from '../archive/storage/stored-run-files.ts'
 import { UsageError, usageError } from '../shared/errors.ts'
 import { namedFile } from '../shared/output.ts'
 import { readInto } from '../shared/run-input.ts'
@@ -20,7 +21,7 @@ import { writeParquet } from './parquet.ts'
 /** The program that the files name. */
 const PROGRAM = `ridealong ${manifest.version}`
 
-export interface ConvertOptions {
+export interface ConvertOptions extends RowsOptions {
   readonly format?: FormatName
   readonly to?: string
   readonly catalog?: string
@@ -42,13 +43,15 @@ export interface ConvertOutputs {
  * needs
  */
 export async function convert(
-  files: readonly string[],
-  { format: named, to, catalog: folder }: ConvertOptions,
+  inputs: readonly string[],
+  { format: named, to, catalog: folder, ...rows }: ConvertOptions,
   { print, say }: ConvertOutputs,
 ): Promise<void> {
   const file = namedFile(to)
   const format = named ?? formatIn(file)
   const descriptions = descriptionsIn(await loadCatalog({ folder }).catch(usageError))
+  const files: string[] = []
+  for (const input of inputs) files.push(...(await findRunFiles(input, rows)))
   if (format === 'parquet') {
     const notices = await writeParquet(files, descriptions, PROGRAM, file)
     return notices.forEach(say)

@@ -2,18 +2,18 @@ import { type Command, Option } from 'commander'
 import { keepHeapSmall } from '../../src/lib/small-heap.ts'
 import { FORMAT_NAMES } from '../../src/runs/convert/format-names.ts'
 import { helpEnd } from '../shared/help.ts'
+import { withRows } from '../shared/options.ts'
 import { printDocument, say } from '../shared/output.ts'
 
 /** Declares the verb `convert`. */
 export function declareConvert(program: Command): void {
-  program
-    .command('convert')
+  withRows(program.command('convert'))
     .description(
       'convert a run to Parquet, or to the formats of speedscope, pprof, Perfetto and other tools',
     )
     .argument(
       '<file...>',
-      'the output of collect (jsonl) or logs of observers; - for standard input',
+      'the output of collect (jsonl), logs of observers, or run/NAME; - for standard input',
     )
     .addOption(
       new Option('--format <format>', 'the format (default: by the ending of --to)').choices(

@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander'
 import { keepHeapSmall } from '../../src/lib/small-heap.ts'
 import type { Unit } from '../../src/runs/report/data.ts'
 import { helpEnd } from '../shared/help.ts'
+import { withRows } from '../shared/options.ts'
 import { printDocument } from '../shared/output.ts'
 import type { ReportFormat } from './report.ts'
 
@@ -10,12 +11,11 @@ const UNITS = ['auto', 'process', 'program'] as const satisfies readonly Unit[]
 
 /** Declares the verb `report`. */
 export function declareReport(program: Command): void {
-  program
-    .command('report')
+  withRows(program.command('report'))
     .description('say what held a run up, on one HTML page with plots, from collected logs')
     .argument(
       '<file...>',
-      'the output of collect (jsonl) or logs of observers; - for standard input',
+      'the output of collect (jsonl), logs of observers, or run/NAME; - for standard input',
     )
     .addOption(
       new Option('-o, --output <format>', 'a page with plots, or all its content as JSON')
@@ -36,6 +36,7 @@ export function declareReport(program: Command): void {
       helpEnd({
         examples: [
           'report lammps.jsonl --to lammps.html',
+          'report run/lammps-e37d7975 -n hpc --rows /rows --to lammps.html',
           'report logs/*.log --title "LAMMPS on 64 nodes" --to lammps.html',
           'report - < perf-sysstat.log > page.html',
           "report lammps.jsonl -o json | jq '.findings[].sentence'",

@@ -16,6 +16,7 @@ import {
 } from '../../src/runs/report/document/findings-document.ts'
 import { type CollectedRun, newRun } from '../../src/runs/report/gather.ts'
 import { jsonParts } from '../../src/runs/report/json-parts.ts'
+import { findRunFiles, type RowsOptions } from '../archive/storage/stored-run-files.ts'
 import { UsageError, usageError } from '../shared/errors.ts'
 import { namedFile } from '../shared/output.ts'
 import { buildRunPage } from '../shared/page/run-page.ts'
@@ -24,7 +25,7 @@ import { readInto } from '../shared/run-input.ts'
 /** The formats of a report: a page for people, the findings for programs. */
 export type ReportFormat = 'html' | 'json'
 
-export interface ReportOptions {
+export interface ReportOptions extends RowsOptions {
   readonly output: ReportFormat
   readonly to?: string
   readonly title?: string
@@ -42,13 +43,14 @@ export interface ReportOptions {
  */
 export async function report(
   files: readonly string[],
-  { output, to, title, by, catalog: folder, column = [] }: ReportOptions,
+  { output, to, title, by, catalog: folder, column = [], ...rows }: ReportOptions,
   print: (document: Iterable<string>) => Promise<void>,
 ): Promise<void> {
   const descriptions = descriptionsIn(await loadCatalog({ folder }).catch(usageError))
   mustBeMeasured(column, descriptions)
   const run = newRun(descriptions, column)
-  for (const file of files) await readInto(run, file)
+  for (const input of files)
+    for (const file of await findRunFiles(input, rows)) await readInto(run, file)
   const words = title ?? buildTitle(run)
   const names = files.map((file) => basename(file)).join(', ')
   const document =

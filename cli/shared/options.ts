@@ -100,6 +100,23 @@ export function namespaceName(text: string): string {
   )
 }
 
+/** Adds the options that say where the runs are that an archive has stored. */
+export function withRows(command: Command): Command {
+  return command
+    .addOption(
+      new Option(
+        '--rows <folder>',
+        'the folder in which the archive stores runs, which are then named run/NAME',
+      ).env('RIDEALONG_ROWS'),
+    )
+    .addOption(
+      new Option(
+        '-n, --namespace <name>',
+        'the namespace of the runs run/NAME (default: all)',
+      ).argParser(namespaceName),
+    )
+}
+
 /** Validates the URL of a web server, to which paths are appended. */
 export function webUrl(text: string): string {
   const { protocol, username, search, hash } = URL.canParse(text) ? new URL(text) : NO_URL

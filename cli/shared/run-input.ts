@@ -1,5 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { basename } from 'node:path'
+import { pipeline, type Readable } from 'node:stream'
+import { createGunzip } from 'node:zlib'
 import { isSplit, LONGEST_LINE, splitLines } from '../../src/lib/split-lines.ts'
 import type { Descriptions } from '../../src/runs/log/descriptions.ts'
 import type { Entry } from '../../src/runs/log/entry.ts'
@@ -18,12 +20,13 @@ export async function readInto(run: CollectedRun, file: string): Promise<void> {
 }
 
 /**
- * Yields the entries of a file: the output of collect, or the log of an observer.
+ * Yields the entries of a file: the output of collect, or the log of an observer. A file whose name
+ * ends with `.gz` is decompressed.
  *
  * @throws UsageError if the file cannot be read, or has another format
  */
 export async function* entriesOf(file: string, descriptions: Descriptions): AsyncGenerator<Entry> {
-  const input = file === '-' ? process.stdin : createReadStream(file)
+  const input = openInput(file)
   let isEmpty = true
   try {
     for await (const entry of readEntries(splitLines(input), inputName(file), descriptions)) {
@@ -35,6 +38,13 @@ export async function* entriesOf(file: string, descriptions: Descriptions): Asyn
   }
   if (isEmpty)
     throw new UsageError(`${file} is neither the log of an observer nor the output of collect`)
+}
+
+function openInput(file: string): Readable {
+  if (file === '-') return process.stdin
+  const input = createReadStream(file)
+  // Its errors are those of the decompression, too, and are thrown where that is read.
+  return file.endsWith('.gz') ? pipeline(input, createGunzip(), () => {}) : input
 }
 
 function inputName(file: string): string {

@@ -1,8 +1,9 @@
 import { createReadStream, existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import manifest from '../../../package.json' with { type: 'json' }
 import { splitLines } from '../../../src/lib/split-lines.ts'
-import { PAGE_FILE } from '../../../src/runs/archive/rows-path.ts'
+import { PAGE_FILE, ROWS_FILE } from '../../../src/runs/archive/rows-path.ts'
 import { describeObserver } from '../../../src/runs/collect/gather.ts'
 import type { RunningObserver } from '../../../src/runs/collect/observers.ts'
 import { type FilePart, startParquet } from '../../../src/runs/convert/parquet.ts'
@@ -11,6 +12,7 @@ import { type Entry, isSample } from '../../../src/runs/log/entry.ts'
 import { parseEntry } from '../../../src/runs/log/parse.ts'
 import { readLines } from '../../../src/runs/log/read.ts'
 import { transcribeGone, withStatus } from '../../../src/runs/log/transcribe.ts'
+import { jsonLines } from '../../../src/runs/log/write.ts'
 import { addEntry, newRun } from '../../../src/runs/report/gather.ts'
 import { buildRunPage } from '../../shared/page/run-page.ts'
 import { type VolumeFile, type VolumeFiles, writeWhole } from './volume-files.ts'
@@ -40,8 +42,8 @@ export interface WrittenRows {
 }
 
 /**
- * Writes the rows of a run as Parquet, a file for each section of a metric, while the logs are
- * read. If the run has no rows, there is no file.
+ * Writes the rows of a run as Parquet, a file for each section of a metric, and as JSON Lines,
+ * while the logs are read.
  *
  * @throws an error of the system
  */
@@ -52,12 +54,13 @@ export async function writeRows(
 ): Promise<WrittenRows> {
   const run = startParquet(descriptions, `ridealong ${manifest.version}`)
   const output = startOutput(files, folder)
-  const add = async (entry: Entry) => output.add(run.push(entry))
+  const text = startText()
+  const add = async (entry: Entry) => output.add([...run.push(entry), ...text.push(entry)])
   try {
     const found: LogRows[] = []
     for (const log of logs) found.push(await addLog(entriesOf(log, descriptions), add))
     const { parts, notices } = run.end()
-    await output.add(parts)
+    await output.add([...parts, ...text.end()])
     await output.sync()
     return {
       rows: found.reduce((sum, { rows }) => sum + rows, 0),
@@ -66,6 +69,29 @@ export async function writeRows(
     }
   } finally {
     await output.close()
+  }
+}
+
+/** The length of a part of the text that is compressed, in UTF-16 code units. */
+const PART_LENGTH = 1 << 20
+
+/**
+ * Writes all entries as JSON Lines, from which commands read the run again: Parquet has only its
+ * rows. Each part is a gzip file, and several in a row are one, too (RFC 1952, section 2.2).
+ */
+function startText() {
+  let part = ''
+  const end = (): readonly FilePart[] => {
+    const bytes = gzipSync(part)
+    part = ''
+    return [{ file: ROWS_FILE, bytes }]
+  }
+  return {
+    end,
+    push(entry: Entry): readonly FilePart[] {
+      part += jsonLines([entry])
+      return part.length < PART_LENGTH ? [] : end()
+    },
   }
 }
 

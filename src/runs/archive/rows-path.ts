@@ -40,6 +40,11 @@ export function runFolder(name: string, time: number): string {
   return `run=${partOfPath(name)}${time === 1 ? '' : `.${time}`}`
 }
 
+/** Returns the name in the folder of a run; undefined for another folder. */
+export function readRunName(folder: string): string | undefined {
+  return /^run=(.+?)(\.\d+)?$/.exec(folder)?.[1]
+}
+
 /** Reports whether a folder is that of a run, at any time. */
 export function isRunFolder(folder: string, name: string): boolean {
   const first = runFolder(name, 1)
@@ -51,6 +56,9 @@ export function isRunFolder(folder: string, name: string): boolean {
 
 /** The file with the page of the report, in the folder of a run. */
 export const PAGE_FILE = 'report.html'
+
+/** The file with all rows of a run, as `collect` writes them: JSON Lines, compressed by gzip. */
+export const ROWS_FILE = 'rows.jsonl.gz'
 
 /**
  * Returns the URL of the page of a run.

@@ -96,7 +96,7 @@ async function archive(root: string, files: VolumeFiles): Promise<void> {
 /** Returns the content of all files below the final names. */
 function storedIn(root: string): ReadonlyMap<string, string> {
   const names = existsSync(root) ? readdirSync(root, { recursive: true, encoding: 'utf8' }) : []
-  const files = names.filter((name) => /^namespace=.*\.(parquet|json|html)$/.test(name))
+  const files = names.filter((name) => /^namespace=.*\.(parquet|json|html|gz)$/.test(name))
   return new Map(files.sort().map((name) => [name, readFileSync(join(root, name), 'latin1')]))
 }
 

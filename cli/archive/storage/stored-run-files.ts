@@ -1,0 +1,81 @@
+import { existsSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { dayFolder, ROWS_FILE, readRunName } from '../../../src/runs/archive/rows-path.ts'
+import { cannotRead, UsageError } from '../../shared/errors.ts'
+import type { RunFolder } from './run-folders.ts'
+import { VOLUME_FILES } from './volume-files.ts'
+import { openVolumeFolders } from './volume-folders.ts'
+
+/** Where the runs are that an archive has stored. */
+export interface RowsOptions {
+  /** The root of the storage. */
+  readonly rows?: string
+  /** The namespace of the runs; all namespaces if it is omitted. */
+  readonly namespace?: string
+}
+
+/** The name of an object Run, or the beginning of this name. */
+const RUN = /^run\/([a-z0-9]([-a-z0-9.]*[a-z0-9])?)$/
+
+/** The most runs that a message names. */
+const MOST_NAMED = 4
+
+/**
+ * Returns the files of an input of a command: those with the rows of a stored run, if it is
+ * run/NAME, and otherwise the input itself. A file of this name precedes a run.
+ *
+ * @throws UsageError if no run, or more than one, has the name
+ */
+export async function findRunFiles(
+  input: string,
+  { rows, namespace }: RowsOptions,
+): Promise<readonly string[]> {
+  const [, name] = RUN.exec(input) ?? []
+  if (name === undefined || existsSync(input)) return [input]
+  const root = mustBeFolder(input, rows)
+  await readdir(root).catch(cannotRead(root))
+  const stored = await openVolumeFolders(root, VOLUME_FILES).list(namespace)
+  const runs = chooseRuns(stored, name)
+  const [folders, ...others] = runs
+  const where = namespace === undefined ? '' : ` of namespace ${namespace}`
+  if (folders === undefined)
+    throw new UsageError(
+      `there is no file ${input}, and ${root} has no run${where} whose name begins with ${name}`,
+    )
+  if (others.length > 0) throw new UsageError(describeSeveral(input, runs))
+  return folders.map(({ path }) => join(root, path, ROWS_FILE)).sort()
+}
+
+function mustBeFolder(input: string, rows: string | undefined): string {
+  if (rows === undefined)
+    throw new UsageError(
+      `there is no file ${input}, and it is not known where the archive stores runs: ` +
+        'use --rows FOLDER, or set RIDEALONG_ROWS',
+    )
+  if (/^[a-z0-9]+:\/\//i.test(rows))
+    throw new UsageError(
+      `${rows} is not a folder: copy the runs to a folder, and use --rows FOLDER`,
+    )
+  return rows
+}
+
+/** Returns the folders of each run with this name, or if there is none, whose names begin so. */
+function chooseRuns(stored: readonly RunFolder[], name: string): readonly (readonly RunFolder[])[] {
+  const isNamed = (folder: RunFolder) => readRunName(folder.name) === name
+  const begins = (folder: RunFolder) => readRunName(folder.name)?.startsWith(name) === true
+  const isExact = stored.some(isNamed)
+  const found = stored.filter(isExact ? isNamed : begins)
+  const runs = Map.groupBy(found, (folder) => `${folder.namespace}/${readRunName(folder.name)}`)
+  return [...runs.values()]
+}
+
+/** Names the runs that an input may be, the last one first. */
+function describeSeveral(input: string, runs: readonly (readonly RunFolder[])[]): string {
+  const all = runs.flatMap(([first]) => first ?? []).sort((a, b) => b.day - a.day)
+  const named = all.slice(0, MOST_NAMED).map(({ namespace, day, name }) => {
+    return `run/${readRunName(name)} (${namespace}, ${dayFolder(day)})`
+  })
+  const more = all.length > MOST_NAMED ? ` and ${all.length - MOST_NAMED} more` : ''
+  return `${input} is the name of several runs: ${named.join(', ')}${more}; use a whole name, or -n`
+}

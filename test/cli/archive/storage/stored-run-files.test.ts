@@ -1,0 +1,115 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { gunzipSync } from 'node:zlib'
+import t from 'tap'
+import { findRunFiles, type RowsOptions } from '../../../../cli/archive/storage/stored-run-files.ts'
+import { compare } from '../../../../cli/compare/compare.ts'
+import { report } from '../../../../cli/report/report.ts'
+import type { Output } from '../../../../src/lib/output-format.ts'
+import { describeObserver } from '../../../../src/runs/collect/gather.ts'
+import { transcribe } from '../../../../src/runs/log/transcribe.ts'
+import { BUILT_IN_ROWS } from '../../../src/runs/log/built-in.ts'
+import { run } from '../../command.ts'
+import { endedObserver, recordedLog } from '../observers.ts'
+
+const OBSERVERS = ['vitals', 'pressure'].map((metric) => endedObserver('lammps-0', metric))
+const logOf = (metric: string) => recordedLog(`lammps-0.${metric}`)
+
+/** Returns the text that `collect` writes for the recorded run. */
+function collected(): string {
+  const texts = OBSERVERS.map((observer) => {
+    const transcript = transcribe('jsonl', describeObserver(observer), BUILT_IN_ROWS)
+    const lines = logOf(observer.container).trimEnd().split('\n').map(transcript.push)
+    return [...lines, transcript.end({ ...observer, observedRanks: null }).text].join('')
+  })
+  return texts.join('')
+}
+
+const STORE = fileURLToPath(new URL('store-runs.ts', import.meta.url))
+const root = t.testdir({ 'collected.jsonl': collected() })
+const folderOf = (name: string) => join(root, `namespace=hpc/date=2026-01-02/run=${name}`)
+const [FIRST, SECOND] = ['lammps-11111111', 'lammps-22222222']
+t.before(() => execFileSync(process.execPath, [STORE, folderOf(FIRST), folderOf(SECOND)]))
+
+const PARQUET = ['--format', 'parquet']
+
+/** Returns the report of a run, for programs. */
+async function reportOf(files: readonly string[], rows: RowsOptions = {}): Promise<string> {
+  let text = ''
+  await report(files, { output: 'json', by: 'auto', ...rows }, async (parts) => {
+    text = [...parts].join('')
+  })
+  return text
+}
+
+t.test('the stored rows are those that collect writes', async (t) => {
+  const stored = readFileSync(join(folderOf(FIRST), 'rows.jsonl.gz'))
+  t.equal(gunzipSync(stored).toString(), collected())
+})
+
+t.test('report, compare and convert read a stored run by its name', async (t) => {
+  const stored = await reportOf(['run/lammps-1'], { rows: root, namespace: 'hpc' })
+  t.match(JSON.parse(stored).findings, [])
+  t.equal(stored, await reportOf([join(root, 'collected.jsonl')]))
+
+  const outputs: Output[] = []
+  const print = (output: Output) => outputs.push(output)
+  const names = [`run/${FIRST}`, `run/${SECOND}`]
+  await compare(names, { output: 'json', rows: root }, { print, say: () => {} })
+  t.match(JSON.stringify(outputs), names[1])
+
+  const to = join(t.testdir({}), 'parquet')
+  process.env.RIDEALONG_ROWS = root
+  const converted = await run(['convert', 'run/lammps-1', '-n', 'hpc', '--to', to, ...PARQUET])
+  t.equal(converted.code, 0, converted.err)
+  for (const file of ['vitals.process.parquet', 'pressure.container.parquet'])
+    t.same(
+      readFileSync(join(to, file)),
+      readFileSync(join(folderOf(FIRST), file)),
+      `${file} is that of the archive`,
+    )
+})
+
+t.test('a run is found by the beginning of its name, with all of its folders', async (t) => {
+  const folders = (paths: readonly string[]) =>
+    Object.fromEntries(paths.map((path) => [path, { 'rows.jsonl.gz': '' }]))
+  const rows = t.testdir({
+    'namespace=hpc': {
+      'date=2026-01-02': folders(['run=a-11111111', 'run=ab-22222222']),
+      'date=2026-01-05': folders(['run=a-11111111.2']),
+    },
+    'namespace=ml': { 'date=2026-01-03': folders(['run=ab-22222222', 'run=c-33333333']) },
+  })
+  const find = (input: string, namespace?: string) =>
+    findRunFiles(input, { rows, ...(namespace === undefined ? {} : { namespace }) })
+  const first = [
+    join(rows, 'namespace=hpc/date=2026-01-02/run=a-11111111/rows.jsonl.gz'),
+    join(rows, 'namespace=hpc/date=2026-01-05/run=a-11111111.2/rows.jsonl.gz'),
+  ]
+  t.strictSame(await find('run/a-1'), first)
+  t.strictSame(await find('run/a-11111111', 'hpc'), first)
+  t.equal((await find('run/ab', 'ml')).length, 1)
+  t.strictSame(await find('other.jsonl'), ['other.jsonl'])
+  await t.rejects(find('run/ab-22222222'), {
+    message:
+      'run/ab-22222222 is the name of several runs: run/ab-22222222 (namespace=ml, ' +
+      'date=2026-01-03), run/ab-22222222 (namespace=hpc, date=2026-01-02); use a whole name, or -n',
+  })
+  await t.rejects(find('run/a', 'hpc'), /several runs/)
+  await t.rejects(find('run/c', 'hpc'), {
+    message:
+      `there is no file run/c, and ${rows} has no run of namespace hpc ` +
+      'whose name begins with c',
+  })
+})
+
+t.test('a missing folder has a message', async (t) => {
+  await t.rejects(findRunFiles('run/a', {}), /use --rows FOLDER, or set RIDEALONG_ROWS$/)
+  await t.rejects(findRunFiles('run/a', { rows: 's3://runs/hpc' }), /copy the runs to a folder/)
+  await t.rejects(
+    findRunFiles('run/a', { rows: '/nowhere' }),
+    /cannot read \/nowhere: no such file/,
+  )
+})
