@@ -1,0 +1,135 @@
+import { type KeptFacts, type KeptRun, logId } from '../../../../cli/archive/storage/kept-logs.ts'
+import { openRunStorage } from '../../../../cli/archive/storage/stored-runs.ts'
+import { VOLUME_FILES } from '../../../../cli/archive/storage/volume-files.ts'
+import { openVolumeFolders } from '../../../../cli/archive/storage/volume-folders.ts'
+import { writeRows } from '../../../../cli/archive/storage/write-run.ts'
+import type { RunPod } from '../../../../src/runs/card/pod-facts.ts'
+import type { Run } from '../../../../src/runs/card/run.ts'
+import { makeRunCard } from '../../../../src/runs/card/run-card.ts'
+import { BUILT_IN_ROWS } from '../../../src/runs/log/built-in.ts'
+import { endedObserver } from '../observers.ts'
+
+export const RANKS = 4
+export const REQUESTED = 8
+/** The node whose ranks come last, where the run has one. */
+const SLOW = 'node-3'
+const NODES = 5
+const BLOCKS = 3
+
+/** Facts about a generated run. Its numbers follow from its index. */
+export interface GeneratedRun {
+  readonly namespace: string
+  readonly workload: string
+  readonly name: string
+  /** In milliseconds since 1970, in November 2026. */
+  readonly started: number
+  readonly seconds: number
+  /** CPU seconds of all ranks. */
+  readonly cpu: number
+  readonly image: string
+  /** The nodes by rank. */
+  readonly nodes: readonly string[]
+  /** The seconds of each rank in a block of collective calls. */
+  readonly inMpi: readonly number[]
+}
+
+export function generatedRun(index: number): GeneratedRun {
+  const nodes = Array.from({ length: RANKS }, (_, rank) => `node-${(index + rank) % NODES}`)
+  const seconds = 60 + (index % 17) * 10
+  const workload = `solver-${index % 13}`
+  return {
+    ...{ workload, seconds, nodes },
+    namespace: index % 4 === 0 ? 'ml' : 'hpc',
+    name: `${workload}-${String(index).padStart(8, '0')}`,
+    started: Date.UTC(2026, 10, 1 + (index % 30), 12),
+    cpu: RANKS * seconds * (0.5 + (index % 3) / 4),
+    image: `registry.example/solver:${index % 3}`,
+    inMpi: nodes.map((node, rank) => (node === SLOW ? 0.125 : rank === 0 ? 0.375 : 0.5)),
+  }
+}
+
+/** Stores runs as the archive does, without pages. */
+export async function writeArchive(root: string, runs: readonly GeneratedRun[]): Promise<void> {
+  const storage = await openRunStorage({
+    ...{ root, files: VOLUME_FILES, folders: openVolumeFolders(root, VOLUME_FILES) },
+    writer: {
+      rows: (run) => writeRows(VOLUME_FILES, run, BUILT_IN_ROWS),
+      page: async () => 'no page',
+      close: async () => {},
+    },
+  })
+  for (const generated of runs) {
+    const run: KeptRun = {
+      ...{ key: JSON.stringify([generated.name]), title: generated.workload },
+      ...{ namespace: generated.namespace, name: generated.name },
+    }
+    for (const rank of generated.nodes.keys()) await keepLog(storage.logs, run, generated, rank)
+    const logs = await storage.logs.read(run)
+    await storage.store({ run, logs, card: makeRunCard(asRun(generated), Date.now()) })
+    await storage.logs.remove(run)
+  }
+  await storage.writeIndexes(Date.now())
+  await storage.close()
+}
+
+async function keepLog(
+  logs: Awaited<ReturnType<typeof openRunStorage>>['logs'],
+  run: KeptRun,
+  generated: GeneratedRun,
+  rank: number,
+): Promise<void> {
+  const { namespace, nodes, started, image } = generated
+  const observer = {
+    ...endedObserver(`${run.name}-${rank}`, 'mpi-trace'),
+    ...{ namespace, node: nodes[rank] ?? null, rank: String(rank) },
+  }
+  const facts: KeptFacts = { observer, started, images: [image], isDone: true, problem: null }
+  await logs.writeFacts(run, logId(observer), facts)
+  const file = await logs.open(run, logId(observer), 0)
+  await file.append(Buffer.from(logOf(generated, rank))).finally(() => file.close())
+}
+
+/** Returns the log of mpi-trace with the blocks of a rank. */
+function logOf({ started, inMpi }: GeneratedRun, rank: number): string {
+  const metadata = { pods: 1, metricName: 'mpi-trace', metricOptions: { rate: 5 } }
+  const rows = Array.from({ length: BLOCKS }, (_, block) => ({
+    ...{ time: new Date(started).toISOString(), section: 'block', container: 'app' },
+    ...{ program: 'solver', pid: 7, mpi_rank: rank, communicator: 'world' },
+    ...{ first: block * 4, collectives: 4, mpi_seconds: inMpi[rank] },
+  }))
+  return [
+    `METADATA START ${JSON.stringify(metadata)}`,
+    'METADATA END',
+    'METRICS OPERATOR COLLECTION START',
+    ...rows.map((row) => JSON.stringify(row)),
+    'METRICS OPERATOR COLLECTION END\n',
+  ].join('\n')
+}
+
+function asRun(generated: GeneratedRun): Run {
+  const pods = generated.nodes.map((_, rank) => asPod(generated, rank))
+  return {
+    ...{ namespace: generated.namespace, word: 'job', group: 'batch', apiVersion: 'batch/v1' },
+    ...{ kind: 'Job', name: generated.workload, uid: generated.name, revision: null },
+    ...{ phase: 'Succeeded', pods, ranks: { observed: RANKS, expected: RANKS } },
+  }
+}
+
+const NO_AMOUNTS = { cpu: null, memory: null }
+
+function asPod({ name, namespace, image, started, seconds, cpu }: GeneratedRun, rank: number) {
+  const use = {
+    ...{ seconds, cpu: cpu / RANKS, cpuLimit: null, periods: null, throttledPeriods: null },
+    ...{ throttled: null, runDelay: null, storage: null, memoryPeak: 2 ** 20 },
+    ...{ memoryLimit: null, oomKills: 0, isFinal: true },
+  }
+  const requests = { cpu: REQUESTED / RANKS, memory: 2 ** 30 }
+  const app = { name: 'app', image, requests, limits: NO_AMOUNTS, ended: [], lifetime: null, use }
+  return {
+    ...{ namespace, name: `${name}-${rank}`, uid: `${name}-${rank}`, controller: undefined },
+    ...{ revision: null, role: '', rank: String(rank), phase: 'Succeeded', wasDeleted: false },
+    ...{ isGone: false, reason: null, created: started, started },
+    ...{ ended: started + seconds * 1000, isObserved: true, containers: [app] },
+    ...{ podRequests: NO_AMOUNTS, podLimits: NO_AMOUNTS, missing: [] },
+  } satisfies RunPod
+}
