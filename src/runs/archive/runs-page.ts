@@ -53,7 +53,8 @@ const MAIN = `<main>
 <noscript>This page needs JavaScript for its table. The script is part of the page.</noscript>
 <form id="choice" autocomplete="off" role="search" aria-label="Filter of the runs">
 <label>Search
-<input id="search" type="text" placeholder="name, phase or finding" spellcheck="false"></label>
+<input id="search" type="text" placeholder="name, phase, image or finding"
+spellcheck="false"></label>
 <label>Workload <select id="workload"></select></label>
 <button id="reset" type="reset">Show all</button>
 <output id="shown"></output>

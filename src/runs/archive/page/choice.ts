@@ -17,8 +17,8 @@ export function seriesOf({ workload }: Pick<StoredRun, 'workload'>): string {
 }
 
 /** Returns the texts that a search looks at, in lower case. They are built when they are needed. */
-const textOf = remember(({ name, workload, phase, finding }: StoredRun) =>
-  [name, workload, phase ?? '', finding ?? ''].join('\n').toLowerCase(),
+const textOf = remember(({ name, workload, phase, images, finding }: StoredRun) =>
+  [name, workload, phase ?? '', ...images, finding ?? ''].join('\n').toLowerCase(),
 )
 
 function remember<Key extends object, Value>(build: (key: Key) => Value): (key: Key) => Value {

@@ -38,8 +38,14 @@ export const STARTED: RunColumn = {
   text: ({ started }) => (started === null ? UNKNOWN : startText(started)),
 }
 
-/** The columns that two runs are compared by. */
-export const FACTS: readonly RunColumn[] = [
+/** Only a comparison has the images: the table has no room for them, but the search finds them. */
+const IMAGES: RunColumn = {
+  ...{ title: 'Images', isText: true },
+  value: ({ images }) => images.join(', '),
+  text: ({ images }) => (images.length === 0 ? UNKNOWN : images.join(', ')),
+}
+
+const FACTS: readonly RunColumn[] = [
   {
     ...{ title: 'Phase', isText: true },
     value: ({ phase }) => phase,
@@ -74,6 +80,9 @@ export const FACTS: readonly RunColumn[] = [
 ]
 
 export const COLUMNS: readonly RunColumn[] = [NAME, WORKLOAD, ...FACTS]
+
+/** The facts by which two runs are compared. */
+export const COMPARED: readonly RunColumn[] = [WORKLOAD, ...FACTS, IMAGES]
 
 /** Returns a time as text. @param started in seconds since 1970 */
 export function startText(started: number): string {

@@ -3,7 +3,7 @@
 import { element, inside, made } from '../../report/page/elements.ts'
 import { plain } from '../../report/page/format.ts'
 import type { StoredRun } from '../listed-run.ts'
-import { FACTS, type RunColumn, WORKLOAD } from './columns.ts'
+import { COMPARED, type RunColumn } from './columns.ts'
 import { linkOf } from './run-link.ts'
 
 let chosen: readonly StoredRun[] = []
@@ -24,7 +24,7 @@ function showComparison(): void {
   if (first === undefined) return
   const heads = ['', linkOf(first), second === undefined ? '' : linkOf(second), 'Change']
   inside('comparison', 'thead').replaceChildren(rowOf(heads, 'col'))
-  const rows = [WORKLOAD, ...FACTS].map((column) => factsOf(column, first, second))
+  const rows = COMPARED.map((column) => factsOf(column, first, second))
   inside('comparison', 'tbody').replaceChildren(...rows)
   inside('comparison', '.note').textContent =
     second === undefined

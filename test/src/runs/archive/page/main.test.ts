@@ -86,6 +86,9 @@ async function filters(t: Test, page: Page): Promise<void> {
   await awaitShown(page, '3 of 250 runs')
   await page.click('#reset')
   await awaitShown(page, '250 of 250 runs')
+  await page.fill('#search', 'example/solver:2')
+  await awaitShown(page, '83 of 250 runs')
+  await page.fill('#search', '')
   await page.getByRole('button', { name: 'job/solver-2' }).first().click()
   await awaitShown(page, '36 of 250 runs')
 }
@@ -101,6 +104,12 @@ async function compares(t: Test, page: Page): Promise<void> {
   const rowOf = (name: RegExp) => page.locator('#comparison').getByRole('row', { name })
   t.strictSame(await rowOf(/^Time/).getByRole('cell').allInnerTexts(), ['1:09', '1:16', '+10.1 %'])
   t.match(await rowOf(/^First finding/).innerText(), 'memory ran out')
+  t.strictSame(
+    await rowOf(/^Images/)
+      .getByRole('cell')
+      .allInnerTexts(),
+    [...['registry.example/solver:0', 'registry.example/solver:1', '']],
+  )
   const link = page.locator('#comparison').getByRole('link', { name: storedRun(9).name })
   t.equal(await link.getAttribute('href'), `./${storedRun(9).path}/report.html`)
 }
@@ -130,7 +139,13 @@ t.test('texts that users of pods can write are inert', BROWSER, async (t) => {
   const text = `</script><img src=x onerror="alert(1)"><!--<script>\u202e\u001b`
   const hostile = (index: number) => ({
     ...storedRun(index),
-    ...{ name: `${text}${index}`, workload: text, finding: text, path: `date=1/run="><b>${index}` },
+    ...{
+      name: `${text}${index}`,
+      workload: text,
+      finding: text,
+      images: [text],
+      path: `date=1/run="><b>${index}`,
+    },
   })
   const path = await writeRunsPage(t.testdir({}), [hostile(0), hostile(1)], text)
   const { page, said, requests }: Opened = await open(path)
