@@ -163,6 +163,7 @@ interface Options {
   readonly kubernetes: Minor
   readonly containerd: Containerd
   readonly keep?: boolean
+  readonly onlyBuild?: boolean
   readonly all?: boolean
 }
 
@@ -191,6 +192,7 @@ async function test(names: readonly string[], options: Options): Promise<boolean
   if (chosen.length === 0) return isWhole
   await timed(`build Kubernetes ${minor}`, () => programsOf(minor, say))
   for (const module of modulesOf(chosen)) await timed(`build ${module}`, () => tools(module, say))
+  if (options.onlyBuild) return isWhole
   const lanes = [true, false].map((hasNode) => ({
     kind: { minor, hasNode, containerd },
     names: chosen.filter((name) => needsNode(name) === hasNode),
@@ -251,6 +253,7 @@ const program = new Command('test:cluster')
       .default(CONTAINERDS[0]),
   )
   .option('--keep', 'keep the cluster for the next run')
+  .option('--only-build', 'compile Kubernetes and the other programs, and run no test')
   .addHelpText(
     'after',
     `
