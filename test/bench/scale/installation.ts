@@ -1,4 +1,3 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
 import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -8,10 +7,11 @@ import type { Cluster } from '../../cluster/machine/cluster.ts'
 import { type Daemon, isRunning, start, stop } from '../../cluster/machine/daemon.ts'
 import { kubectl } from '../../cluster/machine/kubectl.ts'
 import { renderTemplate } from '../../cluster/release/chart.ts'
-import { kubeconfigOf } from '../../cluster/release/doctor-rights.ts'
 import { until } from '../../cluster/until.ts'
 import { freePorts } from '../../free-ports.ts'
 import { createMemoryGroup, reasonToSkipGroups } from '../../observers/large/memory-group.ts'
+import type { Defer } from './ending.ts'
+import { enterPod } from './enter-pod.ts'
 import { succeeded } from './patient-api.ts'
 
 const MAIN = fileURLToPath(new URL('../../../dist/cli/main.js', import.meta.url))
@@ -54,9 +54,6 @@ export interface Installation {
   startReplica(): Promise<RunningReplica>
 }
 
-/** Registers an action for the end of the measurement. */
-export type Defer = (action: () => Promise<unknown>) => void
-
 /**
  * Installs the objects of the chart, and starts two replicas with exactly the rights of the chart's
  * service account. The apiserver calls them through the chart's Service, as in a real cluster.
@@ -71,7 +68,7 @@ export async function install(cluster: Cluster, api: Api, defer: Defer): Promise
   const authority = await makeAuthority()
   const names = [`${NAME}.${NAMESPACE}.svc`, '127.0.0.1', 'localhost']
   await writeKeyPair(folder, authority, { names })
-  const enter = await enterPod(cluster, folder)
+  const enter = await enterPod(cluster, folder, { namespace: NAMESPACE, name: NAME })
   const startReplica = async () => {
     const replica = await launch(cluster, folder, enter)
     defer(replica.stop)
@@ -87,27 +84,6 @@ export async function install(cluster: Cluster, api: Api, defer: Defer): Promise
 function apply(cluster: Cluster, items: readonly object[]): Promise<string> {
   const list = { apiVersion: 'v1', kind: 'List', items }
   return kubectl(cluster, ['apply', '-f', '-'], JSON.stringify(list))
-}
-
-/**
- * Returns a shell command that gives the shell the environment and the mounted service account of a
- * container in a pod. With a kubeconfig, a replica would load a library that no pod of the chart
- * loads.
- */
-async function enterPod(cluster: Cluster, folder: string): Promise<string> {
-  const config = JSON.parse(await kubeconfigOf(cluster, NAMESPACE, NAME))
-  const { server, 'certificate-authority-data': ca } = config.clusters[0].cluster
-  const { hostname, port } = new URL(server)
-  const account = join(folder, 'serviceaccount')
-  mkdirSync(account)
-  writeFileSync(join(account, 'ca.crt'), Buffer.from(ca, 'base64'))
-  writeFileSync(join(account, 'token'), config.users[0].user.token)
-  writeFileSync(join(account, 'namespace'), NAMESPACE)
-  return [
-    `unset KUBECONFIG; export KUBERNETES_SERVICE_HOST=${hostname} KUBERNETES_SERVICE_PORT=${port}`,
-    'mount -t tmpfs none /run && mkdir -p /run/secrets/kubernetes.io',
-    `ln -s ${account} /var/run/secrets/kubernetes.io/serviceaccount`,
-  ].join(' && ')
 }
 
 let started = 0

@@ -6,45 +6,13 @@
  */
 import { Command, InvalidArgumentError } from 'commander'
 import { problemOfPrerequisites } from '../../cluster/machine/prerequisites.ts'
+import { deferred, print, say } from './ending.ts'
 import { compareFigures, renderRows } from './figures.ts'
 import { type Measurement, measure } from './measure.ts'
 import { sizeOf } from './size.ts'
 import { describeConditions, figuresOf, renderDetails } from './summary.ts'
 
-const START = performance.now()
-
-/** Prints a line with the seconds since the start. */
-function say(line: string): void {
-  const seconds = ((performance.now() - START) / 1000).toFixed(0).padStart(5)
-  process.stderr.write(`${seconds} s  ${line}\n`)
-}
-
-const print = (text: string) => process.stdout.write(`${text}\n`)
-
-/** The actions that end what runs now, in the order in which they were registered. */
-let deferred: readonly (() => Promise<unknown>)[] = []
-
-const defer = (action: () => Promise<unknown>) => {
-  deferred = [...deferred, action]
-}
-
-/** Ends everything that was started, the last first. A failed action does not stop the others. */
-async function clean(): Promise<void> {
-  const actions = deferred.toReversed()
-  deferred = []
-  for (const action of actions) await action().catch((error: unknown) => say(String(error)))
-}
-
-for (const [signal, code] of [
-  ['SIGTERM', 143],
-  ['SIGINT', 130],
-] as const) {
-  process.once(signal, async () => {
-    say(`${signal}: ending everything`)
-    await clean()
-    process.exit(code)
-  })
-}
+const { defer, clean } = deferred()
 
 interface Options {
   readonly scale: number

@@ -10,13 +10,8 @@ import { type Daemon, stop } from '../../cluster/machine/daemon.ts'
 import { until } from '../../until.ts'
 import { sampleOf } from '../../webhook/server.ts'
 import { type AuditedRequest, auditPolicy, type ObservedScan, readAudit, scansIn } from './audit.ts'
-import {
-  type Defer,
-  type Installation,
-  install,
-  type RunningReplica,
-  USER,
-} from './installation.ts'
+import type { Defer } from './ending.ts'
+import { type Installation, install, type RunningReplica, USER } from './installation.ts'
 import {
   type CreatedNamespaces,
   type CreatedPods,

@@ -8,14 +8,17 @@ import { moduleFolder, tools } from '../../cluster/machine/tools.ts'
 import { until } from '../../cluster/until.ts'
 import { inParallel, succeeded } from './patient-api.ts'
 
-/** The stages of kwok: nodes are ready, pods run at once, and the pods of Jobs end at once. */
+/**
+ * The stages of kwok: nodes are ready, pods run at once, and by default, the pods of Jobs end at
+ * once.
+ */
 const STAGES = [
   'node/fast/node-initialize',
   'node/heartbeat-with-lease/node-heartbeat-with-lease',
   'pod/fast/pod-ready',
-  'pod/fast/pod-complete',
   'pod/fast/pod-delete',
 ]
+const COMPLETE = 'pod/fast/pod-complete'
 
 /**
  * The time for which a lease of a node is valid, and the time after which the controllers notice a
@@ -41,14 +44,24 @@ const CONFIGURATION = {
   },
 }
 
-/** Starts kwok, which simulates the kubelets of all nodes. */
-export async function startKwok(cluster: Cluster, say: (line: string) => void): Promise<Daemon> {
+/**
+ * Starts kwok, which simulates the kubelets of all nodes.
+ *
+ * @param complete the stage that ends pods, as YAML, in place of the one that ends the pods of Jobs
+ */
+export async function startKwok(
+  cluster: Cluster,
+  say: (line: string) => void,
+  complete?: string,
+): Promise<Daemon> {
   const program = join(await tools('kwok', say), 'kwok')
   const module = await moduleFolder('kwok', 'sigs.k8s.io/kwok')
   const fileOf = (stage: string) => join(module, 'kustomize/stage', `${stage}.yaml`)
-  const stages = await Promise.all(STAGES.map((stage) => readFile(fileOf(stage), 'utf8')))
+  const files = complete === undefined ? [...STAGES, COMPLETE] : STAGES
+  const stages = await Promise.all(files.map((stage) => readFile(fileOf(stage), 'utf8')))
   const config = join(cluster.folder, 'kwok.yaml')
-  const documents = [JSON.stringify(CONFIGURATION), ...stages.map(withoutPodAddresses)]
+  const own = complete === undefined ? [] : [complete]
+  const documents = [JSON.stringify(CONFIGURATION), ...stages.map(withoutPodAddresses), ...own]
   await writeFile(config, documents.join('\n---\n'))
   const settings = {
     kubeconfig: cluster.kubeconfig,
