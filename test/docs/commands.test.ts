@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
-import { cpSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { CASE_NAMESPACES, caseFolder } from '../cases/read.ts'
 import { run } from '../cli/command.ts'
@@ -18,6 +19,10 @@ const COMPARED = ['before', 'after'].flatMap((name) => [
   name,
   ...[1, 2, 3, 4, 5].map((number) => `${name}-${number}`),
 ])
+/** The runs of the archive that the documents name, by their folders. */
+const STORED = ['hpc/lammps-e37d7975', 'ml/train-0b1f2c44', 'ml/train-9c2d01aa'].map((name) =>
+  name.replace(/(.*)\/(.*)/, 'rows/namespace=$1/date=2026-11-26/run=$2'),
+)
 const MAIN = join(REPOSITORY, 'cli/main.ts')
 const EXAMPLES = join(REPOSITORY, 'docs/examples')
 
@@ -85,6 +90,11 @@ function workplace(t: Test): string {
   for (const log of LOGS) cpSync(log, join(folder, 'logs', basename(log)))
   for (const name of [...COMPARED, 'train'])
     cpSync(join(folder, 'lammps.jsonl'), join(folder, `${name}.jsonl`))
+  for (const run of STORED) {
+    mkdirSync(join(folder, run), { recursive: true })
+    const rows = gzipSync(readFileSync(join(folder, 'lammps.jsonl')))
+    writeFileSync(join(folder, run, 'rows.jsonl.gz'), rows)
+  }
   writeFileSync(join(folder, 'minicluster.yaml'), MINI_CLUSTER)
   cpSync(caseFolder('job-indexed'), join(folder, 'cases/job-indexed'), { recursive: true })
   cpSync(CASE_NAMESPACES, join(folder, 'cases/namespaces.yaml'))
@@ -115,6 +125,7 @@ function shell(folder: string, command: string) {
     ...env,
     PATH: `${join(folder, 'bin')}:${env.PATH}`,
     KUBECONFIG: join(folder, 'no-kubeconfig'),
+    RIDEALONG_ROWS: join(folder, 'rows'),
   }
   const options = { cwd: folder, env: variables, encoding: 'utf8' } as const
   const { status, stderr } = spawnSync('bash', ['-o', 'pipefail', '-c', command], options)
