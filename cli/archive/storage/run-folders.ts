@@ -1,3 +1,5 @@
+import { readDay } from '../../../src/runs/archive/rows-path.ts'
+
 /** The file that each folder of a run has, and that says which logs its rows are from. */
 export const RUN_FILE = 'run.json'
 
@@ -24,13 +26,29 @@ export interface RunFolders {
   has(path: string): Promise<boolean>
   /**
    * Stores the files of a local folder, which are whole, in a folder that is not there yet. The
-   * local folder is not needed any more afterwards.
+   * local folder is moved or left.
    */
   put(path: string, local: string): Promise<void>
   /** Removes a folder with its files. */
   remove(path: string): Promise<void>
+  /**
+   * Removes what is left of folders that were not stored or removed to the end.
+   *
+   * @param before a time after the last change to such a folder, in milliseconds since 1970
+   */
+  removeUnfinished(before: number): Promise<void>
   /** Reads a small file; undefined if it does not exist. */
   readFile(path: string): Promise<string | undefined>
   /** Writes a small file as a whole, in place of a file of the same name. */
   writeFile(path: string, parts: Iterable<Uint8Array | string>): Promise<void>
+  /** Ends what is under way. */
+  close(): void
+}
+
+/** Reads the path of the folder of a run; undefined for another path. */
+export function readRunFolder(path: string): RunFolder | undefined {
+  const [namespace = '', date = '', name = '', ...rest] = path.split('/')
+  const day = readDay(date)
+  const isRun = namespace.startsWith('namespace=') && name.startsWith('run=') && rest.length === 0
+  return day === undefined || !isRun ? undefined : { path, namespace, day, name }
 }

@@ -90,9 +90,15 @@ export async function openRunStorage(opened: StorageParts): Promise<RunStorage> 
       for (const folder of await folders.list(namespace))
         if (isRunFolder(folder.name, name)) await removeFolder(parts, folder)
     },
-    removeOthers: (kept, before) => removeOthers(parts, kept, before),
+    async removeOthers(kept, before) {
+      await folders.removeUnfinished(Date.now() - DAY_MS)
+      await removeOthers(parts, kept, before)
+    },
     writeIndexes: index.write,
-    close: () => writer.close(),
+    async close() {
+      folders.close()
+      await writer.close()
+    },
   }
 }
 
@@ -111,7 +117,8 @@ async function store(parts: Parts, { run, logs, card }: RunToStore): Promise<Sto
     await files.syncFolder(folder)
     await folders.put(place.path, folder)
     index.note(namespaceFolder(run.namespace))
-  } else await files.remove(folder)
+  }
+  await files.remove(folder)
   return rows
 }
 

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { namespaceFolder, readDay } from '../../../src/runs/archive/rows-path.ts'
+import { namespaceFolder } from '../../../src/runs/archive/rows-path.ts'
 import { hashOf, listNames } from './kept-logs.ts'
-import type { RunFolder, RunFolders } from './run-folders.ts'
+import { type RunFolder, type RunFolders, readRunFolder } from './run-folders.ts'
 import { partialFolder, type VolumeFiles, writeWhole } from './volume-files.ts'
 
 /**
@@ -29,6 +29,8 @@ export function openVolumeFolders(root: string, files: VolumeFiles): RunFolders 
       await files.syncFolder(dirname(join(root, path)))
       await files.remove(removed)
     },
+    // A folder that is not finished has no name, and is removed when the next archive starts.
+    removeUnfinished: async () => {},
     readFile: (path) => readFile(join(root, path), 'utf8').catch(unlessMissing),
     async writeFile(path, parts) {
       const file = join(root, path)
@@ -36,6 +38,7 @@ export function openVolumeFolders(root: string, files: VolumeFiles): RunFolders 
       await writeWhole(files, file, parts)
       await files.syncFolder(dirname(file))
     },
+    close: () => {},
   }
 }
 
@@ -45,22 +48,14 @@ async function list(root: string, only: string | undefined): Promise<readonly Ru
     .filter((name) => name.startsWith('namespace='))
     .map(async (namespace) => {
       const dates = await listNames(join(root, namespace))
-      return (await Promise.all(dates.map((date) => listDay(root, namespace, date)))).flat()
+      return (await Promise.all(dates.map((date) => listDay(root, `${namespace}/${date}`)))).flat()
     })
   return (await Promise.all(found)).flat()
 }
 
-async function listDay(
-  root: string,
-  namespace: string,
-  date: string,
-): Promise<readonly RunFolder[]> {
-  const day = readDay(date)
-  if (day === undefined) return []
-  const names = await listNames(join(root, namespace, date))
-  return names
-    .filter((name) => name.startsWith('run='))
-    .map((name) => ({ path: [namespace, date, name].join('/'), namespace, day, name }))
+async function listDay(root: string, day: string): Promise<readonly RunFolder[]> {
+  const names = await listNames(join(root, day))
+  return names.flatMap((name) => readRunFolder(`${day}/${name}`) ?? [])
 }
 
 function unlessMissing(error: NodeJS.ErrnoException): undefined {

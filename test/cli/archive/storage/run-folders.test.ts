@@ -1,9 +1,12 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { BUCKET_PACE, connectBucket } from '../../../../cli/archive/storage/bucket/bucket-client.ts'
+import { openBucketFolders } from '../../../../cli/archive/storage/bucket/bucket-folders.ts'
 import type { RunFolders } from '../../../../cli/archive/storage/run-folders.ts'
 import { VOLUME_FILES } from '../../../../cli/archive/storage/volume-files.ts'
 import { openVolumeFolders } from '../../../../cli/archive/storage/volume-folders.ts'
+import { startBucket } from '../../../stand-ins/bucket.ts'
 
 t.test('a volume', async (t) => {
   const root = t.testdir({ 'namespace=hpc': { 'date=unknown': {}, notes: '' }, '.logs': {} })
@@ -16,6 +19,56 @@ t.test('a volume', async (t) => {
   ])
   t.equal(readFileSync(join(root, 'namespace=hpc/notes'), 'utf8'), '')
 })
+
+t.test('a bucket', async (t) => {
+  const bucket = await startBucket()
+  t.teardown(bucket.close)
+  const others = ['a&b', 'clusters/hpc2/namespace=hpc/date=2026-01-02/run=x/run.json']
+  for (const key of others)
+    bucket.objects.set(key, { body: Buffer.from(''), type: '', modified: 0 })
+  const folders = openBucketFolders(connectBucket(bucket.settings), 'clusters/hpc/')
+  await verify(t, folders, join(t.testdir({}), 'made'))
+  const kept = [`clusters/hpc/${ML}/run.json`, `clusters/hpc/${ML}/vitals.process.parquet`]
+  const index = 'clusters/hpc/index.html'
+  t.strictSame([...bucket.objects.keys()].sort(), [...others, index, ...kept].sort())
+  t.equal(bucket.objects.get(index)?.type, 'text/html; charset=utf-8')
+})
+
+t.test(
+  'files of a run that is not stored to the end are replaced, and later removed',
+  async (t) => {
+    const bucket = await startBucket()
+    t.teardown(bucket.close)
+    const local = join(t.testdir({}), 'made')
+    makeFolder(local)
+    const folders = openBucketFolders(connectBucket(bucket.settings, QUICK), '')
+    const refuse = (name: string) => (method: string, key: string) =>
+      method === 'PUT' && key.endsWith(name) ? DENIED : undefined
+    bucket.objects.set(`${HPC}/old.section.parquet`, OLD)
+    bucket.fault = refuse('run.json')
+    await t.rejects(folders.put(HPC, local), { message: /lack a right.*\(403 AccessDenied\)/ })
+    t.strictSame([...bucket.objects.keys()], [`${HPC}/vitals.process.parquet`])
+    t.strictSame(await folders.list(), [])
+    bucket.fault = () => undefined
+    await folders.removeUnfinished(Date.now() - 1000)
+    t.equal(bucket.objects.size, 1, 'a run that is perhaps being stored is left')
+    await Promise.all([folders.put(HPC, local), folders.removeUnfinished(Date.now() + 1000)])
+    t.equal(bucket.objects.size, 2, 'a run that was stored meanwhile is left')
+    t.equal(bucket.calls.at(-1), `GET ${HPC}/run.json`)
+
+    bucket.fault = (method, key) =>
+      method === 'DELETE' && key.endsWith('parquet') ? DENIED : undefined
+    await t.rejects(folders.remove(HPC), { message: /lack a right/ })
+    t.equal(await folders.has(HPC), false, 'a run that is removed in part is not there')
+    bucket.fault = () => undefined
+    await folders.removeUnfinished(Date.now() + 1000)
+    t.equal(bucket.objects.size, 0)
+  },
+)
+
+const DENIED = { status: 403, code: 'AccessDenied' }
+const OLD = { body: Buffer.from('PAR1'), type: '', modified: 0 }
+const QUICK = { ...BUCKET_PACE, repeating: { pauseMs: 1, longestPauseMs: 1 } }
 
 const HPC = 'namespace=hpc/date=2026-01-02/run=lammps-1'
 const ML = 'namespace=ml/date=2026-01-03/run=train-2.2'

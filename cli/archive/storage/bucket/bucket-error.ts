@@ -1,0 +1,49 @@
+import { printable } from '../../../../src/core/text/printable.ts'
+import { readElement } from './bucket-xml.ts'
+
+/** A response of a bucket that is no success. The message is for users. */
+export class BucketError extends Error {
+  override readonly name = 'BucketError'
+  readonly status: number
+  /** The name of the error, such as NoSuchKey; empty if the response does not say it. */
+  readonly code: string
+
+  constructor(status: number, code: string, reason: string) {
+    super(`${reason} (${[status, code].filter((part) => part !== '').join(' ')})`)
+    this.status = status
+    this.code = code
+  }
+}
+
+/** What to look at, by the name of an error (Amazon S3 API Reference, "Error responses"). */
+const REASONS: Readonly<Record<string, string>> = {
+  NoSuchBucket: 'the bucket does not exist',
+  AccessDenied: 'the credentials lack a right; the archive lists, gets, puts and deletes objects',
+  InvalidAccessKeyId: 'the access key is not known there',
+  SignatureDoesNotMatch: 'the secret access key does not belong to the access key',
+  ExpiredToken: 'the credentials have expired',
+  InvalidToken: 'the session token is not valid',
+  RequestTimeTooSkewed: 'the clock of this machine and that of the bucket differ too much',
+  AuthorizationHeaderMalformed: 'the region is not that of the bucket',
+  PermanentRedirect: 'the region or the endpoint is not that of the bucket',
+  EntityTooLarge: 'a file is too large for one request',
+  SlowDown: 'too many requests',
+}
+
+/** The most characters of a text of the bucket. */
+const LONGEST = 200
+
+/** Makes an error of a response. @param body the body, in XML, perhaps cut or empty */
+export function readBucketError(status: number, body: string): BucketError {
+  const code = printable(readElement(body, 'Code') ?? '', LONGEST)
+  const said = printable(readElement(body, 'Message') ?? '', LONGEST)
+  return new BucketError(status, code, REASONS[code] ?? (said || 'the bucket refuses the request'))
+}
+
+/**
+ * Reports whether a failed request may succeed at once: no complete response arrived, or the
+ * bucket was busy or failed.
+ */
+export function isTemporary(error: unknown): boolean {
+  return !(error instanceof BucketError) || error.status === 429 || error.status >= 500
+}

@@ -1,0 +1,63 @@
+import { once } from 'node:events'
+import type { ClientRequest, IncomingMessage } from 'node:http'
+import { pipeline } from 'node:stream/promises'
+import type { MeasuredContent } from './object-content.ts'
+
+export interface BucketAnswer {
+  readonly status: number
+  readonly body: string
+}
+
+export interface ExchangeLimits {
+  /** The longest time without data, in milliseconds. */
+  readonly silenceMs: number
+  /** The longest time for all, in milliseconds. */
+  readonly longestMs: number
+}
+
+/** The most bytes of a response: a list of a thousand objects has less than a megabyte. */
+const MOST_BYTES = 32 * 2 ** 20
+
+/**
+ * Sends a request with a body, and reads the response. The body is streamed.
+ *
+ * @param begin opens the request
+ * @throws a network error, or an error if a limit is reached
+ */
+export async function exchange(
+  begin: () => ClientRequest,
+  content: MeasuredContent,
+  { silenceMs, longestMs }: ExchangeLimits,
+): Promise<BucketAnswer> {
+  const outgoing = begin()
+  let response: IncomingMessage | undefined
+  const stop = (reason: string) => (response ?? outgoing).destroy(new Error(reason))
+  const late = `the request took longer than ${longestMs / 1000} seconds`
+  const timer = setTimeout(stop, longestMs, late)
+  outgoing.setTimeout(silenceMs, () => stop(`no data for ${silenceMs / 1000} seconds`))
+  // After the response has begun, its reader receives any error.
+  outgoing.on('error', () => {})
+  try {
+    const sent = pipeline(content.open(), outgoing)
+    // A bucket that refuses a request may answer before it has read the body.
+    sent.catch(() => {})
+    ;[response] = (await once(outgoing, 'response')) as [IncomingMessage]
+    const answer = { status: response.statusCode ?? 0, body: await readBody(response) }
+    if (answer.status < 300) await sent
+    return answer
+  } finally {
+    clearTimeout(timer)
+    if (!outgoing.writableFinished) outgoing.destroy()
+  }
+}
+
+async function readBody(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of response) {
+    bytes += chunk.length
+    if (bytes > MOST_BYTES) throw new Error('the response of the bucket is too long')
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
