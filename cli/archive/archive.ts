@@ -7,14 +7,15 @@ import { descriptionsIn } from '../../src/runs/log/descriptions.ts'
 import { clusterToWatch } from '../../webhook/cluster-to-watch.ts'
 import { openLog } from '../../webhook/log.ts'
 import { buildStatusApp } from '../../webhook/status-app.ts'
-import { usageError } from '../shared/errors.ts'
+import { UsageError, usageError } from '../shared/errors.ts'
+import { type BucketArguments, openBucket } from './bucket-options.ts'
 import { startArchive } from './service/archive.ts'
 import { createRowsWriter } from './storage/rows-writer.ts'
 import { openRunStorage, type RunStorage } from './storage/stored-runs.ts'
 import { VOLUME_FILES } from './storage/volume-files.ts'
 import { openVolumeFolders } from './storage/volume-folders.ts'
 
-export interface ArchiveArguments {
+export interface ArchiveArguments extends BucketArguments {
   readonly kubeconfig?: string
   readonly namespace?: readonly string[]
   /** Milliseconds. */
@@ -23,7 +24,7 @@ export interface ArchiveArguments {
   readonly host: string
   readonly statusPort: number
   readonly logLevel: string
-  /** The folder for the rows of runs. */
+  /** The folder for logs, and for the rows of runs unless they are stored in a bucket. */
   readonly storage?: string
   /** The URL at which users find the storage. */
   readonly publicUrl?: string
@@ -46,7 +47,7 @@ export async function archive(options: ArchiveArguments): Promise<void> {
   const [metrics, descriptions] = [new Set(catalog.metrics.keys()), descriptionsIn(catalog)]
   const retention = { maxAgeMs: options.keep, maxRuns: options.keepRuns }
   const namespaces = options.namespace ?? []
-  const storage = options.storage === undefined ? undefined : await openStorage(options.storage)
+  const storage = await openStorage(options)
   const running = startArchive({
     ...{ access, namespaces, metrics, descriptions, retention, registry, log, storage },
     publicUrl: options.publicUrl,
@@ -61,11 +62,16 @@ export async function archive(options: ArchiveArguments): Promise<void> {
   })
 }
 
-/** @throws UsageError if the folder cannot be written */
-function openStorage(folder: string): Promise<RunStorage> {
+/** @throws UsageError if the folder cannot be written, or a bucket has no folder for logs */
+async function openStorage(options: ArchiveArguments): Promise<RunStorage | undefined> {
+  const bucket = await openBucket(options)
+  const { storage: root } = options
+  if (root === undefined && bucket !== undefined)
+    throw new UsageError('--bucket needs --storage, a folder for the logs that are not stored yet')
+  if (root === undefined) return undefined
   const opened = openRunStorage({
-    ...{ root: folder, files: VOLUME_FILES, writer: createRowsWriter() },
-    folders: openVolumeFolders(folder, VOLUME_FILES),
+    ...{ root, files: VOLUME_FILES, writer: createRowsWriter() },
+    folders: bucket ?? openVolumeFolders(root, VOLUME_FILES),
   })
-  return opened.catch(cannotWrite(folder)).catch(usageError)
+  return opened.catch(cannotWrite(root)).catch(usageError)
 }

@@ -8,12 +8,13 @@ import {
   withCluster,
   withService,
 } from '../shared/options.ts'
+import { withBucket } from './bucket-options.ts'
 
 const DAY_MS = 24 * 3_600_000
 
 /** Declares the verb `archive`. */
 export function declareArchive(program: Command): void {
-  withService(withCluster(program.command('archive')))
+  const command = withService(withCluster(program.command('archive')))
     .description('write an object Run for each run of observed pods, until it is stopped')
     .addOption(
       new Option(
@@ -32,22 +33,35 @@ export function declareArchive(program: Command): void {
       wholeNumber(1, 100_000),
       500,
     )
-    .option(
-      '--storage <folder>',
-      'read the logs of observers, and store the rows of each run that has ended in this folder',
-    )
-    .addOption(
-      new Option(
-        '--public-url <url>',
-        'the URL at which a web server shows the storage; a Run then has the URL of its page',
-      ).argParser(webUrl),
-    )
+  withStorage(command)
     .addHelpText(
       'after',
       helpEnd({
         ok: 'the archive was stopped by SIGTERM or SIGINT',
-        examples: ['archive', 'archive -n hpc ml --keep 168h', 'archive --storage /rows'],
+        examples: [
+          'archive',
+          'archive -n hpc ml --keep 168h',
+          'archive --storage /rows',
+          'archive --storage /logs --bucket hpc-runs',
+        ],
       }),
     )
     .action(async (options) => (await import('./archive.ts')).archive(options))
+}
+
+/** Adds the options for the place of logs and rows. */
+function withStorage(command: Command): Command {
+  return withBucket(
+    command
+      .option(
+        '--storage <folder>',
+        'read the logs of observers, and store the rows of each run that has ended in this folder',
+      )
+      .addOption(
+        new Option(
+          '--public-url <url>',
+          'the URL at which a web server shows the storage; a Run then has the URL of its page',
+        ).argParser(webUrl),
+      ),
+  )
 }

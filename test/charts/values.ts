@@ -22,6 +22,9 @@ export const EVERYTHING = [
   'webhook.clientCertificates.secretName=callers',
   'archive.enabled=true',
   'archive.storage.enabled=true',
+  'archive.storage.bucket.name=rows',
+  'archive.storage.bucket.credentialsSecret=bucket',
+  'archive.storage.bucket.caConfigMap=authority',
   'archive.publicURL=https://runs.example.org/ridealong',
 ] as const
 

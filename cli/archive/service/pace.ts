@@ -23,6 +23,8 @@ export interface ArchivePace extends ReflectorPace {
   readonly giveUpLogMs: number
   /** The time between two searches for Runs to delete, and for Runs without pods. */
   readonly sweepMs: number
+  /** The time between two searches for rows without a Run, for which all rows are listed. */
+  readonly listRowsMs: number
 }
 
 export const ARCHIVE_PACE: ArchivePace = {
@@ -41,4 +43,5 @@ export const ARCHIVE_PACE: ArchivePace = {
   storing: { pauseMs: 1000, longestPauseMs: 60_000 },
   giveUpLogMs: 600_000,
   sweepMs: 60_000,
+  listRowsMs: 3_600_000,
 }

@@ -30,11 +30,12 @@ export interface RowsArchive {
   release(key: string): void
   /** Removes the kept logs of a run for which there will be no object Run. */
   drop(run: KeptRun): Promise<void>
-  /** Removes the rows of a run that is not kept any longer. */
-  remove(run: RunOfRows): Promise<void>
+  /** Notes that a run is not kept any longer. Its rows are removed in a sweep. */
+  remove(run: RunOfRows): void
   /**
    * Begins to store the rows of the runs whose pods were deleted while no archive watched them, to
-   * remove those of runs that have no Run and are too old, and to write the indexes of namespaces.
+   * remove those that are not kept any longer, or have no Run and are too old, and to write the
+   * indexes of namespaces.
    *
    * @param isLive reports whether pods of a run are remembered
    * @param before the start of the oldest run to keep, in milliseconds since 1970
@@ -73,6 +74,10 @@ interface State extends RowsArchiveOptions {
   readonly keeper: LogKeeper
   readonly storing: Map<string, Promise<void>>
   readonly failing: Map<string, Failing>
+  /** The runs whose rows are to be removed. */
+  readonly removed: Set<RunOfRows>
+  /** When all rows are listed again, in milliseconds since 1970. */
+  listAt: number
   /** Resolves when the last sweep has ended; undefined while there is none. */
   sweeping: Promise<void> | undefined
   /** When the indexes may be written again, in milliseconds since 1970. */
@@ -95,8 +100,7 @@ export function createRowsArchive(options: RowsArchiveOptions): RowsArchive {
     keeper.forget(key)
     progress.forget(key)
   }
-  const none = { storing: new Map(), failing: new Map(), sweeping: undefined, isStopped: false }
-  const state: State = { ...options, keeper, ...none, indexAt: 0 }
+  const state: State = { ...options, keeper, ...beginning() }
   return {
     get unread() {
       return keeper.unread
@@ -121,7 +125,7 @@ export function createRowsArchive(options: RowsArchiveOptions): RowsArchive {
       forget(run.key)
       await storage.logs.remove(run)
     },
-    remove: storage.remove,
+    remove: (run) => state.removed.add(run),
     sweep(isLive, before) {
       state.sweeping ??= sweep(state, isLive, before)
         .catch((error: unknown) => report.onFailure('', systemMessage(error)))
@@ -136,6 +140,11 @@ export function createRowsArchive(options: RowsArchiveOptions): RowsArchive {
       await Promise.all([...state.storing.values(), state.sweeping])
     },
   }
+}
+
+function beginning() {
+  const none = { storing: new Map(), failing: new Map(), removed: new Set<RunOfRows>() }
+  return { ...none, listAt: 0, indexAt: 0, sweeping: undefined, isStopped: false }
 }
 
 /** Reports whether the rows of a pod were stored, maybe by an earlier archive. */
@@ -217,7 +226,10 @@ async function readUnwatched(
   return new Map([...kept].map(([id, facts]) => [id, asUnwatched(facts)]))
 }
 
-function fail({ failing, pace, report }: State, { key, namespace, name }: KeptRun, error: unknown) {
+function fail(state: State, { key, namespace, name }: KeptRun, error: unknown): void {
+  const { failing, pace, report, isStopped } = state
+  // An archive that stops ends the requests to a bucket.
+  if (isStopped) return
   const now = Date.now()
   const known = failing.get(key) ?? { failures: 0, since: now, dueAt: 0 }
   known.dueAt = now + backoffMs(pace.storing, known.failures)
@@ -231,14 +243,27 @@ async function sweep(
   isLive: (key: string) => boolean,
   before: number,
 ): Promise<void> {
-  const { storage, storing, index } = state
+  const { storage, storing, report } = state
   for (const run of await storage.logs.list()) {
     if (isLive(run.key) || storing.has(run.key) || state.isStopped) continue
     await store(state, run, new Map()).catch((error: unknown) => fail(state, run, error))
     state.failing.delete(run.key)
   }
+  await removeRows(state, before).then(report.onSwept, (error: unknown) => {
+    if (!state.isStopped) report.onSweepFailure(systemMessage(error))
+  })
+  if (!state.isStopped) await writeIndexes(state)
+}
+
+/** Removes the rows that are not kept any longer, and from time to time those without a Run. */
+async function removeRows(state: State, before: number): Promise<void> {
+  const { storage, removed, index, pace } = state
+  const runs = [...removed]
+  await storage.remove(runs)
+  for (const run of runs) removed.delete(run)
+  if (Date.now() < state.listAt) return
   await storage.removeOthers(index.all(), before)
-  await writeIndexes(state)
+  state.listAt = Date.now() + pace.listRowsMs
 }
 
 /** While Runs are deleted, sweeps follow each other, and an index is not written each time. */
@@ -246,7 +271,7 @@ async function writeIndexes(state: State): Promise<void> {
   const { storage, report, pace } = state
   if (Date.now() < state.indexAt) return
   await storage.writeIndexes(Date.now()).then(report.onIndexed, (error: unknown) => {
-    report.onIndexFailure(systemMessage(error))
+    if (!state.isStopped) report.onIndexFailure(systemMessage(error))
   })
   state.indexAt = Date.now() + pace.sweepMs
 }

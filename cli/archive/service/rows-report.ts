@@ -3,9 +3,13 @@ import { Counter, Gauge, type Registry } from 'prom-client'
 
 /** Reports what the archive does with logs and rows, in Prometheus metrics and in the log. */
 export interface RowsReport {
-  /** The last failure since the last success; undefined if there is none. */
+  /** The last failure since the last success of its kind; undefined if there is none. */
   readonly trouble: string | undefined
   onStored(): void
+  /** Is called when rows that are not kept any longer were removed, as far as there were any. */
+  onSwept(): void
+  /** @param message why rows could not be listed or removed */
+  onSweepFailure(message: string): void
   /** @param message why a log could not be read, or the rows of a run could not be stored */
   onFailure(namespace: string, message: string): void
   /** @param message why it is not known whether a run makes progress */
@@ -21,13 +25,7 @@ export function createRowsReport(
   log: Logger,
   countUnread: () => number,
 ): RowsReport {
-  const stored = new Counter({
-    name: 'ridealong_archive_rows_total',
-    help: 'Attempts to store the rows of a run and to read a log, by outcome',
-    labelNames: ['outcome'] as const,
-    registers: [registry],
-  })
-  for (const outcome of ['stored', 'failed']) stored.inc({ outcome }, 0)
+  const stored = countAttempts(registry)
   new Gauge({
     name: 'ridealong_archive_unread_logs',
     help: 'Logs of observers that are not read to their end',
@@ -37,14 +35,24 @@ export function createRowsReport(
     },
   })
   let trouble: string | undefined
+  let sweepTrouble: string | undefined
   let indexTrouble: string | undefined
   return {
     get trouble() {
-      return trouble ?? indexTrouble
+      return trouble ?? sweepTrouble ?? indexTrouble
     },
     onStored() {
       stored.inc({ outcome: 'stored' })
       trouble = undefined
+    },
+    onSwept() {
+      sweepTrouble = undefined
+    },
+    onSweepFailure(message) {
+      stored.inc({ outcome: 'failed' })
+      if (message !== sweepTrouble)
+        log.warn({ trouble: message }, 'cannot remove rows; it is tried again')
+      sweepTrouble = message
     },
     onFailure(namespace, message) {
       stored.inc({ outcome: 'failed' })
@@ -66,4 +74,15 @@ export function createRowsReport(
       indexTrouble = now
     },
   }
+}
+
+function countAttempts(registry: Registry): Counter<'outcome'> {
+  const stored = new Counter({
+    name: 'ridealong_archive_rows_total',
+    help: 'Attempts to store or remove the rows of runs and to read a log, by outcome',
+    labelNames: ['outcome'] as const,
+    registers: [registry],
+  })
+  for (const outcome of ['stored', 'failed']) stored.inc({ outcome }, 0)
+  return stored
 }

@@ -50,7 +50,7 @@ export async function sweepRuns(options: SweepOptions, now: number): Promise<boo
 
 async function remove(run: ArchivedRun, { client, rows }: SweepOptions): Promise<void> {
   await client.delete(run)
-  await rows?.remove(run)
+  rows?.remove(run)
 }
 
 /** The workload may still exist, and create pods again: a suspended Job, for example. */

@@ -1,4 +1,6 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { asText, fieldsOrNone, listOrNone } from '../../../src/core/kubernetes/json.ts'
 import { listRun, listUnknown } from '../../../src/runs/archive/list-run.ts'
 import type { ListedRun } from '../../../src/runs/archive/listed-run.ts'
@@ -31,10 +33,11 @@ export interface RunStorage {
    * whole. Does nothing if these logs were stored before.
    */
   store(run: RunToStore): Promise<StoredRows>
-  /** Removes the rows of a run. */
-  remove(run: RunOfRows): Promise<void>
+  /** Removes the rows of runs. */
+  remove(runs: readonly RunOfRows[]): Promise<void>
   /**
-   * Removes the rows of the runs that started before a time and are not among these.
+   * Removes the rows of the runs that started before a time and are not among these, and what is
+   * left of runs that were not stored to the end.
    *
    * @param before in milliseconds since 1970
    */
@@ -69,6 +72,15 @@ export interface StorageParts {
 interface Parts extends StorageParts {
   readonly logs: KeptLogs
   readonly index: RunsIndex
+  /** The local folders that could not be stored yet, by their paths. */
+  readonly prepared: Map<string, Prepared>
+}
+
+/** A local folder, and what it was written from. */
+interface Prepared {
+  readonly rows: StoredRows
+  readonly path: string
+  readonly logs: ReadonlyMap<string, KeptFacts>
 }
 
 /**
@@ -80,16 +92,13 @@ export async function openRunStorage(opened: StorageParts): Promise<RunStorage> 
   const { root, files, writer, folders } = opened
   const logs = createKeptLogs(root, files)
   const index = createRunsIndex(folders)
-  const parts: Parts = { ...opened, logs, index }
+  const parts: Parts = { ...opened, logs, index, prepared: new Map() }
   await files.remove(partialFolder(root))
   await files.createFolder(partialFolder(root))
   return {
     logs,
     store: (run) => store(parts, run),
-    async remove({ namespace, name }) {
-      for (const folder of await folders.list(namespace))
-        if (isRunFolder(folder.name, name)) await removeFolder(parts, folder)
-    },
+    remove: (runs) => remove(parts, runs),
     async removeOthers(kept, before) {
       await folders.removeUnfinished(Date.now() - DAY_MS)
       await removeOthers(parts, kept, before)
@@ -103,22 +112,39 @@ export async function openRunStorage(opened: StorageParts): Promise<RunStorage> 
 }
 
 async function store(parts: Parts, { run, logs, card }: RunToStore): Promise<StoredRows> {
-  const { root, files, folders, index } = parts
-  const place = await findPlace(folders, run, logs)
-  if (place.rows !== undefined) return place.rows
+  const { root, files, folders, index, prepared } = parts
   const folder = join(partialFolder(root), hashOf([run.key]))
-  await files.remove(folder)
-  await files.createFolder(folder)
-  const rows = await writeRun(parts, run, { facts: logs, folder, path: place.path })
-  if (rows.path !== null) {
+  const place = await findPlace(folders, run, logs)
+  const rows = place.rows ?? (await prepare(parts, run, { facts: logs, folder, path: place.path }))
+  if (place.rows === undefined && rows.path !== null) {
     const listed = describeRun(run, card, logs)
     const document = JSON.stringify({ ...run, rows, logs: [...logs.keys()], listed })
     await writeWhole(files, join(folder, RUN_FILE), [document])
     await files.syncFolder(folder)
     await folders.put(place.path, folder)
-    index.note(namespaceFolder(run.namespace))
   }
+  // An earlier attempt may have stored the folder without knowing it.
+  if (rows.path !== null) index.note(namespaceFolder(run.namespace))
+  prepared.delete(folder)
   await files.remove(folder)
+  return rows
+}
+
+/**
+ * Writes the local folder of a run, without its `run.json`. A folder that was written from the same
+ * logs before, and could not be stored, is used again.
+ */
+async function prepare(parts: Parts, run: KeptRun, writing: Writing): Promise<StoredRows> {
+  const { files, prepared } = parts
+  const { facts: logs, folder, path } = writing
+  const known = prepared.get(folder)
+  const isSame = known?.path === path && isDeepStrictEqual(known.logs, logs)
+  if (isSame && existsSync(folder)) return known.rows
+  prepared.delete(folder)
+  await files.remove(folder)
+  await files.createFolder(folder)
+  const rows = await writeRun(parts, run, writing)
+  prepared.set(folder, { rows, path, logs })
   return rows
 }
 
@@ -181,6 +207,14 @@ async function writeRun(
     ...{ path, hasPage: pageProblem === undefined, logs: counts },
     missing: pageProblem === undefined ? missing : [pageProblem, ...missing],
   })
+}
+
+async function remove(parts: Parts, runs: readonly RunOfRows[]): Promise<void> {
+  for (const namespace of new Set(runs.map((run) => run.namespace))) {
+    const names = runs.filter((run) => run.namespace === namespace).map(({ name }) => name)
+    for (const folder of await parts.folders.list(namespace))
+      if (names.some((name) => isRunFolder(folder.name, name))) await removeFolder(parts, folder)
+  }
 }
 
 const DAY_MS = 24 * 3_600_000

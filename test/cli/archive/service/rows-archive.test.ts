@@ -11,13 +11,17 @@ import t, { type Test } from 'tap'
 import { makeAuthority } from '../../../../certs/make.ts'
 import { startArchive } from '../../../../cli/archive/service/archive.ts'
 import { ARCHIVE_PACE } from '../../../../cli/archive/service/pace.ts'
+import { connectBucket } from '../../../../cli/archive/storage/bucket/bucket-client.ts'
+import { openBucketFolders } from '../../../../cli/archive/storage/bucket/bucket-folders.ts'
 import type { RowsWriter } from '../../../../cli/archive/storage/rows-writer.ts'
+import type { RunFolders } from '../../../../cli/archive/storage/run-folders.ts'
 import { openRunStorage } from '../../../../cli/archive/storage/stored-runs.ts'
 import { VOLUME_FILES } from '../../../../cli/archive/storage/volume-files.ts'
 import { openVolumeFolders } from '../../../../cli/archive/storage/volume-folders.ts'
 import { freePort } from '../../../free-ports.ts'
 import { BUILT_IN_ROWS } from '../../../src/runs/log/built-in.ts'
 import { StandIn } from '../../../stand-ins/apiserver.ts'
+import { startBucket } from '../../../stand-ins/bucket.ts'
 import { type GrowingLog, growingLog } from '../../../stand-ins/growing-log.ts'
 import { until } from '../../../until.ts'
 import { capturedLog, NAMES } from '../../../webhook/server.ts'
@@ -99,7 +103,14 @@ function changeRun(
   return standIn.put('runs', { ...found, status: { ...Object(found.status), ...body.status } })
 }
 
-async function start(t: Test, { server, ca }: World, root: string, retention = FOREVER) {
+interface Choices {
+  readonly retention?: typeof FOREVER
+  readonly folders?: RunFolders
+  readonly writer?: RowsWriter
+}
+
+async function start(t: Test, { server, ca }: World, root: string, choices: Choices = {}) {
+  const { retention = FOREVER, writer = WRITER } = choices
   const access = { server, credentials: async () => ({ ca, agent: false as const }) }
   const backoff = { pauseMs: 20, longestPauseMs: 100 }
   const archive = startArchive({
@@ -108,12 +119,12 @@ async function start(t: Test, { server, ca }: World, root: string, retention = F
     descriptions: BUILT_IN_ROWS,
     ...{ registry: new Registry(), log: capturedLog().log },
     storage: await openRunStorage({
-      ...{ root, files: VOLUME_FILES, writer: WRITER },
-      folders: openVolumeFolders(root, VOLUME_FILES),
+      ...{ root, files: VOLUME_FILES, writer },
+      folders: choices.folders ?? openVolumeFolders(root, VOLUME_FILES),
     }),
     pace: {
       ...ARCHIVE_PACE,
-      ...{ turnMs: 20, updateMs: 50, sweepMs: 100, lingerMs: 100, readMs: 20 },
+      ...{ turnMs: 20, updateMs: 50, sweepMs: 100, listRowsMs: 100, lingerMs: 100, readMs: 20 },
       ...{ ending: backoff, writing: backoff, storing: backoff },
     },
   })
@@ -263,7 +274,7 @@ t.test(
     await until('no log is left', () => readdirSync(join(root, '.logs')).length === 0)
     await second.stop()
     const asked = world.standIn.calls.length
-    await start(t, world, root, { ...FOREVER, maxRuns: 1 })
+    await start(t, world, root, { retention: { ...FOREVER, maxRuns: 1 } })
     await until('the rows of one run are deleted', () => {
       return readdirSync(join(root, 'namespace=hpc/date=2026-01-01')).length === 1
     })
@@ -272,6 +283,49 @@ t.test(
     t.ok(world.standIn.calls.length > asked)
   },
 )
+
+t.test('a bucket that refuses rows delays no Run, and gets and loses them later', async (t) => {
+  const [world, root, bucket] = [await startWorld(t), t.testdir({}), await startBucket()]
+  t.teardown(bucket.close)
+  let written = 0
+  const writer: RowsWriter = {
+    ...WRITER,
+    rows(run) {
+      written += 1
+      return WRITER.rows(run)
+    },
+  }
+  const refuse = (refused: string) => (method: string) =>
+    method === refused ? { status: 403, code: 'AccessDenied' } : undefined
+  const folders = openBucketFolders(connectBucket(bucket.settings), 'clusters/hpc/')
+  const retention = { ...FOREVER, maxRuns: 1 }
+  const archive = await start(t, world, root, { retention, folders, writer })
+  const problem = () => archive.checks().find(({ name }) => name === 'rows')?.problem ?? ''
+  const isStored = (pod: string) => bucket.objects.has(`clusters/hpc/${pathOf(pod)}/run.json`)
+  const put = async (pod: string) => {
+    world.logs.set(pod, growingLog(`${pod}\n`))
+    world.logs.get(pod)?.end()
+    putPod(world, pod, 'ended')
+    await until(`${pod} has its Run`, () => statusOf(world, pod)?.phase === 'Succeeded')
+  }
+  bucket.fault = refuse('PUT')
+  await put('first')
+  await until('the refusal is reported', () => /lack a right/.test(problem()))
+  const tries = () => bucket.calls.filter((call) => call.startsWith('PUT')).length
+  await until('it is tried again', () => tries() > 2)
+  bucket.fault = refuse('DELETE')
+  await until('the rows are stored', () => isStored('first'))
+  t.equal(written, 1, 'the rows are not written again')
+  await until('no log is left', () => readdirSync(join(root, '.logs')).length === 0)
+  deletePod(world, 'first')
+  await put('second')
+  await until('the Run of one is deleted', () => world.standIn.all('runs').length === 1)
+  await until('the refusal is reported', () => /lack a right/.test(problem()))
+  bucket.fault = () => undefined
+  await until('the rows of one are removed', () => isStored('first') !== isStored('second'))
+  await until('nothing is wrong any more', () => problem() === '')
+  t.ok(bucket.objects.has('clusters/hpc/namespace=hpc/index.html'))
+})
 
 /** The rows of a recorded job of MPI that stops for 16 s, a text for each timepoint. */
 function recordedTimepoints(): readonly string[] {

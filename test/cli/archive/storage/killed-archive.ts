@@ -1,8 +1,14 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
+import {
+  type BucketClient,
+  connectBucket,
+} from '../../../../cli/archive/storage/bucket/bucket-client.ts'
+import { openBucketFolders } from '../../../../cli/archive/storage/bucket/bucket-folders.ts'
 import { type KeptRun, logId } from '../../../../cli/archive/storage/kept-logs.ts'
 import type { RowsWriter } from '../../../../cli/archive/storage/rows-writer.ts'
+import type { RunFolders } from '../../../../cli/archive/storage/run-folders.ts'
 import { openRunStorage } from '../../../../cli/archive/storage/stored-runs.ts'
 import {
   VOLUME_FILES,
@@ -13,11 +19,12 @@ import {
 import { openVolumeFolders } from '../../../../cli/archive/storage/volume-folders.ts'
 import { writeRows } from '../../../../cli/archive/storage/write-run.ts'
 import { BUILT_IN_ROWS } from '../../../src/runs/log/built-in.ts'
+import { type BucketStandIn, startBucket } from '../../../stand-ins/bucket.ts'
 import { endedObserver, recordedLog } from '../observers.ts'
 
-// A program that ends an archive at each of its operations on the volume, and then starts one that
-// goes on. It prints the problems that it finds as JSON. With the number of a step, the program
-// kills itself at this step.
+// A program that ends an archive at each of its operations on the volume and in the bucket, and
+// then starts one that goes on. It prints the problems that it finds as JSON. With the number of
+// a step, the program kills itself at this step.
 
 const RUN: KeptRun = { key: '["hpc","1",null]', namespace: 'hpc', name: 'lammps-1', title: 'x' }
 const STARTED = Date.UTC(2026, 0, 1, 23, 59)
@@ -28,8 +35,16 @@ const LOGS = [
 
 class Killed extends Error {}
 
+/** The operations of an archive that change the volume or ask the bucket. */
+interface Operations {
+  readonly files: VolumeFiles
+  readonly wrap: (client: BucketClient) => BucketClient
+}
+
+const ALIVE: Operations = { files: VOLUME_FILES, wrap: (client) => client }
+
 /** Ends at an operation: neither it nor a later one has an effect. */
-function killedAt(step: number): VolumeFiles {
+function killedAt(step: number): Operations {
   let steps = 0
   const isOver = () => {
     steps += 1
@@ -52,13 +67,77 @@ function killedAt(step: number): VolumeFiles {
     close: () => file.close(),
   })
   const { createFolder, create, openAt, rename, remove, syncFolder } = VOLUME_FILES
-  return {
+  const files: VolumeFiles = {
     createFolder: (path) => unlessKilled(() => createFolder(path)),
     create: async (path) => asKilled(await unlessKilled(() => create(path))),
     openAt: async (path, size) => asKilled(await unlessKilled(() => openAt(path, size))),
     rename: (from, to) => unlessKilled(() => rename(from, to)),
     remove: (path) => unlessKilled(() => remove(path)),
     syncFolder: (path) => unlessKilled(() => syncFolder(path)),
+  }
+  return { files, wrap: (client) => killedClient(client, unlessKilled) }
+}
+
+type UnlessKilled = <Result>(operation: () => Promise<Result>) => Promise<Result>
+
+/** An archive can end before a request, and after a request has changed the bucket. */
+function killedClient(client: BucketClient, unlessKilled: UnlessKilled): BucketClient {
+  const change = async (request: () => Promise<void>) => {
+    await unlessKilled(request)
+    await unlessKilled(async () => {})
+  }
+  return {
+    put: (key, content) => change(() => client.put(key, content)),
+    delete: (key) => change(() => client.delete(key)),
+    get: (key) => unlessKilled(() => client.get(key)),
+    async *list(prefix) {
+      await unlessKilled(async () => {})
+      yield* client.list(prefix)
+    },
+    close: () => client.close(),
+  }
+}
+
+/** Where the rows are stored: on the volume, or in a bucket. */
+interface Place {
+  /** Ends at one of the operations of this place. */
+  killedAt(step: number): Operations
+  open(root: string, operations: Operations): RunFolders
+  /** Returns the content of all files of runs. */
+  read(root: string): Stored
+  /** Reports whether a reader sees all of the run or nothing, and whole indexes. */
+  isWhole(left: Stored, whole: Stored): boolean
+  clear(root: string): void
+}
+
+type Stored = ReadonlyMap<string, string>
+
+const VOLUME: Place = {
+  killedAt,
+  open: (root, { files }) => openVolumeFolders(root, files),
+  read: storedIn,
+  isWhole: (left, whole) =>
+    isPart(left, whole) && [0, ofRuns(whole).length].includes(ofRuns(left).length),
+  clear: (root) => rmSync(root, { recursive: true }),
+}
+
+function placeOf({ objects, settings }: BucketStandIn): Place {
+  return {
+    // The operations on the volume are those of an archive without a bucket.
+    killedAt: (step) => ({ ...killedAt(step), files: VOLUME_FILES }),
+    open: (_root, { wrap }) => openBucketFolders(wrap(connectBucket(settings)), ''),
+    read: () =>
+      new Map([...objects].sort().map(([key, { body }]) => [key, body.toString('latin1')])),
+    // Whole files without run.json are no run.
+    isWhole(left, whole) {
+      const isThere = ofRuns(left).some((key) => key.endsWith('/run.json'))
+      const isAll = ofRuns(left).length === ofRuns(whole).length
+      return isPart(left, whole) && (isAll || !isThere)
+    },
+    clear(root) {
+      objects.clear()
+      rmSync(root, { recursive: true })
+    },
   }
 }
 
@@ -74,8 +153,8 @@ function writerOf(files: VolumeFiles): RowsWriter {
 }
 
 /** Keeps the logs in two parts each, stores their rows, and removes them. */
-async function archive(root: string, files: VolumeFiles): Promise<void> {
-  const folders = openVolumeFolders(root, files)
+async function archive(root: string, operations: Operations, place: Place): Promise<void> {
+  const [{ files }, folders] = [operations, place.open(root, operations)]
   const storage = await openRunStorage({ root, files, folders, writer: writerOf(files) })
   for (const { observer, text } of LOGS) {
     const id = logId(observer)
@@ -100,53 +179,61 @@ function storedIn(root: string): ReadonlyMap<string, string> {
   return new Map(files.sort().map((name) => [name, readFileSync(join(root, name), 'latin1')]))
 }
 
-type Stored = ReadonlyMap<string, string>
-
 /** Returns the problems after a step. Undefined if the archive ended before it. */
 async function killAndGoOn(
   above: string,
   { step, whole }: { readonly step: number; readonly whole: Stored },
+  place: Place,
 ): Promise<readonly string[] | undefined> {
   const root = mkdtempSync(join(above, 'killed-'))
-  const error = await archive(root, killedAt(step)).catch((error: unknown) => error)
+  const error = await archive(root, place.killedAt(step), place).catch((error: unknown) => error)
   if (error === undefined) return undefined
   if (!(error instanceof Killed)) throw error
-  const left = storedIn(root)
+  const left = place.read(root)
   // If all is stored already, the next archive finds that out.
-  await archive(root, VOLUME_FILES)
+  await archive(root, ALIVE, place)
   const problems = [
-    ...(isWhole(left, whole) ? [] : ['a part has a final name']),
-    ...(isDeepStrictEqual(storedIn(root), whole) ? [] : ['the run is not there once']),
+    ...(place.isWhole(left, whole) ? [] : ['a part has a final name']),
+    ...(isDeepStrictEqual(place.read(root), whole) ? [] : ['the run is not there once']),
     ...(readdirSync(join(root, '.logs')).length === 0 ? [] : ['a log is left']),
   ]
-  rmSync(root, { recursive: true })
+  place.clear(root)
   return problems.map((problem) => `step ${step}: ${problem}`)
 }
 
-/** Reports whether all files of the run are there or none, and each index is whole. */
-function isWhole(left: Stored, whole: Stored): boolean {
-  const ofRun = (stored: Stored) => [...stored.keys()].filter((name) => name.includes('run='))
-  const [found, all] = [ofRun(left), ofRun(whole)]
-  const isSame = [...left].every(([name, content]) => whole.get(name) === content)
-  return isSame && [0, all.length].includes(found.length)
-}
+/** Returns the names of the files of runs; the others are those of indexes. */
+const ofRuns = (stored: Stored) => [...stored.keys()].filter((name) => name.includes('run='))
 
-async function enumerate(above: string) {
+const isPart = (left: Stored, whole: Stored) =>
+  [...left].every(([name, content]) => whole.get(name) === content)
+
+async function enumerate(above: string, place: Place) {
   const root = join(above, 'whole')
-  await archive(root, VOLUME_FILES)
-  const whole = storedIn(root)
+  await archive(root, ALIVE, place)
+  const whole = place.read(root)
+  place.clear(root)
   const problems: string[] = []
   for (let step = 1; ; step += 1) {
-    const found = await killAndGoOn(above, { step, whole })
+    const found = await killAndGoOn(above, { step, whole }, place)
     if (found === undefined) return { steps: step - 1, problems }
     problems.push(...found)
   }
 }
 
+async function enumerateAll(above: string) {
+  const bucket = await startBucket()
+  try {
+    const volume = await enumerate(above, VOLUME)
+    return { volume, bucket: await enumerate(above, placeOf(bucket)) }
+  } finally {
+    bucket.close()
+  }
+}
+
 const [, , folder = '', step] = process.argv
-if (step === undefined) process.stdout.write(JSON.stringify(await enumerate(folder)))
+if (step === undefined) process.stdout.write(JSON.stringify(await enumerateAll(folder)))
 else
-  await archive(folder, killedAt(Number(step))).catch((error: unknown) => {
+  await archive(folder, killedAt(Number(step)), VOLUME).catch((error: unknown) => {
     if (!(error instanceof Killed)) throw error
     process.kill(process.pid, 'SIGKILL')
   })
