@@ -31,6 +31,14 @@ static int has_used(double milliseconds) {
   return clock() >= milliseconds / 1000 * CLOCKS_PER_SEC;
 }
 
+// Returns 50,000 to 150,000 steps, each time others: the kernel takes samples at its ticks, and
+// would take them in always the same function if the length of a loop were a part of a tick.
+static long varied(void) {
+  static unsigned state = 1;
+  state = state * 1103515245 + 12345;
+  return 50000 + (state >> 16) % 100001;
+}
+
 static void *use(void *milliseconds) {
   while (!has_used(*(double *)milliseconds)) light(200000);
   return NULL;
@@ -40,7 +48,10 @@ int main(int count, char **words) {
   const char *task = words[1];
   double milliseconds = count > 2 ? atof(words[2]) : 1000;
   if (strcmp(task, "ratio") == 0) {
-    while (!has_used(milliseconds * 0.8)) light(100000), heavy(300000);
+    while (!has_used(milliseconds * 0.8)) {
+      long steps = varied();
+      light(steps), heavy(9 * steps);
+    }
     while (!has_used(milliseconds)) deep(5, 400000);
     return 3;
   }
