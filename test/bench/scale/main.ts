@@ -5,10 +5,10 @@
  * figures depend on the machine, because all parts run on one machine.
  */
 import { Command, InvalidArgumentError } from 'commander'
-import { problemOfPrerequisites } from '../../cluster/machine/prerequisites.ts'
 import { deferred, print, say } from './ending.ts'
 import { compareFigures, renderRows } from './figures.ts'
 import { type Measurement, measure } from './measure.ts'
+import { runBench } from './run-bench.ts'
 import { sizeOf } from './size.ts'
 import { describeConditions, figuresOf, renderDetails } from './summary.ts'
 
@@ -69,14 +69,5 @@ Examples:
   $ npm run bench:scale
   $ npm run bench:scale -- --scale 0.1 --from 0.02`,
   )
-  .action(async (options: Options) => {
-    const problem = await problemOfPrerequisites(false)
-    if (problem === undefined) return bench(options)
-    say(problem)
-    process.exitCode = 2
-  })
 
-program.parseAsync().catch((error) => {
-  say(error instanceof Error ? error.message : String(error))
-  process.exitCode = 2
-})
+await runBench(program, bench)

@@ -6,8 +6,8 @@
  * parts run on one machine.
  */
 import { Command, InvalidArgumentError } from 'commander'
-import { problemOfPrerequisites } from '../../../cluster/machine/prerequisites.ts'
 import { deferred, print, say } from '../ending.ts'
+import { runBench } from '../run-bench.ts'
 import { measure } from './measure.ts'
 import { findExceeded, render } from './summary.ts'
 
@@ -54,14 +54,5 @@ Examples:
   $ npm run bench:archive
   $ npm run bench:archive -- --runs 500 --pods 2000`,
   )
-  .action(async (options: Options) => {
-    const problem = await problemOfPrerequisites(false)
-    if (problem === undefined) return bench(options)
-    say(problem)
-    process.exitCode = 2
-  })
 
-program.parseAsync().catch((error) => {
-  say(error instanceof Error ? error.message : String(error))
-  process.exitCode = 2
-})
+await runBench(program, bench)
