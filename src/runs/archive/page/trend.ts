@@ -6,6 +6,7 @@ import { bytesText } from '../../findings/sentence.ts'
 import { classed, element, elementOf, inside, made } from '../../report/page/elements.ts'
 import { duration } from '../../report/page/format.ts'
 import { mostOf } from '../../report/page/shown-units.ts'
+import { axisStyle } from '../../report/page/theme/axis.ts'
 import { colour } from '../../report/page/theme/colours.ts'
 import { TIME_STEPS } from '../../report/page/time-ticks.ts'
 import type { StoredRun } from '../listed-run.ts'
@@ -121,12 +122,7 @@ function optionsOf(
   width: number,
   tell: (chart: uPlot) => void,
 ): uPlot.Options {
-  const axis = {
-    stroke: colour('soft'),
-    grid: { stroke: colour('rule'), width: 1 },
-    ticks: { stroke: colour('rule'), width: 1 },
-    font: '11px system-ui, sans-serif',
-  }
+  const axis = axisStyle()
   // A line between the runs of different workloads would have no meaning.
   const isOneSeries = new Set(runs.map(seriesOf)).size === 1
   const series = (name: string, hasLine: boolean) => ({

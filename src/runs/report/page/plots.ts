@@ -7,6 +7,7 @@ import type { Line, Plots, Titled } from '../plots.ts'
 import { inside, made } from './elements.ts'
 import { counted, duration, nameOf, plain } from './format.ts'
 import { mostOf, shownUnit } from './shown-units.ts'
+import { axisStyle } from './theme/axis.ts'
 import { colour, LINE_COLOURS, lineColour } from './theme/colours.ts'
 import { TIME_STEPS } from './time-ticks.ts'
 import { isValue, meanOf, valuesIn } from './values.ts'
@@ -256,12 +257,7 @@ function optionsOf(
   readout: HTMLElement,
   unit: string,
 ): uPlot.Options {
-  const axis = {
-    stroke: colour('soft'),
-    grid: { stroke: colour('rule'), width: 1 },
-    ticks: { stroke: colour('rule'), width: 1 },
-    font: '11px system-ui, sans-serif',
-  }
+  const axis = axisStyle()
   return {
     width,
     height: HEIGHT,
