@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { readText } from '../../src/lib/read-text.ts'
 import { UsageError, usageError } from '../shared/errors.ts'
+import { webUrl } from '../shared/options.ts'
 import { connectBucket } from './storage/bucket/bucket-client.ts'
 import { openBucketFolders } from './storage/bucket/bucket-folders.ts'
 import type { RunFolders } from './storage/run-folders.ts'
@@ -26,7 +27,7 @@ export function withBucket(command: Command): Command {
     )
     .addOption(
       new Option('--bucket-endpoint <url>', 'the S3 service (default: Amazon S3)').argParser(
-        serviceUrl,
+        webUrl,
       ),
     )
     .option('--bucket-region <region>', 'the region of the bucket', 'us-east-1')
@@ -75,14 +76,6 @@ function withoutBucket(options: BucketArguments): undefined {
 function bucketName(text: string): string {
   if (/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(text)) return text
   throw new InvalidArgumentError('It must be the name of a bucket, such as ridealong-rows.')
-}
-
-function serviceUrl(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  const isValid = url !== undefined && /^https?:$/.test(url.protocol)
-  const isBare = isValid && `${url.username}${url.password}${url.search}${url.hash}` === ''
-  if (isBare) return text
-  throw new InvalidArgumentError('It must be a URL such as https://minio.minio:9000.')
 }
 
 /** Returns a prefix with one slash at its end; empty for the root of the bucket. */

@@ -117,17 +117,15 @@ export function withRows(command: Command): Command {
     )
 }
 
-/** Validates the URL of a web server, to which paths are appended. */
+/** Validates the URL of a web server or service, to which paths are appended. */
 export function webUrl(text: string): string {
-  const { protocol, username, search, hash } = URL.canParse(text) ? new URL(text) : NO_URL
-  const isWeb = protocol === 'https:' || protocol === 'http:'
-  if (isWeb && username === '' && search === '' && hash === '' && !/[\s?#]/.test(text)) return text
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  const isWeb = url !== undefined && /^https?:$/.test(url.protocol)
+  if (isWeb && `${url.username}${url.password}` === '' && !/[\s?#]/.test(text)) return text
   throw new InvalidArgumentError(
     'It must be a URL with http or https and without a query, for example https://runs.example.org.',
   )
 }
-
-const NO_URL = { protocol: '', username: '', search: '', hash: '' }
 
 /** Validates the namespace and the name of an object: NAMESPACE/NAME. */
 export function namespacedName(text: string): string {
