@@ -32,7 +32,7 @@ export interface RunFolders {
   /** Removes a folder with its files. */
   remove(path: string): Promise<void>
   /**
-   * Removes what is left of folders that were not stored or removed to the end.
+   * Removes the files of folders that were stored or removed only in part.
    *
    * @param before a time after the last change to such a folder, in milliseconds since 1970
    */
@@ -41,7 +41,7 @@ export interface RunFolders {
   readFile(path: string): Promise<string | undefined>
   /** Writes a small file as a whole, in place of a file of the same name. */
   writeFile(path: string, parts: Iterable<Uint8Array | string>): Promise<void>
-  /** Ends what is under way. */
+  /** Ends all requests that have no response yet. Later requests fail. */
   close(): void
 }
 

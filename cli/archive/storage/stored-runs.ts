@@ -36,8 +36,8 @@ export interface RunStorage {
   /** Removes the rows of runs. */
   remove(runs: readonly RunOfRows[]): Promise<void>
   /**
-   * Removes the rows of the runs that started before a time and are not among these, and what is
-   * left of runs that were not stored to the end.
+   * Removes the rows of the runs that started before a time, except the kept ones. Also removes the
+   * files of runs that were stored only in part.
    *
    * @param before in milliseconds since 1970
    */

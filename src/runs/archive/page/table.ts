@@ -1,4 +1,4 @@
-// The table of runs, a page of it at a time. A click on a column title sorts by that column;
+// The table of runs, which shows one page of rows. A click on a column title sorts by that column;
 // another click reverses the order.
 
 import { classed, element, elementOf, inside, made } from '../../report/page/elements.ts'
