@@ -14,6 +14,7 @@ import type { ReadinessCheck } from '../../../webhook/status-app.ts'
 import { pathOfRuns } from '../../shared/path-of-runs.ts'
 import type { RunStorage } from '../storage/stored-runs.ts'
 import { type ControllerMemory, createControllerMemory } from './controller-memory.ts'
+import { NO_FAILURES } from './failures.ts'
 import { ARCHIVE_PACE, type ArchivePace } from './pace.ts'
 import { createPodMemory, type PodMemory } from './pod-memory.ts'
 import {
@@ -201,7 +202,7 @@ async function takeTurn(parts: Parts, signal: AbortSignal): Promise<void> {
   const all = [...runs.all()]
   rows?.takeTurn(all.filter(({ overAt }) => overAt !== undefined).map(({ kept }) => kept))
   for (const run of all) if (isArchived(run, parts)) release(run, parts)
-  if (all.every(({ failures }) => failures === 0)) report.onRepaired()
+  if (all.every(({ failures }) => failures.count === 0)) report.onRepaired()
 }
 
 /** If the controllers of a pod cannot be read, the pod is handled again in the next turn. */
@@ -234,7 +235,7 @@ async function write(run: RememberedRun, parts: Parts): Promise<void> {
   run.dueAt = Number.POSITIVE_INFINITY
   try {
     const updated = await updateRun(run, parts.runs.podsOf(run), parts, now)
-    run.failures = 0
+    run.failures = NO_FAILURES
     parts.report.onWritten()
     await settle(run, updated, parts, now)
   } catch (error) {
@@ -265,7 +266,7 @@ function fail(run: RememberedRun, error: unknown, parts: Parts, now: number): vo
   const { namespace } = run
   const message = errorMessage(error)
   report.onFailure(namespace, message)
-  const isTooOld = run.failures > 0 && now - run.failedAt > pace.giveUpMs
+  const isTooOld = now - run.failures.since > pace.giveUpMs
   if ((isTooOld && isSettled(runs.podsOf(run))) || isNamespaceGone(error, namespace)) {
     report.onGivenUp(namespace, message)
     release(run, parts)

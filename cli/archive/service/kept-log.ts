@@ -5,6 +5,7 @@ import { isTemporary } from '../../../src/cluster/repeat.ts'
 import type { RunningObserver } from '../../../src/runs/collect/observers.ts'
 import { readStampedLines, type StampedLines } from '../../../src/runs/top/stamped-lines.ts'
 import type { KeptFacts, KeptLogs, KeptRun } from '../storage/kept-logs.ts'
+import { addFailure, type Failures, NO_FAILURES } from './failures.ts'
 
 /** A log that is kept on the volume until the rows of its run are stored. */
 export interface KeptLog {
@@ -22,9 +23,8 @@ export interface KeptLog {
   problem: string | null
   /** When it is read again, in milliseconds since 1970. */
   dueAt: number
-  /** The attempts that failed since the last success, and when the first one of them was. */
-  failures: number
-  failedAt: number
+  /** The failures to read it. */
+  failures: Failures
   /** Whether it was read since the container has ended. */
   wasReadLast: boolean
   /** When the last reading that succeeded began, in milliseconds since 1970; undefined if none. */
@@ -58,8 +58,7 @@ export function createKeptLog(
     isDone: false,
     problem: null,
     dueAt: 0,
-    failures: 0,
-    failedAt: 0,
+    failures: NO_FAILURES,
     wasReadLast: false,
     readAt: undefined,
     position: undefined,
@@ -151,7 +150,7 @@ const TOO_LONG = `its log has more than ${MOST_BYTES / 2 ** 20} MiB; the rest wa
 /** Notes that a log was read. A log whose container has ended is read until it has no new lines. */
 export function noteRead(log: KeptLog, added: number, wasLast: boolean): void {
   if (log.isDone) return
-  log.failures = 0
+  log.failures = NO_FAILURES
   if ((log.position?.bytes ?? 0) > MOST_BYTES) finish(log, TOO_LONG)
   else if (wasLast && added === 0) finish(log, null)
   log.wasReadLast ||= wasLast
@@ -164,8 +163,7 @@ export function noteRead(log: KeptLog, added: number, wasLast: boolean): void {
  */
 export function noteFailure(log: KeptLog, error: unknown, message: string, now: number): boolean {
   if (log.isDone) return false
-  if (log.failures === 0) log.failedAt = now
-  log.failures += 1
+  log.failures = addFailure(log.failures, now)
   const isLost = log.isGone && isMissing(error)
   if (isLost) finish(log, log.wasReadLast ? null : GONE)
   else if (log.isLast && !isMissing(error) && !isTemporary(error)) finish(log, message)

@@ -1,10 +1,11 @@
 import { describeApiError } from '../../../src/cluster/api-error.ts'
 import type { Apiserver } from '../../../src/cluster/apiserver.ts'
 import { systemMessage } from '../../../src/lib/error-message.ts'
-import { type Backoff, backoffMs } from '../../../src/lib/pause.ts'
+import type { Backoff } from '../../../src/lib/pause.ts'
 import type { RunPod } from '../../../src/runs/card/pod-facts.ts'
 import type { RunningObserver } from '../../../src/runs/collect/observers.ts'
 import { type KeptFacts, type KeptLogs, type KeptRun, logId } from '../storage/kept-logs.ts'
+import { pauseAfter } from './failures.ts'
 import {
   createKeptLog,
   factsOf,
@@ -227,11 +228,11 @@ async function read(log: KeptLog, options: LogKeeperOptions, signal: AbortSignal
 function fail(log: KeptLog, error: unknown, options: LogKeeperOptions): void {
   const now = Date.now()
   const message = systemMessage(describeApiError(error))
-  const pause = backoffMs(options.failing, log.failures)
   const mayBeRead = noteFailure(log, error, message, now)
   if (!mayBeRead) return
   options.onFailure(log.run.namespace, `the log of pod ${log.observer.pod}: ${message}`)
-  if (log.isLast && now - log.failedAt > options.giveUpMs) finish(log, message)
+  if (log.isLast && now - log.failures.since > options.giveUpMs) finish(log, message)
+  const pause = pauseAfter(log.failures, options.failing)
   log.dueAt = now + Math.max(pause, log.isLast ? 0 : options.readMs)
 }
 

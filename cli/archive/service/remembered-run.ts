@@ -1,6 +1,7 @@
 import { type Backoff, backoffMs } from '../../../src/lib/pause.ts'
 import { isTerminal, type RunPod } from '../../../src/runs/card/pod-facts.ts'
 import type { KeptRun } from '../storage/kept-logs.ts'
+import { addFailure, type Failures, NO_FAILURES, pauseAfter } from './failures.ts'
 import type { ArchivePace } from './pace.ts'
 
 /** A run whose pods are remembered. Times are in milliseconds since 1970. */
@@ -20,9 +21,8 @@ export interface RememberedRun {
   written: string | undefined
   /** The Events that were written, by name. */
   readonly events: Map<string, string>
-  /** The number of failures to write since the last success, and when the first one was. */
-  failures: number
-  failedAt: number
+  /** The failures to write it. */
+  failures: Failures
   /** How often its workload was read since all of its pods have ended. */
   readings: number
   /** When it was first seen to be over; undefined while it goes on. */
@@ -46,8 +46,7 @@ export function createRememberedRun(kept: KeptRun): RememberedRun {
     writtenAt: Number.NEGATIVE_INFINITY,
     written: undefined,
     events: new Map(),
-    failures: 0,
-    failedAt: Number.POSITIVE_INFINITY,
+    failures: NO_FAILURES,
     readings: 0,
     overAt: undefined,
     lost: 0,
@@ -71,7 +70,7 @@ export function scheduleChanged(
   { updateMs }: ArchivePace,
   now: number,
 ): void {
-  if (run.failures > 0) return
+  if (run.failures.count > 0) return
   const isUrgent = !run.isCreated || isSettled(pods)
   run.dueAt = Math.min(run.dueAt, isUrgent ? now : Math.max(run.writtenAt + updateMs, now))
 }
@@ -89,7 +88,6 @@ export function scheduleRetry(
   leastMs: number,
   now: number,
 ): void {
-  run.dueAt = now + Math.max(backoffMs(writing, run.failures), leastMs)
-  if (run.failures === 0) run.failedAt = now
-  run.failures += 1
+  run.failures = addFailure(run.failures, now)
+  run.dueAt = now + Math.max(pauseAfter(run.failures, writing), leastMs)
 }

@@ -1,6 +1,5 @@
 import type { Apiserver } from '../../../src/cluster/apiserver.ts'
 import { systemMessage } from '../../../src/lib/error-message.ts'
-import { backoffMs } from '../../../src/lib/pause.ts'
 import { pageUrl, type RunOfRows } from '../../../src/runs/archive/rows-path.ts'
 import type { StoredRows } from '../../../src/runs/archive/stored-rows.ts'
 import type { RunPod } from '../../../src/runs/card/pod-facts.ts'
@@ -8,6 +7,7 @@ import type { RunningObserver } from '../../../src/runs/collect/observers.ts'
 import type { Descriptions } from '../../../src/runs/log/descriptions.ts'
 import type { KeptFacts, KeptRun } from '../storage/kept-logs.ts'
 import type { RunStorage } from '../storage/stored-runs.ts'
+import { addFailure, type Failures, NO_FAILURES, pauseAfter } from './failures.ts'
 import { createLogKeeper, type LogKeeper } from './log-keeper.ts'
 import type { ArchivePace } from './pace.ts'
 import { createProgressWatch, type ProgressWatch } from './progress-watch.ts'
@@ -64,10 +64,9 @@ export interface RowsArchiveOptions {
 
 /** A run whose rows could not be stored. */
 interface Failing {
-  failures: number
-  /** In milliseconds since 1970. */
-  readonly since: number
-  dueAt: number
+  readonly failures: Failures
+  /** When it is stored again, in milliseconds since 1970. */
+  readonly dueAt: number
 }
 
 interface State extends RowsArchiveOptions {
@@ -167,7 +166,7 @@ function isDue({ keeper, storing, failing }: State, key: string): boolean {
 
 function isSettled({ keeper, storing, failing, pace }: State, key: string): boolean {
   if (storing.has(key)) return false
-  const { since = Number.POSITIVE_INFINITY } = failing.get(key) ?? {}
+  const { since } = failing.get(key)?.failures ?? NO_FAILURES
   return keeper.logsOf(key).size === 0 || Date.now() - since > pace.giveUpMs
 }
 
@@ -231,10 +230,8 @@ function fail(state: State, { key, namespace, name }: KeptRun, error: unknown): 
   // An archive that stops ends the requests to a bucket.
   if (isStopped) return
   const now = Date.now()
-  const known = failing.get(key) ?? { failures: 0, since: now, dueAt: 0 }
-  known.dueAt = now + backoffMs(pace.storing, known.failures)
-  known.failures += 1
-  failing.set(key, known)
+  const failures = addFailure(failing.get(key)?.failures ?? NO_FAILURES, now)
+  failing.set(key, { failures, dueAt: now + pauseAfter(failures, pace.storing) })
   report.onFailure(namespace, `the rows of the Run ${name}: ${systemMessage(error)}`)
 }
 
