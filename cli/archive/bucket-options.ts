@@ -1,9 +1,15 @@
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import { readText } from '../../src/lib/read-text.ts'
 import { UsageError, usageError } from '../shared/errors.ts'
 import { webUrl } from '../shared/options.ts'
-import { connectBucket } from './storage/bucket/bucket-client.ts'
+import {
+  type BucketClient,
+  type BucketSettings,
+  connectBucket,
+} from './storage/bucket/bucket-client.ts'
 import { openBucketFolders } from './storage/bucket/bucket-folders.ts'
+import { bucketName, folderPrefix, regionName } from './storage/bucket/bucket-names.ts'
+import { readCredentials } from './storage/bucket/credentials.ts'
 import type { RunFolders } from './storage/run-folders.ts'
 
 export interface BucketArguments {
@@ -30,7 +36,11 @@ export function withBucket(command: Command): Command {
         webUrl,
       ),
     )
-    .option('--bucket-region <region>', 'the region of the bucket', 'us-east-1')
+    .addOption(
+      new Option('--bucket-region <region>', 'the region of the bucket')
+        .argParser(regionName)
+        .default('us-east-1'),
+    )
     .addOption(
       new Option('--bucket-prefix <prefix>', 'the folder in the bucket; of this archive only')
         .argParser(folderPrefix)
@@ -50,18 +60,27 @@ export function withBucket(command: Command): Command {
  * Opens the bucket that the options name; returns undefined if they name none. The bucket is not
  * requested yet.
  *
- * @throws UsageError if a file cannot be read, or an option needs a bucket
+ * @throws UsageError if a file cannot be read, an option needs a bucket, or the endpoint cannot
+ * have the name of the bucket in its host name
  */
 export async function openBucket(options: BucketArguments): Promise<RunFolders | undefined> {
   const { bucket: name, bucketCa } = options
   if (name === undefined) return withoutBucket(options)
-  const client = connectBucket({
+  const settings: BucketSettings = {
     ...{ name, endpoint: options.bucketEndpoint, region: options.bucketRegion },
     isInHost: options.bucketInHost === true,
-    credentials: options.bucketCredentials,
+    credentials: () => readCredentials(options.bucketCredentials),
     ca: bucketCa === undefined ? undefined : await readText(bucketCa).catch(usageError),
-  })
-  return openBucketFolders(client, options.bucketPrefix)
+  }
+  return openBucketFolders(connect(settings), options.bucketPrefix)
+}
+
+function connect(settings: BucketSettings): BucketClient {
+  try {
+    return connectBucket(settings)
+  } catch (error) {
+    usageError(error)
+  }
 }
 
 /** @throws UsageError if another option shows that the name of the bucket was forgotten */
@@ -70,18 +89,4 @@ function withoutBucket(options: BucketArguments): undefined {
   const isMeant = [bucketEndpoint, bucketInHost, bucketCa].some((value) => value !== undefined)
   if (isMeant || bucketPrefix !== '')
     throw new UsageError('the options of a bucket need --bucket, its name')
-}
-
-/** The rules of Amazon S3 for names (Amazon S3 User Guide, "Bucket naming rules"). */
-function bucketName(text: string): string {
-  if (/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(text)) return text
-  throw new InvalidArgumentError('It must be the name of a bucket, such as ridealong-rows.')
-}
-
-/** Returns a prefix with one slash at its end; empty for the root of the bucket. */
-function folderPrefix(text: string): string {
-  const parts = text.split('/').filter((part) => part !== '')
-  if (parts.every((part) => /^[\w!.*'()-]+$/.test(part) && !/^\.\.?$/.test(part)))
-    return parts.map((part) => `${part}/`).join('')
-  throw new InvalidArgumentError('It must be a path such as clusters/hpc.')
 }

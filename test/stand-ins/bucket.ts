@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import type { BucketSettings } from '../../cli/archive/storage/bucket/bucket-client.ts'
+import { readCredentials } from '../../cli/archive/storage/bucket/credentials.ts'
 import { freePort } from '../free-ports.ts'
 
 /** What a bucket does with a request: it sends no answer, a part of it, or an error. */
@@ -13,11 +14,19 @@ export type Fault =
   | 'silence'
   | 'cut'
   | 'reset'
-  | { readonly status: number; readonly code: string; readonly message?: string }
+  | {
+      readonly status: number
+      readonly code: string
+      readonly message?: string
+      /** More elements. */
+      readonly details?: string
+    }
 
 /** A bucket in memory. It has no object of a request whose body is not whole. */
 export interface BucketStandIn {
   readonly settings: BucketSettings
+  /** The folder with the files of the credentials. */
+  readonly credentials: string
   readonly objects: Map<string, StoredObject>
   /** The methods and keys of the requests that were answered, with their query. */
   readonly calls: string[]
@@ -49,8 +58,9 @@ export async function startBucket(): Promise<BucketStandIn> {
   const standIn: BucketStandIn = {
     settings: {
       ...{ name: NAME, endpoint: `http://127.0.0.1:${port}`, region: 'us-east-1' },
-      ...{ isInHost: false, credentials, ca: undefined },
+      ...{ isInHost: false, credentials: () => readCredentials(credentials), ca: undefined },
     },
+    credentials,
     objects: new Map(),
     calls: [],
     fault: () => undefined,
@@ -88,7 +98,8 @@ async function answer(
     return
   }
   const type = request.headers['content-type'] ?? ''
-  send(standIn, response, { method, key, url, object: { body, type, modified: Date.now() } })
+  const { range } = request.headers
+  send(standIn, response, { method, key, url, range, object: { body, type, modified: Date.now() } })
 }
 
 const UNSIGNED = { status: 403, code: 'AccessDenied', message: 'not signed' }
@@ -100,14 +111,16 @@ function isSigned({ headers }: IncomingMessage, body: Buffer): boolean {
   return headers['x-amz-content-sha256'] === hash && scope.test(headers.authorization ?? '')
 }
 
-function errorOf({ code, message = 'unknown' }: Exclude<Fault, string>): string {
-  return `<?xml version="1.0"?><Error><Code>${code}</Code><Message>${message}</Message></Error>`
+function errorOf({ code, message = 'unknown', details = '' }: Exclude<Fault, string>): string {
+  const elements = `<Code>${code}</Code><Message>${message}</Message>${details}`
+  return `<?xml version="1.0"?><Error>${elements}</Error>`
 }
 
 interface Asked {
   readonly method: string
   readonly key: string
   readonly url: URL
+  readonly range: string | undefined
   readonly object: StoredObject
 }
 
@@ -119,20 +132,38 @@ function send({ objects }: BucketStandIn, response: ServerResponse, asked: Asked
     response.writeHead(method === 'PUT' ? 200 : 204).end()
     return
   }
-  const found = objects.get(key)
   if (key === '') response.end(listOf(objects, url.searchParams))
-  else if (found === undefined)
-    response.writeHead(404).end(errorOf({ status: 404, code: 'NoSuchKey' }))
-  else response.end(found.body)
+  else sendObject(response, objects.get(key), asked)
+}
+
+function sendObject(
+  response: ServerResponse,
+  found: StoredObject | undefined,
+  { range }: Asked,
+): void {
+  if (found === undefined) response.writeHead(404).end(errorOf({ status: 404, code: 'NoSuchKey' }))
+  else if (range === undefined) response.end(found.body)
+  else sendPart(response, found.body, range)
+}
+
+function sendPart(response: ServerResponse, body: Buffer, range: string): void {
+  const [, first = 0, last = 0] = (/^bytes=(\d+)-(\d+)$/.exec(range) ?? []).map(Number)
+  const part = body.subarray(first, last + 1)
+  const place = `bytes ${first}-${first + part.length - 1}/${body.length}`
+  response.writeHead(206, { 'content-range': place, etag: '"version"' }).end(part)
 }
 
 /** Returns a part of the keys with a prefix, as ListObjectsV2 does. */
 function listOf(objects: BucketStandIn['objects'], query: URLSearchParams): string {
   const [prefix, after] = [query.get('prefix') ?? '', query.get('continuation-token') ?? '']
-  const keys = [...objects.keys()].sort().filter((key) => key.startsWith(prefix) && key > after)
+  const delimiter = query.get('delimiter')
+  const own = [...objects.keys()].filter((key) => key.startsWith(prefix)).sort()
+  const all = delimiter === null ? own : own.map((key) => upTo(key, delimiter, prefix.length))
+  const keys = [...new Set(all)].filter((key) => key > after)
   const listed = keys.slice(0, PAGE).map((key) => {
     const modified = new Date(objects.get(key)?.modified ?? 0).toISOString()
     const text = key.replaceAll('&', '&amp;')
+    if (!objects.has(key)) return `<CommonPrefixes><Prefix>${text}</Prefix></CommonPrefixes>`
     return `<Contents><Key>${text}</Key><LastModified>${modified}</LastModified></Contents>`
   })
   const next =
@@ -142,4 +173,10 @@ function listOf(objects: BucketStandIn['objects'], query: URLSearchParams): stri
   const truncated = `<IsTruncated>${keys.length > PAGE}</IsTruncated>`
   const content = `${truncated}${next}${listed.join('')}`
   return `<?xml version="1.0"?>\n<ListBucketResult>${content}</ListBucketResult>`
+}
+
+/** Returns a key up to the next delimiter, with it. */
+function upTo(key: string, delimiter: string, start: number): string {
+  const at = key.indexOf(delimiter, start)
+  return at < 0 ? key : key.slice(0, at + delimiter.length)
 }

@@ -1,8 +1,5 @@
-import type { RunFolders } from './run-folders.ts'
-
-/** Reads a file in JSON format; undefined if it does not exist or is not valid. */
-export async function readDocument(folders: RunFolders, path: string): Promise<unknown> {
-  const text = await folders.readFile(path)
+/** Parses the text of a file in JSON format; undefined if it is missing or not valid. */
+export function parseDocument(text: string | undefined): unknown {
   try {
     return JSON.parse(text ?? '')
   } catch {

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import { readDay } from '../../../src/runs/archive/rows-path.ts'
 
 /** The file that each folder of a run has, and that says which logs its rows are from. */
@@ -23,7 +24,10 @@ export interface RunFolder {
 export interface RunFolders {
   /** Lists the folders of all runs, or of those of one namespace. */
   list(namespace?: string): Promise<readonly RunFolder[]>
-  has(path: string): Promise<boolean>
+  /** Lists the names of the folders of namespaces, also of those that have no run any more. */
+  listNamespaces(): Promise<readonly string[]>
+  /** Reads the `run.json` of a folder, which may be empty; undefined if there is no folder. */
+  readRun(path: string): Promise<string | undefined>
   /**
    * Stores the files of a local folder, which are whole, in a folder that is not there yet. The
    * local folder is moved or left.
@@ -32,13 +36,16 @@ export interface RunFolders {
   /** Removes a folder with its files. */
   remove(path: string): Promise<void>
   /**
-   * Removes the files of folders that were stored or removed only in part.
+   * Removes the files of folders that were stored or removed only in part, and lists the folders of
+   * all runs.
    *
    * @param before a time after the last change to such a folder, in milliseconds since 1970
    */
-  removeUnfinished(before: number): Promise<void>
+  removeUnfinished(before: number): Promise<readonly RunFolder[]>
   /** Reads a small file; undefined if it does not exist. */
   readFile(path: string): Promise<string | undefined>
+  /** Opens a file for reading. The stream has the error if it does not exist. */
+  openFile(path: string): Readable
   /** Writes a small file as a whole, in place of a file of the same name. */
   writeFile(path: string, parts: Iterable<Uint8Array | string>): Promise<void>
   /** Ends all requests that have no response yet. Later requests fail. */

@@ -4,8 +4,8 @@ import { readListedRun } from '../../../src/runs/archive/list-run.ts'
 import type { StoredRun } from '../../../src/runs/archive/listed-run.ts'
 import { runPool } from '../../../src/runs/collect/pool.ts'
 import { buildRunsPage } from '../../shared/page/runs-page.ts'
-import { readDocument } from './run-document.ts'
-import { RUN_FILE, type RunFolder, type RunFolders } from './run-folders.ts'
+import { parseDocument } from './run-document.ts'
+import type { RunFolder, RunFolders } from './run-folders.ts'
 
 /** The indexes of stored runs: a page and its data for each namespace, beside the runs. */
 export interface RunsIndex {
@@ -42,7 +42,7 @@ export function createRunsIndex(folders: RunFolders): RunsIndex {
   return {
     note: (folder) => changed.add(folder),
     async write(now) {
-      if (!isCompared) for (const { namespace } of await folders.list()) changed.add(namespace)
+      if (!isCompared) for (const folder of await folders.listNamespaces()) changed.add(folder)
       isCompared = true
       for (const folder of [...changed]) {
         // A run that is stored meanwhile is noted again.
@@ -65,11 +65,14 @@ async function writeIndex(folders: RunFolders, folder: string, now: number): Pro
   const runs = await readRuns(folders, listed, before.runs)
   const isSame = runs.length === before.runs.size && runs.every(({ path }) => before.runs.has(path))
   if (isSame && before.generator === GENERATOR) return
+  // A namespace without runs gets no index, and keeps one.
+  const pagePath = `${folder}/${PAGE}`
+  if (runs.length === 0 && (await folders.readFile(pagePath)) === undefined) return
   const sorted = runs.toSorted(compareRuns)
   const omitted = found.length - listed.length
   const page = await buildRunsPage({ namespace, runs: sorted, omitted, written: now / 1000 })
   // The data is written last: if it is there, the page is, too.
-  await folders.writeFile(`${folder}/${PAGE}`, page)
+  await folders.writeFile(pagePath, page)
   await folders.writeFile(`${folder}/${DATA}`, [
     JSON.stringify({ generator: GENERATOR, runs: sorted }),
   ])
@@ -88,7 +91,7 @@ interface WrittenIndex {
 }
 
 async function readIndex(folders: RunFolders, path: string): Promise<WrittenIndex> {
-  const { generator, runs } = fieldsOrNone(await readDocument(folders, path))
+  const { generator, runs } = fieldsOrNone(parseDocument(await folders.readFile(path)))
   const stored = asObjects(runs).flatMap((fields) => {
     const [listed, folder] = [readListedRun(fields), asText(fields.path)]
     if (listed === undefined || folder === undefined) return []
@@ -123,7 +126,7 @@ async function readRun(
   folder: string,
   path: string,
 ): Promise<StoredRun | undefined> {
-  const { listed, rows } = fieldsOrNone(await readDocument(folders, `${folder}/${RUN_FILE}`))
+  const { listed, rows } = fieldsOrNone(parseDocument(await folders.readRun(folder)))
   const run = readListedRun(fieldsOrNone(listed))
   return run && { ...run, path, hasPage: asFields(rows)?.hasPage === true }
 }

@@ -16,7 +16,7 @@ import type { RunCard } from '../../../src/runs/card/run-card.ts'
 import { sourceName } from '../../../src/runs/collect/observers.ts'
 import { createKeptLogs, hashOf, type KeptFacts, type KeptLogs, type KeptRun } from './kept-logs.ts'
 import type { RowsWriter } from './rows-writer.ts'
-import { readDocument } from './run-document.ts'
+import { parseDocument } from './run-document.ts'
 import { RUN_FILE, type RunFolder, type RunFolders } from './run-folders.ts'
 import { createRunsIndex, type RunsIndex } from './runs-index.ts'
 import { partialFolder, type VolumeFiles, writeWhole } from './volume-files.ts'
@@ -99,10 +99,7 @@ export async function openRunStorage(opened: StorageParts): Promise<RunStorage> 
     logs,
     store: (run) => store(parts, run),
     remove: (runs) => remove(parts, runs),
-    async removeOthers(kept, before) {
-      await folders.removeUnfinished(Date.now() - DAY_MS)
-      await removeOthers(parts, kept, before)
-    },
+    removeOthers: (kept, before) => removeOthers(parts, kept, before),
     writeIndexes: index.write,
     async close() {
       folders.close()
@@ -173,8 +170,9 @@ async function findPlace(
   const day = `${namespaceFolder(namespace)}/${dayFolder(startOf(facts))}`
   for (let time = 1; ; time += 1) {
     const path = `${day}/${runFolder(name, time)}`
-    if (!(await folders.has(path))) return { path }
-    const { logs, rows } = fieldsOrNone(await readDocument(folders, `${path}/${RUN_FILE}`))
+    const text = await folders.readRun(path)
+    if (text === undefined) return { path }
+    const { logs, rows } = fieldsOrNone(parseDocument(text))
     const isSame = listOrNone(logs).some((id) => facts.has(asText(id) ?? ''))
     if (isSame) return { path, rows: rows as StoredRows }
   }
@@ -237,6 +235,6 @@ async function removeOthers(
   const names = new Set(kept.map(folderOf))
   const isKept = ({ namespace, name }: RunFolder) =>
     [name, name.replace(/\.\d+$/, '')].some((one) => names.has(join(namespace, one)))
-  for (const folder of await parts.folders.list())
+  for (const folder of await parts.folders.removeUnfinished(Date.now() - DAY_MS))
     if (folder.day + DAY_MS < before && !isKept(folder)) await removeFolder(parts, folder)
 }

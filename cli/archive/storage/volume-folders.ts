@@ -1,9 +1,9 @@
-import { existsSync } from 'node:fs'
+import { createReadStream, existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { namespaceFolder } from '../../../src/runs/archive/rows-path.ts'
 import { hashOf, listNames } from './kept-logs.ts'
-import { type RunFolder, type RunFolders, readRunFolder } from './run-folders.ts'
+import { RUN_FILE, type RunFolder, type RunFolders, readRunFolder } from './run-folders.ts'
 import { partialFolder, type VolumeFiles, writeWhole } from './volume-files.ts'
 
 /**
@@ -12,9 +12,14 @@ import { partialFolder, type VolumeFiles, writeWhole } from './volume-files.ts'
  * @param root the mount point of the volume
  */
 export function openVolumeFolders(root: string, files: VolumeFiles): RunFolders {
+  const read = (path: string) => readFile(join(root, path), 'utf8').catch(unlessMissing)
   return {
     list: (namespace) => list(root, namespace),
-    has: async (path) => existsSync(join(root, path)),
+    listNamespaces: () => listNamespaces(root),
+    async readRun(path) {
+      if (!existsSync(join(root, path))) return undefined
+      return (await read(`${path}/${RUN_FILE}`)) ?? ''
+    },
     async put(path, local) {
       const [day, namespace] = [dirname(path), dirname(dirname(path))]
       await files.createFolder(join(root, day))
@@ -30,8 +35,9 @@ export function openVolumeFolders(root: string, files: VolumeFiles): RunFolders 
       await files.remove(removed)
     },
     // A folder that is not finished has no name, and is removed when the next archive starts.
-    removeUnfinished: async () => {},
-    readFile: (path) => readFile(join(root, path), 'utf8').catch(unlessMissing),
+    removeUnfinished: () => list(root, undefined),
+    readFile: read,
+    openFile: (path) => createReadStream(join(root, path)),
     async writeFile(path, parts) {
       const file = join(root, path)
       await files.createFolder(dirname(file))
@@ -43,14 +49,16 @@ export function openVolumeFolders(root: string, files: VolumeFiles): RunFolders 
 }
 
 async function list(root: string, only: string | undefined): Promise<readonly RunFolder[]> {
-  const namespaces = only === undefined ? await listNames(root) : [namespaceFolder(only)]
-  const found = namespaces
-    .filter((name) => name.startsWith('namespace='))
-    .map(async (namespace) => {
-      const dates = await listNames(join(root, namespace))
-      return (await Promise.all(dates.map((date) => listDay(root, `${namespace}/${date}`)))).flat()
-    })
+  const namespaces = only === undefined ? await listNamespaces(root) : [namespaceFolder(only)]
+  const found = namespaces.map(async (namespace) => {
+    const dates = await listNames(join(root, namespace))
+    return (await Promise.all(dates.map((date) => listDay(root, `${namespace}/${date}`)))).flat()
+  })
   return (await Promise.all(found)).flat()
+}
+
+async function listNamespaces(root: string): Promise<readonly string[]> {
+  return (await listNames(root)).filter((name) => name.startsWith('namespace='))
 }
 
 async function listDay(root: string, day: string): Promise<readonly RunFolder[]> {

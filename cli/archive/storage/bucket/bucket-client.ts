@@ -1,13 +1,19 @@
 import { Agent as PlainAgent, request as plainRequest } from 'node:http'
 import { Agent as SecureAgent, request as secureRequest } from 'node:https'
 import { AwsV4Signer } from 'aws4fetch'
+import { printable } from '../../../../src/core/text/printable.ts'
 import { systemMessage } from '../../../../src/lib/error-message.ts'
 import { type Backoff, backoffMs, jittered, pause } from '../../../../src/lib/pause.ts'
 import { BucketError, isTemporary, readBucketError } from './bucket-error.ts'
-import { type ListedObject, readObjectPage } from './bucket-xml.ts'
-import { readCredentials } from './credentials.ts'
-import { exchange } from './exchange.ts'
-import { contentType, measureContent, type ObjectContent } from './object-content.ts'
+import { type ListedObject, type ObjectPage, readObjectPage } from './bucket-xml.ts'
+import type { Credentials } from './credentials.ts'
+import { type BucketAnswer, exchange } from './exchange.ts'
+import {
+  contentType,
+  type MeasuredContent,
+  measureContent,
+  type ObjectContent,
+} from './object-content.ts'
 
 /** A bucket of an object storage with the API of Amazon S3. */
 export interface BucketSettings {
@@ -17,8 +23,8 @@ export interface BucketSettings {
   readonly region: string
   /** Whether the name of the bucket is a part of the host name, and not of the path. */
   readonly isInHost: boolean
-  /** The folder of the credentials. See `readCredentials`. */
-  readonly credentials: string
+  /** Is called for each request. */
+  readonly credentials: () => Promise<Credentials>
   /** The certificates that verify the one of the service, in PEM format, in place of the usual. */
   readonly ca: string | undefined
 }
@@ -47,8 +53,12 @@ export interface BucketClient {
   put(key: string, content: ObjectContent): Promise<void>
   /** Reads a small object; undefined if it does not exist. */
   get(key: string): Promise<string | undefined>
-  /** Lists the objects whose keys begin with a prefix. */
+  /** Reads an object that is not empty, in parts. */
+  read(key: string): AsyncGenerator<Buffer>
+  /** Lists the objects whose keys begin with a prefix, except those that `canRequest` excludes. */
   list(prefix: string): AsyncGenerator<ListedObject>
+  /** Lists the beginnings of keys up to the next `/` after a prefix. */
+  listFolders(prefix: string): AsyncGenerator<string>
   /** Deletes an object; does nothing if it does not exist. */
   delete(key: string): Promise<void>
   /** Ends the requests that are under way. */
@@ -58,7 +68,8 @@ export interface BucketClient {
 interface Call {
   readonly method: 'GET' | 'PUT' | 'DELETE'
   readonly key: string
-  readonly query?: Readonly<Record<string, string>>
+  readonly query?: Query
+  readonly headers?: Readonly<Record<string, string>>
   readonly content?: ObjectContent
 }
 
@@ -73,35 +84,44 @@ export function connectBucket(settings: BucketSettings, pace = BUCKET_PACE): Buc
   const agent = new (isPlain ? PlainAgent : SecureAgent)({ keepAlive: true, timeout: 5000 })
   const closed = new AbortController()
   const connection = { agent, ca: settings.ca, signal: closed.signal }
-  const sendOnce = async (call: Call) => {
-    const content = await measureContent(call.content ?? EMPTY)
-    const { method, url, headers } = await sign(settings, root, call, content)
+  const sendOnce = async (parts: RequestParts) => {
+    const { method, url, headers } = await sign(settings, root, parts)
     const request = isPlain ? plainRequest : secureRequest
     const options = { ...connection, method, headers }
-    const { status, body } = await exchange(() => request(url, options), content, pace)
-    if (status < 200 || status > 299) throw readBucketError(status, body)
-    return body
+    const answer = await exchange(() => request(url, options), parts.content, pace)
+    const { status, body } = answer
+    if (status < 200 || status > 299) throw readBucketError(status, String(body))
+    return answer
   }
-  const ask = (call: Call) => repeat(() => sendOnce(call), pace, closed.signal)
+  const ask = async (call: Call) => {
+    const content = await measureContent(call.content ?? EMPTY)
+    const credentials = await settings.credentials()
+    return repeat(() => sendOnce({ call, content, credentials }), pace, closed.signal)
+  }
   const explain = inBucket(settings, root)
-  const send = (call: Call) => ask(call).catch(explain)
+  const pages = listPages((query) =>
+    ask({ method: 'GET', key: '', query })
+      .then(({ body }) => readObjectPage(String(body)))
+      .catch(explain),
+  )
   return {
     async put(key, content) {
-      await send({ method: 'PUT', key, content })
+      await ask({ method: 'PUT', key, content }).catch(explain)
     },
-    get: (key) => ask({ method: 'GET', key }).catch(unlessMissing).catch(explain),
+    async get(key) {
+      const answer = await ask({ method: 'GET', key }).catch(unlessMissing).catch(explain)
+      return answer && String(answer.body)
+    },
+    read: (key) => readParts((headers) => ask({ method: 'GET', key, headers }).catch(explain)),
     async *list(prefix) {
-      let next: string | undefined
-      do {
-        const token = next === undefined ? {} : { 'continuation-token': next }
-        const query = { 'list-type': '2', prefix, ...token }
-        const page = readObjectPage(await send({ method: 'GET', key: '', query }))
-        yield* page.objects
-        next = page.next
-      } while (next !== undefined)
+      for await (const { objects } of pages({ prefix }))
+        yield* objects.filter(({ key }) => canRequest(key))
+    },
+    async *listFolders(prefix) {
+      for await (const { folders } of pages({ prefix, delimiter: '/' })) yield* folders
     },
     async delete(key) {
-      await send({ method: 'DELETE', key })
+      await ask({ method: 'DELETE', key }).catch(unlessMissing).catch(explain)
     },
     close() {
       closed.abort()
@@ -112,30 +132,98 @@ export function connectBucket(settings: BucketSettings, pace = BUCKET_PACE): Buc
 
 const EMPTY = new Uint8Array()
 
-/** Returns the URL of the bucket. */
+interface RequestParts {
+  readonly call: Call
+  readonly content: MeasuredContent
+  readonly credentials: Credentials
+}
+
+type Query = Readonly<Record<string, string>>
+
+/** Returns a function that yields the parts of a list, which each name the next one. */
+function listPages(read: (query: Query) => Promise<ObjectPage>) {
+  return async function* (query: Query): AsyncGenerator<ObjectPage> {
+    for (let token: Query = {}; ; ) {
+      const page = await read({ 'list-type': '2', ...query, ...token })
+      yield page
+      if (page.next === undefined) return
+      if (page.next === token['continuation-token'])
+        throw new Error('the list of objects has no end')
+      token = { 'continuation-token': page.next }
+    }
+  }
+}
+
+/** The most bytes of a part, which is in memory and is requested again if it is not whole. */
+const PART_BYTES = 8 * 2 ** 20
+
+/** Reads the parts of an object, all of the same version. @param read sends these headers */
+async function* readParts(
+  read: (headers: Readonly<Record<string, string>>) => Promise<BucketAnswer>,
+): AsyncGenerator<Buffer> {
+  let version = {}
+  for (let at = 0, end = 1; at < end; ) {
+    const { headers, body } = await read({
+      ...{ range: `bytes=${at}-${at + PART_BYTES - 1}`, ...version },
+    })
+    if (body.length === 0) throw new Error('the bucket has sent an empty part of an object')
+    yield body
+    at += body.length
+    end = Number(/\/(\d+)$/.exec(headers['content-range'] ?? '')?.[1] ?? at)
+    version = headers.etag === undefined ? {} : { 'if-match': headers.etag }
+  }
+}
+
+/**
+ * Returns the URL of the bucket.
+ *
+ * @throws an error if there is none
+ */
 function rootOf({ name, endpoint, region, isInHost }: BucketSettings): URL {
-  const url = new URL(endpoint ?? `https://s3.${region}.amazonaws.com`)
+  const url = new URL(endpoint ?? amazonUrl(region))
   const path = url.pathname.replace(/\/$/, '')
-  if (isInHost) url.hostname = `${name}.${url.hostname}`
+  const host = isInHost ? `${name}.${url.hostname}` : url.hostname
+  url.hostname = host
+  if (url.hostname !== host)
+    throw new Error(`${host} is not a host name: the name of the bucket must be in the path`)
   url.pathname = isInHost ? path : `${path}/${name}`
   return url
 }
 
+/** The regions of China have a domain of their own (AWS General Reference, "S3 endpoints"). */
+function amazonUrl(region: string): string {
+  return `https://s3.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}`
+}
+
+/**
+ * Reports whether a URL can have this key. The segments `.` and `..` of a path are removed from it,
+ * so a request would change another object.
+ */
+function canRequest(key: string): boolean {
+  return !/\p{Cs}/u.test(key) && !/(^|\/)\.\.?(\/|$)/.test(key)
+}
+
 async function sign(
-  { region, credentials }: BucketSettings,
+  { region }: BucketSettings,
   root: URL,
-  { method, key, query = {} }: Call,
-  { bytes, sha256 }: { readonly bytes: number; readonly sha256: string },
+  { call, content: { bytes, sha256 }, credentials }: RequestParts,
 ) {
+  const { method, key, query = {} } = call
+  if (!canRequest(key)) throw new Error(`no URL has the key ${printable(key)}`)
   const url = new URL(root)
   const path = key.split('/').map(encodeURIComponent).join('/')
   url.pathname = `${root.pathname.replace(/\/$/, '')}/${path}`
   url.search = String(new URLSearchParams(query))
   const body = method === 'PUT' ? { 'content-type': contentType(key) } : {}
   const signed = await new AwsV4Signer({
-    ...(await readCredentials(credentials)),
+    ...credentials,
     ...{ method, region, service: 's3', url: url.href },
-    headers: { ...body, 'x-amz-content-sha256': sha256, 'user-agent': 'ridealong' },
+    headers: {
+      ...body,
+      ...call.headers,
+      'x-amz-content-sha256': sha256,
+      'user-agent': 'ridealong',
+    },
   }).sign()
   const headers = { ...Object.fromEntries(signed.headers), 'content-length': bytes }
   return { method, url: signed.url, headers }
@@ -159,10 +247,12 @@ async function repeat<Result>(
   }
 }
 
-/** A bucket that does not exist is an error, unlike an object. */
+/**
+ * An object that does not exist is no error, unlike a bucket, and a service that does not know
+ * buckets. Some services answer so when an object is deleted again.
+ */
 function unlessMissing(error: unknown): undefined {
-  const isMissing = error instanceof BucketError && error.status === 404
-  if (!isMissing || error.code === 'NoSuchBucket') throw error
+  if (!(error instanceof BucketError && error.code === 'NoSuchKey')) throw error
 }
 
 function inBucket({ name }: BucketSettings, { origin }: URL): (error: unknown) => never {

@@ -18,14 +18,16 @@ export class BucketError extends Error {
 /** What to look at, by the name of an error (Amazon S3 API Reference, "Error responses"). */
 const REASONS: Readonly<Record<string, string>> = {
   NoSuchBucket: 'the bucket does not exist',
-  AccessDenied: 'the credentials lack a right; the archive lists, gets, puts and deletes objects',
+  AccessDenied:
+    'the credentials lack a right; the archive lists, gets, puts and deletes objects, and commands ' +
+    'that read runs list and get them',
   InvalidAccessKeyId: 'the access key is not known there',
   SignatureDoesNotMatch: 'the secret access key does not belong to the access key',
   ExpiredToken: 'the credentials have expired',
   InvalidToken: 'the session token is not valid',
   RequestTimeTooSkewed: 'the clock of this machine and that of the bucket differ too much',
-  AuthorizationHeaderMalformed: 'the region is not that of the bucket',
-  PermanentRedirect: 'the region or the endpoint is not that of the bucket',
+  AuthorizationHeaderMalformed: 'the bucket is in another region',
+  PermanentRedirect: 'the bucket is in another region, or at another endpoint',
   EntityTooLarge: 'a file is too large for one request',
   SlowDown: 'too many requests',
 }
@@ -37,13 +39,26 @@ const LONGEST = 200
 export function readBucketError(status: number, body: string): BucketError {
   const code = printable(readElement(body, 'Code') ?? '', LONGEST)
   const said = printable(readElement(body, 'Message') ?? '', LONGEST)
-  return new BucketError(status, code, REASONS[code] ?? (said || 'the bucket refuses the request'))
+  const reason = REASONS[code] ?? (said || 'the bucket refuses the request')
+  return new BucketError(status, code, `${reason}${describePlace(code, body)}`)
 }
 
+/** Says where the bucket is, as far as Amazon S3 does. */
+function describePlace(code: string, body: string): string {
+  if (code !== 'AuthorizationHeaderMalformed' && code !== 'PermanentRedirect') return ''
+  const place = readElement(body, 'Region') ?? readElement(body, 'Endpoint') ?? ''
+  return place === '' ? '' : `: ${printable(place, LONGEST)}`
+}
+
+/** The errors of a request that was cut, changed or delayed on its way to the bucket. */
+const ON_THE_WAY = ['BadDigest', 'IncompleteBody', 'RequestTimeout', 'XAmzContentSHA256Mismatch']
+
 /**
- * Reports whether a failed request may succeed at once: no complete response arrived, or the
- * bucket was busy or failed.
+ * Reports whether a failed request may succeed at once: no complete response arrived, the bucket
+ * was busy or failed, or the request did not arrive as it was sent.
  */
 export function isTemporary(error: unknown): boolean {
-  return !(error instanceof BucketError) || error.status === 429 || error.status >= 500
+  if (!(error instanceof BucketError)) return true
+  const { status, code } = error
+  return status === 408 || status === 429 || status >= 500 || ON_THE_WAY.includes(code)
 }

@@ -1,5 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { namespaceFolder } from '../../../../src/runs/archive/rows-path.ts'
 import { RUN_FILE, type RunFolder, type RunFolders, readRunFolder } from '../run-folders.ts'
 import type { BucketClient } from './bucket-client.ts'
@@ -12,19 +13,20 @@ import type { BucketClient } from './bucket-client.ts'
  */
 export function openBucketFolders(client: BucketClient, prefix: string): RunFolders {
   const exclusive = createLocks()
-  const has = async (path: string) =>
-    (await client.get(`${prefix}${path}/${RUN_FILE}`)) !== undefined
+  const readRun = (path: string) => client.get(`${prefix}${path}/${RUN_FILE}`)
   const removeObjects = async (path: string, kept: readonly string[] = []) => {
     const above = `${prefix}${path}/`
     for await (const { key } of client.list(above))
       if (!kept.includes(key.slice(above.length))) await client.delete(key)
   }
+  const survey = (above: string) => listRuns(client, prefix, above)
   return {
-    has,
-    list: (namespace) => {
+    readRun,
+    async list(namespace) {
       const above = namespace === undefined ? 'namespace=' : `${namespaceFolder(namespace)}/`
-      return listWhole(client, prefix, above)
+      return (await survey(above)).whole
     },
+    listNamespaces: () => listNamespaces(client, prefix),
     put: (path, local) =>
       exclusive(path, async () => {
         const names = (await readdir(local)).filter((name) => name !== RUN_FILE)
@@ -39,53 +41,54 @@ export function openBucketFolders(client: BucketClient, prefix: string): RunFold
         await removeObjects(path)
       }),
     async removeUnfinished(before) {
-      for (const path of await listUnfinished(client, prefix, before))
-        await exclusive(path, async () => {
-          // It may have been stored since then.
-          if (!(await has(path))) await removeObjects(path)
-        })
+      const { whole, others } = await survey('namespace=')
+      for (const [path, changed] of others)
+        if (changed < before)
+          await exclusive(path, async () => {
+            // It may have been stored since then.
+            if ((await readRun(path)) === undefined) await removeObjects(path)
+          })
+      return whole
     },
     readFile: (path) => client.get(`${prefix}${path}`),
+    openFile: (path) => Readable.from(client.read(`${prefix}${path}`)),
     writeFile: (path, parts) =>
       client.put(`${prefix}${path}`, Buffer.concat([...parts].map((part) => Buffer.from(part)))),
     close: () => client.close(),
   }
 }
 
-async function listWhole(
-  client: BucketClient,
-  prefix: string,
-  above: string,
-): Promise<readonly RunFolder[]> {
-  const found: RunFolder[] = []
-  for await (const { key } of client.list(`${prefix}${above}`)) {
-    const { path, file } = splitKey(key.slice(prefix.length))
-    const folder = file === RUN_FILE ? readRunFolder(path) : undefined
-    if (folder !== undefined) found.push(folder)
-  }
+async function listNamespaces(client: BucketClient, prefix: string): Promise<readonly string[]> {
+  const found: string[] = []
+  for await (const start of client.listFolders(`${prefix}namespace=`))
+    found.push(start.slice(prefix.length, -1))
   return found
+}
+
+interface ListedRuns {
+  readonly whole: readonly RunFolder[]
+  /** When the other folders were changed, in milliseconds since 1970, by their paths. */
+  readonly others: ReadonlyMap<string, number>
+}
+
+/** Lists the folders of runs whose paths have a beginning. */
+async function listRuns(client: BucketClient, prefix: string, above: string): Promise<ListedRuns> {
+  const whole: RunFolder[] = []
+  const others = new Map<string, number>()
+  for await (const { key, modified } of client.list(`${prefix}${above}`)) {
+    const { path, file } = splitKey(key.slice(prefix.length))
+    const folder = readRunFolder(path)
+    if (folder === undefined) continue
+    if (file === RUN_FILE) whole.push(folder)
+    else others.set(path, Math.max(modified, others.get(path) ?? 0))
+  }
+  for (const { path } of whole) others.delete(path)
+  return { whole, others }
 }
 
 function splitKey(key: string): { readonly path: string; readonly file: string } {
   const at = key.lastIndexOf('/')
   return { path: key.slice(0, Math.max(at, 0)), file: key.slice(at + 1) }
-}
-
-/** Returns the paths of the folders without `run.json` whose objects are all old. */
-async function listUnfinished(
-  client: BucketClient,
-  prefix: string,
-  before: number,
-): Promise<readonly string[]> {
-  const unfinished = new Set<string>()
-  const others = new Set<string>()
-  for await (const { key, modified } of client.list(`${prefix}namespace=`)) {
-    const { path, file } = splitKey(key.slice(prefix.length))
-    const isOld = file !== RUN_FILE && modified < before
-    const isRun = readRunFolder(path) !== undefined
-    if (isRun) (isOld ? unfinished : others).add(path)
-  }
-  return [...unfinished].filter((path) => !others.has(path))
 }
 
 type Exclusive = (path: string, work: () => Promise<void>) => Promise<void>

@@ -8,6 +8,8 @@ export interface ListedObject {
 /** A part of a list of objects. */
 export interface ObjectPage {
   readonly objects: readonly ListedObject[]
+  /** The beginnings of other keys up to the delimiter of the request. */
+  readonly folders: readonly string[]
   /** Where the next part begins; undefined if this is the last one. */
   readonly next: string | undefined
 }
@@ -25,10 +27,13 @@ export function readObjectPage(xml: string): ObjectPage {
     key: readElement(text, 'Key') ?? '',
     modified: Date.parse(readElement(text, 'LastModified') ?? ''),
   }))
-  if (readElement(xml, 'IsTruncated') !== 'true') return { objects, next: undefined }
+  const folders = [...xml.matchAll(/<CommonPrefixes>(.*?)<\/CommonPrefixes>/gs)].map(
+    ([, text = '']) => readElement(text, 'Prefix') ?? '',
+  )
+  if (readElement(xml, 'IsTruncated') !== 'true') return { objects, folders, next: undefined }
   const next = readElement(xml, 'NextContinuationToken')
   if (next === undefined) throw new Error('the list of objects is cut and does not say where')
-  return { objects, next }
+  return { objects, folders, next }
 }
 
 /** Returns the text of the first element of a name; undefined if there is none. */

@@ -1,11 +1,12 @@
 import { once } from 'node:events'
-import type { ClientRequest, IncomingMessage } from 'node:http'
+import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { pipeline } from 'node:stream/promises'
 import type { MeasuredContent } from './object-content.ts'
 
 export interface BucketAnswer {
   readonly status: number
-  readonly body: string
+  readonly headers: IncomingHttpHeaders
+  readonly body: Buffer
 }
 
 export interface ExchangeLimits {
@@ -42,7 +43,8 @@ export async function exchange(
     // A bucket that refuses a request may answer before it has read the body.
     sent.catch(() => {})
     ;[response] = (await once(outgoing, 'response')) as [IncomingMessage]
-    const answer = { status: response.statusCode ?? 0, body: await readBody(response) }
+    const { statusCode: status = 0, headers } = response
+    const answer = { status, headers, body: await readBody(response) }
     if (answer.status < 300) await sent
     return answer
   } finally {
@@ -51,7 +53,7 @@ export async function exchange(
   }
 }
 
-async function readBody(response: IncomingMessage): Promise<string> {
+async function readBody(response: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = []
   let bytes = 0
   for await (const chunk of response) {
@@ -59,5 +61,5 @@ async function readBody(response: IncomingMessage): Promise<string> {
     if (bytes > MOST_BYTES) throw new Error('the response of the bucket is too long')
     chunks.push(chunk)
   }
-  return Buffer.concat(chunks).toString('utf8')
+  return Buffer.concat(chunks)
 }

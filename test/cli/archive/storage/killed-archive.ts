@@ -94,6 +94,11 @@ function killedClient(client: BucketClient, unlessKilled: UnlessKilled): BucketC
       await unlessKilled(async () => {})
       yield* client.list(prefix)
     },
+    read: (key) => client.read(key),
+    async *listFolders(prefix) {
+      await unlessKilled(async () => {})
+      yield* client.listFolders(prefix)
+    },
     close: () => client.close(),
   }
 }

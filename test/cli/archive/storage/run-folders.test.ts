@@ -1,5 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
 import { BUCKET_PACE, connectBucket } from '../../../../cli/archive/storage/bucket/bucket-client.ts'
 import { openBucketFolders } from '../../../../cli/archive/storage/bucket/bucket-folders.ts'
@@ -50,7 +51,7 @@ t.test(
     t.strictSame([...bucket.objects.keys()], [`${HPC}/vitals.process.parquet`])
     t.strictSame(await folders.list(), [])
     bucket.fault = () => undefined
-    await folders.removeUnfinished(Date.now() - 1000)
+    t.strictSame(await folders.removeUnfinished(Date.now() - 1000), [])
     t.equal(bucket.objects.size, 1, 'a run that is perhaps being stored is left')
     await Promise.all([folders.put(HPC, local), folders.removeUnfinished(Date.now() + 1000)])
     t.equal(bucket.objects.size, 2, 'a run that was stored meanwhile is left')
@@ -59,7 +60,7 @@ t.test(
     bucket.fault = (method, key) =>
       method === 'DELETE' && key.endsWith('parquet') ? DENIED : undefined
     await t.rejects(folders.remove(HPC), { message: /lack a right/ })
-    t.equal(await folders.has(HPC), false, 'a run that is removed in part is not there')
+    t.equal(await folders.readRun(HPC), undefined, 'a run that is removed in part is not there')
     bucket.fault = () => undefined
     await folders.removeUnfinished(Date.now() + 1000)
     t.equal(bucket.objects.size, 0)
@@ -80,13 +81,15 @@ const ML = 'namespace=ml/date=2026-01-03/run=train-2.2'
  */
 async function verify(t: Test, folders: RunFolders, local: string): Promise<void> {
   t.strictSame(await folders.list(), [])
-  t.equal(await folders.has(HPC), false)
+  t.equal(await folders.readRun(HPC), undefined)
   for (const path of [HPC, ML]) {
     makeFolder(local)
     await folders.put(path, local)
     rmSync(local, { recursive: true, force: true })
   }
-  t.equal(await folders.has(HPC), true)
+  t.equal(await folders.readRun(HPC), '{"é": 1}')
+  t.equal(await text(folders.openFile(`${HPC}/vitals.process.parquet`)), 'PAR1')
+  await t.rejects(text(folders.openFile(`${HPC}/other.json`)), /no such file|NoSuchKey/)
   t.equal(await folders.readFile(`${HPC}/run.json`), '{"é": 1}')
   t.equal(await folders.readFile(`${HPC}/other.json`), undefined)
   t.equal(await folders.readFile('namespace=none/date=2026-01-02/run=x/run.json'), undefined)
@@ -95,12 +98,13 @@ async function verify(t: Test, folders: RunFolders, local: string): Promise<void
   t.strictSame(await folders.list('ml'), [train])
   t.strictSame(await folders.list('m'), [])
   t.strictSame((await folders.list()).map(({ path }) => path).sort(), [HPC, ML])
+  t.strictSame([...(await folders.listNamespaces())].sort(), ['namespace=hpc', 'namespace=ml'])
 
-  for (const text of ['first', 'second']) await folders.writeFile('index.html', [text, '\n'])
+  for (const word of ['first', 'second']) await folders.writeFile('index.html', [word, '\n'])
   t.equal(await folders.readFile('index.html'), 'second\n')
   await folders.remove(HPC)
   t.strictSame(await folders.list(), [train])
-  t.equal(await folders.has(HPC), false)
+  t.equal(await folders.readRun(HPC), undefined)
   t.equal(await folders.readFile(`${HPC}/run.json`), undefined)
 }
 

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t from 'tap'
 import type { RunFolders } from '../../../../cli/archive/storage/run-folders.ts'
@@ -24,6 +24,10 @@ function openNoted(root: string) {
   const used: string[] = []
   const noted: RunFolders = {
     ...folders,
+    readRun(path) {
+      used.push(`read ${path}/run.json`)
+      return folders.readRun(path)
+    },
     readFile(path) {
       used.push(`read ${path}`)
       return folders.readFile(path)
@@ -103,6 +107,17 @@ t.test('an archive that was ended before it wrote an index leaves that to the ne
   writeFileSync(join(root, 'namespace=hpc/runs.json'), '{"runs": [')
   await createRunsIndex(folders).write(NOW)
   t.equal(pathsIn(root, 'hpc').length, 2, 'from data that is not whole')
+})
+
+t.test('an index whose last run was removed by an archive that was ended is written', async (t) => {
+  const root = t.testdir({ 'namespace=none': {} })
+  const removed = putRun(root, 'hpc', 0)
+  const { folders } = openNoted(root)
+  await createRunsIndex(folders).write(NOW)
+  rmSync(removed, { recursive: true })
+  await createRunsIndex(folders).write(NOW)
+  t.strictSame(pathsIn(root, 'hpc'), [])
+  t.notOk(existsSync(join(root, 'namespace=none/index.html')), 'there were never runs')
 })
 
 t.test('a failed index is written again', async (t) => {

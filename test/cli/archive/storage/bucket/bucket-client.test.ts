@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -35,7 +37,18 @@ const FAULTS: readonly (readonly [Fault, RegExp, number])[] = [
   [{ status: 403, code: 'InvalidAccessKeyId' }, /: the access key is not known there \(403/, 1],
   [{ status: 403, code: 'SignatureDoesNotMatch' }, /: the secret access key does not belong/, 1],
   [{ status: 403, code: 'RequestTimeTooSkewed' }, /: the clock of this machine and that of /, 1],
-  [{ status: 301, code: 'PermanentRedirect' }, /: the region or the endpoint is not that of /, 1],
+  [
+    { status: 301, code: 'PermanentRedirect', details: '<Endpoint>s3.eu.example</Endpoint>' },
+    /: the bucket is in another region, or at another endpoint: s3\.eu\.example \(301 Perm/,
+    1,
+  ],
+  [
+    { status: 400, code: 'AuthorizationHeaderMalformed', details: '<Region>eu-north-1</Region>' },
+    /: the bucket is in another region: eu-north-1 \(400 Auth/,
+    1,
+  ],
+  [{ status: 400, code: 'RequestTimeout', message: 'not read' }, /: not read \(400 Request/, 3],
+  [{ status: 404, code: '' }, /: unknown \(404\)$/, 1],
   [{ status: 403, code: 'New', message: 'a &lt;\u001b word' }, /: a <\\u001b word \(403 New\)$/, 1],
   [{ status: 503, code: 'SlowDown' }, /: too many requests \(503 SlowDown\)$/, 3],
   ['reset', /ECONNRESET|socket hang up/, 3],
@@ -77,13 +90,86 @@ t.test('a service that does not run or has no credentials is named', async (t) =
   const endpoint = `http://127.0.0.1:${await freePort()}`
   const away = connectBucket({ ...bucket.settings, endpoint }, QUICK)
   await t.rejects(away.get('key'), { message: /ECONNREFUSED/ })
-  const { credentials } = bucket.settings
+  const { credentials } = bucket
   const client = connectBucket(bucket.settings, QUICK)
   writeFileSync(join(credentials, 'AWS_SECRET_ACCESS_KEY'), '\n')
   await t.rejects(client.get('key'), { message: /have an empty AWS_SECRET_ACCESS_KEY$/ })
   rmSync(join(credentials, 'AWS_SECRET_ACCESS_KEY'))
   const missing = /have no AWS_SECRET_ACCESS_KEY: no such file or directory \(ENOENT\)$/
   await t.rejects(client.get('key'), { message: missing })
+  t.strictSame(bucket.calls, [])
+})
+
+t.test('no message has a part of the credentials', async (t) => {
+  const { bucket, client } = await start(t)
+  writeFileSync(join(bucket.credentials, 'AWS_SESSION_TOKEN'), 'secret\ntoken')
+  const message =
+    /: AWS_SESSION_TOKEN must have no spaces, line breaks and characters beyond ASCII$/
+  await t.rejects(client.get('key'), { message })
+  rmSync(join(bucket.credentials, 'AWS_SESSION_TOKEN'))
+  writeFileSync(join(bucket.credentials, 'AWS_ACCESS_KEY_ID'), 'réader')
+  await t.rejects(client.get('key'), { message: /: AWS_ACCESS_KEY_ID must have no spaces/ })
+})
+
+t.test('a key that no URL has names no other object', async (t) => {
+  const { bucket, client } = await start(t)
+  const object = { body: Buffer.from('whole'), type: '', modified: 0 }
+  for (const key of ['a/../b', 'a/./b', 'a/..', 'a/..b', 'b']) bucket.objects.set(key, object)
+  const listed: string[] = []
+  for await (const { key } of client.list('a')) listed.push(key)
+  t.strictSame(listed, ['a/..b'])
+  await t.rejects(client.delete('a/../b'), { message: /: no URL has the key a\/\.\.\/b$/ })
+  t.ok(bucket.objects.has('b'))
+})
+
+t.test('an object that is deleted already is no error', async (t) => {
+  const { bucket, client } = await start(t)
+  bucket.fault = () => ({ status: 404, code: 'NoSuchKey' })
+  await client.delete('key')
+  bucket.fault = () => ({ status: 404, code: 'NoSuchBucket' })
+  await t.rejects(client.delete('key'), { message: /does not exist/ })
+})
+
+t.test('an object is read in parts, each of which is requested again if it is cut', async (t) => {
+  const { bucket, client } = await start(t)
+  const body = Buffer.alloc(20 * 2 ** 20, 'ab\n')
+  bucket.objects.set('large', { body, type: '', modified: 0 })
+  const faults = [undefined, 'cut', { status: 503, code: 'SlowDown' }] as const
+  let request = 0
+  bucket.fault = () => {
+    request += 1
+    return faults[request - 1]
+  }
+  const parts: Buffer[] = []
+  for await (const part of client.read('large')) parts.push(part)
+  t.ok(Buffer.concat(parts).equals(body))
+  t.equal(parts.length, 3)
+  t.equal(request, 5)
+  await t.rejects(client.read('other').next(), { message: /: unknown \(404 NoSuchKey\)$/ })
+})
+
+t.test('a list that does not end is an error', async (t) => {
+  const server = createServer((_request, response) =>
+    response.end(
+      '<ListBucketResult><IsTruncated>true</IsTruncated>' +
+        '<NextContinuationToken>same</NextContinuationToken></ListBucketResult>',
+    ),
+  )
+  const port = await freePort()
+  await once(server.listen(port, '127.0.0.1'), 'listening')
+  t.teardown(() => server.close())
+  const { bucket } = await start(t)
+  const endpoint = `http://127.0.0.1:${port}`
+  const client = connectBucket({ ...bucket.settings, endpoint }, QUICK)
+  await t.rejects(client.list('').next(), { message: /has no end$/ })
+  client.close()
+})
+
+t.test('the name of a bucket in the host name needs a host name', async (t) => {
+  const { bucket } = await start(t)
+  t.throws(() => connectBucket({ ...bucket.settings, isInHost: true }), {
+    message: 'rows.127.0.0.1 is not a host name: the name of the bucket must be in the path',
+  })
 })
 
 t.test('a closed client ends its requests', async (t) => {
