@@ -6,7 +6,7 @@ import type { ComparedRun } from '../../src/runs/compare/run-facts.ts'
 import type { Descriptions } from '../../src/runs/log/descriptions.ts'
 import { findRunFiles, type RowsOptions } from '../archive/storage/stored-run-files.ts'
 import { cannotRead, UsageError } from '../shared/errors.ts'
-import { readInto } from '../shared/run-input.ts'
+import { type InputFile, readInto } from '../shared/run-input.ts'
 
 /** The word between two sides. A file of this name is written ./vs. */
 const SEPARATOR = 'vs'
@@ -75,8 +75,8 @@ async function readRun(
 }
 
 /** Returns a file, or the logs in a folder in the order of their names. */
-async function filesAt(path: string): Promise<readonly string[]> {
-  if (path === '-') return [path]
+async function filesAt(path: InputFile): Promise<readonly InputFile[]> {
+  if (path === '-' || typeof path !== 'string') return [path]
   const found = await stat(path).catch(cannotRead(path))
   if (!found.isDirectory()) return [path]
   const names = (await readdir(path).catch(cannotRead(path)))

@@ -15,7 +15,7 @@ import { type CollectedRun, newRun } from '../../src/runs/report/gather.ts'
 import { findRunFiles, type RowsOptions } from '../archive/storage/stored-run-files.ts'
 import { UsageError, usageError } from '../shared/errors.ts'
 import { namedFile } from '../shared/output.ts'
-import { readInto } from '../shared/run-input.ts'
+import { type InputFile, readInto } from '../shared/run-input.ts'
 import { writeParquet } from './parquet.ts'
 
 /** The program that the files name. */
@@ -50,7 +50,7 @@ export async function convert(
   const file = namedFile(to)
   const format = named ?? formatIn(file)
   const descriptions = descriptionsIn(await loadCatalog({ folder }).catch(usageError))
-  const files: string[] = []
+  const files: InputFile[] = []
   for (const input of inputs) files.push(...(await findRunFiles(input, rows)))
   if (format === 'parquet') {
     const notices = await writeParquet(files, descriptions, PROGRAM, file)

@@ -6,7 +6,7 @@ import { formatOfFile } from '../../src/runs/convert/format-names.ts'
 import { type FilePart, startParquet } from '../../src/runs/convert/parquet.ts'
 import type { Descriptions } from '../../src/runs/log/descriptions.ts'
 import { UsageError, usageError } from '../shared/errors.ts'
-import { entriesOf } from '../shared/run-input.ts'
+import { entriesOf, type InputFile } from '../shared/run-input.ts'
 
 /**
  * Writes the rows of a run as Parquet: a folder with a file for each section, or, if the name ends
@@ -18,7 +18,7 @@ import { entriesOf } from '../shared/run-input.ts'
  * observer, or if the folder exists, or the run has several sections and one file was named
  */
 export async function writeParquet(
-  files: readonly string[],
+  files: readonly InputFile[],
   descriptions: Descriptions,
   program: string,
   to: string | undefined,

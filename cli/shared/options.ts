@@ -106,7 +106,8 @@ export function withRows(command: Command): Command {
     .addOption(
       new Option(
         '--rows <folder>',
-        'the folder in which the archive stores runs, which are then named run/NAME',
+        'the folder in which the archive stores runs, which are then named run/NAME, or ' +
+          's3://BUCKET[/PREFIX]',
       ).env('RIDEALONG_ROWS'),
     )
     .addOption(

@@ -10,12 +10,21 @@ import { readLines } from '../../src/runs/log/read.ts'
 import { addEntry, type CollectedRun } from '../../src/runs/report/gather.ts'
 import { cannotRead, UsageError } from './errors.ts'
 
+/** A file on this machine, - for standard input, or a file that is stored somewhere else. */
+export type InputFile = string | StoredFile
+
+export interface StoredFile {
+  /** Where it is, for messages. */
+  readonly name: string
+  open(): Readable
+}
+
 /**
  * Adds the entries of a file to a run: the output of collect, or the log of an observer.
  *
  * @throws UsageError if the file cannot be read, or has another format
  */
-export async function readInto(run: CollectedRun, file: string): Promise<void> {
+export async function readInto(run: CollectedRun, file: InputFile): Promise<void> {
   for await (const entry of entriesOf(file, run.descriptions)) addEntry(run, entry)
 }
 
@@ -25,30 +34,36 @@ export async function readInto(run: CollectedRun, file: string): Promise<void> {
  *
  * @throws UsageError if the file cannot be read, or has another format
  */
-export async function* entriesOf(file: string, descriptions: Descriptions): AsyncGenerator<Entry> {
+export async function* entriesOf(
+  file: InputFile,
+  descriptions: Descriptions,
+): AsyncGenerator<Entry> {
   const input = openInput(file)
+  const name = typeof file === 'string' ? file : file.name
   let isEmpty = true
   try {
-    for await (const entry of readEntries(splitLines(input), inputName(file), descriptions)) {
+    for await (const entry of readEntries(splitLines(input), sourceOf(name), descriptions)) {
       isEmpty = false
       yield entry
     }
   } catch (error) {
-    cannotRead(file)(error)
+    cannotRead(name)(error)
   }
   if (isEmpty)
-    throw new UsageError(`${file} is neither the log of an observer nor the output of collect`)
+    throw new UsageError(`${name} is neither the log of an observer nor the output of collect`)
 }
 
-function openInput(file: string): Readable {
+function openInput(file: InputFile): Readable {
   if (file === '-') return process.stdin
-  const input = createReadStream(file)
+  const [name, input] =
+    typeof file === 'string' ? [file, createReadStream(file)] : [file.name, file.open()]
   // Its errors are those of the decompression, too, and are thrown where that is read.
-  return file.endsWith('.gz') ? pipeline(input, createGunzip(), () => {}) : input
+  return name.endsWith('.gz') ? pipeline(input, createGunzip(), () => {}) : input
 }
 
-function inputName(file: string): string {
-  return file === '-' ? 'standard input' : basename(file)
+/** Returns the name under which a log is shown. */
+function sourceOf(name: string): string {
+  return name === '-' ? 'standard input' : basename(name)
 }
 
 async function* readEntries(

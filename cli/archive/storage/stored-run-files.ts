@@ -1,15 +1,16 @@
 import { existsSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
-import { join } from 'node:path'
 import { dayFolder, ROWS_FILE, readRunName } from '../../../src/runs/archive/rows-path.ts'
 import { cannotRead, UsageError } from '../../shared/errors.ts'
-import type { RunFolder } from './run-folders.ts'
+import type { InputFile } from '../../shared/run-input.ts'
+import { openBucketOfUser } from './bucket/bucket-of-user.ts'
+import type { RunFolder, RunFolders } from './run-folders.ts'
 import { VOLUME_FILES } from './volume-files.ts'
 import { openVolumeFolders } from './volume-folders.ts'
 
 /** Where the runs are that an archive has stored. */
 export interface RowsOptions {
-  /** The root of the storage. */
+  /** The root of the storage: a folder, or s3://BUCKET[/PREFIX]. */
   readonly rows?: string
   /** The namespace of the runs; all namespaces if it is omitted. */
   readonly namespace?: string
@@ -25,18 +26,17 @@ const MOST_NAMED = 4
  * Returns the files of an input of a command: those with the rows of a stored run, if it is
  * run/NAME, and otherwise the input itself. A file of this name precedes a run.
  *
- * @throws UsageError if no run, or more than one, has the name
+ * @throws UsageError if no run, or more than one, has the name, or the storage cannot be read
  */
 export async function findRunFiles(
   input: string,
   { rows, namespace }: RowsOptions,
-): Promise<readonly string[]> {
+): Promise<readonly InputFile[]> {
   const [, name] = RUN.exec(input) ?? []
   if (name === undefined || existsSync(input)) return [input]
-  const root = mustBeFolder(input, rows)
-  await readdir(root).catch(cannotRead(root))
-  const stored = await openVolumeFolders(root, VOLUME_FILES).list(namespace)
-  const runs = chooseRuns(stored, name)
+  const root = mustBeKnown(input, rows)
+  const place = await openStorage(root)
+  const runs = chooseRuns(await place.list(namespace).catch(cannotRead(root)), name)
   const [folders, ...others] = runs
   const where = namespace === undefined ? '' : ` of namespace ${namespace}`
   if (folders === undefined)
@@ -44,19 +44,28 @@ export async function findRunFiles(
       `there is no file ${input}, and ${root} has no run${where} whose name begins with ${name}`,
     )
   if (others.length > 0) throw new UsageError(describeSeveral(input, runs))
-  return folders.map(({ path }) => join(root, path, ROWS_FILE)).sort()
+  const files = folders.map(({ path }) => `${path}/${ROWS_FILE}`).sort()
+  return files.map((file) => ({
+    name: `${root.replace(/\/+$/, '')}/${file}`,
+    open: () => place.openFile(file),
+  }))
 }
 
-function mustBeFolder(input: string, rows: string | undefined): string {
+/** @throws UsageError if the folder cannot be read, or the URL of a bucket is not valid */
+async function openStorage(root: string): Promise<RunFolders> {
+  if (/^s3:/i.test(root)) return openBucketOfUser(root, process.env)
+  await readdir(root).catch(cannotRead(root))
+  return openVolumeFolders(root, VOLUME_FILES)
+}
+
+function mustBeKnown(input: string, rows: string | undefined): string {
   if (rows === undefined)
     throw new UsageError(
       `there is no file ${input}, and it is not known where the archive stores runs: ` +
-        'use --rows FOLDER, or set RIDEALONG_ROWS',
+        'use --rows with a folder or s3://BUCKET[/PREFIX], or set RIDEALONG_ROWS',
     )
-  if (/^[a-z0-9]+:\/\//i.test(rows))
-    throw new UsageError(
-      `${rows} is not a folder: copy the runs to a folder, and use --rows FOLDER`,
-    )
+  if (/^(?!s3:)[a-z0-9]+:\/\//i.test(rows))
+    throw new UsageError(`${rows} is not a folder and does not begin with s3://`)
   return rows
 }
 

@@ -82,8 +82,12 @@ t.test('a run is found by the beginning of its name, with all of its folders', a
     },
     'namespace=ml': { 'date=2026-01-03': folders(['run=ab-22222222', 'run=c-33333333']) },
   })
-  const find = (input: string, namespace?: string) =>
-    findRunFiles(input, { rows, ...(namespace === undefined ? {} : { namespace }) })
+  const find = async (input: string, namespace?: string) => {
+    const files = await findRunFiles(input, {
+      ...{ rows, ...(namespace === undefined ? {} : { namespace }) },
+    })
+    return files.map((file) => (typeof file === 'string' ? file : file.name))
+  }
   const first = [
     join(rows, 'namespace=hpc/date=2026-01-02/run=a-11111111/rows.jsonl.gz'),
     join(rows, 'namespace=hpc/date=2026-01-05/run=a-11111111.2/rows.jsonl.gz'),
@@ -106,8 +110,8 @@ t.test('a run is found by the beginning of its name, with all of its folders', a
 })
 
 t.test('a missing folder has a message', async (t) => {
-  await t.rejects(findRunFiles('run/a', {}), /use --rows FOLDER, or set RIDEALONG_ROWS$/)
-  await t.rejects(findRunFiles('run/a', { rows: 's3://runs/hpc' }), /copy the runs to a folder/)
+  await t.rejects(findRunFiles('run/a', {}), /s3:\/\/BUCKET\[\/PREFIX\], or set RIDEALONG_ROWS$/)
+  await t.rejects(findRunFiles('run/a', { rows: 'gs://runs/hpc' }), /is not a folder and does /)
   await t.rejects(
     findRunFiles('run/a', { rows: '/nowhere' }),
     /cannot read \/nowhere: no such file/,
