@@ -102,13 +102,17 @@ async function answer(
   send(standIn, response, { method, key, url, range, object: { body, type, modified: Date.now() } })
 }
 
+/** The characters of a URL that are not encoded when it is signed. */
+const SIGNED_URL = /^\/[\w.~%/-]*(\?[\w.~%=&-]*)?$/
+
 const UNSIGNED = { status: 403, code: 'AccessDenied', message: 'not signed' }
 
 /** Reports whether the hash in the signed headers is that of the body. */
-function isSigned({ headers }: IncomingMessage, body: Buffer): boolean {
+function isSigned({ url = '', headers }: IncomingMessage, body: Buffer): boolean {
   const hash = createHash('sha256').update(body).digest('hex')
   const scope = /^AWS4-HMAC-SHA256 Credential=reader\/\d{8}\/us-east-1\/s3\/aws4_request, /
-  return headers['x-amz-content-sha256'] === hash && scope.test(headers.authorization ?? '')
+  const isWhole = headers['x-amz-content-sha256'] === hash
+  return isWhole && SIGNED_URL.test(url) && scope.test(headers.authorization ?? '')
 }
 
 function errorOf({ code, message = 'unknown', details = '' }: Exclude<Fault, string>): string {

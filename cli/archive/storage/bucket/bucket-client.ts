@@ -203,6 +203,17 @@ function canRequest(key: string): boolean {
   return !/\p{Cs}/u.test(key) && !/(^|\/)\.\.?(\/|$)/.test(key)
 }
 
+/**
+ * Encodes a part of a URL as it is signed (RFC 3986, section 2.3). Some services verify the URL as
+ * it was sent, without decoding it.
+ */
+function encode(text: string): string {
+  return encodeURIComponent(text).replace(
+    /[!'()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  )
+}
+
 async function sign(
   { region }: BucketSettings,
   root: URL,
@@ -211,9 +222,10 @@ async function sign(
   const { method, key, query = {} } = call
   if (!canRequest(key)) throw new Error(`no URL has the key ${printable(key)}`)
   const url = new URL(root)
-  const path = key.split('/').map(encodeURIComponent).join('/')
+  const path = key.split('/').map(encode).join('/')
   url.pathname = `${root.pathname.replace(/\/$/, '')}/${path}`
-  url.search = String(new URLSearchParams(query))
+  const pairs = Object.entries(query).map(([name, value]) => `${name}=${encode(value)}`)
+  url.search = pairs.join('&')
   const body = method === 'PUT' ? { 'content-type': contentType(key) } : {}
   const signed = await new AwsV4Signer({
     ...credentials,

@@ -19,8 +19,8 @@ export class BucketError extends Error {
 const REASONS: Readonly<Record<string, string>> = {
   NoSuchBucket: 'the bucket does not exist',
   AccessDenied:
-    'the credentials lack a right; the archive lists, gets, puts and deletes objects, and commands ' +
-    'that read runs list and get them',
+    'the credentials lack a right; the archive lists, gets, puts and deletes objects, and ' +
+    'commands that read runs list and get them',
   InvalidAccessKeyId: 'the access key is not known there',
   SignatureDoesNotMatch: 'the secret access key does not belong to the access key',
   ExpiredToken: 'the credentials have expired',
