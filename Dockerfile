@@ -75,6 +75,12 @@ ARG TARGETARCH
 COPY observer/python/ /observer/python/
 RUN mkdir /python && /observer/python/build.sh "$TARGETARCH" /python/libridealong-python.so
 
+# The recorder of PyTorch's collectives. The compiler is that of the image's platform.
+FROM recorder AS torch
+ARG TARGETARCH
+COPY observer/torch/ /observer/torch/
+RUN /observer/torch/build.sh "$TARGETARCH" /torch
+
 # The installer copies each folder of /tool into a volume of the pod. Each file must be readable by
 # every user.
 FROM scratch AS tools
@@ -82,6 +88,7 @@ COPY --from=program /image/ /
 COPY --from=profiler /tool/ /tool/cpu-profile/
 COPY --from=recorder /tool/ /tool/mpi-trace/
 COPY --from=sampler /python/ /tool/python-profile/
+COPY --from=torch /torch/ /tool/torch-collectives/
 ENV PATH=/usr/local/bin
 CMD ["install"]
 

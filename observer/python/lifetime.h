@@ -11,6 +11,7 @@
 
 #pragma once
 
+#include "../preload/program.h"
 #include "sampler.h"
 
 // A test sets other limits for its samples.
@@ -293,19 +294,6 @@ static void after_fork_in_child(void) {
 }
 
 // --- The beginning ---
-
-// Whether the program is CPython itself, and not one that only contains it.
-static int is_python(void) {
-  static char path[4096];
-  long length = call(SYS_readlinkat, AT_FDCWD, (long)"/proc/self/exe", (long)path, sizeof path);
-  long start = length;
-  while (start > 0 && path[start - 1] != '/') start--;
-  static const char name[] = "python";
-  for (long at = 0; at < (long)sizeof name - 1; at++) {
-    if (start + at >= length || path[start + at] != name[at]) return 0;
-  }
-  return 1;
-}
 
 static uint64_t read_interval(void) {
   const char *text = getenv == NULL ? NULL : getenv("RIDEALONG_PYTHON_FREQUENCY");

@@ -19,8 +19,8 @@ import { subsetsOf } from '../properties/subsets.ts'
 
 const FOLDER = new URL('../logs/all-metrics/', import.meta.url)
 const KNOWN = descriptionsIn(await loadCatalog({}))
-// LAMMPS uses neither Python nor NCCL, so python-profile and nccl-ras have no log of it.
-const OTHERS = ['python-profile', 'nccl-ras']
+// LAMMPS uses neither Python nor NCCL, so these metrics have no log of it.
+const OTHERS = ['python-profile', 'torch-collectives', 'nccl-ras']
 const METRICS = [...KNOWN.keys()].filter((metric) => !OTHERS.includes(metric))
 
 interface Log {
@@ -124,7 +124,7 @@ const FIELDS = [
 ] as const
 
 t.test(
-  'the recording has all metrics but python-profile and nccl-ras of two pods, with LAMMPS in each',
+  'the recording has all metrics but those of Python and NCCL of two pods, with LAMMPS in each',
   async (t) => {
     t.equal(LOGS.length, 2 * METRICS.length)
     for (const metric of ['perf-sysstat', 'pressure', 'cpu-profile'])

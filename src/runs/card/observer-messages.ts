@@ -18,6 +18,7 @@ const WITHOUT_USE = [
   'cpu-profile',
   'mpi-trace',
   'python-profile',
+  'torch-collectives',
   'nccl-ras',
 ]
 

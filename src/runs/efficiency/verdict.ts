@@ -1,6 +1,6 @@
 import { roundTo } from '../../lib/round.ts'
 import type { RunFinding } from '../findings/evaluate.ts'
-import { LEAST_EFFICIENCY } from '../findings/mpi-rules.ts'
+import { LEAST_EFFICIENCY } from '../findings/libraries/mpi-rules.ts'
 import { factText, rankName } from '../findings/sentence.ts'
 import { type Factor, type FactorName, factorText, factorWords, listFactors } from './factor.ts'
 import type { Efficiency } from './run-efficiency.ts'

@@ -5,6 +5,7 @@ import { addMpiRow, type MpiRun, newMpiRun } from '../mpi/mpi-run.ts'
 import { addNcclRow, type NcclRun, newNcclRun } from '../nccl/nccl-run.ts'
 import { addCurrentStack, type CurrentStacks } from '../profiles/current-stacks.ts'
 import { addProfileRow, type ProfileRun } from '../profiles/profile-run.ts'
+import { addTorchRow, newTorchRun, type TorchRun } from '../torch/torch-run.ts'
 import { addValue, type ColumnReading, continueReading, newReading } from './column-reading.ts'
 import { standInFor } from './stand-in.ts'
 
@@ -53,6 +54,8 @@ export interface Evidence {
   readonly mpi: MpiRun
   /** The last answers of NCCL's RAS service. */
   readonly nccl: NcclRun
+  /** The collective calls of PyTorch. */
+  readonly torch: TorchRun
   /** The evidence of the whole run, if this is the evidence of a part of it; see `newPart`. */
   readonly whole: Evidence | undefined
 }
@@ -167,6 +170,7 @@ export function newEvidence(needs: readonly SectionColumns[]): Evidence {
     python: new Map(),
     mpi: newMpiRun(),
     nccl: newNcclRun(),
+    torch: newTorchRun(),
     whole: undefined,
   }
 }
@@ -204,14 +208,15 @@ export function addToEvidence(
   addRow(own, sample, coveredBy(sample, clock), whole)
 }
 
-/** Adds a row to the profiles, the calls of MPI or the answers of NCCL; parts have none of them. */
+/** Adds a row to the profiles, the calls of MPI or PyTorch, or the answers of NCCL; parts: none. */
 function addToolRow(evidence: Evidence, section: RowSection, sample: Sample): void {
-  const { whole, profiles, python, mpi, nccl } = evidence
+  const { whole, profiles, python, mpi, nccl, torch } = evidence
   if (whole !== undefined) return
   addProfileRow(profiles, section, sample)
   addCurrentStack(python, section.name, sample)
   addMpiRow(mpi, section.name, sample)
   addNcclRow(nccl, section.name, sample)
+  addTorchRow(torch, section.name, sample)
 }
 
 /** Adds how the containers of the pod of a log ended, and the limits of the pod. */

@@ -1,9 +1,14 @@
 import { THROTTLED, WAITING_FOR_CPU } from './cpu-rules.ts'
 import type { PlottedColumn, SectionColumns } from './evidence.ts'
 import { CONTAINER_FAILED } from './failure-rule.ts'
+import {
+  MUCH_TIME_IN_MPI,
+  WAITING_IN_COLLECTIVES,
+  WAITING_IN_POINT_TO_POINT,
+} from './libraries/mpi-rules.ts'
+import { LATE_IN_COLLECTIVES } from './libraries/torch-rule.ts'
 import { MEMORY_GROWING } from './memory-growth-rule.ts'
 import { CLOSE_TO_LIMIT, MEMORY_PRESSURE, OOM_KILLED, SWAPPING } from './memory-rules.ts'
-import { MUCH_TIME_IN_MPI, WAITING_IN_COLLECTIVES, WAITING_IN_POINT_TO_POINT } from './mpi-rules.ts'
 import { NETWORK_BOUND, RETRANSMISSIONS } from './network-rules.ts'
 import { PINNED, REMOTE_MEMORY } from './placement-rules.ts'
 import { MUCH_TIME_IN_DATA_LOADER } from './profiles/data-loader-rule.ts'
@@ -39,6 +44,7 @@ export const RULES = [
   MUCH_TIME_IN_DATA_LOADER,
   ALL_WAIT_FOR_ONE,
   WAITING_IN_PYTHON,
+  LATE_IN_COLLECTIVES,
   WAITING_IN_COLLECTIVES,
   WAITING_IN_POINT_TO_POINT,
   MUCH_TIME_IN_MPI,

@@ -6,6 +6,8 @@ import type { NcclRun } from '../nccl/nccl-run.ts'
 import { findStuckRanks, type StuckRanks } from '../nccl/stuck-ranks.ts'
 import { findStacks } from '../profiles/current-stacks.ts'
 import { type RankedProfile, rankProfile } from '../profiles/ranked-profile.ts'
+import { joinTorch, type TorchCalls } from '../torch/late-calls.ts'
+import type { TorchRun } from '../torch/torch-run.ts'
 import type { ColumnReading } from './column-reading.ts'
 import {
   type Evidence,
@@ -27,6 +29,8 @@ export interface RunEvidence {
   readonly starting: readonly StartingJob[]
   /** The ranks of NCCL that are behind or do not answer, whether that counts or not. */
   readonly ncclRanks: readonly StuckRanks[]
+  /** The members of process groups of PyTorch that made calls later than the others. */
+  readonly torch: TorchCalls
   /** The ranks with a process whose MPI library is not known, so that it belongs to no job. */
   readonly strangers: readonly string[]
 }
@@ -96,6 +100,7 @@ interface Growing {
 export interface GroupedEvidence
   extends Pick<Evidence, 'ended' | 'podLimits' | 'profiles' | 'python'> {
   readonly nccl: NcclRun
+  readonly torch: TorchRun
   readonly sections: Iterable<readonly [key: string, { readonly things: Things }]>
   readonly mpi: Pick<MpiRun, 'processes' | 'starting'>
 }
@@ -107,7 +112,16 @@ interface Things {
 
 /** Groups the evidence by rank. @param rankOf returns the rank to which a log belongs */
 export function groupByRank(
-  { sections, ended: endings, podLimits: limits, profiles, python, mpi, nccl }: GroupedEvidence,
+  {
+    sections,
+    ended: endings,
+    podLimits: limits,
+    profiles,
+    python,
+    mpi,
+    nccl,
+    torch,
+  }: GroupedEvidence,
   rankOf: (source: string) => string,
 ): RunEvidence {
   const ranks = new Map<string, Growing>()
@@ -128,6 +142,7 @@ export function groupByRank(
     mpi: joinJobs(mpi, rankOf, findStacks(python, rankOf)),
     starting: joinStarting(mpi, rankOf),
     ncclRanks: findStuckRanks(nccl, rankOf),
+    torch: joinTorch(torch, rankOf),
     strangers: mpi.processes.flatMap(({ rank, source }) => (rank === null ? rankOf(source) : [])),
   }
 }

@@ -4,7 +4,7 @@ import { complete, formatCompletion } from '../../../cli/completion/complete.ts'
 
 const METRICS = [
   ...['cpu-profile', 'io-sysstat', 'mpi-trace', 'nccl-ras', 'network', 'perf-sysstat'],
-  ...['pressure', 'python-profile'],
+  ...['pressure', 'python-profile', 'torch-collectives'],
 ]
 
 /** Returns a program with every kind of option and argument that the verbs declare. */
@@ -68,9 +68,10 @@ const LINES: readonly (readonly [string, string, string])[] = [
   [
     'the first of several metrics',
     'collect --metrics ',
-    'true cpu-profile io-sysstat mpi-trace nccl-ras network perf-sysstat pressure python-profile',
+    'true cpu-profile io-sysstat mpi-trace nccl-ras network perf-sysstat pressure python-profile ' +
+      'torch-collectives',
   ],
-  ['the default metrics after a metric', 'collect --metrics mpi-trace,t', 'mpi-trace,true'],
+  ['the default metrics after a metric', 'collect --metrics mpi-trace,tr', 'mpi-trace,true'],
   [
     'the second of several metrics',
     'collect --metrics io-sysstat,p',

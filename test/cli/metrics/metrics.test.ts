@@ -23,19 +23,20 @@ t.test('metrics prints a table with one line for each metric', async (t) => {
   const [table = '', defaults] = out.trimEnd().split('\n\n')
   t.match(defaults, /^Default metrics, which ridealong\.dev\/inject: "true" requests: [a-z]/)
   const [heading, ...rows] = table.split('\n')
-  t.equal(heading, 'NAME            PRIVILEGE   DESCRIPTION')
+  t.equal(heading, 'NAME               PRIVILEGE   DESCRIPTION')
   t.match(rows, [
-    /^cpu-profile {5}restricted {2}\S/,
-    /^io-sysstat {6}restricted {2}\S/,
-    /^mpi-trace {7}restricted {2}\S/,
-    /^nccl-ras {8}restricted {2}\S/,
-    /^network {9}restricted {2}\S/,
-    /^perf-sysstat {4}restricted {2}\S/,
-    /^pressure {8}restricted {2}\S/,
-    /^python-profile {2}restricted {2}\S/,
-    /^vitals {10}restricted {2}\S/,
+    /^cpu-profile {8}restricted {2}\S/,
+    /^io-sysstat {9}restricted {2}\S/,
+    /^mpi-trace {10}restricted {2}\S/,
+    /^nccl-ras {11}restricted {2}\S/,
+    /^network {12}restricted {2}\S/,
+    /^perf-sysstat {7}restricted {2}\S/,
+    /^pressure {11}restricted {2}\S/,
+    /^python-profile {5}restricted {2}\S/,
+    /^torch-collectives {2}restricted {2}\S/,
+    /^vitals {13}restricted {2}\S/,
   ])
-  t.equal(rows.length, 9)
+  t.equal(rows.length, 10)
 })
 
 t.test('metrics prints the fields of one metric, and the annotations of its options', async (t) => {
@@ -69,7 +70,7 @@ t.test(
         [],
         [
           ...['cpu-profile', 'io-sysstat', 'mpi-trace', 'nccl-ras', 'network'],
-          ...['perf-sysstat', 'pressure', 'python-profile', 'vitals'],
+          ...['perf-sysstat', 'pressure', 'python-profile', 'torch-collectives', 'vitals'],
         ],
       ],
       [['perf-sysstat'], ['perf-sysstat']],

@@ -13,8 +13,8 @@ import { exporting, type Point, receive, variablesOf } from './receiver.ts'
 
 const FOLDER = new URL('../../logs/all-metrics/', import.meta.url)
 const CATALOG = await loadCatalog({})
-// LAMMPS uses neither Python nor NCCL, so python-profile and nccl-ras have no log of it.
-const OTHERS = ['python-profile', 'nccl-ras']
+// LAMMPS uses neither Python nor NCCL, so these metrics have no log of it.
+const OTHERS = ['python-profile', 'torch-collectives', 'nccl-ras']
 const NAMES = [...CATALOG.metrics.keys()].filter((name) => !OTHERS.includes(name))
 const exportingTo = (endpoint: string) => exporting(CATALOG, { endpoint, interval: 1 })
 

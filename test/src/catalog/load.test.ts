@@ -91,6 +91,7 @@ t.test(
         'perf-sysstat.yaml',
         'pressure.yaml',
         'python-profile.yaml',
+        'torch-collectives.yaml',
         'vitals.yaml',
       ],
     ])
@@ -142,6 +143,7 @@ t.test('a folder adds the metrics of all YAML documents, and ignores other files
       'pressure',
       'python-profile',
       'three',
+      'torch-collectives',
       'two',
       'vitals',
     ],
@@ -161,7 +163,7 @@ t.test('a document of the folder replaces a built-in metric of the same name', a
     [...metrics.keys()],
     [
       ...['cpu-profile', 'io-sysstat', 'mpi-trace', 'nccl-ras', 'network'],
-      ...['perf-sysstat', 'pressure', 'python-profile', 'vitals'],
+      ...['perf-sysstat', 'pressure', 'python-profile', 'torch-collectives', 'vitals'],
     ],
   )
   t.equal(metrics.get('perf-sysstat')?.description, 'a metric of the test')
@@ -661,7 +663,7 @@ const HOLDS: readonly (readonly [string, string])[] = [
 for (const [what, text] of HOLDS) {
   t.test(`a document with ${what} is valid`, async (t) => {
     const { metrics } = await loadCatalog({ folder: t.testdir({ 'x.yaml': text }) })
-    t.equal(metrics.size, 10)
+    t.equal(metrics.size, 11)
   })
 }
 

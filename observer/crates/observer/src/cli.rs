@@ -68,7 +68,8 @@ The settings are environment variables. Their defaults are in parentheses.
                                 observer in mode container also ends only on SIGTERM
   RIDEALONG_HOST_NETWORK        network, vitals, nccl-ras: true if the pod uses the network of its node (false)
   RIDEALONG_OBSERVERS           the containers that are not observed, separated by blanks
-  RIDEALONG_OPTION_RATE         seconds between samples (10); nccl-ras: between requests (60)
+  RIDEALONG_OPTION_RATE         seconds between samples (10); nccl-ras: between requests,
+                                torch-collectives: between timepoints (60)
   RIDEALONG_OPTION_COMPLETIONS  number of timepoints; 0 means no limit (0)
   RIDEALONG_OPTION_TIMEOUT      not io-sysstat: seconds to wait for the first process; 0 means no
                                 limit (0)

@@ -15,6 +15,7 @@ export function joinLogs(
     profiles: new Map(),
     python: new Map(),
     nccl: joinNcclRuns(all.map(({ nccl }) => nccl)),
+    torch: new Map(all.flatMap(({ torch }) => [...torch])),
     mpi: {
       processes: all.flatMap(({ mpi }) => mpi.processes),
       starting: new Map(all.flatMap(({ mpi }) => [...mpi.starting])),

@@ -14,6 +14,7 @@ import type { LogEntry } from '../../log/entry.ts'
 import { MPI_METRIC, newMpiRun } from '../../mpi/mpi-run.ts'
 import { newNcclRun } from '../../nccl/nccl-run.ts'
 import { isProfile } from '../../profiles/profile-run.ts'
+import { newTorchRun } from '../../torch/torch-run.ts'
 import type { RowFacts, RowTaker } from '../live-log.ts'
 import { forgetEnded, forgetEndedProcesses, hasRoom } from './forget-ended.ts'
 import { joinParts } from './join-parts.ts'
@@ -227,6 +228,7 @@ function windowOf(state: State): LogWindow | undefined {
       python: new Map(),
       mpi: { ...newMpiRun(), processes: [...processes] },
       nccl: newNcclRun(),
+      torch: newTorchRun(),
       ended: new Map(),
       podLimits: new Map(),
     },

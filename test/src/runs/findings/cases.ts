@@ -54,6 +54,23 @@ export const pinned = (run_delay: number): Sections => ({
   perf: { percent_cpu: 47.5 },
 })
 
+const TORCH = ['torch', 'group', 'collective'] as const
+
+/**
+ * The cells of a process of a process group with two members, which calls an operation every five
+ * seconds with this delay.
+ */
+export function torchProcess(rank: number, delay: number): Sections {
+  return {
+    torch: { world_rank: rank },
+    group: { world_rank: rank, size: 2, members: '0-1' },
+    collective: {
+      ...{ world_rank: rank, number: (seconds) => seconds / 5 },
+      called: (seconds) => 1000 + seconds + delay,
+    },
+  }
+}
+
 /**
  * The cells of a process of an MPI job with two processes: the time in MPI and in its collective
  * calls, as parts of the run, and the time in calls of MPI_Wait for the other one.
@@ -208,6 +225,13 @@ export const CASES: Readonly<Record<RuleName, Case>> = {
   'waiting-in-python': {
     changes: { line: { self_wall: 70, samples_self: 7000 } },
     below: { line: { self_wall: 49, samples_self: 4900 } },
+    lost: null,
+  },
+  'late-in-torch-collectives': {
+    changes: torchProcess(0, 0),
+    options: { step: 5, others: [torchProcess(1, 2)], only: TORCH },
+    below: torchProcess(0, 0),
+    belowOptions: { step: 5, others: [torchProcess(1, 0.9)], only: TORCH },
     lost: null,
   },
   'waiting-in-collectives': {

@@ -84,6 +84,9 @@ export interface Sections {
   readonly block?: Rates
   readonly open?: Rates
   readonly progress?: Rates
+  readonly torch?: Rates
+  readonly group?: Rates
+  readonly collective?: Rates
 }
 
 const PLACES = {
@@ -106,6 +109,10 @@ const PLACES = {
   block: ['mpi-trace', 'block'],
   open: ['mpi-trace', 'open'],
   progress: ['mpi-trace', 'progress'],
+  // In a log, the row of a process group precedes its calls.
+  torch: ['torch-collectives', 'process'],
+  group: ['torch-collectives', 'group'],
+  collective: ['torch-collectives', 'collective'],
 } as const
 
 const MIB = 1024 * 1024
@@ -183,6 +190,13 @@ const HEALTHY: Required<Sections> = {
     ...{ longest_gap: 0.1, process_state: 'running', cpu_time: 0.95 },
   },
   progress: { mpi_rank: 0, communicator: 'world', size: 1, begun: 10 },
+  // The only member of its process group.
+  torch: { world_rank: 0, world_size: 1, state: 'running', copies: 1 / 60, longest_copy: 0.05 },
+  group: { world_rank: 0, group: '0', description: 'default_pg', size: 1, members: '0' },
+  collective: {
+    ...{ world_rank: 0, group: '0', operation: 'gloo:all_reduce', state: 'scheduled' },
+    ...{ number: (seconds) => seconds, called: (seconds) => 1000 + seconds },
+  },
 }
 
 /** The length of the generated runs in seconds, and the seconds between two samples. */

@@ -10,12 +10,13 @@ pub mod network;
 pub mod perf_sysstat;
 pub mod pressure;
 pub mod python_profile;
+pub mod torch_collectives;
 pub mod vitals;
 
 use self::metric::Metric;
 
 /// All metrics, in the order of the help of the program.
-pub static METRICS: [&Metric; 9] = [
+pub static METRICS: [&Metric; 10] = [
     &vitals::METRIC,
     &perf_sysstat::METRIC,
     &io_sysstat::METRIC,
@@ -24,6 +25,7 @@ pub static METRICS: [&Metric; 9] = [
     &cpu_profile::METRIC,
     &mpi_trace::METRIC,
     &python_profile::METRIC,
+    &torch_collectives::METRIC,
     &nccl_ras::METRIC,
 ];
 

@@ -3,8 +3,8 @@
 use linux::clock;
 
 use super::thread::{Activity, Thread};
+use crate::metrics::python_profile::KIND;
 use crate::metrics::python_profile::memory::{self, MAX_DEPTH, Profile};
-use crate::metrics::python_profile::observed::find_memory;
 use crate::metrics::python_profile::tally;
 use crate::sampling::process_table::ProcessTable;
 use crate::tools::shared_memory::Search;
@@ -28,7 +28,7 @@ impl PythonStacks {
     /// loaded the library of the sampler.
     #[must_use]
     pub fn read(table: &mut ProcessTable, pid: i32, is_loaded: bool) -> Self {
-        let file = match find_memory(table, pid) {
+        let file = match KIND.find(table, pid) {
             Search::Found(file) => file,
             Search::Missing if is_loaded => {
                 return Self::Unknown(

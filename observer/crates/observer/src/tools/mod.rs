@@ -5,6 +5,8 @@ pub mod artifacts;
 pub mod folder;
 pub mod foreign;
 pub mod install;
+pub mod json;
+pub mod observed;
 pub mod results;
 pub mod shared_memory;
 pub mod words;

@@ -5,55 +5,17 @@
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{Error, MapAccess, Visitor};
 
 use super::answer::{
     Answer, Communicator, Counts, Format, MAX_COMMUNICATORS, MAX_RANKS, OPERATIONS, Place, Rank,
     State, number_twins, operation, text,
 };
+use crate::tools::json::{List, object};
 
 /// `ncclSuccess` and `ncclInProgress` (src/nccl.h.in).
 const SUCCESS: i64 = 0;
 const IN_PROGRESS: i64 = 7;
-
-/// Declares an object of JSON. A member that is missing is `None`, and unknown members are ignored,
-/// because a later version may have others. (The derive macro of serde cannot be used: the program
-/// is linked statically, and its target has no procedural macros.)
-macro_rules! object {
-    ($name:ident { $($member:ident: $kind:ty),* $(,)? }) => {
-        #[derive(Default)]
-        struct $name {
-            $($member: Option<$kind>),*
-        }
-
-        impl<'de> Deserialize<'de> for $name {
-            fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-                struct Members;
-                impl<'de> Visitor<'de> for Members {
-                    type Value = $name;
-
-                    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-                        out.write_str("an object")
-                    }
-
-                    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<$name, A::Error> {
-                        let mut found = $name::default();
-                        while let Some(name) = map.next_key::<String>()? {
-                            match name.as_str() {
-                                $(stringify!($member) => found.$member = map.next_value()?,)*
-                                _ => {
-                                    map.next_value::<IgnoredAny>()?;
-                                }
-                            }
-                        }
-                        Ok(found)
-                    }
-                }
-                from.deserialize_map(Members)
-            }
-        }
-    };
-}
 
 object!(Document {
     nccl_version: String,
@@ -105,35 +67,6 @@ object!(MissingStatus {
     unresponsive: bool,
     considered_dead: bool,
 });
-
-/// A list of at most `MOST` items.
-struct List<T, const MOST: usize>(Vec<T>);
-
-impl<'de, T: Deserialize<'de>, const MOST: usize> Deserialize<'de> for List<T, MOST> {
-    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Items<T, const MOST: usize>(std::marker::PhantomData<T>);
-        impl<'de, T: Deserialize<'de>, const MOST: usize> Visitor<'de> for Items<T, MOST> {
-            type Value = Vec<T>;
-
-            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(out, "a list of at most {MOST} items")
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Vec<T>, A::Error> {
-                let mut items = Vec::new();
-                while let Some(item) = list.next_element()? {
-                    if items.len() == MOST {
-                        return Err(A::Error::custom("the list is too long"));
-                    }
-                    items.push(item);
-                }
-                Ok(items)
-            }
-        }
-        let items = Items::<T, MOST>(std::marker::PhantomData);
-        from.deserialize_seq(items).map(Self)
-    }
-}
 
 /// The calls by operation.
 struct Calls {

@@ -6,7 +6,6 @@
 //! memory and time, and a fuzz target.
 
 pub mod memory;
-pub mod observed;
 pub mod rows;
 pub mod tally;
 
@@ -15,11 +14,8 @@ use std::collections::BTreeMap;
 use encode::json::push_known;
 use encode::number::float;
 use linux::clock;
-use linux::proc::files::Task;
-use linux::proc::stat;
 
-use self::memory::Profile;
-use self::observed::Observed;
+use self::memory::{LINK, Profile};
 use self::rows::{FUNCTION, NOW, PROCESS, ProfileRows, STACK};
 use crate::metrics::metric::Metric;
 use crate::runtime::declaration::{Declaration, MetricOption, ProcessFiles};
@@ -30,12 +26,20 @@ use crate::sampling::process::{Key, Process};
 use crate::sampling::process_table::ProcessTable;
 use crate::sampling::sampler::{self, Run, Sampler};
 use crate::tools::folder::{DRAIN, Folder, MAX_END};
+use crate::tools::observed::{Kind, Observed, is_running};
 
 /// The estimated bytes of the rows of a process at a timepoint, and of its last rows.
 const ROW_BYTES: usize = 4096;
 const LAST_BYTES: usize = 65_536;
 /// The maximum bytes of the rows of functions of a process, and of its stacks.
 const MAX_ROWS: f64 = 1_048_576.0;
+
+/// The memory of the sampler, which a process has from its start on.
+pub static KIND: Kind = Kind {
+    link: LINK,
+    is_of: |file, pid| memory::is_of(file, pid),
+    max_pause: 60.0,
+};
 
 /// The metric.
 pub static METRIC: Metric = Metric {
@@ -111,7 +115,7 @@ impl Sampler for PythonProfile {
         let time = run.processes.time.precise_timestamp();
         for key in keys {
             let Some((observed, profile)) = self.living.get(key).and_then(|process| {
-                let profile = process.read()?;
+                let profile = process.memory().and_then(memory::read)?;
                 Some((process, profile))
             }) else {
                 continue;
@@ -138,7 +142,7 @@ impl Sampler for PythonProfile {
         let until = clock::since_boot() + MAX_END;
         let living = std::mem::take(&mut self.living).into_values();
         for mut process in living.filter(Observed::has_memory) {
-            process.has_ended = !is_running(run, process.pid);
+            process.has_ended = !is_running(&mut run.processes, process.pid);
             self.ended.push(process);
         }
         // The processes may have rows with the time of the last scan.
@@ -175,7 +179,7 @@ impl PythonProfile {
                 let before = std::mem::replace(observed, Observed::new(process));
                 self.ended.push(before);
             }
-            if let Some(why) = observed.look(&mut run.processes, now) {
+            if let Some(why) = observed.look(&KIND, &mut run.processes, now) {
                 let (pid, program) = (observed.pid, &observed.program);
                 self.folder.note(format!(
                     "the Python stacks of process {pid} ({program}) cannot be read: {why}"
@@ -214,7 +218,7 @@ impl PythonProfile {
     /// Writes the last rows of a process. `left` is the number of processes that still need room in
     /// the log, including this one.
     fn write_last(&mut self, run: &mut Run<'_>, process: &Observed, left: usize) {
-        let Some(profile) = process.read() else {
+        let Some(profile) = process.memory().and_then(memory::read) else {
             return;
         };
         self.note_limits(process, &profile);
@@ -272,10 +276,4 @@ impl PythonProfile {
             ));
         }
     }
-}
-
-fn is_running(run: &mut Run<'_>, pid: i32) -> bool {
-    let text = run.processes.meter.files.read(Task::Process(pid), "stat");
-    let stat = text.ok().and_then(stat::parse);
-    stat.is_some_and(|stat| stat.state != b'Z')
 }

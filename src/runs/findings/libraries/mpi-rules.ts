@@ -1,15 +1,15 @@
-import { computeMean } from '../../lib/statistics.ts'
+import { computeMean } from '../../../lib/statistics.ts'
 import {
   type CollectiveWait,
   findCollectiveWaits,
   findIncomparable,
   longestCall,
-} from '../mpi/collective-waits.ts'
-import type { JobProcess, MpiJob } from '../mpi/mpi-job.ts'
-import { MPI_METRIC, type MpiProcess } from '../mpi/mpi-run.ts'
-import { findPeerWaits, type PeerWait, shareOutside } from '../mpi/peer-waits.ts'
-import { type Need, plot, type SectionColumns } from './evidence.ts'
-import { perProcess } from './per-rank.ts'
+} from '../../mpi/collective-waits.ts'
+import type { JobProcess, MpiJob } from '../../mpi/mpi-job.ts'
+import { MPI_METRIC, type MpiProcess } from '../../mpi/mpi-run.ts'
+import { findPeerWaits, type PeerWait, shareOutside } from '../../mpi/peer-waits.ts'
+import { type Need, plot, type SectionColumns } from '../evidence.ts'
+import { perProcess } from '../per-rank.ts'
 import {
   type Affected,
   defineRule,
@@ -17,10 +17,10 @@ import {
   type ExplainedRules,
   type FactUnits,
   listFacts,
-} from './rule.ts'
-import type { RunEvidence } from './run-evidence.ts'
-import { factIn, rankName, thingsOf } from './sentence.ts'
-import { FEWEST_SECONDS, percentOf } from './time-lost.ts'
+} from '../rule.ts'
+import type { RunEvidence } from '../run-evidence.ts'
+import { factIn, rankName, thingsOf } from '../sentence.ts'
+import { FEWEST_SECONDS, percentOf } from '../time-lost.ts'
 
 /** The efficiency below which the POP Centre of Excellence calls an application inefficient. */
 export const LEAST_EFFICIENCY = 0.8

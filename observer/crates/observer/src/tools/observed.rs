@@ -3,16 +3,33 @@
 use std::fs::File;
 
 use linux::proc::files::Task;
+use linux::proc::stat;
 use linux::proc::status::parse_inner_pid;
 
-use super::memory::{self, LINK, Profile};
+use super::shared_memory::{self, Search};
 use crate::sampling::process::Process;
 use crate::sampling::process_table::ProcessTable;
-use crate::tools::shared_memory::{self, Search};
 
-/// The maximum seconds between two searches for the memory of a process. A process that is not
-/// Python has none, but it can execute Python later.
-const MAX_PAUSE: f64 = 60.0;
+/// The memory of a tool.
+pub struct Kind {
+    /// The text of the link to the memory in `/proc/PID/fd` (`memfd_create(2)`).
+    pub link: &'static [u8],
+    /// Whether a file is the memory of a process with this id.
+    pub is_of: fn(&File, u32) -> bool,
+    /// The maximum seconds between two searches for the memory of a process. A process that has
+    /// none can make it later, or execute another program.
+    pub max_pause: f64,
+}
+
+impl Kind {
+    /// Looks for the memory that a process shares.
+    pub fn find(&self, table: &mut ProcessTable, pid: i32) -> Search {
+        let status = table.meter.files.read_status(Task::Process(pid));
+        let inner = status.ok().and_then(parse_inner_pid).unwrap_or(pid);
+        let is_of = |file: &File| (self.is_of)(file, inner.cast_unsigned());
+        shared_memory::find(table, pid, self.link, is_of)
+    }
+}
 
 /// A process.
 pub struct Observed {
@@ -25,7 +42,7 @@ pub struct Observed {
     /// Whether its last rows are those of its end. A process that still runs has last rows at the
     /// end of the observer.
     pub has_ended: bool,
-    /// The memory that the sampler in the process shares; `None` until it is found.
+    /// The memory that the tool in the process shares; `None` until it is found.
     memory: Option<File>,
     /// How often the process had executed a program when the memory was found.
     executions: u32,
@@ -65,6 +82,12 @@ impl Observed {
         false
     }
 
+    /// Returns the memory, if it was found.
+    #[must_use]
+    pub fn memory(&self) -> Option<&File> {
+        self.memory.as_ref()
+    }
+
     /// Whether the memory was found.
     #[must_use]
     pub fn has_memory(&self) -> bool {
@@ -72,31 +95,24 @@ impl Observed {
     }
 
     /// Looks for the memory if that is due. Returns why it cannot be read.
-    pub fn look(&mut self, table: &mut ProcessTable, now: f64) -> Option<String> {
+    pub fn look(&mut self, kind: &Kind, table: &mut ProcessTable, now: f64) -> Option<String> {
         if self.memory.is_some() || now < self.due {
             return None;
         }
         self.due = now + self.pause;
-        self.pause = (2.0 * self.pause).min(MAX_PAUSE);
-        match find_memory(table, self.pid) {
+        self.pause = (2.0 * self.pause).min(kind.max_pause);
+        match kind.find(table, self.pid) {
             Search::Found(file) => self.memory = Some(file),
             Search::Denied { why, help } => return Some(format!("{why}{help}")),
             Search::Missing | Search::Unknown => {}
         }
         None
     }
-
-    /// Returns what the sampler has seen until now, if there is a sampler.
-    #[must_use]
-    pub fn read(&self) -> Option<Profile> {
-        self.memory.as_ref().and_then(memory::read)
-    }
 }
 
-/// Looks for the memory that the sampler in a process shares.
-pub fn find_memory(table: &mut ProcessTable, pid: i32) -> Search {
-    let status = table.meter.files.read_status(Task::Process(pid));
-    let inner = status.ok().and_then(parse_inner_pid).unwrap_or(pid);
-    let is_of = |file: &File| memory::is_of(file, inner.cast_unsigned());
-    shared_memory::find(table, pid, LINK, is_of)
+/// Whether a process runs, and is no zombie.
+pub fn is_running(table: &mut ProcessTable, pid: i32) -> bool {
+    let text = table.meter.files.read(Task::Process(pid), "stat");
+    let stat = text.ok().and_then(stat::parse);
+    stat.is_some_and(|stat| stat.state != b'Z')
 }

@@ -1,16 +1,16 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { readLog } from '../../../../src/runs/log/read.ts'
-import { findingsDocument } from '../../../../src/runs/report/document/findings-document.ts'
-import { addEntry, newRun } from '../../../../src/runs/report/gather.ts'
-import { BUILT_IN_ROWS } from '../log/built-in.ts'
-import { type Recorded, recordedLogs, runOf, type TracedProcess } from '../mpi/mpi-rows.ts'
+import { readLog } from '../../../../../src/runs/log/read.ts'
+import { findingsDocument } from '../../../../../src/runs/report/document/findings-document.ts'
+import { addEntry, newRun } from '../../../../../src/runs/report/gather.ts'
+import { BUILT_IN_ROWS } from '../../log/built-in.ts'
+import { type Recorded, recordedLogs, runOf, type TracedProcess } from '../../mpi/mpi-rows.ts'
 
 /** Returns the findings of recorded runs of LAMMPS, with the names of the pods as ranks. */
 function findRecorded(...kinds: readonly Recorded[]) {
   const run = newRun(BUILT_IN_ROWS)
   for (const name of kinds.flatMap(recordedLogs)) {
-    const text = readFileSync(new URL(`../../../logs/mpi/${name}`, import.meta.url), 'utf8')
+    const text = readFileSync(new URL(`../../../../logs/mpi/${name}`, import.meta.url), 'utf8')
     const rank = name.replace(/^mpi-trace-(.*)\.log$/, '$1')
     const place = { source: name, pod: rank, rank }
     for (const entry of readLog(text, place, BUILT_IN_ROWS)) addEntry(run, entry)
@@ -97,7 +97,7 @@ t.test('several jobs in one collection are told apart', async (t) => {
 t.test('a rank without a log: nothing is found, and the reason says so', async (t) => {
   const run = newRun(BUILT_IN_ROWS)
   const [, name = ''] = recordedLogs('imbalanced')
-  const text = readFileSync(new URL(`../../../logs/mpi/${name}`, import.meta.url), 'utf8')
+  const text = readFileSync(new URL(`../../../../logs/mpi/${name}`, import.meta.url), 'utf8')
   for (const entry of readLog(text, { source: name, rank: '1' }, BUILT_IN_ROWS))
     addEntry(run, entry)
   const found = findingsDocument(run, '')

@@ -1,0 +1,244 @@
+"""Copies the flight recorder of PyTorch into memory that the observer reads.
+
+PyTorch keeps the last collective operations of each process (TORCH_FR_BUFFER_SIZE, or
+TORCH_NCCL_TRACE_BUFFER_SIZE; this value is the user's). A copy takes about 30 ms for 1,000
+operations, and no other thread of Python runs meanwhile. So there is one copy at the end of the
+process group or of the program, and before that at most one in each minute of the clock: all ranks
+make it in the same moment, so that they hold each other up once, and have the same operations.
+
+The memory is a file without a name, as that of preloaded libraries (../preload/memory.h). Its
+format is that of crates/observer/src/metrics/torch_collectives/memory.rs. Nothing here may raise an
+error in the program, write to its files, or keep it from ending.
+"""
+
+import _thread
+import atexit
+import ctypes
+import fcntl
+import functools
+import json
+import os
+import platform
+import resource
+import signal
+import struct
+import sys
+import time
+
+NAME = b"ridealong-torch"
+MAGIC = b"RLTOR\0\0\1"
+HEADER = 128
+SLOT = 4 << 20
+SIZE = HEADER + 2 * SLOT
+FIRST_NUMBER = 700
+MEMFD_CREATE = {"x86_64": 319, "aarch64": 279}
+CLOEXEC, ALLOW_SEALING, NOEXEC_SEAL = 1, 2, 8
+DUPFD_CLOEXEC, ADD_SEALS, SEALS = 1030, 1033, 7
+# The functions of the recorders of Gloo and of NCCL, of which a version may have only one.
+FUNCTIONS = ("_dump_fr_trace_json", "_dump_nccl_trace_json")
+DISTRIBUTED = "torch.distributed.distributed_c10d"
+# The most bytes of each recorder in a copy, and of the process groups; and the most of these.
+MOST_BYTES = SLOT // 32 * 15
+MOST_GROUP_BYTES = SLOT // 32
+MOST_GROUPS = 512
+DEFAULT_SECONDS = 60
+
+
+def make_memory():
+    """Returns the number of a new file, which nobody can shorten."""
+    most = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+    if most != resource.RLIM_INFINITY and most < SIZE:
+        raise OSError("the limit of the size of files is too low")
+    # The function of `os` is missing if Python was built for an old C library.
+    call = ctypes.CDLL(None, use_errno=True).syscall
+    number = MEMFD_CREATE[platform.machine()]
+    flags = CLOEXEC | ALLOW_SEALING
+    # Linux before 6.3 does not know the last flag.
+    made = call(number, NAME, flags | NOEXEC_SEAL)
+    made = made if made >= 0 else call(number, NAME, flags)
+    if made < 0:
+        raise OSError(ctypes.get_errno(), "memfd_create")
+    try:
+        file = fcntl.fcntl(made, DUPFD_CLOEXEC, FIRST_NUMBER)
+    finally:
+        os.close(made)
+    os.ftruncate(file, SIZE)
+    fcntl.fcntl(file, ADD_SEALS, SEALS)
+    return file
+
+
+def identify(file):
+    """Returns what tells a file from another one with its number."""
+    facts = os.fstat(file)
+    return facts.st_dev, facts.st_ino
+
+
+def shorten(text):
+    """Returns the end of a text that is longer than its place: the latest operations."""
+    if len(text) <= MOST_BYTES:
+        return text
+    at = text.find(b'},{"', len(text) - MOST_BYTES + 64)
+    return b'{"entries":[' + text[at + 2 :] if at >= 0 else b"{}"
+
+
+def read_seconds():
+    """Returns the seconds between two copies."""
+    try:
+        return max(1, int(os.environ.get("RIDEALONG_TORCH_RATE", "")))
+    except ValueError:
+        return DEFAULT_SECONDS
+
+
+class Recorder:
+    """The copies of one process. A forked process begins anew if it makes a process group."""
+
+    def __init__(self):
+        self.file = None
+        self.seconds = read_seconds()
+        self.process = os.getpid()
+        self.copies = self.longest = self.whole = 0
+        # The process groups by name, in the form of the recorder of NCCL. That of Gloo has no names.
+        self.groups = {}
+        # Held while a copy is made.
+        self.lock = _thread.allocate_lock()
+        # Held until the thread is to end, and until it has ended.
+        self.stop = _thread.allocate_lock()
+        self.ended = _thread.allocate_lock()
+        self.is_current = True
+
+    def begin(self, rank, size):
+        """Begins when the process has its default process group."""
+        self.is_current = False
+        if self.file is None:
+            self.file = make_memory()
+            self.identity = identify(self.file)
+            self.write_head(rank, size)
+            atexit.register(self.finish)
+            self.begin_thread()
+        else:
+            self.write_head(rank, size)
+
+    def write_head(self, rank, size):
+        facts = struct.pack("<IIii", self.process, 0, rank, size)
+        os.pwrite(self.file, facts, len(MAGIC))
+        # The observer reads the memory from now on.
+        os.pwrite(self.file, MAGIC, 0)
+
+    def begin_thread(self):
+        """Begins a thread that gets no signal, and that `threading` does not know."""
+        self.stop.acquire()
+        self.ended.acquire()
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+        try:
+            _thread.start_new_thread(self.run, ())
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+    def run(self):
+        try:
+            while not self.stop.acquire(timeout=self.next_pause()):
+                self.copy()
+        except Exception:
+            pass
+        self.ended.release()
+
+    def next_pause(self):
+        """Returns the seconds until the clock has a multiple of the seconds between copies."""
+        left = self.seconds - time.time() % self.seconds
+        return left if left > self.seconds / 20 else left + self.seconds
+
+    def copy(self):
+        """Copies the recorder into the older of two places, and then names it the newer one."""
+        with self.lock:
+            began = time.perf_counter_ns()
+            library = sys.modules["torch._C._distributed_c10d"]
+            functions = [getattr(library, name, None) for name in FUNCTIONS]
+            made = [each(includeCollectives=True) for each in functions if each is not None]
+            took = time.perf_counter_ns() - began
+            texts = [shorten(text if isinstance(text, bytes) else text.encode()) for text in made]
+            text = b"\n".join([self.describe_groups(), *texts])
+            if self.process != os.getpid() or identify(self.file) != self.identity:
+                return
+            at = HEADER + self.copies % 2 * SLOT
+            for start in range(0, len(text), 1 << 18):
+                os.pwrite(self.file, text[start : start + (1 << 18)], at + start)
+            self.copies += 1
+            self.longest = max(self.longest, took)
+            self.whole += took
+            facts = (self.copies, len(text), time.time_ns(), self.longest, self.whole)
+            os.pwrite(self.file, struct.pack("<5Q", *facts), 32)
+
+    def describe_groups(self):
+        """Returns the process groups until now, also those that were destroyed since a copy."""
+        world = sys.modules[DISTRIBUTED]._world
+        for group, name in list(world.pg_names.items())[:MOST_GROUPS]:
+            ranks = sorted(world.pg_group_ranks.get(group, ()))
+            about = {"name": name, "desc": group.group_desc, "ranks": str(ranks)}
+            if len(self.groups) < MOST_GROUPS or name in self.groups:
+                self.groups[name] = about
+        text = json.dumps({"pg_config": self.groups}).encode()
+        return text if len(text) <= MOST_GROUP_BYTES else b"{}"
+
+    def copy_last(self):
+        """Copies what the process has done since the last copy, before it has ended."""
+        if self.process == os.getpid() and self.file is not None and not self.is_current:
+            self.is_current = True
+            self.copy()
+
+    def finish(self):
+        """Ends the thread, and makes the last copy."""
+        try:
+            if self.process != os.getpid():
+                return
+            self.stop.release()
+            self.ended.acquire(timeout=1)
+            self.copy_last()
+        except Exception:
+            pass
+
+    def close(self):
+        """Closes the file of the parent process, unless the program has closed it."""
+        try:
+            if self.file is not None and identify(self.file) == self.identity:
+                os.close(self.file)
+        except OSError:
+            pass
+
+
+recorder = Recorder()
+
+
+def change(group):
+    """Takes the new default process group, or None if it is about to be destroyed."""
+    global recorder
+    if recorder.process != os.getpid():
+        recorder.close()
+        recorder = Recorder()
+    if group is None:
+        recorder.copy_last()
+    else:
+        recorder.begin(group.rank(), group.size())
+
+
+def attach(module):
+    """Learns from now on when the program makes or destroys its default process group."""
+    original = module._update_default_pg
+
+    @functools.wraps(original)
+    def _update_default_pg(pg, *arguments, **keywords):
+        if pg is None:
+            notice(pg)
+        result = original(pg, *arguments, **keywords)
+        if pg is not None:
+            notice(pg)
+        return result
+
+    module._update_default_pg = _update_default_pg
+
+
+def notice(group):
+    try:
+        change(group)
+    except Exception:
+        # The program runs without the tool.
+        pass

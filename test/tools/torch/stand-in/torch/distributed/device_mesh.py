@@ -1,0 +1,1 @@
+"""PyTorch imports modules after distributed_c10d, too."""
