@@ -6,7 +6,10 @@ import { folderOf } from '../cluster/machine/tools.ts'
 
 export const CHART = fileURLToPath(new URL('../../charts/ridealong', import.meta.url))
 
-/** The modules of the programs that the tests of the chart run. */
+/**
+ * The modules of the programs that the tests of the chart run. Both Helms and helm-unittest require
+ * the same versions of their libraries, so that Go compiles these once.
+ */
 export const MODULES = ['helm-4', 'helm-3', 'helm-unittest', 'kubeconform'] as const
 export type Program = (typeof MODULES)[number]
 
