@@ -1,14 +1,9 @@
-import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import { createServer } from 'node:https'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Registry } from 'prom-client'
 import t, { type Test } from 'tap'
-import { makeAuthority } from '../../../../certs/make.ts'
 import { startArchive } from '../../../../cli/archive/service/archive.ts'
 import { ARCHIVE_PACE } from '../../../../cli/archive/service/pace.ts'
 import { connectBucket } from '../../../../cli/archive/storage/bucket/bucket-client.ts'
@@ -18,19 +13,24 @@ import type { RunFolders } from '../../../../cli/archive/storage/run-folders.ts'
 import { openRunStorage } from '../../../../cli/archive/storage/stored-runs.ts'
 import { VOLUME_FILES } from '../../../../cli/archive/storage/volume-files.ts'
 import { openVolumeFolders } from '../../../../cli/archive/storage/volume-folders.ts'
-import { freePort } from '../../../free-ports.ts'
 import { BUILT_IN_ROWS } from '../../../src/runs/log/built-in.ts'
-import { StandIn } from '../../../stand-ins/apiserver.ts'
 import { startBucket } from '../../../stand-ins/bucket.ts'
-import { type GrowingLog, growingLog } from '../../../stand-ins/growing-log.ts'
+import { growingLog } from '../../../stand-ins/growing-log.ts'
 import { until } from '../../../until.ts'
-import { capturedLog, NAMES } from '../../../webhook/server.ts'
+import { capturedLog } from '../../../webhook/server.ts'
+import {
+  deletePod,
+  pathOf,
+  putPod,
+  type RunStatus,
+  startWorld,
+  statusOf,
+  type World,
+} from '../world.ts'
 
 // An archive with a storage, at a simulated apiserver. In place of Parquet, the folder of a run
 // gets the texts of its logs. The tests of stored-runs and of convert have real files.
 
-const statusOfPod = (metric: string) =>
-  JSON.stringify({ outcome: 'injected', metrics: [metric], mode: 'native' })
 const FOREVER = { maxAgeMs: Number.POSITIVE_INFINITY, maxRuns: 100 }
 
 const WRITER: RowsWriter = {
@@ -41,66 +41,6 @@ const WRITER: RowsWriter = {
   },
   page: async () => undefined,
   close: async () => {},
-}
-
-interface World {
-  readonly standIn: StandIn
-  readonly server: string
-  readonly ca: string
-  /** The logs of pods. A pod without a log is deleted. */
-  readonly logs: Map<string, GrowingLog>
-}
-
-/** Starts a simulated apiserver that also has logs, and stores objects Run. */
-async function startWorld(t: Test): Promise<World> {
-  const authority = await makeAuthority()
-  const [standIn, logs] = [new StandIn(), new Map<string, GrowingLog>()]
-  const pair = await authority.issue({ names: NAMES })
-  const server = createServer(pair, (request, response) => {
-    answer({ standIn, logs }, request, response).catch((error) => response.destroy(error))
-  })
-  const port = await freePort()
-  await once(server.listen(port, '127.0.0.1'), 'listening')
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return { standIn, server: `https://127.0.0.1:${port}`, ca: authority.ca, logs }
-}
-
-const PATH = /namespaces\/([^/]+)\/([^/]+)(?:\/([^/]+))?(?:\/([^/]+))?$/
-
-async function answer(
-  { standIn, logs }: Pick<World, 'standIn' | 'logs'>,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<unknown> {
-  const { pathname, searchParams } = new URL(request.url ?? '', 'https://localhost')
-  const [, namespace = '', resource = '', name = '', sub] = PATH.exec(pathname) ?? []
-  const send = (status: number, body: object) =>
-    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
-  const log = logs.get(name)
-  if (sub === 'log')
-    return log === undefined ? send(404, { code: 404 }) : log.answer(response, searchParams)
-  if (resource !== 'runs' || request.method === 'GET') return standIn.answer(request, response)
-  const body = JSON.parse((await text(request)) || '{}')
-  return send(200, changeRun(standIn, `${request.method}`, { namespace, name, body }))
-}
-
-/** Creates, deletes or changes an object Run. */
-function changeRun(
-  standIn: StandIn,
-  method: string,
-  { namespace, name, body }: { readonly namespace: string; readonly name: string; body: RunStatus },
-): object {
-  if (method === 'POST') return standIn.put('runs', body)
-  if (method === 'DELETE') {
-    standIn.remove('runs', name, namespace)
-    return {}
-  }
-  const found = standIn.get('runs', name, namespace)
-  if (found === undefined) throw new Error(`there is no Run ${name}`)
-  return standIn.put('runs', { ...found, status: { ...Object(found.status), ...body.status } })
 }
 
 interface Choices {
@@ -133,50 +73,6 @@ async function start(t: Test, { server, ca }: World, root: string, choices: Choi
   return archive
 }
 
-type State = 'running' | 'ended'
-
-function putPod({ standIn }: World, name: string, state: State, observer = 'vitals'): void {
-  const startedAt = '2026-01-01T23:59:58Z'
-  const running = { running: { startedAt } }
-  const terminated = {
-    exitCode: 0,
-    reason: 'Completed',
-    startedAt,
-    finishedAt: '2026-01-02T00:00:08Z',
-  }
-  const of = (container: string) => [
-    { name: container, restartCount: 0, state: state === 'running' ? running : { terminated } },
-  ]
-  standIn.put('pods', {
-    metadata: {
-      ...{ name, namespace: 'hpc', uid: `uid${name}` },
-      annotations: { 'ridealong.dev/status': statusOfPod(observer) },
-    },
-    spec: {
-      initContainers: [{ name: observer, restartPolicy: 'Always' }],
-      containers: [{ name: 'app', image: 'registry.example/solver:1' }],
-    },
-    status: {
-      phase: state === 'running' ? 'Running' : 'Succeeded',
-      startTime: startedAt,
-      containerStatuses: of('app'),
-      initContainerStatuses: of(observer),
-    },
-  })
-}
-
-function deletePod({ standIn, logs }: World, name: string): void {
-  logs.delete(name)
-  standIn.remove('pods', name, 'hpc')
-}
-
-// biome-ignore lint/suspicious/noExplicitAny: the status of an object Run.
-type RunStatus = any
-
-function statusOf({ standIn }: World, pod: string): RunStatus {
-  return standIn.all('runs').find(({ spec }) => Object(spec).workload.name === pod)?.status
-}
-
 async function awaitRows(world: World, pod: string, phase: string): Promise<RunStatus> {
   await until(`the rows of ${pod} are stored, and it is ${phase}`, () => {
     const status = statusOf(world, pod)
@@ -184,9 +80,6 @@ async function awaitRows(world: World, pod: string, phase: string): Promise<RunS
   })
   return statusOf(world, pod).rows
 }
-
-const pathOf = (pod: string) =>
-  `namespace=hpc/date=2026-01-01/run=${pod}-${`uid${pod}`.slice(0, 8)}`
 
 t.test('the rows of a run are stored when it ends, and its Run says where', async (t) => {
   const [world, root] = [await startWorld(t), t.testdir({})]
