@@ -55,6 +55,7 @@ const OBSERVED: Readonly<Record<string, readonly Application[]>> = {
   'mpi-forwarding': ['mpi'],
   'mpi-trace': ['lammps', 'mpi', 'flux'],
   'no-progress': ['lammps', 'flux'],
+  python: ['python'],
 }
 
 /** Images of tools that tests install into applications, by the name of the test. */
@@ -65,6 +66,7 @@ const TOOLS: Readonly<Record<string, readonly Target[]>> = {
   'mpi-forwarding': ['tools'],
   'mpi-trace': ['tools'],
   'no-progress': ['tools'],
+  python: ['tools'],
   stacks: ['tools'],
 }
 
@@ -99,6 +101,7 @@ const LONG = [
   'observers',
   'own-certificates',
   'own-renewal',
+  'python',
   'revisions',
   'runs',
   'upheaval',

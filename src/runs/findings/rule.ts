@@ -2,6 +2,7 @@ import type { EndedContainer } from '../log/entry.ts'
 import type { StuckProcesses } from '../mpi/stuck-processes.ts'
 import type { StuckStart } from '../mpi/stuck-start.ts'
 import type { StuckRanks } from '../nccl/stuck-ranks.ts'
+import type { StuckPython } from '../profiles/stuck-python.ts'
 import type { Need, PlottedColumn, SectionColumns } from './evidence.ts'
 import type { RankEvidence, RunEvidence } from './run-evidence.ts'
 
@@ -69,8 +70,8 @@ export interface RankFinding<FactName extends string = string> {
   readonly waitedFor?: WaitedFor
   /** How the container ended, if the rule is about its end. */
   readonly ended?: EndedContainer
-  /** Processes of MPI or ranks of NCCL that make no progress, if the rule is about them. */
-  readonly stuck?: StuckProcesses | StuckStart | StuckRanks
+  /** Processes or ranks of NCCL that make no progress, if the rule is about them. */
+  readonly stuck?: StuckProcesses | StuckStart | StuckRanks | StuckPython
   /** The numbers. The first one was compared with the threshold. */
   readonly facts: readonly Fact<FactName>[]
 }

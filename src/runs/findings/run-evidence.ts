@@ -4,7 +4,7 @@ import type { MpiRun } from '../mpi/mpi-run.ts'
 import { joinStarting, type StartingJob } from '../mpi/stuck-start.ts'
 import type { NcclRun } from '../nccl/nccl-run.ts'
 import { findStuckRanks, type StuckRanks } from '../nccl/stuck-ranks.ts'
-import { findStacks } from '../profiles/current-stacks.ts'
+import { findStacks, joinStacks, type PythonProcess } from '../profiles/current-stacks.ts'
 import { type RankedProfile, rankProfile } from '../profiles/ranked-profile.ts'
 import { joinTorch, type TorchCalls } from '../torch/late-calls.ts'
 import type { TorchRun } from '../torch/torch-run.ts'
@@ -31,6 +31,8 @@ export interface RunEvidence {
   readonly ncclRanks: readonly StuckRanks[]
   /** The members of process groups of PyTorch that made calls later than the others. */
   readonly torch: TorchCalls
+  /** The processes whose stacks of Python are known. */
+  readonly python: readonly PythonProcess[]
   /** The ranks with a process whose MPI library is not known, so that it belongs to no job. */
   readonly strangers: readonly string[]
 }
@@ -117,7 +119,7 @@ export function groupByRank(
     ended: endings,
     podLimits: limits,
     profiles,
-    python,
+    python: stacks,
     mpi,
     nccl,
     torch,
@@ -127,6 +129,7 @@ export function groupByRank(
   const ranks = new Map<string, Growing>()
   for (const [key, { things }] of sections)
     for (const thing of things.values()) addThing(ranks, rankOf(thing.source), key, thing)
+  const python = joinStacks(stacks, rankOf)
   // The logs of a pod have the same status.
   for (const [source, ended] of endings) growingOf(ranks, rankOf(source)).ended = ended
   for (const [source, own] of limits) growingOf(ranks, rankOf(source)).podLimits = own
@@ -139,10 +142,11 @@ export function groupByRank(
       things: (section) => own.get(keyOf(placeIn(own, section))) ?? [],
     })),
     profiles: [...profiles.values()].map((profile) => rankProfile(profile, rankOf)),
-    mpi: joinJobs(mpi, rankOf, findStacks(python, rankOf)),
+    mpi: joinJobs(mpi, rankOf, findStacks(python)),
     starting: joinStarting(mpi, rankOf),
-    ncclRanks: findStuckRanks(nccl, rankOf),
+    ncclRanks: findStuckRanks(nccl, rankOf, findStacks(python)),
     torch: joinTorch(torch, rankOf),
+    python,
     strangers: mpi.processes.flatMap(({ rank, source }) => (rank === null ? rankOf(source) : [])),
   }
 }

@@ -96,3 +96,11 @@ function readTime({ clock, timestamp }: ReportedTime, counted: number): Time {
   const time = parts.map((part) => String(part).padStart(2, '0')).join(':')
   return { at: hours * 3600 + minutes * 60 + seconds, time, isDated: false }
 }
+
+/**
+ * Reports whether a time is at least two intervals before another one. The clocks of nodes and the
+ * timepoints of observers differ by up to an interval.
+ */
+export function wasBefore(at: number | null, interval: number | null, latest: number): boolean {
+  return at !== null && latest - at > 2 * (interval ?? 0) + 1
+}

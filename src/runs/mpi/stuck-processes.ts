@@ -1,3 +1,4 @@
+import { wasBefore } from '../log/clock.ts'
 import type { JobProcess, MpiJob } from './mpi-job.ts'
 import type { OpenCalls } from './open-calls.ts'
 import {
@@ -7,7 +8,6 @@ import {
   type Needs,
   type WaitingJob,
   type WaitingProcess,
-  wasBefore,
 } from './waiting-processes.ts'
 
 /** What a process does for which others wait. */

@@ -1,7 +1,8 @@
+import { wasBefore } from '../log/clock.ts'
 import type { MpiRun } from './mpi-run.ts'
 import type { StartingProcess } from './starting-processes.ts'
 import { type AbsentActivity, activityOf } from './stuck-processes.ts'
-import { LEAST_SAMPLES, wasBefore } from './waiting-processes.ts'
+import { LEAST_SAMPLES } from './waiting-processes.ts'
 
 /** A process that has not returned from MPI_Init. */
 export interface StartingMember extends StartingProcess {

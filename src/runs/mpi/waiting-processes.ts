@@ -1,3 +1,4 @@
+import { wasBefore } from '../log/clock.ts'
 import type { JobProcess } from './mpi-job.ts'
 import type { OpenCalls, OpenThread } from './open-calls.ts'
 
@@ -75,14 +76,6 @@ function waitingThread(thread: OpenThread): readonly WaitingThread[] {
   const { call, number, transfer } = thread
   if (call === null) return []
   return number !== null || transfer !== null || WAITS.test(call) ? [{ ...thread, call }] : []
-}
-
-/**
- * Reports whether a time is at least two intervals before another one. The clocks of nodes and the
- * timepoints of observers differ by up to an interval.
- */
-export function wasBefore(at: number | null, interval: number | null, latest: number): boolean {
-  return at !== null && latest - at > 2 * (interval ?? 0) + 1
 }
 
 /** Chooses the thread that waits for another process: a thread that serves others may wait too. */

@@ -1,4 +1,5 @@
 import { type AbsentActivity, activityOf } from '../mpi/stuck-processes.ts'
+import type { CurrentStack } from '../profiles/current-stacks.ts'
 import type { NcclAnswer, NcclCommunicator, NcclProcess, NcclRank, NcclRun } from './nccl-run.ts'
 
 /** A rank that has launched fewer operations than others, or whose process does not answer. */
@@ -11,6 +12,8 @@ export interface LateRank extends NcclRank {
   readonly pod: string | null
   /** What its process does; null if no row says that. */
   readonly activity: AbsentActivity | null
+  /** The line of Python in which the main thread of its process is; null if it is not known. */
+  readonly line: string | null
 }
 
 /** Ranks of a communicator that make no progress. */
@@ -48,10 +51,12 @@ export interface WaitingRank {
  * is read, and of the communicators with the same late processes, only the largest.
  *
  * @param rankOf returns the rank that reports show for the pod of a log
+ * @param pythonOf returns the current stack of Python of a process of such a rank
  */
 export function findStuckRanks(
   run: NcclRun,
   rankOf: (source: string) => string,
+  pythonOf: PythonOf = () => undefined,
 ): readonly StuckRanks[] {
   const processes = Map.groupBy(run.processes.values(), ({ pid }) => pid)
   const latest = latestRows(run)
@@ -59,7 +64,9 @@ export function findStuckRanks(
     const all = answer.communicators
       .filter(({ missing, behind }) => missing + behind > 0)
       .sort((a, b) => (b.size ?? 0) - (a.size ?? 0))
-      .map((communicator) => describe({ processes, latest, answer, communicator, rankOf }))
+      .map((communicator) =>
+        describe({ processes, latest, answer, communicator, rankOf, pythonOf }),
+      )
     const seen = new Set<string>()
     return all.filter((stuck) => {
       const key = causeOf(stuck)
@@ -69,6 +76,8 @@ export function findStuckRanks(
     })
   })
 }
+
+type PythonOf = (rank: string, pid: number | null) => CurrentStack | undefined
 
 /** Identifies the cause by the processes of the late ranks, or by their numbers. */
 export function causeOf({ why, late }: StuckRanks): string {
@@ -106,6 +115,7 @@ interface Place {
   readonly answer: NcclAnswer
   readonly communicator: NcclCommunicator
   readonly rankOf: (source: string) => string
+  readonly pythonOf: PythonOf
 }
 
 /** The states of ranks whose processes do not answer. */
@@ -140,6 +150,7 @@ function lateRank(rank: NcclRank, isMissing: boolean, place: Place): LateRank {
     process,
     pod: process === null ? null : rankOf(process.source),
     activity: process === null ? null : activityIn(process, place),
+    line: process === null ? null : lineIn(process, place),
   }
 }
 
@@ -156,6 +167,19 @@ function activityIn(process: NcclProcess, { latest, answer }: Place): AbsentActi
   const { source, seconds } = process
   const hasEnded = process.state === 'ended' || (latest.get(source) ?? seconds) > seconds
   if (hasEnded) return { is: 'ended', state: 'lost' }
-  const age = (answer.at ?? 0) - (process.at ?? 0)
-  return age > 2 * (process.interval ?? 0) + LATE_ROW ? null : activityOf(process)
+  return isOld(process, answer) ? null : activityOf(process)
+}
+
+/** Returns the line of Python in which a process is, unless its row is old. */
+function lineIn({ source, pid }: NcclProcess, { answer, rankOf, pythonOf }: Place): string | null {
+  const stack = pythonOf(rankOf(source), pid)
+  return stack === undefined || isOld(stack, answer) ? null : stack.line
+}
+
+/** Reports whether a row was written long before an answer. */
+function isOld(
+  { at, interval }: Pick<NcclProcess, 'at' | 'interval'>,
+  answer: Pick<NcclAnswer, 'at'>,
+): boolean {
+  return (answer.at ?? 0) - (at ?? 0) > 2 * (interval ?? 0) + LATE_ROW
 }

@@ -1,5 +1,7 @@
 import { countedIn } from '../findings/progress/no-progress-rule.ts'
 import { describeStuckNow } from '../findings/progress/no-progress-text.ts'
+import { countedPython, pythonOfPods } from '../findings/progress/python-progress.ts'
+import { describePythonNow } from '../findings/progress/python-text.ts'
 import { countedRanks, ranksOfPods } from '../findings/progress/ranks-progress.ts'
 import { describeRanksNow } from '../findings/progress/ranks-text.ts'
 import { countedStart } from '../findings/progress/start-progress.ts'
@@ -10,12 +12,8 @@ import { findStuckProcesses, type StuckProcesses } from '../mpi/stuck-processes.
 import { findStuckStart, joinStarting, type StuckStart } from '../mpi/stuck-start.ts'
 import { joinNcclRuns } from '../nccl/nccl-run.ts'
 import { findStuckRanks, type StuckRanks } from '../nccl/stuck-ranks.ts'
-import {
-  addCurrentStack,
-  type CurrentStacks,
-  findStacks,
-  PYTHON_METRIC,
-} from '../profiles/current-stacks.ts'
+import { findStacks, joinStacks, type PythonProcess } from '../profiles/current-stacks.ts'
+import { findStuckPython, type StuckPython } from '../profiles/stuck-python.ts'
 import { type LiveObserver, type LiveRank, silenceOf } from './ranks.ts'
 
 /** Processes that make no progress now. */
@@ -27,8 +25,8 @@ export interface NoProgress {
 }
 
 /**
- * Finds the processes of MPI and the ranks of NCCL that make no progress now, by the same rule as
- * the report. A process whose rows do not arrive does not count.
+ * Finds the processes of MPI and Python and the ranks of NCCL that make no progress now, by the
+ * same rule as the report. A process whose rows do not arrive does not count.
  *
  * @param now the current time, in milliseconds since 1970
  */
@@ -42,38 +40,40 @@ export function findNoProgress(ranks: readonly LiveRank[], now: number): readonl
   }
   const running = new Set(current.flatMap((one) => (hasEnded(one) ? [] : podsIn(one))))
   const isRunning = ({ source }: { readonly source: string }) => running.has(source)
-  const pythonOf = findStacks(readStacks(ranks), podOf)
+  const python = readStacks(ranks, now)
+  const pythonOf = findStacks(python)
   const stuck = joinJobs(run, podOf, pythonOf).flatMap(findStuckProcesses).flatMap(countedIn)
   const starts = joinStarting(run, podOf).flatMap(findStuckStart).flatMap(countedStart)
   return [
     ...starts.filter(({ waiting }) => waiting.some(isRunning)).map(describeStart),
     ...stuck.filter(({ waiting }) => waiting.some((one) => isRunning(one.process))).map(describe),
-    ...findStuckNow(ranks, now),
+    ...findStuckNow(ranks, now, pythonOf),
+    ...findStuckPython(python, () => false)
+      .flatMap(countedPython)
+      .map(describePython),
   ]
 }
 
-/** Reads the stacks of Python in the current rows. */
-function readStacks(ranks: readonly LiveRank[]): CurrentStacks {
-  const stacks: CurrentStacks = new Map()
-  for (const { namespace, pod, node, rank, observers } of ranks) {
-    const own = observers.find(({ metric }) => metric === PYTHON_METRIC)
-    const interval = (own?.log.interval() ?? 0) / 1000
-    const origin = { source: `${namespace}/${pod}`, metric: PYTHON_METRIC, namespace, pod }
-    for (const { at, cells } of own?.log.sections().get('now')?.now.values() ?? []) {
-      const moment = { timepoint: 0, time: new Date(at).toISOString(), seconds: 0, interval }
-      const place = { kind: 'thread', section: 'now', node, rank, ...origin } as const
-      addCurrentStack(stacks, 'now', { ...cells, ...place, ...moment })
-    }
-  }
-  return stacks
+/** Returns the processes of Python whose rows arrive. */
+function readStacks(ranks: readonly LiveRank[], now: number): readonly PythonProcess[] {
+  const stacks = writing(ranks, now).flatMap(({ python }) => [...(python?.stacks() ?? [])])
+  return joinStacks(new Map(stacks), podOf)
 }
 
 /** Finds the ranks of NCCL that make no progress now. The pod that has asked must run. */
-function findStuckNow(ranks: readonly LiveRank[], now: number): readonly NoProgress[] {
+function findStuckNow(
+  ranks: readonly LiveRank[],
+  now: number,
+  pythonOf: ReturnType<typeof findStacks>,
+): readonly NoProgress[] {
+  const run = joinNcclRuns(writing(ranks, now).flatMap(({ nccl }) => nccl?.run() ?? []))
+  return findStuckRanks(run, podOf, pythonOf).flatMap(countedRanks).map(describeRanks)
+}
+
+/** Returns the observers whose rows arrive. */
+function writing(ranks: readonly LiveRank[], now: number): readonly LiveObserver[] {
   const observers = ranks.flatMap(({ observers: all }) => all)
-  const current = observers.filter((one) => !hasEnded(one) && silenceOf(one, now) === undefined)
-  const run = joinNcclRuns(current.flatMap(({ nccl }) => nccl?.run() ?? []))
-  return findStuckRanks(run, podOf).flatMap(countedRanks).map(describeRanks)
+  return observers.filter((one) => !hasEnded(one) && silenceOf(one, now) === undefined)
 }
 
 type ObserverOfMpi = LiveObserver & { readonly mpi: LiveProcesses }
@@ -105,6 +105,11 @@ function describeStart(stuck: StuckStart): NoProgress {
 function describeRanks(stuck: StuckRanks): NoProgress {
   const pods = new Set(ranksOfPods(stuck).map(({ pod }) => pod))
   return { sentence: describeRanksNow(stuck), pods }
+}
+
+function describePython(stuck: StuckPython): NoProgress {
+  const pods = new Set(pythonOfPods(stuck).map(({ pod }) => pod))
+  return { sentence: describePythonNow(stuck), pods }
 }
 
 /** The source of the rows of a live log is its pod. */

@@ -2,7 +2,7 @@ import type { RowsDescription } from '../../core/catalog.ts'
 import { PROGRESS_SECTIONS } from '../mpi/live-processes.ts'
 import { MPI_METRIC } from '../mpi/mpi-run.ts'
 import { NCCL_METRIC } from '../nccl/nccl-run.ts'
-import { PYTHON_METRIC } from '../profiles/current-stacks.ts'
+import { PYTHON_METRIC, STACK_SECTIONS } from '../profiles/current-stacks.ts'
 import { startLiveLog } from './live-log.ts'
 import type { LiveObserver, LiveRank } from './ranks.ts'
 import { joinedTaker, startJobTakers } from './row-takers.ts'
@@ -27,7 +27,7 @@ export interface ProgressLog {
 const SECTIONS: ReadonlyMap<string, (section: string) => boolean> = new Map([
   [MPI_METRIC, (section: string) => PROGRESS_SECTIONS.has(section)],
   [NCCL_METRIC, () => true],
-  [PYTHON_METRIC, (section: string) => section === 'now'],
+  [PYTHON_METRIC, (section: string) => STACK_SECTIONS.has(section)],
 ])
 
 /** Reports whether a metric has rows that say whether processes make progress, or why not. */

@@ -1,6 +1,7 @@
 import { chooseSource } from '../../core/rules/choose-source.ts'
 import type { LiveProcesses } from '../mpi/live-processes.ts'
 import type { LiveAnswers } from '../nccl/live-answers.ts'
+import type { LiveStacks } from '../profiles/live-stacks.ts'
 import { labelRanks } from '../report/labels.ts'
 import { sourcesOf, type TopColumn } from './columns.ts'
 import type { LogEvidence } from './findings/log-evidence.ts'
@@ -17,6 +18,8 @@ export interface LiveObserver {
   readonly mpi: LiveProcesses | undefined
   /** The ranks of NCCL in the log; missing if the metric does not describe any. */
   readonly nccl?: LiveAnswers | undefined
+  /** The stacks of Python in the log; missing if the metric does not describe any. */
+  readonly python?: LiveStacks | undefined
   /** The evidence of the log for findings and the efficiency; missing if they are not shown. */
   readonly evidence?: LogEvidence
   /** Whether the container has started. */

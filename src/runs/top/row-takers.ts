@@ -4,12 +4,14 @@ import { startLiveProcesses } from '../mpi/live-processes.ts'
 import { MPI_METRIC } from '../mpi/mpi-run.ts'
 import { startLiveAnswers } from '../nccl/live-answers.ts'
 import { NCCL_METRIC } from '../nccl/nccl-run.ts'
+import { PYTHON_METRIC } from '../profiles/current-stacks.ts'
+import { startLiveStacks } from '../profiles/live-stacks.ts'
 import { type LogEvidence, startLogEvidence } from './findings/log-evidence.ts'
 import { joinTakers, type RowTaker } from './live-log.ts'
 import { type LiveObserver, type LiveRank, logName } from './ranks.ts'
 
 /** The takers of the rows of a log besides the table, for findings and jobs that may be stuck. */
-export interface RowTakers extends Pick<LiveObserver, 'mpi' | 'nccl'> {
+export interface RowTakers extends Pick<LiveObserver, 'mpi' | 'nccl' | 'python'> {
   readonly evidence?: LogEvidence
 }
 
@@ -33,10 +35,11 @@ export function startJobTakers(metric: string | null, source: string) {
   return {
     mpi: metric === MPI_METRIC ? startLiveProcesses(source) : undefined,
     nccl: metric === NCCL_METRIC ? startLiveAnswers(source) : undefined,
+    python: metric === PYTHON_METRIC ? startLiveStacks(source) : undefined,
   }
 }
 
 /** Returns a taker that passes the rows to all of them. */
-export function joinedTaker({ mpi, nccl, evidence }: RowTakers): RowTaker {
-  return joinTakers([mpi, nccl, evidence].filter((one) => one !== undefined))
+export function joinedTaker({ mpi, nccl, python, evidence }: RowTakers): RowTaker {
+  return joinTakers([mpi, nccl, python, evidence].filter((one) => one !== undefined))
 }

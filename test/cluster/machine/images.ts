@@ -26,6 +26,7 @@ export const APPLICATIONS = {
   lammps: 'localhost/lammps:test',
   flux: 'localhost/flux:test',
   mpi: 'localhost/mpi:test',
+  python: 'localhost/python:test',
   'user-1234': 'localhost/user-1234:test',
   'user-65532': 'localhost/user-65532:test',
 } as const

@@ -1,4 +1,11 @@
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Test } from 'tap'
+import { openFolder } from '../../observers/pod.ts'
 import { IMAGES } from '../machine/images.ts'
+
+const CATALOG = fileURLToPath(new URL('../../../src/catalog', import.meta.url))
 
 /** Returns the flags of helm with which the chart offers built-in metrics that have a tool. */
 export function withTools(...metrics: readonly ('cpu-profile' | 'mpi-trace')[]): readonly string[] {
@@ -7,4 +14,18 @@ export function withTools(...metrics: readonly ('cpu-profile' | 'mpi-trace')[]):
     return ['--set', `tools.image.${field}=${value}`]
   })
   return ['--set', `tools.metrics={${metrics.join(',')}}`, ...fields]
+}
+
+/** Returns a folder with the built-in catalog, in which the tools have the image of the tests. */
+export function catalogWithTools(t: Test): string {
+  const names = readdirSync(CATALOG).filter((name) => name.endsWith('.yaml'))
+  const images = (text: string) =>
+    text
+      .replace(/ghcr\.io\/ridealong\/tools:\S+/g, IMAGES.tools)
+      .replace(/ghcr\.io\/ridealong\/observer:\S+/g, IMAGES.observer)
+  const entries = names.map((name) => [name, images(readFileSync(join(CATALOG, name), 'utf8'))])
+  const folder = openFolder('ridealong-catalog-')
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  for (const [name = '', text = ''] of entries) writeFileSync(join(folder, name), text)
+  return folder
 }

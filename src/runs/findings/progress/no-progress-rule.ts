@@ -7,6 +7,8 @@ import {
 import { findStuckStart, type StuckStart } from '../../mpi/stuck-start.ts'
 import { NCCL_METRIC } from '../../nccl/nccl-run.ts'
 import type { StuckRanks } from '../../nccl/stuck-ranks.ts'
+import { PYTHON_METRIC } from '../../profiles/current-stacks.ts'
+import { findStuckPython, type StuckPython } from '../../profiles/stuck-python.ts'
 import { plot, type SectionColumns } from '../evidence.ts'
 import {
   type Affected,
@@ -18,6 +20,8 @@ import {
 } from '../rule.ts'
 import type { RankEvidence, RunEvidence } from '../run-evidence.ts'
 import { describeStuck } from './no-progress-text.ts'
+import { causeOfPython, countedPython, pythonOfPods } from './python-progress.ts'
+import { describePython } from './python-text.ts'
 import { causeOfRanks, countedRanks, ranksOfPods } from './ranks-progress.ts'
 import { describeRanks } from './ranks-text.ts'
 import { countedStart, LEAST_STARTING, startsOfPods } from './start-progress.ts'
@@ -54,6 +58,12 @@ const PROCESS = {
   columns: ['cpu_time'],
 } as const satisfies SectionColumns
 
+const PYTHON = {
+  metric: PYTHON_METRIC,
+  section: 'process',
+  columns: ['main_seconds'],
+} as const satisfies SectionColumns
+
 const FACTS = {
   'time in the call': 's',
   'processes that wait': 'count',
@@ -62,6 +72,8 @@ const FACTS = {
   'time without a launched operation': 's',
   'ranks of NCCL that wait': 'count',
   'ranks of NCCL that have not come': 'count',
+  'time in the line': 's',
+  'longest time in a line before': 's',
 } as const satisfies FactUnits
 
 const EXPLAINS_WAITING = {
@@ -71,20 +83,21 @@ const EXPLAINS_WAITING = {
 } as const satisfies ExplainedRules
 
 /**
- * Processes of an MPI job, or ranks of NCCL, that make no progress, because they wait for each
- * other, or because one does not come. For the comparison, see `findStuckProcesses` and
- * `findStuckRanks`. Only the last calls that the rows show count, so a job that goes on has no
- * finding.
+ * Processes of an MPI job, ranks of NCCL, or processes of Python, that make no progress, because
+ * they wait for each other, or because one does not come. For the comparison, see
+ * `findStuckProcesses`, `findStuckRanks` and `findStuckPython`. Only the last calls and stacks that
+ * the rows show count, so a job that goes on has no finding.
  */
 export const NO_PROGRESS = defineRule({
   name: 'no-progress',
-  title: 'No progress in MPI or NCCL',
+  title: 'No progress',
   severity: 'failure',
   isOptional: true,
   needs: [
     [{ ...OPEN, isTotal: true }],
     [{ ...START, isTotal: true }],
     [{ ...PROCESS, isTotal: true }],
+    [{ ...PYTHON, isTotal: true }],
   ],
   threshold: {
     value: LEAST_ASLEEP,
@@ -99,16 +112,21 @@ export const NO_PROGRESS = defineRule({
       'for a process that has ended or was stopped, or for at least 5 min. Ranks of NCCL wait if ' +
       'in the answers of NCCL nothing has changed for at least 60 s and ten times the longest ' +
       'such time before (5 min for a rank that has launched nothing), and a rank has launched ' +
-      'fewer operations than another one, or its process does not answer',
+      'fewer operations than another one, or its process does not answer. Processes of Python ' +
+      'wait if their main threads are in a call of PyTorch in which ranks wait for each other, ' +
+      'and another process of the program is not, or in its data loader, and one of its ' +
+      'processes loads a batch, and the stacks have not changed for at least 60 s (5 min for a ' +
+      'job that begins) and ten times the longest such time before',
     source:
       'the order of collective calls: MPI 4.0, 6.14; the late rank: STAT and the Flight Recorder ' +
-      'of PyTorch; the ranks that do not answer: NCCL; the numbers: Ridealong',
+      'of PyTorch; the ranks that do not answer: NCCL; the calls of Python: the sources of ' +
+      'PyTorch; the numbers: Ridealong',
   },
   find: findStuck,
   isWholeText: true,
   sentence: ({ stuck }) => (stuck === undefined ? '' : describe(stuck)),
   facts: FACTS,
-  reads: [OPEN, RANK, START, PROCESS],
+  reads: [OPEN, RANK, START, PROCESS, PYTHON],
   explains: [EXPLAINS_WAITING, EXPLAINS_IDLE],
   advice:
     'Look at the rank that has not come: its log, its stack, and other findings about it. If ' +
@@ -120,26 +138,32 @@ export const NO_PROGRESS = defineRule({
 
 type StuckRank = Affected<keyof typeof FACTS>
 
-function findStuck({ mpi, starting, ncclRanks, ranks }: RunEvidence): readonly StuckRank[] {
+function findStuck({ mpi, starting, ncclRanks, python, ranks }: RunEvidence): readonly StuckRank[] {
   const read = new Set(ranks.map(({ rank }) => rank))
   const found = mpi.flatMap((job) => findStuckProcesses(job).flatMap(countedIn))
   const starts = starting.flatMap((job) => findStuckStart(job).flatMap(countedStart))
   const waiting = ncclRanks.flatMap(countedRanks).filter((stuck) => !hasSucceeded(stuck, ranks))
+  const failed = new Set(ranks.filter(hasFailed).map(({ rank }) => rank))
+  const lines = findStuckPython(python, (pod) => failed.has(pod)).flatMap(countedPython)
   const all = [
     ...starts.flatMap(affectedByStart),
     ...found.flatMap(affectedBy),
     ...waiting.flatMap(affectedByRanks),
+    ...lines.flatMap(affectedByPython),
   ]
   return all.filter(({ rank }) => read.has(rank))
 }
 
-function describe(stuck: StuckProcesses | StuckStart | StuckRanks): string {
+function describe(stuck: StuckProcesses | StuckStart | StuckRanks | StuckPython): string {
   switch (stuck.why) {
     case 'start':
       return describeStart(stuck)
     case 'nccl-late':
     case 'nccl-mismatch':
       return describeRanks(stuck)
+    case 'python-late':
+    case 'python-loader':
+      return describePython(stuck)
     default:
       return describeStuck(stuck)
   }
@@ -152,6 +176,10 @@ function describe(stuck: StuckProcesses | StuckStart | StuckRanks): string {
 function hasSucceeded({ askingPod }: StuckRanks, ranks: readonly RankEvidence[]): boolean {
   const ended = ranks.find(({ rank }) => rank === askingPod)?.ended ?? []
   return ended.length > 0 && ended.every(({ exitCode }) => exitCode === 0)
+}
+
+function hasFailed({ ended }: RankEvidence): boolean {
+  return ended?.some(({ exitCode }) => exitCode !== 0) ?? false
 }
 
 /**
@@ -261,6 +289,23 @@ function affectedByRanks(stuck: StuckRanks): readonly StuckRank[] {
       'ranks of NCCL that wait': waiting,
       'ranks of NCCL that have not come': late,
       'longest time between collective calls': longestGap > 0 ? longestGap : null,
+    }),
+  }))
+}
+
+function affectedByPython(stuck: StuckPython): readonly StuckRank[] {
+  const { longestGap } = stuck
+  return pythonOfPods(stuck).map(({ pod, things, lost, waiting, late }) => ({
+    rank: pod,
+    things,
+    lost,
+    cause: causeOfPython(stuck),
+    stuck,
+    facts: listFacts(FACTS, {
+      'time in the line': lost,
+      'processes that wait': waiting,
+      'processes that have not come': late,
+      'longest time in a line before': longestGap > 0 ? longestGap : null,
     }),
   }))
 }

@@ -71,7 +71,10 @@ function ranksText(ranks: readonly LateRank[]): string {
 function actionText(rank: LateRank, isOnly: boolean): string {
   const process = isOnly ? 'its process' : 'the process'
   const action = rank.isMissing ? missingText(rank, isOnly) : behindText(rank, isOnly)
-  return rank.activity === null ? action : `${action}: ${process} ${activityText(rank.activity)}`
+  const { activity, line } = rank
+  const inside = line === null ? '' : ` in ${line}`
+  if (activity !== null) return `${action}: ${process} ${activityText(activity)}${inside}`
+  return line === null ? action : `${action}: ${process} is${inside}`
 }
 
 function missingText({ state }: LateRank, isOnly: boolean): string {

@@ -3,15 +3,20 @@ import type { AbsentProcess, StuckProcesses } from '../../mpi/stuck-processes.ts
 import type { AbsentMember, StartingMember, StuckStart } from '../../mpi/stuck-start.ts'
 import type { WaitingProcess } from '../../mpi/waiting-processes.ts'
 import type { LateRank, StuckRanks } from '../../nccl/stuck-ranks.ts'
+import type { PythonProcess } from '../../profiles/current-stacks.ts'
+import type { LatePython, StuckPython, WaitingPython } from '../../profiles/stuck-python.ts'
 
 /** Returns the processes that make no progress, with rounded numbers. */
-export function stuckDocument(stuck: StuckProcesses | StuckStart | StuckRanks) {
+export function stuckDocument(stuck: StuckProcesses | StuckStart | StuckRanks | StuckPython) {
   switch (stuck.why) {
     case 'start':
       return startDocument(stuck)
     case 'nccl-late':
     case 'nccl-mismatch':
       return ranksDocument(stuck)
+    case 'python-late':
+    case 'python-loader':
+      return pythonDocument(stuck)
     default:
       return callsDocument(stuck)
   }
@@ -30,13 +35,40 @@ function ranksDocument({ why, answer, communicator, late, waiting, waited }: Stu
   }
 }
 
-function lateRankDocument({ rank, pod, process, activity, ...facts }: LateRank) {
+function lateRankDocument({ rank, pod, process, activity, line, ...facts }: LateRank) {
   const { host, pid, state, launched, behind, operation, unchanged } = facts
   return {
     ...{ rank: pod, ncclRank: rank, worldRank: process?.worldRank ?? null },
     ...{ program: process?.program ?? null, host, pid, state },
-    ...{ activity: activity?.is ?? null, launched, behind, operation },
+    ...{ activity: activity?.is ?? null, pythonLine: line, launched, behind, operation },
     seconds: unchanged === null ? null : rounded(unchanged),
+  }
+}
+
+function pythonDocument({ why, waiting, late, longestGap }: StuckPython) {
+  return {
+    why,
+    waiting: waiting.map(waitingPythonDocument),
+    late: late.map(latePythonDocument),
+    unrecorded: null,
+    longestGapSeconds: rounded(longestGap),
+  }
+}
+
+function waitingPythonDocument({ process, line }: WaitingPython) {
+  return { ...processDocument(process), pythonLine: line }
+}
+
+function latePythonDocument({ process, workers }: LatePython) {
+  return { ...processDocument(process), loaders: workers.map(processDocument) }
+}
+
+function processDocument({ pod, program, pid, line, hasEnded, ...facts }: PythonProcess) {
+  const { isRunning, unchanged } = facts
+  const known = isRunning === null ? null : isRunning ? 'running' : 'waiting'
+  return {
+    ...{ rank: pod, program, pid, activity: hasEnded ? 'ended' : known, pythonLine: line },
+    seconds: rounded(unchanged),
   }
 }
 

@@ -1,14 +1,15 @@
 import { execFileSync } from 'node:child_process'
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { run } from '../../../cli/command.ts'
 import { openFolder } from '../../../observers/pod.ts'
 import type { Cluster } from '../../machine/cluster.ts'
-import { DEBIAN_IMAGE, IMAGES } from '../../machine/images.ts'
+import { DEBIAN_IMAGE } from '../../machine/images.ts'
 import { kubectl } from '../../machine/kubectl.ts'
 import { kubeconfigOf } from '../../release/doctor-rights.ts'
+import { catalogWithTools } from '../../release/tool-images.ts'
 import { createNamespace, runningCluster } from '../../running.ts'
 import { until } from '../../until.ts'
 import { startWebhook } from '../../webhook.ts'
@@ -20,7 +21,6 @@ import { startWebhook } from '../../webhook.ts'
 const SPACE = 'stacks'
 const HERE = ['-n', SPACE]
 const SOURCE = fileURLToPath(new URL('../../../observers/profile/stacks.c', import.meta.url))
-const CATALOG = fileURLToPath(new URL('../../../../src/catalog', import.meta.url))
 
 /** Four ranks in each pod. Rank 3 reads its input, and the others wait. */
 const RANKS = `
@@ -69,20 +69,6 @@ function jobWith(path: string) {
   }
 }
 
-/** Returns a folder with the built-in catalog, in which the tools have the image of the tests. */
-function catalogFolder(t: Test): string {
-  const names = readdirSync(CATALOG).filter((name) => name.endsWith('.yaml'))
-  const images = (text: string) =>
-    text
-      .replace(/ghcr\.io\/ridealong\/tools:\S+/g, IMAGES.tools)
-      .replace(/ghcr\.io\/ridealong\/observer:\S+/g, IMAGES.observer)
-  const entries = names.map((name) => [name, images(readFileSync(join(CATALOG, name), 'utf8'))])
-  const folder = openFolder('ridealong-catalog-')
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
-  for (const [name = '', text = ''] of entries) writeFileSync(join(folder, name), text)
-  return folder
-}
-
 /** Returns a kubeconfig of a service account that may list pods, and has these verbs on exec. */
 async function kubeconfigWith(
   t: Test,
@@ -119,7 +105,7 @@ const stacks = (kubeconfig: string, ...more: readonly string[]) =>
 t.test('the stacks of all ranks, with and without the right to exec', async (t) => {
   const { cluster, api } = await runningCluster(t)
   await createNamespace(t, api, SPACE, { labels: { 'ridealong.dev/tools': 'true' } })
-  const words = ['--catalog', catalogFolder(t), '--no-built-in-metrics']
+  const words = ['--catalog', catalogWithTools(t), '--no-built-in-metrics']
   const webhook = await startWebhook(cluster, { words })
   t.teardown(() => webhook.remove())
   const folder = openFolder('ridealong-stacks-')

@@ -8,6 +8,7 @@ import {
   processRow,
   rankCells,
 } from '../../nccl/answer-rows.ts'
+import { nowRow, STACKS } from '../../profiles/python-rows.ts'
 import { endOf, findIn } from '../rows.ts'
 
 /** The healthy rows of two answers before. */
@@ -88,6 +89,22 @@ t.test('the finding names the operation, the rank, its pod and its process', asy
     ['1', ['NCCL rank 1'], 120],
     ['3', ['NCCL rank 3'], null],
   ])
+})
+
+t.test('the line of Python in which a late rank is', async (t) => {
+  const sleeping = [60, 120].map((at) => processRow(3, at))
+  const ranks = [lateCells(3), rankCells(0)]
+  const now = { rank: '3', pid: 73, stack: STACKS.loads }
+  const last = (...rows: readonly Sample[]) =>
+    findIn([...BEFORE, ...rows, ...answerRows(120, { ranks })]).findings.find(
+      ({ rule }) => rule === 'no-progress',
+    )
+  const known = last(...sleeping, nowRow(110, now))
+  const process = 'its process sleeps in a system call'
+  t.ok(known?.sentence.endsWith(`has not come: ${process} in load_batch (data.py:41).`))
+  t.match(known?.ranks[0]?.stuck?.late, [{ line: 'load_batch (data.py:41)' }])
+  for (const other of [nowRow(60, now), nowRow(110, { ...now, pid: 74 })])
+    t.ok(last(...sleeping, other)?.sentence.endsWith(`has not come: ${process}.`))
 })
 
 t.test('other texts', async (t) => {

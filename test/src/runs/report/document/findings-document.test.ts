@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import t from 'tap'
 import type { Entry } from '../../../../../src/runs/log/entry.ts'
 import { parseEntry } from '../../../../../src/runs/log/parse.ts'
@@ -7,6 +7,7 @@ import { findingsDocument } from '../../../../../src/runs/report/document/findin
 import { addEntry, newRun } from '../../../../../src/runs/report/gather.ts'
 import { BUILT_IN_ROWS } from '../../log/built-in.ts'
 import { mpiLines, runOf } from '../../mpi/mpi-rows.ts'
+import { endRow, nowRow, STACKS } from '../../profiles/python-rows.ts'
 
 // Findings in logs of real runs, each with one kind of load, observed by perf-sysstat and pressure.
 
@@ -132,4 +133,79 @@ t.test('the processes that make no progress are named for programs', async (t) =
     unrecorded: 0,
     longestGapSeconds: 0.5,
   })
+})
+
+t.test('the lines of Python that make no progress are named for programs', async (t) => {
+  const run = newRun(BUILT_IN_ROWS)
+  const waits = { rank: '0', pid: 70, stack: STACKS.waits, unchanged: 70 }
+  const asks = { rank: '1', pid: 70, stack: STACKS.asks, unchanged: 80 }
+  const worker = { rank: '1', pid: 71, stack: STACKS.worker, unchanged: 80 }
+  for (const shape of [waits, asks, worker]) {
+    addEntry(run, { ...endRow(100, shape.rank, shape.pid), state: 'running' } as Entry)
+    addEntry(run, nowRow(100, shape) as Entry)
+  }
+  const { findings } = findingsDocument(run, 'stopped')
+  const process = { program: 'train.py', activity: 'waiting' }
+  t.strictSame(findings.find(({ rule }) => rule === 'no-progress')?.stuck, {
+    why: 'python-late',
+    waiting: [
+      {
+        ...{ rank: '0', ...process, pid: 70, seconds: 70 },
+        pythonLine: 'all_reduce (torch/distributed/distributed_c10d.py:2810)',
+      },
+    ],
+    late: [
+      {
+        ...{ rank: '1', ...process, pid: 70, seconds: 80 },
+        pythonLine: 'Queue.get (multiprocessing/queues.py:103)',
+        loaders: [
+          { ...{ rank: '1', ...process, pid: 71, seconds: 80 }, pythonLine: 'load (data.py:14)' },
+        ],
+      },
+    ],
+    unrecorded: null,
+    longestGapSeconds: 0,
+  })
+})
+
+const NCCL_LOGS = new URL('../../../../logs/nccl-python/', import.meta.url)
+
+/** Reads the logs of these metrics of one pod, in which a batch never comes. */
+function reportOfHung(...metrics: readonly string[]) {
+  const run = newRun(BUILT_IN_ROWS)
+  for (const metric of metrics) {
+    const text = readFileSync(new URL(`train.${metric}.log`, NCCL_LOGS), 'utf8')
+    const place = { source: `ml/train-0/${metric}`, namespace: 'ml', pod: 'train-0', rank: '0' }
+    for (const entry of readLog(text, { ...place, metric, node: null }, BUILT_IN_ROWS))
+      addEntry(run, entry)
+  }
+  return findingsDocument(run, 'recorded')
+}
+
+const NCCL_WAITS =
+  'Since 00:00:40, 1 rank waits in AllReduce number 6 of the NCCL communicator ae94423cfbb2ef4a ' +
+  'of 2 ranks. NCCL rank 1 (pod 0) has not come: its process sleeps in a system call'
+
+t.test('nccl-ras, python-profile and vitals of one pod are one report', async (t) => {
+  const all = readdirSync(NCCL_LOGS).map((name) => name.split('.')[1] ?? '')
+  t.equal(all.length, 3)
+  const { findings, ranks } = reportOfHung(...all)
+  const found = findings.filter(({ rule }) => rule === 'no-progress')
+  t.match(found, [
+    {
+      sentence: `${NCCL_WAITS} in load_batch (/tmp/rec/app/data.py:6).`,
+      stuck: { late: [{ ncclRank: 1, program: 'train.py', pythonLine: /^load_batch / }] },
+    },
+  ])
+  t.strictSame(
+    ranks.map(({ rank }) => rank),
+    ['0'],
+  )
+  const [late] = ranks[0]?.programs.filter(({ program }) => program === 'train.py') ?? []
+  t.ok(late, 'vitals has the process')
+})
+
+t.test('without python-profile, the line is missing', async (t) => {
+  const [found] = reportOfHung('nccl-ras', 'vitals').findings
+  t.equal(found?.sentence, `${NCCL_WAITS}.`)
 })
