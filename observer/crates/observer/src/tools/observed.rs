@@ -1,14 +1,18 @@
-//! A process whose memory is looked for, or was found.
+//! The processes whose memory is looked for, or was found.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 
+use linux::clock;
 use linux::proc::files::Task;
 use linux::proc::stat;
 use linux::proc::status::parse_inner_pid;
 
+use super::folder::{DRAIN, Folder};
 use super::shared_memory::{self, Search};
-use crate::sampling::process::Process;
+use crate::sampling::process::{Key, Process};
 use crate::sampling::process_table::ProcessTable;
+use crate::sampling::sampler::Run;
 
 /// The memory of a tool.
 pub struct Kind {
@@ -31,8 +35,8 @@ impl Kind {
     }
 }
 
-/// A process.
-pub struct Observed {
+/// A process, and what an observer knows of it.
+pub struct Observed<T> {
     /// The process id in the PID namespace of the pod.
     pub pid: i32,
     /// The end of its rows: the container and the program.
@@ -42,6 +46,8 @@ pub struct Observed {
     /// Whether its last rows are those of its end. A process that still runs has last rows at the
     /// end of the observer.
     pub has_ended: bool,
+    /// What the observer knows of it.
+    pub own: T,
     /// The memory that the tool in the process shares; `None` until it is found.
     memory: Option<File>,
     /// How often the process had executed a program when the memory was found.
@@ -51,15 +57,16 @@ pub struct Observed {
     pause: f64,
 }
 
-impl Observed {
+impl<T: Default> Observed<T> {
     /// A process whose memory was not looked for yet.
     #[must_use]
-    pub fn new(process: &Process) -> Self {
+    fn new(process: &Process) -> Self {
         let mut observed = Self {
             pid: process.pid,
             tail: Box::default(),
             program: String::new(),
             has_ended: true,
+            own: T::default(),
             memory: None,
             executions: 0,
             due: 0.0,
@@ -71,7 +78,7 @@ impl Observed {
 
     /// Takes the names of the process, unless it has executed another program since its memory was
     /// found. Returns whether it has.
-    pub fn update_names(&mut self, process: &Process) -> bool {
+    fn update_names(&mut self, process: &Process) -> bool {
         let executions = process.measured.as_ref().map_or(0, |it| it.executions);
         if self.memory.is_some() && executions != self.executions {
             return true;
@@ -89,13 +96,12 @@ impl Observed {
     }
 
     /// Whether the memory was found.
-    #[must_use]
-    pub fn has_memory(&self) -> bool {
+    fn has_memory(&self) -> bool {
         self.memory.is_some()
     }
 
     /// Looks for the memory if that is due. Returns why it cannot be read.
-    pub fn look(&mut self, kind: &Kind, table: &mut ProcessTable, now: f64) -> Option<String> {
+    fn look(&mut self, kind: &Kind, table: &mut ProcessTable, now: f64) -> Option<String> {
         if self.memory.is_some() || now < self.due {
             return None;
         }
@@ -110,8 +116,128 @@ impl Observed {
     }
 }
 
+/// The observed processes, and those of them that have ended.
+#[derive(Default)]
+pub struct ObservedProcesses<T> {
+    living: BTreeMap<Key, Observed<T>>,
+    /// The processes with a memory that have ended, or have executed another program, until their
+    /// last rows are written.
+    ended: Vec<Observed<T>>,
+}
+
+impl<T: Default> ObservedProcesses<T> {
+    /// Looks for the memory of the observed processes, and separates those that have ended. A
+    /// notice says of which processes something cannot be read, such as `the Python stacks`.
+    pub fn look(
+        &mut self,
+        kind: &Kind,
+        something: &str,
+        table: &mut ProcessTable,
+        folder: &mut Folder,
+    ) {
+        let now = table.now;
+        for key in table.observed.clone() {
+            let process = table.all.get(&key);
+            let Some(process) = process.filter(|process| !process.is_zombie) else {
+                continue;
+            };
+            let observed = self.living.entry(key);
+            let observed = observed.or_insert_with(|| Observed::new(process));
+            if observed.update_names(process) {
+                let before = std::mem::replace(observed, Observed::new(process));
+                self.ended.push(before);
+            }
+            if let Some(why) = observed.look(kind, table, now) {
+                let (pid, program) = (observed.pid, &observed.program);
+                folder.note(format!(
+                    "{something} of process {pid} ({program}) cannot be read: {why}"
+                ));
+            }
+        }
+        let is_over = |key: &Key| table.all.get(key).is_none_or(|process| process.is_zombie);
+        let over: Vec<Key> = self.living.keys().copied().filter(is_over).collect();
+        let over = over.iter().filter_map(|key| self.living.remove(key));
+        self.ended.extend(over.filter(Observed::has_memory));
+    }
+
+    /// Returns a process that has not ended, if its memory was found.
+    pub fn get(&mut self, key: &Key) -> Option<&mut Observed<T>> {
+        self.living.get_mut(key).filter(|it| it.has_memory())
+    }
+
+    /// Returns the number of processes with a memory that have not ended.
+    #[must_use]
+    pub fn count_living(&self) -> usize {
+        self.living.values().filter(|it| it.has_memory()).count()
+    }
+
+    /// Returns the number of processes that still need last rows.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.count_living() + self.ended.len()
+    }
+
+    /// Moves all processes to those that need last rows, at the end of the observer.
+    pub fn end(&mut self, table: &mut ProcessTable) {
+        let living = std::mem::take(&mut self.living).into_values();
+        for mut process in living.filter(Observed::has_memory) {
+            process.has_ended = !is_running(table, process.pid);
+            self.ended.push(process);
+        }
+    }
+
+    /// Takes the processes that have ended out of this list.
+    pub fn take_ended(&mut self) -> Ended<T> {
+        Ended {
+            processes: std::mem::take(&mut self.ended),
+            others: self.count_living(),
+        }
+    }
+
+    /// Puts processes back whose last rows are to be written later.
+    pub fn put_back(&mut self, processes: Vec<Observed<T>>) {
+        self.ended = processes;
+    }
+}
+
+/// Processes that have ended.
+pub struct Ended<T> {
+    processes: Vec<Observed<T>>,
+    /// The number of other processes that need room in the log.
+    others: usize,
+}
+
+impl<T> Ended<T> {
+    /// Writes the last rows of the processes, at most until a time in seconds since boot; without
+    /// such a time, until the observer is to end. `write` gets the number of processes that still
+    /// need room in the log, including its own. Returns the processes that were not written.
+    pub fn write(
+        self,
+        run: &mut Run<'_>,
+        until: Option<f64>,
+        mut write: impl FnMut(&mut Run<'_>, &mut Observed<T>, usize),
+    ) -> Vec<Observed<T>> {
+        let Self {
+            mut processes,
+            others,
+        } = self;
+        while let Some(mut process) = processes.pop() {
+            if until.is_some_and(|until| clock::since_boot() > until) {
+                processes.push(process);
+                return processes;
+            }
+            write(run, &mut process, processes.len() + others + 1);
+            run.session.drain(DRAIN);
+            if !run.session.poll() && until.is_none() {
+                return processes;
+            }
+        }
+        processes
+    }
+}
+
 /// Whether a process runs, and is no zombie.
-pub fn is_running(table: &mut ProcessTable, pid: i32) -> bool {
+fn is_running(table: &mut ProcessTable, pid: i32) -> bool {
     let text = table.meter.files.read(Task::Process(pid), "stat");
     let stat = text.ok().and_then(stat::parse);
     stat.is_some_and(|stat| stat.state != b'Z')

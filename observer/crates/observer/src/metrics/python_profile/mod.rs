@@ -9,8 +9,6 @@ pub mod memory;
 pub mod rows;
 pub mod tally;
 
-use std::collections::BTreeMap;
-
 use encode::json::push_known;
 use encode::number::float;
 use linux::clock;
@@ -25,8 +23,8 @@ use crate::sampling::json_rows::push_decimals;
 use crate::sampling::process::{Key, Process};
 use crate::sampling::process_table::ProcessTable;
 use crate::sampling::sampler::{self, Run, Sampler};
-use crate::tools::folder::{DRAIN, Folder, MAX_END};
-use crate::tools::observed::{Kind, Observed, is_running};
+use crate::tools::folder::{Folder, MAX_END};
+use crate::tools::observed::{Kind, Observed, ObservedProcesses};
 
 /// The estimated bytes of the rows of a process at a timepoint, and of its last rows.
 const ROW_BYTES: usize = 4096;
@@ -65,8 +63,7 @@ pub static METRIC: Metric = Metric {
 fn run(settings: Settings, session: &mut Session) {
     let profiler = PythonProfile {
         folder: Folder::open(&settings.folder),
-        living: BTreeMap::new(),
-        ended: Vec::new(),
+        processes: ObservedProcesses::default(),
         profiles: 0,
         samples: 0,
         time: 0,
@@ -76,10 +73,7 @@ fn run(settings: Settings, session: &mut Session) {
 
 struct PythonProfile {
     folder: Folder,
-    living: BTreeMap<Key, Observed>,
-    /// The processes with a memory that have ended, or have executed another program, until their
-    /// last rows are written.
-    ended: Vec<Observed>,
+    processes: ObservedProcesses<()>,
     /// The processes with last rows, their samples, and the time of all their threads in
     /// nanoseconds.
     profiles: u64,
@@ -97,8 +91,7 @@ impl Sampler for PythonProfile {
 
     /// The log must have room for the last rows of all processes.
     fn predict_bytes(&self, _processes: &ProcessTable) -> usize {
-        let with_memory = self.living.values().filter(|process| process.has_memory());
-        (with_memory.count() + self.ended.len()) * (ROW_BYTES + LAST_BYTES)
+        self.processes.count() * (ROW_BYTES + LAST_BYTES)
     }
 
     fn take_scan(&mut self, run: &mut Run<'_>) {
@@ -114,7 +107,7 @@ impl Sampler for PythonProfile {
     fn print(&mut self, run: &mut Run<'_>, keys: &[Key]) {
         let time = run.processes.time.precise_timestamp();
         for key in keys {
-            let Some((observed, profile)) = self.living.get(key).and_then(|process| {
+            let Some((observed, profile)) = self.processes.get(key).and_then(|process| {
                 let profile = process.memory().and_then(memory::read)?;
                 Some((process, profile))
             }) else {
@@ -140,11 +133,7 @@ impl Sampler for PythonProfile {
         run.processes.close_accounts();
         self.look_at_processes(run);
         let until = clock::since_boot() + MAX_END;
-        let living = std::mem::take(&mut self.living).into_values();
-        for mut process in living.filter(Observed::has_memory) {
-            process.has_ended = !is_running(&mut run.processes, process.pid);
-            self.ended.push(process);
-        }
+        self.processes.end(&mut run.processes);
         // The processes may have rows with the time of the last scan.
         run.processes.time = linux::clock::WallTime::now();
         self.write_ended(run, Some(until));
@@ -167,57 +156,30 @@ impl Sampler for PythonProfile {
 impl PythonProfile {
     /// Looks for the memory of the observed processes, and separates those that have ended.
     fn look_at_processes(&mut self, run: &mut Run<'_>) {
-        let now = run.processes.now;
-        for key in run.processes.observed.clone() {
-            let process = run.processes.all.get(&key);
-            let Some(process) = process.filter(|process| !process.is_zombie) else {
-                continue;
-            };
-            let observed = self.living.entry(key);
-            let observed = observed.or_insert_with(|| Observed::new(process));
-            if observed.update_names(process) {
-                let before = std::mem::replace(observed, Observed::new(process));
-                self.ended.push(before);
-            }
-            if let Some(why) = observed.look(&KIND, &mut run.processes, now) {
-                let (pid, program) = (observed.pid, &observed.program);
-                self.folder.note(format!(
-                    "the Python stacks of process {pid} ({program}) cannot be read: {why}"
-                ));
-            }
-        }
-        let all = &run.processes.all;
-        let is_over = |key: &Key| all.get(key).is_none_or(|process| process.is_zombie);
-        let over: Vec<Key> = self.living.keys().copied().filter(is_over).collect();
-        let over = over.iter().filter_map(|key| self.living.remove(key));
-        self.ended.extend(over.filter(Observed::has_memory));
+        let (table, folder) = (&mut run.processes, &mut self.folder);
+        self.processes
+            .look(&KIND, "the Python stacks", table, folder);
     }
 
-    /// Writes the last rows of the processes in `ended`, at most until a time in seconds since
+    /// Writes the last rows of the processes that have ended, at most until a time in seconds since
     /// boot.
     fn write_ended(&mut self, run: &mut Run<'_>, until: Option<f64>) {
-        let mut ended = std::mem::take(&mut self.ended);
-        while let Some(process) = ended.pop() {
-            if until.is_some_and(|until| clock::since_boot() > until) {
-                self.folder
-                    .note("there was not enough time for the rows of all profiles".to_owned());
-                return;
-            }
-            let others = self.living.values().filter(|process| process.has_memory());
-            let left = ended.len() + others.count() + 1;
-            self.write_last(run, &process, left);
-            run.session.drain(DRAIN);
-            if !run.session.poll() && until.is_none() {
-                // The other profiles follow in the summary.
-                self.ended = ended;
-                return;
-            }
+        let ended = self.processes.take_ended();
+        let left = ended.write(run, until, |run, process, left| {
+            self.write_last(run, process, left);
+        });
+        if until.is_none() {
+            // They follow in the summary.
+            self.processes.put_back(left);
+        } else if !left.is_empty() {
+            self.folder
+                .note("there was not enough time for the rows of all profiles".to_owned());
         }
     }
 
     /// Writes the last rows of a process. `left` is the number of processes that still need room in
     /// the log, including this one.
-    fn write_last(&mut self, run: &mut Run<'_>, process: &Observed, left: usize) {
+    fn write_last(&mut self, run: &mut Run<'_>, process: &Observed<()>, left: usize) {
         let Some(profile) = process.memory().and_then(memory::read) else {
             return;
         };
@@ -249,7 +211,7 @@ impl PythonProfile {
     }
 
     /// Writes a notice if a profile lacks samples or threads.
-    fn note_limits(&mut self, process: &Observed, profile: &Profile) {
+    fn note_limits(&mut self, process: &Observed<()>, profile: &Profile) {
         let (pid, program) = (process.pid, &process.program);
         let mut note = |text: String| {
             self.folder

@@ -10,8 +10,6 @@ pub mod dump;
 pub mod memory;
 pub mod rows;
 
-use std::collections::BTreeMap;
-
 use encode::json::push_known;
 use encode::number::float;
 use linux::clock;
@@ -27,8 +25,8 @@ use crate::sampling::json_rows::push_decimals;
 use crate::sampling::process::{Key, Process};
 use crate::sampling::process_table::ProcessTable;
 use crate::sampling::sampler::{self, Run, Sampler};
-use crate::tools::folder::{DRAIN, Folder, MAX_END};
-use crate::tools::observed::{Kind, Observed, is_running};
+use crate::tools::folder::{Folder, MAX_END};
+use crate::tools::observed::{Kind, Observed, ObservedProcesses};
 
 /// The maximum calls that have rows at a timepoint, of all processes together, and the minimum for
 /// each of them.
@@ -73,8 +71,7 @@ pub static METRIC: Metric = Metric {
 fn run(settings: Settings, session: &mut Session) {
     let observer = TorchCollectives {
         folder: Folder::open(&settings.folder),
-        living: BTreeMap::new(),
-        ended: Vec::new(),
+        processes: ObservedProcesses::default(),
         totals: Totals::default(),
     };
     sampler::run(observer, settings, session);
@@ -82,39 +79,24 @@ fn run(settings: Settings, session: &mut Session) {
 
 struct TorchCollectives {
     folder: Folder,
-    living: BTreeMap<Key, Recorded>,
-    /// The processes with a memory that have ended, or have executed another program, until their
-    /// last rows are written.
-    ended: Vec<Recorded>,
+    processes: ObservedProcesses<Written>,
     totals: Totals,
 }
 
-/// A process.
-struct Recorded {
-    observed: Observed,
+/// The calls of a process that have rows.
+#[derive(Default)]
+struct Written {
     /// The copies of the recorder whose calls have rows.
     copies: u64,
     /// The time of the latest call that has a row, in nanoseconds since 1970.
-    written: u64,
+    latest: u64,
 }
 
-impl Recorded {
-    fn new(process: &Process) -> Self {
-        Self {
-            observed: Observed::new(process),
-            copies: 0,
-            written: 0,
-        }
-    }
-
-    fn has_memory(&self) -> bool {
-        self.observed.memory().is_some()
-    }
-
+impl Written {
     /// Returns the latest calls that have no row yet, at most `most`.
     fn new_calls<'a>(&self, dump: &'a Dump, most: usize) -> &'a [Collective] {
         let all = &dump.collectives;
-        let first = all.partition_point(|call| call.called <= self.written);
+        let first = all.partition_point(|call| call.called <= self.latest);
         &all[first.max(all.len().saturating_sub(most))..]
     }
 }
@@ -147,7 +129,7 @@ impl Sampler for TorchCollectives {
 
     /// The log must have room for the last rows of all processes.
     fn predict_bytes(&self, _processes: &ProcessTable) -> usize {
-        let count = self.count_living() + self.ended.len();
+        let count = self.processes.count();
         count * (ROW_BYTES + LAST_BYTES) + MAX_CALLS.max(count * MIN_CALLS) * CALL_BYTES
     }
 
@@ -162,12 +144,12 @@ impl Sampler for TorchCollectives {
     }
 
     fn print(&mut self, run: &mut Run<'_>, keys: &[Key]) {
-        let most = (MAX_CALLS / self.count_living().max(1)).max(MIN_CALLS);
+        let most = (MAX_CALLS / self.processes.count_living().max(1)).max(MIN_CALLS);
         for key in keys {
-            let Some(process) = self.living.get_mut(key).filter(|it| it.has_memory()) else {
+            let Some(process) = self.processes.get(key) else {
                 continue;
             };
-            let written = process.write(run, &mut self.folder, false, most);
+            let written = write(process, run, &mut self.folder, false, most);
             self.totals.add(written);
         }
     }
@@ -176,11 +158,7 @@ impl Sampler for TorchCollectives {
         run.processes.close_accounts();
         self.look_at_processes(run);
         let until = clock::since_boot() + MAX_END;
-        let living = std::mem::take(&mut self.living).into_values();
-        for mut process in living.filter(Recorded::has_memory) {
-            process.observed.has_ended = !is_running(&mut run.processes, process.observed.pid);
-            self.ended.push(process);
-        }
+        self.processes.end(&mut run.processes);
         // The processes may have rows with the time of the last scan.
         run.processes.time = clock::WallTime::now();
         self.write_ended(run, Some(until));
@@ -207,123 +185,91 @@ impl Sampler for TorchCollectives {
 }
 
 impl TorchCollectives {
-    fn count_living(&self) -> usize {
-        self.living.values().filter(|it| it.has_memory()).count()
-    }
-
     /// Looks for the memory of the observed processes, and separates those that have ended.
     fn look_at_processes(&mut self, run: &mut Run<'_>) {
-        let now = run.processes.now;
-        for key in run.processes.observed.clone() {
-            let process = run.processes.all.get(&key);
-            let Some(process) = process.filter(|process| !process.is_zombie) else {
-                continue;
-            };
-            let recorded = self.living.entry(key);
-            let recorded = recorded.or_insert_with(|| Recorded::new(process));
-            if recorded.observed.update_names(process) {
-                self.ended
-                    .push(std::mem::replace(recorded, Recorded::new(process)));
-            }
-            let observed = &mut recorded.observed;
-            if let Some(why) = observed.look(&KIND, &mut run.processes, now) {
-                let (pid, program) = (observed.pid, &observed.program);
-                self.folder.note(format!(
-                    "the collective operations of process {pid} ({program}) cannot be read: {why}"
-                ));
-            }
-        }
-        let all = &run.processes.all;
-        let is_over = |key: &Key| all.get(key).is_none_or(|process| process.is_zombie);
-        let over: Vec<Key> = self.living.keys().copied().filter(is_over).collect();
-        let over = over.iter().filter_map(|key| self.living.remove(key));
-        self.ended.extend(over.filter(Recorded::has_memory));
+        let (table, folder) = (&mut run.processes, &mut self.folder);
+        self.processes
+            .look(&KIND, "the collective operations", table, folder);
     }
 
-    /// Writes the last rows of the processes in `ended`, at most until a time in seconds since
+    /// Writes the last rows of the processes that have ended, at most until a time in seconds since
     /// boot.
     fn write_ended(&mut self, run: &mut Run<'_>, until: Option<f64>) {
-        let mut ended = std::mem::take(&mut self.ended);
-        while let Some(mut process) = ended.pop() {
-            if until.is_some_and(|until| clock::since_boot() > until) {
-                self.folder
-                    .note("there was not enough time for the rows of all processes".to_owned());
-                return;
-            }
-            let left = ended.len() + self.count_living() + 1;
-            self.write_last(run, &mut process, left);
-            run.session.drain(DRAIN);
-            if !run.session.poll() && until.is_none() {
-                // The other processes follow in the summary.
-                self.ended = ended;
-                return;
-            }
+        let ended = self.processes.take_ended();
+        let left = ended.write(run, until, |run, process, left| {
+            self.write_last(run, process, left);
+        });
+        if until.is_none() {
+            // They follow in the summary.
+            self.processes.put_back(left);
+        } else if !left.is_empty() {
+            self.folder
+                .note("there was not enough time for the rows of all processes".to_owned());
         }
     }
 
     /// Writes the last rows of a process. `left` is the number of processes that still need room in
     /// the log, including this one.
-    fn write_last(&mut self, run: &mut Run<'_>, process: &mut Recorded, left: usize) {
+    fn write_last(&mut self, run: &mut Run<'_>, process: &mut Observed<Written>, left: usize) {
         let room = run.session.log.budget().room() / float(left as u64);
         let cost = float(CALL_BYTES as u64);
         // The cast turns a negative number into 0.
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         let most = ((room / cost) as usize).min(MAX_LAST);
-        let has_ended = process.observed.has_ended;
-        let written = process.write(run, &mut self.folder, has_ended, most);
+        let has_ended = process.has_ended;
+        let written = write(process, run, &mut self.folder, has_ended, most);
         self.totals.processes += u64::from(written.is_some());
         self.totals.add(written);
     }
 }
 
-impl Recorded {
-    /// Writes the rows of the process, and of at most `most` calls that have none yet. Returns the
-    /// header of its memory, and the number of these calls.
-    fn write(
-        &mut self,
-        run: &mut Run<'_>,
-        folder: &mut Folder,
-        has_ended: bool,
-        most: usize,
-    ) -> Option<(Head, u64)> {
-        let head = self.observed.memory().and_then(memory::read_head)?;
-        let dump = if head.copies == self.copies {
-            Dump::default()
-        } else {
-            self.read_dump(folder)
-        };
-        let time = run.processes.time.precise_timestamp();
-        let rows = TorchRows {
-            time: &time,
-            pid: self.observed.pid,
-            tail: &self.observed.tail,
-            has_ended,
-            head: &head,
-        };
-        let calls = self.new_calls(&dump, most);
-        let log = &mut run.session.log;
-        let others = std::iter::once(rows.process()).chain(rows.groups(&dump));
-        for row in others.chain(calls.iter().map(|call| rows.collective(call))) {
-            log.line().extend_from_slice(&row);
-            log.end_line();
-        }
-        log.flush();
-        let (count, last) = (calls.len() as u64, calls.last().map(|call| call.called));
-        self.copies = head.copies;
-        self.written = last.unwrap_or(self.written);
-        Some((head, count))
+/// Writes the rows of a process, and of at most `most` calls that have none yet. Returns the header
+/// of its memory, and the number of these calls.
+fn write(
+    process: &mut Observed<Written>,
+    run: &mut Run<'_>,
+    folder: &mut Folder,
+    has_ended: bool,
+    most: usize,
+) -> Option<(Head, u64)> {
+    let head = process.memory().and_then(memory::read_head)?;
+    let dump = if head.copies == process.own.copies {
+        Dump::default()
+    } else {
+        read_dump(process, folder)
+    };
+    let time = run.processes.time.precise_timestamp();
+    let rows = TorchRows {
+        time: &time,
+        pid: process.pid,
+        tail: &process.tail,
+        has_ended,
+        head: &head,
+    };
+    let calls = process.own.new_calls(&dump, most);
+    let log = &mut run.session.log;
+    let others = std::iter::once(rows.process()).chain(rows.groups(&dump));
+    for row in others.chain(calls.iter().map(|call| rows.collective(call))) {
+        log.line().extend_from_slice(&row);
+        log.end_line();
     }
+    log.flush();
+    process.own = Written {
+        copies: head.copies,
+        latest: calls.last().map_or(process.own.latest, |call| call.called),
+    };
+    Some((head, calls.len() as u64))
+}
 
-    /// Reads the last copy; empty if it is not as expected, with a notice.
-    fn read_dump(&self, folder: &mut Folder) -> Dump {
-        let copy = self.observed.memory().and_then(memory::read);
-        let dump = copy.map(|(_, text)| dump::parse(&text));
-        if matches!(dump, Some(None)) {
-            let Observed { pid, program, .. } = &self.observed;
-            folder.note(format!(
-                "the flight recorder of process {pid} ({program}) is not as expected"
-            ));
-        }
-        dump.flatten().unwrap_or_default()
+/// Reads the last copy; empty if it is not as expected, with a notice.
+fn read_dump(process: &Observed<Written>, folder: &mut Folder) -> Dump {
+    let copy = process.memory().and_then(memory::read);
+    let dump = copy.map(|(_, text)| dump::parse(&text));
+    if matches!(dump, Some(None)) {
+        let (pid, program) = (process.pid, &process.program);
+        folder.note(format!(
+            "the flight recorder of process {pid} ({program}) is not as expected"
+        ));
     }
+    dump.flatten().unwrap_or_default()
 }
