@@ -30,8 +30,6 @@ pub struct Head {
     pub copies: u64,
     /// The bytes of the last copy.
     length: usize,
-    /// When the last copy was made, in nanoseconds since 1970.
-    pub copied_at: u64,
     /// The longest time for which a copy kept all other threads of Python from running, in
     /// nanoseconds, and the sum of these times.
     pub longest: u64,
@@ -60,9 +58,8 @@ pub fn read_head<F: ReadAt + ?Sized>(file: &F) -> Option<Head> {
         size: known(20),
         copies: words.u64(32),
         length: usize::try_from(words.u64(40)).map_or(SLOT, |length| length.min(SLOT)),
-        copied_at: words.u64(48),
-        longest: words.u64(56),
-        whole: words.u64(64),
+        longest: words.u64(48),
+        whole: words.u64(56),
     })
 }
 
@@ -92,13 +89,7 @@ pub(super) mod tests {
         for (at, word) in [(8, 7_u32), (16, 1), (20, 2)] {
             bytes[at..at + 4].copy_from_slice(&word.to_le_bytes());
         }
-        let facts = [
-            copies,
-            text.len() as u64,
-            9_000_000_000,
-            5_000_000,
-            8_000_000,
-        ];
+        let facts = [copies, text.len() as u64, 5_000_000, 8_000_000];
         for (index, word) in facts.into_iter().enumerate() {
             let at = 32 + 8 * index;
             bytes[at..at + 8].copy_from_slice(&word.to_le_bytes());
