@@ -1,34 +1,20 @@
 //! Fuzzes the reader of the memory of the sampler, and the sums of its samples.
 #![no_main]
 
+#[path = "../../memory.rs"]
+mod memory;
+
 use libfuzzer_sys::fuzz_target;
-use linux::read_at::ReadAt;
 use ridealong_observer::metrics::python_profile::memory::{
     FRAMES_AT, NODES_AT, ROOTS, TEXTS_AT, read,
 };
 use ridealong_observer::metrics::python_profile::rows::ProfileRows;
 use ridealong_observer::metrics::python_profile::tally;
 
+use self::memory::Memory;
+
 /// Without a valid beginning, nothing else is read.
 const MAGIC: &[u8] = b"RLPYT\0\0\x01";
-
-/// The memory, of which most is 0: the header with the threads, the frames, the nodes, the texts.
-struct Memory<'a>([(usize, &'a [u8]); 5]);
-
-impl ReadAt for Memory<'_> {
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> usize {
-        let from = usize::try_from(offset).unwrap();
-        buffer.fill(0);
-        for (at, bytes) in self.0 {
-            let begin = at.max(from);
-            let end = (at + bytes.len()).min(from + buffer.len());
-            if begin < end {
-                buffer[begin - from..end - from].copy_from_slice(&bytes[begin - at..end - at]);
-            }
-        }
-        buffer.len()
-    }
-}
 
 fuzz_target!(|data: &[u8]| {
     // The lengths of the parts are part of the input.
@@ -42,6 +28,7 @@ fuzz_target!(|data: &[u8]| {
     let header = take(8 + 4 * length(0));
     let frames = take(8 * length(1));
     let nodes = take(40 * length(2));
+    // The header with the threads, the frames, the nodes, and the texts.
     let memory = Memory([
         (
             MAGIC.len(),
