@@ -208,7 +208,10 @@ export function addToEvidence(
   addRow(own, sample, coveredBy(sample, clock), whole)
 }
 
-/** Adds a row to the profiles, the calls of MPI or PyTorch, or the answers of NCCL; parts: none. */
+/**
+ * Adds a row to the profiles, the calls of MPI or PyTorch, or the answers of NCCL. The evidence of
+ * a part of a run has none of them.
+ */
 function addToolRow(evidence: Evidence, section: RowSection, sample: Sample): void {
   const { whole, profiles, python, mpi, nccl, torch } = evidence
   if (whole !== undefined) return

@@ -130,6 +130,7 @@ export function groupByRank(
   for (const [key, { things }] of sections)
     for (const thing of things.values()) addThing(ranks, rankOf(thing.source), key, thing)
   const python = joinStacks(stacks, rankOf)
+  const stackOf = findStacks(python)
   // The logs of a pod have the same status.
   for (const [source, ended] of endings) growingOf(ranks, rankOf(source)).ended = ended
   for (const [source, own] of limits) growingOf(ranks, rankOf(source)).podLimits = own
@@ -142,9 +143,9 @@ export function groupByRank(
       things: (section) => own.get(keyOf(placeIn(own, section))) ?? [],
     })),
     profiles: [...profiles.values()].map((profile) => rankProfile(profile, rankOf)),
-    mpi: joinJobs(mpi, rankOf, findStacks(python)),
+    mpi: joinJobs(mpi, rankOf, stackOf),
     starting: joinStarting(mpi, rankOf),
-    ncclRanks: findStuckRanks(nccl, rankOf, findStacks(python)),
+    ncclRanks: findStuckRanks(nccl, rankOf, stackOf),
     torch: joinTorch(torch, rankOf),
     python,
     strangers: mpi.processes.flatMap(({ rank, source }) => (rank === null ? rankOf(source) : [])),

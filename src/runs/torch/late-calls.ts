@@ -1,4 +1,4 @@
-import { computeMean, median } from '../../lib/statistics.ts'
+import { median, plainMean } from '../../lib/statistics.ts'
 import type { TorchGroup, TorchProcess, TorchRun } from './torch-run.ts'
 
 /** A process as a member of a process group. */
@@ -50,32 +50,26 @@ export interface TorchCalls {
  * @param rankOf returns the rank that reports show for the pod of a log
  */
 export function joinTorch(run: TorchRun, rankOf: (source: string) => string): TorchCalls {
-  const reasons = [...findIncomparable(run)]
+  const late: LateMember[] = []
+  const reasons = new Map<TorchProcess, string>()
+  for (const members of groupsOf(run)) {
+    const reason = whyIncomparable(members)
+    if (reason === null) late.push(...findLate(compare(members), rankOf))
+    else for (const { process } of members) reasons.set(process, reason)
+  }
   return {
-    late: compareGroups(run).flatMap((group) => findLate(group, rankOf)),
-    incomparable: new Map(reasons.map(([{ source }, reason]) => [rankOf(source), reason])),
+    late,
+    incomparable: new Map([...reasons].map(([{ source }, reason]) => [rankOf(source), reason])),
   }
 }
 
-/** Returns the process groups of which the rows of all members have the same calls. */
-function compareGroups(run: TorchRun): readonly ComparedGroup[] {
-  return [...groupsOf(run)].flatMap((members) => {
-    const [{ group }] = members as [Member]
-    if (whyIncomparable(members) !== null) return []
-    const [fewest] = [...members].sort((a, b) => a.group.called.size - b.group.called.size)
-    const isCommon = (number: number) => members.every((one) => one.group.called.has(number))
-    const numbers = [...(fewest?.group.called.keys() ?? [])].filter(isCommon)
-    return { description: group.description, members, numbers: numbers.sort((a, b) => a - b) }
-  })
-}
-
-/** Returns why process groups were not compared, by process. */
-function findIncomparable(run: TorchRun): ReadonlyMap<TorchProcess, string> {
-  const found = groupsOf(run).flatMap((members) => {
-    const reason = whyIncomparable(members)
-    return reason === null ? [] : members.map(({ process }) => [process, reason] as const)
-  })
-  return new Map(found)
+/** Returns a process group with the calls that the rows of all members have. */
+function compare(members: readonly Member[]): ComparedGroup {
+  const [{ group }] = members as [Member]
+  const [fewest] = [...members].sort((a, b) => a.group.called.size - b.group.called.size)
+  const isCommon = (number: number) => members.every((one) => one.group.called.has(number))
+  const numbers = [...(fewest?.group.called.keys() ?? [])].filter(isCommon)
+  return { description: group.description, members, numbers: numbers.sort((a, b) => a - b) }
 }
 
 /** The members of process groups. A group has the same name, description and members in all. */
@@ -138,16 +132,8 @@ function describe(
     lastCalls: own.length,
     delay: median(own.map((number) => delayOf(late, others, number))) ?? 0,
     operation: most?.[0] ?? '',
-    waited:
-      computeMean(
-        waits.map(({ waited }) => waited),
-        [],
-      ) ?? 0,
-    part:
-      computeMean(
-        waits.map(({ part }) => part),
-        [],
-      ) ?? 0,
+    waited: plainMean(waits.map(({ waited }) => waited)) ?? 0,
+    part: plainMean(waits.map(({ part }) => part)) ?? 0,
     isAcrossNodes: new Set(members.map(({ process }) => process.node)).size > 1,
   }
 }

@@ -1,4 +1,4 @@
-import { computeMean } from '../../../lib/statistics.ts'
+import { plainMean } from '../../../lib/statistics.ts'
 import {
   type CollectiveWait,
   findCollectiveWaits,
@@ -184,7 +184,7 @@ type RankInMpi = Affected<keyof typeof TIME_FACTS>
 function findInCollectives({ mpi, ranks }: RunEvidence): readonly CollectiveWaiter[] {
   const found = findCollectiveWaits(mpi.filter(isWhole), LEAST_PART / 100).flatMap(({ waits }) => {
     const parts = waits.map(({ waiting, seconds }) => percentOf(seconds, waiting.elapsed))
-    const mean = computeMean(parts, []) ?? 0
+    const mean = plainMean(parts) ?? 0
     if (mean < 100 * (1 - LEAST_EFFICIENCY)) return []
     return waits.filter(isLong).map((wait) => collectiveWait(wait, mean))
   })
