@@ -13,15 +13,14 @@ import { chooseColumns } from '../../src/runs/top/columns.ts'
 import { startLiveLog } from '../../src/runs/top/live-log.ts'
 import { buildLines, type LiveRank } from '../../src/runs/top/ranks.ts'
 import { subsetsOf } from '../properties/subsets.ts'
+import { NOT_RECORDED } from './recorded.ts'
 
 // All built-in metrics have observed one run on a real cluster (test/logs/all-metrics). Whichever
 // of them are collected, each number is the one that a metric shows alone.
 
 const FOLDER = new URL('../logs/all-metrics/', import.meta.url)
 const KNOWN = descriptionsIn(await loadCatalog({}))
-// LAMMPS uses neither Python nor NCCL, so these metrics have no log of it.
-const OTHERS = ['python-profile', 'torch-collectives', 'nccl-ras']
-const METRICS = [...KNOWN.keys()].filter((metric) => !OTHERS.includes(metric))
+const METRICS = [...KNOWN.keys()].filter((metric) => !NOT_RECORDED.includes(metric))
 
 interface Log {
   readonly pod: string

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { loadCatalog } from '../../../src/catalog/load.ts'
+import { NOT_RECORDED } from '../../metrics/recorded.ts'
 import { subsetsOf } from '../../properties/subsets.ts'
 import { observer } from '../pod.ts'
 import { observerTests } from '../prerequisites.ts'
@@ -13,9 +14,7 @@ import { exporting, type Point, receive, variablesOf } from './receiver.ts'
 
 const FOLDER = new URL('../../logs/all-metrics/', import.meta.url)
 const CATALOG = await loadCatalog({})
-// LAMMPS uses neither Python nor NCCL, so these metrics have no log of it.
-const OTHERS = ['python-profile', 'torch-collectives', 'nccl-ras']
-const NAMES = [...CATALOG.metrics.keys()].filter((name) => !OTHERS.includes(name))
+const NAMES = [...CATALOG.metrics.keys()].filter((name) => !NOT_RECORDED.includes(name))
 const exportingTo = (endpoint: string) => exporting(CATALOG, { endpoint, interval: 1 })
 
 function logOf(metric: string): string {

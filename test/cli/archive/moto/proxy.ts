@@ -8,7 +8,7 @@ import { freePort } from '../../../free-ports.ts'
 export type Fault =
   /** The answers 503 and 500. */
   | 'busy'
-  /** The answer ends in its middle, after the service has done what was requested. */
+  /** The service handles the request, but the connection ends before the whole answer is sent. */
   | 'cut'
   /** The connection ends after the first bytes of a body, which the service does not get. */
   | 'broken-body'

@@ -91,7 +91,7 @@ pub struct Collective {
     pub operation: String,
     /// When the process made the call, in nanoseconds since 1970.
     pub called: u64,
-    /// What the recorder knows of it: scheduled, started or completed.
+    /// The state of the call in the recorder: scheduled, started or completed.
     pub state: Option<&'static str>,
 }
 
