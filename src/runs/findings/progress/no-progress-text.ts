@@ -78,10 +78,12 @@ function reasonText({ why, waiting, late, longestGap }: StuckProcesses): string 
 
 /** The most late processes that a text describes. */
 function lateTexts(late: readonly AbsentProcess[], longestGap: number): string {
-  const groups = [...Map.groupBy(late, (one) => activityText(one, late.length, longestGap))]
-  const named = groups.slice(0, NAMED).map(([activity, own]) => {
+  const groups = [...Map.groupBy(late, (one) => activityText(one, 1, longestGap))]
+  const named = groups.slice(0, NAMED).flatMap(([, own]) => {
+    const [first] = own
+    if (first === undefined) return []
     const verb = own.length === 1 ? 'has not come: it' : 'have not come: they'
-    return `${ranksText(own)} ${verb} ${activity}.`
+    return [`${ranksText(own)} ${verb} ${activityText(first, own.length, longestGap)}.`]
   })
   return named.join(' ')
 }

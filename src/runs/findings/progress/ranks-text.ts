@@ -48,12 +48,13 @@ function waitsText({ communicator: { ahead, operation, launched }, late }: Stuck
 }
 
 function lateTexts({ late, communicator }: StuckRanks): readonly string[] {
-  const groups = [...Map.groupBy(late, (one) => actionText(one, late.length === 1))]
-  const texts = groups.slice(0, NAMED).map(([action, own]) => {
-    const [only] = own
+  const groups = [...Map.groupBy(late, (one) => actionText(one, true))]
+  const texts = groups.slice(0, NAMED).flatMap(([, own]) => {
+    const [first] = own
+    if (first === undefined) return []
     const pods = new Set(own.map(({ pod }) => pod))
-    const where = pods.size === 1 && only?.pod != null ? ` (pod ${only.pod})` : ''
-    return `${ranksText(own)}${where} ${action}.`
+    const where = pods.size === 1 && first.pod != null ? ` (pod ${first.pod})` : ''
+    return [`${ranksText(own)}${where} ${actionText(first, own.length === 1)}.`]
   })
   const total = communicator.behind + communicator.missing
   const others = total - groups.slice(0, NAMED).flatMap(([, own]) => own).length

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { countedIn } from '../../../../../src/runs/findings/progress/no-progress-rule.ts'
+import { describeStuckNow } from '../../../../../src/runs/findings/progress/no-progress-text.ts'
 import type { JobProcess } from '../../../../../src/runs/mpi/mpi-job.ts'
 import type { AbsentProcess, StuckProcesses } from '../../../../../src/runs/mpi/stuck-processes.ts'
 import type { WaitingProcess } from '../../../../../src/runs/mpi/waiting-processes.ts'
@@ -75,4 +76,24 @@ t.test('the line of Python in which a late process is', async (t) => {
   t.match(known?.ranks[0]?.stuck?.late, [{ line: 'load_batch (data.py:41)' }])
   const [other] = findWith(waiting, late()).findings
   t.match(other?.sentence, /has not come: it is stopped\.$/)
+})
+
+t.test('late processes with different activities have a sentence each', async (t) => {
+  const lateIn = (rank: number, activity: AbsentProcess['activity']): AbsentProcess => ({
+    ...{ activity, call: null, line: null, away: 20, quiet: 20, hasBegun: true },
+    process: { rank } as JobProcess,
+  })
+  const thread = { call: 'MPI_Barrier', communicator: 'world', number: 6 }
+  const waiting = { thread, waited: 20, process: { rank: 0 } } as WaitingProcess
+  const late = [
+    lateIn(1, { is: 'sleeping' }),
+    lateIn(2, { is: 'stopped' }),
+    lateIn(3, { is: 'stopped' }),
+  ]
+  t.equal(
+    describeStuckNow({ why: 'late', waiting: [waiting], late, unrecorded: 0, longestGap: 1 }),
+    'For 20 s, MPI rank 0 waits in MPI_Barrier number 6 on MPI_COMM_WORLD. ' +
+      'MPI rank 1 has not come: it sleeps in a system call. ' +
+      'MPI ranks 2-3 have not come: they are stopped.',
+  )
 })

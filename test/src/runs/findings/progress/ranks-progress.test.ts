@@ -123,6 +123,11 @@ t.test('other texts', async (t) => {
     sentenceOf({ communicator: several, ranks: late }),
     /, 1 rank waits in .* NCCL ranks 1-2 have not come, and are 7 calls of AllReduce behind\. 3 more are late\.$/,
   )
+  const both = [lateCells(1, { ...hosts, behind: 7 }), missingCells(2, hosts)]
+  t.match(
+    sentenceOf({ communicator: { ranks_missing: 1, ranks_behind: 1 }, ranks: both }),
+    /NCCL rank 1 has not come, and is 7 calls of AllReduce behind\. NCCL rank 2 does not answer\.$/,
+  )
   const older = { operation: 'collective', ranks_ahead: null }
   t.match(
     sentenceOf({
