@@ -15,7 +15,7 @@ import { pathOfRuns } from '../../shared/path-of-runs.ts'
 import type { RunStorage } from '../storage/stored-runs.ts'
 import { type ControllerMemory, createControllerMemory } from './controller-memory.ts'
 import { NO_FAILURES } from './failures.ts'
-import { ARCHIVE_PACE, type ArchivePace } from './pace.ts'
+import { ARCHIVE_PACE, type ArchivePace, PARALLEL_WRITES } from './pace.ts'
 import { createPodMemory, type PodMemory } from './pod-memory.ts'
 import {
   isSettled,
@@ -177,32 +177,51 @@ function readState(memory: PodMemory, runs: RememberedRuns, watches: readonly Re
 
 /** Takes turns until the signal is aborted. */
 async function follow(parts: Parts, isListed: () => boolean, signal: AbortSignal): Promise<void> {
-  let sweepAt = 0
+  const turn = createTurn(parts, signal)
   while (!signal.aborted) {
-    if (isListed()) {
-      await takeTurn(parts, signal)
-      if (Date.now() >= sweepAt) sweepAt = Date.now() + (await sweep(parts, signal))
-    }
-    await pauseInBackground(parts.pace.turnMs, signal).catch(() => {})
+    const isMore = isListed() && (await turn())
+    if (!isMore) await pauseInBackground(parts.pace.turnMs, signal).catch(() => {})
   }
 }
 
-/** The most objects that are read or written at once. */
-const PARALLEL = 8
+/** Returns a function that takes a turn, and returns whether there is more to write. */
+function createTurn(parts: Parts, signal: AbortSignal): () => Promise<boolean> {
+  let sweepAt = 0
+  return async () => {
+    const isMore = await takeTurn(parts, signal)
+    if (Date.now() >= sweepAt) sweepAt = Date.now() + (await sweep(parts, signal))
+    return isMore
+  }
+}
 
-async function takeTurn(parts: Parts, signal: AbortSignal): Promise<void> {
+/**
+ * The most Runs that are written in a turn. In a longer one, pods that changed after its start
+ * would wait for all of them.
+ */
+const MOST_WRITES = 200
+
+/** @returns whether there is more to write */
+async function takeTurn(parts: Parts, signal: AbortSignal): Promise<boolean> {
   const { memory, runs, report, rows } = parts
-  const pool = { parallel: PARALLEL, isOrdered: false, signal, done: async () => {} }
+  const pool = { parallel: PARALLEL_WRITES, isOrdered: false, signal, done: async () => {} }
   const changed = new Set<RememberedRun>()
   const add = (uid: string) => addPod(uid, parts, changed)
   await runPool(memory.takeChanged(), { ...pool, work: add })
   for (const run of changed) scheduleChanged(run, runs.podsOf(run), parts.pace, Date.now())
-  const due = [...runs.all()].filter(({ dueAt }) => dueAt <= Date.now())
-  await runPool(due, { ...pool, work: (run) => write(run, parts) })
+  const due = listDue(runs)
+  await runPool(due.slice(0, MOST_WRITES), { ...pool, work: (run) => write(run, parts) })
   const all = [...runs.all()]
   rows?.takeTurn(all.filter(({ overAt }) => overAt !== undefined).map(({ kept }) => kept))
   for (const run of all) if (isArchived(run, parts)) release(run, parts)
   if (all.every(({ failures }) => failures.count === 0)) report.onRepaired()
+  return due.length > MOST_WRITES
+}
+
+/** Lists the runs whose Runs are to be written, in the order in which they became due. */
+function listDue(runs: RememberedRuns): readonly RememberedRun[] {
+  const now = Date.now()
+  const due = [...runs.all()].filter(({ dueAt }) => dueAt <= now)
+  return due.sort((a, b) => a.dueAt - b.dueAt)
 }
 
 /** If the controllers of a pod cannot be read, the pod is handled again in the next turn. */

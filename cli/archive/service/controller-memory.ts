@@ -31,7 +31,7 @@ export interface ControllerMemory {
    */
   resolve(pod: RunPod): Promise<void>
   /**
-   * Reads all controllers above the pods of a namespace again.
+   * Reads all controllers above the pods of a namespace again, except those that cannot change.
    *
    * @throws ApiError other than 403 and 404, or a network error
    */
@@ -65,7 +65,8 @@ export function createControllerMemory(options: ControllerMemoryOptions): Contro
     byNamespace.set(namespace, known)
     const find = async (reference: OwnerReference) => {
       const before = known.get(reference.uid)
-      if (before !== undefined && isFresh(reference.uid)) return before
+      if (before !== undefined && (isFinal(reference, before) || isFresh(reference.uid)))
+        return before
       const found = await read(namespace, reference, before)
       if (found !== undefined) known.set(reference.uid, found)
       return found
@@ -104,6 +105,15 @@ function findReadableKind({ apiVersion, kind }: OwnerReference): string | undefi
   const isPod = apiVersion === 'v1' && kind === 'Pod'
   const isReadable = isBetween || isPod || findKindOfGroup(group, kind) !== undefined
   return isReadable ? `${group}/${kind}` : undefined
+}
+
+/**
+ * The UID of a deleted object is never used again. The end of a Job does not change (Kubernetes,
+ * pkg/apis/batch/validation, RejectDisablingTerminalCondition); other workloads can start again.
+ */
+function isFinal({ apiVersion, kind }: OwnerReference, facts: ControllerFacts): boolean {
+  const isJob = groupOf(apiVersion) === 'batch' && kind === 'Job'
+  return facts.isGone || (isJob && facts.finished !== null)
 }
 
 const NONE: ControllerFacts = { controller: undefined, finished: null, ranks: null, isGone: true }

@@ -27,6 +27,12 @@ export interface ArchivePace extends ReflectorPace {
   readonly listRowsMs: number
 }
 
+/**
+ * The most requests with which Runs are written at once. With 8, an apiserver that was busy with
+ * other clients answered too few of them to keep up (`npm run bench:archive`).
+ */
+export const PARALLEL_WRITES = 16
+
 export const ARCHIVE_PACE: ArchivePace = {
   relistMs: 600_000,
   silenceMs: 90_000,

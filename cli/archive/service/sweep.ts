@@ -4,6 +4,7 @@ import { type Retention, selectExpired } from '../../../src/runs/archive/retenti
 import { unseenEnd } from '../../../src/runs/archive/run-conditions.ts'
 import { runPool } from '../../../src/runs/collect/pool.ts'
 import type { ControllerMemory } from './controller-memory.ts'
+import { PARALLEL_WRITES } from './pace.ts'
 import type { RowsArchive } from './rows-archive.ts'
 import type { RunClient } from './run-client.ts'
 import type { RunIndex } from './run-index.ts'
@@ -24,9 +25,6 @@ export interface SweepOptions {
 /** The maximum number of objects that a sweep changes: a longer sweep would delay other writes. */
 const MOST_CHANGES = 200
 
-/** The most objects that are changed at once. */
-const PARALLEL = 8
-
 /**
  * Ends the Runs whose pods were deleted while no archive watched them, and deletes the Runs that
  * are not kept any longer.
@@ -39,7 +37,7 @@ export async function sweepRuns(options: SweepOptions, now: number): Promise<boo
   const { index, retention, isLive, signal } = options
   const orphans = index.all().filter(({ ended, key }) => ended === undefined && !isLive(key))
   const expired = selectExpired(index.all(), retention, now).filter(({ key }) => !isLive(key))
-  const pool = { parallel: PARALLEL, isOrdered: false, signal, done: async () => {} }
+  const pool = { parallel: PARALLEL_WRITES, isOrdered: false, signal, done: async () => {} }
   await runPool(orphans.slice(0, MOST_CHANGES), {
     ...pool,
     work: (run) => endOrphan(run, options, now),

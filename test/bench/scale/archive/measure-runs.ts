@@ -41,8 +41,14 @@ export interface MeasuredRuns {
   readonly etcdBefore: number
   /** The highest resident memory of the archive, in MiB. */
   readonly peak: number
-  /** The average time in ms in which the apiserver answers the archive, by verb. */
-  readonly answers: ReadonlyMap<string, number>
+  /** The requests with which the archive changed Runs, by verb. */
+  readonly changes: ReadonlyMap<string, Changes>
+}
+
+export interface Changes {
+  readonly count: number
+  /** The average time until the apiserver answered. */
+  readonly ms: number
 }
 
 /** Measures an archive during two waves of runs. The large run is one of the first wave. */
@@ -76,28 +82,31 @@ export async function measureRuns(
     problems.push(...found.problems)
     const pods = jobs.reduce((sum, job) => sum + job.pods, 0)
     const { ends } = found
+    say(`the last final Run came ${Math.max(...ends.map(({ run }) => run)).toFixed(1)} s late`)
     const usage = sampling.samples
     const keptRuns = seen.runs
     waves.push({ runs: jobs.length, pods, seconds, ends, usage, retentionSeconds, keptRuns, etcd })
   }
   const { mostRuns, mostPods } = seen
   const peak = archive.peak()
-  const answers = await readAnswers(plane)
+  const changes = await readChanges(plane)
   await archive.stop()
   seen.stop()
-  return { waves, problems, kept, mostRuns, mostPods, etcdBefore, peak, answers }
+  return { waves, problems, kept, mostRuns, mostPods, etcdBefore, peak, changes }
 }
 
 /** The verbs with which only the archive changes Runs. */
 const VERBS = ['POST', 'APPLY', 'DELETE']
 
-async function readAnswers({ api }: Plane): Promise<ReadonlyMap<string, number>> {
+async function readChanges({ api }: Plane): Promise<ReadonlyMap<string, Changes>> {
   const { body } = await api.get('/metrics')
   const read = (verb: string, name: string) =>
     sampleOf(body, `apiserver_request_duration_seconds_${name}`, { resource: 'runs', verb }) ?? 0
-  return new Map(
-    VERBS.map((verb) => [verb, (read(verb, 'sum') / read(verb, 'count')) * 1000] as const),
-  )
+  const changesOf = (verb: string) => {
+    const count = read(verb, 'count')
+    return { count, ms: (read(verb, 'sum') / count) * 1000 }
+  }
+  return new Map(VERBS.map((verb) => [verb, changesOf(verb)]))
 }
 
 function pidsOf({ cluster, kwok }: Plane): readonly number[] {

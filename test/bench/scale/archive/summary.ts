@@ -49,15 +49,17 @@ function describeCpu({ usage }: Wave): string {
 }
 
 function describeRuns(measured: MeasuredRuns): readonly string[] {
-  const { kept, mostRuns, mostPods, etcdBefore, peak, problems, answers } = measured
-  const times = [...answers].map(([verb, ms]) => `${verb} ${ms.toFixed(0)}`)
+  const { kept, mostRuns, mostPods, etcdBefore, peak, problems, changes } = measured
+  const requests = [...changes].map(
+    ([verb, { count, ms }]) => `${verb} ${count} in ${ms.toFixed(0)} ms each`,
+  )
   const wrong = [`Runs that are not right: ${problems.length}`, ...problems.slice(0, 10)]
   return [
     `the most pods at the same time: ${mostPods}`,
     `the most Runs at the same time: ${mostRuns}, of which ${kept} are kept`,
     `etcd before the first run: ${etcdBefore.toFixed(1)} MiB`,
     `highest resident memory of the archive: ${peak.toFixed(0)} MiB`,
-    `ms until the apiserver answers the archive, on average: ${times.join(', ')}`,
+    `requests with which the archive changed Runs: ${requests.join(', ')}`,
     ...wrong,
   ]
 }
