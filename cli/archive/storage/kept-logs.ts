@@ -1,9 +1,9 @@
-import { createReadStream } from 'node:fs'
+import { createReadStream, existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { hexHash } from '../../../src/lib/hashed-name.ts'
 import type { RunningObserver } from '../../../src/runs/collect/observers.ts'
-import { type VolumeFile, type VolumeFiles, writeWhole } from './volume-files.ts'
+import { removeWhole, type VolumeFile, type VolumeFiles, writeWhole } from './volume-files.ts'
 
 /** A run whose rows are not stored yet. */
 export interface KeptRun {
@@ -105,7 +105,10 @@ export function createKeptLogs(root: string, files: VolumeFiles): KeptLogs {
         }),
       )
     },
-    remove: (run) => files.remove(folderOf(run)),
+    async remove(run) {
+      // A part of the logs would be stored a second time.
+      if (existsSync(folderOf(run))) await removeWhole(files, root, folderOf(run))
+    },
   }
 }
 

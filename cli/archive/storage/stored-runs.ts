@@ -30,7 +30,7 @@ export interface RunStorage {
   readonly logs: KeptLogs
   /**
    * Writes the rows and the page of a run from its kept logs. A folder with a final name is always
-   * whole. Does nothing if these logs were stored before.
+   * whole. Logs that were stored before are not stored again.
    */
   store(run: RunToStore): Promise<StoredRows>
   /** Removes the rows of runs. */
@@ -111,19 +111,33 @@ export async function openRunStorage(opened: StorageParts): Promise<RunStorage> 
 async function store(parts: Parts, { run, logs, card }: RunToStore): Promise<StoredRows> {
   const { root, files, folders, index, prepared } = parts
   const folder = join(partialFolder(root), hashOf([run.key]))
-  const place = await findPlace(folders, run, logs)
-  const rows = place.rows ?? (await prepare(parts, run, { facts: logs, folder, path: place.path }))
-  if (place.rows === undefined && rows.path !== null) {
-    const listed = describeRun(run, card, logs)
-    const document = JSON.stringify({ ...run, rows, logs: [...logs.keys()], listed })
-    await writeWhole(files, join(folder, RUN_FILE), [document])
-    await files.syncFolder(folder)
-    await folders.put(place.path, folder)
-  }
-  // An earlier attempt may have stored the folder without knowing it.
+  const { stored, rest } = await findPlace(folders, run, logs)
+  const added = rest && (await storeRest(parts, { run, card }, { ...rest, folder }))
+  const rows = added?.path === null ? { ...added, ...placeOf(stored) } : (added ?? stored)
+  // An earlier attempt may have stored a folder without knowing it.
   if (rows.path !== null) index.note(namespaceFolder(run.namespace))
   prepared.delete(folder)
   await files.remove(folder)
+  return rows
+}
+
+const placeOf = ({ path, hasPage }: StoredRows) => ({ path, hasPage })
+
+/** Stores a folder with the rows of logs that are not stored yet, if there are any. */
+async function storeRest(
+  parts: Parts,
+  { run, card }: Pick<RunToStore, 'run' | 'card'>,
+  writing: Writing,
+): Promise<StoredRows> {
+  const { facts, folder, path } = writing
+  const { files, folders } = parts
+  const rows = await prepare(parts, run, writing)
+  if (rows.path === null) return rows
+  const listed = describeRun(run, card, facts)
+  const document = JSON.stringify({ ...run, rows, logs: [...facts.keys()], listed })
+  await writeWhole(files, join(folder, RUN_FILE), [document])
+  await files.syncFolder(folder)
+  await folders.put(path, folder)
   return rows
 }
 
@@ -161,20 +175,67 @@ function startOf(facts: ReadonlyMap<string, KeptFacts>): number {
   return starts.length === 0 ? Date.now() : starts.reduce((low, start) => Math.min(low, start))
 }
 
-/** Finds a free name for the folder of a run, or the folder that has its logs already. */
+interface Place {
+  /** The rows in the last folder that has some of the logs. */
+  readonly stored: StoredRows
+  /** The logs that are in no folder, and a free name for one; undefined if there are none. */
+  readonly rest: Pick<Writing, 'facts' | 'path'> | undefined
+}
+
+const NO_ROWS = limitRows({
+  ...{ path: null, hasPage: false, missing: [] },
+  logs: { stored: 0, expected: 0 },
+})
+
+/**
+ * Finds the logs of a run that are not stored yet, and a place for them. An archive may have been
+ * killed, or could not write the Run, after it had stored the other logs, and the run may have got
+ * new pods since then.
+ */
 async function findPlace(
   folders: RunFolders,
+  run: KeptRun,
+  logs: ReadonlyMap<string, KeptFacts>,
+): Promise<Place> {
+  const now = Date.now()
+  const dayOf = (id: string) => dayFolder(logs.get(id)?.started ?? now)
+  const days: RunDay[] = []
+  for (const day of new Set([...logs.keys()].map(dayOf)))
+    days.push(await readRunDay(folders, run, day))
+  const all = days.flatMap(({ stored }) => stored)
+  const known = all.filter(({ ids }) => ids.some((id) => logs.has(id)))
+  const ids = new Set(known.flatMap((folder) => folder.ids))
+  const facts = new Map([...logs].filter(([id]) => !ids.has(id)))
+  const [first] = [...facts.keys()].map(dayOf).sort()
+  const path = days.find(({ day }) => day === first)?.free
+  return {
+    stored: known.at(-1)?.rows ?? NO_ROWS,
+    rest: path === undefined ? undefined : { facts, path },
+  }
+}
+
+/** The folders of a run with the date of a day. A folder has the first day of its logs. */
+interface RunDay {
+  readonly day: string
+  /** The ids of the logs in each folder, and its rows. */
+  readonly stored: readonly { readonly ids: readonly string[]; readonly rows: StoredRows }[]
+  /** A free name for another folder. */
+  readonly free: string
+}
+
+async function readRunDay(
+  folders: RunFolders,
   { namespace, name }: KeptRun,
-  facts: ReadonlyMap<string, KeptFacts>,
-): Promise<{ readonly path: string; readonly rows?: StoredRows }> {
-  const day = `${namespaceFolder(namespace)}/${dayFolder(startOf(facts))}`
+  day: string,
+): Promise<RunDay> {
+  const stored: RunDay['stored'][number][] = []
   for (let time = 1; ; time += 1) {
-    const path = `${day}/${runFolder(name, time)}`
-    const text = await folders.readRun(path)
-    if (text === undefined) return { path }
+    const free = `${namespaceFolder(namespace)}/${day}/${runFolder(name, time)}`
+    const text = await folders.readRun(free)
+    if (text === undefined) return { day, stored, free }
     const { logs, rows } = fieldsOrNone(parseDocument(text))
-    const isSame = listOrNone(logs).some((id) => facts.has(asText(id) ?? ''))
-    if (isSame) return { path, rows: rows as StoredRows }
+    const ids = listOrNone(logs).flatMap((id) => asText(id) ?? [])
+    stored.push({ ids, rows: rows as StoredRows })
   }
 }
 

@@ -1,5 +1,6 @@
 import { mkdir, open, rename, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
+import { hexHash } from '../../../src/lib/hashed-name.ts'
 import { createFile } from '../../../src/lib/whole-file.ts'
 
 /** A file of the volume that is being written. */
@@ -77,4 +78,14 @@ export async function writeWhole(
 /** Returns the folder of the folders that are being written or removed: they have no final name. */
 export function partialFolder(root: string): string {
   return join(root, '.partial')
+}
+
+/** Removes a folder. If the archive is killed meanwhile, the folder is whole or not there. */
+export async function removeWhole(files: VolumeFiles, root: string, folder: string): Promise<void> {
+  const removed = join(partialFolder(root), `removed-${hexHash(folder)}`)
+  await files.remove(removed)
+  await files.createFolder(partialFolder(root))
+  await files.rename(folder, removed)
+  await files.syncFolder(dirname(folder))
+  await files.remove(removed)
 }

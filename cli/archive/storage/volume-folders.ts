@@ -2,9 +2,9 @@ import { createReadStream, existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { namespaceFolder } from '../../../src/runs/archive/rows-path.ts'
-import { hashOf, listNames } from './kept-logs.ts'
+import { listNames } from './kept-logs.ts'
 import { RUN_FILE, type RunFolder, type RunFolders, readRunFolder } from './run-folders.ts'
-import { partialFolder, type VolumeFiles, writeWhole } from './volume-files.ts'
+import { removeWhole, type VolumeFiles, writeWhole } from './volume-files.ts'
 
 /**
  * Opens the folders of runs on a volume. A folder gets and loses its name with one rename.
@@ -26,14 +26,7 @@ export function openVolumeFolders(root: string, files: VolumeFiles): RunFolders 
       await files.rename(local, join(root, path))
       for (const above of [day, namespace, '.']) await files.syncFolder(join(root, above))
     },
-    async remove(path) {
-      const removed = join(partialFolder(root), `removed-${hashOf([path])}`)
-      await files.remove(removed)
-      await files.createFolder(partialFolder(root))
-      await files.rename(join(root, path), removed)
-      await files.syncFolder(dirname(join(root, path)))
-      await files.remove(removed)
-    },
+    remove: (path) => removeWhole(files, root, join(root, path)),
     // A folder that is not finished has no name, and is removed when the next archive starts.
     removeUnfinished: () => list(root, undefined),
     readFile: read,

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import {
@@ -28,10 +28,12 @@ import { endedObserver, recordedLog } from '../observers.ts'
 
 const RUN: KeptRun = { key: '["hpc","1",null]', namespace: 'hpc', name: 'lammps-1', title: 'x' }
 const STARTED = Date.UTC(2026, 0, 1, 23, 59)
-const LOGS = [
-  { observer: endedObserver('lammps-0', 'vitals'), text: recordedLog('lammps-0.vitals') },
-  { observer: endedObserver('lammps-0', 'pressure'), text: recordedLog('lammps-0.pressure') },
-]
+const logOf = (pod: string, metric: string, started = STARTED) => ({
+  ...{ observer: endedObserver(pod, metric), text: recordedLog(`${pod}.${metric}`), started },
+})
+const LOGS = [logOf('lammps-0', 'vitals'), logOf('lammps-0', 'pressure')]
+/** The log of a pod that the run got after the archive was killed, on the next day. */
+const LATER = logOf('lammps-1', 'pressure', STARTED + 60_000)
 
 class Killed extends Error {}
 
@@ -72,10 +74,23 @@ function killedAt(step: number): Operations {
     create: async (path) => asKilled(await unlessKilled(() => create(path))),
     openAt: async (path, size) => asKilled(await unlessKilled(() => openAt(path, size))),
     rename: (from, to) => unlessKilled(() => rename(from, to)),
-    remove: (path) => unlessKilled(() => remove(path)),
+    async remove(path) {
+      const wasOver = steps >= step
+      if (!isOver()) return remove(path)
+      // A part of the folder is removed.
+      if (!wasOver) for (const name of halfOf(path)) await remove(join(path, name))
+      throw new Killed()
+    },
     syncFolder: (path) => unlessKilled(() => syncFolder(path)),
   }
   return { files, wrap: (client) => killedClient(client, unlessKilled) }
+}
+
+function halfOf(folder: string): readonly string[] {
+  const names = statSync(folder, { throwIfNoEntry: false })?.isDirectory()
+    ? readdirSync(folder)
+    : []
+  return names.sort().slice(names.length / 2)
 }
 
 type UnlessKilled = <Result>(operation: () => Promise<Result>) => Promise<Result>
@@ -158,12 +173,17 @@ function writerOf(files: VolumeFiles): RowsWriter {
 }
 
 /** Keeps the logs in two parts each, stores their rows, and removes them. */
-async function archive(root: string, operations: Operations, place: Place): Promise<void> {
+async function archive(
+  root: string,
+  operations: Operations,
+  place: Place,
+  logs = LOGS,
+): Promise<void> {
   const [{ files }, folders] = [operations, place.open(root, operations)]
   const storage = await openRunStorage({ root, files, folders, writer: writerOf(files) })
-  for (const { observer, text } of LOGS) {
+  for (const { observer, text, started } of logs) {
     const id = logId(observer)
-    const facts = { observer, started: STARTED, images: [], isDone: false, problem: null }
+    const facts = { observer, started, images: [], isDone: false, problem: null }
     await storage.logs.writeFacts(RUN, id, facts)
     for (const end of [text.length / 2, text.length]) {
       const { bytes } = await storage.logs.measure(RUN, id)
@@ -184,26 +204,65 @@ function storedIn(root: string): ReadonlyMap<string, string> {
   return new Map(files.sort().map((name) => [name, readFileSync(join(root, name), 'latin1')]))
 }
 
+interface Step {
+  readonly step: number
+  /** The files of LOGS. */
+  readonly whole: Stored
+}
+
 /** Returns the problems after a step. Undefined if the archive ended before it. */
 async function killAndGoOn(
   above: string,
-  { step, whole }: { readonly step: number; readonly whole: Stored },
+  { step, whole }: Step,
   place: Place,
 ): Promise<readonly string[] | undefined> {
   const root = mkdtempSync(join(above, 'killed-'))
-  const error = await archive(root, place.killedAt(step), place).catch((error: unknown) => error)
-  if (error === undefined) return undefined
-  if (!(error instanceof Killed)) throw error
-  const left = place.read(root)
-  // If all is stored already, the next archive finds that out.
+  const left = await kill(root, step, place)
+  if (left === undefined) return undefined
   await archive(root, ALIVE, place)
   const problems = [
     ...(place.isWhole(left, whole) ? [] : ['a part has a final name']),
     ...(isDeepStrictEqual(place.read(root), whole) ? [] : ['the run is not there once']),
-    ...(readdirSync(join(root, '.logs')).length === 0 ? [] : ['a log is left']),
+    ...findKept(root),
   ]
   place.clear(root)
-  return problems.map((problem) => `step ${step}: ${problem}`)
+  const isStored = ofRuns(left).length === ofRuns(whole).length
+  const later = isStored ? await killAndGetPod(root, step, place) : []
+  return [...problems, ...later].map((problem) => `step ${step}: ${problem}`)
+}
+
+/** Returns the files that an archive has left. Undefined if it ended before this step. */
+async function kill(root: string, step: number, place: Place): Promise<Stored | undefined> {
+  const error = await archive(root, place.killedAt(step), place).catch((error: unknown) => error)
+  if (error === undefined) return undefined
+  if (!(error instanceof Killed)) throw error
+  return place.read(root)
+}
+
+/** Returns the problems if the run gets a new pod after the archive had stored it. */
+async function killAndGetPod(root: string, step: number, place: Place): Promise<readonly string[]> {
+  await kill(root, step, place)
+  const logs = [...LOGS, LATER]
+  await archive(root, ALIVE, place, logs)
+  const problems = isThereOnce(place.read(root), logs)
+    ? []
+    : ['a log of two pods is not there once']
+  const kept = findKept(root)
+  place.clear(root)
+  return [...problems, ...kept]
+}
+
+const findKept = (root: string) =>
+  readdirSync(join(root, '.logs')).length === 0 ? [] : ['a log is left']
+
+/** Reports whether the rows of each log are stored once. */
+function isThereOnce(stored: Stored, logs: typeof LOGS): boolean {
+  const texts = [...stored].flatMap(([name, text]) => (name.endsWith('/run.json') ? [text] : []))
+  const runs = texts.map((text) => JSON.parse(text))
+  const ids: readonly string[] = runs.flatMap((run) => run.logs)
+  const withRows = runs.reduce((sum, { rows }) => sum + rows.logs.stored, 0)
+  const expected = logs.map(({ observer }) => logId(observer))
+  return isDeepStrictEqual(ids.toSorted(), expected.toSorted()) && withRows === logs.length
 }
 
 /** Returns the names of the files of runs; the others are those of indexes. */
