@@ -30,8 +30,6 @@ export interface LogKeeper {
   logsOf(key: string): ReadonlyMap<string, KeptFacts>
   /** Returns the logs of each run with their texts on the volume, as far as they are not stored. */
   texts(): Iterable<readonly KeptLog[]>
-  /** Reads no log of a run until `settle` is called, because its rows are being stored. */
-  hold(key: string): void
   /** Notes that the rows of these logs are stored. */
   settle(key: string, stored: Iterable<string>): void
   /** Forgets the logs of a run. */
@@ -59,7 +57,6 @@ interface RunLogs {
   readonly logs: Map<string, KeptLog>
   /** The ids of the logs whose rows are stored. */
   readonly stored: Set<string>
-  isHeld: boolean
 }
 
 interface KeeperState {
@@ -94,10 +91,6 @@ export function createLogKeeper(options: LogKeeperOptions): LogKeeper {
       return new Map([...logs.values()].map((log) => [log.id, factsOf(log)]))
     },
     texts: () => [...runs.values()].map(({ logs }) => [...logs.values()]),
-    hold(key) {
-      const own = runs.get(key)
-      if (own !== undefined) own.isHeld = true
-    },
     settle: (key, stored) => settleLogs(runs.get(key), stored),
     forget(key) {
       for (const log of runs.get(key)?.logs.values() ?? []) finish(log, null)
@@ -115,14 +108,13 @@ function unreadOf({ logs }: RunLogs): readonly KeptLog[] {
 }
 
 function queueDue({ runs, urgent, due }: KeeperState, now: number): void {
-  const unread = [...runs.values()].filter(({ isHeld }) => !isHeld).flatMap(unreadOf)
+  const unread = [...runs.values()].flatMap(unreadOf)
   for (const log of unread)
     if (log.dueAt <= now && !log.isReading) (log.isLast ? urgent : due).add(log)
 }
 
 function settleLogs(own: RunLogs | undefined, stored: Iterable<string>): void {
   if (own === undefined) return
-  own.isHeld = false
   for (const id of stored) {
     own.logs.delete(id)
     own.stored.add(id)
@@ -143,7 +135,7 @@ function readDue(state: KeeperState, options: LogKeeperOptions, signal: AbortSig
   }
 }
 
-const NO_LOGS: RunLogs = { logs: new Map(), stored: new Set(), isHeld: false }
+const NO_LOGS: RunLogs = { logs: new Map(), stored: new Set() }
 
 /** Reports whether a log that was just read has to be read again at once. */
 function isUrgent({ isLast, isDone, dueAt }: KeptLog): boolean {
@@ -166,7 +158,7 @@ function noteObserver(
   pod: RunPod,
   observer: RunningObserver,
 ): void {
-  const own: RunLogs = runs.get(run.key) ?? { logs: new Map(), stored: new Set(), isHeld: false }
+  const own: RunLogs = runs.get(run.key) ?? { logs: new Map(), stored: new Set() }
   runs.set(run.key, own)
   const log = findLog(own, run, pod, observer)
   if (log === undefined) return
@@ -176,7 +168,7 @@ function noteObserver(
   log.isLast = pod.isGone || observer.state === 'ended'
   if (!log.isLast || wasLast || log.isDone) return
   log.dueAt = 0
-  if (!log.isReading && !own.isHeld) urgent.add(log)
+  if (!log.isReading) urgent.add(log)
 }
 
 /** Returns the log of an observer; undefined if it has not started, or its rows are stored. */

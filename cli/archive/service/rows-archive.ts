@@ -112,7 +112,7 @@ export function createRowsArchive(options: RowsArchiveOptions): RowsArchive {
     },
     takeTurn(ended) {
       keeper.begin()
-      for (const run of ended) if (isDue(state, run.key)) start(state, run)
+      for (const run of ended) if (isDue(state, run.key)) start(state, run, keeper.logsOf(run.key))
       progress.begin(keeper.texts())
     },
     isSettled: (key) => isSettled(state, key),
@@ -170,39 +170,43 @@ function isSettled({ keeper, storing, failing, pace }: State, key: string): bool
   return keeper.logsOf(key).size === 0 || Date.now() - since > pace.giveUpMs
 }
 
-function start(state: State, run: KeptRun): void {
+/**
+ * Begins to store a run, which is not stored a second time meanwhile.
+ *
+ * @param logs those of its pods that were watched
+ */
+function start(state: State, run: KeptRun, logs: ReadonlyMap<string, KeptFacts>): Promise<void> {
   const { storing, keeper, failing } = state
-  keeper.hold(run.key)
-  const logs = keeper.logsOf(run.key)
+  const settle = () => {
+    failing.delete(run.key)
+    keeper.settle(run.key, logs.keys())
+  }
   const task = store(state, run, logs)
-    .then(
-      () => {
-        failing.delete(run.key)
-        keeper.settle(run.key, logs.keys())
-      },
-      (error: unknown) => {
-        keeper.settle(run.key, [])
-        fail(state, run, error)
-      },
-    )
+    .then(settle, (error: unknown) => fail(state, run, error))
     .finally(() => storing.delete(run.key))
   storing.set(run.key, task)
+  return task
 }
 
 /** Writes the rows of a run, says in its Run where they are, and removes the logs. */
 async function store(
-  { storage, client, report, publicUrl }: State,
+  { storage, client, report, publicUrl, keeper }: State,
   run: KeptRun,
   logs: ReadonlyMap<string, KeptFacts>,
 ): Promise<void> {
-  const all = new Map([...(await readUnwatched(storage, run)), ...logs])
+  const kept = await readUnwatched(storage, run)
+  // A run can get new pods while it is stored: their logs are stored later.
+  const findNew = () => [...keeper.logsOf(run.key).keys()].filter((id) => !logs.has(id))
+  const added = new Set(findNew())
+  const all = new Map([...[...kept].filter(([id]) => !added.has(id)), ...logs])
   // An archive that was killed before it kept the first log has left an empty folder.
   if (all.size > 0) {
     const card = await client.readCard(run)
     const rows = await storage.store({ run, logs: all, card })
     await client.writeRows(run, rows, urlOf(rows, publicUrl))
   }
-  await storage.logs.remove(run)
+  // All logs of a run are in one folder.
+  if (findNew().length === 0) await storage.logs.remove(run)
   report.onStored()
 }
 
@@ -243,7 +247,7 @@ async function sweep(
   const { storage, storing, report } = state
   for (const run of await storage.logs.list()) {
     if (isLive(run.key) || storing.has(run.key) || state.isStopped) continue
-    await store(state, run, new Map()).catch((error: unknown) => fail(state, run, error))
+    await start(state, run, new Map())
     state.failing.delete(run.key)
   }
   await removeRows(state, before).then(report.onSwept, (error: unknown) => {

@@ -75,8 +75,20 @@ const statusOfPod = (metric: string) =>
 
 type State = 'running' | 'ended'
 
+/** A controller of a kind that the archive does not read. */
+export const CONTROLLER = {
+  ...{ apiVersion: 'example.org/v1', kind: 'Solver', controller: true },
+  ...{ name: 'solver', uid: '00000000-0000-4000-8000-000000000001' },
+}
+
 /** Puts a pod of the namespace hpc. */
-export function putPod({ standIn }: World, name: string, state: State, observer = 'vitals'): void {
+export function putPod(
+  { standIn }: World,
+  name: string,
+  state: State,
+  observer = 'vitals',
+  ownerReferences: readonly object[] = [],
+): void {
   const startedAt = '2026-01-01T23:59:58Z'
   const running = { running: { startedAt } }
   const terminated = {
@@ -90,7 +102,7 @@ export function putPod({ standIn }: World, name: string, state: State, observer 
   ]
   standIn.put('pods', {
     metadata: {
-      ...{ name, namespace: 'hpc', uid: `uid${name}` },
+      ...{ name, namespace: 'hpc', uid: `uid${name}`, ownerReferences },
       annotations: { 'ridealong.dev/status': statusOfPod(observer) },
     },
     spec: {

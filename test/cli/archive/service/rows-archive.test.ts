@@ -19,6 +19,7 @@ import { growingLog } from '../../../stand-ins/growing-log.ts'
 import { until } from '../../../until.ts'
 import { capturedLog } from '../../../webhook/server.ts'
 import {
+  CONTROLLER,
   deletePod,
   pathOf,
   putPod,
@@ -176,6 +177,40 @@ t.test(
     t.ok(world.standIn.calls.length > asked)
   },
 )
+
+t.test('a pod that a run gets while its rows are stored loses none', async (t) => {
+  const [world, root] = [await startWorld(t), t.testdir({})]
+  const put = (pod: string) => {
+    world.logs.set(pod, growingLog(`${pod}\n`))
+    putPod(world, pod, 'running', 'vitals', [CONTROLLER])
+  }
+  const isKept = (pod: string) => keptTexts(root).includes(`${pod}\n`)
+  const first = await start(t, world, root)
+  put('early')
+  await until('the first log is kept', () => isKept('early'))
+  await first.stop()
+  deletePod(world, 'early')
+  let [isWriting, mayWrite] = [false, false]
+  const writer: RowsWriter = {
+    ...WRITER,
+    async rows(run) {
+      isWriting = true
+      await until('the rows may be written', () => mayWrite)
+      return WRITER.rows(run)
+    },
+  }
+  await start(t, world, root, { writer })
+  await until('the first rows are being written', () => isWriting)
+  put('late')
+  await until('the second log is kept', () => isKept('late'))
+  deletePod(world, 'late')
+  await until('the run has ended', () => statusOf(world, 'solver')?.phase === 'Deleted')
+  mayWrite = true
+  await until('no log is left', () => readdirSync(join(root, '.logs')).length === 0)
+  const day = join(root, 'namespace=hpc/date=2026-01-01')
+  const texts = readdirSync(day).map((run) => readFileSync(join(day, run, 'rows.txt'), 'utf8'))
+  t.strictSame(texts.sort(), ['early\n', 'late\n'])
+})
 
 t.test('a bucket that refuses rows delays no Run, and gets and loses them later', async (t) => {
   const [world, root, bucket] = [await startWorld(t), t.testdir({}), await startBucket()]
