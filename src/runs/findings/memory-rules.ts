@@ -1,3 +1,4 @@
+import { STORAGE_READS, storageWait } from './devices/storage-rule.ts'
 import { need, plot, type SectionColumns, type ThingOf } from './evidence.ts'
 import { perRank } from './per-rank.ts'
 import {
@@ -17,7 +18,6 @@ import {
   sumOf,
 } from './run-evidence.ts'
 import { factIn, thingsOf } from './sentence.ts'
-import { STORAGE_READS, storageWait } from './storage-rule.ts'
 import { FEWEST_SECONDS, percentOf } from './time-lost.ts'
 
 const CONTAINER = {

@@ -1,4 +1,6 @@
 import { THROTTLED, WAITING_FOR_CPU } from './cpu-rules.ts'
+import { NETWORK_BOUND, RETRANSMISSIONS } from './devices/network-rules.ts'
+import { WAITING_FOR_STORAGE } from './devices/storage-rule.ts'
 import type { PlottedColumn, SectionColumns } from './evidence.ts'
 import { CONTAINER_FAILED } from './failure-rule.ts'
 import {
@@ -9,7 +11,6 @@ import {
 import { LATE_IN_COLLECTIVES } from './libraries/torch-rule.ts'
 import { MEMORY_GROWING } from './memory-growth-rule.ts'
 import { CLOSE_TO_LIMIT, MEMORY_PRESSURE, OOM_KILLED, SWAPPING } from './memory-rules.ts'
-import { NETWORK_BOUND, RETRANSMISSIONS } from './network-rules.ts'
 import { PINNED, REMOTE_MEMORY } from './placement-rules.ts'
 import { MUCH_TIME_IN_DATA_LOADER } from './profiles/data-loader-rule.ts'
 import { ALL_WAIT_FOR_ONE } from './profiles/late-rank-rule.ts'
@@ -17,7 +18,6 @@ import { MORE_TIME_IN_FUNCTION } from './profiles/profile-rule.ts'
 import { WAITING_IN_PYTHON } from './profiles/python-rule.ts'
 import { NO_PROGRESS } from './progress/no-progress-rule.ts'
 import type { ExplainedRules, FindingRule } from './rule.ts'
-import { WAITING_FOR_STORAGE } from './storage-rule.ts'
 import { MORE_WORK, MOSTLY_IDLE } from './work-rules.ts'
 
 /**

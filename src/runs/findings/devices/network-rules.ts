@@ -1,16 +1,23 @@
-import { newReading } from './column-reading.ts'
-import { type Need, need, plot, type SectionColumns, type Thing, type ThingOf } from './evidence.ts'
-import { perRank } from './per-rank.ts'
+import { newReading } from '../column-reading.ts'
+import {
+  type Need,
+  need,
+  plot,
+  type SectionColumns,
+  type Thing,
+  type ThingOf,
+} from '../evidence.ts'
+import { perRank } from '../per-rank.ts'
 import {
   PROCESSOR_TIME_NEEDS,
   PROCESSOR_TIME_READS,
   type ProcessorTime,
   processorTimes,
-} from './processor-time.ts'
-import { defineRule, EXPLAINS_IDLE, type FactUnits, listFacts, type RankFinding } from './rule.ts'
-import { growthOf, type RankEvidence, type RunEvidence } from './run-evidence.ts'
-import { factIn, thingsOf } from './sentence.ts'
-import { FEWEST_SECONDS, percentOf } from './time-lost.ts'
+} from '../processor-time.ts'
+import { defineRule, EXPLAINS_IDLE, type FactUnits, listFacts, type RankFinding } from '../rule.ts'
+import { growthOf, type RankEvidence, type RunEvidence } from '../run-evidence.ts'
+import { factIn, thingsOf } from '../sentence.ts'
+import { FEWEST_SECONDS, percentOf } from '../time-lost.ts'
 
 const TCP = {
   metric: 'network',

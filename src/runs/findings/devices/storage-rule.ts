@@ -1,9 +1,16 @@
-import { type Need, need, plot, type SectionColumns, type Thing, type ThingOf } from './evidence.ts'
-import { perRank } from './per-rank.ts'
-import { defineRule, EXPLAINS_IDLE, type FactUnits, listFacts, type RankFinding } from './rule.ts'
-import { growthOf, nameOf, type RankEvidence } from './run-evidence.ts'
-import { factIn, thingsOf } from './sentence.ts'
-import { FEWEST_SECONDS, percentOf } from './time-lost.ts'
+import {
+  type Need,
+  need,
+  plot,
+  type SectionColumns,
+  type Thing,
+  type ThingOf,
+} from '../evidence.ts'
+import { perRank } from '../per-rank.ts'
+import { defineRule, EXPLAINS_IDLE, type FactUnits, listFacts, type RankFinding } from '../rule.ts'
+import { growthOf, nameOf, type RankEvidence } from '../run-evidence.ts'
+import { factIn, thingsOf } from '../sentence.ts'
+import { FEWEST_SECONDS, percentOf } from '../time-lost.ts'
 
 const CONTAINER = {
   metric: 'pressure',
