@@ -6,7 +6,8 @@ const CRATE = fileURLToPath(new URL('../../observer', import.meta.url))
 /** The names of the program. */
 export const NAMES = [
   ...(['vitals', 'perf-sysstat', 'io-sysstat', 'pressure', 'network'] as const),
-  ...(['cpu-profile', 'mpi-trace', 'python-profile', 'torch-collectives', 'nccl-ras'] as const),
+  ...(['cpu-profile', 'mpi-trace', 'python-profile', 'torch-collectives'] as const),
+  ...(['nccl-ras', 'gpu'] as const),
   ...(['hold', 'install', 'push'] as const),
 ] as const
 

@@ -152,7 +152,7 @@ t.test('pods get no observers until a node holds the image', async (t) => {
   t.equal(
     checks.images,
     `no node is known to hold ${A} ` +
-      '(cpu-profile, io-sysstat, mpi-trace, nccl-ras, network, perf-sysstat, pressure, ' +
+      '(cpu-profile, gpu, io-sysstat, mpi-trace, nccl-ras, network, perf-sysstat, pressure, ' +
       `python-profile, torch-collectives, vitals), ${TOOLS}`,
   )
   const left = operationsOf(await post(running, '/mutate/pods', reviewOf(ASKING)))

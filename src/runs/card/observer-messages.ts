@@ -20,6 +20,7 @@ const WITHOUT_USE = [
   'python-profile',
   'torch-collectives',
   'nccl-ras',
+  'gpu',
 ]
 
 /** Reads the messages of the observers of a pod that measure containers. */

@@ -3,7 +3,7 @@ import t from 'tap'
 import { complete, formatCompletion } from '../../../cli/completion/complete.ts'
 
 const METRICS = [
-  ...['cpu-profile', 'io-sysstat', 'mpi-trace', 'nccl-ras', 'network', 'perf-sysstat'],
+  ...['cpu-profile', 'gpu', 'io-sysstat', 'mpi-trace', 'nccl-ras', 'network', 'perf-sysstat'],
   ...['pressure', 'python-profile', 'torch-collectives'],
 ]
 
@@ -68,8 +68,8 @@ const LINES: readonly (readonly [string, string, string])[] = [
   [
     'the first of several metrics',
     'collect --metrics ',
-    'true cpu-profile io-sysstat mpi-trace nccl-ras network perf-sysstat pressure python-profile ' +
-      'torch-collectives',
+    'true cpu-profile gpu io-sysstat mpi-trace nccl-ras network perf-sysstat pressure ' +
+      'python-profile torch-collectives',
   ],
   ['the default metrics after a metric', 'collect --metrics mpi-trace,tr', 'mpi-trace,true'],
   [

@@ -26,6 +26,7 @@ t.test('metrics prints a table with one line for each metric', async (t) => {
   t.equal(heading, 'NAME               PRIVILEGE   DESCRIPTION')
   t.match(rows, [
     /^cpu-profile {8}restricted {2}\S/,
+    /^gpu {16}restricted {2}\S/,
     /^io-sysstat {9}restricted {2}\S/,
     /^mpi-trace {10}restricted {2}\S/,
     /^nccl-ras {11}restricted {2}\S/,
@@ -36,7 +37,7 @@ t.test('metrics prints a table with one line for each metric', async (t) => {
     /^torch-collectives {2}restricted {2}\S/,
     /^vitals {13}restricted {2}\S/,
   ])
-  t.equal(rows.length, 10)
+  t.equal(rows.length, 11)
 })
 
 t.test('metrics prints the fields of one metric, and the annotations of its options', async (t) => {
@@ -69,7 +70,7 @@ t.test(
       [
         [],
         [
-          ...['cpu-profile', 'io-sysstat', 'mpi-trace', 'nccl-ras', 'network'],
+          ...['cpu-profile', 'gpu', 'io-sysstat', 'mpi-trace', 'nccl-ras', 'network'],
           ...['perf-sysstat', 'pressure', 'python-profile', 'torch-collectives', 'vitals'],
         ],
       ],

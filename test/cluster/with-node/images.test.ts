@@ -148,7 +148,7 @@ async function reportsMissingImage(t: Test, { webhook, cluster, api }: Setting):
   })
   const said = await diagnosis(cluster, webhook)
   t.match(said, /^no +the webhook's images /)
-  t.match(said, `no node is known to hold ${IMAGE} (io-sysstat, nccl-ras, network, perf-sysstat, `)
+  t.match(said, `no node is known to hold ${IMAGE} (gpu, io-sysstat, nccl-ras, network, `)
   await until('the kubelet has written an Event about the image', async () => {
     const { body } = await api.get(`/api/v1/namespaces/${HOLDERS}/events`)
     return body.items.some(({ reason, message }: { reason: string; message: string }) => {

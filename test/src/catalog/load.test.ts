@@ -84,6 +84,7 @@ t.test(
     t.strictSame(files.sort(), [
       ...[
         'cpu-profile.yaml',
+        'gpu.yaml',
         'io-sysstat.yaml',
         'mpi-trace.yaml',
         'nccl-ras.yaml',
@@ -134,6 +135,7 @@ t.test('a folder adds the metrics of all YAML documents, and ignores other files
     [...metrics.keys()],
     [
       'cpu-profile',
+      'gpu',
       'io-sysstat',
       'mpi-trace',
       'nccl-ras',
@@ -162,7 +164,7 @@ t.test('a document of the folder replaces a built-in metric of the same name', a
   t.strictSame(
     [...metrics.keys()],
     [
-      ...['cpu-profile', 'io-sysstat', 'mpi-trace', 'nccl-ras', 'network'],
+      ...['cpu-profile', 'gpu', 'io-sysstat', 'mpi-trace', 'nccl-ras', 'network'],
       ...['perf-sysstat', 'pressure', 'python-profile', 'torch-collectives', 'vitals'],
     ],
   )
@@ -663,7 +665,7 @@ const HOLDS: readonly (readonly [string, string])[] = [
 for (const [what, text] of HOLDS) {
   t.test(`a document with ${what} is valid`, async (t) => {
     const { metrics } = await loadCatalog({ folder: t.testdir({ 'x.yaml': text }) })
-    t.equal(metrics.size, 11)
+    t.equal(metrics.size, 12)
   })
 }
 

@@ -7,8 +7,8 @@ use linux::cgroup::{cpu_limit, cpu_stat, flat_keyed, stall};
 use linux::proc::cpu_list::CpuList;
 use linux::proc::diskstats::parse_line;
 use linux::proc::{
-    cgroup, cmdline, fd, io, meminfo, mountinfo, net_dev, net_snmp, numa_maps, sched, schedstat,
-    smaps_rollup, sockstat, stat, status, syscall, task_state, timers, words,
+    cgroup, cmdline, drm, fd, io, meminfo, mountinfo, net_dev, net_snmp, numa_maps, sched,
+    schedstat, smaps_rollup, sockstat, stat, status, syscall, task_state, timers, words,
 };
 use linux::sock_diag::message::{Message, messages};
 use linux::sock_diag::tcp_info::TcpInfo;
@@ -16,7 +16,7 @@ use proptest::prelude::*;
 
 /// Text that resembles files of /proc: labels, numbers, blanks, newlines and other bytes.
 fn like_proc() -> impl Strategy<Value = Vec<u8>> {
-    let labels = "(Uid:|Gid:|VmRSS:|VmStk:|VmHWM:|VmSize:|voluntary_ctxt_switches:|read_bytes:|\\(|\\)|/pods/|/containers/|hidepid=|sda|-|MemTotal:|cgroup2?|N[0-9]=|kernelpagesize_kB=|some|full|total=|max|usage_usec|Pss:|0::|Tcp:|TcpExt:|InSegs|eth0:|socket:\\[|\\]|State:|SigBlk:|running|0x|signal: 23/)";
+    let labels = "(Uid:|Gid:|VmRSS:|VmStk:|VmHWM:|VmSize:|voluntary_ctxt_switches:|read_bytes:|\\(|\\)|/pods/|/containers/|hidepid=|sda|-|MemTotal:|cgroup2?|N[0-9]=|kernelpagesize_kB=|some|full|total=|max|usage_usec|Pss:|0::|Tcp:|TcpExt:|InSegs|eth0:|socket:\\[|\\]|State:|SigBlk:|running|0x|signal: 23/|drm-(driver|client-id|pdev|engine-gfx|engine-capacity-gfx|cycles-gfx|total-cycles-gfx|resident-vram): | ns\\n| KiB\\n)";
     let word = prop_oneof![
         labels.prop_map(String::into_bytes),
         any::<u64>().prop_map(|number| number.to_string().into_bytes()),
@@ -45,7 +45,7 @@ proptest! {
         let _ = (locate(&text, &text), net_dev::interfaces(&text).count());
         let _ = (net_snmp::value(&text, b"Tcp", b"InSegs"), fd::socket_inode(&text));
         let _ = (cmdline::parse(&text), sockstat::tcp_in_use(&text), syscall::parse(&text));
-        let _ = (task_state::parse(&text), timers::value_of_signal(&text, 23));
+        let _ = (task_state::parse(&text), timers::value_of_signal(&text, 23), drm::parse(&text));
     }
 
     #[test]

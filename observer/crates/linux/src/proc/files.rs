@@ -335,6 +335,30 @@ impl Files {
         Ok(None)
     }
 
+    /// Lists the open files of a process whose links `is_wanted` accepts, among its first `most`
+    /// open files: their numbers and links.
+    ///
+    /// # Errors
+    /// If the process has ended; `EACCES` or `EPERM` if the kernel hides the files.
+    pub fn list_open_files(
+        &mut self,
+        pid: i32,
+        most: usize,
+        is_wanted: impl Fn(&[u8]) -> bool,
+    ) -> Result<Vec<(i32, Vec<u8>)>, Errno> {
+        let mut directory = self.open_directory(pid, "fd")?;
+        let numbers: Vec<i32> = numbers(&mut directory).take(most).collect();
+        let mut wanted = Vec::new();
+        for file in numbers {
+            match self.read_link(pid, &format!("fd/{file}")) {
+                Ok(link) if is_wanted(&link) => wanted.push((file, link)),
+                Ok(_) | Err(Errno::ENOENT | Errno::ESRCH) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(wanted)
+    }
+
     /// Opens an ordinary file that a process has open under the number `file`.
     ///
     /// # Errors
@@ -524,6 +548,21 @@ mod tests {
         let (pipe, _other) = std::io::pipe().unwrap();
         let error = files.open_again(own_id(), pipe.as_raw_fd()).err();
         assert_eq!(error, Some(Errno::EINVAL));
+    }
+
+    #[test]
+    fn open_files_are_listed_by_their_links() {
+        use std::os::fd::AsRawFd;
+        let mut files = Files::open().unwrap();
+        let open = File::open("/dev/full").unwrap();
+        let list = |files: &mut Files, most| {
+            files.list_open_files(own_id(), most, |link| link == b"/dev/full")
+        };
+        let found = list(&mut files, 1024).unwrap();
+        assert!(found.contains(&(open.as_raw_fd(), b"/dev/full".to_vec())));
+        assert_eq!(list(&mut files, 0), Ok(vec![]));
+        let ended = files.list_open_files(i32::MAX, 1024, |_| true);
+        assert_eq!(ended, Err(Errno::ENOENT));
     }
 
     #[test]

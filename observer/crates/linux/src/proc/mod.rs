@@ -8,6 +8,7 @@ pub mod cgroup;
 pub mod cmdline;
 pub mod cpu_list;
 pub mod diskstats;
+pub mod drm;
 pub mod fd;
 pub mod files;
 pub mod io;

@@ -2,6 +2,7 @@
 //! the rest of the program knows of it.
 
 pub mod cpu_profile;
+pub mod gpu;
 pub mod io_sysstat;
 pub mod metric;
 pub mod mpi_trace;
@@ -16,7 +17,7 @@ pub mod vitals;
 use self::metric::Metric;
 
 /// All metrics, in the order of the help of the program.
-pub static METRICS: [&Metric; 10] = [
+pub static METRICS: [&Metric; 11] = [
     &vitals::METRIC,
     &perf_sysstat::METRIC,
     &io_sysstat::METRIC,
@@ -27,6 +28,7 @@ pub static METRICS: [&Metric; 10] = [
     &python_profile::METRIC,
     &torch_collectives::METRIC,
     &nccl_ras::METRIC,
+    &gpu::METRIC,
 ];
 
 /// Returns the metric with this name.

@@ -24,16 +24,12 @@ pub struct Variables {
 }
 
 impl Variables {
-    /// Parses the variables of a process, each of which ends with a zero byte. The rank of torchrun
-    /// is nearer to the process than that of a launcher of MPI, which may have started torchrun.
+    /// Parses the variables of a process, each of which ends with a zero byte.
     #[must_use]
     pub fn parse(environ: &[u8]) -> Self {
-        let rank = find(environ, "RANK").and_then(number);
-        let size = find(environ, "WORLD_SIZE").and_then(number);
-        let rank = rank.map(|rank| (rank, size.unwrap_or(0)));
         let address = find(environ, "NCCL_RAS_ADDR").filter(|value| !value.is_empty());
         Self {
-            rank: rank.or_else(|| launcher::rank_in(environ)),
+            rank: launcher::world_rank_in(environ),
             is_off: find(environ, "NCCL_RAS_ENABLE").and_then(number) == Some(0),
             address: address.map(|value| clean(&value[..value.len().min(MAX_ADDRESS)])),
         }
