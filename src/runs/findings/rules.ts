@@ -1,4 +1,5 @@
 import { THROTTLED, WAITING_FOR_CPU } from './cpu-rules.ts'
+import { GPU_IDLE_IN_PYTHON, GPU_LIMITED, GPU_MEMORY_FULL } from './devices/gpu-rules.ts'
 import { NETWORK_BOUND, RETRANSMISSIONS } from './devices/network-rules.ts'
 import { WAITING_FOR_STORAGE } from './devices/storage-rule.ts'
 import type { PlottedColumn, SectionColumns } from './evidence.ts'
@@ -32,7 +33,9 @@ export const RULES = [
   SWAPPING,
   MEMORY_GROWING,
   CLOSE_TO_LIMIT,
+  GPU_MEMORY_FULL,
   THROTTLED,
+  GPU_LIMITED,
   PINNED,
   WAITING_FOR_CPU,
   WAITING_FOR_STORAGE,
@@ -44,6 +47,7 @@ export const RULES = [
   MUCH_TIME_IN_DATA_LOADER,
   ALL_WAIT_FOR_ONE,
   WAITING_IN_PYTHON,
+  GPU_IDLE_IN_PYTHON,
   LATE_IN_COLLECTIVES,
   WAITING_IN_COLLECTIVES,
   WAITING_IN_POINT_TO_POINT,

@@ -227,6 +227,21 @@ export const CASES: Readonly<Record<RuleName, Case>> = {
     below: { line: { self_wall: 49, samples_self: 4900 } },
     lost: null,
   },
+  'gpu-memory-nearly-full': {
+    changes: { gpu: { memory_used: 15_729 * MIB } },
+    below: { gpu: { memory_used: 15_500 * MIB } },
+    lost: null,
+  },
+  'gpu-throttled': {
+    changes: { gpu: { heat_limited: (seconds) => (seconds <= 20 ? 1 : 0) } },
+    below: { gpu: { heat_limited: (seconds) => (seconds <= 10 ? 1 : 0) } },
+    lost: null,
+  },
+  'gpu-idle-while-python-waits': {
+    changes: { gpu: { gpu_busy: 5 } },
+    below: { gpu: { gpu_busy: 9 } },
+    lost: 40 - 0.05 * LENGTH,
+  },
   'late-in-torch-collectives': {
     changes: torchProcess(0, 0),
     options: { step: 5, others: [torchProcess(1, 2)], only: TORCH },

@@ -84,6 +84,7 @@ export interface Sections {
   readonly block?: Rates
   readonly open?: Rates
   readonly progress?: Rates
+  readonly gpu?: Rates
   readonly torch?: Rates
   readonly group?: Rates
   readonly collective?: Rates
@@ -109,6 +110,7 @@ const PLACES = {
   block: ['mpi-trace', 'block'],
   open: ['mpi-trace', 'open'],
   progress: ['mpi-trace', 'progress'],
+  gpu: ['gpu', 'device'],
   // In a log, the row of a process group precedes its calls.
   torch: ['torch-collectives', 'process'],
   group: ['torch-collectives', 'group'],
@@ -190,6 +192,10 @@ const HEALTHY: Required<Sections> = {
     ...{ longest_gap: 0.1, process_state: 'running', cpu_time: 0.95 },
   },
   progress: { mpi_rank: 0, communicator: 'world', size: 1, begun: 10 },
+  gpu: {
+    ...{ device: '0000:03:00.0', driver: 'amdgpu', gpu_busy: 90, memory_used: 4096 * MIB },
+    ...{ memory_total: 16_384 * MIB, power_limited: 0, heat_limited: 0 },
+  },
   // The only member of its process group.
   torch: { world_rank: 0, world_size: 1, state: 'running', copies: 1 / 60, longest_copy: 0.05 },
   group: { world_rank: 0, group: '0', description: 'default_pg', size: 1, members: '0' },
@@ -246,7 +252,9 @@ export function rankRows(
   )
   const processes = [changes, ...others]
   const rows = names.flatMap((name) => {
-    const isOnce = ['container', 'tcp', 'profile', 'function', 'python', 'line'].includes(name)
+    const isOnce = ['container', 'tcp', 'profile', 'function', 'python', 'line', 'gpu'].includes(
+      name,
+    )
     return (isOnce ? [changes] : processes).flatMap((own, index) => {
       const cells = { ...HEALTHY[name], ...own[name] }
       const identity = { container: 'app', program: 'lmp', pid: 100 + index }

@@ -1,0 +1,59 @@
+import t from 'tap'
+import { findWith } from '../cases.ts'
+import { checkOptional } from '../profiles/optional-rule.ts'
+import { findIn, rankRows, type Sections } from '../rows.ts'
+
+// The rows are built: no GPU was at hand.
+
+const MIB = 1024 * 1024
+const PROCESS = 'python-profile process'
+const found = (changes: Sections, options = {}) => {
+  return findWith(changes, options).findings.filter(({ rule }) => rule.startsWith('gpu-'))
+}
+const rulesIn = (changes: Sections, options = {}) => found(changes, options).map(({ rule }) => rule)
+
+t.test('memory counts by its greatest use', async (t) => {
+  const memory_used = (seconds: number) => (seconds === 50 ? 16_000 : 100) * MIB
+  t.strictSame(rulesIn({ gpu: { memory_used } }), ['gpu-memory-nearly-full'])
+  t.strictSame(rulesIn({ gpu: { memory_used, memory_total: null } }), [])
+})
+
+t.test('power and heat are told apart, and need samples', async (t) => {
+  const limits = { power_limited: 1, heat_limited: (seconds: number) => Number(seconds < 30) }
+  const [one] = found({ gpu: limits })
+  t.match(one?.sentence, /for 100 % of the time: by power for 100 %, and by heat for 16\.7 %\.$/)
+  t.strictSame(rulesIn({ gpu: limits }, { step: 20 }), [])
+  t.strictSame(rulesIn({ gpu: { power_limited: null, heat_limited: null } }), [])
+})
+
+t.test('a line that waits for a busy GPU, or waits shortly, is not found', async (t) => {
+  const line = (self_wall: number): Sections => ({ line: { self_wall, self_running: 0 } })
+  const rule = ['gpu-idle-while-python-waits']
+  t.strictSame(rulesIn({ ...line(110), gpu: { gpu_busy: 60 } }), rule)
+  t.strictSame(rulesIn({ ...line(110), gpu: { gpu_busy: 75 } }), [])
+  t.strictSame(rulesIn({ ...line(29), gpu: { gpu_busy: 0 } }), [])
+  t.strictSame(rulesIn({ ...line(40), gpu: { gpu_busy: 0 } }, { step: 20 }), [])
+})
+
+t.test('of several processes, the mean of their waits counts', async (t) => {
+  const waits = { line: { self_wall: 60, self_running: 0 }, gpu: { gpu_busy: 10 } }
+  const first = rankRows('0', waits)
+  const second = first.filter(({ section, metric }) => `${metric} ${section}` === PROCESS)
+  const count = (rows: typeof first) =>
+    findIn(rows).findings.filter(({ rule }) => rule === 'gpu-idle-while-python-waits').length
+  t.equal(count(first), 1)
+  t.equal(count([...first, ...second.map((row) => ({ ...row, pid: 101 }))]), 0)
+})
+
+t.test('the rules are listed as not checked only if some ranks have the metric', async (t) => {
+  checkOptional(t, 'gpu-memory-nearly-full', 'gpu')
+  checkOptional(t, 'gpu-throttled', 'gpu')
+})
+
+t.test('columns that the driver does not have are named', async (t) => {
+  const { notChecked } = findIn(rankRows('0', { gpu: { gpu_busy: null, memory_used: null } }))
+  t.match(
+    notChecked.filter(({ rule }) => rule.startsWith('gpu-')),
+    [{ rule: 'gpu-memory-nearly-full', reason: /memory_used/ }, { reason: /gpu_busy/ }],
+  )
+})
