@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
 import { loadCatalog } from '../../../src/catalog/load.ts'
 import { systemMessage } from '../../../src/lib/error-message.ts'
@@ -85,22 +86,21 @@ function tooLarge(what: string): (error: unknown) => string {
 
 function startWorker(): Worker {
   const resourceLimits = { maxOldGenerationSizeMb: HEAP_MIB, maxYoungGenerationSizeMb: 16 }
-  return new Worker(new URL(import.meta.url), { workerData: WRITER, resourceLimits })
+  const worker = new Worker(new URL(import.meta.url), { workerData: WRITER, resourceLimits })
+  // Without a listener, an error of the thread would end the archive.
+  return worker.on('error', ignore)
 }
 
-function askWorker(worker: Worker, message: Message): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const settle = (result: () => void) => {
-      worker.removeAllListeners()
-      // Without a listener, an error of the thread would end the archive.
-      worker.on('error', ignore)
-      result()
-    }
-    worker.on('message', (answer: Answer) => settle(() => resolve(answer)))
-    worker.on('error', (error) => settle(() => reject(error)))
-    worker.on('exit', () => settle(() => reject(new Error('the writer was stopped'))))
-    worker.postMessage(message)
+/** Only the listeners of this message are removed: without those of Node, no answer arrives. */
+async function askWorker(worker: Worker, message: Message): Promise<Answer> {
+  const ended = new AbortController()
+  const { signal } = ended
+  const answered = once(worker, 'message', { signal }).then(([answer]) => answer as Answer)
+  const stopped = once(worker, 'exit', { signal }).then((): never => {
+    throw new Error('the writer was stopped')
   })
+  worker.postMessage(message)
+  return Promise.race([answered, stopped]).finally(() => ended.abort())
 }
 
 const WRITER = 'rows-writer'

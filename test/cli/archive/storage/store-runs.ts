@@ -1,12 +1,12 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { VOLUME_FILES } from '../../../../cli/archive/storage/volume-files.ts'
-import { writeRows } from '../../../../cli/archive/storage/write-run.ts'
-import { BUILT_IN_ROWS } from '../../../src/runs/log/built-in.ts'
+import { createRowsWriter } from '../../../../cli/archive/storage/rows-writer.ts'
 import { endedObserver, recordedLog } from '../observers.ts'
 
-// A program that stores the recorded run in each of these folders, as an archive does. tap cannot
-// load the library that writes Parquet.
+// A program that stores the recorded run in each of these folders, as an archive does if the runs
+// end at the same time. tap cannot load the library that writes Parquet.
+
+const WRITER = createRowsWriter()
 
 async function storeRun(folder: string): Promise<void> {
   mkdirSync(folder, { recursive: true })
@@ -15,8 +15,10 @@ async function storeRun(folder: string): Promise<void> {
     writeFileSync(file, recordedLog(`lammps-0.${metric}`))
     return { file, observer: endedObserver('lammps-0', metric) }
   })
-  await writeRows(VOLUME_FILES, { folder, logs, title: 'x' }, BUILT_IN_ROWS)
+  const run = { folder, logs, title: 'x' }
+  const problems = [await WRITER.rows(run), await WRITER.page(run)]
+  if (problems.some((one) => typeof one === 'string')) throw new Error(problems.join())
   for (const { file } of logs) rmSync(file)
 }
 
-for (const folder of process.argv.slice(2)) await storeRun(folder)
+await Promise.all(process.argv.slice(2).map(storeRun))

@@ -44,9 +44,12 @@ async function reportOf(files: readonly string[], rows: RowsOptions = {}): Promi
   return text
 }
 
-t.test('the stored rows are those that collect writes', async (t) => {
-  const stored = readFileSync(join(folderOf(FIRST), 'rows.jsonl.gz'))
-  t.equal(gunzipSync(stored).toString(), collected())
+t.test('the rows of runs that are stored together are those that collect writes', async (t) => {
+  for (const folder of [FIRST, SECOND].map(folderOf)) {
+    const stored = readFileSync(join(folder, 'rows.jsonl.gz'))
+    t.equal(gunzipSync(stored).toString(), collected())
+    t.match(readFileSync(join(folder, 'report.html'), 'utf8'), /<\/html>\s*$/)
+  }
 })
 
 t.test('report, compare and convert read a stored run by its name', async (t) => {
