@@ -247,12 +247,14 @@ t.test('a bucket that refuses rows delays no Run, and gets and loses them later'
   await until('no log is left', () => readdirSync(join(root, '.logs')).length === 0)
   deletePod(world, 'first')
   await put('second')
+  await until('its rows are stored', () => isStored('second'))
   await until('the Run of one is deleted', () => world.standIn.all('runs').length === 1)
   await until('the refusal is reported', () => /lack a right/.test(problem()))
   bucket.fault = () => undefined
   await until('the rows of one are removed', () => isStored('first') !== isStored('second'))
   await until('nothing is wrong any more', () => problem() === '')
-  t.ok(bucket.objects.has('clusters/hpc/namespace=hpc/index.html'))
+  const index = 'clusters/hpc/namespace=hpc/index.html'
+  await until('the index is written', () => bucket.objects.has(index))
 })
 
 /** The rows of a recorded job of MPI that stops for 16 s, a text for each timepoint. */
