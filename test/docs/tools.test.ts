@@ -1,24 +1,20 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import t, { type Test } from 'tap'
-import { parse } from 'yaml'
-import { loadCatalog } from '../../src/catalog/load.ts'
+import { readdirSync } from 'node:fs'
+import t from 'tap'
 import { imagesOf } from '../../src/core/catalog.ts'
-import { descriptionsIn } from '../../src/runs/log/descriptions.ts'
-import type { Entry } from '../../src/runs/log/entry.ts'
-import { readLog } from '../../src/runs/log/read.ts'
 import { answerIn, podOf } from '../src/core/build.ts'
-import { REPOSITORY, textOf } from './pages.ts'
+import { catalog, EXAMPLES, observed, rowsOf } from './example-observer.ts'
+import { textOf } from './pages.ts'
 
-// Tests of the examples of tools in docs/examples/tools. Their images are not run.
+// Tests of the examples of tools in docs/examples/tools. Their images are not run. The tests of
+// jvm-profile, whose tool is run, are in test/tools/jvm.
 
-const FOLDER = join(REPOSITORY, 'docs/examples/tools')
 const NAMES = ['darshan', 'hpctoolkit', 'mpitrace']
-const catalog = await loadCatalog({ folder: FOLDER })
 
 t.test('the examples are valid metrics with a tool, and say that they were not run', async (t) => {
+  t.strictSame(
+    readdirSync(EXAMPLES).sort(),
+    [...NAMES, 'jvm-profile'].sort().map((name) => `${name}.yaml`),
+  )
   for (const name of NAMES) {
     const metric = catalog.metrics.get(name)
     t.ok(metric?.tool, `${name} has a tool`)
@@ -54,55 +50,6 @@ MPI_Send                  #calls    avg. bytes      time(sec)
                                8           0.0          0.000
                             9870        2541.4          0.003
 `
-
-/** A run of the script of an example's observer. */
-interface ObserverRun {
-  /** The files of the results, by name. */
-  readonly files: Readonly<Record<string, string>>
-  readonly env?: Readonly<Record<string, string>>
-  /** Stand-ins for programs of the image: shell scripts by name. */
-  readonly programs?: Readonly<Record<string, string>>
-  /** The text in the log after which the script gets SIGTERM. */
-  readonly until?: string
-}
-
-/** Runs the script of an example's observer, and returns its log. */
-async function observed(t: Test, name: string, run: ObserverRun): Promise<string> {
-  const { files, env, programs = {}, until = 'COLLECTION START\n' } = run
-  const folder = t.testdir({ results: { ...files }, bin: {} })
-  for (const [program, script] of Object.entries(programs))
-    writeFileSync(join(folder, 'bin', program), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
-  const { spec } = parse(textOf(`docs/examples/tools/${name}.yaml`))
-  const [program = '', ...words] = spec.container.command
-  const { PATH } = process.env
-  const own = { PATH: `${join(folder, 'bin')}:${PATH}`, RESULTS: join(folder, 'results') }
-  const child = spawn(program, [...words, ...spec.container.args], {
-    env: { ...own, RIDEALONG_MODE: 'native', ...env },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  const closed = once(child, 'close')
-  let log = ''
-  for await (const part of child.stdout.setEncoding('utf8')) {
-    log += part
-    if (log.includes(until)) child.kill('SIGTERM')
-  }
-  t.strictSame(await closed, [0, null])
-  return log
-}
-
-/** Reads the rows of a log as the description of the metric says. */
-function rowsOf(t: Test, name: string, log: string): readonly Entry[] {
-  const entries = readLog(log, { source: `${name}.log` }, descriptionsIn(catalog))
-  t.match(
-    entries.filter(({ kind }) => kind === 'log'),
-    [{ cuts: [] }],
-  )
-  t.notOk(
-    entries.some(({ kind }) => kind === 'unmatched'),
-    'every row matches the description',
-  )
-  return entries.filter(({ kind }) => kind === 'pod')
-}
 
 t.test('the observer of mpitrace prints a row for each rank and MPI function', async (t) => {
   const files = { 'mpi_profile.114.1': PROFILE, other: 'x' }
