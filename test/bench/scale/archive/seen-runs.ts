@@ -131,6 +131,12 @@ function notePod({ metadata, status }: Fields, find: Find, ended: Set<string>): 
   seen.lastPodAt = Date.now()
 }
 
+/**
+ * kwok ends a container later than its recorded summary if the machine is busy, and the card says
+ * so.
+ */
+const LATE_END = /: container app was observed for only \d+ of \d+ s$/
+
 function noteRun({ spec, status }: Fields, find: Find): void {
   const found = fieldsOrNone(status)
   const phase = readPhase(found.phase)
@@ -138,7 +144,10 @@ function noteRun({ spec, status }: Fields, find: Find): void {
   const seen = find(asText(fieldsOrNone(fieldsOrNone(spec).workload).name) ?? '')
   seen.runAt ??= Date.now()
   const { observed, expected } = fieldsOrNone(found.ranks)
-  const { missing } = fieldsOrNone(found.card)
+  const { missing: sentences } = fieldsOrNone(found.card)
+  const missing = Array.isArray(sentences)
+    ? sentences.filter((sentence) => !LATE_END.test(String(sentence)))
+    : sentences
   const facts = `${phase}, ${observed}/${expected} ranks, missing: ${JSON.stringify(missing)}`
   const isRight = phase === 'Succeeded' && observed === expected && facts.endsWith('[]')
   seen.problem = isRight ? undefined : facts
