@@ -373,7 +373,7 @@ impl ProcessTable {
     fn has_new_title(&mut self, process: &mut Process, stat: &Stat<'_>) -> bool {
         process.scans_of_name = process.scans_of_name.saturating_add(1);
         let is_due = process.scans_of_name.is_power_of_two() && !has_ended(stat);
-        if !is_due || self.cuts_names {
+        if !is_due || gave_memory_back(process, stat) || self.cuts_names {
             return false;
         }
         let name = program_name(&mut self.meter.files, process.file_id, stat.comm);
@@ -577,7 +577,7 @@ impl ProcessTable {
 /// changes. Therefore, if the address is hidden, an interpreter with new page faults counts as
 /// replaced.
 fn is_replaced(process: &Process, stat: &Stat<'_>) -> bool {
-    if process.seen > 0 && has_ended(stat) {
+    if process.seen > 0 && (has_ended(stat) || gave_memory_back(process, stat)) {
         // A zombie has no stack.
         return false;
     }
@@ -587,7 +587,46 @@ fn is_replaced(process: &Process, stat: &Stat<'_>) -> bool {
     stat.stack == 0 && process.faults != stat.counters.minflt && is_interpreter(stat.comm)
 }
 
+/// Whether a process exits and has no memory any more, and so neither a stack nor a command line. It
+/// still closes its files, and is no zombie yet (kernel/exit.c, `do_exit`). This takes some time if
+/// the process had much memory.
+fn gave_memory_back(process: &Process, stat: &Stat<'_>) -> bool {
+    process.stack != 0 && stat.stack == 0 && *process.comm == *stat.comm
+}
+
 /// Whether a process has ended with all of its threads, and its parent has not waited for it yet.
 fn has_ended(stat: &Stat<'_>) -> bool {
     stat.state == b'Z' && stat.gauges.threads < 2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns a process that was seen with a stack, and its state with another one.
+    fn is_replaced_by(comm: &str, stack: u64) -> bool {
+        let line = |comm: &str, stack| {
+            let zeros = "0 ".repeat(24);
+            format!("16 ({comm}) R {zeros}{stack} {zeros}")
+        };
+        let (before, after) = (line("python", 4096), line(comm, stack));
+        let before = stat::parse(before.as_bytes()).unwrap();
+        let after = stat::parse(after.as_bytes()).unwrap();
+        assert_eq!((before.stack, after.stack), (4096, stack));
+        let process = Process {
+            seen: 1,
+            stack: before.stack,
+            comm: before.comm.into(),
+            ..Process::default()
+        };
+        is_replaced(&process, &after)
+    }
+
+    #[test]
+    fn a_process_that_exits_has_not_executed_another_program() {
+        assert!(!is_replaced_by("python", 4096));
+        assert!(!is_replaced_by("python", 0));
+        assert!(is_replaced_by("python", 8192));
+        assert!(is_replaced_by("sh", 0));
+    }
 }
