@@ -587,9 +587,9 @@ fn is_replaced(process: &Process, stat: &Stat<'_>) -> bool {
     stat.stack == 0 && process.faults != stat.counters.minflt && is_interpreter(stat.comm)
 }
 
-/// Whether a process exits and has no memory any more, and so neither a stack nor a command line. It
-/// still closes its files, and is no zombie yet (kernel/exit.c, `do_exit`). This takes some time if
-/// the process had much memory.
+/// Whether a process exits and has no memory any more, and so neither a stack nor a command line.
+/// It still closes its files, and is no zombie yet (kernel/exit.c, `do_exit`). This takes some time
+/// if the process had much memory.
 fn gave_memory_back(process: &Process, stat: &Stat<'_>) -> bool {
     process.stack != 0 && stat.stack == 0 && *process.comm == *stat.comm
 }
