@@ -5,7 +5,7 @@ import manifest from '../../../package.json' with { type: 'json' }
 import { splitLines } from '../../../src/lib/split-lines.ts'
 import { PAGE_FILE, ROWS_FILE } from '../../../src/runs/archive/rows-path.ts'
 import { describeObserver } from '../../../src/runs/collect/gather.ts'
-import type { RunningObserver } from '../../../src/runs/collect/observers.ts'
+import { type RunningObserver, sourceName } from '../../../src/runs/collect/observers.ts'
 import { type FilePart, startParquet } from '../../../src/runs/convert/parquet.ts'
 import type { Descriptions } from '../../../src/runs/log/descriptions.ts'
 import { type Entry, isSample } from '../../../src/runs/log/entry.ts'
@@ -58,7 +58,10 @@ export async function writeRows(
   const add = async (entry: Entry) => output.add([...run.push(entry), ...text.push(entry)])
   try {
     const found: LogRows[] = []
-    for (const log of logs) found.push(await addLog(entriesOf(log, descriptions), add))
+    for (const log of logs) {
+      const added = await addLog(entriesOf(log, descriptions), add)
+      found.push(added.rows === 0 ? explainNoRows(log, added) : added)
+    }
     const { parts, notices } = run.end()
     await output.add([...parts, ...text.end()])
     await output.sync()
@@ -112,6 +115,12 @@ async function addLog(
     await add(entry)
   }
   return { rows, missing }
+}
+
+/** A whole log can have no rows, such as that of an observer whose container ended at once. */
+function explainNoRows({ observer }: LogToWrite, { rows, missing }: LogRows): LogRows {
+  const why = `${sourceName(observer)}: the log has no rows`
+  return { rows, missing: missing.length > 0 ? missing : [why] }
 }
 
 /**

@@ -31,7 +31,11 @@ const STORE = fileURLToPath(new URL('store-runs.ts', import.meta.url))
 const root = t.testdir({ 'collected.jsonl': collected() })
 const folderOf = (name: string) => join(root, `namespace=hpc/date=2026-01-02/run=${name}`)
 const [FIRST, SECOND] = ['lammps-11111111', 'lammps-22222222']
-t.before(() => execFileSync(process.execPath, [STORE, folderOf(FIRST), folderOf(SECOND)]))
+let printed = ''
+t.before(() => {
+  const words = [STORE, folderOf(FIRST), folderOf(SECOND)]
+  printed = execFileSync(process.execPath, words, { encoding: 'utf8' })
+})
 
 const PARQUET = ['--format', 'parquet']
 
@@ -50,6 +54,12 @@ t.test('the rows of runs that are stored together are those that collect writes'
     t.equal(gunzipSync(stored).toString(), collected())
     t.match(readFileSync(join(folder, 'report.html'), 'utf8'), /<\/html>\s*$/)
   }
+})
+
+t.test('a log without rows is named, because it does not count as stored', async (t) => {
+  const missing = ['hpc/lammps-0/pressure: the log has no rows']
+  t.match(JSON.parse(printed), { logs: 1, missing })
+  t.equal(JSON.parse(printed).missing.length, 1)
 })
 
 t.test('report, compare and convert read a stored run by its name', async (t) => {
