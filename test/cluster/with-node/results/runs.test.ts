@@ -2,8 +2,15 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Registry } from 'prom-client'
 import t, { type Test } from 'tap'
+import { parse } from 'yaml'
 import { startArchive } from '../../../../cli/archive/service/archive.ts'
+import { createRowsWriter } from '../../../../cli/archive/storage/rows-writer.ts'
+import { openRunStorage } from '../../../../cli/archive/storage/stored-runs.ts'
+import { VOLUME_FILES } from '../../../../cli/archive/storage/volume-files.ts'
+import { openVolumeFolders } from '../../../../cli/archive/storage/volume-folders.ts'
+import { loadCatalog } from '../../../../src/catalog/load.ts'
 import { findCluster } from '../../../../src/cluster/access.ts'
+import { descriptionsIn } from '../../../../src/runs/log/descriptions.ts'
 import { run } from '../../../cli/command.ts'
 import { capturedLog } from '../../../webhook/server.ts'
 import type { Api } from '../../api.ts'
@@ -147,10 +154,12 @@ async function createWorkloads(cluster: Cluster): Promise<void> {
   const retried = `FAIL_UNTIL=${now + 25}\n${FAILS_FIRST}\n${work(4, 20)}`
   const indexed = { completionMode: 'Indexed', completions: 2, parallelism: 2 }
   const small = { limits: { memory: '32Mi' } }
+  const slow = { limits: { cpu: '200m', memory: '256Mi' } }
   const objects = [
     job('plain', { backoffLimit: 0, template: template(work(8, 60)) }),
     job('retried', { ...indexed, backoffLimit: 6, template: template(retried) }),
     job('killed', { backoffLimit: 0, template: template(work(3, 64), small) }),
+    job('throttled', { backoffLimit: 0, template: template(work(6, 20), slow) }),
     job('brief', { ttlSecondsAfterFinished: 0, template: template(work(8, 50)) }),
     job('endless', { template: template('while :; do :; done') }),
     jobSet(),
@@ -184,20 +193,28 @@ async function createMiniCluster(t: Test, cluster: Cluster): Promise<void> {
 
 const isOver = ({ phase }: Card) => ['Succeeded', 'Failed', 'Deleted'].includes(phase)
 
-/** Starts an archive with the rights of the chart. */
+/** Starts an archive with the rights of the chart, which stores rows on a volume. */
 async function archive(t: Test, cluster: Cluster, api: Api): Promise<void> {
   await createNamespace(t, api, ARCHIVE)
-  const folder = t.testdir({ archive: await createArchiveRights(t, cluster, ARCHIVE) })
+  const values = ['--set', 'archive.storage.enabled=true']
+  const rights = await createArchiveRights(t, cluster, ARCHIVE, values)
+  const folder = t.testdir({ archive: rights, rows: {} })
   const access = await findCluster({ kubeconfig: `${folder}/archive` })
   if (access === undefined) throw new Error('there is no cluster')
   const running = startArchive({
     ...{ access, namespaces: [], metrics: new Set(['vitals']), registry: new Registry() },
-    descriptions: new Map(),
+    descriptions: descriptionsIn(await loadCatalog({})),
+    storage: await openStorage(`${folder}/rows`),
     retention: { maxAgeMs: Number.POSITIVE_INFINITY, maxRuns: 100 },
     log: capturedLog().log,
   })
   t.teardown(() => running.stop())
   await until('the archive is ready', async () => running.checks().every(({ fatal }) => !fatal))
+}
+
+function openStorage(root: string) {
+  const folders = openVolumeFolders(root, VOLUME_FILES)
+  return openRunStorage({ root, files: VOLUME_FILES, writer: createRowsWriter(), folders })
 }
 
 /** Returns the accounts in the log of a pod that is deleted a short time after it prints them. */
@@ -233,7 +250,7 @@ async function deleteWhileTheyRun(cluster: Cluster): Promise<void> {
   }
 }
 
-t.test('runs and their cards', { timeout: 300_000 }, async (t) => {
+t.test('runs and their cards', { timeout: 400_000 }, async (t) => {
   const { cluster, api } = await runningCluster(t)
   await startOperators(t, cluster, api, ['jobset'])
   await createNamespace(t, api, SPACE)
@@ -248,25 +265,28 @@ t.test('runs and their cards', { timeout: 300_000 }, async (t) => {
   await deleteWhileTheyRun(cluster)
   await until('all runs have ended', async () => {
     cards = await readRuns(kubeconfig)
-    return cards.size === 7 && [...cards.values()].every(isOver)
+    return cards.size === 8 && [...cards.values()].every(isOver)
   })
   const phases = Object.fromEntries([...cards].map(([name, { phase }]) => [name, phase]))
   t.strictSame(phases, {
     'job/plain': 'Succeeded',
     'job/retried': 'Succeeded',
     'job/killed': 'Failed',
+    'job/throttled': 'Succeeded',
     'job/brief': 'Succeeded',
     'job/endless': 'Deleted',
     'minicluster/flux': 'Deleted',
     'jobset/train': 'Succeeded',
   })
   await archivedRunsAreWhole(t, cluster, kubeconfig, await briefly)
+  await rowsAreStored(t, cluster, kubeconfig)
   const ranks = Object.fromEntries([...cards].map(([name, card]) => [name, card.ranks]))
   t.strictSame(ranks['job/retried'], { observed: 2, expected: 2 })
   t.strictSame(ranks['jobset/train'], { observed: 3, expected: 3 })
   failuresAreNamed(t, cards)
   await numbersAreThoseOfTheKernel(t, cluster, cards)
-  await adviceIsAPartOfTheManifest(t, kubeconfig)
+  await adviceIsRefused(t, kubeconfig)
+  await adviceIsEnough(t, cluster, kubeconfig)
 })
 
 /** Verifies the Runs of the archive, as a user with the role `view` sees them. */
@@ -291,6 +311,7 @@ async function archivedRunsAreWhole(
     'job/plain': 'Succeeded 1/1',
     'job/retried': 'Succeeded 2/2',
     'job/killed': 'Failed 1/1',
+    'job/throttled': 'Succeeded 1/1',
     'job/brief': 'Succeeded 1/1',
     'job/endless': 'Deleted 1/1',
     'minicluster/flux': 'Deleted 2/2',
@@ -350,14 +371,80 @@ async function numbersAreThoseOfTheKernel(
   )
 }
 
-async function adviceIsAPartOfTheManifest(t: Test, kubeconfig: string): Promise<void> {
+/** Verifies that the rows of each run are stored, or that its Run says which are missing. */
+async function rowsAreStored(t: Test, cluster: Cluster, kubeconfig: string): Promise<void> {
+  const asViewer = { ...cluster, kubeconfig }
+  let runs: readonly Card[] = []
+  await until('all Runs say where their rows are', async () => {
+    const { items } = JSON.parse(await kubectl(asViewer, ['get', 'runs', ...HERE, '-o', 'json']))
+    runs = items
+    // Rows are stored again if the run gets another pod.
+    return runs.every(({ status }) => {
+      const { logs, missing = [] } = status.rows ?? {}
+      return logs !== undefined && (logs.stored === logs.expected || missing.length > 0)
+    })
+  })
+  for (const { spec, status } of runs) {
+    t.comment(spec.workload.name, JSON.stringify(status.rows))
+    t.match(status.rows.path, /^namespace=runs\//)
+  }
+}
+
+async function adviceIsRefused(t: Test, kubeconfig: string): Promise<void> {
   const words = [...HERE, '--kubeconfig', kubeconfig, '--advice']
-  const plain = await run(['runs', 'job/plain', ...words])
-  if (plain.code === 1) t.match(plain.out, /^# no advice: .* and not at its end$/m)
-  else t.match(plain.out, /\n {8}- name: app\n {10}resources:\n {12}requests:\n {14}cpu: /)
   const killed = await run(['runs', 'job/killed', ...words])
   t.match(killed, {
     code: 1,
     out: /^# container app needs at least .* \(memory peak of its cgroup/m,
   })
+  const throttled = await run(['runs', 'job/throttled', ...words])
+  t.match(throttled, {
+    code: 1,
+    out: /^# no advice: .*(used up its CPU limit .*; it needs more than it used|not at its end)$/m,
+  })
+}
+
+/** Loads of known use, which request too much memory or too little of a processor. */
+const LOADS: readonly (readonly [string, string, object])[] = [
+  ['memory', `${work(2, 100)}; sleep 4`, { requests: { cpu: '1', memory: '1Gi' } }],
+  ['processor', work(6, 20), { requests: { cpu: '100m' }, limits: { cpu: '2', memory: '1Gi' } }],
+]
+
+/** Runs loads, and runs them again with the advice in their manifests. */
+async function adviceIsEnough(t: Test, cluster: Cluster, kubeconfig: string): Promise<void> {
+  const end = async (name: string, command: string, resources: object): Promise<Card> => {
+    const object = job(name, { backoffLimit: 0, template: template(command, resources) })
+    await kubectl(cluster, ['create', ...HERE, '-f', '-'], JSON.stringify(object))
+    let card: Card
+    await until(`${name} has ended`, async () => {
+      card = (await readRuns(kubeconfig)).get(`job/${name}`)
+      return card !== undefined && isOver(card)
+    })
+    return card
+  }
+  // On a busy machine, the container runtime may remove the cgroups of a container before their
+  // last reading. There is then no advice.
+  const advise = async (
+    name: string,
+    command: string,
+    resources: object,
+    tries = 5,
+  ): Promise<string> => {
+    await end(name, command, resources)
+    const words = ['runs', `job/${name}`, ...HERE, '--kubeconfig', kubeconfig, '--advice']
+    const { code, out } = await run(words)
+    if (code === 0) return out
+    t.match(out, /^# no advice: .* and not at its end$/m)
+    if (tries === 1) throw new Error(`there is no advice about ${name}`)
+    return advise(`${name}-more`, command, resources, tries - 1)
+  }
+  for (const [name, command, resources] of LOADS) {
+    const out = await advise(name, command, resources)
+    const [app] = parse(out).spec.template.spec.containers
+    const again = await end(`${name}-again`, command, app.resources)
+    t.comment(out, JSON.stringify(again))
+    t.equal(again.phase, 'Succeeded')
+    t.strictSame(again.findings, [])
+    t.ok(again.memoryBytes.used <= again.memoryBytes.requested)
+  }
 }
