@@ -27,6 +27,9 @@ const MAX_CONTAINERS: usize = 16;
 /// The maximum number of processes through which the files of one start of a container are tried.
 const MAX_TRIES: u32 = 8;
 
+/// The maximum seconds for which cgroups are expected to exist after the end of their container.
+const REMOVAL_SECONDS: f64 = 2.0;
+
 /// The observed containers.
 #[derive(Default)]
 pub struct ContainerUses {
@@ -46,8 +49,10 @@ struct ContainerUse {
     began: f64,
     read: f64,
     /// Whether the files were last read when a process of the container had ended, or at the end of
-    /// the run.
+    /// the run, or show the same use soon after that.
     is_final: bool,
+    /// When the files were last read at such an end, in seconds since boot.
+    ended: f64,
     /// The use in the current start.
     now: Usage,
     /// The use and the seconds in all earlier starts.
@@ -146,12 +151,24 @@ impl ContainerUse {
 
     fn read(&mut self, now: f64, is_final: bool) {
         let Some(files) = &self.files else { return };
-        if files.read(&mut self.now) {
-            self.read = now;
-            self.is_final = is_final;
+        let mut found = self.now;
+        if files.read(&mut found) {
+            self.take(found, now, is_final);
         } else {
             self.files = None;
         }
+    }
+
+    /// Takes the use at the time `now`. A scan follows the end of the first process of a container,
+    /// mostly before the container runtime has removed the cgroups: it finds the same use again.
+    fn take(&mut self, found: Usage, now: f64, is_final: bool) {
+        if is_final {
+            self.ended = now;
+        }
+        let is_same = found == self.now && now - self.ended < REMOVAL_SECONDS;
+        self.is_final = is_final || (self.is_final && is_same);
+        self.now = found;
+        self.read = now;
     }
 
     fn seconds(&self) -> f64 {
@@ -249,6 +266,20 @@ mod tests {
             memory_peak: Some(memory_peak),
             memory_limit: Some(1 << 59),
             oom_kill: Some(1),
+        }
+    }
+
+    #[test]
+    fn a_reading_soon_after_the_end_with_the_same_use_is_final() {
+        for (cpu, now, expected) in [(5, 10.1, true), (6, 10.1, false), (5, 12.5, false)] {
+            let mut known = ContainerUse::default();
+            known.take(usage(4, 100), 9.0, false);
+            assert!(!known.is_final);
+            known.take(usage(5, 100), 10.0, true);
+            known.take(usage(cpu, 100), now, false);
+            assert_eq!(known.is_final, expected, "{cpu} at {now}");
+            known.take(usage(cpu, 100), now + 0.1, false);
+            assert_eq!(known.is_final, expected, "a second time: {cpu} at {now}");
         }
     }
 
