@@ -18,7 +18,7 @@ t.test('memory counts by its greatest use', async (t) => {
   t.strictSame(rulesIn({ gpu: { memory_used, memory_total: null } }), [])
 })
 
-t.test('power and heat are told apart, and need samples', async (t) => {
+t.test('power and heat have different sentences, and need samples', async (t) => {
   const limits = { power_limited: 1, heat_limited: (seconds: number) => Number(seconds < 30) }
   const [one] = found({ gpu: limits })
   t.match(one?.sentence, /for 100 % of the time: by power for 100 %, and by heat for 16\.7 %\.$/)
