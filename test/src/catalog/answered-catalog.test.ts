@@ -79,20 +79,20 @@ t.test('the tool of the catalog is installed or mounted as in the installation',
 t.test('a metric that is not built in gets its options from the answer', async (t) => {
   const options = { depth: { type: 'string', enum: ['1', '2'], default: '1', description: 'd' } }
   const container = {
-    image: 'mirror.example/gpu:1',
-    command: ['gpu'],
+    image: 'mirror.example/power:1',
+    command: ['power'],
     args: ['--fast'],
-    env: [{ name: 'GPU', value: 'all' }],
+    env: [{ name: 'POWER', value: 'all' }],
     resources: { limits: { cpu: '10m', memory: '16Mi' } },
   }
-  const document = metricDocument('gpu', { options, container } as never)
+  const document = metricDocument('power', { options, container } as never)
   const theirs = buildCatalog([document], '0123abcd')
-  const annotations = { 'gpu.ridealong.dev/depth': '2' }
-  const catalog = catalogOf('gpu', observerOf('gpu', { catalog: theirs }, annotations))
-  const pod = askingPod('gpu', annotations)
+  const annotations = { 'power.ridealong.dev/depth': '2' }
+  const catalog = catalogOf('power', observerOf('power', { catalog: theirs }, annotations))
+  const pod = askingPod('power', annotations)
   t.strictSame(
-    new Set(ride(pod, { catalog }).observers.gpu?.env),
-    new Set(ride(pod, { catalog: theirs }).observers.gpu?.env),
+    new Set(ride(pod, { catalog }).observers.power?.env),
+    new Set(ride(pod, { catalog: theirs }).observers.power?.env),
   )
   const [ours] = Object.values(ride(pod, { catalog }).observers)
   t.equal(differenceFrom(theirs, { ...ours }, 'initContainers'), undefined)
