@@ -42,6 +42,20 @@ pub struct Engine<'a> {
     pub capacity: u64,
 }
 
+impl<'a> Engine<'a> {
+    /// An engine of which only the name is known.
+    #[must_use]
+    pub fn new(name: &'a str) -> Self {
+        Self {
+            name,
+            busy: None,
+            cycles: None,
+            total_cycles: None,
+            capacity: 1,
+        }
+    }
+}
+
 /// Parses the text of an open file. `None` if it is not that of a GPU.
 #[must_use]
 pub fn parse(text: &[u8]) -> Option<Client<'_>> {
@@ -123,13 +137,7 @@ fn find<'a, 'b>(engines: &'b mut Vec<Engine<'a>>, name: &'a str) -> Option<&'b m
     if engines.len() == MAX_NAMES {
         return None;
     }
-    engines.push(Engine {
-        name,
-        busy: None,
-        cycles: None,
-        total_cycles: None,
-        capacity: 1,
-    });
+    engines.push(Engine::new(name));
     engines.last_mut()
 }
 
@@ -137,11 +145,11 @@ fn find<'a, 'b>(engines: &'b mut Vec<Engine<'a>>, name: &'a str) -> Option<&'b m
 #[derive(Clone, Copy)]
 struct Region<'a> {
     name: &'a str,
-    /// `drm-resident-`: what is in the region now.
+    /// `drm-resident-`: the bytes of the buffers that are in the region now.
     resident: Option<u64>,
     /// `drm-memory-`: the same, by the older key of amdgpu.
     older: Option<u64>,
-    /// `drm-total-`: what is allocated, also if it is nowhere yet.
+    /// `drm-total-`: the bytes of all buffers, also of those that have no place yet.
     total: Option<u64>,
 }
 
@@ -210,16 +218,6 @@ mod tests {
         std::fs::read(format!("{folder}{name}.txt")).unwrap()
     }
 
-    fn engine(name: &str) -> Engine<'_> {
-        Engine {
-            name,
-            busy: None,
-            cycles: None,
-            total_cycles: None,
-            capacity: 1,
-        }
-    }
-
     #[test]
     fn amdgpu_counts_nanoseconds_and_names_vram() {
         let text = recorded("amdgpu");
@@ -229,7 +227,7 @@ mod tests {
             id: Some(4),
             engines: vec![Engine {
                 busy: Some(46_464_671),
-                ..engine("compute")
+                ..Engine::new("compute")
             }],
             memory: Some(44_564 << 10),
             system_memory: Some(2392 << 10),
@@ -261,7 +259,7 @@ mod tests {
             cycles: Some(cycles),
             total_cycles: Some(24_339_816_184),
             capacity,
-            ..engine(name)
+            ..Engine::new(name)
         };
         assert_eq!(
             found.engines,
@@ -290,14 +288,14 @@ mod tests {
         let text = b"drm-driver:\tx\ndrm-engine-a:\t5 ms\ndrm-memory-vram:\t5 pages\n\
             drm-memory-gtt: \t5\ndrm-total-system:\t-1\n";
         let found = parse(text).unwrap();
-        assert_eq!(found.engines, [engine("a")]);
+        assert_eq!(found.engines, [Engine::new("a")]);
         assert_eq!((found.memory, found.system_memory), (None, Some(5)));
     }
 
     #[test]
     fn a_zero_capacity_is_one() {
         let found = parse(b"drm-driver: x\ndrm-engine-capacity-a: 0\n").unwrap();
-        assert_eq!(found.engines, [engine("a")]);
+        assert_eq!(found.engines, [Engine::new("a")]);
     }
 
     #[test]

@@ -223,16 +223,6 @@ mod tests {
 
     const DEVICE: &str = "0000:03:00.0";
 
-    fn engine(name: &str) -> Engine<'_> {
-        Engine {
-            name,
-            busy: None,
-            cycles: None,
-            total_cycles: None,
-            capacity: 1,
-        }
-    }
-
     fn client(id: u64, busy: u64) -> Client<'static> {
         Client {
             driver: "amdgpu",
@@ -240,7 +230,7 @@ mod tests {
             id: Some(id),
             engines: vec![Engine {
                 busy: Some(busy),
-                ..engine("compute")
+                ..Engine::new("compute")
             }],
             memory: Some(100),
             system_memory: None,
@@ -322,7 +312,7 @@ mod tests {
             let engine = Engine {
                 cycles: Some(cycles),
                 total_cycles: Some(total),
-                ..engine("ccs")
+                ..Engine::new("ccs")
             };
             counter.take(&engine, now)
         };
@@ -335,7 +325,7 @@ mod tests {
         assert_eq!(take(1800, 100, 18.0), Some(0));
         assert_eq!(take(1850, 200, 20.0), Some(1_000_000_000));
         assert_eq!(take(1850, 200, 22.0), Some(0));
-        assert_eq!(counter.take(&engine("ccs"), 24.0), None);
+        assert_eq!(counter.take(&Engine::new("ccs"), 24.0), None);
     }
 
     #[test]

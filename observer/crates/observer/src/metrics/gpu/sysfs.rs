@@ -11,7 +11,8 @@ use linux::proc::words::{number, words};
 /// The maximum entries of a folder that are looked at.
 const MAX_ENTRIES: usize = 64;
 
-/// The state of a GPU, whoever uses it. `None` is a value that its driver does not report.
+/// The state of a GPU, for all processes of the node. `None` is a value that its driver does not
+/// report.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct State {
     /// The part of the last moment for which the GPU was busy, in percent.
