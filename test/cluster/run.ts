@@ -79,18 +79,22 @@ const WITH_NODE = [...findTests('with-node').keys()]
 const EVERY_TEST: readonly string[] = [...WITHOUT_NODE, ...WITH_NODE]
 
 /**
- * Tests that take minutes, or need cert-manager, CoreDNS or Prometheus, whose builds take minutes.
+ * Tests that take minutes, or need cert-manager, CoreDNS, Prometheus or an operator, whose builds
+ * take minutes.
  * They run only if they are named, or with --all.
  */
 const LONG = [
   'all-metrics',
+  'archive-releases',
   'archive-rows',
+  'attach-installed',
   'controllers',
   'cpu-profile',
   'defaults',
   'findings',
   'guard',
   'image-volumes',
+  'images',
   'install',
   'lammps',
   'live-export',
@@ -99,6 +103,7 @@ const LONG = [
   'mpi-trace',
   'no-progress',
   'observers',
+  'operator',
   'own-certificates',
   'own-renewal',
   'python',

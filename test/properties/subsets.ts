@@ -1,6 +1,6 @@
 /**
- * Returns the subsets of a list with at most three items, and those that leave out at most two, each
- * in the order of the list. Three items show each pair, and each order of three; the number of all
+ * Returns the subsets of a list with at most three items, and those that leave out at most two,
+ * each in the order of the list. Three items show each pair and each order; the number of all
  * subsets would double with each item.
  */
 export function subsetsOf<Item>(items: readonly Item[]): readonly (readonly Item[])[] {

@@ -6,6 +6,7 @@ import {
   processorTimes,
   timeByProgram,
 } from './processor-time.ts'
+import { longestWait, type WaitingLine } from './profiles/longest-wait.ts'
 import {
   type Affected,
   defineRule,
@@ -185,10 +186,14 @@ function sharedTime(one: RankEvidence, other: RankEvidence): number {
 /** The shortest run in which a rank is called idle; in a shorter one, it may still be starting. */
 const FEWEST_IDLE_SECONDS = 30
 
+/** The least part of the run for which a line of Python waits that is named, in percent. */
+const LEAST_WAIT = 10
+
 const IDLE_FACTS = {
   'use of a processor': 'percent',
   'CPU time': 's',
   'length of the run': 's',
+  'waiting in the line of Python': 's',
 } as const satisfies FactUnits
 
 /**
@@ -214,18 +219,27 @@ export const MOSTLY_IDLE = defineRule({
   find: findIdle,
   isRelative: true,
   sentence: (worst) =>
-    `used ${factIn(worst, 'use of a processor')} of one processor on average, and the rows do ` +
-    'not show why',
+    `used ${factIn(worst, 'use of a processor')} of one processor on average${reasonOf(worst)}`,
   facts: IDLE_FACTS,
   reads: PROCESSOR_TIME_READS,
   advice:
     'If the ranks compute on GPUs, this is as it should be. Otherwise look at the output of the ' +
     'application: it may wait for input, for another service or for a rank that did not start, ' +
-    'or not have enough work for all ranks. Use fewer ranks if they are not needed.',
+    'or not have enough work for all ranks. If a line of Python is named, look at what it waits ' +
+    'for. Use fewer ranks if they are not needed.',
   plots: PROCESSOR_TIME_PLOTS,
 })
 
-function findIdle({ ranks }: RunEvidence): readonly Affected<keyof typeof IDLE_FACTS>[] {
+type IdleRank = Affected<keyof typeof IDLE_FACTS>
+
+function reasonOf(worst: IdleRank): string {
+  if (worst.cause === undefined) return ', and the rows do not show why'
+  const waiting = factIn(worst, 'waiting in the line of Python')
+  return `; Python waited longest in ${worst.cause}: ${waiting}`
+}
+
+function findIdle(run: RunEvidence): readonly IdleRank[] {
+  const { ranks } = run
   const used = ranks.map((rank) => {
     const programs = timeByProgram(rank)
     const seconds = [...programs.values()].reduce((sum, own) => sum + own, 0)
@@ -244,18 +258,31 @@ function findIdle({ ranks }: RunEvidence): readonly Affected<keyof typeof IDLE_F
     const isMeant = busy.length > 0 && ![...programs.keys()].some((one) => working.has(one))
     const isShort = rank.elapsed < FEWEST_IDLE_SECONDS || programs.size === 0
     if (!isIdle || isMeant || isShort) return []
-    return [
-      {
-        rank: rank.rank,
-        things: [...programs.keys()],
-        lost: null,
-        size: rank.elapsed - seconds,
-        facts: listFacts(IDLE_FACTS, {
-          'use of a processor': part,
-          'CPU time': seconds,
-          'length of the run': rank.elapsed,
-        }),
-      },
-    ]
+    return [idleRank({ rank, programs, seconds, part }, longestWait(run, rank))]
   })
+}
+
+interface Use {
+  readonly rank: RankEvidence
+  readonly programs: ReadonlyMap<string, number>
+  /** The CPU time, and the same in percent of the run. */
+  readonly seconds: number
+  readonly part: number
+}
+
+function idleRank({ rank, programs, seconds, part }: Use, line: WaitingLine | undefined): IdleRank {
+  const named = percentOf(line?.seconds ?? 0, rank.elapsed) >= LEAST_WAIT ? line : undefined
+  return {
+    rank: rank.rank,
+    things: [...programs.keys()],
+    ...(named !== undefined && { cause: named.name }),
+    lost: null,
+    size: rank.elapsed - seconds,
+    facts: listFacts(IDLE_FACTS, {
+      'use of a processor': part,
+      'CPU time': seconds,
+      'length of the run': rank.elapsed,
+      'waiting in the line of Python': named?.seconds ?? null,
+    }),
+  }
 }

@@ -18,14 +18,18 @@ export function withTools(...metrics: readonly ('cpu-profile' | 'mpi-trace')[]):
 
 /** Returns a folder with the built-in catalog, in which the tools have the image of the tests. */
 export function catalogWithTools(t: Test): string {
-  const names = readdirSync(CATALOG).filter((name) => name.endsWith('.yaml'))
+  const folder = openFolder('ridealong-catalog-')
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  writeCatalogWithTools(folder)
+  return folder
+}
+
+/** Writes the built-in catalog with the images of the tests into a folder. */
+export function writeCatalogWithTools(folder: string): void {
   const images = (text: string) =>
     text
       .replace(/ghcr\.io\/ridealong\/tools:\S+/g, IMAGES.tools)
       .replace(/ghcr\.io\/ridealong\/observer:\S+/g, IMAGES.observer)
-  const entries = names.map((name) => [name, images(readFileSync(join(CATALOG, name), 'utf8'))])
-  const folder = openFolder('ridealong-catalog-')
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
-  for (const [name = '', text = ''] of entries) writeFileSync(join(folder, name), text)
-  return folder
+  for (const name of readdirSync(CATALOG).filter((name) => name.endsWith('.yaml')))
+    writeFileSync(join(folder, name), images(readFileSync(join(CATALOG, name), 'utf8')))
 }

@@ -1,9 +1,10 @@
 import type { ColumnReading } from '../column-reading.ts'
 import { need, plot, type SectionColumns, type ThingOf } from '../evidence.ts'
 import { perRank } from '../per-rank.ts'
+import { longestWait } from '../profiles/longest-wait.ts'
 import { PYTHON } from '../profiles/python-rule.ts'
 import { type Affected, defineRule, type FactUnits, listFacts, type RankFinding } from '../rule.ts'
-import { lastOf, type RankEvidence, type RunEvidence } from '../run-evidence.ts'
+import { lastOf, type RunEvidence } from '../run-evidence.ts'
 import { factIn, thingsOf } from '../sentence.ts'
 import { FEWEST_SECONDS, percentOf } from '../time-lost.ts'
 
@@ -182,12 +183,6 @@ export const GPU_IDLE_IN_PYTHON = defineRule({
 
 type IdleFinding = Affected<keyof typeof IDLE_FACTS>
 
-/** A line of Python, and the least time for which a main thread of the rank waited in it. */
-interface WaitingLine {
-  readonly name: string
-  readonly seconds: number
-}
-
 function findIdle(run: RunEvidence): readonly IdleFinding[] {
   return run.ranks.flatMap((rank) => {
     const [busiest] = rank
@@ -196,7 +191,7 @@ function findIdle(run: RunEvidence): readonly IdleFinding[] {
       .map((device) => ({ device, mean: meanOf(device.readings.get('gpu_busy')) }))
       .filter((one): one is { device: Device; mean: number } => one.mean !== null)
       .sort((a, b) => b.mean - a.mean)
-    const line = longestLine(run, rank)
+    const line = longestWait(run, rank)
     if (busiest === undefined || line === undefined) return []
     const { device, mean } = busiest
     const idle = line.seconds - (mean * rank.elapsed) / 100
@@ -209,17 +204,4 @@ function findIdle(run: RunEvidence): readonly IdleFinding[] {
     })
     return [{ rank: rank.rank, things: [nameOf(device)], lost: idle, cause: line.name, facts }]
   })
-}
-
-/** Returns the line in which a main thread of the rank waited for the longest time. */
-function longestLine({ profiles }: RunEvidence, rank: RankEvidence): WaitingLine | undefined {
-  const lines = profiles.flatMap(({ kind, executable, ranks, functions }) => {
-    if (kind !== 'waiting') return []
-    const place = ranks.indexOf(rank.rank)
-    const processes = rank.things(PYTHON).filter(({ program }) => program === executable).length
-    return functions.map(({ name, times }): WaitingLine => {
-      return { name, seconds: (times.get(place)?.self ?? 0) / Math.max(processes, 1) }
-    })
-  })
-  return lines.sort((a, b) => b.seconds - a.seconds)[0]
 }

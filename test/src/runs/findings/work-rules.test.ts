@@ -48,8 +48,24 @@ t.test('a rank that was held up for a moment is compared', async (t) => {
 })
 
 t.test('an idle rank may compute elsewhere: it is a risk, and no time is lost', async (t) => {
-  const [finding] = findIn(rankRows('0', busy(0.05))).findings
+  const only = ['container', 'process', 'perf'] as const
+  const [finding] = findIn(rankRows('0', busy(0.05), { only })).findings
   t.match(finding, { rule: 'mostly-idle', severity: 'risk', lost: null })
   t.match(finding?.sentence, /^Rank 0 used 5 % of one processor .* the rows do not show why\.$/)
   t.match(finding?.advice, /GPU/)
+})
+
+t.test('of an idle rank, the line of Python in which it waits is named', async (t) => {
+  const line = { function: 'load (data.py:7)', self_wall: 100, self_running: 2 }
+  const [finding] = findIn(rankRows('0', { ...busy(0.02), line })).findings
+  t.match(finding, { rule: 'mostly-idle', lost: null, ranks: [{ cause: 'load (data.py:7)' }] })
+  const waits = /^Rank 0 used 2 % of one processor on average; Python waited longest in load /
+  t.match(finding?.sentence, waits)
+  t.match(finding?.sentence, / \(data\.py:7\): 98 s\.$/)
+})
+
+t.test('a line in which an idle rank hardly waits is not named', async (t) => {
+  const line = { self_wall: 10, self_running: 0 }
+  const [finding] = findIn(rankRows('0', { ...busy(0.02), line })).findings
+  t.match(finding?.sentence, /the rows do not show why\.$/)
 })

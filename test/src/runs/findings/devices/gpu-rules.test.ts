@@ -45,6 +45,16 @@ t.test('of several processes, the mean of their waits counts', async (t) => {
   t.equal(count([...first, ...second.map((row) => ({ ...row, pid: 101 }))]), 0)
 })
 
+t.test('a launcher, which waits for the program that computes, does not count', async (t) => {
+  const waits = { line: { self_wall: 90, self_running: 60 }, gpu: { gpu_busy: 50 } }
+  const own = rankRows('0', waits)
+  const launcher = own
+    .filter(({ metric }) => metric === 'python-profile')
+    .map((row) => ({ ...row, program: 'torchrun', pid: 50, self_wall: 118, self_running: 1 }))
+  const rules = findIn([...own, ...launcher]).findings.map(({ rule }) => rule)
+  t.notOk(rules.includes('gpu-idle-while-python-waits'), rules.join())
+})
+
 t.test('the rules are listed as not checked only if some ranks have the metric', async (t) => {
   checkOptional(t, 'gpu-memory-nearly-full', 'gpu')
   checkOptional(t, 'gpu-throttled', 'gpu')

@@ -12,21 +12,18 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { run } from '../cli/command.ts'
-import { writeReportImages } from '../docs/report-images.ts'
-import { launchBrowser } from '../src/runs/report/browser.ts'
-import { type Cluster, down, find, type Kind, MINORS, up } from './machine/cluster.ts'
-import { APPLICATIONS, buildApplication, buildTarget, IMAGES, load } from './machine/images.ts'
-import { kubectl } from './machine/kubectl.ts'
-import { PAUSE_IMAGE } from './machine/node.ts'
-import { startWebhook } from './webhook.ts'
+import { writeReportImages } from '../../docs/report-images.ts'
+import { launchBrowser } from '../../src/runs/report/browser.ts'
+import type { Cluster } from '../machine/cluster.ts'
+import { APPLICATIONS, buildApplication, buildTarget, IMAGES, load } from '../machine/images.ts'
+import { kubectl } from '../machine/kubectl.ts'
+import { PAUSE_IMAGE } from '../machine/node.ts'
+import { startWebhook } from '../webhook.ts'
+import { onNode, ridealong, say } from './cluster.ts'
 
-const DOCS = fileURLToPath(new URL('../../docs/', import.meta.url))
+const DOCS = fileURLToPath(new URL('../../../docs/', import.meta.url))
 const MANIFEST = join(DOCS, 'examples', 'lammps.yaml')
-const KIND: Kind = { minor: MINORS[0], hasNode: true }
 const NAMESPACE = ['-n', 'hpc']
-
-const say = (line: string) => process.stderr.write(`${line}\n`)
 
 async function loadImages(cluster: Cluster): Promise<void> {
   await buildTarget('observer', say)
@@ -56,12 +53,6 @@ async function runJob(cluster: Cluster): Promise<void> {
   await write('vitals.log', ['logs', pod, '-c', 'vitals'])
 }
 
-/** Runs a verb of the command, and throws if it fails. */
-async function ridealong(...words: readonly string[]): Promise<void> {
-  const { code, err } = await run(words)
-  if (code !== 0) throw new Error(`ridealong ${words.join(' ')}: ${err}`)
-}
-
 /** Collects the Job's logs, makes the report, and takes a screenshot of it. */
 async function takePicture({ kubeconfig }: Cluster, folder: string): Promise<void> {
   const [rows, report] = [join(folder, 'lammps.jsonl'), join(folder, 'lammps.html')]
@@ -78,21 +69,16 @@ async function takePicture({ kubeconfig }: Cluster, folder: string): Promise<voi
   }
 }
 
-const found = await find(KIND)
-const cluster = found ?? (await up(KIND, say))
-const folder = await mkdtemp(join(tmpdir(), 'ridealong-docs-'))
-try {
+await onNode('hpc', async (cluster) => {
   await loadImages(cluster)
   const webhook = await startWebhook(cluster, { words: ['--observer-image', IMAGES.observer] })
+  const folder = await mkdtemp(join(tmpdir(), 'ridealong-docs-'))
   try {
     await runJob(cluster)
     await takePicture(cluster, folder)
     await writeReportImages()
   } finally {
-    await kubectl(cluster, ['delete', 'namespace', 'hpc', '--wait=false', '--ignore-not-found'])
+    await rm(folder, { recursive: true })
     await webhook.remove()
   }
-} finally {
-  await rm(folder, { recursive: true })
-  if (found === undefined) await down(KIND, say)
-}
+})
