@@ -48,8 +48,9 @@ export interface StuckPython {
  * The ranks of a job are the processes of the same program. Whether one of them still waits, or
  * waits again, is said by the time for which its stack has not changed.
  *
- * @param hasFailed reports whether a container of a pod ended with an error. Processes of other
- * pods that have ended may have gone on before
+ * @param hasFailed reports whether a container of a pod ended with an error. Its processes that
+ * ended last were killed where they waited, and count as if they ran. Processes of other pods that
+ * have ended may have gone on before
  */
 export function findStuckPython(
   all: readonly PythonProcess[],
@@ -58,10 +59,11 @@ export function findStuckPython(
   const latest = Math.max(...all.map(({ at }) => at ?? 0))
   const isPresent = ({ at, interval, endedAt, hasEnded, pod }: PythonProcess) =>
     !wasBefore(endedAt ?? at, interval, latest) && (!hasEnded || hasFailed(pod))
-  const present = all.filter(isPresent)
-  const workers = present.filter((one) => isLoaderWorker(one) && isLoading(one))
-  const ranks = present.filter((one) => !isLoaderWorker(one) && !isIdle(one))
-  const gone = all.filter((one) => one.hasEnded && !present.includes(one))
+  const [present, absent] = [all.filter(isPresent), all.filter((one) => !isPresent(one))]
+  const still = present.map((one) => ({ ...one, hasEnded: false }))
+  const workers = still.filter((one) => isLoaderWorker(one) && isLoading(one))
+  const ranks = still.filter((one) => !isLoaderWorker(one) && !isIdle(one))
+  const gone = absent.filter(({ hasEnded }) => hasEnded)
   return [...Map.groupBy(ranks, kindOf)].flatMap(([kind, peers]) => {
     const ended = gone.filter((one) => kindOf(one) === kind && !isLoaderWorker(one))
     return stuckPeers(peers, ended, workers)

@@ -137,7 +137,10 @@ t.test('a rank that has ended is late, and a killed job has a finding', async (t
   t.equal(findingsOf([waits('0'), waits('1')], earlier).length, 0, 'a process of an earlier job')
   const ends = [endRow(601, '0'), endRow(601, '1')]
   const shapes = [waits('0'), loads('1')]
-  t.equal(findingsOf(shapes, ends, 137).length, 1)
+  const [killed, ...others] = findingsOf(shapes, ends, 137)
+  t.strictSame(others, [])
+  const line = / Rank 1 has not come: it waits in load_batch \(data\.py:41\)\.$/
+  t.match(killed?.sentence, line, 'a process that was killed with the others was late before')
   t.equal(findingsOf(shapes, ends, 0).length, 0, 'it has succeeded')
   t.equal(findingsOf(shapes, ends).length, 0, 'it may have succeeded')
 })
