@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import t from 'tap'
 import { readQuantity } from '../../src/core/kubernetes/quantity.ts'
+import { buildGoProgram, hasGo } from '../cluster/machine/go-program.ts'
 import { type Json, patchedBy, ride, type Texts } from '../src/core/build.ts'
 import { type Encounter, encounters, limitedPods } from './arbitrary.ts'
 
@@ -11,7 +12,6 @@ import { type Encounter, encounters, limitedPods } from './arbitrary.ts'
 // for pods with and without observers. The first build of the Kubernetes packages takes minutes.
 
 const MODULE = fileURLToPath(new URL('.', import.meta.url))
-const hasGo = spawnSync('go', ['version']).status === 0
 // In CI, the tests are never skipped: they fail if Go is not installed.
 const skip = hasGo || process.env.CI === 'true' ? false : 'Go is not installed'
 
@@ -28,10 +28,7 @@ let program = ''
 t.before(() => {
   if (skip !== false) return
   program = join(t.testdir(), 'limits')
-  const env = { ...process.env, CGO_ENABLED: '0' }
-  const args = ['build', '-trimpath', '-o', program, '.']
-  const built = spawnSync('go', args, { cwd: MODULE, env, encoding: 'utf8' })
-  if (built.status !== 0) throw new Error(`go build: ${built.error?.message ?? built.stderr}`)
+  buildGoProgram(MODULE, program)
 })
 
 function judge(calls: readonly Encounter[]): readonly Judged[] {

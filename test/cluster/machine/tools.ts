@@ -5,6 +5,7 @@ import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { GO_FLAGS } from './go-program.ts'
 
 /** The folder of programs that were built once, outside of git. */
 export const CACHE = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'ridealong')
@@ -115,7 +116,7 @@ async function install(
   tags: string,
 ): Promise<void> {
   const env = { ...process.env, GOBIN: folder, CGO_ENABLED: '0', GOFLAGS: '-mod=readonly' }
-  const words = ['install', '-trimpath', '-p=2', '-tags', tags, '-ldflags', ldflags, 'tool']
+  const words = ['install', ...GO_FLAGS, '-p=2', '-tags', tags, '-ldflags', ldflags, 'tool']
   const build = () => run('go', words, { cwd: source, env })
   await build().catch(build)
 }

@@ -7,6 +7,7 @@ import t from 'tap'
 import { annotate } from '../../../src/pods/manifest/annotate.ts'
 import { ManifestError } from '../../../src/pods/manifest/manifest-error.ts'
 import { readManifests } from '../../../src/pods/manifest/read.ts'
+import { buildGoProgram, hasGo } from '../../cluster/machine/go-program.ts'
 import { injected, PERF, textOf, undone } from '../../src/pods/manifest/build.ts'
 import { Dice } from '../dice.ts'
 import { buildVariant } from './variants.ts'
@@ -14,7 +15,6 @@ import { buildVariant } from './variants.ts'
 // Compares Ridealong with the parser of kubectl, for variants of the manifests of this repository.
 
 const MODULE = fileURLToPath(new URL('.', import.meta.url))
-const hasGo = spawnSync('go', ['version']).status === 0
 // In CI, the tests are never skipped: they fail if Go is not installed.
 const skip = hasGo || process.env.CI === 'true' ? false : 'Go is not installed'
 
@@ -26,10 +26,7 @@ let program = ''
 t.before(() => {
   if (skip !== false) return
   program = join(t.testdir(), 'kubectl')
-  const env = { ...process.env, CGO_ENABLED: '0' }
-  const args = ['build', '-trimpath', '-o', program, '.']
-  const built = spawnSync('go', args, { cwd: MODULE, env, encoding: 'utf8' })
-  if (built.status !== 0) throw new Error(`go build: ${built.error?.message ?? built.stderr}`)
+  buildGoProgram(MODULE, program)
 })
 
 /** Reads texts as kubectl does. */
