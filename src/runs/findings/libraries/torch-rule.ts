@@ -62,7 +62,7 @@ export const LATE_IN_COLLECTIVES = defineRule({
     'Look for the reason at this rank: other data, more work than the others, or another finding ' +
     'about it. python-profile shows the line in which it computes or waits. The times are those ' +
     'of the calls: with a GPU, the operation itself begins later, and the others may compute ' +
-    'meanwhile.',
+    'meanwhile (not tried).',
   // The rows are single calls.
   plots: [],
 })

@@ -1,0 +1,21 @@
+import t from 'tap'
+import { PAGES, textOf } from './pages.ts'
+
+// No GPU was at hand. Each section that mentions GPUs says what was tried, and what was not.
+
+/** The words with which a section says what was tried. */
+const TRIED = /\b(not tried|never (run )?with|never tried|without a GPU|not run)\b/i
+/** Pages that only repeat decisions, or explain words. */
+const OTHERS = /decisions|glossary/
+
+const sections = PAGES.filter((page) => !OTHERS.test(page)).flatMap((page) =>
+  textOf(page)
+    .split(/^(?=#+ )/m)
+    .map((text) => ({ page, text: text.replace(/\s+/g, ' '), heading: text.split('\n', 1)[0] })),
+)
+
+t.test('each section that mentions GPUs says what was tried', async (t) => {
+  const about = sections.filter(({ text }) => /\bGPUs?\b/.test(text))
+  t.ok(about.length > 5, `${about.length} sections`)
+  for (const { page, heading, text } of about) t.match(text, TRIED, `${page}: ${heading}`)
+})
