@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { CACHE } from '../../cluster/machine/tools.ts'
 import { openFolder } from '../../observers/pod.ts'
 import { observerTests, onPath } from '../../observers/prerequisites.ts'
 
@@ -44,9 +45,12 @@ export const sampling = (frequency = 100) => {
 /** The versions that can be sampled, from 3.9 on. */
 const MINORS = [9, 10, 11, 12, 13, 14, 15]
 
+/** The folders of python3.N; install-new.sh fills the last one. */
+const BINS = ['/usr/bin', '/usr/local/bin', join(CACHE, 'debian-sid', 'usr', 'bin')]
+
 /**
  * Finds the CPython versions of the machine, one of each minor version: those of pyenv, and the
- * programs python3.N on the path.
+ * programs python3.N on the path and in the folder of install-new.sh.
  */
 export function pythons(): readonly Python[] {
   const folder = join(homedir(), '.pyenv', 'versions')
@@ -55,8 +59,8 @@ export function pythons(): readonly Python[] {
     const version = `3.${minor}`
     const kept = installed.filter((name) => new RegExp(`^3\\.${minor}\\.\\d+$`).test(name))
     const inPyenv = kept.map((name) => join(folder, name, 'bin', `python${version}`))
-    const onThePath = ['/usr/bin', '/usr/local/bin'].map((bin) => join(bin, `python${version}`))
-    const found = [...inPyenv, ...onThePath].filter((path) => existsSync(path))
+    const inFolders = BINS.map((bin) => join(bin, `python${version}`))
+    const found = [...inPyenv, ...inFolders].filter((path) => existsSync(path))
     return found.slice(0, 1).map((path) => ({ version, path }))
   })
 }
