@@ -81,6 +81,12 @@ ARG TARGETARCH
 COPY observer/torch/ /observer/torch/
 RUN /observer/torch/build.sh "$TARGETARCH" /torch
 
+# The reader of NVIDIA's GPUs. The compiler is that of the image's platform.
+FROM recorder AS gpu
+ARG TARGETARCH
+COPY observer/gpu/ /observer/gpu/
+RUN /observer/gpu/build.sh "$TARGETARCH" /gpu
+
 # The installer copies each folder of /tool into a volume of the pod. Each file must be readable by
 # every user.
 FROM scratch AS tools
@@ -89,6 +95,7 @@ COPY --from=profiler /tool/ /tool/cpu-profile/
 COPY --from=recorder /tool/ /tool/mpi-trace/
 COPY --from=sampler /python/ /tool/python-profile/
 COPY --from=torch /torch/ /tool/torch-collectives/
+COPY --from=gpu /gpu/ /tool/gpu-nvidia/
 ENV PATH=/usr/local/bin
 CMD ["install"]
 

@@ -1,2 +1,4 @@
 /** The metrics without logs of the recorded run of LAMMPS, which uses no Python, NCCL or GPU. */
-export const NOT_RECORDED = ['python-profile', 'torch-collectives', 'nccl-ras', 'gpu']
+export const NOT_RECORDED = [
+  ...['python-profile', 'torch-collectives', 'nccl-ras', 'gpu', 'gpu-nvidia'],
+]

@@ -7,7 +7,7 @@ const CRATE = fileURLToPath(new URL('../../observer', import.meta.url))
 export const NAMES = [
   ...(['vitals', 'perf-sysstat', 'io-sysstat', 'pressure', 'network'] as const),
   ...(['cpu-profile', 'mpi-trace', 'python-profile', 'torch-collectives'] as const),
-  ...(['nccl-ras', 'gpu'] as const),
+  ...(['nccl-ras', 'gpu', 'gpu-nvidia'] as const),
   ...(['hold', 'install', 'push'] as const),
 ] as const
 

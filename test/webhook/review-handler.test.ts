@@ -115,8 +115,8 @@ t.test(
     t.equal(
       verdict.status?.message,
       `ridealong: annotation ${KEYS.inject}: "none-such" is not a metric of the catalog; ` +
-        'known metrics are cpu-profile, gpu, io-sysstat, mpi-trace, nccl-ras, network, ' +
-        'perf-sysstat, pressure, python-profile, torch-collectives, vitals',
+        'known metrics are cpu-profile, gpu, gpu-nvidia, io-sysstat, mpi-trace, nccl-ras, ' +
+        'network, perf-sysstat, pressure, python-profile, torch-collectives, vitals',
     )
     t.equal(await reviews({ outcome: 'denied', reason: 'unknown-metric' }), before + 1)
   },
@@ -258,7 +258,7 @@ t.test('an invalid annotation of a namespace causes a warning about the namespac
   const wrong: readonly (readonly [Json, RegExp])[] = [
     [
       { [KEYS.inject]: 'none-such' },
-      /^ridealong: unknown-metric: .*"none-such" is .*; known metrics are cpu-profile, gpu, io-sysstat, mpi-trace, nccl-ras, network/,
+      /^ridealong: unknown-metric: .*"none-such" is .*; known metrics are cpu-profile, gpu, gpu-nvidia, io-sysstat/,
     ],
     [
       { [KEYS.inject]: 'perf-sysstat', 'perf-sysstat.ridealong.dev/rate': '0' },

@@ -21,6 +21,7 @@ const WITHOUT_USE = [
   'torch-collectives',
   'nccl-ras',
   'gpu',
+  'gpu-nvidia',
 ]
 
 /** Reads the messages of the observers of a pod that measure containers. */

@@ -3,8 +3,8 @@ import t from 'tap'
 import { complete, formatCompletion } from '../../../cli/completion/complete.ts'
 
 const METRICS = [
-  ...['cpu-profile', 'gpu', 'io-sysstat', 'mpi-trace', 'nccl-ras', 'network', 'perf-sysstat'],
-  ...['pressure', 'python-profile', 'torch-collectives'],
+  ...['cpu-profile', 'gpu', 'gpu-nvidia', 'io-sysstat', 'mpi-trace', 'nccl-ras', 'network'],
+  ...['perf-sysstat', 'pressure', 'python-profile', 'torch-collectives'],
 ]
 
 /** Returns a program with every kind of option and argument that the verbs declare. */
@@ -68,8 +68,8 @@ const LINES: readonly (readonly [string, string, string])[] = [
   [
     'the first of several metrics',
     'collect --metrics ',
-    'true cpu-profile gpu io-sysstat mpi-trace nccl-ras network perf-sysstat pressure ' +
-      'python-profile torch-collectives',
+    'true cpu-profile gpu gpu-nvidia io-sysstat mpi-trace nccl-ras network perf-sysstat ' +
+      'pressure python-profile torch-collectives',
   ],
   ['the default metrics after a metric', 'collect --metrics mpi-trace,tr', 'mpi-trace,true'],
   [

@@ -27,6 +27,7 @@ t.test('metrics prints a table with one line for each metric', async (t) => {
   t.match(rows, [
     /^cpu-profile {8}restricted {2}\S/,
     /^gpu {16}restricted {2}\S/,
+    /^gpu-nvidia {9}restricted {2}\S/,
     /^io-sysstat {9}restricted {2}\S/,
     /^mpi-trace {10}restricted {2}\S/,
     /^nccl-ras {11}restricted {2}\S/,
@@ -37,7 +38,7 @@ t.test('metrics prints a table with one line for each metric', async (t) => {
     /^torch-collectives {2}restricted {2}\S/,
     /^vitals {13}restricted {2}\S/,
   ])
-  t.equal(rows.length, 11)
+  t.equal(rows.length, 12)
 })
 
 t.test('metrics prints the fields of one metric, and the annotations of its options', async (t) => {
@@ -70,7 +71,7 @@ t.test(
       [
         [],
         [
-          ...['cpu-profile', 'gpu', 'io-sysstat', 'mpi-trace', 'nccl-ras', 'network'],
+          ...['cpu-profile', 'gpu', 'gpu-nvidia', 'io-sysstat', 'mpi-trace', 'nccl-ras', 'network'],
           ...['perf-sysstat', 'pressure', 'python-profile', 'torch-collectives', 'vitals'],
         ],
       ],

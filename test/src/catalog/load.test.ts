@@ -84,6 +84,7 @@ t.test(
     t.strictSame(files.sort(), [
       ...[
         'cpu-profile.yaml',
+        'gpu-nvidia.yaml',
         'gpu.yaml',
         'io-sysstat.yaml',
         'mpi-trace.yaml',
@@ -97,10 +98,7 @@ t.test(
       ],
     ])
     const { metrics } = await loadCatalog({})
-    t.strictSame(
-      [...metrics.keys()],
-      files.map((name) => name.replace('.yaml', '')),
-    )
+    t.strictSame([...metrics.keys()], files.map((name) => name.replace('.yaml', '')).sort())
     for (const name of files) {
       const document = parse(readFileSync(join(BUILT_IN, name), 'utf8'))
       t.equal(isMetric(document), true, `errors in ${name}: ${JSON.stringify(isMetric.errors)}`)
@@ -136,6 +134,7 @@ t.test('a folder adds the metrics of all YAML documents, and ignores other files
     [
       'cpu-profile',
       'gpu',
+      'gpu-nvidia',
       'io-sysstat',
       'mpi-trace',
       'nccl-ras',
@@ -164,7 +163,7 @@ t.test('a document of the folder replaces a built-in metric of the same name', a
   t.strictSame(
     [...metrics.keys()],
     [
-      ...['cpu-profile', 'gpu', 'io-sysstat', 'mpi-trace', 'nccl-ras', 'network'],
+      ...['cpu-profile', 'gpu', 'gpu-nvidia', 'io-sysstat', 'mpi-trace', 'nccl-ras', 'network'],
       ...['perf-sysstat', 'pressure', 'python-profile', 'torch-collectives', 'vitals'],
     ],
   )
@@ -665,7 +664,7 @@ const HOLDS: readonly (readonly [string, string])[] = [
 for (const [what, text] of HOLDS) {
   t.test(`a document with ${what} is valid`, async (t) => {
     const { metrics } = await loadCatalog({ folder: t.testdir({ 'x.yaml': text }) })
-    t.equal(metrics.size, 12)
+    t.equal(metrics.size, 13)
   })
 }
 

@@ -3,6 +3,7 @@
 
 pub mod cpu_profile;
 pub mod gpu;
+pub mod gpu_nvidia;
 pub mod io_sysstat;
 pub mod metric;
 pub mod mpi_trace;
@@ -17,7 +18,7 @@ pub mod vitals;
 use self::metric::Metric;
 
 /// All metrics, in the order of the help of the program.
-pub static METRICS: [&Metric; 11] = [
+pub static METRICS: [&Metric; 12] = [
     &vitals::METRIC,
     &perf_sysstat::METRIC,
     &io_sysstat::METRIC,
@@ -29,6 +30,7 @@ pub static METRICS: [&Metric; 11] = [
     &torch_collectives::METRIC,
     &nccl_ras::METRIC,
     &gpu::METRIC,
+    &gpu_nvidia::METRIC,
 ];
 
 /// Returns the metric with this name.

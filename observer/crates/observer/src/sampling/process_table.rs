@@ -31,6 +31,10 @@ const MAX_ANCESTORS: usize = 64;
 const MAX_TRIES: usize = 64;
 /// The seconds after its start in which a process may belong to the container runtime.
 const RUNTIME_AGE: f64 = 10.0;
+/// The name of the two processes that the tool of gpu-nvidia adds to the target's container
+/// (observer/gpu). They are no part of the application. A process of the application that gives
+/// itself this name has no rows.
+const GPU_READER: &[u8] = b"ridealong-gpu";
 /// The number of processes between two polls for a signal.
 const PROCESSES_BETWEEN_POLLS: usize = 64;
 
@@ -172,7 +176,7 @@ impl ProcessTable {
         let Some(mut stat) = stat::parse(&text[..length]) else {
             return;
         };
-        if self.is_of_runtime(pid, &stat) {
+        if stat.comm == GPU_READER || self.is_of_runtime(pid, &stat) {
             return;
         }
         let Some(key) = self.key_of(pid, stat.start) else {

@@ -148,6 +148,12 @@ impl Results {
         self.open_file(name.file_name().as_bytes(), OFlag::O_RDONLY)
     }
 
+    /// Opens a file with a fixed name. `None` if it is not an ordinary file, or cannot be read.
+    #[must_use]
+    pub fn open_named(&self, name: &'static str) -> Option<File> {
+        self.open_file(name.as_bytes(), OFlag::O_RDONLY)
+    }
+
     /// Returns the lines that the loader has added to its reports since the last call.
     pub fn new_reports(&mut self) -> Vec<Vec<u8>> {
         let Some(file) = self.open_file(REPORTS.as_bytes(), OFlag::O_RDONLY) else {

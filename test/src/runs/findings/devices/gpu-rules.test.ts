@@ -26,6 +26,21 @@ t.test('power and heat have different sentences, and need samples', async (t) =>
   t.strictSame(rulesIn({ gpu: { power_limited: null, heat_limited: null } }), [])
 })
 
+t.test('rows of gpu-nvidia count as those of gpu', async (t) => {
+  const memory_used = 16_000 * MIB
+  const gpu = { memory_used, heat_limited: 1, gpu_busy: 0 }
+  const rows = rankRows('0', { gpu, line: { self_wall: 100, self_running: 0 } })
+  const renamed = rows.map((row) => {
+    return row.metric === 'gpu'
+      ? { ...row, metric: 'gpu-nvidia', source: `${row.source}-nvidia` }
+      : row
+  })
+  const names = (all: typeof rows) =>
+    findIn(all).findings.flatMap(({ rule }) => (rule.startsWith('gpu-') ? [rule] : []))
+  t.equal(names(renamed).length, 3)
+  t.strictSame(names(renamed), names(rows))
+})
+
 t.test('a line that waits for a busy GPU, or waits shortly, is not found', async (t) => {
   const line = (self_wall: number): Sections => ({ line: { self_wall, self_running: 0 } })
   const rule = ['gpu-idle-while-python-waits']

@@ -1,10 +1,10 @@
 //! The metric gpu: what the application's processes use of GPUs, and the state of these GPUs. The
 //! drivers amdgpu, i915 and xe, and others of the kernel's DRM subsystem, describe the use of each
 //! open GPU in `/proc/PID/fdinfo`, and the state of a GPU in `/sys`. The driver of NVIDIA does
-//! neither.
+//! neither; see the metric gpu-nvidia.
 
 pub mod clients;
-mod rows;
+pub mod rows;
 pub mod sysfs;
 
 use std::collections::BTreeMap;
@@ -245,7 +245,8 @@ fn problems(found: &OpenGpus, clients: &[drm::Client<'_>]) -> Vec<String> {
     let mut problems = Vec::new();
     if found.has_nvidia {
         let why = "its driver does not describe their use in /proc";
-        problems.push(format!("the GPUs of NVIDIA have no rows: {why}"));
+        let help = "the metric gpu-nvidia reads their state";
+        problems.push(format!("the GPUs of NVIDIA have no rows: {why}; {help}"));
     }
     if found.has_kfd {
         let why = "a process has /dev/kfd open, as ROCm does";

@@ -33,10 +33,25 @@ pub struct State {
     pub throttle: Option<Vec<String>>,
 }
 
-/// The reasons that are limits of power or current, and those that are heat
-/// (`drivers/gpu/drm/xe/xe_gt_throttle.c` in Linux).
-const POWER: [&str; 4] = ["pl1", "pl2", "pl4", "vr_tdc"];
-const HEAT: [&str; 4] = ["thermal", "prochot", "ratl", "vr_thermalert"];
+/// The reasons that are limits of power or current, and those that are heat: the first four of each
+/// of Intel's drivers (`drivers/gpu/drm/xe/xe_gt_throttle.c` in Linux), the others of NVIDIA's
+/// (`nvmlClocksEventReasons` in nvml.h).
+const POWER: [&str; 6] = [
+    "pl1",
+    "pl2",
+    "pl4",
+    "vr_tdc",
+    "sw_power_cap",
+    "hw_power_brake_slowdown",
+];
+const HEAT: [&str; 6] = [
+    "thermal",
+    "prochot",
+    "ratl",
+    "vr_thermalert",
+    "sw_thermal_slowdown",
+    "hw_thermal_slowdown",
+];
 
 impl State {
     /// Whether the clock is limited by power; `None` if the driver does not say that.
