@@ -80,6 +80,8 @@ FROM recorder AS torch
 ARG TARGETARCH
 COPY observer/torch/ /observer/torch/
 RUN /observer/torch/build.sh "$TARGETARCH" /torch
+# torch-trace only needs a folder for its results, which the installer makes.
+RUN mkdir /torch-trace
 
 # The reader of NVIDIA's GPUs. The compiler is that of the image's platform.
 FROM recorder AS gpu
@@ -95,6 +97,7 @@ COPY --from=profiler /tool/ /tool/cpu-profile/
 COPY --from=recorder /tool/ /tool/mpi-trace/
 COPY --from=sampler /python/ /tool/python-profile/
 COPY --from=torch /torch/ /tool/torch-collectives/
+COPY --from=torch /torch-trace/ /tool/torch-trace/
 COPY --from=gpu /gpu/ /tool/gpu-nvidia/
 ENV PATH=/usr/local/bin
 CMD ["install"]

@@ -186,6 +186,7 @@ function unknownMetric(name: string, container: Fields): Metric {
     liveExport: undefined,
     tool: undefined,
     includes: [],
+    onlyMode: undefined,
     container: {
       image: asText(container.image) ?? '',
       resources: fieldsOrNone(container.resources) as ObserverContainer['resources'],

@@ -43,6 +43,8 @@ export interface Metric {
   readonly tool: Tool | undefined
   /** The names of metrics whose measurements this metric contains. */
   readonly includes: readonly string[]
+  /** The only mode of the observer, which must run before the application; undefined for any. */
+  readonly onlyMode: 'native' | undefined
   readonly container: ObserverContainer
 }
 
@@ -175,6 +177,7 @@ export interface MetricDocument {
     readonly otlp?: LiveExport
     readonly tool?: Tool
     readonly includes?: readonly string[]
+    readonly onlyMode?: 'native'
     readonly container: ObserverContainer
   }
 }
@@ -207,7 +210,7 @@ function buildMetric(
   { metadata: { name }, spec }: MetricDocument,
   rows: RowsDescription | undefined,
 ): Metric {
-  const { description, privilege, tool, includes = [], container } = spec
+  const { description, privilege, tool, includes = [], onlyMode, container } = spec
   const options = Object.entries(spec.options ?? {}).map(([option, definition]) => {
     const offered = { ...definition, variable: optionVariable(option) }
     return [`${name}.ridealong.dev/${option}`, offered] as const
@@ -226,6 +229,7 @@ function buildMetric(
     liveExport,
     tool,
     includes,
+    onlyMode,
     container,
   }
 }

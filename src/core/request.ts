@@ -159,7 +159,10 @@ function readTerms(
   const metrics = found.map(({ metric }) => metric)
   const mode = readWord(KEYS.mode, MODES, annotations)
   if ('reason' in mode) return mode
-  const problem = problemOfKeys(annotations, metrics) ?? problemOfCommand(annotations)
+  const problem =
+    problemOfMode(mode.word, metrics) ??
+    problemOfKeys(annotations, metrics) ??
+    problemOfCommand(annotations)
   if (problem !== undefined) return problem
   const ranks = readRanks(KEYS.ranks, annotations)
   if (ranks !== undefined && 'reason' in ranks) return ranks
@@ -231,6 +234,16 @@ function readWord<Word extends string>(
   return word === undefined
     ? invalid(`annotation ${key}: ${quote(written)} is not one of ${words.join(', ')}`)
     : { word }
+}
+
+/** Reports the first metric whose observer does not work in the mode. */
+function problemOfMode(mode: Mode, metrics: readonly Metric[]): Wrong | undefined {
+  const metric = metrics.find(({ onlyMode = mode }) => onlyMode !== mode)
+  if (metric === undefined) return undefined
+  const needs = `metric ${metric.name} needs the mode ${metric.onlyMode}`
+  return invalid(
+    `annotation ${KEYS.mode}: ${needs}, because its observer must run before the application`,
+  )
 }
 
 /**

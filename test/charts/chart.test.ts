@@ -133,7 +133,14 @@ t.test('every template has a suite of unit tests', (t) => {
 })
 
 /** The built-in metrics with a tool, and values that offer them. */
-const TOOLS = ['cpu-profile', 'gpu-nvidia', 'mpi-trace', 'python-profile', 'torch-collectives']
+const TOOLS = [
+  'cpu-profile',
+  'gpu-nvidia',
+  'mpi-trace',
+  'python-profile',
+  'torch-collectives',
+  'torch-trace',
+]
 const WITH_TOOLS = [`tools.metrics={${TOOLS.join(',')}}`]
 
 /** Returns the documents in the ConfigMap of the catalog, by the name of the file. */

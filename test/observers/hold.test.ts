@@ -38,7 +38,7 @@ t.test('the program prints its version and usage under each of its names', optio
     t.equal(say('--version').stdout, `${manifest.version}\n`)
     t.match(
       say('--help').stdout,
-      /^Usage: vitals \| perf-sysstat \| io-sysstat \| pressure \| network \| cpu-profile \| mpi-trace \|\n {9}python-profile \| torch-collectives \| nccl-ras \| gpu \| gpu-nvidia \|/m,
+      /^Usage: vitals \| perf-sysstat \| io-sysstat \| pressure \| network \| cpu-profile \| mpi-trace \|\n {9}python-profile \| torch-collectives \| torch-trace \| nccl-ras \| gpu \| gpu-nvidia/m,
     )
   }
 })

@@ -6,7 +6,7 @@ const CRATE = fileURLToPath(new URL('../../observer', import.meta.url))
 /** The names of the program. */
 export const NAMES = [
   ...(['vitals', 'perf-sysstat', 'io-sysstat', 'pressure', 'network'] as const),
-  ...(['cpu-profile', 'mpi-trace', 'python-profile', 'torch-collectives'] as const),
+  ...(['cpu-profile', 'mpi-trace', 'python-profile', 'torch-collectives', 'torch-trace'] as const),
   ...(['nccl-ras', 'gpu', 'gpu-nvidia'] as const),
   ...(['hold', 'install', 'push'] as const),
 ] as const

@@ -24,7 +24,12 @@ export interface Users {
 }
 
 export interface WatchOptions {
-  readonly metric: 'gpu-nvidia' | 'mpi-trace' | 'python-profile' | 'torch-collectives'
+  readonly metric:
+    | 'gpu-nvidia'
+    | 'mpi-trace'
+    | 'python-profile'
+    | 'torch-collectives'
+    | 'torch-trace'
   /** The environment of the observer. */
   readonly settings: NodeJS.ProcessEnv
   /** The variables that load the tool. Only the program gets them, and not its launcher. */

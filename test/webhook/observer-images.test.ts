@@ -63,7 +63,7 @@ function show(imagesMs: number, images: readonly string[] | undefined) {
 /** The images of the built-in tools, with their metrics. */
 const TOOLS =
   'ghcr.io/ridealong/tools:0.1.0 (cpu-profile, gpu-nvidia, mpi-trace, python-profile, ' +
-  'torch-collectives)'
+  'torch-collectives, torch-trace)'
 
 t.test('the gauge and the check show whether a node holds the image of each metric', async (t) => {
   const { held, offered, checks, available } = show(0, [A])
@@ -154,7 +154,7 @@ t.test('pods get no observers until a node holds the image', async (t) => {
     checks.images,
     `no node is known to hold ${A} ` +
       '(cpu-profile, gpu, gpu-nvidia, io-sysstat, mpi-trace, nccl-ras, network, perf-sysstat, ' +
-      `pressure, python-profile, torch-collectives, vitals), ${TOOLS}`,
+      `pressure, python-profile, torch-collectives, torch-trace, vitals), ${TOOLS}`,
   )
   const left = operationsOf(await post(running, '/mutate/pods', reviewOf(ASKING)))
   t.match(JSON.stringify(left), /observer-unavailable/)

@@ -116,7 +116,7 @@ t.test(
       verdict.status?.message,
       `ridealong: annotation ${KEYS.inject}: "none-such" is not a metric of the catalog; ` +
         'known metrics are cpu-profile, gpu, gpu-nvidia, io-sysstat, mpi-trace, nccl-ras, ' +
-        'network, perf-sysstat, pressure, python-profile, torch-collectives, vitals',
+        'network, perf-sysstat, pressure, python-profile, torch-collectives, torch-trace, vitals',
     )
     t.equal(await reviews({ outcome: 'denied', reason: 'unknown-metric' }), before + 1)
   },

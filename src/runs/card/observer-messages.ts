@@ -19,6 +19,7 @@ const WITHOUT_USE = [
   'mpi-trace',
   'python-profile',
   'torch-collectives',
+  'torch-trace',
   'nccl-ras',
   'gpu',
   'gpu-nvidia',

@@ -6,6 +6,7 @@ import { addNcclRow, type NcclRun, newNcclRun } from '../nccl/nccl-run.ts'
 import { addCurrentStack, type CurrentStacks } from '../profiles/current-stacks.ts'
 import { addProfileRow, type ProfileRun } from '../profiles/profile-run.ts'
 import { addTorchRow, newTorchRun, type TorchRun } from '../torch/torch-run.ts'
+import { addTraceRow, newTraceRun, type TraceRun } from '../torch/trace-run.ts'
 import { addValue, type ColumnReading, continueReading, newReading } from './column-reading.ts'
 import { standInFor } from './stand-in.ts'
 
@@ -56,6 +57,8 @@ export interface Evidence {
   readonly nccl: NcclRun
   /** The collective calls of PyTorch. */
   readonly torch: TorchRun
+  /** The traces of PyTorch's profiler. */
+  readonly traces: TraceRun
   /** The evidence of the whole run, if this is the evidence of a part of it; see `newPart`. */
   readonly whole: Evidence | undefined
 }
@@ -171,6 +174,7 @@ export function newEvidence(needs: readonly SectionColumns[]): Evidence {
     mpi: newMpiRun(),
     nccl: newNcclRun(),
     torch: newTorchRun(),
+    traces: newTraceRun(),
     whole: undefined,
   }
 }
@@ -213,13 +217,14 @@ export function addToEvidence(
  * a part of a run has none of them.
  */
 function addToolRow(evidence: Evidence, section: RowSection, sample: Sample): void {
-  const { whole, profiles, python, mpi, nccl, torch } = evidence
+  const { whole, profiles, python, mpi, nccl, torch, traces } = evidence
   if (whole !== undefined) return
   addProfileRow(profiles, section, sample)
   addCurrentStack(python, section.name, sample)
   addMpiRow(mpi, section.name, sample)
   addNcclRow(nccl, section.name, sample)
   addTorchRow(torch, section.name, sample)
+  addTraceRow(traces, section.name, sample)
 }
 
 /** Adds how the containers of the pod of a log ended, and the limits of the pod. */

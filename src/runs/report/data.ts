@@ -23,6 +23,7 @@ import { type SectionData, sectionData } from './section-data.ts'
 import { type Group, type SummaryRow, summarise, summaryColumns } from './summary.ts'
 import { type MpiData, mpiData } from './tools/mpi-data.ts'
 import { type ProfilesData, profilesData } from './tools/profile-data.ts'
+import { type TraceData, traceData } from './tools/trace-data.ts'
 import { sumTracks, type Track } from './track.ts'
 
 export type Unit = 'auto' | 'process' | 'program'
@@ -60,6 +61,8 @@ export interface PageData {
   readonly profiles?: ProfilesData
   /** The time in calls of MPI; missing if no calls were recorded. */
   readonly mpi?: MpiData
+  /** The traces of PyTorch's profiler; missing if there are none. */
+  readonly traces?: TraceData
 }
 
 /**
@@ -115,6 +118,7 @@ export function reportModel(collected: CollectedRun, unit: Unit): ReportModel {
   const { shown, plottedRanks, offsets, ...parts } = plotRun(run, { unit, groups, found, rankOf })
   const profiles = profilesData(run.evidence.profiles, rankOf)
   const mpi = mpiData(run.evidence.mpi, rankOf)
+  const traces = traceData(run.evidence.traces, rankOf)
   const page: PageData = {
     ranks: distinct([...plottedRanks, ...groups.map(({ rank }) => rank)]),
     programs: distinct(table.rows.map(({ program }) => program)),
@@ -139,6 +143,7 @@ export function reportModel(collected: CollectedRun, unit: Unit): ReportModel {
     ...parts,
     ...(profiles && { profiles }),
     ...(mpi && { mpi }),
+    ...(traces && { traces }),
   }
   return { run, rankOf, ranks, found, efficiency, groups: kept, page }
 }

@@ -16,6 +16,7 @@ import { keepUndescribed, takeDescribed, type Undescribed } from '../log/undescr
 import { isMpiDetail, leaveOutOfMpi } from '../mpi/mpi-run.ts'
 import { isProfile } from '../profiles/profile-run.ts'
 import { isTorchCall } from '../torch/torch-run.ts'
+import { isTrace } from '../torch/trace-run.ts'
 import type { Start } from './align.ts'
 import { columnMeasures, DEVICE_MEASURES, MEASURES, type Measure, readMeasure } from './measures.ts'
 import { addRow, newSectionRun, type SectionRun } from './section.ts'
@@ -135,7 +136,7 @@ function addToSection(run: CollectedRun, sample: Sample, description: RowsDescri
   const metric = sample.metric ?? '?'
   const key = JSON.stringify([metric, sample.section])
   const section = description.sections.find(({ name }) => name === sample.section)
-  if (section !== undefined && (isProfile(section) || isCall(metric, section.name))) return
+  if (section !== undefined && (isProfile(section) || isNoLine(metric, section.name))) return
   const sectionRun = sections.get(key) ?? (section && newSectionRun(metric, section))
   if (sectionRun === undefined) return
   sections.set(key, sectionRun)
@@ -143,9 +144,9 @@ function addToSection(run: CollectedRun, sample: Sample, description: RowsDescri
   if (sectionRun.isOfProcesses) addProcess(run, sample)
 }
 
-/** Reports whether the rows of a section are calls, which are not lines over time. */
-function isCall(metric: string, section: string): boolean {
-  return isMpiDetail(metric, section) || isTorchCall(metric, section)
+/** Reports whether the rows of a section are calls or traces, which are not lines over time. */
+function isNoLine(metric: string, section: string): boolean {
+  return isMpiDetail(metric, section) || isTorchCall(metric, section) || isTrace(metric, section)
 }
 
 /** Adds the samples that were kept until the description of their rows was read. */

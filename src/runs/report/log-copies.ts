@@ -1,6 +1,7 @@
 import type { Evidence } from '../findings/evidence.ts'
 import { keepLogs } from '../mpi/mpi-run.ts'
 import { keepNcclLogs } from '../nccl/nccl-run.ts'
+import { keepTraceLogs } from '../torch/trace-run.ts'
 import type { CollectedRun, LogSource } from './gather.ts'
 import { readLogFacts } from './programs/log-facts.ts'
 
@@ -48,7 +49,7 @@ export function withoutLogs(run: CollectedRun, logs: ReadonlySet<string>): Colle
 }
 
 function evidenceWithout(evidence: Evidence, logs: ReadonlySet<string>): Evidence {
-  const { sections, ended, profiles, mpi, nccl } = evidence
+  const { sections, ended, profiles, mpi, nccl, traces } = evidence
   const isKept = ({ source }: { readonly source: string }) => !logs.has(source)
   const byLog = <Value>(values: ReadonlyMap<string, Value>) =>
     new Map([...values].filter(([log]) => !logs.has(log)))
@@ -64,5 +65,6 @@ function evidenceWithout(evidence: Evidence, logs: ReadonlySet<string>): Evidenc
     profiles: new Map([...profiles].map(([key, one]) => [key, { ...one, logs: byLog(one.logs) }])),
     mpi: keepLogs(mpi, (source) => !logs.has(source)),
     nccl: keepNcclLogs(nccl, (source) => !logs.has(source)),
+    traces: keepTraceLogs(traces, (source) => !logs.has(source)),
   }
 }

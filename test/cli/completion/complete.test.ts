@@ -4,7 +4,7 @@ import { complete, formatCompletion } from '../../../cli/completion/complete.ts'
 
 const METRICS = [
   ...['cpu-profile', 'gpu', 'gpu-nvidia', 'io-sysstat', 'mpi-trace', 'nccl-ras', 'network'],
-  ...['perf-sysstat', 'pressure', 'python-profile', 'torch-collectives'],
+  ...['perf-sysstat', 'pressure', 'python-profile', 'torch-collectives', 'torch-trace'],
 ]
 
 /** Returns a program with every kind of option and argument that the verbs declare. */
@@ -69,7 +69,7 @@ const LINES: readonly (readonly [string, string, string])[] = [
     'the first of several metrics',
     'collect --metrics ',
     'true cpu-profile gpu gpu-nvidia io-sysstat mpi-trace nccl-ras network perf-sysstat ' +
-      'pressure python-profile torch-collectives',
+      'pressure python-profile torch-collectives torch-trace',
   ],
   ['the default metrics after a metric', 'collect --metrics mpi-trace,tr', 'mpi-trace,true'],
   [

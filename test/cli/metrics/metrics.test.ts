@@ -36,9 +36,10 @@ t.test('metrics prints a table with one line for each metric', async (t) => {
     /^pressure {11}restricted {2}\S/,
     /^python-profile {5}restricted {2}\S/,
     /^torch-collectives {2}restricted {2}\S/,
+    /^torch-trace {8}restricted {2}\S/,
     /^vitals {13}restricted {2}\S/,
   ])
-  t.equal(rows.length, 12)
+  t.equal(rows.length, 13)
 })
 
 t.test('metrics prints the fields of one metric, and the annotations of its options', async (t) => {
@@ -72,7 +73,14 @@ t.test(
         [],
         [
           ...['cpu-profile', 'gpu', 'gpu-nvidia', 'io-sysstat', 'mpi-trace', 'nccl-ras', 'network'],
-          ...['perf-sysstat', 'pressure', 'python-profile', 'torch-collectives', 'vitals'],
+          ...[
+            'perf-sysstat',
+            'pressure',
+            'python-profile',
+            'torch-collectives',
+            'torch-trace',
+            'vitals',
+          ],
         ],
       ],
       [['perf-sysstat'], ['perf-sysstat']],

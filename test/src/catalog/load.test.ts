@@ -94,6 +94,7 @@ t.test(
         'pressure.yaml',
         'python-profile.yaml',
         'torch-collectives.yaml',
+        'torch-trace.yaml',
         'vitals.yaml',
       ],
     ])
@@ -145,6 +146,7 @@ t.test('a folder adds the metrics of all YAML documents, and ignores other files
       'python-profile',
       'three',
       'torch-collectives',
+      'torch-trace',
       'two',
       'vitals',
     ],
@@ -164,7 +166,14 @@ t.test('a document of the folder replaces a built-in metric of the same name', a
     [...metrics.keys()],
     [
       ...['cpu-profile', 'gpu', 'gpu-nvidia', 'io-sysstat', 'mpi-trace', 'nccl-ras', 'network'],
-      ...['perf-sysstat', 'pressure', 'python-profile', 'torch-collectives', 'vitals'],
+      ...[
+        'perf-sysstat',
+        'pressure',
+        'python-profile',
+        'torch-collectives',
+        'torch-trace',
+        'vitals',
+      ],
     ],
   )
   t.equal(metrics.get('perf-sysstat')?.description, 'a metric of the test')
@@ -664,7 +673,7 @@ const HOLDS: readonly (readonly [string, string])[] = [
 for (const [what, text] of HOLDS) {
   t.test(`a document with ${what} is valid`, async (t) => {
     const { metrics } = await loadCatalog({ folder: t.testdir({ 'x.yaml': text }) })
-    t.equal(metrics.size, 13)
+    t.equal(metrics.size, 14)
   })
 }
 

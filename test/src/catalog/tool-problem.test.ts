@@ -164,7 +164,6 @@ const WRONG: readonly (readonly [string, string, RegExp])[] = [
     installerOf({ securityContext: {} }),
     /installer must not have securityContext$/,
   ],
-  ['no mounts', mountsOf(), /mounts must NOT have fewer than 1 items$/],
   [
     'nine mounts',
     mountsOf(...[...'abcdefghi'].map((name) => ({ subPath: name, mountPath: `/opt/${name}` }))),

@@ -1,8 +1,18 @@
 import t from 'tap'
 import { scanBody } from '../../../src/core/body-scan.ts'
+import { buildCatalog } from '../../../src/core/catalog.ts'
 import { KEYS } from '../../../src/core/keys.ts'
 import { readAnnotations, readPodAnnotations, readRequest } from '../../../src/core/request.ts'
-import { CATALOG, perfOf, podOf, type Ride, ride, type Texts, variable } from './build.ts'
+import {
+  CATALOG,
+  metricDocument,
+  perfOf,
+  podOf,
+  type Ride,
+  ride,
+  type Texts,
+  variable,
+} from './build.ts'
 
 const ASKING = { 'ridealong.dev/inject': 'perf-sysstat' }
 
@@ -378,6 +388,28 @@ t.test('the mode is native, which is the default, or container', async (t) => {
     t.equal(word, 'invalid-option', `"${written}"`)
     t.match(message, 'one of native, container')
   }
+})
+
+t.test('a metric whose observer must run before the application needs the mode native', (t) => {
+  const catalog = buildCatalog(
+    [metricDocument('any'), metricDocument('early', { onlyMode: 'native' })],
+    '00000000',
+  )
+  const read = (inject: string, mode?: string) => {
+    const own = { [KEYS.inject]: inject, ...(mode && { [KEYS.mode]: mode }) }
+    return readRequest(new Map(Object.entries(own)), new Map(), catalog)
+  }
+  t.match(read('any, early'), { kind: 'asked', mode: 'native' })
+  t.match(read('any, early', 'native'), { kind: 'asked' })
+  t.match(read('any', 'container'), { kind: 'asked' })
+  t.match(read('any, early', 'container'), {
+    kind: 'wrong',
+    reason: 'invalid-option',
+    message:
+      'annotation ridealong.dev/mode: metric early needs the mode native, because its observer ' +
+      'must run before the application',
+  })
+  t.end()
 })
 
 t.test('a target command is a regular expression of 1 to 256 printable characters', async (t) => {

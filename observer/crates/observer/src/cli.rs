@@ -52,8 +52,8 @@ const HELP_WIDTH: usize = 83;
 const INTRODUCTION: &str = "\
 Observes the processes of a pod from one of its containers, and writes their resource use to
 standard output, in the Metrics Operator's format. Only reads /proc and /sys, and changes nothing;
-cpu-profile also empties files of results, mpi-trace removes those that it has read, and nccl-ras
-asks the RAS service of NCCL on localhost.
+cpu-profile also empties files of results, mpi-trace removes those that it has read, nccl-ras
+asks the RAS service of NCCL on localhost, and torch-trace answers processes of PyTorch on a socket.
 ";
 
 /// The settings in the help.
@@ -76,6 +76,8 @@ The settings are environment variables. Their defaults are in parentheses.
   RIDEALONG_OPTION_MAX_LOG      maximum size of the log in MiB (8)
   RIDEALONG_OPTION_FREQUENCY    cpu-profile: samples in a second of processor time; python-profile:
                                 samples of each thread in a second (100)
+  RIDEALONG_OPTION_STEP         torch-trace: the step of training with which a trace begins (100)
+  RIDEALONG_OPTION_STEPS        torch-trace: the number of steps in a trace (5)
   RIDEALONG_OPTION_ARTIFACTS    cpu-profile, mpi-trace: true adds the raw files to the log (false)
   RIDEALONG_OPTION_THREADS      perf-sysstat, vitals: true adds a row for each thread (false)
   RIDEALONG_RESULTS             metrics with a tool: the folder of the results
@@ -83,9 +85,9 @@ The settings are environment variables. Their defaults are in parentheses.
   RIDEALONG_TOOL_MOUNTS         metrics with a tool: the paths at which the target mounts the image
                                 of the tool, separated by blanks; the observer checks whether a
                                 library can be mapped there
-  RIDEALONG_TOOL_SIZE_LIMIT     cpu-profile, mpi-trace: the bytes of the volume that the tool may
-                                use; if the files of this folder use more than half of them, the
-                                observer empties or removes files
+  RIDEALONG_TOOL_SIZE_LIMIT     cpu-profile, mpi-trace, torch-trace: the bytes of the volume that
+                                the tool may use; if the files of this folder use more than half of
+                                them, the observer empties or removes files
   RIDEALONG_TOOL_SOURCE         install: the folder of the tools in the image, with a folder for
                                 each tool (/tool)
   RIDEALONG_TOOL_VOLUME         install: the volume; gets the folders NAME-tool and NAME-results for

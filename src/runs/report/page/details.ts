@@ -5,11 +5,12 @@ import { element, inside, made } from './elements.ts'
 import { isRankShown, isShown, startFilter } from './filter.ts'
 import { buildFindings } from './findings.ts'
 import { counted } from './format.ts'
-import { addMpi } from './mpi.ts'
 import { showBoard, startBoard } from './plots.ts'
 import { startProcesses } from './processes.ts'
 import { addSectionTopics } from './sections.ts'
 import type { Details } from './start.ts'
+import { addMpi } from './tools/mpi.ts'
+import { addTraces } from './tools/traces.ts'
 import { followLinks, printTopics, showTopics, startTopic, topicPlace } from './topics.ts'
 
 /** Starts the filter and the topics. @param more adds further topics, after that about MPI */
@@ -19,6 +20,7 @@ export function startDetails(more: readonly (() => void)[] = []): Details {
   startFindingsTopic()
   startProcesses()
   if (DATA.mpi !== undefined) addMpi()
+  if (DATA.traces !== undefined) addTraces()
   for (const add of more) add()
   addSectionTopics()
   startDevices()

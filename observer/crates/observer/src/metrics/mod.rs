@@ -13,12 +13,13 @@ pub mod perf_sysstat;
 pub mod pressure;
 pub mod python_profile;
 pub mod torch_collectives;
+pub mod torch_trace;
 pub mod vitals;
 
 use self::metric::Metric;
 
 /// All metrics, in the order of the help of the program.
-pub static METRICS: [&Metric; 12] = [
+pub static METRICS: [&Metric; 13] = [
     &vitals::METRIC,
     &perf_sysstat::METRIC,
     &io_sysstat::METRIC,
@@ -28,6 +29,7 @@ pub static METRICS: [&Metric; 12] = [
     &mpi_trace::METRIC,
     &python_profile::METRIC,
     &torch_collectives::METRIC,
+    &torch_trace::METRIC,
     &nccl_ras::METRIC,
     &gpu::METRIC,
     &gpu_nvidia::METRIC,

@@ -48,6 +48,10 @@ pub enum MetricOption {
     Artifacts,
     /// The samples in a second of processor time.
     Frequency,
+    /// The first step of a training loop that is recorded.
+    Step,
+    /// The number of steps that are recorded.
+    Steps,
 }
 
 impl MetricOption {
@@ -62,6 +66,8 @@ impl MetricOption {
             Self::Threads => "threads",
             Self::Artifacts => "artifacts",
             Self::Frequency => "frequency",
+            Self::Step => "step",
+            Self::Steps => "steps",
         }
     }
 }

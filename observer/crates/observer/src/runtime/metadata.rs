@@ -43,5 +43,7 @@ fn value(option: MetricOption, settings: &Settings) -> String {
         MetricOption::Threads => settings.has_threads.to_string(),
         MetricOption::Artifacts => settings.has_artifacts.to_string(),
         MetricOption::Frequency => settings.frequency.to_string(),
+        MetricOption::Step => settings.step.to_string(),
+        MetricOption::Steps => settings.steps.to_string(),
     }
 }

@@ -31,6 +31,10 @@ pub struct Settings {
     pub has_artifacts: bool,
     /// The samples in a second of processor time.
     pub frequency: f64,
+    /// The first step of a training loop that is recorded, and the number of these steps.
+    pub step: f64,
+    /// See `step`.
+    pub steps: f64,
     /// The maximum size of the log in MiB.
     pub max_log: f64,
     /// Whether the pod uses the network of its node.
@@ -114,6 +118,8 @@ const LONG_RATE: NumberOption = NumberOption {
 };
 const FREQUENCY: NumberOption =
     NumberOption::new("frequency", "RIDEALONG_OPTION_FREQUENCY", 100.0, 1.0);
+const STEP: NumberOption = NumberOption::new("step", "RIDEALONG_OPTION_STEP", 100.0, 1.0);
+const STEPS: NumberOption = NumberOption::new("steps", "RIDEALONG_OPTION_STEPS", 5.0, 1.0);
 const COMPLETIONS: NumberOption =
     NumberOption::new("completions", "RIDEALONG_OPTION_COMPLETIONS", 0.0, 0.0);
 const TIMEOUT: NumberOption = NumberOption::new("timeout", "RIDEALONG_OPTION_TIMEOUT", 0.0, 0.0);
@@ -212,6 +218,7 @@ impl Settings {
         let command = reader.target_command(metric);
         let rate = rate(&mut reader, metric);
         let frequency = reader.number(&FREQUENCY);
+        let (step, steps) = (reader.number(&STEP), reader.number(&STEPS));
         let completions = reader.number(&COMPLETIONS);
         let timeout = reader.number(&TIMEOUT);
         let max_log = reader.number(&MAX_LOG);
@@ -223,6 +230,8 @@ impl Settings {
             command,
             rate,
             frequency,
+            step,
+            steps,
             completions,
             timeout,
             max_log,

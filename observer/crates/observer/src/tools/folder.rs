@@ -87,15 +87,17 @@ impl Folder {
     /// Adds a file whose copy the log is to contain. `origin` contains the members that describe
     /// its process, each after a comma.
     pub fn add_raw_file(&mut self, name: ResultName, origin: &[u8]) {
-        self.raw_files.add(name.file_name(), origin);
+        self.raw_files.add(name.copy_name(), origin);
     }
 
-    /// Writes the copies of the files into the log, at most until a time in seconds since boot.
+    /// Writes the copies of the files that were added since the last call into the log, at most
+    /// until a time in seconds since boot.
     pub fn write_raw_files(&mut self, time: &str, session: &mut Session, until: f64) {
         let Some(results) = &self.results else {
             return;
         };
-        for notice in self.raw_files.write_to_log(time, results, session, until) {
+        let files = std::mem::take(&mut self.raw_files);
+        for notice in files.write_to_log(time, results, session, until) {
             self.note(notice);
         }
     }

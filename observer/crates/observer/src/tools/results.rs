@@ -8,9 +8,9 @@ use std::os::fd::OwnedFd;
 use linux::read_at::ReadAt;
 use nix::dir::Dir;
 use nix::errno::Errno;
-use nix::fcntl::{AT_FDCWD, AtFlags, OFlag, openat};
+use nix::fcntl::{AT_FDCWD, AtFlags, OFlag, openat, readlinkat};
 use nix::sys::stat::{FileStat, Mode, SFlag, fstat, fstatat};
-use nix::unistd::{UnlinkatFlags, ftruncate, unlinkat};
+use nix::unistd::{UnlinkatFlags, ftruncate, symlinkat, unlinkat};
 
 /// The maximum entries of the folder that are looked at.
 const MAX_ENTRIES: usize = 16_384;
@@ -23,8 +23,13 @@ const MAX_REPORT: usize = 512;
 /// The bytes of a block of `st_blocks` (stat(2)).
 const BLOCK: u64 = 512;
 
-/// The beginnings of the names of results: profiles, and the files of the recorder of MPI calls.
-const PREFIXES: [&str; 2] = ["cpu_", "mpi_"];
+/// The beginning of the names of traces of `PyTorch`, and the extension of their copies in the log,
+/// which the programs expect that show them.
+const TRACE: &str = "trace_";
+const TRACE_EXTENSION: &str = ".json";
+/// The beginnings of the names of results: profiles, the files of the recorder of MPI calls, and
+/// traces.
+const PREFIXES: [&str; 3] = ["cpu_", "mpi_", TRACE];
 
 /// A file of results: the id of its process, and the number of earlier processes with this id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -38,7 +43,7 @@ pub struct ResultName {
 
 impl ResultName {
     /// Parses the name of a file: `cpu_PID`, or `cpu_PID.NUMBER`; `mpi_` instead of `cpu_` for the
-    /// recorder of MPI calls.
+    /// recorder of MPI calls, and `trace_` for traces of `PyTorch`.
     #[must_use]
     pub fn parse(name: &[u8]) -> Option<Self> {
         let name = std::str::from_utf8(name).ok()?;
@@ -53,6 +58,34 @@ impl ResultName {
             prefix,
         };
         (parsed.file_name().as_bytes()[prefix.len()..] == *name.as_bytes()).then_some(parsed)
+    }
+
+    /// Returns the name of a trace of `PyTorch`.
+    #[must_use]
+    pub fn of_trace(pid: i32, number: u32) -> Self {
+        Self {
+            pid,
+            number,
+            prefix: TRACE,
+        }
+    }
+
+    /// Returns the name of the copy of the file in the log.
+    #[must_use]
+    pub fn copy_name(self) -> String {
+        let extension = if self.prefix == TRACE {
+            TRACE_EXTENSION
+        } else {
+            ""
+        };
+        self.file_name() + extension
+    }
+
+    /// Parses the name of the copy of a file.
+    #[must_use]
+    pub fn parse_copy(name: &str) -> Option<Self> {
+        let stem = name.strip_suffix(TRACE_EXTENSION).unwrap_or(name);
+        Self::parse(stem.as_bytes()).filter(|parsed| parsed.copy_name() == name)
     }
 
     /// Returns the name of the file.
@@ -138,8 +171,31 @@ impl Results {
 
     /// Removes a file of a process that has ended. Without the permission, the file stays.
     pub fn remove(&self, name: ResultName) {
-        let name = name.file_name();
-        let _ = unlinkat(&self.directory, name.as_str(), UnlinkatFlags::NoRemoveDir);
+        self.remove_entry(&name.file_name());
+    }
+
+    /// Removes an entry of the folder, unless it is a folder. Without the permission, it stays.
+    pub fn remove_entry(&self, name: &str) {
+        let _ = unlinkat(&self.directory, name, UnlinkatFlags::NoRemoveDir);
+    }
+
+    /// Whether the folder has an entry with this name.
+    #[must_use]
+    pub fn has_entry(&self, name: &str) -> bool {
+        fstatat(&self.directory, name, AtFlags::AT_SYMLINK_NOFOLLOW).is_ok()
+    }
+
+    /// Makes a link in the folder that leads to the folder itself, unless it exists already.
+    ///
+    /// # Errors
+    /// If the link cannot be made.
+    pub fn link_to_itself(&self, name: &str) -> Result<(), Errno> {
+        let is_there = readlinkat(&self.directory, name).is_ok_and(|target| target == ".");
+        if is_there {
+            return Ok(());
+        }
+        self.remove_entry(name);
+        symlinkat(".", &self.directory, name)
     }
 
     /// Opens a result. `None` if it is not an ordinary file, or cannot be read.

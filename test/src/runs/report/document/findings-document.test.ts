@@ -8,6 +8,7 @@ import { addEntry, newRun } from '../../../../../src/runs/report/gather.ts'
 import { BUILT_IN_ROWS } from '../../log/built-in.ts'
 import { mpiLines, runOf } from '../../mpi/mpi-rows.ts'
 import { endRow, nowRow, STACKS } from '../../profiles/python-rows.ts'
+import { traceLine } from '../../torch/trace-rows.ts'
 
 // Findings in logs of real runs, each with one kind of load, observed by perf-sysstat and pressure.
 
@@ -208,4 +209,24 @@ t.test('nccl-ras, python-profile and vitals of one pod are one report', async (t
 t.test('without python-profile, the line is missing', async (t) => {
   const [found] = reportOfHung('nccl-ras', 'vitals').findings
   t.equal(found?.sentence, `${NCCL_WAITS}.`)
+})
+
+t.test('the traces of PyTorch have their ranks and the paths of their files', async (t) => {
+  const run = newRun(BUILT_IN_ROWS)
+  const rows = [
+    { rank: 0, worldRank: 1, pid: 71, trace: 'missing' },
+    { rank: 0, worldRank: 0, pid: 70, trace: 'complete' },
+  ] as const
+  for (const line of rows.map(traceLine)) {
+    const entry = parseEntry(line, BUILT_IN_ROWS)
+    if (entry !== undefined) addEntry(run, entry)
+  }
+  const { traces, omitted_traces, sections } = findingsDocument(run, 'traces')
+  t.match(traces, [
+    { rank: '0', worldRank: 0, pid: 70, path: 'job-0/torch-trace/trace_70.json', bytes: 482_180 },
+    { rank: '0', worldRank: 1, pid: 71, path: null, file: null },
+  ])
+  t.equal(omitted_traces, 0)
+  t.strictSame(sections, [], 'traces are not lines over time')
+  t.notOk('traces' in findIn('healthy'))
 })

@@ -23,6 +23,9 @@ const MISSING: f64 = 512.0;
 const MAX_MISSING: usize = 64;
 /// The maximum seconds to wait for the reader of the log after each part.
 const DRAIN: f64 = 1.0;
+/// The maximum seconds after a signal to end that arrives while a file is written. The end of the
+/// run needs the rest of the grace period of the pod.
+const AFTER_SIGNAL: f64 = 5.0;
 
 const NO_ROOM: &str = "the log has no room; see the option max-log";
 const NO_TIME: &str = "there was not enough time";
@@ -71,8 +74,14 @@ impl RawFiles {
         session: &mut Session,
         until: f64,
     ) -> Vec<String> {
-        let open = |name: &str| results.open_result(ResultName::parse(name.as_bytes())?);
-        self.write(time, open, &mut SessionOutput { session, until })
+        let open = |name: &str| results.open_result(ResultName::parse_copy(name)?);
+        let is_stopping = session.is_stopping();
+        let mut output = SessionOutput {
+            session,
+            until,
+            is_stopping,
+        };
+        self.write(time, open, &mut output)
     }
 
     /// Writes the lines of the files, and returns notices about those that are not in the log.
@@ -117,6 +126,8 @@ trait Output {
 struct SessionOutput<'a> {
     session: &'a mut Session,
     until: f64,
+    /// Whether the time already takes account of a signal to end.
+    is_stopping: bool,
 }
 
 impl Output for SessionOutput<'_> {
@@ -135,7 +146,12 @@ impl Output for SessionOutput<'_> {
     fn is_ready(&mut self) -> bool {
         // Files that were read count as memory of the container until the kernel frees them.
         self.session.poll();
-        self.session.log.has_room(0.0) && clock::since_boot() < self.until
+        let now = clock::since_boot();
+        if self.session.is_stopping() && !self.is_stopping {
+            self.is_stopping = true;
+            self.until = self.until.min(now + AFTER_SIGNAL);
+        }
+        self.session.log.has_room(0.0) && now < self.until
     }
 }
 

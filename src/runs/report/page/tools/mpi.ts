@@ -1,14 +1,14 @@
 // The time in calls of MPI: a table of the functions, and a table of the processes of an MPI job.
 
-import type { PageData } from '../data.ts'
-import { DATA } from './data.ts'
-import { classed, inside, made, scrollOf } from './elements.ts'
-import { isRankShown } from './filter.ts'
-import { counted, plain } from './format.ts'
-import { buildMpiPlots } from './sections.ts'
-import { mostOf, shownUnit } from './shown-units.ts'
-import { showTable, startTable, type Table } from './table.ts'
-import { addTopic, startTopic } from './topics.ts'
+import type { PageData } from '../../data.ts'
+import { DATA } from '../data.ts'
+import { classed, inside, made, scrollOf } from '../elements.ts'
+import { isRankShown } from '../filter.ts'
+import { counted, plain } from '../format.ts'
+import { buildMpiPlots } from '../sections.ts'
+import { mostOf, shownUnit } from '../shown-units.ts'
+import { showTable, startTable, type Table } from '../table.ts'
+import { addTopic, startTopic } from '../topics.ts'
 
 type Mpi = NonNullable<PageData['mpi']>
 

@@ -1,10 +1,10 @@
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
-import { until } from '../../../../until.ts'
-import { mpiLines, recordedLogs, type TracedProcess } from '../../mpi/mpi-rows.ts'
-import { browserOf, NO_BROWSER, rowsAre } from '../browser.ts'
-import { generatedLines } from '../generated.ts'
-import { makePage } from './make-page.ts'
+import { until } from '../../../../../until.ts'
+import { mpiLines, recordedLogs, type TracedProcess } from '../../../mpi/mpi-rows.ts'
+import { browserOf, NO_BROWSER, rowsAre } from '../../browser.ts'
+import { generatedLines } from '../../generated.ts'
+import { makePage } from '../make-page.ts'
 
 const pageOf = (t: Test, processes: readonly TracedProcess[]) =>
   makePage(t, { lines: processes.flatMap(mpiLines) })
@@ -23,7 +23,7 @@ t.test('a page without calls of MPI has no such section', BROWSER, async (t) => 
 })
 
 t.test('the tables of LAMMPS have its calls and ranks', BROWSER, async (t) => {
-  const folder = new URL('../../../../logs/mpi/', import.meta.url)
+  const folder = new URL('../../../../../logs/mpi/', import.meta.url)
   const files = recordedLogs('imbalanced').map((name) => fileURLToPath(new URL(name, folder)))
   const { page, said, requests } = await (await browserOf(t))(await makePage(t, { files }))
   t.match(await page.textContent('#findings article'), 'mostly in MPI_Wait')

@@ -1,0 +1,400 @@
+//! The metric torch-trace: traces of `PyTorch`'s profiler, of all ranks at the same steps.
+//! libkineto, which is a part of `PyTorch`, asks a daemon every five seconds whether the process is
+//! to record a trace. This observer answers in place of the daemon ([`listener`]). libkineto writes
+//! the traces into the folder of the results, and the observer copies them into its log.
+//!
+//! Any process of the target can send anything, and can write anything into the folder. The parser
+//! therefore has bounded memory and time, and a fuzz target.
+
+mod listener;
+pub mod message;
+mod rows;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::UNIX_EPOCH;
+
+use encode::json::push_known;
+use linux::clock;
+use linux::read_at::ReadAt;
+
+use self::listener::{Listener, Steps, partial};
+use self::rows::{Outcome, TRACE, TraceRow};
+use crate::metrics::metric::Metric;
+use crate::runtime::declaration::{Declaration, MetricOption, ProcessFiles};
+use crate::runtime::session::Session;
+use crate::runtime::settings::Settings;
+use crate::sampling::environ::{Environs, find, number};
+use crate::sampling::process::{Key, Process};
+use crate::sampling::sampler::{self, Run, Sampler};
+use crate::tools::folder::{Folder, MAX_END};
+use crate::tools::results::ResultName;
+
+/// The maximum processes that may record a trace.
+const MAX_PROCESSES: usize = 4096;
+/// The bytes of a row, for which the log must have room.
+const ROW_BYTES: f64 = 512.0;
+/// The maximum seconds for the copies of traces before the end. Compressing 100 MB takes about 3
+/// seconds of processor time, and an observer has a tenth of a processor.
+const MAX_COPYING: f64 = 60.0;
+
+/// The metric.
+pub static METRIC: Metric = Metric {
+    declaration: Declaration {
+        name: "torch-trace",
+        description: "traces of PyTorch's profiler, of all ranks at the same steps of training, as raw files",
+        help: "traces of PyTorch's profiler, of all ranks at the same steps of training, as raw files; answers PyTorch in place of the daemon dynolog; was never run with a GPU",
+        options: &[
+            MetricOption::Step,
+            MetricOption::Steps,
+            MetricOption::Timeout,
+            MetricOption::MaxLog,
+        ],
+        reads: ProcessFiles::Stat,
+        reads_sockets: false,
+        sections: &[TRACE],
+        summary: &[],
+    },
+    run,
+};
+
+/// Observes until there is a reason to end, and then writes the closing marker and the summary.
+fn run(settings: Settings, session: &mut Session) {
+    let steps = Steps {
+        first: settings.step,
+        count: settings.steps,
+    };
+    let mut folder = Folder::open(&settings.folder);
+    let listener = match Listener::start(&settings.folder.path, steps) {
+        Ok(listener) => Some(listener),
+        Err(why) => {
+            folder.note(format!(
+                "no traces: the observer cannot listen in the folder of the results: {why}"
+            ));
+            None
+        }
+    };
+    // These files are those of processes that an earlier observer of the pod has observed.
+    let earlier = folder.list().map(|listing| listing.names);
+    let observer = TorchTrace {
+        folder,
+        listener,
+        ranks: Environs::default(),
+        living: BTreeMap::new(),
+        names: earlier.into_iter().flatten().collect(),
+        totals: Totals::default(),
+    };
+    sampler::run(observer, settings, session);
+}
+
+struct TorchTrace {
+    folder: Folder,
+    /// `None` if the observer cannot listen.
+    listener: Option<Listener>,
+    /// The ranks of the processes.
+    ranks: Environs<u32>,
+    living: BTreeMap<Key, Traced>,
+    /// The names that files have, or can have.
+    names: BTreeSet<ResultName>,
+    totals: Totals,
+}
+
+/// A process that may record a trace.
+struct Traced {
+    pid: i32,
+    name: ResultName,
+    rank: Option<u32>,
+    /// The end of its row: the container and the program.
+    tail: Box<[u8]>,
+    /// Whether it has a row.
+    is_done: bool,
+}
+
+/// The processes by the outcome.
+#[derive(Default)]
+struct Totals {
+    complete: u64,
+    incomplete: u64,
+    missing: u64,
+}
+
+impl Sampler for TorchTrace {
+    const INITIAL_ROW_BYTES: f64 = 0.0;
+    const HAS_RATES: bool = false;
+
+    fn estimate_bytes(&self, _process: &Process) -> usize {
+        0
+    }
+
+    fn take_scan(&mut self, run: &mut Run<'_>) {
+        self.guard_size();
+        self.look_at_processes(run);
+        let until = clock::since_boot() + MAX_COPYING;
+        self.copy_files(run, until);
+    }
+
+    /// The row of a process is written when its trace is complete, or when the process has ended.
+    fn print(&mut self, _run: &mut Run<'_>, _keys: &[Key]) {}
+
+    fn summary(&mut self, run: &mut Run<'_>) -> Vec<Vec<u8>> {
+        run.processes.close_accounts();
+        self.look_at_processes(run);
+        for (_, process) in std::mem::take(&mut self.living) {
+            self.end(run, &process);
+        }
+        self.note_problems(run);
+        self.copy_files(run, clock::since_boot() + MAX_END);
+        let mut whole = run.begin_whole();
+        let Totals {
+            complete,
+            incomplete,
+            missing,
+        } = self.totals;
+        push_known(&mut whole, "traces", Some(complete));
+        push_known(&mut whole, "incomplete", Some(incomplete));
+        push_known(&mut whole, "missing", Some(missing));
+        whole.push(b'}');
+        vec![whole]
+    }
+}
+
+impl TorchTrace {
+    /// Empties the files if they use too much of the volume. The kubelet evicts a pod whose volume
+    /// uses more than its limit.
+    fn guard_size(&mut self) {
+        let Some(listing) = self.folder.list() else {
+            return;
+        };
+        let results = self.folder.results();
+        let Some(results) = results.filter(|results| results.is_too_full(&listing)) else {
+            return;
+        };
+        let count = results.empty(|_| true);
+        let (used, why) = (
+            listing.used >> 20,
+            "more than half of the size limit of their volume",
+        );
+        self.folder.note(format!(
+            "the traces were emptied, because they use {used} MiB, {why}: {count} files; record \
+             fewer steps with the option steps"
+        ));
+    }
+
+    /// Updates the observed processes, and writes the rows of those whose trace is complete, or
+    /// that have ended.
+    fn look_at_processes(&mut self, run: &mut Run<'_>) {
+        let parse = |environ: &[u8]| number(find(environ, "RANK")?);
+        self.ranks.update(&mut run.processes, parse);
+        for key in run.processes.observed.clone() {
+            let process = run.processes.all.get(&key);
+            if let Some(process) = process.filter(|process| !process.is_zombie) {
+                self.update(key, process);
+            }
+        }
+        let all = &run.processes.all;
+        let is_over = |key: &Key| all.get(key).is_none_or(|process| process.is_zombie);
+        let over: Vec<Key> = self.living.keys().copied().filter(is_over).collect();
+        for key in over {
+            if let Some(process) = self.living.remove(&key) {
+                self.end(run, &process);
+            }
+        }
+        self.write_complete(run);
+    }
+
+    fn update(&mut self, key: Key, process: &Process) {
+        let is_known = self.living.contains_key(&key);
+        if !is_known && self.living.len() >= MAX_PROCESSES {
+            self.folder.note(format!(
+                "only the first {MAX_PROCESSES} processes can have traces"
+            ));
+            return;
+        }
+        let (names, listener) = (&mut self.names, self.listener.as_ref());
+        let traced = self.living.entry(key).or_insert_with(|| {
+            let name = new_name(names, process.pid);
+            if let Some(listener) = listener {
+                listener.add(process.pid, name);
+            }
+            Traced {
+                pid: process.pid,
+                name,
+                rank: None,
+                tail: Box::default(),
+                is_done: false,
+            }
+        });
+        traced.tail.clone_from(&process.tail);
+        traced.rank = self.ranks.get(&key).copied().or(traced.rank);
+    }
+
+    /// Writes the rows of the processes whose trace is complete.
+    fn write_complete(&mut self, run: &mut Run<'_>) {
+        for key in self.living.keys().copied().collect::<Vec<_>>() {
+            let open = self.living.get(&key).filter(|process| !process.is_done);
+            let outcome = open.and_then(|process| self.complete(process.name));
+            if let (Some(outcome), Some(process)) = (outcome, self.living.get_mut(&key)) {
+                process.is_done = true;
+                let folder = &mut self.folder;
+                write_row(run, folder, &mut self.totals, process, outcome);
+            }
+        }
+    }
+
+    /// Writes the row of a process that has ended, or that still runs at the end of the observer,
+    /// unless it has a row.
+    fn end(&mut self, run: &mut Run<'_>, process: &Traced) {
+        let listener = self.listener.as_ref();
+        let has_asked = listener.is_some_and(|listener| listener.remove(process.pid));
+        if process.is_done {
+            return;
+        }
+        let results = self.folder.results();
+        let name = process.name.file_name();
+        let has = |name: &str| results.is_some_and(|results| results.has_entry(name));
+        let outcome = match self.complete(process.name) {
+            Some(complete) => complete,
+            None if has(&name) || has(&partial(&name)) => Outcome::Incomplete,
+            None if has_asked => Outcome::Missing,
+            None => return,
+        };
+        write_row(run, &mut self.folder, &mut self.totals, process, outcome);
+    }
+
+    /// Returns the outcome of a process with a complete file.
+    fn complete(&self, name: ResultName) -> Option<Outcome> {
+        let file = self.folder.open_file(name)?;
+        let facts = file.metadata().ok()?;
+        if !is_whole(&file, facts.len()) {
+            return None;
+        }
+        let written = facts.modified().ok();
+        let written = written.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+        Some(Outcome::Complete {
+            bytes: facts.len(),
+            written: written.and_then(|at| u64::try_from(at.as_millis()).ok()),
+        })
+    }
+
+    /// Copies the files of new rows into the log, at most until a time in seconds since boot.
+    fn copy_files(&mut self, run: &mut Run<'_>, until: f64) {
+        let time = run.processes.time.precise_timestamp();
+        self.folder.write_raw_files(&time, run.session, until);
+        self.folder.write_notices(&mut run.session.log);
+    }
+
+    fn note_problems(&mut self, run: &Run<'_>) {
+        let refused = self.listener.as_ref().map_or(0, Listener::refused);
+        if refused > 0 {
+            self.folder.note(format!(
+                "datagrams in the folder of the results that are not those of PyTorch: {refused}"
+            ));
+        }
+        let step = run.settings.step;
+        if self.totals.missing > 0 {
+            self.folder.note(format!(
+                "processes of PyTorch without a trace: {}; a trace needs an optimizer of PyTorch \
+                 that reaches step {step}, or a multiple of it, while the observer runs",
+                self.totals.missing
+            ));
+        }
+        let Totals {
+            complete,
+            incomplete,
+            missing,
+        } = self.totals;
+        let has_none = complete + incomplete + missing == 0;
+        if has_none && self.listener.is_some() && run.progress.has_started {
+            let why = "no process imports torch, or its PyTorch has no client of dynolog";
+            self.folder
+                .note(format!("no process has asked for a trace: {why}"));
+        }
+    }
+}
+
+/// Returns a new name for the trace of a process. An earlier process can have had the same id.
+fn new_name(names: &mut BTreeSet<ResultName>, pid: i32) -> ResultName {
+    let all = (0..).map(|number| ResultName::of_trace(pid, number));
+    let mut unused = all.skip_while(|name| names.contains(name));
+    let name = unused.next().unwrap_or(ResultName::of_trace(pid, u32::MAX));
+    names.insert(name);
+    name
+}
+
+/// Whether a file is a whole JSON object, as far as its beginning and its end show. A file that was
+/// emptied while it was written begins with zeros.
+fn is_whole(file: &impl ReadAt, bytes: u64) -> bool {
+    let read = |at: u64| {
+        let mut piece = [0; 16];
+        let count = file.read_at(at, &mut piece);
+        piece[..count].trim_ascii().to_vec()
+    };
+    let (beginning, end) = (read(0), read(bytes.saturating_sub(16)));
+    beginning.starts_with(b"{") && end.ends_with(b"}")
+}
+
+/// Writes the row of a process, and adds its file to those that are copied into the log.
+fn write_row(
+    run: &mut Run<'_>,
+    folder: &mut Folder,
+    totals: &mut Totals,
+    process: &Traced,
+    outcome: Outcome,
+) {
+    match outcome {
+        Outcome::Complete { .. } => totals.complete += 1,
+        Outcome::Incomplete => totals.incomplete += 1,
+        Outcome::Missing => totals.missing += 1,
+    }
+    let row = TraceRow {
+        time: &run.processes.time.precise_timestamp(),
+        pid: process.pid,
+        rank: process.rank,
+        tail: &process.tail,
+        file: &process.name.copy_name(),
+        outcome,
+    };
+    let log = &mut run.session.log;
+    if !log.has_room(ROW_BYTES) {
+        folder.note("the log has no room for the rows of all processes".to_owned());
+        return;
+    }
+    log.line().extend_from_slice(&row.write());
+    log.end_line();
+    log.flush();
+    if matches!(outcome, Outcome::Complete { .. }) {
+        folder.add_raw_file(process.name, &row.origin());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trace_is_whole_if_it_begins_and_ends_as_an_object() {
+        let is_whole = |text: &[u8]| is_whole(&text.to_vec(), text.len() as u64);
+        // The beginning and the end of a trace of PyTorch 2.15.0.
+        let recorded = b" {\n    \"schemaVersion\": 1,\n  ],\"traceName\": \"/r/trace_18\" }";
+        assert!(is_whole(recorded));
+        assert!(is_whole(b"{}\n"));
+        for text in [
+            &recorded[..50],
+            b"",
+            b"{",
+            b"}",
+            &[&[0; 20], &recorded[..]].concat(),
+        ] {
+            assert!(!is_whole(text), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_process_with_the_id_of_an_earlier_one_has_a_file_of_its_own() {
+        let mut names = BTreeSet::from([ResultName::of_trace(7, 0)]);
+        let found = [7, 7, 8].map(|pid| new_name(&mut names, pid).copy_name());
+        assert_eq!(found, ["trace_7.1.json", "trace_7.2.json", "trace_8.json"]);
+        for name in names {
+            assert_eq!(ResultName::parse_copy(&name.copy_name()), Some(name));
+        }
+    }
+}

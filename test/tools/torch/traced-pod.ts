@@ -1,0 +1,38 @@
+import { chmodSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import { openFolder, podOf } from '../../observers/pod.ts'
+import { CONTAINER, type Users, type WatchedPod, watchPod } from '../watched-pod.ts'
+
+/**
+ * Starts a pod with the observer of torch-trace, and the variables of its tool in the target. Here,
+ * the folder of the results has the same path in all containers.
+ */
+export async function tracedPod(
+  t: Test,
+  options: { readonly step: number; readonly steps: number },
+  as: Users,
+): Promise<WatchedPod> {
+  const results = openFolder('ridealong-results-')
+  chmodSync(results, 0o1777)
+  t.teardown(() => rm(results, { recursive: true, force: true }))
+  const folder = join(results, 'torch-trace')
+  return watchPod(await podOf(t), {
+    metric: 'torch-trace',
+    settings: {
+      ...CONTAINER,
+      RIDEALONG_RESULTS: results,
+      RIDEALONG_OPTION_STEP: String(options.step),
+      RIDEALONG_OPTION_STEPS: String(options.steps),
+    },
+    tool: {
+      KINETO_USE_DAEMON: '1',
+      KINETO_IPC_SOCKET_DIR: folder,
+      KINETO_ONDEMAND_TRACE_DIR: folder,
+      KINETO_LOG_LEVEL: '4',
+    },
+    env: {},
+    as,
+  })
+}
