@@ -20,8 +20,8 @@ const stepsIn = (trace: Buffer): readonly number[] =>
   JSON.parse(trace.toString()).traceEvents.map(({ ts }: { ts: number }) => ts)
 
 t.test('all ranks record the same steps, and the log has their traces', options, async (t) => {
-  const { watching, start } = await tracedPod(t, STEPS, USERS)
-  const ranks = [0, 1].map((rank) => start(`RANK=${rank}`, python, PROGRAM, '350'))
+  const { watching, start } = await tracedPod(t, STEPS, {})
+  const ranks = [0, 1].map((rank) => start('env', `RANK=${rank}`, python, PROGRAM, '350'))
   const killed = await start(python, PROGRAM, '350', 'kill')
   const idle = await start(python, PROGRAM, '250', 'none')
   for (const { ended, log } of await Promise.all(ranks)) {

@@ -6,8 +6,17 @@ import { openFolder, podOf } from '../../observers/pod.ts'
 import { CONTAINER, type Users, type WatchedPod, watchPod } from '../watched-pod.ts'
 
 /**
- * Starts a pod with the observer of torch-trace, and the variables of its tool in the target. Here,
- * the folder of the results has the same path in all containers.
+ * Mounts the folder of the results, $0, at $0/torch-trace, as the target has it, and runs a
+ * program. The program does not see the folder at $0. Needs root.
+ */
+const MOUNT =
+  'mount --bind "$0" /mnt && mount -t tmpfs none "$0" && mkdir "$0/torch-trace" && ' +
+  'mount --bind /mnt "$0/torch-trace" && exec "$@"'
+
+/**
+ * Starts a pod with the observer of torch-trace, and the variables of its tool in the target. If
+ * root starts the programs of the target, they have the folder of the results at another path than
+ * the observer.
  */
 export async function tracedPod(
   t: Test,
@@ -18,7 +27,7 @@ export async function tracedPod(
   chmodSync(results, 0o1777)
   t.teardown(() => rm(results, { recursive: true, force: true }))
   const folder = join(results, 'torch-trace')
-  return watchPod(await podOf(t), {
+  const pod = await watchPod(await podOf(t), {
     metric: 'torch-trace',
     settings: {
       ...CONTAINER,
@@ -35,4 +44,7 @@ export async function tracedPod(
     env: {},
     as,
   })
+  if (as.target !== undefined) return pod
+  const start = (...argv: readonly string[]) => pod.start('sh', '-c', MOUNT, results, ...argv)
+  return { ...pod, start }
 }
