@@ -56,6 +56,7 @@ const OBSERVED: Readonly<Record<string, readonly Application[]>> = {
   'mpi-trace': ['lammps', 'mpi', 'flux'],
   'no-progress': ['lammps', 'flux'],
   python: ['python'],
+  'torch-trace': ['python'],
 }
 
 /** Images of tools that tests install into applications, by the name of the test. */
@@ -68,6 +69,7 @@ const TOOLS: Readonly<Record<string, readonly Target[]>> = {
   'no-progress': ['tools'],
   python: ['tools'],
   stacks: ['tools'],
+  'torch-trace': ['tools'],
 }
 
 /** Tests that need no node, because their pods are only admitted. */

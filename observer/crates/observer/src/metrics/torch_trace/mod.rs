@@ -33,8 +33,9 @@ use crate::tools::results::ResultName;
 const MAX_PROCESSES: usize = 4096;
 /// The bytes of a row, for which the log must have room.
 const ROW_BYTES: f64 = 512.0;
-/// The maximum seconds for the copies of traces before the end. Compressing 100 MB takes about 3
-/// seconds of processor time, and an observer has a tenth of a processor.
+/// The maximum seconds for the copies of traces before the end. `gzip -1` took 0.17 seconds of
+/// processor time for a trace of 19 MB; a file is compressed twice, and an observer has a tenth of
+/// a processor.
 const MAX_COPYING: f64 = 60.0;
 
 /// The metric.
