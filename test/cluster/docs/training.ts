@@ -44,6 +44,7 @@ async function jobWith(python: string, meeting: string) {
     name: 'train',
     image: APPLICATIONS.python,
     command: ['sh', '-c', COMMAND],
+    resources: { requests: { cpu: '500m' } },
     env: Object.entries(variables).map(([name, value]) => ({ name, value })),
     volumeMounts: paths.map(([, mountPath], index) => ({ name: `host-${index}`, mountPath })),
   }
