@@ -245,7 +245,7 @@ function decideInjection(ride: InjectionContext, additions: Additions): Decision
 }
 
 function tooManyMetrics({ onError }: MetricRequest): Left | Denied {
-  const problem = `too many metrics; the annotation ${STATUS_KEY} would exceed 512 bytes`
+  const problem = `too many metrics; the annotation ${STATUS_KEY} would exceed 768 bytes`
   return leaveOrDeny(onError, 'invalid-option', `annotation ${KEYS.inject}: ${problem}`)
 }
 

@@ -267,13 +267,13 @@ t.test('observers are last in their list, and each has a unique name', async () 
   })
 })
 
-t.test('a written status annotation is a JSON object of at most 512 bytes', async () => {
+t.test('a written status annotation is a JSON object of at most 768 bytes', async () => {
   always(calls(), 9_000, (call) => {
     const { operations, answer: answered } = answer(call)
     const written = operations.flatMap(statusIn)
     for (const status of written) {
       const bytes = Buffer.byteLength(status)
-      assert.ok(bytes <= 512, `the status has ${bytes} bytes`)
+      assert.ok(bytes <= 768, `the status has ${bytes} bytes`)
       assert.equal(JSON.parse(status).outcome, answered.decision.outcome)
     }
     assert.ok(written.length === 1 || answered.decision.outcome !== 'injected')

@@ -111,7 +111,7 @@ function differs(
  * A placeholder with the maximum length of a status. A pod without room for a status was left
  * with the reason `too-large`, which is therefore not recorded in the pod.
  */
-const STATUS_ROOM = { [STATUS_KEY]: ' '.repeat(512) }
+const STATUS_ROOM = { [STATUS_KEY]: ' '.repeat(768) }
 
 function missed(object: Fields, namespace: Namespace): MissedPodReason | undefined {
   // The webhook writes no status for a copy of an injected pod, which has the observers already.

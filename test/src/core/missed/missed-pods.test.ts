@@ -86,7 +86,7 @@ t.test('a pod whose rank is not selected, or not known, was not missed', async (
   }
 })
 
-t.test('a pod without space for another annotation of 512 bytes was not missed', async (t) => {
+t.test('a pod without space for another annotation of 768 bytes was not missed', async (t) => {
   t.equal(reasonOf(pod({ ...ASKING, long: 'x'.repeat(256 * 1024 - 100) })), undefined)
   t.equal(reasonOf(pod({ ...ASKING, long: 'x'.repeat(255 * 1024) })), 'unanswered')
 })
