@@ -8,8 +8,7 @@ root=${XDG_CACHE_HOME:-$HOME/.cache}/ridealong/debian-sid
 versions='python3.14 python3.15'
 if [ ! -e "$root" ]; then
   mkdir -p "$(dirname "$root")"
-  debootstrap --variant=minbase --include="$(echo $versions | tr ' ' ,)" sid "$root.new" \
-    http://deb.debian.org/debian
+  debootstrap --variant=minbase --include="$(echo $versions | tr ' ' ,)" sid "$root.new"
   for loader in "$root.new"/lib64/ld-linux-x86-64.so.2 "$root.new"/lib/ld-linux-aarch64.so.1; do
     [ -e "$loader" ] && found=${loader#"$root.new"}
   done

@@ -1,6 +1,7 @@
 // A stand-in for libnvidia-ml.so.1 with two devices. The file /dev/nvidia-case says how it behaves,
 // and can change at any time: a word, and a number. Each call returns the number with the word
 // `error`, all calls that read something of a device with `readings`, and one call with its name.
+// With the number -1, the calls return all of NVML's error numbers, one after the other.
 //
 // With -DOLD, it lacks the functions that the driver 384 lacks.
 
@@ -19,8 +20,18 @@ struct memory {
   unsigned long long total, free, used;
 };
 
+// The error numbers of NVML (nvmlReturn_t in nvml.h): from 1 to this one, and 999.
+#define LAST_ERROR 29
+#define UNKNOWN_ERROR 999
+
 static char word[32];
 static int is_garbage(void) { return strcmp(word, "garbage") == 0; }
+
+static int next_error(void) {
+  static int last;
+  last = last == UNKNOWN_ERROR ? 1 : last == LAST_ERROR ? UNKNOWN_ERROR : last + 1;
+  return last;
+}
 
 // Does what the case says, and returns the result of a call.
 static int answer(const char *function) {
@@ -38,7 +49,9 @@ static int answer(const char *function) {
   if (strcmp(word, "crash") == 0) raise(SIGSEGV);
   if (strcmp(word, "exit") == 0) _exit(7);
   static const char before[] = "init count device uuid";
-  if (strcmp(word, "readings") == 0 && strstr(before, function) == NULL) return number;
+  int is_reading = strstr(before, function) == NULL;
+  if (number == -1 && is_reading) number = next_error();
+  if (strcmp(word, "readings") == 0 && is_reading) return number;
   if (strcmp(word, function) == 0) return number;
   return strcmp(word, "error") == 0 ? number : 0;
 }
