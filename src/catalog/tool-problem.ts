@@ -36,7 +36,7 @@ type Options = NonNullable<MetricDocument['spec']['options']>
 
 /**
  * The maximum number of characters in the names of all variables. The status annotation lists these
- * names and has at most 768 bytes.
+ * names and has at most LONGEST_STATUS bytes (src/core/status.ts).
  */
 const LONGEST_VARIABLES = 200
 

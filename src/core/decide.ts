@@ -29,7 +29,7 @@ import { selectMetrics, type UnselectedMetric } from './rules/rank-selection.ts'
 import { fitResources } from './rules/resource-policy.ts'
 import { deriveSecurityContext } from './rules/security-context.ts'
 import { findToolConflict, findTools, withLaunchAgents } from './rules/tool-conflict.ts'
-import { hasRoom, isShort, sharedBefore } from './status.ts'
+import { hasRoom, isShort, LONGEST_STATUS, sharedBefore } from './status.ts'
 import { quote } from './text/quote.ts'
 import { type Forwarding, launchAgents, selectForwarded } from './tools/forwarding.ts'
 import { groupTools } from './tools/groups.ts'
@@ -245,7 +245,8 @@ function decideInjection(ride: InjectionContext, additions: Additions): Decision
 }
 
 function tooManyMetrics({ onError }: MetricRequest): Left | Denied {
-  const problem = `too many metrics; the annotation ${STATUS_KEY} would exceed 768 bytes`
+  const size = `${LONGEST_STATUS} bytes`
+  const problem = `too many metrics; the annotation ${STATUS_KEY} would exceed ${size}`
   return leaveOrDeny(onError, 'invalid-option', `annotation ${KEYS.inject}: ${problem}`)
 }
 

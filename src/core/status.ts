@@ -5,7 +5,7 @@ import { isReason, type Reason } from './reasons.ts'
 import { ascii } from './text/printable.ts'
 
 /** The maximum size of the status annotation's value in bytes. */
-const LONGEST_STATUS = 768
+export const LONGEST_STATUS = 768
 
 /**
  * Returns the names of the observers that an earlier call of the webhook or `ridealong inject`

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { PAGES, textOf } from './pages.ts'
 
-// No GPU was at hand. Each section that mentions GPUs says what was tried, and what was not.
+// No GPU was at hand. Each section that mentions GPUs says whether its content was tried.
 
 /** The words with which a section says what was tried. */
 const TRIED = /\b(not tried|never (run )?with|never tried|without a GPU|not run)\b/i

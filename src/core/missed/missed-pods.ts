@@ -5,7 +5,14 @@ import { type OwnerReference, readController } from '../kubernetes/owner-referen
 import type { Namespace } from '../namespaces/namespace.ts'
 import { readAnnotations, requestsMetrics } from '../request.ts'
 import { differencesFrom, listObservers } from '../rules/observer-difference.ts'
-import { hasRoom, injectedBefore, readStatus, reasonIn, variablesBefore } from '../status.ts'
+import {
+  hasRoom,
+  injectedBefore,
+  LONGEST_STATUS,
+  readStatus,
+  reasonIn,
+  variablesBefore,
+} from '../status.ts'
 import { printable } from '../text/printable.ts'
 import { findDrift } from './observer-drift.ts'
 import { requestedAtCreation } from './requested-at-creation.ts'
@@ -111,7 +118,7 @@ function differs(
  * A placeholder with the maximum length of a status. A pod without room for a status was left
  * with the reason `too-large`, which is therefore not recorded in the pod.
  */
-const STATUS_ROOM = { [STATUS_KEY]: ' '.repeat(768) }
+const STATUS_ROOM = { [STATUS_KEY]: ' '.repeat(LONGEST_STATUS) }
 
 function missed(object: Fields, namespace: Namespace): MissedPodReason | undefined {
   // The webhook writes no status for a copy of an injected pod, which has the observers already.

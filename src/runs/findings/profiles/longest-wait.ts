@@ -30,8 +30,11 @@ export function longestWait(
   const { executable, ranks, functions } = worker
   const place = ranks.indexOf(rank.rank)
   const processes = rank.things(PYTHON).filter(({ program }) => program === executable).length
-  const lines = functions.map(({ name, times }): WaitingLine => {
-    return { name, seconds: (times.get(place)?.self ?? 0) / Math.max(processes, 1) }
-  })
-  return lines.sort((a, b) => b.seconds - a.seconds)[0]
+  // Not sorted: a run can have thousands of ranks and lines.
+  let longest: WaitingLine | undefined
+  for (const { name, times } of functions) {
+    const seconds = (times.get(place)?.self ?? 0) / Math.max(processes, 1)
+    if (longest === undefined || seconds > longest.seconds) longest = { name, seconds }
+  }
+  return longest
 }
