@@ -64,6 +64,7 @@ export interface NcclRank {
 /** A process of a pod. */
 export interface NcclProcess {
   readonly source: string
+  readonly container: string | null
   readonly program: string | null
   readonly pid: number
   readonly worldRank: number | null
@@ -169,6 +170,7 @@ function processIn(sample: Sample, before: NcclProcess | undefined): NcclProcess
   const now = { cpuTime: numberIn(sample.cpu_time), seconds: sample.seconds }
   return {
     source: sample.source ?? '',
+    container: textIn(sample.container),
     program: textIn(sample.program),
     pid: countIn(sample.pid),
     worldRank: numberIn(sample.world_rank),

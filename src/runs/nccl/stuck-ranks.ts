@@ -27,6 +27,8 @@ export interface StuckRanks {
   readonly answer: NcclAnswer
   /** The rank that reports show for the pod that has asked. */
   readonly askingPod: string
+  /** The containers of this pod whose processes have rows. */
+  readonly askingContainers: readonly string[]
   readonly communicator: NcclCommunicator
   /** The ranks that others wait for, as far as they have rows. */
   readonly late: readonly LateRank[]
@@ -131,6 +133,7 @@ function describe(place: Place): StuckRanks {
     why: isMismatch ? 'nccl-mismatch' : 'nccl-late',
     answer,
     askingPod: rankOf(answer.source),
+    askingContainers: containersOf(answer, place),
     communicator,
     late: late.map((rank) => lateRank(rank, isMissing(rank), place)),
     waiting: own.flatMap((rank) => {
@@ -154,9 +157,20 @@ function lateRank(rank: NcclRank, isMissing: boolean, place: Place): LateRank {
   }
 }
 
-function processOf({ host, pid }: NcclRank, { processes }: Place): NcclProcess | undefined {
+function containersOf({ source }: NcclAnswer, { processes }: Place): readonly string[] {
+  const own = [...processes.values()].flat().filter((process) => process.source === source)
+  return [...new Set(own.flatMap(({ container }) => container ?? []))]
+}
+
+/**
+ * Returns the process of a rank. Pods that use the network of their node have the same address, and
+ * can have the same process ids: then it is not known which one is meant.
+ */
+function processOf({ host, pid }: NcclRank, place: Place): NcclProcess | undefined {
   if (host === null || pid === null) return undefined
-  return processes.get(pid)?.find(({ addresses }) => addresses.includes(host))
+  const found = place.processes.get(pid)?.filter(({ addresses }) => addresses.includes(host)) ?? []
+  const pods = new Set(found.map(({ source }) => place.rankOf(source)))
+  return pods.size === 1 ? found[0] : undefined
 }
 
 /** The seconds by which a row may be late. */

@@ -38,8 +38,7 @@ export function hasProgress(metric: string): boolean {
 /** The beginning of a row, as observers write it. */
 const ROW = /^\{"time":"([^"]{1,40})","section":"([^"]{1,40})"/
 
-/** The most characters of a row, and of the rows in a timepoint. */
-const LONGEST_ROW = 8192
+/** The most characters of the rows in a timepoint. */
 const MOST_CHARACTERS = 2 ** 20
 
 interface State {
@@ -88,6 +87,6 @@ export function startProgressLog(
 function hasRoom(state: State, at: number, size: number): boolean {
   if (at !== state.at) Object.assign(state, { at, newest: 0, before: state.newest })
   state.newest += size
-  state.isTooLarge ||= size > LONGEST_ROW || state.newest > MOST_CHARACTERS
+  state.isTooLarge ||= state.newest > MOST_CHARACTERS
   return !state.isTooLarge
 }

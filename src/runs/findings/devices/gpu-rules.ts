@@ -1,4 +1,3 @@
-import type { ColumnReading } from '../column-reading.ts'
 import { need, plot, type SectionColumns, type ThingOf } from '../evidence.ts'
 import { perRank } from '../per-rank.ts'
 import { longestWait } from '../profiles/longest-wait.ts'
@@ -133,9 +132,14 @@ function partOf(device: Device, column: (typeof DEVICE.columns)[number]): number
   return percentOf(reading.busy, reading.covered)
 }
 
-/** Returns the mean of a gauge; null if it was not read. */
-function meanOf(reading: ColumnReading | undefined): number | null {
-  return reading === undefined || reading.covered === 0 ? null : reading.sum / reading.covered
+/**
+ * Returns the seconds in which a GPU can have been busy; null if it was not read. A GPU whose rows
+ * end early counts as busy after them.
+ */
+function mostBusy(device: Device, elapsed: number): number | null {
+  const reading = device.readings.get('gpu_busy')
+  if (reading === undefined || reading.covered === 0) return null
+  return reading.sum / 100 + Math.max(elapsed - reading.covered, 0)
 }
 
 const IDLE_FACTS = {
@@ -163,15 +167,15 @@ export const GPU_IDLE_IN_PYTHON = defineRule({
     unit: 'percent',
     condition:
       'the main thread of a process waited in a line of Python (without the functions that it ' +
-      'calls) for longer than the busiest GPU of the rank was busy, by at least 25 % of the run. ' +
-      'There are at least 10 samples of the GPU',
+      'calls): this wait, less the time in which the busiest GPU of the rank was busy, is at ' +
+      'least 25 % of the run. There are at least 10 samples of the GPU',
     source: 'Ridealong',
   },
   find: findIdle,
   sentence: (worst) =>
     `had ${thingsOf(worst)} idle for at least ${factIn(worst, 'GPU idle while Python waits')} ` +
     `of the run while Python waited in ${worst.cause}: it waited there for ` +
-    `${factIn(worst, 'waiting in the line')}, and the GPU was busy for ` +
+    `${factIn(worst, 'waiting in the line')}, and the GPU was busy for at most ` +
     `${factIn(worst, 'GPU busy')} of the run`,
   facts: IDLE_FACTS,
   reads: [DEVICE, PYTHON],
@@ -187,19 +191,19 @@ function findIdle(run: RunEvidence): readonly IdleFinding[] {
   return run.ranks.flatMap((rank) => {
     const [busiest] = rank
       .things(DEVICE)
-      .filter(({ rows }) => rows >= FEWEST_SAMPLES)
-      .map((device) => ({ device, mean: meanOf(device.readings.get('gpu_busy')) }))
-      .filter((one): one is { device: Device; mean: number } => one.mean !== null)
-      .sort((a, b) => b.mean - a.mean)
+      .map((device) => ({ device, busy: mostBusy(device, rank.elapsed) }))
+      .filter((one): one is { device: Device; busy: number } => one.busy !== null)
+      .sort((a, b) => b.busy - a.busy)
     const line = longestWait(run, rank)
     if (busiest === undefined || line === undefined) return []
-    const { device, mean } = busiest
-    const idle = line.seconds - (mean * rank.elapsed) / 100
+    const { device, busy } = busiest
+    if (device.rows < FEWEST_SAMPLES) return []
+    const idle = line.seconds - busy
     const part = percentOf(idle, rank.elapsed)
     if (part < GPU_IDLE_IN_PYTHON.threshold.value || idle < FEWEST_SECONDS) return []
     const facts = listFacts(IDLE_FACTS, {
       'GPU idle while Python waits': part,
-      'GPU busy': mean,
+      'GPU busy': percentOf(busy, rank.elapsed),
       'waiting in the line': line.seconds,
     })
     return [{ rank: rank.rank, things: [nameOf(device)], lost: idle, cause: line.name, facts }]

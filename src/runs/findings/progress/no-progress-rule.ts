@@ -1,3 +1,4 @@
+import type { EndedContainer } from '../../log/entry.ts'
 import { MPI_METRIC } from '../../mpi/mpi-run.ts'
 import {
   type AbsentProcess,
@@ -170,16 +171,25 @@ function describe(stuck: StuckProcesses | StuckStart | StuckRanks | StuckPython)
 }
 
 /**
- * Reports whether the pod that has asked has ended without an error after its last answer. The job
- * then went on.
+ * Reports whether the containers of the processes of the pod that has asked have ended without an
+ * error after its last answer. The job then went on. Other containers, such as one that fetches
+ * data, end earlier. If no process is known, all containers count.
  */
-function hasSucceeded({ askingPod }: StuckRanks, ranks: readonly RankEvidence[]): boolean {
-  const ended = ranks.find(({ rank }) => rank === askingPod)?.ended ?? []
-  return ended.length > 0 && ended.every(({ exitCode }) => exitCode === 0)
+function hasSucceeded(stuck: StuckRanks, ranks: readonly RankEvidence[]): boolean {
+  const { askingPod, askingContainers } = stuck
+  const ended = ranks.filter(({ rank }) => rank === askingPod).flatMap(lastEnds)
+  const ends = new Map(ended.map(({ container, exitCode }) => [container, exitCode]))
+  const containers = askingContainers.length === 0 ? [...ends.keys()] : askingContainers
+  return containers.length > 0 && containers.every((container) => ends.get(container) === 0)
 }
 
-function hasFailed({ ended }: RankEvidence): boolean {
-  return ended?.some(({ exitCode }) => exitCode !== 0) ?? false
+function hasFailed(rank: RankEvidence): boolean {
+  return lastEnds(rank).some(({ exitCode }) => exitCode !== 0)
+}
+
+/** Returns the containers that ended and were not started again. */
+function lastEnds({ ended }: RankEvidence): readonly EndedContainer[] {
+  return (ended ?? []).filter(({ restarted }) => !restarted)
 }
 
 /**

@@ -39,6 +39,7 @@ function waitsText({ communicator: { ahead, operation, launched }, late }: Stuck
   const isBehind = late.some(({ isMissing }) => !isMissing)
   if (!isBehind || operation === null || launched === null)
     return 'no rank has launched an operation in'
+  if (ahead === 0) return 'no rank has launched all operations of'
   const count = ahead === null ? 'ranks' : `${ahead} ${ahead === 1 ? 'rank' : 'ranks'}`
   const verb = ahead === 1 ? 'waits' : 'wait'
   const number = launched.toLocaleString('en')
@@ -58,7 +59,8 @@ function lateTexts({ late, communicator }: StuckRanks): readonly string[] {
   })
   const total = communicator.behind + communicator.missing
   const others = total - groups.slice(0, NAMED).flatMap(([, own]) => own).length
-  return others > 0 ? [...texts, `${others} more are late.`] : texts
+  const verb = others === 1 ? 'is' : 'are'
+  return others > 0 ? [...texts, `${others} more ${verb} late.`] : texts
 }
 
 function ranksText(ranks: readonly LateRank[]): string {

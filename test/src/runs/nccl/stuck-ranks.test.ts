@@ -37,6 +37,17 @@ t.test('a late rank has the process and the pod that have its address', async (t
   t.match(stuck?.late, [{ rank: 3, pod: '3', process, activity: { is: 'stopped' } }])
 })
 
+t.test('on the network of a node, two pods can have the same process id', async (t) => {
+  const addresses = '192.168.0.5'
+  const ranks = [lateCells(3, { host: addresses, nccl_pid: 71 })]
+  const processesIn = (...pods: readonly number[]) => {
+    const rows = pods.map((pod) => processRow(pod, 60, { addresses, pid: 71 }))
+    return stuckIn(...rows, ...answerRows(60, { ranks }))[0]?.late.map(({ pod }) => pod)
+  }
+  t.strictSame(processesIn(3), ['3'])
+  t.strictSame(processesIn(1, 3), [null], 'it is not known which one is meant')
+})
+
 t.test('what the process of a late rank does is known from its last rows', async (t) => {
   const activityAfter = (...processes: readonly Sample[]) =>
     stuckIn(...processes, ...answerRows(120, { ranks: [lateCells(3)] }))[0]?.late[0]?.activity?.is

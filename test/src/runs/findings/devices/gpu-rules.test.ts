@@ -50,6 +50,19 @@ t.test('a line that waits for a busy GPU, or waits shortly, is not found', async
   t.strictSame(rulesIn({ ...line(40), gpu: { gpu_busy: 0 } }, { step: 20 }), [])
 })
 
+t.test('a GPU of which the rows end early counts as busy after them', async (t) => {
+  const rows = rankRows('0', { line: { self_wall: 100, self_running: 0 }, gpu: { gpu_busy: 0 } })
+  const until = (last: number) =>
+    rows.filter(({ metric, seconds }) => metric !== 'gpu' || seconds <= last)
+  const sentences = (last: number) =>
+    findIn(until(last)).findings.flatMap(({ rule, sentence }) =>
+      rule === 'gpu-idle-while-python-waits' ? [sentence] : [],
+    )
+  t.match(sentences(120), [/it waited there for 100 s, and the GPU was busy for at most 0 % of/])
+  t.match(sentences(90), [/idle for at least 58\.3 % .* the GPU was busy for at most 25 % of/])
+  t.strictSame(sentences(40), [])
+})
+
 t.test('of several processes, the mean of their waits counts', async (t) => {
   const waits = { line: { self_wall: 60, self_running: 0 }, gpu: { gpu_busy: 10 } }
   const first = rankRows('0', waits)

@@ -75,6 +75,18 @@ t.test('a job that has ended without an error went on after its last answer', as
   t.equal(found(1).some(isNamed), true)
 })
 
+t.test('a container that fetches data, or was restarted, is not the job', async (t) => {
+  const rows = [...BEFORE, ...answerRows(120, { ranks: [lateCells(3)] })]
+  const isStuck = (...ended: readonly ReturnType<typeof endOf>[]) =>
+    findIn(rows, (rank) => (rank === '0' ? ended : [])).findings.some(
+      ({ rule }) => rule === 'no-progress',
+    )
+  const other = { ...endOf({ exitCode: 0 }), container: 'fetch-data' }
+  t.equal(isStuck(other), true)
+  t.equal(isStuck(other, endOf({ exitCode: 0 })), false)
+  t.equal(isStuck(endOf({ exitCode: 0, restarted: true })), true)
+})
+
 t.test('the finding names the operation, the rank, its pod and its process', async (t) => {
   const stopped = [60, 120].map((at) => processRow(3, at, { process_state: 'stopped' }))
   const ranks = [lateCells(3), rankCells(0), rankCells(1)]
@@ -105,6 +117,20 @@ t.test('the line of Python in which a late rank is', async (t) => {
   t.match(known?.ranks[0]?.stuck?.late, [{ line: 'load_batch (data.py:41)' }])
   for (const other of [nowRow(60, now), nowRow(110, { ...now, pid: 74 })])
     t.ok(last(...sleeping, other)?.sentence.endsWith(`has not come: ${process}.`))
+})
+
+t.test('ranks with different operations, of which one does not answer', async (t) => {
+  const communicator = { ranks_missing: 1, ranks_behind: 1, ranks_ahead: 0 }
+  const hosts = { host: null, nccl_pid: null }
+  const [finding] = findingsOf({
+    communicator,
+    ranks: [missingCells(2, hosts), lateCells(1, hosts)],
+  })
+  t.equal(
+    finding?.sentence,
+    'Since 00:00:00, no rank has launched all operations of the NCCL communicator ' +
+      '27a079b828ff1a75 of 4 ranks. NCCL rank 2 does not answer. NCCL rank 1 has not come.',
+  )
 })
 
 t.test('other texts', async (t) => {
