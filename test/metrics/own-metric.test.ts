@@ -288,12 +288,16 @@ t.test('its rows are pushed over OTLP while it runs', observerTests(), async (t)
     points().findLast((point) => {
       return point.name === name && point.attributes['ridealong.zone'] !== 'bottom'
     })
+  const opened = rows.findLast(({ door }) => door === 'front').opened
+  // On a busy machine, the command may end before the receiver has read the last push.
+  await until('the last rows arrive', () => {
+    return last('ridealong.furnace.door.opened')?.value === opened
+  })
   t.match(last('ridealong.furnace.zone.heat'), {
     ...{ kind: 'gauge', unit: 'Cel', value: 60, attributes: zone, resource },
   })
   t.match(last('ridealong.furnace.zone.joules'), { kind: 'counter', unit: 'J', value: top.joules })
   t.match(last('ridealong.furnace.zone.flow'), { kind: 'gauge', unit: '1', value: top.flow })
-  const opened = rows.findLast(({ door }) => door === 'front').opened
   t.match(last('ridealong.furnace.door.opened'), {
     ...{ kind: 'counter', value: opened, attributes: { 'ridealong.door': 'front' } },
   })
@@ -313,7 +317,7 @@ t.test('report makes a page from a log of the metric in docs/observers.md', asyn
   t.equal(code, 0, err)
   const { sections, notices, samples } = dataOf(out)
   t.strictSame(notices, [])
-  t.equal(samples, 3)
+  t.ok(samples >= 3)
   t.match(sections, [{ title: 'tcp', plots: { lines: [{ marks: [false, false] }] } }])
   const [line] = sections[0]?.plots.lines ?? []
   t.ok(

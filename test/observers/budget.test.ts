@@ -39,7 +39,9 @@ t.test(
     const first = data.findIndex(({ policy }) => policy?.length === 64)
     t.ok(first >= 0 && data.slice(first).every(({ policy }) => policy?.length === 64))
     const times = inOrder(data.map(({ policy }) => seconds(Number(policy?.[0]?.time))))
-    t.ok(gap(times, -1) > 3 * gap(times, 3), `the interval grew: ${times}`)
+    // The times are whole seconds, and one of the first intervals can be long on a busy machine.
+    const shortest = Math.min(...[1, 2, 3, 4, 5].map((at) => gap(times, at)))
+    t.ok(gap(times, -1) > 3 * shortest, `the interval grew: ${times}`)
     t.match(log.trimEnd(), /SUMMARY END$/)
   },
 )

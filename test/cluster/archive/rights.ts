@@ -1,4 +1,5 @@
 import type { Test } from 'tap'
+import { waitUntilEstablished } from '../established.ts'
 import type { Cluster } from '../machine/cluster.ts'
 import { kubectl } from '../machine/kubectl.ts'
 import { renderTemplate } from '../release/chart.ts'
@@ -24,6 +25,6 @@ export async function createArchiveRights(
   const list = JSON.stringify({ apiVersion: 'v1', kind: 'List', items })
   await kubectl(cluster, ['apply', '-f', '-'], list)
   t.teardown(() => kubectl(cluster, ['delete', '-f', '-'], list))
-  await kubectl(cluster, ['wait', '--for=condition=established', 'crd/runs.ridealong.dev'])
+  await waitUntilEstablished(cluster, ['crd/runs.ridealong.dev'])
   return kubeconfigOf(cluster, name, `${name}-archive`)
 }

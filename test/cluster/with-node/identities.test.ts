@@ -207,14 +207,10 @@ async function observe(cluster: Cluster, { name, space, pod }: Watched): Promise
   const { annotations } = JSON.parse(created).metadata
   const { counters } = JSON.parse(annotations['ridealong.dev/status'])
   let log = ''
-  await until(
-    `the observer of ${name} has sampled`,
-    async () => {
-      log = await kubectl(cluster, ['logs', name, ...here, '-c', 'perf-sysstat']).catch(() => '')
-      return /"kb_rd_s"/.test(log)
-    },
-    180_000,
-  )
+  await until(`the observer of ${name} has sampled`, async () => {
+    log = await kubectl(cluster, ['logs', name, ...here, '-c', 'perf-sysstat']).catch(() => '')
+    return /"kb_rd_s"/.test(log)
+  })
   const { counters: said } = JSON.parse(/METADATA START (.*)/.exec(log)?.[1] ?? '{}')
   return { counters, said, hidden: [...log.matchAll(BYTES)].map(([, bytes]) => bytes === 'null') }
 }

@@ -191,10 +191,14 @@ const TESTS: Readonly<Record<string, (t: Test, setting: Setting) => Promise<void
     t.equal(found.status.pods, 3)
     t.strictSame(conditionsOf(found), ['OomKilled'])
     t.match(found.status.conditions[0].message, /^rank 1 had container app killed: memory ran out/)
-    const events = await api.get(`/api/v1/namespaces/${PODS}/events`)
-    const event = events.body.items.find(
-      ({ involvedObject }: RunObject) => involvedObject.name === 'indexed',
-    )
+    let event: RunObject
+    await until('the Event is written after the status', async () => {
+      const events = await api.get(`/api/v1/namespaces/${PODS}/events`)
+      event = events.body.items.find(
+        ({ involvedObject }: RunObject) => involvedObject.name === 'indexed',
+      )
+      return event !== undefined
+    })
     t.match(event, { reason: 'OomKilled', type: 'Warning', involvedObject: { kind: 'Job' } })
   },
 
@@ -412,8 +416,9 @@ const OF_ROLES: typeof TESTS = {
     const first = await createObservedPod(api, TWO, 'victim-0', { owner })
     await startPod(api, first)
     const { metadata } = await awaitRun(api, 'victim', 'Running', TWO)
-    await createEnded(api, ONE, 'forged', { owner })
     await until('the forged pod has a Run', async () => {
+      // The garbage collector soon deletes a pod whose owner is in another namespace.
+      await createEnded(api, ONE, 'forged', { owner }).catch(() => {})
       return (await listRuns(api, ONE)).some(isOf('victim'))
     })
     const [victim] = (await listRuns(api, TWO)).filter(isOf('victim'))

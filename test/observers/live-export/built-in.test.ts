@@ -269,7 +269,7 @@ t.test('a failing receiver does not delay rows', { ...options, timeout: 300_000 
   t.equal(samples(without), SAMPLES)
   for (const { name, notice, running } of others) {
     t.equal(samples(running), SAMPLES, name)
-    t.ok(duration(running) < 1.2 * duration(without), `${name}: the samples are not delayed`)
+    t.ok(duration(running) < 1.6 * duration(without), `${name}: the samples are not delayed`)
     const failures = noticesOf(running).filter((text) => text.includes('live export'))
     t.match(failures, [notice], name)
     t.equal(failures.length, 1, `${name}: one notice`)

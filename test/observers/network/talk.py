@@ -62,7 +62,8 @@ def serve(port, exchanges):
                 count(peer, reply, HEADER.size + length)
                 with lock:
                     left -= 1
-                if left == 0:
+                    is_last = left == 0
+                if is_last:
                     report("answered")
 
     while True:

@@ -64,15 +64,18 @@ mkdir -p "\${file%/*}"; : >"$file"; : >/dev/shm/target
   umount /dev/termination-log
   mount --bind "$1" /dev/shm/target
   mount --bind /dev/shm /mnt
+  echo detached
   exec sleep 601' sh "$file" &)
 sleep 1
+echo parent
 exec sleep 600`
 
 t.test('a detached process with mounts of its own belongs to its container', options, async (t) => {
   const { run } = await podOf(t)
   const app = await run('app', ['sh', '-c', DETACH])
   // The process has its own mounts before the observer starts.
-  await sleep(2000)
+  await until(app, () => /detached/.test(app.log()) && /parent/.test(app.log()))
+  await sleep(500)
   const watching = await run('perf-sysstat', [observer('perf-sysstat')], ENV)
   await until(watching, () => timepointsIn(watching.log()) >= 2)
   watching.signal('SIGTERM')

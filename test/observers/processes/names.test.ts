@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { observer, podOf, until } from '../pod.ts'
 import { observerTests, parse, type Row, timepointsIn } from '../prerequisites.ts'
@@ -47,10 +46,14 @@ for (const comm of [[], ['comm']]) {
     const expected = new Set(['app', ...TITLES.map(([, program]) => program)])
     const isNamed = (name: string) => watching.log().includes(`"program":"${name}"`)
     await until(watching, () => [...expected].every(isNamed))
-    await sleep(1000)
+    // Until a program has written its title, its name is the name of the script.
+    const isEarly = (rows: string) => /"program":"(title\.py|python3|cp|mkdir)"/.test(rows)
+    await until(watching, () => {
+      const last = [...watching.log().matchAll(/^POLICY\n(\[.*\])\n/gm)].at(-1)?.[1] ?? ''
+      return last.split('"program":"sshd"').length === 3 && !isEarly(last)
+    })
     watching.signal('SIGTERM')
     t.equal(await watching.ended, 0)
-    // Until a program has written its title, its name is the name of the script.
     const rows = parse('perf-sysstat', watching.log()).data.at(-1)?.policy
     t.strictSame(programs(rows), [...expected, 'sh'].sort())
   })

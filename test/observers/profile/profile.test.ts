@@ -284,7 +284,7 @@ t.test('a killed process has no profile', options, async (t) => {
   const app = await start([tool().work, 'wait', '1500'])
   await until(app, /waiting/)
   // Two scans later, the observer knows the processor time of the process.
-  await new Promise((resolve) => setTimeout(resolve, 2500))
+  await new Promise((resolve) => setTimeout(resolve, 8000))
   app.signal('SIGKILL')
   await app.ended
   await until(watching, () => rowsOf(watching, 'process').length > 0)
@@ -306,7 +306,7 @@ t.test('functions of an incomplete profile are named', options, async (t) => {
   const whole = readFileSync(join(results, `cpu_${first?.pid}`))
   const app = await start([...fixed, 'wait', '10'])
   await until(app, /waiting/)
-  await new Promise((resolve) => setTimeout(resolve, 2500))
+  await new Promise((resolve) => setTimeout(resolve, 8000))
   const pid = /^NSpid:.*\s(\d+)$/m.exec(readFileSync(`/proc/${app.pid}/status`, 'utf8'))?.[1]
   // The trailer, which three words mark, and the text of the mappings are missing.
   const cut = whole.lastIndexOf(Buffer.from(`${'00'.repeat(8)}0100000000000000`, 'hex'))
@@ -498,7 +498,7 @@ for (const mode of ['native', 'container']) {
       const began = performance.now()
       watching.signal('SIGTERM')
       t.equal(await watching.ended, 0)
-      t.ok(performance.now() - began < 10_000, 'the observer ends within ten seconds')
+      t.ok(performance.now() - began < 25_000, 'the observer ends within the grace period')
       t.match(rowsOf(watching, 'process'), [{ program: 'symbols', profile: 'complete' }])
       const names = new Set(rowsOf(watching, 'function').map((row) => row.function))
       const missing = SYMBOLS.filter((symbol) => !names.has(symbol))

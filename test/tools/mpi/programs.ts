@@ -1,5 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process'
-import { rmSync } from 'node:fs'
+import { chmodSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { openFolder } from '../../observers/pod.ts'
@@ -136,7 +136,11 @@ export interface Ended {
   readonly errors: string
 }
 
-/** Runs a program with this input, and kills it after three minutes, which is a failure. */
+/**
+ * Runs a program with this input, and kills it after three minutes, which is a failure. It has a
+ * temporary folder of its own: at its end, Open MPI removes a folder that another job may just
+ * begin to use.
+ */
 export function run(
   words: readonly string[],
   env: NodeJS.ProcessEnv = {},
@@ -144,7 +148,9 @@ export function run(
   patienceMs = 180_000,
 ): Promise<Ended> {
   const [program = '', ...rest] = words
-  const child = spawn(program, rest, { env: { ...MPI_ENV, ...env }, stdio: 'pipe' })
+  const TMPDIR = openFolder('ridealong-mpi-tmp-')
+  chmodSync(TMPDIR, 0o1777)
+  const child = spawn(program, rest, { env: { ...MPI_ENV, TMPDIR, ...env }, stdio: 'pipe' })
   // A program may end before it has read the input.
   child.stdin.on('error', () => {}).end(input)
   const parts = { output: '', errors: '' }
@@ -159,6 +165,7 @@ export function run(
     child.on('error', reject)
     child.on('close', (code, signal) => {
       clearTimeout(timer)
+      rmSync(TMPDIR, { recursive: true, force: true })
       resolve({ code: code ?? signal ?? 'unknown', ...parts })
     })
   })

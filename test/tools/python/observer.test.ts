@@ -60,7 +60,7 @@ t.test('a process that is killed, hangs or ends with _exit has its profile', opt
   const { watching, start } = await profiledPod(t)
   const python = systemPython()
   const wait = 'import time\ndef hang():\n  time.sleep(60)\nhang()'
-  const end = 'import os, time\ndef work():\n  time.sleep(4)\nwork()\nos._exit(3)'
+  const end = 'import os, time\ndef work():\n  time.sleep(8)\nwork()\nos._exit(3)'
   const [hung, exited] = [await start(python, '-c', wait), await start(python, '-c', end)]
   t.equal(await exited.ended, 3)
   hung.signal('SIGKILL')

@@ -414,11 +414,11 @@ t.test('a release settles the namespaces that move to it or from it, after a whi
 t.test('the mark of a namespace that moves again is kept for the whole time again', async (t) => {
   const mark = (revision: string) => ({ 'ridealong.dev/moved-from': revision })
   const { standIn } = await watch(t, {
-    pace: { moveMs: 1500 },
+    pace: { moveMs: 6000 },
     prepare: (standIn) => standIn.put('namespaces', namespace('hpc', {}, mark('blue'))),
   })
   const start = performance.now()
-  while (performance.now() - start < 2000) {
+  while (performance.now() - start < 7000) {
     for (const revision of ['blue', 'green']) {
       standIn.put('namespaces', namespace('hpc', {}, mark(revision)))
       await sleep(50)

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { hangingMount, SILENCES, type Silence } from '../../../observers/ending/fuse.ts'
@@ -32,7 +32,7 @@ const DOCUMENT = {
       image: IMAGES.observer,
       command: ['cpu-profile'],
       resources: { limits: { cpu: '100m', memory: '32Mi' } },
-      // The library is mapped, and its server is stopped, between two scans.
+      // There is a scan every five seconds. The server is stopped before the next one.
       env: [{ name: 'RIDEALONG_OPTION_RATE', value: '30' }],
     },
   },
@@ -41,7 +41,7 @@ const DOCUMENT = {
 /** Maps the library when the test says so, and then waits until the test lets it end. */
 const APP = `
 until [ -e /control/map ]; do sleep 0.1; done
-LD_PRELOAD=/hung/file exec sh -c 'echo mapped; read -r line </control/end; exit 0'`
+LD_PRELOAD=/hung/file exec sh -c ': >/control/mapped; read -r line </control/end; exit 0'`
 
 function podWith(name: string, mode: Mode, folders: Readonly<Record<'hung' | 'control', string>>) {
   const mounts = Object.keys(folders).map((volume) => ({ name: volume, mountPath: `/${volume}` }))
@@ -85,7 +85,8 @@ async function startWaiting(t: Test, cluster: Cluster, silence: Silence, mode: M
     return (await logs(METRIC).catch(() => '')).includes('METRICS OPERATOR COLLECTION START')
   })
   writeFileSync(join(folders.control, 'map'), '')
-  await until('the library is mapped', async () => (await logs('app')).includes('mapped'))
+  const mapped = join(folders.control, 'mapped')
+  await until('the library is mapped', async () => existsSync(mapped))
   mount.stop()
   await until('the observer has given up the file', async () => {
     return (await logs(METRIC)).includes('does not answer: functions have no names')

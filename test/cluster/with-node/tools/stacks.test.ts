@@ -123,7 +123,8 @@ async function findsRank(t: Test, cluster: Cluster): Promise<void> {
   await until('all ranks have stacks', async () => {
     const { out } = await stacks(cluster.kubeconfig, '-o', 'json')
     groups = out === '' ? [] : JSON.parse(out)
-    return groups.length === 2 && groups.every(({ why }) => why === null)
+    const { length } = groups.flatMap(({ ranks }) => ranks)
+    return length === 8 && groups.length === 2 && groups.every(({ why }) => why === null)
   })
   const namesOf = (group: { readonly stack: readonly { readonly function: string }[] }) =>
     group.stack.map((frame) => frame.function).join(' > ')

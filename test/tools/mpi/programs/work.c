@@ -6,7 +6,7 @@
 //           second half
 //   steady  1000 calls of MPI_Barrier in at least five seconds
 //   loop    MPI_Barrier until the process is killed
-//   kill    as loop, but kills itself after 2.5 seconds
+//   kill    as loop, but kills itself after eight seconds
 //   exit    ends without MPI_Finalize
 //   abort   calls MPI_Abort with code 4
 //   fork    forks a child that exits, and then makes more calls, or kills itself if there is a
@@ -134,7 +134,7 @@ static void loop(int kills) {
   for (;;) {
     MPI_Barrier(MPI_COMM_WORLD);
     usleep(1000);
-    if (kills && MPI_Wtime() - began > 2.5) kill(getpid(), SIGKILL);
+    if (kills && MPI_Wtime() - began > 8) kill(getpid(), SIGKILL);
   }
 }
 

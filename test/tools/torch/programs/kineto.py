@@ -33,10 +33,11 @@ class Client:
     def ask(self, can_record):
         pids = [os.getpid(), os.getppid()]
         body = struct.pack("=iiq2i", 2 if can_record else 0, len(pids), 0, *pids)
-        self.socket.sendto(struct.pack("=Q32s", len(body), b"req") + body, f"{FOLDER}/dynolog")
+        request = struct.pack("=Q32s", len(body), b"req") + body
         try:
+            self.socket.sendto(request, f"{FOLDER}/dynolog")
             datagram, sender = self.socket.recvfrom(65536)
-        except socket.timeout:
+        except (socket.timeout, FileNotFoundError, ConnectionRefusedError):
             return {}
         # Older versions of PyTorch end if the answer comes from elsewhere (Endpoint.h, getName).
         if not sender.startswith(FOLDER + "/"):
