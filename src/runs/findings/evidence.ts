@@ -72,7 +72,8 @@ interface LogClock {
   readonly spacing: number | null
 }
 
-interface SectionEvidence {
+/** The evidence of a section. */
+export interface SectionEvidence {
   readonly isJsonl: boolean
   /** The names of the columns that identify a thing in a log. */
   readonly keys: readonly string[]

@@ -104,9 +104,14 @@ export function newMpiRun(isTail = false): MpiRun {
 
 /** Returns the calls of the processes of some of the logs. */
 export function keepLogs(run: MpiRun, isKept: (source: string) => boolean): MpiRun {
-  const starting = [...run.starting].filter(([, { source }]) => isKept(source))
-  const processes = run.processes.filter(({ source }) => isKept(source))
-  return { ...run, processes, starting: new Map(starting) }
+  const kept = <Value extends { readonly source: string }>(all: ReadonlyMap<string, Value>) =>
+    new Map([...all].filter(([, { source }]) => isKept(source)))
+  return {
+    ...run,
+    processes: run.processes.filter(({ source }) => isKept(source)),
+    starting: kept(run.starting),
+    running: kept(run.running),
+  }
 }
 
 /**

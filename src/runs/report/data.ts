@@ -14,7 +14,7 @@ import { stepsByRank } from './first-screen/rank-steps.ts'
 import type { CollectedRun } from './gather.ts'
 import { distinct, groupTracks, ordered } from './groups.ts'
 import { labelRanks } from './labels.ts'
-import { findCopies, withoutLogs } from './log-copies.ts'
+import { findCopies, type LogCopies, withoutCopies } from './log-copies.ts'
 import type { Measure } from './measures.ts'
 import { copyNotices, listNotices, type ShownPart } from './notices.ts'
 import { buildPlots, type PlotContext, type Plots, type Titled, titleOf } from './plots.ts'
@@ -96,13 +96,13 @@ export interface ChosenRun extends Pick<ReportModel, 'run' | 'rankOf' | 'ranks'>
   /** The run without the logs that are copies, but with all observers. */
   readonly whole: CollectedRun
   /** The logs that are copies of others. */
-  readonly copies: ReadonlySet<string>
+  readonly copies: LogCopies
 }
 
 /** Leaves the logs out that are copies, and chooses one observer of each section and rank. */
 export function chooseRun(collected: CollectedRun): ChosenRun {
   const copies = findCopies(collected)
-  const whole = withoutLogs(collected, copies)
+  const whole = withoutCopies(collected, copies)
   const { rankOf, ranks } = ranksIn(whole)
   return { run: withChosenObservers(whole, rankOf), rankOf, ranks, whole, copies }
 }

@@ -2,6 +2,7 @@ import type { RowsDescription } from '../../core/catalog.ts'
 import { roundTo } from '../../lib/round.ts'
 import type { CollectedRun, LogSource } from './gather.ts'
 import type { Grid } from './grid.ts'
+import type { LogCopies } from './log-copies.ts'
 import { rankNotices } from './observed-ranks.ts'
 import type { Plots } from './plots.ts'
 import type { Group } from './summary.ts'
@@ -69,9 +70,9 @@ function isUnclosed({ log }: LogSource): boolean {
 }
 
 /** Returns a notice about logs that were left out because another log is the same. */
-export function copyNotices(copies: ReadonlySet<string>): readonly string[] {
+export function copyNotices(copies: LogCopies): readonly string[] {
   if (copies.size === 0) return []
-  const names = [...copies].slice(0, NAMED).join(', ')
+  const names = [...copies.keys()].slice(0, NAMED).join(', ')
   const more = copies.size > NAMED ? ` and ${copies.size - NAMED} more` : ''
   return [`${names}${more}: left out, because another log has the same rows.`]
 }

@@ -3,9 +3,8 @@ import {
   chooseSource,
   type QuantitySource,
 } from '../../../core/rules/choose-source.ts'
-import { type Evidence, sectionKey, type Thing } from '../../findings/evidence.ts'
-import { keepLogs } from '../../mpi/mpi-run.ts'
-import { keepNcclLogs } from '../../nccl/nccl-run.ts'
+import { sectionKey } from '../../findings/evidence.ts'
+import { keepRows } from '../../findings/kept-rows.ts'
 import type { CollectedRun } from '../gather.ts'
 import type { Track } from '../track.ts'
 import { type LogFacts, readLogFacts } from './log-facts.ts'
@@ -57,7 +56,7 @@ export function withChosenObservers(
 ): CollectedRun {
   const logs = readLogFacts(run, rankOf)
   if (!hasSeveral([...logs.values()])) return run
-  const { others, chosenLogs } = findOthers(listTracks(run, logs), logs)
+  const { others, otherLogs } = findOthers(listTracks(run, logs), logs)
   const isKept = (section: string, thing: Place) => !others.has(placeKey(section, thing))
   const kept = <One extends Place>(section: string, things: ReadonlyMap<string, One>) =>
     new Map([...things].filter(([, thing]) => isKept(section, thing)))
@@ -73,7 +72,12 @@ export function withChosenObservers(
         return [key, { ...one, tracks }]
       }),
     ),
-    evidence: chosenEvidence(run.evidence, kept, chosenLogs),
+    evidence: keepRows(run.evidence, {
+      isThing: isKept,
+      isLog: (log) => !otherLogs.has(log),
+      // All logs of a pod are about the same pod.
+      podLog: (log) => log,
+    }),
   }
 }
 
@@ -109,7 +113,7 @@ function placeKey(section: string, { source, container }: Place): string {
   return JSON.stringify([section, source, container])
 }
 
-/** Returns the places of the tracks that are not chosen, and the logs with a chosen track. */
+/** Returns the places of the tracks that are not chosen, and the logs that have no others. */
 function findOthers(tracks: readonly SectionTrackOf[], logs: ReadonlyMap<string, LogFacts>) {
   const groups = Map.groupBy(tracks, ({ section, track: { source, container } }) =>
     JSON.stringify([logs.get(source)?.rank, section, container]),
@@ -127,27 +131,6 @@ function findOthers(tracks: readonly SectionTrackOf[], logs: ReadonlyMap<string,
       else others.add(placeKey(section, track))
     }
   }
-  return { others, chosenLogs }
-}
-
-/** Keeps the chosen things, and the profiles and calls of MPI of the chosen logs. */
-function chosenEvidence(
-  evidence: Evidence,
-  kept: (section: string, things: ReadonlyMap<string, Thing>) => Map<string, Thing>,
-  chosenLogs: ReadonlySet<string>,
-): Evidence {
-  const { sections, profiles, mpi, nccl } = evidence
-  const keptLogs = <Value>(logs: ReadonlyMap<string, Value>) =>
-    new Map([...logs].filter(([log]) => chosenLogs.has(log)))
-  return {
-    ...evidence,
-    sections: new Map(
-      [...sections].map(([key, one]) => [key, { ...one, things: kept(key, one.things) }]),
-    ),
-    profiles: new Map(
-      [...profiles].map(([key, one]) => [key, { ...one, logs: keptLogs(one.logs) }]),
-    ),
-    mpi: keepLogs(mpi, (source) => chosenLogs.has(source)),
-    nccl: keepNcclLogs(nccl, (source) => chosenLogs.has(source)),
-  }
+  const logsOfTracks = tracks.map(({ track }) => track.source)
+  return { others, otherLogs: new Set(logsOfTracks.filter((log) => !chosenLogs.has(log))) }
 }
