@@ -4,6 +4,9 @@ import { numberIn, textIn } from '../log/typed-cells.ts'
 /** The metric whose rows describe collective calls of PyTorch. */
 export const TORCH_METRIC = 'torch-collectives'
 
+/** The key column with the number of a call in its process group. */
+export const CALL_KEY = 'number'
+
 /** The collective calls of PyTorch of all processes of a run, by log and process id. */
 export type TorchRun = Map<string, TorchProcess>
 
@@ -14,6 +17,7 @@ export interface TorchProcess {
   readonly pid: number
   /** The rank in the default process group; null if it is not known. */
   rank: number | null
+  hasEnded: boolean
   /** The process groups by name. */
   readonly groups: Map<string, TorchGroup>
 }
@@ -26,16 +30,23 @@ export interface TorchGroup {
   size: number | null
   /** The ranks of the members, such as `0-7`. */
   members: string
-  /** When the process made each call, in seconds since 1970, by the number of the call. */
-  readonly called: Map<number, number>
-  /** The operations of these calls. */
-  readonly operations: Map<number, string>
+  /** Its last calls, by their numbers. */
+  readonly calls: Map<number, TorchCall>
 }
 
-/** The most processes of a run, process groups of a process, and calls of a group: the last. */
+/** A call of a collective operation. */
+export interface TorchCall {
+  /** When the process made it, in seconds since 1970. */
+  readonly called: number
+  readonly operation: string
+}
+
+/** The most processes of a run, and process groups of a process. */
 const MOST_PROCESSES = 100_000
 const MOST_GROUPS = 64
-const MOST_CALLS = 2000
+
+/** The most calls of a process group that are kept, and compared: the last. */
+export const MOST_CALLS = 2000
 
 export function newTorchRun(): TorchRun {
   return new Map()
@@ -44,9 +55,10 @@ export function newTorchRun(): TorchRun {
 /** Adds a row of the metric torch-collectives; does nothing with rows of other metrics. */
 export function addTorchRow(run: TorchRun, section: string, sample: Sample): void {
   if (sample.metric !== TORCH_METRIC) return
-  const process = processOf(run, sample)
+  const process = processOf(run, section, sample)
   if (process === undefined) return
   process.rank = numberIn(sample.world_rank) ?? process.rank
+  process.hasEnded ||= section === 'process' && sample.state === 'ended'
   if (section === 'group') addGroup(process, sample)
   if (section === 'collective') addCall(process, sample)
 }
@@ -56,14 +68,17 @@ export function isTorchCall(metric: string, section: string): boolean {
   return metric === TORCH_METRIC && section === 'collective'
 }
 
-function processOf(run: TorchRun, sample: Sample): TorchProcess | undefined {
+/** A process that runs replaces one that has ended and had its process id. */
+function processOf(run: TorchRun, section: string, sample: Sample): TorchProcess | undefined {
   const pid = numberIn(sample.pid)
   const source = sample.source ?? ''
   if (pid === null) return undefined
   const key = JSON.stringify([source, pid])
   const known = run.get(key)
-  if (known !== undefined || run.size >= MOST_PROCESSES) return known
-  const made = { source, node: sample.node ?? null, pid, rank: null, groups: new Map() }
+  const isOther = known?.hasEnded === true && section === 'process' && sample.state !== 'ended'
+  if (known === undefined ? run.size >= MOST_PROCESSES : !isOther) return known
+  const node = sample.node ?? null
+  const made = { source, node, pid, rank: null, hasEnded: false, groups: new Map() }
   run.set(key, made)
   return made
 }
@@ -73,8 +88,7 @@ function groupOf({ groups }: TorchProcess, sample: Sample): TorchGroup | undefin
   if (name === null) return undefined
   const known = groups.get(name)
   if (known !== undefined || groups.size >= MOST_GROUPS) return known
-  const calls = { called: new Map(), operations: new Map() }
-  const made = { name, description: '', size: null, members: '', ...calls }
+  const made = { name, description: '', size: null, members: '', calls: new Map() }
   groups.set(name, made)
   return made
 }
@@ -89,12 +103,9 @@ function addGroup(process: TorchProcess, sample: Sample): void {
 
 function addCall(process: TorchProcess, sample: Sample): void {
   const group = groupOf(process, sample)
-  const [number, called] = [numberIn(sample.number), numberIn(sample.called)]
+  const [number, called] = [numberIn(sample[CALL_KEY]), numberIn(sample.called)]
   if (group === undefined || number === null || called === null) return
-  group.called.set(number, called)
-  group.operations.set(number, textIn(sample.operation) ?? '')
-  const [oldest] = group.called.keys()
-  if (group.called.size <= MOST_CALLS || oldest === undefined) return
-  group.called.delete(oldest)
-  group.operations.delete(oldest)
+  group.calls.set(number, { called, operation: textIn(sample.operation) ?? '' })
+  const [oldest] = group.calls.keys()
+  if (group.calls.size > MOST_CALLS && oldest !== undefined) group.calls.delete(oldest)
 }

@@ -8,9 +8,8 @@ import { factIn, thingsOf } from '../sentence.ts'
 import { FEWEST_SECONDS } from '../time-lost.ts'
 import { LEAST_EFFICIENCY } from './mpi-rules.ts'
 
-/** The fewest calls that are compared, and the least part in which the rank was the last one. */
+/** The fewest calls that are compared. */
 const FEWEST_CALLS = 20
-const LEAST_LAST = 0.5
 /** The least delay between ranks on several nodes, whose clocks can differ, in seconds. */
 const LEAST_DELAY_ACROSS = 0.01
 const LEAST_PERCENT = 100 * (1 - LEAST_EFFICIENCY)
@@ -73,10 +72,9 @@ function findLateRanks({ torch, ranks }: RunEvidence): readonly LateRank[] {
   return perProcess(torch.late.filter(isLate).map(lateRank), ranks)
 }
 
-function isLate({ calls, lastCalls, delay, waited, part, isAcrossNodes }: LateMember): boolean {
-  const isOften = calls >= FEWEST_CALLS && lastCalls >= LEAST_LAST * calls
+function isLate({ calls, delay, waited, part, isAcrossNodes }: LateMember): boolean {
   const isLong = waited >= FEWEST_SECONDS && 100 * part >= LEAST_PERCENT
-  return isOften && isLong && (!isAcrossNodes || delay >= LEAST_DELAY_ACROSS)
+  return calls >= FEWEST_CALLS && isLong && (!isAcrossNodes || delay >= LEAST_DELAY_ACROSS)
 }
 
 function lateRank(member: LateMember): LateRank {
