@@ -233,6 +233,35 @@ function* pressurePrograms() {
     })
 }
 
+/** Yields a call of a process in a process group, with the columns of torch-collectives. */
+function torchCall(timepoint: number, pid: number, group: string, number: number) {
+  return row(timepoint, 'collective', {
+    ...process(pid),
+    world_rank: pid - 1,
+    group,
+    number,
+    operation: 'gloo:all_reduce',
+    called: BEGAN / 1000 + number * 0.01,
+    state: 'scheduled',
+  })
+}
+
+/** Yields calls of eight processes, of which a report keeps the last ones. */
+function* torchCalls() {
+  for (const number of count())
+    for (let pid = 1; pid <= 8; pid++) yield torchCall(number >> 5, pid, '0', number)
+}
+
+/** Yields processes with as many calls as a report keeps of each. */
+function* torchProcesses() {
+  for (const pid of count())
+    for (let number = 0; number < 2000; number++) yield torchCall(pid, pid + 1, '0', number)
+}
+
+function* torchGroups() {
+  for (const number of count()) yield torchCall(number >> 10, (number >> 6) + 1, `${number}`, 1)
+}
+
 /** Yields runs of an observer whose container is restarted again and again. */
 function* restarts() {
   for (const number of count()) {
@@ -254,6 +283,9 @@ export const LARGE_LOGS: readonly LargeLog[] = [
   { name: 'pressure, restarts', metric: 'pressure', lines: restarts },
   { name: 'network, timepoints', metric: 'network', lines: networkTimepoints },
   { name: 'network, peers', metric: 'network', lines: networkPeers },
+  { name: 'torch-collectives, calls', metric: 'torch-collectives', lines: torchCalls },
+  { name: 'torch-collectives, processes', metric: 'torch-collectives', lines: torchProcesses },
+  { name: 'torch-collectives, groups', metric: 'torch-collectives', lines: torchGroups },
   { name: 'cpu-profile, functions', metric: 'cpu-profile', lines: profileFunctions },
   { name: 'cpu-profile, stacks', metric: 'cpu-profile', lines: profileStacks },
   { name: 'mpi-trace, timepoints', metric: 'mpi-trace', lines: mpiTimepoints },

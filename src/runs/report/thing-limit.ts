@@ -1,5 +1,6 @@
 import type { RowSection } from '../../core/catalog.ts'
 import type { Sample } from '../log/columns.ts'
+import { CALL_KEY, isTorchCall } from '../torch/torch-run.ts'
 
 /**
  * The most things of a section of a log that a report has, such as processes or sockets. It is
@@ -43,7 +44,7 @@ export function newThingLimit(most = MOST_THINGS): ThingLimit {
  * who makes a report of its log.
  */
 export function hasRoom(limit: ThingLimit, section: RowSection, sample: Sample): boolean {
-  const { keys, logs } = sectionOf(limit, section)
+  const { keys, logs } = sectionOf(limit, section, sample.metric ?? '')
   const log = sample.source ?? ''
   const things = logs.get(log) ?? { ids: new Set(), leftOut: 0 }
   logs.set(log, things)
@@ -56,10 +57,13 @@ export function hasRoom(limit: ThingLimit, section: RowSection, sample: Sample):
   return false
 }
 
-function sectionOf({ sections }: ThingLimit, section: RowSection): SectionThings {
+function sectionOf({ sections }: ThingLimit, section: RowSection, metric: string): SectionThings {
   const known = sections.get(section)
   if (known !== undefined) return known
-  const made = { keys: keysOf(section), logs: new Map() }
+  const keys = keysOf(section)
+  const isCall = isTorchCall(metric, section.name)
+  // Of the calls of PyTorch, the last ones are kept, so a process group with its calls is a thing.
+  const made = { keys: isCall ? keys.filter((key) => key !== CALL_KEY) : keys, logs: new Map() }
   sections.set(section, made)
   return made
 }
