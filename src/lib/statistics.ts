@@ -76,6 +76,13 @@ export function maximum(values: readonly (number | null)[]): number | null {
   return most
 }
 
+/** Returns the minimum of the known values; null if there are none. */
+export function minimum(values: readonly (number | null)[]): number | null {
+  let least: number | null = null
+  for (const value of values) if (value !== null && (least === null || value < least)) least = value
+  return least
+}
+
 /**
  * Marks the values of each thing that are outliers among the things of the same group.
  *

@@ -7,6 +7,7 @@ import { pathOfResource } from '../../../src/cluster/discovery.ts'
 import { type Reflector, startReflector } from '../../../src/cluster/reflect/reflector.ts'
 import { errorMessage } from '../../../src/lib/error-message.ts'
 import { pauseInBackground } from '../../../src/lib/pause.ts'
+import { minimum } from '../../../src/lib/statistics.ts'
 import type { Retention } from '../../../src/runs/archive/retention.ts'
 import { runPool } from '../../../src/runs/collect/pool.ts'
 import type { Descriptions } from '../../../src/runs/log/descriptions.ts'
@@ -165,12 +166,13 @@ function buildCheck(watches: readonly Reflector[]): ReadinessCheck {
 }
 
 function readState(memory: PodMemory, runs: RememberedRuns, watches: readonly Reflector[]) {
-  const due = Math.min(...[...runs.all()].map(({ dueAt }) => dueAt), Date.now())
+  const now = Date.now()
+  const due = minimum([now, ...[...runs.all()].map(({ dueAt }) => dueAt)]) ?? now
   const inStepAt = Math.min(...watches.map((watch) => watch.inStepAt))
   return {
     pods: memory.size,
     runs: runs.size,
-    behind: (Date.now() - due) / 1000,
+    behind: (now - due) / 1000,
     watchAge: (performance.now() - inStepAt) / 1000,
   }
 }

@@ -1,5 +1,6 @@
 import { open } from 'node:fs/promises'
 import { systemMessage } from '../../../src/lib/error-message.ts'
+import { minimum } from '../../../src/lib/statistics.ts'
 import type { Descriptions } from '../../../src/runs/log/descriptions.ts'
 import { findNoProgress } from '../../../src/runs/top/no-progress.ts'
 import {
@@ -114,8 +115,7 @@ function enqueue({ runs, queue }: State, logs: readonly KeptLog[]): void {
 
 /** Returns the time until which all logs that go on were read; 0 if one of them never was. */
 function readUntil(logs: readonly KeptLog[]): number {
-  const times = logs.filter(({ isDone }) => !isDone).map(({ readAt = 0 }) => readAt)
-  return times.length === 0 ? 0 : Math.min(...times)
+  return minimum(logs.filter(({ isDone }) => !isDone).map(({ readAt = 0 }) => readAt)) ?? 0
 }
 
 async function lookAtAll(state: State): Promise<void> {

@@ -1,3 +1,4 @@
+import { maximum } from '../../lib/statistics.ts'
 import { wasBefore } from '../log/clock.ts'
 import type { JobProcess, MpiJob } from './mpi-job.ts'
 import type { OpenCalls } from './open-calls.ts'
@@ -92,7 +93,7 @@ export function findStuckProcesses({ processes: all }: MpiJob): readonly StuckPr
  */
 function withoutEarlier(processes: readonly JobProcess[]): readonly JobProcess[] {
   const began = processes.map(({ open }) => (open?.at == null ? 0 : open.at - open.elapsed))
-  const last = Math.max(...began)
+  const last = maximum(began) ?? 0
   return processes.filter(({ endedAt }) => endedAt === null || endedAt >= last)
 }
 
@@ -228,8 +229,8 @@ function describe(
     why,
     waiting: own.length === 0 ? waiting : own,
     late: late.map((process) => absentProcess(process, job)),
-    unrecorded: Math.max(...missing),
-    longestGap: Math.max(...gaps),
+    unrecorded: maximum(missing) ?? 0,
+    longestGap: maximum(gaps) ?? 0,
   }
 }
 

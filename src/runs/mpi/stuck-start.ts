@@ -1,3 +1,4 @@
+import { maximum } from '../../lib/statistics.ts'
 import { wasBefore } from '../log/clock.ts'
 import type { MpiRun } from './mpi-run.ts'
 import type { StartingProcess } from './starting-processes.ts'
@@ -62,7 +63,7 @@ export function joinStarting(
 
 /** Finds the processes of a job that were in MPI_Init at the last two timepoints. */
 export function findStuckStart(job: StartingJob): readonly StuckStart[] {
-  const latest = Math.max(...job.members.map(({ at }) => at ?? 0))
+  const latest = maximum(job.members.map(({ at }) => at)) ?? 0
   const hasEnded = ({ endedAt }: StartingMember) => endedAt !== null && endedAt <= latest
   const isCurrent = ({ at, interval }: StartingMember) => !wasBefore(at, interval, latest)
   const members = job.members.filter((one) => hasEnded(one) || isCurrent(one))

@@ -1,3 +1,4 @@
+import { maximum } from '../../lib/statistics.ts'
 import { wasBefore } from '../log/clock.ts'
 import type { JobProcess } from './mpi-job.ts'
 import type { OpenCalls, OpenThread } from './open-calls.ts'
@@ -47,7 +48,7 @@ const WAITS = /^MPI_(Wait|Probe|Mprobe|Finalize)/
 
 /** Finds the processes of a job that were in the same call of MPI at two timepoints. */
 export function findWaiting(processes: readonly JobProcess[]): WaitingJob {
-  const latest = Math.max(...processes.map(({ open }) => open?.at ?? 0))
+  const latest = maximum(processes.map(({ open }) => open?.at ?? null)) ?? 0
   const ranks = new Map(processes.map((process) => [process.rank, process]))
   const waiting = new Map(
     processes.flatMap((process) => {

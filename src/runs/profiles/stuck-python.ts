@@ -1,3 +1,4 @@
+import { maximum } from '../../lib/statistics.ts'
 import { wasBefore } from '../log/clock.ts'
 import type { PythonProcess } from './current-stacks.ts'
 import {
@@ -56,7 +57,7 @@ export function findStuckPython(
   all: readonly PythonProcess[],
   hasFailed: (pod: string) => boolean,
 ): readonly StuckPython[] {
-  const latest = Math.max(...all.map(({ at }) => at ?? 0))
+  const latest = maximum(all.map(({ at }) => at)) ?? 0
   const isPresent = ({ at, interval, endedAt, hasEnded, pod }: PythonProcess) =>
     !wasBefore(endedAt ?? at, interval, latest) && (!hasEnded || hasFailed(pod))
   const [present, absent] = [all.filter(isPresent), all.filter((one) => !isPresent(one))]
@@ -82,7 +83,7 @@ function stuckPeers(
   const late = others.length > 0 ? others : ended.filter((one) => wasWith(one, waiting))
   const facts = {
     isBeginning: waiting.some(({ process }) => isBeginning(process)),
-    longestGap: Math.max(...peers.map(({ longestGap }) => longestGap)),
+    longestGap: maximum(peers.map(({ longestGap }) => longestGap)) ?? 0,
   }
   // Of ranks that wait, more than half of a job is not known to wait for one of the others.
   if (late.length > 0 && waiting.length >= late.length) {

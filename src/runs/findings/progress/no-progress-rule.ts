@@ -1,3 +1,4 @@
+import { maximum } from '../../../lib/statistics.ts'
 import type { EndedContainer } from '../../log/entry.ts'
 import { MPI_METRIC } from '../../mpi/mpi-run.ts'
 import {
@@ -198,7 +199,7 @@ function lastEnds({ ended }: RankEvidence): readonly EndedContainer[] {
  */
 export function countedIn(stuck: StuckProcesses): readonly StuckProcesses[] {
   const { why, waiting, longestGap } = stuck
-  const longest = Math.max(...waiting.map(({ waited }) => waited))
+  const longest = maximum(waiting.map(({ waited }) => waited)) ?? 0
   switch (why) {
     case 'deadlock':
     case 'mismatch':
@@ -253,8 +254,7 @@ function affectedBy(stuck: StuckProcesses): readonly StuckRank[] {
   return [...pods].map((rank) => {
     const own = waiting.filter(({ process }) => process.pod === rank)
     const absent = late.filter(({ process }) => process.pod === rank)
-    const times = own.map(({ waited }) => waited)
-    const lost = times.length === 0 ? null : Math.max(...times)
+    const lost = maximum(own.map(({ waited }) => waited))
     return {
       rank,
       things: [...absent, ...own].map(({ process }) => `MPI rank ${process.rank}`),

@@ -1,4 +1,5 @@
 import { roundedForReader } from '../../../lib/round.ts'
+import { maximum, minimum } from '../../../lib/statistics.ts'
 import type { AbsentProcess, StuckProcesses } from '../../mpi/stuck-processes.ts'
 import type { WaitingProcess } from '../../mpi/waiting-processes.ts'
 import { libraryRanks } from '../sentence.ts'
@@ -12,13 +13,13 @@ const NAMED = 3
  */
 export function describeStuck(stuck: StuckProcesses): string {
   const { waiting } = stuck
-  const since = Math.min(...waiting.map(({ open, waited }) => Math.max(open.seconds - waited, 0)))
-  return describe(`Since ${clockText(since)}`, stuck)
+  const since = minimum(waiting.map(({ open, waited }) => open.seconds - waited)) ?? 0
+  return describe(`Since ${clockText(Math.max(since, 0))}`, stuck)
 }
 
 /** Describes processes that make no progress now, for how long. Returns one sentence or more. */
 export function describeStuckNow(stuck: StuckProcesses): string {
-  const longest = Math.max(...stuck.waiting.map(({ waited }) => waited))
+  const longest = maximum(stuck.waiting.map(({ waited }) => waited)) ?? 0
   return describe(`For ${durationText(longest)}`, stuck)
 }
 

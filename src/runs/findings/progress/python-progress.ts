@@ -1,3 +1,4 @@
+import { maximum } from '../../../lib/statistics.ts'
 import type { PythonProcess } from '../../profiles/current-stacks.ts'
 import type { StuckPython } from '../../profiles/stuck-python.ts'
 import { LEAST_STARTING } from './start-progress.ts'
@@ -45,7 +46,7 @@ export function pythonOfPods({ waiting, late }: StuckPython): readonly PythonOfP
     return {
       pod,
       things: [...absent, ...own].map(({ process }) => nameOf(process)),
-      lost: own.length === 0 ? null : Math.max(...own.map(({ process }) => process.unchanged)),
+      lost: maximum(own.map(({ process }) => process.unchanged)),
       waiting: own.length,
       late: absent.length,
     }

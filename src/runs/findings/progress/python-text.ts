@@ -1,3 +1,4 @@
+import { maximum, minimum } from '../../../lib/statistics.ts'
 import type { PythonProcess } from '../../profiles/current-stacks.ts'
 import type { LatePython, StuckPython, WaitingPython } from '../../profiles/stuck-python.ts'
 import { rankList, rankName, rankNames } from '../sentence.ts'
@@ -9,12 +10,12 @@ const NAMED = 3
 /** Describes processes of Python that made no progress when a log ended. Returns sentences. */
 export function describePython(stuck: StuckPython): string {
   const since = stuck.waiting.map(({ process: { seconds, unchanged } }) => seconds - unchanged)
-  return describe(`Since ${clockText(Math.max(Math.min(...since), 0))}`, stuck)
+  return describe(`Since ${clockText(Math.max(minimum(since) ?? 0, 0))}`, stuck)
 }
 
 /** Describes processes of Python that make no progress now, for how long. Returns sentences. */
 export function describePythonNow(stuck: StuckPython): string {
-  const longest = Math.max(...stuck.waiting.map(({ process }) => process.unchanged))
+  const longest = maximum(stuck.waiting.map(({ process }) => process.unchanged)) ?? 0
   return describe(`For ${durationText(longest)}`, stuck)
 }
 
@@ -77,7 +78,8 @@ function lateTexts(late: readonly LatePython[], isAlone: boolean): readonly stri
   })
   const others = groups.slice(NAMED).flatMap(([, own]) => own).length
   const workers = workerTexts(late.flatMap((one) => one.workers))
-  return [...texts, ...(others > 0 ? [`${others} more have not come.`] : []), ...workers]
+  const more = others === 1 ? '1 more has not come.' : `${others} more have not come.`
+  return [...texts, ...(others > 0 ? [more] : []), ...workers]
 }
 
 function activityText({ process, workers }: LatePython, isOnly: boolean): string {

@@ -1,3 +1,4 @@
+import { maximum } from '../../../lib/statistics.ts'
 import type { LateRank, StuckRanks } from '../../nccl/stuck-ranks.ts'
 import { libraryRanks } from '../sentence.ts'
 import { clockText, durationText } from './no-progress-text.ts'
@@ -18,7 +19,7 @@ export function describeRanksNow(stuck: StuckRanks): string {
 }
 
 function secondsOf({ waited, late }: StuckRanks): number {
-  return waited ?? Math.max(...late.map(({ unchanged }) => unchanged ?? 0))
+  return waited ?? maximum(late.map(({ unchanged }) => unchanged)) ?? 0
 }
 
 function describe(beginning: string, stuck: StuckRanks): string {

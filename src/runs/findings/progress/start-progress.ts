@@ -1,3 +1,4 @@
+import { maximum } from '../../../lib/statistics.ts'
 import type { AbsentMember, StartingMember, StuckStart } from '../../mpi/stuck-start.ts'
 import { startingName } from './start-text.ts'
 
@@ -12,7 +13,7 @@ export const LEAST_STARTING = 300
  * A process that loads its program and its input can take minutes.
  */
 export function countedStart(stuck: StuckStart): readonly StuckStart[] {
-  const longest = Math.max(...stuck.waiting.map(({ waited }) => waited))
+  const longest = maximum(stuck.waiting.map(({ waited }) => waited)) ?? 0
   if (longest >= LEAST_STARTING) return [stuck]
   const late = stuck.late.filter(neverComes)
   return late.length === 0 ? [] : [{ ...stuck, late }]
@@ -43,7 +44,7 @@ export function startsOfPods({ waiting, late }: StuckStart): readonly StartOfPod
     return {
       pod,
       things: [...missing, ...own].map(startingName),
-      lost: own.length === 0 ? null : Math.max(...own.map(({ waited }) => waited)),
+      lost: maximum(own.map(({ waited }) => waited)),
       waiting: own.length,
       late: missing.length,
     }

@@ -1,3 +1,4 @@
+import { maximum, minimum } from '../../../lib/statistics.ts'
 import type { AbsentMember, StartingMember, StuckStart } from '../../mpi/stuck-start.ts'
 import { libraryRanks } from '../sentence.ts'
 import { clockText, durationText } from './no-progress-text.ts'
@@ -7,13 +8,13 @@ const NAMED = 3
 
 /** Describes processes that waited in MPI_Init when a log ended. Returns one sentence or more. */
 export function describeStart(stuck: StuckStart): string {
-  const since = Math.min(...stuck.waiting.map(({ seconds, waited }) => seconds - waited))
+  const since = minimum(stuck.waiting.map(({ seconds, waited }) => seconds - waited)) ?? 0
   return describe(`Since ${clockText(Math.max(since, 0))}`, stuck)
 }
 
 /** Describes processes that wait in MPI_Init now, for how long. Returns one sentence or more. */
 export function describeStartNow(stuck: StuckStart): string {
-  const longest = Math.max(...stuck.waiting.map(({ waited }) => waited))
+  const longest = maximum(stuck.waiting.map(({ waited }) => waited)) ?? 0
   return describe(`For ${durationText(longest)}`, stuck)
 }
 

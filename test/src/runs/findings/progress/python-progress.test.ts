@@ -1,5 +1,17 @@
 import t from 'tap'
+import { countedPython } from '../../../../../src/runs/findings/progress/python-progress.ts'
+import {
+  describePython,
+  describePythonNow,
+} from '../../../../../src/runs/findings/progress/python-text.ts'
 import type { Sample } from '../../../../../src/runs/log/columns.ts'
+import {
+  addCurrentStack,
+  type CurrentStacks,
+  joinStacks,
+  type PythonProcess,
+} from '../../../../../src/runs/profiles/current-stacks.ts'
+import { findStuckPython } from '../../../../../src/runs/profiles/stuck-python.ts'
 import { endRow, nowRow, type Shape, STACKS } from '../../profiles/python-rows.ts'
 import { endOf, findIn } from '../rows.ts'
 
@@ -72,6 +84,33 @@ t.test('a rank that computes is late, unless others stand still', async (t) => {
   )
   const unknown = { ...loads('2'), cells: { activity: null } }
   t.match(sentenceOf(waits('0'), unknown), /\. Rank 2 has not come: it is in load_batch/)
+})
+
+t.test('late ranks in more than three lines are counted', async (t) => {
+  const late = (lines: number) =>
+    Array.from({ length: lines }, (_, at) => ({
+      ...loads(`${10 + at}`),
+      stack: `${STACKS.loads};read (data.py:${at})`,
+    }))
+  const waiting = [0, 1, 2, 3, 4].map((rank) => waits(`${rank}`))
+  const sentenceOf = (lines: number) => findingsOf([...waiting, ...late(lines)])[0]?.sentence
+  t.match(sentenceOf(4), /\. 1 more has not come\.$/)
+  t.match(sentenceOf(5), /\. 2 more have not come\.$/)
+})
+
+t.test('a run can have any number of processes', async (t) => {
+  const stacks: CurrentStacks = new Map()
+  addCurrentStack(stacks, 'now', nowRow(600, waits('0')))
+  const all = joinStacks(stacks, () => '0')
+  const frames = ['main (train.py:1)']
+  const processes = Array.from({ length: 200_000 }, (_, at) =>
+    all.map((one): PythonProcess => ({ ...one, pod: `${at}`, ...(at === 0 && { frames }) })),
+  )
+  const [stuck] = findStuckPython(processes.flat(), () => false).flatMap(countedPython)
+  t.equal(stuck?.waiting.length, 199_999)
+  if (stuck === undefined) return
+  t.match(describePython(stuck), /^Since 00:07:50, ranks 1-199999 wait in all_reduce/)
+  t.match(describePythonNow(stuck), /^For .*, ranks 1-199999 wait in all_reduce/)
 })
 
 t.test('no finding without a rank that waits for others, or that is late', async (t) => {
