@@ -51,6 +51,8 @@ const VALUE_TYPES: Readonly<Record<ProfileKind, string>> = {
   waiting: 'waiting',
   'others-waiting': 'waiting',
   all: 'wall',
+  'helpers-running': 'running',
+  'helpers-waiting': 'waiting',
 }
 
 /** Yields the fields of the profile. The first text of the string table has to be empty. */

@@ -1,6 +1,12 @@
 import { formatList } from '../../lib/format-list.ts'
 import type { FrameTree } from '../profiles/frame-tree.ts'
-import type { ProfileKind, ProgramProfile } from '../profiles/profile-run.ts'
+import { separateHelpers } from '../profiles/helpers.ts'
+import {
+  type LogProfile,
+  type ProfileKind,
+  type ProgramProfile,
+  stacksIn,
+} from '../profiles/profile-run.ts'
 import type { ChosenRun } from '../report/data.ts'
 
 /** The stacks of one kind of all processes of a program on a rank. In a run, a rank is a pod. */
@@ -22,7 +28,7 @@ export interface RankStacks {
 export function listRankStacks({ run, rankOf, ranks }: ChosenRun): readonly RankStacks[] {
   const places = new Map(ranks.map((rank, index) => [rank, index]))
   const placeOf = ({ rank }: RankStacks) => places.get(rank) ?? ranks.length
-  return [...run.evidence.profiles.values()]
+  return separateHelpers(run.evidence.profiles)
     .flatMap((profile) => stacksByRank(profile, rankOf))
     .filter(({ seconds }) => seconds.size > 0)
     .sort((a, b) => placeOf(a) - placeOf(b))
@@ -35,17 +41,14 @@ function stacksByRank(
   const byRank = Map.groupBy(logs, ([source]) => rankOf(source))
   return [...byRank].map(([rank, own]) => {
     const seconds = new Map<number, number>()
-    for (const [, { stacks }] of own) addTimes(seconds, stacks)
+    for (const [, log] of own) addTimes(seconds, log)
     return { rank, program, kind, tree, seconds }
   })
 }
 
-/** @param stacks pairs: a frame, and its seconds */
-function addTimes(seconds: Map<number, number>, stacks: readonly number[]): void {
-  for (let at = 0; at < stacks.length; at += 2) {
-    const [frame = 0, time = 0] = [stacks[at], stacks[at + 1]]
+function addTimes(seconds: Map<number, number>, log: LogProfile): void {
+  for (const [, frame, time] of stacksIn(log))
     if (time > 0) seconds.set(frame, (seconds.get(frame) ?? 0) + time)
-  }
 }
 
 /** Returns the numbers of the functions of a stack in `FrameTree.names`, the outermost first. */

@@ -5,6 +5,7 @@ import { joinStarting, type StartingJob } from '../mpi/stuck-start.ts'
 import type { NcclRun } from '../nccl/nccl-run.ts'
 import { findStuckRanks, type StuckRanks } from '../nccl/stuck-ranks.ts'
 import { findStacks, joinStacks, type PythonProcess } from '../profiles/current-stacks.ts'
+import { separateHelpers } from '../profiles/helpers.ts'
 import { type RankedProfile, rankProfile } from '../profiles/ranked-profile.ts'
 import { joinTorch, type TorchCalls } from '../torch/late-calls.ts'
 import type { TorchRun } from '../torch/torch-run.ts'
@@ -142,7 +143,7 @@ export function groupByRank(
       placeOf: (section) => placeIn(own, section),
       things: (section) => own.get(keyOf(placeIn(own, section))) ?? [],
     })),
-    profiles: [...profiles.values()].map((profile) => rankProfile(profile, rankOf)),
+    profiles: separateHelpers(profiles).map((profile) => rankProfile(profile, rankOf)),
     mpi: joinJobs(mpi, rankOf, stackOf),
     starting: joinStarting(mpi, rankOf),
     ncclRanks: findStuckRanks(nccl, rankOf, stackOf),

@@ -8,9 +8,16 @@ export type ProfileRun = Map<string, ProgramProfile>
 /**
  * The time of which a profile consists: processor time; or of Python, the time in which threads
  * were running, that in which the main thread was waiting, or the others, or all time if running
- * and waiting were not told apart.
+ * and waiting were not told apart. `separateHelpers` finds the time of processes that are no ranks.
  */
-export type ProfileKind = 'processor' | 'running' | 'waiting' | 'others-waiting' | 'all'
+export type ProfileKind =
+  | 'processor'
+  | 'running'
+  | 'waiting'
+  | 'others-waiting'
+  | 'all'
+  | 'helpers-running'
+  | 'helpers-waiting'
 
 /** The profiles of the processes of one program. */
 export interface ProgramProfile {
@@ -39,16 +46,27 @@ export interface ProfiledFunction {
 
 /** The profiles of one program in one log. Its arrays have no objects, because they are large. */
 export interface LogProfile {
-  /** Pairs: the innermost frame of a stack, and its seconds. */
+  /** Groups of three: a process id, the innermost frame of a stack, and its seconds. */
   readonly stacks: number[]
-  /** Groups of four: a function, and its self seconds, total seconds and samples; see below. */
+  /** Groups of five: a process id, a function, and its self and total seconds and its samples. */
   readonly functions: number[]
   /** The processes whose profile is incomplete or missing, as `lmp 100 (incomplete)`. */
   readonly incomplete: string[]
 }
 
-/** The length of a group in `LogProfile.functions`. A total that is not known is NaN. */
-export const FUNCTION_FIELDS = 4
+/** The lengths of a group in the arrays of `LogProfile`. A total that is not known is NaN. */
+export const STACK_FIELDS = 3
+export const FUNCTION_FIELDS = 5
+
+/** Yields a process id, the innermost frame of a stack, and its seconds. */
+export function* stacksIn({
+  stacks,
+}: {
+  readonly stacks: readonly number[]
+}): Generator<readonly [number, number, number]> {
+  for (let at = 0; at < stacks.length; at += STACK_FIELDS)
+    yield [stacks[at] ?? 0, stacks[at + 1] ?? 0, stacks[at + 2] ?? 0]
+}
 
 /** The name of the row with the sum of all functions or stacks that have no row of their own. */
 export const OTHER = '(other)'
@@ -72,6 +90,8 @@ const KIND_WORDS = {
   waiting: ' (Python, main thread waiting)',
   'others-waiting': ' (Python, other threads waiting)',
   all: ' (Python)',
+  'helpers-running': ' (Python, helpers running)',
+  'helpers-waiting': ' (Python, helpers waiting)',
 } as const satisfies Record<ProfileKind, string>
 
 /** Adds a row about a function, about a stack, or about a process that was profiled. */
@@ -84,26 +104,32 @@ export function addProfileRow(run: ProfileRun, section: RowSection, sample: Samp
 interface Place {
   readonly whole: ProgramProfile
   readonly log: LogProfile
+  readonly pid: number
 }
 
 function profileOf(
   run: ProfileRun,
-  { program, source }: Sample,
+  { program, source, pid }: Sample,
   kind: ProfileKind = 'processor',
 ): Place {
   const executable = typeof program === 'string' ? program : '?'
-  const name = `${executable}${KIND_WORDS[kind]}`
+  const name = nameOf(executable, kind)
   const whole = run.get(name) ?? newProgram(executable, kind)
   run.set(name, whole)
   const log = source ?? ''
   const profile = whole.logs.get(log) ?? { stacks: [], functions: [], incomplete: [] }
   whole.logs.set(log, profile)
-  return { whole, log: profile }
+  return { whole, log: profile, pid: asCount(pid) }
+}
+
+/** Returns the name of a program, with the kind of the time if it is not processor time. */
+export function nameOf(executable: string, kind: ProfileKind): string {
+  return `${executable}${KIND_WORDS[kind]}`
 }
 
 function newProgram(executable: string, kind: ProfileKind): ProgramProfile {
   return {
-    program: `${executable}${KIND_WORDS[kind]}`,
+    program: nameOf(executable, kind),
     executable,
     kind,
     tree: newFrameTree(),
@@ -137,10 +163,10 @@ function addStackRow(run: ProfileRun, sample: Sample): void {
     if (seconds > 0) addStackTime(profileOf(run, sample, kind), stack, seconds)
 }
 
-function addStackTime({ whole, log }: Place, stack: string, seconds: number): void {
+function addStackTime({ whole, log, pid }: Place, stack: string, seconds: number): void {
   const frame = addStack(whole.tree, stack, MOST_FRAMES)
   if (frame === undefined) whole.joined += 1
-  log.stacks.push(frame ?? addStack(whole.tree, OTHER), seconds)
+  log.stacks.push(pid, frame ?? addStack(whole.tree, OTHER), seconds)
 }
 
 interface FunctionTimes {
@@ -168,11 +194,11 @@ function addFunctionRow(run: ProfileRun, sample: Sample): void {
   }
 }
 
-function addFunction({ whole, log }: Place, sample: Sample, times: FunctionTimes): void {
+function addFunction({ whole, log, pid }: Place, sample: Sample, times: FunctionTimes): void {
   const { function: name, library } = sample
   if (typeof name !== 'string') return
   const number = numberOf(whole, name, typeof library === 'string' ? library : null)
-  log.functions.push(number, times.self, times.total, times.samples)
+  log.functions.push(pid, number, times.self, times.total, times.samples)
 }
 
 /** Returns the number of a function. If there are too many functions, it is that of `(other)`. */

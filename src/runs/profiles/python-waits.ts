@@ -39,11 +39,42 @@ const NEXT_BATCH = inFile('torch/utils/data/dataloader\\.py', '__next__')
 const WORKER = inFile('torch/utils/data/_utils/worker\\.py', '_worker_loop')
 const FETCH = inFile('torch/utils/data/_utils/fetch\\.py', 'fetch')
 
-/** The innermost function of a worker of Ray without a task. */
+/** The function of a worker of Ray that calls its tasks; without a task, it is the innermost. */
 const IDLE = inFile('ray/_private/worker\\.py', 'main_loop')
 
 /** The function that calls the task of a process of multiprocessing. */
 const TASK = inFile('multiprocessing/process\\.py', 'run')
+
+/**
+ * The functions of processes that are no ranks: the first function of a process of multiprocessing,
+ * also in libraries with a copy of it, such as multiprocess; its servers; and launchers of PyTorch
+ * that wait for their ranks.
+ */
+const HELPER: readonly RegExp[] = [
+  inFile('multiprocess(ing)?/process\\.py', '_bootstrap'),
+  inFile('multiprocess(ing)?/(resource_tracker|forkserver)\\.py', 'main'),
+  inFile('torch/multiprocessing/spawn\\.py', 'join'),
+  inFile('torch/distributed/elastic/agent/server/api\\.py', '_invoke_run'),
+]
+
+/**
+ * The functions of processes of multiprocessing that are ranks all the same: those that a launcher
+ * of PyTorch has started, that compute gradients, or that take part in a call of all ranks.
+ */
+const RANK: readonly RegExp[] = [
+  inFile('torch/multiprocessing/spawn\\.py', '_wrap'),
+  inFile('torch/distributed/elastic/multiprocessing/api\\.py', '_wrap'),
+  inFile('torch/autograd/graph\\.py', '_engine_run_backward'),
+  inFile('torch/_tensor\\.py', 'backward'),
+  inFile('torch/distributed/distributed_c10d\\.py', '(?!get_|is_|_)\\w+'),
+  inFile('horovod/torch/mpi_ops\\.py', 'synchronize'),
+]
+
+/** Returns what a function says about its process; undefined if it says nothing. */
+export function roleIn(frame: string): 'helper' | 'rank' | undefined {
+  if (WORKER.test(frame) || HELPER.some((one) => one.test(frame))) return 'helper'
+  return RANK.some((one) => one.test(frame)) ? 'rank' : undefined
+}
 
 /** Returns the line in which a thread waits for other ranks; undefined if it does not. */
 export function waitIn({ frames }: Frames): string | undefined {

@@ -4,6 +4,7 @@ import {
   type ProfiledFunction,
   type ProfileKind,
   type ProgramProfile,
+  stacksIn,
 } from './profile-run.ts'
 
 /** The functions of one program, with the times of each rank. In a report, a rank is a pod. */
@@ -16,6 +17,8 @@ export interface RankedProfile {
   readonly ranks: readonly string[]
   /** For each rank, the time of all functions, in seconds. */
   readonly seconds: readonly number[]
+  /** For each rank, the number of its processes that have a time. */
+  readonly processes: readonly number[]
   /** For each rank, the processes whose profile is incomplete or missing. */
   readonly incomplete: readonly (readonly string[])[]
   readonly functions: readonly RankedFunction[]
@@ -48,15 +51,19 @@ export function rankProfile(
   const places = new Map(ranks.map((rank, index) => [rank, index]))
   const times = functions.map(() => new Map<number, FunctionTime>())
   const seconds = ranks.map(() => 0)
+  const processes = ranks.map(() => 0)
   const incomplete = ranks.map((): string[] => [])
   for (const [source, log] of logs) {
     const place = places.get(rankOf(source)) ?? 0
     incomplete[place]?.push(...log.incomplete)
-    for (const [number, time] of timesIn(log.functions)) {
+    const pids = new Set<number>()
+    for (const [pid, number, time] of timesIn(log.functions)) {
+      pids.add(pid)
       seconds[place] = (seconds[place] ?? 0) + time.self
       const own = times[number]
       own?.set(place, plus(own.get(place), time))
     }
+    processes[place] = (processes[place] ?? 0) + pids.size
   }
   const ranked = functions.map((one, index) => ({ ...one, times: times[index] ?? new Map() }))
   const secondsThrough = (name: RegExp) =>
@@ -67,9 +74,31 @@ export function rankProfile(
     kind,
     ranks,
     seconds,
+    processes,
     incomplete,
     functions: ranked,
     secondsThrough,
+  }
+}
+
+/**
+ * Divides the times of each rank by the number of its processes. The sum of several processes can
+ * exceed the length of the run, and depends on their number.
+ */
+export function perProcess(profile: RankedProfile): RankedProfile {
+  const { processes, seconds, functions, secondsThrough } = profile
+  const mean = (sum: number, index: number) => sum / Math.max(processes[index] ?? 0, 1)
+  return {
+    ...profile,
+    seconds: seconds.map(mean),
+    functions: functions.map(({ times, ...one }) => {
+      const means = [...times].map(([index, { self, total, samples }]) => {
+        const own = { self: mean(self, index), total: total === null ? null : mean(total, index) }
+        return [index, { ...own, samples }] as const
+      })
+      return { ...one, times: new Map(means) }
+    }),
+    secondsThrough: (name) => secondsThrough(name).map(mean),
   }
 }
 
@@ -81,10 +110,10 @@ function sumStacks(
 ): readonly number[] {
   const isIn = findFrames(tree, name)
   const sums: number[] = []
-  for (const [log, { stacks }] of logs) {
+  for (const [log, own] of logs) {
     const place = placeOf(log) ?? 0
-    const seconds = stacks.filter((_, at) => at % 2 === 1 && isIn[stacks[at - 1] ?? 0] === true)
-    sums[place] = seconds.reduce((sum, own) => sum + own, sums[place] ?? 0)
+    for (const [, frame, seconds] of stacksIn(own))
+      if (isIn[frame] === true) sums[place] = (sums[place] ?? 0) + seconds
   }
   return sums
 }
@@ -99,15 +128,21 @@ function findFrames({ names, parents, functions }: FrameTree, name: RegExp): rea
   return isIn
 }
 
-function* timesIn(fields: readonly number[]): Generator<readonly [number, FunctionTime]> {
+/** Yields a process id, the number of a function, and its time. */
+function* timesIn(fields: readonly number[]): Generator<readonly [number, number, FunctionTime]> {
   for (let at = 0; at < fields.length; at += FUNCTION_FIELDS) {
-    const [number = 0, self = 0, total = Number.NaN, samples = 0] = fields.slice(at, at + 4)
-    yield [number, { self, total: Number.isNaN(total) ? null : total, samples }]
+    const [pid = 0, number = 0, self = 0, total = Number.NaN, samples = 0] = fields.slice(
+      at,
+      at + FUNCTION_FIELDS,
+    )
+    const known = Number.isNaN(total) ? null : total
+    yield [pid, number, { self, total: known, samples }]
   }
 }
 
-function plus(before: FunctionTime | undefined, { self, total, samples }: FunctionTime) {
-  if (before === undefined) return { self, total, samples }
+function plus(before: FunctionTime | undefined, time: FunctionTime): FunctionTime {
+  if (before === undefined) return time
+  const { self, total, samples } = time
   const isKnown = before.total !== null && total !== null
   return {
     self: before.self + self,

@@ -1,4 +1,4 @@
-import type { RankedProfile } from '../../profiles/ranked-profile.ts'
+import { perProcess, type RankedProfile } from '../../profiles/ranked-profile.ts'
 import type { SectionColumns } from '../evidence.ts'
 import { type Affected, defineRule, EXPLAINS_IDLE, type FactUnits, listFacts } from '../rule.ts'
 import type { RunEvidence } from '../run-evidence.ts'
@@ -25,8 +25,6 @@ const FACTS = {
  * CPython 3.11 on, the name of a function has the name of its class.
  */
 const NEXT_BATCH = /^(\w+\.)?__next__ \((.*\/)?torch\/utils\/data\/dataloader\.py:\d+\)$/
-/** The function in which a worker of the data loader is all the time. */
-const WORKER = /^_worker_loop \((.*\/)?torch\/utils\/data\/_utils\/worker\.py:\d+\)$/
 
 /**
  * A rank whose main threads spent much of their time in the data loader of PyTorch: they waited for
@@ -45,7 +43,7 @@ export const MUCH_TIME_IN_DATA_LOADER = defineRule({
       'the processes of a program in Python spent at least 10 % of their time, and at least 1 s, ' +
       'in the function of the data loader of PyTorch that returns the next batch. The time is ' +
       'that of main threads that wait, and of all threads that run, without the workers of the ' +
-      'data loader',
+      'data loader. Of several processes of a rank, the mean counts',
     source:
       'the TensorBoard plugin of the PyTorch profiler, which warns from 5 % of the time of the ' +
       'steps on; the number 10 %: Ridealong, which does not know the steps',
@@ -110,13 +108,12 @@ interface RankTime extends LoaderTime {
   readonly rank: string
 }
 
-function timesOfKind({ kind, ranks, secondsThrough }: RankedProfile): readonly RankTime[] {
+function timesOfKind(profile: RankedProfile): readonly RankTime[] {
+  const { kind, ranks, secondsThrough } = perProcess(profile)
   if (kind !== 'waiting' && kind !== 'running') return []
-  const [all, workers] = [secondsThrough(/^/), secondsThrough(WORKER)]
-  const loader = secondsThrough(NEXT_BATCH)
+  const [all, loader] = [secondsThrough(/^/), secondsThrough(NEXT_BATCH)]
   return ranks.map((rank, index) => {
-    const whole = (all[index] ?? 0) - (workers[index] ?? 0)
-    return { ...NO_TIME, rank, whole, [kind]: loader[index] ?? 0 }
+    return { ...NO_TIME, rank, whole: all[index] ?? 0, [kind]: loader[index] ?? 0 }
   })
 }
 

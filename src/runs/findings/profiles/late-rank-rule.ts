@@ -1,6 +1,10 @@
-import { median } from '../../../lib/statistics.ts'
-import { OTHER } from '../../profiles/profile-run.ts'
-import type { RankedFunction, RankedProfile } from '../../profiles/ranked-profile.ts'
+import { median, minimum } from '../../../lib/statistics.ts'
+import { OTHER, type ProfileKind } from '../../profiles/profile-run.ts'
+import {
+  perProcess,
+  type RankedFunction,
+  type RankedProfile,
+} from '../../profiles/ranked-profile.ts'
 import { type Affected, defineRule, EXPLAINS_IDLE, type FactUnits, listFacts } from '../rule.ts'
 import type { RunEvidence } from '../run-evidence.ts'
 import { factIn, thingsOf } from '../sentence.ts'
@@ -13,6 +17,8 @@ const LEAST_PERCENT = 10
 const MOST_OWN = 0.25
 /** The least that the late rank runs more, as a part of what the others wait more. */
 const LEAST_MORE = 0.5
+/** The times that the rule reads. */
+const KINDS: readonly ProfileKind[] = ['waiting', 'running']
 /** The fewest ranks: of two ranks, each could be the one that waits for the other. */
 const FEWEST_RANKS = 3
 
@@ -40,9 +46,9 @@ export const ALL_WAIT_FOR_ONE = defineRule({
     unit: 'percent',
     condition:
       'of at least three ranks, the main threads of all but one waited in the same line of ' +
-      'Python for at least 10 % of their time, and at least 1 s. The one waited there for at ' +
-      'most a quarter of that, and ran longer than their median, by at least half of the ' +
-      'difference',
+      'Python for at least 10 % of their time, and at least 1 s. The late rank waited there for ' +
+      'at most a quarter of the shortest wait of the others, and ran longer than their median, ' +
+      'by at least half of the difference. Of several processes of a rank, the mean counts',
     source: 'a load balance: the POP Centre of Excellence; the numbers: Ridealong',
   },
   find: findLate,
@@ -68,7 +74,8 @@ type AffectedRank = Affected<keyof typeof FACTS>
 
 function findLate({ profiles, ranks }: RunEvidence): readonly AffectedRank[] {
   const read = new Set(ranks.map(({ rank }) => rank))
-  const programs = Map.groupBy(profiles, ({ executable }) => executable)
+  const means = profiles.filter(({ kind }) => KINDS.includes(kind)).map(perProcess)
+  const programs = Map.groupBy(means, ({ executable }) => executable)
   const found = [...programs.values()].flatMap((own) => {
     const waiting = own.find(({ kind }) => kind === 'waiting')
     const running = own.find(({ kind }) => kind === 'running')
@@ -114,7 +121,7 @@ function lateIn(
     .sort((a, b) => a.waits - b.waits)
   const [least] = others
   if (own === undefined || least === undefined) return []
-  const percent = Math.min(...others.map(({ waits, whole }) => percentOf(waits, whole)))
+  const percent = leastPercent(others)
   const isWaiting = percent >= LEAST_PERCENT && least.waits >= FEWEST_SECONDS
   const more = own.runs - (median(others.map(({ runs }) => runs)) ?? 0)
   const difference = least.waits - own.waits
@@ -127,6 +134,10 @@ function lateIn(
     'ranks that wait': others.length,
   })
   return [{ rank: own.rank, lost: null, size: difference, cause: name, facts }]
+}
+
+function leastPercent(others: readonly { readonly waits: number; readonly whole: number }[]) {
+  return minimum(others.map(({ waits, whole }) => percentOf(waits, whole))) ?? 0
 }
 
 /** Returns the line in which a rank runs longer than the median of the others by most. */

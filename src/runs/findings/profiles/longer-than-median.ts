@@ -4,6 +4,7 @@ import {
   findDifferences,
 } from '../../profiles/differences.ts'
 import type { ProfileKind } from '../../profiles/profile-run.ts'
+import { perProcess } from '../../profiles/ranked-profile.ts'
 import type { Affected, Fact } from '../rule.ts'
 import type { RunEvidence } from '../run-evidence.ts'
 import { FEWEST_SECONDS, percentOf } from '../time-lost.ts'
@@ -24,7 +25,8 @@ export interface LongerFunction extends Pick<FunctionDifference, 'name' | 'media
 
 /**
  * Finds the ranks that spent more time of a kind in a function than the median of the ranks, with
- * the function that has the most additional time. For the comparison, see `findDifferences`.
+ * the function that has the most additional time. For the comparison, see `findDifferences`. Of the
+ * time in which main threads wait, the mean of the processes of a rank is compared.
  *
  * The samples do not show whether other ranks waited for such a rank, so no time is known to be
  * lost.
@@ -37,6 +39,7 @@ export function findLonger<Name extends string>(
   const read = new Set(ranks.map(({ rank }) => rank))
   const found = profiles
     .filter((profile) => profile.kind === kind)
+    .map((profile) => (kind === 'waiting' ? perProcess(profile) : profile))
     .flatMap(findDifferences)
     .flatMap((difference) => difference.ranks.filter(isLong).map((one) => ({ difference, one })))
     .filter(({ one }) => read.has(one.rank))

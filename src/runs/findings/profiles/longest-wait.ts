@@ -1,6 +1,5 @@
 import type { RankedProfile } from '../../profiles/ranked-profile.ts'
 import type { RankEvidence, RunEvidence } from '../run-evidence.ts'
-import { PYTHON } from './python-rule.ts'
 
 /** A line of Python, and the least seconds for which a main thread of a rank waited in it. */
 export interface WaitingLine {
@@ -27,13 +26,13 @@ export function longestWait(
     .filter(({ kind }) => kind === 'waiting')
     .sort((a, b) => runs(b) - runs(a) || secondsOf(b) - secondsOf(a))
   if (worker === undefined) return undefined
-  const { executable, ranks, functions } = worker
+  const { ranks, functions, processes } = worker
   const place = ranks.indexOf(rank.rank)
-  const processes = rank.things(PYTHON).filter(({ program }) => program === executable).length
+  const count = Math.max(processes[place] ?? 0, 1)
   // Not sorted: a run can have thousands of ranks and lines.
   let longest: WaitingLine | undefined
   for (const { name, times } of functions) {
-    const seconds = (times.get(place)?.self ?? 0) / Math.max(processes, 1)
+    const seconds = (times.get(place)?.self ?? 0) / count
     if (longest === undefined || seconds > longest.seconds) longest = { name, seconds }
   }
   return longest

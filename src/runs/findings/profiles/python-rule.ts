@@ -38,7 +38,8 @@ export const WAITING_IN_PYTHON = defineRule({
       'the main thread of one of at least three ranks waited at least 25 % longer in a line of ' +
       'Python (without the functions that it calls) than their median. The difference is at ' +
       'least 10 % of the time in which the thread waited, more than four standard deviations of ' +
-      'the ranks, and more than four standard deviations of the number of samples',
+      'the ranks, and more than four standard deviations of the number of samples. Of several ' +
+      'processes of a rank, the mean counts',
     source:
       'as for more time in a function than the other ranks; the number 10 %: Ridealong, which ' +
       'compares the waiting of main threads only, since other threads often wait for work',

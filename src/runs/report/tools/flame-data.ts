@@ -1,6 +1,6 @@
 import { rounded } from '../../../lib/round.ts'
 import { type KeptFrames, keepFrames } from '../../profiles/kept-frames.ts'
-import type { ProgramProfile } from '../../profiles/profile-run.ts'
+import { type ProgramProfile, stacksIn } from '../../profiles/profile-run.ts'
 
 /** The stacks of a program as a tree of frames; frame 0 is the root, which is no function. */
 export interface FlameData extends Omit<KeptFrames, 'placeOf'> {
@@ -55,7 +55,7 @@ export function flameData(
 }
 
 function addTimes(stacks: readonly number[], add: (frame: number, seconds: number) => void): void {
-  for (let at = 0; at < stacks.length; at += 2) add(stacks[at] ?? 0, stacks[at + 1] ?? 0)
+  for (const [, frame, seconds] of stacksIn({ stacks })) add(frame, seconds)
 }
 
 function addAt(times: Float64Array, index: number, seconds: number): void {

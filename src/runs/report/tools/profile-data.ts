@@ -1,5 +1,6 @@
 import { rounded } from '../../../lib/round.ts'
 import { findDifferences } from '../../profiles/differences.ts'
+import { separateHelpers } from '../../profiles/helpers.ts'
 import type { ProfileKind, ProfileRun, ProgramProfile } from '../../profiles/profile-run.ts'
 import { type RankedProfile, rankProfile } from '../../profiles/ranked-profile.ts'
 import { distinct } from '../groups.ts'
@@ -55,7 +56,7 @@ export function profilesData(
   run: ProfileRun,
   rankOf: (source: string) => string,
 ): ProfilesData | undefined {
-  const all = [...run.values()]
+  const all = separateHelpers(run)
     .map((profile) => ({ profile, ranked: rankProfile(profile, rankOf) }))
     .filter(({ ranked }) => totalOf(ranked) > 0)
     .sort((a, b) => totalOf(b.ranked) - totalOf(a.ranked))

@@ -20,6 +20,7 @@ function profileOf(self: readonly number[], changes: Partial<RankedProfile> = {}
     seconds: self.map((own) => own + 100),
     incomplete: self.map(() => []),
     functions: [{ name: 'compute', library: null, times }],
+    processes: self.map(() => 1),
     secondsThrough: () => [],
     ...changes,
   }

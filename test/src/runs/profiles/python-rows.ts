@@ -56,18 +56,47 @@ export function endRow(seconds: number, rank: string, pid = 70): Sample {
   return sample('process', { rank, pid, seconds }, { state: 'ended', main_seconds: seconds })
 }
 
+/** The time of the main thread of a process in a stack, in seconds. */
+export interface ProfileShape {
+  readonly rank: string
+  readonly pid?: number
+  readonly stack: string
+  readonly wall: number
+  readonly running?: number
+}
+
+/** The last rows of a process: those of the innermost function and of its stack. */
+export function profileRows({ rank, pid = 70, stack, wall, running = 0 }: ProfileShape) {
+  const place = { rank, pid, seconds: LENGTH }
+  const samples = 100 * wall
+  const line = stack.split(';').at(-1) ?? ''
+  const times = { self_wall: wall, self_running: running, total_wall: wall }
+  return [
+    sample('function', place, {
+      ...{ threads: 'main', function: line, samples_self: samples, samples_total: samples },
+      ...{ ...times, total_running: running },
+    }),
+    sample('stack', place, { threads: 'main', stack, samples, wall, running }),
+  ]
+}
+
+/** The seconds after which the processes end. */
+const LENGTH = 120
+
+const OF = { now: 'thread', process: 'process', function: 'function', stack: 'stack' } as const
+
 interface Place {
   readonly rank: string
   readonly pid: number
   readonly seconds: number
 }
 
-function sample(section: 'now' | 'process', { rank, pid, seconds }: Place, cells: Cells): Sample {
+function sample(section: keyof typeof OF, { rank, pid, seconds }: Place, cells: Cells): Sample {
   const pod = `job-${rank}-abcde`
   const place = { metric: 'python-profile', namespace: 'hpc', pod, node: 'node-1', rank }
   const time = new Date(1.79e12 + seconds * 1000).toISOString()
   return {
-    ...{ kind: section === 'now' ? 'thread' : 'process', source: `hpc/${pod}/python-profile` },
+    ...{ kind: OF[section], source: `hpc/${pod}/python-profile` },
     ...place,
     ...{ timepoint: seconds / INTERVAL, time, seconds, interval: INTERVAL, section },
     ...{ container: 'app', program: 'train.py', pid, ...cells },
