@@ -30,7 +30,7 @@ const MAX_ANCESTORS: usize = 64;
 /// The maximum number of threads that are looked at to find a living one.
 const MAX_TRIES: usize = 64;
 /// The seconds after its start in which a process may belong to the container runtime.
-const RUNTIME_AGE: f64 = 10.0;
+const RUNTIME_AGE: f64 = 30.0;
 /// The name of the two processes that the tool of gpu-nvidia adds to the target's container
 /// (observer/gpu). They are no part of the application. A process of the application that gives
 /// itself this name has no rows.
