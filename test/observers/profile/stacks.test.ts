@@ -92,6 +92,22 @@ t.test('a process that cannot be asked has a reason', options, async (t) => {
   for (const { threads } of other) t.type(threads[0]?.why, 'string')
 })
 
+t.test('a launcher has no rank, although its pod has the variable RANK', options, async (t) => {
+  const pod = await startStacksPod(t)
+  const env = { RANK: '1' }
+  const ranks = [2, 3].map((rank, at) => `env RANK=${rank} LOCAL_RANK=${at} sleep infinity &`)
+  await pod.run([], { container: 'app', argv: ['sh', '-c', `${ranks.join(' ')} wait`], env })
+  await pod.run([], { container: 'app', argv: ['sleep', 'infinity'], env })
+  const ranksOf = async (program: string) => {
+    const found = await pod.request()
+    return found.filter((one) => one.program === program).map(({ rank }) => rank)
+  }
+  await until('all processes sleep', async () => (await ranksOf('sleep')).length === 3)
+  t.strictSame(await ranksOf('sh'), [null])
+  // Without a launcher, the rank of the pod is that of its process.
+  t.strictSame((await ranksOf('sleep')).sort(), [1, 2, 3])
+})
+
 t.test('requests while a thread has the lock of malloc', options, async (t) => {
   const pod = await startStacksPod(t)
   const running = await pod.start('allocate', { rank: 0, as: USER })

@@ -2,8 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ridealong_observer::stacks::process::rank_in;
 use ridealong_observer::metrics::mpi_trace::launcher::Assigned;
+use ridealong_observer::metrics::world_rank::WorldRank;
 
 fuzz_target!(|data: &[u8]| {
     // The names are too long to be found by chance, so the input is also the value of a variable.
@@ -12,10 +12,11 @@ fuzz_target!(|data: &[u8]| {
         "PMI_RANK=",
         "OMPI_COMM_WORLD_SIZE=2\0OMPI_COMM_WORLD_RANK=",
         "PMI_RANK=0\0PMI_JOBID=",
+        "LOCAL_RANK=0\0RANK=",
     ] {
         let variables = [name.as_bytes(), data].concat();
-        let rank = rank_in(&variables);
-        assert!(rank.is_none_or(|rank| rank < 1_000_000_000));
+        let rank = WorldRank::parse(&variables).given;
+        assert!(rank.is_none_or(|(rank, _)| rank != u32::MAX));
         if let Some(assigned) = Assigned::parse(&variables) {
             assert!(assigned.rank.is_some_and(|rank| rank != u32::MAX));
             // An escape is at most six bytes long.

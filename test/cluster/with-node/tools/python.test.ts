@@ -36,13 +36,17 @@ python3 /app/default_worker.py &
 wait
 exit 1`
 
+/** The launcher has a RANK, too: the Kubeflow Training Operator sets it to the index of the pod. */
+const TORCHRUN =
+  'export RANK=$JOB_COMPLETION_INDEX; exec python3 /app/torchrun.py 2 python3 /app/train.py'
+
 const TRAIN = 'export RANK=$JOB_COMPLETION_INDEX; exec python3 /app/train.py'
 
 const SHAPES: Readonly<Record<string, Shape>> = {
   torchrun: {
     pods: 2,
     ranks: 4,
-    command: 'exec python3 /app/torchrun.py 2 python3 /app/train.py',
+    command: TORCHRUN,
     start: 'fork',
   },
   ray: { pods: 2, ranks: 2, command: RAYLET, start: 'spawn' },

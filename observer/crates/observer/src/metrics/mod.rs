@@ -15,6 +15,7 @@ pub mod python_profile;
 pub mod torch_collectives;
 pub mod torch_trace;
 pub mod vitals;
+pub mod world_rank;
 
 use self::metric::Metric;
 

@@ -16,6 +16,7 @@ pub mod resolve;
 pub mod sleep;
 pub mod thread;
 
+use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::Path;
 use std::thread::{Builder, sleep};
@@ -29,6 +30,7 @@ use self::python::PythonStacks;
 use self::request::{Request, is_busy};
 use self::resolve::Resolved;
 use self::thread::{Activity, IN_TURNS, Stack};
+use crate::metrics::world_rank::find_launchers;
 use crate::runtime::budget::Budget;
 use crate::runtime::session::Session;
 use crate::runtime::settings::Settings;
@@ -89,6 +91,7 @@ fn find_processes(table: &mut ProcessTable, has_threads: bool) -> (Vec<AskedProc
     let mut threads = 0;
     let mut left_out = 0;
     let mut processes = Vec::new();
+    let mut local = BTreeSet::new();
     for key in keys {
         if processes.len() >= MAX_PROCESSES || threads >= MAX_THREADS {
             left_out += 1;
@@ -96,7 +99,16 @@ fn find_processes(table: &mut ProcessTable, has_threads: bool) -> (Vec<AskedProc
         }
         let found = AskedProcess::find(table, key, has_threads);
         threads += found.as_ref().map_or(0, |process| process.threads.len());
+        local.extend(found.iter().filter(|it| it.rank.is_local).map(|_| key));
         processes.extend(found);
+    }
+    let launchers = find_launchers(table, &local);
+    let pid_of = |key| table.all.get(key).map(|process| process.pid);
+    let launchers: BTreeSet<i32> = launchers.iter().filter_map(pid_of).collect();
+    for process in &mut processes {
+        if launchers.contains(&process.pid) {
+            process.rank.given = None;
+        }
     }
     (processes, left_out)
 }

@@ -83,7 +83,8 @@ fn push_process(
     push_known(out, "parent", parent);
     push_text(out, "program", Some(&process.program));
     push_text(out, "container", container);
-    push_known(out, "rank", process.rank.map(u64::from));
+    let rank = process.rank.given.map(|(rank, _)| rank);
+    push_known(out, "rank", rank.map(u64::from));
     push_known(
         out,
         "threads_left_out",

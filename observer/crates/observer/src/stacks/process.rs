@@ -9,26 +9,14 @@ use super::asking::Asking;
 use super::python::PythonStacks;
 use super::thread::{SIGNAL, Thread};
 use crate::metrics::cpu_profile::maps::{self, Mapping};
+use crate::metrics::world_rank::WorldRank;
 use crate::sampling::containers::ContainerId;
-use crate::sampling::environ;
 use crate::sampling::measure::{Meter, is_denial};
 use crate::sampling::process::{Access, Process};
 use crate::sampling::process_table::ProcessTable;
 
 /// The maximum threads of a process that are looked at.
 const MAX_THREADS: usize = 256;
-/// The variables in which launchers pass the rank to their processes: Open MPI, `PMIx`, PMI (MPICH,
-/// Intel MPI), Flux, Slurm, and torchrun.
-const RANK_VARIABLES: [&str; 6] = [
-    "OMPI_COMM_WORLD_RANK",
-    "PMIX_RANK",
-    "PMI_RANK",
-    "FLUX_TASK_RANK",
-    "SLURM_PROCID",
-    "RANK",
-];
-/// The maximum digits of a rank.
-const MAX_DIGITS: usize = 9;
 
 /// A process.
 pub struct AskedProcess {
@@ -42,8 +30,8 @@ pub struct AskedProcess {
     pub program: String,
     /// The container, if it is known.
     pub container: Option<ContainerId>,
-    /// The rank that the launcher has given to the process.
-    pub rank: Option<u32>,
+    /// The rank that a launcher has given to the process.
+    pub rank: WorldRank,
     /// The value of the profiler's timer; `None` without the profiler.
     pub timer: Option<u64>,
     /// The code of the process; empty if it cannot be read.
@@ -150,24 +138,13 @@ fn read_mappings(meter: &mut Meter, asking: &mut Asking) -> Result<Vec<Mapping>,
 }
 
 /// Returns the rank in the environment of a process; no other variable leaves this function.
-fn read_rank(meter: &mut Meter, asking: &mut Asking) -> Option<u32> {
+fn read_rank(meter: &mut Meter, asking: &mut Asking) -> WorldRank {
     let (pid, identity) = (asking.pid, asking.identity);
     let (found, _guard) = meter.with_access(&mut asking.access, identity, |meter| {
         let text = meter.files.read_whole(&format!("{pid}/environ"))?;
-        Ok(rank_in(text))
+        Ok(WorldRank::parse(text))
     });
-    found.ok().flatten()
-}
-
-/// Returns the rank in the variables of a process, each of which ends with a zero byte.
-#[must_use]
-pub fn rank_in(environment: &[u8]) -> Option<u32> {
-    RANK_VARIABLES.iter().find_map(|name| {
-        let value = environ::find(environment, name);
-        let value = value.filter(|value| value.len() <= MAX_DIGITS)?;
-        let number = linux::proc::words::number(value)?;
-        u32::try_from(number).ok()
-    })
+    found.unwrap_or_default()
 }
 
 fn why_hidden(error: Errno) -> String {
@@ -217,18 +194,6 @@ pub fn read_name(meter: &mut Meter, pid: i32, tid: i32) -> String {
 mod tests {
     use super::*;
     use crate::metrics::cpu_profile::maps::parse_all;
-
-    #[test]
-    fn the_rank_is_that_of_the_launcher() {
-        assert_eq!(
-            rank_in(b"A=1\0OMPI_COMM_WORLD_RANK=12\0PMIX_RANK=3\0"),
-            Some(12)
-        );
-        assert_eq!(rank_in(b"PMI_RANK=0\0"), Some(0));
-        assert_eq!(rank_in(b"MY_PMI_RANK=1\0PMI_RANK_X=2\0RANK=\0"), None);
-        assert_eq!(rank_in(b"RANK=-1\0SLURM_PROCID=4\0"), Some(4));
-        assert_eq!(rank_in(b"RANK=1234567890\0"), None);
-    }
 
     #[test]
     fn a_process_without_the_profiler_has_a_reason() {

@@ -19,13 +19,12 @@ use nix::errno::Errno;
 use self::clients::Clients;
 use self::rows::{DEVICE, ENGINE, PROCESS, UserRows};
 use crate::metrics::metric::Metric;
-use crate::metrics::mpi_trace::launcher::world_rank_in;
+use crate::metrics::world_rank::WorldRanks;
 use crate::runtime::cost_limit::CostLimit;
 use crate::runtime::declaration::{Declaration, MetricOption, ProcessFiles};
 use crate::runtime::notices::Notices;
 use crate::runtime::session::Session;
 use crate::runtime::settings::Settings;
-use crate::sampling::environ::Environs;
 use crate::sampling::measure::is_denial;
 use crate::sampling::process::{Key, Process};
 use crate::sampling::process_table::ProcessTable;
@@ -66,7 +65,7 @@ pub static METRIC: Metric = Metric {
 fn run(settings: Settings, session: &mut Session) {
     let observer = Gpu {
         clients: Clients::default(),
-        ranks: Environs::default(),
+        ranks: WorldRanks::default(),
         drivers: BTreeMap::new(),
         next: None,
         cost: CostLimit::new(clock::since_boot()),
@@ -79,7 +78,7 @@ fn run(settings: Settings, session: &mut Session) {
 struct Gpu {
     clients: Clients,
     /// The ranks of the processes.
-    ranks: Environs<u32>,
+    ranks: WorldRanks,
     /// The drivers of the devices that have had rows.
     drivers: BTreeMap<String, String>,
     /// The process at which an interrupted round of readings continues.
@@ -122,8 +121,7 @@ impl Sampler for Gpu {
     }
 
     fn take_scan(&mut self, run: &mut Run<'_>) {
-        let parse = |environ: &[u8]| world_rank_in(environ).map(|(rank, _)| rank);
-        self.ranks.update(&mut run.processes, parse);
+        self.ranks.update(&mut run.processes);
         self.read_round(run);
         let all = &run.processes.all;
         let is_alive = |key| all.get(&key).is_some_and(|process| !process.is_zombie);
@@ -143,7 +141,7 @@ impl Sampler for Gpu {
                 let user = UserRows {
                     time: &time,
                     process,
-                    rank: self.ranks.get(key).copied(),
+                    rank: self.ranks.get(key).map(|(rank, _)| rank),
                     device,
                 };
                 rows.push(user.process(own));

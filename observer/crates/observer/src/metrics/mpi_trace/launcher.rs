@@ -60,17 +60,6 @@ impl Assigned {
     }
 }
 
-/// Returns the rank and the number of ranks of a process that a launcher of `PyTorch` or MPI has
-/// given to it; the number is 0 if it is not known. The rank of torchrun is nearer to the process
-/// than that of a launcher of MPI, which may have started torchrun.
-#[must_use]
-pub fn world_rank_in(environ: &[u8]) -> Option<(u32, u32)> {
-    let rank = find(environ, "RANK").and_then(number);
-    let size = find(environ, "WORLD_SIZE").and_then(number);
-    rank.map(|rank| (rank, size.unwrap_or(0)))
-        .or_else(|| rank_in(environ))
-}
-
 /// Returns the rank and the number of ranks that a launcher of MPI has given to a process; the
 /// number is 0 if it is not known. `None` if the variables do not name a rank.
 #[must_use]

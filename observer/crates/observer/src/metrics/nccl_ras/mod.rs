@@ -30,6 +30,7 @@ use self::variables::Variables;
 use crate::metrics::metric::Metric;
 use crate::metrics::mpi_trace::state_of;
 use crate::metrics::network::own_addresses;
+use crate::metrics::world_rank::WorldRanks;
 use crate::runtime::declaration::{Declaration, MetricOption, ProcessFiles};
 use crate::runtime::notices::Notices;
 use crate::runtime::session::Session;
@@ -75,6 +76,7 @@ fn run(settings: Settings, session: &mut Session) {
             "pod"
         },
         index_role: Role::by_index(settings.pod_value(INDEX)),
+        ranks: WorldRanks::default(),
         variables: Environs::default(),
         answered_role: None,
         is_first_silent: false,
@@ -95,6 +97,7 @@ struct NcclRas {
     scope: &'static str,
     /// The role of the pod by its index.
     index_role: Role,
+    ranks: WorldRanks,
     /// The variables of the processes.
     variables: Environs<Variables>,
     /// The role of the pod by the last answer.
@@ -140,6 +143,7 @@ impl Sampler for NcclRas {
     }
 
     fn take_scan(&mut self, run: &mut Run<'_>) {
+        self.ranks.update(&mut run.processes);
         let parse = |environ: &[u8]| Some(Variables::parse(environ));
         self.variables.update(&mut run.processes, parse);
     }
@@ -163,7 +167,7 @@ impl Sampler for NcclRas {
         if self.open.is_some() {
             return;
         }
-        let role = self.role();
+        let role = self.role(&run.processes);
         let asks = role.asks(self.turn, self.is_first_silent);
         self.turn += 1;
         let addresses = if asks { self.addresses(run) } else { None };
@@ -199,9 +203,9 @@ impl Sampler for NcclRas {
 impl NcclRas {
     /// Returns the role of the pod: by the ranks of its processes; or else by the last answer; or
     /// else by its index.
-    fn role(&self) -> Role {
-        let all = self.variables.values();
-        let ranks: Vec<(u32, u32)> = all.filter_map(|one| one.rank).collect();
+    fn role(&self, table: &ProcessTable) -> Role {
+        let keys = table.observed.iter();
+        let ranks: Vec<(u32, u32)> = keys.filter_map(|key| self.ranks.get(key)).collect();
         Role::by_ranks(&ranks)
             .or(self.answered_role)
             .unwrap_or(self.index_role)
@@ -324,10 +328,7 @@ impl NcclRas {
     /// Prints a row for each process with a rank; if there are none, for each process.
     fn print_processes(&self, run: &mut Run<'_>, keys: &[Key], time: &str) {
         let addresses = pod_addresses();
-        let has_rank = |key: &Key| {
-            let known = self.variables.get(key);
-            known.is_some_and(|variables| variables.rank.is_some())
-        };
+        let has_rank = |key: &Key| self.ranks.get(key).is_some();
         let has_ranks = keys.iter().any(has_rank);
         let mut keys: Vec<Key> = keys
             .iter()
@@ -336,7 +337,6 @@ impl NcclRas {
             .collect();
         let ProcessTable { all, meter, .. } = &mut run.processes;
         keys.sort_by_key(|key| all.get(key).map(|process| (process.start, process.pid)));
-        let none = Variables::default();
         for key in keys.iter().take(MAX_ROWS) {
             let Some(process) = all.get(key) else {
                 continue;
@@ -344,7 +344,7 @@ impl NcclRas {
             let row = ProcessRow {
                 time,
                 process,
-                variables: self.variables.get(key).unwrap_or(&none),
+                rank: self.ranks.get(key),
                 addresses: &addresses,
                 state: state_of(meter, process.pid.unsigned_abs()),
             };

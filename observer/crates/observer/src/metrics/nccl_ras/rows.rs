@@ -8,7 +8,6 @@ use encode::json::{push_known, push_text};
 use super::answer::{Answer, Communicator, Format, OPERATIONS, Rank, State};
 use super::history::{History, Unchanged};
 use super::role::Role;
-use super::variables::Variables;
 use crate::runtime::declaration::Section;
 use crate::sampling::json_rows::{begin, push_decimals, push_pid};
 use crate::sampling::process::Process;
@@ -222,8 +221,8 @@ pub struct ProcessRow<'a> {
     pub time: &'a str,
     /// The process.
     pub process: &'a Process,
-    /// Its variables.
-    pub variables: &'a Variables,
+    /// Its rank and the number of ranks, which is 0 if it is not known.
+    pub rank: Option<(u32, u32)>,
     /// The addresses of the pod, separated by blanks.
     pub addresses: &'a str,
     /// Its state and its processor time in microseconds.
@@ -237,9 +236,8 @@ impl ProcessRow<'_> {
         let mut out = Vec::new();
         begin(&mut out, self.time, &PROCESS);
         push_pid(&mut out, self.process);
-        let rank = self.variables.rank;
-        push_number(&mut out, "world_rank", rank.map(|(rank, _)| rank));
-        let size = rank.map(|(_, size)| size).filter(|size| *size > 0);
+        push_number(&mut out, "world_rank", self.rank.map(|(rank, _)| rank));
+        let size = self.rank.map(|(_, size)| size).filter(|size| *size > 0);
         push_number(&mut out, "world_size", size);
         push_text(&mut out, "addresses", Some(self.addresses));
         let (state, cpu) = self.state;
@@ -342,10 +340,7 @@ mod tests {
         let row = ProcessRow {
             time: "T",
             process: &process,
-            variables: &Variables {
-                rank: Some((3, 0)),
-                ..Variables::default()
-            },
+            rank: Some((3, 0)),
             addresses: "10.0.0.1",
             state: ("stopped", Some(1_500_000)),
         };

@@ -1,10 +1,9 @@
-//! The variables of a process that set its rank and the options of its NCCL.
+//! The variables of a process that set the options of its NCCL.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use encode::json::clean;
 
-use crate::metrics::mpi_trace::launcher;
 use crate::sampling::environ::{find, number};
 
 /// The port of the service (`src/ras/ras_internal.h`).
@@ -15,8 +14,6 @@ const MAX_ADDRESS: usize = 128;
 /// The variables of a process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Variables {
-    /// The rank of the process and the number of ranks, which is 0 if it is not known.
-    pub rank: Option<(u32, u32)>,
     /// Whether NCCL has no service: `NCCL_RAS_ENABLE` is 0.
     pub is_off: bool,
     /// The address of the service: `NCCL_RAS_ADDR`.
@@ -29,7 +26,6 @@ impl Variables {
     pub fn parse(environ: &[u8]) -> Self {
         let address = find(environ, "NCCL_RAS_ADDR").filter(|value| !value.is_empty());
         Self {
-            rank: launcher::world_rank_in(environ),
             is_off: find(environ, "NCCL_RAS_ENABLE").and_then(number) == Some(0),
             address: address.map(|value| clean(&value[..value.len().min(MAX_ADDRESS)])),
         }
@@ -83,16 +79,6 @@ mod tests {
 
     fn parse(variables: &[&str]) -> Variables {
         Variables::parse(variables.join("\0").as_bytes())
-    }
-
-    #[test]
-    fn the_rank_of_torchrun_comes_before_that_of_its_launcher() {
-        let launcher = ["OMPI_COMM_WORLD_RANK=1", "OMPI_COMM_WORLD_SIZE=2"];
-        assert_eq!(parse(&launcher).rank, Some((1, 2)));
-        let both = [&launcher[..], &["RANK=9", "WORLD_SIZE=16"]].concat();
-        assert_eq!(parse(&both).rank, Some((9, 16)));
-        assert_eq!(parse(&["RANK=0"]).rank, Some((0, 0)));
-        assert_eq!(parse(&["RANK=none", "LOCAL_RANK=1"]).rank, None);
     }
 
     #[test]

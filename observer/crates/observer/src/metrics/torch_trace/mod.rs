@@ -20,10 +20,10 @@ use linux::read_at::ReadAt;
 use self::listener::{Listener, Steps, partial};
 use self::rows::{Outcome, TRACE, TraceRow};
 use crate::metrics::metric::Metric;
+use crate::metrics::world_rank::WorldRanks;
 use crate::runtime::declaration::{Declaration, MetricOption, ProcessFiles};
 use crate::runtime::session::Session;
 use crate::runtime::settings::Settings;
-use crate::sampling::environ::{Environs, find, number};
 use crate::sampling::process::{Key, Process};
 use crate::sampling::sampler::{self, Run, Sampler};
 use crate::tools::folder::{Folder, MAX_END};
@@ -79,7 +79,7 @@ fn run(settings: Settings, session: &mut Session) {
     let observer = TorchTrace {
         folder,
         listener,
-        ranks: Environs::default(),
+        ranks: WorldRanks::default(),
         living: BTreeMap::new(),
         names: earlier.into_iter().flatten().collect(),
         totals: Totals::default(),
@@ -92,7 +92,7 @@ struct TorchTrace {
     /// `None` if the observer cannot listen.
     listener: Option<Listener>,
     /// The ranks of the processes.
-    ranks: Environs<u32>,
+    ranks: WorldRanks,
     living: BTreeMap<Key, Traced>,
     /// The names that files have, or can have.
     names: BTreeSet<ResultName>,
@@ -183,8 +183,7 @@ impl TorchTrace {
     /// Updates the observed processes, and writes the rows of those whose trace is complete, or
     /// that have ended.
     fn look_at_processes(&mut self, run: &mut Run<'_>) {
-        let parse = |environ: &[u8]| number(find(environ, "RANK")?);
-        self.ranks.update(&mut run.processes, parse);
+        self.ranks.update(&mut run.processes);
         for key in run.processes.observed.clone() {
             let process = run.processes.all.get(&key);
             if let Some(process) = process.filter(|process| !process.is_zombie) {
@@ -225,7 +224,7 @@ impl TorchTrace {
             }
         });
         traced.tail.clone_from(&process.tail);
-        traced.rank = self.ranks.get(&key).copied().or(traced.rank);
+        traced.rank = self.ranks.get(&key).map(|(rank, _)| rank);
     }
 
     /// Writes the rows of the processes whose trace is complete.
