@@ -68,12 +68,14 @@ static void release_lock(void) { __atomic_store_n(&life.lock, 0, __ATOMIC_RELEAS
 
 // --- The thread ---
 
-// Waits until a time (CLOCK_BOOTTIME), or until the thread is to stop.
-static void wait_until(uint64_t time) {
+// Waits until a time (CLOCK_BOOTTIME), or until the thread is to stop. Returns the time at which the
+// thread should run again.
+static uint64_t wait_until(uint64_t time) {
   uint64_t now = read_clock(CLOCK_BOOTTIME);
-  if (time <= now) return;
+  if (time <= now) return now;
   int64_t left[2] = {(int64_t)((time - now) / SECOND), (int64_t)((time - now) % SECOND)};
   call(SYS_futex, (long)&life.should_stop, FUTEX_WAIT_PRIVATE, 0, (long)left);
+  return time;
 }
 
 static int should_stop(void) { return __atomic_load_n(&life.should_stop, __ATOMIC_ACQUIRE); }
@@ -126,10 +128,10 @@ static void *run(void *argument) {
   shared->is_looking = 1;
   uint64_t before = read_clock(CLOCK_THREAD_CPUTIME_ID);
   while (!should_stop() && !has_failed()) {
-    wait_until(last + next_pause(cost));
+    uint64_t due = wait_until(last + next_pause(cost));
     if (should_stop()) break;
     uint64_t now = read_clock(CLOCK_BOOTTIME);
-    if (is_ready()) look(now, now - last);
+    if (is_ready()) look(now, now - last - count_missed(now, due));
     last = now;
     uint64_t after = read_clock(CLOCK_THREAD_CPUTIME_ID);
     cost = (7 * cost + (after - before)) / 8;

@@ -11,6 +11,10 @@
 #define MAX_INTERPRETERS 64
 // After as many samples, the memory is not as expected if none could be read.
 #define MIN_SAMPLES 200
+// If the sampler runs again more than these nanoseconds too late, the process was stopped, or the
+// sampler had no processor. A look itself can take long, since another thread can hold the lock of
+// the address space.
+#define MAX_LATE 2000000000u
 
 // The parts of struct pthread of glibc before its `tid`, which thread_id is the address of in 3.9 and
 // 3.10 (nptl/descr.h).
@@ -56,15 +60,19 @@ static int read_activity(uint32_t thread) {
   return text[end + 2] == 'R' ? RUNNING : WAITING;
 }
 
-// Shows the stack in which a thread is now.
-static void show_thread(const struct sample *sample, uint32_t node) {
-  struct thread_place *free = NULL, *place = NULL;
-  for (size_t at = 0; at < MAX_THREADS && place == NULL; at++) {
+// Returns the place of a thread, or a free one if it has none; NULL if there is none.
+static struct thread_place *find_place(uint32_t thread) {
+  struct thread_place *free = NULL;
+  for (size_t at = 0; thread != 0 && at < MAX_THREADS; at++) {
     struct thread_place *each = &shared->threads[at];
-    if (each->thread == sample->thread) place = each;
-    else if (each->thread == 0 && free == NULL) free = each;
+    if (each->thread == thread) return each;
+    if (each->thread == 0 && free == NULL) free = each;
   }
-  if (place == NULL && (place = free) == NULL) return;
+  return free;
+}
+
+// Shows the stack in which a thread is now.
+static void show_thread(struct thread_place *place, const struct sample *sample, uint32_t node) {
   if (place->thread == 0 || place->node != node) place->since = sample->now;
   place->node = node;
   place->activity = sample->activity;
@@ -72,12 +80,15 @@ static void show_thread(const struct sample *sample, uint32_t node) {
   __atomic_store_n(&place->thread, sample->thread, __ATOMIC_RELEASE);
 }
 
-// Frees the places of threads that have ended.
-static void forget_threads(void) {
+// Frees the places of threads that have ended, and of those that are not in Python any more if this
+// look has seen all threads.
+static void forget_threads(int has_seen_all) {
   for (size_t at = 0; at < MAX_THREADS; at++) {
-    uint32_t thread = shared->threads[at].thread;
-    if (thread != 0 && call(SYS_tgkill, own_process, thread, 0, 0) == -ESRCH) {
-      __atomic_store_n(&shared->threads[at].thread, 0, __ATOMIC_RELEASE);
+    struct thread_place *place = &shared->threads[at];
+    if (place->thread == 0) continue;
+    if ((has_seen_all && place->look != shared->looks) ||
+        call(SYS_tgkill, own_process, place->thread, 0, 0) == -ESRCH) {
+      __atomic_store_n(&place->thread, 0, __ATOMIC_RELEASE);
     }
   }
 }
@@ -87,6 +98,9 @@ static void add_sample(const struct sample *sample, uint64_t thread, const unsig
   int error = read_stack(thread, state);
   // A thread that has no frame does not run Python.
   if (error == 0 && stack.depth == 0) return;
+  struct thread_place *place = find_place(sample->thread);
+  // The place stays if the stack could not be read.
+  if (place != NULL) place->look = shared->looks;
   shared->samples++;
   if (error == 0) error = find_leaf(sample->is_main ? ROOT_MAIN : ROOT_OTHER, &node);
   if (error != 0) {
@@ -101,7 +115,7 @@ static void add_sample(const struct sample *sample, uint64_t thread, const unsig
     leaf->running++;
     leaf->running_time += sample->interval;
   }
-  if (sample->thread != 0) show_thread(sample, node);
+  if (place != NULL) show_thread(place, sample, node);
 }
 
 // Returns the interpreter that was made first, which is the last of the list.
@@ -114,6 +128,15 @@ static uint64_t main_interpreter(void) {
   }
   if (count > shared->interpreters) shared->interpreters = count;
   return interpreter;
+}
+
+// Counts the time by which the sampler runs again too late after a pause, and returns it, if it is
+// long. Nothing is known of this time.
+static uint64_t count_missed(uint64_t now, uint64_t due) {
+  uint64_t late = now > due ? now - due : 0;
+  if (late <= MAX_LATE) return 0;
+  shared->missed += late;
+  return late;
 }
 
 // Looks at all threads. `interval` is the time for which the samples stand, in nanoseconds. The main
@@ -137,8 +160,8 @@ static void look(uint64_t now, uint64_t interval) {
     shared->threads_left_out = count - MAX_THREADS;
   }
   if (shared->began == 0) shared->began = now;
-  shared->looks++;
   shared->time += interval;
-  forget_threads();
+  forget_threads(thread == 0);
+  shared->looks++;
   __atomic_store_n(&shared->looked, now, __ATOMIC_RELEASE);
 }

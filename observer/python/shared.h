@@ -39,7 +39,8 @@ struct thread_place {
   uint64_t since;
   enum { WAITING, RUNNING, NOT_KNOWN } activity;
   uint32_t is_main;
-  uint64_t unused;
+  // The number of the last look that has found the thread in Python.
+  uint64_t look;
 };
 
 // A line of a function. `text` is the offset of the name of the function, and after it the path of
@@ -72,7 +73,7 @@ struct shared {
   uint32_t knows_activity;
   // When the sampler began to see an interpreter, and when it has last looked: CLOCK_BOOTTIME.
   uint64_t began, looked;
-  // How often it has looked, the time for which that stands, and its own processor time, in
+  // How often it has looked, the time for which the samples stand, and its own processor time, in
   // nanoseconds.
   uint64_t looks, time, cost;
   // The samples of threads, those whose stack could not be read, and those whose innermost frames are
@@ -83,7 +84,12 @@ struct shared {
   uint32_t interpreters, threads_left_out;
   // Whether the sampler has a thread. If not, what `threads` says is old.
   uint32_t is_looking;
-  uint32_t unused[20];
+  // The time in which it has not looked, in nanoseconds, because the process was stopped or the
+  // sampler had no processor. No sample stands for it.
+  uint64_t missed;
+  // Whether functions or lines have no name, because there was no room for it.
+  uint32_t lacks_names;
+  uint32_t unused[17];
   struct thread_place threads[MAX_THREADS];
   struct frame frames[MAX_FRAMES];
   struct node nodes[MAX_NODES];

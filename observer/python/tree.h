@@ -7,6 +7,8 @@
 
 #define CODE_SLOTS 8192
 #define LINE_SLOTS 65536
+#define TEXT_SLOTS 32768
+#define FRAME_SLOTS 32768
 #define NODE_SLOTS 65536
 // The number of slots in which a key can be.
 #define WAYS 16
@@ -15,15 +17,14 @@
 struct code {
   uint64_t address, file, name, lines;
   int32_t first_line;
-  // Distinguishes code objects, from 1; and the offset of the texts.
+  // Distinguishes code objects, from 1; and the offset of the text. Code objects with the same text
+  // can have different instructions, such as two lambdas in a line.
   uint32_t number, text;
 };
 
-// In the key of a slot: the rest is a line, and not the offset of an instruction.
-#define IS_LINE 0x80000000u
-
+// The frame of an instruction.
 struct line_slot {
-  // The number of the code object, and the instruction or the line; 0 if the slot is free.
+  // The number of the code object, and the offset of the instruction; 0 if the slot is free.
   uint64_t key;
   uint32_t frame;
 };
@@ -31,9 +32,11 @@ struct line_slot {
 static struct shared *shared;
 static struct code codes[CODE_SLOTS];
 static struct line_slot line_slots[LINE_SLOTS];
-// The positions of nodes, 0 if the slot is free; no root has a slot.
-static uint16_t node_slots[NODE_SLOTS];
-static uint32_t code_count;
+// The offsets of texts, the positions of frames, and those of nodes; 0 if the slot is free. No root
+// has a slot.
+static uint32_t text_slots[TEXT_SLOTS];
+static uint16_t frame_slots[FRAME_SLOTS], node_slots[NODE_SLOTS];
+static uint32_t code_count, text_count;
 // Whether the last stack has lost frames, because there was no room for a node.
 static uint32_t is_cut;
 
@@ -42,20 +45,56 @@ static uint32_t mix(uint64_t value) {
   return (uint32_t)(value >> 40);
 }
 
-// Appends the name of a code object and its file to the texts. Returns their offset; 0, where the
-// texts are empty, if there is no room or they cannot be read.
-static uint32_t add_text(const struct code *code) {
-  static char name[4 * MAX_NAME + 1], file[4 * MAX_FILE + 1];
-  int is_read = copy_text(code->name, name, sizeof name, MAX_NAME) &&
-                copy_text(code->file, file, sizeof file, MAX_FILE);
-  size_t at = shared->texts_used, name_size = 1, file_size = 1;
-  while (name[name_size - 1] != '\0') name_size++;
-  while (file[file_size - 1] != '\0') file_size++;
-  if (!is_read || at + name_size + file_size > MAX_TEXTS) return 0;
-  memcpy(shared->texts + at, name, name_size);
-  memcpy(shared->texts + at + name_size, file, file_size);
-  __atomic_store_n(&shared->texts_used, (uint32_t)(at + name_size + file_size), __ATOMIC_RELEASE);
-  return (uint32_t)at;
+// The name of a function and the path of its file, terminated, and their sizes.
+struct text {
+  char name[4 * MAX_NAME + 1], file[4 * MAX_FILE + 1];
+  size_t name_size, file_size;
+};
+
+// Reads the text of a code object. Returns 0 if it cannot be read.
+static int read_text(const struct code *code, struct text *text) {
+  text->name_size = text->file_size = 1;
+  if (!copy_text(code->name, text->name, sizeof text->name, MAX_NAME)) return 0;
+  if (!copy_text(code->file, text->file, sizeof text->file, MAX_FILE)) return 0;
+  while (text->name[text->name_size - 1] != '\0') text->name_size++;
+  while (text->file[text->file_size - 1] != '\0') text->file_size++;
+  return 1;
+}
+
+static uint64_t mix_bytes(uint64_t value, const char *bytes, size_t size) {
+  for (size_t at = 0; at < size; at++) value = (value ^ (unsigned char)bytes[at]) * 0x100000001b3u;
+  return value;
+}
+
+// Whether the text is at this offset. The program can have changed what is there.
+static int is_text_at(const struct text *text, size_t at) {
+  const char *name = shared->texts + at, *file = name + text->name_size;
+  return at + text->name_size + text->file_size <= MAX_TEXTS && is_equal(text->name, name) &&
+         is_equal(text->file, file);
+}
+
+// Finds the text of a code object, or appends it. Code that a program compiles again has the same
+// text. Returns its offset; 0, where the texts are empty, if there is no room or it cannot be read.
+static uint32_t find_text(const struct code *code) {
+  static struct text text;
+  if (!read_text(code, &text)) return 0;
+  uint64_t hash = mix_bytes(mix_bytes(0, text.name, text.name_size), text.file, text.file_size);
+  uint32_t slot = mix(hash), at;
+  for (; (at = text_slots[slot % TEXT_SLOTS]) != 0; slot++) {
+    if (is_text_at(&text, at)) return at;
+  }
+  at = shared->texts_used;
+  if (text_count >= MAX_FRAMES || at + text.name_size + text.file_size > MAX_TEXTS) {
+    shared->lacks_names = 1;
+    return 0;
+  }
+  memcpy(shared->texts + at, text.name, text.name_size);
+  memcpy(shared->texts + at + text.name_size, text.file, text.file_size);
+  text_slots[slot % TEXT_SLOTS] = at;
+  text_count++;
+  uint32_t end = at + (uint32_t)(text.name_size + text.file_size);
+  __atomic_store_n(&shared->texts_used, end, __ATOMIC_RELEASE);
+  return at;
 }
 
 // Finds a code object. `head` has its first bytes. Returns NULL if it is none.
@@ -77,7 +116,7 @@ static const struct code *find_code(uint64_t address, const unsigned char *head)
   int is_known = found->address == address && found->file == code.file && found->name == code.name &&
                  found->lines == code.lines && found->first_line == code.first_line;
   if (is_known) return found;
-  code.text = add_text(&code);
+  code.text = find_text(&code);
   code.number = ++code_count;
   *found = code;
   return found;
@@ -96,29 +135,31 @@ static struct line_slot *find_slot(uint64_t key) {
   return free;
 }
 
-static uint32_t add_frame(const struct code *code, uint32_t line) {
-  uint32_t at = shared->frames_used;
-  if (code->text == 0 || at >= MAX_FRAMES) return 0;
-  shared->frames[at] = (struct frame){code->text, line};
+// Finds the frame of a line of a function. The frame 0 is any for which there is no room.
+static uint32_t find_line(uint32_t text, uint32_t line) {
+  if (text == 0) return 0;
+  uint32_t slot = mix((uint64_t)text << 32 | line), at;
+  for (; (at = frame_slots[slot % FRAME_SLOTS]) != 0; slot++) {
+    if (shared->frames[at].text == text && shared->frames[at].line == line) return at;
+  }
+  at = shared->frames_used;
+  if (at >= MAX_FRAMES) {
+    shared->lacks_names = 1;
+    return 0;
+  }
+  shared->frames[at] = (struct frame){text, line};
+  frame_slots[slot % FRAME_SLOTS] = (uint16_t)at;
   __atomic_store_n(&shared->frames_used, at + 1, __ATOMIC_RELEASE);
   return at;
 }
 
-// Finds the frame of a line of a code object. The frame 0 is any for which there is no room.
-static uint32_t find_line(const struct code *code, uint32_t line) {
-  uint64_t key = (uint64_t)code->number << 32 | IS_LINE | line;
-  struct line_slot *slot = find_slot(key);
-  if (slot->key != key) *slot = (struct line_slot){key, add_frame(code, line)};
-  return slot->frame;
-}
-
 // Finds the frame of an instruction of a code object.
 static uint32_t find_frame(const struct code *code, int64_t offset) {
-  uint64_t key = (uint64_t)code->number << 32 | ((uint32_t)offset & ~IS_LINE);
+  uint64_t key = (uint64_t)code->number << 32 | (uint32_t)offset;
   struct line_slot *slot = find_slot(key);
   if (slot->key == key) return slot->frame;
-  uint32_t frame = find_line(code, line_of(code->lines, code->first_line, offset));
-  *find_slot(key) = (struct line_slot){key, frame};
+  uint32_t frame = find_line(code->text, line_of(code->lines, code->first_line, offset));
+  *slot = (struct line_slot){key, frame};
   return frame;
 }
 
@@ -141,13 +182,16 @@ static uint32_t find_node(uint32_t parent, uint32_t frame) {
 }
 
 _Static_assert(MAX_NODES <= NODE_SLOTS / 2, "searches are short, and a position fits in a slot");
+_Static_assert(MAX_FRAMES <= FRAME_SLOTS / 2 && MAX_FRAMES <= TEXT_SLOTS / 2, "as above");
 
 // Empties the tables for a new memory.
 static void begin_tree(struct shared *memory) {
   memset(codes, 0, sizeof codes);
   memset(line_slots, 0, sizeof line_slots);
+  memset(text_slots, 0, sizeof text_slots);
+  memset(frame_slots, 0, sizeof frame_slots);
   memset(node_slots, 0, sizeof node_slots);
-  code_count = 0;
+  code_count = text_count = 0;
   shared = memory;
   shared->texts_used = 2;
   shared->frames_used = 1;

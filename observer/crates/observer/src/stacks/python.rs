@@ -9,10 +9,6 @@ use crate::metrics::python_profile::tally;
 use crate::sampling::process_table::ProcessTable;
 use crate::tools::shared_memory::Search;
 
-/// The maximum age of a stack in nanoseconds. The sampler looks at least once in two seconds,
-/// unless it gets no processor.
-const MAX_AGE: u64 = 5_000_000_000;
-
 /// The Python stacks of a process, or why they are not known.
 pub enum PythonStacks {
     /// The process does not have the sampler.
@@ -61,7 +57,7 @@ impl PythonStacks {
             Self::Seen(profile, now) => (profile, *now),
         };
         // While a process is stopped, its stacks stay the same.
-        if thread.activity != Activity::Stopped && now.saturating_sub(profile.looked) > MAX_AGE {
+        if thread.activity != Activity::Stopped && profile.is_old(now) {
             return Err(Some(
                 "the sampler of Python has not looked for 5 s".to_owned(),
             ));

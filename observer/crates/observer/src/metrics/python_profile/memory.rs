@@ -2,6 +2,8 @@
 //! `struct shared` in observer/python/shared.h. A process can write anything into this memory, and
 //! at any time.
 
+use std::collections::BTreeMap;
+
 use encode::json::clean;
 use linux::read_at::ReadAt;
 
@@ -26,10 +28,21 @@ pub const FRAMES_AT: usize = HEADER + THREADS * THREAD;
 pub const NODES_AT: usize = FRAMES_AT + FRAMES * FRAME;
 /// See `FRAMES_AT`.
 pub const TEXTS_AT: usize = NODES_AT + NODES * NODE;
-/// The maximum bytes of the name of a function, and of the path of its file.
-const MAX_TEXT: usize = 1024;
+/// The maximum bytes of the name of a function, and of the path of its file (`MAX_NAME` and
+/// `MAX_FILE` in observer/python/text.h, in UTF-8).
+const MAX_NAME: usize = 480;
+const MAX_FILE: usize = 800;
+/// The maximum bytes of the names of all frames: 256 for each.
+const MAX_NAMES: usize = 4 << 20;
 /// The maximum frames of a stack (`MAX_DEPTH` in observer/python/stack.h).
 pub const MAX_DEPTH: u32 = 128;
+
+/// The maximum age of a stack in nanoseconds. The sampler looks at least once in two seconds,
+/// unless it gets no processor.
+const MAX_AGE: u64 = 5_000_000_000;
+
+/// The name of rows that sum up other rows, and of frames that have no name.
+pub const OTHER: &str = "(other)";
 
 /// The number of the root of the main thread. The root of all other threads follows.
 pub const MAIN: u32 = 0;
@@ -125,7 +138,10 @@ pub struct Profile {
     pub knows_activity: bool,
     /// When the sampler has last looked, in nanoseconds since boot.
     pub looked: u64,
-    /// The processor time of the sampler, in nanoseconds.
+    /// The time for which the samples of a thread stand, and the processor time of the sampler, in
+    /// nanoseconds.
+    pub time: u64,
+    /// See `time`.
     pub cost: u64,
     /// The samples of threads, those that could not be read, and those without inner frames.
     pub samples: u64,
@@ -137,15 +153,28 @@ pub struct Profile {
     pub interpreters: u32,
     /// The maximum threads that were not sampled.
     pub threads_left_out: u32,
+    /// The time in which the sampler has not looked, in nanoseconds, because the process was
+    /// stopped or the sampler had no processor. No sample stands for it.
+    pub missed: u64,
+    /// Whether functions or lines have no name, because there was no room for it.
+    pub lacks_names: bool,
     /// The threads; empty if the sampler does not look at them now.
     pub threads: Vec<Thread>,
-    /// The nodes of the tree. The first ones are the roots.
+    /// The nodes of the tree. The first ones are the roots. Of nodes with the same stack, the first
+    /// one has all samples.
     pub nodes: Vec<Node>,
-    /// The name of each frame: `function (file:line)`.
+    /// The name of each frame: `function (file:line)`. A node has the first frame with its name.
     pub frames: Vec<String>,
 }
 
 impl Profile {
+    /// Whether the sampler has not looked for some time at a time in nanoseconds since boot, for
+    /// example because the process is stopped.
+    #[must_use]
+    pub fn is_old(&self, now: u64) -> bool {
+        now.saturating_sub(self.looked) > MAX_AGE
+    }
+
     /// Returns why the sampler cannot look at the threads, as a clause about the process.
     #[must_use]
     pub fn why_not_sampled(&self) -> Option<String> {
@@ -183,26 +212,31 @@ pub fn read<F: ReadAt + ?Sized>(file: &F) -> Option<Profile> {
     let used = |at: usize, most: usize| most.min(words.u32(at) as usize);
     let texts = part(file, TEXTS_AT, used(88, TEXTS));
     let frames = part(file, FRAMES_AT, used(92, FRAMES) * FRAME);
+    let (frames, has_all) = read_frames(&frames, &texts);
     let nodes = read_nodes(&part(file, NODES_AT, used(96, NODES) * NODE));
+    let nodes = merge(&nodes, &frames);
     let version = words.u32(12);
     Some(Profile {
         minor: (version >> 8 == 3).then_some(version & 0xff),
         state: State::from_number(words.u32(16)),
         knows_activity: words.u32(20) == 1,
         looked: words.u64(32),
+        time: words.u64(48),
         cost: words.u64(56),
         samples: words.u64(64),
         failed: words.u64(72),
         cut: words.u64(80),
         interpreters: words.u32(100),
         threads_left_out: words.u32(104),
+        missed: words.u64(112),
+        lacks_names: words.u32(120) == 1 || !has_all,
         threads: if words.u32(108) == 1 {
             read_threads(&head[HEADER..], nodes.len())
         } else {
             Vec::new()
         },
         nodes,
-        frames: read_frames(&frames, &texts),
+        frames,
     })
 }
 
@@ -268,22 +302,79 @@ fn read_nodes(bytes: &[u8]) -> Vec<Node> {
     nodes
 }
 
-fn read_frames(bytes: &[u8], texts: &[u8]) -> Vec<String> {
+/// Reads the names of the frames, and returns whether there was room for all.
+fn read_frames(bytes: &[u8], texts: &[u8]) -> (Vec<String>, bool) {
+    let mut room = MAX_NAMES;
+    let mut has_all = true;
     let frames = bytes.chunks_exact(FRAME).map(|bytes| {
         let words = Words(bytes);
-        let (at, line) = (words.u32(0) as usize, words.u32(4));
-        let mut parts = texts.get(at..).unwrap_or_default().split(|byte| *byte == 0);
-        let mut text = || {
-            let part = parts.next().unwrap_or_default();
-            clean(&part[..part.len().min(MAX_TEXT)])
-        };
-        let (name, file) = (text(), text());
-        if at == 0 || name.is_empty() {
-            return "(other)".to_owned();
+        let name = read_name(texts, words.u32(0) as usize, words.u32(4));
+        let name = name.unwrap_or_else(|| OTHER.to_owned());
+        if name.len() > room {
+            has_all = false;
+            return OTHER.to_owned();
         }
-        format!("{name} ({}:{line})", short_path(&file))
+        room -= name.len();
+        name
     });
-    frames.collect()
+    let frames = frames.collect();
+    (frames, has_all)
+}
+
+/// Reads the name of a frame. `None` if there is no text of the sampler at this offset.
+fn read_name(texts: &[u8], at: usize, line: u32) -> Option<String> {
+    let rest = texts.get(at..).filter(|_| at > 0)?;
+    let name = read_text(rest, MAX_NAME).filter(|name| !name.is_empty())?;
+    let file = clean(read_text(&rest[name.len() + 1..], MAX_FILE)?);
+    Some(format!("{} ({}:{line})", clean(name), short_path(&file)))
+}
+
+/// Returns the text that ends with the next zero byte, of at most `most` bytes.
+fn read_text(bytes: &[u8], most: usize) -> Option<&[u8]> {
+    let bytes = &bytes[..bytes.len().min(most + 1)];
+    let end = bytes.iter().position(|byte| *byte == 0)?;
+    Some(&bytes[..end])
+}
+
+/// Gives each node the first frame with its name, and the first of the nodes with the same stack
+/// the samples of all. Frames have the same name, for example, if two folders have a package with
+/// the same file.
+fn merge(nodes: &[Node], frames: &[String]) -> Vec<Node> {
+    let mut numbers: BTreeMap<&str, u32> = BTreeMap::new();
+    let names = frames.iter().zip(0_u32..);
+    let names: Vec<u32> = names
+        .map(|(name, number)| *numbers.entry(name).or_insert(number))
+        .collect();
+    let mut known: BTreeMap<(u32, u32), u32> = BTreeMap::new();
+    let mut first: Vec<u32> = Vec::new();
+    let mut merged: Vec<Node> = Vec::with_capacity(nodes.len());
+    for (node, number) in nodes.iter().zip(0_u32..) {
+        let frame = names.get(node.frame as usize).copied();
+        let frame = frame.unwrap_or(node.frame);
+        let parent = first.get(node.parent as usize).copied();
+        let parent = parent.unwrap_or(node.parent);
+        let same = if number < ROOTS {
+            number
+        } else {
+            *known.entry((parent, frame)).or_insert(number)
+        };
+        first.push(same);
+        let own = if same == number {
+            node.own
+        } else {
+            Sum::default()
+        };
+        if let Some(other) = merged.get_mut(same as usize) {
+            other.own.add(node.own);
+        }
+        merged.push(Node {
+            parent,
+            frame,
+            own,
+            ..*node
+        });
+    }
+    merged
 }
 
 /// Returns a path without the folder of the packages or of the standard library.
@@ -406,5 +497,66 @@ pub(super) mod tests {
         let profile = read(&bytes).unwrap();
         assert_eq!(profile.frames[1], "(other)");
         assert!(profile.nodes.len() <= NODES);
+    }
+
+    /// Memory with these texts. That of a frame is at the offset 1 + `step` times its number.
+    fn with_texts(texts: &[u8], step: usize) -> Vec<u8> {
+        let mut bytes = example();
+        bytes.resize(TEXTS_AT + TEXTS, 0);
+        bytes[TEXTS_AT..TEXTS_AT + texts.len()].copy_from_slice(texts);
+        for at in [88, 92] {
+            put(&mut bytes, at, u32::MAX);
+        }
+        for number in 0..FRAMES {
+            let text = u32::try_from(1 + step * number).unwrap();
+            put(&mut bytes, FRAMES_AT + FRAME * number, text);
+        }
+        bytes
+    }
+
+    #[test]
+    fn the_names_of_all_frames_take_a_limited_memory() {
+        let text =
+            [vec![b'n'; MAX_NAME], vec![b'f'; MAX_FILE]].map(|text| [text, vec![0]].concat());
+        let profile = read(&with_texts(&[vec![0], text.concat()].concat(), 0)).unwrap();
+        assert_eq!(profile.frames.len(), FRAMES);
+        assert!(profile.frames[1].len() > MAX_NAME + MAX_FILE);
+        let taken: usize = profile.frames.iter().map(String::capacity).sum();
+        assert!(taken < 2 * MAX_NAMES, "{taken} bytes");
+        assert_eq!(profile.frames.last().unwrap(), "(other)");
+        assert!(profile.lacks_names);
+    }
+
+    #[test]
+    fn the_end_of_a_text_is_looked_for_only_as_far_as_the_sampler_writes() {
+        let profile = read(&with_texts(&vec![b'n'; TEXTS], 1)).unwrap();
+        assert!(profile.frames.iter().all(|name| name == "(other)"));
+    }
+
+    #[test]
+    fn nodes_with_the_same_stack_have_their_samples_in_the_first() {
+        let mut bytes = example();
+        put(&mut bytes, 92, 4);
+        put(&mut bytes, 96, 6);
+        // The frame 3 is the line of frame 1 once more, and below it is the line of frame 2.
+        put(&mut bytes, FRAMES_AT + FRAME * 3, 2);
+        put(&mut bytes, FRAMES_AT + FRAME * 3 + 4, 10);
+        put_node(&mut bytes, 4, (0, 3), [2, 2, 20_000_000, 20_000_000]);
+        put_node(&mut bytes, 5, (4, 2), [1, 0, 10_000_000, 0]);
+        let nodes = read(&bytes).unwrap().nodes;
+        let samples: Vec<u64> = nodes.iter().map(|node| node.own.samples).collect();
+        assert_eq!(samples, [0, 0, 3, 5, 0, 0]);
+        assert_eq!(nodes[3].own.time, 50_000_000);
+        assert_eq!(nodes[2].own.running, 20_000_000);
+    }
+
+    #[test]
+    fn missed_time_and_missing_names_are_read() {
+        let mut bytes = example();
+        assert!(!read(&bytes).unwrap().lacks_names);
+        put(&mut bytes, 112, 5_000);
+        put(&mut bytes, 120, 1);
+        let profile = read(&bytes).unwrap();
+        assert_eq!((profile.missed, profile.lacks_names), (5_000, true));
     }
 }

@@ -29,6 +29,7 @@ use crate::tools::observed::{Kind, Observed, ObservedProcesses};
 /// The estimated bytes of the rows of a process at a timepoint, and of its last rows.
 const ROW_BYTES: usize = 4096;
 const LAST_BYTES: usize = 65_536;
+const NANOSECONDS: f64 = 1e9;
 /// The maximum bytes of the rows of functions of a process, and of its stacks.
 const MAX_ROWS: f64 = 1_048_576.0;
 
@@ -235,6 +236,19 @@ impl PythonProfile {
             let count = profile.cut;
             note(format!(
                 "has too many different stacks; {count} samples lack their innermost functions"
+            ));
+        }
+        if profile.lacks_names {
+            note(
+                "has too many different functions and lines; those without room are (other)"
+                    .to_owned(),
+            );
+        }
+        if profile.missed > 0 {
+            let seconds = float(profile.missed) / NANOSECONDS;
+            note(format!(
+                "was stopped, or its sampler had no processor, for {seconds:.1} s; no row has \
+                 this time"
             ));
         }
     }

@@ -5,8 +5,8 @@ use std::cmp::Reverse;
 
 use encode::json::{push_known, push_text};
 
-use super::memory::{MAIN, Profile, ROOTS, State, Sum, Thread};
-use super::tally::{self, Line, OTHER};
+use super::memory::{MAIN, OTHER, Profile, ROOTS, State, Sum, Thread};
+use super::tally::{self, Line};
 use crate::runtime::declaration::Section;
 use crate::sampling::json_rows::{begin, push_decimals, take_rows};
 
@@ -148,7 +148,8 @@ impl ProfileRows<'_> {
             push_known(&mut out, "thread", Some(u64::from(thread.tid)));
             push_text(&mut out, "threads", Some(threads_of(thread.is_main)));
             let activity = |runs| if runs { "running" } else { "waiting" };
-            push_text(&mut out, "activity", thread.is_running.map(activity));
+            let is_running = thread.is_running.filter(|_| !self.profile.is_old(now));
+            push_text(&mut out, "activity", is_running.map(activity));
             let stack = tally::stack(self.profile, thread.node as usize);
             push_text(&mut out, "stack", Some(&stack));
             push_time(
@@ -332,5 +333,13 @@ mod tests {
             (&stack.into(), &"waiting".into())
         );
         assert_eq!(now["unchanged"], 0.004);
+    }
+
+    #[test]
+    fn the_activity_of_a_thread_is_not_known_while_the_sampler_does_not_look() {
+        let profile = read(&example()).unwrap();
+        let now = json(&rows_of(&profile).now(10_000_000_000)[0]);
+        assert!(now["activity"].is_null());
+        assert_eq!(now["unchanged"], 9.999);
     }
 }

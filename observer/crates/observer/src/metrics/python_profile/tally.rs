@@ -1,13 +1,9 @@
 //! Sums the samples of a process by function and by stack.
 
-use std::collections::BTreeMap;
-
-use super::memory::{MAIN, Node, Profile, ROOTS, Sum};
+use super::memory::{MAIN, Node, OTHER, Profile, ROOTS, Sum};
 
 /// The maximum bytes of a stack in a row. Of a longer stack, the outermost functions are missing.
 const MAX_STACK: usize = 8192;
-/// The name of rows that sum up other rows, and of frames that have no name.
-pub const OTHER: &str = "(other)";
 
 /// The samples of a line of a function.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,22 +18,13 @@ pub struct Line {
 /// several times in a stack counts once.
 #[must_use]
 pub fn lines(profile: &Profile, root: u32) -> Vec<(&str, Line)> {
-    let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
-    let mut lines: Vec<(&str, Line, usize)> = Vec::new();
-    let names = profile.frames.iter().map(|name| {
-        *numbers.entry(name).or_insert_with(|| {
-            lines.push((name, Line::default(), usize::MAX));
-            lines.len() - 1
-        })
-    });
-    let names: Vec<usize> = names.collect();
+    let mut lines = vec![(Line::default(), usize::MAX); profile.frames.len()];
     for (number, node) in profile.nodes.iter().enumerate() {
         if node.own.samples == 0 || node.root != root {
             continue;
         }
         for (at, each) in path(profile, number).enumerate() {
-            let name = names.get(each.frame as usize).copied();
-            let Some((_, line, last)) = name.and_then(|name| lines.get_mut(name)) else {
+            let Some((line, last)) = lines.get_mut(each.frame as usize) else {
                 continue;
             };
             if at == 0 {
@@ -49,10 +36,8 @@ pub fn lines(profile: &Profile, root: u32) -> Vec<(&str, Line)> {
             }
         }
     }
-    lines
-        .into_iter()
-        .map(|(name, line, _)| (name, line))
-        .collect()
+    let names = profile.frames.iter().map(String::as_str);
+    names.zip(lines.into_iter().map(|(line, _)| line)).collect()
 }
 
 /// Returns the nodes from a node to the root, without the root.
