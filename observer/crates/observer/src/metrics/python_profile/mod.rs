@@ -7,6 +7,7 @@
 
 pub mod memory;
 pub mod rows;
+mod share;
 pub mod tally;
 
 use encode::json::push_known;
@@ -15,6 +16,7 @@ use linux::clock;
 
 use self::memory::{LINK, Profile};
 use self::rows::{FUNCTION, NOW, PROCESS, ProfileRows, STACK};
+use self::share::{Early, LAST_BYTES, Room};
 use crate::metrics::metric::Metric;
 use crate::runtime::declaration::{Declaration, MetricOption, ProcessFiles};
 use crate::runtime::session::Session;
@@ -26,9 +28,8 @@ use crate::sampling::sampler::{self, Run, Sampler};
 use crate::tools::folder::{Folder, MAX_END};
 use crate::tools::observed::{Kind, Observed, ObservedProcesses};
 
-/// The estimated bytes of the rows of a process at a timepoint, and of its last rows.
+/// The estimated bytes of the rows of a process at a timepoint.
 const ROW_BYTES: usize = 4096;
-const LAST_BYTES: usize = 65_536;
 const NANOSECONDS: f64 = 1e9;
 /// The maximum bytes of the rows of functions of a process, and of its stacks.
 const MAX_ROWS: f64 = 1_048_576.0;
@@ -65,6 +66,7 @@ fn run(settings: Settings, session: &mut Session) {
     let profiler = PythonProfile {
         folder: Folder::open(&settings.folder),
         processes: ObservedProcesses::default(),
+        beginning: None,
         profiles: 0,
         samples: 0,
         time: 0,
@@ -75,11 +77,22 @@ fn run(settings: Settings, session: &mut Session) {
 struct PythonProfile {
     folder: Folder,
     processes: ObservedProcesses<()>,
+    /// When the first process was observed.
+    beginning: Option<Beginning>,
     /// The processes with last rows, their samples, and the time of all their threads in
     /// nanoseconds.
     profiles: u64,
     samples: u64,
     time: u64,
+}
+
+/// When the first process was observed.
+#[derive(Clone, Copy)]
+struct Beginning {
+    /// The time in seconds since boot.
+    at: f64,
+    /// The free bytes of the log.
+    room: f64,
 }
 
 impl Sampler for PythonProfile {
@@ -96,6 +109,10 @@ impl Sampler for PythonProfile {
     }
 
     fn take_scan(&mut self, run: &mut Run<'_>) {
+        self.beginning.get_or_insert_with(|| Beginning {
+            at: run.processes.now,
+            room: run.session.log.budget().room(),
+        });
         if let Some(pid) = run.processes.first_observed() {
             let files = &mut run.processes.meter.files;
             self.folder.check_mounts(files, pid);
@@ -165,9 +182,13 @@ impl PythonProfile {
     /// Writes the last rows of the processes that have ended, at most until a time in seconds since
     /// boot.
     fn write_ended(&mut self, run: &mut Run<'_>, until: Option<f64>) {
+        let early = until.is_none().then(|| Early {
+            living: self.processes.count_living(),
+            together: self.processes.count(),
+        });
         let ended = self.processes.take_ended();
         let left = ended.write(run, until, |run, process, left| {
-            self.write_last(run, process, left);
+            self.write_last(run, process, left, early);
         });
         if until.is_none() {
             // They follow in the summary.
@@ -179,8 +200,14 @@ impl PythonProfile {
     }
 
     /// Writes the last rows of a process. `left` is the number of processes that still need room in
-    /// the log, including this one.
-    fn write_last(&mut self, run: &mut Run<'_>, process: &Observed<()>, left: usize) {
+    /// the log, including this one; `early` is `None` at the end of the observer.
+    fn write_last(
+        &mut self,
+        run: &mut Run<'_>,
+        process: &Observed<()>,
+        left: usize,
+        early: Option<Early>,
+    ) {
         let Some(profile) = process.memory().and_then(memory::read) else {
             return;
         };
@@ -189,6 +216,11 @@ impl PythonProfile {
         self.profiles += 1;
         self.samples = self.samples.saturating_add(profile.samples);
         self.time = self.time.saturating_add(all.time);
+        let Some(share) = self.share_of(run, &profile, left, early) else {
+            let text = "the log has no room for the rows of all processes; see the option max-log";
+            self.folder.note(text.to_owned());
+            return;
+        };
         let time = run.processes.time.precise_timestamp();
         let rows = ProfileRows {
             time: &time,
@@ -200,15 +232,41 @@ impl PythonProfile {
         let log = &mut run.session.log;
         log.line().extend_from_slice(&rows.process());
         log.end_line();
-        let room = log.budget().room() / float(left.max(1) as u64);
         // The cast turns a negative number into 0.
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-        let bytes = (room / 3.0).min(MAX_ROWS) as usize;
+        let bytes = (share / 3.0).min(MAX_ROWS) as usize;
         for row in rows.functions(bytes).iter().chain(&rows.stacks(bytes)) {
             log.line().extend_from_slice(row);
             log.end_line();
             log.flush();
         }
+    }
+
+    /// Returns the bytes for the last rows of a process; `None` if it gets none.
+    fn share_of(
+        &self,
+        run: &Run<'_>,
+        profile: &Profile,
+        left: usize,
+        early: Option<Early>,
+    ) -> Option<f64> {
+        let log = &run.session.log;
+        if !log.has_room(float(ROW_BYTES as u64)) {
+            return None;
+        }
+        let free = log.budget().room();
+        let (at, whole) = self.beginning.map_or((0.0, free), |it| (it.at, it.room));
+        let Some(early) = early else {
+            return Some(share::even(free, left));
+        };
+        let room = Room {
+            free,
+            whole,
+            left,
+            early,
+        };
+        let part = float(profile.time) / NANOSECONDS / (run.processes.now - at);
+        room.share(part.min(1.0))
     }
 
     /// Writes a notice if a profile lacks samples or threads.
