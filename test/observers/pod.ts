@@ -189,7 +189,11 @@ async function running(child: ChildProcess, file: string): Promise<Running> {
     ended,
     log: () => Buffer.concat(parts).toString(),
     message: () => readFileSync(file, 'utf8'),
-    signal: (name) => process.kill(pid, name),
+    signal: (name) => {
+      process.kill(pid, name)
+      // nsenter stops itself while its child is stopped (util-linux sys-utils/nsenter.c).
+      if (name === 'SIGCONT') child.kill(name)
+    },
   }
 }
 
