@@ -19,8 +19,11 @@ type RankKey = (u64, u32);
 #[derive(Default)]
 pub struct History {
     ranks: BTreeMap<RankKey, Known>,
-    /// The time of the first answer since which nothing has changed.
+    /// The time of the first answer since which nothing has changed. Here and in `counted`, answers
+    /// that do not say what any rank has launched are left out.
     since: Option<f64>,
+    /// The time of the last of these answers.
+    counted: f64,
     /// The time of the last answer.
     last: f64,
     /// The longest time for which nothing had changed, before something did.
@@ -64,7 +67,10 @@ impl History {
                     self.update((name, rank.number), hash_of_rank(rank), now) && is_answer;
             }
         }
-        self.note(has_changed, now);
+        self.last = now;
+        if has_counts {
+            self.note(has_changed, now);
+        }
         Unchanged {
             seconds: self.since.filter(|_| has_counts).map(|since| now - since),
             longest_gap: self.longest_gap,
@@ -92,11 +98,11 @@ impl History {
 
     fn note(&mut self, has_changed: bool, now: f64) {
         if has_changed || self.since.is_none() {
-            let gap = self.since.map_or(0.0, |since| self.last - since);
+            let gap = self.since.map_or(0.0, |since| self.counted - since);
             self.longest_gap = self.longest_gap.max(gap);
             self.since = Some(now);
         }
-        self.last = now;
+        self.counted = now;
     }
 }
 
@@ -176,5 +182,31 @@ mod tests {
         let mut history = History::default();
         assert_eq!(history.take(&Answer::default(), 10.0).seconds, None);
         assert_eq!(history.take(&Answer::default(), 70.0).seconds, None);
+    }
+
+    #[test]
+    fn the_time_of_answers_without_counts_is_no_gap() {
+        let behind = |calls: u64| Answer {
+            format: Format::Text,
+            ..answer(vec![rank(0, calls, State::Running)])
+        };
+        let mut history = History::default();
+        history.take(&behind(7), 60.0);
+        history.take(&behind(7), 90.0);
+        // In a text answer, communicators whose ranks have the same counts have none.
+        for now in [120.0, 3000.0] {
+            history.take(&Answer::default(), now);
+        }
+        let after = history.take(&behind(9), 3060.0);
+        assert_eq!((after.seconds, after.longest_gap), (Some(0.0), 30.0));
+    }
+
+    #[test]
+    fn the_same_counts_before_and_after_an_answer_without_counts_are_no_progress() {
+        let mut history = History::default();
+        let hung = answer(vec![rank(0, 7, State::Running), rank(1, 6, State::Running)]);
+        history.take(&hung, 60.0);
+        history.take(&Answer::default(), 120.0);
+        assert_eq!(history.take(&hung, 180.0).seconds, Some(120.0));
     }
 }
