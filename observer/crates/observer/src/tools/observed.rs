@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::os::unix::fs::MetadataExt as _;
 
 use linux::clock;
 use linux::proc::files::Task;
@@ -76,17 +77,36 @@ impl<T: Default> Observed<T> {
         observed
     }
 
-    /// Takes the names of the process, unless it has executed another program since its memory was
-    /// found. Returns whether it has.
-    fn update_names(&mut self, process: &Process) -> bool {
-        let executions = process.measured.as_ref().map_or(0, |it| it.executions);
-        if self.memory.is_some() && executions != self.executions {
-            return true;
-        }
-        self.executions = executions;
+    /// Takes the names of the process. A memory that was found stays, so the process must not have
+    /// executed another program since the tool has made it.
+    fn update_names(&mut self, process: &Process) {
+        self.executions = executions(process);
         self.tail.clone_from(&process.tail);
         self.program = process.program.clone().unwrap_or_default();
-        false
+    }
+
+    /// Takes the names and the memory of a process that may have executed another program. Returns
+    /// the process as it was before, if its memory was that of an earlier program. A memory is that
+    /// of one program only, because its file is closed when the process executes another one.
+    fn take_program(&mut self, process: &Process, search: Search) -> Option<Self> {
+        let found = match search {
+            Search::Found(file) => Some(file),
+            // The process is ending, or the next scan shows what it executes.
+            Search::Unknown => return None,
+            Search::Missing | Search::Denied { .. } => None,
+        };
+        let is_same = match (&self.memory, &found) {
+            (Some(memory), Some(found)) => is_same_file(memory, found),
+            _ => false,
+        };
+        if is_same {
+            // The memory was found after the scan in which the process had its earlier names.
+            self.update_names(process);
+            return None;
+        }
+        let mut after = Self::new(process);
+        after.memory = found;
+        Some(std::mem::replace(self, after))
     }
 
     /// Returns the memory, if it was found.
@@ -143,9 +163,13 @@ impl<T: Default> ObservedProcesses<T> {
             };
             let observed = self.living.entry(key);
             let observed = observed.or_insert_with(|| Observed::new(process));
-            if observed.update_names(process) {
-                let before = std::mem::replace(observed, Observed::new(process));
-                self.ended.push(before);
+            if observed.has_memory() && observed.executions != executions(process) {
+                let search = kind.find(table, observed.pid);
+                let process = table.all.get(&key);
+                self.ended
+                    .extend(process.and_then(|process| observed.take_program(process, search)));
+            } else if !observed.has_memory() {
+                observed.update_names(process);
             }
             if let Some(why) = observed.look(kind, table, now) {
                 let (pid, program) = (observed.pid, &observed.program);
@@ -236,9 +260,91 @@ impl<T> Ended<T> {
     }
 }
 
+/// Returns how often a process has executed a program.
+fn executions(process: &Process) -> u32 {
+    process.measured.as_ref().map_or(0, |it| it.executions)
+}
+
+/// Whether two open files are the same.
+fn is_same_file(one: &File, other: &File) -> bool {
+    let identify = |file: &File| file.metadata().map(|facts| (facts.dev(), facts.ino())).ok();
+    identify(one).is_some_and(|own| identify(other) == Some(own))
+}
+
 /// Whether a process runs, and is no zombie.
 fn is_running(table: &mut ProcessTable, pid: i32) -> bool {
     let text = table.meter.files.read(Task::Process(pid), "stat");
     let stat = text.ok().and_then(stat::parse);
     stat.is_some_and(|stat| stat.state != b'Z')
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::OwnedFd;
+
+    use nix::sys::memfd::{MFdFlags, memfd_create};
+
+    use super::*;
+    use crate::sampling::process::Measured;
+
+    fn process(program: &str, executions: u32) -> Process {
+        Process {
+            program: Some(program.to_owned()),
+            measured: Some(Box::new(Measured {
+                executions,
+                ..Measured::default()
+            })),
+            ..Process::default()
+        }
+    }
+
+    fn memory() -> File {
+        let file: OwnedFd = memfd_create("test", MFdFlags::empty()).unwrap();
+        file.into()
+    }
+
+    #[test]
+    fn a_memory_that_was_found_before_the_scan_of_its_program_stays_in_use() {
+        let mut observed: Observed<()> = Observed::new(&process("sh", 1));
+        let file = memory();
+        observed.memory = Some(file.try_clone().unwrap());
+        let found = Search::Found(file);
+        assert!(
+            observed
+                .take_program(&process("python3", 2), found)
+                .is_none()
+        );
+        assert_eq!(observed.program, "python3");
+        assert_eq!(observed.executions, 2);
+        assert!(observed.has_memory());
+    }
+
+    #[test]
+    fn the_memory_of_an_earlier_program_gets_its_last_rows() {
+        for (search, has_memory) in [
+            (Search::Found(memory()), true),
+            (Search::Missing, false),
+            (Search::Denied { why: "", help: "" }, false),
+        ] {
+            let mut observed: Observed<()> = Observed::new(&process("python3", 1));
+            observed.memory = Some(memory());
+            let before = observed.take_program(&process("train", 2), search).unwrap();
+            assert_eq!(before.program, "python3");
+            assert!(before.has_memory());
+            assert_eq!(observed.program, "train");
+            assert_eq!(observed.has_memory(), has_memory);
+        }
+    }
+
+    #[test]
+    fn a_process_whose_files_cannot_be_read_now_stays_as_it_was() {
+        let mut observed: Observed<()> = Observed::new(&process("python3", 1));
+        observed.memory = Some(memory());
+        let after = process("train", 2);
+        assert!(observed.take_program(&after, Search::Unknown).is_none());
+        assert_eq!(
+            (observed.program.as_str(), observed.executions),
+            ("python3", 1)
+        );
+    }
 }
