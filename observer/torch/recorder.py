@@ -37,10 +37,12 @@ DUPFD_CLOEXEC, ADD_SEALS, SEALS = 1030, 1033, 7
 # The functions of the recorders of Gloo and of NCCL, of which a version may have only one.
 FUNCTIONS = ("_dump_fr_trace_json", "_dump_nccl_trace_json")
 DISTRIBUTED = "torch.distributed.distributed_c10d"
-# The most bytes of each recorder in a copy, and of the process groups; and the most of these.
+# The most bytes of each recorder in a copy, and of the process groups; and the most of these, and of
+# the generations that ended.
 MOST_BYTES = SLOT // 32 * 15
 MOST_GROUP_BYTES = SLOT // 32
 MOST_GROUPS = 512
+MOST_ENDS = 512
 DEFAULT_SECONDS = 60
 
 
@@ -81,6 +83,21 @@ def shorten(text):
     return b'{"entries":[' + text[at + 2 :] if at >= 0 else b"{}"
 
 
+def read_recorders():
+    """Returns the texts of the flight recorders."""
+    library = sys.modules["torch._C._distributed_c10d"]
+    functions = [getattr(library, name, None) for name in FUNCTIONS]
+    made = [each(includeCollectives=True) for each in functions if each is not None]
+    return [text if isinstance(text, bytes) else text.encode() for text in made]
+
+
+def last_id(text):
+    """Returns the highest number of a process group in the text of a recorder; -1 if it has none."""
+    parts = text.split(b'"pg_id":')[1:]
+    numbers = [part.split(b",", 1)[0].split(b"}", 1)[0].strip() for part in parts]
+    return max([int(number) for number in numbers if number.isdigit()], default=-1)
+
+
 def read_seconds():
     """Returns the seconds between two copies."""
     try:
@@ -97,14 +114,30 @@ class Recorder:
         self.seconds = read_seconds()
         self.process = os.getpid()
         self.copies = self.longest = self.whole = 0
-        # The process groups by name, in the form of the recorder of NCCL. That of Gloo has no names.
+        # The process groups by generation and name, in the form of the recorder of NCCL. That of
+        # Gloo has no names.
         self.groups = {}
+        # Destroying the default process group ends a generation, and all groups with it: PyTorch
+        # gives the names of its groups to those of the next one. PyTorch numbers the groups of a
+        # process, so the highest number of each recorder at that time tells the generations apart.
+        self.generation = 1
+        self.ends = []
         # Held while a copy is made.
         self.lock = _thread.allocate_lock()
         # Held until the thread is to end, and until it has ended.
         self.stop = _thread.allocate_lock()
         self.ended = _thread.allocate_lock()
         self.is_current = True
+
+    def follow(self, parent):
+        """Begins in a forked process, whose flight recorder has the calls of the parent process."""
+        self.generation, self.ends = parent.generation, list(parent.ends)
+        if not parent.is_current:
+            self.end_generation(read_recorders())
+
+    def end_generation(self, texts):
+        self.generation += 1
+        self.ends = [*self.ends, [last_id(text) for text in texts]][-MOST_ENDS:]
 
     def begin(self, rank, size):
         """Begins when the process has its default process group."""
@@ -147,16 +180,16 @@ class Recorder:
         left = self.seconds - time.time() % self.seconds
         return left if left > self.seconds / 20 else left + self.seconds
 
-    def copy(self):
+    def copy(self, is_end=False):
         """Copies the recorder into the older of two places, and then names it the newer one."""
         with self.lock:
             began = time.perf_counter_ns()
-            library = sys.modules["torch._C._distributed_c10d"]
-            functions = [getattr(library, name, None) for name in FUNCTIONS]
-            made = [each(includeCollectives=True) for each in functions if each is not None]
+            made = read_recorders()
             took = time.perf_counter_ns() - began
-            texts = [shorten(text if isinstance(text, bytes) else text.encode()) for text in made]
-            text = b"\n".join([self.describe_groups(), *texts])
+            text = b"\n".join([self.describe_groups(), *[shorten(each) for each in made]])
+            if is_end:
+                self.end_generation(made)
+                self.is_current = True
             if self.process != os.getpid() or identify(self.file) != self.identity:
                 return
             at = HEADER + self.copies % 2 * SLOT
@@ -171,19 +204,23 @@ class Recorder:
     def describe_groups(self):
         """Returns the process groups until now, also those that were destroyed since a copy."""
         world = sys.modules[DISTRIBUTED]._world
-        for group, name in list(world.pg_names.items())[:MOST_GROUPS]:
+        # PyTorch still knows the groups of a generation for a moment after its last copy.
+        names = {} if self.is_current else world.pg_names
+        for group, name in list(names.items())[:MOST_GROUPS]:
             ranks = sorted(world.pg_group_ranks.get(group, ()))
             about = {"name": name, "desc": group.group_desc, "ranks": str(ranks)}
-            if len(self.groups) < MOST_GROUPS or name in self.groups:
-                self.groups[name] = about
-        text = json.dumps({"pg_config": self.groups}).encode()
-        return text if len(text) <= MOST_GROUP_BYTES else b"{}"
+            key = f"{self.generation} {name}"
+            if len(self.groups) == MOST_GROUPS and key not in self.groups:
+                del self.groups[next(iter(self.groups))]
+            self.groups[key] = {**about, "generation": self.generation}
+        generations = {"generation": self.generation, "ends": self.ends}
+        text = json.dumps({"pg_config": self.groups, **generations}).encode()
+        return text if len(text) <= MOST_GROUP_BYTES else json.dumps(generations).encode()
 
     def copy_last(self):
-        """Copies what the process has done since the last copy, before it has ended."""
+        """Copies what the process has done since the last copy, at the end of its groups."""
         if self.process == os.getpid() and self.file is not None and not self.is_current:
-            self.is_current = True
-            self.copy()
+            self.copy(is_end=True)
 
     def finish(self):
         """Ends the thread, and makes the last copy."""
@@ -213,7 +250,8 @@ def change(group):
     global recorder
     if recorder.process != os.getpid():
         recorder.close()
-        recorder = Recorder()
+        parent, recorder = recorder, Recorder()
+        recorder.follow(parent)
     if group is None:
         recorder.copy_last()
     else:

@@ -19,23 +19,39 @@ const calls = (count: number, then: string) =>
   then
 
 t.test(
-  'a killed process has the calls of its last copy; a child has its own',
+  'a killed process has the calls of its last copy; a child and a new group have their own',
   options,
   async (t) => {
     const { watching, start } = await recordedPod(t, { PYTHONPATH, TORCH_FR_BUFFER_SIZE: '50' }, 1)
     const hung = await start(python, '-c', calls(60, 'time.sleep(60)'))
     const forks =
-      'pid = os.fork()\nif pid == 0:\n  dist.init_process_group("gloo")\n' +
-      '  dist.all_reduce([]); time.sleep(6); raise SystemExit\n' +
+      'pid = os.fork()\nif pid == 0:\n  dist.init_process_group("gloo"); dist.all_reduce([])\n' +
+      '  dist.destroy_process_group(); dist.init_process_group("gloo")\n' +
+      '  for _ in range(3): dist.all_reduce([])\n' +
+      '  time.sleep(6); raise SystemExit\n' +
       'os.waitpid(pid, 0); assert os.environ["TORCH_FR_BUFFER_SIZE"] == "50"; os._exit(3)'
     const forking = await start(python, '-c', calls(2, forks))
     t.equal(await forking.ended, 3)
     hung.signal('SIGKILL')
     t.equal(await hung.ended, 'SIGKILL')
     t.equal(await watching.ended, 0)
-    const numbers = Map.groupBy(rowsOf(watching, 'collective'), ({ pid }) => pid)
-    const counts = [...numbers.values()].map((own) => own.length).sort((a, b) => a - b)
-    t.strictSame(counts, [2, 3, 50], 'the child has the calls of its parent and one of its own')
+    const processes = Map.groupBy(rowsOf(watching, 'collective'), ({ pid }) => pid)
+    const numbers = [...processes.values()].map((own) =>
+      [...Map.groupBy(own, ({ group }) => String(group))].map(
+        ([group, calls]) => `${group}: ${calls.map(({ number }) => number)}`,
+      ),
+    )
+    t.strictSame(
+      numbers.sort((a, b) => a.length - b.length || a.join().length - b.join().length),
+      [
+        ['0: 1,2'],
+        [`0: ${Array.from({ length: 50 }, (_, at) => at + 11)}`],
+        ['0: 1,2', '0#2: 1', '0#3: 1,2,3'],
+      ],
+      'the child has the calls of its parent, and those of its own two groups',
+    )
+    const last = rowsOf(watching, 'group').filter(({ group }) => group === '0#3')
+    t.match(last.at(-1), { description: 'default_pg', size: 1, last_number: 3 })
   },
 )
 

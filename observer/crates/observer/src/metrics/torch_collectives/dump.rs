@@ -2,6 +2,7 @@
 //! then for each recorder a line as `dump_json` writes it
 //! (`torch/csrc/distributed/c10d/FlightRecorderDetail.hpp`).
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use encode::json::clean;
@@ -13,6 +14,9 @@ use crate::tools::json::{List, object};
 /// The maximum lines of a copy, and the maximum process groups of a line.
 const MAX_LINES: usize = 4;
 const MAX_GROUPS: usize = 1024;
+/// The maximum generations of process groups whose ends are known (`MOST_ENDS` in
+/// observer/torch/recorder.py).
+const MAX_ENDS: usize = 512;
 /// The maximum operations of a recorder that are read.
 const MAX_ENTRIES: usize = 20_000;
 /// The maximum bytes of the name of an operation or a process group, and of the list of members.
@@ -22,9 +26,12 @@ const MAX_MEMBERS: usize = 512;
 object!(Document {
     entries: List<RawEntry, MAX_ENTRIES>,
     pg_config: RawGroups,
+    generation: u64,
+    ends: List<List<i64, MAX_LINES>, MAX_ENDS>,
 });
 
 object!(RawEntry {
+    pg_id: u64,
     process_group: (String, String),
     collective_seq_id: u64,
     profiling_name: String,
@@ -37,6 +44,7 @@ object!(RawGroup {
     name: String,
     desc: String,
     ranks: String,
+    generation: u64,
 });
 
 /// The process groups by name.
@@ -70,7 +78,7 @@ impl<'de> Deserialize<'de> for RawGroups {
 /// A process group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// Its name, which is the same in all members.
+    /// Its name, which is the same in all members; see [`label`].
     pub name: String,
     /// Its description, such as `default_pg`.
     pub description: String,
@@ -83,8 +91,11 @@ pub struct Group {
 /// A call of a collective operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Collective {
-    /// The name of its process group.
+    /// The name of its process group; see [`label`].
     pub group: String,
+    /// The number of the process group in the process, and of the recorder that has the call. No
+    /// other process group of the process has both.
+    pub id: (usize, Option<u64>),
     /// The number of the call in the process group, which is the same in all members.
     pub number: u64,
     /// The operation, such as `gloo:all_reduce`.
@@ -100,59 +111,108 @@ pub struct Collective {
 pub struct Dump {
     /// The process groups.
     pub groups: Vec<Group>,
-    /// The calls, in the order of their times. Each number of a group is there once.
+    /// The calls, in their order. Each number of a group is there once.
     pub collectives: Vec<Collective>,
+}
+
+/// The generations of process groups. `PyTorch` gives the names of its groups anew when the default
+/// process group was destroyed.
+#[derive(Default)]
+struct Generations {
+    /// The number of the current generation; `None` if it is not known.
+    current: Option<u64>,
+    /// The highest numbers of process groups in each recorder when the latest generations ended.
+    ends: Vec<Vec<i64>>,
+}
+
+impl Generations {
+    /// Returns the name of a process group for the rows. `None` if its generation is not known.
+    fn label(&self, name: &str, recorder: usize, id: Option<u64>) -> Option<String> {
+        let (Some(current), Some(id)) = (self.current, id) else {
+            return Some(label(name, 1));
+        };
+        let id = i64::try_from(id).ok()?;
+        let is_later = |ends: &&Vec<i64>| ends.get(recorder).is_some_and(|end| *end >= id);
+        let later = self.ends.iter().filter(is_later).count() as u64;
+        let generation = current.checked_sub(later)?;
+        let first = current.saturating_sub(self.ends.len() as u64);
+        (generation == 1 || generation > first).then(|| label(name, generation))
+    }
+}
+
+/// Returns the name of a process group with the number of its generation, such as `0#2`, unless
+/// this is the first one.
+fn label(text: &str, generation: u64) -> String {
+    let name = name(text);
+    if generation > 1 {
+        format!("{name}#{generation}")
+    } else {
+        name
+    }
 }
 
 /// Parses a copy. `None` if it is not one.
 #[must_use]
 pub fn parse(text: &[u8]) -> Option<Dump> {
     let mut dump = Dump::default();
-    for line in text.split(|byte| *byte == b'\n').take(MAX_LINES) {
-        let Document { entries, pg_config } = serde_json::from_slice(line).ok()?;
-        let groups = pg_config.map(|groups| groups.0).unwrap_or_default();
-        for group in groups.into_iter().filter_map(group) {
+    let mut generations = Generations::default();
+    let mut calls = Vec::new();
+    let lines = text.split(|byte| *byte == b'\n').take(MAX_LINES);
+    for (at, line) in lines.enumerate() {
+        let document: Document = serde_json::from_slice(line).ok()?;
+        let groups = document.pg_config.map(|groups| groups.0);
+        for group in groups.into_iter().flatten().filter_map(group) {
             if !dump.groups.iter().any(|known| known.name == group.name) {
                 dump.groups.push(group);
             }
         }
-        let entries = entries.map(|list| list.0).unwrap_or_default();
-        dump.collectives
-            .extend(entries.into_iter().filter_map(collective));
+        let ends = document.ends.map(|list| list.0).unwrap_or_default();
+        if at == 0 {
+            generations = Generations {
+                current: document.generation,
+                ends: ends.into_iter().map(|list| list.0).collect(),
+            };
+        }
+        // The lines of recorders follow the first one.
+        let recorder = at.saturating_sub(1);
+        let mut latest = 0;
+        for entry in document.entries.into_iter().flat_map(|list| list.0) {
+            let Some(call) = collective(entry, recorder, &generations) else {
+                continue;
+            };
+            // A recorder keeps the calls in their order, also if the clock was set back.
+            latest = latest.max(call.called);
+            calls.push((latest, call));
+        }
     }
-    let all = &mut dump.collectives;
+    calls.sort_by_key(|(latest, _)| *latest);
     // The operations of a coalesced call have the same number; the first one is the call.
-    all.sort_by(|one, other| {
-        let key = |it: &Collective| (it.number, it.called);
-        (one.group.as_str(), key(one)).cmp(&(other.group.as_str(), key(other)))
-    });
-    all.dedup_by(|one, other| one.number == other.number && one.group == other.group);
-    all.sort_by_key(|one| one.called);
+    let mut seen = BTreeSet::new();
+    calls.retain(|(_, call)| seen.insert((call.group.clone(), call.number)));
+    dump.collectives = calls.into_iter().map(|(_, call)| call).collect();
     Some(dump)
 }
 
 fn group(raw: RawGroup) -> Option<Group> {
     let ranks: Vec<u64> = numbers(raw.ranks.as_deref().unwrap_or_default());
+    // The recorder of Gloo has no names of process groups.
+    let name_of = raw.name.filter(|text| !text.is_empty())?;
     Some(Group {
-        // The recorder of Gloo has no names of process groups.
-        name: raw
-            .name
-            .filter(|text| !text.is_empty())
-            .as_deref()
-            .map(name)?,
+        name: label(&name_of, raw.generation.unwrap_or(1)),
         description: name(&raw.desc.unwrap_or_default()),
         size: Some(ranks.len() as u64).filter(|size| *size > 0),
         members: members(&ranks),
     })
 }
 
-fn collective(raw: RawEntry) -> Option<Collective> {
+fn collective(raw: RawEntry, recorder: usize, generations: &Generations) -> Option<Collective> {
     // A call with one other process has numbers of its own.
     if raw.is_p2p == Some(true) {
         return None;
     }
     Some(Collective {
-        group: name(&raw.process_group?.0),
+        group: generations.label(&raw.process_group?.0, recorder, raw.pg_id)?,
+        id: (recorder, raw.pg_id),
         number: raw.collective_seq_id?,
         operation: name(&raw.profiling_name?),
         called: raw.time_created_ns?,
@@ -237,6 +297,7 @@ pub(super) mod tests {
         let dump = parse(EXAMPLE.as_bytes()).unwrap();
         let expected = Collective {
             group: "0".to_owned(),
+            id: (0, Some(0)),
             number: 1,
             operation: "gloo:all_reduce".to_owned(),
             called: 2_000_000_000,
@@ -255,7 +316,7 @@ pub(super) mod tests {
                 r#"{{"process_group":["1",""],"collective_seq_id":{number},"profiling_name":"a","time_created_ns":{time}}}"#
             )
         };
-        let entries = [entry(2, 30), entry(2, 20), entry(1, 10)].join(",");
+        let entries = [entry(1, 10), entry(2, 20), entry(2, 30)].join(",");
         let dump = parse(format!(r#"{{"entries":[{entries}]}}"#).as_bytes()).unwrap();
         let calls: Vec<_> = dump
             .collectives
@@ -263,6 +324,58 @@ pub(super) mod tests {
             .map(|it| (it.number, it.called))
             .collect();
         assert_eq!(calls, [(1, 10), (2, 20)]);
+    }
+
+    /// Returns a copy with calls of the recorder of Gloo: the number of the process group `0` in
+    /// the process, the number of the call, and its time.
+    pub fn copy_of(first: &str, calls: &[(u64, u64, u64)]) -> Vec<u8> {
+        let entry = |(id, number, time): &(u64, u64, u64)| {
+            format!(
+                r#"{{"pg_id":{id},"process_group":["0",""],"collective_seq_id":{number},"profiling_name":"a","time_created_ns":{time}}}"#
+            )
+        };
+        let entries: Vec<String> = calls.iter().map(entry).collect();
+        let entries = entries.join(",");
+        format!("{first}\n{{\"entries\":[{entries}]}}").into_bytes()
+    }
+
+    fn calls_of(first: &str, calls: &[(u64, u64, u64)]) -> Vec<(String, u64)> {
+        let all = parse(&copy_of(first, calls)).unwrap().collectives;
+        all.into_iter().map(|it| (it.group, it.number)).collect()
+    }
+
+    #[test]
+    fn a_process_group_that_was_made_again_has_another_name() {
+        let group = |generation: u64| {
+            format!(r#"{{"name":"0","desc":"","ranks":"[0, 1]","generation":{generation}}}"#)
+        };
+        let first = format!(
+            r#"{{"pg_config":{{"1 0":{},"3 0":{}}},"generation":3,"ends":[[0,-1],[0,-1]]}}"#,
+            group(1),
+            group(3)
+        );
+        let calls = [(0, 1, 10), (0, 2, 20), (1, 1, 30), (1, 2, 40)];
+        let expected = [("0", 1), ("0", 2), ("0#3", 1), ("0#3", 2)];
+        let expected = expected.map(|(name, number)| (name.to_owned(), number));
+        assert_eq!(calls_of(&first, &calls), expected);
+        let dump = parse(&copy_of(&first, &calls)).unwrap();
+        let names: Vec<&str> = dump.groups.iter().map(|it| it.name.as_str()).collect();
+        assert_eq!(names, ["0", "0#3"]);
+    }
+
+    #[test]
+    fn calls_of_generations_whose_ends_are_forgotten_are_left_out() {
+        let first = r#"{"generation":9,"ends":[[4],[5]]}"#;
+        let calls = [(3, 1, 10), (5, 1, 20), (6, 1, 30)];
+        let expected = [("0#8", 1), ("0#9", 1)].map(|(name, number)| (name.to_owned(), number));
+        assert_eq!(calls_of(first, &calls), expected);
+    }
+
+    #[test]
+    fn calls_stay_in_their_order_if_the_clock_is_set_back() {
+        let calls = [(0, 1, 100), (0, 2, 20), (0, 3, 30)];
+        let numbers = calls_of("{}", &calls).into_iter().map(|(_, number)| number);
+        assert_eq!(numbers.collect::<Vec<_>>(), [1, 2, 3]);
     }
 
     #[test]

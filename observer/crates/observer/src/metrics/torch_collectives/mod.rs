@@ -10,6 +10,8 @@ pub mod dump;
 pub mod memory;
 pub mod rows;
 
+use std::collections::BTreeMap;
+
 use encode::json::push_known;
 use encode::number::float;
 use linux::clock;
@@ -83,21 +85,48 @@ struct TorchCollectives {
     totals: Totals,
 }
 
-/// The calls of a process that have rows.
+/// The calls of a process that have rows, or for whose rows there was no room.
 #[derive(Default)]
 struct Written {
     /// The copies of the recorder whose calls have rows.
     copies: u64,
-    /// The time of the latest call that has a row, in nanoseconds since 1970.
-    latest: u64,
+    /// The highest number of a call in each process group of the last copy; see [`Collective::id`].
+    numbers: BTreeMap<GroupId, u64>,
+}
+
+type GroupId = (usize, Option<u64>, String);
+
+fn group_id(call: &Collective) -> GroupId {
+    (call.id.0, call.id.1, call.group.clone())
 }
 
 impl Written {
     /// Returns the latest calls that have no row yet, at most `most`.
-    fn new_calls<'a>(&self, dump: &'a Dump, most: usize) -> &'a [Collective] {
-        let all = &dump.collectives;
-        let first = all.partition_point(|call| call.called <= self.latest);
-        &all[first.max(all.len().saturating_sub(most))..]
+    fn new_calls<'a>(&self, dump: &'a Dump, most: usize) -> Vec<&'a Collective> {
+        let is_new = |call: &&Collective| {
+            let known = self.numbers.get(&group_id(call));
+            known.is_none_or(|number| call.number > *number)
+        };
+        let calls: Vec<&Collective> = dump.collectives.iter().filter(is_new).collect();
+        let first = calls.len().saturating_sub(most);
+        calls[first..].to_vec()
+    }
+
+    /// Remembers the calls of a copy.
+    fn take(&mut self, dump: &Dump, copies: u64) {
+        if copies == self.copies {
+            return;
+        }
+        self.copies = copies;
+        // A copy that is not as expected has no calls.
+        if dump.collectives.is_empty() {
+            return;
+        }
+        self.numbers.clear();
+        for call in &dump.collectives {
+            let number = self.numbers.entry(group_id(call)).or_default();
+            *number = call.number.max(*number);
+        }
     }
 }
 
@@ -254,11 +283,9 @@ fn write(
         log.end_line();
     }
     log.flush();
-    process.own = Written {
-        copies: head.copies,
-        latest: calls.last().map_or(process.own.latest, |call| call.called),
-    };
-    Some((head, calls.len() as u64))
+    let count = calls.len() as u64;
+    process.own.take(&dump, head.copies);
+    Some((head, count))
 }
 
 /// Reads the last copy; empty if it is not as expected, with a notice.
@@ -272,4 +299,57 @@ fn read_dump(process: &Observed<Written>, folder: &mut Folder) -> Dump {
         ));
     }
     dump.flatten().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::dump::tests::copy_of;
+    use super::*;
+
+    /// Takes a copy, and returns the groups and the numbers of the calls that get rows.
+    fn rows(
+        written: &mut Written,
+        first: &str,
+        calls: &[(u64, u64, u64)],
+        most: usize,
+    ) -> Vec<(String, u64)> {
+        let dump = dump::parse(&copy_of(first, calls)).unwrap();
+        let new = written.new_calls(&dump, most).into_iter();
+        let rows = new.map(|it| (it.group.clone(), it.number)).collect();
+        written.take(&dump, written.copies + 1);
+        rows
+    }
+
+    fn named(calls: &[(&str, u64)]) -> Vec<(String, u64)> {
+        let own = |(name, number): &(&str, u64)| ((*name).to_owned(), *number);
+        calls.iter().map(own).collect()
+    }
+
+    #[test]
+    fn a_process_group_that_was_made_again_has_rows_of_its_own() {
+        let mut written = Written::default();
+        let first = r#"{"generation":1,"ends":[]}"#;
+        let before = rows(&mut written, first, &[(0, 1, 10), (0, 2, 20)], 9);
+        assert_eq!(before, named(&[("0", 1), ("0", 2)]));
+        let first = r#"{"generation":2,"ends":[[0,-1]]}"#;
+        let after = rows(&mut written, first, &[(0, 2, 20), (1, 1, 30)], 9);
+        assert_eq!(after, named(&[("0#2", 1)]));
+    }
+
+    #[test]
+    fn calls_have_rows_if_the_clock_was_set_back() {
+        let mut written = Written::default();
+        assert_eq!(rows(&mut written, "{}", &[(0, 1, 1000)], 9).len(), 1);
+        let after = rows(&mut written, "{}", &[(0, 1, 1000), (0, 2, 20)], 9);
+        assert_eq!(after, named(&[("0", 2)]));
+    }
+
+    #[test]
+    fn the_latest_calls_have_rows_and_those_without_room_get_none_later() {
+        let mut written = Written::default();
+        let calls = [(0, 1, 10), (0, 2, 20), (0, 3, 30), (0, 4, 40)];
+        let latest = rows(&mut written, "{}", &calls[..3], 2);
+        assert_eq!(latest, named(&[("0", 2), ("0", 3)]));
+        assert_eq!(rows(&mut written, "{}", &calls, 9), named(&[("0", 4)]));
+    }
 }

@@ -9,18 +9,20 @@ calls = []
 GROUPS = {"": {"desc": "", "name": "", "ranks": "[0]"}}
 
 
-def record(group, operation):
+def record(group, name, operation):
+    """Records a call of the process group with the number `group`, which no other one has."""
+    number = 1 + sum(call["pg_id"] == group for call in calls)
     entry = {
-        "collective_seq_id": len(calls) + 1,
+        "collective_seq_id": number,
         "input_dtypes": ["Float"],
         "input_sizes": [[1]],
         "is_p2p": False,
-        "op_id": len(calls) + 1,
+        "op_id": number,
         "output_dtypes": ["Float"],
         "output_sizes": [[1]],
         "p2p_seq_id": 0,
-        "pg_id": 0,
-        "process_group": [group, "default_pg"],
+        "pg_id": group,
+        "process_group": [name, "default_pg"],
         "profiling_name": "gloo:" + operation,
         "record_id": len(calls),
         "retired": True,

@@ -7,8 +7,11 @@ from torch._C import _distributed_c10d as library
 
 class Group:
     group_desc = "default_pg"
+    made = 0
 
     def __init__(self, rank, size):
+        self.number = Group.made
+        Group.made += 1
         self._rank = rank
         self._size = size
 
@@ -50,7 +53,7 @@ def get_rank():
 
 
 def all_reduce(tensor):
-    library.record("0", "all_reduce")
+    library.record(_world.default_pg.number, "0", "all_reduce")
     own = _world.default_pg.rank()
     for rank, pipe in enumerate(_world.pipes):
         if rank != own:
