@@ -20,9 +20,9 @@ interface GpuPod {
   readonly watching: Running
 }
 
-async function gpuPod(t: Test, as: Identity = {}): Promise<GpuPod> {
+async function gpuPod(t: Test, as: Identity = {}, rate = '0.3'): Promise<GpuPod> {
   const pod = await podOf(t)
-  const settings = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: '0.3' }
+  const settings = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: rate }
   const watching = await pod.run('gpu', [observer('gpu')], settings, as)
   await until(watching, /waiting for/)
   return { pod, watching }
@@ -82,6 +82,27 @@ t.test('the rows of amdgpu have the numbers of its text', options, async (t) => 
   t.match(rowsOf(own.watching, 'device')[0], { device: '0000:04:00.0', driver: 'amdgpu' })
   t.strictSame(noticesOf(own.watching), [])
   t.match(summaryOf(own.watching.log()), [{ metric: 'gpu', devices: 1 }])
+})
+
+t.test('the last readings of processes have rows', options, async (t) => {
+  const own = await gpuPod(t, {}, '3600')
+  const [ends, stays] = [await opening(own.pod, [CARD]), await opening(own.pod, [CARD])]
+  const ended = describe(t, own, ends, { 3: AMDGPU })
+  const stayed = describe(t, own, stays, { 3: recorded('i915') })
+  await until(own.watching, /COLLECTION START/)
+  ended.write({ 3: AMDGPU.replace('46464671 ns', '2546464671 ns') })
+  // The notice says that the processes that were found before this one have been read again.
+  await opening(own.pod, ['/dev/kfd'])
+  await until(own.watching, /has \/dev\/kfd open/)
+  ends.signal('SIGKILL')
+  const rowsOfProcess = (section: string, pid: number) =>
+    rowsOf(own.watching, section).filter((row) => row.pid === pid)
+  const busy = () => rowsOfProcess('engine', ended.inner).at(-1)?.engine_busy
+  await until(own.watching, () => busy() === 2.546464)
+  await end(t, own)
+  for (const { inner } of [ended, stayed])
+    for (const section of ['process', 'engine'])
+      t.ok(rowsOfProcess(section, inner).length > 0, `process ${inner} has a row in ${section}`)
 })
 
 t.test('the cycles of xe become seconds', options, async (t) => {

@@ -11,17 +11,19 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use encode::json::{clean, push_known};
+use encode::number::float;
 use linux::clock;
 use linux::proc::drm;
 use linux::proc::files::Files;
 use nix::errno::Errno;
 
 use self::clients::Clients;
-use self::rows::{DEVICE, ENGINE, PROCESS, UserRows};
+use self::rows::{DEVICE, ENGINE, PROCESS, User, UserRows};
 use crate::metrics::metric::Metric;
 use crate::metrics::world_rank::WorldRanks;
 use crate::runtime::cost_limit::CostLimit;
 use crate::runtime::declaration::{Declaration, MetricOption, ProcessFiles};
+use crate::runtime::log::Log;
 use crate::runtime::notices::Notices;
 use crate::runtime::session::Session;
 use crate::runtime::settings::Settings;
@@ -66,6 +68,7 @@ fn run(settings: Settings, session: &mut Session) {
     let observer = Gpu {
         clients: Clients::default(),
         ranks: WorldRanks::default(),
+        readings: BTreeMap::new(),
         drivers: BTreeMap::new(),
         next: None,
         cost: CostLimit::new(clock::since_boot()),
@@ -79,6 +82,8 @@ struct Gpu {
     clients: Clients,
     /// The ranks of the processes.
     ranks: WorldRanks,
+    /// The last readings of the processes that use GPUs.
+    readings: BTreeMap<Key, Reading>,
     /// The drivers of the devices that have had rows.
     drivers: BTreeMap<String, String>,
     /// The process at which an interrupted round of readings continues.
@@ -88,6 +93,15 @@ struct Gpu {
     notices: Notices,
     /// Whether a notice says why rows are missing.
     has_reported: bool,
+}
+
+/// The last reading of a process.
+struct Reading {
+    user: User,
+    /// The time of the reading.
+    time: String,
+    /// Whether it has rows.
+    is_written: bool,
 }
 
 /// The open files of a process that tell something about GPUs.
@@ -117,7 +131,8 @@ impl Sampler for Gpu {
                 .sum::<usize>()
         };
         let rows: usize = processes.observed.iter().map(rows).sum();
-        (rows + self.drivers.len() + 1) * DEVICE_BYTES
+        // The last readings of the processes need room, too.
+        (2 * rows + self.drivers.len() + 1) * DEVICE_BYTES
     }
 
     fn take_scan(&mut self, run: &mut Run<'_>) {
@@ -125,6 +140,11 @@ impl Sampler for Gpu {
         self.read_round(run);
         let all = &run.processes.all;
         let is_alive = |key| all.get(&key).is_some_and(|process| !process.is_zombie);
+        let keys = self.readings.keys().copied();
+        let ended: Vec<Key> = keys.filter(|key| !is_alive(*key)).collect();
+        for key in ended {
+            self.write_last(&mut run.session.log, key);
+        }
         self.clients.forget(is_alive);
     }
 
@@ -133,23 +153,12 @@ impl Sampler for Gpu {
         let mut rows = Vec::new();
         let mut devices = BTreeMap::new();
         for key in keys {
-            let Some(process) = run.processes.all.get(key) else {
-                continue;
-            };
+            rows.extend(self.rows(*key, &time));
+            if let Some(reading) = self.readings.get_mut(key) {
+                reading.is_written = true;
+            }
             for (device, own) in self.clients.of_process(*key) {
                 devices.insert(device.clone(), own.driver.clone());
-                let user = UserRows {
-                    time: &time,
-                    process,
-                    rank: self.ranks.get(key).map(|(rank, _)| rank),
-                    device,
-                };
-                rows.push(user.process(own));
-                rows.extend(
-                    own.engines
-                        .iter()
-                        .map(|(name, own)| user.engine(name, *own)),
-                );
             }
         }
         for (device, driver) in devices.iter().take(MAX_DEVICES) {
@@ -166,6 +175,9 @@ impl Sampler for Gpu {
 
     fn summary(&mut self, run: &mut Run<'_>) -> Vec<Vec<u8>> {
         run.processes.close_accounts();
+        for key in self.readings.keys().copied().collect::<Vec<_>>() {
+            self.write_last(&mut run.session.log, key);
+        }
         if self.drivers.is_empty() && !self.has_reported && run.progress.has_started {
             let log = &mut run.session.log;
             log.note("no GPU has rows: no process had one open (/dev/dri or /dev/nvidia*)");
@@ -178,6 +190,44 @@ impl Sampler for Gpu {
 }
 
 impl Gpu {
+    /// Returns the rows of the last reading of a process.
+    fn rows(&self, key: Key, time: &str) -> Vec<Vec<u8>> {
+        let Some(Reading { user, .. }) = self.readings.get(&key) else {
+            return Vec::new();
+        };
+        let mut rows = Vec::new();
+        for (device, own) in self.clients.of_process(key) {
+            let user = UserRows { time, user, device };
+            rows.push(user.process(own));
+            let engines = own.engines.iter();
+            rows.extend(engines.map(|(name, own)| user.engine(name, *own)));
+        }
+        rows
+    }
+
+    /// Writes the rows of the last reading of a process, with its time, unless it has rows.
+    fn write_last(&mut self, log: &mut Log, key: Key) {
+        let reading = self.readings.get(&key);
+        let unwritten = reading.filter(|reading| !reading.is_written);
+        let rows = unwritten.map(|reading| self.rows(key, &reading.time));
+        let rows = rows.unwrap_or_default();
+        self.readings.remove(&key);
+        let uses = self.clients.of_process(key);
+        let drivers = uses.map(|(device, own)| (device.clone(), own.driver.clone()));
+        self.drivers.extend(drivers.take(MAX_DEVICES));
+        if !log.has_room(float((rows.len() * DEVICE_BYTES) as u64)) {
+            let why = "the log has no room for them";
+            let text = format!("the last readings of some processes have no rows: {why}");
+            self.notices.report(text, log);
+            return;
+        }
+        for row in rows {
+            log.line().extend_from_slice(&row);
+            log.end_line();
+        }
+        log.flush();
+    }
+
     /// Reads the open GPUs of the processes, in the order in which they were found, until all are
     /// read or the processor time is used up. The next call continues there.
     fn read_round(&mut self, run: &mut Run<'_>) {
@@ -202,6 +252,11 @@ impl Gpu {
         let ProcessTable { meter, all, .. } = &mut run.processes;
         let process = all.get_mut(&key).filter(|process| !process.is_zombie)?;
         let pid = process.file_id;
+        let user = User {
+            pid: process.pid,
+            rank: self.ranks.get(&key).map(|(rank, _)| rank),
+            tail: process.tail.clone(),
+        };
         let measured = process.measured.as_mut()?;
         meter.read_status(pid, measured)?;
         let identity = measured.identity;
@@ -223,6 +278,14 @@ impl Gpu {
                 }
                 if !self.clients.take(key, &clients, now) {
                     report("some open GPUs are left out: there are too many".to_owned());
+                }
+                if self.clients.of_process(key).next().is_some() {
+                    let reading = Reading {
+                        user,
+                        time: run.processes.time.precise_timestamp(),
+                        is_written: false,
+                    };
+                    self.readings.insert(key, reading);
                 }
             }
             // The open files of a process that is ending belong to root.

@@ -5,8 +5,7 @@ use encode::json::{push_known, push_text};
 use super::clients::{EngineUse, Use};
 use super::sysfs::State;
 use crate::runtime::declaration::Section;
-use crate::sampling::json_rows::{begin, push_decimals, push_pid};
-use crate::sampling::process::Process;
+use crate::sampling::json_rows::{begin, push_decimals};
 
 /// The rows of devices.
 pub const DEVICE: Section = Section {
@@ -100,13 +99,22 @@ pub fn device(time: &str, device: &str, driver: &str, state: &State) -> Vec<u8> 
 }
 
 /// A process that has opened a device.
+#[derive(Clone, Debug, Default)]
+pub struct User {
+    /// Its id.
+    pub pid: i32,
+    /// Its rank, if a launcher has given it one.
+    pub rank: Option<u32>,
+    /// The end of its rows: the container and the program.
+    pub tail: Box<[u8]>,
+}
+
+/// The rows of a process and a device.
 pub struct UserRows<'a> {
     /// The time of the rows.
     pub time: &'a str,
     /// The process.
-    pub process: &'a Process,
-    /// Its rank, if a launcher has given it one.
-    pub rank: Option<u32>,
+    pub user: &'a User,
     /// The device.
     pub device: &'a str,
 }
@@ -116,13 +124,13 @@ impl UserRows<'_> {
     #[must_use]
     pub fn process(&self, own: &Use) -> Vec<u8> {
         let mut out = self.begin(&PROCESS);
-        push_known(&mut out, "world_rank", self.rank.map(u64::from));
+        push_known(&mut out, "world_rank", self.user.rank.map(u64::from));
         push_text(&mut out, "device", Some(self.device));
         push_text(&mut out, "driver", Some(&own.driver));
         push_known(&mut out, "clients", Some(own.clients));
         push_known(&mut out, "gpu_memory", own.memory);
         push_known(&mut out, "node_memory", own.system_memory);
-        out.extend_from_slice(&self.process.tail);
+        out.extend_from_slice(&self.user.tail);
         out
     }
 
@@ -134,14 +142,15 @@ impl UserRows<'_> {
         push_text(&mut out, "engine", Some(name));
         push_known(&mut out, "engines", Some(own.capacity));
         push_decimals(&mut out, "engine_busy", Some(own.busy / 1000), MICRO);
-        out.extend_from_slice(&self.process.tail);
+        out.extend_from_slice(&self.user.tail);
         out
     }
 
     fn begin(&self, section: &Section) -> Vec<u8> {
         let mut out = Vec::new();
         begin(&mut out, self.time, section);
-        push_pid(&mut out, self.process);
+        let pid = u64::from(self.user.pid.unsigned_abs());
+        push_known(&mut out, "pid", Some(pid));
         out
     }
 }
@@ -186,17 +195,16 @@ mod tests {
 
     #[test]
     fn the_rows_of_a_process_have_the_declared_columns() {
-        let process = Process {
+        let user = User {
             pid: 7,
+            rank: Some(3),
             tail: b",\"container\":\"app\",\"program\":\"train.py\"}"
                 .as_slice()
                 .into(),
-            ..Process::default()
         };
         let rows = UserRows {
             time: "T",
-            process: &process,
-            rank: Some(3),
+            user: &user,
             device: "0000:03:00.0",
         };
         let own = Use {

@@ -4,15 +4,18 @@
 
 pub mod readings;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use encode::json::push_known;
-use linux::clock;
+use encode::number::float;
+use linux::clock::{self, WallTime};
 
 use self::readings::{Readings, State, describe};
 use crate::metrics::gpu::rows::{self, DEVICE};
+use crate::metrics::gpu::sysfs;
 use crate::metrics::metric::Metric;
 use crate::runtime::declaration::{Declaration, MetricOption, ProcessFiles};
+use crate::runtime::log::Log;
 use crate::runtime::session::Session;
 use crate::runtime::settings::Settings;
 use crate::sampling::process::{Key, Process};
@@ -57,6 +60,7 @@ fn run(settings: Settings, session: &mut Session) {
     let observer = GpuNvidia {
         folder: Folder::open(&settings.folder),
         devices: BTreeSet::new(),
+        last: None,
         has_reported: false,
     };
     sampler::run(observer, settings, session);
@@ -66,6 +70,8 @@ struct GpuNvidia {
     folder: Folder,
     /// The devices that have had rows.
     devices: BTreeSet<String>,
+    /// The last readings without rows, with their time.
+    last: Option<(String, BTreeMap<String, sysfs::State>)>,
     /// Whether a notice says why rows are missing.
     has_reported: bool,
 }
@@ -89,27 +95,17 @@ impl Sampler for GpuNvidia {
         }
         if let Some(readings) = self.read() {
             self.note_problems(&readings);
+            self.take(readings, run.processes.time);
         }
         self.folder.write_notices(&mut run.session.log);
     }
 
     fn print(&mut self, run: &mut Run<'_>, _keys: &[Key]) {
-        let Some(readings) = self.read() else {
-            return;
-        };
-        let is_reading = readings.state == State::Reading;
-        let age = clock::boot_nanoseconds().saturating_sub(readings.looked);
-        if !is_reading || age > MAX_AGE {
-            return;
+        if let Some(readings) = self.read() {
+            self.last = None;
+            self.take(readings, run.processes.time);
+            self.write(&mut run.session.log);
         }
-        let time = run.processes.time.precise_timestamp();
-        let log = &mut run.session.log;
-        for (uuid, state) in &readings.devices {
-            let row = rows::device(&time, uuid, DRIVER, state);
-            log.line().extend_from_slice(&row);
-            log.end_line();
-        }
-        self.devices.extend(readings.devices.into_keys());
     }
 
     fn summary(&mut self, run: &mut Run<'_>) -> Vec<Vec<u8>> {
@@ -118,8 +114,13 @@ impl Sampler for GpuNvidia {
         if let Some(readings) = &readings {
             self.note_problems(readings);
         }
+        let has_readings = readings.is_some();
+        if let Some(readings) = readings {
+            self.take(readings, WallTime::now());
+        }
+        self.write(&mut run.session.log);
         if self.devices.is_empty() && !self.has_reported && run.progress.has_started {
-            let why = if readings.is_some() {
+            let why = if has_readings {
                 "no process had one open (/dev/nvidia*) when they were to be read"
             } else {
                 "the container has no /dev/nvidiactl, or none of its programs has loaded the tool \
@@ -140,6 +141,31 @@ impl GpuNvidia {
     /// Reads the file of the reader. `None` if there is none.
     fn read(&self) -> Option<Readings> {
         readings::read(&self.folder.results()?.open_named(FILE)?)
+    }
+
+    /// Takes readings that are not too old, in place of earlier ones.
+    fn take(&mut self, readings: Readings, time: WallTime) {
+        let is_reading = readings.state == State::Reading;
+        let age = clock::boot_nanoseconds().saturating_sub(readings.looked);
+        if is_reading && age <= MAX_AGE {
+            self.last = Some((time.precise_timestamp(), readings.devices));
+        }
+    }
+
+    /// Writes the rows of the last readings, unless they have rows.
+    fn write(&mut self, log: &mut Log) {
+        let Some((time, devices)) = self.last.take() else {
+            return;
+        };
+        if !log.has_room(float((devices.len() * ROW_BYTES) as u64)) {
+            return;
+        }
+        for (uuid, state) in &devices {
+            let row = rows::device(&time, uuid, DRIVER, state);
+            log.line().extend_from_slice(&row);
+            log.end_line();
+        }
+        self.devices.extend(devices.into_keys());
     }
 
     /// Adds notices that say why rows are missing.
