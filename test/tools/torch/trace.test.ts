@@ -22,18 +22,21 @@ const stepsIn = (trace: Buffer): readonly number[] =>
 t.test('all ranks record the same steps, and the log has their traces', options, async (t) => {
   const { watching, start } = await tracedPod(t, STEPS, {})
   const ranks = [0, 1].map((rank) => start('env', `RANK=${rank}`, python, PROGRAM, '750'))
-  const killed = await start(python, PROGRAM, '750', 'kill')
-  const idle = await start(python, PROGRAM, '700', 'none')
+  const killed = await start('env', 'RANK=2', python, PROGRAM, '750', 'kill')
+  const idle = await start('env', 'RANK=3', python, PROGRAM, '700', 'none')
+  // A launcher also asks, and a process that rank 0 has started.
+  const launcher = await start(python, PROGRAM, '700', 'none')
+  const worker = await start('env', 'RANK=0', python, PROGRAM, '400', 'none')
   for (const { ended, log } of await Promise.all(ranks)) {
     t.equal(await ended, 0)
     t.match(log(), /^steps 750 answers [1-9]\d*\n$/)
   }
   t.equal(await killed.ended, 'SIGKILL')
-  t.equal(await idle.ended, 0)
+  for (const { ended } of [idle, launcher, worker]) t.equal(await ended, 0)
   t.equal(await watching.ended, 0)
   t.strictSame(mismatchesIn(watching, 'torch-trace'), [])
   const rows = rowsOf(watching, 'trace')
-  const ofRank = (rank: number | null) => rows.filter(({ world_rank }) => world_rank === rank)
+  const ofRank = (rank: number) => rows.filter(({ world_rank }) => world_rank === rank)
   const files = await collectFiles(t, watching.log(), 'torch-trace')
   t.strictSame(files.problems, [])
   t.equal(files.files, 2, 'the file of the killed process is not sent')
@@ -45,12 +48,10 @@ t.test('all ranks record the same steps, and the log has their traces', options,
     t.strictSame(stepsIn(trace), [600, 601, 602, 603])
     t.ok(Math.abs(Number(row?.written) - Date.now() / 1000) < 600, 'the time of the file')
   }
-  const others = ofRank(null).map(({ trace, file }) => [trace, file])
-  t.strictSame(others.sort(), [
-    ['incomplete', null],
-    ['missing', null],
-  ])
-  t.match(noticesOf(watching), [/^processes of PyTorch without a trace: 1; .* step 600,/])
+  t.match(ofRank(2), [{ trace: 'incomplete', file: null }])
+  t.match(ofRank(3), [{ trace: 'missing', file: null }])
+  t.equal(rows.length, 4, 'the launcher and the worker have no row')
+  t.match(noticesOf(watching), [/^processes of PyTorch without a trace: 1; .* step 200,/])
   t.match(summaryOf(watching.log()), [{ traces: 2, incomplete: 1, missing: 1 }])
 })
 

@@ -10,7 +10,7 @@ use crate::runtime::log::Log;
 use crate::runtime::notices::Notices;
 use crate::runtime::session::Session;
 use crate::runtime::settings::FolderSettings;
-use crate::tools::artifacts::writer::RawFiles;
+use crate::tools::artifacts::writer::{RawFiles, Until};
 use crate::tools::results::{Listing, ResultName, Results};
 
 /// The seconds to wait for the reader of the log after the last rows of a process.
@@ -90,14 +90,16 @@ impl Folder {
         self.raw_files.add(name.copy_name(), origin);
     }
 
-    /// Writes the copies of the files that were added since the last call into the log, at most
-    /// until a time in seconds since boot.
-    pub fn write_raw_files(&mut self, time: &str, session: &mut Session, until: f64) {
+    /// Writes the copies of the files that were added since the last call into the log, and of
+    /// those for which that call had no time, at most until a time.
+    pub fn write_raw_files(&mut self, time: &str, session: &mut Session, until: Until) {
         let Some(results) = &self.results else {
             return;
         };
         let files = std::mem::take(&mut self.raw_files);
-        for notice in files.write_to_log(time, results, session, until) {
+        let (later, notices) = files.write_to_log(time, results, session, until);
+        self.raw_files = later;
+        for notice in notices {
             self.note(notice);
         }
     }

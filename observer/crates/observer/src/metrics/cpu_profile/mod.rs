@@ -49,6 +49,7 @@ use crate::sampling::measure::Meter;
 use crate::sampling::process::{Access, Key, Process};
 use crate::sampling::process_table::ProcessTable;
 use crate::sampling::sampler::{self, Run, Sampler};
+use crate::tools::artifacts::writer::Until;
 use crate::tools::folder::{DRAIN, Folder, MAX_END};
 use crate::tools::results::{Listing, ResultName};
 
@@ -153,7 +154,8 @@ impl Sampler for CpuProfile {
         let until = clock::since_boot() + MAX_END;
         self.write_ended(run, &listing, until);
         let time = run.processes.time.precise_timestamp();
-        self.folder.write_raw_files(&time, run.session, until);
+        self.folder
+            .write_raw_files(&time, run.session, Until::End(until));
         self.write_notices(run);
         let mut whole = run.begin_whole();
         self.totals.push_whole(&mut whole);

@@ -42,6 +42,7 @@ use crate::sampling::json_rows::push_decimals;
 use crate::sampling::process::{Key, Process};
 use crate::sampling::process_table::ProcessTable;
 use crate::sampling::sampler::{self, Run, Sampler};
+use crate::tools::artifacts::writer::Until;
 use crate::tools::folder::{DRAIN, Folder, MAX_END};
 use crate::tools::results::{Listing, ResultName};
 
@@ -221,7 +222,8 @@ impl Sampler for MpiTrace {
         let until = clock::since_boot() + MAX_END;
         self.write_ended(run, Some(until));
         let time = run.processes.time.precise_timestamp();
-        self.folder.write_raw_files(&time, run.session, until);
+        self.folder
+            .write_raw_files(&time, run.session, Until::End(until));
         let has_entered = self.processes.values().any(|it| {
             let known = [&it.assigned, &it.in_sessions];
             known.iter().any(|assigned| assigned.is_some())

@@ -26,6 +26,7 @@ use crate::runtime::session::Session;
 use crate::runtime::settings::Settings;
 use crate::sampling::process::{Key, Process};
 use crate::sampling::sampler::{self, Run, Sampler};
+use crate::tools::artifacts::writer::Until;
 use crate::tools::folder::{Folder, MAX_END};
 use crate::tools::results::ResultName;
 
@@ -33,9 +34,9 @@ use crate::tools::results::ResultName;
 const MAX_PROCESSES: usize = 4096;
 /// The bytes of a row, for which the log must have room.
 const ROW_BYTES: f64 = 512.0;
-/// The maximum seconds for the copies of traces before the end. `gzip -1` took 0.17 seconds of
-/// processor time for a trace of 19 MB; a file is compressed twice, and an observer has a tenth of
-/// a processor.
+/// The seconds after a scan in which copies of traces are begun; other traces follow after later
+/// scans. `gzip -1` took 0.17 seconds of processor time for a trace of 19 MB; a file is compressed
+/// twice, and an observer has a tenth of a processor.
 const MAX_COPYING: f64 = 60.0;
 
 /// The metric.
@@ -74,17 +75,7 @@ fn run(settings: Settings, session: &mut Session) {
             None
         }
     };
-    // These files are those of processes that an earlier observer of the pod has observed.
-    let earlier = folder.list().map(|listing| listing.names);
-    let observer = TorchTrace {
-        folder,
-        listener,
-        ranks: WorldRanks::default(),
-        living: BTreeMap::new(),
-        names: earlier.into_iter().flatten().collect(),
-        totals: Totals::default(),
-    };
-    sampler::run(observer, settings, session);
+    sampler::run(TorchTrace::new(folder, listener), settings, session);
 }
 
 struct TorchTrace {
@@ -94,6 +85,8 @@ struct TorchTrace {
     /// The ranks of the processes.
     ranks: WorldRanks,
     living: BTreeMap<Key, Traced>,
+    /// The ended processes that have asked for a trace, and have none.
+    without: Without,
     /// The names that files have, or can have.
     names: BTreeSet<ResultName>,
     totals: Totals,
@@ -101,6 +94,7 @@ struct TorchTrace {
 
 /// A process that may record a trace.
 struct Traced {
+    key: Key,
     pid: i32,
     name: ResultName,
     rank: Option<u32>,
@@ -108,6 +102,52 @@ struct Traced {
     tail: Box<[u8]>,
     /// Whether it has a row.
     is_done: bool,
+}
+
+/// The ended processes that have asked for a trace, and have none. Which of them were to have one
+/// is known at the end: launchers ask, too, and so do processes that a rank has started, such as
+/// workers of data loaders, which have the variables of the rank.
+#[derive(Default)]
+struct Without {
+    processes: Vec<Traced>,
+    /// Whether processes have a rank. Others are then launchers.
+    has_ranks: bool,
+    /// The ranks with a trace, complete or not.
+    ranks: BTreeSet<u32>,
+}
+
+impl Without {
+    /// Takes an observed process.
+    fn see(&mut self, rank: Option<u32>) {
+        self.has_ranks |= rank.is_some();
+    }
+
+    /// Takes a process that has a trace.
+    fn take_trace(&mut self, rank: Option<u32>) {
+        if let Some(rank) = rank.filter(|_| self.ranks.len() < MAX_PROCESSES) {
+            self.ranks.insert(rank);
+        }
+    }
+
+    /// Takes a process without a trace. Of the processes of a rank, the first one counts.
+    fn add(&mut self, process: Traced) {
+        let is_known = |known: &Traced| known.rank.is_some() && known.rank == process.rank;
+        match self.processes.iter().position(is_known) {
+            Some(at) if self.processes[at].key > process.key => self.processes[at] = process,
+            None if self.processes.len() < MAX_PROCESSES => self.processes.push(process),
+            _ => {}
+        }
+    }
+
+    /// Returns the processes that were to have a trace.
+    fn take(&mut self) -> Vec<Traced> {
+        let mut processes = std::mem::take(&mut self.processes);
+        let has_trace = |rank: u32| self.ranks.contains(&rank);
+        processes.retain(|process| {
+            process.rank.is_some() == self.has_ranks && !process.rank.is_some_and(has_trace)
+        });
+        processes
+    }
 }
 
 /// The processes by the outcome.
@@ -129,8 +169,7 @@ impl Sampler for TorchTrace {
     fn take_scan(&mut self, run: &mut Run<'_>) {
         self.guard_size();
         self.look_at_processes(run);
-        let until = clock::since_boot() + MAX_COPYING;
-        self.copy_files(run, until);
+        self.copy_files(run, Until::Begin(clock::since_boot() + MAX_COPYING));
     }
 
     /// The row of a process is written when its trace is complete, or when the process has ended.
@@ -140,10 +179,14 @@ impl Sampler for TorchTrace {
         run.processes.close_accounts();
         self.look_at_processes(run);
         for (_, process) in std::mem::take(&mut self.living) {
-            self.end(run, &process);
+            self.end(run, process);
+        }
+        for process in self.without.take() {
+            let (folder, totals) = (&mut self.folder, &mut self.totals);
+            write_row(run, folder, totals, &process, Outcome::Missing);
         }
         self.note_problems(run);
-        self.copy_files(run, clock::since_boot() + MAX_END);
+        self.copy_files(run, Until::End(clock::since_boot() + MAX_END));
         let mut whole = run.begin_whole();
         let Totals {
             complete,
@@ -159,6 +202,20 @@ impl Sampler for TorchTrace {
 }
 
 impl TorchTrace {
+    fn new(mut folder: Folder, listener: Option<Listener>) -> Self {
+        // These files are those of processes that an earlier observer of the pod has observed.
+        let earlier = folder.list().map(|listing| listing.names);
+        Self {
+            folder,
+            listener,
+            ranks: WorldRanks::default(),
+            living: BTreeMap::new(),
+            without: Without::default(),
+            names: earlier.into_iter().flatten().collect(),
+            totals: Totals::default(),
+        }
+    }
+
     /// Empties the files if they use too much of the volume. The kubelet evicts a pod whose volume
     /// uses more than its limit.
     fn guard_size(&mut self) {
@@ -184,21 +241,25 @@ impl TorchTrace {
     /// that have ended.
     fn look_at_processes(&mut self, run: &mut Run<'_>) {
         self.ranks.update(&mut run.processes);
+        // The id of a process that has ended can be that of a new one.
+        let all = &run.processes.all;
+        for process in self.take_over(|key| all.get(key).is_none_or(|process| process.is_zombie)) {
+            self.end(run, process);
+        }
         for key in run.processes.observed.clone() {
             let process = run.processes.all.get(&key);
             if let Some(process) = process.filter(|process| !process.is_zombie) {
                 self.update(key, process);
             }
         }
-        let all = &run.processes.all;
-        let is_over = |key: &Key| all.get(key).is_none_or(|process| process.is_zombie);
-        let over: Vec<Key> = self.living.keys().copied().filter(is_over).collect();
-        for key in over {
-            if let Some(process) = self.living.remove(&key) {
-                self.end(run, &process);
-            }
-        }
         self.write_complete(run);
+    }
+
+    /// Takes the processes that have ended out of the list.
+    fn take_over(&mut self, is_over: impl Fn(&Key) -> bool) -> Vec<Traced> {
+        let over: Vec<Key> = self.living.keys().copied().filter(is_over).collect();
+        let over = over.iter().filter_map(|key| self.living.remove(key));
+        over.collect()
     }
 
     fn update(&mut self, key: Key, process: &Process) {
@@ -216,6 +277,7 @@ impl TorchTrace {
                 listener.add(process.pid, name);
             }
             Traced {
+                key,
                 pid: process.pid,
                 name,
                 rank: None,
@@ -225,6 +287,7 @@ impl TorchTrace {
         });
         traced.tail.clone_from(&process.tail);
         traced.rank = self.ranks.get(&key).map(|(rank, _)| rank);
+        self.without.see(traced.rank);
     }
 
     /// Writes the rows of the processes whose trace is complete.
@@ -234,6 +297,7 @@ impl TorchTrace {
             let outcome = open.and_then(|process| self.complete(process.name));
             if let (Some(outcome), Some(process)) = (outcome, self.living.get_mut(&key)) {
                 process.is_done = true;
+                self.without.take_trace(process.rank);
                 let folder = &mut self.folder;
                 write_row(run, folder, &mut self.totals, process, outcome);
             }
@@ -241,12 +305,20 @@ impl TorchTrace {
     }
 
     /// Writes the row of a process that has ended, or that still runs at the end of the observer,
-    /// unless it has a row.
-    fn end(&mut self, run: &mut Run<'_>, process: &Traced) {
+    /// unless it has a row. Rows of processes without a trace follow at the end.
+    fn end(&mut self, run: &mut Run<'_>, process: Traced) {
+        if let Some((process, outcome)) = self.forget(process) {
+            let (folder, totals) = (&mut self.folder, &mut self.totals);
+            write_row(run, folder, totals, &process, outcome);
+        }
+    }
+
+    /// Forgets a process that has ended. Returns it with its outcome, if it is to have a row now.
+    fn forget(&mut self, process: Traced) -> Option<(Traced, Outcome)> {
         let listener = self.listener.as_ref();
         let has_asked = listener.is_some_and(|listener| listener.remove(process.pid));
         if process.is_done {
-            return;
+            return None;
         }
         let results = self.folder.results();
         let name = process.name.file_name();
@@ -254,10 +326,17 @@ impl TorchTrace {
         let outcome = match self.complete(process.name) {
             Some(complete) => complete,
             None if has(&name) || has(&partial(&name)) => Outcome::Incomplete,
-            None if has_asked => Outcome::Missing,
-            None => return,
+            None => {
+                // No file and no row has the name.
+                self.names.remove(&process.name);
+                if has_asked {
+                    self.without.add(process);
+                }
+                return None;
+            }
         };
-        write_row(run, &mut self.folder, &mut self.totals, process, outcome);
+        self.without.take_trace(process.rank);
+        Some((process, outcome))
     }
 
     /// Returns the outcome of a process with a complete file.
@@ -275,8 +354,8 @@ impl TorchTrace {
         })
     }
 
-    /// Copies the files of new rows into the log, at most until a time in seconds since boot.
-    fn copy_files(&mut self, run: &mut Run<'_>, until: f64) {
+    /// Copies the files of new rows into the log, at most until a time.
+    fn copy_files(&mut self, run: &mut Run<'_>, until: Until) {
         let time = run.processes.time.precise_timestamp();
         self.folder.write_raw_files(&time, run.session, until);
         self.folder.write_notices(&mut run.session.log);
@@ -369,6 +448,7 @@ fn write_row(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::runtime::settings::FolderSettings;
 
     #[test]
     fn a_trace_is_whole_if_it_begins_and_ends_as_an_object() {
@@ -388,6 +468,48 @@ mod tests {
         }
     }
 
+    fn traced(key: Key, rank: Option<u32>) -> Traced {
+        Traced {
+            key,
+            pid: i32::try_from(key).unwrap(),
+            name: ResultName::of_trace(7, 0),
+            rank,
+            tail: Box::default(),
+            is_done: false,
+        }
+    }
+
+    /// Returns the processes that were to have a trace, of processes that have asked.
+    fn missing(asked: Vec<Traced>, with_trace: &[Traced]) -> Vec<Key> {
+        let mut without = Without::default();
+        for process in asked.iter().chain(with_trace) {
+            without.see(process.rank);
+        }
+        for process in with_trace {
+            without.take_trace(process.rank);
+        }
+        for process in asked {
+            without.add(process);
+        }
+        without.take().iter().map(|process| process.key).collect()
+    }
+
+    #[test]
+    fn launchers_and_the_processes_of_a_rank_are_not_missing() {
+        let ranked = |key: Key, number: u32| traced(key, Some(number));
+        let other = |key: Key| traced(key, None);
+        let none: [Key; 0] = [];
+        // Without ranks, each process counts.
+        assert_eq!(missing(vec![other(1), other(2)], &[]), [1, 2]);
+        // A launcher has no rank.
+        assert_eq!(missing(vec![other(1)], &[ranked(2, 0)]), none);
+        assert_eq!(missing(vec![other(1), ranked(2, 0)], &[]), [2]);
+        // A worker of a rank with a trace, and of ranks without one.
+        assert_eq!(missing(vec![ranked(3, 0)], &[ranked(2, 0)]), none);
+        let workers = vec![ranked(5, 0), ranked(2, 0), ranked(6, 0), ranked(3, 1)];
+        assert_eq!(missing(workers, &[]), [2, 3]);
+    }
+
     #[test]
     fn a_process_with_the_id_of_an_earlier_one_has_a_file_of_its_own() {
         let mut names = BTreeSet::from([ResultName::of_trace(7, 0)]);
@@ -396,5 +518,35 @@ mod tests {
         for name in names {
             assert_eq!(ResultName::parse_copy(&name.copy_name()), Some(name));
         }
+    }
+
+    #[test]
+    fn a_process_without_a_file_leaves_no_name() {
+        let path = std::env::temp_dir().join(format!("ridealong-trace-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        let settings = FolderSettings {
+            path: path.to_str().unwrap().to_owned(),
+            size_limit: 0,
+            mounts: Vec::new(),
+        };
+        let mut observer = TorchTrace::new(Folder::open(&settings), None);
+        let mut outcomes = Vec::new();
+        for (key, pid, file) in [(1, 7, ""), (2, 7, ".tmp"), (3, 7, ""), (4, 8, "")] {
+            let process = Process {
+                pid,
+                ..Process::default()
+            };
+            observer.update(key, &process);
+            let name = observer.living[&key].name.file_name();
+            if !file.is_empty() {
+                std::fs::write(path.join(format!("{name}{file}")), "").unwrap();
+            }
+            for process in observer.take_over(|over| *over == key) {
+                outcomes.push(observer.forget(process).map(|(_, outcome)| outcome));
+            }
+        }
+        std::fs::remove_dir_all(&path).unwrap();
+        assert_eq!(outcomes, [None, Some(Outcome::Incomplete), None, None]);
+        assert_eq!(observer.names, BTreeSet::from([ResultName::of_trace(7, 0)]));
     }
 }

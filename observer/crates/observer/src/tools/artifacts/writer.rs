@@ -1,5 +1,5 @@
-//! Writes raw files at the end of a run, after all rows: a file is in the log as a whole or not at
-//! all, and never takes the room of a row.
+//! Writes raw files at the end of a run, after all rows, or as soon as they are complete: a file is
+//! in the log as a whole or not at all, and never takes the room of a row.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Seek};
@@ -35,6 +35,42 @@ const UNREADABLE: &str = "the volume cannot be read";
 const CHANGED: &str = "the file changed while it was read";
 const TOO_MANY: &str = "a run has at most 1024 raw files";
 
+/// A time in seconds since boot until which raw files are written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Until {
+    /// No file is begun later, except for the first one. Files that were not begun are kept for the
+    /// next call.
+    Begin(f64),
+    /// Nothing is written later. A file that is not whole by then is missing.
+    End(f64),
+}
+
+impl Until {
+    /// Whether a file may be begun at the time `now`.
+    fn allows_file(self, now: f64) -> bool {
+        match self {
+            Self::Begin(until) => now < until,
+            Self::End(_) => true,
+        }
+    }
+
+    /// Whether a file may be continued at the time `now`.
+    fn allows_more(self, now: f64) -> bool {
+        match self {
+            Self::Begin(_) => true,
+            Self::End(until) => now < until,
+        }
+    }
+
+    /// Returns the limit after a signal to end that has arrived at the time `now`.
+    fn after_signal(self, now: f64) -> Self {
+        match self {
+            Self::Begin(_) => Self::End(now + AFTER_SIGNAL),
+            Self::End(until) => Self::End(until.min(now + AFTER_SIGNAL)),
+        }
+    }
+}
+
 /// The raw files of a run.
 #[derive(Debug, Default)]
 pub struct RawFiles {
@@ -65,50 +101,70 @@ impl RawFiles {
         self.omitted += 1;
     }
 
-    /// Writes the lines of the files of a folder into the log, at most until a time in seconds
-    /// since boot. Returns notices about the files that are not in the log.
+    /// Writes the lines of the files of a folder into the log, at most until a time. Returns the
+    /// files that are to be written later, and notices about those that are not in the log.
     pub fn write_to_log(
-        &self,
+        self,
         time: &str,
         results: &Results,
         session: &mut Session,
-        until: f64,
-    ) -> Vec<String> {
+        until: Until,
+    ) -> (Self, Vec<String>) {
         let open = |name: &str| results.open_result(ResultName::parse_copy(name)?);
-        let is_stopping = session.is_stopping();
         let mut output = SessionOutput {
+            is_stopping: session.is_stopping(),
+            keeps_files: matches!(until, Until::Begin(_)),
             session,
             until,
-            is_stopping,
         };
         self.write(time, open, &mut output)
     }
 
-    /// Writes the lines of the files, and returns notices about those that are not in the log.
+    /// Writes the lines of the files. Returns those that are to be written later, and notices about
+    /// those that are not in the log.
     fn write<F: Read + Seek>(
-        &self,
+        self,
         time: &str,
         open: impl Fn(&str) -> Option<F>,
         output: &mut impl Output,
-    ) -> Vec<String> {
+    ) -> (Self, Vec<String>) {
         let mut missing = Missing::default();
+        let mut done = 0;
         for (at, RawFile { name, origin }) in self.files.iter().enumerate() {
+            if at > 0 && !output.allows_file() {
+                break;
+            }
             let head = Head::new(time, name, origin);
             let left = (self.files.len() - at).min(MAX_MISSING);
             let room = output.room() - MISSING * float(left as u64);
-            if let Err(reason) = write_file(&head, open(name), room, output) {
-                missing.add(reason, name, 1);
-                let mut line = Vec::new();
-                head.push_missing(&mut line, reason);
-                if Budget::cost(line.len()) < output.room() {
-                    output.write(&line);
-                }
+            let result = write_file(&head, open(name), room, output);
+            if result == Err(Omission::NotBegun) && output.keeps_files() {
+                break;
+            }
+            done = at + 1;
+            if let Err(omission) = result {
+                missing.add(omission.reason(), name, 1);
+                write_missing(&head, omission.reason(), output);
             }
         }
         if self.omitted > 0 {
             missing.add(TOO_MANY, &self.first_omitted, self.omitted);
         }
-        missing.notices()
+        let notices = missing.notices();
+        let later = Self {
+            files: self.files.into_iter().skip(done).collect(),
+            ..Self::default()
+        };
+        (later, notices)
+    }
+}
+
+/// Writes the line of a file that is not in the log, if the log has room for it.
+fn write_missing(head: &Head, reason: &str, output: &mut impl Output) {
+    let mut line = Vec::new();
+    head.push_missing(&mut line, reason);
+    if Budget::cost(line.len()) < output.room() {
+        output.write(&line);
     }
 }
 
@@ -118,16 +174,40 @@ trait Output {
     fn room(&self) -> f64;
     /// Writes a line. Returns false if the line cannot be written in time.
     fn write(&mut self, line: &[u8]) -> bool;
-    /// Whether there is time for more.
+    /// Whether there is time for more of a file.
     fn is_ready(&mut self) -> bool;
+    /// Whether there is time to begin another file.
+    fn allows_file(&mut self) -> bool;
+    /// Whether files that were not begun are written later.
+    fn keeps_files(&self) -> bool;
 }
 
-/// The log of a session, until a time in seconds since boot.
+/// Why a file is not in the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Omission {
+    /// The time was over before the first line.
+    NotBegun,
+    /// For this reason.
+    Missing(&'static str),
+}
+
+impl Omission {
+    fn reason(self) -> &'static str {
+        match self {
+            Self::NotBegun => NO_TIME,
+            Self::Missing(reason) => reason,
+        }
+    }
+}
+
+/// The log of a session, until a time.
 struct SessionOutput<'a> {
     session: &'a mut Session,
-    until: f64,
+    until: Until,
     /// Whether the time already takes account of a signal to end.
     is_stopping: bool,
+    /// Whether files that were not begun are written later.
+    keeps_files: bool,
 }
 
 impl Output for SessionOutput<'_> {
@@ -149,9 +229,17 @@ impl Output for SessionOutput<'_> {
         let now = clock::since_boot();
         if self.session.is_stopping() && !self.is_stopping {
             self.is_stopping = true;
-            self.until = self.until.min(now + AFTER_SIGNAL);
+            self.until = self.until.after_signal(now);
         }
-        self.session.log.has_room(0.0) && now < self.until
+        self.session.log.has_room(0.0) && self.until.allows_more(now)
+    }
+
+    fn allows_file(&mut self) -> bool {
+        self.until.allows_file(clock::since_boot())
+    }
+
+    fn keeps_files(&self) -> bool {
+        self.keeps_files
     }
 }
 
@@ -161,8 +249,8 @@ fn write_file<F: Read + Seek>(
     file: Option<F>,
     room: f64,
     output: &mut impl Output,
-) -> Result<(), &'static str> {
-    let mut file = file.ok_or(EMPTIED)?;
+) -> Result<(), Omission> {
+    let mut file = file.ok_or(Omission::Missing(EMPTIED))?;
     let mut measuring = Measuring {
         head,
         room,
@@ -170,13 +258,14 @@ fn write_file<F: Read + Seek>(
         output,
     };
     let outline = compress(&mut file, &mut measuring).map_err(|failure| match failure {
-        Failure::Stopped if measuring.taken >= room => NO_ROOM,
-        other => reason_of(other),
+        Failure::Stopped if measuring.taken >= room => Omission::Missing(NO_ROOM),
+        Failure::Stopped => Omission::NotBegun,
+        other => Omission::Missing(reason_of(other)),
     })?;
     if outline.bytes == 0 {
-        return Err(EMPTIED);
+        return Err(Omission::Missing(EMPTIED));
     }
-    file.rewind().map_err(|_| UNREADABLE)?;
+    file.rewind().map_err(|_| Omission::Missing(UNREADABLE))?;
     let mut writing = Writing {
         head,
         outline,
@@ -185,9 +274,11 @@ fn write_file<F: Read + Seek>(
     };
     match compress(&mut file, &mut writing) {
         Ok(now) if now == outline => Ok(()),
-        Ok(_) => Err(CHANGED),
-        Err(_) if writing.number >= outline.parts() => Err(CHANGED),
-        Err(failure) => Err(reason_of(failure)),
+        Ok(_) => Err(Omission::Missing(CHANGED)),
+        Err(_) if writing.number >= outline.parts() => Err(Omission::Missing(CHANGED)),
+        Err(Failure::Stopped) if writing.number == 0 => Err(Omission::NotBegun),
+        // The log has a part of the file, so it cannot have the whole one later.
+        Err(failure) => Err(Omission::Missing(reason_of(failure))),
     }
 }
 
@@ -289,6 +380,8 @@ mod tests {
         lines: Vec<Vec<u8>>,
         /// The number of reads until the time is over.
         reads: usize,
+        /// The number of files that may be begun after the first one, if the others are kept.
+        files: Option<usize>,
     }
 
     impl Output for TestLog {
@@ -306,6 +399,19 @@ mod tests {
             self.reads = self.reads.saturating_sub(1);
             self.reads > 0
         }
+
+        fn allows_file(&mut self) -> bool {
+            let Some(files) = &mut self.files else {
+                return true;
+            };
+            let is_allowed = *files > 0;
+            *files = files.saturating_sub(1);
+            is_allowed
+        }
+
+        fn keeps_files(&self) -> bool {
+            self.files.is_some()
+        }
     }
 
     fn log(mebibytes: f64) -> TestLog {
@@ -313,6 +419,7 @@ mod tests {
             budget: Budget::new(mebibytes),
             lines: Vec::new(),
             reads: usize::MAX,
+            files: None,
         }
     }
 
@@ -358,7 +465,7 @@ mod tests {
             let at: usize = name[4..].parse().unwrap();
             Some(Cursor::new(noise(sizes[at], 1)))
         };
-        let notices = list(3).write("T", open, &mut log);
+        let (_, notices) = list(3).write("T", open, &mut log);
         let found = read(&log.lines);
         assert!(found["cpu_0"] == Ok(noise(200_000, 1)) && found["cpu_2"] == Ok(noise(100_000, 1)));
         assert_eq!(found["cpu_1"], Err(NO_ROOM.to_owned()));
@@ -387,6 +494,51 @@ mod tests {
         assert_eq!(reasons, [EMPTIED, EMPTIED, NO_TIME]);
     }
 
+    #[test]
+    fn files_that_were_not_begun_in_time_are_written_later() {
+        let open = |_: &str| Some(Cursor::new(noise(50_000, 1)));
+        let mut log = log(10.0);
+        let mut files = list(4);
+        let mut counts = Vec::new();
+        // The time for a call is over after the second file, the first one, and before the first.
+        for (allowed, reads) in [(1, usize::MAX), (0, usize::MAX), (9, 0), (9, usize::MAX)] {
+            (log.files, log.reads) = (Some(allowed), reads);
+            let (later, notices) = files.write("T", open, &mut log);
+            assert_eq!(notices, Vec::<String>::new());
+            counts.push(later.files.len());
+            files = later;
+        }
+        assert_eq!(counts, [2, 1, 1, 0]);
+        let found = read(&log.lines);
+        assert_eq!(found.len(), 4);
+        assert!(found.values().all(|file| *file == Ok(noise(50_000, 1))));
+    }
+
+    #[test]
+    fn a_file_of_which_the_log_has_a_part_is_not_written_again() {
+        let bytes = 3_000_000_usize;
+        let mut log = log(10.0);
+        log.files = Some(9);
+        // The time is over while the file is read for the second time.
+        log.reads = bytes.div_ceil(65_536) + 30;
+        let open = |_: &str| Some(Cursor::new(noise(bytes, 1)));
+        let (later, notices) = list(1).write("T", open, &mut log);
+        assert!(log.lines.len() > 2);
+        assert_eq!(read(&log.lines)["cpu_0"], Err(NO_TIME.to_owned()));
+        assert_eq!((later.files.len(), notices.len()), (0, 1));
+    }
+
+    #[test]
+    fn the_time_limits_the_files_that_are_begun_or_all_that_is_written() {
+        let (begin, end) = (Until::Begin(60.0), Until::End(60.0));
+        assert!(begin.allows_file(59.0) && !begin.allows_file(60.0));
+        assert!(begin.allows_more(61.0) && end.allows_file(61.0));
+        assert!(end.allows_more(59.0) && !end.allows_more(60.0));
+        assert_eq!(end.after_signal(10.0), Until::End(15.0));
+        assert_eq!(end.after_signal(58.0), end);
+        assert_eq!(begin.after_signal(10.0), Until::End(15.0));
+    }
+
     /// A file that has another byte at each reading.
     struct Changing(Cursor<Vec<u8>>);
 
@@ -407,7 +559,7 @@ mod tests {
     fn a_file_that_changes_is_reported() {
         let mut log = log(1.0);
         let open = |_: &str| Some(Changing(Cursor::new(noise(50_000, 1))));
-        let notices = list(1).write("T", open, &mut log);
+        let (_, notices) = list(1).write("T", open, &mut log);
         assert_eq!(notices.len(), 1);
         assert!(notices[0].ends_with(CHANGED), "{notices:?}");
     }
@@ -415,7 +567,7 @@ mod tests {
     #[test]
     fn a_notice_has_a_bounded_number_of_names() {
         let mut log = log(0.2);
-        let notices = list(5000).write("T", |_| None::<Cursor<Vec<u8>>>, &mut log);
+        let (_, notices) = list(5000).write("T", |_| None::<Cursor<Vec<u8>>>, &mut log);
         assert!(
             notices[1].contains("cpu_15 and 1008 others: emptied"),
             "{notices:?}"
@@ -442,7 +594,8 @@ mod tests {
                 noise(sizes[at], 1)
             };
             let before = log.budget.rest();
-            let notices = list(sizes.len()).write("T", |name| Some(Cursor::new(file(name))), &mut log);
+            let open = |name: &str| Some(Cursor::new(file(name)));
+            let (_, notices) = list(sizes.len()).write("T", open, &mut log);
             prop_assert!(log.budget.rest() > 0.0 || log.lines.is_empty(), "{}", before);
             prop_assert!(log.lines.iter().all(|line| line.len() < MAX_LINE));
             let found = read(&log.lines);
