@@ -136,11 +136,7 @@ export interface Ended {
   readonly errors: string
 }
 
-/**
- * Runs a program with this input, and kills it after three minutes, which is a failure. It has a
- * temporary folder of its own: at its end, Open MPI removes a folder that another job may just
- * begin to use.
- */
+/** Runs a program with this input, and kills it after three minutes, which is a failure. */
 export function run(
   words: readonly string[],
   env: NodeJS.ProcessEnv = {},
@@ -148,9 +144,9 @@ export function run(
   patienceMs = 180_000,
 ): Promise<Ended> {
   const [program = '', ...rest] = words
-  const TMPDIR = openFolder('ridealong-mpi-tmp-')
-  chmodSync(TMPDIR, 0o1777)
-  const child = spawn(program, rest, { env: { ...MPI_ENV, TMPDIR, ...env }, stdio: 'pipe' })
+  const temporary = program.startsWith('mpirun') ? temporaryFolder() : undefined
+  const own = { ...MPI_ENV, ...(temporary && { TMPDIR: temporary }), ...env }
+  const child = spawn(program, rest, { env: own, stdio: 'pipe' })
   // A program may end before it has read the input.
   child.stdin.on('error', () => {}).end(input)
   const parts = { output: '', errors: '' }
@@ -165,10 +161,20 @@ export function run(
     child.on('error', reject)
     child.on('close', (code, signal) => {
       clearTimeout(timer)
-      rmSync(TMPDIR, { recursive: true, force: true })
+      if (temporary !== undefined) rmSync(temporary, { recursive: true, force: true })
       resolve({ code: code ?? signal ?? 'unknown', ...parts })
     })
   })
+}
+
+/**
+ * Makes a temporary folder for a job. At its end, Open MPI removes a folder in the temporary one
+ * that another job may just begin to use.
+ */
+function temporaryFolder(): string {
+  const folder = openFolder('ridealong-mpi-tmp-')
+  chmodSync(folder, 0o1777)
+  return folder
 }
 
 /** Returns the words that start a program in several processes. */

@@ -51,7 +51,7 @@ t.test('all ranks record the same steps, and the log has their traces', options,
   t.match(ofRank(2), [{ trace: 'incomplete', file: null }])
   t.match(ofRank(3), [{ trace: 'missing', file: null }])
   t.equal(rows.length, 4, 'the launcher and the worker have no row')
-  t.match(noticesOf(watching), [/^processes of PyTorch without a trace: 1; .* step 200,/])
+  t.match(noticesOf(watching), [/^processes of PyTorch without a trace: 1; .* step 600,/])
   t.match(summaryOf(watching.log()), [{ traces: 2, incomplete: 1, missing: 1 }])
 })
 
