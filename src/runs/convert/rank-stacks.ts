@@ -1,6 +1,6 @@
 import { formatList } from '../../lib/format-list.ts'
 import type { FrameTree } from '../profiles/frame-tree.ts'
-import { separateHelpers } from '../profiles/helpers.ts'
+import { separateHelpers } from '../profiles/helper-processes.ts'
 import {
   type LogProfile,
   type ProfileKind,

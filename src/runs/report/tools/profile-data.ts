@@ -1,6 +1,6 @@
 import { rounded } from '../../../lib/round.ts'
 import { findDifferences } from '../../profiles/differences.ts'
-import { separateHelpers } from '../../profiles/helpers.ts'
+import { separateHelpers } from '../../profiles/helper-processes.ts'
 import type { ProfileKind, ProfileRun, ProgramProfile } from '../../profiles/profile-run.ts'
 import { type RankedProfile, rankProfile } from '../../profiles/ranked-profile.ts'
 import { distinct } from '../groups.ts'

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { RowSection } from '../../../../src/core/catalog.ts'
-import { separateHelpers } from '../../../../src/runs/profiles/helpers.ts'
+import { separateHelpers } from '../../../../src/runs/profiles/helper-processes.ts'
 import { addProfileRow, type ProfileRun } from '../../../../src/runs/profiles/profile-run.ts'
 import { profileRows } from './python-rows.ts'
 
