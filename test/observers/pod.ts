@@ -105,11 +105,16 @@ sleep infinity &
 : >"$0/ready"
 wait`
 
+/** The name that runc gives to the process in a new container, until it executes the program. */
+const RUNTIME = 'runc:[2:INIT]'
+
 /**
  * Creates the mount whose path contains the name of the container, as the kubelet does. The program
  * starts only after its process id was read, because a short process could end too soon.
  */
-const CONTAINER = 'mount --bind "$0" /dev/termination-log && read -r known && exec "$@"'
+const CONTAINER =
+  `printf %s '${RUNTIME}' >/proc/self/comm && ` +
+  'mount --bind "$0" /dev/termination-log && read -r known && exec "$@"'
 
 /**
  * Imitates a pod whose containers share a process namespace. Process 1 imitates the pause process.
@@ -127,6 +132,8 @@ export async function startPod(hasNetwork = false): Promise<Pod> {
   const folder = mkdtempSync(join(tmpdir(), 'ridealong-pod-'))
   const temporary = openFolder('ridealong-tmp-')
   chmodSync(temporary, 0o1777)
+  const setpriv = join(temporary, RUNTIME)
+  symlinkSync(onPath('setpriv'), setpriv)
   mkdirSync(join(folder, 'dev'))
   const flags = ['--pid', '--fork', '--mount', '--mount-proc', '--kill-child']
   if (hasNetwork) flags.push('--net')
@@ -141,7 +148,7 @@ export async function startPod(hasNetwork = false): Promise<Pod> {
       mkdirSync(log, { recursive: true })
       const file = join(log, String(children.length))
       writeFileSync(file, '', { mode: 0o666 })
-      const words = [CONTAINER, file, ...identify(as), ...argv]
+      const words = [CONTAINER, file, ...identify(setpriv, as), ...argv]
       const namespaces = hasNetwork ? ['-p', '-m', '-n'] : ['-p', '-m']
       const enter = ['-t', String(pause), ...namespaces, 'unshare', '--mount', 'sh', '-c', ...words]
       const variables = { PATH: process.env.PATH, TMPDIR: temporary, ...env }
@@ -164,7 +171,9 @@ export async function podOf(t: Pick<Test, 'teardown'>, hasNetwork = false): Prom
   return pod
 }
 
-function identify({ user, group, drops, keeps = [] }: Identity): readonly string[] {
+/** Returns the words that give a program its identity. @param setpriv the path of setpriv */
+function identify(setpriv: string, as: Identity): readonly string[] {
+  const { user, group, drops, keeps = [] } = as
   const flags = []
   if (user !== undefined) flags.push(`--reuid=${user}`, '--clear-groups')
   if (group !== undefined) flags.push(`--regid=${group}`)
@@ -172,7 +181,7 @@ function identify({ user, group, drops, keeps = [] }: Identity): readonly string
     const kept = keeps.map((capability) => `,+${capability}`).join('')
     flags.push(`--bounding-set=-all${kept}`, '--inh-caps=-all')
   }
-  return flags.length === 0 ? [] : [onPath('setpriv'), ...flags]
+  return flags.length === 0 ? [] : [setpriv, ...flags]
 }
 
 async function running(child: ChildProcess, file: string): Promise<Running> {
