@@ -46,9 +46,9 @@ const IDLE = inFile('ray/_private/worker\\.py', 'main_loop')
 const TASK = inFile('multiprocessing/process\\.py', 'run')
 
 /**
- * The functions of processes that are no ranks: the first function of a process of multiprocessing,
- * also in libraries with a copy of it, such as multiprocess; its servers; and launchers of PyTorch
- * that wait for their ranks.
+ * The functions of processes that are no ranks. They are the first function of a process of
+ * multiprocessing, the main functions of the servers of multiprocessing, and the functions in which
+ * launchers of PyTorch wait for their ranks. The library multiprocess is a copy of multiprocessing.
  */
 const HELPER: readonly RegExp[] = [
   inFile('multiprocess(ing)?/process\\.py', '_bootstrap'),

@@ -22,8 +22,9 @@ impl WorldRank {
     ///
     /// The launcher that is nearest to the process counts. torchrun sets `RANK` and `LOCAL_RANK`
     /// (`torch/distributed/elastic/agent/server/local_elastic_agent.py`), and a launcher of MPI may
-    /// have started torchrun. `RANK` alone can be of the pod: the Kubeflow Training Operator sets
-    /// it in each container (`pkg/controller.v1/pytorch/envvar.go`).
+    /// have started torchrun. `RANK` alone can be the rank of the pod: the Kubeflow Training
+    /// Operator sets this variable in each container
+    /// (`pkg/controller.v1/pytorch/envvar.go`).
     #[must_use]
     pub fn parse(environ: &[u8]) -> Self {
         let value = |name: &str| find(environ, name).and_then(number);

@@ -1,10 +1,10 @@
 //! The part of the log that the last rows of a process may take.
 //!
-//! Processes such as the workers of a data loader end again and again, and nobody knows how many
-//! will follow. The process that runs for the whole time matters most, and has its rows at the end.
-//! So a process that ends before the observer gets less, the smaller the part of the time is for
-//! which it ran: with the square of this part, all these processes together leave more than a
-//! quarter of the log, however many they are.
+//! A data loader can start new workers in each epoch, and the observer cannot know their number.
+//! The process that runs for the whole time matters most, and its rows are written at the end.
+//! Therefore the share of a process that ends before the observer is proportional to the square of
+//! the part of the time for which it ran. All these processes together leave more than a quarter of
+//! the log, however many they are.
 
 use encode::number::float;
 
