@@ -1,7 +1,6 @@
 # Three images: `webhook` has the webhook and the command, `observer` has the observers, and
-# `tools` has the installer of the tools that metrics load into the target. `cpu-profile` and
-# `mpi-trace` are images of single tools, for the old value `toolImages` of the chart. To build an
-# image for linux/amd64 and linux/arm64:
+# `tools` has the installer of the tools that metrics load into the target. To build an image for
+# linux/amd64 and linux/arm64:
 #   docker buildx build --platform linux/amd64,linux/arm64 --target webhook .
 
 # Each base image is pinned by the digest of its multi-architecture index, from
@@ -99,18 +98,5 @@ COPY --from=sampler /python/ /tool/python-profile/
 COPY --from=torch /torch/ /tool/torch-collectives/
 COPY --from=torch /torch-trace/ /tool/torch-trace/
 COPY --from=gpu /gpu/ /tool/gpu-nvidia/
-ENV PATH=/usr/local/bin
-CMD ["install"]
-
-# Images with a single tool, whose files are directly in /tool.
-FROM scratch AS cpu-profile
-COPY --from=program /image/ /
-COPY --from=profiler /tool/ /tool/
-ENV PATH=/usr/local/bin
-CMD ["install"]
-
-FROM scratch AS mpi-trace
-COPY --from=program /image/ /
-COPY --from=recorder /tool/ /tool/
 ENV PATH=/usr/local/bin
 CMD ["install"]

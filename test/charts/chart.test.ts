@@ -254,32 +254,14 @@ t.test('the image of the built-in tools comes from the values', { skip }, (t) =>
 t.test('with image volumes, the image of the values is mounted and held', { skip }, (t) => {
   const fields = 'registry=r.example.org,repository=all,tag=v2,pullPolicy=Always'.split(',')
   const mounted = ['tools.metrics={cpu-profile}', 'tools.imageVolumes=true']
-  for (const [key, image, subPath] of [
-    ['tools.image', 'r.example.org/all:v2', 'tool/cpu-profile'],
-    ['toolImages.cpu-profile', 'r.example.org/all:v2', 'tool'],
-  ] as const) {
-    const values = [...mounted, ...fields.map((field) => `${key}.${field}`)]
-    const { tool, holder } = installedTool(values.join(' '), image)
-    t.strictSame(tool.imageVolume, { image, imagePullPolicy: 'Always' })
-    t.equal(tool.installer, undefined)
-    t.match(tool.mounts, [{ subPath, mountPath: '/opt/ridealong/cpu-profile' }])
-    t.match(holder, { command: ['hold'], imagePullPolicy: 'Always' }, 'the image is held')
-  }
-  t.end()
-})
-
-t.test('the old value toolImages has precedence, with the folders of its images', { skip }, (t) => {
-  const fields = 'registry=r.example.org,repository=profile,tag=v2,pullPolicy=Always'.split(',')
-  const old = fields.map((field) => `toolImages.cpu-profile.${field}`).join(' ')
-  for (const values of [old, `tools.metrics={cpu-profile} ${old}`]) {
-    const { tool, holder } = installedTool(values, 'r.example.org/profile:v2')
-    t.match(tool, {
-      installer: { image: 'r.example.org/profile:v2', imagePullPolicy: 'Always' },
-      mounts: [{ subPath: /^tool$/, mountPath: '/opt/ridealong/cpu-profile' }],
-      results: { subPath: /^results$/ },
-    })
-    t.match(holder, { command: ['hold'], imagePullPolicy: 'Always' }, 'the image is held')
-  }
+  const image = 'r.example.org/all:v2'
+  const values = [...mounted, ...fields.map((field) => `tools.image.${field}`)]
+  const { tool, holder } = installedTool(values.join(' '), image)
+  t.strictSame(tool.imageVolume, { image, imagePullPolicy: 'Always' })
+  t.equal(tool.installer, undefined)
+  const mount = { subPath: 'tool/cpu-profile', mountPath: '/opt/ridealong/cpu-profile' }
+  t.match(tool.mounts, [mount])
+  t.match(holder, { command: ['hold'], imagePullPolicy: 'Always' }, 'the image is held')
   t.end()
 })
 

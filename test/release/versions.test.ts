@@ -15,14 +15,9 @@ const CATALOG = readdirSync(CATALOG_FOLDER)
   .map((file) => ({ file, ...parse(read(`src/catalog/${file}`)) }))
   .filter(({ kind }) => kind === 'Metric')
 
-const INSTALLED: readonly string[] = [
-  values.image,
-  values.observer.image,
-  values.tools.image,
-  // The images of single tools, for the old value toolImages.
-  { registry: 'ghcr.io', repository: 'ridealong/cpu-profile' },
-  { registry: 'ghcr.io', repository: 'ridealong/mpi-trace' },
-].map(({ registry, repository }) => `${registry}/${repository}`)
+const INSTALLED: readonly string[] = [values.image, values.observer.image, values.tools.image].map(
+  ({ registry, repository }) => `${registry}/${repository}`,
+)
 const IMAGES = INSTALLED.map((image) => `${image}:${version}`)
 
 t.test('the package, the observer, their lock files and the chart have one version', async (t) => {
@@ -47,7 +42,7 @@ t.test('the chart lists the images that it can install', async (t) => {
   t.strictSame(
     named.map(([, repository]) => `ghcr.io/${repository}:${version}`),
     IMAGES,
-    'values.yaml names the same images, those of single tools in a comment',
+    'values.yaml names the same images',
   )
 })
 

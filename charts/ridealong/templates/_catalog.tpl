@@ -1,10 +1,9 @@
 {{/*
 Returns the texts of the catalog documents, by name of the metric. In the documents of the built-in
 metrics, only the images and the pull policies are replaced. Built-in metrics with a tool are left
-out unless the values offer them, so that nodes do not keep an image that no pod needs. With an
-image of the old value `toolImages`, the folders of the volume have no prefix. With image volumes,
-the tool is mounted from its image, where it is in the folder `tool/NAME` or, in an image of
-`toolImages`, in `tool`. Fails if the cluster is too old for image volumes.
+out unless the values offer them, so that nodes do not keep an image that no pod needs. With image
+volumes, the tool is mounted from the folder `tool/NAME` of its image. Fails if the cluster is too
+old for image volumes.
 The metrics of the values are added, and replace built-in metrics of the same name. If the live
 export is on, each document without its own `otlp` gets that of the values.
 */}}
@@ -12,15 +11,14 @@ export is on, each document without its own `otlp` gets that of the values.
 {{- $documents := dict -}}
 {{- $image := .Values.observer.image -}}
 {{- $otlp := .Values.observer.otlp | default dict -}}
-{{- $tools := .Values.tools | default dict -}}
+{{- $tools := .Values.tools -}}
 {{- $lines := include "ridealong.imageLines" (list . $image 4) -}}
 {{- range $path, $_ := .Files.Glob "files/catalog/*.yaml" -}}
 {{- $name := $path | base | trimSuffix ".yaml" -}}
 {{- $text := regexReplaceAllLiteral "(?m)^    image: .*$" ($.Files.Get $path) $lines -}}
-{{- $isOffered := has $name ($tools.metrics | default list) -}}
-{{- $old := get ($.Values.toolImages | default dict) $name -}}
-{{- with $old | default ($isOffered | ternary $tools.image nil) -}}
-{{- $lines := include "ridealong.imageLines" (list $ . 6) -}}
+{{- $isOffered := has $name $tools.metrics -}}
+{{- if $isOffered -}}
+{{- $lines := include "ridealong.imageLines" (list $ $tools.image 6) -}}
 {{- if $tools.imageVolumes -}}
 {{- $volume := printf "    imageVolume:\n%s\n" $lines -}}
 {{- $text = regexReplaceAllLiteral "(?m)^    installer:\n(      .*\n)+" $text $volume -}}
@@ -29,13 +27,10 @@ export is on, each document without its own `otlp` gets that of the values.
 {{- $text = regexReplaceAllLiteral "(?m)^      image: .*$" $text $lines -}}
 {{- end -}}
 {{- end -}}
-{{- if $old -}}
-{{- $text = $text | replace (printf "subPath: %s-" $name) "subPath: " | replace (printf "subPath: tool/%s" $name) "subPath: tool" -}}
-{{- end -}}
 {{- if $otlp.endpoint -}}
 {{- $text = printf "%s\n  otlp: %s\n" ($text | trim) (toJson $otlp) -}}
 {{- end -}}
-{{- if or $old $isOffered (not (fromYaml $text).spec.tool) -}}
+{{- if or $isOffered (not (fromYaml $text).spec.tool) -}}
 {{- $_ := set $documents $name $text -}}
 {{- end -}}
 {{- end -}}
@@ -128,14 +123,14 @@ document with the image and its pull policy.
 
 {{/*
 Returns the pull policy and the command for each image of the catalog: of the observers, and of the
-tools. The command keeps the image in use. Every version of the
-observer's image and of the images of the built-in tools contains the program `hold`, so the command
-is correct for any version that a metric of the values uses during an upgrade.
+tools. The command keeps the image in use. Every version of the observer's image and of the image of
+the built-in tools contains the program `hold`, so the command is correct for any version that a
+metric of the values uses during an upgrade.
 */}}
 {{- define "ridealong.observerImages" -}}
 {{- $images := dict -}}
 {{- $own := list -}}
-{{- range compact (concat (list .Values.observer.image (.Values.tools | default dict).image) (values (.Values.toolImages | default dict))) -}}
+{{- range list .Values.observer.image .Values.tools.image -}}
 {{- $own = append $own (printf "%s/%s" .registry .repository) -}}
 {{- end -}}
 {{- range $name, $text := include "ridealong.documents" . | fromYaml -}}

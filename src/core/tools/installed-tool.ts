@@ -83,8 +83,7 @@ export function missingParts(spec: Fields, observer: Fields): readonly string[] 
 
 /**
  * Compares the installer or the image volume, and the mounts of the tool of an observer with the
- * catalog. The folders of the volume are not compared, because images of older versions have
- * others.
+ * catalog.
  *
  * @param tool the tool of the catalog; undefined if the metric has none
  * @returns the first difference as a sentence without the final period
@@ -141,13 +140,16 @@ function installerDifference(
 function mountDifference(target: Fields, results: Fields, tool: Tool): string | undefined {
   const files = tool.installer === undefined ? imageVolumeName(results) : results.name
   const wanted = [
-    ...tool.mounts.map(({ mountPath }) => ({ name: files, mountPath, readOnly: true })),
-    { name: results.name, mountPath: tool.results.mountPath, readOnly: false },
+    ...tool.mounts.map((mount) => ({ name: files, ...mount, readOnly: true })),
+    { name: results.name, ...tool.results, readOnly: false },
   ]
   const mounts = asObjects(target.volumeMounts)
-  const lost = wanted.find(({ name, mountPath, readOnly }) => {
+  const lost = wanted.find(({ name, mountPath, subPath, readOnly }) => {
     const isSame = (mount: Fields) =>
-      mount.name === name && mount.mountPath === mountPath && (mount.readOnly === true) === readOnly
+      mount.name === name &&
+      mount.mountPath === mountPath &&
+      mount.subPath === subPath &&
+      (mount.readOnly === true) === readOnly
     return !mounts.some(isSame)
   })
   if (lost === undefined) return undefined
