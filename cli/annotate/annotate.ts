@@ -19,9 +19,9 @@ import type { OptionalCluster } from '../shared/reader.ts'
 
 export type AnnotateOptions = Pick<
   InjectOptions,
-  'filename' | 'annotation' | 'include' | 'output' | 'catalog' | 'observerImage'
+  'filename' | 'metric' | 'annotation' | 'include' | 'output' | 'catalog' | 'observerImage'
 > &
-  OptionalCluster & { readonly metric?: readonly string[]; readonly ranks?: string }
+  OptionalCluster & { readonly ranks?: string }
 
 /**
  * Runs `ridealong annotate -f FILE`: adds annotations to objects, in the field from which the

@@ -9,7 +9,7 @@ export function declareInject(program: Command): void {
   withManifests(withCluster(withNamespaces(program.command('inject'))))
     .description('add observers to the pod templates of manifests, without a webhook')
     .option(
-      '--metrics <metric,...>',
+      '--metric <metric,...>',
       'the metrics for pod templates that request none; true requests the default metrics',
       items,
     )
@@ -22,7 +22,7 @@ export function declareInject(program: Command): void {
       helpEnd({
         examples: [
           'inject -f job.yaml | kubectl apply -f -',
-          'inject -f jobs/ --metrics true,io-sysstat --include Job',
+          'inject -f jobs/ --metric true,io-sysstat --include Job',
           'inject --undo -f injected.yaml > job.yaml',
         ],
       }),

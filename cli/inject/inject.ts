@@ -35,7 +35,7 @@ import { readSettings, type SettingOptions } from '../shared/settings.ts'
 
 export interface InjectOptions extends SettingOptions, OptionalCluster {
   readonly filename: readonly string[]
-  readonly metrics?: readonly string[]
+  readonly metric?: readonly string[]
   readonly annotation?: readonly string[]
   readonly include?: readonly string[]
   readonly namespace: string
@@ -141,7 +141,7 @@ async function answererFor(
   const resources = templates.map(({ resource }) => resource)
   const { catalogFor, catalogs, origins } = await readCatalogs(options, resources, request)
   const given = new Map(
-    catalogs.flatMap((catalog) => [...asked(options.metrics, options.annotation, catalog)]),
+    catalogs.flatMap((catalog) => [...asked(options.metric, options.annotation, catalog)]),
   )
   const answer: Answer = (review, template) => {
     const catalog = catalogFor(review.namespace)
@@ -155,14 +155,14 @@ async function answererFor(
 function namedMetrics(
   templates: readonly Template[],
   place: (name: string) => Namespace,
-  { metrics = [], annotation, namespace }: InjectOptions,
+  { metric = [], annotation, namespace }: InjectOptions,
 ): readonly string[] {
   const lists = templates.flatMap((template) => {
     const review = buildReview(template, template.resource.namespace || namespace)
     const own = fieldsOrNone(fieldsOrNone(fieldsOrNone(review.object).metadata).annotations)
     return [asText(own[KEYS.inject]), place(review.namespace).annotations.get(KEYS.inject)]
   })
-  return metricNames([...metrics, writtenPairs(annotation)[KEYS.inject], ...lists])
+  return metricNames([...metric, writtenPairs(annotation)[KEYS.inject], ...lists])
 }
 
 /**

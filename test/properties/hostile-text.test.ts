@@ -231,16 +231,16 @@ const ROWS: Readonly<Record<string, Row>> = {
   'the error of review about invalid JSON': { args: ['review', at('not.json')], shows: /not JSON/ },
   'the output of test for a failed case': { args: ['test', at('cases')], shows: ESCAPED },
   'a manifest that inject prints': {
-    args: ['inject', '-f', at('job.yaml'), '--metrics', 'perf-sysstat'],
+    args: ['inject', '-f', at('job.yaml'), '--metric', 'perf-sysstat'],
     shows: ESCAPED,
     isVerbatim: true,
   },
   'the JSON output of inject': {
-    args: ['inject', '-f', at('job.yaml'), '--metrics', 'perf-sysstat', '-o', 'json'],
+    args: ['inject', '-f', at('job.yaml'), '--metric', 'perf-sysstat', '-o', 'json'],
     shows: ESCAPED,
   },
   'a note of inject about an unknown kind': {
-    args: ['inject', '-f', at('other.yaml'), '--metrics', 'perf-sysstat'],
+    args: ['inject', '-f', at('other.yaml'), '--metric', 'perf-sysstat'],
     shows: /ridealong: .*\\u001b\]0;PWNED/,
     isVerbatim: true,
   },
@@ -253,7 +253,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     shows: ESCAPED,
   },
   'the error of inject about an unknown metric': {
-    args: ['inject', '-f', at('job.yaml'), '--metrics', HOSTILE],
+    args: ['inject', '-f', at('job.yaml'), '--metric', HOSTILE],
     shows: IN_ASCII,
   },
   'the error of inject about an invalid annotation': {
@@ -261,7 +261,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     shows: ESCAPED,
   },
   'the error of inject about a key that is a list': {
-    args: ['inject', '-f', at('key.yaml'), '--metrics', 'perf-sysstat'],
+    args: ['inject', '-f', at('key.yaml'), '--metric', 'perf-sysstat'],
     shows: /ridealong: .* a key must be a string, a number or a boolean/,
   },
   'a manifest that annotate prints': {

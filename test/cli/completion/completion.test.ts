@@ -18,10 +18,7 @@ const LINES: readonly (readonly [string, string])[] = [
   ['ridealong collect --para', 'ridealong collect --parallel'],
   ['ridealong collect --output=j', 'ridealong collect --output=jsonl'],
   ['ridealong metrics pe', 'ridealong metrics perf-sysstat'],
-  [
-    'ridealong inject --metrics io-sysstat,pe',
-    'ridealong inject --metrics io-sysstat,perf-sysstat',
-  ],
+  ['ridealong inject --metric io-sysstat,pe', 'ridealong inject --metric io-sysstat,perf-sysstat'],
   ['ridealong report lam', 'ridealong report lammps.jsonl'],
   ['ridealong report --to=lam', 'ridealong report --to=lammps.jsonl'],
   ['ridealong test ca', 'ridealong test cases/'],

@@ -47,9 +47,9 @@ t.test(
 )
 
 t.test(
-  '--metrics requests observers only for a template without the annotation inject',
+  '--metric requests observers only for a template without the annotation inject',
   async (t) => {
-    const args = ['inject', '-f', '-', '--metrics', 'io-sysstat,perf-sysstat']
+    const args = ['inject', '-f', '-', '--metric', 'io-sysstat,perf-sysstat']
     const option = ['--annotation', 'perf-sysstat.ridealong.dev/rate=3']
     const { code, out } = await run([...args, ...option], POD)
     t.equal(code, 0)
@@ -232,7 +232,7 @@ t.test(
       ],
       [['-f', `${folder}/binary.yaml`], /binary\.yaml is not UTF-8 text/],
       [['-f', `${folder}/empty`], /empty: no YAML or JSON document was found/],
-      [['-f', CORE, '--metrics', 'perf'], /unknown-metric: .*known metrics are/],
+      [['-f', CORE, '--metric', 'perf'], /unknown-metric: .*known metrics are/],
       [['-f', CORE, '--annotation', 'a'], /--annotation a is not KEY=VALUE/],
       [['-f', CORE, '--annotation', 'a=b'], /a is not an annotation of Ridealong/],
       [['-f', CORE, '-o', 'xml'], /Allowed choices are yaml, json/],
@@ -264,7 +264,7 @@ t.test('inject refuses a template whose pods would get observers by rank', async
   const other = job.replace('KEY', 'io-sysstat.ridealong.dev/ranks')
   t.equal((await run(['inject', '-f', '-'], other)).code, 0, 'the metric is not requested')
   const given = ['inject', '-f', '-', '--annotation', 'ridealong.dev/ranks=0']
-  t.equal((await run([...given, '--metrics', 'perf-sysstat'], job)).code, 2)
+  t.equal((await run([...given, '--metric', 'perf-sysstat'], job)).code, 2)
 })
 
 t.test('inject of a pod decides by the labels of the pod', async (t) => {

@@ -135,7 +135,7 @@ t.test('explain predicts that a faulty pod with on-error: deny is denied', async
 })
 
 /**
- * Returns a pod as `inject --metrics` writes it: with its observers, and without the annotation
+ * Returns a pod as `inject --metric` writes it: with its observers, and without the annotation
  * `ridealong.dev/inject`.
  */
 function carrying(pod: PodObject): Json & { readonly metadata: Json } {
