@@ -3,6 +3,7 @@ import { KEYS } from '../../src/core/keys.ts'
 import { asObjects, asText, type Fields, fieldsOrNone } from '../../src/core/kubernetes/json.ts'
 import { readServerVersion } from '../../src/core/kubernetes/server-version.ts'
 import { type Namespace, readNamespace } from '../../src/core/namespaces/namespace.ts'
+import type { DecisionRule } from '../../src/core/reasons.ts'
 import type { Settings } from '../../src/core/review-pod.ts'
 import {
   type Release,
@@ -11,7 +12,7 @@ import {
   servedOption,
 } from '../../src/pods/doctor/installation.ts'
 import { buildPodPair } from '../../src/pods/explain/admission.ts'
-import type { Admission, FactLookup, Facts } from '../../src/pods/explain/facts.ts'
+import type { Admission, FactLookup, Facts, UncheckedRules } from '../../src/pods/explain/facts.ts'
 import { comparable } from '../../src/pods/explain/injection-outcome.ts'
 import { metricNames } from '../shared/asking.ts'
 import {
@@ -77,7 +78,9 @@ export async function factsFrom(
   const answerOf = remember((request: string) =>
     askInstallation(reader, request, (sentence) => origins.add(sentence)),
   )
-  const placeOf = remember((name: string) => readPlace(known, reader, documents.get(name), name))
+  const placeOf = remember((name: string) =>
+    readPlace(known, options, reader, documents.get(name), name),
+  )
   const handlerOf = async (name: string, pod: Fields = {}) => {
     const { object } = await placeOf(name)
     const handler = await releaseOf(object.revision)
@@ -191,18 +194,16 @@ function offeredBy(
 
 type Offered = Pick<Settings, 'catalog' | 'heldImages'>
 
-type Place = Pick<Facts, 'namespace' | 'unread'> & { readonly object: Namespace }
+type Place = Pick<Facts, 'namespace' | 'unchecked'> & { readonly object: Namespace }
 
 async function readPlace(
-  { namespaceOf }: KnownSettings,
+  settings: KnownSettings,
+  options: FactOptions,
   reader: Reader | undefined,
   document: Fields | undefined,
   name: string,
 ): Promise<Place> {
-  if (reader === undefined) {
-    const object = document === undefined ? namespaceOf(name) : readNamespace(name, document)
-    return { object, namespace: { value: document }, unread: [] }
-  }
+  if (reader === undefined) return placeOffline(settings, options, document, name)
   const path = `/api/v1/namespaces/${encodeURIComponent(name)}`
   const [found, limitRanges, resourceQuotas] = await Promise.all(
     ['', '/limitranges', '/resourcequotas'].map((part) => reader.look(`${path}${part}`)),
@@ -215,10 +216,47 @@ async function readPlace(
   return {
     object: readNamespace(name, read, rules),
     namespace: found && 'problem' in found ? found : { value: read },
-    unread: [found, limitRanges, resourceQuotas].flatMap((one) =>
-      one !== undefined && 'problem' in one ? [one.problem] : [],
-    ),
+    unchecked: {
+      ...uncheckedIf('Pod Security', found),
+      ...uncheckedIf('LimitRange', limitRanges),
+      ...uncheckedIf('ResourceQuota', resourceQuotas),
+    },
   }
+}
+
+/** Returns the rule as unchecked if the objects that it needs could not be read. */
+function uncheckedIf(
+  rule: DecisionRule['name'],
+  objects: FactLookup<Fields | undefined> | undefined,
+): UncheckedRules {
+  return objects !== undefined && 'problem' in objects ? { [rule]: objects.problem } : {}
+}
+
+/**
+ * Returns a namespace and its rules as far as files describe them. The option `--namespaces` names
+ * a file that has all of them. The manifests can have the Namespace, but not the objects that an
+ * administrator creates in it.
+ */
+function placeOffline(
+  { namespaceOf }: KnownSettings,
+  { namespaces, podSecurityDefault }: FactOptions,
+  document: Fields | undefined,
+  name: string,
+): Place {
+  const object = document === undefined ? namespaceOf(name) : readNamespace(name, document)
+  const isLevelKnown = document !== undefined || podSecurityDefault !== undefined
+  const unchecked =
+    namespaces === undefined ? { ...NO_RULES_READ, ...(isLevelKnown ? {} : NO_LEVEL_READ) } : {}
+  return { object, namespace: { value: document }, unchecked }
+}
+
+const NO_RULES_READ: UncheckedRules = {
+  LimitRange: 'the LimitRanges of the namespace are not known',
+  ResourceQuota: 'the ResourceQuotas of the namespace are not known',
+}
+
+const NO_LEVEL_READ: UncheckedRules = {
+  'Pod Security': 'the Pod Security level of the namespace is not known',
 }
 
 function answered(asked: FactLookup<Fields | undefined> | undefined): Fields | undefined {

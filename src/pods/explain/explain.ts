@@ -4,7 +4,7 @@ import { asObjects, asText, type Fields, fieldsOrNone } from '../../core/kuberne
 import { requestedAtCreation } from '../../core/missed/requested-at-creation.ts'
 import type { Reason } from '../../core/reasons.ts'
 import { leavesItToNamespace } from '../../core/review.ts'
-import type { PodReview } from '../../core/review-pod.ts'
+import type { PodReview, Settings } from '../../core/review-pod.ts'
 import { isToolVolume } from '../../core/tools/added-volumes.ts'
 import { toolVolumes } from '../../core/tools/additions.ts'
 import { admissionFinding } from './admission.ts'
@@ -13,7 +13,7 @@ import { type Cause, findRemedy } from './causes.ts'
 import { type Conclusion, conclude, isCarrying } from './conclusion.ts'
 import { type AddedResources, type Cost, computeCost } from './cost.ts'
 import { countersFinding } from './counters-finding.ts'
-import type { Facts } from './facts.ts'
+import type { Facts, UncheckedRules } from './facts.ts'
 import { type Finding, find, stop } from './finding.ts'
 import { cameOut, comparable, createdFindings, type InjectionOutcome } from './injection-outcome.ts'
 import { isInstaller } from './original-pod.ts'
@@ -45,11 +45,10 @@ export function explain(given: Facts): Explanation {
   const carried = facts.created ? undefined : cameOutOf(facts, fieldsOrNone(facts.review.object))
   const stopped = stoppedThen(out, answer)
   const asked = webhookPart(facts, answer)
-  const knowsImages = out?.outcome === 'injected' || settings.heldImages !== undefined
   const rules = ruleFindings(stopped, {
     request,
     decision: answer.decision,
-    knowsImages,
+    unchecked: out === undefined || out.outcome === 'silent' ? listUnchecked(facts, settings) : {},
     isCarrying: isCarrying({ carried, answer }),
     dependsOnRank: isPerRank,
   })
@@ -86,16 +85,27 @@ function ending({ outcome, reason }: Conclusion, cost: Cost | undefined) {
 
 /**
  * Returns the findings that precede the rules: a pod that is not fully known, pods of the workload
- * that differ, and objects that could not be read.
+ * that differ, and a namespace that could not be read.
  */
-function aside({ differences, unread, isAssumed }: Facts): readonly Finding[] {
+function aside({ differences, namespace, isAssumed }: Facts): readonly Finding[] {
   const ranks = differences === undefined ? [] : [find('ranks', 'look', differences)]
   const pod = isAssumed === true ? [find('pod', 'unknown', ASSUMED)] : []
-  return [...pod, ...ranks, ...unread.map((sentence) => find('namespace', 'unknown', sentence))]
+  const place = 'problem' in namespace ? [find('namespace', 'unknown', namespace.problem)] : []
+  return [...pod, ...ranks, ...place]
 }
 
 const ASSUMED =
   'its operator builds the pod, and not all of its containers and fields are known before it exists'
+
+/**
+ * Returns the rules that the review of a pod could not check. The webhook has checked the rules for
+ * a pod for which it wrote an outcome.
+ */
+function listUnchecked({ unchecked }: Facts, { heldImages }: Settings): UncheckedRules {
+  return heldImages === undefined
+    ? { ...unchecked, image: 'it is not known which nodes have the image' }
+    : unchecked
+}
 
 function stoppedThen(
   out: InjectionOutcome | undefined,

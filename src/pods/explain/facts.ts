@@ -1,4 +1,5 @@
 import type { Fields } from '../../core/kubernetes/json.ts'
+import type { DecisionRule } from '../../core/reasons.ts'
 import type { Review } from '../../core/review.ts'
 import type { Settings } from '../../core/review-pod.ts'
 
@@ -31,6 +32,9 @@ export type Admission =
   | { readonly outcome: 'denied'; readonly message: string }
   | { readonly outcome: 'unknown'; readonly problem: string }
 
+/** The names of rules that were not checked, each with one sentence that says why. */
+export type UncheckedRules = Readonly<Partial<Record<DecisionRule['name'], string>>>
+
 /** The facts that an explanation is based on. */
 export interface Facts {
   /** The subject of the explanation, for people: `pod/lammps-0`. */
@@ -54,8 +58,11 @@ export interface Facts {
   readonly differences?: string | undefined
   /** The Namespace; undefined if none was found. */
   readonly namespace: FactLookup<Fields | undefined>
-  /** One sentence for each object of the namespace that affects pods and could not be read. */
-  readonly unread: readonly string[]
+  /**
+   * For each rule of the cluster whose objects were not read: one sentence that says which of them
+   * are not known.
+   */
+  readonly unchecked: UncheckedRules
   /**
    * Whether the catalog may differ from the catalog that the pod was created with. This is the case
    * if the cluster's catalog was not read and no other catalog was specified.

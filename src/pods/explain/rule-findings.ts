@@ -2,6 +2,7 @@ import type { Decision } from '../../core/decision.ts'
 import { type DecisionRule, REASONS, type Reason, RULES } from '../../core/reasons.ts'
 import type { Request } from '../../core/request.ts'
 import { listOverlaps } from '../../core/rules/overlapping-metrics.ts'
+import type { UncheckedRules } from './facts.ts'
 import { type Finding, find, stop } from './finding.ts'
 import { rankFinding } from './rank-findings.ts'
 
@@ -20,8 +21,8 @@ export function stoppedBy(decision: Decision): Stopped | undefined {
 export interface RuleFacts {
   readonly request: Request
   readonly decision: Decision
-  /** Whether the images on nodes are known, or the pod was injected. */
-  readonly knowsImages: boolean
+  /** The rules that were not checked, because the cluster's objects are not known. */
+  readonly unchecked: UncheckedRules
   /** Whether the pod has its observers in its manifest and the webhook adds none. */
   readonly isCarrying: boolean
   /** Whether the observers depend on the rank of each pod of a template. */
@@ -46,10 +47,9 @@ export function ruleFindings(stopped: Stopped | undefined, facts: RuleFacts): re
 }
 
 function passed(rule: DecisionRule, facts: RuleFacts): Finding {
-  const { request, decision, knowsImages } = facts
-  if (rule.name === 'image' && !knowsImages) {
-    return find(rule.name, 'unknown', 'it is not known which nodes have the image')
-  }
+  const { request, decision, unchecked } = facts
+  const why = unchecked[rule.name]
+  if (why !== undefined) return find(rule.name, 'unknown', why)
   if (rule.name === 'rank') return rankFinding(rule.name, request, decision, facts.dependsOnRank)
   return rule.name === 'request' ? requestFinding(request) : find(rule.name, 'ok', rule.passed)
 }

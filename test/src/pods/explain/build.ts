@@ -1,6 +1,11 @@
 import { readNamespace } from '../../../../src/core/namespaces/namespace.ts'
 import { type Explanation, explain } from '../../../../src/pods/explain/explain.ts'
-import type { Admission, Facts, WebhookFacts } from '../../../../src/pods/explain/facts.ts'
+import type {
+  Admission,
+  Facts,
+  UncheckedRules,
+  WebhookFacts,
+} from '../../../../src/pods/explain/facts.ts'
 import { POD_ASKS } from '../../../../src/pods/explain/match-conditions.ts'
 import { CATALOG, type Json, type Place, reviewOf } from '../../core/build.ts'
 
@@ -53,6 +58,7 @@ export interface Situation extends Place {
   readonly isCatalogGuessed?: boolean
   readonly admission?: Admission
   readonly isAssumed?: boolean
+  readonly unchecked?: UncheckedRules
 }
 
 /** Explains a pod that does not exist yet, or an existing pod if `created` is given. */
@@ -80,7 +86,7 @@ export function factsOf(pod: unknown, situation: Situation = {}, created?: Json)
     },
     pods: situation.pods ?? 1,
     namespace: { value: namespace },
-    unread: [],
+    unchecked: situation.unchecked ?? {},
     isCatalogGuessed: situation.isCatalogGuessed === true,
     webhook: situation.webhook && {
       now: NOW,

@@ -152,6 +152,23 @@ t.test('a created pod without a status annotation gives the reason webhook-away'
   t.match(conclusion, /^The pod requests .*, but the webhook did not answer when .* created\.$/)
 })
 
+t.test(
+  'a rule whose objects were not read is unknown, unless the webhook checked it',
+  async (t) => {
+    const situation = { ...WELL, unchecked: { LimitRange: 'you may not list LimitRanges' } }
+    const injected = stored(ride(askingPod()).pod as unknown as Json)
+    const pods = [
+      ['a pod that does not exist yet', askingPod(), undefined, 'unknown'],
+      ['a pod without a status', CREATED, CREATED, 'unknown'],
+      ['an injected pod', injected, injected, 'ok'],
+    ] as const
+    for (const [what, pod, created, verdict] of pods) {
+      const { findings } = explained(pod, situation, created)
+      t.equal(findings.find(({ name }) => name === 'LimitRange')?.verdict, verdict, what)
+    }
+  },
+)
+
 t.test('images that are unavailable now are not a reason for an existing pod', async (t) => {
   const { reason, findings } = explained(CREATED, { ...WELL, heldImages: [] }, CREATED)
   t.equal(reason, 'webhook-away')
