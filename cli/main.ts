@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander'
 import manifest from '../package.json' with { type: 'json' }
+import { didYouMean } from '../src/core/text/similar.ts'
 import { errorMessage } from '../src/lib/error-message.ts'
 import { declareAnnotate } from './annotate/declaration.ts'
 import { declareArchive } from './archive/declaration.ts'
@@ -72,6 +73,14 @@ function buildProgram(): Command {
     .addHelpText('after', programHelpEnd(name))
     .exitOverride()
   for (const declare of VERBS) declare(program)
+  // Commander's own suggestions are words that have little in common: test for get.
+  program.on('command:*', ([word = '']: readonly string[]) => {
+    const suggestion = didYouMean(
+      word,
+      program.commands.map((verb) => verb.name()),
+    )
+    program.error(`error: unknown command '${word}'${suggestion}`)
+  })
   return program
 }
 

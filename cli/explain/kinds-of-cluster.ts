@@ -1,5 +1,6 @@
 import { kindsIn, pathOfVersion, type ServedKind } from '../../src/cluster/discovery.ts'
 import { asText, fieldsOrNone, listOrNone } from '../../src/core/kubernetes/json.ts'
+import { didYouMean } from '../../src/core/text/similar.ts'
 import { UsageError } from '../shared/errors.ts'
 import type { Reader } from '../shared/reader.ts'
 
@@ -30,9 +31,13 @@ export function kindNamed(kinds: readonly ServedKind[], word: string): ServedKin
   const found = kinds.find((kind) => {
     return kind.names.includes(name) && (group.length === 0 || kind.group === group.join('.'))
   })
-  if (found === undefined)
-    throw new UsageError(
-      `the cluster has no namespaced kind "${word}"; kubectl api-resources lists its kinds`,
-    )
-  return found
+  if (found !== undefined) return found
+  const suggestion = didYouMean(
+    name,
+    kinds.map(({ kind }) => kind.toLowerCase()),
+  )
+  throw new UsageError(
+    `the cluster has no namespaced kind "${word}"${suggestion}; ` +
+      'kubectl api-resources lists its kinds',
+  )
 }

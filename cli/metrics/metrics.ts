@@ -3,6 +3,7 @@ import type { Catalog, Metric, Option } from '../../src/core/catalog.ts'
 import { KEYS } from '../../src/core/keys.ts'
 import { DEFAULT_WORD } from '../../src/core/text/metric-list.ts'
 import { printableJson } from '../../src/core/text/printable.ts'
+import { didYouMean } from '../../src/core/text/similar.ts'
 import { toolImage } from '../../src/core/tools/tool.ts'
 import type { Output, TextBlock, TextCell } from '../../src/lib/output-format.ts'
 import { cleanYaml } from '../../src/pods/manifest/print.ts'
@@ -36,8 +37,11 @@ export async function metrics(
   const all = [...catalog.metrics.values()]
   const chosen = name === undefined ? all : all.filter((metric) => metric.name === name)
   if (chosen.length === 0) {
-    const known = all.map((metric) => metric.name).join(', ')
-    throw new UsageError(`the catalog has no metric ${name}; known metrics are ${known}`)
+    const known = all.map((metric) => metric.name)
+    const unknown = `${name}${didYouMean(name ?? '', known)}`
+    throw new UsageError(
+      `the catalog has no metric ${unknown}; known metrics are ${known.join(', ')}`,
+    )
   }
   const defaults = name === undefined ? [defaultsDocument(catalog)] : []
   const documents = [...chosen.map(toPlain), ...defaults]

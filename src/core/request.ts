@@ -13,6 +13,7 @@ import {
 } from './text/metric-list.ts'
 import { quote } from './text/quote.ts'
 import { parseRanks, type RankSelector } from './text/rank-selector.ts'
+import { didYouMean } from './text/similar.ts'
 import { problemOfTargetCommand } from './text/target-command.ts'
 
 const OPTION_KEY = /^(.+)\.ridealong\.dev\//s
@@ -209,7 +210,10 @@ function noDefaults(item: string, catalog: Catalog): Wrong {
 
 function unknownMetric(name: string, catalog: Catalog): Wrong {
   const word = wordInLowerCase(name)
-  const advice = word === undefined ? '' : `; ${quote(word)} must be in lower case`
+  const advice =
+    word === undefined
+      ? didYouMean(name, catalog.metrics.keys())
+      : `; ${quote(word)} must be in lower case`
   const found = `annotation ${KEYS.inject}: ${quote(name)} is not a metric of the catalog`
   const message = `${found}${advice}; known metrics are ${listKnown(catalog)}`
   return { reason: 'unknown-metric', message }
@@ -259,7 +263,8 @@ function problemOfKeys(annotations: Annotations, metrics: readonly Metric[]): Wr
 }
 
 function unknownKey(key: string, known: readonly string[]): Wrong {
-  return invalid(`annotation ${quote(key)} is unknown; known keys are ${known.join(', ')}`)
+  const unknown = `annotation ${quote(key)} is unknown${didYouMean(key, known)}`
+  return invalid(`${unknown}; known keys are ${known.join(', ')}`)
 }
 
 /**

@@ -52,7 +52,8 @@ const SERVE = ['serve', '--cert', 'a', '--key', 'b', '--namespaces', 'c']
 
 const WRONG: readonly (readonly [string, readonly string[], RegExp])[] = [
   ['no verb', [], /^Usage: ridealong /],
-  ['an unknown verb', ['ride'], /unknown command 'ride'/],
+  ['an unknown verb', ['get', 'pods'], /^error: unknown command 'get'\n$/],
+  ['a misspelt verb', ['colect'], /^error: unknown command 'colect' \(did you mean collect\?\)\n$/],
   ['an unknown option', ['metrics', '--colour'], /unknown option '--colour'/],
   ['too many arguments', ['metrics', 'a', 'b'], /too many arguments/],
   ['no file', ['review'], /missing required argument 'file'/],

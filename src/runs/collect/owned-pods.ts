@@ -10,6 +10,7 @@ import { listObjects } from '../../cluster/list.ts'
 import { groupOf } from '../../core/kubernetes/group.ts'
 import { asText, type Fields, fieldsOrNone } from '../../core/kubernetes/json.ts'
 import { type OwnerReference, readController } from '../../core/kubernetes/owner-reference.ts'
+import { didYouMean } from '../../core/text/similar.ts'
 import type { OwnedPods, WantedOwner } from './workload.ts'
 
 /** The kind of a workload is not served. The message is a complete sentence for the user. */
@@ -78,8 +79,9 @@ async function findServed(apiserver: Apiserver, owner: WantedOwner): Promise<Wan
     if (served !== undefined) return { ...owner, kind: served.kind, isExact: true }
     for (const { kind } of kinds) names.add(kind.toLowerCase())
   }
+  const kind = `${word}${didYouMean(word, names)}`
   throw new UnknownKindError(
-    `the API group ${group} has no namespaced kind ${word}; its kinds are ${[...names].join(', ')}`,
+    `the API group ${group} has no namespaced kind ${kind}; its kinds are ${[...names].join(', ')}`,
   )
 }
 

@@ -1,4 +1,5 @@
 import type { PodSelection } from '../../cluster/pods.ts'
+import { findSimilar } from '../../core/text/similar.ts'
 import { findKnownKind, KIND_WORDS, type KnownKind } from './workload-kinds.ts'
 
 /** The chosen pods. */
@@ -58,10 +59,12 @@ function chooseOwned(owner: WantedOwner): Chosen {
 }
 
 function needsGroup(kind: string, name: string): string {
-  return (
-    `kind "${kind}" needs its API group, such as workflow.argoproj.io/${name}; ` +
-    `kinds that need no group are ${KIND_WORDS.join(', ')}`
-  )
+  const meant = findSimilar(kind.toLowerCase(), KIND_WORDS)
+  const problem =
+    meant === undefined
+      ? `needs its API group, such as workflow.argoproj.io/${name}`
+      : `is not known (did you mean ${meant}/${name}?)`
+  return `kind "${kind}" ${problem}; kinds that need no group are ${KIND_WORDS.join(', ')}`
 }
 
 const POD_NAMES: readonly string[] = ['pod', 'pods', 'po']

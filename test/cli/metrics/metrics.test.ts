@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import t from 'tap'
 import { parseAllDocuments } from 'yaml'
+import { metrics } from '../../../cli/metrics/metrics.ts'
 import { loadCatalog } from '../../../src/catalog/load.ts'
 import { run, runInTerminal } from '../command.ts'
 
@@ -129,10 +130,17 @@ t.test('the value of --observer-image is shown as the image of a metric', async 
 })
 
 t.test('the message about an unknown metric names the known metrics', async (t) => {
-  const { code, out, err } = await run(['metrics', 'perf'])
-  t.equal(code, 2)
-  t.equal(out, '')
-  t.match(err, /^ridealong: the catalog has no metric perf; known metrics are cpu-profile, .*\n$/)
+  const problems = [
+    ['x', 'the catalog has no metric x; known metrics are cpu-profile, gpu, '],
+    [
+      'vital',
+      'the catalog has no metric vital (did you mean vitals?); known metrics are cpu-profi',
+    ],
+  ] as const
+  for (const [name, message] of problems) {
+    const found = metrics(name, { offline: true, output: 'table' }, () => {})
+    await t.rejects(found, { name: 'UsageError', message })
+  }
 })
 
 t.test('the message names an invalid document of the catalog, or a missing folder', async (t) => {

@@ -75,6 +75,18 @@ t.test('the name of a metric must match exactly', async (t) => {
     /"lmp".*io-sysstat, perf-sysstat, root-stat, trace-stat/,
     'the message names the unknown and the known metrics',
   )
+  t.match(
+    asking({ 'ridealong.dev/inject': 'io-sysstats' }).message,
+    '"io-sysstats" is not a metric of the catalog (did you mean io-sysstat?); known metrics',
+  )
+})
+
+t.test('the message about an unknown key names the key that was probably meant', async (t) => {
+  const keys = { 'ridealong.dev/inject': 'perf-sysstat', 'ridealong.dev/on-eror': 'deny' }
+  t.match(
+    asking(keys).message,
+    '"ridealong.dev/on-eror" is unknown (did you mean ridealong.dev/on-error?); known keys are',
+  )
 })
 
 t.test('a word in capitals is an unknown metric, and the message names the word', async (t) => {

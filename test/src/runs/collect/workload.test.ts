@@ -44,3 +44,9 @@ t.test('a name of another form is refused', async (t) => {
     t.match(readWorkload(written), { problem: String }, `"${written}" is refused`)
   t.match(chosenBy('workflow/a'), /^kind "workflow" needs its API group, such as workflow\.argo/)
 })
+
+t.test('the kind that was probably meant is named', async (t) => {
+  t.match(chosenBy('MiniCluter/a'), '(did you mean minicluster/a?); kinds that need no group are')
+  t.match(chosenBy('pytorch/a'), '(did you mean pytorchjob/a?)')
+  t.notMatch(chosenBy('workflow/a'), 'did you mean')
+})
