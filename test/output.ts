@@ -8,7 +8,7 @@ import type { Output } from '../src/lib/output-format.ts'
  * @throws if the output is a document
  */
 export function linesOf(output: Output, width?: number): readonly string[] {
-  if ('text' in output) return formatText(output.text, width)
+  if ('text' in output) return formatText(output.text, { width })
   if (!('lines' in output)) throw new Error('the output is not a text')
   return output.lines
 }

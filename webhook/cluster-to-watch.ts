@@ -13,8 +13,11 @@ const NO_CLUSTER =
  * @throws an error if no cluster is configured, a file is invalid, or the URL does not begin with
  * https://
  */
-export async function clusterToWatch(kubeconfig: string | undefined): Promise<Access> {
-  const found = await findCluster({ kubeconfig })
+export async function clusterToWatch(
+  kubeconfig: string | undefined,
+  environment: NodeJS.ProcessEnv,
+): Promise<Access> {
+  const found = await findCluster({ kubeconfig, environment })
   if (found === undefined) throw new Error(NO_CLUSTER)
   const { server, source } = found
   if (!server.startsWith('https://'))

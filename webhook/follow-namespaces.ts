@@ -13,6 +13,8 @@ export interface NamespaceOptions extends FileFollowOptions {
   readonly namespaces?: string | undefined
   /** A kubeconfig; by default the environment determines the cluster. */
   readonly kubeconfig?: string | undefined
+  /** The environment variables, which may name a cluster. */
+  readonly environment: NodeJS.ProcessEnv
   /**
    * Namespaces whose label `ridealong.dev/armed` is not repaired, and whose pods are not scanned.
    */
@@ -50,7 +52,7 @@ export async function findNamespaces(
 ): Promise<(catalog: () => Catalog) => FollowedNamespaces> {
   const { namespaces: path, kubeconfig, revision, imageHolders, scanLease, log } = options
   if (path !== undefined) return followFile(path, options, metrics)
-  const access = await clusterToWatch(kubeconfig)
+  const access = await clusterToWatch(kubeconfig, options.environment)
   const excludedNamespaces = new Set(options.excludedNamespaces)
   const { registry } = metrics
   const sources = { access, excludedNamespaces, revision, imageHolders, registry, log }

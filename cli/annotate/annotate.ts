@@ -16,6 +16,7 @@ import { UsageError } from '../shared/errors.ts'
 import { manifestError, readInput } from '../shared/input.ts'
 import type { ManifestOutput } from '../shared/manifest-output.ts'
 import type { OptionalCluster } from '../shared/reader.ts'
+import type { Session } from '../shared/session.ts'
 
 export type AnnotateOptions = Pick<
   InjectOptions,
@@ -30,18 +31,21 @@ export type AnnotateOptions = Pick<
  * @throws UsageError if a file, a document or the request is invalid, or nothing could be
  * annotated; the caller then prints nothing
  */
-export async function annotate(options: AnnotateOptions): Promise<ManifestOutput> {
+export async function annotate(
+  options: AnnotateOptions,
+  { stdin, environment }: Session,
+): Promise<ManifestOutput> {
   const { include } = options
   const metrics = readMetrics(options)
   const namespaces = include?.some((kind) => kind.toLowerCase() === 'namespace') === true
   try {
-    const manifests = await readInput(options.filename)
+    const manifests = await readInput(options.filename, stdin)
     const wanted = resolveMetrics(manifests, include)
     const request = {
       metrics: metricNames(metrics),
       annotations: writtenPairs(options.annotation),
     }
-    const read = await readCatalogs(options, wanted.flatMap(findResources), request)
+    const read = await readCatalogs(options, wanted.flatMap(findResources), request, environment)
     const annotations = Object.fromEntries(
       read.catalogs.flatMap((catalog) => [...asked(metrics, readPairs(options), catalog)]),
     )

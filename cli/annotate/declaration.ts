@@ -3,9 +3,10 @@ import { helpEnd } from '../shared/help.ts'
 import { items, withManifests } from '../shared/manifest-options.ts'
 import { printManifests } from '../shared/manifest-output.ts'
 import { withCatalogOfCluster } from '../shared/options.ts'
+import type { Session } from '../shared/session.ts'
 
 /** Declares the verb `annotate`. */
-export function declareAnnotate(program: Command): void {
+export function declareAnnotate(program: Command, session: Session): void {
   withManifests(withCatalogOfCluster(program.command('annotate')))
     .description('add annotations to manifests, where operators copy them to their pods')
     .option(
@@ -29,6 +30,6 @@ export function declareAnnotate(program: Command): void {
       }),
     )
     .action(async (options) =>
-      printManifests(await (await import('./annotate.ts')).annotate(options)),
+      printManifests(await (await import('./annotate.ts')).annotate(options, session), session),
     )
 }

@@ -1,5 +1,3 @@
-import closeWithGrace from 'close-with-grace'
-import { destination } from 'pino'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { loadCatalog } from '../../src/catalog/load.ts'
 import { cannotWrite } from '../../src/lib/write-error.ts'
@@ -8,6 +6,8 @@ import { clusterToWatch } from '../../webhook/cluster-to-watch.ts'
 import { openLog } from '../../webhook/log.ts'
 import { buildStatusApp } from '../../webhook/status-app.ts'
 import { UsageError, usageError } from '../shared/errors.ts'
+import { logDestination } from '../shared/log-destination.ts'
+import type { Session } from '../shared/session.ts'
 import { type BucketArguments, openBucket } from './bucket-options.ts'
 import { startArchive } from './service/archive.ts'
 import { createRowsWriter } from './storage/rows-writer.ts'
@@ -38,11 +38,14 @@ const SHUTDOWN_MS = 20_000
  *
  * @throws UsageError if no cluster is configured, or the port is taken
  */
-export async function archive(options: ArchiveArguments): Promise<void> {
-  const log = openLog(options.logLevel, destination({ dest: 1, sync: true }))
+export async function archive(
+  options: ArchiveArguments,
+  { stdout, environment, untilStopped }: Session,
+): Promise<void> {
+  const log = openLog(options.logLevel, logDestination(stdout, { sync: true }))
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
-  const access = await clusterToWatch(options.kubeconfig).catch(usageError)
+  const access = await clusterToWatch(options.kubeconfig, environment).catch(usageError)
   const catalog = await loadCatalog({}).catch(usageError)
   const [metrics, descriptions] = [new Set(catalog.metrics.keys()), descriptionsIn(catalog)]
   const retention = { maxAgeMs: options.keep, maxRuns: options.keepRuns }
@@ -55,10 +58,14 @@ export async function archive(options: ArchiveArguments): Promise<void> {
   const app = buildStatusApp(registry, running.checks)
   await app.listen({ port: options.statusPort, host: options.host }).catch(usageError)
   log.info({ statusPort: options.statusPort, namespaces }, 'watching pods')
-  closeWithGrace({ delay: SHUTDOWN_MS, logger: log }, async ({ signal }) => {
-    log.info({ signal }, 'stopping')
-    await Promise.all([running.stop(), app.close()])
-    log.info('closed')
+  await untilStopped({
+    limitMs: SHUTDOWN_MS,
+    log,
+    close: async (signal) => {
+      log.info({ signal }, 'stopping')
+      await Promise.all([running.stop(), app.close()])
+      log.info('closed')
+    },
   })
 }
 

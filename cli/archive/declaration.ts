@@ -8,12 +8,13 @@ import {
   withCluster,
   withService,
 } from '../shared/options.ts'
+import type { Session } from '../shared/session.ts'
 import { withBucket } from './bucket-options.ts'
 
 const DAY_MS = 24 * 3_600_000
 
 /** Declares the verb `archive`. */
-export function declareArchive(program: Command): void {
+export function declareArchive(program: Command, session: Session): void {
   const command = withService(withCluster(program.command('archive')))
     .description('write an object Run for each run of observed pods, until it is stopped')
     .addOption(
@@ -46,7 +47,7 @@ export function declareArchive(program: Command): void {
         ],
       }),
     )
-    .action(async (options) => (await import('./archive.ts')).archive(options))
+    .action(async (options) => (await import('./archive.ts')).archive(options, session))
 }
 
 /** Adds the options for the place of logs and rows. */

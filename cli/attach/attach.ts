@@ -23,6 +23,7 @@ import {
 } from '../shared/catalogs/installed-catalog.ts'
 import { UsageError } from '../shared/errors.ts'
 import { openReader, type Reader } from '../shared/reader.ts'
+import type { Session } from '../shared/session.ts'
 import type { SettingOptions } from '../shared/settings.ts'
 
 export interface AttachOptions extends SettingOptions {
@@ -40,16 +41,16 @@ const START_SECONDS = 60
 const LOOK_MS = 500
 
 /**
- * Runs `ridealong attach POD --metric M`: adds an ephemeral container that observes a running pod.
+ * Runs `ridealong attach POD --metric M`: adds an ephemeral container that observes a running
+ * pod. It says where the image comes from before it adds the container.
  *
- * @param say prints a sentence before the container is added: where its image comes from
  * @throws UsageError if the request is invalid, or the pod, the cluster or a policy of the cluster
  * prevents the ephemeral container
  */
 export async function attach(
   name: string,
   options: AttachOptions,
-  say: (sentence: string) => void,
+  { environment, say }: Session,
 ): Promise<Attachment> {
   const { metric } = options
   const asked = {
@@ -57,7 +58,7 @@ export async function attach(
     targetContainer: options.targetContainer,
     options: readPairs(options.option),
   }
-  const reader = await openReader(options.kubeconfig)
+  const reader = await openReader(options.kubeconfig, environment)
   const { namespace = reader.namespace } = options
   const at = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(name)}`
   const there = (pod: Fields | undefined) => {

@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
 import { helpEnd } from '../shared/help.ts'
 import { withCluster, withOutput, withSettings } from '../shared/options.ts'
-import { print, say } from '../shared/output.ts'
+import type { Session } from '../shared/session.ts'
 
 /** Declares the verb `attach`. */
-export function declareAttach(program: Command): void {
+export function declareAttach(program: Command, session: Session): void {
   withOutput(withCluster(withSettings(program.command('attach'))))
     .description('observe a running pod with an ephemeral container')
     .argument('<pod>', 'the name of the pod')
@@ -41,6 +41,6 @@ export function declareAttach(program: Command): void {
         import('./attach.ts'),
         import('../../src/pods/attach/show.ts'),
       ])
-      print(shown(await attach(pod, options, say), options.output))
+      session.print(shown(await attach(pod, options, session), options.output))
     })
 }

@@ -26,9 +26,10 @@ import type { ObservedRanks } from '../../src/runs/log/entry.ts'
 import { describeObservedRanks } from '../../src/runs/log/observed-ranks.ts'
 import type { LogFormat } from '../../src/runs/log/transcribe.ts'
 import { csvHeader } from '../../src/runs/log/write.ts'
-import { EXIT, UsageError } from '../shared/errors.ts'
+import { EXIT, type ExitCode, UsageError } from '../shared/errors.ts'
 import { documentFor, namedFile } from '../shared/output.ts'
 import { type Progress, startProgress } from '../shared/progress.ts'
+import type { Session } from '../shared/session.ts'
 import { findWorkloadPods, type WorkloadOptions } from '../shared/workload-pods.ts'
 
 export interface CollectOptions extends WorkloadOptions {
@@ -51,9 +52,9 @@ const LOOK_MS = 2000
 export function collect(
   workload: string | undefined,
   options: CollectOptions,
-  say: (sentence: string) => void,
-): Promise<number> {
-  return collectLogs(workload, options, say).catch(writeTrouble)
+  session: Session,
+): Promise<ExitCode> {
+  return collectLogs(workload, options, session).catch(writeTrouble)
 }
 
 /** Rethrows an error of the destination, which the user can correct. */
@@ -64,14 +65,15 @@ function writeTrouble(error: unknown): never {
 async function collectLogs(
   workload: string | undefined,
   options: CollectOptions,
-  say: (sentence: string) => void,
-): Promise<number> {
+  session: Session,
+): Promise<ExitCode> {
+  const { say } = session
   const artifacts = options.output === 'artifacts' ? artifactFolder(options) : undefined
-  const found = await findWorkloadPods(workload, options)
+  const found = await findWorkloadPods(workload, options, session.environment)
   const { apiserver, words, pods, find, descriptions, problem, incomplete } = found
   const header = options.output === 'csv' ? csvHeader([...listColumns(descriptions).keys()]) : ''
   const observedRanks = countRanks(pods, words)
-  const work = { apiserver, words, pods, find, options, descriptions, artifacts, header, say }
+  const work = { apiserver, words, pods, find, options, descriptions, artifacts, header, session }
   const run = options.follow
     ? await followAll(work, observedRanks)
     : await collectOnce(work, observedRanks)
@@ -89,9 +91,9 @@ function artifactFolder({ to }: CollectOptions): ArtifactFolder {
 }
 
 /** Returns the target that `--to` names. */
-function targetOf({ to }: CollectOptions): Target {
-  const prepare = (text: string) => documentFor(process.stdout, text)
-  return namedFile(to) ?? { name: 'standard output', stream: process.stdout, prepare }
+function targetOf({ to }: CollectOptions, { stdout }: Session): Target {
+  const prepare = (text: string) => documentFor(stdout, text)
+  return namedFile(to) ?? { name: 'standard output', stream: stdout, prepare }
 }
 
 interface Work {
@@ -105,7 +107,7 @@ interface Work {
   readonly artifacts: ArtifactFolder | undefined
   /** The text at the beginning of each file. */
   readonly header: string
-  readonly say: (sentence: string) => void
+  readonly session: Session
 }
 
 /** The results of the logs, and how many ranks of the workload are observed. */
@@ -120,17 +122,21 @@ interface GatheredRun {
 
 /** Runs `gathering` with a progress bar and a signal for SIGINT and SIGTERM. */
 async function untilInterrupted<Result>(
+  { onInterruption }: Session,
   progress: Progress,
   gathering: (signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
   const interrupted = new AbortController()
-  const stop = () => interrupted.abort()
-  process.once('SIGINT', stop).once('SIGTERM', stop)
+  // The second signal ends the process.
+  const stopListening = onInterruption(['SIGINT', 'SIGTERM'], () => {
+    stopListening()
+    interrupted.abort()
+  })
   try {
     return await gathering(interrupted.signal)
   } finally {
     progress.clear()
-    process.off('SIGINT', stop).off('SIGTERM', stop)
+    stopListening()
   }
 }
 
@@ -138,16 +144,17 @@ async function untilInterrupted<Result>(
 const PROGRESS_MS = 5000
 
 async function collectOnce(
-  { options, pods, header, ...work }: Work,
+  { options, pods, header, session, ...work }: Work,
   observedRanks: ObservedRanks | null,
 ): Promise<GatheredRun> {
   const observers = pods.flatMap((pod) => pod.observers)
   const { output: form, parallel } = options
-  const store = await openLogStore(targetOf(options), form, header)
-  const progress = startProgress(PROGRESS_MS)
+  const store = await openLogStore(targetOf(options, session), form, header)
+  const progress = startProgress(session, PROGRESS_MS)
   try {
-    return await untilInterrupted(progress, async (signal) => {
-      const once = { ...work, observers, observedRanks, form, header, parallel, store, signal }
+    return await untilInterrupted(session, progress, async (signal) => {
+      const { say } = session
+      const once = { ...work, say, observers, observedRanks, form, header, parallel, store, signal }
       const { gathered, gone } = await gatherOnce({ ...once, showProgress: progress.show })
       const unread = observers.length - gathered.length
       const isComplete = unread === 0 && !gathered.some(isMissing)
@@ -166,16 +173,16 @@ const isMissing = ({ missing }: Gathered) => missing !== undefined
 const isUseful = ({ missing, samples }: Gathered) => missing === undefined || samples > 0
 
 async function followAll(work: Work, observedRanks: ObservedRanks | null): Promise<GatheredRun> {
-  const { options, header } = work
-  const destination = await openDestination(targetOf(options), options.output, header)
+  const { options, header, session } = work
+  const destination = await openDestination(targetOf(options, session), options.output, header)
   if (options.output === 'logs' && !destination.isFolder)
     throw new UsageError(
       '--follow with --output logs needs a folder, so that logs do not mix: use --to DIR/',
     )
-  const progress = startProgress()
+  const progress = startProgress(session)
   let isGood = false
   try {
-    return await untilInterrupted(progress, async (signal) => {
+    return await untilInterrupted(session, progress, async (signal) => {
       const run = await followInto(destination, work, observedRanks, { progress, signal })
       isGood = run.gathered.some(isUseful)
       return run
@@ -220,8 +227,8 @@ function keepMost(before: ObservedRanks | null, now: ObservedRanks | null): Obse
 function tell(
   { gathered, unread, kept }: GatheredRun,
   { output, to }: CollectOptions,
-  say: (sentence: string) => void,
-): number {
+  say: Session['say'],
+): ExitCode {
   const missing = tellMissing(gathered, say) + unread
   const samples = gathered.reduce((sum, one) => sum + one.samples, 0)
   const all = gathered.length + unread
@@ -235,7 +242,7 @@ function tell(
 }
 
 /** Says which logs are missing or cut, and returns the number of those that are missing. */
-function tellMissing(gathered: readonly Gathered[], say: (sentence: string) => void): number {
+function tellMissing(gathered: readonly Gathered[], say: Session['say']): number {
   const missing = gathered.filter((one) => one.missing !== undefined)
   for (const one of missing)
     say(`the log of ${sourceName(one.observer)} is missing or incomplete: ${one.missing}`)
@@ -251,8 +258,8 @@ function tellMissing(gathered: readonly Gathered[], say: (sentence: string) => v
 function tellArtifacts(
   { gathered, unread }: GatheredRun,
   { to }: CollectOptions,
-  say: (sentence: string) => void,
-): number {
+  say: Session['say'],
+): ExitCode {
   const missing = tellMissing(gathered, say) + unread
   const found = gathered.map(({ observer, artifacts, cuts }) => {
     const { files = 0, problems = [] } = artifacts ?? {}

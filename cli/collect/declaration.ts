@@ -1,14 +1,13 @@
 import { type Command, Option } from 'commander'
-import { keepHeapSmall } from '../../src/lib/small-heap.ts'
 import type { LogFormat } from '../../src/runs/log/transcribe.ts'
 import { helpEnd, WORKLOAD_HELP } from '../shared/help.ts'
 import { wholeNumber, withCluster, withSettings } from '../shared/options.ts'
-import { say } from '../shared/output.ts'
+import type { Session } from '../shared/session.ts'
 
 const FORMS = ['jsonl', 'csv', 'logs', 'artifacts'] as const satisfies readonly LogFormat[]
 
 /** Declares the verb `collect`. */
-export function declareCollect(program: Command): void {
+export function declareCollect(program: Command, session: Session): void {
   withCluster(withSettings(program.command('collect')))
     .description('collect the logs of all observers of a workload')
     .argument('[workload]', WORKLOAD_HELP)
@@ -45,8 +44,8 @@ export function declareCollect(program: Command): void {
       }),
     )
     .action(async (workload, options) => {
-      keepHeapSmall()
+      session.keepHeapSmall()
       const { collect } = await import('./collect.ts')
-      process.exitCode = await collect(workload, options, say)
+      session.exitCode = await collect(workload, options, session)
     })
 }

@@ -15,9 +15,10 @@ import { renderComparison } from '../../src/runs/compare/page/comparison-page.ts
 import { formatComparison, tooFewRuns } from '../../src/runs/compare/text.ts'
 import { descriptionsIn } from '../../src/runs/log/descriptions.ts'
 import type { RowsOptions } from '../archive/storage/stored-run-files.ts'
-import { EXIT, usageError } from '../shared/errors.ts'
+import { EXIT, type ExitCode, usageError } from '../shared/errors.ts'
 import { namedFile } from '../shared/output.ts'
 import { readComparisonStyle } from '../shared/page/page-assets.ts'
+import type { Session } from '../shared/session.ts'
 import { formatText } from '../shared/table.ts'
 import type { ComparisonFormat } from './formats.ts'
 import { readSides } from './read-sides.ts'
@@ -36,13 +37,6 @@ export interface CompareOptions extends RowsOptions {
 /** A comparison as text for people, or as a document. */
 type Printed = Extract<Output, { text: unknown } | { document: unknown }>
 
-/** The outputs of the command. */
-export interface CompareOutputs {
-  readonly print: (output: Output) => void
-  /** Prints a sentence to standard error. */
-  readonly say: (sentence: string) => void
-}
-
 /**
  * Runs `ridealong compare RUN...`: compares each side with the first one.
  *
@@ -53,10 +47,11 @@ export interface CompareOutputs {
 export async function compare(
   paths: readonly string[],
   { output: format, to, title = 'Comparison', failAbove, catalog: folder, ...rows }: CompareOptions,
-  { print, say }: CompareOutputs,
-): Promise<number> {
+  session: Session,
+): Promise<ExitCode> {
+  const { print, say } = session
   const descriptions = descriptionsIn(await loadCatalog({ folder }).catch(usageError))
-  const comparison = compareSides(await readSides(paths, descriptions, rows))
+  const comparison = compareSides(await readSides(paths, descriptions, rows, session))
   const output =
     format === 'html'
       ? { document: await buildPage(comparison, title) }

@@ -1,8 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { keepHeapSmall } from '../../src/lib/small-heap.ts'
 import { helpEnd } from '../shared/help.ts'
 import { withRows } from '../shared/options.ts'
-import { print, say } from '../shared/output.ts'
+import type { Session } from '../shared/session.ts'
 import { COMPARISON_FORMATS } from './formats.ts'
 
 const EXAMPLES = [
@@ -16,7 +15,7 @@ const EXAMPLES = [
 ]
 
 /** Declares the verb `compare`. */
-export function declareCompare(program: Command): void {
+export function declareCompare(program: Command, session: Session): void {
   withRows(program.command('compare'))
     .description('show runs side by side: their times, and why one of them is slower')
     .argument(
@@ -48,9 +47,9 @@ export function declareCompare(program: Command): void {
       }),
     )
     .action(async (paths, options) => {
-      keepHeapSmall()
+      session.keepHeapSmall()
       const { compare } = await import('./compare.ts')
-      process.exitCode = await compare(paths, options, { print, say })
+      session.exitCode = await compare(paths, options, session)
     })
 }
 

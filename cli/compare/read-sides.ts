@@ -7,6 +7,7 @@ import type { Descriptions } from '../../src/runs/log/descriptions.ts'
 import { findRunFiles, type RowsOptions } from '../archive/storage/stored-run-files.ts'
 import { cannotRead, UsageError } from '../shared/errors.ts'
 import { type InputFile, readInto } from '../shared/run-input.ts'
+import type { Session } from '../shared/session.ts'
 
 /** The word between two sides. A file of this name is written ./vs. */
 const SEPARATOR = 'vs'
@@ -27,12 +28,13 @@ export async function readSides(
   paths: readonly string[],
   descriptions: Descriptions,
   rows: RowsOptions,
+  session: Session,
 ): Promise<readonly Side[]> {
   const groups = splitSides(paths)
   const sides: Side[] = []
   for (const [index, group] of groups.entries()) {
     const runs: ComparedRun[] = []
-    for (const path of group) runs.push(await readRun(path, descriptions, rows))
+    for (const path of group) runs.push(await readRun(path, descriptions, rows, session))
     sides.push({ name: LETTERS[index] ?? '', runs })
   }
   return sides
@@ -67,16 +69,17 @@ async function readRun(
   input: string,
   descriptions: Descriptions,
   rows: RowsOptions,
+  session: Session,
 ): Promise<ComparedRun> {
   const run = newComparedRun(descriptions)
-  for (const path of await findRunFiles(input, rows))
+  for (const path of await findRunFiles(input, rows, session))
     for (const file of await filesAt(path)) await readInto(run, file)
   return measureRun(run, input)
 }
 
 /** Returns a file, or the logs in a folder in the order of their names. */
 async function filesAt(path: InputFile): Promise<readonly InputFile[]> {
-  if (path === '-' || typeof path !== 'string') return [path]
+  if (typeof path !== 'string') return [path]
   const found = await stat(path).catch(cannotRead(path))
   if (!found.isDirectory()) return [path]
   const names = (await readdir(path).catch(cannotRead(path)))

@@ -1,10 +1,10 @@
 import { Argument, type Command } from 'commander'
 import { helpEnd } from '../shared/help.ts'
-import { print } from '../shared/output.ts'
+import type { Session } from '../shared/session.ts'
 import { SHELLS, type Shell } from './completion.ts'
 
 /** Declares the verb `completion`. */
-export function declareCompletion(program: Command): void {
+export function declareCompletion(program: Command, session: Session): void {
   program
     .command('completion')
     .description('print a script that completes verbs, options and metrics in a shell')
@@ -22,6 +22,6 @@ export function declareCompletion(program: Command): void {
     .addHelpText('after', helpEnd({ examples: SHELLS.map((shell) => `completion ${shell}`) }))
     .action(async (shell: Shell) => {
       const { readScript } = await import('./completion.ts')
-      print({ document: await readScript(shell) })
+      session.print({ document: await readScript(shell) })
     })
 }

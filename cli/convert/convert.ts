@@ -16,6 +16,7 @@ import { findRunFiles, type RowsOptions } from '../archive/storage/stored-run-fi
 import { UsageError, usageError } from '../shared/errors.ts'
 import { namedFile } from '../shared/output.ts'
 import { type InputFile, readInto } from '../shared/run-input.ts'
+import type { Session } from '../shared/session.ts'
 import { writeParquet } from './parquet.ts'
 
 /** The program that the files name. */
@@ -25,14 +26,6 @@ export interface ConvertOptions extends RowsOptions {
   readonly format?: FormatName
   readonly to?: string
   readonly catalog?: string
-}
-
-/** The outputs of the command. */
-export interface ConvertOutputs {
-  /** Prints the parts of a file to standard output. */
-  readonly print: (parts: Iterable<string | Uint8Array>) => Promise<void>
-  /** Prints a notice to standard error. */
-  readonly say: (sentence: string) => void
 }
 
 /**
@@ -45,13 +38,14 @@ export interface ConvertOutputs {
 export async function convert(
   inputs: readonly string[],
   { format: named, to, catalog: folder, ...rows }: ConvertOptions,
-  { print, say }: ConvertOutputs,
+  session: Session,
 ): Promise<void> {
+  const { printDocument, say } = session
   const file = namedFile(to)
   const format = named ?? formatIn(file)
   const descriptions = descriptionsIn(await loadCatalog({ folder }).catch(usageError))
   const files: InputFile[] = []
-  for (const input of inputs) files.push(...(await findRunFiles(input, rows)))
+  for (const input of inputs) files.push(...(await findRunFiles(input, rows, session)))
   if (format === 'parquet') {
     const notices = await writeParquet(files, descriptions, PROGRAM, file)
     return notices.forEach(say)
@@ -59,7 +53,7 @@ export async function convert(
   const run = newRun(descriptions)
   for (const path of files) await readInto(run, path)
   const { parts, notices } = convertOrExplain(run, format)
-  if (file === undefined) await print(parts)
+  if (file === undefined) await printDocument(parts)
   else await writeWholeFile(file, parts).catch(cannotWrite(file)).catch(usageError)
   notices.forEach(say)
 }

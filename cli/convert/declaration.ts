@@ -1,12 +1,11 @@
 import { type Command, Option } from 'commander'
-import { keepHeapSmall } from '../../src/lib/small-heap.ts'
 import { FORMAT_NAMES } from '../../src/runs/convert/format-names.ts'
 import { helpEnd } from '../shared/help.ts'
 import { withRows } from '../shared/options.ts'
-import { printDocument, say } from '../shared/output.ts'
+import type { Session } from '../shared/session.ts'
 
 /** Declares the verb `convert`. */
-export function declareConvert(program: Command): void {
+export function declareConvert(program: Command, session: Session): void {
   withRows(program.command('convert'))
     .description(
       'convert a run to Parquet, or to the formats of speedscope, pprof, Perfetto and other tools',
@@ -34,8 +33,8 @@ export function declareConvert(program: Command): void {
       }),
     )
     .action(async (files, options) => {
-      keepHeapSmall()
+      session.keepHeapSmall()
       const { convert } = await import('./convert.ts')
-      await convert(files, options, { print: printDocument, say })
+      await convert(files, options, session)
     })
 }

@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
 import { helpEnd } from '../shared/help.ts'
 import { revisionOption, withCluster } from '../shared/options.ts'
-import { printLine } from '../shared/output.ts'
+import type { Session } from '../shared/session.ts'
 
 /** Declares the verb `disarm`. */
-export function declareDisarm(program: Command): void {
+export function declareDisarm(program: Command, session: Session): void {
   withCluster(program.command('disarm'))
     .description('remove the objects that would outlive an installation; helm uninstall runs it')
     .option('--webhook-configuration <name>', 'the MutatingWebhookConfiguration to remove first')
@@ -31,5 +31,5 @@ export function declareDisarm(program: Command): void {
       'after',
       helpEnd({ examples: ['disarm', 'disarm --webhook-configuration ridealong'] }),
     )
-    .action(async (options) => (await import('./disarm.ts')).disarm(options, printLine))
+    .action(async (options) => (await import('./disarm.ts')).disarm(options, session))
 }

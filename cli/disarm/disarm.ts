@@ -3,6 +3,7 @@ import { type Apiserver, REQUEST_TIMEOUT_MS } from '../../src/cluster/apiserver.
 import { WEBHOOK_CONFIGURATIONS } from '../../src/cluster/paths.ts'
 import { UsageError } from '../shared/errors.ts'
 import { openCluster } from '../shared/open-cluster.ts'
+import type { Session } from '../shared/session.ts'
 import { awaitMoves } from './await-moves.ts'
 import { removeLabels } from './remove-labels.ts'
 
@@ -39,14 +40,17 @@ interface DisarmTarget {
  *
  * @throws UsageError with the apiserver's message about an object that was not removed
  */
-export async function disarm(options: DisarmOptions, print: (line: string) => void): Promise<void> {
+export async function disarm(
+  options: DisarmOptions,
+  { environment, printLine: print }: Session,
+): Promise<void> {
   const { certificate, secret, namespace, webhookConfiguration, revision } = options
   if ((certificate ?? secret) !== undefined && namespace === undefined) {
     throw new UsageError(
       '--certificate and --secret need --namespace, the namespace of the certificates',
     )
   }
-  const { apiserver } = await openCluster(options)
+  const { apiserver } = await openCluster(options, environment)
   if (webhookConfiguration !== undefined) await awaitMoves(apiserver, revision, print)
   for (const object of callers(options)) print(await remove(apiserver, object))
   await removeLabels(apiserver, revision, print)

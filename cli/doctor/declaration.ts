@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
 import { helpEnd } from '../shared/help.ts'
 import { revisionOption, withCluster, withConfiguration, withOutput } from '../shared/options.ts'
-import { print } from '../shared/output.ts'
+import type { Session } from '../shared/session.ts'
 
 /** Declares the verb `doctor`. */
-export function declareDoctor(program: Command): void {
+export function declareDoctor(program: Command, session: Session): void {
   withOutput(withConfiguration(withCluster(program.command('doctor'))))
     .description('check an installation, from its certificate to a dry run of a pod')
     .option(
@@ -32,8 +32,8 @@ export function declareDoctor(program: Command): void {
         import('./doctor.ts'),
         import('../../src/pods/doctor/show.ts'),
       ])
-      const checks = await doctor(options)
-      print(shown(checks, options.output))
-      process.exitCode = exitCode(checks)
+      const checks = await doctor(options, session)
+      session.print(shown(checks, options.output))
+      session.exitCode = exitCode(checks)
     })
 }

@@ -1,7 +1,8 @@
 import type { InstallationCheck } from '../../src/pods/doctor/check.ts'
 import { examine, overallOutcome } from '../../src/pods/doctor/examine.ts'
-import { EXIT } from '../shared/errors.ts'
+import { EXIT, type ExitCode } from '../shared/errors.ts'
 import { openReader } from '../shared/reader.ts'
+import type { Session } from '../shared/session.ts'
 import { readInstallation } from './doctor-facts.ts'
 import { askServer } from './doctor-status.ts'
 
@@ -23,9 +24,12 @@ export interface DoctorOptions {
  *
  * @throws UsageError if there are no credentials or the cluster does not answer
  */
-export async function doctor(options: DoctorOptions): Promise<readonly InstallationCheck[]> {
+export async function doctor(
+  options: DoctorOptions,
+  { environment }: Session,
+): Promise<readonly InstallationCheck[]> {
   const { kubeconfig, statusUrl } = options
-  const reader = await openReader(kubeconfig)
+  const reader = await openReader(kubeconfig, environment)
   const { namespace = reader.namespace } = options
   // By default, every caller may read this path. If the cluster does not answer, the error is
   // reported here, once, instead of once for each fact.
@@ -39,7 +43,7 @@ export async function doctor(options: DoctorOptions): Promise<readonly Installat
  * Returns 1 if a check failed, 2 if no check failed but neither dry run could be made, and 0
  * otherwise.
  */
-export function exitCode(checks: readonly InstallationCheck[]): number {
+export function exitCode(checks: readonly InstallationCheck[]): ExitCode {
   const codes = { sound: EXIT.ok, faulty: EXIT.no, unknown: EXIT.trouble }
   return codes[overallOutcome(checks)]
 }

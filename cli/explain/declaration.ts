@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
 import { helpEnd } from '../shared/help.ts'
 import { withCluster, withConfiguration, withNamespaces, withOutput } from '../shared/options.ts'
-import { print } from '../shared/output.ts'
+import type { Session } from '../shared/session.ts'
 
 /** Declares the verb `explain`. */
-export function declareExplain(program: Command): void {
+export function declareExplain(program: Command, session: Session): void {
   withOutput(withConfiguration(withCluster(withNamespaces(program.command('explain')))))
     .description('explain why pods get observers or not: every rule in order')
     .argument('[object]', 'KIND/NAME in the cluster, for example pod/lammps-0 or job/lammps')
@@ -36,8 +36,8 @@ export function declareExplain(program: Command): void {
         import('./explain.ts'),
         import('../../src/pods/explain/show.ts'),
       ])
-      const explanations = await explain(object, options)
-      print(shown(explanations, options.output))
-      process.exitCode = exitCode(explanations)
+      const explanations = await explain(object, options, session)
+      session.print(shown(explanations, options.output))
+      session.exitCode = exitCode(explanations)
     })
 }

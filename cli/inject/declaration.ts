@@ -3,9 +3,10 @@ import { helpEnd } from '../shared/help.ts'
 import { items, withManifests } from '../shared/manifest-options.ts'
 import { printManifests } from '../shared/manifest-output.ts'
 import { withCluster, withNamespaces } from '../shared/options.ts'
+import type { Session } from '../shared/session.ts'
 
 /** Declares the verb `inject`. */
-export function declareInject(program: Command): void {
+export function declareInject(program: Command, session: Session): void {
   withManifests(withCluster(withNamespaces(program.command('inject'))))
     .description('add observers to the pod templates of manifests, without a webhook')
     .option(
@@ -27,5 +28,7 @@ export function declareInject(program: Command): void {
         ],
       }),
     )
-    .action(async (options) => printManifests(await (await import('./inject.ts')).inject(options)))
+    .action(async (options) =>
+      printManifests(await (await import('./inject.ts')).inject(options, session), session),
+    )
 }

@@ -31,6 +31,7 @@ import { UsageError } from '../shared/errors.ts'
 import { manifestError, readInput } from '../shared/input.ts'
 import type { ManifestOutput } from '../shared/manifest-output.ts'
 import type { OptionalCluster } from '../shared/reader.ts'
+import type { Session } from '../shared/session.ts'
 import { readSettings, type SettingOptions } from '../shared/settings.ts'
 
 export interface InjectOptions extends SettingOptions, OptionalCluster {
@@ -48,15 +49,18 @@ export interface InjectOptions extends SettingOptions, OptionalCluster {
  *
  * @throws UsageError if a file, a document or a request is invalid; then no document is printed
  */
-export async function inject(options: InjectOptions): Promise<ManifestOutput> {
+export async function inject(
+  options: InjectOptions,
+  { stdin, environment }: Session,
+): Promise<ManifestOutput> {
   try {
-    const manifests = await readInput(options.filename)
+    const manifests = await readInput(options.filename, stdin)
     const wanted = resolveMetrics(manifests, options.include)
     if (options.undo === true) {
       const undone = wanted.map((manifest) => ({ manifest, text: undoOne(manifest) }))
       return { output: show(undone, options), notes: [] }
     }
-    const { answer, origins } = await answererFor(manifests, wanted, options)
+    const { answer, origins } = await answererFor(manifests, wanted, options, environment)
     const injected = wanted.map((manifest) => injectOne(manifest, answer, options.namespace))
     refuseWrong(injected)
     return {
@@ -125,6 +129,7 @@ async function answererFor(
   manifests: readonly Manifest[],
   wanted: readonly Manifest[],
   options: InjectOptions,
+  environment: NodeJS.ProcessEnv,
 ): Promise<Answerer> {
   const { namespaceOf, ...settings } = await readSettings(options)
   const documents = new Map(
@@ -139,7 +144,12 @@ async function answererFor(
   const metrics = namedMetrics(templates, place, options)
   const request = { namespace, metrics, annotations: writtenPairs(options.annotation) }
   const resources = templates.map(({ resource }) => resource)
-  const { catalogFor, catalogs, origins } = await readCatalogs(options, resources, request)
+  const { catalogFor, catalogs, origins } = await readCatalogs(
+    options,
+    resources,
+    request,
+    environment,
+  )
   const given = new Map(
     catalogs.flatMap((catalog) => [...asked(options.metric, options.annotation, catalog)]),
   )

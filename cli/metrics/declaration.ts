@@ -1,10 +1,10 @@
 import { type Command, Option } from 'commander'
 import { helpEnd } from '../shared/help.ts'
 import { withCatalogOfCluster } from '../shared/options.ts'
-import { print, say } from '../shared/output.ts'
+import type { Session } from '../shared/session.ts'
 
 /** Declares the verb `metrics`. */
-export function declareMetrics(program: Command): void {
+export function declareMetrics(program: Command, session: Session): void {
   withCatalogOfCluster(
     program
       .command('metrics')
@@ -25,6 +25,6 @@ export function declareMetrics(program: Command): void {
       helpEnd({ examples: ['metrics', 'metrics perf-sysstat', 'metrics -o json'] }),
     )
     .action(async (name, options) =>
-      print(await (await import('./metrics.ts')).metrics(name, options, say)),
+      session.print(await (await import('./metrics.ts')).metrics(name, options, session)),
     )
 }

@@ -13,6 +13,7 @@ import {
 } from '../shared/catalogs/installed-catalog.ts'
 import { UsageError } from '../shared/errors.ts'
 import { type OptionalCluster, openOptionalReader } from '../shared/reader.ts'
+import type { Session } from '../shared/session.ts'
 import type { SettingOptions } from '../shared/settings.ts'
 
 export interface MetricsOptions extends SettingOptions, OptionalCluster {
@@ -21,18 +22,18 @@ export interface MetricsOptions extends SettingOptions, OptionalCluster {
 }
 
 /**
- * Runs `ridealong metrics [NAME]`: prints the catalog, or one metric with its options.
+ * Runs `ridealong metrics [NAME]`: prints the catalog, or one metric with its options, and says
+ * where the catalog comes from.
  *
- * @param say prints a sentence that is not part of the result: where the catalog comes from
  * @throws UsageError if no metric has the name, or a document of the catalog is invalid
  */
 export async function metrics(
   name: string | undefined,
   options: MetricsOptions,
-  say: (sentence: string) => void,
+  { environment, say }: Session,
 ): Promise<Output> {
   const { output } = options
-  const { catalog, origin } = await readCatalog(name, options)
+  const { catalog, origin } = await readCatalog(name, options, environment)
   if (origin !== undefined) say(origin)
   const all = [...catalog.metrics.values()]
   const chosen = name === undefined ? all : all.filter((metric) => metric.name === name)
@@ -54,8 +55,9 @@ export async function metrics(
 async function readCatalog(
   name: string | undefined,
   options: MetricsOptions,
+  environment: NodeJS.ProcessEnv,
 ): Promise<InstalledCatalog> {
-  const cluster = await openOptionalReader(options)
+  const cluster = await openOptionalReader(options, environment)
   const current = 'value' in cluster ? cluster.value?.namespace : undefined
   const builtIn = [DEFAULT_WORD, ...(await loadCatalog({})).metrics.keys()]
   return readInstalledCatalog(options, cluster, {

@@ -2,10 +2,10 @@ import type { Command } from 'commander'
 import { EXIT } from '../shared/errors.ts'
 import { helpEnd } from '../shared/help.ts'
 import { wholeNumber, withCluster } from '../shared/options.ts'
-import { printLine } from '../shared/output.ts'
+import type { Session } from '../shared/session.ts'
 
 /** Declares the verb `record`. */
-export function declareRecord(program: Command): void {
+export function declareRecord(program: Command, session: Session): void {
   withCluster(program.command('record'))
     .description('record the AdmissionReviews of pods as test cases, with secrets redacted')
     .argument('<dir>', 'a folder for the cases; existing cases are not changed')
@@ -45,7 +45,7 @@ export function declareRecord(program: Command): void {
     )
     .action(async (dir, options) => {
       const { record } = await import('./record.ts')
-      const isEnough = await record(dir, options, printLine)
-      process.exitCode = isEnough ? EXIT.ok : EXIT.no
+      const isEnough = await record(dir, options, session)
+      session.exitCode = isEnough ? EXIT.ok : EXIT.no
     })
 }

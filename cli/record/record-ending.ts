@@ -1,20 +1,27 @@
+import type { Host, Interruption } from '../shared/session.ts'
+
 /** The end of a long operation, whatever causes the end. */
 export interface Ending {
   /** @param trouble the error, if there is one */
   end(trouble?: unknown): void
+  /** Stops ignoring interruptions, after the cleanup. */
+  release(): void
   isOver(): boolean
   /** Resolves when the operation ends, or rejects with the error. */
   readonly ended: Promise<void>
 }
 
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+const INTERRUPTIONS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'output'] as const satisfies Interruption[]
 
 /**
  * Creates an `Ending`. The operation ends on SIGINT, SIGTERM or SIGHUP, after `seconds`, when the
- * output can no longer be written, or when `end` is called. Later signals are ignored, so that the
- * process can finish the cleanup.
+ * output can no longer be written, or when `end` is called. Until `release` is called, later
+ * signals are ignored, so that the process can finish the cleanup.
  */
-export function openEnding(seconds: number | undefined): Ending {
+export function openEnding(
+  seconds: number | undefined,
+  { onInterruption }: Pick<Host, 'onInterruption'>,
+): Ending {
   let isOver = false
   let settle: (trouble: unknown) => void = () => {}
   const ended = new Promise<void>((resolve, reject) => {
@@ -29,9 +36,6 @@ export function openEnding(seconds: number | undefined): Ending {
   }
   const stop = () => end()
   const timer = seconds === undefined ? undefined : setTimeout(stop, seconds * 1000)
-  for (const signal of SIGNALS) process.on(signal, stop)
-  // The handler of write errors in main.ts would exit immediately.
-  process.stdout.removeAllListeners('error').on('error', stop)
-  process.stderr.on('error', stop)
-  return { end, isOver: () => isOver, ended }
+  const release = onInterruption(INTERRUPTIONS, stop)
+  return { end, release, isOver: () => isOver, ended }
 }

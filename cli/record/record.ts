@@ -8,8 +8,8 @@ import { buildConfiguration } from '../../src/pods/recording/configuration.ts'
 import { readClusterCatalog } from '../shared/catalogs/cluster-catalog.ts'
 import { usageError } from '../shared/errors.ts'
 import { openCluster } from '../shared/open-cluster.ts'
-import { note } from '../shared/output.ts'
 import { type Reader, readerOf } from '../shared/reader.ts'
+import type { Session } from '../shared/session.ts'
 import { install, remove, untilCalled } from './record-cluster.ts'
 import { type Ending, openEnding } from './record-ending.ts'
 import { openCaseFolder } from './record-files.ts'
@@ -22,7 +22,7 @@ import {
   readNamespaces,
 } from './record-options.ts'
 import { listen } from './record-server.ts'
-import { type Session, startSession } from './record-session.ts'
+import { type Recording, startRecording } from './recording.ts'
 
 /**
  * Runs `ridealong record DIR`: creates a webhook configuration, receives the reviews of the pods
@@ -36,24 +36,26 @@ import { type Session, startSession } from './record-session.ts'
 export async function record(
   dir: string,
   options: RecordOptions,
-  print: (line: string) => void,
+  session: Session,
 ): Promise<boolean> {
   const address = readAddress(options.url)
   const selector = readLabels(options.selector)
-  const { apiserver, namespace } = await openCluster(options)
+  const { apiserver, namespace } = await openCluster(options, session.environment)
   const namespaces = readNamespaces(options.namespace ?? [namespace])
   const read = await namespaceReader(apiserver, namespaces)
   const catalog = await readCatalog(readerOf(apiserver, namespace))
   const folder = await openCaseFolder(dir)
-  const ending = openEnding(options.timeout)
+  const ending = openEnding(options.timeout, session)
   const count = options.count ?? Number.POSITIVE_INFINITY
-  const session = startSession({ folder, catalog, count, read, print, say: note, end: ending.end })
+  const { printLine: print, note } = session
+  const recording = startRecording({ folder, catalog, count, read, print, note, end: ending.end })
   try {
-    await run({ ...options, address, selector, apiserver, namespaces, session, ending })
+    await run({ ...options, address, selector, apiserver, namespaces, note, recording, ending })
   } finally {
     ending.end()
+    ending.release()
   }
-  const written = await session.finish()
+  const written = await recording.finish()
   const next = written === 0 ? '' : `; to write their golden files: ridealong test ${dir} --update`
   note(`recorded ${written} ${written === 1 ? 'pod' : 'pods'}${next}`)
   return written >= (options.count ?? 1)
@@ -85,7 +87,8 @@ interface RecordRun extends Pick<RecordOptions, 'host' | 'port' | 'name' | 'forc
   readonly selector: ReturnType<typeof readLabels>
   readonly apiserver: Apiserver
   readonly namespaces: readonly string[]
-  readonly session: Session
+  readonly note: Session['note']
+  readonly recording: Recording
   readonly ending: Ending
 }
 
@@ -94,12 +97,12 @@ interface RecordRun extends Pick<RecordOptions, 'host' | 'port' | 'name' | 'forc
  * the configuration and closes the server.
  */
 async function run(options: RecordRun): Promise<void> {
-  const { address, apiserver, session, ending } = options
+  const { address, apiserver, recording, ending, note } = options
   const authority = await makeAuthority()
   const tls = await authority.issue({ names: [address.host] })
   const [secret, probe] = [randomUUID(), randomUUID()]
   const { host, port = address.port } = options
-  const server = await listen({ tls, host, port, root: `/${secret}`, onPod: session.take })
+  const server = await listen({ tls, host, port, root: `/${secret}`, onPod: recording.take })
   const url = `${address.url}/${secret}`
   const configuration = buildConfiguration({ ...options, url, ca: authority.ca, probe })
   try {

@@ -1,16 +1,15 @@
 import { type Command, Option } from 'commander'
-import { keepHeapSmall } from '../../src/lib/small-heap.ts'
 import type { Unit } from '../../src/runs/report/data.ts'
 import { helpEnd } from '../shared/help.ts'
 import { withRows } from '../shared/options.ts'
-import { printDocument } from '../shared/output.ts'
+import type { Session } from '../shared/session.ts'
 import type { ReportFormat } from './report.ts'
 
 const FORMATS = ['html', 'json'] as const satisfies readonly ReportFormat[]
 const UNITS = ['auto', 'process', 'program'] as const satisfies readonly Unit[]
 
 /** Declares the verb `report`. */
-export function declareReport(program: Command): void {
+export function declareReport(program: Command, session: Session): void {
   withRows(program.command('report'))
     .description('say what held a run up, on one HTML page with plots, from collected logs')
     .argument(
@@ -44,7 +43,7 @@ export function declareReport(program: Command): void {
       }),
     )
     .action(async (files, options) => {
-      keepHeapSmall()
-      await (await import('./report.ts')).report(files, options, printDocument)
+      session.keepHeapSmall()
+      await (await import('./report.ts')).report(files, options, session)
     })
 }

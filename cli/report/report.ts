@@ -21,6 +21,7 @@ import { UsageError, usageError } from '../shared/errors.ts'
 import { namedFile } from '../shared/output.ts'
 import { buildRunPage } from '../shared/page/run-page.ts'
 import { readInto } from '../shared/run-input.ts'
+import type { Session } from '../shared/session.ts'
 
 /** The formats of a report: a page for people, the findings for programs. */
 export type ReportFormat = 'html' | 'json'
@@ -44,13 +45,13 @@ export interface ReportOptions extends RowsOptions {
 export async function report(
   files: readonly string[],
   { output, to, title, by, catalog: folder, column = [], ...rows }: ReportOptions,
-  print: (document: Iterable<string>) => Promise<void>,
+  session: Session,
 ): Promise<void> {
   const descriptions = descriptionsIn(await loadCatalog({ folder }).catch(usageError))
   mustBeMeasured(column, descriptions)
   const run = newRun(descriptions, column)
   for (const input of files)
-    for (const file of await findRunFiles(input, rows)) await readInto(run, file)
+    for (const file of await findRunFiles(input, rows, session)) await readInto(run, file)
   const words = title ?? buildTitle(run)
   const names = files.map((file) => basename(file)).join(', ')
   const document =
@@ -58,7 +59,7 @@ export async function report(
       ? documentParts(findingsDocument(run, words, by))
       : await buildRunPage(run, words, by, names)
   const file = namedFile(to)
-  if (file === undefined) await print(document)
+  if (file === undefined) await session.printDocument(document)
   else await writeWholeFile(file, document).catch(cannotWrite(file)).catch(usageError)
 }
 

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import { helpEnd } from '../shared/help.ts'
 import { withNamespaces } from '../shared/options.ts'
-import { print } from '../shared/output.ts'
+import type { Session } from '../shared/session.ts'
 import type { Answered } from './review.ts'
 
 const OUTPUTS = [
@@ -13,7 +13,7 @@ const OUTPUTS = [
 ] as const satisfies readonly Answered[]
 
 /** Declares the verb `review`. */
-export function declareReview(program: Command): void {
+export function declareReview(program: Command, session: Session): void {
   withNamespaces(
     program.command('review').description('answer recorded AdmissionReviews as the webhook would'),
   )
@@ -34,5 +34,5 @@ export function declareReview(program: Command): void {
         ],
       }),
     )
-    .action(async (files, options) => (await import('./review.ts')).review(files, options, print))
+    .action(async (files, options) => (await import('./review.ts')).review(files, options, session))
 }

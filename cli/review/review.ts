@@ -1,3 +1,4 @@
+import { text } from 'node:stream/consumers'
 import { createTwoFilesPatch } from 'diff'
 import { applied, type Operation } from '../../src/core/patch.ts'
 import type { Review } from '../../src/core/review.ts'
@@ -5,7 +6,9 @@ import type { PodReview } from '../../src/core/review-pod.ts'
 import { printableJson } from '../../src/core/text/printable.ts'
 import type { Output } from '../../src/lib/output-format.ts'
 import { cleanYaml } from '../../src/pods/manifest/print.ts'
-import { readRecording } from '../shared/recording.ts'
+import { parseRecording, readRecording } from '../shared/recording.ts'
+import { STANDARD_INPUT } from '../shared/run-input.ts'
+import type { Session } from '../shared/session.ts'
 import { buildReviewer, type SettingOptions } from '../shared/settings.ts'
 
 export type Answered = 'decision' | 'response' | 'patch' | 'pod' | 'diff'
@@ -18,11 +21,13 @@ export interface ReviewOptions extends SettingOptions {
 export async function review(
   files: readonly string[],
   options: ReviewOptions,
-  print: (output: Output) => void,
+  { stdin, print }: Session,
 ): Promise<void> {
   const answer = await buildReviewer(options)
   for (const file of files) {
-    const recorded = await readRecording(file)
+    const recorded = await (file === STANDARD_INPUT
+      ? text(stdin).then((written) => parseRecording(file, written))
+      : readRecording(file))
     print(SHOW[options.output](file, recorded, answer(recorded)))
   }
 }

@@ -2,13 +2,13 @@ import { type Command, Option } from 'commander'
 import { RUN_ORDERS } from '../../src/runs/card/run-table.ts'
 import { type HelpEnd, helpEnd } from '../shared/help.ts'
 import { duration, withCluster } from '../shared/options.ts'
-import { print, say } from '../shared/output.ts'
+import type { Session } from '../shared/session.ts'
 import type { RunsFormat } from './runs.ts'
 
 const FORMATS = ['text', 'wide', 'json', 'yaml'] as const satisfies readonly RunsFormat[]
 
 /** Declares the verb `runs`. */
-export function declareRuns(program: Command): void {
+export function declareRuns(program: Command, session: Session): void {
   withCluster(program.command('runs'))
     .description('list the runs of observed pods, and what they used of what they requested')
     .argument('[run...]', 'show the cards of these runs: KIND/NAME, or NAME')
@@ -30,9 +30,9 @@ export function declareRuns(program: Command): void {
     .addHelpText('after', helpEnd(HELP_END))
     .action(async (names, options) => {
       const { runs } = await import('./runs.ts')
-      const { output, code } = await runs(names, options, say)
-      print(output)
-      process.exitCode = code
+      const { output, code } = await runs(names, options, session)
+      session.print(output)
+      session.exitCode = code
     })
 }
 

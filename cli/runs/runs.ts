@@ -11,8 +11,9 @@ import { groupRuns } from '../../src/runs/card/run.ts'
 import { makeRunCard, type RunCard } from '../../src/runs/card/run-card.ts'
 import { buildRunTable, type RunOrder, sortCards } from '../../src/runs/card/run-table.ts'
 import { listRunPods } from '../../src/runs/collect/run-pods.ts'
-import { EXIT, UsageError, usageError } from '../shared/errors.ts'
+import { EXIT, type ExitCode, UsageError, usageError } from '../shared/errors.ts'
 import { openCluster } from '../shared/open-cluster.ts'
+import type { Session } from '../shared/session.ts'
 import { formatText } from '../shared/table.ts'
 import { formatAdvice } from './advice.ts'
 import { joinCards, listArchivedCards } from './archived-cards.ts'
@@ -36,26 +37,25 @@ export interface RunsOptions {
 /** The result of the verb, and its exit code. */
 export interface RunsResult {
   readonly output: Output
-  readonly code: number
+  readonly code: ExitCode
 }
 
 /**
  * Runs `ridealong runs [RUN...]`: lists the runs of a namespace, prints the cards of the named
  * runs, or advice from them.
  *
- * @param say prints a sentence that is not part of the result
  * @returns the exit code: EXIT.no if there are no runs, or advice is refused
  * @throws UsageError if the command line or the cluster has a problem
  */
 export async function runs(
   names: readonly string[],
   options: RunsOptions,
-  say: (sentence: string) => void,
+  { environment, say }: Session,
 ): Promise<RunsResult> {
   checkOptions(names, options)
   const isNamed = nameMatcher(names)
   const now = Date.now()
-  const { cards, where, forbidden } = await readCards(options, now)
+  const { cards, where, forbidden } = await readCards(options, now, environment)
   const least = now - (options.since ?? Number.POSITIVE_INFINITY)
   const chosen = sortCards(
     cards.filter(({ run, started }) => (started ?? now) >= least && isNamed(run)),
@@ -76,8 +76,8 @@ function checkOptions(names: readonly string[], options: RunsOptions): void {
     throw new UsageError('--namespace and --all-namespaces exclude each other')
 }
 
-async function readCards(options: RunsOptions, now: number) {
-  const { apiserver, namespace: current } = await openCluster(options)
+async function readCards(options: RunsOptions, now: number, environment: NodeJS.ProcessEnv) {
+  const { apiserver, namespace: current } = await openCluster(options, environment)
   const namespace = options.allNamespaces ? undefined : (options.namespace ?? current)
   const where = namespace === undefined ? 'all namespaces' : `namespace ${namespace}`
   const metrics = new Set((await loadCatalog({}).catch(usageError)).metrics.keys())
@@ -145,5 +145,5 @@ function format(
     return { text: [buildRunTable(cards, shape)] }
   }
   const blocks = cards.flatMap((card, index) => [...(index === 0 ? [] : ['']), ...formatCard(card)])
-  return { lines: formatText(blocks, CARD_WIDTH) }
+  return { lines: formatText(blocks, { width: CARD_WIDTH }) }
 }

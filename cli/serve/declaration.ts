@@ -11,9 +11,10 @@ import {
   withNamespaces,
   withService,
 } from '../shared/options.ts'
+import type { Session } from '../shared/session.ts'
 
 /** Declares the verb `serve`. */
-export function declareServe(program: Command): void {
+export function declareServe(program: Command, session: Session): void {
   withServer(
     withRevision(withSources(withOwnCertificate(withNamespaces(program.command('serve'))))),
   )
@@ -38,7 +39,7 @@ export function declareServe(program: Command): void {
         ],
       }),
     )
-    .action(async (options) => (await import('./serve.ts')).serve(options))
+    .action(async (options) => (await import('./serve.ts')).serve(options, session))
 }
 
 /** Adds the options for a certificate that the webhook makes itself. */

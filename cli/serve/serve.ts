@@ -1,9 +1,10 @@
-import closeWithGrace from 'close-with-grace'
-import { destination, type Logger } from 'pino'
+import type { Logger } from 'pino'
 import { EXCLUDED_NAMESPACES } from '../../src/core/kubernetes/namespace-name.ts'
 import { openLog } from '../../webhook/log.ts'
 import { type ServeOptions, serve as startServer } from '../../webhook/serve.ts'
 import { UsageError, usageError } from '../shared/errors.ts'
+import { logDestination } from '../shared/log-destination.ts'
+import type { Session } from '../shared/session.ts'
 import { isWithoutBuiltInMetrics, type SettingOptions } from '../shared/settings.ts'
 
 export interface ServeArguments extends SettingOptions {
@@ -40,7 +41,7 @@ const LOOK_SECONDS = 5
  * @throws UsageError with the option, the file or the port that prevents the start, or if no
  * cluster is configured
  */
-export async function serve(options: ServeArguments): Promise<void> {
+export async function serve(options: ServeArguments, session: Session): Promise<void> {
   const { scanLease, scanInterval, clientCa, clientName } = options
   const isCatalogWhole = isWithoutBuiltInMetrics(options)
   if (scanInterval !== undefined && scanLease === undefined)
@@ -54,10 +55,11 @@ export async function serve(options: ServeArguments): Promise<void> {
   const keyPair = resolveKeyPair(options)
   const log = openLog(
     options.logLevel,
-    destination({ dest: 1, sync: false, minLength: LOG_BATCH, periodicFlush: 1000 }),
+    logDestination(session.stdout, { sync: false, minLength: LOG_BATCH, periodicFlush: 1000 }),
   )
   const server = await startServer({
     ...options,
+    environment: session.environment,
     keyPair,
     clientNames: clientName,
     marksMoves: options.markMoves,
@@ -69,11 +71,15 @@ export async function serve(options: ServeArguments): Promise<void> {
     log,
   }).catch(usageError)
   log.info({ port: server.port, statusPort: server.statusPort }, 'listening')
-  closeWithGrace({ delay: options.drainLimit * 1000 + 5000, logger: log }, async ({ signal }) => {
-    log.info({ signal }, 'draining')
-    await server.close()
-    log.info('closed')
-    await flushed(log)
+  await session.untilStopped({
+    limitMs: options.drainLimit * 1000 + 5000,
+    log,
+    close: async (signal) => {
+      log.info({ signal }, 'draining')
+      await server.close()
+      log.info('closed')
+      await flushed(log)
+    },
   })
 }
 

@@ -24,6 +24,8 @@ export const EXIT = {
   trouble: 2,
 } as const
 
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
+
 /** Returns a function that rethrows an error of reading a file or folder as a usage error. */
 export function cannotRead(path: string): (error: unknown) => never {
   return (error) => {

@@ -5,6 +5,7 @@ import { checkAnnotationValues } from '../../src/pods/manifest/annotation-values
 import { ManifestError } from '../../src/pods/manifest/manifest-error.ts'
 import { type Manifest, readManifests } from '../../src/pods/manifest/read.ts'
 import { cannotRead, UsageError, usageError } from './errors.ts'
+import type { InputStream } from './session.ts'
 
 /** Matches the files in a folder that kubectl reads (.yaml, .yml, .json), except hidden files. */
 const MANIFEST = /^[^.].*\.(ya?ml|json)$/
@@ -16,10 +17,13 @@ const MANIFEST = /^[^.].*\.(ya?ml|json)$/
  * @throws UsageError with the file that cannot be read, with the document and the line of invalid
  * YAML or of an annotation of Ridealong that is not a string, or if there are no documents
  */
-export async function readInput(paths: readonly string[]): Promise<readonly Manifest[]> {
+export async function readInput(
+  paths: readonly string[],
+  stdin: InputStream,
+): Promise<readonly Manifest[]> {
   const files = (await Promise.all(paths.map((path) => filesAt(path).catch(usageError)))).flat()
   const manifests: Manifest[] = []
-  for (const file of files) manifests.push(...(await readManifestFile(file)))
+  for (const file of files) manifests.push(...(await readManifestFile(file, stdin)))
   if (manifests.some(({ value }) => value !== null)) return manifests
   const names = paths.map(inputName).join(', ')
   throw new UsageError(`${names}: no YAML or JSON document was found`)
@@ -37,8 +41,8 @@ async function filesAt(path: string): Promise<readonly string[]> {
   return names.map((name) => join(path, name))
 }
 
-async function readManifestFile(file: string): Promise<readonly Manifest[]> {
-  const reading = file === '-' ? buffer(process.stdin) : readFile(file)
+async function readManifestFile(file: string, stdin: InputStream): Promise<readonly Manifest[]> {
+  const reading = file === '-' ? buffer(stdin) : readFile(file)
   const bytes = await reading.catch(cannotRead(file))
   const manifests = readManifests(inputName(file), decoded(file, bytes))
   for (const manifest of manifests) checkAnnotationValues(manifest)

@@ -22,8 +22,12 @@ export interface OpenCluster {
  *
  * @throws UsageError if no cluster is configured, or its kubeconfig is invalid
  */
-export async function openCluster({ kubeconfig, context }: ClusterName): Promise<OpenCluster> {
-  const found = await findCluster({ kubeconfig, context, mayReadHome: true }).catch(usageError)
+export async function openCluster(
+  { kubeconfig, context }: ClusterName,
+  environment: NodeJS.ProcessEnv,
+): Promise<OpenCluster> {
+  const options = { kubeconfig, context, environment, mayReadHome: true }
+  const found = await findCluster(options).catch(usageError)
   if (found === undefined) throw new UsageError(NO_CLUSTER)
   const namespace = found.namespace ?? 'default'
   return { apiserver: connectApiserver(found), access: found, namespace }

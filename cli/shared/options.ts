@@ -107,8 +107,8 @@ export function withRows(command: Command): Command {
       new Option(
         '--rows <folder>',
         'the folder in which the archive stores runs, which are then named run/NAME, or ' +
-          's3://BUCKET[/PREFIX]',
-      ).env('RIDEALONG_ROWS'),
+          's3://BUCKET[/PREFIX] (default: RIDEALONG_ROWS)',
+      ),
     )
     .addOption(
       new Option(

@@ -15,9 +15,9 @@ const COMPLETE = '__complete'
 /**
  * Returns the name by which the user called the program, for its help.
  *
- * @param path the path of the program, before any link is followed: process.argv[1]
+ * @param path the path of the program, before any link is followed
  */
-export function programName(path = ''): string {
+export function programName(path: string): string {
   return basename(path) === PLUGIN ? 'kubectl ridealong' : 'ridealong'
 }
 
@@ -25,11 +25,12 @@ export function programName(path = ''): string {
  * Returns the words to complete if a shell or kubectl called the program for completion, otherwise
  * undefined.
  *
- * @param argv process.argv
+ * @param path the path of the program, before any link is followed
  */
-export function wordsToComplete([, path = '', first, ...words]: readonly string[]):
-  | readonly string[]
-  | undefined {
+export function wordsToComplete(
+  path: string,
+  [first, ...words]: readonly string[],
+): readonly string[] | undefined {
   if (basename(path) === PLUGIN_COMPLETION) return first === undefined ? [] : [first, ...words]
   return first === COMPLETE ? words : undefined
 }

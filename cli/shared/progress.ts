@@ -1,5 +1,6 @@
 import { styleText } from 'node:util'
-import { say } from './output.ts'
+import { hasColours } from './output.ts'
+import type { Session } from './session.ts'
 
 export interface Progress {
   readonly show: (done: number, all: number, words: string) => void
@@ -11,7 +12,7 @@ const WIDTH = 24
 const NO_PROGRESS: Progress = { show: () => {}, clear: () => {} }
 
 /** Prints a line about the progress whenever this time has passed since the last line. */
-function startLines(everyMs: number): Progress {
+function startLines(everyMs: number, say: Session['say']): Progress {
   let last = performance.now()
   return {
     clear: () => {},
@@ -29,9 +30,12 @@ function startLines(everyMs: number): Progress {
  *
  * @param lineMs the milliseconds between two lines; undefined for no lines
  */
-export function startProgress(lineMs?: number): Progress {
-  const { stderr } = process
-  if (!stderr.isTTY) return lineMs === undefined ? NO_PROGRESS : startLines(lineMs)
+export function startProgress(
+  { stderr, environment, say }: Pick<Session, 'stderr' | 'environment' | 'say'>,
+  lineMs?: number,
+): Progress {
+  if (!stderr.isTTY) return lineMs === undefined ? NO_PROGRESS : startLines(lineMs, say)
+  const isColoured = hasColours(stderr, environment)
   const clear = () => {
     stderr.clearLine(0)
     stderr.cursorTo(0)
@@ -40,7 +44,8 @@ export function startProgress(lineMs?: number): Progress {
     clear,
     show: (done, all, words) => {
       const filled = all === 0 ? 0 : Math.floor((WIDTH * done) / all)
-      const bar = styleText('green', '█'.repeat(filled), { stream: stderr })
+      const blocks = '█'.repeat(filled)
+      const bar = isColoured ? styleText('green', blocks, { validateStream: false }) : blocks
       const line = `${'░'.repeat(WIDTH - filled)} ${done}/${all} logs, ${words}`
       clear()
       stderr.write(`${bar}${line.slice(0, (stderr.columns || 80) - filled - 1)}`)

@@ -32,8 +32,11 @@ export interface Reader {
  *
  * @throws UsageError if no cluster is configured, or its kubeconfig is invalid
  */
-export async function openReader(kubeconfig: string | undefined): Promise<Reader> {
-  const { apiserver, namespace } = await openCluster({ kubeconfig })
+export async function openReader(
+  kubeconfig: string | undefined,
+  environment: NodeJS.ProcessEnv,
+): Promise<Reader> {
+  const { apiserver, namespace } = await openCluster({ kubeconfig }, environment)
   return readerOf(apiserver, namespace)
 }
 
@@ -50,14 +53,14 @@ export interface OptionalCluster {
  *
  * @throws UsageError if the kubeconfig that the option names is invalid
  */
-export async function openOptionalReader({
-  kubeconfig,
-  offline,
-}: OptionalCluster): Promise<FactLookup<Reader | undefined>> {
-  const isRead = offline !== true && hasCluster({ kubeconfig, mayReadHome: true })
+export async function openOptionalReader(
+  { kubeconfig, offline }: OptionalCluster,
+  environment: NodeJS.ProcessEnv,
+): Promise<FactLookup<Reader | undefined>> {
+  const isRead = offline !== true && hasCluster({ kubeconfig, environment, mayReadHome: true })
   if (!isRead) return { value: undefined }
   try {
-    return { value: await openReader(kubeconfig) }
+    return { value: await openReader(kubeconfig, environment) }
   } catch (error) {
     if (kubeconfig !== undefined || !(error instanceof UsageError)) throw error
     return { problem: error.message }

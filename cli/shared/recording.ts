@@ -1,18 +1,25 @@
 import { readFile } from 'node:fs/promises'
-import { text } from 'node:stream/consumers'
 import { scanBody } from '../../src/core/body-scan.ts'
 import { type Review, readReview } from '../../src/core/review.ts'
 import { errorMessage } from '../../src/lib/error-message.ts'
 import { cannotRead, UsageError } from './errors.ts'
 
 /**
- * Reads a recorded AdmissionReview from a file or, for `-`, from standard input.
+ * Reads a recorded AdmissionReview from a file.
  *
  * @throws UsageError with the file and the problem
  */
 export async function readRecording(path: string): Promise<Review> {
-  const reading = path === '-' ? text(process.stdin) : readFile(path, 'utf8')
-  const written = await reading.catch(cannotRead(path))
+  return parseRecording(path, await readFile(path, 'utf8').catch(cannotRead(path)))
+}
+
+/**
+ * Parses a recorded AdmissionReview.
+ *
+ * @param path the file that has the text, for messages
+ * @throws UsageError with the file and the problem
+ */
+export function parseRecording(path: string, written: string): Review {
   const review = readReview(parse(path, written), scanBody(written))
   if ('problem' in review)
     throw new UsageError(`${path} is not a valid AdmissionReview: ${review.problem}`)

@@ -9,14 +9,23 @@ import { parseEntry } from '../../src/runs/log/parse.ts'
 import { readLines } from '../../src/runs/log/read.ts'
 import { addEntry, type CollectedRun } from '../../src/runs/report/gather.ts'
 import { cannotRead, UsageError } from './errors.ts'
+import type { InputStream } from './session.ts'
 
-/** A file on this machine, - for standard input, or a file that is stored somewhere else. */
-export type InputFile = string | StoredFile
+/** A file on this machine, standard input, or a file that is stored somewhere else. */
+export type InputFile = string | OpenableFile
 
-export interface StoredFile {
-  /** Where it is, for messages. */
+export interface OpenableFile {
+  /** Where it is, for messages; `STANDARD_INPUT` for standard input. */
   readonly name: string
   open(): Readable
+}
+
+/** The name of standard input on a command line. */
+export const STANDARD_INPUT = '-'
+
+/** Returns the file that an argument names. */
+export function inputNamed(path: string, stdin: InputStream): InputFile {
+  return path === STANDARD_INPUT ? { name: path, open: () => stdin } : path
 }
 
 /**
@@ -54,7 +63,6 @@ export async function* entriesOf(
 }
 
 function openInput(file: InputFile): Readable {
-  if (file === '-') return process.stdin
   const [name, input] =
     typeof file === 'string' ? [file, createReadStream(file)] : [file.name, file.open()]
   // Its errors are those of the decompression, too, and are thrown where that is read.
@@ -63,7 +71,7 @@ function openInput(file: InputFile): Readable {
 
 /** Returns the name under which a log is shown. */
 function sourceOf(name: string): string {
-  return name === '-' ? 'standard input' : basename(name)
+  return name === STANDARD_INPUT ? 'standard input' : basename(name)
 }
 
 async function* readEntries(

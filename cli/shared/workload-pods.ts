@@ -30,9 +30,10 @@ export interface WorkloadOptions {
 export async function findWorkloadPods(
   workload: string | undefined,
   options: WorkloadOptions,
+  environment: NodeJS.ProcessEnv,
 ): Promise<WorkloadPods> {
   const chosen = choose(workload, options)
-  const { apiserver, ...found } = await openCluster(options)
+  const { apiserver, ...found } = await openCluster(options, environment)
   const namespace = options.namespace ?? found.namespace
   const { catalog: folder, observerImage } = options
   const known = await loadCatalog({ folder, observerImage }).catch(usageError)

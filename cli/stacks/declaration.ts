@@ -2,11 +2,12 @@ import { type Command, Option } from 'commander'
 import type { StacksFormat } from '../../src/runs/stacks/show.ts'
 import { helpEnd, WORKLOAD_HELP } from '../shared/help.ts'
 import { withCluster, withSettings } from '../shared/options.ts'
+import type { Session } from '../shared/session.ts'
 
 const FORMATS = ['text', 'json'] as const satisfies readonly StacksFormat[]
 
 /** Declares the verb `stacks`. */
-export function declareStacks(program: Command): void {
+export function declareStacks(program: Command, session: Session): void {
   withCluster(withSettings(program.command('stacks')))
     .description('show in which functions the ranks of a run are now, merged into groups')
     .argument('[workload]', WORKLOAD_HELP)
@@ -47,6 +48,6 @@ export function declareStacks(program: Command): void {
     )
     .action(async (workload, options) => {
       const { stacks } = await import('./stacks.ts')
-      process.exitCode = await stacks(workload, options)
+      session.exitCode = await stacks(workload, options, session)
     })
 }

@@ -5,9 +5,10 @@ import type { PodOfObservers } from '../../src/runs/collect/observers.ts'
 import type { WorkloadPods } from '../../src/runs/collect/workload-pods.ts'
 import type { AskedPod } from '../../src/runs/stacks/members.ts'
 import { type ShownStacks, type StacksFormat, showStacks } from '../../src/runs/stacks/show.ts'
-import { EXIT, UsageError } from '../shared/errors.ts'
+import { EXIT, type ExitCode, UsageError } from '../shared/errors.ts'
 import { openCluster } from '../shared/open-cluster.ts'
-import { print, say } from '../shared/output.ts'
+import { terminalWidth } from '../shared/output.ts'
+import type { Session } from '../shared/session.ts'
 import { findWorkloadPods, type WorkloadOptions } from '../shared/workload-pods.ts'
 import { askPod } from './ask-pod.ts'
 
@@ -34,9 +35,10 @@ const USUAL_WIDTH = 120
 export async function stacks(
   workload: string | undefined,
   options: StacksOptions,
-): Promise<number> {
-  const found = await findWorkloadPods(workload, options)
-  const { access } = await openCluster(options)
+  { environment, stdout, print, say }: Session,
+): Promise<ExitCode> {
+  const found = await findWorkloadPods(workload, options, environment)
+  const { access } = await openCluster(options, environment)
   const { namespace } = found
   const ask = async (pod: PodOfObservers) => {
     return { pod, answer: await askPod(access, namespace, pod, options.threads ?? false) }
@@ -51,7 +53,7 @@ export async function stacks(
     full: options.full ?? false,
     native: options.native ?? false,
     format: options.output,
-    width: process.stdout.columns ?? USUAL_WIDTH,
+    width: terminalWidth(stdout) ?? USUAL_WIDTH,
   })
   print(shown.output)
   shown.notices.forEach(say)
@@ -59,7 +61,7 @@ export async function stacks(
   return exitCode(pods, shown)
 }
 
-function exitCode(pods: readonly AskedPod[], { isWhole }: ShownStacks): number {
+function exitCode(pods: readonly AskedPod[], { isWhole }: ShownStacks): ExitCode {
   if (pods.every(({ answer }) => 'why' in answer)) return EXIT.trouble
   return isWhole ? EXIT.ok : EXIT.no
 }

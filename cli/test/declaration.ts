@@ -2,10 +2,10 @@ import type { Command } from 'commander'
 import { EXIT } from '../shared/errors.ts'
 import { helpEnd } from '../shared/help.ts'
 import { withBuiltInMetrics, withNamespaces } from '../shared/options.ts'
-import { print } from '../shared/output.ts'
+import type { Session } from '../shared/session.ts'
 
 /** Declares the verb `test`. */
-export function declareTest(program: Command): void {
+export function declareTest(program: Command, session: Session): void {
   withBuiltInMetrics(
     withNamespaces(
       program
@@ -29,8 +29,8 @@ export function declareTest(program: Command): void {
     .action(async (folders, options) => {
       const { runFolders, formatTap } = await import('./test.ts')
       const results = await runFolders(folders, options)
-      print({ lines: formatTap(results) })
+      session.print({ lines: formatTap(results) })
       const isGood = results.every(({ outcome }) => outcome !== 'failed')
-      process.exitCode = isGood ? EXIT.ok : EXIT.no
+      session.exitCode = isGood ? EXIT.ok : EXIT.no
     })
 }

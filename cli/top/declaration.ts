@@ -2,13 +2,14 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { LineUnit } from '../../src/runs/top/ranks.ts'
 import { type HelpEnd, helpEnd, WORKLOAD_HELP } from '../shared/help.ts'
 import { wholeNumber, withCluster, withSettings } from '../shared/options.ts'
+import type { Session } from '../shared/session.ts'
 import type { TopFormat } from './top-options.ts'
 
 const UNITS = ['rank', 'program'] as const satisfies readonly LineUnit[]
 const FORMATS = ['table', 'json', 'csv'] as const satisfies readonly TopFormat[]
 
 /** Declares the verb `top`. */
-export function declareTop(program: Command): void {
+export function declareTop(program: Command, session: Session): void {
   const command = withCluster(withSettings(program.command('top')))
     .description(
       'show how a run goes, its ranks and what delays them, while it runs or from recorded logs',
@@ -28,10 +29,7 @@ export function declareTop(program: Command): void {
     .addHelpText('after', helpEnd(HELP_END))
     .action(async (words, options) => {
       const { top } = await import('./top.ts')
-      const code = await top(words, options)
-      // When the user quits the interactive table, requests to the apiserver may still be open.
-      if (options.once) process.exitCode = code
-      else process.exit(code)
+      session.exitCode = await top(words, options, session)
     })
 }
 

@@ -20,6 +20,7 @@ import {
   pressKey,
   type View,
 } from '../../src/runs/top/view.ts'
+import type { Session } from '../shared/session.ts'
 import { openScreen, type Screen } from './screen.ts'
 import type { TopOptions } from './top-options.ts'
 
@@ -38,7 +39,7 @@ export interface Scene {
   readonly follow: (signal: AbortSignal) => Promise<void>
 }
 
-interface Session {
+interface Show {
   readonly scene: Scene
   readonly screen: Screen
   readonly widths: ColumnWidths
@@ -63,18 +64,19 @@ interface Session {
 export async function runInteractive(
   scene: Scene,
   { by, sort }: Pick<TopOptions, 'by' | 'sort'>,
+  session: Session,
 ): Promise<void> {
   const stop = new AbortController()
-  const endings = listenForEndings(stop)
+  const endings = listenForEndings(stop, session)
   const framePause = createPause(stop.signal)
-  const screen = openScreen({
-    onKey: (key) => press(session, key),
+  const screen = openScreen(session, {
+    onKey: (key) => press(show, key),
     onResize: () => {
-      session.widths.clear()
+      show.widths.clear()
       framePause.end()
     },
   })
-  const session: Session = {
+  const show: Show = {
     scene,
     screen,
     widths: new Map(),
@@ -87,7 +89,7 @@ export async function runInteractive(
     assessor: startAssessor(() => performance.now()),
   }
   try {
-    await Promise.race([drawFrames(session), scene.follow(stop.signal), endings.failure])
+    await Promise.race([drawFrames(show), scene.follow(stop.signal), endings.failure])
   } finally {
     stop.abort()
     screen.close()
@@ -104,51 +106,50 @@ interface Endings {
 }
 
 /** Listens for signals, and for errors, which Node would print before the terminal is restored. */
-function listenForEndings(stop: AbortController): Endings {
-  const quit = () => stop.abort()
+function listenForEndings(stop: AbortController, { onInterruption }: Session): Endings {
   let fail = (_: unknown) => {}
   const failure = new Promise<never>((_, reject) => {
     fail = reject
   })
-  for (const signal of SIGNALS) process.once(signal, quit)
+  const stopListening = onInterruption(SIGNALS, () => stop.abort())
   process.once('uncaughtException', fail)
   return {
     failure,
     close: () => {
-      for (const signal of SIGNALS) process.off(signal, quit)
+      stopListening()
       process.off('uncaughtException', fail)
     },
   }
 }
 
 /** Draws a frame every half second, and at once after a key or a change of the size. */
-async function drawFrames(session: Session): Promise<void> {
-  while (!session.stop.signal.aborted) {
-    draw(session)
-    await session.framePause.wait(FRAME_MS)
+async function drawFrames(show: Show): Promise<void> {
+  while (!show.stop.signal.aborted) {
+    draw(show)
+    await show.framePause.wait(FRAME_MS)
   }
 }
 
-function draw(session: Session): void {
-  const { screen, widths, scene } = session
+function draw(show: Show): void {
+  const { screen, widths, scene } = show
   const now = scene.update()
   const columns = scene.columns()
-  const { view } = session
-  session.view = { ...view, sort: keepSort(view.sort, session.columns, columns) }
-  session.columns = columns
+  const { view } = show
+  show.view = { ...view, sort: keepSort(view.sort, show.columns, columns) }
+  show.columns = columns
   const size = screen.size()
-  const facts = factsOf(session, now)
-  session.lines = facts.lines.length
-  session.head = facts
-  session.view = keepInside(session.view, roomOf(session))
-  screen.draw(buildFrame({ ...facts, view: session.view }, size, widths))
+  const facts = factsOf(show, now)
+  show.lines = facts.lines.length
+  show.head = facts
+  show.view = keepInside(show.view, roomOf(show))
+  screen.draw(buildFrame({ ...facts, view: show.view }, size, widths))
 }
 
-function roomOf({ columns, lines, head, screen }: Session) {
+function roomOf({ columns, lines, head, screen }: Show) {
   return { columns, lines, height: tableHeight(head, screen.size()) }
 }
 
-function factsOf({ scene, columns, view, assessor }: Session, now: number): FrameFacts {
+function factsOf({ scene, columns, view, assessor }: Show, now: number): FrameFacts {
   const ranks = scene.ranks()
   const stuck = findNoProgress(ranks, now)
   const { verdict, efficiency, findings } = assessor.assess(ranks, stuck)
@@ -166,12 +167,12 @@ function factsOf({ scene, columns, view, assessor }: Session, now: number): Fram
   }
 }
 
-function press(session: Session, key: Key): void {
-  const next = pressKey(session.view, key, roomOf(session))
+function press(show: Show, key: Key): void {
+  const next = pressKey(show.view, key, roomOf(show))
   if (next === 'quit') {
-    session.stop.abort()
+    show.stop.abort()
     return
   }
-  session.view = next
-  session.framePause.end()
+  show.view = next
+  show.framePause.end()
 }

@@ -8,7 +8,7 @@ import { findNoProgress } from '../../src/runs/top/no-progress.ts'
 import { orderLines } from '../../src/runs/top/order.ts'
 import { buildLines } from '../../src/runs/top/ranks.ts'
 import { firstView } from '../../src/runs/top/view.ts'
-import { EXIT } from '../shared/errors.ts'
+import { EXIT, type ExitCode } from '../shared/errors.ts'
 import type { LiveRun } from './live-run.ts'
 import { type LogStream, readMoreNext, readOnce, type StreamOptions } from './log-streams.ts'
 import { listNotices } from './notices.ts'
@@ -23,7 +23,7 @@ const MOST_AT_A_TIME = 32
 export interface OnceResult {
   readonly output: Output
   readonly notices: readonly string[]
-  readonly code: number
+  readonly code: ExitCode
 }
 
 /** Reads the last two timepoints of each log and builds one table. */
@@ -63,7 +63,7 @@ export async function runOnce(
   }
 }
 
-function exitCode(started: number, missing: number): number {
+function exitCode(started: number, missing: number): ExitCode {
   if (missing === 0) return EXIT.ok
   return missing === started ? EXIT.trouble : EXIT.no
 }

@@ -12,9 +12,9 @@ import { buildLines } from '../../src/runs/top/ranks.ts'
 import { gatherLogs, MOST_ROWS, type RecordedLog } from '../../src/runs/top/recorded-logs.ts'
 import { type Replay, startReplay } from '../../src/runs/top/replay.ts'
 import { firstView } from '../../src/runs/top/view.ts'
-import { cannotRead, EXIT, UsageError, usageError } from '../shared/errors.ts'
-import { print, say } from '../shared/output.ts'
-import { entriesOf } from '../shared/run-input.ts'
+import { cannotRead, EXIT, type ExitCode, UsageError, usageError } from '../shared/errors.ts'
+import { entriesOf, inputNamed, STANDARD_INPUT } from '../shared/run-input.ts'
+import type { Session } from '../shared/session.ts'
 import { mustHaveColumns, mustMeasure } from './check-columns.ts'
 import { runInteractive } from './interactive.ts'
 import { formatTop } from './output.ts'
@@ -52,28 +52,35 @@ const ENDINGS = ['.jsonl', '.log']
  * @returns the exit code
  * @throws UsageError if a file cannot be read or has another format, or there are too many rows
  */
-export async function replayFiles(words: readonly string[], options: TopOptions): Promise<number> {
+export async function replayFiles(
+  words: readonly string[],
+  options: TopOptions,
+  session: Session,
+): Promise<ExitCode> {
   const { catalog: folder, observerImage, column = [], speed } = options
   const known = descriptionsIn(await loadCatalog({ folder, observerImage }).catch(usageError))
   mustMeasure(column, known)
-  const logs = await readLogs(words, known)
+  const logs = await readLogs(words, known, session)
   const replay = startReplay(logs, known, column)
   mustHaveColumns(replay.columns, replay.undescribed, options.sort)
-  const isShown = !options.once && options.output === 'table' && hasScreen()
-  const names = words.map((word) => (word === '-' ? 'standard input' : basename(word))).join(', ')
-  if (isShown) await runInteractive(replayScene(replay, names, speed), options)
-  else printEnd(replay, options)
+  const isShown = !options.once && options.output === 'table' && hasScreen(session)
+  const names = words
+    .map((word) => (word === STANDARD_INPUT ? 'standard input' : basename(word)))
+    .join(', ')
+  if (isShown) await runInteractive(replayScene(replay, names, speed), options, session)
+  else printEnd(replay, options, session)
   return EXIT.ok
 }
 
 async function readLogs(
   words: readonly string[],
   descriptions: Descriptions,
+  { stdin }: Session,
 ): Promise<readonly RecordedLog[]> {
   const files = (await Promise.all(words.map(filesIn))).flat()
   const gathering = gatherLogs()
   for (const file of files)
-    for await (const entry of entriesOf(file, descriptions))
+    for await (const entry of entriesOf(inputNamed(file, stdin), descriptions))
       if (!gathering.add(entry)) throw new UsageError(tooManyRows(words))
   return gathering.logs()
 }
@@ -85,7 +92,7 @@ function tooManyRows(words: readonly string[]): string {
 
 /** Returns a file, or the files in a folder and its subfolders. */
 async function filesIn(word: string): Promise<readonly string[]> {
-  if (word === '-') return [word]
+  if (word === STANDARD_INPUT) return [word]
   if (!existsSync(word))
     throw new UsageError(`${word} is neither KIND/NAME, such as job/lammps, nor a file or a folder`)
   const found = await stat(word).catch(cannotRead(word))
@@ -99,7 +106,7 @@ async function filesIn(word: string): Promise<readonly string[]> {
 /** The halves of windows before the end that are looked at, as they decide which findings stay. */
 const LAST_HALVES = [4, 3, 2, 1, 0]
 
-function printEnd(replay: Replay, { by, sort, output }: TopOptions): void {
+function printEnd(replay: Replay, { by, sort, output }: TopOptions, { print, say }: Session): void {
   const { ranks, columns, to } = replay
   const assessor = startAssessor()
   for (const half of LAST_HALVES.slice(0, -1)) {

@@ -2,6 +2,8 @@ import { emitKeypressEvents } from 'node:readline'
 import { styleText } from 'node:util'
 import type { FrameLine, FrameSize, FrameSpan } from '../../src/runs/top/frame.ts'
 import type { Key } from '../../src/runs/top/view.ts'
+import { hasColours, terminalWidth } from '../shared/output.ts'
+import type { InputStream, Session } from '../shared/session.ts'
 import { handleSuspension, suspend } from './suspension.ts'
 
 // These control sequences of ECMA-48 and xterm are supported by all common terminals. No terminal
@@ -36,23 +38,24 @@ export interface ScreenEvents {
 }
 
 /** Reports whether standard output is a terminal that can move its cursor. */
-export function hasScreen(): boolean {
-  return process.stdout.isTTY && process.env.TERM !== 'dumb'
+export function hasScreen({ stdout, environment }: Session): boolean {
+  return stdout.isTTY === true && environment.TERM !== 'dumb'
 }
 
 /**
  * Opens the alternate screen and reads keys. The terminal is also restored when the process exits
  * because of an error, and while it is suspended.
  */
-export function openScreen({ onKey, onResize }: ScreenEvents): Screen {
-  const { stdout } = process
+export function openScreen(session: Session, { onKey, onResize }: ScreenEvents): Screen {
+  const { stdout, environment } = session
+  const isColoured = hasColours(stdout, environment)
   /** The lines on the screen; undefined if their places are not known. */
   let shown: readonly string[] | undefined
   const redraw = () => {
     shown = undefined
     onResize()
   }
-  const { isEntered, enter, leave } = prepareTerminal(onKey)
+  const { isEntered, enter, leave } = prepareTerminal(session, onKey)
   enter()
   stdout.on('resize', redraw)
   const endSuspension = handleSuspension({
@@ -71,10 +74,15 @@ export function openScreen({ onKey, onResize }: ScreenEvents): Screen {
   }
   process.once('exit', close)
   return {
-    size: () => ({ rows: stdout.rows || 24, columns: stdout.columns || 80 }),
+    size: () => ({
+      rows: (stdout.isTTY && stdout.rows) || 24,
+      columns: terminalWidth(stdout) || 80,
+    }),
     draw: (frame) => {
       if (!isEntered()) return
-      const next = frame.map((line) => line.map(styled).join(''))
+      const next = frame.map((line) =>
+        line.map((span) => (isColoured ? styled(span) : span.text)).join(''),
+      )
       const changes =
         shown === undefined ? CLEAR + changedLines([], next) : changedLines(shown, next)
       shown = next
@@ -85,19 +93,19 @@ export function openScreen({ onKey, onResize }: ScreenEvents): Screen {
 }
 
 /** Returns functions that take the terminal and restore it; `leave` has no effect twice. */
-function prepareTerminal(onKey: ScreenEvents['onKey']) {
+function prepareTerminal({ stdin, stdout }: Session, onKey: ScreenEvents['onKey']) {
   let stopReading: (() => void) | undefined
   return {
     isEntered: () => stopReading !== undefined,
     enter: () => {
-      process.stdout.write(ENTER)
-      stopReading = readKeys(onKey)
+      stdout.write(ENTER)
+      stopReading = readKeys(stdin, onKey)
     },
     leave: () => {
       if (stopReading === undefined) return
       stopReading()
       stopReading = undefined
-      process.stdout.write(LEAVE)
+      stdout.write(LEAVE)
     },
   }
 }
@@ -110,8 +118,7 @@ function changedLines(shown: readonly string[], next: readonly string[]): string
 }
 
 /** Reads keys in raw mode if standard input is a terminal, and returns a function that stops. */
-function readKeys(onKey: ScreenEvents['onKey']): () => void {
-  const { stdin } = process
+function readKeys(stdin: InputStream, onKey: ScreenEvents['onKey']): () => void {
   if (!stdin.isTTY) return () => {}
   const press = (text: string | undefined, { name, ctrl }: Omit<Key, 'text'>) => {
     if (ctrl === true && name === 'z') suspend()
@@ -127,7 +134,6 @@ function readKeys(onKey: ScreenEvents['onKey']): () => void {
   }
 }
 
-/** styleText adds colours only on a terminal, unless NO_COLOR is set. */
 function styled({ text, tone }: FrameSpan): string {
-  return tone === undefined ? text : styleText(STYLES[tone], text)
+  return tone === undefined ? text : styleText(STYLES[tone], text, { validateStream: false })
 }

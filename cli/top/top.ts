@@ -1,5 +1,5 @@
-import { EXIT, UsageError } from '../shared/errors.ts'
-import { print, say } from '../shared/output.ts'
+import { EXIT, type ExitCode, UsageError } from '../shared/errors.ts'
+import type { Session } from '../shared/session.ts'
 import { findWorkloadPods } from '../shared/workload-pods.ts'
 import { mustHaveColumns, mustMeasure } from './check-columns.ts'
 import { runInteractive } from './interactive.ts'
@@ -19,25 +19,29 @@ import type { TopOptions } from './top-options.ts'
  * @throws UsageError if the command line, a file or the cluster has a problem, or there is no
  * terminal
  */
-export async function top(words: readonly string[], options: TopOptions): Promise<number> {
+export async function top(
+  words: readonly string[],
+  options: TopOptions,
+  session: Session,
+): Promise<ExitCode> {
   if (areFiles(words)) {
     mustBeForFiles(options)
-    return replayFiles(words, options)
+    return replayFiles(words, options, session)
   }
-  mustBeForPods(options)
-  const found = await findWorkloadPods(words[0], options)
+  mustBeForPods(options, session)
+  const found = await findWorkloadPods(words[0], options, session.environment)
   const names = options.column ?? []
   mustMeasure(names, found.descriptions)
   const run = startLiveRun(found.descriptions, names)
   run.take(found.pods)
   mustHaveColumns(run.columns(), run.undescribed(), options.sort)
   if (!options.once) {
-    await runInteractive(liveScene(found, run, options.parallel), options)
+    await runInteractive(liveScene(found, run, options.parallel), options, session)
     return EXIT.ok
   }
   const { output, notices, code } = await runOnce(found, run, options)
-  print(output)
-  notices.forEach(say)
+  session.print(output)
+  notices.forEach(session.say)
   return code
 }
 
@@ -50,11 +54,11 @@ function mustBeForFiles(options: TopOptions): void {
   throw new UsageError(`--${wrong} chooses pods of a cluster, but the arguments are files`)
 }
 
-function mustBeForPods({ once, output, speed }: TopOptions): void {
+function mustBeForPods({ once, output, speed }: TopOptions, session: Session): void {
   if (speed !== undefined)
     throw new UsageError('--speed is for recorded logs; name files or a folder')
   if (!once && output !== 'table') throw new UsageError(`--output ${output} needs --once`)
-  if (once || hasScreen()) return
+  if (once || hasScreen(session)) return
   throw new UsageError(
     'standard output is not a terminal that top can draw on; --once prints one table',
   )

@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import type { RequestOptions } from 'node:https'
 import { isIPv6 } from 'node:net'
-import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import type { Cluster } from './cluster.ts'
 import { readKubeconfig } from './kubeconfig.ts'
@@ -16,6 +15,8 @@ export interface ClusterOptions {
    * only if `--kubeconfig` or KUBECONFIG names it.
    */
   readonly mayReadHome?: boolean
+  /** The environment variables of the command. */
+  readonly environment: NodeJS.ProcessEnv
 }
 
 /**
@@ -51,12 +52,17 @@ export function hasCluster(options: ClusterOptions): boolean {
   return isNamed || serverAround(options, SERVICE_ACCOUNT) !== undefined
 }
 
-function listKubeconfigs({ kubeconfig, mayReadHome }: ClusterOptions): readonly string[] {
+function listKubeconfigs({
+  kubeconfig,
+  mayReadHome,
+  environment,
+}: ClusterOptions): readonly string[] {
   if (kubeconfig) return [kubeconfig]
-  const { KUBECONFIG = '' } = process.env
+  const { KUBECONFIG = '', HOME, USERPROFILE } = environment
   const files = KUBECONFIG.split(delimiter).filter((file) => file !== '')
-  if (files.length > 0 || !mayReadHome) return files
-  const own = join(homedir(), '.kube', 'config')
+  const home = HOME || USERPROFILE
+  if (files.length > 0 || !mayReadHome || !home) return files
+  const own = join(home, '.kube', 'config')
   return existsSync(own) ? [own] : []
 }
 
@@ -64,8 +70,11 @@ function listKubeconfigs({ kubeconfig, mayReadHome }: ClusterOptions): readonly 
  * Returns the URL of the apiserver if this process runs in a pod. Returns undefined if a context is
  * requested, because a pod has no contexts.
  */
-function serverAround({ context }: ClusterOptions, serviceAccount: string): string | undefined {
-  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = process.env
+function serverAround(
+  { context, environment }: ClusterOptions,
+  serviceAccount: string,
+): string | undefined {
+  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = environment
   if (context !== undefined || !host || !port) return undefined
   if (!existsSync(join(serviceAccount, 'token'))) return undefined
   return `https://${isIPv6(host) ? `[${host}]` : host}:${port}`

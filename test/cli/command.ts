@@ -2,6 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
+import { runCommand } from '../../cli/run-command.ts'
+import { createHost, type HostOptions, plainEnvironment } from './host.ts'
 
 const MAIN = fileURLToPath(new URL('../../cli/main.ts', import.meta.url))
 
@@ -12,14 +14,24 @@ export interface Outcome {
   readonly err: string
 }
 
-/** Starts `ridealong` with these arguments. Its standard streams are pipes. */
-export function start(args: readonly string[]): ChildProcess {
-  const { FORCE_COLOR: _, ...env } = process.env
-  return spawn(process.execPath, [MAIN, ...args], { env })
+/** Runs `ridealong` with these arguments in this process until it ends. */
+export async function run(
+  args: readonly string[],
+  input: HostOptions['input'] = '',
+  options: Omit<HostOptions, 'input'> = {},
+): Promise<Outcome> {
+  const host = createHost({ ...options, input })
+  const code = await runCommand(args, host)
+  return { code, out: host.out(), err: host.err() }
 }
 
-/** Runs `ridealong` with these arguments until it ends. */
-export async function run(args: readonly string[], input = ''): Promise<Outcome> {
+/** Starts `ridealong` with these arguments as a process. Its standard streams are pipes. */
+export function start(args: readonly string[]): ChildProcess {
+  return spawn(process.execPath, [MAIN, ...args], { env: plainEnvironment() })
+}
+
+/** Runs `ridealong` with these arguments as a process until it ends. */
+export async function runProcess(args: readonly string[], input = ''): Promise<Outcome> {
   const child = start(args)
   const { stdin, stdout, stderr } = child
   if (!stdin || !stdout || !stderr) throw new Error('the standard streams are not pipes')

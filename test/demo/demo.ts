@@ -14,7 +14,7 @@ import type { Operation } from 'fast-json-patch'
 import { pino } from 'pino'
 import { makeAuthority, writeKeyPair } from '../../certs/make.ts'
 import { formatDiff } from '../../cli/review/review.ts'
-import { print as printOutput } from '../../cli/shared/output.ts'
+import { createPrinter } from '../../cli/shared/output.ts'
 import { EXCLUDED_NAMESPACES } from '../../src/core/kubernetes/namespace-name.ts'
 import type { ReviewResponse } from '../../src/core/response.ts'
 import { readReview } from '../../src/core/review.ts'
@@ -28,6 +28,8 @@ const SHOWN = 'flux-minicluster-rank0'
 const all = readFlags()
 
 const print = (text: string) => process.stdout.write(`${text}\n`)
+const { stdout, stderr, env: environment } = process
+const printer = createPrinter({ stdout, stderr, environment })
 
 /** The lines of the server's log. Each decision is one line. */
 const logged: Line[] = []
@@ -40,6 +42,7 @@ const server = await serve({
   host: '127.0.0.1',
   port: 0,
   statusPort: 0,
+  environment: {},
   namespaces: CASE_NAMESPACES,
   excludedNamespaces: EXCLUDED_NAMESPACES,
   drain: { quietMs: 0, limitMs: 1000 },
@@ -90,7 +93,7 @@ function show(
   difference: readonly string[],
 ): void {
   print(styleText('bold', `${name}: ${outcome} ${metrics?.join(', ') ?? `${reason}: ${detail}`}`))
-  printOutput({ diff: difference.length === 0 ? ['  the pod is not changed'] : difference })
+  printer.print({ diff: difference.length === 0 ? ['  the pod is not changed'] : difference })
   print('')
 }
 

@@ -4,12 +4,8 @@ import { clusterToWatch } from '../../webhook/cluster-to-watch.ts'
 import { kubeconfigOf } from '../stand-ins/kubeconfig.ts'
 
 t.test('without a configured cluster, the error names the options that select one', async (t) => {
-  const { HOME } = process.env
-  process.env.HOME = t.testdir({ '.kube': { config: kubeconfigOf('https://home') } })
-  t.teardown(() => Object.assign(process.env, { HOME }))
-  const none = { KUBECONFIG: undefined, KUBERNETES_SERVICE_HOST: undefined }
-  t.intercept(process, 'env', { value: { ...process.env, ...none } })
-  await t.rejects(clusterToWatch(undefined), {
+  const HOME = t.testdir({ '.kube': { config: kubeconfigOf('https://home') } })
+  await t.rejects(clusterToWatch(undefined, { HOME }), {
     message: /^no cluster is configured: set --kubeconfig or KUBECONFIG, .* --namespaces FILE/,
   })
 })
@@ -20,8 +16,8 @@ t.test('a cluster without TLS is refused', async (t) => {
     good: kubeconfigOf('https://good'),
   })
   const plain = join(folder, 'plain')
-  await t.rejects(clusterToWatch(plain), {
+  await t.rejects(clusterToWatch(plain, {}), {
     message: `${plain}: the server http://localhost:8001 must begin with https://`,
   })
-  t.match(await clusterToWatch(join(folder, 'good')), { server: 'https://good' })
+  t.match(await clusterToWatch(join(folder, 'good'), {}), { server: 'https://good' })
 })

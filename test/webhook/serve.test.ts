@@ -528,6 +528,7 @@ t.test('a server does not start with missing or invalid files', async (t) => {
   const folder = t.testdir({ ...files, catalog: { 'bad.yaml': 'kind: Metric' } })
   const keyPair = { cert: join(folder, 'tls.crt'), key: join(folder, 'tls.key') }
   const options = {
+    environment: {},
     keyPair,
     namespaces: join(folder, 'namespaces.yaml'),
     port: 0,

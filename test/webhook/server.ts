@@ -328,6 +328,7 @@ export async function startServer(t: Test, options: StartOptions = {}): Promise<
   const { log, lines } = capturedLog()
   const server = await serve({
     keyPair: { cert: join(folder, 'tls', 'tls.crt'), key: join(folder, 'tls', 'tls.key') },
+    environment: {},
     port: 0,
     statusPort: 0,
     host: '127.0.0.1',

@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { dayFolder, ROWS_FILE, readRunName } from '../../../src/runs/archive/rows-path.ts'
 import { cannotRead, UsageError } from '../../shared/errors.ts'
-import type { InputFile } from '../../shared/run-input.ts'
+import { type InputFile, inputNamed } from '../../shared/run-input.ts'
+import type { Host } from '../../shared/session.ts'
 import { openBucketOfUser } from './bucket/bucket-of-user.ts'
 import type { RunFolder, RunFolders } from './run-folders.ts'
 import { VOLUME_FILES } from './volume-files.ts'
@@ -10,7 +11,7 @@ import { openVolumeFolders } from './volume-folders.ts'
 
 /** Where the runs are that an archive has stored. */
 export interface RowsOptions {
-  /** The root of the storage: a folder, or s3://BUCKET[/PREFIX]. */
+  /** The root of the storage: a folder, or s3://BUCKET[/PREFIX]; by default RIDEALONG_ROWS. */
   readonly rows?: string
   /** The namespace of the runs; all namespaces if it is omitted. */
   readonly namespace?: string
@@ -31,11 +32,12 @@ const MOST_NAMED = 4
 export async function findRunFiles(
   input: string,
   { rows, namespace }: RowsOptions,
+  { environment, stdin }: Pick<Host, 'environment' | 'stdin'>,
 ): Promise<readonly InputFile[]> {
   const [, name] = RUN.exec(input) ?? []
-  if (name === undefined || existsSync(input)) return [input]
-  const root = mustBeKnown(input, rows)
-  const place = await openStorage(root)
+  if (name === undefined || existsSync(input)) return [inputNamed(input, stdin)]
+  const root = mustBeKnown(input, rows ?? environment.RIDEALONG_ROWS)
+  const place = await openStorage(root, environment)
   const runs = chooseRuns(await place.list(namespace).catch(cannotRead(root)), name)
   const [folders, ...others] = runs
   const where = namespace === undefined ? '' : ` of namespace ${namespace}`
@@ -52,8 +54,8 @@ export async function findRunFiles(
 }
 
 /** @throws UsageError if the folder cannot be read, or the URL of a bucket is not valid */
-async function openStorage(root: string): Promise<RunFolders> {
-  if (/^s3:/i.test(root)) return openBucketOfUser(root, process.env)
+async function openStorage(root: string, environment: NodeJS.ProcessEnv): Promise<RunFolders> {
+  if (/^s3:/i.test(root)) return openBucketOfUser(root, environment)
   await readdir(root).catch(cannotRead(root))
   return openVolumeFolders(root, VOLUME_FILES)
 }

@@ -30,9 +30,10 @@ export async function readCatalogs(
   options: Pick<SettingOptions, 'catalog' | 'observerImage'> & OptionalCluster,
   resources: readonly ManifestResource[],
   { namespace, ...request }: ManifestRequest,
+  environment: NodeJS.ProcessEnv,
 ): Promise<CatalogByNamespace> {
   const isUsed = request.metrics.length > 0
-  const cluster = isUsed ? await openOptionalReader(options) : { value: undefined }
+  const cluster = isUsed ? await openOptionalReader(options, environment) : { value: undefined }
   const current = 'value' in cluster ? cluster.value?.namespace : undefined
   const defaultNamespace = namespace ?? current ?? 'default'
   const used = resources.map((resource) => resource.namespace || defaultNamespace)

@@ -10,6 +10,7 @@ import { artifactLine, partsOf } from '../../src/runs/collect/artifact-lines.ts'
 import { pod } from '../../src/runs/collect/pod.ts'
 import { nobody, standIn } from '../../stand-ins/pod-logs.ts'
 import { run, start } from '../command.ts'
+import { createSession } from '../host.ts'
 
 const LOG = readFileSync(
   new URL('../../logs/perf-sysstat-head-format-generated.log', import.meta.url),
@@ -352,7 +353,7 @@ t.test('collect rejects a wrong command line and a failed request with a UsageEr
   const { kubeconfig } = await standIn(t, { pods, logs: logsOf(RANKS) })
   for (const [what, workload, options, message] of WRONG) {
     const all = { output: 'jsonl', parallel: 4, kubeconfig, ...options } as const
-    const outcome = collect(workload, all, () => {})
+    const outcome = collect(workload, all, createSession())
     await t.rejects(outcome, { name: 'UsageError', message }, `collect with ${what} is rejected`)
   }
 })

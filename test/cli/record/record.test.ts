@@ -4,7 +4,7 @@ import t from 'tap'
 import { parseAllDocuments } from 'yaml'
 import { openCaseFolder } from '../../../cli/record/record-files.ts'
 import { readAddress } from '../../../cli/record/record-options.ts'
-import { startSession } from '../../../cli/record/record-session.ts'
+import { startRecording } from '../../../cli/record/recording.ts'
 import { readRecording } from '../../../cli/shared/recording.ts'
 import { reviewFile } from '../../cases/read.ts'
 import { CATALOG } from '../../src/core/build.ts'
@@ -85,17 +85,17 @@ const namespace = (labels: object) => ({
 async function recordInto(folder: string, times: number, count = Number.POSITIVE_INFINITY) {
   const said: string[] = []
   const ends: unknown[] = []
-  const session = startSession({
+  const recording = startRecording({
     folder: await openCaseFolder(folder),
     catalog: CATALOG,
     count,
     read: async () => [namespace({ a: 'new' })],
     print: (line) => said.push(line),
-    say: (sentence) => said.push(sentence),
+    note: (line) => said.push(line),
     end: (trouble) => ends.push(trouble),
   })
-  await Promise.all(Array.from({ length: times }, () => session.take(review, body)))
-  return { written: await session.finish(), said, ends }
+  await Promise.all(Array.from({ length: times }, () => recording.take(review, body)))
+  return { written: await recording.finish(), said, ends }
 }
 
 t.test('each of several pods with the same name is recorded as its own case', async (t) => {

@@ -5,10 +5,6 @@ import { openCluster } from '../../../cli/shared/open-cluster.ts'
 import { kubeconfigOf } from '../../stand-ins/kubeconfig.ts'
 import { run } from '../command.ts'
 
-delete process.env.KUBECONFIG
-const NOWHERE = t.testdir({})
-process.env.HOME = NOWHERE
-
 const CONFIG = kubeconfigOf('https://127.0.0.1:1')
 
 t.test('an unusable kubeconfig is reported in one sentence that names the file', async (t) => {
@@ -20,7 +16,7 @@ t.test('an unusable kubeconfig is reported in one sentence that names the file',
     ['other', /other: the current context names no cluster$/],
   ] as const) {
     const path = join(folder, name)
-    const error: Error = await openCluster({ kubeconfig: path }).then(
+    const error: Error = await openCluster({ kubeconfig: path }, {}).then(
       () => new Error('the kubeconfig was accepted'),
       (error) => error,
     )
@@ -36,15 +32,14 @@ t.test(
   async (t) => {
     const placed = CONFIG.replace('user: u}', 'user: u, namespace: hpc}')
     const folder = t.testdir({ placed, unplaced: CONFIG })
-    t.equal((await openCluster({ kubeconfig: join(folder, 'placed') })).namespace, 'hpc')
-    t.equal((await openCluster({ kubeconfig: join(folder, 'unplaced') })).namespace, 'default')
+    t.equal((await openCluster({ kubeconfig: join(folder, 'placed') }, {})).namespace, 'hpc')
+    t.equal((await openCluster({ kubeconfig: join(folder, 'unplaced') }, {})).namespace, 'default')
   },
 )
 
 t.test('without --kubeconfig and KUBECONFIG, ~/.kube/config is read', async (t) => {
-  process.env.HOME = t.testdir({ '.kube': { config: CONFIG } })
-  t.teardown(() => Object.assign(process.env, { HOME: NOWHERE }))
-  t.match(await run(['explain', 'pod/a']), {
+  const environment = { HOME: t.testdir({ '.kube': { config: CONFIG } }) }
+  t.match(await run(['explain', 'pod/a'], '', { environment }), {
     code: 2,
     out: '',
     err: /^ridealong: the cluster does not answer: .*127\.0\.0\.1:1/,
@@ -54,7 +49,7 @@ t.test('without --kubeconfig and KUBECONFIG, ~/.kube/config is read', async (t) 
 t.test(
   'doctor without a kubeconfig and disarm without a namespace fail with one sentence',
   async (t) => {
-    const { code, out, err } = await run(['doctor'])
+    const { code, out, err } = await run(['doctor'], '', { environment: {} })
     t.equal(code, 2)
     t.equal(out, '')
     t.equal(

@@ -14,11 +14,14 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
  * program in a container.
  */
 const MAY_NAME = [
+  'cli/archive/archive.ts',
   'cli/collect/collect.ts',
   'cli/main.ts',
-  'cli/record/record-ending.ts',
+  'cli/serve/serve.ts',
+  'cli/shared/log-destination.ts',
   'cli/shared/output.ts',
   'cli/shared/progress.ts',
+  'cli/shared/session.ts',
   'cli/stacks/ask-pod.ts',
   'cli/stacks/stacks.ts',
   'cli/top/screen.ts',

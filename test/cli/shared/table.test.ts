@@ -11,7 +11,7 @@ t.test(
       ['unknown', 'b', WORDS],
       ['', '', WORDS],
     ]
-    t.strictSame(formatText([{ indent: 2, rows }], 44), [
+    t.strictSame(formatText([{ indent: 2, rows }], { width: 44 }), [
       '  ok       a name  short',
       '  unknown  b       one two three four five',
       '                   six seven eight nine ten',
@@ -27,7 +27,7 @@ t.test(
 )
 
 t.test('all lines of a wrapped paragraph except the first are indented', async (t) => {
-  t.strictSame(formatText([WORDS, '', { text: WORDS, tone: 'heading' }], 32), [
+  t.strictSame(formatText([WORDS, '', { text: WORDS, tone: 'heading' }], { width: 32 }), [
     'one two three four five six',
     '  seven eight nine ten',
     '',
@@ -40,9 +40,9 @@ t.test(
   'words are not split, and a column narrower than 24 characters is not wrapped',
   async (t) => {
     const long = `see ${'x'.repeat(50)} there`
-    t.strictSame(formatText([long], 40), ['see', `  ${'x'.repeat(50)}`, '  there'])
+    t.strictSame(formatText([long], { width: 40 }), ['see', `  ${'x'.repeat(50)}`, '  there'])
     const rows = [['name', WORDS]]
-    t.strictSame(formatText([{ indent: 0, rows }], 29), [`name  ${WORDS}`])
+    t.strictSame(formatText([{ indent: 0, rows }], { width: 29 }), [`name  ${WORDS}`])
   },
 )
 

@@ -49,7 +49,7 @@ const FOREVER = { maxAgeMs: Number.POSITIVE_INFINITY, maxRuns: 100 }
 
 /** Starts an archive, which may not be ready yet. */
 async function launch(t: Test, changes: Changes) {
-  const access = await findCluster({ kubeconfig: changes.config ?? kubeconfig })
+  const access = await findCluster({ kubeconfig: changes.config ?? kubeconfig, environment: {} })
   if (access === undefined) throw new Error('there is no cluster')
   const { log, lines } = capturedLog()
   const { namespaces = [PODS], retention = FOREVER, lingerMs = 500 } = changes

@@ -1,16 +1,11 @@
 import { writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { findCluster, hasCluster } from '../../../src/cluster/access.ts'
 import { connectApiserver } from '../../../src/cluster/apiserver.ts'
 import type { Cluster } from '../../../src/cluster/cluster.ts'
 import { startStandIn } from '../../stand-ins/apiserver.ts'
 import { kubeconfigOf } from '../../stand-ins/kubeconfig.ts'
-
-/** Sets environment variables for one test; undefined removes a variable. */
-function setEnvironment(t: Test, variables: Readonly<Record<string, string | undefined>>): void {
-  t.intercept(process, 'env', { value: { ...process.env, ...variables } })
-}
 
 t.test('the kubeconfig option has priority over KUBECONFIG', async (t) => {
   const more = 'apiVersion: v1\nkind: Config\n'
@@ -19,28 +14,32 @@ t.test('the kubeconfig option has priority over KUBECONFIG', async (t) => {
     other: kubeconfigOf('https://other'),
     more,
   })
-  setEnvironment(t, { KUBECONFIG: join(folder, 'other') })
-  t.match(await findCluster({ kubeconfig: join(folder, 'one') }), { server: 'https://one' })
-  t.match(await findCluster({}), { server: 'https://other' })
-  setEnvironment(t, { KUBECONFIG: [join(folder, 'one'), join(folder, 'more')].join(delimiter) })
-  t.match(await findCluster({}), { server: 'https://one' }, 'the first file names the context')
+  const environment = { KUBECONFIG: join(folder, 'other') }
+  t.match(await findCluster({ kubeconfig: join(folder, 'one'), environment }), {
+    server: 'https://one',
+  })
+  t.match(await findCluster({ environment }), { server: 'https://other' })
+  const several = { KUBECONFIG: [join(folder, 'one'), join(folder, 'more')].join(delimiter) }
+  t.match(
+    await findCluster({ environment: several }),
+    { server: 'https://one' },
+    'the first file names the context',
+  )
 })
 
 t.test('the first of several files that sets a value has priority, as for kubectl', async (t) => {
   const other = kubeconfigOf('https://other').replaceAll(/\bx\b/g, 'y')
   const folder = t.testdir({ none: 'kind: Config\n', one: kubeconfigOf('https://one'), other })
-  const files = (...names: readonly string[]) => {
+  const findIn = (...names: readonly string[]) => {
     const paths = names.map((name) => join(folder, name))
-    setEnvironment(t, { KUBECONFIG: paths.join(delimiter) })
+    return findCluster({ environment: { KUBECONFIG: paths.join(delimiter) } })
   }
-  files('one', 'other')
   t.match(
-    await findCluster({}),
+    await findIn('one', 'other'),
     { server: 'https://one' },
     'the second file has a cluster of the same name',
   )
-  files('none', 'other', 'one')
-  t.match(await findCluster({}), { server: 'https://other' })
+  t.match(await findIn('none', 'other', 'one'), { server: 'https://other' })
 })
 
 t.test('the kubeconfig in the home folder is read only with mayReadHome', async (t) => {
@@ -48,16 +47,21 @@ t.test('the kubeconfig in the home folder is read only with mayReadHome', async 
     '.kube': { config: kubeconfigOf('https://home') },
     other: kubeconfigOf('https://a'),
   })
-  const { HOME } = process.env
-  process.env.HOME = home
-  t.teardown(() => Object.assign(process.env, { HOME }))
-  setEnvironment(t, { KUBECONFIG: undefined, KUBERNETES_SERVICE_HOST: undefined })
-  t.match(await findCluster({ mayReadHome: true }), { server: 'https://home' })
-  t.equal(await findCluster({}), undefined)
-  t.strictSame([hasCluster({ mayReadHome: true }), hasCluster({})], [true, false])
-  setEnvironment(t, { KUBECONFIG: join(home, 'other') })
+  const environment = { HOME: home }
+  const mayReadHome = true
+  t.match(await findCluster({ mayReadHome, environment }), { server: 'https://home' })
+  t.equal(await findCluster({ environment }), undefined)
+  t.strictSame(
+    [hasCluster({ mayReadHome, environment }), hasCluster({ environment })],
+    [true, false],
+  )
+  t.equal(hasCluster({ mayReadHome, environment: {} }), false, 'there is no home folder')
+  t.ok(hasCluster({ mayReadHome, environment: { USERPROFILE: home } }), 'as on Windows')
   t.match(
-    await findCluster({ mayReadHome: true }),
+    await findCluster({
+      mayReadHome,
+      environment: { HOME: home, KUBECONFIG: join(home, 'other') },
+    }),
     { server: 'https://a' },
     'KUBECONFIG has priority',
   )
@@ -82,14 +86,14 @@ t.test('the context option selects the cluster and its namespace', async (t) => 
     }),
     'config',
   )
-  const current = await findCluster({ kubeconfig })
+  const current = await findCluster({ kubeconfig, environment: {} })
   t.match(current, { server: 'https://one', source: kubeconfig })
   t.equal(current?.namespace, undefined)
-  t.match(await findCluster({ kubeconfig, context: 'y' }), {
+  t.match(await findCluster({ kubeconfig, context: 'y', environment: {} }), {
     server: 'https://two',
     namespace: 'hpc',
   })
-  await t.rejects(findCluster({ kubeconfig, context: 'z' }), {
+  await t.rejects(findCluster({ kubeconfig, context: 'z', environment: {} }), {
     message: `${kubeconfig} has no context z; its contexts are x, y`,
   })
 })
@@ -116,7 +120,7 @@ t.test('a kubeconfig gives the server, the CA and the token of a cluster', async
       'current-context': 'x',
     }),
   })
-  const api = connectApiserver(await found({ kubeconfig: join(folder, 'config') }))
+  const api = connectApiserver(await found({ kubeconfig: join(folder, 'config'), environment: {} }))
   t.match(await api.ask(askVersion), { items: [] })
   t.strictSame(standIn.authorizations, ['Bearer a-token'])
 })
@@ -124,28 +128,31 @@ t.test('a kubeconfig gives the server, the CA and the token of a cluster', async
 t.test('a program in a pod uses the cluster of the pod, with the current token', async (t) => {
   const { standIn, ca, port } = await startStandIn(t)
   const folder = t.testdir({ 'ca.crt': ca, token: 'one\n', namespace: 'own' })
-  setEnvironment(t, {
-    KUBECONFIG: undefined,
+  const environment = {
     KUBERNETES_SERVICE_HOST: '127.0.0.1',
     KUBERNETES_SERVICE_PORT: `${port}`,
-  })
-  const cluster = await found({}, folder)
+  }
+  const cluster = await found({ environment }, folder)
   t.match(cluster, { source: folder, namespace: 'own' })
   const api = connectApiserver(cluster)
   await api.ask(askVersion)
   writeFileSync(join(folder, 'token'), 'two')
   await api.ask(askVersion)
   t.strictSame(standIn.authorizations, ['Bearer one', 'Bearer two'])
-  t.equal(await findCluster({ context: 'x' }, folder), undefined, 'no context exists in a pod')
+  t.equal(
+    await findCluster({ context: 'x', environment }, folder),
+    undefined,
+    'no context exists in a pod',
+  )
 })
 
 t.test('the address of a cluster may be an IPv6 address', async (t) => {
-  setEnvironment(t, {
+  const environment = {
     KUBECONFIG: '',
     KUBERNETES_SERVICE_HOST: 'fd00::1',
     KUBERNETES_SERVICE_PORT: '443',
-  })
-  const cluster = await findCluster({}, t.testdir({ token: '' }))
+  }
+  const cluster = await findCluster({ environment }, t.testdir({ token: '' }))
   t.match(cluster, { server: 'https://[fd00::1]:443', namespace: undefined })
 })
 
@@ -164,7 +171,7 @@ t.test('the message begins with the path of an invalid kubeconfig', async (t) =>
     ['no-context', /no-context: the current context names no cluster/],
   ] as const) {
     const path = join(folder, name)
-    const error: Error = await findCluster({ kubeconfig: path }).then(
+    const error: Error = await findCluster({ kubeconfig: path, environment: {} }).then(
       () => new Error('the kubeconfig was accepted'),
       (error) => error,
     )
@@ -173,5 +180,5 @@ t.test('the message begins with the path of an invalid kubeconfig', async (t) =>
     t.notMatch(error.message, '\n')
   }
   writeFileSync(join(folder, 'good'), kubeconfigOf('https://good'))
-  t.ok(await findCluster({ kubeconfig: join(folder, 'good') }))
+  t.ok(await findCluster({ kubeconfig: join(folder, 'good'), environment: {} }))
 })

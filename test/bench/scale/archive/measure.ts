@@ -79,7 +79,7 @@ async function startPlane(say: Say, defer: Defer): Promise<Plane> {
   await createNodes(api, NODES)
   for (const name of [...NAMESPACES, BYSTANDERS]) await createNamespace(api, name)
   await installArchive(cluster)
-  const access = await findCluster({ kubeconfig: cluster.kubeconfig })
+  const access = await findCluster({ kubeconfig: cluster.kubeconfig, environment: {} })
   if (access === undefined) throw new Error('there is no cluster')
   return { cluster, api, access, kwok, etcd }
 }

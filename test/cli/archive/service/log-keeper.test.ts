@@ -21,7 +21,7 @@ const RUNNING: RunningObserver = { ...ENDED, state: 'running' }
 /** Starts a keeper that reads a log as often as it can. */
 async function start(t: Test, folder: string, logs: World['logs']) {
   const { kubeconfig, asked } = await standIn(t, { pods: () => [], logs })
-  const access = await findCluster({ kubeconfig })
+  const access = await findCluster({ kubeconfig, environment: {} })
   if (access === undefined) throw new Error('there is no cluster')
   const kept = createKeptLogs(folder, VOLUME_FILES)
   const failures: string[] = []

@@ -7,11 +7,11 @@ import t from 'tap'
 import { findRunFiles, type RowsOptions } from '../../../../cli/archive/storage/stored-run-files.ts'
 import { compare } from '../../../../cli/compare/compare.ts'
 import { report } from '../../../../cli/report/report.ts'
-import type { Output } from '../../../../src/lib/output-format.ts'
 import { describeObserver } from '../../../../src/runs/collect/gather.ts'
 import { transcribe } from '../../../../src/runs/log/transcribe.ts'
 import { BUILT_IN_ROWS } from '../../../src/runs/log/built-in.ts'
 import { run } from '../../command.ts'
+import { createHost, createSession } from '../../host.ts'
 import { endedObserver, recordedLog } from '../observers.ts'
 
 const OBSERVERS = ['vitals', 'pressure'].map((metric) => endedObserver('lammps-0', metric))
@@ -37,15 +37,14 @@ t.before(() => {
   printed = execFileSync(process.execPath, words, { encoding: 'utf8' })
 })
 
+const HOST = createHost({ environment: {} })
 const PARQUET = ['--format', 'parquet']
 
 /** Returns the report of a run, for programs. */
 async function reportOf(files: readonly string[], rows: RowsOptions = {}): Promise<string> {
-  let text = ''
-  await report(files, { output: 'json', by: 'auto', ...rows }, async (parts) => {
-    text = [...parts].join('')
-  })
-  return text
+  const session = createSession()
+  await report(files, { output: 'json', by: 'auto', ...rows }, session)
+  return session.out()
 }
 
 t.test('the rows of runs that are stored together are those that collect writes', async (t) => {
@@ -67,15 +66,14 @@ t.test('report, compare and convert read a stored run by its name', async (t) =>
   t.match(JSON.parse(stored).findings, [])
   t.equal(stored, await reportOf([join(root, 'collected.jsonl')]))
 
-  const outputs: Output[] = []
-  const print = (output: Output) => outputs.push(output)
+  const session = createSession()
   const names = [`run/${FIRST}`, `run/${SECOND}`]
-  await compare(names, { output: 'json', rows: root }, { print, say: () => {} })
-  t.match(JSON.stringify(outputs), names[1])
+  await compare(names, { output: 'json', rows: root }, session)
+  t.match(session.out(), names[1])
 
   const to = join(t.testdir({}), 'parquet')
-  process.env.RIDEALONG_ROWS = root
-  const converted = await run(['convert', 'run/lammps-1', '-n', 'hpc', '--to', to, ...PARQUET])
+  const words = ['convert', 'run/lammps-1', '-n', 'hpc', '--to', to, ...PARQUET]
+  const converted = await run(words, '', { environment: { RIDEALONG_ROWS: root } })
   t.equal(converted.code, 0, converted.err)
   for (const file of ['vitals.process.parquet', 'pressure.container.parquet'])
     t.same(
@@ -96,9 +94,8 @@ t.test('a run is found by the beginning of its name, with all of its folders', a
     'namespace=ml': { 'date=2026-01-03': folders(['run=ab-22222222', 'run=c-33333333']) },
   })
   const find = async (input: string, namespace?: string) => {
-    const files = await findRunFiles(input, {
-      ...{ rows, ...(namespace === undefined ? {} : { namespace }) },
-    })
+    const options = { rows, ...(namespace === undefined ? {} : { namespace }) }
+    const files = await findRunFiles(input, options, HOST)
     return files.map((file) => (typeof file === 'string' ? file : file.name))
   }
   const first = [
@@ -123,10 +120,8 @@ t.test('a run is found by the beginning of its name, with all of its folders', a
 })
 
 t.test('a missing folder has a message', async (t) => {
-  await t.rejects(findRunFiles('run/a', {}), /s3:\/\/BUCKET\[\/PREFIX\], or set RIDEALONG_ROWS$/)
-  await t.rejects(findRunFiles('run/a', { rows: 'gs://runs/hpc' }), /is not a folder and does /)
-  await t.rejects(
-    findRunFiles('run/a', { rows: '/nowhere' }),
-    /cannot read \/nowhere: no such file/,
-  )
+  const find = (rows: RowsOptions) => findRunFiles('run/a', rows, HOST)
+  await t.rejects(find({}), /s3:\/\/BUCKET\[\/PREFIX\], or set RIDEALONG_ROWS$/)
+  await t.rejects(find({ rows: 'gs://runs/hpc' }), /is not a folder and does /)
+  await t.rejects(find({ rows: '/nowhere' }), /cannot read \/nowhere: no such file/)
 })

@@ -199,7 +199,7 @@ async function archive(t: Test, cluster: Cluster, api: Api): Promise<void> {
   const values = ['--set', 'archive.storage.enabled=true']
   const rights = await createArchiveRights(t, cluster, ARCHIVE, values)
   const folder = t.testdir({ archive: rights, rows: {} })
-  const access = await findCluster({ kubeconfig: `${folder}/archive` })
+  const access = await findCluster({ kubeconfig: `${folder}/archive`, environment: {} })
   if (access === undefined) throw new Error('there is no cluster')
   const running = startArchive({
     ...{ access, namespaces: [], metrics: new Set(['vitals']), registry: new Registry() },

@@ -18,6 +18,7 @@ import { type CollectOptions, collect } from '../../../../cli/collect/collect.ts
 import { LOCK } from '../../../../src/runs/collect/folder-lock.ts'
 import { JOURNAL } from '../../../../src/runs/collect/journal.ts'
 import { start } from '../../../cli/command.ts'
+import { createSession } from '../../../cli/host.ts'
 import { standIn } from '../../../stand-ins/pod-logs.ts'
 import { until } from '../../../until.ts'
 import { pod } from './pod.ts'
@@ -44,7 +45,7 @@ async function cluster(t: Test) {
   const run = async (to: string, more: Partial<CollectOptions> = {}) => {
     const said: string[] = []
     const options = { output: 'jsonl', parallel: 2, kubeconfig, to, ...more } as const
-    const code = await collect('job/lammps', options, (sentence) => said.push(sentence))
+    const code = await collect('job/lammps', options, createSession(said))
     return { code, said }
   }
   const readLogs = () =>

@@ -14,6 +14,7 @@ import t from 'tap'
 import { collect } from '../../../../cli/collect/collect.ts'
 import { openLogFile } from '../../../../src/runs/collect/log-file.ts'
 import { logName } from '../../../../src/runs/collect/log-identity.ts'
+import { createSession } from '../../../cli/host.ts'
 import { standIn } from '../../../stand-ins/pod-logs.ts'
 import { pod } from './pod.ts'
 
@@ -101,13 +102,10 @@ t.test(
     for (const to of [`${folder}/logs/`, join(folder, 'run')]) {
       const options = { output: 'logs', parallel: 2, kubeconfig, to } as const
       const said: string[] = []
-      await t.rejects(
-        collect('job/lammps', options, (sentence) => said.push(sentence)),
-        {
-          name: 'UsageError',
-          message: /^cannot continue writing .*: no space left on device \(ENOSPC\)$/,
-        },
-      )
+      await t.rejects(collect('job/lammps', options, createSession(said)), {
+        name: 'UsageError',
+        message: /^cannot continue writing .*: no space left on device \(ENOSPC\)$/,
+      })
       t.strictSame(said, [])
       t.notOk(existsSync(join(folder, 'run')))
       const [name = ''] = readdirSync(folder).filter((name) => name !== 'filler')

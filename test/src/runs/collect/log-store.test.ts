@@ -13,6 +13,7 @@ import t, { type Test } from 'tap'
 import { type CollectOptions, collect } from '../../../../cli/collect/collect.ts'
 import { JOURNAL } from '../../../../src/runs/collect/journal.ts'
 import { run } from '../../../cli/command.ts'
+import { createSession } from '../../../cli/host.ts'
 import { standIn } from '../../../stand-ins/pod-logs.ts'
 import { pod } from './pod.ts'
 
@@ -31,7 +32,11 @@ async function collector(t: Test) {
   const world = { pods: () => [pod({ rank: 0 })], logs: { 'lammps-0-abcde/perf-sysstat': LOG } }
   const { kubeconfig } = await standIn(t, world)
   const collectTo = (to: string, more: Partial<CollectOptions> = {}) =>
-    collect('job/lammps', { output: 'jsonl', parallel: 2, kubeconfig, to, ...more }, () => {})
+    collect(
+      'job/lammps',
+      { output: 'jsonl', parallel: 2, kubeconfig, to, ...more },
+      createSession(),
+    )
   return { collectTo, kubeconfig }
 }
 

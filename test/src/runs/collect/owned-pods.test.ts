@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { collect } from '../../../../cli/collect/collect.ts'
+import { createSession } from '../../../cli/host.ts'
 import { type ErrorAnswer, standIn } from '../../../stand-ins/pod-logs.ts'
 import { CONTROLLERS, PODS, selectPods } from './served.ts'
 
@@ -23,7 +24,7 @@ async function collected(t: Test, kubeconfig: string, workload: string) {
   const to = join(t.testdir({}), 'rows.jsonl')
   const said: string[] = []
   const options = { output: 'jsonl', parallel: 4, kubeconfig, to } as const
-  await collect(workload, options, (sentence) => said.push(sentence))
+  await collect(workload, options, createSession(said))
   const rows = readFileSync(to, 'utf8').trimEnd().split('\n')
   const logs = rows.map((row) => JSON.parse(row)).filter(({ kind }) => kind === 'log')
   return { pods: logs.map(({ pod }) => pod).sort(), said }

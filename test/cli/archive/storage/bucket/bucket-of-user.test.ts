@@ -7,6 +7,7 @@ import { report } from '../../../../../cli/report/report.ts'
 import { freePort } from '../../../../free-ports.ts'
 import { type BucketStandIn, startBucket } from '../../../../stand-ins/bucket.ts'
 import { run } from '../../../command.ts'
+import { createHost, createSession } from '../../../host.ts'
 
 const FOLDER = 'clusters/hpc/namespace=hpc/date=2026-01-02/run=lammps-11111111'
 const LOG = new URL('../../../../logs/all-metrics/lammps-0.vitals.log', import.meta.url)
@@ -46,7 +47,7 @@ const ROWS = 's3://rows/clusters/hpc/'
 
 t.test('a run in a bucket is read with the rights of the user', async (t) => {
   const bucket = await start(t)
-  const found = await findRunFiles('run/lammps-1', { rows: ROWS })
+  const found = await findRunFiles('run/lammps-1', { rows: ROWS }, createHost())
   const [file] = found
   if (typeof file !== 'object') throw new Error('the run was not found')
   t.equal(file.name, `s3://rows/${FOLDER}/rows.jsonl.gz`)
@@ -54,10 +55,11 @@ t.test('a run in a bucket is read with the rights of the user', async (t) => {
   for (const [files, rows] of [
     [['run/lammps-1'], { rows: ROWS, namespace: 'hpc' }],
     [[LOG.pathname], {}],
-  ] as const)
-    await report(files, { output: 'json', by: 'auto', title: 'x', ...rows }, async (parts) => {
-      reports.push([...parts].join(''))
-    })
+  ] as const) {
+    const session = createSession()
+    await report(files, { output: 'json', by: 'auto', title: 'x', ...rows }, session)
+    reports.push(session.out())
+  }
   t.ok((reports[0] ?? '').length > 1000)
   t.equal(reports[0], reports[1]?.replaceAll('lammps-0.vitals.log', 'rows.jsonl.gz'))
 
@@ -71,7 +73,7 @@ t.test('a run in a bucket is read with the rights of the user', async (t) => {
 
 t.test('a message says why a run cannot be read from a bucket', async (t) => {
   const bucket = await start(t)
-  const find = (input = 'run/lammps-1', rows = ROWS) => findRunFiles(input, { rows })
+  const find = (input = 'run/lammps-1', rows = ROWS) => findRunFiles(input, { rows }, createHost())
   await t.rejects(find('run/other'), {
     message: `there is no file run/other, and ${ROWS} has no run whose name begins with other`,
   })

@@ -8,22 +8,22 @@ import { redactReview } from '../../src/pods/recording/redact.ts'
 import { UsageError, usageError } from '../shared/errors.ts'
 import type { CaseFolder } from './record-files.ts'
 
-export interface SessionOptions {
+export interface RecordingOptions {
   readonly folder: CaseFolder
   /** The catalog of the observers whose command and args are not redacted. */
   readonly catalog: Catalog
-  /** The number of written cases after which the session ends. */
+  /** The number of written cases after which the recording ends. */
   readonly count: number
   /** Reads a namespace and its objects. */
   read(namespace: string): Promise<readonly Fields[]>
   print(line: string): void
-  say(sentence: string): void
+  note(line: string): void
   /** Called when `count` cases are written, or with an error, after which nothing is recorded. */
   end(trouble?: unknown): void
 }
 
-/** A session that records reviews. */
-export interface Session {
+/** A recording of reviews. */
+export interface Recording {
   /** Adds a review to the recording. Answer the review only after the promise resolves. */
   take(review: Review, body: Fields): Promise<void>
   /**
@@ -43,7 +43,7 @@ export interface Session {
 const READ_MS = 200
 
 /** Records reviews one after another, in the order of their arrival. */
-export function startSession(options: SessionOptions): Session {
+export function startRecording(options: RecordingOptions): Recording {
   const { folder, catalog, count, print, end } = options
   const namespaces = new Map<string, Promise<readonly Fields[]>>()
   let taken = 0
@@ -92,10 +92,10 @@ export function startSession(options: SessionOptions): Session {
  */
 async function readOnce(
   name: string,
-  { folder, say, read }: SessionOptions,
+  { folder, note, read }: RecordingOptions,
 ): Promise<readonly Fields[]> {
   if (folder.hasNamespace(name)) {
-    say(`Namespace ${name} is in the folder already and is not changed`)
+    note(`Namespace ${name} is in the folder already and is not changed`)
     return []
   }
   return read(name).catch((error: unknown) => {

@@ -1,0 +1,99 @@
+import { Readable, Writable } from 'node:stream'
+import {
+  type Host,
+  type Interruption,
+  openSession,
+  type Session,
+} from '../../cli/shared/session.ts'
+
+/** What a test gives to a command that runs in its process. */
+export interface HostOptions {
+  /** The text of standard input. */
+  readonly input?: string | Uint8Array
+  /** The environment variables; by default those of the test. */
+  readonly environment?: NodeJS.ProcessEnv
+  /** The path by which the program is called. */
+  readonly programPath?: string
+}
+
+/** A host in the process of a test, whose streams are no terminals. */
+export interface TestHost extends Host {
+  /** Returns what was written to standard output. */
+  readonly out: () => string
+  /** Returns the bytes that were written to standard output. */
+  readonly outBytes: () => Buffer
+  /** Returns what was written to standard error. */
+  readonly err: () => string
+  /** Interrupts the command. A signal also stops a server. */
+  readonly interrupt: (interruption: Interruption) => void
+}
+
+/** Returns the environment of the test, without a variable that asks for colours. */
+export function plainEnvironment(): NodeJS.ProcessEnv {
+  const { FORCE_COLOR: _, ...environment } = process.env
+  return environment
+}
+
+export function createHost({
+  input = '',
+  environment = plainEnvironment(),
+  programPath = 'ridealong',
+}: HostOptions = {}): TestHost {
+  const [stdout, stderr] = [collectingStream(), collectingStream()]
+  const listeners = new Set<(interruption: Interruption) => void>()
+  const listen: Host['onInterruption'] = (interruptions, listener) => {
+    const call = (name: Interruption) => {
+      if (interruptions.includes(name)) listener()
+    }
+    listeners.add(call)
+    return () => listeners.delete(call)
+  }
+  return {
+    stdin: Readable.from([Buffer.from(input)]),
+    stdout: stdout.stream,
+    stderr: stderr.stream,
+    environment,
+    programPath,
+    onInterruption: listen,
+    untilStopped: async ({ close }) => {
+      const signal = await new Promise<string>((resolve) => {
+        listen(['SIGTERM'], () => resolve('SIGTERM'))
+      })
+      await close(signal)
+    },
+    keepHeapSmall: () => {},
+    out: () => stdout.bytes().toString(),
+    outBytes: stdout.bytes,
+    err: () => stderr.bytes().toString(),
+    interrupt: (name) => {
+      for (const call of [...listeners]) call(name)
+    },
+  }
+}
+
+/**
+ * Opens a session for a test that calls the function of a verb.
+ *
+ * @param said gets the sentences that the verb says
+ */
+export function createSession(said: string[] = []): Session & Pick<TestHost, 'out' | 'err'> {
+  const host = createHost()
+  const session = openSession(host)
+  const say = (sentence: string) => {
+    said.push(sentence)
+    session.say(sentence)
+  }
+  return { ...session, ...host, say }
+}
+
+/** Returns a stream that keeps what is written. */
+function collectingStream() {
+  const chunks: Buffer[] = []
+  const stream = new Writable({
+    write: (chunk, _encoding, done) => {
+      chunks.push(Buffer.from(chunk))
+      done()
+    },
+  })
+  return { stream, bytes: () => Buffer.concat(chunks) }
+}
