@@ -1,6 +1,7 @@
 import t from 'tap'
 import { explain } from '../../../cli/explain/explain.ts'
 import { shown } from '../../../src/pods/explain/show.ts'
+import { createSession } from '../host.ts'
 
 const POD = `apiVersion: v1
 kind: Pod
@@ -24,10 +25,14 @@ function verdictsIn(findings: readonly { readonly name: string; readonly verdict
 
 t.test('without a cluster, rules that need its objects are unknown, also in JSON', async (t) => {
   const folder = t.testdir({ 'pod.yaml': POD })
-  const explanations = await explain(undefined, {
-    filename: [`${folder}/pod.yaml`],
-    offline: true,
-  })
+  const explanations = await explain(
+    undefined,
+    {
+      filename: [`${folder}/pod.yaml`],
+      offline: true,
+    },
+    createSession(),
+  )
   const [{ outcome, findings } = {}] = explanations
   t.equal(outcome, 'injected')
   t.strictSame(verdictsIn(findings ?? []), ['unknown', 'unknown', 'unknown', 'unknown'])
@@ -42,18 +47,26 @@ t.test('without a cluster, rules that need its objects are unknown, also in JSON
 
 t.test('a Namespace among the files says its Pod Security level, but no LimitRange', async (t) => {
   const folder = t.testdir({ 'all.yaml': `${NAMESPACE}---\n${POD}` })
-  const [{ findings } = { findings: [] }] = await explain(undefined, {
-    filename: [`${folder}/all.yaml`],
-    offline: true,
-  })
+  const [{ findings } = { findings: [] }] = await explain(
+    undefined,
+    {
+      filename: [`${folder}/all.yaml`],
+      offline: true,
+    },
+    createSession(),
+  )
   t.strictSame(verdictsIn(findings), ['ok', 'unknown', 'unknown', 'unknown'])
 })
 
 t.test('the file of --namespaces has all rules of its namespaces', async (t) => {
   const folder = t.testdir({ 'pod.yaml': POD, 'namespaces.yaml': NAMESPACE })
-  const [{ findings } = { findings: [] }] = await explain(undefined, {
-    filename: [`${folder}/pod.yaml`],
-    namespaces: `${folder}/namespaces.yaml`,
-  })
+  const [{ findings } = { findings: [] }] = await explain(
+    undefined,
+    {
+      filename: [`${folder}/pod.yaml`],
+      namespaces: `${folder}/namespaces.yaml`,
+    },
+    createSession(),
+  )
   t.strictSame(verdictsIn(findings), ['ok', 'ok', 'ok', 'unknown'])
 })
