@@ -2,8 +2,8 @@
 import { keepHeapSmall } from '../src/lib/small-heap.ts'
 import { runCommand } from './run-command.ts'
 import { EXIT } from './shared/errors.ts'
+import type { Host, Interruption, ServerEnd } from './shared/host.ts'
 import { createPrinter } from './shared/output.ts'
-import type { Host, Interruption, ServerEnd } from './shared/session.ts'
 
 // Only this module touches the streams, the environment, the signals and the end of the process.
 

@@ -1,3 +1,4 @@
+import { basename } from 'node:path'
 import { Command, CommanderError } from 'commander'
 import manifest from '../package.json' with { type: 'json' }
 import { didYouMean } from '../src/core/text/similar.ts'
@@ -21,9 +22,9 @@ import { declareRuns } from './runs/declaration.ts'
 import { declareServe } from './serve/declaration.ts'
 import { EXIT, type ExitCode, UsageError } from './shared/errors.ts'
 import { helpLayout, programHelpEnd } from './shared/help.ts'
+import type { Host } from './shared/host.ts'
 import { outputOfCommander } from './shared/output.ts'
-import { wordsToComplete } from './shared/program-name.ts'
-import { type Host, openSession, type Session } from './shared/session.ts'
+import { openSession, type Session } from './shared/session.ts'
 import { declareStacks } from './stacks/declaration.ts'
 import { declareTest } from './test/declaration.ts'
 import { declareTop } from './top/declaration.ts'
@@ -102,6 +103,29 @@ function buildProgram(session: Session): Command {
     program.error(`error: unknown command '${word}'${suggestion}`)
   })
   return program
+}
+
+/**
+ * The name of the program that kubectl runs to complete `kubectl ridealong` (kubectl
+ * pkg/cmd/plugin/plugin_completion.go).
+ */
+const PLUGIN_COMPLETION = 'kubectl_complete-ridealong'
+
+/** The first argument with which the completion scripts of the shells call the program. */
+const COMPLETE = '__complete'
+
+/**
+ * Returns the words to complete if a shell or kubectl called the program for completion, otherwise
+ * undefined.
+ *
+ * @param path the path of the program, before any link is followed
+ */
+function wordsToComplete(
+  path: string,
+  [first, ...words]: readonly string[],
+): readonly string[] | undefined {
+  if (basename(path) === PLUGIN_COMPLETION) return first === undefined ? [] : [first, ...words]
+  return first === COMPLETE ? words : undefined
 }
 
 /** Prints the completions of a command line, for a shell or kubectl. */

@@ -1,4 +1,5 @@
-import { type DestinationStream, type Logger, pino } from 'pino'
+import type { Writable } from 'node:stream'
+import { type DestinationStream, destination, type Logger, pino } from 'pino'
 import type { NamespaceReview } from '../src/core/namespaces/arm-namespace.ts'
 import type { Review } from '../src/core/review.ts'
 import type { PodReview } from '../src/core/review-pod.ts'
@@ -16,6 +17,19 @@ const LONGEST_NAME = 253
  */
 export function openLog(level: string, stream: DestinationStream): Logger {
   return pino({ level, hooks: { streamWrite: printableJsonText } }, stream)
+}
+
+/**
+ * Returns the destination of a log. If the stream is that of the process, pino's own writer writes
+ * to its file descriptor, which takes much less processor time than the stream.
+ */
+export function logDestination(
+  stream: Writable,
+  options: Extract<Parameters<typeof destination>[0], { dest?: unknown }>,
+): DestinationStream {
+  return 'fd' in stream && typeof stream.fd === 'number'
+    ? destination({ ...options, dest: stream.fd })
+    : stream
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { Host, Interruption } from '../shared/session.ts'
+import type { Host, Interruption } from '../shared/host.ts'
 
 /** The end of a long operation, whatever causes the end. */
 export interface Ending {

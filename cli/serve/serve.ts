@@ -1,9 +1,8 @@
 import type { Logger } from 'pino'
 import { EXCLUDED_NAMESPACES } from '../../src/core/kubernetes/namespace-name.ts'
-import { openLog } from '../../webhook/log.ts'
+import { logDestination, openLog } from '../../webhook/log.ts'
 import { type ServeOptions, serve as startServer } from '../../webhook/serve.ts'
 import { UsageError, usageError } from '../shared/errors.ts'
-import { logDestination } from '../shared/log-destination.ts'
 import type { Session } from '../shared/session.ts'
 import { isWithoutBuiltInMetrics, type SettingOptions } from '../shared/settings.ts'
 

@@ -5,7 +5,7 @@ import { checkAnnotationValues } from '../../src/pods/manifest/annotation-values
 import { ManifestError } from '../../src/pods/manifest/manifest-error.ts'
 import { type Manifest, readManifests } from '../../src/pods/manifest/read.ts'
 import { cannotRead, UsageError, usageError } from './errors.ts'
-import type { InputStream } from './session.ts'
+import type { InputStream } from './host.ts'
 
 /** Matches the files in a folder that kubectl reads (.yaml, .yml, .json), except hidden files. */
 const MANIFEST = /^[^.].*\.(ya?ml|json)$/

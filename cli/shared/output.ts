@@ -5,7 +5,7 @@ import type { OutputConfiguration } from 'commander'
 import { printable, printableBlock } from '../../src/core/text/printable.ts'
 import type { Output } from '../../src/lib/output-format.ts'
 import { UsageError } from './errors.ts'
-import type { Host, OutputStream } from './session.ts'
+import type { Host, OutputStream } from './host.ts'
 import { formatText } from './table.ts'
 
 // Every verb writes to the terminal through this module, except for the progress bar (progress.ts).

@@ -9,7 +9,7 @@ import { parseEntry } from '../../src/runs/log/parse.ts'
 import { readLines } from '../../src/runs/log/read.ts'
 import { addEntry, type CollectedRun } from '../../src/runs/report/gather.ts'
 import { cannotRead, UsageError } from './errors.ts'
-import type { InputStream } from './session.ts'
+import type { InputStream } from './host.ts'
 
 /** A file on this machine, standard input, or a file that is stored somewhere else. */
 export type InputFile = string | OpenableFile

@@ -1,59 +1,7 @@
-import type { Readable, Writable } from 'node:stream'
-import type { ReadStream, WriteStream } from 'node:tty'
-import type { Logger } from 'pino'
+import { basename } from 'node:path'
 import { EXIT, type ExitCode } from './errors.ts'
+import type { Host } from './host.ts'
 import { createPrinter, type Printer } from './output.ts'
-import { programName } from './program-name.ts'
-
-/** The standard input of the command: a terminal, or a file or a pipe. */
-export type InputStream = ReadStream | (Readable & { readonly isTTY?: false })
-
-/** An output of the command: a terminal, which has a width, or a file or a pipe. */
-export type OutputStream = WriteStream | (Writable & { readonly isTTY?: false })
-
-/**
- * What interrupts the command: a signal, or `output`, an error of standard output or standard
- * error.
- */
-export type Interruption = 'SIGINT' | 'SIGTERM' | 'SIGHUP' | 'output'
-
-/** The end of a server, which a signal causes. */
-export interface ServerEnd {
-  /** Closes the server. */
-  readonly close: (signal: string | undefined) => Promise<void>
-  /** The longest time that `close` may take, in milliseconds. */
-  readonly limitMs: number
-  readonly log: Logger
-}
-
-/**
- * What runs a command and gives it its streams and its environment, like `IOStreams` of kubectl:
- * the process (main.ts), or a test. A command touches nothing else of the process that would also
- * change another command in it.
- */
-export interface Host {
-  readonly stdin: InputStream
-  readonly stdout: OutputStream
-  readonly stderr: OutputStream
-  /** The environment variables. */
-  readonly environment: NodeJS.ProcessEnv
-  /** The path by which the user called the program, before any link is followed. */
-  readonly programPath: string
-  /**
-   * Calls the listener at each of these interruptions, of which each ends the process if nothing
-   * listens for it.
-   *
-   * @returns a function that stops listening
-   */
-  readonly onInterruption: (
-    interruptions: readonly Interruption[],
-    listener: () => void,
-  ) => () => void
-  /** Waits until a signal stops a server, and closes the server. */
-  readonly untilStopped: (end: ServerEnd) => Promise<void>
-  /** Prepares the process for a command that reads much data and keeps little of it. */
-  readonly keepHeapSmall: () => void
-}
 
 /** One call of the command: its host, what it prints, and its exit code. */
 export interface Session extends Host, Printer {
@@ -67,4 +15,16 @@ export interface Session extends Host, Printer {
 export function openSession(host: Host): Session {
   const name = programName(host.programPath)
   return { ...host, ...createPrinter(host), programName: name, exitCode: EXIT.ok }
+}
+
+/** The name of the program that kubectl runs for `kubectl ridealong` (kubectl pkg/cmd/cmd.go). */
+const PLUGIN = 'kubectl-ridealong'
+
+/**
+ * Returns the name by which the user called the program, for its help.
+ *
+ * @param path the path of the program, before any link is followed
+ */
+function programName(path: string): string {
+  return basename(path) === PLUGIN ? 'kubectl ridealong' : 'ridealong'
 }

@@ -2,8 +2,9 @@ import { emitKeypressEvents } from 'node:readline'
 import { styleText } from 'node:util'
 import type { FrameLine, FrameSize, FrameSpan } from '../../src/runs/top/frame.ts'
 import type { Key } from '../../src/runs/top/view.ts'
+import type { InputStream } from '../shared/host.ts'
 import { hasColours, terminalWidth } from '../shared/output.ts'
-import type { InputStream, Session } from '../shared/session.ts'
+import type { Session } from '../shared/session.ts'
 import { handleSuspension, suspend } from './suspension.ts'
 
 // These control sequences of ECMA-48 and xterm are supported by all common terminals. No terminal

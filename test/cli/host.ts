@@ -1,10 +1,6 @@
 import { Readable, Writable } from 'node:stream'
-import {
-  type Host,
-  type Interruption,
-  openSession,
-  type Session,
-} from '../../cli/shared/session.ts'
+import type { Host, Interruption } from '../../cli/shared/host.ts'
+import { openSession, type Session } from '../../cli/shared/session.ts'
 
 /** What a test gives to a command that runs in its process. */
 export interface HostOptions {

@@ -26,8 +26,8 @@ function addEntry(entries: Map<string, Set<string>>, path: string): void {
   addEntry(entries, folder)
 }
 
-/** Folders of tests that mirror the folders of the code. */
-const MIRRORED = /^test\/((cli|src|webhook|certs)\/.+)\.test\.ts$/
+/** Tests that mirror the files of the code; a tier may stand between (`page.browser.test.ts`). */
+const MIRRORED = /^test\/((cli|src|webhook|certs)\/[^.]+)\.(\w+\.)?test\.ts$/
 
 /**
  * Finds the tests of src, webhook and certs that are not named after a module or a folder there:

@@ -4,6 +4,7 @@ import { parseAllDocuments } from 'yaml'
 import { metrics } from '../../../cli/metrics/metrics.ts'
 import { loadCatalog } from '../../../src/catalog/load.ts'
 import { run, runInTerminal } from '../command.ts'
+import { createSession } from '../host.ts'
 
 const OURS = `apiVersion: ridealong.dev/v1alpha1
 kind: Metric
@@ -138,7 +139,7 @@ t.test('the message about an unknown metric names the known metrics', async (t) 
     ],
   ] as const
   for (const [name, message] of problems) {
-    const found = metrics(name, { offline: true, output: 'table' }, () => {})
+    const found = metrics(name, { offline: true, output: 'table' }, createSession())
     await t.rejects(found, { name: 'UsageError', message })
   }
 })
