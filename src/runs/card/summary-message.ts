@@ -59,14 +59,12 @@ const MAX_CONTAINERS = 64
 export function readSummaryMessage(message: string): SummaryMessage | MessageProblem {
   const lines = message.slice(0, MAX_LENGTH).split('\n')
   // A line without a line feed is cut.
-  const [first, ...others] = lines.slice(0, -1).map(parseLine)
+  const [first] = lines.slice(0, -1).map(parseLine)
   if (first === undefined && message.startsWith('{"metric":')) return { problem: CUT }
   const metric = asText(first?.metric)
   if (first === undefined || metric === undefined) return { problem: FOREIGN }
   const leftOut = readNumber(first.containers_left_out) ?? 0
-  const containers = Array.isArray(first.containers)
-    ? readContainers(asObjects(first.containers))
-    : readEarlier(first, others)
+  const containers = readContainers(asObjects(first.containers))
   return { metric, containers, leftOut, processes: readNumber(first.processes) ?? 0 }
 }
 
@@ -101,27 +99,6 @@ function readUse(row: Fields): ContainerUse {
     oomKills: readNumber(row.oom_kill),
     isFinal: row.final === true,
   }
-}
-
-/**
- * Reads the summary of an earlier version, in which the lines after the first one describe the
- * containers at the last sample (vitals, pressure), and the programs. If all programs are of one
- * container, the first line has its CPU time.
- */
-function readEarlier(first: Fields, others: readonly Fields[]): ReadonlyMap<string, ContainerUse> {
-  const found = readContainers(
-    others.filter(({ container, program, nr_periods }) => {
-      return container !== undefined && program === undefined && nr_periods !== undefined
-    }),
-  )
-  const names = new Set(others.flatMap(({ container }) => asText(container) ?? []))
-  const [only] = names
-  const cpu = readNumber(first.cpu_seconds)
-  if (only === undefined || names.size > 1 || cpu === null) return found
-  const unaccounted = readNumber(first.unaccounted_cpu_seconds) ?? 0
-  const delay = readNumber(first.run_delay)
-  const known = found.get(only) ?? readUse({})
-  return new Map([[only, { ...known, cpu: cpu + unaccounted, runDelay: delay ?? known.runDelay }]])
 }
 
 /** More than any counter of a machine, in any unit of the summary. */

@@ -62,8 +62,7 @@ export function startParquet(descriptions: Descriptions, program: string): Parqu
 function addSample(state: RunState, sample: Sample): readonly FilePart[] {
   const { descriptions, undescribed } = state
   const description = descriptions.get(sample.metric ?? '')
-  if (description !== undefined || sample.section === null)
-    return addRow(state, sample, description)
+  if (description !== undefined) return addRow(state, sample, description)
   keepUndescribed(undescribed, sample)
   return []
 }
@@ -79,7 +78,7 @@ function addDescribed(state: RunState, entry: LogEntry): readonly FilePart[] {
 function addRow(
   state: RunState,
   sample: Sample,
-  description: RowsDescription | undefined,
+  description: RowsDescription,
 ): readonly FilePart[] {
   const section = findSection(sample, description)
   const file = section && nameOf(sample.metric ?? '', section)

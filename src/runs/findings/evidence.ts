@@ -300,15 +300,11 @@ function newSection(
   }
 }
 
-/**
- * Returns the section of a row. Rows that earlier versions of `collect` wrote name no section; the
- * metrics of these versions have only one section.
- */
+/** Returns the section of a row. */
 export function findSection(
   { section }: Sample,
   description: RowsDescription | undefined,
 ): RowSection | undefined {
-  if (section === null) return description?.sections[0]
   return description?.sections.find(({ name }) => name === section)
 }
 

@@ -326,13 +326,9 @@ function faultsOf(thing: ThingOf<typeof PROCESS>): number {
   return Math.max((faults?.growth ?? 0) - (faults?.early ?? 0), 0)
 }
 
-/** The name of a fact. Only findings from the sizes of processes have this fact. */
-const ONE_PROCESS = 'memory of the process'
-
 const CLOSE_FACTS = {
   'part of the limit': 'percent',
   'memory that cannot be freed': 'bytes',
-  [ONE_PROCESS]: 'bytes',
   ...LIMIT_FACTS,
   'times at the limit': 'count',
 } as const satisfies FactUnits
@@ -342,10 +338,6 @@ const CLOSE_FACTS = {
  * is not compared: a container that reads and writes files can be at its limit without any problem,
  * because the kernel frees pages of files when memory is needed.
  *
- * Earlier versions of the metric pressure did not measure this memory. In their rows, only the
- * largest process is compared, because the sizes of several processes are read at different times.
- * The finding then says that the memory of the process may include pages of files.
- *
  * The threshold is that of common alerts, for example ContainerMemoryUsage of Prometheus rule
  * collections: 80 to 95 %.
  */
@@ -353,45 +345,33 @@ export const CLOSE_TO_LIMIT = defineRule({
   name: 'close-to-memory-limit',
   title: 'Close to the memory limit',
   severity: 'risk',
-  needs: [
-    [need(CONTAINER, 'memory_anon', 'unlimited')],
-    [need(CONTAINER, 'memory_peak', 'unlimited'), need(PLACEMENT, 'pss')],
-  ],
+  needs: [[need(CONTAINER, 'memory_anon', 'unlimited')]],
   threshold: {
     value: 90,
     unit: 'percent',
     condition:
       'memory that the kernel can only free by swapping reached at least 90 % of the memory ' +
-      'limit of the container; if that memory was not measured, one process reached 90 %',
+      'limit of the container',
     source:
       'common alerts on the memory of containers, which use 80 to 95 %; the number: Ridealong',
   },
-  find: perRank((rank) => rank.things(CONTAINER).map((thing) => findClose(rank, thing))),
-  sentence: (worst) => {
-    const used = `${factIn(worst, 'part of the limit')} of the memory limit of ${thingsOf(worst)}`
-    return worst.facts.some(({ name }) => name === ONE_PROCESS)
-      ? `had a process that used ${used}; the rows do not show how much of it are pages of ` +
-          'files, which the kernel can free'
-      : `used ${used} for memory that the kernel cannot free, except by swapping`
-  },
+  find: perRank((rank) => rank.things(CONTAINER).map(findClose)),
+  sentence: (worst) =>
+    `used ${factIn(worst, 'part of the limit')} of the memory limit of ${thingsOf(worst)} ` +
+    'for memory that the kernel cannot free, except by swapping',
   facts: CLOSE_FACTS,
-  reads: [CONTAINER, PLACEMENT],
+  reads: [CONTAINER],
   advice:
     'Raise the memory limit of the container (resources.limits.memory), or use more ranks with ' +
     'less data each.',
   plots: [plot(CONTAINER, 'memory_anon'), plot(CONTAINER, 'memory_current')],
 })
 
-function findClose(
-  rank: RankEvidence,
-  container: Container,
-): RankFinding<keyof typeof CLOSE_FACTS> | undefined {
+function findClose(container: Container): RankFinding<keyof typeof CLOSE_FACTS> | undefined {
   const limit = lastOf(container, 'memory_limit')
   const unfreeable = container.readings.get('memory_anon')?.most ?? null
-  const largest = unfreeable === null ? largestProcess(rank, container) : null
-  const used = unfreeable ?? largest
-  if (limit === null || used === null) return undefined
-  const part = percentOf(used, limit)
+  if (limit === null || unfreeable === null) return undefined
+  const part = percentOf(unfreeable, limit)
   if (part < CLOSE_TO_LIMIT.threshold.value) return undefined
   return {
     things: [nameOf(container)],
@@ -399,19 +379,8 @@ function findClose(
     facts: listFacts(CLOSE_FACTS, {
       'part of the limit': part,
       'memory that cannot be freed': unfreeable,
-      [ONE_PROCESS]: largest,
       ...limitsOf(container),
       'times at the limit': growthOf(container, 'memory_max'),
     }),
   }
-}
-
-/** Returns the size of the largest process, but at most the peak of the container's memory. */
-function largestProcess(rank: RankEvidence, { container, readings }: Container): number | null {
-  const peak = readings.get('memory_peak')?.most ?? null
-  const own = rank.things(PLACEMENT).filter((thing) => thing.container === container)
-  const sizes = own.flatMap((thing) => thing.readings.get('pss')?.most ?? [])
-  if (peak === null || sizes.length === 0) return null
-  const most = sizes.reduce((greatest, size) => Math.max(greatest, size)) * 1024
-  return Math.min(most, peak)
 }

@@ -92,9 +92,8 @@ export type RowKind = (typeof ROW_KINDS)[number]
 export type RowCells = Readonly<Record<string, Cell>>
 
 /**
- * A row: one process, container, device or other thing at one timepoint of one log. The section is
- * null if an earlier version of `collect` wrote the row without a section.
+ * A row: one process, container, device or other thing at one timepoint of one log.
  */
-export type Sample = { readonly kind: RowKind; readonly section: string | null } & RowOrigin &
+export type Sample = { readonly kind: RowKind; readonly section: string } & RowOrigin &
   Moment &
   RowCells

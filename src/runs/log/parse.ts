@@ -36,7 +36,9 @@ export function parseEntry(line: string, descriptions: Descriptions): Entry | un
   if (row === undefined || asText(row.source) === undefined) return undefined
   if (row.kind === 'log') return parseLog(row)
   if (row.kind === 'unmatched') return parseUnmatched(row)
-  return ROW_KINDS.some((kind) => kind === row.kind) ? parseSample(row, descriptions) : undefined
+  const section = asText(row.section)
+  const isRow = section !== undefined && ROW_KINDS.some((kind) => kind === row.kind)
+  return isRow ? parseSample(row, section, descriptions) : undefined
 }
 
 function parseLog(row: Fields): LogEntry {
@@ -48,31 +50,26 @@ function parseUnmatched(row: Fields): UnmatchedRow {
   return { ...readColumns(PLACE, row), text, reason } as UnmatchedRow
 }
 
-function parseSample(row: Fields, descriptions: Descriptions): Sample {
-  const section = asText(row.section) ?? null
+function parseSample(row: Fields, section: string, descriptions: Descriptions): Sample {
   const place = readColumns(MOMENT_AND_PLACE, row)
-  return { ...place, section, ...sampleCells(row, descriptions) } as Sample
+  return { ...place, section, ...sampleCells(row, section, descriptions) } as Sample
 }
 
 function readColumns(columns: typeof MOMENT_AND_PLACE, row: Fields): RowCells {
   return Object.fromEntries(columns.map(([name, column]) => [name, readCell(column, row[name])]))
 }
 
-function sampleCells(row: Fields, descriptions: Descriptions): RowCells {
+function sampleCells(row: Fields, name: string, descriptions: Descriptions): RowCells {
   const description = descriptions.get(asText(row.metric) ?? '')
   if (description?.format === 'jsonl') {
-    const section = description.sections.find(({ name }) => name === row.section)
+    const section = description.sections.find((each) => each.name === name)
     return section === undefined ? scalarsIn(row) : plainCells(section, row)
   }
-  const columns =
-    description === undefined && row.section !== undefined ? undefined : sysstat(row, descriptions)
+  const columns = description === undefined ? undefined : sysstat(row, descriptions)
   return columns === undefined ? scalarsIn(row) : readCells(columns, row)
 }
 
-/**
- * Returns the columns of a row of pidstat or iostat. Output of earlier versions of `collect` has
- * only such rows, and names no section in them.
- */
+/** Returns the columns of a row of pidstat or iostat. */
 function sysstat(row: Fields, descriptions: Descriptions): readonly RowColumn[] | undefined {
   const format: SysstatFormat = row.kind === 'device' ? 'iostat' : 'pidstat'
   return sysstatSection(descriptions, format, asText(row.metric) ?? null)?.columns
@@ -97,13 +94,12 @@ function readDescriptions(row: Fields) {
     timepoints: typeof row.timepoints === 'number' ? row.timepoints : 0,
     cuts: textsOf(row.cuts),
     notices: textsOf(row.notices),
-    ended: row.ended === undefined || row.ended === null ? null : endedOf(row.ended),
+    ended: Array.isArray(row.ended) ? endedOf(row.ended) : null,
     podLimits: podLimitsOf(row.podLimits),
     observedRanks: observedRanksIn(row.observedRanks),
   }
 }
 
-/** Earlier versions of `collect` did not write how containers ended. */
 function endedOf(list: unknown): readonly EndedContainer[] {
   return asObjects(list).map(({ container, reason, exitCode, signal, finishedAt, ...others }) => ({
     container: asText(container) ?? '',
@@ -116,7 +112,6 @@ function endedOf(list: unknown): readonly EndedContainer[] {
   }))
 }
 
-/** Earlier versions of `collect` did not write the limits of pods. */
 function podLimitsOf(value: unknown): PodLimits | null {
   const limits = asFields(value)
   if (limits === undefined) return null
@@ -124,7 +119,7 @@ function podLimitsOf(value: unknown): PodLimits | null {
   return { cpu: numberOf(limits.cpu), memory: numberOf(limits.memory) }
 }
 
-/** @returns null if a number is missing, as in output of earlier versions of `collect` */
+/** @returns null if a number is missing */
 function observedRanksIn(value: unknown): ObservedRanks | null {
   const { workload, total, observed, metrics } = fieldsOrNone(value)
   if (typeof total !== 'number' || typeof observed !== 'number') return null

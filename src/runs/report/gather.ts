@@ -107,26 +107,19 @@ export function addEntry(run: CollectedRun, entry: Entry): void {
   run.samples += 1
   if (entry.time !== null) source.start ??= { time: entry.time, seconds: entry.seconds }
   const description = run.descriptions.get(entry.metric ?? '')
-  if (description === undefined && entry.section !== null) keepUndescribed(run.undescribed, entry)
+  if (description === undefined) keepUndescribed(run.undescribed, entry)
   else addSample(run, entry, description)
 }
 
-/**
- * Adds a sample to the data of its section. Output of earlier versions of `collect` names no
- * section, and has only rows of pidstat and iostat.
- */
-function addSample(
-  run: CollectedRun,
-  sample: Sample,
-  description: RowsDescription | undefined,
-): void {
+/** Adds a sample to the data of its section. */
+function addSample(run: CollectedRun, sample: Sample, description: RowsDescription): void {
   const section = findSection(sample, description)
   if (section !== undefined && !isProfile(section) && !hasRoom(run.limit, section, sample)) {
     leaveOutOfMpi(run.evidence.mpi, sample)
     return
   }
   addToEvidence(run.evidence, sample, description)
-  if (description?.format === 'jsonl') addToSection(run, sample, description)
+  if (description.format === 'jsonl') addToSection(run, sample, description)
   else if (sample.kind === 'process') addProcess(run, sample)
   else if (sample.kind === 'device') addDevice(run, sample)
 }

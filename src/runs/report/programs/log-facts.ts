@@ -1,5 +1,5 @@
 import type { RowSection, RowsDescription } from '../../../core/catalog.ts'
-import { asText, fieldsOrNone } from '../../../core/kubernetes/json.ts'
+import { fieldsOrNone } from '../../../core/kubernetes/json.ts'
 import type { CollectedRun, LogSource } from '../gather.ts'
 import { listLeftOut } from '../thing-limit.ts'
 
@@ -45,7 +45,7 @@ export function readLogFacts(
   const leftOut = Map.groupBy(listLeftOut(run.limit), ({ log }) => log)
   return new Map(
     [...run.sources].map(([log, source]) => {
-      const metric = metricOf(source)
+      const metric = source.place.metric ?? ''
       const place = metrics.indexOf(metric)
       const [, observer = log, number = 1] = /^(.*)#(\d+)$/s.exec(log) ?? []
       const isLate = startOf(source) - (first.get(rankOf(log)) ?? 0) > MOST_DELAY_MS
@@ -76,11 +76,6 @@ const MOST_DELAY_MS = 5000
 function startOf({ log }: LogSource): number {
   const started = Date.parse(String(log?.metadata.started ?? ''))
   return Number.isNaN(started) ? Number.POSITIVE_INFINITY : started
-}
-
-/** Logs that an early version of `collect` wrote name their metric only in the summary. */
-function metricOf({ place, log }: LogSource): string {
-  return place.metric ?? asText(log?.summary[0]?.metric) ?? ''
 }
 
 /** Reports whether an observer has taken all timepoints that its option `completions` allows. */

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import t from 'tap'
 import {
@@ -7,15 +6,6 @@ import {
   readSummaryMessage,
   type SummaryMessage,
 } from '../../../../src/runs/card/summary-message.ts'
-
-// The summaries of an earlier version come from recorded logs. Their termination messages are the
-// lines between the markers.
-
-function recordedSummary(metric: string): string {
-  const path = new URL(`../../../logs/all-metrics/lammps-0.${metric}.log`, import.meta.url)
-  const [, lines = ''] = /^SUMMARY START\n(.*)^SUMMARY END/ms.exec(readFileSync(path, 'utf8')) ?? []
-  return lines
-}
 
 function read(message: string): SummaryMessage {
   const found = readSummaryMessage(message)
@@ -56,17 +46,6 @@ t.test('the first line has the use of each container', async (t) => {
   })
 })
 
-t.test('summaries of an earlier version have the use at the last sample', async (t) => {
-  const vitals = read(recordedSummary('vitals')).containers.get('lammps')
-  // 4.79 CPU seconds of the processes that were found, and 1.16 of others.
-  t.equal(vitals?.cpu, 4.79 + 1.16)
-  t.match(vitals, { seconds: null, memoryPeak: 137_822_208, oomKills: 0, runDelay: 26.83 })
-  t.equal(vitals?.isFinal, false)
-  const perf = read(recordedSummary('perf-sysstat')).containers.get('lammps')
-  t.match(perf, { cpu: 4.64 + 1.31, memoryPeak: null, isFinal: false })
-  t.match(read(recordedSummary('pressure')).containers.get('lammps'), { cpu: 5.803003 })
-})
-
 t.test(
   'a message that the kubelet has cut has no summary until its first line is whole',
   async (t) => {
@@ -103,9 +82,10 @@ t.test('a message may contain anything', async (t) => {
 })
 
 t.test('of several observers, each value is that of the best one that has it', async (t) => {
-  const old = read(recordedSummary('pressure'))
+  const sampled = { container: 'lammps', cpu_usage: 5.8, memory_peak: 137_822_208 }
+  const pressure = read(line({ metric: 'pressure', containers: [sampled] }))
   const use = { ...USE, container: 'lammps', memory_peak: null }
   const now = read(line({ metric: 'perf-sysstat', containers: [use] }))
-  const joined = joinSummaries([old, now]).get('lammps')
+  const joined = joinSummaries([pressure, now]).get('lammps')
   t.match(joined, { cpu: 7.9, memoryPeak: 137_822_208, isFinal: true })
 })

@@ -80,28 +80,3 @@ t.test('without the status of the pod, the end of a container is unknown', async
   t.match(reasonIn(rankRows('0')), /^the container may have ended after the last sample/)
   t.equal(reasonIn(rankRows('0', { container: { oom_kill: 1 } })), undefined)
 })
-
-const MIB = 1024 * 1024
-
-t.test('without memory_anon, one process counts, and its pages of files are named', async (t) => {
-  const old = { memory_anon: null, memory_peak: 1024 * MIB }
-  const { findings, notChecked } = findWith({
-    container: old,
-    placement: { pss: 970 * 1024 },
-  })
-  t.match(findings, [{ rule: 'close-to-memory-limit', severity: 'risk' }])
-  t.match(findings[0]?.sentence, /^Rank 3 had a process that used 94\.7 % .* pages of files/)
-  t.strictSame(
-    notChecked.map(({ rule }) => rule),
-    ['memory-growing'],
-  )
-  // Two processes, each of which was large while the other was small.
-  const sized = (first: number, last: number) => (row: Sample) => {
-    const pss = row.seconds < 60 ? first * 1024 : last * 1024
-    return row.section === 'placement' ? { ...row, pss } : row
-  }
-  const [shrinking, growing] = [sized(700, 100), sized(100, 700)]
-  const rows = rankRows('0', { container: old }, { others: [{}] })
-  const moved = rows.map((row) => (row.pid === 100 ? shrinking(row) : growing(row)))
-  t.strictSame(findIn(moved).findings, [])
-})

@@ -242,7 +242,7 @@ t.test('the description in a collected log is checked before it is used', async 
     return (entry as LogEntry).rows
   }
   t.strictSame(rowsOf(POWER), POWER)
-  t.equal(rowsOf(undefined), null, 'earlier versions wrote no description')
+  t.equal(rowsOf(undefined), null, 'without a description')
   t.equal(rowsOf({ ...POWER, format: 'x' }), null)
   t.equal(rowsOf({ ...POWER, sections: [...POWER.sections, ...POWER.sections] }), null)
 })

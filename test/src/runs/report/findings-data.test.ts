@@ -52,7 +52,7 @@ t.test('the worst finding is first, and each has its evidence and its plot', BRO
   const plots = await page.locator('#findings .plot h3').allInnerTexts()
   t.strictSame([...plots].sort(), [
     'Delay by block I/O clock ticks',
-    'Memory in use MiB',
+    'Memory without files MiB',
     'Throttled % of the time',
     'Waiting for a processor % of the time',
   ])
