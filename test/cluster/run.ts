@@ -231,8 +231,8 @@ function withoutOperators(names: readonly string[]) {
   const concerned = names.filter((name) => WITH_OPERATORS.includes(name))
   const problem = concerned.length === 0 ? undefined : problemOfOperatorsFolder()
   if (problem === undefined) return { chosen: names, isWhole: true }
-  const skipped = `skipped until you build them (see CONTRIBUTING.md): ${concerned.join(', ')}`
-  say(`${problem}; ${skipped}`)
+  const page = 'docs/contributing/controllers.md'
+  say(`${problem}; skipped until you build them (see ${page}): ${concerned.join(', ')}`)
   const chosen = names.filter((name) => !concerned.includes(name))
   return { chosen, isWhole: process.env.CI !== 'true' }
 }

@@ -47,6 +47,9 @@ function spansIn(page: string): string[] {
 /** Commands of npm itself, which are not scripts in package.json. */
 const NPM_ITSELF = ['ci', 'link', 'rebuild', 'install', 'audit', 'version']
 
+/** The prefix of a command in a clone of the repository, in which no command is installed. */
+const IN_CLONE = /^npm run ridealong -- /
+
 const isOurs = (command: string) => /^(kubectl )?ridealong /.test(command)
 
 /** Tells whether a command needs a cluster. `explain` and `top` need one only without a file. */
@@ -84,11 +87,12 @@ function isReplay(command: string): boolean {
  */
 function workplace(t: Test): string {
   const folder = t.testdir({ bin: {}, cases: {}, logs: {}, 'my-metrics': {} })
+  cpSync(EXAMPLES, join(folder, 'docs/examples'), { recursive: true })
   cpSync(join(EXAMPLES, 'lammps.yaml'), join(folder, 'job.yaml'))
   cpSync(join(EXAMPLES, 'vitals.log'), join(folder, 'tcp.log'))
   writeFileSync(join(folder, 'lammps.jsonl'), LOGS.map((log) => readFileSync(log, 'utf8')).join(''))
   for (const log of LOGS) cpSync(log, join(folder, 'logs', basename(log)))
-  for (const name of [...COMPARED, 'train'])
+  for (const name of [...COMPARED, 'busy', 'train'])
     cpSync(join(folder, 'lammps.jsonl'), join(folder, `${name}.jsonl`))
   for (const run of STORED) {
     mkdirSync(join(folder, run), { recursive: true })
@@ -133,7 +137,9 @@ function shell(folder: string, command: string) {
 }
 
 for (const page of PAGES) {
-  const commands = commandsIn(page).filter(isOurs)
+  const commands = commandsIn(page)
+    .map((command) => command.replace(IN_CLONE, 'ridealong '))
+    .filter(isOurs)
   if (commands.length === 0) continue
   t.test(`the commands in ${page} succeed, or fail only without a cluster`, async (t) => {
     const folder = workplace(t)

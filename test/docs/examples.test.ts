@@ -139,6 +139,30 @@ function shapeOf(log: string): ReadonlyMap<string, readonly string[]> {
   return shapes
 }
 
+t.test('annotate writes the annotations of the samples in the README', async (t) => {
+  const samples = blocks('yaml').filter((text) => text.includes('ridealong.dev/inject'))
+  t.ok(samples.length > 2)
+  for (const sample of samples) {
+    const shown = parse(sample)
+    const bare = JSON.parse(JSON.stringify(shown), (key, value) => {
+      if (key === 'annotations') return undefined
+      return key === 'template' ? { ...value, spec: { containers: CONTAINERS } } : value
+    })
+    if (shown.kind === 'MiniCluster') bare.spec.containers = CONTAINERS
+    const [, metrics = ''] = /inject: "?([\w,-]+)/.exec(sample) ?? []
+    const [, target] = /target-command: (\w+)/.exec(sample) ?? []
+    const more =
+      target === undefined ? [] : ['--annotation', `ridealong.dev/target-command=${target}`]
+    const words = ['annotate', '-f', '-', '--offline', '--metric', metrics, ...more]
+    const { code, out, err } = await run(words, JSON.stringify({ ...bare, metadata: NAMED }))
+    t.equal(code, 0, err)
+    t.has(parse(out), shown, shown.kind)
+  }
+})
+
+const CONTAINERS = [{ name: 'app', image: 'example.org/app:1' }]
+const NAMED = { name: 'lammps', namespace: 'hpc' }
+
 t.test('each sample status of a left pod has the message of its reason', async (t) => {
   for (const page of ['docs/reasons.md', 'docs/troubleshooting.md']) {
     const lines = textOf(page).match(/^\{"outcome":"left".*\}$/gm) ?? []

@@ -19,3 +19,12 @@ t.test('each section that mentions GPUs says what was tried', async (t) => {
   t.ok(about.length > 5, `${about.length} sections`)
   for (const { page, heading, text } of about) t.match(text, TRIED, `${page}: ${heading}`)
 })
+
+t.test('in the README, only the table of metrics is about GPUs', async (t) => {
+  const about = textOf('README.md')
+    .split(/^(?=## )/m)
+    .filter((section) => /\bGPUs?\b/.test(section))
+  t.equal(about.length, 1)
+  const lines = about.flatMap((section) => section.split('\n')).filter((line) => /GPU/.test(line))
+  for (const line of lines) t.match(line, /^\| \[`[\w-]+`\]\(.*never with (NCCL or )?a GPU \|$/)
+})

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { loadCatalog } from '../../src/catalog/load.ts'
 import { KEYS } from '../../src/core/keys.ts'
 import { run } from '../cli/command.ts'
 import { textOf } from './pages.ts'
@@ -32,12 +33,22 @@ t.test('the README lists every annotation that users can write', async (t) => {
   )
 })
 
-t.test('in the README, docker build and push of this version precede helm install', (t) => {
+t.test('the README lists every built-in metric, and says which have a tool', async (t) => {
+  const rows = rowsUnder('| metric | shows | needs | tried with |')
+  const { metrics } = await loadCatalog({})
+  const tools = [...metrics.values()].map(({ name, tool }) => [name, tool !== undefined])
+  const listed = rows.map(([, metric = '', , needs = '']) => {
+    return [/^\[`(.*?)`\]/.exec(metric)?.[1], /^a tool\b/.test(needs)]
+  })
+  t.strictSame(listed.toSorted(), tools.toSorted())
+})
+
+t.test('in the README, images of this version are built and loaded before helm install', (t) => {
   const { version } = JSON.parse(textOf('package.json'))
   const places = [
     'docker build',
     `/$target:${version} .`,
-    'docker push',
+    'kind load docker-image',
     'helm install',
     'helm test',
   ]

@@ -86,12 +86,13 @@ t.test('all cluster tests run on every supported version of Kubernetes', async (
     t.strictSame(job.permissions, { contents: 'read' })
 })
 
-t.test('the workflow builds the version of Flux that CONTRIBUTING.md names', async (t) => {
+t.test('the workflow builds the documented version of Flux', async (t) => {
   const { COMMIT } = parse(read('cluster.yml')).jobs.programs.steps.find(
     ({ name }: { name?: string }) => name === 'build Flux',
   ).env
-  const contributing = readFileSync(new URL('../../CONTRIBUTING.md', import.meta.url), 'utf8')
-  t.match(contributing, new RegExp(`^\`${COMMIT}\` of github.com/flux-framework/flux-core`, 'm'))
+  const page = new URL('../../docs/contributing/controllers.md', import.meta.url)
+  const built = new RegExp(`^\`${COMMIT}\` of github.com/flux-framework/flux-core`, 'm')
+  t.match(readFileSync(page, 'utf8'), built)
 })
 
 t.test(
@@ -118,4 +119,17 @@ t.test('each pull request runs the script that CONTRIBUTING.md names', async (t)
   t.strictSame(permissions, {})
   t.strictSame(jobs.check.permissions, { contents: 'read' })
   t.equal(jobs.check.steps.at(-1).run, 'bash .ci/run')
+})
+
+t.test('each measurement runs in a workflow every week', async (t) => {
+  const { on, jobs } = parse(read('bench.yml'))
+  t.match(on.schedule, [{ cron: /^\d+ \d+ \* \* \d$/ }])
+  const commands: readonly string[] = jobs.bench.strategy.matrix.command
+  const ran = new Set(commands.map((command) => command.split(' ')[0]))
+  const packaged = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
+  const scripts = Object.keys(JSON.parse(packaged).scripts)
+  const benches = scripts.filter((name) => /^bench\b/.test(name))
+  t.ok(benches.length > 5)
+  t.strictSame([...ran].sort(), benches.sort())
+  t.equal(jobs.bench.steps.at(-1).run, 'npm run $COMMAND')
 })

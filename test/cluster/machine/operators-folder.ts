@@ -4,7 +4,7 @@ import { CACHE } from './tools.ts'
 
 /**
  * The folder that contains Flux and the controllers of other projects. No package registry provides
- * these programs. CONTRIBUTING.md explains how to build them.
+ * these programs. docs/contributing/controllers.md explains how to build them.
  */
 export const OPERATORS_FOLDER = process.env.RIDEALONG_OPERATORS || join(CACHE, 'operators')
 
