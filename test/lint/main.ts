@@ -11,6 +11,7 @@ import { findCrowdedFolders, findStrayTests } from './folders.ts'
 import { findLongLines } from './long-lines.ts'
 import { findOutcomeWords } from './outcome-words.ts'
 import { type Problem, renderProblem, type SourceFile } from './problem.ts'
+import { findProcessUse } from './process-use.ts'
 import { findClimbingCrates, findRustCircles } from './rust-imports.ts'
 import { findSharedTypeNames } from './type-names.ts'
 
@@ -34,6 +35,7 @@ const problems: readonly Problem[] = [
   ...findCrowdedFolders(paths),
   ...findStrayTests(paths),
   ...readFiles(paths).flatMap((file) => [...findLongLines(file), ...findOutcomeWords(file)]),
+  ...readFiles(modules).flatMap(findProcessUse),
   ...findSharedTypeNames(readFiles(modules)),
   ...findClimbingImports(readFiles(modules)),
   ...findRustCircles(readFiles(rust)),
