@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { runCommand } from '../../cli/run-command.ts'
-import { createHost, type HostOptions, plainEnvironment } from './host.ts'
+import { createHost, type HostOptions, plainEnvironment, terminalEnvironment } from './host.ts'
 
 const MAIN = fileURLToPath(new URL('../../cli/main.ts', import.meta.url))
 
@@ -45,7 +45,7 @@ export async function runProcess(args: readonly string[], input = ''): Promise<O
 }
 
 /**
- * Runs `ridealong` until it ends, in a terminal of its own, which shows standard output and
+ * Runs `ridealong` in this process until it ends, with a terminal that shows standard output and
  * standard error.
  *
  * @param columns the width of the terminal
@@ -56,16 +56,21 @@ export async function runInTerminal(
   columns = 200,
   more: Readonly<Record<string, string>> = {},
 ): Promise<Omit<Outcome, 'err'>> {
-  // These variables decide whether Node shows colours (lib/internal/tty.js, getColorDepth).
-  const { CI: _, FORCE_COLOR: __, NO_COLOR: ___, NODE_DISABLE_COLORS: ____, ...env } = process.env
+  const host = createHost({ columns, environment: { ...terminalEnvironment(), ...more } })
+  return { code: await runCommand(args, host), out: host.out() }
+}
+
+/** Runs `ridealong` as a process in a terminal of its own (a pty). */
+export async function runProcessInTerminal(
+  args: readonly string[],
+  columns = 200,
+): Promise<Omit<Outcome, 'err'>> {
   const words = [process.execPath, MAIN, ...args].map(
     (word) => `'${word.replaceAll("'", `'\\''`)}'`,
   )
   // Without -opost, the terminal would replace line feeds in the output.
   const command = `stty -opost -echo rows 50 cols ${columns}; exec ${words.join(' ')}`
-  const child = spawn('script', ['-qefc', command, '/dev/null'], {
-    env: { ...env, TERM: 'xterm-256color', ...more },
-  })
+  const child = spawn('script', ['-qefc', command, '/dev/null'], { env: terminalEnvironment() })
   const ended = once(child, 'close')
   const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)])
   const [code] = await ended

@@ -1,4 +1,6 @@
+import { clearLine, cursorTo } from 'node:readline'
 import { Readable, Writable } from 'node:stream'
+import type { Direction, WriteStream } from 'node:tty'
 import type { Host, Interruption } from '../../cli/shared/host.ts'
 import { openSession, type Session } from '../../cli/shared/session.ts'
 
@@ -10,9 +12,14 @@ export interface HostOptions {
   readonly environment?: NodeJS.ProcessEnv
   /** The path by which the program is called. */
   readonly programPath?: string
+  /**
+   * The width of a terminal that shows standard output and standard error; by default, both are no
+   * terminals.
+   */
+  readonly columns?: number
 }
 
-/** A host in the process of a test, whose streams are no terminals. */
+/** A host in the process of a test. */
 export interface TestHost extends Host {
   /** Returns what was written to standard output. */
   readonly out: () => string
@@ -30,12 +37,22 @@ export function plainEnvironment(): NodeJS.ProcessEnv {
   return environment
 }
 
+/**
+ * Returns the environment of the test for a terminal that shows colours (Node's
+ * lib/internal/tty.js, getColorDepth).
+ */
+export function terminalEnvironment(): NodeJS.ProcessEnv {
+  const { CI: _, FORCE_COLOR: __, NO_COLOR: ___, NODE_DISABLE_COLORS: ____, ...env } = process.env
+  return { ...env, TERM: 'xterm-256color' }
+}
+
 export function createHost({
   input = '',
   environment = plainEnvironment(),
   programPath = 'ridealong',
+  columns,
 }: HostOptions = {}): TestHost {
-  const [stdout, stderr] = [collectingStream(), collectingStream()]
+  const { stdout, stderr } = columns === undefined ? openPipes() : openTerminal(columns)
   const listeners = new Set<(interruption: Interruption) => void>()
   const listen: Host['onInterruption'] = (interruptions, listener) => {
     const call = (name: Interruption) => {
@@ -92,4 +109,20 @@ function collectingStream() {
     },
   })
   return { stream, bytes: () => Buffer.concat(chunks) }
+}
+
+function openPipes() {
+  return { stdout: collectingStream(), stderr: collectingStream() }
+}
+
+/** Returns a terminal, which has the methods that the command uses. */
+function openTerminal(columns: number) {
+  const { stream, bytes } = collectingStream()
+  const terminal = Object.assign(stream, {
+    ...{ isTTY: true, columns, rows: 50 },
+    clearLine: (direction: Direction) => clearLine(stream, direction),
+    cursorTo: (column: number) => cursorTo(stream, column),
+  }) as unknown as WriteStream
+  const output = { stream: terminal, bytes }
+  return { stdout: output, stderr: output }
 }

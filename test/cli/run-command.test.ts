@@ -9,7 +9,7 @@ import { CASE_NAMESPACES, reviewFile } from '../cases/read.ts'
 import { pod } from '../src/runs/collect/pod.ts'
 import { standIn } from '../stand-ins/pod-logs.ts'
 import { until } from '../until.ts'
-import { run, runProcess } from './command.ts'
+import { run, runInTerminal, runProcess, runProcessInTerminal } from './command.ts'
 import { createHost } from './host.ts'
 
 const LOGS = fileURLToPath(new URL('../logs/', import.meta.url))
@@ -60,6 +60,13 @@ for (const [words, code, input] of CALLS) {
     },
   )
 }
+
+t.test('explain prints the same in a real terminal and in that of a test', async (t) => {
+  const words = ['explain', '--offline', '-f', REVIEW]
+  const [real, shown] = [await runProcessInTerminal(words, 70), await runInTerminal(words, 70)]
+  t.strictSame(shown, real)
+  t.match(real.out, '\u001b[32mok')
+})
 
 /** What calls of the command could leave behind in the process. */
 function processState() {

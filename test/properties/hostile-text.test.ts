@@ -14,8 +14,8 @@ import { podOf, reviewOf } from '../webhook/server.ts'
 import { FORGED, HARMFUL, HOSTILE, HOSTILE_LINE, OURS } from './hostile-text.ts'
 
 // Anyone who may create a pod, write a log or name a process can write hostile texts. No verb may
-// let these texts control the user's terminal. Each call in ROWS runs once in a real terminal (a
-// pty) and once with piped streams.
+// let these texts control the user's terminal. Each call in ROWS runs once with a terminal and once
+// with pipes.
 
 const ESCAPED = /\\u001b\]0;PWNED\\+u0007/
 const IN_YAML = /\\e\]0;PWNED\\a/

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { KEYS, STATUS_KEY } from '../../../src/core/keys.ts'
-import { runInTerminal } from '../../cli/command.ts'
+import { runProcessInTerminal } from '../../cli/command.ts'
 import { FORGED, HARMFUL, HOSTILE, HOSTILE_LINE, OURS } from '../../properties/hostile-text.ts'
 import { sampleOf } from '../../webhook/server.ts'
 import type { Api } from '../api.ts'
@@ -382,7 +382,7 @@ function recreated(name: string, forgery: Forgery, catalog: string) {
  * colours.
  */
 async function show(t: Test, args: readonly string[]) {
-  const { code, out } = await runInTerminal(args)
+  const { code, out } = await runProcessInTerminal(args)
   const text = out.replace(OURS, '')
   const verb = args.slice(0, 2).join(' ')
   t.equal(HARMFUL.exec(text)?.[0], undefined, `the output of ${verb} is printable`)
