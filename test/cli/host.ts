@@ -99,30 +99,42 @@ export function createSession(said: string[] = []): Session & Pick<TestHost, 'ou
   return { ...session, ...host, say }
 }
 
-/** Returns a stream that keeps what is written. */
-function collectingStream() {
-  const chunks: Buffer[] = []
-  const stream = new Writable({
-    write: (chunk, _encoding, done) => {
-      chunks.push(Buffer.from(chunk))
-      done()
-    },
-  })
-  return { stream, bytes: () => Buffer.concat(chunks) }
-}
-
+/** Returns streams that keep what is written. */
 function openPipes() {
-  return { stdout: collectingStream(), stderr: collectingStream() }
+  const [out, err] = [createCollector(), createCollector()]
+  return {
+    stdout: { stream: new Writable({ write: out.write }), bytes: out.bytes },
+    stderr: { stream: new Writable({ write: err.write }), bytes: err.bytes },
+  }
 }
 
-/** Returns a terminal, which has the methods that the command uses. */
+/** Returns a terminal that keeps what is written to both streams. */
 function openTerminal(columns: number) {
-  const { stream, bytes } = collectingStream()
-  const terminal = Object.assign(stream, {
-    ...{ isTTY: true, columns, rows: 50 },
+  const { write, bytes } = createCollector()
+  const output = { stream: terminalStream({ columns, rows: 50 }, write), bytes }
+  return { stdout: output, stderr: output }
+}
+
+type Write = (chunk: Uint8Array, encoding: unknown, done: () => void) => void
+
+function createCollector() {
+  const chunks: Uint8Array[] = []
+  const write: Write = (chunk, _encoding, done) => {
+    chunks.push(chunk)
+    done()
+  }
+  return { write, bytes: () => Buffer.concat(chunks) }
+}
+
+/** Returns the output of a terminal, with the properties and methods that the command uses. */
+export function terminalStream(
+  size: { readonly columns: number; readonly rows: number },
+  write: Write,
+): WriteStream {
+  const stream = new Writable({ write })
+  return Object.assign(stream, {
+    ...{ ...size, isTTY: true },
     clearLine: (direction: Direction) => clearLine(stream, direction),
     cursorTo: (column: number) => cursorTo(stream, column),
   }) as unknown as WriteStream
-  const output = { stream: terminal, bytes }
-  return { stdout: output, stderr: output }
 }

@@ -4,10 +4,12 @@ import { pod } from '../../src/runs/collect/pod.ts'
 import { standIn } from '../../stand-ins/pod-logs.ts'
 import { until } from '../../until.ts'
 import { run } from '../command.ts'
+import { openProcessTerminal, type ProcessTerminal } from './process-terminal.ts'
 import { pressureRows, RUNNING, type RunOfRanks, runOfRanks, timepoint } from './run-of-ranks.ts'
 import { openTerminal, type Terminal, type TerminalSize } from './terminal.ts'
 
-// `top` in a real terminal. The apiserver is a stand-in, because a real one cannot break a
+// `top` in a terminal of the test, or in a real one where signals, its settings or its size matter.
+// The apiserver is a stand-in, because a real one cannot break a
 // connection within a line, and a test with real pods cannot choose the numbers in their logs.
 // test/cluster runs `top` on a real Kubernetes.
 
@@ -24,17 +26,32 @@ interface Beginning {
   readonly prepare?: (world: RunOfRanks) => void
 }
 
-/** Starts `top` in a terminal, on a run with this number of ranks. */
-async function started(
+type Open<Opened> = (
+  t: Test,
+  args: readonly string[],
+  size?: TerminalSize,
+  env?: Readonly<Record<string, string>>,
+) => Promise<Opened>
+
+/** Starts `top` in a terminal of the test, on a run with this number of ranks. */
+const started = (t: Test, ranks: number, beginning: Beginning = {}) =>
+  startedIn(openTerminal, t, ranks, beginning)
+
+/** Starts `top` in a process and a terminal of its own. */
+const startedProcess = (t: Test, ranks: number, beginning: Beginning = {}) =>
+  startedIn(openProcessTerminal, t, ranks, beginning)
+
+async function startedIn<Opened extends Terminal>(
+  open: Open<Opened>,
   t: Test,
   ranks: number,
-  { words = [], size, env, prepare = () => {} }: Beginning = {},
+  { words = [], size, env, prepare = () => {} }: Beginning,
 ) {
   const world = runOfRanks(ranks)
   prepare(world)
   const { kubeconfig, asked } = await standIn(t, { pods: () => world.pods, logs: world.logs })
   const args = ['top', 'job/lammps', '--kubeconfig', kubeconfig, ...words]
-  const terminal = await openTerminal(t, args, size, env)
+  const terminal = await open(t, args, size, env)
   return { ...world, kubeconfig, asked, terminal }
 }
 
@@ -116,7 +133,7 @@ t.test('keys sort, filter, scroll and show programs and the help', async (t) => 
 })
 
 t.test('the table follows the size of the terminal', async (t) => {
-  const { perf, terminal } = await started(t, 8)
+  const { perf, terminal } = await startedProcess(t, 8)
   for (const log of perf) log.append(timepoint([{ cpu: 20 }]))
   await terminal.shows(/^7 .* 20\.0.*node-1/m)
   terminal.resize(60, 8)
@@ -164,7 +181,7 @@ const ENDS: Readonly<Record<string, readonly [string | NodeJS.Signals, number]>>
 for (const [title, [how, expected]] of Object.entries(ENDS)) {
   t.test(`${title} restores the terminal`, async (t) => {
     const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(FAULT)}` }
-    const { perf, terminal } = await started(t, 1, { env })
+    const { perf, terminal } = await startedProcess(t, 1, { env })
     perf[0]?.append(timepoint([{ cpu: 20 }]))
     await terminal.shows(/20\.0/)
     t.ok(terminal.isAlternate())
@@ -184,11 +201,11 @@ for (const [title, [how, expected]] of Object.entries(ENDS)) {
 }
 
 for (const [title, suspend] of [
-  ['Ctrl-Z', (terminal: Terminal) => terminal.press('\u001a')],
-  ['SIGTSTP', (terminal: Terminal) => terminal.kill('SIGTSTP')],
+  ['Ctrl-Z', (terminal: ProcessTerminal) => terminal.press('\u001a')],
+  ['SIGTSTP', (terminal: ProcessTerminal) => terminal.kill('SIGTSTP')],
 ] as const) {
   t.test(`${title} restores the terminal until the command continues`, async (t) => {
-    const { perf, terminal } = await started(t, 1)
+    const { perf, terminal } = await startedProcess(t, 1)
     perf[0]?.append(timepoint([{ cpu: 20 }]))
     await terminal.shows(/20\.0/)
     suspend(terminal)

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { run } from '../../cli/command.ts'
-import { openTerminal } from '../../cli/top/terminal.ts'
+import { openProcessTerminal } from '../../cli/top/process-terminal.ts'
 import { DEBIAN_IMAGE, IMAGES } from '../machine/images.ts'
 import { kubectl } from '../machine/kubectl.ts'
 import { createNamespace, runningCluster } from '../running.ts'
@@ -76,7 +76,7 @@ t.test('the ranks of a Job are shown while it runs', async (t) => {
   t.ok(busy.values.rss > 0)
 
   // On a busy machine, rank 0 has a finding.
-  const terminal = await openTerminal(t, [...words, '--sort', 'percent_cpu'])
+  const terminal = await openProcessTerminal(t, [...words, '--sort', 'percent_cpu'])
   await terminal.shows(/^0 +running +([a-z-]+ +)?\d+\.\d .*\n1 +running +/m)
   terminal.press('p')
   await terminal.shows(/^0 +sh +running +\d+\.\d/m)
