@@ -53,6 +53,7 @@ function placeOf(rank: number) {
     kind: 'process',
     source,
     metric: 'perf-sysstat',
+    section: 'process',
     namespace: 'hpc',
     pod,
     node: 'n',
