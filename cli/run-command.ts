@@ -55,7 +55,8 @@ const VERBS = [
 
 /**
  * Runs a command line until its end. Calls in one process do not affect each other, except that
- * they share the current folder, the folder for temporary files and the heap.
+ * they share the current folder, the folder for temporary files and the heap, and that credential
+ * plugins of kubeconfigs get the environment of the process.
  *
  * @param words the arguments after the name of the program
  * @returns the exit code

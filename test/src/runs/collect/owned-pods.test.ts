@@ -105,7 +105,9 @@ t.test('a kind that the cluster does not serve is an error', async (t) => {
     message: 'the cluster serves no API group example.com, so no x.example.com',
   })
   await t.rejects(collected(t, kubeconfig, 'workflo.argoproj.io/a'), {
-    message: 'the API group argoproj.io has no namespaced kind workflo; its kinds are workflow',
+    message:
+      'the API group argoproj.io has no namespaced kind workflo (did you mean workflow?); its ' +
+      'kinds are workflow',
   })
   await t.rejects(collected(t, kubeconfig, 'rayjob/other'), {
     message: 'there are no pods of rayjob/other in namespace hpc',
