@@ -142,14 +142,13 @@ function isUrgent({ isLast, isDone, dueAt }: KeptLog): boolean {
   return isLast && !isDone && dueAt <= Date.now()
 }
 
+/** A log that was due when its container ended is in both queues, and must not be read twice. */
 function takeNext({ urgent, due }: KeeperState): KeptLog | undefined {
-  for (const queue of [urgent, due]) {
-    const [next] = queue
-    if (next === undefined) continue
-    queue.delete(next)
-    return next
-  }
-  return undefined
+  const [next] = urgent.size > 0 ? urgent : due
+  if (next === undefined) return undefined
+  urgent.delete(next)
+  due.delete(next)
+  return next
 }
 
 function noteObserver(

@@ -72,17 +72,23 @@ export function createKeptLogs(root: string, files: VolumeFiles): KeptLogs {
   const above = join(root, '.logs')
   const folderOf = ({ key }: KeptRun) => join(above, hashOf([key]))
   const pathOf = (run: KeptRun, id: string) => join(folderOf(run), `${id}.log`)
+  const create = async (folder: string, run: KeptRun) => {
+    if ((await readJson(join(folder, RUN_FILE))) !== undefined) return
+    await files.createFolder(folder)
+    await writeWhole(files, join(folder, RUN_FILE), [JSON.stringify(run)])
+  }
+  const works = new Map<string, FolderWork>()
   return {
     pathOf,
-    async writeFacts(run, id, facts) {
+    writeFacts(run, id, facts) {
       const folder = folderOf(run)
-      const isNew = (await readJson(join(folder, RUN_FILE))) === undefined
-      if (isNew) {
-        await files.createFolder(folder)
-        await writeWhole(files, join(folder, RUN_FILE), [JSON.stringify(run)])
-      }
-      await writeWhole(files, join(folder, `${id}${FACTS}`), [JSON.stringify(facts)])
-      await files.syncFolder(folder)
+      return writeInto(works, folder, {
+        create: () => create(folder, run),
+        write: async () => {
+          await writeWhole(files, join(folder, `${id}${FACTS}`), [JSON.stringify(facts)])
+          await files.syncFolder(folder)
+        },
+      })
     },
     measure: (run, id) => measureText(pathOf(run, id)),
     open: (run, id, bytes) => {
@@ -105,11 +111,75 @@ export function createKeptLogs(root: string, files: VolumeFiles): KeptLogs {
         }),
       )
     },
-    async remove(run) {
-      // A part of the logs would be stored a second time.
-      if (existsSync(folderOf(run))) await removeWhole(files, root, folderOf(run))
+    remove(run) {
+      const folder = folderOf(run)
+      return removeAlone(works, folder, async () => {
+        // A part of the logs would be stored a second time.
+        if (existsSync(folder)) await removeWhole(files, root, folder)
+      })
     },
   }
+}
+
+/** What goes on in the folder of a run. */
+interface FolderWork {
+  /** The writes and the removals that have not ended. */
+  readonly tasks: Set<Promise<void>>
+  /** Settles when the folder exists; undefined while nobody creates it. */
+  creating: Promise<void> | undefined
+  /** Settles when the last removal has ended. */
+  removed: Promise<unknown>
+}
+
+type FolderWorks = Map<string, FolderWork>
+
+/**
+ * Writes into a folder. The logs of a run can all begin and end at the same moment, and each of
+ * them may find that the folder is missing: it is created once for all of them.
+ */
+function writeInto(
+  works: FolderWorks,
+  folder: string,
+  { create, write }: { create(): Promise<void>; write(): Promise<void> },
+): Promise<void> {
+  const work = workIn(works, folder)
+  const task = work.removed.then(async () => {
+    work.creating ??= create().finally(() => {
+      work.creating = undefined
+    })
+    await work.creating
+    await write()
+  })
+  return addTask(works, folder, task)
+}
+
+/** Removes a folder after the writes that have begun, and before those that begin later. */
+function removeAlone(
+  works: FolderWorks,
+  folder: string,
+  remove: () => Promise<void>,
+): Promise<void> {
+  const work = workIn(works, folder)
+  const task = Promise.allSettled(work.tasks).then(remove)
+  work.removed = Promise.allSettled([task])
+  return addTask(works, folder, task)
+}
+
+function workIn(works: FolderWorks, folder: string): FolderWork {
+  const nothing = { tasks: new Set<Promise<void>>(), creating: undefined }
+  const work = works.get(folder) ?? { ...nothing, removed: Promise.resolve() }
+  works.set(folder, work)
+  return work
+}
+
+/** Adds a task, which is forgotten when it has ended. */
+function addTask(works: FolderWorks, folder: string, task: Promise<void>): Promise<void> {
+  const { tasks } = workIn(works, folder)
+  tasks.add(task)
+  return task.finally(() => {
+    tasks.delete(task)
+    if (tasks.size === 0) works.delete(folder)
+  })
 }
 
 /** Returns the names in a folder; none if there is no such folder. */

@@ -43,6 +43,13 @@ function readAll(keeper: LogKeeper): Promise<void> {
   })
 }
 
+const GONE: ErrorAnswer = { code: 404, message: 'the pod was not found' }
+
+function sendError(response: ServerResponse, error: ErrorAnswer): void {
+  response.writeHead(error.code, { 'content-type': 'application/json' })
+  response.end(JSON.stringify({ kind: 'Status', status: 'Failure', ...error }))
+}
+
 const linesOf = (from: number, to: number) =>
   Array.from({ length: to - from }, (_, index) => `line ${from + index}\n`).join('')
 
@@ -84,12 +91,8 @@ function readIf(read: () => string): string {
 t.test('what could not be read has a reason', async (t) => {
   const log = growingLog(linesOf(0, 3))
   let state: 'there' | 'gone' = 'there'
-  const gone: ErrorAnswer = { code: 404, message: 'pods "lammps-0" not found' }
-  const answer = (response: ServerResponse, query: URLSearchParams) => {
-    if (state === 'there') return log.answer(response, query)
-    response.writeHead(gone.code, { 'content-type': 'application/json' })
-    response.end(JSON.stringify({ kind: 'Status', status: 'Failure', ...gone }))
-  }
+  const answer = (response: ServerResponse, query: URLSearchParams) =>
+    state === 'there' ? log.answer(response, query) : sendError(response, GONE)
   const { keeper, text } = await start(t, t.testdir({}), { 'lammps-0/vitals': answer })
   const later = { ...RUNNING, restarts: 1 }
   keeper.note(RUN, POD, [RUNNING])
@@ -168,4 +171,66 @@ t.test('at most 16 logs are read at once, and each is read once more at its end'
   await readAll(keeper)
   t.ok(most > 1 && most <= 16, `${most} at once`)
   for (const observer of observers) t.equal(text(observer), 'one line\n')
+})
+
+for (const count of [1, 2, 8, 64])
+  t.test(`no log is lost of ${count} pods that end together and vanish at once`, async (t) => {
+    const names = Array.from({ length: count }, (_, index) => `lammps-${index}`)
+    const read = new Set<string>()
+    const logs = names.map((name) => {
+      const log = growingLog(linesOf(0, 3))
+      log.end()
+      const answer = (response: ServerResponse, query: URLSearchParams) => {
+        if (read.has(name)) return sendError(response, GONE)
+        read.add(name)
+        log.answer(response, query)
+      }
+      return [`${name}/vitals`, answer] as const
+    })
+    const { keeper, text, failures } = await start(t, t.testdir({}), Object.fromEntries(logs))
+    const observers = names.map((name) => endedObserver(name, 'vitals'))
+    keeper.note(RUN, POD, observers)
+    const broken = () => failures.filter((message) => !message.endsWith(GONE.message))
+    await until('each log was read', () => read.size === count || broken().length > 0)
+    if (read.size < count) return t.fail(broken().join('\n'))
+    keeper.note(RUN, { ...POD, isGone: true }, observers)
+    await readAll(keeper)
+    for (const observer of observers) t.equal(text(observer), linesOf(0, 3))
+    const problems = [...keeper.logsOf(RUN.key).values()].map(({ problem }) => problem)
+    t.strictSame(problems, Array(count).fill(null))
+  })
+
+t.test('a log whose container ends while it waits to be read is read once at a time', async (t) => {
+  const names = Array.from({ length: 17 }, (_, index) => `lammps-${index}`)
+  const last = 'lammps-16'
+  const open = new Set<ServerResponse>()
+  let [reading, most, isFull] = [0, 0, true]
+  const log = growingLog('one line\n')
+  log.end()
+  const answerOf = (name: string) => (response: ServerResponse, query: URLSearchParams) => {
+    if (name !== last) return isFull ? void open.add(response) : void response.end()
+    reading += 1
+    most = Math.max(most, reading)
+    setImmediate(() => {
+      reading -= 1
+      log.answer(response, query)
+    })
+  }
+  const logs = Object.fromEntries(names.map((name) => [`${name}/vitals`, answerOf(name)]))
+  const { keeper, text, failures } = await start(t, t.testdir({}), logs)
+  const running = names.map((name) => ({ ...endedObserver(name, 'vitals'), state: 'running' }))
+  keeper.note(RUN, POD, running as RunningObserver[])
+  keeper.begin()
+  await until('the other logs use all connections', () => open.size === 16)
+  const ended = endedObserver(last, 'vitals')
+  keeper.note(RUN, POD, [ended])
+  isFull = false
+  for (const response of open) response.end()
+  await until('the log was read', () => {
+    keeper.begin()
+    return readIf(() => text(ended)) === 'one line\n'
+  })
+  await keeper.stop()
+  t.equal(most, 1)
+  t.notMatch(failures.join(), /EEXIST|ENOENT/)
 })
