@@ -16,11 +16,17 @@ const MOST_PROCESSES = 1024
 /** @param source identifies the pod */
 export function startLiveProcesses(source: string): LiveProcesses {
   let run = newMpiRun(true)
+  let rows = 0
   const add = (section: string, row: Sample) => {
-    if (sizeOf(run) >= MOST_PROCESSES) run = withoutEnded(run)
+    rows += 1
+    // All processes are looked through, so that must not happen for each row of a full log.
+    if (sizeOf(run) >= MOST_PROCESSES && rows >= MOST_PROCESSES / 2) {
+      run = withoutEnded(run)
+      rows = 0
+    }
     if (sizeOf(run) < MOST_PROCESSES) addMpiRow(run, section, row)
   }
-  const rows = startTimepointRows({
+  const taken = startTimepointRows({
     source,
     metric: MPI_METRIC,
     reads: (section) => PROGRESS_SECTIONS.has(section),
@@ -29,7 +35,7 @@ export function startLiveProcesses(source: string): LiveProcesses {
       run = newMpiRun(true)
     },
   })
-  return { ...rows, calls: () => run }
+  return { ...taken, calls: () => run }
 }
 
 function sizeOf({ processes, starting }: MpiRun): number {
@@ -39,7 +45,8 @@ function sizeOf({ processes, starting }: MpiRun): number {
 /** Forgets processes that have ended. Those that have replaced each other use up the room. */
 function withoutEnded(run: MpiRun): MpiRun {
   const processes = run.processes.filter(({ state }) => state === 'running')
-  const running = [...run.running].filter(([, process]) => processes.includes(process))
+  const kept = new Set(processes)
+  const running = [...run.running].filter(([, process]) => kept.has(process))
   const starting = [...run.starting].filter(([, { endedAt }]) => endedAt === null)
   return { ...run, processes, running: new Map(running), starting: new Map(starting) }
 }

@@ -41,8 +41,8 @@ export interface OpenCalls {
   readonly quiet: number
   /** The threads that are in calls, or one that is in none. */
   readonly threads: OpenThread[]
-  /** The threads at the timepoint before. */
-  readonly threadsBefore: readonly OpenThread[]
+  /** The threads at the timepoint before, by their ids and the beginnings of their calls. */
+  readonly threadsBefore: ReadonlyMap<string, OpenThread>
 }
 
 /** A thread, with the call in which it is. */
@@ -98,7 +98,7 @@ function newTimepoint(last: OpenCalls | null, sample: Sample): OpenCalls {
     cpu: used === null || interval === null || interval <= 0 ? null : used / interval,
     quiet: used === 0 ? before.quiet + (interval ?? 0) : 0,
     threads: [],
-    threadsBefore: before.threads,
+    threadsBefore: new Map(before.threads.map((one) => [threadKey(one), one])),
   }
 }
 
@@ -111,7 +111,7 @@ function threadIn(sample: Sample, { threadsBefore }: OpenCalls): OpenThread {
   const call = textIn(sample.call)
   const own = numberIn(thread)
   const since = countIn(sample.since)
-  const same = threadsBefore.find((one) => one.thread === own && one.since === since)
+  const same = threadsBefore.get(threadKey({ thread: own, since }))
   return {
     thread: own,
     call,
@@ -122,6 +122,10 @@ function threadIn(sample: Sample, { threadsBefore }: OpenCalls): OpenThread {
     since,
     samples: same?.call === call ? same.samples + 1 : 1,
   }
+}
+
+function threadKey({ thread, since }: Pick<OpenThread, 'thread' | 'since'>): string {
+  return `${thread} ${since}`
 }
 
 /** Adds a row of the section `progress`: a communicator of a process. */

@@ -49,16 +49,24 @@ export function joinStarting(
   rankOf: (source: string) => string,
 ): readonly StartingJob[] {
   const all = [...starting.values()].map((one) => ({ ...one, pod: rankOf(one.source) }))
-  const jobs = Map.groupBy(all, ({ job, size }) => JSON.stringify([job, size]))
-  return [...jobs.values()].map((members) => {
-    const [{ job, size }] = members as [StartingMember]
-    const isOfJob = (one: { readonly job: string | null; readonly size: number }) =>
-      one.job === job && one.size === size
-    const running = processes.filter((one) => isOfJob(one) && one.state === 'running').length
+  const jobs = Map.groupBy(all, jobKey)
+  const running = new Map<string, number>()
+  // Whoever writes the logs decides how many jobs and processes there are.
+  for (const process of processes) {
+    if (process.state !== 'running') continue
+    const key = jobKey(process)
+    running.set(key, (running.get(key) ?? 0) + 1)
+  }
+  return [...jobs].map(([key, members]) => {
+    const [{ size }] = members as [StartingMember]
     const rankIn = ({ rank }: StartingMember) => rank ?? Number.POSITIVE_INFINITY
     const sorted = members.toSorted((a, b) => (rankIn(a) < rankIn(b) ? -1 : 1))
-    return { size, members: sorted, running }
+    return { size, members: sorted, running: running.get(key) ?? 0 }
   })
+}
+
+function jobKey({ job, size }: Pick<StartingMember, 'job' | 'size'>): string {
+  return JSON.stringify([job, size])
 }
 
 /** Finds the processes of a job that were in MPI_Init at the last two timepoints. */

@@ -23,6 +23,8 @@ export interface WaitingJob {
   readonly processes: readonly JobProcess[]
   readonly ranks: ReadonlyMap<number, JobProcess>
   readonly waiting: ReadonlyMap<JobProcess, WaitingProcess>
+  /** The processes that are members of each communicator. */
+  readonly members: ReadonlyMap<string, readonly JobProcess[]>
   /** What processes need in collective calls. All that wait in the same call need the same. */
   readonly collectives: Map<string, Needs>
   /** When a process of the job was last seen in MPI, in seconds since 1970. */
@@ -56,9 +58,24 @@ export function findWaiting(processes: readonly JobProcess[]): WaitingJob {
       return own === undefined ? [] : [[process, own] as const]
     }),
   )
-  const job = { processes, ranks, waiting, collectives: new Map(), latest }
+  const members = membersIn(processes)
+  const job = { processes, ranks, waiting, members, collectives: new Map(), latest }
   const chosen = [...waiting].map(([process, own]) => [process, withThread(own, job)] as const)
   return { ...job, waiting: new Map(chosen) }
+}
+
+/** Returns the members of each communicator, in the order of the processes. */
+function membersIn(processes: readonly JobProcess[]): ReadonlyMap<string, readonly JobProcess[]> {
+  const all = processes.flatMap((process) => {
+    return [...communicatorsOf(process)].map((name) => ({ name, process }))
+  })
+  const groups = Map.groupBy(all, ({ name }) => name)
+  return new Map([...groups].map(([name, own]) => [name, own.map(({ process }) => process)]))
+}
+
+function communicatorsOf({ begun, state }: JobProcess): ReadonlySet<string> {
+  // A process that was killed before the observer has seen it is a member of MPI_COMM_WORLD, too.
+  return new Set([...begun.keys(), ...(state === 'lost' ? ['world'] : [])])
 }
 
 /** Returns the call in which a process waits; undefined if it does not wait, or moves. */
@@ -121,12 +138,9 @@ function findMembers(
   { process, thread }: WaitingProcess,
   communicator: string,
   number: number,
-  { processes, waiting }: WaitingJob,
+  job: WaitingJob,
 ): Needs {
-  // A process that was killed before the observer has seen it is a member of MPI_COMM_WORLD, too.
-  const members = processes.filter(({ begun, state }) => {
-    return begun.has(communicator) || (communicator === 'world' && state === 'lost')
-  })
+  const members = job.members.get(communicator) ?? []
   const size = process.begun.get(communicator)?.size ?? members.length
   const late = members.filter((one) => {
     const begun = one.begun.get(communicator)?.begun ?? 0
@@ -142,7 +156,7 @@ function findMembers(
   const isKnown = !communicator.startsWith('jobs-')
   return {
     processes: late,
-    isMismatch: members.some((one) => waiting.get(one)?.threads.some(isOther) === true),
+    isMismatch: members.some((one) => job.waiting.get(one)?.threads.some(isOther) === true),
     unrecorded: isKnown ? Math.max(size - members.length, 0) : 0,
     isUnknown: false,
   }

@@ -60,15 +60,20 @@ export function findStuckRanks(
   rankOf: (source: string) => string,
   pythonOf: PythonOf = () => undefined,
 ): readonly StuckRanks[] {
-  const processes = Map.groupBy(run.processes.values(), ({ pid }) => pid)
+  const processes = processesAt(run)
+  const pods = Map.groupBy(run.processes.values(), ({ source }) => source)
   const latest = latestRows(run)
   return latestAnswers(run).flatMap((answer) => {
-    const all = answer.communicators
+    const ranks = Map.groupBy(answer.ranks, (rank) => rank.communicator)
+    const late = answer.communicators
       .filter(({ missing, behind }) => missing + behind > 0)
       .sort((a, b) => (b.size ?? 0) - (a.size ?? 0))
-      .map((communicator) =>
-        describe({ processes, latest, answer, communicator, rankOf, pythonOf }),
-      )
+    // A forged answer can have many communicators of one name, and each rank would be in all.
+    const byName = Map.groupBy(late, ({ name }) => name)
+    const largest = [...byName.values()].flatMap((own) => own.slice(0, 1))
+    const all = largest.map((communicator) =>
+      describe({ processes, pods, latest, answer, ranks, communicator, rankOf, pythonOf }),
+    )
     const seen = new Set<string>()
     return all.filter((stuck) => {
       const key = causeOf(stuck)
@@ -109,12 +114,29 @@ function latestRows(run: NcclRun): ReadonlyMap<string, number> {
   return latest
 }
 
+/** Returns the processes of all pods by their ids and each of their addresses. */
+function processesAt(run: NcclRun): ReadonlyMap<string, readonly NcclProcess[]> {
+  const found = new Map<string, NcclProcess[]>()
+  for (const process of run.processes.values())
+    for (const address of new Set(process.addresses)) {
+      const key = `${process.pid} ${address}`
+      const known = found.get(key)
+      if (known === undefined) found.set(key, [process])
+      else known.push(process)
+    }
+  return found
+}
+
 interface Place {
-  /** The processes of all pods, by process id. */
-  readonly processes: ReadonlyMap<number, readonly NcclProcess[]>
+  /** The processes of all pods, by `PID ADDRESS`. */
+  readonly processes: ReadonlyMap<string, readonly NcclProcess[]>
+  /** The processes of each log. */
+  readonly pods: ReadonlyMap<string, readonly NcclProcess[]>
   /** The seconds of the latest row of each log. */
   readonly latest: ReadonlyMap<string, number>
   readonly answer: NcclAnswer
+  /** The ranks in the answer, by communicator. */
+  readonly ranks: ReadonlyMap<string, readonly NcclRank[]>
   readonly communicator: NcclCommunicator
   readonly rankOf: (source: string) => string
   readonly pythonOf: PythonOf
@@ -125,7 +147,7 @@ const MISSING: ReadonlySet<string | null> = new Set(['dead', 'unresponsive', 'mi
 
 function describe(place: Place): StuckRanks {
   const { answer, communicator, rankOf } = place
-  const own = answer.ranks.filter((rank) => rank.communicator === communicator.name)
+  const own = place.ranks.get(communicator.name) ?? []
   const isMissing = ({ state }: NcclRank) => MISSING.has(state)
   const isMismatch = communicator.ahead === 0 && communicator.missing === 0
   const late = own.filter((rank) => isMissing(rank) || (rank.behind ?? 0) > 0)
@@ -157,8 +179,8 @@ function lateRank(rank: NcclRank, isMissing: boolean, place: Place): LateRank {
   }
 }
 
-function containersOf({ source }: NcclAnswer, { processes }: Place): readonly string[] {
-  const own = [...processes.values()].flat().filter((process) => process.source === source)
+function containersOf({ source }: NcclAnswer, { pods }: Place): readonly string[] {
+  const own = pods.get(source) ?? []
   return [...new Set(own.flatMap(({ container }) => container ?? []))]
 }
 
@@ -168,7 +190,7 @@ function containersOf({ source }: NcclAnswer, { processes }: Place): readonly st
  */
 function processOf({ host, pid }: NcclRank, place: Place): NcclProcess | undefined {
   if (host === null || pid === null) return undefined
-  const found = place.processes.get(pid)?.filter(({ addresses }) => addresses.includes(host)) ?? []
+  const found = place.processes.get(`${pid} ${host}`) ?? []
   const pods = new Set(found.map(({ source }) => place.rankOf(source)))
   return pods.size === 1 ? found[0] : undefined
 }

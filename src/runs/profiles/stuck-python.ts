@@ -64,23 +64,29 @@ export function findStuckPython(
   const still = present.map((one) => ({ ...one, hasEnded: false }))
   const workers = still.filter((one) => isLoaderWorker(one) && isLoading(one))
   const ranks = still.filter((one) => !isLoaderWorker(one) && !isIdle(one))
-  const gone = absent.filter(({ hasEnded }) => hasEnded)
-  return [...Map.groupBy(ranks, kindOf)].flatMap(([kind, peers]) => {
-    const ended = gone.filter((one) => kindOf(one) === kind && !isLoaderWorker(one))
-    return stuckPeers(peers, ended, workers)
-  })
+  const gone = absent.filter((one) => one.hasEnded && !isLoaderWorker(one))
+  const goneByKind = Map.groupBy(gone, kindOf)
+  const byPlace = Map.groupBy(workers, placeOf)
+  return [...Map.groupBy(ranks, kindOf)].flatMap(([kind, peers]) =>
+    stuckPeers(peers, goneByKind.get(kind) ?? [], byPlace),
+  )
 }
+
+/** The processes of data loaders that load a batch, by their pods and containers. */
+type Workers = ReadonlyMap<string, readonly PythonProcess[]>
 
 /** @param ended processes of the same program that have ended earlier */
 function stuckPeers(
   peers: readonly PythonProcess[],
   ended: readonly PythonProcess[],
-  workers: readonly PythonProcess[],
+  workers: Workers,
 ): readonly StuckPython[] {
   const waiting = peers.flatMap((process) => waitingAt(process, waitIn(process)))
   const isWaiting = new Set(waiting.map(({ process }) => process))
   const others = peers.filter((one) => !isWaiting.has(one))
-  const late = others.length > 0 ? others : ended.filter((one) => wasWith(one, waiting))
+  const begun = maximum(waiting.map(({ process }) => process.firstAt ?? 0)) ?? 0
+  // A process that ended before others had begun can be of an earlier job.
+  const late = others.length > 0 ? others : ended.filter((one) => begun <= (one.endedAt ?? 0))
   const facts = {
     isBeginning: waiting.some(({ process }) => isBeginning(process)),
     longestGap: maximum(peers.map(({ longestGap }) => longestGap)) ?? 0,
@@ -91,7 +97,8 @@ function stuckPeers(
     return [{ why: 'python-late', waiting, late: described, ...facts }]
   }
   const loading = peers.flatMap((process) => waitingAt(process, loaderWaitIn(process)))
-  const own = workers.filter((one) => loading.some(({ process }) => isInSamePod(process, one)))
+  const places = new Set(loading.map(({ process }) => placeOf(process)))
+  const own = [...places].flatMap((place) => workers.get(place) ?? [])
   if (loading.length < peers.length || own.length === 0) return []
   const described = own.map((process) => ({ process, workers: [] }))
   return [{ why: 'python-loader', waiting: loading, late: described, ...facts }]
@@ -102,19 +109,10 @@ function waitingAt(process: PythonProcess, line: string | undefined): readonly W
 }
 
 /** Returns the processes of its data loader that load a batch for which a process waits. */
-function workersOf(
-  process: PythonProcess,
-  workers: readonly PythonProcess[],
-): readonly PythonProcess[] {
-  if (loaderWaitIn(process) === undefined) return []
-  return workers.filter((one) => isInSamePod(process, one))
+function workersOf(process: PythonProcess, workers: Workers): readonly PythonProcess[] {
+  return loaderWaitIn(process) === undefined ? [] : (workers.get(placeOf(process)) ?? [])
 }
 
-function isInSamePod(a: PythonProcess, b: PythonProcess): boolean {
-  return a.pod === b.pod && a.container === b.container
-}
-
-/** Reports whether a process ended after others had begun, which are therefore not of a new job. */
-function wasWith({ endedAt }: PythonProcess, waiting: readonly WaitingPython[]): boolean {
-  return waiting.every(({ process }) => (process.firstAt ?? 0) <= (endedAt ?? 0))
+function placeOf({ pod, container }: PythonProcess): string {
+  return JSON.stringify([pod, container])
 }

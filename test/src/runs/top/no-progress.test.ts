@@ -1,8 +1,16 @@
 import t from 'tap'
 import type { Sample } from '../../../../src/runs/log/columns.ts'
+import type { JobProcess } from '../../../../src/runs/mpi/mpi-job.ts'
+import { findStuckProcesses } from '../../../../src/runs/mpi/stuck-processes.ts'
+import { joinStarting } from '../../../../src/runs/mpi/stuck-start.ts'
+import type { NcclRun } from '../../../../src/runs/nccl/nccl-run.ts'
+import { findStuckRanks } from '../../../../src/runs/nccl/stuck-ranks.ts'
+import type { PythonProcess } from '../../../../src/runs/profiles/current-stacks.ts'
+import { findStuckPython } from '../../../../src/runs/profiles/stuck-python.ts'
 import { startLiveLog } from '../../../../src/runs/top/live-log.ts'
 import { findNoProgress } from '../../../../src/runs/top/no-progress.ts'
 import { joinedTaker, startJobTakers } from '../../../../src/runs/top/row-takers.ts'
+import { type CountedReads, countReads } from '../../../counted-reads.ts'
 import { absent, waiting } from '../findings/cases.ts'
 import { DESCRIPTIONS, rankRows } from '../findings/rows.ts'
 import { nowRow, STACKS } from '../profiles/python-rows.ts'
@@ -69,3 +77,77 @@ t.test('ranks of Python that wait for a data loader that hangs', async (t) => {
   const silent = shapes.map((shape) => rankOf(shape, 190))
   t.strictSame(findNoProgress(silent, now + 300_000), [], 'no rows arrive')
 })
+
+// Logs can be forged: each of these looks has as many keys as rows, which would be slow if a look
+// passed through all rows for each key.
+
+type Look = (size: number, reads: CountedReads) => void
+
+const times = <Value>(size: number, make: (index: number) => Value) =>
+  Array.from({ length: size }, (_, index) => make(index))
+
+/** Processes of MPI, each with a job of its own, or each in a communicator of its own. */
+const processOf = (index: number, facts: object) => ({
+  ...{ source: `hpc/pod-${index}`, pod: `hpc/pod-${index}`, program: 'app', library: 'x' },
+  ...{ pid: 7, rank: index, size: 2, job: '1', state: 'running', elapsed: 100, endedAt: null },
+  ...{ begun: new Map(), open: null, ...facts },
+})
+
+const LOOKS: Readonly<Record<string, Look>> = {
+  'jobs that start': (size, { count }) => {
+    const processes = times(size, (at) => count(processOf(at, { job: `${at}` })))
+    const starting = new Map(
+      times(size, (at) => [`${at}`, count(processOf(at, { job: `${at}`, call: 'MPI_Init' }))]),
+    )
+    joinStarting({ processes, starting } as never, (source) => source)
+  },
+  'communicators of MPI': (size, { count }) => {
+    const processes = times(size, (at) => {
+      const thread = {
+        call: 'MPI_Barrier',
+        communicator: `c${at}`,
+        number: 1,
+        since: 1,
+        samples: 3,
+      }
+      const open = { at: 1000, elapsed: 100, interval: 10, threads: [{ ...thread, thread: 1 }] }
+      const begun = count(new Map([[`c${at}`, { size: 2, begun: 1 }]]))
+      return processOf(at, { open, begun }) as unknown as JobProcess
+    })
+    findStuckProcesses({ job: '1', size, processes, problem: null })
+  },
+  'programs of Python': (size, { count }) => {
+    const stackOf = (at: number, hasEnded: boolean) => {
+      const frames = count(STACKS.waits.split(';'))
+      const when = { at: 1000, firstAt: 1, interval: 10, endedAt: hasEnded ? 1000 : null }
+      const program = { container: 'app', program: `${at}`, pod: `hpc/pod-${at}` }
+      return { frames, hasEnded, ...when, ...program } as unknown as PythonProcess
+    }
+    const all = times(size, (at) => [stackOf(at, false), stackOf(at, true)])
+    findStuckPython(all.flat(), () => false)
+  },
+  'communicators of NCCL': (size, { count }) => {
+    const communicators = times(size, (at) => ({ name: `${at}`, missing: 0, behind: 1, size: 2 }))
+    const ranks = times(size, (at) =>
+      count({ communicator: `${at}`, rank: at, host: `10.0.0.${at}`, pid: 7, behind: 1 }),
+    )
+    const processes = times(size, (at) => {
+      const process = { source: `pod-${at}`, pid: 7, seconds: 1, addresses: [`10.0.0.${at}`] }
+      return [`${at}`, { ...process, addresses: count(process.addresses) }] as const
+    })
+    const answers = new Map([['pod-0', { source: 'pod-0', at: 1, communicators, ranks }]])
+    const run = { answers, processes: new Map(processes) } as unknown as NcclRun
+    findStuckRanks(run, (source) => source)
+  },
+}
+
+for (const [name, look] of Object.entries(LOOKS))
+  t.test(`a look at many ${name} takes steps in proportion to the rows`, async (t) => {
+    const stepsFor = (size: number) => {
+      const reads = countReads()
+      look(size, reads)
+      return reads.reads
+    }
+    const [few, many] = [stepsFor(100), stepsFor(800)]
+    t.ok(few > 0 && many <= 12 * few, `${few} reads, and ${many} for eight times the rows`)
+  })
