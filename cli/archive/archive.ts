@@ -1,7 +1,6 @@
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { loadCatalog } from '../../src/catalog/load.ts'
 import { cannotWrite } from '../../src/lib/write-error.ts'
-import { descriptionsIn } from '../../src/runs/log/descriptions.ts'
 import { clusterToWatch } from '../../webhook/cluster-to-watch.ts'
 import { logDestination, openLog } from '../../webhook/log.ts'
 import { buildStatusApp } from '../../webhook/status-app.ts'
@@ -46,12 +45,12 @@ export async function archive(
   collectDefaultMetrics({ register: registry })
   const access = await clusterToWatch(options.kubeconfig, environment).catch(usageError)
   const catalog = await loadCatalog({}).catch(usageError)
-  const [metrics, descriptions] = [new Set(catalog.metrics.keys()), descriptionsIn(catalog)]
+  const metrics = new Set(catalog.metrics.keys())
   const retention = { maxAgeMs: options.keep, maxRuns: options.keepRuns }
   const namespaces = options.namespace ?? []
   const storage = await openStorage(options)
   const running = startArchive({
-    ...{ access, namespaces, metrics, descriptions, retention, registry, log, storage },
+    ...{ access, namespaces, metrics, retention, registry, log, storage },
     publicUrl: options.publicUrl,
   })
   const app = buildStatusApp(registry, running.checks)

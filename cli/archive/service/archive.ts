@@ -10,7 +10,6 @@ import { pauseInBackground } from '../../../src/lib/pause.ts'
 import { minimum } from '../../../src/lib/statistics.ts'
 import type { Retention } from '../../../src/runs/archive/retention.ts'
 import { runPool } from '../../../src/runs/collect/pool.ts'
-import type { Descriptions } from '../../../src/runs/log/descriptions.ts'
 import type { ReadinessCheck } from '../../../webhook/status-app.ts'
 import { pathOfRuns } from '../../shared/path-of-runs.ts'
 import type { RunStorage } from '../storage/stored-runs.ts'
@@ -41,8 +40,6 @@ export interface ArchiveOptions {
   readonly namespaces: readonly string[]
   /** The names of the metrics that `attach` can add to a pod. */
   readonly metrics: ReadonlySet<string>
-  /** The descriptions of the rows in the logs that are kept. */
-  readonly descriptions: Descriptions
   readonly retention: Retention
   readonly registry: Registry
   readonly log: Logger
@@ -124,15 +121,14 @@ export function startArchive(options: ArchiveOptions): Archive {
 
 /** Starts to keep rows, if there is a storage. */
 function startRows(
-  tools: Omit<RowsArchiveOptions, 'storage' | 'publicUrl' | 'report' | 'descriptions'>,
-  { storage, publicUrl, descriptions, registry, log }: ArchiveOptions,
+  tools: Omit<RowsArchiveOptions, 'storage' | 'publicUrl' | 'report'>,
+  { storage, publicUrl, registry, log }: ArchiveOptions,
 ): RowsArchive | undefined {
   if (storage === undefined) return undefined
   const report = createRowsReport(registry, log, () => rows.unread)
   const rows: RowsArchive = createRowsArchive({
     ...tools,
     storage,
-    descriptions,
     publicUrl,
     report,
   })

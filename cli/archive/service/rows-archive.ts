@@ -4,7 +4,6 @@ import { pageUrl, type RunOfRows } from '../../../src/runs/archive/rows-path.ts'
 import type { StoredRows } from '../../../src/runs/archive/stored-rows.ts'
 import type { RunPod } from '../../../src/runs/card/pod-facts.ts'
 import type { RunningObserver } from '../../../src/runs/collect/observers.ts'
-import type { Descriptions } from '../../../src/runs/log/descriptions.ts'
 import type { KeptFacts, KeptRun } from '../storage/kept-logs.ts'
 import type { RunStorage } from '../storage/stored-runs.ts'
 import { addFailure, type Failures, NO_FAILURES, pauseAfter } from './failures.ts'
@@ -53,7 +52,6 @@ export interface RowsArchiveOptions {
   readonly index: RunIndex
   readonly pace: ArchivePace
   readonly report: RowsReport
-  readonly descriptions: Descriptions
   /**
    * Is called after each look at the logs of a run that goes on.
    *
@@ -153,9 +151,10 @@ function isStored(index: RunIndex, run: KeptRun, pod: RunPod): boolean {
 }
 
 function startProgressWatch(options: RowsArchiveOptions): ProgressWatch {
-  const { storage, descriptions, onProgress, report } = options
+  const { storage, pace, onProgress, report } = options
   const { onUnknown } = report
-  return createProgressWatch({ kept: storage.logs, descriptions, onLook: onProgress, onUnknown })
+  const { lookMs } = pace
+  return createProgressWatch({ kept: storage.logs, lookMs, onLook: onProgress, onUnknown })
 }
 
 function isDue({ keeper, storing, failing }: State, key: string): boolean {

@@ -1,10 +1,5 @@
-import { once } from 'node:events'
-import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
-import { loadCatalog } from '../../../src/catalog/load.ts'
-import { systemMessage } from '../../../src/lib/error-message.ts'
-import { descriptionsIn } from '../../../src/runs/log/descriptions.ts'
-import { VOLUME_FILES } from './volume-files.ts'
-import { type RunToWrite, type WrittenRows, writePage, writeRows } from './write-run.ts'
+import { createThread, isOutOfMemory } from '../thread.ts'
+import type { RunToWrite, WrittenRows } from './write-run.ts'
 
 /** Writes the rows and the pages of runs. Both functions throw errors of the system. */
 export interface RowsWriter {
@@ -20,12 +15,14 @@ const HEAP_MIB = 224
 
 type Task = 'rows' | 'page'
 
-interface Message {
+/** A task for the thread. */
+export interface RowsTask {
   readonly task: Task
   readonly run: RunToWrite
 }
 
-type Answer = { readonly written: WrittenRows | undefined } | { readonly error: string }
+/** The result of a task. */
+export type RowsAnswer = { readonly written: WrittenRows | undefined } | { readonly error: string }
 
 /**
  * Starts a writer, which handles one run at a time in a thread of its own: the archive can answer
@@ -35,18 +32,10 @@ type Answer = { readonly written: WrittenRows | undefined } | { readonly error: 
 export function createRowsWriter(): RowsWriter {
   let last: Promise<unknown> = Promise.resolve()
   let waiting = 0
-  let worker: Worker | undefined
-  const stop = async () => {
-    const before = worker
-    worker = undefined
-    await before?.terminate()
-  }
-  const handle = async (message: Message) => {
-    worker ??= startWorker()
-    const answer = await askWorker(worker, message).catch(async (error: unknown) => {
-      await stop()
-      throw error
-    })
+  const module = new URL('./rows-worker.ts', import.meta.url)
+  const thread = createThread<RowsTask, RowsAnswer>(module, { heapMib: HEAP_MIB })
+  const handle = async (message: RowsTask) => {
+    const answer = await thread.ask(message)
     if ('error' in answer) throw new Error(answer.error)
     return answer.written
   }
@@ -55,7 +44,7 @@ export function createRowsWriter(): RowsWriter {
     const result = last.then(() => handle({ task, run }))
     last = result.then(ignore, ignore).then(async () => {
       waiting -= 1
-      if (waiting === 0) await stop()
+      if (waiting === 0) await thread.stop()
     })
     return result
   }
@@ -65,7 +54,7 @@ export function createRowsWriter(): RowsWriter {
       enqueue('page', run)
         .then(() => undefined)
         .catch(tooLarge('the page was')),
-    close: stop,
+    close: thread.stop,
   }
 }
 
@@ -79,44 +68,7 @@ function mustBeWritten(written: WrittenRows | undefined): WrittenRows {
 /** Returns a function for use in `catch`, which returns a sentence if memory was short. */
 function tooLarge(what: string): (error: unknown) => string {
   return (error) => {
-    if ((error as NodeJS.ErrnoException).code !== 'ERR_WORKER_OUT_OF_MEMORY') throw error
+    if (!isOutOfMemory(error)) throw error
     return `${what} not made: that needs more than ${HEAP_MIB} MiB of memory`
   }
 }
-
-function startWorker(): Worker {
-  const resourceLimits = { maxOldGenerationSizeMb: HEAP_MIB, maxYoungGenerationSizeMb: 16 }
-  const worker = new Worker(new URL(import.meta.url), { workerData: WRITER, resourceLimits })
-  // Without a listener, an error of the thread would end the archive.
-  return worker.on('error', ignore)
-}
-
-/** Only the listeners of this message are removed: without those of Node, no answer arrives. */
-async function askWorker(worker: Worker, message: Message): Promise<Answer> {
-  const ended = new AbortController()
-  const { signal } = ended
-  const answered = once(worker, 'message', { signal }).then(([answer]) => answer as Answer)
-  const stopped = once(worker, 'exit', { signal }).then((): never => {
-    throw new Error('the writer was stopped')
-  })
-  worker.postMessage(message)
-  return Promise.race([answered, stopped]).finally(() => ended.abort())
-}
-
-const WRITER = 'rows-writer'
-
-async function answer({ task, run }: Message): Promise<Answer> {
-  try {
-    const descriptions = descriptionsIn(await loadCatalog({}))
-    if (task === 'rows') return { written: await writeRows(VOLUME_FILES, run, descriptions) }
-    await writePage(VOLUME_FILES, run, descriptions)
-    return { written: undefined }
-  } catch (error) {
-    return { error: systemMessage(error) }
-  }
-}
-
-if (!isMainThread && workerData === WRITER)
-  parentPort?.on('message', async (message: Message) =>
-    parentPort?.postMessage(await answer(message)),
-  )

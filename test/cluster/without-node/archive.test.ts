@@ -55,7 +55,7 @@ async function launch(t: Test, changes: Changes) {
   const { namespaces = [PODS], retention = FOREVER, lingerMs = 500 } = changes
   const archive = startArchive({
     ...{ access, namespaces, retention, log, registry: new Registry() },
-    ...{ metrics: new Set(['vitals']), descriptions: new Map() },
+    metrics: new Set(['vitals']),
     pace: {
       ...ARCHIVE_PACE,
       ...{ turnMs: 50, updateMs: 500, sweepMs: 300, lingerMs },

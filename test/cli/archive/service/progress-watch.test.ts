@@ -6,7 +6,6 @@ import { createProgressWatch } from '../../../../cli/archive/service/progress-wa
 import { createKeptLogs, type KeptRun, logId } from '../../../../cli/archive/storage/kept-logs.ts'
 import { VOLUME_FILES } from '../../../../cli/archive/storage/volume-files.ts'
 import { readStampedLines } from '../../../../src/runs/top/stamped-lines.ts'
-import { BUILT_IN_ROWS } from '../../../src/runs/log/built-in.ts'
 import { endedObserver } from '../observers.ts'
 
 // A recorded job of MPI: its third process sleeps for some time while the others wait for it, and
@@ -22,12 +21,12 @@ const [BEGIN, END] = [Math.min(...TIMES), Math.max(...TIMES)]
 const SECOND = 1000
 
 /** Starts to watch the log of a pod, and returns what the looks find. */
-function start(t: Test, pods: readonly string[]) {
+function start(t: Test, pods: readonly string[], lookMs = 600_000) {
   const kept = createKeptLogs(t.testdir({}), VOLUME_FILES)
   const said: (string | undefined)[] = []
   const failures: string[] = []
   const watch = createProgressWatch({
-    ...{ kept, descriptions: BUILT_IN_ROWS },
+    ...{ kept, lookMs },
     onLook: (_, sentence) => said.push(sentence),
     onUnknown: (_, message) => failures.push(message),
   })
@@ -115,4 +114,40 @@ t.test('a run whose rows are too large is reported once, and not looked at any m
   append(watched, log, [], END + 1)
   t.equal(await look(watched), 'none')
   t.strictSame(watched.failures, ['the Run job-1: its last rows are too large'])
+})
+
+const fieldsOf = (fields: object) => JSON.stringify(fields).slice(1, -1)
+
+/** Rows in which each process has a job of its own. They are inputs; no observer wrote them. */
+function forgedRows(pod: number): readonly string[] {
+  const time = new Date(END).toISOString()
+  return Array.from({ length: 1000 }, (_, index) => {
+    const section = pod % 2 === 0 ? 'start' : 'rank'
+    const rank = { mpi_rank: 0, mpi_library: 'x', state: 'running' }
+    const process = { pid: index + 1, mpi_size: 2, job: `${pod}-${index}` }
+    return `{${fieldsOf({ time, section, ...process, ...(section === 'rank' && rank) })}}`
+  })
+}
+
+t.test('another thread looks, so the main thread can do its other work', async (t) => {
+  const pods = Array.from({ length: 20 }, (_, index) => `job-${index}`)
+  const watched = start(t, pods)
+  for (const [index, log] of watched.logs.entries())
+    append(watched, log, [...linesIn(0, BEGIN - 1), ...forgedRows(index)], END)
+  const [before, ofMain] = [process.cpuUsage(), process.threadCpuUsage()]
+  t.equal(await look(watched), undefined)
+  t.strictSame(watched.failures, [])
+  const [all, main] = [process.cpuUsage(before).user, process.threadCpuUsage(ofMain).user]
+  t.ok(main * 2 < all, `the main thread used ${main} of ${all} microseconds`)
+})
+
+t.test('a look that takes too long is ended, and its run is not looked at any more', async (t) => {
+  const watched = start(t, ['job-0'], 1)
+  const [log] = watched.logs
+  if (log === undefined) throw new Error('there is a log')
+  append(watched, log, linesIn(0, END), END)
+  t.equal(await look(watched), undefined)
+  append(watched, log, [], END + 1)
+  t.equal(await look(watched), 'none')
+  t.strictSame(watched.failures, ['the Run job-1: the thread has not answered for 0.001 s'])
 })

@@ -13,7 +13,6 @@ import type { RunFolders } from '../../../../cli/archive/storage/run-folders.ts'
 import { openRunStorage } from '../../../../cli/archive/storage/stored-runs.ts'
 import { VOLUME_FILES } from '../../../../cli/archive/storage/volume-files.ts'
 import { openVolumeFolders } from '../../../../cli/archive/storage/volume-folders.ts'
-import { BUILT_IN_ROWS } from '../../../src/runs/log/built-in.ts'
 import { startBucket } from '../../../stand-ins/bucket.ts'
 import { growingLog } from '../../../stand-ins/growing-log.ts'
 import { until } from '../../../until.ts'
@@ -57,7 +56,6 @@ async function start(t: Test, { server, ca }: World, root: string, choices: Choi
   const archive = startArchive({
     publicUrl: 'https://runs.example.org/',
     ...{ access, namespaces: ['hpc'], metrics: new Set(['vitals', 'mpi-trace']), retention },
-    descriptions: BUILT_IN_ROWS,
     ...{ registry: new Registry(), log: capturedLog().log },
     storage: await openRunStorage({
       ...{ root, files: VOLUME_FILES, writer },

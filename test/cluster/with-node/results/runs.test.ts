@@ -8,9 +8,7 @@ import { createRowsWriter } from '../../../../cli/archive/storage/rows-writer.ts
 import { openRunStorage } from '../../../../cli/archive/storage/stored-runs.ts'
 import { VOLUME_FILES } from '../../../../cli/archive/storage/volume-files.ts'
 import { openVolumeFolders } from '../../../../cli/archive/storage/volume-folders.ts'
-import { loadCatalog } from '../../../../src/catalog/load.ts'
 import { findCluster } from '../../../../src/cluster/access.ts'
-import { descriptionsIn } from '../../../../src/runs/log/descriptions.ts'
 import { run } from '../../../cli/command.ts'
 import { capturedLog } from '../../../webhook/server.ts'
 import type { Api } from '../../api.ts'
@@ -203,7 +201,6 @@ async function archive(t: Test, cluster: Cluster, api: Api): Promise<void> {
   if (access === undefined) throw new Error('there is no cluster')
   const running = startArchive({
     ...{ access, namespaces: [], metrics: new Set(['vitals']), registry: new Registry() },
-    descriptions: descriptionsIn(await loadCatalog({})),
     storage: await openStorage(`${folder}/rows`),
     retention: { maxAgeMs: Number.POSITIVE_INFINITY, maxRuns: 100 },
     log: capturedLog().log,

@@ -10,10 +10,10 @@ import { findStuckPython } from '../../../../src/runs/profiles/stuck-python.ts'
 import { startLiveLog } from '../../../../src/runs/top/live-log.ts'
 import { findNoProgress } from '../../../../src/runs/top/no-progress.ts'
 import { joinedTaker, startJobTakers } from '../../../../src/runs/top/row-takers.ts'
-import { type CountedReads, countReads } from '../../../counted-reads.ts'
 import { absent, waiting } from '../findings/cases.ts'
 import { DESCRIPTIONS, rankRows } from '../findings/rows.ts'
 import { nowRow, STACKS } from '../profiles/python-rows.ts'
+import { type CountedReads, countReads } from './counted-reads.ts'
 
 /** Returns the observer of a metric of a pod, whose log has these rows. */
 function observerOf(metric: string, rows: readonly Sample[], pod = 'job-3') {

@@ -1,0 +1,170 @@
+import { open } from 'node:fs/promises'
+import type { RunningObserver } from '../../../src/runs/collect/observers.ts'
+import type { Descriptions } from '../../../src/runs/log/descriptions.ts'
+import { findNoProgress } from '../../../src/runs/top/no-progress.ts'
+import { type ProgressLog, startProgressLog } from '../../../src/runs/top/progress-log.ts'
+import type { LiveRank } from '../../../src/runs/top/ranks.ts'
+
+/** The text of a log on the volume. */
+export interface LogToRead {
+  readonly id: string
+  readonly path: string
+  readonly observer: Pick<
+    RunningObserver,
+    'namespace' | 'pod' | 'uid' | 'node' | 'rank' | 'container'
+  >
+  /** The bytes of its whole lines. */
+  readonly bytes: number
+  /** Whether the log was read to its end, after its container had ended. */
+  readonly isOver: boolean
+}
+
+/** A run whose logs are looked at. */
+export interface RunToLookAt {
+  readonly key: string
+  readonly logs: readonly LogToRead[]
+  /** The time of the newest rows that count, in milliseconds since 1970. */
+  readonly until: number
+}
+
+/** What a look has found. */
+export interface Look {
+  /** A sentence about processes that make no progress; undefined if there are none. */
+  readonly sentence: string | undefined
+  /** Why it is not known whether the run makes progress; undefined if that is known. */
+  readonly problem: string | undefined
+  /** Whether each later look would have this problem too. */
+  readonly isGivenUp: boolean
+}
+
+/** Looks for processes without progress, and keeps the last rows of each run for its next look. */
+export interface ProgressLooks {
+  /** @throws an error of the system if a text cannot be read */
+  look(run: RunToLookAt): Promise<Look>
+  /** Forgets the rows of a run. */
+  forget(key: string): void
+}
+
+/** A log, and how many bytes of its text were read. */
+interface WatchedLog {
+  readonly progress: ProgressLog
+  offset: number
+}
+
+type WatchedRun = Map<string, WatchedLog>
+
+/**
+ * The most characters of rows that are kept of all runs. A process of MPI has about 1,900 in its
+ * last two timepoints, which need 8 KiB of memory.
+ */
+const MOST_CHARACTERS = 16 * 2 ** 20
+
+/** The bytes of a text that are read at once, and the most of a text that is read in one look. */
+const PART_BYTES = 2 ** 20
+const MOST_BYTES = 4 * PART_BYTES
+
+export function createProgressLooks(descriptions: Descriptions): ProgressLooks {
+  const runs = new Map<string, WatchedRun>()
+  return {
+    async look({ key, logs, until }) {
+      const run = runs.get(key) ?? new Map()
+      runs.set(key, run)
+      keepOnly(run, logs)
+      for (const log of logs) await readLog(run, log, until, descriptions)
+      if (areTooLarge(runs.values(), run)) {
+        run.clear()
+        return { sentence: undefined, problem: 'its last rows are too large', isGivenUp: true }
+      }
+      return { sentence: describe(run, logs, until), problem: undefined, isGivenUp: false }
+    },
+    forget: (key) => runs.delete(key),
+  }
+}
+
+/** Forgets the rows of all but these logs. */
+function keepOnly(run: WatchedRun, logs: readonly LogToRead[]): void {
+  const current = new Set(logs.map(({ id }) => id))
+  for (const id of run.keys()) if (!current.has(id)) run.delete(id)
+}
+
+/** Reads the rows of a log that are new, and not newer than the look. */
+async function readLog(
+  run: WatchedRun,
+  { id, path, observer, bytes, isOver }: LogToRead,
+  until: number,
+  descriptions: Descriptions,
+): Promise<void> {
+  const description = descriptions.get(observer.container)
+  if (description === undefined) return
+  const known = run.get(id)
+  const isBehind = bytes - (known?.offset ?? 0) > MOST_BYTES
+  // Only the last two timepoints count.
+  const offset = isBehind ? bytes - MOST_BYTES : (known?.offset ?? 0)
+  const progress = isBehind ? undefined : known?.progress
+  const own: WatchedLog = {
+    progress: progress ?? startProgressLog(observer, observer.container, description),
+    offset,
+  }
+  run.set(id, own)
+  await readText(path, own, bytes, until)
+  // A log can also be done because it is too long, while its container runs.
+  own.progress.observer.isOver = isOver && own.offset === bytes
+}
+
+/** Reads the lines of a text before the byte `end`. */
+async function readText(path: string, log: WatchedLog, end: number, until: number): Promise<void> {
+  if (log.offset >= end) return
+  const file = await open(path)
+  try {
+    while (log.offset < end) {
+      const size = Math.min(PART_BYTES, end - log.offset)
+      const { bytesRead, buffer } = await file.read(Buffer.alloc(size), 0, size, log.offset)
+      if (!pushLines(log, buffer.subarray(0, bytesRead), until)) return
+    }
+  } finally {
+    await file.close()
+  }
+}
+
+const LINE_FEED = 10
+
+/** @returns whether there may be more lines to read */
+function pushLines(log: WatchedLog, part: Buffer, until: number): boolean {
+  let from = 0
+  for (let at = part.indexOf(LINE_FEED); at >= 0; at = part.indexOf(LINE_FEED, from)) {
+    if (!log.progress.push(part.toString('utf8', from, at), until)) {
+      log.offset += from
+      return false
+    }
+    from = at + 1
+  }
+  // A line that does not fit into a part is not from an observer.
+  log.offset += from === 0 ? part.length : from
+  return part.length > 0
+}
+
+function areTooLarge(all: Iterable<WatchedRun>, run: WatchedRun): boolean {
+  const logs = [...all].flatMap((one) => [...one.values()])
+  const size = logs.reduce((sum, { progress }) => sum + progress.size, 0)
+  return size > MOST_CHARACTERS || [...run.values()].some(({ progress }) => progress.isTooLarge)
+}
+
+/** Returns a sentence about the processes that make no progress; undefined if there are none. */
+function describe(run: WatchedRun, logs: readonly LogToRead[], until: number): string | undefined {
+  const members = logs.flatMap(({ id, observer }) => {
+    const watched = run.get(id)
+    return watched === undefined ? [] : { observer, watched }
+  })
+  const pods = Map.groupBy(members, ({ observer }) => observer.uid)
+  const ranks = [...pods.values()].flatMap((own): readonly LiveRank[] => {
+    const [first] = own
+    if (first === undefined) return []
+    const { namespace, pod, node, rank } = first.observer
+    const observers = own.map(({ watched }) => watched.progress.observer)
+    return [{ namespace, pod, node, rank, observers }]
+  })
+  const [found, ...others] = findNoProgress(ranks, until)
+  if (found === undefined) return undefined
+  const more = others.length === 0 ? '' : ` (and ${others.length} more)`
+  return `${found.sentence.replace(/\.$/, '')}${more}`
+}
