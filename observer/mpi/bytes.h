@@ -5,6 +5,9 @@
 // to each neighbor in MPI_Neighbor_allgather (8.6.1). The block of the process itself counts. Data
 // that the process keeps, because it is the root and uses MPI_IN_PLACE, and data for MPI_PROC_NULL
 // does not count.
+//
+// The communicator and the datatypes of a call are significant, and valid when it has succeeded, so
+// that MPI can be asked about them, unless another thread has freed them meanwhile.
 
 #pragma once
 
@@ -16,20 +19,15 @@ struct group {
   int size, rank, is_intercommunicator, peers;
 };
 
-static struct group group_of(uint32_t position, word handle) {
-  struct group group = {0, 0, 0, 0};
-  if (position < MAX_COMMUNICATORS) {
-    const struct communicator *known = &table.communicator[position];
-    group = (struct group){(int)known->size, known->rank, known->remote_size != 0,
-                           (int)peer_counts[position]};
-    return group;
-  }
-  mpi.Comm_size(handle, &group.size);
-  mpi.Comm_rank(handle, &group.rank);
-  mpi.Comm_test_inter(handle, &group.is_intercommunicator);
-  group.peers = group.size;
-  if (group.is_intercommunicator) mpi.Comm_remote_size(handle, &group.peers);
-  return group;
+// Finds out what the bytes of a call depend on. Returns 0 if that is not known. MPI knows the
+// communicator better than the table: a wrong answer would have the recorder read an array of the
+// program that does not exist.
+static int read_group(word handle, struct group *group) {
+  if (mpi.Comm_test_inter(handle, &group->is_intercommunicator) != 0) return 0;
+  if (mpi.Comm_size(handle, &group->size) != 0) return 0;
+  if (mpi.Comm_rank(handle, &group->rank) != 0) return 0;
+  group->peers = group->size;
+  return !group->is_intercommunicator || mpi.Comm_remote_size(handle, &group->peers) == 0;
 }
 
 static enum topology topology_of(word communicator) {
@@ -76,12 +74,13 @@ static struct neighbors neighbors_of(word communicator, int rank) {
   return found;
 }
 
-static uint64_t size_of(word type) {
+static uint64_t size_of(struct span *span, word type) {
   // A null datatype is valid where it is not significant.
   if (type == 0 || type == handles.null_type) return 0;
   int64_t size = 0;
-  if (mpi.Type_size_x(type, &size) != 0 || size < 0) return 0;
-  return (uint64_t)size;
+  int is_known = !is_freed_since(span->freed_count, type) && mpi.Type_size_x(type, &size) == 0;
+  if (!is_known) span->has_unknown = 1;
+  return !is_known || size < 0 ? 0 : (uint64_t)size;
 }
 
 static word type_argument(const struct span *span, word argument) {
@@ -110,7 +109,7 @@ static int is_sent(const struct blocks *blocks, int at) {
 }
 
 // Returns the bytes of blocks whose numbers of elements are in an array.
-static uint64_t bytes_of_array(const struct span *span, const struct call *what,
+static uint64_t bytes_of_array(struct span *span, const struct call *what,
                                const struct data *data, const word *arguments,
                                const struct blocks *blocks) {
   word counts = arguments[data->counts - 1];
@@ -121,13 +120,13 @@ static uint64_t bytes_of_array(const struct span *span, const struct call *what,
     elements += (uint64_t)count;
     if (data->types == 0) continue;
     word type = handle_at(arguments[data->types - 1], (size_t)at, span->binding, mpi.Type_f2c);
-    bytes += (uint64_t)count * size_of(type);
+    bytes += (uint64_t)count * size_of(span, type);
   }
   if (data->types != 0 || elements == 0) return bytes;
-  return elements * size_of(type_argument(span, arguments[data->type - 1]));
+  return elements * size_of(span, type_argument(span, arguments[data->type - 1]));
 }
 
-static uint64_t bytes_of(const struct span *span, const struct call *what, const struct data *data,
+static uint64_t bytes_of(struct span *span, const struct call *what, const struct data *data,
                          const word *arguments, const struct blocks *blocks) {
   if (data->counts != 0) return bytes_of_array(span, what, data, arguments, blocks);
   int64_t count = data->elements;
@@ -135,7 +134,7 @@ static uint64_t bytes_of(const struct span *span, const struct call *what, const
   uint64_t sent = 0;
   for (int at = blocks->first; at < blocks->end; at++) sent += (uint64_t)is_sent(blocks, at);
   if (count <= 0 || sent == 0) return 0;
-  return sent * (uint64_t)count * size_of(type_argument(span, arguments[data->type - 1]));
+  return sent * (uint64_t)count * size_of(span, type_argument(span, arguments[data->type - 1]));
 }
 
 // MPI_IN_PLACE is the address 1 in Open MPI and -1 in MPICH, and that of a variable in Fortran.
@@ -173,19 +172,22 @@ static struct blocks blocks_of(const struct call *what, const struct group *grou
 // Returns the bytes that a call sends. The MPI library may end the program if it is asked for the
 // size of an invalid datatype, so it is only asked if the arguments are significant, and therefore
 // valid after a call that succeeded.
-static uint64_t sent_bytes(const struct span *span, const struct call *what, const word *arguments,
-                           uint32_t position, word communicator) {
+static uint64_t sent_bytes(struct span *span, const struct call *what, const word *arguments) {
   const struct data *data = &what->sent;
   if (data->type == 0 && data->types == 0) return 0;
   if (what->to != 0 && integer(span, arguments[what->to - 1]) < 0) return 0;
   if (what->operation != 0 && is_no_operation(span, arguments[what->operation - 1])) return 0;
   struct group group = {0, 0, 0, 0};
   if (what->root != 0 || what->blocks != 0 || what->in_place.is_own) {
-    group = group_of(position, communicator);
+    int is_freed = is_freed_since(span->freed_count, span->communicator);
+    if (span->communicator == 0 || is_freed || !read_group(span->communicator, &group)) {
+      span->has_unknown = 1;
+      return 0;
+    }
   }
   int root = what->root == 0 ? 0 : integer(span, arguments[what->root - 1]);
   if (what->root != 0 && !sends_for_root(what, &group, root)) return 0;
-  struct blocks blocks = blocks_of(what, &group, communicator);
+  struct blocks blocks = blocks_of(what, &group, span->communicator);
   if (what->has_in_place && is_in_place(span, arguments[0])) {
     data = &what->in_place;
     if (data->type == 0 && data->types == 0) return 0;

@@ -215,8 +215,9 @@ static void look_for_objects(enum look look) {
 __attribute__((noinline)) static void *replacement_for(void *library, const char *name) {
   if (name == NULL) return NULL;
   look_for_objects(AT_CALL);
-  int is_function = (name[0] == 'M' || name[0] == 'm') && name[1] != '\0' && name[2] != '\0' &&
-                    (name[3] == '_' || name[3] == '\0');
+  const char *start = name[0] == 'P' || name[0] == 'p' ? name + 1 : name;
+  int is_function = (start[0] == 'M' || start[0] == 'm') && start[1] != '\0' &&
+                    start[2] != '\0' && (start[3] == '_' || start[3] == '\0');
   // A library that observes MPI itself finds the function after its own one with RTLD_NEXT.
   if (mpi_library == NULL || !is_function || library == RTLD_NEXT) return NULL;
   const struct hook *hook = find_hook(name);

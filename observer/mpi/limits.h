@@ -23,6 +23,8 @@
 #define SAMPLE 64
 // The groups that a communicator with members of another job is looked for in, at most.
 #define MAX_FRAMES 16
+// The freed handles that are remembered for calls that are not over.
+#define MAX_FREED 64
 // A process is not recorded if the folder already has as many files. With at most 432 KiB each, the
 // files then use less than the 64 MiB of the volume, because the kubelet evicts a pod whose volume
 // is larger than its limit.

@@ -29,11 +29,52 @@ static void find_place(struct span *span, const struct call *what, const word *a
   word communicator = arguments[what->comm - 1], peer = role == 0 ? 0 : arguments[role - 1];
   int is_fortran = span->binding != BINDING_C;
   if (is_fortran && (communicator == 0 || (role != 0 && peer == 0))) return;
-  word handle = communicator_argument(span, communicator);
+  word handle = span->communicator = communicator_argument(span, communicator);
   uint32_t position = handle == 0 ? COMMUNICATOR_OTHER : find_communicator(handle);
   if (position >= MAX_COMMUNICATORS) return;
   span->position = position;
   if (role != 0) span->peer = world_rank(position, handle, integer(span, peer));
+}
+
+// The functions of MPI that free an object can be called in each function of the program that MPI
+// calls, and a library that observes MPI calls them by their names with PMPI. The recorder forgets
+// an object before it is freed, because another thread may have an object with the same handle
+// before the call returns. If a communicator is not freed, because a function of the program
+// refuses, it is added again when it is used.
+
+static uint32_t free_communicator(word place, enum binding binding) {
+  if (!is_recording || place == 0) return COMMUNICATOR_NONE;
+  word handle = handle_at(place, 0, binding, mpi.Comm_f2c);
+  take_lock();
+  note_freed(handle);
+  uint32_t position = forget_communicator(handle);
+  release_lock();
+  return position;
+}
+
+// A communicator that is freed by a name with PMPI.
+static void free_unrecorded(word place, enum binding binding) {
+  uint32_t position = free_communicator(place, binding);
+  if (position >= MAX_COMMUNICATORS) return;
+  take_lock();
+  show_communicator(position);
+  release_lock();
+}
+
+static void free_request(word place, enum binding binding) {
+  if (!is_recording || place == 0) return;
+  word handle = handle_at(place, 0, binding, mpi.Request_f2c);
+  take_lock();
+  forget_request(handle);
+  release_lock();
+}
+
+static void free_type(word place, enum binding binding) {
+  if (!is_recording || place == 0) return;
+  word handle = handle_at(place, 0, binding, mpi.Type_f2c);
+  take_lock();
+  note_freed(handle);
+  release_lock();
 }
 
 __attribute__((noinline)) static void enter(struct span *span, uint32_t id, const word *arguments,
@@ -46,20 +87,18 @@ __attribute__((noinline)) static void enter(struct span *span, uint32_t id, cons
   if (!span->is_counted) return;
   span->is_recorded = !is_nested(span);
   thread.depth++;
-  if (!span->is_recorded) return;
   span->binding = binding;
-  span->peer = PEER_NONE;
   span->position = COMMUNICATOR_NONE;
-  span->bytes = 0;
+  if (what->freed != 0) span->position = free_communicator(arguments[what->freed - 1], binding);
+  if (!span->is_recorded) return;
+  span->peer = PEER_NONE;
+  span->bytes = span->communicator = 0;
+  span->has_unknown = 0;
+  span->waits = 0;
+  span->freed_count = count_freed();
   span->transfer = transfer_of(what);
   span->is_collective = is_collective(what);
   if (what->comm != 0) find_place(span, what, arguments);
-  if (what->freed != 0 && arguments[what->freed - 1] != 0) {
-    span->freed = handle_at(arguments[what->freed - 1], 0, binding, mpi.Comm_f2c);
-    take_lock();
-    span->position = find_communicator(span->freed);
-    release_lock();
-  }
   if (what->requests != 0) {
     take_lock();
     find_requests(span, what, arguments);
@@ -83,13 +122,13 @@ static int source_of(const struct span *span, word status) {
 
 #include "bytes.h"
 
-// Adds a communicator to the table when it is created.
+// Adds a communicator to the table when it is created. What is known of its handle is about another
+// one, which was freed by a call that the recorder has not seen.
 static void add_created(const struct span *span, word place) {
   word handle = place == 0 ? 0 : handle_at(place, 0, span->binding, mpi.Comm_f2c);
   if (handle == 0 || handle == handles.null_communicator) return;
-  // The handle of a communicator that was freed by a call that is not recorded.
   take_lock();
-  forget_rejected(handle);
+  forget_communicator(handle);
   release_lock();
   position_of(handle);
 }
@@ -106,8 +145,10 @@ static void add_partitions(struct span *span, const struct call *what, const wor
             integer(span, arguments[what->low - 1]) + 1;
   }
   take_lock();
-  const struct request *request = find_request(handle);
-  if (request != NULL) {
+  const struct request *request = find_persistent(handle);
+  if (request == NULL) {
+    span->has_unknown = 1;
+  } else {
     span->peer = request->peer;
     span->position = request->communicator;
     if (count > 0) span->bytes = (uint64_t)count * request->bytes;
@@ -119,17 +160,15 @@ static void add_partitions(struct span *span, const struct call *what, const wor
 static void record(struct span *span, uint32_t id, const word *arguments, uint64_t end,
                    struct wait wait) {
   const struct call *what = &calls[id];
-  word communicator = 0;
   if (what->ready != 0) add_partitions(span, what, arguments);
-  if (what->comm != 0) {
-    communicator = communicator_argument(span, arguments[what->comm - 1]);
-    if (span->position >= MAX_COMMUNICATORS) span->position = position_of(communicator);
+  if (span->communicator != 0 && !is_freed_since(span->freed_count, span->communicator)) {
+    if (span->position >= MAX_COMMUNICATORS) span->position = position_of(span->communicator);
     uint8_t role = what->peer != 0 ? what->peer : what->root;
     int rank = role == 0 ? PEER_NONE : integer(span, arguments[role - 1]);
     if (role != 0 && rank < 0 && what->status != 0) rank = source_of(span, arguments[what->status - 1]);
-    if (span->peer == PEER_NONE) span->peer = world_rank(span->position, communicator, rank);
+    if (span->peer == PEER_NONE) span->peer = world_rank(span->position, span->communicator, rank);
   }
-  uint64_t bytes = sent_bytes(span, what, arguments, span->position, communicator);
+  uint64_t bytes = sent_bytes(span, what, arguments);
   int is_sent_later = what->persistent || what->partitioned;
   if (what->starts || what->ready != 0) bytes = span->bytes;
   if (what->created != 0) add_created(span, arguments[what->created - 1]);
@@ -141,22 +180,15 @@ static void record(struct span *span, uint32_t id, const word *arguments, uint64
       .bytes = bytes,
       .peer = span->peer,
       .communicator = span->position,
-      .transfer = transfer_of(what),
+      .transfer = (uint8_t)transfer_of(what),
     });
   }
+  if (what->requests != 0) keep_pending(span, what, arguments);
+  table.uncounted += (uint32_t)span->has_unknown;
   if (what->waits && span->position < MAX_COMMUNICATORS) {
     struct communicator *known = &table.communicator[span->position];
     // The members of an intercommunicator wait for those of the other group.
     if (known->size > 1 && known->remote_size == 0) add_to_block(known, end - span->start);
-  }
-  if (what->freed != 0) {
-    uint32_t freed = find_communicator(span->freed);
-    if (freed < MAX_COMMUNICATORS) {
-      table.communicator[freed].handle = 0;
-      show_communicator(freed);
-    } else {
-      forget_rejected(span->freed);
-    }
   }
 }
 
@@ -186,6 +218,11 @@ __attribute__((noinline)) static void leave(struct span *span, uint32_t id, cons
     else add_failed(id, span->start, end, wait);
     correct_collectives(span, error, end);
     save_in_time(end);
+  }
+  if (calls[id].freed != 0 && error == 0 && span->position < MAX_COMMUNICATORS) {
+    take_lock();
+    show_communicator(span->position);
+    release_lock();
   }
   if (thread.depth > 0) thread.depth--;
 }

@@ -91,6 +91,13 @@ FORTRAN_ENDS(mpi_, _)
 FORTRAN_ENDS(mpi_, _f08_)
 FORTRAN_SESSIONS(mpi_session_init_)
 FORTRAN_SESSIONS(mpi_session_init_f08_)
+// The others of communicators are among the calls.
+PMPI_FREES(Comm_free, comm_free, free_unrecorded)
+PMPI_FREES(Comm_disconnect, comm_disconnect, free_unrecorded)
+FREES(Request_free, request_free, free_request)
+PMPI_FREES(Request_free, request_free, free_request)
+FREES(Type_free, type_free, free_type)
+PMPI_FREES(Type_free, type_free, free_type)
 
 #define CALL(name, lower, count, ...) WRAP_C(name, count)
 #define CALL_C CALL
@@ -111,6 +118,12 @@ FORTRAN_SESSIONS(mpi_session_init_f08_)
   HOOK(before##init_thread##after)       \
   HOOK(before##finalize##after)          \
   HOOK(before##abort##after)
+#define HOOK_FREES(name, lower) HOOK(MPI_##name) HOOK(mpi_##lower##_) HOOK(mpi_##lower##_f08_)
+#define HOOK_PMPI_FREES(name, lower) \
+  HOOK(PMPI_##name)                  \
+  HOOK(pmpi_##lower##_)              \
+  HOOK(pmpi_##lower##_f08_)          \
+  HOOK(pmpir_##lower##_f08_)
 #define CALL_C(name, lower, count, ...) HOOK(MPI_##name)
 #define CALL(name, lower, count, ...) \
   HOOK(MPI_##name)                    \
@@ -129,6 +142,12 @@ const struct hook hooks[] = {
     HOOK(MPI_Session_init)
     HOOK(mpi_session_init_)
     HOOK(mpi_session_init_f08_)
+    HOOK_PMPI_FREES(Comm_free, comm_free)
+    HOOK_PMPI_FREES(Comm_disconnect, comm_disconnect)
+    HOOK_FREES(Request_free, request_free)
+    HOOK_PMPI_FREES(Request_free, request_free)
+    HOOK_FREES(Type_free, type_free)
+    HOOK_PMPI_FREES(Type_free, type_free)
     HOOK(MPI_Finalize)
     HOOK(MPI_Abort)
     HOOK_FORTRAN_ENDS(mpi_, _)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "file.h"
+#include "freed.h"
 #include "library.h"
 #include "shared.h"
 
@@ -206,10 +207,23 @@ static int is_rejected(word handle) {
   return 1;
 }
 
+// Forgets a communicator whose handle may stand for another one from now on. MPI_COMM_WORLD is never
+// freed. Returns its position; COMMUNICATOR_OTHER if it was not in the table. The caller has the
+// lock.
+static uint32_t forget_communicator(word handle) {
+  uint32_t position = find_communicator(handle);
+  if (position != COMMUNICATOR_OTHER && handle != handles.world) {
+    table.communicator[position].handle = 0;
+  }
+  forget_rejected(handle);
+  return position;
+}
+
 // Returns the position of a communicator, which is valid, in the table. A communicator that is not
 // in the table is added if there is room. The ordinal follows from the order in which communicators
 // are added, so this function is called when a communicator is created.
 static uint32_t position_of(word handle) {
+  if (handle == 0 || handle == handles.null_communicator) return COMMUNICATOR_OTHER;
   take_lock();
   uint32_t position = find_communicator(handle);
   int is_known = position != COMMUNICATOR_OTHER || is_rejected(handle);
@@ -242,8 +256,10 @@ static int32_t world_rank(uint32_t position, word handle, int peer) {
   if ((uint32_t)peer >= peer_counts[position]) return PEER_OTHER;
   int32_t *member = &members[member_offsets[position] - 1 + (uint32_t)peer];
   if (*member == 0) {
-    int out;
-    int is_remote = table.communicator[position].remote_size != 0;
+    int out, is_inter = 0, is_remote = table.communicator[position].remote_size != 0;
+    // The handle stands for another communicator if the recorder has not seen who freed the known
+    // one: only a function of MPI whose address the program stored before it was replaced.
+    if (mpi.Comm_test_inter(handle, &is_inter) != 0 || is_inter != is_remote) return PEER_OTHER;
     translate(handle, is_remote, 1, &peer, frames[FRAME_WORLD].group, &out);
     // A process outside of MPI_COMM_WORLD is MPI_UNDEFINED, which is negative.
     *member = out < 0 ? PEER_OTHER : out + 1;

@@ -54,7 +54,10 @@ static struct {
   // The time that the calls would have taken if all of a row had been as fast as its fast ones; see
   // fast_time_of.
   uint64_t fast_time;
-  uint32_t are_waits_known, unused;
+  uint32_t are_waits_known;
+  // The calls that may have sent bytes that are not counted, because the recorder does not know
+  // their request, or because their communicator or datatype was freed meanwhile.
+  uint32_t uncounted;
   char library_name[TEXT], job[TEXT];
   struct communicator communicator[MAX_COMMUNICATORS];
   struct row row[MAX_ROWS];
@@ -82,8 +85,12 @@ struct request {
   uint64_t request, age, bytes;
   int32_t peer;
   uint32_t communicator;
-  uint32_t is_partitioned;
-  enum transfer transfer;
+  // The number of the call that may complete it; 0 if none. It is forgotten, unless it is pending
+  // after that call.
+  uint32_t waited;
+  uint8_t is_partitioned;
+  // enum transfer
+  uint8_t transfer;
 };
 
 // Persistent requests have a table of their own, where others cannot displace them.

@@ -49,16 +49,18 @@
   }
 
 // A binding for Fortran, in which all arguments are addresses. The last one is that of the error
-// code, which may be missing in the module mpi_f08 (MPI 4.0, 19.1.2).
+// code, which may be missing in the module mpi_f08 (MPI 4.0, 19.1.2); the function then gets another
+// one, because nothing else tells whether the call has succeeded.
 #define WRAP_FORTRAN(call, symbol, count, binding)                                   \
   NEXT(symbol)                                                                       \
   static void symbol(PARAMETERS_##count, int *error) {                               \
     LEFT_BY_EXCEPTIONS;                                                              \
     const word arguments[] = {ARGUMENTS_##count};                                    \
     struct span span;                                                                \
+    int own = 0, *code = error == NULL ? &own : error;                               \
     enter(&span, CALL_##call, arguments, binding);                                   \
-    ((void (*)(PARAMETERS_##count, int *))next_##symbol)(ARGUMENTS_##count, error);  \
-    leave(&span, CALL_##call, arguments, error == NULL ? 0 : *error);                \
+    ((void (*)(PARAMETERS_##count, int *))next_##symbol)(ARGUMENTS_##count, code);   \
+    leave(&span, CALL_##call, arguments, *code);                                     \
   }
 
 // The functions for Fortran that begin and end MPI. Those of Open MPI do not call MPI_Init or
@@ -97,6 +99,30 @@
     ((void (*)(word, word, word, int *))next_##symbol)(information, handler, session, error); \
     begin_sessions(error == NULL ? 0 : *error);                                        \
   }
+
+// The functions that free an object, for C and for Fortran, and their names for libraries that
+// observe MPI. Those of MPICH for mpi_f08 begin with pmpir.
+#define FREE_C(symbol, release)                    \
+  NEXT(symbol)                                     \
+  static int symbol(word place) {                  \
+    release(place, BINDING_C);                     \
+    return ((int (*)(word))next_##symbol)(place);  \
+  }
+#define FREE_FORTRAN(symbol, release, binding)            \
+  NEXT(symbol)                                            \
+  static void symbol(word place, int *error) {            \
+    release(place, binding);                              \
+    ((void (*)(word, int *))next_##symbol)(place, error); \
+  }
+#define FREES(name, lower, release)                      \
+  FREE_C(MPI_##name, release)                            \
+  FREE_FORTRAN(mpi_##lower##_, release, BINDING_FORTRAN) \
+  FREE_FORTRAN(mpi_##lower##_f08_, release, BINDING_F08)
+#define PMPI_FREES(name, lower, release)                  \
+  FREE_C(PMPI_##name, release)                            \
+  FREE_FORTRAN(pmpi_##lower##_, release, BINDING_FORTRAN) \
+  FREE_FORTRAN(pmpi_##lower##_f08_, release, BINDING_F08) \
+  FREE_FORTRAN(pmpir_##lower##_f08_, release, BINDING_F08)
 
 // A function that jumps out of the calls of the program. setcontext has only the first argument.
 #define JUMP(symbol)                                            \

@@ -90,6 +90,17 @@ t.test('a program with sessions only has a notice', options, async (t) => {
   t.strictSame(after, [], 'it is not shown as one that waits in MPI_Init')
 })
 
+t.test('a process with calls whose bytes are not counted has one notice', options, async (t) => {
+  const { handles } = programsFor('mpich')
+  const { watching, start } = await tracedPod(t)
+  const app = await start(...mpirun('mpich', 2, handles))
+  t.equal(await app.ended, 0)
+  t.equal(await watching.ended, 0)
+  const notices = noticesOf(watching).filter((notice) => notice.includes('did not count'))
+  t.equal(notices.length, 2)
+  t.match(notices.join('\n'), /process \d+ \(rank 0\): .* did not count the bytes of 13 calls/)
+})
+
 t.test('a program with a session that calls MPI_Init is recorded', options, async (t) => {
   const program = sessions()
   const { watching, start } = await tracedPod(t)

@@ -24,8 +24,9 @@ export interface Programs {
   readonly late: readonly string[]
   /** Programs in Fortran, with mpif.h and with the module mpi_f08. */
   readonly fortran: readonly [string, string]
-  /** The programs bytes.c, left.cc and null.c. */
+  /** The programs bytes.c, handles.c, left.cc and null.c. */
   readonly bytes: string
+  readonly handles: string
   readonly left: string
   readonly null: string
   /** The program stuck.c. */
@@ -53,6 +54,9 @@ export function mpiTests(): { readonly skip: false | string } {
   return { skip: `tests of mpi-trace need ${packages}; missing: ${missing.join(', ')}` }
 }
 
+/** The words that link a program in C with the functions for Fortran. */
+const FORTRAN = { openmpi: ['-lmpi_usempif08', '-lmpi_mpifh'], mpich: ['-lmpichfort'] } as const
+
 const made = new Map<Library, Programs>()
 
 /** Builds the recorder and the programs. Further calls return the same files. */
@@ -62,6 +66,19 @@ export function programsFor(library: Library): Programs {
   const programs = build(library)
   made.set(library, programs)
   return programs
+}
+
+/**
+ * Builds the recorder so that it reports accesses to memory that is not its own or not the
+ * program's. Returns the libraries to preload.
+ */
+export function buildCheckedRecorder(folder: string): string {
+  const path = join(folder, 'libridealong-mpi-checked.so')
+  const flags = ['-std=c11', '-O1', '-g', '-fsanitize=address', '-nostdlib', '-ffreestanding']
+  const more = ['-fno-builtin', '-fvisibility=hidden', '-fPIC', '-shared', '-o', path]
+  execFileSync('gcc', [...flags, ...more, join(BUILD, '..', 'recorder.c')])
+  const library = execFileSync('gcc', ['-print-file-name=libasan.so'], { encoding: 'utf8' })
+  return `${library.trim()}:${path}`
 }
 
 /** Builds the recorder at this path. */
@@ -95,6 +112,7 @@ function build(library: Library): Programs {
       compile(fortran, 'calls_f08.f90', 'fortran-f08'),
     ],
     bytes: compile(c, 'bytes.c', 'bytes'),
+    handles: compile(c, 'handles.c', 'handles', ...FORTRAN[library]),
     left: compile(`mpicxx.${library}`, 'left.cc', 'left'),
     null: compile(c, 'null.c', 'null'),
     stuck: compile(c, 'stuck.c', 'stuck'),

@@ -34,6 +34,8 @@ export interface TraceFile {
   readonly seconds: number
   readonly mpiSeconds: number
   readonly calls: number
+  /** The calls that may have sent bytes that are not counted. */
+  readonly uncounted: number
   readonly library: string
   readonly communicators: readonly Communicator[]
   readonly rows: readonly Call[]
@@ -67,6 +69,7 @@ function parse(path: string): TraceFile {
     seconds: (long(72) - long(64)) / 1e9,
     mpiSeconds: long(88) / 1e9,
     calls: long(80),
+    uncounted: bytes.readUInt32LE(132),
     library: text(136, 128),
     communicators: Array.from({ length: communicators }, (_, index) => {
       const at = HEADER + index * COMMUNICATOR

@@ -56,6 +56,8 @@ pub struct Trace {
     pub time: u64,
     /// The bytes that the calls have sent, put or written.
     pub bytes: u64,
+    /// The calls that may have sent bytes that are not counted.
+    pub uncounted: u32,
     /// How long its threads waited for a processor; `None` if not known.
     pub waits: Option<Waits>,
     /// The nanoseconds that the calls would have taken if all with the same function, communicator
@@ -250,6 +252,7 @@ fn read_copy<F: ReadAt + ?Sized>(file: &F, offset: usize, buffer: &mut Vec<u8>) 
         calls: words.u64(80),
         time: words.u64(88),
         bytes: words.u64(96),
+        uncounted: words.u32(132),
         waits: waits(&words),
         fast_time: words.u64(120),
         communicators: list?,
@@ -383,6 +386,7 @@ mod tests {
             put(104, &7u64.to_le_bytes());
             put(112, &8u64.to_le_bytes());
             put(128, &1u32.to_le_bytes());
+            put(132, &6u32.to_le_bytes());
             put(TEXTS_AT, b"Open MPI");
             put(HEADER + 16, &8u32.to_le_bytes());
             put(HEADER + 32, &300u64.to_le_bytes());
@@ -415,7 +419,7 @@ mod tests {
             outside: 7,
             in_calls: 8,
         };
-        assert_eq!(trace.waits, Some(waits));
+        assert_eq!((trace.waits, trace.uncounted), (Some(waits), 6));
         let communicator = &trace.communicators[0];
         assert_eq!((communicator.size, communicator.collectives), (8, 300));
         assert_eq!(

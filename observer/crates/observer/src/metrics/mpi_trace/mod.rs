@@ -646,6 +646,14 @@ impl MpiTrace {
                 "{process} (rank {rank}) ended without MPI_Finalize: {why}"
             ));
         }
+        if trace.uncounted > 0 {
+            let (rank, calls) = (trace.rank, trace.uncounted);
+            let why = "it does not know their requests, or another thread has freed the datatype";
+            self.folder.note(format!(
+                "{process} (rank {rank}): the recorder did not count the bytes of {calls} calls, \
+                 because {why}"
+            ));
+        }
     }
 
     /// Returns the end of the rows of a process. If no scan has found the process, only its

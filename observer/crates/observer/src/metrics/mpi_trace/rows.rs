@@ -380,6 +380,7 @@ pub(super) mod tests {
             calls: 3,
             time: 1_234_567,
             bytes: 16,
+            uncounted: 0,
             waits: Some(Waits {
                 outside: 300_000,
                 in_calls: 200_000,

@@ -129,6 +129,7 @@ mod tests {
             calls: 0,
             time: 0,
             bytes: 0,
+            uncounted: 0,
             waits: None,
             fast_time: 0,
             communicators: Vec::new(),
