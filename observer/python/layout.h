@@ -55,6 +55,8 @@ enum { TYPE = 8, LENGTH = 16, TEXT_STATE = 32, TEXT_HEAD = 40, BYTES_VALUE = 32 
 static struct layout layout;
 // The addresses of _PyRuntime, PyCode_Type and PyUnicode_Type.
 static uint64_t runtime_at, code_type, text_type;
+// The version of the interpreter, which one with a table (struct _Py_DebugOffsets) says itself.
+static uint32_t version_without_table;
 
 static void *find_symbol(const char *name) {
   if (dlsym == NULL) return NULL;
@@ -133,9 +135,9 @@ static uint32_t parse_version(const char *text) {
   return 0x0300 | minor;
 }
 
-// Returns the version of an interpreter without a table. Py_GetVersion of 3.11 and 3.12 fills in a
-// text when it is first called. If two threads call it at the same time, one of them gets an empty
-// text (Python/getversion.c), so only earlier versions are asked, which have no Py_Version.
+// Returns the version. Py_GetVersion fills in a text. If two threads call it at the same time, one of
+// them can get an empty text (Python/getversion.c), so only versions before 3.11 are asked, which have
+// no Py_Version.
 static uint32_t find_version(void) {
   const unsigned long *number = find_symbol("Py_Version");
   if (number != NULL) return (uint32_t)(*number >> 16);
@@ -149,18 +151,21 @@ static enum state find_layout(void) {
   if (read_memory(runtime_at, table, sizeof table) != 0) return UNREADABLE;
   static const char cookie[] = {'x', 'd', 'e', 'b', 'u', 'g', 'p', 'y'};
   if (table[0] == word_at((const unsigned char *)cookie, 0)) return read_table(table);
-  uint32_t version = find_version();
-  layout.version = version;
+  layout.version = version_without_table;
   for (size_t at = 0; at < sizeof layouts / sizeof *layouts; at++) {
-    if (layouts[at].version == version) return take_layout(&layouts[at]);
+    if (layouts[at].version == layout.version) return take_layout(&layouts[at]);
   }
   return UNKNOWN_VERSION;
 }
 
-// Finds the symbols of the interpreter. Returns whether the process has one.
+// Finds the symbols of the interpreter, before the program has a second thread. The thread of the
+// sampler calls no function of the C library, which could wait for a lock that a fork holds. Returns
+// whether the process has an interpreter.
 static int find_interpreter(void) {
   runtime_at = (uint64_t)(uintptr_t)find_symbol("_PyRuntime");
   code_type = (uint64_t)(uintptr_t)find_symbol("PyCode_Type");
   text_type = (uint64_t)(uintptr_t)find_symbol("PyUnicode_Type");
-  return runtime_at != 0 && code_type != 0 && text_type != 0;
+  if (runtime_at == 0 || code_type == 0 || text_type == 0) return 0;
+  version_without_table = find_version();
+  return 1;
 }

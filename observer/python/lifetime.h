@@ -8,6 +8,13 @@
 // - From 3.12 on, CPython counts the threads of the operating system after os.fork(), and warns if
 //   there are several (Modules/posixmodule.c, warn_about_fork_with_threads). So the thread ends
 //   before a fork, and begins again when the parent runs Python after it.
+// - It does not keep the process alive. The C library ends the process with exit(0) when the last
+//   thread that it knows ends (glibc nptl/pthread_create.c, start_thread; musl
+//   src/thread/pthread_create.c, __pthread_exit), and the kernel ends it when no thread is left. So
+//   the thread ends with the main thread, after which the kernel lets nobody read the memory; see
+//   read.h. A destructor of the main thread ends it before the C library counts the threads. If the
+//   main thread ends by a system call of its own, the next read fails. The C library must know the
+//   thread: it changes the user of all threads that it knows (setuid(2)).
 
 #pragma once
 
@@ -37,6 +44,8 @@ extern WEAK char *getenv(const char *name);
 extern WEAK int pthread_create(uint64_t *thread, const void *attributes, void *(*run)(void *),
                                void *argument);
 extern WEAK int pthread_join(uint64_t thread, void **result);
+extern WEAK int pthread_key_create(uint32_t *key, void (*destructor)(void *));
+extern WEAK int pthread_setspecific(uint32_t key, const void *value);
 extern WEAK int pthread_attr_init(uint64_t *attributes);
 extern WEAK int pthread_attr_setstacksize(uint64_t *attributes, size_t size);
 // musl has the first of these, and glibc, in which programs are linked with a part of it, the second.
@@ -48,6 +57,9 @@ static struct {
   uint64_t thread;
   uint32_t number;
   int is_running, should_stop, lock;
+  // The value of the main thread, whose destructor ends the thread of the sampler for ever.
+  uint32_t key;
+  int is_over;
   // The nanoseconds between two looks.
   uint64_t interval;
   // The memory's file, and its device and number.
@@ -120,6 +132,13 @@ static int has_failed(void) {
   return 1;
 }
 
+// Whether the main thread has ended in a way of which the C library does not know.
+static int is_alone(void) {
+  // /proc/self/mem can still be read.
+  if (uses_file && read_state((uint32_t)own_process) == 'Z') has_main_ended = 1;
+  return has_main_ended;
+}
+
 static void *run(void *argument) {
   uint64_t last = read_clock(CLOCK_BOOTTIME), cost = 0;
   __atomic_store_n(&life.number, (uint32_t)call(SYS_gettid, 0, 0, 0, 0), __ATOMIC_RELEASE);
@@ -127,7 +146,7 @@ static void *run(void *argument) {
   separate_files();
   shared->is_looking = 1;
   uint64_t before = read_clock(CLOCK_THREAD_CPUTIME_ID);
-  while (!should_stop() && !has_failed()) {
+  while (!should_stop() && !has_failed() && !is_alone()) {
     uint64_t due = wait_until(last + next_pause(cost));
     if (should_stop()) break;
     uint64_t now = read_clock(CLOCK_BOOTTIME);
@@ -147,7 +166,7 @@ static void *run(void *argument) {
 // Begins the thread, unless it runs. The caller has the lock.
 static void begin_thread(void) {
   static uint64_t attributes[ATTRIBUTES];
-  if (life.is_running || shared == NULL || has_failed()) return;
+  if (life.is_running || life.is_over || shared == NULL || has_failed()) return;
   life.should_stop = 0;
   life.number = 0;
   // The C library reaches all threads with signals 32 and 33 (glibc), or 34 (musl).
@@ -178,6 +197,26 @@ static void end_thread(void) {
     if (call(SYS_tgkill, own_process, life.number, 0, 0) == -ESRCH) return;
     call(SYS_sched_yield, 0, 0, 0, 0);
   }
+}
+
+// Whether this is the process that has the thread. A child that was not made with fork(3), such as
+// that of vfork(2), has none, and may use the memory of its parent.
+static int is_own(void) { return call(SYS_getpid, 0, 0, 0, 0) == own_process; }
+
+static void end_with_main_thread(void *life_of_main) {
+  (void)life_of_main;
+  if (!is_own()) return;
+  take_lock();
+  life.is_over = 1;
+  end_thread();
+  release_lock();
+}
+
+// Begins the first thread of a process, in its main thread.
+static void begin_with_main_thread(void) {
+  if (shared == NULL) return;
+  if (pthread_setspecific(life.key, &life) == 0) begin_thread();
+  else shared->state = NO_THREAD;
 }
 
 // --- The memory ---
@@ -267,6 +306,7 @@ static int continue_after_fork(void *argument) {
 static int counts_threads(void) { return layout.version >= 0x030c && add_pending_call != NULL; }
 
 static void before_fork(void) {
+  if (!is_own()) return;
   take_lock();
   life.forks++;
   if (life.is_running) {
@@ -277,6 +317,7 @@ static void before_fork(void) {
 }
 
 static void after_fork_in_parent(void) {
+  if (!is_own()) return;
   take_lock();
   life.forks--;
   int is_delayed = shared != NULL && shared->state == SAMPLING && counts_threads();
@@ -290,9 +331,11 @@ static void after_fork_in_child(void) {
   life.lock = 0;
   life.forks = 0;
   life.is_running = 0;
+  life.is_over = 0;
+  has_main_ended = 0;
   leave_memory();
   create_memory();
-  begin_thread();
+  begin_with_main_thread();
 }
 
 // --- The beginning ---
@@ -308,17 +351,19 @@ static uint64_t read_interval(void) {
 }
 
 __attribute__((constructor)) static void begin(void) {
-  if (!is_python() || pthread_create == NULL || pthread_join == NULL || !find_interpreter()) return;
+  int has_threads = pthread_create != NULL && pthread_join != NULL && pthread_key_create != NULL &&
+                    pthread_setspecific != NULL;
+  if (!is_python() || !has_threads || !find_interpreter()) return;
   add_pending_call = (int (*)(int (*)(void *), void *))find_symbol("Py_AddPendingCall");
   life.interval = read_interval();
   create_memory();
-  if (shared == NULL) return;
+  if (shared == NULL || pthread_key_create(&life.key, end_with_main_thread) != 0) return;
   if (__register_atfork != NULL) {
     __register_atfork(before_fork, after_fork_in_parent, after_fork_in_child, NULL);
   } else if (pthread_atfork != NULL) {
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
   }
   take_lock();
-  begin_thread();
+  begin_with_main_thread();
   release_lock();
 }

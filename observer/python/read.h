@@ -16,6 +16,9 @@ struct piece {
 static long own_process;
 static int uses_file;
 static long memory_file = -1;
+// Whether the main thread has ended. Then process_vm_readv(2) finds no memory of the process, although
+// other threads still use it (Linux mm/process_vm_access.c, process_vm_rw_core).
+static int has_main_ended;
 
 static int read_from_file(uint64_t address, void *bytes, size_t size) {
   if (memory_file < 0) return -1;
@@ -27,6 +30,7 @@ static int read_pieces(const struct piece *from, const struct piece *to, size_t 
   if (!uses_file) {
     long got = call_with_six(SYS_process_vm_readv, own_process, (long)to, (long)count, (long)from,
                              (long)count, 0);
+    if (got == -ESRCH) has_main_ended = 1;
     if (got != -ENOSYS && got != -EPERM) return got == (long)size ? 0 : -1;
     uses_file = 1;
   }

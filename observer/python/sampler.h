@@ -41,23 +41,28 @@ static uint32_t id_of_thread(const unsigned char *state) {
   return is_there ? (uint32_t)number : 0;
 }
 
-// Reads whether a thread runs or waits for a processor, from /proc/self/task/TID/stat. The sampler
-// has its own table of open files; see lifetime.h.
-static int read_activity(uint32_t thread) {
+// Reads the letter of the state of a thread from /proc/self/task/TID/stat; '\0' if it is not known.
+// The sampler has its own table of open files; see lifetime.h.
+static char read_state(uint32_t thread) {
   char path[64], text[256];
-  if (!shared->knows_activity || thread == 0) return NOT_KNOWN;
+  if (!shared->knows_activity || thread == 0) return '\0';
   size_t at = append(path, sizeof path, 0, "/proc/self/task/");
   at = append_number(path, sizeof path, at, thread);
   append(path, sizeof path, at, "/stat");
   long file = call(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0);
-  if (file < 0) return NOT_KNOWN;
+  if (file < 0) return '\0';
   long count = call(SYS_read, file, (long)text, sizeof text, 0);
   call(SYS_close, file, 0, 0, 0);
   // The name of the thread is in parentheses, and may have some itself. The state follows.
   long end = count - 1;
   while (end > 0 && text[end] != ')') end--;
-  if (end <= 0 || end + 2 >= count) return NOT_KNOWN;
-  return text[end + 2] == 'R' ? RUNNING : WAITING;
+  return end <= 0 || end + 2 >= count ? '\0' : text[end + 2];
+}
+
+// Reads whether a thread runs or waits for a processor.
+static int read_activity(uint32_t thread) {
+  char state = read_state(thread);
+  return state == '\0' ? NOT_KNOWN : state == 'R' ? RUNNING : WAITING;
 }
 
 // Returns the place of a thread, or a free one if it has none; NULL if there is none.

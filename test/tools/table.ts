@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url'
+import { ENDS, endIn } from './ends.ts'
 
 /** A program that runs with and without the tools. */
 export interface Row {
@@ -28,6 +29,7 @@ const C = ['gcc', '-O1', '-w', '-pthread', '-o', 'OUT'] as const
 export const BUILDS: Readonly<Record<string, readonly string[]>> = {
   tasks: [...C, programSource('tasks.c')],
   static: [...C, '-static', programSource('tasks.c')],
+  ends: [...C, programSource('ends.c')],
   asan: [...C, '-fsanitize=address', programSource('tasks.c')],
   ubsan: [...C, '-fsanitize=undefined', programSource('tasks.c')],
   guest: [...C, GUEST],
@@ -117,7 +119,13 @@ const SANITIZER = {
 | programs with the shared runtime of AddressSanitizer (\`-fsanitize=address\`), with mpi-trace`,
 } as const
 
+/** The ways in which the threads of ends.c end. */
+const ends = Object.entries(ENDS).map(([way, code]) => {
+  return { name: `a program that ends with its threads: ${way}`, words: endIn('@ends', way), code }
+})
+
 export const ROWS: readonly Row[] = [
+  ...ends,
   { name: 'a shell', words: ['sh', '-c', SHELL], input: 'a line\n', code: 7 },
   { name: 'perl', words: ['perl', '-e', PERL], code: 6 },
   {

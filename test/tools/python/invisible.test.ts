@@ -1,6 +1,10 @@
 import { execFileSync } from 'node:child_process'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
+import { openFolder } from '../../observers/pod.ts'
 import { onPath } from '../../observers/prerequisites.ts'
+import { buildEnds, ENDS, endIn } from '../ends.ts'
 import { run } from '../mpi/programs.ts'
 import { program, pythons, pythonTests, sampler, sampling } from './sampler.ts'
 
@@ -48,6 +52,50 @@ const PROGRAMS: Readonly<Record<string, readonly string[]>> = {
       '  with m.get_context(w).Pool(2) as p: print(p.map(abs, [-1, 2]))',
   ],
 }
+
+const folder = openFolder('ridealong-ends-')
+process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
+
+/** A parent that waits for a child, which a thread has forked and whose threads end. */
+const FORKS_IN_THREAD = [program('forks-in-thread.py')]
+/** The main thread ends; another one works on. The C library then ends the program. */
+const ENDS_MAIN = [
+  '-c',
+  'import ctypes, threading, time\nthreading.Thread(target=time.sleep, args=[0.5]).start()\n' +
+    'time.sleep(0.2)\nctypes.CDLL(None).pthread_exit(None)',
+]
+
+// musl has no child of a thread whose other threads can end: its first thread keeps a lock.
+for (const [compiler, ways] of [
+  ['gcc', Object.keys(ENDS)],
+  ['musl-gcc', Object.keys(ENDS).filter((way) => way !== 'fork')],
+] as const) {
+  const skip = options.skip || (onPath(compiler) === compiler && `there is no ${compiler}`)
+  t.test(`${compiler}: a program ends with its own threads`, { skip }, async (t) => {
+    const path = join(folder, `python-${compiler}`)
+    buildEnds(path, compiler, '-rdynamic', '-DPYTHON')
+    await Promise.all(
+      ways.map(async (way) => {
+        const plain = await run(endIn(path, way))
+        t.strictSame(await run(endIn(path, way), sampling(1000)), plain, way)
+        t.equal(plain.code, ENDS[way as keyof typeof ENDS], way)
+      }),
+    )
+  })
+}
+
+for (const { version, path } of pythons())
+  t.test(`CPython ${version}: only its own threads keep a program alive`, options, async (t) => {
+    const killed = ['timeout', '--signal=KILL', '30', path]
+    for (const words of [FORKS_IN_THREAD, ENDS_MAIN]) {
+      const [plain, sampled] = await Promise.all([
+        run([...killed, ...words]),
+        run([...killed, ...words], sampling(1000)),
+      ])
+      t.strictSame(sampled, plain)
+      t.equal(plain.code, 0, plain.errors)
+    }
+  })
 
 for (const { version, path } of pythons())
   for (const [name, words] of Object.entries(PROGRAMS))
