@@ -15,7 +15,9 @@
 //   the program.
 // - The keeper has none of the program's open files, so no pipe stays open, and a session of its
 //   own.
-// - The kernel kills the keeper when the program ends, and the reader when the keeper ends.
+// - The keeper ends with the program, and the kernel kills the reader when the keeper ends. The
+//   kernel sends the keeper a signal when the thread that made it ends (prctl(2), PR_SET_PDEATHSIG),
+//   but the program goes on if it has other threads, of which one then is the parent.
 //
 // See ../python/sampler.c for the rules that each preloaded library follows.
 
@@ -51,13 +53,19 @@ enum {
 
 extern WEAK char *getenv(const char *name);
 
-static void pause_for(long seconds) {
-  int64_t time[2] = {seconds, 0};
-  call(SYS_nanosleep, (long)time, 0, 0, 0);
-}
-
 __attribute__((noreturn)) static void leave(void) {
   for (;;) call(SYS_exit_group, 0, 0, 0, 0);
+}
+
+// Waits until some seconds have passed, or the reader or the parent thread has ended. Ends the
+// keeper with the program, which may have no right to send it a signal. Returns whether the time
+// has passed.
+static int pause_for(long seconds, long program) {
+  uint64_t signals = 1ull << (SIGCHLD - 1);
+  int64_t time[2] = {seconds, 0};
+  long signal = call(SYS_rt_sigtimedwait, (long)&signals, 0, (long)time, sizeof signals);
+  if (call(SYS_getppid, 0, 0, 0, 0) != program) leave();
+  return signal == -EAGAIN;
 }
 
 static void write_state(enum state state, long detail) {
@@ -127,15 +135,13 @@ static int is_hanging(void) {
 }
 
 // Waits until the reader has ended, and writes why. The reader itself writes why it ends with 0.
-static void watch(long reader) {
+static void watch(long reader, long program) {
   int status = 0, is_hung = 0;
   while (call(SYS_wait4, reader, (long)&status, WNOHANG, 0) == 0) {
-    if (!is_hung && is_hanging()) {
-      is_hung = 1;
-      write_state(HUNG, 0);
-      call(SYS_kill, reader, SIGKILL, 0, 0);
-    }
-    pause_for(1);
+    if (!pause_for(1, program) || is_hung || !is_hanging()) continue;
+    is_hung = 1;
+    write_state(HUNG, 0);
+    call(SYS_kill, reader, SIGKILL, 0, 0);
   }
   if (is_hung) return;
   if ((status & 0x7f) != 0) write_state(KILLED, status & 0x7f);
@@ -145,7 +151,7 @@ static void watch(long reader) {
 // The keeper. It stays when the reader has ended: without it, the next program would start another
 // reader, which would end in the same way.
 __attribute__((noreturn)) static void keep(long file, long program) {
-  call(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0);
+  call(SYS_prctl, PR_SET_PDEATHSIG, SIGCHLD, 0, 0);
   if (call(SYS_getppid, 0, 0, 0, 0) != program) leave();
   call(SYS_prctl, PR_SET_NAME, (long)NAME, 0, 0);
   separate_files(file);
@@ -160,8 +166,8 @@ __attribute__((noreturn)) static void keep(long file, long program) {
   long reader = call(SYS_clone, SIGCHLD, 0, 0, 0);
   if (reader == 0) execute_reader(keeper);
   if (reader < 0) write_state(NOT_EXECUTABLE, -reader);
-  else watch(reader);
-  for (;;) pause_for(1 << 20);
+  else watch(reader, program);
+  for (;;) pause_for(60, program);
 }
 
 __attribute__((constructor)) static void begin(void) {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { openFolder } from '../../observers/pod.ts'
 import { onPath } from '../../observers/prerequisites.ts'
+import { buildEnds, ENDS } from '../ends.ts'
 import { run } from '../mpi/programs.ts'
 import { asFirstProcess, build, gpuTests, program } from './container.ts'
 
@@ -133,6 +134,37 @@ t.test('the reader ends with the program that started it', options, async (t) =>
     asFirstProcess({ behavior: 'normal', results }, words, false),
   )
   t.equal(output, '2\n2\n0\n2\n0\n', errors)
+})
+
+t.test('the reader stays when a thread ends, and not the program', options, async (t) => {
+  const results = resultsOf(t)
+  const path = join(results, 'ends')
+  buildEnds(path, 'gcc')
+  const script = [
+    LOAD,
+    `(load; exec ${path} block) & until grep -q '^State:.Z' /proc/$!/status; do sleep 0.1; done`,
+    'sleep 0.5; pgrep -c -x ridealong-gpu',
+    'kill $!; wait',
+    `env -u LD_PRELOAD sh -c '${COUNTED}' sh 0`,
+  ].join('\n')
+  const container = { behavior: 'normal', results }
+  const { output, errors } = await run(asFirstProcess(container, ['sh', '-c', script], false))
+  t.equal(output, '2\n0\n', errors)
+})
+
+t.test('the first process of a container ends with its own threads', options, async (t) => {
+  const path = join(resultsOf(t), 'ends')
+  buildEnds(path, 'gcc')
+  // The first process gets no signal that it does not handle, and so does not end if it is blocked.
+  const { block, ...ends } = ENDS
+  await Promise.all(
+    Object.entries(ends).map(async ([way, code]) => {
+      const container = { behavior: 'normal', results: resultsOf(t) }
+      const plain = await run(asFirstProcess(container, [path, way], false))
+      t.strictSame(await run(asFirstProcess(container, [path, way]), {}, '', 30_000), plain, way)
+      t.equal(plain.code, code, way)
+    }),
+  )
 })
 
 t.test('without /dev/nvidiactl, and where it cannot write, nothing happens', options, async (t) => {
