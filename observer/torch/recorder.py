@@ -44,6 +44,8 @@ MOST_GROUP_BYTES = SLOT // 32
 MOST_GROUPS = 512
 MOST_ENDS = 512
 DEFAULT_SECONDS = 60
+# How long the end of the program or of its groups waits for a copy that another thread makes.
+PATIENCE_SECONDS = 2
 
 
 def make_memory():
@@ -104,6 +106,23 @@ def read_seconds():
         return max(1, int(os.environ.get("RIDEALONG_TORCH_RATE", "")))
     except ValueError:
         return DEFAULT_SECONDS
+
+
+def is_last_thread():
+    """Whether all threads but this one have ended, the main thread not with the program.
+
+    No file is opened, which would change the numbers of those that the program opens. The links of
+    a main thread that has ended are missing (Linux fs/proc/base.c, proc_exe_link), and `task` has a
+    link for each thread (proc_task_getattr), of which the main thread remains one.
+    """
+    try:
+        os.readlink("/proc/self/exe")
+    except FileNotFoundError:
+        try:
+            return os.stat("/proc/self/task").st_nlink - 2 <= 2
+        except FileNotFoundError:
+            pass
+    return False
 
 
 class Recorder:
@@ -169,11 +188,23 @@ class Recorder:
 
     def run(self):
         try:
-            while not self.stop.acquire(timeout=self.next_pause()):
+            while self.wait():
                 self.copy()
         except Exception:
             pass
         self.ended.release()
+
+    def wait(self):
+        """Waits until a copy is due. Returns whether the thread goes on.
+
+        A thread keeps its process alive, so it ends when no other one is left.
+        """
+        due = time.monotonic() + self.next_pause()
+        while time.monotonic() < due:
+            left = max(0, due - time.monotonic())
+            if self.stop.acquire(timeout=min(left, 1)) or is_last_thread():
+                return False
+        return True
 
     def next_pause(self):
         """Returns the seconds until the clock has a multiple of the seconds between copies."""
@@ -182,7 +213,10 @@ class Recorder:
 
     def copy(self, is_end=False):
         """Copies the recorder into the older of two places, and then names it the newer one."""
-        with self.lock:
+        # A recorder may not answer, and the program does not wait for it.
+        if not self.lock.acquire(timeout=PATIENCE_SECONDS):
+            return
+        try:
             began = time.perf_counter_ns()
             made = read_recorders()
             took = time.perf_counter_ns() - began
@@ -200,6 +234,8 @@ class Recorder:
             self.whole += took
             facts = (self.copies, len(text), self.longest, self.whole)
             os.pwrite(self.file, struct.pack("<4Q", *facts), 32)
+        finally:
+            self.lock.release()
 
     def describe_groups(self):
         """Returns the process groups until now, also those that were destroyed since a copy."""

@@ -5,7 +5,7 @@ import t from 'tap'
 import { openFolder } from '../../observers/pod.ts'
 import { run } from '../mpi/programs.ts'
 import { pythons, systemPython } from '../python/sampler.ts'
-import { recording, toolTests } from './torch-tool.ts'
+import { program, recording, STAND_IN, toolTests } from './torch-tool.ts'
 
 const options = toolTests()
 /** Removes what differs between two runs. */
@@ -96,4 +96,23 @@ for (const { version, path } of pythons())
       if (name !== 'a sitecustomize that exits')
         t.equal(stable(recorded.errors), stable(plain.errors), name)
     }
+  })
+
+for (const { version, path } of pythons())
+  t.test(`CPython ${version}: the recorder keeps no program from its end`, options, async (t) => {
+    const env = { PYTHONPATH: STAND_IN }
+    const ends = [program('ends.py')]
+    const calls =
+      'import time, torch.distributed as d; d.init_process_group("gloo"); time.sleep(2.5)'
+    const check = async (words: readonly string[], variables: NodeJS.ProcessEnv) => {
+      const killed = ['timeout', '--signal=KILL', '30', path, ...words]
+      const plain = await run(killed, variables)
+      t.strictSame(await run(killed, { ...variables, ...recording(1) }), plain, words.join(' '))
+      t.equal(plain.code, 0, plain.errors)
+    }
+    await Promise.all([
+      check([...ends, 'fork'], env),
+      check([...ends, 'main'], env),
+      check(['-c', calls], { ...env, STAND_IN_HANGS: '1' }),
+    ])
   })
