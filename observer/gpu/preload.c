@@ -16,8 +16,9 @@
 // - The keeper has none of the program's open files, so no pipe stays open, and a session of its
 //   own.
 // - The keeper ends with the program, and the kernel kills the reader when the keeper ends. The
-//   kernel sends the keeper a signal when the thread that made it ends (prctl(2), PR_SET_PDEATHSIG),
-//   but the program goes on if it has other threads, of which one then is the parent.
+//   kernel sends the keeper a signal when the thread that made it ends (prctl(2),
+//   PR_SET_PDEATHSIG), but the program goes on if it has other threads, of which one then is the
+//   parent.
 //
 // See ../python/sampler.c for the rules that each preloaded library follows.
 
