@@ -1,19 +1,14 @@
-import { readdir, stat } from 'node:fs/promises'
-import { join } from 'node:path'
 import type { Side } from '../../src/runs/compare/change.ts'
 import { measureRun, newComparedRun } from '../../src/runs/compare/measure-run.ts'
 import type { ComparedRun } from '../../src/runs/compare/run-facts.ts'
 import type { Descriptions } from '../../src/runs/log/descriptions.ts'
 import { findRunFiles, type RowsOptions } from '../archive/storage/stored-run-files.ts'
-import { cannotRead, UsageError } from '../shared/errors.ts'
-import { type InputFile, readInto } from '../shared/run-input.ts'
+import { UsageError } from '../shared/errors.ts'
+import { readInto } from '../shared/run-input.ts'
 import type { Session } from '../shared/session.ts'
 
 /** The word between two sides. A file of this name is written ./vs. */
 const SEPARATOR = 'vs'
-
-/** The files that `collect` or the archive writes into a folder, except hidden files. */
-const LOG = /^[^.].*\.(jsonl|log)(\.gz)?$/
 
 /** The most sides: each has a letter as its name. */
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'
@@ -72,21 +67,6 @@ async function readRun(
   session: Session,
 ): Promise<ComparedRun> {
   const run = newComparedRun(descriptions)
-  for (const path of await findRunFiles(input, rows, session))
-    for (const file of await filesAt(path)) await readInto(run, file)
+  for (const file of await findRunFiles(input, rows, session)) await readInto(run, file)
   return measureRun(run, input)
-}
-
-/** Returns a file, or the logs in a folder in the order of their names. */
-async function filesAt(path: InputFile): Promise<readonly InputFile[]> {
-  if (typeof path !== 'string') return [path]
-  const found = await stat(path).catch(cannotRead(path))
-  if (!found.isDirectory()) return [path]
-  const names = (await readdir(path).catch(cannotRead(path)))
-    .filter((name) => LOG.test(name))
-    .sort()
-  if (names.length > 0) return names.map((name) => join(path, name))
-  throw new UsageError(
-    `${path} has no logs: the folder of a run has files such as POD.CONTAINER.jsonl`,
-  )
 }

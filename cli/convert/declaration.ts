@@ -12,7 +12,7 @@ export function declareConvert(program: Command, session: Session): void {
     )
     .argument(
       '<file...>',
-      'the output of collect (jsonl), logs of observers, or run/NAME; - for standard input',
+      'the output of collect, logs of observers, their folders, or run/NAME; - for standard input',
     )
     .addOption(
       new Option('--format <format>', 'the format (default: by the ending of --to)').choices(

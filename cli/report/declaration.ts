@@ -14,7 +14,7 @@ export function declareReport(program: Command, session: Session): void {
     .description('say what held a run up, on one HTML page with plots, from collected logs')
     .argument(
       '<file...>',
-      'the output of collect (jsonl), logs of observers, or run/NAME; - for standard input',
+      'the output of collect, logs of observers, their folders, or run/NAME; - for standard input',
     )
     .addOption(
       new Option('-o, --output <format>', 'a page with plots, or all its content as JSON')

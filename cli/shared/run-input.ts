@@ -5,6 +5,7 @@ import { createGunzip } from 'node:zlib'
 import { isSplit, LONGEST_LINE, splitLines } from '../../src/lib/split-lines.ts'
 import type { Descriptions } from '../../src/runs/log/descriptions.ts'
 import type { Entry } from '../../src/runs/log/entry.ts'
+import { readKubectlLines } from '../../src/runs/log/kubectl-lines.ts'
 import { parseEntry } from '../../src/runs/log/parse.ts'
 import { readLines } from '../../src/runs/log/read.ts'
 import { addEntry, type CollectedRun } from '../../src/runs/report/gather.ts'
@@ -50,16 +51,23 @@ export async function* entriesOf(
   const input = openInput(file)
   const name = typeof file === 'string' ? file : file.name
   let isEmpty = true
+  const kubectl = readKubectlLines()
   try {
-    for await (const entry of readEntries(splitLines(input), sourceOf(name), descriptions)) {
+    const lines = splitLines(input)
+    for await (const entry of readEntries(lines, kubectl.strip, sourceOf(name), descriptions)) {
       isEmpty = false
       yield entry
     }
   } catch (error) {
     cannotRead(name)(error)
   }
-  if (isEmpty)
-    throw new UsageError(`${name} is neither the log of an observer nor the output of collect`)
+  if (!isEmpty) return
+  const problem = kubectl.problem()
+  throw new UsageError(
+    problem === undefined
+      ? `${name} is neither the log of an observer nor the output of collect`
+      : `${name} cannot be read: ${problem}`,
+  )
 }
 
 function openInput(file: InputFile): Readable {
@@ -76,12 +84,14 @@ function sourceOf(name: string): string {
 
 async function* readEntries(
   lines: AsyncIterable<string>,
+  strip: (line: string) => string,
   source: string,
   descriptions: Descriptions,
 ): AsyncGenerator<Entry> {
   const reader = readLines({ source }, descriptions)
   let isCollected = false
-  for await (const line of lines) {
+  for await (const written of lines) {
+    const line = strip(written)
     const entry = readEntry(line, descriptions)
     isCollected ||= entry !== undefined
     yield* entry === undefined ? reader.push(line) : [entry]

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { loadCatalog } from '../../src/catalog/load.ts'
 import { describeFailure } from '../../src/cluster/api-error.ts'
 import { type Chosen, readSelector, readWorkload } from '../../src/runs/collect/workload.ts'
@@ -44,12 +45,17 @@ export async function findWorkloadPods(
   return { ...resolved, find: () => find().catch(trouble) }
 }
 
+const NAME_PODS =
+  'name a workload whose pods are in the cluster, KIND/NAME, such as job/lammps; top, report and ' +
+  'compare read files'
+
 function choose(workload: string | undefined, { selector }: WorkloadOptions): Chosen {
   if ((workload === undefined) === (selector === undefined))
     throw new UsageError('name either KIND/NAME, such as job/lammps, or --selector LABELS')
   const chosen = workload === undefined ? readSelector(selector ?? '') : readWorkload(workload)
-  if ('problem' in chosen) throw new UsageError(chosen.problem)
-  return chosen
+  if (!('problem' in chosen)) return chosen
+  const isFile = workload !== undefined && existsSync(workload)
+  throw new UsageError(isFile ? `${workload} is a file or a folder; ${NAME_PODS}` : chosen.problem)
 }
 
 function trouble(error: unknown): never {

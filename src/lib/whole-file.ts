@@ -1,5 +1,5 @@
 import { constants, type Stats } from 'node:fs'
-import { type FileHandle, lstat, open, readlink, rename, rm } from 'node:fs/promises'
+import { type FileHandle, lstat, open, readlink, rename, rm, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { Writable } from 'node:stream'
 
@@ -154,12 +154,13 @@ export function openDirectly(path: string): Promise<FileHandle> {
  * @param path the path that the user has named
  * @param text the text, or its parts, each of which is made when those before it are written. A
  * part that is not text is written byte for byte
- * @throws an error of the system
+ * @throws an error of the system, or an error that says that the path is that of a folder
  */
 export async function writeWholeFile(
   path: string,
   text: string | Iterable<string | Uint8Array>,
 ): Promise<void> {
+  if (await isFolder(path)) throw new Error('it is a folder; name a file in it')
   const place = await findPlace(path)
   if (place.isDirect) {
     const handle = await openDirectly(place.path)
@@ -174,4 +175,10 @@ export async function writeWholeFile(
     await file.discard().catch(() => {})
     throw error
   }
+}
+
+/** Reports whether a path is that of a folder, or is written as one. */
+async function isFolder(path: string): Promise<boolean> {
+  const found = await stat(path).catch(() => undefined)
+  return found?.isDirectory() ?? path.endsWith('/')
 }

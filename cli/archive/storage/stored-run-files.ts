@@ -3,6 +3,7 @@ import { readdir } from 'node:fs/promises'
 import { dayFolder, ROWS_FILE, readRunName } from '../../../src/runs/archive/rows-path.ts'
 import { cannotRead, UsageError } from '../../shared/errors.ts'
 import type { Host } from '../../shared/host.ts'
+import { findLogFiles } from '../../shared/log-files.ts'
 import { type InputFile, inputNamed } from '../../shared/run-input.ts'
 import { openBucketOfUser } from './bucket/bucket-of-user.ts'
 import type { RunFolder, RunFolders } from './run-folders.ts'
@@ -25,9 +26,11 @@ const MOST_NAMED = 4
 
 /**
  * Returns the files of an input of a command: those with the rows of a stored run, if it is
- * run/NAME, and otherwise the input itself. A file of this name precedes a run.
+ * run/NAME, the logs in a folder, and otherwise the input itself. A file or a folder of this name
+ * precedes a run.
  *
- * @throws UsageError if no run, or more than one, has the name, or the storage cannot be read
+ * @throws UsageError if no run, or more than one, has the name, the storage cannot be read, or a
+ * folder has no logs
  */
 export async function findRunFiles(
   input: string,
@@ -35,7 +38,8 @@ export async function findRunFiles(
   { environment, stdin }: Pick<Host, 'environment' | 'stdin'>,
 ): Promise<readonly InputFile[]> {
   const [, name] = RUN.exec(input) ?? []
-  if (name === undefined || existsSync(input)) return [inputNamed(input, stdin)]
+  if (name === undefined || existsSync(input))
+    return (await findLogFiles(input)).map((file) => inputNamed(file, stdin))
   const root = mustBeKnown(input, rows ?? environment.RIDEALONG_ROWS)
   const place = await openStorage(root, environment)
   const runs = chooseRuns(await place.list(namespace).catch(cannotRead(root)), name)

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
+import { report } from '../../../cli/report/report.ts'
 import { dataOf } from '../../src/runs/report/data-of.ts'
 import { run } from '../command.ts'
 
@@ -66,7 +67,7 @@ t.test(
       ['a.txt', /a\.txt is neither the log of an observer nor the output of collect/],
       ['empty', /empty is neither/],
       ['none', /cannot read .*none: no such file or directory \(ENOENT\)/],
-      ['sub', /cannot read .*sub: .* \(EISDIR\)/],
+      ['sub', /sub has no logs/],
     ] as const) {
       const { code, out, err } = await run(['report', PERF, join(folder, name), '--to', page])
       t.equal(code, 2)
@@ -129,4 +130,25 @@ t.test('the findings are printed as JSON for programs', async (t) => {
   const wrong = await run(['report', ...files, '-o', 'yaml'])
   t.equal(wrong.code, 2)
   t.match(wrong.err, /Allowed choices are html, json/)
+})
+
+t.test('report reads the logs in a folder, and says that --to is a folder', async (t) => {
+  const log = readFileSync(logs('perf-sysstat-ridealong.log'), 'utf8')
+  const folder = t.testdir({ run: { 'a.log': log, 'b.log': log, 'page.html': '' } })
+  let text = ''
+  const print = async (parts: Iterable<string>) => {
+    text = [...parts].join('')
+  }
+  await report([join(folder, 'run')], { output: 'json', by: 'auto' }, print)
+  const one = text
+  await report(
+    [join(folder, 'run/a.log'), join(folder, 'run/b.log')],
+    { output: 'json', by: 'auto' },
+    print,
+  )
+  t.equal(one, text)
+  const options = { output: 'html', by: 'auto', to: `${folder}/run/` } as const
+  await t.rejects(report([join(folder, 'run/a.log')], options, print), {
+    message: `cannot write ${folder}/run/: it is a folder; name a file in it`,
+  })
 })

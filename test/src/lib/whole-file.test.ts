@@ -10,7 +10,6 @@ import {
   renameSync,
   statSync,
   symlinkSync,
-  writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -123,8 +122,22 @@ t.test('text is not appended through a link, and a file is not created through o
 })
 
 t.test('a file that cannot be written leaves no temporary file', async (t) => {
-  const folder = t.testdir({ out: {} })
-  writeFileSync(join(folder, 'out', 'x'), '')
-  await t.rejects(writeWholeFile(join(folder, 'out'), 'text'), { code: 'EISDIR' })
+  const folder = t.testdir({ out: 'before' })
+  const parts = function* () {
+    yield 'after'
+    throw new Error('no more parts')
+  }
+  await t.rejects(writeWholeFile(join(folder, 'out'), parts()), { message: 'no more parts' })
   t.strictSame(readdirSync(folder), ['out'])
+  t.equal(readFileSync(join(folder, 'out'), 'utf8'), 'before')
+})
+
+t.test('a folder is named as such, also if it does not exist', async (t) => {
+  const folder = t.testdir({ runs: {} })
+  for (const path of ['runs', 'runs/', 'new/'])
+    await t.rejects(writeWholeFile(`${folder}/${path}`, 'a'), {
+      message: 'it is a folder; name a file in it',
+    })
+  t.strictSame(readdirSync(folder), ['runs'])
+  t.strictSame(readdirSync(join(folder, 'runs')), [])
 })
