@@ -37,6 +37,7 @@ export type About = Pick<
   | 'isTemplate'
   | 'isAssumed'
   | 'failurePolicy'
+  | 'misplaced'
   | 'created'
   | 'pods'
   | 'differences'

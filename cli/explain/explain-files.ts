@@ -1,5 +1,6 @@
 import { type Fields, fieldsOrNone } from '../../src/core/kubernetes/json.ts'
 import { readReview } from '../../src/core/review.ts'
+import { listMisplacedKeys } from '../../src/pods/explain/mistaken-keys.ts'
 import { countPods } from '../../src/pods/explain/pods-of-template.ts'
 import { findOperatedPods } from '../../src/pods/manifest/kinds/operated-pods.ts'
 import { valueAt } from '../../src/pods/manifest/kinds/paths.ts'
@@ -92,6 +93,7 @@ function aboutTemplate(template: Template, isOneOfMany: boolean, namespace: stri
     subject: `${resource.kind.toLowerCase()}/${resource.name}${place}`,
     review: buildReview(template, resource.namespace || namespace),
     isTemplate: path.length > resource.path.length,
+    misplaced: listMisplacedKeys(resource),
     failurePolicy: fieldsOrNone(valueAt(resource.fields, jobPath(template))).podFailurePolicy,
     pods: countPods(template),
   }

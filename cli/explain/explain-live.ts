@@ -1,9 +1,10 @@
 import { describeFailure } from '../../src/cluster/api-error.ts'
 import { listPods } from '../../src/cluster/pods.ts'
 import type { Fields } from '../../src/core/kubernetes/json.ts'
+import { listMisplacedKeys } from '../../src/pods/explain/mistaken-keys.ts'
 import { alike } from '../../src/pods/explain/ranks.ts'
 import { readManifests } from '../../src/pods/manifest/read.ts'
-import { findResources } from '../../src/pods/manifest/resources.ts'
+import { findResources, type ManifestResource } from '../../src/pods/manifest/resources.ts'
 import { startOwnerSearch } from '../../src/runs/collect/owned-pods.ts'
 import type { WantedOwner } from '../../src/runs/collect/workload.ts'
 import { UsageError } from '../shared/errors.ts'
@@ -40,7 +41,10 @@ export async function aboutLive(
   if (kind.group === '' && kind.kind === 'Pod') return [aboutPod(object, subject)]
   const owner = { group: kind.group, kind: kind.kind, isExact: true, name }
   const pods = await findPods(reader, owner, namespace)
-  return pods.length > 0 ? aboutPods(pods, subject, catalogFor) : aboutObject(object, subject)
+  const resources = readManifests(subject, JSON.stringify(object)).flatMap(findResources)
+  return pods.length > 0
+    ? aboutPods(pods, subject, resources.flatMap(listMisplacedKeys), catalogFor)
+    : aboutObject(resources, subject)
 }
 
 /** Returns the pods that an object controls, directly or through other controllers. */
@@ -60,6 +64,7 @@ async function findPods(
 function aboutPods(
   pods: readonly Fields[],
   subject: string,
+  misplaced: readonly string[],
   catalogFor: CatalogLookup,
 ): readonly About[] {
   const groups = alike(pods, catalogFor)
@@ -67,15 +72,12 @@ function aboutPods(
   const differences = groups.length > 1 ? `the pods differ: ${said}` : undefined
   return groups.map(({ pods, which }) => {
     const about = aboutPod(pods[0], `${subject}, ${which}`)
-    return { ...about, pods: pods.length, differences }
+    return { ...about, pods: pods.length, differences, misplaced }
   })
 }
 
-function aboutObject(object: Fields, subject: string): readonly About[] {
-  const manifests = readManifests(subject, JSON.stringify(object))
-  const abouts = manifests
-    .flatMap(findResources)
-    .flatMap((resource) => aboutTemplates(resource, resource.namespace))
+function aboutObject(resources: readonly ManifestResource[], subject: string): readonly About[] {
+  const abouts = resources.flatMap((resource) => aboutTemplates(resource, resource.namespace))
   if (abouts.length === 0) {
     throw new UsageError(
       `${subject} has no pods yet, and no pod template that could be explained instead`,

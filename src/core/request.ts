@@ -13,7 +13,7 @@ import {
 } from './text/metric-list.ts'
 import { quote } from './text/quote.ts'
 import { parseRanks, type RankSelector } from './text/rank-selector.ts'
-import { didYouMean } from './text/similar.ts'
+import { didYouMean, didYouMeanKey } from './text/similar.ts'
 import { problemOfTargetCommand } from './text/target-command.ts'
 
 const OPTION_KEY = /^(.+)\.ridealong\.dev\//s
@@ -263,7 +263,7 @@ function problemOfKeys(annotations: Annotations, metrics: readonly Metric[]): Wr
 }
 
 function unknownKey(key: string, known: readonly string[]): Wrong {
-  const unknown = `annotation ${quote(key)} is unknown${didYouMean(key, known)}`
+  const unknown = `annotation ${quote(key)} is unknown${didYouMeanKey(key, known)}`
   return invalid(`${unknown}; known keys are ${known.join(', ')}`)
 }
 

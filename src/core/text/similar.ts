@@ -31,6 +31,20 @@ export function didYouMean(written: string, known: Iterable<string>): string {
 }
 
 /**
+ * Like `didYouMean`, for keys PREFIX/NAME. If known keys have the same prefix, only the names are
+ * compared, because a long prefix makes all keys similar.
+ */
+export function didYouMeanKey(written: string, known: Iterable<string>): string {
+  const keys = [...known]
+  const prefix = written.slice(0, written.indexOf('/') + 1)
+  const beside = keys.filter((key) => prefix !== '' && key.startsWith(prefix))
+  if (beside.length === 0) return didYouMean(written, keys)
+  const names = beside.map((key) => key.slice(prefix.length))
+  const name = findSimilar(written.slice(prefix.length), names)
+  return name === undefined ? '' : ` (did you mean ${prefix}${name}?)`
+}
+
+/**
  * Counts the characters that must be inserted, removed or replaced to turn one word into the other
  * (Levenshtein distance).
  */

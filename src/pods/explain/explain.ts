@@ -1,4 +1,4 @@
-import type { Decision } from '../../core/decision.ts'
+import type { Decision, Denied, Left } from '../../core/decision.ts'
 import { KEYS } from '../../core/keys.ts'
 import { asObjects, asText, type Fields, fieldsOrNone } from '../../core/kubernetes/json.ts'
 import { requestedAtCreation } from '../../core/missed/requested-at-creation.ts'
@@ -16,6 +16,7 @@ import { countersFinding } from './counters-finding.ts'
 import type { Facts, UncheckedRules } from './facts.ts'
 import { type Finding, find, stop } from './finding.ts'
 import { cameOut, comparable, createdFindings, type InjectionOutcome } from './injection-outcome.ts'
+import { listMisspeltKeys } from './mistaken-keys.ts'
 import { isInstaller } from './original-pod.ts'
 import { ruleFindings, type Stopped, stoppedBy } from './rule-findings.ts'
 import { toolFindings } from './tool-findings.ts'
@@ -40,7 +41,8 @@ export interface Explanation {
  * give the same explanation.
  */
 export function explain(given: Facts): Explanation {
-  const { facts, request, isPerRank, settings, reviewed: answer } = answerFor(given)
+  const { facts, request, isPerRank, settings, reviewed } = answerFor(given)
+  const { answer, mistakes } = separateMistakes(reviewed, listMistakes(facts))
   const out = facts.created && cameOutOf(facts, facts.created)
   const carried = facts.created ? undefined : cameOutOf(facts, fieldsOrNone(facts.review.object))
   const stopped = stoppedThen(out, answer)
@@ -62,6 +64,7 @@ export function explain(given: Facts): Explanation {
     ...conclusion,
     findings: [
       ...aside(facts),
+      ...mistakes.map((sentence) => find('keys', 'look', sentence)),
       ...asked,
       ...rules,
       ...created,
@@ -73,6 +76,32 @@ export function explain(given: Facts): Explanation {
     ],
     ...ending(conclusion, costIn(facts, out ?? carried, answer)),
   }
+}
+
+/** Returns a sentence for each annotation or label of Ridealong that has no effect. */
+function listMistakes({ review, namespace, misplaced = [] }: Facts): readonly string[] {
+  const object = 'value' in namespace ? namespace.value : undefined
+  return [
+    ...misplaced,
+    ...listMisspeltKeys(fieldsOrNone(fieldsOrNone(review.object).metadata), 'the pod'),
+    ...listMisspeltKeys(fieldsOrNone(object?.metadata), 'the namespace'),
+  ]
+}
+
+/**
+ * Adds the mistakes to the reason if the pod requests no metric, because they are the likely cause.
+ *
+ * @returns the answer, and the mistakes that are not the cause
+ */
+function separateMistakes(answer: PodReview, mistakes: readonly string[]) {
+  const { decision } = answer
+  if (!isNotAsked(decision)) return { answer, mistakes }
+  const message = [decision.message, ...mistakes].join('; ')
+  return { answer: { ...answer, decision: { ...decision, message } }, mistakes: [] }
+}
+
+function isNotAsked(decision: Decision): decision is Left | Denied {
+  return 'reason' in decision && decision.reason === 'not-asked'
 }
 
 /** Returns the cost if the outcome is `injected`, and the remedy if there is a reason. */
@@ -125,8 +154,7 @@ function webhookPart(facts: Facts, { decision }: PodReview): readonly Finding[] 
   const asksItself = !leavesItToNamespace(review)
   const labels = fieldsOrNone(fieldsOrNone(fieldsOrNone(review.object).metadata).labels)
   const caller = { asksItself, labels, namespace }
-  const isAsking = !('reason' in decision && decision.reason === 'not-asked')
-  const isLater = isAsking && created && isAskedLater(facts, created, asksItself)
+  const isLater = !isNotAsked(decision) && created && isAskedLater(facts, created, asksItself)
   const whose = asksItself ? 'the pod' : 'the namespace'
   const later = `${whose} got the annotation ${KEYS.inject} only after the pod was created`
   return [

@@ -47,6 +47,8 @@ export interface Facts {
   readonly failurePolicy?: unknown
   /** Whether an operator builds the pod, and its containers are not all known. */
   readonly isAssumed?: boolean
+  /** Sentences about annotations of the object that creates the pod; they do not reach the pod. */
+  readonly misplaced?: readonly string[]
   /** The pod in the cluster, if it was created. */
   readonly created?: Fields | undefined
   readonly settings: Settings
