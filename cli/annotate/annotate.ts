@@ -3,13 +3,13 @@ import { KEYS } from '../../src/core/keys.ts'
 import { readAnnotations, readRequest } from '../../src/core/request.ts'
 import { listIgnoredOptions, listOverlaps } from '../../src/core/rules/overlapping-metrics.ts'
 import { DEFAULT_WORD } from '../../src/core/text/metric-list.ts'
-import { annotate as annotateOne } from '../../src/pods/manifest/annotate.ts'
+import { annotate as annotateOne, unannotate } from '../../src/pods/manifest/annotate.ts'
 import type { Manifest } from '../../src/pods/manifest/read.ts'
 import { describe, listWithoutPods } from '../../src/pods/manifest/report.ts'
 import { findResources } from '../../src/pods/manifest/resources.ts'
 import { listNamespacesWithoutTools } from '../../src/pods/manifest/tool-namespaces.ts'
 import { listUnranked } from '../../src/pods/manifest/unranked-pods.ts'
-import { type InjectOptions, resolveMetrics, show } from '../inject/inject.ts'
+import { type InjectOptions, isChanged, resolveMetrics, show, UNCHANGED } from '../inject/inject.ts'
 import { asked, metricNames, writtenPairs } from '../shared/asking.ts'
 import { readCatalogs } from '../shared/catalogs/catalog-by-namespace.ts'
 import { UsageError } from '../shared/errors.ts'
@@ -22,7 +22,7 @@ export type AnnotateOptions = Pick<
   InjectOptions,
   'filename' | 'metric' | 'annotation' | 'include' | 'output' | 'catalog' | 'observerImage'
 > &
-  OptionalCluster & { readonly ranks?: string }
+  OptionalCluster & { readonly ranks?: string; readonly undo?: boolean }
 
 /**
  * Runs `ridealong annotate -f FILE`: adds annotations to objects, in the field from which the
@@ -41,6 +41,7 @@ export async function annotate(
   try {
     const manifests = await readInput(options.filename, stdin)
     const wanted = resolveMetrics(manifests, include)
+    if (options.undo === true) return removeAnnotations(wanted, options, namespaces)
     const request = {
       metrics: metricNames(metrics),
       annotations: writtenPairs(options.annotation),
@@ -67,6 +68,16 @@ export async function annotate(
   } catch (error) {
     return manifestError(error)
   }
+}
+
+function removeAnnotations(
+  manifests: readonly Manifest[],
+  options: AnnotateOptions,
+  namespaces: boolean,
+): ManifestOutput {
+  const undone = manifests.map((manifest) => ({ manifest, text: unannotate(manifest, namespaces) }))
+  const notes = undone.some(isChanged) ? [] : [`no annotation of Ridealong was found; ${UNCHANGED}`]
+  return { output: show(undone, options), notes }
 }
 
 /** Returns the metrics that the command line names, or the word for the default metrics. */

@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { helpEnd } from '../shared/help.ts'
 import { items, withManifests } from '../shared/manifest-options.ts'
 import { printManifests } from '../shared/manifest-output.ts'
@@ -18,6 +18,13 @@ export function declareAnnotate(program: Command, session: Session): void {
       '--ranks <ranks>',
       'the ranks that get observers, such as 0-3,8 or every:16 or launcher (default: all)',
     )
+    .addOption(
+      new Option('--undo', 'remove the annotations of Ridealong').conflicts([
+        'metric',
+        'ranks',
+        'annotation',
+      ]),
+    )
     .addHelpText(
       'after',
       helpEnd({
@@ -26,6 +33,7 @@ export function declareAnnotate(program: Command, session: Session): void {
           'annotate -f . --metric io-sysstat --include Job',
           'annotate -f job.yaml --metric true,cpu-profile --ranks every:16',
           'annotate -f all.yaml --include Namespace',
+          'annotate --undo -f annotated.yaml > job.yaml',
         ],
       }),
     )

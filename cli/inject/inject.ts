@@ -58,7 +58,8 @@ export async function inject(
     const wanted = resolveMetrics(manifests, options.include)
     if (options.undo === true) {
       const undone = wanted.map((manifest) => ({ manifest, text: undoOne(manifest) }))
-      return { output: show(undone, options), notes: [] }
+      const notes = undone.some(isChanged) ? [] : [NO_OBSERVERS]
+      return { output: show(undone, options), notes }
     }
     const { answer, origins } = await answererFor(manifests, wanted, options, environment)
     const injected = wanted.map((manifest) => injectOne(manifest, answer, options.namespace))
@@ -110,6 +111,18 @@ export function show(
 ): string {
   const chosen = include === undefined ? documents : included(documents, readKinds(include))
   return printed(chosen, output)
+}
+
+/** The end of a note about an --undo that had nothing to undo. */
+export const UNCHANGED = 'nothing was changed'
+
+const NO_OBSERVERS =
+  `no observer of inject was found; ${UNCHANGED} (annotate --undo removes annotations, and pods ` +
+  'that the webhook has changed are created again without them)'
+
+/** Reports whether the text of a document differs from its text in the file. */
+export function isChanged({ manifest, text }: Printed): boolean {
+  return text !== manifest.text.slice(manifest.start, manifest.end)
 }
 
 function refuseWrong(injected: readonly InjectedManifest[]): void {

@@ -1,14 +1,17 @@
+import { STATUS_KEY } from '../../core/keys.ts'
 import { asFields, type Fields } from '../../core/kubernetes/json.ts'
+import { readAnnotations } from '../../core/request.ts'
 import { formatList } from '../../lib/format-list.ts'
 import { editedDocument } from './edit.ts'
 import { type Extension, extend } from './extend.ts'
 import { formatPath, formatPattern, valueAt } from './kinds/paths.ts'
-import { annotationsFor, describePlaces } from './kinds/places.ts'
+import { annotationsFor, describePlaces, findPlaces, readPlace } from './kinds/places.ts'
 import { findKind, type Kind } from './kinds/table.ts'
 import { whyNoPods } from './kinds/without-pods.ts'
 import { findWrapped } from './kinds/wrapped.ts'
 import { at, ManifestError } from './manifest-error.ts'
 import { type Manifest, readManifests } from './read.ts'
+import { type Removal, remove } from './remove.ts'
 import { findResources, type ManifestResource } from './resources.ts'
 import { verify } from './verify.ts'
 
@@ -57,6 +60,28 @@ export function annotate(manifest: Manifest, annotations: Fields, namespaces: bo
     return why === undefined ? [] : [{ resource, why }]
   })
   return { manifest, text, places: extensions.length, passedOver }
+}
+
+/**
+ * Removes the annotations that users write for Ridealong from the places from which operators copy
+ * annotations to pods. A map that becomes empty is removed too. The status of a pod template with
+ * observers is kept, because `inject --undo` needs it.
+ *
+ * @param namespaces whether annotations of Namespaces in the document are removed too
+ * @returns the text of this document
+ */
+export function unannotate(manifest: Manifest, namespaces: boolean): string {
+  const resources = findResources(manifest).filter(({ kind }) => namespaces || kind !== 'Namespace')
+  const removals = resources.flatMap((resource) =>
+    findPlaces(resource).map((place): Removal => {
+      const keys = [...readAnnotations(readPlace(resource, place)).keys()]
+      const own = keys.filter((key) => key !== STATUS_KEY)
+      return { path: place.path, steps: own.map((key) => `${place.prefix}${key}`) }
+    }),
+  )
+  const once = new Map(removals.map((removal) => [JSON.stringify(removal), removal]))
+  const present = [...once.values()].filter(({ steps }) => steps.length > 0)
+  return editedDocument(manifest, remove(manifest, [], present, {}))
 }
 
 /**

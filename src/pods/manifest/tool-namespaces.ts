@@ -6,8 +6,9 @@ import { describe } from './report.ts'
 import { findResources } from './resources.ts'
 
 /**
- * Returns a sentence for each Namespace in the files that does not allow tools although objects in
- * it were annotated with a metric that has a tool.
+ * Returns a sentence for each namespace that may not allow tools although objects in it were
+ * annotated with a metric that has a tool: a Namespace in the files without the label, and a
+ * namespace that is not in the files.
  *
  * @param manifests all documents of the files
  * @param tools the names of the metrics with a tool
@@ -25,9 +26,15 @@ export function listNamespacesWithoutTools(
     resources.map(({ kind, name, namespace }) => (kind === 'Namespace' ? name : namespace)),
   )
   const needed = `pods get ${tools.join(' and ')} only with the label ${TOOLS_LABEL}: "true"`
-  return manifests
+  const found = manifests
     .flatMap(findResources)
     .filter(({ group, kind, name }) => group === '' && kind === 'Namespace' && names.has(name))
-    .filter(({ name, fields }) => !readNamespace(name, fields).allowsTools)
-    .map((resource) => describe(resource, needed))
+  const closed = found.filter(({ name, fields }) => !readNamespace(name, fields).allowsTools)
+  const others = [...names].filter((name) => !found.some((namespace) => namespace.name === name))
+  return [
+    ...closed.map((resource) => describe(resource, needed)),
+    ...others.map(
+      (name) => `${name === '' ? 'the namespace of the pods' : `namespace ${name}`}: ${needed}`,
+    ),
+  ]
 }

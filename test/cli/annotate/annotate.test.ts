@@ -1,6 +1,8 @@
+import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { parseAllDocuments } from 'yaml'
+import { annotate } from '../../../cli/annotate/annotate.ts'
 import { run } from '../command.ts'
 
 const OPERATORS = fileURLToPath(new URL('../../workloads/operators.yaml', import.meta.url))
@@ -130,6 +132,8 @@ t.test(
     t.equal(
       err,
       `ridealong: ${folder}/a.yaml: document 1, line 1: Namespace closed: ` +
+        'pods get profile only with the label ridealong.dev/tools: "true"\n' +
+        'ridealong: namespace elsewhere: ' +
         'pods get profile only with the label ridealong.dev/tools: "true"\n',
     )
     const other = await run(['annotate', ...files, '--metric', 'perf-sysstat'])
@@ -230,4 +234,28 @@ t.test('--ranks writes the annotation that selects ranks, and validates it', asy
   const wrong = await run([...args.with(2, mpi), '--ranks', 'every:0'])
   t.strictSame({ code: wrong.code, out: wrong.out }, { code: 2, out: '' })
   t.match(wrong.err, 'invalid-option: annotation ridealong.dev/ranks: "every:0" is not a rank such')
+})
+
+t.test('annotate says that the namespace of the pods needs the label for tools', async (t) => {
+  const folder = t.testdir({ 'job.yaml': jobIn('hpc').replace(', namespace: hpc', '') })
+  const options = { filename: [`${folder}/job.yaml`], offline: true }
+  const { notes } = await annotate({ ...options, metric: ['true', 'mpi-trace'] })
+  const sentence = 'pods get mpi-trace only with the label ridealong.dev/tools: "true"'
+  t.strictSame(notes, [`the namespace of the pods: ${sentence}`])
+  t.strictSame((await annotate({ ...options, metric: ['true'] })).notes, [])
+})
+
+t.test('annotate --undo removes the annotations, and says if there are none', async (t) => {
+  const folder = t.testdir({ 'job.yaml': jobIn('hpc') })
+  const annotated = await annotate({ filename: [OPERATORS], metric: ['vitals'], offline: true })
+  writeFileSync(`${folder}/annotated.yaml`, annotated.output)
+  const undone = await annotate({ filename: [`${folder}/annotated.yaml`], undo: true })
+  t.strictSame(undone.notes, [])
+  const original = await annotate({ filename: [OPERATORS], undo: true })
+  t.notMatch(undone.output, 'vitals')
+  const documents = (text: string) => parseAllDocuments(text).map((document) => document.toJS())
+  t.strictSame(documents(undone.output), documents(original.output))
+  const again = await annotate({ filename: [`${folder}/job.yaml`], undo: true })
+  t.strictSame(again.notes, ['no annotation of Ridealong was found; nothing was changed'])
+  t.equal(again.output, jobIn('hpc'))
 })

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { parseAllDocuments } from 'yaml'
+import { inject } from '../../../cli/inject/inject.ts'
 import { run, start } from '../command.ts'
 
 const FOLDER = fileURLToPath(new URL('../../workloads', import.meta.url))
@@ -276,4 +277,16 @@ t.test('inject of a pod decides by the labels of the pod', async (t) => {
   t.match(selected.out, '"outcome":"injected"')
   const other = await run(['inject', '-f', '-'], pod.replace('ROLE', 'master'))
   t.match(other.err, 'left: rank-not-selected: annotation ridealong.dev/ranks: master does not sel')
+})
+
+t.test('inject --undo says if there is nothing to undo', async (t) => {
+  const folder = t.testdir({ 'pod.yaml': ASKS })
+  const options = { filename: [`${folder}/pod.yaml`], namespace: 'default', offline: true }
+  const { output, notes } = await inject({ ...options, undo: true })
+  t.equal(output, ASKS)
+  t.match(notes, [/^no observer of inject was found; nothing was changed \(annotate --undo/])
+  const injected = await inject(options)
+  const again = t.testdir({ 'pod.yaml': injected.output })
+  const undone = await inject({ ...options, filename: [`${again}/pod.yaml`], undo: true })
+  t.strictSame(undone, { output: ASKS, notes: [] })
 })
