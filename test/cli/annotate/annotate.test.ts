@@ -1,8 +1,6 @@
-import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { parseAllDocuments } from 'yaml'
-import { annotate } from '../../../cli/annotate/annotate.ts'
 import { run } from '../command.ts'
 
 const OPERATORS = fileURLToPath(new URL('../../workloads/operators.yaml', import.meta.url))
@@ -237,25 +235,31 @@ t.test('--ranks writes the annotation that selects ranks, and validates it', asy
 })
 
 t.test('annotate says that the namespace of the pods needs the label for tools', async (t) => {
-  const folder = t.testdir({ 'job.yaml': jobIn('hpc').replace(', namespace: hpc', '') })
-  const options = { filename: [`${folder}/job.yaml`], offline: true }
-  const { notes } = await annotate({ ...options, metric: ['true', 'mpi-trace'] })
+  const words = ['annotate', '--offline', '-f', '-']
+  const job = jobIn('hpc').replace(', namespace: hpc', '')
   const sentence = 'pods get mpi-trace only with the label ridealong.dev/tools: "true"'
-  t.strictSame(notes, [`the namespace of the pods: ${sentence}`])
-  t.strictSame((await annotate({ ...options, metric: ['true'] })).notes, [])
+  const { err } = await run([...words, '--metric', 'true,mpi-trace'], job)
+  t.equal(err, `ridealong: the namespace of the pods: ${sentence}\n`)
+  t.equal((await run([...words, '--metric', 'true'], job)).err, '')
 })
 
 t.test('annotate --undo removes the annotations, and says if there are none', async (t) => {
-  const folder = t.testdir({ 'job.yaml': jobIn('hpc') })
-  const annotated = await annotate({ filename: [OPERATORS], metric: ['vitals'], offline: true })
-  writeFileSync(`${folder}/annotated.yaml`, annotated.output)
-  const undone = await annotate({ filename: [`${folder}/annotated.yaml`], undo: true })
-  t.strictSame(undone.notes, [])
-  const original = await annotate({ filename: [OPERATORS], undo: true })
-  t.notMatch(undone.output, 'vitals')
+  const undo = (...words: readonly string[]) => run(['annotate', '--undo', '-f', ...words])
+  const annotated = await run(['annotate', '--offline', '-f', OPERATORS, '--metric', 'vitals'])
+  const folder = t.testdir({ 'annotated.yaml': annotated.out, 'job.yaml': jobIn('hpc') })
+  const undone = await undo(`${folder}/annotated.yaml`)
+  t.match(annotated.out, 'vitals')
+  t.notMatch(undone.out, 'vitals')
   const documents = (text: string) => parseAllDocuments(text).map((document) => document.toJS())
-  t.strictSame(documents(undone.output), documents(original.output))
-  const again = await annotate({ filename: [`${folder}/job.yaml`], undo: true })
-  t.strictSame(again.notes, ['no annotation of Ridealong was found; nothing was changed'])
-  t.equal(again.output, jobIn('hpc'))
+  t.strictSame(documents(undone.out), documents((await undo(OPERATORS)).out))
+  t.equal(undone.err, '')
+  t.strictSame(await undo(`${folder}/job.yaml`), {
+    code: 0,
+    out: jobIn('hpc'),
+    err: 'ridealong: no annotation of Ridealong was found; nothing was changed\n',
+  })
+  t.match(await undo(`${folder}/job.yaml`, '--metric', 'vitals'), {
+    code: 2,
+    err: /'--undo' cannot be used with option '--metric/,
+  })
 })

@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { parseAllDocuments } from 'yaml'
-import { inject } from '../../../cli/inject/inject.ts'
 import { run, start } from '../command.ts'
 
 const FOLDER = fileURLToPath(new URL('../../workloads', import.meta.url))
@@ -280,13 +279,12 @@ t.test('inject of a pod decides by the labels of the pod', async (t) => {
 })
 
 t.test('inject --undo says if there is nothing to undo', async (t) => {
-  const folder = t.testdir({ 'pod.yaml': ASKS })
-  const options = { filename: [`${folder}/pod.yaml`], namespace: 'default', offline: true }
-  const { output, notes } = await inject({ ...options, undo: true })
-  t.equal(output, ASKS)
-  t.match(notes, [/^no observer of inject was found; nothing was changed \(annotate --undo/])
-  const injected = await inject(options)
-  const again = t.testdir({ 'pod.yaml': injected.output })
-  const undone = await inject({ ...options, filename: [`${again}/pod.yaml`], undo: true })
-  t.strictSame(undone, { output: ASKS, notes: [] })
+  const undo = ['inject', '--undo', '-f', '-']
+  t.match(await run(undo, ASKS), {
+    code: 0,
+    out: ASKS,
+    err: /^ridealong: no observer of inject was found; nothing was changed \(annotate --undo /,
+  })
+  const injected = await run(['inject', '--offline', '-f', '-'], ASKS)
+  t.strictSame(await run(undo, injected.out), { code: 0, out: ASKS, err: '' })
 })

@@ -2,7 +2,6 @@ import { readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { report } from '../../../cli/report/report.ts'
 import { dataOf } from '../../src/runs/report/data-of.ts'
 import { run } from '../command.ts'
 
@@ -135,20 +134,13 @@ t.test('the findings are printed as JSON for programs', async (t) => {
 t.test('report reads the logs in a folder, and says that --to is a folder', async (t) => {
   const log = readFileSync(logs('perf-sysstat-ridealong.log'), 'utf8')
   const folder = t.testdir({ run: { 'a.log': log, 'b.log': log, 'page.html': '' } })
-  let text = ''
-  const print = async (parts: Iterable<string>) => {
-    text = [...parts].join('')
-  }
-  await report([join(folder, 'run')], { output: 'json', by: 'auto' }, print)
-  const one = text
-  await report(
-    [join(folder, 'run/a.log'), join(folder, 'run/b.log')],
-    { output: 'json', by: 'auto' },
-    print,
-  )
-  t.equal(one, text)
-  const options = { output: 'html', by: 'auto', to: `${folder}/run/` } as const
-  await t.rejects(report([join(folder, 'run/a.log')], options, print), {
-    message: `cannot write ${folder}/run/: it is a folder; name a file in it`,
+  const [a, b] = ['a', 'b'].map((name) => join(folder, `run/${name}.log`)) as [string, string]
+  const whole = await run(['report', '-o', 'json', join(folder, 'run')])
+  t.match(whole, { code: 0, err: '' })
+  t.strictSame(whole, await run(['report', '-o', 'json', a, b]))
+  t.strictSame(await run(['report', a, '--to', `${folder}/run/`]), {
+    code: 2,
+    out: '',
+    err: `ridealong: cannot write ${folder}/run/: it is a folder; name a file in it\n`,
   })
 })

@@ -1,14 +1,14 @@
 import t from 'tap'
-import { findWorkloadPods } from '../../../cli/shared/workload-pods.ts'
+import { run } from '../command.ts'
 
 t.test('a file in place of a workload is named, with the verbs that read files', async (t) => {
   const folder = t.testdir({ 'vitals.log': '' })
   for (const path of [folder, `${folder}/vitals.log`])
-    await t.rejects(findWorkloadPods(path, {}), {
-      name: 'UsageError',
-      message: `${path} is a file or a folder; name a workload whose pods are in the cluster`,
-    })
-  await t.rejects(findWorkloadPods('runs/none.log', {}), {
-    message: /^kind "runs" needs its API group/,
-  })
+    for (const verb of ['stacks', 'collect'])
+      t.match(await run([verb, path]), {
+        code: 2,
+        err: `${path} is a file or a folder; name a workload whose pods are in the cluster`,
+      })
+  const { err } = await run(['stacks', 'runs/none.log'])
+  t.match(err, /^ridealong: kind "runs" needs its API group/)
 })
