@@ -1,6 +1,6 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { cannotRead, UsageError } from './errors.ts'
+import { cannotRead, UsageError } from '../../shared/errors.ts'
 
 /** The files that `collect` or the archive writes into a folder, except hidden files. */
 const LOG = /^[^.].*\.(jsonl|log)(\.gz)?$/

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import t from 'tap'
-import { findLogFiles } from '../../../cli/shared/log-files.ts'
+import { findLogFiles } from '../../../../cli/archive/storage/log-files.ts'
 
 t.test('the logs in a folder are found, in the order of their names', async (t) => {
   const files = { 'b.log': '', 'a.jsonl.gz': '', '.c.log': '', 'page.html': '' }
