@@ -207,10 +207,8 @@ fn saves<F: ReadAt + ?Sized>(file: &F, offset: usize) -> Option<u64> {
 }
 
 fn read_copy<F: ReadAt + ?Sized>(file: &F, offset: usize, buffer: &mut Vec<u8>) -> Option<Trace> {
-    let read = |at: usize, bytes: &mut [u8]| {
-        let count = file.read_at((offset + at) as u64, bytes);
-        count == bytes.len()
-    };
+    let read =
+        |at: usize, bytes: &mut [u8]| file.read_at((offset + at) as u64, bytes) == bytes.len();
     buffer.clear();
     buffer.resize(HEADER, 0);
     if !read(0, buffer) || !buffer.starts_with(MAGIC) {
