@@ -1,4 +1,4 @@
-import { findCluster } from '../src/cluster/access.ts'
+import { type ClusterName, findCluster } from '../src/cluster/access.ts'
 import type { Access } from '../src/cluster/cluster.ts'
 
 const NO_CLUSTER =
@@ -14,10 +14,10 @@ const NO_CLUSTER =
  * https://
  */
 export async function clusterToWatch(
-  kubeconfig: string | undefined,
+  { kubeconfig, context }: ClusterName,
   environment: NodeJS.ProcessEnv,
 ): Promise<Access> {
-  const found = await findCluster({ kubeconfig, environment })
+  const found = await findCluster({ kubeconfig, context, environment })
   if (found === undefined) throw new Error(NO_CLUSTER)
   const { server, source } = found
   if (!server.startsWith('https://'))

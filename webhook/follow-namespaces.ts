@@ -1,4 +1,5 @@
 import { follow } from '../certs/follow.ts'
+import type { ClusterName } from '../src/cluster/access.ts'
 import type { Catalog } from '../src/core/catalog.ts'
 import { readNamespaceFile } from '../src/namespaces/namespace-file.ts'
 import { watchCluster } from './cluster/cluster.ts'
@@ -8,11 +9,10 @@ import { type FileFollowOptions, reloader } from './files.ts'
 import type { Metrics } from './metrics.ts'
 import type { FollowedNamespaces } from './namespaces.ts'
 
-export interface NamespaceOptions extends FileFollowOptions {
+/** Without the name of a cluster, the environment determines the cluster. */
+export interface NamespaceOptions extends FileFollowOptions, ClusterName {
   /** A file of Namespaces, used instead of a cluster. The file is reloaded when it changes. */
   readonly namespaces?: string | undefined
-  /** A kubeconfig; by default the environment determines the cluster. */
-  readonly kubeconfig?: string | undefined
   /** The environment variables, which may name a cluster. */
   readonly environment: NodeJS.ProcessEnv
   /**
@@ -50,9 +50,9 @@ export async function findNamespaces(
   options: NamespaceOptions,
   metrics: Metrics,
 ): Promise<(catalog: () => Catalog) => FollowedNamespaces> {
-  const { namespaces: path, kubeconfig, revision, imageHolders, scanLease, log } = options
+  const { namespaces: path, revision, imageHolders, scanLease, log } = options
   if (path !== undefined) return followFile(path, options, metrics)
-  const access = await clusterToWatch(kubeconfig, options.environment)
+  const access = await clusterToWatch(options, options.environment)
   const excludedNamespaces = new Set(options.excludedNamespaces)
   const { registry } = metrics
   const sources = { access, excludedNamespaces, revision, imageHolders, registry, log }

@@ -151,11 +151,11 @@ function clientsWith(names: readonly string[] = []) {
  * @throws an error if the webhook makes its own certificates and no cluster is configured
  */
 async function findKeyPair(
-  { keyPair, kubeconfig, environment, lookMs, log, pace = INTERVALS }: ServeOptions,
+  { keyPair, environment, lookMs, log, pace = INTERVALS, ...cluster }: ServeOptions,
   { registry }: Metrics,
 ): Promise<FollowKeyPair> {
   if ('cert' in keyPair) return followKeyPairFiles(keyPair, lookMs)
-  const access = await clusterToWatch(kubeconfig, environment)
+  const access = await clusterToWatch(cluster, environment)
   const options = { own: keyPair, access, pace, registry, log }
   return async (listener) => followOwnCertificates({ ...options, ...listener })
 }

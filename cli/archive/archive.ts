@@ -1,5 +1,6 @@
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { loadCatalog } from '../../src/catalog/load.ts'
+import type { ClusterName } from '../../src/cluster/access.ts'
 import { cannotWrite } from '../../src/lib/write-error.ts'
 import { clusterToWatch } from '../../webhook/cluster-to-watch.ts'
 import { logDestination, openLog } from '../../webhook/log.ts'
@@ -13,8 +14,7 @@ import { openRunStorage, type RunStorage } from './storage/stored-runs.ts'
 import { VOLUME_FILES } from './storage/volume-files.ts'
 import { openVolumeFolders } from './storage/volume-folders.ts'
 
-export interface ArchiveArguments extends BucketArguments {
-  readonly kubeconfig?: string
+export interface ArchiveArguments extends BucketArguments, ClusterName {
   readonly namespace?: readonly string[]
   /** Milliseconds. */
   readonly keep: number
@@ -43,7 +43,7 @@ export async function archive(
   const log = openLog(options.logLevel, logDestination(stdout, { sync: true }))
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
-  const access = await clusterToWatch(options.kubeconfig, environment).catch(usageError)
+  const access = await clusterToWatch(options, environment).catch(usageError)
   const catalog = await loadCatalog({}).catch(usageError)
   const metrics = new Set(catalog.metrics.keys())
   const retention = { maxAgeMs: options.keep, maxRuns: options.keepRuns }

@@ -1,3 +1,4 @@
+import type { ClusterName } from '../../src/cluster/access.ts'
 import { describeFailure, isConflict } from '../../src/cluster/api-error.ts'
 import {
   asObjects,
@@ -26,8 +27,7 @@ import { openReader, type Reader } from '../shared/reader.ts'
 import type { Session } from '../shared/session.ts'
 import type { SettingOptions } from '../shared/settings.ts'
 
-export interface AttachOptions extends SettingOptions {
-  readonly kubeconfig?: string | undefined
+export interface AttachOptions extends SettingOptions, ClusterName {
   readonly namespace?: string | undefined
   readonly metric: string
   readonly targetContainer?: string | undefined
@@ -58,7 +58,7 @@ export async function attach(
     targetContainer: options.targetContainer,
     options: readPairs(options.option),
   }
-  const reader = await openReader(options.kubeconfig, environment)
+  const reader = await openReader(options, environment)
   const { namespace = reader.namespace } = options
   const at = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(name)}`
   const there = (pod: Fields | undefined) => {

@@ -16,7 +16,6 @@ export function declareCollect(program: Command, session: Session): void {
       '-n, --namespace <name>',
       "the namespace of the pods (default: the context's namespace)",
     )
-    .option('--context <name>', 'the context of the kubeconfig to use')
     .option('-f, --follow', 'collect until all observers have ended')
     .addOption(
       new Option(

@@ -1,3 +1,4 @@
+import type { ClusterName } from '../../src/cluster/access.ts'
 import { describeApiError, isMissing } from '../../src/cluster/api-error.ts'
 import { type Apiserver, REQUEST_TIMEOUT_MS } from '../../src/cluster/apiserver.ts'
 import { WEBHOOK_CONFIGURATIONS } from '../../src/cluster/paths.ts'
@@ -7,8 +8,7 @@ import type { Session } from '../shared/session.ts'
 import { awaitMoves } from './await-moves.ts'
 import { removeLabels } from './remove-labels.ts'
 
-export interface DisarmOptions {
-  readonly kubeconfig?: string | undefined
+export interface DisarmOptions extends ClusterName {
   readonly webhookConfiguration?: string | undefined
   /** The revision of the release; undefined for the default release. */
   readonly revision?: string | undefined

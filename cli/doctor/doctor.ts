@@ -1,3 +1,4 @@
+import type { ClusterName } from '../../src/cluster/access.ts'
 import type { InstallationCheck } from '../../src/pods/doctor/check.ts'
 import { examine, overallOutcome } from '../../src/pods/doctor/examine.ts'
 import { EXIT, type ExitCode } from '../shared/errors.ts'
@@ -6,8 +7,7 @@ import type { Session } from '../shared/session.ts'
 import { readInstallation } from './doctor-facts.ts'
 import { askServer } from './doctor-status.ts'
 
-export interface DoctorOptions {
-  readonly kubeconfig?: string | undefined
+export interface DoctorOptions extends ClusterName {
   readonly statusUrl?: string | undefined
   readonly webhookConfiguration?: string | undefined
   readonly revision?: string | undefined
@@ -28,8 +28,8 @@ export async function doctor(
   options: DoctorOptions,
   { environment }: Session,
 ): Promise<readonly InstallationCheck[]> {
-  const { kubeconfig, statusUrl } = options
-  const reader = await openReader(kubeconfig, environment)
+  const { statusUrl } = options
+  const reader = await openReader(options, environment)
   const { namespace = reader.namespace } = options
   // By default, every caller may read this path. If the cluster does not answer, the error is
   // reported here, once, instead of once for each fact.

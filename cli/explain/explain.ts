@@ -1,4 +1,4 @@
-import { hasCluster } from '../../src/cluster/access.ts'
+import { type ClusterName, hasCluster } from '../../src/cluster/access.ts'
 import { type Explanation, explain as explainOne } from '../../src/pods/explain/explain.ts'
 import { EXIT, type ExitCode, UsageError } from '../shared/errors.ts'
 import { manifestError, readInput } from '../shared/input.ts'
@@ -8,8 +8,7 @@ import { type About, type Common, type FactOptions, factsFrom } from './explain-
 import { aboutFiles, namespacesIn } from './explain-files.ts'
 import { aboutLive } from './explain-live.ts'
 
-export interface ExplainOptions extends FactOptions {
-  readonly kubeconfig?: string | undefined
+export interface ExplainOptions extends FactOptions, ClusterName {
   readonly filename?: readonly string[]
   readonly namespace?: string | undefined
   readonly offline?: boolean
@@ -27,10 +26,10 @@ export async function explain(
   options: ExplainOptions,
   session: Session,
 ): Promise<readonly Explanation[]> {
-  const { filename, kubeconfig, namespace } = options
+  const { filename, namespace } = options
   const { environment, stdin } = session
   if (what !== undefined && filename === undefined) {
-    const reader = await openReader(kubeconfig, environment)
+    const reader = await openReader(options, environment)
     const common = await factsFrom(options, reader)
     const place = namespace ?? reader.namespace
     const abouts = await aboutLive(reader, what, place, await common.catalogsIn(place))
@@ -43,7 +42,7 @@ export async function explain(
     const manifests = await readInput(filename, stdin)
     const reader = isOffline(options, environment)
       ? undefined
-      : await openReader(kubeconfig, environment)
+      : await openReader(options, environment)
     const abouts = aboutFiles(manifests, namespace ?? reader?.namespace ?? 'default')
     const common = await factsFrom(options, reader, namespacesIn(manifests))
     return await explainAll(abouts, common, session)
@@ -54,11 +53,11 @@ export async function explain(
 
 /** Reports whether to explain without a cluster. The option `--namespaces` replaces a cluster. */
 function isOffline(
-  { offline, namespaces, kubeconfig }: ExplainOptions,
+  { offline, namespaces, ...cluster }: ExplainOptions,
   environment: NodeJS.ProcessEnv,
 ): boolean {
   if (offline === true || namespaces !== undefined) return true
-  return !hasCluster({ kubeconfig, environment, mayReadHome: true })
+  return !hasCluster({ ...cluster, environment, mayReadHome: true })
 }
 
 async function explainAll(

@@ -1,10 +1,10 @@
+import type { ClusterName } from '../../src/cluster/access.ts'
 import { EXCLUDED_NAMESPACES } from '../../src/core/kubernetes/namespace-name.ts'
 import { type Requirement, readSelector } from '../../src/pods/recording/label-selector.ts'
 import { UsageError } from '../shared/errors.ts'
 
-export interface RecordOptions {
+export interface RecordOptions extends ClusterName {
   readonly url: string
-  readonly kubeconfig?: string
   readonly namespace?: readonly string[]
   readonly selector?: string
   readonly count?: number

@@ -19,7 +19,6 @@ export function declareRuns(program: Command, session: Session): void {
       "the namespace of the pods (default: the context's namespace)",
     )
     .option('-A, --all-namespaces', 'list the runs of all namespaces')
-    .option('--context <name>', 'the context of the kubeconfig to use')
     .option('--since <time>', 'list only runs that started in this time, such as 24h', duration)
     .addOption(
       new Option('--sort <column>', 'the column to sort by').choices(RUN_ORDERS).default('started'),

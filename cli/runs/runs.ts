@@ -1,4 +1,5 @@
 import { loadCatalog } from '../../src/catalog/load.ts'
+import type { ClusterName } from '../../src/cluster/access.ts'
 import { ApiError, describeFailure } from '../../src/cluster/api-error.ts'
 import { printableJson } from '../../src/core/text/printable.ts'
 import { formatList } from '../../src/lib/format-list.ts'
@@ -21,9 +22,7 @@ import { nameMatcher } from './run-names.ts'
 
 export type RunsFormat = 'text' | 'wide' | 'json' | 'yaml'
 
-export interface RunsOptions {
-  readonly kubeconfig?: string
-  readonly context?: string
+export interface RunsOptions extends ClusterName {
   readonly namespace?: string
   readonly allNamespaces?: boolean
   readonly selector?: string

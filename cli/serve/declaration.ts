@@ -8,6 +8,7 @@ import {
   revisionName,
   wholeNumber,
   withBuiltInMetrics,
+  withContext,
   withNamespaces,
   withService,
 } from '../shared/options.ts'
@@ -96,7 +97,7 @@ function withServer(command: Command): Command {
 
 /** Adds the options for the sources of namespaces and images, and for the scan. */
 function withSources(command: Command): Command {
-  return withBuiltInMetrics(command)
+  return withContext(withBuiltInMetrics(command))
     .option(
       '--kubeconfig <file>',
       'the kubeconfig of the cluster (default: KUBECONFIG, else the cluster of this pod)',

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { ClusterName } from '../../src/cluster/access.ts'
 import { EXCLUDED_NAMESPACES } from '../../src/core/kubernetes/namespace-name.ts'
 import { logDestination, openLog } from '../../webhook/log.ts'
 import { type ServeOptions, serve as startServer } from '../../webhook/serve.ts'
@@ -6,7 +7,7 @@ import { UsageError, usageError } from '../shared/errors.ts'
 import type { Session } from '../shared/session.ts'
 import { isWithoutBuiltInMetrics, type SettingOptions } from '../shared/settings.ts'
 
-export interface ServeArguments extends SettingOptions {
+export interface ServeArguments extends SettingOptions, ClusterName {
   readonly cert?: string
   readonly key?: string
   readonly ownCertificate?: string
@@ -17,7 +18,6 @@ export interface ServeArguments extends SettingOptions {
   readonly certificateDuration?: number
   readonly clientCa?: string
   readonly clientName?: readonly string[]
-  readonly kubeconfig?: string
   readonly imageHolders?: string
   readonly scanLease?: string
   readonly scanInterval?: number

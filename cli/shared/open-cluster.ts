@@ -1,12 +1,10 @@
-import { type ClusterOptions, findCluster } from '../../src/cluster/access.ts'
+import { type ClusterName, findCluster } from '../../src/cluster/access.ts'
 import { type Apiserver, connectApiserver } from '../../src/cluster/apiserver.ts'
 import type { Access } from '../../src/cluster/cluster.ts'
 import { UsageError, usageError } from './errors.ts'
 
 const NO_CLUSTER =
   'no cluster is configured: set --kubeconfig or KUBECONFIG, or create ~/.kube/config'
-
-type ClusterName = Pick<ClusterOptions, 'kubeconfig' | 'context'>
 
 /** A connection to a cluster. */
 export interface OpenCluster {

@@ -33,12 +33,19 @@ export function withNamespaces(command: Command): Command {
     )
 }
 
-/** Adds the option of every verb that connects to a cluster. */
+/** Adds the options of every verb that connects to a cluster. */
 export function withCluster(command: Command): Command {
-  return command.option(
-    '--kubeconfig <file>',
-    'the kubeconfig of the cluster (default: as for kubectl, else the cluster of this pod)',
+  return withContext(
+    command.option(
+      '--kubeconfig <file>',
+      'the kubeconfig of the cluster (default: as for kubectl, else the cluster of this pod)',
+    ),
   )
+}
+
+/** Adds the option for the context of the kubeconfig. */
+export function withContext(command: Command): Command {
+  return command.option('--context <name>', 'the context of the kubeconfig to use')
 }
 
 /** Adds the options of every verb that runs until it is stopped, and serves its status. */

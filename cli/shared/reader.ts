@@ -1,4 +1,4 @@
-import { hasCluster } from '../../src/cluster/access.ts'
+import { type ClusterName, hasCluster } from '../../src/cluster/access.ts'
 import { describeFailure, isMissing } from '../../src/cluster/api-error.ts'
 import type { Apiserver } from '../../src/cluster/apiserver.ts'
 import { asObjects, type Fields } from '../../src/core/kubernetes/json.ts'
@@ -33,16 +33,15 @@ export interface Reader {
  * @throws UsageError if no cluster is configured, or its kubeconfig is invalid
  */
 export async function openReader(
-  kubeconfig: string | undefined,
+  cluster: ClusterName,
   environment: NodeJS.ProcessEnv,
 ): Promise<Reader> {
-  const { apiserver, namespace } = await openCluster({ kubeconfig }, environment)
+  const { apiserver, namespace } = await openCluster(cluster, environment)
   return readerOf(apiserver, namespace)
 }
 
 /** The options of a verb that reads a cluster if one is configured. */
-export interface OptionalCluster {
-  readonly kubeconfig?: string | undefined
+export interface OptionalCluster extends ClusterName {
   readonly offline?: boolean | undefined
 }
 
@@ -51,20 +50,24 @@ export interface OptionalCluster {
  * the option `--offline` is set. If the kubeconfig of the environment is invalid, returns the
  * problem.
  *
- * @throws UsageError if the kubeconfig that the option names is invalid
+ * @throws UsageError if the kubeconfig or the context that an option names is invalid
  */
 export async function openOptionalReader(
-  { kubeconfig, offline }: OptionalCluster,
+  { offline, ...cluster }: OptionalCluster,
   environment: NodeJS.ProcessEnv,
 ): Promise<FactLookup<Reader | undefined>> {
-  const isRead = offline !== true && hasCluster({ kubeconfig, environment, mayReadHome: true })
+  const isRead = offline !== true && hasCluster({ ...cluster, environment, mayReadHome: true })
   if (!isRead) return { value: undefined }
   try {
-    return { value: await openReader(kubeconfig, environment) }
+    return { value: await openReader(cluster, environment) }
   } catch (error) {
-    if (kubeconfig !== undefined || !(error instanceof UsageError)) throw error
+    if (isNamed(cluster) || !(error instanceof UsageError)) throw error
     return { problem: error.message }
   }
+}
+
+function isNamed({ kubeconfig, context }: ClusterName): boolean {
+  return kubeconfig !== undefined || context !== undefined
 }
 
 /** Returns a Reader for an open connection. */

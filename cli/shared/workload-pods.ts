@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { loadCatalog } from '../../src/catalog/load.ts'
+import type { ClusterName } from '../../src/cluster/access.ts'
 import { describeFailure } from '../../src/cluster/api-error.ts'
 import { type Chosen, readSelector, readWorkload } from '../../src/runs/collect/workload.ts'
 import {
@@ -13,9 +14,7 @@ import { openCluster } from './open-cluster.ts'
 import { readerOf } from './reader.ts'
 
 /** The options that choose the pods of a workload and the catalog. */
-export interface WorkloadOptions {
-  readonly kubeconfig?: string
-  readonly context?: string
+export interface WorkloadOptions extends ClusterName {
   readonly namespace?: string
   readonly selector?: string
   readonly catalog?: string

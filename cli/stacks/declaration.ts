@@ -16,7 +16,6 @@ export function declareStacks(program: Command, session: Session): void {
       '-n, --namespace <name>',
       "the namespace of the pods (default: the context's namespace)",
     )
-    .option('--context <name>', 'the context of the kubeconfig to use')
     .option('--threads', 'show all threads, and not only the first of each process')
     .option('--all', 'also show processes without a rank, such as launchers and shells')
     .option('--native', 'show native functions, also of threads that run Python')

@@ -24,7 +24,6 @@ export function declareTop(program: Command, session: Session): void {
       '-n, --namespace <name>',
       "the namespace of the pods (default: the context's namespace)",
     )
-    .option('--context <name>', 'the context of the kubeconfig to use')
   withTable(command)
     .addHelpText('after', helpEnd(HELP_END))
     .action(async (words, options) => {

@@ -6,10 +6,14 @@ import { delimiter, join } from 'node:path'
 import type { Cluster } from './cluster.ts'
 import { readKubeconfig } from './kubeconfig.ts'
 
-export interface ClusterOptions {
+/** The options of a command line that name a cluster. */
+export interface ClusterName {
   readonly kubeconfig?: string | undefined
   /** The context of the kubeconfig to use, instead of its current context. */
   readonly context?: string | undefined
+}
+
+export interface ClusterOptions extends ClusterName {
   /**
    * Whether ~/.kube/config may be read. kubectl reads this file, but a server uses a kubeconfig
    * only if `--kubeconfig` or KUBECONFIG names it.

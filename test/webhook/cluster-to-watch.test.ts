@@ -5,7 +5,7 @@ import { kubeconfigOf } from '../stand-ins/kubeconfig.ts'
 
 t.test('without a configured cluster, the error names the options that select one', async (t) => {
   const HOME = t.testdir({ '.kube': { config: kubeconfigOf('https://home') } })
-  await t.rejects(clusterToWatch(undefined, { HOME }), {
+  await t.rejects(clusterToWatch({}, { HOME }), {
     message: /^no cluster is configured: set --kubeconfig or KUBECONFIG, .* --namespaces FILE/,
   })
 })
@@ -16,8 +16,10 @@ t.test('a cluster without TLS is refused', async (t) => {
     good: kubeconfigOf('https://good'),
   })
   const plain = join(folder, 'plain')
-  await t.rejects(clusterToWatch(plain, {}), {
+  await t.rejects(clusterToWatch({ kubeconfig: plain }, {}), {
     message: `${plain}: the server http://localhost:8001 must begin with https://`,
   })
-  t.match(await clusterToWatch(join(folder, 'good'), {}), { server: 'https://good' })
+  t.match(await clusterToWatch({ kubeconfig: join(folder, 'good') }, {}), {
+    server: 'https://good',
+  })
 })

@@ -65,3 +65,37 @@ t.test(
     )
   },
 )
+
+const POD = `apiVersion: v1
+kind: Pod
+metadata: {name: lammps-0, annotations: {ridealong.dev/inject: vitals}}
+spec: {containers: [{name: app, image: lammps}]}
+`
+
+t.test('every verb that connects to a cluster has the option --context', async (t) => {
+  const folder = t.testdir({ config: CONFIG, 'pod.yaml': POD })
+  const [config, pod] = ['config', 'pod.yaml'].map((name) => join(folder, name)) as [string, string]
+  const keyPair = ['--cert', 'tls.crt', '--key', 'tls.key']
+  const verbs = [
+    ['annotate', '-f', pod],
+    ['archive', '--log-level', 'silent'],
+    ['attach', 'lammps-0', '--metric', 'vitals'],
+    ['collect', 'job/lammps'],
+    ['disarm'],
+    ['doctor'],
+    ['explain', 'pod/lammps-0'],
+    ['explain', '-f', pod],
+    ['inject', '-f', pod],
+    ['metrics'],
+    ['record', folder, '--url', 'https://127.0.0.1:8443'],
+    ['runs'],
+    ['serve', ...keyPair, '--log-level', 'silent'],
+    ['stacks', 'job/lammps'],
+    ['top', 'job/lammps', '--once'],
+  ]
+  for (const words of verbs) {
+    const { code, err } = await run([...words, '--kubeconfig', config, '--context', 'other'])
+    t.equal(code, 2, words.join(' '))
+    t.match(err, `${config} has no context other; its contexts are x\n`, words.join(' '))
+  }
+})

@@ -53,7 +53,7 @@ async function isArmed(name: string): Promise<boolean> {
 
 /** Starts a replica of the webhook that watches the cluster through a relay that can fail. */
 async function startReplica(t: Test, pace: Partial<Intervals> = {}, isReady = true) {
-  const access = await clusterToWatch(undefined, process.env)
+  const access = await clusterToWatch({}, process.env)
   const relay = await startRelay(t, Number(new URL(access.server).port))
   const { log, lines } = capturedLog()
   const cluster = watchCluster({
