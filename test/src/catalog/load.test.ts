@@ -3,7 +3,9 @@ import { join } from 'node:path'
 import { Ajv } from 'ajv'
 import t, { type Test } from 'tap'
 import { parse } from 'yaml'
-import { BUILT_IN, CatalogError, loadCatalog } from '../../../src/catalog/load.ts'
+import { BUILT_IN } from '../../../src/catalog/built-in.ts'
+import { CatalogError } from '../../../src/catalog/catalog-documents.ts'
+import { loadCatalog } from '../../../src/catalog/load.ts'
 import schema from '../../../src/catalog/metric.schema.json' with { type: 'json' }
 import { DEVICE_MEASURES } from '../../../src/runs/report/measures.ts'
 

@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import t from 'tap'
 import { readOffer } from '../../../../cli/shared/catalogs/release-catalog.ts'
-import { BUILT_IN, loadCatalog } from '../../../../src/catalog/load.ts'
+import { BUILT_IN } from '../../../../src/catalog/built-in.ts'
+import { loadCatalog } from '../../../../src/catalog/load.ts'
 import { readText } from '../../../../src/lib/read-text.ts'
 
 const PERF = await readText(join(BUILT_IN, 'perf-sysstat.yaml'))
