@@ -79,8 +79,8 @@ export interface ReadingOptions {
 }
 
 /**
- * Appends the new lines of a log to its text on the volume. Returns the number of new lines, and
- * whether the log still shows the last line that was known.
+ * Appends the new lines of a log to its text on the volume, and returns their number. The log is
+ * requested before the volume is used, because its pod may be deleted within a second of its end.
  *
  * @throws ApiError, a network error, or an error of the system. The next reading then begins after
  * the last line that is on the volume
@@ -89,32 +89,42 @@ export async function readNewLines(
   log: KeptLog,
   { api, kept, signal }: ReadingOptions,
 ): Promise<number> {
+  const lines = log.position?.lines ?? readStampedLines()
+  lines.begin()
+  const texts = readStampedText(api, log.observer, { since: lines.since(), signal })
+  const first = texts.next()
+  first.catch(() => {})
   try {
-    log.position ??= await measure(log, kept)
-    return await appendNew(log, log.position, { api, kept, signal })
+    log.position ??= await prepare(log, lines, kept)
+    return await appendNew(log, log.position, kept, await first, texts)
   } catch (error) {
     log.position = undefined
     throw error
+  } finally {
+    await texts.return(undefined)
   }
 }
 
-/** After a restart of the archive, and after a failure, the log is read from its start again. */
-async function measure({ run, id }: KeptLog, kept: KeptLogs): Promise<Position> {
-  const { bytes, lines } = await kept.measure(run, id)
-  return { lines: readStampedLines(), skipped: lines, bytes, count: lines }
+/**
+ * Writes the facts about a log, and measures its text. After a restart of the archive, and after a
+ * failure, the log is read from its start again.
+ */
+async function prepare(log: KeptLog, lines: StampedLines, kept: KeptLogs): Promise<Position> {
+  const { run, id } = log
+  await kept.writeFacts(run, id, factsOf(log))
+  const { bytes, lines: count } = await kept.measure(run, id)
+  return { lines, skipped: count, bytes, count }
 }
 
+/** A log that does not exist must not leave an empty text, so its first part is there already. */
 async function appendNew(
-  { observer, run, id }: KeptLog,
+  { run, id }: KeptLog,
   position: Position,
-  { api, kept, signal }: ReadingOptions,
+  kept: KeptLogs,
+  first: IteratorResult<string>,
+  texts: AsyncIterator<string>,
 ): Promise<number> {
-  const { lines } = position
   const before = position.count
-  lines.begin()
-  const texts = readStampedText(api, observer, { since: lines.since(), signal })
-  // A log that does not exist must not leave an empty text.
-  const first = await texts.next()
   const file = await kept.open(run, id, position.bytes)
   try {
     for (let next = first; !next.done; next = await texts.next()) {
@@ -126,7 +136,6 @@ async function appendNew(
     return position.count - before
   } finally {
     await file.close()
-    await texts.return(undefined)
   }
 }
 

@@ -50,8 +50,12 @@ export interface LogKeeperOptions {
   onFailure(namespace: string, message: string): void
 }
 
-/** The most logs that are read at once. */
-const PARALLEL = 16
+/**
+ * The most logs that are read at once. Only logs of containers that have ended, whose pods may be
+ * deleted at any time, can be more than 16.
+ */
+const PARALLEL = 64
+const PARALLEL_RUNNING = 16
 
 interface RunLogs {
   readonly logs: Map<string, KeptLog>
@@ -143,8 +147,8 @@ function isUrgent({ isLast, isDone, dueAt }: KeptLog): boolean {
 }
 
 /** A log that was due when its container ended is in both queues, and must not be read twice. */
-function takeNext({ urgent, due }: KeeperState): KeptLog | undefined {
-  const [next] = urgent.size > 0 ? urgent : due
+function takeNext({ urgent, due, reading }: KeeperState): KeptLog | undefined {
+  const [next] = urgent.size === 0 && reading.size < PARALLEL_RUNNING ? due : urgent
   if (next === undefined) return undefined
   urgent.delete(next)
   due.delete(next)
@@ -200,10 +204,9 @@ function endEarlierStarts({ logs }: RunLogs, { uid, container }: RunningObserver
 
 async function read(log: KeptLog, options: LogKeeperOptions, signal: AbortSignal): Promise<void> {
   if (log.isDone) return
-  const { isLast, run, id } = log
+  const { isLast } = log
   log.isReading = true
   try {
-    if (log.position === undefined) await options.kept.writeFacts(run, id, factsOf(log))
     const begin = Date.now()
     const added = await readNewLines(log, { ...options, signal })
     log.readAt = begin
