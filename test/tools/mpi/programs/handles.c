@@ -8,11 +8,13 @@
 // with other jobs. It is linked with the functions for Fortran, which it calls by their symbols.
 #define _GNU_SOURCE
 #include <mpi.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define RANKS 2
@@ -420,13 +422,13 @@ static void use_requests(void) {
 #endif
 }
 
-// --- Datatypes, windows, files and others ---
+// --- Datatypes and windows ---
 
 extern void mpi_type_free_(MPI_Fint *, MPI_Fint *), mpi_type_free_f08_(MPI_Fint *, MPI_Fint *);
 
 static void free_type(int way, MPI_Datatype *type) {
   MPI_Fint number = MPI_Type_c2f(*type), error = 0;
-  switch (way % 4) {
+  switch (way) {
     case 0: MPI_Type_free(type); break;
     case 1: PMPI_Type_free(type); break;
     case 2: mpi_type_free_(&number, &error); break;
@@ -439,8 +441,8 @@ static MPI_Datatype make_type(int maker, int *integers) {
   int two[] = {2, 1}, one[] = {1, 1}, at[] = {0, 3}, zero[] = {0}, four[] = {4};
   int block[] = {MPI_DISTRIBUTE_BLOCK}, whole[] = {MPI_DISTRIBUTE_DFLT_DARG};
   MPI_Aint far[] = {0, 12};
-  MPI_Datatype kinds[] = {MPI_INT, MPI_INT}, type = MPI_DATATYPE_NULL;
-  static const int sizes[] = {4, 6, 2, 3, 2, 3, 3, 2, 2, 1, 1, 2};
+  MPI_Datatype kinds[] = {MPI_INT, MPI_INT}, type = MPI_DATATYPE_NULL, copied;
+  static const int sizes[] = {4, 6, 2, 3, 2, 3, 3, 2, 2, 1, 1, 2, 4};
   *integers = sizes[maker];
   switch (maker) {
     case 0: MPI_Type_contiguous(4, MPI_INT, &type); break;
@@ -457,18 +459,73 @@ static MPI_Datatype make_type(int maker, int *integers) {
     case 9: MPI_Type_dup(MPI_INT, &type); break;
     case 10: MPI_Type_create_resized(MPI_INT, 0, 16, &type); break;
     case 11: MPI_Type_create_hindexed_block(2, 1, far, MPI_INT, &type); break;
+    case 12:
+      MPI_Type_contiguous(4, MPI_INT, &kinds[0]);
+      MPI_Type_dup(kinds[0], &copied);
+      MPI_Type_get_contents(copied, 0, 0, 1, NULL, NULL, &type);
+      MPI_Type_free(&copied);
+      MPI_Type_free(&kinds[0]);
+      break;
   }
   return type;
 }
 
+#define TYPES 13
+
+#if MPI_VERSION >= 4
+// The same by the functions for large counts.
+static MPI_Datatype make_large_type(int maker, int *integers) {
+  MPI_Count two[] = {2, 1}, one[] = {1, 1}, at[] = {0, 3}, zero[] = {0}, four[] = {4};
+  int block[] = {MPI_DISTRIBUTE_BLOCK}, whole[] = {MPI_DISTRIBUTE_DFLT_DARG}, grid[] = {2};
+  MPI_Count far[] = {0, 12}, counts[2];
+  MPI_Datatype kinds[] = {MPI_INT, MPI_INT}, type = MPI_DATATYPE_NULL, copied;
+  static const int sizes[] = {4, 6, 2, 3, 2, 3, 3, 2, 2, 3, 1, 2, 4};
+  *integers = sizes[maker];
+  switch (maker) {
+    case 0: MPI_Type_contiguous_c(4, MPI_INT, &type); break;
+    case 1: MPI_Type_vector_c(3, 2, 4, MPI_INT, &type); break;
+    case 2: MPI_Type_create_hvector_c(2, 1, 8, MPI_INT, &type); break;
+    case 3: MPI_Type_indexed_c(2, two, at, MPI_INT, &type); break;
+    case 4: MPI_Type_create_indexed_block_c(2, 1, at, MPI_INT, &type); break;
+    case 5: MPI_Type_create_hindexed_c(2, two, far, MPI_INT, &type); break;
+    case 6: MPI_Type_create_struct_c(2, two, far, kinds, &type); break;
+    case 7: MPI_Type_create_subarray_c(1, four, two, zero, MPI_ORDER_C, MPI_INT, &type); break;
+    case 8:
+      MPI_Type_create_darray_c(2, 0, 1, four, block, whole, grid, MPI_ORDER_C, MPI_INT, &type);
+      break;
+    case 9: MPI_Type_create_struct_c(2, two, far, kinds, &type); break;
+    case 10: MPI_Type_create_resized_c(MPI_INT, 0, 16, &type); break;
+    case 11: MPI_Type_create_hindexed_block_c(2, 1, far, MPI_INT, &type); break;
+    case 12:
+      MPI_Type_contiguous_c(4, MPI_INT, &kinds[0]);
+      MPI_Type_dup(kinds[0], &copied);
+      MPI_Type_get_contents_c(copied, 0, 0, 0, 1, NULL, NULL, counts, &type);
+      MPI_Type_free(&copied);
+      MPI_Type_free(&kinds[0]);
+      break;
+  }
+  return type;
+}
+#endif
+
+static void use_type(MPI_Datatype type, int integers, int way) {
+  MPI_Type_commit(&type);
+  DO(Sendrecv, 2 * integers * E, data, 2, type, 1 - rank, 0, other, 2, type, 1 - rank, 0,
+     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  free_type(way, &type);
+}
+
 static void use_types(void) {
-  for (int maker = 0; maker < 24; maker++) {
-    int integers;
-    MPI_Datatype type = make_type(maker % 12, &integers);
-    MPI_Type_commit(&type);
-    DO(Sendrecv, 2 * integers * E, data, 2, type, 1 - rank, 0, other, 2, type, 1 - rank, 0,
-       MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    free_type(maker, &type);
+  int integers;
+  for (int maker = 0; maker < TYPES; maker++) {
+    for (int way = 0; way < 4; way++) {
+      MPI_Datatype type = make_type(maker, &integers);
+      use_type(type, integers, way);
+#if MPI_VERSION >= 4
+      type = make_large_type(maker, &integers);
+      use_type(type, integers, way);
+#endif
+    }
   }
 }
 
@@ -502,32 +559,189 @@ static void use_windows(void) {
   }
 }
 
+// --- Groups, files and others ---
+
+static MPI_File open_file(void) {
+  const char *folder = getenv("TMPDIR");
+  char path[4096];
+  MPI_File file;
+  snprintf(path, sizeof path, "%s/handles-%d", folder == NULL ? "/tmp" : folder, getpid());
+  DO(File_open, 0, MPI_COMM_SELF, path, MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE,
+     MPI_INFO_NULL, &file);
+  return file;
+}
+
+// Returns a group of both processes, or only of this one.
+static MPI_Group make_group(int maker, MPI_File file, MPI_Win window, MPI_Comm between) {
+  MPI_Group world = group_of(MPI_COMM_WORLD), self = group_of(MPI_COMM_SELF), far, group;
+  int next = 1 - rank, all[][3] = {{0, 1, 1}}, far_range[][3] = {{next, next, 1}};
+  switch (maker) {
+    case 0: MPI_Group_union(world, self, &group); break;
+    case 1: MPI_Group_intersection(world, self, &group); break;
+    case 2: MPI_Group_incl(world, 1, &rank, &group); break;
+    case 3: MPI_Group_excl(world, 1, &next, &group); break;
+    case 4: MPI_Group_range_incl(world, 1, all, &group); break;
+    case 5: MPI_Group_range_excl(world, 1, far_range, &group); break;
+    case 6: MPI_File_get_group(file, &group); break;
+    case 7: MPI_Win_get_group(window, &group); break;
+    case 8:
+      MPI_Comm_remote_group(between, &far);
+      MPI_Group_difference(world, far, &group);
+      MPI_Group_free(&far);
+      break;
+  }
+  MPI_Group_free(&world);
+  MPI_Group_free(&self);
+  return group;
+}
+
+static void use_groups_of(MPI_File file, MPI_Win window) {
+  MPI_Comm between = make_between(), made;
+  for (int maker = 0; maker < 18; maker++) {
+    MPI_Group group = make_group(maker % 9, file, window, between);
+    DO(Comm_create_group, 0, MPI_COMM_WORLD, group, maker, &made);
+    MPI_Group_free(&group);
+    use(made, rank == 0);
+    DO(Comm_free, 0, &made);
+  }
+  DO(Comm_free, 0, &between);
+}
+
+static void use_information(MPI_File file, MPI_Win window) {
+  MPI_Info own, copied, of_object;
+  MPI_Info_create(&own);
+  MPI_Info_set(own, "key", "value");
+  MPI_Info_dup(own, &copied);
+  MPI_Comm_get_info(MPI_COMM_WORLD, &of_object);
+  MPI_Info_free(&of_object);
+  MPI_Win_get_info(window, &of_object);
+  MPI_Info_free(&of_object);
+  MPI_File_get_info(file, &of_object);
+  MPI_Info_free(&of_object);
+  MPI_Info_free(&copied);
+  MPI_Info_free(&own);
+#if MPI_VERSION >= 4
+  MPI_Info_create_env(0, NULL, &own);
+  MPI_Info_free(&own);
+#endif
+}
+
+static void count_error(MPI_Comm *communicator, int *code, ...) { errors++; }
+static void count_window_error(MPI_Win *window, int *code, ...) { errors++; }
+static void count_file_error(MPI_File *file, int *code, ...) { errors++; }
+
+static void use_handlers(MPI_File file, MPI_Win window) {
+  MPI_Errhandler handler, got;
+  MPI_Comm_create_errhandler(count_error, &handler);
+  MPI_Comm_get_errhandler(MPI_COMM_WORLD, &got);
+  MPI_Errhandler_free(&got);
+  MPI_Errhandler_free(&handler);
+  MPI_Win_create_errhandler(count_window_error, &handler);
+  MPI_Win_set_errhandler(window, handler);
+  MPI_Win_get_errhandler(window, &got);
+  MPI_Errhandler_free(&got);
+  MPI_Errhandler_free(&handler);
+  MPI_File_create_errhandler(count_file_error, &handler);
+  MPI_File_set_errhandler(file, handler);
+  MPI_File_get_errhandler(file, &got);
+  MPI_Errhandler_free(&got);
+  MPI_Errhandler_free(&handler);
+}
+
 static void add(void *in, void *out, int *count, MPI_Datatype *type) {
   for (int at = 0; at < *count; at++) ((int *)out)[at] += ((int *)in)[at];
 }
 
+#if MPI_VERSION >= 4
+static void add_many(void *in, void *out, MPI_Count *count, MPI_Datatype *type) {
+  int number = *count;
+  add(in, out, &number, type);
+}
+#endif
+
+static void use_operations(int round) {
+  MPI_Op operation;
+  MPI_Op_create(add, 1, &operation);
+  DO(Allreduce, (round + 1) * E, data, other, round + 1, MPI_INT, operation, MPI_COMM_WORLD);
+  MPI_Op_free(&operation);
+#if MPI_VERSION >= 4
+  MPI_Op_create_c(add_many, 1, &operation);
+  DO(Allreduce, (round + 1) * E, data, other, round + 1, MPI_INT, operation, MPI_COMM_WORLD);
+  MPI_Op_free(&operation);
+#endif
+}
+
+static void use_messages(void) {
+  MPI_Message message;
+  MPI_Request sent, received;
+  int flag = 0;
+  DO(Isend, E, data, 1, MPI_INT, 1 - rank, 3, MPI_COMM_WORLD, &sent);
+  DO(Mprobe, 0, 1 - rank, 3, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE);
+  DO(Mrecv, 0, other, 1, MPI_INT, &message, MPI_STATUS_IGNORE);
+  DO(Wait, 0, &sent, MPI_STATUS_IGNORE);
+  DO(Isend, E, data, 1, MPI_INT, 1 - rank, 3, MPI_COMM_WORLD, &sent);
+  while (!flag) {
+    DO(Improbe, 0, 1 - rank, 3, MPI_COMM_WORLD, &flag, &message, MPI_STATUS_IGNORE);
+  }
+  DO(Imrecv, 0, other, 1, MPI_INT, &message, &received);
+  DO(Wait, 0, &received, MPI_STATUS_IGNORE);
+  DO(Wait, 0, &sent, MPI_STATUS_IGNORE);
+  DO(Irecv, 0, other, 1, MPI_INT, 1 - rank, 4, MPI_COMM_WORLD, &received);
+  MPI_Cancel(&received);
+  DO(Wait, 0, &received, MPI_STATUS_IGNORE);
+}
+
+#if MPI_VERSION >= 4
+static void count_session_error(MPI_Session *session, int *code, ...) { errors++; }
+
+static void use_sessions(void) {
+  MPI_Session session;
+  MPI_Group all, mine, far;
+  MPI_Comm made;
+  MPI_Info information;
+  MPI_Errhandler handler, got;
+  int next = 1 - rank;
+  MPI_Session_create_errhandler(count_session_error, &handler);
+  MPI_Session_init(MPI_INFO_NULL, handler, &session);
+  MPI_Session_get_errhandler(session, &got);
+  MPI_Errhandler_free(&got);
+  MPI_Errhandler_free(&handler);
+  MPI_Session_get_info(session, &information);
+  MPI_Info_free(&information);
+  MPI_Group_from_session_pset(session, "mpi://WORLD", &all);
+  MPI_Comm_create_from_group(all, "wide", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &made);
+  use(made, rank == 0);
+  DO(Comm_free, 0, &made);
+  MPI_Group_incl(all, 1, &rank, &mine);
+  MPI_Group_incl(all, 1, &next, &far);
+  MPI_Intercomm_create_from_groups(mine, 0, far, 0, "between", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL,
+                                   &made);
+  use(made, rank == 0);
+  DO(Comm_free, 0, &made);
+  MPI_Group_free(&far);
+  MPI_Group_free(&mine);
+  MPI_Group_free(&all);
+  MPI_Session_finalize(&session);
+}
+#endif
+
 static void use_others(void) {
+  static int memory[16];
   for (int round = 0; round < 3; round++) {
-    MPI_Op operation;
-    MPI_Info information;
-    MPI_Errhandler handler;
-    MPI_Message message;
-    MPI_Request request;
-    MPI_Group group = group_of(MPI_COMM_WORLD), part;
-    MPI_Op_create(add, 1, &operation);
-    DO(Allreduce, (round + 1) * E, data, other, round + 1, MPI_INT, operation, MPI_COMM_WORLD);
-    MPI_Op_free(&operation);
-    MPI_Group_incl(group, 1, &rank, &part);
-    MPI_Group_free(&group);
-    MPI_Group_free(&part);
-    MPI_Info_create(&information);
-    MPI_Info_free(&information);
-    MPI_Comm_get_errhandler(MPI_COMM_WORLD, &handler);
-    MPI_Errhandler_free(&handler);
-    DO(Isend, E, data, 1, MPI_INT, 1 - rank, 3, MPI_COMM_WORLD, &request);
-    DO(Mprobe, 0, 1 - rank, 3, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE);
-    DO(Mrecv, 0, other, 1, MPI_INT, &message, MPI_STATUS_IGNORE);
-    DO(Wait, 0, &request, MPI_STATUS_IGNORE);
+    MPI_File file = open_file();
+    MPI_Win window;
+    DO(Win_create, 0, memory, sizeof memory, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+    DO(File_write, 2 * E, file, data, 2, MPI_INT, MPI_STATUS_IGNORE);
+    use_groups_of(file, window);
+    use_information(file, window);
+    use_handlers(file, window);
+    DO(Win_free, 0, &window);
+    DO(File_close, 0, &file);
+    use_operations(round);
+    use_messages();
+#if MPI_VERSION >= 4
+    use_sessions();
+#endif
   }
 }
 
@@ -582,6 +796,22 @@ static void free_during_call(int frees_type) {
 
 // --- Other jobs ---
 
+// Connects both processes with a socket.
+static int connect_processes(void) {
+  struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+  socklen_t size = sizeof address;
+  int file = socket(AF_INET, SOCK_STREAM, 0);
+  if (rank == 0) {
+    bind(file, (struct sockaddr *)&address, size);
+    listen(file, 1);
+    getsockname(file, (struct sockaddr *)&address, &size);
+  }
+  DO(Bcast, rank == 0 ? sizeof address : 0, &address, sizeof address, MPI_BYTE, 0, MPI_COMM_WORLD);
+  if (rank == 0) return accept(file, NULL, NULL);
+  connect(file, (struct sockaddr *)&address, size);
+  return file;
+}
+
 static void use_jobs(char *program) {
   char port[MPI_MAX_PORT_NAME] = "", *commands[] = {program}, *words[] = {"child", NULL};
   char **lists[] = {words};
@@ -607,6 +837,9 @@ static void use_jobs(char *program) {
     use(made, rank == 0);
     DO(Comm_disconnect, 0, &made);
     if (rank == 0) MPI_Close_port(port);
+    MPI_Comm_join(connect_processes(), &made);
+    use(made, rank == 0);
+    DO(Comm_disconnect, 0, &made);
   }
 }
 
@@ -618,8 +851,6 @@ static void be_child(void) {
   MPI_Finalize();
   exit(0);
 }
-
-static void count_error(MPI_Comm *communicator, int *code, ...) { errors++; }
 
 extern void mpi_barrier_f08_(MPI_Fint *, MPI_Fint *);
 
