@@ -12,22 +12,25 @@ WORKDIR /app
 COPY package.json package-lock.json ./
 # Install scripts are not needed: the only one installs Node, which the base image has already.
 RUN npm ci --ignore-scripts --no-audit --no-fund
-COPY tsconfig.json tsconfig.build.json ./
+COPY tsconfig.json ./
+COPY build build
 COPY certs certs
 COPY cli cli
 COPY src src
 COPY webhook webhook
-RUN npm run build && npm prune --omit=dev --ignore-scripts --no-audit --no-fund
+RUN npm run build
 
+# dist contains the libraries, their list (ridealong.cdx.json) and their licences.
 FROM node AS webhook
 WORKDIR /app
-COPY --from=build /app/package.json ./
-COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist dist
 # The user is a number, because the kubelet cannot verify that a user name is not root.
 USER 65532:65532
 ENV NODE_ENV=production
-ENTRYPOINT ["node", "/app/dist/cli/main.js"]
+# No compiled modules are kept: those that were made here would only be valid for the same model of
+# processor, and a user in a container has no folder for others.
+ENV NODE_DISABLE_COMPILE_CACHE=1
+ENTRYPOINT ["node", "/app/dist/ridealong.cjs"]
 CMD ["--help"]
 
 # The program of the observers, cross-compiled from the builder's platform to the image's platform,

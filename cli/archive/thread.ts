@@ -59,9 +59,9 @@ export function createThread<Message, Answer>(
 
 function startWorker({ href }: URL, heapMib: number): Worker {
   const resourceLimits = { maxOldGenerationSizeMb: heapMib, maxYoungGenerationSizeMb: 16 }
-  // The compiler does not change the names of files in URLs.
-  const isCompiled = import.meta.url.endsWith('.js')
-  const module = new URL(isCompiled ? href.replace(/\.ts$/, '.js') : href)
+  // In the built command, the module is beside this one, and its name ends in .mjs.
+  const isBuilt = import.meta.url.endsWith('.mjs')
+  const module = new URL(isBuilt ? href.replace(/\.ts$/, '.mjs') : href)
   // Without a listener, an error of the thread would end the archive.
   return new Worker(module, { resourceLimits }).on('error', () => {})
 }

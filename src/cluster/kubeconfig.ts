@@ -1,6 +1,6 @@
 import type { RequestOptions } from 'node:https'
 import { delimiter } from 'node:path'
-import type { KubeConfig } from '@kubernetes/client-node'
+import type { KubeConfig, User } from '@kubernetes/client-node'
 import { firstErrorLine } from '../lib/error-message.ts'
 import type { Cluster } from './cluster.ts'
 
@@ -31,10 +31,21 @@ export async function readKubeconfig(
 function load(config: KubeConfig, path: string): KubeConfig {
   try {
     config.loadFromFile(path)
+    for (const { authProvider } of config.users) parseIssuer(authProvider)
     return config
   } catch (error) {
     throw new Error(`${path}: cannot be read as a kubeconfig: ${firstErrorLine(error)}`)
   }
+}
+
+/**
+ * Parses the address of an OpenID provider. client-node 2.0.1 gives the text to openid-client,
+ * which only accepts a URL when it renews a token (kubernetes-client/javascript #2202).
+ */
+function parseIssuer(provider: User['authProvider']): void {
+  const { name, config } = provider ?? {}
+  const address = config?.['idp-issuer-url']
+  if (name === 'oidc' && address) config['idp-issuer-url'] = new URL(address)
 }
 
 /**

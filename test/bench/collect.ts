@@ -25,7 +25,7 @@ const PARALLEL = 8
 /** The milliseconds between two readings of the memory. */
 const SAMPLE_MS = 20
 
-const [MAIN, SERVER] = ['../../dist/cli/main.js', './log-server.ts'].map((path) =>
+const [MAIN, SERVER] = ['../../dist/ridealong.cjs', './log-server.ts'].map((path) =>
   fileURLToPath(new URL(path, import.meta.url)),
 ) as [string, string]
 

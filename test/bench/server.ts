@@ -21,7 +21,7 @@ const TURNS = 5
 const WARM_UP_SECONDS = 10
 const TURN_SECONDS = 4
 
-const OURS = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
+const OURS = fileURLToPath(new URL('../../dist/ridealong.cjs', import.meta.url))
 const FLOOR = fileURLToPath(new URL('floor.ts', import.meta.url))
 
 /** A server to compare. */

@@ -51,7 +51,7 @@ export async function startWebhook(
     cluster.folder,
     process.execPath,
     [
-      join(REPOSITORY, built ? 'dist/cli/main.js' : 'cli/main.ts'),
+      join(REPOSITORY, built ? 'dist/ridealong.cjs' : 'cli/main.ts'),
       ...['serve', '--kubeconfig', cluster.kubeconfig, '--drain-quiet', '0'],
       ...['--cert', join(folder, 'tls.crt'), '--key', join(folder, 'tls.key')],
       ...['--host', '127.0.0.1', '--port', `${port}`, '--status-port', `${statusPort}`],

@@ -1,7 +1,7 @@
 import type { Problem, SourceFile } from './problem.ts'
 
-/** Programs: those that give their streams and environment to the command, and one of the build. */
-const PROGRAMS = /^cli\/(main\.ts$|start\/|shared\/page\/bundle-page\.ts$)/
+/** The first modules of the process, which give its streams and environment to the command. */
+const PROGRAMS = /^cli\/(main\.ts$|start\/)/
 
 const MEMBERS = '(?:stdout|stderr|stdin|argv|env|exit|exitCode|chdir|umask)'
 

@@ -1,9 +1,7 @@
 import { createHash } from 'node:crypto'
-import { existsSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
-import { fileURLToPath } from 'node:url'
+import type { PageBundle, PageEntry } from '../../../build/bundle-page.ts'
 import type { Asset } from '../../../src/runs/html-document.ts'
-import type { PageBundle, PageEntry } from './bundle-page.ts'
+import { loadPageBundle } from './page-bundles.ts'
 
 /** Returns the style sheet of the page of a comparison. */
 export async function readComparisonStyle(): Promise<Asset> {
@@ -30,24 +28,9 @@ const bundles = new Map<PageEntry, Promise<PageBundle>>()
 
 /** Reads a bundle once: the archive writes many pages. */
 function readBundle(entry: PageEntry): Promise<PageBundle> {
-  const known = bundles.get(entry) ?? findBundle(entry)
+  const known = bundles.get(entry) ?? loadPageBundle(entry)
   bundles.set(entry, known)
   return known
-}
-
-/**
- * Reads a bundle of the package. The repository has none: there, the modules of a page are bundled
- * each time that the program starts.
- */
-async function findBundle(entry: PageEntry): Promise<PageBundle> {
-  const [script, style] = ['js', 'css'].map((ending) =>
-    fileURLToPath(new URL(`../../../src/runs/report/page/${entry}.${ending}`, import.meta.url)),
-  ) as [string, string]
-  if (!existsSync(style)) return (await import('./bundle-page.ts')).bundlePage(entry)
-  return {
-    script: existsSync(script) ? await readFile(script, 'utf8') : '',
-    style: await readFile(style, 'utf8'),
-  }
 }
 
 function buildAsset(text: string): Asset {

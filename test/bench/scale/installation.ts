@@ -14,7 +14,7 @@ import type { Defer } from './ending.ts'
 import { enterPod } from './enter-pod.ts'
 import { succeeded } from './patient-api.ts'
 
-const MAIN = fileURLToPath(new URL('../../../dist/cli/main.js', import.meta.url))
+const MAIN = fileURLToPath(new URL('../../../dist/ridealong.cjs', import.meta.url))
 
 export const NAME = 'ridealong'
 export const NAMESPACE = 'ridealong-system'

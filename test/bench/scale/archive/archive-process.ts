@@ -10,7 +10,7 @@ import { freePorts } from '../../../free-ports.ts'
 import { createMemoryGroup, reasonToSkipGroups } from '../../../observers/large/memory-group.ts'
 import { type Account, enterPod } from '../enter-pod.ts'
 
-const MAIN = fileURLToPath(new URL('../../../../dist/cli/main.js', import.meta.url))
+const MAIN = fileURLToPath(new URL('../../../../dist/ridealong.cjs', import.meta.url))
 
 const ARCHIVE: Account = { namespace: 'ridealong-system', name: 'ridealong-archive' }
 const VALUES = ['--set', 'fullnameOverride=ridealong,archive.enabled=true']

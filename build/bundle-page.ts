@@ -1,5 +1,5 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build, type Metafile, type OutputFile } from 'esbuild'
 
@@ -16,12 +16,17 @@ const ENTRIES = {
 
 export type PageEntry = keyof typeof ENTRIES
 
-const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
 /** A bundle: a script, or an empty text, and the style sheets that its modules import. */
 export interface PageBundle {
   readonly script: string
   readonly style: string
+}
+
+/** A bundle, and what esbuild says about its modules. */
+interface BuiltPage extends PageBundle {
+  readonly metafile: Metafile
 }
 
 /**
@@ -30,7 +35,7 @@ export interface PageBundle {
  *
  * @throws Error with the messages of esbuild if a module is not valid
  */
-export async function bundlePage(entry: PageEntry): Promise<PageBundle> {
+export async function bundlePage(entry: PageEntry): Promise<BuiltPage> {
   const { outputFiles, metafile } = await build({
     absWorkingDir: ROOT,
     entryPoints: [join(ROOT, ENTRIES[entry])],
@@ -50,17 +55,20 @@ export async function bundlePage(entry: PageEntry): Promise<PageBundle> {
   return {
     script: [...licences, textOf(outputFiles, '.js')].join('\n'),
     style: textOf(outputFiles, '.css'),
+    metafile,
   }
 }
 
-/** Writes all bundles to a folder, for the package. */
-export async function writeBundles(folder: string): Promise<void> {
+/** Writes all bundles to a folder. Returns what esbuild says about their modules. */
+export async function writePages(folder: string): Promise<readonly Metafile[]> {
   await mkdir(folder, { recursive: true })
-  for (const entry of Object.keys(ENTRIES) as PageEntry[]) {
-    const { script, style } = await bundlePage(entry)
+  const write = async (entry: PageEntry) => {
+    const { script, style, metafile } = await bundlePage(entry)
     if (script !== '') await writeFile(join(folder, `${entry}.js`), script)
     await writeFile(join(folder, `${entry}.css`), style)
+    return metafile
   }
+  return Promise.all((Object.keys(ENTRIES) as PageEntry[]).map(write))
 }
 
 /** Returns the text of the output with this ending; empty if there is none. */
@@ -80,6 +88,3 @@ function librariesIn({ outputs }: Metafile): readonly string[] {
 async function readLicence(name: string): Promise<string> {
   return `/* ${name}\n${await readFile(join(ROOT, 'node_modules', name, 'LICENSE'), 'utf8')}*/`
 }
-
-const [, program = '', folder] = process.argv
-if (basename(program) === 'bundle-page.ts' && folder !== undefined) await writeBundles(folder)

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { bundlePage, writeBundles } from '../../../../cli/shared/page/bundle-page.ts'
+import { bundlePage, writePages } from '../../../build/bundle-page.ts'
 
 t.test('a bundle begins with the licences of exactly the libraries in it', async (t) => {
   const licences = (script: string) =>
@@ -22,7 +22,7 @@ t.test('a bundle has the style sheets that its modules import', async (t) => {
 
 t.test('the package has the same bundles as the repository', async (t) => {
   const folder = join(t.testdir(), 'page')
-  await writeBundles(folder)
+  await writePages(folder)
   t.strictSame(readdirSync(folder).sort(), [
     'comparison.css',
     ...['main-with-profiles.css', 'main-with-profiles.js', 'main.css', 'main.js'],
