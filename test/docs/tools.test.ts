@@ -2,6 +2,7 @@ import { readdirSync } from 'node:fs'
 import t from 'tap'
 import { imagesOf } from '../../src/core/catalog.ts'
 import { answerIn, podOf } from '../src/core/build.ts'
+import { COMMUNICATOR, COPY, HEADER, ROW, ROWS } from '../tools/mpi/trace-file.ts'
 import { catalog, EXAMPLES, observed, rowsOf } from './example-observer.ts'
 import { textOf } from './pages.ts'
 
@@ -79,4 +80,31 @@ t.test('the observer of hpctoolkit lists the files, and empties large files', as
   const until = '"notice":"the measurements were deleted'
   const cut = await observed(t, 'hpctoolkit', { files, env: small, until })
   t.match(rowsOf(t, 'hpctoolkit', cut), [{ file: 'a-000.hpcrun', bytes: 0 }])
+})
+
+/** Returns the parts of a table of offsets, and where the last one ends. */
+function readOffsets(table: string) {
+  const rows = [...table.matchAll(/^\| (\d+) \| ([^|]+) \|/gm)]
+  const parts = rows.map(([, offset, sizes = '']) => {
+    const products = sizes.split(', ').map((product) => product.split(' × ').map(Number))
+    const bytes = products.map((factors) => factors.reduce((one, other) => one * other))
+    return { offset: Number(offset), bytes: bytes.reduce((sum, more) => sum + more) }
+  })
+  const end = parts.reduce((sum, { bytes }) => sum + bytes, 0)
+  return { offsets: parts.map(({ offset }) => offset), parts, end }
+}
+
+t.test('the tables of the file of mpi-trace have the offsets of its reader', async (t) => {
+  const [, text = ''] = textOf('docs/tools.md').split('**mpi-trace.** The file')
+  const tables = text.split('| offset ').slice(1, 4).map(readOffsets)
+  for (const { parts, offsets } of tables) {
+    const ends = parts.map((_, at) => parts.slice(0, at).reduce((sum, part) => sum + part.bytes, 0))
+    t.strictSame(offsets, ends, 'there is no gap')
+  }
+  t.strictSame(tables[0]?.offsets.slice(-2), [HEADER, ROWS])
+  t.strictSame(
+    tables.map(({ end }) => end),
+    [ROWS + 1024 * ROW, COMMUNICATOR, ROW],
+  )
+  t.match(text, `offset ${COPY}.`)
 })

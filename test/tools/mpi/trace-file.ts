@@ -41,11 +41,13 @@ export interface TraceFile {
   readonly rows: readonly Call[]
 }
 
-const HEADER = 392
-const COMMUNICATOR = 56 + 8 * 256
-const ROWS = HEADER + 64 * COMMUNICATOR
-const ROW = 80
-const COPY = Math.ceil((ROWS + 1024 * ROW) / 4096) * 4096
+/** The bytes of a copy before its communicators, and those of a communicator and of a row. */
+export const HEADER = 392
+export const COMMUNICATOR = 56 + 8 * 256
+export const ROW = 80
+/** The offset of the rows in a copy, and that of the second copy. */
+export const ROWS = HEADER + 64 * COMMUNICATOR
+export const COPY = Math.ceil((ROWS + 1024 * ROW) / 4096) * 4096
 
 /** Reads the newer copy of each file of a folder, sorted by rank. */
 export function readTraces(folder: string): readonly TraceFile[] {

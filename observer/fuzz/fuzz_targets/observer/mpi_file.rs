@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ridealong_observer::metrics::mpi_trace::file::{read, seal};
+use ridealong_observer::metrics::mpi_trace::file::{HEADER, ROWS_AT, read, seal};
 use ridealong_observer::metrics::mpi_trace::rows::ProcessRows;
 
 /// More than the bytes of the file's header and communicators.
@@ -12,10 +12,9 @@ fuzz_target!(|data: &[u8]| {
     let mut file = data.to_vec();
     file.resize(SIZE, 0);
     // The bytes after the header of the input are the first rows.
-    if let Some(rows) = data.get(360..) {
-        let at = 360 + 64 * 2104;
-        let end = SIZE.min(at + rows.len());
-        file[at..end].copy_from_slice(&rows[..end - at]);
+    if let Some(rows) = data.get(HEADER..) {
+        let end = SIZE.min(ROWS_AT + rows.len());
+        file[ROWS_AT..end].copy_from_slice(&rows[..end - ROWS_AT]);
     }
     seal(&mut file);
     if let Some(trace) = read(file.as_slice()) {

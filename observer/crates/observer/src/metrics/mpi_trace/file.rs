@@ -14,10 +14,12 @@ pub const BLOCKS: usize = 256;
 const TEXT: usize = 128;
 const NAME: usize = 32;
 const TEXTS_AT: usize = 136;
-const HEADER: usize = TEXTS_AT + 2 * TEXT;
+/// The bytes of a copy before its communicators.
+pub const HEADER: usize = TEXTS_AT + 2 * TEXT;
 const COMMUNICATOR: usize = 56 + 8 * BLOCKS;
 const ROW: usize = 48 + NAME;
-const ROWS_AT: usize = HEADER + MAX_COMMUNICATORS * COMMUNICATOR;
+/// The offset of the rows in a copy.
+pub const ROWS_AT: usize = HEADER + MAX_COMMUNICATORS * COMMUNICATOR;
 /// The distance between the two copies.
 const COPY: usize = (ROWS_AT + MAX_ROWS * ROW).next_multiple_of(4096);
 /// The bytes at the beginning of a copy that its checksum does not cover.

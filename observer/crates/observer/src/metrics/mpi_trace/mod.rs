@@ -648,7 +648,8 @@ impl MpiTrace {
         }
         if trace.uncounted > 0 {
             let (rank, calls) = (trace.rank, trace.uncounted);
-            let why = "it does not know their requests, or another thread has freed the datatype";
+            let why = "it does not know their requests, or another thread has freed the \
+                       communicator or the datatype";
             self.folder.note(format!(
                 "{process} (rank {rank}): the recorder did not count the bytes of {calls} calls, \
                  because {why}"
