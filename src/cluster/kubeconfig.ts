@@ -1,5 +1,6 @@
+import { readFile } from 'node:fs/promises'
 import type { RequestOptions } from 'node:https'
-import { delimiter } from 'node:path'
+import { delimiter, dirname } from 'node:path'
 import type { KubeConfig, User } from '@kubernetes/client-node'
 import { firstErrorLine } from '../lib/error-message.ts'
 import type { Cluster } from './cluster.ts'
@@ -18,7 +19,9 @@ export async function readKubeconfig(
 ): Promise<Cluster> {
   const { KubeConfig } = await import('@kubernetes/client-node')
   const source = files.join(delimiter)
-  const [found = new KubeConfig(), ...others] = files.map((file) => load(new KubeConfig(), file))
+  const loaded = await Promise.all(files.map((file) => load(new KubeConfig(), file)))
+  const [found = new KubeConfig(), ...others] = loaded
+  found.addAuthenticator(TOKEN_FILES)
   for (const other of others) merge(found, other)
   if (context !== undefined) choose(found, context, source)
   const { server, proxyUrl } = found.getCurrentCluster() ?? {}
@@ -28,14 +31,45 @@ export async function readKubeconfig(
   return { server, source, namespace, credentials }
 }
 
-function load(config: KubeConfig, path: string): KubeConfig {
+async function load(config: KubeConfig, path: string): Promise<KubeConfig> {
   try {
     config.loadFromFile(path)
     for (const { authProvider } of config.users) parseIssuer(authProvider)
+    await useTokenFiles(config, await readFile(path, 'utf8'), dirname(path))
     return config
   } catch (error) {
     throw new Error(`${path}: cannot be read as a kubeconfig: ${firstErrorLine(error)}`)
   }
+}
+
+/**
+ * Makes the users of a kubeconfig read their tokens from files, if it names any. client-node 2.0.1
+ * does not read the field `tokenFile` (client-go, tools/clientcmd/api/v1/types.go).
+ */
+async function useTokenFiles(config: KubeConfig, text: string, folder: string): Promise<void> {
+  if (!text.includes('tokenFile')) return
+  const { findTokenFiles } = await import('./token-files.ts')
+  const files = findTokenFiles(text, folder)
+  config.users = config.users.map((user) => withTokenFile(user, files.get(user.name)))
+}
+
+/** The name, for client-node, of the users whose tokens are in files. */
+const IN_FILE = 'token-in-file'
+
+/** The token of a file is used in place of the other token of a user. */
+function withTokenFile(user: User, file: string | undefined): User {
+  if (file === undefined) return user
+  const { token: _, ...others } = user
+  return { ...others, authProvider: { name: IN_FILE, config: { file } } }
+}
+
+/** Reads the file of a user's token before each request, because tokens are renewed. */
+const TOKEN_FILES: Parameters<KubeConfig['addAuthenticator']>[0] = {
+  isAuthProvider: ({ authProvider }) => authProvider?.name === IN_FILE,
+  applyAuthentication: async ({ authProvider }, options) => {
+    const token = (await readFile(authProvider.config.file, 'utf8')).trim()
+    options.headers = { ...options.headers, Authorization: `Bearer ${token}` }
+  },
 }
 
 /**

@@ -1,4 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
 import { join } from 'node:path'
@@ -129,7 +130,7 @@ t.test('the threads of the archive answer', async (t) => {
   t.match(await ask('progress-worker', look), { isGivenUp: false })
 })
 
-t.test('the built command makes certificates', async (t) => {
+t.test('the built webhook makes its certificate, and ends on a signal', async (t) => {
   const { standIn, ca, port } = await startStandIn(t)
   const namespace = 'ridealong-system'
   const clientConfig = { service: { name: 'ridealong', namespace, path: '/mutate/pods' } }
@@ -143,13 +144,15 @@ t.test('the built command makes certificates', async (t) => {
     ...[program, 'serve', '--kubeconfig', join(config, 'kubeconfig')],
     ...['--own-certificate', `${namespace}/tls`, '--certificate-host', 'ridealong.hpc.svc'],
     ...['--certificate-lease', `${namespace}/own`, '--webhook-configuration', 'ridealong'],
-    ...['--host', '127.0.0.1', '--port', '0', '--status-port', '0'],
+    ...['--host', '127.0.0.1', '--port', '0', '--status-port', '0', '--drain-quiet', '0'],
   ])
   t.teardown(() => child.kill('SIGKILL'))
   await until('the webhook has a certificate', () => {
     return standIn.get('secrets', 'tls', namespace)?.data !== undefined
   })
-  t.equal(child.exitCode, null)
+  const ended = once(child, 'exit')
+  child.kill('SIGTERM')
+  t.strictSame(await ended, [0, null], 'it ends by itself')
 })
 
 t.test('the libraries in the command are listed with their licences', async (t) => {

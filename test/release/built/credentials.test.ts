@@ -120,6 +120,16 @@ const pem = { cert: write('client.crt', client.cert), key: write('client.key', c
 const USERS: readonly (readonly [string, object, Partial<Seen>])[] = [
   ['a token', { token: 'of-alice' }, { authorization: 'Bearer of-alice' }],
   [
+    'a token in a file',
+    { tokenFile: write('token', 'of-file\n'), token: 'older' },
+    { authorization: 'Bearer of-file' },
+  ],
+  [
+    'a token in a file beside the kubeconfig',
+    { tokenFile: 'token' },
+    { authorization: 'Bearer of-file' },
+  ],
+  [
     'a name and a password',
     { username: 'alice', password: 'secret' },
     { authorization: `Basic ${base64('alice:secret')}` },
