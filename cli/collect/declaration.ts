@@ -10,7 +10,7 @@ const FORMS = ['jsonl', 'csv', 'logs', 'artifacts'] as const satisfies readonly 
 export function declareCollect(program: Command, session: Session): void {
   withCluster(withSettings(program.command('collect')))
     .description('collect the logs of all observers of a workload')
-    .argument('[workload]', WORKLOAD_HELP)
+    .argument('[workload...]', WORKLOAD_HELP)
     .option('-l, --selector <labels>', 'collect from pods with these labels, as in kubectl')
     .option(
       '-n, --namespace <name>',
@@ -42,9 +42,9 @@ export function declareCollect(program: Command, session: Session): void {
         ],
       }),
     )
-    .action(async (workload, options) => {
+    .action(async (words, options) => {
       session.keepHeapSmall()
       const { collect } = await import('./collect.ts')
-      session.exitCode = await collect(workload, options, session)
+      session.exitCode = await collect(words, options, session)
     })
 }

@@ -14,16 +14,16 @@ import { comparisonDocument } from '../../src/runs/compare/document.ts'
 import { renderComparison } from '../../src/runs/compare/page/comparison-page.ts'
 import { formatComparison, tooFewRuns } from '../../src/runs/compare/text.ts'
 import { descriptionsIn } from '../../src/runs/log/descriptions.ts'
-import type { RowsOptions } from '../archive/storage/stored-run-files.ts'
+import { type RunOptions, readRuns } from '../run-sources/named-runs.ts'
 import { EXIT, type ExitCode, usageError } from '../shared/errors.ts'
 import { namedFile } from '../shared/output.ts'
 import { readComparisonStyle } from '../shared/page/page-assets.ts'
 import type { Session } from '../shared/session.ts'
 import { formatText } from '../shared/table.ts'
 import type { ComparisonFormat } from './formats.ts'
-import { readSides } from './read-sides.ts'
+import { readSides, splitSides } from './read-sides.ts'
 
-export interface CompareOptions extends RowsOptions {
+export interface CompareOptions extends RunOptions {
   readonly output: ComparisonFormat
   /** The file to write; standard output if it is omitted. */
   readonly to?: string
@@ -31,7 +31,6 @@ export interface CompareOptions extends RowsOptions {
   readonly title?: string
   /** The most by which a side may be slower than the first one, as a part of its time. */
   readonly failAbove?: number
-  readonly catalog?: string
 }
 
 /** A comparison as text for people, or as a document. */
@@ -45,13 +44,19 @@ type Printed = Extract<Output, { text: unknown } | { document: unknown }>
  * written, or contains no output of an observer
  */
 export async function compare(
-  paths: readonly string[],
-  { output: format, to, title = 'Comparison', failAbove, catalog: folder, ...rows }: CompareOptions,
+  words: readonly string[],
+  options: CompareOptions,
   session: Session,
 ): Promise<ExitCode> {
   const { print, say } = session
-  const descriptions = descriptionsIn(await loadCatalog({ folder }).catch(usageError))
-  const comparison = compareSides(await readSides(paths, descriptions, rows, session))
+  const { output: format, to, title = 'Comparison', failAbove } = options
+  const { catalog: folder, observerImage } = options
+  const catalog = await loadCatalog({ folder, observerImage }).catch(usageError)
+  const groups = splitSides(words)
+  const { sides, isWhole } = await readRuns(options, session, (findRun) =>
+    readSides(groups, descriptionsIn(catalog), findRun),
+  )
+  const comparison = compareSides(sides)
   const output =
     format === 'html'
       ? { document: await buildPage(comparison, title) }
@@ -59,10 +64,11 @@ export async function compare(
   const file = namedFile(to)
   if (file === undefined) print(output)
   else await writeOutput(file, output)
-  if (failAbove === undefined) return EXIT.ok
+  const whole = isWhole ? EXIT.ok : EXIT.no
+  if (failAbove === undefined) return whole
   const { code, sentences } = judge(comparison.comparisons, failAbove)
   sentences.forEach(say)
-  return code
+  return code === EXIT.ok ? whole : code
 }
 
 async function buildPage(comparison: RunComparison, title: string): Promise<string> {

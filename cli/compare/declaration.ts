@@ -1,10 +1,11 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { helpEnd } from '../shared/help.ts'
-import { withRows } from '../shared/options.ts'
+import { withFollow, withRuns } from '../shared/options.ts'
 import type { Session } from '../shared/session.ts'
 import { COMPARISON_FORMATS } from './formats.ts'
 
 const EXAMPLES = [
+  'compare job/lammps-before job/lammps-after -n hpc',
   'compare before.jsonl after.jsonl',
   'compare before-*.jsonl vs after-*.jsonl',
   'compare before-*.jsonl vs after-*.jsonl --fail-above 5%',
@@ -16,12 +17,12 @@ const EXAMPLES = [
 
 /** Declares the verb `compare`. */
 export function declareCompare(program: Command, session: Session): void {
-  withRows(program.command('compare'))
+  withFollow(withRuns(program.command('compare')))
     .description('show runs side by side: their times, and why one of them is slower')
     .argument(
       '<run...>',
-      'a file or folder with the logs of a run, or run/NAME. Each is a side of its own, or the ' +
-        'sides are separated by the word vs: run... vs run...',
+      'KIND/NAME of the cluster, a file or folder with the logs of a run, or run/NAME. Each is a ' +
+        'side of its own, or the sides are separated by the word vs: run... vs run...',
     )
     .addOption(
       new Option('-o, --output <format>', 'the output format; html is a page')
@@ -36,12 +37,11 @@ export function declareCompare(program: Command, session: Session): void {
         'exit with 1 if a side is slower than the first one by more than this, such as 5%',
       ).argParser(percentage),
     )
-    .option('--catalog <dir>', 'a folder of metric documents, which describe the rows of logs')
     .addHelpText(
       'after',
       helpEnd({
         ok: 'the runs were compared',
-        no: 'a side is slower than --fail-above allows',
+        no: 'a side is slower than --fail-above allows, or a log of a run is missing',
         trouble: 'there are too few runs',
         examples: EXAMPLES,
       }),

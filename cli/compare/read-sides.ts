@@ -2,10 +2,10 @@ import type { Side } from '../../src/runs/compare/change.ts'
 import { measureRun, newComparedRun } from '../../src/runs/compare/measure-run.ts'
 import type { ComparedRun } from '../../src/runs/compare/run-facts.ts'
 import type { Descriptions } from '../../src/runs/log/descriptions.ts'
-import { findRunFiles, type RowsOptions } from '../archive/storage/stored-run-files.ts'
+import type { FindRun } from '../run-sources/named-runs.ts'
+import { type NamedRun, readRunNames } from '../run-sources/run-names.ts'
 import { UsageError } from '../shared/errors.ts'
 import { readInto } from '../shared/run-input.ts'
-import type { Session } from '../shared/session.ts'
 
 /** The word between two sides. A file of this name is written ./vs. */
 const SEPARATOR = 'vs'
@@ -13,31 +13,47 @@ const SEPARATOR = 'vs'
 /** The most sides: each has a letter as its name. */
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'
 
-/**
- * Reads the runs of all sides. Each path is a run. The rows of one run at a time are in memory.
- *
- * @throws UsageError if there are fewer than two sides, if a side has no run, or with the file that
- * cannot be read or contains no output of an observer
- */
-export async function readSides(
-  paths: readonly string[],
-  descriptions: Descriptions,
-  rows: RowsOptions,
-  session: Session,
-): Promise<readonly Side[]> {
-  const groups = splitSides(paths)
-  const sides: Side[] = []
-  for (const [index, group] of groups.entries()) {
-    const runs: ComparedRun[] = []
-    for (const path of group) runs.push(await readRun(path, descriptions, rows, session))
-    sides.push({ name: LETTERS[index] ?? '', runs })
-  }
-  return sides
+/** The sides of a comparison, and whether no log of a run is missing. */
+export interface ReadSides {
+  readonly sides: readonly Side[]
+  readonly isWhole: boolean
 }
 
-/** Returns the paths of each side. Without the separator, each path is a side. */
-function splitSides(paths: readonly string[]): readonly (readonly string[])[] {
-  const groups = paths.includes(SEPARATOR) ? splitAt(paths) : paths.map((path) => [path])
+/**
+ * Reads the runs of all sides. The rows of one run at a time are in memory.
+ *
+ * @throws UsageError with the file that cannot be read or contains no output of an observer
+ */
+export async function readSides(
+  groups: readonly (readonly NamedRun[])[],
+  descriptions: Descriptions,
+  findRun: FindRun,
+): Promise<ReadSides> {
+  const sides: Side[] = []
+  let isWhole = true
+  for (const [index, group] of groups.entries()) {
+    const runs: ComparedRun[] = []
+    for (const named of group) {
+      const { files, ...found } = await findRun(named)
+      const run = newComparedRun(descriptions)
+      for (const file of files) await readInto(run, file)
+      runs.push(measureRun(run, named.name))
+      isWhole &&= found.isWhole
+    }
+    sides.push({ name: LETTERS[index] ?? '', runs })
+  }
+  return { sides, isWhole }
+}
+
+/**
+ * Returns the runs of each side. Without the separator, each run is a side.
+ *
+ * @throws UsageError if there are fewer than two sides, or a side has no run
+ */
+export function splitSides(words: readonly string[]): readonly (readonly NamedRun[])[] {
+  const groups = words.includes(SEPARATOR)
+    ? splitAt(words).map(readRunNames)
+    : readRunNames(words).map((run) => [run])
   if (groups.some((group) => group.length === 0))
     throw new UsageError(`a side has no run: name runs before and after each "${SEPARATOR}"`)
   if (groups.length < 2)
@@ -52,21 +68,10 @@ function splitSides(paths: readonly string[]): readonly (readonly string[])[] {
   return groups
 }
 
-function splitAt(paths: readonly string[]): readonly (readonly string[])[] {
+function splitAt(words: readonly string[]): readonly (readonly string[])[] {
   const groups: string[][] = [[]]
-  for (const path of paths)
-    if (path === SEPARATOR) groups.push([])
-    else groups.at(-1)?.push(path)
+  for (const word of words)
+    if (word === SEPARATOR) groups.push([])
+    else groups.at(-1)?.push(word)
   return groups
-}
-
-async function readRun(
-  input: string,
-  descriptions: Descriptions,
-  rows: RowsOptions,
-  session: Session,
-): Promise<ComparedRun> {
-  const run = newComparedRun(descriptions)
-  for (const file of await findRunFiles(input, rows, session)) await readInto(run, file)
-  return measureRun(run, input)
 }

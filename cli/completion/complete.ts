@@ -1,5 +1,6 @@
 import type { Argument, Command, Option } from 'commander'
 import { DEFAULT_WORD } from '../../src/core/text/metric-list.ts'
+import { STORED_RUN } from '../../src/runs/collect/workload.ts'
 import { KIND_WORDS } from '../../src/runs/collect/workload-kinds.ts'
 
 /** A word that can be inserted at the cursor. */
@@ -22,7 +23,7 @@ export interface Completion {
  * Completes the last word of a command line from the declarations of the verbs. The placeholder of
  * an option or an argument determines its completion: files for `<file>` and `<path>`, folders for
  * `<dir>`, metrics for `<metric>`, also `true` for `<metric,...>`, kinds for `[workload]` and
- * `[object]`, and verbs for `[command]`.
+ * `[object]`, kinds or files for `[run]`, and verbs for `[command]`.
  *
  * @bomb.sh/tab (0.0.22), which Commander's maintainer mentions, is not used: it does not complete
  * names of files, and its script for bash evaluates the typed line.
@@ -143,6 +144,8 @@ async function completeValue(
       return chosen(verbs(program), current)
     case 'metric':
       return chosen(plain(await metricNames()), current)
+    case 'run':
+      return completeRun(current)
     case 'workload':
     case 'object':
       return { ...chosen(plain(KIND_WORDS.map((word) => `${word}/`)), current), otherwise: 'rest' }
@@ -151,6 +154,13 @@ async function completeValue(
     default:
       return NOTHING
   }
+}
+
+/** Completes the beginning of KIND/NAME or run/NAME, otherwise the name of a file. */
+function completeRun(current: string): Completion {
+  const words = [...KIND_WORDS, STORED_RUN].map((word) => `${word}/`)
+  const { candidates } = chosen(plain(current === '' ? [] : words), current)
+  return { candidates, otherwise: candidates.length === 0 ? 'files' : 'rest' }
 }
 
 /** Returns the placeholder of a value without brackets and dots: `metric,` for `<metric,...>`. */

@@ -12,8 +12,9 @@ import {
 import { NothingToConvert } from '../../src/runs/convert/formats.ts'
 import { descriptionsIn } from '../../src/runs/log/descriptions.ts'
 import { type CollectedRun, newRun } from '../../src/runs/report/gather.ts'
-import { findRunFiles, type RowsOptions } from '../archive/storage/stored-run-files.ts'
-import { UsageError, usageError } from '../shared/errors.ts'
+import { type RunFiles, type RunOptions, readRuns } from '../run-sources/named-runs.ts'
+import { readRunNames } from '../run-sources/run-names.ts'
+import { EXIT, type ExitCode, UsageError, usageError } from '../shared/errors.ts'
 import { namedFile } from '../shared/output.ts'
 import { type InputFile, readInto } from '../shared/run-input.ts'
 import type { Session } from '../shared/session.ts'
@@ -22,39 +23,59 @@ import { writeParquet } from './parquet.ts'
 /** The program that the files name. */
 const PROGRAM = `ridealong ${manifest.version}`
 
-export interface ConvertOptions extends RowsOptions {
+export interface ConvertOptions extends RunOptions {
   readonly format?: FormatName
   readonly to?: string
-  readonly catalog?: string
 }
 
 /**
- * Runs `ridealong convert FILE...`: writes the rows of a run in a format of other tools.
+ * Runs `ridealong convert RUN...`: writes the rows of a run in a format of other tools.
  *
+ * @returns the exit code: EXIT.no if a log of a run is missing
  * @throws UsageError with the file that cannot be read or written, or contains no output of an
  * observer, or with the formats if the format is not known, or with the metric that the format
  * needs
  */
 export async function convert(
-  inputs: readonly string[],
-  { format: named, to, catalog: folder, ...rows }: ConvertOptions,
+  words: readonly string[],
+  options: ConvertOptions,
   session: Session,
+): Promise<ExitCode> {
+  const named = readRunNames(words)
+  const target = namedFile(options.to)
+  const format = options.format ?? formatIn(target)
+  return readRuns(options, session, async (findRun) => {
+    const found: RunFiles[] = []
+    for (const run of named) found.push(await findRun(run))
+    const files = found.flatMap((one) => one.files)
+    await writeConverted(files, { target, format }, options, session)
+    return found.every(({ isWhole }) => isWhole) ? EXIT.ok : EXIT.no
+  })
+}
+
+/** The format, and the file or the folder; standard output if it is undefined. */
+interface Conversion {
+  readonly target: string | undefined
+  readonly format: FormatName
+}
+
+async function writeConverted(
+  files: readonly InputFile[],
+  { target, format }: Conversion,
+  { catalog: folder, observerImage }: ConvertOptions,
+  { printDocument, say }: Session,
 ): Promise<void> {
-  const { printDocument, say } = session
-  const file = namedFile(to)
-  const format = named ?? formatIn(file)
-  const descriptions = descriptionsIn(await loadCatalog({ folder }).catch(usageError))
-  const files: InputFile[] = []
-  for (const input of inputs) files.push(...(await findRunFiles(input, rows, session)))
+  const catalog = await loadCatalog({ folder, observerImage }).catch(usageError)
+  const descriptions = descriptionsIn(catalog)
   if (format === 'parquet') {
-    const notices = await writeParquet(files, descriptions, PROGRAM, file)
+    const notices = await writeParquet(files, descriptions, PROGRAM, target)
     return notices.forEach(say)
   }
   const run = newRun(descriptions)
-  for (const path of files) await readInto(run, path)
+  for (const file of files) await readInto(run, file)
   const { parts, notices } = convertOrExplain(run, format)
-  if (file === undefined) await printDocument(parts)
-  else await writeWholeFile(file, parts).catch(cannotWrite(file)).catch(usageError)
+  if (target === undefined) await printDocument(parts)
+  else await writeWholeFile(target, parts).catch(cannotWrite(target)).catch(usageError)
   notices.forEach(say)
 }
 

@@ -1,73 +1,170 @@
-import { basename } from 'node:path'
 import { loadCatalog } from '../../src/catalog/load.ts'
 import { printableJson } from '../../src/core/text/printable.ts'
 import { writeWholeFile } from '../../src/lib/whole-file.ts'
 import { cannotWrite } from '../../src/lib/write-error.ts'
+import { cleanYaml } from '../../src/pods/manifest/print.ts'
 import {
   type Descriptions,
   descriptionsIn,
   METRIC_OF_FORMAT,
   sysstatSection,
 } from '../../src/runs/log/descriptions.ts'
-import type { Unit } from '../../src/runs/report/data.ts'
-import {
-  type FindingsDocument,
-  findingsDocument,
-} from '../../src/runs/report/document/findings-document.ts'
+import { type ReportModel, reportModel, type Unit } from '../../src/runs/report/data.ts'
+import { modelDocument } from '../../src/runs/report/document/findings-document.ts'
+import { formatReport } from '../../src/runs/report/first-screen/text.ts'
 import { type CollectedRun, newRun } from '../../src/runs/report/gather.ts'
 import { jsonParts } from '../../src/runs/report/json-parts.ts'
-import { findRunFiles, type RowsOptions } from '../archive/storage/stored-run-files.ts'
-import { UsageError, usageError } from '../shared/errors.ts'
+import { describeRuns, type RunOptions, readRuns } from '../run-sources/named-runs.ts'
+import { mustBeOneRun, type NamedRun, readRunNames } from '../run-sources/run-names.ts'
+import { EXIT, type ExitCode, UsageError, usageError } from '../shared/errors.ts'
 import { namedFile } from '../shared/output.ts'
 import { buildRunPage } from '../shared/page/run-page.ts'
 import { readInto } from '../shared/run-input.ts'
 import type { Session } from '../shared/session.ts'
+import { formatText } from '../shared/table.ts'
+import { formatOfFile, type ReportFormat } from './formats.ts'
+import { openPage } from './open-page.ts'
+import { writePage } from './page-file.ts'
 
-/** The formats of a report: a page for people, the findings for programs. */
-export type ReportFormat = 'html' | 'json'
-
-export interface ReportOptions extends RowsOptions {
-  readonly output: ReportFormat
+export interface ReportOptions extends RunOptions {
+  /** By default, text, or the format of the ending of `to`. */
+  readonly output?: ReportFormat
   readonly to?: string
+  /** Whether to replace a file that is not a page of the same run. */
+  readonly force?: boolean
+  /** Whether to open the page in a browser. */
+  readonly open?: boolean
   readonly title?: string
   readonly by: Unit
-  readonly catalog?: string
   readonly column?: readonly string[]
 }
 
 /**
- * Runs `ridealong report FILE...`: writes one HTML page, or its content as JSON, from collected
- * JSON Lines and observers' logs.
+ * Runs `ridealong report RUN...`: prints what held a run up, and writes a page or a document with
+ * all details.
  *
+ * @returns the exit code: EXIT.no if a log of the run is missing
  * @throws UsageError with the file that cannot be read or written, or contains no output of an
  * observer, or with the catalog document or the name of a column that is invalid
  */
 export async function report(
-  files: readonly string[],
-  { output, to, title, by, catalog: folder, column = [], ...rows }: ReportOptions,
+  words: readonly string[],
+  options: ReportOptions,
   session: Session,
-): Promise<void> {
-  const descriptions = descriptionsIn(await loadCatalog({ folder }).catch(usageError))
-  mustBeMeasured(column, descriptions)
-  const run = newRun(descriptions, column)
-  for (const input of files)
-    for (const file of await findRunFiles(input, rows, session)) await readInto(run, file)
-  const words = title ?? buildTitle(run)
-  const names = files.map((file) => basename(file)).join(', ')
-  const document =
-    output === 'json'
-      ? documentParts(findingsDocument(run, words, by))
-      : await buildRunPage(run, words, by, names)
-  const file = namedFile(to)
-  if (file === undefined) await session.printDocument(document)
-  else await writeWholeFile(file, document).catch(cannotWrite(file)).catch(usageError)
+): Promise<ExitCode> {
+  const named = readRunNames(words)
+  mustBeOneRun(named, 'report')
+  const target = chooseTarget(named, options)
+  const { shown, code } = await readReport(named, options, session)
+  await printReport(shown, target.printed, session)
+  if (target.file === undefined) return code
+  await writeReport(shown, { ...target, file: target.file }, options)
+  session.say(`wrote ${target.file}`)
+  if (options.open) await openPage(target.file, session)
+  return code
 }
 
-function* documentParts(document: FindingsDocument): Generator<string> {
+async function readReport(
+  named: readonly NamedRun[],
+  options: ReportOptions,
+  session: Session,
+): Promise<{ readonly shown: ShownReport; readonly code: ExitCode }> {
+  const { by, title, column = [], catalog: folder, observerImage } = options
+  const catalog = await loadCatalog({ folder, observerImage }).catch(usageError)
+  const descriptions = descriptionsIn(catalog)
+  mustBeMeasured(column, descriptions)
+  const run = newRun(descriptions, column)
+  let [isRunning, isWhole] = [false, true]
+  await readRuns(options, session, async (findRun) => {
+    for (const one of named) {
+      const { files, ...found } = await findRun(one)
+      for (const file of files) await readInto(run, file)
+      isRunning ||= found.isRunning
+      isWhole &&= found.isWhole
+    }
+  })
+  const model = reportModel(run, by, isRunning ? 'so far' : 'whole')
+  const shown = { model, title: title ?? buildTitle(run), names: describeRuns(named) }
+  return { shown, code: isWhole ? EXIT.ok : EXIT.no }
+}
+
+/** What is printed, and the file that is written. */
+interface Target {
+  readonly printed: ReportFormat
+  readonly file: string | undefined
+  readonly format: ReportFormat
+}
+
+/** @throws UsageError if there is no page to open */
+function chooseTarget(named: readonly NamedRun[], { output, to, open }: ReportOptions): Target {
+  const file = namedFile(to ?? pageOf(named, output))
+  const format = output ?? 'text'
+  const target =
+    file === undefined
+      ? { printed: format, file, format }
+      : { printed: 'text' as const, file, format: (to && output) || formatOfFile(file) }
+  if (open && (target.file === undefined || target.format !== 'html'))
+    throw new UsageError('--open needs a page: use --to FILE.html')
+  return target
+}
+
+/** A report, and how it is shown. */
+interface ShownReport {
+  readonly model: ReportModel
+  readonly title: string
+  /** The names of the files that it is made from. */
+  readonly names: string
+}
+
+async function printReport(
+  report: ShownReport,
+  format: ReportFormat,
+  session: Session,
+): Promise<void> {
+  if (format === 'text') session.print({ text: formatReport(report.title, report.model) })
+  else await session.printDocument(await documentParts(report, format))
+}
+
+async function writeReport(
+  report: ShownReport,
+  { file, format }: Target & { readonly file: string },
+  { force = false }: ReportOptions,
+): Promise<void> {
+  if (format === 'html') return writePage(file, await documentParts(report, format), report, force)
+  const parts =
+    format === 'text'
+      ? formatText(formatReport(report.title, report.model)).map((line) => `${line}\n`)
+      : await documentParts(report, format)
+  await writeWholeFile(file, parts).catch(cannotWrite(file)).catch(usageError)
+}
+
+async function documentParts(
+  { model, title, names }: ShownReport,
+  format: Exclude<ReportFormat, 'text'>,
+): Promise<Iterable<string>> {
+  switch (format) {
+    case 'html':
+      return buildRunPage(model, title, names)
+    case 'json':
+      return jsonDocument(modelDocument(model, title))
+    case 'yaml':
+      return [cleanYaml(modelDocument(model, title))]
+  }
+}
+
+function* jsonDocument(document: object): Generator<string> {
   yield* jsonParts(document, { indent: '  ', quote: printableJson })
   yield '\n'
 }
 
+/** Returns the default page of a run of the cluster; undefined if there is none. */
+function pageOf(
+  [run]: readonly NamedRun[],
+  output: ReportFormat | undefined = 'text',
+): string | undefined {
+  if (run?.from !== 'cluster' || output !== 'text') return undefined
+  return `${run.name.split('/')[1]}.html`
+}
 /** Checks that perf-sysstat or io-sysstat measures each of the additional columns. */
 function mustBeMeasured(names: readonly string[], descriptions: Descriptions): void {
   const formats = ['pidstat', 'iostat'] as const

@@ -11,7 +11,7 @@ const FORMATS = ['text', 'wide', 'json', 'yaml'] as const satisfies readonly Run
 export function declareRuns(program: Command, session: Session): void {
   withCluster(program.command('runs'))
     .description('list the runs of observed pods, and what they used of what they requested')
-    .argument('[run...]', 'show the cards of these runs: KIND/NAME, or NAME')
+    .argument('[workload...]', 'show the cards of these runs: KIND/NAME, or NAME')
     .option('--advice', 'print advised requests and limits of these runs, as parts of manifests')
     .option('-l, --selector <labels>', 'list only pods with these labels, as in kubectl')
     .option(

@@ -1,10 +1,15 @@
 import type { Command, HelpConfiguration } from 'commander'
 import { KIND_WORDS } from '../../src/runs/collect/workload-kinds.ts'
 
-/** The help of the argument `[workload]`. */
+/** The help of the argument `[workload...]`. */
 export const WORKLOAD_HELP =
-  `KIND/NAME; KIND is ${KIND_WORDS.join(', ')}, or another kind with its API group, ` +
+  `KIND/NAME or KIND NAME; KIND is ${KIND_WORDS.join(', ')}, or another kind with its API group, ` +
   'such as workflow.argoproj.io'
+
+/** The help of the argument `[run...]`. */
+export const RUN_HELP =
+  'KIND/NAME or KIND NAME of the cluster, such as job/lammps; the output of collect, logs of ' +
+  'observers, or their folders; run/NAME of an archive; or - for standard input'
 
 /** The layout of the help, as in kubectl: options are sorted, and their long names are aligned. */
 export const helpLayout: HelpConfiguration = {
@@ -53,8 +58,8 @@ export function programHelpEnd(name: string): string {
     '',
     'Examples:',
     `  $ ${name} explain job/lammps -n hpc`,
+    `  $ ${name} report job/lammps -n hpc`,
     `  $ ${name} collect job/lammps -n hpc --to lammps.jsonl`,
-    `  $ ${name} report lammps.jsonl --to lammps.html`,
     '',
     `"${name} VERB --help" describes a verb and its options, with examples.`,
   ].join('\n')

@@ -107,9 +107,9 @@ export function namespaceName(text: string): string {
   )
 }
 
-/** Adds the options that say where the runs are that an archive has stored. */
-export function withRows(command: Command): Command {
-  return command
+/** Adds the options of every verb that reads runs: of the cluster, of an archive, or from files. */
+export function withRuns(command: Command): Command {
+  return withCluster(withSettings(command))
     .addOption(
       new Option(
         '--rows <folder>',
@@ -120,9 +120,15 @@ export function withRows(command: Command): Command {
     .addOption(
       new Option(
         '-n, --namespace <name>',
-        'the namespace of the runs run/NAME (default: all)',
+        "the namespace of a workload (default: the context's namespace), or of run/NAME " +
+          '(default: all)',
       ).argParser(namespaceName),
     )
+}
+
+/** Adds the option of every verb that collects the logs of runs of the cluster. */
+export function withFollow(command: Command): Command {
+  return command.option('-f, --follow', 'wait until the runs of the cluster have ended')
 }
 
 /** Validates the URL of a web server or service, to which paths are appended. */

@@ -2,7 +2,12 @@ import { existsSync } from 'node:fs'
 import { loadCatalog } from '../../src/catalog/load.ts'
 import type { ClusterName } from '../../src/cluster/access.ts'
 import { describeFailure } from '../../src/cluster/api-error.ts'
-import { type Chosen, readSelector, readWorkload } from '../../src/runs/collect/workload.ts'
+import {
+  type Chosen,
+  joinNames,
+  readSelector,
+  readWorkload,
+} from '../../src/runs/collect/workload.ts'
 import {
   resolveWorkloadPods,
   WorkloadError,
@@ -22,17 +27,18 @@ export interface WorkloadOptions extends ClusterName {
 }
 
 /**
- * Finds the pods of a workload, KIND/NAME, or of a label selector, with their observers.
+ * Finds the pods of a workload, KIND/NAME or KIND NAME, or of a label selector, with their
+ * observers.
  *
  * @throws UsageError if the command line, the catalog or the cluster has a problem, or no pod has
  * an observer
  */
 export async function findWorkloadPods(
-  workload: string | undefined,
+  words: readonly string[],
   options: WorkloadOptions,
   environment: NodeJS.ProcessEnv,
 ): Promise<WorkloadPods> {
-  const chosen = choose(workload, options)
+  const chosen = choose(words, options)
   const { apiserver, ...found } = await openCluster(options, environment)
   const namespace = options.namespace ?? found.namespace
   const { catalog: folder, observerImage } = options
@@ -45,12 +51,14 @@ export async function findWorkloadPods(
 }
 
 const NAME_PODS =
-  'name a workload whose pods are in the cluster, KIND/NAME, such as job/lammps; top, report and ' +
-  'compare read files'
+  'name a workload whose pods are in the cluster, KIND/NAME, such as job/lammps; top, report, ' +
+  'compare and convert read files'
 
-function choose(workload: string | undefined, { selector }: WorkloadOptions): Chosen {
+function choose(words: readonly string[], { selector }: WorkloadOptions): Chosen {
+  const [workload, second] = joinNames(words, () => false)
   if ((workload === undefined) === (selector === undefined))
     throw new UsageError('name either KIND/NAME, such as job/lammps, or --selector LABELS')
+  if (second !== undefined) throw new UsageError(`name one workload: ${workload} or ${second}`)
   const chosen = workload === undefined ? readSelector(selector ?? '') : readWorkload(workload)
   if (!('problem' in chosen)) return chosen
   const isFile = workload !== undefined && existsSync(workload)

@@ -10,7 +10,7 @@ const FORMATS = ['text', 'json'] as const satisfies readonly StacksFormat[]
 export function declareStacks(program: Command, session: Session): void {
   withCluster(withSettings(program.command('stacks')))
     .description('show in which functions the ranks of a run are now, merged into groups')
-    .argument('[workload]', WORKLOAD_HELP)
+    .argument('[workload...]', WORKLOAD_HELP)
     .option('-l, --selector <labels>', 'ask the pods with these labels, as in kubectl')
     .option(
       '-n, --namespace <name>',
@@ -45,8 +45,8 @@ export function declareStacks(program: Command, session: Session): void {
         ],
       }),
     )
-    .action(async (workload, options) => {
+    .action(async (words, options) => {
       const { stacks } = await import('./stacks.ts')
-      session.exitCode = await stacks(workload, options, session)
+      session.exitCode = await stacks(words, options, session)
     })
 }

@@ -33,11 +33,11 @@ const USUAL_WIDTH = 120
  * @throws UsageError if the command line, the cluster or the rights of the user have a problem
  */
 export async function stacks(
-  workload: string | undefined,
+  words: readonly string[],
   options: StacksOptions,
   { environment, stdout, print, say }: Session,
 ): Promise<ExitCode> {
-  const found = await findWorkloadPods(workload, options, environment)
+  const found = await findWorkloadPods(words, options, environment)
   const { access } = await openCluster(options, environment)
   const { namespace } = found
   const ask = async (pod: PodOfObservers) => {

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { LineUnit } from '../../src/runs/top/ranks.ts'
-import { type HelpEnd, helpEnd, WORKLOAD_HELP } from '../shared/help.ts'
-import { wholeNumber, withCluster, withSettings } from '../shared/options.ts'
+import { type HelpEnd, helpEnd, RUN_HELP } from '../shared/help.ts'
+import { wholeNumber, withRuns } from '../shared/options.ts'
 import type { Session } from '../shared/session.ts'
 import type { TopFormat } from './top-options.ts'
 
@@ -10,20 +10,12 @@ const FORMATS = ['table', 'json', 'csv'] as const satisfies readonly TopFormat[]
 
 /** Declares the verb `top`. */
 export function declareTop(program: Command, session: Session): void {
-  const command = withCluster(withSettings(program.command('top')))
+  const command = withRuns(program.command('top'))
     .description(
       'show how a run goes, its ranks and what delays them, while it runs or from recorded logs',
     )
-    .argument(
-      '[workload or file...]',
-      `${WORKLOAD_HELP}; or recorded logs to show again: the output of collect (jsonl), logs of ` +
-        'observers, folders with both, or - for standard input',
-    )
+    .argument('[run...]', RUN_HELP)
     .option('-l, --selector <labels>', 'show the pods with these labels, as in kubectl')
-    .option(
-      '-n, --namespace <name>',
-      "the namespace of the pods (default: the context's namespace)",
-    )
   withTable(command)
     .addHelpText('after', helpEnd(HELP_END))
     .action(async (words, options) => {

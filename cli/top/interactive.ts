@@ -1,7 +1,7 @@
 import { createPause, type Pause } from '../../src/lib/pause.ts'
+import { factorLines } from '../../src/runs/efficiency/factor-lines.ts'
 import type { TopColumn } from '../../src/runs/top/columns.ts'
 import { type Assessor, startAssessor } from '../../src/runs/top/findings/assessment.ts'
-import { factorLines } from '../../src/runs/top/findings/factor-lines.ts'
 import {
   buildFrame,
   type ColumnWidths,

@@ -1,10 +1,11 @@
 import type { LineUnit } from '../../src/runs/top/ranks.ts'
+import type { RowsOptions } from '../archive/storage/stored-run-files.ts'
 import type { WorkloadOptions } from '../shared/workload-pods.ts'
 
 /** The formats of the output of --once: a table for people, JSON and CSV for programs. */
 export type TopFormat = 'table' | 'json' | 'csv'
 
-export interface TopOptions extends WorkloadOptions {
+export interface TopOptions extends WorkloadOptions, RowsOptions {
   readonly by: LineUnit
   /** The names of more columns to show. */
   readonly column?: readonly string[]

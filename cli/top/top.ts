@@ -1,3 +1,4 @@
+import { mustBeOneRun, type NamedRun, readRunNames } from '../run-sources/run-names.ts'
 import { EXIT, type ExitCode, UsageError } from '../shared/errors.ts'
 import type { Session } from '../shared/session.ts'
 import { findWorkloadPods } from '../shared/workload-pods.ts'
@@ -6,13 +7,13 @@ import { runInteractive } from './interactive.ts'
 import { startLiveRun } from './live-run.ts'
 import { liveScene } from './live-scene.ts'
 import { runOnce } from './once.ts'
-import { areFiles, replayFiles } from './replay-files.ts'
+import { replayFiles } from './replay-files.ts'
 import { hasScreen } from './screen.ts'
 import type { TopOptions } from './top-options.ts'
 
 /**
- * Runs `ridealong top KIND/NAME` or `ridealong top FILE...`: shows the ranks of a run and what
- * delays them, in the cluster or from recorded logs.
+ * Runs `ridealong top RUN...`: shows the ranks of a run and what delays them, in the cluster or
+ * from recorded logs.
  *
  * @returns the exit code: with `once`, EXIT.no if a log cannot be read, and EXIT.trouble if no log
  * can be read; otherwise EXIT.ok
@@ -24,12 +25,15 @@ export async function top(
   options: TopOptions,
   session: Session,
 ): Promise<ExitCode> {
-  if (areFiles(words)) {
-    mustBeForFiles(options)
-    return replayFiles(words, options, session)
+  const runs = readRunNames(words)
+  mustBeOneRun(runs, 'top')
+  if (runs.some(({ from }) => from !== 'cluster')) {
+    mustBeForFiles(runs, options)
+    return replayFiles(runs, options, session)
   }
   mustBeForPods(options, session)
-  const found = await findWorkloadPods(words[0], options, session.environment)
+  const workload = runs.map(({ name }) => name)
+  const found = await findWorkloadPods(workload, options, session.environment)
   const names = options.column ?? []
   mustMeasure(names, found.descriptions)
   const run = startLiveRun(found.descriptions, names)
@@ -48,9 +52,10 @@ export async function top(
 /** The options that choose pods of a cluster. */
 const OF_PODS = ['selector', 'namespace', 'context', 'kubeconfig'] as const
 
-function mustBeForFiles(options: TopOptions): void {
+function mustBeForFiles(runs: readonly NamedRun[], options: TopOptions): void {
+  const isStored = runs.some(({ from }) => from === 'storage')
   const wrong = OF_PODS.find((name) => options[name] !== undefined)
-  if (wrong === undefined) return
+  if (wrong === undefined || (isStored && wrong === 'namespace')) return
   throw new UsageError(`--${wrong} chooses pods of a cluster, but the arguments are files`)
 }
 

@@ -12,15 +12,18 @@ export interface Asset {
  * requests to a server.
  *
  * @param script the only script; if omitted, the page has none
+ * @param more further elements of the head, each on a line of its own
  */
 export function beginDocument({
   title,
   style,
   script,
+  more = '',
 }: {
   readonly title: string
   readonly style: Asset
   readonly script?: Asset
+  readonly more?: string
 }): string {
   const policy = [
     "default-src 'none'",
@@ -38,7 +41,7 @@ export function beginDocument({
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="referrer" content="no-referrer">
-<link rel="icon" href="data:,">
+${more}<link rel="icon" href="data:,">
 <title>${escapeHtml(title)}</title>
 <style>${style.text}</style>
 </head>

@@ -45,8 +45,10 @@ interface Use {
 }
 
 /** Writes a report to a file. */
-const report = (...words: string[]): Use =>
-  JSON.parse(`${execFileSync(process.execPath, ['--import', USE, MAIN, 'report', ...words])}`)
+const report = (...words: string[]): Use => {
+  const out = execFileSync(process.execPath, ['--import', USE, MAIN, 'report', '--force', ...words])
+  return JSON.parse(`${out}`.split('\n').at(-1) ?? '')
+}
 
 function* linesOf(run: Generated): Generator<string> {
   for (const line of busyLines(run)) yield `${line}\n`

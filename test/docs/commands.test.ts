@@ -52,11 +52,15 @@ const IN_CLONE = /^npm run ridealong -- /
 
 const isOurs = (command: string) => /^(kubectl )?ridealong /.test(command)
 
-/** Tells whether a command needs a cluster. `explain` and `top` need one only without a file. */
+/** A workload of the cluster, in a command. */
+const WORKLOAD = / (job|minicluster|jobset)[/ ][a-z]/
+
+/** Tells whether a command needs a cluster. Verbs that also read files need one only without. */
 function needsCluster(command: string): boolean {
   const verb = command.replace(/^(kubectl )?ridealong /, '').split(' ')[0] ?? ''
   if (verb === 'explain') return !command.includes(' -f ')
   if (verb === 'top' && isReplay(command)) return false
+  if (['report', 'compare', 'convert'].includes(verb)) return WORKLOAD.test(command)
   const verbs = [
     'archive',
     'collect',
@@ -107,6 +111,7 @@ function workplace(t: Test): string {
   const program = (name: string, script: string) =>
     writeFileSync(join(folder, 'bin', name), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
   program('ridealong', `exec '${process.execPath}' '${MAIN}' "$@"`)
+  program('xdg-open', 'true')
   program('kubectl', 'cat > applied.yaml && test -s applied.yaml')
   return folder
 }

@@ -342,6 +342,10 @@ const ROWS: Readonly<Record<string, Row>> = {
     shows: ESCAPED,
   },
   'a page that report prints': {
+    args: ['report', at('run.log'), '-o', 'html', '--title', HOSTILE],
+    shows: ESCAPED,
+  },
+  'a text that report prints': {
     args: ['report', at('run.log'), '--title', HOSTILE],
     shows: ESCAPED,
   },

@@ -13,6 +13,7 @@ import { parseEntry } from '../../../src/runs/log/parse.ts'
 import { readLines } from '../../../src/runs/log/read.ts'
 import { transcribeGone, withStatus } from '../../../src/runs/log/transcribe.ts'
 import { jsonLines } from '../../../src/runs/log/write.ts'
+import { reportModel } from '../../../src/runs/report/data.ts'
 import { addEntry, newRun } from '../../../src/runs/report/gather.ts'
 import { buildRunPage } from '../../shared/page/run-page.ts'
 import { type VolumeFile, type VolumeFiles, writeWhole } from './volume-files.ts'
@@ -137,7 +138,8 @@ export async function writePage(
   for (const log of logs)
     for await (const entry of entriesOf(log, descriptions)) addEntry(run, entry)
   const names = `${logs.length} ${logs.length === 1 ? 'log' : 'logs'} of the archive`
-  await writeWhole(files, join(folder, PAGE_FILE), await buildRunPage(run, title, 'auto', names))
+  const page = await buildRunPage(reportModel(run, 'auto'), title, names)
+  await writeWhole(files, join(folder, PAGE_FILE), page)
 }
 
 /** Yields the entries of a log. Without its text, the summary of the observer is the only one. */

@@ -1,6 +1,6 @@
 import manifest from '../../../package.json' with { type: 'json' }
-import { pageData, type Unit } from '../../../src/runs/report/data.ts'
-import type { CollectedRun } from '../../../src/runs/report/gather.ts'
+import type { ReportModel } from '../../../src/runs/report/data.ts'
+import { podsOfRun } from '../../../src/runs/report/document/page-pods.ts'
 import { renderPage } from '../../../src/runs/report/page.ts'
 import { readAssets } from './page-assets.ts'
 
@@ -10,12 +10,10 @@ import { readAssets } from './page-assets.ts'
  * @param names the names of the logs or files that it is made from
  */
 export async function buildRunPage(
-  run: CollectedRun,
+  { page: data, run }: ReportModel,
   title: string,
-  by: Unit,
   names: string,
 ): Promise<Iterable<string>> {
-  const data = pageData(run, by)
   const hasProfiles = data.profiles !== undefined
   const [style, script] = await readAssets(hasProfiles)
   const graphs = hasProfiles
@@ -27,6 +25,7 @@ export async function buildRunPage(
     style,
     script,
     data,
+    pods: podsOfRun(run),
     generator: `Made by ridealong ${manifest.version} from ${names}. ${libraries}`,
   })
 }

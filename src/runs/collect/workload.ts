@@ -30,8 +30,41 @@ export interface WantedOwner {
 /** RFC 1123 subdomain, the format of the names of Kubernetes objects. */
 const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
 
+/** The names of the kind Pod. */
+const POD_NAMES: readonly string[] = ['pod', 'pods', 'po']
+
 /** The version in the form KIND.VERSION.GROUP of kubectl. */
 const VERSION = /^v\d+((alpha|beta)\d+)?$/
+
+/** The kind of a run that an archive has stored: run/NAME. */
+export const STORED_RUN = 'run'
+
+/**
+ * Joins each kind and the name after it to KIND/NAME, because kubectl reads both. Other words, and
+ * kinds that are known only to the cluster, are left as they are.
+ *
+ * @param isFile reports whether a word is the path of a file or folder; two such words are not
+ * joined
+ */
+export function joinNames(
+  words: readonly string[],
+  isFile: (word: string) => boolean,
+): readonly string[] {
+  const joined: string[] = []
+  for (const word of words) {
+    const kind = joined.at(-1)
+    const isName = kind !== undefined && isKind(kind) && NAME.test(word)
+    if (!isName || (isFile(kind) && isFile(word))) joined.push(word)
+    else joined.splice(-1, 1, `${kind}/${word}`)
+  }
+  return joined
+}
+
+function isKind(word: string): boolean {
+  const [kind = '', ...group] = word.toLowerCase().split('.')
+  const isPlain = group.length === 0 && [STORED_RUN, ...POD_NAMES].includes(kind)
+  return isPlain || findKnownKind(kind, group.join('.')) !== undefined
+}
 
 /**
  * Parses KIND/NAME as kubectl does: in upper or lower case, singular or plural, with or without a
@@ -66,8 +99,6 @@ function needsGroup(kind: string, name: string): string {
       : `is not known (did you mean ${meant}/${name}?)`
   return `kind "${kind}" ${problem}; kinds that need no group are ${KIND_WORDS.join(', ')}`
 }
-
-const POD_NAMES: readonly string[] = ['pod', 'pods', 'po']
 
 function chooseKnown({ word, group, kind, pods }: KnownKind, name: string): Chosen {
   const words = `${word}/${name}`

@@ -2,7 +2,7 @@ import { keepOutliers, maximum } from '../../lib/statistics.ts'
 import { firstAdvice } from '../efficiency/advice.ts'
 import { type Efficiency, runEfficiency } from '../efficiency/run-efficiency.ts'
 import { type ShownFactor, shownFactors } from '../efficiency/shown-factors.ts'
-import { verdict } from '../efficiency/verdict.ts'
+import { type RunSpan, verdict } from '../efficiency/verdict.ts'
 import { type Findings, findFindings, type RunFinding } from '../findings/evaluate.ts'
 import { groupByRank } from '../findings/run-evidence.ts'
 import { METRIC_OF_FORMAT } from '../log/descriptions.ts'
@@ -107,8 +107,16 @@ export function chooseRun(collected: CollectedRun): ChosenRun {
   return { run: withChosenObservers(whole, rankOf), rankOf, ranks, whole, copies }
 }
 
-/** Builds the model of a report from the collected run. */
-export function reportModel(collected: CollectedRun, unit: Unit): ReportModel {
+/**
+ * Builds the model of a report from the collected run.
+ *
+ * @param span whether the run has ended
+ */
+export function reportModel(
+  collected: CollectedRun,
+  unit: Unit,
+  span: RunSpan = 'whole',
+): ReportModel {
   const { run, rankOf, ranks, whole, copies } = chooseRun(collected)
   const found = findFindings(run.evidence, rankOf, ranks)
   const efficiency = runEfficiency(groupByRank(run.evidence, rankOf))
@@ -130,6 +138,7 @@ export function reportModel(collected: CollectedRun, unit: Unit): ReportModel {
       ranks: ranks.length,
       efficiency,
       findings: found.findings,
+      span,
     }),
     advice: firstAdvice(found.findings, efficiency.root),
     activity: activityData(

@@ -2,6 +2,7 @@ import { escapeHtml } from '../../core/text/html.ts'
 import { printable } from '../../core/text/printable.ts'
 import { type Asset, beginDocument } from '../html-document.ts'
 import type { PageData } from './data.ts'
+import { podsElement } from './document/page-pods.ts'
 import { overviewData } from './first-screen/overview.ts'
 import { jsonParts } from './json-parts.ts'
 
@@ -10,6 +11,8 @@ export interface PageParts {
   readonly style: Asset
   readonly script: Asset
   readonly data: PageData
+  /** The pods that identify the run, see document/page-pods.ts. */
+  readonly pods: readonly string[]
   /** The text of the footer, which names the program that generated the page. */
   readonly generator: string
 }
@@ -19,8 +22,9 @@ export interface PageParts {
  * of the details, which can be large, so that the first screen does not wait for them.
  */
 export function* renderPage(parts: PageParts): Generator<string> {
-  const { script, data } = parts
-  yield `${beginDocument(parts)}${fillIn(bodyOf(data), textsOf(parts))}
+  const { script, data, pods } = parts
+  yield beginDocument({ ...parts, more: podsElement(pods) })
+  yield `${fillIn(bodyOf(data), textsOf(parts))}
 <script type="application/json" id="overview">`
   yield* embed(overviewData(data))
   yield `</script>

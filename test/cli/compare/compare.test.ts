@@ -169,7 +169,10 @@ t.test('a problem with the sides or with a file is reported', async (t) => {
     [[EXAMPLE, 'vs'], /a side has no run: name runs before and after each "vs"/],
     [[EXAMPLE, join(folder, 'empty')], /empty has no logs: the folder of a run has files such as/],
     [[EXAMPLE, join(folder, 'a.txt')], /a\.txt is neither the log of an observer nor the output/],
-    [[EXAMPLE, join(folder, 'missing')], /cannot read .*missing: no such file or directory/],
+    [
+      [EXAMPLE, join(folder, 'missing')],
+      /there is no file or folder .*missing; a run of the cluster/,
+    ],
     [Array(27).fill(EXAMPLE), /there are 27 sides, and at most 26 are compared/],
   ] as const) {
     const { code, out, err } = await run(['compare', ...words])

@@ -22,7 +22,8 @@ function buildProgram(): Command {
     .option('--metric <metric>')
     .option('--metrics <metric,...>')
     .addOption(new Option('-o, --output <format>').choices(['jsonl', 'csv']))
-  program.command('report').argument('<file...>')
+  program.command('report').argument('<run...>')
+  program.command('review').argument('<file...>')
   program.command('test').argument('<dir>')
   program.command('metrics').argument('[metric]')
   program.command('completion').addArgument(new Argument('<shell>').choices(['bash', 'zsh']))
@@ -38,9 +39,9 @@ const completed = async (line: string) => {
 
 /** The word at the cursor, the typed line, and the candidates; if there are none, `otherwise`. */
 const LINES: readonly (readonly [string, string, string])[] = [
-  ['a verb', '', 'collect report test metrics completion help'],
+  ['a verb', '', 'collect report review test metrics completion help'],
   ['the rest of a verb', 'c', 'collect completion'],
-  ['a verb after an option', '--version r', 'report'],
+  ['a verb after an option', '--version rep', 'report'],
   ['an option of the program', '--', '--version --help'],
   ['an argument of an unknown verb', 'ride ', 'nothing'],
   ['the rest of an option', 'collect --f', '--filename --follow'],
@@ -61,7 +62,11 @@ const LINES: readonly (readonly [string, string, string])[] = [
   ['a second file as the value of an option', 'collect -f a.yaml ', 'files'],
   ['an option after files', 'collect -f a.yaml b.yaml --to', '--to'],
   ['a file after an equals sign', 'collect --to=o', 'files'],
-  ['a file as the third argument', 'report a b ', 'files'],
+  ['a file as the third argument', 'review a b ', 'files'],
+  ['the kind of a run', 'report mini', 'minicluster/'],
+  ['a stored run as the second argument', 'report a run', 'run/'],
+  ['the file of a run', 'report lam', 'files'],
+  ['a run', 'report ', 'files'],
   ['a folder as the value of an option', 'collect --catalog ', 'folders'],
   ['a folder as an argument', 'test ', 'folders'],
   ['the rest of a metric', 'collect --metric pe', 'perf-sysstat'],

@@ -1,9 +1,13 @@
-import { readdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { stripVTControlCharacters } from 'node:util'
 import t from 'tap'
+import { parse } from 'yaml'
 import { dataOf } from '../../src/runs/report/data-of.ts'
-import { run } from '../command.ts'
+import { run, runInTerminal } from '../command.ts'
+import { plainEnvironment } from '../host.ts'
 
 const logs = (name: string) => fileURLToPath(new URL(`../../logs/${name}`, import.meta.url))
 const PERF = logs('perf-sysstat-head-format-generated.log')
@@ -12,7 +16,7 @@ t.test(
   'the page for logs of the Metrics Operator explains averages and values of the node',
   async (t) => {
     const files = readdirSync(logs('')).filter((name) => /(?<!ridealong)\.log$/.test(name))
-    const { code, out, err } = await run(['report', ...files.map(logs)])
+    const { code, out, err } = await run(['report', '-o', 'html', ...files.map(logs)])
     t.equal(code, 0, err)
     const data = dataOf(out)
     t.equal(data.logs, files.length)
@@ -30,9 +34,11 @@ t.test(
   'the page is one file that loads no other file, and contains the licence of uPlot',
   async (t) => {
     const page = join(t.testdir({}), 'page.html')
-    const { code, out } = await run(['report', PERF, '--to', page, '--title', 'LAMMPS & <friends>'])
+    const words = ['report', PERF, '--to', page, '--title', 'LAMMPS & <friends>']
+    const { code, out, err } = await run(words)
     t.equal(code, 0)
-    t.equal(out, '')
+    t.match(out, /^LAMMPS & <friends>\n/, 'the text is printed')
+    t.equal(err, `ridealong: wrote ${page}\n`)
     const html = readFileSync(page, 'utf8')
     t.match(html, '<title>LAMMPS &amp; &lt;friends&gt;</title>')
     t.match(html, "default-src 'none'")
@@ -52,7 +58,7 @@ t.test('a link under the temporary name of the page is not followed', async (t) 
 })
 
 t.test('ridealong report - reads a log from standard input', async (t) => {
-  const { code, out } = await run(['report', '-'], readFileSync(PERF, 'utf8'))
+  const { code, out } = await run(['report', '-', '-o', 'html'], readFileSync(PERF, 'utf8'))
   t.equal(code, 0)
   t.match(dataOf(out), { ranks: ['standard input'], samples: 3 })
 })
@@ -65,7 +71,7 @@ t.test(
     for (const [name, sentence] of [
       ['a.txt', /a\.txt is neither the log of an observer nor the output of collect/],
       ['empty', /empty is neither/],
-      ['none', /cannot read .*none: no such file or directory \(ENOENT\)/],
+      ['none', /there is no file or folder .*none; a run of the cluster is KIND\/NAME/],
       ['sub', /sub has no logs/],
     ] as const) {
       const { code, out, err } = await run(['report', PERF, join(folder, name), '--to', page])
@@ -82,7 +88,7 @@ t.test(
 )
 
 t.test('--column adds a measured column of processes or of devices to the page', async (t) => {
-  const own = [PERF, logs('io-sysstat-human.log'), '--column', 'percent_wait', 'r_s']
+  const own = ['-o', 'html', PERF, logs('io-sysstat-human.log'), '--column', 'percent_wait', 'r_s']
   const { code, out, err } = await run(['report', ...own])
   t.equal(code, 0, err)
   const { columns, rows, plots, devices } = dataOf(out)
@@ -96,6 +102,68 @@ t.test('--column adds a measured column of processes or of devices to the page',
   const wrong = await run(['report', PERF, '--column', 'pid'])
   t.equal(wrong.code, 2)
   t.match(wrong.err, /no column pid to plot; their columns are percent_usr, .*, util\n$/)
+})
+
+t.test('the text has the verdict, the efficiency and the worst findings', async (t) => {
+  const files = ['pressure', 'perf-sysstat'].map((name) => logs(`findings/${name}-lammps.log`))
+  const { code, out, err } = await run(['report', ...files])
+  t.strictSame([code, err], [0, ''])
+  const json = JSON.parse((await run(['report', ...files, '-o', 'json'])).out)
+  const [title, verdict, advice, gap, factors] = out.split('\n')
+  t.strictSame(
+    [title, verdict, advice, gap],
+    ['Job/ranks in hpc', json.verdict, `What to do: ${json.advice}`, ''],
+  )
+  t.equal(factors, 'Efficiency 0.50 = platform 0.50 × storage 1.00 × activity 1.00')
+  t.match(out, `\n\nFindings, the worst first:\n  Throttled  ${json.findings[0].sentence}\n`)
+  const [first, second, ...others] = json.notices
+  t.equal(others.length, 1)
+  t.ok(out.endsWith(`\nNotes about the data:\n  ${first}\n  ${second}\n  and 1 more note\n`))
+  const narrow = await runInTerminal(['report', ...files], 60)
+  t.ok(narrow.out.split('\n').every((line) => stripVTControlCharacters(line).length <= 60))
+})
+
+t.test('a page replaces a page of the same run, and any other file only by force', async (t) => {
+  const folder = t.testdir({ 'mine.html': '<title>My molecules</title>', 'empty.html': '' })
+  const [mine, page] = [join(folder, 'mine.html'), join(folder, 'page.html')]
+  const [first, second] = [PERF, logs('perf-sysstat-ridealong.log')]
+  t.match(await run(['report', first, '--to', page]), { code: 0 })
+  t.match(await run(['report', first, '--to', page, '--title', 'again']), { code: 0 })
+  const written = readFileSync(page, 'utf8')
+  t.match(written, '<title>again</title>')
+  t.match(await run(['report', second, '--to', page]), {
+    code: 2,
+    err: `${page} is the page of another run: use --force to replace it, or --to with another file`,
+  })
+  t.equal(readFileSync(page, 'utf8'), written)
+  t.match(await run(['report', first, '--to', mine]), { code: 2, err: /is not a page of a run/ })
+  t.equal(readFileSync(mine, 'utf8'), '<title>My molecules</title>')
+  for (const file of [page, mine])
+    t.match(await run(['report', second, '--to', file, '--force']), { code: 0 })
+  t.match(readFileSync(mine, 'utf8'), dataOf(readFileSync(page, 'utf8')).ranks[0])
+  t.match(await run(['report', second, '--to', join(folder, 'empty.html')]), { code: 0 })
+})
+
+t.test('--open opens the page in a browser', async (t) => {
+  const folder = t.testdir({ bin: {} })
+  const [page, opened] = [join(folder, 'page.html'), join(folder, 'opened')]
+  const environment = { ...plainEnvironment(), PATH: join(folder, 'bin') }
+  const open = ['report', PERF, '--to', page, '--open']
+  t.match(await run(open, '', { environment }), {
+    code: 0,
+    err: /cannot open .*page\.html in a browser: the program xdg-open does not start \(ENOENT\)\n$/,
+  })
+  const script = `#!/bin/sh\nprintf %s "$1" > ${opened}.part && /bin/mv ${opened}.part ${opened}\n`
+  writeFileSync(join(folder, 'bin/xdg-open'), script, { mode: 0o755 })
+  t.match(await run(open, '', { environment }), { code: 0, err: `ridealong: wrote ${page}\n` })
+  while (!existsSync(opened)) await sleep(20)
+  t.equal(readFileSync(opened, 'utf8'), page)
+  for (const words of [['--to', join(folder, 'a.json')], []])
+    t.match(await run(['report', PERF, '--open', ...words]), {
+      code: 2,
+      out: '',
+      err: 'ridealong: --open needs a page: use --to FILE.html\n',
+    })
 })
 
 t.test('the findings are printed as JSON for programs', async (t) => {
@@ -124,11 +192,14 @@ t.test('the findings are printed as JSON for programs', async (t) => {
   t.notOk('lost' in document.findings[0] || 'plot' in document.findings[0])
   const file = join(t.testdir({}), 'findings.json')
   const written = await run(['report', ...files, '-o', 'json', '--to', file, '--title', 'a run'])
-  t.strictSame([written.code, written.out], [0, ''])
+  t.match(written, { code: 0, out: /^a run\n/, err: `ridealong: wrote ${file}\n` })
   t.strictSame(JSON.parse(readFileSync(file, 'utf8')), { ...document, title: 'a run' })
-  const wrong = await run(['report', ...files, '-o', 'yaml'])
+  const byEnding = file.replace(/json$/, 'yaml')
+  t.match(await run(['report', ...files, '--to', byEnding]), { code: 0 })
+  t.strictSame(parse(readFileSync(byEnding, 'utf8')), document)
+  const wrong = await run(['report', ...files, '-o', 'csv'])
   t.equal(wrong.code, 2)
-  t.match(wrong.err, /Allowed choices are html, json/)
+  t.match(wrong.err, /Allowed choices are text, json, yaml, html/)
 })
 
 t.test('report reads the logs in a folder, and says that --to is a folder', async (t) => {
@@ -138,9 +209,8 @@ t.test('report reads the logs in a folder, and says that --to is a folder', asyn
   const whole = await run(['report', '-o', 'json', join(folder, 'run')])
   t.match(whole, { code: 0, err: '' })
   t.strictSame(whole, await run(['report', '-o', 'json', a, b]))
-  t.strictSame(await run(['report', a, '--to', `${folder}/run/`]), {
+  t.match(await run(['report', a, '--to', `${folder}/run/`]), {
     code: 2,
-    out: '',
     err: `ridealong: cannot write ${folder}/run/: it is a folder; name a file in it\n`,
   })
 })

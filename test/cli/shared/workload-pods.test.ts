@@ -9,6 +9,10 @@ t.test('a file in place of a workload is named, with the verbs that read files',
         code: 2,
         err: `${path} is a file or a folder; name a workload whose pods are in the cluster`,
       })
+  t.match(await run(['collect', 'job', 'a', 'job/b']), {
+    code: 2,
+    err: 'ridealong: name one workload: job/a or job/b\n',
+  })
   const { err } = await run(['stacks', 'runs/none.log'])
   t.match(err, /^ridealong: kind "runs" needs its API group/)
 })

@@ -70,14 +70,18 @@ t.test('the end of a replay stays on the screen', async (t) => {
 const WRONG: Readonly<Record<string, readonly [readonly string[], RegExp]>> = {
   'a word that is neither a workload nor a file': [
     ['lammps'],
-    /lammps is neither KIND\/NAME, such as job\/lammps, nor a file or a folder/,
+    /there is no file or folder lammps; a run of the cluster is KIND\/NAME, such as job\/lammps,/,
   ],
-  'a missing file': [['./job/lammps'], /\.\/job\/lammps is neither .* nor a file or a folder/],
-  'several workloads': [['job/a', 'job/b'], /one workload at a time, for example job\/a/],
+  'a missing file': [['./job/lammps'], /there is no file or folder \.\/job\/lammps; /],
+  'a misspelt kind': [['jobb/a'], /there is no file or folder jobb\/a \(did you mean job\?\); /],
+  'several workloads': [
+    ['job/a', 'job/b'],
+    /top shows one run at a time, for example job\/a; compare shows several/,
+  ],
   'a file of another kind': [['package.json'], /neither the log of an observer nor the output/],
   'a folder without logs': [
     ['cli/top'],
-    /cli\/top has no file whose name ends with \.jsonl or \.log/,
+    /cli\/top has no logs: the folder of a run has files such as POD\.CONTAINER\.jsonl/,
   ],
   'an option about pods': [
     [RUN, '-l', 'a=b'],

@@ -330,7 +330,7 @@ async function collectMarksForged(t: Test, { cluster, logs, at, image }: Setting
 async function reportMarksForged(t: Test, { folder, logs, at }: Setting): Promise<void> {
   const rows = join(folder, 'rows.jsonl')
   t.equal((await show(t, [...logs, '--to', rows])).code, 0)
-  const page = await show(t, ['report', rows])
+  const page = await show(t, ['report', rows, '-o', 'json'])
   t.equal(page.code, 0)
   t.match(page.out, /its log may not come from an observer/)
   const { out } = await show(t, ['doctor', ...at, '--webhook-configuration', NAME])

@@ -45,7 +45,7 @@ async function cluster(t: Test) {
   const run = async (to: string, more: Partial<CollectOptions> = {}) => {
     const said: string[] = []
     const options = { output: 'jsonl', parallel: 2, kubeconfig, to, ...more } as const
-    const code = await collect('job/lammps', options, createSession(said))
+    const code = await collect(['job/lammps'], options, createSession(said))
     return { code, said }
   }
   const readLogs = () =>

@@ -102,7 +102,7 @@ t.test(
     for (const to of [`${folder}/logs/`, join(folder, 'run')]) {
       const options = { output: 'logs', parallel: 2, kubeconfig, to } as const
       const said: string[] = []
-      await t.rejects(collect('job/lammps', options, createSession(said)), {
+      await t.rejects(collect(['job/lammps'], options, createSession(said)), {
         name: 'UsageError',
         message: /^cannot continue writing .*: no space left on device \(ENOSPC\)$/,
       })

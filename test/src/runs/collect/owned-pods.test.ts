@@ -24,7 +24,7 @@ async function collected(t: Test, kubeconfig: string, workload: string) {
   const to = join(t.testdir({}), 'rows.jsonl')
   const said: string[] = []
   const options = { output: 'jsonl', parallel: 4, kubeconfig, to } as const
-  await collect(workload, options, createSession(said))
+  await collect([workload], options, createSession(said))
   const rows = readFileSync(to, 'utf8').trimEnd().split('\n')
   const logs = rows.map((row) => JSON.parse(row)).filter(({ kind }) => kind === 'log')
   return { pods: logs.map(({ pod }) => pod).sort(), said }

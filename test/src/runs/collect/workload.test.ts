@@ -1,5 +1,5 @@
 import t from 'tap'
-import { readWorkload } from '../../../../src/runs/collect/workload.ts'
+import { joinNames, readWorkload } from '../../../../src/runs/collect/workload.ts'
 
 /** Returns the label selector, or the owner and the kinds between it and its pods. */
 function chosenBy(written: string): unknown {
@@ -49,4 +49,18 @@ t.test('the kind that was probably meant is named', async (t) => {
   t.match(chosenBy('MiniCluter/a'), '(did you mean minicluster/a?); kinds that need no group are')
   t.match(chosenBy('pytorch/a'), '(did you mean pytorchjob/a?)')
   t.notMatch(chosenBy('workflow/a'), 'did you mean')
+})
+
+t.test('a kind and the name after it are joined, but not two files', async (t) => {
+  const isFile = (word: string) => ['job', 'after'].includes(word)
+  const join = (...words: readonly string[]) => joinNames(words, isFile)
+  t.strictSame(join('MiniCluster', 'a'), ['MiniCluster/a'])
+  t.strictSame(join('pods', 'a', 'jobs.batch', 'b', 'run', 'c'), [
+    'pods/a',
+    'jobs.batch/b',
+    'run/c',
+  ])
+  t.strictSame(join('job', 'after'), ['job', 'after'], 'both are files')
+  t.strictSame(join('job', 'a', 'jobs', 'after'), ['job/a', 'jobs/after'], 'one is a file')
+  t.strictSame(join('a', 'b', 'job/a', 'c', 'jobs'), ['a', 'b', 'job/a', 'c', 'jobs'])
 })

@@ -1,5 +1,5 @@
-import { capitalized } from '../../../lib/capitalized.ts'
-import { FACTORS, type Factor, factorText } from '../../efficiency/factor.ts'
+import { capitalized } from '../../lib/capitalized.ts'
+import { FACTORS, type Factor, factorText } from './factor.ts'
 
 /**
  * Returns the efficiency as lines for a terminal: each factor with the product that it is, below

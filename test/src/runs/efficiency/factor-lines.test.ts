@@ -1,6 +1,6 @@
 import t from 'tap'
-import { factor, missingFactor } from '../../../../../src/runs/efficiency/factor.ts'
-import { factorLines } from '../../../../../src/runs/top/findings/factor-lines.ts'
+import { factor, missingFactor } from '../../../../src/runs/efficiency/factor.ts'
+import { factorLines } from '../../../../src/runs/efficiency/factor-lines.ts'
 
 t.test('each factor is shown as the product of its factors', async (t) => {
   const balance = factor('load-balance', 0.8, {

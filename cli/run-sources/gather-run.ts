@@ -1,0 +1,201 @@
+import type { Apiserver } from '../../src/cluster/apiserver.ts'
+import { pause } from '../../src/lib/pause.ts'
+import type { ArtifactFolder } from '../../src/runs/collect/artifacts.ts'
+import {
+  type Destination,
+  openDestination,
+  type Target,
+} from '../../src/runs/collect/destination.ts'
+import { startCrowd } from '../../src/runs/collect/follow.ts'
+import type { Gathered } from '../../src/runs/collect/gather.ts'
+import { gatherOnce } from '../../src/runs/collect/gather-once.ts'
+import { logName } from '../../src/runs/collect/log-identity.ts'
+import { openLogStore } from '../../src/runs/collect/log-store.ts'
+import { countRanks } from '../../src/runs/collect/observed-ranks.ts'
+import {
+  type PodOfObservers,
+  type RunningObserver,
+  sourceName,
+} from '../../src/runs/collect/observers.ts'
+import type { FindPods, WorkloadPods } from '../../src/runs/collect/workload-pods.ts'
+import { listColumns } from '../../src/runs/log/columns.ts'
+import type { Descriptions } from '../../src/runs/log/descriptions.ts'
+import type { ObservedRanks } from '../../src/runs/log/entry.ts'
+import type { LogFormat } from '../../src/runs/log/transcribe.ts'
+import { csvHeader } from '../../src/runs/log/write.ts'
+import { UsageError } from '../shared/errors.ts'
+import { type Progress, startProgress } from '../shared/progress.ts'
+import type { Session } from '../shared/session.ts'
+
+/** How the logs of a workload are collected. */
+export interface GatherOptions {
+  readonly output: LogFormat
+  readonly target: Target
+  /** The folder for raw files; undefined if they are not collected. */
+  readonly artifacts?: ArtifactFolder | undefined
+  /** Whether to collect until all observers have ended. */
+  readonly follow?: boolean | undefined
+  /** The number of logs that are read at a time. */
+  readonly parallel: number
+}
+
+/** Milliseconds between two requests for the list of pods. */
+const LOOK_MS = 2000
+
+/**
+ * Collects the logs of all observers of a workload.
+ *
+ * @throws WriteError if the target cannot be written; UsageError if it must be a folder
+ */
+export async function gatherRun(
+  { apiserver, words, pods, find, descriptions }: WorkloadPods,
+  options: GatherOptions,
+  session: Session,
+): Promise<GatheredRun> {
+  const header = options.output === 'csv' ? csvHeader([...listColumns(descriptions).keys()]) : ''
+  const observedRanks = countRanks(pods, words)
+  const work = { apiserver, words, pods, find, options, descriptions, header, session }
+  return options.follow ? followAll(work, observedRanks) : collectOnce(work, observedRanks)
+}
+
+interface Work {
+  readonly apiserver: Apiserver
+  /** The name of the workload. */
+  readonly words: string
+  readonly pods: readonly PodOfObservers[]
+  readonly find: FindPods
+  readonly options: GatherOptions
+  readonly descriptions: Descriptions
+  /** The text at the beginning of each file. */
+  readonly header: string
+  readonly session: Session
+}
+
+/** The results of the logs, and how many ranks of the workload are observed. */
+export interface GatheredRun {
+  readonly gathered: readonly Gathered[]
+  readonly observedRanks: ObservedRanks | null
+  /** The number of logs that were not read, because the command was interrupted. */
+  readonly unread: number
+  /** The folder in which complete logs are kept for the next run; undefined if none are kept. */
+  readonly kept: string | undefined
+  /** Whether all pods have ended. */
+  readonly isOver: boolean
+}
+
+/** Runs `gathering` with a progress bar and a signal for SIGINT and SIGTERM. */
+async function untilInterrupted<Result>(
+  { onInterruption }: Session,
+  progress: Progress,
+  gathering: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const interrupted = new AbortController()
+  // The second signal ends the process.
+  const stopListening = onInterruption(['SIGINT', 'SIGTERM'], () => {
+    stopListening()
+    interrupted.abort()
+  })
+  try {
+    return await gathering(interrupted.signal)
+  } finally {
+    progress.clear()
+    stopListening()
+  }
+}
+
+/** The milliseconds between two lines about the progress, if standard error is no terminal. */
+const PROGRESS_MS = 5000
+
+async function collectOnce(
+  { options, pods, header, session, ...work }: Work,
+  observedRanks: ObservedRanks | null,
+): Promise<GatheredRun> {
+  const observers = pods.flatMap((pod) => pod.observers)
+  const { output: form, parallel, artifacts } = options
+  const store = await openLogStore(options.target, form, header)
+  const progress = startProgress(session, PROGRESS_MS)
+  try {
+    return await untilInterrupted(session, progress, async (signal) => {
+      const { say } = session
+      const shared = { observers, observedRanks, form, header, parallel, artifacts, store, signal }
+      const once = { ...work, ...shared, say }
+      const { gathered, gone } = await gatherOnce({ ...once, showProgress: progress.show })
+      const unread = observers.length - gathered.length
+      const isComplete = unread === 0 && !gathered.some(isMissing)
+      const logs = gathered.map(({ observer, text }) => ({ ...observer, text }))
+      const isGood = gathered.some(isUseful) && (unread === 0 || store.isOrdered)
+      const others = gone.map((log) => ({ ...log, text: 'whole' as const }))
+      if (isGood) await store.finish([...logs, ...others], isComplete)
+      const isOver = pods.every((pod) => pod.isOver)
+      return { gathered, observedRanks, unread, kept: store.kept(), isOver }
+    })
+  } finally {
+    await store.close()
+  }
+}
+
+const isMissing = ({ missing }: Gathered) => missing !== undefined
+const isUseful = ({ missing, samples }: Gathered) => missing === undefined || samples > 0
+
+async function followAll(work: Work, observedRanks: ObservedRanks | null): Promise<GatheredRun> {
+  const { options, header, session } = work
+  const destination = await openDestination(options.target, options.output, header)
+  if (options.output === 'logs' && !destination.isFolder)
+    throw new UsageError(
+      '--follow with --output logs needs a folder, so that logs do not mix: use --to DIR/',
+    )
+  const progress = startProgress(session)
+  let isGood = false
+  try {
+    return await untilInterrupted(session, progress, async (signal) => {
+      const run = await followInto(destination, work, observedRanks, { progress, signal })
+      isGood = run.gathered.some(isUseful)
+      return run
+    })
+  } finally {
+    await destination.close(isGood)
+  }
+}
+
+async function followInto(
+  destination: Destination,
+  { apiserver, words, pods, find, options, descriptions }: Work,
+  observedRanks: ObservedRanks | null,
+  { progress, signal }: { readonly progress: Progress; readonly signal: AbortSignal },
+): Promise<GatheredRun> {
+  const write = (observer: RunningObserver, text: string) =>
+    destination.write(logName(observer), text)
+  const { output: form, artifacts } = options
+  let now = pods
+  let counted = observedRanks
+  const shared = { apiserver, descriptions, signal, artifacts, observedRanks: () => counted }
+  const crowd = startCrowd({ ...shared, form, write, pauseMs: LOOK_MS })
+  while (!signal.aborted) {
+    crowd.take(now.flatMap((pod) => pod.observers))
+    const { done, all } = crowd.counts()
+    progress.show(done, all, 'following')
+    if (done === all && now.every((pod) => pod.isOver)) break
+    await pause(LOOK_MS, signal)
+    // If the list fails, for example while the apiserver restarts, the previous list is kept until
+    // the next attempt. Each log reconnects separately.
+    now = await find().catch(() => now)
+    counted = keepMost(counted, countRanks(now, words))
+  }
+  const isOver = now.every((pod) => pod.isOver)
+  return { gathered: await crowd.end(), observedRanks: counted, unread: 0, kept: undefined, isOver }
+}
+
+/** Returns the later count unless it has fewer ranks, because pods were deleted after their end. */
+function keepMost(before: ObservedRanks | null, now: ObservedRanks | null): ObservedRanks | null {
+  return (now?.total ?? 0) < (before?.total ?? 0) ? before : now
+}
+
+/** Says which logs are missing or cut, and returns the number of those that are missing. */
+export function sayMissing(gathered: readonly Gathered[], say: Session['say']): number {
+  const missing = gathered.filter((one) => one.missing !== undefined)
+  for (const one of missing)
+    say(`the log of ${sourceName(one.observer)} is missing or incomplete: ${one.missing}`)
+  for (const { observer, cuts } of gathered)
+    if (cuts.length > 0) say(`the log of ${sourceName(observer)} is cut: ${cuts.join('; ')}`)
+  return missing.length
+}
