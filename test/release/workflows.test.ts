@@ -95,6 +95,12 @@ t.test('the workflow builds the documented version of Flux', async (t) => {
   t.match(readFileSync(page, 'utf8'), built)
 })
 
+t.test('the release publishes the list of the libraries in the command', async (t) => {
+  const { jobs } = parse(read('release.yml'))
+  const steps: readonly { run?: string }[] = jobs.package.steps
+  t.match(steps.flatMap(({ run }) => run ?? []).join(), 'cp dist/ridealong.cdx.json assets/')
+})
+
 t.test(
   'no command of a workflow contains an expression, which could inject a command',
   async (t) => {

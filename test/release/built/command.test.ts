@@ -6,11 +6,15 @@ import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { transform } from 'esbuild'
 import t from 'tap'
+import { makeAuthority, writeKeyPair } from '../../../certs/make.ts'
 import { createThread } from '../../../cli/archive/thread.ts'
+import { CASE_NAMESPACES } from '../../cases/read.ts'
 import { run as runSources } from '../../cli/command.ts'
+import { freePorts } from '../../free-ports.ts'
 import { startStandIn } from '../../stand-ins/apiserver.ts'
 import { kubeconfigOf } from '../../stand-ins/kubeconfig.ts'
 import { until } from '../../until.ts'
+import { ASKING, call, post, reviewOf, verdictOf } from '../../webhook/server.ts'
 import { buildForTest } from './build-for-test.ts'
 
 const REPOSITORY = fileURLToPath(new URL('../../..', import.meta.url))
@@ -117,6 +121,13 @@ t.test('each file that a module looks for beside itself is there', async (t) => 
   t.strictSame(others, [], 'only Node is needed')
 })
 
+t.test('each module can be loaded alone', async (t) => {
+  const modules = readdirSync(folder).filter((name) => /\.mjs$/.test(name) && name !== 'main.mjs')
+  t.ok(modules.some((name) => name.startsWith('archive-')))
+  const loading = modules.map((name) => import(pathToFileURL(join(folder, name)).href))
+  await t.resolves(Promise.all(loading))
+})
+
 t.test('the threads of the archive answer', async (t) => {
   const ask = async (name: string, message: object) => {
     const module = pathToFileURL(join(folder, `${name}.mjs`))
@@ -153,6 +164,25 @@ t.test('the built webhook makes its certificate, and ends on a signal', async (t
   const ended = once(child, 'exit')
   child.kill('SIGTERM')
   t.strictSame(await ended, [0, null], 'it ends by itself')
+})
+
+t.test('the built webhook answers a review', async (t) => {
+  const files = join(t.testdir({}), 'tls')
+  const authority = await makeAuthority()
+  await writeKeyPair(files, authority, { names: ['127.0.0.1', 'localhost'] })
+  const [port = 0, statusPort = 0] = await freePorts(2)
+  const child = spawn(process.execPath, [
+    ...[program, 'serve', '--cert', join(files, 'tls.crt'), '--key', join(files, 'tls.key')],
+    ...['--namespaces', CASE_NAMESPACES, '--host', '127.0.0.1'],
+    ...['--port', `${port}`, '--status-port', `${statusPort}`],
+  ])
+  t.teardown(() => child.kill('SIGKILL'))
+  const ask = (path: string) => call({ port: statusPort, path }).catch(() => undefined)
+  await until('the webhook is ready', async () => (await ask('/readyz'))?.status === 200)
+  const review = JSON.stringify(reviewOf(ASKING))
+  const answer = await post({ port, ca: authority.ca }, '/mutate/pods', review)
+  t.ok(verdictOf(answer).patch !== undefined)
+  t.match((await ask('/metrics'))?.body, /^# HELP /)
 })
 
 t.test('the libraries in the command are listed with their licences', async (t) => {
