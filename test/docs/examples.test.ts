@@ -4,11 +4,7 @@ import { parse } from 'yaml'
 import { REASONS, type Reason } from '../../src/core/reasons.ts'
 import { readLog } from '../../src/runs/log/read.ts'
 import { run } from '../cli/command.ts'
-import { rowsOf } from '../observers/json-rows.ts'
-import { observer, podOf, until } from '../observers/pod.ts'
-import { observerTests } from '../observers/prerequisites.ts'
 import { BUILT_IN_ROWS } from '../src/runs/log/built-in.ts'
-import { browserOf, headingsOf, NO_BROWSER } from '../src/runs/report/browser.ts'
 import { REPOSITORY, textOf } from './pages.ts'
 
 // Tests that the samples in the README are parts of one real run, in docs/examples, and have the
@@ -94,50 +90,6 @@ t.test('the log of the run is complete', async (t) => {
     'each timepoint has a row for each of the two ranks',
   )
 })
-
-t.test('the picture of the report has the current headings', { skip: NO_BROWSER }, async (t) => {
-  const report = join(t.testdir({}), 'report.html')
-  const log = join(REPOSITORY, 'docs/examples/vitals.log')
-  t.equal((await run(['report', log, '--to', report])).code, 0)
-  const open = await browserOf(t)
-  const { page } = await open(report)
-  t.equal(await headingsOf(page), textOf('docs/examples/report-headings.txt'))
-})
-
-t.test('the log of the run has the current format', observerTests(), async (t) => {
-  const { run } = await podOf(t)
-  const rank = await run('lammps', ['bash', '-c', 'exec -a lmp sleep 600'])
-  const watching = await run('vitals', [observer('vitals')], {
-    POD_NAME: 'lammps-0',
-    RIDEALONG_TARGET_CONTAINER: 'lammps',
-    RIDEALONG_TARGET_COMMAND: 'lmp',
-    RIDEALONG_OPTION_RATE: '1',
-    RIDEALONG_MODE: 'container',
-    RIDEALONG_RESTART_POLICY: 'Never',
-  })
-  await until(watching, () => rowsOf(watching, 'tcp').length >= 2)
-  rank.signal('SIGTERM')
-  await rank.ended
-  await watching.ended
-  const [recorded, today] = [shapeOf(LOG), shapeOf(watching.log())]
-  for (const section of ['process', 'container', 'placement', 'tcp', 'program'])
-    t.strictSame(recorded.get(section), today.get(section) ?? [], section)
-})
-
-/**
- * Returns the columns of the first row of each section of a log, in their order, and those of its
- * summary by the name of the first column.
- */
-function shapeOf(log: string): ReadonlyMap<string, readonly string[]> {
-  const lines = log.split('\n').filter((line) => line.startsWith('{'))
-  const shapes = new Map<string, readonly string[]>()
-  for (const row of lines.map((line): Readonly<Record<string, unknown>> => JSON.parse(line))) {
-    const columns = Object.keys(row)
-    const section = String(row.section ?? columns[0])
-    shapes.set(section, shapes.get(section) ?? columns)
-  }
-  return shapes
-}
 
 t.test('annotate writes the annotations of the samples in the README', async (t) => {
   const samples = blocks('yaml').filter((text) => text.includes('ridealong.dev/inject'))

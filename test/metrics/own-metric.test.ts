@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { loadCatalog } from '../../src/catalog/load.ts'
@@ -8,9 +8,10 @@ import { exportTo, receive } from '../observers/live-export/receiver.ts'
 import { observer } from '../observers/pod.ts'
 import { observerTests } from '../observers/prerequisites.ts'
 import { pod } from '../src/runs/collect/pod.ts'
-import { browserOf, coloursOf, NO_BROWSER } from '../src/runs/report/browser.ts'
+import { browserOf, coloursOf } from '../src/runs/report/browser.ts'
 import { dataOf } from '../src/runs/report/data-of.ts'
 import { standIn } from '../stand-ins/pod-logs.ts'
+import { CHROMIUM } from '../tiers/tiers.ts'
 import { until } from '../until.ts'
 import { podOf, reviewOf } from '../webhook/server.ts'
 import { runObserver } from './own-metric.ts'
@@ -212,7 +213,9 @@ t.test(
   },
 )
 
-t.test('the report draws the metric in a real browser', { skip: NO_BROWSER }, async (t) => {
+const BROWSER = { skip: existsSync(CHROMIUM) ? false : `${CHROMIUM} is not installed` }
+
+t.test('the report draws the metric in a real browser', BROWSER, async (t) => {
   const { folder, collect } = await furnaces(t)
   const [rows, path] = [join(folder, 'rows.jsonl'), join(folder, 'page.html')]
   t.equal((await collect('--to', rows)).code, 0)

@@ -12,7 +12,7 @@ export const NAMES = [
 ] as const
 
 /** Reports whether this machine can build the program. */
-export function hasCargo(): boolean {
+function hasCargo(): boolean {
   return spawnSync('cargo', ['--version']).status === 0
 }
 

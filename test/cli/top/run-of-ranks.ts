@@ -42,11 +42,11 @@ export function timepoint(processes: readonly ProcessShape[]): string {
 }
 
 /**
- * Returns the rows of pressure at a second. Until then, a process has waited for a CPU, and its
- * container was throttled, for these numbers of seconds.
+ * Returns the rows of pressure at a second since the latest run was created. Until then, a process
+ * has waited for a CPU, and its container was throttled, for these numbers of seconds.
  */
 export function pressureRows(second: number, waited: number, throttled: number): string {
-  const time = new Date(START + second * 1000).toISOString()
+  const time = new Date(start + second * 1000).toISOString()
   const rows = [
     { time, section: 'container', container: 'app', throttled },
     { time, section: 'process', container: 'app', program: 'lmp', pid: 7, run_delay: waited },
@@ -54,7 +54,8 @@ export function pressureRows(second: number, waited: number, throttled: number):
   return rows.map((row) => `${JSON.stringify(row)}\n`).join('')
 }
 
-const START = Date.now()
+/** When the latest run was created. Tests of one process run one after the other. */
+let start = Date.now()
 
 /** A run of ranks. A test appends text to their logs. */
 export interface RunOfRanks {
@@ -72,6 +73,7 @@ export const RUNNING = { phase: 'Running', state: { running: {} } } as const
 
 /** Creates a run of pods that run, with the observers of perf-sysstat and pressure. */
 export function runOfRanks(count: number): RunOfRanks {
+  start = Date.now()
   const run = {
     pods: [] as object[],
     logs: {} as Record<string, GrowingLog['answer']>,

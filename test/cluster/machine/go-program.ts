@@ -6,9 +6,6 @@ import { spawnSync } from 'node:child_process'
  */
 export const GO_FLAGS = ['-trimpath', '-gcflags=all=-dwarf=false', '-ldflags=-w']
 
-/** Whether Go is installed. */
-export const hasGo = spawnSync('go', ['version']).status === 0
-
 /** Builds the Go program of a module. @throws with the output of the compiler if it fails */
 export function buildGoProgram(module: string, program: string): void {
   const env = { ...process.env, CGO_ENABLED: '0' }

@@ -3,10 +3,8 @@ import { convertRun } from '../../../../src/runs/convert/convert.ts'
 import { pageData } from '../../../../src/runs/report/data.ts'
 import type { CollectedRun } from '../../../../src/runs/report/gather.ts'
 import { mpiLines, runOf } from '../mpi/mpi-rows.ts'
-import { NO_BROWSER } from '../report/browser.ts'
 import { profileRows } from './profile-rows.ts'
 import { recordedRun } from './recorded.ts'
-import { secondsIn, showInSpeedscope } from './speedscope-viewer.ts'
 import { problemsOf } from './trace-rules.ts'
 
 interface ShownEvent {
@@ -63,23 +61,6 @@ t.test('the slices of a process have the time in MPI of the report', async (t) =
     t.equal(sums.length, known.length)
     const sorted = [sums, known].map((list) => list.map((one) => one.toFixed(3)).sort())
     t.strictSame(sorted[0], sorted[1], `${name}: ${sorted[0]}`)
-  }
-})
-
-t.test('speedscope shows the slices of each process of MPI', { skip: NO_BROWSER }, async (t) => {
-  const run = recordedRun('all-metrics')
-  const events = eventsOf(run)
-  const names = namesOf(events)
-  const threads = events.filter(({ name }) => name === 'thread_name')
-  t.equal(threads.length, 2)
-  const shown = await showInSpeedscope(t, 'run.trace.json', partsOf(run).join(''), 2)
-  for (const [index, { pid, tid, args }] of threads.entries()) {
-    const { title, functions } = shown[index] ?? { title: '', functions: [] }
-    t.equal(title, `${names.get(pid)} (pid ${pid}), ${args.name} (tid ${tid}) (${index + 1}/2)`)
-    const slices = events.filter((event) => event.ph === 'X' && event.tid === tid)
-    const longest = Math.max(...slices.map(({ dur }) => dur)) / 1e6
-    t.ok(Math.abs(secondsIn(functions[0]?.self ?? '') - longest) <= 0.005)
-    t.match(functions[0]?.name, /^\d+ % in MPI \{"mpi_seconds":/)
   }
 })
 

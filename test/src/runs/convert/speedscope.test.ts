@@ -4,10 +4,8 @@ import t from 'tap'
 import { convertRun } from '../../../../src/runs/convert/convert.ts'
 import { pageData } from '../../../../src/runs/report/data.ts'
 import type { CollectedRun } from '../../../../src/runs/report/gather.ts'
-import { NO_BROWSER } from '../report/browser.ts'
 import { profileRows } from './profile-rows.ts'
 import { recordedRun } from './recorded.ts'
-import { secondsIn, showInSpeedscope } from './speedscope-viewer.ts'
 
 const SCHEMA = new URL(
   '../../../../node_modules/speedscope/dist/release/file-format-schema.json',
@@ -65,23 +63,4 @@ t.test('stacks that begin with the same functions are adjacent', async (t) => {
   t.strictSame(profiles[0].weights, [4, 1, 5, 3, 2])
   t.equal(profiles[1].name, 'rank 1, a "b"\u001b')
   t.strictSame(stacks(1), ['other;main'], 'programs share the frames')
-})
-
-t.test('speedscope shows the functions of each rank', { skip: NO_BROWSER }, async (t) => {
-  const run = recordedRun('all-metrics')
-  const shown = await showInSpeedscope(t, 'run.speedscope.json', speedscope(run), 2)
-  t.strictSame(
-    shown.map(({ title }) => title),
-    ['rank 0, lmp (1/2)', 'rank 1, lmp (2/2)'],
-  )
-  const rows = pageData(run, 'auto').profiles?.programs[0]?.functions.rows ?? []
-  for (const [rank, { functions }] of shown.entries()) {
-    t.ok(functions.length > 10)
-    for (const { name, self } of functions.slice(0, 5)) {
-      const known = rows.filter((row) => row.name === name)
-      const seconds = known.reduce((sum, row) => sum + (row.self[rank] ?? 0), 0)
-      const difference = Math.abs(secondsIn(self) - seconds)
-      t.ok(difference <= 0.005, `${name} of rank ${rank}: ${self} is ${seconds} s of the report`)
-    }
-  }
 })

@@ -53,14 +53,21 @@ t.test('the observed ranks are read again, and are not known in older files', as
 })
 
 t.test('values that another program wrote are converted to the types of the columns', async (t) => {
-  const line = { kind: 'process', source: 'a', pid: 'x', percent_cpu: '5', rank: 3, program: {} }
-  t.match(parse(JSON.stringify(line)), { pid: null, percent_cpu: 5, rank: '3', program: null })
+  const cells = { pid: 'x', percent_cpu: '5', rank: 3, program: {} }
+  const origin = { kind: 'process', metric: 'perf-sysstat', section: 'process', source: 'a' }
+  t.match(parse(JSON.stringify({ ...origin, ...cells })), {
+    pid: null,
+    percent_cpu: 5,
+    rank: '3',
+    program: null,
+  })
   for (const wrong of [
     '',
     '[]',
     'null',
     '{"kind":"process"}',
-    '{"kind":"x","source":"a"}',
+    '{"kind":"x","section":"process","source":"a"}',
+    '{"kind":"process","source":"a"}',
     '{"kind',
   ])
     t.equal(parse(wrong), undefined)

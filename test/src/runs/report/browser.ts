@@ -1,21 +1,11 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { type BrowserContext, chromium, type Page } from 'playwright-core'
 import type { Test } from 'tap'
+import { CHROMIUM } from '../../../tiers/tiers.ts'
 import { until } from '../../../until.ts'
-
-const CHROMIUM = '/usr/bin/chromium'
-
-/**
- * The reason to skip the tests of pages, or false. In CI, a browser must be installed, so the value
- * is always false.
- */
-export const NO_BROWSER =
-  existsSync(CHROMIUM) || process.env.CI === 'true'
-    ? false
-    : `no ${CHROMIUM} on this machine: apt-get install chromium`
 
 const FLAGS = [
   '--headless',

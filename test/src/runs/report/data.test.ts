@@ -8,6 +8,8 @@ import { BUILT_IN_ROWS } from '../log/built-in.ts'
 function entry(pod: string, rank: string | null, cells: object) {
   const line = {
     kind: 'process',
+    metric: 'perf-sysstat',
+    section: 'process',
     source: `hpc/${pod}/perf-sysstat`,
     pod,
     namespace: 'hpc',

@@ -4,24 +4,16 @@ import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { until } from '../../../../until.ts'
 import { problemsOf } from '../../report/axe.ts'
-import {
-  coloursOf,
-  launchBrowser,
-  NO_BROWSER,
-  type Opened,
-  openTopics,
-} from '../../report/browser.ts'
+import { coloursOf, launchBrowser, type Opened, openTopics } from '../../report/browser.ts'
 import { storedRun, storedRuns, writeRunsPage } from './stored-runs.ts'
 
 // The page with the runs of a namespace, as files without a server.
 
-const BROWSER = { skip: NO_BROWSER }
-const browser = NO_BROWSER === false ? await launchBrowser() : undefined
-t.teardown(() => browser?.close())
+const browser = await launchBrowser()
+t.teardown(browser.close)
 
 /** Opens a page in the browser of all tests. */
 async function open(path: string, topics: 'open' | 'closed' = 'open'): Promise<Opened> {
-  if (browser === undefined) throw new Error('there is no browser')
   return browser.open(path, topics)
 }
 
@@ -41,7 +33,7 @@ async function clickTitle(page: Page, title: string): Promise<string | null> {
   return page.getByRole('columnheader', { name: title }).getAttribute('aria-sort')
 }
 
-t.test('runs are listed, filtered, sorted, plotted and compared', BROWSER, async (t) => {
+t.test('runs are listed, filtered, sorted, plotted and compared', async (t) => {
   const folder = t.testdir({})
   const { page, said, requests } = await open(await writeRunsPage(folder, RUNS), 'closed')
   t.equal(await page.textContent('h1'), 'Runs in namespace hpc')
@@ -135,7 +127,7 @@ async function opensReports(t: Test, page: Page, folder: string): Promise<void> 
   await page.goBack()
 }
 
-t.test('texts that users of pods can write are inert', BROWSER, async (t) => {
+t.test('texts that users of pods can write are inert', async (t) => {
   const text = `</script><img src=x onerror="alert(1)"><!--<script>\u202e\u001b`
   const hostile = (index: number) => ({
     ...storedRun(index),
@@ -162,7 +154,7 @@ t.test('texts that users of pods can write are inert', BROWSER, async (t) => {
   t.strictSame(requests, [])
 })
 
-t.test('axe finds nothing on the page, light and dark', BROWSER, async (t) => {
+t.test('axe finds nothing on the page, light and dark', async (t) => {
   const { page } = await open(await writeRunsPage(t.testdir({}), storedRuns(30)), 'closed')
   t.strictSame(await problemsOf(page), [])
   await openTopics(page)
@@ -173,40 +165,36 @@ t.test('axe finds nothing on the page, light and dark', BROWSER, async (t) => {
   t.strictSame(await problemsOf(page), [], 'in the dark')
 })
 
-t.test(
-  'the keyboard reaches everything, and runs without numbers are listed',
-  BROWSER,
-  async (t) => {
-    const nothing = { used: null, requested: null }
-    const unknown = {
-      ...storedRun(1),
-      ...{
-        phase: null,
-        started: null,
-        seconds: null,
-        ranks: null,
-        cores: nothing,
-        memory: nothing,
-      },
-      hasPage: false,
-    }
-    const { page, said } = await open(await writeRunsPage(t.testdir({}), [storedRun(0), unknown]))
-    await page.setViewportSize({ width: 400, height: 800 })
-    await until('only the table scrolls', async () => {
-      return (await page.evaluate('document.documentElement.scrollWidth')) === 400
-    })
-    t.equal(await page.getByRole('rowheader').getByRole('link').count(), 1)
-    await page.getByLabel(`compare ${unknown.name}`).focus()
-    await page.keyboard.press('Space')
-    t.equal(await page.isVisible('#comparison'), true)
-    t.equal(
-      await page.evaluate('document.activeElement.ariaLabel'),
-      `compare ${unknown.name}`,
-      'the focus stays where it was',
-    )
-    await page.fill('#search', 'solver-1')
-    await awaitShown(page, '1 of 2 runs')
-    t.strictSame(await page.locator('#trend .none').count(), 3)
-    t.strictSame(said, [])
-  },
-)
+t.test('the keyboard reaches everything, and runs without numbers are listed', async (t) => {
+  const nothing = { used: null, requested: null }
+  const unknown = {
+    ...storedRun(1),
+    ...{
+      phase: null,
+      started: null,
+      seconds: null,
+      ranks: null,
+      cores: nothing,
+      memory: nothing,
+    },
+    hasPage: false,
+  }
+  const { page, said } = await open(await writeRunsPage(t.testdir({}), [storedRun(0), unknown]))
+  await page.setViewportSize({ width: 400, height: 800 })
+  await until('only the table scrolls', async () => {
+    return (await page.evaluate('document.documentElement.scrollWidth')) === 400
+  })
+  t.equal(await page.getByRole('rowheader').getByRole('link').count(), 1)
+  await page.getByLabel(`compare ${unknown.name}`).focus()
+  await page.keyboard.press('Space')
+  t.equal(await page.isVisible('#comparison'), true)
+  t.equal(
+    await page.evaluate('document.activeElement.ariaLabel'),
+    `compare ${unknown.name}`,
+    'the focus stays where it was',
+  )
+  await page.fill('#search', 'solver-1')
+  await awaitShown(page, '1 of 2 runs')
+  t.strictSame(await page.locator('#trend .none').count(), 3)
+  t.strictSame(said, [])
+})

@@ -3,12 +3,10 @@ import { join } from 'node:path'
 import t from 'tap'
 import { REPOSITORY } from '../../../../docs/pages.ts'
 import { problemsOf } from '../axe.ts'
-import { browserOf, NO_BROWSER, openTopics } from '../browser.ts'
+import { browserOf, openTopics } from '../browser.ts'
 import { makePage } from './make-page.ts'
 
 // Tests of the page with axe, and with the keyboard alone.
-
-const BROWSER = { skip: NO_BROWSER }
 
 const logsIn = (folder: string, of: RegExp) =>
   readdirSync(join(REPOSITORY, folder))
@@ -23,7 +21,7 @@ const RUNS = {
 
 for (const [name, files] of Object.entries(RUNS))
   for (const colorScheme of ['light', 'dark'])
-    t.test(`axe finds nothing on the page of ${name}, ${colorScheme}`, BROWSER, async (t) => {
+    t.test(`axe finds nothing on the page of ${name}, ${colorScheme}`, async (t) => {
       const open = await browserOf(t, { colorScheme })
       const { page } = await open(await makePage(t, { files }), 'closed')
       t.strictSame(await problemsOf(page), [])
@@ -32,7 +30,7 @@ for (const [name, files] of Object.entries(RUNS))
       t.strictSame(await problemsOf(page), [], 'with all topics open')
     })
 
-t.test('the keyboard opens topics, and sorts and scrolls tables', BROWSER, async (t) => {
+t.test('the keyboard opens topics, and sorts and scrolls tables', async (t) => {
   const open = await browserOf(t)
   const { page } = await open(await makePage(t, { files: RUNS.vitals }), 'closed')
   const focused = () => page.evaluate('document.activeElement.id || document.activeElement.tagName')
@@ -53,7 +51,7 @@ t.test('the keyboard opens topics, and sorts and scrolls tables', BROWSER, async
   t.equal(await rank.getAttribute('aria-sort'), 'descending')
 })
 
-t.test('a plot has a name for readers who do not see it', BROWSER, async (t) => {
+t.test('a plot has a name for readers who do not see it', async (t) => {
   const open = await browserOf(t)
   const { page } = await open(await makePage(t, { files: RUNS.vitals }))
   const plot = page.getByRole('img', { name: /^CPU over time: from [\d.]+ to [\d.]+ % of a core$/ })

@@ -2,11 +2,10 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { until } from '../../../../../until.ts'
-import { browserOf, coloursOf, NO_BROWSER } from '../../browser.ts'
+import { browserOf, coloursOf } from '../../browser.ts'
 import { busyLines } from '../../generated.ts'
 import { makePage } from '../make-page.ts'
 
-const BROWSER = { skip: NO_BROWSER }
 const LOGS = fileURLToPath(new URL('../../../../../logs/', import.meta.url))
 
 /** Returns the path of a page from recorded logs. */
@@ -17,7 +16,7 @@ const CROWDED = ['0', '1'].flatMap((pod) =>
   ['mpi-trace', 'vitals'].map((metric) => `all-metrics/lammps-${pod}.${metric}.log`),
 )
 
-t.test('the first screen has the sentence, the factors and the findings', BROWSER, async (t) => {
+t.test('the first screen has the sentence, the factors and the findings', async (t) => {
   const open = await browserOf(t)
   const { page, said } = await open(await pageOf(t, CROWDED), 'closed')
   t.match(await page.textContent('#verdict'), /^Took 3\d s on 2 MPI ranks\. Efficiency 0\.10: /)
@@ -46,32 +45,28 @@ t.test('the first screen has the sentence, the factors and the findings', BROWSE
   t.strictSame(said, [])
 })
 
-t.test(
-  'the ranks over time show what each did, as colours, words and a table',
-  BROWSER,
-  async (t) => {
-    const open = await browserOf(t)
-    const { page } = await open(await pageOf(t, CROWDED), 'closed')
-    const states = await page.locator('#activity .states li').allInnerTexts()
-    t.match(states, [/^computing 1\d %$/, /^in MPI \d+ %$/, /^waiting for a processor 7\d %$/])
-    const strip = page.getByRole('img', {
-      name: /^Ranks over time\. On average: computing 1\d %, /,
-    })
-    t.equal(await strip.count(), 1)
-    const [colours = 0] = await coloursOf(page, '#activity-rows')
-    t.ok(colours > 5, `${colours} colours`)
-    await strip.hover({ position: { x: 700, y: 10 } })
-    t.match(
-      await page.textContent('#activity output'),
-      /^MPI rank 0 from \d+ s to \d+ s: .*waiting for a processor [789]\d %$/,
-    )
-    await page.locator('#activity summary').press('Enter')
-    const rows = await page.locator('#activity tbody tr').allInnerTexts()
-    t.match(rows, [/^MPI rank 0\t\d+ %\t\d+ %\t[67]\d %$/, /^MPI rank 1\t/])
-  },
-)
+t.test('the ranks over time show what each did, as colours, words and a table', async (t) => {
+  const open = await browserOf(t)
+  const { page } = await open(await pageOf(t, CROWDED), 'closed')
+  const states = await page.locator('#activity .states li').allInnerTexts()
+  t.match(states, [/^computing 1\d %$/, /^in MPI \d+ %$/, /^waiting for a processor 7\d %$/])
+  const strip = page.getByRole('img', {
+    name: /^Ranks over time\. On average: computing 1\d %, /,
+  })
+  t.equal(await strip.count(), 1)
+  const [colours = 0] = await coloursOf(page, '#activity-rows')
+  t.ok(colours > 5, `${colours} colours`)
+  await strip.hover({ position: { x: 700, y: 10 } })
+  t.match(
+    await page.textContent('#activity output'),
+    /^MPI rank 0 from \d+ s to \d+ s: .*waiting for a processor [789]\d %$/,
+  )
+  await page.locator('#activity summary').press('Enter')
+  const rows = await page.locator('#activity tbody tr').allInnerTexts()
+  t.match(rows, [/^MPI rank 0\t\d+ %\t\d+ %\t[67]\d %$/, /^MPI rank 1\t/])
+})
 
-t.test('of 1,000 ranks, the strip has groups, and the slow rank alone', BROWSER, async (t) => {
+t.test('of 1,000 ranks, the strip has groups, and the slow rank alone', async (t) => {
   const open = await browserOf(t)
   const lines = busyLines({ ranks: 1000, timepoints: 6, straggler: 137 })
   const { page } = await open(await makePage(t, { lines }), 'closed')
@@ -82,7 +77,7 @@ t.test('of 1,000 ranks, the strip has groups, and the slow rank alone', BROWSER,
   t.strictSame(names.slice(0, 2), ['rank 137', 'ranks 0 to 17'])
 })
 
-t.test('a finding is one line, which opens and leads to its evidence', BROWSER, async (t) => {
+t.test('a finding is one line, which opens and leads to its evidence', async (t) => {
   const open = await browserOf(t)
   const { page } = await open(await pageOf(t, CROWDED), 'closed')
   const line = page.locator('#worst details').first()
@@ -103,7 +98,7 @@ t.test('a finding is one line, which opens and leads to its evidence', BROWSER, 
   t.ok((top?.y ?? 900) < 400)
 })
 
-t.test('a factor that is not known has no bar, and its reason is below', BROWSER, async (t) => {
+t.test('a factor that is not known has no bar, and its reason is below', async (t) => {
   const open = await browserOf(t)
   const { page } = await open(
     await pageOf(
@@ -122,7 +117,7 @@ t.test('a factor that is not known has no bar, and its reason is below', BROWSER
   )
 })
 
-t.test('a run without findings says so', BROWSER, async (t) => {
+t.test('a run without findings says so', async (t) => {
   const open = await browserOf(t)
   const names = ['perf-sysstat', 'pressure'].map((metric) => `findings/${metric}-healthy.log`)
   const { page } = await open(await pageOf(t, names), 'closed')

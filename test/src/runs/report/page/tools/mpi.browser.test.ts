@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { until } from '../../../../../until.ts'
 import { mpiLines, recordedLogs, type TracedProcess } from '../../../mpi/mpi-rows.ts'
-import { browserOf, NO_BROWSER, rowsAre } from '../../browser.ts'
+import { browserOf, rowsAre } from '../../browser.ts'
 import { generatedLines } from '../../generated.ts'
 import { makePage } from '../make-page.ts'
 
@@ -11,9 +11,7 @@ const pageOf = (t: Test, processes: readonly TracedProcess[]) =>
 
 const HTML = '</script><img src=http://127.0.0.1:9/x onerror=document.title="broken">'
 
-const BROWSER = { skip: NO_BROWSER }
-
-t.test('a page without calls of MPI has no such section', BROWSER, async (t) => {
+t.test('a page without calls of MPI has no such section', async (t) => {
   const open = await browserOf(t)
   const { page, said } = await open(
     await makePage(t, { lines: generatedLines({ ranks: 3, timepoints: 3 }) }),
@@ -22,7 +20,7 @@ t.test('a page without calls of MPI has no such section', BROWSER, async (t) => 
   t.strictSame(said, [])
 })
 
-t.test('the tables of LAMMPS have its calls and ranks', BROWSER, async (t) => {
+t.test('the tables of LAMMPS have its calls and ranks', async (t) => {
   const folder = new URL('../../../../../logs/mpi/', import.meta.url)
   const files = recordedLogs('imbalanced').map((name) => fileURLToPath(new URL(name, folder)))
   const { page, said, requests } = await (await browserOf(t))(await makePage(t, { files }))
@@ -41,7 +39,7 @@ t.test('the tables of LAMMPS have its calls and ranks', BROWSER, async (t) => {
   t.strictSame([said, requests], [[], []])
 })
 
-t.test('a job can be chosen, and rows can be sorted and filtered', BROWSER, async (t) => {
+t.test('a job can be chosen, and rows can be sorted and filtered', async (t) => {
   const send = (rank: number, seconds: number) => ({
     ...{ rank, size: 3 },
     calls: [['MPI_Send', 'world', '1', seconds]] as const,
@@ -66,7 +64,7 @@ t.test('a job can be chosen, and rows can be sorted and filtered', BROWSER, asyn
   t.strictSame([said, requests], [[], []])
 })
 
-t.test('a page without calls of MPI has no such section', BROWSER, async (t) => {
+t.test('a page without calls of MPI has no such section', async (t) => {
   const path = await makePage(t, { lines: generatedLines({ ranks: 3, timepoints: 3 }) })
   const { page, said } = await (await browserOf(t))(path)
   await rowsAre(page, 3)

@@ -2,9 +2,9 @@
 import { stringify } from 'yaml'
 import { readManifests } from '../../../src/pods/manifest/read.ts'
 import { CASE_NAMES, recorded } from '../../cases/read.ts'
+import { type Json, mapOf } from '../../properties/arbitrary.ts'
+import type { Dice } from '../../properties/dice.ts'
 import { WORKLOADS, workload } from '../../src/pods/manifest/build.ts'
-import { type Json, mapOf } from '../arbitrary.ts'
-import type { Dice } from '../dice.ts'
 
 const FILES: readonly string[] = WORKLOADS.map(workload)
 

@@ -1,4 +1,4 @@
-module ridealong.dev/test/properties/kubectl
+module ridealong.dev/test/kubernetes/kubectl
 
 go 1.26.0
 

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { until } from '../../../../../until.ts'
-import { browserOf, NO_BROWSER, rowsAre } from '../../browser.ts'
+import { browserOf, rowsAre } from '../../browser.ts'
 import { generatedLines } from '../../generated.ts'
 import { type ProfileRows, profileLines } from '../../tools/profile-rows.ts'
 import { makePage } from '../make-page.ts'
@@ -50,9 +50,7 @@ const TWO_PROGRAMS = [
   ['0', { functions: { eval: 3 }, stacks: { eval: 3 }, program: 'python3' }],
 ] as const
 
-const BROWSER = { skip: NO_BROWSER }
-
-t.test('the flame graph of LAMMPS has its functions', BROWSER, async (t) => {
+t.test('the flame graph of LAMMPS has its functions', async (t) => {
   const folder = new URL('../../../../../logs/profiles/', import.meta.url)
   const names = ['0', '1', '2', '3'].map((rank) => `cpu-profile-lammps-${rank}.log`)
   const files = names.map((name) => fileURLToPath(new URL(name, folder)))
@@ -66,7 +64,7 @@ t.test('the flame graph of LAMMPS has its functions', BROWSER, async (t) => {
   t.strictSame([said, requests], [[], []])
 })
 
-t.test('a click enlarges a frame, and a rank and a program can be chosen', BROWSER, async (t) => {
+t.test('a click enlarges a frame, and a rank and a program can be chosen', async (t) => {
   const { page, said } = await (await browserOf(t))(await pageOf(t, TWO_PROGRAMS))
   const whole = Number(await page.getAttribute('#profiles svg', 'width'))
   await frameIs(page, 'run', near((whole * 120) / 165))
@@ -90,7 +88,7 @@ t.test('a click enlarges a frame, and a rank and a program can be chosen', BROWS
   t.strictSame(said, [])
 })
 
-t.test('the search marks frames, and the filter of the page selects ranks', BROWSER, async (t) => {
+t.test('the search marks frames, and the filter of the page selects ranks', async (t) => {
   const { page, said } = await (await browserOf(t))(await pageOf(t, ROWS))
   const marked = () =>
     page.$$eval('#profiles g.frame', (frames) =>
@@ -116,7 +114,7 @@ t.test('the search marks frames, and the filter of the page selects ranks', BROW
   t.strictSame(said, [])
 })
 
-t.test('names of functions are never HTML, and long ones are cut', BROWSER, async (t) => {
+t.test('names of functions are never HTML, and long ones are cut', async (t) => {
   const html = '</script><img src=http://127.0.0.1:9/x onerror=document.title="broken">'
   const names = [html, 'a\u001b[2J\u202eb\u0000c', 'x'.repeat(10_000), '', ';', '__proto__']
   const stacks = Object.fromEntries(names.map((name, at) => [`main;${name};end`, at + 1]))
@@ -137,7 +135,7 @@ t.test('names of functions are never HTML, and long ones are cut', BROWSER, asyn
   t.strictSame([said, requests], [[], []])
 })
 
-t.test('the graph is dark if the reader prefers this', BROWSER, async (t) => {
+t.test('the graph is dark if the reader prefers this', async (t) => {
   const open = await browserOf(t, { colorScheme: 'dark' })
   const { page, said } = await open(await pageOf(t, ROWS))
   const colour = () =>
@@ -148,7 +146,7 @@ t.test('the graph is dark if the reader prefers this', BROWSER, async (t) => {
   t.strictSame(said, [])
 })
 
-t.test('a page without profiles has no flame graph', BROWSER, async (t) => {
+t.test('a page without profiles has no flame graph', async (t) => {
   const path = await makePage(t, { lines: generatedLines({ ranks: 3, timepoints: 3 }) })
   const { page, said } = await (await browserOf(t))(path)
   await rowsAre(page, 3)

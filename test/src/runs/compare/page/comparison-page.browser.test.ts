@@ -6,10 +6,9 @@ import { readComparisonStyle } from '../../../../../cli/shared/page/page-assets.
 import { compareSides, type RunComparison } from '../../../../../src/runs/compare/comparison.ts'
 import { renderComparison } from '../../../../../src/runs/compare/page/comparison-page.ts'
 import { problemsOf } from '../../report/axe.ts'
-import { launchBrowser, NO_BROWSER } from '../../report/browser.ts'
+import { launchBrowser } from '../../report/browser.ts'
 import { recordedRuns, side } from '../draws.ts'
 
-const BROWSER = { skip: NO_BROWSER }
 const LIMITED = compareSides([
   side('A', recordedRuns('even').slice(0, 5)),
   side('B', recordedRuns('limited').slice(0, 5)),
@@ -33,39 +32,35 @@ async function openPage(t: Test, options: object) {
   return { page, said }
 }
 
-t.test(
-  'the page begins with the result, and has the tables of the terminal',
-  BROWSER,
-  async (t) => {
-    const { page, said } = await openPage(t, {})
-    t.match(await page.locator('main > p').first().innerText(), /^B is slower than A: .* Throttled/)
-    t.strictSame(await page.locator('h2').allInnerTexts(), [
-      'Findings',
-      'B against A',
-      'Ranks with the largest change',
-      'Functions of MPI',
-    ])
-    const times = page.getByRole('row', { name: /^since MPI_Init / })
-    const [title, base, other, change] = await times
-      .getByRole('cell')
-      .or(times.getByRole('rowheader'))
-      .allInnerTexts()
-    t.equal(title, 'since MPI_Init')
-    t.match([base, other], [/^2\.\d+ s$/, /^8\.\d+ s$/])
-    t.match(change, /^\+\d{3} %$/)
-    t.equal((await page.locator('td.changed', { hasText: 'more' }).count()) > 5, true)
-    t.strictSame(said, [], 'the style sheet is allowed')
-    t.match(await page.evaluate('getComputedStyle(document.body).fontFamily'), /system-ui/)
-  },
-)
+t.test('the page begins with the result, and has the tables of the terminal', async (t) => {
+  const { page, said } = await openPage(t, {})
+  t.match(await page.locator('main > p').first().innerText(), /^B is slower than A: .* Throttled/)
+  t.strictSame(await page.locator('h2').allInnerTexts(), [
+    'Findings',
+    'B against A',
+    'Ranks with the largest change',
+    'Functions of MPI',
+  ])
+  const times = page.getByRole('row', { name: /^since MPI_Init / })
+  const [title, base, other, change] = await times
+    .getByRole('cell')
+    .or(times.getByRole('rowheader'))
+    .allInnerTexts()
+  t.equal(title, 'since MPI_Init')
+  t.match([base, other], [/^2\.\d+ s$/, /^8\.\d+ s$/])
+  t.match(change, /^\+\d{3} %$/)
+  t.equal((await page.locator('td.changed', { hasText: 'more' }).count()) > 5, true)
+  t.strictSame(said, [], 'the style sheet is allowed')
+  t.match(await page.evaluate('getComputedStyle(document.body).fontFamily'), /system-ui/)
+})
 
 for (const colorScheme of ['light', 'dark'])
-  t.test(`axe finds nothing on the page, ${colorScheme}`, BROWSER, async (t) => {
+  t.test(`axe finds nothing on the page, ${colorScheme}`, async (t) => {
     const { page } = await openPage(t, { colorScheme })
     t.strictSame(await problemsOf(page), [])
   })
 
-t.test('a small screen scrolls tables, and not the page', BROWSER, async (t) => {
+t.test('a small screen scrolls tables, and not the page', async (t) => {
   const { page } = await openPage(t, { viewport: { width: 400, height: 800 } })
   t.equal(await page.evaluate('document.documentElement.scrollWidth'), 400)
 })

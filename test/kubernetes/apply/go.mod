@@ -1,4 +1,4 @@
-module ridealong.dev/test/apply
+module ridealong.dev/test/kubernetes/apply
 
 go 1.22
 

@@ -1,4 +1,4 @@
-module ridealong.dev/test/limits
+module ridealong.dev/test/kubernetes/limits
 
 go 1.26.0
 

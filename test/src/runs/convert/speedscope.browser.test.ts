@@ -1,0 +1,29 @@
+import t from 'tap'
+import { convertRun } from '../../../../src/runs/convert/convert.ts'
+import { pageData } from '../../../../src/runs/report/data.ts'
+import type { CollectedRun } from '../../../../src/runs/report/gather.ts'
+import { recordedRun } from './recorded.ts'
+import { secondsIn, showInSpeedscope } from './speedscope-viewer.ts'
+
+function speedscope(run: CollectedRun): string {
+  return [...convertRun(run, 'speedscope', 'ridealong 1.0').parts].join('')
+}
+
+t.test('speedscope shows the functions of each rank', async (t) => {
+  const run = recordedRun('all-metrics')
+  const shown = await showInSpeedscope(t, 'run.speedscope.json', speedscope(run), 2)
+  t.strictSame(
+    shown.map(({ title }) => title),
+    ['rank 0, lmp (1/2)', 'rank 1, lmp (2/2)'],
+  )
+  const rows = pageData(run, 'auto').profiles?.programs[0]?.functions.rows ?? []
+  for (const [rank, { functions }] of shown.entries()) {
+    t.ok(functions.length > 10)
+    for (const { name, self } of functions.slice(0, 5)) {
+      const known = rows.filter((row) => row.name === name)
+      const seconds = known.reduce((sum, row) => sum + (row.self[rank] ?? 0), 0)
+      const difference = Math.abs(secondsIn(self) - seconds)
+      t.ok(difference <= 0.005, `${name} of rank ${rank}: ${self} is ${seconds} s of the report`)
+    }
+  }
+})

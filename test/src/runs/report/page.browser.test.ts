@@ -1,0 +1,147 @@
+import { statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { run } from '../../../cli/command.ts'
+import { browserOf, coloursOf, rowsAre } from './browser.ts'
+import { type Generated, generatedLines } from './generated.ts'
+
+/** Creates a page from generated data with the command, as a user would. */
+async function pageOf(t: Test, generated: Generated, ...args: readonly string[]): Promise<string> {
+  const folder = t.testdir({})
+  const [data, page] = [join(folder, 'run.jsonl'), join(folder, 'page.html')]
+  writeFileSync(data, `${[...generatedLines(generated)].join('\n')}\n`)
+  const { code, err } = await run(['report', data, '--to', page, ...args])
+  t.equal(code, 0, err)
+  return page
+}
+const SMALL = { ranks: 4, timepoints: 40, straggler: 2 }
+
+t.test('the page draws its plots, without console messages and requests', async (t) => {
+  const open = await browserOf(t)
+  const { page, said, requests } = await open(await pageOf(t, SMALL))
+  const plots = await coloursOf(page, '#plots canvas')
+  t.equal(plots.length, 6)
+  for (const colours of plots) t.ok(colours > 10, `${colours} colours`)
+  const [strip = 0] = await coloursOf(page, '#strip .strip canvas')
+  t.ok(strip > 10, `${strip} colours`)
+  t.equal(
+    await page.locator('#devices').isVisible(),
+    false,
+    'without a log of io-sysstat, no devices are shown',
+  )
+  t.strictSame(said, [])
+  t.strictSame(requests, [])
+})
+
+t.test('only the slow rank is marked as an outlier', async (t) => {
+  const open = await browserOf(t)
+  const { page } = await open(await pageOf(t, SMALL))
+  const marked = await page.$$eval('#summary tbody tr:has(td.out)', (rows) =>
+    rows.map((row) => row.children[0]?.textContent),
+  )
+  t.strictSame(marked, ['2'])
+  await page.check('#outliers')
+  await rowsAre(page, 1)
+  t.equal(await page.textContent('#shown'), '1 of 4 lines')
+})
+
+t.test('the table is filtered by rank and program, and shows all rows again', async (t) => {
+  const folder = t.testdir({})
+  const [data, path] = [join(folder, 'run.jsonl'), join(folder, 'page.html')]
+  const lines = [...generatedLines(SMALL), ...generatedLines({ ...SMALL, program: 'python3' })]
+  writeFileSync(data, lines.join('\n'))
+  t.equal((await run(['report', data, '--to', path])).code, 0)
+  const open = await browserOf(t)
+  const { page, said } = await open(path)
+  const rows = () =>
+    page.$$eval('#summary tbody tr', (all) =>
+      all.map((row) => `${row.children[0]?.textContent} ${row.children[1]?.textContent}`),
+    )
+  t.equal((await rows()).length, 8)
+  await page.fill('#ranks', '1-2')
+  await rowsAre(page, 4)
+  t.strictSame(await rows(), ['1 lmp', '1 python3', '2 lmp', '2 python3'])
+  await page.uncheck('#programs input[value="python3"]')
+  await rowsAre(page, 2)
+  t.strictSame(await rows(), ['1 lmp', '2 lmp'])
+  t.equal(await page.textContent('#legend'), 'rank 1, lmp 101rank 2, lmp 102')
+  await page.click('#reset')
+  await rowsAre(page, 8)
+  await page.fill('#ranks', 'nobody')
+  await rowsAre(page, 0)
+  t.strictSame(said, [])
+})
+
+t.test('a click on a column title sorts the table', async (t) => {
+  const open = await browserOf(t)
+  const { page } = await open(await pageOf(t, SMALL))
+  const first = () => page.textContent('#summary tbody tr td')
+  await page.click('#summary thead button:text("Voluntary switches")')
+  t.equal(await first(), '2', 'the largest value is first')
+  await page.click('#summary thead button:text("Rank")')
+  await page.click('#summary thead button:text("Rank")')
+  t.equal(await first(), '3')
+})
+
+t.test('the page is dark if the reader prefers this, and light on paper', async (t) => {
+  const open = await browserOf(t, { colorScheme: 'dark' })
+  const { page, said } = await open(await pageOf(t, SMALL))
+  const paper = () => page.evaluate('getComputedStyle(document.body).backgroundColor')
+  t.equal(await paper(), 'rgb(20, 24, 28)')
+  await page.evaluate("dispatchEvent(new Event('beforeprint'))")
+  t.equal(await paper(), 'rgb(255, 255, 255)')
+  await page.evaluate("dispatchEvent(new Event('afterprint'))")
+  t.equal(await paper(), 'rgb(20, 24, 28)')
+  await page.click('#theme')
+  t.equal(await paper(), 'rgb(255, 255, 255)')
+  t.ok((await page.pdf()).length > 10_000)
+  t.strictSame(said, [])
+})
+
+t.test('the page does not run text of its data as HTML', async (t) => {
+  const open = await browserOf(t)
+  const program = '</script><script>document.title="broken"</script><img src=http://127.0.0.1:9/x>'
+  const path = await pageOf(t, { ...SMALL, program }, '--title', '<b>a & "b"</b></title><script>')
+  const { page, said, requests } = await open(path)
+  t.equal(await page.title(), '<b>a & "b"</b></title><script>')
+  t.equal(await page.textContent('#summary tbody tr td:nth-child(2)'), program)
+  t.equal(await page.locator('img').count(), 0)
+  t.strictSame(said, [])
+  t.strictSame(requests, [])
+})
+
+t.test('the page blocks every request', async (t) => {
+  const open = await browserOf(t)
+  const { page, said } = await open(await pageOf(t, SMALL))
+  const outcome = await page.evaluate(() =>
+    fetch('http://127.0.0.1:9/').then(
+      () => 'sent',
+      () => 'refused',
+    ),
+  )
+  t.equal(outcome, 'refused')
+  t.match(said.join(), /Content Security Policy/)
+})
+
+t.test(
+  'the page shows 1,000 ranks, states that it is downsampled, and finds one rank',
+  async (t) => {
+    const open = await browserOf(t)
+    const path = await pageOf(t, { ranks: 1000, timepoints: 200, straggler: 137 })
+    t.ok(statSync(path).size < 12_000_000, `a page of ${statSync(path).size} bytes`)
+    const { page, said, requests } = await open(path)
+    t.match(
+      await page.textContent('#notices'),
+      /downsampled: each point stands for .* shows the minimum and the maximum/,
+    )
+    t.equal(await page.textContent('#shown'), '1,000 of 1,000 lines')
+    const heap = Number(await page.evaluate('performance.memory.usedJSHeapSize'))
+    t.ok(heap < 400_000_000, `${heap} bytes of heap`)
+    for (const colours of await coloursOf(page, '#plots canvas')) t.ok(colours > 5)
+    await page.check('#outliers')
+    await rowsAre(page, 1)
+    t.equal(await page.textContent('#summary tbody tr td'), '137')
+    t.strictSame(said, [])
+    t.strictSame(requests, [])
+  },
+)

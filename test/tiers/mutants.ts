@@ -1,0 +1,95 @@
+/** `npm run test:mutants` changes the program in one place at a time, and runs `npm test`. */
+import { execFileSync, spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { globSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { Command } from 'commander'
+import { applyMutation, findMutations, type Mutation } from './mutations.ts'
+import { filesOfTier } from './tiers.ts'
+
+const REPOSITORY = join(import.meta.dirname, '../..')
+const COPY = join(REPOSITORY, 'node_modules/.cache/mutants')
+
+/** Modules that run only in a browser, whose tests are not in `npm test`. */
+const PAGES = /^src\/runs\/(\w+)\/page\//
+
+const say = (line: string) => process.stdout.write(`${line}\n`)
+
+interface Mutant {
+  readonly path: string
+  readonly source: string
+  readonly mutation: Mutation
+}
+
+new Command('mutants')
+  .description(
+    'changes the committed program in one place at a time, and tells whether npm test notices it',
+  )
+  .option('--count <n>', 'the number of mutants', Number, 40)
+  .option('--seed <n>', 'the seed that draws the mutants', Number, Date.now() % 2 ** 31)
+  .addHelpText(
+    'after',
+    '\nExit code: 0 if npm test notices 9 of 10 mutants, otherwise 1. Takes an hour.' +
+      '\n\nExample:\n  npm run test:mutants -- --count 40 --seed 1',
+  )
+  .action(({ count, seed }: { readonly count: number; readonly seed: number }) => {
+    say(`seed ${seed}`)
+    copyRepository()
+    const noticed = draw(count, seed).filter(isNoticed).length
+    say(`noticed ${noticed} of ${count}`)
+    process.exitCode = noticed >= 0.9 * count ? 0 : 1
+  })
+  .parse()
+
+/** Makes a copy of the last commit, in which modules can be changed. */
+function copyRepository(): void {
+  const git = (...words: readonly string[]) => execFileSync('git', words, { cwd: REPOSITORY })
+  rmSync(COPY, { recursive: true, force: true })
+  git('worktree', 'prune')
+  git('worktree', 'add', '--quiet', '--detach', COPY)
+  symlinkSync(join(REPOSITORY, 'node_modules'), join(COPY, 'node_modules'))
+}
+
+/** Draws mutants from src, cli and webhook. Each mutation is drawn with the same probability. */
+function draw(count: number, seed: number): readonly Mutant[] {
+  const all = globSync('{src,cli,webhook}/**/*.ts', { cwd: COPY })
+    .filter((path) => !PAGES.test(path))
+    .toSorted()
+    .flatMap((path) => {
+      const source = readFileSync(join(COPY, path), 'utf8')
+      return findMutations(source).map((mutation) => ({ path, source, mutation }))
+    })
+  say(`${all.length} mutations`)
+  return Array.from(
+    { length: count },
+    (_, index) => all[drawNumber(seed, index) % all.length],
+  ).filter((mutant) => mutant !== undefined)
+}
+
+/** Returns the number at an index of the random numbers of a seed, from 0 to 2^32 - 1. */
+function drawNumber(seed: number, index: number): number {
+  return createHash('sha256').update(`${seed} ${index}`).digest().readUInt32BE()
+}
+
+/** Runs the tests of the module's folder, and then all of `npm test`, until one fails. */
+function isNoticed({ path, source, mutation }: Mutant): boolean {
+  writeFileSync(join(COPY, path), applyMutation(source, mutation))
+  const folder = `${dirname(path)}/`
+  const near = filesOfTier('node').filter((file) => file.startsWith(folder))
+  const isNear = near.length > 0 && fails(['node_modules/.bin/tap', '--bail', ...near.map(inTest)])
+  const isNoticed = isNear || fails(['test/tiers/run.ts', '--bail'])
+  writeFileSync(join(COPY, path), source)
+  const line = source.slice(0, mutation.start).split('\n').length
+  const before = source.slice(mutation.start, mutation.end)
+  const change = `${path}:${line}: ${before} becomes ${mutation.text}`
+  say(`${isNoticed ? 'noticed' : 'MISSED '} ${change}`)
+  return isNoticed
+}
+
+const inTest = (file: string) => `test/${file}`
+
+/** Whether a program fails in the copy. A test that does not end fails after two minutes. */
+function fails(words: readonly string[]): boolean {
+  const env = { ...process.env, TAP_TIMEOUT: '120' }
+  return spawnSync(process.execPath, words, { cwd: COPY, env, stdio: 'ignore' }).status !== 0
+}
