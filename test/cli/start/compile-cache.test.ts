@@ -65,6 +65,17 @@ t.test('a folder that others can read or replace is not used', async (t) => {
   }
 })
 
+t.test('no folder is used whose home others can replace', async (t) => {
+  const above = newFolder(t)
+  const home = join(above, 'users/alice')
+  mkdirSync(home, { recursive: true })
+  t.ok(openPrivateFolder({ HOME: home }, USER))
+  chmodSync(above, 0o777)
+  t.equal(openPrivateFolder({ HOME: home }, USER), undefined)
+  chmodSync(above, 0o1777)
+  t.ok(openPrivateFolder({ HOME: home }, USER), 'with the sticky bit, others cannot replace it')
+})
+
 t.test('the real folder of a link is checked and used', async (t) => {
   const [home, other] = [newFolder(t), newFolder(t)]
   mkdirSync(join(other, 'open'), { mode: 0o777 })
