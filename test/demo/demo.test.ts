@@ -1,12 +1,15 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { stripVTControlCharacters } from 'node:util'
 import t from 'tap'
 import { answerFile, CASE_NAMES } from '../cases/read.ts'
+import { createHost } from '../cli/host.ts'
 import { creatorOf } from './summary.ts'
+import { showTour } from './tour.ts'
 
 const DEMO = fileURLToPath(new URL('demo.ts', import.meta.url))
 
@@ -48,39 +51,58 @@ function goldenWords(name: string): string {
 
 const wordsOf = (row: string) => row.split(/\s+/).slice(2).join(' ')
 
-t.test('the demonstration shows one change, and a row for each recorded pod', async (t) => {
-  const { code, out, err } = await demo([])
+t.test('the demonstration shows a change, a run and a hang, and writes a page', async (t) => {
+  const [folder, before] = [t.testdir({}), process.cwd()]
+  process.chdir(folder)
+  t.teardown(() => process.chdir(before))
+  const host = createHost()
+  t.equal(await showTour(host), 0, host.err())
+  const out = host.out()
+  const change = out.match(/^\+.*$/gm) ?? []
+  t.equal(change.length, 10)
+  t.strictSame(change.slice(0, 3), [
+    '+  shareProcessNamespace: true',
+    '+  initContainers:',
+    '+  - name: vitals',
+  ])
+  t.match(
+    out,
+    /^Job\/lammps in demo\nTook 20 s on 2 MPI ranks\. .*the work was uneven \(load balance /m,
+  )
+  t.match(out, /^Efficiency 0\.\d\d = load balance 0\.\d\d × /m)
+  t.match(
+    out,
+    /^ {2}No progress .* MPI ranks 0-2 wait in MPI_Allreduce .* MPI rank 3 has not come: /m,
+  )
+  t.equal(out, stripVTControlCharacters(out), 'a pipe receives no colours')
+  t.match(out, `The page of the run of LAMMPS: ${join(folder, 'demo.html')}\n`)
+  t.match(readFileSync(join(folder, 'demo.html'), 'utf8'), '<title>Job/lammps in demo</title>')
+})
+
+t.test('with --all, the demonstration shows every change, and a row for each pod', async (t) => {
+  const { code, out, err } = await demo(['--all'])
   t.equal(code, 0, err)
-  t.equal(out.match(/^\+\+\+ pod with observers$/gm)?.length, 1, 'only one change is shown')
-  t.match(out, /^flux-minicluster-rank0: injected perf-sysstat, io-sysstat$/m)
-  t.match(out, /^\+ {2}shareProcessNamespace: true$/m, 'all lines of the change are shown')
-  const rows = rowsOf(out)
-  t.strictSame(rows.map(wordsOf).sort(), CASE_NAMES.map(goldenWords).sort())
-  t.match(rows[0], /^Flux +MiniCluster +injected +perf-sysstat$/)
-  t.match(rows.at(-1), /^- +Pod +left +\S+$/)
-})
-
-t.test('the summary has at most 80 columns, and a pipe receives no colours', async (t) => {
-  const { out } = await demo([])
-  t.ok(rowsOf(out).every((row) => row.length <= 80))
-  t.equal(out, stripVTControlCharacters(out))
-})
-
-t.test('with --all, the demonstration shows the change to every injected pod', async (t) => {
-  const { code, out } = await demo(['--all'])
-  t.equal(code, 0)
   for (const name of CASE_NAMES) t.match(out, new RegExp(`^${name}: (injected|left) `, 'm'))
   const patched = CASE_NAMES.filter((name) => goldenWords(name).startsWith('injected'))
   const shared = out.match(/^\+ {2}shareProcessNamespace: true$/gm)?.length ?? 0
   const already = CASE_NAMES.filter((name) => name === 'flux-minicluster-already-shared')
   t.equal(shared, patched.length - already.length)
-  t.equal(rowsOf(out).length, CASE_NAMES.length)
+  t.match(out, /^flux-minicluster-rank0: injected perf-sysstat, io-sysstat$/m)
+  const rows = rowsOf(out)
+  t.strictSame(rows.map(wordsOf).sort(), CASE_NAMES.map(goldenWords).sort())
+  t.match(rows[0], /^Flux +MiniCluster +injected +perf-sysstat$/)
+  t.match(rows.at(-1), /^- +Pod +left +\S+$/)
+  t.ok(
+    rows.every((row) => row.length <= 80),
+    'the table has at most 80 columns',
+  )
+  t.equal(out, stripVTControlCharacters(out), 'a pipe receives no colours')
 })
 
 t.test('the demonstration prints no colours if NO_COLOR is set', async (t) => {
-  const coloured = await demo([], { FORCE_COLOR: '1' })
+  const coloured = await demo(['--all'], { FORCE_COLOR: '1' })
   t.not(coloured.out, stripVTControlCharacters(coloured.out), 'FORCE_COLOR adds colours in a pipe')
-  const plain = await demo([], { NO_COLOR: '1' })
+  const plain = await demo(['--all'], { NO_COLOR: '1' })
   t.equal(plain.out, stripVTControlCharacters(plain.out))
 })
 
