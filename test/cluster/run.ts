@@ -1,5 +1,6 @@
 /** `npm run test:cluster` runs the tests on a real Kubernetes. */
 import { Command, Option } from 'commander'
+import { today } from '../tiers/today.ts'
 import { type Ended, findTests, runLane } from './lane.ts'
 import {
   type Cluster,
@@ -114,6 +115,9 @@ const LONG = [
   'upheaval',
 ]
 
+/** The number of days in which --long-by-turns runs each test of `LONG` once. */
+const TURNS = 9
+
 /** Tests that need the programs in the folder of machine/operators-folder.ts. */
 const WITH_OPERATORS = [
   'all-metrics',
@@ -175,6 +179,7 @@ interface Options {
   readonly keep?: boolean
   readonly onlyBuild?: boolean
   readonly all?: boolean
+  readonly longByTurns?: boolean
 }
 
 /** Starts a cluster, runs tests on it, and ends it unless `keep` is set. */
@@ -196,7 +201,9 @@ async function test(names: readonly string[], options: Options): Promise<boolean
   const unknown = names.find((name) => !EVERY_TEST.includes(name))
   if (unknown !== undefined)
     throw new Error(`no test ${unknown}; there are ${EVERY_TEST.join(', ')}`)
-  const usual = EVERY_TEST.filter((name) => options.all || !LONG.includes(name))
+  const turn = options.longByTurns ? today() % TURNS : undefined
+  const due = LONG.filter((_, index) => options.all || index % TURNS === turn)
+  const usual = EVERY_TEST.filter((name) => due.includes(name) || !LONG.includes(name))
   const able = withoutImageVolumes(names.length === 0 ? usual : names, containerd)
   const { chosen, isWhole } = withoutOperators(able)
   if (chosen.length === 0) return isWhole
@@ -251,6 +258,7 @@ const program = new Command('test:cluster')
     '[test...]',
     'the tests to run (recordings, workloads, ...); by default, all tests of at most a minute',
   )
+  .option('--long-by-turns', `also run one of ${TURNS} parts of the longer tests, by the date`)
   .option('--all', `also run the tests that take longer: ${LONG.join(', ')}`)
   .addOption(
     new Option('--kubernetes <minor>', 'the version of Kubernetes')

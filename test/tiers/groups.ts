@@ -21,16 +21,15 @@ export function groupFiles(paths: readonly string[]): readonly Group[] {
     if (!SHARING.includes(folder.split('/')[0] ?? ''))
       return files.map((file) => ({ name: file, files: [file] }))
     const count = Math.ceil(files.length / MAX_FILES)
-    const size = Math.ceil(files.length / count)
-    return Array.from({ length: count }, (_, index) => ({
-      name: `${folder}-${index + 1}`,
-      files: files.slice(index * size, (index + 1) * size),
+    return Array.from({ length: count }, (_, group) => ({
+      name: `${folder}-${group + 1}`,
+      files: files.filter((_, index) => index % count === group),
     }))
   })
 }
 
-/** Returns `src/runs` for `src/runs/log/parse.test.ts`, and `certs` for `certs/make.test.ts`. */
+/** Returns `src/runs` for `src/runs/log/parse.test.ts`, and `cli` for `cli/top/top.test.ts`. */
 function folderOf(path: string): string {
-  const parts = path.split('/').slice(0, -1)
-  return parts.slice(0, 2).join('/')
+  const [first = '', second = ''] = path.split('/')
+  return first === 'src' ? `${first}/${second}` : first
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { Argument, Command } from 'commander'
 import { groupFiles } from './groups.ts'
 import { filesOfTier, TIER_NAMES, TIERS, type TierName } from './tiers.ts'
+import { today } from './today.ts'
 
 const REPOSITORY = join(import.meta.dirname, '../..')
 const GROUPS = '.tap/groups'
@@ -52,11 +53,6 @@ new Command('test')
     process.exitCode = isError ? 1 : runFiles(files, options)
   })
   .parse()
-
-/** Returns the number of today, counted from the first day of 1970. */
-function today(): number {
-  return Math.floor(Date.now() / 86_400_000)
-}
 
 /** Tells whether prerequisites of a tier are missing, and names them. */
 function sayMissing(tier: TierName): boolean {
