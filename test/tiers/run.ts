@@ -89,8 +89,21 @@ function writeGroups(paths: readonly string[]): readonly string[] {
   return groupFiles(paths).map(({ name, files }) => {
     if (files.length === 1) return `test/${files[0]}`
     const path = `${GROUPS}/${name.replaceAll('/', '-')}.test.mjs`
-    const imports = files.map((file) => `import '../../test/${file}'\n`)
-    writeFileSync(join(REPOSITORY, path), imports.join(''))
+    writeFileSync(join(REPOSITORY, path), loadAll(files))
     return path
   })
+}
+
+/**
+ * Returns a module that loads test files. Its first test ends when all files are loaded: tap would
+ * otherwise end the process between two files, if the second takes long to load.
+ */
+function loadAll(files: readonly string[]): string {
+  return [
+    "import t from 'tap'",
+    'const loading = Promise.withResolvers()',
+    "t.test('the files of the group are loaded', () => loading.promise)",
+    ...files.map((file) => `await import('../../test/${file}')`),
+    'loading.resolve()\n',
+  ].join('\n')
 }
