@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import type { PageData } from '../../src/runs/report/data.ts'
+import type { FindingsDocument } from '../../src/runs/report/document/findings-document.ts'
 import { run } from '../cli/command.ts'
 import { dataOf } from '../src/runs/report/data-of.ts'
 import type { Cluster } from './machine/cluster.ts'
@@ -17,7 +18,10 @@ export interface Collected {
   readonly page: PageData
 }
 
-/** Collects the logs of a workload, KIND/NAME, and makes a report, with the command line. */
+/**
+ * Collects the logs of a workload, KIND/NAME, and makes a report of the rows, with the command.
+ * Checks that `report KIND/NAME`, which collects the logs itself, reads as many logs.
+ */
 export async function collect(
   t: Test,
   { kubeconfig }: Cluster,
@@ -31,9 +35,10 @@ export async function collect(
   t.equal(code, 0, err)
   t.equal((await run(['report', rows, '--to', page])).code, 0)
   const lines = readFileSync(rows, 'utf8').trimEnd().split('\n')
-  return {
-    rows: lines.map((line) => JSON.parse(line)),
-    file: rows,
-    page: dataOf(readFileSync(page, 'utf8')),
-  }
+  const data = dataOf(readFileSync(page, 'utf8'))
+  const direct = await run(['report', workload, ...from, '-o', 'json'])
+  t.equal(direct.code, 0, direct.err)
+  const { logs }: FindingsDocument = JSON.parse(direct.out)
+  t.equal(logs, data.logs, `report ${workload} reads the same logs`)
+  return { rows: lines.map((line) => JSON.parse(line)), file: rows, page: data }
 }
