@@ -34,6 +34,8 @@ const IMPORTS: readonly (readonly [string, string, boolean])[] = [
   ['cli/serve/a.ts', '../../webhook/serve.ts', false],
   ['src/pods/manifest/a.ts', '../../../cli/main.ts', true],
   ['src/pods/explain/a.ts', '../../../cli/main.ts', true],
+  ['src/pods/explain/b.ts', '../../catalog/built-in.ts', true],
+  ['src/pods/explain/c.ts', '../../catalog/parse.ts', true],
   ['src/pods/doctor/a.ts', '../../../webhook/server.ts', true],
   ['cli/archive/a.ts', '../../webhook/status-app.ts', false],
   ['webhook/a.ts', '../cli/main.ts', true],
