@@ -5,6 +5,7 @@ import { gzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { CASE_NAMESPACES, caseFolder } from '../cases/read.ts'
 import { run } from '../cli/command.ts'
+import { buildForTest } from '../release/built/build-for-test.ts'
 import { PAGES, REPOSITORY, textOf } from './pages.ts'
 
 // Tests of the commands in the documents. Commands that need no cluster run unchanged, in a folder
@@ -23,7 +24,8 @@ const COMPARED = ['before', 'after'].flatMap((name) => [
 const STORED = ['hpc/lammps-e37d7975', 'ml/train-0b1f2c44', 'ml/train-9c2d01aa'].map((name) =>
   name.replace(/(.*)\/(.*)/, 'rows/namespace=$1/date=2026-11-26/run=$2'),
 )
-const MAIN = join(REPOSITORY, 'cli/main.ts')
+/** The command as users install it, which starts faster than its sources. */
+const { program: COMMAND } = await buildForTest(t)
 const EXAMPLES = join(REPOSITORY, 'docs/examples')
 
 /**
@@ -110,7 +112,7 @@ function workplace(t: Test): string {
   writeFileSync(join(folder, 'my-metrics/own.yaml'), metric.replaceAll('io-sysstat', 'own-io'))
   const program = (name: string, script: string) =>
     writeFileSync(join(folder, 'bin', name), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
-  program('ridealong', `exec '${process.execPath}' '${MAIN}' "$@"`)
+  program('ridealong', `exec '${process.execPath}' '${COMMAND}' "$@"`)
   program('xdg-open', 'true')
   program('kubectl', 'cat > applied.yaml && test -s applied.yaml')
   return folder
