@@ -20,13 +20,20 @@ const WORLD: World = { pods: () => [0, 1].map((rank) => pod({ rank })), logs: lo
 /** Runs the command in an empty folder, in which it writes its pages. */
 async function place(t: Test, world: World) {
   const { kubeconfig } = await standIn(t, world)
-  const [folder, before] = [t.testdir({ job: {} }), process.cwd()]
+  const root = t.testdir({ work: { job: {} }, temporary: {} })
+  const folder = join(root, 'work')
+  const [before, { TMPDIR }] = [process.cwd(), process.env]
   process.chdir(folder)
-  t.teardown(() => process.chdir(before))
+  process.env.TMPDIR = join(root, 'temporary')
+  t.teardown(() => {
+    process.chdir(before)
+    if (TMPDIR === undefined) delete process.env.TMPDIR
+    else process.env.TMPDIR = TMPDIR
+  })
   return { folder, run: (...words: string[]) => run([...words, '--kubeconfig', kubeconfig]) }
 }
 
-const foldersOfCollect = () => readdirSync(tmpdir()).filter((name) => /^ridealong-run-/.test(name))
+const temporaryFiles = () => readdirSync(tmpdir())
 
 t.test('report collects a workload, prints the report and writes a page', async (t) => {
   const { folder, run } = await place(t, WORLD)
@@ -39,7 +46,7 @@ t.test('report collects a workload, prints the report and writes a page', async 
   }
   t.match(await run('report', 'job', 'lammps', '--to', 'other.html'), { code: 0 })
   t.ok(existsSync('other.html'))
-  t.strictSame(foldersOfCollect(), [])
+  t.strictSame(temporaryFiles(), [])
 })
 
 t.test('a report for programs, or of files, writes no page', async (t) => {
@@ -70,7 +77,7 @@ t.test('a run without a log is an error', async (t) => {
   const { code, out, err } = await run('report', 'job/lammps')
   t.strictSame([code, out], [2, ''])
   t.match(err, /ridealong: no log of job\/lammps could be read\n$/)
-  t.strictSame(foldersOfCollect(), [])
+  t.strictSame(temporaryFiles(), [])
 })
 
 t.test('compare and convert read workloads of the cluster', async (t) => {
@@ -81,7 +88,7 @@ t.test('compare and convert read workloads of the cluster', async (t) => {
   t.match(await run('convert', 'job/lammps', '--format', 'parquet', '--to', 'rows'), { code: 0 })
   t.match(readdirSync(join(folder, 'rows')), ['perf-sysstat.process.parquet'])
   t.match(await run('top', 'jobs', 'lammps', '--once'), { code: 0, out: /^0 .*\n1 /m })
-  t.strictSame(foldersOfCollect(), [])
+  t.strictSame(temporaryFiles(), [])
 })
 
 t.test('several runs in one report, and words that name no run, are refused', async (t) => {
