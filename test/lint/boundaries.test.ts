@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
+import { ownFolder } from '../tiers/own-folder.ts'
 
 // Tests the boundaries between folders that biome.json declares. Biome lints modules with one
 // import each, in a temporary folder with the same configuration.
@@ -44,7 +45,7 @@ const IMPORTS: readonly (readonly [string, string, boolean])[] = [
   ['certs/b.ts', './make.ts', false],
 ]
 
-const folder = t.testdir({})
+const folder = ownFolder(t)
 const configuration = JSON.parse(readFileSync(join(REPOSITORY, 'biome.json'), 'utf8'))
 // The temporary folder is not a git repository.
 const alone = { ...configuration, root: true, vcs: { enabled: false } }

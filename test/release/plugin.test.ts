@@ -3,13 +3,14 @@ import { readFileSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
+import { ownFolder } from '../tiers/own-folder.ts'
 
 // kubectl searches PATH for a program named kubectl-ridealong. npm creates a link with this name.
 
 const MAIN = fileURLToPath(new URL('../../cli/main.ts', import.meta.url))
 const MANIFEST = new URL('../../package.json', import.meta.url)
 
-const folder = t.testdir()
+const folder = ownFolder(t)
 symlinkSync(MAIN, join(folder, 'kubectl-ridealong'))
 const { FORCE_COLOR: _, ...others } = process.env
 const env = { ...others, PATH: `${folder}:${dirname(process.execPath)}:${process.env.PATH}` }

@@ -12,13 +12,14 @@ import { makeAuthority } from '../../../certs/make.ts'
 import { pod } from '../../src/runs/collect/pod.ts'
 import { answerOf } from '../../src/runs/stacks/answers.ts'
 import { standIn } from '../../stand-ins/pod-logs.ts'
+import { ownFolder } from '../../tiers/own-folder.ts'
 import { buildForTest } from './build-for-test.ts'
 
 // The built command contains a part of @kubernetes/client-node. Each kind of credentials and of
 // proxies that kubeconfigs can have must be in this part.
 
 const built = await buildForTest(t)
-const folder = t.testdir({})
+const folder = ownFolder(t)
 const authority = await makeAuthority()
 const client = await authority.issue({ names: [], subject: 'CN=alice' })
 const base64 = (value: string) => Buffer.from(value).toString('base64')

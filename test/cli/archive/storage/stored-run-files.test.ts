@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gunzipSync } from 'node:zlib'
@@ -10,6 +10,7 @@ import { report } from '../../../../cli/report/report.ts'
 import { describeObserver } from '../../../../src/runs/collect/gather.ts'
 import { transcribe } from '../../../../src/runs/log/transcribe.ts'
 import { BUILT_IN_ROWS } from '../../../src/runs/log/built-in.ts'
+import { ownFolder } from '../../../tiers/own-folder.ts'
 import { run } from '../../command.ts'
 import { createHost, createSession } from '../../host.ts'
 import { endedObserver, recordedLog } from '../observers.ts'
@@ -28,7 +29,8 @@ function collected(): string {
 }
 
 const STORE = fileURLToPath(new URL('store-runs.ts', import.meta.url))
-const root = t.testdir({ 'collected.jsonl': collected() })
+const root = ownFolder(t)
+writeFileSync(join(root, 'collected.jsonl'), collected())
 const folderOf = (name: string) => join(root, `namespace=hpc/date=2026-01-02/run=${name}`)
 const [FIRST, SECOND] = ['lammps-11111111', 'lammps-22222222']
 let printed = ''
