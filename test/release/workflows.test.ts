@@ -81,15 +81,15 @@ t.test('each pull request runs the script that CONTRIBUTING.md names', async (t)
   t.equal(jobs.check.steps.at(-1).run, 'bash .ci/run')
 })
 
-t.test('each measurement runs in a workflow every week', async (t) => {
+t.test('each measurement, and each test of an hour, runs in a workflow every week', async (t) => {
   const { on, jobs } = parse(read('bench.yml'))
   t.match(on.schedule, [{ cron: /^\d+ \d+ \* \* \d$/ }])
   const commands: readonly string[] = jobs.bench.strategy.matrix.command
   const ran = new Set(commands.map((command) => command.split(' ')[0]))
   const packaged = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
   const scripts = Object.keys(JSON.parse(packaged).scripts)
-  const benches = scripts.filter((name) => /^bench\b/.test(name))
-  t.ok(benches.length > 5)
-  t.strictSame([...ran].sort(), benches.sort())
+  const weekly = scripts.filter((name) => /^(bench\b|test:(large|mutants)$)/.test(name))
+  t.ok(weekly.length > 5)
+  t.strictSame([...ran].sort(), weekly.sort())
   t.equal(jobs.bench.steps.at(-1).run, 'npm run $COMMAND')
 })

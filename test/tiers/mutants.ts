@@ -1,14 +1,16 @@
 /** `npm run test:mutants` changes the program in one place at a time, and runs `npm test`. */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { globSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { Command } from 'commander'
 import { applyMutation, findMutations, type Mutation } from './mutations.ts'
 import { filesOfTier } from './tiers.ts'
 
 const REPOSITORY = join(import.meta.dirname, '../..')
-const COPY = join(REPOSITORY, 'node_modules/.cache/mutants')
+/** Outside of node_modules, in which tap finds no tests. */
+const COPY = mkdtempSync(join(tmpdir(), 'ridealong-mutants-'))
 
 /** Modules that run only in a browser, whose tests are not in `npm test`. */
 const PAGES = /^src\/runs\/(\w+)\/page\//
@@ -38,6 +40,7 @@ new Command('mutants')
   .action(({ count, seed }: { readonly count: number; readonly seed: number }) => {
     say(`seed ${seed}`)
     copyRepository()
+    process.on('exit', removeCopy)
     const noticed = draw(count, seed).filter(isNoticed).length
     say(`noticed ${noticed} of ${count}`)
     process.exitCode = noticed >= 0.9 * count ? 0 : 1
@@ -47,10 +50,13 @@ new Command('mutants')
 /** Makes a copy of the last commit, in which modules can be changed. */
 function copyRepository(): void {
   const git = (...words: readonly string[]) => execFileSync('git', words, { cwd: REPOSITORY })
-  rmSync(COPY, { recursive: true, force: true })
-  git('worktree', 'prune')
   git('worktree', 'add', '--quiet', '--detach', COPY)
   symlinkSync(join(REPOSITORY, 'node_modules'), join(COPY, 'node_modules'))
+}
+
+function removeCopy(): void {
+  rmSync(COPY, { recursive: true })
+  execFileSync('git', ['worktree', 'prune'], { cwd: REPOSITORY })
 }
 
 /** Draws mutants from src, cli and webhook. Each mutation is drawn with the same probability. */

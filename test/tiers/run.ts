@@ -24,13 +24,13 @@ Examples:
   npm run test:browser
   npm run test:all
   npm test -- --coverage
-  npm run test:all -- --long-by-turns
+  npm run test:all -- --large-by-turns
 `
 
 interface Options {
   readonly bail: boolean
   readonly coverage: boolean
-  readonly longByTurns: boolean
+  readonly largeByTurns: boolean
 }
 
 new Command('test')
@@ -38,7 +38,11 @@ new Command('test')
   .addArgument(new Argument('[tier]').choices([...TIER_NAMES, 'all']).default('node'))
   .option('--bail', 'stop at the first test that fails', false)
   .option('--coverage', 'also print which code the tests do not cover', false)
-  .option('--long-by-turns', 'of the tier long, run only one file, a different one each day', false)
+  .option(
+    '--large-by-turns',
+    'of the tier large, run only one file, a different one each day',
+    false,
+  )
   .addHelpText('after', HELP)
   .action((tier: TierName | 'all', options: Options) => {
     const asked = tier === 'all' ? TIER_NAMES : [tier]
@@ -48,7 +52,9 @@ new Command('test')
       .filter((name) => !missing.includes(name))
       .flatMap((name) => {
         const all = filesOfTier(name)
-        return name === 'long' && options.longByTurns ? [all[today() % all.length] as string] : all
+        return name === 'large' && options.largeByTurns
+          ? [all[today() % all.length] as string]
+          : all
       })
     process.exitCode = isError ? 1 : runFiles(files, options)
   })

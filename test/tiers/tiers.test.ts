@@ -8,7 +8,7 @@ const EXAMPLES = [
   ['kubernetes/limits/limits.go.test.ts', 'go'],
   ['observers/hold.test.ts', 'linux'],
   ['observers/endurance.long.test.ts', 'long'],
-  ['observers/large/crowds.test.ts', 'long'],
+  ['observers/large/crowds.test.ts', 'large'],
   ['charts/scan.test.ts', 'chart'],
   ['cluster/with-node/lammps.test.ts', undefined],
 ] as const

@@ -49,7 +49,12 @@ export const TIERS = {
     findMissing: () => findMissingPrograms(['go', 'python3']),
   },
   long: {
-    help: 'endurance and many generated inputs; needs the same as linux',
+    help: 'endurance, and an archive that is killed at each step; needs the same as linux',
+    folders: [],
+    findMissing: () => findMissingOfLinux(),
+  },
+  large: {
+    help: 'large nodes, and millions of samples; takes an hour, and needs the same as linux',
     folders: ['observers/large'],
     findMissing: () => findMissingOfLinux(),
   },
