@@ -11,6 +11,7 @@ const EXAMPLES = [
   ['observers/large/crowds.test.ts', 'large'],
   ['charts/scan.test.ts', 'chart'],
   ['cluster/with-node/lammps.test.ts', undefined],
+  ['tools/torch/installed/trace.test.ts', undefined],
 ] as const
 
 for (const [path, tier] of EXAMPLES) {

@@ -19,8 +19,7 @@ interface Tier {
 
 /**
  * The tiers. A test belongs to the tier in its name (`page.browser.test.ts`), otherwise to the tier
- * of its folder, otherwise to `node`. The tests of test/cluster belong to none: they have a command
- * of their own.
+ * of its folder, otherwise to `node`. The tests in OWN_COMMANDS belong to none.
  */
 export const TIERS = {
   node: {
@@ -68,9 +67,12 @@ export const TIER_NAMES = Object.keys(TIERS) as TierName[]
 
 const isTier = (name: string): name is TierName => Object.hasOwn(TIERS, name)
 
+/** Folders below test/ whose tests need a cluster, or PyTorch, and have commands of their own. */
+const OWN_COMMANDS = ['cluster/', 'tools/torch/installed/']
+
 /** Returns the tier of a test file, by its path below test/, such as `src/core/decide.test.ts`. */
 export function findTier(path: string): TierName | undefined {
-  if (path.startsWith('cluster/')) return
+  if (OWN_COMMANDS.some((folder) => path.startsWith(folder))) return
   const suffix = /\.(\w+)\.test\.ts$/.exec(path)?.[1] ?? ''
   if (isTier(suffix)) return suffix
   const folders = TIER_NAMES.flatMap((tier) =>

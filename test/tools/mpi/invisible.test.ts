@@ -156,7 +156,9 @@ for (const library of LIBRARIES) {
     const closedFile = join(openFolder('ridealong-mpi-own-'), 'file')
     const ended = await run([programs.chroot, 'close', closedFile], recording(programs, results))
     t.equal(ended.code, 0)
-    t.equal(readFileSync(closedFile, 'utf8'), '')
+    // A thread of Open MPI can still use the number of its eventfd, which the program has closed.
+    const written = readFileSync(closedFile, 'latin1').replaceAll('\x01\0\0\0\0\0\0\0', '')
+    t.equal(written, '')
     t.ok((readTraces(results)[0]?.calls ?? 0) > 0, 'the record goes on')
   })
 
