@@ -10,7 +10,21 @@ export function onPath(program: string): string {
   return stdout.trim() || program
 }
 
-const PROGRAMS = ['cargo', 'dash', 'unshare', 'nsenter', 'setpriv', 'gcc', 'python3']
+/** Returns those of the programs that are not installed. */
+export function findMissingPrograms(programs: readonly string[]): readonly string[] {
+  return programs.filter((program) => onPath(program) === program)
+}
+
+/** The programs that tests of observers need. */
+export const OBSERVER_PROGRAMS = [
+  'cargo',
+  'dash',
+  'unshare',
+  'nsenter',
+  'setpriv',
+  'gcc',
+  'python3',
+]
 
 /**
  * Returns the options of a test that runs observers. If observers cannot run, the test is skipped
@@ -23,13 +37,17 @@ export function observerTests(): { readonly skip: false | string } {
   return { skip }
 }
 
+/** Whether the tests run as root on Linux. */
+export function isRootOnLinux(): boolean {
+  return process.platform === 'linux' && process.getuid?.() === 0
+}
+
 function reasonToSkip(): false | string {
-  if (process.platform !== 'linux' || process.getuid?.() !== 0) {
-    return 'tests of observers need Linux, and root to imitate a pod'
-  }
-  const missing = PROGRAMS.filter((program) => onPath(program) === program)
+  if (!isRootOnLinux()) return 'tests of observers need Linux, and root to imitate a pod'
+  const missing = findMissingPrograms(OBSERVER_PROGRAMS)
   if (missing.length === 0) return false
-  return `tests of observers need ${PROGRAMS.join(', ')}; not installed: ${missing.join(', ')}`
+  const needed = OBSERVER_PROGRAMS.join(', ')
+  return `tests of observers need ${needed}; not installed: ${missing.join(', ')}`
 }
 
 /** A row of a section, as the Metrics Operator's parser returns it. */

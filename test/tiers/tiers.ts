@@ -1,6 +1,10 @@
-import { spawnSync } from 'node:child_process'
 import { existsSync, globSync } from 'node:fs'
 import { join } from 'node:path'
+import {
+  findMissingPrograms,
+  isRootOnLinux,
+  OBSERVER_PROGRAMS,
+} from '../observers/prerequisites.ts'
 
 const REPOSITORY = join(import.meta.dirname, '../..')
 
@@ -40,7 +44,7 @@ export const TIERS = {
   linux: {
     help: 'observers, tools, mounts and shells; needs root on Linux, Rust, gcc and Python',
     folders: ['observers', 'tools', 'metrics'],
-    findMissing: () => findMissingOfLinux(),
+    findMissing: findMissingOfLinux,
   },
   chart: {
     help: 'the chart; needs Go and Python, and builds Helm and the programs that check charts',
@@ -50,12 +54,12 @@ export const TIERS = {
   long: {
     help: 'endurance, and an archive that is killed at each step; needs the same as linux',
     folders: [],
-    findMissing: () => findMissingOfLinux(),
+    findMissing: findMissingOfLinux,
   },
   large: {
     help: 'large nodes, and millions of samples; takes an hour, and needs the same as linux',
     folders: ['observers/large'],
-    findMissing: () => findMissingOfLinux(),
+    findMissing: findMissingOfLinux,
   },
 } as const satisfies Record<string, Tier>
 
@@ -89,14 +93,5 @@ export function filesOfTier(tier: TierName): readonly string[] {
 }
 
 function findMissingOfLinux(): readonly string[] {
-  const isRoot = process.platform === 'linux' && process.getuid?.() === 0
-  const programs = ['cargo', 'dash', 'unshare', 'nsenter', 'setpriv', 'gcc', 'python3']
-  return [...(isRoot ? [] : ['root on Linux']), ...findMissingPrograms(programs)]
-}
-
-function findMissingPrograms(programs: readonly string[]): readonly string[] {
-  return programs.filter((program) => {
-    const { status } = spawnSync('sh', ['-c', `command -v ${program}`])
-    return status !== 0
-  })
+  return [...(isRootOnLinux() ? [] : ['root on Linux']), ...findMissingPrograms(OBSERVER_PROGRAMS)]
 }

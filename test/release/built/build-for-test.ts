@@ -1,12 +1,11 @@
 import { type SpawnSyncReturns, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import type { Test } from 'tap'
 import { buildCommand } from '../../../build/command.ts'
 import { plainEnvironment } from '../../cli/host.ts'
+import { ownFolder } from '../../tiers/own-folder.ts'
 
 /** The built command, in a folder that contains nothing else. */
 export interface Built {
@@ -28,8 +27,7 @@ export interface Ended {
 
 /** Builds the command into a folder without node_modules above it. */
 export async function buildForTest(t: Test): Promise<Built> {
-  const folder = mkdtempSync(join(tmpdir(), 'ridealong-built-'))
-  t.teardown(() => rmSync(folder, { recursive: true }))
+  const folder = ownFolder(t)
   const dist = join(folder, 'dist')
   await buildCommand(dist)
   const program = join(dist, 'ridealong.cjs')

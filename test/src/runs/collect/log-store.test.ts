@@ -8,41 +8,16 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import t, { type Test } from 'tap'
-import { type CollectOptions, collect } from '../../../../cli/collect/collect.ts'
+import t from 'tap'
 import { JOURNAL } from '../../../../src/runs/collect/journal.ts'
 import { run } from '../../../cli/command.ts'
-import { createSession } from '../../../cli/host.ts'
 import { standIn } from '../../../stand-ins/pod-logs.ts'
+import { collector, journalEntry, LOG } from './collector.ts'
 import { pod } from './pod.ts'
 
 // Tests of `collect` in a folder in which another user has created files, such as /tmp.
 
-const LOG = readFileSync(
-  new URL('../../../logs/perf-sysstat-head-format-generated.log', import.meta.url),
-  'utf8',
-)
 const NAME = 'lammps-0-abcde.perf-sysstat.jsonl'
-
-/** Returns a function that collects the log of a pod, and the kubeconfig of its cluster. */
-async function collector(t: Test) {
-  const world = { pods: () => [pod({ rank: 0 })], logs: { 'lammps-0-abcde/perf-sysstat': LOG } }
-  const { kubeconfig } = await standIn(t, world)
-  const collectTo = (to: string, more: Partial<CollectOptions> = {}) =>
-    collect(
-      ['job/lammps'],
-      { output: 'jsonl', parallel: 2, kubeconfig, to, ...more },
-      createSession(),
-    )
-  return { collectTo, kubeconfig }
-}
-
-/** Returns the line of a journal about a log with these names. */
-function entry(pod: string, container: string): string {
-  const texts = { namespace: 'hpc', pod, container, uid: 'u', format: 'f', facts: 'f' }
-  const others = { owner: null, restarts: 0, bytes: 1, samples: 1, cuts: [] }
-  return `${JSON.stringify({ ...texts, ...others })}\n`
-}
 
 t.test('a planted journal removes no file outside of its folder', async (t) => {
   const { collectTo } = await collector(t)
@@ -50,10 +25,10 @@ t.test('a planted journal removes no file outside of its folder', async (t) => {
   const file = join(folder, 'out.jsonl')
   mkdirSync(`${file}.parts`)
   const lines = [
-    entry('../victim/x', '/../results'),
-    entry('..', '/../victim/results'),
-    entry(join(folder, 'victim'), '/../victim/results'),
-    entry('../victim/results', ''),
+    journalEntry('../victim/x', '/../results'),
+    journalEntry('..', '/../victim/results'),
+    journalEntry(join(folder, 'victim'), '/../victim/results'),
+    journalEntry('../victim/results', ''),
   ]
   writeFileSync(join(`${file}.parts`, JOURNAL), lines.join(''))
   t.equal(await collectTo(file), 0)

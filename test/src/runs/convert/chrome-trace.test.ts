@@ -1,35 +1,11 @@
 import t from 'tap'
 import { convertRun } from '../../../../src/runs/convert/convert.ts'
 import { pageData } from '../../../../src/runs/report/data.ts'
-import type { CollectedRun } from '../../../../src/runs/report/gather.ts'
 import { mpiLines, runOf } from '../mpi/mpi-rows.ts'
+import { eventsOf, namesOf, traceParts } from './converted.ts'
 import { profileRows } from './profile-rows.ts'
 import { recordedRun } from './recorded.ts'
 import { problemsOf } from './trace-rules.ts'
-
-interface ShownEvent {
-  readonly name: string
-  readonly ph: string
-  readonly pid: number
-  readonly tid: number
-  readonly ts: number
-  readonly dur: number
-  readonly args: Readonly<Record<string, number>>
-}
-
-function partsOf(run: CollectedRun): readonly string[] {
-  return [...convertRun(run, 'chrome-trace', 'ridealong 1.0').parts].map(String)
-}
-
-function eventsOf(run: CollectedRun): readonly ShownEvent[] {
-  return JSON.parse(partsOf(run).join('')).traceEvents
-}
-
-/** Returns the names of the processes of a trace, by pid. */
-function namesOf(events: readonly ShownEvent[]): ReadonlyMap<number, unknown> {
-  const named = events.filter(({ name }) => name === 'process_name')
-  return new Map(named.map(({ pid, args }) => [pid, args.name]))
-}
 
 for (const name of ['all-metrics', 'findings', 'mpi'] as const) {
   t.test(`the trace of ${name} follows the rules of the format`, async (t) => {
@@ -107,7 +83,7 @@ t.test('the first slice begins at the end of MPI_Init, also before the first sam
 
 t.test('the text of a large run is made in short parts', async (t) => {
   const ranks = Array.from({ length: 2_000 }, (_, rank) => ({ rank, size: 2_000 }))
-  const parts = partsOf(
+  const parts = traceParts(
     runOf(ranks.flatMap((one) => [one, { ...one, timepoint: 1, elapsed: 110 }])),
   )
   t.ok(parts.length > 5, `${parts.length} parts`)
@@ -119,7 +95,7 @@ t.test('names with quotes and control characters are text', async (t) => {
   t.equal(mpiLines({ rank: 0, size: 1 }).length, 1)
   const run = runOf([{ rank: 0, size: 1, pod: 'a"\u001b' }])
   t.ok([...namesOf(eventsOf(run)).values()].includes('rank a"\u001b'))
-  t.notMatch(partsOf(run).join(''), '\u001b')
+  t.notMatch(traceParts(run).join(''), '\u001b')
 })
 
 t.test('a run without values over time is an error that names the metrics', async (t) => {

@@ -1,15 +1,8 @@
 import t from 'tap'
-import { convertRun } from '../../../../src/runs/convert/convert.ts'
 import { pageData } from '../../../../src/runs/report/data.ts'
-import type { CollectedRun } from '../../../../src/runs/report/gather.ts'
+import { pprof } from './converted.ts'
 import { recordedRun } from './recorded.ts'
 import { secondsIn, showInSpeedscope } from './speedscope-viewer.ts'
-
-function pprof(run: CollectedRun): Buffer {
-  return Buffer.concat(
-    [...convertRun(run, 'pprof', 'ridealong 1.0').parts].map((part) => Buffer.from(part)),
-  )
-}
 
 t.test('speedscope reads a profile of pprof', async (t) => {
   const run = recordedRun('profiles')

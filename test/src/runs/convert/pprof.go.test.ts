@@ -2,17 +2,11 @@ import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { convertRun } from '../../../../src/runs/convert/convert.ts'
 import { pageData } from '../../../../src/runs/report/data.ts'
 import type { CollectedRun } from '../../../../src/runs/report/gather.ts'
+import { pprof } from './converted.ts'
 import { profileRows, pythonRows } from './profile-rows.ts'
 import { recordedRun } from './recorded.ts'
-
-function pprof(run: CollectedRun): Buffer {
-  return Buffer.concat(
-    [...convertRun(run, 'pprof', 'ridealong 1.0').parts].map((part) => Buffer.from(part)),
-  )
-}
 
 /** Prints a run with `go tool pprof`. Go builds this program when it is first used. */
 function goToolPprof(t: Test, run: CollectedRun, ...options: readonly string[]): string {

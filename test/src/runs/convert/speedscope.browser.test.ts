@@ -1,13 +1,8 @@
 import t from 'tap'
-import { convertRun } from '../../../../src/runs/convert/convert.ts'
 import { pageData } from '../../../../src/runs/report/data.ts'
-import type { CollectedRun } from '../../../../src/runs/report/gather.ts'
+import { speedscope } from './converted.ts'
 import { recordedRun } from './recorded.ts'
 import { secondsIn, showInSpeedscope } from './speedscope-viewer.ts'
-
-function speedscope(run: CollectedRun): string {
-  return [...convertRun(run, 'speedscope', 'ridealong 1.0').parts].join('')
-}
 
 t.test('speedscope shows the functions of each rank', async (t) => {
   const run = recordedRun('all-metrics')

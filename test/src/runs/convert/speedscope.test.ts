@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { Ajv } from 'ajv'
 import t from 'tap'
-import { convertRun } from '../../../../src/runs/convert/convert.ts'
 import { pageData } from '../../../../src/runs/report/data.ts'
-import type { CollectedRun } from '../../../../src/runs/report/gather.ts'
+import { speedscope } from './converted.ts'
 import { profileRows } from './profile-rows.ts'
 import { recordedRun } from './recorded.ts'
 
@@ -12,10 +11,6 @@ const SCHEMA = new URL(
   import.meta.url,
 )
 const isValid = new Ajv({ strict: false }).compile(JSON.parse(readFileSync(SCHEMA, 'utf8')))
-
-function speedscope(run: CollectedRun): string {
-  return [...convertRun(run, 'speedscope', 'ridealong 1.0').parts].join('')
-}
 
 for (const name of ['profiles', 'all-metrics'] as const) {
   t.test(`the file of ${name} matches the schema, and has the times of the report`, async (t) => {

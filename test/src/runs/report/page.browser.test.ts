@@ -1,20 +1,10 @@
 import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { run } from '../../../cli/command.ts'
 import { browserOf, coloursOf, rowsAre } from './browser.ts'
-import { type Generated, generatedLines } from './generated.ts'
-
-/** Creates a page from generated data with the command, as a user would. */
-async function pageOf(t: Test, generated: Generated, ...args: readonly string[]): Promise<string> {
-  const folder = t.testdir({})
-  const [data, page] = [join(folder, 'run.jsonl'), join(folder, 'page.html')]
-  writeFileSync(data, `${[...generatedLines(generated)].join('\n')}\n`)
-  const { code, err } = await run(['report', data, '--to', page, ...args])
-  t.equal(code, 0, err)
-  return page
-}
-const SMALL = { ranks: 4, timepoints: 40, straggler: 2 }
+import { generatedLines } from './generated.ts'
+import { pageOf, SMALL } from './generated-page.ts'
 
 t.test('the page draws its plots, without console messages and requests', async (t) => {
   const open = await browserOf(t)

@@ -1,22 +1,9 @@
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import t, { type Test } from 'tap'
+import { readFileSync } from 'node:fs'
+import t from 'tap'
 import { embed } from '../../../../src/runs/report/page.ts'
-import { run } from '../../../cli/command.ts'
-import { type Generated, generatedLines } from './generated.ts'
-
-/** Creates a page from generated data with the command, as a user would. */
-async function pageOf(t: Test, generated: Generated, ...args: readonly string[]): Promise<string> {
-  const folder = t.testdir({})
-  const [data, page] = [join(folder, 'run.jsonl'), join(folder, 'page.html')]
-  writeFileSync(data, `${[...generatedLines(generated)].join('\n')}\n`)
-  const { code, err } = await run(['report', data, '--to', page, ...args])
-  t.equal(code, 0, err)
-  return page
-}
+import { pageOf, SMALL } from './generated-page.ts'
 
 const embedded = (data: unknown) => [...embed(data)].join('')
-const SMALL = { ranks: 4, timepoints: 40, straggler: 2 }
 
 t.test('the data in a page cannot begin a tag or a comment', async (t) => {
   const data = { program: '</script><!--<script>', rank: 'lmp' }
