@@ -10,8 +10,8 @@ const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
 }
 
 /**
- * Opens a page in the user's browser, and does not wait until it is closed. The package `open` is
- * not used: it brings ten others, for systems on which nobody runs this command.
+ * Opens a page in the user's browser, and does not wait until it is closed. We do not use the
+ * package `open`: it depends on ten other packages, which serve systems without this command.
  */
 export async function openPage(
   file: string,

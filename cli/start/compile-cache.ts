@@ -4,8 +4,8 @@ import { basename, dirname, isAbsolute, join } from 'node:path'
 
 /**
  * Makes Node keep the compiled modules in the user's cache folder, so that the next start is
- * faster. Node executes what it finds there: if the folder cannot be the user's alone, nothing is
- * kept. Node's own variables, NODE_COMPILE_CACHE and NODE_DISABLE_COMPILE_CACHE, have priority.
+ * faster. Node executes the code in this folder, so Node keeps nothing if other users can change
+ * the folder. The variables NODE_COMPILE_CACHE and NODE_DISABLE_COMPILE_CACHE have priority.
  */
 export function enableUsersCompileCache(environment: NodeJS.ProcessEnv): void {
   const { NODE_COMPILE_CACHE: chosen, NODE_DISABLE_COMPILE_CACHE: isOff } = environment
@@ -58,7 +58,7 @@ function isOnlyUsers(folder: string, user: number): boolean {
 /** Reports whether only the user and root can put something else in the place of a folder. */
 function isSafe(folder: string, user: number): boolean {
   const { uid, mode } = lstatSync(folder)
-  // In a folder with the sticky bit, such as /tmp, nobody can rename the folders of others.
+  // In a folder with the sticky bit, such as /tmp, users cannot rename the folders of other users.
   const isKept = (mode & 0o022) === 0 || (mode & 0o1000) !== 0
   const isTrusted = (uid === user || uid === 0) && isKept
   const above = dirname(folder)

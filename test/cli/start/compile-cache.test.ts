@@ -23,7 +23,7 @@ function newFolder(t: Test): string {
   return folder
 }
 
-t.test('the folder is in the cache folder of the user, who alone can read it', async (t) => {
+t.test("the folder is in the user's cache folder, and only the user can read it", async (t) => {
   const home = newFolder(t)
   const folder = openPrivateFolder({ HOME: home }, USER)
   t.equal(folder, join(home, '.cache/ridealong/compile-cache'))
@@ -44,7 +44,7 @@ t.test('a folder that another user owns is not used', async (t) => {
 
 t.test('nothing is created in a folder of another user', async (t) => {
   const home = newFolder(t)
-  // Folders of root are trusted, so root makes it the folder of somebody else.
+  // The function trusts folders of root, so a test that runs as root gives it to another user.
   if (USER === 0) chownSync(home, 1234, 1234)
   t.equal(openPrivateFolder({ HOME: home }, USER === 0 ? 0 : USER + 1), undefined)
   t.strictSame(readdirSync(home), [])
