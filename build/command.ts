@@ -23,7 +23,6 @@ const COMMON: BuildOptions = {
   absWorkingDir: ROOT,
   bundle: true,
   platform: 'node',
-  metafile: true,
   sourcemap: true,
   sourcesContent: false,
   legalComments: 'none',

@@ -10,7 +10,7 @@ import {
   sysstatSection,
 } from '../../src/runs/log/descriptions.ts'
 import { type ReportModel, reportModel, type Unit } from '../../src/runs/report/data.ts'
-import { modelDocument } from '../../src/runs/report/document/findings-document.ts'
+import { findingsDocument } from '../../src/runs/report/document/findings-document.ts'
 import { formatReport } from '../../src/runs/report/first-screen/text.ts'
 import { type CollectedRun, newRun } from '../../src/runs/report/gather.ts'
 import { jsonParts } from '../../src/runs/report/json-parts.ts'
@@ -88,7 +88,7 @@ async function readReport(
   return { shown, code: isWhole ? EXIT.ok : EXIT.no }
 }
 
-/** What is printed, and the file that is written. */
+/** The format of the printed report, and the file to write with its format. */
 interface Target {
   readonly printed: ReportFormat
   readonly file: string | undefined
@@ -146,9 +146,9 @@ async function documentParts(
     case 'html':
       return buildRunPage(model, title, names)
     case 'json':
-      return jsonDocument(modelDocument(model, title))
+      return jsonDocument(findingsDocument(model, title))
     case 'yaml':
-      return [cleanYaml(modelDocument(model, title))]
+      return [cleanYaml(findingsDocument(model, title))]
   }
 }
 
@@ -165,6 +165,7 @@ function pageOf(
   if (run?.from !== 'cluster' || output !== 'text') return undefined
   return `${run.name.split('/')[1]}.html`
 }
+
 /** Checks that perf-sysstat or io-sysstat measures each of the additional columns. */
 function mustBeMeasured(names: readonly string[], descriptions: Descriptions): void {
   const formats = ['pidstat', 'iostat'] as const

@@ -7,12 +7,12 @@ import { groupByRank } from '../../src/runs/findings/run-evidence.ts'
 import { descriptionsIn } from '../../src/runs/log/descriptions.ts'
 import { readLog } from '../../src/runs/log/read.ts'
 import { pageData, ranksIn } from '../../src/runs/report/data.ts'
-import { findingsDocument } from '../../src/runs/report/document/findings-document.ts'
 import { addEntry, newRun } from '../../src/runs/report/gather.ts'
 import { chooseColumns } from '../../src/runs/top/columns.ts'
 import { startLiveLog } from '../../src/runs/top/live-log.ts'
 import { buildLines, type LiveRank } from '../../src/runs/top/ranks.ts'
 import { subsetsOf } from '../properties/subsets.ts'
+import { documentOf } from '../src/runs/report/document-of.ts'
 import { NOT_RECORDED } from './recorded.ts'
 
 // All built-in metrics have observed one run on a real cluster (test/logs/all-metrics). Whichever
@@ -51,7 +51,7 @@ function numbersOf(metrics: readonly string[]) {
   const run = readRun(metrics)
   const { rankOf } = ranksIn(run)
   return {
-    document: findingsDocument(run, 'test'),
+    document: documentOf(run, 'test'),
     page: pageData(run, 'process'),
     times: new Map(
       groupByRank(run.evidence, rankOf).ranks.map((rank) => [rank.rank, timeByProgram(rank)]),
@@ -257,7 +257,7 @@ t.test('a metric of its own with a column cpu_seconds changes no number', async 
   t.equal(site.length, 2)
   for (const metrics of subsetsOf(METRICS)) {
     const numbers = (run: ReturnType<typeof readRun>) =>
-      findingsDocument(run, 'test').ranks.flatMap(({ programs }) => programs)
+      documentOf(run, 'test').ranks.flatMap(({ programs }) => programs)
     t.strictSame(numbers(readRun(metrics, site, descriptions)), numbers(readRun(metrics)))
   }
 })

@@ -1,7 +1,6 @@
 import { rounded } from '../../../lib/round.ts'
 import type { RunFinding } from '../../findings/evaluate.ts'
-import { type ReportModel, reportModel, type Unit } from '../data.ts'
-import type { CollectedRun } from '../gather.ts'
+import type { ReportModel } from '../data.ts'
 import { mpiRankNotices } from '../notices.ts'
 import { listObservedRanks } from '../observed-ranks.ts'
 import { ranksDocument } from '../programs/ranks-document.ts'
@@ -22,13 +21,8 @@ import { stuckDocument } from './stuck-document.ts'
 /** The version of the document. It changes if a field changes its meaning or is removed. */
 const API_VERSION = 'ridealong.dev/v1alpha1'
 
-/** Builds the document of a run: everything that the page shows. */
-export function findingsDocument(collected: CollectedRun, title: string, unit: Unit = 'auto') {
-  return modelDocument(reportModel(collected, unit), title)
-}
-
 /** Builds the document of `report --output json`: everything that the page shows. */
-export function modelDocument(model: ReportModel, title: string) {
+export function findingsDocument(model: ReportModel, title: string) {
   const { run, page, found, efficiency } = model
   const { findings, explained, notChecked } = found
   const profiles = page.profiles?.programs ?? []

@@ -3,10 +3,10 @@ import t from 'tap'
 import { listFactors } from '../../../../src/runs/efficiency/factor.ts'
 import { readLog } from '../../../../src/runs/log/read.ts'
 import { reportModel } from '../../../../src/runs/report/data.ts'
-import { findingsDocument } from '../../../../src/runs/report/document/findings-document.ts'
 import { addEntry, newRun } from '../../../../src/runs/report/gather.ts'
 import { BUILT_IN_ROWS } from '../log/built-in.ts'
 import { type Recorded, recordedLogs, runOf, type TracedProcess } from '../mpi/mpi-rows.ts'
+import { documentOf } from '../report/document-of.ts'
 
 /** Reads recorded logs, whose names are POD.METRIC.log or those of `recordedLogs`. */
 function read(folder: string, names: readonly string[]) {
@@ -82,7 +82,7 @@ const well = (...metrics: readonly string[]) =>
   )
 
 t.test('nothing held up a run with even work and a processor for each rank', async (t) => {
-  const { verdict, findings } = findingsDocument(well('mpi-trace', 'vitals'), '')
+  const { verdict, findings } = documentOf(well('mpi-trace', 'vitals'), '')
   t.equal(
     verdict,
     'Took 20 s on 2 MPI ranks. Nothing held this run up: 90 % of the time was spent computing.',
@@ -145,7 +145,7 @@ t.test('of several jobs, the one with the most time counts', async (t) => {
 })
 
 t.test('the JSON has the sentence, the factors, and the times of the ranks', async (t) => {
-  const { verdict, efficiency } = findingsDocument(together('mpi-trace', 'vitals'), '')
+  const { verdict, efficiency } = documentOf(together('mpi-trace', 'vitals'), '')
   t.match(verdict, /^Took 3\d s on 2 MPI ranks\. Efficiency 0\.10: /)
   t.match(efficiency, { basis: 'mpi', size: 2, otherJobs: 0, omittedRanks: 0 })
   t.match(efficiency.factors, [
@@ -160,7 +160,7 @@ t.test('the JSON has the sentence, the factors, and the times of the ranks', asy
   const [rank] = efficiency.ranks
   t.match(rank, { rank: 'lammps-0', mpiRank: 0, elapsedSeconds: 26.3737, mpiSeconds: 9.76221 })
   t.match(Object.keys(rank ?? {}).slice(4), ['mpiSeconds', 'waitingSeconds', 'waitingInMpiSeconds'])
-  const { efficiency: processors } = findingsDocument(together('vitals'), '')
+  const { efficiency: processors } = documentOf(together('vitals'), '')
   t.match(processors.ranks[0], {
     rank: 'lammps-0',
     cores: 0.139948,

@@ -1,10 +1,10 @@
 import t from 'tap'
 import { readLog } from '../../../../src/runs/log/read.ts'
 import { pageData } from '../../../../src/runs/report/data.ts'
-import { findingsDocument } from '../../../../src/runs/report/document/findings-document.ts'
 import { addEntry, newRun } from '../../../../src/runs/report/gather.ts'
 import { newThingLimit } from '../../../../src/runs/report/thing-limit.ts'
 import { BUILT_IN_ROWS } from '../log/built-in.ts'
+import { documentOf } from './document-of.ts'
 
 const START = `METADATA START {"metricName":"METRIC","pod":"a-0","completionIndex":"0"}
 METADATA END
@@ -36,20 +36,20 @@ t.test('a report says that rows about further processes are left out', async (t)
     [1, 2],
   )
   t.ok(notices.includes(LEFT_OUT), notices.join('\n'))
-  t.ok(findingsDocument(run, '').notices.includes(LEFT_OUT))
+  t.ok(documentOf(run, '').notices.includes(LEFT_OUT))
 })
 
 t.test('a total of samples is not known if processes are left out', async (t) => {
-  const [rank] = findingsDocument(readTwo('pressure', PROCESSES), '').ranks
+  const [rank] = documentOf(readTwo('pressure', PROCESSES), '').ranks
   t.match(rank?.programs, [{ program: 'lmp', processes: null, cpu_seconds: null }])
-  const [whole] = findingsDocument(readTwo('pressure', PROCESSES.slice(0, 2)), '').ranks
+  const [whole] = documentOf(readTwo('pressure', PROCESSES.slice(0, 2)), '').ranks
   t.match(whole?.programs, [{ program: 'lmp', processes: 2, cpu_seconds: 3 }])
 })
 
 t.test('a total of the summary is known although processes are left out', async (t) => {
   const line = { program: 'lmp', container: 'app', processes: 4, cpu_seconds: 15, run_delay: 0 }
   const summary = [{ metric: 'pressure', processes: 4 }, line]
-  const [rank] = findingsDocument(readTwo('pressure', PROCESSES, summary), '').ranks
+  const [rank] = documentOf(readTwo('pressure', PROCESSES, summary), '').ranks
   t.match(rank?.programs, [{ program: 'lmp', processes: 4, cpu_seconds: 15 }])
 })
 
@@ -69,7 +69,7 @@ t.test('the calls of an MPI process that is left out belong to no other process'
   // The third process has the process id of the first one.
   const rows = [rankRow(0, 1), rankRow(1, 2), rankRow(2, 1)]
   const run = readTwo('mpi-trace', [...rows, callRow(2, 1, 'MPI_Send'), callRow(1, 2, 'MPI_Recv')])
-  const { mpi, notices } = findingsDocument(run, '')
+  const { mpi, notices } = documentOf(run, '')
   t.strictSame(
     mpi?.flatMap(({ calls }) => calls.map(({ call }) => call)),
     ['MPI_Recv'],

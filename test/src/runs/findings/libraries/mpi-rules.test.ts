@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { readLog } from '../../../../../src/runs/log/read.ts'
-import { findingsDocument } from '../../../../../src/runs/report/document/findings-document.ts'
 import { addEntry, newRun } from '../../../../../src/runs/report/gather.ts'
 import { BUILT_IN_ROWS } from '../../log/built-in.ts'
 import { type Recorded, recordedLogs, runOf, type TracedProcess } from '../../mpi/mpi-rows.ts'
+import { documentOf } from '../../report/document-of.ts'
 
 /** Returns the findings of recorded runs of LAMMPS, with the names of the pods as ranks. */
 function findRecorded(...kinds: readonly Recorded[]) {
@@ -15,12 +15,12 @@ function findRecorded(...kinds: readonly Recorded[]) {
     const place = { source: name, pod: rank, rank }
     for (const entry of readLog(text, place, BUILT_IN_ROWS)) addEntry(run, entry)
   }
-  return findingsDocument(run, '')
+  return documentOf(run, '')
 }
 
 const RULES = ['waiting-in-collectives', 'waiting-in-point-to-point', 'much-time-in-mpi']
 
-type Found = ReturnType<typeof findingsDocument>
+type Found = ReturnType<typeof documentOf>
 
 /** Returns the findings as `rule: rank < MPI rank waited for in call`. */
 const inShort = ({ findings }: Found) =>
@@ -100,7 +100,7 @@ t.test('a rank without a log: nothing is found, and the reason says so', async (
   const text = readFileSync(new URL(`../../../../logs/mpi/${name}`, import.meta.url), 'utf8')
   for (const entry of readLog(text, { source: name, rank: '1' }, BUILT_IN_ROWS))
     addEntry(run, entry)
-  const found = findingsDocument(run, '')
+  const found = documentOf(run, '')
   t.strictSame(inShort(found), [])
   const reason = /^mpi-trace has rows of only 1 of the 2 processes of the MPI job 473825281$/
   t.match(
@@ -109,7 +109,7 @@ t.test('a rank without a log: nothing is found, and the reason says so', async (
   )
 })
 
-const findOf = (...processes: readonly TracedProcess[]) => findingsDocument(runOf(processes), '')
+const findOf = (...processes: readonly TracedProcess[]) => documentOf(runOf(processes), '')
 
 /** A process that waits in point-to-point calls for another one. */
 const waiting = (rank: number, peer: number, seconds: number, changes: object = {}) => ({

@@ -3,12 +3,12 @@ import t from 'tap'
 import type { Entry } from '../../../../../src/runs/log/entry.ts'
 import { parseEntry } from '../../../../../src/runs/log/parse.ts'
 import { readLog } from '../../../../../src/runs/log/read.ts'
-import { findingsDocument } from '../../../../../src/runs/report/document/findings-document.ts'
 import { addEntry, newRun } from '../../../../../src/runs/report/gather.ts'
 import { BUILT_IN_ROWS } from '../../log/built-in.ts'
 import { mpiLines, runOf } from '../../mpi/mpi-rows.ts'
 import { endRow, nowRow, STACKS } from '../../profiles/python-rows.ts'
 import { traceLine } from '../../torch/trace-rows.ts'
+import { documentOf } from '../document-of.ts'
 
 // Findings in logs of real runs, each with one kind of load, observed by perf-sysstat and pressure.
 
@@ -27,7 +27,7 @@ function findIn(...kinds: readonly Kind[]) {
       for (const entry of readLog(text, { source: name }, BUILT_IN_ROWS)) addEntry(run, entry)
     }
   }
-  return findingsDocument(run, 'recorded')
+  return documentOf(run, 'recorded')
 }
 
 type Found = Pick<ReturnType<typeof findIn>, 'findings'>
@@ -77,7 +77,7 @@ t.test('a notice says how many processes of MPI did not fit', async (t) => {
     Array.from({ length: count }, (_, index) => {
       return { pod, pid: index + 1, rank: first + index, size }
     })
-  const { ranks, notices } = findingsDocument(
+  const { ranks, notices } = documentOf(
     runOf([...process('0', 0, 12_000), ...process('1', 12_000, 8001)]),
     '',
   )
@@ -115,7 +115,7 @@ t.test('the processes that make no progress are named for programs', async (t) =
     ...openLines(1, timepoint, true),
   ])
   for (const line of lines) addEntry(run, parseEntry(line, BUILT_IN_ROWS) as Entry)
-  const { findings } = findingsDocument(run, 'stopped')
+  const { findings } = documentOf(run, 'stopped')
   const found = findings.find(({ rule }) => rule === 'no-progress')
   t.strictSame(found?.stuck, {
     why: 'late',
@@ -145,7 +145,7 @@ t.test('the lines of Python that make no progress are named for programs', async
     addEntry(run, { ...endRow(100, shape.rank, shape.pid), state: 'running' } as Entry)
     addEntry(run, nowRow(100, shape) as Entry)
   }
-  const { findings } = findingsDocument(run, 'stopped')
+  const { findings } = documentOf(run, 'stopped')
   const process = { program: 'train.py', activity: 'waiting' }
   t.strictSame(findings.find(({ rule }) => rule === 'no-progress')?.stuck, {
     why: 'python-late',
@@ -180,7 +180,7 @@ function reportOfHung(...metrics: readonly string[]) {
     for (const entry of readLog(text, { ...place, metric, node: null }, BUILT_IN_ROWS))
       addEntry(run, entry)
   }
-  return findingsDocument(run, 'recorded')
+  return documentOf(run, 'recorded')
 }
 
 const NCCL_WAITS =
@@ -221,7 +221,7 @@ t.test('the traces of PyTorch have their ranks and the paths of their files', as
     const entry = parseEntry(line, BUILT_IN_ROWS)
     if (entry !== undefined) addEntry(run, entry)
   }
-  const { traces, omitted_traces, sections } = findingsDocument(run, 'traces')
+  const { traces, omitted_traces, sections } = documentOf(run, 'traces')
   t.match(traces, [
     { rank: '0', worldRank: 0, pid: 70, path: 'job-0/torch-trace/trace_70.json', bytes: 482_180 },
     { rank: '0', worldRank: 1, pid: 71, path: null, file: null },

@@ -3,9 +3,9 @@ import t from 'tap'
 import { rounded } from '../../../../../src/lib/round.ts'
 import { readLog } from '../../../../../src/runs/log/read.ts'
 import { pageData } from '../../../../../src/runs/report/data.ts'
-import { findingsDocument } from '../../../../../src/runs/report/document/findings-document.ts'
 import { addEntry, newRun } from '../../../../../src/runs/report/gather.ts'
 import { BUILT_IN_ROWS } from '../../log/built-in.ts'
+import { documentOf } from '../document-of.ts'
 
 // The page and the JSON come from one model. These tests fail if the page shows something that the
 // JSON lacks.
@@ -73,7 +73,7 @@ function scalarsIn(value: unknown): readonly (number | string)[] {
 
 const run = readRun()
 const page = pageData(run, 'auto')
-const document = findingsDocument(run, 'recorded')
+const document = documentOf(run, 'recorded')
 
 t.test('the page has no field that this test does not know', async (t) => {
   for (const [path, names] of Object.entries(FIELDS)) {

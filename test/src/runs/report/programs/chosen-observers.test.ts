@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { readLog } from '../../../../../src/runs/log/read.ts'
 import { pageData } from '../../../../../src/runs/report/data.ts'
-import { findingsDocument } from '../../../../../src/runs/report/document/findings-document.ts'
 import { addEntry, newRun } from '../../../../../src/runs/report/gather.ts'
 import { BUILT_IN_ROWS } from '../../log/built-in.ts'
+import { documentOf } from '../document-of.ts'
 
 /** The name of an observer, the name of its log, and its text. */
 type Log = readonly [observer: string, name: string, text: string]
@@ -35,7 +35,7 @@ function shownOf(logs: readonly Log[]) {
   const withoutLogs = <Shown extends object>(shown: Shown) => {
     return { ...shown, samples: null, logs: null, notices: null }
   }
-  const document = findingsDocument(runOf(logs), 'test')
+  const document = documentOf(runOf(logs), 'test')
   const page = pageData(runOf(logs), 'process')
   const ranks = document.ranks.map(({ programs, ...rank }) => {
     return { ...rank, programs: programs.map(({ sources: _, ...numbers }) => numbers) }

@@ -3,9 +3,9 @@ import t from 'tap'
 import type { RowsDescription } from '../../../../../src/core/catalog.ts'
 import { readLog } from '../../../../../src/runs/log/read.ts'
 import { pageData } from '../../../../../src/runs/report/data.ts'
-import { findingsDocument } from '../../../../../src/runs/report/document/findings-document.ts'
 import { addEntry, newRun } from '../../../../../src/runs/report/gather.ts'
 import { BUILT_IN_ROWS } from '../../log/built-in.ts'
+import { documentOf } from '../document-of.ts'
 
 /** A log: its metric, its metadata, the lines of its rows, and those of its summary. */
 interface Log {
@@ -61,7 +61,7 @@ function ranksIn(logs: readonly (Log | readonly [string, string])[], description
     const [source, text] = 'metric' in log ? [log.source ?? log.metric, textOf(log)] : log
     for (const entry of readLog(text, { source }, descriptions)) addEntry(run, entry)
   }
-  return findingsDocument(run, 'test').ranks
+  return documentOf(run, 'test').ranks
 }
 
 /** Returns the numbers of a program of the only rank, and the logs that they come from. */
@@ -233,7 +233,7 @@ t.test('the same log twice, under two names, is read once', async (t) => {
         BUILT_IN_ROWS,
       ))
         addEntry(run, entry)
-  const { notices, findings, ranks } = findingsDocument(run, 'test')
+  const { notices, findings, ranks } = documentOf(run, 'test')
   t.match(
     notices.join(),
     /copy of perf-sysstat, copy of pressure: left out, because another log has/,

@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { readLog } from '../../../../../src/runs/log/read.ts'
 import { pageData } from '../../../../../src/runs/report/data.ts'
-import { findingsDocument } from '../../../../../src/runs/report/document/findings-document.ts'
 import { addEntry, newRun } from '../../../../../src/runs/report/gather.ts'
 import { type MpiJobData, mpiData } from '../../../../../src/runs/report/tools/mpi-data.ts'
 import { BUILT_IN_ROWS } from '../../log/built-in.ts'
 import { recordedLogs, runOf, type TracedProcess } from '../../mpi/mpi-rows.ts'
+import { documentOf } from '../document-of.ts'
 
 const dataOf = (processes: readonly TracedProcess[]) => pageData(runOf(processes), 'auto').mpi
 
@@ -78,7 +78,7 @@ t.test('the jobs with the most time are first, and problems are told', async (t)
 
 t.test('a run without calls of MPI has no such data', async (t) => {
   t.equal(dataOf([]), undefined)
-  t.notOk('mpi' in findingsDocument(runOf([]), ''))
+  t.notOk('mpi' in documentOf(runOf([]), ''))
 })
 
 t.test('the data of 4,096 ranks is bounded', async (t) => {
@@ -118,7 +118,7 @@ t.test('of more processes, those with the most and the least time are kept', asy
 })
 
 t.test('the document for programs has the times of the processes and functions', async (t) => {
-  const { mpi } = findingsDocument(runOf([traced(0, 2, 5), traced(1, 2, 3)]), '')
+  const { mpi } = documentOf(runOf([traced(0, 2, 5), traced(1, 2, 3)]), '')
   t.match(mpi, [
     {
       job: '77',

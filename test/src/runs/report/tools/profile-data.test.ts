@@ -3,10 +3,10 @@ import t from 'tap'
 import { parseEntry } from '../../../../../src/runs/log/parse.ts'
 import { readLog } from '../../../../../src/runs/log/read.ts'
 import { pageData } from '../../../../../src/runs/report/data.ts'
-import { findingsDocument } from '../../../../../src/runs/report/document/findings-document.ts'
 import { addEntry, newRun } from '../../../../../src/runs/report/gather.ts'
 import type { ProfileData } from '../../../../../src/runs/report/tools/profile-data.ts'
 import { BUILT_IN_ROWS } from '../../log/built-in.ts'
+import { documentOf } from '../document-of.ts'
 import { type ProfileRows, profileLines } from './profile-rows.ts'
 
 /** Reads the rows of processes by rank. */
@@ -68,7 +68,7 @@ t.test('the page has the functions of real runs of LAMMPS', async (t) => {
     const sum = Object.values(stacksIn(lmp, rank)).reduce((all, own) => all + own, 0)
     t.equal(Math.round(100 * sum), rank === undefined ? 1991 : 802, 'the samples of the logs')
   }
-  const [finding] = findingsDocument(run, '').findings
+  const [finding] = documentOf(run, '').findings
   t.match(finding, { rule: 'more-time-in-function', ranks: [{ rank: '2', things: [compute] }] })
 })
 
@@ -141,7 +141,7 @@ t.test('different stacks of a rank are bounded', async (t) => {
 t.test('a run without profiles has no data of profiles', async (t) => {
   const { profiles } = pageData(newRun(BUILT_IN_ROWS), 'auto')
   t.equal(profiles, undefined)
-  t.notOk('profiles' in findingsDocument(newRun(BUILT_IN_ROWS), ''))
+  t.notOk('profiles' in documentOf(newRun(BUILT_IN_ROWS), ''))
 })
 
 t.test('the output for programs has the functions of each rank', async (t) => {
@@ -149,7 +149,7 @@ t.test('the output for programs has the functions of each rank', async (t) => {
     const seconds = rank === '1' ? 90 : 40
     return [rank, { functions: { run: seconds }, stacks: { run: seconds } }] as const
   })
-  const { profiles } = findingsDocument(runOf(rows), '')
+  const { profiles } = documentOf(runOf(rows), '')
   t.strictSame(profiles, [
     {
       program: 'lmp',
