@@ -13,7 +13,7 @@ const SUSPECT = ['__proto__', 'constructor', '\\u']
  * The depth limit of Go's decoder (encoding/json scanner.go, maxNestingDepth). An apiserver can
  * neither read nor send a pod with more levels.
  */
-const MOST_LEVELS = 10_000
+const MAX_LEVELS = 10_000
 
 /**
  * The maximum number of objects, arrays and object members in total. JSON.parse needs at least 100
@@ -23,7 +23,7 @@ const MOST_LEVELS = 10_000
  * repeat is a toleration. A toleration takes 10 bytes in etcd, and counts here as two elements: an
  * object and its member. A stored pod therefore has at most 320,000 elements.
  */
-const MOST_ELEMENTS = 400_000
+const MAX_ELEMENTS = 400_000
 
 /**
  * The maximum length of a text that is parsed without counting its levels and elements. Parsing
@@ -74,15 +74,15 @@ function scanProblem(json: string): string | undefined {
     if (code === QUOTE) at = endOfText(json, at)
     levels += STEPS[code] ?? 0
     elements += ELEMENTS[code] ?? 0
-    if (levels > MOST_LEVELS || elements > MOST_ELEMENTS) break
+    if (levels > MAX_LEVELS || elements > MAX_ELEMENTS) break
   }
   return sizeProblem(levels, elements)
 }
 
 function sizeProblem(levels: number, elements: number): string | undefined {
-  if (levels > MOST_LEVELS) return `it has more than ${MOST_LEVELS} levels`
-  if (elements <= MOST_ELEMENTS) return undefined
-  return `it has more than ${MOST_ELEMENTS} objects, lists and fields`
+  if (levels > MAX_LEVELS) return `it has more than ${MAX_LEVELS} levels`
+  if (elements <= MAX_ELEMENTS) return undefined
+  return `it has more than ${MAX_ELEMENTS} objects, lists and fields`
 }
 
 /**

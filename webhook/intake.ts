@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import { errorCodes, type FastifyInstance, type RawServerBase } from 'fastify'
-import { LONGEST_BODY } from '../src/core/review.ts'
+import { MAX_BODY_BYTES } from '../src/core/review.ts'
 import { Overloaded } from './problem.ts'
 
 /** Limits on the bodies of requests that are being received or answered, in bytes. */
@@ -27,7 +27,7 @@ export interface IntakeLimits {
  * length fits.
  */
 export const INTAKE: IntakeLimits = {
-  body: LONGEST_BODY,
+  body: MAX_BODY_BYTES,
   all: 32 * 1024 * 1024,
   allWithLarge: 8 * 1024 * 1024,
   small: 64 * 1024,

@@ -5,8 +5,8 @@ import type { Review } from '../src/core/review.ts'
 import type { PodReview } from '../src/core/review-pod.ts'
 import { ascii, printableJsonText } from '../src/core/text/printable.ts'
 
-const LONGEST_DETAIL = 192
-const LONGEST_NAME = 253
+const MAX_DETAIL_LENGTH = 192
+const MAX_NAME_LENGTH = 253
 
 /**
  * Opens a log of JSON lines that contain only printable characters. JSON already escapes the C0
@@ -47,7 +47,7 @@ export function logPod(log: Logger, review: Review, answer: PodReview, seconds: 
     dryRun: review.dryRun,
     outcome,
     reason: isLeft ? decision.reason : undefined,
-    detail: isLeft ? ascii(decision.message, LONGEST_DETAIL) : undefined,
+    detail: isLeft ? ascii(decision.message, MAX_DETAIL_LENGTH) : undefined,
     metrics:
       outcome === 'injected' ? decision.observers.map(({ metric }) => metric.name) : undefined,
     seconds,
@@ -72,5 +72,5 @@ export function logNamespace(log: Logger, review: Review, answer: NamespaceRevie
  * printable ASCII, because the apiserver has not validated the name yet.
  */
 function bare(name: string): string {
-  return name.slice(0, LONGEST_NAME).replace(/[^\x21\x23-\x5b\x5d-\x7e]/g, '?')
+  return name.slice(0, MAX_NAME_LENGTH).replace(/[^\x21\x23-\x5b\x5d-\x7e]/g, '?')
 }

@@ -66,7 +66,7 @@ export class NotAReview extends Error {
   readonly statusCode = 400
 }
 
-const LONGEST_MESSAGE = 1024
+const MAX_MESSAGE_LENGTH = 1024
 
 /** Answers a call with a status and a JSON error, and counts it with the outcome `invalid`. */
 export function answerProblem(
@@ -80,7 +80,9 @@ export function answerProblem(
   // The apiserver repeats a call, even a POST, after a 503 with a Retry-After that is a whole
   // number of seconds (client-go rest/with_retry.go).
   if (status === 503) reply.header('retry-after', '1')
-  return reply.code(status).send({ error: problem, message: printable(message, LONGEST_MESSAGE) })
+  return reply
+    .code(status)
+    .send({ error: problem, message: printable(message, MAX_MESSAGE_LENGTH) })
 }
 
 /** Returns the problem for an error that Fastify, a hook or a route threw. */

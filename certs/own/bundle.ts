@@ -18,7 +18,7 @@ export interface Bundle {
  * The maximum number of certificates in a bundle that this code writes. Usually there are two.
  * There are more only if the Secret is deleted again and again.
  */
-const MOST_AUTHORITIES = 16
+const MAX_AUTHORITIES = 16
 
 /** Reads the certificates of a caBundle in PEM. Other text is skipped. */
 export function readBundle(pem: string): Bundle {
@@ -59,7 +59,7 @@ export function composeBundle(
     .filter(({ notAfter }) => notAfter > now)
     .sort((one, other) => other.notAfter - one.notAfter)
     .map(({ pem }) => pem)
-  return [...new Set([...needed, ...others])].slice(0, MOST_AUTHORITIES)
+  return [...new Set([...needed, ...others])].slice(0, MAX_AUTHORITIES)
 }
 
 /** Reports whether a bundle contains exactly these certificates, in any order. */

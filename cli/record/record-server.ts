@@ -1,7 +1,7 @@
 import Fastify from 'fastify'
 import { type Fields, fieldsOrNone } from '../../src/core/kubernetes/json.ts'
 import { allow } from '../../src/core/response.ts'
-import { LONGEST_BODY, type Review, readReview } from '../../src/core/review.ts'
+import { MAX_BODY_BYTES, type Review, readReview } from '../../src/core/review.ts'
 import { PATHS } from '../../src/pods/recording/configuration.ts'
 import { usageError } from '../shared/errors.ts'
 
@@ -33,7 +33,7 @@ export interface RecordServer {
  */
 export async function listen(options: ServerOptions): Promise<RecordServer> {
   const { tls, host, port, root } = options
-  const app = Fastify({ https: tls, bodyLimit: LONGEST_BODY, forceCloseConnections: true })
+  const app = Fastify({ https: tls, bodyLimit: MAX_BODY_BYTES, forceCloseConnections: true })
   // The default parser rejects some keys, such as `__proto__`, but a recording must contain all
   // keys.
   app.removeContentTypeParser('application/json')

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs'
 import { basename } from 'node:path'
 import { pipeline, type Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
-import { isSplit, LONGEST_LINE, splitLines } from '../../src/lib/split-lines.ts'
+import { isSplit, MAX_LINE_LENGTH, splitLines } from '../../src/lib/split-lines.ts'
 import type { Descriptions } from '../../src/runs/log/descriptions.ts'
 import type { Entry } from '../../src/runs/log/entry.ts'
 import { readKubectlLines } from '../../src/runs/log/kubectl-lines.ts'
@@ -109,7 +109,7 @@ async function* readEntries(
 function readEntry(line: string, descriptions: Descriptions): Entry | undefined {
   if (!line.startsWith('{"kind":')) return undefined
   if (!isSplit(line)) return parseEntry(line, descriptions)
-  throw new Error(`a line has more than ${LONGEST_LINE} characters`)
+  throw new Error(`a line has more than ${MAX_LINE_LENGTH} characters`)
 }
 
 /** Reports whether a log contains timepoints or the metadata of an observer. */

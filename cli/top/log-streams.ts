@@ -104,11 +104,11 @@ const TAIL: Readonly<Record<RowsDescription['format'], number>> = {
  * logs, `top` begins with the findings and the efficiency of the last minutes.
  */
 const ALL_LINES = 100_000
-const MOST_LINES = 5000
+const MAX_LINES = 5000
 
 function tailOf(format: RowsDescription['format'], logs: number): number {
   if (format !== 'jsonl') return TAIL[format]
-  return Math.min(Math.max(Math.floor(ALL_LINES / logs), TAIL.jsonl), MOST_LINES)
+  return Math.min(Math.max(Math.floor(ALL_LINES / logs), TAIL.jsonl), MAX_LINES)
 }
 
 /** How many times as many lines are read if these are not enough. */
@@ -118,7 +118,7 @@ const LONGER = 20
 const BACKOFF = { pauseMs: 500, longestPauseMs: 15_000 }
 
 /** The failed attempts after which the log of a container that has ended is given up. */
-const MOST_FAILURES = 3
+const MAX_FAILURES = 3
 
 /**
  * Follows a log until its container has ended, its pod is gone, or the signal is aborted. After a
@@ -155,7 +155,7 @@ async function followOnce(
 
 /** Reports whether the log of a container that has ended was read to its end, or cannot be read. */
 function isDone({ problem, failures }: LogStream): boolean {
-  return problem === undefined || failures >= MOST_FAILURES
+  return problem === undefined || failures >= MAX_FAILURES
 }
 
 /**

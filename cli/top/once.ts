@@ -17,7 +17,7 @@ import { formatTop } from './output.ts'
 import type { TopOptions } from './top-options.ts'
 
 /** The most logs that are read at a time. */
-const MOST_AT_A_TIME = 32
+const MAX_AT_A_TIME = 32
 
 /** The table, the notices about it, and the exit code. */
 export interface OnceResult {
@@ -35,7 +35,7 @@ export async function runOnce(
   const signal = new AbortController().signal
   const options = { apiserver: found.apiserver, gate: createOpeningGate(), signal }
   const started = run.streams().filter(({ hasStarted }) => hasStarted)
-  const atATime = Math.min(parallel, MOST_AT_A_TIME)
+  const atATime = Math.min(parallel, MAX_AT_A_TIME)
   const fresh: LogStream[] = []
   const read = inOrder(started, atATime, (stream) => readTail(stream, options))
   for await (const { stream, isFresh } of read) {

@@ -16,7 +16,7 @@ const PLACES = 32
  * The kubelet begins a response with the first line of the log, which an observer may not have
  * written yet. A request therefore keeps its place only for this many milliseconds.
  */
-const LONGEST_MS = 2000
+const MAX_MS = 2000
 
 export function createOpeningGate(): OpeningGate {
   let free = PLACES
@@ -39,7 +39,7 @@ export function createOpeningGate(): OpeningGate {
         leave()
       }
       const limit = AbortSignal.any([signal, timer.signal])
-      pauseInBackground(LONGEST_MS, limit).then(leaveOnce, leaveOnce)
+      pauseInBackground(MAX_MS, limit).then(leaveOnce, leaveOnce)
       return leaveOnce
     },
   }

@@ -5,7 +5,7 @@ import { HALF_SECONDS } from '../../src/runs/top/findings/log-evidence.ts'
 import { findNoProgress } from '../../src/runs/top/no-progress.ts'
 import { orderLines } from '../../src/runs/top/order.ts'
 import { buildLines } from '../../src/runs/top/ranks.ts'
-import { gatherLogs, MOST_ROWS, type RecordedLog } from '../../src/runs/top/recorded-logs.ts'
+import { gatherLogs, MAX_ROWS, type RecordedLog } from '../../src/runs/top/recorded-logs.ts'
 import { type Replay, startReplay } from '../../src/runs/top/replay.ts'
 import { firstView } from '../../src/runs/top/view.ts'
 import { findRunFiles, type RowsOptions } from '../archive/storage/stored-run-files.ts'
@@ -62,7 +62,7 @@ async function readLogs(
 
 function tooManyRows(runs: readonly NamedRun[]): string {
   const names = runs.map(({ name }) => name).join(', ')
-  const most = `${names}: more than ${MOST_ROWS} rows, the most that top shows again`
+  const most = `${names}: more than ${MAX_ROWS} rows, the most that top shows again`
   return `${most}; name the files of fewer ranks`
 }
 

@@ -3,7 +3,7 @@ import type { Replay } from '../../src/runs/top/replay.ts'
 import { FRAME_MS, type Scene } from './interactive.ts'
 
 /** The longest replay at the speed that is chosen without `--speed`, in milliseconds. */
-const LONGEST_MS = 120_000
+const MAX_MS = 120_000
 
 /**
  * Returns the ranks of recorded logs, whose rows are shown one after another.
@@ -30,7 +30,7 @@ export function replayScene(replay: Replay, words: string, speed = usualSpeed(re
       return now
     },
     follow: async (signal) => {
-      while (!signal.aborted) await pause(LONGEST_MS, signal)
+      while (!signal.aborted) await pause(MAX_MS, signal)
     },
   }
 }
@@ -40,7 +40,7 @@ export function replayNotices({ undescribed }: Replay): readonly string[] {
 }
 
 function usualSpeed({ from, to, interval = FRAME_MS }: Replay): number {
-  return Math.max(interval / FRAME_MS, (to - from) / LONGEST_MS, 1)
+  return Math.max(interval / FRAME_MS, (to - from) / MAX_MS, 1)
 }
 
 function secondsText(ms: number): string {

@@ -39,10 +39,10 @@ FUNCTIONS = ("_dump_fr_trace_json", "_dump_nccl_trace_json")
 DISTRIBUTED = "torch.distributed.distributed_c10d"
 # The most bytes of each recorder in a copy, and of the process groups; and the most of these, and of
 # the generations that ended.
-MOST_BYTES = SLOT // 32 * 15
-MOST_GROUP_BYTES = SLOT // 32
-MOST_GROUPS = 512
-MOST_ENDS = 512
+MAX_BYTES = SLOT // 32 * 15
+MAX_GROUP_BYTES = SLOT // 32
+MAX_GROUPS = 512
+MAX_ENDS = 512
 DEFAULT_SECONDS = 60
 # How long the end of the program or of its groups waits for a copy that another thread makes.
 PATIENCE_SECONDS = 2
@@ -79,9 +79,9 @@ def identify(file):
 
 def shorten(text):
     """Returns the end of a text that is longer than its place: the latest operations."""
-    if len(text) <= MOST_BYTES:
+    if len(text) <= MAX_BYTES:
         return text
-    at = text.find(b'},{"', len(text) - MOST_BYTES + 64)
+    at = text.find(b'},{"', len(text) - MAX_BYTES + 64)
     return b'{"entries":[' + text[at + 2 :] if at >= 0 else b"{}"
 
 
@@ -156,7 +156,7 @@ class Recorder:
 
     def end_generation(self, texts):
         self.generation += 1
-        self.ends = [*self.ends, [last_id(text) for text in texts]][-MOST_ENDS:]
+        self.ends = [*self.ends, [last_id(text) for text in texts]][-MAX_ENDS:]
 
     def begin(self, rank, size):
         """Begins when the process has its default process group."""
@@ -242,16 +242,16 @@ class Recorder:
         world = sys.modules[DISTRIBUTED]._world
         # PyTorch still knows the groups of a generation for a moment after its last copy.
         names = {} if self.is_current else world.pg_names
-        for group, name in list(names.items())[:MOST_GROUPS]:
+        for group, name in list(names.items())[:MAX_GROUPS]:
             ranks = sorted(world.pg_group_ranks.get(group, ()))
             about = {"name": name, "desc": group.group_desc, "ranks": str(ranks)}
             key = f"{self.generation} {name}"
-            if len(self.groups) == MOST_GROUPS and key not in self.groups:
+            if len(self.groups) == MAX_GROUPS and key not in self.groups:
                 del self.groups[next(iter(self.groups))]
             self.groups[key] = {**about, "generation": self.generation}
         generations = {"generation": self.generation, "ends": self.ends}
         text = json.dumps({"pg_config": self.groups, **generations}).encode()
-        return text if len(text) <= MOST_GROUP_BYTES else json.dumps(generations).encode()
+        return text if len(text) <= MAX_GROUP_BYTES else json.dumps(generations).encode()
 
     def copy_last(self):
         """Copies what the process has done since the last copy, at the end of its groups."""

@@ -1,7 +1,7 @@
 import type { MetricDocument } from '../core/catalog.ts'
 import { overlaps } from '../core/rules/tool-conflict.ts'
 import { LAUNCH_AGENT_NAMES, UNFORWARDABLE } from '../core/tools/forwarding.ts'
-import { LONGEST_TOOL_NAME, type Tool, type ToolVariable } from '../core/tools/tool.ts'
+import { MAX_TOOL_NAME_LENGTH, type Tool, type ToolVariable } from '../core/tools/tool.ts'
 import { repeated } from './description.ts'
 
 /**
@@ -15,8 +15,8 @@ import { repeated } from './description.ts'
 export function toolProblem({ metadata, spec }: MetricDocument): string | undefined {
   const { tool, options = {} } = spec
   if (tool === undefined) return undefined
-  if (metadata.name.length > LONGEST_TOOL_NAME) {
-    const most = `at most ${LONGEST_TOOL_NAME} characters`
+  if (metadata.name.length > MAX_TOOL_NAME_LENGTH) {
+    const most = `at most ${MAX_TOOL_NAME_LENGTH} characters`
     return `metadata.name must have ${most} if the metric has a tool`
   }
   return sourceProblem(tool) ?? variablesProblem(tool, options) ?? mountProblem(tool)
@@ -36,16 +36,16 @@ type Options = NonNullable<MetricDocument['spec']['options']>
 
 /**
  * The maximum number of characters in the names of all variables. The status annotation lists these
- * names and has at most LONGEST_STATUS bytes (src/core/status.ts).
+ * names and has at most MAX_STATUS_LENGTH bytes (src/core/status.ts).
  */
-const LONGEST_VARIABLES = 200
+const MAX_VARIABLES_LENGTH = 200
 
 function variablesProblem({ variables }: Tool, options: Options): string | undefined {
   const twice = repeated(variables.map(({ name }) => name))
   if (twice !== undefined) return `spec.tool.variables must have ${twice} only once`
   const length = variables.reduce((total, { name }) => total + name.length, 0)
-  if (length > LONGEST_VARIABLES) {
-    const most = `at most ${LONGEST_VARIABLES} characters, not ${length}`
+  if (length > MAX_VARIABLES_LENGTH) {
+    const most = `at most ${MAX_VARIABLES_LENGTH} characters, not ${length}`
     return `spec.tool.variables: the names together must have ${most}`
   }
   for (const [index, variable] of variables.entries()) {

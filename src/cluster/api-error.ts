@@ -65,12 +65,12 @@ export async function readApiError(response: IncomingMessage): Promise<ApiError>
 }
 
 /** The maximum pause that a response may demand, in seconds. */
-const MOST_RETRY_AFTER = 60
+const MAX_RETRY_AFTER = 60
 
 /** Reads the header Retry-After in whole seconds, as the apiserver sends it, in milliseconds. */
 function readRetryAfter(header: string | undefined): number {
   if (header === undefined || !/^\d+$/.test(header)) return 0
-  return Math.min(Number(header), MOST_RETRY_AFTER) * 1000
+  return Math.min(Number(header), MAX_RETRY_AFTER) * 1000
 }
 
 function readMessage(body: string): string | undefined {

@@ -10,7 +10,7 @@ const PAGE = '500'
  * The number of lists in pages that may expire. The next list has no pages and cannot expire, as in
  * client-go (tools/pager, FullListIfExpired).
  */
-const MOST_EXPIRED = 3
+const MAX_EXPIRED = 3
 
 /**
  * The maximum time without data, in milliseconds. An apiserver that can be reached sends a page
@@ -43,7 +43,7 @@ export async function listObjects<Result>(
   read: (objects: readonly Fields[]) => Promise<readonly Result[]>,
 ): Promise<readonly Result[]> {
   for (let expired = 0; ; expired += 1) {
-    const limit = expired < MOST_EXPIRED ? { limit: PAGE } : {}
+    const limit = expired < MAX_EXPIRED ? { limit: PAGE } : {}
     const get = (more: Readonly<Record<string, string>>) => {
       return getFields(apiserver, { ...call, query: { ...call.query, ...limit, ...more } })
     }

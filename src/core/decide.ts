@@ -29,7 +29,7 @@ import { selectMetrics, type UnselectedMetric } from './rules/rank-selection.ts'
 import { fitResources } from './rules/resource-policy.ts'
 import { deriveSecurityContext } from './rules/security-context.ts'
 import { findToolConflict, findTools, withLaunchAgents } from './rules/tool-conflict.ts'
-import { hasRoom, isShort, LONGEST_STATUS, sharedBefore } from './status.ts'
+import { hasRoom, isShort, MAX_STATUS_LENGTH, sharedBefore } from './status.ts'
 import { quote } from './text/quote.ts'
 import { type Forwarding, launchAgents, selectForwarded } from './tools/forwarding.ts'
 import { groupTools } from './tools/groups.ts'
@@ -149,12 +149,12 @@ function findTarget({ targetContainer }: MetricRequest, pod: Pod): Container | u
 }
 
 /** The maximum number of containers that a message names. */
-const MOST_NAMED = 8
+const MAX_NAMED = 8
 
 function unknownTarget({ onError, targetContainer = '' }: MetricRequest, pod: Pod): Left | Denied {
   const names = lastingContainers(pod).map(({ name }) => name)
-  const known = names.slice(0, MOST_NAMED).map(quote).join(', ')
-  const others = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} others` : ''
+  const known = names.slice(0, MAX_NAMED).map(quote).join(', ')
+  const others = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} others` : ''
   const wanted = `annotation ${KEYS.targetContainer}: ${quote(targetContainer)}`
   const message = `${wanted} is not a container or sidecar of the pod, which has ${known}${others}`
   return leaveOrDeny(onError, 'unknown-target-container', message)
@@ -245,7 +245,7 @@ function decideInjection(ride: InjectionContext, additions: Additions): Decision
 }
 
 function tooManyMetrics({ onError }: MetricRequest): Left | Denied {
-  const size = `${LONGEST_STATUS} bytes`
+  const size = `${MAX_STATUS_LENGTH} bytes`
   const problem = `too many metrics; the annotation ${STATUS_KEY} would exceed ${size}`
   return leaveOrDeny(onError, 'invalid-option', `annotation ${KEYS.inject}: ${problem}`)
 }

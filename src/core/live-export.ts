@@ -46,14 +46,14 @@ export function exportVariables(
  * The most characters of the variables, which are ASCII. Linux limits the length of a variable to
  * 128 KiB (execve(2)); an observer with a longer variable could not start.
  */
-const MOST_CHARACTERS = 32_768
+const MAX_CHARACTERS = 32_768
 
 /** Reports a description of rows that is too long for the environment of an observer. */
 export function exportProblem({ metadata, spec }: MetricDocument): string | undefined {
   const variables = exportVariables(metadata.name, spec.otlp, spec.rows)
   const { length } = variables.map(({ value = '' }) => value).join('')
-  if (length <= MOST_CHARACTERS) return undefined
-  const problem = `it takes ${length} characters, at most ${MOST_CHARACTERS}`
+  if (length <= MAX_CHARACTERS) return undefined
+  const problem = `it takes ${length} characters, at most ${MAX_CHARACTERS}`
   return `spec.rows has too many columns for the live export: ${problem}`
 }
 

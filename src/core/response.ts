@@ -22,14 +22,14 @@ interface AdmissionVerdict {
  * pkg/endpoints/filters/warning.go). It drops a warning with a control character, because warnings
  * become HTTP headers (apimachinery util/net/http.go). Therefore `ascii` replaces such characters.
  */
-const LONGEST_WARNING = 256
+const MAX_WARNING_LENGTH = 256
 
 /**
  * The maximum length of the message of a denial: enough for a few sentences. The apiserver returns
  * the message unchanged, whatever its length and characters (apiserver
  * pkg/admission/plugin/webhook/errors/statuserror.go).
  */
-const LONGEST_REFUSAL = 1024
+const MAX_REFUSAL_LENGTH = 1024
 
 /** Allows the object unchanged. */
 export function allow(review: Review, warnings: readonly string[] = []): ReviewResponse {
@@ -54,7 +54,7 @@ export function allowPatched(
 
 /** Denies the object, with a message for its author. */
 export function deny(review: Review, message: string): ReviewResponse {
-  const shown = printable(`ridealong: ${message}`, LONGEST_REFUSAL)
+  const shown = printable(`ridealong: ${message}`, MAX_REFUSAL_LENGTH)
   const status = { code: 403, reason: 'Forbidden', message: shown } as const
   return respond(review, { allowed: false, status })
 }
@@ -65,5 +65,5 @@ function respond({ uid }: Review, verdict: AdmissionVerdict): ReviewResponse {
 
 function warned(warnings: readonly string[]): readonly string[] | undefined {
   if (warnings.length === 0) return undefined
-  return warnings.map((text) => ascii(`ridealong: ${text}`, LONGEST_WARNING))
+  return warnings.map((text) => ascii(`ridealong: ${text}`, MAX_WARNING_LENGTH))
 }

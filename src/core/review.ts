@@ -9,13 +9,13 @@ export const API_VERSION = 'admission.k8s.io/v1'
  * The maximum size of an AdmissionReview in bytes: two objects of at most 3 MiB each, and the
  * envelope (controller-runtime pkg/webhook/admission/http.go).
  */
-export const LONGEST_BODY = 7 * 1024 * 1024
+export const MAX_BODY_BYTES = 7 * 1024 * 1024
 
 /**
  * The maximum length of a UID. The apiserver sends a UUID of 36 characters, and the response
  * repeats the UID.
  */
-const LONGEST_UID = 256
+const MAX_UID_LENGTH = 256
 
 /** The request of an AdmissionReview. */
 export interface Review {
@@ -66,7 +66,7 @@ export function readReview(
 /** Returns the UID, or undefined if it is missing or too long. */
 function readUid(value: unknown): string | undefined {
   const uid = asText(value)
-  return uid !== undefined && uid.length <= LONGEST_UID ? uid : undefined
+  return uid !== undefined && uid.length <= MAX_UID_LENGTH ? uid : undefined
 }
 
 /**

@@ -5,7 +5,7 @@ import { isReason, type Reason } from './reasons.ts'
 import { ascii } from './text/printable.ts'
 
 /** The maximum size of the status annotation's value in bytes. */
-export const LONGEST_STATUS = 768
+export const MAX_STATUS_LENGTH = 768
 
 /**
  * Returns the names of the observers that an earlier call of the webhook or `ridealong inject`
@@ -37,7 +37,7 @@ type SharingPod = Pick<Pod, 'annotations' | 'shareProcessNamespace'>
 /** Reads the status annotation of a pod; undefined if it is missing, invalid or too long. */
 export function readStatus(annotations: Fields | undefined): Fields | undefined {
   const written = annotations?.[STATUS_KEY]
-  if (typeof written !== 'string' || written.length > LONGEST_STATUS) return undefined
+  if (typeof written !== 'string' || written.length > MAX_STATUS_LENGTH) return undefined
   try {
     return asFields(JSON.parse(written))
   } catch {
@@ -52,7 +52,7 @@ export function reasonIn(status: Fields | undefined): Reason | undefined {
 
 /** Reports whether a status fits in its annotation. A status is ASCII, one byte per character. */
 export function isShort(status: string): boolean {
-  return status.length <= LONGEST_STATUS
+  return status.length <= MAX_STATUS_LENGTH
 }
 
 /**
@@ -62,7 +62,7 @@ export function isShort(status: string): boolean {
 export function leftStatus(reason: string, message: string): string {
   const shown = ascii(message)
   const whole = JSON.stringify({ outcome: 'left', reason, message: shown })
-  return isShort(whole) ? whole : cutStatus(reason, shown.slice(0, LONGEST_STATUS))
+  return isShort(whole) ? whole : cutStatus(reason, shown.slice(0, MAX_STATUS_LENGTH))
 }
 
 function cutStatus(reason: string, message: string): string {
@@ -70,7 +70,7 @@ function cutStatus(reason: string, message: string): string {
   if (isShort(status)) return status
   // A character takes at most two bytes in JSON (if it is escaped). At least half as many
   // characters must therefore be removed as there are bytes in excess.
-  const excess = Math.ceil((status.length - LONGEST_STATUS) / 2)
+  const excess = Math.ceil((status.length - MAX_STATUS_LENGTH) / 2)
   return cutStatus(reason, message.slice(0, -excess))
 }
 

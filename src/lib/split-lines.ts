@@ -2,11 +2,11 @@
  * The maximum characters of a line. The longest line of an observer is that of its summary in the
  * output of collect, which has some megabytes if a run has thousands of programs.
  */
-export const LONGEST_LINE = 1 << 23
+export const MAX_LINE_LENGTH = 1 << 23
 
 /** Reports whether a line may be a part of a line that {@link splitLines} has split. */
 export function isSplit(line: string): boolean {
-  return line.length >= LONGEST_LINE - 1
+  return line.length >= MAX_LINE_LENGTH - 1
 }
 
 /**
@@ -17,7 +17,7 @@ export function isSplit(line: string): boolean {
  */
 export async function* splitLines(
   chunks: AsyncIterable<Uint8Array | string>,
-  longest = LONGEST_LINE,
+  longest = MAX_LINE_LENGTH,
 ): AsyncGenerator<string> {
   const decoder = new TextDecoder()
   const splitter = new Splitter(longest)

@@ -102,7 +102,7 @@ export interface Place {
 }
 
 /** The most links that are followed, as in Linux (path_resolution(7)). */
-const MOST_LINKS = 40
+const MAX_LINKS = 40
 
 /** The names of open files of this process. */
 const OPEN_FILE = /^\/(?:dev\/(?:stdout|stderr|fd\/\d+)|proc\/(?:self|\d+)\/fd\/\d+)$/
@@ -116,14 +116,14 @@ const OPEN_FILE = /^\/(?:dev\/(?:stdout|stderr|fd\/\d+)|proc\/(?:self|\d+)\/fd\/
 export async function findPlace(path: string): Promise<Place> {
   if (OPEN_FILE.test(path)) return { path, isDirect: true }
   let place = path
-  for (let links = 0; links < MOST_LINKS; links += 1) {
+  for (let links = 0; links < MAX_LINKS; links += 1) {
     const found = await lstat(place).catch(() => undefined)
     if (found?.isSymbolicLink() !== true) return { path: place, isDirect: isDevice(found) }
     mustBeTrusted(place, found.uid)
     place = resolve(dirname(place), await readlink(place))
     if (OPEN_FILE.test(place)) return { path: place, isDirect: true }
   }
-  throw new Error(`${path} has more than ${MOST_LINKS} links`)
+  throw new Error(`${path} has more than ${MAX_LINKS} links`)
 }
 
 function isDevice(found: Stats | undefined): boolean {

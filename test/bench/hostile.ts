@@ -13,8 +13,8 @@ const SIZES = [2 ** 18, 2 ** 21, 7 * 2 ** 20 - 2 ** 12]
  * JSON.parse, the milliseconds of an ordinary review, and the bytes of an answer.
  */
 const SLACK_MS = 200
-const MOST_DELAY_MS = 500
-const MOST_BYTES = 64 * 1024
+const MAX_DELAY_MS = 500
+const MAX_BYTES = 64 * 1024
 
 interface Answer {
   readonly status: number
@@ -85,7 +85,7 @@ async function tryOne(
   })
   const [{ status, bytes, ms }, delay] = await Promise.all([hostile, meanwhile()])
   const bound = SLACK_MS + 3 * parseMs
-  const isWithin = ms <= bound && delay <= MOST_DELAY_MS && bytes <= MOST_BYTES && status < 500
+  const isWithin = ms <= bound && delay <= MAX_DELAY_MS && bytes <= MAX_BYTES && status < 500
   const cells = [
     (body.length / 1e6).toFixed(2),
     parseMs.toFixed(0),

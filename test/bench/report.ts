@@ -101,13 +101,13 @@ async function openingTimes(path: string): Promise<OpeningTimes> {
 }
 
 /** The most time for the first screen, as a part of the time until the plots are shown. */
-const MOST_FIRST_SCREEN = 0.25
+const MAX_FIRST_SCREEN = 0.25
 
 const [SMALL, LARGE] = [10, 100] as const
 /** The most resident memory of the command for the report of a large log. */
-const MOST_MEBIBYTES = 400
+const MAX_MEBIBYTES = 400
 /** The most time for a megabyte of a large log, as a multiple of that of a small one. */
-const MOST_GROWTH = 1.5
+const MAX_GROWTH = 1.5
 
 /** Returns the processor time in seconds and the memory in MiB for the report of a large log. */
 async function measure(log: LargeLog, megabytes: number, format: 'html' | 'json') {
@@ -128,10 +128,8 @@ async function isBounded(log: LargeLog, format: 'html' | 'json'): Promise<boolea
     `growth ${growth.toFixed(2)}`,
     `${small.mebibytes.toFixed(0)} MiB, ${large.mebibytes.toFixed(0)} MiB`,
   ]
-  const isWithin = large.mebibytes <= MOST_MEBIBYTES && growth <= MOST_GROWTH
-  print(
-    `${cells.join('  ')}${isWithin ? '' : `  more than ${MOST_MEBIBYTES} MiB or ${MOST_GROWTH}`}`,
-  )
+  const isWithin = large.mebibytes <= MAX_MEBIBYTES && growth <= MAX_GROWTH
+  print(`${cells.join('  ')}${isWithin ? '' : `  more than ${MAX_MEBIBYTES} MiB or ${MAX_GROWTH}`}`)
   return isWithin
 }
 
@@ -156,7 +154,7 @@ try {
         `plots in ${plots} s, the medians of ${ROUNDS} rounds`,
     )
     const part = medianOf(ranks, 'firstScreen') / medianOf(ranks, 'plots')
-    if (part > MOST_FIRST_SCREEN) process.exitCode = 1
+    if (part > MAX_FIRST_SCREEN) process.exitCode = 1
     print(`  the first screen takes ${part.toFixed(2)} of the time until the plots are shown`)
   }
   const [small, large] = SIZES

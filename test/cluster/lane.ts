@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import type { Cluster } from './machine/cluster.ts'
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
-const LONGEST_SECONDS = 900
+const MAX_SECONDS = 900
 
 /** The folders of the tests: with pods that run, and with pods that are only admitted. */
 export type TestFolder = 'with-node' | 'without-node'
@@ -62,7 +62,7 @@ function runFile(cluster: Cluster, name: string): Promise<Ended> {
     KUBECONFIG: cluster.kubeconfig,
     RIDEALONG_TEST_KUBERNETES: /\d+\.\d+/.exec(cluster.version)?.[0],
     RIDEALONG_TEST_NODE: cluster.hasNode ? 'yes' : 'no',
-    TAP_TIMEOUT: `${LONGEST_SECONDS}`,
+    TAP_TIMEOUT: `${MAX_SECONDS}`,
   }
   const start = performance.now()
   const file = findTests(cluster.hasNode ? 'with-node' : 'without-node').get(name) ?? name

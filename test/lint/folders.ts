@@ -2,7 +2,7 @@ import { dirname } from 'node:path/posix'
 import type { Problem } from './problem.ts'
 
 /** The maximum number of files and folders in a folder. */
-const MOST_ENTRIES = 25
+const MAX_ENTRIES = 25
 
 /** Folders with a smaller limit, because readers open them first. */
 const SMALLER: Readonly<Record<string, number>> = { 'src/core': 20 }
@@ -15,7 +15,7 @@ export function findCrowdedFolders(paths: readonly string[]): readonly Problem[]
   const entries = new Map<string, Set<string>>()
   for (const path of paths) addEntry(entries, path)
   return [...entries].flatMap(([path, { size }]) => {
-    const most = SMALLER[path] ?? MOST_ENTRIES
+    const most = SMALLER[path] ?? MAX_ENTRIES
     if (size <= most || NUMBERED.includes(path)) return []
     const remedy = `group them so that it has at most ${most}`
     return [{ path, message: `the folder has ${size} entries; ${remedy}` }]

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { findClimbingImports } from './climbing-imports.ts'
 import { findCrowdedFolders, findStrayTests } from './folders.ts'
+import { findLimitNames } from './limit-names.ts'
 import { findLongLines } from './long-lines.ts'
 import { findOutcomeWords } from './outcome-words.ts'
 import { type Problem, renderProblem, type SourceFile } from './problem.ts'
@@ -34,7 +35,11 @@ const rust = paths.filter((path) => /^observer\/.*\.(rs|toml)$/.test(path))
 const problems: readonly Problem[] = [
   ...findCrowdedFolders(paths),
   ...findStrayTests(paths),
-  ...readFiles(paths).flatMap((file) => [...findLongLines(file), ...findOutcomeWords(file)]),
+  ...readFiles(paths).flatMap((file) => [
+    ...findLongLines(file),
+    ...findOutcomeWords(file),
+    ...findLimitNames(file),
+  ]),
   ...readFiles(modules).flatMap(findProcessUse),
   ...findSharedTypeNames(readFiles(modules)),
   ...findClimbingImports(readFiles(modules)),

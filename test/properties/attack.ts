@@ -21,7 +21,7 @@ const excludedNamespaces = new Set(['kube-system'])
  * The maximum size of an answer in bytes. The additions of the built-in catalog take a tenth of
  * this size.
  */
-export const MOST_BYTES = 64 * 1024
+export const MAX_BYTES = 64 * 1024
 
 /**
  * The number of milliseconds that an answer may take in addition to three times the time of
@@ -57,7 +57,7 @@ export function survive({ body, namespace }: Call, rules: NamespaceRules): Survi
   if (answer === undefined) return { word: 'not-a-review', bytes: 0, parseMs, answerMs }
   assert.equal(answer.fault, undefined)
   const bytes = Buffer.byteLength(JSON.stringify(answer.response))
-  assert.ok(bytes <= MOST_BYTES, `the answer has ${bytes} bytes`)
+  assert.ok(bytes <= MAX_BYTES, `the answer has ${bytes} bytes`)
   const { allowed, patch } = answer.response.response
   assert.equal(allowed, answer.decision.outcome !== 'denied')
   if (patch !== undefined) assertOnlyAdded(mapOf(mapOf(body.request).object), patch)

@@ -16,7 +16,7 @@ import {
 
 const PODS = '/mutate/pods'
 const SPACES = '/mutate/namespaces'
-const LONGEST_LINE = 1024
+const MAX_LINE_LENGTH = 1024
 
 function linesFrom(lines: readonly string[], start: number): readonly Record<string, unknown>[] {
   return lines.slice(start).map((line) => JSON.parse(line))
@@ -178,7 +178,7 @@ for (const [what, review] of LENGTHY) {
     }
     t.ok(app.lines.length >= 1)
     for (const line of app.lines) {
-      t.ok(Buffer.byteLength(line) <= LONGEST_LINE, `${Buffer.byteLength(line)} bytes`)
+      t.ok(Buffer.byteLength(line) <= MAX_LINE_LENGTH, `${Buffer.byteLength(line)} bytes`)
       t.match(line, /^[\x20-\x7e]+\n$/)
       t.notMatch(line, '\\u001b')
     }

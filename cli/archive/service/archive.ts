@@ -196,7 +196,7 @@ function createTurn(parts: Parts, signal: AbortSignal): () => Promise<boolean> {
  * The most Runs that are written in a turn. In a longer one, pods that changed after its start
  * would wait for all of them.
  */
-const MOST_WRITES = 200
+const MAX_WRITES = 200
 
 /** @returns whether there is more to write */
 async function takeTurn(parts: Parts, signal: AbortSignal): Promise<boolean> {
@@ -207,12 +207,12 @@ async function takeTurn(parts: Parts, signal: AbortSignal): Promise<boolean> {
   await runPool(memory.takeChanged(), { ...pool, work: add })
   for (const run of changed) scheduleChanged(run, runs.podsOf(run), parts.pace, Date.now())
   const due = listDue(runs)
-  await runPool(due.slice(0, MOST_WRITES), { ...pool, work: (run) => write(run, parts) })
+  await runPool(due.slice(0, MAX_WRITES), { ...pool, work: (run) => write(run, parts) })
   const all = [...runs.all()]
   rows?.takeTurn(all.filter(({ overAt }) => overAt !== undefined).map(({ kept }) => kept))
   for (const run of all) if (isArchived(run, parts)) release(run, parts)
   if (all.every(({ failures }) => failures.count === 0)) report.onRepaired()
-  return due.length > MOST_WRITES
+  return due.length > MAX_WRITES
 }
 
 /** Lists the runs whose Runs are to be written, in the order in which they became due. */

@@ -70,7 +70,7 @@ export function factsOf({ observer, pod, isDone, problem }: KeptLog): KeptFacts 
 }
 
 /** The most bytes of a log. Observers write less, and containers can write anything. */
-const MOST_BYTES = 64 * 2 ** 20
+const MAX_BYTES = 64 * 2 ** 20
 
 export interface ReadingOptions {
   readonly api: Apiserver
@@ -130,7 +130,7 @@ async function appendNew(
     for (let next = first; !next.done; next = await texts.next()) {
       const added = takeLines(position, next.value)
       if (added !== '') await file.append(added)
-      if (position.bytes > MOST_BYTES) break
+      if (position.bytes > MAX_BYTES) break
     }
     await file.sync()
     return position.count - before
@@ -154,13 +154,13 @@ function takeLines(position: Position, text: string): string {
 }
 
 const GONE = 'its pod was deleted before its log was read to the end'
-const TOO_LONG = `its log has more than ${MOST_BYTES / 2 ** 20} MiB; the rest was not kept`
+const TOO_LONG = `its log has more than ${MAX_BYTES / 2 ** 20} MiB; the rest was not kept`
 
 /** Notes that a log was read. A log whose container has ended is read until it has no new lines. */
 export function noteRead(log: KeptLog, added: number, wasLast: boolean): void {
   if (log.isDone) return
   log.failures = NO_FAILURES
-  if ((log.position?.bytes ?? 0) > MOST_BYTES) finish(log, TOO_LONG)
+  if ((log.position?.bytes ?? 0) > MAX_BYTES) finish(log, TOO_LONG)
   else if (wasLast && added === 0) finish(log, null)
   log.wasReadLast ||= wasLast
 }

@@ -57,11 +57,11 @@ type WatchedRun = Map<string, WatchedLog>
  * The most characters of rows that are kept of all runs. A process of MPI has about 1,900 in its
  * last two timepoints, which need 8 KiB of memory.
  */
-const MOST_CHARACTERS = 16 * 2 ** 20
+const MAX_CHARACTERS = 16 * 2 ** 20
 
 /** The bytes of a text that are read at once, and the most of a text that is read in one look. */
 const PART_BYTES = 2 ** 20
-const MOST_BYTES = 4 * PART_BYTES
+const MAX_BYTES = 4 * PART_BYTES
 
 export function createProgressLooks(descriptions: Descriptions): ProgressLooks {
   const runs = new Map<string, WatchedRun>()
@@ -97,9 +97,9 @@ async function readLog(
   const description = descriptions.get(observer.container)
   if (description === undefined) return
   const known = run.get(id)
-  const isBehind = bytes - (known?.offset ?? 0) > MOST_BYTES
+  const isBehind = bytes - (known?.offset ?? 0) > MAX_BYTES
   // Only the last two timepoints count.
-  const offset = isBehind ? bytes - MOST_BYTES : (known?.offset ?? 0)
+  const offset = isBehind ? bytes - MAX_BYTES : (known?.offset ?? 0)
   const progress = isBehind ? undefined : known?.progress
   const own: WatchedLog = {
     progress: progress ?? startProgressLog(observer, observer.container, description),
@@ -146,7 +146,7 @@ function pushLines(log: WatchedLog, part: Buffer, until: number): boolean {
 function areTooLarge(all: Iterable<WatchedRun>, run: WatchedRun): boolean {
   const logs = [...all].flatMap((one) => [...one.values()])
   const size = logs.reduce((sum, { progress }) => sum + progress.size, 0)
-  return size > MOST_CHARACTERS || [...run.values()].some(({ progress }) => progress.isTooLarge)
+  return size > MAX_CHARACTERS || [...run.values()].some(({ progress }) => progress.isTooLarge)
 }
 
 /** Returns a sentence about the processes that make no progress; undefined if there are none. */

@@ -23,7 +23,7 @@ export interface SweepOptions {
 }
 
 /** The maximum number of objects that a sweep changes: a longer sweep would delay other writes. */
-const MOST_CHANGES = 200
+const MAX_CHANGES = 200
 
 /**
  * Ends the Runs whose pods were deleted while no archive watched them, and deletes the Runs that
@@ -38,12 +38,12 @@ export async function sweepRuns(options: SweepOptions, now: number): Promise<boo
   const orphans = index.all().filter(({ ended, key }) => ended === undefined && !isLive(key))
   const expired = selectExpired(index.all(), retention, now).filter(({ key }) => !isLive(key))
   const pool = { parallel: PARALLEL_WRITES, isOrdered: false, signal, done: async () => {} }
-  await runPool(orphans.slice(0, MOST_CHANGES), {
+  await runPool(orphans.slice(0, MAX_CHANGES), {
     ...pool,
     work: (run) => endOrphan(run, options, now),
   })
-  await runPool(expired.slice(0, MOST_CHANGES), { ...pool, work: (run) => remove(run, options) })
-  return Math.max(orphans.length, expired.length) > MOST_CHANGES
+  await runPool(expired.slice(0, MAX_CHANGES), { ...pool, work: (run) => remove(run, options) })
+  return Math.max(orphans.length, expired.length) > MAX_CHANGES
 }
 
 async function remove(run: ArchivedRun, { client, rows }: SweepOptions): Promise<void> {

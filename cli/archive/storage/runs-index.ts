@@ -29,7 +29,7 @@ export interface RunsIndex {
 const [PAGE, DATA] = ['index.html', 'runs.json']
 
 /** The most runs of an index. */
-export const MOST_LISTED = 10_000
+export const MAX_LISTED = 10_000
 
 /** The most files that are read at once. */
 const PARALLEL = 16
@@ -61,7 +61,7 @@ async function writeIndex(folders: RunFolders, folder: string, now: number): Pro
   const namespace = folder.slice(folder.indexOf('=') + 1)
   const found = (await folders.list(namespace)).toSorted((a, b) => b.day - a.day)
   const before = await readIndex(folders, `${folder}/${DATA}`)
-  const listed = found.slice(0, MOST_LISTED)
+  const listed = found.slice(0, MAX_LISTED)
   const runs = await readRuns(folders, listed, before.runs)
   const isSame = runs.length === before.runs.size && runs.every(({ path }) => before.runs.has(path))
   if (isSame && before.generator === GENERATOR) return

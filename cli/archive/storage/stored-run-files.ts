@@ -22,7 +22,7 @@ export interface RowsOptions {
 const RUN = /^run\/([a-z0-9]([-a-z0-9.]*[a-z0-9])?)$/
 
 /** The most runs that a message names. */
-const MOST_NAMED = 4
+const MAX_NAMED = 4
 
 /**
  * Returns the files of an input of a command: those with the rows of a stored run, if it is
@@ -88,9 +88,9 @@ function chooseRuns(stored: readonly RunFolder[], name: string): readonly (reado
 /** Names the runs that an input may be, the last one first. */
 function describeSeveral(input: string, runs: readonly (readonly RunFolder[])[]): string {
   const all = runs.flatMap(([first]) => first ?? []).sort((a, b) => b.day - a.day)
-  const named = all.slice(0, MOST_NAMED).map(({ namespace, day, name }) => {
+  const named = all.slice(0, MAX_NAMED).map(({ namespace, day, name }) => {
     return `run/${readRunName(name)} (${namespace}, ${dayFolder(day)})`
   })
-  const more = all.length > MOST_NAMED ? ` and ${all.length - MOST_NAMED} more` : ''
+  const more = all.length > MAX_NAMED ? ` and ${all.length - MAX_NAMED} more` : ''
   return `${input} is the name of several runs: ${named.join(', ')}${more}; use a whole name, or -n`
 }

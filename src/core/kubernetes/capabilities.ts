@@ -1,4 +1,4 @@
-import { MOST_CAPABILITIES, type SecurityContext } from './pod.ts'
+import { MAX_CAPABILITIES, type SecurityContext } from './pod.ts'
 
 /**
  * Whether a statement about a container is true; `unknown` if the answer depends on an image or on
@@ -45,7 +45,7 @@ export interface Capabilities {
  */
 export function readCapabilities(context: SecurityContext): Capabilities {
   const { privileged, addedCapabilities, droppedCapabilities } = context
-  const isUnbounded = addedCapabilities.length > MOST_CAPABILITIES
+  const isUnbounded = addedCapabilities.length > MAX_CAPABILITIES
   return {
     isPrivileged: privileged,
     added: upperCase(isUnbounded ? ['ALL'] : addedCapabilities),

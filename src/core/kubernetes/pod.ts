@@ -90,7 +90,7 @@ export function readPod(
   if ('problem' in parts) return parts
   const { metadata, spec, initContainers, containers } = parts
   const restartPolicy = asText(spec.restartPolicy) ?? 'Always'
-  if (restartPolicy.length > LONGEST_NAME) return { problem: 'spec.restartPolicy is not valid' }
+  if (restartPolicy.length > MAX_NAME_LENGTH) return { problem: 'spec.restartPolicy is not valid' }
   return {
     size,
     name: asText(metadata.name || metadata.generateName) ?? '',
@@ -148,17 +148,17 @@ interface Parts extends Pick<Pod, 'initContainers' | 'containers'> {
  * defaultMaxCallSendMsgSize). A container with all required and defaulted fields takes at least 38
  * bytes (kubernetes v1.36 staging/src/k8s.io/api/core/v1/generated.proto, Container).
  */
-const MOST_CONTAINERS = 2 ** 16
+const MAX_CONTAINERS = 2 ** 16
 
 /**
  * The maximum length of a container name, which is a DNS label (validation.go,
  * validateContainerCommon, ValidateDNS1123Label).
  */
-const LONGEST_NAME = 63
-const CONTAINERS = `list of containers with names of at most ${LONGEST_NAME} characters`
+const MAX_NAME_LENGTH = 63
+const CONTAINERS = `list of containers with names of at most ${MAX_NAME_LENGTH} characters`
 
 function readContainers(value: unknown): Container[] | undefined {
-  if (!Array.isArray(value ?? []) || listOrNone(value).length > MOST_CONTAINERS) return undefined
+  if (!Array.isArray(value ?? []) || listOrNone(value).length > MAX_CONTAINERS) return undefined
   const containers = listOrNone(value).map(readContainer)
   return containers.every((container) => container !== undefined) ? containers : undefined
 }
@@ -166,7 +166,8 @@ function readContainers(value: unknown): Container[] | undefined {
 function readContainer(value: unknown): Container | undefined {
   const container = asFields(value)
   const name = asText(container?.name)
-  if (container === undefined || name === undefined || name.length > LONGEST_NAME) return undefined
+  if (container === undefined || name === undefined || name.length > MAX_NAME_LENGTH)
+    return undefined
   const resources = fieldsOrNone(container.resources)
   return {
     name,
@@ -217,21 +218,21 @@ const CAPABILITY = /^[A-Z_]{1,32}$/i
  * The maximum number of names in a list of capabilities. A capability set has 64 bits
  * (include/linux/capability.h, kernel_cap_t), and the name ALL is also allowed.
  */
-export const MOST_CAPABILITIES = 65
+export const MAX_CAPABILITIES = 65
 
 /**
  * Reads a list of capabilities without duplicates. Names that cannot be a capability are skipped,
  * because they have no effect. From a list with more names than there are capabilities, only ALL
- * and the first `MOST_CAPABILITIES` + 1 names are read.
+ * and the first `MAX_CAPABILITIES` + 1 names are read.
  */
 function readCapabilities(value: unknown): readonly string[] {
   const list = listOrNone(value)
   const names = new Set<string>()
   for (const name of list) {
     if (isCapability(name)) names.add(name)
-    if (names.size > MOST_CAPABILITIES) break
+    if (names.size > MAX_CAPABILITIES) break
   }
-  if (names.size > MOST_CAPABILITIES && list.includes('ALL')) names.add('ALL')
+  if (names.size > MAX_CAPABILITIES && list.includes('ALL')) names.add('ALL')
   return [...names]
 }
 

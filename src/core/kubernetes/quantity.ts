@@ -1,5 +1,5 @@
 /** The maximum length of a quantity, in characters. Longer text is invalid. */
-const LONGEST = 40
+const MAX_LENGTH = 40
 
 const QUANTITY =
   /^([+-]?)(?=\.?\d)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,2})|([numkMGTPE]|[KMGTPE]i)?)$/
@@ -32,7 +32,7 @@ const SCALE: Readonly<Record<string, bigint>> = {
  */
 export function readQuantity(value: unknown): bigint | undefined {
   const written = typeof value === 'number' ? String(value) : value
-  if (typeof written !== 'string' || written.length > LONGEST) return undefined
+  if (typeof written !== 'string' || written.length > MAX_LENGTH) return undefined
   const match = QUANTITY.exec(written)
   if (match === null) return undefined
   const [, sign = '', whole = '', fraction = '', exponent = '0', suffix = ''] = match

@@ -2,7 +2,7 @@ import type { Fields } from '../kubernetes/json.ts'
 import type { OwnerReference } from '../kubernetes/owner-reference.ts'
 import { printable } from '../text/printable.ts'
 import { MISSED_POD_REASONS, type MissedPod, type MissedPodReason } from './missed-pods.ts'
-import { buildWarning, LONGEST_MESSAGE } from './warning-event.ts'
+import { buildWarning, MAX_MESSAGE_LENGTH } from './warning-event.ts'
 
 /** A message about the pods of one owner that lack their observers for the same reason. */
 export interface Notice {
@@ -43,7 +43,7 @@ function buildNotice(group: readonly [MissedPod, ...MissedPod[]]): Notice {
     count: group.length,
     first: times[0] ?? '',
     last: times.at(-1) ?? '',
-    message: printable(SENTENCES[reason](formatPods(group), pod), LONGEST_MESSAGE),
+    message: printable(SENTENCES[reason](formatPods(group), pod), MAX_MESSAGE_LENGTH),
   }
 }
 
@@ -66,10 +66,10 @@ const SENTENCES: Readonly<Record<MissedPodReason, (pods: string, first: string) 
 }
 
 /** The maximum number of pod names in a message. */
-const MOST_NAMES = 3
+const MAX_NAMES = 3
 
 function formatPods(group: readonly MissedPod[]): string {
-  const names = group.slice(0, MOST_NAMES).map(({ pod }) => pod)
+  const names = group.slice(0, MAX_NAMES).map(({ pod }) => pod)
   const others = group.length - names.length
   return others === 0 ? names.join(', ') : `${names.join(', ')} and ${others} others`
 }

@@ -8,7 +8,7 @@ import { differencesFrom, listObservers } from '../rules/observer-difference.ts'
 import {
   hasRoom,
   injectedBefore,
-  LONGEST_STATUS,
+  MAX_STATUS_LENGTH,
   readStatus,
   reasonIn,
   variablesBefore,
@@ -118,7 +118,7 @@ function differs(
  * A placeholder with the maximum length of a status. A pod without room for a status was left
  * with the reason `too-large`, which is therefore not recorded in the pod.
  */
-const STATUS_ROOM = { [STATUS_KEY]: ' '.repeat(LONGEST_STATUS) }
+const STATUS_ROOM = { [STATUS_KEY]: ' '.repeat(MAX_STATUS_LENGTH) }
 
 function missed(object: Fields, namespace: Namespace): MissedPodReason | undefined {
   // The webhook writes no status for a copy of an injected pod, which has the observers already.

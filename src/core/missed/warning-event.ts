@@ -7,7 +7,7 @@ export interface Warning {
   readonly regarding: OwnerReference
   /** In CamelCase. */
   readonly reason: string
-  /** At most `LONGEST_MESSAGE` UTF-16 code units. */
+  /** At most `MAX_MESSAGE_LENGTH` UTF-16 code units. */
   readonly message: string
   readonly count: number
   /** In RFC 3339 format. */
@@ -19,7 +19,7 @@ export interface Warning {
  * The maximum length of a note in events.k8s.io/v1 (NoteLengthLimit). The same API also returns
  * core/v1 Events, with the message as the note.
  */
-export const LONGEST_MESSAGE = 1024
+export const MAX_MESSAGE_LENGTH = 1024
 
 /**
  * Builds an Event. It uses core/v1, because its number can change. In events.k8s.io/v1, only the

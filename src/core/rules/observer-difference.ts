@@ -108,10 +108,10 @@ function wordsDifference(
 }
 
 /** The maximum number of words of a command in a message. A command may have a million words. */
-const MOST_WORDS = 16
+const MAX_WORDS = 16
 
 function inWords(words: readonly unknown[]): string {
-  const text = words.slice(0, MOST_WORDS).map((word) => asText(word) ?? '?')
+  const text = words.slice(0, MAX_WORDS).map((word) => asText(word) ?? '?')
   return quote(text.join(' '))
 }
 

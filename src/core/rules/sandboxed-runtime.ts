@@ -25,10 +25,11 @@ const SANDBOXES: readonly string[] = [
  * @param runtimeClassName `spec.runtimeClassName`, which has not been validated
  */
 export function isSandboxed(runtimeClassName: unknown): boolean {
-  if (typeof runtimeClassName !== 'string' || runtimeClassName.length > LONGEST_NAME) return false
+  if (typeof runtimeClassName !== 'string' || runtimeClassName.length > MAX_NAME_LENGTH)
+    return false
   const words = runtimeClassName.split(/[-.]/)
   return words.some((word) => SANDBOXES.some((sandbox) => word.startsWith(sandbox)))
 }
 
 /** The maximum length of the name of a RuntimeClass, which is a DNS subdomain. */
-const LONGEST_NAME = 253
+const MAX_NAME_LENGTH = 253

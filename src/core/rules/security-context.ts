@@ -1,7 +1,7 @@
 import { asId, type Fields, fieldsOrNone } from '../kubernetes/json.ts'
 import {
   type Container,
-  MOST_CAPABILITIES,
+  MAX_CAPABILITIES,
   type Pod,
   type SecurityContext,
 } from '../kubernetes/pod.ts'
@@ -96,5 +96,5 @@ function rootCapabilities(target: SecurityContext, isNamed: boolean): Fields | u
  * copied; the observer drops all capabilities instead.
  */
 function dropsTooMany({ droppedCapabilities }: SecurityContext): boolean {
-  return droppedCapabilities.length > MOST_CAPABILITIES
+  return droppedCapabilities.length > MAX_CAPABILITIES
 }

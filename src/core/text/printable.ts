@@ -5,7 +5,7 @@
  */
 
 /** The default maximum length of a printable line, in UTF-16 code units. */
-export const LONGEST_LINE = 4096
+export const MAX_LINE_LENGTH = 4096
 
 /**
  * Scripts whose letters do not change shape next to a joiner, and default-ignorable characters. A
@@ -40,7 +40,7 @@ const UNPRINTABLE = new RegExp(
  * @param longest the maximum length of the result in UTF-16 code units; shortened text ends in
  * `...`
  */
-export function printable(text: string, longest = LONGEST_LINE): string {
+export function printable(text: string, longest = MAX_LINE_LENGTH): string {
   // An escape is never shorter than its character, so text after the limit is never part of the
   // result.
   const escaped = replaceUnprintable(text.slice(0, longest + 1), escapeOf)
@@ -88,7 +88,7 @@ export function printableYamlText(yaml: string): string {
 }
 
 /** Converts text to one line of ASCII. Every other character becomes a question mark. */
-export function ascii(text: string, longest = LONGEST_LINE): string {
+export function ascii(text: string, longest = MAX_LINE_LENGTH): string {
   return cut(text.slice(0, longest + 1).replace(/[^\x20-\x7e]/g, '?'), longest)
 }
 

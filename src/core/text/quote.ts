@@ -1,6 +1,6 @@
 import { ascii } from './printable.ts'
 
-const LONGEST = 64
+const MAX_LENGTH = 64
 
 /**
  * Quotes the first 64 characters of untrusted text for a message, as printable ASCII. Messages
@@ -8,6 +8,6 @@ const LONGEST = 64
  * (apiserver/pkg/warning) or affect the reader's terminal.
  */
 export function quote(text: string): string {
-  const shown = ascii(text.slice(0, LONGEST))
-  return JSON.stringify(text.length > LONGEST ? `${shown}...` : shown)
+  const shown = ascii(text.slice(0, MAX_LENGTH))
+  return JSON.stringify(text.length > MAX_LENGTH ? `${shown}...` : shown)
 }

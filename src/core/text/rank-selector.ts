@@ -21,8 +21,8 @@ export interface RankRange {
 }
 
 /** The maximum length of an expression in characters, and its maximum number of terms. */
-const LONGEST = 512
-const MOST_TERMS = 64
+const MAX_LENGTH = 512
+const MAX_TERMS = 64
 
 /** Rank numbers have at most nine digits, so they fit into the 32-bit integers of Kubernetes. */
 const RANGE = /^(\d{1,9})(?:-(\d{1,9}))?$/
@@ -46,11 +46,11 @@ export function parseRanks(
   expression: string,
 ): RankSelector | undefined | { readonly problem: string } {
   const { length } = expression
-  if (length > LONGEST)
-    return { problem: `the value has ${length} characters; at most ${LONGEST} are allowed` }
+  if (length > MAX_LENGTH)
+    return { problem: `the value has ${length} characters; at most ${MAX_LENGTH} are allowed` }
   const terms = expression.split(',').flatMap((term) => term.trim() || [])
-  if (terms.length > MOST_TERMS)
-    return { problem: `the value has ${terms.length} terms; at most ${MOST_TERMS} are allowed` }
+  if (terms.length > MAX_TERMS)
+    return { problem: `the value has ${terms.length} terms; at most ${MAX_TERMS} are allowed` }
   const wrong = terms.find((term) => !isTerm(term))
   if (wrong !== undefined) return { problem: `${quote(wrong)} is not ${TERMS}` }
   return terms.length === 0 ? undefined : buildSelector(terms)

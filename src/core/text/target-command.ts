@@ -12,7 +12,7 @@ const LARGEST = 256
 /** The maximum nesting depth of parentheses. */
 const DEEPEST = 32
 /** The largest number in an interval, RE_DUP_MAX of POSIX. */
-const MOST = 255
+const MAX = 255
 
 const ESCAPE = String.raw`\\[\\^$.[\]|()*+?{}]`
 const INTERVAL = String.raw`\{\d{1,3}(?:,\d{0,3})?\}`
@@ -31,7 +31,7 @@ const WRONG_BRACKET =
   'a bracket expression must look like [a-z_], [^0-9] or [[:alnum:].-], with only ASCII' +
   ' characters and without \\ or another [; write \\[ for the character'
 const WRONG_INTERVAL =
-  `an interval must be {n}, {n,} or {n,m} with numbers up to ${MOST};` +
+  `an interval must be {n}, {n,} or {n,m} with numbers up to ${MAX};` +
   ' write \\{ for the character'
 const NOTHING_TO_REPEAT =
   'a quantifier must follow an ASCII character, a bracket expression or a group, and no other' +
@@ -165,7 +165,7 @@ function copiesOf(quantifier: string): number | undefined {
 function copiesOfInterval(interval: string): number | undefined {
   const [, least = '', most = least] = /^\{(\d+)(?:,(\d+)?)?\}$/.exec(interval) ?? []
   const isAscending = least !== '' && Number(least) <= Number(most)
-  if (!isAscending || Number(most) > MOST) return undefined
+  if (!isAscending || Number(most) > MAX) return undefined
   return interval.endsWith(',}') ? Number(least) + 1 : Math.max(Number(most), 1)
 }
 

@@ -90,4 +90,4 @@ export const IMAGE_VOLUMES_SINCE = 35
  * The maximum length of the name of a metric with a tool. The names of its volume and of its
  * installer are DNS labels of at most 63 characters.
  */
-export const LONGEST_TOOL_NAME = 39
+export const MAX_TOOL_NAME_LENGTH = 39

@@ -21,7 +21,7 @@ const RUNTIMES: Readonly<Record<string, readonly [major: number, minor: number]>
 }
 
 /** The maximum number of nodes that a sentence names. */
-const MOST_NAMED = 5
+const MAX_NAMED = 5
 
 /** Returns the names of the metrics of a catalog whose tools are mounted from their images. */
 export function mountedMetrics(catalog: Catalog | undefined): readonly string[] {
@@ -120,7 +120,7 @@ function judgeRuntime(runtime: string): JudgedNode['verdict'] {
 }
 
 function listNodes(nodes: readonly JudgedNode[]): string {
-  const named = nodes.slice(0, MOST_NAMED).map(({ described }) => described)
+  const named = nodes.slice(0, MAX_NAMED).map(({ described }) => described)
   const others = nodes.length - named.length
   return named.join(', ') + (others > 0 ? ` and ${others} others` : '')
 }

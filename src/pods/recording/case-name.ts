@@ -5,7 +5,7 @@ import type { Review } from '../../core/review.ts'
  * The maximum length of a name, in bytes. File systems allow 255 bytes; the rest is reserved for a
  * suffix that makes the name unique.
  */
-const LONGEST = 100
+const MAX_LENGTH = 100
 
 /**
  * Returns the name of the test case for a review, made from the kind of the pod's owner and the
@@ -19,6 +19,6 @@ export function caseName(review: Review): string {
   return `${kind}-${review.name}`
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '-')
-    .slice(0, LONGEST)
+    .slice(0, MAX_LENGTH)
     .replace(/^-+|-+$/g, '')
 }

@@ -28,7 +28,7 @@ export const CARD_LIMITS: readonly CardLimits[] = [
 ]
 
 /** The limits of a card that always fits. */
-export const LEAST_CARD: CardLimits = { roles: 0, containers: 0, sentences: 0, text: 64 }
+export const MIN_CARD: CardLimits = { roles: 0, containers: 0, sentences: 0, text: 64 }
 
 /** Shortens the lists and texts of a card, and escapes texts: users of pods can write them. */
 export function limitCard(

@@ -7,10 +7,10 @@ import { readPhase } from '../card/run.ts'
 import type { RunCard } from '../card/run-card.ts'
 import type { ListedRun } from './listed-run.ts'
 
-const LONGEST_WORKLOAD = 320
-const LONGEST_FINDING = 160
-const LONGEST_IMAGE = 256
-const MOST_IMAGES = 8
+const MAX_WORKLOAD_LENGTH = 320
+const MAX_FINDING_LENGTH = 160
+const MAX_IMAGE_LENGTH = 256
+const MAX_IMAGES = 8
 
 /** Facts about a run that the archive knows of each run, also of one without an object Run. */
 export interface KnownFacts {
@@ -27,7 +27,7 @@ export function listRun(
 ): ListedRun {
   return {
     name,
-    workload: printable(`${run.word}/${run.name}`, LONGEST_WORKLOAD),
+    workload: printable(`${run.word}/${run.name}`, MAX_WORKLOAD_LENGTH),
     phase: run.phase,
     started: started === null ? null : started / 1000,
     seconds: rounded(seconds),
@@ -35,12 +35,12 @@ export function listRun(
     cores: { used: rounded(cores.used), requested: cores.requested },
     memory: { used: memory.used, requested: memory.requested },
     images: limitImages(images),
-    finding: first === undefined ? null : printable(findingText(first), LONGEST_FINDING),
+    finding: first === undefined ? null : printable(findingText(first), MAX_FINDING_LENGTH),
   }
 }
 
 function limitImages(images: ReadonlySet<string>): readonly string[] {
-  return [...images].slice(0, MOST_IMAGES).map((image) => printable(image, LONGEST_IMAGE))
+  return [...images].slice(0, MAX_IMAGES).map((image) => printable(image, MAX_IMAGE_LENGTH))
 }
 
 /**
@@ -55,7 +55,7 @@ export function listUnknown(
 ): ListedRun {
   const unknown = { used: null, requested: null }
   return {
-    ...{ name, workload: printable(workload, LONGEST_WORKLOAD), phase: null },
+    ...{ name, workload: printable(workload, MAX_WORKLOAD_LENGTH), phase: null },
     ...{ started: started === null ? null : started / 1000, seconds: null, ranks: null },
     ...{ cores: unknown, memory: unknown, images: limitImages(images), finding: null },
   }

@@ -4,7 +4,7 @@ import { hexHash } from '../../lib/hashed-name.ts'
 const NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/
 
 /** The most characters of a name in a path: a file name has at most 255 bytes. */
-const LONGEST = 200
+const MAX_LENGTH = 200
 
 /** A run whose rows are stored. */
 export interface RunOfRows {
@@ -75,7 +75,7 @@ export function pageUrl(publicUrl: string, path: string): string {
  * is no valid name, or is too long for a file, is replaced by its hash.
  */
 function partOfPath(name: string): string {
-  if (NAME.test(name) && name.length <= LONGEST) return name
+  if (NAME.test(name) && name.length <= MAX_LENGTH) return name
   const hash = hexHash(name)
-  return NAME.test(name) ? `${name.slice(0, LONGEST - hash.length - 1)}-${hash}` : hash
+  return NAME.test(name) ? `${name.slice(0, MAX_LENGTH - hash.length - 1)}-${hash}` : hash
 }

@@ -1,5 +1,5 @@
 import type { Fields } from '../../core/kubernetes/json.ts'
-import { buildWarning, LONGEST_MESSAGE } from '../../core/missed/warning-event.ts'
+import { buildWarning, MAX_MESSAGE_LENGTH } from '../../core/missed/warning-event.ts'
 import { printable } from '../../core/text/printable.ts'
 import { hashedName } from '../../lib/hashed-name.ts'
 import { rfc3339 } from '../../lib/rfc3339.ts'
@@ -23,7 +23,7 @@ export function buildRunEvents({ run, findings }: RunCard, now: number): readonl
       namespace,
       regarding: { apiVersion, kind, name, uid },
       reason: camelCase(finding.name),
-      message: printable(findingText(finding), LONGEST_MESSAGE),
+      message: printable(findingText(finding), MAX_MESSAGE_LENGTH),
       count: 1 + finding.others,
       first: time,
       last: time,

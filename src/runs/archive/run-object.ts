@@ -7,7 +7,7 @@ import { comparedText, coresText, durationText, shortBytes, UNKNOWN } from '../c
 import { isOver } from '../card/run.ts'
 import type { RunCard } from '../card/run-card.ts'
 import { factorText } from '../efficiency/factor.ts'
-import { CARD_LIMITS, type CardLimits, LEAST_CARD, limitCard } from './limit-card.ts'
+import { CARD_LIMITS, type CardLimits, limitCard, MIN_CARD } from './limit-card.ts'
 import { listConditions, type RunCondition } from './run-conditions.ts'
 import { nameRun } from './run-name.ts'
 
@@ -65,7 +65,7 @@ export function buildRunObject(
   const fits = (limits: CardLimits) => {
     return Buffer.byteLength(JSON.stringify({ workload, status: build(limits) })) <= MAX_BYTES
   }
-  const status = build(CARD_LIMITS.find(fits) ?? LEAST_CARD)
+  const status = build(CARD_LIMITS.find(fits) ?? MIN_CARD)
   return {
     apiVersion: RUN_API_VERSION,
     kind: 'Run',

@@ -14,15 +14,15 @@ export interface StoredRows {
   readonly omitted: number
 }
 
-const MOST_SENTENCES = 6
-const LONGEST_SENTENCE = 200
+const MAX_SENTENCES = 6
+const MAX_SENTENCE_LENGTH = 200
 
 /** Escapes and shortens the sentences: users of pods can write the texts in them. */
 export function limitRows(rows: Omit<StoredRows, 'omitted'>): StoredRows {
-  const missing = rows.missing.slice(0, MOST_SENTENCES)
+  const missing = rows.missing.slice(0, MAX_SENTENCES)
   return {
     ...rows,
-    missing: missing.map((sentence) => printable(sentence, LONGEST_SENTENCE)),
+    missing: missing.map((sentence) => printable(sentence, MAX_SENTENCE_LENGTH)),
     omitted: rows.missing.length - missing.length,
   }
 }

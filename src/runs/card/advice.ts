@@ -184,11 +184,11 @@ function findMost(uses: readonly Measured[], resource: keyof ComputeAmounts) {
 const MEBIBYTE = 1024 ** 2
 /** The steps of processors, and the least memory: what a small process of a container needs. */
 const CPU_STEPS = 100
-const LEAST_MEMORY = 4 * MEBIBYTE
+const MIN_MEMORY = 4 * MEBIBYTE
 
 /** Adds the margin, and rounds up to hundredths of a processor and to MiB. */
 function addMargin({ cpu, memory }: ComputeAmounts): ComputeAmounts {
-  const [more, most] = [1 + ADVICE_MARGIN, Math.max(memory ?? 0, LEAST_MEMORY)]
+  const [more, most] = [1 + ADVICE_MARGIN, Math.max(memory ?? 0, MIN_MEMORY)]
   return {
     cpu: cpu === null ? null : Math.max(Math.ceil(cpu * more * CPU_STEPS), 1) / CPU_STEPS,
     memory: memory === null ? null : Math.ceil((most * more) / MEBIBYTE) * MEBIBYTE,

@@ -17,7 +17,7 @@ import type { RunCard } from './run-card.ts'
 export const CARD_WIDTH = 60
 
 const BAR = 10
-const MOST_MISSING = 5
+const MAX_MISSING = 5
 
 type Row = readonly [string, string]
 
@@ -52,7 +52,7 @@ function section(title: string, sentences: readonly string[]): readonly TextBloc
 }
 
 function shorten(sentences: readonly string[]): readonly string[] {
-  const shown = sentences.slice(0, MOST_MISSING)
+  const shown = sentences.slice(0, MAX_MISSING)
   const more = sentences.length - shown.length
   return more === 0 ? shown : [...shown, `and ${more} more`]
 }

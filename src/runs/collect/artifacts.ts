@@ -28,12 +28,12 @@ export interface ArtifactFolder {
 }
 
 /** The maximum bytes of all raw files of a log, and their maximum number. */
-const MOST_BYTES = 2 ** 30
-const MOST_FILES = 4096
+const MAX_BYTES = 2 ** 30
+const MAX_FILES = 4096
 /** The maximum number of sentences about the raw files of a log. */
-const MOST_PROBLEMS = 100
+const MAX_PROBLEMS = 100
 /** The maximum characters of the name of a pod or a container (Kubernetes, DNS-1123 subdomain). */
-const LONGEST_NAME = 253
+const MAX_NAME_LENGTH = 253
 
 /**
  * Opens the folder for raw files, and creates it if it does not exist. The files of a log are
@@ -80,7 +80,7 @@ function readArtifacts(path: string, folders: readonly string[]): ArtifactLog {
     problems: [],
     open: undefined,
     bytes: 0,
-    isUnsafe: !folders.every((name) => isFileName(name, LONGEST_NAME)),
+    isUnsafe: !folders.every((name) => isFileName(name, MAX_NAME_LENGTH)),
   }
   return {
     push: async (line) => {
@@ -158,9 +158,9 @@ async function makeFolders(root: string, names: readonly string[]): Promise<void
 
 function limitProblem({ isUnsafe, bytes, complete, failed }: ReadingState): string | undefined {
   if (isUnsafe) return 'the name of its pod or container is not safe as the name of a folder'
-  if (bytes > MOST_BYTES) return 'the raw files of a log may have at most 1 GiB'
-  const isFull = complete.size + failed.size >= MOST_FILES
-  return isFull ? `a log may have at most ${MOST_FILES} raw files` : undefined
+  if (bytes > MAX_BYTES) return 'the raw files of a log may have at most 1 GiB'
+  const isFull = complete.size + failed.size >= MAX_FILES
+  return isFull ? `a log may have at most ${MAX_FILES} raw files` : undefined
 }
 
 /** Ends the open file, because its next part is missing. */
@@ -178,7 +178,7 @@ function failPart(state: ReadingState, { file }: ArtifactPart, problem: string):
 
 /** Adds a sentence about a file, unless there is one already. */
 function fail({ failed, problems }: ReadingState, file: string, sentence: string): void {
-  if (failed.has(file) || failed.size > MOST_FILES) return
+  if (failed.has(file) || failed.size > MAX_FILES) return
   failed.add(file)
-  if (problems.length < MOST_PROBLEMS) problems.push(sentence)
+  if (problems.length < MAX_PROBLEMS) problems.push(sentence)
 }

@@ -83,7 +83,7 @@ async function readAndOpen(
 }
 
 /** The maximum characters of the name of a pod or a container (Kubernetes, DNS-1123 subdomain). */
-const LONGEST_NAME = 253
+const MAX_NAME_LENGTH = 253
 
 const TEXTS = ['namespace', 'pod', 'container', 'uid', 'format', 'facts'] as const
 const NUMBERS = ['restarts', 'bytes', 'samples'] as const
@@ -98,8 +98,8 @@ function readEntry(line: string): CollectedLog | undefined {
     (owner === null || typeof owner === 'string') &&
     Array.isArray(cuts) &&
     cuts.every((cut) => typeof cut === 'string') &&
-    isFileName(String(fields.pod), LONGEST_NAME) &&
-    isFileName(String(fields.container), LONGEST_NAME)
+    isFileName(String(fields.pod), MAX_NAME_LENGTH) &&
+    isFileName(String(fields.container), MAX_NAME_LENGTH)
   return isEntry ? (fields as unknown as CollectedLog) : undefined
 }
 

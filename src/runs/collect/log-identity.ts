@@ -5,7 +5,7 @@ import { describeObserver } from './gather.ts'
 import type { RunningObserver } from './observers.ts'
 
 /** The maximum length of the name of a log's file without extensions. A name has 255 bytes. */
-const LONGEST_NAME = 220
+const MAX_NAME_LENGTH = 220
 
 /**
  * Returns the name of a log's file without the extension. Kubernetes names contain no slash. A name
@@ -13,9 +13,9 @@ const LONGEST_NAME = 220
  */
 export function logName({ pod, container }: Pick<RunningObserver, 'pod' | 'container'>): string {
   const name = `${pod}.${container}`
-  if (name.length <= LONGEST_NAME) return name
+  if (name.length <= MAX_NAME_LENGTH) return name
   const hash = hashOf(name)
-  return `${name.slice(0, LONGEST_NAME - hash.length - 1)}-${hash}`
+  return `${name.slice(0, MAX_NAME_LENGTH - hash.length - 1)}-${hash}`
 }
 
 /**

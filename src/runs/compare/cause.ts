@@ -8,7 +8,7 @@ export type TimeCause =
   | { readonly kind: 'rank'; readonly change: RankChange; readonly seconds: number }
 
 /** The part of the change of the time that a cause must account for. */
-const LEAST_PART = 0.25
+const MIN_PART = 0.25
 
 /**
  * Returns the finding, or else the time of a rank, that accounts for the change of the time; null
@@ -27,7 +27,7 @@ export function findCause(
     return { kind: 'finding', change: failure, seconds: failure.secondsLost }
   const { difference, resolution, verdict } = time
   if (difference === null || verdict === 'same' || Math.abs(difference) <= resolution) return null
-  const least = LEAST_PART * Math.abs(difference)
+  const least = MIN_PART * Math.abs(difference)
   const sign = Math.sign(difference)
   const isEnough = ({ seconds }: { readonly seconds: number }) => seconds >= least
   const changed = findings.filter(({ status }) => status !== 'unknown' && status !== 'rare')

@@ -1,5 +1,5 @@
 import { maximum, median } from '../../lib/statistics.ts'
-import { FEWEST_RUNS, type Interval, type Repeated, ratioInterval, ratioOf } from './interval.ts'
+import { type Interval, MIN_RUNS, type Repeated, ratioInterval, ratioOf } from './interval.ts'
 import {
   type ComparedRun,
   type QuantityFacts,
@@ -145,7 +145,7 @@ function intervalOf(
     values: knownIn(facts),
     resolution: resolutionOf(facts),
   })) as [Repeated, Repeated]
-  const isEnough = before.values.length >= FEWEST_RUNS && after.values.length >= FEWEST_RUNS
+  const isEnough = before.values.length >= MIN_RUNS && after.values.length >= MIN_RUNS
   return isEnough ? ratioInterval(before, after) : null
 }
 

@@ -3,7 +3,7 @@ import type { TimeCause } from './cause.ts'
 import type { QuantityChange, Side } from './change.ts'
 import type { RunComparison, SideComparison } from './comparison.ts'
 import { headline } from './headline.ts'
-import { CONFIDENCE, FEWEST_RUNS } from './interval.ts'
+import { CONFIDENCE, MIN_RUNS } from './interval.ts'
 import { type TimeQuantity, timeOf } from './run-facts.ts'
 
 /** The version of the document. It changes if a field changes its meaning or is removed. */
@@ -15,7 +15,7 @@ export function comparisonDocument({ sides, time, comparisons, scaling }: RunCom
     apiVersion: API_VERSION,
     kind: 'Comparison',
     confidence: CONFIDENCE,
-    fewestRuns: FEWEST_RUNS,
+    fewestRuns: MIN_RUNS,
     time,
     sides: sides.map((side) => sideDocument(side, time)),
     comparisons: comparisons.map(twoDocument),

@@ -4,7 +4,7 @@ import type { TimeCause } from './cause.ts'
 import type { QuantityChange } from './change.ts'
 import type { SideComparison } from './comparison.ts'
 import type { FindingChange } from './finding-change.ts'
-import { CONFIDENCE, FEWEST_RUNS, type Interval } from './interval.ts'
+import { CONFIDENCE, type Interval, MIN_RUNS } from './interval.ts'
 import { MPI_ELAPSED } from './run-facts.ts'
 
 /**
@@ -44,7 +44,7 @@ function noiseSentence({ verdict, base, other }: QuantityChange): readonly strin
   if (verdict !== 'unknown' || !isKnown) return []
   const fewest = Math.min(base.runs, other.runs)
   const has = `${fewest} ${fewest === 1 ? 'run' : 'runs'}`
-  return [`This may be noise: ${has} of a side cannot show it, at least ${FEWEST_RUNS} are needed.`]
+  return [`This may be noise: ${has} of a side cannot show it, at least ${MIN_RUNS} are needed.`]
 }
 
 function causeSentence(cause: TimeCause | null): readonly string[] {

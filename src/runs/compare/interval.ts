@@ -1,5 +1,5 @@
 /** The fewest runs of a side from which the noise between runs can be estimated. */
-export const FEWEST_RUNS = 5
+export const MIN_RUNS = 5
 
 /** The part of the bootstrap distribution that an interval contains. */
 export const CONFIDENCE = 0.95
@@ -48,13 +48,13 @@ export function ratioOf(value: number, base: number): number {
 type Weighted = readonly [value: number, probability: number]
 
 /** Combinations that are less probable than this are left out. Together they change no digit. */
-const LEAST_PROBABILITY = 1e-9
+const MIN_PROBABILITY = 1e-9
 
 /** Returns the distribution of the median of a sample that is drawn with replacement. */
 export function medianDistribution(values: readonly number[]): readonly Weighted[] {
   const sorted = [...values].sort((a, b) => a - b)
   const all = sorted.length % 2 === 1 ? oddMedians(sorted) : evenMedians(sorted)
-  return all.filter(([, probability]) => probability > LEAST_PROBABILITY)
+  return all.filter(([, probability]) => probability > MIN_PROBABILITY)
 }
 
 /** The median is the value in the middle: it is at most the k-th one if half of the draws are. */

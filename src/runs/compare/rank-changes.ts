@@ -22,7 +22,7 @@ const TIMES: readonly string[] = [
 ]
 
 /** The most changes of ranks that are listed. */
-const MOST_CHANGES = 20
+const MAX_CHANGES = 20
 
 /**
  * Returns the times of ranks that changed most, the greatest change first. Only ranks that each run
@@ -33,7 +33,7 @@ export function compareRanks(base: Side, other: Side): readonly RankChange[] {
   return changes
     .filter(({ difference }) => difference !== 0)
     .sort((a, b) => Math.abs(b.difference) - Math.abs(a.difference))
-    .slice(0, MOST_CHANGES)
+    .slice(0, MAX_CHANGES)
 }
 
 function changesOf(quantity: string, base: Side, other: Side): readonly RankChange[] {

@@ -6,7 +6,7 @@ import type { QuantityChange, Side, SideValue } from './change.ts'
 import type { RunComparison, SideComparison } from './comparison.ts'
 import type { FindingChange, SideFinding } from './finding-change.ts'
 import { headline, intervalText, percentText } from './headline.ts'
-import { FEWEST_RUNS } from './interval.ts'
+import { MIN_RUNS } from './interval.ts'
 import { MPI_ELAPSED, type QuantityUnit, TIME } from './run-facts.ts'
 import type { Scaling } from './scaling.ts'
 import { MPI_TIME } from './tool-quantities.ts'
@@ -21,7 +21,7 @@ export interface Lengths {
 
 const SHORT: Lengths = { quantities: 12, lists: 8 }
 /** The change from which a row is shown if there are too few runs for a verdict. */
-const LEAST_CHANGE = 0.1
+const MIN_CHANGE = 0.1
 
 /** Formats a comparison for people. Each comparison has one of the first lines, its result. */
 export function formatComparison(
@@ -135,7 +135,7 @@ function chooseRows(changes: readonly QuantityChange[], most: number): readonly 
 /** Reports whether a change is worth a row: it is real or, if that is not known, not small. */
 function isShown({ verdict, ratio }: QuantityChange): boolean {
   if (verdict !== 'unknown') return verdict !== 'same'
-  return ratio !== null && Math.abs(ratio - 1) >= LEAST_CHANGE
+  return ratio !== null && Math.abs(ratio - 1) >= MIN_CHANGE
 }
 
 function changeRow(change: QuantityChange, { base, other }: SideComparison): readonly TextCell[] {
@@ -222,5 +222,5 @@ export function tooFewRuns(comparison: SideComparison): string | undefined {
   const { base, other, time } = comparison
   if (time.verdict !== 'unknown') return undefined
   const counts = `${base} has ${time.base.runs}, ${other} has ${time.other.runs}`
-  return `runs with a known time: ${counts}; each side needs at least ${FEWEST_RUNS}`
+  return `runs with a known time: ${counts}; each side needs at least ${MIN_RUNS}`
 }

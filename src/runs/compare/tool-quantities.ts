@@ -5,7 +5,7 @@ import { type RankedFunction, rankProfile } from '../profiles/ranked-profile.ts'
 import { knownQuantity, MPI_ELAPSED, type QuantityFacts } from './run-facts.ts'
 
 /** The most functions of a program that are compared: those with the most time. */
-const MOST_FUNCTIONS = 200
+const MAX_FUNCTIONS = 200
 
 const MPI = { of: 'process of MPI', metrics: [MPI_METRIC] } as const
 
@@ -77,7 +77,7 @@ export function measureFunctions(
   if (!ranked.some(({ functions }) => functions.length > 0)) return null
   return ranked.flatMap(({ program, ranks, functions }) => {
     const all = functions.map((one) => ({ ...one, seconds: selfSeconds(one) }))
-    const kept = all.sort((a, b) => b.seconds - a.seconds).slice(0, MOST_FUNCTIONS)
+    const kept = all.sort((a, b) => b.seconds - a.seconds).slice(0, MAX_FUNCTIONS)
     return kept.map(({ name, library, times, seconds }) => {
       const byRank = [...times].map(([index, { self }]) => [ranks[index] ?? '', self] as const)
       const quantity = library === null ? name : `${name} (${library})`

@@ -24,7 +24,7 @@ export interface ParquetRun {
 /** The names of metrics and sections, as the catalog requires them. Others name no file. */
 const NAME = /^[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?$/
 /** The most files. The built-in catalog has less than 30 sections. */
-const MOST_FILES = 256
+const MAX_FILES = 256
 
 interface RunState {
   readonly program: string
@@ -98,7 +98,7 @@ function nameOf(metric: string, { name }: RowSection): string | undefined {
 }
 
 function hasRoom({ files }: RunState, file: string): boolean {
-  return files.has(file) || files.size < MOST_FILES
+  return files.has(file) || files.size < MAX_FILES
 }
 
 function countLeftOut({ leftOut }: RunState, { metric }: Sample): void {

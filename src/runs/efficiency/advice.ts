@@ -1,5 +1,5 @@
 import type { RunFinding } from '../findings/evaluate.ts'
-import { LEAST_EFFICIENCY } from '../findings/libraries/mpi-rules.ts'
+import { MIN_EFFICIENCY } from '../findings/libraries/mpi-rules.ts'
 import { type Factor, type FactorName, listFactors } from './factor.ts'
 
 /** Advice about factors, for runs in which no finding says what to do. */
@@ -31,7 +31,7 @@ export function firstAdvice(findings: readonly RunFinding[], root: Factor): stri
 }
 
 function factorAdvice(root: Factor): string | null {
-  const isLow = root.value !== null && root.value < LEAST_EFFICIENCY
+  const isLow = root.value !== null && root.value < MIN_EFFICIENCY
   const [least] = listFactors(root)
     .filter(({ name, value, parts }) => name in ADVICE && value !== null && !isKnown(parts))
     .sort((a, b) => (a.value ?? 1) - (b.value ?? 1))

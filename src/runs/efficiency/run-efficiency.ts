@@ -104,14 +104,14 @@ function timesOf(process: JobProcess, sharesOf: ProcessShares = () => null) {
 /** The states of processes that have recorded all of their time in MPI. */
 const ENDED = ['finalized', 'exited', 'aborted']
 /** The part of the time of a job to which a process that has not ended must be recorded. */
-const LEAST_RECORDED = 0.9
+const MIN_RECORDED = 0.9
 
 /** Returns why the times of processes cannot be compared; null if they can. */
 function whyIncomparable(processes: readonly JobProcess[], elapsed: number): string | null {
   if (processes.some((one) => one.seconds > one.elapsed))
     return 'several threads were in MPI at once, so that the time in MPI cannot be compared'
   const stale = processes.find((one) => {
-    return !ENDED.includes(one.state ?? '') && one.elapsed < LEAST_RECORDED * elapsed
+    return !ENDED.includes(one.state ?? '') && one.elapsed < MIN_RECORDED * elapsed
   })
   return stale === undefined
     ? null

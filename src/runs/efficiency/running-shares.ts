@@ -64,7 +64,7 @@ export function sharesOf(ran: number, waited: number, seconds: number): RunningS
 }
 
 /** The part of a process' time since MPI_Init in which its waiting must have been counted. */
-const LEAST_COVERED = 0.5
+const MIN_COVERED = 0.5
 
 /** Returns the shares of a process of MPI; see `sharesOfProcesses`. */
 export type ProcessShares = (process: {
@@ -81,7 +81,7 @@ export function sharesOfProcesses(rank: RankEvidence): ProcessShares {
   return ({ pid, elapsed }) => {
     const found = known
       .map((times) => times.get(pid ?? -1))
-      .find((time) => time !== undefined && time.seconds >= LEAST_COVERED * elapsed)
+      .find((time) => time !== undefined && time.seconds >= MIN_COVERED * elapsed)
     if (found === undefined || found.waited === null) return null
     return sharesOf(found.ran, found.waited, found.seconds)
   }

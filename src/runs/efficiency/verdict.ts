@@ -1,6 +1,6 @@
 import { roundTo } from '../../lib/round.ts'
 import type { RunFinding } from '../findings/evaluate.ts'
-import { LEAST_EFFICIENCY } from '../findings/libraries/mpi-rules.ts'
+import { MIN_EFFICIENCY } from '../findings/libraries/mpi-rules.ts'
 import { factText, rankName } from '../findings/sentence.ts'
 import { type Factor, type FactorName, factorText, factorWords, listFactors } from './factor.ts'
 import type { Efficiency } from './run-efficiency.ts'
@@ -24,7 +24,7 @@ export type RunSpan = 'whole' | 'so far' | 'last'
 /** The value from which a factor is named as one that was no problem. */
 const VERY_GOOD = 0.9
 /** The most factors that are named as causes. */
-const MOST_CAUSES = 2
+const MAX_CAUSES = 2
 
 /** Returns how a run went, in a few sentences for people. */
 export function verdict(facts: RunFacts): string {
@@ -69,7 +69,7 @@ function efficiencyText({ efficiency: { basis, root }, findings }: RunFacts): st
   const factors = leadingFactors(root)
   const isPartial = listFactors(root).some(isMissingDelay)
   const isHeldUp = findings.some(({ severity }) => severity !== 'risk')
-  if (value >= LEAST_EFFICIENCY && !isPartial && !isHeldUp)
+  if (value >= MIN_EFFICIENCY && !isPartial && !isHeldUp)
     return `Nothing held this run up: ${Math.round(100 * value)} % of the time was spent computing.`
   const named = [...causes(factors, value, findings), ...strengths(factors)].join('; ')
   const text = `Efficiency ${factorText(value)}${named === '' ? '' : `: ${named}`}.`
@@ -105,8 +105,8 @@ function causes(
   findings: readonly RunFinding[],
 ): readonly string[] {
   const sorted = factors.filter(({ value }) => value !== null).sort(byValue)
-  const low = sorted.filter(({ value }) => (value ?? 1) < LEAST_EFFICIENCY).slice(0, MOST_CAUSES)
-  const named = low.length > 0 || efficiency >= LEAST_EFFICIENCY ? low : sorted.slice(0, 1)
+  const low = sorted.filter(({ value }) => (value ?? 1) < MIN_EFFICIENCY).slice(0, MAX_CAUSES)
+  const named = low.length > 0 || efficiency >= MIN_EFFICIENCY ? low : sorted.slice(0, 1)
   return named.map((one) => `${causeText(one, factors, findings)} (${valueText(one)})`)
 }
 

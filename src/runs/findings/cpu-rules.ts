@@ -19,7 +19,7 @@ import {
   unreadColumns,
 } from './run-evidence.ts'
 import { factIn, factText, thingsOf } from './sentence.ts'
-import { FEWEST_SECONDS, percentOf, timeLost } from './time-lost.ts'
+import { MIN_SECONDS, percentOf, timeLost } from './time-lost.ts'
 
 const CONTAINER = {
   metric: 'pressure',
@@ -125,7 +125,7 @@ function findThrottled(
   const used = growthOf(thing, 'cpu_usage') ?? 0
   const part = percentOf(throttledPeriods, periods)
   const lost = timeLost(throttled, used, thing.readings.get('throttled')?.seconds ?? 0)
-  if (part < THROTTLED.threshold.value || lost < FEWEST_SECONDS) return undefined
+  if (part < THROTTLED.threshold.value || lost < MIN_SECONDS) return undefined
   return {
     things: [nameOf(thing)],
     lost,
@@ -316,7 +316,7 @@ function findWait(
   { lost, waited, ran, isSampled }: Pick<Wait, 'lost' | 'waited' | 'ran' | 'isSampled'>,
 ): WaitFinding | undefined {
   const part = percentOf(lost, rank.elapsed)
-  if (part < WAITING_FOR_CPU.threshold.value || lost < FEWEST_SECONDS) return undefined
+  if (part < WAITING_FOR_CPU.threshold.value || lost < MIN_SECONDS) return undefined
   const use = podUse(rank)
   return {
     things: [name],

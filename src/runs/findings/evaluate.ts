@@ -14,7 +14,7 @@ import {
   unreadColumns,
 } from './run-evidence.ts'
 import { factText, rankName, rankNames, thingsOf } from './sentence.ts'
-import { FEWEST_SECONDS } from './time-lost.ts'
+import { MIN_SECONDS } from './time-lost.ts'
 
 /** A finding: what held ranks of a run up, with the evidence, and with advice. */
 export interface RunFinding {
@@ -155,11 +155,11 @@ function causeOf(name: RuleName, one: Affected, { found, greatest }: Losses) {
 }
 
 /** The part of the time of a finding that another one must account for to explain it. */
-const LEAST_EXPLAINED = 0.5
+const MIN_EXPLAINED = 0.5
 
 /** Reports whether a finding that lost so much time is large enough to explain another one. */
 function isAccountedFor({ lost, size = lost ?? undefined }: Affected, by: number | null): boolean {
-  return size === undefined || (by !== null && by >= LEAST_EXPLAINED * size)
+  return size === undefined || (by !== null && by >= MIN_EXPLAINED * size)
 }
 
 /** Makes the findings of a rule: one for each cause, separately about ranks and about nodes. */
@@ -209,7 +209,7 @@ function sentenceOf(
   if (isWholeText) return sentence(worst)
   const who = rankName(worst.rank)
   const subject = scope === 'node' ? `The node of ${who}` : capitalized(who)
-  const isLoss = worst.lost !== null && worst.lost >= FEWEST_SECONDS
+  const isLoss = worst.lost !== null && worst.lost >= MIN_SECONDS
   const loss = isLoss ? ` It lost ${factText({ value: worst.lost, unit: 's' })}.` : ''
   const { also = [] } = worst
   const less =

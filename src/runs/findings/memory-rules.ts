@@ -18,7 +18,7 @@ import {
   sumOf,
 } from './run-evidence.ts'
 import { factIn, thingsOf } from './sentence.ts'
-import { FEWEST_SECONDS, percentOf } from './time-lost.ts'
+import { MIN_SECONDS, percentOf } from './time-lost.ts'
 
 const CONTAINER = {
   metric: 'pressure',
@@ -236,11 +236,11 @@ export const MEMORY_PRESSURE = defineRule({
 function findPressure(thing: Container): RankFinding<keyof typeof PRESSURE_FACTS> | undefined {
   const waited = growthOf(thing, 'memory_some') ?? 0
   const part = percentOf(waited, thing.readings.get('memory_some')?.seconds ?? 0)
-  if (part < MEMORY_PRESSURE.threshold.value || waited < FEWEST_SECONDS) return undefined
+  if (part < MEMORY_PRESSURE.threshold.value || waited < MIN_SECONDS) return undefined
   const full = growthOf(thing, 'memory_full')
   return {
     things: [nameOf(thing)],
-    lost: full !== null && full >= FEWEST_SECONDS ? full : null,
+    lost: full !== null && full >= MIN_SECONDS ? full : null,
     size: waited,
     facts: listFacts(PRESSURE_FACTS, {
       'time waiting': part,
@@ -306,12 +306,12 @@ function findFaults(rank: RankEvidence): RankFinding<keyof typeof FAULT_FACTS> |
     .sort((a, b) => b.faults - a.faults)
   const faults = faulting.reduce((sum, one) => sum + one.faults, 0)
   const rate = rank.elapsed > 0 ? faults / rank.elapsed : 0
-  if (rate < SWAPPING.threshold.value || rank.elapsed < FEWEST_SECONDS) return undefined
+  if (rate < SWAPPING.threshold.value || rank.elapsed < MIN_SECONDS) return undefined
   const waited = storageWait(rank)?.lost ?? 0
   const swapped = sumOf(rank.things(PLACEMENT).map((thing) => lastOf(thing, 'swap_pss')))
   return {
     things: faulting.slice(0, 3).map(({ thing }) => nameOf(thing)),
-    lost: waited >= FEWEST_SECONDS ? waited : null,
+    lost: waited >= MIN_SECONDS ? waited : null,
     facts: listFacts(FAULT_FACTS, {
       'major page faults': rate,
       'major page faults in total': faults,

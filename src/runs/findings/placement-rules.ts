@@ -10,7 +10,7 @@ import {
 } from './rule.ts'
 import { growthOf, lastOf, nameOf, type RankEvidence, type RunEvidence } from './run-evidence.ts'
 import { factIn, thingsOf } from './sentence.ts'
-import { FEWEST_SECONDS, percentOf, timeLost } from './time-lost.ts'
+import { MIN_SECONDS, percentOf, timeLost } from './time-lost.ts'
 
 const PROCESS = {
   metric: 'pressure',
@@ -135,7 +135,7 @@ function findCrowd(mates: readonly Placed[]): readonly PinnedRank[] {
     const seconds = one.process.readings.get('run_delay')?.seconds ?? 0
     const lost = timeLost(waited, ran, seconds)
     const part = percentOf(lost, one.rank.elapsed)
-    const isLong = part >= PINNED.threshold.value && lost >= FEWEST_SECONDS
+    const isLong = part >= PINNED.threshold.value && lost >= MIN_SECONDS
     return isLong ? [{ one, lost, part, waited, ran }] : []
   })
   if (waiting.length < 2) return []
@@ -202,7 +202,7 @@ function namesOf(all: readonly Placed[]): readonly string[] {
 }
 
 /** The fewest bytes of remote memory with which a finding is made. */
-const LEAST_REMOTE = 64 * 1024 * 1024
+const MIN_REMOTE = 64 * 1024 * 1024
 
 const REMOTE_FACTS = {
   'remote part': 'percent',
@@ -249,7 +249,7 @@ function findRemote(
   const remote = (lastOf(thing, 'numa_remote') ?? 0) * 1024
   const resident = residentOf(thing.readings.get('numa')?.text ?? '') * 1024
   const part = percentOf(remote, resident)
-  if (part < REMOTE_MEMORY.threshold.value || remote < LEAST_REMOTE) return undefined
+  if (part < REMOTE_MEMORY.threshold.value || remote < MIN_REMOTE) return undefined
   return {
     things: [nameOf(thing)],
     lost: null,

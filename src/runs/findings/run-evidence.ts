@@ -76,13 +76,13 @@ export function columnsReadOnce(rank: RankEvidence, need: Need): readonly string
 }
 
 /** The fewest rows of a thing whose missing values are told: it may just have ended. */
-const FEWEST_ROWS = 2
+const MIN_ROWS = 2
 
 /** Returns the things of which a needed column was never read, and these columns. */
 export function partlyRead({ things }: RankEvidence, need: Need) {
   const { columns } = need
   const isUnread = ({ readings }: Thing, column: string) => !isRead(readings.get(column))
-  const own = things(need).filter(({ rows }) => rows >= FEWEST_ROWS)
+  const own = things(need).filter(({ rows }) => rows >= MIN_ROWS)
   const unread = own.filter((thing) => columns.some((column) => isUnread(thing, column)))
   return {
     things: unread,

@@ -6,7 +6,7 @@ export interface Point {
 }
 
 /** The most values of a series that are kept, evenly spread over the run. */
-const MOST_POINTS = 128
+const MAX_POINTS = 128
 
 /** Values over time of which only some are kept, so that a long run needs no more memory. */
 export class Series {
@@ -14,11 +14,11 @@ export class Series {
   #step = 1
   #count = 0
 
-  /** Keeps every value, or after `MOST_POINTS` values every second one, and so on. */
+  /** Keeps every value, or after `MAX_POINTS` values every second one, and so on. */
   add(point: Point): void {
     if (this.#count % this.#step === 0) this.#points.push(point)
     this.#count += 1
-    if (this.#points.length < MOST_POINTS) return
+    if (this.#points.length < MAX_POINTS) return
     this.#points = this.#points.filter((_, index) => index % 2 === 0)
     this.#step *= 2
   }

@@ -1,5 +1,5 @@
 /** The fewest lost seconds with which a finding about lost time is made. */
-export const FEWEST_SECONDS = 1
+export const MIN_SECONDS = 1
 
 /**
  * Returns the seconds of the run that waiting took. Several threads may wait at the same time, so

@@ -17,13 +17,13 @@ import {
 } from './rule.ts'
 import type { RankEvidence, RunEvidence } from './run-evidence.ts'
 import { factIn, thingsOf } from './sentence.ts'
-import { FEWEST_SECONDS, percentOf } from './time-lost.ts'
+import { MIN_SECONDS, percentOf } from './time-lost.ts'
 
 /** The fewest ranks that are compared: of two ranks, neither can be called the unusual one. */
-const FEWEST_RANKS = 3
+const MIN_RANKS = 3
 
 /** The least time that the additional work takes, in percent of the run. */
-const LEAST_PART = 10
+const MIN_PART = 10
 
 /** The fact that only findings have whose time was lost. */
 const IDLE = 'the other ranks were idle meanwhile'
@@ -90,15 +90,15 @@ function idleWords(worst: OverloadedRank): string {
 function isHindered({ rank, elapsed }: RankEvidence, found: FoundRanks): boolean {
   return [...found].some(([{ isHindrance = false }, ranks]) => {
     const lost = ranks.get(rank)
-    return isHindrance && (lost === null || percentOf(lost ?? 0, elapsed) >= LEAST_PART)
+    return isHindrance && (lost === null || percentOf(lost ?? 0, elapsed) >= MIN_PART)
   })
 }
 
 /** Returns why ranks were not compared. Where there are only two, no rule can compare them. */
 function notCompared({ ranks }: RunEvidence, found: FoundRanks): ReadonlyMap<string, string> {
-  if (ranks.length < FEWEST_RANKS) return new Map()
+  if (ranks.length < MIN_RANKS) return new Map()
   const hindered = ranks.filter((rank) => isHindered(rank, found))
-  const isEnough = ranks.length - hindered.length >= FEWEST_RANKS
+  const isEnough = ranks.length - hindered.length >= MIN_RANKS
   const reason = 'another finding says that the rank was held up'
   const all = 'other findings say that ranks were held up, and fewer than three are left to compare'
   return new Map((isEnough ? hindered : ranks).map(({ rank }) => [rank, isEnough ? reason : all]))
@@ -126,7 +126,7 @@ function findMoreWork({ ranks }: RunEvidence, found: FoundRanks): readonly Overl
 type Overloaded = OverloadedRank & { readonly size: number }
 
 function findOverloaded(workers: readonly Worker[]): readonly Overloaded[] {
-  if (workers.length < FEWEST_RANKS) return []
+  if (workers.length < MIN_RANKS) return []
   const spread = spreadOf(workers.map(({ seconds }) => seconds))
   const { middle, deviation } = spread ?? { middle: 0, deviation: 0 }
   return workers.flatMap((worker) => {
@@ -145,10 +145,10 @@ function buildOverloaded(
 ): readonly Overloaded[] {
   const more = seconds - middle
   const excess = more / Math.max(seconds / Math.max(rank.elapsed, 1), 1)
-  if (excess < FEWEST_SECONDS || percentOf(excess, rank.elapsed) < LEAST_PART) return []
+  if (excess < MIN_SECONDS || percentOf(excess, rank.elapsed) < MIN_PART) return []
   const others = workers.flatMap((one) => (one.rank === rank ? [] : one.rank))
   const idle = median(others.map((one) => idleTime(one, rank))) ?? 0
-  const isLost = idle >= LEAST_IDLE * excess
+  const isLost = idle >= MIN_IDLE * excess
   return [
     {
       rank: rank.rank,
@@ -167,7 +167,7 @@ function buildOverloaded(
 }
 
 /** The part of the additional time for which the others must have been idle. */
-const LEAST_IDLE = 0.5
+const MIN_IDLE = 0.5
 
 /** Returns the least seconds for which a rank cannot have computed while another one ran. */
 function idleTime(rank: RankEvidence, other: RankEvidence): number {
@@ -184,10 +184,10 @@ function sharedTime(one: RankEvidence, other: RankEvidence): number {
 }
 
 /** The shortest run in which a rank is called idle; in a shorter one, it may still be starting. */
-const FEWEST_IDLE_SECONDS = 30
+const MIN_IDLE_SECONDS = 30
 
 /** The least part of the run for which a line of Python waits that is named, in percent. */
-const LEAST_WAIT = 10
+const MIN_WAIT = 10
 
 const IDLE_FACTS = {
   'use of a processor': 'percent',
@@ -256,7 +256,7 @@ function findIdle(run: RunEvidence): readonly IdleRank[] {
   )
   return used.flatMap(({ rank, programs, seconds, part, isIdle }) => {
     const isMeant = busy.length > 0 && ![...programs.keys()].some((one) => working.has(one))
-    const isShort = rank.elapsed < FEWEST_IDLE_SECONDS || programs.size === 0
+    const isShort = rank.elapsed < MIN_IDLE_SECONDS || programs.size === 0
     if (!isIdle || isMeant || isShort) return []
     return [idleRank({ rank, programs, seconds, part }, longestWait(run, rank))]
   })
@@ -271,7 +271,7 @@ interface Use {
 }
 
 function idleRank({ rank, programs, seconds, part }: Use, line: WaitingLine | undefined): IdleRank {
-  const named = percentOf(line?.seconds ?? 0, rank.elapsed) >= LEAST_WAIT ? line : undefined
+  const named = percentOf(line?.seconds ?? 0, rank.elapsed) >= MIN_WAIT ? line : undefined
   return {
     rank: rank.rank,
     things: [...programs.keys()],

@@ -30,12 +30,12 @@ export interface MissingArtifact {
 }
 
 /** The maximum bytes of a raw file. Observers of Ridealong write no larger files. */
-export const MOST_ARTIFACT_BYTES = 256 * 2 ** 20
+export const MAX_ARTIFACT_BYTES = 256 * 2 ** 20
 
 /** The most characters of a part in base64. Observers of Ridealong write 12,288. */
-const MOST_DATA = 2 ** 20
+const MAX_DATA = 2 ** 20
 /** The most characters in the name of a raw file. */
-const LONGEST_NAME = 128
+const MAX_NAME_LENGTH = 128
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]*$/
 /** The names that Windows reserves for devices, with any extension (Naming Files, Win32). */
 const DEVICE = /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/i
@@ -47,7 +47,7 @@ const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A
  * Reports whether a text is safe as the name of a file in any file system: it has only letters,
  * digits, `.`, `_` and `-`, begins with a letter or a digit, and is no name of a device.
  */
-export function isFileName(text: string, longest = LONGEST_NAME): boolean {
+export function isFileName(text: string, longest = MAX_NAME_LENGTH): boolean {
   return text.length <= longest && NAME.test(text) && !text.endsWith('.') && !DEVICE.test(text)
 }
 
@@ -70,8 +70,10 @@ export function artifactIn(line: string): Fields | undefined {
  */
 export function readArtifact(artifact: Fields): ArtifactLine | string {
   const file = asText(artifact.file) ?? ''
-  if (!isFileName(file))
-    return `file must have 1 to ${LONGEST_NAME} letters, digits, ".", "_" and "-", and be no device`
+  if (!isFileName(file)) {
+    const characters = `1 to ${MAX_NAME_LENGTH} letters, digits, ".", "_" and "-"`
+    return `file must have ${characters}, and be no device`
+  }
   const reason = asText(artifact.missing)
   return reason === undefined ? readPart(file, artifact) : { kind: 'missing', file, reason }
 }
@@ -80,10 +82,10 @@ function readPart(file: string, artifact: Fields): ArtifactPart | string {
   const [part = 0, parts = 0, bytes = 0] = [artifact.part, artifact.parts, artifact.bytes].map(asId)
   const [checksum = '', data = ''] = [artifact.crc32, artifact.data].map(asText)
   if (part < 1 || parts < part) return 'part and parts must be integers, and part from 1 to parts'
-  if (bytes < 1 || bytes > MOST_ARTIFACT_BYTES)
-    return `bytes must be an integer from 1 to ${MOST_ARTIFACT_BYTES}`
+  if (bytes < 1 || bytes > MAX_ARTIFACT_BYTES)
+    return `bytes must be an integer from 1 to ${MAX_ARTIFACT_BYTES}`
   if (!CHECKSUM.test(checksum)) return 'crc32 must have eight hexadecimal digits'
-  if (data.length > MOST_DATA || !BASE64.test(data))
-    return `data must be base64 with at most ${MOST_DATA} characters`
+  if (data.length > MAX_DATA || !BASE64.test(data))
+    return `data must be base64 with at most ${MAX_DATA} characters`
   return { kind: 'part', file, part, parts, bytes, crc32: Number.parseInt(checksum, 16), data }
 }

@@ -26,7 +26,7 @@ export interface Block {
 }
 
 /** The maximum characters of a part. The rest of a longer part is left out: the part is cut. */
-const LONGEST_BLOCK = 1 << 24
+const MAX_BLOCK_LENGTH = 1 << 24
 
 type Open = { readonly kind: Block['kind']; readonly lines: string[]; length: number }
 
@@ -46,7 +46,7 @@ export function readBlocks(): BlockReader {
     if (open === undefined) return []
     const { kind, lines, length } = open
     open = undefined
-    return [{ kind, lines, isWhole: isWhole && length <= LONGEST_BLOCK }]
+    return [{ kind, lines, isWhole: isWhole && length <= MAX_BLOCK_LENGTH }]
   }
   const begin = (marker: Marker, line: string): readonly Block[] => {
     const kind = OPENS[marker]
@@ -60,7 +60,7 @@ export function readBlocks(): BlockReader {
       if (marker !== undefined) return [...close(isClosedBy(open, marker)), ...begin(marker, line)]
       if (open === undefined) return [{ kind: 'line', lines: [line], isWhole: true }]
       open.length += line.length
-      if (open.length <= LONGEST_BLOCK) open.lines.push(line)
+      if (open.length <= MAX_BLOCK_LENGTH) open.lines.push(line)
       return []
     },
     open: () => open,

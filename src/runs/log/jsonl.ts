@@ -1,5 +1,5 @@
 import type { RowsDescription } from '../../core/catalog.ts'
-import { isSplit, LONGEST_LINE } from '../../lib/split-lines.ts'
+import { isSplit, MAX_LINE_LENGTH } from '../../lib/split-lines.ts'
 import type { Moment, RowOrigin, Sample } from './columns.ts'
 import type { Entry, UnmatchedRow } from './entry.ts'
 import { type MatchedLine, matchRow } from './match-row.ts'
@@ -31,13 +31,13 @@ export interface JsonlOptions {
  * The maximum number of lines of a log that are kept although they do not match the description.
  * Further lines are only counted.
  */
-const MOST_UNMATCHED = 1000
+const MAX_UNMATCHED = 1000
 /** The number of characters to which a line that does not match, or a notice, is cut. */
-const MOST_TEXT = 1000
+const MAX_TEXT = 1000
 /** The maximum number of different notices of an observer that are kept. */
-const MOST_NOTICES = 16
+const MAX_NOTICES = 16
 
-const TOO_LONG = `it is part of a line of more than ${LONGEST_LINE} characters`
+const TOO_LONG = `it is part of a line of more than ${MAX_LINE_LENGTH} characters`
 
 /** The observers of Ridealong print sentences for people with this prefix. */
 const SENTENCE = /^ridealong: /
@@ -80,7 +80,7 @@ function takeLine(state: JsonlState, line: string): readonly Entry[] {
   const read = readLine(line, state.options.description)
   switch (read.kind) {
     case 'notice':
-      if (state.notices.size < MOST_NOTICES) state.notices.add(read.notice.slice(0, MOST_TEXT))
+      if (state.notices.size < MAX_NOTICES) state.notices.add(read.notice.slice(0, MAX_TEXT))
       return []
     case 'artifact':
       return []
@@ -111,15 +111,15 @@ function takeBroken(state: JsonlState): readonly Entry[] {
 function keepUnmatched(state: JsonlState, line: string, reason: string): readonly UnmatchedRow[] {
   if (state.unmatched === 0) state.firstReason = reason
   state.unmatched += 1
-  if (state.unmatched > MOST_UNMATCHED) return []
-  const text = line.slice(0, MOST_TEXT)
+  if (state.unmatched > MAX_UNMATCHED) return []
+  const text = line.slice(0, MAX_TEXT)
   return [{ kind: 'unmatched', ...state.options.place, text, reason }]
 }
 
 function unmatchedNotices({ unmatched, firstReason }: JsonlState): readonly string[] {
   if (unmatched === 0) return []
   const lines = unmatched === 1 ? '1 line does' : `${unmatched} lines do`
-  const rest = unmatched > MOST_UNMATCHED ? ` (only the first ${MOST_UNMATCHED} are kept)` : ''
+  const rest = unmatched > MAX_UNMATCHED ? ` (only the first ${MAX_UNMATCHED} are kept)` : ''
   const sentence = `${lines} not match the description of the metric's rows${rest}`
   return [`${sentence}; the first: ${firstReason}`]
 }

@@ -16,7 +16,7 @@ export interface LogReader {
 }
 
 /** The most runs of a text; a report of ten thousand pods can be made of one file. */
-const MOST_RUNS = 10_000
+const MAX_RUNS = 10_000
 
 /**
  * Reads the log of an observer, line by line, and keeps at most one timepoint in memory. A text
@@ -28,7 +28,7 @@ const MOST_RUNS = 10_000
 export function readLines(
   known: KnownOrigin,
   descriptions: Descriptions,
-  mostRuns = MOST_RUNS,
+  mostRuns = MAX_RUNS,
 ): LogReader {
   const blocks = readBlocks()
   let runs = 1

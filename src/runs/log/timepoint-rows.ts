@@ -27,7 +27,7 @@ export interface TimepointRowsOptions {
 }
 
 /** The most untaken rows. More rows of a timepoint are not from an observer, and are dropped. */
-const MOST_ROWS = 20_000
+const MAX_ROWS = 20_000
 
 interface TakenRow {
   readonly section: string
@@ -47,7 +47,7 @@ export function startTimepointRows(options: TimepointRowsOptions): TimepointRows
   const state = noRows()
   return {
     take: (section, at, cells) => {
-      if (!options.reads(section) || state.rows.length >= MOST_ROWS) return
+      if (!options.reads(section) || state.rows.length >= MAX_ROWS) return
       state.rows.push({ section, at, cells })
     },
     settle: () => {

@@ -20,7 +20,7 @@ export function csvHeader(columns: readonly string[]): string {
  * The maximum length of a text in a CSV. A stack of functions can have 8 KiB, and its end names the
  * function that ran.
  */
-const LONGEST_CELL = 65_536
+const MAX_CELL_LENGTH = 65_536
 
 /**
  * Formats the samples among the entries as CSV (RFC 4180, but with LF instead of CRLF, as the
@@ -34,6 +34,6 @@ export function csvLines(entries: readonly Entry[], columns: readonly string[]):
   return stringify(entries.filter(isSample), {
     columns,
     escape_formulas: true,
-    cast: { string: (text) => printable(text, LONGEST_CELL) },
+    cast: { string: (text) => printable(text, MAX_CELL_LENGTH) },
   })
 }

@@ -11,7 +11,7 @@ export interface LiveProcesses extends TimepointRows {
 export const PROGRESS_SECTIONS: ReadonlySet<string> = new Set(['rank', 'open', 'progress', 'start'])
 
 /** The most processes. The recorder has at most 128 in a pod; more are not from an observer. */
-const MOST_PROCESSES = 1024
+const MAX_PROCESSES = 1024
 
 /** @param source identifies the pod */
 export function startLiveProcesses(source: string): LiveProcesses {
@@ -20,11 +20,11 @@ export function startLiveProcesses(source: string): LiveProcesses {
   const add = (section: string, row: Sample) => {
     rows += 1
     // All processes are looked through, so that must not happen for each row of a full log.
-    if (sizeOf(run) >= MOST_PROCESSES && rows >= MOST_PROCESSES / 2) {
+    if (sizeOf(run) >= MAX_PROCESSES && rows >= MAX_PROCESSES / 2) {
       run = withoutEnded(run)
       rows = 0
     }
-    if (sizeOf(run) < MOST_PROCESSES) addMpiRow(run, section, row)
+    if (sizeOf(run) < MAX_PROCESSES) addMpiRow(run, section, row)
   }
   const taken = startTimepointRows({
     source,

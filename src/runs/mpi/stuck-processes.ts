@@ -5,7 +5,7 @@ import type { OpenCalls } from './open-calls.ts'
 import {
   findNeeds,
   findWaiting,
-  LEAST_SAMPLES,
+  MIN_SAMPLES,
   type Needs,
   type WaitingJob,
   type WaitingProcess,
@@ -55,7 +55,7 @@ export interface StuckProcesses {
  * The fewest processors that a process uses if it computes. A process whose threads poll for events
  * uses less; one in a container with a low limit may not use more.
  */
-export const LEAST_COMPUTING = 0.1
+export const MIN_COMPUTING = 0.1
 
 /**
  * Finds the processes of a job that wait for each other, or for a process that does not come. Those
@@ -264,7 +264,7 @@ export function activityOf(
   open: Pick<OpenCalls, 'state' | 'stateSamples' | 'cpu'> | null,
 ): AbsentActivity {
   const { state, stateSamples = 0, cpu } = open ?? {}
-  if (state === 'stopped' && stateSamples >= LEAST_SAMPLES) return { is: 'stopped' }
+  if (state === 'stopped' && stateSamples >= MIN_SAMPLES) return { is: 'stopped' }
   if (state === 'disk') return { is: 'storage' }
-  return { is: (cpu ?? 0) >= LEAST_COMPUTING || state === 'running' ? 'computing' : 'sleeping' }
+  return { is: (cpu ?? 0) >= MIN_COMPUTING || state === 'running' ? 'computing' : 'sleeping' }
 }

@@ -3,7 +3,7 @@ import { wasBefore } from '../log/clock.ts'
 import type { MpiRun } from './mpi-run.ts'
 import type { StartingProcess } from './starting-processes.ts'
 import { type AbsentActivity, activityOf } from './stuck-processes.ts'
-import { LEAST_SAMPLES } from './waiting-processes.ts'
+import { MIN_SAMPLES } from './waiting-processes.ts'
 
 /** A process that has not returned from MPI_Init. */
 export interface StartingMember extends StartingProcess {
@@ -76,7 +76,7 @@ export function findStuckStart(job: StartingJob): readonly StuckStart[] {
   const isCurrent = ({ at, interval }: StartingMember) => !wasBefore(at, interval, latest)
   const members = job.members.filter((one) => hasEnded(one) || isCurrent(one))
   const isLate = (one: StartingMember) => one.call === null || hasEnded(one)
-  const waiting = members.filter((one) => !isLate(one) && one.samples >= LEAST_SAMPLES)
+  const waiting = members.filter((one) => !isLate(one) && one.samples >= MIN_SAMPLES)
   if (waiting.length === 0) return []
   const late = members.filter(isLate).map((member) => {
     const ended = { is: 'ended', state: 'lost' } as const

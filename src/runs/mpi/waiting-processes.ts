@@ -43,7 +43,7 @@ export interface Needs {
 }
 
 /** The fewest timepoints at which a process must be in the same call or state. */
-export const LEAST_SAMPLES = 2
+export const MIN_SAMPLES = 2
 
 /** The calls that return only when other processes have made theirs. */
 const WAITS = /^MPI_(Wait|Probe|Mprobe|Finalize)/
@@ -83,7 +83,7 @@ function waitingIn(process: JobProcess, latest: number): WaitingProcess | undefi
   const { open, state } = process
   if (open === null || (state !== 'running' && state !== 'lost')) return undefined
   if (wasBefore(open.at, open.interval, latest)) return undefined
-  if (open.threads.some(({ samples }) => samples < LEAST_SAMPLES)) return undefined
+  if (open.threads.some(({ samples }) => samples < MIN_SAMPLES)) return undefined
   const threads = open.threads.flatMap(waitingThread)
   const [thread] = threads
   if (thread === undefined) return undefined

@@ -7,7 +7,7 @@ export interface LiveAnswers extends TimepointRows {
 }
 
 /** The most processes, those that have ended included, before these are forgotten. */
-const MOST_PROCESSES = 256
+const MAX_PROCESSES = 256
 
 interface Last {
   readonly timepoint: number
@@ -40,6 +40,6 @@ export function startLiveAnswers(source: string): LiveAnswers {
 
 /** Forgets the processes without a row in the last timepoint, if there are many. */
 function forgetOld({ processes }: NcclRun, last: Last): void {
-  if (processes.size < MOST_PROCESSES) return
+  if (processes.size < MAX_PROCESSES) return
   for (const [key, { seconds }] of processes) if (seconds < last.seconds) processes.delete(key)
 }

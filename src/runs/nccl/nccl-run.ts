@@ -89,7 +89,7 @@ export function newNcclRun(): NcclRun {
 }
 
 /** The most processes that are kept. An observer writes at most 64 for a pod. */
-const MOST_PROCESSES = 100_000
+const MAX_PROCESSES = 100_000
 
 /** Adds a row of the metric nccl-ras; does nothing with rows of other metrics. */
 export function addNcclRow(run: NcclRun, section: string, sample: Sample): void {
@@ -161,7 +161,7 @@ function rankIn(sample: Sample): NcclRank {
 function addProcess({ processes }: NcclRun, sample: Sample): void {
   const key = JSON.stringify([sample.source, sample.pid])
   const before = processes.get(key)
-  if (before === undefined && processes.size >= MOST_PROCESSES) return
+  if (before === undefined && processes.size >= MAX_PROCESSES) return
   processes.set(key, processIn(sample, before))
 }
 

@@ -43,7 +43,7 @@ export interface CurrentStack {
 export type CurrentStacks = Map<string, CurrentStack>
 
 /** The most processes of which those that have ended are kept as well. */
-const MOST_PROCESSES = 10_000
+const MAX_PROCESSES = 10_000
 
 /** Adds a row of the stacks now, or of a process that has ended. Ignores other rows. */
 export function addCurrentStack(stacks: CurrentStacks, section: string, sample: Sample): void {
@@ -58,7 +58,7 @@ export function addCurrentStack(stacks: CurrentStacks, section: string, sample: 
 function addEnd(stacks: CurrentStacks, key: string, sample: Sample): void {
   const known = stacks.get(key)
   if (known === undefined) return
-  if (stacks.size > MOST_PROCESSES) stacks.delete(key)
+  if (stacks.size > MAX_PROCESSES) stacks.delete(key)
   else stacks.set(key, { ...known, hasEnded: true, endedAt: secondsSince1970(sample) })
 }
 

@@ -23,11 +23,11 @@ export interface DifferingRank {
 }
 
 /** The fewest ranks that are compared: of two ranks, neither can be called the unusual one. */
-const FEWEST_RANKS = 3
+const MIN_RANKS = 3
 /** The least time above the median, as a part of the median. */
-export const LEAST_MORE = 0.25
+export const MIN_MORE = 0.25
 /** The least time above the median, as a part of the processor time of the rank. */
-const LEAST_PART = 0.01
+const MIN_PART = 0.01
 /** The standard deviations by which an outlier exceeds the median, as in the report. */
 const DEVIATIONS = 4
 
@@ -48,7 +48,7 @@ const DEVIATIONS = 4
 export function findDifferences(profile: RankedProfile): readonly FunctionDifference[] {
   const { ranks, incomplete, functions } = profile
   const compared = [...ranks.keys()].filter((index) => incomplete[index]?.length === 0)
-  if (compared.length < FEWEST_RANKS) return []
+  if (compared.length < MIN_RANKS) return []
   const found = functions
     .filter(({ name }) => name !== OTHER)
     .flatMap((one) => differenceIn(one, compared, profile))
@@ -71,7 +71,7 @@ function differenceIn(
     const { self = 0, samples = 0 } = times.get(index) ?? {}
     const [rank, whole] = [ranks[index] ?? '', seconds[index] ?? 0]
     const more = self - middle
-    const least = Math.max(LEAST_MORE * middle, LEAST_PART * whole)
+    const least = Math.max(MIN_MORE * middle, MIN_PART * whole)
     const far = DEVIATIONS * Math.max(deviation, samplingError(self, middle, samples))
     return more > 0 && more >= least && more > far ? [{ rank, self, more, whole }] : []
   })

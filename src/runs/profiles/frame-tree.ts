@@ -16,11 +16,11 @@ export interface FrameTree {
 }
 
 /** The most frames of a stack; the profiler of gperftools records at most 254. */
-const MOST_DEPTH = 256
+const MAX_DEPTH = 256
 /** The name of a frame that stands for frames that were cut off. */
 export const CUT = '...'
 /** The most characters of a name. */
-const LONGEST_NAME = 512
+const MAX_NAME_LENGTH = 512
 /** A number above all indexes of names. */
 const NAMES = 2 ** 26
 
@@ -43,8 +43,8 @@ export function addStack(
   stack: string,
   most = Number.POSITIVE_INFINITY,
 ): number | undefined {
-  const names = stack.split(';', MOST_DEPTH + 1)
-  if (names.length > MOST_DEPTH) names.splice(MOST_DEPTH - 1, 2, CUT)
+  const names = stack.split(';', MAX_DEPTH + 1)
+  if (names.length > MAX_DEPTH) names.splice(MAX_DEPTH - 1, 2, CUT)
   let frame = 0
   for (const name of names) {
     const known = findChild(tree, frame, name)
@@ -56,7 +56,9 @@ export function addStack(
 
 /** Returns a name with at most 512 characters; a longer name is cut. */
 export function shortName(name: string): string {
-  return name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME - CUT.length)}${CUT}` : name
+  return name.length > MAX_NAME_LENGTH
+    ? `${name.slice(0, MAX_NAME_LENGTH - CUT.length)}${CUT}`
+    : name
 }
 
 function numberOf({ names, numberOf: known }: FrameTree, name: string): number {

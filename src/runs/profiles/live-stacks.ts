@@ -12,7 +12,7 @@ export interface LiveStacks extends TimepointRows {
 }
 
 /** The most processes, those that have ended included, before these are forgotten. */
-const MOST_PROCESSES = 256
+const MAX_PROCESSES = 256
 
 /** @param source identifies the pod */
 export function startLiveStacks(source: string): LiveStacks {
@@ -23,7 +23,7 @@ export function startLiveStacks(source: string): LiveStacks {
     reads: (section) => STACK_SECTIONS.has(section),
     add: (section, row) => {
       addCurrentStack(stacks, section, row)
-      if (stacks.size > MOST_PROCESSES) forgetOld(stacks, row.seconds)
+      if (stacks.size > MAX_PROCESSES) forgetOld(stacks, row.seconds)
     },
     forget: () => stacks.clear(),
   })

@@ -72,8 +72,8 @@ export function* stacksIn({
 export const OTHER = '(other)'
 
 /** The most functions of a program, and the most frames of its stacks, of all logs. */
-const MOST_FUNCTIONS = 50_000
-const MOST_FRAMES = 200_000
+const MAX_FUNCTIONS = 50_000
+const MAX_FRAMES = 200_000
 
 /** The text of the column `profile` of a process whose profile is whole. */
 const COMPLETE = 'complete'
@@ -164,7 +164,7 @@ function addStackRow(run: ProfileRun, sample: Sample): void {
 }
 
 function addStackTime({ whole, log, pid }: Place, stack: string, seconds: number): void {
-  const frame = addStack(whole.tree, stack, MOST_FRAMES)
+  const frame = addStack(whole.tree, stack, MAX_FRAMES)
   if (frame === undefined) whole.joined += 1
   log.stacks.push(pid, frame ?? addStack(whole.tree, OTHER), seconds)
 }
@@ -207,7 +207,7 @@ function numberOf(whole: ProgramProfile, name: string, library: string | null): 
   const key = JSON.stringify([name, library])
   const known = functionAt.get(key)
   if (known !== undefined) return known
-  if (functions.length >= MOST_FUNCTIONS && name !== OTHER) {
+  if (functions.length >= MAX_FUNCTIONS && name !== OTHER) {
     whole.joined += 1
     return numberOf(whole, OTHER, null)
   }

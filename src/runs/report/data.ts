@@ -69,9 +69,9 @@ export interface PageData {
  * Above this number of processes, a line shows a program instead of a process, unless the user
  * chose a unit.
  */
-const MOST_PROCESSES = 2000
+const MAX_PROCESSES = 2000
 /** The most rows of the table by rank and program. */
-const MOST_ROWS = 20_000
+const MAX_ROWS = 20_000
 
 /** The model from which both the page and the JSON are built. */
 export interface ReportModel {
@@ -166,7 +166,7 @@ function namedRanks(findings: readonly RunFinding[]): readonly string[] {
 function programTable({ measures, usualMeasures }: CollectedRun, groups: readonly Group[]) {
   const columns = summaryColumns(measures.process.slice(0, usualMeasures))
   const all = summarise(groups, columns).map((row, index) => ({ ...row, group: groups[index] }))
-  const kept = keepOutliers(all, MOST_ROWS)
+  const kept = keepOutliers(all, MAX_ROWS)
   return {
     columns: columns.map(titleOf),
     rows: kept.map(({ group: _, ...row }) => row),
@@ -288,7 +288,7 @@ function buildSections({ sections }: CollectedRun, context: PlotContext): readon
 }
 
 function autoUnit({ processes }: CollectedRun): 'process' | 'program' {
-  return processes.size > MOST_PROCESSES ? 'program' : 'process'
+  return processes.size > MAX_PROCESSES ? 'program' : 'process'
 }
 
 /** Merges all processes of a program on a rank into one track per log. */

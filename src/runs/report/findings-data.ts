@@ -46,9 +46,9 @@ export interface FindingPlot {
 }
 
 /** The most ranks whose numbers the page shows. */
-const MOST_ROWS = 10
+const MAX_ROWS = 10
 /** The most ranks whose lines the plot of a finding shows. */
-const MOST_LINES = 24
+const MAX_LINES = 24
 
 /**
  * Builds the findings of the page.
@@ -72,7 +72,7 @@ function shownFinding(
   sections: readonly SectionData[],
 ): ShownFinding {
   const { rule, severity, title, sentence, threshold, advice, ranks } = finding
-  const names = [...new Set(ranks.slice(0, MOST_ROWS).flatMap(({ facts }) => facts.map(nameIn)))]
+  const names = [...new Set(ranks.slice(0, MAX_ROWS).flatMap(({ facts }) => facts.map(nameIn)))]
   return {
     rule,
     severity,
@@ -82,7 +82,7 @@ function shownFinding(
     source: threshold.source,
     advice,
     columns: names,
-    rows: ranks.slice(0, MOST_ROWS).map(({ rank, lost, facts }) => ({
+    rows: ranks.slice(0, MAX_ROWS).map(({ rank, lost, facts }) => ({
       rank,
       lost: lost === null ? '' : factText({ value: lost, unit: 's' }),
       cells: names.map((name) => {
@@ -90,7 +90,7 @@ function shownFinding(
         return fact === undefined ? '' : factText(fact)
       }),
     })),
-    more: Math.max(ranks.length - MOST_ROWS, 0),
+    more: Math.max(ranks.length - MAX_ROWS, 0),
     plot: findPlot(finding, measures, sections),
   }
 }
@@ -105,7 +105,7 @@ function findPlot(
   sections: readonly SectionData[],
 ): FindingPlot | null {
   if (plot === null) return null
-  const plotted = isRelative ? null : ranks.slice(0, MOST_LINES).map(({ rank }) => rank)
+  const plotted = isRelative ? null : ranks.slice(0, MAX_LINES).map(({ rank }) => rank)
   if (plot.metric === METRIC_OF_FORMAT.pidstat) {
     const measure = measures.findIndex(({ column }) => column === plot.column)
     return measure < 0 ? null : { section: null, measure, ranks: plotted }

@@ -15,8 +15,8 @@ export interface Grid {
  * in a second.
  */
 const BUDGET = 1_200_000
-const FEWEST = 24
-const MOST = 2000
+const MIN = 24
+const MAX = 2000
 
 /**
  * Chooses the grid: one bucket per sample, or fewer and wider buckets if the page would be too
@@ -33,7 +33,7 @@ export function chooseGrid(
 ): Grid {
   const wanted = Math.max(Math.round(duration / Math.max(interval, 0.001)) + 1, 1)
   const room = Math.floor(BUDGET / Math.max(lines * measures * 2, 1))
-  const buckets = Math.min(wanted, Math.max(Math.min(room, MOST), FEWEST))
+  const buckets = Math.min(wanted, Math.max(Math.min(room, MAX), MIN))
   const isDownsampled = buckets < wanted
   const width = isDownsampled ? (duration * 1.000001) / buckets : Math.max(interval, 0.001)
   return { buckets, width, isDownsampled }

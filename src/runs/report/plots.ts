@@ -40,11 +40,11 @@ export interface PlotContext {
 }
 
 /** The maximum of the number of lines multiplied by the number of measures. */
-const MOST_SERIES = 100_000
+const MAX_SERIES = 100_000
 
 /** The numbers of tracks, and of samples of each, from which the usual interval is computed. */
-const MOST_TRACKS_OF_INTERVAL = 200
-const MOST_SAMPLES_OF_INTERVAL = 50
+const MAX_TRACKS_OF_INTERVAL = 200
+const MAX_SAMPLES_OF_INTERVAL = 50
 
 /** The interval if no track has two samples, in seconds. */
 const DEFAULT_INTERVAL_S = 10
@@ -61,13 +61,13 @@ export function buildPlots(
   { offsets, rankOf, duration }: PlotContext,
   floors: readonly number[] = measures.map(() => 1),
 ): Plots {
-  const sampled = tracks.slice(0, MOST_TRACKS_OF_INTERVAL)
+  const sampled = tracks.slice(0, MAX_TRACKS_OF_INTERVAL)
   const interval = median(sampled.flatMap(listIntervals)) ?? DEFAULT_INTERVAL_S
   const meansOf = ({ values }: Track) => values.map(plainMean)
   const allMarks = marksIn(tracks, ({ program }) => program, meansOf, floors)
   const kept = keepOutliers(
     tracks.map((track, index) => ({ track, marks: allMarks[index] ?? [] })),
-    Math.floor(MOST_SERIES / Math.max(measures.length, 1)),
+    Math.floor(MAX_SERIES / Math.max(measures.length, 1)),
   )
   const grid = chooseGrid(duration, interval, kept.length, measures.length)
   const lines = kept.map(({ track, marks }) => ({
@@ -85,7 +85,7 @@ export function buildPlots(
 
 /** Returns the seconds between successive samples of a track, for its first samples. */
 function listIntervals({ seconds }: Track): number[] {
-  const first = seconds.slice(0, MOST_SAMPLES_OF_INTERVAL)
+  const first = seconds.slice(0, MAX_SAMPLES_OF_INTERVAL)
   const intervals = first.slice(1).map((at, index) => at - (first[index] ?? at))
   return intervals.filter((interval) => interval > 0)
 }

@@ -28,15 +28,15 @@ export interface SectionData {
  * The maximum number of lines times measures. If there are more, the plots have one line for all
  * things of a log with the same name.
  */
-const MOST_SERIES = 25_000
+const MAX_SERIES = 25_000
 /** The most rows of the table. */
-const MOST_ROWS = 10_000
+const MAX_ROWS = 10_000
 
 /** Builds the table and the plots of a section from the description of its columns. */
 export function sectionData(run: SectionRun, title: string, context: PlotContext): SectionData {
   const { section, measures } = run
   const tracks = [...run.tracks.values()]
-  const isMerged = tracks.length * measures.length > MOST_SERIES
+  const isMerged = tracks.length * measures.length > MAX_SERIES
   const lines = isMerged
     ? [...Map.groupBy(tracks, nameOf).values()].map((own) => mergeTracks(own, measures))
     : tracks
@@ -44,7 +44,7 @@ export function sectionData(run: SectionRun, title: string, context: PlotContext
   const titled = measures.map(plotTitle)
   const floors = measures.map(floorOf)
   const rows = tableRows(tracks, columns, context)
-  const kept = keepOutliers(rows, MOST_ROWS)
+  const kept = keepOutliers(rows, MAX_ROWS)
   return {
     metric: run.metric,
     section: section.name,

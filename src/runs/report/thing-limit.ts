@@ -6,7 +6,7 @@ import { CALL_KEY, isTorchCall } from '../torch/torch-run.ts'
  * The most things of a section of a log that a report has, such as processes or sockets. It is
  * about the number of rows of network in 8 MiB, the default of the option `max-log`.
  */
-export const MOST_THINGS = 25_000
+export const MAX_THINGS = 25_000
 
 /** The things of each section and log, and the rows that are left out. */
 export interface ThingLimit {
@@ -34,7 +34,7 @@ export interface LeftOutRows {
   readonly rows: number
 }
 
-export function newThingLimit(most = MOST_THINGS): ThingLimit {
+export function newThingLimit(most = MAX_THINGS): ThingLimit {
   return { most, sections: new Map() }
 }
 

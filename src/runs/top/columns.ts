@@ -39,7 +39,7 @@ interface Described {
 }
 
 /** The most columns of a table without requested columns and default columns. */
-const MOST_OTHERS = 8
+const MAX_OTHERS = 8
 
 /**
  * Chooses the columns of the table: those that the user names, then the default ones. A name stands
@@ -71,7 +71,7 @@ export function chooseColumns(
   const chosen = [...withOwnTitles(requested, defaults), ...defaults]
   if (chosen.length > 0) return withKeys(chosen)
   const observed = measured.filter(({ metric }) => metrics.has(metric))
-  return withKeys(observed.slice(0, MOST_OTHERS).map(requestedColumn))
+  return withKeys(observed.slice(0, MAX_OTHERS).map(requestedColumn))
 }
 
 /**

@@ -60,7 +60,7 @@ const AROUND = 4
 /** The largest part of the screen that shows how the run goes. */
 const VERDICT_PART = 1 / 3
 /** The most lines of the screen, and the largest part of them, that show an alarm. */
-const MOST_ALARM_LINES = 4
+const MAX_ALARM_LINES = 4
 const ALARM_PART = 1 / 4
 
 /** Returns the number of lines of the table that fit on the screen. */
@@ -141,7 +141,7 @@ function alarmLines(
   if (first === undefined) return []
   const more = others.length === 0 ? '' : ` (and ${others.length} more: press ?)`
   const lines = wrapText(`${printable(first)}${more}`, columns)
-  const most = Math.min(MOST_ALARM_LINES, Math.ceil(rows * ALARM_PART))
+  const most = Math.min(MAX_ALARM_LINES, Math.ceil(rows * ALARM_PART))
   return lines.slice(0, most).map((text) => [{ text, tone: 'alarm' }])
 }
 

@@ -97,8 +97,8 @@ export function joinTakers(takers: readonly RowTaker[]): RowTaker {
 }
 
 /** The most lines and characters of a timepoint of pidstat or iostat. More are dropped. */
-const MOST_LINES = 100_000
-const MOST_CHARACTERS = 16 * 1024 * 1024
+const MAX_LINES = 100_000
+const MAX_CHARACTERS = 16 * 1024 * 1024
 
 /** The rows of one run of the container. */
 interface LiveRows {
@@ -201,7 +201,7 @@ function pushLine(state: LiveState, line: string, at: number): void {
 }
 
 function boundBlock(state: LiveState, lines: number): void {
-  if (lines <= MOST_LINES && state.blockSize <= MOST_CHARACTERS) return
+  if (lines <= MAX_LINES && state.blockSize <= MAX_CHARACTERS) return
   state.blocks = readBlocks()
   state.blockSize = 0
   state.settled = 0
@@ -336,14 +336,14 @@ function neededLines(lines: readonly string[], section: RowSection): readonly st
 }
 
 /** The most headers that are remembered. pidstat has eleven. */
-const MOST_HEADERS = 64
+const MAX_HEADERS = 64
 
 /** Reports whether a list has a measured column. Old versions of jc wrote `-` instead of `_`. */
 function isNeeded(header: string, list: string, { measured, headers }: SectionNames): boolean {
   const known = headers.get(header)
   if (known !== undefined) return known
   const isFound = measured.some((name) => list.includes(name))
-  if (list.startsWith('[{') && headers.size < MOST_HEADERS) headers.set(header, isFound)
+  if (list.startsWith('[{') && headers.size < MAX_HEADERS) headers.set(header, isFound)
   return isFound
 }
 

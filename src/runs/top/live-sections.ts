@@ -77,8 +77,8 @@ export interface LiveSections {
  * The most rows and characters that a section has in a timepoint. More are not from an observer,
  * and are dropped. The section then has no values, because they would be wrong.
  */
-const MOST_ROWS = 20_000
-const MOST_CHARACTERS = 16 * 1024 * 1024
+const MAX_ROWS = 20_000
+const MAX_CHARACTERS = 16 * 1024 * 1024
 
 /**
  * The section whose rows come rarely, and only for a few processes at a time. The last row of each
@@ -88,7 +88,7 @@ export const RARE = 'placement'
 const LIVING = 'process'
 
 /** The most characters of a row that is kept. */
-const MOST_RARE_CHARACTERS = 4096
+const MAX_RARE_CHARACTERS = 4096
 
 /** The last two timepoints with rows of a section. */
 interface SectionHistory {
@@ -146,8 +146,8 @@ function addRow(state: SectionsState, timepoint: LiveTimepoint, row: NewRow): bo
   const reading = timepoint.readings.get(section) ?? beginReading(timepoint, last)
   timepoint.readings.set(section, reading)
   reading.size += size
-  const isFull = reading.rows.size >= MOST_ROWS || reading.size > MOST_CHARACTERS
-  const isTooLong = state.hasRare && section === RARE && size > MOST_RARE_CHARACTERS
+  const isFull = reading.rows.size >= MAX_ROWS || reading.size > MAX_CHARACTERS
+  const isTooLong = state.hasRare && section === RARE && size > MAX_RARE_CHARACTERS
   reading.isPartial ||= isFull || isTooLong
   if (!isFull && !isTooLong) reading.rows.set(key, { at, cells })
   return true

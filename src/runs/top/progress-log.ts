@@ -39,7 +39,7 @@ export function hasProgress(metric: string): boolean {
 const ROW = /^\{"time":"([^"]{1,40})","section":"([^"]{1,40})"/
 
 /** The most characters of the rows in a timepoint. */
-const MOST_CHARACTERS = 2 ** 20
+const MAX_CHARACTERS = 2 ** 20
 
 interface State {
   /** The time of the last row, and the characters of the rows in the last two timepoints. */
@@ -87,6 +87,6 @@ export function startProgressLog(
 function hasRoom(state: State, at: number, size: number): boolean {
   if (at !== state.at) Object.assign(state, { at, newest: 0, before: state.newest })
   state.newest += size
-  state.isTooLarge ||= state.newest > MOST_CHARACTERS
+  state.isTooLarge ||= state.newest > MAX_CHARACTERS
   return !state.isTooLarge
 }

@@ -17,7 +17,7 @@ export interface RecordedSample {
 }
 
 /** The most rows that are kept: in memory, they need about a kilobyte each. */
-export const MOST_ROWS = 1_000_000
+export const MAX_ROWS = 1_000_000
 
 interface GrowingLog {
   place: RowOrigin
@@ -34,7 +34,7 @@ export interface LogGathering {
 }
 
 /** @param mostRows the most rows that are kept */
-export function gatherLogs(mostRows = MOST_ROWS): LogGathering {
+export function gatherLogs(mostRows = MAX_ROWS): LogGathering {
   const logs = new Map<string, GrowingLog>()
   let rows = 0
   return {

@@ -16,7 +16,7 @@ export interface StampedLines {
 export type TakeLine = (line: string, at: number) => void
 
 /** The most characters of a line. An observer does not write longer lines, so they are dropped. */
-const LONGEST = 8 * 1024 * 1024
+const MAX_LENGTH = 8 * 1024 * 1024
 
 /**
  * The time that the kubelet writes before each line: RFC 3339 with nanoseconds, and a blank
@@ -82,7 +82,7 @@ function pushText(state: LinesState, text: string, take: TakeLine): void {
     state.isTooLong = false
   }
   state.rest += text.slice(from)
-  if (state.rest.length <= LONGEST) return
+  if (state.rest.length <= MAX_LENGTH) return
   state.rest = ''
   state.isTooLong = true
 }

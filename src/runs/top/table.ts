@@ -14,7 +14,7 @@ export interface TextColumn {
 }
 
 /** The most characters of a title, or of a cell that is not a value. */
-const LONGEST = 40
+const MAX_LENGTH = 40
 
 /** Builds the texts of a table: rank, program, state, worst finding, values, and node. */
 export function buildTable(
@@ -25,7 +25,7 @@ export function buildTable(
   const texts = (title: string, textOf: (line: TopLine) => string): TextColumn => ({
     title,
     isRight: false,
-    cells: lines.map((line) => printable(textOf(line), LONGEST)),
+    cells: lines.map((line) => printable(textOf(line), MAX_LENGTH)),
   })
   return [
     texts('RANK', ({ label }) => label),
@@ -33,7 +33,7 @@ export function buildTable(
     texts('STATE', ({ state }) => formatState(state)),
     texts('FINDING', ({ findings }) => findings[0] ?? ''),
     ...columns.map((column, index) => ({
-      title: printable(titleWithUnit(column), LONGEST),
+      title: printable(titleWithUnit(column), MAX_LENGTH),
       isRight: true,
       key: column.key,
       cells: lines.map(({ values }) => formatValue(column, values[index] ?? null)),

@@ -134,7 +134,7 @@ export function keepInside(view: View, { lines, height }: Room): View {
 }
 
 /** The most characters of a filter. */
-const LONGEST_FILTER = 200
+const MAX_FILTER_LENGTH = 200
 
 function typeFilter(view: View, { name, text, ctrl }: Key): View {
   if (name === 'return' || name === 'enter') return { ...view, isTyping: false }
@@ -143,6 +143,6 @@ function typeFilter(view: View, { name, text, ctrl }: Key): View {
     return { ...view, filter: [...view.filter].slice(0, -1).join(''), from: 0 }
   const isText = ctrl !== true && /^\P{C}+$/u.test(text)
   return isText
-    ? { ...view, filter: `${view.filter}${text}`.slice(0, LONGEST_FILTER), from: 0 }
+    ? { ...view, filter: `${view.filter}${text}`.slice(0, MAX_FILTER_LENGTH), from: 0 }
     : view
 }

@@ -1,4 +1,4 @@
-import { MOST_CALLS, type TorchGroup, type TorchProcess, type TorchRun } from './torch-run.ts'
+import { MAX_CALLS, type TorchGroup, type TorchProcess, type TorchRun } from './torch-run.ts'
 
 /** A process as a member of a process group. */
 export interface GroupMember {
@@ -87,7 +87,7 @@ function join(before: TorchProcess, after: TorchProcess): TorchProcess {
     const known = groups.get(name)
     const facts = group.size === null ? (known ?? group) : group
     const all = [...(known?.calls ?? []), ...group.calls].sort(([a], [b]) => a - b)
-    groups.set(name, { ...facts, calls: new Map(all.slice(-MOST_CALLS)) })
+    groups.set(name, { ...facts, calls: new Map(all.slice(-MAX_CALLS)) })
   }
   return { ...after, rank: after.rank ?? before.rank, groups }
 }

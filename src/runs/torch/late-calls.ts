@@ -16,7 +16,7 @@ interface ComparedGroup {
 }
 
 /** The least part of the compared calls in which a late member was the last one. */
-const LEAST_LAST = 0.5
+const MIN_LAST = 0.5
 
 /** A member that made calls later than all others. All times are in seconds. */
 export interface LateMember {
@@ -87,7 +87,7 @@ function findLate(
   const { members, numbers } = compared
   const byLast = Map.groupBy(numbers.keys(), (at) => lastOf(members, at))
   return [...byLast]
-    .filter(([, own]) => own.length >= LEAST_LAST * numbers.length)
+    .filter(([, own]) => own.length >= MIN_LAST * numbers.length)
     .map(([late, own]) => {
       return { ...describe(compared, late, own), pod: rankOf(late.process.source) }
     })

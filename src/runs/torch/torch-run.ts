@@ -42,11 +42,11 @@ export interface TorchCall {
 }
 
 /** The most processes of a run, and process groups of a process. */
-const MOST_PROCESSES = 100_000
-const MOST_GROUPS = 64
+const MAX_PROCESSES = 100_000
+const MAX_GROUPS = 64
 
 /** The most calls of a process group that are kept, and compared: the last. */
-export const MOST_CALLS = 2000
+export const MAX_CALLS = 2000
 
 export function newTorchRun(): TorchRun {
   return new Map()
@@ -76,7 +76,7 @@ function processOf(run: TorchRun, section: string, sample: Sample): TorchProcess
   const key = JSON.stringify([source, pid])
   const known = run.get(key)
   const isOther = known?.hasEnded === true && section === 'process' && sample.state !== 'ended'
-  if (known === undefined ? run.size >= MOST_PROCESSES : !isOther) return known
+  if (known === undefined ? run.size >= MAX_PROCESSES : !isOther) return known
   const node = sample.node ?? null
   const made = { source, node, pid, rank: null, hasEnded: false, groups: new Map() }
   run.set(key, made)
@@ -87,7 +87,7 @@ function groupOf({ groups }: TorchProcess, sample: Sample): TorchGroup | undefin
   const name = textIn(sample.group)
   if (name === null) return undefined
   const known = groups.get(name)
-  if (known !== undefined || groups.size >= MOST_GROUPS) return known
+  if (known !== undefined || groups.size >= MAX_GROUPS) return known
   const made = { name, description: '', size: null, members: '', calls: new Map() }
   groups.set(name, made)
   return made
@@ -107,5 +107,5 @@ function addCall(process: TorchProcess, sample: Sample): void {
   if (group === undefined || number === null || called === null) return
   group.calls.set(number, { called, operation: textIn(sample.operation) ?? '' })
   const [oldest] = group.calls.keys()
-  if (group.calls.size > MOST_CALLS && oldest !== undefined) group.calls.delete(oldest)
+  if (group.calls.size > MAX_CALLS && oldest !== undefined) group.calls.delete(oldest)
 }

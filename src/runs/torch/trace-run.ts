@@ -33,7 +33,7 @@ export interface TorchTrace {
 }
 
 /** The most traces of a run. */
-const MOST_TRACES = 10_000
+const MAX_TRACES = 10_000
 
 export function newTraceRun(): TraceRun {
   return { traces: [], omitted: 0 }
@@ -42,7 +42,7 @@ export function newTraceRun(): TraceRun {
 /** Adds a row of the metric torch-trace; does nothing with rows of other metrics. */
 export function addTraceRow(run: TraceRun, section: string, sample: Sample): void {
   if (!isTrace(sample.metric ?? '', section)) return
-  if (run.traces.length >= MOST_TRACES) {
+  if (run.traces.length >= MAX_TRACES) {
     run.omitted += 1
     return
   }

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 
-WIDTH, MOST_PAIRS, FEWEST_PAIRS = 0.02, 600, 20
+WIDTH, MAX_PAIRS, MIN_PAIRS = 0.02, 600, 20
 DEPTH, COUNT = 20, 300
 
 
@@ -69,7 +69,7 @@ def main():
     print(sampler(), file=helper.stdin, flush=True)
     quarters, last, found = {}, 0, []
     own, whole = time.thread_time(), time.process_time()
-    while len(found) < MOST_PAIRS:
+    while len(found) < MAX_PAIRS:
         number = int(time.monotonic() * 4)
         work(DEPTH)
         own_now, whole_now = time.thread_time(), time.process_time()
@@ -84,7 +84,7 @@ def main():
         # The first quarters are not whole, and nor is the one that has begun.
         ended = dict(list(quarters.items())[2:-1])
         found = list(pairs(ended))
-        if len(found) >= FEWEST_PAIRS:
+        if len(found) >= MIN_PAIRS:
             low, high = interval(found)
             if high - low < WIDTH:
                 break

@@ -41,9 +41,9 @@ async function bench({ scale, from = scale / 10, json }: Options): Promise<void>
 }
 
 /** A measurement of a smaller cluster ends before the second scan, so it has no share of scans. */
-const LEAST = 0.05
+const MIN = 0.05
 /** The scale of a cluster with one node. */
-const LEAST_FROM = 0.001
+const MIN_FROM = 0.001
 
 const readScale = (least: number) => (text: string) => {
   const scale = Number(text)
@@ -53,11 +53,11 @@ const readScale = (least: number) => (text: string) => {
 
 const program = new Command('bench:scale')
   .description('measure a large simulated cluster, and the growth from a smaller one')
-  .option('--scale <number>', '1: 1000 nodes, 10000 namespaces and 50000 pods', readScale(LEAST), 1)
+  .option('--scale <number>', '1: 1000 nodes, 10000 namespaces and 50000 pods', readScale(MIN), 1)
   .option(
     '--from <number>',
     'the scale of the smaller cluster (default: a tenth)',
-    readScale(LEAST_FROM),
+    readScale(MIN_FROM),
   )
   .option('--json', 'print the table as JSON', false)
   .addHelpText(

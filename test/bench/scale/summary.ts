@@ -7,9 +7,9 @@ import { describeSize } from './size.ts'
 import { renderUsage, type UsageSample } from './usage.ts'
 
 /** The largest memory of a replica that is acceptable, in MiB: 200 MB. */
-const MOST_MEMORY = 200_000_000 / 1024 ** 2
+const MAX_MEMORY = 200_000_000 / 1024 ** 2
 /** The largest share of the time in which the apiserver works on a scan, in percent. */
-const MOST_SCANNING = 5
+const MAX_SCANNING = 5
 
 /** The difference by which the ratio of two times varies between runs of the same size. */
 const RATIO_NOISE = 0.3
@@ -70,7 +70,7 @@ function usageFigures(measured: Measurement): Figure[] {
   return [
     {
       ...{ name: 'MiB of a replica, highest (RSS)', value: Math.max(...rss) },
-      ...{ work: objects, most: MOST_MEMORY, isOurs: true },
+      ...{ work: objects, most: MAX_MEMORY, isOurs: true },
     },
     {
       ...{ name: 's of processor time of both replicas, creating the pods', work, isOurs: true },
@@ -108,7 +108,7 @@ function requestFigures({ requests, size, podsAtEnd, seconds, lastScan }: Measur
     {
       ...{ ...share, value: shareOfScans(scans) * 100, isOurs: true },
       // The share may have any value below its limit.
-      ...{ most: MOST_SCANNING, noise: MOST_SCANNING },
+      ...{ most: MAX_SCANNING, noise: MAX_SCANNING },
     },
     {
       ...{ name: 'other apiserver calls per minute', value: (others / seconds) * 60 },

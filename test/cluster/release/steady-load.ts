@@ -64,7 +64,7 @@ export function startLoad(api: Api, places: readonly Place[], rate: number): Ste
   const run = async () => {
     for (let fired = 0; !isOver; ) {
       const due = Math.floor(((performance.now() - start) / 1000) * rate)
-      while (fired < due && open.size < MOST_OPEN) {
+      while (fired < due && open.size < MAX_OPEN) {
         fired += 1
         const call = create(places[fired % places.length] as Place)
           .catch(({ message }: Error) => {
@@ -125,7 +125,7 @@ export async function during(
 }
 
 /** The maximum number of parallel calls: as many as in a large cluster with many controllers. */
-const MOST_OPEN = 100
+const MAX_OPEN = 100
 
 function podOf(annotations: Place['annotations']) {
   return {

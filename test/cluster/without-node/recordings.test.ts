@@ -134,7 +134,7 @@ async function prepare(t: Test, api: Api): Promise<void> {
 }
 
 /** The smallest number of pods that must be injected in the namespace without rules. */
-const LEAST_INJECTED = 15
+const MIN_INJECTED = 15
 
 t.test('pods that are accepted without the webhook are accepted with the webhook', async (t) => {
   const { cluster, api } = await runningCluster(t)
@@ -161,7 +161,7 @@ t.test('pods that are accepted without the webhook are accepted with the webhook
   const injected = [...after].filter(([key, { outcome }]) => {
     return key.startsWith('plain/') && outcome === 'injected'
   })
-  t.ok(injected.length >= LEAST_INJECTED, `${injected.length} pods are injected without rules`)
+  t.ok(injected.length >= MIN_INJECTED, `${injected.length} pods are injected without rules`)
 })
 
 /**

@@ -44,7 +44,7 @@ const CHANGING = ['memory_current', 'memory_anon', 'memory_peak', 'migrations', 
 /** The seconds for which a load sleeps, so that all observers have seen it before it begins. */
 const PAUSE = 3
 /** The part by which sums of rates and changing numbers may differ, and the least difference. */
-const [PART, LEAST] = [0.5, 20]
+const [PART, MIN] = [0.5, 20]
 
 t.test('vitals measures what the three metrics measure', options, async (t) => {
   const logs = await observe(t)
@@ -170,7 +170,7 @@ function isSame(found: Value, expected: Value, isNear: boolean): boolean {
   if (!isNear) return found === expected
   if (typeof found !== 'number' || typeof expected !== 'number')
     return typeof found === typeof expected
-  return Math.abs(found - expected) <= Math.max(PART * expected, LEAST)
+  return Math.abs(found - expected) <= Math.max(PART * expected, MIN)
 }
 
 const last = (values: readonly Value[]): Value => values.at(-1)

@@ -33,12 +33,12 @@ const REASONS: Readonly<Record<string, string>> = {
 }
 
 /** The most characters of a text of the bucket. */
-const LONGEST = 200
+const MAX_LENGTH = 200
 
 /** Makes an error of a response. @param body the body, in XML, perhaps cut or empty */
 export function readBucketError(status: number, body: string): BucketError {
-  const code = printable(readElement(body, 'Code') ?? '', LONGEST)
-  const said = printable(readElement(body, 'Message') ?? '', LONGEST)
+  const code = printable(readElement(body, 'Code') ?? '', MAX_LENGTH)
+  const said = printable(readElement(body, 'Message') ?? '', MAX_LENGTH)
   const reason = REASONS[code] ?? (said || 'the bucket refuses the request')
   return new BucketError(status, code, `${reason}${describePlace(code, body)}`)
 }
@@ -47,7 +47,7 @@ export function readBucketError(status: number, body: string): BucketError {
 function describePlace(code: string, body: string): string {
   if (code !== 'AuthorizationHeaderMalformed' && code !== 'PermanentRedirect') return ''
   const place = readElement(body, 'Region') ?? readElement(body, 'Endpoint') ?? ''
-  return place === '' ? '' : `: ${printable(place, LONGEST)}`
+  return place === '' ? '' : `: ${printable(place, MAX_LENGTH)}`
 }
 
 /** The errors of a request that was cut, changed or delayed on its way to the bucket. */

@@ -17,7 +17,7 @@ export interface ExchangeLimits {
 }
 
 /** The most bytes of a response: a list of a thousand objects has less than a megabyte. */
-const MOST_BYTES = 32 * 2 ** 20
+const MAX_BYTES = 32 * 2 ** 20
 
 /**
  * Sends a request with a body, and reads the response. The body is streamed.
@@ -58,7 +58,7 @@ async function readBody(response: IncomingMessage): Promise<Buffer> {
   let bytes = 0
   for await (const chunk of response) {
     bytes += chunk.length
-    if (bytes > MOST_BYTES) throw new Error('the response of the bucket is too long')
+    if (bytes > MAX_BYTES) throw new Error('the response of the bucket is too long')
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)

@@ -6,7 +6,7 @@ import { countRuns } from './columns.ts'
 import { DATA } from './data.ts'
 
 /** The most workloads of the list. The search finds the runs of the others. */
-const MOST_WORKLOADS = 500
+const MAX_WORKLOADS = 500
 
 /**
  * Returns the workload whose runs are compared over time. A Job of a CronJob has the name of the
@@ -67,7 +67,7 @@ function workloadList(): HTMLSelectElement {
 function fillWorkloads(list: HTMLSelectElement): void {
   const counts = new Map<string, number>()
   for (const run of DATA.runs) counts.set(seriesOf(run), (counts.get(seriesOf(run)) ?? 0) + 1)
-  const most = [...counts].sort(([, a], [, b]) => b - a).slice(0, MOST_WORKLOADS)
+  const most = [...counts].sort(([, a], [, b]) => b - a).slice(0, MAX_WORKLOADS)
   const names = most.sort(([a], [b]) => (a < b ? -1 : 1))
   list.replaceChildren(
     optionOf('all', ''),

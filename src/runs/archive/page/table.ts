@@ -9,7 +9,7 @@ import { isCompared, toggleCompared } from './comparison.ts'
 import { linkOf } from './run-link.ts'
 
 /** The most rows of a page: a browser takes seconds to render all runs. */
-const MOST_ROWS = 100
+const MAX_ROWS = 100
 
 const natural = new Intl.Collator('en', { numeric: true }).compare
 
@@ -28,8 +28,8 @@ export function startTable(): void {
   const row = made('tr')
   row.append(made('td'), ...COLUMNS.map(titleOf))
   inside('runs', 'thead').replaceChildren(row)
-  element('before').addEventListener('click', () => move(-MOST_ROWS))
-  element('after').addEventListener('click', () => move(MOST_ROWS))
+  element('before').addEventListener('click', () => move(-MAX_ROWS))
+  element('after').addEventListener('click', () => move(MAX_ROWS))
 }
 
 /** Shows the first page of these runs. */
@@ -78,7 +78,7 @@ function showPage(): void {
   const { runs, column, isDown, first } = state
   for (const [index, cell] of [...inside('runs', 'thead').querySelectorAll('th')].entries())
     cell.ariaSort = COLUMNS[index] !== column ? null : isDown ? 'descending' : 'ascending'
-  const shown = runs.slice(first, first + MOST_ROWS)
+  const shown = runs.slice(first, first + MAX_ROWS)
   boxes = shown.map((run) => ({ box: boxOf(run), run }))
   checkBoxes()
   inside('runs', 'tbody').replaceChildren(...boxes.map(rowOf))

@@ -5,7 +5,7 @@ import { PYTHON } from '../profiles/python-rule.ts'
 import { type Affected, defineRule, type FactUnits, listFacts, type RankFinding } from '../rule.ts'
 import { lastOf, type RunEvidence } from '../run-evidence.ts'
 import { factIn, thingsOf } from '../sentence.ts'
-import { FEWEST_SECONDS, percentOf } from '../time-lost.ts'
+import { MIN_SECONDS, percentOf } from '../time-lost.ts'
 
 const DEVICE = {
   metric: 'gpu',
@@ -16,7 +16,7 @@ const DEVICE = {
 type Device = ThingOf<typeof DEVICE>
 
 /** The fewest samples of a GPU of which parts of the time are computed. */
-const FEWEST_SAMPLES = 10
+const MIN_SAMPLES = 10
 
 const nameOf = ({ name }: Device) => `GPU ${name}`
 
@@ -111,7 +111,7 @@ export const GPU_LIMITED = defineRule({
 
 function findLimited(device: Device): RankFinding<keyof typeof LIMITED_FACTS> | undefined {
   const [power, heat] = [partOf(device, 'power_limited'), partOf(device, 'heat_limited')]
-  if (power === null || heat === null || device.rows < FEWEST_SAMPLES) return undefined
+  if (power === null || heat === null || device.rows < MIN_SAMPLES) return undefined
   const part = Math.max(power, heat)
   if (part < GPU_LIMITED.threshold.value) return undefined
   return {
@@ -197,10 +197,10 @@ function findIdle(run: RunEvidence): readonly IdleFinding[] {
     const line = longestWait(run, rank)
     if (busiest === undefined || line === undefined) return []
     const { device, busy } = busiest
-    if (device.rows < FEWEST_SAMPLES) return []
+    if (device.rows < MIN_SAMPLES) return []
     const idle = line.seconds - busy
     const part = percentOf(idle, rank.elapsed)
-    if (part < GPU_IDLE_IN_PYTHON.threshold.value || idle < FEWEST_SECONDS) return []
+    if (part < GPU_IDLE_IN_PYTHON.threshold.value || idle < MIN_SECONDS) return []
     const facts = listFacts(IDLE_FACTS, {
       'GPU idle while Python waits': part,
       'GPU busy': percentOf(busy, rank.elapsed),

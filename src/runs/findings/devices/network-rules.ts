@@ -17,7 +17,7 @@ import {
 import { defineRule, EXPLAINS_IDLE, type FactUnits, listFacts, type RankFinding } from '../rule.ts'
 import { growthOf, type RankEvidence, type RunEvidence } from '../run-evidence.ts'
 import { factIn, thingsOf } from '../sentence.ts'
-import { FEWEST_SECONDS, percentOf } from '../time-lost.ts'
+import { MIN_SECONDS, percentOf } from '../time-lost.ts'
 
 const TCP = {
   metric: 'network',
@@ -31,7 +31,7 @@ const SOCKET = {
 } as const satisfies SectionColumns
 
 /** The fewest segments sent again with which a finding is made. */
-const FEWEST_RETRANSMITTED = 100
+const MIN_RETRANSMITTED = 100
 
 const LOSS_FACTS = {
   'segments sent again': 'percent',
@@ -80,7 +80,7 @@ function findLoss(thing: ThingOf<typeof TCP>): RankFinding<keyof typeof LOSS_FAC
   const sent = growthOf(thing, 'out_segments') ?? 0
   const again = growthOf(thing, 'retransmitted') ?? 0
   const part = percentOf(again, sent)
-  if (part < RETRANSMISSIONS.threshold.value || again < FEWEST_RETRANSMITTED) return undefined
+  if (part < RETRANSMISSIONS.threshold.value || again < MIN_RETRANSMITTED) return undefined
   return {
     things: [],
     lost: null,
@@ -186,7 +186,7 @@ function findQueue(
   const queue = thing.readings.get('send_queue') ?? newReading()
   const lost = Math.max(queue.busy - busy, 0)
   const part = percentOf(lost, elapsed)
-  if (part < NETWORK_BOUND.threshold.value || lost < FEWEST_SECONDS) return undefined
+  if (part < NETWORK_BOUND.threshold.value || lost < MIN_SECONDS) return undefined
   return {
     things: [`${thing.program} ${thing.pid} to ${thing.name}`],
     lost,

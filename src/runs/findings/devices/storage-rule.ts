@@ -10,7 +10,7 @@ import { perRank } from '../per-rank.ts'
 import { defineRule, EXPLAINS_IDLE, type FactUnits, listFacts, type RankFinding } from '../rule.ts'
 import { growthOf, nameOf, type RankEvidence } from '../run-evidence.ts'
 import { factIn, thingsOf } from '../sentence.ts'
-import { FEWEST_SECONDS, percentOf } from '../time-lost.ts'
+import { MIN_SECONDS, percentOf } from '../time-lost.ts'
 
 const CONTAINER = {
   metric: 'pressure',
@@ -85,7 +85,7 @@ type StorageFinding = RankFinding<keyof typeof FACTS>
 
 function isLong(finding: StorageFinding | undefined): boolean {
   const part = finding?.facts[0]?.value ?? 0
-  return part >= WAITING_FOR_STORAGE.threshold.value && (finding?.lost ?? 0) >= FEWEST_SECONDS
+  return part >= WAITING_FOR_STORAGE.threshold.value && (finding?.lost ?? 0) >= MIN_SECONDS
 }
 
 /**

@@ -20,14 +20,14 @@ import {
 } from '../rule.ts'
 import type { RunEvidence } from '../run-evidence.ts'
 import { factIn, rankName, thingsOf } from '../sentence.ts'
-import { FEWEST_SECONDS, percentOf } from '../time-lost.ts'
+import { MIN_SECONDS, percentOf } from '../time-lost.ts'
 
 /** The efficiency below which the POP Centre of Excellence calls an application inefficient. */
-export const LEAST_EFFICIENCY = 0.8
+export const MIN_EFFICIENCY = 0.8
 /** The least time that a process waited for another one, in percent of its time since MPI_Init. */
-const LEAST_PART = 10
+const MIN_PART = 10
 /** The least time in MPI of every process, in percent; its complement is the efficiency. */
-const LEAST_IN_MPI = 20
+const MIN_IN_MPI = 20
 
 const RANK = {
   metric: MPI_METRIC,
@@ -65,7 +65,7 @@ export const WAITING_IN_COLLECTIVES = defineRule({
   isOptional: true,
   needs: NEEDS,
   threshold: {
-    value: LEAST_PART,
+    value: MIN_PART,
     unit: 'percent',
     condition:
       'in calls that wait for all members of a communicator, a process waited for another ' +
@@ -110,7 +110,7 @@ export const WAITING_IN_POINT_TO_POINT = defineRule({
   isOptional: true,
   needs: NEEDS,
   threshold: {
-    value: LEAST_PART,
+    value: MIN_PART,
     unit: 'percent',
     condition:
       'in point-to-point calls, a process waited for at least 10 % of its time since MPI_Init ' +
@@ -157,7 +157,7 @@ export const MUCH_TIME_IN_MPI = defineRule({
   isOptional: true,
   needs: NEEDS,
   threshold: {
-    value: LEAST_IN_MPI,
+    value: MIN_IN_MPI,
     unit: 'percent',
     condition: 'every process of the job spent at least 20 % of its time since MPI_Init in MPI',
     source: 'the POP Centre of Excellence: a communication efficiency below 80 %',
@@ -182,17 +182,17 @@ type PeerWaiter = Affected<keyof typeof PEER_FACTS>
 type RankInMpi = Affected<keyof typeof TIME_FACTS>
 
 function findInCollectives({ mpi, ranks }: RunEvidence): readonly CollectiveWaiter[] {
-  const found = findCollectiveWaits(mpi.filter(isWhole), LEAST_PART / 100).flatMap(({ waits }) => {
+  const found = findCollectiveWaits(mpi.filter(isWhole), MIN_PART / 100).flatMap(({ waits }) => {
     const parts = waits.map(({ waiting, seconds }) => percentOf(seconds, waiting.elapsed))
     const mean = plainMean(parts) ?? 0
-    if (mean < 100 * (1 - LEAST_EFFICIENCY)) return []
+    if (mean < 100 * (1 - MIN_EFFICIENCY)) return []
     return waits.filter(isLong).map((wait) => collectiveWait(wait, mean))
   })
   return perProcess(found, ranks)
 }
 
 function isLong({ waiting, seconds }: Pick<CollectiveWait, 'waiting' | 'seconds'>): boolean {
-  return seconds >= FEWEST_SECONDS && percentOf(seconds, waiting.elapsed) >= LEAST_PART
+  return seconds >= MIN_SECONDS && percentOf(seconds, waiting.elapsed) >= MIN_PART
 }
 
 function collectiveWait(wait: CollectiveWait, mean: number): CollectiveWaiter {
@@ -209,7 +209,7 @@ function collectiveWait(wait: CollectiveWait, mean: number): CollectiveWaiter {
 function findInPointToPoint({ mpi, ranks }: RunEvidence): readonly PeerWaiter[] {
   const found = comparable(mpi)
     .filter(({ processes }) => !processes.some(hasThreads))
-    .flatMap((job) => findPeerWaits(job, LEAST_EFFICIENCY).filter(isLong))
+    .flatMap((job) => findPeerWaits(job, MIN_EFFICIENCY).filter(isLong))
   return perProcess(found.map(peerWait), ranks)
 }
 
@@ -253,8 +253,8 @@ function findMuchTime({ mpi, ranks }: RunEvidence): readonly RankInMpi[] {
   const found = comparable(mpi).flatMap(({ job, processes }) => {
     const parts = processes.map(({ seconds, elapsed }) => percentOf(seconds, elapsed))
     const least = parts.reduce((low, part) => Math.min(low, part), 100)
-    const isShort = processes.every(({ seconds }) => seconds < FEWEST_SECONDS)
-    if (least < LEAST_IN_MPI || isShort || processes.some(hasThreads)) return []
+    const isShort = processes.every(({ seconds }) => seconds < MIN_SECONDS)
+    if (least < MIN_IN_MPI || isShort || processes.some(hasThreads)) return []
     return processes.map((process, index) => timeInMpi(process, parts[index] ?? 0, least, job))
   })
   return perProcess(found, ranks)
@@ -335,7 +335,7 @@ function reasonsIn(
 }
 
 function uncheckedCollectives(run: RunEvidence): ReadonlyMap<string, string> {
-  const reasons = new Map(findIncomparable(run.mpi.filter(isWhole), LEAST_PART / 100))
+  const reasons = new Map(findIncomparable(run.mpi.filter(isWhole), MIN_PART / 100))
   const open = run.mpi
     .flatMap(({ processes }) => processes)
     .filter(({ communicators }) => communicators.length === 0)
@@ -350,7 +350,7 @@ const WITHOUT_COMMUNICATORS = 'the log has no rows about the communicators of a 
 function uncheckedPeers(job: MpiJob): ReadonlyMap<JobProcess, string> {
   const partly = job.processes.filter(({ rows, seconds, elapsed }) => {
     const known = rows.reduce((sum, row) => sum + row.seconds, 0)
-    return percentOf(seconds - known, elapsed) >= LEAST_PART
+    return percentOf(seconds - known, elapsed) >= MIN_PART
   })
   const why = 'the log does not contain all calls of a process'
   return new Map([...partly.map((one) => [one, why] as const), ...uncheckedTimes(job)])

@@ -5,14 +5,14 @@ import { perProcess } from '../per-rank.ts'
 import { type Affected, defineRule, EXPLAINS_IDLE, type FactUnits, listFacts } from '../rule.ts'
 import type { RunEvidence } from '../run-evidence.ts'
 import { factIn, thingsOf } from '../sentence.ts'
-import { FEWEST_SECONDS } from '../time-lost.ts'
-import { LEAST_EFFICIENCY } from './mpi-rules.ts'
+import { MIN_SECONDS } from '../time-lost.ts'
+import { MIN_EFFICIENCY } from './mpi-rules.ts'
 
 /** The fewest calls that are compared. */
-const FEWEST_CALLS = 20
+const MIN_CALLS = 20
 /** The least delay between ranks on several nodes, whose clocks can differ, in seconds. */
-const LEAST_DELAY_ACROSS = 0.01
-const LEAST_PERCENT = 100 * (1 - LEAST_EFFICIENCY)
+const MIN_DELAY_ACROSS = 0.01
+const MIN_PERCENT = 100 * (1 - MIN_EFFICIENCY)
 
 const PROCESS = {
   metric: TORCH_METRIC,
@@ -36,7 +36,7 @@ export const LATE_IN_COLLECTIVES = defineRule({
   isOptional: true,
   needs: [[{ ...PROCESS, isTotal: true }]],
   threshold: {
-    value: LEAST_PERCENT,
+    value: MIN_PERCENT,
     unit: 'percent',
     condition:
       'of at least 20 calls of a process group of which all members have rows, a process was the ' +
@@ -73,8 +73,8 @@ function findLateRanks({ torch, ranks }: RunEvidence): readonly LateRank[] {
 }
 
 function isLate({ calls, delay, waited, part, isAcrossNodes }: LateMember): boolean {
-  const isLong = waited >= FEWEST_SECONDS && 100 * part >= LEAST_PERCENT
-  return calls >= FEWEST_CALLS && isLong && (!isAcrossNodes || delay >= LEAST_DELAY_ACROSS)
+  const isLong = waited >= MIN_SECONDS && 100 * part >= MIN_PERCENT
+  return calls >= MIN_CALLS && isLong && (!isAcrossNodes || delay >= MIN_DELAY_ACROSS)
 }
 
 function lateRank(member: LateMember): LateRank {

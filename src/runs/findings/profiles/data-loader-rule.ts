@@ -3,10 +3,10 @@ import type { SectionColumns } from '../evidence.ts'
 import { type Affected, defineRule, EXPLAINS_IDLE, type FactUnits, listFacts } from '../rule.ts'
 import type { RunEvidence } from '../run-evidence.ts'
 import { factIn } from '../sentence.ts'
-import { FEWEST_SECONDS, percentOf } from '../time-lost.ts'
+import { MIN_SECONDS, percentOf } from '../time-lost.ts'
 
 /** The least part of the time in the data loader, in percent. */
-const LEAST_PERCENT = 10
+const MIN_PERCENT = 10
 
 const PYTHON = {
   metric: 'python-profile',
@@ -37,7 +37,7 @@ export const MUCH_TIME_IN_DATA_LOADER = defineRule({
   isOptional: true,
   needs: [[PYTHON]],
   threshold: {
-    value: LEAST_PERCENT,
+    value: MIN_PERCENT,
     unit: 'percent',
     condition:
       'the processes of a program in Python spent at least 10 % of their time, and at least 1 s, ' +
@@ -84,7 +84,7 @@ function findDataLoaders({ profiles, ranks }: RunEvidence): readonly AffectedRan
     if (worst === undefined) return []
     const percent = percentIn(worst)
     const { waiting, running } = worst
-    if (percent < LEAST_PERCENT || waiting + running < FEWEST_SECONDS) return []
+    if (percent < MIN_PERCENT || waiting + running < MIN_SECONDS) return []
     const facts = listFacts(FACTS, {
       'part of the time': percent,
       'waiting in the data loader': waiting,

@@ -8,19 +8,19 @@ import {
 import { type Affected, defineRule, EXPLAINS_IDLE, type FactUnits, listFacts } from '../rule.ts'
 import type { RunEvidence } from '../run-evidence.ts'
 import { factIn, thingsOf } from '../sentence.ts'
-import { FEWEST_SECONDS, percentOf } from '../time-lost.ts'
+import { MIN_SECONDS, percentOf } from '../time-lost.ts'
 import { PYTHON } from './python-rule.ts'
 
 /** The least part of their time that all other ranks wait in the line, in percent. */
-const LEAST_PERCENT = 10
+const MIN_PERCENT = 10
 /** The most that the late rank waits in the line, as a part of the wait of any other rank. */
-const MOST_OWN = 0.25
+const MAX_OWN = 0.25
 /** The least that the late rank runs more, as a part of what the others wait more. */
-const LEAST_MORE = 0.5
+const MIN_MORE = 0.5
 /** The times that the rule reads. */
 const KINDS: readonly ProfileKind[] = ['waiting', 'running']
 /** The fewest ranks: of two ranks, each could be the one that waits for the other. */
-const FEWEST_RANKS = 3
+const MIN_RANKS = 3
 
 const FACTS = {
   'least part of the time of the others': 'percent',
@@ -42,7 +42,7 @@ export const ALL_WAIT_FOR_ONE = defineRule({
   isOptional: true,
   needs: [[PYTHON]],
   threshold: {
-    value: LEAST_PERCENT,
+    value: MIN_PERCENT,
     unit: 'percent',
     condition:
       'of at least three ranks, the main threads of all but one waited in the same line of ' +
@@ -115,17 +115,17 @@ function lateIn(
   all: readonly RankTimes[],
 ): readonly Omit<AffectedRank, 'things'>[] {
   // A rank without a time in the line does not wait there.
-  if (name === OTHER || all.length < FEWEST_RANKS || times.size < all.length - 1) return []
+  if (name === OTHER || all.length < MIN_RANKS || times.size < all.length - 1) return []
   const [own, ...others] = all
     .map((one) => ({ ...one, waits: times.get(one.place ?? -1)?.self ?? 0 }))
     .sort((a, b) => a.waits - b.waits)
   const [least] = others
   if (own === undefined || least === undefined) return []
   const percent = leastPercent(others)
-  const isWaiting = percent >= LEAST_PERCENT && least.waits >= FEWEST_SECONDS
+  const isWaiting = percent >= MIN_PERCENT && least.waits >= MIN_SECONDS
   const more = own.runs - (median(others.map(({ runs }) => runs)) ?? 0)
   const difference = least.waits - own.waits
-  if (!isWaiting || own.waits > MOST_OWN * least.waits || more < LEAST_MORE * difference) return []
+  if (!isWaiting || own.waits > MAX_OWN * least.waits || more < MIN_MORE * difference) return []
   const facts = listFacts(FACTS, {
     'least part of the time of the others': percent,
     'least wait of the others': least.waits,

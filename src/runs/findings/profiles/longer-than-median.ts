@@ -7,10 +7,10 @@ import type { ProfileKind } from '../../profiles/profile-run.ts'
 import { perProcess } from '../../profiles/ranked-profile.ts'
 import type { Affected, Fact } from '../rule.ts'
 import type { RunEvidence } from '../run-evidence.ts'
-import { FEWEST_SECONDS, percentOf } from '../time-lost.ts'
+import { MIN_SECONDS, percentOf } from '../time-lost.ts'
 
 /** The least additional time in a function, in percent of the time of the rank. */
-const LEAST_PART = 10
+const MIN_PART = 10
 
 export const MEDIAN = 'median of the ranks'
 
@@ -55,5 +55,5 @@ export function findLonger<Name extends string>(
 }
 
 function isLong({ more, whole }: DifferingRank): boolean {
-  return more >= FEWEST_SECONDS && percentOf(more, whole) >= LEAST_PART
+  return more >= MIN_SECONDS && percentOf(more, whole) >= MIN_PART
 }

@@ -1,4 +1,4 @@
-import { LEAST_MORE } from '../../profiles/differences.ts'
+import { MIN_MORE } from '../../profiles/differences.ts'
 import type { SectionColumns } from '../evidence.ts'
 import { type Affected, defineRule, type FactUnits, listFacts } from '../rule.ts'
 import type { RunEvidence } from '../run-evidence.ts'
@@ -31,7 +31,7 @@ export const MORE_TIME_IN_FUNCTION = defineRule({
   isOptional: true,
   needs: [[PROFILE]],
   threshold: {
-    value: 100 * LEAST_MORE,
+    value: 100 * MIN_MORE,
     unit: 'percent',
     condition:
       'one of at least three ranks used at least 25 % more processor time in a function (without ' +

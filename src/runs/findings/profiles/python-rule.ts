@@ -1,4 +1,4 @@
-import { LEAST_MORE } from '../../profiles/differences.ts'
+import { MIN_MORE } from '../../profiles/differences.ts'
 import type { SectionColumns } from '../evidence.ts'
 import { type Affected, defineRule, type FactUnits, listFacts } from '../rule.ts'
 import type { RunEvidence } from '../run-evidence.ts'
@@ -32,7 +32,7 @@ export const WAITING_IN_PYTHON = defineRule({
   isOptional: true,
   needs: [[PYTHON]],
   threshold: {
-    value: 100 * LEAST_MORE,
+    value: 100 * MIN_MORE,
     unit: 'percent',
     condition:
       'the main thread of one of at least three ranks waited at least 25 % longer in a line of ' +

@@ -26,15 +26,15 @@ import { causeOfPython, countedPython, pythonOfPods } from './python-progress.ts
 import { describePython } from './python-text.ts'
 import { causeOfRanks, countedRanks, ranksOfPods } from './ranks-progress.ts'
 import { describeRanks } from './ranks-text.ts'
-import { countedStart, LEAST_STARTING, startsOfPods } from './start-progress.ts'
+import { countedStart, MIN_STARTING, startsOfPods } from './start-progress.ts'
 import { describeStart } from './start-text.ts'
 
 /** The seconds after which a process that sleeps, or waits for storage, and is quiet, is late. */
-const LEAST_ASLEEP = 10
+const MIN_ASLEEP = 10
 /** The seconds after which any other process that does not come is named. */
-const LEAST_AWAY = 60
+const MIN_AWAY = 60
 /** The times the longest gap between collective calls after which a computing process is named. */
-const LEAST_GAPS = 10
+const MIN_GAPS = 10
 
 const OPEN = {
   metric: MPI_METRIC,
@@ -102,7 +102,7 @@ export const NO_PROGRESS = defineRule({
     [{ ...PYTHON, isTotal: true }],
   ],
   threshold: {
-    value: LEAST_ASLEEP,
+    value: MIN_ASLEEP,
     unit: 's',
     condition:
       'processes are in the same call of MPI at two timepoints, and wait for each other, are in ' +
@@ -221,7 +221,7 @@ export function countedIn(stuck: StuckProcesses): readonly StuckProcesses[] {
  * @param hasBegun whether it has begun a collective call
  */
 function patienceFor(longestGap: number, hasBegun: boolean): number {
-  return Math.max(hasBegun ? LEAST_AWAY : LEAST_STARTING, LEAST_GAPS * longestGap)
+  return Math.max(hasBegun ? MIN_AWAY : MIN_STARTING, MIN_GAPS * longestGap)
 }
 
 function counts(
@@ -231,7 +231,7 @@ function counts(
 ): boolean {
   const both = Math.min(away, waited)
   // A process that reads or writes uses a processor now and then.
-  const isAsleep = hasBegun && quiet >= LEAST_ASLEEP
+  const isAsleep = hasBegun && quiet >= MIN_ASLEEP
   const patience = patienceFor(longestGap, hasBegun)
   switch (activity.is) {
     case 'ended':
@@ -239,7 +239,7 @@ function counts(
       return true
     case 'sleeping':
     case 'storage':
-      return both >= (isAsleep ? LEAST_ASLEEP : patience)
+      return both >= (isAsleep ? MIN_ASLEEP : patience)
     case 'computing':
     case 'waiting':
       return both >= patience

@@ -1,12 +1,12 @@
 import { maximum } from '../../../lib/statistics.ts'
 import type { PythonProcess } from '../../profiles/current-stacks.ts'
 import type { StuckPython } from '../../profiles/stuck-python.ts'
-import { LEAST_STARTING } from './start-progress.ts'
+import { MIN_STARTING } from './start-progress.ts'
 
 /** The seconds after which processes that wait for others are named. */
-const LEAST_UNCHANGED = 60
+const MIN_UNCHANGED = 60
 /** The times the longest time without a change before, after which they are named. */
-const LEAST_GAPS = 10
+const MIN_GAPS = 10
 
 /**
  * Returns the processes of Python that make no progress, if that counts, with the late processes
@@ -14,8 +14,8 @@ const LEAST_GAPS = 10
  */
 export function countedPython(stuck: StuckPython): readonly StuckPython[] {
   const { why, waiting, late, longestGap } = stuck
-  const least = stuck.isBeginning ? LEAST_STARTING : LEAST_UNCHANGED
-  const patience = Math.max(least, LEAST_GAPS * longestGap)
+  const least = stuck.isBeginning ? MIN_STARTING : MIN_UNCHANGED
+  const patience = Math.max(least, MIN_GAPS * longestGap)
   const isStill = ({ unchanged }: PythonProcess) => unchanged >= patience
   if (!waiting.every(({ process }) => isStill(process))) return []
   const still = late.filter(({ process }) => process.hasEnded || isStill(process))

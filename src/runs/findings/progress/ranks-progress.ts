@@ -1,10 +1,10 @@
 import { causeOf, type LateRank, type StuckRanks } from '../../nccl/stuck-ranks.ts'
-import { LEAST_STARTING } from './start-progress.ts'
+import { MIN_STARTING } from './start-progress.ts'
 
 /** The seconds without a change in the answers after which a late rank is named. */
-export const LEAST_UNCHANGED = 60
+export const MIN_UNCHANGED = 60
 /** The times the longest time without a change before, after which it is named. */
-const LEAST_GAPS = 10
+const MIN_GAPS = 10
 
 /**
  * Returns the ranks of NCCL that make no progress, if that counts, with the late ranks that count.
@@ -24,11 +24,11 @@ function counts(rank: LateRank, stuck: StuckRanks): boolean {
 
 function patienceFor({ isMissing, launched }: LateRank, { answer }: StuckRanks): number {
   const hasBegun = isMissing || (launched ?? 0) > 0
-  return Math.max(hasBegun ? LEAST_UNCHANGED : LEAST_STARTING, LEAST_GAPS * answer.longestGap)
+  return Math.max(hasBegun ? MIN_UNCHANGED : MIN_STARTING, MIN_GAPS * answer.longestGap)
 }
 
 function isLongGone({ unchanged }: LateRank): boolean {
-  return (unchanged ?? 0) >= LEAST_UNCHANGED
+  return (unchanged ?? 0) >= MIN_UNCHANGED
 }
 
 /**

@@ -6,7 +6,7 @@ import { startingName } from './start-text.ts'
  * The seconds after which processes that wait in MPI_Init are named, and any process that has begun
  * no collective call.
  */
-export const LEAST_STARTING = 300
+export const MIN_STARTING = 300
 
 /**
  * Returns the processes that wait in MPI_Init, if that counts, with the late processes that count.
@@ -14,7 +14,7 @@ export const LEAST_STARTING = 300
  */
 export function countedStart(stuck: StuckStart): readonly StuckStart[] {
   const longest = maximum(stuck.waiting.map(({ waited }) => waited)) ?? 0
-  if (longest >= LEAST_STARTING) return [stuck]
+  if (longest >= MIN_STARTING) return [stuck]
   const late = stuck.late.filter(neverComes)
   return late.length === 0 ? [] : [{ ...stuck, late }]
 }

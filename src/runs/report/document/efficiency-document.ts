@@ -7,7 +7,7 @@ import type {
 } from '../../efficiency/run-efficiency.ts'
 
 /** The most ranks, or processes of MPI, whose times the document has. */
-const MOST_ROWS = 20_000
+const MAX_ROWS = 20_000
 
 /** Returns the efficiency of a run, with its factors and the times of its ranks, for programs. */
 export function efficiencyDocument({ basis, root, elapsed, ...all }: Efficiency) {
@@ -19,8 +19,8 @@ export function efficiencyDocument({ basis, root, elapsed, ...all }: Efficiency)
     otherJobs: all.otherJobs,
     elapsedSeconds: rounded(elapsed),
     factors: factorsOf(root, null),
-    ranks: rows.slice(0, MOST_ROWS),
-    omittedRanks: Math.max(rows.length - MOST_ROWS, 0),
+    ranks: rows.slice(0, MAX_ROWS),
+    omittedRanks: Math.max(rows.length - MAX_ROWS, 0),
   }
 }
 

@@ -5,7 +5,7 @@ import { distinct } from '../groups.ts'
 // that was created again, for example by a retry of a Job, does not make it another run.
 
 /** The most pods that a page names. */
-const MOST_PODS = 20
+const MAX_PODS = 20
 
 /** Returns pods that identify a run; of logs that do not name their pod, their sources. */
 export function podsOfRun({ sources }: CollectedRun): readonly string[] {
@@ -13,7 +13,7 @@ export function podsOfRun({ sources }: CollectedRun): readonly string[] {
   const names = places.map(({ namespace, pod, source }) =>
     pod === null ? (source ?? '') : `${namespace ?? ''}/${pod}`,
   )
-  return distinct(names).slice(0, MOST_PODS)
+  return distinct(names).slice(0, MAX_PODS)
 }
 
 /** Returns the element of a page that names the pods, with a line feed. */

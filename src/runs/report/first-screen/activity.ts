@@ -10,9 +10,9 @@ import type { MpiSteps, ProcessSteps, RankSteps } from './rank-steps.ts'
 import { addAmounts, amountsOf, type Buckets, type RateStep } from './steps.ts'
 
 /** The most buckets of a line. */
-const MOST_BUCKETS = 120
+const MAX_BUCKETS = 120
 /** The steps from which the usual interval is computed. */
-const MOST_STEPS = 5000
+const MAX_STEPS = 5000
 
 /**
  * Builds the activity of the ranks over time: of the processes of an MPI job if the efficiency is
@@ -59,7 +59,7 @@ function isKnown(percent: Percent): boolean {
 function chooseBuckets(all: ReadonlyMap<string, RankSteps>, duration: number): Buckets {
   const widths = firstWidths(all)
   const interval = Math.max(median(widths) ?? duration, 0.001)
-  const count = Math.min(Math.max(Math.round(duration / interval), 1), MOST_BUCKETS)
+  const count = Math.min(Math.max(Math.round(duration / interval), 1), MAX_BUCKETS)
   return { count, width: Math.max(duration, 0.001) / count }
 }
 
@@ -67,7 +67,7 @@ function chooseBuckets(all: ReadonlyMap<string, RankSteps>, duration: number): B
 function firstWidths(all: ReadonlyMap<string, RankSteps>): readonly number[] {
   const widths: number[] = []
   for (const { from, to } of allSteps(all)) {
-    if (widths.length >= MOST_STEPS) break
+    if (widths.length >= MAX_STEPS) break
     widths.push(to - from)
   }
   return widths
@@ -110,10 +110,10 @@ function amountAt({ sums, covered }: ReturnType<typeof amountsOf>, at: number): 
 }
 
 /** The part of a bucket that must be covered. */
-const LEAST_COVERED = 0.2
+const MIN_COVERED = 0.2
 
 function isCovered(seconds: number, { width }: Buckets): boolean {
-  return seconds >= LEAST_COVERED * width
+  return seconds >= MIN_COVERED * width
 }
 
 /**

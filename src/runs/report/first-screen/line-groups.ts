@@ -10,9 +10,9 @@ export interface Actor {
 }
 
 /** Up to this number of ranks, each has a line. */
-const MOST_SINGLE = 64
+const MAX_SINGLE = 64
 /** With more ranks, the most that findings name and that keep a line of their own. */
-const MOST_NAMED = 8
+const MAX_NAMED = 8
 
 /**
  * Returns a line for each rank. More than 64 ranks are grouped by their order, because a screen has
@@ -31,10 +31,10 @@ export function groupLines(
     count: 1,
     percents,
   })
-  if (actors.length <= MOST_SINGLE) return actors.map(single)
+  if (actors.length <= MAX_SINGLE) return actors.map(single)
   const byRank = Map.groupBy(actors, ({ rank }) => rank)
-  const worst = named.flatMap((rank) => byRank.get(rank) ?? []).slice(0, MOST_NAMED)
-  const size = Math.ceil(actors.length / (MOST_SINGLE - MOST_NAMED))
+  const worst = named.flatMap((rank) => byRank.get(rank) ?? []).slice(0, MAX_NAMED)
+  const size = Math.ceil(actors.length / (MAX_SINGLE - MAX_NAMED))
   const groups = Array.from({ length: Math.ceil(actors.length / size) }, (_, index) =>
     actors.slice(index * size, (index + 1) * size),
   )

@@ -2,7 +2,7 @@ import type { PageData } from '../data.ts'
 import type { ShownFinding } from '../findings-data.ts'
 
 /** The most findings that the first screen names. */
-const MOST_FINDINGS = 3
+const MAX_FINDINGS = 3
 
 /** The data of the first screen, which a browser reads before the other data of the page. */
 export interface OverviewData
@@ -28,7 +28,7 @@ export interface WorstFinding
 /** Returns the data of the first screen of a page. */
 export function overviewData(page: PageData): OverviewData {
   const { duration, samples, logs, factors, activity, ranks, programs, findings } = page
-  const worst = findings.findings.slice(0, MOST_FINDINGS)
+  const worst = findings.findings.slice(0, MAX_FINDINGS)
   return {
     ...{ duration, samples, logs, factors, activity },
     ranks: ranks.length,

@@ -4,9 +4,9 @@ import type { ReportModel } from '../data.ts'
 import type { ShownFinding } from '../findings-data.ts'
 
 /** The most findings that the text has. */
-const MOST_FINDINGS = 3
+const MAX_FINDINGS = 3
 /** The most notes about the data that the text has. */
-const MOST_NOTES = 2
+const MAX_NOTES = 2
 
 /**
  * Formats a report for a terminal: how the run went, its efficiency, and the worst findings. The
@@ -29,7 +29,7 @@ const TONES: Readonly<Record<string, Tone>> = { failure: 'bad', risk: 'minor' }
 
 function findingBlocks(findings: readonly ShownFinding[]): readonly TextBlock[] {
   if (findings.length === 0) return []
-  const rows = findings.slice(0, MOST_FINDINGS).map(({ title, severity, sentence }) => {
+  const rows = findings.slice(0, MAX_FINDINGS).map(({ title, severity, sentence }) => {
     return [{ text: title, tone: TONES[severity] ?? 'doubtful' }, sentence] as const
   })
   const heading: TextBlock = { text: 'Findings, the worst first:', tone: 'heading' }
@@ -38,7 +38,7 @@ function findingBlocks(findings: readonly ShownFinding[]): readonly TextBlock[] 
 
 function noteBlocks(notices: readonly string[]): readonly TextBlock[] {
   if (notices.length === 0) return []
-  const rows = notices.slice(0, MOST_NOTES).map((notice) => [notice])
+  const rows = notices.slice(0, MAX_NOTES).map((notice) => [notice])
   const heading: TextBlock = { text: 'Notes about the data:', tone: 'heading' }
   return ['', heading, { rows, indent: 2 }, ...moreBlocks(notices.length - rows.length, 'note')]
 }

@@ -1,5 +1,5 @@
 // The plots over time. A plot with few lines shows every line; a plot with many lines shows the
-// minimum, median and maximum of all lines, and up to MOST_OUT outliers.
+// minimum, median and maximum of all lines, and up to MAX_OUT outliers.
 
 import uPlot from 'uplot'
 import type { GridValue } from '../grid.ts'
@@ -14,7 +14,7 @@ import { isValue, meanOf, valuesIn } from './values.ts'
 
 /** From this number of lines, a plot shows a summary instead of every line. */
 const CROWD_FROM = 25
-const MOST_OUT = 12
+const MAX_OUT = 12
 const HEIGHT = 210
 
 /** The plots of a section: one for each measure. */
@@ -212,7 +212,7 @@ function linesOf(
 }
 
 function crowdOf({ grid }: Plots, known: readonly Line[], measure: number): Content {
-  const marked = known.filter((line) => line.marks[measure]).slice(0, MOST_OUT)
+  const marked = known.filter((line) => line.marks[measure]).slice(0, MAX_OUT)
   const isPaired = marked.some((line) => (line.values[measure]?.length ?? 0) > grid.buckets)
   const [most, least, middle] = envelopeOf(known, measure, grid.buckets).map((row) =>
     spread(row, isPaired, grid.buckets),
@@ -281,11 +281,11 @@ function optionsOf(
 /** Returns the width of the values' axis in pixels, with room for its longest label. */
 function axisWidth(_chart: uPlot, labels: readonly string[] | null) {
   const longest = (labels ?? []).reduce((most, { length }) => Math.max(most, length), 0)
-  return Math.max(LEAST_AXIS, longest * DIGIT + AXIS_MARGIN)
+  return Math.max(MIN_AXIS, longest * DIGIT + AXIS_MARGIN)
 }
 
 /** The widths of a digit at 11 pixels, of the ticks and of the margin, and the least, in pixels. */
-const [DIGIT, AXIS_MARGIN, LEAST_AXIS] = [7, 20, 44]
+const [DIGIT, AXIS_MARGIN, MIN_AXIS] = [7, 20, 44]
 
 /** Returns the bounds of the values' axis: 0 is always on it. */
 function rangeOf(least: number | null, most: number | null): [number, number] {
@@ -323,7 +323,7 @@ function crowdKeys(count: number): [string, string][] {
   return [
     [`minimum to maximum of ${counted(count, 'line')}`, colour('band')],
     ['their median', colour('line')],
-    [`lines whose mean is an outlier, ${MOST_OUT} at most`, colour('out')],
+    [`lines whose mean is an outlier, ${MAX_OUT} at most`, colour('out')],
   ]
 }
 

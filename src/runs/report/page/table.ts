@@ -10,10 +10,10 @@ import { mostOf, type ShownUnit, shownUnit } from './shown-units.ts'
 const natural = new Intl.Collator('en', { numeric: true }).compare
 
 /** The maximum number of rows; a browser takes seconds to render more. */
-const MOST_ROWS = 5000
+const MAX_ROWS = 5000
 
 /** The most columns of a table that fit on paper side by side, without the rank and the name. */
-const MOST_PRINTED = 6
+const MAX_PRINTED = 6
 
 export type TableRow = PageData['rows'][number]
 
@@ -106,11 +106,11 @@ export function showTable(table: Table) {
     else cell.ariaSort = null
   }
   const rows = table.rows.filter(table.isShown).sort((a, b) => compareRows(table, a, b))
-  const isWide = table.columns.length > MOST_PRINTED
+  const isWide = table.columns.length > MAX_PRINTED
   table.body.closest('table')?.classList.toggle('wide', isWide)
-  table.body.replaceChildren(...rows.slice(0, MOST_ROWS).map((row) => rowOf(row, table)))
+  table.body.replaceChildren(...rows.slice(0, MAX_ROWS).map((row) => rowOf(row, table)))
   const marked = rows.filter(({ marks }) => marks.some(Boolean)).length
-  const more = rows.length > MOST_ROWS ? `The first ${counted(MOST_ROWS, 'row')} are shown. ` : ''
+  const more = rows.length > MAX_ROWS ? `The first ${counted(MAX_ROWS, 'row')} are shown. ` : ''
   table.note.textContent = `${more}${tellMarks(marked, rows.length)}`
 }
 
@@ -148,7 +148,7 @@ function rowOf({ rank, program, values, marks }: TableRow, { columns, units }: T
     const cell = made('td', plain(value === null ? null : value * factor))
     if (marks[index]) cell.className = 'out'
     // On paper, the cells of a wide table have their own titles.
-    if (columns.length > MOST_PRINTED)
+    if (columns.length > MAX_PRINTED)
       cell.dataset.title = titleWithUnit(columns[index], units[index])
     row.append(cell)
   }

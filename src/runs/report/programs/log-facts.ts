@@ -48,7 +48,7 @@ export function readLogFacts(
       const metric = source.place.metric ?? ''
       const place = metrics.indexOf(metric)
       const [, observer = log, number = 1] = /^(.*)#(\d+)$/s.exec(log) ?? []
-      const isLate = startOf(source) - (first.get(rankOf(log)) ?? 0) > MOST_DELAY_MS
+      const isLate = startOf(source) - (first.get(rankOf(log)) ?? 0) > MAX_DELAY_MS
       return [
         log,
         {
@@ -70,7 +70,7 @@ export function readLogFacts(
 }
 
 /** Observers of one pod begin within this time. One that was attached later may miss processes. */
-const MOST_DELAY_MS = 5000
+const MAX_DELAY_MS = 5000
 
 /** Returns when an observer began, in milliseconds since 1970; infinity if that is not known. */
 function startOf({ log }: LogSource): number {

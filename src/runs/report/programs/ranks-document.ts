@@ -24,7 +24,7 @@ const MEANS: Readonly<Record<string, string>> = {
 }
 
 /** The most processes of MPI of all ranks. */
-const MOST_MPI_RANKS = 20_000
+const MAX_MPI_RANKS = 20_000
 
 /**
  * Returns the ranks of `report --output json`: for each pod its programs, and its processes of MPI.
@@ -43,7 +43,7 @@ export function ranksDocument({
   const rows = groups.map((group, index) => ({ group, marks: page.rows[index]?.marks ?? [] }))
   const programs = Map.groupBy(rows, ({ group }) => group.rank)
   const processes = joinJobs(run.evidence.mpi, rankOf).flatMap((job) => job.processes)
-  const kept = new Set(processes.slice(0, MOST_MPI_RANKS))
+  const kept = new Set(processes.slice(0, MAX_MPI_RANKS))
   const mpi = Map.groupBy(processes, ({ pod }) => pod)
   return ranks.map((rank) => {
     const { pod = null, namespace = null, node = null } = places.get(rank) ?? {}

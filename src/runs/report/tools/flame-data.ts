@@ -19,8 +19,8 @@ export interface SingleRank {
 }
 
 /** The most frames of the page, and the most frames of all single ranks together. */
-const MOST_FRAMES = 20_000
-const MOST_SINGLE = 200_000
+const MAX_FRAMES = 20_000
+const MAX_SINGLE = 200_000
 
 /**
  * Merges the stacks of all ranks, and keeps the frames with the most time.
@@ -41,7 +41,7 @@ export function flameData(
   }
   const all = new Float64Array(tree.parents.length)
   for (const own of stacks.values()) addTimes(own, (frame, seconds) => addAt(all, frame, seconds))
-  const { placeOf, ...kept } = keepFrames(tree, all, Math.floor(MOST_FRAMES / share))
+  const { placeOf, ...kept } = keepFrames(tree, all, Math.floor(MAX_FRAMES / share))
   const seconds = new Float64Array(kept.parents.length)
   for (const [frame, own] of all.entries()) addAt(seconds, placeOf[frame] ?? 0, own)
   const singles = order.map((rank) => singleRank(rank, stacks.get(rank) ?? [], placeOf))
@@ -50,7 +50,7 @@ export function flameData(
     parents: kept.parents,
     functions: kept.functions,
     seconds: Array.from(seconds, rounded),
-    single: fitting(singles, Math.floor(MOST_SINGLE / share)),
+    single: fitting(singles, Math.floor(MAX_SINGLE / share)),
   }
 }
 

@@ -21,9 +21,9 @@ export interface FunctionRow {
 }
 
 /** The most times of the page, and the fewest and the most functions of a program. */
-const MOST_TIMES = 150_000
-const FEWEST_FUNCTIONS = 10
-const MOST_FUNCTIONS = 200
+const MAX_TIMES = 150_000
+const MIN_FUNCTIONS = 10
+const MAX_FUNCTIONS = 200
 /** The distance from the median that an outlier exceeds, as a part of a rank's processor time. */
 const FLOOR = 0.01
 
@@ -41,8 +41,8 @@ export function functionData(
   share: number,
 ): FunctionData {
   const { functions, seconds } = profile
-  const room = Math.floor(MOST_TIMES / (2 * share * Math.max(ranks.length, 1)))
-  const most = Math.min(Math.max(room, FEWEST_FUNCTIONS), MOST_FUNCTIONS)
+  const room = Math.floor(MAX_TIMES / (2 * share * Math.max(ranks.length, 1)))
+  const most = Math.min(Math.max(room, MIN_FUNCTIONS), MAX_FUNCTIONS)
   const first = new Set(differences.slice(0, most >> 1).map(keyOf))
   const sorted = functions
     .map((one) => ({ one, isFirst: first.has(keyOf(one)), self: selfOf(one) }))

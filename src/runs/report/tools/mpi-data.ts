@@ -52,11 +52,11 @@ export interface MpiCallData {
 }
 
 /** The most jobs, processes of all jobs, and functions of a job that the page shows. */
-const MOST_JOBS = 20
-const MOST_PROCESSES = 5000
-const MOST_CALLS = 40
+const MAX_JOBS = 20
+const MAX_PROCESSES = 5000
+const MAX_CALLS = 40
 /** The most functions with a column of their own. */
-const MOST_COLUMNS = 8
+const MAX_COLUMNS = 8
 /** The distance from the median that an outlier exceeds, as a part of the time since MPI_Init. */
 const FLOOR = 0.01
 
@@ -66,8 +66,8 @@ export function mpiData(run: MpiRun, rankOf: (source: string) => string): MpiDat
     .map((job) => ({ job, seconds: sum(job.processes, ({ seconds }) => seconds) }))
     .sort((a, b) => b.seconds - a.seconds)
   if (all.length === 0) return undefined
-  const shown = all.slice(0, MOST_JOBS)
-  const most = Math.floor(MOST_PROCESSES / shown.length)
+  const shown = all.slice(0, MAX_JOBS)
+  const most = Math.floor(MAX_PROCESSES / shown.length)
   return {
     jobs: shown.map(({ job }) => jobData(job, most)),
     omitted: all.length - shown.length,
@@ -77,7 +77,7 @@ export function mpiData(run: MpiRun, rankOf: (source: string) => string): MpiDat
 /** @param most the number of processes that the page has room for */
 function jobData({ job, size, problem, processes }: MpiJob, most: number): MpiJobData {
   const calls = callsIn(processes)
-  const named = calls.slice(0, MOST_COLUMNS).map(({ call }) => call)
+  const named = calls.slice(0, MAX_COLUMNS).map(({ call }) => call)
   const kept = processes.length <= most ? processes : extremes(processes, most)
   const floor = FLOOR * (median(processes.map(({ elapsed }) => elapsed)) ?? 0)
   const rows = kept.map((process) => rowOf(process, named))
@@ -95,8 +95,8 @@ function jobData({ job, size, problem, processes }: MpiJob, most: number): MpiJo
     columns: [...COLUMNS, ...named.map(callColumn), OTHER_CALLS],
     rows: rows.map((row, index) => ({ ...row, marks: marks[index] ?? [] })),
     omitted: processes.length - kept.length,
-    calls: compareCalls(calls.slice(0, MOST_CALLS), processes),
-    omittedCalls: Math.max(calls.length - MOST_CALLS, 0),
+    calls: compareCalls(calls.slice(0, MAX_CALLS), processes),
+    omittedCalls: Math.max(calls.length - MAX_CALLS, 0),
   }
 }
 

@@ -38,11 +38,11 @@ export interface DifferenceData {
 }
 
 /** The most programs whose profiles the page shows. */
-const MOST_PROGRAMS = 20
+const MAX_PROGRAMS = 20
 /** The most differences and ranks of a difference that the page shows. */
-const MOST_DIFFERENCES = 50
-const MOST_RANKS = 20
-const MOST_INCOMPLETE = 10
+const MAX_DIFFERENCES = 50
+const MAX_RANKS = 20
+const MAX_INCOMPLETE = 10
 
 /** The profiles of the programs with the most processor time, the one with the most first. */
 export interface ProfilesData {
@@ -61,7 +61,7 @@ export function profilesData(
     .filter(({ ranked }) => totalOf(ranked) > 0)
     .sort((a, b) => totalOf(b.ranked) - totalOf(a.ranked))
   if (all.length === 0) return undefined
-  const shown = all.slice(0, MOST_PROGRAMS)
+  const shown = all.slice(0, MAX_PROGRAMS)
   const programs = shown.map(({ profile, ranked }) =>
     profileData(profile, ranked, rankOf, shown.length),
   )
@@ -88,16 +88,16 @@ function profileData(
     seconds: rounded(totalOf(ranked)),
     flame: flameData(profile, [...new Set([...differing, ...ranks])], rankOf, share),
     functions: functionData(ranked, ranks, differences, share),
-    differences: differences.slice(0, MOST_DIFFERENCES).map((difference) => ({
+    differences: differences.slice(0, MAX_DIFFERENCES).map((difference) => ({
       ...difference,
       median: rounded(difference.median),
       rankCount: difference.ranks.length,
-      ranks: difference.ranks.slice(0, MOST_RANKS).map(({ rank, self, more }) => {
+      ranks: difference.ranks.slice(0, MAX_RANKS).map(({ rank, self, more }) => {
         return { rank, self: rounded(self), more: rounded(more) }
       }),
     })),
-    omittedDifferences: Math.max(differences.length - MOST_DIFFERENCES, 0),
-    incomplete: incomplete.slice(0, MOST_INCOMPLETE),
+    omittedDifferences: Math.max(differences.length - MAX_DIFFERENCES, 0),
+    incomplete: incomplete.slice(0, MAX_INCOMPLETE),
     incompleteCount: incomplete.length,
   }
 }

@@ -31,7 +31,7 @@ export interface Assessor {
 }
 
 /** The shortest run about which something is said. */
-const FEWEST_SECONDS = 1
+const MIN_SECONDS = 1
 
 interface State {
   readonly shown: ShownFindings
@@ -103,8 +103,7 @@ function assessRun(ranks: readonly LiveRank[]): RunSoFar {
     for (const { rank } of own) addTo(failures, labels.podOf(rank), rule)
   }
   const length = lengthOf(ranks, run, efficiency)
-  if (length.duration < FEWEST_SECONDS)
-    return { verdict: undefined, efficiency: undefined, failures }
+  if (length.duration < MIN_SECONDS) return { verdict: undefined, efficiency: undefined, failures }
   const facts = { ...length, ranks: ranks.length, efficiency, findings }
   return { verdict: verdict(facts), efficiency, failures }
 }

@@ -49,10 +49,10 @@ export interface LogWindow {
 export const HALF_SECONDS = 30
 
 /** The least seconds of the first window. */
-const FEWEST_SECONDS = 10
+const MIN_SECONDS = 10
 
 /** The most characters of a row that counts. No observer writes longer rows for findings. */
-const LONGEST_ROW = 8192
+const MAX_ROW_LENGTH = 8192
 
 /** The columns that the rules and the efficiency read. */
 const NEEDS = newEvidence([...RULE_NEEDS, ...EFFICIENCY_READS])
@@ -151,7 +151,7 @@ function takeRow(
   { isPartial, size, interval: covered }: RowFacts,
 ): void {
   const section = state.sections.get(name)
-  if (section === undefined || isPartial || size > LONGEST_ROW || at < state.lastAt) return
+  if (section === undefined || isPartial || size > MAX_ROW_LENGTH || at < state.lastAt) return
   noteTime(state, at)
   const { whole, place, firstAt = at, timepoint } = state
   const interval = covered === undefined ? state.interval : covered
@@ -215,7 +215,7 @@ function windowOf(state: State): LogWindow | undefined {
   if (first === undefined || open === undefined || firstAt === undefined) return undefined
   const isEarly = ended.length === 0
   const to = isEarly ? secondsOf(state) : open.began
-  if (to - first.began < FEWEST_SECONDS) return undefined
+  if (to - first.began < MIN_SECONDS) return undefined
   const parts = isEarly ? [open] : ended
   const processes = processesSince(whole.mpi.processes, first.mpi)
   return {

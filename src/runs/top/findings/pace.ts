@@ -1,5 +1,5 @@
 /** The least milliseconds between two turns, and their length compared with that of a turn. */
-const LEAST_MS = 1000
+const MIN_MS = 1000
 const LONGER = 20
 /** The milliseconds from which a turn is long, so that nothing else should be done with it. */
 const LONG_MS = 50
@@ -20,7 +20,7 @@ export function createPace(clock: (() => number) | undefined): (turn: () => bool
     const began = clock()
     if (began < next || !turn()) return false
     const ended = clock()
-    next = ended + Math.max(LEAST_MS, LONGER * (ended - began))
+    next = ended + Math.max(MIN_MS, LONGER * (ended - began))
     return ended - began >= LONG_MS
   }
 }

@@ -4,10 +4,10 @@ import { type BystanderCost, CHANGE_SECONDS, usedShare } from './measure-bystand
 import { type MeasuredRuns, PROGRAMS, type Wave } from './measure-runs.ts'
 
 /** The bounds: what an archive may cost. */
-const MOST_BEHIND_SECONDS = 60
-const MOST_MIB = 300_000_000 / 1024 ** 2
-const MOST_BYSTANDERS_MIB = 30_000_000 / 1024 ** 2
-const MOST_BYSTANDERS_CPU = 0.05
+const MAX_BEHIND_SECONDS = 60
+const MAX_MIB = 300_000_000 / 1024 ** 2
+const MAX_BYSTANDERS_MIB = 30_000_000 / 1024 ** 2
+const MAX_BYSTANDERS_CPU = 0.05
 /** The difference between the sizes of etcd after two waves that counts as none, as a part. */
 const SAME_SIZE = 0.1
 
@@ -86,12 +86,12 @@ export function findExceeded({ runs, bystanders }: Measurement): readonly string
   const { before, after } = bystanders
   const checks: readonly (readonly [boolean, string])[] = [
     [problems.length > 0, 'Runs are not right'],
-    [behind > MOST_BEHIND_SECONDS, `the archive was ${behind.toFixed(0)} s behind`],
-    [peak > MOST_MIB, `the archive used ${peak.toFixed(0)} MiB`],
+    [behind > MAX_BEHIND_SECONDS, `the archive was ${behind.toFixed(0)} s behind`],
+    [peak > MAX_MIB, `the archive used ${peak.toFixed(0)} MiB`],
     [waves.some(({ keptRuns }) => keptRuns > kept), 'too many Runs were kept'],
     [Math.max(...sizes) > Math.min(...sizes) * (1 + SAME_SIZE), 'etcd has grown'],
-    [after.rss - before.rss > MOST_BYSTANDERS_MIB, 'other pods cost too much memory'],
-    [after.cpu - before.cpu > MOST_BYSTANDERS_CPU, 'other pods cost too much processor time'],
+    [after.rss - before.rss > MAX_BYSTANDERS_MIB, 'other pods cost too much memory'],
+    [after.cpu - before.cpu > MAX_BYSTANDERS_CPU, 'other pods cost too much processor time'],
   ]
   return checks.flatMap(([isExceeded, sentence]) => (isExceeded ? [sentence] : []))
 }

@@ -32,7 +32,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(50);
 /// The time in one call after which an observer that ends with its target ends by itself. Storage
 /// can be slow, and the rest of the measurement is lost, so the time is long.
-const LONGEST_CALL: Duration = Duration::from_mins(1);
+const MAX_CALL: Duration = Duration::from_mins(1);
 /// The time between two looks without a signal.
 const LONG_PAUSE: Duration = Duration::from_secs(5);
 /// Bytes of a thread's stack.
@@ -88,7 +88,7 @@ pub fn watch_last_steps(out: BorrowedFd<'_>) {
 
 /// Starts to watch for a call that does not return.
 pub fn watch_calls(out: BorrowedFd<'_>) {
-    watch_progress(out, LONG_PAUSE, |progress| progress.in_call >= LONGEST_CALL);
+    watch_progress(out, LONG_PAUSE, |progress| progress.in_call >= MAX_CALL);
 }
 
 fn watch_progress(out: BorrowedFd<'_>, pause: Duration, is_over: fn(&Progress) -> bool) {

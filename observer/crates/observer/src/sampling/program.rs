@@ -47,8 +47,8 @@ pub fn may_be_title(first: &[u8], comm: &[u8]) -> bool {
 /// Whether `comm` is the kernel's name of a process that executed a file with this name, which the
 /// kernel cuts (include/linux/sched.h, `TASK_COMM_LEN`).
 fn is_comm(comm: &[u8], name: &[u8]) -> bool {
-    const MOST: usize = 15;
-    !name.is_empty() && name[..name.len().min(MOST)] == *comm
+    const MAX: usize = 15;
+    !name.is_empty() && name[..name.len().min(MAX)] == *comm
 }
 
 /// Whether argv[0] is the path or the name of the executed file.

@@ -52,23 +52,23 @@ macro_rules! object {
 
 pub(crate) use object;
 
-/// A list of at most `MOST` items.
-pub struct List<T, const MOST: usize>(pub Vec<T>);
+/// A list of at most `MAX` items.
+pub struct List<T, const MAX: usize>(pub Vec<T>);
 
-impl<'de, T: Deserialize<'de>, const MOST: usize> Deserialize<'de> for List<T, MOST> {
+impl<'de, T: Deserialize<'de>, const MAX: usize> Deserialize<'de> for List<T, MAX> {
     fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Items<T, const MOST: usize>(PhantomData<T>);
-        impl<'de, T: Deserialize<'de>, const MOST: usize> Visitor<'de> for Items<T, MOST> {
+        struct Items<T, const MAX: usize>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>, const MAX: usize> Visitor<'de> for Items<T, MAX> {
             type Value = Vec<T>;
 
             fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(out, "a list of at most {MOST} items")
+                write!(out, "a list of at most {MAX} items")
             }
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Vec<T>, A::Error> {
                 let mut items = Vec::new();
                 while let Some(item) = list.next_element()? {
-                    if items.len() == MOST {
+                    if items.len() == MAX {
                         return Err(A::Error::custom("the list is too long"));
                     }
                     items.push(item);
@@ -76,7 +76,7 @@ impl<'de, T: Deserialize<'de>, const MOST: usize> Deserialize<'de> for List<T, M
                 Ok(items)
             }
         }
-        let items = Items::<T, MOST>(PhantomData);
+        let items = Items::<T, MAX>(PhantomData);
         from.deserialize_seq(items).map(Self)
     }
 }

@@ -28,7 +28,7 @@ const DRAWN = STATES.map((state) => LOOKS[state])
 const AXIS = 18
 /** The height of all rows together, if the rows are neither too high nor too low. */
 const ROOM = 230
-const [LEAST_HEIGHT, MOST_HEIGHT] = [3, 36]
+const [MIN_HEIGHT, MAX_HEIGHT] = [3, 36]
 /** The height of the row of a single rank among groups. */
 const NAMED_HEIGHT = 16
 /** The height of a name. */
@@ -84,11 +84,11 @@ function stateKeys(means: readonly (number | null)[]) {
     key.append(made('i'), `${word} ${mean < 0.5 ? '< 1' : Math.round(mean)} %`)
     return key
   })
-  return rest < LEAST_REST ? keys : [...keys, unknown]
+  return rest < MIN_REST ? keys : [...keys, unknown]
 }
 
 /** From this percent of unknown time, the key has it; less is an error of rounding. */
-const LEAST_REST = 3
+const MIN_REST = 3
 
 /** Fills the table with the same numbers, which needs no pointer and no colours. */
 function startTable(lines: readonly ActivityLine[]) {
@@ -126,7 +126,7 @@ interface Row {
 /** Returns the rows; among groups of ranks, single ranks are higher, to be seen. */
 function rowsOf({ lines }: ActivityData): readonly Row[] {
   const usual = Math.floor(ROOM / lines.length)
-  const height = Math.min(Math.max(usual, LEAST_HEIGHT), MOST_HEIGHT)
+  const height = Math.min(Math.max(usual, MIN_HEIGHT), MAX_HEIGHT)
   const isGrouped = lines.some(({ count }) => count > 1)
   let bottom = 0
   return lines.map((line) => {

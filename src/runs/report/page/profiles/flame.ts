@@ -12,7 +12,7 @@ export type Profile = NonNullable<PageData['profiles']>['programs'][number]
 /** The name of frames that stand for others, such as "(other)" and "...". */
 const REST = /^\(.*\)$|^\.\.\.$/
 /** The least width of a frame in pixels. */
-const LEAST_WIDTH = 0.5
+const MIN_WIDTH = 0.5
 const SHADES = 4
 
 /** Formats seconds with all digits that were measured. */
@@ -90,7 +90,7 @@ export function drawGraph(place: Element, detail: Element, tree: Frame) {
     .width(Math.max(place.clientWidth, 300))
     .inverted(true)
     .sort(compareFrames)
-    .minFrameSize(LEAST_WIDTH)
+    .minFrameSize(MIN_WIDTH)
     .transitionDuration(150)
     .color(frameColour)
     .label(({ data: { name, value, self } }) => {

@@ -36,7 +36,7 @@ function counts({ why = 'late', waited, longestGap = 0.5, number = 6, ...facts }
 }
 
 /** What a late process does, and the seconds after which it counts. */
-const LEAST: readonly (readonly [string, Omit<Shape, 'waited'>, number])[] = [
+const MIN: readonly (readonly [string, Omit<Shape, 'waited'>, number])[] = [
   ['a process that sleeps', {}, 10],
   ['a process that waits for storage', { activity: { is: 'storage' } }, 10],
   ['a process that sleeps, but used a processor', { quiet: 9 }, 60],
@@ -50,7 +50,7 @@ const LEAST: readonly (readonly [string, Omit<Shape, 'waited'>, number])[] = [
   ['a process that is not recorded and starts', { why: 'unrecorded', number: 1 }, 300],
 ]
 
-for (const [what, shape, seconds] of LEAST) {
+for (const [what, shape, seconds] of MIN) {
   t.test(`${what} counts after ${seconds} s`, async (t) => {
     t.equal(counts({ ...shape, waited: seconds - 0.1 }), false)
     t.equal(counts({ ...shape, waited: seconds }), true)

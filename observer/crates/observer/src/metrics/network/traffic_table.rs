@@ -691,7 +691,7 @@ mod tests {
     use super::*;
     use linux::sock_diag::tcp_info::TcpInfo;
 
-    const MOST: usize = 100;
+    const MAX: usize = 100;
 
     /// A socket whose cookie and inode are `number`, with this many bytes sent.
     fn socket(number: u32, destination: &str, sent: u64) -> TcpSocket {
@@ -722,7 +722,7 @@ mod tests {
 
     /// Reads the sockets, and then looks at the open files of the processes and settles.
     fn read_of(table: &mut TrafficTable, sockets: &[TcpSocket], files: &[(Key, &[u32])]) {
-        table.begin_reading(MOST);
+        table.begin_reading(MAX);
         for socket in sockets {
             table.take(socket, 0.0, 0);
         }
@@ -827,7 +827,7 @@ mod tests {
         let mut table = TrafficTable::default();
         read(&mut table, &[socket(1, "10.0.0.2", 10)]);
         for _ in 0..5 {
-            table.begin_reading(MOST);
+            table.begin_reading(MAX);
             table.settle(true);
         }
         table.close(&socket(1, "10.0.0.2", 12));
@@ -857,7 +857,7 @@ mod tests {
     #[test]
     fn sockets_that_are_closed_before_their_process_is_found_are_unaccounted() {
         let mut table = TrafficTable::default();
-        table.begin_reading(MOST);
+        table.begin_reading(MAX);
         table.take(&socket(1, "10.0.0.2", 10), 0.0, 0);
         table.take(&socket(2, "10.0.0.2", 10), 0.0, 0);
         table.settle(false);
@@ -875,7 +875,7 @@ mod tests {
     #[test]
     fn a_closed_socket_without_a_process_may_belong_to_a_hidden_one() {
         let mut table = TrafficTable::default();
-        table.begin_reading(MOST);
+        table.begin_reading(MAX);
         table.take(&socket(1, "10.0.0.2", 10), 0.0, 0);
         table.take(&socket(2, "10.0.0.2", 20), 0.0, 0);
         table.hide(7);
@@ -901,7 +901,7 @@ mod tests {
     fn open_sockets_that_were_not_looked_for_are_unaccounted() {
         let mut table = TrafficTable::default();
         read(&mut table, &[socket(1, "10.0.0.2", 10)]);
-        table.begin_reading(MOST);
+        table.begin_reading(MAX);
         table.take(&socket(2, "10.0.0.2", 20), 0.0, 0);
         table.settle(false);
         table.close_all();
@@ -991,7 +991,7 @@ mod tests {
         read(&mut table, &sockets(10));
         assert_eq!(growth(&mut table), [(1, 11)]);
         for sent in [12, 15] {
-            table.begin_reading(MOST);
+            table.begin_reading(MAX);
             for socket in sockets(sent) {
                 table.take(&socket, 0.0, 0);
             }
@@ -1014,7 +1014,7 @@ mod tests {
             .collect();
         read(&mut table, &sockets);
         let others = table.omissions.other_peers;
-        table.begin_reading(MOST);
+        table.begin_reading(MAX);
         table.take(&socket(40, "10.0.1.40", 5), 0.0, 0);
         let check = table.due_checks()[0];
         table.release(&check, 0.0, 0);
@@ -1029,7 +1029,7 @@ mod tests {
         let mut table = TrafficTable::default();
         let mut searches = Vec::new();
         for now in 0..60 {
-            table.begin_reading(MOST);
+            table.begin_reading(MAX);
             table.take(
                 &socket(1, "10.0.0.2", 10),
                 f64::from(now),
@@ -1046,10 +1046,10 @@ mod tests {
     #[test]
     fn a_round_that_began_before_a_socket_was_found_does_not_delay_its_search() {
         let mut table = TrafficTable::default();
-        table.begin_reading(MOST);
+        table.begin_reading(MAX);
         table.take(&socket(1, "10.0.0.2", 10), 0.0, 7);
         table.end_round(7, 0.0);
-        table.begin_reading(MOST);
+        table.begin_reading(MAX);
         table.take(&socket(1, "10.0.0.2", 10), 1.0, 7);
         assert!(table.has_wanted());
     }
@@ -1070,8 +1070,8 @@ mod tests {
     #[test]
     fn the_sockets_of_the_table_are_limited() {
         let mut table = TrafficTable::default();
-        table.begin_reading(MOST);
-        for number in 1..=u32::try_from(MOST).unwrap() + 3 {
+        table.begin_reading(MAX);
+        for number in 1..=u32::try_from(MAX).unwrap() + 3 {
             table.take(&socket(number, "10.0.0.2", 1), 0.0, 0);
         }
         assert_eq!(table.omissions.sockets, 3);
@@ -1112,7 +1112,7 @@ mod tests {
     #[test]
     fn own_addresses_are_the_pod() {
         let mut table = TrafficTable::default();
-        table.begin_reading(MOST);
+        table.begin_reading(MAX);
         table.take(&socket(1, "10.0.9.1", 1), 0.0, 0);
         assert!(table.has_new_peers());
         table.mark_own(&BTreeSet::from([[10, 0, 9, 1].into()]));

@@ -13,7 +13,7 @@ pub const LAST_BYTES: usize = 65_536;
 /// The bytes for any process as long as more than half of the log is free, and the fewest bytes for
 /// which a process has rows.
 const SMALL: f64 = 16_384.0;
-const LEAST: f64 = 4096.0;
+const MIN: f64 = 4096.0;
 
 /// The processes when some of them have ended before the observer.
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +54,7 @@ impl Room {
         let others = self.left.saturating_sub(1) * LAST_BYTES;
         let share = (even * part * part).max(least);
         let share = share.min(self.free - float(others as u64));
-        (share >= LEAST).then_some(share)
+        (share >= MIN).then_some(share)
     }
 }
 
@@ -136,9 +136,9 @@ mod tests {
     #[test]
     fn the_last_rows_of_the_processes_that_run_are_kept() {
         let kept = float(8 * LAST_BYTES as u64);
-        let free = kept + LEAST;
+        let free = kept + MIN;
         assert_eq!(room(kept, 9, 8, 9).share(1.0), None);
-        assert_eq!(room(free, 9, 8, 9).share(1.0), Some(LEAST));
+        assert_eq!(room(free, 9, 8, 9).share(1.0), Some(MIN));
         assert!(even(kept, 8) >= float(LAST_BYTES as u64));
     }
 }

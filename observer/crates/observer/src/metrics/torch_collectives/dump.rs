@@ -14,7 +14,7 @@ use crate::tools::json::{List, object};
 /// The maximum lines of a copy, and the maximum process groups of a line.
 const MAX_LINES: usize = 4;
 const MAX_GROUPS: usize = 1024;
-/// The maximum generations of process groups whose ends are known (`MOST_ENDS` in
+/// The maximum generations of process groups whose ends are known (`MAX_ENDS` in
 /// observer/torch/recorder.py).
 const MAX_ENDS: usize = 512;
 /// The maximum operations of a recorder that are read.
