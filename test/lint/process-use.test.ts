@@ -21,5 +21,5 @@ for (const line of WRONG) {
 
 t.test('a process of a run, and facts about the own process, are no problem', async (t) => {
   const text = 'const { rank } = process\nprocess.environment\nprocess.pid\nprocess.kill(0)\n'
-  t.strictSame(findProcessUse({ path: 'src/runs/mpi/mpi-run.ts', text }), [])
+  t.strictSame(findProcessUse({ path: 'src/runs/metrics/mpi-trace/mpi-run.ts', text }), [])
 })

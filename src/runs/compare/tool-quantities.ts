@@ -1,5 +1,5 @@
-import type { JobProcess, MpiJob } from '../mpi/mpi-job.ts'
-import { MPI_METRIC } from '../mpi/mpi-run.ts'
+import type { JobProcess, MpiJob } from '../metrics/mpi-trace/mpi-job.ts'
+import { MPI_METRIC } from '../metrics/mpi-trace/mpi-run.ts'
 import type { ProfileRun } from '../profiles/profile-run.ts'
 import { type RankedFunction, rankProfile } from '../profiles/ranked-profile.ts'
 import { knownQuantity, MPI_ELAPSED, type QuantityFacts } from './run-facts.ts'

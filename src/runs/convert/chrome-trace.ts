@@ -1,6 +1,6 @@
 import { printableJson } from '../../core/text/printable.ts'
 import { rounded } from '../../lib/round.ts'
-import { MPI_METRIC } from '../mpi/mpi-run.ts'
+import { MPI_METRIC } from '../metrics/mpi-trace/mpi-run.ts'
 import type { ChosenRun } from '../report/data.ts'
 import { counterPoints, type Ends, findEnds } from './counter-points.ts'
 import { type MpiTrack, mpiTracks } from './mpi-slices.ts'

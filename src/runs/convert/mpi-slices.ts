@@ -1,4 +1,4 @@
-import { MPI_METRIC } from '../mpi/mpi-run.ts'
+import { MPI_METRIC } from '../metrics/mpi-trace/mpi-run.ts'
 import type { ChosenRun } from '../report/data.ts'
 import type { SectionRun, SectionTrack } from '../report/section.ts'
 

@@ -1,5 +1,5 @@
 import type { RowSection, RowsDescription } from '../../core/catalog.ts'
-import { findSection } from '../findings/evidence.ts'
+import { findSection } from '../evidence/evidence.ts'
 import type { Sample } from '../log/columns.ts'
 import type { Descriptions } from '../log/descriptions.ts'
 import { type Entry, isSample, type LogEntry } from '../log/entry.ts'

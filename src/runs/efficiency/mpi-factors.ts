@@ -1,4 +1,4 @@
-import type { ProcessorWaits } from '../mpi/mpi-run.ts'
+import type { ProcessorWaits } from '../metrics/mpi-trace/mpi-run.ts'
 import { type Factor, factor, missingFactor } from './factor.ts'
 
 /**

@@ -1,7 +1,7 @@
+import type { SectionColumns } from '../evidence/evidence.ts'
+import { lastOf, type RankEvidence, type RunEvidence, sumOf } from '../evidence/run-evidence.ts'
 import { STORAGE_READS, storageWait } from '../findings/devices/storage-rule.ts'
-import type { SectionColumns } from '../findings/evidence.ts'
-import { lastOf, type RankEvidence, type RunEvidence, sumOf } from '../findings/run-evidence.ts'
-import type { JobProcess, MpiJob } from '../mpi/mpi-job.ts'
+import type { JobProcess, MpiJob } from '../metrics/mpi-trace/mpi-job.ts'
 import { type Factor, missingFactor } from './factor.ts'
 import { mpiFactors, type ProcessTimes, type SplitTimes, splitTimes } from './mpi-factors.ts'
 import {

@@ -1,7 +1,7 @@
-import type { ColumnReading } from '../findings/column-reading.ts'
+import type { ColumnReading } from '../evidence/column-reading.ts'
+import type { SectionColumns, Thing, ThingOf } from '../evidence/evidence.ts'
+import type { RankEvidence } from '../evidence/run-evidence.ts'
 import { RUNNING_COUNTERS, RUNNING_SAMPLES } from '../findings/cpu-rules.ts'
-import type { SectionColumns, Thing, ThingOf } from '../findings/evidence.ts'
-import type { RankEvidence } from '../findings/run-evidence.ts'
 import type { RunningShares } from './mpi-factors.ts'
 
 /** The columns about running and waiting for a processor. */

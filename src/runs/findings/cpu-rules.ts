@@ -1,5 +1,20 @@
-import { newReading } from './column-reading.ts'
-import { type Need, need, plot, type SectionColumns, type Thing, type ThingOf } from './evidence.ts'
+import { newReading } from '../evidence/column-reading.ts'
+import {
+  type Need,
+  need,
+  plot,
+  type SectionColumns,
+  type Thing,
+  type ThingOf,
+} from '../evidence/evidence.ts'
+import {
+  growthOf,
+  lastOf,
+  nameOf,
+  type RankEvidence,
+  sumOf,
+  unreadColumns,
+} from '../evidence/run-evidence.ts'
 import { perRank } from './per-rank.ts'
 import { processorTimes } from './processor-time.ts'
 import {
@@ -10,14 +25,6 @@ import {
   listFacts,
   type RankFinding,
 } from './rule.ts'
-import {
-  growthOf,
-  lastOf,
-  nameOf,
-  type RankEvidence,
-  sumOf,
-  unreadColumns,
-} from './run-evidence.ts'
 import { factIn, factText, thingsOf } from './sentence.ts'
 import { MIN_SECONDS, percentOf, timeLost } from './time-lost.ts'
 

@@ -1,9 +1,6 @@
 import { capitalized } from '../../lib/capitalized.ts'
 import { maximum } from '../../lib/statistics.ts'
-import type { Evidence, Need, PlottedColumn } from './evidence.ts'
-import { compareLoss } from './per-rank.ts'
-import type { Affected, FindingRule, FoundRanks, Severity, Threshold } from './rule.ts'
-import { type CheckedRule, EXPLANATIONS, RULES, type RuleName } from './rules.ts'
+import type { Evidence, Need, PlottedColumn } from '../evidence/evidence.ts'
 import {
   columnsReadOnce,
   groupByRank,
@@ -12,7 +9,10 @@ import {
   type RankEvidence,
   type RunEvidence,
   unreadColumns,
-} from './run-evidence.ts'
+} from '../evidence/run-evidence.ts'
+import { compareLoss } from './per-rank.ts'
+import type { Affected, FindingRule, FoundRanks, Severity, Threshold } from './rule.ts'
+import { type CheckedRule, EXPLANATIONS, RULES, type RuleName } from './rules.ts'
 import { factText, rankName, rankNames, thingsOf } from './sentence.ts'
 import { MIN_SECONDS } from './time-lost.ts'
 

@@ -1,6 +1,6 @@
+import type { RankEvidence, RunEvidence } from '../evidence/run-evidence.ts'
 import type { EndedContainer } from '../log/entry.ts'
 import { type Affected, defineRule, type FactUnits, listFacts } from './rule.ts'
-import type { RankEvidence, RunEvidence } from './run-evidence.ts'
 import { factIn, thingsOf } from './sentence.ts'
 import { SIGKILL, SIGTERM, signalIn, signalName } from './signals.ts'
 

@@ -1,5 +1,13 @@
+import { need, plot, type SectionColumns, type ThingOf } from '../evidence/evidence.ts'
+import {
+  growthOf,
+  lastOf,
+  nameOf,
+  type RankEvidence,
+  type RunEvidence,
+  sumOf,
+} from '../evidence/run-evidence.ts'
 import { STORAGE_READS, storageWait } from './devices/storage-rule.ts'
-import { need, plot, type SectionColumns, type ThingOf } from './evidence.ts'
 import { perRank } from './per-rank.ts'
 import {
   defineRule,
@@ -9,14 +17,6 @@ import {
   listFacts,
   type RankFinding,
 } from './rule.ts'
-import {
-  growthOf,
-  lastOf,
-  nameOf,
-  type RankEvidence,
-  type RunEvidence,
-  sumOf,
-} from './run-evidence.ts'
 import { factIn, thingsOf } from './sentence.ts'
 import { MIN_SECONDS, percentOf } from './time-lost.ts'
 

@@ -1,5 +1,5 @@
+import type { RankEvidence, RunEvidence } from '../evidence/run-evidence.ts'
 import type { Affected, FoundRanks, RankFinding } from './rule.ts'
-import type { RankEvidence, RunEvidence } from './run-evidence.ts'
 
 /** Returns the function `find` of a rule that examines each rank by itself. */
 export function perRank<FactName extends string>(

@@ -1,4 +1,11 @@
-import { need, plot, type SectionColumns, type Thing, type ThingOf } from './evidence.ts'
+import { need, plot, type SectionColumns, type Thing, type ThingOf } from '../evidence/evidence.ts'
+import {
+  growthOf,
+  lastOf,
+  nameOf,
+  type RankEvidence,
+  type RunEvidence,
+} from '../evidence/run-evidence.ts'
 import { perRank } from './per-rank.ts'
 import {
   type Affected,
@@ -8,7 +15,6 @@ import {
   listFacts,
   type RankFinding,
 } from './rule.ts'
-import { growthOf, lastOf, nameOf, type RankEvidence, type RunEvidence } from './run-evidence.ts'
 import { factIn, thingsOf } from './sentence.ts'
 import { MIN_SECONDS, percentOf, timeLost } from './time-lost.ts'
 

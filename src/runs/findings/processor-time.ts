@@ -6,8 +6,8 @@ import {
   plot,
   type SectionColumns,
   type Thing,
-} from './evidence.ts'
-import { growthOf, type RankEvidence } from './run-evidence.ts'
+} from '../evidence/evidence.ts'
+import { growthOf, type RankEvidence } from '../evidence/run-evidence.ts'
 
 const PROCESS = {
   metric: 'pressure',

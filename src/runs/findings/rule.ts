@@ -1,10 +1,10 @@
+import type { Need, PlottedColumn, SectionColumns } from '../evidence/evidence.ts'
+import type { RankEvidence, RunEvidence } from '../evidence/run-evidence.ts'
 import type { EndedContainer } from '../log/entry.ts'
-import type { StuckProcesses } from '../mpi/stuck-processes.ts'
-import type { StuckStart } from '../mpi/stuck-start.ts'
-import type { StuckRanks } from '../nccl/stuck-ranks.ts'
-import type { StuckPython } from '../profiles/stuck-python.ts'
-import type { Need, PlottedColumn, SectionColumns } from './evidence.ts'
-import type { RankEvidence, RunEvidence } from './run-evidence.ts'
+import type { StuckProcesses } from '../metrics/mpi-trace/stuck-processes.ts'
+import type { StuckStart } from '../metrics/mpi-trace/stuck-start.ts'
+import type { StuckRanks } from '../metrics/nccl-ras/stuck-ranks.ts'
+import type { StuckPython } from '../metrics/python-profile/stuck-python.ts'
 
 /**
  * How bad a finding is:

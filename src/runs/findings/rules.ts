@@ -1,8 +1,8 @@
+import type { PlottedColumn, SectionColumns } from '../evidence/evidence.ts'
 import { THROTTLED, WAITING_FOR_CPU } from './cpu-rules.ts'
 import { GPU_IDLE_IN_PYTHON, GPU_LIMITED, GPU_MEMORY_FULL } from './devices/gpu-rules.ts'
 import { NETWORK_BOUND, RETRANSMISSIONS } from './devices/network-rules.ts'
 import { WAITING_FOR_STORAGE } from './devices/storage-rule.ts'
-import type { PlottedColumn, SectionColumns } from './evidence.ts'
 import { CONTAINER_FAILED } from './failure-rule.ts'
 import {
   MUCH_TIME_IN_MPI,

@@ -1,5 +1,5 @@
 import { median } from '../../lib/statistics.ts'
-import type { Point } from './series.ts'
+import type { Point } from '../evidence/series.ts'
 
 /** The thresholds of steady growth, each with its reason. They are Ridealong's own. */
 export const STEADY = {

@@ -1,4 +1,5 @@
 import { median, spreadOf } from '../../lib/statistics.ts'
+import type { RankEvidence, RunEvidence } from '../evidence/run-evidence.ts'
 import {
   PROCESSOR_TIME_NEEDS,
   PROCESSOR_TIME_PLOTS,
@@ -15,7 +16,6 @@ import {
   type FoundRanks,
   listFacts,
 } from './rule.ts'
-import type { RankEvidence, RunEvidence } from './run-evidence.ts'
 import { factIn, thingsOf } from './sentence.ts'
 import { MIN_SECONDS, percentOf } from './time-lost.ts'
 

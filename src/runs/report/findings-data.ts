@@ -1,5 +1,5 @@
+import type { PlottedColumn } from '../evidence/evidence.ts'
 import type { ExplainedFinding, Findings, RunFinding, UncheckedRule } from '../findings/evaluate.ts'
-import type { PlottedColumn } from '../findings/evidence.ts'
 import { RULES } from '../findings/rules.ts'
 import { factText, rankNames } from '../findings/sentence.ts'
 import { METRIC_OF_FORMAT } from '../log/descriptions.ts'

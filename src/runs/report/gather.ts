@@ -7,16 +7,16 @@ import {
   type Evidence,
   findSection,
   newEvidence,
-} from '../findings/evidence.ts'
+} from '../evidence/evidence.ts'
 import { RULE_NEEDS, RULE_PLOTS } from '../findings/rules.ts'
 import type { RowOrigin, Sample } from '../log/columns.ts'
 import { type Descriptions, METRIC_OF_FORMAT, sysstatSection } from '../log/descriptions.ts'
 import type { Entry, LogEntry } from '../log/entry.ts'
 import { keepUndescribed, takeDescribed, type Undescribed } from '../log/undescribed.ts'
-import { isMpiDetail, leaveOutOfMpi } from '../mpi/mpi-run.ts'
+import { isMpiDetail, leaveOutOfMpi } from '../metrics/mpi-trace/mpi-run.ts'
+import { isTorchCall } from '../metrics/torch-collectives/torch-run.ts'
+import { isTrace } from '../metrics/torch-trace/trace-run.ts'
 import { isProfile } from '../profiles/profile-run.ts'
-import { isTorchCall } from '../torch/torch-run.ts'
-import { isTrace } from '../torch/trace-run.ts'
 import type { Start } from './align.ts'
 import { columnMeasures, DEVICE_MEASURES, MEASURES, type Measure, readMeasure } from './measures.ts'
 import { addRow, newSectionRun, type SectionRun } from './section.ts'

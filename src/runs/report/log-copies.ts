@@ -1,4 +1,4 @@
-import { keepRows } from '../findings/kept-rows.ts'
+import { keepRows } from '../evidence/kept-rows.ts'
 import type { CollectedRun, LogSource } from './gather.ts'
 import { readLogFacts } from './programs/log-facts.ts'
 

@@ -1,6 +1,6 @@
 import type { RowSection } from '../../core/catalog.ts'
 import type { Sample } from '../log/columns.ts'
-import { CALL_KEY, isTorchCall } from '../torch/torch-run.ts'
+import { CALL_KEY, isTorchCall } from '../metrics/torch-collectives/torch-run.ts'
 
 /**
  * The most things of a section of a log that a report has, such as processes or sockets. It is

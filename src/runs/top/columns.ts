@@ -1,7 +1,7 @@
 import type { RowColumn, RowSection, RowsDescription } from '../../core/catalog.ts'
 import { exportedName } from '../../core/live-export.ts'
 import { quantityOf } from '../../core/rules/quantity.ts'
-import { sectionKey } from '../findings/evidence.ts'
+import { sectionKey } from '../evidence/evidence.ts'
 import type { Descriptions } from '../log/descriptions.ts'
 import { type ColumnChoice, DEFAULT_COLUMNS, type Total } from './default-columns.ts'
 import { NEEDED_COLUMNS } from './findings/log-evidence.ts'

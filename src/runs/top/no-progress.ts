@@ -6,14 +6,18 @@ import { countedRanks, ranksOfPods } from '../findings/progress/ranks-progress.t
 import { describeRanksNow } from '../findings/progress/ranks-text.ts'
 import { countedStart } from '../findings/progress/start-progress.ts'
 import { describeStartNow } from '../findings/progress/start-text.ts'
-import type { LiveProcesses } from '../mpi/live-processes.ts'
-import { joinJobs } from '../mpi/mpi-job.ts'
-import { findStuckProcesses, type StuckProcesses } from '../mpi/stuck-processes.ts'
-import { findStuckStart, joinStarting, type StuckStart } from '../mpi/stuck-start.ts'
-import { joinNcclRuns } from '../nccl/nccl-run.ts'
-import { findStuckRanks, type StuckRanks } from '../nccl/stuck-ranks.ts'
-import { findStacks, joinStacks, type PythonProcess } from '../profiles/current-stacks.ts'
-import { findStuckPython, type StuckPython } from '../profiles/stuck-python.ts'
+import type { LiveProcesses } from '../metrics/mpi-trace/live-processes.ts'
+import { joinJobs } from '../metrics/mpi-trace/mpi-job.ts'
+import { findStuckProcesses, type StuckProcesses } from '../metrics/mpi-trace/stuck-processes.ts'
+import { findStuckStart, joinStarting, type StuckStart } from '../metrics/mpi-trace/stuck-start.ts'
+import { joinNcclRuns } from '../metrics/nccl-ras/nccl-run.ts'
+import { findStuckRanks, type StuckRanks } from '../metrics/nccl-ras/stuck-ranks.ts'
+import {
+  findStacks,
+  joinStacks,
+  type PythonProcess,
+} from '../metrics/python-profile/current-stacks.ts'
+import { findStuckPython, type StuckPython } from '../metrics/python-profile/stuck-python.ts'
 import { type LiveObserver, type LiveRank, silenceOf } from './ranks.ts'
 
 /** Processes that make no progress now. */

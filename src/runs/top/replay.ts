@@ -1,6 +1,6 @@
 import type { RowsDescription } from '../../core/catalog.ts'
 import { median } from '../../lib/statistics.ts'
-import { findSection } from '../findings/evidence.ts'
+import { findSection } from '../evidence/evidence.ts'
 import type { RowOrigin, Sample } from '../log/columns.ts'
 import type { Descriptions } from '../log/descriptions.ts'
 import type { LogEntry } from '../log/entry.ts'

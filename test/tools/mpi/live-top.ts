@@ -1,4 +1,4 @@
-import { startLiveProcesses } from '../../../src/runs/mpi/live-processes.ts'
+import { startLiveProcesses } from '../../../src/runs/metrics/mpi-trace/live-processes.ts'
 import { startLiveLog } from '../../../src/runs/top/live-log.ts'
 import { findNoProgress } from '../../../src/runs/top/no-progress.ts'
 import type { Running } from '../../observers/pod.ts'

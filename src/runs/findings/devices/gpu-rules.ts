@@ -1,9 +1,9 @@
-import { need, plot, type SectionColumns, type ThingOf } from '../evidence.ts'
+import { need, plot, type SectionColumns, type ThingOf } from '../../evidence/evidence.ts'
+import { lastOf, type RunEvidence } from '../../evidence/run-evidence.ts'
 import { perRank } from '../per-rank.ts'
 import { longestWait } from '../profiles/longest-wait.ts'
 import { PYTHON } from '../profiles/python-rule.ts'
 import { type Affected, defineRule, type FactUnits, listFacts, type RankFinding } from '../rule.ts'
-import { lastOf, type RunEvidence } from '../run-evidence.ts'
 import { factIn, thingsOf } from '../sentence.ts'
 import { MIN_SECONDS, percentOf } from '../time-lost.ts'
 

@@ -1,4 +1,4 @@
-import { newReading } from '../column-reading.ts'
+import { newReading } from '../../evidence/column-reading.ts'
 import {
   type Need,
   need,
@@ -6,7 +6,8 @@ import {
   type SectionColumns,
   type Thing,
   type ThingOf,
-} from '../evidence.ts'
+} from '../../evidence/evidence.ts'
+import { growthOf, type RankEvidence, type RunEvidence } from '../../evidence/run-evidence.ts'
 import { perRank } from '../per-rank.ts'
 import {
   PROCESSOR_TIME_NEEDS,
@@ -15,7 +16,6 @@ import {
   processorTimes,
 } from '../processor-time.ts'
 import { defineRule, EXPLAINS_IDLE, type FactUnits, listFacts, type RankFinding } from '../rule.ts'
-import { growthOf, type RankEvidence, type RunEvidence } from '../run-evidence.ts'
 import { factIn, thingsOf } from '../sentence.ts'
 import { MIN_SECONDS, percentOf } from '../time-lost.ts'
 

@@ -5,10 +5,10 @@ import {
   type SectionColumns,
   type Thing,
   type ThingOf,
-} from '../evidence.ts'
+} from '../../evidence/evidence.ts'
+import { growthOf, nameOf, type RankEvidence } from '../../evidence/run-evidence.ts'
 import { perRank } from '../per-rank.ts'
 import { defineRule, EXPLAINS_IDLE, type FactUnits, listFacts, type RankFinding } from '../rule.ts'
-import { growthOf, nameOf, type RankEvidence } from '../run-evidence.ts'
 import { factIn, thingsOf } from '../sentence.ts'
 import { MIN_SECONDS, percentOf } from '../time-lost.ts'
 

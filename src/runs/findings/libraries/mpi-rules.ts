@@ -1,14 +1,15 @@
 import { plainMean } from '../../../lib/statistics.ts'
+import { type Need, plot, type SectionColumns } from '../../evidence/evidence.ts'
+import type { RunEvidence } from '../../evidence/run-evidence.ts'
 import {
   type CollectiveWait,
   findCollectiveWaits,
   findIncomparable,
   longestCall,
-} from '../../mpi/collective-waits.ts'
-import type { JobProcess, MpiJob } from '../../mpi/mpi-job.ts'
-import { MPI_METRIC, type MpiProcess } from '../../mpi/mpi-run.ts'
-import { findPeerWaits, type PeerWait, shareOutside } from '../../mpi/peer-waits.ts'
-import { type Need, plot, type SectionColumns } from '../evidence.ts'
+} from '../../metrics/mpi-trace/collective-waits.ts'
+import type { JobProcess, MpiJob } from '../../metrics/mpi-trace/mpi-job.ts'
+import { MPI_METRIC, type MpiProcess } from '../../metrics/mpi-trace/mpi-run.ts'
+import { findPeerWaits, type PeerWait, shareOutside } from '../../metrics/mpi-trace/peer-waits.ts'
 import { perProcess } from '../per-rank.ts'
 import {
   type Affected,
@@ -18,7 +19,6 @@ import {
   type FactUnits,
   listFacts,
 } from '../rule.ts'
-import type { RunEvidence } from '../run-evidence.ts'
 import { factIn, rankName, thingsOf } from '../sentence.ts'
 import { MIN_SECONDS, percentOf } from '../time-lost.ts'
 

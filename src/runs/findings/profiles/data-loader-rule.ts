@@ -1,7 +1,7 @@
+import type { SectionColumns } from '../../evidence/evidence.ts'
+import type { RunEvidence } from '../../evidence/run-evidence.ts'
 import { perProcess, type RankedProfile } from '../../profiles/ranked-profile.ts'
-import type { SectionColumns } from '../evidence.ts'
 import { type Affected, defineRule, EXPLAINS_IDLE, type FactUnits, listFacts } from '../rule.ts'
-import type { RunEvidence } from '../run-evidence.ts'
 import { factIn } from '../sentence.ts'
 import { MIN_SECONDS, percentOf } from '../time-lost.ts'
 

@@ -1,4 +1,5 @@
 import { median, minimum } from '../../../lib/statistics.ts'
+import type { RunEvidence } from '../../evidence/run-evidence.ts'
 import { OTHER, type ProfileKind } from '../../profiles/profile-run.ts'
 import {
   perProcess,
@@ -6,7 +7,6 @@ import {
   type RankedProfile,
 } from '../../profiles/ranked-profile.ts'
 import { type Affected, defineRule, EXPLAINS_IDLE, type FactUnits, listFacts } from '../rule.ts'
-import type { RunEvidence } from '../run-evidence.ts'
 import { factIn, thingsOf } from '../sentence.ts'
 import { MIN_SECONDS, percentOf } from '../time-lost.ts'
 import { PYTHON } from './python-rule.ts'

@@ -1,3 +1,4 @@
+import type { RunEvidence } from '../../evidence/run-evidence.ts'
 import {
   type DifferingRank,
   type FunctionDifference,
@@ -6,7 +7,6 @@ import {
 import type { ProfileKind } from '../../profiles/profile-run.ts'
 import { perProcess } from '../../profiles/ranked-profile.ts'
 import type { Affected, Fact } from '../rule.ts'
-import type { RunEvidence } from '../run-evidence.ts'
 import { MIN_SECONDS, percentOf } from '../time-lost.ts'
 
 /** The least additional time in a function, in percent of the time of the rank. */

@@ -1,5 +1,5 @@
+import type { RankEvidence, RunEvidence } from '../../evidence/run-evidence.ts'
 import type { RankedProfile } from '../../profiles/ranked-profile.ts'
-import type { RankEvidence, RunEvidence } from '../run-evidence.ts'
 
 /** A line of Python, and the least seconds for which a main thread of a rank waited in it. */
 export interface WaitingLine {

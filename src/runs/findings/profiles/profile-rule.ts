@@ -1,7 +1,7 @@
+import type { SectionColumns } from '../../evidence/evidence.ts'
+import type { RunEvidence } from '../../evidence/run-evidence.ts'
 import { MIN_MORE } from '../../profiles/differences.ts'
-import type { SectionColumns } from '../evidence.ts'
 import { type Affected, defineRule, type FactUnits, listFacts } from '../rule.ts'
-import type { RunEvidence } from '../run-evidence.ts'
 import { factIn, thingsOf } from '../sentence.ts'
 import { findLonger, MEDIAN } from './longer-than-median.ts'
 

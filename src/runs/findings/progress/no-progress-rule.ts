@@ -1,17 +1,18 @@
 import { maximum } from '../../../lib/statistics.ts'
+import { plot, type SectionColumns } from '../../evidence/evidence.ts'
+import type { RankEvidence, RunEvidence } from '../../evidence/run-evidence.ts'
 import type { EndedContainer } from '../../log/entry.ts'
-import { MPI_METRIC } from '../../mpi/mpi-run.ts'
+import { MPI_METRIC } from '../../metrics/mpi-trace/mpi-run.ts'
 import {
   type AbsentProcess,
   findStuckProcesses,
   type StuckProcesses,
-} from '../../mpi/stuck-processes.ts'
-import { findStuckStart, type StuckStart } from '../../mpi/stuck-start.ts'
-import { NCCL_METRIC } from '../../nccl/nccl-run.ts'
-import type { StuckRanks } from '../../nccl/stuck-ranks.ts'
-import { PYTHON_METRIC } from '../../profiles/current-stacks.ts'
-import { findStuckPython, type StuckPython } from '../../profiles/stuck-python.ts'
-import { plot, type SectionColumns } from '../evidence.ts'
+} from '../../metrics/mpi-trace/stuck-processes.ts'
+import { findStuckStart, type StuckStart } from '../../metrics/mpi-trace/stuck-start.ts'
+import { NCCL_METRIC } from '../../metrics/nccl-ras/nccl-run.ts'
+import type { StuckRanks } from '../../metrics/nccl-ras/stuck-ranks.ts'
+import { PYTHON_METRIC } from '../../metrics/python-profile/current-stacks.ts'
+import { findStuckPython, type StuckPython } from '../../metrics/python-profile/stuck-python.ts'
 import {
   type Affected,
   defineRule,
@@ -20,7 +21,6 @@ import {
   type FactUnits,
   listFacts,
 } from '../rule.ts'
-import type { RankEvidence, RunEvidence } from '../run-evidence.ts'
 import { describeStuck } from './no-progress-text.ts'
 import { causeOfPython, countedPython, pythonOfPods } from './python-progress.ts'
 import { describePython } from './python-text.ts'

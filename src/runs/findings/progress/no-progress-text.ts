@@ -1,7 +1,7 @@
 import { roundedForReader } from '../../../lib/round.ts'
 import { maximum, minimum } from '../../../lib/statistics.ts'
-import type { AbsentProcess, StuckProcesses } from '../../mpi/stuck-processes.ts'
-import type { WaitingProcess } from '../../mpi/waiting-processes.ts'
+import type { AbsentProcess, StuckProcesses } from '../../metrics/mpi-trace/stuck-processes.ts'
+import type { WaitingProcess } from '../../metrics/mpi-trace/waiting-processes.ts'
 import { libraryRanks } from '../sentence.ts'
 
 /** The most calls in which processes wait that a text names. */

@@ -1,4 +1,4 @@
-import { causeOf, type LateRank, type StuckRanks } from '../../nccl/stuck-ranks.ts'
+import { causeOf, type LateRank, type StuckRanks } from '../../metrics/nccl-ras/stuck-ranks.ts'
 import { MIN_STARTING } from './start-progress.ts'
 
 /** The seconds without a change in the answers after which a late rank is named. */

@@ -1,5 +1,5 @@
 import { maximum } from '../../../lib/statistics.ts'
-import type { LateRank, StuckRanks } from '../../nccl/stuck-ranks.ts'
+import type { LateRank, StuckRanks } from '../../metrics/nccl-ras/stuck-ranks.ts'
 import { libraryRanks } from '../sentence.ts'
 import { clockText, durationText } from './no-progress-text.ts'
 import { activityText } from './start-text.ts'

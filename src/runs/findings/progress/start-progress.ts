@@ -1,5 +1,9 @@
 import { maximum } from '../../../lib/statistics.ts'
-import type { AbsentMember, StartingMember, StuckStart } from '../../mpi/stuck-start.ts'
+import type {
+  AbsentMember,
+  StartingMember,
+  StuckStart,
+} from '../../metrics/mpi-trace/stuck-start.ts'
 import { startingName } from './start-text.ts'
 
 /**

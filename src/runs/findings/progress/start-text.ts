@@ -1,5 +1,9 @@
 import { maximum, minimum } from '../../../lib/statistics.ts'
-import type { AbsentMember, StartingMember, StuckStart } from '../../mpi/stuck-start.ts'
+import type {
+  AbsentMember,
+  StartingMember,
+  StuckStart,
+} from '../../metrics/mpi-trace/stuck-start.ts'
 import { libraryRanks } from '../sentence.ts'
 import { clockText, durationText } from './no-progress-text.ts'
 

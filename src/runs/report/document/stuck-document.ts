@@ -1,10 +1,18 @@
 import { rounded } from '../../../lib/round.ts'
-import type { AbsentProcess, StuckProcesses } from '../../mpi/stuck-processes.ts'
-import type { AbsentMember, StartingMember, StuckStart } from '../../mpi/stuck-start.ts'
-import type { WaitingProcess } from '../../mpi/waiting-processes.ts'
-import type { LateRank, StuckRanks } from '../../nccl/stuck-ranks.ts'
-import type { PythonProcess } from '../../profiles/current-stacks.ts'
-import type { LatePython, StuckPython, WaitingPython } from '../../profiles/stuck-python.ts'
+import type { AbsentProcess, StuckProcesses } from '../../metrics/mpi-trace/stuck-processes.ts'
+import type {
+  AbsentMember,
+  StartingMember,
+  StuckStart,
+} from '../../metrics/mpi-trace/stuck-start.ts'
+import type { WaitingProcess } from '../../metrics/mpi-trace/waiting-processes.ts'
+import type { LateRank, StuckRanks } from '../../metrics/nccl-ras/stuck-ranks.ts'
+import type { PythonProcess } from '../../metrics/python-profile/current-stacks.ts'
+import type {
+  LatePython,
+  StuckPython,
+  WaitingPython,
+} from '../../metrics/python-profile/stuck-python.ts'
 
 /** Returns the processes that make no progress, with rounded numbers. */
 export function stuckDocument(stuck: StuckProcesses | StuckStart | StuckRanks | StuckPython) {

@@ -3,8 +3,8 @@ import {
   chooseSource,
   type QuantitySource,
 } from '../../../core/rules/choose-source.ts'
-import { sectionKey } from '../../findings/evidence.ts'
-import { keepRows } from '../../findings/kept-rows.ts'
+import { sectionKey } from '../../evidence/evidence.ts'
+import { keepRows } from '../../evidence/kept-rows.ts'
 import type { CollectedRun } from '../gather.ts'
 import type { Track } from '../track.ts'
 import { type LogFacts, readLogFacts } from './log-facts.ts'

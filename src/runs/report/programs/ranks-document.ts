@@ -1,5 +1,5 @@
 import { rounded, withoutNoise } from '../../../lib/round.ts'
-import { type JobProcess, joinJobs } from '../../mpi/mpi-job.ts'
+import { type JobProcess, joinJobs } from '../../metrics/mpi-trace/mpi-job.ts'
 import type { ReportModel } from '../data.ts'
 import { markedKeys } from '../document/parts-document.ts'
 import { type Group, type SummaryColumn, summaryColumns } from '../summary.ts'

@@ -1,7 +1,7 @@
 import { rounded } from '../../../lib/round.ts'
 import { marksIn, maximum, median } from '../../../lib/statistics.ts'
-import { type JobProcess, joinJobs, type MpiJob } from '../../mpi/mpi-job.ts'
-import type { MpiRun } from '../../mpi/mpi-run.ts'
+import { type JobProcess, joinJobs, type MpiJob } from '../../metrics/mpi-trace/mpi-job.ts'
+import type { MpiRun } from '../../metrics/mpi-trace/mpi-run.ts'
 import type { Titled } from '../plots.ts'
 import type { SummaryRow } from '../summary.ts'
 

@@ -1,4 +1,4 @@
-import type { TorchTrace, TraceRun } from '../../torch/trace-run.ts'
+import type { TorchTrace, TraceRun } from '../../metrics/torch-trace/trace-run.ts'
 
 /** The traces of PyTorch's profiler. */
 export interface TraceData {

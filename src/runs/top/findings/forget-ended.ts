@@ -1,7 +1,7 @@
 import type { RowSection } from '../../../core/catalog.ts'
-import { type Evidence, idOf, sectionKey, type Thing } from '../../findings/evidence.ts'
+import { type Evidence, idOf, sectionKey, type Thing } from '../../evidence/evidence.ts'
 import type { Sample } from '../../log/columns.ts'
-import type { MpiProcess } from '../../mpi/mpi-run.ts'
+import type { MpiProcess } from '../../metrics/mpi-trace/mpi-run.ts'
 
 /**
  * The most things of a section of a log, such as processes, and the most processes of MPI, that

@@ -1,5 +1,5 @@
-import type { GroupedEvidence } from '../../findings/run-evidence.ts'
-import { joinNcclRuns } from '../../nccl/nccl-run.ts'
+import type { GroupedEvidence } from '../../evidence/run-evidence.ts'
+import { joinNcclRuns } from '../../metrics/nccl-ras/nccl-run.ts'
 import type { LiveObserver, LiveRank } from '../ranks.ts'
 
 /** Joins the evidence of all logs, whose things are not copied. */

@@ -1,7 +1,7 @@
-import type { ColumnReading } from '../../findings/column-reading.ts'
-import { type Evidence, Readings, type Thing } from '../../findings/evidence.ts'
-import type { GroupedEvidence } from '../../findings/run-evidence.ts'
-import { Series } from '../../findings/series.ts'
+import type { ColumnReading } from '../../evidence/column-reading.ts'
+import { type Evidence, Readings, type Thing } from '../../evidence/evidence.ts'
+import type { GroupedEvidence } from '../../evidence/run-evidence.ts'
+import { Series } from '../../evidence/series.ts'
 
 /**
  * Joins the things of consecutive parts of a log, each of which continues the one before.

@@ -6,15 +6,15 @@ import {
   newEvidence,
   newPart,
   sectionKey,
-} from '../../findings/evidence.ts'
+} from '../../evidence/evidence.ts'
+import type { GroupedEvidence } from '../../evidence/run-evidence.ts'
 import { RULE_NEEDS } from '../../findings/rules.ts'
-import type { GroupedEvidence } from '../../findings/run-evidence.ts'
 import type { RowCells, RowOrigin, Sample } from '../../log/columns.ts'
 import type { LogEntry } from '../../log/entry.ts'
-import { MPI_METRIC, newMpiRun } from '../../mpi/mpi-run.ts'
-import { newNcclRun } from '../../nccl/nccl-run.ts'
+import { MPI_METRIC, newMpiRun } from '../../metrics/mpi-trace/mpi-run.ts'
+import { newNcclRun } from '../../metrics/nccl-ras/nccl-run.ts'
+import { newTorchRun } from '../../metrics/torch-collectives/torch-run.ts'
 import { isProfile } from '../../profiles/profile-run.ts'
-import { newTorchRun } from '../../torch/torch-run.ts'
 import type { RowFacts, RowTaker } from '../live-log.ts'
 import { forgetEnded, forgetEndedProcesses, hasRoom } from './forget-ended.ts'
 import { joinParts } from './join-parts.ts'

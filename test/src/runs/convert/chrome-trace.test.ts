@@ -1,7 +1,7 @@
 import t from 'tap'
 import { convertRun } from '../../../../src/runs/convert/convert.ts'
 import { pageData } from '../../../../src/runs/report/data.ts'
-import { mpiLines, runOf } from '../mpi/mpi-rows.ts'
+import { mpiLines, runOf } from '../metrics/mpi-trace/mpi-rows.ts'
 import { eventsOf, namesOf, traceParts } from './converted.ts'
 import { profileRows } from './profile-rows.ts'
 import { recordedRun } from './recorded.ts'

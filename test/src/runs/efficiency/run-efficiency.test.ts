@@ -5,7 +5,12 @@ import { readLog } from '../../../../src/runs/log/read.ts'
 import { reportModel } from '../../../../src/runs/report/data.ts'
 import { addEntry, newRun } from '../../../../src/runs/report/gather.ts'
 import { BUILT_IN_ROWS } from '../log/built-in.ts'
-import { type Recorded, recordedLogs, runOf, type TracedProcess } from '../mpi/mpi-rows.ts'
+import {
+  type Recorded,
+  recordedLogs,
+  runOf,
+  type TracedProcess,
+} from '../metrics/mpi-trace/mpi-rows.ts'
 import { documentOf } from '../report/document-of.ts'
 
 /** Reads recorded logs, whose names are POD.METRIC.log or those of `recordedLogs`. */

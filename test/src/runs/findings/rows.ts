@@ -1,11 +1,11 @@
 import type { RowColumn, RowSection, RowsDescription } from '../../../../src/core/catalog.ts'
-import { type Findings, findFindings } from '../../../../src/runs/findings/evaluate.ts'
 import {
   addPodToEvidence,
   addToEvidence,
   type Evidence,
   newEvidence,
-} from '../../../../src/runs/findings/evidence.ts'
+} from '../../../../src/runs/evidence/evidence.ts'
+import { type Findings, findFindings } from '../../../../src/runs/findings/evaluate.ts'
 import { RULE_NEEDS } from '../../../../src/runs/findings/rules.ts'
 import type { Cell, Sample } from '../../../../src/runs/log/columns.ts'
 import type { Descriptions } from '../../../../src/runs/log/descriptions.ts'

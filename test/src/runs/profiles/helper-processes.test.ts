@@ -2,7 +2,7 @@ import t from 'tap'
 import type { RowSection } from '../../../../src/core/catalog.ts'
 import { separateHelpers } from '../../../../src/runs/profiles/helper-processes.ts'
 import { addProfileRow, type ProfileRun } from '../../../../src/runs/profiles/profile-run.ts'
-import { profileRows } from './python-rows.ts'
+import { profileRows } from '../metrics/python-profile/python-rows.ts'
 
 const MAIN = '<module> (train.py:60)'
 const FORKED = `${MAIN};BaseProcess._bootstrap (multiprocessing/process.py:314)`

@@ -4,7 +4,12 @@ import { readLog } from '../../../../src/runs/log/read.ts'
 import { chooseRun, reportModel } from '../../../../src/runs/report/data.ts'
 import { addEntry, type CollectedRun, newRun } from '../../../../src/runs/report/gather.ts'
 import { BUILT_IN_ROWS } from '../log/built-in.ts'
-import { addTorchLog, everySeconds, torchLines, torchLog } from '../torch/torch-log.ts'
+import {
+  addTorchLog,
+  everySeconds,
+  torchLines,
+  torchLog,
+} from '../metrics/torch-collectives/torch-log.ts'
 
 const RECORDED = [
   'nccl-python/train.nccl-ras.log',

@@ -3,7 +3,12 @@ import t from 'tap'
 import { readLog } from '../../../../../src/runs/log/read.ts'
 import { addEntry, newRun } from '../../../../../src/runs/report/gather.ts'
 import { BUILT_IN_ROWS } from '../../log/built-in.ts'
-import { type Recorded, recordedLogs, runOf, type TracedProcess } from '../../mpi/mpi-rows.ts'
+import {
+  type Recorded,
+  recordedLogs,
+  runOf,
+  type TracedProcess,
+} from '../../metrics/mpi-trace/mpi-rows.ts'
 import { documentOf } from '../../report/document-of.ts'
 
 /** Returns the findings of recorded runs of LAMMPS, with the names of the pods as ranks. */

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { profileRows, STACKS } from '../../profiles/python-rows.ts'
+import { profileRows, STACKS } from '../../metrics/python-profile/python-rows.ts'
 import { findIn, LENGTH, rankRows } from '../rows.ts'
 
 // Ranks with a trainer and workers of its data loader, which are processes of the same program.

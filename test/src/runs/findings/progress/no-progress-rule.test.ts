@@ -1,9 +1,12 @@
 import t from 'tap'
 import { countedIn } from '../../../../../src/runs/findings/progress/no-progress-rule.ts'
 import { describeStuckNow } from '../../../../../src/runs/findings/progress/no-progress-text.ts'
-import type { JobProcess } from '../../../../../src/runs/mpi/mpi-job.ts'
-import type { AbsentProcess, StuckProcesses } from '../../../../../src/runs/mpi/stuck-processes.ts'
-import type { WaitingProcess } from '../../../../../src/runs/mpi/waiting-processes.ts'
+import type { JobProcess } from '../../../../../src/runs/metrics/mpi-trace/mpi-job.ts'
+import type {
+  AbsentProcess,
+  StuckProcesses,
+} from '../../../../../src/runs/metrics/mpi-trace/stuck-processes.ts'
+import type { WaitingProcess } from '../../../../../src/runs/metrics/mpi-trace/waiting-processes.ts'
 import { absent, findWith, waiting } from '../cases.ts'
 import type { Sections } from '../rows.ts'
 

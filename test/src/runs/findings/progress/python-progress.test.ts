@@ -10,9 +10,9 @@ import {
   type CurrentStacks,
   joinStacks,
   type PythonProcess,
-} from '../../../../../src/runs/profiles/current-stacks.ts'
-import { findStuckPython } from '../../../../../src/runs/profiles/stuck-python.ts'
-import { endRow, nowRow, type Shape, STACKS } from '../../profiles/python-rows.ts'
+} from '../../../../../src/runs/metrics/python-profile/current-stacks.ts'
+import { findStuckPython } from '../../../../../src/runs/metrics/python-profile/stuck-python.ts'
+import { endRow, nowRow, type Shape, STACKS } from '../../metrics/python-profile/python-rows.ts'
 import { endOf, findIn } from '../rows.ts'
 
 /** The healthy rows of the processes before. */

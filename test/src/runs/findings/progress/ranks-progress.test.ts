@@ -7,8 +7,8 @@ import {
   missingCells,
   processRow,
   rankCells,
-} from '../../nccl/answer-rows.ts'
-import { nowRow, STACKS } from '../../profiles/python-rows.ts'
+} from '../../metrics/nccl-ras/answer-rows.ts'
+import { nowRow, STACKS } from '../../metrics/python-profile/python-rows.ts'
 import { endOf, findIn } from '../rows.ts'
 
 /** The healthy rows of two answers before. */

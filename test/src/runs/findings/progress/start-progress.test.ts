@@ -8,7 +8,7 @@ import type {
   AbsentMember,
   StartingMember,
   StuckStart,
-} from '../../../../../src/runs/mpi/stuck-start.ts'
+} from '../../../../../src/runs/metrics/mpi-trace/stuck-start.ts'
 
 const memberOf = (rank: number | null, waited: number, call: string | null = 'MPI_Init') =>
   ({ rank, waited, call, seconds: 400, pod: 'a', program: 'lmp', pid: 7 }) as StartingMember

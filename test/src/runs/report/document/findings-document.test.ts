@@ -5,9 +5,9 @@ import { parseEntry } from '../../../../../src/runs/log/parse.ts'
 import { readLog } from '../../../../../src/runs/log/read.ts'
 import { addEntry, newRun } from '../../../../../src/runs/report/gather.ts'
 import { BUILT_IN_ROWS } from '../../log/built-in.ts'
-import { mpiLines, runOf } from '../../mpi/mpi-rows.ts'
-import { endRow, nowRow, STACKS } from '../../profiles/python-rows.ts'
-import { traceLine } from '../../torch/trace-rows.ts'
+import { mpiLines, runOf } from '../../metrics/mpi-trace/mpi-rows.ts'
+import { endRow, nowRow, STACKS } from '../../metrics/python-profile/python-rows.ts'
+import { traceLine } from '../../metrics/torch-trace/trace-rows.ts'
 import { documentOf } from '../document-of.ts'
 
 // Findings in logs of real runs, each with one kind of load, observed by perf-sysstat and pressure.

@@ -5,7 +5,7 @@ import { pageData } from '../../../../../src/runs/report/data.ts'
 import { addEntry, newRun } from '../../../../../src/runs/report/gather.ts'
 import { type MpiJobData, mpiData } from '../../../../../src/runs/report/tools/mpi-data.ts'
 import { BUILT_IN_ROWS } from '../../log/built-in.ts'
-import { recordedLogs, runOf, type TracedProcess } from '../../mpi/mpi-rows.ts'
+import { recordedLogs, runOf, type TracedProcess } from '../../metrics/mpi-trace/mpi-rows.ts'
 import { documentOf } from '../document-of.ts'
 
 const dataOf = (processes: readonly TracedProcess[]) => pageData(runOf(processes), 'auto').mpi

@@ -1,10 +1,10 @@
 import t from 'tap'
-import { applyRules } from '../../../../../src/runs/findings/evaluate.ts'
 import {
   type GroupedEvidence,
   groupByRank,
   growthOf,
-} from '../../../../../src/runs/findings/run-evidence.ts'
+} from '../../../../../src/runs/evidence/run-evidence.ts'
+import { applyRules } from '../../../../../src/runs/findings/evaluate.ts'
 import { startAssessor } from '../../../../../src/runs/top/findings/assessment.ts'
 import { HALF_SECONDS } from '../../../../../src/runs/top/findings/log-evidence.ts'
 import { HEAD, row, START, type TestRank, testRank } from './live-rank.ts'

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Sample } from '../../../../../src/runs/log/columns.ts'
-import { addMpiRow, newMpiRun } from '../../../../../src/runs/mpi/mpi-run.ts'
+import { addMpiRow, newMpiRun } from '../../../../../src/runs/metrics/mpi-trace/mpi-run.ts'
 import { processesSince, sumsOf } from '../../../../../src/runs/top/findings/mpi-sums.ts'
 
 const ROW = { metric: 'mpi-trace', source: 'hpc/a', program: 'lmp', pid: 7, mpi_rank: 0 }

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { until } from '../../../../../until.ts'
-import { mpiLines, recordedLogs, type TracedProcess } from '../../../mpi/mpi-rows.ts'
+import { mpiLines, recordedLogs, type TracedProcess } from '../../../metrics/mpi-trace/mpi-rows.ts'
 import { browserOf, rowsAre } from '../../browser.ts'
 import { generatedLines } from '../../generated.ts'
 import { makePage } from '../make-page.ts'

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { until } from '../../../../../until.ts'
-import { type TracedProcess, traceLine } from '../../../torch/trace-rows.ts'
+import { type TracedProcess, traceLine } from '../../../metrics/torch-trace/trace-rows.ts'
 import { browserOf } from '../../browser.ts'
 import { generatedLines } from '../../generated.ts'
 import { makePage } from '../make-page.ts'

@@ -1,0 +1,70 @@
+import type { CurrentStack } from '../python-profile/current-stacks.ts'
+import type { MpiProcess, MpiRun } from './mpi-run.ts'
+
+/** The processes of one MPI_COMM_WORLD. */
+export interface MpiJob {
+  /** The identifier of the job; null if the launcher sets none. */
+  readonly job: string | null
+  /** The number of processes of MPI_COMM_WORLD. */
+  readonly size: number
+  /** The processes that have rows, in the order of their ranks in MPI_COMM_WORLD. */
+  readonly processes: readonly JobProcess[]
+  /** Why the processes cannot be compared; null if they can. */
+  readonly problem: string | null
+}
+
+export interface JobProcess extends MpiProcess {
+  /** The rank in MPI_COMM_WORLD. */
+  readonly rank: number
+  /** The rank that reports show for the pod of the process. */
+  readonly pod: string
+  /** Where its main thread is in Python, if python-profile was collected. */
+  readonly python?: CurrentStack
+}
+
+/**
+ * Groups processes by MPI job. A job can have processes in several pods. A process whose MPI
+ * library is not known belongs to no job.
+ *
+ * A job consists of the processes with the same job identifier and the same size. Without an
+ * identifier, as with the launcher of MPICH, all processes of one size form a job. A job has a
+ * `problem` if a rank is missing or exists twice, or if processes without an identifier have
+ * different programs or libraries.
+ *
+ * @param rankOf returns the rank that reports show for the pod of a log
+ * @param pythonOf returns the current stack of Python of a process of such a rank
+ */
+export function joinJobs(
+  { processes }: Pick<MpiRun, 'processes'>,
+  rankOf: (source: string) => string,
+  pythonOf: (rank: string, pid: number | null) => CurrentStack | undefined = () => undefined,
+): readonly MpiJob[] {
+  const known = processes.flatMap((process) => {
+    const { rank, source, pid } = process
+    if (rank === null) return []
+    const pod = rankOf(source)
+    const python = pythonOf(pod, pid)
+    return [{ ...process, rank, pod, ...(python && { python }) }]
+  })
+  const jobs = Map.groupBy(known, ({ job, size }) => JSON.stringify([job, size]))
+  return [...jobs.values()].map((own) => {
+    const [{ job, size }] = own as [JobProcess]
+    const sorted = [...own].sort((a, b) => a.rank - b.rank)
+    return { job, size, processes: sorted, problem: problemOf(sorted) }
+  })
+}
+
+/** @param processes the processes of a job, in the order of their ranks */
+function problemOf(processes: readonly JobProcess[]): string | null {
+  const [{ job, size }] = processes as [JobProcess]
+  const twice = processes.find(({ rank }, index) => processes[index + 1]?.rank === rank)
+  const name = job === null ? 'the MPI job, which has no identifier' : `the MPI job ${job}`
+  if (twice !== undefined) return `several processes have the rank ${twice.rank} of ${name}`
+  if (processes.length < size)
+    return `mpi-trace has rows of only ${processes.length} of the ${size} processes of ${name}`
+  const kinds = new Set(processes.map(({ program, library }) => JSON.stringify([program, library])))
+  return job === null && kinds.size > 1
+    ? 'processes of different programs or MPI libraries cannot be joined without an identifier ' +
+        'of the MPI job'
+    : null
+}

@@ -1,0 +1,270 @@
+import { maximum } from '../../../lib/statistics.ts'
+import { wasBefore } from '../../log/clock.ts'
+import type { JobProcess, MpiJob } from './mpi-job.ts'
+import type { OpenCalls } from './open-calls.ts'
+import {
+  findNeeds,
+  findWaiting,
+  MIN_SAMPLES,
+  type Needs,
+  type WaitingJob,
+  type WaitingProcess,
+} from './waiting-processes.ts'
+
+/** What a process does for which others wait. */
+export type AbsentActivity =
+  | { readonly is: 'ended'; readonly state: string }
+  | { readonly is: 'stopped' | 'sleeping' | 'storage' | 'computing' | 'waiting' }
+
+/** A process that others wait for, and that waits for no other process that is known. */
+export interface AbsentProcess {
+  readonly process: JobProcess
+  readonly activity: AbsentActivity
+  /** The call of MPI in which it is, such as one that writes a file; null if it is in none. */
+  readonly call: string | null
+  /** The line of Python in which its main thread is; null if it is not known. */
+  readonly line: string | null
+  /** The seconds since it was last seen to enter or leave a call; 0 if it has ended. */
+  readonly away: number
+  /** The seconds for which it was not seen to use a processor. */
+  readonly quiet: number
+  /** Whether it has begun a collective call. */
+  readonly hasBegun: boolean
+}
+
+/** Processes that wait, and why none of them can go on. */
+export interface StuckProcesses {
+  /**
+   * - `late`: a process has not come to the call in which they wait.
+   * - `deadlock`: they wait for each other.
+   * - `mismatch`: members of a communicator are in different collective calls.
+   * - `unrecorded`: they wait for a process that is not recorded.
+   */
+  readonly why: 'late' | 'deadlock' | 'mismatch' | 'unrecorded'
+  /** The processes that wait, in the order of their ranks. There is at least one. */
+  readonly waiting: readonly WaitingProcess[]
+  /** The processes for which they wait; empty if they wait for each other. */
+  readonly late: readonly AbsentProcess[]
+  /** The number of members of their communicators that are not recorded. */
+  readonly unrecorded: number
+  /** The longest time between two collective calls of any process of the job, in seconds. */
+  readonly longestGap: number
+}
+
+/**
+ * The fewest processors that a process uses if it computes. A process whose threads poll for events
+ * uses less; one in a container with a low limit may not use more.
+ */
+export const MIN_COMPUTING = 0.1
+
+/**
+ * Finds the processes of a job that wait for each other, or for a process that does not come. Those
+ * that were in the same call of MPI at two timepoints wait.
+ *
+ * All members of a communicator make its collective calls in the same order, so a member that has
+ * begun fewer of them than the number of the open call is late. In point-to-point calls, the peer
+ * is late, unless it is in the matching call. A late process that waits itself leads to the process
+ * for which it waits. STAT and PyTorch's Flight Recorder find the late rank in the same way.
+ */
+export function findStuckProcesses({ processes: all }: MpiJob): readonly StuckProcesses[] {
+  const processes = withoutEarlier(all)
+  const ranks = new Set(processes.map(({ rank }) => rank))
+  if (ranks.size < processes.length) return []
+  const job: Search = { ...findWaiting(processes), needs: new Map(), roots: new Map() }
+  const roots = [...job.waiting.values()].map((one) => ({ one, root: rootOf(one, job) }))
+  const groups = Map.groupBy(roots, ({ root }) => root?.key ?? '')
+  return [...groups].flatMap(([key, own]) => {
+    const root = own[0]?.root
+    return key === '' || root === undefined
+      ? []
+      : [
+          describe(
+            root,
+            own.map(({ one }) => one),
+            job,
+          ),
+        ]
+  })
+}
+
+/**
+ * Leaves out processes that ended before another one of the job had begun. They belong to an
+ * earlier job, which cannot be told apart without an identifier.
+ */
+function withoutEarlier(processes: readonly JobProcess[]): readonly JobProcess[] {
+  const began = processes.map(({ open }) => (open?.at == null ? 0 : open.at - open.elapsed))
+  const last = maximum(began) ?? 0
+  return processes.filter(({ endedAt }) => endedAt === null || endedAt >= last)
+}
+
+/** A job, with the needs of its processes that were looked up. */
+interface Search extends WaitingJob {
+  readonly needs: Map<WaitingProcess, Needs>
+  /** Why the processes with these needs cannot go on. */
+  readonly roots: Map<Needs, Root | undefined>
+}
+
+function needsOf(own: WaitingProcess, job: Search): Needs {
+  const needs = job.needs.get(own) ?? findNeeds(own, job)
+  job.needs.set(own, needs)
+  return needs
+}
+
+/** Why a process cannot go on; `key` is the same for all processes with the same reason. */
+interface Root {
+  readonly why: StuckProcesses['why']
+  readonly key: string
+  readonly late: readonly JobProcess[]
+}
+
+/**
+ * Returns why a process cannot go on; undefined if the rows do not show that. A job can have
+ * thousands of processes, so what is found for one process is used for all that have the same
+ * needs, and for those that wait only for it.
+ */
+function rootOf(start: WaitingProcess, job: Search): Root | undefined {
+  const passed = new Set<Needs>()
+  let at = start
+  for (;;) {
+    const needs = needsOf(at, job)
+    if (job.roots.has(needs) || passed.has(needs)) break
+    passed.add(needs)
+    const next = onlyNeed(needs, job)
+    if (next === undefined) break
+    at = next
+  }
+  const needs = needsOf(at, job)
+  const root = job.roots.has(needs) ? job.roots.get(needs) : findRoot(at, job)
+  for (const one of [...passed, needs]) job.roots.set(one, root)
+  return root
+}
+
+/** Returns the only process that is needed, if it waits for other processes itself. */
+function onlyNeed({ processes, isMismatch, unrecorded }: Needs, job: Search) {
+  const [only] = processes
+  if (only === undefined || processes.length > 1 || isMismatch || unrecorded > 0) return undefined
+  const own = job.waiting.get(only)
+  return own !== undefined && needsOf(own, job).processes.length > 0 ? own : undefined
+}
+
+/** Follows the waits of a process to those that do not wait. */
+function findRoot(start: WaitingProcess, job: Search): Root | undefined {
+  const reached = followWaits(start.process, job)
+  const mismatch = reached.find(({ needs }) => needs?.isMismatch === true)?.own
+  if (mismatch !== undefined) {
+    const { communicator, number } = mismatch.thread
+    return { why: 'mismatch', key: `${communicator} ${number}`, late: [] }
+  }
+  const late = reached.filter((one) => isLate(one, start, job)).map(({ process }) => process)
+  if (late.length > 0) {
+    late.sort((a, b) => a.rank - b.rank)
+    return { why: 'late', key: `late ${late.map(({ rank }) => rank)}`, late }
+  }
+  const cycle = findCycle(start.process, job)
+  if (cycle !== undefined) return { why: 'deadlock', key: `cycle ${cycle.join(' ')}`, late }
+  const isUnrecorded = reached.some(({ needs }) => (needs?.unrecorded ?? 0) > 0)
+  return isUnrecorded ? { why: 'unrecorded', key: 'unrecorded', late } : undefined
+}
+
+/**
+ * Reports whether a process is late for which another one waits. One that waits itself, but for
+ * unknown processes, may go on when any other one comes; so it is late only if all of them wait.
+ */
+function isLate({ process, own, needs }: Reached, start: WaitingProcess, job: Search): boolean {
+  if (own === undefined) return true
+  const doAllWait = job.waiting.size === job.processes.length && job.waiting.size === process.size
+  return doAllWait && process !== start.process && needs?.isUnknown === true
+}
+
+/** A process that others wait for. If `own` is missing, it does not wait. */
+interface Reached {
+  readonly process: JobProcess
+  readonly own?: WaitingProcess
+  readonly needs?: Needs
+}
+
+/** Returns a process, and all processes for which it waits, also by way of others. */
+function followWaits(start: JobProcess, job: Search): readonly Reached[] {
+  const reached = new Map<JobProcess, Reached>()
+  const next = [start]
+  for (let process = next.pop(); process !== undefined; process = next.pop()) {
+    if (reached.has(process)) continue
+    const own = job.waiting.get(process)
+    const needs = own && needsOf(own, job)
+    reached.set(process, { process, ...(own && { own }), ...(needs && { needs }) })
+    next.push(...(needs?.processes ?? []))
+  }
+  return [...reached.values()]
+}
+
+/**
+ * Returns the ranks of processes that wait for each other, to which the waits of a process lead;
+ * undefined if there are none.
+ */
+function findCycle(process: JobProcess, job: Search): readonly number[] | undefined {
+  const path = new Set<JobProcess>()
+  let at: JobProcess | undefined = process
+  while (at !== undefined && !path.has(at)) {
+    path.add(at)
+    const own = job.waiting.get(at)
+    at = own === undefined ? undefined : needsOf(own, job).processes[0]
+  }
+  if (at === undefined) return undefined
+  const all = [...path]
+  const cycle = all.slice(all.indexOf(at)).map(({ rank }) => rank)
+  return cycle.sort((a, b) => a - b)
+}
+
+function describe(
+  { why, late, key }: Root,
+  waiting: readonly WaitingProcess[],
+  job: Search,
+): StuckProcesses {
+  const gaps = job.processes.map(({ open }) => open?.longestGap ?? 0)
+  const cycle = new Set(key.split(' ').slice(1).map(Number))
+  // Others may wait for the processes of the cycle.
+  const own = waiting.filter(({ process }) => why !== 'deadlock' || cycle.has(process.rank))
+  const missing = waiting.map((one) => needsOf(one, job).unrecorded)
+  return {
+    why,
+    waiting: own.length === 0 ? waiting : own,
+    late: late.map((process) => absentProcess(process, job)),
+    unrecorded: maximum(missing) ?? 0,
+    longestGap: maximum(gaps) ?? 0,
+  }
+}
+
+function absentProcess(process: JobProcess, { latest, waiting }: Search): AbsentProcess {
+  const { open, begun } = process
+  const hasBegun = [...begun.values()].some((one) => one.begun > 0)
+  const facts = { process, quiet: open?.quiet ?? 0, hasBegun }
+  const ended = endedBefore(process, latest)
+  if (ended !== undefined) return { ...facts, activity: ended, call: null, line: null, away: 0 }
+  const own = waiting.get(process)
+  const thread = own?.thread ?? open?.threads[0]
+  const away = open === null || thread === undefined ? 0 : open.elapsed - thread.since
+  const activity = own === undefined ? activityOf(open) : ({ is: 'waiting' } as const)
+  return { ...facts, activity, call: thread?.call ?? null, line: lineOf(process, latest), away }
+}
+
+/** Returns the line of Python in which a process is, unless its row is old. */
+function lineOf({ python }: JobProcess, latest: number): string | null {
+  const isKnown = python !== undefined && !wasBefore(python.at, python.interval, latest)
+  return isKnown ? python.line : null
+}
+
+/** Returns how a process ended, if that was before another one was last seen in MPI. */
+function endedBefore({ state, endedAt }: JobProcess, latest: number): AbsentActivity | undefined {
+  if (state === null || state === 'running' || (endedAt ?? 0) > latest) return undefined
+  return { is: 'ended', state }
+}
+
+/** Returns what a process does that has not ended, by its state and its use of processors. */
+export function activityOf(
+  open: Pick<OpenCalls, 'state' | 'stateSamples' | 'cpu'> | null,
+): AbsentActivity {
+  const { state, stateSamples = 0, cpu } = open ?? {}
+  if (state === 'stopped' && stateSamples >= MIN_SAMPLES) return { is: 'stopped' }
+  if (state === 'disk') return { is: 'storage' }
+  return { is: (cpu ?? 0) >= MIN_COMPUTING || state === 'running' ? 'computing' : 'sleeping' }
+}

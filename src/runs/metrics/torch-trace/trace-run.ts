@@ -1,0 +1,70 @@
+import type { Sample } from '../../log/columns.ts'
+import { numberIn, textIn } from '../../log/typed-cells.ts'
+
+/** The metric whose rows name the traces of PyTorch's profiler. */
+const TRACE_METRIC = 'torch-trace'
+const SECTION = 'trace'
+
+/** The traces of a run. */
+export interface TraceRun {
+  readonly traces: TorchTrace[]
+  /** The number of traces that are left out. */
+  omitted: number
+}
+
+/** A process that recorded a trace, or was to record one. */
+export interface TorchTrace {
+  /** The log. */
+  readonly source: string
+  /** The pod; empty if it is not known. */
+  readonly pod: string
+  readonly program: string
+  readonly pid: number | null
+  /** The rank in the default process group; null if it is not known. */
+  readonly worldRank: number | null
+  /** The outcome: complete, incomplete or missing. */
+  readonly trace: string
+  /** The name of the raw file; null if the trace is not complete. */
+  readonly file: string | null
+  /** The size of the file. */
+  readonly bytes: number | null
+  /** When the file was complete, in seconds since 1970. */
+  readonly written: number | null
+}
+
+/** The most traces of a run. */
+const MAX_TRACES = 10_000
+
+export function newTraceRun(): TraceRun {
+  return { traces: [], omitted: 0 }
+}
+
+/** Adds a row of the metric torch-trace; does nothing with rows of other metrics. */
+export function addTraceRow(run: TraceRun, section: string, sample: Sample): void {
+  if (!isTrace(sample.metric ?? '', section)) return
+  if (run.traces.length >= MAX_TRACES) {
+    run.omitted += 1
+    return
+  }
+  run.traces.push({
+    source: sample.source ?? '',
+    pod: sample.pod ?? '',
+    program: textIn(sample.program) ?? '?',
+    pid: numberIn(sample.pid),
+    worldRank: numberIn(sample.world_rank),
+    trace: textIn(sample.trace) ?? '?',
+    file: textIn(sample.file),
+    bytes: numberIn(sample.bytes),
+    written: numberIn(sample.written),
+  })
+}
+
+/** Reports whether the rows of a section name traces, which are not lines over time. */
+export function isTrace(metric: string, section: string): boolean {
+  return metric === TRACE_METRIC && section === SECTION
+}
+
+/** Leaves out the traces of some logs. */
+export function keepTraceLogs(run: TraceRun, isKept: (source: string) => boolean): TraceRun {
+  return { ...run, traces: run.traces.filter(({ source }) => isKept(source)) }
+}

@@ -1,0 +1,67 @@
+import t from 'tap'
+import { startLiveAnswers } from '../../../../../src/runs/metrics/nccl-ras/live-answers.ts'
+import { startLiveLog } from '../../../../../src/runs/top/live-log.ts'
+import { findNoProgress } from '../../../../../src/runs/top/no-progress.ts'
+import type { LiveRank } from '../../../../../src/runs/top/ranks.ts'
+import { BUILT_IN_ROWS } from '../../log/built-in.ts'
+import { HEAD, row, START } from '../../top/findings/live-rank.ts'
+import { answerRows, lateCells, processRow } from './answer-rows.ts'
+
+/** A rank whose observer of nccl-ras has written these rows, and the seconds of the last one. */
+function liveRank(rank: number, rows: readonly object[]): LiveRank {
+  const description = BUILT_IN_ROWS.get('nccl-ras')
+  if (description === undefined) throw new Error('the catalog describes the rows of nccl-ras')
+  const nccl = startLiveAnswers(`hpc/app-${rank}`)
+  const log = startLiveLog(description, nccl)
+  for (const line of [HEAD, ...rows.map(lineOf)]) log.push(line, START)
+  log.settle()
+  const state = { hasStarted: true, isRead: true, isOver: false, seenAt: undefined, clockAhead: 0 }
+  const observer = { metric: 'nccl-ras', log, nccl, mpi: undefined, isShown: true, ...state }
+  const place = { namespace: 'hpc', pod: `app-${rank}`, node: null, rank: String(rank) }
+  return { ...place, observers: [observer] }
+}
+
+function lineOf(sample: object): string {
+  const { seconds, section, ...cells } = sample as { seconds: number; section: string }
+  const columns = BUILT_IN_ROWS.get('nccl-ras')?.sections.find(({ name }) => name === section)
+  const own = columns?.columns.map(({ name }) => [name, (cells as never)[name] ?? null]) ?? []
+  return row(seconds, section, Object.fromEntries(own))
+}
+
+const now = START + 125_000
+
+t.test('top names the rank of NCCL that is late, and its pod', async (t) => {
+  const times = [0, 60, 120]
+  const first = times.flatMap((seconds) => [
+    ...answerRows(seconds, { ranks: [lateCells(3)], service: { without_change: seconds } }),
+    processRow(0, seconds),
+  ])
+  const late = times.map((seconds) => processRow(3, seconds, { process_state: 'stopped' }))
+  const ranks = [liveRank(0, first), liveRank(3, late)]
+  t.match(findNoProgress(ranks, now), [
+    {
+      sentence:
+        'For 2 min, 3 ranks wait in AllReduce number 6,650 of the NCCL communicator ' +
+        '27a079b828ff1a75 of 4 ranks. NCCL rank 3 (pod hpc/app-3) has not come: its process is ' +
+        'stopped.',
+    },
+  ])
+  t.strictSame([...(findNoProgress(ranks, now)[0]?.pods ?? [])], ['hpc/app-3'])
+})
+
+t.test('an observer without new rows says nothing', async (t) => {
+  const rows = answerRows(120, { ranks: [lateCells(3)] })
+  t.equal(findNoProgress([liveRank(0, rows)], now).length, 1)
+  const [rank] = [liveRank(0, rows)]
+  const [observer] = rank.observers
+  t.strictSame(
+    findNoProgress([{ ...rank, observers: [{ ...observer, isOver: true }] } as never], now),
+    [],
+  )
+})
+
+t.test('a log that starts again has no answer', async (t) => {
+  const rank = liveRank(0, answerRows(120, { ranks: [lateCells(3)] }))
+  rank.observers[0]?.log.restart()
+  t.strictSame(findNoProgress([rank], now), [])
+})
