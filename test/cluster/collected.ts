@@ -6,6 +6,7 @@ import type { FindingsDocument } from '../../src/runs/report/document/findings-d
 import { run } from '../cli/command.ts'
 import { dataOf } from '../src/runs/report/data-of.ts'
 import type { Cluster } from './machine/cluster.ts'
+import { until } from './until.ts'
 
 /** The output of `ridealong collect` and of `ridealong report`. */
 export interface Collected {
@@ -41,4 +42,17 @@ export async function collect(
   const { logs }: FindingsDocument = JSON.parse(direct.out)
   t.equal(logs, data.logs, `report ${workload} reads the same logs`)
   return { rows: lines.map((line) => JSON.parse(line)), file: rows, page: data }
+}
+
+/** Waits until `report KIND/NAME` reports on two ranks of a run that goes on. */
+export async function reportSoFar(
+  { kubeconfig }: Cluster,
+  namespace: string,
+  workload: string,
+): Promise<void> {
+  const from = ['-n', namespace, '--kubeconfig', kubeconfig]
+  await until(`report ${workload} shows the run so far`, async () => {
+    const { code, out } = await run(['report', workload, ...from, '-o', 'text'])
+    return code === 0 && /\nHas taken \d.* so far on 2 ranks\. /.test(out)
+  })
 }

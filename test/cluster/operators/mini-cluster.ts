@@ -71,10 +71,19 @@ export async function runMiniCluster(
   namespace: string,
   annotations: object,
 ): Promise<void> {
-  const curveCert = await makeCurveCertificate(cluster, namespace)
-  const object = JSON.stringify(buildMiniCluster(curveCert, { annotations }))
-  await kubectl(cluster, ['apply', '-n', namespace, '-f', '-'], object)
+  await createMiniCluster(cluster, namespace, { annotations })
   await waitForMiniCluster(cluster, namespace)
+}
+
+/** Creates the MiniCluster of `buildMiniCluster`. */
+export async function createMiniCluster(
+  cluster: Cluster,
+  namespace: string,
+  settings: MiniClusterSettings,
+): Promise<void> {
+  const curveCert = await makeCurveCertificate(cluster, namespace)
+  const object = JSON.stringify(buildMiniCluster(curveCert, settings))
+  await kubectl(cluster, ['apply', '-n', namespace, '-f', '-'], object)
 }
 
 /** Waits until the MiniCluster of `buildMiniCluster` has completed. */

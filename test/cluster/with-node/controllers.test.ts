@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { collect } from '../collected.ts'
+import { collect, reportSoFar } from '../collected.ts'
 import type { Cluster } from '../machine/cluster.ts'
 import { APPLICATIONS, DEBIAN_IMAGE } from '../machine/images.ts'
 import { kubectl } from '../machine/kubectl.ts'
@@ -166,6 +166,7 @@ async function metricSetIsObserved(t: Test, cluster: Cluster): Promise<void> {
     const expected = { outcome: 'injected', shareProcessNamespace: 'false', counters: 'all' }
     t.match(status, expected, `the status annotation of ${name}`)
   }
+  await reportSoFar(cluster, SPACE, 'jobset/set')
   const programs = await programsOf(t, cluster, 'jobset/set')
   t.strictSame([...programs.keys()].sort(), pods.map(({ name }) => name).sort())
   for (const [pod, names] of programs) t.ok(names.has('lmp'), `${pod} has rows of ${[...names]}`)

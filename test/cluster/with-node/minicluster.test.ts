@@ -1,8 +1,8 @@
 import t, { type Test } from 'tap'
-import { collect } from '../collected.ts'
+import { collect, reportSoFar } from '../collected.ts'
 import type { Cluster } from '../machine/cluster.ts'
 import { kubectl } from '../machine/kubectl.ts'
-import { runMiniCluster } from '../operators/mini-cluster.ts'
+import { createMiniCluster, waitForMiniCluster } from '../operators/mini-cluster.ts'
 import { startOperators } from '../operators/start.ts'
 import { installChart } from '../release/installed-chart.ts'
 import { createNamespace, runningCluster } from '../running.ts'
@@ -97,7 +97,9 @@ async function runLammps(t: Test) {
   await installChart(t, cluster, api, NAME)
   await startOperators(t, cluster, api, ['flux-operator'])
   await createNamespace(t, api, SPACE)
-  await runMiniCluster(cluster, SPACE, ANNOTATIONS)
+  await createMiniCluster(cluster, SPACE, { annotations: ANNOTATIONS, seconds: 30 })
+  await reportSoFar(cluster, SPACE, 'minicluster/lammps')
+  await waitForMiniCluster(cluster, SPACE)
   const pods = await podsOf(cluster)
   const { rows, page } = await collect(t, cluster, SPACE, 'minicluster/lammps')
   const logs = rows.filter(({ kind }) => kind === 'log')

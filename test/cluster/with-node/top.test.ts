@@ -1,7 +1,7 @@
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { run } from '../../cli/command.ts'
 import { openProcessTerminal } from '../../cli/top/process-terminal.ts'
-import type { Cluster } from '../machine/cluster.ts'
+import { reportSoFar } from '../collected.ts'
 import { DEBIAN_IMAGE, IMAGES } from '../machine/images.ts'
 import { kubectl } from '../machine/kubectl.ts'
 import { createNamespace, runningCluster } from '../running.ts'
@@ -76,7 +76,7 @@ t.test('the ranks of a Job are shown while it runs', async (t) => {
   t.ok(idle.values.percent_cpu < 20, `rank 1 uses ${idle.values.percent_cpu} % of a core`)
   t.ok(busy.values.rss > 0)
 
-  await reportSoFar(t, cluster)
+  await reportSoFar(cluster, SPACE, 'job/ranks')
 
   // On a busy machine, rank 0 has a finding.
   const terminal = await openProcessTerminal(t, [...words, '--sort', 'percent_cpu'])
@@ -91,11 +91,3 @@ t.test('the ranks of a Job are shown while it runs', async (t) => {
   t.equal(code, 0)
   t.equal(after, before)
 })
-
-/** Checks that the report of a run that goes on is about the run so far. */
-async function reportSoFar(t: Test, { kubeconfig }: Cluster): Promise<void> {
-  const from = ['-n', SPACE, '--kubeconfig', kubeconfig]
-  const { code, out, err } = await run(['report', 'job', 'ranks', ...from, '--to', '-'])
-  t.equal(code, 0, err)
-  t.match(out, /^Job\/ranks in top\nHas taken \d.* so far on 2 ranks\. /)
-}
