@@ -54,9 +54,11 @@ const OF_PODS = ['selector', 'namespace', 'context', 'kubeconfig'] as const
 
 function mustBeForFiles(runs: readonly NamedRun[], options: TopOptions): void {
   const isStored = runs.some(({ from }) => from === 'storage')
-  const wrong = OF_PODS.find((name) => options[name] !== undefined)
-  if (wrong === undefined || (isStored && wrong === 'namespace')) return
-  throw new UsageError(`--${wrong} chooses pods of a cluster, but the arguments are files`)
+  const refused = OF_PODS.filter((name) => !(isStored && name === 'namespace'))
+  const wrong = refused.find((name) => options[name] !== undefined)
+  if (wrong === undefined) return
+  const source = isStored ? 'the argument is a stored run' : 'the arguments are files'
+  throw new UsageError(`--${wrong} chooses pods of a cluster, but ${source}`)
 }
 
 function mustBeForPods({ once, output, speed }: TopOptions, session: Session): void {

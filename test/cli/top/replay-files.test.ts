@@ -87,6 +87,10 @@ const WRONG: Readonly<Record<string, readonly [readonly string[], RegExp]>> = {
     [RUN, '-l', 'a=b'],
     /--selector chooses pods of a cluster, but .* files/,
   ],
+  'a cluster for a stored run': [
+    ['run/melt-1', '-n', 'hpc', '--context', 'lab'],
+    /--context chooses pods of a cluster, but the argument is a stored run/,
+  ],
   'a speed of 0': [[RUN, '--speed', '0'], /It must be a number above 0, such as 10 or 0\.5/],
   'a speed for a workload': [['job/a', '--speed', '2'], /--speed is for recorded logs/],
   'an unknown column': [
