@@ -11,8 +11,11 @@ export interface Group {
  */
 const SHARING = ['certs', 'docs', 'lint', 'release', 'src', 'cli']
 
-/** The maximum number of files in a group, so that all processors have work until the end. */
-const MAX_FILES = 24
+/**
+ * The maximum number of files in a group, so that all processors have work until the end, and a
+ * group ends in time on a busy machine.
+ */
+const MAX_FILES = 12
 
 /** Groups test files that may share a process, by folder. Other files have a group of their own. */
 export function groupFiles(paths: readonly string[]): readonly Group[] {
