@@ -2,6 +2,7 @@ import { lookup } from 'node:dns/promises'
 import type { AddressInfo } from 'node:net'
 import type { Authorities } from '../certs/authorities.ts'
 import type { Privilege } from '../src/core/catalog.ts'
+import { pause } from '../src/lib/pause.ts'
 import type { ClientOptions } from './client-certificates.ts'
 import {
   followOwnCertificates,
@@ -24,7 +25,6 @@ import { createMetrics, type Metrics } from './metrics.ts'
 import { showImages } from './observer-images.ts'
 import { type App, buildApp, secureContext } from './server.ts'
 import { buildStatusApp, type ReadinessCheck, type StatusApp } from './status-app.ts'
-import { type DrainOptions, watchTraffic } from './traffic.ts'
 
 export interface ServeOptions extends FileOptions, NamespaceOptions {
   /** The files of the key pair, or the objects in which the webhook keeps its own certificates. */
@@ -179,5 +179,58 @@ function certificateCheck({ current, trouble }: FollowedKeyPair): ReadinessCheck
     name,
     problem: isOver ? `expired at ${notAfter.toISOString()}` : trouble,
     fatal: isOver,
+  }
+}
+
+/** Tracks the calls of a server, so that the server can close without interrupting a call. */
+interface Traffic {
+  /**
+   * Closes each connection with its next response, and waits until all calls have ended and no call
+   * has arrived for `quietMs` milliseconds, but at most `limitMs` milliseconds.
+   */
+  drain(options: DrainOptions): Promise<void>
+}
+
+interface DrainOptions {
+  readonly quietMs: number
+  readonly limitMs: number
+}
+
+const LOOK_MS = 50
+
+/**
+ * Tracks the calls of a server. Call this function before the server listens.
+ *
+ * The apiserver reuses its open connections, even to pods that are being removed from their
+ * Service. The apiserver does not repeat a POST that is lost when a connection closes. A closing
+ * server therefore keeps answering, with `Connection: close`, until no more calls arrive.
+ */
+function watchTraffic(app: App): Traffic {
+  let lastCall = 0
+  let open = 0
+  let draining = false
+  app.addHook('onRequest', (_request, reply, done) => {
+    lastCall = performance.now()
+    open += 1
+    if (draining) reply.header('connection', 'close')
+    done()
+  })
+  app.addHook('onResponse', (_request, _reply, done) => {
+    open -= 1
+    done()
+  })
+  app.addHook('onRequestAbort', (_request, done) => {
+    open -= 1
+    done()
+  })
+  return {
+    async drain({ quietMs, limitMs }) {
+      draining = true
+      const start = performance.now()
+      const isQuiet = () => open === 0 && performance.now() - Math.max(lastCall, start) >= quietMs
+      while (!isQuiet() && performance.now() - start < limitMs) {
+        await pause(LOOK_MS)
+      }
+    },
   }
 }

@@ -5,23 +5,27 @@ import type { Output } from '../../src/lib/output-format.ts'
 import { writeWholeFile } from '../../src/lib/whole-file.ts'
 import { cannotWrite } from '../../src/lib/write-error.ts'
 import { cleanYaml } from '../../src/pods/manifest/print.ts'
+import type { Side } from '../../src/runs/compare/change.ts'
 import {
   compareSides,
   type RunComparison,
   type SideComparison,
 } from '../../src/runs/compare/comparison.ts'
 import { comparisonDocument } from '../../src/runs/compare/document.ts'
+import { measureRun, newComparedRun } from '../../src/runs/compare/measure-run.ts'
 import { renderComparison } from '../../src/runs/compare/page/comparison-page.ts'
+import type { ComparedRun } from '../../src/runs/compare/run-facts.ts'
 import { formatComparison, tooFewRuns } from '../../src/runs/compare/text.ts'
-import { descriptionsIn } from '../../src/runs/log/descriptions.ts'
-import { type RunOptions, readRuns } from '../run-sources/named-runs.ts'
-import { EXIT, type ExitCode, usageError } from '../shared/errors.ts'
+import { type Descriptions, descriptionsIn } from '../../src/runs/log/descriptions.ts'
+import { type FindRun, type RunOptions, readRuns } from '../run-sources/named-runs.ts'
+import { type NamedRun, readRunNames } from '../run-sources/run-names.ts'
+import { EXIT, type ExitCode, UsageError, usageError } from '../shared/errors.ts'
 import { namedFile } from '../shared/output.ts'
 import { readComparisonStyle } from '../shared/page/page-assets.ts'
+import { readInto } from '../shared/run-input.ts'
 import type { Session } from '../shared/session.ts'
 import { formatText } from '../shared/table.ts'
 import type { ComparisonFormat } from './formats.ts'
-import { readSides, splitSides } from './read-sides.ts'
 
 export interface CompareOptions extends RunOptions {
   readonly output: ComparisonFormat
@@ -104,4 +108,73 @@ function judge(comparisons: readonly SideComparison[], most: number) {
     }
   const sentences = comparisons.flatMap((comparison) => tooFewRuns(comparison) ?? [])
   return { code: sentences.length > 0 ? EXIT.trouble : EXIT.ok, sentences }
+}
+
+/** The word between two sides. A file of this name is written ./vs. */
+const SEPARATOR = 'vs'
+
+/** The most sides: each has a letter as its name. */
+const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'
+
+/** The sides of a comparison, and whether no log of a run is missing. */
+interface ReadSides {
+  readonly sides: readonly Side[]
+  readonly isWhole: boolean
+}
+
+/**
+ * Reads the runs of all sides. The rows of one run at a time are in memory.
+ *
+ * @throws UsageError with the file that cannot be read or contains no output of an observer
+ */
+async function readSides(
+  groups: readonly (readonly NamedRun[])[],
+  descriptions: Descriptions,
+  findRun: FindRun,
+): Promise<ReadSides> {
+  const sides: Side[] = []
+  let isWhole = true
+  for (const [index, group] of groups.entries()) {
+    const runs: ComparedRun[] = []
+    for (const named of group) {
+      const { files, ...found } = await findRun(named)
+      const run = newComparedRun(descriptions)
+      for (const file of files) await readInto(run, file)
+      runs.push(measureRun(run, named.name))
+      isWhole &&= found.isWhole
+    }
+    sides.push({ name: LETTERS[index] ?? '', runs })
+  }
+  return { sides, isWhole }
+}
+
+/**
+ * Returns the runs of each side. Without the separator, each run is a side.
+ *
+ * @throws UsageError if there are fewer than two sides, or a side has no run
+ */
+function splitSides(words: readonly string[]): readonly (readonly NamedRun[])[] {
+  const groups = words.includes(SEPARATOR)
+    ? splitAt(words).map(readRunNames)
+    : readRunNames(words).map((run) => [run])
+  if (groups.some((group) => group.length === 0))
+    throw new UsageError(`a side has no run: name runs before and after each "${SEPARATOR}"`)
+  if (groups.length < 2)
+    throw new UsageError(
+      'there is only one run: name at least two, such as before.jsonl after.jsonl',
+    )
+  if (groups.length > LETTERS.length)
+    throw new UsageError(
+      `there are ${groups.length} sides, and at most ${LETTERS.length} are compared; ` +
+        `to compare repeated runs, separate the sides: run... ${SEPARATOR} run...`,
+    )
+  return groups
+}
+
+function splitAt(words: readonly string[]): readonly (readonly string[])[] {
+  const groups: string[][] = [[]]
+  for (const word of words)
+    if (word === SEPARATOR) groups.push([])
+    else groups.at(-1)?.push(word)
+  return groups
 }

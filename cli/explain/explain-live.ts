@@ -1,6 +1,8 @@
 import { describeFailure } from '../../src/cluster/api-error.ts'
+import { kindsIn, pathOfVersion, type ServedKind } from '../../src/cluster/discovery.ts'
 import { listPods } from '../../src/cluster/pods.ts'
-import type { Fields } from '../../src/core/kubernetes/json.ts'
+import { asText, type Fields, fieldsOrNone, listOrNone } from '../../src/core/kubernetes/json.ts'
+import { didYouMean } from '../../src/core/text/similar.ts'
 import { listMisplacedKeys } from '../../src/pods/explain/mistaken-keys.ts'
 import { alike } from '../../src/pods/explain/ranks.ts'
 import { readManifests } from '../../src/pods/manifest/read.ts'
@@ -12,7 +14,6 @@ import type { Reader } from '../shared/reader.ts'
 import { aboutPod } from './about-pod.ts'
 import type { About, CatalogLookup } from './explain-facts.ts'
 import { aboutTemplates } from './explain-files.ts'
-import { kindNamed, readKinds } from './kinds-of-cluster.ts'
 
 /**
  * Finds the pods to explain for an object in a cluster. The pods of the object are grouped by their
@@ -84,4 +85,42 @@ function aboutObject(resources: readonly ManifestResource[], subject: string): r
     )
   }
   return abouts
+}
+
+/**
+ * Reads the namespaced kinds that a cluster serves. The core group is first; the other groups
+ * follow in the order of the cluster, each in its preferred version.
+ */
+async function readKinds({ get, look }: Reader): Promise<readonly ServedKind[]> {
+  const listed = listOrNone((await get('/apis'))?.groups).map(fieldsOrNone)
+  const versions = listed.flatMap(({ preferredVersion }) => {
+    return asText(fieldsOrNone(preferredVersion).groupVersion) ?? []
+  })
+  // If an aggregated API server is unavailable, the kinds of the other groups are still returned.
+  const lists = await Promise.all(versions.map((version) => look(pathOfVersion(version))))
+  const others = lists.map((list) => ('value' in list ? list.value : undefined))
+  const core = kindsIn('v1', await get('/api/v1'))
+  return [...core, ...versions.flatMap((version, index) => kindsIn(version, others[index]))]
+}
+
+/**
+ * Finds a kind by its name, its plural, its singular or a short name, optionally followed by a dot
+ * and its group.
+ *
+ * @throws UsageError if the cluster serves no namespaced kind of this name
+ */
+function kindNamed(kinds: readonly ServedKind[], word: string): ServedKind {
+  const [name = '', ...group] = word.toLowerCase().split('.')
+  const found = kinds.find((kind) => {
+    return kind.names.includes(name) && (group.length === 0 || kind.group === group.join('.'))
+  })
+  if (found !== undefined) return found
+  const suggestion = didYouMean(
+    name,
+    kinds.map(({ kind }) => kind.toLowerCase()),
+  )
+  throw new UsageError(
+    `the cluster has no namespaced kind "${word}"${suggestion}; ` +
+      'kubectl api-resources lists its kinds',
+  )
 }

@@ -1,19 +1,20 @@
 import { randomUUID } from 'node:crypto'
 import { makeAuthority } from '../../certs/make.ts'
 import { loadCatalog } from '../../src/catalog/load.ts'
+import { isMissing } from '../../src/cluster/api-error.ts'
 import type { Apiserver } from '../../src/cluster/apiserver.ts'
 import type { Catalog } from '../../src/core/catalog.ts'
-import type { Fields } from '../../src/core/kubernetes/json.ts'
+import { type Fields, fieldsOrNone, listOrNone } from '../../src/core/kubernetes/json.ts'
 import { buildConfiguration } from '../../src/pods/recording/configuration.ts'
+import { redactObject } from '../../src/pods/recording/redact.ts'
 import { readClusterCatalog } from '../shared/catalogs/cluster-catalog.ts'
 import { usageError } from '../shared/errors.ts'
+import type { Host, Interruption } from '../shared/host.ts'
 import { openCluster } from '../shared/open-cluster.ts'
 import { type Reader, readerOf } from '../shared/reader.ts'
 import type { Session } from '../shared/session.ts'
 import { install, remove, untilCalled } from './record-cluster.ts'
-import { type Ending, openEnding } from './record-ending.ts'
 import { openCaseFolder } from './record-files.ts'
-import { readNamespaceObjects } from './record-namespace.ts'
 import {
   type Address,
   type RecordOptions,
@@ -119,4 +120,75 @@ async function run(options: RecordRun): Promise<void> {
   } finally {
     await server.close()
   }
+}
+
+const PATIENCE_MS = 10_000
+
+const RULES = [
+  { resource: 'limitranges', kind: 'LimitRange' },
+  { resource: 'resourcequotas', kind: 'ResourceQuota' },
+] as const
+
+/**
+ * Reads a Namespace and its LimitRanges and ResourceQuotas, and redacts them. A decision depends on
+ * these objects, the pod, and the settings of the webhook.
+ *
+ * @returns an empty list if the namespace does not exist
+ * @throws ApiError, or a network error
+ */
+async function readNamespaceObjects(api: Apiserver, namespace: string): Promise<readonly Fields[]> {
+  const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}`
+  const ask = (path: string) => api.ask({ path, signal: AbortSignal.timeout(PATIENCE_MS) })
+  const rules = RULES.map(async ({ resource, kind }) => {
+    const { items } = await ask(`${path}/${resource}`)
+    // The items of a list have no apiVersion and kind.
+    return listOrNone(items).map((item) => ({ apiVersion: 'v1', kind, ...fieldsOrNone(item) }))
+  })
+  try {
+    const [own, ...others] = await Promise.all([ask(path), ...rules])
+    return [own, ...others.flat()].map((object) => redactObject(fieldsOrNone(object)))
+  } catch (error) {
+    if (isMissing(error)) return []
+    throw error
+  }
+}
+
+/** The end of a long operation, whatever causes the end. */
+interface Ending {
+  /** @param trouble the error, if there is one */
+  end(trouble?: unknown): void
+  /** Stops ignoring interruptions, after the cleanup. */
+  release(): void
+  isOver(): boolean
+  /** Resolves when the operation ends, or rejects with the error. */
+  readonly ended: Promise<void>
+}
+
+const INTERRUPTIONS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'output'] as const satisfies Interruption[]
+
+/**
+ * Creates an `Ending`. The operation ends on SIGINT, SIGTERM or SIGHUP, after `seconds`, when the
+ * output can no longer be written, or when `end` is called. Until `release` is called, later
+ * signals are ignored, so that the process can finish the cleanup.
+ */
+function openEnding(
+  seconds: number | undefined,
+  { onInterruption }: Pick<Host, 'onInterruption'>,
+): Ending {
+  let isOver = false
+  let settle: (trouble: unknown) => void = () => {}
+  const ended = new Promise<void>((resolve, reject) => {
+    settle = (trouble) => (trouble === undefined ? resolve() : reject(trouble))
+  })
+  // Prevents an unhandled rejection before a caller waits for `ended`.
+  ended.catch(() => {})
+  const end = (trouble?: unknown) => {
+    isOver = true
+    clearTimeout(timer)
+    settle(trouble)
+  }
+  const stop = () => end()
+  const timer = seconds === undefined ? undefined : setTimeout(stop, seconds * 1000)
+  const release = onInterruption(INTERRUPTIONS, stop)
+  return { end, release, isOver: () => isOver, ended }
 }

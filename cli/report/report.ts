@@ -1,3 +1,6 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { resolve } from 'node:path'
 import { loadCatalog } from '../../src/catalog/load.ts'
 import { printableJson } from '../../src/core/text/printable.ts'
 import { writeWholeFile } from '../../src/lib/whole-file.ts'
@@ -23,7 +26,6 @@ import { readInto } from '../shared/run-input.ts'
 import type { Session } from '../shared/session.ts'
 import { formatText } from '../shared/table.ts'
 import { formatOfFile, type ReportFormat } from './formats.ts'
-import { openPage } from './open-page.ts'
 import { writePage } from './page-file.ts'
 
 export interface ReportOptions extends RunOptions {
@@ -193,4 +195,33 @@ function buildTitle({ sources }: CollectedRun): string {
   if (owners.size === 1 && typeof owner === 'string')
     return namespaces.size === 1 && namespace ? `${owner} in ${namespace}` : owner
   return namespaces.size === 1 && namespace ? `Observers in ${namespace}` : 'Observers'
+}
+
+/** The programs that open a file with the user's browser. On other systems it is xdg-open. */
+const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
+  darwin: ['open'],
+  win32: ['explorer.exe'],
+}
+
+/**
+ * Opens a page in the user's browser, and does not wait until it is closed. We do not use the
+ * package `open`: it depends on ten other packages, which serve systems without this command.
+ */
+async function openPage(
+  file: string,
+  { environment, say }: Pick<Session, 'environment' | 'say'>,
+): Promise<void> {
+  const [program = '', ...words] = OPENERS[process.platform] ?? ['xdg-open']
+  const child = spawn(program, [...words, resolve(file)], {
+    env: environment,
+    detached: true,
+    stdio: 'ignore',
+  })
+  child.unref()
+  try {
+    await once(child, 'spawn')
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    say(`cannot open ${file} in a browser: the program ${program} does not start (${code})`)
+  }
 }

@@ -1,24 +1,29 @@
 import { loadCatalog } from '../../src/catalog/load.ts'
 import type { ClusterName } from '../../src/cluster/access.ts'
 import { ApiError, describeFailure } from '../../src/cluster/api-error.ts'
+import { readServedKinds } from '../../src/cluster/discovery.ts'
+import { listObjects } from '../../src/cluster/list.ts'
 import { printableJson } from '../../src/core/text/printable.ts'
 import { formatList } from '../../src/lib/format-list.ts'
 import type { Output } from '../../src/lib/output-format.ts'
 import { cleanYaml } from '../../src/pods/manifest/print.ts'
+import { readRunCard } from '../../src/runs/archive/read-run.ts'
+import { RUN_API_VERSION, RUNS_PLURAL } from '../../src/runs/archive/run-object.ts'
 import { cardDocument } from '../../src/runs/card/card-document.ts'
 import { CARD_WIDTH, formatCard } from '../../src/runs/card/card-text.ts'
 import { readPodFacts } from '../../src/runs/card/pod-facts.ts'
-import { groupRuns } from '../../src/runs/card/run.ts'
+import { groupRuns, isOver, type Run, runKey } from '../../src/runs/card/run.ts'
 import { makeRunCard, type RunCard } from '../../src/runs/card/run-card.ts'
 import { buildRunTable, type RunOrder, sortCards } from '../../src/runs/card/run-table.ts'
+import type { PodPlace } from '../../src/runs/collect/run-controllers.ts'
 import { listRunPods } from '../../src/runs/collect/run-pods.ts'
+import { findKnownKind } from '../../src/runs/collect/workload-kinds.ts'
 import { EXIT, type ExitCode, UsageError, usageError } from '../shared/errors.ts'
 import { openCluster } from '../shared/open-cluster.ts'
+import { pathOfRuns } from '../shared/path-of-runs.ts'
 import type { Session } from '../shared/session.ts'
 import { formatText } from '../shared/table.ts'
 import { formatAdvice } from './advice.ts'
-import { joinCards, listArchivedCards } from './archived-cards.ts'
-import { nameMatcher } from './run-names.ts'
 
 export type RunsFormat = 'text' | 'wide' | 'json' | 'yaml'
 
@@ -145,4 +150,84 @@ function format(
   }
   const blocks = cards.flatMap((card, index) => [...(index === 0 ? [] : ['']), ...formatCard(card)])
   return { lines: formatText(blocks, { width: CARD_WIDTH }) }
+}
+
+/** RFC 1123 subdomain, the format of the names of Kubernetes objects. */
+const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
+
+type Named = Pick<Run, 'word' | 'group' | 'kind' | 'name'>
+
+/**
+ * Returns a function that reports whether a run has one of these names: KIND/NAME as kubectl writes
+ * it, or NAME. Without names, all runs match.
+ *
+ * @throws UsageError if a name is invalid
+ */
+function nameMatcher(names: readonly string[]): (run: Named) => boolean {
+  const matchers = names.map(matcherOf)
+  return (run) => matchers.length === 0 || matchers.some((isNamed) => isNamed(run))
+}
+
+function matcherOf(written: string): (run: Named) => boolean {
+  const [, kind, name = ''] = /^(?:([^/]+)\/)?([^/]+)$/.exec(written) ?? []
+  if (!NAME.test(name))
+    throw new UsageError(`"${written}" is not KIND/NAME or NAME, such as job/lammps`)
+  if (kind === undefined) return (run) => run.name === name
+  const [word = '', ...parts] = kind.toLowerCase().split('.')
+  const known = findKnownKind(word, parts.join('.'))
+  const isKind = (run: Named) => {
+    const own = run.kind.toLowerCase()
+    if (known !== undefined) return known.group === run.group && known.kind === run.kind
+    return [own, `${own}s`, run.word].includes(word) && parts.join('.') === run.group
+  }
+  return (run) => run.name === name && isKind(run)
+}
+
+/** The cards in the objects Run that an archive has written. */
+interface ArchivedCards {
+  readonly cards: readonly RunCard[]
+}
+
+/**
+ * Lists the cards in objects Run; none if the cluster does not serve this kind.
+ *
+ * @returns undefined if the user lacks the right to list them
+ * @throws another ApiError, or a network error
+ */
+async function listArchivedCards(
+  { apiserver, namespace }: PodPlace,
+  now: number,
+): Promise<ArchivedCards | undefined> {
+  const served = await readServedKinds(apiserver, RUN_API_VERSION)
+  if (!served.some(({ plural }) => plural === RUNS_PLURAL)) return { cards: [] }
+  try {
+    const cards = await listObjects(apiserver, { path: pathOfRuns(namespace) }, async (page) => {
+      return page.flatMap((object) => readRunCard(object, now) ?? [])
+    })
+    return { cards }
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 403) return undefined
+    throw error
+  }
+}
+
+/**
+ * Joins the cards of pods with archived ones. The archive remembers deleted pods, so an ended run
+ * has its archived card. While a run goes on, its pods are newer.
+ *
+ * @param isSelective whether only some pods were listed: then other runs are left out
+ */
+function joinCards(
+  ofPods: readonly RunCard[],
+  archived: readonly RunCard[],
+  isSelective: boolean,
+): readonly RunCard[] {
+  const known = new Map(archived.map((card) => [runKey(card.run), card]))
+  const joined = ofPods.map((card) => {
+    const other = known.get(runKey(card.run))
+    return other !== undefined && isOver(other.run.phase) ? other : card
+  })
+  const listed = new Set(ofPods.map(({ run }) => runKey(run)))
+  const others = archived.filter(({ run }) => !isSelective && !listed.has(runKey(run)))
+  return [...joined, ...others]
 }

@@ -2,6 +2,9 @@ import { existsSync } from 'node:fs'
 import { loadCatalog } from '../../src/catalog/load.ts'
 import type { ClusterName } from '../../src/cluster/access.ts'
 import { describeFailure } from '../../src/cluster/api-error.ts'
+import type { Catalog } from '../../src/core/catalog.ts'
+import type { Fields } from '../../src/core/kubernetes/json.ts'
+import { comparable } from '../../src/pods/explain/injection-outcome.ts'
 import {
   type Chosen,
   joinNames,
@@ -9,14 +12,16 @@ import {
   readWorkload,
 } from '../../src/runs/collect/workload.ts'
 import {
+  type Comparison,
   resolveWorkloadPods,
   WorkloadError,
   type WorkloadPods,
 } from '../../src/runs/collect/workload-pods.ts'
-import { comparisonWith } from './comparison.ts'
+import { readClusterCatalog } from './catalogs/cluster-catalog.ts'
 import { UsageError, usageError } from './errors.ts'
 import { openCluster } from './open-cluster.ts'
-import { readerOf } from './reader.ts'
+import { type Reader, readerOf } from './reader.ts'
+import type { SettingOptions } from './settings.ts'
 
 /** The options that choose the pods of a workload and the catalog. */
 export interface WorkloadOptions extends ClusterName {
@@ -68,4 +73,25 @@ function choose(words: readonly string[], { selector }: WorkloadOptions): Chosen
 function trouble(error: unknown): never {
   if (error instanceof UsageError) throw error
   throw new UsageError(error instanceof WorkloadError ? error.message : describeFailure(error))
+}
+
+/**
+ * Chooses the catalog that the options name, otherwise the catalog of the cluster. If the cluster's
+ * catalog cannot be read, pods whose annotation `ridealong.dev/status` names the revision of
+ * `known` are compared with `known`. Other pods are not compared.
+ *
+ * @param known the catalog that the options name, otherwise the built-in catalog
+ */
+async function comparisonWith(
+  known: Catalog,
+  { catalog, observerImage }: SettingOptions,
+  reader: Reader,
+): Promise<Comparison> {
+  const isNamed = catalog !== undefined || observerImage !== undefined
+  if (isNamed) return { catalog: known, catalogFor: () => known, problem: undefined }
+  const installed = await readClusterCatalog(reader)
+  if ('value' in installed)
+    return { catalog: installed.value, catalogFor: () => installed.value, problem: undefined }
+  const catalogFor = (pod: Fields) => comparable(known, true, pod)
+  return { catalog: known, catalogFor, problem: installed.problem }
 }

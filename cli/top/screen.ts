@@ -5,7 +5,6 @@ import type { Key } from '../../src/runs/top/view.ts'
 import type { InputStream } from '../shared/host.ts'
 import { hasColours, terminalWidth } from '../shared/output.ts'
 import type { Session } from '../shared/session.ts'
-import { handleSuspension, suspend } from './suspension.ts'
 
 // These control sequences of ECMA-48 and xterm are supported by all common terminals. No terminal
 // library is used: ink draws a whole frame again for each change, and blessed and terminal-kit are
@@ -137,4 +136,57 @@ function readKeys(stdin: InputStream, onKey: ScreenEvents['onKey']): () => void 
 
 function styled({ text, tone }: FrameSpan): string {
   return tone === undefined ? text : styleText(STYLES[tone], text, { validateStream: false })
+}
+
+/** The functions that a suspension calls. */
+interface SuspendedScreen {
+  /** Restores the terminal for the shell. */
+  readonly leave: () => void
+  /** Takes the terminal again, whose settings the shell may have changed. */
+  readonly enter: () => void
+}
+
+/** If the process still runs after this many milliseconds, the kernel does not stop it. */
+const UNSTOPPED_MS = 100
+
+/**
+ * Restores the terminal before SIGTSTP stops the process, and takes it again after SIGCONT. The
+ * kernel does not stop a process that no shell could continue (POSIX: an orphaned process group);
+ * then the terminal is taken again a moment later.
+ *
+ * @returns a function that removes the signal handlers
+ */
+function handleSuspension({ leave, enter }: SuspendedScreen): () => void {
+  let isSuspended = false
+  let timer: NodeJS.Timeout | undefined
+  const suspend = () => {
+    leave()
+    isSuspended = true
+    // Without a listener, the signal stops the process.
+    process.off('SIGTSTP', suspend)
+    process.kill(process.pid, 'SIGTSTP')
+    timer = setTimeout(() => setImmediate(resumeOnce), UNSTOPPED_MS)
+  }
+  const resume = () => {
+    clearTimeout(timer)
+    if (isSuspended) process.on('SIGTSTP', suspend)
+    isSuspended = false
+    enter()
+  }
+  const resumeOnce = () => {
+    if (isSuspended) resume()
+  }
+  process.on('SIGTSTP', suspend)
+  process.on('SIGCONT', resume)
+  return () => {
+    isSuspended = false
+    clearTimeout(timer)
+    process.off('SIGTSTP', suspend)
+    process.off('SIGCONT', resume)
+  }
+}
+
+/** Suspends all processes of the process group, as Ctrl-Z does outside of raw mode. */
+function suspend(): void {
+  if (process.platform !== 'win32') process.kill(0, 'SIGTSTP')
 }

@@ -1,19 +1,26 @@
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
-import { connectApiserver } from '../../src/cluster/apiserver.ts'
+import { type Apiserver, connectApiserver } from '../../src/cluster/apiserver.ts'
 import type { Access } from '../../src/cluster/cluster.ts'
 import { type Reflector, startReflector } from '../../src/cluster/reflect/reflector.ts'
 import type { Catalog } from '../../src/core/catalog.ts'
-import { type FollowedNamespaces, NotKnownYet } from '../namespaces.ts'
+import { readServerVersion } from '../../src/core/kubernetes/server-version.ts'
+import { readNamespace } from '../../src/core/namespaces/namespace.ts'
+import { requestsMetrics } from '../../src/core/request.ts'
+import { backoffMs, jittered, pauseInBackground } from '../../src/lib/pause.ts'
+import { type FollowedNamespaces, type NamespaceSource, NotKnownYet } from '../namespaces.ts'
 import type { ReadinessCheck } from '../status-app.ts'
-import { followVersion } from './apiserver-version.ts'
-import { finder } from './find.ts'
 import { type HeldImages, watchHeldImages } from './images/held-images.ts'
 import { INTERVALS, type Intervals } from './intervals.ts'
 import { followRevisions } from './known-revisions.ts'
-import { createLookup } from './lookup.ts'
+import { createLookup, type Lookup } from './lookup.ts'
 import { guard } from './missed/guard.ts'
-import { createNamespaceCache, RESOURCE_NAMES, RESOURCES } from './namespace-cache.ts'
+import {
+  createNamespaceCache,
+  type NamespaceCache,
+  RESOURCE_NAMES,
+  RESOURCES,
+} from './namespace-cache.ts'
 import { repairLabels } from './repair.ts'
 import { createReport } from './report.ts'
 
@@ -134,4 +141,85 @@ function buildCheck(name: string, mirror: Reflector): ReadinessCheck {
     }
   const age = `last up to date ${Math.round(computeAge(mirror))} s ago`
   return { name, problem: trouble && `${trouble}; ${age}`, fatal: false }
+}
+
+/**
+ * Creates the function that finds namespaces. The function returns a cached namespace in the same
+ * turn of the event loop. In these cases, the function looks up the namespace at the apiserver:
+ * - The caches do not have the namespace.
+ * - A pod was sent because its namespace requests metrics, but the cached namespace requests none.
+ * - `isComplete` returns false.
+ *
+ * @param isComplete reports whether all resources have been listed once. Until then, a cached
+ * namespace may lack its LimitRanges, so each namespace is looked up.
+ */
+function finder(
+  knowledge: NamespaceCache,
+  look: Lookup,
+  isComplete: () => boolean,
+): NamespaceSource['find'] {
+  return (name, mustAsk) => {
+    const known = knowledge.find(name)
+    const isEnough = known !== undefined && (!mustAsk || requestsMetrics(known.annotations))
+    if (isEnough && isComplete()) return known
+    const best = (isAnswered: boolean) => {
+      const found = knowledge.find(name) ?? readNamespace(name, undefined)
+      if (mustAsk && !isAnswered && !requestsMetrics(found.annotations))
+        throw new NotKnownYet(`the request of the namespace ${name}`)
+      return found
+    }
+    const looked = look.find(name)
+    return looked instanceof Promise ? looked.then(best) : best(looked)
+  }
+}
+
+interface VersionOptions {
+  readonly api: Apiserver
+  readonly pace: Intervals
+  /** Called when the version cannot be read; `isLasting` if the reading before failed too. */
+  onTrouble(trouble: string, isLasting: boolean): void
+}
+
+/** The version of the apiserver, which is read again at intervals. */
+interface FollowedVersion {
+  /** Returns N of the version 1.N, or undefined if the version is not known. */
+  current(): number | undefined
+  stop(): void
+}
+
+/**
+ * Reads the version of the apiserver until `stop` is called. The current version is the older one
+ * of the last two readings: while a control plane is upgraded, one of its apiservers can already
+ * have the new version while another one still checks pods by the rules of the old version.
+ */
+export function followVersion({ api, pace, onTrouble }: VersionOptions): FollowedVersion {
+  const stopped = new AbortController()
+  let readings: readonly number[] = []
+  let failures = 0
+  const read = async (): Promise<number> => {
+    try {
+      const signal = AbortSignal.any([stopped.signal, AbortSignal.timeout(pace.answerMs)])
+      const version = readServerVersion(await api.ask({ path: '/version', signal }))
+      if (version === undefined) throw new Error('/version contains no version 1.N')
+      readings = [...readings, version].slice(-2)
+      failures = 0
+      return pace.relistMs
+    } catch (error) {
+      failures += 1
+      if (!stopped.signal.aborted) onTrouble(String(error), failures > 1)
+      return backoffMs(pace, failures)
+    }
+  }
+  const readAgain = async () => {
+    while (true) {
+      const pauseMs = await read()
+      await pauseInBackground(jittered(pauseMs), stopped.signal)
+    }
+  }
+  // The promise rejects only when the reading is stopped.
+  readAgain().catch(() => {})
+  return {
+    current: () => (readings.length === 0 ? undefined : Math.min(...readings)),
+    stop: () => stopped.abort(),
+  }
 }

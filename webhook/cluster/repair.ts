@@ -2,9 +2,9 @@ import { ApiError } from '../../src/cluster/api-error.ts'
 import type { Apiserver } from '../../src/cluster/apiserver.ts'
 import type { Store } from '../../src/cluster/reflect/store.ts'
 import { type Rearming, rearm } from '../../src/core/namespaces/repair-label.ts'
+import { endsMove, readMovedFrom } from '../../src/core/namespaces/revision.ts'
 import { jittered, pauseInBackground } from '../../src/lib/pause.ts'
 import type { Intervals } from './intervals.ts'
-import { trackMoves } from './moves.ts'
 
 /**
  * The outcomes of a repair. `overtaken` means that the namespace was changed or deleted in the
@@ -134,4 +134,58 @@ function classifyOutcome(error: unknown): RepairOutcome {
   const status = error instanceof ApiError ? error.status : 0
   if (status === 404 || status === 409) return 'overtaken'
   return status === 403 ? 'forbidden' : 'failed'
+}
+
+interface MoveOptions {
+  /** The revision of this release; undefined for the default release. */
+  readonly revision: string | undefined
+  /** The time for which a namespace keeps the label `ridealong.dev/moved-from`. */
+  readonly moveMs: number
+  /** Called with the name of a namespace when the label should be removed. */
+  onOver(name: string): void
+}
+
+/** The namespaces that were moved to or from this release a short time ago. */
+interface Moves {
+  /**
+   * Must be called for each namespace that has changed.
+   *
+   * @param object the Namespace; undefined if it was deleted
+   */
+  note(name: string, object: unknown): void
+  /** Reports whether this server has seen the current label for `moveMs`. */
+  isOver(name: string): boolean
+  stop(): void
+}
+
+/**
+ * Tracks how long this server has seen the label `ridealong.dev/moved-from` of each namespace. The
+ * time begins when the label arrives through the watch, which is later than the move, so clocks
+ * need not agree. A new server begins again.
+ */
+function trackMoves({ revision, moveMs, onOver }: MoveOptions): Moves {
+  const moves = new Map<string, { readonly from: string; readonly timer: NodeJS.Timeout }>()
+  const over = new Set<string>()
+  const forget = (name: string) => {
+    clearTimeout(moves.get(name)?.timer)
+    moves.delete(name)
+    over.delete(name)
+  }
+  const end = (name: string) => {
+    over.add(name)
+    onOver(name)
+  }
+  return {
+    note(name, object) {
+      const from = endsMove(object, revision) ? readMovedFrom(object) : undefined
+      if (from === moves.get(name)?.from) return
+      forget(name)
+      if (from === undefined) return
+      moves.set(name, { from, timer: setTimeout(end, moveMs, name).unref() })
+    },
+    isOver: (name) => over.has(name),
+    stop() {
+      for (const name of moves.keys()) forget(name)
+    },
+  }
 }

@@ -1,5 +1,4 @@
 import type { Collection } from '../../../src/cluster/reflect/reflector.ts'
-import { rememberGone, rememberPod } from '../../../src/runs/archive/remember-pod.ts'
 import { isTerminal, type RunPod } from '../../../src/runs/card/pod-facts.ts'
 import type { RunningObserver } from '../../../src/runs/collect/observers.ts'
 import { collectKeys } from './watched-keys.ts'
@@ -68,4 +67,20 @@ export function createPodMemory(onChange: (uid: string) => void): PodMemory {
       pods.delete(uid)
     },
   }
+}
+
+/**
+ * Returns the state of a pod to remember: the new one, with what only the states before it show. A
+ * pod whose containers have ended does not show whether they did so before its deletion was
+ * requested. A pod of a deleted workload can lose its controller (`--cascade=orphan`).
+ */
+export function rememberPod(before: RunPod | undefined, now: RunPod): RunPod {
+  if (before === undefined) return now
+  const wasDeleted = now.wasDeleted || before.wasDeleted
+  return { ...now, wasDeleted, controller: before.controller }
+}
+
+/** Returns the last state of a pod that does not exist any more. */
+export function rememberGone(last: RunPod): RunPod {
+  return { ...last, isGone: true }
 }

@@ -1,10 +1,14 @@
 import { asText, type Fields, fieldsOrNone } from '../../../src/core/kubernetes/json.ts'
+import { buildWarning, MAX_MESSAGE_LENGTH } from '../../../src/core/missed/warning-event.ts'
+import { printable } from '../../../src/core/text/printable.ts'
+import { hashedName } from '../../../src/lib/hashed-name.ts'
+import { rfc3339 } from '../../../src/lib/rfc3339.ts'
 import type { ArchivedRun } from '../../../src/runs/archive/archived-run.ts'
 import { type Retention, selectExpired } from '../../../src/runs/archive/retention.ts'
-import { buildRunEvents } from '../../../src/runs/archive/run-event.ts'
+import { camelCase } from '../../../src/runs/archive/run-conditions.ts'
 import { nameRun } from '../../../src/runs/archive/run-name.ts'
 import { buildRunObject, type RunObject } from '../../../src/runs/archive/run-object.ts'
-import { addNoProgress } from '../../../src/runs/card/card-findings.ts'
+import { addNoProgress, findingText } from '../../../src/runs/card/card-findings.ts'
 import type { RunPod } from '../../../src/runs/card/pod-facts.ts'
 import { groupRuns, isOver, isRevision, type Run } from '../../../src/runs/card/run.ts'
 import { makeRunCard, type RunCard } from '../../../src/runs/card/run-card.ts'
@@ -139,4 +143,29 @@ async function writeEvents(
     await client.writeEvent(event)
     events.set(name, text)
   }
+}
+
+/**
+ * Builds the Events about the failures of a run, on its workload: one for each finding. The name of
+ * an Event is derived from the run and the finding, so that an archive that has restarted
+ * overwrites it.
+ *
+ * @param now the time in milliseconds since 1970
+ */
+function buildRunEvents({ run, findings }: RunCard, now: number): readonly Fields[] {
+  const { namespace, apiVersion, kind, name, uid, revision } = run
+  const time = rfc3339(now)
+  const failures = findings.filter(({ severity }) => severity === 'failure')
+  return failures.map((finding) => {
+    const warning = {
+      namespace,
+      regarding: { apiVersion, kind, name, uid },
+      reason: camelCase(finding.name),
+      message: printable(findingText(finding), MAX_MESSAGE_LENGTH),
+      count: 1 + finding.others,
+      first: time,
+      last: time,
+    }
+    return buildWarning(warning, hashedName([finding.name, uid, revision]))
+  })
 }

@@ -2,8 +2,9 @@ import manifest from '../../../package.json' with { type: 'json' }
 import { asFields, asObjects, asText, fieldsOrNone } from '../../../src/core/kubernetes/json.ts'
 import { readListedRun } from '../../../src/runs/archive/list-run.ts'
 import type { StoredRun } from '../../../src/runs/archive/listed-run.ts'
+import { type RunsPageData, renderRunsPage } from '../../../src/runs/archive/runs-page.ts'
 import { runPool } from '../../../src/runs/collect/pool.ts'
-import { buildRunsPage } from '../../shared/page/runs-page.ts'
+import { readRunsAssets } from '../../shared/page/page-assets.ts'
 import { parseDocument } from './run-document.ts'
 import type { RunFolder, RunFolders } from './run-folders.ts'
 
@@ -129,4 +130,11 @@ async function readRun(
   const { listed, rows } = fieldsOrNone(parseDocument(await folders.readRun(folder)))
   const run = readListedRun(fieldsOrNone(listed))
   return run && { ...run, path, hasPage: asFields(rows)?.hasPage === true }
+}
+
+/** Builds the page with the runs of a namespace, in parts. */
+export async function buildRunsPage(data: RunsPageData): Promise<Iterable<string>> {
+  const [style, script] = await readRunsAssets()
+  const generator = `Made by ridealong ${manifest.version}. Plots by uPlot (MIT).`
+  return renderRunsPage({ style, script, data, generator })
 }

@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs'
-import { readdir } from 'node:fs/promises'
+import { readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import { dayFolder, ROWS_FILE, readRunName } from '../../../src/runs/archive/rows-path.ts'
 import { cannotRead, UsageError } from '../../shared/errors.ts'
 import type { Host } from '../../shared/host.ts'
 import { type InputFile, inputNamed } from '../../shared/run-input.ts'
 import { openBucketOfUser } from './bucket/bucket-of-user.ts'
-import { findLogFiles } from './log-files.ts'
 import type { RunFolder, RunFolders } from './run-folders.ts'
 import { VOLUME_FILES } from './volume-files.ts'
 import { openVolumeFolders } from './volume-folders.ts'
@@ -93,4 +93,26 @@ function describeSeveral(input: string, runs: readonly (readonly RunFolder[])[])
   })
   const more = all.length > MAX_NAMED ? ` and ${all.length - MAX_NAMED} more` : ''
   return `${input} is the name of several runs: ${named.join(', ')}${more}; use a whole name, or -n`
+}
+
+/** The files that `collect` or the archive writes into a folder, except hidden files. */
+const LOG = /^[^.].*\.(jsonl|log)(\.gz)?$/
+
+/**
+ * Returns a file, or the logs in a folder in the order of their names. Standard input (-) and a
+ * file that does not exist are returned as they are.
+ *
+ * @throws UsageError if a folder has no logs, or cannot be read
+ */
+export async function findLogFiles(path: string): Promise<readonly string[]> {
+  const found = await stat(path).catch(() => undefined)
+  if (path === '-' || found?.isDirectory() !== true) return [path]
+  const names = (await readdir(path).catch(cannotRead(path)))
+    .filter((name) => LOG.test(name))
+    .sort()
+  if (names.length > 0) return names.map((name) => join(path, name))
+  throw new UsageError(
+    `${path} has no logs: the folder of a run has files such as POD.CONTAINER.jsonl or ` +
+      'POD.CONTAINER.log',
+  )
 }

@@ -21,7 +21,6 @@ const MAY_NAME = [
   'cli/shared/host.ts',
   'cli/shared/output.ts',
   'cli/shared/progress.ts',
-  'cli/stacks/ask-pod.ts',
   'cli/stacks/stacks.ts',
   'cli/start/start.ts',
   'cli/top/screen.ts',

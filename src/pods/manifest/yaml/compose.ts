@@ -9,8 +9,6 @@ import {
 } from 'yaml'
 import { firstErrorLine } from '../../../lib/error-message.ts'
 import { at, ManifestError } from '../manifest-error.ts'
-import { findJsonEnds } from './json-stream.ts'
-import { lexemes } from './lexemes.ts'
 
 /**
  * The maximum nesting depth, which is greater than the depth of any Kubernetes object. The composer
@@ -105,4 +103,74 @@ function listErrors(document: ParsedDocument | undefined): readonly YAMLParseErr
  */
 function message(error: Error): string {
   return firstErrorLine(error).replace(/ at line \d+, column \d+:?$|: ".*$/, '')
+}
+
+/**
+ * Returns the lexemes of a YAML text. Unlike the library, and like libyaml and kubectl, the lines
+ * of a quoted scalar, and the lines of a flow collection, may have any indentation, and a carriage
+ * return ends a line.
+ *
+ * @returns lexemes with the lengths that they have in the text
+ */
+function lexemes(text: string): Iterable<string> {
+  const lexer = new Lexer()
+  for (const method of ANY_INDENT) Reflect.set(lexer, method, withAnyIndent(lexer, method))
+  return lexer.lex(text.replaceAll(/\r(?!\n)/g, '\n'))
+}
+
+/** The methods of the library that end a value at a line with too little indentation. */
+const ANY_INDENT = ['parseQuotedScalar', 'parseFlowCollection'] as const
+
+/**
+ * Returns a method of a lexer in which no indentation is required. The library keeps the required
+ * indentation in the field `indentNext`.
+ */
+function withAnyIndent(lexer: Lexer, method: (typeof ANY_INDENT)[number]) {
+  const parse: () => Generator<string, string | null> = Reflect.get(lexer, method)
+  return function* (): Generator<string, string | null> {
+    const outside: number = Reflect.get(lexer, 'indentNext')
+    Reflect.set(lexer, 'indentNext', 0)
+    const next = yield* parse.call(lexer)
+    Reflect.set(lexer, 'indentNext', outside)
+    return next
+  }
+}
+
+/**
+ * Returns the offsets at which the objects of a JSON stream end, except the last one. kubectl reads
+ * several objects without a separator (apimachinery pkg/util/yaml, YAMLOrJSONDecoder).
+ *
+ * @returns an empty list for one object, and for a text that is not a JSON stream
+ */
+function findJsonEnds(text: string): readonly number[] {
+  const ends: number[] = []
+  let offset = skipBlanks(text, text.startsWith('\ufeff') ? 1 : 0)
+  while (text[offset] === '{') {
+    const end = findObjectEnd(text, offset)
+    if (end === undefined) return []
+    ends.push(end)
+    offset = skipBlanks(text, end)
+  }
+  return offset === text.length ? ends.slice(0, -1) : []
+}
+
+function skipBlanks(text: string, offset: number): number {
+  const blanks = /[ \t\r\n]*/y
+  blanks.lastIndex = offset
+  blanks.exec(text)
+  return blanks.lastIndex
+}
+
+/** Returns the offset after the object that starts at an offset; undefined if it has no end. */
+function findObjectEnd(text: string, start: number): number | undefined {
+  // A string, or a brace or bracket.
+  const part = /"(?:[^"\\]|\\.)*"|[{}[\]]/gs
+  part.lastIndex = start
+  let depth = 0
+  for (let found = part.exec(text); found !== null; found = part.exec(text)) {
+    if (/^[{[]/.test(found[0])) depth += 1
+    if (/^[}\]]/.test(found[0])) depth -= 1
+    if (depth === 0) return part.lastIndex
+  }
+  return undefined
 }

@@ -1,12 +1,12 @@
 import { rounded } from '../../../lib/round.ts'
 import type { RunFinding } from '../../findings/evaluate.ts'
 import type { ReportModel } from '../data.ts'
+import { type ActivityData, STATES } from '../first-screen/activity-data.ts'
 import { mpiRankNotices } from '../notices.ts'
 import { listObservedRanks } from '../observed-ranks.ts'
 import { ranksDocument } from '../programs/ranks-document.ts'
 import type { MpiJobData } from '../tools/mpi-data.ts'
 import type { DifferenceData, ProfileData } from '../tools/profile-data.ts'
-import { activityDocument } from './activity-document.ts'
 import { efficiencyDocument } from './efficiency-document.ts'
 import {
   byKey,
@@ -138,5 +138,18 @@ function jobOf({ job, size, problem, columns, rows, omitted, calls, omittedCalls
       return { ...own, leastSeconds, medianSeconds, mostSeconds, longestMs }
     }),
     omittedCalls,
+  }
+}
+
+/** Returns for programs what the ranks did over time. */
+function activityDocument({ buckets, lines }: ActivityData) {
+  return {
+    seconds_per_interval: buckets.width,
+    intervals: buckets.count,
+    lines: lines.map(({ name, count, percents }) => ({
+      name,
+      count,
+      percents: Object.fromEntries(STATES.map((state, index) => [state, percents[index] ?? []])),
+    })),
   }
 }

@@ -4,7 +4,11 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gunzipSync } from 'node:zlib'
 import t from 'tap'
-import { findRunFiles, type RowsOptions } from '../../../../cli/archive/storage/stored-run-files.ts'
+import {
+  findLogFiles,
+  findRunFiles,
+  type RowsOptions,
+} from '../../../../cli/archive/storage/stored-run-files.ts'
 import { compare } from '../../../../cli/compare/compare.ts'
 import { report } from '../../../../cli/report/report.ts'
 import { describeObserver } from '../../../../src/runs/collect/gather.ts'
@@ -126,4 +130,21 @@ t.test('a missing folder has a message', async (t) => {
   await t.rejects(find({}), /s3:\/\/BUCKET\[\/PREFIX\], or set RIDEALONG_ROWS$/)
   await t.rejects(find({ rows: 'gs://runs/hpc' }), /is not a folder and does /)
   await t.rejects(find({ rows: '/nowhere' }), /cannot read \/nowhere: no such file/)
+})
+
+t.test('the logs in a folder are found, in the order of their names', async (t) => {
+  const files = { 'b.log': '', 'a.jsonl.gz': '', '.c.log': '', 'page.html': '' }
+  const folder = t.testdir({ run: files, pages: { 'page.html': '' } })
+  const found = await findLogFiles(join(folder, 'run'))
+  t.strictSame(found, [join(folder, 'run/a.jsonl.gz'), join(folder, 'run/b.log')])
+  await t.rejects(findLogFiles(join(folder, 'pages')), {
+    name: 'UsageError',
+    message: /pages has no logs: the folder of a run has files such as POD\.CONTAINER\.jsonl/,
+  })
+})
+
+t.test('a file, a missing file and standard input are returned as they are', async (t) => {
+  const folder = t.testdir({ 'page.html': '' })
+  for (const path of [join(folder, 'page.html'), join(folder, 'none'), '-'])
+    t.strictSame(await findLogFiles(path), [path])
 })

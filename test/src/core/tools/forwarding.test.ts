@@ -5,8 +5,9 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { buildCatalog } from '../../../../src/core/catalog.ts'
-import { launchAgents } from '../../../../src/core/tools/forwarding.ts'
+import { isMpiLauncher, launchAgents } from '../../../../src/core/tools/forwarding.ts'
 import type { ToolVariable } from '../../../../src/core/tools/tool.ts'
+import { recorded } from '../../../cases/read.ts'
 import { type Json, podOf, ride, type Texts, variable } from '../build.ts'
 import { ALLOWED, containerIn, toolDocument } from './build.ts'
 
@@ -196,4 +197,40 @@ t.test('a machine without the folder of the tool starts the daemon as before', a
   const env = startedBy(agentFor('x', join(folder, 'missing')), folder)
   t.ok(env.has('PATH'))
   t.notOk(env.has('VALUE'))
+})
+
+const KUBEFLOW = 'training.kubeflow.org'
+const JOB = 'jobset.sigs.k8s.io/replicatedjob-name'
+
+t.test('the labels of an operator show the pod whose mpirun starts ranks over ssh', async (t) => {
+  const rows: [string, unknown, boolean][] = [
+    ['a launcher of Kubeflow Trainer', { [JOB]: 'launcher' }, true],
+    ['a node of Kubeflow Trainer', { [JOB]: 'node' }, false],
+    [
+      'a launcher of the Training Operator',
+      { [`${KUBEFLOW}/operator-name`]: 'mpijob-controller', [`${KUBEFLOW}/job-role`]: 'launcher' },
+      false,
+    ],
+    ['only the role', { [`${KUBEFLOW}/job-role`]: 'launcher' }, false],
+    ['no labels', undefined, false],
+    ['wrong labels', ['launcher'], false],
+    ['the label of all objects', { toString: 'launcher' }, false],
+  ]
+  for (const [name, labels, isLauncher] of rows)
+    t.equal(isMpiLauncher({ labels }), isLauncher, name)
+  t.notOk(isMpiLauncher({ annotations: { [JOB]: 'launcher' } }), 'anyone can write annotations')
+})
+
+t.test('the launcher of a recorded MPIJob is known, and no other recorded pod', async (t) => {
+  const rows: readonly (readonly [string, boolean])[] = [
+    ['mpijob-launcher', true],
+    ['mpijob-worker', false],
+    ['metricset-launcher', false],
+    ['jobset-leader', false],
+    ['pod-guaranteed', false],
+  ]
+  for (const [name, isLauncher] of rows) {
+    const { metadata } = JSON.parse(recorded(name)).request.object
+    t.equal(isMpiLauncher(metadata), isLauncher, name)
+  }
 })

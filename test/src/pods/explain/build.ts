@@ -6,7 +6,7 @@ import type {
   UncheckedRules,
   WebhookFacts,
 } from '../../../../src/pods/explain/facts.ts'
-import { POD_ASKS } from '../../../../src/pods/explain/match-conditions.ts'
+import { POD_ASKS } from '../../../../src/pods/explain/webhook-findings.ts'
 import { CATALOG, type Json, type Place, reviewOf } from '../../core/build.ts'
 
 /** The time at which the explanations are made. */

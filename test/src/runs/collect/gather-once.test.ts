@@ -16,6 +16,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { type CollectOptions, collect } from '../../../../cli/collect/collect.ts'
 import { LOCK } from '../../../../src/runs/collect/folder-lock.ts'
+import { describeRemaining } from '../../../../src/runs/collect/gather-once.ts'
 import { JOURNAL } from '../../../../src/runs/collect/journal.ts'
 import { start } from '../../../cli/command.ts'
 import { createSession } from '../../../cli/host.ts'
@@ -297,4 +298,18 @@ t.test('other files in FILE.parts are kept', async (t) => {
   t.equal((await run(file, { output: 'csv' })).code, 0)
   t.strictSame(readdirSync(`${file}.parts`), ['notes.txt'])
   t.ok(statSync(file).isFile())
+})
+
+t.test('the remaining time is estimated from the mean time of the items', async (t) => {
+  t.equal(describeRemaining(10, 90, 5000), 'about 45 s left')
+  t.equal(describeRemaining(400, 1, 5000), 'about 1 s left')
+  t.equal(describeRemaining(100, 900, 20_000), 'about 3 min left')
+  t.equal(describeRemaining(10, 990, 60_000), 'about 1 h 39 min left')
+  t.equal(describeRemaining(1, 1, 59_600), 'about 1 min left')
+})
+
+t.test('without a measured item there is no estimate', async (t) => {
+  t.equal(describeRemaining(0, 100, 60_000), undefined)
+  t.equal(describeRemaining(10, 90, 100), undefined, 'too early')
+  t.equal(describeRemaining(100, 0, 60_000), undefined, 'nothing remains')
 })

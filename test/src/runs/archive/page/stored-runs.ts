@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { buildRunsPage } from '../../../../../cli/shared/page/runs-page.ts'
+import { buildRunsPage } from '../../../../../cli/archive/storage/runs-index.ts'
 import type { StoredRun } from '../../../../../src/runs/archive/listed-run.ts'
 
 const DAY = 24 * 3600

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { withDefaults } from '../../../../src/pods/manifest/defaults.ts'
+import { withDefaults } from '../../../../src/pods/manifest/static-pod.ts'
 
 t.test('a missing request of a resource is set to the limit', async (t) => {
   const limits = { cpu: '1', memory: '1Gi' }

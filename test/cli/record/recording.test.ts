@@ -1,6 +1,6 @@
 import t from 'tap'
-import { type Review, readReview } from '../../../../src/core/review.ts'
-import { caseName } from '../../../../src/pods/recording/case-name.ts'
+import { caseName } from '../../../cli/record/recording.ts'
+import { type Review, readReview } from '../../../src/core/review.ts'
 
 function reviewOf(metadata: object, request: object = {}): Review {
   const object = { metadata, spec: { containers: [{ name: 'app' }] } }

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { rememberGone, rememberPod } from '../../../../src/runs/archive/remember-pod.ts'
+import { rememberGone, rememberPod } from '../../../../cli/archive/service/pod-memory.ts'
 import type { RunPod } from '../../../../src/runs/card/pod-facts.ts'
 import { groupRuns } from '../../../../src/runs/card/run.ts'
 import { climbControllers } from '../../../../src/runs/collect/run-controllers.ts'
-import { RUN } from '../card/generated-runs.ts'
+import { RUN } from '../../../src/runs/card/generated-runs.ts'
 
 const JOB = {
   ...{ apiVersion: 'batch/v1', kind: 'Job', name: 'lammps' },

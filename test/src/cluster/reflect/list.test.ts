@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { createListSplitter } from '../../../../src/cluster/reflect/list-splitter.ts'
+import { createListSplitter } from '../../../../src/cluster/reflect/list.ts'
 
 const item = fc.dictionary(fc.string({ unit: 'grapheme' }), fc.jsonValue({ depthSize: 'medium' }))
 const metadata = fc.dictionary(fc.string(), fc.jsonValue())

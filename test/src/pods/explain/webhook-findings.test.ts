@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { POD_ASKS, readMatchConditions } from '../../../../src/pods/explain/match-conditions.ts'
 import { unmetIn } from '../../../../src/pods/explain/selector.ts'
+import { POD_ASKS, readMatchConditions } from '../../../../src/pods/explain/webhook-findings.ts'
 
 const CHART = new URL(
   '../../../../charts/ridealong/templates/webhook-configuration.yaml',

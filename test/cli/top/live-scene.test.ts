@@ -1,7 +1,7 @@
 import { mock } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { createLookPace } from '../../../cli/top/look-pace.ts'
+import { createLookPace } from '../../../cli/top/live-scene.ts'
 
 /** Returns the seconds of the lists of the pods within 40 seconds. */
 async function listsOf(t: Test, pods: number, endings: readonly number[]) {
