@@ -1,10 +1,12 @@
 import { runEfficiency } from '../efficiency/run-efficiency.ts'
 import { groupByRank } from '../evidence/run-evidence.ts'
+import { storeOf } from '../evidence/stores.ts'
 import { findFindings, type RunFinding } from '../findings/evaluate.ts'
 import type { FindingRule } from '../findings/rule.ts'
 import { type CheckedRule, RULES } from '../findings/rules.ts'
 import type { Descriptions } from '../log/descriptions.ts'
 import { joinJobs, type MpiJob } from '../metrics/mpi-trace/mpi-job.ts'
+import { MPI_STORE } from '../metrics/mpi-trace/store.ts'
 import { chooseRun } from '../report/data.ts'
 import { type CollectedRun, newRun } from '../report/gather.ts'
 import { copyNotices, lossNotices } from '../report/notices.ts'
@@ -26,7 +28,7 @@ export function measureRun(collected: CollectedRun, name: string): ComparedRun {
   const { run, rankOf, ranks, whole, copies } = chooseRun(collected)
   const logs = readLogFacts(whole, rankOf)
   const { findings, notChecked } = findFindings(run.evidence, rankOf, ranks)
-  const jobs = joinJobs(run.evidence.mpi, rankOf)
+  const jobs = joinJobs(storeOf(run.evidence.stores, MPI_STORE), rankOf)
   return {
     name,
     ...countRanks(jobs, ranks),

@@ -1,7 +1,7 @@
 import type { SectionColumns } from '../evidence/evidence.ts'
 import { lastOf, type RankEvidence, type RunEvidence, sumOf } from '../evidence/run-evidence.ts'
 import { STORAGE_READS, storageWait } from '../findings/devices/storage-rule.ts'
-import type { JobProcess, MpiJob } from '../metrics/mpi-trace/mpi-job.ts'
+import { type JobProcess, type MpiJob, mpiJobs } from '../metrics/mpi-trace/mpi-job.ts'
 import { type Factor, missingFactor } from './factor.ts'
 import { mpiFactors, type ProcessTimes, type SplitTimes, splitTimes } from './mpi-factors.ts'
 import {
@@ -68,7 +68,8 @@ export const EFFICIENCY_READS: readonly SectionColumns[] = [
  * several processes were recorded, otherwise of the processors.
  */
 export function runEfficiency(run: RunEvidence): Efficiency {
-  const jobs = run.mpi
+  const jobs = run
+    .view(mpiJobs)
     .filter(({ size }) => size > 1)
     .map((job) => ({ job, time: job.processes.reduce((sum, one) => sum + one.elapsed, 0) }))
     .sort((a, b) => b.time - a.time)

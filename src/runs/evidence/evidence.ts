@@ -1,14 +1,10 @@
 import type { RowColumn, RowSection, RowsDescription } from '../../core/catalog.ts'
 import type { Sample } from '../log/columns.ts'
 import type { EndedContainer, LogEntry, PodLimits } from '../log/entry.ts'
-import { addMpiRow, type MpiRun, newMpiRun } from '../metrics/mpi-trace/mpi-run.ts'
-import { addNcclRow, type NcclRun, newNcclRun } from '../metrics/nccl-ras/nccl-run.ts'
-import { addCurrentStack, type CurrentStacks } from '../metrics/python-profile/current-stacks.ts'
-import { addTorchRow, newTorchRun, type TorchRun } from '../metrics/torch-collectives/torch-run.ts'
-import { addTraceRow, newTraceRun, type TraceRun } from '../metrics/torch-trace/trace-run.ts'
 import { addProfileRow, type ProfileRun } from '../profiles/profile-run.ts'
 import { addValue, type ColumnReading, continueReading, newReading } from './column-reading.ts'
 import { standInFor } from './stand-in.ts'
+import { addToStore, type MetricStore, newStores, type Stores } from './stores.ts'
 
 /** Columns of one section of a metric. */
 export interface SectionColumns<Column extends string = string> {
@@ -49,16 +45,8 @@ export interface Evidence {
   readonly podLimits: Map<string, PodLimits>
   /** The functions and stacks of the processes that were profiled. */
   readonly profiles: ProfileRun
-  /** The stacks of Python in which processes are. */
-  readonly python: CurrentStacks
-  /** The calls of MPI of the processes that were traced. */
-  readonly mpi: MpiRun
-  /** The last answers of NCCL's RAS service. */
-  readonly nccl: NcclRun
-  /** The collective calls of PyTorch. */
-  readonly torch: TorchRun
-  /** The traces of PyTorch's profiler. */
-  readonly traces: TraceRun
+  /** What is kept of the rows of metrics that are more than values over time. */
+  readonly stores: Stores
   /** The evidence of the whole run, if this is the evidence of a part of it; see `newPart`. */
   readonly whole: Evidence | undefined
 }
@@ -156,8 +144,14 @@ export function plot<Column extends string>(
   return { metric, section, column }
 }
 
-/** @param needs the columns to keep of the rows that will be added */
-export function newEvidence(needs: readonly SectionColumns[]): Evidence {
+/**
+ * @param needs the columns to keep of the rows that will be added
+ * @param stores the stores of the metrics
+ */
+export function newEvidence(
+  needs: readonly SectionColumns[],
+  stores: readonly MetricStore[],
+): Evidence {
   const all = needs.flatMap((one) => [one, { ...one, ...standInFor(one) }])
   const groups = Map.groupBy(all, ({ metric, section }) => sectionKey(metric, section))
   const namesOf = (listOf: (need: SectionColumns) => readonly string[]) =>
@@ -171,11 +165,7 @@ export function newEvidence(needs: readonly SectionColumns[]): Evidence {
     ended: new Map(),
     podLimits: new Map(),
     profiles: new Map(),
-    python: new Map(),
-    mpi: newMpiRun(),
-    nccl: newNcclRun(),
-    torch: newTorchRun(),
-    traces: newTraceRun(),
+    stores: newStores(stores),
     whole: undefined,
   }
 }
@@ -183,10 +173,10 @@ export function newEvidence(needs: readonly SectionColumns[]): Evidence {
 /**
  * Starts the evidence of a part of a run. The counters continue those of the whole run, so that
  * their growth is that of the part. Each row must be added to the part first, and then to the whole
- * run. A part has no profiles, no calls of MPI and no answers.
+ * run. A part has no profiles and no stores.
  */
 export function newPart(whole: Evidence): Evidence {
-  const empty = newEvidence([])
+  const empty = newEvidence([], [])
   const { needed, series, clocks } = whole
   return { ...empty, needed, series, clocks, whole }
 }
@@ -204,7 +194,7 @@ export function addToEvidence(
   const clock = isJsonl ? readClock(evidence, sample) : null
   const section = findSection(sample, description)
   if (section === undefined || section.of !== sample.kind) return
-  addToolRow(evidence, section, sample)
+  keepRow(evidence, section, sample)
   if (!isJsonl && sample.interval === null) return
   const of = { metric: sample.metric ?? '', section, isJsonl }
   const own = sectionOf(evidence, of)
@@ -213,19 +203,11 @@ export function addToEvidence(
   addRow(own, sample, coveredBy(sample, clock), whole)
 }
 
-/**
- * Adds a row to the profiles, the calls of MPI or PyTorch, or the answers of NCCL. The evidence of
- * a part of a run has none of them.
- */
-function addToolRow(evidence: Evidence, section: RowSection, sample: Sample): void {
-  const { whole, profiles, python, mpi, nccl, torch, traces } = evidence
+/** Adds a row to the profiles and the store of its metric. A part of a run has neither. */
+function keepRow({ whole, profiles, stores }: Evidence, section: RowSection, sample: Sample): void {
   if (whole !== undefined) return
   addProfileRow(profiles, section, sample)
-  addCurrentStack(python, section.name, sample)
-  addMpiRow(mpi, section.name, sample)
-  addNcclRow(nccl, section.name, sample)
-  addTorchRow(torch, section.name, sample)
-  addTraceRow(traces, section.name, sample)
+  addToStore(stores, section.name, sample)
 }
 
 /** Adds how the containers of the pod of a log ended, and the limits of the pod. */

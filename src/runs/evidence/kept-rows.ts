@@ -1,13 +1,11 @@
-import { keepLogs } from '../metrics/mpi-trace/mpi-run.ts'
-import { keepNcclLogs } from '../metrics/nccl-ras/nccl-run.ts'
-import { keepTraceLogs } from '../metrics/torch-trace/trace-run.ts'
 import type { Evidence, SectionEvidence, Thing } from './evidence.ts'
+import { changeStores } from './stores.ts'
 
 /** Says which rows of an evidence are kept. */
 export interface KeptRows {
   /** Reports whether a thing of a section is kept. */
   readonly isThing: (section: string, thing: Thing) => boolean
-  /** Reports whether the profiles, calls, answers and traces of a log are kept. */
+  /** Reports whether the profiles of a log, and its rows in the stores, are kept. */
   readonly isLog: (source: string) => boolean
   /** Returns the log under which the facts about the pod of a log are kept. */
   readonly podLog: (source: string) => string
@@ -19,7 +17,7 @@ export interface KeptRows {
  */
 export function keepRows(evidence: Evidence, { isThing, isLog, podLog }: KeptRows): Evidence {
   const { needed, series, sections, ended, podLimits, profiles } = evidence
-  const { clocks, python, mpi, nccl, torch, traces, whole } = evidence
+  const { clocks, stores, whole } = evidence
   return {
     needed,
     series,
@@ -36,11 +34,7 @@ export function keepRows(evidence: Evidence, { isThing, isLog, podLog }: KeptRow
     profiles: new Map(
       [...profiles].map(([key, one]) => [key, { ...one, logs: ofLogs(one.logs, isLog) }]),
     ),
-    python: withSource(python, isLog),
-    mpi: keepLogs(mpi, isLog),
-    nccl: keepNcclLogs(nccl, isLog),
-    torch: withSource(torch, isLog),
-    traces: keepTraceLogs(traces, isLog),
+    stores: changeStores(stores, (of, store) => of.keepLogs(store, isLog)),
     whole,
   }
 }
@@ -65,13 +59,6 @@ function ofLogs<Value>(
   isLog: KeptRows['isLog'],
 ): Map<string, Value> {
   return new Map([...values].filter(([log]) => isLog(log)))
-}
-
-function withSource<Value extends { readonly source: string }>(
-  values: ReadonlyMap<string, Value>,
-  isLog: KeptRows['isLog'],
-): Map<string, Value> {
-  return new Map([...values].filter(([, { source }]) => isLog(source)))
 }
 
 /** Moves facts about pods to other logs. A log that has facts of its own keeps them. */

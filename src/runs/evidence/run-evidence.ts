@@ -1,18 +1,7 @@
 import type { EndedContainer, PodLimits } from '../log/entry.ts'
-import { joinJobs, type MpiJob } from '../metrics/mpi-trace/mpi-job.ts'
-import type { MpiRun } from '../metrics/mpi-trace/mpi-run.ts'
-import { joinStarting, type StartingJob } from '../metrics/mpi-trace/stuck-start.ts'
-import type { NcclRun } from '../metrics/nccl-ras/nccl-run.ts'
-import { findStuckRanks, type StuckRanks } from '../metrics/nccl-ras/stuck-ranks.ts'
-import {
-  findStacks,
-  joinStacks,
-  type PythonProcess,
-} from '../metrics/python-profile/current-stacks.ts'
-import { joinTorch, type TorchCalls } from '../metrics/torch-collectives/late-calls.ts'
-import type { TorchRun } from '../metrics/torch-collectives/torch-run.ts'
 import { separateHelpers } from '../profiles/helper-processes.ts'
 import { type RankedProfile, rankProfile } from '../profiles/ranked-profile.ts'
+import { type CurrentStack, findStacks, joinStacks } from '../waiting/current-stacks.ts'
 import type { ColumnReading } from './column-reading.ts'
 import {
   type Evidence,
@@ -22,25 +11,22 @@ import {
   type Thing,
 } from './evidence.ts'
 import { type SectionPlace, standInFor, withReplaced } from './stand-in.ts'
+import type { Stores } from './stores.ts'
 
 /** The evidence of a run by rank. In a report, a rank is a pod. */
 export interface RunEvidence {
   readonly ranks: readonly RankEvidence[]
   /** The functions of each program that was profiled. */
   readonly profiles: readonly RankedProfile[]
-  /** The MPI jobs whose calls were recorded. */
-  readonly mpi: readonly MpiJob[]
-  /** The processes that have not returned from MPI_Init, by MPI job. */
-  readonly starting: readonly StartingJob[]
-  /** The ranks of NCCL that are behind or do not answer, whether that counts or not. */
-  readonly ncclRanks: readonly StuckRanks[]
-  /** The members of process groups of PyTorch that made calls later than the others. */
-  readonly torch: TorchCalls
-  /** The processes whose stacks of Python are known. */
-  readonly python: readonly PythonProcess[]
-  /** The ranks with a process whose MPI library is not known, so that it belongs to no job. */
-  readonly strangers: readonly string[]
+  readonly stores: Stores
+  /** Returns the rank to which a log belongs. */
+  readonly rankOf: (source: string) => string
+  /** Returns what a view shows of the run. It is computed once. */
+  readonly view: <Shown>(view: RunView<Shown>) => Shown
 }
+
+/** A function that returns what the stores have about a run, as rules read it. */
+export type RunView<Shown> = (run: RunEvidence) => Shown
 
 export interface RankEvidence {
   readonly rank: string
@@ -105,11 +91,8 @@ interface Growing {
 
 /** The part of an `Evidence` that is grouped by rank. */
 export interface GroupedEvidence
-  extends Pick<Evidence, 'ended' | 'podLimits' | 'profiles' | 'python'> {
-  readonly nccl: NcclRun
-  readonly torch: TorchRun
+  extends Pick<Evidence, 'ended' | 'podLimits' | 'profiles' | 'stores'> {
   readonly sections: Iterable<readonly [key: string, { readonly things: Things }]>
-  readonly mpi: Pick<MpiRun, 'processes' | 'starting'>
 }
 
 /** A list of things, or a map of them. */
@@ -119,27 +102,17 @@ interface Things {
 
 /** Groups the evidence by rank. @param rankOf returns the rank to which a log belongs */
 export function groupByRank(
-  {
-    sections,
-    ended: endings,
-    podLimits: limits,
-    profiles,
-    python: stacks,
-    mpi,
-    nccl,
-    torch,
-  }: GroupedEvidence,
+  { sections, ended: endings, podLimits: limits, profiles, stores }: GroupedEvidence,
   rankOf: (source: string) => string,
 ): RunEvidence {
   const ranks = new Map<string, Growing>()
   for (const [key, { things }] of sections)
     for (const thing of things.values()) addThing(ranks, rankOf(thing.source), key, thing)
-  const python = joinStacks(stacks, rankOf)
-  const stackOf = findStacks(python)
   // The logs of a pod have the same status.
   for (const [source, ended] of endings) growingOf(ranks, rankOf(source)).ended = ended
   for (const [source, own] of limits) growingOf(ranks, rankOf(source)).podLimits = own
-  return {
+  const views = new Map<RunView<unknown>, unknown>()
+  const run: RunEvidence = {
     ranks: [...ranks].map(([rank, { sections: own, ...facts }]) => ({
       rank,
       ...facts,
@@ -148,13 +121,23 @@ export function groupByRank(
       things: (section) => own.get(keyOf(placeIn(own, section))) ?? [],
     })),
     profiles: separateHelpers(profiles).map((profile) => rankProfile(profile, rankOf)),
-    mpi: joinJobs(mpi, rankOf, stackOf),
-    starting: joinStarting(mpi, rankOf),
-    ncclRanks: findStuckRanks(nccl, rankOf, stackOf),
-    torch: joinTorch(torch, rankOf),
-    python,
-    strangers: mpi.processes.flatMap(({ rank, source }) => (rank === null ? rankOf(source) : [])),
+    stores,
+    rankOf,
+    view: <Shown>(view: RunView<Shown>) => {
+      if (!views.has(view)) views.set(view, view(run))
+      return views.get(view) as Shown
+    },
   }
+  return run
+}
+
+/** Returns a function that finds the current stack of a process of a rank that has not ended. */
+export function stackFinder({
+  stores,
+  rankOf,
+}: RunEvidence): (rank: string, pid: number | null) => CurrentStack | undefined {
+  const all = [...stores.values()].flatMap(({ of, store }) => [...(of.stacks?.(store) ?? [])])
+  return findStacks(joinStacks(new Map(all), rankOf))
 }
 
 const keyOf = ({ metric, section }: SectionPlace) => sectionKey(metric, section)

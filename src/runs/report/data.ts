@@ -4,8 +4,11 @@ import { type Efficiency, runEfficiency } from '../efficiency/run-efficiency.ts'
 import { type ShownFactor, shownFactors } from '../efficiency/shown-factors.ts'
 import { type RunSpan, verdict } from '../efficiency/verdict.ts'
 import { groupByRank } from '../evidence/run-evidence.ts'
+import { storeOf } from '../evidence/stores.ts'
 import { type Findings, findFindings, type RunFinding } from '../findings/evaluate.ts'
 import { METRIC_OF_FORMAT } from '../log/descriptions.ts'
+import { MPI_STORE } from '../metrics/mpi-trace/store.ts'
+import { TRACE_STORE } from '../metrics/torch-trace/trace-run.ts'
 import { computeOffsets } from './align.ts'
 import { type FindingsData, findingsData } from './findings-data.ts'
 import { activityData } from './first-screen/activity.ts'
@@ -125,8 +128,8 @@ export function reportModel(
   const { groups: kept, ...table } = programTable(run, groups)
   const { shown, plottedRanks, offsets, ...parts } = plotRun(run, { unit, groups, found, rankOf })
   const profiles = profilesData(run.evidence.profiles, rankOf)
-  const mpi = mpiData(run.evidence.mpi, rankOf)
-  const traces = traceData(run.evidence.traces, rankOf)
+  const mpi = mpiData(storeOf(run.evidence.stores, MPI_STORE), rankOf)
+  const traces = traceData(storeOf(run.evidence.stores, TRACE_STORE), rankOf)
   const page: PageData = {
     ranks: distinct([...plottedRanks, ...groups.map(({ rank }) => rank)]),
     programs: distinct(table.rows.map(({ program }) => program)),

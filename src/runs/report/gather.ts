@@ -1,4 +1,4 @@
-import type { RowsDescription } from '../../core/catalog.ts'
+import type { RowSection, RowsDescription } from '../../core/catalog.ts'
 import { asText } from '../../core/kubernetes/json.ts'
 import { EFFICIENCY_READS } from '../efficiency/run-efficiency.ts'
 import {
@@ -13,9 +13,7 @@ import type { RowOrigin, Sample } from '../log/columns.ts'
 import { type Descriptions, METRIC_OF_FORMAT, sysstatSection } from '../log/descriptions.ts'
 import type { Entry, LogEntry } from '../log/entry.ts'
 import { keepUndescribed, takeDescribed, type Undescribed } from '../log/undescribed.ts'
-import { isMpiDetail, leaveOutOfMpi } from '../metrics/mpi-trace/mpi-run.ts'
-import { isTorchCall } from '../metrics/torch-collectives/torch-run.ts'
-import { isTrace } from '../metrics/torch-trace/trace-run.ts'
+import { STORES } from '../metrics/index.ts'
 import { isProfile } from '../profiles/profile-run.ts'
 import type { Start } from './align.ts'
 import { columnMeasures, DEVICE_MEASURES, MEASURES, type Measure, readMeasure } from './measures.ts'
@@ -80,7 +78,7 @@ export function newRun(
       device: [...DEVICE_MEASURES, ...more('iostat', columns)],
     },
     usualMeasures: usual.length,
-    evidence: newEvidence([...RULE_NEEDS, ...EFFICIENCY_READS]),
+    evidence: newEvidence([...RULE_NEEDS, ...EFFICIENCY_READS], STORES),
     processes: new Map(),
     devices: new Map(),
     sections: new Map(),
@@ -114,8 +112,10 @@ export function addEntry(run: CollectedRun, entry: Entry): void {
 /** Adds a sample to the data of its section. */
 function addSample(run: CollectedRun, sample: Sample, description: RowsDescription): void {
   const section = findSection(sample, description)
-  if (section !== undefined && !isProfile(section) && !hasRoom(run.limit, section, sample)) {
-    leaveOutOfMpi(run.evidence.mpi, sample)
+  const stored = run.evidence.stores.get(sample.metric ?? '')
+  const isLimited = section !== undefined && !isProfile(section)
+  if (isLimited && !hasRoom(run.limit, section, sample, stored?.of.numbered)) {
+    stored?.of.leaveOut?.(stored.store, sample)
     return
   }
   addToEvidence(run.evidence, sample, description)
@@ -129,7 +129,7 @@ function addToSection(run: CollectedRun, sample: Sample, description: RowsDescri
   const metric = sample.metric ?? '?'
   const key = JSON.stringify([metric, sample.section])
   const section = description.sections.find(({ name }) => name === sample.section)
-  if (section !== undefined && (isProfile(section) || isNoLine(metric, section.name))) return
+  if (section !== undefined && (isProfile(section) || isDetail(run, metric, section))) return
   const sectionRun = sections.get(key) ?? (section && newSectionRun(metric, section))
   if (sectionRun === undefined) return
   sections.set(key, sectionRun)
@@ -137,9 +137,9 @@ function addToSection(run: CollectedRun, sample: Sample, description: RowsDescri
   if (sectionRun.isOfProcesses) addProcess(run, sample)
 }
 
-/** Reports whether the rows of a section are calls or traces, which are not lines over time. */
-function isNoLine(metric: string, section: string): boolean {
-  return isMpiDetail(metric, section) || isTorchCall(metric, section) || isTrace(metric, section)
+/** Reports whether the rows of a section are single calls or files, and not lines over time. */
+function isDetail({ evidence }: CollectedRun, metric: string, { name }: RowSection): boolean {
+  return evidence.stores.get(metric)?.of.isDetail?.(name) === true
 }
 
 /** Adds the samples that were kept until the description of their rows was read. */

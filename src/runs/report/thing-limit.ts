@@ -1,6 +1,6 @@
 import type { RowSection } from '../../core/catalog.ts'
+import type { MetricStore } from '../evidence/stores.ts'
 import type { Sample } from '../log/columns.ts'
-import { CALL_KEY, isTorchCall } from '../metrics/torch-collectives/torch-run.ts'
 
 /**
  * The most things of a section of a log that a report has, such as processes or sockets. It is
@@ -42,9 +42,16 @@ export function newThingLimit(most = MAX_THINGS): ThingLimit {
  * Reports whether a report has the thing that a row describes: the first ones of its section and
  * log. Counts the rows of the others. Without this limit, a pod could fill the memory of everybody
  * who makes a report of its log.
+ *
+ * @param numbered the section of the metric of which the last rows are kept
  */
-export function hasRoom(limit: ThingLimit, section: RowSection, sample: Sample): boolean {
-  const { keys, logs } = sectionOf(limit, section, sample.metric ?? '')
+export function hasRoom(
+  limit: ThingLimit,
+  section: RowSection,
+  sample: Sample,
+  numbered?: MetricStore['numbered'],
+): boolean {
+  const { keys, logs } = sectionOf(limit, section, numbered)
   const log = sample.source ?? ''
   const things = logs.get(log) ?? { ids: new Set(), leftOut: 0 }
   logs.set(log, things)
@@ -57,13 +64,16 @@ export function hasRoom(limit: ThingLimit, section: RowSection, sample: Sample):
   return false
 }
 
-function sectionOf({ sections }: ThingLimit, section: RowSection, metric: string): SectionThings {
+function sectionOf(
+  { sections }: ThingLimit,
+  section: RowSection,
+  numbered: MetricStore['numbered'],
+): SectionThings {
   const known = sections.get(section)
   if (known !== undefined) return known
-  const keys = keysOf(section)
-  const isCall = isTorchCall(metric, section.name)
-  // Of the calls of PyTorch, the last ones are kept, so a process group with its calls is a thing.
-  const made = { keys: isCall ? keys.filter((key) => key !== CALL_KEY) : keys, logs: new Map() }
+  // If the last rows are kept, as of the calls of a process group, all of them are one thing.
+  const number = numbered?.section === section.name ? numbered.key : undefined
+  const made = { keys: keysOf(section).filter((key) => key !== number), logs: new Map() }
   sections.set(section, made)
   return made
 }

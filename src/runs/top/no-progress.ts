@@ -10,14 +10,10 @@ import type { LiveProcesses } from '../metrics/mpi-trace/live-processes.ts'
 import { joinJobs } from '../metrics/mpi-trace/mpi-job.ts'
 import { findStuckProcesses, type StuckProcesses } from '../metrics/mpi-trace/stuck-processes.ts'
 import { findStuckStart, joinStarting, type StuckStart } from '../metrics/mpi-trace/stuck-start.ts'
-import { joinNcclRuns } from '../metrics/nccl-ras/nccl-run.ts'
+import { NCCL_STORE } from '../metrics/nccl-ras/nccl-run.ts'
 import { findStuckRanks, type StuckRanks } from '../metrics/nccl-ras/stuck-ranks.ts'
-import {
-  findStacks,
-  joinStacks,
-  type PythonProcess,
-} from '../metrics/python-profile/current-stacks.ts'
 import { findStuckPython, type StuckPython } from '../metrics/python-profile/stuck-python.ts'
+import { findStacks, joinStacks, type PythonProcess } from '../waiting/current-stacks.ts'
 import { type LiveObserver, type LiveRank, silenceOf } from './ranks.ts'
 
 /** Processes that make no progress now. */
@@ -70,7 +66,7 @@ function findStuckNow(
   now: number,
   pythonOf: ReturnType<typeof findStacks>,
 ): readonly NoProgress[] {
-  const run = joinNcclRuns(writing(ranks, now).flatMap(({ nccl }) => nccl?.run() ?? []))
+  const run = NCCL_STORE.join(writing(ranks, now).flatMap(({ nccl }) => nccl?.run() ?? []))
   return findStuckRanks(run, podOf, pythonOf).flatMap(countedRanks).map(describeRanks)
 }
 

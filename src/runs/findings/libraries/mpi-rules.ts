@@ -1,15 +1,17 @@
 import { plainMean } from '../../../lib/statistics.ts'
 import { type Need, plot, type SectionColumns } from '../../evidence/evidence.ts'
 import type { RunEvidence } from '../../evidence/run-evidence.ts'
+import { storeOf } from '../../evidence/stores.ts'
 import {
   type CollectiveWait,
   findCollectiveWaits,
   findIncomparable,
   longestCall,
 } from '../../metrics/mpi-trace/collective-waits.ts'
-import type { JobProcess, MpiJob } from '../../metrics/mpi-trace/mpi-job.ts'
+import { type JobProcess, type MpiJob, mpiJobs } from '../../metrics/mpi-trace/mpi-job.ts'
 import { MPI_METRIC, type MpiProcess } from '../../metrics/mpi-trace/mpi-run.ts'
 import { findPeerWaits, type PeerWait, shareOutside } from '../../metrics/mpi-trace/peer-waits.ts'
+import { MPI_STORE } from '../../metrics/mpi-trace/store.ts'
 import { perProcess } from '../per-rank.ts'
 import {
   type Affected,
@@ -181,8 +183,9 @@ type CollectiveWaiter = Affected<keyof typeof COLLECTIVE_FACTS>
 type PeerWaiter = Affected<keyof typeof PEER_FACTS>
 type RankInMpi = Affected<keyof typeof TIME_FACTS>
 
-function findInCollectives({ mpi, ranks }: RunEvidence): readonly CollectiveWaiter[] {
-  const found = findCollectiveWaits(mpi.filter(isWhole), MIN_PART / 100).flatMap(({ waits }) => {
+function findInCollectives({ view, ranks }: RunEvidence): readonly CollectiveWaiter[] {
+  const jobs = view(mpiJobs)
+  const found = findCollectiveWaits(jobs.filter(isWhole), MIN_PART / 100).flatMap(({ waits }) => {
     const parts = waits.map(({ waiting, seconds }) => percentOf(seconds, waiting.elapsed))
     const mean = plainMean(parts) ?? 0
     if (mean < 100 * (1 - MIN_EFFICIENCY)) return []
@@ -206,8 +209,8 @@ function collectiveWait(wait: CollectiveWait, mean: number): CollectiveWaiter {
   }
 }
 
-function findInPointToPoint({ mpi, ranks }: RunEvidence): readonly PeerWaiter[] {
-  const found = comparable(mpi)
+function findInPointToPoint({ view, ranks }: RunEvidence): readonly PeerWaiter[] {
+  const found = comparable(view(mpiJobs))
     .filter(({ processes }) => !processes.some(hasThreads))
     .flatMap((job) => findPeerWaits(job, MIN_EFFICIENCY).filter(isLong))
   return perProcess(found.map(peerWait), ranks)
@@ -249,8 +252,8 @@ function valuesOf({ elapsed }: MpiProcess, seconds: number) {
   } satisfies Record<keyof typeof WAIT_FACTS, number>
 }
 
-function findMuchTime({ mpi, ranks }: RunEvidence): readonly RankInMpi[] {
-  const found = comparable(mpi).flatMap(({ job, processes }) => {
+function findMuchTime({ view, ranks }: RunEvidence): readonly RankInMpi[] {
+  const found = comparable(view(mpiJobs)).flatMap(({ job, processes }) => {
     const parts = processes.map(({ seconds, elapsed }) => percentOf(seconds, elapsed))
     const least = parts.reduce((low, part) => Math.min(low, part), 100)
     const isShort = processes.every(({ seconds }) => seconds < MIN_SECONDS)
@@ -311,13 +314,15 @@ const LOST = 'a process ended without MPI_Finalize, so that its last calls are m
  * @param ofJob returns the reasons of a rule for a job without a problem
  */
 function uncheckedWith(
-  { mpi, strangers }: RunEvidence,
+  { view, stores, rankOf }: RunEvidence,
   ofJob: (job: MpiJob) => ReadonlyMap<JobProcess, string>,
 ): ReadonlyMap<string, string> {
-  const unknown = strangers.map(
-    (pod) => [pod, 'the MPI library of a process is not known'] as const,
+  const unknown = storeOf(stores, MPI_STORE).processes.flatMap(({ rank, source }) =>
+    rank === null ? [[rankOf(source), 'the MPI library of a process is not known'] as const] : [],
   )
-  const ofJobs = mpi.filter(({ size }) => size > 1).flatMap((job) => reasonsIn(job, ofJob))
+  const ofJobs = view(mpiJobs)
+    .filter(({ size }) => size > 1)
+    .flatMap((job) => reasonsIn(job, ofJob))
   return new Map([...unknown, ...ofJobs])
 }
 
@@ -335,8 +340,9 @@ function reasonsIn(
 }
 
 function uncheckedCollectives(run: RunEvidence): ReadonlyMap<string, string> {
-  const reasons = new Map(findIncomparable(run.mpi.filter(isWhole), MIN_PART / 100))
-  const open = run.mpi
+  const jobs = run.view(mpiJobs)
+  const reasons = new Map(findIncomparable(jobs.filter(isWhole), MIN_PART / 100))
+  const open = jobs
     .flatMap(({ processes }) => processes)
     .filter(({ communicators }) => communicators.length === 0)
   for (const process of open)

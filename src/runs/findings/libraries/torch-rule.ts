@@ -1,6 +1,6 @@
 import type { SectionColumns } from '../../evidence/evidence.ts'
 import type { RunEvidence } from '../../evidence/run-evidence.ts'
-import type { LateMember } from '../../metrics/torch-collectives/late-calls.ts'
+import { type LateMember, torchCalls } from '../../metrics/torch-collectives/late-calls.ts'
 import { TORCH_METRIC } from '../../metrics/torch-collectives/torch-run.ts'
 import { perProcess } from '../per-rank.ts'
 import { type Affected, defineRule, EXPLAINS_IDLE, type FactUnits, listFacts } from '../rule.ts'
@@ -46,7 +46,7 @@ export const LATE_IN_COLLECTIVES = defineRule({
     source: 'the POP Centre of Excellence: an efficiency below 80 %; the other numbers: Ridealong',
   },
   find: findLateRanks,
-  uncheckedIn: ({ torch }) => torch.incomparable,
+  uncheckedIn: ({ view }) => view(torchCalls).incomparable,
   isRelative: true,
   sentence: (worst) =>
     `called collective operations of PyTorch ${factIn(worst, 'median delay')} later than the ` +
@@ -68,8 +68,8 @@ export const LATE_IN_COLLECTIVES = defineRule({
 
 type LateRank = Affected<keyof typeof FACTS>
 
-function findLateRanks({ torch, ranks }: RunEvidence): readonly LateRank[] {
-  return perProcess(torch.late.filter(isLate).map(lateRank), ranks)
+function findLateRanks({ view, ranks }: RunEvidence): readonly LateRank[] {
+  return perProcess(view(torchCalls).late.filter(isLate).map(lateRank), ranks)
 }
 
 function isLate({ calls, delay, waited, part, isAcrossNodes }: LateMember): boolean {

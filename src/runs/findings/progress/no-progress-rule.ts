@@ -2,17 +2,26 @@ import { maximum } from '../../../lib/statistics.ts'
 import { plot, type SectionColumns } from '../../evidence/evidence.ts'
 import type { RankEvidence, RunEvidence } from '../../evidence/run-evidence.ts'
 import type { EndedContainer } from '../../log/entry.ts'
+import { mpiJobs } from '../../metrics/mpi-trace/mpi-job.ts'
 import { MPI_METRIC } from '../../metrics/mpi-trace/mpi-run.ts'
 import {
   type AbsentProcess,
   findStuckProcesses,
   type StuckProcesses,
 } from '../../metrics/mpi-trace/stuck-processes.ts'
-import { findStuckStart, type StuckStart } from '../../metrics/mpi-trace/stuck-start.ts'
+import {
+  findStuckStart,
+  type StuckStart,
+  startingJobs,
+} from '../../metrics/mpi-trace/stuck-start.ts'
 import { NCCL_METRIC } from '../../metrics/nccl-ras/nccl-run.ts'
-import type { StuckRanks } from '../../metrics/nccl-ras/stuck-ranks.ts'
+import { ncclRanks, type StuckRanks } from '../../metrics/nccl-ras/stuck-ranks.ts'
 import { PYTHON_METRIC } from '../../metrics/python-profile/current-stacks.ts'
-import { findStuckPython, type StuckPython } from '../../metrics/python-profile/stuck-python.ts'
+import {
+  findStuckPython,
+  pythonProcesses,
+  type StuckPython,
+} from '../../metrics/python-profile/stuck-python.ts'
 import {
   type Affected,
   defineRule,
@@ -140,13 +149,17 @@ export const NO_PROGRESS = defineRule({
 
 type StuckRank = Affected<keyof typeof FACTS>
 
-function findStuck({ mpi, starting, ncclRanks, python, ranks }: RunEvidence): readonly StuckRank[] {
+function findStuck({ view, ranks }: RunEvidence): readonly StuckRank[] {
   const read = new Set(ranks.map(({ rank }) => rank))
-  const found = mpi.flatMap((job) => findStuckProcesses(job).flatMap(countedIn))
-  const starts = starting.flatMap((job) => findStuckStart(job).flatMap(countedStart))
-  const waiting = ncclRanks.flatMap(countedRanks).filter((stuck) => !hasSucceeded(stuck, ranks))
+  const found = view(mpiJobs).flatMap((job) => findStuckProcesses(job).flatMap(countedIn))
+  const starts = view(startingJobs).flatMap((job) => findStuckStart(job).flatMap(countedStart))
+  const waiting = view(ncclRanks)
+    .flatMap(countedRanks)
+    .filter((stuck) => !hasSucceeded(stuck, ranks))
   const failed = new Set(ranks.filter(hasFailed).map(({ rank }) => rank))
-  const lines = findStuckPython(python, (pod) => failed.has(pod)).flatMap(countedPython)
+  const lines = findStuckPython(view(pythonProcesses), (pod) => failed.has(pod)).flatMap(
+    countedPython,
+  )
   const all = [
     ...starts.flatMap(affectedByStart),
     ...found.flatMap(affectedBy),

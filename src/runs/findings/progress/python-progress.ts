@@ -1,6 +1,6 @@
 import { maximum } from '../../../lib/statistics.ts'
-import type { PythonProcess } from '../../metrics/python-profile/current-stacks.ts'
 import type { StuckPython } from '../../metrics/python-profile/stuck-python.ts'
+import type { PythonProcess } from '../../waiting/current-stacks.ts'
 import { MIN_STARTING } from './start-progress.ts'
 
 /** The seconds after which processes that wait for others are named. */

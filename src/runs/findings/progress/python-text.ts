@@ -1,10 +1,10 @@
 import { maximum, minimum } from '../../../lib/statistics.ts'
-import type { PythonProcess } from '../../metrics/python-profile/current-stacks.ts'
 import type {
   LatePython,
   StuckPython,
   WaitingPython,
 } from '../../metrics/python-profile/stuck-python.ts'
+import type { PythonProcess } from '../../waiting/current-stacks.ts'
 import { rankList, rankName, rankNames } from '../sentence.ts'
 import { clockText, durationText } from './no-progress-text.ts'
 

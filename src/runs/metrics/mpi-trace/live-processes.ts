@@ -1,6 +1,14 @@
 import type { Sample } from '../../log/columns.ts'
 import { startTimepointRows, type TimepointRows } from '../../log/timepoint-rows.ts'
-import { addMpiRow, MPI_METRIC, type MpiRun, newMpiRun } from './mpi-run.ts'
+import {
+  addMpiRow,
+  MAX_PROCESSES,
+  MPI_METRIC,
+  type MpiRun,
+  newMpiRun,
+  sizeOf,
+  withoutEnded,
+} from './mpi-run.ts'
 
 /** The processes of MPI in a log that grows, as its last rows describe them. */
 export interface LiveProcesses extends TimepointRows {
@@ -9,9 +17,6 @@ export interface LiveProcesses extends TimepointRows {
 
 /** The sections that say whether a process makes progress. */
 export const PROGRESS_SECTIONS: ReadonlySet<string> = new Set(['rank', 'open', 'progress', 'start'])
-
-/** The most processes. The recorder has at most 128 in a pod; more are not from an observer. */
-const MAX_PROCESSES = 1024
 
 /** @param source identifies the pod */
 export function startLiveProcesses(source: string): LiveProcesses {
@@ -36,17 +41,4 @@ export function startLiveProcesses(source: string): LiveProcesses {
     },
   })
   return { ...taken, calls: () => run }
-}
-
-function sizeOf({ processes, starting }: MpiRun): number {
-  return processes.length + starting.size
-}
-
-/** Forgets processes that have ended. Those that have replaced each other use up the room. */
-function withoutEnded(run: MpiRun): MpiRun {
-  const processes = run.processes.filter(({ state }) => state === 'running')
-  const kept = new Set(processes)
-  const running = [...run.running].filter(([, process]) => kept.has(process))
-  const starting = [...run.starting].filter(([, { endedAt }]) => endedAt === null)
-  return { ...run, processes, running: new Map(running), starting: new Map(starting) }
 }

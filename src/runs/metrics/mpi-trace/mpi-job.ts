@@ -1,5 +1,8 @@
-import type { CurrentStack } from '../python-profile/current-stacks.ts'
+import { type RunEvidence, stackFinder } from '../../evidence/run-evidence.ts'
+import { storeOf } from '../../evidence/stores.ts'
+import type { CurrentStack } from '../../waiting/current-stacks.ts'
 import type { MpiProcess, MpiRun } from './mpi-run.ts'
+import { MPI_STORE } from './store.ts'
 
 /** The processes of one MPI_COMM_WORLD. */
 export interface MpiJob {
@@ -20,6 +23,11 @@ export interface JobProcess extends MpiProcess {
   readonly pod: string
   /** Where its main thread is in Python, if python-profile was collected. */
   readonly python?: CurrentStack
+}
+
+/** Returns the MPI jobs whose calls were recorded. */
+export function mpiJobs({ stores, rankOf, view }: RunEvidence): readonly MpiJob[] {
+  return joinJobs(storeOf(stores, MPI_STORE), rankOf, view(stackFinder))
 }
 
 /**

@@ -1,3 +1,4 @@
+import { ofLogs } from '../../evidence/stores.ts'
 import type { Cell, Sample } from '../../log/columns.ts'
 import { countIn, numberIn, secondsSince1970, textIn } from '../../log/typed-cells.ts'
 import { addOpenCall, addProgress, type ObservedCalls } from './open-calls.ts'
@@ -89,12 +90,20 @@ export interface CallBlock {
   readonly seconds: number
 }
 
-/**
- * Reports whether the rows of a section are about calls. The report sums them up in a section of
- * its own, because there are too many of them for lines over time.
- */
-export function isMpiDetail(metric: string, section: string): boolean {
-  return metric === MPI_METRIC && section !== 'rank'
+/** The most processes. The recorder has at most 128 in a pod; more are not from an observer. */
+export const MAX_PROCESSES = 1024
+
+export function sizeOf({ processes, starting }: MpiRun): number {
+  return processes.length + starting.size
+}
+
+/** Forgets processes that have ended. Those that have replaced each other use up the room. */
+export function withoutEnded(run: MpiRun): MpiRun {
+  const processes = run.processes.filter(({ state }) => state === 'running')
+  const kept = new Set(processes)
+  const running = [...run.running].filter(([, process]) => kept.has(process))
+  const starting = [...run.starting].filter(([, { endedAt }]) => endedAt === null)
+  return { ...run, processes, running: new Map(running), starting: new Map(starting) }
 }
 
 /** @param isTail whether only the end of the logs is read */
@@ -104,23 +113,19 @@ export function newMpiRun(isTail = false): MpiRun {
 
 /** Returns the calls of the processes of some of the logs. */
 export function keepLogs(run: MpiRun, isKept: (source: string) => boolean): MpiRun {
-  const kept = <Value extends { readonly source: string }>(all: ReadonlyMap<string, Value>) =>
-    new Map([...all].filter(([, { source }]) => isKept(source)))
   return {
     ...run,
     processes: run.processes.filter(({ source }) => isKept(source)),
-    starting: kept(run.starting),
-    running: kept(run.running),
+    starting: ofLogs(run.starting, isKept),
+    running: ofLogs(run.running, isKept),
   }
 }
 
 /**
- * Adds a row of the metric mpi-trace; does nothing with rows of other metrics. The rows of a
- * timepoint replace those before, because all values are sums since MPI_Init. In a log, the row of
- * a process precedes the rows of its calls.
+ * Adds a row of the metric mpi-trace. The rows of a timepoint replace those before, because all
+ * values are sums since MPI_Init. In a log, the row of a process precedes the rows of its calls.
  */
 export function addMpiRow(run: MpiRun, section: string, sample: Sample): void {
-  if (sample.metric !== MPI_METRIC) return
   if (section === 'start') addStarting(run.starting, sample)
   if (section === 'rank' || section === 'open') removeStarting(run.starting, sample)
   if (section === 'rank') addProcess(run, sample)
@@ -155,8 +160,8 @@ function addDetail(run: MpiRun, process: MpiProcess, section: string, sample: Sa
  * Leaves a process out whose row is not kept. The rows of its calls do not belong to an earlier
  * process with its id. Does nothing with other rows.
  */
-export function leaveOutOfMpi(run: MpiRun, sample: Sample): void {
-  if (sample.metric === MPI_METRIC && sample.section === 'rank') run.running.delete(keyOf(sample))
+export function leaveOut(run: MpiRun, sample: Sample): void {
+  if (sample.section === 'rank') run.running.delete(keyOf(sample))
 }
 
 /** Identifies a process by its id, or, if the id is not known, by its rank. */

@@ -1,20 +1,14 @@
 import { maximum } from '../../../lib/statistics.ts'
 import { wasBefore } from '../../log/clock.ts'
+import { type AbsentActivity, activityOf } from '../../waiting/absent-activity.ts'
 import type { JobProcess, MpiJob } from './mpi-job.ts'
-import type { OpenCalls } from './open-calls.ts'
 import {
   findNeeds,
   findWaiting,
-  MIN_SAMPLES,
   type Needs,
   type WaitingJob,
   type WaitingProcess,
 } from './waiting-processes.ts'
-
-/** What a process does for which others wait. */
-export type AbsentActivity =
-  | { readonly is: 'ended'; readonly state: string }
-  | { readonly is: 'stopped' | 'sleeping' | 'storage' | 'computing' | 'waiting' }
 
 /** A process that others wait for, and that waits for no other process that is known. */
 export interface AbsentProcess {
@@ -50,12 +44,6 @@ export interface StuckProcesses {
   /** The longest time between two collective calls of any process of the job, in seconds. */
   readonly longestGap: number
 }
-
-/**
- * The fewest processors that a process uses if it computes. A process whose threads poll for events
- * uses less; one in a container with a low limit may not use more.
- */
-export const MIN_COMPUTING = 0.1
 
 /**
  * Finds the processes of a job that wait for each other, or for a process that does not come. Those
@@ -257,14 +245,4 @@ function lineOf({ python }: JobProcess, latest: number): string | null {
 function endedBefore({ state, endedAt }: JobProcess, latest: number): AbsentActivity | undefined {
   if (state === null || state === 'running' || (endedAt ?? 0) > latest) return undefined
   return { is: 'ended', state }
-}
-
-/** Returns what a process does that has not ended, by its state and its use of processors. */
-export function activityOf(
-  open: Pick<OpenCalls, 'state' | 'stateSamples' | 'cpu'> | null,
-): AbsentActivity {
-  const { state, stateSamples = 0, cpu } = open ?? {}
-  if (state === 'stopped' && stateSamples >= MIN_SAMPLES) return { is: 'stopped' }
-  if (state === 'disk') return { is: 'storage' }
-  return { is: (cpu ?? 0) >= MIN_COMPUTING || state === 'running' ? 'computing' : 'sleeping' }
 }

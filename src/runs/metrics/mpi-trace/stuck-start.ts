@@ -1,9 +1,11 @@
 import { maximum } from '../../../lib/statistics.ts'
+import type { RunEvidence } from '../../evidence/run-evidence.ts'
+import { storeOf } from '../../evidence/stores.ts'
 import { wasBefore } from '../../log/clock.ts'
+import { type AbsentActivity, activityOf, MIN_SAMPLES } from '../../waiting/absent-activity.ts'
 import type { MpiRun } from './mpi-run.ts'
 import type { StartingProcess } from './starting-processes.ts'
-import { type AbsentActivity, activityOf } from './stuck-processes.ts'
-import { MIN_SAMPLES } from './waiting-processes.ts'
+import { MPI_STORE } from './store.ts'
 
 /** A process that has not returned from MPI_Init. */
 export interface StartingMember extends StartingProcess {
@@ -36,6 +38,11 @@ export interface StuckStart {
   readonly late: readonly AbsentMember[]
   /** The number of processes of the job of which there are no rows; null if it is not known. */
   readonly unrecorded: number | null
+}
+
+/** Returns the processes that have not returned from MPI_Init, by MPI job. */
+export function startingJobs({ stores, rankOf }: RunEvidence): readonly StartingJob[] {
+  return joinStarting(storeOf(stores, MPI_STORE), rankOf)
 }
 
 /**

@@ -1,5 +1,6 @@
 import { maximum } from '../../../lib/statistics.ts'
 import { wasBefore } from '../../log/clock.ts'
+import { MIN_SAMPLES } from '../../waiting/absent-activity.ts'
 import type { JobProcess } from './mpi-job.ts'
 import type { OpenCalls, OpenThread } from './open-calls.ts'
 
@@ -41,9 +42,6 @@ export interface Needs {
   /** Whether the call does not say for which process it waits. */
   readonly isUnknown: boolean
 }
-
-/** The fewest timepoints at which a process must be in the same call or state. */
-export const MIN_SAMPLES = 2
 
 /** The calls that return only when other processes have made theirs. */
 const WAITS = /^MPI_(Wait|Probe|Mprobe|Finalize)/

@@ -1,3 +1,4 @@
+import { type MetricStore, ofLogs } from '../../evidence/stores.ts'
 import type { Sample } from '../../log/columns.ts'
 import { countIn, numberIn, secondsSince1970, textIn } from '../../log/typed-cells.ts'
 
@@ -84,6 +85,20 @@ export interface NcclProcess {
   readonly cpu: number | null
 }
 
+/** What is kept of the rows of nccl-ras. */
+export const NCCL_STORE: MetricStore<NcclRun> = {
+  metric: NCCL_METRIC,
+  create: newNcclRun,
+  add: addNcclRow,
+  keepLogs: ({ answers, processes }, isKept) => {
+    return { answers: ofLogs(answers, isKept), processes: ofLogs(processes, isKept) }
+  },
+  join: (runs) => ({
+    answers: new Map(runs.flatMap(({ answers }) => [...answers])),
+    processes: new Map(runs.flatMap(({ processes }) => [...processes])),
+  }),
+}
+
 export function newNcclRun(): NcclRun {
   return { answers: new Map(), processes: new Map() }
 }
@@ -91,9 +106,8 @@ export function newNcclRun(): NcclRun {
 /** The most processes that are kept. An observer writes at most 64 for a pod. */
 const MAX_PROCESSES = 100_000
 
-/** Adds a row of the metric nccl-ras; does nothing with rows of other metrics. */
+/** Adds a row of the metric nccl-ras. */
 export function addNcclRow(run: NcclRun, section: string, sample: Sample): void {
-  if (sample.metric !== NCCL_METRIC) return
   const answer = run.answers.get(sample.source ?? '')
   const isOfAnswer = answer?.timepoint === sample.timepoint
   switch (section) {
@@ -190,19 +204,4 @@ function changeSince(
   const interval = seconds - before.seconds
   const isKnown = cpuTime !== null && before.cpuTime !== null && interval > 0
   return { interval, cpu: isKnown ? (cpuTime - before.cpuTime) / interval : null }
-}
-
-/** Returns the answers and processes of the kept logs. */
-export function keepNcclLogs(run: NcclRun, isKept: (source: string) => boolean): NcclRun {
-  const kept = <Value extends { readonly source: string }>(all: ReadonlyMap<string, Value>) =>
-    new Map([...all].filter(([, { source }]) => isKept(source)))
-  return { answers: kept(run.answers), processes: kept(run.processes) }
-}
-
-/** Joins the answers and processes of several logs. */
-export function joinNcclRuns(runs: readonly NcclRun[]): NcclRun {
-  return {
-    answers: new Map(runs.flatMap(({ answers }) => [...answers])),
-    processes: new Map(runs.flatMap(({ processes }) => [...processes])),
-  }
 }

@@ -1,6 +1,15 @@
-import { type AbsentActivity, activityOf } from '../mpi-trace/stuck-processes.ts'
-import type { CurrentStack } from '../python-profile/current-stacks.ts'
-import type { NcclAnswer, NcclCommunicator, NcclProcess, NcclRank, NcclRun } from './nccl-run.ts'
+import { type RunEvidence, stackFinder } from '../../evidence/run-evidence.ts'
+import { storeOf } from '../../evidence/stores.ts'
+import { type AbsentActivity, activityOf } from '../../waiting/absent-activity.ts'
+import type { CurrentStack } from '../../waiting/current-stacks.ts'
+import {
+  NCCL_STORE,
+  type NcclAnswer,
+  type NcclCommunicator,
+  type NcclProcess,
+  type NcclRank,
+  type NcclRun,
+} from './nccl-run.ts'
 
 /** A rank that has launched fewer operations than others, or whose process does not answer. */
 export interface LateRank extends NcclRank {
@@ -41,6 +50,11 @@ export interface StuckRanks {
 export interface WaitingRank {
   readonly rank: number
   readonly pod: string
+}
+
+/** Returns the ranks of NCCL that are behind or do not answer, whether that counts or not. */
+export function ncclRanks({ stores, rankOf, view }: RunEvidence): readonly StuckRanks[] {
+  return findStuckRanks(storeOf(stores, NCCL_STORE), rankOf, view(stackFinder))
 }
 
 /**

@@ -1,10 +1,6 @@
 import { startTimepointRows, type TimepointRows } from '../../log/timepoint-rows.ts'
-import {
-  addCurrentStack,
-  type CurrentStacks,
-  PYTHON_METRIC,
-  STACK_SECTIONS,
-} from './current-stacks.ts'
+import type { CurrentStacks } from '../../waiting/current-stacks.ts'
+import { addCurrentStack, PYTHON_METRIC, STACK_SECTIONS } from './current-stacks.ts'
 
 /** The stacks of Python in a log of python-profile that grows. */
 export interface LiveStacks extends TimepointRows {

@@ -1,4 +1,6 @@
 import { maximum } from '../../../lib/statistics.ts'
+import type { RunEvidence } from '../../evidence/run-evidence.ts'
+import { storeOf } from '../../evidence/stores.ts'
 import { wasBefore } from '../../log/clock.ts'
 import {
   isBeginning,
@@ -9,7 +11,8 @@ import {
   loaderWaitIn,
   waitIn,
 } from '../../profiles/python-waits.ts'
-import type { PythonProcess } from './current-stacks.ts'
+import { joinStacks, type PythonProcess } from '../../waiting/current-stacks.ts'
+import { PYTHON_STORE } from './current-stacks.ts'
 
 /** A process of Python whose main thread waits for other processes. */
 export interface WaitingPython {
@@ -39,6 +42,11 @@ export interface StuckPython {
   readonly isBeginning: boolean
   /** The longest time for which the stack of a rank was found unchanged before, in seconds. */
   readonly longestGap: number
+}
+
+/** Returns the processes whose stacks of Python are known. */
+export function pythonProcesses({ stores, rankOf }: RunEvidence): readonly PythonProcess[] {
+  return joinStacks(storeOf(stores, PYTHON_STORE), rankOf)
 }
 
 /**

@@ -1,6 +1,8 @@
 import { median, plainMean } from '../../../lib/statistics.ts'
+import type { RunEvidence } from '../../evidence/run-evidence.ts'
+import { storeOf } from '../../evidence/stores.ts'
 import { type GroupMember, groupMembers, whyIncomparable } from './group-members.ts'
-import type { TorchRun } from './torch-run.ts'
+import { TORCH_STORE, type TorchRun } from './torch-run.ts'
 
 /** A member with the times of its calls. */
 interface ComparedMember extends GroupMember {
@@ -45,6 +47,11 @@ export interface TorchCalls {
   readonly late: readonly LateMember[]
   /** Why process groups were not compared, by the rank that reports show for the pod. */
   readonly incomparable: ReadonlyMap<string, string>
+}
+
+/** Returns the collective calls of PyTorch of a run, compared. */
+export function torchCalls({ stores, rankOf }: RunEvidence): TorchCalls {
+  return joinTorch(storeOf(stores, TORCH_STORE), rankOf)
 }
 
 /**

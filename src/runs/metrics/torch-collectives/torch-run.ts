@@ -1,11 +1,13 @@
+import { type MetricStore, ofLogs } from '../../evidence/stores.ts'
 import type { Sample } from '../../log/columns.ts'
 import { numberIn, textIn } from '../../log/typed-cells.ts'
 
 /** The metric whose rows describe collective calls of PyTorch. */
 export const TORCH_METRIC = 'torch-collectives'
 
-/** The key column with the number of a call in its process group. */
-export const CALL_KEY = 'number'
+/** The section with the calls, and its key column with their numbers in the process group. */
+const CALLS = 'collective'
+const CALL_KEY = 'number'
 
 /** The collective calls of PyTorch of all processes of a run, by log and process id. */
 export type TorchRun = Map<string, TorchProcess>
@@ -48,24 +50,25 @@ const MAX_GROUPS = 64
 /** The most calls of a process group that are kept, and compared: the last. */
 export const MAX_CALLS = 2000
 
-export function newTorchRun(): TorchRun {
-  return new Map()
+/** What is kept of the rows of torch-collectives. */
+export const TORCH_STORE: MetricStore<TorchRun> = {
+  metric: TORCH_METRIC,
+  create: () => new Map(),
+  add: addTorchRow,
+  keepLogs: ofLogs,
+  join: (all) => new Map(all.flatMap((run) => [...run])),
+  isDetail: (section) => section === CALLS,
+  numbered: { section: CALLS, key: CALL_KEY },
 }
 
-/** Adds a row of the metric torch-collectives; does nothing with rows of other metrics. */
+/** Adds a row of the metric torch-collectives. */
 export function addTorchRow(run: TorchRun, section: string, sample: Sample): void {
-  if (sample.metric !== TORCH_METRIC) return
   const process = processOf(run, section, sample)
   if (process === undefined) return
   process.rank = numberIn(sample.world_rank) ?? process.rank
   process.hasEnded ||= section === 'process' && sample.state === 'ended'
   if (section === 'group') addGroup(process, sample)
-  if (section === 'collective') addCall(process, sample)
-}
-
-/** Reports whether the rows of a section are calls, which the report does not show one by one. */
-export function isTorchCall(metric: string, section: string): boolean {
-  return metric === TORCH_METRIC && section === 'collective'
+  if (section === CALLS) addCall(process, sample)
 }
 
 /** A process that runs replaces one that has ended and had its process id. */

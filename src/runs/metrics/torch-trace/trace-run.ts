@@ -1,3 +1,4 @@
+import type { MetricStore } from '../../evidence/stores.ts'
 import type { Sample } from '../../log/columns.ts'
 import { numberIn, textIn } from '../../log/typed-cells.ts'
 
@@ -35,13 +36,24 @@ export interface TorchTrace {
 /** The most traces of a run. */
 const MAX_TRACES = 10_000
 
-export function newTraceRun(): TraceRun {
-  return { traces: [], omitted: 0 }
+/** What is kept of the rows of torch-trace. */
+export const TRACE_STORE: MetricStore<TraceRun> = {
+  metric: TRACE_METRIC,
+  create: () => ({ traces: [], omitted: 0 }),
+  add: addTraceRow,
+  keepLogs: (run, isKept) => {
+    return { ...run, traces: run.traces.filter(({ source }) => isKept(source)) }
+  },
+  join: (runs) => ({
+    traces: runs.flatMap(({ traces }) => traces),
+    omitted: runs.reduce((sum, { omitted }) => sum + omitted, 0),
+  }),
+  isDetail: (section) => section === SECTION,
 }
 
-/** Adds a row of the metric torch-trace; does nothing with rows of other metrics. */
-export function addTraceRow(run: TraceRun, section: string, sample: Sample): void {
-  if (!isTrace(sample.metric ?? '', section)) return
+/** Adds a row of the metric torch-trace. */
+function addTraceRow(run: TraceRun, section: string, sample: Sample): void {
+  if (section !== SECTION) return
   if (run.traces.length >= MAX_TRACES) {
     run.omitted += 1
     return
@@ -57,14 +69,4 @@ export function addTraceRow(run: TraceRun, section: string, sample: Sample): voi
     bytes: numberIn(sample.bytes),
     written: numberIn(sample.written),
   })
-}
-
-/** Reports whether the rows of a section name traces, which are not lines over time. */
-export function isTrace(metric: string, section: string): boolean {
-  return metric === TRACE_METRIC && section === SECTION
-}
-
-/** Leaves out the traces of some logs. */
-export function keepTraceLogs(run: TraceRun, isKept: (source: string) => boolean): TraceRun {
-  return { ...run, traces: run.traces.filter(({ source }) => isKept(source)) }
 }

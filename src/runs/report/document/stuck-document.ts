@@ -7,12 +7,12 @@ import type {
 } from '../../metrics/mpi-trace/stuck-start.ts'
 import type { WaitingProcess } from '../../metrics/mpi-trace/waiting-processes.ts'
 import type { LateRank, StuckRanks } from '../../metrics/nccl-ras/stuck-ranks.ts'
-import type { PythonProcess } from '../../metrics/python-profile/current-stacks.ts'
 import type {
   LatePython,
   StuckPython,
   WaitingPython,
 } from '../../metrics/python-profile/stuck-python.ts'
+import type { PythonProcess } from '../../waiting/current-stacks.ts'
 
 /** Returns the processes that make no progress, with rounded numbers. */
 export function stuckDocument(stuck: StuckProcesses | StuckStart | StuckRanks | StuckPython) {

@@ -1,5 +1,7 @@
 import { rounded, withoutNoise } from '../../../lib/round.ts'
+import { storeOf } from '../../evidence/stores.ts'
 import { type JobProcess, joinJobs } from '../../metrics/mpi-trace/mpi-job.ts'
+import { MPI_STORE } from '../../metrics/mpi-trace/store.ts'
 import type { ReportModel } from '../data.ts'
 import { markedKeys } from '../document/parts-document.ts'
 import { type Group, type SummaryColumn, summaryColumns } from '../summary.ts'
@@ -42,7 +44,9 @@ export function ranksDocument({
   const places = new Map([...run.sources].map(([log, { place }]) => [rankOf(log), place]))
   const rows = groups.map((group, index) => ({ group, marks: page.rows[index]?.marks ?? [] }))
   const programs = Map.groupBy(rows, ({ group }) => group.rank)
-  const processes = joinJobs(run.evidence.mpi, rankOf).flatMap((job) => job.processes)
+  const processes = joinJobs(storeOf(run.evidence.stores, MPI_STORE), rankOf).flatMap(
+    (job) => job.processes,
+  )
   const kept = new Set(processes.slice(0, MAX_MPI_RANKS))
   const mpi = Map.groupBy(processes, ({ pod }) => pod)
   return ranks.map((rank) => {

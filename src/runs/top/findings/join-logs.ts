@@ -1,5 +1,5 @@
 import type { GroupedEvidence } from '../../evidence/run-evidence.ts'
-import { joinNcclRuns } from '../../metrics/nccl-ras/nccl-run.ts'
+import { joinStores } from '../../evidence/stores.ts'
 import type { LiveObserver, LiveRank } from '../ranks.ts'
 
 /** Joins the evidence of all logs, whose things are not copied. */
@@ -13,12 +13,6 @@ export function joinLogs(
     ended: new Map(all.flatMap(({ ended }) => [...ended])),
     podLimits: new Map(all.flatMap(({ podLimits }) => [...podLimits])),
     profiles: new Map(),
-    python: new Map(),
-    nccl: joinNcclRuns(all.map(({ nccl }) => nccl)),
-    torch: new Map(all.flatMap(({ torch }) => [...torch])),
-    mpi: {
-      processes: all.flatMap(({ mpi }) => mpi.processes),
-      starting: new Map(all.flatMap(({ mpi }) => [...mpi.starting])),
-    },
+    stores: joinStores(all.map(({ stores }) => stores)),
   }
 }

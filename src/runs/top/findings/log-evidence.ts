@@ -8,17 +8,15 @@ import {
   sectionKey,
 } from '../../evidence/evidence.ts'
 import type { GroupedEvidence } from '../../evidence/run-evidence.ts'
+import { changeStores, type Stores } from '../../evidence/stores.ts'
 import { RULE_NEEDS } from '../../findings/rules.ts'
 import type { RowCells, RowOrigin, Sample } from '../../log/columns.ts'
 import type { LogEntry } from '../../log/entry.ts'
-import { MPI_METRIC, newMpiRun } from '../../metrics/mpi-trace/mpi-run.ts'
-import { newNcclRun } from '../../metrics/nccl-ras/nccl-run.ts'
-import { newTorchRun } from '../../metrics/torch-collectives/torch-run.ts'
+import { STORES } from '../../metrics/index.ts'
 import { isProfile } from '../../profiles/profile-run.ts'
 import type { RowFacts, RowTaker } from '../live-log.ts'
 import { forgetEnded, forgetEndedProcesses, hasRoom } from './forget-ended.ts'
 import { joinParts } from './join-parts.ts'
-import { type KnownSums, processesSince, sumsOf } from './mpi-sums.ts'
 
 /** The evidence of a log that grows: of all rows so far, and of the last ones. */
 export interface LogEvidence extends RowTaker {
@@ -55,7 +53,7 @@ const MIN_SECONDS = 10
 const MAX_ROW_LENGTH = 8192
 
 /** The columns that the rules and the efficiency read. */
-const NEEDS = newEvidence([...RULE_NEEDS, ...EFFICIENCY_READS])
+const NEEDS = newEvidence([...RULE_NEEDS, ...EFFICIENCY_READS], STORES)
 
 /** The columns of the sections that are read, by metric and section. */
 export const NEEDED_COLUMNS: ReadonlyMap<string, ReadonlySet<string>> = NEEDS.needed
@@ -65,8 +63,8 @@ interface Half {
   readonly rows: Evidence
   /** When it began, in seconds since the first timepoint of the log. */
   readonly began: number
-  /** The sums of the processes of MPI when it began. */
-  readonly mpi: KnownSums
+  /** The sums in the stores when it began, by metric. */
+  readonly sums: ReadonlyMap<string, unknown>
 }
 
 interface Rows {
@@ -96,7 +94,8 @@ export function isExamined(metric: string, { sections }: RowsDescription): boole
 }
 
 function isRead(metric: string | null, { name }: RowSection): boolean {
-  return metric === MPI_METRIC || NEEDED_COLUMNS.has(sectionKey(metric ?? '', name))
+  const hasSums = NEEDS.stores.get(metric ?? '')?.of.sums !== undefined
+  return hasSums || NEEDED_COLUMNS.has(sectionKey(metric ?? '', name))
 }
 
 /** @param place identifies the log, which belongs to the rank of its source */
@@ -135,7 +134,7 @@ export function startLogEvidence(place: RowOrigin, description: RowsDescription)
 
 function noRows(): Rows {
   const { needed, series } = NEEDS
-  const whole = { ...newEvidence([]), needed, series }
+  const whole = { ...newEvidence([], STORES), needed, series }
   return { whole, halves: [], firstAt: undefined, lastAt: 0, timepoint: -1, interval: null }
 }
 
@@ -181,7 +180,7 @@ function noteTime(state: State, at: number): void {
 }
 
 function newHalf({ whole }: State, began: number): Half {
-  return { rows: newPart(whole), began, mpi: sumsOf(whole.mpi.processes) }
+  return { rows: newPart(whole), began, sums: sumsIn(whole) }
 }
 
 /** Begins the next half of the window if the open one is long enough. */
@@ -190,7 +189,7 @@ function settle(state: State): void {
   if (open === undefined) return
   // The sums at the end of the first timepoint are those at the start of the first half.
   if (state.timepoint === 0) {
-    state.halves = [{ ...open, mpi: sumsOf(state.whole.mpi.processes) }]
+    state.halves = [{ ...open, sums: sumsIn(state.whole) }]
     return
   }
   const seconds = secondsOf(state)
@@ -217,7 +216,6 @@ function windowOf(state: State): LogWindow | undefined {
   const to = isEarly ? secondsOf(state) : open.began
   if (to - first.began < MIN_SECONDS) return undefined
   const parts = isEarly ? [open] : ended
-  const processes = processesSince(whole.mpi.processes, first.mpi)
   return {
     evidence: {
       sections: joinParts(
@@ -225,16 +223,24 @@ function windowOf(state: State): LogWindow | undefined {
         first.began,
       ),
       profiles: new Map(),
-      python: new Map(),
-      mpi: { ...newMpiRun(), processes: [...processes] },
-      nccl: newNcclRun(),
-      torch: newTorchRun(),
+      stores: storesSince(whole, first.sums),
       ended: new Map(),
       podLimits: new Map(),
     },
     from: firstAt + first.began * 1000,
     to: firstAt + to * 1000,
   }
+}
+
+function sumsIn({ stores }: Evidence): ReadonlyMap<string, unknown> {
+  return new Map([...stores].map(([name, { of, store }]) => [name, of.sums?.now(store)]))
+}
+
+/** Returns what was added to the stores since then. Stores without sums are empty. */
+function storesSince({ stores }: Evidence, then: ReadonlyMap<string, unknown>): Stores {
+  return changeStores(stores, (of, store) =>
+    of.sums === undefined ? of.create() : of.sums.since(store, then.get(of.metric)),
+  )
 }
 
 function podOf({ pod: { ended, podLimits }, place }: State) {

@@ -5,13 +5,13 @@ import {
   describePythonNow,
 } from '../../../../../src/runs/findings/progress/python-text.ts'
 import type { Sample } from '../../../../../src/runs/log/columns.ts'
+import { addCurrentStack } from '../../../../../src/runs/metrics/python-profile/current-stacks.ts'
+import { findStuckPython } from '../../../../../src/runs/metrics/python-profile/stuck-python.ts'
 import {
-  addCurrentStack,
   type CurrentStacks,
   joinStacks,
   type PythonProcess,
-} from '../../../../../src/runs/metrics/python-profile/current-stacks.ts'
-import { findStuckPython } from '../../../../../src/runs/metrics/python-profile/stuck-python.ts'
+} from '../../../../../src/runs/waiting/current-stacks.ts'
 import { endRow, nowRow, type Shape, STACKS } from '../../metrics/python-profile/python-rows.ts'
 import { endOf, findIn } from '../rows.ts'
 

@@ -1,14 +1,16 @@
 import t from 'tap'
+import { storeOf } from '../../../../../src/runs/evidence/stores.ts'
 import {
   findCollectiveWaits,
   findIncomparable,
 } from '../../../../../src/runs/metrics/mpi-trace/collective-waits.ts'
 import { joinJobs } from '../../../../../src/runs/metrics/mpi-trace/mpi-job.ts'
+import { MPI_STORE } from '../../../../../src/runs/metrics/mpi-trace/store.ts'
 import { type Blocks, runOf, type TracedProcess } from './mpi-rows.ts'
 
 /** Finds the waits of processes, as `waiting > late: seconds`, and the reasons. */
 function waitsOf(processes: readonly TracedProcess[]) {
-  const jobs = joinJobs(runOf(processes).evidence.mpi, (source) => source)
+  const jobs = joinJobs(storeOf(runOf(processes).evidence.stores, MPI_STORE), (source) => source)
   const unchecked = findIncomparable(jobs, 0.1)
   const waits = findCollectiveWaits(jobs, 0.1).flatMap((one) =>
     one.waits.map(({ waiting, seconds }) => `${waiting.rank} > ${one.late.rank}: ${seconds}`),

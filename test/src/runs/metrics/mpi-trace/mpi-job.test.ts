@@ -1,10 +1,15 @@
 import t from 'tap'
+import { storeOf } from '../../../../../src/runs/evidence/stores.ts'
 import { joinJobs } from '../../../../../src/runs/metrics/mpi-trace/mpi-job.ts'
+import { MPI_STORE } from '../../../../../src/runs/metrics/mpi-trace/store.ts'
 import { runOf, type TracedProcess } from './mpi-rows.ts'
 
 /** Joins the processes, and returns each job as its ranks, and its problem. */
 function jobsOf(processes: readonly TracedProcess[]) {
-  const jobs = joinJobs(runOf(processes).evidence.mpi, (source) => source.split('/')[1] ?? '')
+  const jobs = joinJobs(
+    storeOf(runOf(processes).evidence.stores, MPI_STORE),
+    (source) => source.split('/')[1] ?? '',
+  )
   return jobs.map((job) => ({
     job: job.job,
     ranks: job.processes.map(({ pod, rank }) => `${pod} ${rank}`),

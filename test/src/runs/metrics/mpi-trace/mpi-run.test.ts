@@ -1,7 +1,10 @@
 import t from 'tap'
+import { storeOf } from '../../../../../src/runs/evidence/stores.ts'
+import { MPI_STORE } from '../../../../../src/runs/metrics/mpi-trace/store.ts'
 import { runOf, type TracedProcess } from './mpi-rows.ts'
 
-const processesOf = (...rows: readonly TracedProcess[]) => runOf(rows).evidence.mpi.processes
+const processesOf = (...rows: readonly TracedProcess[]) =>
+  storeOf(runOf(rows).evidence.stores, MPI_STORE).processes
 
 const FIRST = { rank: 0, size: 1, state: 'running', elapsed: 10 } as const
 

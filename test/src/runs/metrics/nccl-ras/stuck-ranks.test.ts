@@ -2,8 +2,7 @@ import t from 'tap'
 import type { Sample } from '../../../../../src/runs/log/columns.ts'
 import {
   addNcclRow,
-  joinNcclRuns,
-  keepNcclLogs,
+  NCCL_STORE,
   newNcclRun,
 } from '../../../../../src/runs/metrics/nccl-ras/nccl-run.ts'
 import { findStuckRanks } from '../../../../../src/runs/metrics/nccl-ras/stuck-ranks.ts'
@@ -110,17 +109,19 @@ t.test('the service of a node counts only with a rank of the pod', async (t) => 
 
 t.test('the logs of a run can be left out and joined', async (t) => {
   const run = runOf([processRow(3, 60), ...answerRows(60, { ranks: [lateCells(3)] })])
-  const without = keepNcclLogs(run, (source) => !source.includes('job-3'))
+  const without = NCCL_STORE.keepLogs(run, (source) => !source.includes('job-3'))
   t.match(findStuckRanks(without, rankOf)[0]?.late, [{ rank: 3, pod: null }])
   t.equal(
     findStuckRanks(
-      keepNcclLogs(run, () => false),
+      NCCL_STORE.keepLogs(run, () => false),
       rankOf,
     ).length,
     0,
   )
-  const parts = ['job-3', 'job-0'].map((pod) => keepNcclLogs(run, (one) => one.includes(pod)))
-  t.match(findStuckRanks(joinNcclRuns(parts), rankOf)[0]?.late, [{ rank: 3, pod: '3' }])
+  const parts = ['job-3', 'job-0'].map((pod) =>
+    NCCL_STORE.keepLogs(run, (one) => one.includes(pod)),
+  )
+  t.match(findStuckRanks(NCCL_STORE.join(parts), rankOf)[0]?.late, [{ rank: 3, pod: '3' }])
 })
 
 t.test('rows of other metrics change nothing', async (t) => {

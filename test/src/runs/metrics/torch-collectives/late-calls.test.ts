@@ -1,7 +1,8 @@
 import t from 'tap'
+import { storeOf } from '../../../../../src/runs/evidence/stores.ts'
 import { joinTorch } from '../../../../../src/runs/metrics/torch-collectives/late-calls.ts'
 import {
-  newTorchRun,
+  TORCH_STORE,
   type TorchRun,
 } from '../../../../../src/runs/metrics/torch-collectives/torch-run.ts'
 import { reportModel } from '../../../../../src/runs/report/data.ts'
@@ -84,7 +85,7 @@ t.test('the last calls of a long run are compared', async (t) => {
   const pods = [0, 1].map((rank) => oneLog(rank, called(rank)))
   const { run, found, page } = reportModel(readRanks(pods, 25), 'process')
   t.match(found.findings, [{ rule: RULE, ranks: [{ rank: '1' }] }])
-  const numbers = [...run.evidence.torch.values()].map(({ groups }) => {
+  const numbers = [...storeOf(run.evidence.stores, TORCH_STORE).values()].map(({ groups }) => {
     const all = [...(groups.get('0')?.calls.keys() ?? [])]
     return [all.length, all[0], all.at(-1)]
   })
@@ -98,7 +99,7 @@ t.test('the last calls of a long run are compared', async (t) => {
 t.test('process groups beyond the limit have no calls', async (t) => {
   const processes = [70, 71, 72].map((pid) => ({ rank: pid, pid, called: everySeconds(2, 1) }))
   const { evidence } = readRanks([[processes]], 2)
-  const pids = [...evidence.torch.values()].map(({ pid }) => pid)
+  const pids = [...storeOf(evidence.stores, TORCH_STORE).values()].map(({ pid }) => pid)
   t.strictSame(pids, [70, 71])
 })
 
@@ -158,7 +159,7 @@ t.test('the calls of a process in the logs of two runs of the observer are joine
 
 /** Returns a run with this many members, each of which is the last one in some of the calls. */
 function largeRun(members: number, calls: number): TorchRun {
-  const run = newTorchRun()
+  const run = TORCH_STORE.create()
   for (let rank = 0; rank < members; rank += 1) {
     const callOf = (number: number) => ({
       called: number * 5 + (number % members === rank ? 1 : 0) + rank / members / 100,

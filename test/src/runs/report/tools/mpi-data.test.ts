@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
+import { storeOf } from '../../../../../src/runs/evidence/stores.ts'
 import { readLog } from '../../../../../src/runs/log/read.ts'
+import { MPI_STORE } from '../../../../../src/runs/metrics/mpi-trace/store.ts'
 import { pageData } from '../../../../../src/runs/report/data.ts'
 import { addEntry, newRun } from '../../../../../src/runs/report/gather.ts'
 import { type MpiJobData, mpiData } from '../../../../../src/runs/report/tools/mpi-data.ts'
@@ -144,7 +146,7 @@ t.test('the time grows with the processes, even if each calls functions of its o
       })),
     )
     const began = process.cpuUsage()
-    mpiData(run.evidence.mpi, () => '0')
+    mpiData(storeOf(run.evidence.stores, MPI_STORE), () => '0')
     const { user, system } = process.cpuUsage(began)
     return user + system
   }

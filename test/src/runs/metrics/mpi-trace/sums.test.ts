@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { Sample } from '../../../../../src/runs/log/columns.ts'
 import { addMpiRow, newMpiRun } from '../../../../../src/runs/metrics/mpi-trace/mpi-run.ts'
-import { processesSince, sumsOf } from '../../../../../src/runs/top/findings/mpi-sums.ts'
+import { processesSince, sumsOf } from '../../../../../src/runs/metrics/mpi-trace/sums.ts'
 
 const ROW = { metric: 'mpi-trace', source: 'hpc/a', program: 'lmp', pid: 7, mpi_rank: 0 }
 const sampleOf = (cells: object) => ({ ...ROW, ...cells }) as unknown as Sample

@@ -1,4 +1,4 @@
-import type { MpiCall, MpiProcess } from '../../metrics/mpi-trace/mpi-run.ts'
+import type { MpiCall, MpiProcess } from './mpi-run.ts'
 
 /** The sums of a process of MPI since MPI_Init at a time. */
 export type MpiSums = Pick<MpiProcess, 'elapsed' | 'seconds' | 'calls' | 'bytes' | 'rows'>

@@ -1,0 +1,95 @@
+import type { Sample } from '../log/columns.ts'
+import type { CurrentStacks } from '../waiting/current-stacks.ts'
+
+/**
+ * What is kept of the rows of a metric besides the values of their columns over time, such as the
+ * calls of each process.
+ */
+export interface MetricStore<Store = unknown, Sums = unknown> {
+  readonly metric: string
+  create(): Store
+  /** Adds a row of the metric. */
+  add(store: Store, section: string, sample: Sample): void
+  /** Returns what is kept of the rows of some of the logs. */
+  keepLogs(store: Store, isKept: (source: string) => boolean): Store
+  /** Joins what is kept of several logs. */
+  join(stores: readonly Store[]): Store
+  /** Notes that a row is left out, because its log describes too many things. */
+  leaveOut?(store: Store, sample: Sample): void
+  /** Returns the current stacks of Python. */
+  stacks?(store: Store): CurrentStacks
+  /** Whether the rows of a section are single calls or files, which are no lines over time. */
+  isDetail?(section: string): boolean
+  /** A section of which the last rows are kept, and the key column with their numbers. */
+  readonly numbered?: { readonly section: string; readonly key: string }
+  /** For a metric whose rows are sums since the start of a process. */
+  readonly sums?: StoredSums<Store, Sums>
+}
+
+/** How `top` tells what processes have done since a time, and forgets those that have ended. */
+interface StoredSums<Store, Sums> {
+  /** Returns the sums now. Later rows do not change the result. */
+  now(store: Store): Sums
+  /** Returns what was added to the sums since then. */
+  since(store: Store, then: Sums): Store
+  /** Whether the store has more processes than observers write. */
+  isFull(store: Store): boolean
+  /** Returns the store without the processes that have ended, if it has many. */
+  forgetEnded(store: Store): Store
+}
+
+/** The stores of a run by the names of their metrics. */
+export type Stores = ReadonlyMap<string, Stored>
+
+interface Stored {
+  readonly of: MetricStore
+  readonly store: unknown
+}
+
+export function newStores(all: readonly MetricStore[]): Stores {
+  return new Map(all.map((of) => [of.metric, { of, store: of.create() }]))
+}
+
+/** Adds a row to the store of its metric, if that has one. */
+export function addToStore(stores: Stores, section: string, sample: Sample): void {
+  const stored = stores.get(sample.metric ?? '')
+  stored?.of.add(stored.store, section, sample)
+}
+
+/** Returns the store of a metric. If there is none, it is empty. */
+export function storeOf<Store>(stores: Stores, of: MetricStore<Store>): Store {
+  const stored = stores.get(of.metric)
+  // The name of a metric decides the type of its store.
+  return stored === undefined ? of.create() : (stored.store as Store)
+}
+
+/** Returns the stores after a change. @param change returns the changed store */
+export function changeStores(
+  stores: Stores,
+  change: (of: MetricStore, store: unknown) => unknown,
+): Stores {
+  return new Map(
+    [...stores].map(([name, { of, store }]) => [name, { of, store: change(of, store) }]),
+  )
+}
+
+/** Joins the stores of several logs. */
+export function joinStores(all: readonly Stores[]): Stores {
+  const byMetric = Map.groupBy(
+    all.flatMap((stores) => [...stores.values()]),
+    ({ of }) => of,
+  )
+  return new Map(
+    [...byMetric].map(([of, own]) => {
+      return [of.metric, { of, store: of.join(own.map(({ store }) => store)) }]
+    }),
+  )
+}
+
+/** Returns the values that come from some of the logs. */
+export function ofLogs<Value extends { readonly source: string }>(
+  values: ReadonlyMap<string, Value>,
+  isKept: (source: string) => boolean,
+): Map<string, Value> {
+  return new Map([...values].filter(([, { source }]) => isKept(source)))
+}

@@ -1,0 +1,37 @@
+import type { MetricStore } from '../../evidence/stores.ts'
+import {
+  addMpiRow,
+  keepLogs,
+  leaveOut,
+  MAX_PROCESSES,
+  MPI_METRIC,
+  type MpiRun,
+  newMpiRun,
+  sizeOf,
+  withoutEnded,
+} from './mpi-run.ts'
+import { type KnownSums, processesSince, sumsOf } from './sums.ts'
+
+/** What is kept of the rows of mpi-trace. */
+export const MPI_STORE: MetricStore<MpiRun, KnownSums> = {
+  metric: MPI_METRIC,
+  create: () => newMpiRun(),
+  add: addMpiRow,
+  keepLogs,
+  join: (runs) => ({
+    ...newMpiRun(),
+    processes: runs.flatMap(({ processes }) => processes),
+    starting: new Map(runs.flatMap(({ starting }) => [...starting])),
+  }),
+  leaveOut,
+  // The report sums the calls up in a section of its own, because they are too many.
+  isDetail: (section) => section !== 'rank',
+  sums: {
+    now: ({ processes }) => sumsOf(processes),
+    since: ({ processes }, then) => {
+      return { ...newMpiRun(), processes: [...processesSince(processes, then)] }
+    },
+    isFull: (run) => sizeOf(run) > MAX_PROCESSES,
+    forgetEnded: (run) => (run.processes.length < MAX_PROCESSES / 2 ? run : withoutEnded(run)),
+  },
+}
