@@ -7,10 +7,10 @@ import { writeWholeFile } from '../../src/lib/whole-file.ts'
 import { cannotWrite } from '../../src/lib/write-error.ts'
 import { cleanYaml } from '../../src/pods/manifest/print.ts'
 import {
+  coversIntervals,
   type Descriptions,
   descriptionsIn,
-  METRIC_OF_FORMAT,
-  sysstatSection,
+  listIntervalColumns,
 } from '../../src/runs/log/descriptions.ts'
 import { type ReportModel, reportModel, type Unit } from '../../src/runs/report/data.ts'
 import { findingsDocument } from '../../src/runs/report/document/findings-document.ts'
@@ -168,17 +168,17 @@ function pageOf(
   return `${run.name.split('/')[1]}.html`
 }
 
-/** Checks that perf-sysstat or io-sysstat measures each of the additional columns. */
+/** Checks that each of the additional columns is one of those that are plotted on request. */
 function mustBeMeasured(names: readonly string[], descriptions: Descriptions): void {
-  const formats = ['pidstat', 'iostat'] as const
-  const sections = formats.map((format) => sysstatSection(descriptions, format, null))
-  const columns = sections.flatMap((section) => section?.columns ?? [])
+  const kinds = ['process', 'device'] as const
+  const columns = kinds.flatMap((of) => listIntervalColumns(descriptions, of))
   const known = columns.flatMap(({ name, behavior }) => (behavior === undefined ? [] : name))
   const wrong = names.find((name) => !known.includes(name))
   if (wrong === undefined) return
-  const metrics = Object.values(METRIC_OF_FORMAT).join(' and ')
+  const metrics = [...descriptions].filter(([, rows]) => coversIntervals(rows))
+  const measuring = metrics.map(([metric]) => metric).join(' and ')
   throw new UsageError(
-    `${metrics} have no column ${wrong} to plot; their columns are ${known.join(', ')}`,
+    `${measuring} have no column ${wrong} to plot; their columns are ${known.join(', ')}`,
   )
 }
 

@@ -1,5 +1,5 @@
 import { quantityOf } from '../../core/rules/quantity.ts'
-import { type Descriptions, sysstatSection } from '../log/descriptions.ts'
+import { type Descriptions, listIntervalColumns } from '../log/descriptions.ts'
 import type { CollectedRun } from '../report/gather.ts'
 import type { LogFacts } from '../report/programs/log-facts.ts'
 import { measurePrograms } from '../report/programs/measurements.ts'
@@ -19,11 +19,12 @@ const TITLES: Readonly<Record<TotalName, string>> = {
   majorFaults: 'major page faults',
 }
 
-/** Returns the columns of perf-sysstat that must be read to measure the quantities of processes. */
+/** Returns the columns that must be read to measure the quantities of processes. */
 export function columnsToRead(descriptions: Descriptions): readonly string[] {
   const sampled = new Set<string>(TOTAL_NAMES.map((name) => TOTALS[name].sampled))
-  const columns = sysstatSection(descriptions, 'pidstat', null)?.columns ?? []
-  return columns.flatMap((column) => (sampled.has(quantityOf(column) ?? '') ? column.name : []))
+  return listIntervalColumns(descriptions, 'process').flatMap((column) =>
+    sampled.has(quantityOf(column) ?? '') ? column.name : [],
+  )
 }
 
 /**

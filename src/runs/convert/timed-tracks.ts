@@ -1,7 +1,6 @@
 import type { RowColumn, RowSection } from '../../core/catalog.ts'
 import { conversionOf } from '../../core/rules/quantity.ts'
 import { formatList } from '../../lib/format-list.ts'
-import { sysstatSection } from '../log/descriptions.ts'
 import { isProfile } from '../profiles/profile-run.ts'
 import { computeOffsets } from '../report/align.ts'
 import { plotTitle } from '../report/column-titles.ts'
@@ -37,7 +36,7 @@ export function listTimedTracks({ run, rankOf }: ChosenRun): readonly TimedTrack
   const starts = new Map([...run.sources].map(([log, { start }]) => [log, start]))
   const offsets = computeOffsets(starts)
   const found = new Map(
-    [...sysstatTracks(run), ...sectionTracks(run)].map((one) => [one.track, one] as const),
+    [...usualTracks(run), ...sectionTracks(run)].map((one) => [one.track, one] as const),
   )
   return ordered([...found.keys()], rankOf).flatMap((track) => {
     const one = found.get(track)
@@ -47,15 +46,16 @@ export function listTimedTracks({ run, rankOf }: ChosenRun): readonly TimedTrack
 
 type FoundTrack = Omit<TimedTrack, 'offset'>
 
-function sysstatTracks(run: CollectedRun): readonly FoundTrack[] {
-  const formats = [
-    ['pidstat', run.processes, run.measures.process],
-    ['iostat', run.devices, run.measures.device],
+function usualTracks(run: CollectedRun): readonly FoundTrack[] {
+  const kinds = [
+    ['process', run.processes, run.measures.process],
+    ['device', run.devices, run.measures.device],
   ] as const
-  return formats.flatMap(([format, tracks, measures]) =>
+  return kinds.flatMap(([kind, tracks, measures]) =>
     [...tracks.values()].map((track) => {
       const metric = run.sources.get(track.source)?.place.metric ?? ''
-      const { columns = [] } = sysstatSection(run.descriptions, format, metric) ?? {}
+      const sections = run.descriptions.get(metric)?.sections ?? []
+      const columns = sections.flatMap((section) => (section.of === kind ? section.columns : []))
       const timed = measures.map((measure) => {
         return {
           ...measure,

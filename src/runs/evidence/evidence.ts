@@ -1,5 +1,6 @@
 import type { RowColumn, RowSection, RowsDescription } from '../../core/catalog.ts'
 import type { Sample } from '../log/columns.ts'
+import { coversIntervals } from '../log/descriptions.ts'
 import type { EndedContainer, LogEntry, PodLimits } from '../log/entry.ts'
 import { addProfileRow, type ProfileRun } from '../profiles/profile-run.ts'
 import { addValue, type ColumnReading, continueReading, newReading } from './column-reading.ts'
@@ -37,7 +38,7 @@ export interface Evidence {
   readonly sections: Map<string, SectionEvidence>
   /** The evidence of each section by its description; undefined if no rule needs the section. */
   readonly described: Map<RowSection, SectionEvidence | undefined>
-  /** The last timepoint of each log in JSON Lines. */
+  /** The last timepoint of each log whose rows are not about intervals. */
   readonly clocks: Map<string, LogClock>
   /** How the containers of the pod of each log ended, where that is known. */
   readonly ended: Map<string, readonly EndedContainer[]>
@@ -62,7 +63,6 @@ interface LogClock {
 
 /** The evidence of a section. */
 export interface SectionEvidence {
-  readonly isJsonl: boolean
   /** The names of the columns that identify a thing in a log. */
   readonly keys: readonly string[]
   /** The columns of the section that rules need. */
@@ -86,8 +86,7 @@ export interface Thing<Column extends string = string> {
   /** The values of the other key columns, such as the peer of a socket, separated by spaces. */
   readonly name: string
   /**
-   * When the interval of the first row began, in seconds since the first timepoint of the log. For
-   * logs in JSON Lines, at least 0, because the interval of their first timepoint is not measured.
+   * When the interval of the first row began, in seconds since the first timepoint of the log.
    */
   readonly from: number
   /** The seconds from the first timepoint of the log to the first row. */
@@ -188,15 +187,14 @@ export function newPart(whole: Evidence): Evidence {
 export function addToEvidence(
   evidence: Evidence,
   sample: Sample,
-  description: RowsDescription | undefined,
+  description: RowsDescription,
 ): void {
-  const isJsonl = description?.format === 'jsonl'
-  const clock = isJsonl ? readClock(evidence, sample) : null
+  const clock = coversIntervals(description) ? null : readClock(evidence, sample)
   const section = findSection(sample, description)
   if (section === undefined || section.of !== sample.kind) return
   keepRow(evidence, section, sample)
-  if (!isJsonl && sample.interval === null) return
-  const of = { metric: sample.metric ?? '', section, isJsonl }
+  if (clock === null && sample.interval === null) return
+  const of = { metric: sample.metric ?? '', section }
   const own = sectionOf(evidence, of)
   if (own === undefined) return
   const whole = evidence.whole && sectionOf(evidence.whole, of)
@@ -230,10 +228,12 @@ function readClock({ clocks }: Evidence, { source, timepoint, seconds }: Sample)
 }
 
 /**
- * Returns the seconds that a row covers. In JSON Lines, `interval` is the time since the last rows
- * of the section, which may be long ago: a section such as socket has rows only while there are
- * things to describe. A row covers no more than the time since the timepoint before, and nothing in
- * the first one.
+ * Returns the seconds that a row covers: its interval, if it is about one. In others, `interval`
+ * is the time since the last rows of the section, which may be long ago: a section such as socket
+ * has rows only while there are things to describe. Such a row covers no more than the time since
+ * the timepoint before, and nothing in the first one.
+ *
+ * @param clock the timepoint of the log; null if its rows are about intervals
  */
 function coveredBy({ interval }: Sample, clock: LogClock | null): number | null {
   if (clock === null) return interval
@@ -241,23 +241,21 @@ function coveredBy({ interval }: Sample, clock: LogClock | null): number | null 
   return Math.min(interval ?? spacing, spacing)
 }
 
-/** A section of a metric, and the format of the metric's log. */
 interface SectionOfMetric {
   readonly metric: string
   readonly section: RowSection
-  readonly isJsonl: boolean
 }
 
 /** Returns the evidence of a section, to which the rows of all logs are added. */
 function sectionOf(
   { needed, series, sections, described }: Evidence,
-  { metric, section, isJsonl }: SectionOfMetric,
+  { metric, section }: SectionOfMetric,
 ): SectionEvidence | undefined {
   if (described.has(section)) return described.get(section)
   const key = sectionKey(metric, section.name)
   const columns = needed.get(key)
   const made = columns && { needed: columns, series: series.get(key) ?? new Set<string>() }
-  const own = sections.get(key) ?? (made && newSection(section, made, isJsonl))
+  const own = sections.get(key) ?? (made && newSection(section, made))
   if (own !== undefined) sections.set(key, own)
   described.set(section, own)
   return own
@@ -269,10 +267,8 @@ function newSection(
     needed,
     series,
   }: { readonly needed: ReadonlySet<string>; readonly series: ReadonlySet<string> },
-  isJsonl: boolean,
 ): SectionEvidence {
   return {
-    isJsonl,
     keys: columns.flatMap(({ name, key }) => (key === true ? name : [])),
     columns: columns.filter(({ name }) => needed.has(name)),
     series,
@@ -322,7 +318,7 @@ function beganIn({ began }: SectionEvidence, { source, seconds }: Sample): numbe
 
 /** Returns the thing that a row describes, and whether this is its first row. */
 function findThing(section: SectionEvidence, sample: Sample, covers: number | null) {
-  const { things, keys, isJsonl } = section
+  const { things, keys } = section
   const id = idOf(keys, sample)
   const known = things.get(id)
   if (known === undefined) {
@@ -330,7 +326,7 @@ function findThing(section: SectionEvidence, sample: Sample, covers: number | nu
     things.set(id, thing)
     return { thing, isNew: true }
   }
-  if (isJsonl && known.timepoint === sample.timepoint) known.isAmbiguous = true
+  if (known.timepoint === sample.timepoint) known.isAmbiguous = true
   return { thing: known, isNew: false }
 }
 
@@ -401,7 +397,7 @@ function addCells({ values, columns }: Thing, sample: Sample, { covers, started 
 const NAMED = ['container', 'program', 'pid', 'tid']
 
 function newThing(
-  { isJsonl, keys, columns, series }: SectionEvidence,
+  { keys, columns, series }: SectionEvidence,
   sample: Sample,
   covers: number | null,
 ): Thing {
@@ -415,7 +411,7 @@ function newThing(
     program: textOrNull(program),
     pid: typeof pid === 'number' ? pid : null,
     name: others.flatMap((name) => sample[name] ?? []).join(' '),
-    from: Math.max(seconds - (covers ?? 0), isJsonl ? 0 : Number.NEGATIVE_INFINITY),
+    from: seconds - (covers ?? 0),
     firstSeen: seconds,
     to: seconds,
     timepoint,

@@ -1,4 +1,4 @@
-import type { Catalog, RowSection, RowsDescription } from '../../core/catalog.ts'
+import type { Catalog, RowColumn, RowSection, RowsDescription } from '../../core/catalog.ts'
 
 /** The descriptions of the rows that logs contain, by the name of the metric. */
 export type Descriptions = ReadonlyMap<string, RowsDescription>
@@ -18,6 +18,27 @@ export function descriptionsIn({ metrics }: Catalog): Descriptions {
  * of these metrics in this order.
  */
 export const METRIC_OF_FORMAT = { pidstat: 'perf-sysstat', iostat: 'io-sysstat' } as const
+
+/**
+ * Reports whether the rows of a metric are about the interval before them, as those of pidstat and
+ * iostat are: their numbers are rates and states, and none is a counter. A row without an interval
+ * is an average since the node started.
+ */
+export function coversIntervals({ format }: Pick<RowsDescription, 'format'>): boolean {
+  return format !== 'jsonl'
+}
+
+/** Returns the columns of processes or devices in rows that are about intervals, each name once. */
+export function listIntervalColumns(
+  descriptions: Descriptions,
+  of: 'process' | 'device',
+): readonly RowColumn[] {
+  const columns = [...descriptions.values()]
+    .filter(coversIntervals)
+    .flatMap(({ sections }) => sections.flatMap((one) => (one.of === of ? one.columns : [])))
+  const first = (name: string) => columns.findIndex((column) => column.name === name)
+  return columns.filter(({ name }, index) => first(name) === index)
+}
 
 /** A format that is not JSON Lines. */
 export type SysstatFormat = keyof typeof METRIC_OF_FORMAT

@@ -1,5 +1,4 @@
 import { readDescription } from '../../catalog/description.ts'
-import type { RowColumn } from '../../core/catalog.ts'
 import {
   asFields,
   asObjects,
@@ -8,9 +7,9 @@ import {
   fieldsOrNone,
   listOrNone,
 } from '../../core/kubernetes/json.ts'
-import { plainCells, readCell, readCells } from './cell.ts'
+import { plainCells, readCell } from './cell.ts'
 import { PLACE_COLUMNS, ROW_KINDS, type RowCells, type Sample } from './columns.ts'
-import { type Descriptions, type SysstatFormat, sysstatSection } from './descriptions.ts'
+import type { Descriptions } from './descriptions.ts'
 import type {
   EndedContainer,
   Entry,
@@ -61,18 +60,8 @@ function readColumns(columns: typeof MOMENT_AND_PLACE, row: Fields): RowCells {
 
 function sampleCells(row: Fields, name: string, descriptions: Descriptions): RowCells {
   const description = descriptions.get(asText(row.metric) ?? '')
-  if (description?.format === 'jsonl') {
-    const section = description.sections.find((each) => each.name === name)
-    return section === undefined ? scalarsIn(row) : plainCells(section, row)
-  }
-  const columns = description === undefined ? undefined : sysstat(row, descriptions)
-  return columns === undefined ? scalarsIn(row) : readCells(columns, row)
-}
-
-/** Returns the columns of a row of pidstat or iostat. */
-function sysstat(row: Fields, descriptions: Descriptions): readonly RowColumn[] | undefined {
-  const format: SysstatFormat = row.kind === 'device' ? 'iostat' : 'pidstat'
-  return sysstatSection(descriptions, format, asText(row.metric) ?? null)?.columns
+  const section = description?.sections.find((each) => each.name === name)
+  return section === undefined ? scalarsIn(row) : plainCells(section, row)
 }
 
 /** Returns the numbers, texts and nulls of a row, without the columns of every sample. */

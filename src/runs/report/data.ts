@@ -6,7 +6,6 @@ import { type RunSpan, verdict } from '../efficiency/verdict.ts'
 import { groupByRank } from '../evidence/run-evidence.ts'
 import { storeOf } from '../evidence/stores.ts'
 import { type Findings, findFindings, type RunFinding } from '../findings/evaluate.ts'
-import { METRIC_OF_FORMAT } from '../log/descriptions.ts'
 import { MPI_STORE } from '../metrics/mpi-trace/store.ts'
 import { TRACE_STORE } from '../metrics/torch-trace/trace-run.ts'
 import { computeOffsets } from './align.ts'
@@ -14,7 +13,7 @@ import { type FindingsData, findingsData } from './findings-data.ts'
 import { activityData } from './first-screen/activity.ts'
 import type { ActivityData } from './first-screen/activity-data.ts'
 import { stepsByRank } from './first-screen/rank-steps.ts'
-import type { CollectedRun } from './gather.ts'
+import { type CollectedRun, listProcessPlots } from './gather.ts'
 import { distinct, groupTracks, ordered } from './groups.ts'
 import { labelRanks } from './labels.ts'
 import { findCopies, type LogCopies, withoutCopies } from './log-copies.ts'
@@ -262,12 +261,11 @@ interface ShownMeasure {
 
 /** Returns the measures of processes that are always plotted, and those that findings name. */
 function shownMeasures(
-  { measures, usualMeasures }: CollectedRun,
+  { measures, usualMeasures, descriptions }: CollectedRun,
   findings: readonly RunFinding[],
 ): readonly ShownMeasure[] {
-  const named = findings.flatMap(({ plot }) => {
-    return plot?.metric === METRIC_OF_FORMAT.pidstat ? plot.column : []
-  })
+  const plots = findings.flatMap(({ plot }) => plot ?? [])
+  const named = listProcessPlots(descriptions, plots)
   return measures.process
     .map((measure, index) => ({ measure, index }))
     .filter(({ measure, index }) => index < usualMeasures || named.includes(measure.column))

@@ -2,7 +2,6 @@ import type { PlottedColumn } from '../evidence/evidence.ts'
 import type { ExplainedFinding, Findings, RunFinding, UncheckedRule } from '../findings/evaluate.ts'
 import { RULES } from '../findings/rules.ts'
 import { factText, rankNames } from '../findings/sentence.ts'
-import { METRIC_OF_FORMAT } from '../log/descriptions.ts'
 import type { Measure } from './measures.ts'
 import type { SectionData } from './section-data.ts'
 
@@ -106,14 +105,12 @@ function findPlot(
 ): FindingPlot | null {
   if (plot === null) return null
   const plotted = isRelative ? null : ranks.slice(0, MAX_LINES).map(({ rank }) => rank)
-  if (plot.metric === METRIC_OF_FORMAT.pidstat) {
-    const measure = measures.findIndex(({ column }) => column === plot.column)
-    return measure < 0 ? null : { section: null, measure, ranks: plotted }
-  }
   const section = sections.findIndex((one) => isSectionOf(one, plot))
-  const keys = sections[section]?.plots.measures ?? []
-  const measure = keys.findIndex(({ key }) => key === plot.column)
-  return measure < 0 ? null : { section, measure, ranks: plotted }
+  const measure =
+    section < 0
+      ? measures.findIndex(({ column }) => column === plot.column)
+      : (sections[section]?.plots.measures.findIndex(({ key }) => key === plot.column) ?? -1)
+  return measure < 0 ? null : { section: section < 0 ? null : section, measure, ranks: plotted }
 }
 
 function isSectionOf(one: SectionData, { metric, section }: PlottedColumn): boolean {

@@ -7,10 +7,11 @@ import {
   type Evidence,
   findSection,
   newEvidence,
+  type PlottedColumn,
 } from '../evidence/evidence.ts'
 import { RULE_NEEDS, RULE_PLOTS } from '../findings/rules.ts'
 import type { RowOrigin, Sample } from '../log/columns.ts'
-import { type Descriptions, METRIC_OF_FORMAT, sysstatSection } from '../log/descriptions.ts'
+import { coversIntervals, type Descriptions, listIntervalColumns } from '../log/descriptions.ts'
 import type { Entry, LogEntry } from '../log/entry.ts'
 import { keepUndescribed, takeDescribed, type Undescribed } from '../log/undescribed.ts'
 import { STORES } from '../metrics/index.ts'
@@ -51,11 +52,6 @@ export interface CollectedRun {
   samples: number
 }
 
-/** The columns of perf-sysstat that findings can be plotted with. */
-const PROCESS_PLOTS = RULE_PLOTS.flatMap(({ metric, column }) =>
-  metric === METRIC_OF_FORMAT.pidstat ? column : [],
-)
-
 /**
  * @param descriptions the descriptions of the rows of the metrics in a catalog
  * @param columns the names of additional columns of processes and devices to read
@@ -66,16 +62,18 @@ export function newRun(
   columns: readonly string[] = [],
   limit: ThingLimit = newThingLimit(),
 ): CollectedRun {
-  const more = (format: 'pidstat' | 'iostat', names: readonly string[]) =>
-    columnMeasures(sysstatSection(descriptions, format, null)?.columns ?? [], names)
-  const usual = [...MEASURES, ...more('pidstat', columns)]
+  const more = (of: 'process' | 'device', names: readonly string[]) =>
+    columnMeasures(listIntervalColumns(descriptions, of), names)
+  const usual = [...MEASURES, ...more('process', columns)]
   const known = usual.map(({ column }) => column)
-  const ofFindings = PROCESS_PLOTS.filter((column) => !known.includes(column))
+  const ofFindings = listProcessPlots(descriptions, RULE_PLOTS).filter(
+    (column) => !known.includes(column),
+  )
   return {
     sources: new Map(),
     measures: {
-      process: [...usual, ...more('pidstat', ofFindings)],
-      device: [...DEVICE_MEASURES, ...more('iostat', columns)],
+      process: [...usual, ...more('process', ofFindings)],
+      device: [...DEVICE_MEASURES, ...more('device', columns)],
     },
     usualMeasures: usual.length,
     evidence: newEvidence([...RULE_NEEDS, ...EFFICIENCY_READS], STORES),
@@ -87,6 +85,17 @@ export function newRun(
     limit,
     samples: 0,
   }
+}
+
+/** Returns the columns of the plots that show the usual processes, and no section of a metric. */
+export function listProcessPlots(
+  descriptions: Descriptions,
+  plots: readonly Pick<PlottedColumn, 'metric' | 'column'>[],
+): readonly string[] {
+  return plots.flatMap(({ metric, column }) => {
+    const description = descriptions.get(metric)
+    return description !== undefined && coversIntervals(description) ? column : []
+  })
 }
 
 /**
@@ -119,7 +128,7 @@ function addSample(run: CollectedRun, sample: Sample, description: RowsDescripti
     return
   }
   addToEvidence(run.evidence, sample, description)
-  if (description.format === 'jsonl') addToSection(run, sample, description)
+  if (!coversIntervals(description)) addToSection(run, sample, description)
   else if (sample.kind === 'process') addProcess(run, sample)
   else if (sample.kind === 'device') addDevice(run, sample)
 }

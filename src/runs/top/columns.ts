@@ -2,7 +2,7 @@ import type { RowColumn, RowSection, RowsDescription } from '../../core/catalog.
 import { exportedName } from '../../core/live-export.ts'
 import { quantityOf } from '../../core/rules/quantity.ts'
 import { sectionKey } from '../evidence/evidence.ts'
-import type { Descriptions } from '../log/descriptions.ts'
+import { coversIntervals, type Descriptions } from '../log/descriptions.ts'
 import { type ColumnChoice, DEFAULT_COLUMNS, type Total } from './default-columns.ts'
 import { NEEDED_COLUMNS } from './findings/log-evidence.ts'
 
@@ -75,9 +75,9 @@ export function chooseColumns(
 }
 
 /**
- * Returns the description with which the rows of a metric are read. Rows in JSON Lines are compared
- * with the whole description. In other formats, if the metric has default columns, only the columns
- * that can be shown or that rules read are read, because the rows have many columns.
+ * Returns the description with which the rows of a metric are read. Rows about intervals have many
+ * columns: if the metric has default columns, only the columns that can be shown or that rules read
+ * are read. Other rows are compared with the whole description.
  *
  * @param names the names of columns that the user requests
  */
@@ -87,7 +87,7 @@ export function neededRows(
   names: readonly string[],
 ): RowsDescription {
   const defaults = DEFAULT_COLUMNS.flat().filter((choice) => choice.metric === metric)
-  if (description.format === 'jsonl' || defaults.length === 0) return description
+  if (!coversIntervals(description) || defaults.length === 0) return description
   const shown = new Set([...names, ...defaults.map(({ column }) => column)])
   const sections = description.sections.map((section) => {
     const read = NEEDED_COLUMNS.get(sectionKey(metric, section.name))

@@ -3,7 +3,7 @@ import { asText, type Fields } from '../../../core/kubernetes/json.ts'
 import type { QuantitySource } from '../../../core/rules/choose-source.ts'
 import { conversionOf, quantityOf, thingOf } from '../../../core/rules/quantity.ts'
 import { computeTotal, maximum } from '../../../lib/statistics.ts'
-import { sysstatSection } from '../../log/descriptions.ts'
+import { coversIntervals } from '../../log/descriptions.ts'
 import type { CollectedRun } from '../gather.ts'
 import type { SectionRun, SectionTrack } from '../section.ts'
 import type { Track } from '../track.ts'
@@ -133,37 +133,38 @@ function measureSamples(
 ): readonly Measurement[] {
   const sections = [...run.sections.values()].filter(({ section }) => thingOf(section) === PROCESS)
   const processes = [
-    ...sysstatProcesses(run, logs),
-    ...sections.flatMap((section) => jsonlProcesses(section, logs)),
+    ...intervalProcesses(run, logs),
+    ...sections.flatMap((section) => sectionProcesses(section, logs)),
   ]
   return [...Map.groupBy(processes, programKey).values()].flatMap((own) =>
     measureProgram(own, names),
   )
 }
 
-function sysstatProcesses(
+/** Returns the processes whose rows are about intervals. */
+function intervalProcesses(
   run: CollectedRun,
   logs: ReadonlyMap<string, LogFacts>,
 ): readonly SampledProcess[] {
   return [...Map.groupBy(run.processes.values(), ({ source }) => source)].flatMap(
     ([source, tracks]) => {
       const facts = logs.get(source)
-      // The rows of a section in JSON Lines are measured with their counters.
-      if (facts === undefined || facts.description?.format === 'jsonl') return []
-      const columns = sysstatColumns(run, facts)
-      return tracks.flatMap((track) => sysstatProcess(run, columns, track))
+      // The other sections are measured with their counters.
+      if (facts?.description === undefined || !coversIntervals(facts.description)) return []
+      const columns = intervalColumns(run, facts)
+      return tracks.flatMap((track) => intervalProcess(run, columns, track))
     },
   )
 }
 
-function sysstatColumns({ measures, descriptions }: CollectedRun, facts: LogFacts): SampledColumns {
-  const section = sysstatSection(descriptions, 'pidstat', facts.metric)
+function intervalColumns({ measures }: CollectedRun, facts: LogFacts): SampledColumns {
+  const section = facts.description?.sections.find(({ of }) => of === PROCESS)
   const read = new Set(measures.process.map(({ column }) => column))
   const columns = (section?.columns ?? []).filter(({ name }) => read.has(name))
   return { facts, columns, isPartial: section !== undefined && facts.leftOut.has(section) }
 }
 
-function sysstatProcess(
+function intervalProcess(
   { measures }: CollectedRun,
   sampled: SampledColumns,
   { container, program, pid, values, intervals }: Track,
@@ -178,7 +179,7 @@ function sysstatProcess(
   return [{ ...sampled, container, program, pid, measure }]
 }
 
-function jsonlProcesses(
+function sectionProcesses(
   { section, measures, tracks }: SectionRun,
   logs: ReadonlyMap<string, LogFacts>,
 ): readonly SampledProcess[] {

@@ -344,7 +344,10 @@ export function asVitals(rows: readonly Sample[]): readonly Sample[] {
 /** Reads these rows. */
 export function evidenceOf(rows: readonly Sample[]): Evidence {
   const evidence = newEvidence(RULE_NEEDS, STORES)
-  for (const row of rows) addToEvidence(evidence, row, DESCRIPTIONS.get(row.metric ?? ''))
+  for (const row of rows) {
+    const description = DESCRIPTIONS.get(row.metric ?? '')
+    if (description !== undefined) addToEvidence(evidence, row, description)
+  }
   return evidence
 }
 

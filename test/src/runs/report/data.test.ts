@@ -160,11 +160,12 @@ t.test('two pods of the same rank are distinguished, and ranks are in numeric or
 })
 
 t.test('threads are not counted twice, and devices are not programs', async (t) => {
+  const device = { kind: 'device', metric: 'io-sysstat', section: 'device' }
   const { rows, plots, devices, idleDevices } = dataOf([
     entry('a', '0', at(0, { percent_cpu: 50 })),
     entry('a', '0', at(0, { kind: 'thread', tid: 1, percent_cpu: 50 })),
-    entry('a', '0', at(0, { kind: 'device', device: 'vda', util: 5 })),
-    entry('a', '0', at(0, { kind: 'device', device: 'loop0', util: 0 })),
+    entry('a', '0', at(0, { ...device, device: 'vda', util: 5 })),
+    entry('a', '0', at(0, { ...device, device: 'loop0', util: 0 })),
   ])
   t.equal(rows.length, 1)
   t.equal(plots.lines.length, 1)
