@@ -4,23 +4,31 @@ import { readAnnotations, readRequest } from '../../src/core/request.ts'
 import { listIgnoredOptions, listOverlaps } from '../../src/core/rules/overlapping-metrics.ts'
 import { DEFAULT_WORD } from '../../src/core/text/metric-list.ts'
 import { annotate as annotateOne, unannotate } from '../../src/pods/manifest/annotate.ts'
+import { findMissedPods } from '../../src/pods/manifest/missed-pods.ts'
 import type { Manifest } from '../../src/pods/manifest/read.ts'
-import { describe, listWithoutPods } from '../../src/pods/manifest/report.ts'
+import { describe, listNotObjects, listWithoutPods } from '../../src/pods/manifest/report.ts'
 import { findResources } from '../../src/pods/manifest/resources.ts'
 import { listNamespacesWithoutTools } from '../../src/pods/manifest/tool-namespaces.ts'
 import { listUnranked } from '../../src/pods/manifest/unranked-pods.ts'
 import { type InjectOptions, isChanged, resolveMetrics, show, UNCHANGED } from '../inject/inject.ts'
 import { asked, metricNames, writtenPairs } from '../shared/asking.ts'
 import { readCatalogs } from '../shared/catalogs/catalog-by-namespace.ts'
-import { UsageError } from '../shared/errors.ts'
+import { EXIT, UsageError } from '../shared/errors.ts'
 import { manifestError, readInput } from '../shared/input.ts'
-import type { ManifestOutput } from '../shared/manifest-output.ts'
+import { exitCodeFor, type ManifestOutput } from '../shared/manifest-output.ts'
 import type { OptionalCluster } from '../shared/reader.ts'
 import type { Session } from '../shared/session.ts'
 
 export type AnnotateOptions = Pick<
   InjectOptions,
-  'filename' | 'metric' | 'annotation' | 'include' | 'output' | 'catalog' | 'observerImage'
+  | 'filename'
+  | 'metric'
+  | 'annotation'
+  | 'include'
+  | 'output'
+  | 'strict'
+  | 'catalog'
+  | 'observerImage'
 > &
   OptionalCluster & { readonly ranks?: string; readonly undo?: boolean }
 
@@ -51,9 +59,17 @@ export async function annotate(
       read.catalogs.flatMap((catalog) => [...asked(metrics, readPairs(options), catalog)]),
     )
     const annotated = wanted.map((manifest) => annotateOne(manifest, annotations, namespaces))
-    const notes = annotated.flatMap(({ passedOver }) =>
-      passedOver.map(({ resource, why }) => describe(resource, why)),
+    const missed = findMissedPods(
+      annotated.flatMap(({ objects }) => objects),
+      'annotated',
     )
+    const notes = [
+      ...wanted.flatMap(listNotObjects),
+      ...annotated.flatMap(({ passedOver }) =>
+        passedOver.map(({ resource, why }) => describe(resource, why)),
+      ),
+      ...missed.notes,
+    ]
     const isAny = annotated.some(({ places }) => places > 0)
     if (!isAny)
       throw new UsageError(...notes, ...wanted.flatMap(listWithoutPods), describeNothing(wanted))
@@ -64,7 +80,8 @@ export async function annotate(
     const unranked = listUnranked(annotated, annotations)
     const overlaps = read.catalogs.flatMap((catalog) => listOverlapNotes(annotations, catalog))
     const all = [...read.origins, ...notes, ...closed, ...unranked, ...new Set(overlaps)]
-    return { output: show(annotated, options), notes: all }
+    const exitCode = exitCodeFor(missed, options.strict)
+    return { output: show(annotated, options), notes: all, exitCode }
   } catch (error) {
     return manifestError(error)
   }
@@ -77,7 +94,7 @@ function removeAnnotations(
 ): ManifestOutput {
   const undone = manifests.map((manifest) => ({ manifest, text: unannotate(manifest, namespaces) }))
   const notes = undone.some(isChanged) ? [] : [`no annotation of Ridealong was found; ${UNCHANGED}`]
-  return { output: show(undone, options), notes }
+  return { output: show(undone, options), notes, exitCode: EXIT.ok }
 }
 
 /** Returns the metrics that the command line names, or the word for the default metrics. */

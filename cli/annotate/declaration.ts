@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import { helpEnd } from '../shared/help.ts'
-import { items, withManifests } from '../shared/manifest-options.ts'
+import { items, MISSED_PODS, withManifests } from '../shared/manifest-options.ts'
 import { printManifests } from '../shared/manifest-output.ts'
 import { withCatalogOfCluster } from '../shared/options.ts'
 import type { Session } from '../shared/session.ts'
@@ -28,11 +28,13 @@ export function declareAnnotate(program: Command, session: Session): void {
     .addHelpText(
       'after',
       helpEnd({
+        no: MISSED_PODS,
         examples: [
           'annotate -f job.yaml | kubectl apply -f -',
           'annotate -f . --metric io-sysstat --include Job',
           'annotate -f job.yaml --metric true,cpu-profile --ranks every:16',
           'annotate -f all.yaml --include Namespace',
+          'annotate -f all.yaml --strict > annotated.yaml',
           'annotate --undo -f annotated.yaml > job.yaml',
         ],
       }),

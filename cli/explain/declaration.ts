@@ -1,11 +1,12 @@
 import type { Command } from 'commander'
 import { helpEnd } from '../shared/help.ts'
+import { withStrict } from '../shared/manifest-options.ts'
 import { withCluster, withConfiguration, withNamespaces, withOutput } from '../shared/options.ts'
 import type { Session } from '../shared/session.ts'
 
 /** Declares the verb `explain`. */
 export function declareExplain(program: Command, session: Session): void {
-  withOutput(withConfiguration(withCluster(withNamespaces(program.command('explain')))))
+  withStrict(withOutput(withConfiguration(withCluster(withNamespaces(program.command('explain'))))))
     .description('explain why pods get observers or not: every rule in order')
     .argument('[object]', 'KIND/NAME in the cluster, for example pod/lammps-0 or job/lammps')
     .option(
@@ -22,7 +23,7 @@ export function declareExplain(program: Command, session: Session): void {
       'after',
       helpEnd({
         ok: 'all pods get observers',
-        no: 'a pod gets no observers',
+        no: 'a pod gets no observers, or pods of an object in the files are not known',
         examples: [
           'explain pod/lammps-0-x2x4k -n hpc',
           'explain minicluster/lammps -n hpc',
@@ -32,12 +33,12 @@ export function declareExplain(program: Command, session: Session): void {
       }),
     )
     .action(async (object, options) => {
-      const [{ explain, exitCode }, { shown }] = await Promise.all([
+      const [{ explain }, { shown }] = await Promise.all([
         import('./explain.ts'),
         import('../../src/pods/explain/show.ts'),
       ])
-      const explanations = await explain(object, options, session)
+      const { explanations, exitCode } = await explain(object, options, session)
       session.print(shown(explanations, options.output))
-      session.exitCode = exitCode(explanations)
+      session.exitCode = exitCode
     })
 }

@@ -5,14 +5,27 @@ import { countPods } from '../../src/pods/explain/pods-of-template.ts'
 import { findOperatedPods } from '../../src/pods/manifest/kinds/operated-pods.ts'
 import { valueAt } from '../../src/pods/manifest/kinds/paths.ts'
 import { at } from '../../src/pods/manifest/manifest-error.ts'
+import {
+  findMissedPods,
+  type HandledObject,
+  type MissedPods,
+} from '../../src/pods/manifest/missed-pods.ts'
 import type { Manifest } from '../../src/pods/manifest/read.ts'
-import { listSkipped, listWithoutPods } from '../../src/pods/manifest/report.ts'
+import { describeLeft, listNotObjects, listWithoutPods } from '../../src/pods/manifest/report.ts'
 import { findResources, type ManifestResource } from '../../src/pods/manifest/resources.ts'
 import { buildReview } from '../../src/pods/manifest/static-pod.ts'
 import { findTemplates, type Template } from '../../src/pods/manifest/templates.ts'
 import { UsageError } from '../shared/errors.ts'
 import { aboutPod } from './about-pod.ts'
 import type { About } from './explain-facts.ts'
+
+/** The pods of files, and the objects whose pods are not known. */
+export interface FilePods {
+  readonly abouts: readonly About[]
+  /** A sentence for each object that may create pods which are not explained. */
+  readonly notes: readonly string[]
+  readonly missed: MissedPods
+}
 
 /**
  * Finds the pods to explain in files: recorded AdmissionReviews, pods that were read from a
@@ -21,12 +34,26 @@ import type { About } from './explain-facts.ts'
  * @param namespace the namespace of objects that name no namespace
  * @throws UsageError with the reason for each object, if no object creates pods
  */
-export function aboutFiles(manifests: readonly Manifest[], namespace: string): readonly About[] {
+export function aboutFiles(manifests: readonly Manifest[], namespace: string): FilePods {
   const abouts = manifests.flatMap((manifest) => aboutManifest(manifest, namespace))
-  if (abouts.length > 0) return abouts
-  const whys = manifests.flatMap((manifest) => listSkipped({ manifest, text: '', outcomes: [] }))
+  const resources = manifests.filter((one) => !isRecording(one)).flatMap(findResources)
+  const missed = findMissedPods(resources.map(listFields), 'explained')
+  const unexplained = resources.filter((resource) => aboutResource(resource, '').length === 0)
+  const notes = [
+    ...manifests.flatMap(listNotObjects),
+    ...unexplained.flatMap(describeLeft),
+    ...missed.notes,
+  ]
+  if (abouts.length > 0) return { abouts, notes, missed }
   const others = manifests.flatMap(listWithoutPods)
-  throw new UsageError(...whys, ...others, 'there is no object that creates pods')
+  throw new UsageError(...notes, ...others, 'there is no object that creates pods')
+}
+
+/** Returns an object with its fields from which pods are explained. */
+function listFields(resource: ManifestResource): HandledObject {
+  const paths = [...findTemplates(resource), ...findOperatedPods(resource)]
+  const fields = paths.map(({ path }) => path.slice(resource.path.length))
+  return { resource, found: fields, changed: fields }
 }
 
 /** Returns the Namespaces among the documents, by name. */
@@ -38,8 +65,12 @@ export function namespacesIn(manifests: readonly Manifest[]): ReadonlyMap<string
 }
 
 function aboutManifest(manifest: Manifest, namespace: string): readonly About[] {
-  if (fieldsOrNone(manifest.value).kind === 'AdmissionReview') return [aboutRecording(manifest)]
+  if (isRecording(manifest)) return [aboutRecording(manifest)]
   return findResources(manifest).flatMap((resource) => aboutResource(resource, namespace))
+}
+
+function isRecording({ value }: Manifest): boolean {
+  return fieldsOrNone(value).kind === 'AdmissionReview'
 }
 
 function aboutRecording(manifest: Manifest): About {

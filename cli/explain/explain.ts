@@ -2,16 +2,24 @@ import { type ClusterName, hasCluster } from '../../src/cluster/access.ts'
 import { type Explanation, explain as explainOne } from '../../src/pods/explain/explain.ts'
 import { EXIT, type ExitCode, UsageError } from '../shared/errors.ts'
 import { manifestError, readInput } from '../shared/input.ts'
+import { exitCodeFor } from '../shared/manifest-output.ts'
 import { openReader } from '../shared/reader.ts'
 import type { Session } from '../shared/session.ts'
 import { type About, type Common, type FactOptions, factsFrom } from './explain-facts.ts'
 import { aboutFiles, namespacesIn } from './explain-files.ts'
 import { aboutLive } from './explain-live.ts'
 
+/** The explanations of pods, and the exit code. */
+export interface Explained {
+  readonly explanations: readonly Explanation[]
+  readonly exitCode: ExitCode
+}
+
 export interface ExplainOptions extends FactOptions, ClusterName {
   readonly filename?: readonly string[]
   readonly namespace?: string | undefined
   readonly offline?: boolean
+  readonly strict?: boolean
 }
 
 /**
@@ -25,27 +33,38 @@ export async function explain(
   what: string | undefined,
   options: ExplainOptions,
   session: Session,
-): Promise<readonly Explanation[]> {
+): Promise<Explained> {
   const { filename, namespace } = options
-  const { environment, stdin } = session
   if (what !== undefined && filename === undefined) {
-    const reader = await openReader(options, environment)
+    const reader = await openReader(options, session.environment)
     const common = await factsFrom(options, reader)
     const place = namespace ?? reader.namespace
     const abouts = await aboutLive(reader, what, place, await common.catalogsIn(place))
-    return explainAll(abouts, common, session)
+    return explainAll(abouts, common, session, EXIT.ok)
   }
   if (what !== undefined || filename === undefined) {
     throw new UsageError('name either KIND/NAME, such as job/lammps, or -f FILE')
   }
+  return await explainFiles(filename, options, session)
+}
+
+async function explainFiles(
+  filename: readonly string[],
+  options: ExplainOptions,
+  session: Session,
+): Promise<Explained> {
+  const { namespace } = options
+  const { environment, stdin } = session
   try {
     const manifests = await readInput(filename, stdin)
     const reader = isOffline(options, environment)
       ? undefined
       : await openReader(options, environment)
-    const abouts = aboutFiles(manifests, namespace ?? reader?.namespace ?? 'default')
+    const read = aboutFiles(manifests, namespace ?? reader?.namespace ?? 'default')
     const common = await factsFrom(options, reader, namespacesIn(manifests))
-    return await explainAll(abouts, common, session)
+    for (const note of read.notes) session.say(note)
+    const exitCode = exitCodeFor(read.missed, options.strict)
+    return await explainAll(read.abouts, common, session, exitCode)
   } catch (error) {
     return manifestError(error)
   }
@@ -60,17 +79,17 @@ function isOffline(
   return !hasCluster({ ...cluster, environment, mayReadHome: true })
 }
 
+/** @param exitCode the exit code if all pods get observers */
 async function explainAll(
   abouts: readonly About[],
   { factsOf, origins }: Common,
   { say }: Session,
-): Promise<readonly Explanation[]> {
-  const explained = await Promise.all(abouts.map(async (about) => explainOne(await factsOf(about))))
+  exitCode: ExitCode,
+): Promise<Explained> {
+  const explanations = await Promise.all(
+    abouts.map(async (about) => explainOne(await factsOf(about))),
+  )
   for (const origin of origins) say(origin)
-  return explained
-}
-
-/** Returns 0 if all pods were injected, otherwise 1. */
-export function exitCode(explanations: readonly Explanation[]): ExitCode {
-  return explanations.every(({ outcome }) => outcome === 'injected') ? EXIT.ok : EXIT.no
+  const areInjected = explanations.every(({ outcome }) => outcome === 'injected')
+  return { explanations, exitCode: areInjected ? exitCode : EXIT.no }
 }

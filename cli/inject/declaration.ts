@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { helpEnd } from '../shared/help.ts'
-import { items, withManifests } from '../shared/manifest-options.ts'
+import { items, MISSED_PODS, withManifests } from '../shared/manifest-options.ts'
 import { printManifests } from '../shared/manifest-output.ts'
 import { withCluster, withNamespaces } from '../shared/options.ts'
 import type { Session } from '../shared/session.ts'
@@ -21,6 +21,7 @@ export function declareInject(program: Command, session: Session): void {
     .addHelpText(
       'after',
       helpEnd({
+        no: MISSED_PODS,
         examples: [
           'inject -f job.yaml | kubectl apply -f -',
           'inject -f jobs/ --metric true,io-sysstat --include Job',

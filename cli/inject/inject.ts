@@ -13,6 +13,7 @@ import {
   type InjectedManifest,
   inject as injectOne,
 } from '../../src/pods/manifest/inject.ts'
+import { findMissedPods } from '../../src/pods/manifest/missed-pods.ts'
 import {
   included,
   type ManifestFormat,
@@ -20,16 +21,21 @@ import {
   printed,
 } from '../../src/pods/manifest/print.ts'
 import type { Manifest } from '../../src/pods/manifest/read.ts'
-import { listInjectionWarnings, listProblems, listSkipped } from '../../src/pods/manifest/report.ts'
+import {
+  listInjectionWarnings,
+  listNotObjects,
+  listProblems,
+  listSkipped,
+} from '../../src/pods/manifest/report.ts'
 import { findResources } from '../../src/pods/manifest/resources.ts'
 import { buildReview } from '../../src/pods/manifest/static-pod.ts'
 import { findTemplates, type Template } from '../../src/pods/manifest/templates.ts'
 import { undo as undoOne } from '../../src/pods/manifest/undo.ts'
 import { asked, metricNames, writtenPairs } from '../shared/asking.ts'
 import { readCatalogs } from '../shared/catalogs/catalog-by-namespace.ts'
-import { UsageError } from '../shared/errors.ts'
+import { EXIT, UsageError } from '../shared/errors.ts'
 import { manifestError, readInput } from '../shared/input.ts'
-import type { ManifestOutput } from '../shared/manifest-output.ts'
+import { exitCodeFor, type ManifestOutput } from '../shared/manifest-output.ts'
 import type { OptionalCluster } from '../shared/reader.ts'
 import type { Session } from '../shared/session.ts'
 import { readSettings, type SettingOptions } from '../shared/settings.ts'
@@ -41,6 +47,7 @@ export interface InjectOptions extends SettingOptions, OptionalCluster {
   readonly include?: readonly string[]
   readonly namespace: string
   readonly undo?: boolean
+  readonly strict?: boolean
   readonly output?: ManifestFormat
 }
 
@@ -59,18 +66,25 @@ export async function inject(
     if (options.undo === true) {
       const undone = wanted.map((manifest) => ({ manifest, text: undoOne(manifest) }))
       const notes = undone.some(isChanged) ? [] : [NO_OBSERVERS]
-      return { output: show(undone, options), notes }
+      return { output: show(undone, options), notes, exitCode: EXIT.ok }
     }
     const { answer, origins } = await answererFor(manifests, wanted, options, environment)
     const injected = wanted.map((manifest) => injectOne(manifest, answer, options.namespace))
     refuseWrong(injected)
+    const missed = findMissedPods(
+      injected.flatMap(({ objects }) => objects),
+      'changed',
+    )
     return {
       output: show(injected, options),
       notes: [
         ...origins,
+        ...wanted.flatMap(listNotObjects),
         ...injected.flatMap(listSkipped),
+        ...missed.notes,
         ...injected.flatMap(listInjectionWarnings),
       ],
+      exitCode: exitCodeFor(missed, options.strict),
     }
   } catch (error) {
     return manifestError(error)

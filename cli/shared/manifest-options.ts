@@ -3,9 +3,17 @@ import type { ManifestFormat } from '../../src/pods/manifest/print.ts'
 
 const FORMS = ['yaml', 'json'] as const satisfies readonly ManifestFormat[]
 
+/** The meaning of exit code 1 of the verbs that edit manifests. */
+export const MISSED_PODS = 'pods of an object were not changed; the output is complete otherwise'
+
+/** Adds the option that makes objects of unknown kinds a failure. */
+export function withStrict(command: Command): Command {
+  return command.option('--strict', 'also exit with 1 for an object of an unknown kind')
+}
+
 /** Adds the options of every verb that edits manifests. */
 export function withManifests(command: Command): Command {
-  return command
+  return withStrict(command)
     .requiredOption(
       '-f, --filename <file...>',
       'manifests in YAML or JSON: files, a folder, or - for standard input (required)',

@@ -1,16 +1,33 @@
-import type { Printer } from './output.ts'
+import type { MissedPods } from '../../src/pods/manifest/missed-pods.ts'
+import { EXIT, type ExitCode } from './errors.ts'
+import type { Session } from './session.ts'
 
 /** The result of a verb that edits manifests, and a note for each object that it did not change. */
 export interface ManifestOutput {
   readonly output: string
   readonly notes: readonly string[]
+  readonly exitCode: ExitCode
+}
+
+/**
+ * Returns the exit code of a verb that changes or explains the pods of manifests: 1 if it has
+ * missed pods.
+ *
+ * @param isStrict whether objects of unknown kinds count as missed
+ */
+export function exitCodeFor(missed: MissedPods, isStrict = false): ExitCode {
+  return missed.isAnyMissed || (isStrict && missed.isAnyUnknown) ? EXIT.no : EXIT.ok
 }
 
 /**
  * Prints the documents to standard output and the notes to standard error, since the documents may
  * be piped to kubectl.
  */
-export function printManifests({ output, notes }: ManifestOutput, { print, say }: Printer): void {
-  for (const note of notes) say(note)
-  print({ document: output })
+export function printManifests(
+  { output, notes, exitCode }: ManifestOutput,
+  session: Session,
+): void {
+  for (const note of notes) session.say(note)
+  session.print({ document: output })
+  session.exitCode = exitCode
 }

@@ -5,14 +5,21 @@ import { formatList } from '../../lib/format-list.ts'
 import { editedDocument } from './edit.ts'
 import { type Extension, extend } from './extend.ts'
 import { formatPath, formatPattern, valueAt } from './kinds/paths.ts'
-import { annotationsFor, describePlaces, findPlaces, readPlace } from './kinds/places.ts'
+import {
+  annotationsFor,
+  describePlaces,
+  findOperatorPlaces,
+  findPlaces,
+  readPlace,
+} from './kinds/places.ts'
 import { findKind, type Kind } from './kinds/table.ts'
-import { whyNoPods } from './kinds/without-pods.ts'
 import { findWrapped } from './kinds/wrapped.ts'
 import { at, ManifestError } from './manifest-error.ts'
+import type { HandledObject } from './missed-pods.ts'
 import { type Manifest, readManifests } from './read.ts'
 import { type Removal, remove } from './remove.ts'
 import { findResources, type ManifestResource } from './resources.ts'
+import { findTemplates } from './templates.ts'
 import { verify } from './verify.ts'
 
 /**
@@ -26,6 +33,8 @@ export interface Annotated {
   /** The number of annotated places. */
   readonly places: number
   readonly passedOver: readonly PassedOver[]
+  /** All objects, except Namespaces if these are not annotated. */
+  readonly objects: readonly HandledObject[]
 }
 
 /** An object without a place for annotations that reach its pods, with the reason and advice. */
@@ -59,7 +68,15 @@ export function annotate(manifest: Manifest, annotations: Fields, namespaces: bo
     const why = annotationsFor(resource, annotations).length > 0 ? undefined : whyNot(resource)
     return why === undefined ? [] : [{ resource, why }]
   })
-  return { manifest, text, places: extensions.length, passedOver }
+  const objects = resources.map(listFields)
+  return { manifest, text, places: extensions.length, passedOver, objects }
+}
+
+/** Returns an object with its annotated fields: pod templates, and annotations elsewhere. */
+function listFields(resource: ManifestResource): HandledObject {
+  const paths = [...findTemplates(resource), ...findOperatorPlaces(resource)]
+  const fields = paths.map(({ path }) => path.slice(resource.path.length))
+  return { resource, found: fields, changed: fields }
 }
 
 /**
@@ -119,15 +136,12 @@ function extended(file: string, text: string, extension: Extension): string {
 }
 
 /**
- * Returns the reason why an object has no place for annotations, with advice; undefined for an
- * object that creates no pods.
+ * Returns the reason why an object of a known kind has no place for annotations, with advice;
+ * undefined for other objects.
  */
 export function whyNot(resource: ManifestResource): string | undefined {
-  const { group, kind, fields } = resource
-  const row = findKind(group, kind)
-  if (row !== undefined) return whyNoPlace(resource, row)
-  const isData = asFields(fields.spec) === undefined || whyNoPods(group, kind) !== undefined
-  return isData ? undefined : UNKNOWN
+  const row = findKind(resource.group, resource.kind)
+  return row && whyNoPlace(resource, row)
 }
 
 function whyNoPlace({ group, kind, fields }: ManifestResource, row: Kind): string | undefined {
@@ -153,7 +167,3 @@ function describeMissing(row: Kind): string {
 }
 
 const LIST = 'spec.containers'
-
-const UNKNOWN =
-  'this kind is unknown, and the object contains no pod template; if its operator creates pods, ' +
-  'annotate the namespace instead'

@@ -7,6 +7,7 @@ import type { PodReview } from '../../core/review-pod.ts'
 import { type Before, describeBefore, remember } from './before.ts'
 import { type Edit, editedDocument } from './edit.ts'
 import { type Extension, extend } from './extend.ts'
+import type { HandledObject } from './missed-pods.ts'
 import type { Manifest } from './read.ts'
 import { findResources, type ManifestResource } from './resources.ts'
 import { buildReview } from './static-pod.ts'
@@ -26,6 +27,7 @@ export interface InjectedManifest {
   /** The text of this document, including the markers before it. */
   readonly text: string
   readonly outcomes: readonly TemplateOutcome[]
+  readonly objects: readonly HandledObject[]
 }
 
 /** Reviews the first pod of a template. */
@@ -39,13 +41,25 @@ export type Answer = (review: Review, template: Template) => PodReview
  * @throws ManifestError if the document cannot be edited without changing something else
  */
 export function inject(manifest: Manifest, answer: Answer, namespace: string): InjectedManifest {
-  const rides = findResources(manifest)
+  const resources = findResources(manifest)
+  const rides = resources
     .flatMap(findTemplates)
     .map((template) => injectTemplate(template, answer, namespace))
   const edits = rides.flatMap(({ edits }) => edits)
   const text = editedDocument(manifest, edits)
   if (edits.length > 0) verify(manifest, text, rides)
-  return { manifest, text, outcomes: rides }
+  const objects = resources.map((resource): HandledObject => {
+    const own = rides.filter((ride) => ride.resource.path === resource.path)
+    const found = own.map(({ path }) => path.slice(resource.path.length))
+    return { resource, found, changed: found.filter((_, index) => hasObservers(own[index])) }
+  })
+  return { manifest, text, outcomes: rides, objects }
+}
+
+function hasObservers(ride: TemplateOutcome | undefined): boolean {
+  if (ride === undefined) return false
+  const { decision } = ride
+  return decision.outcome !== 'left' || decision.reason === 'already-injected'
 }
 
 interface TemplateInjection extends TemplateOutcome, Patch {

@@ -1,11 +1,11 @@
-import { asFields, asText } from '../../core/kubernetes/json.ts'
+import { asFields, asText, listOrNone } from '../../core/kubernetes/json.ts'
 import { REASONS } from '../../core/reasons.ts'
 import { listOverlaps } from '../../core/rules/overlapping-metrics.ts'
 import { whyNot } from './annotate.ts'
 import type { InjectedManifest, TemplateOutcome } from './inject.ts'
 import { annotationsFor, describePlaces } from './kinds/places.ts'
 import { findKind } from './kinds/table.ts'
-import { whyNoPods } from './kinds/without-pods.ts'
+import { isWithoutPods } from './kinds/without-pods.ts'
 import { at } from './manifest-error.ts'
 import type { Manifest } from './read.ts'
 import { findResources, type ManifestResource } from './resources.ts'
@@ -45,10 +45,14 @@ export function listSkipped({ manifest, outcomes }: InjectedManifest): readonly 
       ? [describe(resource, `left: ${decision.reason}: ${decision.message}`)]
       : [],
   )
-  return [...lefts, ...findResources(manifest).flatMap(withoutTemplate)]
+  return [...lefts, ...findResources(manifest).flatMap(describeLeft)]
 }
 
-function withoutTemplate(resource: ManifestResource): readonly string[] {
+/**
+ * Returns a sentence with the reason why an object of a known kind, which may create pods, has no
+ * pod template.
+ */
+export function describeLeft(resource: ManifestResource): readonly string[] {
   if (resource.kind === 'Namespace' || findTemplates(resource).length > 0) return []
   const row = findKind(resource.group, resource.kind)
   const fields = row && describePlaces(row)
@@ -59,17 +63,21 @@ function withoutTemplate(resource: ManifestResource): readonly string[] {
   return why === undefined ? [] : [describe(resource, `left: ${why}`)]
 }
 
-/**
- * Returns a sentence for each object of a known kind that creates no pods, with the reason, and for
- * a document that is not an object of Kubernetes.
- */
+/** Returns a sentence for each object of a kind that creates no pods. */
 export function listWithoutPods(manifest: Manifest): readonly string[] {
-  const isObject = asText(asFields(manifest.value)?.kind) !== undefined
-  if (!isObject && manifest.value !== null) return [at(manifest, NOT_AN_OBJECT)]
-  return findResources(manifest).flatMap((resource) => {
-    const { group, kind } = resource
-    const why = findKind(group, kind) === undefined ? whyNoPods(group, kind) : undefined
-    return why === undefined ? [] : [describe(resource, `it creates no pods: ${why}`)]
+  const objects = findResources(manifest).filter(({ group, kind }) => isWithoutPods(group, kind))
+  return objects.map((resource) => describe(resource, 'it creates no pods'))
+}
+
+/** Returns a sentence for a document, or items of a list, that are not objects of Kubernetes. */
+export function listNotObjects(manifest: Manifest): readonly string[] {
+  const { value } = manifest
+  const fields = asFields(value)
+  if (asText(fields?.kind) === undefined) return value === null ? [] : [at(manifest, NOT_AN_OBJECT)]
+  const items = fields?.kind === 'List' ? listOrNone(fields.items) : []
+  return items.flatMap((item, index) => {
+    const isObject = asText(asFields(item)?.kind) !== undefined
+    return isObject ? [] : [at(manifest, `items[${index}]: ${NOT_AN_OBJECT}`)]
   })
 }
 

@@ -1,11 +1,6 @@
-import {
-  asFields,
-  asText,
-  type Fields,
-  fieldsOrNone,
-  listOrNone,
-} from '../../core/kubernetes/json.ts'
+import { asFields, asText, type Fields, fieldsOrNone } from '../../core/kubernetes/json.ts'
 import { valueAt } from './kinds/paths.ts'
+import { isUnknownKind } from './kinds/table.ts'
 import { findWrapped } from './kinds/wrapped.ts'
 import type { ManifestPosition } from './manifest-error.ts'
 import type { Manifest } from './read.ts'
@@ -20,6 +15,8 @@ export interface ManifestResource {
   readonly group: string
   readonly kind: string
   readonly name: string
+  /** Whether it is not known how objects of this kind create pods, if they create any. */
+  readonly isUnknown: boolean
   /** Whether another object contains this object, and its operator creates it. */
   readonly isWrapped: boolean
   /** The namespace. If empty, the object is created in the current namespace of the client. */
@@ -44,30 +41,42 @@ function resourcesAt(
   const kind = asText(fields?.kind)
   if (fields === undefined || kind === undefined) return []
   if (kind.endsWith('List') && Array.isArray(fields.items)) {
-    return listOrNone(fields.items).flatMap((item, index) => {
-      return resourcesAt(manifest, [...path, 'items', index], item, wrapper)
+    return fields.items.flatMap((item, index) => {
+      return resourcesAt(manifest, [...path, 'items', index], itemOf(fields, item), wrapper)
     })
   }
   const metadata = fieldsOrNone(fields.metadata)
-  const [group = '', version] = (asText(fields.apiVersion) ?? '').split('/')
+  const [first = '', version] = (asText(fields.apiVersion) ?? '').split('/')
+  const group = version === undefined ? '' : first
   const resource = {
     manifest,
     place: locate(manifest, path),
     path,
     fields,
-    group: version === undefined ? '' : group,
+    group,
     kind,
     name: asText(metadata.name) ?? '',
+    isUnknown: isUnknownKind(group, kind),
     isWrapped: wrapper !== undefined,
     namespace: asText(metadata.namespace) ?? wrapper?.namespace ?? '',
   }
-  const inside = findWrapped(resource.group, kind, fields)
+  const inside = findWrapped(group, kind, fields)
   return [
     resource,
     ...inside.flatMap((steps) => {
       return resourcesAt(manifest, [...path, ...steps], valueAt(fields, steps), resource)
     }),
   ]
+}
+
+/**
+ * Returns an item of a list. The apiserver leaves out the kind of the items of a list of one kind,
+ * such as a JobList.
+ */
+function itemOf({ apiVersion, kind }: Fields, item: unknown): unknown {
+  const own = String(kind).slice(0, -'List'.length)
+  const fields = asFields(item)
+  return fields === undefined || own === '' ? item : { apiVersion, kind: own, ...fields }
 }
 
 function locate(manifest: Manifest, path: readonly Step[]): ManifestPosition {

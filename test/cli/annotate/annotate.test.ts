@@ -263,3 +263,64 @@ t.test('annotate --undo removes the annotations, and says if there are none', as
     err: /'--undo' cannot be used with option '--metric/,
   })
 })
+
+const TEMPLATE = 'template: {spec: {containers: [{name: m, image: i}]}}'
+const KINDS = `apiVersion: batch/v1
+kind: Job
+metadata: {name: a}
+spec: {${TEMPLATE}}
+---
+apiVersion: kaito.sh/v1beta1
+kind: Workspace
+metadata: {name: b}
+resource: {instanceType: x}
+inference: {${TEMPLATE}}
+---
+apiVersion: flinkoperator.k8s.io/v1beta1
+kind: FlinkCluster
+metadata: {name: c}
+spec: {taskManager: {replicas: 2, sidecars: [{name: s, image: i}]}}
+---
+apiVersion: flink.k8s.io/v1beta1
+kind: FlinkApplication
+metadata: {name: d}
+spec: {image: x}
+`
+
+t.test('annotate, inject and explain -f name each object of an unknown kind', async (t) => {
+  const verbs: readonly (readonly [string, string])[] = [
+    ['annotate', 'annotated'],
+    ['inject', 'changed'],
+    ['explain', 'explained'],
+  ]
+  for (const [verb, past] of verbs) {
+    const { code, out, err } = await run([verb, '--offline', '-f', '-'], KINDS)
+    t.equal(code, 1, verb)
+    t.match(out, verb === 'explain' ? 'job/a' : KINDS.slice(-80))
+    t.match(err, /Workspace b: this kind is unknown; .*may also create pods from other fields\n/)
+    t.match(err, `FlinkCluster c: this kind is unknown; not ${past}: spec.taskManager.sidecars; `)
+    t.match(err, 'FlinkApplication d: this kind is unknown, and the object has no pod template; ')
+  }
+})
+
+t.test('an unknown kind without containers is a failure with --strict only', async (t) => {
+  const [job, , , other] = KINDS.split('---\n')
+  for (const verb of ['annotate', 'inject']) {
+    const words = [verb, '--offline', '-f', '-']
+    const text = `${job}---\n${other}`
+    const { code, out } = await run(words, text)
+    t.equal(code, 0, verb)
+    t.match(await run([...words, '--strict'], text), { code: 1, out })
+    t.equal((await run([...words, '--strict'], job)).code, 0)
+  }
+})
+
+t.test('a kind that Kubernetes no longer serves is not said to create no pods', async (t) => {
+  const old = `apiVersion: extensions/v1beta1\nkind: Deployment\nspec: {${TEMPLATE}}\n`
+  const { code, err } = await run(['annotate', '--offline', '-f', '-'], old)
+  t.equal(code, 2)
+  t.match(
+    err,
+    'Deployment: Kubernetes 1.16 and later do not serve extensions/v1beta1; write apps/v1',
+  )
+})

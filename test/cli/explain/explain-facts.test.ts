@@ -25,7 +25,7 @@ function verdictsIn(findings: readonly { readonly name: string; readonly verdict
 
 t.test('without a cluster, rules that need its objects are unknown, also in JSON', async (t) => {
   const folder = t.testdir({ 'pod.yaml': POD })
-  const explanations = await explain(
+  const { explanations } = await explain(
     undefined,
     {
       filename: [`${folder}/pod.yaml`],
@@ -47,7 +47,7 @@ t.test('without a cluster, rules that need its objects are unknown, also in JSON
 
 t.test('a Namespace among the files says its Pod Security level, but no LimitRange', async (t) => {
   const folder = t.testdir({ 'all.yaml': `${NAMESPACE}---\n${POD}` })
-  const [{ findings } = { findings: [] }] = await explain(
+  const { explanations } = await explain(
     undefined,
     {
       filename: [`${folder}/all.yaml`],
@@ -55,12 +55,12 @@ t.test('a Namespace among the files says its Pod Security level, but no LimitRan
     },
     createSession(),
   )
-  t.strictSame(verdictsIn(findings), ['ok', 'unknown', 'unknown', 'unknown'])
+  t.strictSame(verdictsIn(explanations[0]?.findings ?? []), ['ok', 'unknown', 'unknown', 'unknown'])
 })
 
 t.test('the file of --namespaces has all rules of its namespaces', async (t) => {
   const folder = t.testdir({ 'pod.yaml': POD, 'namespaces.yaml': NAMESPACE })
-  const [{ findings } = { findings: [] }] = await explain(
+  const { explanations } = await explain(
     undefined,
     {
       filename: [`${folder}/pod.yaml`],
@@ -68,5 +68,5 @@ t.test('the file of --namespaces has all rules of its namespaces', async (t) => 
     },
     createSession(),
   )
-  t.strictSame(verdictsIn(findings), ['ok', 'ok', 'ok', 'unknown'])
+  t.strictSame(verdictsIn(explanations[0]?.findings ?? []), ['ok', 'ok', 'ok', 'unknown'])
 })

@@ -1,4 +1,5 @@
 import type { Fields } from '../../../core/kubernetes/json.ts'
+import { isWithoutPods } from './without-pods.ts'
 
 /**
  * A kind whose objects create pods, or have annotations that apply to pods.
@@ -95,6 +96,8 @@ function daskCluster(at: string): readonly string[] {
 }
 
 const NO_FIELD = 'its operator copies no annotations to its pods; annotate the namespace'
+
+const NOT_SERVED = 'Kubernetes 1.16 and later do not serve extensions/v1beta1; write apps/v1'
 
 const VOLCANO_TASKS = 'tasks.*.template'
 
@@ -360,6 +363,11 @@ const KINDS: readonly Kind[] = [
   { group: 'argoproj.io', kind: 'CronWorkflow', instead: ARGO },
   { group: 'argoproj.io', kind: 'WorkflowTemplate', instead: ARGO },
   { group: 'argoproj.io', kind: 'ClusterWorkflowTemplate', instead: ARGO },
+  // Kubernetes does not serve extensions/v1beta1 since 1.16 (kubernetes v1.16
+  // CHANGELOG/CHANGELOG-1.16.md, Deprecations and Removals).
+  ...['DaemonSet', 'Deployment', 'ReplicaSet'].map((kind) => {
+    return { group: 'extensions', kind, instead: NOT_SERVED }
+  }),
   { group: 'my.domain', kind: 'Lolcow', instead: NO_FIELD },
   { group: 'app.example.com', kind: 'Netperf', instead: NO_FIELD },
 ]
@@ -369,4 +377,9 @@ const BY_NAME = new Map(KINDS.map((row) => [`${row.group}/${row.kind}`, row]))
 /** Returns the entry of a kind, or undefined if the kind is not listed. */
 export function findKind(group: string, kind: string): Kind | undefined {
   return BY_NAME.get(`${group}/${kind}`)
+}
+
+/** Reports whether objects of a kind may create pods in a way that is not known. */
+export function isUnknownKind(group: string, kind: string): boolean {
+  return findKind(group, kind) === undefined && !isWithoutPods(group, kind)
 }
