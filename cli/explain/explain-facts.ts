@@ -16,6 +16,7 @@ import type { Admission, FactLookup, Facts, UncheckedRules } from '../../src/pod
 import { comparable } from '../../src/pods/explain/injection-outcome.ts'
 import { metricNames } from '../shared/asking.ts'
 import {
+  type CatalogRequest,
   type InstalledCatalog,
   readInstalledCatalog,
 } from '../shared/catalogs/installed-catalog.ts'
@@ -76,8 +77,9 @@ export async function factsFrom(
     readHandler(known, options, reader, revision),
   )
   const origins = new Set<string>()
-  const answerOf = remember((request: string) =>
-    askInstallation(reader, request, (sentence) => origins.add(sentence)),
+  const catalogOf = remember(
+    (wanted: CatalogRequest) => findCatalog(reader, wanted, (sentence) => origins.add(sentence)),
+    ({ namespace, metrics }) => [namespace, ...metrics].join(' '),
   )
   const placeOf = remember((name: string) =>
     readPlace(known, options, reader, documents.get(name), name),
@@ -88,8 +90,8 @@ export async function factsFrom(
     if (!handler.isCatalogGuessed || reader === undefined) return handler
     const own = fieldsOrNone(fieldsOrNone(pod.metadata).annotations)
     const lists = [asText(own[KEYS.inject]), object.annotations.get(KEYS.inject)]
-    const request = [name, ...metricNames([...lists, ...known.catalog.metrics.keys()])].join(' ')
-    const { catalog, isGuessed } = await answerOf(request)
+    const metrics = metricNames([...lists, ...known.catalog.metrics.keys()])
+    const { catalog, isGuessed } = await catalogOf({ namespace: name, metrics })
     return { ...handler, settings: { ...handler.settings, catalog }, isCatalogGuessed: isGuessed }
   }
   const factsOf = async (about: About) => {
@@ -114,16 +116,13 @@ export async function factsFrom(
 /**
  * Finds the catalog of the installation that serves a namespace, if the catalog of its release was
  * not read, and says where it was found.
- *
- * @param request the namespace and the names of metrics, separated by blanks
  */
-async function askInstallation(
+async function findCatalog(
   reader: Reader | undefined,
-  request: string,
+  wanted: CatalogRequest,
   onOrigin: (sentence: string) => void,
 ): Promise<InstalledCatalog> {
-  const [namespace = '', ...metrics] = request.split(' ')
-  const found = await readInstalledCatalog({}, { value: reader }, { namespace, metrics })
+  const found = await readInstalledCatalog({}, { value: reader }, wanted)
   if (found.origin !== undefined) onOrigin(found.origin)
   return found
 }
@@ -134,11 +133,15 @@ async function readAdmission(reader: Reader, facts: Facts): Promise<Admission | 
   return pair && tryPodPair(reader.apiserver, facts.review.namespace, pair)
 }
 
-/** Returns a function that calls another function once for each argument. */
-function remember<K, V>(read: (key: K) => Promise<V>): (key: K) => Promise<V> {
-  const known = new Map<K, Promise<V>>()
-  return (key) => {
-    const found = known.get(key) ?? read(key)
+/** Returns a function that calls another function once for each argument with the same key. */
+function remember<Argument, Value>(
+  read: (argument: Argument) => Promise<Value>,
+  keyOf: (argument: Argument) => unknown = (argument) => argument,
+): (argument: Argument) => Promise<Value> {
+  const known = new Map<unknown, Promise<Value>>()
+  return (argument) => {
+    const key = keyOf(argument)
+    const found = known.get(key) ?? read(argument)
     known.set(key, found)
     return found
   }

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
-import { asText, fieldsOrNone } from '../core/kubernetes/json.ts'
+import { asText, fieldsOrNone, parseFields } from '../core/kubernetes/json.ts'
 import { printable } from '../core/text/printable.ts'
 import { errorMessage } from '../lib/error-message.ts'
 
@@ -74,11 +74,7 @@ function readRetryAfter(header: string | undefined): number {
 }
 
 function readMessage(body: string): string | undefined {
-  try {
-    return asText(fieldsOrNone(JSON.parse(body)).message)
-  } catch {
-    return undefined
-  }
+  return asText(parseFields(body)?.message)
 }
 
 /** Converts a Status object to an error. */

@@ -7,7 +7,7 @@ import {
 } from 'node:http'
 import { Agent as SecureAgent, request as secureRequest } from 'node:https'
 import { text } from 'node:stream/consumers'
-import { asFields, type Fields } from '../core/kubernetes/json.ts'
+import { asFields, type Fields, parseFields } from '../core/kubernetes/json.ts'
 import { readApiError } from './api-error.ts'
 import type { Access } from './cluster.ts'
 
@@ -168,9 +168,7 @@ async function awaitAnswer(outgoing: ClientRequest, silenceMs: number): Promise<
  * @throws an error that does not quote the text, if the text is not a JSON object
  */
 export function parse(json: string): Fields {
-  try {
-    const object = asFields(JSON.parse(json))
-    if (object !== undefined) return object
-  } catch {}
+  const object = parseFields(json)
+  if (object !== undefined) return object
   throw new Error('the response of the apiserver is not a JSON object')
 }

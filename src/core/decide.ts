@@ -30,6 +30,7 @@ import { fitResources } from './rules/resource-policy.ts'
 import { deriveSecurityContext } from './rules/security-context.ts'
 import { findToolConflict, findTools, withLaunchAgents } from './rules/tool-conflict.ts'
 import { hasRoom, isShort, MAX_STATUS_LENGTH, sharedBefore } from './status.ts'
+import { nameFirst } from './text/name-first.ts'
 import { quote } from './text/quote.ts'
 import { type Forwarding, launchAgents, selectForwarded } from './tools/forwarding.ts'
 import { groupTools } from './tools/groups.ts'
@@ -153,10 +154,9 @@ const MAX_NAMED = 8
 
 function unknownTarget({ onError, targetContainer = '' }: MetricRequest, pod: Pod): Left | Denied {
   const names = lastingContainers(pod).map(({ name }) => name)
-  const known = names.slice(0, MAX_NAMED).map(quote).join(', ')
-  const others = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} others` : ''
+  const known = nameFirst(names.map(quote), MAX_NAMED)
   const wanted = `annotation ${KEYS.targetContainer}: ${quote(targetContainer)}`
-  const message = `${wanted} is not a container or sidecar of the pod, which has ${known}${others}`
+  const message = `${wanted} is not a container or sidecar of the pod, which has ${known}`
   return leaveOrDeny(onError, 'unknown-target-container', message)
 }
 

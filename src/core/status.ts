@@ -1,5 +1,5 @@
 import { ANNOTATIONS_LIMIT, STATUS_KEY } from './keys.ts'
-import { asFields, type Fields, listOrNone } from './kubernetes/json.ts'
+import { type Fields, listOrNone, parseFields } from './kubernetes/json.ts'
 import type { Pod } from './kubernetes/pod.ts'
 import { isReason, type Reason } from './reasons.ts'
 import { ascii } from './text/printable.ts'
@@ -38,11 +38,7 @@ type SharingPod = Pick<Pod, 'annotations' | 'shareProcessNamespace'>
 export function readStatus(annotations: Fields | undefined): Fields | undefined {
   const written = annotations?.[STATUS_KEY]
   if (typeof written !== 'string' || written.length > MAX_STATUS_LENGTH) return undefined
-  try {
-    return asFields(JSON.parse(written))
-  } catch {
-    return undefined
-  }
+  return parseFields(written)
 }
 
 /** Returns the reason in a status; undefined if it has none that this version knows. */

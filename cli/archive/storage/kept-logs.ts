@@ -1,6 +1,7 @@
 import { createReadStream, existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { parseJson } from '../../../src/core/kubernetes/json.ts'
 import { hexHash } from '../../../src/lib/hashed-name.ts'
 import type { RunningObserver } from '../../../src/runs/collect/observers.ts'
 import { removeWhole, type VolumeFile, type VolumeFiles, writeWhole } from './volume-files.ts'
@@ -192,11 +193,7 @@ export async function listNames(folder: string): Promise<readonly string[]> {
 
 /** Reads a file that the archive has written; undefined if it does not exist or is not whole. */
 export async function readJson(path: string): Promise<unknown> {
-  try {
-    return JSON.parse(await readFile(path, 'utf8'))
-  } catch {
-    return undefined
-  }
+  return parseJson(await readFile(path, 'utf8').catch(() => undefined))
 }
 
 const LINE_FEED = 10

@@ -1,11 +1,16 @@
 import manifest from '../../../package.json' with { type: 'json' }
-import { asFields, asObjects, asText, fieldsOrNone } from '../../../src/core/kubernetes/json.ts'
+import {
+  asFields,
+  asObjects,
+  asText,
+  fieldsOrNone,
+  parseJson,
+} from '../../../src/core/kubernetes/json.ts'
 import { readListedRun } from '../../../src/runs/archive/list-run.ts'
 import type { StoredRun } from '../../../src/runs/archive/listed-run.ts'
 import { type RunsPageData, renderRunsPage } from '../../../src/runs/archive/runs-page.ts'
 import { runPool } from '../../../src/runs/collect/pool.ts'
 import { readRunsAssets } from '../../shared/page/page-assets.ts'
-import { parseDocument } from './run-document.ts'
 import type { RunFolder, RunFolders } from './run-folders.ts'
 
 /** The indexes of stored runs: a page and its data for each namespace, beside the runs. */
@@ -92,7 +97,7 @@ interface WrittenIndex {
 }
 
 async function readIndex(folders: RunFolders, path: string): Promise<WrittenIndex> {
-  const { generator, runs } = fieldsOrNone(parseDocument(await folders.readFile(path)))
+  const { generator, runs } = fieldsOrNone(parseJson(await folders.readFile(path)))
   const stored = asObjects(runs).flatMap((fields) => {
     const [listed, folder] = [readListedRun(fields), asText(fields.path)]
     if (listed === undefined || folder === undefined) return []
@@ -127,7 +132,7 @@ async function readRun(
   folder: string,
   path: string,
 ): Promise<StoredRun | undefined> {
-  const { listed, rows } = fieldsOrNone(parseDocument(await folders.readRun(folder)))
+  const { listed, rows } = fieldsOrNone(parseJson(await folders.readRun(folder)))
   const run = readListedRun(fieldsOrNone(listed))
   return run && { ...run, path, hasPage: asFields(rows)?.hasPage === true }
 }

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { nameFirst } from '../../../src/core/text/name-first.ts'
 import { dayFolder, ROWS_FILE, readRunName } from '../../../src/runs/archive/rows-path.ts'
 import { cannotRead, UsageError } from '../../shared/errors.ts'
 import type { Host } from '../../shared/host.ts'
@@ -88,11 +89,11 @@ function chooseRuns(stored: readonly RunFolder[], name: string): readonly (reado
 /** Names the runs that an input may be, the last one first. */
 function describeSeveral(input: string, runs: readonly (readonly RunFolder[])[]): string {
   const all = runs.flatMap(([first]) => first ?? []).sort((a, b) => b.day - a.day)
-  const named = all.slice(0, MAX_NAMED).map(({ namespace, day, name }) => {
+  const names = all.map(({ namespace, day, name }) => {
     return `run/${readRunName(name)} (${namespace}, ${dayFolder(day)})`
   })
-  const more = all.length > MAX_NAMED ? ` and ${all.length - MAX_NAMED} more` : ''
-  return `${input} is the name of several runs: ${named.join(', ')}${more}; use a whole name, or -n`
+  const named = nameFirst(names, MAX_NAMED)
+  return `${input} is the name of several runs: ${named}; use a whole name, or -n`
 }
 
 /** The files that `collect` or the archive writes into a folder, except hidden files. */

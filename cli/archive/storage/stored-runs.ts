@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { asText, fieldsOrNone, listOrNone } from '../../../src/core/kubernetes/json.ts'
+import { asText, fieldsOrNone, listOrNone, parseJson } from '../../../src/core/kubernetes/json.ts'
 import { listRun, listUnknown } from '../../../src/runs/archive/list-run.ts'
 import type { ListedRun } from '../../../src/runs/archive/listed-run.ts'
 import {
@@ -16,7 +16,6 @@ import type { RunCard } from '../../../src/runs/card/run-card.ts'
 import { sourceName } from '../../../src/runs/collect/observers.ts'
 import { createKeptLogs, hashOf, type KeptFacts, type KeptLogs, type KeptRun } from './kept-logs.ts'
 import type { RowsWriter } from './rows-writer.ts'
-import { parseDocument } from './run-document.ts'
 import { RUN_FILE, type RunFolder, type RunFolders } from './run-folders.ts'
 import { createRunsIndex, type RunsIndex } from './runs-index.ts'
 import { partialFolder, type VolumeFiles, writeWhole } from './volume-files.ts'
@@ -233,7 +232,7 @@ async function readRunDay(
     const free = `${namespaceFolder(namespace)}/${day}/${runFolder(name, time)}`
     const text = await folders.readRun(free)
     if (text === undefined) return { day, stored, free }
-    const { logs, rows } = fieldsOrNone(parseDocument(text))
+    const { logs, rows } = fieldsOrNone(parseJson(text))
     const ids = listOrNone(logs).flatMap((id) => asText(id) ?? [])
     stored.push({ ids, rows: rows as StoredRows })
   }

@@ -21,6 +21,20 @@ export function fieldsOrNone(value: unknown): Fields {
   return asFields(value) ?? NONE
 }
 
+/** Parses a text in JSON format; undefined if it is missing or not valid. */
+export function parseJson(text: string | undefined): unknown {
+  try {
+    return JSON.parse(text ?? '')
+  } catch {
+    return undefined
+  }
+}
+
+/** Parses a JSON object; undefined if the text is missing or no object. */
+export function parseFields(text: string | undefined): Fields | undefined {
+  return asFields(parseJson(text))
+}
+
 /** Returns the value if it is an array, and an empty array otherwise. */
 export function listOrNone(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []

@@ -1,5 +1,6 @@
 import type { Fields } from '../kubernetes/json.ts'
 import type { OwnerReference } from '../kubernetes/owner-reference.ts'
+import { nameFirst } from '../text/name-first.ts'
 import { printable } from '../text/printable.ts'
 import { MISSED_POD_REASONS, type MissedPod, type MissedPodReason } from './missed-pods.ts'
 import { buildWarning, MAX_MESSAGE_LENGTH } from './warning-event.ts'
@@ -65,13 +66,8 @@ const SENTENCES: Readonly<Record<MissedPodReason, (pods: string, first: string) 
     `created without the requested observers, because no node was known to have an image: ${pods}`,
 }
 
-/** The maximum number of pod names in a message. */
-const MAX_NAMES = 3
-
 function formatPods(group: readonly MissedPod[]): string {
-  const names = group.slice(0, MAX_NAMES).map(({ pod }) => pod)
-  const others = group.length - names.length
-  return others === 0 ? names.join(', ') : `${names.join(', ')} and ${others} others`
+  return nameFirst(group.map(({ pod }) => pod))
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Catalog, Metric, RowColumn, RowSection, RowsDescription } from '../catalog.ts'
 import type { Injected } from '../decision.ts'
 import type { EnvVar } from '../kubernetes/environment.ts'
-import { asFields, asObjects, asText, type Fields, fieldsOrNone } from '../kubernetes/json.ts'
+import { asObjects, asText, type Fields, fieldsOrNone, parseFields } from '../kubernetes/json.ts'
 import type { Pod } from '../kubernetes/pod.ts'
 import { exportedName, exportVariables, ROWS_VARIABLE } from '../live-export.ts'
 import { chooseSource, type QuantitySource } from './choose-source.ts'
@@ -116,7 +116,7 @@ function exportedBefore(
 /** Returns the quantities in the variable of an observer, by the columns that it names. */
 function exportedIn(container: Fields, metric: string, rows: RowsDescription): readonly string[] {
   const variable = asObjects(container.env).find(({ name }) => name === ROWS_VARIABLE)
-  const described = parse(asText(variable?.value))
+  const described = fieldsOrNone(parseFields(asText(variable?.value)))
   const sections = [...asObjects(described.sections), ...asObjects(described.summary)]
   return [...rows.sections, ...(rows.summary ?? [])].flatMap((section) => {
     const values = asObjects(sections.find(({ name }) => name === section.name)?.values)
@@ -125,13 +125,4 @@ function exportedIn(container: Fields, metric: string, rows: RowsDescription): r
       return names.has(column.name) ? (measurementIn(metric, section, column) ?? []) : []
     })
   })
-}
-
-/** Any program can write the variable of a container, so a text that is not JSON says nothing. */
-function parse(text: string | undefined): Fields {
-  try {
-    return fieldsOrNone(asFields(JSON.parse(text ?? '{}')))
-  } catch {
-    return {}
-  }
 }

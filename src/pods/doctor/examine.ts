@@ -1,5 +1,6 @@
 import { asId, asText, type Fields, fieldsOrNone } from '../../core/kubernetes/json.ts'
 import { DEFAULT_REVISION, nameRevision, readRevision } from '../../core/namespaces/revision.ts'
+import { nameFirst } from '../../core/text/name-first.ts'
 import type { WebhookFacts } from '../explain/facts.ts'
 import { calledBy, POD_WEBHOOK, webhookIn } from '../explain/webhook.ts'
 import { ARMS, answerChecks, INJECTS } from './answer-checks.ts'
@@ -44,7 +45,7 @@ export function overallOutcome(checks: readonly InstallationCheck[]): Installati
 
 const NAME = 'revisions'
 /** The maximum number of namespaces in a message. */
-const NAMED = 5
+const MAX_NAMED = 5
 
 /**
  * Checks that each revision has one release, and that a release has the revision of each namespace
@@ -80,8 +81,7 @@ function twice(revision: string | undefined, found: readonly Fields[]): Installa
 
 function unknownRevision(namespaces: readonly Fields[]): InstallationCheck {
   const all = namespaces.map((namespace) => `${nameOf(namespace)} (${readRevision(namespace)})`)
-  const more = all.length > NAMED ? [`${all.length - NAMED} more`] : []
-  const names = [...all.slice(0, NAMED), ...more].join(', ')
+  const names = nameFirst(all, MAX_NAMED)
   const remedy =
     'correct or remove the label ridealong.dev/revision of these namespaces, or install the' +
     ' release (docs/upgrade.md)'

@@ -1,6 +1,7 @@
 import type { Catalog } from '../../core/catalog.ts'
 import { asText, type Fields, fieldsOrNone } from '../../core/kubernetes/json.ts'
 import { readServerVersion } from '../../core/kubernetes/server-version.ts'
+import { nameFirst } from '../../core/text/name-first.ts'
 import { IMAGE_VOLUMES_SINCE } from '../../core/tools/tool.ts'
 import { check, fault, type InstallationCheck, judged } from './check.ts'
 import { type Installation, readCatalog } from './installation.ts'
@@ -120,7 +121,8 @@ function judgeRuntime(runtime: string): JudgedNode['verdict'] {
 }
 
 function listNodes(nodes: readonly JudgedNode[]): string {
-  const named = nodes.slice(0, MAX_NAMED).map(({ described }) => described)
-  const others = nodes.length - named.length
-  return named.join(', ') + (others > 0 ? ` and ${others} others` : '')
+  return nameFirst(
+    nodes.map(({ described }) => described),
+    MAX_NAMED,
+  )
 }

@@ -4,6 +4,7 @@ import { relabel } from '../../core/namespaces/arm-namespace.ts'
 import { readNamespace } from '../../core/namespaces/namespace.ts'
 import { readRevision } from '../../core/namespaces/revision.ts'
 import { requestsMetrics } from '../../core/request.ts'
+import { nameFirst } from '../../core/text/name-first.ts'
 import { unmetIn } from '../explain/selector.ts'
 import { ARMED_WEBHOOK, webhookIn } from '../explain/webhook.ts'
 import { check, fault, type InstallationCheck } from './check.ts'
@@ -14,7 +15,7 @@ const REMEDY =
   'wait a few minutes until a running server repairs the label ridealong.dev/armed;' +
   ' if arming.repair is false, annotate the namespace again'
 /** The maximum number of names in a message. */
-const NAMED = 5
+const MAX_NAMED = 5
 
 /**
  * Checks that each namespace of the release is armed (has the label `ridealong.dev/armed=true`) if
@@ -64,7 +65,8 @@ function isExcluded({ metadata }: Fields, configuration: Fields | undefined): bo
 }
 
 function joinNames(states: readonly ArmingState[]): string {
-  const names = states.map(({ name }) => name)
-  const more = names.length > NAMED ? [`${names.length - NAMED} more`] : []
-  return [...names.slice(0, NAMED), ...more].join(', ')
+  return nameFirst(
+    states.map(({ name }) => name),
+    MAX_NAMED,
+  )
 }

@@ -1,6 +1,12 @@
 import { isScalar } from 'yaml'
 import { STATUS_KEY } from '../../core/keys.ts'
-import { asFields, asText, type Fields, fieldsOrNone } from '../../core/kubernetes/json.ts'
+import {
+  asFields,
+  asText,
+  type Fields,
+  fieldsOrNone,
+  parseFields,
+} from '../../core/kubernetes/json.ts'
 import { isShort } from '../../core/status.ts'
 import type { Extension } from './extend.ts'
 import { at, ManifestError, type ManifestPosition } from './manifest-error.ts'
@@ -130,12 +136,7 @@ export function remember(
 /** Parses the status annotation of a template; returns undefined if it is missing or invalid. */
 export function readTemplateStatus(template: Fields): Fields | undefined {
   const metadata = asFields(template.metadata)
-  const written = asText(asFields(metadata?.annotations)?.[STATUS_KEY])
-  try {
-    return written === undefined ? undefined : asFields(JSON.parse(written))
-  } catch {
-    return undefined
-  }
+  return parseFields(asText(asFields(metadata?.annotations)?.[STATUS_KEY]))
 }
 
 /** Returns the replaced text that the status annotation of a template stores. */

@@ -1,4 +1,4 @@
-import { asObjects, asText, type Fields, fieldsOrNone } from '../../core/kubernetes/json.ts'
+import { asObjects, asText, type Fields, parseFields } from '../../core/kubernetes/json.ts'
 
 /** The use of a container as its cgroups account it. A value that was not read is null. */
 export interface ContainerUse {
@@ -59,21 +59,13 @@ const MAX_CONTAINERS = 64
 export function readSummaryMessage(message: string): SummaryMessage | MessageProblem {
   const lines = message.slice(0, MAX_LENGTH).split('\n')
   // A line without a line feed is cut.
-  const [first] = lines.slice(0, -1).map(parseLine)
+  const [first] = lines.slice(0, -1).map((line) => parseFields(line) ?? {})
   if (first === undefined && message.startsWith('{"metric":')) return { problem: CUT }
   const metric = asText(first?.metric)
   if (first === undefined || metric === undefined) return { problem: FOREIGN }
   const leftOut = readNumber(first.containers_left_out) ?? 0
   const containers = readContainers(asObjects(first.containers))
   return { metric, containers, leftOut, processes: readNumber(first.processes) ?? 0 }
-}
-
-function parseLine(line: string): Fields {
-  try {
-    return fieldsOrNone(JSON.parse(line))
-  } catch {
-    return {}
-  }
 }
 
 function readContainers(rows: readonly Fields[]): ReadonlyMap<string, ContainerUse> {

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { join } from 'node:path'
-import { asFields } from '../../core/kubernetes/json.ts'
+import { parseFields } from '../../core/kubernetes/json.ts'
 import { isOwn } from '../../lib/whole-file.ts'
 import { cannotContinue } from '../../lib/write-error.ts'
 import { isFileName } from '../log/artifact.ts'
@@ -101,12 +101,4 @@ function readEntry(line: string): CollectedLog | undefined {
     isFileName(String(fields.pod), MAX_NAME_LENGTH) &&
     isFileName(String(fields.container), MAX_NAME_LENGTH)
   return isEntry ? (fields as unknown as CollectedLog) : undefined
-}
-
-function parseFields(line: string) {
-  try {
-    return asFields(JSON.parse(line))
-  } catch {
-    return undefined
-  }
 }

@@ -5,6 +5,7 @@ import {
   asText,
   type Fields,
   fieldsOrNone,
+  parseFields,
 } from '../../core/kubernetes/json.ts'
 import { readQuantity } from '../../core/kubernetes/quantity.ts'
 import { type ContainerList, differenceFrom } from '../../core/rules/observer-difference.ts'
@@ -235,18 +236,9 @@ function isSelective(annotations: Fields): boolean {
 }
 
 function leftBecause(annotations: Fields): string | null {
-  const written = asText(annotations['ridealong.dev/status'])
-  const status = written === undefined ? {} : parse(written)
+  const status = parseFields(asText(annotations['ridealong.dev/status'])) ?? {}
   if (status.outcome !== 'left') return null
   return [asText(status.reason), asText(status.message)].filter(Boolean).join(': ')
-}
-
-function parse(written: string): Fields {
-  try {
-    return fieldsOrNone(JSON.parse(written))
-  } catch {
-    return {}
-  }
 }
 
 /** Returns the name of a log: NAMESPACE/POD/CONTAINER. */

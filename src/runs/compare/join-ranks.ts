@@ -1,3 +1,4 @@
+import { nameFirst } from '../../core/text/name-first.ts'
 import { joinValues, type TotalQuantity } from '../report/programs/quantities.ts'
 import { knownQuantity, type QuantityFacts } from './run-facts.ts'
 
@@ -7,9 +8,6 @@ export interface RankValue {
   readonly metric: string
   readonly value: number | null
 }
-
-/** The most ranks that a sentence names. */
-const NAMED = 3
 
 /** Joins the values of ranks. A sum is not known if a rank is not. */
 export function joinRanks(
@@ -31,7 +29,5 @@ export function joinRanks(
 }
 
 function ofRanks(unread: readonly string[], all: number): string {
-  if (unread.length === all) return ''
-  const more = unread.length > NAMED ? ` and ${unread.length - NAMED} more` : ''
-  return ` for ${unread.slice(0, NAMED).join(', ')}${more}`
+  return unread.length === all ? '' : ` for ${nameFirst(unread)}`
 }

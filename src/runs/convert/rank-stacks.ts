@@ -1,3 +1,4 @@
+import { nameFirst } from '../../core/text/name-first.ts'
 import { formatList } from '../../lib/format-list.ts'
 import type { FrameTree } from '../profiles/frame-tree.ts'
 import { separateHelpers } from '../profiles/helper-processes.ts'
@@ -58,9 +59,6 @@ export function functionsOf({ parents, functions }: FrameTree, frame: number): r
   return found.reverse()
 }
 
-/** The maximum number of processes that a notice names; the others are counted. */
-const NAMED = 3
-
 /** Returns a notice about the processes whose profile is incomplete or missing. */
 export function incompleteNotices({ run, rankOf }: ChosenRun): readonly string[] {
   const processes = [...run.evidence.profiles.values()].flatMap(({ logs }) =>
@@ -69,9 +67,7 @@ export function incompleteNotices({ run, rankOf }: ChosenRun): readonly string[]
     ),
   )
   if (processes.length === 0) return []
-  const names = processes.slice(0, NAMED).join(', ')
-  const more = processes.length > NAMED ? ` and ${processes.length - NAMED} more` : ''
-  return [`Not all stacks of these processes are known: ${names}${more}.`]
+  return [`Not all stacks of these processes are known: ${nameFirst(processes)}.`]
 }
 
 /** Returns a sentence that names the metrics whose rows are stacks. */

@@ -1,7 +1,8 @@
+import { nameFirst } from '../../core/text/name-first.ts'
 import { roundedForReader } from '../../lib/round.ts'
 import type { Affected, Fact } from './rule.ts'
 
-/** The most things that a sentence names, and the most ranks with a name instead of a number. */
+/** The most ranks with a name instead of a number that a sentence names. */
 const NAMED = 3
 
 /** Returns a fact as text, with its unit: `47 %`, `12.3 s`, `1.5 GiB`. */
@@ -46,8 +47,7 @@ export function bytesText(value: number): string {
 
 /** Returns the names of the first three things of a finding, and how many more there are. */
 export function thingsOf({ things }: Pick<Affected, 'things'>): string {
-  const named = things.slice(0, NAMED).join(', ')
-  return things.length > NAMED ? `${named} and ${things.length - NAMED} more` : named
+  return nameFirst(things)
 }
 
 /** Returns the name of a rank in a sentence, with the word rank only before a digit: `rank 3`. */

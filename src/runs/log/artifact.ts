@@ -1,4 +1,4 @@
-import { asFields, asId, asText, type Fields } from '../../core/kubernetes/json.ts'
+import { asFields, asId, asText, type Fields, parseFields } from '../../core/kubernetes/json.ts'
 
 /**
  * A line of a log about a raw file of a tool: a part of the file, or the reason why the log does
@@ -57,11 +57,7 @@ export function isFileName(text: string, longest = MAX_NAME_LENGTH): boolean {
  */
 export function artifactIn(line: string): Fields | undefined {
   if (!line.includes('"artifact"')) return undefined
-  try {
-    return asFields(asFields(JSON.parse(line))?.artifact)
-  } catch {
-    return undefined
-  }
+  return asFields(parseFields(line)?.artifact)
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { RowSection, RowsDescription } from '../../core/catalog.ts'
-import { asFields, asText, type Fields } from '../../core/kubernetes/json.ts'
+import { asFields, asText, type Fields, parseFields } from '../../core/kubernetes/json.ts'
 import { quote } from '../../core/text/quote.ts'
 import { readArtifact } from './artifact.ts'
 import { isCell, plainCells } from './cell.ts'
@@ -33,7 +33,7 @@ const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/
  * section. A missing cell is null.
  */
 export function matchRow(line: string, { sections }: RowsDescription): MatchedLine {
-  const row = parse(line)
+  const row = parseFields(line)
   if (row === undefined) return unmatched('it is not a JSON object', true)
   const { time, section: named, notice } = row
   const artifact = asFields(row.artifact)
@@ -104,12 +104,4 @@ function cellProblem({ name, columns }: RowSection, row: Fields): string | undef
 
 function shown(value: unknown): string {
   return quote(asText(value) ?? JSON.stringify(value))
-}
-
-function parse(line: string): Fields | undefined {
-  try {
-    return asFields(JSON.parse(line))
-  } catch {
-    return undefined
-  }
 }

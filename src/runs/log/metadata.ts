@@ -1,4 +1,4 @@
-import { asFields, asText, type Fields, fieldsOrNone } from '../../core/kubernetes/json.ts'
+import { asText, type Fields, fieldsOrNone, parseFields } from '../../core/kubernetes/json.ts'
 import type { RowOrigin } from './columns.ts'
 import type { EndedContainer, ObservedRanks, PodLimits } from './entry.ts'
 
@@ -19,7 +19,7 @@ export type KnownOrigin = Partial<RowOrigin> & {
 
 /** Parses the metadata; returns undefined if they are not a JSON object, for example truncated. */
 export function readMetadata(lines: readonly string[]): Fields | undefined {
-  return parse(lines.join('\n'))
+  return parseFields(lines.join('\n'))
 }
 
 /**
@@ -28,16 +28,8 @@ export function readMetadata(lines: readonly string[]): Fields | undefined {
  * termination message of its container.
  */
 export function readSummary(lines: readonly string[]): readonly Fields[] {
-  const rows = lines.map((line) => (line.startsWith('{') ? parse(line) : undefined))
+  const rows = lines.map((line) => (line.startsWith('{') ? parseFields(line) : undefined))
   return rows.filter((row) => row !== undefined)
-}
-
-function parse(text: string): Fields | undefined {
-  try {
-    return asFields(JSON.parse(text))
-  } catch {
-    return undefined
-  }
 }
 
 /**

@@ -6,6 +6,7 @@ import {
   type Fields,
   fieldsOrNone,
   listOrNone,
+  parseFields,
 } from '../../core/kubernetes/json.ts'
 import { plainCells, readCell } from './cell.ts'
 import { PLACE_COLUMNS, ROW_KINDS, type RowCells, type Sample } from './columns.ts'
@@ -31,7 +32,7 @@ const PLACE = MOMENT_AND_PLACE.filter(([name]) => !MOMENT.includes(name))
  * @returns undefined if the line is not an entry
  */
 export function parseEntry(line: string, descriptions: Descriptions): Entry | undefined {
-  const row = parse(line)
+  const row = parseFields(line)
   if (row === undefined || asText(row.source) === undefined) return undefined
   if (row.kind === 'log') return parseLog(row)
   if (row.kind === 'unmatched') return parseUnmatched(row)
@@ -119,12 +120,4 @@ function observedRanksIn(value: unknown): ObservedRanks | null {
 
 function textsOf(list: unknown): readonly string[] {
   return listOrNone(list).filter((text) => typeof text === 'string')
-}
-
-function parse(line: string): Fields | undefined {
-  try {
-    return asFields(JSON.parse(line))
-  } catch {
-    return undefined
-  }
 }

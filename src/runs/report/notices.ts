@@ -1,4 +1,5 @@
 import type { RowsDescription } from '../../core/catalog.ts'
+import { nameFirst } from '../../core/text/name-first.ts'
 import { roundTo } from '../../lib/round.ts'
 import type { CollectedRun, LogSource } from './gather.ts'
 import type { Grid } from './grid.ts'
@@ -7,9 +8,6 @@ import { rankNotices } from './observed-ranks.ts'
 import type { Plots } from './plots.ts'
 import type { Group } from './summary.ts'
 import { listLeftOut } from './thing-limit.ts'
-
-/** The maximum number of logs that one notice names; the other logs are counted. */
-const NAMED = 3
 
 /** A part of the page: a table, and its plots. */
 export interface ShownPart {
@@ -72,9 +70,7 @@ function isUnclosed({ log }: LogSource): boolean {
 /** Returns a notice about logs that were left out because another log is the same. */
 export function copyNotices(copies: LogCopies): readonly string[] {
   if (copies.size === 0) return []
-  const names = [...copies.keys()].slice(0, NAMED).join(', ')
-  const more = copies.size > NAMED ? ` and ${copies.size - NAMED} more` : ''
-  return [`${names}${more}: left out, because another log has the same rows.`]
+  return [`${nameFirst([...copies.keys()])}: left out, because another log has the same rows.`]
 }
 
 /** Returns the notices about rows that were not kept, because a log describes too many things. */
@@ -188,7 +184,5 @@ function say(sources: readonly LogSource[], what: string): string | undefined {
 }
 
 function namesOf(sources: readonly LogSource[]): string {
-  const names = sources.slice(0, NAMED).map(({ place }) => place.source ?? '?')
-  const more = sources.length - names.length
-  return names.join(', ') + (more > 0 ? ` and ${more} more` : '')
+  return nameFirst(sources.map(({ place }) => place.source ?? '?'))
 }

@@ -1,4 +1,4 @@
-import { asFields, asObjects, asText, type Fields } from '../../core/kubernetes/json.ts'
+import { asObjects, asText, type Fields, parseFields } from '../../core/kubernetes/json.ts'
 
 // The output of the observer's command `stacks` (observer/crates/observer/src/stacks/output.rs).
 // Names come from the application, so the reader accepts anything.
@@ -66,7 +66,11 @@ const ACTIVITIES: readonly string[] = ['runs', 'sleeps', 'blocked', 'stopped', '
  * @returns undefined if the output is not whole, or has another format
  */
 export function readPodStacks(text: string): PodStacks | undefined {
-  const lines = text.split('\n').flatMap(readLine)
+  // Lines that are no objects, such as messages of the program, are skipped.
+  const lines = text
+    .split('\n')
+    .map(parseFields)
+    .filter((line) => line !== undefined)
   const first = lines[0]
   const last = lines.at(-1)
   if (first?.stacks !== VERSION || last?.end !== true) return undefined
@@ -74,15 +78,6 @@ export function readPodStacks(text: string): PodStacks | undefined {
   return {
     processes: lines.slice(1, -1).map((line) => readProcess(line, functions)),
     processesLeftOut: count(last.processes_left_out),
-  }
-}
-
-/** Lines that are no objects, such as messages of the program, are skipped. */
-function readLine(line: string): readonly Fields[] {
-  try {
-    return [asFields(JSON.parse(line)) ?? []].flat()
-  } catch {
-    return []
   }
 }
 

@@ -724,7 +724,7 @@ t.test(
       return ride(askingPod({ containers }, absent)).message
     }
     t.match(messageOf(8), /pod, which has "c0", .*, "c7"$/)
-    t.match(messageOf(2000), /pod, which has "c0", .*, "c7" and 1992 others$/)
+    t.match(messageOf(2000), /pod, which has "c0", .*, "c7" and 1992 more$/)
   },
 )
 

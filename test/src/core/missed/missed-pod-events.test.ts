@@ -24,7 +24,7 @@ t.test(
     const [notice, ...others] = groupMissedPods(pods)
     t.strictSame(others, [])
     t.match(notice, { reason: 'unanswered', namespace: 'hpc', regarding: JOB, count: 2000 })
-    t.match(notice?.message, /lammps-0, lammps-1, lammps-2 and 1997 others; create them again/)
+    t.match(notice?.message, /lammps-0, lammps-1, lammps-2 and 1997 more; create them again/)
   },
 )
 

@@ -171,7 +171,7 @@ export const FAULTS: Readonly<Record<string, readonly [Installation, string, Reg
   'many armed namespaces do not have the annotation': [
     { ...WELL, namespaces: { value: [...'abcdefg'].map((name) => namespace(name, {}, ARMED)) } },
     'namespaces',
-    /^armed although they are excluded or request no observers: a, b, c, d, e, 2 more$/,
+    /^armed although they are excluded or request no observers: a, b, c, d, e and 2 more$/,
     /a few minutes/,
   ],
   'an excluded namespace is armed': [

@@ -92,7 +92,7 @@ t.test('the check names the nodes, but not all of a large cluster', async (t) =>
   const [, check] = checksOf({ nodes: { value: [ABLE, ...old] } })
   t.match(check, {
     sentence:
-      /^7 of 8 nodes cannot mount the tools of .*: old-0 \(v1\.36\.3, containerd:\/\/1\.7\.27\), .*old-4 \([^)]*\) and 2 others$/,
+      /^7 of 8 nodes cannot mount the tools of .*: old-0 \(v1\.36\.3, containerd:\/\/1\.7\.27\), .*old-4 \([^)]*\) and 2 more$/,
     remedy: /A node needs Kubernetes 1\.35, and containerd 2\.2 or cri-o 1\.33$/,
   })
 })
