@@ -52,7 +52,7 @@ export async function reportSoFar(
 ): Promise<void> {
   const from = ['-n', namespace, '--kubeconfig', kubeconfig]
   await until(`report ${workload} shows the run so far`, async () => {
-    const { code, out } = await run(['report', workload, ...from, '-o', 'text'])
+    const { code, out } = await run(['report', workload, ...from, '--to', '-'])
     return code === 0 && /\nHas taken \d.* so far on 2 ranks\. /.test(out)
   })
 }
