@@ -15,9 +15,10 @@ import {
 import { findKind, type Kind } from './kinds/table.ts'
 import { findWrapped } from './kinds/wrapped.ts'
 import { at, ManifestError } from './manifest-error.ts'
+import type { HandledObject } from './missed-pods.ts'
 import { type Manifest, readManifests } from './read.ts'
 import { type Removal, remove } from './remove.ts'
-import { findResources, type HandledObject, type ManifestResource } from './resources.ts'
+import { findResources, type ManifestResource } from './resources.ts'
 import { findTemplates } from './templates.ts'
 import { verify } from './verify.ts'
 

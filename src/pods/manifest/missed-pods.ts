@@ -3,10 +3,19 @@ import { formatPath, pathsAt, valueAt } from './kinds/paths.ts'
 import { findPodShapes } from './kinds/pod-shapes.ts'
 import { findKind } from './kinds/table.ts'
 import { describe } from './report.ts'
-import type { HandledObject, ManifestResource } from './resources.ts'
+import type { ManifestResource } from './resources.ts'
 import type { Step } from './yaml/nodes.ts'
 
 type Path = readonly Step[]
+
+/** An object, and its fields from which pods are created. The paths start at the object. */
+export interface HandledObject {
+  readonly resource: ManifestResource
+  /** The fields that a verb has found. */
+  readonly found: readonly Path[]
+  /** The fields that it has changed or explained. */
+  readonly changed: readonly Path[]
+}
 
 /** The objects of which a verb has changed no field, or not every field. */
 export interface MissedPods {

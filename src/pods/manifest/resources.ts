@@ -85,12 +85,3 @@ function locate(manifest: Manifest, path: readonly Step[]): ManifestPosition {
   const line = start === undefined ? manifest.line : manifest.lines.linePos(start).line
   return { file: manifest.file, document: manifest.document, line }
 }
-
-/** An object, and its fields from which pods are created. The paths start at the object. */
-export interface HandledObject {
-  readonly resource: ManifestResource
-  /** The fields that a verb has found. */
-  readonly found: readonly (readonly Step[])[]
-  /** The fields that it has changed or explained. */
-  readonly changed: readonly (readonly Step[])[]
-}

@@ -1,7 +1,7 @@
 import { THROTTLED, WAITING_FOR_CPU } from '../findings/cpu-rules.ts'
-import { bytesText, rankName } from '../findings/sentence.ts'
 import { signalIn, signalName } from '../findings/signals.ts'
 import type { EndedContainer } from '../log/entry.ts'
+import { bytesText, rankName } from '../rules/sentence.ts'
 import { percentText } from './card-numbers.ts'
 import type { ContainerFacts } from './container-facts.ts'
 import type { RunPod } from './pod-facts.ts'

@@ -1,5 +1,5 @@
 import { roundTo } from '../../lib/round.ts'
-import { bytesText } from '../findings/sentence.ts'
+import { bytesText } from '../rules/sentence.ts'
 
 /** A number that is not known, in a table. */
 export const UNKNOWN = '-'

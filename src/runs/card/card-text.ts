@@ -1,6 +1,6 @@
 import type { TextBlock } from '../../lib/output-format.ts'
 import { type Factor, factorText, factorWords, listFactors } from '../efficiency/factor.ts'
-import { bytesText } from '../findings/sentence.ts'
+import { bytesText } from '../rules/sentence.ts'
 import type { RoleAdvice } from './advice.ts'
 import { findingText } from './card-findings.ts'
 import {

@@ -1,6 +1,6 @@
 import { median } from '../../lib/statistics.ts'
-import type { Severity } from '../findings/rule.ts'
 import type { RuleName } from '../findings/rules.ts'
+import type { Severity } from '../rules/rule.ts'
 import type { Side } from './change.ts'
 import type { ComparedRun, FindingFacts } from './run-facts.ts'
 

@@ -1,5 +1,5 @@
 import { roundTo } from '../../lib/round.ts'
-import { factText, rankName } from '../findings/sentence.ts'
+import { factText, rankName } from '../rules/sentence.ts'
 import type { TimeCause } from './cause.ts'
 import type { QuantityChange } from './change.ts'
 import type { SideComparison } from './comparison.ts'

@@ -1,5 +1,5 @@
-import type { Severity } from '../findings/rule.ts'
 import type { RuleName } from '../findings/rules.ts'
+import type { Severity } from '../rules/rule.ts'
 
 /**
  * What a comparison needs to know about a run. It is plain data, so that it can be kept without the

@@ -1,7 +1,7 @@
 import type { TextBlock, TextCell, TextTable } from '../../lib/output-format.ts'
 import { roundTo } from '../../lib/round.ts'
 import { factorText } from '../efficiency/factor.ts'
-import { factText, rankName } from '../findings/sentence.ts'
+import { factText, rankName } from '../rules/sentence.ts'
 import type { QuantityChange, Side, SideValue } from './change.ts'
 import type { RunComparison, SideComparison } from './comparison.ts'
 import type { FindingChange, SideFinding } from './finding-change.ts'

@@ -1,5 +1,5 @@
 import type { RunFinding } from '../findings/evaluate.ts'
-import { MIN_EFFICIENCY } from '../findings/libraries/mpi-rules.ts'
+import { MIN_EFFICIENCY } from '../rules/time-lost.ts'
 import { type Factor, type FactorName, listFactors } from './factor.ts'
 
 /** Advice about factors, for runs in which no finding says what to do. */

@@ -1,7 +1,7 @@
 import { roundTo } from '../../lib/round.ts'
 import type { RunFinding } from '../findings/evaluate.ts'
-import { MIN_EFFICIENCY } from '../findings/libraries/mpi-rules.ts'
-import { factText, rankName } from '../findings/sentence.ts'
+import { factText, rankName } from '../rules/sentence.ts'
+import { MIN_EFFICIENCY } from '../rules/time-lost.ts'
 import { type Factor, type FactorName, factorText, factorWords, listFactors } from './factor.ts'
 import type { Efficiency } from './run-efficiency.ts'
 

@@ -4,8 +4,8 @@ import { coversIntervals } from '../log/descriptions.ts'
 import type { EndedContainer, LogEntry, PodLimits } from '../log/entry.ts'
 import { addProfileRow, type ProfileRun } from '../profiles/profile-run.ts'
 import { addValue, type ColumnReading, continueReading, newReading } from './column-reading.ts'
-import { standInFor } from './stand-in.ts'
-import { addToStore, type MetricStore, newStores, type Stores } from './stores.ts'
+import { type StandIn, standInFor } from './stand-in.ts'
+import { addToStore, type EvidenceMetric, newStores, type Stores } from './stores.ts'
 
 /** Columns of one section of a metric. */
 export interface SectionColumns<Column extends string = string> {
@@ -46,6 +46,7 @@ export interface Evidence {
   readonly podLimits: Map<string, PodLimits>
   /** The functions and stacks of the processes that were profiled. */
   readonly profiles: ProfileRun
+  readonly standIns: readonly StandIn[]
   /** What is kept of the rows of metrics that are more than values over time. */
   readonly stores: Stores
   /** The evidence of the whole run, if this is the evidence of a part of it; see `newPart`. */
@@ -63,6 +64,7 @@ interface LogClock {
 
 /** The evidence of a section. */
 export interface SectionEvidence {
+  readonly metric: string
   /** The names of the columns that identify a thing in a log. */
   readonly keys: readonly string[]
   /** The columns of the section that rules need. */
@@ -145,13 +147,14 @@ export function plot<Column extends string>(
 
 /**
  * @param needs the columns to keep of the rows that will be added
- * @param stores the stores of the metrics
+ * @param metrics the metrics whose rows are more than values over time, or stand in for others
  */
 export function newEvidence(
   needs: readonly SectionColumns[],
-  stores: readonly MetricStore[],
+  metrics: readonly EvidenceMetric[],
 ): Evidence {
-  const all = needs.flatMap((one) => [one, { ...one, ...standInFor(one) }])
+  const standIns = metrics.flatMap(({ standsFor = [] }) => standsFor)
+  const all = needs.flatMap((one) => [one, { ...one, ...standInFor(standIns, one) }])
   const groups = Map.groupBy(all, ({ metric, section }) => sectionKey(metric, section))
   const namesOf = (listOf: (need: SectionColumns) => readonly string[]) =>
     new Map([...groups].map(([key, own]) => [key, new Set(own.flatMap(listOf))] as const))
@@ -164,7 +167,8 @@ export function newEvidence(
     ended: new Map(),
     podLimits: new Map(),
     profiles: new Map(),
-    stores: newStores(stores),
+    standIns,
+    stores: newStores(metrics),
     whole: undefined,
   }
 }
@@ -176,8 +180,8 @@ export function newEvidence(
  */
 export function newPart(whole: Evidence): Evidence {
   const empty = newEvidence([], [])
-  const { needed, series, clocks } = whole
-  return { ...empty, needed, series, clocks, whole }
+  const { needed, series, clocks, standIns } = whole
+  return { ...empty, needed, series, clocks, standIns, whole }
 }
 
 /**
@@ -255,13 +259,14 @@ function sectionOf(
   const key = sectionKey(metric, section.name)
   const columns = needed.get(key)
   const made = columns && { needed: columns, series: series.get(key) ?? new Set<string>() }
-  const own = sections.get(key) ?? (made && newSection(section, made))
+  const own = sections.get(key) ?? (made && newSection(metric, section, made))
   if (own !== undefined) sections.set(key, own)
   described.set(section, own)
   return own
 }
 
 function newSection(
+  metric: string,
   { columns }: RowSection,
   {
     needed,
@@ -269,6 +274,7 @@ function newSection(
   }: { readonly needed: ReadonlySet<string>; readonly series: ReadonlySet<string> },
 ): SectionEvidence {
   return {
+    metric,
     keys: columns.flatMap(({ name, key }) => (key === true ? name : [])),
     columns: columns.filter(({ name }) => needed.has(name)),
     series,

@@ -17,7 +17,7 @@ export interface KeptRows {
  */
 export function keepRows(evidence: Evidence, { isThing, isLog, podLog }: KeptRows): Evidence {
   const { needed, series, sections, ended, podLimits, profiles } = evidence
-  const { clocks, stores, whole } = evidence
+  const { clocks, standIns, stores, whole } = evidence
   return {
     needed,
     series,
@@ -34,6 +34,7 @@ export function keepRows(evidence: Evidence, { isThing, isLog, podLog }: KeptRow
     profiles: new Map(
       [...profiles].map(([key, one]) => [key, { ...one, logs: ofLogs(one.logs, isLog) }]),
     ),
+    standIns,
     stores: changeStores(stores, (of, store) => of.keepLogs(store, isLog)),
     whole,
   }

@@ -10,7 +10,7 @@ import {
   sectionKey,
   type Thing,
 } from './evidence.ts'
-import { type SectionPlace, standInFor, withReplaced } from './stand-in.ts'
+import { type SectionPlace, type StandIn, standInFor, withReplaced } from './stand-in.ts'
 import type { Stores } from './stores.ts'
 
 /** The evidence of a run by rank. In a report, a rank is a pod. */
@@ -86,13 +86,19 @@ interface Growing {
   ended: readonly EndedContainer[] | null
   podLimits: PodLimits | null
   elapsed: number
-  readonly sections: Map<string, Thing[]>
+  readonly sections: Map<string, { readonly metric: string; readonly things: Thing[] }>
 }
 
 /** The part of an `Evidence` that is grouped by rank. */
 export interface GroupedEvidence
-  extends Pick<Evidence, 'ended' | 'podLimits' | 'profiles' | 'stores'> {
-  readonly sections: Iterable<readonly [key: string, { readonly things: Things }]>
+  extends Pick<Evidence, 'ended' | 'podLimits' | 'profiles' | 'standIns' | 'stores'> {
+  readonly sections: Iterable<readonly [key: string, GroupedSection]>
+}
+
+/** The things of a section of a metric. */
+export interface GroupedSection {
+  readonly metric: string
+  readonly things: Things
 }
 
 /** A list of things, or a map of them. */
@@ -102,12 +108,13 @@ interface Things {
 
 /** Groups the evidence by rank. @param rankOf returns the rank to which a log belongs */
 export function groupByRank(
-  { sections, ended: endings, podLimits: limits, profiles, stores }: GroupedEvidence,
+  { sections, ended: endings, podLimits: limits, profiles, standIns, stores }: GroupedEvidence,
   rankOf: (source: string) => string,
 ): RunEvidence {
   const ranks = new Map<string, Growing>()
-  for (const [key, { things }] of sections)
-    for (const thing of things.values()) addThing(ranks, rankOf(thing.source), key, thing)
+  for (const [key, section] of sections)
+    for (const thing of section.things.values())
+      addThing(growingOf(ranks, rankOf(thing.source)), key, section.metric, thing)
   // The logs of a pod have the same status.
   for (const [source, ended] of endings) growingOf(ranks, rankOf(source)).ended = ended
   for (const [source, own] of limits) growingOf(ranks, rankOf(source)).podLimits = own
@@ -116,9 +123,9 @@ export function groupByRank(
     ranks: [...ranks].map(([rank, { sections: own, ...facts }]) => ({
       rank,
       ...facts,
-      metrics: withReplaced(new Set([...own.keys()].map((key) => key.split(' ')[0] ?? ''))),
-      placeOf: (section) => placeIn(own, section),
-      things: (section) => own.get(keyOf(placeIn(own, section))) ?? [],
+      metrics: withReplaced(standIns, new Set([...own.values()].map(({ metric }) => metric))),
+      placeOf: (section) => placeIn(own, section, standIns),
+      things: (section) => own.get(keyOf(placeIn(own, section, standIns)))?.things ?? [],
     })),
     profiles: separateHelpers(profiles).map((profile) => rankProfile(profile, rankOf)),
     stores,
@@ -143,8 +150,12 @@ export function stackFinder({
 const keyOf = ({ metric, section }: SectionPlace) => sectionKey(metric, section)
 
 /** Returns a section if it has rows, or else the section that can stand in for it, if that has. */
-function placeIn(sections: ReadonlyMap<string, unknown>, place: SectionPlace): SectionPlace {
-  const other = standInFor(place)
+function placeIn(
+  sections: ReadonlyMap<string, unknown>,
+  place: SectionPlace,
+  standIns: readonly StandIn[],
+): SectionPlace {
+  const other = standInFor(standIns, place)
   if (sections.has(keyOf(place)) || other === undefined) return place
   return sections.has(keyOf(other)) ? other : place
 }
@@ -167,15 +178,14 @@ function growingOf(ranks: Map<string, Growing>, rank: string): Growing {
   return made
 }
 
-function addThing(ranks: Map<string, Growing>, rank: string, key: string, thing: Thing): void {
-  const own = growingOf(ranks, rank)
+function addThing(own: Growing, key: string, metric: string, thing: Thing): void {
   own.node ??= thing.node
   const began = thing.startedAt === null ? null : thing.startedAt - thing.firstSeen
   if (began !== null) own.began = Math.min(own.began ?? began, began)
   own.elapsed = Math.max(own.elapsed, thing.to - Math.min(thing.from, 0))
-  const things = own.sections.get(key) ?? []
-  own.sections.set(key, things)
-  if (!thing.isAmbiguous) things.push(thing)
+  const section = own.sections.get(key) ?? { metric, things: [] }
+  own.sections.set(key, section)
+  if (!thing.isAmbiguous) section.things.push(thing)
 }
 
 /** Returns the last value of a column; null if none was read. */

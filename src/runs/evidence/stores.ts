@@ -1,5 +1,15 @@
 import type { Sample } from '../log/columns.ts'
 import type { CurrentStacks } from '../waiting/current-stacks.ts'
+import type { StandIn } from './stand-in.ts'
+
+/** What the evidence of a run needs to know of a metric. */
+export interface EvidenceMetric {
+  readonly name: string
+  /** What is kept of its rows besides values over time; missing if nothing is. */
+  readonly store?: MetricStore
+  /** The sections of other metrics whose columns its own sections have. */
+  readonly standsFor?: readonly StandIn[]
+}
 
 /**
  * What is kept of the rows of a metric besides the values of their columns over time, such as the
@@ -41,12 +51,14 @@ interface StoredSums<Store, Sums> {
 /** The stores of a run by the names of their metrics. */
 export type Stores = ReadonlyMap<string, Stored>
 
-interface Stored {
+/** A store, and the metric that it belongs to. */
+export interface Stored {
   readonly of: MetricStore
   readonly store: unknown
 }
 
-export function newStores(all: readonly MetricStore[]): Stores {
+export function newStores(metrics: readonly EvidenceMetric[]): Stores {
+  const all = metrics.flatMap(({ store }) => store ?? [])
   return new Map(all.map((of) => [of.metric, { of, store: of.create() }]))
 }
 

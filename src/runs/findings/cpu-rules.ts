@@ -15,8 +15,7 @@ import {
   sumOf,
   unreadColumns,
 } from '../evidence/run-evidence.ts'
-import { perRank } from './per-rank.ts'
-import { processorTimes } from './processor-time.ts'
+import { perRank } from '../rules/per-rank.ts'
 import {
   type Affected,
   defineRule,
@@ -24,9 +23,10 @@ import {
   type FactUnits,
   listFacts,
   type RankFinding,
-} from './rule.ts'
-import { factIn, factText, thingsOf } from './sentence.ts'
-import { MIN_SECONDS, percentOf, timeLost } from './time-lost.ts'
+} from '../rules/rule.ts'
+import { factIn, factText, thingsOf } from '../rules/sentence.ts'
+import { MIN_SECONDS, percentOf, timeLost } from '../rules/time-lost.ts'
+import { processorTimes } from './processor-time.ts'
 
 const CONTAINER = {
   metric: 'pressure',

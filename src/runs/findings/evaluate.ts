@@ -10,11 +10,11 @@ import {
   type RunEvidence,
   unreadColumns,
 } from '../evidence/run-evidence.ts'
-import { compareLoss } from './per-rank.ts'
-import type { Affected, FindingRule, FoundRanks, Severity, Threshold } from './rule.ts'
+import { compareLoss } from '../rules/per-rank.ts'
+import type { Affected, FindingRule, FoundRanks, Severity, Threshold } from '../rules/rule.ts'
+import { factText, rankName, rankNames, thingsOf } from '../rules/sentence.ts'
+import { MIN_SECONDS } from '../rules/time-lost.ts'
 import { type CheckedRule, EXPLANATIONS, RULES, type RuleName } from './rules.ts'
-import { factText, rankName, rankNames, thingsOf } from './sentence.ts'
-import { MIN_SECONDS } from './time-lost.ts'
 
 /** A finding: what held ranks of a run up, with the evidence, and with advice. */
 export interface RunFinding {

@@ -1,7 +1,7 @@
 import type { RankEvidence, RunEvidence } from '../evidence/run-evidence.ts'
 import type { EndedContainer } from '../log/entry.ts'
-import { type Affected, defineRule, type FactUnits, listFacts } from './rule.ts'
-import { factIn, thingsOf } from './sentence.ts'
+import { type Affected, defineRule, type FactUnits, listFacts } from '../rules/rule.ts'
+import { factIn, thingsOf } from '../rules/sentence.ts'
 import { SIGKILL, SIGTERM, signalIn, signalName } from './signals.ts'
 
 const LATER = 'containers that a signal ended later'

@@ -1,10 +1,10 @@
 import { need, plot, type SectionColumns, type ThingOf } from '../evidence/evidence.ts'
 import { lastOf, nameOf } from '../evidence/run-evidence.ts'
-import { perRank } from './per-rank.ts'
-import { defineRule, type FactUnits, listFacts, type RankFinding } from './rule.ts'
-import { factIn, thingsOf } from './sentence.ts'
+import { perRank } from '../rules/per-rank.ts'
+import { defineRule, type FactUnits, listFacts, type RankFinding } from '../rules/rule.ts'
+import { factIn, thingsOf } from '../rules/sentence.ts'
+import { percentOf } from '../rules/time-lost.ts'
 import { findSteadyGrowth } from './steady-growth.ts'
-import { percentOf } from './time-lost.ts'
 
 const CONTAINER = {
   metric: 'pressure',

@@ -7,8 +7,7 @@ import {
   type RunEvidence,
   sumOf,
 } from '../evidence/run-evidence.ts'
-import { STORAGE_READS, storageWait } from './devices/storage-rule.ts'
-import { perRank } from './per-rank.ts'
+import { perRank } from '../rules/per-rank.ts'
 import {
   defineRule,
   EXPLAINS_IDLE,
@@ -16,9 +15,10 @@ import {
   type FoundRanks,
   listFacts,
   type RankFinding,
-} from './rule.ts'
-import { factIn, thingsOf } from './sentence.ts'
-import { MIN_SECONDS, percentOf } from './time-lost.ts'
+} from '../rules/rule.ts'
+import { factIn, thingsOf } from '../rules/sentence.ts'
+import { MIN_SECONDS, percentOf } from '../rules/time-lost.ts'
+import { STORAGE_READS, storageWait } from './devices/storage-rule.ts'
 
 const CONTAINER = {
   metric: 'pressure',

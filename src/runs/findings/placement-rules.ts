@@ -6,7 +6,7 @@ import {
   type RankEvidence,
   type RunEvidence,
 } from '../evidence/run-evidence.ts'
-import { perRank } from './per-rank.ts'
+import { perRank } from '../rules/per-rank.ts'
 import {
   type Affected,
   defineRule,
@@ -14,9 +14,9 @@ import {
   type FactUnits,
   listFacts,
   type RankFinding,
-} from './rule.ts'
-import { factIn, thingsOf } from './sentence.ts'
-import { MIN_SECONDS, percentOf, timeLost } from './time-lost.ts'
+} from '../rules/rule.ts'
+import { factIn, thingsOf } from '../rules/sentence.ts'
+import { MIN_SECONDS, percentOf, timeLost } from '../rules/time-lost.ts'
 
 const PROCESS = {
   metric: 'pressure',

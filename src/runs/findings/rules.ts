@@ -1,25 +1,23 @@
 import type { PlottedColumn, SectionColumns } from '../evidence/evidence.ts'
+import { METRICS } from '../metrics/index.ts'
+import type { ExplainedRules, FindingRule } from '../rules/rule.ts'
 import { THROTTLED, WAITING_FOR_CPU } from './cpu-rules.ts'
-import { GPU_IDLE_IN_PYTHON, GPU_LIMITED, GPU_MEMORY_FULL } from './devices/gpu-rules.ts'
+import { GPU_LIMITED, GPU_MEMORY_FULL } from './devices/gpu-rules.ts'
 import { NETWORK_BOUND, RETRANSMISSIONS } from './devices/network-rules.ts'
 import { WAITING_FOR_STORAGE } from './devices/storage-rule.ts'
 import { CONTAINER_FAILED } from './failure-rule.ts'
-import {
-  MUCH_TIME_IN_MPI,
-  WAITING_IN_COLLECTIVES,
-  WAITING_IN_POINT_TO_POINT,
-} from './libraries/mpi-rules.ts'
-import { LATE_IN_COLLECTIVES } from './libraries/torch-rule.ts'
 import { MEMORY_GROWING } from './memory-growth-rule.ts'
 import { CLOSE_TO_LIMIT, MEMORY_PRESSURE, OOM_KILLED, SWAPPING } from './memory-rules.ts'
+import { NO_PROGRESS } from './no-progress-rule.ts'
 import { PINNED, REMOTE_MEMORY } from './placement-rules.ts'
-import { MUCH_TIME_IN_DATA_LOADER } from './profiles/data-loader-rule.ts'
-import { ALL_WAIT_FOR_ONE } from './profiles/late-rank-rule.ts'
-import { MORE_TIME_IN_FUNCTION } from './profiles/profile-rule.ts'
-import { WAITING_IN_PYTHON } from './profiles/python-rule.ts'
-import { NO_PROGRESS } from './progress/no-progress-rule.ts'
-import type { ExplainedRules, FindingRule } from './rule.ts'
 import { MORE_WORK, MOSTLY_IDLE } from './work-rules.ts'
+
+/** The rules of the metrics; those of later metrics first. */
+const METRIC_RULES = METRICS.toReversed().flatMap((metric): readonly MetricRule[] =>
+  'rules' in metric ? metric.rules : [],
+)
+
+type MetricRule = Extract<(typeof METRICS)[number], { readonly rules: unknown }>['rules'][number]
 
 /**
  * The rules in the order in which they are checked. A finding can only be explained by findings of
@@ -43,15 +41,7 @@ export const RULES = [
   NETWORK_BOUND,
   REMOTE_MEMORY,
   MORE_WORK,
-  MORE_TIME_IN_FUNCTION,
-  MUCH_TIME_IN_DATA_LOADER,
-  ALL_WAIT_FOR_ONE,
-  WAITING_IN_PYTHON,
-  GPU_IDLE_IN_PYTHON,
-  LATE_IN_COLLECTIVES,
-  WAITING_IN_COLLECTIVES,
-  WAITING_IN_POINT_TO_POINT,
-  MUCH_TIME_IN_MPI,
+  ...METRIC_RULES,
   MOSTLY_IDLE,
 ] as const satisfies readonly FindingRule[]
 

@@ -1,13 +1,6 @@
 import { median, spreadOf } from '../../lib/statistics.ts'
 import type { RankEvidence, RunEvidence } from '../evidence/run-evidence.ts'
-import {
-  PROCESSOR_TIME_NEEDS,
-  PROCESSOR_TIME_PLOTS,
-  PROCESSOR_TIME_READS,
-  processorTimes,
-  timeByProgram,
-} from './processor-time.ts'
-import { longestWait, type WaitingLine } from './profiles/longest-wait.ts'
+import { longestWait, type WaitingLine } from '../rules/longest-wait.ts'
 import {
   type Affected,
   defineRule,
@@ -15,9 +8,16 @@ import {
   type FactUnits,
   type FoundRanks,
   listFacts,
-} from './rule.ts'
-import { factIn, thingsOf } from './sentence.ts'
-import { MIN_SECONDS, percentOf } from './time-lost.ts'
+} from '../rules/rule.ts'
+import { factIn, thingsOf } from '../rules/sentence.ts'
+import { MIN_SECONDS, percentOf } from '../rules/time-lost.ts'
+import {
+  PROCESSOR_TIME_NEEDS,
+  PROCESSOR_TIME_PLOTS,
+  PROCESSOR_TIME_READS,
+  processorTimes,
+  timeByProgram,
+} from './processor-time.ts'
 
 /** The fewest ranks that are compared: of two ranks, neither can be called the unusual one. */
 const MIN_RANKS = 3

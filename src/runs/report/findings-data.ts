@@ -1,7 +1,7 @@
 import type { PlottedColumn } from '../evidence/evidence.ts'
 import type { ExplainedFinding, Findings, RunFinding, UncheckedRule } from '../findings/evaluate.ts'
 import { RULES } from '../findings/rules.ts'
-import { factText, rankNames } from '../findings/sentence.ts'
+import { factText, rankNames } from '../rules/sentence.ts'
 import type { Measure } from './measures.ts'
 import type { SectionData } from './section-data.ts'
 

@@ -14,7 +14,7 @@ import type { RowOrigin, Sample } from '../log/columns.ts'
 import { coversIntervals, type Descriptions, listIntervalColumns } from '../log/descriptions.ts'
 import type { Entry, LogEntry } from '../log/entry.ts'
 import { keepUndescribed, takeDescribed, type Undescribed } from '../log/undescribed.ts'
-import { STORES } from '../metrics/index.ts'
+import { METRICS } from '../metrics/index.ts'
 import { isProfile } from '../profiles/profile-run.ts'
 import type { Start } from './align.ts'
 import { columnMeasures, DEVICE_MEASURES, MEASURES, type Measure, readMeasure } from './measures.ts'
@@ -76,7 +76,7 @@ export function newRun(
       device: [...DEVICE_MEASURES, ...more('device', columns)],
     },
     usualMeasures: usual.length,
-    evidence: newEvidence([...RULE_NEEDS, ...EFFICIENCY_READS], STORES),
+    evidence: newEvidence([...RULE_NEEDS, ...EFFICIENCY_READS], METRICS),
     processes: new Map(),
     devices: new Map(),
     sections: new Map(),

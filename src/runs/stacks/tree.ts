@@ -1,4 +1,4 @@
-import { rankList } from '../findings/sentence.ts'
+import { rankList } from '../rules/sentence.ts'
 import type { StackGroup } from './groups.ts'
 import type { StackMember } from './members.ts'
 

@@ -1,19 +1,8 @@
-import { countedIn } from '../findings/progress/no-progress-rule.ts'
-import { describeStuckNow } from '../findings/progress/no-progress-text.ts'
-import { countedPython, pythonOfPods } from '../findings/progress/python-progress.ts'
-import { describePythonNow } from '../findings/progress/python-text.ts'
-import { countedRanks, ranksOfPods } from '../findings/progress/ranks-progress.ts'
-import { describeRanksNow } from '../findings/progress/ranks-text.ts'
-import { countedStart } from '../findings/progress/start-progress.ts'
-import { describeStartNow } from '../findings/progress/start-text.ts'
-import type { LiveProcesses } from '../metrics/mpi-trace/live-processes.ts'
-import { joinJobs } from '../metrics/mpi-trace/mpi-job.ts'
-import { findStuckProcesses, type StuckProcesses } from '../metrics/mpi-trace/stuck-processes.ts'
-import { findStuckStart, joinStarting, type StuckStart } from '../metrics/mpi-trace/stuck-start.ts'
-import { NCCL_STORE } from '../metrics/nccl-ras/nccl-run.ts'
-import { findStuckRanks, type StuckRanks } from '../metrics/nccl-ras/stuck-ranks.ts'
-import { findStuckPython, type StuckPython } from '../metrics/python-profile/stuck-python.ts'
-import { findStacks, joinStacks, type PythonProcess } from '../waiting/current-stacks.ts'
+import { groupByRank } from '../evidence/run-evidence.ts'
+import type { Stored } from '../evidence/stores.ts'
+import { METRICS } from '../metrics/index.ts'
+import type { RunMetric } from '../metrics/metric.ts'
+import type { StuckGroup } from '../rules/rule.ts'
 import { type LiveObserver, type LiveRank, silenceOf } from './ranks.ts'
 
 /** Processes that make no progress now. */
@@ -24,100 +13,59 @@ export interface NoProgress {
   readonly pods: ReadonlySet<string>
 }
 
+/** The metrics whose rows show whether processes make progress. */
+const FINDING: readonly RunMetric[] = METRICS.filter((metric) => 'stuck' in metric)
+
 /**
- * Finds the processes of MPI and Python and the ranks of NCCL that make no progress now, by the
- * same rule as the report. A process whose rows do not arrive does not count.
+ * Finds the processes that make no progress now, by the same rule as the report. A process whose
+ * rows do not arrive does not count.
  *
  * @param now the current time, in milliseconds since 1970
  */
 export function findNoProgress(ranks: readonly LiveRank[], now: number): readonly NoProgress[] {
-  const observers = ranks.flatMap(({ observers: all }) => all.filter(hasProcesses))
-  const current = observers.filter((one) => hasEnded(one) || silenceOf(one, now) === undefined)
-  const calls = current.map(({ mpi }) => mpi.calls())
-  const run = {
-    processes: calls.flatMap(({ processes }) => processes),
-    starting: new Map(calls.flatMap(({ starting }) => [...starting])),
-  }
-  const running = new Set(current.flatMap((one) => (hasEnded(one) ? [] : podsIn(one))))
-  const isRunning = ({ source }: { readonly source: string }) => running.has(source)
-  const python = readStacks(ranks, now)
-  const pythonOf = findStacks(python)
-  const stuck = joinJobs(run, podOf, pythonOf).flatMap(findStuckProcesses).flatMap(countedIn)
-  const starts = joinStarting(run, podOf).flatMap(findStuckStart).flatMap(countedStart)
-  return [
-    ...starts.filter(({ waiting }) => waiting.some(isRunning)).map(describeStart),
-    ...stuck.filter(({ waiting }) => waiting.some((one) => isRunning(one.process))).map(describe),
-    ...findStuckNow(ranks, now, pythonOf),
-    ...findStuckPython(python, () => false)
-      .flatMap(countedPython)
-      .map(describePython),
-  ]
+  const stores = new Map(FINDING.flatMap((metric) => storeNow(metric, ranks, now)))
+  const nothing = { sections: [], profiles: new Map(), ended: new Map(), podLimits: new Map() }
+  // The source of the rows of a live log is its pod.
+  const run = groupByRank({ ...nothing, standIns: [], stores }, (source) => source)
+  return FINDING.flatMap(({ name, stuck }) => {
+    const pods = podsWith(ranks, (one) => one.metric === name && !hasEnded(one))
+    const groups = stuck?.find(run) ?? []
+    const current = groups.filter((group) => stuck?.live.countsEnded !== true || waits(group, pods))
+    return current.map((group) => ({
+      sentence: group.describeNow(),
+      pods: new Set(group.ranks.map(({ rank }) => rank)),
+    }))
+  })
 }
 
-/** Returns the processes of Python whose rows arrive. */
-function readStacks(ranks: readonly LiveRank[], now: number): readonly PythonProcess[] {
-  const stacks = writing(ranks, now).flatMap(({ python }) => [...(python?.stacks() ?? [])])
-  return joinStacks(new Map(stacks), podOf)
-}
-
-/** Finds the ranks of NCCL that make no progress now. The pod that has asked must run. */
-function findStuckNow(
+/** Joins the last rows of the logs of a metric that count. */
+function storeNow(
+  { name, store, stuck }: RunMetric,
   ranks: readonly LiveRank[],
   now: number,
-  pythonOf: ReturnType<typeof findStacks>,
-): readonly NoProgress[] {
-  const run = NCCL_STORE.join(writing(ranks, now).flatMap(({ nccl }) => nccl?.run() ?? []))
-  return findStuckRanks(run, podOf, pythonOf).flatMap(countedRanks).map(describeRanks)
+): readonly (readonly [string, Stored])[] {
+  if (store === undefined) return []
+  const own = ranks.flatMap(({ observers }) => observers.filter(({ metric }) => metric === name))
+  const current = own.filter((one) => {
+    return hasEnded(one) ? stuck?.live.countsEnded === true : silenceOf(one, now) === undefined
+  })
+  const live = current.flatMap((one) => (one.live === undefined ? [] : [one.live.store()]))
+  return [[name, { of: store, store: store.join(live) }]]
 }
 
-/** Returns the observers whose rows arrive. */
-function writing(ranks: readonly LiveRank[], now: number): readonly LiveObserver[] {
-  const observers = ranks.flatMap(({ observers: all }) => all)
-  return observers.filter((one) => !hasEnded(one) && silenceOf(one, now) === undefined)
+function podsWith(
+  ranks: readonly LiveRank[],
+  isMeant: (observer: LiveObserver) => boolean,
+): ReadonlySet<string> {
+  const own = ranks.filter(({ observers }) => observers.some(isMeant))
+  return new Set(own.map(({ namespace, pod }) => `${namespace}/${pod}`))
 }
 
-type ObserverOfMpi = LiveObserver & { readonly mpi: LiveProcesses }
-
-function hasProcesses(observer: LiveObserver): observer is ObserverOfMpi {
-  return observer.mpi !== undefined
+/** Reports whether a process waits in one of the pods. */
+function waits({ ranks }: StuckGroup, pods: ReadonlySet<string>): boolean {
+  return ranks.some(({ rank, lost }) => lost !== null && pods.has(rank))
 }
 
 function hasEnded({ isOver, log }: LiveObserver): boolean {
   return isOver || log.hasEnded()
-}
-
-function describe(stuck: StuckProcesses): NoProgress {
-  const all = [...stuck.waiting, ...stuck.late]
-  return {
-    sentence: describeStuckNow(stuck),
-    pods: new Set(all.map(({ process }) => podOf(process.source))),
-  }
-}
-
-function describeStart(stuck: StuckStart): NoProgress {
-  const all = [...stuck.waiting, ...stuck.late.map(({ member }) => member)]
-  return {
-    sentence: describeStartNow(stuck),
-    pods: new Set(all.map(({ source }) => podOf(source))),
-  }
-}
-
-function describeRanks(stuck: StuckRanks): NoProgress {
-  const pods = new Set(ranksOfPods(stuck).map(({ pod }) => pod))
-  return { sentence: describeRanksNow(stuck), pods }
-}
-
-function describePython(stuck: StuckPython): NoProgress {
-  const pods = new Set(pythonOfPods(stuck).map(({ pod }) => pod))
-  return { sentence: describePythonNow(stuck), pods }
-}
-
-/** The source of the rows of a live log is its pod. */
-function podOf(source: string): string {
-  return source
-}
-
-function podsIn({ mpi }: ObserverOfMpi): readonly string[] {
-  const { processes, starting } = mpi.calls()
-  return [...processes, ...starting.values()].map(({ source }) => source)
 }

@@ -1,8 +1,5 @@
 import type { RowsDescription } from '../../core/catalog.ts'
-import { PROGRESS_SECTIONS } from '../metrics/mpi-trace/live-processes.ts'
-import { MPI_METRIC } from '../metrics/mpi-trace/mpi-run.ts'
-import { NCCL_METRIC } from '../metrics/nccl-ras/nccl-run.ts'
-import { PYTHON_METRIC, STACK_SECTIONS } from '../metrics/python-profile/current-stacks.ts'
+import { findMetric } from '../metrics/index.ts'
 import { startLiveLog } from './live-log.ts'
 import type { LiveObserver, LiveRank } from './ranks.ts'
 import { joinedTaker, startJobTakers } from './row-takers.ts'
@@ -23,16 +20,9 @@ export interface ProgressLog {
   push(line: string, until: number): boolean
 }
 
-/** The sections that are read, by metric. */
-const SECTIONS: ReadonlyMap<string, (section: string) => boolean> = new Map([
-  [MPI_METRIC, (section: string) => PROGRESS_SECTIONS.has(section)],
-  [NCCL_METRIC, () => true],
-  [PYTHON_METRIC, (section: string) => STACK_SECTIONS.has(section)],
-])
-
 /** Reports whether a metric has rows that say whether processes make progress, or why not. */
 export function hasProgress(metric: string): boolean {
-  return SECTIONS.has(metric)
+  return findMetric(metric)?.stuck !== undefined
 }
 
 /** The beginning of a row, as observers write it. */
@@ -55,7 +45,7 @@ export function startProgressLog(
   metric: string,
   description: RowsDescription,
 ): ProgressLog {
-  const reads = SECTIONS.get(metric) ?? (() => false)
+  const reads = findMetric(metric)?.stuck?.live.isRead ?? (() => false)
   const sections = description.sections.filter(({ name }) => reads(name))
   const takers = startJobTakers(metric, `${namespace}/${pod}`)
   const log = startLiveLog({ ...description, sections }, joinedTaker(takers))

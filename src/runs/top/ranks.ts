@@ -1,8 +1,6 @@
 import { chooseSource } from '../../core/rules/choose-source.ts'
-import type { LiveProcesses } from '../metrics/mpi-trace/live-processes.ts'
-import type { LiveAnswers } from '../metrics/nccl-ras/live-answers.ts'
-import type { LiveStacks } from '../metrics/python-profile/live-stacks.ts'
 import { labelRanks } from '../report/labels.ts'
+import type { LiveStore } from '../rules/stuck.ts'
 import { sourcesOf, type TopColumn } from './columns.ts'
 import type { LogEvidence } from './findings/log-evidence.ts'
 import type { LiveLog } from './live-log.ts'
@@ -14,12 +12,8 @@ export interface LiveObserver {
   readonly log: LiveLog
   /** Whether the table has columns of the metric. */
   readonly isShown: boolean
-  /** The processes of MPI in the log; undefined if the metric does not describe any. */
-  readonly mpi: LiveProcesses | undefined
-  /** The ranks of NCCL in the log; missing if the metric does not describe any. */
-  readonly nccl?: LiveAnswers | undefined
-  /** The stacks of Python in the log; missing if the metric does not describe any. */
-  readonly python?: LiveStacks | undefined
+  /** The last rows that say whether processes make progress; missing if none say that. */
+  readonly live?: LiveStore | undefined
   /** The evidence of the log for findings and the efficiency; missing if they are not shown. */
   readonly evidence?: LogEvidence
   /** Whether the container has started. */

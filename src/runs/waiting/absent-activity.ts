@@ -29,3 +29,20 @@ export function activityOf(process: ProcessState | null): AbsentActivity {
   if (state === 'disk') return { is: 'storage' }
   return { is: (cpu ?? 0) >= MIN_COMPUTING || state === 'running' ? 'computing' : 'sleeping' }
 }
+
+/** Describes the activity of a process for which others wait: `is stopped`. */
+export function activityText({ is }: AbsentActivity): string {
+  switch (is) {
+    case 'ended':
+      return 'has ended'
+    case 'stopped':
+      return 'is stopped'
+    case 'storage':
+      return 'waits for storage'
+    case 'sleeping':
+    case 'waiting':
+      return 'sleeps in a system call'
+    case 'computing':
+      return 'computes'
+  }
+}

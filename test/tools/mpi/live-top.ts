@@ -16,10 +16,10 @@ export interface LiveTop {
 export function liveTop({ log: textOf }: Running): LiveTop {
   const description = BUILT_IN_ROWS.get('mpi-trace')
   if (description === undefined) throw new Error('the catalog describes the rows of mpi-trace')
-  const mpi = startLiveProcesses('hpc/app')
-  const log = startLiveLog(description, mpi)
+  const live = startLiveProcesses('hpc/app')
+  const log = startLiveLog(description, live)
   const state = { hasStarted: true, isRead: true, isOver: false, seenAt: undefined, clockAhead: 0 }
-  const observer = { metric: 'mpi-trace', log, mpi, isShown: true, ...state }
+  const observer = { metric: 'mpi-trace', log, live, isShown: true, ...state }
   const rank = { namespace: 'hpc', pod: 'app', node: null, rank: '0', observers: [observer] }
   let read = 0
   return {

@@ -8,16 +8,22 @@ import {
   type ThingOf,
 } from '../../evidence/evidence.ts'
 import { growthOf, type RankEvidence, type RunEvidence } from '../../evidence/run-evidence.ts'
-import { perRank } from '../per-rank.ts'
+import { perRank } from '../../rules/per-rank.ts'
+import {
+  defineRule,
+  EXPLAINS_IDLE,
+  type FactUnits,
+  listFacts,
+  type RankFinding,
+} from '../../rules/rule.ts'
+import { factIn, thingsOf } from '../../rules/sentence.ts'
+import { MIN_SECONDS, percentOf } from '../../rules/time-lost.ts'
 import {
   PROCESSOR_TIME_NEEDS,
   PROCESSOR_TIME_READS,
   type ProcessorTime,
   processorTimes,
 } from '../processor-time.ts'
-import { defineRule, EXPLAINS_IDLE, type FactUnits, listFacts, type RankFinding } from '../rule.ts'
-import { factIn, thingsOf } from '../sentence.ts'
-import { MIN_SECONDS, percentOf } from '../time-lost.ts'
 
 const TCP = {
   metric: 'network',

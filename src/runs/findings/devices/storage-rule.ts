@@ -7,10 +7,16 @@ import {
   type ThingOf,
 } from '../../evidence/evidence.ts'
 import { growthOf, nameOf, type RankEvidence } from '../../evidence/run-evidence.ts'
-import { perRank } from '../per-rank.ts'
-import { defineRule, EXPLAINS_IDLE, type FactUnits, listFacts, type RankFinding } from '../rule.ts'
-import { factIn, thingsOf } from '../sentence.ts'
-import { MIN_SECONDS, percentOf } from '../time-lost.ts'
+import { perRank } from '../../rules/per-rank.ts'
+import {
+  defineRule,
+  EXPLAINS_IDLE,
+  type FactUnits,
+  listFacts,
+  type RankFinding,
+} from '../../rules/rule.ts'
+import { factIn, thingsOf } from '../../rules/sentence.ts'
+import { MIN_SECONDS, percentOf } from '../../rules/time-lost.ts'
 
 const CONTAINER = {
   metric: 'pressure',

@@ -1,5 +1,6 @@
 import type { Sample } from '../../log/columns.ts'
-import { startTimepointRows, type TimepointRows } from '../../log/timepoint-rows.ts'
+import { startTimepointRows } from '../../log/timepoint-rows.ts'
+import type { LiveStore } from '../../rules/stuck.ts'
 import {
   addMpiRow,
   MAX_PROCESSES,
@@ -10,16 +11,11 @@ import {
   withoutEnded,
 } from './mpi-run.ts'
 
-/** The processes of MPI in a log that grows, as its last rows describe them. */
-export interface LiveProcesses extends TimepointRows {
-  readonly calls: () => Pick<MpiRun, 'processes' | 'starting'>
-}
-
 /** The sections that say whether a process makes progress. */
 export const PROGRESS_SECTIONS: ReadonlySet<string> = new Set(['rank', 'open', 'progress', 'start'])
 
 /** @param source identifies the pod */
-export function startLiveProcesses(source: string): LiveProcesses {
+export function startLiveProcesses(source: string): LiveStore<MpiRun> {
   let run = newMpiRun(true)
   let rows = 0
   const add = (section: string, row: Sample) => {
@@ -40,5 +36,5 @@ export function startLiveProcesses(source: string): LiveProcesses {
       run = newMpiRun(true)
     },
   })
-  return { ...taken, calls: () => run }
+  return { ...taken, store: () => run }
 }

@@ -1,10 +1,6 @@
-import { startTimepointRows, type TimepointRows } from '../../log/timepoint-rows.ts'
+import { startTimepointRows } from '../../log/timepoint-rows.ts'
+import type { LiveStore } from '../../rules/stuck.ts'
 import { addNcclRow, NCCL_METRIC, type NcclRun, newNcclRun } from './nccl-run.ts'
-
-/** The ranks of NCCL in a log of nccl-ras that grows. */
-export interface LiveAnswers extends TimepointRows {
-  readonly run: () => NcclRun
-}
 
 /** The most processes, those that have ended included, before these are forgotten. */
 const MAX_PROCESSES = 256
@@ -18,7 +14,7 @@ interface Last {
 const NONE: Last = { timepoint: 0, seconds: Number.NEGATIVE_INFINITY }
 
 /** @param source identifies the pod */
-export function startLiveAnswers(source: string): LiveAnswers {
+export function startLiveAnswers(source: string): LiveStore<NcclRun> {
   let run = newNcclRun()
   let last = NONE
   const rows = startTimepointRows({
@@ -35,7 +31,7 @@ export function startLiveAnswers(source: string): LiveAnswers {
       last = NONE
     },
   })
-  return { ...rows, run: () => run }
+  return { ...rows, store: () => run }
 }
 
 /** Forgets the processes without a row in the last timepoint, if there are many. */

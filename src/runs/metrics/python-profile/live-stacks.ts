@@ -1,17 +1,13 @@
-import { startTimepointRows, type TimepointRows } from '../../log/timepoint-rows.ts'
+import { startTimepointRows } from '../../log/timepoint-rows.ts'
+import type { LiveStore } from '../../rules/stuck.ts'
 import type { CurrentStacks } from '../../waiting/current-stacks.ts'
 import { addCurrentStack, PYTHON_METRIC, STACK_SECTIONS } from './current-stacks.ts'
-
-/** The stacks of Python in a log of python-profile that grows. */
-export interface LiveStacks extends TimepointRows {
-  readonly stacks: () => CurrentStacks
-}
 
 /** The most processes, those that have ended included, before these are forgotten. */
 const MAX_PROCESSES = 256
 
 /** @param source identifies the pod */
-export function startLiveStacks(source: string): LiveStacks {
+export function startLiveStacks(source: string): LiveStore<CurrentStacks> {
   const stacks: CurrentStacks = new Map()
   const rows = startTimepointRows({
     source,
@@ -23,7 +19,7 @@ export function startLiveStacks(source: string): LiveStacks {
     },
     forget: () => stacks.clear(),
   })
-  return { ...rows, stacks: () => stacks }
+  return { ...rows, store: () => stacks }
 }
 
 /** Forgets the processes that have ended, and those without a row in the last timepoint. */

@@ -3,7 +3,7 @@ import type { Sample } from '../../log/columns.ts'
 import { numberIn, textIn } from '../../log/typed-cells.ts'
 
 /** The metric whose rows name the traces of PyTorch's profiler. */
-const TRACE_METRIC = 'torch-trace'
+export const TRACE_METRIC = 'torch-trace'
 const SECTION = 'trace'
 
 /** The traces of a run. */

@@ -16,7 +16,6 @@ import {
   plotsDocument,
   sectionDocument,
 } from './parts-document.ts'
-import { stuckDocument } from './stuck-document.ts'
 
 /** The version of the document. It changes if a field changes its meaning or is removed. */
 const API_VERSION = 'ridealong.dev/v1alpha1'
@@ -70,7 +69,7 @@ function findingOf({ isRelative: _, lost, ranks, plot, ...finding }: RunFinding)
   const stuck = ranks[0]?.stuck
   return {
     ...finding,
-    ...(stuck && { stuck: stuckDocument(stuck) }),
+    ...(stuck && { stuck: stuck.document() }),
     secondsLost: rounded(lost),
     ranks: ranks.map(({ rank, things, also = [], lost: own, waitedFor, ended, facts }) => ({
       rank,

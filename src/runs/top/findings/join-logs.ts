@@ -13,6 +13,7 @@ export function joinLogs(
     ended: new Map(all.flatMap(({ ended }) => [...ended])),
     podLimits: new Map(all.flatMap(({ podLimits }) => [...podLimits])),
     profiles: new Map(),
+    standIns: all[0]?.standIns ?? [],
     stores: joinStores(all.map(({ stores }) => stores)),
   }
 }

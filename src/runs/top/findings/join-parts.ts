@@ -14,14 +14,14 @@ export function joinParts(
   parts: readonly Pick<Evidence, 'sections'>[],
   began: number,
 ): GroupedEvidence['sections'] {
-  const sections = new Map<string, Map<string, Thing>>()
+  const sections = new Map<string, { metric: string; things: Map<string, Thing> }>()
   for (const { sections: own } of parts)
-    for (const [key, { things }] of own) {
-      const joined = sections.get(key) ?? new Map<string, Thing>()
-      sections.set(key, joined)
+    for (const [key, { metric, things }] of own) {
+      const joined = sections.get(key)?.things ?? new Map<string, Thing>()
+      sections.set(key, { metric, things: joined })
       for (const [id, thing] of things) joined.set(id, join(joined.get(id), thing, began))
     }
-  return [...sections].map(([key, things]) => [key, { things }])
+  return [...sections]
 }
 
 /** @param earlier the same thing in earlier parts; its times are already those of the result */

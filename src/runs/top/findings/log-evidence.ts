@@ -12,7 +12,7 @@ import { changeStores, type Stores } from '../../evidence/stores.ts'
 import { RULE_NEEDS } from '../../findings/rules.ts'
 import type { RowCells, RowOrigin, Sample } from '../../log/columns.ts'
 import type { LogEntry } from '../../log/entry.ts'
-import { STORES } from '../../metrics/index.ts'
+import { METRICS } from '../../metrics/index.ts'
 import { isProfile } from '../../profiles/profile-run.ts'
 import type { RowFacts, RowTaker } from '../live-log.ts'
 import { forgetEnded, forgetEndedProcesses, hasRoom } from './forget-ended.ts'
@@ -53,7 +53,7 @@ const MIN_SECONDS = 10
 const MAX_ROW_LENGTH = 8192
 
 /** The columns that the rules and the efficiency read. */
-const NEEDS = newEvidence([...RULE_NEEDS, ...EFFICIENCY_READS], STORES)
+const NEEDS = newEvidence([...RULE_NEEDS, ...EFFICIENCY_READS], METRICS)
 
 /** The columns of the sections that are read, by metric and section. */
 export const NEEDED_COLUMNS: ReadonlyMap<string, ReadonlySet<string>> = NEEDS.needed
@@ -134,7 +134,7 @@ export function startLogEvidence(place: RowOrigin, description: RowsDescription)
 
 function noRows(): Rows {
   const { needed, series } = NEEDS
-  const whole = { ...newEvidence([], STORES), needed, series }
+  const whole = { ...newEvidence([], METRICS), needed, series }
   return { whole, halves: [], firstAt: undefined, lastAt: 0, timepoint: -1, interval: null }
 }
 
@@ -223,6 +223,7 @@ function windowOf(state: State): LogWindow | undefined {
         first.began,
       ),
       profiles: new Map(),
+      standIns: whole.standIns,
       stores: storesSince(whole, first.sums),
       ended: new Map(),
       podLimits: new Map(),

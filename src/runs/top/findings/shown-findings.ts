@@ -1,7 +1,7 @@
 import { groupByRank } from '../../evidence/run-evidence.ts'
 import { applyRules } from '../../findings/evaluate.ts'
-import type { Severity } from '../../findings/rule.ts'
 import type { RuleName } from '../../findings/rules.ts'
+import type { Severity } from '../../rules/rule.ts'
 import { type LiveRank, rankLabels } from '../ranks.ts'
 import { joinLogs } from './join-logs.ts'
 import { HALF_SECONDS, type LogWindow } from './log-evidence.ts'

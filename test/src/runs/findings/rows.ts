@@ -10,7 +10,7 @@ import { RULE_NEEDS } from '../../../../src/runs/findings/rules.ts'
 import type { Cell, Sample } from '../../../../src/runs/log/columns.ts'
 import type { Descriptions } from '../../../../src/runs/log/descriptions.ts'
 import type { EndedContainer, LogEntry, PodLimits } from '../../../../src/runs/log/entry.ts'
-import { STORES } from '../../../../src/runs/metrics/index.ts'
+import { METRICS } from '../../../../src/runs/metrics/index.ts'
 import { BUILT_IN_ROWS } from '../log/built-in.ts'
 
 // Builds rows for tests of rules. These rows are inputs, whose numbers a test chooses; no observer
@@ -343,7 +343,7 @@ export function asVitals(rows: readonly Sample[]): readonly Sample[] {
 
 /** Reads these rows. */
 export function evidenceOf(rows: readonly Sample[]): Evidence {
-  const evidence = newEvidence(RULE_NEEDS, STORES)
+  const evidence = newEvidence(RULE_NEEDS, METRICS)
   for (const row of rows) {
     const description = DESCRIPTIONS.get(row.metric ?? '')
     if (description !== undefined) addToEvidence(evidence, row, description)

@@ -26,7 +26,7 @@ const at = (second: number, section: string, cells: object = {}) => {
 
 const rankOf = (rank: string, log: LiveLog, more: Partial<LiveObserver> = {}): LiveRank => {
   const state = { hasStarted: true, isRead: true, isOver: false, seenAt: undefined, clockAhead: 0 }
-  const shown = { isShown: true, mpi: undefined }
+  const shown = { isShown: true }
   const observers = [{ metric: 'pressure', log, ...shown, ...state, ...more }]
   return { namespace: 'hpc', pod: `pod-${rank}`, node: null, rank, observers }
 }

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { findWith } from '../cases.ts'
-import { checkOptional } from '../profiles/optional-rule.ts'
+import { checkOptional } from '../optional-rule.ts'
 import { findIn, rankRows, type Sections } from '../rows.ts'
 
 // The rows are built: no GPU was at hand.

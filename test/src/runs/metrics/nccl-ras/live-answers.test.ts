@@ -11,12 +11,12 @@ import { answerRows, lateCells, processRow } from './answer-rows.ts'
 function liveRank(rank: number, rows: readonly object[]): LiveRank {
   const description = BUILT_IN_ROWS.get('nccl-ras')
   if (description === undefined) throw new Error('the catalog describes the rows of nccl-ras')
-  const nccl = startLiveAnswers(`hpc/app-${rank}`)
-  const log = startLiveLog(description, nccl)
+  const live = startLiveAnswers(`hpc/app-${rank}`)
+  const log = startLiveLog(description, live)
   for (const line of [HEAD, ...rows.map(lineOf)]) log.push(line, START)
   log.settle()
   const state = { hasStarted: true, isRead: true, isOver: false, seenAt: undefined, clockAhead: 0 }
-  const observer = { metric: 'nccl-ras', log, nccl, mpi: undefined, isShown: true, ...state }
+  const observer = { metric: 'nccl-ras', log, live, isShown: true, ...state }
   const place = { namespace: 'hpc', pod: `app-${rank}`, node: null, rank: String(rank) }
   return { ...place, observers: [observer] }
 }

@@ -123,8 +123,3 @@ t.test('the logs of a run can be left out and joined', async (t) => {
   )
   t.match(findStuckRanks(NCCL_STORE.join(parts), rankOf)[0]?.late, [{ rank: 3, pod: '3' }])
 })
-
-t.test('rows of other metrics change nothing', async (t) => {
-  const run = runOf(answerRows(60).map((row) => ({ ...row, metric: 'mpi-trace' })))
-  t.equal(run.answers.size, 0)
-})

@@ -30,7 +30,7 @@ export function testRank(rank: string, metric: string): TestRank {
   const evidence = startLogEvidence({ source, metric, namespace, pod, node, rank }, description)
   const log = startLiveLog(description, evidence)
   const state = { hasStarted: true, isRead: true, isOver: false, seenAt: undefined, clockAhead: 0 }
-  const observer = { metric, log, evidence, mpi: undefined, isShown: true, ...state }
+  const observer = { metric, log, evidence, isShown: true, ...state }
   const push = (...lines: readonly string[]) => {
     for (const line of lines) log.push(line, START)
     log.settle()

@@ -1,0 +1,123 @@
+import { maximum, minimum } from '../../../lib/statistics.ts'
+import { libraryRanks } from '../../rules/sentence.ts'
+import { clockText, durationText } from '../../rules/stuck.ts'
+import type { AbsentProcess, StuckProcesses } from './stuck-processes.ts'
+import type { WaitingProcess } from './waiting-processes.ts'
+
+/** The most calls in which processes wait that a text names. */
+const NAMED = 3
+
+/**
+ * Describes processes that made no progress when a log ended. Returns one sentence or more. Times
+ * are those since the beginning of the log.
+ */
+export function describeStuck(stuck: StuckProcesses): string {
+  const { waiting } = stuck
+  const since = minimum(waiting.map(({ open, waited }) => open.seconds - waited)) ?? 0
+  return describe(`Since ${clockText(Math.max(since, 0))}`, stuck)
+}
+
+/** Describes processes that make no progress now, for how long. Returns one sentence or more. */
+export function describeStuckNow(stuck: StuckProcesses): string {
+  const longest = maximum(stuck.waiting.map(({ waited }) => waited)) ?? 0
+  return describe(`For ${durationText(longest)}`, stuck)
+}
+
+function describe(beginning: string, stuck: StuckProcesses): string {
+  const all = `${beginning}, ${waitsText(stuck.waiting)}.`
+  return [all, reasonText(stuck), unrecordedText(stuck)].filter((text) => text !== '').join(' ')
+}
+
+function waitsText(waiting: readonly WaitingProcess[]): string {
+  const groups = [...Map.groupBy(waiting, callText)].sort(([, a], [, b]) => b.length - a.length)
+  const named = groups
+    .slice(0, NAMED)
+    .map(([call, own]) => `${ranksText(own)} ${own.length === 1 ? 'waits' : 'wait'} in ${call}`)
+  const others = groups.slice(NAMED).flatMap(([, own]) => own)
+  const more = others.length === 0 ? '' : `, and ${others.length} more in other calls`
+  return `${named.join(', ')}${more}`
+}
+
+/** Returns the name of a call, with its number and communicator, or with its peer. */
+function callText({ thread }: WaitingProcess): string {
+  const { call, number, communicator, peer, transfer } = thread
+  const where = communicator === 'world' ? 'MPI_COMM_WORLD' : `the communicator ${communicator}`
+  if (number !== null) return `${call} number ${number.toLocaleString('en')} on ${where}`
+  if (peer === null || transfer === null) return call
+  return `${call} for MPI rank ${peer}`
+}
+
+function ranksText(all: readonly Pick<AbsentProcess, 'process'>[]): string {
+  return libraryRanks(
+    'MPI',
+    all.map(({ process }) => process.rank),
+  )
+}
+
+function reasonText({ why, waiting, late, longestGap }: StuckProcesses): string {
+  switch (why) {
+    case 'deadlock':
+      return 'This is a deadlock: they wait for each other.'
+    case 'mismatch':
+      return waiting.some(({ thread }) => thread.call === 'MPI_Finalize')
+        ? 'These calls do not match: a process has called MPI_Finalize too early.'
+        : 'These calls do not match: all members of a communicator must make its collective ' +
+            'calls in the same order.'
+    case 'unrecorded':
+      return ''
+    case 'late':
+      return lateTexts(late, longestGap)
+  }
+}
+
+/** The most late processes that a text describes. */
+function lateTexts(late: readonly AbsentProcess[], longestGap: number): string {
+  const groups = [...Map.groupBy(late, (one) => activityText(one, 1, longestGap))]
+  const named = groups.slice(0, NAMED).flatMap(([, own]) => {
+    const [first] = own
+    if (first === undefined) return []
+    const verb = own.length === 1 ? 'has not come: it' : 'have not come: they'
+    return [`${ranksText(own)} ${verb} ${activityText(first, own.length, longestGap)}.`]
+  })
+  return named.join(' ')
+}
+
+function activityText(
+  { activity, call, line, away }: AbsentProcess,
+  count: number,
+  gap: number,
+): string {
+  const verb = (one: string, several: string) => (count === 1 ? one : several)
+  const inside = [call, line].map((place) => (place === null ? '' : ` in ${place}`)).join('')
+  switch (activity.is) {
+    case 'ended':
+      return ENDS[activity.state] ?? 'ended without MPI_Finalize'
+    case 'stopped':
+      return `${verb('is', 'are')} stopped${inside}`
+    case 'storage':
+      return `${verb('waits', 'wait')} for storage${inside}`
+    case 'sleeping':
+      return `${verb('sleeps', 'sleep')} in a system call${inside}`
+    case 'waiting':
+      return `${verb('waits', 'wait')}${inside}`
+    case 'computing':
+      return (
+        `${verb('computes', 'compute')}${inside} for ${durationText(away)}; the longest time ` +
+        `between two collective calls before was ${durationText(gap)}`
+      )
+  }
+}
+
+const ENDS: Readonly<Record<string, string>> = {
+  finalized: 'called MPI_Finalize',
+  exited: 'exited without MPI_Finalize',
+  aborted: 'called MPI_Abort',
+}
+
+function unrecordedText({ why, unrecorded }: StuckProcesses): string {
+  if (unrecorded === 0) return ''
+  const count = unrecorded === 1 ? 'one process' : `${unrecorded} processes`
+  return why === 'unrecorded'
+    ? `The process for which they wait is one of ${count} of which there are no rows.`
+    : `The late rank may also be one of ${count} of which there are no rows.`
+}

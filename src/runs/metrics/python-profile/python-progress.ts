@@ -1,0 +1,141 @@
+import { rounded } from '../../../lib/round.ts'
+import { maximum } from '../../../lib/statistics.ts'
+import type { SectionColumns } from '../../evidence/evidence.ts'
+import type { RankEvidence } from '../../evidence/run-evidence.ts'
+import { type Affected, type FactUnits, listFacts } from '../../rules/rule.ts'
+import { lastEnds, MIN_STARTING, type StuckFinder } from '../../rules/stuck.ts'
+import type { PythonProcess } from '../../waiting/current-stacks.ts'
+import { PYTHON_METRIC, STACK_SECTIONS } from './current-stacks.ts'
+import { startLiveStacks } from './live-stacks.ts'
+import { describePython, describePythonNow } from './python-text.ts'
+import {
+  findStuckPython,
+  type LatePython,
+  pythonProcesses,
+  type StuckPython,
+  type WaitingPython,
+} from './stuck-python.ts'
+
+/** The seconds after which processes that wait for others are named. */
+const MIN_UNCHANGED = 60
+/** The times the longest time without a change before, after which they are named. */
+const MIN_GAPS = 10
+
+/**
+ * Returns the processes of Python that make no progress, if that counts, with the late processes
+ * that count.
+ */
+export function countedPython(stuck: StuckPython): readonly StuckPython[] {
+  const { why, waiting, late, longestGap } = stuck
+  const least = stuck.isBeginning ? MIN_STARTING : MIN_UNCHANGED
+  const patience = Math.max(least, MIN_GAPS * longestGap)
+  const isStill = ({ unchanged }: PythonProcess) => unchanged >= patience
+  if (!waiting.every(({ process }) => isStill(process))) return []
+  const still = late.filter(({ process }) => process.hasEnded || isStill(process))
+  // A rank that computes is late as well. A process of a data loader that does is only slow.
+  const named = still.length === 0 && why === 'python-late' ? late : still
+  const counted = named.map((one) => ({ ...one, workers: one.workers.filter(isStill) }))
+  return counted.length === 0 ? [] : [{ ...stuck, late: counted }]
+}
+
+const FACTS = {
+  'time in the line': 's',
+  'processes that wait': 'count',
+  'processes that have not come': 'count',
+  'longest time in a line before': 's',
+} as const satisfies FactUnits
+
+/** Makes a finding of each pod with a process that waits or is late. */
+function affectedBy({ why, waiting, late, longestGap }: StuckPython): readonly Affected[] {
+  const pods = new Set([...late, ...waiting].map(({ process }) => process.pod))
+  return [...pods].map((rank) => {
+    const own = waiting.filter(({ process }) => process.pod === rank)
+    const absent = late.filter(({ process }) => process.pod === rank)
+    const lost = maximum(own.map(({ process }) => process.unchanged))
+    return {
+      rank,
+      things: [...absent, ...own].map(({ process }) => nameOf(process)),
+      lost,
+      cause: JSON.stringify([why, ...late.map(({ process }) => [process.source, process.pid])]),
+      facts: listFacts(FACTS, {
+        'time in the line': lost,
+        'processes that wait': own.length,
+        'processes that have not come': absent.length,
+        'longest time in a line before': longestGap > 0 ? longestGap : null,
+      }),
+    }
+  })
+}
+
+function nameOf({ program, pid }: PythonProcess): string {
+  return `${program ?? 'process'} ${pid}`
+}
+
+function hasFailed(rank: RankEvidence): boolean {
+  return lastEnds(rank).some(({ exitCode }) => exitCode !== 0)
+}
+
+function pythonDocument({ why, waiting, late, longestGap }: StuckPython) {
+  return {
+    why,
+    waiting: waiting.map(waitingPythonDocument),
+    late: late.map(latePythonDocument),
+    unrecorded: null,
+    longestGapSeconds: rounded(longestGap),
+  }
+}
+
+function waitingPythonDocument({ process, line }: WaitingPython) {
+  return { ...processDocument(process), pythonLine: line }
+}
+
+function latePythonDocument({ process, workers }: LatePython) {
+  return { ...processDocument(process), loaders: workers.map(processDocument) }
+}
+
+function processDocument({ pod, program, pid, line, hasEnded, ...facts }: PythonProcess) {
+  const { isRunning, unchanged } = facts
+  const known = isRunning === null ? null : isRunning ? 'running' : 'waiting'
+  return {
+    ...{ rank: pod, program, pid, activity: hasEnded ? 'ended' : known, pythonLine: line },
+    seconds: rounded(unchanged),
+  }
+}
+
+const PYTHON = {
+  metric: PYTHON_METRIC,
+  section: 'process',
+  columns: ['main_seconds'],
+} as const satisfies SectionColumns
+
+/**
+ * Finds the processes of Python that make no progress. Only the last stacks count, so a job that
+ * goes on has none. For the comparison, see `findStuckPython`.
+ */
+export const PYTHON_STUCK = {
+  needs: [{ ...PYTHON, isTotal: true }],
+  reads: [PYTHON],
+  facts: FACTS,
+  condition:
+    'Processes of Python wait if their main threads are in a call of PyTorch in which ranks wait ' +
+    'for each other, and another process of the program is not, or in its data loader, and one ' +
+    'of its processes loads a batch, and the stacks have not changed for at least 60 s (5 min ' +
+    'for a job that begins) and ten times the longest such time before',
+  source: 'the calls of Python: the sources of PyTorch',
+  live: {
+    isRead: (section) => STACK_SECTIONS.has(section),
+    start: startLiveStacks,
+    countsEnded: false,
+  },
+  find: ({ view, ranks }) => {
+    const failed = new Set(ranks.filter(hasFailed).map(({ rank }) => rank))
+    return findStuckPython(view(pythonProcesses), (pod) => failed.has(pod))
+      .flatMap(countedPython)
+      .map((stuck) => ({
+        ranks: affectedBy(stuck),
+        describe: () => describePython(stuck),
+        describeNow: () => describePythonNow(stuck),
+        document: () => pythonDocument(stuck),
+      }))
+  },
+} as const satisfies StuckFinder

@@ -1,0 +1,117 @@
+import { maximum, minimum } from '../../../lib/statistics.ts'
+import { rankList, rankName, rankNames } from '../../rules/sentence.ts'
+import { clockText, durationText } from '../../rules/stuck.ts'
+import type { PythonProcess } from '../../waiting/current-stacks.ts'
+import type { LatePython, StuckPython, WaitingPython } from './stuck-python.ts'
+
+/** The most lines, and the most pods with several processes, that a text names. */
+const NAMED = 3
+
+/** Describes processes of Python that made no progress when a log ended. Returns sentences. */
+export function describePython(stuck: StuckPython): string {
+  const since = stuck.waiting.map(({ process: { seconds, unchanged } }) => seconds - unchanged)
+  return describe(`Since ${clockText(Math.max(minimum(since) ?? 0, 0))}`, stuck)
+}
+
+/** Describes processes of Python that make no progress now, for how long. Returns sentences. */
+export function describePythonNow(stuck: StuckPython): string {
+  const longest = maximum(stuck.waiting.map(({ process }) => process.unchanged)) ?? 0
+  return describe(`For ${durationText(longest)}`, stuck)
+}
+
+function describe(beginning: string, stuck: StuckPython): string {
+  const { why, waiting, late } = stuck
+  const isAlone = isAloneInPod([...waiting, ...(why === 'python-late' ? late : [])])
+  if (why === 'python-loader') {
+    const [verb, loaders] = waiting.length === 1 ? ['waits', 'its data loader'] : LOADERS
+    const all = `${namesText(waiting, isAlone)} ${verb} for ${loaders}`
+    return [`${beginning}, ${all}.`, ...workerTexts(late.map(({ process }) => process))].join(' ')
+  }
+  const all = `${beginning}, ${waitsText(waiting, isAlone)}.`
+  return [all, ...lateTexts(late, isAlone)].join(' ')
+}
+
+const LOADERS = ['wait', 'their data loaders'] as const
+
+type Placed = { readonly process: PythonProcess }
+
+/** Reports whether no two processes are in the same pod, so that its name names the process. */
+function isAloneInPod(all: readonly Placed[]): boolean {
+  return new Set(all.map(({ process }) => process.pod)).size === all.length
+}
+
+function namesText(all: readonly Placed[], isAlone: boolean): string {
+  if (isAlone) return rankNames(all.map(({ process }) => process.pod))
+  const pods = [...Map.groupBy(all, ({ process }) => process.pod)]
+  const named = pods.slice(0, NAMED).map(([pod, own]) => {
+    const pids = rankList(own.map(({ process }) => String(process.pid)))
+    return `${own.length === 1 ? 'process' : 'processes'} ${pids} of ${rankName(pod)}`
+  })
+  const more = pods.slice(NAMED).flatMap(([, own]) => own).length
+  return more === 0 ? named.join(', ') : `${named.join(', ')} and ${more} more`
+}
+
+function waitsText(waiting: readonly WaitingPython[], isAlone: boolean): string {
+  const groups = [...Map.groupBy(waiting, ({ line }) => line)]
+  const sorted = groups.sort(([, a], [, b]) => b.length - a.length)
+  const named = sorted
+    .slice(0, NAMED)
+    .map(
+      ([line, own]) =>
+        `${namesText(own, isAlone)} ${own.length === 1 ? 'waits' : 'wait'} in ${line}`,
+    )
+  const others = sorted.slice(NAMED).flatMap(([, own]) => own)
+  return others.length === 0
+    ? named.join(', ')
+    : `${named.join(', ')}, and ${others.length} more in other lines`
+}
+
+/** Describes the late processes, together if they are in the same line. */
+function lateTexts(late: readonly LatePython[], isAlone: boolean): readonly string[] {
+  const groups = [...Map.groupBy(late, (one) => activityText(one, true))]
+  const texts = groups.slice(0, NAMED).flatMap(([, own]) => {
+    const [first] = own
+    if (first === undefined) return []
+    const isOnly = own.length === 1
+    const verb = isOnly ? 'has not come: it' : 'have not come: they'
+    return [`${capitalized(namesText(own, isAlone))} ${verb} ${activityText(first, isOnly)}.`]
+  })
+  const others = groups.slice(NAMED).flatMap(([, own]) => own).length
+  const workers = workerTexts(late.flatMap((one) => one.workers))
+  const more = others === 1 ? '1 more has not come.' : `${others} more have not come.`
+  return [...texts, ...(others > 0 ? [more] : []), ...workers]
+}
+
+function activityText({ process, workers }: LatePython, isOnly: boolean): string {
+  if (process.hasEnded) return isOnly ? 'has ended' : 'have ended'
+  if (workers.length > 0)
+    return isOnly ? 'waits for its data loader' : 'wait for their data loaders'
+  return `${verbOf(process, isOnly)} in ${process.line}`
+}
+
+function verbOf({ isRunning }: PythonProcess, isOnly: boolean): string {
+  if (isRunning === null) return isOnly ? 'is' : 'are'
+  if (isRunning) return isOnly ? 'runs' : 'run'
+  return isOnly ? 'waits' : 'wait'
+}
+
+/** Describes the processes of data loaders, together if they are in the same line. */
+function workerTexts(workers: readonly PythonProcess[]): readonly string[] {
+  const groups = [...Map.groupBy(workers, ({ line }) => line)]
+  return groups.slice(0, NAMED).flatMap(([line, own]) => {
+    const [first] = own
+    if (first === undefined) return []
+    const count = own.length
+    const name =
+      count === 1 ? `Process ${first.pid} of the data loader` : `${count} processes of data loaders`
+    return [`${name} ${verbOf(first, count === 1)} in ${line}.`]
+  })
+}
+
+/** The name of a pod does not change at the beginning of a sentence. */
+function capitalized(text: string): string {
+  return text.replace(
+    /^(rank|process)/,
+    (word) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`,
+  )
+}

@@ -1,0 +1,62 @@
+import { roundedForReader } from '../../lib/round.ts'
+import type { Need, PlottedColumn, SectionColumns } from '../evidence/evidence.ts'
+import type { RankEvidence, RunEvidence } from '../evidence/run-evidence.ts'
+import type { EndedContainer } from '../log/entry.ts'
+import type { TimepointRows } from '../log/timepoint-rows.ts'
+import type { ExplainedRules, FactUnits, StuckGroup } from './rule.ts'
+
+/** How the rows of a metric show that processes make no progress. */
+export interface StuckFinder {
+  /** The columns of which one alternative is enough. */
+  readonly needs: readonly Need[]
+  readonly reads: readonly SectionColumns[]
+  readonly plots?: readonly PlottedColumn[]
+  readonly facts: FactUnits
+  /** When processes make no progress, and where this comes from, in words. */
+  readonly condition: string
+  readonly source: string
+  /** The findings that processes without progress explain. */
+  readonly explains?: ExplainedRules
+  readonly find: (run: RunEvidence) => readonly StuckGroup[]
+  readonly live: LastRows
+}
+
+/** How the last rows of a log are kept while it grows. */
+export interface LastRows {
+  /** Whether rows of a section say that processes make progress, or why not. */
+  readonly isRead: (section: string) => boolean
+  /** @param source identifies the pod */
+  readonly start: (source: string) => LiveStore
+  /** Whether processes count whose log has ended, while others that wait for them run. */
+  readonly countsEnded: boolean
+}
+
+/** The store of a metric, with the last rows of a log. */
+export interface LiveStore<Store = unknown> extends TimepointRows {
+  readonly store: () => Store
+}
+
+/**
+ * The seconds after which processes that wait in MPI_Init are named, and any process that has begun
+ * no collective call.
+ */
+export const MIN_STARTING = 300
+
+/** Returns a time since the beginning of the log, such as 00:03:12. */
+export function clockText(seconds: number): string {
+  const whole = Math.floor(seconds)
+  const parts = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60]
+  return parts.map((part) => String(part).padStart(2, '0')).join(':')
+}
+
+/** Returns a length of time for people: seconds, minutes or hours. */
+export function durationText(seconds: number): string {
+  if (seconds < 120) return `${roundedForReader(seconds)} s`
+  if (seconds < 7200) return `${Math.round(seconds / 60)} min`
+  return `${roundedForReader(seconds / 3600)} h`
+}
+
+/** Returns the containers that ended and were not started again. */
+export function lastEnds({ ended }: RankEvidence): readonly EndedContainer[] {
+  return (ended ?? []).filter(({ restarted }) => !restarted)
+}
