@@ -19,7 +19,6 @@ pub const KEYWORDS: [&str; 10] = [
 /// Converts bytes to text. Characters that control a terminal or the direction of text, or that
 /// separate lines, become question marks. If the bytes are not valid UTF-8, all bytes outside ASCII
 /// also become question marks.
-#[must_use]
 pub fn clean(bytes: &[u8]) -> String {
     let visible = |character| {
         if is_control(character) {
@@ -51,7 +50,6 @@ fn is_control(character: char) -> bool {
 }
 
 /// Returns the position and the length of the first keyword in a text.
-#[must_use]
 pub fn find_keyword(text: &str) -> Option<(usize, usize)> {
     KEYWORDS
         .iter()

@@ -44,7 +44,6 @@ pub fn push_scaled(out: &mut Vec<u8>, number: u64, digits: u32) {
 
 /// Converts a count to a floating-point number. A count above 2^53 loses its last digits, which is
 /// not visible in a rate.
-#[must_use]
 #[allow(clippy::cast_precision_loss)]
 pub fn float(count: u64) -> f64 {
     count as f64

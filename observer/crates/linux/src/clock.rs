@@ -9,13 +9,11 @@ const DAY: u64 = 86_400;
 
 /// Returns the seconds since the node booted. The kernel uses the same clock for the start times of
 /// processes.
-#[must_use]
 pub fn since_boot() -> f64 {
     seconds_of(ClockId::CLOCK_BOOTTIME)
 }
 
 /// Returns the nanoseconds since the node booted.
-#[must_use]
 pub fn boot_nanoseconds() -> u64 {
     let time = clock_gettime(ClockId::CLOCK_BOOTTIME);
     let time = time.map(std::time::Duration::from).unwrap_or_default();
@@ -23,7 +21,6 @@ pub fn boot_nanoseconds() -> u64 {
 }
 
 /// Returns the processor time that this program has used, in seconds.
-#[must_use]
 pub fn own_cpu() -> f64 {
     seconds_of(ClockId::CLOCK_PROCESS_CPUTIME_ID)
 }
@@ -45,26 +42,22 @@ pub struct WallTime {
 
 impl WallTime {
     /// Returns the current time; the beginning of 1970 if the clock is set to an earlier time.
-    #[must_use]
     pub fn now() -> Self {
         Self::from(SystemTime::now())
     }
 
     /// Returns the time of day in the format of jc for pidstat: 9:05:07 is 90507.
-    #[must_use]
     pub fn time_of_day(self) -> u64 {
         let second = self.seconds % DAY;
         second / 3600 * 10_000 + second / 60 % 60 * 100 + second % 60
     }
 
     /// Returns the time in the format `2026-11-22T09:05:07Z`.
-    #[must_use]
     pub fn timestamp(self) -> String {
         format!("{}Z", self.to_second())
     }
 
     /// Returns the time in the format `2026-11-22T09:05:07.042Z`.
-    #[must_use]
     pub fn precise_timestamp(self) -> String {
         format!("{}.{:03}Z", self.to_second(), self.milliseconds)
     }
@@ -80,7 +73,6 @@ impl WallTime {
     }
 
     /// Returns the date in the format of iostat in the C locale: `11/22/26`.
-    #[must_use]
     pub fn short_date(self) -> String {
         let (year, month, day) = date(self.seconds);
         format!("{month:02}/{day:02}/{:02}", year % 100)

@@ -3,7 +3,6 @@
 use nix::sys::signal::{SigSet, Signal};
 
 /// Returns the signals that end the program: SIGTERM from a kubelet, and SIGINT from a terminal.
-#[must_use]
 pub fn termination_signals() -> SigSet {
     let mut signals = SigSet::empty();
     signals.add(Signal::SIGTERM);

@@ -16,7 +16,6 @@ pub struct Topology {
 impl Topology {
     /// Reads the topology from a folder such as `/sys/devices/system/node`. `None` if it cannot be
     /// read.
-    #[must_use]
     pub fn detect(folder: &str) -> Option<Self> {
         let read = |path: String| CpuList::parse(&std::fs::read(path).ok()?);
         let online = read(format!("{folder}/online"))?;
@@ -29,7 +28,6 @@ impl Topology {
 
     /// Returns the amount of memory on nodes to which none of the `processors` belongs. `memory` is
     /// the amount on each node. The result has the unit of `memory`.
-    #[must_use]
     pub fn remote(&self, memory: &BTreeMap<u32, u64>, processors: &CpuList) -> u64 {
         let is_remote = |node: &u32| {
             let local = self.nodes.get(node);

@@ -112,7 +112,6 @@ its log, and exits with 0 when it ends. The exit code of push COMMAND is that of
 ";
 
 /// Returns the text of `--help`.
-#[must_use]
 pub fn help() -> String {
     let metrics = METRICS.map(|metric| (metric.declaration.name, metric.declaration.help));
     let names = metrics.map(|(name, _)| name).join(" | ");

@@ -28,7 +28,6 @@ pub struct Context<'a> {
 }
 
 /// Encodes a request with some points. Points of one metric must follow one another.
-#[must_use]
 pub fn request(context: &Context<'_>, points: &[Point<'_>]) -> Vec<u8> {
     let mut out = b"{\"resourceMetrics\":[{\"resource\":{\"attributes\":[".to_vec();
     let mut attributes = Attributes::default();
@@ -140,7 +139,6 @@ impl Attributes {
 }
 
 /// The current time of the wall clock, in nanoseconds since 1970.
-#[must_use]
 pub fn unix_nanoseconds() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| {

@@ -201,7 +201,6 @@ impl Feed {
     }
 
     /// The line of the summary: the pushes until now. The last push follows it.
-    #[must_use]
     pub fn summary(&self) -> Vec<u8> {
         let mut line = b"{\"live_export\":".to_vec();
         push_string(&mut line, &self.endpoint);
@@ -219,7 +218,6 @@ impl Feed {
     }
 
     /// Returns the descriptors to poll, with the events to wait for.
-    #[must_use]
     pub fn descriptors(&self) -> Vec<(BorrowedFd<'_>, PollFlags)> {
         let input = self.input.as_ref().filter(|_| !self.pending.is_empty());
         let input = input.map(|input| (input.as_fd(), PollFlags::POLLOUT));
@@ -274,7 +272,6 @@ fn parse_report(report: &[u8]) -> Option<(Counts, String)> {
 }
 
 /// Formats a report, see [`parse_report`].
-#[must_use]
 pub fn format_report(counts: &Counts, problem: &str) -> String {
     let problem: String = problem.chars().take(1024).collect();
     let problem = encode::json::clean(problem.as_bytes());

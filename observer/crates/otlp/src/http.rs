@@ -229,7 +229,6 @@ fn judge_text(head: &Head, text: &[u8]) -> Result<(), Failure> {
 
 /// Joins the chunks of a body. The text after an error, or after the last complete chunk, is left
 /// out.
-#[must_use]
 pub fn join_chunks(body: &[u8]) -> Vec<u8> {
     let mut joined = Vec::new();
     let mut rest = body;

@@ -30,7 +30,6 @@ impl Lines {
     }
 
     /// Whether all lines that have begun have ended.
-    #[must_use]
     pub fn is_between_lines(&self) -> bool {
         self.line.is_empty() && !self.is_too_long
     }

@@ -23,7 +23,6 @@ pub struct LogReader {
 
 impl LogReader {
     /// Starts to read a log.
-    #[must_use]
     pub fn new(description: &Description) -> Self {
         let names = description.sections.iter();
         Self {
@@ -39,7 +38,6 @@ impl LogReader {
     }
 
     /// Whether the log is between the markers of its start and its end.
-    #[must_use]
     pub fn is_collecting(&self) -> bool {
         self.is_collecting
     }

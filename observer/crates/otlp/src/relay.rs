@@ -31,7 +31,6 @@ const PIPE_PIECE: usize = 4096;
 const LAST_PUSH: f64 = 0.9;
 
 /// Runs a program, and exits with its exit code. Without settings, the program replaces this one.
-#[must_use]
 pub fn run(words: &[OsString], settings: Option<&ExportSettings>) -> ExitCode {
     let Some((name, arguments)) = words.split_first() else {
         return ExitCode::SUCCESS;

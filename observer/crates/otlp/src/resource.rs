@@ -28,7 +28,6 @@ impl Resource {
     ///
     /// The service is the owner of the pod, such as a Job, or the pod itself. The instance is
     /// unique for each observer, so that the values of two observers of one pod never mix.
-    #[must_use]
     pub fn read(metric: &str, text: impl Fn(&str) -> String) -> Self {
         let (namespace, pod) = (text("POD_NAMESPACE"), text("POD_NAME"));
         let owner = text("RIDEALONG_OWNER");

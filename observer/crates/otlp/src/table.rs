@@ -95,7 +95,6 @@ struct Group {
 
 impl Table {
     /// Creates an empty table.
-    #[must_use]
     pub fn new(description: &Description) -> Self {
         let mut table = Self {
             shapes: Vec::new(),
@@ -147,7 +146,6 @@ impl Table {
     }
 
     /// Returns the number of rows that were left out because there are too many things.
-    #[must_use]
     pub fn left_out(&self) -> u64 {
         self.left_out
     }

@@ -93,7 +93,6 @@ impl TargetCommand {
     }
 
     /// Whether the expression matches any part of a program's name.
-    #[must_use]
     pub fn matches(&self, program: &[u8]) -> bool {
         let name: String = program.iter().copied().map(char::from).collect();
         self.0.is_match(&name)

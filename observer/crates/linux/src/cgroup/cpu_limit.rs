@@ -5,7 +5,6 @@ use crate::proc::words::{number, words};
 
 /// Parses `cpu.max` of version 2, and returns the limit in thousandths of a processor. `None` if
 /// the text is invalid.
-#[must_use]
 pub fn parse_max(text: &[u8]) -> Option<Limit> {
     let mut words = words(text);
     let quota = words.next()?;
@@ -19,7 +18,6 @@ pub fn parse_max(text: &[u8]) -> Option<Limit> {
 /// Parses `cpu.cfs_quota_us` and `cpu.cfs_period_us` of version 1, and returns the limit in
 /// thousandths of a processor. `None` if the quota is invalid, or if there is a limit and the
 /// period is invalid.
-#[must_use]
 pub fn parse_quota(quota: &[u8], period: &[u8]) -> Option<Limit> {
     let quota = words(quota).next()?;
     if quota == b"-1" {

@@ -18,7 +18,6 @@ pub struct CpuStat {
 
 /// Parses `cpu.stat`. Version 1 has nanoseconds in `throttled_time`, version 2 has microseconds
 /// in `throttled_usec` (kernel/sched/core.c, `cpu_cfs_stat_show` and `cpu_extra_stat_show`).
-#[must_use]
 pub fn parse(text: &[u8]) -> CpuStat {
     let microseconds = |key| value(text, key).map(|time| time.saturating_mul(1000));
     CpuStat {

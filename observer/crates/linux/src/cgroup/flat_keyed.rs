@@ -9,7 +9,6 @@ use crate::proc::words::{lines, number, words};
 /// use linux::cgroup::flat_keyed::value;
 /// assert_eq!(value(b"oom 2\noom_kill 1\n", b"oom_kill"), Some(1));
 /// ```
-#[must_use]
 pub fn value(text: &[u8], key: &[u8]) -> Option<u64> {
     lines(text).find_map(|line| {
         let mut words = words(line);

@@ -24,7 +24,6 @@ const REST: f64 = 0.01;
 
 /// The memory limit of the observer's own container, in bytes. `None` if there is no limit, or if
 /// the limit cannot be read.
-#[must_use]
 pub fn own_limit() -> Option<u64> {
     limit_and_usage().map(|(limit, _)| limit)
 }
@@ -45,7 +44,6 @@ pub struct Headroom {
 
 impl Headroom {
     /// Reads the memory limit of the observer's own container.
-    #[must_use]
     pub fn detect() -> Self {
         Self {
             near: limit_and_usage().map(|(limit, usage)| (usage.into(), limit / 4 * 3)),
@@ -54,7 +52,6 @@ impl Headroom {
 
     /// Returns the seconds for which the observer should rest before it reads more files: 0 unless
     /// its container uses more than three quarters of its memory limit.
-    #[must_use]
     pub fn rest(&self) -> f64 {
         let Some((file, near)) = &self.near else {
             return 0.0;

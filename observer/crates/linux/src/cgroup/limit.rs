@@ -15,7 +15,6 @@ impl Limit {
     /// Parses a limit. If there is no limit, the text is `max`, or for memory in version 1, a
     /// number of bytes that no machine has. Every number from 2^60 counts as no limit. `None` if
     /// the text is invalid.
-    #[must_use]
     pub fn parse(text: &[u8]) -> Option<Self> {
         let word = words(text).next()?;
         if word == b"max" {
@@ -30,7 +29,6 @@ impl Limit {
     }
 
     /// The value of the limit; `None` if there is no limit.
-    #[must_use]
     pub fn number(self) -> Option<u64> {
         match self {
             Self::Unlimited => None,

@@ -48,7 +48,6 @@ pub struct Location {
 /// In both files, the kernel shows paths relative to the root of the *reader's* cgroup namespace
 /// (kernel/cgroup/cgroup.c, `proc_cgroup_show` and `cgroup_show_path`). Therefore the paths of the
 /// two files can be compared, even if the observer and the container have different namespaces.
-#[must_use]
 pub fn locate(cgroup: &[u8], mountinfo: &[u8]) -> Location {
     let memberships: Vec<_> = memberships(cgroup).collect();
     let mounts = cgroup_mounts(mountinfo);

@@ -14,7 +14,6 @@ pub struct Stall {
 }
 
 /// Parses a file with pressure stall information. A value that is missing or invalid is `None`.
-#[must_use]
 pub fn parse(text: &[u8]) -> Stall {
     let total = |kind: &[u8]| {
         lines(text).find_map(|line| {

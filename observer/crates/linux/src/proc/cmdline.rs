@@ -5,7 +5,6 @@ const MAX_WORDS: usize = 32;
 
 /// Returns the first words of a command line. A zero byte ends each word. The command line of a
 /// zombie is empty.
-#[must_use]
 pub fn parse(text: &[u8]) -> Vec<&[u8]> {
     if text.is_empty() {
         return Vec::new();

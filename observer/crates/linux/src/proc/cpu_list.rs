@@ -12,7 +12,6 @@ pub struct CpuList(Vec<(u32, u32)>);
 impl CpuList {
     /// Parses a list such as `0-3,8`. An empty text is an empty list. `None` if the text is
     /// invalid.
-    #[must_use]
     pub fn parse(text: &[u8]) -> Option<Self> {
         let Some(word) = words(text).next() else {
             return Some(Self::default());
@@ -22,7 +21,6 @@ impl CpuList {
     }
 
     /// Returns the number of processors or nodes in the list.
-    #[must_use]
     pub fn count(&self) -> u64 {
         let size = |(first, last): &(u32, u32)| u64::from(last - first) + 1;
         self.0.iter().map(size).sum()
@@ -43,7 +41,6 @@ impl CpuList {
     }
 
     /// Whether the lists have a processor or node in common.
-    #[must_use]
     pub fn overlaps(&self, other: &Self) -> bool {
         let meets =
             |(first, last): &(u32, u32), (start, end): &(u32, u32)| first <= end && start <= last;
@@ -53,7 +50,6 @@ impl CpuList {
     }
 
     /// Returns the first numbers in the list, at most `most`.
-    #[must_use]
     pub fn numbers(&self, most: usize) -> Vec<u32> {
         let all = self.0.iter().flat_map(|(first, last)| *first..=*last);
         all.take(most).collect()

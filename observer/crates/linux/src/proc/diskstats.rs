@@ -35,7 +35,6 @@ pub struct Device {
 
 /// Parses one line into the device's name and its counters. `None` if a counter is not a number, or
 /// if the line has fewer fields than Linux 2.6 writes.
-#[must_use]
 pub fn parse_line(line: &[u8]) -> Option<(&[u8], Device)> {
     let mut fields = words(line).skip(2);
     let name = fields.next()?;
@@ -77,7 +76,6 @@ fn requests(values: &[u64]) -> Requests {
 
 impl Device {
     /// Whether the device ever completed a request.
-    #[must_use]
     pub fn has_completed_requests(&self) -> bool {
         self.completed() > 0
     }
@@ -85,7 +83,6 @@ impl Device {
     /// Whether this device has replaced the device `before`, which had the same name. The counters
     /// of a new device start at zero. The numbers of requests and sectors of one device never fall,
     /// because each processor only adds to them (block/genhd.c, `part_stat_read_all`).
-    #[must_use]
     pub fn has_replaced(&self, before: &Self) -> bool {
         let has_fallen = |(now, before): (&Requests, &Requests)| {
             now.completed < before.completed || now.sectors < before.sectors

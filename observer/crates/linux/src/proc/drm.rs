@@ -44,7 +44,6 @@ pub struct Engine<'a> {
 
 impl<'a> Engine<'a> {
     /// An engine of which only the name is known.
-    #[must_use]
     pub fn new(name: &'a str) -> Self {
         Self {
             name,
@@ -57,7 +56,6 @@ impl<'a> Engine<'a> {
 }
 
 /// Parses the text of an open file. `None` if it is not that of a GPU.
-#[must_use]
 pub fn parse(text: &[u8]) -> Option<Client<'_>> {
     let mut client = Client::default();
     let mut regions = Vec::new();

@@ -10,7 +10,6 @@ use super::words::number;
 /// assert_eq!(socket_inode(b"socket:[4711]"), Some(4711));
 /// assert_eq!(socket_inode(b"pipe:[4711]"), None);
 /// ```
-#[must_use]
 pub fn socket_inode(link: &[u8]) -> Option<u32> {
     let digits = link.strip_prefix(b"socket:[")?.strip_suffix(b"]")?;
     u32::try_from(number(digits)?).ok()

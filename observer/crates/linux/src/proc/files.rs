@@ -410,7 +410,6 @@ impl Files {
     }
 
     /// Whether the size of a directory `fd` is the number of open files on this kernel.
-    #[must_use]
     pub fn has_size_of_fd(&self) -> bool {
         fstatat(&self.directory, c"self/fd", AtFlags::empty()).is_ok_and(|facts| facts.st_size > 0)
     }

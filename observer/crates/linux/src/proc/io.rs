@@ -15,7 +15,6 @@ pub struct Io {
 }
 
 /// Parses an io file. `None` if one of these values is missing.
-#[must_use]
 pub fn parse(text: &[u8]) -> Option<Io> {
     let find = |label: &[u8]| lines(text).find_map(|line| number_after(line, label));
     Some(Io {

@@ -3,7 +3,6 @@
 use super::words::{lines, number_after};
 
 /// Returns the node's memory in KiB.
-#[must_use]
 pub fn parse_total(text: &[u8]) -> Option<u64> {
     lines(text).find_map(|line| number_after(line, b"MemTotal:"))
 }

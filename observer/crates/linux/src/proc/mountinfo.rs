@@ -66,7 +66,6 @@ pub struct CgroupMount<'a> {
 /// Returns the mounts of cgroups, in the kernel's order. Of two mounts with the same path, the
 /// later is in use. A mount is left out if a later mount of another file system is at the same
 /// path, above it or below it: reading there may block, for example if a server of files is gone.
-#[must_use]
 pub fn cgroup_mounts(text: &[u8]) -> Vec<CgroupMount<'_>> {
     let mut mounts: Vec<CgroupMount<'_>> = Vec::new();
     for line in lines(text) {
@@ -130,7 +129,6 @@ fn unescape(path: &[u8]) -> Vec<u8> {
 
 /// Returns the value of the mount option `hidepid` of `/proc`, if the option hides processes
 /// (proc(5)).
-#[must_use]
 pub fn hidepid(text: &[u8]) -> Option<&[u8]> {
     let mounts = lines(text).filter(|line| words(line).nth(4) == Some(b"/proc"));
     let options = words(mounts.last()?).last()?;
@@ -143,7 +141,6 @@ pub fn hidepid(text: &[u8]) -> Option<&[u8]> {
 /// Whether the mount at a path has the option `noexec`, so that no library below the path can be
 /// mapped. Of several mounts at the path, the last is in use. `None` if there is no mount at the
 /// path. The path must not have characters that the kernel escapes, such as blanks.
-#[must_use]
 pub fn is_noexec(text: &[u8], path: &[u8]) -> Option<bool> {
     let mounts = lines(text).filter(|line| words(line).nth(4) == Some(path));
     let mut options = words(mounts.last()?).nth(5)?.split(|byte| *byte == b',');

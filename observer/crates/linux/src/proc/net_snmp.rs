@@ -12,7 +12,6 @@ use super::words::{lines, number, words};
 /// assert_eq!(value(text, b"Tcp", b"InSegs"), Some(42));
 /// assert_eq!(value(text, b"Tcp", b"MaxConn"), None);
 /// ```
-#[must_use]
 pub fn value(text: &[u8], group: &[u8], name: &[u8]) -> Option<u64> {
     let mut pair = lines(text).filter_map(|line| {
         let rest = line.strip_prefix(group)?;

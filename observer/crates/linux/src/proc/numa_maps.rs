@@ -9,7 +9,6 @@ const MAX_NODES: u64 = 1024;
 
 /// Returns the memory of a process on each NUMA node, in KiB. A page that several processes share
 /// counts in full. `None` if a line has numbers of pages, but not the size of a page.
-#[must_use]
 pub fn parse(text: &[u8]) -> Option<BTreeMap<u32, u64>> {
     let mut nodes = BTreeMap::new();
     for line in lines(text) {

@@ -4,7 +4,6 @@ use super::words::{lines, number, words};
 
 /// Returns how often a thread was moved to another processor. `None` if the text does not contain
 /// this number. Before Linux 6.15, only kernels with `CONFIG_SCHED_DEBUG` report it.
-#[must_use]
 pub fn parse_migrations(text: &[u8]) -> Option<u64> {
     // The first line begins with the name of the thread, which can be any text.
     let rest = lines(text)

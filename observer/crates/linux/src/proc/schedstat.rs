@@ -4,7 +4,6 @@ use super::words::{number, words};
 
 /// Returns the time that a thread has waited on a run queue, in nanoseconds; `None` if the text
 /// does not contain this number.
-#[must_use]
 pub fn parse_wait(text: &[u8]) -> Option<u64> {
     number(words(text).nth(1)?)
 }

@@ -13,7 +13,6 @@ pub struct MemoryShare {
 }
 
 /// Parses a `smaps_rollup` file. `None` if the line `Pss` or `SwapPss` is missing.
-#[must_use]
 pub fn parse(text: &[u8]) -> Option<MemoryShare> {
     let find = |label| lines(text).find_map(|line| number_after(line, label));
     Some(MemoryShare {

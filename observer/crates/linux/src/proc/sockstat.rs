@@ -10,7 +10,6 @@ use super::words::{lines, number_after};
 /// let text = b"sockets: used 322\nTCP: inuse 163 orphan 0 tw 38 alloc 198 mem 33\n";
 /// assert_eq!(tcp_in_use(text), Some(163));
 /// ```
-#[must_use]
 pub fn tcp_in_use(text: &[u8]) -> Option<u64> {
     lines(text).find_map(|line| {
         let of_ipv4 = number_after(line, b"TCP: inuse ");

@@ -63,20 +63,17 @@ pub struct StatGauges {
 
 impl StatCounters {
     /// Ticks of processor time, without children.
-    #[must_use]
     pub fn cpu(&self) -> u64 {
         self.utime.saturating_add(self.stime)
     }
 
     /// Ticks of processor time of the children that were waited for.
-    #[must_use]
     pub fn children_cpu(&self) -> u64 {
         self.cutime.saturating_add(self.cstime)
     }
 
     /// Whether the process ever waited for a child. Every child has page faults, so the counters of
     /// children are then not 0.
-    #[must_use]
     pub fn has_waited(&self) -> bool {
         self.cminflt > 0 || self.cmajflt > 0
     }
@@ -85,7 +82,6 @@ impl StatCounters {
 /// Parses a stat file. `None` if the text is not a stat, or if it ends before field 44.
 ///
 /// The name ends at the last closing parenthesis, because a process can set its name to `) Z 0 (`.
-#[must_use]
 pub fn parse(text: &[u8]) -> Option<Stat<'_>> {
     let open = text.iter().position(|byte| *byte == b'(')?;
     let close = text.iter().rposition(|byte| *byte == b')')?;

@@ -32,7 +32,6 @@ pub struct Status {
 
 /// Returns the process id in the innermost PID namespace of a process: the last number of its line
 /// `NSpid`. `None` if there is no such line.
-#[must_use]
 pub fn parse_inner_pid(text: &[u8]) -> Option<i32> {
     let line = lines(text).find_map(|line| line.strip_prefix(b"NSpid:"))?;
     let last = words(line).last()?;
@@ -41,7 +40,6 @@ pub fn parse_inner_pid(text: &[u8]) -> Option<i32> {
 
 /// Parses a status file. `None` if the lines of the context switches are missing. The text is then
 /// truncated, because these lines are the last lines that the observer uses.
-#[must_use]
 pub fn parse(text: &[u8]) -> Option<Status> {
     let mut status = Status::default();
     let mut memory = Memory::default();
@@ -80,13 +78,11 @@ pub fn parse(text: &[u8]) -> Option<Status> {
 
 /// Whether a process still has memory. A process has no memory after it or its first thread has
 /// ended.
-#[must_use]
 pub fn has_memory(text: &[u8]) -> bool {
     lines(text).any(|line| line.starts_with(b"VmRSS:"))
 }
 
 /// Returns the mask of the effective capabilities of a process; `None` if the line is missing.
-#[must_use]
 pub fn effective_capabilities(text: &[u8]) -> Option<u64> {
     let rest = lines(text).find_map(|line| line.strip_prefix(b"CapEff:"))?;
     let mask = std::str::from_utf8(words(rest).next()?).ok()?;
@@ -94,7 +90,6 @@ pub fn effective_capabilities(text: &[u8]) -> Option<u64> {
 }
 
 /// Returns the list of the processors on which a thread may run; `None` if the line is missing.
-#[must_use]
 pub fn allowed_processors(text: &[u8]) -> Option<&[u8]> {
     let rest = lines(text).find_map(|line| line.strip_prefix(b"Cpus_allowed_list:"))?;
     words(rest).next()

@@ -25,7 +25,6 @@ pub enum Position {
 }
 
 /// Parses a syscall file. `None` if the text is not valid.
-#[must_use]
 pub fn parse(text: &[u8]) -> Option<Position> {
     let mut words = words(text);
     let first = std::str::from_utf8(words.next()?).ok()?;
@@ -64,7 +63,6 @@ pub enum Restart {
 impl SystemCall {
     /// Returns whether the kernel continues the call after a signal. Calls that are not listed
     /// count as calls that end.
-    #[must_use]
     pub fn restart(&self) -> Restart {
         let [file, operation, _, timeout, ..] = self.arguments;
         match self.number {
@@ -83,7 +81,6 @@ impl SystemCall {
     }
 
     /// Returns the name of the call; `None` for a call in which threads rarely sleep.
-    #[must_use]
     pub fn name(&self) -> Option<&'static str> {
         let all = NAMES.iter().chain(&OLD_NAMES);
         all.clone()

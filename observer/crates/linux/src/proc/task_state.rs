@@ -20,7 +20,6 @@ pub struct TaskState {
 }
 
 /// Parses a status file. `None` if a line is missing.
-#[must_use]
 pub fn parse(text: &[u8]) -> Option<TaskState> {
     let value = |label: &[u8]| {
         let rest = lines(text).find_map(|line| line.strip_prefix(label))?;
@@ -39,7 +38,6 @@ pub fn parse(text: &[u8]) -> Option<TaskState> {
 
 impl TaskState {
     /// Whether the thread blocks a signal.
-    #[must_use]
     pub fn blocks(&self, signal: u32) -> bool {
         self.blocked >> (signal - 1) & 1 != 0
     }

@@ -4,7 +4,6 @@ use super::words::lines;
 
 /// Returns the value (`sigev_value` of sigevent(3type)) of the first timer that sends a signal.
 /// `None` if no timer sends it.
-#[must_use]
 pub fn value_of_signal(text: &[u8], signal: u32) -> Option<u64> {
     let label = format!("signal: {signal}/");
     lines(text).find_map(|line| {

@@ -19,7 +19,6 @@ pub fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
 /// assert_eq!(number(b"4096"), Some(4096));
 /// assert_eq!(number(b"-1"), None);
 /// ```
-#[must_use]
 pub fn number(word: &[u8]) -> Option<u64> {
     if word.is_empty() {
         return None;
@@ -34,7 +33,6 @@ pub fn number(word: &[u8]) -> Option<u64> {
 }
 
 /// Returns the first number after a label, such as the 132 of `VmStk:\t 132 kB`.
-#[must_use]
 pub fn number_after(line: &[u8], label: &[u8]) -> Option<u64> {
     number(words(line.strip_prefix(label)?).next()?)
 }

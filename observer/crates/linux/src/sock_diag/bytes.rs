@@ -1,19 +1,16 @@
 //! Numbers in the byte order of the machine, as the kernel writes its structures.
 
 /// Returns the 16-bit number at a position; `None` if there are too few bytes.
-#[must_use]
 pub fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_ne_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 
 /// Returns the 32-bit number at a position; `None` if there are too few bytes.
-#[must_use]
 pub fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_ne_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 
 /// Returns the 64-bit number at a position; `None` if there are too few bytes.
-#[must_use]
 pub fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_ne_bytes(*bytes.get(at..)?.first_chunk()?))
 }

@@ -61,7 +61,6 @@ impl Client {
     }
 
     /// Whether the kernel sends messages about closed sockets.
-    #[must_use]
     pub fn hears_closed(&self) -> bool {
         self.events.is_some()
     }

@@ -70,7 +70,6 @@ pub enum Message {
 }
 
 /// Returns the request for all TCP sockets, with their counters.
-#[must_use]
 pub fn request() -> [u8; HEADER + REQUEST] {
     let mut bytes = [0; HEADER + REQUEST];
     bytes[..4].copy_from_slice(&REQUEST_LENGTH.to_ne_bytes());

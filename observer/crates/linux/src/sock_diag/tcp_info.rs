@@ -19,7 +19,6 @@ pub struct TcpInfo {
 impl TcpInfo {
     /// Parses the structure. `None` if it is too short to contain the acknowledged and the received
     /// bytes, which Linux 4.1 and later report.
-    #[must_use]
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         // tcpi_bytes_sent counts each byte as often as it was sent.
         let sent = u64_at(bytes, 200)

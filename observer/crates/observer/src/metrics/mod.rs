@@ -37,7 +37,6 @@ pub static METRICS: [&Metric; 13] = [
 ];
 
 /// Returns the metric with this name.
-#[must_use]
 pub fn find(name: &str) -> Option<&'static Metric> {
     METRICS
         .into_iter()
@@ -45,7 +44,6 @@ pub fn find(name: &str) -> Option<&'static Metric> {
 }
 
 /// Returns the names of all metrics.
-#[must_use]
 pub fn names() -> Vec<&'static str> {
     METRICS.map(|metric| metric.declaration.name).to_vec()
 }

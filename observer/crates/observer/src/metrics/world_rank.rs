@@ -25,7 +25,6 @@ impl WorldRank {
     /// have started torchrun. `RANK` alone can be the rank of the pod: the Kubeflow Training
     /// Operator sets this variable in each container
     /// (`pkg/controller.v1/pytorch/envvar.go`).
-    #[must_use]
     pub fn parse(environ: &[u8]) -> Self {
         let value = |name: &str| find(environ, name).and_then(number);
         let torch = || Some((value("RANK")?, value("WORLD_SIZE").unwrap_or(0)));
@@ -42,7 +41,6 @@ impl WorldRank {
 
 /// Returns the processes that have started ranks, such as torchrun: those without a `LOCAL_RANK`
 /// that have a descendant with one. A rank in their variables is that of their pod.
-#[must_use]
 pub fn find_launchers(table: &ProcessTable, local: &BTreeSet<Key>) -> BTreeSet<Key> {
     let parent_of = |key: Key| table.all.get(&key)?.parent;
     let mut launchers = BTreeSet::new();
@@ -80,7 +78,6 @@ impl WorldRanks {
 
     /// Returns the rank of a process and the number of ranks, which is 0 if it is not known. A
     /// launcher has no rank.
-    #[must_use]
     pub fn get(&self, key: &Key) -> Option<(u32, u32)> {
         let rank = self.known.get(key)?.given;
         rank.filter(|_| !self.launchers.contains(key))

@@ -26,7 +26,6 @@ pub struct Budget {
 
 impl Budget {
     /// Creates a budget of `mebibytes` MiB.
-    #[must_use]
     pub fn new(mebibytes: f64) -> Self {
         Self {
             total: mebibytes * MEBIBYTE,
@@ -40,38 +39,32 @@ impl Budget {
     }
 
     /// Returns the bytes that a line of `bytes` bytes takes in the log.
-    #[must_use]
     pub fn cost(bytes: usize) -> f64 {
         float_of(bytes + PREFIX * (1 + bytes / PIECE))
     }
 
     /// Returns the number of bytes used so far.
-    #[must_use]
     pub fn used(&self) -> f64 {
         self.used
     }
 
     /// Whether there is room for a timepoint of about `bytes` bytes, the closing marker and
     /// the summary.
-    #[must_use]
     pub fn has_room(&self, bytes: f64) -> bool {
         self.used + bytes * 1.1 + 4096.0 < self.total - RESERVE
     }
 
     /// Returns the bytes that rows may still use; 0 if there are none.
-    #[must_use]
     pub fn room(&self) -> f64 {
         (self.total - RESERVE - 4096.0 - self.used).max(0.0) / 1.1
     }
 
     /// Returns the bytes that lines whose cost is known may still use; 0 if there are none.
-    #[must_use]
     pub fn rest(&self) -> f64 {
         (self.total - RESERVE - 4096.0 - self.used).max(0.0)
     }
 
     /// Whether there is room for another line of the summary.
-    #[must_use]
     pub fn has_room_for_summary(&self) -> bool {
         self.used < self.total - LAST
     }
@@ -79,7 +72,6 @@ impl Budget {
     /// Returns the factor by which the configured interval is multiplied. The factor is 1 in the
     /// first half of the budget. In the second half, it doubles with each sixteenth of the budget,
     /// eight times in total.
-    #[must_use]
     pub fn interval_factor(&self) -> f64 {
         let part = self.used / self.total;
         if part < 0.5 {

@@ -15,13 +15,11 @@ pub struct CostLimit {
 
 impl CostLimit {
     /// Creates the limit for a run that began at the time `began`, in seconds since boot.
-    #[must_use]
     pub fn new(began: f64) -> Self {
         Self { began, spent: 0.0 }
     }
 
     /// Whether another process may be read now.
-    #[must_use]
     pub fn allows_more(&self, now: f64) -> bool {
         self.spent <= BURST + (now - self.began) * SHARE
     }

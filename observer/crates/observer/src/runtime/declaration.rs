@@ -23,7 +23,6 @@ pub struct Declaration {
 
 impl Declaration {
     /// Whether the metric has an option.
-    #[must_use]
     pub fn has(&self, option: MetricOption) -> bool {
         self.options.contains(&option)
     }
@@ -56,7 +55,6 @@ pub enum MetricOption {
 
 impl MetricOption {
     /// Returns the name of the option in the catalog and in the header of the log.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Rate | Self::LongRate => "rate",
@@ -88,20 +86,17 @@ pub enum ProcessFiles {
 impl ProcessFiles {
     /// Whether the metric observes processes: the processes of the target, or the processes that
     /// match target-command.
-    #[must_use]
     pub fn observes_processes(self) -> bool {
         self != Self::None
     }
 
     /// Whether the files of each thread are read, too.
-    #[must_use]
     pub fn has_threads(self) -> bool {
         matches!(self, Self::RunQueue | Self::Counters)
     }
 
     /// Whether the summary has the processor time of programs. The last use of a process, just
     /// before its end, is then read, too.
-    #[must_use]
     pub fn sums_processor_time(self) -> bool {
         self.has_threads()
     }
@@ -119,7 +114,6 @@ pub struct Section {
 #[cfg(test)]
 impl Section {
     /// Returns the names of the columns, sorted.
-    #[must_use]
     pub fn sorted_columns(&self) -> Vec<String> {
         let mut columns: Vec<String> = self.columns.iter().map(|name| (*name).into()).collect();
         columns.sort_unstable();

@@ -20,7 +20,6 @@ pub struct Identity {
 impl Identity {
     /// Returns the identity of a process. `None` if its real, effective and saved ids differ,
     /// because then only a reader with the capability `SYS_PTRACE` may read its files.
-    #[must_use]
     pub fn of(status: &Status) -> Option<Self> {
         let [user, users @ ..] = status.uids;
         let [group, groups @ ..] = status.gids;
@@ -29,7 +28,6 @@ impl Identity {
     }
 
     /// Whether this is the user of the identity.
-    #[must_use]
     pub fn has_user(self, user: u32) -> bool {
         self.user == user
     }
@@ -63,7 +61,6 @@ pub struct ObserverIdentity {
 
 impl ObserverIdentity {
     /// Creates the identity from the observer's own status: its text, and the parsed status.
-    #[must_use]
     pub fn from_status(text: &[u8], status: &Status) -> Self {
         let needed = (1 << CAP_SETGID) | (1 << CAP_SETUID);
         let identity = Identity {
@@ -78,13 +75,11 @@ impl ObserverIdentity {
     }
 
     /// Whether the observer has this identity or can assume it.
-    #[must_use]
     pub fn can_be(&self, other: Identity) -> bool {
         other == self.identity || self.can_assume(other)
     }
 
     /// Whether the observer can assume this identity and does not already have it.
-    #[must_use]
     pub fn can_assume(&self, other: Identity) -> bool {
         self.may_change && other != self.identity
     }
@@ -115,7 +110,6 @@ impl ObserverIdentity {
 
 /// A guard. Files are read as another user until the guard is dropped, which restores the
 /// observer's own identity.
-#[must_use]
 pub struct AssumedIdentity(Identity);
 
 impl Drop for AssumedIdentity {

@@ -41,7 +41,6 @@ pub struct Log {
 
 impl Log {
     /// Creates a log that is written to a file, pipe or socket.
-    #[must_use]
     pub fn new(out: OwnedFd, budget: Budget) -> Self {
         let kind = fstat(&out).map_or(SFlag::S_IFIFO, |facts| {
             SFlag::from_bits_truncate(facts.st_mode) & SFlag::S_IFMT
@@ -61,7 +60,6 @@ impl Log {
     }
 
     /// Returns the budget.
-    #[must_use]
     pub fn budget(&self) -> &Budget {
         &self.budget
     }
@@ -120,19 +118,16 @@ impl Log {
     }
 
     /// Whether the log can still be written and has room for a timepoint of about `bytes` bytes.
-    #[must_use]
     pub fn has_room(&self, bytes: f64) -> bool {
         !self.is_broken && self.budget.has_room(bytes)
     }
 
     /// Whether the buffer contains text that is not written yet.
-    #[must_use]
     pub fn is_waiting(&self) -> bool {
         self.written < self.text.len()
     }
 
     /// Returns the descriptor to poll until more can be written.
-    #[must_use]
     pub fn as_fd(&self) -> BorrowedFd<'_> {
         self.out.as_fd()
     }

@@ -63,7 +63,6 @@ impl Session {
     }
 
     /// Whether the observer was stopped by a signal.
-    #[must_use]
     pub fn is_stopping(&self) -> bool {
         self.is_stopping
     }

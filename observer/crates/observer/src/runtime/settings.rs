@@ -257,13 +257,11 @@ impl Settings {
     }
 
     /// Returns the name of the pod; empty if the name is unknown.
-    #[must_use]
     pub fn pod(&self) -> &str {
         self.pod_value(POD)
     }
 
     /// Returns a value of `pod_metadata`; empty if it is unknown.
-    #[must_use]
     pub fn pod_value(&self, key: &str) -> &str {
         let mut all = self.pod_metadata.iter();
         all.find(|(known, _)| *known == key)
@@ -271,7 +269,6 @@ impl Settings {
     }
 
     /// Describes the processes to observe, for messages.
-    #[must_use]
     pub fn target_description(&self) -> String {
         if self.metric.reads.observes_processes() && !self.pattern.is_empty() {
             format!("a program whose name matches {}", self.pattern)

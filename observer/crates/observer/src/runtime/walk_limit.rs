@@ -42,7 +42,6 @@ struct Quota {
 
 impl WalkLimit {
     /// Derives the limit from the CPU limit of the observer's own container.
-    #[must_use]
     pub fn detect() -> Self {
         Self {
             quota: Quota::detect(),
@@ -51,7 +50,6 @@ impl WalkLimit {
     }
 
     /// The KiB of resident memory above which the page tables of a process are not walked.
-    #[must_use]
     pub fn max_resident(&self) -> u64 {
         let most = self
             .quota

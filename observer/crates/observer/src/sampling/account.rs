@@ -42,7 +42,6 @@ impl Credit {
     }
 
     /// This credit without another.
-    #[must_use]
     pub fn without(self, other: Self) -> Self {
         Self {
             cpu: self.cpu.saturating_sub(other.cpu),
@@ -52,7 +51,6 @@ impl Credit {
     }
 
     /// The part of the credit that is at most `limit`.
-    #[must_use]
     pub fn at_most(self, limit: Self) -> Self {
         Self {
             cpu: self.cpu.min(limit.cpu),

@@ -70,7 +70,6 @@ pub struct Sums {
 
 impl Sums {
     /// The sums, in the order in which they were created.
-    #[must_use]
     pub fn list(&self) -> &[Sum] {
         &self.list
     }
@@ -201,7 +200,6 @@ fn add_growth(sum: &mut u64, before: &mut u64, now: u64) {
 
 impl Sum {
     /// Whether the number of bytes is unknown.
-    #[must_use]
     pub fn hides_bytes(&self) -> bool {
         self.is_hidden || self.hiding > 0
     }
@@ -227,7 +225,6 @@ impl Sum {
 
 /// Returns the ticks of processor time that [`Sums::close`] would add to the sums if the process
 /// ended now.
-#[must_use]
 pub fn pending_cpu(process: &Process) -> u64 {
     let Some(measured) = &process.measured else {
         return 0;
@@ -241,7 +238,6 @@ pub fn pending_cpu(process: &Process) -> u64 {
 /// Returns the credit that an ended process gives to its parent: the use of the process and of its
 /// own children. The parent's counters of children include this use after the parent has waited for
 /// the process.
-#[must_use]
 pub fn credit_from(process: &Process) -> Credit {
     let own = process.credit.unwrap_or_default();
     let Some(measured) = &process.measured else {

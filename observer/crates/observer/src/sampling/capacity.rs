@@ -52,7 +52,6 @@ pub struct Capacity {
 impl Capacity {
     /// Derives the capacity from the memory limit of the observer's own container, which a live
     /// export shares.
-    #[must_use]
     pub fn detect(settings: &Settings, has_live_export: bool) -> Self {
         let reserved = if has_live_export { LIVE_EXPORT } else { 0 };
         let limit = own_limit().unwrap_or(DEFAULT_LIMIT).min(MAX_LIMIT);
@@ -69,7 +68,6 @@ impl Capacity {
     /// Derives the capacity from a memory limit in bytes. Of the memory without `FIXED`, 32 % are
     /// for processes, 36 % for their rows, 19 % for threads or sockets, and 13 % are spare. An
     /// observer that reads both has half of the 19 % for each.
-    #[must_use]
     pub fn within(limit: u64, has_thread_rows: bool, reads_both: bool) -> Self {
         let hundredth = limit.min(MAX_LIMIT).saturating_sub(FIXED) / 100;
         let per_thread = if has_thread_rows {

@@ -48,7 +48,6 @@ struct Home {
 impl Containers {
     /// Detects how containers can be distinguished. `observers` are the names of the containers
     /// that are not observed, and `built_in` those of the built-in observers.
-    #[must_use]
     pub fn detect(
         files: &mut Files,
         target: &str,
@@ -136,7 +135,6 @@ impl Containers {
 
     /// Creates containers with these names, for tests.
     #[cfg(test)]
-    #[must_use]
     pub fn named(names: impl Iterator<Item = String>) -> Self {
         Self {
             has_names: true,
@@ -162,13 +160,11 @@ impl Containers {
     }
 
     /// Returns the number of containers that were found. The id of a container is below it.
-    #[must_use]
     pub fn count(&self) -> usize {
         self.names.len()
     }
 
     /// Returns the name of a container.
-    #[must_use]
     pub fn name(&self, container: ContainerId) -> &str {
         self.names.get(container).map_or("", String::as_str)
     }
@@ -183,14 +179,12 @@ impl Containers {
     }
 
     /// Whether the container is an observer.
-    #[must_use]
     pub fn is_observer(&self, container: ContainerId) -> bool {
         self.observers.contains(self.name(container))
     }
 
     /// Whether the container is the target. If the names of containers are unknown, all containers
     /// are targets except observers and the container of process 1.
-    #[must_use]
     pub fn is_target(&self, container: ContainerId) -> bool {
         !self.is_observer(container) && (!self.has_names || self.name(container) == self.target)
     }

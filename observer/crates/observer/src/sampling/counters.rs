@@ -38,7 +38,6 @@ pub struct Base {
 impl Base {
     /// The base of a process or thread that started within the current interval: all of its use
     /// belongs to that interval.
-    #[must_use]
     pub fn at_start(started: f64, now: f64) -> Self {
         let counters = Counters {
             switches: Some(Switches {

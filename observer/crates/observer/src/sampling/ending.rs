@@ -31,7 +31,6 @@ pub struct Progress {
 
 impl Progress {
     /// Creates the progress of a run that begins at `began`, in seconds since boot.
-    #[must_use]
     pub fn new(began: f64) -> Self {
         Self {
             began,

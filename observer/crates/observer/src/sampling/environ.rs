@@ -49,7 +49,6 @@ impl<T> Environs<T> {
     }
 
     /// Returns the variables of a process.
-    #[must_use]
     pub fn get(&self, key: &Key) -> Option<&T> {
         self.known.get(key)?.1.as_ref()
     }
@@ -78,14 +77,12 @@ fn read<T>(
 }
 
 /// Returns the value of a variable.
-#[must_use]
 pub fn find<'a>(environ: &'a [u8], name: &str) -> Option<&'a [u8]> {
     let mut all = environ.split(|byte| *byte == 0);
     all.find_map(|text| text.strip_prefix(name.as_bytes())?.strip_prefix(b"="))
 }
 
 /// Parses a value that is a number without a sign, and not the largest one.
-#[must_use]
 pub fn number(text: &[u8]) -> Option<u32> {
     let is_number = text.iter().all(u8::is_ascii_digit);
     let text = std::str::from_utf8(text).ok().filter(|_| is_number)?;

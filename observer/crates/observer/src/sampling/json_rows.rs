@@ -62,7 +62,6 @@ pub fn take_rows<T>(
 }
 
 /// Returns the summary of a run that could not begin, which has only one line.
-#[must_use]
 pub fn build_empty_summary(metric: &str, pod: &str) -> Vec<Vec<u8>> {
     let mut line = begin_whole(metric, pod, 0, 0);
     line.push(b'}');
@@ -70,7 +69,6 @@ pub fn build_empty_summary(metric: &str, pod: &str) -> Vec<Vec<u8>> {
 }
 
 /// Begins the line of the summary for the whole run: the numbers of timepoints and processes.
-#[must_use]
 pub fn begin_whole(metric: &str, pod: &str, timepoints: u64, processes: u64) -> Vec<u8> {
     let mut line = b"{\"metric\":".to_vec();
     push_string(&mut line, metric);
@@ -81,7 +79,6 @@ pub fn begin_whole(metric: &str, pod: &str, timepoints: u64, processes: u64) -> 
 }
 
 /// Begins the line of the summary for a program.
-#[must_use]
 pub fn begin_program(sum: &Sum, containers: &Containers) -> Vec<u8> {
     let mut line = b"{\"program\":".to_vec();
     push_string(&mut line, &sum.program);
@@ -97,7 +94,6 @@ pub fn begin_program(sum: &Sum, containers: &Containers) -> Vec<u8> {
 /// # Panics
 /// If the row is not an object of JSON.
 #[cfg(test)]
-#[must_use]
 pub fn columns_of(row: &[u8]) -> Vec<String> {
     let row: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(row).unwrap();
     let names = row.keys().filter(|key| *key != "time" && *key != "section");

@@ -73,7 +73,6 @@ pub struct Ended {
 
 impl LastUse {
     /// Creates the list for a run that began at the time `began`, in seconds since boot.
-    #[must_use]
     pub fn new(began: f64) -> Self {
         Self {
             kept: Vec::new(),
@@ -110,7 +109,6 @@ impl LastUse {
     }
 
     /// Whether the files of a process stay open.
-    #[must_use]
     pub fn has(&self, key: Key) -> bool {
         self.kept.iter().any(|kept| kept.key == key)
     }
@@ -123,7 +121,6 @@ impl LastUse {
     }
 
     /// When the next reading is due, in seconds since boot; infinity without processes.
-    #[must_use]
     pub fn due(&self) -> f64 {
         if self.kept.is_empty() {
             f64::INFINITY

@@ -48,7 +48,6 @@ pub struct Meter {
 
 impl Meter {
     /// Creates a meter. `own` decides which identities the meter can assume to read a file.
-    #[must_use]
     pub fn new(files: Files, machine: Machine, own: ObserverIdentity, reads: ProcessFiles) -> Self {
         Self {
             files,
@@ -348,7 +347,6 @@ impl Meter {
     }
 
     /// Whether the observer has an identity, or can assume it.
-    #[must_use]
     pub fn can_be(&self, identity: Identity) -> bool {
         self.own.can_be(identity)
     }
@@ -468,7 +466,6 @@ impl Meter {
 }
 
 /// Whether an error means that the kernel denies access to a file.
-#[must_use]
 pub fn is_denial(error: Errno) -> bool {
     matches!(error, Errno::EACCES | Errno::EPERM)
 }

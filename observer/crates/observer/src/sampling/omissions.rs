@@ -37,7 +37,6 @@ impl Maximum {
 
 impl Omissions {
     /// The largest number of processes that a scan left out.
-    #[must_use]
     pub fn processes(&self) -> u64 {
         self.processes.count
     }

@@ -59,7 +59,6 @@ pub struct Process {
 
 impl Process {
     /// Returns the bytes of the stored names of the process.
-    #[must_use]
     pub fn name_bytes(&self) -> usize {
         let program = self.program.as_ref().map_or(0, String::len);
         program + self.comm.len() + self.command.len() + self.tail.len()
@@ -137,7 +136,6 @@ pub struct Measured {
 
 impl Measured {
     /// The use of the children for which the process has waited.
-    #[must_use]
     pub fn children(&self) -> Credit {
         let own = self.now.io.unwrap_or(self.io_with_children);
         Credit {
@@ -149,7 +147,6 @@ impl Measured {
 
     /// The use of the children for which the process has waited since the last scan, if its
     /// counters were read since then.
-    #[must_use]
     pub fn new_children(&self) -> Credit {
         self.children().without(self.children_at_scan)
     }

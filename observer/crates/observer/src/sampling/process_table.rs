@@ -82,7 +82,6 @@ pub struct ProcessTable {
 
 impl ProcessTable {
     /// Creates a table without processes.
-    #[must_use]
     pub fn new(
         meter: Meter,
         containers: Containers,
@@ -118,7 +117,6 @@ impl ProcessTable {
     }
 
     /// Returns the first observed process.
-    #[must_use]
     pub fn first_observed(&self) -> Option<i32> {
         let process = self.observed.iter().find_map(|key| self.all.get(key));
         process.map(|process| process.pid)
@@ -551,7 +549,6 @@ impl ProcessTable {
     }
 
     /// Returns the maximum number of processes and threads that can be watched.
-    #[must_use]
     pub fn capacity(&self) -> Capacity {
         self.capacity
     }

@@ -18,7 +18,6 @@ const MAX_NAME: usize = 255;
 /// assert_eq!(name(&[b"python3", b"-u", b"/app/train.py"], b"python3", None), b"train.py");
 /// assert_eq!(name(&[b"nginx: master process /usr/sbin/nginx"], b"nginx", None), b"nginx");
 /// ```
-#[must_use]
 pub fn name<'a>(argv: &[&'a [u8]], comm: &'a [u8], executable: Option<&[u8]>) -> &'a [u8] {
     let Some(first) = argv.first().copied() else {
         return comm;
@@ -35,7 +34,6 @@ pub fn name<'a>(argv: &[&'a [u8]], comm: &'a [u8], executable: Option<&[u8]>) ->
 /// Whether argv[0] may be a title that the program has written over its command line, and not the
 /// path of a program. A title has blanks, parentheses or colons, which few paths have. If the
 /// kernel's name of the process is the base name, argv[0] is a path.
-#[must_use]
 pub fn may_be_title(first: &[u8], comm: &[u8]) -> bool {
     let is_path = first.contains(&b'/') && is_comm(comm, base_name(first));
     let has_blank = first.contains(&b' ');
@@ -99,7 +97,6 @@ fn name_in_words<'a>(first: &'a [u8], words: &[&'a [u8]]) -> &'a [u8] {
 }
 
 /// Whether a program is an interpreter of scripts.
-#[must_use]
 pub fn is_interpreter(name: &[u8]) -> bool {
     const SHELLS: [&[u8]; 10] = [
         b"sh", b"bash", b"dash", b"zsh", b"ksh", b"mksh", b"csh", b"tcsh", b"fish", b"nodejs",

@@ -146,7 +146,6 @@ impl<'a> Run<'a> {
     }
 
     /// Begins the line of the summary for the whole run.
-    #[must_use]
     pub fn begin_whole(&self) -> Vec<u8> {
         let (metric, pod) = (self.settings.metric.name, self.settings.pod());
         let (timepoints, processes) = (self.progress.timepoints, self.processes.total);

@@ -97,7 +97,6 @@ pub struct ThreadStates<T>(Vec<(i32, T)>);
 
 impl<T: ThreadCounters> ThreadStates<T> {
     /// Creates the states of a process that had only its first thread until now.
-    #[must_use]
     pub fn of_first(pid: i32, counters: T) -> Self {
         Self(vec![(pid, counters)])
     }

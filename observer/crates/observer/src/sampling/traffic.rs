@@ -15,7 +15,6 @@ pub struct Traffic {
 
 impl Traffic {
     /// Returns the traffic of a socket since the start of the socket.
-    #[must_use]
     pub fn of(socket: &TcpSocket) -> Self {
         Self {
             sent: socket.info.sent,
@@ -32,13 +31,11 @@ impl Traffic {
     }
 
     /// Returns the sum of the bytes sent and the bytes received.
-    #[must_use]
     pub fn bytes(&self) -> u64 {
         self.sent.saturating_add(self.received)
     }
 
     /// Returns the growth since `before`.
-    #[must_use]
     pub fn since(&self, before: Self) -> Self {
         Self {
             sent: self.sent.saturating_sub(before.sent),
@@ -48,7 +45,6 @@ impl Traffic {
     }
 
     /// Returns the larger of each two numbers.
-    #[must_use]
     pub fn max(&self, other: Self) -> Self {
         Self {
             sent: self.sent.max(other.sent),

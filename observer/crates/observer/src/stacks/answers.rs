@@ -40,7 +40,6 @@ pub struct Answers {
 
 impl Answers {
     /// Reads the answers from a file.
-    #[must_use]
     pub fn new(file: File) -> Self {
         Self { file, read: 0 }
     }
@@ -64,7 +63,6 @@ impl Answers {
 
 /// Parses the first record, and returns its length. The answer is missing if the record is of
 /// another kind. `None` if there is no whole record.
-#[must_use]
 pub fn parse(bytes: &[u8]) -> Option<(Option<Answer>, usize)> {
     let word = |at: usize| {
         let bytes = bytes.get(at..at + WORD)?;

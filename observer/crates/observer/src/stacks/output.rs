@@ -24,7 +24,6 @@ const VERSION: u64 = 1;
 const MAX_BYTES: usize = 8 << 20;
 
 /// Returns the lines. `left_out` is the number of processes that were not looked at.
-#[must_use]
 pub fn lines(
     processes: &[AskedProcess],
     resolved: &Resolved,

@@ -98,7 +98,6 @@ impl AskedProcess {
 const SAMPLER: &[u8] = b"/libridealong-python.so";
 
 /// Whether a process has loaded the sampler of python-profile.
-#[must_use]
 pub fn has_sampler(process: &AskedProcess) -> bool {
     let mut mappings = process.mappings.iter();
     mappings.any(|mapping| mapping.path.ends_with(SAMPLER))

@@ -22,7 +22,6 @@ pub enum PythonStacks {
 impl PythonStacks {
     /// Reads the memory of the sampler in a process. `is_loaded` says whether the process has
     /// loaded the library of the sampler.
-    #[must_use]
     pub fn read(table: &mut ProcessTable, pid: i32, is_loaded: bool) -> Self {
         let file = match KIND.find(table, pid) {
             Search::Found(file) => file,

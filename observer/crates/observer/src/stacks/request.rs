@@ -80,7 +80,6 @@ fn remove_old(link: &Path) {
 }
 
 /// Whether an error means that another request has not ended yet.
-#[must_use]
 pub fn is_busy(error: &Error) -> bool {
     error.kind() == ErrorKind::AlreadyExists
 }

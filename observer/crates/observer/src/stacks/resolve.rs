@@ -37,7 +37,6 @@ pub struct Resolved {
 
 impl Resolved {
     /// Finds the functions of all stacks.
-    #[must_use]
     pub fn new(processes: &mut [AskedProcess], meter: &mut Meter) -> Self {
         let mut resolved = Self::default();
         resolved.add_python(processes);

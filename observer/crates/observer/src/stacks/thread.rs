@@ -83,7 +83,6 @@ pub struct Thread {
 
 impl Thread {
     /// Creates a thread that was not looked at.
-    #[must_use]
     pub fn new(id: i32, now: f64) -> Self {
         Self {
             id,
@@ -101,7 +100,6 @@ impl Thread {
     }
 
     /// Whether nothing more will be known of the thread.
-    #[must_use]
     pub fn is_settled(&self) -> bool {
         self.stack.is_some() || self.why.is_some()
     }

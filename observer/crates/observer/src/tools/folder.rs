@@ -37,7 +37,6 @@ pub struct Folder {
 
 impl Folder {
     /// Opens the folder. If it cannot be opened, it has no files, and a notice says why.
-    #[must_use]
     pub fn open(settings: &FolderSettings) -> Self {
         let mut folder = Self {
             results: None,
@@ -59,7 +58,6 @@ impl Folder {
     }
 
     /// Returns the folder itself; `None` if it cannot be opened.
-    #[must_use]
     pub fn results(&self) -> Option<&Results> {
         self.results.as_ref()
     }
@@ -79,7 +77,6 @@ impl Folder {
     }
 
     /// Opens a file. `None` if it is not an ordinary file, or cannot be read.
-    #[must_use]
     pub fn open_file(&self, name: ResultName) -> Option<File> {
         self.results.as_ref()?.open_result(name)
     }

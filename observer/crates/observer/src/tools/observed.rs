@@ -60,7 +60,6 @@ pub struct Observed<T> {
 
 impl<T: Default> Observed<T> {
     /// A process whose memory was not looked for yet.
-    #[must_use]
     fn new(process: &Process) -> Self {
         let mut observed = Self {
             pid: process.pid,
@@ -110,7 +109,6 @@ impl<T: Default> Observed<T> {
     }
 
     /// Returns the memory, if it was found.
-    #[must_use]
     pub fn memory(&self) -> Option<&File> {
         self.memory.as_ref()
     }
@@ -190,13 +188,11 @@ impl<T: Default> ObservedProcesses<T> {
     }
 
     /// Returns the number of processes with a memory that have not ended.
-    #[must_use]
     pub fn count_living(&self) -> usize {
         self.living.values().filter(|it| it.has_memory()).count()
     }
 
     /// Returns the number of processes that still need last rows.
-    #[must_use]
     pub fn count(&self) -> usize {
         self.count_living() + self.ended.len()
     }

@@ -44,7 +44,6 @@ pub struct ResultName {
 impl ResultName {
     /// Parses the name of a file: `cpu_PID`, or `cpu_PID.NUMBER`; `mpi_` instead of `cpu_` for the
     /// recorder of MPI calls, and `trace_` for traces of `PyTorch`.
-    #[must_use]
     pub fn parse(name: &[u8]) -> Option<Self> {
         let name = std::str::from_utf8(name).ok()?;
         let prefix = PREFIXES
@@ -61,7 +60,6 @@ impl ResultName {
     }
 
     /// Returns the name of a trace of `PyTorch`.
-    #[must_use]
     pub fn of_trace(pid: i32, number: u32) -> Self {
         Self {
             pid,
@@ -71,7 +69,6 @@ impl ResultName {
     }
 
     /// Returns the name of the copy of the file in the log.
-    #[must_use]
     pub fn copy_name(self) -> String {
         let extension = if self.prefix == TRACE {
             TRACE_EXTENSION
@@ -82,14 +79,12 @@ impl ResultName {
     }
 
     /// Parses the name of the copy of a file.
-    #[must_use]
     pub fn parse_copy(name: &str) -> Option<Self> {
         let stem = name.strip_suffix(TRACE_EXTENSION).unwrap_or(name);
         Self::parse(stem.as_bytes()).filter(|parsed| parsed.copy_name() == name)
     }
 
     /// Returns the name of the file.
-    #[must_use]
     pub fn file_name(self) -> String {
         let Self { pid, prefix, .. } = self;
         match self.number {
@@ -149,7 +144,6 @@ impl Results {
     }
 
     /// Whether the files use too much of the volume.
-    #[must_use]
     pub fn is_too_full(&self, listing: &Listing) -> bool {
         self.limit > 0 && listing.used > self.limit
     }
@@ -180,7 +174,6 @@ impl Results {
     }
 
     /// Whether the folder has an entry with this name.
-    #[must_use]
     pub fn has_entry(&self, name: &str) -> bool {
         fstatat(&self.directory, name, AtFlags::AT_SYMLINK_NOFOLLOW).is_ok()
     }
@@ -199,13 +192,11 @@ impl Results {
     }
 
     /// Opens a result. `None` if it is not an ordinary file, or cannot be read.
-    #[must_use]
     pub fn open_result(&self, name: ResultName) -> Option<File> {
         self.open_file(name.file_name().as_bytes(), OFlag::O_RDONLY)
     }
 
     /// Opens a file with a fixed name. `None` if it is not an ordinary file, or cannot be read.
-    #[must_use]
     pub fn open_named(&self, name: &'static str) -> Option<File> {
         self.open_file(name.as_bytes(), OFlag::O_RDONLY)
     }

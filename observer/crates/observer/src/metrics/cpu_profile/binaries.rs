@@ -37,7 +37,6 @@ struct Container {
 
 impl Binaries {
     /// Whether the root directory of a container is open.
-    #[must_use]
     pub fn has_root(&self, container: ContainerId) -> bool {
         self.containers.contains_key(&container)
     }
@@ -69,7 +68,6 @@ impl Binaries {
     }
 
     /// Opens a file by its path in a container.
-    #[must_use]
     pub fn open(&self, container: ContainerId, path: &[u8]) -> Option<Rc<ForeignFile>> {
         let Container { files, known } = self.containers.get(&container)?;
         match known.get(path) {

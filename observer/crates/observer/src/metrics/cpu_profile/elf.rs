@@ -38,7 +38,6 @@ pub struct Segments(Vec<(u64, u64, u64)>);
 
 impl Segments {
     /// Reads the program headers. Without valid headers, there are no segments.
-    #[must_use]
     pub fn read(file: &(impl ReadAt + ?Sized)) -> Self {
         let Some(header) = file_header(file) else {
             return Self(Vec::new());
@@ -58,7 +57,6 @@ impl Segments {
     }
 
     /// Converts a position in the file to an address.
-    #[must_use]
     pub fn address(&self, position: u64) -> Option<u64> {
         self.0.iter().find_map(|(offset, size, address)| {
             let within = position.checked_sub(*offset)?;

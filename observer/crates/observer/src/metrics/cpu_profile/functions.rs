@@ -77,7 +77,6 @@ pub struct Functions {
 
 impl Functions {
     /// Finds the functions of all addresses. `open` opens a file by its path in the container.
-    #[must_use]
     pub fn resolve<F: ReadAt>(
         mut addresses: Addresses,
         mappings: &[Mapping],
@@ -125,13 +124,11 @@ impl Functions {
     }
 
     /// Returns the number of functions. A function has a number below it.
-    #[must_use]
     pub fn count(&self) -> usize {
         self.list.len()
     }
 
     /// Returns the name of a function.
-    #[must_use]
     pub fn name(&self, number: usize) -> &str {
         self.list
             .get(number)
@@ -140,7 +137,6 @@ impl Functions {
 
     /// Returns the file name of the library or program to which a function belongs. `None` for
     /// [`OTHER`].
-    #[must_use]
     pub fn library(&self, number: usize) -> Option<&str> {
         let function = self.list.get(number).filter(|_| number != OTHER)?;
         self.libraries.get(function.library).map(String::as_str)

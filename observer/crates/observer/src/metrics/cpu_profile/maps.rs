@@ -26,7 +26,6 @@ pub struct Mapping {
 }
 
 /// Parses a line. `None` if the line is not valid or the memory contains no code.
-#[must_use]
 pub fn parse(line: &[u8]) -> Option<Mapping> {
     let mut rest = line;
     let mut word = || {
@@ -57,7 +56,6 @@ pub fn parse(line: &[u8]) -> Option<Mapping> {
 
 /// Parses the lines of a text, and returns the first [`MAX_MAPPINGS`] mappings of code, sorted by
 /// their addresses.
-#[must_use]
 pub fn parse_all(text: &[u8]) -> Vec<Mapping> {
     read(text, 0)
 }
@@ -86,7 +84,6 @@ pub fn read(file: &(impl ReadAt + ?Sized), from: u64) -> Vec<Mapping> {
 
 /// Adds earlier mappings of the same process where it had none at its end, because it has unloaded
 /// their libraries. Both lists must be sorted.
-#[must_use]
 pub fn add_earlier(last: Vec<Mapping>, earlier: &[Mapping]) -> Vec<Mapping> {
     let is_free = |mapping: &&Mapping| {
         let after = last.partition_point(|other| other.start < mapping.end);
@@ -101,7 +98,6 @@ pub fn add_earlier(last: Vec<Mapping>, earlier: &[Mapping]) -> Vec<Mapping> {
 }
 
 /// Returns the mapping that contains an address. The mappings must be sorted.
-#[must_use]
 pub fn find(mappings: &[Mapping], address: u64) -> Option<&Mapping> {
     let after = mappings.partition_point(|mapping| mapping.start <= address);
     mappings[..after]

@@ -29,7 +29,6 @@ impl Names {
     /// Returns the name of a function from its symbol. A symbol of C++ becomes the name with its
     /// classes, without parameters. Semicolons, which separate the functions of a stack, become
     /// colons.
-    #[must_use]
     pub fn from_symbol(&mut self, symbol: &[u8]) -> String {
         let name = self.demangle(symbol).unwrap_or_else(|| clean(symbol));
         shorten(&name).replace(';', ":")

@@ -44,7 +44,6 @@ pub struct Observed {
 impl Observed {
     /// Creates the state of a process that a scan has found at the time `now`, in seconds since
     /// boot. `ticks` is the number of clock ticks in a second.
-    #[must_use]
     pub fn new(process: &Process, ticks: f64, now: f64) -> Self {
         Self {
             pid: process.pid,
@@ -79,7 +78,6 @@ impl Observed {
     }
 
     /// Whether the profiler was loaded.
-    #[must_use]
     pub fn has_profiler(&self) -> bool {
         self.mappings
             .iter()
@@ -102,7 +100,6 @@ impl Observed {
 
 /// Whether a process has this id, in the pod or in its own namespace, and most files of the process
 /// are mapped as in the profile.
-#[must_use]
 pub fn is_writer(process: &Observed, pid: i32, mappings: &[Mapping]) -> bool {
     let has_id = process.pid == pid || process.inner_pid == pid;
     let (common, all) = process.count_common(mappings);
@@ -112,7 +109,6 @@ pub fn is_writer(process: &Observed, pid: i32, mappings: &[Mapping]) -> bool {
 /// Returns the position of the process that wrote a profile: the process with this id whose
 /// mappings are most like those of the profile, and of several such processes the last. A process
 /// that has the id only in its own namespace must be its writer for certain.
-#[must_use]
 pub fn find(ended: &[Observed], pid: i32, mappings: &[Mapping]) -> Option<usize> {
     let candidates = ended.iter().enumerate().filter_map(|(at, process)| {
         let may_be = process.pid == pid || is_writer(process, pid, mappings);

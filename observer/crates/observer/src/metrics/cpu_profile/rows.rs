@@ -77,7 +77,6 @@ pub struct Owner {
 
 impl Owner {
     /// Returns the members that describe the process, each after a comma.
-    #[must_use]
     pub fn members(&self) -> Vec<u8> {
         let mut out = Vec::new();
         push_text(&mut out, "container", self.container.as_deref());
@@ -102,7 +101,6 @@ pub enum Extent {
 
 impl Extent {
     /// Returns the samples and their time, if there is a profile.
-    #[must_use]
     pub fn time(self) -> Option<SampledTime> {
         match self {
             Self::Complete(time) | Self::Partial(time) | Self::Incomplete(time) => Some(time),
@@ -163,7 +161,6 @@ pub struct ProfileRows<'a> {
 impl ProfileRows<'_> {
     /// Returns the rows of the functions with the most samples of their own. The last row has the
     /// sum of all other functions. The rows take about `bytes` bytes.
-    #[must_use]
     pub fn functions(&self, bytes: usize) -> Vec<Vec<u8>> {
         let mut order: Vec<(usize, Samples)> =
             self.tally.functions.iter().copied().enumerate().collect();
@@ -201,7 +198,6 @@ impl ProfileRows<'_> {
 
     /// Returns the rows of the stacks with the most samples. The last row has the sum of all other
     /// stacks. The rows take about `bytes` bytes.
-    #[must_use]
     pub fn stacks(&self, bytes: usize) -> Vec<Vec<u8>> {
         let mut order: Vec<(&[u32], u64)> = self
             .tally

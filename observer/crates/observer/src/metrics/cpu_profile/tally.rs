@@ -35,7 +35,6 @@ pub struct Tally {
 
 impl Tally {
     /// Creates a tally without samples.
-    #[must_use]
     pub fn new(functions: &Functions) -> Self {
         Self {
             functions: vec![Samples::default(); functions.count()],

@@ -62,7 +62,6 @@ impl Ticks {
     }
 
     /// Whether ticks are missing: those of threads that block the signal, for example.
-    #[must_use]
     pub fn lacks(&self) -> bool {
         let due = self.due.unwrap_or(if self.stopped.is_some() {
             u64::MAX
@@ -86,7 +85,6 @@ pub struct SampledTime {
 impl SampledTime {
     /// Returns the time of `ticks` ticks of a timer with a period in microseconds. There are at
     /// least as many ticks as samples. `None` if the time is more than `possible` microseconds.
-    #[must_use]
     pub fn new(samples: u64, ticks: u64, period: u64, possible: u64) -> Option<Self> {
         let ticks = if samples == 0 { 0 } else { max(ticks, samples) };
         let microseconds = ticks.checked_mul(period).filter(|time| *time <= possible)?;
@@ -98,7 +96,6 @@ impl SampledTime {
 
     /// Returns the time of the first `count` samples, rounded down. Its differences are the times
     /// of rows that follow each other, which therefore add up to the whole time.
-    #[must_use]
     pub fn of_first(self, count: u64) -> u64 {
         let product = u128::from(count.min(self.samples)) * u128::from(self.microseconds);
         let time = product.checked_div(u128::from(self.samples));
@@ -106,7 +103,6 @@ impl SampledTime {
     }
 
     /// Returns the time of samples, rounded up.
-    #[must_use]
     pub fn of(self, count: u64) -> u64 {
         self.microseconds - self.of_first(self.samples.saturating_sub(count))
     }

@@ -86,7 +86,6 @@ impl Totals {
     }
 
     /// Returns the lines of the programs. The program with the most samples is first.
-    #[must_use]
     pub fn program_lines(&self) -> Vec<Vec<u8>> {
         let mut sums: Vec<_> = self.programs.iter().collect();
         sums.sort_by_key(|(key, sum)| (Reverse(sum.microseconds), *key));

@@ -60,7 +60,6 @@ const MICRO: u32 = 6;
 const MILLI: u32 = 3;
 
 /// Returns the row of a device.
-#[must_use]
 pub fn device(time: &str, device: &str, driver: &str, state: &State) -> Vec<u8> {
     let mut out = Vec::new();
     let thousandth = |number: Option<u64>| number.map(|number| number / 1000);
@@ -121,7 +120,6 @@ pub struct UserRows<'a> {
 
 impl UserRows<'_> {
     /// Returns the row of the process.
-    #[must_use]
     pub fn process(&self, own: &Use) -> Vec<u8> {
         let mut out = self.begin(&PROCESS);
         push_known(&mut out, "world_rank", self.user.rank.map(u64::from));
@@ -135,7 +133,6 @@ impl UserRows<'_> {
     }
 
     /// Returns the row of an engine.
-    #[must_use]
     pub fn engine(&self, name: &str, own: EngineUse) -> Vec<u8> {
         let mut out = self.begin(&ENGINE);
         push_text(&mut out, "device", Some(self.device));

@@ -55,13 +55,11 @@ const HEAT: [&str; 6] = [
 
 impl State {
     /// Whether the clock is limited by power; `None` if the driver does not say that.
-    #[must_use]
     pub fn is_limited_by_power(&self) -> Option<bool> {
         self.has_reason(&POWER)
     }
 
     /// Whether the clock is limited by heat; `None` if the driver does not say that.
-    #[must_use]
     pub fn is_limited_by_heat(&self) -> Option<bool> {
         self.has_reason(&HEAT)
     }
@@ -73,7 +71,6 @@ impl State {
 }
 
 /// Reads the state of a device. `folder` is `/sys/bus/pci/devices`.
-#[must_use]
 pub fn read(folder: &Path, device: &str) -> State {
     let is_address = |byte: u8| byte.is_ascii_hexdigit() || matches!(byte, b':' | b'.');
     if !device.contains(':') || !device.bytes().all(is_address) {

@@ -86,7 +86,6 @@ impl State {
     }
 
     /// Returns why the reader does not read, as a sentence. `None` if it reads, or still may.
-    #[must_use]
     pub fn problem(self) -> Option<String> {
         let problem = match self {
             Self::Starting | Self::Waiting | Self::Reading => return None,
@@ -118,7 +117,6 @@ impl State {
 }
 
 /// Returns an error number of NVML (`nvmlReturn_t` in nvml.h), with its meaning.
-#[must_use]
 pub fn describe(number: u32) -> String {
     let meaning = match number {
         4 => "no permission",

@@ -43,7 +43,6 @@ pub struct Host {
 }
 
 /// Parses the text of `/proc/diskstats`.
-#[must_use]
 pub fn devices(text: &[u8]) -> Devices {
     lines(text)
         .filter_map(parse_line)
@@ -53,7 +52,6 @@ pub fn devices(text: &[u8]) -> Devices {
 
 /// Returns the names of all devices except partitions, from `/sys/block`; `None` if the directory
 /// cannot be listed.
-#[must_use]
 pub fn whole_devices() -> Option<Vec<String>> {
     let entries = read_dir("/sys/block").ok()?;
     Some(
@@ -67,7 +65,6 @@ pub fn whole_devices() -> Option<Vec<String>> {
 /// Builds a document for an interval of `seconds` seconds. Devices that never completed a request,
 /// and devices that are not in `whole`, such as partitions, are omitted. If `whole` is `None`,
 /// partitions are included.
-#[must_use]
 pub fn document(
     host: &Host,
     date: &str,
@@ -150,7 +147,6 @@ pub struct Sectors {
 
 impl DeviceSums {
     /// Creates the sums of a run that begins with these counters.
-    #[must_use]
     pub fn new(first: Devices) -> Self {
         let sums = first
             .iter()

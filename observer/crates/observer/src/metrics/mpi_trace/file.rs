@@ -143,7 +143,6 @@ pub enum Place {
 
 impl Peer {
     /// Parses the number of the recorder for a peer.
-    #[must_use]
     pub fn parse(number: u32) -> Self {
         match number.cast_signed() {
             rank @ 0.. => Self::Rank(rank.cast_unsigned()),
@@ -156,7 +155,6 @@ impl Peer {
 impl Place {
     /// Parses the number of the recorder for a communicator. `communicators` is how many there are.
     /// `None` if it is invalid.
-    #[must_use]
     pub fn parse(number: u32, communicators: usize) -> Option<Self> {
         match number as usize {
             at if at < communicators => Some(Self::Communicator(at)),
@@ -319,7 +317,6 @@ fn parse_row(bytes: &[u8], communicators: usize) -> Option<Row> {
 }
 
 /// Whether a text can be the name of a function, without `MPI_`.
-#[must_use]
 pub fn is_call_name(text: &str) -> bool {
     let is_name = |letter: u8| letter.is_ascii_alphabetic() || letter == b'_';
     !text.is_empty() && text.bytes().all(is_name)

@@ -36,7 +36,6 @@ pub struct Assigned {
 impl Assigned {
     /// Returns what the recorder has read from the variables of its process, while the process is
     /// in `MPI_Init`, or uses sessions only.
-    #[must_use]
     pub fn of(trace: &Trace) -> Option<Self> {
         matches!(trace.state, State::Starting | State::Sessions).then(|| Self {
             job: trace.job.clone(),
@@ -47,7 +46,6 @@ impl Assigned {
 
     /// Parses the variables of a process, each of which ends with a zero byte. `None` if they do
     /// not name a rank.
-    #[must_use]
     pub fn parse(environ: &[u8]) -> Option<Self> {
         let (rank, size) = rank_in(environ)?;
         let mut job = JOBS.iter().filter_map(|name| find(environ, name));
@@ -62,7 +60,6 @@ impl Assigned {
 
 /// Returns the rank and the number of ranks that a launcher of MPI has given to a process; the
 /// number is 0 if it is not known. `None` if the variables do not name a rank.
-#[must_use]
 pub fn rank_in(environ: &[u8]) -> Option<(u32, u32)> {
     RANKS.iter().find_map(|(rank, size)| {
         let rank = find(environ, rank).and_then(number)?;
@@ -71,7 +68,6 @@ pub fn rank_in(environ: &[u8]) -> Option<(u32, u32)> {
 }
 
 /// Returns when a process started, in seconds since boot.
-#[must_use]
 pub fn started_at(process: &Process, machine: &Machine) -> f64 {
     encode::number::float(process.start) / machine.ticks
 }

@@ -46,7 +46,6 @@ pub struct OpenCalls {
 impl OpenCalls {
     /// Returns the call of `MPI_Init` or `MPI_Init_thread` that has not returned, and when it
     /// began, in nanoseconds since boot.
-    #[must_use]
     pub fn start(&self) -> Option<(&str, u64)> {
         self.threads.iter().find_map(|thread| {
             let name = thread.call.as_ref()?.name.as_str();
@@ -214,7 +213,6 @@ pub(super) mod tests {
     use std::cell::RefCell;
 
     /// The memory of a process with the functions Send and Barrier, in Barrier since 1 s.
-    #[must_use]
     pub fn example() -> Vec<u8> {
         let mut file = vec![0; NAMES_AT + 2 * NAME];
         let mut put = |at: usize, bytes: &[u8]| file[at..at + bytes.len()].copy_from_slice(bytes);

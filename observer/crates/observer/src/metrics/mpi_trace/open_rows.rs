@@ -92,7 +92,6 @@ impl OpenRows<'_> {
     /// Returns a row for each thread that is in a call; those that are in it for the longest time
     /// are first. If no thread is, returns a row of the last one that was. A process whose threads
     /// are not all known has only rows of calls.
-    #[must_use]
     pub fn threads(&self) -> Vec<Vec<u8>> {
         let all = &self.calls.threads;
         let mut open: Vec<&OpenThread> = all.iter().filter(|one| one.call.is_some()).collect();
@@ -155,7 +154,6 @@ impl OpenRows<'_> {
 
     /// Returns the rows of the communicators with several members that were not freed: those with
     /// the most calls.
-    #[must_use]
     pub fn communicators(&self) -> Vec<Vec<u8>> {
         let all = self.calls.communicators.iter().enumerate();
         let mut chosen: Vec<(usize, &Begun)> = all
@@ -205,7 +203,6 @@ fn size_of(communicator: &Begun) -> u64 {
 }
 
 /// Returns the name of the state of a process, which is a letter (proc(5), /proc/pid/stat).
-#[must_use]
 pub fn process_state(letter: u8) -> &'static str {
     match letter {
         b'R' => "running",

@@ -126,7 +126,6 @@ impl ProcessRows<'_> {
     }
 
     /// Returns the rows of the calls. Those with the most time are first.
-    #[must_use]
     pub fn calls(&self) -> Vec<Vec<u8>> {
         let rows = merge_peers(&self.trace.rows);
         rows.iter().map(|row| self.call(row)).collect()
@@ -147,7 +146,6 @@ impl ProcessRows<'_> {
     }
 
     /// Returns the rows of the communicators.
-    #[must_use]
     pub fn communicators(&self) -> Vec<Vec<u8>> {
         let all = self.trace.communicators.iter().enumerate();
         let row = |(at, communicator): (usize, &Communicator)| {
@@ -168,7 +166,6 @@ impl ProcessRows<'_> {
     /// Returns the rows of the blocks of the communicators with the most collective calls. All
     /// members of a communicator have made the same number of these calls, so they choose the same
     /// communicators.
-    #[must_use]
     pub fn blocks(&self) -> Vec<Vec<u8>> {
         let mut chosen: Vec<(usize, &Communicator)> =
             self.trace.communicators.iter().enumerate().collect();
@@ -234,7 +231,6 @@ impl Identity {
 
 /// Returns the name of a communicator, which is the same in all of its members. The recorder adds
 /// `MPI_COMM_WORLD` first.
-#[must_use]
 pub fn communicator_name(place: Place, known: impl Fn(usize) -> Option<Identity>) -> String {
     match place {
         Place::None => "none".to_owned(),
@@ -258,7 +254,6 @@ pub(super) fn some(text: &str) -> Option<&str> {
 }
 
 /// Returns the name of a peer.
-#[must_use]
 pub fn peer_name(peer: Peer) -> String {
     match peer {
         Peer::Rank(rank) => rank.to_string(),
@@ -269,7 +264,6 @@ pub fn peer_name(peer: Peer) -> String {
 
 /// Returns the name of the state of a process. A process that has ended after `MPI_Init`, but has
 /// not exited, was killed.
-#[must_use]
 pub fn state_name(state: State, has_ended: bool) -> &'static str {
     match state {
         State::Running | State::Starting | State::Sessions if has_ended => "lost",
@@ -363,7 +357,6 @@ pub(super) mod tests {
     }
 
     /// A process that has called two functions.
-    #[must_use]
     pub fn trace() -> Trace {
         Trace {
             saves: 1,

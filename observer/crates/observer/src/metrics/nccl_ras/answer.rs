@@ -30,7 +30,6 @@ const OTHER: usize = 8;
 pub type Counts = [u64; OPERATIONS.len()];
 
 /// Returns the position of an operation in [`OPERATIONS`].
-#[must_use]
 pub fn operation(name: &str) -> usize {
     let known = OPERATIONS.iter().position(|known| *known == name);
     known.unwrap_or(OTHER)
@@ -136,7 +135,6 @@ pub enum State {
 
 impl State {
     /// Returns the name in the rows.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Dead => "dead",
@@ -152,7 +150,6 @@ impl State {
     }
 
     /// Whether the process of the rank does not answer.
-    #[must_use]
     pub fn is_missing(self) -> bool {
         matches!(self, Self::Dead | Self::Unresponsive | Self::Missing)
     }
@@ -160,7 +157,6 @@ impl State {
 
 impl Rank {
     /// A rank of which only the number is known.
-    #[must_use]
     pub fn new(number: u32) -> Self {
         Self {
             number,
@@ -180,7 +176,6 @@ impl Rank {
 
     /// Returns how many calls the rank has launched fewer than other ranks, and the operation of
     /// which these are the most. `None` if its calls are not known.
-    #[must_use]
     pub fn behind(&self, most: &Counts) -> Option<(u64, Option<usize>)> {
         self.counts?;
         let gaps = self
@@ -197,7 +192,6 @@ impl Rank {
 
 impl Communicator {
     /// Returns the operation in which most ranks are behind, or the one with the most calls.
-    #[must_use]
     pub fn main_operation(&self) -> Option<usize> {
         let mut behind = [0_u32; OPERATIONS.len()];
         for rank in &self.ranks {
@@ -212,7 +206,6 @@ impl Communicator {
 }
 
 /// Returns a text of an answer without control characters, and not too long.
-#[must_use]
 pub fn text(text: &str) -> String {
     let end = text.floor_char_boundary(text.len().min(MAX_TEXT));
     clean(&text.as_bytes()[..end])

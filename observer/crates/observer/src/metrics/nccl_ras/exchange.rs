@@ -55,7 +55,6 @@ pub enum Failure {
 
 impl Failure {
     /// Returns the name in the rows.
-    #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
             Self::Refused => "refused",
@@ -96,7 +95,6 @@ struct Connection {
 
 impl Exchange {
     /// Begins an exchange. The addresses are tried one after another.
-    #[must_use]
     pub fn begin(addresses: Vec<SocketAddr>, format: Format, now: f64) -> Self {
         Self {
             addresses: addresses.into(),
@@ -258,7 +256,6 @@ enum Expected {
 
 impl Receiver {
     /// Begins with nothing. `requested` is the format of the request.
-    #[must_use]
     pub fn new(requested: Format) -> Self {
         Self {
             line: Vec::new(),

@@ -78,7 +78,6 @@ impl History {
     }
 
     /// Returns the seconds for which a rank of the last answer has not changed.
-    #[must_use]
     pub fn unchanged(&self, communicator: &Communicator, rank: &Rank) -> Option<f64> {
         let known = self
             .ranks

@@ -20,7 +20,6 @@ pub enum Role {
 
 impl Role {
     /// Returns the name in the rows.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::First => "first",
@@ -31,7 +30,6 @@ impl Role {
 
     /// Returns the role of a pod by the ranks that launchers have given to its processes, each with
     /// the number of ranks. `None` if there are none.
-    #[must_use]
     pub fn by_ranks(ranks: &[(u32, u32)]) -> Option<Self> {
         if ranks.iter().any(|(rank, _)| *rank == 0) {
             return Some(Self::First);
@@ -45,7 +43,6 @@ impl Role {
 
     /// Returns the role of a pod by an answer: by its ranks in the largest communicator. `None` if
     /// the answer does not name a rank of the pod there.
-    #[must_use]
     pub fn by_answer(answer: &Answer, is_own: impl Fn(&Place) -> bool) -> Option<Self> {
         let largest = largest(answer)?;
         let size = largest.size.unwrap_or(0);
@@ -58,7 +55,6 @@ impl Role {
     }
 
     /// Returns the role of a pod by its index, which is empty if it has none.
-    #[must_use]
     pub fn by_index(index: &str) -> Self {
         if matches!(index, "" | "0") {
             Self::First
@@ -69,7 +65,6 @@ impl Role {
 
     /// Whether the observer asks at a timepoint. `turn` is the number of timepoints before, and
     /// `is_first_silent` whether the process of rank 0 did not answer in the last answer.
-    #[must_use]
     pub fn asks(self, turn: u64, is_first_silent: bool) -> bool {
         match self {
             Self::First => true,
@@ -80,7 +75,6 @@ impl Role {
 }
 
 /// Whether the process of rank 0 of the largest communicator does not answer.
-#[must_use]
 pub fn is_first_silent(answer: &Answer) -> bool {
     let is_silent = |rank: &Rank| rank.number == 0 && rank.state.is_some_and(State::is_missing);
     largest(answer).is_some_and(|largest| largest.ranks.iter().any(is_silent))

@@ -111,7 +111,6 @@ pub struct Answered<'a> {
 
 impl Request<'_> {
     /// Returns the row of the request.
-    #[must_use]
     pub fn service(&self, answered: Option<&Answered<'_>>) -> Vec<u8> {
         let answer = answered.map(|it| it.answer);
         let mut out = self.begin(&SERVICE);
@@ -146,7 +145,6 @@ impl Request<'_> {
 
     /// Returns the rows of the communicators: those with missing ranks or with ranks that are
     /// behind are first, and then those with the most ranks.
-    #[must_use]
     pub fn communicators(&self, answer: &Answer) -> Vec<Vec<u8>> {
         let all = sorted(answer).into_iter().take(MAX_COMMUNICATORS);
         let row = |communicator: &Communicator| {
@@ -168,7 +166,6 @@ impl Request<'_> {
 
     /// Returns the rows of ranks, at most [`MAX_RANKS`], and the number of ranks without a row.
     /// Those that do not answer, have an error or are behind are first.
-    #[must_use]
     pub fn ranks(&self, answered: &Answered<'_>) -> (Vec<Vec<u8>>, usize) {
         let communicators = sorted(answered.answer);
         let all = communicators.iter().take(MAX_COMMUNICATORS);
@@ -231,7 +228,6 @@ pub struct ProcessRow<'a> {
 
 impl ProcessRow<'_> {
     /// Returns the row.
-    #[must_use]
     pub fn build(&self) -> Vec<u8> {
         let mut out = Vec::new();
         begin(&mut out, self.time, &PROCESS);

@@ -22,7 +22,6 @@ pub struct Variables {
 
 impl Variables {
     /// Parses the variables of a process, each of which ends with a zero byte.
-    #[must_use]
     pub fn parse(environ: &[u8]) -> Self {
         let address = find(environ, "NCCL_RAS_ADDR").filter(|value| !value.is_empty());
         Self {

@@ -43,7 +43,6 @@ pub struct PortCounters {
 }
 
 /// Returns the ports, sorted by device and number. The list is empty if the folder cannot be read.
-#[must_use]
 pub fn ports(folder: &Path) -> Vec<Port> {
     let mut ports: Vec<Port> = names(folder)
         .flat_map(|device| {

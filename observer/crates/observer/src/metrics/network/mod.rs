@@ -186,7 +186,6 @@ impl Sampler for Network {
 impl Network {
     /// Begins to read sockets. Their rows are in the section `section`, which has the columns of
     /// [`rows::SOCKET`].
-    #[must_use]
     pub fn new(settings: &Settings, section: &'static Section) -> Self {
         Self {
             // Each message about a closed socket costs processor time in the kernel. In the network
@@ -422,7 +421,6 @@ impl Network {
     }
 
     /// The traffic of a sum; `None` if the traffic of some processes is unknown.
-    #[must_use]
     pub fn known_traffic(&self, sum: &Sum) -> Option<Traffic> {
         (self.has_sums && !sum.hides_traffic).then_some(sum.traffic)
     }
@@ -478,7 +476,6 @@ fn explain(error: Errno) -> String {
 }
 
 /// Returns the addresses of the network namespace. The set is empty if they cannot be read.
-#[must_use]
 pub fn own_addresses() -> BTreeSet<IpAddr> {
     let address = |storage: nix::sys::socket::SockaddrStorage| {
         let v4 = storage

@@ -38,7 +38,6 @@ pub struct OwnerSearch {
 
 impl OwnerSearch {
     /// Creates the search of a run that began at the time `began`, in seconds since boot.
-    #[must_use]
     pub fn new(began: f64) -> Self {
         Self {
             round: 0,
@@ -49,7 +48,6 @@ impl OwnerSearch {
     }
 
     /// Returns the number of the last round that has begun.
-    #[must_use]
     pub fn round(&self) -> u64 {
         self.round
     }

@@ -87,7 +87,6 @@ impl Connections {
     /// Returns the mean round-trip time in microseconds, weighted by the bytes that were sent. If
     /// no bytes were sent, all sockets have the same weight. `None` if no socket has a measured
     /// time.
-    #[must_use]
     pub fn rtt(&self) -> Option<u64> {
         let RoundTrips {
             weighted,
@@ -319,7 +318,6 @@ impl TrafficTable {
     }
 
     /// Whether the table has no sockets.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.sockets.is_empty()
     }
@@ -401,7 +399,6 @@ impl TrafficTable {
     }
 
     /// Whether the reading has found a new socket whose peer may be an own address of the pod.
-    #[must_use]
     pub fn has_new_peers(&self) -> bool {
         let is_new = |cookie: &u64| {
             let socket = self.sockets.get(cookie);
@@ -424,7 +421,6 @@ impl TrafficTable {
     }
 
     /// Whether there are sockets whose processes are to be looked for.
-    #[must_use]
     pub fn has_wanted(&self) -> bool {
         !self.wanted.is_empty()
     }
@@ -449,7 +445,6 @@ impl TrafficTable {
 
     /// Returns the sockets whose owners are to be checked after this reading: first the sockets
     /// whose counters have grown, and of these first those whose last check is the oldest.
-    #[must_use]
     pub fn due_checks(&self) -> Vec<Check> {
         let check = |(cookie, socket): (&u64, &Socket)| {
             let owner = socket.owner.filter(|owner| owner.absences == 0)?;
@@ -630,7 +625,6 @@ impl TrafficTable {
     }
 
     /// The number of the flows of a process that have a row now.
-    #[must_use]
     pub fn due_flows(&self, key: Key) -> usize {
         let process = self.processes.get(&key);
         process.map_or(0, |process| {

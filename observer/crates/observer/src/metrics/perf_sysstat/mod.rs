@@ -97,7 +97,6 @@ impl Sampler for PerfSysstat {
 
 /// Returns `all` if the I/O of all observed processes can be read, `no-io` if the I/O of no process
 /// can be read, and otherwise `some-io`.
-#[must_use]
 pub fn readable_counters(processes: &ProcessTable) -> &'static str {
     let shown = &processes.observed;
     let is_hidden = |key: &&Key| {

@@ -47,7 +47,6 @@ pub enum Form {
 
 impl Timepoint {
     /// Creates the values of a timepoint that is written now.
-    #[must_use]
     pub fn of(processes: &ProcessTable, has_threads: bool, form: Form) -> Self {
         let machine = processes.meter.machine;
         Self {
@@ -209,7 +208,6 @@ pub const SECTIONS: [LogSection; 11] = [
 const ROW_BYTES: usize = 112;
 
 /// Estimates the bytes of the rows of a process and its threads in a timepoint.
-#[must_use]
 pub fn estimate_bytes(process: &Process) -> usize {
     let row = |command: &[u8]| ROW_BYTES + command.len() + process.tail.len();
     let of_threads = SECTIONS
@@ -275,7 +273,6 @@ impl LogSection {
 }
 
 /// Returns the row of a process; `None` if the process is not measured.
-#[must_use]
 pub fn row_of(process: &Process, now: f64) -> Option<Row<'_>> {
     let measured = process.measured.as_ref()?;
     let base = measured.base.as_ref()?;

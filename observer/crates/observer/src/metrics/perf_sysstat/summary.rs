@@ -29,7 +29,6 @@ pub const PROGRAM: Section = Section {
 };
 
 /// Returns the lines. Each line is a JSON object.
-#[must_use]
 pub fn lines(run: &mut Run<'_>) -> Vec<Vec<u8>> {
     run.processes.close_accounts();
     let mut total = Sum::default();
@@ -45,7 +44,6 @@ pub fn lines(run: &mut Run<'_>) -> Vec<Vec<u8>> {
 }
 
 /// Returns the lines of the programs, those with the most processor time first.
-#[must_use]
 pub fn program_lines(processes: &ProcessTable) -> Vec<Vec<u8>> {
     let containers = &processes.containers;
     let ticks = processes.meter.machine.ticks;
@@ -59,7 +57,6 @@ pub fn program_lines(processes: &ProcessTable) -> Vec<Vec<u8>> {
 }
 
 /// Returns the sums of the programs, those with the most processor time first.
-#[must_use]
 pub fn sorted_sums(processes: &ProcessTable) -> Vec<&Sum> {
     let containers = &processes.containers;
     let mut sums: Vec<&Sum> = processes.sums.list().iter().collect();
@@ -74,7 +71,6 @@ pub fn sorted_sums(processes: &ProcessTable) -> Vec<&Sum> {
 }
 
 /// Returns the summary of a run that could not begin, which has only one line.
-#[must_use]
 pub fn nothing(metric: &str, pod: &str) -> Vec<Vec<u8>> {
     let mut line = begin_whole(metric, pod, 0, 0);
     push_sums(&mut line, &Sum::default(), 1.0);

@@ -161,7 +161,6 @@ impl Sampler for Pressure {
 
 impl Pressure {
     /// Begins to read containers and placements.
-    #[must_use]
     pub fn begin() -> Self {
         Self {
             containers: BTreeMap::new(),
@@ -361,7 +360,6 @@ impl Pressure {
     }
 
     /// Returns the lines of the summary for the containers.
-    #[must_use]
     pub fn container_lines(&self, processes: &ProcessTable) -> Vec<Vec<u8>> {
         let containers = &processes.containers;
         if !containers.has_names {

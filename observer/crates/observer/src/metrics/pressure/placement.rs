@@ -59,7 +59,6 @@ pub struct PlacementState {
 impl PlacementState {
     /// The time from which the next reading is due, in seconds since boot; 0 before the first
     /// reading.
-    #[must_use]
     pub fn due(&self) -> f64 {
         self.due
     }

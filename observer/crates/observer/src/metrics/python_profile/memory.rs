@@ -170,13 +170,11 @@ pub struct Profile {
 impl Profile {
     /// Whether the sampler has not looked for some time at a time in nanoseconds since boot, for
     /// example because the process is stopped.
-    #[must_use]
     pub fn is_old(&self, now: u64) -> bool {
         now.saturating_sub(self.looked) > MAX_AGE
     }
 
     /// Returns why the sampler cannot look at the threads, as a clause about the process.
-    #[must_use]
     pub fn why_not_sampled(&self) -> Option<String> {
         let version = self.minor.map_or("an unknown version".to_owned(), |minor| {
             format!("version 3.{minor}")

@@ -118,7 +118,6 @@ impl ProfileRows<'_> {
     }
 
     /// Returns the row of the process.
-    #[must_use]
     pub fn process(&self) -> Vec<u8> {
         let profile = self.profile;
         let [_, main] = tally::totals(profile);
@@ -138,7 +137,6 @@ impl ProfileRows<'_> {
 
     /// Returns the rows of the stacks in which the threads are at a time in nanoseconds since boot:
     /// first that of the main thread, then those that have not changed for the longest time.
-    #[must_use]
     pub fn now(&self, now: u64) -> Vec<Vec<u8>> {
         let mut threads: Vec<&Thread> = self.profile.threads.iter().collect();
         threads.sort_by_key(|thread| (!thread.is_main, thread.since, thread.tid));
@@ -164,7 +162,6 @@ impl ProfileRows<'_> {
 
     /// Returns the rows of the lines of functions with the most time of their own. The last row has
     /// the sum of all others. The rows take about `bytes` bytes.
-    #[must_use]
     pub fn functions(&self, bytes: usize) -> Vec<Vec<u8>> {
         let lines = |root| {
             let lines = tally::lines(self.profile, root).into_iter();
@@ -205,7 +202,6 @@ impl ProfileRows<'_> {
 
     /// Returns the rows of the stacks with the most time. The last row has the sum of all others.
     /// The rows take about `bytes` bytes.
-    #[must_use]
     pub fn stacks(&self, bytes: usize) -> Vec<Vec<u8>> {
         let nodes = self.profile.nodes.iter().enumerate();
         let mut stacks: Vec<(usize, Sum)> = nodes

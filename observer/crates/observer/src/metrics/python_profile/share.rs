@@ -41,7 +41,6 @@ impl Room {
     /// Returns the bytes for the rows of a process; `None` if it gets none. `part` is the part of
     /// the time for which it ran, from 0 to 1. Processes that end together leave half of the room
     /// if others run.
-    #[must_use]
     pub fn share(self, part: f64) -> Option<f64> {
         let Early { living, together } = self.early;
         let even = if living == 0 {
@@ -59,7 +58,6 @@ impl Room {
 }
 
 /// Returns the bytes for each of some processes with the same room.
-#[must_use]
 pub fn even(free: f64, processes: usize) -> f64 {
     free / float(processes.max(1) as u64)
 }

@@ -16,7 +16,6 @@ pub struct Line {
 
 /// Sums the samples of the main thread, or of the others, by the line of a function. A line that is
 /// several times in a stack counts once.
-#[must_use]
 pub fn lines(profile: &Profile, root: u32) -> Vec<(&str, Line)> {
     let mut lines = vec![(Line::default(), usize::MAX); profile.frames.len()];
     for (number, node) in profile.nodes.iter().enumerate() {
@@ -60,7 +59,6 @@ pub fn functions(profile: &Profile, number: usize) -> impl Iterator<Item = &str>
 
 /// Returns the text of the stack of a node: the functions, the outermost first, separated by
 /// semicolons.
-#[must_use]
 pub fn stack(profile: &Profile, number: usize) -> String {
     let mut length = 0;
     let mut names: Vec<&str> = Vec::new();
@@ -77,7 +75,6 @@ pub fn stack(profile: &Profile, number: usize) -> String {
 }
 
 /// Returns the samples of all threads, and of the main thread.
-#[must_use]
 pub fn totals(profile: &Profile) -> [Sum; 2] {
     let mut sums = [Sum::default(); 2];
     for node in &profile.nodes {

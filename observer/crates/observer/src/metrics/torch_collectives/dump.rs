@@ -152,7 +152,6 @@ fn label(text: &str, generation: u64) -> String {
 }
 
 /// Parses a copy. `None` if it is not one.
-#[must_use]
 pub fn parse(text: &[u8]) -> Option<Dump> {
     let mut dump = Dump::default();
     let mut generations = Generations::default();

@@ -92,7 +92,6 @@ impl TorchRows<'_> {
     }
 
     /// Returns the row of the process.
-    #[must_use]
     pub fn process(&self) -> Vec<u8> {
         let head = self.head;
         let mut out = self.begin(&PROCESS);
@@ -106,7 +105,6 @@ impl TorchRows<'_> {
     }
 
     /// Returns the rows of the process groups with the latest calls.
-    #[must_use]
     pub fn groups(&self, dump: &Dump) -> Vec<Vec<u8>> {
         let last = |group: &Group| {
             let own = dump
@@ -136,7 +134,6 @@ impl TorchRows<'_> {
     }
 
     /// Returns the row of a call.
-    #[must_use]
     pub fn collective(&self, call: &Collective) -> Vec<u8> {
         let mut out = self.begin(&COLLECTIVE);
         push_text(&mut out, "group", Some(&call.group));

@@ -133,7 +133,6 @@ impl Listener {
     }
 
     /// Returns the number of datagrams that were not as expected.
-    #[must_use]
     pub fn refused(&self) -> u64 {
         lock(&self.shared).refused
     }
@@ -235,7 +234,6 @@ impl Server {
 
 /// Returns the name that a trace has until libkineto has written all of it
 /// (`libkineto/src/output_json.cpp`).
-#[must_use]
 pub fn partial(name: &str) -> String {
     format!("{name}.tmp")
 }

@@ -40,7 +40,6 @@ pub enum Message {
 
 impl Message {
     /// Parses a datagram. `None` if it is not as libkineto writes it.
-    #[must_use]
     pub fn parse(datagram: &[u8]) -> Option<Self> {
         let (size, rest) = datagram.split_first_chunk::<SIZE>()?;
         let (name, body) = rest.split_first_chunk::<TYPE>()?;
@@ -59,7 +58,6 @@ impl Message {
     }
 
     /// Returns the answer. `configuration` is the answer to a request; empty for none.
-    #[must_use]
     pub fn answer(self, configuration: &str) -> Vec<u8> {
         match self {
             Self::Registration => encode(REGISTRATION, &1_i32.to_ne_bytes()),

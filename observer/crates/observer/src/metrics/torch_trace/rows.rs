@@ -54,7 +54,6 @@ pub struct TraceRow<'a> {
 
 impl TraceRow<'_> {
     /// Returns the row.
-    #[must_use]
     pub fn write(&self) -> Vec<u8> {
         let mut out = Vec::new();
         begin(&mut out, self.time, &TRACE);
@@ -73,7 +72,6 @@ impl TraceRow<'_> {
     }
 
     /// Returns the members that describe the process of a raw file, each after a comma.
-    #[must_use]
     pub fn origin(&self) -> Vec<u8> {
         let mut out = self.tail.strip_suffix(b"}").unwrap_or(self.tail).to_vec();
         self.push_process(&mut out);

@@ -90,7 +90,6 @@ const PROCESS_BYTES: usize = 640;
 const THREAD_BYTES: usize = 448;
 
 /// Estimates the bytes of the rows of a process and its threads in a timepoint.
-#[must_use]
 pub fn estimate_bytes(process: &Process) -> usize {
     let measured = process.measured.as_deref();
     let threads = measured.map_or(0, |measured| measured.thread_rows.len());

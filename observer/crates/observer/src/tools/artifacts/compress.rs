@@ -27,7 +27,6 @@ pub struct Outline {
 
 impl Outline {
     /// The number of parts.
-    #[must_use]
     pub fn parts(&self) -> u64 {
         self.compressed.div_ceil(PART as u64)
     }

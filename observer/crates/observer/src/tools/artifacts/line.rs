@@ -23,7 +23,6 @@ pub struct Head {
 impl Head {
     /// `file` is the name of the file, without a folder. `origin` contains the members that
     /// describe its process, each after a comma. Members that are too long are left out.
-    #[must_use]
     pub fn new(time: &str, file: &str, origin: &[u8]) -> Self {
         let mut text = b"{\"time\":\"".to_vec();
         text.extend_from_slice(time.as_bytes());
@@ -56,7 +55,6 @@ impl Head {
 
     /// The maximum bytes of the line of a part of `bytes` bytes, without the escapes of keywords,
     /// which are rare.
-    #[must_use]
     pub fn longest(&self, bytes: usize) -> usize {
         self.text.len() + MAX_MEMBERS + bytes.div_ceil(3) * 4
     }

@@ -55,7 +55,6 @@ struct Client {
 impl ForeignFiles {
     /// Reads files below a root directory. `identity` is that of a process of the container, if its
     /// files may be read with it.
-    #[must_use]
     pub fn new(root: RootDirectory, identity: Option<Identity>) -> Self {
         Self(Rc::new(RefCell::new(Client {
             root,
@@ -68,19 +67,16 @@ impl ForeignFiles {
     }
 
     /// Opens a file, if it is not in the file system of the root directory.
-    #[must_use]
     pub fn keep(&self, path: &[u8]) -> Option<ForeignFile> {
         self.open_by(&Request::Keep(path), path)
     }
 
     /// Opens a file.
-    #[must_use]
     pub fn open(&self, path: &[u8]) -> Option<ForeignFile> {
         self.open_by(&Request::Open(path), path)
     }
 
     /// Returns a sentence about files that cannot be read, once.
-    #[must_use]
     pub fn take_problem(&self) -> Option<String> {
         self.0.borrow_mut().problem.take()
     }

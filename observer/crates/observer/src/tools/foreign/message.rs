@@ -31,7 +31,6 @@ pub enum Request<'a> {
 
 impl<'a> Request<'a> {
     /// Returns the bytes of a request.
-    #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let (kind, file, offset, length, path): (u8, u32, u64, u32, &[u8]) = match *self {
             Self::Keep(path) => (KEEP, 0, 0, length_of(path), path),
@@ -48,7 +47,6 @@ impl<'a> Request<'a> {
     }
 
     /// Returns the number of bytes of the path that follows the head of a request.
-    #[must_use]
     pub fn path_length(head: &[u8; HEAD]) -> usize {
         let length = head.last_chunk().copied().map_or(0, u32::from_le_bytes);
         let has_path = matches!(head[0], KEEP | OPEN);
@@ -56,7 +54,6 @@ impl<'a> Request<'a> {
     }
 
     /// Parses the head of a request and the path that follows it.
-    #[must_use]
     pub fn decode(head: &[u8; HEAD], path: &'a [u8]) -> Option<Self> {
         let [kind, rest @ ..] = head;
         let (file, rest) = rest.split_first_chunk()?;
