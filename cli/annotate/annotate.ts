@@ -1,9 +1,13 @@
-import type { Catalog } from '../../src/core/catalog.ts'
+import type { Catalog, Metric } from '../../src/core/catalog.ts'
 import { KEYS } from '../../src/core/keys.ts'
 import { readAnnotations, readRequest } from '../../src/core/request.ts'
 import { listIgnoredOptions, listOverlaps } from '../../src/core/rules/overlapping-metrics.ts'
 import { DEFAULT_WORD } from '../../src/core/text/metric-list.ts'
-import { annotate as annotateOne, unannotate } from '../../src/pods/manifest/annotate.ts'
+import {
+  type Annotated,
+  annotate as annotateOne,
+  unannotate,
+} from '../../src/pods/manifest/annotate.ts'
 import { findMissedPods } from '../../src/pods/manifest/missed-pods.ts'
 import type { Manifest } from '../../src/pods/manifest/read.ts'
 import { describe, listNotObjects, listWithoutPods } from '../../src/pods/manifest/report.ts'
@@ -15,8 +19,8 @@ import { asked, metricNames, writtenPairs } from '../shared/asking.ts'
 import { readCatalogs } from '../shared/catalogs/catalog-by-namespace.ts'
 import { EXIT, UsageError } from '../shared/errors.ts'
 import { manifestError, readInput } from '../shared/input.ts'
+import { addSchemas, type SchemaOptions } from '../shared/kind-schemas.ts'
 import { exitCodeFor, type ManifestOutput } from '../shared/manifest-output.ts'
-import type { OptionalCluster } from '../shared/reader.ts'
 import type { Session } from '../shared/session.ts'
 
 export type AnnotateOptions = Pick<
@@ -30,7 +34,7 @@ export type AnnotateOptions = Pick<
   | 'catalog'
   | 'observerImage'
 > &
-  OptionalCluster & { readonly ranks?: string; readonly undo?: boolean }
+  SchemaOptions & { readonly ranks?: string; readonly undo?: boolean }
 
 /**
  * Runs `ridealong annotate -f FILE`: adds annotations to objects, in the field from which the
@@ -41,20 +45,27 @@ export type AnnotateOptions = Pick<
  */
 export async function annotate(
   options: AnnotateOptions,
-  { stdin, environment }: Session,
+  session: Session,
 ): Promise<ManifestOutput> {
   const { include } = options
   const metrics = readMetrics(options)
   const namespaces = include?.some((kind) => kind.toLowerCase() === 'namespace') === true
   try {
-    const manifests = await readInput(options.filename, stdin)
+    const input = await readInput(options.filename, session.stdin)
+    if (options.undo === true)
+      return removeAnnotations(resolveMetrics(input, include), options, namespaces)
+    const { manifests, notes: aboutSchemas } = await addSchemas(input, options, session)
     const wanted = resolveMetrics(manifests, include)
-    if (options.undo === true) return removeAnnotations(wanted, options, namespaces)
     const request = {
       metrics: metricNames(metrics),
       annotations: writtenPairs(options.annotation),
     }
-    const read = await readCatalogs(options, wanted.flatMap(findResources), request, environment)
+    const read = await readCatalogs(
+      options,
+      wanted.flatMap(findResources),
+      request,
+      session.environment,
+    )
     const annotations = Object.fromEntries(
       read.catalogs.flatMap((catalog) => [...asked(metrics, readPairs(options), catalog)]),
     )
@@ -63,28 +74,48 @@ export async function annotate(
       annotated.flatMap(({ objects }) => objects),
       'annotated',
     )
-    const notes = [
-      ...wanted.flatMap(listNotObjects),
-      ...annotated.flatMap(({ passedOver }) =>
-        passedOver.map(({ resource, why }) => describe(resource, why)),
-      ),
-      ...missed.notes,
-    ]
-    const isAny = annotated.some(({ places }) => places > 0)
-    if (!isAny)
+    const notes = [...listUnannotated(wanted, annotated), ...missed.notes]
+    if (annotated.every(({ places }) => places === 0))
       throw new UsageError(...notes, ...wanted.flatMap(listWithoutPods), describeNothing(wanted))
-    const tools = metrics.filter((name) =>
-      read.catalogs.some((catalog) => catalog.metrics.get(name)?.tool !== undefined),
-    )
-    const closed = listNamespacesWithoutTools(manifests, annotated, tools)
-    const unranked = listUnranked(annotated, annotations)
-    const overlaps = read.catalogs.flatMap((catalog) => listOverlapNotes(annotations, catalog))
-    const all = [...read.origins, ...notes, ...closed, ...unranked, ...new Set(overlaps)]
-    const exitCode = exitCodeFor(missed, options.strict)
-    return { output: show(annotated, options), notes: all, exitCode }
+    const warnings = listWarnings(annotations, manifests, annotated, read.catalogs)
+    const origins = [...read.origins, ...aboutSchemas]
+    return {
+      output: show(annotated, options),
+      notes: [...origins, ...notes, ...warnings],
+      exitCode: exitCodeFor(missed, options.strict),
+    }
   } catch (error) {
     return manifestError(error)
   }
+}
+
+/** Returns the warnings about annotations that were added. */
+function listWarnings(
+  annotations: Readonly<Record<string, string>>,
+  manifests: readonly Manifest[],
+  annotated: readonly Annotated[],
+  catalogs: readonly Catalog[],
+): readonly string[] {
+  const requested = catalogs.flatMap((catalog) => listRequested(annotations, catalog))
+  const tools = requested.filter(({ tool }) => tool !== undefined).map(({ name }) => name)
+  const overlaps = catalogs.flatMap((catalog) => listOverlapNotes(annotations, catalog))
+  return [
+    ...listNamespacesWithoutTools(manifests, annotated, [...new Set(tools)]),
+    ...listUnranked(annotated, annotations),
+    ...new Set(overlaps),
+  ]
+}
+
+/** Returns a sentence for each object of a known kind without a place for annotations. */
+function listUnannotated(
+  manifests: readonly Manifest[],
+  annotated: readonly Annotated[],
+): readonly string[] {
+  const passedOver = annotated.flatMap((one) => one.passedOver)
+  return [
+    ...manifests.flatMap(listNotObjects),
+    ...passedOver.map(({ resource, why }) => describe(resource, why)),
+  ]
 }
 
 function removeAnnotations(
@@ -113,11 +144,17 @@ function listOverlapNotes(
   annotations: Readonly<Record<string, string>>,
   catalog: Catalog,
 ): readonly string[] {
-  const own = readAnnotations(annotations)
-  const request = readRequest(own, new Map(), catalog)
-  if (request.kind !== 'asked') return []
-  const metrics = request.metrics.map(({ metric }) => metric)
-  return [...listOverlaps(metrics), ...listIgnoredOptions(metrics, own)]
+  const metrics = listRequested(annotations, catalog)
+  return [...listOverlaps(metrics), ...listIgnoredOptions(metrics, readAnnotations(annotations))]
+}
+
+/** Returns the metrics that a valid request names. */
+function listRequested(
+  annotations: Readonly<Record<string, string>>,
+  catalog: Catalog,
+): readonly Metric[] {
+  const request = readRequest(readAnnotations(annotations), new Map(), catalog)
+  return request.kind === 'asked' ? request.metrics.map(({ metric }) => metric) : []
 }
 
 function describeNothing(manifests: readonly Manifest[]): string {

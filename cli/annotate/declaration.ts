@@ -34,7 +34,7 @@ export function declareAnnotate(program: Command, session: Session): void {
           'annotate -f . --metric io-sysstat --include Job',
           'annotate -f job.yaml --metric true,cpu-profile --ranks every:16',
           'annotate -f all.yaml --include Namespace',
-          'annotate -f all.yaml --strict > annotated.yaml',
+          'annotate -f all.yaml --crds crds/ --strict > annotated.yaml',
           'annotate --undo -f annotated.yaml > job.yaml',
         ],
       }),

@@ -1,12 +1,14 @@
 import type { Command } from 'commander'
 import { helpEnd } from '../shared/help.ts'
-import { withStrict } from '../shared/manifest-options.ts'
+import { withUnknownKinds } from '../shared/manifest-options.ts'
 import { withCluster, withConfiguration, withNamespaces, withOutput } from '../shared/options.ts'
 import type { Session } from '../shared/session.ts'
 
 /** Declares the verb `explain`. */
 export function declareExplain(program: Command, session: Session): void {
-  withStrict(withOutput(withConfiguration(withCluster(withNamespaces(program.command('explain'))))))
+  withUnknownKinds(
+    withOutput(withConfiguration(withCluster(withNamespaces(program.command('explain'))))),
+  )
     .description('explain why pods get observers or not: every rule in order')
     .argument('[object]', 'KIND/NAME in the cluster, for example pod/lammps-0 or job/lammps')
     .option(

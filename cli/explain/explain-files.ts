@@ -5,14 +5,14 @@ import { countPods } from '../../src/pods/explain/pods-of-template.ts'
 import { findOperatedPods } from '../../src/pods/manifest/kinds/operated-pods.ts'
 import { valueAt } from '../../src/pods/manifest/kinds/paths.ts'
 import { at } from '../../src/pods/manifest/manifest-error.ts'
-import {
-  findMissedPods,
-  type HandledObject,
-  type MissedPods,
-} from '../../src/pods/manifest/missed-pods.ts'
+import { findMissedPods, type MissedPods } from '../../src/pods/manifest/missed-pods.ts'
 import type { Manifest } from '../../src/pods/manifest/read.ts'
 import { describeLeft, listNotObjects, listWithoutPods } from '../../src/pods/manifest/report.ts'
-import { findResources, type ManifestResource } from '../../src/pods/manifest/resources.ts'
+import {
+  findResources,
+  type HandledObject,
+  type ManifestResource,
+} from '../../src/pods/manifest/resources.ts'
 import { buildReview } from '../../src/pods/manifest/static-pod.ts'
 import { findTemplates, type Template } from '../../src/pods/manifest/templates.ts'
 import { UsageError } from '../shared/errors.ts'

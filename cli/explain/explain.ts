@@ -2,6 +2,7 @@ import { type ClusterName, hasCluster } from '../../src/cluster/access.ts'
 import { type Explanation, explain as explainOne } from '../../src/pods/explain/explain.ts'
 import { EXIT, type ExitCode, UsageError } from '../shared/errors.ts'
 import { manifestError, readInput } from '../shared/input.ts'
+import { addSchemas } from '../shared/kind-schemas.ts'
 import { exitCodeFor } from '../shared/manifest-output.ts'
 import { openReader } from '../shared/reader.ts'
 import type { Session } from '../shared/session.ts'
@@ -20,6 +21,7 @@ export interface ExplainOptions extends FactOptions, ClusterName {
   readonly namespace?: string | undefined
   readonly offline?: boolean
   readonly strict?: boolean
+  readonly crds?: readonly string[]
 }
 
 /**
@@ -60,9 +62,11 @@ async function explainFiles(
     const reader = isOffline(options, environment)
       ? undefined
       : await openReader(options, environment)
-    const read = aboutFiles(manifests, namespace ?? reader?.namespace ?? 'default')
+    const offline = reader === undefined
+    const described = await addSchemas(manifests, { ...options, offline }, session)
+    const read = aboutFiles(described.manifests, namespace ?? reader?.namespace ?? 'default')
     const common = await factsFrom(options, reader, namespacesIn(manifests))
-    for (const note of read.notes) session.say(note)
+    for (const note of [...described.notes, ...read.notes]) session.say(note)
     const exitCode = exitCodeFor(read.missed, options.strict)
     return await explainAll(read.abouts, common, session, exitCode)
   } catch (error) {

@@ -35,12 +35,12 @@ import { asked, metricNames, writtenPairs } from '../shared/asking.ts'
 import { readCatalogs } from '../shared/catalogs/catalog-by-namespace.ts'
 import { EXIT, UsageError } from '../shared/errors.ts'
 import { manifestError, readInput } from '../shared/input.ts'
+import { addSchemas, type SchemaOptions } from '../shared/kind-schemas.ts'
 import { exitCodeFor, type ManifestOutput } from '../shared/manifest-output.ts'
-import type { OptionalCluster } from '../shared/reader.ts'
 import type { Session } from '../shared/session.ts'
 import { readSettings, type SettingOptions } from '../shared/settings.ts'
 
-export interface InjectOptions extends SettingOptions, OptionalCluster {
+export interface InjectOptions extends SettingOptions, SchemaOptions {
   readonly filename: readonly string[]
   readonly metric?: readonly string[]
   readonly annotation?: readonly string[]
@@ -56,19 +56,20 @@ export interface InjectOptions extends SettingOptions, OptionalCluster {
  *
  * @throws UsageError if a file, a document or a request is invalid; then no document is printed
  */
-export async function inject(
-  options: InjectOptions,
-  { stdin, environment }: Session,
-): Promise<ManifestOutput> {
+export async function inject(options: InjectOptions, session: Session): Promise<ManifestOutput> {
   try {
-    const manifests = await readInput(options.filename, stdin)
-    const wanted = resolveMetrics(manifests, options.include)
+    const input = await readInput(options.filename, session.stdin)
     if (options.undo === true) {
-      const undone = wanted.map((manifest) => ({ manifest, text: undoOne(manifest) }))
+      const undone = resolveMetrics(input, options.include).map((manifest) => ({
+        manifest,
+        text: undoOne(manifest),
+      }))
       const notes = undone.some(isChanged) ? [] : [NO_OBSERVERS]
       return { output: show(undone, options), notes, exitCode: EXIT.ok }
     }
-    const { answer, origins } = await answererFor(manifests, wanted, options, environment)
+    const { manifests, notes: aboutSchemas } = await addSchemas(input, options, session)
+    const wanted = resolveMetrics(manifests, options.include)
+    const { answer, origins } = await answererFor(manifests, wanted, options, session)
     const injected = wanted.map((manifest) => injectOne(manifest, answer, options.namespace))
     refuseWrong(injected)
     const missed = findMissedPods(
@@ -79,6 +80,7 @@ export async function inject(
       output: show(injected, options),
       notes: [
         ...origins,
+        ...aboutSchemas,
         ...wanted.flatMap(listNotObjects),
         ...injected.flatMap(listSkipped),
         ...missed.notes,
@@ -156,7 +158,7 @@ async function answererFor(
   manifests: readonly Manifest[],
   wanted: readonly Manifest[],
   options: InjectOptions,
-  environment: NodeJS.ProcessEnv,
+  { environment }: Session,
 ): Promise<Answerer> {
   const { namespaceOf, ...settings } = await readSettings(options)
   const documents = new Map(

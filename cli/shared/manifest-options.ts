@@ -6,14 +6,20 @@ const FORMS = ['yaml', 'json'] as const satisfies readonly ManifestFormat[]
 /** The meaning of exit code 1 of the verbs that edit manifests. */
 export const MISSED_PODS = 'pods of an object were not changed; the output is complete otherwise'
 
-/** Adds the option that makes objects of unknown kinds a failure. */
-export function withStrict(command: Command): Command {
-  return command.option('--strict', 'also exit with 1 for an object of an unknown kind')
+/** Adds the options for objects of unknown kinds. */
+export function withUnknownKinds(command: Command): Command {
+  return command
+    .option(
+      '--crds <file...>',
+      'the CustomResourceDefinitions of unknown kinds: files, or a folder (default: those among ' +
+        'the manifests, and those of the cluster, if one is configured)',
+    )
+    .option('--strict', 'also exit with 1 for an object of an unknown kind')
 }
 
 /** Adds the options of every verb that edits manifests. */
 export function withManifests(command: Command): Command {
-  return withStrict(command)
+  return withUnknownKinds(command)
     .requiredOption(
       '-f, --filename <file...>',
       'manifests in YAML or JSON: files, a folder, or - for standard input (required)',

@@ -4,10 +4,13 @@ import { readAnnotations } from '../../core/request.ts'
 import { formatList } from '../../lib/format-list.ts'
 import { editedDocument } from './edit.ts'
 import { type Extension, extend } from './extend.ts'
-import { formatPath, formatPattern, valueAt } from './kinds/paths.ts'
+import { distinctPaths, formatPath, formatPattern, valueAt } from './kinds/paths.ts'
 import {
+  type AnnotationPlace,
   annotationsFor,
   describePlaces,
+  findAnnotatedTemplates,
+  findFieldsInSchema,
   findOperatorPlaces,
   findPlaces,
   readPlace,
@@ -15,11 +18,9 @@ import {
 import { findKind, type Kind } from './kinds/table.ts'
 import { findWrapped } from './kinds/wrapped.ts'
 import { at, ManifestError } from './manifest-error.ts'
-import type { HandledObject } from './missed-pods.ts'
 import { type Manifest, readManifests } from './read.ts'
 import { type Removal, remove } from './remove.ts'
-import { findResources, type ManifestResource } from './resources.ts'
-import { findTemplates } from './templates.ts'
+import { findResources, type HandledObject, type ManifestResource } from './resources.ts'
 import { verify } from './verify.ts'
 
 /**
@@ -74,9 +75,13 @@ export function annotate(manifest: Manifest, annotations: Fields, namespaces: bo
 
 /** Returns an object with its annotated fields: pod templates, and annotations elsewhere. */
 function listFields(resource: ManifestResource): HandledObject {
-  const paths = [...findTemplates(resource), ...findOperatorPlaces(resource)]
-  const fields = paths.map(({ path }) => path.slice(resource.path.length))
-  return { resource, found: fields, changed: fields }
+  const operated = findOperatorPlaces(resource).map(({ path }) => path)
+  const fields = [...findAnnotatedTemplates(resource), ...operated].map((path) => {
+    return path.slice(resource.path.length)
+  })
+  const inSchema = findFieldsInSchema(resource).map(({ path }) => path)
+  const found = distinctPaths([...fields, ...inSchema])
+  return { resource, found, changed: found }
 }
 
 /**
@@ -90,7 +95,7 @@ function listFields(resource: ManifestResource): HandledObject {
 export function unannotate(manifest: Manifest, namespaces: boolean): string {
   const resources = findResources(manifest).filter(({ kind }) => namespaces || kind !== 'Namespace')
   const removals = resources.flatMap((resource) =>
-    findPlaces(resource).map((place): Removal => {
+    [...findPlaces(resource), ...findWrittenPlaces(resource)].map((place): Removal => {
       const keys = [...readAnnotations(readPlace(resource, place)).keys()]
       const own = keys.filter((key) => key !== STATUS_KEY)
       return { path: place.path, steps: own.map((key) => `${place.prefix}${key}`) }
@@ -99,6 +104,28 @@ export function unannotate(manifest: Manifest, namespaces: boolean): string {
   const once = new Map(removals.map((removal) => [JSON.stringify(removal), removal]))
   const present = [...once.values()].filter(({ steps }) => steps.length > 0)
   return editedDocument(manifest, remove(manifest, [], present, {}))
+}
+
+/**
+ * Returns the maps of an object of an unknown kind that have annotations of Ridealong. A schema
+ * that is not known any more may have shown their places.
+ */
+function findWrittenPlaces({
+  isUnknown,
+  path,
+  fields,
+}: ManifestResource): readonly AnnotationPlace[] {
+  return isUnknown ? findMapsOfAnnotations(fields, path) : []
+}
+
+function findMapsOfAnnotations(value: unknown, path: AnnotationPlace['path']): AnnotationPlace[] {
+  if (Array.isArray(value))
+    return value.flatMap((item, index) => findMapsOfAnnotations(item, [...path, index]))
+  const fields = asFields(value) ?? {}
+  const inner = Object.entries(fields).flatMap(([key, held]) => {
+    return findMapsOfAnnotations(held, [...path, key])
+  })
+  return readAnnotations(fields).size > 0 ? [{ path, prefix: '' }, ...inner] : inner
 }
 
 /**

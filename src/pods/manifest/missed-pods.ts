@@ -1,21 +1,13 @@
 import { asFields } from '../../core/kubernetes/json.ts'
-import { formatPath, pathsAt, valueAt } from './kinds/paths.ts'
+import { findSchemaFields } from './kinds/kind-schemas.ts'
+import { distinctPaths, formatPath, pathsAt, valueAt } from './kinds/paths.ts'
 import { findPodShapes } from './kinds/pod-shapes.ts'
 import { findKind } from './kinds/table.ts'
 import { describe } from './report.ts'
-import type { ManifestResource } from './resources.ts'
+import type { HandledObject, ManifestResource } from './resources.ts'
 import type { Step } from './yaml/nodes.ts'
 
 type Path = readonly Step[]
-
-/** An object, and its fields from which pods are created. The paths start at the object. */
-export interface HandledObject {
-  readonly resource: ManifestResource
-  /** The fields that a verb has found. */
-  readonly found: readonly Path[]
-  /** The fields that it has changed or explained. */
-  readonly changed: readonly Path[]
-}
 
 /** The objects of which a verb has changed no field, or not every field. */
 export interface MissedPods {
@@ -53,14 +45,31 @@ export function findMissedPods(handled: readonly HandledObject[], verb: string):
 
 function findMissedFields({ resource, found }: HandledObject): readonly Path[] {
   const { fields, group, kind, isUnknown } = resource
-  const listed = (findKind(group, kind)?.templates ?? []).flatMap((path) => pathsAt(fields, path))
-  // If no template was found, the note about the object says so.
-  const invalid = found.length === 0 ? [] : listed.filter((path) => valueAt(fields, path) != null)
-  const shapes = isUnknown ? findPodShapes(fields) : undefined
-  const here = [...invalid, ...(shapes?.templates ?? []), ...(shapes?.containers ?? [])]
   const names = new Set(found.map(formatPath))
-  const missed = here.filter((path) => !names.has(formatPath(path)))
-  return isUnknown ? [...missed, ...findSiblings(resource, found, [...found, ...missed])] : missed
+  const isMissed = (path: Path) => !names.has(formatPath(path))
+  if (isUnknown) {
+    const missed = distinctPaths(findUnknownFields(resource, found).filter(isMissed))
+    return [...missed, ...findSiblings(resource, found, [...found, ...missed])]
+  }
+  // If no template was found, the note about the object says so.
+  const listed = found.length === 0 ? [] : (findKind(group, kind)?.templates ?? [])
+  const paths = listed.flatMap((path) => pathsAt(fields, path))
+  return paths.filter((path) => isMissed(path) && valueAt(fields, path) != null)
+}
+
+/** Returns the fields of an object of an unknown kind from which pods may be created. */
+function findUnknownFields(
+  { fields, schema = {} }: ManifestResource,
+  found: readonly Path[],
+): readonly Path[] {
+  const shapes = findPodShapes(fields)
+  const inSchema = findSchemaFields(schema, fields)
+  const names = new Set(found.map(formatPath))
+  const changed = inSchema.filter(({ path }) => names.has(formatPath(path)))
+  const containers = shapes.containers.filter((path) => {
+    return !changed.some(({ hasContainers }) => hasContainers(path.slice(0, -1)))
+  })
+  return [...shapes.templates, ...containers, ...inSchema.map(({ path }) => path)]
 }
 
 /**
@@ -80,8 +89,7 @@ function findSiblings(
   const lists = found.flatMap((path) => {
     return path.flatMap((step, depth) => (typeof step === 'number' ? [path.slice(0, depth)] : []))
   })
-  const once = new Map(lists.map((path) => [formatPath(path), path]))
-  return [...once.values()].flatMap((list) => {
+  return distinctPaths(lists).flatMap((list) => {
     const items = valueAt(fields, list) as readonly unknown[]
     return items.flatMap((item, index) => {
       const path = [...list, index]

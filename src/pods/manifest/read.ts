@@ -1,7 +1,11 @@
 import { type Document, LineCounter, type ParsedNode } from 'yaml'
+import type { Fields } from '../../core/kubernetes/json.ts'
 import { at, ManifestError, type ManifestPosition } from './manifest-error.ts'
 import { composeDocuments } from './yaml/compose.ts'
 import { MeaningError, readMeaning } from './yaml/meaning.ts'
+
+/** The OpenAPI schemas of kinds, by API version and kind, such as `example.com/v1/Thing`. */
+export type KindSchemas = ReadonlyMap<string, Fields>
 
 /** A document of a manifest file, as text and as the parsed value. */
 export interface Manifest extends ManifestPosition {
@@ -16,6 +20,8 @@ export interface Manifest extends ManifestPosition {
   /** The line break of the file. */
   readonly eol: '\n' | '\r\n'
   readonly isJson: boolean
+  /** The schemas of kinds that are not built in, as far as they are known. */
+  readonly schemas: KindSchemas
 }
 
 /**
@@ -35,7 +41,7 @@ export function readManifests(file: string, text: string): readonly Manifest[] {
     const place = { file, document: index + 1, line }
     const isJson = isJsonText(text.slice(start, end))
     const value = readValue(node, place, lines)
-    return { ...place, text, start, end, node, value, lines, eol, isJson }
+    return { ...place, text, start, end, node, value, lines, eol, isJson, schemas: new Map() }
   })
 }
 

@@ -1,3 +1,4 @@
+import { groupOf } from '../../core/kubernetes/group.ts'
 import { asFields, asText, type Fields, fieldsOrNone } from '../../core/kubernetes/json.ts'
 import { valueAt } from './kinds/paths.ts'
 import { isUnknownKind } from './kinds/table.ts'
@@ -17,10 +18,21 @@ export interface ManifestResource {
   readonly name: string
   /** Whether it is not known how objects of this kind create pods, if they create any. */
   readonly isUnknown: boolean
+  /** The schema of an unknown kind; undefined if it is not known. */
+  readonly schema: Fields | undefined
   /** Whether another object contains this object, and its operator creates it. */
   readonly isWrapped: boolean
   /** The namespace. If empty, the object is created in the current namespace of the client. */
   readonly namespace: string
+}
+
+/** An object, and its fields from which pods are created. The paths start at the object. */
+export interface HandledObject {
+  readonly resource: ManifestResource
+  /** The fields that a verb has found. */
+  readonly found: readonly (readonly Step[])[]
+  /** The fields that it has changed or explained. */
+  readonly changed: readonly (readonly Step[])[]
 }
 
 /**
@@ -45,10 +57,27 @@ function resourcesAt(
       return resourcesAt(manifest, [...path, 'items', index], itemOf(fields, item), wrapper)
     })
   }
+  const resource = resourceAt(manifest, path, fields, wrapper)
+  const inside = findWrapped(resource.group, kind, fields)
+  return [
+    resource,
+    ...inside.flatMap((steps) => {
+      return resourcesAt(manifest, [...path, ...steps], valueAt(fields, steps), resource)
+    }),
+  ]
+}
+
+function resourceAt(
+  manifest: Manifest,
+  path: readonly Step[],
+  fields: Fields,
+  wrapper: ManifestResource | undefined,
+): ManifestResource {
   const metadata = fieldsOrNone(fields.metadata)
-  const [first = '', version] = (asText(fields.apiVersion) ?? '').split('/')
-  const group = version === undefined ? '' : first
-  const resource = {
+  const [apiVersion, kind] = [asText(fields.apiVersion) ?? '', asText(fields.kind) ?? '']
+  const group = groupOf(apiVersion)
+  const isUnknown = isUnknownKind(group, kind)
+  return {
     manifest,
     place: locate(manifest, path),
     path,
@@ -56,17 +85,11 @@ function resourcesAt(
     group,
     kind,
     name: asText(metadata.name) ?? '',
-    isUnknown: isUnknownKind(group, kind),
+    isUnknown,
+    schema: isUnknown ? manifest.schemas.get(`${apiVersion}/${kind}`) : undefined,
     isWrapped: wrapper !== undefined,
     namespace: asText(metadata.namespace) ?? wrapper?.namespace ?? '',
   }
-  const inside = findWrapped(group, kind, fields)
-  return [
-    resource,
-    ...inside.flatMap((steps) => {
-      return resourcesAt(manifest, [...path, ...steps], valueAt(fields, steps), resource)
-    }),
-  ]
 }
 
 /**

@@ -49,3 +49,8 @@ export function formatPath(path: readonly Step[]): string {
 export function formatPattern(pattern: string): string {
   return pattern.replaceAll('.*', '[]').replaceAll('?', '')
 }
+
+/** Returns each path once. */
+export function distinctPaths(paths: readonly (readonly Step[])[]): readonly (readonly Step[])[] {
+  return [...new Map(paths.map((path) => [formatPath(path), path])).values()]
+}

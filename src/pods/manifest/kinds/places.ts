@@ -1,9 +1,11 @@
+import { KEYS } from '../../../core/keys.ts'
 import { type Fields, fieldsOrNone } from '../../../core/kubernetes/json.ts'
 import { formatList } from '../../../lib/format-list.ts'
 import type { Extension } from '../extend.ts'
 import type { ManifestResource } from '../resources.ts'
 import { findTemplates } from '../templates.ts'
 import type { Step } from '../yaml/nodes.ts'
+import { findSchemaFields, isKept, type SchemaField } from './kind-schemas.ts'
 import { formatPattern, pathsAt, valueAt } from './paths.ts'
 import { findKind, type Kind } from './table.ts'
 
@@ -17,11 +19,36 @@ export interface AnnotationPlace {
 
 /** Returns the places for annotations of an object, including those of its pod templates. */
 export function findPlaces(resource: ManifestResource): readonly AnnotationPlace[] {
-  const templates = findTemplates(resource).map(({ path }) => {
+  const templates = findAnnotatedTemplates(resource).map((path) => {
     return { path: [...path, 'metadata', 'annotations'], prefix: '' }
   })
-  const places = [...findOperatorPlaces(resource), ...templates]
+  const inSchema = findFieldsInSchema(resource).map(({ annotations }) => {
+    return { path: [...resource.path, ...annotations], prefix: '' }
+  })
+  const places = [...findOperatorPlaces(resource), ...inSchema, ...templates]
   return [...new Map(places.map((place) => [JSON.stringify(place), place])).values()]
+}
+
+/** Returns the paths of the pod templates of an object that can have annotations. */
+export function findAnnotatedTemplates(resource: ManifestResource): readonly (readonly Step[])[] {
+  const paths = findTemplates(resource).map(({ path }) => path)
+  const { schema } = resource
+  if (schema === undefined) return paths
+  const start = resource.path.length
+  return paths.filter((path) => isKept(schema, [...path.slice(start), ...ANNOTATION]))
+}
+
+const ANNOTATION = ['metadata', 'annotations', KEYS.inject] as const
+
+/**
+ * Returns the fields for pods of an object of an unknown kind, from its schema, in which the
+ * apiserver keeps annotations.
+ */
+export function findFieldsInSchema({ schema, fields }: ManifestResource): readonly SchemaField[] {
+  if (schema === undefined) return []
+  return findSchemaFields(schema, fields).filter(({ annotations }) => {
+    return isKept(schema, [...annotations, KEYS.inject])
+  })
 }
 
 /** Returns the places for annotations of an object, without those of its pod templates. */

@@ -1,0 +1,131 @@
+import {
+  asFields,
+  asObjects,
+  asText,
+  type Fields,
+  fieldsOrNone,
+} from '../../../core/kubernetes/json.ts'
+import type { Step } from '../yaml/nodes.ts'
+import { formatPath } from './paths.ts'
+
+type Path = readonly Step[]
+
+/** Returns the schemas of a CustomResourceDefinition, and an empty list for other objects. */
+export function readDefinition({ kind, spec }: Fields): readonly (readonly [string, Fields])[] {
+  if (kind !== 'CustomResourceDefinition') return []
+  const { group, names, versions } = fieldsOrNone(spec)
+  return asObjects(versions).flatMap(({ name, schema }) => {
+    const root = asFields(fieldsOrNone(schema).openAPIV3Schema)
+    return root === undefined ? [] : [[`${group}/${name}/${fieldsOrNone(names).kind}`, root]]
+  })
+}
+
+/** A field of an object from which, according to its schema, an operator creates pods. */
+export interface SchemaField {
+  /** A pod template, or annotations for pods. */
+  readonly path: Path
+  /** The map of the annotations. */
+  readonly annotations: Path
+  /** Reports whether the containers in a map are probably those of the pods. */
+  readonly hasContainers: (holder: Path) => boolean
+}
+
+/** Finds the fields of an object for pod templates and for annotations of pods. */
+export function findSchemaFields(schema: Fields, fields: Fields): readonly SchemaField[] {
+  const { metadata: _, status: __, ...properties } = fieldsOrNone(schema.properties)
+  return searchProperties(properties, fields, [])
+}
+
+function searchSchema(schema: unknown, value: unknown, path: Path): readonly SchemaField[] {
+  const { items, properties, additionalProperties } = fieldsOrNone(schema)
+  if (Array.isArray(value))
+    return value.flatMap((item, index) => searchSchema(items, item, [...path, index]))
+  const fields = asFields(value)
+  if (fields === undefined || isPodSpec(schema)) return []
+  const declared = fieldsOrNone(properties)
+  const others = Object.keys(fields).filter((key) => !Object.hasOwn(declared, key))
+  return [
+    ...searchProperties(declared, fields, path),
+    ...others.flatMap((key) => searchSchema(additionalProperties, fields[key], [...path, key])),
+  ]
+}
+
+function searchProperties(properties: Fields, fields: Fields, owner: Path): readonly SchemaField[] {
+  return Object.entries(properties).flatMap(([key, schema]) => {
+    const path = [...owner, key]
+    const value = fields[key]
+    if (isTemplate(schema)) return asFields(value) === undefined ? [] : [templateAt(path)]
+    const annotations = findPodAnnotations(schema, value, path)
+    if (annotations !== undefined) return [annotationsAt(annotations, owner)]
+    return searchSchema(schema, value, path)
+  })
+}
+
+function annotationsAt(path: Path, owner: Path): SchemaField {
+  return { path, annotations: path, hasContainers: (holder) => isInside(holder, owner) }
+}
+
+function isInside(path: Path, outer: Path): boolean {
+  return outer.every((step, depth) => path[depth] === step)
+}
+
+function templateAt(path: Path): SchemaField {
+  return {
+    path,
+    annotations: [...path, 'metadata', 'annotations'],
+    hasContainers: (holder) => formatPath(holder) === formatPath([...path, 'spec']),
+  }
+}
+
+/** Reports whether a schema is one of core/v1 PodTemplateSpec. */
+function isTemplate(schema: unknown): boolean {
+  const { metadata, spec, ...others } = fieldsOrNone(fieldsOrNone(schema).properties)
+  return metadata !== undefined && isPodSpec(spec) && Object.keys(others).length === 0
+}
+
+function isPodSpec(schema: unknown): boolean {
+  const { containers } = fieldsOrNone(fieldsOrNone(schema).properties)
+  const { items } = fieldsOrNone(containers)
+  return Object.hasOwn(fieldsOrNone(fieldsOrNone(items).properties), 'image')
+}
+
+/** The names of fields for annotations of pods, and of fields that contain such annotations. */
+const POD_ANNOTATIONS = /^(additional|common|extra)?pod(template)?annotations$/i
+const POD_METADATA = /^(additional|common|extra)?pod(meta|metadata|template)?$/i
+
+function findPodAnnotations(schema: unknown, value: unknown, path: Path): Path | undefined {
+  const key = String(path.at(-1))
+  if (asFields(value ?? {}) === undefined) return undefined
+  if (POD_ANNOTATIONS.test(key) && isTextMap(schema)) return path
+  const { annotations } = fieldsOrNone(fieldsOrNone(schema).properties)
+  return POD_METADATA.test(key) && isTextMap(annotations) ? [...path, 'annotations'] : undefined
+}
+
+function isTextMap(schema: unknown): boolean {
+  return asText(fieldsOrNone(fieldsOrNone(schema).additionalProperties).type) === 'string'
+}
+
+/**
+ * Reports whether the apiserver keeps a field of a custom resource. It removes the fields that the
+ * schema does not declare (apiextensions-apiserver pkg/apiserver/schema/pruning/algorithm.go).
+ */
+export function isKept(schema: Fields, path: Path): boolean {
+  let here = schema
+  for (const step of path) {
+    const next = schemaOf(here, step)
+    if (asFields(next) === undefined) return next === true || keepsUndeclared(here, step)
+    here = fieldsOrNone(next)
+  }
+  return true
+}
+
+function schemaOf({ properties, items, additionalProperties }: Fields, step: Step): unknown {
+  if (typeof step === 'number') return items
+  const declared = fieldsOrNone(properties)
+  return Object.hasOwn(declared, step) ? declared[step] : additionalProperties
+}
+
+function keepsUndeclared(schema: Fields, step: Step): boolean {
+  const isOfObject = step === 'metadata' && schema['x-kubernetes-embedded-resource'] === true
+  return isOfObject || schema['x-kubernetes-preserve-unknown-fields'] === true
+}
