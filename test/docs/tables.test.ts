@@ -2,8 +2,8 @@ import t from 'tap'
 import { loadCatalog } from '../../src/catalog/load.ts'
 import { KEYS } from '../../src/core/keys.ts'
 import { run } from '../cli/command.ts'
+import { PAGE_TABLES, withPageTables } from './page-tables.ts'
 import { textOf } from './pages.ts'
-import { REASON_TABLES, withReasonTables } from './reason-tables.ts'
 
 const README = textOf('README.md')
 
@@ -17,10 +17,10 @@ function rowsUnder(header: string, page = README): string[][] {
     .map((row) => row.split('|').map((cell) => cell.trim()))
 }
 
-for (const page of Object.keys(REASON_TABLES)) {
-  t.test(`${page} describes every reason as the program does`, async (t) => {
+for (const page of Object.keys(PAGE_TABLES)) {
+  t.test(`the tables of ${page} are those of the program`, async (t) => {
     const text = textOf(page)
-    t.equal(text, withReasonTables(page, text), 'npm run docs:tables writes the tables')
+    t.equal(text, withPageTables(page, text), 'npm run docs:tables writes the tables')
   })
 }
 

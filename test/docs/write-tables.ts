@@ -1,7 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { REASON_TABLES, withReasonTables } from './reason-tables.ts'
+import { PAGE_TABLES, withPageTables } from './page-tables.ts'
 
-// `npm run docs:tables` writes the tables of documents that are made from src/core/reasons.ts.
+// `npm run docs:tables` writes the tables of documents that are made from src/core/reasons.ts and
+// from the catalog.
 
-for (const page of Object.keys(REASON_TABLES))
-  writeFileSync(page, withReasonTables(page, readFileSync(page, 'utf8')))
+for (const page of Object.keys(PAGE_TABLES))
+  writeFileSync(page, withPageTables(page, readFileSync(page, 'utf8')))

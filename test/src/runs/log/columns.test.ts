@@ -1,19 +1,7 @@
-import { readFileSync } from 'node:fs'
 import t from 'tap'
 import type { RowsDescription } from '../../../../src/core/catalog.ts'
 import { listColumns } from '../../../../src/runs/log/columns.ts'
 import { BUILT_IN_ROWS } from './built-in.ts'
-
-const PAGE = readFileSync(new URL('../../../../docs/collect.md', import.meta.url), 'utf8')
-
-t.test('docs/collect.md lists exactly the columns, in their order', async (t) => {
-  const [, table = ''] = PAGE.split('| column | meaning |\n| --- | --- |\n')
-  const rows = (table.split('\n\n')[0] ?? '').trimEnd().split('\n')
-  t.strictSame(
-    rows,
-    [...listColumns(BUILT_IN_ROWS)].map(([name, { meaning }]) => `| \`${name}\` | ${meaning} |`),
-  )
-})
 
 /** The first columns of the CSV, which never change. */
 const FIRST = `

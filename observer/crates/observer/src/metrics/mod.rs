@@ -18,23 +18,35 @@ pub mod vitals;
 pub mod world_rank;
 
 use self::metric::Metric;
+use crate::sampling::row::Rows;
 
-/// All metrics, in the order of the help of the program.
-pub static METRICS: [&Metric; 13] = [
-    &vitals::METRIC,
-    &perf_sysstat::METRIC,
-    &io_sysstat::METRIC,
-    &pressure::METRIC,
-    &network::METRIC,
-    &cpu_profile::METRIC,
-    &mpi_trace::METRIC,
-    &python_profile::METRIC,
-    &torch_collectives::METRIC,
-    &torch_trace::METRIC,
-    &nccl_ras::METRIC,
-    &gpu::METRIC,
-    &gpu_nvidia::METRIC,
-];
+/// Lists the metrics and their rows.
+macro_rules! list {
+    ($($metric:ident),* $(,)?) => {
+        /// All metrics, in the order of the help of the program.
+        pub static METRICS: [&Metric; 13] = [$(&$metric::METRIC),*];
+
+        /// The rows of the metrics, in the same order. They are apart, because the program does
+        /// not need their descriptions.
+        pub const ROWS: [Rows; 13] = [$($metric::ROWS),*];
+    };
+}
+
+list!(
+    vitals,
+    perf_sysstat,
+    io_sysstat,
+    pressure,
+    network,
+    cpu_profile,
+    mpi_trace,
+    python_profile,
+    torch_collectives,
+    torch_trace,
+    nccl_ras,
+    gpu,
+    gpu_nvidia,
+);
 
 /// Returns the metric with this name.
 pub fn find(name: &str) -> Option<&'static Metric> {

@@ -15,10 +15,6 @@ pub struct Declaration {
     pub reads: ProcessFiles,
     /// Whether the observer reads the sockets of processes.
     pub reads_sockets: bool,
-    /// The sections of the rows at the timepoints.
-    pub sections: &'static [Section],
-    /// The sections of the lines of the summary, except the line for the whole run.
-    pub summary: &'static [Section],
 }
 
 impl Declaration {
@@ -99,24 +95,5 @@ impl ProcessFiles {
     /// before its end, is then read, too.
     pub fn sums_processor_time(self) -> bool {
         self.has_threads()
-    }
-}
-
-/// The rows of a metric that describe things of one kind.
-#[derive(Clone, Copy, Debug)]
-pub struct Section {
-    /// The name of the section in the catalog.
-    pub name: &'static str,
-    /// The names of the columns, as the catalog has them.
-    pub columns: &'static [&'static str],
-}
-
-#[cfg(test)]
-impl Section {
-    /// Returns the names of the columns, sorted.
-    pub fn sorted_columns(&self) -> Vec<String> {
-        let mut columns: Vec<String> = self.columns.iter().map(|name| (*name).into()).collect();
-        columns.sort_unstable();
-        columns
     }
 }

@@ -315,8 +315,6 @@ mod tests {
         options: &[MetricOption::Rate],
         reads: ProcessFiles::Counters,
         reads_sockets: false,
-        sections: &[],
-        summary: &[],
     };
     static ANY: Declaration = METRIC;
     static OF_NODE: Declaration = Declaration {

@@ -10,9 +10,9 @@ use linux::cgroup::usage_files::{Usage, UsageFiles};
 
 use crate::sampling::accounts::Sum;
 use crate::sampling::containers::{ContainerId, Containers};
-use crate::sampling::json_rows::push_decimals;
 use crate::sampling::measure::Meter;
 use crate::sampling::process::Process;
+use crate::sampling::row::{millionths, nanoseconds, thousandths};
 
 /// The maximum bytes of the first line of a summary, with its line feed. The kubelet cuts the
 /// termination message to 12 KiB, divided by the number of all containers of the pod (kubernetes
@@ -118,7 +118,7 @@ impl ContainerUses {
         for (id, known) in all {
             let mut item = Vec::new();
             push_container(&mut item, containers.name(*id), known);
-            push_decimals(&mut item, "run_delay", run_delay(*id, sums), MICRO);
+            millionths(&mut item, ",\"run_delay\":", run_delay(*id, sums));
             item.push(b'}');
             if line.len() + 1 + item.len() + END > MAX_LINE {
                 left_out += 1;
@@ -215,15 +215,12 @@ fn open_files(process: &mut Process, meter: &mut Meter) -> Option<UsageFiles> {
     files.read(&mut Usage::default()).then_some(files)
 }
 
-/// The number of decimals of seconds in a line: of times, of durations and of processors.
-const MICRO: u32 = 6;
+/// The number of decimals of the seconds for which a container was observed.
 const CENTI: u32 = 2;
-const MILLI: u32 = 3;
 
 /// Appends the beginning of an object with the use of a container.
 fn push_container(item: &mut Vec<u8>, name: &str, known: &ContainerUse) {
     let (usage, seconds) = (known.total(), known.seconds());
-    let micro = |nanoseconds: Option<u64>| nanoseconds.map(|time| time / 1000);
     item.extend_from_slice(b"{\"container\":");
     push_string(item, name);
     push_key(item, "seconds");
@@ -232,12 +229,12 @@ fn push_container(item: &mut Vec<u8>, name: &str, known: &ContainerUse) {
     push_scaled(item, (seconds * 100.0).round() as u64, CENTI);
     push_key(item, "final");
     item.extend_from_slice(if known.is_final { b"true" } else { b"false" });
-    push_decimals(item, "cpu_usage", micro(usage.cpu), MICRO);
-    push_decimals(item, "cpu_limit", usage.cpu_limit, MILLI);
+    nanoseconds(item, ",\"cpu_usage\":", usage.cpu);
+    thousandths(item, ",\"cpu_limit\":", usage.cpu_limit);
     push_known(item, "nr_periods", usage.periods);
     push_known(item, "nr_throttled", usage.throttled_periods);
-    push_decimals(item, "throttled", micro(usage.throttled), MICRO);
-    push_decimals(item, "io_full", usage.io_full, MICRO);
+    nanoseconds(item, ",\"throttled\":", usage.throttled);
+    millionths(item, ",\"io_full\":", usage.io_full);
     push_known(item, "memory_peak", usage.memory_peak);
     push_known(item, "memory_limit", usage.memory_limit);
     push_known(item, "oom_kill", usage.oom_kill);

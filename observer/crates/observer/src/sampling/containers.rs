@@ -164,6 +164,11 @@ impl Containers {
         self.names.len()
     }
 
+    /// Returns the name of a container; empty if the containers have no names.
+    pub fn known_name(&self, id: ContainerId) -> &str {
+        if self.has_names { self.name(id) } else { "" }
+    }
+
     /// Returns the name of a container.
     pub fn name(&self, container: ContainerId) -> &str {
         self.names.get(container).map_or("", String::as_str)

@@ -19,6 +19,7 @@ pub mod omissions;
 pub mod process;
 pub mod process_table;
 pub mod program;
+pub mod row;
 pub mod sampler;
 pub mod tasks;
 pub mod threads;

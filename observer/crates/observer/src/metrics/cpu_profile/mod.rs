@@ -48,6 +48,7 @@ use crate::sampling::containers::ContainerId;
 use crate::sampling::measure::Meter;
 use crate::sampling::process::{Access, Key, Process};
 use crate::sampling::process_table::ProcessTable;
+use crate::sampling::row::Rows;
 use crate::sampling::sampler::{self, Run, Sampler};
 use crate::tools::artifacts::writer::Until;
 use crate::tools::folder::{DRAIN, Folder, MAX_END};
@@ -79,10 +80,15 @@ pub static METRIC: Metric = Metric {
         ],
         reads: ProcessFiles::Stat,
         reads_sockets: false,
-        sections: &[rows::PROCESS, rows::FUNCTION, rows::STACK],
-        summary: &[totals::PROGRAM],
     },
     run,
+};
+
+/// The rows.
+pub const ROWS: Rows = Rows {
+    format: "jsonl",
+    sections: &[rows::PROCESS, ProfileRows::FUNCTION, ProfileRows::STACK],
+    summary: &[totals::PROGRAM],
 };
 
 /// Observes until there is a reason to end, and then writes the closing marker and the summary.

@@ -1,59 +1,13 @@
-//! The rows of the metric cpu-profile, as JSON Lines. src/catalog/cpu-profile.yaml describes their
-//! columns.
+//! The rows of the metric cpu-profile.
 
 use std::cmp::Reverse;
-
-use encode::json::{push_known, push_text};
 
 use super::functions::{Functions, OTHER, OTHER_NAME};
 use super::records::Header;
 use super::tally::{Samples, Tally};
 use super::time::SampledTime;
-use crate::runtime::declaration::Section;
-use crate::sampling::json_rows::{begin, push_decimals, take_rows};
-
-/// The rows of processes.
-pub const PROCESS: Section = Section {
-    name: "process",
-    columns: &[
-        "container",
-        "program",
-        "pid",
-        "samples",
-        "cpu_seconds",
-        "frequency",
-        "profile",
-    ],
-};
-
-/// The rows of functions.
-pub const FUNCTION: Section = Section {
-    name: "function",
-    columns: &[
-        "container",
-        "program",
-        "pid",
-        "function",
-        "library",
-        "samples_self",
-        "samples_total",
-        "self_seconds",
-        "total_seconds",
-    ],
-};
-
-/// The rows of stacks.
-pub const STACK: Section = Section {
-    name: "stack",
-    columns: &[
-        "container",
-        "program",
-        "pid",
-        "stack",
-        "samples",
-        "cpu_seconds",
-    ],
-};
+use crate::sampling::json_rows::take_rows;
+use crate::sampling::row::{id, millionths, number, row, text};
 
 /// The maximum rows of functions and of stacks of a process.
 pub const MAX_FUNCTIONS: usize = 500;
@@ -61,8 +15,6 @@ pub const MAX_FUNCTIONS: usize = 500;
 pub const MAX_STACKS: usize = 2000;
 /// The maximum bytes of a stack in a row. Of a longer stack, the outermost functions are missing.
 const MAX_STACK: usize = 8192;
-/// The number of decimals of a time in seconds.
-const MICRO: u32 = 6;
 
 /// The process that a row describes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,10 +31,22 @@ impl Owner {
     /// Returns the members that describe the process, each after a comma.
     pub fn members(&self) -> Vec<u8> {
         let mut out = Vec::new();
-        push_text(&mut out, "container", self.container.as_deref());
-        push_text(&mut out, "program", Some(&self.program));
-        push_known(&mut out, "pid", Some(u64::from(self.pid.unsigned_abs())));
+        push_owner(&mut out, self);
         out
+    }
+}
+
+row! {
+    /// The columns that describe the process.
+    OWNER;
+    /// Appends these columns.
+    fn push_owner(out, owner: &Owner) {
+        /// the container of the process
+        container: text(owner.container.as_deref()) => key();
+        /// the name of the program
+        program: text(&*owner.program) => key();
+        /// process id, in the process namespace of the pod
+        pid: number(id(owner.pid)) => key();
     }
 }
 
@@ -118,25 +82,26 @@ impl Extent {
     }
 }
 
-/// Appends the row of a process. `header` is `None` if the profile is missing.
-pub fn push_process(
-    out: &mut Vec<u8>,
-    time: &str,
-    owner: &Owner,
-    header: Option<Header>,
-    extent: Extent,
-) {
-    begin_row(out, time, &PROCESS, owner);
-    push_known(out, "samples", extent.time().map(|time| time.samples));
-    let microseconds = extent.time().map(|time| time.microseconds);
-    push_decimals(out, "cpu_seconds", microseconds, MICRO);
-    push_known(
-        out,
-        "frequency",
-        header.map(|header| 1_000_000 / header.period),
-    );
-    push_text(out, "profile", Some(extent.word()));
-    out.push(b'}');
+row! {
+    /// the processes that were profiled, each once, after its end
+    pub PROCESS: "process" of "process", "Processes";
+    /// Appends the row of a process. `header` is `None` if the profile is missing.
+    pub fn push_process(out, time: &str, owner: &Owner, header: Option<Header>, extent: Extent)
+    for thing(time) {
+        ..OWNER: push_owner(owner);
+        /// samples of all threads
+        samples: number(extent.time().map(|time| time.samples)) => gauge("count").title("Samples");
+        /// processor time after the first half second: ticks of the timer divided by the frequency.
+        /// All samples stand for equal parts of it
+        cpu_seconds: millionths(extent.time().map(|time| time.microseconds))
+            => gauge("s").title("Sampled CPU time").quantity("process.cpu.time").sampled();
+        /// samples in a second of processor time
+        frequency: number(header.map(|header| 1_000_000 / header.period))
+            => gauge("1/s").title("Samples per second of CPU time");
+        /// complete; partial if more than 5 percent of the ticks are missing; incomplete if the end
+        /// is missing, for example because the process was killed; or missing
+        profile: text(extent.word());
+    }
 }
 
 /// Returns the sum of numbers of samples.
@@ -168,10 +133,10 @@ impl ProfileRows<'_> {
         order.sort_by_key(|(number, samples)| (Reverse((samples.own, samples.total)), *number));
         let mut before = 0;
         let (mut rows, others) = take_rows(&order, (MAX_FUNCTIONS, bytes), |&(number, samples)| {
-            let mut row = Vec::new();
-            self.push_function(&mut row, number, samples, before);
+            let (name, own) = (self.functions.name(number), self.next(before, samples.own));
             before = samples.own.saturating_add(before);
-            row
+            let library = self.functions.library(number);
+            self.function(name, library, (samples.own, own), Some(samples.total))
         });
         let known = self.tally.functions.get(OTHER);
         let known = known.map_or(0, |samples| samples.own);
@@ -179,19 +144,8 @@ impl ProfileRows<'_> {
         let other = own(others).saturating_add(known);
         if known > 0 || !others.is_empty() {
             let before = own(&order[..rows.len()]);
-            let mut row = Vec::new();
-            self.begin_function(&mut row, OTHER_NAME, None);
-            push_known(&mut row, "samples_self", Some(other));
-            push_known(&mut row, "samples_total", None);
-            push_decimals(
-                &mut row,
-                "self_seconds",
-                Some(self.next(before, other)),
-                MICRO,
-            );
-            push_decimals(&mut row, "total_seconds", None, MICRO);
-            row.push(b'}');
-            rows.push(row);
+            let own = (other, self.next(before, other));
+            rows.push(self.function(OTHER_NAME, None, own, None));
         }
         rows
     }
@@ -208,8 +162,7 @@ impl ProfileRows<'_> {
         order.sort_by_key(|(stack, samples)| (Reverse(*samples), *stack));
         let mut before = 0;
         let (mut rows, others) = take_rows(&order, (MAX_STACKS, bytes), |&(stack, samples)| {
-            let mut row = Vec::new();
-            self.push_stack(&mut row, &self.text_of(stack), samples, before);
+            let row = self.stack(&self.text_of(stack), samples, self.next(before, samples));
             before = samples.saturating_add(before);
             row
         });
@@ -217,48 +170,49 @@ impl ProfileRows<'_> {
         let other = own(others).saturating_add(self.tally.other_stacks);
         if other > 0 {
             let before = own(&order[..rows.len()]);
-            let mut row = Vec::new();
-            self.push_stack(&mut row, OTHER_NAME, other, before);
-            rows.push(row);
+            rows.push(self.stack(OTHER_NAME, other, self.next(before, other)));
         }
         rows
     }
 
-    fn begin_function(&self, out: &mut Vec<u8>, name: &str, library: Option<&str>) {
-        begin_row(out, self.time, &FUNCTION, self.owner);
-        push_text(out, "function", Some(name));
-        push_text(out, "library", library);
+    row! {
+        /// the functions of each process with the most samples of their own, and the sum (other) of
+        /// all others
+        pub FUNCTION: "function" of "function";
+        /// Returns the row of a function. `own` is its own samples and their time.
+        fn function(&self, name: &str, library: Option<&str>, own: (u64, u64), total: Option<u64>)
+        for thing(self.time) {
+            ..OWNER: push_owner(self.owner);
+            /// the name of the function, without parameters; the name of its library in brackets if
+            /// it has no symbol
+            function: text(name) => key();
+            /// the file name of the library or program that contains the function
+            library: text(library) => key();
+            /// samples in the function itself
+            samples_self: number(own.0) => gauge("count");
+            /// samples in the function and in the functions that it has called
+            samples_total: number(total) => gauge("count");
+            /// processor time in the function itself
+            self_seconds: millionths(own.1) => gauge("s");
+            /// processor time in the function and in the functions that it has called
+            total_seconds: millionths(total.map(|total| self.whole.of(total))) => gauge("s");
+        }
     }
 
-    fn push_function(&self, out: &mut Vec<u8>, number: usize, samples: Samples, before: u64) {
-        self.begin_function(
-            out,
-            self.functions.name(number),
-            self.functions.library(number),
-        );
-        push_known(out, "samples_self", Some(samples.own));
-        push_known(out, "samples_total", Some(samples.total));
-        push_decimals(
-            out,
-            "self_seconds",
-            Some(self.next(before, samples.own)),
-            MICRO,
-        );
-        push_decimals(
-            out,
-            "total_seconds",
-            Some(self.whole.of(samples.total)),
-            MICRO,
-        );
-        out.push(b'}');
-    }
-
-    fn push_stack(&self, out: &mut Vec<u8>, text: &str, samples: u64, before: u64) {
-        begin_row(out, self.time, &STACK, self.owner);
-        push_text(out, "stack", Some(text));
-        push_known(out, "samples", Some(samples));
-        push_decimals(out, "cpu_seconds", Some(self.next(before, samples)), MICRO);
-        out.push(b'}');
+    row! {
+        /// the stacks of functions of each process with the most samples, and the sum (other) of
+        /// all others
+        pub STACK: "stack" of "stack";
+        /// Returns the row of a stack.
+        fn stack(&self, stack: &str, samples: u64, microseconds: u64) for thing(self.time) {
+            ..OWNER: push_owner(self.owner);
+            /// the functions, the outermost first, separated by semicolons
+            stack: text(stack) => key();
+            /// samples with this stack
+            samples: number(samples) => gauge("count");
+            /// processor time with this stack
+            cpu_seconds: millionths(microseconds) => gauge("s");
+        }
     }
 
     /// Returns the time of samples, in microseconds. `before` is the number of samples in the rows
@@ -284,9 +238,4 @@ impl ProfileRows<'_> {
         let names: Vec<&str> = cut.into_iter().chain(kept.into_iter().rev()).collect();
         names.join(";")
     }
-}
-
-fn begin_row(out: &mut Vec<u8>, time: &str, section: &Section, owner: &Owner) {
-    begin(out, time, section);
-    out.extend_from_slice(&owner.members());
 }

@@ -3,31 +3,12 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use encode::json::{push_known, push_member, push_string};
-
 use super::functions::OTHER_NAME;
 use super::rows::{Extent, Owner};
-use crate::runtime::declaration::Section;
-use crate::sampling::json_rows::push_decimals;
-
-/// The lines of the programs.
-pub const PROGRAM: Section = Section {
-    name: "program",
-    columns: &[
-        "program",
-        "container",
-        "profiles",
-        "partial",
-        "incomplete",
-        "missing",
-        "samples",
-        "cpu_seconds",
-    ],
-};
+use crate::sampling::row::{millionths, number, row};
 
 /// The maximum programs of the summary. All others are summed.
 const MAX_PROGRAMS: usize = 2048;
-const MICRO: u32 = 6;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Sum {
@@ -50,14 +31,34 @@ impl Sum {
             self.microseconds = self.microseconds.saturating_add(time.microseconds);
         }
     }
+}
 
-    fn push(&self, out: &mut Vec<u8>) {
-        push_known(out, "profiles", Some(self.profiles));
-        push_known(out, "partial", Some(self.partial));
-        push_known(out, "incomplete", Some(self.incomplete));
-        push_known(out, "missing", Some(self.missing));
-        push_known(out, "samples", Some(self.samples));
-        push_decimals(out, "cpu_seconds", Some(self.microseconds), MICRO);
+row! {
+    /// The sums of profiles.
+    SUMS;
+    /// Appends the sums.
+    fn push_sums(out, sum: &Sum) {
+        /// processes with a profile
+        profiles: number(sum.profiles) => counter("count");
+        partial: number(sum.partial);
+        /// profiles whose end is missing
+        incomplete: number(sum.incomplete) => counter("count");
+        /// processes without a profile
+        missing: number(sum.missing) => counter("count");
+        /// samples of all processes
+        samples: number(sum.samples) => counter("count");
+        /// processor time of all samples
+        cpu_seconds: millionths(sum.microseconds)
+            => counter("s").quantity("process.cpu.time").sampled();
+    }
+}
+
+row! {
+    /// all profiles of a program
+    pub PROGRAM: "program" of "process";
+    /// Returns the line of a program.
+    fn program(container: &str, name: &str, sum: &Sum) for program(name, container) {
+        ..SUMS: push_sums(sum);
     }
 }
 
@@ -82,45 +83,16 @@ impl Totals {
 
     /// Appends the sums of all programs, each after a comma.
     pub fn push_whole(&self, out: &mut Vec<u8>) {
-        self.whole.push(out);
+        push_sums(out, &self.whole);
     }
 
     /// Returns the lines of the programs. The program with the most samples is first.
     pub fn program_lines(&self) -> Vec<Vec<u8>> {
         let mut sums: Vec<_> = self.programs.iter().collect();
         sums.sort_by_key(|(key, sum)| (Reverse(sum.microseconds), *key));
-        let line = |((container, program), sum): (&(Option<String>, String), &Sum)| {
-            let mut line = b"{\"program\":".to_vec();
-            push_string(&mut line, program);
-            push_member(
-                &mut line,
-                "container",
-                container.as_deref().unwrap_or_default(),
-            );
-            sum.push(&mut line);
-            line.push(b'}');
-            line
+        let line = |((container, name), sum): (&(Option<String>, String), &Sum)| {
+            program(container.as_deref().unwrap_or_default(), name, sum)
         };
         sums.into_iter().map(line).collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::sampling::json_rows::columns_of;
-
-    #[test]
-    fn the_lines_of_programs_have_the_declared_columns() {
-        let owner = Owner {
-            container: Some("app".to_owned()),
-            program: "lmp".to_owned(),
-            pid: 7,
-        };
-        let mut totals = Totals::default();
-        totals.add(&owner, Extent::Missing);
-        let lines: Vec<Vec<u8>> = totals.program_lines().into_iter().collect();
-        assert_eq!(lines.len(), 1);
-        assert_eq!(columns_of(&lines[0]), PROGRAM.sorted_columns());
     }
 }

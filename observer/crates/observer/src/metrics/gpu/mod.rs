@@ -18,7 +18,7 @@ use linux::proc::files::Files;
 use nix::errno::Errno;
 
 use self::clients::Clients;
-use self::rows::{DEVICE, ENGINE, PROCESS, User, UserRows};
+use self::rows::{DEVICE, User, UserRows};
 use crate::metrics::metric::Metric;
 use crate::metrics::world_rank::WorldRanks;
 use crate::runtime::cost_limit::CostLimit;
@@ -30,6 +30,7 @@ use crate::runtime::settings::Settings;
 use crate::sampling::measure::is_denial;
 use crate::sampling::process::{Key, Process};
 use crate::sampling::process_table::ProcessTable;
+use crate::sampling::row::Rows;
 use crate::sampling::sampler::{self, Run, Sampler};
 
 /// The folder of the devices on the PCI bus.
@@ -57,10 +58,15 @@ pub static METRIC: Metric = Metric {
         ],
         reads: ProcessFiles::Stat,
         reads_sockets: false,
-        sections: &[DEVICE, PROCESS, ENGINE],
-        summary: &[],
     },
     run,
+};
+
+/// The rows.
+pub const ROWS: Rows = Rows {
+    format: "jsonl",
+    sections: &[DEVICE, UserRows::PROCESS, UserRows::ENGINE],
+    summary: &[],
 };
 
 /// Observes until there is a reason to end, and then writes the closing marker and the summary.

@@ -1,100 +1,53 @@
-//! The rows of the metric gpu, as JSON Lines. src/catalog/gpu.yaml describes their columns.
-
-use encode::json::{push_known, push_text};
+//! The rows of the metric gpu.
 
 use super::clients::{EngineUse, Use};
 use super::sysfs::State;
-use crate::runtime::declaration::Section;
-use crate::sampling::json_rows::{begin, push_decimals};
+use crate::sampling::row::{id, nanoseconds, number, row, text, thousandths};
 
-/// The rows of devices.
-pub const DEVICE: Section = Section {
-    name: "device",
-    columns: &[
-        "device",
-        "driver",
-        "gpu_busy",
-        "memory_used",
-        "memory_total",
-        "power",
-        "energy",
-        "temperature",
-        "clock",
-        "throttle",
-        "power_limited",
-        "heat_limited",
-    ],
-};
-
-/// The rows of processes and devices.
-pub const PROCESS: Section = Section {
-    name: "process",
-    columns: &[
-        "container",
-        "program",
-        "pid",
-        "world_rank",
-        "device",
-        "driver",
-        "clients",
-        "gpu_memory",
-        "node_memory",
-    ],
-};
-
-/// The rows of processes and engines.
-pub const ENGINE: Section = Section {
-    name: "engine",
-    columns: &[
-        "container",
-        "program",
-        "pid",
-        "device",
-        "engine",
-        "engines",
-        "engine_busy",
-    ],
-};
-
-const MICRO: u32 = 6;
-const MILLI: u32 = 3;
-
-/// Returns the row of a device.
-pub fn device(time: &str, device: &str, driver: &str, state: &State) -> Vec<u8> {
-    let mut out = Vec::new();
-    let thousandth = |number: Option<u64>| number.map(|number| number / 1000);
-    begin(&mut out, time, &DEVICE);
-    push_text(&mut out, "device", Some(device));
-    push_text(&mut out, "driver", Some(driver));
-    push_known(&mut out, "gpu_busy", state.busy);
-    push_known(&mut out, "memory_used", state.memory_used);
-    push_known(&mut out, "memory_total", state.memory_total);
-    push_decimals(&mut out, "power", thousandth(state.power), MILLI);
-    push_decimals(&mut out, "energy", thousandth(state.energy), MILLI);
-    push_decimals(&mut out, "temperature", state.temperature, MILLI);
-    push_known(
-        &mut out,
-        "clock",
-        state.clock.map(|clock| clock / 1_000_000),
-    );
-    let names = |reasons: &Vec<String>| match reasons.as_slice() {
-        [] => "none".to_owned(),
-        reasons => reasons.join(","),
-    };
-    push_text(
-        &mut out,
-        "throttle",
-        state.throttle.as_ref().map(names).as_deref(),
-    );
-    let limits = [
-        ("power_limited", state.is_limited_by_power()),
-        ("heat_limited", state.is_limited_by_heat()),
-    ];
-    for (name, is_limited) in limits {
-        push_known(&mut out, name, is_limited.map(u64::from));
+row! {
+    /// the GPUs that observed processes have opened, from /sys: the numbers include the use by
+    /// other pods; at most 64
+    pub DEVICE: "device" of "device", "GPU";
+    /// Returns the row of a device.
+    pub fn device(time: &str, name: &str, driver: &str, state: &State) for thing(time) {
+        let thousandth = |number: Option<u64>| number.map(|number| number / 1000);
+        /// the address of the GPU on the PCI bus, or its driver if it is on no such bus; with the
+        /// driver nvidia its UUID, as nvidia-smi -L shows it
+        device: text(name) => key();
+        /// the driver of the GPU, such as amdgpu
+        driver: text(driver);
+        /// % of the last moment for which the GPU was busy, as its driver measures it (amdgpu), or
+        /// in which a kernel was running on it (nvidia)
+        gpu_busy: number(state.busy) => gauge("percent").title("GPU busy");
+        /// bytes of the memory of the GPU that are in use (amdgpu), or in use or reserved by its
+        /// driver (nvidia)
+        memory_used: number(state.memory_used) => gauge("bytes").title("Memory of the GPU in use");
+        /// bytes of the memory of the GPU (amdgpu, nvidia)
+        memory_total: number(state.memory_total)
+            => gauge("bytes").title("Memory of the GPU").not_exported();
+        /// the power of the GPU (amdgpu, nvidia)
+        power: thousandths(thousandth(state.power)) => gauge("W").title("Power of the GPU");
+        /// the energy of the GPU since its driver was loaded (i915, xe, nvidia)
+        energy: thousandths(thousandth(state.energy))
+            => counter("J").title("Energy of the GPU").not_exported();
+        /// the first temperature that its driver reports, or that of the chip (nvidia)
+        temperature: thousandths(state.temperature) => gauge("Cel").title("Temperature of the GPU");
+        /// the clock of its first engine, or of its multiprocessors (nvidia)
+        clock: number(state.clock.map(|clock| clock / 1_000_000))
+            => gauge("MHz").title("Clock of the GPU");
+        let names = state.throttle.as_ref().map(|reasons| reasons.join(","));
+        /// the reasons for which the clock is limited, as i915, xe and NVML name them, separated by
+        /// commas, such as pl1, thermal or sw_power_cap; none if there is no reason
+        throttle: text(names.as_deref().map(|names| if names.is_empty() { "none" } else { names }));
+        /// 1 if one of these reasons is power (pl1, pl2, pl4, vr_tdc, sw_power_cap or
+        /// hw_power_brake_slowdown), else 0
+        power_limited: number(state.is_limited_by_power().map(u64::from))
+            => gauge("count").title("Clock limited by power").not_exported();
+        /// 1 if one of these reasons is heat (thermal, prochot, ratl, vr_thermalert,
+        /// sw_thermal_slowdown or hw_thermal_slowdown), else 0
+        heat_limited: number(state.is_limited_by_heat().map(u64::from))
+            => gauge("count").title("Clock limited by heat").not_exported();
     }
-    out.push(b'}');
-    out
 }
 
 /// A process that has opened a device.
@@ -119,50 +72,60 @@ pub struct UserRows<'a> {
 }
 
 impl UserRows<'_> {
-    /// Returns the row of the process.
-    pub fn process(&self, own: &Use) -> Vec<u8> {
-        let mut out = self.begin(&PROCESS);
-        push_known(&mut out, "world_rank", self.user.rank.map(u64::from));
-        push_text(&mut out, "device", Some(self.device));
-        push_text(&mut out, "driver", Some(&own.driver));
-        push_known(&mut out, "clients", Some(own.clients));
-        push_known(&mut out, "gpu_memory", own.memory);
-        push_known(&mut out, "node_memory", own.system_memory);
-        out.extend_from_slice(&self.user.tail);
-        out
+    row! {
+        /// the processes that have opened a GPU, for each GPU: a client that several processes
+        /// share counts for one of them
+        pub PROCESS: "process" of "process", "GPU";
+        /// Returns the row of the process.
+        pub fn process(&self, own: &Use)
+        for process(self.time, id(self.user.pid), &self.user.tail) {
+            /// the rank in the variable RANK of torchrun or a variable of a launcher of MPI; null
+            /// if the process had none when it executed its program
+            world_rank: number(self.user.rank.map(u64::from));
+            /// the address of the GPU on the PCI bus, or its driver if it is on no such bus
+            device: text(self.device) => key();
+            /// the driver of the GPU, such as amdgpu
+            driver: text(&*own.driver);
+            /// how often the process has opened the GPU
+            clients: number(own.clients) => gauge("count").title("Open GPUs").not_exported();
+            /// bytes of the process in the memory of the GPU; memory that several clients share
+            /// counts for each of them; null if the GPU has none
+            gpu_memory: number(own.memory) => gauge("bytes").title("Memory of the GPU");
+            /// bytes of the process in the memory of the node, for the GPU
+            node_memory: number(own.system_memory)
+                => gauge("bytes").title("Memory of the node for the GPU");
+        }
     }
 
-    /// Returns the row of an engine.
-    pub fn engine(&self, name: &str, own: EngineUse) -> Vec<u8> {
-        let mut out = self.begin(&ENGINE);
-        push_text(&mut out, "device", Some(self.device));
-        push_text(&mut out, "engine", Some(name));
-        push_known(&mut out, "engines", Some(own.capacity));
-        push_decimals(&mut out, "engine_busy", Some(own.busy / 1000), MICRO);
-        out.extend_from_slice(&self.user.tail);
-        out
-    }
-
-    fn begin(&self, section: &Section) -> Vec<u8> {
-        let mut out = Vec::new();
-        begin(&mut out, self.time, section);
-        let pid = u64::from(self.user.pid.unsigned_abs());
-        push_known(&mut out, "pid", Some(pid));
-        out
+    row! {
+        /// the engines of a GPU that a process has used, as its driver names them
+        pub ENGINE: "engine" of "process", "GPU";
+        /// Returns the row of an engine.
+        pub fn engine(&self, name: &str, own: EngineUse)
+        for process(self.time, id(self.user.pid), &self.user.tail) {
+            /// the address of the GPU on the PCI bus, or its driver if it is on no such bus
+            device: text(self.device) => key();
+            /// the engine, such as compute, or a group of identical engines
+            engine: text(name) => key();
+            /// the engines of the group, 1 for one engine
+            engines: number(own.capacity) => gauge("count").not_exported();
+            /// seconds for which the engines were busy for the process, summed over the engines;
+            /// xe: since the first reading
+            engine_busy: nanoseconds(own.busy) => counter("s").title("Busy engines of the GPU");
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sampling::json_rows::columns_of;
 
     fn parsed(row: &[u8]) -> serde_json::Value {
         serde_json::from_slice(row).unwrap()
     }
 
     #[test]
-    fn the_row_of_a_device_has_the_declared_columns() {
+    fn the_row_of_a_device_has_its_state() {
         let state = State {
             power: Some(212_500_000),
             clock: Some(1_725_000_000),
@@ -171,7 +134,6 @@ mod tests {
             ..State::default()
         };
         let row = device("T", "0000:03:00.0", "amdgpu", &state);
-        assert_eq!(columns_of(&row), DEVICE.sorted_columns());
         let row = parsed(&row);
         assert_eq!(
             (&row["power"], &row["clock"]),
@@ -191,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rows_of_a_process_have_the_declared_columns() {
+    fn the_rows_of_a_process_have_its_use() {
         let user = User {
             pid: 7,
             rank: Some(3),
@@ -210,7 +172,6 @@ mod tests {
             ..Use::default()
         };
         let row = rows.process(&own);
-        assert_eq!(columns_of(&row), PROCESS.sorted_columns());
         let row = parsed(&row);
         assert_eq!(
             (&row["world_rank"], &row["gpu_memory"]),
@@ -222,7 +183,6 @@ mod tests {
             capacity: 4,
         };
         let row = rows.engine("ccs", engine);
-        assert_eq!(columns_of(&row), ENGINE.sorted_columns());
         let row = parsed(&row);
         assert_eq!(
             (&row["engine_busy"], &row["engines"]),

@@ -20,6 +20,7 @@ use crate::runtime::session::Session;
 use crate::runtime::settings::Settings;
 use crate::sampling::process::{Key, Process};
 use crate::sampling::process_table::ProcessTable;
+use crate::sampling::row::{Rows, Section};
 use crate::sampling::sampler::{self, Run, Sampler};
 use crate::tools::folder::Folder;
 
@@ -49,10 +50,18 @@ pub static METRIC: Metric = Metric {
         ],
         reads: ProcessFiles::Stat,
         reads_sockets: false,
-        sections: &[DEVICE],
-        summary: &[],
     },
     run,
+};
+
+/// The rows.
+pub const ROWS: Rows = Rows {
+    format: "jsonl",
+    sections: &[Section {
+        description: "the GPUs that NVML shows in the container, while a process has one open: the numbers include the use by other pods; at most 64",
+        ..DEVICE
+    }],
+    summary: &[],
 };
 
 /// Observes until there is a reason to end, and then writes the closing marker and the summary.

@@ -8,20 +8,29 @@ use encode::number::{float, push_decimal};
 use linux::proc::diskstats::{Device, Requests, parse_line};
 use linux::proc::words::lines;
 
-use crate::runtime::declaration::Section;
+use crate::sampling::row::{Column, Columns, Part, Section, row};
 
 /// The maximum number of devices with sums. A node can get any number of devices with new names.
 const MAX_DEVICES: usize = 4096;
+
+/// The name of a device.
+pub const NAME: Part = Part::Column(
+    Column::new(
+        "device",
+        true,
+        "a block device of the node, which all pods of the node share",
+    )
+    .key(),
+);
 
 /// The rows of the devices. iostat has other names for these columns: `disk_device`, and `rMB/s`
 /// and `aqu-sz` for `rmb_s` and `aqu_sz`.
 pub const DEVICE: Section = Section {
     name: "device",
-    columns: &[
-        "device", "r_s", "w_s", "d_s", "f_s", "rmb_s", "wmb_s", "dmb_s", "rrqm_s", "wrqm_s",
-        "drqm_s", "rrqm", "wrqm", "drqm", "r_await", "w_await", "d_await", "f_await", "rareq_sz",
-        "wareq_sz", "dareq_sz", "aqu_sz", "util",
-    ],
+    of: "device",
+    title: None,
+    description: "the block devices of the node, which all its pods share",
+    columns: Columns::new(&[NAME, Part::Shared(VALUES)]),
 };
 
 /// The counters of all devices at one time, by name.
@@ -182,45 +191,87 @@ impl DeviceSums {
 }
 
 fn push_row(out: &mut Vec<u8>, name: &str, seconds: f64, before: &Device, now: &Device) {
-    let reads = Growth::of(&before.reads, &now.reads);
-    let writes = Growth::of(&before.writes, &now.writes);
-    let discards = Growth::of(&before.discards, &now.discards);
-    let flushes = Growth::of(&before.flushes, &now.flushes);
-    let mib = |growth: &Growth| growth.sectors / 2048.0 / seconds;
     out.extend_from_slice(b"\t\t\t\t\t\t{\"disk_device\": ");
     push_string(out, name);
-    for (key, value) in [
-        ("r/s", reads.completed / seconds),
-        ("w/s", writes.completed / seconds),
-        ("d/s", discards.completed / seconds),
-        ("f/s", flushes.completed / seconds),
-        ("rMB/s", mib(&reads)),
-        ("wMB/s", mib(&writes)),
-        ("dMB/s", mib(&discards)),
-        ("rrqm/s", reads.merged / seconds),
-        ("wrqm/s", writes.merged / seconds),
-        ("drqm/s", discards.merged / seconds),
-        ("rrqm", reads.merged_share()),
-        ("wrqm", writes.merged_share()),
-        ("drqm", discards.merged_share()),
-        ("r_await", reads.each(reads.milliseconds)),
-        ("w_await", writes.each(writes.milliseconds)),
-        ("d_await", discards.each(discards.milliseconds)),
-        ("f_await", flushes.each(flushes.milliseconds)),
-        // A KiB is two sectors.
-        ("rareq-sz", reads.each(reads.sectors) / 2.0),
-        ("wareq-sz", writes.each(writes.sectors) / 2.0),
-        ("dareq-sz", discards.each(discards.sectors) / 2.0),
-        (
-            "aqu-sz",
-            milliseconds(before.weighted, now.weighted) / 1000.0 / seconds,
-        ),
-        ("util", milliseconds(before.busy, now.busy) / 10.0 / seconds),
-    ] {
-        out.extend_from_slice(format!(", \"{key}\": ").as_bytes());
-        push_decimal(out, value);
-    }
+    push_values(out, seconds, before, now);
     out.push(b'}');
+}
+
+/// Appends a value under its name in the output of iostat.
+fn iostat(out: &mut Vec<u8>, _key: &str, name: &str, value: f64) {
+    out.extend_from_slice(format!(", \"{name}\": ").as_bytes());
+    push_decimal(out, value);
+}
+
+row! {
+    /// The values of a device.
+    VALUES;
+    /// Appends the values of a device.
+    fn push_values(out, seconds: f64, before: &Device, now: &Device) {
+        let reads = Growth::of(&before.reads, &now.reads);
+        let writes = Growth::of(&before.writes, &now.writes);
+        let discards = Growth::of(&before.discards, &now.discards);
+        let flushes = Growth::of(&before.flushes, &now.flushes);
+        let mib = |growth: &Growth| growth.sectors / 2048.0 / seconds;
+        /// reads/s
+        r_s: iostat("r/s", reads.completed / seconds) => gauge("1/s").title("Reads");
+        /// writes/s
+        w_s: iostat("w/s", writes.completed / seconds) => gauge("1/s").title("Writes");
+        /// discards/s
+        d_s: iostat("d/s", discards.completed / seconds) => gauge("1/s").title("Discards");
+        /// flushes/s
+        f_s: iostat("f/s", flushes.completed / seconds) => gauge("1/s").title("Flushes");
+        /// MiB/s read
+        rmb_s: iostat("rMB/s", mib(&reads)) => gauge("MiB/s").title("Read");
+        /// MiB/s written
+        wmb_s: iostat("wMB/s", mib(&writes)) => gauge("MiB/s").title("Written");
+        /// MiB/s discarded
+        dmb_s: iostat("dMB/s", mib(&discards)) => gauge("MiB/s").title("Discarded");
+        /// reads merged/s
+        rrqm_s: iostat("rrqm/s", reads.merged / seconds) => gauge("1/s").title("Reads merged");
+        /// writes merged/s
+        wrqm_s: iostat("wrqm/s", writes.merged / seconds) => gauge("1/s").title("Writes merged");
+        /// discards merged/s
+        drqm_s: iostat("drqm/s", discards.merged / seconds)
+            => gauge("1/s").title("Discards merged");
+        /// % of reads merged
+        rrqm: iostat("rrqm", reads.merged_share())
+            => gauge("percent").title("Share of reads merged");
+        /// % of writes merged
+        wrqm: iostat("wrqm", writes.merged_share())
+            => gauge("percent").title("Share of writes merged");
+        /// % of discards merged
+        drqm: iostat("drqm", discards.merged_share())
+            => gauge("percent").title("Share of discards merged");
+        /// average milliseconds for a read
+        r_await: iostat("r_await", reads.each(reads.milliseconds))
+            => gauge("ms").title("Time of a read");
+        /// average milliseconds for a write
+        w_await: iostat("w_await", writes.each(writes.milliseconds))
+            => gauge("ms").title("Time of a write");
+        /// average milliseconds for a discard
+        d_await: iostat("d_await", discards.each(discards.milliseconds))
+            => gauge("ms").title("Time of a discard");
+        /// average milliseconds for a flush
+        f_await: iostat("f_await", flushes.each(flushes.milliseconds))
+            => gauge("ms").title("Time of a flush");
+        // A KiB is two sectors.
+        /// average size of a read, in KiB
+        rareq_sz: iostat("rareq-sz", reads.each(reads.sectors) / 2.0)
+            => gauge("KiB").title("Size of a read");
+        /// average size of a write, in KiB
+        wareq_sz: iostat("wareq-sz", writes.each(writes.sectors) / 2.0)
+            => gauge("KiB").title("Size of a write");
+        /// average size of a discard, in KiB
+        dareq_sz: iostat("dareq-sz", discards.each(discards.sectors) / 2.0)
+            => gauge("KiB").title("Size of a discard");
+        let waiting = milliseconds(before.weighted, now.weighted);
+        /// average number of requests in the queue
+        aqu_sz: iostat("aqu-sz", waiting / 1000.0 / seconds) => gauge("count").title("Queue");
+        /// % of the interval during which the device had requests
+        util: iostat("util", milliseconds(before.busy, now.busy) / 10.0 / seconds)
+            => gauge("percent").title("Utilization");
+    }
 }
 
 /// The growth of the counters of one kind of request.
@@ -309,19 +360,22 @@ mod tests {
     }
 
     #[test]
-    fn the_rows_have_the_declared_columns_under_the_names_of_iostat() {
+    fn the_columns_are_written_under_their_names_in_iostat() {
         let mut row = Vec::new();
         let device = Device::default();
         push_row(&mut row, "sda", 1.0, &device, &device);
-        let names: serde_json::Map<String, serde_json::Value> =
-            serde_json::from_slice(&row).unwrap();
-        let to_column = |name: &String| match name.as_str() {
-            "disk_device" => "device".to_owned(),
-            name => name.to_lowercase().replace(['/', '-'], "_"),
+        let row: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(&row).unwrap();
+        let to_column = |name: &String| name.to_lowercase().replace(['/', '-'], "_");
+        let mut written: Vec<String> = row.keys().map(to_column).collect();
+        let name = |part: &Part| match part {
+            Part::Column(column) => column.name.to_owned(),
+            Part::Shared(_) => panic!(),
         };
-        let mut columns: Vec<String> = names.keys().map(to_column).collect();
-        columns.sort_unstable();
-        assert_eq!(columns, DEVICE.sorted_columns());
+        let mut declared: Vec<String> = VALUES.parts.iter().map(name).collect();
+        declared.push("disk_device".to_owned());
+        written.sort_unstable();
+        declared.sort_unstable();
+        assert_eq!(written, declared);
     }
 
     #[test]

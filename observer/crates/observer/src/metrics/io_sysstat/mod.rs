@@ -12,13 +12,14 @@ use nix::unistd::{SysconfVar, sysconf};
 
 use self::document::{DeviceSums, Devices, Host, Sectors, devices, document, whole_devices};
 use crate::metrics::metric::Metric;
-use crate::runtime::declaration::{Declaration, MetricOption, ProcessFiles, Section};
+use crate::runtime::declaration::{Declaration, MetricOption, ProcessFiles};
 use crate::runtime::metadata;
 use crate::runtime::session::Session;
 use crate::runtime::settings::Settings;
 use crate::sampling::ending::Progress;
 use crate::sampling::lifecycle::{finish, prepare};
 use crate::sampling::process_table::ProcessTable;
+use crate::sampling::row::{Columns, Part, Rows, Section, number, row};
 
 /// Seconds between two scans for processes of the target, if the observer ends with the target.
 const SCAN_INTERVAL: f64 = 1.0;
@@ -30,8 +31,12 @@ const SECTOR: u64 = 512;
 /// The lines of the devices in the summary.
 const TOTAL: Section = Section {
     name: "total",
-    columns: &["device", "bytes_read", "bytes_written"],
+    of: "device",
+    title: None,
+    description: "the block devices of the node, since the observer started",
+    columns: Columns::new(&[document::NAME, Part::Shared(SUMS)]),
 };
+
 /// The metric.
 pub static METRIC: Metric = Metric {
     declaration: Declaration {
@@ -45,10 +50,15 @@ pub static METRIC: Metric = Metric {
         ],
         reads: ProcessFiles::None,
         reads_sockets: false,
-        sections: &[document::DEVICE],
-        summary: &[TOTAL],
     },
     run,
+};
+
+/// The rows.
+pub const ROWS: Rows = Rows {
+    format: "iostat",
+    sections: &[document::DEVICE],
+    summary: &[TOTAL],
 };
 
 /// Observes until there is a reason to end, and then writes the closing marker and the summary.
@@ -232,9 +242,7 @@ impl<'a> Run<'a> {
 
     /// Returns a line for each device that has read or written data since the beginning of the run.
     fn device_lines(&self) -> Vec<Vec<u8>> {
-        let bytes = |sectors: u64| sectors.saturating_mul(SECTOR);
-        let line =
-            |(name, sum): &(String, Sectors)| line_of(name, bytes(sum.read), bytes(sum.written));
+        let line = |(name, sectors): &(String, Sectors)| line_of(name, *sectors);
         self.sums.used().map(line).collect()
     }
 }
@@ -249,15 +257,24 @@ fn whole(settings: &Settings, timepoints: u64) -> Vec<u8> {
     line
 }
 
-fn line_of(name: &str, read: u64, written: u64) -> Vec<u8> {
+fn line_of(name: &str, sectors: Sectors) -> Vec<u8> {
     let mut line = b"{\"device\":".to_vec();
     push_string(&mut line, name);
-    line.extend_from_slice(b",\"bytes_read\":");
-    push(&mut line, read);
-    line.extend_from_slice(b",\"bytes_written\":");
-    push(&mut line, written);
+    push_sums(&mut line, sectors);
     line.push(b'}');
     line
+}
+
+row! {
+    /// The bytes of a device.
+    SUMS;
+    /// Appends the bytes of a device.
+    fn push_sums(out, sectors: Sectors) {
+        /// bytes read
+        bytes_read: number(sectors.read.saturating_mul(SECTOR)) => counter("bytes");
+        /// bytes written
+        bytes_written: number(sectors.written.saturating_mul(SECTOR)) => counter("bytes");
+    }
 }
 
 fn host() -> Host {
@@ -277,16 +294,5 @@ fn host() -> Host {
             .flatten()
             .and_then(|count| u64::try_from(count).ok())
             .unwrap_or(1),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::sampling::json_rows::columns_of;
-
-    #[test]
-    fn the_lines_of_devices_have_the_declared_columns() {
-        assert_eq!(columns_of(&line_of("sda", 1, 2)), TOTAL.sorted_columns());
     }
 }

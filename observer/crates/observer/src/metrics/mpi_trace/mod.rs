@@ -28,19 +28,20 @@ use linux::proc::stat;
 use self::absent::{Absent, Entered};
 use self::file::{State, Trace};
 use self::launcher::Assigned;
-use self::open_rows::Member;
+use self::open_rows::{Member, OpenRows};
 use self::rows::{ProcessRows, state_name};
 pub use self::shared_memory::state_of;
 use self::shared_memory::{Owner, SharedMemory};
+use self::start_rows::StartRow;
 use self::writer::{Finder, Writer};
 use crate::metrics::metric::Metric;
-use crate::runtime::declaration::{Declaration, MetricOption, ProcessFiles, Section};
+use crate::runtime::declaration::{Declaration, MetricOption, ProcessFiles};
 use crate::runtime::log::Log;
 use crate::runtime::session::Session;
 use crate::runtime::settings::Settings;
-use crate::sampling::json_rows::push_decimals;
 use crate::sampling::process::{Key, Process};
 use crate::sampling::process_table::ProcessTable;
+use crate::sampling::row::{Rows, nanoseconds};
 use crate::sampling::sampler::{self, Run, Sampler};
 use crate::tools::artifacts::writer::Until;
 use crate::tools::folder::{DRAIN, Folder, MAX_END};
@@ -61,19 +62,6 @@ const MAX_SUMMARY: usize = 64;
 /// The maximum processes that are remembered.
 const MAX_PROCESSES: usize = 4096;
 
-/// The lines of the processes in the summary.
-const RANK: Section = Section {
-    name: "rank",
-    columns: &[
-        "mpi_rank",
-        "pid",
-        "state",
-        "elapsed",
-        "mpi_seconds",
-        "calls",
-        "bytes",
-    ],
-};
 /// The metric.
 pub static METRIC: Metric = Metric {
     declaration: Declaration {
@@ -88,18 +76,23 @@ pub static METRIC: Metric = Metric {
         ],
         reads: ProcessFiles::Stat,
         reads_sockets: false,
-        sections: &[
-            rows::RANK,
-            rows::CALL,
-            rows::COMMUNICATOR,
-            rows::BLOCK,
-            open_rows::OPEN,
-            open_rows::PROGRESS,
-            start_rows::START,
-        ],
-        summary: &[RANK],
     },
     run,
+};
+
+/// The rows.
+pub const ROWS: Rows = Rows {
+    format: "jsonl",
+    sections: &[
+        ProcessRows::RANK,
+        ProcessRows::CALL,
+        ProcessRows::COMMUNICATOR,
+        ProcessRows::BLOCK,
+        OpenRows::OPEN,
+        OpenRows::PROGRESS,
+        StartRow::START,
+    ],
+    summary: &[],
 };
 
 /// Observes until there is a reason to end, and then writes the closing marker and the summary.
@@ -239,7 +232,7 @@ impl Sampler for MpiTrace {
         let mut whole = run.begin_whole();
         push_known(&mut whole, "ranks", Some(self.totals.ranks));
         push_known(&mut whole, "calls", Some(self.totals.calls));
-        push_decimals(&mut whole, "mpi_seconds", Some(self.totals.time / 1000), 6);
+        nanoseconds(&mut whole, ",\"mpi_seconds\":", self.totals.time);
         whole.push(b'}');
         let mut lines = vec![whole];
         lines.append(&mut self.totals.lines);
@@ -490,7 +483,7 @@ impl MpiTrace {
             tail: &tail,
         };
         let log = &mut run.session.log;
-        rows.push_rank(log.line());
+        log.line().extend_from_slice(&rows.rank());
         log.end_line();
         for row in rows.calls().iter().take(MAX_CALLS) {
             log.line().extend_from_slice(row);
@@ -692,8 +685,8 @@ impl Totals {
         encode::number::push(&mut line, u64::from(trace.rank));
         push_known(&mut line, "pid", pid.map(u64::from));
         push_text(&mut line, "state", Some(state_name(trace.state, has_ended)));
-        push_decimals(&mut line, "elapsed", Some(trace.elapsed / 1000), 6);
-        push_decimals(&mut line, "mpi_seconds", Some(trace.time / 1000), 6);
+        nanoseconds(&mut line, ",\"elapsed\":", trace.elapsed);
+        nanoseconds(&mut line, ",\"mpi_seconds\":", trace.time);
         push_known(&mut line, "calls", Some(trace.calls));
         push_known(&mut line, "bytes", Some(trace.bytes));
         line.push(b'}');
@@ -704,7 +697,7 @@ impl Totals {
 /// Writes all rows of a process for which the log has room, and returns the number of the others.
 /// `left` is the number of processes that still need room, including this one.
 fn write_all(rows: &ProcessRows<'_>, log: &mut Log, left: usize) -> usize {
-    rows.push_rank(log.line());
+    log.line().extend_from_slice(&rows.rank());
     log.end_line();
     let room = log.budget().room() / float(left.max(1) as u64);
     let end = log.budget().used() + room;
@@ -727,18 +720,4 @@ fn process_of<'a>(run: &'a Run<'_>, pid: i32) -> Option<&'a Process> {
     let table = &run.processes;
     let mut all = table.all.values();
     all.find(|process| process.pid == pid && !process.is_zombie)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::rows::tests::trace;
-    use super::*;
-    use crate::sampling::json_rows::columns_of;
-
-    #[test]
-    fn the_lines_of_processes_have_the_declared_columns() {
-        let mut totals = Totals::default();
-        totals.add(&trace(), Some(7), true);
-        assert_eq!(columns_of(&totals.lines[0]), RANK.sorted_columns());
-    }
 }

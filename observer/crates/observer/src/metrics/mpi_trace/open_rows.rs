@@ -1,55 +1,11 @@
-//! The rows about the calls in which the processes are now. src/catalog/mpi-trace.yaml describes
-//! their columns.
+//! The rows about the calls in which the processes are now.
 
 use std::cmp::Reverse;
 
-use encode::json::{push_known, push_text};
-
 use super::file::Place;
 use super::open_calls::{Begun, OpenCalls, OpenThread};
-use super::rows::{Identity, MICRO, MICROSECOND, communicator_name, peer_name, some};
-use crate::runtime::declaration::Section;
-use crate::sampling::json_rows::{begin, push_decimals};
-
-/// The rows of threads.
-pub const OPEN: Section = Section {
-    name: "open",
-    columns: &[
-        "container",
-        "program",
-        "pid",
-        "mpi_rank",
-        "mpi_size",
-        "job",
-        "thread",
-        "call",
-        "communicator",
-        "number",
-        "mpi_peer",
-        "transfer",
-        "since",
-        "elapsed",
-        "longest_gap",
-        "waited",
-        "process_state",
-        "cpu_time",
-    ],
-};
-
-/// The rows of communicators.
-pub const PROGRESS: Section = Section {
-    name: "progress",
-    columns: &[
-        "container",
-        "program",
-        "pid",
-        "mpi_rank",
-        "communicator",
-        "size",
-        "begun",
-        "begun_largest",
-    ],
-};
+use super::rows::{Identity, communicator_name, peer_name, some};
+use crate::sampling::row::{millionths, nanoseconds, number, row, text};
 
 /// The communicators whose calls are exported: those with the most members.
 const MAX_LARGEST: usize = 3;
@@ -110,46 +66,60 @@ impl OpenRows<'_> {
         open.into_iter().enumerate().map(row).collect()
     }
 
-    /// Returns the row of a thread. `waited` is how long it has been in its call, in nanoseconds.
-    fn thread(&self, thread: Option<&OpenThread>, waited: Option<u64>) -> Vec<u8> {
-        let mut out = Vec::new();
-        let call = thread.and_then(|thread| thread.call.as_ref());
-        let name = call.map(|call| format!("MPI_{}", call.name));
-        let place = call.map(|call| self.name(call.place));
-        let peer = call.map(|call| peer_name(call.peer));
-        let transfer = call.and_then(|call| match call.transfer {
-            (true, false) => Some("send"),
-            (false, true) => Some("receive"),
-            (true, true) => Some("both"),
-            (false, false) => None,
-        });
-        // A process that has not called MPI yet has been outside of MPI since MPI_Init.
-        let since = thread.map_or(Some(0), |thread| thread.since);
-        let since = since.unwrap_or(self.elapsed).min(self.elapsed);
-        self.begin(&mut out, &OPEN);
-        let Member { size, job, .. } = self.member;
-        push_known(&mut out, "mpi_size", Some(u64::from(*size)));
-        push_text(&mut out, "job", some(job));
-        push_known(&mut out, "thread", thread.map(|one| u64::from(one.tid)));
-        push_text(&mut out, "call", name.as_deref());
-        push_text(&mut out, "communicator", place.as_deref());
-        push_known(&mut out, "number", call.and_then(|call| call.number));
-        push_text(&mut out, "mpi_peer", peer.as_deref());
-        push_text(&mut out, "transfer", transfer);
-        let gap = self.calls.longest_gap;
-        for (key, time) in [
-            ("since", since),
-            ("elapsed", self.elapsed),
-            ("longest_gap", gap),
-        ] {
-            push_decimals(&mut out, key, Some(time / MICROSECOND), MICRO);
+    row! {
+        /// at each timepoint, the calls of MPI in which the threads of each process are, at most
+        /// eight; a row without a call if no thread is in one
+        pub OPEN: "open" of "process";
+        /// Returns the row of a thread. `waited` is how long it has been in its call, in
+        /// nanoseconds.
+        fn thread(&self, thread: Option<&OpenThread>, waited: Option<u64>)
+        for process(self.time, u64::from(self.pid), self.tail) {
+            let call = thread.and_then(|thread| thread.call.as_ref());
+            /// the rank of the process in MPI_COMM_WORLD
+            mpi_rank: number(u64::from(self.member.rank)) => key().not_summed();
+            /// the number of processes of MPI_COMM_WORLD
+            mpi_size: number(u64::from(self.member.size)) => gauge("count").not_exported();
+            /// the identifier of the job, as in the section rank
+            job: text(some(&self.member.job));
+            /// the id of the thread, as the process sees it; null if the process has not called MPI
+            /// since MPI_Init
+            thread: number(thread.map(|one| u64::from(one.tid))) => key();
+            /// the function, such as MPI_Allreduce; null if the thread is in none
+            call: text(call.map(|call| format!("MPI_{}", call.name)).as_deref());
+            /// the communicator of the call, as in the section communicator; none or other as in
+            /// the section call
+            communicator: text(call.map(|call| self.name(call.place)).as_deref());
+            /// the number of a collective call on its communicator, from 1; null for other calls
+            number: number(call.and_then(|call| call.number)) => gauge("count").not_exported();
+            /// the rank of the other process, or of the root, in MPI_COMM_WORLD, as in the section
+            /// call
+            mpi_peer: text(call.map(|call| peer_name(call.peer)).as_deref());
+            /// for what a call of point-to-point communication waits: send, receive, or both
+            transfer: text(call.and_then(|call| match call.transfer {
+                (true, false) => Some("send"),
+                (false, true) => Some("receive"),
+                (true, true) => Some("both"),
+                (false, false) => None,
+            }));
+            // A process that has not called MPI yet has been outside of MPI since MPI_Init.
+            let since = thread.map_or(Some(0), |thread| thread.since);
+            /// when the call began, or when the last call ended, as time since the end of MPI_Init
+            since: nanoseconds(since.unwrap_or(self.elapsed).min(self.elapsed))
+                => gauge("s").not_exported();
+            /// time since the end of MPI_Init
+            elapsed: nanoseconds(self.elapsed) => counter("s").not_exported();
+            /// the longest time from MPI_Init or the end of a collective call to the beginning of
+            /// the next one
+            longest_gap: nanoseconds(self.calls.longest_gap) => gauge("s").not_exported();
+            /// time since the call of the thread began that has been in its call for the longest
+            /// time, or 0 if no thread is in one; null for other threads
+            waited: nanoseconds(waited) => gauge("s").title("Time in the open call");
+            /// the state of the process: running, sleeping, disk (waiting for storage), stopped, or
+            /// ended
+            process_state: text(self.state);
+            /// CPU seconds, summed over threads
+            cpu_time: millionths(self.cpu) => counter("s").not_exported();
         }
-        let waited = waited.map(|waited| waited / MICROSECOND);
-        push_decimals(&mut out, "waited", waited, MICRO);
-        push_text(&mut out, "process_state", Some(self.state));
-        push_decimals(&mut out, "cpu_time", self.cpu, MICRO);
-        out.extend_from_slice(self.tail);
-        out
     }
 
     /// Returns the rows of the communicators with several members that were not freed: those with
@@ -165,25 +135,32 @@ impl OpenRows<'_> {
         largest.sort_by_key(|(at, one)| (Reverse(size_of(one)), *at));
         largest.truncate(MAX_LARGEST);
         let row = |(at, one): (usize, &Begun)| {
-            let mut out = Vec::new();
-            self.begin(&mut out, &PROGRESS);
-            let name = self.name(Place::Communicator(at));
-            push_text(&mut out, "communicator", Some(&name));
-            push_known(&mut out, "size", Some(size_of(one)));
-            push_known(&mut out, "begun", Some(one.collectives));
             let is_large = largest.iter().any(|(other, _)| *other == at);
-            let begun = Some(one.collectives).filter(|_| is_large);
-            push_known(&mut out, "begun_largest", begun);
-            out.extend_from_slice(self.tail);
-            out
+            self.communicator(at, one, is_large)
         };
         chosen.into_iter().map(row).collect()
     }
 
-    fn begin(&self, out: &mut Vec<u8>, section: &Section) {
-        begin(out, self.time, section);
-        push_known(out, "pid", Some(u64::from(self.pid)));
-        push_known(out, "mpi_rank", Some(u64::from(self.member.rank)));
+    row! {
+        /// at each timepoint, the communicators of each process with the most collective calls, at
+        /// most 32
+        pub PROGRESS: "progress" of "process";
+        /// Returns the row of a communicator.
+        fn communicator(&self, at: usize, one: &Begun, is_large: bool)
+        for process(self.time, u64::from(self.pid), self.tail) {
+            /// the rank of the process in MPI_COMM_WORLD
+            mpi_rank: number(u64::from(self.member.rank)) => key().not_summed();
+            /// the communicator, as in the section communicator
+            communicator: text(&*self.name(Place::Communicator(at))) => key();
+            /// the number of members
+            size: number(size_of(one)) => gauge("count").not_exported();
+            /// collective calls on the communicator that the process has begun, of all kinds
+            begun: number(one.collectives) => counter("count").not_exported();
+            /// the same as begun, for the three communicators with the most members; null for
+            /// others
+            begun_largest: number(Some(one.collectives).filter(|_| is_large))
+                => counter("count").title("Collective calls begun");
+        }
     }
 
     fn name(&self, place: Place) -> String {
@@ -217,7 +194,6 @@ pub fn process_state(letter: u8) -> &'static str {
 mod tests {
     use super::super::open_calls::{read, tests::example};
     use super::*;
-    use crate::sampling::json_rows::columns_of;
 
     static MEMBER: Member = Member {
         rank: 2,
@@ -240,17 +216,6 @@ mod tests {
 
     fn parsed(line: &[u8]) -> serde_json::Value {
         serde_json::from_slice(line).unwrap()
-    }
-
-    #[test]
-    fn the_rows_have_the_declared_columns() {
-        let calls = read(example().as_slice()).unwrap();
-        let rows = rows(&calls);
-        assert_eq!(columns_of(&rows.threads()[0]), OPEN.sorted_columns());
-        assert_eq!(
-            columns_of(&rows.communicators()[0]),
-            PROGRESS.sorted_columns()
-        );
     }
 
     #[test]

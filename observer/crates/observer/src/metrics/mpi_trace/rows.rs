@@ -1,93 +1,16 @@
-//! The rows of the metric mpi-trace, as JSON Lines. src/catalog/mpi-trace.yaml describes their
-//! columns.
+//! The rows of the metric mpi-trace.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use encode::json::{push_known, push_text};
-
 use super::file::{Communicator, Peer, Place, Row, State, Trace};
-use crate::runtime::declaration::Section;
-use crate::sampling::json_rows::{begin, push_decimals};
-
-/// The rows of processes.
-pub const RANK: Section = Section {
-    name: "rank",
-    columns: &[
-        "container",
-        "program",
-        "pid",
-        "mpi_rank",
-        "mpi_size",
-        "mpi_library",
-        "job",
-        "state",
-        "elapsed",
-        "mpi_seconds",
-        "calls",
-        "bytes",
-        "wait_outside",
-        "wait_in_mpi",
-        "fast_seconds",
-    ],
-};
-
-/// The rows of calls.
-pub const CALL: Section = Section {
-    name: "call",
-    columns: &[
-        "container",
-        "program",
-        "pid",
-        "mpi_rank",
-        "call",
-        "communicator",
-        "mpi_peer",
-        "calls",
-        "mpi_seconds",
-        "max_ms",
-        "bytes",
-    ],
-};
-
-/// The rows of communicators.
-pub const COMMUNICATOR: Section = Section {
-    name: "communicator",
-    columns: &[
-        "container",
-        "program",
-        "pid",
-        "mpi_rank",
-        "communicator",
-        "size",
-        "collectives",
-        "mpi_seconds",
-    ],
-};
-
-/// The rows of blocks of calls.
-pub const BLOCK: Section = Section {
-    name: "block",
-    columns: &[
-        "container",
-        "program",
-        "pid",
-        "mpi_rank",
-        "communicator",
-        "first",
-        "collectives",
-        "mpi_seconds",
-    ],
-};
+use crate::sampling::row::{nanoseconds, number, row, text, thousandths};
 
 /// The maximum peers of a call in a communicator that have rows of their own.
 const MAX_PEERS: usize = 32;
 /// The maximum communicators whose blocks have rows, and the maximum rows of each.
 const MAX_COMMUNICATORS: usize = 8;
 const MAX_BLOCKS: usize = 64;
-/// The number of decimals of a time in seconds, and the nanoseconds of the last one.
-pub(super) const MICRO: u32 = 6;
-pub(super) const MICROSECOND: u64 = 1000;
 
 /// The rows of a process. All rows of a process end with its container and program.
 pub struct ProcessRows<'a> {
@@ -104,25 +27,44 @@ pub struct ProcessRows<'a> {
 }
 
 impl ProcessRows<'_> {
-    /// Appends the row of the process.
-    pub fn push_rank(&self, out: &mut Vec<u8>) {
-        let trace = self.trace;
-        self.begin(out, &RANK);
-        push_known(out, "mpi_size", Some(u64::from(trace.size)));
-        push_text(out, "mpi_library", some(&trace.library));
-        push_text(out, "job", some(&trace.job));
-        push_text(out, "state", Some(state_name(trace.state, self.has_ended)));
-        push_decimals(out, "elapsed", Some(trace.elapsed / MICROSECOND), MICRO);
-        push_decimals(out, "mpi_seconds", Some(trace.time / MICROSECOND), MICRO);
-        push_known(out, "calls", Some(trace.calls));
-        push_known(out, "bytes", Some(trace.bytes));
-        let micros = |time: u64| time / MICROSECOND;
-        let outside = trace.waits.map(|waits| micros(waits.outside));
-        push_decimals(out, "wait_outside", outside, MICRO);
-        let in_calls = trace.waits.map(|waits| micros(waits.in_calls));
-        push_decimals(out, "wait_in_mpi", in_calls, MICRO);
-        push_decimals(out, "fast_seconds", Some(micros(trace.fast_time)), MICRO);
-        out.extend_from_slice(self.tail);
+    row! {
+        /// the processes that have called MPI_Init: at each timepoint, and at their end
+        pub RANK: "rank" of "process", "Time in MPI";
+        /// Returns the row of the process.
+        pub fn rank(&self) for process(self.time, self.pid.map(u64::from), self.tail) {
+            let trace = self.trace;
+            ..MPI_RANK: push_rank(self.known_rank());
+            /// the number of processes of MPI_COMM_WORLD
+            mpi_size: number(u64::from(trace.size)) => gauge("count").title("MPI ranks");
+            /// the version of the MPI library
+            mpi_library: text(some(&trace.library));
+            /// the identifier of the job, from PMIX_NAMESPACE, FLUX_JOB_ID, SLURM_JOB_ID or
+            /// PMI_JOBID
+            job: text(some(&trace.job));
+            /// running; finalized, exited without MPI_Finalize, or aborted by MPI_Abort; lost if
+            /// the process ended in another way
+            state: text(state_name(trace.state, self.has_ended));
+            /// time since the end of MPI_Init
+            elapsed: nanoseconds(trace.elapsed) => counter("s").title("Time since MPI_Init");
+            /// time in calls of MPI, of all threads
+            mpi_seconds: nanoseconds(trace.time) => counter("s").title("In MPI");
+            /// calls of MPI
+            calls: number(trace.calls) => counter("count").title("Calls of MPI");
+            /// bytes that the process has sent to others, put into their memory, or written to
+            /// files, without receiving
+            bytes: number(trace.bytes) => counter("bytes").title("Sent");
+            /// time since MPI_Init in which threads that call MPI could run and waited for a
+            /// processor, outside of calls
+            wait_outside: nanoseconds(trace.waits.map(|waits| waits.outside))
+                => counter("s").title("Waiting for a CPU, outside of MPI");
+            /// the same in calls
+            wait_in_mpi: nanoseconds(trace.waits.map(|waits| waits.in_calls))
+                => counter("s").title("Waiting for a CPU, in MPI");
+            /// the time in calls, without waiting for a processor, if all with the same function,
+            /// communicator and peer had been as fast as the fastest sixteenth of them
+            fast_seconds: nanoseconds(trace.fast_time)
+                => gauge("s").title("In MPI, if all calls were fast");
+        }
     }
 
     /// Returns the rows of the calls. Those with the most time are first.
@@ -131,36 +73,57 @@ impl ProcessRows<'_> {
         rows.iter().map(|row| self.call(row)).collect()
     }
 
-    fn call(&self, row: &Row) -> Vec<u8> {
-        let mut out = Vec::new();
-        self.begin(&mut out, &CALL);
-        push_text(&mut out, "call", Some(&format!("MPI_{}", row.call)));
-        push_text(&mut out, "communicator", Some(&self.name(row.place)));
-        push_text(&mut out, "mpi_peer", Some(&peer_name(row.peer)));
-        push_known(&mut out, "calls", Some(row.calls));
-        push_decimals(&mut out, "mpi_seconds", Some(row.time / MICROSECOND), MICRO);
-        push_decimals(&mut out, "max_ms", Some(row.longest / MICROSECOND), 3);
-        push_known(&mut out, "bytes", Some(row.bytes));
-        out.extend_from_slice(self.tail);
-        out
+    row! {
+        /// the calls of MPI of each process by function, communicator and peer: at each timepoint
+        /// the 16 with the most time, at its end all
+        pub CALL: "call" of "process";
+        /// Returns the row of a call.
+        fn call(&self, row: &Row) for process(self.time, self.pid.map(u64::from), self.tail) {
+            ..MPI_RANK: push_rank(self.known_rank());
+            /// the name of the function, such as MPI_Allreduce
+            call: text(&*format!("MPI_{}", row.call)) => key();
+            /// the communicator, as in the section communicator; none if the call has none or
+            /// several; other if there were too many
+            communicator: text(&*self.name(row.place)) => key();
+            /// the rank of the other process, or of the root, in MPI_COMM_WORLD; none if the call
+            /// has none or several; other for all after the first 32
+            mpi_peer: text(&*peer_name(row.peer)) => key();
+            /// calls
+            calls: number(row.calls) => counter("count");
+            /// time in these calls
+            mpi_seconds: nanoseconds(row.time) => counter("s");
+            /// the longest call
+            max_ms: thousandths(row.longest / 1000) => gauge("ms");
+            /// bytes that these calls have sent, put or written
+            bytes: number(row.bytes) => counter("bytes");
+        }
     }
 
     /// Returns the rows of the communicators.
     pub fn communicators(&self) -> Vec<Vec<u8>> {
         let all = self.trace.communicators.iter().enumerate();
-        let row = |(at, communicator): (usize, &Communicator)| {
-            let mut out = Vec::new();
-            self.begin(&mut out, &COMMUNICATOR);
-            let name = self.name(Place::Communicator(at));
-            push_text(&mut out, "communicator", Some(&name));
-            push_known(&mut out, "size", Some(u64::from(communicator.size)));
-            push_known(&mut out, "collectives", Some(communicator.collectives));
-            let time = communicator.time / MICROSECOND;
-            push_decimals(&mut out, "mpi_seconds", Some(time), MICRO);
-            out.extend_from_slice(self.tail);
-            out
-        };
-        all.map(row).collect()
+        all.map(|(at, communicator)| self.communicator(at, communicator))
+            .collect()
+    }
+
+    row! {
+        /// the communicators of each process, at its end
+        pub COMMUNICATOR: "communicator" of "process";
+        /// Returns the row of a communicator.
+        fn communicator(&self, at: usize, communicator: &Communicator)
+        for process(self.time, self.pid.map(u64::from), self.tail) {
+            ..MPI_RANK: push_rank(self.known_rank());
+            /// world, or SIZE-HASH-NUMBER: the size, a hash of the members, and how many earlier
+            /// ones have the same members; jobs- before the size if the members belong to several
+            /// jobs
+            communicator: text(&*self.name(Place::Communicator(at))) => key();
+            /// the number of members
+            size: number(u64::from(communicator.size)) => gauge("count");
+            /// calls that wait for all members, such as MPI_Barrier and MPI_Allreduce
+            collectives: number(communicator.collectives) => counter("count");
+            /// time in these calls
+            mpi_seconds: nanoseconds(communicator.time) => counter("s");
+        }
     }
 
     /// Returns the rows of the blocks of the communicators with the most collective calls. All
@@ -175,37 +138,55 @@ impl ProcessRows<'_> {
         let rows = chosen.into_iter().flat_map(|(at, communicator)| {
             let name = self.name(Place::Communicator(at));
             let (width, blocks) = merge_blocks(communicator);
-            let row = move |(number, time): (u64, u64)| {
-                let first = number * width;
-                let mut out = Vec::new();
-                self.begin(&mut out, &BLOCK);
-                push_text(&mut out, "communicator", Some(&name));
-                push_known(&mut out, "first", Some(first));
+            let row = move |(at, time): (u64, u64)| {
+                let first = at * width;
                 let count = width.min(communicator.collectives - first);
-                push_known(&mut out, "collectives", Some(count));
-                push_decimals(&mut out, "mpi_seconds", Some(time / MICROSECOND), MICRO);
-                out.extend_from_slice(self.tail);
-                out
+                self.block(&name, first, count, time)
             };
             (0..).zip(blocks).map(row)
         });
         rows.collect()
     }
 
-    fn begin(&self, out: &mut Vec<u8>, section: &Section) {
-        begin(out, self.time, section);
-        push_known(out, "pid", self.pid.map(u64::from));
-        let rank = u64::from(self.trace.rank);
-        push_known(
-            out,
-            "mpi_rank",
-            self.trace.has_known_library.then_some(rank),
-        );
+    row! {
+        /// consecutive calls that wait for all members of a communicator, at the end of each
+        /// process; blocks with the same first call are about the same calls in all processes
+        pub BLOCK: "block" of "process";
+        /// Returns the row of a block of calls.
+        fn block(&self, communicator: &str, first: u64, count: u64, time: u64)
+        for process(self.time, self.pid.map(u64::from), self.tail) {
+            ..MPI_RANK: push_rank(self.known_rank());
+            /// the communicator, as in the section communicator
+            communicator: text(communicator) => key();
+            /// the number of the first call of the block, from 0
+            first: number(first) => key();
+            /// calls in the block
+            collectives: number(count) => gauge("count");
+            /// time in these calls; the process with the least time came last, and the others
+            /// waited for it
+            mpi_seconds: nanoseconds(time) => gauge("s");
+        }
+    }
+
+    /// Returns the rank; `None` if the MPI library is not known.
+    fn known_rank(&self) -> Option<u32> {
+        let trace = self.trace;
+        trace.has_known_library.then_some(trace.rank)
     }
 
     fn name(&self, place: Place) -> String {
         let known = |at: usize| self.trace.communicators.get(at);
         communicator_name(place, |at| known(at).map(Identity::of))
+    }
+}
+
+row! {
+    /// The rank of a process.
+    MPI_RANK;
+    /// Appends the rank.
+    fn push_rank(out, rank: Option<u32>) {
+        /// the rank of the process in MPI_COMM_WORLD
+        mpi_rank: number(rank.map(u64::from)) => key();
     }
 }
 
@@ -327,7 +308,6 @@ fn merge_blocks(communicator: &Communicator) -> (u64, Vec<u64>) {
 pub(super) mod tests {
     use super::*;
     use crate::metrics::mpi_trace::file::Waits;
-    use crate::sampling::json_rows::columns_of;
     use proptest::prelude::*;
 
     fn row(call: &str, peer: Peer, time: u64) -> Row {
@@ -405,24 +385,9 @@ pub(super) mod tests {
     const TAIL: &[u8] = b",\"container\":\"app\",\"program\":\"lmp\"}";
 
     #[test]
-    fn the_rows_have_the_declared_columns() {
-        let trace = trace();
-        let rows = rows_of(&trace, TAIL);
-        let mut rank = Vec::new();
-        rows.push_rank(&mut rank);
-        assert_eq!(columns_of(&rank), RANK.sorted_columns());
-        assert_eq!(columns_of(&rows.calls()[0]), CALL.sorted_columns());
-        let communicators = rows.communicators();
-        assert_eq!(columns_of(&communicators[0]), COMMUNICATOR.sorted_columns());
-        assert_eq!(columns_of(&rows.blocks()[0]), BLOCK.sorted_columns());
-    }
-
-    #[test]
     fn a_process_that_was_killed_is_lost() {
         let trace = trace();
-        let mut line = Vec::new();
-        rows_of(&trace, TAIL).push_rank(&mut line);
-        let row = &parsed(&[line])[0];
+        let row = &parsed(&[rows_of(&trace, TAIL).rank()])[0];
         assert_eq!(row["state"], "lost");
         assert_eq!((&row["pid"], &row["mpi_rank"]), (&7.into(), &2.into()));
         assert_eq!(

@@ -10,7 +10,6 @@ use linux::proc::stat;
 use super::launcher::Assigned;
 use super::open_calls::{self, LINK, OpenCalls};
 use super::open_rows::{Member, OpenRows, process_state};
-use super::rows::MICROSECOND;
 use super::start_rows::StartRow;
 use crate::runtime::log::Log;
 use crate::sampling::measure::Meter;
@@ -97,7 +96,7 @@ impl SharedMemory {
             pid: owner.pid,
             assigned,
             call: Some(call),
-            microseconds: clock::boot_nanoseconds().saturating_sub(since) / MICROSECOND,
+            microseconds: clock::boot_nanoseconds().saturating_sub(since) / 1000,
             state,
             cpu,
             tail: owner.tail,

@@ -1,30 +1,9 @@
 //! The rows about the processes of an MPI job that have not returned from `MPI_Init` yet.
-//! src/catalog/mpi-trace.yaml describes their columns.
-
-use encode::json::{push_known, push_text};
 
 use super::launcher::Assigned;
-use super::rows::{MICRO, some};
-use crate::runtime::declaration::Section;
+use super::rows::some;
 use crate::runtime::log::Log;
-use crate::sampling::json_rows::{begin, push_decimals};
-
-/// The rows.
-pub const START: Section = Section {
-    name: "start",
-    columns: &[
-        "container",
-        "program",
-        "pid",
-        "mpi_rank",
-        "mpi_size",
-        "job",
-        "call",
-        "waited",
-        "process_state",
-        "cpu_time",
-    ],
-};
+use crate::sampling::row::{millionths, number, row, text};
 
 /// The row of a process.
 pub struct StartRow<'a> {
@@ -53,29 +32,36 @@ impl StartRow<'_> {
         log.end_line();
     }
 
-    fn build(&self) -> Vec<u8> {
-        let mut out = Vec::new();
-        let Assigned { job, size, rank } = self.assigned;
-        begin(&mut out, self.time, &START);
-        push_known(&mut out, "pid", Some(u64::from(self.pid)));
-        push_known(&mut out, "mpi_rank", rank.map(u64::from));
-        let size = Some(u64::from(*size)).filter(|size| *size > 0);
-        push_known(&mut out, "mpi_size", size);
-        push_text(&mut out, "job", some(job));
-        let call = self.call.map(|call| format!("MPI_{call}"));
-        push_text(&mut out, "call", call.as_deref());
-        push_decimals(&mut out, "waited", Some(self.microseconds), MICRO);
-        push_text(&mut out, "process_state", Some(self.state));
-        push_decimals(&mut out, "cpu_time", self.cpu, MICRO);
-        out.extend_from_slice(self.tail);
-        out
+    row! {
+        /// at each timepoint, the processes that have a rank from the launcher of an MPI job, and
+        /// have not returned from MPI_Init yet; if a rank has several, the one that started last
+        pub START: "start" of "process";
+        /// Returns the row.
+        fn build(&self) for process(self.time, u64::from(self.pid), self.tail) {
+            let Assigned { job, size, rank } = self.assigned;
+            /// the rank that the launcher has given to the process; null if it is not known
+            mpi_rank: number(rank.map(u64::from)) => key().not_summed();
+            /// the number of ranks, from the launcher; null if it is not known
+            mpi_size: number(Some(u64::from(*size)).filter(|size| *size > 0))
+                => gauge("count").not_exported();
+            /// the identifier of the job, as in the section rank
+            job: text(some(job));
+            /// MPI_Init or MPI_Init_thread; null if the process has called neither
+            call: text(self.call.map(|call| format!("MPI_{call}")).as_deref());
+            /// time since the call began, or without a call since the process started
+            waited: millionths(self.microseconds)
+                => gauge("s").title("Time until MPI_Init returns");
+            /// the state of the process, as in the section open
+            process_state: text(self.state);
+            /// CPU seconds, summed over threads
+            cpu_time: millionths(self.cpu) => counter("s").not_exported();
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sampling::json_rows::columns_of;
 
     fn row(assigned: &Assigned, call: Option<&'static str>) -> Vec<u8> {
         let row = StartRow {
@@ -92,14 +78,13 @@ mod tests {
     }
 
     #[test]
-    fn the_row_has_the_declared_columns() {
+    fn the_row_has_what_the_launcher_has_assigned() {
         let assigned = Assigned {
             job: "1.1".to_owned(),
             size: 4,
             rank: Some(2),
         };
         let row = row(&assigned, Some("Init"));
-        assert_eq!(columns_of(&row), START.sorted_columns());
         let row: serde_json::Value = serde_json::from_slice(&row).unwrap();
         assert_eq!((&row["mpi_rank"], &row["job"]), (&2.into(), &"1.1".into()));
         assert_eq!(

@@ -25,7 +25,7 @@ use self::answer::{Answer, Format, Place};
 use self::exchange::{Exchange, Failure, PAUSE, Reply};
 use self::history::History;
 use self::role::Role;
-use self::rows::{Answered, COMMUNICATOR, PROCESS, ProcessRow, RANK, Request, SERVICE};
+use self::rows::{Answered, ProcessRow, Request};
 use self::variables::Variables;
 use crate::metrics::metric::Metric;
 use crate::metrics::mpi_trace::state_of;
@@ -38,6 +38,7 @@ use crate::runtime::settings::{INDEX, Settings};
 use crate::sampling::environ::Environs;
 use crate::sampling::process::{Key, Process};
 use crate::sampling::process_table::ProcessTable;
+use crate::sampling::row::Rows;
 use crate::sampling::sampler::{self, Run, Sampler};
 
 /// The maximum processes that have rows.
@@ -61,10 +62,20 @@ pub static METRIC: Metric = Metric {
         ],
         reads: ProcessFiles::Stat,
         reads_sockets: false,
-        sections: &[SERVICE, PROCESS, COMMUNICATOR, RANK],
-        summary: &[],
     },
     run,
+};
+
+/// The rows.
+pub const ROWS: Rows = Rows {
+    format: "jsonl",
+    sections: &[
+        Request::SERVICE,
+        ProcessRow::PROCESS,
+        Request::COMMUNICATOR,
+        Request::RANK,
+    ],
+    summary: &[],
 };
 
 /// Observes until there is a reason to end, and then writes the closing marker and the summary.

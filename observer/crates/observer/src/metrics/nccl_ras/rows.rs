@@ -1,87 +1,17 @@
-//! The rows of the metric nccl-ras, as JSON Lines. src/catalog/nccl-ras.yaml describes their
-//! columns.
+//! The rows of the metric nccl-ras.
 
 use std::cmp::Reverse;
-
-use encode::json::{push_known, push_text};
+use std::time::Duration;
 
 use super::answer::{Answer, Communicator, Format, OPERATIONS, Rank, State};
 use super::history::{History, Unchanged};
 use super::role::Role;
-use crate::runtime::declaration::Section;
-use crate::sampling::json_rows::{begin, push_decimals, push_pid};
 use crate::sampling::process::Process;
-
-/// The rows of requests to the service.
-pub const SERVICE: Section = Section {
-    name: "service",
-    columns: &[
-        "address",
-        "scope",
-        "role",
-        "state",
-        "format",
-        "nccl_version",
-        "communicators",
-        "own_ranks",
-        "late_answers",
-        "collection_time",
-        "without_change",
-        "longest_gap",
-    ],
-};
-
-/// The rows of communicators.
-pub const COMMUNICATOR: Section = Section {
-    name: "communicator",
-    columns: &[
-        "communicator",
-        "size",
-        "ranks_missing",
-        "ranks_behind",
-        "ranks_ahead",
-        "operation",
-        "launched",
-    ],
-};
-
-/// The rows of ranks.
-pub const RANK: Section = Section {
-    name: "rank",
-    columns: &[
-        "communicator",
-        "nccl_rank",
-        "host",
-        "nccl_pid",
-        "gpu",
-        "state",
-        "launched",
-        "operation",
-        "behind",
-        "without_change",
-    ],
-};
-
-/// The rows of the processes of this pod.
-pub const PROCESS: Section = Section {
-    name: "process",
-    columns: &[
-        "container",
-        "program",
-        "pid",
-        "world_rank",
-        "world_size",
-        "addresses",
-        "process_state",
-        "cpu_time",
-    ],
-};
+use crate::sampling::row::{id, millionths, number, row, text, thousandths};
 
 /// The maximum rows of communicators, and of ranks, of an answer.
 const MAX_COMMUNICATORS: usize = 16;
 const MAX_RANKS: usize = 64;
-const MICRO: u32 = 6;
-const MILLI: u32 = 3;
 
 /// A request to the service, with its result.
 pub struct Request<'a> {
@@ -110,58 +40,85 @@ pub struct Answered<'a> {
 }
 
 impl Request<'_> {
-    /// Returns the row of the request.
-    pub fn service(&self, answered: Option<&Answered<'_>>) -> Vec<u8> {
-        let answer = answered.map(|it| it.answer);
-        let mut out = self.begin(&SERVICE);
-        push_text(&mut out, "address", Some(self.address));
-        push_text(&mut out, "scope", Some(self.scope));
-        push_text(&mut out, "role", Some(self.role.name()));
-        push_text(&mut out, "state", Some(self.state));
-        let format = answer.map(|answer| match answer.format {
-            Format::Text => "text",
-            Format::Json => "json",
-        });
-        push_text(&mut out, "format", format);
-        let version = answer.and_then(|answer| answer.version.as_deref());
-        push_text(&mut out, "nccl_version", version);
-        let communicators = answer.map(|answer| answer.communicators_count);
-        push_known(&mut out, "communicators", communicators);
-        push_known(&mut out, "own_ranks", answered.map(|it| it.own_ranks));
-        push_known(
-            &mut out,
-            "late_answers",
-            answer.map(|answer| answer.timeouts),
-        );
-        let milliseconds = answer.and_then(|answer| answer.milliseconds);
-        push_decimals(&mut out, "collection_time", milliseconds, MILLI);
-        let unchanged = answered.and_then(|it| it.unchanged.seconds);
-        push_seconds(&mut out, "without_change", unchanged);
-        let gap = answered.map(|it| it.unchanged.longest_gap);
-        push_seconds(&mut out, "longest_gap", gap);
-        out.push(b'}');
-        out
+    row! {
+        /// each request to the RAS service on the localhost of the pod, with its result; an answer
+        /// describes the whole job, so only the pod of rank 0 asks, and from time to time the pod
+        /// of the last rank
+        pub SERVICE: "service" of "pod", "NCCL";
+        /// Returns the row of the request.
+        pub fn service(&self, answered: Option<&Answered<'_>>) for thing(self.time) {
+            let answer = answered.map(|it| it.answer);
+            /// the first address that was tried
+            address: text(self.address);
+            /// pod, or node if the pod uses the network of its node
+            scope: text(self.scope) => export_name("ridealong.scope");
+            /// first: the pod has rank 0, or no ranks are known; stand-in: it has the last rank
+            role: text(self.role.name());
+            /// answered; refused if nothing listens, silent, too-large, unreadable or broken
+            state: text(self.state);
+            let is_text = answer.map(|answer| answer.format == Format::Text);
+            /// json, or text before NCCL 2.28.7
+            format: text(is_text.map(|is_text| if is_text { "text" } else { "json" }));
+            /// the version of NCCL
+            nccl_version: text(answer.and_then(|answer| answer.version.as_deref()));
+            /// the communicators of the job
+            communicators: number(answer.map(|answer| answer.communicators_count))
+                => gauge("count").title("Communicators of NCCL");
+            /// the ranks in the answer, of all communicators, whose processes are in this pod
+            own_ranks: number(answered.map(|it| it.own_ranks)) => gauge("count").not_exported();
+            /// processes that did not answer the service in time, as the service counts them
+            late_answers: number(answer.map(|answer| answer.timeouts))
+                => gauge("count").title("Timeouts of NCCL's service");
+            /// the time for which the service collected the answer
+            collection_time: thousandths(answer.and_then(|answer| answer.milliseconds))
+                => gauge("s").not_exported();
+            /// the time for which no rank in the answers has launched an operation or has changed
+            /// its state; null if the answer does not say that
+            without_change: seconds(answered.and_then(|it| it.unchanged.seconds))
+                => gauge("s").title("Since the last NCCL operation");
+            /// the longest time before for which nothing had changed in the answers, until
+            /// something did
+            longest_gap: seconds(answered.map(|it| it.unchanged.longest_gap))
+                => gauge("s").not_exported();
+        }
     }
 
     /// Returns the rows of the communicators: those with missing ranks or with ranks that are
     /// behind are first, and then those with the most ranks.
     pub fn communicators(&self, answer: &Answer) -> Vec<Vec<u8>> {
         let all = sorted(answer).into_iter().take(MAX_COMMUNICATORS);
-        let row = |communicator: &Communicator| {
-            let Communicator { most, .. } = communicator;
-            let mut out = self.begin(&COMMUNICATOR);
-            push_text(&mut out, "communicator", Some(&communicator.name));
-            push_number(&mut out, "size", communicator.size);
-            push_number(&mut out, "ranks_missing", Some(communicator.missing));
-            push_number(&mut out, "ranks_behind", Some(communicator.behind));
-            push_number(&mut out, "ranks_ahead", communicator.ahead);
+        all.map(|communicator| self.communicator(communicator))
+            .collect()
+    }
+
+    row! {
+        /// the communicators in an answer, at most 16: those with ranks that are missing or behind,
+        /// then those with the most ranks; an answer in text describes only the former
+        pub COMMUNICATOR: "communicator" of "pod", "NCCL";
+        /// Returns the row of a communicator.
+        fn communicator(&self, communicator: &Communicator) for thing(self.time) {
+            /// the hash of the communicator; a number follows if several have the same
+            communicator: text(&*communicator.name) => key();
+            /// the number of ranks
+            size: number(communicator.size.map(u64::from)) => gauge("count").not_exported();
+            /// ranks whose processes do not answer the service
+            ranks_missing: number(u64::from(communicator.missing))
+                => gauge("count").title("Ranks of NCCL that do not answer");
+            /// ranks that have launched fewer calls of an operation than another rank; in an answer
+            /// in text, of the operation for which these are the most ranks
+            ranks_behind: number(u64::from(communicator.behind))
+                => gauge("count").title("Ranks of NCCL that are behind");
+            /// ranks that have launched as many calls of each operation as any other rank; null if
+            /// the answer does not say that
+            ranks_ahead: number(communicator.ahead.map(u64::from)) => gauge("count").not_exported();
             let at = communicator.main_operation();
-            push_text(&mut out, "operation", at.map(|at| OPERATIONS[at]));
-            push_known(&mut out, "launched", at.map(|at| most[at]));
-            out.push(b'}');
-            out
-        };
-        all.map(row).collect()
+            /// the operation in which most ranks are behind, or of which there are the most calls;
+            /// collective for all together, before NCCL 2.26
+            operation: text(at.map(|at| OPERATIONS[at]));
+            /// the most calls of this operation that a rank has launched
+            launched: number(at.map(|at| communicator.most[at]))
+                => gauge("count").title("Calls of NCCL launched, most");
+        }
     }
 
     /// Returns the rows of ranks, at most [`MAX_RANKS`], and the number of ranks without a row.
@@ -181,34 +138,45 @@ impl Request<'_> {
         (rows.collect(), total - shown.len())
     }
 
-    fn rank(&self, answered: &Answered<'_>, communicator: &Communicator, rank: &Rank) -> Vec<u8> {
-        let place = rank.place.as_ref();
-        let mut out = self.begin(&RANK);
-        push_text(&mut out, "communicator", Some(&communicator.name));
-        push_number(&mut out, "nccl_rank", Some(rank.number));
-        push_text(&mut out, "host", place.map(|place| &*place.host));
-        push_number(&mut out, "nccl_pid", place.map(|place| place.pid));
-        push_number(&mut out, "gpu", place.and_then(|place| place.gpu));
-        push_text(&mut out, "state", rank.state.map(State::name));
-        let launched = rank.counts.map(|_| {
+    row! {
+        /// the ranks in an answer, at most 64: those that do not answer, have an error or are
+        /// behind, then others; an answer in text names only some of the former
+        pub RANK: "rank" of "device", "NCCL";
+        /// Returns the row of a rank.
+        fn rank(&self, answered: &Answered<'_>, communicator: &Communicator, rank: &Rank)
+        for thing(self.time) {
+            let place = rank.place.as_ref();
+            /// the communicator, as in the section communicator
+            communicator: text(&*communicator.name) => key();
+            /// the rank in the communicator
+            nccl_rank: number(u64::from(rank.number)) => key();
+            /// the address of its host: the pod, or the node if the pod uses the network of its
+            /// node
+            host: text(place.map(|place| &*place.host));
+            /// the id of its process, as the process sees it
+            nccl_pid: number(place.map(|place| u64::from(place.pid)));
+            /// the number of its GPU on the host, of NVML
+            gpu: number(place.and_then(|place| place.gpu).map(u64::from));
+            /// running, starting, finalizing, aborted, error, left if its process is not a member
+            /// of the communicator, unresponsive, dead, or missing if the answer does not say why;
+            /// null if it says nothing
+            state: text(rank.state.map(State::name));
             let counts = rank.counts();
-            counts.fold(0_u64, |sum, (_, count)| sum.saturating_add(count))
-        });
-        push_known(&mut out, "launched", launched);
-        let behind = rank.behind(&communicator.most);
-        let operation = behind.and_then(|(_, at)| at).map(|at| OPERATIONS[at]);
-        push_text(&mut out, "operation", operation);
-        push_known(&mut out, "behind", behind.map(|(gap, _)| gap));
-        let unchanged = answered.history.unchanged(communicator, rank);
-        push_seconds(&mut out, "without_change", unchanged);
-        out.push(b'}');
-        out
-    }
-
-    fn begin(&self, section: &Section) -> Vec<u8> {
-        let mut out = Vec::new();
-        begin(&mut out, self.time, section);
-        out
+            let launched = counts.fold(0_u64, |sum, (_, count)| sum.saturating_add(count));
+            /// the calls of collective operations that it has launched; in an answer in text only
+            /// of those in which ranks differ
+            launched: number(rank.counts.map(|_| launched))
+                => gauge("count").title("Calls of NCCL launched").not_exported();
+            let behind = rank.behind(&communicator.most);
+            /// the operation in which it is most calls behind
+            operation: text(behind.and_then(|(_, at)| at).map(|at| OPERATIONS[at]));
+            /// how many calls it has launched fewer than other ranks, of all operations
+            behind: number(behind.map(|(gap, _)| gap))
+                => gauge("count").title("Calls of NCCL behind").not_exported();
+            /// the time for which its calls and its state have not changed in the answers
+            without_change: seconds(answered.history.unchanged(communicator, rank))
+                => gauge("s").not_exported();
+        }
     }
 }
 
@@ -227,20 +195,26 @@ pub struct ProcessRow<'a> {
 }
 
 impl ProcessRow<'_> {
-    /// Returns the row.
-    pub fn build(&self) -> Vec<u8> {
-        let mut out = Vec::new();
-        begin(&mut out, self.time, &PROCESS);
-        push_pid(&mut out, self.process);
-        push_number(&mut out, "world_rank", self.rank.map(|(rank, _)| rank));
-        let size = self.rank.map(|(_, size)| size).filter(|size| *size > 0);
-        push_number(&mut out, "world_size", size);
-        push_text(&mut out, "addresses", Some(self.addresses));
-        let (state, cpu) = self.state;
-        push_text(&mut out, "process_state", Some(state));
-        push_decimals(&mut out, "cpu_time", cpu, MICRO);
-        out.extend_from_slice(&self.process.tail);
-        out
+    row! {
+        /// the processes of the pod with a rank from a launcher, or all if none has one: at most 64
+        pub PROCESS: "process" of "process", "NCCL";
+        /// Returns the row.
+        pub fn build(&self) for process(self.time, id(self.process.pid), &self.process.tail) {
+            /// the rank in the variable RANK of torchrun or a variable of a launcher of MPI; null
+            /// if the process had none when it executed its program
+            world_rank: number(self.rank.map(|(rank, _)| u64::from(rank)));
+            let size = self.rank.map(|(_, size)| u64::from(size));
+            /// the number of ranks, from the same source
+            world_size: number(size.filter(|size| *size > 0)) => gauge("count").not_exported();
+            /// the addresses of the pod, by which answers name it, at most 8, separated by blanks
+            addresses: text(self.addresses);
+            let (state, cpu) = self.state;
+            /// the state of the process: running, sleeping, disk (waiting for storage), stopped, or
+            /// ended
+            process_state: text(state);
+            /// CPU seconds, summed over threads
+            cpu_time: millionths(cpu) => counter("s").not_exported();
+        }
     }
 }
 
@@ -264,21 +238,20 @@ fn severity(communicator: &Communicator, rank: &Rank) -> (u8, Reverse<u64>) {
     (class, Reverse(gap))
 }
 
-fn push_number(out: &mut Vec<u8>, key: &str, number: Option<u32>) {
-    push_known(out, key, number.map(u64::from));
-}
-
-fn push_seconds(out: &mut Vec<u8>, key: &str, seconds: Option<f64>) {
-    let duration = seconds.and_then(|it| std::time::Duration::try_from_secs_f64(it).ok());
-    let milliseconds = duration.and_then(|it| u64::try_from(it.as_millis()).ok());
-    push_decimals(out, key, milliseconds, MILLI);
+/// Appends a time in seconds, or null.
+fn seconds(out: &mut Vec<u8>, key: &str, seconds: Option<f64>) {
+    let duration = seconds.and_then(|it| Duration::try_from_secs_f64(it).ok());
+    thousandths(
+        out,
+        key,
+        duration.and_then(|it| u64::try_from(it.as_millis()).ok()),
+    );
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::{json, text};
     use super::*;
-    use crate::sampling::json_rows::columns_of;
 
     const REQUEST: Request<'_> = Request {
         time: "T",
@@ -312,20 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rows_have_the_declared_columns() {
-        let answer = documented();
-        with_rows(&answer, |answered| {
-            let (ranks, left_out) = REQUEST.ranks(answered);
-            assert_eq!((ranks.len(), left_out), (2, 0));
-            assert_eq!(
-                columns_of(&REQUEST.service(Some(answered))),
-                SERVICE.sorted_columns()
-            );
-            assert_eq!(columns_of(&REQUEST.service(None)), SERVICE.sorted_columns());
-            let communicators = REQUEST.communicators(&answer);
-            assert_eq!(columns_of(&communicators[0]), COMMUNICATOR.sorted_columns());
-            assert_eq!(columns_of(&ranks[0]), RANK.sorted_columns());
-        });
+    fn the_row_of_a_process_has_its_rank() {
         let process = Process {
             pid: 7,
             tail: b",\"container\":\"app\",\"program\":\"train.py\"}"
@@ -341,7 +301,6 @@ mod tests {
             state: ("stopped", Some(1_500_000)),
         };
         let row = row.build();
-        assert_eq!(columns_of(&row), PROCESS.sorted_columns());
         let row = parsed(&row);
         assert_eq!(
             (&row["world_rank"], &row["cpu_time"]),

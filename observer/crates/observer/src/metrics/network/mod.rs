@@ -24,15 +24,16 @@ use self::rows::{push_interface, push_port, push_socket, push_tcp, push_traffic}
 use self::socket_owners::OwnerSearch;
 use self::traffic_table::TrafficTable;
 use crate::metrics::metric::Metric;
-use crate::runtime::declaration::{Declaration, MetricOption, ProcessFiles, Section};
+use crate::runtime::declaration::{Declaration, MetricOption, ProcessFiles};
 use crate::runtime::notices::Notices;
 use crate::runtime::session::Session;
 use crate::runtime::settings::Settings;
 use crate::sampling::accounts::Sum;
-use crate::sampling::json_rows::{begin_program, write_header};
+use crate::sampling::json_rows::write_header;
 use crate::sampling::omissions::Maximum;
 use crate::sampling::process::{Key, Process};
 use crate::sampling::process_table::ProcessTable;
+use crate::sampling::row::{Rows, begin_program};
 use crate::sampling::sampler::{self, Run, Sampler};
 use crate::sampling::traffic::Traffic;
 
@@ -48,18 +49,6 @@ const LAST_READING: f64 = 0.2;
 /// The most interfaces that have rows. A node has one for each of its pods.
 const MAX_INTERFACES: usize = 64;
 
-/// The lines of the programs in the summary.
-const PROGRAM: Section = Section {
-    name: "program",
-    columns: &[
-        "program",
-        "container",
-        "processes",
-        "bytes_sent",
-        "bytes_received",
-        "retransmitted",
-    ],
-};
 /// The metric.
 pub static METRIC: Metric = Metric {
     declaration: Declaration {
@@ -74,15 +63,20 @@ pub static METRIC: Metric = Metric {
         ],
         reads: ProcessFiles::Stat,
         reads_sockets: true,
-        sections: &[rows::INTERFACE, rows::TCP, rows::SOCKET, rows::INFINIBAND],
-        summary: &[PROGRAM],
     },
     run,
 };
 
+/// The rows.
+pub const ROWS: Rows = Rows {
+    format: "jsonl",
+    sections: &[rows::INTERFACE, rows::TCP, rows::SOCKET, rows::INFINIBAND],
+    summary: &[],
+};
+
 /// Observes until there is a reason to end, and then writes the closing marker and the summary.
 fn run(settings: Settings, session: &mut Session) {
-    let network = Network::new(&settings, &rows::SOCKET);
+    let network = Network::new(&settings, rows::SOCKET.name);
     sampler::run(network, settings, session);
 }
 
@@ -92,7 +86,7 @@ pub struct Network {
     /// The network whose interfaces have rows: `pod` or `node`.
     pub scope: &'static str,
     /// The section of the rows of sockets.
-    section: &'static Section,
+    section: &'static str,
     table: TrafficTable,
     owners: OwnerSearch,
     ports: Vec<Port>,
@@ -186,7 +180,7 @@ impl Sampler for Network {
 impl Network {
     /// Begins to read sockets. Their rows are in the section `section`, which has the columns of
     /// [`rows::SOCKET`].
-    pub fn new(settings: &Settings, section: &'static Section) -> Self {
+    pub fn new(settings: &Settings, section: &'static str) -> Self {
         Self {
             // Each message about a closed socket costs processor time in the kernel. In the network
             // of a node, most sockets belong to other programs, so these messages are not
@@ -430,7 +424,10 @@ impl Network {
         let mut sums: Vec<&Sum> = processes.sums.list().iter().collect();
         sums.sort_by_key(|sum| (std::cmp::Reverse(sum.traffic.bytes()), &sum.program));
         let line = |sum: &Sum| {
-            let mut line = begin_program(sum, &processes.containers);
+            let mut line = Vec::new();
+            let container = processes.containers.known_name(sum.container);
+            begin_program(&mut line, &sum.program, container);
+            push_known(&mut line, "processes", Some(sum.processes));
             push_traffic(&mut line, self.known_traffic(sum));
             line.push(b'}');
             line

@@ -1,227 +1,177 @@
-//! The rows of network: JSON Lines. src/catalog/network.yaml describes their columns.
+//! The rows of network.
 
-use encode::json::{clean, push_known, push_text};
+use encode::json::clean;
 use linux::proc::net_dev::Interface;
 use linux::proc::net_snmp::value;
 
 use crate::metrics::network::infiniband::{Port, PortCounters};
 use crate::metrics::network::traffic_table::Flow;
-use crate::runtime::declaration::Section;
-use crate::sampling::json_rows::{begin, push_decimals, push_pid};
 use crate::sampling::process::Process;
+use crate::sampling::row::{id, number, row, text, thousandths};
 use crate::sampling::traffic::Traffic;
 
-/// The rows of interfaces.
-pub const INTERFACE: Section = Section {
-    name: "interface",
-    columns: &[
-        "interface",
-        "scope",
-        "rx_bytes",
-        "tx_bytes",
-        "rx_packets",
-        "tx_packets",
-        "rx_errors",
-        "tx_errors",
-        "rx_dropped",
-        "tx_dropped",
-    ],
-};
-
-/// The rows of all TCP connections together.
-pub const TCP: Section = Section {
-    name: "tcp",
-    columns: &[
-        "scope",
-        "in_segments",
-        "out_segments",
-        "retransmitted",
-        "attempt_fails",
-        "estab_resets",
-        "in_errors",
-        "timeouts",
-        "listen_drops",
-    ],
-};
-
-/// The rows of the TCP connections of a process to a peer.
-pub const SOCKET: Section = Section {
-    name: "socket",
-    columns: &[
-        "container",
-        "program",
-        "pid",
-        "peer",
-        "sockets",
-        "send_queue",
-        "receive_queue",
-        "rtt",
-        "bytes_sent",
-        "bytes_received",
-        "retransmitted",
-    ],
-};
-
-/// The rows of ports of InfiniBand devices.
-pub const INFINIBAND: Section = Section {
-    name: "infiniband",
-    columns: &[
-        "device",
-        "port",
-        "scope",
-        "rx_bytes",
-        "tx_bytes",
-        "rx_packets",
-        "tx_packets",
-        "port_rcv_errors",
-        "port_xmit_discards",
-        "symbol_error",
-    ],
-};
-
-/// The columns of the section `tcp`, and their sources: the group and the name in `net/snmp`, or in
-/// `net/netstat` for `TcpExt`.
-const TCP_SOURCES: [(&str, &str, &str); 8] = [
-    ("in_segments", "Tcp", "InSegs"),
-    ("out_segments", "Tcp", "OutSegs"),
-    ("retransmitted", "Tcp", "RetransSegs"),
-    ("attempt_fails", "Tcp", "AttemptFails"),
-    ("estab_resets", "Tcp", "EstabResets"),
-    ("in_errors", "Tcp", "InErrs"),
-    ("timeouts", "TcpExt", "TCPTimeouts"),
-    ("listen_drops", "TcpExt", "ListenDrops"),
-];
-
-/// Appends the row of an interface.
-pub fn push_interface(out: &mut Vec<u8>, time: &str, scope: &str, interface: &Interface<'_>) {
-    let Interface {
-        name,
-        received,
-        sent,
-    } = interface;
-    begin(out, time, &INTERFACE);
-    push_text(out, "interface", Some(&clean(name)));
-    push_text(out, "scope", Some(scope));
-    push_known(out, "rx_bytes", Some(received.bytes));
-    push_known(out, "tx_bytes", Some(sent.bytes));
-    push_known(out, "rx_packets", Some(received.packets));
-    push_known(out, "tx_packets", Some(sent.packets));
-    push_known(out, "rx_errors", Some(received.errors));
-    push_known(out, "tx_errors", Some(sent.errors));
-    push_known(out, "rx_dropped", Some(received.dropped));
-    push_known(out, "tx_dropped", Some(sent.dropped));
-    out.push(b'}');
-}
-
-/// Appends the row of the section `tcp`, from the texts of `net/snmp` and `net/netstat`. `report`
-/// gets the name of each value that is missing in these texts.
-pub fn push_tcp(
-    out: &mut Vec<u8>,
-    time: &str,
-    scope: &str,
-    [snmp, netstat]: [&[u8]; 2],
-    report: &mut dyn FnMut(&'static str),
-) {
-    begin(out, time, &TCP);
-    push_text(out, "scope", Some(scope));
-    for (column, group, name) in TCP_SOURCES {
-        let text = if group == "Tcp" { snmp } else { netstat };
-        let found = value(text, group.as_bytes(), name.as_bytes());
-        if found.is_none() {
-            report(name);
-        }
-        push_known(out, column, found);
+row! {
+    /// the network interfaces of the pod that have sent or received packets
+    pub INTERFACE: "interface" of "interface", "Network";
+    /// Appends the row of an interface.
+    pub fn push_interface(out, time: &str, scope: &str, interface: &Interface<'_>)
+    for thing(time) {
+        let Interface { name, received, sent } = interface;
+        /// the interface
+        interface: text(&*clean(name)) => key();
+        /// pod, or node if the pod uses the network of its node
+        scope: text(scope) => export_name("ridealong.scope");
+        /// bytes received
+        rx_bytes: number(received.bytes) => counter("bytes").title("Received");
+        /// bytes sent
+        tx_bytes: number(sent.bytes) => counter("bytes").title("Sent");
+        /// packets received
+        rx_packets: number(received.packets) => counter("count").title("Packets received");
+        /// packets sent
+        tx_packets: number(sent.packets) => counter("count").title("Packets sent");
+        /// packets received with errors
+        rx_errors: number(received.errors) => counter("count").title("Receive errors");
+        /// packets that could not be sent because of errors
+        tx_errors: number(sent.errors) => counter("count").title("Send errors");
+        /// received packets that were dropped, for example because a queue was full
+        rx_dropped: number(received.dropped) => counter("count").title("Received and dropped");
+        /// packets that were dropped instead of sent
+        tx_dropped: number(sent.dropped) => counter("count").title("Dropped instead of sent");
     }
-    out.push(b'}');
 }
 
-/// Appends the row of a process and a peer to a section with the columns of [`SOCKET`]. If `flow`
-/// is `None`, the sockets of the process are unknown.
-pub fn push_socket(
-    out: &mut Vec<u8>,
-    time: &str,
-    section: &Section,
-    process: &Process,
-    flow: Option<&Flow>,
-) {
-    let connections = flow.map(|flow| flow.connections);
-    let traffic = flow.map(|flow| flow.traffic);
-    let peer = flow.map(|flow| flow.peer.to_string());
-    begin(out, time, section);
-    push_pid(out, process);
-    push_text(out, "peer", peer.as_deref());
-    push_known(out, "sockets", connections.map(|found| found.sockets));
-    push_known(out, "send_queue", connections.map(|found| found.send_queue));
-    let receive_queue = connections.map(|found| found.receive_queue);
-    push_known(out, "receive_queue", receive_queue);
-    let rtt = connections.and_then(|found| found.rtt());
-    push_decimals(out, "rtt", rtt, 3);
-    push_traffic(out, traffic);
-    out.extend_from_slice(&process.tail);
-}
-
-/// Appends bytes and retransmitted segments.
-pub fn push_traffic(out: &mut Vec<u8>, traffic: Option<Traffic>) {
-    push_known(out, "bytes_sent", traffic.map(|found| found.sent));
-    push_known(out, "bytes_received", traffic.map(|found| found.received));
-    let retransmitted = traffic.map(|found| found.retransmitted);
-    push_known(out, "retransmitted", retransmitted);
-}
-
-/// Appends the row of a port of an InfiniBand device.
-pub fn push_port(out: &mut Vec<u8>, time: &str, port: &Port, counters: &PortCounters) {
-    let PortCounters {
-        received,
-        sent,
-        packets_received,
-        packets_sent,
-        receive_errors,
-        discarded,
-        symbol_errors,
-    } = counters;
-    begin(out, time, &INFINIBAND);
-    push_text(out, "device", Some(&port.device));
-    push_known(out, "port", Some(port.number));
-    push_text(out, "scope", Some("node"));
-    push_known(out, "rx_bytes", *received);
-    push_known(out, "tx_bytes", *sent);
-    push_known(out, "rx_packets", *packets_received);
-    push_known(out, "tx_packets", *packets_sent);
-    push_known(out, "port_rcv_errors", *receive_errors);
-    push_known(out, "port_xmit_discards", *discarded);
-    push_known(out, "symbol_error", *symbol_errors);
-    out.push(b'}');
-}
-
-#[cfg(test)]
-mod tests {
-    use linux::proc::net_dev::interfaces;
-
-    use super::*;
-    use crate::sampling::json_rows::columns_of;
-
-    fn columns(push: impl FnOnce(&mut Vec<u8>)) -> Vec<String> {
-        let mut row = Vec::new();
-        push(&mut row);
-        columns_of(&row)
-    }
-
-    #[test]
-    fn the_rows_have_the_declared_columns() {
-        let text = b"a\nb\neth0: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n";
-        let eth0 = interfaces(text).next().unwrap();
-        let process = Process {
-            tail: (*b",\"container\":\"app\",\"program\":\"lmp\"}").into(),
-            ..Process::default()
+row! {
+    /// the TCP connections of the pod, all together
+    pub TCP: "tcp" of "pod", "Network";
+    /// Appends the row of the section `tcp`, from the texts of `net/snmp` and `net/netstat`.
+    /// `report` gets the name of each value that is missing in these texts.
+    pub fn push_tcp(
+        out,
+        time: &str,
+        scope: &str,
+        [snmp, netstat]: [&[u8]; 2],
+        report: &mut dyn FnMut(&'static str),
+    )
+    for thing(time) {
+        let mut find = |text: &[u8], group: &[u8], name: &'static str| {
+            let found = value(text, group, name.as_bytes());
+            if found.is_none() {
+                report(name);
+            }
+            found
         };
-        let port = Port::default();
-        let interface = columns(|out| push_interface(out, "", "pod", &eth0));
-        let tcp = columns(|out| push_tcp(out, "", "pod", [b"", b""], &mut |_| ()));
-        let socket = columns(|out| push_socket(out, "", &SOCKET, &process, None));
-        let infiniband = columns(|out| push_port(out, "", &port, &PortCounters::default()));
-        assert_eq!(interface, INTERFACE.sorted_columns());
-        assert_eq!(tcp, TCP.sorted_columns());
-        assert_eq!(socket, SOCKET.sorted_columns());
-        assert_eq!(infiniband, INFINIBAND.sorted_columns());
+        /// pod, or node if the pod uses the network of its node
+        scope: text(scope) => export_name("ridealong.scope");
+        /// segments received
+        in_segments: number(find(snmp, b"Tcp", "InSegs"))
+            => counter("count").title("Segments received");
+        /// segments sent, without those that were sent again
+        out_segments: number(find(snmp, b"Tcp", "OutSegs"))
+            => counter("count").title("Segments sent");
+        /// segments sent again
+        retransmitted: number(find(snmp, b"Tcp", "RetransSegs"))
+            => counter("count").title("Segments sent again");
+        /// connections that could not be opened
+        attempt_fails: number(find(snmp, b"Tcp", "AttemptFails"))
+            => counter("count").title("Connections not opened");
+        /// open connections that were reset
+        estab_resets: number(find(snmp, b"Tcp", "EstabResets"))
+            => counter("count").title("Connections reset");
+        /// segments received with errors
+        in_errors: number(find(snmp, b"Tcp", "InErrs"))
+            => counter("count").title("Segments with errors");
+        /// how often the acknowledgement of a segment did not arrive in time, so that the
+        /// connection waited and then sent slowly
+        timeouts: number(find(netstat, b"TcpExt", "TCPTimeouts"))
+            => counter("count").title("Timeouts of acknowledgements");
+        /// connections to the pod that were dropped, for example because too many waited to be
+        /// accepted
+        listen_drops: number(find(netstat, b"TcpExt", "ListenDrops"))
+            => counter("count").title("Connections dropped");
+    }
+}
+
+row! {
+    /// the TCP connections of each process to each peer; without an open connection, only if the
+    /// counters have grown
+    pub SOCKET: "socket" of "process", "Network";
+    /// Appends the row of a process and a peer to a section with the columns of [`SOCKET`]. If
+    /// `flow` is `None`, the sockets of the process are unknown.
+    pub fn push_socket(
+        out,
+        time: &str,
+        section: &str,
+        process: &Process,
+        flow: Option<&Flow>,
+    )
+    for process_in(section, time, id(process.pid), &process.tail) {
+        let connections = flow.map(|flow| flow.connections);
+        let peer = flow.map(|flow| flow.peer.to_string());
+        /// the address of the other end; the word pod for another process of the pod, the word
+        /// other for all peers after the first 32
+        peer: text(peer.as_deref()) => key().export_name("network.peer.address").summed();
+        /// TCP sockets to the peer that the process has open
+        sockets: number(connections.map(|found| found.sockets))
+            => gauge("count").title("Open sockets");
+        /// bytes that the peer has not acknowledged yet
+        send_queue: number(connections.map(|found| found.send_queue))
+            => gauge("bytes").title("Send queue");
+        /// bytes that the process has not read yet
+        receive_queue: number(connections.map(|found| found.receive_queue))
+            => gauge("bytes").title("Receive queue");
+        /// round-trip time, the mean of the sockets weighted by the bytes that they have sent
+        rtt: thousandths(connections.and_then(|found| found.rtt()))
+            => gauge("ms").title("Round-trip time").mean();
+        ..TRAFFIC: push_traffic(flow.map(|flow| flow.traffic));
+    }
+}
+
+row! {
+    /// The bytes and retransmitted segments of sockets.
+    TRAFFIC;
+    /// Appends bytes and retransmitted segments.
+    pub fn push_traffic(out, traffic: Option<Traffic>) {
+        /// bytes sent, without those that were sent again; includes closed sockets
+        bytes_sent: number(traffic.map(|found| found.sent))
+            => counter("bytes").title("Sent").export_name("process.network.io")
+            .attribute("network.io.direction", "transmit");
+        /// bytes received; includes closed sockets
+        bytes_received: number(traffic.map(|found| found.received))
+            => counter("bytes").title("Received").export_name("process.network.io")
+            .attribute("network.io.direction", "receive");
+        /// segments sent again; includes closed sockets
+        retransmitted: number(traffic.map(|found| found.retransmitted))
+            => counter("count").title("Segments sent again");
+    }
+}
+
+row! {
+    /// the ports of the InfiniBand devices of the node, if the pod can see them
+    pub INFINIBAND: "infiniband" of "device", "Network";
+    /// Appends the row of a port of an InfiniBand device.
+    pub fn push_port(out, time: &str, port: &Port, counters: &PortCounters) for thing(time) {
+        /// the device
+        device: text(&*port.device) => key();
+        /// the number of the port
+        port: number(port.number) => key();
+        /// node: the counters include the traffic of all pods of the node
+        scope: text("node") => export_name("ridealong.scope");
+        /// bytes received
+        rx_bytes: number(counters.received) => counter("bytes").title("Received");
+        /// bytes sent
+        tx_bytes: number(counters.sent) => counter("bytes").title("Sent");
+        /// packets received
+        rx_packets: number(counters.packets_received) => counter("count").title("Packets received");
+        /// packets sent
+        tx_packets: number(counters.packets_sent) => counter("count").title("Packets sent");
+        /// packets received with errors
+        port_rcv_errors: number(counters.receive_errors)
+            => counter("count").title("Receive errors");
+        /// packets that were not sent because the port was down or congested
+        port_xmit_discards: number(counters.discarded)
+            => counter("count").title("Packets not sent");
+        /// errors of the physical link
+        symbol_error: number(counters.symbol_errors)
+            => counter("count").title("Errors of the link");
     }
 }

@@ -13,6 +13,7 @@ use crate::runtime::session::Session;
 use crate::runtime::settings::Settings;
 use crate::sampling::process::{Key, Process};
 use crate::sampling::process_table::ProcessTable;
+use crate::sampling::row::Rows;
 use crate::sampling::sampler::{self, Run, Sampler};
 
 /// The metric.
@@ -30,10 +31,15 @@ pub static METRIC: Metric = Metric {
         ],
         reads: ProcessFiles::Counters,
         reads_sockets: false,
-        sections: &[PROCESS],
-        summary: &[summary::PROGRAM],
     },
     run,
+};
+
+/// The rows.
+pub const ROWS: Rows = Rows {
+    format: "pidstat",
+    sections: &[PROCESS],
+    summary: &[summary::PROGRAM],
 };
 
 /// Observes until there is a reason to end, and then writes the closing marker and the summary.

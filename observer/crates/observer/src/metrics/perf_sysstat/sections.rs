@@ -2,14 +2,14 @@
 //! pidstat, and the additional keys `container` and `program`.
 
 use encode::json::push_or_null;
-use encode::number::{float, push, push_decimal};
+use encode::number::{float, push};
 use linux::clock::WallTime;
 use linux::proc::stat::StatCounters;
 
-use crate::runtime::declaration::Section;
 use crate::sampling::counters::{Counters, Switches};
 use crate::sampling::process::{Process, State, ThreadRow};
 use crate::sampling::process_table::ProcessTable;
+use crate::sampling::row::{self, Column, Columns, Part, Section, decimal, number, row};
 
 /// pidstat's names of the scheduling policies, in the order of the kernel's numbers.
 const POLICIES: [&str; 8] = [
@@ -82,56 +82,36 @@ pub struct Row<'a> {
     pub tail: &'a [u8],
 }
 
-/// A section: its header, the columns of its rows, and whether threads have rows in it.
+/// A section of the log: its header, the columns of its rows, and whether threads have rows in it.
 pub struct LogSection {
     /// The Metrics Operator's header.
     pub header: &'static str,
-    /// Appends the keys of a row between the ids and the command.
+    /// Appends the keys of a row between the ids and the command, each after a comma.
     pub body: fn(&mut Vec<u8>, &Timepoint, &Row<'_>),
     /// Whether threads have their own counters in this section.
     pub has_threads: bool,
-    /// Whether an earlier section has the same columns.
-    pub is_repetition: bool,
 }
 
 /// The columns of the rows of a process in all sections, as one section of the catalog.
 pub const PROCESS: Section = Section {
     name: "process",
-    columns: &[
-        "container",
-        "program",
-        "pid",
-        "tid",
-        "uid",
-        "percent_usr",
-        "percent_system",
-        "percent_guest",
-        "percent_wait",
-        "percent_cpu",
-        "cpu",
-        "usr_ms",
-        "system_ms",
-        "guest_ms",
-        "kb_rd_s",
-        "kb_wr_s",
-        "kb_ccwr_s",
-        "iodelay",
-        "prio",
-        "policy",
-        "minflt_s",
-        "majflt_s",
-        "vsz",
-        "rss",
-        "percent_mem",
-        "minflt_nr",
-        "majflt_nr",
-        "stksize",
-        "stkref",
-        "threads",
-        "fd_nr",
-        "cswch_s",
-        "nvcswch_s",
-    ],
+    of: "process",
+    title: Some("Processes"),
+    description: "the processes of the application, and with the option threads their threads",
+    columns: Columns::new(&[
+        Part::Shared(row::PROCESS),
+        Part::Column(Column::new("tid", false, "thread id; empty for a process").key()),
+        Part::Column(Column::new("uid", false, "user id")),
+        Part::Shared(CPU),
+        Part::Shared(CHILD_CPU),
+        Part::Shared(IO),
+        Part::Shared(POLICY),
+        Part::Shared(MEMORY_FAULTS),
+        Part::Shared(CHILD_FAULTS),
+        Part::Shared(STACK_USE),
+        Part::Shared(TABLES),
+        Part::Shared(SWITCHES),
+    ]),
 };
 
 /// The sections, in the Metrics Operator's order.
@@ -140,67 +120,56 @@ pub const SECTIONS: [LogSection; 11] = [
         header: "CPU STATISTICS TASK",
         body: push_cpu,
         has_threads: true,
-        is_repetition: false,
     },
     LogSection {
         header: "CPU STATISTICS CHILD",
         body: push_child_cpu,
         has_threads: false,
-        is_repetition: false,
     },
     LogSection {
         header: "IO STATISTICS",
         body: push_io,
         has_threads: true,
-        is_repetition: false,
     },
     LogSection {
         header: "POLICY",
         body: push_policy,
         has_threads: true,
-        is_repetition: false,
     },
     LogSection {
         header: "PAGEFAULTS TASK",
-        body: push_faults,
+        body: push_memory_faults,
         has_threads: true,
-        is_repetition: false,
     },
     LogSection {
         header: "PAGEFAULTS CHILD",
         body: push_child_faults,
         has_threads: false,
-        is_repetition: false,
     },
     LogSection {
         header: "STACK UTILIZATION",
-        body: push_stack,
+        body: push_stack_use,
         has_threads: false,
-        is_repetition: false,
     },
     LogSection {
         header: "THREADS TASK",
         body: push_cpu,
         has_threads: true,
-        is_repetition: true,
     },
     LogSection {
         header: "THREADS CHILD",
         body: push_child_cpu,
         has_threads: false,
-        is_repetition: true,
     },
     LogSection {
         header: "KERNEL TABLES",
         body: push_tables,
         has_threads: false,
-        is_repetition: false,
     },
     LogSection {
         header: "TASK SWITCHING",
         body: push_switches,
         has_threads: true,
-        is_repetition: false,
     },
 ];
 
@@ -246,12 +215,6 @@ impl LogSection {
         out.push(b']');
     }
 
-    /// Appends the keys of a row between the ids and the command, each after a comma.
-    pub fn push_body(&self, out: &mut Vec<u8>, timepoint: &Timepoint, row: &Row<'_>) {
-        out.push(b',');
-        (self.body)(out, timepoint, row);
-    }
-
     fn push_row(&self, out: &mut Vec<u8>, start: usize, timepoint: &Timepoint, row: &Row<'_>) {
         if out.len() > start {
             out.push(b',');
@@ -265,7 +228,7 @@ impl LogSection {
         }
         out.extend_from_slice(b",\"pid\":");
         push_id(out, row.pid);
-        self.push_body(out, timepoint, row);
+        (self.body)(out, timepoint, row);
         out.extend_from_slice(b",\"command\":");
         out.extend_from_slice(row.command);
         out.extend_from_slice(row.tail);
@@ -322,163 +285,242 @@ fn push_id(out: &mut Vec<u8>, id: i32) {
     push(out, u64::from(id.unsigned_abs()));
 }
 
-fn push_key(out: &mut Vec<u8>, key: &str) {
-    out.extend_from_slice(key.as_bytes());
-}
-
-/// Appends a number with two decimals; null if the number is unknown.
-fn push_known(out: &mut Vec<u8>, key: &str, number: Option<f64>) {
-    push_key(out, key);
-    match number {
-        Some(number) => push_decimal(out, number),
-        None => out.extend_from_slice(b"null"),
-    }
-}
-
 /// Appends an integer that jc writes in quotation marks; null if the integer is unknown.
-fn push_quoted(out: &mut Vec<u8>, form: Form, key: &str, number: Option<u64>) {
-    push_key(out, key);
-    match number {
-        Some(number) if form == Form::Jc => {
+fn quoted(out: &mut Vec<u8>, key: &str, form: Form, value: Option<u64>) {
+    out.extend_from_slice(key.as_bytes());
+    match value {
+        Some(value) if form == Form::Jc => {
             out.push(b'"');
-            push(out, number);
+            push(out, value);
             out.push(b'"');
         }
-        _ => push_or_null(out, number),
+        _ => push_or_null(out, value),
     }
+}
+
+/// Appends a text that needs no escapes.
+fn plain(out: &mut Vec<u8>, key: &str, value: &str) {
+    out.extend_from_slice(key.as_bytes());
+    out.push(b'"');
+    out.extend_from_slice(value.as_bytes());
+    out.push(b'"');
 }
 
 fn growth(now: u64, before: u64) -> f64 {
     float(now.saturating_sub(before))
 }
 
-fn push_cpu(out: &mut Vec<u8>, timepoint: &Timepoint, row: &Row<'_>) {
-    let (now, before) = (&row.now.stat, &row.before.stat);
-    // The ticks of one percent of a core.
-    let percent = row.seconds.map(|seconds| timepoint.ticks * seconds / 100.0);
-    let share = |ticks: f64| percent.map(|percent| ticks / percent);
-    let usr = growth(now.utime, before.utime);
-    let system = growth(now.stime, before.stime);
-    let guest = growth(now.guest, before.guest);
-    let wait = |counters: &Counters| counters.switches.and_then(|switches| switches.wait);
-    let waits = wait(row.now).zip(wait(row.before)).zip(row.seconds);
-    push_known(out, "\"percent_usr\":", share(usr - guest));
-    push_known(out, ",\"percent_system\":", share(system));
-    push_known(out, ",\"percent_guest\":", share(guest));
-    // The division by 1e7 converts nanoseconds per second to percent.
-    push_known(
-        out,
-        ",\"percent_wait\":",
-        waits.map(|((now, before), seconds)| growth(now, before) / 1e7 / seconds),
-    );
-    push_known(out, ",\"percent_cpu\":", share(usr + system));
-    push_key(out, ",\"cpu\":");
-    push(out, row.state.stat.processor);
+row! {
+    /// The use of processors.
+    pub CPU;
+    /// Appends the use of processors.
+    pub fn push_cpu(out, timepoint: &Timepoint, row: &Row<'_>) {
+        let (now, before) = (&row.now.stat, &row.before.stat);
+        // The ticks of one percent of a core.
+        let percent = row.seconds.map(|seconds| timepoint.ticks * seconds / 100.0);
+        let share = |ticks: f64| percent.map(|percent| ticks / percent);
+        let usr = growth(now.utime, before.utime);
+        let system = growth(now.stime, before.stime);
+        let guest = growth(now.guest, before.guest);
+        let wait = |counters: &Counters| counters.switches.and_then(|switches| switches.wait);
+        let waits = wait(row.now).zip(wait(row.before)).zip(row.seconds);
+        // The division by 1e7 converts nanoseconds per second to percent.
+        let wait = waits.map(|((now, before), seconds)| growth(now, before) / 1e7 / seconds);
+        /// % of a core, in the program itself
+        percent_usr: decimal(share(usr - guest)) => gauge("percent").title("CPU in the program");
+        /// % of a core, in the kernel
+        percent_system: decimal(share(system)) => gauge("percent").title("CPU in the kernel");
+        /// % of a core, in a virtual machine
+        percent_guest: decimal(share(guest)) => gauge("percent").title("CPU in virtual machines");
+        /// % of the interval spent waiting to run
+        percent_wait: decimal(wait)
+            => gauge("percent").title("Waiting to run").quantity("ridealong.process.run_delay");
+        /// % of a core, in total
+        percent_cpu: decimal(share(usr + system))
+            => gauge("percent").title("CPU").quantity("process.cpu.time");
+        /// the core on which the process or thread last ran
+        cpu: number(row.state.stat.processor);
+    }
 }
 
-/// Appends the processor time of a process and of the children that it has waited for.
-fn push_child_cpu(out: &mut Vec<u8>, timepoint: &Timepoint, row: &Row<'_>) {
-    let (now, before) = (&row.now.stat, &row.before.stat);
-    let milliseconds = 1000.0 / timepoint.ticks;
-    let guest = growth(now.guest, before.guest) + growth(now.cguest, before.cguest);
-    let usr = growth(now.utime, before.utime) + growth(now.cutime, before.cutime) - guest;
-    let system = growth(now.stime, before.stime) + growth(now.cstime, before.cstime);
-    for (key, ticks) in [
-        ("\"usr_ms\":", usr),
-        (",\"system_ms\":", system),
-        (",\"guest_ms\":", guest),
-    ] {
-        push_key(out, key);
+row! {
+    /// The processor time with that of children.
+    pub CHILD_CPU;
+    /// Appends the processor time of a process and of the children that it has waited for.
+    pub fn push_child_cpu(out, timepoint: &Timepoint, row: &Row<'_>) {
+        let (now, before) = (&row.now.stat, &row.before.stat);
         // The cast truncates to whole milliseconds, and turns negative numbers into 0.
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-        push_or_null(out, row.seconds.map(|_| (ticks * milliseconds) as u64));
+        let milliseconds = |ticks: f64| {
+            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+            row.seconds.map(|_| (ticks * (1000.0 / timepoint.ticks)) as u64)
+        };
+        let guest = growth(now.guest, before.guest) + growth(now.cguest, before.cguest);
+        let usr = growth(now.utime, before.utime) + growth(now.cutime, before.cutime) - guest;
+        let system = growth(now.stime, before.stime) + growth(now.cstime, before.cstime);
+        /// milliseconds in the program itself, including children that have ended
+        usr_ms: number(milliseconds(usr)) => gauge("ms").title("CPU in the program, with children");
+        /// milliseconds in the kernel, including children that have ended
+        system_ms: number(milliseconds(system))
+            => gauge("ms").title("CPU in the kernel, with children");
+        /// milliseconds in a virtual machine, including children that have ended
+        guest_ms: number(milliseconds(guest))
+            => gauge("ms").title("CPU in virtual machines, with children");
     }
 }
 
-fn push_io(out: &mut Vec<u8>, timepoint: &Timepoint, row: &Row<'_>) {
-    let both = row.now.io.zip(row.before.io).zip(row.seconds);
-    let rate = |of: fn(&linux::proc::io::Io) -> u64| {
-        both.map(|((now, before), seconds)| growth(of(&now), of(&before)) / (1024.0 * seconds))
-    };
-    push_known(out, "\"kb_rd_s\":", rate(|io| io.read));
-    push_known(out, ",\"kb_wr_s\":", rate(|io| io.written));
-    push_known(out, ",\"kb_ccwr_s\":", rate(|io| io.cancelled));
-    let (now, before) = (row.now.stat.blkio_delay, row.before.stat.blkio_delay);
-    let is_known = timepoint.has_delays && row.seconds.is_some();
-    let delay = is_known.then(|| now.saturating_sub(before));
-    push_quoted(out, timepoint.form, ",\"iodelay\":", delay);
-}
-
-fn push_policy(out: &mut Vec<u8>, timepoint: &Timepoint, row: &Row<'_>) {
-    let priority = Some(row.state.stat.rt_priority);
-    push_quoted(out, timepoint.form, "\"prio\":", priority);
-    let policy = usize::try_from(row.state.stat.policy)
-        .ok()
-        .and_then(|at| POLICIES.get(at));
-    push_key(out, ",\"policy\":\"");
-    push_key(out, policy.unwrap_or(&""));
-    out.push(b'"');
-}
-
-fn push_faults(out: &mut Vec<u8>, timepoint: &Timepoint, row: &Row<'_>) {
-    let (now, before) = (&row.now.stat, &row.before.stat);
-    let rate = |now, before| row.seconds.map(|seconds| growth(now, before) / seconds);
-    push_known(out, "\"minflt_s\":", rate(now.minflt, before.minflt));
-    push_known(out, ",\"majflt_s\":", rate(now.majflt, before.majflt));
-    // The memory of a thread is that of its process; pidstat repeats it.
-    if row.tid.is_some() && timepoint.form == Form::Json {
-        return;
-    }
-    let memory = row.state.memory;
-    push_key(out, ",\"vsz\":");
-    push_or_null(out, memory.map(|memory| memory.size));
-    push_key(out, ",\"rss\":");
-    push_or_null(out, memory.map(|memory| memory.resident));
-    let share = memory.map(|memory| 100.0 * float(memory.resident) / float(timepoint.memory));
-    push_known(out, ",\"percent_mem\":", share);
-}
-
-/// Appends the page faults of a process and of the children that it has waited for.
-fn push_child_faults(out: &mut Vec<u8>, timepoint: &Timepoint, row: &Row<'_>) {
-    let (now, before) = (&row.now.stat, &row.before.stat);
-    let minor = |stat: &StatCounters| stat.minflt.saturating_add(stat.cminflt);
-    let major = |stat: &StatCounters| stat.majflt.saturating_add(stat.cmajflt);
-    let growth = |now: u64, before: u64| row.seconds.map(|_| now.saturating_sub(before));
-    let (minor, major) = (
-        growth(minor(now), minor(before)),
-        growth(major(now), major(before)),
-    );
-    push_quoted(out, timepoint.form, "\"minflt_nr\":", minor);
-    push_quoted(out, timepoint.form, ",\"majflt_nr\":", major);
-}
-
-/// Appends the size of the stack. The used part of the stack is null: only smaps contains this
-/// number, and reading smaps takes milliseconds.
-fn push_stack(out: &mut Vec<u8>, timepoint: &Timepoint, row: &Row<'_>) {
-    push_key(out, "\"stksize\":");
-    push_or_null(out, row.state.memory.map(|memory| memory.stack));
-    if timepoint.form == Form::Jc {
-        push_key(out, ",\"stkref\":null");
+row! {
+    /// The use of storage.
+    pub IO;
+    /// Appends the use of storage.
+    pub fn push_io(out, timepoint: &Timepoint, row: &Row<'_>) {
+        let both = row.now.io.zip(row.before.io).zip(row.seconds);
+        let rate = |of: fn(&linux::proc::io::Io) -> u64| {
+            both.map(|((now, before), seconds)| growth(of(&now), of(&before)) / (1024.0 * seconds))
+        };
+        /// KiB/s read from storage
+        kb_rd_s: decimal(rate(|io| io.read))
+            => gauge("KiB/s").title("Read from storage")
+            .quantity("process.disk.io{disk.io.direction=read}");
+        /// KiB/s written to storage
+        kb_wr_s: decimal(rate(|io| io.written))
+            => gauge("KiB/s").title("Written to storage")
+            .quantity("process.disk.io{disk.io.direction=write}");
+        /// KiB/s of cancelled writes, for example after a file was truncated
+        kb_ccwr_s: decimal(rate(|io| io.cancelled)) => gauge("KiB/s").title("Cancelled writes");
+        let (now, before) = (row.now.stat.blkio_delay, row.before.stat.blkio_delay);
+        let is_known = timepoint.has_delays && row.seconds.is_some();
+        /// clock ticks of delay by block I/O
+        iodelay: quoted(timepoint.form, is_known.then(|| now.saturating_sub(before)))
+            => gauge("ticks").title("Delay by block I/O");
     }
 }
 
-fn push_tables(out: &mut Vec<u8>, timepoint: &Timepoint, row: &Row<'_>) {
-    let threads = Some(row.state.stat.threads);
-    push_quoted(out, timepoint.form, "\"threads\":", threads);
-    push_quoted(out, timepoint.form, ",\"fd_nr\":", row.state.open_files);
+row! {
+    /// The scheduling.
+    pub POLICY;
+    /// Appends the scheduling.
+    pub fn push_policy(out, timepoint: &Timepoint, row: &Row<'_>) {
+        let at = usize::try_from(row.state.stat.policy).ok();
+        /// real-time priority
+        prio: quoted(timepoint.form, Some(row.state.stat.rt_priority));
+        /// scheduling policy
+        policy: plain(at.and_then(|at| POLICIES.get(at)).unwrap_or(&""));
+    }
 }
 
-fn push_switches(out: &mut Vec<u8>, _: &Timepoint, row: &Row<'_>) {
-    let both = row.now.switches.zip(row.before.switches).zip(row.seconds);
-    let rate = |of: fn(&Switches) -> u64| {
-        both.map(|((now, before), seconds)| growth(of(&now), of(&before)) / seconds)
-    };
-    push_known(out, "\"cswch_s\":", rate(|switches| switches.voluntary));
-    push_known(
-        out,
-        ",\"nvcswch_s\":",
-        rate(|switches| switches.involuntary),
-    );
+row! {
+    /// The page faults.
+    pub FAULTS;
+    /// Appends the page faults.
+    pub fn push_faults(out, _timepoint: &Timepoint, row: &Row<'_>) {
+        let (now, before) = (&row.now.stat, &row.before.stat);
+        let rate = |now, before| row.seconds.map(|seconds| growth(now, before) / seconds);
+        /// minor page faults/s
+        minflt_s: decimal(rate(now.minflt, before.minflt))
+            => gauge("1/s").title("Minor page faults");
+        /// major page faults/s
+        majflt_s: decimal(rate(now.majflt, before.majflt))
+            => gauge("1/s").title("Major page faults, rate")
+            .quantity("process.paging.faults{system.paging.fault.type=major}");
+    }
+}
+
+row! {
+    /// The page faults and the memory.
+    pub MEMORY_FAULTS;
+    /// Appends the page faults and the memory. The memory of a thread is that of its process.
+    pub fn push_memory_faults(out, timepoint: &Timepoint, row: &Row<'_>) {
+        ..FAULTS: push_faults(timepoint, row);
+        let memory = row.state.memory;
+        let share = |resident| 100.0 * float(resident) / float(timepoint.memory);
+        /// KiB of virtual memory
+        vsz: number(memory.map(|memory| memory.size))
+            => gauge("KiB").title("Virtual memory").export_name("process.memory.virtual")
+            .export_unit("By").scale(1024);
+        /// KiB of resident memory
+        rss: number(memory.map(|memory| memory.resident))
+            => gauge("KiB").title("Resident memory").export_name("process.memory.usage")
+            .export_unit("By").scale(1024);
+        /// resident memory, % of the memory of the node
+        percent_mem: decimal(memory.map(|memory| share(memory.resident)))
+            => gauge("percent").title("Share of the memory of the node");
+    }
+}
+
+row! {
+    /// The page faults with those of children.
+    pub CHILD_FAULTS;
+    /// Appends the page faults of a process and of the children that it has waited for.
+    pub fn push_child_faults(out, timepoint: &Timepoint, row: &Row<'_>) {
+        let (now, before) = (&row.now.stat, &row.before.stat);
+        let minor = |stat: &StatCounters| stat.minflt.saturating_add(stat.cminflt);
+        let major = |stat: &StatCounters| stat.majflt.saturating_add(stat.cmajflt);
+        let growth = |now: u64, before: u64| row.seconds.map(|_| now.saturating_sub(before));
+        /// minor page faults, including children that have ended
+        minflt_nr: quoted(timepoint.form, growth(minor(now), minor(before)))
+            => gauge("count").title("Minor page faults, with children");
+        /// major page faults, including children that have ended
+        majflt_nr: quoted(timepoint.form, growth(major(now), major(before)))
+            => gauge("count").title("Major page faults, with children");
+    }
+}
+
+row! {
+    /// The size of the stack.
+    pub STACK;
+    /// Appends the size of the stack.
+    pub fn push_stack(out, _timepoint: &Timepoint, row: &Row<'_>) {
+        /// KiB of stack
+        stksize: number(row.state.memory.map(|memory| memory.stack)) => gauge("KiB").title("Stack");
+    }
+}
+
+row! {
+    /// The size of the stack, and its used part.
+    STACK_USE;
+    /// Appends the size of the stack. The used part of the stack is null: only smaps contains this
+    /// number, and reading smaps takes milliseconds.
+    fn push_stack_use(out, timepoint: &Timepoint, row: &Row<'_>) {
+        ..STACK: push_stack(timepoint, row);
+        /// KiB of stack in use
+        stkref: number(None) => gauge("KiB").title("Stack in use");
+    }
+}
+
+row! {
+    /// The tables of the kernel.
+    pub TABLES;
+    /// Appends the lengths of tables of the kernel.
+    pub fn push_tables(out, timepoint: &Timepoint, row: &Row<'_>) {
+        /// number of threads
+        threads: quoted(timepoint.form, Some(row.state.stat.threads))
+            => gauge("count").title("Threads").export_name("process.thread.count")
+            .export_unit("{thread}");
+        /// number of open file descriptors
+        fd_nr: quoted(timepoint.form, row.state.open_files)
+            => gauge("count").title("Open files").export_name("process.unix.file_descriptor.count")
+            .export_unit("{file_descriptor}");
+    }
+}
+
+row! {
+    /// The context switches.
+    pub SWITCHES;
+    /// Appends the context switches.
+    pub fn push_switches(out, _timepoint: &Timepoint, row: &Row<'_>) {
+        let both = row.now.switches.zip(row.before.switches).zip(row.seconds);
+        let rate = |of: fn(&Switches) -> u64| {
+            both.map(|((now, before), seconds)| growth(of(&now), of(&before)) / seconds)
+        };
+        /// voluntary context switches/s
+        cswch_s: decimal(rate(|switches| switches.voluntary))
+            => gauge("1/s").title("Voluntary context switches")
+            .quantity("process.context_switches{process.context_switch.type=voluntary}");
+        /// involuntary context switches/s
+        nvcswch_s: decimal(rate(|switches| switches.involuntary))
+            => gauge("1/s").title("Involuntary context switches")
+            .quantity("process.context_switches{process.context_switch.type=involuntary}");
+    }
 }
 
 #[cfg(test)]
@@ -490,7 +532,6 @@ mod tests {
     use linux::proc::stat::StatGauges;
     use linux::proc::status::Memory;
     use serde_json::{Value, json};
-    use std::collections::BTreeSet;
 
     const TIMEPOINT: Timepoint = Timepoint {
         time: 90_507,
@@ -581,24 +622,6 @@ mod tests {
         let Value::Object(keys) = of else { panic!() };
         row.as_object_mut().unwrap().extend(keys);
         json!([row])
-    }
-
-    #[test]
-    fn the_rows_of_all_sections_have_the_declared_columns() {
-        let timepoint = Timepoint {
-            has_threads: true,
-            ..TIMEPOINT
-        };
-        let mut names = BTreeSet::new();
-        for section in &SECTIONS {
-            let rows = rows_at(&timepoint, section.header, &process());
-            names.extend(rows[0].as_object().unwrap().keys().cloned());
-        }
-        // The catalog takes the id of a process from `pid`, and does not describe the others.
-        for other in ["time", "tgid", "command"] {
-            assert!(names.remove(other), "{other}");
-        }
-        assert_eq!(Vec::from_iter(names), PROCESS.sorted_columns());
     }
 
     #[test]

@@ -1,32 +1,23 @@
 //! The lines of perf-sysstat's summary: one for the run, then one for each program of each
 //! container.
 
-use encode::json::{push_key, push_known};
-use encode::number::{float, push_decimal};
+use encode::number::float;
 
-use crate::runtime::declaration::Section;
 use crate::sampling::accounts::Sum;
-use crate::sampling::json_rows::{begin_program, begin_whole};
+use crate::sampling::json_rows::{PROCESSES, begin_whole, push_processes};
 use crate::sampling::process_table::ProcessTable;
+use crate::sampling::row::{decimal, number, row};
 use crate::sampling::sampler::Run;
 
-/// The lines of the programs.
-pub const PROGRAM: Section = Section {
-    name: "program",
-    columns: &[
-        "program",
-        "container",
-        "processes",
-        "peak_rss_kib",
-        "cpu_seconds",
-        "bytes_read",
-        "bytes_written",
-        "context_switches",
-        "unaccounted_cpu_seconds",
-        "unaccounted_bytes_read",
-        "unaccounted_bytes_written",
-    ],
-};
+row! {
+    /// all processes of a program since the observer started, also those that have ended
+    pub PROGRAM: "program" of "process";
+    /// Returns the line of a program. `container` is empty if the containers have no names.
+    fn program(sum: &Sum, container: &str, ticks: f64) for program(&sum.program, container) {
+        ..PROCESSES: push_processes(sum);
+        ..SUMS: push_sums(sum, ticks);
+    }
+}
 
 /// Returns the lines. Each line is a JSON object.
 pub fn lines(run: &mut Run<'_>) -> Vec<Vec<u8>> {
@@ -47,12 +38,7 @@ pub fn lines(run: &mut Run<'_>) -> Vec<Vec<u8>> {
 pub fn program_lines(processes: &ProcessTable) -> Vec<Vec<u8>> {
     let containers = &processes.containers;
     let ticks = processes.meter.machine.ticks;
-    let line = |sum: &Sum| {
-        let mut line = begin_program(sum, containers);
-        push_sums(&mut line, sum, ticks);
-        line.push(b'}');
-        line
-    };
+    let line = |sum: &Sum| program(sum, containers.known_name(sum.container), ticks);
     sorted_sums(processes).into_iter().map(line).collect()
 }
 
@@ -78,33 +64,33 @@ pub fn nothing(metric: &str, pod: &str) -> Vec<Vec<u8>> {
     vec![line]
 }
 
-/// Appends the sums of a program or of all programs. Unknown sums are null.
-pub fn push_sums(line: &mut Vec<u8>, sum: &Sum, ticks: f64) {
-    let bytes = |count| (!sum.hides_bytes()).then_some(count);
-    // A process has no memory once it has ended, so a peak of 0 is that of no living process.
-    push_known(line, "peak_rss_kib", (sum.peak > 0).then_some(sum.peak));
-    push_seconds(line, "cpu_seconds", float(sum.cpu) / ticks);
-    push_known(line, "bytes_read", bytes(sum.read));
-    push_known(line, "bytes_written", bytes(sum.written));
-    push_known(
-        line,
-        "context_switches",
-        (!sum.has_too_many_threads).then_some(sum.switches),
-    );
-    push_seconds(
-        line,
-        "unaccounted_cpu_seconds",
-        float(sum.unaccounted.cpu) / ticks,
-    );
-    push_known(line, "unaccounted_bytes_read", bytes(sum.unaccounted.read));
-    push_known(
-        line,
-        "unaccounted_bytes_written",
-        bytes(sum.unaccounted.written),
-    );
-}
-
-fn push_seconds(line: &mut Vec<u8>, key: &str, seconds: f64) {
-    push_key(line, key);
-    push_decimal(line, seconds);
+row! {
+    /// The sums of a program.
+    pub SUMS;
+    /// Appends the sums of a program or of all programs. Unknown sums are null.
+    pub fn push_sums(out, sum: &Sum, ticks: f64) {
+        let bytes = |count| (!sum.hides_bytes()).then_some(count);
+        // A process has no memory once it has ended, so a peak of 0 is that of no living process.
+        /// the largest resident memory of a process, in KiB
+        peak_rss_kib: number((sum.peak > 0).then_some(sum.peak))
+            => gauge("KiB").quantity("ridealong.process.memory.peak");
+        /// CPU seconds
+        cpu_seconds: decimal(float(sum.cpu) / ticks)
+            => counter("s").export_name("process.cpu.time");
+        /// bytes read from storage
+        bytes_read: number(bytes(sum.read))
+            => counter("bytes").export_name("process.disk.io")
+            .attribute("disk.io.direction", "read");
+        /// bytes written to storage
+        bytes_written: number(bytes(sum.written))
+            => counter("bytes").export_name("process.disk.io")
+            .attribute("disk.io.direction", "write");
+        /// context switches
+        context_switches: number((!sum.has_too_many_threads).then_some(sum.switches))
+            => counter("count").export_name("process.context_switches")
+            .export_unit("{context_switch}");
+        unaccounted_cpu_seconds: decimal(float(sum.unaccounted.cpu) / ticks);
+        unaccounted_bytes_read: number(bytes(sum.unaccounted.read));
+        unaccounted_bytes_written: number(bytes(sum.unaccounted.written));
+    }
 }

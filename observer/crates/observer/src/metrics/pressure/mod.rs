@@ -5,8 +5,7 @@ pub mod rows;
 
 use std::collections::BTreeMap;
 
-use encode::json::{push_key, push_string};
-use encode::number::{float, push_decimal};
+use encode::json::push_string;
 use linux::cgroup::location::{Location, locate};
 use linux::cgroup::reader::{self, ContainerUsage, Gap};
 use linux::clock;
@@ -14,20 +13,20 @@ use linux::topology::Topology;
 use nix::errno::Errno;
 
 use self::placement::PlacementState;
-use self::rows::{push_container, push_placement, push_process, push_usage};
+use self::rows::{program, push_container, push_placement, push_process, push_usage};
 use crate::metrics::metric::Metric;
 use crate::runtime::cost_limit::CostLimit;
-use crate::runtime::declaration::{Declaration, MetricOption, ProcessFiles, Section};
+use crate::runtime::declaration::{Declaration, MetricOption, ProcessFiles};
 use crate::runtime::notices::Notices;
 use crate::runtime::session::Session;
 use crate::runtime::settings::Settings;
 use crate::runtime::walk_limit::WalkLimit;
 use crate::sampling::accounts::Sum;
 use crate::sampling::containers::ContainerId;
-use crate::sampling::json_rows::begin_program;
 use crate::sampling::measure::{Meter, is_denial};
 use crate::sampling::process::{Key, Measured, Process};
 use crate::sampling::process_table::ProcessTable;
+use crate::sampling::row::Rows;
 use crate::sampling::sampler::{self, Run, Sampler};
 
 /// The estimated bytes of the rows of a process in a timepoint, without its names.
@@ -38,17 +37,6 @@ const MAX_TRIES: usize = 3;
 /// The part of the interval in which placements may be read.
 const MAX_PART: f64 = 0.25;
 
-/// The lines of the programs in the summary.
-const PROGRAM: Section = Section {
-    name: "program",
-    columns: &[
-        "program",
-        "container",
-        "processes",
-        "cpu_seconds",
-        "run_delay",
-    ],
-};
 /// The metric.
 pub static METRIC: Metric = Metric {
     declaration: Declaration {
@@ -63,10 +51,15 @@ pub static METRIC: Metric = Metric {
         ],
         reads: ProcessFiles::RunQueue,
         reads_sockets: false,
-        sections: &[rows::CONTAINER, rows::PROCESS, rows::PLACEMENT],
-        summary: &[PROGRAM],
     },
     run,
+};
+
+/// The rows.
+pub const ROWS: Rows = Rows {
+    format: "jsonl",
+    sections: &[rows::CONTAINER, rows::PROCESS, rows::PLACEMENT],
+    summary: &[rows::PROGRAM],
 };
 
 /// Observes until there is a reason to end, and then writes the closing marker and the summary.
@@ -445,14 +438,6 @@ fn program_lines(processes: &ProcessTable) -> Vec<Vec<u8>> {
     let ticks = processes.meter.machine.ticks;
     let mut sums: Vec<&Sum> = processes.sums.list().iter().collect();
     sums.sort_by_key(|sum| (std::cmp::Reverse(sum.wait), &sum.program));
-    let line = |sum: &Sum| {
-        let mut line = begin_program(sum, containers);
-        push_key(&mut line, "cpu_seconds");
-        push_decimal(&mut line, float(sum.cpu) / ticks);
-        push_key(&mut line, "run_delay");
-        push_decimal(&mut line, float(sum.wait) / 1e9);
-        line.push(b'}');
-        line
-    };
+    let line = |sum: &Sum| program(sum, containers.known_name(sum.container), ticks);
     sums.into_iter().map(line).collect()
 }

@@ -1,128 +1,91 @@
-//! The rows of the metric pressure, as JSON Lines. src/catalog/pressure.yaml describes their
-//! columns.
+//! The rows of the metric pressure.
 
-use encode::json::{push_key, push_known, push_text};
-use encode::number::{float, push_decimal};
+use encode::number::float;
 use linux::cgroup::limit::Limit;
 use linux::cgroup::reader::ContainerUsage;
-use linux::cgroup::stall::Stall;
 
 use crate::metrics::pressure::placement::Placement;
-use crate::runtime::declaration::Section;
-use crate::sampling::json_rows::{begin, push_decimals, push_pid};
+use crate::sampling::accounts::Sum;
+use crate::sampling::json_rows::{PROCESSES, push_processes};
 use crate::sampling::process::{Measured, Process};
+use crate::sampling::row::{decimal, id, millionths, nanoseconds, number, row, text, thousandths};
 
-/// The rows of containers.
-pub const CONTAINER: Section = Section {
-    name: "container",
-    columns: &[
-        "container",
-        "nr_periods",
-        "nr_throttled",
-        "throttled",
-        "cpu_usage",
-        "cpu_limit",
-        "cpu_some",
-        "cpu_full",
-        "memory_some",
-        "memory_full",
-        "io_some",
-        "io_full",
-        "memory_current",
-        "memory_anon",
-        "memory_peak",
-        "memory_limit",
-        "memory_high",
-        "memory_max",
-        "oom",
-        "oom_kill",
-        "pids_current",
-        "pids_limit",
-        "unlimited",
-    ],
-};
-
-/// The rows of processes.
-pub const PROCESS: Section = Section {
-    name: "process",
-    columns: &[
-        "container",
-        "program",
-        "pid",
-        "run_delay",
-        "cpu_time",
-        "majflt",
-        "cpu",
-    ],
-};
-
-/// The rows of the placements of processes.
-pub const PLACEMENT: Section = Section {
-    name: "placement",
-    columns: &[
-        "container",
-        "program",
-        "pid",
-        "cpus_allowed",
-        "cpus_allowed_count",
-        "migrations",
-        "pss",
-        "swap_pss",
-        "numa",
-        "numa_remote",
-    ],
-};
-
-/// The number of decimals of a time in seconds.
-const MICRO: u32 = 6;
-/// The number of decimals of a number of processors.
-const MILLI: u32 = 3;
-
-/// Appends the row of a container. `name` is `None` if the containers have no names.
-pub fn push_container(out: &mut Vec<u8>, time: &str, name: Option<&str>, usage: &ContainerUsage) {
-    begin(out, time, &CONTAINER);
-    push_text(out, "container", name);
-    push_usage(out, usage);
-    out.push(b'}');
+row! {
+    /// the containers of the observed processes, as their cgroups describe them
+    pub CONTAINER: "container" of "container", "Containers";
+    /// Appends the row of a container. `name` is `None` if the containers have no names.
+    pub fn push_container(out, time: &str, name: Option<&str>, usage: &ContainerUsage)
+    for thing(time) {
+        /// the container
+        container: text(name) => key();
+        ..USAGE: push_usage(usage);
+    }
 }
 
-/// Appends the values of a container, each after a comma.
-pub fn push_usage(out: &mut Vec<u8>, usage: &ContainerUsage) {
-    let ContainerUsage {
-        cpu,
-        cpu_limit,
-        cpu_stall,
-        memory_stall,
-        io_stall,
-        memory,
-        memory_anon,
-        memory_peak,
-        memory_limit,
-        events,
-        pids,
-        pids_limit,
-    } = usage;
-    let microseconds = |nanoseconds: Option<u64>| nanoseconds.map(|time| time / 1000);
-    let number = |limit: &Option<Limit>| limit.and_then(Limit::number);
-    push_known(out, "nr_periods", cpu.periods);
-    push_known(out, "nr_throttled", cpu.throttled_periods);
-    push_decimals(out, "throttled", microseconds(cpu.throttled), MICRO);
-    push_decimals(out, "cpu_usage", microseconds(cpu.usage), MICRO);
-    push_decimals(out, "cpu_limit", number(cpu_limit), MILLI);
-    push_stall(out, ["cpu_some", "cpu_full"], *cpu_stall);
-    push_stall(out, ["memory_some", "memory_full"], *memory_stall);
-    push_stall(out, ["io_some", "io_full"], *io_stall);
-    push_known(out, "memory_current", *memory);
-    push_known(out, "memory_anon", *memory_anon);
-    push_known(out, "memory_peak", *memory_peak);
-    push_known(out, "memory_limit", number(memory_limit));
-    push_known(out, "memory_high", events.high);
-    push_known(out, "memory_max", events.max);
-    push_known(out, "oom", events.oom);
-    push_known(out, "oom_kill", events.oom_kill);
-    push_known(out, "pids_current", *pids);
-    push_known(out, "pids_limit", number(pids_limit));
-    push_text(out, "unlimited", unlimited(usage).as_deref());
+row! {
+    /// The values of a container.
+    USAGE;
+    /// Appends the values of a container, each after a comma.
+    pub fn push_usage(out, usage: &ContainerUsage) {
+        let ContainerUsage { cpu, cpu_stall, memory_stall, io_stall, events, .. } = usage;
+        let limit = |limit: Option<Limit>| limit.and_then(Limit::number);
+        /// periods of the CPU quota, usually 100 ms, in which a thread could run
+        nr_periods: number(cpu.periods) => counter("count").title("Periods of the CPU limit");
+        /// periods in which the CPU quota was used up
+        nr_throttled: number(cpu.throttled_periods) => counter("count").title("Throttled periods");
+        /// seconds for which threads could not run because the CPU quota was used up, summed over
+        /// processors
+        throttled: nanoseconds(cpu.throttled) => counter("s").title("Throttled");
+        /// CPU seconds
+        cpu_usage: nanoseconds(cpu.usage)
+            => counter("s").title("CPU time").export_name("container.cpu.time");
+        /// processors that the CPU quota allows; null if there is no limit (the column unlimited
+        /// then contains cpu)
+        cpu_limit: thousandths(limit(usage.cpu_limit))
+            => gauge("count").title("CPU limit, processors");
+        /// seconds in which a task waited for a processor (cgroup v2)
+        cpu_some: millionths(cpu_stall.some)
+            => counter("s").title("Some tasks waited for a processor");
+        /// seconds in which all tasks waited for a processor (cgroup v2)
+        cpu_full: millionths(cpu_stall.full)
+            => counter("s").title("All tasks waited for a processor");
+        /// seconds in which a task waited for memory (cgroup v2)
+        memory_some: millionths(memory_stall.some)
+            => counter("s").title("Some tasks waited for memory");
+        /// seconds in which all tasks waited for memory (cgroup v2)
+        memory_full: millionths(memory_stall.full)
+            => counter("s").title("All tasks waited for memory");
+        /// seconds in which a task waited for storage (cgroup v2)
+        io_some: millionths(io_stall.some) => counter("s").title("Some tasks waited for storage");
+        /// seconds in which all tasks waited for storage (cgroup v2)
+        io_full: millionths(io_stall.full) => counter("s").title("All tasks waited for storage");
+        /// memory in use, including the page cache
+        memory_current: number(usage.memory)
+            => gauge("bytes").title("Memory in use").export_name("container.memory.usage");
+        /// memory in use that the kernel can only free by swapping: anonymous and shared memory
+        memory_anon: number(usage.memory_anon) => gauge("bytes").title("Memory without files");
+        /// the largest use of memory until now
+        memory_peak: number(usage.memory_peak) => gauge("bytes").title("Greatest use of memory");
+        /// the limit of memory; null if there is none (the column unlimited then contains memory)
+        memory_limit: number(limit(usage.memory_limit)) => gauge("bytes").title("Memory limit");
+        /// how often the use of memory went over memory.high (cgroup v2)
+        memory_high: number(events.high) => counter("count").title("Times above memory.high");
+        /// how often the use of memory reached the limit
+        memory_max: number(events.max) => counter("count").title("Times at the memory limit");
+        /// how often memory ran out at the limit (cgroup v2)
+        oom: number(events.oom) => counter("count").title("Times out of memory");
+        /// processes that the kernel killed because memory ran out
+        oom_kill: number(events.oom_kill) => counter("count").title("Killed processes");
+        /// processes and threads
+        pids_current: number(usage.pids) => gauge("count").title("Processes and threads");
+        /// the limit of processes and threads; null if there is none (the column unlimited then
+        /// contains pids)
+        pids_limit: number(limit(usage.pids_limit))
+            => gauge("count").title("Limit of processes and threads");
+        /// the resources without a limit (of cpu, memory and pids), separated by commas; the word
+        /// none if each has a limit
+        unlimited: text(unlimited(usage).as_deref());
+    }
 }
 
 /// Returns the names of the resources without a limit, or `none` if each resource has a limit or
@@ -148,88 +111,89 @@ fn unlimited(usage: &ContainerUsage) -> Option<String> {
     })
 }
 
-/// Appends the row of a process. `ticks` is the number of clock ticks in a second.
-pub fn push_process(
-    out: &mut Vec<u8>,
-    time: &str,
-    process: &Process,
-    measured: &Measured,
-    ticks: f64,
-) {
-    begin(out, time, &PROCESS);
-    push_pid(out, process);
-    push_totals(out, measured, ticks);
-    push_known(out, "cpu", Some(measured.state.stat.processor));
-    out.extend_from_slice(&process.tail);
-}
-
-/// Appends the counters of a process since its start. `ticks` is the number of clock ticks in a
-/// second.
-pub fn push_totals(out: &mut Vec<u8>, measured: &Measured, ticks: f64) {
-    let wait = measured.now.switches.and_then(|switches| switches.wait);
-    push_decimals(out, "run_delay", wait.map(|wait| wait / 1000), MICRO);
-    push_key(out, "cpu_time");
-    push_decimal(out, float(measured.now.stat.cpu()) / ticks);
-    push_known(out, "majflt", Some(measured.now.stat.majflt));
-}
-
-/// Appends the row of a process's placement.
-pub fn push_placement(out: &mut Vec<u8>, time: &str, process: &Process, placement: &Placement) {
-    let Placement {
-        allowed,
-        allowed_count,
-        migrations,
-        share,
-        nodes,
-        remote,
-    } = placement;
-    begin(out, time, &PLACEMENT);
-    push_pid(out, process);
-    push_text(out, "cpus_allowed", allowed.as_deref());
-    push_known(out, "cpus_allowed_count", *allowed_count);
-    push_known(out, "migrations", *migrations);
-    push_known(out, "pss", share.map(|share| share.resident));
-    push_known(out, "swap_pss", share.map(|share| share.swapped));
-    let text = nodes.as_ref().map(|nodes| {
-        let words = nodes.iter().map(|(node, size)| format!("{node}:{size}"));
-        words.collect::<Vec<_>>().join(" ")
-    });
-    push_text(out, "numa", text.as_deref());
-    push_known(out, "numa_remote", *remote);
-    out.extend_from_slice(&process.tail);
-}
-
-fn push_stall(out: &mut Vec<u8>, [some, full]: [&str; 2], stall: Stall) {
-    push_decimals(out, some, stall.some, MICRO);
-    push_decimals(out, full, stall.full, MICRO);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::sampling::json_rows::columns_of;
-
-    fn process() -> Process {
-        Process {
-            tail: (*b",\"container\":\"app\",\"program\":\"lmp\"}").into(),
-            ..Process::default()
-        }
+row! {
+    /// the processes of the application
+    pub PROCESS: "process" of "process", "Processes";
+    /// Appends the row of a process. `ticks` is the number of clock ticks in a second.
+    pub fn push_process(out, time: &str, process: &Process, measured: &Measured, ticks: f64)
+    for process(time, id(process.pid), &process.tail) {
+        ..TOTALS: push_totals(measured, ticks);
+        /// the core on which its first thread last ran
+        cpu: number(measured.state.stat.processor);
     }
+}
 
-    fn columns(push: impl FnOnce(&mut Vec<u8>)) -> Vec<String> {
-        let mut row = Vec::new();
-        push(&mut row);
-        columns_of(&row)
+row! {
+    /// The counters of a process since its start.
+    pub TOTALS;
+    /// Appends the counters of a process since its start. `ticks` is the number of clock ticks in
+    /// a second.
+    pub fn push_totals(out, measured: &Measured, ticks: f64) {
+        /// seconds for which threads could run and waited on a run queue, summed over threads
+        run_delay: nanoseconds(measured.now.switches.and_then(|switches| switches.wait))
+            => counter("s").title("Waiting for a processor")
+            .quantity("ridealong.process.run_delay");
+        /// CPU seconds, summed over threads
+        cpu_time: decimal(float(measured.now.stat.cpu()) / ticks)
+            => counter("s").title("CPU time").quantity("process.cpu.time");
+        /// page faults that had to read from storage, for example from swap space
+        majflt: number(measured.now.stat.majflt)
+            => counter("count").title("Major page faults").export_name("process.paging.faults")
+            .export_unit("{fault}").attribute("system.paging.fault.type", "major");
     }
+}
 
-    #[test]
-    fn the_rows_have_the_declared_columns() {
-        let container = columns(|out| push_container(out, "", None, &ContainerUsage::default()));
-        let process_row =
-            columns(|out| push_process(out, "", &process(), &Measured::default(), 100.0));
-        let placement = columns(|out| push_placement(out, "", &process(), &Placement::default()));
-        assert_eq!(container, CONTAINER.sorted_columns());
-        assert_eq!(process_row, PROCESS.sorted_columns());
-        assert_eq!(placement, PLACEMENT.sorted_columns());
+row! {
+    /// where the processes may run, and where their memory is; read rarely
+    pub PLACEMENT: "placement" of "process", "Processes";
+    /// Appends the row of a process's placement.
+    pub fn push_placement(out, time: &str, process: &Process, placement: &Placement)
+    for process(time, id(process.pid), &process.tail) {
+        /// the processors on which any thread of the process may run, for example 0-3,8
+        cpus_allowed: text(placement.allowed.as_deref());
+        /// how many processors these are
+        cpus_allowed_count: number(placement.allowed_count)
+            => gauge("count").title("Allowed processors").mean();
+        /// how often a thread was moved to another processor
+        migrations: number(placement.migrations)
+            => counter("count").title("Migrations between processors");
+        /// resident memory, in which a page that n processes share counts 1/n
+        pss: number(placement.share.map(|share| share.resident))
+            => gauge("KiB").title("Memory, shared pages divided");
+        /// memory in swap space, counted in the same way
+        swap_pss: number(placement.share.map(|share| share.swapped))
+            => gauge("KiB").title("Memory in swap");
+        let nodes = placement.nodes.as_ref().map(|nodes| {
+            let words = nodes.iter().map(|(node, size)| format!("{node}:{size}"));
+            words.collect::<Vec<_>>().join(" ")
+        });
+        /// KiB of resident memory by NUMA node, for example 0:1024 1:96; shared pages count in full
+        numa: text(nodes.as_deref());
+        /// resident memory on NUMA nodes to which none of the allowed processors belongs
+        numa_remote: number(placement.remote) => gauge("KiB").title("Memory on remote NUMA nodes");
+    }
+}
+
+row! {
+    /// all processes of a program since the observer started, also those that have ended
+    pub PROGRAM: "program" of "process";
+    /// Returns the line of a program. `container` is empty if the containers have no names.
+    pub fn program(sum: &Sum, container: &str, ticks: f64) for program(&sum.program, container) {
+        ..PROCESSES: push_processes(sum);
+        /// CPU seconds
+        cpu_seconds: decimal(float(sum.cpu) / ticks)
+            => counter("s").export_name("process.cpu.time");
+        ..RUN_DELAY: push_run_delay(sum);
+    }
+}
+
+row! {
+    /// The time of a program on run queues.
+    pub RUN_DELAY;
+    /// Appends the time of a program on run queues.
+    pub fn push_run_delay(out, sum: &Sum) {
+        /// seconds for which threads could run and waited on a run queue
+        run_delay: decimal(float(sum.wait) / 1e9)
+            => counter("s").quantity("ridealong.process.run_delay");
     }
 }

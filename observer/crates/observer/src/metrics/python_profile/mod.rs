@@ -15,15 +15,15 @@ use encode::number::float;
 use linux::clock;
 
 use self::memory::{LINK, Profile};
-use self::rows::{FUNCTION, NOW, PROCESS, ProfileRows, STACK};
+use self::rows::ProfileRows;
 use self::share::{Early, LAST_BYTES, Room};
 use crate::metrics::metric::Metric;
 use crate::runtime::declaration::{Declaration, MetricOption, ProcessFiles};
 use crate::runtime::session::Session;
 use crate::runtime::settings::Settings;
-use crate::sampling::json_rows::push_decimals;
 use crate::sampling::process::{Key, Process};
 use crate::sampling::process_table::ProcessTable;
+use crate::sampling::row::{Rows, nanoseconds};
 use crate::sampling::sampler::{self, Run, Sampler};
 use crate::tools::folder::{Folder, MAX_END};
 use crate::tools::observed::{Kind, Observed, ObservedProcesses};
@@ -55,10 +55,20 @@ pub static METRIC: Metric = Metric {
         ],
         reads: ProcessFiles::Stat,
         reads_sockets: false,
-        sections: &[PROCESS, NOW, FUNCTION, STACK],
-        summary: &[],
     },
     run,
+};
+
+/// The rows.
+pub const ROWS: Rows = Rows {
+    format: "jsonl",
+    sections: &[
+        ProfileRows::PROCESS,
+        ProfileRows::NOW,
+        ProfileRows::FUNCTION,
+        ProfileRows::STACK,
+    ],
+    summary: &[],
 };
 
 /// Observes until there is a reason to end, and then writes the closing marker and the summary.
@@ -165,7 +175,7 @@ impl Sampler for PythonProfile {
         let mut whole = run.begin_whole();
         push_known(&mut whole, "profiles", Some(self.profiles));
         push_known(&mut whole, "samples", Some(self.samples));
-        push_decimals(&mut whole, "wall", Some(self.time / 1000), 6);
+        nanoseconds(&mut whole, ",\"wall\":", self.time);
         whole.push(b'}');
         vec![whole]
     }

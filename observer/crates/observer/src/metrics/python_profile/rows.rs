@@ -1,88 +1,17 @@
-//! The rows of the metric python-profile, as JSON Lines. src/catalog/python-profile.yaml describes
-//! their columns.
+//! The rows of the metric python-profile.
 
 use std::cmp::Reverse;
 
-use encode::json::{push_known, push_text};
-
 use super::memory::{MAIN, OTHER, Profile, ROOTS, State, Sum, Thread};
 use super::tally::{self, Line};
-use crate::runtime::declaration::Section;
-use crate::sampling::json_rows::{begin, push_decimals, take_rows};
-
-/// The rows of processes.
-pub const PROCESS: Section = Section {
-    name: "process",
-    columns: &[
-        "container",
-        "program",
-        "pid",
-        "python",
-        "state",
-        "sampler",
-        "samples",
-        "unread",
-        "main_seconds",
-        "main_running",
-        "sampler_seconds",
-    ],
-};
-
-/// The rows of the stacks in which threads are now.
-pub const NOW: Section = Section {
-    name: "now",
-    columns: &[
-        "container",
-        "program",
-        "pid",
-        "thread",
-        "threads",
-        "activity",
-        "stack",
-        "unchanged",
-    ],
-};
-
-/// The rows of functions.
-pub const FUNCTION: Section = Section {
-    name: "function",
-    columns: &[
-        "container",
-        "program",
-        "pid",
-        "threads",
-        "function",
-        "samples_self",
-        "samples_total",
-        "self_wall",
-        "self_running",
-        "total_wall",
-        "total_running",
-    ],
-};
-
-/// The rows of stacks.
-pub const STACK: Section = Section {
-    name: "stack",
-    columns: &[
-        "container",
-        "program",
-        "pid",
-        "threads",
-        "stack",
-        "samples",
-        "wall",
-        "running",
-    ],
-};
+use crate::sampling::json_rows::take_rows;
+use crate::sampling::row::{id, nanoseconds, number, row, text};
 
 /// The maximum rows of functions and of stacks of a process.
 const MAX_FUNCTIONS: usize = 500;
 const MAX_STACKS: usize = 2000;
 /// The maximum threads of a process that have rows at a timepoint.
 const MAX_THREADS: usize = 4;
-const MICRO: u32 = 6;
-const MICROSECOND: u64 = 1000;
 
 /// The rows of a process.
 pub struct ProfileRows<'a> {
@@ -99,40 +28,40 @@ pub struct ProfileRows<'a> {
 }
 
 impl ProfileRows<'_> {
-    fn begin(&self, section: &Section) -> Vec<u8> {
-        let mut out = Vec::new();
-        begin(&mut out, self.time, section);
-        push_known(&mut out, "pid", Some(u64::from(self.pid.unsigned_abs())));
-        out
+    /// Returns the time in which threads were running, if that is known.
+    fn running(&self, sum: Sum) -> Option<u64> {
+        self.profile.knows_activity.then_some(sum.running)
     }
 
-    fn end(&self, mut out: Vec<u8>) -> Vec<u8> {
-        out.extend_from_slice(self.tail);
-        out
-    }
-
-    /// Appends the time in which threads were running, if that is known.
-    fn push_running(&self, out: &mut Vec<u8>, key: &str, sum: Sum) {
-        let running = self.profile.knows_activity.then_some(sum.running);
-        push_time(out, key, running);
-    }
-
-    /// Returns the row of the process.
-    pub fn process(&self) -> Vec<u8> {
-        let profile = self.profile;
-        let [_, main] = tally::totals(profile);
-        let mut out = self.begin(&PROCESS);
-        let version = profile.minor.map(|minor| format!("3.{minor}"));
-        push_text(&mut out, "python", version.as_deref());
-        let state = if self.has_ended { "ended" } else { "running" };
-        push_text(&mut out, "state", Some(state));
-        push_text(&mut out, "sampler", Some(word_of(profile.state)));
-        push_known(&mut out, "samples", Some(profile.samples));
-        push_known(&mut out, "unread", Some(profile.failed));
-        push_time(&mut out, "main_seconds", Some(main.time));
-        self.push_running(&mut out, "main_running", main);
-        push_time(&mut out, "sampler_seconds", Some(profile.cost));
-        self.end(out)
+    row! {
+        /// the processes that run CPython: at each timepoint, and at their end
+        pub PROCESS: "process" of "process", "Python";
+        /// Returns the row of the process.
+        pub fn process(&self) for process(self.time, id(self.pid), self.tail) {
+            let profile = self.profile;
+            let [_, main] = tally::totals(profile);
+            let version = profile.minor.map(|minor| format!("3.{minor}"));
+            /// the version of CPython, such as 3.12; null if it is not known
+            python: text(version.as_deref());
+            /// running or ended
+            state: text(if self.has_ended { "ended" } else { "running" });
+            /// sampling; starting if the interpreter does not run yet; or why there are no samples:
+            /// free-threaded, unknown-version, unreadable, no-thread
+            sampler: text(word_of(profile.state));
+            /// samples of all threads
+            samples: number(profile.samples) => counter("count").title("Samples of Python");
+            /// samples whose stack could not be read
+            unread: number(profile.failed) => counter("count").not_exported();
+            /// time for which the samples of the main thread stand
+            main_seconds: nanoseconds(main.time) => counter("s").title("Python, main thread");
+            /// the part of main_seconds in which the thread was running or waited for a processor;
+            /// null if that is not known
+            main_running: nanoseconds(self.running(main))
+                => counter("s").title("Python, main thread running");
+            /// processor time of the thread that takes the samples
+            sampler_seconds: nanoseconds(profile.cost)
+                => counter("s").title("CPU time of the sampler").not_exported();
+        }
     }
 
     /// Returns the rows of the stacks in which the threads are at a time in nanoseconds since boot:
@@ -141,23 +70,30 @@ impl ProfileRows<'_> {
         let mut threads: Vec<&Thread> = self.profile.threads.iter().collect();
         threads.sort_by_key(|thread| (!thread.is_main, thread.since, thread.tid));
         threads.truncate(MAX_THREADS);
-        let row = |thread: &Thread| {
-            let mut out = self.begin(&NOW);
-            push_known(&mut out, "thread", Some(u64::from(thread.tid)));
-            push_text(&mut out, "threads", Some(threads_of(thread.is_main)));
-            let activity = |runs| if runs { "running" } else { "waiting" };
-            let is_running = thread.is_running.filter(|_| !self.profile.is_old(now));
-            push_text(&mut out, "activity", is_running.map(activity));
-            let stack = tally::stack(self.profile, thread.node as usize);
-            push_text(&mut out, "stack", Some(&stack));
-            push_time(
-                &mut out,
-                "unchanged",
-                Some(now.saturating_sub(thread.since)),
-            );
-            self.end(out)
-        };
+        let row = |thread| self.thread(thread, now);
         threads.into_iter().map(row).collect()
+    }
+
+    row! {
+        /// at each timepoint, the stacks in which the threads of each process are: that of the main
+        /// thread, and the three others that have not changed for the longest time
+        pub NOW: "now" of "thread";
+        /// Returns the row of a thread.
+        fn thread(&self, thread: &Thread, now: u64)
+        for process(self.time, id(self.pid), self.tail) {
+            /// the id of the thread, as the process sees it
+            thread: number(u64::from(thread.tid)) => key();
+            /// main for the main thread, or other
+            threads: text(threads_of(thread.is_main));
+            let is_running = thread.is_running.filter(|_| !self.profile.is_old(now));
+            /// running, also if the thread waits for a processor; or waiting; null if that is not
+            /// known
+            activity: text(is_running.map(|runs| if runs { "running" } else { "waiting" }));
+            /// the functions, the outermost first, separated by semicolons, as in the section stack
+            stack: text(&*tally::stack(self.profile, thread.node as usize));
+            /// how long the samples have found the same stack, line by line
+            unchanged: nanoseconds(now.saturating_sub(thread.since)) => gauge("s").not_exported();
+        }
     }
 
     /// Returns the rows of the lines of functions with the most time of their own. The last row has
@@ -183,21 +119,31 @@ impl ProfileRows<'_> {
         rows
     }
 
-    /// Returns the row of a line. Without `is_main`, it is of all threads.
-    fn function(&self, is_main: Option<bool>, name: &str, own: Sum, total: Option<Sum>) -> Vec<u8> {
-        let mut out = self.begin(&FUNCTION);
-        push_text(&mut out, "threads", is_main.map(threads_of));
-        push_text(&mut out, "function", Some(name));
-        push_known(&mut out, "samples_self", Some(own.samples));
-        push_known(&mut out, "samples_total", total.map(|total| total.samples));
-        push_time(&mut out, "self_wall", Some(own.time));
-        self.push_running(&mut out, "self_running", own);
-        push_time(&mut out, "total_wall", total.map(|total| total.time));
-        match total {
-            Some(total) => self.push_running(&mut out, "total_running", total),
-            None => push_time(&mut out, "total_running", None),
+    row! {
+        /// the lines of functions of each process with the most time of their own, and the sum
+        /// (other) of all others
+        pub FUNCTION: "function" of "function";
+        /// Returns the row of a line. Without `is_main`, it is of all threads.
+        fn function(&self, is_main: Option<bool>, name: &str, own: Sum, total: Option<Sum>)
+        for process(self.time, id(self.pid), self.tail) {
+            /// main for the main thread, other for all others; null in the row (other)
+            threads: text(is_main.map(threads_of)) => key();
+            /// function (file:line): the line in which the function was
+            function: text(name) => key();
+            /// samples in the line itself
+            samples_self: number(own.samples) => gauge("count");
+            /// samples in the line and in the functions that it has called
+            samples_total: number(total.map(|total| total.samples)) => gauge("count");
+            /// time in the line itself
+            self_wall: nanoseconds(own.time) => gauge("s");
+            /// the part of self_wall in which the thread was running or waited for a processor;
+            /// null if that is not known
+            self_running: nanoseconds(self.running(own)) => gauge("s");
+            /// time in the line and in the functions that it has called
+            total_wall: nanoseconds(total.map(|total| total.time)) => gauge("s");
+            /// the part of total_wall in which the thread was running or waited for a processor
+            total_running: nanoseconds(total.and_then(|total| self.running(total))) => gauge("s");
         }
-        self.end(out)
     }
 
     /// Returns the rows of the stacks with the most time. The last row has the sum of all others.
@@ -220,15 +166,24 @@ impl ProfileRows<'_> {
         rows
     }
 
-    /// Returns the row of a stack. Without `is_main`, it is of all threads.
-    fn stack(&self, is_main: Option<bool>, text: &str, sum: Sum) -> Vec<u8> {
-        let mut out = self.begin(&STACK);
-        push_text(&mut out, "threads", is_main.map(threads_of));
-        push_text(&mut out, "stack", Some(text));
-        push_known(&mut out, "samples", Some(sum.samples));
-        push_time(&mut out, "wall", Some(sum.time));
-        self.push_running(&mut out, "running", sum);
-        self.end(out)
+    row! {
+        /// the stacks of each process with the most time, and the sum (other) of all others
+        pub STACK: "stack" of "stack";
+        /// Returns the row of a stack. Without `is_main`, it is of all threads.
+        fn stack(&self, is_main: Option<bool>, stack: &str, sum: Sum)
+        for process(self.time, id(self.pid), self.tail) {
+            /// main for the main thread, other for all others; null in the row (other)
+            threads: text(is_main.map(threads_of)) => key();
+            /// the functions with file and line, the outermost first, separated by semicolons
+            stack: text(stack) => key();
+            /// samples with this stack
+            samples: number(sum.samples) => gauge("count");
+            /// time with this stack
+            wall: nanoseconds(sum.time) => gauge("s");
+            /// the part of wall in which the thread was running or waited for a processor; null if
+            /// that is not known
+            running: nanoseconds(self.running(sum)) => gauge("s");
+        }
     }
 }
 
@@ -242,11 +197,6 @@ fn sum_of(sums: impl Iterator<Item = Sum>) -> Option<Sum> {
     let mut whole = Sum::default();
     sums.for_each(|sum| whole.add(sum));
     (whole.samples > 0).then_some(whole)
-}
-
-/// Appends a time in nanoseconds.
-fn push_time(out: &mut Vec<u8>, key: &str, nanoseconds: Option<u64>) {
-    push_decimals(out, key, nanoseconds.map(|time| time / MICROSECOND), MICRO);
 }
 
 /// Returns the word for what the sampler does.
@@ -265,7 +215,6 @@ fn word_of(state: State) -> &'static str {
 mod tests {
     use super::super::memory::{read, tests::example};
     use super::*;
-    use crate::sampling::json_rows::columns_of;
 
     fn rows_of(profile: &Profile) -> ProfileRows<'_> {
         ProfileRows {
@@ -279,20 +228,6 @@ mod tests {
 
     fn json(row: &[u8]) -> serde_json::Value {
         serde_json::from_slice(row).unwrap()
-    }
-
-    #[test]
-    fn the_rows_have_the_declared_columns() {
-        let profile = read(&example()).unwrap();
-        let rows = rows_of(&profile);
-        assert_eq!(columns_of(&rows.process()), PROCESS.sorted_columns());
-        assert_eq!(columns_of(&rows.now(5_000_000)[0]), NOW.sorted_columns());
-        for row in rows.functions(1 << 20) {
-            assert_eq!(columns_of(&row), FUNCTION.sorted_columns());
-        }
-        for row in rows.stacks(1 << 20) {
-            assert_eq!(columns_of(&row), STACK.sorted_columns());
-        }
     }
 
     #[test]

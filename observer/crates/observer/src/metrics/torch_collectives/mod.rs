@@ -18,14 +18,14 @@ use linux::clock;
 
 use self::dump::{Collective, Dump};
 use self::memory::{Head, LINK};
-use self::rows::{COLLECTIVE, GROUP, PROCESS, TorchRows};
+use self::rows::TorchRows;
 use crate::metrics::metric::Metric;
 use crate::runtime::declaration::{Declaration, MetricOption, ProcessFiles};
 use crate::runtime::session::Session;
 use crate::runtime::settings::Settings;
-use crate::sampling::json_rows::push_decimals;
 use crate::sampling::process::{Key, Process};
 use crate::sampling::process_table::ProcessTable;
+use crate::sampling::row::{Rows, nanoseconds};
 use crate::sampling::sampler::{self, Run, Sampler};
 use crate::tools::folder::{Folder, MAX_END};
 use crate::tools::observed::{Kind, Observed, ObservedProcesses};
@@ -63,10 +63,15 @@ pub static METRIC: Metric = Metric {
         ],
         reads: ProcessFiles::Stat,
         reads_sockets: false,
-        sections: &[PROCESS, GROUP, COLLECTIVE],
-        summary: &[],
     },
     run,
+};
+
+/// The rows.
+pub const ROWS: Rows = Rows {
+    format: "jsonl",
+    sections: &[TorchRows::PROCESS, TorchRows::GROUP, TorchRows::COLLECTIVE],
+    summary: &[],
 };
 
 /// Observes until there is a reason to end, and then writes the closing marker and the summary.
@@ -202,12 +207,7 @@ impl Sampler for TorchCollectives {
         let mut whole = run.begin_whole();
         push_known(&mut whole, "ranks", Some(self.totals.processes));
         push_known(&mut whole, "calls", Some(self.totals.calls));
-        push_decimals(
-            &mut whole,
-            "longest_copy",
-            Some(self.totals.longest / 1000),
-            6,
-        );
+        nanoseconds(&mut whole, ",\"longest_copy\":", self.totals.longest);
         whole.push(b'}');
         vec![whole]
     }

@@ -1,67 +1,13 @@
-//! The rows of processes, their process groups and their calls. src/catalog/torch-collectives.yaml
-//! describes the columns.
+//! The rows of processes, their process groups and their calls.
 
 use std::cmp::Reverse;
 
-use encode::json::{push_known, push_text};
-
 use super::dump::{Collective, Dump, Group};
 use super::memory::Head;
-use crate::runtime::declaration::Section;
-use crate::sampling::json_rows::{begin, push_decimals};
-
-/// The rows of processes.
-pub const PROCESS: Section = Section {
-    name: "process",
-    columns: &[
-        "container",
-        "program",
-        "pid",
-        "world_rank",
-        "world_size",
-        "state",
-        "copies",
-        "longest_copy",
-        "copy_seconds",
-    ],
-};
-
-/// The rows of process groups.
-pub const GROUP: Section = Section {
-    name: "group",
-    columns: &[
-        "container",
-        "program",
-        "pid",
-        "world_rank",
-        "group",
-        "description",
-        "size",
-        "members",
-        "last_number",
-    ],
-};
-
-/// The rows of calls.
-pub const COLLECTIVE: Section = Section {
-    name: "collective",
-    columns: &[
-        "container",
-        "program",
-        "pid",
-        "world_rank",
-        "group",
-        "number",
-        "operation",
-        "called",
-        "state",
-    ],
-};
+use crate::sampling::row::{id, nanoseconds, number, row, text};
 
 /// The maximum process groups of a process that have rows: those with the latest calls.
 const MAX_GROUPS: usize = 16;
-const MICRO: u32 = 6;
-const MICROSECOND: u64 = 1000;
 
 /// The rows of a process.
 pub struct TorchRows<'a> {
@@ -77,31 +23,39 @@ pub struct TorchRows<'a> {
     pub head: &'a Head,
 }
 
+row! {
+    /// The rank of a process.
+    RANK;
+    /// Appends the rank.
+    fn push_rank(out, head: &Head) {
+        /// the rank in the default process group
+        world_rank: number(head.rank.map(u64::from));
+    }
+}
+
 impl TorchRows<'_> {
-    fn begin(&self, section: &Section) -> Vec<u8> {
-        let mut out = Vec::new();
-        begin(&mut out, self.time, section);
-        push_known(&mut out, "pid", Some(u64::from(self.pid.unsigned_abs())));
-        push_known(&mut out, "world_rank", self.head.rank.map(u64::from));
-        out
-    }
-
-    fn end(&self, mut out: Vec<u8>) -> Vec<u8> {
-        out.extend_from_slice(self.tail);
-        out
-    }
-
-    /// Returns the row of the process.
-    pub fn process(&self) -> Vec<u8> {
-        let head = self.head;
-        let mut out = self.begin(&PROCESS);
-        push_known(&mut out, "world_size", head.size.map(u64::from));
-        let state = if self.has_ended { "ended" } else { "running" };
-        push_text(&mut out, "state", Some(state));
-        push_known(&mut out, "copies", Some(head.copies));
-        push_time(&mut out, "longest_copy", head.longest);
-        push_time(&mut out, "copy_seconds", head.whole);
-        self.end(out)
+    row! {
+        /// the processes that have made a process group of PyTorch: at each timepoint, and at their
+        /// end
+        pub PROCESS: "process" of "process", "PyTorch";
+        /// Returns the row of the process.
+        pub fn process(&self) for process(self.time, id(self.pid), self.tail) {
+            let head = self.head;
+            ..RANK: push_rank(head);
+            /// the number of ranks in the default process group
+            world_size: number(head.size.map(u64::from)) => gauge("count").not_exported();
+            /// running or ended
+            state: text(if self.has_ended { "ended" } else { "running" });
+            /// copies of the flight recorder
+            copies: number(head.copies)
+                => counter("count").title("Copies of the flight recorder").not_exported();
+            /// the longest time of a copy, for which no other thread of Python ran
+            longest_copy: nanoseconds(head.longest)
+                => gauge("s").title("Longest copy of the flight recorder");
+            /// the time of all copies
+            copy_seconds: nanoseconds(head.whole)
+                => counter("s").title("Time of copies of the flight recorder").not_exported();
+        }
     }
 
     /// Returns the rows of the process groups with the latest calls.
@@ -121,33 +75,55 @@ impl TorchRows<'_> {
             .collect();
         groups.sort_by_key(|(_, last)| Reverse(*last));
         groups.truncate(MAX_GROUPS);
-        let row = |(group, last): (&Group, Option<(u64, u64)>)| {
-            let mut out = self.begin(&GROUP);
-            push_text(&mut out, "group", Some(&group.name));
-            push_text(&mut out, "description", Some(&group.description));
-            push_known(&mut out, "size", group.size);
-            push_text(&mut out, "members", Some(&group.members));
-            push_known(&mut out, "last_number", last.map(|(_, number)| number));
-            self.end(out)
-        };
+        let row = |(group, last)| self.group(group, last);
         groups.into_iter().map(row).collect()
     }
 
-    /// Returns the row of a call.
-    pub fn collective(&self, call: &Collective) -> Vec<u8> {
-        let mut out = self.begin(&COLLECTIVE);
-        push_text(&mut out, "group", Some(&call.group));
-        push_known(&mut out, "number", Some(call.number));
-        push_text(&mut out, "operation", Some(&call.operation));
-        push_time(&mut out, "called", call.called);
-        push_text(&mut out, "state", call.state);
-        self.end(out)
+    row! {
+        /// the process groups in a copy of the flight recorder, at most 16: those with the latest
+        /// calls
+        pub GROUP: "group" of "process";
+        /// Returns the row of a process group. `last` is the time and the number of its last call.
+        fn group(&self, group: &Group, last: Option<(u64, u64)>)
+        for process(self.time, id(self.pid), self.tail) {
+            ..RANK: push_rank(self.head);
+            /// the name of the process group, which is the same in all members; 0#2 is the second
+            /// group 0, after the default process group was destroyed
+            group: text(&*group.name) => key();
+            /// the description of the process group, such as default_pg
+            description: text(&*group.description);
+            /// the number of members; null if they are not known
+            size: number(group.size) => gauge("count").not_exported();
+            /// the ranks of the members: numbers, and ranges such as 0-7, or 0-56:8, whose step is
+            /// 8
+            members: text(&*group.members);
+            /// the number of the latest call in the process group; null if it has none
+            last_number: number(last.map(|(_, number)| number))
+                => counter("count").title("Collective calls of PyTorch").not_exported();
+        }
     }
-}
 
-/// Appends a time in nanoseconds.
-fn push_time(out: &mut Vec<u8>, key: &str, nanoseconds: u64) {
-    push_decimals(out, key, Some(nanoseconds / MICROSECOND), MICRO);
+    row! {
+        /// the latest calls of collective operations that have no row yet: at each timepoint 256 of
+        /// all processes together, but at least 32 of each; at the end of a process 2000
+        pub COLLECTIVE: "collective" of "process";
+        /// Returns the row of a call.
+        pub fn collective(&self, call: &Collective)
+        for process(self.time, id(self.pid), self.tail) {
+            ..RANK: push_rank(self.head);
+            /// the name of the process group, as in the section group
+            group: text(&*call.group) => key();
+            /// the number of the call in the process group, which is the same in all members
+            number: number(call.number) => key();
+            /// the operation, such as gloo:all_reduce
+            operation: text(&*call.operation);
+            /// when the process made the call, in seconds since 1970 by the clock of its node
+            called: nanoseconds(call.called) => gauge("s").not_exported();
+            /// scheduled, started or completed, as the flight recorder knows it; Gloo leaves it
+            /// scheduled
+            state: text(call.state);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -155,14 +131,13 @@ mod tests {
     use super::super::dump::{self, tests::EXAMPLE};
     use super::super::memory::{self, tests::example};
     use super::*;
-    use crate::sampling::json_rows::columns_of;
 
     fn json(row: &[u8]) -> serde_json::Value {
         serde_json::from_slice(row).unwrap()
     }
 
     #[test]
-    fn the_rows_have_the_declared_columns_and_their_values() {
+    fn the_rows_have_their_values() {
         let (head, text) = memory::read(example(1, EXAMPLE.as_bytes()).as_slice()).unwrap();
         let dump = dump::parse(&text).unwrap();
         let rows = TorchRows {
@@ -173,15 +148,12 @@ mod tests {
             head: &head,
         };
         let process = rows.process();
-        assert_eq!(columns_of(&process), PROCESS.sorted_columns());
         assert_eq!(json(&process)["longest_copy"], 0.005);
         let [group] = &rows.groups(&dump)[..] else {
             panic!()
         };
-        assert_eq!(columns_of(group), GROUP.sorted_columns());
         assert_eq!(json(group)["last_number"], 1);
         let call = rows.collective(&dump.collectives[0]);
-        assert_eq!(columns_of(&call), COLLECTIVE.sorted_columns());
         assert_eq!(json(&call)["called"], 2.0);
         assert_eq!(json(&call)["world_rank"], 1);
     }

@@ -18,13 +18,14 @@ use linux::clock;
 use linux::read_at::ReadAt;
 
 use self::listener::{Listener, Steps, partial};
-use self::rows::{Outcome, TRACE, TraceRow};
+use self::rows::{Outcome, TRACE, TraceRow, trace};
 use crate::metrics::metric::Metric;
 use crate::metrics::world_rank::WorldRanks;
 use crate::runtime::declaration::{Declaration, MetricOption, ProcessFiles};
 use crate::runtime::session::Session;
 use crate::runtime::settings::Settings;
 use crate::sampling::process::{Key, Process};
+use crate::sampling::row::Rows;
 use crate::sampling::sampler::{self, Run, Sampler};
 use crate::tools::artifacts::writer::Until;
 use crate::tools::folder::{Folder, MAX_END};
@@ -53,10 +54,15 @@ pub static METRIC: Metric = Metric {
         ],
         reads: ProcessFiles::Stat,
         reads_sockets: false,
-        sections: &[TRACE],
-        summary: &[],
     },
     run,
+};
+
+/// The rows.
+pub const ROWS: Rows = Rows {
+    format: "jsonl",
+    sections: &[TRACE],
+    summary: &[],
 };
 
 /// Observes until there is a reason to end, and then writes the closing marker and the summary.
@@ -437,7 +443,7 @@ fn write_row(
         folder.note("the log has no room for the rows of all processes".to_owned());
         return;
     }
-    log.line().extend_from_slice(&row.write());
+    log.line().extend_from_slice(&trace(&row));
     log.end_line();
     log.flush();
     if matches!(outcome, Outcome::Complete { .. }) {

@@ -1,24 +1,6 @@
-//! The rows of traces. src/catalog/torch-trace.yaml describes the columns.
+//! The rows of traces.
 
-use encode::json::{push_known, push_text};
-
-use crate::runtime::declaration::Section;
-use crate::sampling::json_rows::{begin, push_decimals};
-
-/// The rows of processes that have a trace, or could have one.
-pub const TRACE: Section = Section {
-    name: "trace",
-    columns: &[
-        "container",
-        "program",
-        "pid",
-        "world_rank",
-        "trace",
-        "file",
-        "bytes",
-        "written",
-    ],
-};
+use crate::sampling::row::{id, number, row, text, thousandths};
 
 /// The outcome of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,34 +35,47 @@ pub struct TraceRow<'a> {
 }
 
 impl TraceRow<'_> {
-    /// Returns the row.
-    pub fn write(&self) -> Vec<u8> {
-        let mut out = Vec::new();
-        begin(&mut out, self.time, &TRACE);
-        self.push_process(&mut out);
-        let (name, size, written) = match self.outcome {
+    /// Returns the members that describe the process of a raw file, each after a comma.
+    pub fn origin(&self) -> Vec<u8> {
+        let mut out = self.tail.strip_suffix(b"}").unwrap_or(self.tail).to_vec();
+        number(&mut out, ",\"pid\":", id(self.pid));
+        push_rank(&mut out, self.rank);
+        out
+    }
+}
+
+row! {
+    /// The rank of a process.
+    RANK;
+    /// Appends the rank.
+    fn push_rank(out, rank: Option<u32>) {
+        /// the rank in the variable RANK of torchrun or a variable of a launcher of MPI; null if
+        /// the process had none when it executed its program
+        world_rank: number(rank.map(u64::from));
+    }
+}
+
+row! {
+    /// the traces of PyTorch: `ridealong collect --output artifacts` writes the files, which
+    /// https://ui.perfetto.dev shows
+    pub TRACE: "trace" of "process", "Traces of PyTorch";
+    /// Returns the row of a process.
+    pub fn trace(row: &TraceRow<'_>) for process(row.time, id(row.pid), row.tail) {
+        let (name, size, written) = match row.outcome {
             Outcome::Complete { bytes, written } => ("complete", Some(bytes), written),
             Outcome::Incomplete => ("incomplete", None, None),
             Outcome::Missing => ("missing", None, None),
         };
-        push_text(&mut out, "trace", Some(name));
-        push_text(&mut out, "file", size.map(|_| self.file));
-        push_known(&mut out, "bytes", size);
-        push_decimals(&mut out, "written", written, 3);
-        out.extend_from_slice(self.tail);
-        out
-    }
-
-    /// Returns the members that describe the process of a raw file, each after a comma.
-    pub fn origin(&self) -> Vec<u8> {
-        let mut out = self.tail.strip_suffix(b"}").unwrap_or(self.tail).to_vec();
-        self.push_process(&mut out);
-        out
-    }
-
-    fn push_process(&self, out: &mut Vec<u8>) {
-        push_known(out, "pid", Some(u64::from(self.pid.unsigned_abs())));
-        push_known(out, "world_rank", self.rank.map(u64::from));
+        ..RANK: push_rank(row.rank);
+        /// complete; incomplete if the process ended while it recorded or wrote the trace; missing,
+        /// at the end, if a rank has recorded none
+        trace: text(name);
+        /// the name of the raw file of a complete trace
+        file: text(size.map(|_| row.file));
+        /// the size of the file
+        bytes: number(size) => gauge("bytes").title("Size of the trace").not_exported();
+        /// when the file was complete, in seconds since 1970 by the clock of the node
+        written: thousandths(written) => gauge("s").not_exported();
     }
 }
 
@@ -97,11 +92,11 @@ mod tests {
             file: "trace_7.json",
             outcome,
         };
-        String::from_utf8(row.write()).unwrap()
+        String::from_utf8(trace(&row)).unwrap()
     }
 
     #[test]
-    fn a_row_has_the_declared_columns() {
+    fn only_a_complete_trace_has_a_file() {
         let complete = Outcome::Complete {
             bytes: 12,
             written: Some(1500),
@@ -112,11 +107,6 @@ mod tests {
         );
         for outcome in [complete, Outcome::Incomplete, Outcome::Missing] {
             let value: serde_json::Value = serde_json::from_str(&row(outcome)).unwrap();
-            let members = value.as_object().unwrap().keys();
-            let mut names: Vec<String> = members.cloned().collect();
-            names.retain(|name| name != "time" && name != "section");
-            names.sort_unstable();
-            assert_eq!(names, TRACE.sorted_columns());
             assert_eq!(value["file"].is_null(), outcome != complete);
         }
     }

@@ -3,48 +3,27 @@
 
 pub mod rows;
 
-use encode::json::push_key;
-use encode::number::{float, push_decimal};
-
-use self::rows::{PEER, PROCESS, THREAD, estimate_bytes, push_process, push_thread};
+use self::rows::{
+    PEER, PROCESS, PROGRAM, THREAD, estimate_bytes, program, push_process, push_thread,
+};
 use crate::metrics::metric::Metric;
-use crate::metrics::network::rows::{INFINIBAND, INTERFACE, TCP, push_traffic};
+use crate::metrics::network::rows::{INFINIBAND, INTERFACE, TCP};
 use crate::metrics::network::{self, Network};
 use crate::metrics::perf_sysstat::readable_counters;
 use crate::metrics::perf_sysstat::sections::{Form, Timepoint, thread_rows_of};
 use crate::metrics::perf_sysstat::summary::{push_sums, sorted_sums};
 use crate::metrics::pressure::Pressure;
-use crate::metrics::pressure::rows::{CONTAINER, PLACEMENT};
-use crate::runtime::declaration::{Declaration, MetricOption, ProcessFiles, Section};
+use crate::metrics::pressure::rows::{CONTAINER, PLACEMENT, push_run_delay};
+use crate::runtime::declaration::{Declaration, MetricOption, ProcessFiles};
 use crate::runtime::session::Session;
 use crate::runtime::settings::Settings;
 use crate::sampling::accounts::Sum;
-use crate::sampling::json_rows::{begin_program, write_header};
+use crate::sampling::json_rows::write_header;
 use crate::sampling::process::{Key, Process};
 use crate::sampling::process_table::ProcessTable;
+use crate::sampling::row::Rows;
 use crate::sampling::sampler::{self, Run, Sampler};
 
-/// The lines of the programs in the summary.
-const PROGRAM: Section = Section {
-    name: "program",
-    columns: &[
-        "program",
-        "container",
-        "processes",
-        "peak_rss_kib",
-        "cpu_seconds",
-        "bytes_read",
-        "bytes_written",
-        "context_switches",
-        "unaccounted_cpu_seconds",
-        "unaccounted_bytes_read",
-        "unaccounted_bytes_written",
-        "run_delay",
-        "bytes_sent",
-        "bytes_received",
-        "retransmitted",
-    ],
-};
 /// The metric.
 pub static METRIC: Metric = Metric {
     declaration: Declaration {
@@ -60,19 +39,31 @@ pub static METRIC: Metric = Metric {
         ],
         reads: ProcessFiles::Counters,
         reads_sockets: true,
-        sections: &[
-            PROCESS, THREAD, CONTAINER, PLACEMENT, INTERFACE, TCP, PEER, INFINIBAND,
-        ],
-        summary: &[PROGRAM],
     },
     run,
+};
+
+/// The rows.
+pub const ROWS: Rows = Rows {
+    format: "jsonl",
+    sections: &[
+        PROCESS,
+        THREAD,
+        CONTAINER.exported_as("pressure.container"),
+        PLACEMENT.exported_as("pressure.placement"),
+        INTERFACE.exported_as("network.interface"),
+        TCP.exported_as("network.tcp"),
+        PEER,
+        INFINIBAND.exported_as("network.infiniband"),
+    ],
+    summary: &[PROGRAM],
 };
 
 /// Observes until there is a reason to end, and then writes the closing marker and the summary.
 fn run(settings: Settings, session: &mut Session) {
     let vitals = Vitals {
         pressure: Pressure::begin(),
-        network: Network::new(&settings, &PEER),
+        network: Network::new(&settings, PEER.name),
     };
     sampler::run(vitals, settings, session);
 }
@@ -151,7 +142,8 @@ impl Vitals {
             total.add(sum);
         }
         let mut line = run.begin_whole();
-        push_totals(&mut line, &total, run.processes.meter.machine.ticks);
+        push_sums(&mut line, &total, run.processes.meter.machine.ticks);
+        push_run_delay(&mut line, &total);
         self.network.push_whole(&mut line, run);
         run.end_whole(&mut line);
         line
@@ -161,21 +153,11 @@ impl Vitals {
     fn program_lines(&self, processes: &ProcessTable) -> Vec<Vec<u8>> {
         let ticks = processes.meter.machine.ticks;
         let line = |sum: &Sum| {
-            let mut line = begin_program(sum, &processes.containers);
-            push_totals(&mut line, sum, ticks);
-            push_traffic(&mut line, self.network.known_traffic(sum));
-            line.push(b'}');
-            line
+            let container = processes.containers.known_name(sum.container);
+            program(sum, container, ticks, self.network.known_traffic(sum))
         };
         sorted_sums(processes).into_iter().map(line).collect()
     }
-}
-
-/// Appends the sums of perf-sysstat, and the run-queue delay.
-fn push_totals(line: &mut Vec<u8>, sum: &Sum, ticks: f64) {
-    push_sums(line, sum, ticks);
-    push_key(line, "run_delay");
-    push_decimal(line, float(sum.wait) / 1e9);
 }
 
 fn print_processes(run: &mut Run<'_>, keys: &[Key], time: &str) {

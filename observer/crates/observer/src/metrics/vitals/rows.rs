@@ -1,88 +1,24 @@
-//! The rows of processes and threads, as JSON Lines. src/catalog/vitals.yaml describes their
-//! columns. The rows of containers, placements, interfaces and sockets are those of pressure and
-//! network.
-
-use encode::json::push_known;
+//! The rows of processes and threads. The rows of containers, placements, interfaces and sockets
+//! are those of pressure and network.
 
 use crate::metrics::network::rows::SOCKET;
-use crate::metrics::perf_sysstat::sections::{Row, SECTIONS, Timepoint, row_of};
-use crate::metrics::pressure::rows::push_totals;
-use crate::runtime::declaration::Section;
-use crate::sampling::json_rows::{begin, push_pid};
-use crate::sampling::process::Process;
-
-/// The rows of processes.
-pub const PROCESS: Section = Section {
-    name: "process",
-    columns: &[
-        "container",
-        "program",
-        "pid",
-        "uid",
-        "run_delay",
-        "cpu_time",
-        "majflt",
-        "percent_usr",
-        "percent_system",
-        "percent_guest",
-        "percent_wait",
-        "percent_cpu",
-        "cpu",
-        "usr_ms",
-        "system_ms",
-        "guest_ms",
-        "kb_rd_s",
-        "kb_wr_s",
-        "kb_ccwr_s",
-        "iodelay",
-        "prio",
-        "policy",
-        "minflt_s",
-        "majflt_s",
-        "vsz",
-        "rss",
-        "percent_mem",
-        "minflt_nr",
-        "majflt_nr",
-        "stksize",
-        "threads",
-        "fd_nr",
-        "cswch_s",
-        "nvcswch_s",
-    ],
+use crate::metrics::perf_sysstat::sections::{
+    CHILD_CPU, CHILD_FAULTS, CPU, FAULTS, IO, MEMORY_FAULTS, POLICY, Row, STACK, SWITCHES, TABLES,
+    Timepoint, push_child_cpu, push_child_faults, push_cpu, push_faults, push_io,
+    push_memory_faults, push_policy, push_stack, push_switches, push_tables, row_of,
 };
-
-/// The rows of threads.
-pub const THREAD: Section = Section {
-    name: "thread",
-    columns: &[
-        "container",
-        "program",
-        "pid",
-        "tid",
-        "percent_usr",
-        "percent_system",
-        "percent_guest",
-        "percent_wait",
-        "percent_cpu",
-        "cpu",
-        "kb_rd_s",
-        "kb_wr_s",
-        "kb_ccwr_s",
-        "iodelay",
-        "prio",
-        "policy",
-        "minflt_s",
-        "majflt_s",
-        "cswch_s",
-        "nvcswch_s",
-    ],
-};
+use crate::metrics::perf_sysstat::summary::{SUMS, push_sums};
+use crate::metrics::pressure::rows::{RUN_DELAY, TOTALS, push_run_delay, push_totals};
+use crate::sampling::accounts::Sum;
+use crate::sampling::json_rows::{PROCESSES, push_processes};
+use crate::sampling::process::{Measured, Process};
+use crate::sampling::row::{Section, id, number, row};
+use crate::sampling::traffic::Traffic;
 
 /// The rows of the TCP connections of a process to a peer.
 pub const PEER: Section = Section {
     name: "peer",
-    ..SOCKET
+    ..SOCKET.exported_as("network.socket")
 };
 
 /// The estimated bytes of the row of a process or thread, without its names.
@@ -106,37 +42,70 @@ pub fn push_process(
     process: &Process,
     min_interval: f64,
 ) {
-    let Some((measured, row)) = process
-        .measured
-        .as_deref()
-        .zip(row_of(process, timepoint.now))
-    else {
-        return;
-    };
-    let seconds = row.seconds.filter(|seconds| *seconds >= min_interval);
-    let row = Row { seconds, ..row };
-    begin(out, time, &PROCESS);
-    push_pid(out, process);
-    push_known(out, "uid", Some(u64::from(row.state.uid)));
-    push_totals(out, measured, timepoint.ticks);
-    for section in SECTIONS.iter().filter(|section| !section.is_repetition) {
-        section.push_body(out, timepoint, &row);
+    let measured = process.measured.as_deref();
+    if let Some((measured, row)) = measured.zip(row_of(process, timepoint.now)) {
+        let seconds = row.seconds.filter(|seconds| *seconds >= min_interval);
+        push_measured(out, time, timepoint, measured, &Row { seconds, ..row });
     }
-    out.extend_from_slice(&process.tail);
 }
 
-/// Appends the row of a thread.
-pub fn push_thread(out: &mut Vec<u8>, time: &str, timepoint: &Timepoint, row: &Row<'_>) {
-    let id = |id: i32| Some(u64::from(id.unsigned_abs()));
-    begin(out, time, &THREAD);
-    push_known(out, "pid", id(row.pid));
-    push_known(out, "tid", row.tid.and_then(id));
-    for section in &SECTIONS {
-        if section.has_threads && !section.is_repetition {
-            section.push_body(out, timepoint, row);
-        }
+row! {
+    /// the processes of the application; values of an interval are empty in the first row of a
+    /// process that started before the observer
+    pub PROCESS: "process" of "process", "Processes";
+    /// Appends the row of a process that is measured.
+    fn push_measured(
+        out,
+        time: &str,
+        timepoint: &Timepoint,
+        measured: &Measured,
+        row: &Row<'_>,
+    )
+    for process(time, id(row.pid), row.tail) {
+        /// user id
+        uid: number(u64::from(row.state.uid));
+        ..TOTALS.exported_as("pressure.process"): push_totals(measured, timepoint.ticks);
+        ..CPU.exported_as("perf_sysstat.process"): push_cpu(timepoint, row);
+        ..CHILD_CPU.exported_as("perf_sysstat.process"): push_child_cpu(timepoint, row);
+        ..IO.exported_as("perf_sysstat.process"): push_io(timepoint, row);
+        ..POLICY: push_policy(timepoint, row);
+        ..MEMORY_FAULTS.exported_as("perf_sysstat.process"): push_memory_faults(timepoint, row);
+        ..CHILD_FAULTS.exported_as("perf_sysstat.process"): push_child_faults(timepoint, row);
+        ..STACK.exported_as("perf_sysstat.process"): push_stack(timepoint, row);
+        ..TABLES.exported_as("perf_sysstat.process"): push_tables(timepoint, row);
+        ..SWITCHES.exported_as("perf_sysstat.process"): push_switches(timepoint, row);
     }
-    out.extend_from_slice(row.tail);
+}
+
+row! {
+    /// with the option threads, the threads of these processes
+    pub THREAD: "thread" of "thread";
+    /// Appends the row of a thread.
+    pub fn push_thread(out, time: &str, timepoint: &Timepoint, row: &Row<'_>)
+    for process(time, id(row.pid), row.tail) {
+        /// thread id
+        tid: number(row.tid.map(id)) => key();
+        ..CPU.of_threads(): push_cpu(timepoint, row);
+        ..IO.of_threads(): push_io(timepoint, row);
+        ..POLICY.of_threads(): push_policy(timepoint, row);
+        ..FAULTS.of_threads(): push_faults(timepoint, row);
+        ..SWITCHES.of_threads(): push_switches(timepoint, row);
+    }
+}
+
+row! {
+    /// all processes of a program since the observer started, also those that have ended
+    pub PROGRAM: "program" of "process";
+    /// Returns the line of a program. `container` is empty if the containers have no names.
+    pub fn program(sum: &Sum, container: &str, ticks: f64, traffic: Option<Traffic>)
+    for program(&sum.program, container) {
+        ..PROCESSES.exported_as("perf_sysstat.program"): push_processes(sum);
+        ..SUMS.exported_as("perf_sysstat.program"): push_sums(sum, ticks);
+        ..RUN_DELAY.exported_as("pressure.program"): push_run_delay(sum);
+        bytes_sent: number(traffic.map(|traffic| traffic.sent));
+        bytes_received: number(traffic.map(|traffic| traffic.received));
+        retransmitted: number(traffic.map(|traffic| traffic.retransmitted));
+    }
 }
 
 #[cfg(test)]
@@ -144,7 +113,6 @@ mod tests {
     use super::*;
     use crate::metrics::perf_sysstat::sections::{Form, thread_rows_of};
     use crate::sampling::counters::Base;
-    use crate::sampling::json_rows::columns_of;
     use crate::sampling::process::{Measured, State, ThreadRow};
     use serde_json::Value;
 
@@ -195,12 +163,6 @@ mod tests {
             push_thread(&mut out, "", &TIMEPOINT, &row);
         }
         out
-    }
-
-    #[test]
-    fn the_rows_have_the_declared_columns() {
-        assert_eq!(columns_of(&row(0.1)), PROCESS.sorted_columns());
-        assert_eq!(columns_of(&thread_row()), THREAD.sorted_columns());
     }
 
     #[test]

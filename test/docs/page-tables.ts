@@ -1,4 +1,6 @@
 import { REASONS } from '../../src/core/reasons.ts'
+import { listColumns } from '../../src/runs/log/columns.ts'
+import { BUILT_IN_ROWS } from '../src/runs/log/built-in.ts'
 
 /** A table of a page: the line with its titles, and the cells of its rows. */
 interface Table {
@@ -15,8 +17,14 @@ function remedies(isWritten: boolean): Table['rows'] {
   )
 }
 
-/** The tables that are made from REASONS, by the path of their page. */
-export const REASON_TABLES: Readonly<Record<string, readonly Table[]>> = {
+/** The tables that are made from the reasons and from the catalog, by the path of their page. */
+export const PAGE_TABLES: Readonly<Record<string, readonly Table[]>> = {
+  'docs/collect.md': [
+    {
+      titles: '| column | meaning |',
+      rows: [...listColumns(BUILT_IN_ROWS)].map(([name, { meaning }]) => [`\`${name}\``, meaning]),
+    },
+  ],
   'docs/reasons.md': [
     {
       titles: '| reason | meaning | in the status | can deny |',
@@ -35,12 +43,12 @@ export const REASON_TABLES: Readonly<Record<string, readonly Table[]>> = {
 }
 
 /**
- * Returns the text of a page with its tables of reasons made anew.
+ * Returns the text of a page with its tables made anew.
  *
  * @throws if the text lacks a table
  */
-export function withReasonTables(page: string, text: string): string {
-  return (REASON_TABLES[page] ?? []).reduce(withTable, text)
+export function withPageTables(page: string, text: string): string {
+  return (PAGE_TABLES[page] ?? []).reduce(withTable, text)
 }
 
 function withTable(text: string, { titles, rows }: Table): string {
