@@ -1,7 +1,7 @@
 import { createPause, type Pause } from '../../src/lib/pause.ts'
 import { factorLines } from '../../src/runs/efficiency/factor-lines.ts'
 import type { TopColumn } from '../../src/runs/top/columns.ts'
-import { type Assessor, startAssessor } from '../../src/runs/top/findings/assessment.ts'
+import { type Assessor, alarmsIn } from '../../src/runs/top/findings/assessment.ts'
 import {
   buildFrame,
   type ColumnWidths,
@@ -9,7 +9,6 @@ import {
   type FrameHead,
   tableHeight,
 } from '../../src/runs/top/frame.ts'
-import { findNoProgress } from '../../src/runs/top/no-progress.ts'
 import { orderLines } from '../../src/runs/top/order.ts'
 import { buildLines, type LiveRank } from '../../src/runs/top/ranks.ts'
 import {
@@ -33,6 +32,7 @@ export interface Scene {
   readonly ranks: () => readonly LiveRank[]
   readonly columns: () => readonly TopColumn[]
   readonly notices: () => readonly string[]
+  readonly assessor: Assessor
   /** Prepares for a frame, and returns its time in milliseconds since 1970. */
   readonly update: () => number
   /** Works in the background until the signal is aborted. */
@@ -46,7 +46,6 @@ interface Show {
   readonly stop: AbortController
   /** The pause between two frames, which a key or a new size of the terminal ends. */
   readonly framePause: Pause
-  readonly assessor: Assessor
   /** The columns of the last frame. */
   columns: readonly TopColumn[]
   view: View
@@ -86,7 +85,6 @@ export async function runInteractive(
     view: firstView(scene.columns(), by, sort),
     lines: 0,
     head: { verdict: undefined, factors: [], alarms: [] },
-    assessor: startAssessor(() => performance.now()),
   }
   try {
     await Promise.race([drawFrames(show), scene.follow(stop.signal), endings.failure])
@@ -149,10 +147,10 @@ function roomOf({ columns, lines, head, screen }: Show) {
   return { columns, lines, height: tableHeight(head, screen.size()) }
 }
 
-function factsOf({ scene, columns, view, assessor }: Show, now: number): FrameFacts {
+function factsOf({ scene, columns, view }: Show, now: number): FrameFacts {
   const ranks = scene.ranks()
-  const stuck = findNoProgress(ranks, now)
-  const { verdict, efficiency, findings } = assessor.assess(ranks, stuck)
+  const assessment = scene.assessor.assess(ranks, now)
+  const { verdict, efficiency, findings } = assessment
   const all = buildLines(ranks, columns, view.unit, { now, findings })
   return {
     heading: scene.heading(),
@@ -162,7 +160,7 @@ function factsOf({ scene, columns, view, assessor }: Show, now: number): FrameFa
     view,
     verdict,
     factors: efficiency === undefined ? [] : factorLines(efficiency.root),
-    alarms: stuck.map(({ sentence }) => sentence),
+    alarms: alarmsIn(assessment),
     notices: scene.notices(),
   }
 }

@@ -1,6 +1,7 @@
 import { describeApiError } from '../../src/cluster/api-error.ts'
 import { createPause } from '../../src/lib/pause.ts'
 import type { WorkloadPods } from '../../src/runs/collect/workload-pods.ts'
+import { startAssessor } from '../../src/runs/top/findings/assessment.ts'
 import type { Scene } from './interactive.ts'
 import type { LiveRun } from './live-run.ts'
 import { followStream, type LogStream, type StreamOptions, settleStreams } from './log-streams.ts'
@@ -27,6 +28,7 @@ export function liveScene(found: WorkloadPods, run: LiveRun, parallel: number): 
     heading: () => `${found.words} in ${found.namespace}`,
     ranks: run.ranks,
     columns: run.columns,
+    assessor: startAssessor(() => performance.now()),
     notices: () => listNotices(run, found, state.problem),
     update: () => {
       settleStreams(run.streams())

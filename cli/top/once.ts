@@ -4,7 +4,6 @@ import { inOrder } from '../../src/runs/collect/gather.ts'
 import { sourceName } from '../../src/runs/collect/observers.ts'
 import type { WorkloadPods } from '../../src/runs/collect/workload-pods.ts'
 import { startAssessor } from '../../src/runs/top/findings/assessment.ts'
-import { findNoProgress } from '../../src/runs/top/no-progress.ts'
 import { orderLines } from '../../src/runs/top/order.ts'
 import { buildLines } from '../../src/runs/top/ranks.ts'
 import { firstView } from '../../src/runs/top/view.ts'
@@ -46,8 +45,7 @@ export async function runOnce(
   for await (const _ of inOrder(fresh, atATime, (stream) => readRest(stream, options)));
   const columns = run.columns()
   const now = Date.now()
-  const stuck = findNoProgress(run.ranks(), now)
-  const assessment = startAssessor().assess(run.ranks(), stuck)
+  const assessment = startAssessor().assess(run.ranks(), now)
   const all = buildLines(run.ranks(), columns, by, { now, findings: assessment.findings })
   const lines = orderLines(all, columns, firstView(columns, by, sort))
   const missing = started.filter(({ problem }) => problem !== undefined)
@@ -57,7 +55,7 @@ export async function runOnce(
   // The notices in `unread` already name these logs.
   for (const stream of missing) stream.isGone = true
   return {
-    output: formatTop({ lines, columns, by, stuck, assessment }, output),
+    output: formatTop({ lines, columns, by, assessment }, output),
     notices: [...unread, ...listNotices(run, found, undefined)],
     code: exitCode(started.length, missing.length),
   }

@@ -5,8 +5,7 @@ import { withoutNoise } from '../../src/lib/round.ts'
 import { factorLines } from '../../src/runs/efficiency/factor-lines.ts'
 import { efficiencyDocument } from '../../src/runs/report/document/efficiency-document.ts'
 import type { TopColumn } from '../../src/runs/top/columns.ts'
-import type { Assessment } from '../../src/runs/top/findings/assessment.ts'
-import type { NoProgress } from '../../src/runs/top/no-progress.ts'
+import { type Assessment, alarmsIn } from '../../src/runs/top/findings/assessment.ts'
 import type { TopLine } from '../../src/runs/top/ranks.ts'
 import { buildTable, formatTable } from '../../src/runs/top/table.ts'
 import type { TopFormat, TopOptions } from './top-options.ts'
@@ -16,7 +15,6 @@ export interface TopContent {
   readonly lines: readonly TopLine[]
   readonly columns: readonly TopColumn[]
   readonly by: TopOptions['by']
-  readonly stuck: readonly NoProgress[]
   readonly assessment: Assessment
 }
 
@@ -34,9 +32,9 @@ export function formatTop(content: TopContent, format: TopFormat): Output {
 }
 
 /** Returns the sentences above the table: what makes no progress, and how the run goes. */
-function headLines({ assessment: { verdict, efficiency }, stuck }: TopContent): readonly string[] {
+function headLines({ assessment: { verdict, efficiency, stuck } }: TopContent): readonly string[] {
   const factors = efficiency === undefined ? [] : factorLines(efficiency.root)
-  const sentences = stuck.map(({ sentence }) => sentence)
+  const sentences = alarmsIn({ verdict, stuck })
   const goes = verdict === undefined ? [] : [verdict, ...factors]
   return [...sentences, ...goes].map((text) => printable(text))
 }
@@ -70,7 +68,7 @@ interface LineRecord {
 
 function recordOf(
   { label, namespace, pod, node, program, state, findings, values }: TopLine,
-  { columns, by, stuck }: TopContent,
+  { columns, by, assessment: { stuck } }: TopContent,
 ): LineRecord {
   const own = stuck.filter(({ pods }) => pods.has(`${namespace}/${pod}`))
   return {

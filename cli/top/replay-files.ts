@@ -1,12 +1,11 @@
 import { loadCatalog } from '../../src/catalog/load.ts'
 import { pause } from '../../src/lib/pause.ts'
 import { type Descriptions, descriptionsIn } from '../../src/runs/log/descriptions.ts'
-import { startAssessor } from '../../src/runs/top/findings/assessment.ts'
-import { HALF_SECONDS } from '../../src/runs/top/findings/log-evidence.ts'
-import { findNoProgress } from '../../src/runs/top/no-progress.ts'
+import type { AssessedRun } from '../../src/runs/report/assess.ts'
+import { assessmentOf, startAssessor } from '../../src/runs/top/findings/assessment.ts'
 import { orderLines } from '../../src/runs/top/order.ts'
 import { buildLines } from '../../src/runs/top/ranks.ts'
-import { gatherLogs, MAX_ROWS, type RecordedLog } from '../../src/runs/top/recorded-logs.ts'
+import { gatherLogs, MAX_ROWS, type ReplayedRun } from '../../src/runs/top/recorded-logs.ts'
 import { type Replay, startReplay } from '../../src/runs/top/replay.ts'
 import { firstView } from '../../src/runs/top/view.ts'
 import { findRunFiles, type RowsOptions } from '../archive/storage/stored-run-files.ts'
@@ -35,29 +34,29 @@ export async function replayFiles(
   const { catalog: folder, observerImage, column = [], speed } = options
   const known = descriptionsIn(await loadCatalog({ folder, observerImage }).catch(usageError))
   mustMeasure(column, known)
-  const logs = await readLogs(runs, known, options, session)
+  const { logs, assessed } = await readRecording(runs, known, options, session)
   const replay = startReplay(logs, known, column)
   mustHaveColumns(replay.columns, replay.undescribed, options.sort)
   const isShown = !options.once && options.output === 'table' && hasScreen(session)
   const names = describeRuns(runs)
-  if (isShown) await runInteractive(replayScene(replay, names, speed), options, session)
-  else printEnd(replay, options, session)
+  if (isShown) await runInteractive(replayScene(replay, assessed, names, speed), options, session)
+  else printEnd(replay, assessed, options, session)
   return EXIT.ok
 }
 
-async function readLogs(
+async function readRecording(
   runs: readonly NamedRun[],
   descriptions: Descriptions,
   rows: RowsOptions,
   session: Session,
-): Promise<readonly RecordedLog[]> {
-  const gathering = gatherLogs()
+): Promise<ReplayedRun> {
+  const gathering = gatherLogs(descriptions)
   const files: InputFile[] = []
   for (const { name } of runs) files.push(...(await findRunFiles(name, rows, session)))
   for (const file of files)
     for await (const entry of entriesOf(file, descriptions))
       if (!gathering.add(entry)) throw new UsageError(tooManyRows(runs))
-  return gathering.logs()
+  return gathering.recording()
 }
 
 function tooManyRows(runs: readonly NamedRun[]): string {
@@ -66,22 +65,18 @@ function tooManyRows(runs: readonly NamedRun[]): string {
   return `${most}; name the files of fewer ranks`
 }
 
-/** The halves of windows before the end that are looked at, as they decide which findings stay. */
-const LAST_HALVES = [4, 3, 2, 1, 0]
-
-function printEnd(replay: Replay, { by, sort, output }: TopOptions, { print, say }: Session): void {
+function printEnd(
+  replay: Replay,
+  assessed: AssessedRun,
+  { by, sort, output }: TopOptions,
+  { print, say }: Session,
+): void {
   const { ranks, columns, to } = replay
-  const assessor = startAssessor()
-  for (const half of LAST_HALVES.slice(0, -1)) {
-    replay.advance(to - half * HALF_SECONDS * 1000)
-    assessor.assess(ranks, [])
-  }
   replay.advance(to)
-  const stuck = findNoProgress(ranks, to)
-  const assessment = assessor.assess(ranks, stuck)
+  const assessment = assessmentOf(assessed)
   const all = buildLines(ranks, columns, by, { now: to, findings: assessment.findings })
   const lines = orderLines(all, columns, firstView(columns, by, sort))
-  print(formatTop({ lines, columns, by, stuck, assessment }, output))
+  print(formatTop({ lines, columns, by, assessment }, output))
   replayNotices(replay).forEach(say)
 }
 
@@ -91,11 +86,18 @@ const MAX_MS = 120_000
 /**
  * Returns the ranks of recorded logs, whose rows are shown one after another.
  *
+ * @param assessed how the run went, which is shown at the end
  * @param words the names of the files
  * @param speed how many times as fast as the run; by default, two timepoints are shown in a second,
  * and a replay takes two minutes at most
  */
-function replayScene(replay: Replay, words: string, speed = usualSpeed(replay)): Scene {
+function replayScene(
+  replay: Replay,
+  assessed: AssessedRun,
+  words: string,
+  speed = usualSpeed(replay),
+): Scene {
+  const { assess } = startAssessor(() => performance.now())
   const began = performance.now()
   const length = secondsText(replay.to - replay.from)
   let now = replay.from
@@ -106,6 +108,9 @@ function replayScene(replay: Replay, words: string, speed = usualSpeed(replay)):
     },
     ranks: () => replay.ranks,
     columns: () => replay.columns,
+    assessor: {
+      assess: (ranks, at) => (at < replay.to ? assess(ranks, at) : assessmentOf(assessed)),
+    },
     notices: () => replayNotices(replay),
     update: () => {
       now = Math.min(replay.from + (performance.now() - began) * speed, replay.to)

@@ -1,12 +1,10 @@
-import { runEfficiency } from '../efficiency/run-efficiency.ts'
-import { groupByRank } from '../evidence/run-evidence.ts'
 import { storeOf } from '../evidence/stores.ts'
-import { findFindings, type RunFinding } from '../findings/evaluate.ts'
+import type { RunFinding } from '../findings/evaluate.ts'
 import { type CheckedRule, RULES } from '../findings/rules.ts'
 import type { Descriptions } from '../log/descriptions.ts'
 import { joinJobs, type MpiJob } from '../metrics/mpi-trace/mpi-job.ts'
 import { MPI_STORE } from '../metrics/mpi-trace/store.ts'
-import { chooseRun } from '../report/data.ts'
+import { assessRun } from '../report/assess.ts'
 import { type CollectedRun, newRun } from '../report/gather.ts'
 import { copyNotices, lossNotices } from '../report/notices.ts'
 import { readLogFacts } from '../report/programs/log-facts.ts'
@@ -25,9 +23,8 @@ export function newComparedRun(descriptions: Descriptions): CollectedRun {
 
 /** Measures everything that a comparison needs to know about a run. @param name its files */
 export function measureRun(collected: CollectedRun, name: string): ComparedRun {
-  const { run, rankOf, ranks, whole, copies } = chooseRun(collected)
+  const { run, rankOf, ranks, whole, copies, found, efficiency } = assessRun(collected)
   const logs = readLogFacts(whole, rankOf)
-  const { findings, notChecked } = findFindings(run.evidence, rankOf, ranks)
   const jobs = joinJobs(storeOf(run.evidence.stores, MPI_STORE), rankOf)
   return {
     name,
@@ -37,13 +34,13 @@ export function measureRun(collected: CollectedRun, name: string): ComparedRun {
       ...measureProcesses(whole, logs),
       ...measureSections(run, logs),
       ...measureMpi(jobs),
-      ...measureEfficiency(runEfficiency(groupByRank(run.evidence, rankOf))),
+      ...measureEfficiency(efficiency),
     ],
     calls: measureCalls(jobs),
     functions: measureFunctions(run.evidence.profiles, rankOf),
-    findings: findings.map(findingFacts),
+    findings: found.findings.map(findingFacts),
     unchecked: [
-      ...notChecked.flatMap(({ rule, reason, ranks: own }) =>
+      ...found.notChecked.flatMap(({ rule, reason, ranks: own }) =>
         own === null ? [{ rule, reason }] : [],
       ),
       ...listLeftOut(new Set([...logs.values()].map(({ metric }) => metric))),

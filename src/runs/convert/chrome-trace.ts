@@ -1,7 +1,7 @@
 import { printableJson } from '../../core/text/printable.ts'
 import { rounded } from '../../lib/round.ts'
 import { MPI_METRIC } from '../metrics/mpi-trace/mpi-run.ts'
-import type { ChosenRun } from '../report/data.ts'
+import type { ChosenRun } from '../report/assess.ts'
 import type { SectionRun, SectionTrack } from '../report/section.ts'
 import { counterPoints, type Ends, findEnds } from './counter-points.ts'
 import type { TimedTrack } from './timed-tracks.ts'

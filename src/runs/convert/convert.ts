@@ -1,4 +1,4 @@
-import { chooseRun } from '../report/data.ts'
+import { chooseRun } from '../report/assess.ts'
 import type { CollectedRun } from '../report/gather.ts'
 import { copyNotices, lossNotices } from '../report/notices.ts'
 import type { OneFileFormat } from './format-names.ts'

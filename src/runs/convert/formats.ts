@@ -1,5 +1,5 @@
 import { printable, printableJson } from '../../core/text/printable.ts'
-import type { ChosenRun } from '../report/data.ts'
+import type { ChosenRun } from '../report/assess.ts'
 import { jsonParts } from '../report/json-parts.ts'
 import { chromeTraceParts } from './chrome-trace.ts'
 import type { OneFileFormat } from './format-names.ts'

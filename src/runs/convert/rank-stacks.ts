@@ -8,7 +8,7 @@ import {
   type ProgramProfile,
   stacksIn,
 } from '../profiles/profile-run.ts'
-import type { ChosenRun } from '../report/data.ts'
+import type { ChosenRun } from '../report/assess.ts'
 
 /** The stacks of one kind of all processes of a program on a rank. In a run, a rank is a pod. */
 export interface RankStacks {

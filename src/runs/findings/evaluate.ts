@@ -1,9 +1,8 @@
 import { capitalized } from '../../lib/capitalized.ts'
 import { maximum } from '../../lib/statistics.ts'
-import type { Evidence, Need, PlottedColumn } from '../evidence/evidence.ts'
+import type { Need, PlottedColumn } from '../evidence/evidence.ts'
 import {
   columnsReadOnce,
-  groupByRank,
   nameOf,
   partlyRead,
   type RankEvidence,
@@ -65,15 +64,9 @@ export interface Findings {
 /**
  * Checks all rules.
  *
- * @param rankOf returns the rank of a log
  * @param known the names of all ranks, including ranks without rows that a rule reads
  */
-export function findFindings(
-  evidence: Evidence,
-  rankOf: (source: string) => string,
-  known: readonly string[],
-): Findings {
-  const run = groupByRank(evidence, rankOf)
+export function findFindings(run: RunEvidence, known: readonly string[]): Findings {
   const { findings, explained, found } = applyRules(run)
   const notChecked = RULES.flatMap((rule) => uncheckedFor(rule, run, { known, found }))
   return { findings, explained, notChecked }

@@ -1,26 +1,22 @@
-import { keepOutliers, maximum } from '../../lib/statistics.ts'
+import { keepOutliers } from '../../lib/statistics.ts'
 import { firstAdvice } from '../efficiency/advice.ts'
-import { type Efficiency, runEfficiency } from '../efficiency/run-efficiency.ts'
+import type { Efficiency } from '../efficiency/run-efficiency.ts'
 import { type ShownFactor, shownFactors } from '../efficiency/shown-factors.ts'
-import { type RunSpan, verdict } from '../efficiency/verdict.ts'
-import { groupByRank } from '../evidence/run-evidence.ts'
+import type { RunSpan } from '../efficiency/verdict.ts'
 import { storeOf } from '../evidence/stores.ts'
-import { type Findings, findFindings, type RunFinding } from '../findings/evaluate.ts'
+import type { Findings, RunFinding } from '../findings/evaluate.ts'
 import { MPI_STORE } from '../metrics/mpi-trace/store.ts'
 import { TRACE_STORE } from '../metrics/torch-trace/trace-run.ts'
-import { computeOffsets } from './align.ts'
+import { type AssessedRun, assessRun } from './assess.ts'
 import { type FindingsData, findingsData } from './findings-data.ts'
 import { activityData } from './first-screen/activity.ts'
 import type { ActivityData } from './first-screen/activity-data.ts'
 import { stepsByRank } from './first-screen/rank-steps.ts'
 import { type CollectedRun, listProcessPlots } from './gather.ts'
 import { distinct, groupTracks, ordered } from './groups.ts'
-import { labelRanks } from './labels.ts'
-import { findCopies, type LogCopies, withoutCopies } from './log-copies.ts'
 import type { Measure } from './measures.ts'
 import { copyNotices, listNotices, type ShownPart } from './notices.ts'
 import { buildPlots, type PlotContext, type Plots, type Titled, titleOf } from './plots.ts'
-import { withChosenObservers } from './programs/chosen-observers.ts'
 import { type SectionData, sectionData } from './section-data.ts'
 import { type Group, type SummaryRow, summarise, summaryColumns } from './summary.ts'
 import { type MpiData, mpiData } from './tools/mpi-data.ts'
@@ -93,22 +89,6 @@ export function pageData(collected: CollectedRun, unit: Unit): PageData {
   return reportModel(collected, unit).page
 }
 
-/** A collected run in which nothing is measured twice. */
-export interface ChosenRun extends Pick<ReportModel, 'run' | 'rankOf' | 'ranks'> {
-  /** The run without the logs that are copies, but with all observers. */
-  readonly whole: CollectedRun
-  /** The logs that are copies of others. */
-  readonly copies: LogCopies
-}
-
-/** Leaves the logs out that are copies, and chooses one observer of each section and rank. */
-export function chooseRun(collected: CollectedRun): ChosenRun {
-  const copies = findCopies(collected)
-  const whole = withoutCopies(collected, copies)
-  const { rankOf, ranks } = ranksIn(whole)
-  return { run: withChosenObservers(whole, rankOf), rankOf, ranks, whole, copies }
-}
-
 /**
  * Builds the model of a report from the collected run.
  *
@@ -119,13 +99,12 @@ export function reportModel(
   unit: Unit,
   span: RunSpan = 'whole',
 ): ReportModel {
-  const { run, rankOf, ranks, whole, copies } = chooseRun(collected)
-  const found = findFindings(run.evidence, rankOf, ranks)
-  const efficiency = runEfficiency(groupByRank(run.evidence, rankOf))
+  const assessed = assessRun(collected, span)
+  const { run, rankOf, ranks, whole, copies, found, efficiency, times } = assessed
   // The totals are chosen one by one, from the summaries and samples of all observers.
   const groups = groupTracks(whole, rankOf)
   const { groups: kept, ...table } = programTable(run, groups)
-  const { shown, plottedRanks, offsets, ...parts } = plotRun(run, { unit, groups, found, rankOf })
+  const { shown, plottedRanks, ...parts } = plotRun(assessed, unit, groups)
   const profiles = profilesData(run.evidence.profiles, rankOf)
   const mpi = mpiData(storeOf(run.evidence.stores, MPI_STORE), rankOf)
   const traces = traceData(storeOf(run.evidence.stores, TRACE_STORE), rankOf)
@@ -135,22 +114,17 @@ export function reportModel(
     samples: run.samples,
     logs: run.sources.size,
     notices: [...listNotices(run, shownParts(table, parts), groups), ...copyNotices(copies)],
-    verdict: verdict({
-      duration: parts.duration,
-      ranks: ranks.length,
-      efficiency,
-      findings: found.findings,
-      span,
-    }),
+    verdict: assessed.verdict,
     advice: firstAdvice(found.findings, efficiency.root),
     activity: activityData(
-      stepsByRank(run, { rankOf, offsetOf: (source) => offsets.get(source) ?? 0 }),
+      stepsByRank(run, { rankOf, offsetOf: (source) => times.offsets.get(source) ?? 0 }),
       efficiency,
-      { ranks, named: namedRanks(found.findings), duration: parts.duration },
+      { ranks, named: namedRanks(found.findings), duration: times.duration },
     ),
     factors: shownFactors(efficiency.root),
     findings: findingsData(found, shown, parts.sections),
     ...table,
+    duration: times.duration,
     ...parts,
     ...(profiles && { profiles }),
     ...(mpi && { mpi }),
@@ -177,27 +151,16 @@ function programTable({ measures, usualMeasures }: CollectedRun, groups: readonl
   }
 }
 
-/** The choices on which the plots of a run depend. */
-interface PlotChoices extends Pick<ReportModel, 'rankOf' | 'groups' | 'found'> {
-  readonly unit: Unit
-}
-
-/**
- * Builds the plots and the sections, and returns the measures and the ranks that they show, and the
- * starts of the logs.
- */
-function plotRun(run: CollectedRun, { unit, groups, found, rankOf }: PlotChoices) {
-  const active = [...run.devices.values()].filter(isActive)
-  const all = allTracks(run, active)
-  const context = buildContext(run, all, rankOf)
+/** Builds the plots and the sections, and returns the measures and the ranks that they show. */
+function plotRun({ run, rankOf, found, times }: AssessedRun, unit: Unit, groups: readonly Group[]) {
+  const { tracks: all, active } = times
+  const context = { ...times, rankOf }
   const chosen = unit === 'auto' ? autoUnit(run) : unit
   const tracks = groups.flatMap(chosen === 'process' ? (group) => group.tracks : merged)
   const shown = shownMeasures(run, found.findings)
   return {
     shown: shown.map(({ measure }) => measure),
     plottedRanks: all.map(({ source }) => rankOf(source)),
-    offsets: context.offsets,
-    duration: context.duration,
     unit: chosen,
     plots: processPlots(tracks, shown, context),
     devices: buildPlots(ordered(active, rankOf), run.measures.device, context),
@@ -218,22 +181,6 @@ function shownParts(
   ]
 }
 
-/** Returns the tracks of processes, of devices with activity, and of the sections of metrics. */
-function allTracks({ processes, sections }: CollectedRun, active: readonly Track[]) {
-  const described = [...sections.values()].flatMap((section) => [...section.tracks.values()])
-  return [...processes.values(), ...active, ...described]
-}
-
-function buildContext(
-  { sources }: CollectedRun,
-  tracks: readonly Track[],
-  rankOf: (source: string) => string,
-): PlotContext {
-  const offsets = computeOffsets(new Map([...sources].map(([name, { start }]) => [name, start])))
-  const ends = tracks.map((track) => (offsets.get(track.source) ?? 0) + lastSecond(track))
-  return { offsets, rankOf, duration: maximum(ends) ?? 0 }
-}
-
 function processPlots(
   tracks: readonly Track[],
   shown: readonly ShownMeasure[],
@@ -244,13 +191,6 @@ function processPlots(
     shown.map(({ measure }) => measure),
     context,
   )
-}
-
-/** Returns the rank of each log, and all ranks in natural order. */
-export function ranksIn({ sources }: CollectedRun) {
-  const labels = labelRanks([...sources.values()].map(({ place }) => place))
-  const rankOf = (source: string) => labels.get(source) ?? source
-  return { rankOf, ranks: distinct([...labels.values()]) }
 }
 
 /** A measure that the page plots, and its index among the measures of the tracks. */
@@ -298,12 +238,4 @@ function merged({ tracks }: Group): readonly Track[] {
   return [...bySource].map(([source, own]) =>
     sumTracks(own, { source, program: own[0]?.program ?? '' }),
   )
-}
-
-function lastSecond({ seconds }: Track): number {
-  return seconds.at(-1) ?? 0
-}
-
-function isActive({ values }: Track): boolean {
-  return values.some((list) => list.some((value) => value !== null && value > 0))
 }

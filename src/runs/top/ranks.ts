@@ -1,4 +1,5 @@
 import { chooseSource } from '../../core/rules/choose-source.ts'
+import type { RowOrigin } from '../log/columns.ts'
 import { labelRanks } from '../report/labels.ts'
 import type { LiveStore } from '../rules/stuck.ts'
 import { sourcesOf, type TopColumn } from './columns.ts'
@@ -79,6 +80,11 @@ function labelOf({ rank, pod }: LiveRank): string {
 /** Returns the name of a log: NAMESPACE/POD/CONTAINER. The container has the name of the metric. */
 export function logName({ namespace, pod }: Pick<LiveRank, 'namespace' | 'pod'>, metric: string) {
   return `${namespace}/${pod}/${metric}`
+}
+
+/** Returns the pod of a log, as NAMESPACE/POD. If it is not known, the log has its own name. */
+export function podName({ namespace, pod, source }: RowOrigin): string {
+  return `${namespace ?? ''}/${pod ?? source ?? ''}`
 }
 
 /** The names of ranks in findings, as in the report. */

@@ -1,5 +1,8 @@
 import type { RowOrigin, Sample } from '../log/columns.ts'
+import type { Descriptions } from '../log/descriptions.ts'
 import { type Entry, isSample, type LogEntry } from '../log/entry.ts'
+import { type AssessedRun, assessRun } from '../report/assess.ts'
+import { addEntry, newRun } from '../report/gather.ts'
 
 /** A recorded log. */
 export interface RecordedLog {
@@ -29,16 +32,27 @@ interface GrowingLog {
 export interface LogGathering {
   /** @returns whether there is room for more rows */
   readonly add: (entry: Entry) => boolean
-  /** Returns the logs, without those that are copies of others. */
-  readonly logs: () => readonly RecordedLog[]
+  /** Returns the logs, without those that are copies of others, and how their run went. */
+  readonly recording: () => ReplayedRun
 }
 
-/** @param mostRows the most rows that are kept */
-export function gatherLogs(mostRows = MAX_ROWS): LogGathering {
+export interface ReplayedRun {
+  readonly logs: readonly RecordedLog[]
+  /** How the run went, as the report says it. */
+  readonly assessed: AssessedRun
+}
+
+/**
+ * @param descriptions the descriptions of the rows of the metrics in a catalog
+ * @param mostRows the most rows that are kept
+ */
+export function gatherLogs(descriptions: Descriptions, mostRows = MAX_ROWS): LogGathering {
   const logs = new Map<string, GrowingLog>()
+  const run = newRun(descriptions)
   let rows = 0
   return {
     add: (entry) => {
+      addEntry(run, entry)
       const log = logOf(logs, entry)
       if (entry.kind === 'log') Object.assign(log, { entry, place: placeOf(entry) })
       if (!isSample(entry)) return true
@@ -46,10 +60,11 @@ export function gatherLogs(mostRows = MAX_ROWS): LogGathering {
       log.samples.push(entry)
       return rows <= mostRows
     },
-    logs: () => {
-      const all = [...logs.values()]
+    recording: () => {
+      const assessed = assessRun(run)
+      const all = [...logs.values()].filter(({ place }) => !assessed.copies.has(place.source ?? ''))
       const base = beginning(all)
-      return withoutCopies(all.map((log) => timed(log, base)))
+      return { logs: withoutCopies(all.map((log) => timed(log, base))), assessed }
     },
   }
 }

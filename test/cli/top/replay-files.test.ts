@@ -1,6 +1,6 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { run } from '../command.ts'
@@ -9,6 +9,7 @@ import { openTerminal } from './terminal.ts'
 // `top` with recorded logs. No cluster is asked.
 
 const LOGS = fileURLToPath(new URL('../../logs/', import.meta.url))
+const DEMO = fileURLToPath(new URL('../../demo/recordings/', import.meta.url))
 const RUN = join(LOGS, 'all-metrics')
 const THROTTLED = ['perf-sysstat', 'pressure'].map((metric) => {
   return join(LOGS, 'findings', `${metric}-throttled.log`)
@@ -119,3 +120,65 @@ t.test('rows that no metric of the catalog describes are named', async (t) => {
   t.equal(code, 2)
   t.match(err, 'the catalog describes no column of the observed metrics: heat')
 })
+
+/** Returns the logs of a folder whose names match. */
+function logsIn(folder: string, pattern = /\.log$/): readonly string[] {
+  const path = join(LOGS, folder)
+  return readdirSync(path).flatMap((name) => (pattern.test(name) ? join(path, name) : []))
+}
+
+const SITUATIONS = ['crowded', 'healthy', 'lammps', 'memory', 'storage', 'throttled']
+const JOBS = ['balanced', 'collective', 'even', 'imbalanced', 'resumed']
+
+/** All recordings of the tests. */
+const RECORDINGS: Readonly<Record<string, readonly string[]>> = {
+  'all metrics': logsIn('all-metrics'),
+  'a hang in Python': logsIn('nccl-python'),
+  'nothing held it up': logsIn('well'),
+  'a load that comes and goes': logsIn('top'),
+  'profiles of functions': logsIn('profiles'),
+  'a deadlock of MPI': [join(DEMO, 'hang')],
+  'uneven work': [join(DEMO, 'lammps')],
+  ...Object.fromEntries(logsIn('.').map((path) => [basename(path), [path]] as const)),
+  ...Object.fromEntries(
+    SITUATIONS.map((name) => [name, logsIn('findings', new RegExp(`-${name}\\.log$`))] as const),
+  ),
+  ...Object.fromEntries(
+    JOBS.map((name) => [`mpi ${name}`, logsIn('mpi', new RegExp(`-${name}(-.)?\\.log$`))] as const),
+  ),
+}
+
+interface Finding {
+  readonly rule: string
+  readonly sentence: string
+  readonly ranks: readonly { readonly rank: string }[]
+}
+
+async function read(verb: 'report' | 'top', files: readonly string[]) {
+  const { code, out, err } = await run([verb, ...files, '-o', 'json'])
+  if (code !== 0) throw new Error(err)
+  return JSON.parse(out)
+}
+
+for (const [title, files] of Object.entries(RECORDINGS)) {
+  t.test(`report and top say the same: ${title}`, async (t) => {
+    const report = await read('report', files)
+    const top = await read('top', files)
+    const { ranks: _, omittedRanks: __, ...efficiency } = report.efficiency
+    t.strictSame([top.verdict, top.efficiency], [report.verdict, efficiency])
+    const findings: readonly Finding[] = report.findings
+    const about = (rank: string) =>
+      findings.filter(({ ranks }) => ranks.some((one) => one.rank === rank))
+    t.ok(top.lines.length > 0)
+    for (const line of top.lines) {
+      const own = about(line.rank)
+      t.strictSame(
+        line.findings,
+        own.map(({ rule }) => rule),
+        `rank ${line.rank}`,
+      )
+      const stuck = own.filter(({ rule }) => rule === 'no-progress')
+      t.equal(line.no_progress ?? '', stuck.map(({ sentence }) => sentence).join(' '))
+    }
+  })
+}

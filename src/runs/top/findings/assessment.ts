@@ -1,10 +1,11 @@
 import { type Efficiency, runEfficiency } from '../../efficiency/run-efficiency.ts'
-import { verdict } from '../../efficiency/verdict.ts'
+import { verdict as describeRun } from '../../efficiency/verdict.ts'
 import { groupByRank, type RunEvidence } from '../../evidence/run-evidence.ts'
 import { applyRules, type RunFinding } from '../../findings/evaluate.ts'
 import type { RuleName } from '../../findings/rules.ts'
-import type { NoProgress } from '../no-progress.ts'
-import { type LiveRank, rankLabels } from '../ranks.ts'
+import type { AssessedRun } from '../../report/assess.ts'
+import { findNoProgress, type NoProgress } from '../no-progress.ts'
+import { type LiveRank, podName, rankLabels } from '../ranks.ts'
 import { joinLogs } from './join-logs.ts'
 import { createPace } from './pace.ts'
 import { type ShownFindings, startShownFindings } from './shown-findings.ts'
@@ -17,6 +18,16 @@ export interface Assessment {
   readonly efficiency: Efficiency | undefined
   /** The names of the findings of each pod, as NAMESPACE/POD, the worst first. */
   readonly findings: ReadonlyMap<string, readonly RuleName[]>
+  /** The processes that make no progress. */
+  readonly stuck: readonly NoProgress[]
+}
+
+/** Returns the sentences about processes without progress that the verdict does not contain. */
+export function alarmsIn({
+  verdict = '',
+  stuck,
+}: Pick<Assessment, 'verdict' | 'stuck'>): readonly string[] {
+  return stuck.flatMap(({ sentence }) => (verdict.includes(sentence) ? [] : sentence))
 }
 
 /** Assesses a run again and again while it goes on. */
@@ -25,9 +36,33 @@ export interface Assessor {
    * Returns how the run goes. Looks at new rows only now and then, so that a large run costs at
    * most a tenth of a processor.
    *
-   * @param stuck the processes of MPI that make no progress now
+   * @param now the current time, in milliseconds since 1970
    */
-  readonly assess: (ranks: readonly LiveRank[], stuck: readonly NoProgress[]) => Assessment
+  readonly assess: (ranks: readonly LiveRank[], now: number) => Assessment
+}
+
+/** Returns what the report says about a recorded run, for its end. */
+export function assessmentOf({
+  run,
+  rankOf,
+  found: { findings },
+  efficiency,
+  verdict,
+}: AssessedRun): Assessment {
+  const pods = new Map([...run.sources].map(([log, { place }]) => [rankOf(log), podName(place)]))
+  const byPod = new Map<string, RuleName[]>()
+  const podsOf = ({ ranks }: RunFinding) => ranks.flatMap(({ rank }) => pods.get(rank) ?? [])
+  for (const finding of findings) for (const pod of podsOf(finding)) addTo(byPod, pod, finding.rule)
+  const stuck = findings.filter(({ rule }) => rule === STUCK)
+  return {
+    verdict,
+    efficiency,
+    findings: byPod,
+    stuck: stuck.map((finding) => ({
+      sentence: finding.sentence,
+      pods: new Set(podsOf(finding)),
+    })),
+  }
 }
 
 /** The shortest run about which something is said. */
@@ -56,12 +91,14 @@ export function startAssessor(clock?: () => number): Assessor {
   }
   const [windowPace, runPace] = [createPace(clock), createPace(clock)]
   return {
-    assess: (ranks, stuck) => {
+    assess: (ranks, now) => {
+      const stuck = findNoProgress(ranks, now)
       // A large run gets no two long turns in one frame.
       const isLong = windowPace(() => lookAtWindows(state, ranks))
       if (!isLong) runPace(() => lookAtRun(state, ranks))
-      const { verdict: words, efficiency, failures } = state.run
-      return { verdict: words, efficiency, findings: joined(state.shown, failures, stuck) }
+      const { verdict, efficiency, failures } = state.run
+      const findings = joined(state.shown, failures, stuck)
+      return { verdict, efficiency, findings, stuck }
     },
   }
 }
@@ -105,7 +142,7 @@ function assessRun(ranks: readonly LiveRank[]): RunSoFar {
   const length = lengthOf(ranks, run, efficiency)
   if (length.duration < MIN_SECONDS) return { verdict: undefined, efficiency: undefined, failures }
   const facts = { ...length, ranks: ranks.length, efficiency, findings }
-  return { verdict: verdict(facts), efficiency, failures }
+  return { verdict: describeRun(facts), efficiency, failures }
 }
 
 /** Whether processes make progress now, the alarms say with the newest rows. */

@@ -5,6 +5,7 @@ import {
   type Evidence,
   newEvidence,
 } from '../../../../src/runs/evidence/evidence.ts'
+import { groupByRank } from '../../../../src/runs/evidence/run-evidence.ts'
 import { type Findings, findFindings } from '../../../../src/runs/findings/evaluate.ts'
 import { RULE_NEEDS } from '../../../../src/runs/findings/rules.ts'
 import type { Cell, Sample } from '../../../../src/runs/log/columns.ts'
@@ -388,7 +389,7 @@ export function findIn(
   const evidence = evidenceOf(rows)
   for (const source of new Set(rows.map((row) => row.source)))
     addPodToEvidence(evidence, { source, ended: endedOf(rankOf(source ?? '')), podLimits })
-  return findFindings(evidence, rankOf, ranks)
+  return findFindings(groupByRank(evidence, rankOf), ranks)
 }
 
 /** Returns each finding as a short text: the rule and its ranks, such as `throttled 3, 5`. */

@@ -24,9 +24,9 @@ function entriesIn(names: readonly string[]) {
 }
 
 function replayOf(names: readonly string[]): Replay {
-  const gathering = gatherLogs()
+  const gathering = gatherLogs(BUILT_IN_ROWS)
   for (const entry of entriesIn(names)) gathering.add(entry)
-  return startReplay(gathering.logs(), BUILT_IN_ROWS, [])
+  return startReplay(gathering.recording().logs, BUILT_IN_ROWS, [])
 }
 
 const SECOND = 1000
@@ -44,7 +44,7 @@ t.test('the finding about a load comes within two windows, and goes when it ends
   const shown: number[] = []
   for (let at = replay.from; at <= replay.to; at += SECOND) {
     replay.advance(at)
-    const [findings = []] = [...assessor.assess(replay.ranks, []).findings.values()]
+    const [findings = []] = [...assessor.assess(replay.ranks, at).findings.values()]
     if (findings.includes('waiting-for-cpu')) shown.push(at)
   }
   const [first = 0, last = 0] = [shown[0], shown.at(-1)]
@@ -68,7 +68,7 @@ for (const [title, names] of Object.entries(RUNS)) {
   t.test(`at its end, a replay says what the report says: ${title}`, async (t) => {
     const replay = replayOf(names)
     replay.advance(replay.to)
-    const { verdict } = startAssessor().assess(replay.ranks, [])
+    const { verdict } = startAssessor().assess(replay.ranks, replay.to)
     const run = newRun(BUILT_IN_ROWS)
     for (const entry of entriesIn(names)) addEntry(run, entry)
     const page = pageData(run, 'auto')
@@ -111,16 +111,16 @@ t.test('at any time, the table has the values that top shows while a log grows',
 })
 
 t.test('a log that was read twice is shown once', async (t) => {
-  const gathering = gatherLogs()
+  const gathering = gatherLogs(BUILT_IN_ROWS)
   const entries = entriesIn(['all-metrics/lammps-0.vitals.log'])
   for (const entry of entries) gathering.add(entry)
   for (const entry of entries) gathering.add({ ...entry, source: 'a copy' })
-  const logs = gathering.logs()
+  const { logs } = gathering.recording()
   t.equal(logs.length, 1)
 })
 
 t.test('there is a limit to the number of rows', async (t) => {
-  const gathering = gatherLogs(100)
+  const gathering = gatherLogs(BUILT_IN_ROWS, 100)
   const taken = entriesIn(['all-metrics/lammps-0.vitals.log']).map(gathering.add)
   t.equal(taken.indexOf(false), 100)
 })

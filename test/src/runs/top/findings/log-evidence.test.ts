@@ -49,7 +49,7 @@ function changesOf(rank: TestRank, timepoints: readonly (readonly string[])[]) {
   rank.push(HEAD)
   for (const [index, lines] of timepoints.entries()) {
     rank.push(...lines)
-    const found = assessor.assess([rank], []).findings.get(`hpc/${rank.pod}`)?.join(' ') ?? ''
+    const found = assessor.assess([rank], 0).findings.get(`hpc/${rank.pod}`)?.join(' ') ?? ''
     if (found !== (changes.at(-1)?.[1] ?? '')) changes.push([index * RATE, found])
   }
   return changes

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { readLog } from '../../../../src/runs/log/read.ts'
-import { chooseRun, reportModel } from '../../../../src/runs/report/data.ts'
+import { chooseRun } from '../../../../src/runs/report/assess.ts'
+import { reportModel } from '../../../../src/runs/report/data.ts'
 import { addEntry, type CollectedRun, newRun } from '../../../../src/runs/report/gather.ts'
 import { BUILT_IN_ROWS } from '../log/built-in.ts'
 import {

@@ -1,0 +1,147 @@
+import { maximum } from '../../lib/statistics.ts'
+import { type Efficiency, runEfficiency } from '../efficiency/run-efficiency.ts'
+import { type RunSpan, verdict } from '../efficiency/verdict.ts'
+import { keepRows } from '../evidence/kept-rows.ts'
+import { groupByRank } from '../evidence/run-evidence.ts'
+import { type Findings, findFindings } from '../findings/evaluate.ts'
+import { computeOffsets } from './align.ts'
+import type { CollectedRun, LogSource } from './gather.ts'
+import { distinct } from './groups.ts'
+import { labelRanks } from './labels.ts'
+import { withChosenObservers } from './programs/chosen-observers.ts'
+import { readLogFacts } from './programs/log-facts.ts'
+import type { Track } from './track.ts'
+
+/** A collected run in which nothing is measured twice. */
+export interface ChosenRun {
+  /** The run without the logs that are copies, and with one observer of each section and rank. */
+  readonly run: CollectedRun
+  readonly rankOf: (source: string) => string
+  readonly ranks: readonly string[]
+  /** The run without the logs that are copies, but with all observers. */
+  readonly whole: CollectedRun
+  /** The logs that are copies of others. */
+  readonly copies: LogCopies
+}
+
+/** Leaves the logs out that are copies, and chooses one observer of each section and rank. */
+export function chooseRun(collected: CollectedRun): ChosenRun {
+  const copies = findCopies(collected)
+  const whole = withoutCopies(collected, copies)
+  const { rankOf, ranks } = ranksIn(whole)
+  return { run: withChosenObservers(whole, rankOf), rankOf, ranks, whole, copies }
+}
+
+/** How a run went. */
+export interface AssessedRun extends ChosenRun {
+  readonly found: Findings
+  readonly efficiency: Efficiency
+  readonly times: RunTimes
+  /** How the run went, in a few sentences. */
+  readonly verdict: string
+}
+
+/** The tracks of a run, and when they begin and end. */
+export interface RunTimes {
+  /** The devices with activity. */
+  readonly active: readonly Track[]
+  /** The tracks of processes, of devices with activity, and of the sections of metrics. */
+  readonly tracks: readonly Track[]
+  /** The seconds from the start of the run to the first timepoint of each log. */
+  readonly offsets: ReadonlyMap<string, number>
+  /** The seconds from the first row of the run to the last one. */
+  readonly duration: number
+}
+
+/**
+ * Says how a run went, for the report, and for `top` at the end of a recording.
+ *
+ * @param span whether the run has ended
+ */
+export function assessRun(collected: CollectedRun, span: RunSpan = 'whole'): AssessedRun {
+  const chosen = chooseRun(collected)
+  const { run, rankOf, ranks } = chosen
+  const evidence = groupByRank(run.evidence, rankOf)
+  const found = findFindings(evidence, ranks)
+  const efficiency = runEfficiency(evidence)
+  const times = readTimes(run)
+  const { duration } = times
+  const facts = { duration, ranks: ranks.length, efficiency, findings: found.findings, span }
+  return { ...chosen, found, efficiency, times, verdict: verdict(facts) }
+}
+
+function readTimes({ sources, processes, devices, sections }: CollectedRun): RunTimes {
+  const active = [...devices.values()].filter(isActive)
+  const described = [...sections.values()].flatMap((section) => [...section.tracks.values()])
+  const tracks = [...processes.values(), ...active, ...described]
+  const offsets = computeOffsets(new Map([...sources].map(([name, { start }]) => [name, start])))
+  const ends = tracks.map((track) => (offsets.get(track.source) ?? 0) + lastSecond(track))
+  return { active, tracks, offsets, duration: maximum(ends) ?? 0 }
+}
+
+/** Returns the rank of each log, and all ranks in natural order. */
+export function ranksIn({ sources }: CollectedRun) {
+  const labels = labelRanks([...sources.values()].map(({ place }) => place))
+  const rankOf = (source: string) => labels.get(source) ?? source
+  return { rankOf, ranks: distinct([...labels.values()]) }
+}
+
+function lastSecond({ seconds }: Track): number {
+  return seconds.at(-1) ?? 0
+}
+
+function isActive({ values }: Track): boolean {
+  return values.some((list) => list.some((value) => value !== null && value > 0))
+}
+
+/** The logs that are copies, and for each of them the log that is kept. */
+export type LogCopies = ReadonlyMap<string, string>
+
+/**
+ * Returns the logs that are copies of others: logs of one metric and pod that began at the same
+ * time, such as the output of `collect` and the same logs as files. Of each, the most complete one
+ * is kept.
+ */
+export function findCopies(run: CollectedRun): LogCopies {
+  const facts = readLogFacts(run, (log) => log)
+  const groups = Map.groupBy(
+    [...run.sources].filter(([, source]) => identityOf(source) !== undefined),
+    ([, source]) => identityOf(source),
+  )
+  const copies = [...groups.values()].flatMap((own) => {
+    const [kept] = own.find(([log]) => facts.get(log)?.isWhole === true) ?? own[0] ?? []
+    return own.flatMap(([log]) =>
+      kept === undefined || log === kept ? [] : [[log, kept] as const],
+    )
+  })
+  return new Map(copies)
+}
+
+function identityOf({ place, log }: LogSource): string | undefined {
+  const { namespace, pod, metric } = place
+  const { started } = log?.metadata ?? {}
+  if (pod === null || metric === null || typeof started !== 'string') return undefined
+  return JSON.stringify([namespace, pod, metric, started])
+}
+
+/** Returns a run without the rows of copies. The facts about their pods belong to the kept logs. */
+export function withoutCopies(run: CollectedRun, copies: LogCopies): CollectedRun {
+  if (copies.size === 0) return run
+  const isLog = (log: string) => !copies.has(log)
+  const kept = <Thing extends { readonly source: string }>(things: ReadonlyMap<string, Thing>) =>
+    new Map([...things].filter(([, { source }]) => isLog(source)))
+  return {
+    ...run,
+    sources: new Map([...run.sources].filter(([log]) => isLog(log))),
+    processes: kept(run.processes),
+    devices: kept(run.devices),
+    sections: new Map(
+      [...run.sections].map(([key, one]) => [key, { ...one, tracks: kept(one.tracks) }]),
+    ),
+    evidence: keepRows(run.evidence, {
+      isThing: (_, { source }) => isLog(source),
+      isLog,
+      podLog: (log) => copies.get(log) ?? log,
+    }),
+  }
+}
