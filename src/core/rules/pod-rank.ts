@@ -47,6 +47,17 @@ const SET_KEYS = {
   index: 'leaderworkerset.sigs.k8s.io/worker-index',
   size: 'leaderworkerset.sigs.k8s.io/size',
 } as const
+const CLIQUE_KEYS = {
+  name: 'grove.io/podclique',
+  index: 'grove.io/podclique-pod-index',
+  set: 'app.kubernetes.io/part-of',
+  setIndex: 'grove.io/podcliqueset-replica-index',
+  group: 'grove.io/podcliquescalinggroup',
+  groupIndex: 'grove.io/podcliquescalinggroup-replica-index',
+} as const
+const NODESET_INDEX_KEY = 'nodeset.slinky.slurm.net/pod-index'
+const ELASTIC_TYPE_KEY = 'elasticjob.dlrover/replica-type'
+const ELASTIC_INDEX_KEY = 'elasticjob.dlrover/rank-index'
 
 /** The labels and annotations by which a pod with a rank is recognized. */
 export const RANK_KEYS: readonly string[] = [
@@ -58,6 +69,9 @@ export const RANK_KEYS: readonly string[] = [
   SET_KEYS.name,
   TASK_KEY,
   NODE_TYPE_KEY,
+  CLIQUE_KEYS.name,
+  NODESET_INDEX_KEY,
+  ELASTIC_TYPE_KEY,
 ]
 
 /** The metadata of a pod, with its labels and annotations in one lookup. */
@@ -108,6 +122,9 @@ const READERS: readonly ((marks: Marks) => PodRank | undefined)[] = [
   leaderWorkerSetRank,
   volcanoRank,
   rayRank,
+  cliqueRank,
+  elasticJobRank,
+  nodeSetRank,
   statefulSetRank,
   indexedJobRank,
 ]
@@ -197,6 +214,42 @@ function rayRank({ find, findNumber }: Marks): PodRank | undefined {
   const numbers = host === undefined ? [replica] : [replica, host]
   const rank = rankOf(groupName ?? type, numbers, [RAY_INDEX_KEY])
   return { ...rank, names: [...new Set([type, ...rank.names])] }
+}
+
+/**
+ * A pod of a PodClique of Grove (grove fcc3b3bb operator/internal/controller/podclique/components/
+ * pod/pod.go, getLabels): each clique numbers its pods. The name of a clique is that of its role,
+ * after the name and the index of its set or its scaling group (operator/api/common/namegen.go,
+ * GeneratePodCliqueName).
+ */
+function cliqueRank({ find, findNumber }: Marks): PodRank | undefined {
+  const name = find(CLIQUE_KEYS.name)
+  if (name === undefined) return undefined
+  const { set, setIndex, group, groupIndex } = CLIQUE_KEYS
+  const prefixes = [`${find(group)}-${find(groupIndex)}-`, `${find(set)}-${find(setIndex)}-`]
+  const prefix = prefixes.find((one) => name.startsWith(one) && name.length > one.length) ?? ''
+  const replicas = [setIndex, groupIndex].flatMap((key) => findNumber(key) ?? [])
+  const numbers = [...replicas, findNumber(CLIQUE_KEYS.index)]
+  return rankOf(name.slice(prefix.length), numbers, [CLIQUE_KEYS.index])
+}
+
+/**
+ * A pod of an ElasticJob of DLRover (dlrover 7c3e9648 dlrover/python/master/scaler/pod_scaler.py):
+ * each type of replica has ranks, which a pod that replaces another pod takes over.
+ */
+function elasticJobRank({ find, findNumber }: Marks): PodRank | undefined {
+  const type = find(ELASTIC_TYPE_KEY)
+  if (type === undefined) return undefined
+  return rankOf(type, [findNumber(ELASTIC_INDEX_KEY)], [ELASTIC_INDEX_KEY])
+}
+
+/**
+ * A pod of a NodeSet of Slinky: its ordinal, with leading zeros (slurm-operator f2ed3fc5
+ * internal/controller/nodeset/utils/utils.go, UpdateIdentity).
+ */
+function nodeSetRank({ findNumber }: Marks): PodRank | undefined {
+  const number = findNumber(NODESET_INDEX_KEY)
+  return number === undefined ? undefined : numberedRank(number)
 }
 
 /**

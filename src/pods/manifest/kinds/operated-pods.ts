@@ -119,6 +119,29 @@ const BUILDERS: Readonly<Record<string, (building: Building) => Build>> = {
     spec: onlyContainer('node'),
     pods: fieldsOrNone(fieldsOrNone(fields.spec).trainer).numNodes,
   }),
+  // slurm-operator internal/builder/labels/labels.go, the names of the applications.
+  'slinky.slurm.net/NodeSet': ({ resource }) => slinkyPod(resource, 'slurmd'),
+  'slinky.slurm.net/LoginSet': ({ resource }) => slinkyPod(resource, 'login'),
+  'slinky.slurm.net/Controller': ({ resource }) => slinkyPod(resource, 'slurmctld'),
+  'slinky.slurm.net/RestApi': ({ resource }) => slinkyPod(resource, 'slurmrestd'),
+  'slinky.slurm.net/Accounting': ({ resource }) => slinkyPod(resource, 'slurmdbd'),
+  // grove operator/api/core/v1alpha1/podclique.go, PodCliqueSpec.
+  'grove.io/PodCliqueSet': ({ resource, inside }) => {
+    const { spec } = fieldsOrNone(valueAt(resource.fields, inside.slice(0, -1)))
+    const { podSpec, replicas } = fieldsOrNone(spec)
+    return { spec: fieldsOrNone(podSpec), pods: replicas ?? 1, isWhole: true }
+  },
+  'grove.io/PodClique': ({ resource: { fields } }) => {
+    const { podSpec, replicas } = fieldsOrNone(fields.spec)
+    return { spec: fieldsOrNone(podSpec), pods: replicas ?? 1, isWhole: true }
+  },
+  // A pod template may add containers to the container `main` (dynamo
+  // deploy/operator/internal/dynamo/graph.go, ensureMainContainer).
+  'nvidia.com/DynamoGraphDeployment': ({ resource, inside }) => {
+    const component = fieldsOrNone(valueAt(resource.fields, inside.slice(0, 3)))
+    const { spec } = fieldsOrNone(component.podTemplate)
+    return { spec: withContainer(fieldsOrNone(spec), 'main'), pods: component.replicas ?? 1 }
+  },
   'argoproj.io/Workflow': argoPod,
   'argoproj.io/CronWorkflow': argoPod,
   'argoproj.io/WorkflowTemplate': argoPod,
@@ -134,6 +157,13 @@ function withContainer(spec: Fields, name: string): Fields {
   const containers = asObjects(spec.containers)
   if (containers.some((container) => container.name === name)) return spec
   return { ...spec, containers: [{ name }, ...containers] }
+}
+
+/** Builds a pod of Slinky, which adds its container to the template. */
+function slinkyPod({ fields }: ManifestResource, name: string): Build {
+  const { template, replicas } = fieldsOrNone(fields.spec)
+  const { spec } = fieldsOrNone(template)
+  return { spec: withContainer(fieldsOrNone(spec), name), pods: replicas ?? 1 }
 }
 
 /**

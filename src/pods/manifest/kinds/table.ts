@@ -101,6 +101,8 @@ const NOT_SERVED = 'Kubernetes 1.16 and later do not serve extensions/v1beta1; w
 
 const VOLCANO_TASKS = 'tasks.*.template'
 
+const WORKSPACE_ANNOTATIONS = 'spec.podTemplate.podMetadata.annotations'
+
 const LLM_WORKLOADS = ['spec.annotations', 'spec.prefill?.annotations']
 
 const ARGO =
@@ -359,6 +361,48 @@ const KINDS: readonly Kind[] = [
     wraps: ['spec.workload.manifests.*'],
   },
   { group: 'work.karmada.io', kind: 'Work', wraps: ['spec.workload.manifests.*'] },
+  // SlinkyProject/slurm-operator f2ed3fc5 internal/builder/{worker,login,controller,restapi,
+  // accounting}builder/*_app.go, WithMetadata. The template needs no containers.
+  ...['NodeSet', 'LoginSet', 'Controller', 'RestApi', 'Accounting'].map((kind) => {
+    return { group: 'slinky.slurm.net', kind, annotations: ['spec.template.metadata.annotations'] }
+  }),
+  // nebius/soperator c238d993 internal/values/slurm_nodeset.go and
+  // internal/render/worker/statefulset.go, renderNodeSetAnnotations.
+  { group: 'slurm.nebius.ai', kind: 'NodeSet', annotations: ['spec.workerAnnotations'] },
+  // ai-dynamo/grove fcc3b3bb operator/internal/controller/podcliqueset/components/podclique/
+  // podclique.go and operator/internal/controller/podclique/components/pod/pod.go.
+  {
+    group: 'grove.io',
+    kind: 'PodCliqueSet',
+    annotations: ['spec.template.cliques.*.annotations'],
+  },
+  { group: 'grove.io', kind: 'PodClique', annotations: ['metadata.annotations'] },
+  // ai-dynamo/dynamo deploy/operator/internal/dynamo/graph.go, generateAnnotations: services in
+  // v1alpha1, components in v1beta1.
+  {
+    group: 'nvidia.com',
+    kind: 'DynamoGraphDeployment',
+    annotations: [
+      'spec.services.*.extraPodMetadata.annotations',
+      'spec.components.*.podTemplate.metadata.annotations',
+    ],
+  },
+  // converged-computing/ensemble-operator 31bf039 api/v1alpha1/ensemble_types.go: a member is a
+  // whole MiniCluster.
+  {
+    group: 'ensemble.flux-framework.org',
+    kind: 'Ensemble',
+    annotations: ['spec.members.*.minicluster?.spec.pod.annotations'],
+  },
+  // kubeflow/notebooks 8b610577 workspaces/controller/internal/controller/workspace_controller.go.
+  { group: 'kubeflow.org', kind: 'Workspace', annotations: [WORKSPACE_ANNOTATIONS] },
+  { group: 'kubeflow.org', kind: 'WorkspaceKind', annotations: [WORKSPACE_ANNOTATIONS] },
+  // intelligent-machine-learning/dlrover 7c3e9648 go/elasticjob/pkg/common/api/v1/types.go.
+  {
+    group: 'elastic.iml.github.io',
+    kind: 'ElasticJob',
+    templates: ['spec.replicaSpecs.*.template'],
+  },
   { group: 'argoproj.io', kind: 'Workflow', instead: ARGO },
   { group: 'argoproj.io', kind: 'CronWorkflow', instead: ARGO },
   { group: 'argoproj.io', kind: 'WorkflowTemplate', instead: ARGO },

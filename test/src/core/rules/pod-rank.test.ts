@@ -123,6 +123,44 @@ t.test('the head of a RayCluster has no number, and workers may have one', async
   t.strictSame(fieldsOf(rankOf(host)), ['tpu-2-3', ['worker', 'tpu', 'tpu-2', 'tpu-2-3'], 3, 2])
 })
 
+const CLIQUE = {
+  'grove.io/podclique': 'disagg-0-decode',
+  'grove.io/podclique-pod-index': '2',
+  'app.kubernetes.io/managed-by': 'grove-operator',
+}
+
+t.test('each clique of a PodCliqueSet numbers its pods', async (t) => {
+  const role = 'disagg-0-decode'
+  t.strictSame(fieldsOf(rankOf(CLIQUE)), [`${role}-2`, [role, `${role}-2`], 2, 0])
+  const inSet = {
+    'app.kubernetes.io/part-of': 'disagg',
+    'grove.io/podcliqueset-replica-index': '0',
+  }
+  const names = ['decode', 'decode-0', 'decode-0-2']
+  t.strictSame(fieldsOf(rankOf({ ...CLIQUE, ...inSet })), ['decode-0-2', names, 2, 0])
+  const inGroup = {
+    'grove.io/podclique': 'disagg-0-workers-1-decode',
+    'grove.io/podcliquescalinggroup': 'disagg-0-workers',
+    'grove.io/podcliquescalinggroup-replica-index': '1',
+  }
+  t.equal(rankOf({ ...CLIQUE, ...inSet, ...inGroup })?.label, 'decode-0-1-2')
+  const { missing } = rankOf({ 'grove.io/podclique': 'a' }) as PodRank
+  t.strictSame(missing, ['grove.io/podclique-pod-index'])
+})
+
+t.test('pods of a NodeSet of Slinky and of an ElasticJob of DLRover are numbered', async (t) => {
+  const slinky = rankOf({ 'nodeset.slinky.slurm.net/pod-index': '007' })
+  t.strictSame(fieldsOf(slinky), ['7', [], 7, 0])
+  const elastic = { 'elasticjob.dlrover/replica-type': 'worker' }
+  const ranked = rankOf({
+    ...elastic,
+    'elasticjob.dlrover/replica-index': '5',
+    'elasticjob.dlrover/rank-index': '3',
+  })
+  t.strictSame(fieldsOf(ranked), ['worker-3', ['worker', 'worker-3'], 3, 0])
+  t.strictSame(rankOf(elastic)?.missing, ['elasticjob.dlrover/rank-index'])
+})
+
 t.test('the rank in a StatefulSet is the ordinal in the label or the name', async (t) => {
   const owned = ownedBy('StatefulSet', 'db')
   t.equal(rankOf({ 'apps.kubernetes.io/pod-index': '4' }, owned)?.number, 4)

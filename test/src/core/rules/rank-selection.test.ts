@@ -51,7 +51,8 @@ t.test('the message about an unknown rank names the labels', async (t) => {
       'batch.kubernetes.io/job-completion-index, apps.kubernetes.io/pod-index, ' +
       'jobset.sigs.k8s.io/replicatedjob-name, training.kubeflow.org/job-role, ' +
       'training.kubeflow.org/replica-type, leaderworkerset.sigs.k8s.io/name, ' +
-      'volcano.sh/task-spec, ray.io/node-type',
+      'volcano.sh/task-spec, ray.io/node-type, grove.io/podclique, ' +
+      'nodeset.slinky.slurm.net/pod-index, elasticjob.dlrover/replica-type',
   )
   t.match(status, { reason: 'rank-unknown', message }, 'the status has room for the message')
 })
