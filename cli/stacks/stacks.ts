@@ -4,6 +4,8 @@ import { type ExecResult, execInContainer, findMissingExecVerbs } from '../../sr
 import { inOrder } from '../../src/runs/collect/gather.ts'
 import type { PodOfObservers, RunningObserver } from '../../src/runs/collect/observers.ts'
 import type { WorkloadPods } from '../../src/runs/collect/workload-pods.ts'
+import { METRICS } from '../../src/runs/metrics/index.ts'
+import type { RunMetric } from '../../src/runs/metrics/metric.ts'
 import type { AskedPod } from '../../src/runs/stacks/members.ts'
 import { readPodStacks } from '../../src/runs/stacks/pod-stacks.ts'
 import { type ShownStacks, type StacksFormat, showStacks } from '../../src/runs/stacks/show.ts'
@@ -89,7 +91,9 @@ function describeForbidden(verbs: readonly string[], namespace: string): string 
 /** The program of all built-in observers, and its command. */
 const COMMAND = ['ridealong-observer', 'stacks']
 /** The metrics whose tools make stacks. Any other observer knows what the processes do. */
-const WITH_STACKS = ['cpu-profile', 'python-profile']
+const WITH_STACKS = METRICS.toReversed().flatMap(({ name, makesStacks = false }: RunMetric) =>
+  makesStacks ? name : [],
+)
 /** The maximum time until the answer of a pod; the program itself ends after 25 seconds. */
 const PATIENCE_MS = 40_000
 /** The exit codes of the program: the command line is invalid, and it took too long. */

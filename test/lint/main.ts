@@ -8,13 +8,14 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { findClimbingImports } from './climbing-imports.ts'
 import { findCrowdedFolders, findStrayTests } from './folders.ts'
-import { findLimitNames } from './limit-names.ts'
 import { findLongLines } from './long-lines.ts'
+import { findLimitNames } from './names/limit-names.ts'
+import { findMetricNames } from './names/metric-names.ts'
+import { findSharedTypeNames } from './names/type-names.ts'
 import { findOutcomeWords } from './outcome-words.ts'
 import { type Problem, renderProblem, type SourceFile } from './problem.ts'
 import { findProcessUse } from './process-use.ts'
 import { findClimbingCrates, findRustCircles } from './rust-imports.ts'
-import { findSharedTypeNames } from './type-names.ts'
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -31,6 +32,7 @@ function readFiles(paths: readonly string[]): readonly SourceFile[] {
 
 const paths = listFiles()
 const modules = paths.filter((path) => /^(cli|src|webhook|certs)\/.*\.ts$/.test(path))
+const metrics = paths.flatMap((path) => /^src\/catalog\/([^_]+)\.yaml$/.exec(path)?.[1] ?? [])
 const rust = paths.filter((path) => /^observer\/.*\.(rs|toml)$/.test(path))
 const problems: readonly Problem[] = [
   ...findCrowdedFolders(paths),
@@ -41,6 +43,7 @@ const problems: readonly Problem[] = [
     ...findLimitNames(file),
   ]),
   ...readFiles(modules).flatMap(findProcessUse),
+  ...readFiles(modules).flatMap((file) => findMetricNames(file, metrics)),
   ...findSharedTypeNames(readFiles(modules)),
   ...findClimbingImports(readFiles(modules)),
   ...findRustCircles(readFiles(rust)),

@@ -1,7 +1,9 @@
 import { asObjects, type Fields, fieldsOrNone } from '../../core/kubernetes/json.ts'
 import type { RunningObserver } from '../collect/observers.ts'
+import { METRICS } from '../metrics/index.ts'
+import type { RunMetric } from '../metrics/metric.ts'
 import type { ContainerFacts } from './container-facts.ts'
-import { readSummaryMessage, type SummaryMessage } from './summary-message.ts'
+import { readSummaryMessage, type SummaryMessage, WITH_USE } from './summary-message.ts'
 
 /** The message of an observer: its summary, or why there is none. */
 export interface ObserverMessage {
@@ -11,19 +13,10 @@ export interface ObserverMessage {
   readonly problem?: string
 }
 
-/** Metrics whose summaries have no use of containers. */
-const WITHOUT_USE = [
-  'io-sysstat',
-  'network',
-  'cpu-profile',
-  'mpi-trace',
-  'python-profile',
-  'torch-collectives',
-  'torch-trace',
-  'nccl-ras',
-  'gpu',
-  'gpu-nvidia',
-]
+/** The metrics whose summaries have no use of containers. */
+const WITHOUT_USE = METRICS.flatMap(({ name, measuresContainers = false }: RunMetric) =>
+  measuresContainers ? [] : name,
+)
 
 /** Reads the messages of the observers of a pod that measure containers. */
 export function readMessages(
@@ -62,7 +55,7 @@ export function listMissing(
   containers: readonly ContainerFacts[],
 ): readonly string[] {
   if (messages.length === 0)
-    return [`${pod}: none of its observers measures containers (vitals, pressure, perf-sysstat)`]
+    return [`${pod}: none of its observers measures containers (${WITH_USE.join(', ')})`]
   const unread = messages.flatMap(({ problem }) => problem ?? [])
   const known = containers.filter(({ use }) => use !== null)
   // The summary of one observer is enough.

@@ -1,4 +1,6 @@
 import { asObjects, asText, type Fields, parseFields } from '../../core/kubernetes/json.ts'
+import { METRICS } from '../metrics/index.ts'
+import type { RunMetric } from '../metrics/metric.ts'
 
 /** The use of a container as its cgroups account it. A value that was not read is null. */
 export interface ContainerUse {
@@ -101,18 +103,20 @@ function readNumber(value: unknown): number | null {
   return isPossible ? value : null
 }
 
-/** Metrics with the use of containers, the most complete first. */
-const ORDER = ['vitals', 'pressure', 'perf-sysstat']
+/** The metrics with the use of containers, the most complete first. */
+export const WITH_USE: readonly string[] = METRICS.toReversed().flatMap(
+  ({ name, measuresContainers = false }: RunMetric) => (measuresContainers ? name : []),
+)
 
 /**
  * Joins what several observers of a pod know of its containers. Each value is that of the first
- * observer that has it: of those that read it at the end, and then in the order of `ORDER`.
+ * observer that has it: of those that read it at the end, and then in the order of `WITH_USE`.
  */
 export function joinSummaries(
   summaries: readonly SummaryMessage[],
 ): ReadonlyMap<string, ContainerUse> {
   const rank = ({ metric }: SummaryMessage) =>
-    (ORDER.indexOf(metric) + ORDER.length) % (ORDER.length + 1)
+    (WITH_USE.indexOf(metric) + WITH_USE.length) % (WITH_USE.length + 1)
   const sorted = summaries.toSorted((a, b) => rank(a) - rank(b))
   const all = sorted.flatMap(({ containers }) => [...containers])
   const byName = Map.groupBy(all, ([name]) => name)

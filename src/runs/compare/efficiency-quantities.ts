@@ -1,12 +1,13 @@
 import { type Factor, type FactorName, factorWords, listFactors } from '../efficiency/factor.ts'
 import type { Efficiency } from '../efficiency/run-efficiency.ts'
+import { MPI_TRACE } from '../metrics/mpi-trace/metric.ts'
 import { knownQuantity, type QuantityFacts } from './run-facts.ts'
 
 /** The beginning of the names of the quantities. */
 const PREFIX = 'ridealong.efficiency'
 /** The thing that the efficiency is about, and the metric that a run needs for it. */
 const OF = {
-  mpi: { of: 'MPI job', metrics: ['mpi-trace'] },
+  mpi: { of: 'MPI job', metrics: [MPI_TRACE.name] },
   processors: { of: 'processors', metrics: [] },
 } as const satisfies Record<Efficiency['basis'], Pick<QuantityFacts, 'of' | 'metrics'>>
 

@@ -1,3 +1,4 @@
+import { CPU_PROFILE } from '../metrics/cpu-profile/metric.ts'
 import type { JobProcess, MpiJob } from '../metrics/mpi-trace/mpi-job.ts'
 import { MPI_METRIC } from '../metrics/mpi-trace/mpi-run.ts'
 import type { ProfileRun } from '../profiles/profile-run.ts'
@@ -82,7 +83,13 @@ export function measureFunctions(
       const byRank = [...times].map(([index, { self }]) => [ranks[index] ?? '', self] as const)
       const quantity = library === null ? name : `${name} (${library})`
       const of = `function of ${program}`
-      const about = { quantity, of, title: quantity, unit: 's', metrics: ['cpu-profile'] } as const
+      const about = {
+        quantity,
+        of,
+        title: quantity,
+        unit: 's',
+        metrics: [CPU_PROFILE.name],
+      } as const
       return knownQuantity(about, seconds, Object.fromEntries(byRank))
     })
   })

@@ -2,6 +2,7 @@ import type { SectionColumns } from '../evidence/evidence.ts'
 import { lastOf, type RankEvidence, type RunEvidence, sumOf } from '../evidence/run-evidence.ts'
 import { STORAGE_READS, storageWait } from '../findings/devices/storage-rule.ts'
 import { type JobProcess, type MpiJob, mpiJobs } from '../metrics/mpi-trace/mpi-job.ts'
+import { PRESSURE } from '../metrics/pressure/metric.ts'
 import { type Factor, missingFactor } from './factor.ts'
 import { mpiFactors, type ProcessTimes, type SplitTimes, splitTimes } from './mpi-factors.ts'
 import {
@@ -51,7 +52,7 @@ export interface RankEfficiency extends RankTimes {
 }
 
 const CONTAINER = {
-  metric: 'pressure',
+  metric: PRESSURE.name,
   section: 'container',
   columns: ['cpu_limit'],
 } as const satisfies SectionColumns

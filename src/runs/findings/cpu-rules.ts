@@ -15,6 +15,8 @@ import {
   sumOf,
   unreadColumns,
 } from '../evidence/run-evidence.ts'
+import { PERF_SYSSTAT } from '../metrics/perf-sysstat/metric.ts'
+import { PRESSURE } from '../metrics/pressure/metric.ts'
 import { perRank } from '../rules/per-rank.ts'
 import {
   type Affected,
@@ -29,19 +31,19 @@ import { MIN_SECONDS, percentOf, timeLost } from '../rules/time-lost.ts'
 import { processorTimes } from './processor-time.ts'
 
 const CONTAINER = {
-  metric: 'pressure',
+  metric: PRESSURE.name,
   section: 'container',
   columns: ['nr_periods', 'nr_throttled', 'throttled', 'cpu_usage', 'cpu_limit'],
 } as const satisfies SectionColumns
 /** The counters of running and of waiting for a processor, of each process. */
 export const RUNNING_COUNTERS = {
-  metric: 'pressure',
+  metric: PRESSURE.name,
   section: 'process',
   columns: ['run_delay', 'cpu_time'],
 } as const satisfies SectionColumns
 /** The samples of running and of waiting for a processor, of each process. */
 export const RUNNING_SAMPLES = {
-  metric: 'perf-sysstat',
+  metric: PERF_SYSSTAT.name,
   section: 'process',
   columns: ['percent_wait', 'percent_cpu'],
 } as const satisfies SectionColumns

@@ -1,5 +1,6 @@
 import { need, plot, type SectionColumns, type ThingOf } from '../evidence/evidence.ts'
 import { lastOf, nameOf } from '../evidence/run-evidence.ts'
+import { PRESSURE } from '../metrics/pressure/metric.ts'
 import { perRank } from '../rules/per-rank.ts'
 import { defineRule, type FactUnits, listFacts, type RankFinding } from '../rules/rule.ts'
 import { factIn, thingsOf } from '../rules/sentence.ts'
@@ -7,7 +8,7 @@ import { percentOf } from '../rules/time-lost.ts'
 import { findSteadyGrowth } from './steady-growth.ts'
 
 const CONTAINER = {
-  metric: 'pressure',
+  metric: PRESSURE.name,
   section: 'container',
   columns: ['memory_anon', 'memory_limit', 'unlimited'],
   series: ['memory_anon'],

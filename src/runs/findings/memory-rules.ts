@@ -7,6 +7,7 @@ import {
   type RunEvidence,
   sumOf,
 } from '../evidence/run-evidence.ts'
+import { PRESSURE } from '../metrics/pressure/metric.ts'
 import { perRank } from '../rules/per-rank.ts'
 import {
   defineRule,
@@ -21,7 +22,7 @@ import { MIN_SECONDS, percentOf } from '../rules/time-lost.ts'
 import { STORAGE_READS, storageWait } from './devices/storage-rule.ts'
 
 const CONTAINER = {
-  metric: 'pressure',
+  metric: PRESSURE.name,
   section: 'container',
   columns: [
     'oom_kill',
@@ -37,12 +38,12 @@ const CONTAINER = {
   ],
 } as const satisfies SectionColumns
 const PROCESS = {
-  metric: 'pressure',
+  metric: PRESSURE.name,
   section: 'process',
   columns: ['majflt'],
 } as const satisfies SectionColumns
 const PLACEMENT = {
-  metric: 'pressure',
+  metric: PRESSURE.name,
   section: 'placement',
   columns: ['swap_pss', 'pss'],
 } as const satisfies SectionColumns

@@ -6,6 +6,7 @@ import {
   type RankEvidence,
   type RunEvidence,
 } from '../evidence/run-evidence.ts'
+import { PRESSURE } from '../metrics/pressure/metric.ts'
 import { perRank } from '../rules/per-rank.ts'
 import {
   type Affected,
@@ -19,12 +20,12 @@ import { factIn, thingsOf } from '../rules/sentence.ts'
 import { MIN_SECONDS, percentOf, timeLost } from '../rules/time-lost.ts'
 
 const PROCESS = {
-  metric: 'pressure',
+  metric: PRESSURE.name,
   section: 'process',
   columns: ['run_delay', 'cpu_time'],
 } as const satisfies SectionColumns
 const PLACEMENT = {
-  metric: 'pressure',
+  metric: PRESSURE.name,
   section: 'placement',
   columns: ['cpus_allowed', 'cpus_allowed_count', 'numa', 'numa_remote'],
 } as const satisfies SectionColumns

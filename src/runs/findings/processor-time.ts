@@ -8,14 +8,16 @@ import {
   type Thing,
 } from '../evidence/evidence.ts'
 import { growthOf, type RankEvidence } from '../evidence/run-evidence.ts'
+import { PERF_SYSSTAT } from '../metrics/perf-sysstat/metric.ts'
+import { PRESSURE } from '../metrics/pressure/metric.ts'
 
 const PROCESS = {
-  metric: 'pressure',
+  metric: PRESSURE.name,
   section: 'process',
   columns: ['cpu_time'],
 } as const satisfies SectionColumns
 const PERF = {
-  metric: 'perf-sysstat',
+  metric: PERF_SYSSTAT.name,
   section: 'process',
   columns: ['percent_cpu'],
 } as const satisfies SectionColumns

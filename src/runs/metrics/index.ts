@@ -14,8 +14,9 @@ import { TORCH_TRACE } from './torch-trace/metric.ts'
 import { VITALS } from './vitals/metric.ts'
 
 /**
- * The metrics of the built-in catalog. The rules of later metrics are checked first, because a
- * finding can only be explained by findings of rules that were checked before.
+ * The metrics of the built-in catalog. Of metrics with the same values, the one that knows most is
+ * the last. The rules of later metrics are checked first, because a finding can only be explained
+ * by findings of rules that were checked before.
  */
 export const METRICS = [
   MPI_TRACE,

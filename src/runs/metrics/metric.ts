@@ -8,4 +8,40 @@ export interface RunMetric extends EvidenceMetric {
   readonly rules?: readonly FindingRule[]
   /** How its rows show that processes make no progress. */
   readonly stuck?: StuckFinder
+  /** Whether the summary of its observer has the use of containers. */
+  readonly measuresContainers?: boolean
+  /** Whether its tool makes stacks of the processes for the command `stacks`. */
+  readonly makesStacks?: boolean
+  /** The columns that `top` shows without a request. */
+  readonly topColumns?: readonly ShownColumn[]
+}
+
+/** A measured column, and how `top` shows it. */
+export interface ShownColumn {
+  /** The title in the table. Of the observed metrics with this title, the first one is shown. */
+  readonly title: string
+  readonly section: string
+  readonly column: string
+  /** How the values of several rows become one value in a line of the table. */
+  readonly total: Total
+  /** Whether the columns of other metrics with this title say more. */
+  readonly isFallback?: boolean
+  /** The number that converts a value to the unit of the table; 1 if it is missing. */
+  readonly factor?: number
+  /** The unit of the table; the unit of the column if it is missing. */
+  readonly unit?: string
+}
+
+/**
+ * How the values of several rows become one value. `greatest` is for gauges that cannot be added,
+ * such as a temperature.
+ */
+export type Total = 'sum' | 'greatest'
+
+/** Converts seconds per second to percent of a core, or of the time. */
+export const SHARE = { factor: 100, unit: 'percent' } as const
+
+/** Returns a column of processes for `top`. */
+export function ofProcess(title: string, column: string): ShownColumn {
+  return { title, section: 'process', column, total: 'sum' }
 }

@@ -3,7 +3,8 @@ import { exportedName } from '../../core/live-export.ts'
 import { quantityOf } from '../../core/rules/quantity.ts'
 import { sectionKey } from '../evidence/evidence.ts'
 import { coversIntervals, type Descriptions } from '../log/descriptions.ts'
-import { type ColumnChoice, DEFAULT_COLUMNS, type Total } from './default-columns.ts'
+import type { Total } from '../metrics/metric.ts'
+import { type ColumnChoice, DEFAULT_COLUMNS } from './default-columns.ts'
 import { NEEDED_COLUMNS } from './findings/log-evidence.ts'
 
 /** A measured column, and the number that converts its values to the unit of the table. */

@@ -8,6 +8,7 @@ import {
   type ThingOf,
 } from '../../evidence/evidence.ts'
 import { growthOf, type RankEvidence, type RunEvidence } from '../../evidence/run-evidence.ts'
+import { NETWORK } from '../../metrics/network/metric.ts'
 import { perRank } from '../../rules/per-rank.ts'
 import {
   defineRule,
@@ -26,12 +27,12 @@ import {
 } from '../processor-time.ts'
 
 const TCP = {
-  metric: 'network',
+  metric: NETWORK.name,
   section: 'tcp',
   columns: ['out_segments', 'retransmitted', 'timeouts', 'scope'],
 } as const satisfies SectionColumns
 const SOCKET = {
-  metric: 'network',
+  metric: NETWORK.name,
   section: 'socket',
   columns: ['send_queue', 'bytes_sent', 'rtt'],
 } as const satisfies SectionColumns

@@ -7,6 +7,8 @@ import {
   type ThingOf,
 } from '../../evidence/evidence.ts'
 import { growthOf, nameOf, type RankEvidence } from '../../evidence/run-evidence.ts'
+import { PERF_SYSSTAT } from '../../metrics/perf-sysstat/metric.ts'
+import { PRESSURE } from '../../metrics/pressure/metric.ts'
 import { perRank } from '../../rules/per-rank.ts'
 import {
   defineRule,
@@ -19,12 +21,12 @@ import { factIn, thingsOf } from '../../rules/sentence.ts'
 import { MIN_SECONDS, percentOf } from '../../rules/time-lost.ts'
 
 const CONTAINER = {
-  metric: 'pressure',
+  metric: PRESSURE.name,
   section: 'container',
   columns: ['io_full', 'io_some'],
 } as const satisfies SectionColumns
 const PERF = {
-  metric: 'perf-sysstat',
+  metric: PERF_SYSSTAT.name,
   section: 'process',
   columns: ['iodelay', 'kb_rd_s', 'kb_wr_s'],
 } as const satisfies SectionColumns

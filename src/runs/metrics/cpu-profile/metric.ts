@@ -5,4 +5,5 @@ import { CPU_PROFILE_METRIC, MORE_TIME_IN_FUNCTION } from './profile-rule.ts'
 export const CPU_PROFILE = {
   name: CPU_PROFILE_METRIC,
   rules: [MORE_TIME_IN_FUNCTION],
+  makesStacks: true,
 } as const satisfies RunMetric

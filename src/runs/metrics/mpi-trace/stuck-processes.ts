@@ -60,10 +60,10 @@ export function findStuckProcesses({ processes: all }: MpiJob): readonly StuckPr
   if (ranks.size < processes.length) return []
   const job: Search = { ...findWaiting(processes), needs: new Map(), roots: new Map() }
   const roots = [...job.waiting.values()].map((one) => ({ one, root: rootOf(one, job) }))
-  const groups = Map.groupBy(roots, ({ root }) => root?.key ?? '')
-  return [...groups].flatMap(([key, own]) => {
+  const groups = Map.groupBy(roots, ({ root }) => rootKey(root))
+  return [...groups.values()].flatMap((own) => {
     const root = own[0]?.root
-    return key === '' || root === undefined
+    return root === undefined
       ? []
       : [
           describe(
@@ -98,11 +98,22 @@ function needsOf(own: WaitingProcess, job: Search): Needs {
   return needs
 }
 
-/** Why a process cannot go on; `key` is the same for all processes with the same reason. */
-interface Root {
-  readonly why: StuckProcesses['why']
-  readonly key: string
-  readonly late: readonly JobProcess[]
+/** Why a process cannot go on. */
+type Root =
+  | { readonly why: 'late'; readonly late: readonly JobProcess[] }
+  /** The ranks that wait for each other. */
+  | { readonly why: 'deadlock'; readonly cycle: readonly number[] }
+  | {
+      readonly why: 'mismatch'
+      readonly communicator: string | null
+      readonly number: number | null
+    }
+  | { readonly why: 'unrecorded' }
+
+/** Returns a text that is the same for all processes with the same reason. */
+function rootKey(root: Root | undefined): string {
+  if (root === undefined) return ''
+  return JSON.stringify(root.why === 'late' ? root.late.map(({ rank }) => rank) : root)
 }
 
 /**
@@ -141,17 +152,17 @@ function findRoot(start: WaitingProcess, job: Search): Root | undefined {
   const mismatch = reached.find(({ needs }) => needs?.isMismatch === true)?.own
   if (mismatch !== undefined) {
     const { communicator, number } = mismatch.thread
-    return { why: 'mismatch', key: `${communicator} ${number}`, late: [] }
+    return { why: 'mismatch', communicator, number }
   }
   const late = reached.filter((one) => isLate(one, start, job)).map(({ process }) => process)
   if (late.length > 0) {
     late.sort((a, b) => a.rank - b.rank)
-    return { why: 'late', key: `late ${late.map(({ rank }) => rank)}`, late }
+    return { why: 'late', late }
   }
   const cycle = findCycle(start.process, job)
-  if (cycle !== undefined) return { why: 'deadlock', key: `cycle ${cycle.join(' ')}`, late }
+  if (cycle !== undefined) return { why: 'deadlock', cycle }
   const isUnrecorded = reached.some(({ needs }) => (needs?.unrecorded ?? 0) > 0)
-  return isUnrecorded ? { why: 'unrecorded', key: 'unrecorded', late } : undefined
+  return isUnrecorded ? { why: 'unrecorded' } : undefined
 }
 
 /**
@@ -203,20 +214,16 @@ function findCycle(process: JobProcess, job: Search): readonly number[] | undefi
   return cycle.sort((a, b) => a - b)
 }
 
-function describe(
-  { why, late, key }: Root,
-  waiting: readonly WaitingProcess[],
-  job: Search,
-): StuckProcesses {
+function describe(root: Root, waiting: readonly WaitingProcess[], job: Search): StuckProcesses {
   const gaps = job.processes.map(({ open }) => open?.longestGap ?? 0)
-  const cycle = new Set(key.split(' ').slice(1).map(Number))
+  const cycle = root.why === 'deadlock' ? new Set(root.cycle) : undefined
   // Others may wait for the processes of the cycle.
-  const own = waiting.filter(({ process }) => why !== 'deadlock' || cycle.has(process.rank))
+  const own = waiting.filter(({ process }) => cycle?.has(process.rank) !== false)
   const missing = waiting.map((one) => needsOf(one, job).unrecorded)
   return {
-    why,
+    why: root.why,
     waiting: own.length === 0 ? waiting : own,
-    late: late.map((process) => absentProcess(process, job)),
+    late: (root.why === 'late' ? root.late : []).map((process) => absentProcess(process, job)),
     unrecorded: maximum(missing) ?? 0,
     longestGap: maximum(gaps) ?? 0,
   }

@@ -11,4 +11,5 @@ export const PYTHON_PROFILE = {
   store: PYTHON_STORE,
   rules: [MUCH_TIME_IN_DATA_LOADER, ALL_WAIT_FOR_ONE, WAITING_IN_PYTHON],
   stuck: PYTHON_STUCK,
+  makesStacks: true,
 } as const satisfies RunMetric

@@ -1,3 +1,6 @@
+import { MPI_TRACE } from '../../metrics/mpi-trace/metric.ts'
+import { PRESSURE } from '../../metrics/pressure/metric.ts'
+import { VITALS } from '../../metrics/vitals/metric.ts'
 import type { CollectedRun } from '../gather.ts'
 import type { SectionRun } from '../section.ts'
 import type { Track } from '../track.ts'
@@ -41,7 +44,7 @@ export interface LogPlaces {
 }
 
 /** The sections with counters of running and of waiting; the first that a rank has is used. */
-const COUNTERS = ['pressure', 'vitals'] as const
+const COUNTERS = [PRESSURE.name, VITALS.name]
 /** Clock ticks a second in /proc (USER_HZ), on every architecture that Kubernetes supports. */
 const TICKS = 100
 
@@ -141,7 +144,7 @@ function storageSteps(run: CollectedRun, places: LogPlaces) {
 }
 
 function mpiSteps(run: CollectedRun, places: LogPlaces) {
-  const section = findSection(run, 'mpi-trace', 'rank')
+  const section = findSection(run, MPI_TRACE.name, 'rank')
   if (section === undefined) return new Map<string, MpiSteps[]>()
   const elapsed = columnIn(section, 'elapsed')
   const [inMpi, outside, waited] = ['mpi_seconds', 'wait_outside', 'wait_in_mpi'].map((name) => ({

@@ -1,4 +1,4 @@
-import type { Problem, SourceFile } from './problem.ts'
+import type { Problem, SourceFile } from '../problem.ts'
 
 /** TypeScript, Rust, C and Python, without the tests of this rule. */
 const CHECKED = /^(?!test\/lint\/).*\.(tsx?|rs|[ch]|py)$/

@@ -1,5 +1,5 @@
 import ts from 'typescript'
-import type { Problem, SourceFile } from './problem.ts'
+import type { Problem, SourceFile } from '../problem.ts'
 
 /** A type that a module exports. */
 interface ExportedType {
