@@ -4,6 +4,7 @@ import { readStampedLog } from '../../src/cluster/logs.ts'
 import type { RowsDescription } from '../../src/core/catalog.ts'
 import { backoffMs, pause } from '../../src/lib/pause.ts'
 import type { RunningObserver } from '../../src/runs/collect/observers.ts'
+import { isRowPerLine, LINES_OF_TIMEPOINTS } from '../../src/runs/log/open-timepoint.ts'
 import { type LiveLog, startLiveLog } from '../../src/runs/top/live-log.ts'
 import type { LiveObserver } from '../../src/runs/top/ranks.ts'
 import { joinedTaker, startTakers } from '../../src/runs/top/row-takers.ts'
@@ -68,7 +69,7 @@ export function newStream(
     ...takers,
     log: startLiveLog(description, joinedTaker(takers)),
     lines: readStampedLines(),
-    tail: tailOf(description.format, logs),
+    tail: tailOf(description, logs),
     hasLongTail: false,
     observer,
     hasStarted: observer.state !== 'waiting',
@@ -89,26 +90,17 @@ export function newStream(
 }
 
 /**
- * The number of lines to read at first: in most logs at least two timepoints, so that the growth of
- * counters is known. A timepoint of pidstat or iostat has up to 40 lines. A timepoint in JSON Lines
- * has a line for each container and process, or for each peer of a process.
- */
-const TAIL: Readonly<Record<RowsDescription['format'], number>> = {
-  pidstat: 80,
-  iostat: 200,
-  jsonl: 500,
-}
-
-/**
- * The lines of all logs in JSON Lines that are read at first, and the most of one log: with few
- * logs, `top` begins with the findings and the efficiency of the last minutes.
+ * The lines of all logs of which each line is a row that are read at first, and the most of one
+ * log: with few logs, `top` begins with the findings and the efficiency of the last minutes.
  */
 const ALL_LINES = 100_000
 const MAX_LINES = 5000
 
-function tailOf(format: RowsDescription['format'], logs: number): number {
-  if (format !== 'jsonl') return TAIL[format]
-  return Math.min(Math.max(Math.floor(ALL_LINES / logs), TAIL.jsonl), MAX_LINES)
+/** Returns the number of lines to read at first. */
+function tailOf(description: RowsDescription, logs: number): number {
+  const least = LINES_OF_TIMEPOINTS[description.format]
+  if (!isRowPerLine(description)) return least
+  return Math.min(Math.max(Math.floor(ALL_LINES / logs), least), MAX_LINES)
 }
 
 /** How many times as many lines are read if these are not enough. */

@@ -2,7 +2,7 @@ import type { RowSection, RowsDescription } from '../../core/catalog.ts'
 import { type Block, type BlockReader, readBlocks } from '../log/blocks.ts'
 import type { RowCells } from '../log/columns.ts'
 import { type MatchedLine, matchRow } from '../log/match-row.ts'
-import { readTimepoint } from '../log/timepoint.ts'
+import { isRowPerLine, readOpenTimepoint, type TimepointRow } from '../log/open-timepoint.ts'
 import {
   type LiveSection,
   type LiveSections,
@@ -96,7 +96,7 @@ export function joinTakers(takers: readonly RowTaker[]): RowTaker {
   }
 }
 
-/** The most lines and characters of a timepoint of pidstat or iostat. More are dropped. */
+/** The most lines and characters of a timepoint that is parsed as a whole. More are dropped. */
 const MAX_LINES = 100_000
 const MAX_CHARACTERS = 16 * 1024 * 1024
 
@@ -113,13 +113,15 @@ interface LiveRows {
   isUnshown: boolean
   /** The number of lines of the open timepoint that were read, and the rows in them. */
   settled: number
-  rows: readonly RowCells[]
+  rows: readonly TimepointRow[]
   /** The number of timepoints that have their first rows. */
   wholeTimepoints: number
 }
 
 interface LiveState extends LiveRows {
   readonly description: RowsDescription
+  /** Whether each line is a row; otherwise, a timepoint is parsed as a whole. */
+  readonly isByLine: boolean
   readonly taker: RowTaker | undefined
   blocks: BlockReader
   /** The number of characters of the open block. */
@@ -157,6 +159,7 @@ export function startLiveLog(description: RowsDescription, taker?: RowTaker): Li
   const state: LiveState = {
     ...noRows(description),
     description,
+    isByLine: isRowPerLine(description),
     taker,
     blocks: readBlocks(),
     blockSize: 0,
@@ -196,7 +199,7 @@ function pushLine(state: LiveState, line: string, at: number): void {
   if (open === undefined) return
   if (open.kind === 'end') noteEnd(state)
   const isRow = open.kind === 'timepoint' && closed.length === 0 && open.lines.length > 0
-  if (isRow && state.description.format === 'jsonl') takeRow(state, line)
+  if (isRow && state.isByLine) takeRow(state, line)
   boundBlock(state, open.lines.length)
 }
 
@@ -205,7 +208,7 @@ function boundBlock(state: LiveState, lines: number): void {
   state.blocks = readBlocks()
   state.blockSize = 0
   state.settled = 0
-  if (state.description.format !== 'jsonl') state.open = undefined
+  if (!state.isByLine) state.open = undefined
 }
 
 function takeBlock(state: LiveState, { kind, lines }: Block): void {
@@ -217,10 +220,10 @@ function takeBlock(state: LiveState, { kind, lines }: Block): void {
       state.hasStart = true
       return
     case 'line':
-      if (state.description.format === 'jsonl') takeRow(state, lines[0] ?? '')
+      if (state.isByLine) takeRow(state, lines[0] ?? '')
       return
     case 'timepoint':
-      if (state.description.format === 'jsonl') return
+      if (state.isByLine) return
       takeTimepoint(state, lines)
       passTimepoint(state)
       state.closedTimepoints += 1
@@ -241,8 +244,7 @@ function restart(state: LiveState): void {
 
 function settle(state: LiveState): void {
   const block = state.blocks.open()
-  if (block?.kind === 'timepoint' && state.description.format !== 'jsonl')
-    takeTimepoint(state, block.lines)
+  if (block?.kind === 'timepoint' && !state.isByLine) takeTimepoint(state, block.lines)
   else showOpen(state)
 }
 
@@ -257,23 +259,18 @@ function hasEnough(state: LiveState, wanted: ReadonlySet<string>): boolean {
   return state.wholeTimepoints >= 2 && (!wanted.has(RARE) || sections.current.has(RARE))
 }
 
-/** Reads the rows of a timepoint of pidstat or iostat, unless they were already read. */
+/** Reads the rows of a timepoint, unless they were already read. */
 function takeTimepoint(state: LiveState, lines: readonly string[]): void {
   if (lines.length === state.settled) return
-  const [section] = state.description.sections
-  if (section === undefined) return
-  const expected = { sectionOf: () => section, isUndescribed: false }
-  const { rows } = readTimepoint(neededLines(lines, section), true, expected)
+  const rows = readOpenTimepoint(lines, state.description)
   if (rows.length === 0) return
   state.settled = lines.length
   const timepoint = state.open ?? beginTimepoint(state, nextAt(state))
-  const { keys } = namesIn(section)
-  // Rows of threads are left out, because the row of a process contains the sums of its threads.
-  state.rows = rows.flatMap(({ kind, cells }) => (kind === section.of ? [cells] : []))
-  for (const cells of state.rows)
+  state.rows = rows
+  for (const { section, cells } of rows)
     state.sections.add(timepoint, {
       section: section.name,
-      key: keyOf(keys, cells),
+      key: keyOf(section, cells),
       cells,
       size: 0,
     })
@@ -282,20 +279,18 @@ function takeTimepoint(state: LiveState, lines: readonly string[]): void {
 }
 
 /**
- * Passes the rows of a complete timepoint of pidstat or iostat to the taker. The rows of a
- * timepoint that has not ended are parsed again when more of its lines arrive, so they are not
- * passed.
+ * Passes the rows of a complete timepoint to the taker. The rows of a timepoint that has not ended
+ * are parsed again when more of its lines arrive, so they are not passed.
  */
-function passTimepoint({ rows, open, taker, description: { sections } }: LiveState): void {
-  const [section] = sections
-  if (open === undefined || section === undefined) return
+function passTimepoint({ rows, open, taker }: LiveState): void {
+  if (open === undefined) return
   const facts = { isPartial: open.isPartial, size: 0 }
-  for (const cells of rows) taker?.take(section.name, open.at, cells, facts)
+  for (const { section, cells } of rows) taker?.take(section.name, open.at, cells, facts)
   taker?.settle()
 }
 
 /**
- * Returns the time of a timepoint of pidstat or iostat: when its last line was written. The time is
+ * Returns the time of a timepoint that is parsed as a whole: when its last line was written. It is
  * later than that of the timepoint before, also if the clock was set back.
  */
 function nextAt({ lineAt, lastAt = 0, sections }: LiveState): number {
@@ -322,32 +317,7 @@ function showOpen(state: LiveState): void {
 
 type MatchedRow = Extract<MatchedLine, { kind: 'row' }>
 
-/**
- * Leaves out the lists of pidstat that have none of the measured columns of a section, because
- * parsing them takes most of the time. All lists below the same header have the same columns.
- */
-function neededLines(lines: readonly string[], section: RowSection): readonly string[] {
-  let header = ''
-  return lines.filter((line) => {
-    if (line.startsWith('[')) return isNeeded(header, line, namesIn(section))
-    header = line
-    return true
-  })
-}
-
-/** The most headers that are remembered. pidstat has eleven. */
-const MAX_HEADERS = 64
-
-/** Reports whether a list has a measured column. Old versions of jc wrote `-` instead of `_`. */
-function isNeeded(header: string, list: string, { measured, headers }: SectionNames): boolean {
-  const known = headers.get(header)
-  if (known !== undefined) return known
-  const isFound = measured.some((name) => list.includes(name))
-  if (list.startsWith('[{') && headers.size < MAX_HEADERS) headers.set(header, isFound)
-  return isFound
-}
-
-/** Reads a row in JSON Lines. */
+/** Reads a line that is a row. */
 function takeRow(state: LiveState, line: string): void {
   if (!line.startsWith('{')) return
   const matched = matchRow(line, state.description)
@@ -368,7 +338,7 @@ function keepRow(state: LiveState, row: RecordedRow, size: number): void {
     state.open = undefined
   }
   const timepoint = state.open ?? beginTimepoint(state, at)
-  const key = keyOf(namesIn(section).keys, cells)
+  const key = keyOf(section, cells)
   const isNew = state.sections.add(timepoint, { section: section.name, key, cells, size })
   const facts = { isPartial: timepoint.isPartial, size, interval }
   if (isNew) state.taker?.take(section.name, at, cells, facts)
@@ -381,30 +351,12 @@ function keepReason(state: LiveState, reason: string): void {
   state.unmatched += 1
 }
 
-interface SectionNames {
-  /** The names of the key columns. */
-  readonly keys: readonly string[]
-  /** The names of the measured columns in quotes, as JSON has them. */
-  readonly measured: readonly string[]
-  /** For each header, whether the list below it has a measured column. */
-  readonly headers: Map<string, boolean>
-}
+const KEYS = new WeakMap<RowSection, readonly string[]>()
 
-const NAMES = new WeakMap<RowSection, SectionNames>()
-
-function namesIn(section: RowSection): SectionNames {
-  const known = NAMES.get(section)
-  if (known !== undefined) return known
-  const measured = section.columns.filter(({ behavior }) => behavior !== undefined)
-  const names = {
-    keys: section.columns.filter(({ key }) => key === true).map(({ name }) => name),
-    measured: measured.flatMap(({ name }) => [`"${name}"`, `"${name.replaceAll('_', '-')}"`]),
-    headers: new Map<string, boolean>(),
-  }
-  NAMES.set(section, names)
-  return names
-}
-
-function keyOf(keys: readonly string[], cells: RowCells): string {
+/** Returns the values of the key columns of a section. */
+function keyOf(section: RowSection, cells: RowCells): string {
+  const known = KEYS.get(section)
+  const keys = known ?? section.columns.flatMap(({ key, name }) => (key === true ? name : []))
+  if (known === undefined) KEYS.set(section, keys)
   return keys.map((name) => cells[name] ?? '').join('\n')
 }
