@@ -1,5 +1,6 @@
 import { type Circumstances, decide } from './decide.ts'
-import { type Decision, leave } from './decision.ts'
+import { type Decision, leave, type Observer } from './decision.ts'
+import { type Fields, fieldsOrNone } from './kubernetes/json.ts'
 import { readPod } from './kubernetes/pod.ts'
 import { check, type Operation, patch } from './patch.ts'
 import { plan } from './plan.ts'
@@ -8,6 +9,7 @@ import { readPodAnnotations, readRequest } from './request.ts'
 import { allowPatched, deny, type ReviewResponse } from './response.ts'
 import type { Review } from './review.ts'
 import { listOverlaps } from './rules/overlapping-metrics.ts'
+import { listProcessOneUses, PAUSE } from './rules/process-one.ts'
 
 /** The result of reviewing a pod: the response, and the decision for logs and metrics. */
 export interface PodReview {
@@ -70,12 +72,24 @@ function respond(
   operations: readonly Operation[],
 ): ReviewResponse {
   if (decision.outcome === 'denied') return deny(review, decision.message)
-  return allowPatched(review, operations, listWarnings(decision))
+  return allowPatched(review, operations, listWarnings(review, decision))
 }
 
-function listWarnings(decision: Decision): readonly string[] {
+function listWarnings({ object }: Review, decision: Decision): readonly string[] {
   if (decision.outcome === 'injected')
-    return listOverlaps(decision.observers.map(({ metric }) => metric))
+    return listObserverWarnings(decision.observers, fieldsOrNone(fieldsOrNone(object).spec))
   if (decision.outcome !== 'left' || !REASONS[decision.reason].warns) return []
   return [`${decision.reason}: ${decision.message}`]
+}
+
+/**
+ * Returns the warnings about a pod that gets observers: metrics that measure the same, and commands
+ * that need a process 1 of their own.
+ */
+export function listObserverWarnings(
+  observers: readonly Observer[],
+  podSpec: Fields,
+): readonly string[] {
+  const uses = listProcessOneUses(podSpec).map((use) => `${use}; ${PAUSE}`)
+  return [...listOverlaps(observers.map(({ metric }) => metric)), ...uses]
 }

@@ -1,11 +1,6 @@
 import type { Decision } from '../../core/decision.ts'
-import {
-  asObjects,
-  asText,
-  type Fields,
-  fieldsOrNone,
-  listOrNone,
-} from '../../core/kubernetes/json.ts'
+import { asObjects, fieldsOrNone, listOrNone } from '../../core/kubernetes/json.ts'
+import { listProcessOneUses, PAUSE } from '../../core/rules/process-one.ts'
 import type { Facts } from './facts.ts'
 import { type Finding, find } from './finding.ts'
 import type { InjectionOutcome } from './injection-outcome.ts'
@@ -26,8 +21,7 @@ export function workloadFindings(
   const isInjected =
     out === undefined ? decision.outcome === 'injected' : out.outcome === 'injected'
   if (!isInjected) return []
-  const { containers, initContainers } = fieldsOrNone(fieldsOrNone(review.object).spec)
-  const uses = [...asObjects(containers), ...asObjects(initContainers)].flatMap(firstProcessUses)
+  const uses = listProcessOneUses(fieldsOrNone(fieldsOrNone(review.object).spec))
   const shared =
     uses.length === 0 ? [] : [find('process 1', 'look', `${uses.join('; ')}; ${PAUSE}`)]
   const counting = ruleThatCounts(failurePolicy)
@@ -36,55 +30,10 @@ export function workloadFindings(
   return [...shared, find('podFailurePolicy', 'look', sentence)]
 }
 
-const PAUSE = 'with an observer, process 1 is the pause process of the pod'
-
-/** The fields of a container with probes and hooks, and the path of the handler in each. */
-const HANDLERS: readonly (readonly string[])[] = [
-  ['livenessProbe'],
-  ['readinessProbe'],
-  ['startupProbe'],
-  ['lifecycle', 'postStart'],
-  ['lifecycle', 'preStop'],
-]
-
 /** The exit code of a process that SIGKILL ended. */
 const KILLED = 137
 
 const COUNTS = `also counts an observer that is killed (exit code ${KILLED}); set containerName`
-
-/** Returns a clause for each probe, hook and program that needs process 1. */
-function firstProcessUses(container: Fields): readonly string[] {
-  const name = `container ${asText(container.name) ?? ''}`
-  const handlers = HANDLERS.filter((path) => {
-    const handler = path.reduce((fields, key) => fieldsOrNone(fields[key]), container)
-    return usesFirstProcess(wordsOf(fieldsOrNone(handler.exec).command))
-  })
-  const [program = ''] = wordsOf(container.command)
-  return [
-    ...handlers.map((path) => `the ${path.at(-1)} of ${name} uses process 1`),
-    ...(INITS.has(program) ? [`${program} of ${name} must be process 1`] : []),
-  ]
-}
-
-/** Programs that start services and must be process 1: s6-overlay, systemd, System V init. */
-const INITS: ReadonlySet<string> = new Set([
-  '/init',
-  '/sbin/init',
-  '/usr/sbin/init',
-  '/lib/systemd/systemd',
-  '/usr/lib/systemd/systemd',
-])
-
-function wordsOf(command: unknown): readonly string[] {
-  return listOrNone(command).flatMap((word) => asText(word) ?? [])
-}
-
-/** Matches a signal to process 1, and a path of process 1. */
-const FIRST_PROCESS = /\bkill\b[^;&|\n]*\s1(?![\w.])|\/proc\/1(?!\d)/
-
-function usesFirstProcess(words: readonly string[]): boolean {
-  return FIRST_PROCESS.test(words.join(' '))
-}
 
 /**
  * Returns the number of the first rule that counts the exit code of a killed observer. A rule

@@ -17,6 +17,8 @@ import type { Step } from './yaml/nodes.ts'
 /** The decision about a pod template. */
 export interface TemplateOutcome {
   readonly resource: ManifestResource
+  /** The path of the template from the root of the document. */
+  readonly path: readonly Step[]
   readonly decision: Decision
 }
 

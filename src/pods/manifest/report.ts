@@ -1,8 +1,9 @@
-import { asFields, asText, listOrNone } from '../../core/kubernetes/json.ts'
+import { asFields, asText, fieldsOrNone, listOrNone } from '../../core/kubernetes/json.ts'
 import { REASONS } from '../../core/reasons.ts'
-import { listOverlaps } from '../../core/rules/overlapping-metrics.ts'
+import { listObserverWarnings } from '../../core/review-pod.ts'
 import { whyNot } from './annotate.ts'
 import type { InjectedManifest, TemplateOutcome } from './inject.ts'
+import { valueAt } from './kinds/paths.ts'
 import { annotationsFor, describePlaces } from './kinds/places.ts'
 import { findKind } from './kinds/table.ts'
 import { isWithoutPods } from './kinds/without-pods.ts'
@@ -24,13 +25,12 @@ export function listProblems({ outcomes }: InjectedManifest): readonly string[] 
   })
 }
 
-/**
- * Returns the warnings about pod templates that got observers: metrics that measure the same.
- */
-export function listInjectionWarnings({ outcomes }: InjectedManifest): readonly string[] {
-  return outcomes.flatMap(({ resource, decision }) => {
+/** Returns the warnings about pod templates that got observers, as the webhook gives them. */
+export function listInjectionWarnings({ manifest, outcomes }: InjectedManifest): readonly string[] {
+  return outcomes.flatMap(({ resource, decision, path }) => {
     if (decision.outcome !== 'injected') return []
-    const warnings = listOverlaps(decision.observers.map(({ metric }) => metric))
+    const spec = fieldsOrNone(valueAt(manifest.value, [...path, 'spec']))
+    const warnings = listObserverWarnings(decision.observers, spec)
     return warnings.map((warning) => describe(resource, warning))
   })
 }

@@ -45,6 +45,33 @@ t.test('a trial of Katib gets no observers in mode native', async (t) => {
   t.equal(asking(experiment).word, 'injected', 'a pod of an experiment that is no trial')
 })
 
+t.test('a pod with the XCom sidecar of Airflow gets no observers', async (t) => {
+  const containers = [{ name: 'base' }, { name: 'airflow-xcom-sidecar' }]
+  for (const mode of [NATIVE, CONTAINER]) {
+    const asks = { 'ridealong.dev/inject': 'perf-sysstat', ...mode }
+    const { word, message } = ride(podOf(asks, { containers }))
+    t.equal(word, 'operator-conflict')
+    t.match(message, /^Airflow created this pod: .*process 1 of its XCom sidecar/)
+    const [base] = containers
+    t.equal(ride(podOf(asks, { containers: [base] })).word, 'injected', 'a pod without XCom')
+  }
+})
+
+t.test('an executor of Spark before 3.5.4 gets no observers in mode container', async (t) => {
+  const executor = { 'spark-role': 'executor' }
+  const versions = [undefined, '', 'x', '2.4.8', '3.3.0', '3.5.3', '3.5.3-amzn-0']
+  for (const version of versions) {
+    const labels = { ...executor, 'spark-version': version }
+    t.equal(asking(labels, NATIVE).word, 'injected')
+    const { word, message } = asking(labels, CONTAINER)
+    t.equal(word, 'operator-conflict', `version ${version}`)
+    t.match(message, /^Spark created this pod: before version 3\.5\.4, .*; use .*mode: native$/)
+  }
+  for (const version of ['3.5.4', '3.5.10', '3.6.0', '4.0.0', '4.1.0-preview1', '10.0'])
+    t.equal(asking({ ...executor, 'spark-version': version }, CONTAINER).word, 'injected', version)
+  t.equal(asking({ 'spark-role': 'driver' }, CONTAINER).word, 'injected')
+})
+
 t.test(
   'a conflict needs the exact key of a label and, for netperf-operator, the exact value',
   async (t) => {
