@@ -32,20 +32,24 @@ export interface MetricStore<Store = unknown, Sums = unknown> {
   isDetail?(section: string): boolean
   /** A section of which the last rows are kept, and the key column with their numbers. */
   readonly numbered?: { readonly section: string; readonly key: string }
+  /** Whether the store has more processes than observers write. */
+  isFull?(store: Store): boolean
+  /**
+   * Returns the store of a log that grows without the processes that have ended, if it has many.
+   *
+   * @param seconds the last timepoint, in seconds since the first one
+   */
+  forgetEnded?(store: Store, seconds: number): Store
   /** For a metric whose rows are sums since the start of a process. */
   readonly sums?: StoredSums<Store, Sums>
 }
 
-/** How `top` tells what processes have done since a time, and forgets those that have ended. */
+/** How `top` tells what processes have done since a time. */
 interface StoredSums<Store, Sums> {
   /** Returns the sums now. Later rows do not change the result. */
   now(store: Store): Sums
   /** Returns what was added to the sums since then. */
   since(store: Store, then: Sums): Store
-  /** Whether the store has more processes than observers write. */
-  isFull(store: Store): boolean
-  /** Returns the store without the processes that have ended, if it has many. */
-  forgetEnded(store: Store): Store
 }
 
 /** The stores of a run by the names of their metrics. */

@@ -2,7 +2,6 @@ import { roundedForReader } from '../../lib/round.ts'
 import type { Need, PlottedColumn, SectionColumns } from '../evidence/evidence.ts'
 import type { RankEvidence, RunEvidence } from '../evidence/run-evidence.ts'
 import type { EndedContainer } from '../log/entry.ts'
-import type { TimepointRows } from '../log/timepoint-rows.ts'
 import type { ExplainedRules, FactUnits, StuckGroup } from './rule.ts'
 
 /** How the rows of a metric show that processes make no progress. */
@@ -25,15 +24,10 @@ export interface StuckFinder {
 export interface LastRows {
   /** Whether rows of a section say that processes make progress, or why not. */
   readonly isRead: (section: string) => boolean
-  /** @param source identifies the pod */
-  readonly start: (source: string) => LiveStore
+  /** Returns the store of a log of which only the end is read, if it differs from others. */
+  readonly create?: () => unknown
   /** Whether processes count whose log has ended, while others that wait for them run. */
   readonly countsEnded: boolean
-}
-
-/** The store of a metric, with the last rows of a log. */
-export interface LiveStore<Store = unknown> extends TimepointRows {
-  readonly store: () => Store
 }
 
 /**

@@ -1,10 +1,10 @@
 import { chooseSource } from '../../core/rules/choose-source.ts'
 import type { RowOrigin } from '../log/columns.ts'
 import { labelRanks } from '../report/labels.ts'
-import type { LiveStore } from '../rules/stuck.ts'
 import { sourcesOf, type TopColumn } from './columns.ts'
 import type { LogEvidence } from './findings/log-evidence.ts'
 import type { LiveLog } from './live-log.ts'
+import type { LiveStore } from './live-store.ts'
 import { computeValue, programsIn, type TopValue } from './values.ts'
 
 /** An observer of a pod, with its log and its state. */

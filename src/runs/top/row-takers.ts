@@ -1,8 +1,8 @@
 import type { RowsDescription } from '../../core/catalog.ts'
 import type { RowOrigin } from '../log/columns.ts'
-import { findMetric } from '../metrics/index.ts'
 import { type LogEvidence, startLogEvidence } from './findings/log-evidence.ts'
 import { joinTakers, type RowTaker } from './live-log.ts'
+import { startLiveStore } from './live-store.ts'
 import { type LiveObserver, type LiveRank, logName } from './ranks.ts'
 
 /** The takers of the rows of a log besides the table, for findings and jobs that may be stuck. */
@@ -27,7 +27,7 @@ export function startTakers(
  * @param source identifies the pod
  */
 export function startJobTakers(metric: string | null, source: string) {
-  return { live: findMetric(metric)?.stuck?.live.start(source) }
+  return { live: startLiveStore(metric, source) }
 }
 
 /** Returns a taker that passes the rows to all of them. */

@@ -1,5 +1,5 @@
-import { startLiveProcesses } from '../../../src/runs/metrics/mpi-trace/live-processes.ts'
 import { startLiveLog } from '../../../src/runs/top/live-log.ts'
+import { startLiveStore } from '../../../src/runs/top/live-store.ts'
 import { findNoProgress } from '../../../src/runs/top/no-progress.ts'
 import type { Running } from '../../observers/pod.ts'
 import { BUILT_IN_ROWS } from '../../src/runs/log/built-in.ts'
@@ -16,7 +16,7 @@ export interface LiveTop {
 export function liveTop({ log: textOf }: Running): LiveTop {
   const description = BUILT_IN_ROWS.get('mpi-trace')
   if (description === undefined) throw new Error('the catalog describes the rows of mpi-trace')
-  const live = startLiveProcesses('hpc/app')
+  const live = startLiveStore('mpi-trace', 'hpc/app')
   const log = startLiveLog(description, live)
   const state = { hasStarted: true, isRead: true, isOver: false, seenAt: undefined, clockAhead: 0 }
   const observer = { metric: 'mpi-trace', log, live, isShown: true, ...state }

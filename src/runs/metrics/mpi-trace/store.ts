@@ -26,12 +26,12 @@ export const MPI_STORE: MetricStore<MpiRun, KnownSums> = {
   leaveOut,
   // The report sums the calls up in a section of its own, because they are too many.
   isDetail: (section) => section !== 'rank',
+  isFull: (run) => sizeOf(run) > MAX_PROCESSES,
+  forgetEnded: (run) => (sizeOf(run) < MAX_PROCESSES / 2 ? run : withoutEnded(run)),
   sums: {
     now: ({ processes }) => sumsOf(processes),
     since: ({ processes }, then) => {
       return { ...newMpiRun(), processes: [...processesSince(processes, then)] }
     },
-    isFull: (run) => sizeOf(run) > MAX_PROCESSES,
-    forgetEnded: (run) => (run.processes.length < MAX_PROCESSES / 2 ? run : withoutEnded(run)),
   },
 }

@@ -2,9 +2,8 @@ import { plot, type SectionColumns } from '../../evidence/evidence.ts'
 import type { ExplainedRules, StuckGroup } from '../../rules/rule.ts'
 import type { StuckFinder } from '../../rules/stuck.ts'
 import { affectedByCalls, countedIn, STUCK_FACTS } from './calls-progress.ts'
-import { PROGRESS_SECTIONS, startLiveProcesses } from './live-processes.ts'
 import { mpiJobs } from './mpi-job.ts'
-import { MPI_METRIC } from './mpi-run.ts'
+import { MPI_METRIC, newMpiRun } from './mpi-run.ts'
 import { affectedByStart, countedStart } from './start-progress.ts'
 import { describeStart, describeStartNow } from './start-text.ts'
 import { callsDocument, startDocument } from './stuck-document.ts'
@@ -29,6 +28,9 @@ const START = {
   section: 'start',
   columns: ['waited'],
 } as const satisfies SectionColumns
+
+/** The sections that say whether a process makes progress. */
+const PROGRESS_SECTIONS: ReadonlySet<string> = new Set(['rank', 'open', 'progress', 'start'])
 
 const EXPLAINS_WAITING = {
   rules: ['much-time-in-mpi', 'waiting-in-collectives', 'waiting-in-point-to-point'],
@@ -62,7 +64,7 @@ export const MPI_STUCK = {
   explains: EXPLAINS_WAITING,
   live: {
     isRead: (section) => PROGRESS_SECTIONS.has(section),
-    start: startLiveProcesses,
+    create: () => newMpiRun(true),
     countsEnded: true,
   },
   find: ({ view }) => [

@@ -97,7 +97,17 @@ export const NCCL_STORE: MetricStore<NcclRun> = {
     answers: new Map(runs.flatMap(({ answers }) => [...answers])),
     processes: new Map(runs.flatMap(({ processes }) => [...processes])),
   }),
+  forgetEnded: (run, last) => {
+    if (run.processes.size < MANY_PROCESSES) return run
+    return {
+      ...run,
+      processes: new Map([...run.processes].filter(([, one]) => one.seconds >= last)),
+    }
+  },
 }
+
+/** The number of processes from which those that have ended are forgotten while a log grows. */
+const MANY_PROCESSES = 256
 
 export function newNcclRun(): NcclRun {
   return { answers: new Map(), processes: new Map() }

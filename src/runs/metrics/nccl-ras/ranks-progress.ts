@@ -3,7 +3,6 @@ import type { SectionColumns } from '../../evidence/evidence.ts'
 import type { RankEvidence } from '../../evidence/run-evidence.ts'
 import { type Affected, type FactUnits, listFacts } from '../../rules/rule.ts'
 import { lastEnds, MIN_STARTING, type StuckFinder } from '../../rules/stuck.ts'
-import { startLiveAnswers } from './live-answers.ts'
 import { NCCL_METRIC } from './nccl-run.ts'
 import { describeRanks, describeRanksNow } from './ranks-text.ts'
 import { causeOf, type LateRank, ncclRanks, type StuckRanks } from './stuck-ranks.ts'
@@ -132,7 +131,7 @@ export const NCCL_STUCK = {
     'times the longest such time before (5 min for a rank that has launched nothing), and a rank ' +
     'has launched fewer operations than another one, or its process does not answer',
   source: 'the ranks that do not answer: NCCL',
-  live: { isRead: () => true, start: startLiveAnswers, countsEnded: false },
+  live: { isRead: () => true, countsEnded: false },
   find: ({ view, ranks }) =>
     view(ncclRanks)
       .flatMap(countedRanks)

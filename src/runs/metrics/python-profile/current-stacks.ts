@@ -18,7 +18,14 @@ export const PYTHON_STORE: MetricStore<CurrentStacks> = {
   keepLogs: ofLogs,
   join: (all) => new Map(all.flatMap((stacks) => [...stacks])),
   stacks: (stacks) => stacks,
+  forgetEnded: (stacks, last) => {
+    if (stacks.size < MANY_PROCESSES) return stacks
+    return new Map([...stacks].filter(([, one]) => !one.hasEnded && one.seconds >= last))
+  },
 }
+
+/** The number of processes from which those that have ended are forgotten while a log grows. */
+const MANY_PROCESSES = 256
 
 /** The most processes of which those that have ended are kept as well. */
 const MAX_PROCESSES = 10_000

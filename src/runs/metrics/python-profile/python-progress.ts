@@ -6,7 +6,6 @@ import { type Affected, type FactUnits, listFacts } from '../../rules/rule.ts'
 import { lastEnds, MIN_STARTING, type StuckFinder } from '../../rules/stuck.ts'
 import type { PythonProcess } from '../../waiting/current-stacks.ts'
 import { PYTHON_METRIC, STACK_SECTIONS } from './current-stacks.ts'
-import { startLiveStacks } from './live-stacks.ts'
 import { describePython, describePythonNow } from './python-text.ts'
 import {
   findStuckPython,
@@ -124,7 +123,6 @@ export const PYTHON_STUCK = {
   source: 'the calls of Python: the sources of PyTorch',
   live: {
     isRead: (section) => STACK_SECTIONS.has(section),
-    start: startLiveStacks,
     countsEnded: false,
   },
   find: ({ view, ranks }) => {

@@ -16,7 +16,7 @@ export function hasRoom(
   sample: Sample,
 ): boolean {
   const stored = stores.get(sample.metric ?? '')
-  if (stored?.of.sums?.isFull(stored.store) === true) return false
+  if (stored?.of.isFull?.(stored.store) === true) return false
   const known = sections.get(sectionKey(sample.metric ?? '', name))
   if (known === undefined || known.things.size < MAX_THINGS) return true
   return known.things.has(idOf(known.keys, sample))
@@ -34,10 +34,14 @@ function deleteOlder(things: Map<string, Thing>, timepoint: number): void {
   for (const [id, thing] of things) if (thing.timepoint < timepoint) things.delete(id)
 }
 
-/** Returns the evidence without the processes that have ended, if a store has many. */
-export function forgetEndedProcesses(evidence: Evidence): Evidence {
-  const stores = changeStores(evidence.stores, ({ sums }, store) => {
-    return sums === undefined ? store : sums.forgetEnded(store)
+/**
+ * Returns the evidence without the processes that have ended, if a store has many.
+ *
+ * @param seconds the last timepoint, in seconds since the first one
+ */
+export function forgetEndedProcesses(evidence: Evidence, seconds: number): Evidence {
+  const stores = changeStores(evidence.stores, (of, store) => {
+    return of.forgetEnded === undefined ? store : of.forgetEnded(store, seconds)
   })
   return { ...evidence, stores }
 }

@@ -197,7 +197,7 @@ function settle(state: State): void {
   // Until a half has ended, the window is the open one, and changes with each timepoint.
   if (isLong || state.halves.length === 1) state.version += 1
   if (!isLong) return
-  state.whole = forgetEndedProcesses(state.whole)
+  state.whole = forgetEndedProcesses(state.whole, seconds)
   state.halves = [...state.halves.slice(-2), newHalf(state, seconds)]
 }
 

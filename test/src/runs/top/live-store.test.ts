@@ -1,17 +1,17 @@
 import t from 'tap'
-import { startLiveAnswers } from '../../../../../src/runs/metrics/nccl-ras/live-answers.ts'
-import { startLiveLog } from '../../../../../src/runs/top/live-log.ts'
-import { findNoProgress } from '../../../../../src/runs/top/no-progress.ts'
-import type { LiveRank } from '../../../../../src/runs/top/ranks.ts'
-import { BUILT_IN_ROWS } from '../../log/built-in.ts'
-import { HEAD, row, START } from '../../top/findings/live-rank.ts'
-import { answerRows, lateCells, processRow } from './answer-rows.ts'
+import { startLiveLog } from '../../../../src/runs/top/live-log.ts'
+import { startLiveStore } from '../../../../src/runs/top/live-store.ts'
+import { findNoProgress } from '../../../../src/runs/top/no-progress.ts'
+import type { LiveRank } from '../../../../src/runs/top/ranks.ts'
+import { BUILT_IN_ROWS } from '../log/built-in.ts'
+import { answerRows, lateCells, processRow } from '../metrics/nccl-ras/answer-rows.ts'
+import { HEAD, row, START } from './findings/live-rank.ts'
 
 /** A rank whose observer of nccl-ras has written these rows, and the seconds of the last one. */
 function liveRank(rank: number, rows: readonly object[]): LiveRank {
   const description = BUILT_IN_ROWS.get('nccl-ras')
   if (description === undefined) throw new Error('the catalog describes the rows of nccl-ras')
-  const live = startLiveAnswers(`hpc/app-${rank}`)
+  const live = startLiveStore('nccl-ras', `hpc/app-${rank}`)
   const log = startLiveLog(description, live)
   for (const line of [HEAD, ...rows.map(lineOf)]) log.push(line, START)
   log.settle()
