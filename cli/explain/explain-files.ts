@@ -121,7 +121,7 @@ function aboutTemplate(template: Template, isOneOfMany: boolean, namespace: stri
   const { resource, path } = template
   const place = isOneOfMany ? `, ${path.slice(resource.path.length).join('.')}` : ''
   return {
-    subject: `${resource.kind.toLowerCase()}/${resource.name}${place}`,
+    subject: `${resource.kind.toLowerCase()}/${resource.title}${place}`,
     review: buildReview(template, resource.namespace || namespace),
     isTemplate: path.length > resource.path.length,
     misplaced: listMisplacedKeys(resource),

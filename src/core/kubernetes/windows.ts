@@ -10,18 +10,29 @@ const OS_LABELS: ReadonlySet<string> = new Set(['kubernetes.io/os', 'beta.kubern
 const BUILD_LABEL = 'node.kubernetes.io/windows-build'
 
 /**
- * Reports whether a pod can only run on Windows: its `spec.os`, its node selector or its required
- * node affinity says so. `spec.os` takes precedence, and the node selector over the affinity.
+ * Reports whether a pod can only run on Windows: its `spec.os`, a security context for processes of
+ * a Windows host, its node selector or its required node affinity says so. `spec.os` takes
+ * precedence, and the node selector over the affinity.
  *
  * @param spec the spec of a pod that has not been validated
  */
 export function isWindows(spec: Fields): boolean {
   const name = asText(asFields(spec.os)?.name)
   if (name !== undefined) return name === 'windows'
+  if (isHostProcess(spec) || asObjects(spec.containers).some(isHostProcess)) return true
   const selector = fieldsOrNone(spec.nodeSelector)
   if (selector[BUILD_LABEL] !== undefined) return true
   const selected = [...OS_LABELS].map((label) => selector[label]).find((os) => os !== undefined)
   return selected === undefined ? requiresWindows(spec.affinity) : selected === 'windows'
+}
+
+/**
+ * Reports whether a pod or a container runs as a process of a Windows host (kubernetes v1.36
+ * pkg/apis/core/types.go, WindowsSecurityContextOptions).
+ */
+function isHostProcess({ securityContext }: Fields): boolean {
+  const { windowsOptions } = fieldsOrNone(securityContext)
+  return fieldsOrNone(windowsOptions).hostProcess === true
 }
 
 /**

@@ -84,6 +84,6 @@ export function listNotObjects(manifest: Manifest): readonly string[] {
 const NOT_AN_OBJECT = 'it is not an object of Kubernetes: it must be a map with a field kind'
 
 /** Prefixes a sentence with the position, kind and name of an object. */
-export function describe({ place, kind, name }: ManifestResource, sentence: string): string {
-  return at(place, `${[kind, name].filter((word) => word !== '').join(' ')}: ${sentence}`)
+export function describe({ place, kind, title }: ManifestResource, sentence: string): string {
+  return at(place, `${[kind, title].filter((word) => word !== '').join(' ')}: ${sentence}`)
 }

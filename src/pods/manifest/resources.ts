@@ -16,6 +16,8 @@ export interface ManifestResource {
   readonly group: string
   readonly kind: string
   readonly name: string
+  /** The name for messages: `solve-...` if the apiserver will generate it from a prefix. */
+  readonly title: string
   /** Whether it is not known how objects of this kind create pods, if they create any. */
   readonly isUnknown: boolean
   /** The schema of an unknown kind; undefined if it is not known. */
@@ -77,6 +79,7 @@ function resourceAt(
   const [apiVersion, kind] = [asText(fields.apiVersion) ?? '', asText(fields.kind) ?? '']
   const group = groupOf(apiVersion)
   const isUnknown = isUnknownKind(group, kind)
+  const [name, prefix] = [asText(metadata.name) ?? '', asText(metadata.generateName) ?? '']
   return {
     manifest,
     place: locate(manifest, path),
@@ -84,7 +87,8 @@ function resourceAt(
     fields,
     group,
     kind,
-    name: asText(metadata.name) ?? '',
+    name,
+    title: name === '' && prefix !== '' ? `${prefix}...` : name,
     isUnknown,
     schema: isUnknown ? manifest.schemas.get(`${apiVersion}/${kind}`) : undefined,
     isWrapped: wrapper !== undefined,

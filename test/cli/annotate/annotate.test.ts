@@ -324,3 +324,12 @@ t.test('a kind that Kubernetes no longer serves is not said to create no pods', 
     'Deployment: Kubernetes 1.16 and later do not serve extensions/v1beta1; write apps/v1',
   )
 })
+
+t.test('messages name an object by the prefix of its name', async (t) => {
+  const job = KINDS.split('---')[0]?.replace('{name: a}', '{generateName: solve-}')
+  const words = ['--offline', '-f', '-']
+  t.match((await run(['explain', ...words], job)).out, 'job/solve-...')
+  t.match((await run(['inject', ...words], job)).err, 'Job solve-...: left: not-asked')
+  const ranks = await run(['annotate', ...words, '--ranks', '0'], job)
+  t.match(ranks.err, 'Job solve-...: its pods have no rank')
+})

@@ -69,3 +69,11 @@ t.test('a pod that may run on Linux is no Windows pod', async (t) => {
   ]
   for (const [name, spec] of rows) t.notOk(isWindows(spec), name)
 })
+
+t.test('a pod of host processes is a Windows pod', async (t) => {
+  const securityContext = { windowsOptions: { hostProcess: true } }
+  t.ok(isWindows({ securityContext }))
+  t.ok(isWindows({ containers: [{ name: 'a', securityContext }] }))
+  t.notOk(isWindows({ securityContext, os: { name: 'linux' } }), 'the apiserver refuses it')
+  t.notOk(isWindows({ securityContext: { windowsOptions: { hostProcess: 'true' } } }))
+})
