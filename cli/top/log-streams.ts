@@ -7,7 +7,7 @@ import type { RunningObserver } from '../../src/runs/collect/observers.ts'
 import { isRowPerLine, LINES_OF_TIMEPOINTS } from '../../src/runs/log/open-timepoint.ts'
 import { type LiveLog, startLiveLog } from '../../src/runs/top/live-log.ts'
 import type { LiveObserver } from '../../src/runs/top/ranks.ts'
-import { joinedTaker, startTakers } from '../../src/runs/top/row-takers.ts'
+import { startTakers } from '../../src/runs/top/row-takers.ts'
 import { readStampedLines, type StampedLines } from '../../src/runs/top/stamped-lines.ts'
 import type { OpeningGate } from './opening-gate.ts'
 
@@ -67,7 +67,7 @@ export function newStream(
     sections,
     isShown: sections.size > 0,
     ...takers,
-    log: startLiveLog(description, joinedTaker(takers)),
+    log: startLiveLog(description, takers.live, takers.evidence),
     lines: readStampedLines(),
     tail: tailOf(description, logs),
     hasLongTail: false,
@@ -157,15 +157,15 @@ function isDone({ problem, failures }: LogStream): boolean {
  * @returns whether the log must be read again
  */
 export function readMoreNext(stream: LogStream): boolean {
-  const { tail, problem, log, description, sections, hasLongTail } = stream
+  const { tail, problem, log, description, sections, hasLongTail, live, evidence } = stream
   log.settle()
   if (tail === undefined || problem !== undefined || log.hasEnough(sections)) return false
   stream.tail = hasLongTail ? undefined : tail * LONGER
   stream.hasLongTail = true
   stream.lines = readStampedLines()
-  const taker = joinedTaker(stream)
-  taker.clear()
-  stream.log = startLiveLog(description, taker)
+  live?.clear()
+  evidence?.clear()
+  stream.log = startLiveLog(description, live, evidence)
   return true
 }
 

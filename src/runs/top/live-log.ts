@@ -81,21 +81,6 @@ export interface RowFacts {
   readonly interval?: number | null | undefined
 }
 
-/** Returns a taker that passes the rows to several takers. */
-export function joinTakers(takers: readonly RowTaker[]): RowTaker {
-  return {
-    take: (...row) => {
-      for (const { take } of takers) take(...row)
-    },
-    settle: () => {
-      for (const { settle } of takers) settle()
-    },
-    clear: () => {
-      for (const { clear } of takers) clear()
-    },
-  }
-}
-
 /** The most lines and characters of a timepoint that is parsed as a whole. More are dropped. */
 const MAX_LINES = 100_000
 const MAX_CHARACTERS = 16 * 1024 * 1024
@@ -122,7 +107,7 @@ interface LiveState extends LiveRows {
   readonly description: RowsDescription
   /** Whether each line is a row; otherwise, a timepoint is parsed as a whole. */
   readonly isByLine: boolean
-  readonly taker: RowTaker | undefined
+  readonly takers: readonly RowTaker[]
   blocks: BlockReader
   /** The number of characters of the open block. */
   blockSize: number
@@ -155,12 +140,15 @@ function noRows(description: RowsDescription): LiveRows {
  *
  * @param description the description of the metric's rows
  */
-export function startLiveLog(description: RowsDescription, taker?: RowTaker): LiveLog {
+export function startLiveLog(
+  description: RowsDescription,
+  ...takers: readonly (RowTaker | undefined)[]
+): LiveLog {
   const state: LiveState = {
     ...noRows(description),
     description,
     isByLine: isRowPerLine(description),
-    taker,
+    takers: takers.filter((taker) => taker !== undefined),
     blocks: readBlocks(),
     blockSize: 0,
     lineAt: 0,
@@ -238,7 +226,7 @@ function takeBlock(state: LiveState, { kind, lines }: Block): void {
 /** Forgets the rows of an earlier run of the container. */
 function restart(state: LiveState): void {
   Object.assign(state, noRows(state.description))
-  state.taker?.clear()
+  for (const taker of state.takers) taker.clear()
   state.version += 1
 }
 
@@ -279,14 +267,16 @@ function takeTimepoint(state: LiveState, lines: readonly string[]): void {
 }
 
 /**
- * Passes the rows of a complete timepoint to the taker. The rows of a timepoint that has not ended
+ * Passes the rows of a complete timepoint to the takers. The rows of a timepoint that has not ended
  * are parsed again when more of its lines arrive, so they are not passed.
  */
-function passTimepoint({ rows, open, taker }: LiveState): void {
+function passTimepoint({ rows, open, takers }: LiveState): void {
   if (open === undefined) return
   const facts = { isPartial: open.isPartial, size: 0 }
-  for (const { section, cells } of rows) taker?.take(section.name, open.at, cells, facts)
-  taker?.settle()
+  for (const taker of takers) {
+    for (const { section, cells } of rows) taker.take(section.name, open.at, cells, facts)
+    taker.settle()
+  }
 }
 
 /**
@@ -310,7 +300,7 @@ function showOpen(state: LiveState): void {
   if (state.open === undefined || !state.isUnshown) return
   state.isUnshown = false
   state.sections.show(state.open)
-  state.taker?.settle()
+  for (const taker of state.takers) taker.settle()
   state.version += 1
   state.lastAt = Math.max(state.lastAt ?? 0, state.open.at)
 }
@@ -341,7 +331,7 @@ function keepRow(state: LiveState, row: RecordedRow, size: number): void {
   const key = keyOf(section, cells)
   const isNew = state.sections.add(timepoint, { section: section.name, key, cells, size })
   const facts = { isPartial: timepoint.isPartial, size, interval }
-  if (isNew) state.taker?.take(section.name, at, cells, facts)
+  if (isNew) for (const taker of state.takers) taker.take(section.name, at, cells, facts)
   state.isUnshown ||= isNew
 }
 

@@ -1,8 +1,8 @@
 import type { RowsDescription } from '../../core/catalog.ts'
 import { findMetric } from '../metrics/index.ts'
 import { startLiveLog } from './live-log.ts'
+import { startLiveStore } from './live-store.ts'
 import type { LiveObserver, LiveRank } from './ranks.ts'
-import { joinedTaker, startJobTakers } from './row-takers.ts'
 
 /** A log of which only the rows are kept that say whether processes make progress. */
 export interface ProgressLog {
@@ -47,12 +47,12 @@ export function startProgressLog(
 ): ProgressLog {
   const reads = findMetric(metric)?.stuck?.live.isRead ?? (() => false)
   const sections = description.sections.filter(({ name }) => reads(name))
-  const takers = startJobTakers(metric, `${namespace}/${pod}`)
-  const log = startLiveLog({ ...description, sections }, joinedTaker(takers))
+  const live = startLiveStore(metric, `${namespace}/${pod}`)
+  const log = startLiveLog({ ...description, sections }, live)
   const state: State = { at: 0, newest: 0, before: 0, isTooLarge: false }
   const facts = { isShown: false, hasStarted: true, isRead: true, isOver: false }
   return {
-    observer: { metric, log, ...takers, ...facts, seenAt: undefined, clockAhead: 0 },
+    observer: { metric, log, live, ...facts, seenAt: undefined, clockAhead: 0 },
     get size() {
       return state.newest + state.before
     },

@@ -8,7 +8,7 @@ import { chooseColumns, sourcesOf, type TopColumn } from './columns.ts'
 import { startLiveLog } from './live-log.ts'
 import { compareRanks, type LiveObserver, type LiveRank } from './ranks.ts'
 import type { RecordedLog } from './recorded-logs.ts'
-import { joinedTaker, startTakers } from './row-takers.ts'
+import { startTakers } from './row-takers.ts'
 
 /** Recorded logs whose rows are shown one after another, at the times of the logs. */
 export interface Replay {
@@ -125,7 +125,7 @@ function newObserver(
     metric,
     isShown: columns.flatMap(sourcesOf).some((one) => one.metric === metric),
     ...takers,
-    log: startLiveLog(description, joinedTaker(takers)),
+    log: startLiveLog(description, takers.live, takers.evidence),
     hasStarted: true,
     isRead: true,
     isOver: false,

@@ -7,8 +7,8 @@ import type { NcclRun } from '../../../../src/runs/metrics/nccl-ras/nccl-run.ts'
 import { findStuckRanks } from '../../../../src/runs/metrics/nccl-ras/stuck-ranks.ts'
 import { findStuckPython } from '../../../../src/runs/metrics/python-profile/stuck-python.ts'
 import { startLiveLog } from '../../../../src/runs/top/live-log.ts'
+import { startLiveStore } from '../../../../src/runs/top/live-store.ts'
 import { findNoProgress } from '../../../../src/runs/top/no-progress.ts'
-import { joinedTaker, startJobTakers } from '../../../../src/runs/top/row-takers.ts'
 import type { PythonProcess } from '../../../../src/runs/waiting/current-stacks.ts'
 import { absent, waiting } from '../findings/cases.ts'
 import { DESCRIPTIONS, rankRows } from '../findings/rows.ts'
@@ -19,15 +19,15 @@ import { type CountedReads, countReads } from './counted-reads.ts'
 function observerOf(metric: string, rows: readonly Sample[], pod = 'job-3') {
   const description = DESCRIPTIONS.get(metric)
   if (description === undefined) throw new Error(`the catalog describes the rows of ${metric}`)
-  const takers = startJobTakers(metric, `hpc/${pod}`)
-  const log = startLiveLog(description, joinedTaker(takers))
+  const live = startLiveStore(metric, `hpc/${pod}`)
+  const log = startLiveLog(description, live)
   for (const row of rows.filter((one) => one.metric === metric)) {
     const section = description.sections.find(({ name }) => name === row.section)
     if (section !== undefined) log.pushRow({ section, at: Date.parse(row.time ?? ''), cells: row })
   }
   log.settle()
   const state = { hasStarted: true, isRead: true, isOver: false, seenAt: undefined, clockAhead: 0 }
-  return { metric, log, ...takers, isShown: true, ...state }
+  return { metric, log, live, isShown: true, ...state }
 }
 
 t.test('the line of Python in which a late process is', async (t) => {
