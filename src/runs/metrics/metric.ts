@@ -1,6 +1,7 @@
-import type { EvidenceMetric } from '../evidence/stores.ts'
+import type { EvidenceMetric, Stores } from '../evidence/stores.ts'
 import type { FindingRule } from '../rules/rule.ts'
 import type { StuckFinder } from '../rules/stuck.ts'
+import type { MetricReport } from './page-part.ts'
 
 /** Everything that is known of a metric besides the description of its rows in the catalog. */
 export interface RunMetric extends EvidenceMetric {
@@ -12,6 +13,12 @@ export interface RunMetric extends EvidenceMetric {
   readonly measuresContainers?: boolean
   /** Whether its tool makes stacks of the processes for the command `stacks`. */
   readonly makesStacks?: boolean
+  /**
+   * Returns what it adds to a report; undefined if it has no rows.
+   *
+   * @param rankOf returns the rank of a log
+   */
+  readonly report?: (stores: Stores, rankOf: (source: string) => string) => MetricReport | undefined
   /** The columns that `top` shows without a request. */
   readonly topColumns?: readonly ShownColumn[]
 }

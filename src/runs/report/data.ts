@@ -5,8 +5,10 @@ import { type ShownFactor, shownFactors } from '../efficiency/shown-factors.ts'
 import type { RunSpan } from '../efficiency/verdict.ts'
 import { storeOf } from '../evidence/stores.ts'
 import type { Findings, RunFinding } from '../findings/evaluate.ts'
+import { METRICS } from '../metrics/index.ts'
+import type { RunMetric } from '../metrics/metric.ts'
 import { MPI_STORE } from '../metrics/mpi-trace/store.ts'
-import { TRACE_STORE } from '../metrics/torch-trace/trace-run.ts'
+import type { PagePart } from '../metrics/page-part.ts'
 import { type AssessedRun, assessRun } from './assess.ts'
 import { type FindingsData, findingsData } from './findings-data.ts'
 import { activityData } from './first-screen/activity.ts'
@@ -21,7 +23,6 @@ import { type SectionData, sectionData } from './section-data.ts'
 import { type Group, type SummaryRow, summarise, summaryColumns } from './summary.ts'
 import { type MpiData, mpiData } from './tools/mpi-data.ts'
 import { type ProfilesData, profilesData } from './tools/profile-data.ts'
-import { type TraceData, traceData } from './tools/trace-data.ts'
 import { sumTracks, type Track } from './track.ts'
 
 export type Unit = 'auto' | 'process' | 'program'
@@ -59,8 +60,8 @@ export interface PageData {
   readonly profiles?: ProfilesData
   /** The time in calls of MPI; missing if no calls were recorded. */
   readonly mpi?: MpiData
-  /** The traces of PyTorch's profiler; missing if there are none. */
-  readonly traces?: TraceData
+  /** The tables of metrics; missing if there are none. */
+  readonly parts?: readonly PagePart[]
 }
 
 /**
@@ -82,6 +83,8 @@ export interface ReportModel {
   /** The programs of the ranks, in the order of the rows of the page. */
   readonly groups: readonly Group[]
   readonly page: PageData
+  /** What metrics add to the JSON. */
+  readonly documents: Readonly<Record<string, unknown>>
 }
 
 /** Builds the data of the page from the collected run. */
@@ -105,9 +108,10 @@ export function reportModel(
   const groups = groupTracks(whole, rankOf)
   const { groups: kept, ...table } = programTable(run, groups)
   const { shown, plottedRanks, ...parts } = plotRun(assessed, unit, groups)
+  const { stores } = run.evidence
   const profiles = profilesData(run.evidence.profiles, rankOf)
-  const mpi = mpiData(storeOf(run.evidence.stores, MPI_STORE), rankOf)
-  const traces = traceData(storeOf(run.evidence.stores, TRACE_STORE), rankOf)
+  const mpi = mpiData(storeOf(stores, MPI_STORE), rankOf)
+  const reports = METRICS.flatMap(({ report }: RunMetric) => report?.(stores, rankOf) ?? [])
   const page: PageData = {
     ranks: distinct([...plottedRanks, ...groups.map(({ rank }) => rank)]),
     programs: distinct(table.rows.map(({ program }) => program)),
@@ -128,9 +132,10 @@ export function reportModel(
     ...parts,
     ...(profiles && { profiles }),
     ...(mpi && { mpi }),
-    ...(traces && { traces }),
+    ...(reports.length > 0 && { parts: reports.map(({ part }) => part) }),
   }
-  return { run, rankOf, ranks, found, efficiency, groups: kept, page }
+  const documents = Object.assign({}, ...reports.map(({ document }) => document))
+  return { run, rankOf, ranks, found, efficiency, groups: kept, page, documents }
 }
 
 /** Returns the ranks of the findings, those that lost the most time first. */

@@ -56,7 +56,7 @@ export function findingsDocument(model: ReportModel, title: string) {
     omitted_profiles: page.profiles?.omitted ?? 0,
     ...(mpi.length > 0 && { mpi: mpi.map(jobOf) }),
     omitted_mpi_jobs: page.mpi?.omitted ?? 0,
-    ...(page.traces && { traces: page.traces.traces, omitted_traces: page.traces.omitted }),
+    ...model.documents,
   }
 }
 

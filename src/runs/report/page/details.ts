@@ -10,7 +10,7 @@ import { startProcesses } from './processes.ts'
 import { addSectionTopics } from './sections.ts'
 import type { Details } from './start.ts'
 import { addMpi } from './tools/mpi.ts'
-import { addTraces } from './tools/traces.ts'
+import { addParts } from './tools/parts.ts'
 import { followLinks, printTopics, showTopics, startTopic, topicPlace } from './topics.ts'
 
 /** Starts the filter and the topics. @param more adds further topics, after that about MPI */
@@ -20,7 +20,7 @@ export function startDetails(more: readonly (() => void)[] = []): Details {
   startFindingsTopic()
   startProcesses()
   if (DATA.mpi !== undefined) addMpi()
-  if (DATA.traces !== undefined) addTraces()
+  addParts()
   for (const add of more) add()
   addSectionTopics()
   startDevices()

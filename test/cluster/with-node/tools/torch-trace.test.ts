@@ -77,10 +77,10 @@ t.test('the pods of a Job record the same steps', async (t) => {
   t.equal((await podsOfCompleted(cluster, SPACE, 'train')).length, 2)
   const { page } = await collect(t, cluster, SPACE, 'job/train')
   t.match(
-    page.traces?.traces,
-    [0, 1].map((rank) => ({ rank: `${rank}`, worldRank: rank, trace: 'complete' })),
+    page.parts?.[0]?.rows,
+    [0, 1].map((rank) => ({ rank: `${rank}`, cells: { 0: rank, 3: 'complete' } })),
   )
-  const paths = page.traces?.traces.map(({ path }) => path ?? '') ?? []
+  const paths = page.parts?.[0]?.rows.map(({ cells }) => String(cells.at(-1))) ?? []
   await t.test('collect restores the traces', (t) => restores(t, cluster, paths))
 })
 

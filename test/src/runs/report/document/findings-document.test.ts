@@ -221,7 +221,8 @@ t.test('the traces of PyTorch have their ranks and the paths of their files', as
     const entry = parseEntry(line, BUILT_IN_ROWS)
     if (entry !== undefined) addEntry(run, entry)
   }
-  const { traces, omitted_traces, sections } = documentOf(run, 'traces')
+  const document: Readonly<Record<string, unknown>> = documentOf(run, 'traces')
+  const { traces, omitted_traces, sections } = document
   t.match(traces, [
     { rank: '0', worldRank: 0, pid: 70, path: 'job-0/torch-trace/trace_70.json', bytes: 482_180 },
     { rank: '0', worldRank: 1, pid: 71, path: null, file: null },

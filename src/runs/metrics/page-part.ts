@@ -1,0 +1,35 @@
+/** A table that a metric adds to the page of the report, in a topic of its own. */
+export interface PagePart {
+  /** Identifies the topic in the page. */
+  readonly id: string
+  readonly title: string
+  /** A few words about the content, for the title. */
+  readonly facts: string
+  /** How to use the table; texts, code and addresses. */
+  readonly note: readonly (string | { readonly code: string } | { readonly link: string })[]
+  /** The columns after that of the rank. */
+  readonly columns: readonly PartColumn[]
+  /** The rows, in the order of the ranks. */
+  readonly rows: readonly PartRow[]
+  /** Says what is left out; empty if nothing is. */
+  readonly left: string
+}
+
+export interface PartColumn {
+  readonly title: string
+  /** The unit of its numbers, such as bytes; missing if they are shown as they are. */
+  readonly unit?: string
+}
+
+export interface PartRow {
+  readonly rank: string
+  /** The cells of the columns; null without a value. */
+  readonly cells: readonly (string | number | null)[]
+}
+
+/** What a metric adds to a report. */
+export interface MetricReport {
+  readonly part: PagePart
+  /** What `report --output json` has of it. */
+  readonly document: Readonly<Record<string, unknown>>
+}

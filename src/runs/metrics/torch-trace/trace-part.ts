@@ -1,0 +1,70 @@
+import { type Stores, storeOf } from '../../evidence/stores.ts'
+import type { MetricReport } from '../page-part.ts'
+import { type TorchTrace, TRACE_STORE } from './trace-run.ts'
+
+/** A trace, and its rank in the run. */
+interface RankTrace extends Omit<TorchTrace, 'source' | 'pod'> {
+  readonly rank: string
+  /** The path of the file below the folder of `collect --output artifacts`; null without a file. */
+  readonly path: string | null
+}
+
+const COLUMNS = [
+  { title: 'PyTorch rank' },
+  { title: 'Program' },
+  { title: 'Process id' },
+  { title: 'Trace' },
+  { title: 'Size', unit: 'bytes' },
+  { title: 'File' },
+]
+
+/** How to look at a trace. The page itself sends nothing. */
+const NOTE = [
+  'The files are in the logs: ',
+  { code: 'ridealong collect WORKLOAD --output artifacts --to FOLDER' },
+  ' writes them. Open ',
+  { link: 'https://ui.perfetto.dev' },
+  ', and choose a file with “Open trace file”. It is shown in the browser, and not uploaded.',
+]
+
+/** Returns the traces by rank; undefined if there are none. */
+export function reportTraces(
+  stores: Stores,
+  rankOf: (source: string) => string,
+): MetricReport | undefined {
+  const { traces: all, omitted } = storeOf(stores, TRACE_STORE)
+  if (all.length === 0) return undefined
+  const traces = all.map((trace) => rankedTrace(trace, rankOf)).toSorted(compareRanks)
+  const whole = traces.filter(({ trace }) => trace === 'complete').length
+  const part = {
+    id: 'traces',
+    title: 'Traces of PyTorch',
+    facts: counted(whole),
+    note: NOTE,
+    columns: COLUMNS,
+    rows: traces.map(({ rank, worldRank, program, pid, trace, bytes, path }) => {
+      return { rank, cells: [worldRank, program, pid, trace, bytes, path] }
+    }),
+    left: omitted === 0 ? '' : `${counted(omitted)} did not fit into the page.`,
+  }
+  return { part, document: { traces, omitted_traces: omitted } }
+}
+
+function rankedTrace(
+  { source, pod, ...trace }: TorchTrace,
+  rankOf: (source: string) => string,
+): RankTrace {
+  const path = trace.file === null ? null : `${pod}/torch-trace/${trace.file}`
+  return { rank: rankOf(source), ...trace, path }
+}
+
+function counted(traces: number): string {
+  return `${traces.toLocaleString('en')} trace${traces === 1 ? '' : 's'}`
+}
+
+const natural = new Intl.Collator('en', { numeric: true }).compare
+
+function compareRanks(one: RankTrace, other: RankTrace): number {
+  const [first, second] = [one, other].map(({ worldRank }) => worldRank ?? Number.MAX_SAFE_INTEGER)
+  return natural(one.rank, other.rank) || (first ?? 0) - (second ?? 0)
+}
