@@ -28,7 +28,9 @@ export function listProcessOneUses(podSpec: Fields): readonly string[] {
     const users = [...commands, ...own].filter(([, words]) => usesProcessOne(wordsOf(words)))
     const program = findInit(container)
     return [
-      ...users.map(([what]) => `the ${what} of ${name} uses process 1`),
+      ...users.map(
+        ([what]) => `the ${what} of ${name} ${what === 'args' ? 'use' : 'uses'} process 1`,
+      ),
       ...(program === undefined ? [] : [`${program} of ${name} must be process 1`]),
     ]
   })

@@ -30,7 +30,8 @@ interface Build {
  */
 export function findOperatedPods(resource: ManifestResource): readonly OperatedPod[] {
   const row = findKind(resource.group, resource.kind)
-  if (row === undefined || resource.kind === 'Namespace' || row.wraps !== undefined) return []
+  if (row === undefined || row.isServed === false) return []
+  if (resource.kind === 'Namespace' || row.wraps !== undefined) return []
   const places = findOperatorPlaces(resource)
   const isWithoutPlace = row.instead !== undefined || row.patches !== undefined
   if (places.length === 0) return isWithoutPlace ? [buildPod(resource, undefined)] : []

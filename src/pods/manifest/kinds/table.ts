@@ -28,6 +28,8 @@ export interface Kind {
   readonly wraps?: readonly string[]
   /** The reason why the kind has no such field, with advice. */
   readonly instead?: string
+  /** False if no supported version of Kubernetes serves the kind, so that it has no pods. */
+  readonly isServed?: boolean
 }
 
 export interface PrefixedAnnotations {
@@ -410,7 +412,7 @@ const KINDS: readonly Kind[] = [
   // Kubernetes does not serve extensions/v1beta1 since 1.16 (kubernetes v1.16
   // CHANGELOG/CHANGELOG-1.16.md, Deprecations and Removals).
   ...['DaemonSet', 'Deployment', 'ReplicaSet'].map((kind) => {
-    return { group: 'extensions', kind, instead: NOT_SERVED }
+    return { group: 'extensions', kind, instead: NOT_SERVED, isServed: false }
   }),
   { group: 'my.domain', kind: 'Lolcow', instead: NO_FIELD },
   { group: 'app.example.com', kind: 'Netperf', instead: NO_FIELD },

@@ -12,6 +12,7 @@ function usesOf(container: Json, key = 'containers') {
 
 t.test('probes, hooks, commands and programs that need process 1 are found', async (t) => {
   const uses = (what: string) => `the ${what} of container app uses process 1`
+  const args = 'the args of container app use process 1'
   const init = (program: string) => `${program} of container app must be process 1`
   const rows: readonly (readonly [Json, string])[] = [
     [preStop('/bin/sh', '-c', 'sleep 5; kill -QUIT 1'), uses('preStop')],
@@ -20,8 +21,8 @@ t.test('probes, hooks, commands and programs that need process 1 are found', asy
     [liveness('sh', '-c', 'grep -q solverd </proc/1/cmdline'), uses('livenessProbe')],
     [liveness('test', '-d', '/proc/1'), uses('livenessProbe')],
     [shell('solver >> /proc/1/fd/1 2>&1'), uses('command')],
-    [{ command: ['sh'], args: ['-c', 'sleep 100; kill -TERM 1'] }, uses('args')],
-    [{ args: ['kill -2 "1"'] }, uses('args')],
+    [{ command: ['sh'], args: ['-c', 'sleep 100; kill -TERM 1'] }, args],
+    [{ args: ['kill -2 "1"'] }, args],
     [shell('kill -15 -- 1\nwait'), uses('command')],
     [shell('tail --pid=1 -f log'), uses('command')],
     [shell('if [ "$$" -eq 1 ]; then setup; fi'), uses('command')],
