@@ -65,7 +65,9 @@ export function handlePodReview(
 function settingsIn(namespace: Namespace, facts: ReviewFacts) {
   const { catalog, heldImages, excludedNamespaces, podSecurityDefault, apiserverVersion } = facts
   return {
-    ...{ namespace, excludedNamespaces, podSecurityDefault },
+    namespace,
+    excludedNamespaces,
+    podSecurityDefault,
     catalog: catalog(),
     heldImages: heldImages?.(),
     apiserverVersion: apiserverVersion?.(),

@@ -92,8 +92,15 @@ export async function serve(options: ServeOptions): Promise<Server> {
     ...imageChecks(),
   ])
   app = await buildApp({
-    ...{ catalog, namespaces, heldImages, apiserverVersion, revisions, metrics, log },
-    ...{ tls: files.keyPair.current, clients: clientsOf(files.authorities) },
+    catalog,
+    namespaces,
+    heldImages,
+    apiserverVersion,
+    revisions,
+    metrics,
+    log,
+    tls: files.keyPair.current,
+    clients: clientsOf(files.authorities),
     excludedNamespaces: new Set(options.excludedNamespaces),
     ...pick(options),
   })

@@ -50,7 +50,13 @@ export async function archive(
   const namespaces = options.namespace ?? []
   const storage = await openStorage(options)
   const running = startArchive({
-    ...{ access, namespaces, metrics, retention, registry, log, storage },
+    access,
+    namespaces,
+    metrics,
+    retention,
+    registry,
+    log,
+    storage,
     publicUrl: options.publicUrl,
   })
   const app = buildStatusApp(registry, running.checks)
@@ -75,7 +81,9 @@ async function openStorage(options: ArchiveArguments): Promise<RunStorage | unde
     throw new UsageError('--bucket needs --storage, a folder for the logs that are not stored yet')
   if (root === undefined) return undefined
   const opened = openRunStorage({
-    ...{ root, files: VOLUME_FILES, writer: createRowsWriter() },
+    root,
+    files: VOLUME_FILES,
+    writer: createRowsWriter(),
     folders: bucket ?? openVolumeFolders(root, VOLUME_FILES),
   })
   return opened.catch(cannotWrite(root)).catch(usageError)

@@ -67,7 +67,9 @@ export async function openBucket(options: BucketArguments): Promise<RunFolders |
   const { bucket: name, bucketCa } = options
   if (name === undefined) return withoutBucket(options)
   const settings: BucketSettings = {
-    ...{ name, endpoint: options.bucketEndpoint, region: options.bucketRegion },
+    name,
+    endpoint: options.bucketEndpoint,
+    region: options.bucketRegion,
     isInHost: options.bucketInHost === true,
     credentials: () => readCredentials(options.bucketCredentials),
     ca: bucketCa === undefined ? undefined : await readText(bucketCa).catch(usageError),

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { findClimbingImports } from './climbing-imports.ts'
 import { findCrowdedFolders, findStrayTests } from './folders.ts'
+import { findLiteralProblems } from './literals.ts'
 import { findLongLines } from './long-lines.ts'
 import { findLimitNames } from './names/limit-names.ts'
 import { findMetricNames } from './names/metric-names.ts'
@@ -33,6 +34,7 @@ function readFiles(paths: readonly string[]): readonly SourceFile[] {
 const paths = listFiles()
 const modules = paths.filter((path) => /^(cli|src|webhook|certs)\/.*\.ts$/.test(path))
 const metrics = paths.flatMap((path) => /^src\/catalog\/([^_]+)\.yaml$/.exec(path)?.[1] ?? [])
+const scripts = paths.filter((path) => /^(test|build)\/.*\.ts$/.test(path))
 const rust = paths.filter((path) => /^observer\/.*\.(rs|toml)$/.test(path))
 const problems: readonly Problem[] = [
   ...findCrowdedFolders(paths),
@@ -44,6 +46,7 @@ const problems: readonly Problem[] = [
   ]),
   ...readFiles(modules).flatMap(findProcessUse),
   ...readFiles(modules).flatMap((file) => findMetricNames(file, metrics)),
+  ...readFiles([...modules, ...scripts]).flatMap(findLiteralProblems),
   ...findSharedTypeNames(readFiles(modules)),
   ...findClimbingImports(readFiles(modules)),
   ...findRustCircles(readFiles(rust)),

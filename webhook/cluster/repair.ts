@@ -59,8 +59,7 @@ export function repairLabels(options: RepairOptions): Repairs {
     for (const name of due) {
       due.delete(name)
       if (needed(name) === undefined) continue
-      const isGood = await repair(name, needed, options, signal)
-      if (!isGood) due.clear()
+      if (!(await repair(name, needed, options, signal))) due.clear()
       await pauseInBackground(1000 / pace.repairsPerSecond, signal)
     }
     // The loop has just found no more names, in the same turn of the event loop, so no name is

@@ -90,12 +90,18 @@ export function startArchive(options: ArchiveOptions): Archive {
   const places = namespaces.length === 0 ? [undefined] : namespaces
   const watches = places.flatMap((namespace) => [
     startReflector({
-      ...{ api, pace, onTrouble: onTroubleOf('pods'), collection: memory.collect() },
+      api,
+      pace,
+      onTrouble: onTroubleOf('pods'),
+      collection: memory.collect(),
       path: pathOfResource({ apiVersion: 'v1', namespace, plural: 'pods' }),
       itemOf: (object) => readWatchedPod(object, metrics, options.storage !== undefined),
     }),
     startReflector({
-      ...{ api, pace, onTrouble: onTroubleOf('runs'), collection: index.collect() },
+      api,
+      pace,
+      onTrouble: onTroubleOf('runs'),
+      collection: index.collect(),
       path: pathOfRuns(namespace),
       itemOf: readIndexed,
     }),

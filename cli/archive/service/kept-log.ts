@@ -51,7 +51,10 @@ export function createKeptLog(
   { observer, pod }: { readonly observer: RunningObserver; readonly pod: KeptPod },
 ): KeptLog {
   return {
-    ...{ id, run, pod, observer },
+    id,
+    run,
+    pod,
+    observer,
     isLast: false,
     isGone: false,
     isReading: false,

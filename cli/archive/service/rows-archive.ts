@@ -88,7 +88,10 @@ const PARALLEL = 4
 export function createRowsArchive(options: RowsArchiveOptions): RowsArchive {
   const { api, storage, pace, report, index } = options
   const keeper = createLogKeeper({
-    ...{ api, kept: storage.logs, readMs: pace.readMs, giveUpMs: pace.giveUpLogMs },
+    api,
+    kept: storage.logs,
+    readMs: pace.readMs,
+    giveUpMs: pace.giveUpLogMs,
     failing: pace.storing,
     onFailure: report.onFailure,
   })

@@ -114,7 +114,9 @@ async function readRuns(
 ): Promise<readonly StoredRun[]> {
   const runs: StoredRun[] = []
   await runPool(found, {
-    ...{ parallel: PARALLEL, isOrdered: false, signal: new AbortController().signal },
+    parallel: PARALLEL,
+    isOrdered: false,
+    signal: new AbortController().signal,
     work: async (folder) => {
       const path = folder.path.slice(folder.namespace.length + 1)
       return known.get(path) ?? readRun(folders, folder.path, path)

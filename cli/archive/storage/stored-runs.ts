@@ -182,7 +182,9 @@ interface Place {
 }
 
 const NO_ROWS = limitRows({
-  ...{ path: null, hasPage: false, missing: [] },
+  path: null,
+  hasPage: false,
+  missing: [],
   logs: { stored: 0, expected: 0 },
 })
 
@@ -262,7 +264,9 @@ async function writeRun(
   if (rows.rows === 0) return limitRows({ path: null, hasPage: false, logs: counts, missing })
   const pageProblem = await writer.page(work)
   return limitRows({
-    ...{ path, hasPage: pageProblem === undefined, logs: counts },
+    path,
+    hasPage: pageProblem === undefined,
+    logs: counts,
     missing: pageProblem === undefined ? missing : [pageProblem, ...missing],
   })
 }

@@ -135,7 +135,12 @@ async function takeList<Item>(
   const { api, path, selector, itemOf, collection, pace } = options
   const start = performance.now()
   const { items, resourceVersion } = await list({
-    ...{ api, path, selector, itemOf, answerMs: pace.answerMs, signal },
+    api,
+    path,
+    selector,
+    itemOf,
+    answerMs: pace.answerMs,
+    signal,
   })
   collection.settleAll(items, resourceVersion)
   state.isListed = true

@@ -55,9 +55,16 @@ export function listUnknown(
 ): ListedRun {
   const unknown = { used: null, requested: null }
   return {
-    ...{ name, workload: printable(workload, MAX_WORKLOAD_LENGTH), phase: null },
-    ...{ started: started === null ? null : started / 1000, seconds: null, ranks: null },
-    ...{ cores: unknown, memory: unknown, images: limitImages(images), finding: null },
+    name,
+    workload: printable(workload, MAX_WORKLOAD_LENGTH),
+    phase: null,
+    started: started === null ? null : started / 1000,
+    seconds: null,
+    ranks: null,
+    cores: unknown,
+    memory: unknown,
+    images: limitImages(images),
+    finding: null,
   }
 }
 

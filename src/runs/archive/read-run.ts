@@ -60,7 +60,10 @@ function sentence(count: number | null, end: string): readonly string[] {
 
 function readRun(metadata: Fields, workload: Fields, status: Fields): Run | undefined {
   const [apiVersion, kind, name, uid, namespace] = [
-    ...[workload.apiVersion, workload.kind, workload.name, workload.uid],
+    workload.apiVersion,
+    workload.kind,
+    workload.name,
+    workload.uid,
     metadata.namespace,
   ].map(asText)
   const phase = readPhase(status.phase)

@@ -107,7 +107,12 @@ function changeOf(
   const isKnown = before.median !== null && after.median !== null
   const interval = intervalOf(base, other)
   return {
-    ...{ quantity, of, title, unit, base: before, other: after },
+    quantity,
+    of,
+    title,
+    unit,
+    base: before,
+    other: after,
     ratio: isKnown ? ratioOf(after.median, before.median) : null,
     difference: isKnown ? after.median - before.median : null,
     resolution: Math.max(resolutionOf(base), resolutionOf(other)),

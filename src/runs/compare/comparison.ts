@@ -49,7 +49,12 @@ function compareTwo(base: Side, other: Side, by: TimeQuantity): SideComparison {
   const findings = compareFindings(base, other)
   const ranks = compareRanks(base, other)
   return {
-    ...{ base: base.name, other: other.name, time, findings, quantities, ranks },
+    base: base.name,
+    other: other.name,
+    time,
+    findings,
+    quantities,
+    ranks,
     cause: findCause(time, findings, ranks),
     calls: compareList(base, other, ({ calls }) => calls),
     functions: compareList(base, other, ({ functions }) => functions),

@@ -37,9 +37,13 @@ function sideDocument({ name, runs }: Side, time: TimeQuantity) {
 function twoDocument(comparison: SideComparison) {
   const { base, other, time, cause, findings, quantities, calls, functions, ranks } = comparison
   return {
-    ...{ base, other, headline: headline(comparison), verdict: time.verdict },
+    base,
+    other,
+    headline: headline(comparison),
+    verdict: time.verdict,
     cause: causeDocument(cause),
-    ...{ findings, quantities: [time, ...quantities].map(changeDocument) },
+    findings,
+    quantities: [time, ...quantities].map(changeDocument),
     calls: calls?.map(changeDocument) ?? null,
     functions: functions?.map(changeDocument) ?? null,
     ranks,

@@ -57,7 +57,11 @@ function findingChange({ rule, title, severity }: FindingFacts, base: Side, othe
   const [before, after] = [sideFinding(base, rule), sideFinding(other, rule)]
   const sentences = [other, base].map(({ runs }) => worstOf(runs, rule)?.sentence)
   return {
-    ...{ rule, title, severity, base: before, other: after },
+    rule,
+    title,
+    severity,
+    base: before,
+    other: after,
     status: statusOf(before, after),
     secondsLost: growthOf(lossesIn(base, rule), lossesIn(other, rule)),
     sentence: sentences.find((sentence) => sentence !== undefined) ?? '',

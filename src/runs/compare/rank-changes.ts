@@ -17,8 +17,10 @@ export interface RankChange {
 
 /** The quantities whose seconds are compared rank by rank. */
 const TIMES: readonly string[] = [
-  ...[TOTALS.cpuSeconds.quantity, TOTALS.runDelay.quantity],
-  ...[OUTSIDE_MPI, MPI_TIME],
+  TOTALS.cpuSeconds.quantity,
+  TOTALS.runDelay.quantity,
+  OUTSIDE_MPI,
+  MPI_TIME,
 ]
 
 /** The most changes of ranks that are listed. */

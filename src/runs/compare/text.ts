@@ -63,8 +63,11 @@ function heading(text: string): readonly TextBlock[] {
 
 function scalingBlocks({ rankKind, rows }: Scaling): readonly TextBlock[] {
   const table = rows.map(({ side, ranks, seconds, speedUp, efficiency }) => [
-    ...[side, String(ranks), factText({ value: seconds, unit: 's' })],
-    ...[String(roundTo(speedUp, 3)), factText({ value: 100 * efficiency, unit: 'percent' })],
+    side,
+    String(ranks),
+    factText({ value: seconds, unit: 's' }),
+    String(roundTo(speedUp, 3)),
+    factText({ value: 100 * efficiency, unit: 'percent' }),
   ])
   const titles = ['', rankKind, 'time', 'speed-up', 'efficiency']
   return [...heading('Scaling, if the work is the same'), titledTable([titles, ...table])]
@@ -96,8 +99,12 @@ function detailBlocks(comparison: SideComparison, lengths: Lengths): readonly Te
 
 /** Quantities that are always shown, if a side has them. */
 const MAIN: readonly string[] = [
-  ...['process.cpu.time', 'ridealong.process.memory.peak', 'ridealong.process.run_delay'],
-  ...[TIME, MPI_ELAPSED, MPI_TIME],
+  'process.cpu.time',
+  'ridealong.process.memory.peak',
+  'ridealong.process.run_delay',
+  TIME,
+  MPI_ELAPSED,
+  MPI_TIME,
 ]
 
 /** Reports whether a quantity is an amount, and not a part of the time. */
@@ -178,8 +185,10 @@ const STATUS_WORDS: Readonly<Record<FindingChange['status'], string>> = {
 function findingBlocks({ findings, cause, base, other }: SideComparison): readonly TextBlock[] {
   if (findings.length === 0) return []
   const rows = findings.map((change) => [
-    ...[STATUS_WORDS[change.status], change.title],
-    ...[countText(change.base), countText(change.other)],
+    STATUS_WORDS[change.status],
+    change.title,
+    countText(change.base),
+    countText(change.other),
     change.status === 'unknown' ? uncheckedText(change, base, other) : '',
   ])
   const changed = findings.filter(({ status }) => status === 'came' || status === 'went')
@@ -209,7 +218,8 @@ function rankBlocks({ ranks, base, other }: SideComparison, most: number): reado
   const rows = ranks
     .slice(0, most)
     .map(({ rank, title, base: from, other: to }) => [
-      ...[rankName(rank), title],
+      rankName(rank),
+      title,
       ...[from, to].map((value) => factText({ value, unit: 's' })),
       percentText(from === 0 ? null : to / from),
     ])

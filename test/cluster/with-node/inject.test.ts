@@ -70,9 +70,8 @@ t.test('the command and the webhook inject the same observers', async (t) => {
   await t.test('both Jobs complete, and the fields of their pods are equal', async (t) => {
     t.equal(apart.length, 2)
     t.strictSame(apart.map(comparable), asked.map(comparable))
-    for (const { spec } of apart) {
+    for (const { spec } of apart)
       t.match(spec, { shareProcessNamespace: true, initContainers: [{ name: 'perf-sysstat' }] })
-    }
   })
 
   await t.test('every timepoint in the logs of both Jobs is parsed', async (t) => {

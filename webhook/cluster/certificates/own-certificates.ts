@@ -122,7 +122,9 @@ export function followOwnCertificates(options: FollowOwnOptions): FollowedOwn {
 function contendFor(api: Apiserver, { own, pace, log }: FollowOwnOptions): Lease {
   const { lease } = own
   return contend({
-    ...{ api, lease, pace },
+    api,
+    lease,
+    pace,
     onChange: (isHeld, holder) => {
       const subject = isHeld ? 'this replica' : 'another replica'
       log.info({ lease, holder }, `${subject} renews the certificates`)

@@ -81,7 +81,13 @@ export function watchHeldImages(options: HeldImageOptions): HeldImages {
   }
   const collection = createStore(update)
   const followed = startReflector({
-    ...{ api, path, selector: HOLDER, itemOf: holderItem, collection, pace, onTrouble },
+    api,
+    path,
+    selector: HOLDER,
+    itemOf: holderItem,
+    collection,
+    pace,
+    onTrouble,
   })
   return {
     current: () => current,

@@ -164,7 +164,8 @@ async function* readParts(
   let version = {}
   for (let at = 0, end = 1; at < end; ) {
     const { headers, body } = await read({
-      ...{ range: `bytes=${at}-${at + PART_BYTES - 1}`, ...version },
+      range: `bytes=${at}-${at + PART_BYTES - 1}`,
+      ...version,
     })
     if (body.length === 0) throw new Error('the bucket has sent an empty part of an object')
     yield body
@@ -229,7 +230,10 @@ async function sign(
   const body = method === 'PUT' ? { 'content-type': contentType(key) } : {}
   const signed = await new AwsV4Signer({
     ...credentials,
-    ...{ method, region, service: 's3', url: url.href },
+    method,
+    region,
+    service: 's3',
+    url: url.href,
     headers: {
       ...body,
       ...call.headers,

@@ -21,59 +21,72 @@ export interface RunColumn {
 }
 
 export const NAME: RunColumn = {
-  ...{ title: 'Run', isText: true },
+  title: 'Run',
+  isText: true,
   value: ({ name }) => name,
   text: ({ name }) => name,
 }
 
 export const WORKLOAD: RunColumn = {
-  ...{ title: 'Workload', isText: true },
+  title: 'Workload',
+  isText: true,
   value: ({ workload }) => workload,
   text: ({ workload }) => workload,
 }
 
 export const STARTED: RunColumn = {
-  ...{ title: 'Started', unit: 'UTC' },
+  title: 'Started',
+  unit: 'UTC',
   value: ({ started }) => started,
   text: ({ started }) => (started === null ? UNKNOWN : startText(started)),
 }
 
 /** Only a comparison has the images: the table has no room for them, but the search finds them. */
 const IMAGES: RunColumn = {
-  ...{ title: 'Images', isText: true },
+  title: 'Images',
+  isText: true,
   value: ({ images }) => images.join(', '),
   text: ({ images }) => (images.length === 0 ? UNKNOWN : images.join(', ')),
 }
 
 const FACTS: readonly RunColumn[] = [
   {
-    ...{ title: 'Phase', isText: true },
+    title: 'Phase',
+    isText: true,
     value: ({ phase }) => phase,
     text: ({ phase }) => phase ?? UNKNOWN,
   },
   STARTED,
   {
-    ...{ title: 'Time', hasChange: true },
+    title: 'Time',
+    hasChange: true,
     value: ({ seconds }) => seconds,
     text: ({ seconds }) => (seconds === null ? UNKNOWN : duration(seconds)),
   },
   {
-    ...{ title: 'Ranks', unit: 'observed/expected', hasChange: true },
+    title: 'Ranks',
+    unit: 'observed/expected',
+    hasChange: true,
     value: ({ ranks }) => ranks?.expected ?? null,
     text: ({ ranks }) => (ranks === null ? UNKNOWN : `${ranks.observed}/${ranks.expected}`),
   },
   {
-    ...{ title: 'Cores', unit: 'used/requested', hasChange: true },
+    title: 'Cores',
+    unit: 'used/requested',
+    hasChange: true,
     value: ({ cores }) => cores.used ?? cores.requested,
     text: ({ cores }) => comparedText(cores, coresText),
   },
   {
-    ...{ title: 'Memory', unit: 'peak/requested', hasChange: true },
+    title: 'Memory',
+    unit: 'peak/requested',
+    hasChange: true,
     value: ({ memory }) => memory.used ?? memory.requested,
     text: ({ memory }) => comparedText(memory, shortBytes),
   },
   {
-    ...{ title: 'First finding', isText: true },
+    title: 'First finding',
+    isText: true,
     value: ({ finding }) => finding,
     text: ({ finding }) => finding ?? UNKNOWN,
   },

@@ -126,19 +126,26 @@ function optionsOf(
   // A line between the runs of different workloads would have no meaning.
   const isOneSeries = new Set(runs.map(seriesOf)).size === 1
   const series = (name: string, hasLine: boolean) => ({
-    ...{ stroke: colour(name), width: 1, spanGaps: true },
+    stroke: colour(name),
+    width: 1,
+    spanGaps: true,
     points: { show: true, size: 5, fill: colour(name) },
     ...(hasLine ? {} : { paths: () => null }),
   })
   return {
-    ...{ width, height: HEIGHT, padding: [8, 24, 0, 0], legend: { show: false } },
+    width,
+    height: HEIGHT,
+    padding: [8, 24, 0, 0],
+    legend: { show: false },
     cursor: { sync: { key: 'trend' }, points: { show: false }, drag: { x: true, y: false } },
     tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
     scales: { x: { time: true }, y: { range: (_chart, _least, most) => [0, most * 1.06 || 1] } },
     axes: [
       axis,
       {
-        ...{ ...axis, size: AXIS_WIDTH, values: (_chart, splits) => splits.map(text) },
+        ...axis,
+        size: AXIS_WIDTH,
+        values: (_chart, splits) => splits.map(text),
         ...(steps === undefined ? {} : { incrs: steps }),
       },
     ],

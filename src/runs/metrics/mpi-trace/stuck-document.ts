@@ -20,8 +20,12 @@ const NO_MEMBERS = { communicator: null, number: null, mpiPeer: null } as const
 function startingDocument(member: StartingMember) {
   const { pod, rank, program, pid, call, seconds, waited } = member
   return {
-    ...{ rank: pod, mpiRank: rank, program, pid },
-    ...{ call, ...NO_MEMBERS },
+    rank: pod,
+    mpiRank: rank,
+    program,
+    pid,
+    call,
+    ...NO_MEMBERS,
     sinceSeconds: rounded(Math.max(seconds - waited, 0)),
     seconds: rounded(waited),
   }
@@ -31,8 +35,13 @@ function absentDocument({ member, activity }: AbsentMember) {
   const { pod, rank, program, pid, call, waited } = member
   const end = activity.is === 'ended' ? activity.state : null
   return {
-    ...{ rank: pod, mpiRank: rank, program, pid },
-    ...{ activity: activity.is, end, call },
+    rank: pod,
+    mpiRank: rank,
+    program,
+    pid,
+    activity: activity.is,
+    end,
+    call,
     seconds: rounded(waited),
   }
 }
@@ -51,8 +60,12 @@ export function callsDocument({ why, waiting, late, unrecorded, longestGap }: St
 function waitingDocument({ process, open, thread, waited }: WaitingProcess) {
   const { call, communicator, number, peer } = thread
   return {
-    ...{ rank: process.pod, mpiRank: process.rank },
-    ...{ call, communicator, number, mpiPeer: peer },
+    rank: process.pod,
+    mpiRank: process.rank,
+    call,
+    communicator,
+    number,
+    mpiPeer: peer,
     sinceSeconds: rounded(Math.max(open.seconds - waited, 0)),
     seconds: rounded(waited),
   }
@@ -61,8 +74,12 @@ function waitingDocument({ process, open, thread, waited }: WaitingProcess) {
 function lateDocument({ process, activity, call, line, away }: AbsentProcess) {
   const state = activity.is === 'ended' ? activity.state : null
   return {
-    ...{ rank: process.pod, mpiRank: process.rank },
-    ...{ activity: activity.is, end: state, call, pythonLine: line },
+    rank: process.pod,
+    mpiRank: process.rank,
+    activity: activity.is,
+    end: state,
+    call,
+    pythonLine: line,
     seconds: rounded(away),
   }
 }

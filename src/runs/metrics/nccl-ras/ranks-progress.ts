@@ -105,9 +105,18 @@ function ranksDocument({ why, answer, communicator, late, waiting, waited }: Stu
 function lateRankDocument({ rank, pod, process, activity, line, ...facts }: LateRank) {
   const { host, pid, state, launched, behind, operation, unchanged } = facts
   return {
-    ...{ rank: pod, ncclRank: rank, worldRank: process?.worldRank ?? null },
-    ...{ program: process?.program ?? null, host, pid, state },
-    ...{ activity: activity?.is ?? null, pythonLine: line, launched, behind, operation },
+    rank: pod,
+    ncclRank: rank,
+    worldRank: process?.worldRank ?? null,
+    program: process?.program ?? null,
+    host,
+    pid,
+    state,
+    activity: activity?.is ?? null,
+    pythonLine: line,
+    launched,
+    behind,
+    operation,
     seconds: unchanged === null ? null : rounded(unchanged),
   }
 }

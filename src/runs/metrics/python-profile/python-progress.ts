@@ -96,7 +96,11 @@ function processDocument({ pod, program, pid, line, hasEnded, ...facts }: Python
   const { isRunning, unchanged } = facts
   const known = isRunning === null ? null : isRunning ? 'running' : 'waiting'
   return {
-    ...{ rank: pod, program, pid, activity: hasEnded ? 'ended' : known, pythonLine: line },
+    rank: pod,
+    program,
+    pid,
+    activity: hasEnded ? 'ended' : known,
+    pythonLine: line,
     seconds: rounded(unchanged),
   }
 }

@@ -45,7 +45,11 @@ export function sectionDocument(data: SectionData) {
     plots,
   } = data
   return {
-    ...{ metric, section, title, topic, description },
+    metric,
+    section,
+    title,
+    topic,
+    description,
     columns: columns.map(columnDocument),
     rows: rows.map((row) => ({ ...rowDocument(columns, row), name: row.program })),
     omitted_rows: omittedRows,

@@ -30,11 +30,18 @@ export function overviewData(page: PageData): OverviewData {
   const { duration, samples, logs, factors, activity, ranks, programs, findings } = page
   const worst = findings.findings.slice(0, MAX_FINDINGS)
   return {
-    ...{ duration, samples, logs, factors, activity },
+    duration,
+    samples,
+    logs,
+    factors,
+    activity,
     ranks: ranks.length,
     programs: programs.length,
     worst: worst.map(({ title, sentence, advice, severity, rows, more }) => ({
-      ...{ title, sentence, advice, severity },
+      title,
+      sentence,
+      advice,
+      severity,
       rank: rows[0]?.rank ?? '',
       count: rows.length + more,
       lost: rows[0]?.lost ?? '',

@@ -13,7 +13,13 @@ import { startTopic, topicPlace } from './topics.ts'
 
 /** Columns of sections that measure the same as those that the page shows of every process. */
 const KNOWN = new Set([
-  ...['percent_cpu', 'cpu_time', 'rss', 'kb_rd_s', 'kb_wr_s', 'cswch_s', 'nvcswch_s'],
+  'percent_cpu',
+  'cpu_time',
+  'rss',
+  'kb_rd_s',
+  'kb_wr_s',
+  'cswch_s',
+  'nvcswch_s',
 ])
 
 function isKnown(key: string) {

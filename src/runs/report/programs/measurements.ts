@@ -266,7 +266,11 @@ function joinProcesses(total: TotalName, values: readonly SampledValue[]): reado
     .map(({ value }) => value)
     .reduce((sum, value) => joinValues(TOTALS[total].join, sum, value))
   const made: Measurement = {
-    ...{ facts, container, program, total, value },
+    facts,
+    container,
+    program,
+    total,
+    value,
     unseenSeconds: 0,
     processes: new Map(values.map(({ process, value }) => [process.pid, value])),
     isKnown: value !== null,

@@ -55,7 +55,10 @@ export function ranksDocument({
     const processes = all.filter((process) => kept.has(process))
     const omitted = all.length - processes.length
     return {
-      ...{ rank, pod, namespace, node },
+      rank,
+      pod,
+      namespace,
+      node,
       programs: (programs.get(rank) ?? []).map(({ group, marks }) => ({
         ...programOf(group, columns),
         outliers: markedKeys(page.columns, marks),
@@ -107,9 +110,15 @@ function sourcesOf(totals: ProgramTotals | undefined) {
 function mpiRankOf(process: JobProcess) {
   const { rank, job, program, pid, state, elapsed, seconds, calls, bytes, source } = process
   return {
-    ...{ mpi_rank: rank, job, program, pid, state },
+    mpi_rank: rank,
+    job,
+    program,
+    pid,
+    state,
     elapsed_seconds: rounded(elapsed),
     mpi_seconds: rounded(seconds),
-    ...{ calls, bytes, source },
+    calls,
+    bytes,
+    source,
   }
 }

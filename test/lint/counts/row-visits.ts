@@ -10,9 +10,9 @@ import { registerHooks } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
-import type { RowColumn, RowsDescription } from '../../src/core/catalog.ts'
+import type { RowColumn, RowsDescription } from '../../../src/core/catalog.ts'
 
-const REPOSITORY = join(import.meta.dirname, '../..')
+const REPOSITORY = join(import.meta.dirname, '../../..')
 const VOCABULARY = /^src\/(lib|core\/text)\/|^src\/core\/kubernetes\/json\.ts$/
 const MAX_FILES = 10
 const MAX_ENTRIES = 3
@@ -91,10 +91,10 @@ function wrap(path: string, body: ts.Node, start: number): readonly Insertion[] 
   ]
 }
 
-const { loadCatalog } = await import('../../src/catalog/load.ts')
-const { descriptionsIn } = await import('../../src/runs/log/descriptions.ts')
-const { readLines } = await import('../../src/runs/log/read.ts')
-const { addEntry, newRun } = await import('../../src/runs/report/gather.ts')
+const { loadCatalog } = await import('../../../src/catalog/load.ts')
+const { descriptionsIn } = await import('../../../src/runs/log/descriptions.ts')
+const { readLines } = await import('../../../src/runs/log/read.ts')
+const { addEntry, newRun } = await import('../../../src/runs/report/gather.ts')
 
 const DESCRIPTIONS = descriptionsIn(await loadCatalog({}))
 

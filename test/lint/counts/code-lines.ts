@@ -1,5 +1,5 @@
 import ts from 'typescript'
-import type { SourceFile } from './problem.ts'
+import type { SourceFile } from '../problem.ts'
 
 /** Files that a command writes; nobody has to maintain their lines. */
 const GENERATED: readonly RegExp[] = [/\.generated\./]
@@ -26,16 +26,21 @@ export function countCodeLines({ path, text }: SourceFile): number {
 /** Counts the lines with tokens, because only the parser can tell a regular expression. */
 function countLinesOfTypeScript(text: string): number {
   const source = ts.createSourceFile('module.ts', text, ts.ScriptTarget.Latest, true)
-  const lines = text.split('\n')
+  return findCodeLines(source, source).size
+}
+
+/** Returns the numbers of the lines of a node, counted from 0, that contain code. */
+export function findCodeLines(source: ts.SourceFile, node: ts.Node): ReadonlySet<number> {
+  const lines = source.text.split('\n')
   const found = new Set<number>()
-  const visit = (node: ts.Node) => {
-    if (ts.isJSDoc(node)) return
-    const parts = node.getChildren(source)
+  const visit = (part: ts.Node) => {
+    if (ts.isJSDoc(part)) return
+    const parts = part.getChildren(source)
     if (parts.length > 0) return parts.forEach(visit)
-    const last = source.getLineAndCharacterOfPosition(node.getEnd()).line
-    let { line } = source.getLineAndCharacterOfPosition(node.getStart(source))
+    const last = source.getLineAndCharacterOfPosition(part.getEnd()).line
+    let { line } = source.getLineAndCharacterOfPosition(part.getStart(source))
     for (; line <= last; line += 1) found.add(line)
   }
-  visit(source)
-  return [...found].filter((line) => lines[line]?.trim() !== '').length
+  visit(node)
+  return new Set([...found].filter((line) => lines[line]?.trim() !== ''))
 }

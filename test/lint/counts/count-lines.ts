@@ -15,7 +15,7 @@ function readFolder(folder: string, commits: readonly string[]): ReadonlyMap<str
   const where = commits.length === 0 ? ['--untracked'] : []
   const words = ['grep', '-Iz', '--full-name', ...where, '', ...commits, '--']
   const paths = LANGUAGES.map((language) => `${folder}/*.${language}`)
-  const cwd = join(import.meta.dirname, '../..')
+  const cwd = join(import.meta.dirname, '../../..')
   const options = { cwd, encoding: 'utf8', maxBuffer: LISTED_LINES } as const
   const files = new Map<string, string>()
   for (const line of execFileSync('git', [...words, ...paths], options).split('\n')) {
