@@ -41,18 +41,18 @@ const pods = fc.oneof(
 
 const { tree } = fc.letrec<{ tree: unknown; branch: unknown; list: unknown }>((tie) => ({
   tree: fc.oneof(
-    { depthSize: 'medium', withCrossShrink: true },
+    { depthSize: 'small', withCrossShrink: true },
     { arbitrary: fc.constantFrom('text', 3, null, true, {}, []), weight: 2 },
     { arbitrary: pods, weight: 2 },
     { arbitrary: tie('branch'), weight: 4 },
     { arbitrary: tie('list'), weight: 2 },
   ),
-  branch: fc.dictionary(keys, tie('tree'), { maxKeys: 4 }),
+  branch: fc.dictionary(keys, tie('tree'), { maxKeys: 3 }),
   list: fc.array(tie('tree'), { maxLength: 3 }),
 }))
 
 const rootKeys = fc.constantFrom('spec', 'inference', 'resource', 'data', 'template', 'containers')
-const objects = fc.dictionary(rootKeys, tree, { minKeys: 1, maxKeys: 3 })
+const objects = fc.dictionary(rootKeys, tree, { minKeys: 1, maxKeys: 2 })
 
 /** A list of containers, and the path of the innermost object that contains it. */
 interface Found {

@@ -97,8 +97,11 @@ function findPodAnnotations(schema: unknown, value: unknown, path: Path): Path |
   const key = String(path.at(-1))
   if (asFields(value ?? {}) === undefined) return undefined
   if (POD_ANNOTATIONS.test(key) && isTextMap(schema)) return path
-  const { annotations } = fieldsOrNone(fieldsOrNone(schema).properties)
-  return POD_METADATA.test(key) && isTextMap(annotations) ? [...path, 'annotations'] : undefined
+  if (!POD_METADATA.test(key)) return undefined
+  const { annotations, metadata } = fieldsOrNone(fieldsOrNone(schema).properties)
+  if (isTextMap(annotations)) return [...path, 'annotations']
+  const inside = fieldsOrNone(fieldsOrNone(metadata).properties)
+  return isTextMap(inside.annotations) ? [...path, 'metadata', 'annotations'] : undefined
 }
 
 function isTextMap(schema: unknown): boolean {

@@ -45,7 +45,12 @@ function searchMap(fields: Fields, path: Path, found: Found): void {
 
 /** Searches a template, which may contain more than a template of Kubernetes. */
 function searchTemplate({ metadata, spec }: Fields, path: Path, found: Found): void {
-  const { containers: _, initContainers: __, ...others } = fieldsOrNone(spec)
+  const {
+    containers: _,
+    initContainers: __,
+    ephemeralContainers: ___,
+    ...others
+  } = fieldsOrNone(spec)
   searchEntries(others, [...path, 'spec'], found)
   search(metadata, [...path, 'metadata'], found)
 }

@@ -25,6 +25,11 @@ const ALL = 'to observe all its pods, annotate the namespace'
 /** Objects of an unknown kind, their annotated fields, and those that are named as missed. */
 const OBJECTS: readonly (readonly [string, readonly string[], readonly string[]])[] = [
   [`spec: {template: ${TEMPLATE}}`, ['spec.template'], []],
+  [
+    `spec: {template: {spec: {${CONTAINERS}, ephemeralContainers: [{name: c, image: d}]}}}`,
+    ['spec.template'],
+    [],
+  ],
   [`inference: {template: ${TEMPLATE}}`, ['inference.template'], []],
   [`spec: {a: {b: [{c: ${TEMPLATE}}]}}`, ['spec.a.b[0].c'], []],
   [`containers: [{image: a}]`, [], ['containers']],

@@ -79,6 +79,16 @@ t.test('annotations of pods are written where the schema has a field for them', 
   t.notOk(isAnyMissed, 'the sidecars are in the pods of the task manager')
 })
 
+t.test('the metadata of pods is found also without the spec of the pods', async (t) => {
+  const pod = map({ metadata: METADATA, affinity: { type: 'object' } })
+  const schema = map({ kafka: map({ replicas: { type: 'integer' }, template: map({ pod }) }) })
+  const { out, notes } = annotated(schema, 'spec: {kafka: {template: {pod: {affinity: {}}}}}')
+  t.match(out, 'pod: {affinity: {}, metadata: {annotations: {ridealong.dev/inject: "true"}}}')
+  t.match(notes, 'annotated: spec.kafka.template.pod.metadata.annotations; ')
+  const without = annotated(schema, 'spec: {kafka: {replicas: 3}}')
+  t.notMatch(without.out, 'ridealong.dev', 'no section of the object is added')
+})
+
 t.test('a field is kept if the schema declares it or preserves unknown fields', async (t) => {
   const kept = { 'x-kubernetes-preserve-unknown-fields': true }
   const schema = map({
