@@ -9,7 +9,7 @@ use std::io::{Result, Write as _, stdout};
 
 use ridealong_observer::metrics::{METRICS, ROWS};
 use ridealong_observer::runtime::declaration::{Declaration, MetricOption};
-use ridealong_observer::sampling::row::{Column, Columns, Part, Rows, Section};
+use ridealong_observer::sampling::columns::{Column, Columns, Part, Rows, Section};
 use serde_json::{Map, Value, json};
 
 fn main() -> Result<()> {

@@ -18,7 +18,7 @@ pub mod vitals;
 pub mod world_rank;
 
 use self::metric::Metric;
-use crate::sampling::row::Rows;
+use crate::sampling::columns::Rows;
 
 /// Lists the metrics and their rows.
 macro_rules! list {

@@ -5,6 +5,7 @@
 pub mod account;
 pub mod accounts;
 pub mod capacity;
+pub mod columns;
 pub mod container_time;
 pub mod container_use;
 pub mod containers;

@@ -4,274 +4,6 @@
 use encode::json::{push_member, push_or_null, push_string};
 use encode::number::{push_decimal, push_scaled};
 
-/// The rows of a metric.
-#[derive(Debug)]
-pub struct Rows {
-    /// The format of the log, as the catalog names it.
-    pub format: &'static str,
-    /// The rows at the timepoints.
-    pub sections: &'static [Section],
-    /// The lines of the summary, except the line for the whole run.
-    pub summary: &'static [Section],
-}
-
-/// The rows that describe things of one kind.
-#[derive(Clone, Copy, Debug)]
-pub struct Section {
-    /// The name of the section.
-    pub name: &'static str,
-    /// The thing that a row describes.
-    pub of: &'static str,
-    /// The topic of the report to which the rows belong.
-    pub title: Option<&'static str>,
-    /// What the rows describe, each line after a blank.
-    pub description: &'static str,
-    /// The columns.
-    pub columns: Columns,
-}
-
-/// Columns, in the order of the catalog.
-#[derive(Clone, Copy, Debug)]
-pub struct Columns {
-    /// The metric and the section under whose names the live export exports the columns, unless it
-    /// is the section itself.
-    pub export: Option<&'static str>,
-    /// Whether the columns are those of threads, which have neither titles nor quantities, and are
-    /// exported under names of their own.
-    pub is_of_threads: bool,
-    /// The columns, and columns that several sections share.
-    pub parts: &'static [Part],
-}
-
-/// One or several columns.
-#[derive(Clone, Copy, Debug)]
-pub enum Part {
-    /// A column.
-    Column(Column),
-    /// Columns that several sections share.
-    Shared(Columns),
-}
-
-/// A column, as the catalog describes it.
-#[derive(Clone, Copy, Debug)]
-#[allow(clippy::struct_excessive_bools)]
-pub struct Column {
-    /// The name.
-    pub name: &'static str,
-    /// Whether its values are texts.
-    pub is_text: bool,
-    /// What it means, each line after a blank.
-    pub meaning: &'static str,
-    /// Whether it is a part of the key of its row.
-    pub is_key: bool,
-    /// The unit and the behavior of a measured number.
-    pub measure: Option<(&'static str, &'static str)>,
-    /// A few words for people.
-    pub title: Option<&'static str>,
-    /// The quantity that it measures.
-    pub quantity: Option<&'static str>,
-    /// Whether the value is estimated from samples.
-    pub is_sampled: bool,
-    /// The name in the live export.
-    pub export_name: Option<&'static str>,
-    /// The unit in the live export.
-    pub export_unit: Option<&'static str>,
-    /// The factor that converts a value to this unit.
-    pub scale: Option<u32>,
-    /// An attribute of the exported points.
-    pub attribute: Option<(&'static str, &'static str)>,
-    /// Whether rows that differ in this key are summed, where the export should not decide.
-    pub is_summed: Option<bool>,
-    /// Whether the mean of the rows is exported instead of the sum.
-    pub is_mean: bool,
-    /// Whether the values are exported.
-    pub is_exported: bool,
-}
-
-impl Section {
-    /// Returns the section as a part of another metric. `name` is the metric and the section under
-    /// whose names its columns are exported.
-    pub const fn exported_as(self, name: &'static str) -> Self {
-        Self {
-            columns: self.columns.exported_as(name),
-            ..self
-        }
-    }
-}
-
-impl Columns {
-    /// Returns the columns as a part of another section. `name` is the metric and the section under
-    /// whose names they are exported.
-    pub const fn exported_as(self, name: &'static str) -> Self {
-        Self {
-            export: Some(name),
-            ..self
-        }
-    }
-
-    /// Returns the columns as those of threads.
-    pub const fn of_threads(self) -> Self {
-        Self {
-            is_of_threads: true,
-            ..self
-        }
-    }
-
-    /// Declares columns.
-    pub const fn new(parts: &'static [Part]) -> Self {
-        Self {
-            export: None,
-            is_of_threads: false,
-            parts,
-        }
-    }
-}
-
-impl Column {
-    /// Declares a column whose values are texts or numbers.
-    pub const fn new(name: &'static str, is_text: bool, meaning: &'static str) -> Self {
-        Self {
-            name,
-            is_text,
-            meaning,
-            is_key: false,
-            measure: None,
-            title: None,
-            quantity: None,
-            is_sampled: false,
-            export_name: None,
-            export_unit: None,
-            scale: None,
-            attribute: None,
-            is_summed: None,
-            is_mean: false,
-            is_exported: true,
-        }
-    }
-
-    /// Declares that the column is a part of the key of its row.
-    pub const fn key(self) -> Self {
-        Self {
-            is_key: true,
-            ..self
-        }
-    }
-
-    /// Declares that the number only grows.
-    pub const fn counter(self, unit: &'static str) -> Self {
-        let measure = Some((unit, "counter"));
-        Self { measure, ..self }
-    }
-
-    /// Declares that the number is a state, or an amount or rate of the interval.
-    pub const fn gauge(self, unit: &'static str) -> Self {
-        let measure = Some((unit, "gauge"));
-        Self { measure, ..self }
-    }
-
-    /// Sets the words for people.
-    pub const fn title(self, title: &'static str) -> Self {
-        let title = Some(title);
-        Self { title, ..self }
-    }
-
-    /// Sets the quantity that the column measures.
-    pub const fn quantity(self, quantity: &'static str) -> Self {
-        let quantity = Some(quantity);
-        Self { quantity, ..self }
-    }
-
-    /// Declares that the value is estimated from samples.
-    pub const fn sampled(self) -> Self {
-        Self {
-            is_sampled: true,
-            ..self
-        }
-    }
-
-    /// Sets the name in the live export.
-    pub const fn export_name(self, name: &'static str) -> Self {
-        let export_name = Some(name);
-        Self {
-            export_name,
-            ..self
-        }
-    }
-
-    /// Sets the unit in the live export.
-    pub const fn export_unit(self, unit: &'static str) -> Self {
-        let export_unit = Some(unit);
-        Self {
-            export_unit,
-            ..self
-        }
-    }
-
-    /// Sets the factor that converts a value to the unit of the live export.
-    pub const fn scale(self, factor: u32) -> Self {
-        let scale = Some(factor);
-        Self { scale, ..self }
-    }
-
-    /// Sets an attribute of the exported points.
-    pub const fn attribute(self, name: &'static str, value: &'static str) -> Self {
-        let attribute = Some((name, value));
-        Self { attribute, ..self }
-    }
-
-    /// Declares that rows that differ in this key are summed.
-    pub const fn summed(self) -> Self {
-        let is_summed = Some(true);
-        Self { is_summed, ..self }
-    }
-
-    /// Declares that rows that differ in this key are not summed.
-    pub const fn not_summed(self) -> Self {
-        let is_summed = Some(false);
-        Self { is_summed, ..self }
-    }
-
-    /// Declares that the mean of the rows is exported instead of the sum.
-    pub const fn mean(self) -> Self {
-        Self {
-            is_mean: true,
-            ..self
-        }
-    }
-
-    /// Declares that the values are not exported.
-    pub const fn not_exported(self) -> Self {
-        Self {
-            is_exported: false,
-            ..self
-        }
-    }
-}
-
-/// No columns.
-pub const NOTHING: Columns = Columns::new(&[]);
-
-/// The columns that tell processes apart. They are not next to each other in a row, because the
-/// container and the program end it ([`Process::tail`](super::process::Process::tail)).
-pub const PROCESS: Columns = Columns::new(&[
-    Part::Column(Column::new("container", true, "the container of the process").key()),
-    Part::Column(Column::new("program", true, "the name of the program").key()),
-    Part::Column(
-        Column::new(
-            "pid",
-            false,
-            "process id, in the process namespace of the pod",
-        )
-        .key(),
-    ),
-]);
-
-/// The columns that tell the programs of the summary apart.
-pub const PROGRAM: Columns = Columns::new(&[
-    Part::Column(Column::new("program", true, "the name of the program").key()),
-    Part::Column(Column::new("container", true, "the container of the processes").key()),
-]);
-
 /// Begins the line of the summary for a program. `container` may be empty.
 pub fn begin_program(out: &mut Vec<u8>, program: &str, container: &str) {
     out.extend_from_slice(b"{\"program\":");
@@ -357,10 +89,10 @@ fn scaled(out: &mut Vec<u8>, key: &str, value: Option<u64>, digits: u32) {
 /// }
 /// ```
 ///
-/// A column has its name, the function that writes its value, and the methods of [`Column`] with
-/// which the catalog describes it. A column without a meaning is not in the catalog. `..` inserts
-/// columns that several rows share: such columns are declared by their name alone (`pub TOTALS;`),
-/// and their function does not begin or end a row.
+/// A column has its name, the function that writes its value, and the methods of
+/// [`Column`](super::columns::Column) with which the catalog describes it. A column without a
+/// meaning is not in the catalog. `..` inserts columns that several rows share: such columns are
+/// declared by their name alone (`pub TOTALS;`), and their function does not begin or end a row.
 ///
 /// After `for` is what begins and ends the row: `process(time, pid, tail)`, `thing(time)`, or, for
 /// a line of the summary, `program(name, container)`. `process_in(section, time, pid, tail)` writes
@@ -378,7 +110,7 @@ macro_rules! row {
     ) => {
         row! { @items $out $about
             { $($code)* $push($out, $($value),*); }
-            { $($parts)* $crate::sampling::row::Part::Shared(
+            { $($parts)* $crate::sampling::columns::Part::Shared(
                 $shared $(.$method($($words),*))?
             ), }
             $($rest)*
@@ -393,8 +125,8 @@ macro_rules! row {
             { $($code)* $kind($out, concat!(",\"", stringify!($name), "\":"), $($value),*); }
             {
                 $($parts)*
-                $crate::sampling::row::Part::Column(
-                    $crate::sampling::row::Column::new(
+                $crate::sampling::columns::Part::Column(
+                    $crate::sampling::columns::Column::new(
                         stringify!($name),
                         row!(@is_text $kind),
                         concat!($($meaning),+),
@@ -422,13 +154,13 @@ macro_rules! row {
         { $($code:tt)* } { $($parts:tt)* }
     ) => {
         #[doc = concat!("The rows of the section `", $name, "`.")]
-        $vis const $section: $crate::sampling::row::Section = $crate::sampling::row::Section {
+        $vis const $section: $crate::sampling::columns::Section = $crate::sampling::columns::Section {
             name: $name,
             of: $of,
             title: row!(@title $($title)?),
             description: $text,
-            columns: $crate::sampling::row::Columns::new(&[
-                $crate::sampling::row::Part::Shared(row!(@keys $head)),
+            columns: $crate::sampling::columns::Columns::new(&[
+                $crate::sampling::columns::Part::Shared(row!(@keys $head)),
                 $($parts)*
             ]),
         };
@@ -445,8 +177,8 @@ macro_rules! row {
         { $($code:tt)* } { $($parts:tt)* }
     ) => {
         $(#[$about])*
-        $vis const $columns: $crate::sampling::row::Columns =
-            $crate::sampling::row::Columns::new(&[$($parts)*]);
+        $vis const $columns: $crate::sampling::columns::Columns =
+            $crate::sampling::columns::Columns::new(&[$($parts)*]);
         $($signature)* { $($code)* }
     };
     (@is_text text) => { true };
@@ -454,10 +186,10 @@ macro_rules! row {
     (@is_text $kind:ident) => { false };
     (@title) => { None };
     (@title $title:literal) => { Some($title) };
-    (@keys thing) => { $crate::sampling::row::NOTHING };
-    (@keys program) => { $crate::sampling::row::PROGRAM };
-    (@keys process_in) => { $crate::sampling::row::PROCESS };
-    (@keys process) => { $crate::sampling::row::PROCESS };
+    (@keys thing) => { $crate::sampling::columns::NOTHING };
+    (@keys program) => { $crate::sampling::columns::PROGRAM };
+    (@keys process_in) => { $crate::sampling::columns::PROCESS };
+    (@keys process) => { $crate::sampling::columns::PROCESS };
     (@begin $out:ident $name:literal thing($time:expr)) => {
         $crate::sampling::row::begin($out, $time, $name)
     };
@@ -547,6 +279,7 @@ pub(crate) use row;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sampling::columns::Part;
 
     row! {
         /// The shared columns.

@@ -27,10 +27,10 @@ use crate::runtime::log::Log;
 use crate::runtime::notices::Notices;
 use crate::runtime::session::Session;
 use crate::runtime::settings::Settings;
+use crate::sampling::columns::Rows;
 use crate::sampling::measure::is_denial;
 use crate::sampling::process::{Key, Process};
 use crate::sampling::process_table::ProcessTable;
-use crate::sampling::row::Rows;
 use crate::sampling::sampler::{self, Run, Sampler};
 
 /// The folder of the devices on the PCI bus.

@@ -18,9 +18,9 @@ use crate::runtime::declaration::{Declaration, MetricOption, ProcessFiles};
 use crate::runtime::log::Log;
 use crate::runtime::session::Session;
 use crate::runtime::settings::Settings;
+use crate::sampling::columns::{Rows, Section};
 use crate::sampling::process::{Key, Process};
 use crate::sampling::process_table::ProcessTable;
-use crate::sampling::row::{Rows, Section};
 use crate::sampling::sampler::{self, Run, Sampler};
 use crate::tools::folder::Folder;
 

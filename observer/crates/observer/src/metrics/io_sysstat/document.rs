@@ -8,7 +8,8 @@ use encode::number::{float, push_decimal};
 use linux::proc::diskstats::{Device, Requests, parse_line};
 use linux::proc::words::lines;
 
-use crate::sampling::row::{Column, Columns, Part, Section, row};
+use crate::sampling::columns::{Column, Columns, Part, Section};
+use crate::sampling::row::row;
 
 /// The maximum number of devices with sums. A node can get any number of devices with new names.
 const MAX_DEVICES: usize = 4096;

@@ -16,10 +16,11 @@ use crate::runtime::declaration::{Declaration, MetricOption, ProcessFiles};
 use crate::runtime::metadata;
 use crate::runtime::session::Session;
 use crate::runtime::settings::Settings;
+use crate::sampling::columns::{Columns, Part, Rows, Section};
 use crate::sampling::ending::Progress;
 use crate::sampling::lifecycle::{finish, prepare};
 use crate::sampling::process_table::ProcessTable;
-use crate::sampling::row::{Columns, Part, Rows, Section, number, row};
+use crate::sampling::row::{number, row};
 
 /// Seconds between two scans for processes of the target, if the observer ends with the target.
 const SCAN_INTERVAL: f64 = 1.0;

@@ -35,10 +35,10 @@ use crate::runtime::declaration::{Declaration, MetricOption, ProcessFiles};
 use crate::runtime::notices::Notices;
 use crate::runtime::session::Session;
 use crate::runtime::settings::{INDEX, Settings};
+use crate::sampling::columns::Rows;
 use crate::sampling::environ::Environs;
 use crate::sampling::process::{Key, Process};
 use crate::sampling::process_table::ProcessTable;
-use crate::sampling::row::Rows;
 use crate::sampling::sampler::{self, Run, Sampler};
 
 /// The maximum processes that have rows.

@@ -29,11 +29,12 @@ use crate::runtime::notices::Notices;
 use crate::runtime::session::Session;
 use crate::runtime::settings::Settings;
 use crate::sampling::accounts::Sum;
+use crate::sampling::columns::Rows;
 use crate::sampling::json_rows::write_header;
 use crate::sampling::omissions::Maximum;
 use crate::sampling::process::{Key, Process};
 use crate::sampling::process_table::ProcessTable;
-use crate::sampling::row::{Rows, begin_program};
+use crate::sampling::row::begin_program;
 use crate::sampling::sampler::{self, Run, Sampler};
 use crate::sampling::traffic::Traffic;
 

@@ -6,10 +6,11 @@ use encode::number::{float, push};
 use linux::clock::WallTime;
 use linux::proc::stat::StatCounters;
 
+use crate::sampling::columns::{self, Column, Columns, Part, Section};
 use crate::sampling::counters::{Counters, Switches};
 use crate::sampling::process::{Process, State, ThreadRow};
 use crate::sampling::process_table::ProcessTable;
-use crate::sampling::row::{self, Column, Columns, Part, Section, decimal, number, row};
+use crate::sampling::row::{decimal, number, row};
 
 /// pidstat's names of the scheduling policies, in the order of the kernel's numbers.
 const POLICIES: [&str; 8] = [
@@ -99,7 +100,7 @@ pub const PROCESS: Section = Section {
     title: Some("Processes"),
     description: "the processes of the application, and with the option threads their threads",
     columns: Columns::new(&[
-        Part::Shared(row::PROCESS),
+        Part::Shared(columns::PROCESS),
         Part::Column(Column::new("tid", false, "thread id; empty for a process").key()),
         Part::Column(Column::new("uid", false, "user id")),
         Part::Shared(CPU),

@@ -22,11 +22,11 @@ use crate::runtime::session::Session;
 use crate::runtime::settings::Settings;
 use crate::runtime::walk_limit::WalkLimit;
 use crate::sampling::accounts::Sum;
+use crate::sampling::columns::Rows;
 use crate::sampling::containers::ContainerId;
 use crate::sampling::measure::{Meter, is_denial};
 use crate::sampling::process::{Key, Measured, Process};
 use crate::sampling::process_table::ProcessTable;
-use crate::sampling::row::Rows;
 use crate::sampling::sampler::{self, Run, Sampler};
 
 /// The estimated bytes of the rows of a process in a timepoint, without its names.

@@ -18,10 +18,10 @@ use crate::runtime::declaration::{Declaration, MetricOption, ProcessFiles};
 use crate::runtime::session::Session;
 use crate::runtime::settings::Settings;
 use crate::sampling::accounts::Sum;
+use crate::sampling::columns::Rows;
 use crate::sampling::json_rows::write_header;
 use crate::sampling::process::{Key, Process};
 use crate::sampling::process_table::ProcessTable;
-use crate::sampling::row::Rows;
 use crate::sampling::sampler::{self, Run, Sampler};
 
 /// The metric.

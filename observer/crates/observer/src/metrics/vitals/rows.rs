@@ -10,9 +10,10 @@ use crate::metrics::perf_sysstat::sections::{
 use crate::metrics::perf_sysstat::summary::{SUMS, push_sums};
 use crate::metrics::pressure::rows::{RUN_DELAY, TOTALS, push_run_delay, push_totals};
 use crate::sampling::accounts::Sum;
+use crate::sampling::columns::Section;
 use crate::sampling::json_rows::{PROCESSES, push_processes};
 use crate::sampling::process::{Measured, Process};
-use crate::sampling::row::{Section, id, number, row};
+use crate::sampling::row::{id, number, row};
 use crate::sampling::traffic::Traffic;
 
 /// The rows of the TCP connections of a process to a peer.
