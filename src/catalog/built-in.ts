@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import type { CatalogDocuments } from './catalog-documents.ts'
+import type { CatalogDocuments } from './parse.ts'
 import { readCatalogFolder } from './parse.ts'
 
 /** The folder of the built-in metrics. */

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { buildCatalog, type Catalog, type MetricDocument } from '../core/catalog.ts'
 import { readBuiltIn } from './built-in.ts'
-import { type CatalogDocuments, CatalogError } from './catalog-documents.ts'
 import { defaultsProblem } from './defaults.ts'
+import { type CatalogDocuments, CatalogError } from './parse.ts'
 
 /** The sources of catalog documents. */
 export interface CatalogSources {

@@ -7,11 +7,24 @@ import { podSecurityProblem } from '../core/kubernetes/pod-security.ts'
 import { exportProblem } from '../core/live-export.ts'
 import { readText } from '../lib/read-text.ts'
 import { parseDocuments } from '../pods/manifest/parse-documents.ts'
-import { type CatalogDocuments, CatalogError } from './catalog-documents.ts'
 import type { DefaultsDocument } from './defaults.ts'
 import { descriptionProblem } from './description.ts'
 import { schemaProblem } from './schema-problem.ts'
 import { toolProblem } from './tool-problem.ts'
+
+/** The documents of a folder, or of files that were already read. */
+export interface CatalogDocuments {
+  readonly metrics: readonly MetricDocument[]
+  readonly defaults: { readonly path: string; readonly document: DefaultsDocument } | undefined
+}
+
+/**
+ * An invalid catalog. The message names the file and the reason and, if they could be read, the
+ * metric and the invalid field.
+ */
+export class CatalogError extends Error {
+  override readonly name = 'CatalogError'
+}
 
 /**
  * Reads the documents of a folder.

@@ -6,6 +6,7 @@ import { buildCatalog, type Catalog } from '../../src/core/catalog.ts'
 import { INTERVALS } from '../../webhook/cluster/intervals.ts'
 import { showImages } from '../../webhook/observer-images.ts'
 import { metricDocument } from '../src/core/build.ts'
+import { BUILT_IN_ROWS } from '../src/runs/log/built-in.ts'
 import { startStandIn } from '../stand-ins/apiserver.ts'
 import { until } from '../until.ts'
 import {
@@ -152,9 +153,7 @@ t.test('pods get no observers until a node holds the image', async (t) => {
   const { checks } = JSON.parse((await running.status('/readyz')).body)
   t.equal(
     checks.images,
-    `no node is known to hold ${A} ` +
-      '(cpu-profile, gpu, gpu-nvidia, io-sysstat, mpi-trace, nccl-ras, network, perf-sysstat, ' +
-      `pressure, python-profile, torch-collectives, torch-trace, vitals), ${TOOLS}`,
+    `no node is known to hold ${A} (${[...BUILT_IN_ROWS.keys()].join(', ')}), ${TOOLS}`,
   )
   const left = operationsOf(await post(running, '/mutate/pods', reviewOf(ASKING)))
   t.match(JSON.stringify(left), /observer-unavailable/)

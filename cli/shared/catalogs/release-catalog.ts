@@ -1,5 +1,5 @@
-import { CatalogError } from '../../../src/catalog/catalog-documents.ts'
 import { loadCatalog } from '../../../src/catalog/load.ts'
+import { CatalogError } from '../../../src/catalog/parse.ts'
 import { asText, type Fields, fieldsOrNone, listOrNone } from '../../../src/core/kubernetes/json.ts'
 import type { Offer, Release } from '../../../src/pods/doctor/installation.ts'
 import type { FactLookup } from '../../../src/pods/explain/facts.ts'

@@ -2,8 +2,8 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { stringify } from 'yaml'
-import { CatalogError } from '../../../src/catalog/catalog-documents.ts'
 import { loadCatalog } from '../../../src/catalog/load.ts'
+import { CatalogError } from '../../../src/catalog/parse.ts'
 
 const apiVersion = 'ridealong.dev/v1alpha1'
 

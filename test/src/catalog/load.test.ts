@@ -4,9 +4,9 @@ import { Ajv } from 'ajv'
 import t, { type Test } from 'tap'
 import { parse } from 'yaml'
 import { BUILT_IN } from '../../../src/catalog/built-in.ts'
-import { CatalogError } from '../../../src/catalog/catalog-documents.ts'
 import { loadCatalog } from '../../../src/catalog/load.ts'
 import schema from '../../../src/catalog/metric.schema.json' with { type: 'json' }
+import { CatalogError } from '../../../src/catalog/parse.ts'
 import { DEVICE_MEASURES } from '../../../src/runs/report/measures.ts'
 
 interface Document {

@@ -52,8 +52,8 @@ t.test('vitals has the findings of the three metrics that it replaces', async (t
       `below ${name}`,
     )
     const [plot] = find(asVitals(rows)).findings.flatMap((one) => one.plot ?? [])
-    const others = ['vitals', 'cpu-profile', 'mpi-trace', 'gpu']
-    t.ok(plot === undefined || others.includes(plot.metric), `${name}: ${plot?.metric} is plotted`)
+    const replaced = ['perf-sysstat', 'pressure', 'network']
+    t.notOk(replaced.includes(plot?.metric ?? ''), `${name}: ${plot?.metric} is plotted`)
   }
 })
 
