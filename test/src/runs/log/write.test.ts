@@ -52,12 +52,12 @@ t.test('the observed ranks are read again, and are not known in older files', as
   })
 })
 
-t.test('values that another program wrote are converted to the types of the columns', async (t) => {
+t.test('values of another type than that of their column are not read', async (t) => {
   const cells = { pid: 'x', percent_cpu: '5', rank: 3, program: {} }
   const origin = { kind: 'process', metric: 'perf-sysstat', section: 'process', source: 'a' }
   t.match(parse(JSON.stringify({ ...origin, ...cells })), {
     pid: null,
-    percent_cpu: 5,
+    percent_cpu: null,
     rank: '3',
     program: null,
   })
