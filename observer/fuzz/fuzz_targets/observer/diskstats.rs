@@ -1,10 +1,8 @@
 //! Fuzzes the parser of `/proc/diskstats`, and the document that is built from two of its results.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use ridealong_observer::metrics::io_sysstat::document::{Host, devices, document};
 
-fuzz_target!(|data: &[u8]| {
+pub fn run(data: &[u8]) {
     let (before, now) = data.split_at(data.len() / 2);
     let host = Host {
         node: String::new(),
@@ -14,4 +12,4 @@ fuzz_target!(|data: &[u8]| {
         processors: 1,
     };
     let _ = document(&host, "", 1.0, &devices(before), &devices(now), None);
-});
+}

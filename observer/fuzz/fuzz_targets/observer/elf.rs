@@ -1,11 +1,9 @@
 //! Fuzzes the reader of ELF files, and the names of their functions.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use ridealong_observer::metrics::cpu_profile::elf::{Segments, find_symbols};
 use ridealong_observer::metrics::cpu_profile::names::Names;
 
-fuzz_target!(|data: &[u8]| {
+pub fn run(data: &[u8]) {
     // Without the bytes that identify an ELF file of 64 bits, nothing else is read.
     let mut file = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0".to_vec();
     file.extend_from_slice(data);
@@ -17,4 +15,4 @@ fuzz_target!(|data: &[u8]| {
         assert!(at < addresses.len());
         assert!(Names::default().from_symbol(symbol).len() <= 255);
     });
-});
+}

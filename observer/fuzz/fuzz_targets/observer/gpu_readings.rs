@@ -1,16 +1,11 @@
 //! Fuzzes the reader of the file with the readings of NVIDIA's GPUs, and its rows.
-#![no_main]
 
-#[path = "../../memory.rs"]
-mod memory;
-
-use libfuzzer_sys::fuzz_target;
 use ridealong_observer::metrics::gpu::rows;
 use ridealong_observer::metrics::gpu_nvidia::readings::{MAGIC, read};
 
-use self::memory::Memory;
+use crate::memory::Memory;
 
-fuzz_target!(|data: &[u8]| {
+pub fn run(data: &[u8]) {
     let Some(readings) = read(&Memory([(MAGIC.len(), data), (0, MAGIC)])) else {
         return;
     };
@@ -18,4 +13,4 @@ fuzz_target!(|data: &[u8]| {
     for (uuid, state) in &readings.devices {
         let _ = rows::device("T", uuid, "nvidia", state);
     }
-});
+}

@@ -1,13 +1,11 @@
 //! Fuzzes the parser of `/proc/PID/maps`, which also ends a profile.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use ridealong_observer::metrics::cpu_profile::maps::{find, parse_all};
 
-fuzz_target!(|data: &[u8]| {
+pub fn run(data: &[u8]) {
     let mappings = parse_all(data);
     for mapping in &mappings {
         assert!(mapping.start < mapping.end);
         let _ = find(&mappings, mapping.start);
     }
-});
+}

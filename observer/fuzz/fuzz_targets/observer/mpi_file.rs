@@ -1,14 +1,12 @@
 //! Fuzzes the reader of the recorder's files, and their rows.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use ridealong_observer::metrics::mpi_trace::file::{HEADER, ROWS_AT, read, seal};
 use ridealong_observer::metrics::mpi_trace::rows::ProcessRows;
 
 /// More than the bytes of the file's header and communicators.
 const SIZE: usize = 140_000;
 
-fuzz_target!(|data: &[u8]| {
+pub fn run(data: &[u8]) {
     let mut file = data.to_vec();
     file.resize(SIZE, 0);
     // The bytes after the header of the input are the first rows.
@@ -29,4 +27,4 @@ fuzz_target!(|data: &[u8]| {
         let lines = [rows.calls(), rows.communicators(), rows.blocks()];
         assert!(lines.iter().all(|lines| lines.len() <= 1024));
     }
-});
+}

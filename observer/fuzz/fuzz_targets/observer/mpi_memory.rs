@@ -1,10 +1,8 @@
 //! Fuzzes the reader of the memory that the recorder shares with the observer, which a process can
 //! change while it is read, and its rows.
-#![no_main]
 
 use std::cell::Cell;
 
-use libfuzzer_sys::fuzz_target;
 use linux::read_at::ReadAt;
 use ridealong_observer::metrics::mpi_trace::open_calls::{is_of, read};
 use ridealong_observer::metrics::mpi_trace::open_rows::{Member, OpenRows, process_state};
@@ -36,7 +34,7 @@ fn version(data: &[u8]) -> Vec<u8> {
     memory
 }
 
-fuzz_target!(|data: &[u8]| {
+pub fn run(data: &[u8]) {
     let (first, second) = data.split_at(data.len() / 2);
     let memory = Changing {
         versions: [version(first), version(second)],
@@ -64,4 +62,4 @@ fuzz_target!(|data: &[u8]| {
     let lines = [rows.threads(), rows.communicators()];
     assert!(lines.iter().flatten().count() <= 40);
     assert!(lines.iter().flatten().all(|line| line.len() < 1024));
-});
+}

@@ -1,8 +1,6 @@
 //! Fuzzes the parsers of the answers of NCCL's RAS service. Any process of the pod can listen in
 //! its place.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use ridealong_observer::metrics::nccl_ras::answer::{Answer, Format, MAX_RANKS};
 use ridealong_observer::metrics::nccl_ras::exchange::Receiver;
 use ridealong_observer::metrics::nccl_ras::{json, text};
@@ -13,12 +11,15 @@ fn check(answer: &Answer) {
     for communicator in &answer.communicators {
         let _ = communicator.main_operation();
         for rank in &communicator.ranks {
-            assert_eq!(rank.behind(&communicator.most).is_some(), rank.counts.is_some());
+            assert_eq!(
+                rank.behind(&communicator.most).is_some(),
+                rank.counts.is_some()
+            );
         }
     }
 }
 
-fuzz_target!(|data: &[u8]| {
+pub fn run(data: &[u8]) {
     if let Ok(answer) = json::parse(data) {
         check(&answer);
     }
@@ -40,4 +41,4 @@ fuzz_target!(|data: &[u8]| {
             let _ = receiver.finish();
         }
     }
-});
+}

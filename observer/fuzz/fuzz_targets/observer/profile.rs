@@ -1,12 +1,10 @@
 //! Fuzzes the reader of profiles: the records, and then their functions and the sums of samples.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use ridealong_observer::metrics::cpu_profile::functions::{Addresses, Functions};
 use ridealong_observer::metrics::cpu_profile::tally::Tally;
 use ridealong_observer::metrics::cpu_profile::{maps, records};
 
-fuzz_target!(|data: &[u8]| {
+pub fn run(data: &[u8]) {
     // Without a valid header, nothing else is read.
     let words = [0_u64, 3, 0, 10_000, 0];
     let header: Vec<u8> = words.into_iter().flat_map(u64::to_le_bytes).collect();
@@ -25,4 +23,4 @@ fuzz_target!(|data: &[u8]| {
     });
     let own: u64 = tally.functions.iter().map(|samples| samples.own).sum();
     assert_eq!(own, outline.samples);
-});
+}

@@ -1,22 +1,17 @@
 //! Fuzzes the reader of the memory of the sampler, and the sums of its samples.
-#![no_main]
 
-#[path = "../../memory.rs"]
-mod memory;
-
-use libfuzzer_sys::fuzz_target;
 use ridealong_observer::metrics::python_profile::memory::{
     FRAMES_AT, NODES_AT, ROOTS, TEXTS_AT, read,
 };
 use ridealong_observer::metrics::python_profile::rows::ProfileRows;
 use ridealong_observer::metrics::python_profile::tally;
 
-use self::memory::Memory;
+use crate::memory::Memory;
 
 /// Without a valid beginning, nothing else is read.
 const MAGIC: &[u8] = b"RLPYT\0\0\x01";
 
-fuzz_target!(|data: &[u8]| {
+pub fn run(data: &[u8]) {
     // The lengths of the parts are part of the input.
     let (lengths, mut rest) = data.split_at(data.len().min(3));
     let mut take = |length: usize| {
@@ -52,4 +47,4 @@ fuzz_target!(|data: &[u8]| {
     for root in 0..ROOTS {
         let _ = tally::functions(&profile, root as usize).count();
     }
-});
+}

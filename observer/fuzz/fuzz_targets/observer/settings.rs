@@ -1,8 +1,6 @@
 //! Fuzzes the settings of an observer. The first byte of each line selects an environment variable;
 //! the rest of the line is the value of the variable.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use ridealong_observer::metrics::METRICS;
 use ridealong_observer::runtime::settings::Settings;
 
@@ -17,7 +15,7 @@ const NAMES: [&str; 8] = [
     "POD_NAME",
 ];
 
-fuzz_target!(|data: &[u8]| {
+pub fn run(data: &[u8]) {
     let settings = Settings::read(&METRICS[0].declaration, Vec::new(), |name| {
         let place = NAMES.iter().position(|known| *known == name)?;
         let mut lines = data.split(|byte| *byte == b'\n');
@@ -29,4 +27,4 @@ fuzz_target!(|data: &[u8]| {
     });
     assert!(settings.rate >= 0.1 && settings.max_log >= 0.05);
     assert!(settings.timeout >= 0.0 && settings.completions >= 0.0);
-});
+}

@@ -1,7 +1,5 @@
 //! Fuzzes the parser of the answers to a request for stacks. Any process can write them.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use ridealong_observer::stacks::answers::parse;
 
 const MAGIC: &[u8; 8] = b"RSTACK1\0";
@@ -14,9 +12,9 @@ fn read_all(mut bytes: &[u8]) {
     }
 }
 
-fuzz_target!(|data: &[u8]| {
+pub fn run(data: &[u8]) {
     read_all(data);
     let mut bytes = MAGIC.to_vec();
     bytes.extend(data);
     read_all(&bytes);
-});
+}

@@ -1,17 +1,12 @@
 //! Fuzzes the reader of the memory of the recorder of `PyTorch`'s collectives, and its rows.
-#![no_main]
 
-#[path = "../../memory.rs"]
-mod memory;
-
-use libfuzzer_sys::fuzz_target;
 use ridealong_observer::metrics::torch_collectives::dump::parse;
 use ridealong_observer::metrics::torch_collectives::memory::{HEADER, MAGIC, SLOT, read};
 use ridealong_observer::metrics::torch_collectives::rows::TorchRows;
 
-use self::memory::Memory;
+use crate::memory::Memory;
 
-fuzz_target!(|data: &[u8]| {
+pub fn run(data: &[u8]) {
     let (header, text) = data.split_at(data.len().min(HEADER - MAGIC.len()));
     // The header, and the beginnings of both copies.
     let memory = Memory([
@@ -35,6 +30,10 @@ fuzz_target!(|data: &[u8]| {
             head: &head,
         };
         let _ = (rows.process(), rows.groups(&dump));
-        let _ = dump.collectives.iter().map(|call| rows.collective(call)).count();
+        let _ = dump
+            .collectives
+            .iter()
+            .map(|call| rows.collective(call))
+            .count();
     }
-});
+}

@@ -1,10 +1,8 @@
 //! Fuzzes the parser of the datagrams that processes of `PyTorch` send to torch-trace.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use ridealong_observer::metrics::torch_trace::message::{HEADER, MAX_DATAGRAM, Message};
 
-fuzz_target!(|data: &[u8]| {
+pub fn run(data: &[u8]) {
     // The size is rarely right by chance.
     let mut datagram = data.to_vec();
     if let (Some(rest), Some(size)) = (data.len().checked_sub(HEADER), datagram.first_chunk_mut()) {
@@ -16,4 +14,4 @@ fuzz_target!(|data: &[u8]| {
             assert!(message.answer("A=1").len() >= HEADER);
         }
     }
-});
+}

@@ -1,14 +1,12 @@
 //! Fuzzes the table of TCP sockets. The input is split into steps of 300 bytes. The first byte of a
 //! step selects whether the sockets in its messages are closed, read, or read and assigned to a
 //! process.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use linux::proc::files::OpenSocket;
 use linux::sock_diag::message::{Message, messages};
 use ridealong_observer::metrics::network::traffic_table::TrafficTable;
 
-fuzz_target!(|data: &[u8]| {
+pub fn run(data: &[u8]) {
     let mut table = TrafficTable::default();
     let mut round = 0;
     for (at, step) in data.chunks(300).enumerate() {
@@ -51,4 +49,4 @@ fuzz_target!(|data: &[u8]| {
         }
     }
     table.close_all();
-});
+}

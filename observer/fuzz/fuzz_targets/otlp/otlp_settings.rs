@@ -1,11 +1,9 @@
 //! Fuzzes the settings of the live export: the endpoint, and the description of the rows after the
 //! first line break.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use otlp::settings::{ENDPOINT, ExportSettings};
 
-fuzz_target!(|data: &[u8]| {
+pub fn run(data: &[u8]) {
     let end = data.iter().position(|byte| *byte == b'\n');
     let (endpoint, rows) = data.split_at(end.unwrap_or(data.len()));
     let settings = ExportSettings::read(|name| match name {
@@ -17,4 +15,4 @@ fuzz_target!(|data: &[u8]| {
         assert!(settings.endpoint.path.ends_with("/v1/metrics"));
         assert!(!settings.endpoint.authority.contains(['@', '\r', '\n', ' ']));
     }
-});
+}
