@@ -75,7 +75,8 @@ export async function annotate(
       'annotated',
     )
     const notes = [...listUnannotated(wanted, annotated), ...missed.notes]
-    if (annotated.every(({ places }) => places === 0))
+    const isNone = annotated.every(({ places }) => places === 0)
+    if (isNone && !missed.isAnyMissed)
       throw new UsageError(...notes, ...wanted.flatMap(listWithoutPods), describeNothing(wanted))
     const warnings = listWarnings(annotations, manifests, annotated, read.catalogs)
     const origins = [...read.origins, ...aboutSchemas]

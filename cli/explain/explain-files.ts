@@ -44,9 +44,9 @@ export function aboutFiles(manifests: readonly Manifest[], namespace: string): F
     ...unexplained.flatMap(describeLeft),
     ...missed.notes,
   ]
-  if (abouts.length > 0) return { abouts, notes, missed }
+  if (abouts.length > 0 || missed.isAnyMissed) return { abouts, notes, missed }
   const others = manifests.flatMap(listWithoutPods)
-  throw new UsageError(...notes, ...others, 'there is no object that creates pods')
+  throw new UsageError(...notes, ...others, 'no object is known to create pods')
 }
 
 /** Returns an object with its fields from which pods are explained. */

@@ -303,6 +303,17 @@ t.test('annotate, inject and explain -f name each object of an unknown kind', as
   }
 })
 
+t.test('an object whose pods were missed is printed, and the exit code is 1', async (t) => {
+  const cluster = KINDS.split('---\n')[2]
+  for (const verb of ['annotate', 'inject']) {
+    const { code, out, err } = await run([verb, '--offline', '-f', '-'], cluster)
+    t.strictSame({ code, out }, { code: 1, out: cluster }, verb)
+    t.match(err, /^ridealong: [^\n]*: FlinkCluster c: this kind is unknown; [^\n]*\n$/)
+  }
+  const explained = await run(['explain', '--offline', '-f', '-', '-o', 'json'], cluster)
+  t.match(explained, { code: 1, out: '[]\n', err: 'not explained: spec.taskManager.sidecars' })
+})
+
 t.test('an unknown kind without containers is a failure with --strict only', async (t) => {
   const [job, , , other] = KINDS.split('---\n')
   for (const verb of ['annotate', 'inject']) {

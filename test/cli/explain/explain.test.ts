@@ -69,7 +69,7 @@ t.test(
     t.match(await run(['explain', '--offline', '-f', '-'], data), {
       code: 2,
       out: '',
-      err: /ServiceMonitor m: this kind is unknown, .*\n.*that creates pods\n$/,
+      err: /ServiceMonitor m: this kind is unknown, .*\n.*no object is known to create pods\n$/,
     })
     const both = 'ridealong: name either KIND/NAME, such as job/lammps, or -f FILE\n'
     t.match(await run(['explain']), { code: 2, err: both })
