@@ -30,13 +30,13 @@ t.test('each tier has tests, and a process runs each test once', async (t) => {
 })
 
 t.test('files of folders that may share a process do, a limited number of them', async (t) => {
-  const names = Array.from({ length: 30 }, (_, index) => `src/runs/${index}.test.ts`)
+  const names = Array.from({ length: 20 }, (_, index) => `src/runs/${index}.test.ts`)
   const groups = groupFiles([...names, 'webhook/serve.test.ts', 'webhook/routes.test.ts'])
   t.strictSame(
     groups.map(({ name, files }) => [name, files.length]),
     [
-      ['src/runs-1', 15],
-      ['src/runs-2', 15],
+      ['src/runs-1', 10],
+      ['src/runs-2', 10],
       ['webhook/serve.test.ts', 1],
       ['webhook/routes.test.ts', 1],
     ],
