@@ -134,14 +134,9 @@ t.test('every template has a suite of unit tests', (t) => {
 })
 
 /** The built-in metrics with a tool, and values that offer them. */
-const TOOLS = [
-  'cpu-profile',
-  'gpu-nvidia',
-  'mpi-trace',
-  'python-profile',
-  'torch-collectives',
-  'torch-trace',
-]
+const TOOLS = [...(await loadCatalog({})).metrics.values()].flatMap(({ name, tool }) =>
+  tool === undefined ? [] : name,
+)
 const WITH_TOOLS = [`tools.metrics={${TOOLS.join(',')}}`]
 
 /** Returns the documents in the ConfigMap of the catalog, by the name of the file. */

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Registry } from 'prom-client'
 import t from 'tap'
+import { loadCatalog } from '../../src/catalog/load.ts'
 import { buildCatalog, type Catalog } from '../../src/core/catalog.ts'
 import { INTERVALS } from '../../webhook/cluster/intervals.ts'
 import { showImages } from '../../webhook/observer-images.ts'
@@ -62,9 +63,10 @@ function show(imagesMs: number, images: readonly string[] | undefined) {
 }
 
 /** The images of the built-in tools, with their metrics. */
-const TOOLS =
-  'ghcr.io/ridealong/tools:0.1.0 (cpu-profile, gpu-nvidia, mpi-trace, python-profile, ' +
-  'torch-collectives, torch-trace)'
+const WITH_TOOL = [...(await loadCatalog({})).metrics.values()].flatMap(({ name, tool }) =>
+  tool === undefined ? [] : name,
+)
+const TOOLS = `ghcr.io/ridealong/tools:0.1.0 (${WITH_TOOL.join(', ')})`
 
 t.test('the gauge and the check show whether a node holds the image of each metric', async (t) => {
   const { held, offered, checks, available } = show(0, [A])
