@@ -8,8 +8,13 @@ import type { ComputeAmounts } from '../../src/runs/card/container-facts.ts'
 import type { Run } from '../../src/runs/card/run.ts'
 import type { RunCard } from '../../src/runs/card/run-card.ts'
 import { bytesText } from '../../src/runs/rules/sentence.ts'
-import { EXIT } from '../shared/errors.ts'
-import type { RunsFormat, RunsResult } from './runs.ts'
+import { EXIT, type ExitCode } from '../shared/errors.ts'
+
+/** Formatted advice; the exit code is EXIT.no if advice is refused. */
+interface Advice {
+  readonly output: { readonly document: string }
+  readonly code: ExitCode
+}
 
 /**
  * Formats advice from runs: for each kind of workload and each role, the part of a manifest with
@@ -17,7 +22,7 @@ import type { RunsFormat, RunsResult } from './runs.ts'
  *
  * @param cards of at least one run, the one that gives its name first
  */
-export function formatAdvice(cards: readonly RunCard[], format: RunsFormat): RunsResult {
+export function formatAdvice(cards: readonly RunCard[], isJson: boolean): Advice {
   const kindOf = ({ run: { apiVersion, kind } }: RunCard) => `${apiVersion}/${kind}`
   const groups = [...Map.groupBy(cards, kindOf).values()]
   const advised = groups.map((group) => ({
@@ -26,7 +31,7 @@ export function formatAdvice(cards: readonly RunCard[], format: RunsFormat): Run
   }))
   const all = advised.flatMap(({ advice }) => advice)
   const code = all.some(({ refusals }) => refusals.length > 0) ? EXIT.no : EXIT.ok
-  if (format === 'json')
+  if (isJson)
     return { output: { document: `${printableJson(all.map(adviceDocument), 2)}\n` }, code }
   const parts = advised.flatMap(({ own, advice }) => advice.map((role) => formatRole(own, role)))
   return { output: { document: parts.join('---\n') }, code }

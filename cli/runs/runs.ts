@@ -68,7 +68,7 @@ export async function runs(
   sayForbidden(forbidden, where, say)
   if (chosen.length === 0) say(describeNone(names, options, where))
   else if (options.advice) {
-    return formatAdvice(chosen, options.output)
+    return formatAdvice(chosen, options.output === 'json')
   }
   return { output: format(chosen, names, options), code: chosen.length === 0 ? EXIT.no : EXIT.ok }
 }

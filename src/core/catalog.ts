@@ -2,7 +2,6 @@ import { DOMAIN, RANKS_OPTION } from './keys.ts'
 import { type EnvVar, plain } from './kubernetes/environment.ts'
 import type { Fields } from './kubernetes/json.ts'
 import { POD_SECURITY_LEVELS, type PodSecurityLevel } from './kubernetes/pod-security.ts'
-import type { LiveExport } from './live-export.ts'
 import { type InstallerContainer, type Tool, toolImage } from './tools/tool.ts'
 
 /** The privileges that a metric can require: the levels of the Pod Security Standards. */
@@ -288,4 +287,17 @@ function allowedBy(option: Option): { accepts(value: string): boolean; sentence:
 /** Reports whether a granted privilege includes a needed privilege. */
 export function covers(granted: Privilege, needed: Privilege): boolean {
   return PRIVILEGES.indexOf(granted) >= PRIVILEGES.indexOf(needed)
+}
+
+/** The settings of the live export, which only catalog documents and the chart can make. */
+export interface LiveExport {
+  /** The URL of a receiver of OTLP over HTTP, without the path `/v1/metrics`. */
+  readonly endpoint: string
+  /** Seconds between pushes. */
+  readonly interval?: number
+  /**
+   * `rank`: in each pod, the values of all processes of a program are summed. `process`: each
+   * process has its own values.
+   */
+  readonly granularity?: 'rank' | 'process'
 }

@@ -1,18 +1,11 @@
-import type { MetricDocument, RowColumn, RowSection, RowsDescription } from './catalog.ts'
+import type {
+  LiveExport,
+  MetricDocument,
+  RowColumn,
+  RowSection,
+  RowsDescription,
+} from './catalog.ts'
 import { type EnvVar, field, plain } from './kubernetes/environment.ts'
-
-/** The settings of the live export, which only catalog documents and the chart can make. */
-export interface LiveExport {
-  /** The URL of a receiver of OTLP over HTTP, without the path `/v1/metrics`. */
-  readonly endpoint: string
-  /** Seconds between pushes. */
-  readonly interval?: number
-  /**
-   * `rank`: in each pod, the values of all processes of a program are summed. `process`: each
-   * process has its own values.
-   */
-  readonly granularity?: 'rank' | 'process'
-}
 
 /** The variable that describes the exported rows. */
 export const ROWS_VARIABLE = 'RIDEALONG_OTLP_ROWS'

@@ -6,8 +6,8 @@ export interface FolderCircle {
   readonly entries: readonly string[]
 }
 
-/** Which entries of a folder an entry imports, by the paths of both. */
-type Imports = Map<string, Set<string>>
+/** Which entries of a folder, or which files, an entry imports, by the paths of both. */
+export type Imports = Map<string, Set<string>>
 
 /**
  * Finds the folders whose entries do not import each other in one direction only, and one circle in
@@ -40,7 +40,7 @@ function addImport(folders: Map<string, Imports>, from: string, to: string): voi
 }
 
 /** Returns the entries of a circle, with the first entry again at the end. */
-function findCircle(imports: Imports): readonly string[] | undefined {
+export function findCircle(imports: Imports): readonly string[] | undefined {
   const remaining = withoutLeaves(imports)
   const path: string[] = []
   for (let entry = [...remaining.keys()][0]; entry !== undefined; ) {

@@ -4,8 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import type { Test } from 'tap'
 import { loadCatalog } from '../../../src/catalog/load.ts'
-import type { Catalog } from '../../../src/core/catalog.ts'
-import type { LiveExport } from '../../../src/core/live-export.ts'
+import type { Catalog, LiveExport } from '../../../src/core/catalog.ts'
 import { exportOf } from '../../../src/core/rules/exported-columns.ts'
 
 /** A point that a receiver got. */

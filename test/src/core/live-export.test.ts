@@ -1,6 +1,7 @@
 import t from 'tap'
+import type { LiveExport } from '../../../src/core/catalog.ts'
 import { buildCatalog, type RowsDescription } from '../../../src/core/catalog.ts'
-import { exportProblem, exportVariables, type LiveExport } from '../../../src/core/live-export.ts'
+import { exportProblem, exportVariables } from '../../../src/core/live-export.ts'
 import { askingPod, metricDocument, ride } from './build.ts'
 
 const meaning = 'a column of the test'
