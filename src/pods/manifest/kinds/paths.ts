@@ -3,7 +3,7 @@ import type { Step } from '../yaml/nodes.ts'
 
 /**
  * Returns the paths in an object that match a pattern from the table of kinds. The steps of a
- * pattern need not exist, except those that end with `?`.
+ * pattern need not exist, except those that end with `?`. Empty items of lists do not match.
  */
 export function pathsAt(fields: Fields, pattern: string): readonly (readonly Step[])[] {
   const steps = pattern === '' ? [] : pattern.split('.')
@@ -26,8 +26,10 @@ function extendPath(
 
 function expandPath(fields: Fields, path: readonly Step[]): readonly (readonly Step[])[] {
   const value = valueAt(fields, path)
-  const keys = Array.isArray(value) ? value.keys() : Object.keys(asFields(value) ?? {})
-  return [...keys].map((key) => [...path, key])
+  // An empty item of a list has no key in the text whose value could be replaced.
+  if (Array.isArray(value))
+    return value.flatMap((item, index) => (item === null ? [] : [[...path, index]]))
+  return Object.keys(asFields(value) ?? {}).map((key) => [...path, key])
 }
 
 /** Returns the value at a path; undefined if the path does not exist. */

@@ -103,6 +103,23 @@ t.test('a field that is not a map on the way to the annotations is reported', as
   t.equal(empty?.places, 1, 'null counts as missing')
 })
 
+t.test('empty items of a list get no annotations', async (t) => {
+  const graph = 'apiVersion: nvidia.com/v1beta1\nkind: DynamoGraphDeployment\n'
+  for (const spec of ['spec: {components: [null]}', 'spec:\n  components:\n  -']) {
+    const [one] = annotated(`${graph}${spec}\n`)
+    t.equal(one?.text, `${graph}${spec}\n`)
+    t.match(one?.passedOver, [{ why: /spec\.components are all missing or empty$/ }])
+  }
+  const rest = 'spec:\n  components:\n  -\n  - name: a'
+  const added = '    podTemplate:\n      metadata:\n        annotations:\n'
+  t.equal(
+    textOf(`${graph}${rest}\n`),
+    `${graph}${rest}\n${added}          ridealong.dev/inject: io-sysstat\n`,
+  )
+  const set = 'apiVersion: grove.io/v1alpha1\nkind: PodCliqueSet\n'
+  t.equal(annotated(`${set}spec: {template: {cliques: [null]}}\n`)[0]?.places, 0)
+})
+
 t.test('a Namespace is annotated if the caller permits it', async (t) => {
   const [manifest] = readManifests(
     'a.yaml',
