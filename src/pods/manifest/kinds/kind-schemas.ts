@@ -110,13 +110,15 @@ function isTextMap(schema: unknown): boolean {
 
 /**
  * Reports whether the apiserver keeps a field of a custom resource. It removes the fields that the
- * schema does not declare (apiextensions-apiserver pkg/apiserver/schema/pruning/algorithm.go).
+ * schema does not declare (apiextensions-apiserver pkg/apiserver/schema/pruning/algorithm.go), but
+ * none in the metadata of an object inside the resource, and none that Kubernetes itself declares.
  */
 export function isKept(schema: Fields, path: Path): boolean {
   let here = schema
   for (const step of path) {
+    if (isReference(here) || (step === 'metadata' && here[EMBEDDED] === true)) return true
     const next = schemaOf(here, step)
-    if (asFields(next) === undefined) return next === true || keepsUndeclared(here, step)
+    if (asFields(next) === undefined) return next === true || here[PRESERVED] === true
     here = fieldsOrNone(next)
   }
   return true
@@ -128,7 +130,10 @@ function schemaOf({ properties, items, additionalProperties }: Fields, step: Ste
   return Object.hasOwn(declared, step) ? declared[step] : additionalProperties
 }
 
-function keepsUndeclared(schema: Fields, step: Step): boolean {
-  const isOfObject = step === 'metadata' && schema['x-kubernetes-embedded-resource'] === true
-  return isOfObject || schema['x-kubernetes-preserve-unknown-fields'] === true
+const EMBEDDED = 'x-kubernetes-embedded-resource'
+const PRESERVED = 'x-kubernetes-preserve-unknown-fields'
+
+/** Reports whether a schema refers to another, as the apiserver's do to those of Kubernetes. */
+function isReference({ $ref, allOf }: Fields): boolean {
+  return $ref !== undefined || asObjects(allOf).some((part) => part.$ref !== undefined)
 }

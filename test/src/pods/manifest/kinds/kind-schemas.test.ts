@@ -111,6 +111,38 @@ t.test('a field is kept if the schema declares it or preserves unknown fields', 
     t.notOk(isKept(schema, path), path.join('.'))
 })
 
+t.test(
+  'annotations of objects inside are kept by a schema as the apiserver serves it',
+  async (t) => {
+    const metadata = {
+      $ref: '#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta',
+    }
+    const inner = map({ apiVersion: { type: 'string' }, kind: { type: 'string' }, metadata })
+    const schema = map({
+      whole: {
+        ...inner,
+        'x-kubernetes-embedded-resource': true,
+        'x-kubernetes-preserve-unknown-fields': true,
+      },
+      declared: {
+        ...map({ metadata: { type: 'object' }, spec: { type: 'object' } }),
+        'x-kubernetes-embedded-resource': true,
+      },
+      reference: inner,
+      described: map({ metadata: { allOf: [metadata], default: {} } }),
+      restricted: map({ metadata: { type: 'object', allOf: [{ maxProperties: 1 }] } }),
+    })
+    const path = ['metadata', 'annotations', 'ridealong.dev/inject']
+    for (const field of ['whole', 'declared', 'reference', 'described'])
+      t.ok(isKept(schema, [field, ...path]), field)
+    t.notOk(isKept(schema, ['restricted', ...path]))
+    t.notOk(isKept(schema, ['declared', 'spec', 'a']))
+    const { out, isAnyMissed } = annotated(schema, `spec: {whole: ${POD}}`)
+    t.match(out, 'whole: {metadata: {annotations: {ridealong.dev/inject: "true"}}, spec')
+    t.notOk(isAnyMissed)
+  },
+)
+
 t.test('the schemas of a definition are those of its versions', async (t) => {
   const definition = {
     kind: 'CustomResourceDefinition',
