@@ -45,7 +45,7 @@ export async function buildApp(options: AppOptions) {
     ...timeouts.fastify,
     // While the server closes, requests on open connections are answered as usual.
     return503OnClosing: false,
-    // The server closes only after it was drained (see traffic.ts). A client that never sends its
+    // The server closes only after it was drained (see serve.ts). A client that never sends its
     // request must not prevent the server from closing.
     forceCloseConnections: true,
   })

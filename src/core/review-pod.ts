@@ -10,6 +10,7 @@ import { allowPatched, deny, type ReviewResponse } from './response.ts'
 import type { Review } from './review.ts'
 import { listOverlaps } from './rules/overlapping-metrics.ts'
 import { listProcessOneUses, PAUSE } from './rules/process-one.ts'
+import { nameFirst } from './text/name-first.ts'
 
 /** The result of reviewing a pod: the response, and the decision for logs and metrics. */
 export interface PodReview {
@@ -90,6 +91,7 @@ export function listObserverWarnings(
   observers: readonly Observer[],
   podSpec: Fields,
 ): readonly string[] {
-  const uses = listProcessOneUses(podSpec).map((use) => `${use}; ${PAUSE}`)
-  return [...listOverlaps(observers.map(({ metric }) => metric)), ...uses]
+  const uses = listProcessOneUses(podSpec)
+  const warnings = uses.length === 0 ? [] : [`${nameFirst(uses)}; ${PAUSE}`]
+  return [...listOverlaps(observers.map(({ metric }) => metric)), ...warnings]
 }

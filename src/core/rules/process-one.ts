@@ -14,10 +14,12 @@ export const PAUSE = 'with an observer, process 1 is the pause process of the po
 
 /**
  * Returns a clause for each probe, hook, command and program of a pod that needs its container to
- * have a process 1 of its own.
+ * have a process 1 of its own. A pod whose containers share their processes without an observer has
+ * none.
  */
 export function listProcessOneUses(podSpec: Fields): readonly string[] {
-  const { containers, initContainers } = podSpec
+  const { containers, initContainers, shareProcessNamespace } = podSpec
+  if (shareProcessNamespace === true) return []
   return [...asObjects(containers), ...asObjects(initContainers)].flatMap((container) => {
     const name = `container ${asText(container.name) ?? ''}`
     const commands = HANDLERS.map((path): readonly [string, unknown] => {
@@ -40,25 +42,34 @@ function wordsOf(command: unknown): readonly string[] {
   return listOrNone(command).flatMap((word) => asText(word) ?? [])
 }
 
-/** Matches the paths and the options that name process 1, and the test of a shell for it. */
-const NAMES =
-  /\/proc\/1(?!\d)|--(?:pid|target)[= ]1(?!\d)|\$\$["']?\s*(?:-eq|-ne|==?|!=)\s*["']?1\b/
+/** The number of characters of a command that are read. A user chooses the length. */
+const MAX_LENGTH = 65_536
 
-/** Matches process 1 as a word, among the processes that get a signal. */
-const ONE = /\s["']?1["']?(?![\w.])/
+/** Matches the paths and the options that name process 1, and the test of a shell for it. */
+const NAMES = new RegExp(
+  [
+    String.raw`\/proc\/1(?!\d)`,
+    String.raw`--pid[= ]1(?![\w.])`,
+    String.raw`\bnsenter\b[^;&|\n]{0,20}?(?:-t|--target)[= ]?1(?![\w.])`,
+    String.raw`\$\$["']?\s*(?:-eq|-ne|==?|!=)\s*["']?1\b`,
+  ].join('|'),
+)
+
+/** Matches the command kill with its operands, up to a quote that ends it or a redirection. */
+const KILL =
+  /(?:^|[\s;&|(`'"/])kill((?:[^\S\n]+(?:"[^"\s]*"|'[^'\s]*'|[^\s;&|<>'"`()]+(?=[\s;&|'"`)]|$)))+)/g
+
+/** Matches process 1 among the operands of kill, but not the signal 1. */
+const ONE = /(?<!-s|-n|--signal|\s)\s+["']?1["']?(?!\S)/
 
 /**
  * Reports whether a command sends process 1 a signal, or names it otherwise. The time is linear in
- * the length of the command, which a user chooses.
+ * the length of the command.
  */
 function usesProcessOne(words: readonly string[]): boolean {
-  const text = words.join(' ')
-  return NAMES.test(text) || text.split(/[;&|\n]/).some(signalsProcessOne)
-}
-
-function signalsProcessOne(command: string): boolean {
-  const start = command.search(/\bkill\b/)
-  return start >= 0 && ONE.test(command.slice(start))
+  const text = words.join(' ').slice(0, MAX_LENGTH)
+  if (NAMES.test(text)) return true
+  return [...text.matchAll(KILL)].some(([, operands = '']) => ONE.test(operands))
 }
 
 /**
@@ -77,17 +88,19 @@ const INITS: ReadonlySet<string> = new Set([
   's6-linux-init',
 ])
 
+const SHELL = /(?:^|\/)(?:ba|da|a|z|k)?sh$/
+
+/** Matches a program that a script starts, with or without exec. */
+const STARTED = /(?:^|[;&|\n])[^\S\n]*(?:exec[^\S\n]+)?([^\s;&|]+)/g
+
 /** Returns the program of a container that must be process 1, also if a shell executes it. */
 function findInit({ command, args }: Fields): string | undefined {
   const words = [...wordsOf(command), ...wordsOf(args)]
-  const script = words[words.findIndex((word) => /^-\w*c$/.test(word)) + 1] ?? ''
-  const started = script.split(/[;&|\n]/).map((part) => {
-    return (
-      part
-        .trim()
-        .replace(/^exec\s+/, '')
-        .split(/\s/)[0] ?? ''
-    )
-  })
-  return [words[0] ?? '', ...started].find((program) => INITS.has(program))
+  const [program = ''] = words
+  if (INITS.has(program)) return program
+  if (!SHELL.test(program)) return undefined
+  const option = words.findIndex((word) => /^-\w*c$/.test(word))
+  const script = (option < 0 ? '' : (words[option + 1] ?? '')).slice(0, MAX_LENGTH)
+  const started = [...script.matchAll(STARTED)].find(([, name = '']) => INITS.has(name))
+  return started?.[1]
 }
