@@ -1,5 +1,11 @@
 import { groupOf } from '../../core/kubernetes/group.ts'
-import { asFields, asText, type Fields, fieldsOrNone } from '../../core/kubernetes/json.ts'
+import {
+  asFields,
+  asText,
+  type Fields,
+  fieldsOrNone,
+  listOrNone,
+} from '../../core/kubernetes/json.ts'
 import { valueAt } from './kinds/paths.ts'
 import { isUnknownKind } from './kinds/table.ts'
 import { findWrapped } from './kinds/wrapped.ts'
@@ -54,8 +60,8 @@ function resourcesAt(
   const fields = asFields(value)
   const kind = asText(fields?.kind)
   if (fields === undefined || kind === undefined) return []
-  if (kind.endsWith('List') && Array.isArray(fields.items)) {
-    return fields.items.flatMap((item, index) => {
+  if (isList(fields, kind)) {
+    return listOrNone(fields.items).flatMap((item, index) => {
       return resourcesAt(manifest, [...path, 'items', index], itemOf(fields, item), wrapper)
     })
   }
@@ -67,6 +73,12 @@ function resourcesAt(
       return resourcesAt(manifest, [...path, ...steps], valueAt(fields, steps), resource)
     }),
   ]
+}
+
+/** Reports whether an object is a list of objects. A List without the field `items` is empty. */
+function isList({ items }: Fields, kind: string): boolean {
+  const hasItems = Array.isArray(items) || items === null
+  return kind.endsWith('List') && (hasItems || (kind === 'List' && items === undefined))
 }
 
 function resourceAt(

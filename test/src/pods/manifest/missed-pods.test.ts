@@ -120,6 +120,17 @@ t.test('the items of a list of one kind need no kind of their own', async (t) =>
   t.match(text, 'ridealong.dev/inject')
 })
 
+t.test('a list without items is no object of an unknown kind', async (t) => {
+  for (const [head, rest] of [
+    ['apiVersion: v1\nkind: List\n', 'items: null'],
+    ['apiVersion: v1\nkind: List\n', 'metadata: {}'],
+    ['apiVersion: batch/v1\nkind: JobList\n', 'items:'],
+  ])
+    t.match(annotated(rest ?? '', head), { notes: [], isAnyUnknown: false }, `${head}${rest}`)
+  const allowed = annotated('spec: {}', 'apiVersion: example.com/v1\nkind: AllowList\n')
+  t.ok(allowed.isAnyUnknown, 'a kind whose name ends with List')
+})
+
 t.test('many fields are named in several sentences', async (t) => {
   const items = Array.from({ length: 50 }, () => `{podSpec: {${CONTAINERS}}}`)
   const { notes } = annotated(`spec: {groups: [${items.join(', ')}]}`)
