@@ -62,11 +62,12 @@ function searchProperties(properties: Fields, fields: Fields, owner: Path): read
 }
 
 function annotationsAt(path: Path, owner: Path): SchemaField {
-  return { path, annotations: path, hasContainers: (holder) => isInside(holder, owner) }
+  return { path, annotations: path, hasContainers: (holder) => isNear(holder, owner) }
 }
 
-function isInside(path: Path, outer: Path): boolean {
-  return outer.every((step, depth) => path[depth] === step)
+/** Reports whether a map is the owner of a field, or a map in it: deeper maps are of other pods. */
+function isNear(path: Path, owner: Path): boolean {
+  return owner.every((step, depth) => path[depth] === step) && path.length <= owner.length + 1
 }
 
 function templateAt(path: Path): SchemaField {

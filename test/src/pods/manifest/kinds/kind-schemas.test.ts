@@ -79,6 +79,21 @@ t.test('annotations of pods are written where the schema has a field for them', 
   t.notOk(isAnyMissed, 'the sidecars are in the pods of the task manager')
 })
 
+t.test('annotations of pods count for the containers beside them and one map below', async (t) => {
+  const schema = map({ podAnnotations: TEXTS })
+  const list = 'containers: [{image: i}]'
+  for (const covered of [list, `podSpec: {${list}}`])
+    t.notOk(annotated(schema, `spec: {podAnnotations: {}, ${covered}}`).isAnyMissed, covered)
+  for (const [other, field] of [
+    [`backup: {cronJob: {${list}}}`, 'spec.backup.cronJob.containers'],
+    [`workers: [{${list}}]`, 'spec.workers[0].containers'],
+  ]) {
+    const { notes, isAnyMissed } = annotated(schema, `spec: {podAnnotations: {}, ${other}}`)
+    t.match(notes, `annotated: spec.podAnnotations; not annotated: ${field}; `)
+    t.ok(isAnyMissed)
+  }
+})
+
 t.test('the metadata of pods is found also without the spec of the pods', async (t) => {
   const pod = map({ metadata: METADATA, affinity: { type: 'object' } })
   const schema = map({ kafka: map({ replicas: { type: 'integer' }, template: map({ pod }) }) })
