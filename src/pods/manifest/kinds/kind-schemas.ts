@@ -4,9 +4,10 @@ import {
   asText,
   type Fields,
   fieldsOrNone,
+  listOrNone,
 } from '../../../core/kubernetes/json.ts'
 import type { Step } from '../yaml/nodes.ts'
-import { formatPath } from './paths.ts'
+import { formatPath, valueAt } from './paths.ts'
 
 type Path = readonly Step[]
 
@@ -107,6 +108,26 @@ function findPodAnnotations(schema: unknown, value: unknown, path: Path): Path |
 
 function isTextMap(schema: unknown): boolean {
   return asText(fieldsOrNone(fieldsOrNone(schema).additionalProperties).type) === 'string'
+}
+
+/**
+ * Reports whether an object can have an annotation: the apiserver keeps it, and the maps that are
+ * created for it need no other field.
+ *
+ * @param schema the schema of the object
+ * @param path the path of the annotation in the object
+ */
+export function canHaveAnnotation(schema: Fields, fields: Fields, path: Path): boolean {
+  const isComplete = path.every((step, depth) => {
+    const parent = path.slice(0, depth)
+    const { required } = schemaAt(schema, parent)
+    return valueAt(fields, parent) != null || listOrNone(required).every((key) => key === step)
+  })
+  return isComplete && isKept(schema, path)
+}
+
+function schemaAt(schema: Fields, path: Path): Fields {
+  return path.reduce((here, step) => fieldsOrNone(schemaOf(here, step)), schema)
 }
 
 /**

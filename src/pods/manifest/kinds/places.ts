@@ -5,7 +5,7 @@ import type { Extension } from '../extend.ts'
 import type { ManifestResource } from '../resources.ts'
 import { findTemplates } from '../templates.ts'
 import type { Step } from '../yaml/nodes.ts'
-import { findSchemaFields, isKept, type SchemaField } from './kind-schemas.ts'
+import { canHaveAnnotation, findSchemaFields, type SchemaField } from './kind-schemas.ts'
 import { formatPattern, pathsAt, valueAt } from './paths.ts'
 import { findKind, type Kind } from './table.ts'
 
@@ -32,22 +32,24 @@ export function findPlaces(resource: ManifestResource): readonly AnnotationPlace
 /** Returns the paths of the pod templates of an object that can have annotations. */
 export function findAnnotatedTemplates(resource: ManifestResource): readonly (readonly Step[])[] {
   const paths = findTemplates(resource).map(({ path }) => path)
-  const { schema } = resource
+  const { schema, fields } = resource
   if (schema === undefined) return paths
   const start = resource.path.length
-  return paths.filter((path) => isKept(schema, [...path.slice(start), ...ANNOTATION]))
+  return paths.filter((path) => {
+    return canHaveAnnotation(schema, fields, [...path.slice(start), ...ANNOTATION])
+  })
 }
 
 const ANNOTATION = ['metadata', 'annotations', KEYS.inject] as const
 
 /**
- * Returns the fields for pods of an object of an unknown kind, from its schema, in which the
- * apiserver keeps annotations.
+ * Returns the fields for pods of an object of an unknown kind, from its schema, that can have
+ * annotations.
  */
 export function findFieldsInSchema({ schema, fields }: ManifestResource): readonly SchemaField[] {
   if (schema === undefined) return []
   return findSchemaFields(schema, fields).filter(({ annotations }) => {
-    return isKept(schema, [...annotations, KEYS.inject])
+    return canHaveAnnotation(schema, fields, [...annotations, KEYS.inject])
   })
 }
 

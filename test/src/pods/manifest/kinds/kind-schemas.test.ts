@@ -94,6 +94,31 @@ t.test('annotations of pods count for the containers beside them and one map bel
   }
 })
 
+t.test('no map is created that lacks a required field', async (t) => {
+  const nothing = 'spec: {replicas: 1}'
+  const needs = (required: readonly string[], metadata: Fields = METADATA) => {
+    return map({ podTemplate: { ...map({ metadata, spec: map({}) }), required } })
+  }
+  const incomplete = [
+    map({ podAnnotations: { ...TEXTS, required: ['a'] } }),
+    needs(['spec']),
+    needs([], { ...METADATA, required: ['labels'] }),
+  ]
+  for (const schema of incomplete) {
+    const { out, notes, isAnyMissed } = annotated(schema, nothing)
+    t.notMatch(out, 'ridealong.dev')
+    t.match(notes, /not annotated: spec\.pod\S*annotations;/i)
+    t.ok(isAnyMissed)
+  }
+  t.match(annotated(needs(['metadata']), nothing).out, 'podTemplate: ', 'it is what is created')
+  t.match(annotated(needs(['spec']), 'spec: {podTemplate: {}}').out, 'podTemplate: {metadata: ')
+  const { out } = annotated(
+    needs([], { ...METADATA, required: ['labels'] }),
+    'spec: {podTemplate: {}}',
+  )
+  t.notMatch(out, 'ridealong.dev', 'its metadata would lack labels')
+})
+
 t.test('the metadata of pods is found also without the spec of the pods', async (t) => {
   const pod = map({ metadata: METADATA, affinity: { type: 'object' } })
   const schema = map({ kafka: map({ replicas: { type: 'integer' }, template: map({ pod }) }) })
