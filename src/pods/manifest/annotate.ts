@@ -22,6 +22,7 @@ import { type Manifest, readManifests } from './read.ts'
 import { type Removal, remove } from './remove.ts'
 import { findResources, type HandledObject, type ManifestResource } from './resources.ts'
 import { verify } from './verify.ts'
+import type { Step } from './yaml/nodes.ts'
 
 /**
  * A document with annotations at the places from which operators copy them to pods, and the objects
@@ -107,25 +108,33 @@ export function unannotate(manifest: Manifest, namespaces: boolean): string {
 }
 
 /**
- * Returns the maps of an object of an unknown kind that have annotations of Ridealong. A schema
- * that is not known any more may have shown their places.
+ * Returns the maps of an object of an unknown kind that have annotations of Ridealong, without its
+ * own metadata and the objects in it. A schema that is not known any more may have shown their
+ * places.
  */
-function findWrittenPlaces({
-  isUnknown,
-  path,
-  fields,
-}: ManifestResource): readonly AnnotationPlace[] {
-  return isUnknown ? findMapsOfAnnotations(fields, path) : []
+function findWrittenPlaces(resource: ManifestResource): readonly AnnotationPlace[] {
+  if (!resource.isUnknown) return []
+  const { metadata: _, status: __, ...others } = resource.fields
+  const inside = findWrapped(resource.group, resource.kind, resource.fields)
+  const objects = new Set(inside.map((path) => JSON.stringify(path)))
+  return findMapsOfAnnotations(others, [], objects).map((path) => {
+    return { path: [...resource.path, ...path], prefix: '' }
+  })
 }
 
-function findMapsOfAnnotations(value: unknown, path: AnnotationPlace['path']): AnnotationPlace[] {
+function findMapsOfAnnotations(
+  value: unknown,
+  path: readonly Step[],
+  objects: ReadonlySet<string>,
+): readonly (readonly Step[])[] {
+  if (objects.has(JSON.stringify(path))) return []
   if (Array.isArray(value))
-    return value.flatMap((item, index) => findMapsOfAnnotations(item, [...path, index]))
+    return value.flatMap((item, index) => findMapsOfAnnotations(item, [...path, index], objects))
   const fields = asFields(value) ?? {}
   const inner = Object.entries(fields).flatMap(([key, held]) => {
-    return findMapsOfAnnotations(held, [...path, key])
+    return findMapsOfAnnotations(held, [...path, key], objects)
   })
-  return readAnnotations(fields).size > 0 ? [{ path, prefix: '' }, ...inner] : inner
+  return readAnnotations(fields).size > 0 ? [path, ...inner] : inner
 }
 
 /**

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { annotate } from '../../../../src/pods/manifest/annotate.ts'
+import { annotate, unannotate } from '../../../../src/pods/manifest/annotate.ts'
 import { findMissedPods } from '../../../../src/pods/manifest/missed-pods.ts'
 import { readManifests } from '../../../../src/pods/manifest/read.ts'
 
@@ -112,6 +112,22 @@ t.test('objects inside an object of an unknown kind are annotated by their kinds
   t.match(text, 'spec: {size: 2, pod: {annotations: {ridealong.dev/inject: "true"}}}')
   t.equal(notes.length, 1, 'the object around them is named')
   t.notOk(isAnyMissed)
+})
+
+t.test('annotations are removed only from maps where annotate writes them', async (t) => {
+  const asks = 'annotations: {ridealong.dev/inject: "true"}'
+  const space = `{apiVersion: v1, kind: Namespace, metadata: {name: a, ${asks}}, spec: {}}`
+  const flux = (pod: string) =>
+    `{apiVersion: flux-framework.org/v1alpha2, kind: MiniCluster, metadata: {${asks}}, ` +
+    `spec: {size: 2${pod}}}`
+  const text = (own: string, pod: string) =>
+    `apiVersion: example.com/v1\nkind: Thing\nmetadata: {name: a, ${asks}}\n` +
+    `spec: {name: b${own}, objects: [${space}, ${flux(pod)}]}\nstatus: {${asks}}\n`
+  const removed = (one: string, namespaces: boolean) =>
+    readManifests('a.yaml', one).map((manifest) => unannotate(manifest, namespaces))
+  const before = text(`, podMetadata: {${asks}}`, `, pod: {${asks}}`)
+  t.strictSame(removed(before, false), [text('', '')])
+  t.match(removed(before, true), [/kind: Namespace, metadata: \{name: a\}/])
 })
 
 t.test('the items of a list of one kind need no kind of their own', async (t) => {
