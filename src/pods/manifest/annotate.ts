@@ -76,10 +76,8 @@ export function annotate(manifest: Manifest, annotations: Fields, namespaces: bo
 
 /** Returns an object with its annotated fields: pod templates, and annotations elsewhere. */
 function listFields(resource: ManifestResource): HandledObject {
-  const operated = findOperatorPlaces(resource).map(({ path }) => path)
-  const fields = [...findAnnotatedTemplates(resource), ...operated].map((path) => {
-    return path.slice(resource.path.length)
-  })
+  const places = [...findAnnotatedTemplates(resource), ...findOperatorPlaces(resource)]
+  const fields = places.map(({ path }) => path.slice(resource.path.length))
   const inSchema = findFieldsInSchema(resource).map(({ path }) => path)
   const found = distinctPaths([...fields, ...inSchema])
   return { resource, found, changed: found }

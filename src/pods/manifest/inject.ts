@@ -7,10 +7,11 @@ import type { PodReview } from '../../core/review-pod.ts'
 import { type Before, describeBefore, remember } from './before.ts'
 import { type Edit, editedDocument } from './edit.ts'
 import { type Extension, extend } from './extend.ts'
+import { findAnnotatedTemplates } from './kinds/places.ts'
 import type { Manifest } from './read.ts'
 import { findResources, type HandledObject, type ManifestResource } from './resources.ts'
 import { buildReview } from './static-pod.ts'
-import { findTemplates, type Template } from './templates.ts'
+import type { Template } from './templates.ts'
 import { type Patch, verify } from './verify.ts'
 import type { Step } from './yaml/nodes.ts'
 
@@ -36,7 +37,8 @@ export type Answer = (review: Review, template: Template) => PodReview
 
 /**
  * Adds observers to the pod templates of a document that request observers, as the webhook would
- * add them to the pods. The rest of the text is unchanged, byte for byte.
+ * add them to the pods. Templates whose annotations the apiserver would remove are not changed.
+ * The rest of the text is unchanged, byte for byte.
  *
  * @param namespace the namespace of objects that do not set one
  * @throws ManifestError if the document cannot be edited without changing something else
@@ -44,7 +46,7 @@ export type Answer = (review: Review, template: Template) => PodReview
 export function inject(manifest: Manifest, answer: Answer, namespace: string): InjectedManifest {
   const resources = findResources(manifest)
   const rides = resources
-    .flatMap(findTemplates)
+    .flatMap(findAnnotatedTemplates)
     .map((template) => injectTemplate(template, answer, namespace))
   const edits = rides.flatMap(({ edits }) => edits)
   const text = editedDocument(manifest, edits)

@@ -76,6 +76,30 @@ t.test('annotate writes where a definition of --crds or of the input says', asyn
   t.match(injected, { code: 1, err: `not changed: spec.workers.containers, ${FIELD}; ` })
 })
 
+t.test('a template without kept annotations is named, and gets no observers', async (t) => {
+  const containers = { type: 'array', items: { properties: { image: { type: 'string' } } } }
+  const template = (metadata: object) => ({
+    type: 'object',
+    properties: { metadata, spec: { type: 'object', properties: { containers } } },
+  })
+  const kept = template({ type: 'object', properties: { annotations: TEXTS } })
+  const spec = { type: 'object', properties: { kept, removed: template({ type: 'object' }) } }
+  const openAPIV3Schema = { type: 'object', properties: { spec } }
+  const version = { name: 'v1', schema: { openAPIV3Schema } }
+  const definition = { ...CRD, spec: { ...CRD.spec, versions: [version] } }
+  const folder = t.testdir({ 'crd.json': JSON.stringify(definition) })
+  const pod = { spec: { containers: [{ name: 'a', image: 'b' }] } }
+  const thing = JSON.stringify({ ...THING, spec: { kept: pod, removed: pod } })
+  for (const verb of ['annotate', 'inject']) {
+    const words = [verb, '--offline', '-f', '-', '--metric', 'true']
+    const { code, out, err } = await run([...words, '--crds', `${folder}/crd.json`], thing)
+    t.equal(code, 1)
+    t.match(err, /(annotated|changed): spec\.kept; not (annotated|changed): spec\.removed; /)
+    t.strictSame(JSON.parse(out).spec.removed, pod, verb)
+    t.not(JSON.parse(out).spec.kept.metadata, undefined)
+  }
+})
+
 t.test('without definitions, annotate reads the schemas of the cluster', async (t) => {
   const group = [{ group: 'example.com', version: 'v1', kind: 'Thing' }]
   const schemas = { thing: { ...SCHEMA, 'x-kubernetes-group-version-kind': group } }

@@ -3,7 +3,7 @@ import { type Fields, fieldsOrNone } from '../../../core/kubernetes/json.ts'
 import { formatList } from '../../../lib/format-list.ts'
 import type { Extension } from '../extend.ts'
 import type { ManifestResource } from '../resources.ts'
-import { findTemplates } from '../templates.ts'
+import { findTemplates, type Template } from '../templates.ts'
 import type { Step } from '../yaml/nodes.ts'
 import { canHaveAnnotation, findSchemaFields, type SchemaField } from './kind-schemas.ts'
 import { formatPattern, pathsAt, valueAt } from './paths.ts'
@@ -19,7 +19,7 @@ export interface AnnotationPlace {
 
 /** Returns the places for annotations of an object, including those of its pod templates. */
 export function findPlaces(resource: ManifestResource): readonly AnnotationPlace[] {
-  const templates = findAnnotatedTemplates(resource).map((path) => {
+  const templates = findAnnotatedTemplates(resource).map(({ path }) => {
     return { path: [...path, 'metadata', 'annotations'], prefix: '' }
   })
   const inSchema = findFieldsInSchema(resource).map(({ annotations }) => {
@@ -29,14 +29,13 @@ export function findPlaces(resource: ManifestResource): readonly AnnotationPlace
   return [...new Map(places.map((place) => [JSON.stringify(place), place])).values()]
 }
 
-/** Returns the paths of the pod templates of an object that can have annotations. */
-export function findAnnotatedTemplates(resource: ManifestResource): readonly (readonly Step[])[] {
-  const paths = findTemplates(resource).map(({ path }) => path)
-  const { schema, fields } = resource
-  if (schema === undefined) return paths
-  const start = resource.path.length
-  return paths.filter((path) => {
-    return canHaveAnnotation(schema, fields, [...path.slice(start), ...ANNOTATION])
+/** Returns the pod templates of an object that can have annotations. */
+export function findAnnotatedTemplates(resource: ManifestResource): readonly Template[] {
+  const { schema, fields, path: root } = resource
+  const templates = findTemplates(resource)
+  if (schema === undefined) return templates
+  return templates.filter(({ path }) => {
+    return canHaveAnnotation(schema, fields, [...path.slice(root.length), ...ANNOTATION])
   })
 }
 
