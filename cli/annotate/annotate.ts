@@ -75,6 +75,7 @@ export async function annotate(
       'annotated',
     )
     const notes = [...listUnannotated(wanted, annotated), ...missed.notes]
+    const isAnyLeft = annotated.some(({ passedOver }) => passedOver.length > 0)
     const isNone = annotated.every(({ places }) => places === 0)
     if (isNone && !missed.isAnyMissed)
       throw new UsageError(...notes, ...wanted.flatMap(listWithoutPods), describeNothing(wanted))
@@ -83,7 +84,7 @@ export async function annotate(
     return {
       output: show(annotated, options),
       notes: [...origins, ...notes, ...warnings],
-      exitCode: exitCodeFor(missed, options.strict),
+      exitCode: exitCodeFor(missed, isAnyLeft, options.strict),
     }
   } catch (error) {
     return manifestError(error)

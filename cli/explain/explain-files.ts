@@ -25,6 +25,8 @@ export interface FilePods {
   /** A sentence for each object that may create pods which are not explained. */
   readonly notes: readonly string[]
   readonly missed: MissedPods
+  /** Whether an object of a known kind has no pods to explain. */
+  readonly isAnyLeft: boolean
 }
 
 /**
@@ -39,12 +41,10 @@ export function aboutFiles(manifests: readonly Manifest[], namespace: string): F
   const resources = manifests.filter((one) => !isRecording(one)).flatMap(findResources)
   const missed = findMissedPods(resources.map(listFields), 'explained')
   const unexplained = resources.filter((resource) => aboutResource(resource, '').length === 0)
-  const notes = [
-    ...manifests.flatMap(listNotObjects),
-    ...unexplained.flatMap(describeLeft),
-    ...missed.notes,
-  ]
-  if (abouts.length > 0 || missed.isAnyMissed) return { abouts, notes, missed }
+  const left = unexplained.flatMap(describeLeft)
+  const notes = [...manifests.flatMap(listNotObjects), ...left, ...missed.notes]
+  if (abouts.length > 0 || missed.isAnyMissed)
+    return { abouts, notes, missed, isAnyLeft: left.length > 0 }
   const others = manifests.flatMap(listWithoutPods)
   throw new UsageError(...notes, ...others, 'no object is known to create pods')
 }

@@ -67,7 +67,7 @@ async function explainFiles(
     const read = aboutFiles(described.manifests, namespace ?? reader?.namespace ?? 'default')
     const common = await factsFrom(options, reader, namespacesIn(manifests))
     for (const note of [...described.notes, ...read.notes]) session.say(note)
-    const exitCode = exitCodeFor(read.missed, options.strict)
+    const exitCode = exitCodeFor(read.missed, read.isAnyLeft, options.strict)
     return await explainAll(read.abouts, common, session, exitCode)
   } catch (error) {
     return manifestError(error)

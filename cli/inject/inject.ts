@@ -22,6 +22,7 @@ import {
 } from '../../src/pods/manifest/print.ts'
 import type { Manifest } from '../../src/pods/manifest/read.ts'
 import {
+  describeLeft,
   listInjectionWarnings,
   listNotObjects,
   listProblems,
@@ -76,6 +77,7 @@ export async function inject(options: InjectOptions, session: Session): Promise<
       injected.flatMap(({ objects }) => objects),
       'changed',
     )
+    const isAnyLeft = wanted.flatMap(findResources).some((one) => describeLeft(one).length > 0)
     return {
       output: show(injected, options),
       notes: [
@@ -86,7 +88,7 @@ export async function inject(options: InjectOptions, session: Session): Promise<
         ...missed.notes,
         ...injected.flatMap(listInjectionWarnings),
       ],
-      exitCode: exitCodeFor(missed, options.strict),
+      exitCode: exitCodeFor(missed, isAnyLeft, options.strict),
     }
   } catch (error) {
     return manifestError(error)

@@ -14,7 +14,10 @@ export function withUnknownKinds(command: Command): Command {
       'the CustomResourceDefinitions of unknown kinds: files, or a folder (default: those among ' +
         'the manifests, and those of the cluster, if one is configured)',
     )
-    .option('--strict', 'also exit with 1 for an object of an unknown kind')
+    .option(
+      '--strict',
+      'also exit with 1 for an object of an unknown kind, or without a usable field for its pods',
+    )
 }
 
 /** Adds the options of every verb that edits manifests. */

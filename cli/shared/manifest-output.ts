@@ -13,10 +13,15 @@ export interface ManifestOutput {
  * Returns the exit code of a verb that changes or explains the pods of manifests: 1 if it has
  * missed pods.
  *
- * @param isStrict whether objects of unknown kinds count as missed
+ * @param isAnyLeft whether an object of a known kind has no field that the verb can use
+ * @param isStrict whether these objects, and objects of unknown kinds, count as missed
  */
-export function exitCodeFor(missed: MissedPods, isStrict = false): ExitCode {
-  return missed.isAnyMissed || (isStrict && missed.isAnyUnknown) ? EXIT.no : EXIT.ok
+export function exitCodeFor(
+  { isAnyMissed, isAnyUnknown }: MissedPods,
+  isAnyLeft: boolean,
+  isStrict = false,
+): ExitCode {
+  return isAnyMissed || (isStrict && (isAnyUnknown || isAnyLeft)) ? EXIT.no : EXIT.ok
 }
 
 /**

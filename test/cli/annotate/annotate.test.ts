@@ -326,6 +326,26 @@ t.test('an unknown kind without containers is a failure with --strict only', asy
   }
 })
 
+t.test('a known kind without a usable pod template is a failure with --strict only', async (t) => {
+  const replicas = '{Worker: {template: {spec: {containers: [{image: i}]}}}}'
+  const spec = `spec: {pytorchReplicaSpecs: ${replicas}}`
+  const torch = `apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: p}\n${spec}\n`
+  const text = `${KINDS.split('---\n')[0]}---\n${torch}`
+  for (const verb of ['annotate', 'inject']) {
+    const { code, out, err } = await run([verb, '--offline', '-f', '-'], text)
+    t.equal(code, 0, verb)
+    t.match(err, 'PyTorchJob p: ')
+    t.match(await run([verb, '--offline', '-f', '-', '--strict'], text), { code: 1, out, err })
+  }
+  const asks = text.replace(
+    'template: {',
+    'template: {metadata: {annotations: {ridealong.dev/inject: "true"}}, ',
+  )
+  const explain = ['explain', '--offline', '-f', '-']
+  t.match(await run(explain, asks), { code: 0, err: 'PyTorchJob p: left: ' })
+  t.equal((await run([...explain, '--strict'], asks)).code, 1)
+})
+
 t.test('a kind that Kubernetes no longer serves is not said to create no pods', async (t) => {
   const old = `apiVersion: extensions/v1beta1\nkind: Deployment\nspec: {${TEMPLATE}}\n`
   const { code, err } = await run(['annotate', '--offline', '-f', '-'], old)
