@@ -52,14 +52,15 @@ export async function record(
   const recording = startRecording({ folder, catalog, count, read, print, note, end: ending.end })
   try {
     await run({ ...options, address, selector, apiserver, namespaces, note, recording, ending })
+    const written = await recording.finish()
+    const next =
+      written === 0 ? '' : `; to write their golden files: ridealong test ${dir} --update`
+    note(`recorded ${written} ${written === 1 ? 'pod' : 'pods'}${next}`)
+    return written >= (options.count ?? 1)
   } finally {
     ending.end()
     ending.release()
   }
-  const written = await recording.finish()
-  const next = written === 0 ? '' : `; to write their golden files: ridealong test ${dir} --update`
-  note(`recorded ${written} ${written === 1 ? 'pod' : 'pods'}${next}`)
-  return written >= (options.count ?? 1)
 }
 
 /**
