@@ -134,7 +134,7 @@ function describeKind(objects: readonly ManifestResource[]): readonly string[] {
   const [first, ...others] = objects
   if (first === undefined) return []
   const count = others.length + 1
-  const which = others.length > 0 ? `the ${count} objects of it have` : 'the object has'
+  const which = others.length > 0 ? `its ${count} objects have` : 'the object has'
   return [describe(first, `this kind is unknown, and ${which} no pod template; ${IF_PODS}`)]
 }
 

@@ -47,7 +47,7 @@ export interface Evidence {
   /** The functions and stacks of the processes that were profiled. */
   readonly profiles: ProfileRun
   readonly standIns: readonly StandIn[]
-  /** What is kept of the rows of metrics that are more than values over time. */
+  /** The stores of the metrics whose rows have facts that are not values over time. */
   readonly stores: Stores
   /** The evidence of the whole run, if this is the evidence of a part of it; see `newPart`. */
   readonly whole: Evidence | undefined

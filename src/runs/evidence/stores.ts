@@ -5,14 +5,14 @@ import type { StandIn } from './stand-in.ts'
 /** What the evidence of a run needs to know of a metric. */
 export interface EvidenceMetric {
   readonly name: string
-  /** What is kept of its rows besides values over time; missing if nothing is. */
+  /** Keeps the facts from its rows that are not values over time; missing if there are none. */
   readonly store?: MetricStore
   /** The sections of other metrics whose columns its own sections have. */
   readonly standsFor?: readonly StandIn[]
 }
 
 /**
- * What is kept of the rows of a metric besides the values of their columns over time, such as the
+ * Keeps the facts from the rows of a metric that are not values of columns over time, such as the
  * calls of each process.
  */
 export interface MetricStore<Store = unknown, Sums = unknown> {
@@ -20,9 +20,9 @@ export interface MetricStore<Store = unknown, Sums = unknown> {
   create(): Store
   /** Adds a row of the metric. */
   add(store: Store, section: string, sample: Sample): void
-  /** Returns what is kept of the rows of some of the logs. */
+  /** Returns the facts from some of the logs. */
   keepLogs(store: Store, isKept: (source: string) => boolean): Store
-  /** Joins what is kept of several logs. */
+  /** Joins the facts from several logs. */
   join(stores: readonly Store[]): Store
   /** Notes that a row is left out, because its log describes too many things. */
   leaveOut?(store: Store, sample: Sample): void

@@ -12,7 +12,7 @@ import {
 } from './mpi-run.ts'
 import { type KnownSums, processesSince, sumsOf } from './sums.ts'
 
-/** What is kept of the rows of mpi-trace. */
+/** Keeps the facts from the rows of mpi-trace. */
 export const MPI_STORE: MetricStore<MpiRun, KnownSums> = {
   metric: MPI_METRIC,
   create: () => newMpiRun(),

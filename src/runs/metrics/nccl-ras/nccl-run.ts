@@ -85,7 +85,7 @@ export interface NcclProcess {
   readonly cpu: number | null
 }
 
-/** What is kept of the rows of nccl-ras. */
+/** Keeps the facts from the rows of nccl-ras. */
 export const NCCL_STORE: MetricStore<NcclRun> = {
   metric: NCCL_METRIC,
   create: newNcclRun,

@@ -1,3 +1,4 @@
+import type { SectionColumns } from '../../evidence/evidence.ts'
 import { type MetricStore, ofLogs } from '../../evidence/stores.ts'
 import type { Sample } from '../../log/columns.ts'
 import { countIn, numberIn, secondsSince1970, textIn } from '../../log/typed-cells.ts'
@@ -7,10 +8,17 @@ import type { CurrentStack, CurrentStacks } from '../../waiting/current-stacks.t
 /** The metric whose rows have the stacks of Python. */
 export const PYTHON_METRIC = 'python-profile'
 
+/** The time of the main threads of each process. */
+export const MAIN_TIME = {
+  metric: PYTHON_METRIC,
+  section: 'process',
+  columns: ['main_seconds'],
+} as const satisfies SectionColumns
+
 /** The sections whose rows say where the main threads of processes are. */
 export const STACK_SECTIONS: ReadonlySet<string> = new Set(['now', 'process'])
 
-/** What is kept of the rows of python-profile. */
+/** Keeps the facts from the rows of python-profile. */
 export const PYTHON_STORE: MetricStore<CurrentStacks> = {
   metric: PYTHON_METRIC,
   create: () => new Map(),

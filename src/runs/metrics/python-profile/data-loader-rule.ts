@@ -1,4 +1,3 @@
-import type { SectionColumns } from '../../evidence/evidence.ts'
 import type { RunEvidence } from '../../evidence/run-evidence.ts'
 import { perProcess, type RankedProfile } from '../../profiles/ranked-profile.ts'
 import {
@@ -10,16 +9,10 @@ import {
 } from '../../rules/rule.ts'
 import { factIn } from '../../rules/sentence.ts'
 import { MIN_SECONDS, percentOf } from '../../rules/time-lost.ts'
-import { PYTHON_METRIC } from './current-stacks.ts'
+import { MAIN_TIME } from './current-stacks.ts'
 
 /** The least part of the time in the data loader, in percent. */
 const MIN_PERCENT = 10
-
-const PYTHON = {
-  metric: PYTHON_METRIC,
-  section: 'process',
-  columns: ['main_seconds'],
-} as const satisfies SectionColumns
 
 const FACTS = {
   'part of the time': 'percent',
@@ -42,7 +35,7 @@ export const MUCH_TIME_IN_DATA_LOADER = defineRule({
   title: 'Much time in the data loader',
   severity: 'slowdown',
   isOptional: true,
-  needs: [[PYTHON]],
+  needs: [[MAIN_TIME]],
   threshold: {
     value: MIN_PERCENT,
     unit: 'percent',
@@ -61,7 +54,7 @@ export const MUCH_TIME_IN_DATA_LOADER = defineRule({
     `${factIn(worst, 'waiting in the data loader')} waiting, and ` +
     `${factIn(worst, 'running in the data loader')} running`,
   facts: FACTS,
-  reads: [PYTHON],
+  reads: [MAIN_TIME],
   explains: [EXPLAINS_IDLE],
   advice:
     'If it waits, give the data loader more workers (num_workers) and processors, or faster ' +

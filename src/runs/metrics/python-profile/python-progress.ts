@@ -1,11 +1,10 @@
 import { rounded } from '../../../lib/round.ts'
 import { maximum } from '../../../lib/statistics.ts'
-import type { SectionColumns } from '../../evidence/evidence.ts'
 import type { RankEvidence } from '../../evidence/run-evidence.ts'
 import { type Affected, type FactUnits, listFacts } from '../../rules/rule.ts'
 import { lastEnds, MIN_STARTING, type StuckFinder } from '../../rules/stuck.ts'
 import type { PythonProcess } from '../../waiting/current-stacks.ts'
-import { PYTHON_METRIC, STACK_SECTIONS } from './current-stacks.ts'
+import { MAIN_TIME, STACK_SECTIONS } from './current-stacks.ts'
 import { describePython, describePythonNow } from './python-text.ts'
 import {
   findStuckPython,
@@ -105,19 +104,13 @@ function processDocument({ pod, program, pid, line, hasEnded, ...facts }: Python
   }
 }
 
-const PYTHON = {
-  metric: PYTHON_METRIC,
-  section: 'process',
-  columns: ['main_seconds'],
-} as const satisfies SectionColumns
-
 /**
  * Finds the processes of Python that make no progress. Only the last stacks count, so a job that
  * goes on has none. For the comparison, see `findStuckPython`.
  */
 export const PYTHON_STUCK = {
-  needs: [{ ...PYTHON, isTotal: true }],
-  reads: [PYTHON],
+  needs: [{ ...MAIN_TIME, isTotal: true }],
+  reads: [MAIN_TIME],
   facts: FACTS,
   condition:
     'Processes of Python wait if their main threads are in a call of PyTorch in which ranks wait ' +

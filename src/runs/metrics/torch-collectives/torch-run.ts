@@ -50,7 +50,7 @@ const MAX_GROUPS = 64
 /** The most calls of a process group that are kept, and compared: the last. */
 export const MAX_CALLS = 2000
 
-/** What is kept of the rows of torch-collectives. */
+/** Keeps the facts from the rows of torch-collectives. */
 export const TORCH_STORE: MetricStore<TorchRun> = {
   metric: TORCH_METRIC,
   create: () => new Map(),

@@ -36,7 +36,7 @@ export interface TorchTrace {
 /** The most traces of a run. */
 const MAX_TRACES = 10_000
 
-/** What is kept of the rows of torch-trace. */
+/** Keeps the facts from the rows of torch-trace. */
 export const TRACE_STORE: MetricStore<TraceRun> = {
   metric: TRACE_METRIC,
   create: () => ({ traces: [], omitted: 0 }),

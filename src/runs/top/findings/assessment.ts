@@ -121,12 +121,12 @@ function lookAtRun(state: State, ranks: readonly LiveRank[]): boolean {
   const version = logs.reduce((sum, { log }) => sum + log.version(), 0)
   if (version === state.logs) return false
   state.logs = version
-  state.run = assessRun(ranks)
+  state.run = assessSoFar(ranks)
   return true
 }
 
 /** Assesses all rows that were read. */
-function assessRun(ranks: readonly LiveRank[]): RunSoFar {
+function assessSoFar(ranks: readonly LiveRank[]): RunSoFar {
   const labels = rankLabels(ranks)
   const run = groupByRank(
     joinLogs(ranks, ({ evidence }) => evidence?.whole()),

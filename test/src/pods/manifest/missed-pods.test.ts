@@ -74,8 +74,7 @@ t.test('other objects of unknown kinds get one note for each kind', async (t) =>
   )
   const advice = 'if its operator creates pods, annotate the namespace instead'
   t.strictSame(notes, [
-    'ServiceMonitor m: this kind is unknown, and the 2 objects of it have no pod template; ' +
-      advice,
+    `ServiceMonitor m: this kind is unknown, and its 2 objects have no pod template; ${advice}`,
     `FlinkJob: this kind is unknown, and the object has no pod template; ${advice}`,
   ])
   t.strictSame({ isAnyMissed, isAnyUnknown }, { isAnyMissed: false, isAnyUnknown: true })

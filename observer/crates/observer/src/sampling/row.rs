@@ -91,8 +91,8 @@ fn scaled(out: &mut Vec<u8>, key: &str, value: Option<u64>, digits: u32) {
 ///
 /// A column has its name, the function that writes its value, and the methods of
 /// [`Column`](super::columns::Column) with which the catalog describes it. A column without a
-/// meaning is not in the catalog. `..` inserts columns that several rows share: such columns are
-/// declared by their name alone (`pub TOTALS;`), and their function does not begin or end a row.
+/// meaning is not in the catalog. `..` inserts columns that several rows share. The declaration of
+/// shared columns has only a name (`pub TOTALS;`), and its function does not begin or end a row.
 ///
 /// After `for` is what begins and ends the row: `process(time, pid, tail)`, `thing(time)`, or, for
 /// a line of the summary, `program(name, container)`. `process_in(section, time, pid, tail)` writes

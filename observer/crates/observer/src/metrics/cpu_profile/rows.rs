@@ -92,7 +92,7 @@ row! {
         /// samples of all threads
         samples: number(extent.time().map(|time| time.samples)) => gauge("count").title("Samples");
         /// processor time after the first half second: ticks of the timer divided by the frequency.
-        /// All samples stand for equal parts of it
+        /// Each sample stands for an equal part of this time
         cpu_seconds: millionths(extent.time().map(|time| time.microseconds))
             => gauge("s").title("Sampled CPU time").quantity("process.cpu.time").sampled();
         /// samples in a second of processor time
