@@ -13,13 +13,17 @@ export function noticesOf({ log }: Running): readonly string[] {
   return jsonOf(log()).flatMap(({ notice }) => (typeof notice === 'string' ? [notice] : []))
 }
 
-/** Returns the lines that do not match the description of the metric's rows, with the reasons. */
+/**
+ * Returns the lines that do not match the description of the metric's rows, with the reasons, and
+ * those with a field that the description lacks.
+ */
 export function mismatchesIn({ log }: Running, metric: string): readonly string[] {
   const description = BUILT_IN_ROWS.get(metric)
   if (description === undefined) throw new Error(`the catalog does not describe rows of ${metric}`)
   return linesIn(log()).flatMap((line) => {
     const matched = matchRow(line, description)
-    return matched.kind === 'unmatched' ? [`${matched.reason}: ${line}`] : []
+    if (matched.kind === 'unmatched') return [`${matched.reason}: ${line}`]
+    return matched.kind === 'row' ? matched.undescribed.map((field) => `${field}: ${line}`) : []
   })
 }
 

@@ -1,4 +1,6 @@
 import type { RowsDescription } from '../../core/catalog.ts'
+import { nameFirst } from '../../core/text/name-first.ts'
+import { quote } from '../../core/text/quote.ts'
 import { isSplit, MAX_LINE_LENGTH } from '../../lib/split-lines.ts'
 import type { Moment, RowOrigin, Sample } from './columns.ts'
 import type { Entry, UnmatchedRow } from './entry.ts'
@@ -34,7 +36,7 @@ export interface JsonlOptions {
 const MAX_UNMATCHED = 1000
 /** The number of characters to which a line that does not match, or a notice, is cut. */
 const MAX_TEXT = 1000
-/** The maximum number of different notices of an observer that are kept. */
+/** The maximum number of different notices of an observer, and of ignored fields, that are kept. */
 const MAX_NOTICES = 16
 
 const TOO_LONG = `it is part of a line of more than ${MAX_LINE_LENGTH} characters`
@@ -46,6 +48,8 @@ interface JsonlState {
   readonly options: JsonlOptions
   readonly clock: RowClock
   readonly notices: Set<string>
+  /** The fields that the description lacks. */
+  readonly undescribed: Set<string>
   unmatched: number
   firstReason: string
   /**
@@ -61,6 +65,7 @@ export function startJsonl(options: JsonlOptions): JsonlLog {
     options,
     clock: startRowClock(options.rate),
     notices: new Set(),
+    undescribed: new Set(),
     unmatched: 0,
     firstReason: '',
     broken: undefined,
@@ -72,7 +77,7 @@ export function startJsonl(options: JsonlOptions): JsonlLog {
       return { rows: [], isCut: state.broken !== undefined }
     },
     timepoints: () => state.clock.count(),
-    notices: () => [...unmatchedNotices(state), ...state.notices],
+    notices: () => [...unmatchedNotices(state), ...undescribedNotices(state), ...state.notices],
   }
 }
 
@@ -90,6 +95,7 @@ function takeLine(state: JsonlState, line: string): readonly Entry[] {
       return []
     case 'row': {
       const { of: kind, name: section } = read.section
+      for (const field of read.undescribed) noteUndescribed(state, section, field)
       const moment = state.clock.read(read.at, section)
       return [{ kind, ...state.options.place, ...moment, section, ...read.cells } as Sample]
     }
@@ -122,6 +128,18 @@ function unmatchedNotices({ unmatched, firstReason }: JsonlState): readonly stri
   const rest = unmatched > MAX_UNMATCHED ? ` (only the first ${MAX_UNMATCHED} are kept)` : ''
   const sentence = `${lines} not match the description of the metric's rows${rest}`
   return [`${sentence}; the first: ${firstReason}`]
+}
+
+function noteUndescribed({ undescribed }: JsonlState, section: string, field: string): void {
+  if (undescribed.size < MAX_NOTICES) undescribed.add(`${quote(field)} of ${section}`)
+}
+
+function undescribedNotices({ undescribed }: JsonlState): readonly string[] {
+  if (undescribed.size === 0) return []
+  const fields = nameFirst([...undescribed])
+  return [
+    `the description of the rows has no column for these fields, which are ignored: ${fields}`,
+  ]
 }
 
 interface RowClock {

@@ -1,8 +1,8 @@
-import type { RowSection, RowsDescription } from '../../core/catalog.ts'
+import type { RowColumn, RowSection, RowsDescription } from '../../core/catalog.ts'
 import { asFields, asText, type Fields, parseFields } from '../../core/kubernetes/json.ts'
 import { quote } from '../../core/text/quote.ts'
 import { readArtifact } from './artifact.ts'
-import { isCell, plainCells } from './cell.ts'
+import { isCell } from './cell.ts'
 import type { Cell, RowCells } from './columns.ts'
 
 /** A line of a log in JSON Lines, compared with the description of its metric's rows. */
@@ -13,6 +13,8 @@ export type MatchedLine =
       /** When the row was taken, in milliseconds since 1970. */
       readonly at: number
       readonly cells: RowCells
+      /** The fields of the line that the description lacks. Their values are ignored. */
+      readonly undescribed: readonly string[]
     }
   | { readonly kind: 'notice'; readonly notice: string }
   /** A line about a raw file, which only `collect --output artifacts` reads. */
@@ -31,6 +33,9 @@ const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/
  * Reads a line of a log in JSON Lines: an object with a notice, about a raw file, or with the time,
  * the section and the cells of a row. The section may be missing if the description has only one
  * section. A missing cell is null.
+ *
+ * A field that the description lacks is ignored, so that logs stay readable if another version of
+ * their metric has other columns. A line with no other fields is not a row of the section.
  */
 export function matchRow(line: string, { sections }: RowsDescription): MatchedLine {
   const row = parseFields(line)
@@ -44,9 +49,8 @@ export function matchRow(line: string, { sections }: RowsDescription): MatchedLi
     return unmatched('its time is not a date and time such as 2026-01-31T10:00:00.123Z')
   const section = findSection(sections, named)
   if (section === undefined) return unmatched(sectionProblem(named, sections))
-  const cells = readCells(section, row)
-  if (typeof cells === 'string') return unmatched(cells)
-  return { kind: 'row', section, at, cells }
+  const read = readCells(section, row)
+  return typeof read === 'string' ? unmatched(read) : { kind: 'row', section, at, ...read }
 }
 
 function matchArtifact(artifact: Fields): MatchedLine {
@@ -69,37 +73,30 @@ function sectionProblem(named: unknown, sections: readonly RowSection[]): string
   return `${found}; the sections are ${known}`
 }
 
-/** Returns the cells of a row, or a sentence about a cell that is not valid. */
-function readCells(section: RowSection, row: Fields): RowCells | string {
-  return validCells(section, row) ?? cellProblem(section, row) ?? plainCells(section, row)
-}
+/** The fields of a row that are not cells. */
+const OTHER_FIELDS: ReadonlySet<string> = new Set(['time', 'section', 'notice'])
 
 /**
- * Returns the cells of a row if each of its fields has a column and a value of the column's type.
- * It looks at each column once, because a log has many rows.
+ * Returns the cells of a row and the fields without a column, or a sentence about a field that is
+ * not valid.
  */
-function validCells({ columns }: RowSection, row: Fields): RowCells | undefined {
+function readCells({ name, columns }: RowSection, row: Fields) {
   const cells: Record<string, Cell> = {}
-  let known = row.section === undefined ? 1 : 2
   for (const column of columns) {
-    const value = row[column.name] ?? null
-    if (!isCell(column, value)) return undefined
-    if (row[column.name] !== undefined) known += 1
+    const value = Object.hasOwn(row, column.name) ? row[column.name] : null
+    if (!isCell(column, value)) return wrongType(column)
     cells[column.name] = value
   }
-  return known === Object.keys(row).length ? cells : undefined
+  const undescribed = Object.keys(row).filter((field) => {
+    return !(Object.hasOwn(cells, field) || OTHER_FIELDS.has(field))
+  })
+  const isRow =
+    undescribed.length === 0 || columns.some((column) => Object.hasOwn(row, column.name))
+  return isRow ? { cells, undescribed } : `section ${name} has no column ${shown(undescribed[0])}`
 }
 
-/** Returns a sentence about the first cell that has no column, or another type than its column. */
-function cellProblem({ name, columns }: RowSection, row: Fields): string | undefined {
-  const { time, section, notice, ...cells } = row
-  for (const [key, value] of Object.entries(cells)) {
-    const column = columns.find((one) => one.name === key)
-    if (column === undefined) return `section ${name} has no column ${shown(key)}`
-    if (!isCell(column, value))
-      return `column ${key} must be a ${column.type === 'text' ? 'string' : 'number'} or null`
-  }
-  return undefined
+function wrongType({ name, type }: RowColumn): string {
+  return `column ${name} must be a ${type === 'text' ? 'string' : 'number'} or null`
 }
 
 function shown(value: unknown): string {

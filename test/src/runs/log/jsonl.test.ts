@@ -172,6 +172,33 @@ t.test('a line that does not match the description is kept with the reason', asy
   }
 })
 
+t.test('fields that the description lacks are ignored, and named once', async (t) => {
+  const cells = { heat: 300, watts: 1, 'two words': [1] }
+  const lines = row(1, cells) + row(2, { name: 'a' }) + row(3, { watts: 3, heat: null })
+  const { rows, others, log } = read(head() + START + lines + END)
+  t.strictSame(
+    rows.map((sample) => [sample.name, sample.watts, sample.heat]),
+    [
+      [null, 1, undefined],
+      ['a', null, undefined],
+      [null, 3, undefined],
+    ],
+  )
+  t.equal(others.length, 3)
+  t.strictSame(log.notices, [
+    'the description of the rows has no column for these fields, which are ignored: ' +
+      '"heat" of power, "two words" of power',
+  ])
+})
+
+t.test('of the fields that are ignored, only the first are named', async (t) => {
+  const fields = Array.from({ length: 5000 }, (_, field) => [`field-${field}`, 1])
+  const { log } = read(START + row(1, { watts: 1, ...Object.fromEntries(fields) }) + END)
+  t.match(log.notices, [
+    /: "field-0" of power, "field-1" of power, "field-2" of power and 13 more$/,
+  ])
+})
+
 t.test('at most 1,000 lines that do not match are kept, cut to 1,000 characters', async (t) => {
   const { others, log } = read(`${START}${`${'x'.repeat(5000)}\n`.repeat(1500)}${END}`)
   t.equal(others.length, 1000)

@@ -236,8 +236,8 @@ t.test('lines that do not match are counted, with the reason of the first', asyn
   const log = startLiveLog(rowsOf('pressure'))
   for (const line of [START, row(1, {})]) log.push(line, 0)
   log.settle()
-  for (const line of [row(2, { heat: 1 }), '{"time":1}', 'a sentence']) log.push(line, 0)
-  t.match(log.unmatched(), { lines: 2, reason: 'section process has no column "heat"' })
+  for (const line of [row(2, { pid: '1' }), '{"time":1}', 'a sentence']) log.push(line, 0)
+  t.match(log.unmatched(), { lines: 2, reason: 'column pid must be a number or null' })
 })
 
 t.test('the rows of an earlier run of the container are forgotten', async (t) => {
