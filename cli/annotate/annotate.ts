@@ -13,7 +13,7 @@ import type { Manifest } from '../../src/pods/manifest/read.ts'
 import { describe, listNotObjects, listWithoutPods } from '../../src/pods/manifest/report.ts'
 import { findResources } from '../../src/pods/manifest/resources.ts'
 import { listNamespacesWithoutTools } from '../../src/pods/manifest/tool-namespaces.ts'
-import { listUnranked } from '../../src/pods/manifest/unranked-pods.ts'
+import { listUnindexed } from '../../src/pods/manifest/unindexed-pods.ts'
 import { type InjectOptions, isChanged, resolveMetrics, show, UNCHANGED } from '../inject/inject.ts'
 import { asked, metricNames, writtenPairs } from '../shared/asking.ts'
 import { readCatalogs } from '../shared/catalogs/catalog-by-namespace.ts'
@@ -34,7 +34,7 @@ export type AnnotateOptions = Pick<
   | 'catalog'
   | 'observerImage'
 > &
-  SchemaOptions & { readonly ranks?: string; readonly undo?: boolean }
+  SchemaOptions & { readonly pods?: string; readonly undo?: boolean }
 
 /**
  * Runs `ridealong annotate -f FILE`: adds annotations to objects, in the field from which the
@@ -103,7 +103,7 @@ function listWarnings(
   const overlaps = catalogs.flatMap((catalog) => listOverlapNotes(annotations, catalog))
   return [
     ...listNamespacesWithoutTools(manifests, annotated, [...new Set(tools)]),
-    ...listUnranked(annotated, annotations),
+    ...listUnindexed(annotated, annotations),
     ...new Set(overlaps),
   ]
 }
@@ -137,8 +137,8 @@ function readMetrics({ metric, annotation }: AnnotateOptions): readonly string[]
 }
 
 /** Returns the annotations of the command line, in addition to the metrics, as KEY=VALUE. */
-function readPairs({ annotation = [], ranks }: AnnotateOptions): readonly string[] {
-  return ranks === undefined ? annotation : [...annotation, `${KEYS.ranks}=${ranks}`]
+function readPairs({ annotation = [], pods }: AnnotateOptions): readonly string[] {
+  return pods === undefined ? annotation : [...annotation, `${KEYS.pods}=${pods}`]
 }
 
 /** Returns the warnings of the webhook about a valid request. */

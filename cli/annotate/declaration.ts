@@ -15,13 +15,13 @@ export function declareAnnotate(program: Command, session: Session): void {
       items,
     )
     .option(
-      '--ranks <ranks>',
-      'the ranks that get observers, such as 0-3,8 or every:16 or launcher (default: all)',
+      '--pods <pods>',
+      'the pods that get observers, such as 0-3,8 or every:16 or launcher (default: all)',
     )
     .addOption(
       new Option('--undo', 'remove the annotations of Ridealong').conflicts([
         'metric',
-        'ranks',
+        'pods',
         'annotation',
       ]),
     )
@@ -32,7 +32,7 @@ export function declareAnnotate(program: Command, session: Session): void {
         examples: [
           'annotate -f job.yaml | kubectl apply -f -',
           'annotate -f . --metric io-sysstat --include Job',
-          'annotate -f job.yaml --metric true,cpu-profile --ranks every:16',
+          'annotate -f job.yaml --metric true,cpu-profile --pods every:16',
           'annotate -f all.yaml --include Namespace',
           'annotate -f all.yaml --crds crds/ --strict > annotated.yaml',
           'annotate --undo -f annotated.yaml > job.yaml',

@@ -6,7 +6,7 @@ import { type Annotations, readAnnotations, readRequest } from '../../src/core/r
 import { allow } from '../../src/core/response.ts'
 import type { Review } from '../../src/core/review.ts'
 import { type PodReview, reviewPod, type Settings } from '../../src/core/review-pod.ts'
-import { selectsRanks } from '../../src/core/rules/rank-selection.ts'
+import { selectsPods } from '../../src/core/rules/pod-selection.ts'
 import { formatList } from '../../src/lib/format-list.ts'
 import {
   type Answer,
@@ -187,7 +187,7 @@ async function answererFor(
   const answer: Answer = (review, template) => {
     const catalog = catalogFor(review.namespace)
     const own = { ...settings, catalog, namespace: asking(place(review.namespace), given) }
-    return dependsOnRank(review, template, own) ? refuseRanks(review) : reviewPod(review, own)
+    return dependsOnPod(review, template, own) ? refuseSelection(review) : reviewPod(review, own)
   }
   return { answer, origins }
 }
@@ -207,10 +207,10 @@ function namedMetrics(
 }
 
 /**
- * Reports whether a template requests observers for some ranks only. All pods of the template would
+ * Reports whether a template requests observers for some pods only. All pods of the template would
  * get the same observers.
  */
-function dependsOnRank(
+function dependsOnPod(
   { object }: Review,
   { resource, path }: Template,
   { namespace, catalog }: Settings,
@@ -218,16 +218,16 @@ function dependsOnRank(
   if (path.length === resource.path.length) return false
   const own = readAnnotations(asFields(fieldsOrNone(fieldsOrNone(object).metadata).annotations))
   const request = readRequest(own, namespace.annotations, catalog)
-  return request.kind === 'asked' && selectsRanks(request)
+  return request.kind === 'asked' && selectsPods(request)
 }
 
-function refuseRanks(review: Review): PodReview {
-  const decision = leave('invalid-option', PER_RANK)
+function refuseSelection(review: Review): PodReview {
+  const decision = leave('invalid-option', PER_POD)
   return { decision, operations: [], response: allow(review) }
 }
 
-const PER_RANK =
-  `annotation ${KEYS.ranks}: inject adds observers to a template, which all ranks share; let the` +
+const PER_POD =
+  `annotation ${KEYS.pods}: inject adds observers to a template, which all pods share; let the` +
   ' webhook add them (ridealong annotate), or remove the annotation'
 
 /**

@@ -178,7 +178,7 @@ function unknownMetric(name: string, container: Fields): Metric {
     description: '',
     privilege: 'restricted',
     options,
-    ranksKey: `${name}.ridealong.dev/ranks`,
+    podsKey: `${name}.ridealong.dev/pods`,
     defaults: [...options.values()].map(({ variable, default: value }) => {
       return { name: variable, value: String(value) }
     }),

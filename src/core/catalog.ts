@@ -1,4 +1,4 @@
-import { DOMAIN, RANKS_OPTION } from './keys.ts'
+import { DOMAIN, PODS_OPTION } from './keys.ts'
 import { type EnvVar, plain } from './kubernetes/environment.ts'
 import type { Fields } from './kubernetes/json.ts'
 import { POD_SECURITY_LEVELS, type PodSecurityLevel } from './kubernetes/pod-security.ts'
@@ -30,8 +30,8 @@ export interface Metric {
   readonly privilege: Privilege
   /** The options by annotation key, `METRIC.ridealong.dev/OPTION`. */
   readonly options: ReadonlyMap<string, OfferedOption>
-  /** The annotation that selects the ranks to which the metric applies. */
-  readonly ranksKey: string
+  /** The annotation that selects the pods to which the metric applies. */
+  readonly podsKey: string
   /** The environment variables for all options with their default values. */
   readonly defaults: readonly EnvVar[]
   /** The rows of the observer's log; undefined if no document of the metric describes them. */
@@ -123,13 +123,13 @@ export interface OtlpNames {
   /** Attributes of all points, such as a direction. */
   readonly attributes?: Readonly<Record<string, string>>
   /**
-   * Of a key: whether the values of the rows that differ in it are summed with granularity `rank`.
+   * Of a key: whether the values of the rows that differ in it are summed with granularity `pod`.
    * By default, they are summed if the key is a number, such as a process id.
    */
   readonly summed?: boolean
   /** False if the values of the column are not exported. */
   readonly exported?: false
-  /** Of a value: with granularity `rank`, the mean of the rows is exported instead of the sum. */
+  /** Of a value: with granularity `pod`, the mean of the rows is exported instead of the sum. */
   readonly mean?: true
 }
 
@@ -222,7 +222,7 @@ function buildMetric(
     description,
     privilege,
     options: read,
-    ranksKey: `${name}.${DOMAIN}/${RANKS_OPTION}`,
+    podsKey: `${name}.${DOMAIN}/${PODS_OPTION}`,
     defaults,
     rows,
     liveExport,
@@ -296,8 +296,8 @@ export interface LiveExport {
   /** Seconds between pushes. */
   readonly interval?: number
   /**
-   * `rank`: in each pod, the values of all processes of a program are summed. `process`: each
+   * `pod`: in each pod, the values of all processes of a program are summed. `process`: each
    * process has its own values.
    */
-  readonly granularity?: 'rank' | 'process'
+  readonly granularity?: 'pod' | 'process'
 }

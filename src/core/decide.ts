@@ -25,7 +25,7 @@ import { checkImageAvailability } from './rules/image-availability.ts'
 import { findDefaultTarget } from './rules/injected-containers.ts'
 import { checkNamespacePolicy, type RuleSource } from './rules/namespace-policy.ts'
 import { operatorConflict } from './rules/operator-conflict.ts'
-import { selectMetrics, type UnselectedMetric } from './rules/rank-selection.ts'
+import { selectMetrics, type UnselectedMetric } from './rules/pod-selection.ts'
 import { fitResources } from './rules/resource-policy.ts'
 import { deriveSecurityContext } from './rules/security-context.ts'
 import { findToolConflict, findTools, withLaunchAgents } from './rules/tool-conflict.ts'
@@ -82,9 +82,9 @@ function decideMissing(
   circumstances: Circumstances,
 ): Decision {
   if (request.kind === 'wrong') return leaveOrDeny(request.onError, request.reason, request.message)
-  const ofRank = selectMetrics(pod.metadata, request)
-  if ('reason' in ofRank) return leaveOrDeny(request.onError, ofRank.reason, ofRank.message)
-  const missing = ofRank.metrics.filter(({ metric }) => !present.includes(metric.name))
+  const ofPod = selectMetrics(pod.metadata, request)
+  if ('reason' in ofPod) return leaveOrDeny(request.onError, ofPod.reason, ofPod.message)
+  const missing = ofPod.metrics.filter(({ metric }) => !present.includes(metric.name))
   // A copy of a pod with the default metrics of another catalog does not get those of this catalog.
   const isCopy =
     missing.some(({ isDefault }) => isDefault) && hasObserverOfOther(pod, circumstances.catalog)
@@ -94,7 +94,7 @@ function decideMissing(
     ({ metric }) => different.find(({ name }) => name === metric.name) ?? [],
   )
   if (other.length > 0) return leaveDifferent(other)
-  const { others } = ofRank
+  const { others } = ofPod
   return decideObservers({
     ...circumstances,
     pod,
@@ -108,7 +108,7 @@ function decideMissing(
 interface InjectionContext extends Circumstances {
   readonly pod: Pod
   readonly request: MetricRequest
-  /** The requested metrics that apply only to other ranks. */
+  /** The requested metrics that apply only to other pods. */
   readonly others: readonly UnselectedMetric[]
   /** The names of the observers that the pod already has. */
   readonly present: readonly string[]
@@ -278,7 +278,7 @@ function formatStatus(
     catalog: catalog.revision,
     // The variables of the target that `ridealong inject --undo` removes.
     variables: variables.length > 0 ? variables : undefined,
-    // The requested metrics that only other ranks have.
+    // The requested metrics that only other pods have.
     notSelected: others.length > 0 ? others.map(({ metric }) => metric) : undefined,
   })
 }

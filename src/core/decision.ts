@@ -2,7 +2,7 @@ import type { Fields } from './kubernetes/json.ts'
 import { REASONS, type Reason } from './reasons.ts'
 import type { Mode, OnError, RequestedMetric } from './request.ts'
 import type { CounterPrediction } from './rules/counters.ts'
-import type { UnselectedMetric } from './rules/rank-selection.ts'
+import type { UnselectedMetric } from './rules/pod-selection.ts'
 import type { Forwarding } from './tools/forwarding.ts'
 
 /** The decision about a pod. */
@@ -12,7 +12,7 @@ export type Decision = Injected | Restored | Left | Denied
 export interface Injected {
   readonly outcome: 'injected'
   readonly observers: readonly Observer[]
-  /** The requested metrics that apply only to other ranks. */
+  /** The requested metrics that apply only to other pods. */
   readonly others: readonly UnselectedMetric[]
   /** The names of the catalog's observers that the pod already has. */
   readonly present: readonly string[]

@@ -11,11 +11,11 @@ export const KEYS = {
   targetCommand: 'ridealong.dev/target-command',
   mode: 'ridealong.dev/mode',
   onError: 'ridealong.dev/on-error',
-  ranks: 'ridealong.dev/ranks',
+  pods: 'ridealong.dev/pods',
 } as const
 
-/** The option that selects the ranks of a metric: `METRIC.ridealong.dev/ranks`. */
-export const RANKS_OPTION = 'ranks'
+/** The option that selects the pods of a metric: `METRIC.ridealong.dev/pods`. */
+export const PODS_OPTION = 'pods'
 
 /** The annotation in which Ridealong records the result for a pod that requests metrics. */
 export const STATUS_KEY = 'ridealong.dev/status'

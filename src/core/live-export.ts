@@ -25,7 +25,7 @@ export function exportVariables(
   isLeftOut: (section: RowSection, column: RowColumn) => boolean = () => false,
 ): readonly EnvVar[] {
   if (settings === undefined || rows === undefined) return []
-  const { endpoint, interval = DEFAULT_INTERVAL, granularity = 'rank' } = settings
+  const { endpoint, interval = DEFAULT_INTERVAL, granularity = 'pod' } = settings
   const description = describeExport(name, withoutColumns(rows, isLeftOut), granularity)
   return [
     field('POD_UID', 'metadata.uid'),
@@ -68,7 +68,7 @@ function withoutColumns(
 }
 
 /** The rows of a metric as `push` reads them (observer/crates/otlp/src/description.rs). */
-function describeExport(name: string, rows: RowsDescription, granularity: 'rank' | 'process') {
+function describeExport(name: string, rows: RowsDescription, granularity: 'pod' | 'process') {
   const describe = (section: RowSection) => describeSection(name, section, granularity)
   return {
     metric: name,
@@ -81,9 +81,9 @@ function describeExport(name: string, rows: RowsDescription, granularity: 'rank'
 function describeSection(
   metric: string,
   { name, of, columns }: RowSection,
-  granularity: 'rank' | 'process',
+  granularity: 'pod' | 'process',
 ) {
-  const isSummed = granularity === 'rank' && (of === 'process' || of === 'thread')
+  const isSummed = granularity === 'pod' && (of === 'process' || of === 'thread')
   const keys = columns.filter(({ type, key, otlp }) => {
     return key === true || (type === 'text' && otlp?.name !== undefined)
   })
@@ -136,7 +136,7 @@ const UNITS: Readonly<Record<string, string>> = {
   'MB/s': 'MBy/s',
 }
 
-/** Units of values whose sum over processes means nothing. A rank has their mean. */
+/** Units of values whose sum over processes means nothing. A pod has their mean. */
 const MEAN_UNITS: readonly string[] = ['ratio', 'MHz', 'V', 'Cel']
 
 /** Returns the name with which a column of a metric's section is exported. */

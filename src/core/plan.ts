@@ -143,7 +143,10 @@ const PLACE = [
   field('POD_NAMESPACE', 'metadata.namespace'),
   field('NODE_NAME', 'spec.nodeName'),
 ]
-const RANK = field('JOB_COMPLETION_INDEX', `metadata.annotations['${COMPLETION_INDEX_KEY}']`)
+const COMPLETION_INDEX = field(
+  'JOB_COMPLETION_INDEX',
+  `metadata.annotations['${COMPLETION_INDEX_KEY}']`,
+)
 
 /** Returns the environment variables that all added observers get. */
 function environment(
@@ -166,7 +169,7 @@ function environment(
   const owner = pod.owner === undefined ? '' : `${pod.owner.kind}/${pod.owner.name}`
   if (targetCommand !== undefined) env.push(plain('RIDEALONG_TARGET_COMMAND', targetCommand))
   if (isPrintable(owner)) env.push(plain('RIDEALONG_OWNER', owner))
-  if (pod.annotations?.[COMPLETION_INDEX_KEY] !== undefined) env.push(RANK)
+  if (pod.annotations?.[COMPLETION_INDEX_KEY] !== undefined) env.push(COMPLETION_INDEX)
   return env
 }
 

@@ -1,6 +1,6 @@
 /**
  * The rules of the decision, in the order in which review-pod.ts and decide.ts check them: the name
- * that `explain` prints, and its sentence for a pod that passes. For `request` and `rank`,
+ * that `explain` prints, and its sentence for a pod that passes. For `request` and `selection`,
  * `explain` makes a sentence about the request.
  */
 export const RULES = [
@@ -12,7 +12,7 @@ export const RULES = [
   { name: 'hostPID', passed: 'not set' },
   { name: 'system', passed: 'not a Windows pod' },
   { name: 'request', passed: 'valid' },
-  { name: 'rank', passed: 'all pods are selected' },
+  { name: 'selection', passed: 'all pods are selected' },
   { name: 'observers before', passed: 'the pod has no observers yet' },
   { name: 'creator', passed: 'no known operator conflict' },
   { name: 'target', passed: 'the container exists' },
@@ -194,19 +194,19 @@ const ROWS = {
     canDeny: true,
     isErrorInManifest: true,
   },
-  'rank-not-selected': {
-    sentence: 'the annotation ridealong.dev/ranks does not select the rank of the pod',
-    rule: 'rank',
+  'pod-not-selected': {
+    sentence: 'the annotation ridealong.dev/pods does not select the pod',
+    rule: 'selection',
     remedy:
-      'nothing, if the observers of other ranks are enough; otherwise change the annotation ' +
-      '`ridealong.dev/ranks`, then create the pod again',
+      'nothing, if the observers of other pods are enough; otherwise change the annotation ' +
+      '`ridealong.dev/pods`, then create the pod again',
     written: true,
     warns: false,
     canDeny: false,
   },
-  'rank-unknown': {
-    sentence: 'the annotation ridealong.dev/ranks is set, but the pod has no known rank',
-    rule: 'rank',
+  'pod-index-unknown': {
+    sentence: 'the annotation ridealong.dev/pods is set, but the pod has no known index',
+    rule: 'selection',
     remedy:
       'use a workload that numbers its pods, such as an Indexed Job, or remove the ' +
       'annotation that the message names',

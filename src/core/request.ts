@@ -11,8 +11,8 @@ import {
   parseMetricList,
   wordInLowerCase,
 } from './text/metric-list.ts'
+import { type PodSelector, parsePods } from './text/pod-selector.ts'
 import { quote } from './text/quote.ts'
-import { parseRanks, type RankSelector } from './text/rank-selector.ts'
 import { didYouMean, didYouMeanKey } from './text/similar.ts'
 import { problemOfTargetCommand } from './text/target-command.ts'
 
@@ -33,8 +33,8 @@ export type Annotations = ReadonlyMap<string, string>
 export interface RequestedMetric {
   readonly metric: Metric
   readonly options: readonly EnvVar[]
-  /** The ranks to which the metric applies; undefined for all ranks of the request. */
-  readonly ranks: RankSelector | undefined
+  /** The pods to which the metric applies; undefined for all pods of the request. */
+  readonly pods: PodSelector | undefined
   /** Whether the metric is requested only as a default metric of the catalog. */
   readonly isDefault: boolean
 }
@@ -45,8 +45,8 @@ export interface Terms {
   readonly mode: Mode
   readonly targetContainer: string | undefined
   readonly targetCommand: string | undefined
-  /** The ranks to which the request applies; undefined for all pods. */
-  readonly ranks: RankSelector | undefined
+  /** The pods to which the request applies; undefined for all pods. */
+  readonly pods: PodSelector | undefined
 }
 
 /** The problem with a request: a reason, and a message with the problem and the valid values. */
@@ -110,8 +110,8 @@ function isOurs(key: string): boolean {
 
 function* knownKeys({ metrics }: Catalog): Iterable<string> {
   yield* KNOWN_KEYS
-  for (const { options, ranksKey } of metrics.values()) {
-    yield ranksKey
+  for (const { options, podsKey } of metrics.values()) {
+    yield podsKey
     yield* options.keys()
   }
 }
@@ -165,8 +165,8 @@ function readTerms(
     problemOfKeys(annotations, metrics) ??
     problemOfCommand(annotations)
   if (problem !== undefined) return problem
-  const ranks = readRanks(KEYS.ranks, annotations)
-  if (ranks !== undefined && 'reason' in ranks) return ranks
+  const pods = readPods(KEYS.pods, annotations)
+  if (pods !== undefined && 'reason' in pods) return pods
   const asked = found.map((metric) => readMetric(metric, annotations))
   const wrong = asked.find((outcome) => 'reason' in outcome)
   if (wrong !== undefined) return wrong
@@ -175,7 +175,7 @@ function readTerms(
     mode: mode.word,
     targetContainer: annotations.get(KEYS.targetContainer)?.trim(),
     targetCommand: annotations.get(KEYS.targetCommand),
-    ranks,
+    pods,
   }
 }
 
@@ -275,8 +275,8 @@ function keysBeside(key: string, metrics: readonly Metric[]): readonly string[] 
   const [, name] = OPTION_KEY.exec(key) ?? []
   if (name === undefined) return Object.values(KEYS)
   const metric = metrics.find((asked) => asked.name === name)
-  if (metric === undefined || metric.options.has(key) || key === metric.ranksKey) return undefined
-  return [...metric.options.keys(), metric.ranksKey]
+  if (metric === undefined || metric.options.has(key) || key === metric.podsKey) return undefined
+  return [...metric.options.keys(), metric.podsKey]
 }
 
 function problemOfCommand(annotations: Annotations): Wrong | undefined {
@@ -285,20 +285,20 @@ function problemOfCommand(annotations: Annotations): Wrong | undefined {
   return problem === undefined ? undefined : invalid(`annotation ${KEYS.targetCommand}: ${problem}`)
 }
 
-/** Reads an annotation that selects ranks; undefined if it is missing or has no terms. */
-function readRanks(key: string, annotations: Annotations): RankSelector | undefined | Wrong {
+/** Reads an annotation that selects pods; undefined if it is missing or has no terms. */
+function readPods(key: string, annotations: Annotations): PodSelector | undefined | Wrong {
   const written = annotations.get(key)
-  const ranks = written === undefined ? undefined : parseRanks(written)
-  if (ranks === undefined || !('problem' in ranks)) return ranks
-  return invalid(`annotation ${key}: ${ranks.problem}`)
+  const pods = written === undefined ? undefined : parsePods(written)
+  if (pods === undefined || !('problem' in pods)) return pods
+  return invalid(`annotation ${key}: ${pods.problem}`)
 }
 
 function readMetric(found: FoundMetric, annotations: Annotations): RequestedMetric | Wrong {
   const { metric } = found
-  const ranks = readRanks(metric.ranksKey, annotations)
-  if (ranks !== undefined && 'reason' in ranks) return ranks
+  const pods = readPods(metric.podsKey, annotations)
+  if (pods !== undefined && 'reason' in pods) return pods
   const read = readOptions(metric, annotations)
-  return 'reason' in read ? read : { ...found, options: read.options, ranks }
+  return 'reason' in read ? read : { ...found, options: read.options, pods }
 }
 
 function readOptions(

@@ -299,7 +299,7 @@ function wishesOf(dice: Dice, leaning: Leaning): Json {
     'perf-sysstat.ridealong.dev/rate': dice.seldom(5, '5', ' 007 ', '3600', '0', 'often; rm', 5),
     'io-sysstat.ridealong.dev/completions': dice.seldom(8, '0', '12', '-1', '1e3', '٣'),
     'cpu-tool.ridealong.dev/frequency': dice.seldom(8, '1', ' 0250 ', '0', '$(HOME)'),
-    'cpu-tool.ridealong.dev/ranks': dice.seldom(12, 'launcher', '0-3'),
+    'cpu-tool.ridealong.dev/pods': dice.seldom(12, 'launcher', '0-3'),
     'raw-perf.ridealong.dev/event': dice.seldom(8, 'cycles', 'all', '$(HOME)'),
     'perf-sysstat.ridealong.dev/raet': dice.seldom(40, '1'),
     'nobody.ridealong.dev/rate': dice.seldom(20, 'x'),

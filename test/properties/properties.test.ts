@@ -379,7 +379,7 @@ function agentsAddedTo({ spec }: Json): readonly string[] {
   return values.filter((value) => value !== 'orted')
 }
 
-t.test('only a launcher forwards variables, and only of tools for all ranks', async () => {
+t.test('only a launcher forwards variables, and only of tools for all pods', async () => {
   const counts = new Map<boolean, number>()
   alwaysWithTools(({ answer: { decision }, pod, patched }, tools, call) => {
     assert.ok('forwarding' in decision)
@@ -387,7 +387,7 @@ t.test('only a launcher forwards variables, and only of tools for all ranks', as
       return isDeepStrictEqual(mapOf(pod.metadata).labels, labels)
     })
     assert.equal(decision.forwarding.isLauncher, isLauncher)
-    const isForSome = asked(call, 'cpu-tool.ridealong.dev/ranks') !== undefined
+    const isForSome = asked(call, 'cpu-tool.ridealong.dev/pods') !== undefined
     const forwarded = tools.filter(({ metric }) => !isForSome || metric.name !== 'cpu-tool')
     const agents = agentsAddedTo(patched)
     const isForwarding = isLauncher && forwarded.length > 0

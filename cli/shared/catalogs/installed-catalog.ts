@@ -7,7 +7,7 @@ import {
 } from '../../../src/catalog/answered-catalog.ts'
 import { loadCatalog } from '../../../src/catalog/load.ts'
 import type { Catalog } from '../../../src/core/catalog.ts'
-import { DOMAIN, RANKS_OPTION, REVISION_LABEL } from '../../../src/core/keys.ts'
+import { DOMAIN, PODS_OPTION, REVISION_LABEL } from '../../../src/core/keys.ts'
 import { asObjects, asText, type Fields, fieldsOrNone } from '../../../src/core/kubernetes/json.ts'
 import { hasCommandOfCatalog } from '../../../src/core/rules/observer-difference.ts'
 import { DEFAULT_WORD } from '../../../src/core/text/metric-list.ts'
@@ -148,7 +148,7 @@ type Source = Omit<InstalledCatalog, 'left'>
  */
 function optionsOf(metric: string, annotations: CatalogRequest['annotations'] = {}) {
   const key = metric === DEFAULT_WORD ? '[^/]+' : metric
-  const isOption = new RegExp(`^${key}\\.${DOMAIN}/(?!${RANKS_OPTION}$)`)
+  const isOption = new RegExp(`^${key}\\.${DOMAIN}/(?!${PODS_OPTION}$)`)
   return Object.fromEntries(Object.entries(annotations).filter(([name]) => isOption.test(name)))
 }
 

@@ -41,7 +41,7 @@ function buildObserver(
   guaranteed: boolean,
   installerLimits: Fields | undefined,
 ): Observer {
-  const { metric, options, ranks, isDefault } = asked
+  const { metric, options, pods, isDefault } = asked
   const { securityContext: own } = metric.container
   const securityContext = own === undefined ? derived : startable(own, pod)
   const installer = installerLimits && {
@@ -52,7 +52,7 @@ function buildObserver(
   const bare = {
     metric,
     options,
-    ranks,
+    pods,
     isDefault,
     securityContext,
     resources: undefined,

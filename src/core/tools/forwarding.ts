@@ -37,19 +37,19 @@ export const LAUNCH_AGENT_NAMES: readonly string[] = LAUNCH_AGENTS.map(({ name }
 export const UNFORWARDABLE = /["$`\\=]/
 
 /**
- * Selects the metrics whose variables a pod forwards. A tool that is requested for some ranks only
+ * Selects the metrics whose variables a pod forwards. A tool that is requested for some pods only
  * is not forwarded, because the libraries of its pods do not exist in the others.
  *
  * @param metadata the metadata of the pod
  */
 export function selectForwarded(
   metadata: Fields,
-  { ranks, metrics }: Pick<Terms, 'ranks' | 'metrics'>,
+  { pods, metrics }: Pick<Terms, 'pods' | 'metrics'>,
 ): Forwarding {
   const isLauncher = isMpiLauncher(metadata)
   const isForwarded = (asked: RequestedMetric) =>
-    asked.ranks === undefined && asked.metric.tool !== undefined && forwards(asked.metric.tool)
-  const isForAll = isLauncher && ranks === undefined
+    asked.pods === undefined && asked.metric.tool !== undefined && forwards(asked.metric.tool)
+  const isForAll = isLauncher && pods === undefined
   return { isLauncher, metrics: isForAll ? metrics.filter(isForwarded) : [] }
 }
 

@@ -4,15 +4,15 @@ import type { Review } from '../../core/review.ts'
 import { type PodReview, reviewPod } from '../../core/review-pod.ts'
 import type { Facts } from './facts.ts'
 import { asItCame } from './original-pod.ts'
-import { dependsOnRank, withoutRanks } from './rank-findings.ts'
+import { dependsOnPod, withoutSelection } from './selection-findings.ts'
 
 /** The answer of the webhook to the creation of an explained pod. */
 export interface PodAnswer {
-  /** The facts, with a target container and without ranks if these are not known yet. */
+  /** The facts, with a target container, without the selection of pods if it is open. */
   readonly facts: Facts
   readonly request: Request
-  /** Whether the observers depend on the rank of each pod of a template. */
-  readonly isPerRank: boolean
+  /** Whether the observers depend on the index of each pod of a template. */
+  readonly isPerPod: boolean
   /** The settings of the review. */
   readonly settings: Facts['settings']
   /** The pod that the webhook receives. */
@@ -23,13 +23,13 @@ export interface PodAnswer {
 /** Reviews the creation of a pod as the webhook would. */
 export function answerFor(given: Facts): PodAnswer {
   const request = resolveRequest(given)
-  const isPerRank = dependsOnRank(given, request)
+  const isPerPod = dependsOnPod(given, request)
   const known = given.isAssumed === true ? withTarget(given, request) : given
-  const facts = isPerRank ? { ...withoutRanks(known), pods: undefined } : known
+  const facts = isPerPod ? { ...withoutSelection(known), pods: undefined } : known
   const review = cameAs(facts)
   const settings = settingsFor(facts)
   const received = fieldsOrNone(review.object)
-  return { facts, request, isPerRank, settings, received, reviewed: reviewPod(review, settings) }
+  return { facts, request, isPerPod, settings, received, reviewed: reviewPod(review, settings) }
 }
 
 function resolveRequest({ review, settings }: Facts): Request {

@@ -16,8 +16,8 @@ export interface ConclusionFacts {
   readonly answer: PodReview
   readonly asked: readonly Finding[]
   readonly rules: readonly Finding[]
-  /** Whether the observers depend on the rank of each pod of a template. */
-  readonly isPerRank: boolean
+  /** Whether the observers depend on the index of each pod of a template. */
+  readonly isPerPod: boolean
 }
 
 /** The last part of an explanation: the outcome, and one sentence. */
@@ -160,7 +160,7 @@ function alreadyInjected(metrics: readonly string[]): Conclusion {
   return { outcome: 'injected', conclusion }
 }
 
-function answered({ facts, answer: { decision }, asked, isPerRank }: ConclusionFacts): Conclusion {
+function answered({ facts, answer: { decision }, asked, isPerPod }: ConclusionFacts): Conclusion {
   const regardless = 'reason' in decision && REASONS[decision.reason].isRegardless === true
   const obstacle = regardless || isThere(decision) ? undefined : firstStop(asked)
   if (obstacle !== undefined) {
@@ -178,7 +178,7 @@ function answered({ facts, answer: { decision }, asked, isPerRank }: ConclusionF
     const conclusion = `The pod would be denied because of its observers: ${message}.`
     return { outcome: 'denied', reason: 'admission-policy', conclusion }
   }
-  return { outcome: 'injected', conclusion: injectedSentence(decision, facts, isPerRank) }
+  return { outcome: 'injected', conclusion: injectedSentence(decision, facts, isPerPod) }
 }
 
 function leftOrDenied({ outcome, reason, message }: Left | Denied): Conclusion {
@@ -192,10 +192,10 @@ function isThere(decision: Decision): boolean {
   return isWhole || decision.outcome === 'restored'
 }
 
-function injectedSentence(decision: Decision, { webhook }: Facts, isPerRank: boolean): string {
+function injectedSentence(decision: Decision, { webhook }: Facts, isPerPod: boolean): string {
   const names = 'observers' in decision ? decision.observers.map(({ metric }) => metric.name) : []
   const where = webhook === undefined ? ' if the webhook is called' : ''
-  const which = isPerRank ? ', depending on its rank' : ''
+  const which = isPerPod ? ', depending on its index' : ''
   return `The pod would be injected with ${names.join(', ')}${where}${which}.`
 }
 

@@ -41,7 +41,7 @@ export interface Explanation {
  * give the same explanation.
  */
 export function explain(given: Facts): Explanation {
-  const { facts, request, isPerRank, settings, reviewed } = answerFor(given)
+  const { facts, request, isPerPod, settings, reviewed } = answerFor(given)
   const { answer, mistakes } = separateMistakes(reviewed, listMistakes(facts))
   const out = facts.created && cameOutOf(facts, facts.created)
   const carried = facts.created ? undefined : cameOutOf(facts, fieldsOrNone(facts.review.object))
@@ -52,12 +52,12 @@ export function explain(given: Facts): Explanation {
     decision: answer.decision,
     unchecked: out === undefined || out.outcome === 'silent' ? listUnchecked(facts, settings) : {},
     isCarrying: isCarrying({ carried, answer }),
-    dependsOnRank: isPerRank,
+    dependsOnPod: isPerPod,
   })
   const created = facts.created
     ? createdFindings(facts.created, out ?? { outcome: 'silent' }, facts.settings.catalog)
     : []
-  const conclusion = conclude({ facts, out, carried, answer, asked, rules, isPerRank })
+  const conclusion = conclude({ facts, out, carried, answer, asked, rules, isPerPod })
   return {
     subject: facts.subject,
     namespace: facts.review.namespace,
@@ -117,10 +117,10 @@ function ending({ outcome, reason }: Conclusion, cost: Cost | undefined) {
  * that differ, and a namespace that could not be read.
  */
 function aside({ differences, namespace, isAssumed }: Facts): readonly Finding[] {
-  const ranks = differences === undefined ? [] : [find('ranks', 'look', differences)]
+  const pods = differences === undefined ? [] : [find('pods', 'look', differences)]
   const pod = isAssumed === true ? [find('pod', 'unknown', ASSUMED)] : []
   const place = 'problem' in namespace ? [find('namespace', 'unknown', namespace.problem)] : []
-  return [...pod, ...ranks, ...place]
+  return [...pod, ...pods, ...place]
 }
 
 const ASSUMED =

@@ -4,7 +4,7 @@ import type { Request } from '../../core/request.ts'
 import { listOverlaps } from '../../core/rules/overlapping-metrics.ts'
 import type { UncheckedRules } from './facts.ts'
 import { type Finding, find, stop } from './finding.ts'
-import { rankFinding } from './rank-findings.ts'
+import { selectionFinding } from './selection-findings.ts'
 
 /** The reason that prevented observers, and its message. */
 export interface Stopped {
@@ -25,8 +25,8 @@ export interface RuleFacts {
   readonly unchecked: UncheckedRules
   /** Whether the pod has its observers in its manifest and the webhook adds none. */
   readonly isCarrying: boolean
-  /** Whether the observers depend on the rank of each pod of a template. */
-  readonly dependsOnRank: boolean
+  /** Whether the observers depend on the index of each pod of a template. */
+  readonly dependsOnPod: boolean
 }
 
 /**
@@ -50,7 +50,8 @@ function passed(rule: DecisionRule, facts: RuleFacts): Finding {
   const { request, decision, unchecked } = facts
   const why = unchecked[rule.name]
   if (why !== undefined) return find(rule.name, 'unknown', why)
-  if (rule.name === 'rank') return rankFinding(rule.name, request, decision, facts.dependsOnRank)
+  if (rule.name === 'selection')
+    return selectionFinding(rule.name, request, decision, facts.dependsOnPod)
   return rule.name === 'request' ? requestFinding(request) : find(rule.name, 'ok', rule.passed)
 }
 
@@ -78,10 +79,10 @@ function defect({ reason, message }: Stopped): Finding {
 /** Describes a request in words. */
 function described(request: Request): string {
   if (request.kind !== 'asked') return 'valid'
-  const { metrics, mode, targetContainer, targetCommand, ranks, onError } = request
-  const asked = metrics.map(({ metric, options, ranks: own }) => {
+  const { metrics, mode, targetContainer, targetCommand, pods, onError } = request
+  const asked = metrics.map(({ metric, options, pods: own }) => {
     const given = options.map(({ name, value }) => `${optionName(name)}=${value}`)
-    const values = own === undefined ? given : [...given, `ranks=${own.text}`]
+    const values = own === undefined ? given : [...given, `pods=${own.text}`]
     return values.length === 0 ? metric.name : `${metric.name} (${values.join(', ')})`
   })
   const target = targetContainer ?? 'chosen by default'
@@ -91,7 +92,7 @@ function described(request: Request): string {
     `mode ${mode}`,
     `target container ${target}`,
     ...command,
-    ...(ranks === undefined ? [] : [`ranks ${ranks.text}`]),
+    ...(pods === undefined ? [] : [`pods ${pods.text}`]),
     `on error ${onError}`,
   ].join('; ')
 }

@@ -90,7 +90,7 @@ function forwardingOf({ name, tool }: NamedTool, { forwarding }: Injected): Find
     return find(title, 'ok', `${passed}${kept} (${LAUNCH_AGENT_NAMES.join(', ')}); ${HYDRA}`)
   }
   const why = forwards(tool)
-    ? 'the request does not select all ranks'
+    ? 'the request does not select all pods'
     : 'the catalog does not say that mpirun forwards its variables (forwardedBy)'
   const use = `Open MPI needs mpirun ${flagsFor([...forwarded, ...others])}`
   return find(title, 'look', `not forwarded: ${why}; ${use}; ${HYDRA}`)

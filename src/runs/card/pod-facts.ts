@@ -1,6 +1,6 @@
 import { asObjects, asText, type Fields, fieldsOrNone } from '../../core/kubernetes/json.ts'
 import { type OwnerReference, readController } from '../../core/kubernetes/owner-reference.ts'
-import { readPodRank } from '../../core/rules/pod-rank.ts'
+import { readPodIndex } from '../../core/rules/pod-index.ts'
 import { findObservers } from '../collect/observers.ts'
 import {
   type ComputeAmounts,
@@ -113,7 +113,7 @@ function readRevision({ labels }: Fields): string | null {
 const SPARK_ROLE_KEY = 'spark-role'
 
 function readRole(metadata: Fields): string {
-  const rank = readPodRank(metadata)
+  const rank = readPodIndex(metadata)
   if (rank === undefined) return asText(fieldsOrNone(metadata.labels)[SPARK_ROLE_KEY]) ?? ''
   const { label, names } = rank
   const isRole = (name: string) => label === name || label.startsWith(`${name}-`)

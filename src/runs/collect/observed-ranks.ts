@@ -7,7 +7,7 @@ import type { PodOfObservers } from './observers.ts'
  * unless it was left for this reason. A rank is observed if one of its pods has an observer.
  *
  * @param workload the name of the workload
- * @returns null unless an annotation `ridealong.dev/ranks` or `METRIC.ridealong.dev/ranks` excluded
+ * @returns null unless an annotation `ridealong.dev/pods` or `METRIC.ridealong.dev/pods` excluded
  * a pod, or a metric of a pod
  */
 export function countRanks(

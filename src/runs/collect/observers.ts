@@ -9,7 +9,7 @@ import {
 } from '../../core/kubernetes/json.ts'
 import { readQuantity } from '../../core/kubernetes/quantity.ts'
 import { type ContainerList, differenceFrom } from '../../core/rules/observer-difference.ts'
-import { readPodRank } from '../../core/rules/pod-rank.ts'
+import { readPodIndex } from '../../core/rules/pod-index.ts'
 import { injectedBefore, readStatus, reasonIn } from '../../core/status.ts'
 import type { EndedContainer, PodLimits } from '../log/entry.ts'
 
@@ -107,7 +107,7 @@ export function findObservers(
     rank: place.rank,
     owner: place.owner,
     isSelective: isSelective(annotations),
-    isUnranked: reasonIn(readStatus(annotations)) === 'rank-unknown',
+    isUnranked: reasonIn(readStatus(annotations)) === 'pod-index-unknown',
     observers: named.map(({ name, container, list }) => ({
       ...place,
       container: name,
@@ -221,7 +221,7 @@ function endOf(
  * ranks of a JobSet, which has several Jobs, contain the name and the index of the Job.
  */
 function readRank(metadata: Fields): string | null {
-  const rank = readPodRank(metadata)
+  const rank = readPodIndex(metadata)
   return rank === undefined || rank.missing.length > 0 ? null : rank.label
 }
 
@@ -232,7 +232,7 @@ function readOwner({ ownerReferences }: Fields): string | null {
 
 function isSelective(annotations: Fields): boolean {
   const status = readStatus(annotations)
-  return reasonIn(status) === 'rank-not-selected' || status?.notSelected !== undefined
+  return reasonIn(status) === 'pod-not-selected' || status?.notSelected !== undefined
 }
 
 function leftBecause(annotations: Fields): string | null {

@@ -132,7 +132,7 @@ export function readControllerFacts(
   return {
     controller: readController(fieldsOrNone(metadata).ownerReferences),
     finished: readFinished(fieldsOrNone(status)),
-    ranks: kind === 'batch/Job' ? readRanks(fieldsOrNone(spec)) : null,
+    ranks: kind === 'batch/Job' ? readPods(fieldsOrNone(spec)) : null,
     isGone: false,
   }
 }
@@ -156,7 +156,7 @@ function readFinished({ conditions, state, jobStatus, applicationState }: Fields
 }
 
 /** Kubernetes' default for both is 1 (pkg/apis/batch/v1/defaults.go, SetDefaults_Job). */
-function readRanks({ completions, parallelism }: Fields): number {
+function readPods({ completions, parallelism }: Fields): number {
   const numbers = [completions, parallelism].filter((one) => typeof one === 'number')
   return numbers[0] ?? 1
 }

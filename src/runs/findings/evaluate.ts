@@ -80,7 +80,7 @@ export function applyRules(
   const findings: RunFinding[] = []
   const explained: ExplainedFinding[] = []
   for (const rule of RULES) {
-    const candidates = rule.find(readRanks(run, rule), found)
+    const candidates = rule.find(readPods(run, rule), found)
     const { own, explained: others } = separate(rule.name, candidates, found)
     explained.push(...others)
     if (own.length === 0) continue
@@ -91,7 +91,7 @@ export function applyRules(
 }
 
 /** Keeps only the ranks whose rows have the columns that a rule needs, or enough without them. */
-function readRanks(run: RunEvidence, rule: FindingRule): RunEvidence {
+function readPods(run: RunEvidence, rule: FindingRule): RunEvidence {
   const { canFind = () => false } = rule
   return {
     ...run,

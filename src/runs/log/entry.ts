@@ -34,7 +34,7 @@ export type LogEntry = { readonly kind: 'log' } & RowOrigin & {
     /** The limits of the whole pod; null if they are not known, as those of other logs. */
     readonly podLimits: PodLimits | null
     /**
-     * How many ranks of the workload are observed, if the annotation `ridealong.dev/ranks` excluded
+     * How many ranks of the workload are observed, if the annotation `ridealong.dev/pods` excluded
      * some; null if all are, or it is not known.
      */
     readonly observedRanks: ObservedRanks | null

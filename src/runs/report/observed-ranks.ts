@@ -23,6 +23,6 @@ export function listObservedRanks({ sources }: CollectedRun): readonly ObservedR
 export function rankNotices(run: CollectedRun): readonly string[] {
   return listObservedRanks(run).map((ranks) => {
     const counted = `${ranks.workload}: ${describeObservedRanks(ranks)}`
-    return `${counted} (ridealong.dev/ranks). This report is only about the observed ranks.`
+    return `${counted} (ridealong.dev/pods). This report is only about the observed ranks.`
   })
 }

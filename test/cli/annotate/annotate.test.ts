@@ -178,7 +178,7 @@ spec:
 `
 
 t.test(
-  'an object whose pods have no rank is reported if the annotations select ranks',
+  'an object whose pods have no index is reported if the annotations select pods',
   async (t) => {
     const at = (kind: string, apiVersion: string, spec: string) =>
       `apiVersion: ${apiVersion}\nkind: ${kind}\nmetadata: {name: a}\nspec: ${spec}\n`
@@ -190,48 +190,51 @@ t.test(
       t.match(out, annotation.replace('=', ': '))
       return err
     }
-    const ranks = 'ridealong.dev/ranks=every:4'
-    const job = await notes(at('Job', 'batch/v1', `{${template}}`), ranks)
+    const pods = 'ridealong.dev/pods=every:4'
+    const job = await notes(at('Job', 'batch/v1', `{${template}}`), pods)
     t.match(
       job,
-      'Job a: its pods have no rank, so ridealong.dev/ranks selects none of them: the Job needs ' +
+      'Job a: its pods have no index, so ridealong.dev/pods selects none of them: the Job needs ' +
         'completionMode: Indexed\n',
     )
     const cron = at('CronJob', 'batch/v1', `{jobTemplate: {spec: {${template}}}}`)
-    t.match(await notes(cron, ranks), 'CronJob a: its pods have no rank')
+    t.match(await notes(cron, pods), 'CronJob a: its pods have no index')
     const deployment = at('Deployment', 'apps/v1', `{${template}}`)
-    const own = 'perf-sysstat.ridealong.dev/ranks=0-3'
+    const own = 'perf-sysstat.ridealong.dev/pods=0-3'
     t.match(
       await notes(deployment, own),
-      'so perf-sysstat.ridealong.dev/ranks selects none of them: a Deployment does not number ' +
+      'so perf-sysstat.ridealong.dev/pods selects none of them: a Deployment does not number ' +
         'its pods\n',
     )
     t.equal(await notes(deployment, 'ridealong.dev/target-command=lmp'), '')
     const scaled = (mode: string) =>
       at('ScaledJob', 'keda.sh/v1alpha1', `{jobTargetRef: {${mode}${template}}}`)
-    t.match(await notes(scaled(''), ranks), 'ScaledJob a: its pods have no rank')
-    t.equal(await notes(scaled('completionMode: Indexed, '), ranks), '')
+    t.match(await notes(scaled(''), pods), 'ScaledJob a: its pods have no index')
+    t.equal(await notes(scaled('completionMode: Indexed, '), pods), '')
     const spark = at(
       'SparkApplication',
       'sparkoperator.k8s.io/v1beta2',
       '{driver: {}, executor: {}}',
     )
-    t.match(await notes(spark, ranks), 'a SparkApplication does not number its pods')
+    t.match(await notes(spark, pods), 'a SparkApplication does not number its pods')
     const indexed = at('Job', 'batch/v1', `{completionMode: Indexed, ${template}}`)
-    t.equal(await notes(indexed, ranks), '')
-    t.equal(await notes(at('StatefulSet', 'apps/v1', `{${template}}`), ranks), '')
+    t.equal(await notes(indexed, pods), '')
+    t.equal(await notes(at('StatefulSet', 'apps/v1', `{${template}}`), pods), '')
   },
 )
 
-t.test('--ranks writes the annotation that selects ranks, and validates it', async (t) => {
+t.test('--pods writes the annotation that selects pods, and validates it', async (t) => {
   const args = ['annotate', '-f', OPERATORS, '--metric', 'perf-sysstat', '--include', 'MPIJob']
   const mpi = OPERATORS.replace('operators', 'mpijob')
-  const { code, out, err } = await run([...args.with(2, mpi), '--ranks', 'launcher,every:16'])
+  const { code, out, err } = await run([...args.with(2, mpi), '--pods', 'launcher,every:16'])
   t.strictSame({ code, err }, { code: 0, err: '' })
-  t.equal(out.match(/ridealong\.dev\/ranks: "launcher,every:16"\}\}\n/g)?.length, 2)
-  const wrong = await run([...args.with(2, mpi), '--ranks', 'every:0'])
+  t.equal(out.match(/ridealong\.dev\/pods: "launcher,every:16"\}\}\n/g)?.length, 2)
+  const wrong = await run([...args.with(2, mpi), '--pods', 'every:0'])
   t.strictSame({ code: wrong.code, out: wrong.out }, { code: 2, out: '' })
-  t.match(wrong.err, 'invalid-option: annotation ridealong.dev/ranks: "every:0" is not a rank such')
+  t.match(
+    wrong.err,
+    'invalid-option: annotation ridealong.dev/pods: "every:0" is not a pod index such',
+  )
 })
 
 t.test('annotate says that the namespace of the pods needs the label for tools', async (t) => {
@@ -361,6 +364,6 @@ t.test('messages name an object by the prefix of its name', async (t) => {
   const words = ['--offline', '-f', '-']
   t.match((await run(['explain', ...words], job)).out, 'job/solve-...')
   t.match((await run(['inject', ...words], job)).err, 'Job solve-...: left: not-asked')
-  const ranks = await run(['annotate', ...words, '--ranks', '0'], job)
-  t.match(ranks.err, 'Job solve-...: its pods have no rank')
+  const selected = await run(['annotate', ...words, '--pods', '0'], job)
+  t.match(selected.err, 'Job solve-...: its pods have no index')
 })

@@ -473,8 +473,8 @@ t.test(
 )
 
 t.test('collect and report say how many ranks are observed', async (t) => {
-  const message = 'annotation ridealong.dev/ranks: every:4 does not select rank 1'
-  const status = JSON.stringify({ outcome: 'left', reason: 'rank-not-selected', message })
+  const message = 'annotation ridealong.dev/pods: every:4 does not select rank 1'
+  const status = JSON.stringify({ outcome: 'left', reason: 'pod-not-selected', message })
   const all = () =>
     [...Array(20).keys()].map((rank) =>
       rank % 4 === 0 ? pod({ rank }) : pod({ rank, metrics: [], status }),
@@ -497,13 +497,13 @@ t.test('collect and report say how many ranks are observed', async (t) => {
   t.match(observedRanks, [{ workload: 'job/lammps', total: 20, observed: 5 }])
   t.equal(
     notices[0],
-    'job/lammps: 5 of 20 ranks observed (ridealong.dev/ranks). This report is only about the ' +
+    'job/lammps: 5 of 20 ranks observed (ridealong.dev/pods). This report is only about the ' +
       'observed ranks.',
   )
 })
 
 t.test('if no rank is selected, collect says why there are no observers', async (t) => {
-  const status = JSON.stringify({ outcome: 'left', reason: 'rank-not-selected', message: 'm' })
+  const status = JSON.stringify({ outcome: 'left', reason: 'pod-not-selected', message: 'm' })
   const { kubeconfig } = await standIn(t, {
     pods: () => [pod({ rank: 1, metrics: [], status })],
     logs: {},

@@ -214,7 +214,7 @@ spec: {entrypoint: main}
 
 const INDEXED = `apiVersion: batch/v1
 kind: Job
-metadata: {name: ranks}
+metadata: {name: indexed}
 spec:
   completionMode: Indexed
   completions: 20
@@ -223,42 +223,45 @@ spec:
     metadata:
       annotations:
         ridealong.dev/inject: perf-sysstat
-        ridealong.dev/ranks: 5-7
+        ridealong.dev/pods: 5-7
     spec: {containers: [{name: a}]}
 `
 
-t.test('of a template, explain says that the rank of each pod decides', async (t) => {
+t.test('of a template, explain says that the index of each pod decides', async (t) => {
   const { code, out } = await run(['explain', '--offline', '-f', '-'], INDEXED)
   t.equal(code, 0)
-  t.match(out, /^ {2}look {5}rank +decided for each pod when it is created$/m)
-  t.match(out, /^ {2}ok {7}request +perf-sysstat \(.*\); .*; ranks 5-7; on error admit$/m)
+  t.match(out, /^ {2}look {5}selection +decided for each pod when it is created$/m)
+  t.match(out, /^ {2}ok {7}request +perf-sysstat \(.*\); .*; pods 5-7; on error admit$/m)
   t.match(
     out,
-    'The pod would be injected with perf-sysstat if the webhook is called, depending on its rank.',
+    'The pod would be injected with perf-sysstat if the webhook is called, depending on its index.',
   )
   t.match(out, 'observers per pod: ', 'the cost is that of one observed pod')
   const wrong = await run(['explain', '--offline', '-f', '-'], INDEXED.replace('5-7', '7-5'))
-  t.match(wrong.out, 'annotation ridealong.dev/ranks: "7-5" is not a rank such as 3')
+  t.match(wrong.out, 'annotation ridealong.dev/pods: "7-5" is not a pod index such as 3')
 })
 
-t.test('of a pod, explain gives the rank and the metrics that apply to other ranks', async (t) => {
-  const labels = 'labels: {batch.kubernetes.io/job-completion-index: "6"}'
-  const pod = (ranks: string, more: string) =>
-    'apiVersion: v1\nkind: Pod\nspec: {containers: [{name: a}]}\nmetadata:\n  name: a\n' +
-    `  ${labels}\n  annotations:\n    ridealong.dev/inject: perf-sysstat,io-sysstat\n` +
-    `    ridealong.dev/ranks: ${ranks}\n${more}`
-  const words = ['explain', '--offline', '-f', '-']
-  const selected = await run(words, pod('5-7', ''))
-  t.match(selected.out, /^ {2}ok {7}rank +the rank of the pod is selected$/m)
-  const other = await run(words, pod('5-7', '    io-sysstat.ridealong.dev/ranks: every:4\n'))
-  t.equal(other.code, 0)
-  t.match(
-    other.out,
-    /rank +without io-sysstat: annotation io-sysstat\.ridealong\.dev\/ranks: every:4 does not /,
-  )
-  t.match(other.out, 'The pod would be injected with perf-sysstat if the webhook is called.')
-  const left = await run(words, pod('every:4', ''))
-  t.equal(left.code, 1)
-  t.match(left.out, /^ {2}no {7}rank +annotation .*: every:4 does not select rank 6$/m)
-  t.match(left.out, 'What to do: nothing, if the observers of other ranks are enough; ')
-})
+t.test(
+  'of a pod, explain gives the selection and the metrics that apply to other pods',
+  async (t) => {
+    const labels = 'labels: {batch.kubernetes.io/job-completion-index: "6"}'
+    const pod = (pods: string, more: string) =>
+      'apiVersion: v1\nkind: Pod\nspec: {containers: [{name: a}]}\nmetadata:\n  name: a\n' +
+      `  ${labels}\n  annotations:\n    ridealong.dev/inject: perf-sysstat,io-sysstat\n` +
+      `    ridealong.dev/pods: ${pods}\n${more}`
+    const words = ['explain', '--offline', '-f', '-']
+    const selected = await run(words, pod('5-7', ''))
+    t.match(selected.out, /^ {2}ok {7}selection +the pod is selected$/m)
+    const other = await run(words, pod('5-7', '    io-sysstat.ridealong.dev/pods: every:4\n'))
+    t.equal(other.code, 0)
+    t.match(
+      other.out,
+      /selection +without io-sysstat: annotation io-sysstat\.ridealong\.dev\/pods: every:4 does not /,
+    )
+    t.match(other.out, 'The pod would be injected with perf-sysstat if the webhook is called.')
+    const left = await run(words, pod('every:4', ''))
+    t.equal(left.code, 1)
+    t.match(left.out, /^ {2}no {7}selection +annotation .*: every:4 does not select pod 6$/m)
+    t.match(left.out, 'What to do: nothing, if the observers of other pods are enough; ')
+  },
+)

@@ -247,35 +247,35 @@ t.test(
   },
 )
 
-t.test('inject refuses a template whose pods would get observers by rank', async (t) => {
+t.test('inject refuses a template whose pods would get observers by index', async (t) => {
   const job =
     'apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\nspec:\n  completionMode: Indexed\n' +
     '  template:\n' +
     '    metadata: {annotations: {ridealong.dev/inject: perf-sysstat, KEY: every:4}}\n' +
     '    spec: {containers: [{name: a}]}\n'
-  for (const key of ['ridealong.dev/ranks', 'perf-sysstat.ridealong.dev/ranks']) {
+  for (const key of ['ridealong.dev/pods', 'perf-sysstat.ridealong.dev/pods']) {
     const { code, out, err } = await run(['inject', '-f', '-'], job.replace('KEY', key))
     t.strictSame({ code, out }, { code: 2, out: '' })
     t.match(
       err,
-      /line 1: Job a: invalid-option: .*ranks: inject .* template, which all ranks share; let the/,
+      /line 1: Job a: invalid-option: .*pods: inject .* template, which all pods share; let the/,
     )
   }
-  const other = job.replace('KEY', 'io-sysstat.ridealong.dev/ranks')
+  const other = job.replace('KEY', 'io-sysstat.ridealong.dev/pods')
   t.equal((await run(['inject', '-f', '-'], other)).code, 0, 'the metric is not requested')
-  const given = ['inject', '-f', '-', '--annotation', 'ridealong.dev/ranks=0']
+  const given = ['inject', '-f', '-', '--annotation', 'ridealong.dev/pods=0']
   t.equal((await run([...given, '--metric', 'perf-sysstat'], job)).code, 2)
 })
 
 t.test('inject of a pod decides by the labels of the pod', async (t) => {
   const pod = ASKS.replace('name: a, ', 'name: a, labels: {volcano.sh/task-spec: w}, ').replace(
     'perf-sysstat}',
-    'perf-sysstat, ridealong.dev/ranks: ROLE}',
+    'perf-sysstat, ridealong.dev/pods: ROLE}',
   )
   const selected = await run(['inject', '-f', '-'], pod.replace('ROLE', 'w'))
   t.match(selected.out, '"outcome":"injected"')
   const other = await run(['inject', '-f', '-'], pod.replace('ROLE', 'master'))
-  t.match(other.err, 'left: rank-not-selected: annotation ridealong.dev/ranks: master does not sel')
+  t.match(other.err, 'left: pod-not-selected: annotation ridealong.dev/pods: master does not sel')
 })
 
 t.test('inject --undo says if there is nothing to undo', async (t) => {

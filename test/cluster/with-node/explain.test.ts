@@ -78,7 +78,7 @@ t.test('explain describes the pods of a cluster with a webhook', async (t) => {
     reportsFailedPull(t, setting),
   )
 
-  await t.test('explain groups the ranks of a Job by outcome', (t) => groupsRanks(t, setting))
+  await t.test('explain groups the pods of a Job by outcome', (t) => groupsPods(t, setting))
 
   await t.test('explain finds the pods of a Deployment, which its ReplicaSet owns', (t) =>
     findsDeploymentPods(t, setting),
@@ -154,7 +154,7 @@ async function reportsFailedPull(t: Test, { cluster, explain }: Setting): Promis
   })
 }
 
-async function groupsRanks(t: Test, { cluster, explain, api }: Setting): Promise<void> {
+async function groupsPods(t: Test, { cluster, explain, api }: Setting): Promise<void> {
   const spec = { restartPolicy: 'Never', ...POD }
   const template = { metadata: { annotations: ASKS }, spec }
   const indexed = { completions: 3, parallelism: 3, completionMode: 'Indexed', template }
@@ -177,7 +177,7 @@ async function groupsRanks(t: Test, { cluster, explain, api }: Setting): Promise
   const same = await explain('job/ranks')
   t.match(same, {
     code: 0,
-    said: [{ subject: 'job/ranks, ranks 0-2', cost: { pods: 3, limits: { cpu: '300m' } } }],
+    said: [{ subject: 'job/ranks, pods 0-2', cost: { pods: 3, limits: { cpu: '300m' } } }],
   })
   // Overwrites the status annotation of one pod, as another controller could.
   const [first] = await pods()
@@ -187,7 +187,7 @@ async function groupsRanks(t: Test, { cluster, explain, api }: Setting): Promise
   const { code, said } = await explain('job/ranks')
   t.equal(code, 1)
   t.equal(said.length, 2)
-  t.match(said[0].findings[0], { name: 'ranks', sentence: /^the pods differ: rank/ })
+  t.match(said[0].findings[0], { name: 'pods', sentence: /^the pods differ: pod/ })
   t.same(said.map(({ outcome }: { outcome: string }) => outcome).sort(), ['injected', 'left'])
 }
 

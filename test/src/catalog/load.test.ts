@@ -485,8 +485,8 @@ const WRONG: readonly (readonly [string, string, RegExp])[] = [
     /columns\.0\.otlp\.attributes must match pattern|property name must be valid/,
   ],
   [
-    'an option with the name of the annotation that selects ranks',
-    documentOf({}, { options: { ranks: RATE } }),
+    'an option with the name of the annotation that selects pods',
+    documentOf({}, { options: { pods: RATE } }),
     /ours: spec\.options /,
   ],
   [

@@ -178,7 +178,7 @@ t.test(
   },
 )
 
-t.test('an observer gets its pod, node and rank from the downward API', async (t) => {
+t.test('an observer gets its pod, node and index from the downward API', async (t) => {
   const paths = (metadata: Json) => {
     const annotations = {
       'ridealong.dev/inject': 'perf-sysstat',

@@ -77,11 +77,11 @@ export const REASON_CASES: Readonly<Record<Reason, ReasonCase>> = {
   'operator-conflict': { metadata: { labels: { 'workflows.argoproj.io/workflow': 'w' } } },
   'unknown-metric': { annotations: { 'ridealong.dev/inject': 'perf-hwcounters' } },
   'invalid-option': { annotations: { 'perf-sysstat.ridealong.dev/rate': '0' } },
-  'rank-not-selected': {
-    annotations: { 'ridealong.dev/ranks': '0-3' },
+  'pod-not-selected': {
+    annotations: { 'ridealong.dev/pods': '0-3' },
     metadata: { labels: { 'batch.kubernetes.io/job-completion-index': '4' } },
   },
-  'rank-unknown': { annotations: { 'ridealong.dev/ranks': '0-3' } },
+  'pod-index-unknown': { annotations: { 'ridealong.dev/pods': '0-3' } },
   'unknown-target-container': { annotations: { 'ridealong.dev/target-container': 'lammps' } },
   'name-taken': { spec: { containers: [container('app'), container('perf-sysstat')] } },
   'pod-security': { place: { labels: RESTRICTED } },

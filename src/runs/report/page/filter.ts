@@ -12,7 +12,7 @@ const shown: { programs: Set<string>; ranks: (rank: string) => boolean; isOutlie
 /**
  * Parses a list such as "0-15, 32, worker-*": ranges of numbers, names, and prefixes of names.
  */
-function readRanks(written: string) {
+function readPods(written: string) {
   const tests = written
     .split(',')
     .map((part) => part.trim())
@@ -59,7 +59,7 @@ export function startFilter(onChange: () => void) {
   const read = () => {
     const ranks = elementOf(HTMLInputElement, 'ranks')
     const boxes = programs.querySelectorAll('input')
-    shown.ranks = readRanks(ranks.value)
+    shown.ranks = readPods(ranks.value)
     shown.programs = new Set([...boxes].flatMap((box) => (box.checked ? [box.value] : [])))
     shown.isOutliers = elementOf(HTMLInputElement, 'outliers').checked
     onChange()

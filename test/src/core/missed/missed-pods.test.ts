@@ -72,14 +72,14 @@ t.test('a pod with any text in its status annotation was not missed', async (t) 
   }
 })
 
-t.test('a pod whose rank is not selected, or not known, was not missed', async (t) => {
+t.test('a pod that is not selected, or whose index is not known, was not missed', async (t) => {
   const labels = { 'batch.kubernetes.io/job-completion-index': '3' }
-  const ranks = { ...ASKING, [KEYS.ranks]: 'every:4' }
+  const selecting = { ...ASKING, [KEYS.pods]: 'every:4' }
   for (const [metadata, reason] of [
-    [{ labels }, 'rank-not-selected'],
-    [{}, 'rank-unknown'],
+    [{ labels }, 'pod-not-selected'],
+    [{}, 'pod-index-unknown'],
   ] as const) {
-    const answered = ride(pod(ranks, metadata, { containers: [{ name: 'app' }] }))
+    const answered = ride(pod(selecting, metadata, { containers: [{ name: 'app' }] }))
     t.equal(answered.word, reason)
     t.equal(reasonOf(answered.pod as unknown as Json), undefined)
     t.equal(reasonOf(answered.pod as unknown as Json, asking()), undefined)

@@ -119,7 +119,7 @@ t.test('a copy whose author does not share processes stays as it is', async (t) 
 
 t.test('a copy is never denied, whatever the request of the namespace', async (t) => {
   const requests: Texts[] = [
-    { ...PERF, 'ridealong.dev/ranks': '0-3' },
+    { ...PERF, 'ridealong.dev/pods': '0-3' },
     { ...PERF, 'ridealong.dev/mode': 'other' },
     { ...PERF, 'ridealong.dev/target-container': 'other' },
     { 'ridealong.dev/inject': 'perf-sysstat,root-stat' },

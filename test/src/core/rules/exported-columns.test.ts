@@ -115,10 +115,10 @@ t.test('the most complete measurement is exported', async (t) => {
   t.equal(ownerOf('process.cpu.time', inject(['cpu-profile', 'pressure'])), 'pressure', 'counted')
 })
 
-t.test('a metric that applies only to other ranks exports nothing', async (t) => {
+t.test('a metric that applies only to other pods exports nothing', async (t) => {
   const pod = {
     'ridealong.dev/inject': 'perf-sysstat,pressure',
-    'perf-sysstat.ridealong.dev/ranks': '0',
+    'perf-sysstat.ridealong.dev/pods': '0',
     'batch.kubernetes.io/job-completion-index': '1',
   }
   const { observers } = ride(podOf(pod), { catalog, labels: LABELS })

@@ -50,15 +50,15 @@ t.test('a namespace is warned about options of metrics that it does not request'
     warningsOf({
       ...inject('true'),
       'cpu.ridealong.dev/rate': '5',
-      'disk.ridealong.dev/ranks': '0',
+      'disk.ridealong.dev/pods': '0',
       'other.ridealong.dev/rate': '5',
-      'all.ridealong.dev/ranks': '0',
+      'all.ridealong.dev/pods': '0',
     }).slice(1),
-    ['cpu.ridealong.dev/rate', 'disk.ridealong.dev/ranks'].map(
+    ['cpu.ridealong.dev/rate', 'disk.ridealong.dev/pods'].map(
       (key) => `ridealong: annotation ${key} has no effect on all, ${own}`,
     ),
   )
-  const both = warningsOf({ ...inject('all,cpu'), 'cpu.ridealong.dev/ranks': '0' })
+  const both = warningsOf({ ...inject('all,cpu'), 'cpu.ridealong.dev/pods': '0' })
   t.match(both, [/running pods/, /request only all/], 'the option applies to cpu')
   t.equal(both.length, 2)
   const single = warningsOf({ ...inject('other'), 'cpu.ridealong.dev/rate': '5' })

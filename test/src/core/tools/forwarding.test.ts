@@ -85,8 +85,8 @@ t.test('the values of the application are not forwarded', async (t) => {
   t.match(containerIn(ridden, 'app').env?.[1], { value: '$(LD_PRELOAD):/opt/profile.so' })
 })
 
-t.test('other pods, other tools and requests for some ranks forward nothing', async (t) => {
-  const ofTrace = { 'trace.ridealong.dev/ranks': 'launcher' }
+t.test('other pods, other tools and requests for some pods forward nothing', async (t) => {
+  const ofTrace = { 'trace.ridealong.dev/pods': 'launcher' }
   const rows: [string, ReturnType<typeof launcher>][] = [
     [
       'a worker',
@@ -94,8 +94,8 @@ t.test('other pods, other tools and requests for some ranks forward nothing', as
     ],
     ['a pod without labels', launcher('trace', {}, {}, {})],
     ['a tool without forwardedBy', launcher('local')],
-    ['some ranks', launcher('trace', {}, { 'ridealong.dev/ranks': 'launcher' })],
-    ['some ranks for the metric', launcher('trace', {}, ofTrace)],
+    ['some pods', launcher('trace', {}, { 'ridealong.dev/pods': 'launcher' })],
+    ['some pods for the metric', launcher('trace', {}, ofTrace)],
   ]
   for (const [name, ridden] of rows) {
     t.equal(ridden.word, 'injected', name)
@@ -153,7 +153,7 @@ function agentFor(value: string, folder: string): string {
   const catalog = buildCatalog([{ ...document, spec: { ...document.spec, tool } as never }], '0')
   const metric = catalog.metrics.get('x')
   const metrics =
-    metric === undefined ? [] : [{ metric, options: [], ranks: undefined, isDefault: false }]
+    metric === undefined ? [] : [{ metric, options: [], pods: undefined, isDefault: false }]
   const [agent] = launchAgents({ isLauncher: true, metrics })
   return agent?.value ?? ''
 }

@@ -63,7 +63,7 @@ const FAULTS = [
   { reason: 'host-pid', spec: { hostPID: true } },
   { reason: 'windows', spec: { os: { name: 'windows' } } },
   { reason: 'invalid-option', annotations: { 'perf-sysstat.ridealong.dev/rate': '0' } },
-  { reason: 'rank-unknown', annotations: { 'ridealong.dev/ranks': '0' } },
+  { reason: 'pod-index-unknown', annotations: { 'ridealong.dev/pods': '0' } },
   { reason: 'operator-conflict', labels: { 'workflows.argoproj.io/workflow': 'a' } },
   { reason: 'unknown-target-container', annotations: { 'ridealong.dev/target-container': 'main' } },
   { reason: 'name-taken', spec: SCRATCH },

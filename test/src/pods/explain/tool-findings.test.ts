@@ -101,9 +101,9 @@ t.test(
         ' other pods, but not TRACE_PATTERN (OMPI_MCA_orte_launch_agent,' +
         ' PRTE_MCA_prte_launch_agent); mpirun of MPICH and of Intel MPI passes all variables',
     ])
-    t.strictSame(forwardingIn('mpi-trace', { 'ridealong.dev/ranks': 'launcher' }), [
+    t.strictSame(forwardingIn('mpi-trace', { 'ridealong.dev/pods': 'launcher' }), [
       processes,
-      'ranks of mpi-trace: look: not forwarded: the request does not select all ranks; Open MPI' +
+      'ranks of mpi-trace: look: not forwarded: the request does not select all pods; Open MPI' +
         ' needs mpirun -x LD_PRELOAD -x TRACE_LEVEL -x TRACE_PATTERN;' +
         ' mpirun of MPICH and of Intel MPI passes all variables',
     ])

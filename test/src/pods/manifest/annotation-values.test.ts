@@ -31,7 +31,7 @@ t.test('a value that is not a string is an error with the line and the right tex
     ['other: x\nridealong.dev/inject: On', 8, 'true is a boolean'],
     ['other: x\n"perf-sysstat.ridealong.dev/rate": 5', 8, '5 is a number'],
     ['perf-sysstat.ridealong.dev/rate: 0x10', 7, '16 is a number'],
-    ['ridealong.dev/ranks: 1_0', 7, '10 is a number'],
+    ['ridealong.dev/pods: 1_0', 7, '10 is a number'],
     ['ridealong.dev/inject: !!bool true', 7, 'true is a boolean'],
     ['a: &x true\nridealong.dev/inject: *x', 8, 'true is a boolean'],
     ['<<: {ridealong.dev/inject: true}', 7, 'true is a boolean'],
@@ -72,8 +72,8 @@ t.test('the keys are checked in every document and at every place', async (t) =>
     problemOf(`spec:\n  sparkConf:\n    ${prefixed}: true\n`),
     /line 3: spark\.k.*inject: true/,
   )
-  const json = JSON.stringify({ kind: 'List', items: [{ x: { 'ridealong.dev/ranks': 3 } }] })
-  t.match(problemOf(json), /line 1: ridealong\.dev\/ranks: 3 is a number/)
+  const json = JSON.stringify({ kind: 'List', items: [{ x: { 'ridealong.dev/pods': 3 } }] })
+  t.match(problemOf(json), /line 1: ridealong\.dev\/pods: 3 is a number/)
 })
 
 t.test('strings, nulls and the keys of others are not reported', async (t) => {

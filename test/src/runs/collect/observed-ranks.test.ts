@@ -24,16 +24,16 @@ const partly = (rank: number) => {
   return pod({ rank, status: JSON.stringify(status) })
 }
 
-t.test('ranks are only counted if ridealong.dev/ranks excluded a pod or a metric', async (t) => {
+t.test('ranks are only counted if ridealong.dev/pods excluded a pod or a metric', async (t) => {
   t.equal(countOf([pod({ rank: 0 }), pod({ rank: 1 })]), null)
-  t.equal(countOf([pod({ rank: 0 }), left(1, 'host-pid'), left(2, 'rank-unknown')]), null)
-  t.ok(countOf([pod({ rank: 0 }), left(1, 'rank-not-selected')]))
+  t.equal(countOf([pod({ rank: 0 }), left(1, 'host-pid'), left(2, 'pod-index-unknown')]), null)
+  t.ok(countOf([pod({ rank: 0 }), left(1, 'pod-not-selected')]))
   t.ok(countOf([partly(0)]))
 })
 
 t.test('the count has all ranks, the observed ranks, and the ranks of each metric', async (t) => {
   const both = pod({ rank: 0, metrics: ['perf-sysstat', 'io-sysstat'] })
-  t.strictSame(countOf([both, partly(1), left(2, 'rank-not-selected'), left(3, 'host-pid')]), {
+  t.strictSame(countOf([both, partly(1), left(2, 'pod-not-selected'), left(3, 'host-pid')]), {
     workload: 'job/lammps',
     total: 4,
     observed: 2,
@@ -44,8 +44,8 @@ t.test('the count has all ranks, the observed ranks, and the ranks of each metri
 t.test('pods of one rank count once, and pods that have no rank do not count', async (t) => {
   const again = pod({ rank: 0 }) as { metadata: object }
   const retried = { ...again, metadata: { ...again.metadata, name: 'lammps-0-retry' } }
-  const unselected = left(1, 'rank-not-selected')
-  const unknown = left(7, 'rank-unknown')
+  const unselected = left(1, 'pod-not-selected')
+  const unknown = left(7, 'pod-index-unknown')
   t.match(countOf([pod({ rank: 0 }), retried, unselected, unknown]), { total: 2, observed: 1 })
   const ownerReferences = [{ uid: 'other-job', controller: true }]
   const other = { ...again, metadata: { ...again.metadata, ownerReferences } }

@@ -17,7 +17,7 @@ const RULE = 'late-in-torch-collectives'
 type Logs = readonly (readonly TorchMember[])[]
 
 /** Reads the logs of the pods of two ranks. In a pod, several logs are those of one observer. */
-function readRanks(pods: readonly Logs[], mostThings?: number) {
+function readPods(pods: readonly Logs[], mostThings?: number) {
   const run = newRun(BUILT_IN_ROWS, [], newThingLimit(mostThings))
   for (const [rank, logs] of pods.entries()) {
     const texts = logs.map((members, at) => {
@@ -33,7 +33,7 @@ type Facts = Readonly<Record<string, string | number>>
 
 /** Returns what the rule finds in such logs. */
 function findIn(pods: readonly Logs[]) {
-  const { findings, notChecked } = reportModel(readRanks(pods), 'process').found
+  const { findings, notChecked } = reportModel(readPods(pods), 'process').found
   const [finding] = findings.filter(({ rule }) => rule === RULE)
   const facts = finding?.ranks.map(({ rank, facts: own }): Facts => {
     return { rank, ...Object.fromEntries(own.map(({ name, value }) => [name, value])) }
@@ -83,7 +83,7 @@ t.test('the last calls of a long run are compared', async (t) => {
   // A report keeps only the first 25 things of each section of a log.
   const called = (rank: number) => everySeconds(2500, 5, { from: 2 * rank })
   const pods = [0, 1].map((rank) => oneLog(rank, called(rank)))
-  const { run, found, page } = reportModel(readRanks(pods, 25), 'process')
+  const { run, found, page } = reportModel(readPods(pods, 25), 'process')
   t.match(found.findings, [{ rule: RULE, ranks: [{ rank: '1' }] }])
   const numbers = [...storeOf(run.evidence.stores, TORCH_STORE).values()].map(({ groups }) => {
     const all = [...(groups.get('0')?.calls.keys() ?? [])]
@@ -98,7 +98,7 @@ t.test('the last calls of a long run are compared', async (t) => {
 
 t.test('process groups beyond the limit have no calls', async (t) => {
   const processes = [70, 71, 72].map((pid) => ({ rank: pid, pid, called: everySeconds(2, 1) }))
-  const { evidence } = readRanks([[processes]], 2)
+  const { evidence } = readPods([[processes]], 2)
   const pids = [...storeOf(evidence.stores, TORCH_STORE).values()].map(({ pid }) => pid)
   t.strictSame(pids, [70, 71])
 })

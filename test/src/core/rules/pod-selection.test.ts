@@ -15,10 +15,10 @@ function mpi(annotations: Texts, role: string, index?: number) {
   return podOf({ ...BOTH, ...annotations }, {}, { labels })
 }
 
-t.test('only selected ranks get observers', async (t) => {
-  const observed = (ranks: string) =>
+t.test('only selected pods get observers', async (t) => {
+  const observed = (pods: string) =>
     [...Array(20).keys()].filter(
-      (index) => ride(indexed(index, { 'ridealong.dev/ranks': ranks })).word === 'injected',
+      (index) => ride(indexed(index, { 'ridealong.dev/pods': pods })).word === 'injected',
     )
   t.strictSame(observed('every:4'), [0, 4, 8, 12, 16])
   t.strictSame(observed('0-3,8'), [0, 1, 2, 3, 8])
@@ -27,50 +27,50 @@ t.test('only selected ranks get observers', async (t) => {
   t.strictSame(observed('worker'), [])
 })
 
-t.test('a rank that is not selected is skipped without a warning', async (t) => {
+t.test('a pod that is not selected is left without a warning', async (t) => {
   const annotations = {
-    'ridealong.dev/ranks': 'every:4, launcher',
+    'ridealong.dev/pods': 'every:4, launcher',
     'ridealong.dev/on-error': 'deny',
   }
   const { word, allowed, warnings, status } = ride(indexed(3, annotations))
-  t.equal(word, 'rank-not-selected')
+  t.equal(word, 'pod-not-selected')
   t.equal(allowed, true)
   t.strictSame(warnings, [])
   t.strictSame(status, {
     outcome: 'left',
-    reason: 'rank-not-selected',
-    message: 'annotation ridealong.dev/ranks: every:4,launcher does not select rank 3',
+    reason: 'pod-not-selected',
+    message: 'annotation ridealong.dev/pods: every:4,launcher does not select pod 3',
   })
 })
 
-t.test('the message about an unknown rank names the labels', async (t) => {
-  const { message, status } = ride(podOf({ ...BOTH, 'ridealong.dev/ranks': '0' }))
+t.test('the message about an unknown index names the labels', async (t) => {
+  const { message, status } = ride(podOf({ ...BOTH, 'ridealong.dev/pods': '0' }))
   t.equal(
     message,
-    'annotation ridealong.dev/ranks: the rank of the pod is not known: it has none of ' +
+    'annotation ridealong.dev/pods: the index of the pod is not known: it has none of ' +
       'batch.kubernetes.io/job-completion-index, apps.kubernetes.io/pod-index, ' +
       'jobset.sigs.k8s.io/replicatedjob-name, training.kubeflow.org/job-role, ' +
       'training.kubeflow.org/replica-type, leaderworkerset.sigs.k8s.io/name, ' +
       'volcano.sh/task-spec, ray.io/node-type, grove.io/podclique, ' +
       'nodeset.slinky.slurm.net/pod-index, elasticjob.dlrover/replica-type',
   )
-  t.match(status, { reason: 'rank-unknown', message }, 'the status has room for the message')
+  t.match(status, { reason: 'pod-index-unknown', message }, 'the status has room for the message')
 })
 
 t.test('roles select pods, and a launcher has no number', async (t) => {
-  const wordOf = (ranks: string, role: string, index?: number) =>
-    ride(mpi({ 'ridealong.dev/ranks': ranks }, role, index)).word
+  const wordOf = (pods: string, role: string, index?: number) =>
+    ride(mpi({ 'ridealong.dev/pods': pods }, role, index)).word
   t.equal(wordOf('launcher,every:16', 'launcher'), 'injected')
   t.equal(wordOf('launcher,every:16', 'worker', 16), 'injected')
-  t.equal(wordOf('launcher,every:16', 'worker', 17), 'rank-not-selected')
+  t.equal(wordOf('launcher,every:16', 'worker', 17), 'pod-not-selected')
   t.equal(wordOf('worker', 'worker', 17), 'injected')
   t.equal(wordOf('worker-17', 'worker', 17), 'injected')
-  t.equal(wordOf('worker-1', 'worker', 17), 'rank-not-selected')
-  t.equal(wordOf('every:16', 'launcher'), 'rank-not-selected')
-  t.equal(wordOf('launcher', 'worker'), 'rank-not-selected', 'the number is not needed')
-  t.equal(wordOf('every:16', 'worker'), 'rank-unknown')
+  t.equal(wordOf('worker-1', 'worker', 17), 'pod-not-selected')
+  t.equal(wordOf('every:16', 'launcher'), 'pod-not-selected')
+  t.equal(wordOf('launcher', 'worker'), 'pod-not-selected', 'the number is not needed')
+  t.equal(wordOf('every:16', 'worker'), 'pod-index-unknown')
   t.match(
-    ride(mpi({ 'ridealong.dev/ranks': 'every:16' }, 'worker')).message,
+    ride(mpi({ 'ridealong.dev/pods': 'every:16' }, 'worker')).message,
     /worker is not known: the pod has no valid training\.kubeflow\.org\/replica-index$/,
   )
 })
@@ -83,7 +83,7 @@ t.test('every:N selects one in N pods of a JobSet, whatever the shape of its Job
         'jobset.sigs.k8s.io/job-index': String(Math.floor(number / pods)),
         [INDEX]: String(number % pods),
       }
-      return ride(podOf({ ...BOTH, 'ridealong.dev/ranks': 'every:8' }, {}, { labels })).word
+      return ride(podOf({ ...BOTH, 'ridealong.dev/pods': 'every:8' }, {}, { labels })).word
     })
     return all.filter((word) => word === 'injected').length
   }
@@ -96,8 +96,8 @@ t.test('every:N selects one in N pods of a JobSet, whatever the shape of its Job
     t.equal(count(jobs, pods), 8, `${jobs} Jobs of ${pods} pods`)
 })
 
-t.test('the annotation of a metric narrows the ranks of this metric', async (t) => {
-  const annotations = { 'ridealong.dev/ranks': '0-7', 'io-sysstat.ridealong.dev/ranks': 'every:4' }
+t.test('the annotation of a metric narrows the pods of this metric', async (t) => {
+  const annotations = { 'ridealong.dev/pods': '0-7', 'io-sysstat.ridealong.dev/pods': 'every:4' }
   const metricsOf = (index: number) => Object.keys(ride(indexed(index, annotations)).observers)
   t.strictSame(metricsOf(4), ['perf-sysstat', 'io-sysstat'])
   t.strictSame(metricsOf(5), ['perf-sysstat'])
@@ -107,43 +107,43 @@ t.test('the annotation of a metric narrows the ranks of this metric', async (t) 
   t.equal(ride(indexed(4, annotations)).status?.notSelected, undefined)
 })
 
-t.test('a pod of unknown rank gets the metrics that apply to all ranks', async (t) => {
-  const pod = podOf({ ...BOTH, 'io-sysstat.ridealong.dev/ranks': '0' })
+t.test('a pod of unknown index gets the metrics that apply to all pods', async (t) => {
+  const pod = podOf({ ...BOTH, 'io-sysstat.ridealong.dev/pods': '0' })
   const { word, observers, status } = ride(pod)
   t.equal(word, 'injected')
   t.strictSame(Object.keys(observers), ['perf-sysstat'])
   t.match(status, { notSelected: ['io-sysstat'] })
-  const every = { 'perf-sysstat.ridealong.dev/ranks': 'a', 'io-sysstat.ridealong.dev/ranks': '1' }
-  t.equal(ride(podOf({ ...BOTH, ...every })).word, 'rank-unknown')
+  const every = { 'perf-sysstat.ridealong.dev/pods': 'a', 'io-sysstat.ridealong.dev/pods': '1' }
+  t.equal(ride(podOf({ ...BOTH, ...every })).word, 'pod-index-unknown')
   t.match(ride(indexed(0, every)), {
-    word: 'rank-not-selected',
-    message: 'annotation perf-sysstat.ridealong.dev/ranks: a does not select rank 0',
+    word: 'pod-not-selected',
+    message: 'annotation perf-sysstat.ridealong.dev/pods: a does not select pod 0',
   })
 })
 
 t.test('the annotations of the namespace are defaults, which the pod replaces', async (t) => {
-  const place = { annotations: { 'ridealong.dev/ranks': '0' } }
-  t.equal(ride(indexed(1, {}), place).word, 'rank-not-selected')
-  t.equal(ride(indexed(1, { 'ridealong.dev/ranks': '1' }), place).word, 'injected')
-  t.equal(ride(indexed(1, { 'ridealong.dev/ranks': '' }), place).word, 'injected')
+  const place = { annotations: { 'ridealong.dev/pods': '0' } }
+  t.equal(ride(indexed(1, {}), place).word, 'pod-not-selected')
+  t.equal(ride(indexed(1, { 'ridealong.dev/pods': '1' }), place).word, 'injected')
+  t.equal(ride(indexed(1, { 'ridealong.dev/pods': '' }), place).word, 'injected')
 })
 
-t.test('an invalid expression is an invalid option, for all ranks', async (t) => {
-  for (const key of ['ridealong.dev/ranks', 'io-sysstat.ridealong.dev/ranks']) {
+t.test('an invalid expression is an invalid option, for all pods', async (t) => {
+  for (const key of ['ridealong.dev/pods', 'io-sysstat.ridealong.dev/pods']) {
     const { word, message } = ride(indexed(0, { [key]: '0,5-1' }))
     t.equal(word, 'invalid-option')
-    t.match(message, `annotation ${key}: "5-1" is not a rank such as 3, a range such as 0-3`)
+    t.match(message, `annotation ${key}: "5-1" is not a pod index such as 3, a range such as 0-3`)
   }
   t.equal(
-    ride(indexed(0, { 'cpu-profile.ridealong.dev/ranks': '5-1' })).word,
+    ride(indexed(0, { 'cpu-profile.ridealong.dev/pods': '5-1' })).word,
     'injected',
     'annotations of metrics that are not requested have no effect',
   )
 })
 
-t.test('a pod that has its observers keeps them, whatever its rank', async (t) => {
+t.test('a pod that has its observers keeps them, whatever its index', async (t) => {
   const { pod } = ride(indexed(3, {}))
-  const annotations = { ...pod.metadata.annotations, 'ridealong.dev/ranks': '0' }
+  const annotations = { ...pod.metadata.annotations, 'ridealong.dev/pods': '0' }
   const again = { ...pod, metadata: { ...pod.metadata, annotations } }
   t.equal(ride(again).word, 'already-injected')
 })

@@ -1,21 +1,21 @@
 import { quote } from './quote.ts'
 
 /**
- * The ranks that an annotation selects. A pod is selected if one of the terms matches it, so the
+ * The pods that an annotation selects. A pod is selected if one of the terms matches it, so the
  * order and the repetition of terms have no effect.
  */
-export interface RankSelector {
+export interface PodSelector {
   /** The terms, separated by commas, for messages. */
   readonly text: string
   /** The numbers and ranges of numbers; a single number is a range of one. */
-  readonly ranges: readonly RankRange[]
+  readonly ranges: readonly IndexRange[]
   /** The N of each `every:N`, at least 1. */
   readonly steps: readonly number[]
   readonly names: ReadonlySet<string>
 }
 
-/** A range of rank numbers, including both ends. */
-export interface RankRange {
+/** A range of pod indexes, including both ends. */
+export interface IndexRange {
   readonly first: number
   readonly last: number
 }
@@ -24,7 +24,7 @@ export interface RankRange {
 const MAX_LENGTH = 512
 const MAX_TERMS = 64
 
-/** Rank numbers have at most nine digits, so they fit into the 32-bit integers of Kubernetes. */
+/** Indexes have at most nine digits, so they fit into the 32-bit integers of Kubernetes. */
 const RANGE = /^(\d{1,9})(?:-(\d{1,9}))?$/
 const STEP = /^every:(\d{1,9})$/
 
@@ -35,16 +35,16 @@ const STEP = /^every:(\d{1,9})$/
 const NAME = /^(?=.*[A-Za-z])[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/
 
 /**
- * Parses an expression: numbers (`3`), ranges (`0-3`), `every:N`, and names of roles or ranks
+ * Parses an expression: numbers (`3`), ranges (`0-3`), `every:N`, and names of roles or pods
  * (`launcher`), separated by commas. Blanks and empty items are ignored. The time is linear in the
  * length of the expression, and does not depend on the size of a range.
  *
  * @returns undefined if the expression has no terms and selects every pod; a sentence with the
  * problem if the expression is invalid
  */
-export function parseRanks(
+export function parsePods(
   expression: string,
-): RankSelector | undefined | { readonly problem: string } {
+): PodSelector | undefined | { readonly problem: string } {
   const { length } = expression
   if (length > MAX_LENGTH)
     return { problem: `the value has ${length} characters; at most ${MAX_LENGTH} are allowed` }
@@ -57,7 +57,7 @@ export function parseRanks(
 }
 
 const TERMS =
-  'a rank such as 3, a range such as 0-3, every:N with N from 1, or the name of a role ' +
+  'a pod index such as 3, a range such as 0-3, every:N with N from 1, or the name of a role ' +
   'such as worker'
 
 function isTerm(term: string): boolean {
@@ -67,7 +67,7 @@ function isTerm(term: string): boolean {
   return step === undefined ? NAME.test(term) : step > 0
 }
 
-function readRange(term: string): RankRange | undefined {
+function readRange(term: string): IndexRange | undefined {
   const [, first, last = first] = RANGE.exec(term) ?? []
   return first === undefined ? undefined : { first: Number(first), last: Number(last) }
 }
@@ -77,7 +77,7 @@ function readStep(term: string): number | undefined {
   return step === undefined ? undefined : Number(step)
 }
 
-function buildSelector(terms: readonly string[]): RankSelector {
+function buildSelector(terms: readonly string[]): PodSelector {
   const isName = (term: string) => readRange(term) === undefined && readStep(term) === undefined
   return {
     text: terms.join(','),

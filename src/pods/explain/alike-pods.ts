@@ -1,6 +1,6 @@
 import type { Catalog } from '../../core/catalog.ts'
 import { asText, type Fields, fieldsOrNone } from '../../core/kubernetes/json.ts'
-import { readPodRank } from '../../core/rules/pod-rank.ts'
+import { readPodIndex } from '../../core/rules/pod-index.ts'
 import { cameOut, type InjectionOutcome } from './injection-outcome.ts'
 
 /** Pods of one workload that have the same outcome. */
@@ -9,8 +9,8 @@ export interface Likes {
   readonly word: string
   readonly pods: readonly [Fields, ...Fields[]]
   /**
-   * The ranks of the pods, such as "ranks 0-2, 5" or "ranks launcher, worker-[0-2, 5]", or the
-   * names of the pods if a pod has no rank.
+   * The indexes of the pods, such as "pods 0-2, 5" or "pods launcher, worker-[0-2, 5]", or the
+   * names of the pods if a pod has no index.
    */
   readonly which: string
 }
@@ -31,7 +31,7 @@ export function alike(
     if (group === undefined) groups.set(word, [pod])
     else group.push(pod)
   }
-  return [...groups].map(([word, group]) => ({ word, pods: group, which: formatRanks(group) }))
+  return [...groups].map(([word, group]) => ({ word, pods: group, which: formatPods(group) }))
 }
 
 function outcomeWord(out: InjectionOutcome): string {
@@ -49,33 +49,33 @@ function outcomeWord(out: InjectionOutcome): string {
   }
 }
 
-function formatRanks(pods: readonly Fields[]): string {
-  const ranks = pods.flatMap(({ metadata }) => readUniqueRank(fieldsOrNone(metadata)) ?? [])
-  if (ranks.length < pods.length)
+function formatPods(pods: readonly Fields[]): string {
+  const indexes = pods.flatMap(({ metadata }) => readUniqueIndex(fieldsOrNone(metadata)) ?? [])
+  if (indexes.length < pods.length)
     return pods.map(({ metadata }) => asText(fieldsOrNone(metadata).name)).join(', ')
-  const byPrefix = Map.groupBy(ranks, ({ prefix }) => prefix)
+  const byPrefix = Map.groupBy(indexes, ({ prefix }) => prefix)
   const groups = [...byPrefix].map(([prefix, own]) => formatGroup(prefix, own))
-  return `${pods.length === 1 ? 'rank' : 'ranks'} ${groups.join(', ')}`
+  return `${pods.length === 1 ? 'pod' : 'pods'} ${groups.join(', ')}`
 }
 
-/** A rank that is unique in its workload, divided into its last number and the text before it. */
-interface UniqueRank {
+/** An index that is unique in its workload, divided into its last number and the text before it. */
+interface UniqueIndex {
   readonly prefix: string
-  /** Undefined if the rank does not end with a number. */
+  /** Undefined if the index does not end with a number. */
   readonly number: number | undefined
 }
 
-function readUniqueRank(metadata: Fields): UniqueRank | undefined {
-  const rank = readPodRank(metadata)
-  if (rank === undefined || rank.missing.length > 0) return undefined
-  const { label } = rank
+function readUniqueIndex(metadata: Fields): UniqueIndex | undefined {
+  const podIndex = readPodIndex(metadata)
+  if (podIndex === undefined || podIndex.missing.length > 0) return undefined
+  const { label } = podIndex
   const [digits] = /\d{1,9}$/.exec(label) ?? []
   if (digits === undefined) return { prefix: label, number: undefined }
   return { prefix: label.slice(0, -digits.length), number: Number(digits) }
 }
 
-function formatGroup(prefix: string, ranks: readonly UniqueRank[]): string {
-  const numbers = ranks.flatMap(({ number }) => number ?? []).sort((a, b) => a - b)
+function formatGroup(prefix: string, indexes: readonly UniqueIndex[]): string {
+  const numbers = indexes.flatMap(({ number }) => number ?? []).sort((a, b) => a - b)
   const all = spans(numbers)
   return prefix === '' || new Set(numbers).size < 2 ? `${prefix}${all}` : `${prefix}[${all}]`
 }

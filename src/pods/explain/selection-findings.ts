@@ -2,22 +2,22 @@ import type { Decision } from '../../core/decision.ts'
 import { KEYS } from '../../core/keys.ts'
 import { type Fields, fieldsOrNone } from '../../core/kubernetes/json.ts'
 import type { Request } from '../../core/request.ts'
-import { selectsRanks } from '../../core/rules/rank-selection.ts'
+import { selectsPods } from '../../core/rules/pod-selection.ts'
 import type { Facts } from './facts.ts'
 import { type Finding, find } from './finding.ts'
 
-/** Reports whether the observers depend on the rank of each pod, which a template does not have. */
-export function dependsOnRank({ isTemplate }: Facts, request: Request): boolean {
-  return isTemplate === true && request.kind === 'asked' && selectsRanks(request)
+/** Reports whether the observers depend on the index of each pod; a template has none. */
+export function dependsOnPod({ isTemplate }: Facts, request: Request): boolean {
+  return isTemplate === true && request.kind === 'asked' && selectsPods(request)
 }
 
-/** Returns the facts without the annotations that select ranks. */
-export function withoutRanks(facts: Facts): Facts {
+/** Returns the facts without the annotations that select pods. */
+export function withoutSelection(facts: Facts): Facts {
   const { review, settings } = facts
   const { catalog, namespace } = settings
   const keys = new Set<string>([
-    KEYS.ranks,
-    ...[...catalog.metrics.values()].map(({ ranksKey }) => ranksKey),
+    KEYS.pods,
+    ...[...catalog.metrics.values()].map(({ podsKey }) => podsKey),
   ])
   const annotations = new Map([...namespace.annotations].filter(([key]) => !keys.has(key)))
   return {
@@ -34,11 +34,11 @@ function withoutKeys(pod: Fields, keys: ReadonlySet<string>): Fields {
 }
 
 /**
- * Returns the finding of the rule that selects ranks, for a pod that this rule did not stop.
+ * Returns the finding of the rule that selects pods, for a pod that this rule did not stop.
  *
  * @param isOpen whether the result differs from pod to pod, because the pod stands for a template
  */
-export function rankFinding(
+export function selectionFinding(
   name: string,
   request: Request,
   decision: Decision,
@@ -50,6 +50,6 @@ export function rankFinding(
     const sentences = others.map(({ metric, message }) => `without ${metric}: ${message}`)
     return find(name, 'look', sentences.join('; '))
   }
-  const isChosen = request.kind === 'asked' && selectsRanks(request)
-  return find(name, 'ok', isChosen ? 'the rank of the pod is selected' : 'all pods are selected')
+  const isChosen = request.kind === 'asked' && selectsPods(request)
+  return find(name, 'ok', isChosen ? 'the pod is selected' : 'all pods are selected')
 }

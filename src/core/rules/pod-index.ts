@@ -2,18 +2,18 @@ import { COMPLETION_INDEX_KEY } from '../keys.ts'
 import { asText, type Fields, fieldsOrNone, listOrNone } from '../kubernetes/json.ts'
 
 /**
- * The rank of a pod in its workload, from the labels and annotations that the controller of the pod
- * sets when it creates the pod.
+ * The index or role of a pod in its workload, from the labels and annotations that the controller
+ * of the pod sets when it creates the pod.
  */
-export interface PodRank {
+export interface PodIndex {
   /**
-   * The rank in messages and reports: `3`, `worker-3`, `launcher`. It is unique in the workload
+   * The index in messages and reports: `3`, `worker-3`, `launcher`. It is unique in the workload
    * unless the number is missing.
    */
   readonly label: string
   /**
-   * The names that select the pod: its roles, and ranks and groups with the name of a role, such as
-   * `worker`, `worker-3`.
+   * The names that select the pod: its roles, and indexes and groups with the name of a role, such
+   * as `worker`, `worker-3`.
    */
   readonly names: readonly string[]
   /**
@@ -59,8 +59,8 @@ const NODESET_INDEX_KEY = 'nodeset.slinky.slurm.net/pod-index'
 const ELASTIC_TYPE_KEY = 'elasticjob.dlrover/replica-type'
 const ELASTIC_INDEX_KEY = 'elasticjob.dlrover/rank-index'
 
-/** The labels and annotations by which a pod with a rank is recognized. */
-export const RANK_KEYS: readonly string[] = [
+/** The labels and annotations by which a pod with an index or a role is recognized. */
+export const INDEX_KEYS: readonly string[] = [
   COMPLETION_INDEX_KEY,
   POD_INDEX_KEY,
   REPLICATED_JOB_KEY,
@@ -89,19 +89,19 @@ interface Marks {
 const LABEL_VALUE = /^[-A-Za-z0-9_.]{1,63}$/
 
 /**
- * Reads the rank of a pod. Labels of an operator take precedence over the labels of a StatefulSet
+ * Reads the index of a pod. Labels of an operator take precedence over the labels of a StatefulSet
  * or an Indexed Job with which the operator creates its pods.
  *
  * @param metadata the metadata of a pod that may not have a name yet
- * @returns undefined if nothing shows a rank
+ * @returns undefined if nothing shows an index or a role
  */
-export function readPodRank(metadata: Fields): PodRank | undefined {
+export function readPodIndex(metadata: Fields): PodIndex | undefined {
   const [labels, annotations] = [fieldsOrNone(metadata.labels), fieldsOrNone(metadata.annotations)]
   const find = (key: string) => textAt(labels, key) ?? textAt(annotations, key)
   const marks: Marks = { metadata, find, findNumber: (key) => readNumber(find(key)) }
   for (const read of READERS) {
-    const rank = read(marks)
-    if (rank !== undefined) return rank
+    const podIndex = read(marks)
+    if (podIndex !== undefined) return podIndex
   }
   return undefined
 }
@@ -116,17 +116,17 @@ function readNumber(text: string | undefined): number | undefined {
 }
 
 /** The readers in the order in which they are tried. */
-const READERS: readonly ((marks: Marks) => PodRank | undefined)[] = [
-  jobSetRank,
-  kubeflowRank,
-  leaderWorkerSetRank,
-  volcanoRank,
-  rayRank,
-  cliqueRank,
-  elasticJobRank,
-  nodeSetRank,
-  statefulSetRank,
-  indexedJobRank,
+const READERS: readonly ((marks: Marks) => PodIndex | undefined)[] = [
+  jobSetIndex,
+  kubeflowIndex,
+  leaderWorkerSetIndex,
+  volcanoIndex,
+  rayIndex,
+  cliqueIndex,
+  elasticJobIndex,
+  nodeSetIndex,
+  statefulSetIndex,
+  indexedJobIndex,
 ]
 
 /**
@@ -134,11 +134,11 @@ const READERS: readonly ((marks: Marks) => PodRank | undefined)[] = [
  * the Job in its ReplicatedJob (jobset api/jobset/v1alpha2/jobset_types.go, JobIndexKey). No label
  * gives the number of pods of the Jobs, so the pod has no number in the JobSet.
  */
-function jobSetRank({ find, findNumber }: Marks): PodRank | undefined {
+function jobSetIndex({ find, findNumber }: Marks): PodIndex | undefined {
   const role = find(REPLICATED_JOB_KEY)
   if (role === undefined) return undefined
   const [job, index] = [findNumber(`${JOBSET}/job-index`), findNumber(COMPLETION_INDEX_KEY)]
-  return rankOf(role, [job, index], [COMPLETION_INDEX_KEY])
+  return indexInRole(role, [job, index], [COMPLETION_INDEX_KEY])
 }
 
 /**
@@ -148,22 +148,24 @@ function jobSetRank({ find, findNumber }: Marks): PodRank | undefined {
  * createNewPod). The pods of each role are numbered. The launcher of an MPIJob usually has no
  * number.
  */
-function kubeflowRank({ find, findNumber }: Marks): PodRank | undefined {
+function kubeflowIndex({ find, findNumber }: Marks): PodIndex | undefined {
   const [role, type] = [find(ROLE_KEY), find(REPLICA_TYPE_KEY)]
   const number = findNumber(REPLICA_INDEX_KEY)
   const name = role ?? type
-  if (name === undefined) return number === undefined ? undefined : numberedRank(number)
-  const rank = rankOf(name, [number], name === 'launcher' ? [] : [REPLICA_INDEX_KEY])
-  return type === undefined || type === name ? rank : { ...rank, names: [...rank.names, type] }
+  if (name === undefined) return number === undefined ? undefined : numberedIndex(number)
+  const podIndex = indexInRole(name, [number], name === 'launcher' ? [] : [REPLICA_INDEX_KEY])
+  return type === undefined || type === name
+    ? podIndex
+    : { ...podIndex, names: [...podIndex.names, type] }
 }
 
 /**
  * A pod of a LeaderWorkerSet (lws api/leaderworkerset/v1/leaderworkerset_types.go): the leader has
- * the index 0 in its group, and an annotation gives the size of the groups. The rank is the number
+ * the index 0 in its group, and an annotation gives the size of the groups. The index is the number
  * in the whole set. The webhook of LeaderWorkerSet adds two of the labels, from the ordinals in the
  * names of the pods (lws pkg/webhooks/pod_webhook.go), possibly after this webhook.
  */
-function leaderWorkerSetRank({ metadata, find, findNumber }: Marks): PodRank | undefined {
+function leaderWorkerSetIndex({ metadata, find, findNumber }: Marks): PodIndex | undefined {
   if (find(SET_KEYS.name) === undefined) return undefined
   const ordinal = ordinalOf(metadata)
   const index = findNumber(SET_KEYS.index) ?? ordinal
@@ -173,8 +175,8 @@ function leaderWorkerSetRank({ metadata, find, findNumber }: Marks): PodRank | u
   const role = index === 0 ? 'leader' : 'worker'
   const number = numberIn(group, findNumber(SET_KEYS.size), index)
   return number === undefined
-    ? rankOf(role, [undefined], [SET_KEYS.group, SET_KEYS.index, SET_KEYS.size])
-    : { ...numberedRank(number), names: [role] }
+    ? indexInRole(role, [undefined], [SET_KEYS.group, SET_KEYS.index, SET_KEYS.size])
+    : { ...numberedIndex(number), names: [role] }
 }
 
 /** Returns the number of a pod in groups of the same size; undefined if it is not known. */
@@ -193,11 +195,11 @@ function numberIn(
  * task numbers its pods. Versions without a label for the number only put it into the name of the
  * pod, JOB-TASK-NUMBER.
  */
-function volcanoRank({ metadata, find, findNumber }: Marks): PodRank | undefined {
+function volcanoIndex({ metadata, find, findNumber }: Marks): PodIndex | undefined {
   const [job, task] = [find('volcano.sh/job-name'), find(TASK_KEY)]
   if (task === undefined) return undefined
   const number = findNumber(TASK_INDEX_KEY) ?? endOf(metadata, `${job}-${task}-`)
-  return rankOf(task, [number], [TASK_INDEX_KEY])
+  return indexInRole(task, [number], [TASK_INDEX_KEY])
 }
 
 /**
@@ -205,15 +207,15 @@ function volcanoRank({ metadata, find, findNumber }: Marks): PodRank | undefined
  * number their replicas, and the hosts of a replica, if KubeRay has the feature
  * RayMultiHostIndexing. The head has no number.
  */
-function rayRank({ find, findNumber }: Marks): PodRank | undefined {
+function rayIndex({ find, findNumber }: Marks): PodIndex | undefined {
   const [type, groupName] = [find(NODE_TYPE_KEY), find('ray.io/group')]
   if (type === undefined) return undefined
-  if (type === 'head') return rankOf(type, [], [])
+  if (type === 'head') return indexInRole(type, [], [])
   const replica = findNumber(RAY_INDEX_KEY)
   const host = findNumber('ray.io/replica-host-index')
   const numbers = host === undefined ? [replica] : [replica, host]
-  const rank = rankOf(groupName ?? type, numbers, [RAY_INDEX_KEY])
-  return { ...rank, names: [...new Set([type, ...rank.names])] }
+  const podIndex = indexInRole(groupName ?? type, numbers, [RAY_INDEX_KEY])
+  return { ...podIndex, names: [...new Set([type, ...podIndex.names])] }
 }
 
 /**
@@ -222,7 +224,7 @@ function rayRank({ find, findNumber }: Marks): PodRank | undefined {
  * after the name and the index of its set or its scaling group (operator/api/common/namegen.go,
  * GeneratePodCliqueName).
  */
-function cliqueRank({ find, findNumber }: Marks): PodRank | undefined {
+function cliqueIndex({ find, findNumber }: Marks): PodIndex | undefined {
   const name = find(CLIQUE_KEYS.name)
   if (name === undefined) return undefined
   const { set, setIndex, group, groupIndex } = CLIQUE_KEYS
@@ -230,35 +232,35 @@ function cliqueRank({ find, findNumber }: Marks): PodRank | undefined {
   const prefix = prefixes.find((one) => name.startsWith(one) && name.length > one.length) ?? ''
   const replicas = [setIndex, groupIndex].flatMap((key) => findNumber(key) ?? [])
   const numbers = [...replicas, findNumber(CLIQUE_KEYS.index)]
-  return rankOf(name.slice(prefix.length), numbers, [CLIQUE_KEYS.index])
+  return indexInRole(name.slice(prefix.length), numbers, [CLIQUE_KEYS.index])
 }
 
 /**
  * A pod of an ElasticJob of DLRover (dlrover 7c3e9648 dlrover/python/master/scaler/pod_scaler.py):
- * each type of replica has ranks, which a pod that replaces another pod takes over.
+ * each type of replica has rank indexes, which a pod that replaces another pod takes over.
  */
-function elasticJobRank({ find, findNumber }: Marks): PodRank | undefined {
+function elasticJobIndex({ find, findNumber }: Marks): PodIndex | undefined {
   const type = find(ELASTIC_TYPE_KEY)
   if (type === undefined) return undefined
-  return rankOf(type, [findNumber(ELASTIC_INDEX_KEY)], [ELASTIC_INDEX_KEY])
+  return indexInRole(type, [findNumber(ELASTIC_INDEX_KEY)], [ELASTIC_INDEX_KEY])
 }
 
 /**
  * A pod of a NodeSet of Slinky: its ordinal, with leading zeros (slurm-operator f2ed3fc5
  * internal/controller/nodeset/utils/utils.go, UpdateIdentity).
  */
-function nodeSetRank({ findNumber }: Marks): PodRank | undefined {
+function nodeSetIndex({ findNumber }: Marks): PodIndex | undefined {
   const number = findNumber(NODESET_INDEX_KEY)
-  return number === undefined ? undefined : numberedRank(number)
+  return number === undefined ? undefined : numberedIndex(number)
 }
 
 /**
  * A pod of a StatefulSet: its ordinal, from the label (kubernetes v1.36
  * pkg/controller/statefulset/stateful_set_utils.go, updateIdentity) or the name of the pod.
  */
-function statefulSetRank({ metadata, findNumber }: Marks): PodRank | undefined {
+function statefulSetIndex({ metadata, findNumber }: Marks): PodIndex | undefined {
   const number = findNumber(POD_INDEX_KEY) ?? ordinalOf(metadata)
-  return number === undefined ? undefined : numberedRank(number)
+  return number === undefined ? undefined : numberedIndex(number)
 }
 
 /**
@@ -266,26 +268,26 @@ function statefulSetRank({ metadata, findNumber }: Marks): PodRank | undefined {
  * pkg/controller/job/indexed_job_utils.go, addCompletionIndexAnnotation and
  * addCompletionIndexLabel).
  */
-function indexedJobRank({ findNumber }: Marks): PodRank | undefined {
+function indexedJobIndex({ findNumber }: Marks): PodIndex | undefined {
   const number = findNumber(COMPLETION_INDEX_KEY)
-  return number === undefined ? undefined : numberedRank(number)
+  return number === undefined ? undefined : numberedIndex(number)
 }
 
-function numberedRank(number: number): PodRank {
+function numberedIndex(number: number): PodIndex {
   return { label: String(number), names: [], number, group: 0, missing: [] }
 }
 
 /**
- * Returns the rank of a pod whose number is unique only in its role, or in a group of its role.
+ * Returns the index of a pod whose number is unique only in its role, or in a group of its role.
  *
  * @param numbers the number of the pod, preceded by the number of its group if there are groups
  * @param keys the labels that give the number
  */
-function rankOf(
+function indexInRole(
   role: string,
   numbers: readonly (number | undefined)[],
   keys: readonly string[],
-): PodRank {
+): PodIndex {
   const number = numbers.at(-1)
   const group = numbers.length > 1 ? (numbers[0] ?? 0) : 0
   const parts = numbers.filter((part) => part !== undefined)

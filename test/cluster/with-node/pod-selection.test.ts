@@ -7,12 +7,12 @@ import { kubectl } from '../machine/kubectl.ts'
 import { createNamespace, runningCluster } from '../running.ts'
 import { startWebhook } from '../webhook.ts'
 
-// The Job controller creates the 20 pods of an Indexed Job, of which `ridealong.dev/ranks` selects
+// The Job controller creates the 20 pods of an Indexed Job, of which `ridealong.dev/pods` selects
 // five. One of these also has a second metric.
 
-const SPACE = 'ranks'
+const SPACE = 'pods'
 const HERE = ['-n', SPACE]
-const RANKS = 20
+const PODS = 20
 const OBSERVED = [0, 4, 8, 12, 16]
 
 const JOB = {
@@ -20,8 +20,8 @@ const JOB = {
   kind: 'Job',
   metadata: { name: 'twenty' },
   spec: {
-    completions: RANKS,
-    parallelism: RANKS,
+    completions: PODS,
+    parallelism: PODS,
     completionMode: 'Indexed',
     backoffLimit: 0,
     template: {
@@ -29,7 +29,7 @@ const JOB = {
         annotations: {
           'ridealong.dev/inject': 'perf-sysstat,pressure',
           'perf-sysstat.ridealong.dev/rate': '1',
-          'pressure.ridealong.dev/ranks': '8',
+          'pressure.ridealong.dev/pods': '8',
         },
       },
       spec: {
@@ -48,36 +48,36 @@ t.test('of an Indexed Job of 20 pods, every:4 observes five', async (t) => {
   const { cluster, api } = await runningCluster(t)
   const webhook = await startWebhook(cluster, { words: ['--observer-image', IMAGES.observer] })
   t.teardown(() => webhook.remove())
-  await createNamespace(t, api, SPACE, { annotations: { 'ridealong.dev/ranks': 'every:4' } })
+  await createNamespace(t, api, SPACE, { annotations: { 'ridealong.dev/pods': 'every:4' } })
   await kubectl(cluster, ['apply', ...HERE, '-f', '-'], JSON.stringify(JOB))
   await kubectl(cluster, [
     ...['wait', '--for=condition=Complete', 'job/twenty', ...HERE, '--timeout=300s'],
   ])
 
-  await selectedRanksAreInjected(t, cluster)
-  await collectNamesRanks(t, cluster)
-  await explainGroupsRanks(t, cluster)
+  await selectedPodsAreInjected(t, cluster)
+  await collectNamesPods(t, cluster)
+  await explainGroupsPods(t, cluster)
 })
 
-async function selectedRanksAreInjected(t: Test, cluster: Cluster): Promise<void> {
+async function selectedPodsAreInjected(t: Test, cluster: Cluster): Promise<void> {
   const words = ['get', 'pods', ...HERE, '-l', 'batch.kubernetes.io/job-name=twenty', '-o', 'json']
   const pods: Pod[] = JSON.parse(await kubectl(cluster, words)).items
-  t.equal(pods.length, RANKS)
+  t.equal(pods.length, PODS)
   for (const { metadata, spec } of pods) {
-    const rank = Number(metadata.labels['batch.kubernetes.io/job-completion-index'])
+    const index = Number(metadata.labels['batch.kubernetes.io/job-completion-index'])
     const status = JSON.parse(metadata.annotations['ridealong.dev/status'])
     const names = (spec.initContainers ?? []).map(({ name }: Pod) => name)
-    if (!OBSERVED.includes(rank)) {
-      t.match(status, { outcome: 'left', reason: 'rank-not-selected' }, `rank ${rank}`)
+    if (!OBSERVED.includes(index)) {
+      t.match(status, { outcome: 'left', reason: 'pod-not-selected' }, `pod ${index}`)
       t.strictSame(names, [])
       continue
     }
-    t.equal(status.outcome, 'injected', `rank ${rank}`)
-    t.strictSame(names, rank === 8 ? ['perf-sysstat', 'pressure'] : ['perf-sysstat'])
+    t.equal(status.outcome, 'injected', `pod ${index}`)
+    t.strictSame(names, index === 8 ? ['perf-sysstat', 'pressure'] : ['perf-sysstat'])
   }
 }
 
-async function collectNamesRanks(t: Test, cluster: Cluster): Promise<void> {
+async function collectNamesPods(t: Test, cluster: Cluster): Promise<void> {
   const { rows, page } = await collect(t, cluster, SPACE, 'job/twenty')
   const logs = rows.filter(({ kind }) => kind === 'log')
   t.strictSame(
@@ -85,7 +85,7 @@ async function collectNamesRanks(t: Test, cluster: Cluster): Promise<void> {
     OBSERVED,
   )
   for (const { observedRanks } of logs) {
-    t.match(observedRanks, { workload: 'job/twenty', total: RANKS, observed: OBSERVED.length })
+    t.match(observedRanks, { workload: 'job/twenty', total: PODS, observed: OBSERVED.length })
     t.strictSame(observedRanks.metrics, { 'perf-sysstat': OBSERVED.length, pressure: 1 })
   }
   t.match(page.notices[0], /^job\/twenty: 5 of 20 ranks observed \(pressure: 1\) /)
@@ -94,12 +94,12 @@ async function collectNamesRanks(t: Test, cluster: Cluster): Promise<void> {
   t.match(collected.err, 'ridealong: 5 of 20 ranks observed (pressure: 1)\n')
 }
 
-async function explainGroupsRanks(t: Test, cluster: Cluster): Promise<void> {
+async function explainGroupsPods(t: Test, cluster: Cluster): Promise<void> {
   const from = [...HERE, '--kubeconfig', cluster.kubeconfig]
   const explained = await run(['explain', 'job/twenty', ...from])
   t.equal(explained.code, 1)
-  t.match(explained.out, 'ranks 1-3, 5-7, 9-11, 13-15, 17-19: no observers (rank-not-selected)')
-  t.match(explained.out, 'ranks 0, 4, 12, 16: injected with perf-sysstat, counters all')
-  t.match(explained.out, 'rank 8: injected with perf-sysstat, pressure, counters all')
-  t.match(explained.out, 'does not select rank 1.')
+  t.match(explained.out, 'pods 1-3, 5-7, 9-11, 13-15, 17-19: no observers (pod-not-selected)')
+  t.match(explained.out, 'pods 0, 4, 12, 16: injected with perf-sysstat, counters all')
+  t.match(explained.out, 'pod 8: injected with perf-sysstat, pressure, counters all')
+  t.match(explained.out, 'does not select pod 1.')
 }

@@ -1,4 +1,4 @@
-import { KEYS, RANKS_OPTION } from '../../core/keys.ts'
+import { KEYS, PODS_OPTION } from '../../core/keys.ts'
 import { type Fields, fieldsOrNone } from '../../core/kubernetes/json.ts'
 import type { Annotated } from './annotate.ts'
 import { valueAt } from './kinds/paths.ts'
@@ -6,11 +6,11 @@ import { describe } from './report.ts'
 import { findResources, type ManifestResource } from './resources.ts'
 
 /**
- * The kinds whose pods never have a rank (readPodRank), by group and kind: their controllers create
- * the pods themselves, without a label for a number, or create Deployments. Kinds whose controllers
- * create StatefulSets or LeaderWorkerSets in some configurations are not listed.
+ * The kinds whose pods never have an index (readPodIndex), by group and kind: their controllers
+ * create the pods themselves, without a label for a number, or create Deployments. Kinds whose
+ * controllers create StatefulSets or LeaderWorkerSets in some configurations are not listed.
  */
-const UNRANKED: ReadonlySet<string> = new Set([
+const UNINDEXED: ReadonlySet<string> = new Set([
   '/ReplicationController',
   'apps/DaemonSet',
   'apps/Deployment',
@@ -33,7 +33,7 @@ const UNRANKED: ReadonlySet<string> = new Set([
   'tekton.dev/TaskRun',
 ])
 
-/** The paths of the specs of Jobs, whose pods have a rank only if the Job is indexed. */
+/** The paths of the specs of Jobs, whose pods have an index only if the Job is indexed. */
 const JOB_SPECS: ReadonlyMap<string, readonly string[]> = new Map([
   ['batch/CronJob', ['spec', 'jobTemplate', 'spec']],
   ['batch/Job', ['spec']],
@@ -41,32 +41,32 @@ const JOB_SPECS: ReadonlyMap<string, readonly string[]> = new Map([
 ])
 
 /**
- * Returns a sentence for each annotated object whose pods have no rank, if the annotations select
- * ranks.
+ * Returns a sentence for each annotated object whose pods have no index, if the annotations select
+ * pods.
  *
  * @param annotations the added annotations
  */
-export function listUnranked(
+export function listUnindexed(
   annotated: readonly Annotated[],
   annotations: Fields,
 ): readonly string[] {
-  const selectsRanks = (key: string) => key === KEYS.ranks || key.endsWith(`/${RANKS_OPTION}`)
-  const keys = Object.keys(annotations).filter(selectsRanks)
+  const selectsPods = (key: string) => key === KEYS.pods || key.endsWith(`/${PODS_OPTION}`)
+  const keys = Object.keys(annotations).filter(selectsPods)
   if (keys.length === 0) return []
   return annotated
     .filter(({ places }) => places > 0)
     .flatMap(({ manifest }) => findResources(manifest))
     .flatMap((resource) => {
-      const why = whyUnranked(resource)
+      const why = whyUnindexed(resource)
       if (why === undefined) return []
-      const effect = `its pods have no rank, so ${keys.join(' and ')} selects none of them`
+      const effect = `its pods have no index, so ${keys.join(' and ')} selects none of them`
       return [describe(resource, `${effect}: ${why}`)]
     })
 }
 
-function whyUnranked({ group, kind, fields }: ManifestResource): string | undefined {
+function whyUnindexed({ group, kind, fields }: ManifestResource): string | undefined {
   const name = `${group}/${kind}`
-  if (UNRANKED.has(name)) return `a ${kind} does not number its pods`
+  if (UNINDEXED.has(name)) return `a ${kind} does not number its pods`
   const path = JOB_SPECS.get(name)
   if (path === undefined) return undefined
   const job = fieldsOrNone(valueAt(fields, path))

@@ -2,16 +2,16 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
 import type { Fields } from '../../src/core/kubernetes/json.ts'
-import { selectMetrics } from '../../src/core/rules/rank-selection.ts'
-import { parseRanks } from '../../src/core/text/rank-selector.ts'
+import { selectMetrics } from '../../src/core/rules/pod-selection.ts'
+import { parsePods } from '../../src/core/text/pod-selector.ts'
 
-// Expressions of `ridealong.dev/ranks` with pods of all operators. The result is compared with that
+// Expressions of `ridealong.dev/pods` with pods of all operators. The result is compared with that
 // of a slow and simple implementation, which is independent of src/core.
 
 /** What a test knows about a pod, independently of the labels that tell it. */
 interface Truth {
   readonly metadata: Fields
-  /** The names that select the pod. Undefined for a pod without a rank. */
+  /** The names that select the pod. Undefined for a pod without an index. */
   readonly names: readonly string[] | undefined
   /** The number of the pod; 'none' for a launcher or head; undefined if it is not known. */
   readonly number: number | 'none' | undefined
@@ -175,22 +175,22 @@ function countTo(wanted: number, first: number, step: number): boolean {
   return number === wanted
 }
 
-type Outcome = 'selected' | 'rank-not-selected' | 'rank-unknown'
+type Outcome = 'selected' | 'pod-not-selected' | 'pod-index-unknown'
 
 function expected(expression: string, truth: Truth): Outcome {
   const terms = expression.split(',').map((term) => term.trim())
   const written = terms.filter((term) => term !== '')
   if (written.length === 0) return 'selected'
-  if (truth.names === undefined) return 'rank-unknown'
+  if (truth.names === undefined) return 'pod-index-unknown'
   if (written.some((term) => reference(term, truth))) return 'selected'
   const needsNumber = written.some((term) => /^(every:|\d+(-\d+)?$)/.test(term))
-  return truth.number === undefined && needsNumber ? 'rank-unknown' : 'rank-not-selected'
+  return truth.number === undefined && needsNumber ? 'pod-index-unknown' : 'pod-not-selected'
 }
 
 function actual(expression: string, { metadata }: Truth): Outcome {
-  const ranks = parseRanks(expression)
-  if (ranks !== undefined && 'problem' in ranks) throw new Error(ranks.problem)
-  const outcome = selectMetrics(metadata, { ranks, metrics: [] })
+  const selector = parsePods(expression)
+  if (selector !== undefined && 'problem' in selector) throw new Error(selector.problem)
+  const outcome = selectMetrics(metadata, { pods: selector, metrics: [] })
   return 'reason' in outcome ? outcome.reason : 'selected'
 }
 
@@ -217,7 +217,7 @@ t.test('an expression selects the pods that a slow reference selects', async (t)
   }
   fc.assert(fc.property(EXPRESSION, pods, rule), { numRuns: RUNS })
   for (const [name] of shapes) {
-    const seen = ['selected', 'rank-not-selected', 'rank-unknown'].filter(
+    const seen = ['selected', 'pod-not-selected', 'pod-index-unknown'].filter(
       (outcome) => (counts.get(`${name}: ${outcome}`) ?? 0) > 100,
     )
     const least = name === 'Deployment' ? 1 : 2
@@ -234,16 +234,16 @@ t.test('the answer to any text takes time that does not depend on its numbers', 
   )
   fc.assert(
     fc.property(texts, (expression) => {
-      const ranks = parseRanks(expression)
-      if (ranks === undefined) return
-      if ('problem' in ranks) {
-        assert.match(ranks.problem, /^[\x20-\x7e]{1,300}$/)
+      const selector = parsePods(expression)
+      if (selector === undefined) return
+      if ('problem' in selector) {
+        assert.match(selector.problem, /^[\x20-\x7e]{1,300}$/)
         return
       }
-      const { ranges, steps, names, text: shown } = ranks
+      const { ranges, steps, names, text: shown } = selector
       assert.match(shown, /^[\x21-\x7e]{1,512}$/)
       assert.ok(ranges.length + steps.length + names.size <= 64)
-      assert.deepEqual(parseRanks(shown), ranks, 'the shown text has the same meaning')
+      assert.deepEqual(parsePods(shown), selector, 'the shown text has the same meaning')
     }),
     { numRuns: 20_000 },
   )

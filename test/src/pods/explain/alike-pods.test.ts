@@ -1,6 +1,6 @@
 import t from 'tap'
+import { alike } from '../../../../src/pods/explain/alike-pods.ts'
 import { countPods } from '../../../../src/pods/explain/pods-of-template.ts'
-import { alike } from '../../../../src/pods/explain/ranks.ts'
 import { readManifests } from '../../../../src/pods/manifest/read.ts'
 import { findResources } from '../../../../src/pods/manifest/resources.ts'
 import { findTemplates } from '../../../../src/pods/manifest/templates.ts'
@@ -9,38 +9,39 @@ import { askingPod, CATALOG, type Json, ride } from '../../core/build.ts'
 const INJECTED = ride(askingPod()).pod as unknown as { metadata: { annotations: Json } } & Json
 const LEFT = JSON.stringify({ outcome: 'left', reason: 'quota', message: 'full' })
 
-function ranked(rank: number | undefined, status?: string): Json {
-  const index = rank === undefined ? {} : { 'batch.kubernetes.io/job-completion-index': `${rank}` }
+function indexed(completion: number | undefined, status?: string): Json {
+  const index =
+    completion === undefined ? {} : { 'batch.kubernetes.io/job-completion-index': `${completion}` }
   const { metadata } = INJECTED
   const statusOf = status === undefined ? {} : { 'ridealong.dev/status': status }
   return {
     ...INJECTED,
     metadata: {
-      name: `pod-${rank}`,
+      name: `pod-${completion}`,
       annotations: { ...metadata.annotations, ...index, ...statusOf },
     },
   }
 }
 
-t.test('ranks with different outcomes are in different groups', async (t) => {
+t.test('pods with different outcomes are in different groups', async (t) => {
   const pods = [
-    ranked(2),
-    ranked(0),
-    ranked(1),
-    ranked(3, LEFT),
-    ranked(5),
-    ranked(10),
-    { ...ranked(4, ''), spec: {} },
+    indexed(2),
+    indexed(0),
+    indexed(1),
+    indexed(3, LEFT),
+    indexed(5),
+    indexed(10),
+    { ...indexed(4, ''), spec: {} },
   ]
   const groups = alike(pods, () => CATALOG).map(({ which, word }) => `${which}: ${word}`)
   t.strictSame(groups, [
-    'ranks 0-2, 5, 10: injected with perf-sysstat, counters all',
-    'rank 3: no observers (quota)',
-    'rank 4: no status',
+    'pods 0-2, 5, 10: injected with perf-sysstat, counters all',
+    'pod 3: no observers (quota)',
+    'pod 4: no status',
   ])
 })
 
-t.test('ranks of roles are grouped by role', async (t) => {
+t.test('pods of roles are grouped by role', async (t) => {
   const pod = (labels: Json) => ({ ...INJECTED, metadata: { ...INJECTED.metadata, labels } })
   const mpi = (role: string, index: Json = {}) =>
     pod({ 'training.kubeflow.org/job-role': role, ...index })
@@ -49,29 +50,29 @@ t.test('ranks of roles are grouped by role', async (t) => {
   const pods = [mpi('launcher'), worker(11), worker(0), worker(9), worker(10)]
   t.match(
     alike(pods, () => CATALOG),
-    [{ which: 'ranks launcher, worker-[0, 9-11]' }],
+    [{ which: 'pods launcher, worker-[0, 9-11]' }],
   )
   t.match(
     alike([worker(3)], () => CATALOG),
-    [{ which: 'rank worker-3' }],
+    [{ which: 'pod worker-3' }],
   )
 })
 
-t.test('if a pod of a group has no rank, the group lists the names of its pods', async (t) => {
+t.test('if a pod of a group has no index, the group lists the names of its pods', async (t) => {
   t.strictSame(
-    alike([ranked(undefined), ranked(1)], () => CATALOG).map(({ which }) => which),
+    alike([indexed(undefined), indexed(1)], () => CATALOG).map(({ which }) => which),
     ['pod-undefined, pod-1'],
   )
 })
 
-t.test('a rank with a container that differs from the catalog has its own group', async (t) => {
+t.test('a pod with a container that differs from the catalog has its own group', async (t) => {
   const { spec } = INJECTED as unknown as { spec: { initContainers: readonly Json[] } }
   const initContainers = spec.initContainers.map((one) => ({ ...one, image: 'evil:1' }))
-  const forged = { ...ranked(1), spec: { ...spec, initContainers } }
-  const groups = alike([ranked(0), forged, ranked(2)], () => CATALOG)
+  const forged = { ...indexed(1), spec: { ...spec, initContainers } }
+  const groups = alike([indexed(0), forged, indexed(2)], () => CATALOG)
   t.match(
     groups.map(({ which, word }) => `${which}: ${word}`),
-    [/^ranks 0, 2: injected/, /^rank 1: not verified: container perf-sysstat has image "evil:1"/],
+    [/^pods 0, 2: injected/, /^pod 1: not verified: container perf-sysstat has image "evil:1"/],
   )
 })
 
