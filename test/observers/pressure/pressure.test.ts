@@ -26,7 +26,7 @@ const SECTIONS = {
   process: 'pid run_delay cpu_time majflt cpu container program'.split(' '),
   placement: [
     ...'pid cpus_allowed cpus_allowed_count migrations pss swap_pss numa numa_remote'.split(' '),
-    ...'container program'.split(' '),
+    ...'libraries container program'.split(' '),
   ],
 }
 
@@ -98,7 +98,7 @@ t.test('a value that cannot be read is null, and one notice says why', options, 
   t.equal(await watching.ended, 0)
   const last = rowsOf(watching, 'container').at(-1) ?? {}
   for (const column of SECTIONS.container.slice(1)) t.equal(last[column], null, `${column} is null`)
-  t.match(rowsOf(watching, 'placement'), [{ pss: null, numa: null, numa_remote: null }])
+  t.match(rowsOf(watching, 'placement'), [{ pss: null, numa: null, libraries: null }])
   t.type(rowsOf(watching, 'placement')[0]?.cpus_allowed, 'string')
   t.type(rowsOf(watching, 'process').at(-1)?.run_delay, 'number')
   const notices = noticesOf(watching)
@@ -179,6 +179,7 @@ t.test(
     t.equal(await watching.ended, 0)
     const [large, small] = rowsOf(watching, 'placement')
     t.match(large, { pss: null, swap_pss: null, numa: null, numa_remote: null, cpus_allowed: /./ })
+    t.equal(large?.libraries, 'python', 'for the libraries, no memory is walked')
     t.type(small?.pss, 'number')
     t.type(small?.numa, 'string')
     const columns = 'pss, swap_pss, numa and numa_remote'

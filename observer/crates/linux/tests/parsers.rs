@@ -7,7 +7,7 @@ use linux::cgroup::{cpu_limit, cpu_stat, flat_keyed, stall};
 use linux::proc::cpu_list::CpuList;
 use linux::proc::diskstats::parse_line;
 use linux::proc::{
-    cgroup, cmdline, drm, fd, io, meminfo, mountinfo, net_dev, net_snmp, numa_maps, sched,
+    cgroup, cmdline, drm, fd, io, maps, meminfo, mountinfo, net_dev, net_snmp, numa_maps, sched,
     schedstat, smaps_rollup, sockstat, stat, status, syscall, task_state, timers, words,
 };
 use linux::sock_diag::message::{Message, messages};
@@ -38,7 +38,7 @@ proptest! {
         let _ = (io::parse(&text), schedstat::parse_wait(&text), meminfo::parse_total(&text));
         let _ = (mountinfo::container_mounts(&text).count(), mountinfo::hidepid(&text), parse_line(&text));
         let _ = (mountinfo::cgroup_mounts(&text).len(), cgroup::memberships(&text).count());
-        let _ = (numa_maps::parse(&text), sched::parse_migrations(&text), CpuList::parse(&text));
+        let _ = (maps::file_names(&text).count(), numa_maps::parse(&text), sched::parse_migrations(&text), CpuList::parse(&text));
         let _ = (smaps_rollup::parse(&text), status::allowed_processors(&text));
         let _ = (cpu_stat::parse(&text), stall::parse(&text), flat_keyed::value(&text, b"max"));
         let _ = (cpu_limit::parse_max(&text), cpu_limit::parse_quota(&text, &text));

@@ -12,8 +12,8 @@ use linux::proc::cpu_list::CpuList;
 use linux::proc::mountinfo::{cgroup_mounts, container_mounts, hidepid};
 use linux::proc::status::{allowed_processors, effective_capabilities, has_memory};
 use linux::proc::{
-    drm, fd, io, meminfo, net_dev, net_snmp, numa_maps, sched, schedstat, smaps_rollup, sockstat,
-    stat, status,
+    drm, fd, io, maps, meminfo, net_dev, net_snmp, numa_maps, sched, schedstat, smaps_rollup,
+    sockstat, stat, status,
 };
 use linux::sock_diag::message::messages;
 use linux::sock_diag::tcp_info::TcpInfo;
@@ -31,6 +31,7 @@ const TARGETS: &[Target] = &[
     ("io", |data| ignore(io::parse(data))),
     ("limit", check_limits),
     ("location", check_location),
+    ("maps", |data| ignore(maps::file_names(data).count())),
     ("meminfo", |data| ignore(meminfo::parse_total(data))),
     ("mountinfo", check_mounts),
     ("net_dev", |data| ignore(net_dev::interfaces(data).count())),

@@ -12,6 +12,7 @@ pub mod drm;
 pub mod fd;
 pub mod files;
 pub mod io;
+pub mod maps;
 pub mod meminfo;
 pub mod mountinfo;
 pub mod net_dev;

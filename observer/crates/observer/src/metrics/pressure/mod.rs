@@ -1,5 +1,6 @@
 //! The metric pressure: the resources for which the application's containers and processes waited.
 
+pub mod libraries;
 pub mod placement;
 pub mod rows;
 

@@ -11,6 +11,7 @@ use linux::proc::{numa_maps, sched, status};
 use linux::topology::Topology;
 use nix::errno::Errno;
 
+use crate::metrics::pressure::libraries::list_libraries;
 use crate::runtime::notices::Notices;
 use crate::runtime::session::Session;
 use crate::runtime::walk_limit::WalkLimit;
@@ -42,6 +43,8 @@ pub struct Placement {
     /// The KiB of the memory in `nodes` on NUMA nodes to which none of the allowed processors
     /// belongs.
     pub remote: Option<u64>,
+    /// The libraries because of which other metrics could say more.
+    pub libraries: Option<String>,
 }
 
 /// The state of a process between two readings: when the next reading is due, and the migrations
@@ -125,6 +128,7 @@ pub fn read(
         allowed: processors.as_ref().map(CpuList::to_string),
         allowed_count: processors.as_ref().map(CpuList::count),
         migrations: migrations.ok(),
+        libraries: read_libraries(reader, pid, measured),
         ..Placement::default()
     };
     let most = reader.walks.max_resident();
@@ -227,6 +231,23 @@ fn read_migrations(
     let (sum, last) = (&mut state.migrations, &mut state.migrations_by_thread);
     last.update(sum, pid, now, has_executed);
     Ok(state.migrations)
+}
+
+/// Reads which libraries are mapped. For this file, the kernel does not walk page tables. `None` if
+/// the file cannot be read; if it is longer than 1 MiB, its end is not read.
+fn read_libraries(reader: &mut Reader<'_>, pid: i32, measured: &mut Measured) -> Option<String> {
+    let identity = measured.identity;
+    let (found, _guard) = reader
+        .meter
+        .with_access(&mut measured.io_access, identity, |meter| {
+            let text = meter.files.read_whole(&format!("{pid}/maps"))?;
+            Ok(list_libraries(text))
+        });
+    if found.is_err() && !reader.meter.has_memory(pid) {
+        return None;
+    }
+    reader.report_failure("maps", found.as_ref().err().copied());
+    found.ok()
 }
 
 fn read_nodes(meter: &mut Meter, pid: i32) -> Result<BTreeMap<u32, u64>, Errno> {

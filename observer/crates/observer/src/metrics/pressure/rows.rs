@@ -171,6 +171,9 @@ row! {
         numa: text(nodes.as_deref());
         /// resident memory on NUMA nodes to which none of the allowed processors belongs
         numa_remote: number(placement.remote) => gauge("KiB").title("Memory on remote NUMA nodes");
+        /// the mapped libraries because of which other metrics could say more: gpu (a driver), mpi,
+        /// nccl, python and torch, separated by commas, or none
+        libraries: text(placement.libraries.as_deref());
     }
 }
 
