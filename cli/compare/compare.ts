@@ -15,7 +15,8 @@ import { comparisonDocument } from '../../src/runs/compare/document.ts'
 import { measureRun, newComparedRun } from '../../src/runs/compare/measure-run.ts'
 import { renderComparison } from '../../src/runs/compare/page/comparison-page.ts'
 import type { ComparedRun } from '../../src/runs/compare/run-facts.ts'
-import { formatComparison, tooFewRuns } from '../../src/runs/compare/text.ts'
+import { chooseRule } from '../../src/runs/compare/side-rules.ts'
+import { formatComparison } from '../../src/runs/compare/text.ts'
 import { type Descriptions, descriptionsIn } from '../../src/runs/log/descriptions.ts'
 import { type FindRun, type RunOptions, readRuns } from '../run-sources/named-runs.ts'
 import { type NamedRun, readRunNames } from '../run-sources/run-names.ts'
@@ -95,19 +96,13 @@ function formatOutput(
   return { document: format === 'json' ? `${printableJson(document, 2)}\n` : cleanYaml(document) }
 }
 
-/** Returns the exit code of `--fail-above`, and why. A side that is slower is more important. */
-function judge(comparisons: readonly SideComparison[], most: number) {
-  const limit = `${Number((100 * most).toFixed(3))} %`
-  const slower = comparisons.filter(({ time }) => (time.interval?.lower ?? 0) > 1 + most)
-  if (slower.length > 0)
-    return {
-      code: EXIT.no,
-      sentences: slower.map(
-        ({ base, other }) => `${other} is slower than ${base} by more than ${limit}`,
-      ),
-    }
-  const sentences = comparisons.flatMap((comparison) => tooFewRuns(comparison) ?? [])
-  return { code: sentences.length > 0 ? EXIT.trouble : EXIT.ok, sentences }
+/** Returns the exit code of `--fail-above`, and why. A side that fails is more important. */
+function judge(comparisons: readonly SideComparison[], limit: number) {
+  const judged = comparisons.map((one) => ({ one, rule: chooseRule(one, limit) }))
+  const codes = judged.map(({ rule }) => rule.exitCode)
+  const code = [EXIT.no, EXIT.trouble].find((worst) => codes.includes(worst)) ?? EXIT.ok
+  const decisive = code === EXIT.ok ? [] : judged.filter(({ rule }) => rule.exitCode === code)
+  return { code, sentences: decisive.map(({ one, rule }) => rule.explain(one, limit)) }
 }
 
 /** The word between two sides. A file of this name is written ./vs. */

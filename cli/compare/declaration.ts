@@ -41,8 +41,10 @@ export function declareCompare(program: Command, session: Session): void {
       'after',
       helpEnd({
         ok: 'the runs were compared',
-        no: 'a side is slower than --fail-above allows, or a log of a run is missing',
-        trouble: 'there are too few runs',
+        no:
+          'with --fail-above: a run of a side did not finish, or a side is slower; or a log of a ' +
+          'run is missing',
+        trouble: 'the runs cannot be compared, for example because there are too few',
         examples: EXAMPLES,
       }),
     )

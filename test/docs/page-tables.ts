@@ -1,4 +1,6 @@
 import { REASONS } from '../../src/core/reasons.ts'
+import { SIDE_RULES } from '../../src/runs/compare/side-rules.ts'
+import { END_RULES } from '../../src/runs/ends/run-completion.ts'
 import { listColumns } from '../../src/runs/log/columns.ts'
 import { BUILT_IN_ROWS } from '../src/runs/log/built-in.ts'
 
@@ -23,6 +25,14 @@ export const PAGE_TABLES: Readonly<Record<string, readonly Table[]>> = {
     {
       titles: '| column | meaning |',
       rows: [...listColumns(BUILT_IN_ROWS)].map(([name, { meaning }]) => [`\`${name}\``, meaning]),
+    },
+    {
+      titles: '| a run did not finish if |',
+      rows: END_RULES.map(({ condition }) => [condition]),
+    },
+    {
+      titles: '| the first of these that is true | what is said | exit code of `--fail-above` |',
+      rows: SIDE_RULES.map(({ condition, said, exitCode }) => [condition, said, `${exitCode}`]),
     },
   ],
   'docs/reasons.md': [

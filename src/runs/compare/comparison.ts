@@ -4,15 +4,23 @@ import { compareFindings, type FindingChange } from './finding-change.ts'
 import { compareRanks, type RankChange } from './rank-changes.ts'
 import { type ComparedRun, chooseTime, type TimeQuantity } from './run-facts.ts'
 import { computeScaling, type Scaling } from './scaling.ts'
+import { countEnds, type SideEnds, withFinished } from './side-rules.ts'
 
 /** The changes of a side against the first side. */
 export interface SideComparison {
   readonly base: string
   readonly other: string
+  /** How the runs of both sides ended. */
+  readonly ends: { readonly base: SideEnds; readonly other: SideEnds }
+  /** The names of the programs of both sides, if they are not the same; otherwise null. */
+  readonly programs: { readonly base: readonly string[]; readonly other: readonly string[] } | null
   readonly time: QuantityChange
   readonly cause: TimeCause | null
   readonly findings: readonly FindingChange[]
-  /** The quantities without the time by which the sides are compared. */
+  /**
+   * The quantities of the runs that finished, without the time by which the sides are compared. If
+   * no run of a side finished, its values are those until its runs ended, and not compared.
+   */
   readonly quantities: readonly QuantityChange[]
   /** The time in functions of MPI, and their calls; null if a side recorded none. */
   readonly calls: readonly QuantityChange[] | null
@@ -38,35 +46,66 @@ export function compareSides(sides: readonly Side[]): RunComparison {
 }
 
 function compareTwo(base: Side, other: Side, by: TimeQuantity): SideComparison {
-  const all = compareQuantities(
-    base.runs.map((run) => run.quantities),
-    other.runs.map((run) => run.quantities),
-    'missing',
+  const ends = { base: countEnds(base), other: countEnds(other) }
+  const [before, after] = [withFinished(base), withFinished(other)]
+  const isComparable = [ends.base, ends.other].every(({ runs, unfinished }) => unfinished < runs)
+  const judge = isComparable ? same : withoutVerdicts
+  const all = judge(
+    compareQuantities(
+      before.runs.map((run) => run.quantities),
+      after.runs.map((run) => run.quantities),
+      'missing',
+    ),
   )
   const time = all.find(({ quantity }) => quantity === by)
   if (time === undefined) throw new Error('every run has a time, also if it is not known')
   const quantities = all.filter((change) => change !== time)
   const findings = compareFindings(base, other)
-  const ranks = compareRanks(base, other)
+  const ranks = isComparable ? compareRanks(before, after) : []
+  const listOf = (listIn: ListIn) => {
+    const changes = compareList(before, after, listIn)
+    return changes && judge(changes)
+  }
   return {
     base: base.name,
     other: other.name,
+    ends,
+    programs: differentPrograms(base, other),
     time,
     findings,
     quantities,
     ranks,
     cause: findCause(time, findings, ranks),
-    calls: compareList(base, other, ({ calls }) => calls),
-    functions: compareList(base, other, ({ functions }) => functions),
+    calls: listOf(({ calls }) => calls),
+    functions: listOf(({ functions }) => functions),
   }
 }
 
+type Changes = readonly QuantityChange[]
+
+function same(changes: Changes): Changes {
+  return changes
+}
+
+/** Returns the values of both sides without what follows from them. */
+function withoutVerdicts(changes: Changes): Changes {
+  const none = { ratio: null, difference: null, interval: null, verdict: 'unknown' } as const
+  return changes.map((change) => ({ ...change, ...none }))
+}
+
+/** Returns the programs of both sides; null if they are the same, or not known. */
+function differentPrograms(base: Side, other: Side): SideComparison['programs'] {
+  const [before, after] = [base, other].map(({ runs }) =>
+    [...new Set(runs.flatMap(({ programs }) => programs))].sort(),
+  ) as [string[], string[]]
+  const isKnown = before.length > 0 && after.length > 0
+  return isKnown && before.join() !== after.join() ? { base: before, other: after } : null
+}
+
+type ListIn = (run: ComparedRun) => ComparedRun['calls']
+
 /** Compares the lists of both sides. A quantity that a run does not have in its list is 0. */
-function compareList(
-  base: Side,
-  other: Side,
-  listIn: (run: ComparedRun) => ComparedRun['calls'],
-): readonly QuantityChange[] | null {
+function compareList(base: Side, other: Side, listIn: ListIn): Changes | null {
   const [before, after] = [base, other].map(({ runs }) => runs.map(listIn))
   const isKnown = [before, after].every((lists) => lists?.some((list) => list !== null) === true)
   if (!isKnown) return null

@@ -2,7 +2,7 @@ import { rounded } from '../../lib/round.ts'
 import type { TimeCause } from './cause.ts'
 import type { QuantityChange, Side } from './change.ts'
 import type { RunComparison, SideComparison } from './comparison.ts'
-import { headline } from './headline.ts'
+import { headline, shownVerdict } from './headline.ts'
 import { CONFIDENCE, MIN_RUNS } from './interval.ts'
 import { type TimeQuantity, timeOf } from './run-facts.ts'
 
@@ -23,29 +23,32 @@ export function comparisonDocument({ sides, time, comparisons, scaling }: RunCom
   })
 }
 
-function sideDocument({ name, runs }: Side, time: TimeQuantity) {
+function sideDocument({ name, runs }: Side, quantity: TimeQuantity) {
   return {
     name,
     runs: runs.map((run) => {
-      const { value = null, resolution = 0 } = timeOf(run, time) ?? {}
-      const { name: files, ranks, rankKind, notices } = run
-      return { files, ranks, rankKind, seconds: value, resolutionSeconds: resolution, notices }
+      const { value = null, resolution = 0 } = timeOf(run, quantity) ?? {}
+      const { name: files, ranks, rankKind, programs, completion, notices } = run
+      const time = { seconds: value, resolutionSeconds: resolution }
+      return { files, ranks, rankKind, programs, completion, ...time, notices }
     }),
   }
 }
 
 function twoDocument(comparison: SideComparison) {
-  const { base, other, time, cause, findings, quantities, calls, functions, ranks } = comparison
+  const { base, other, ends, programs, time, cause, findings, ranks } = comparison
   return {
     base,
     other,
     headline: headline(comparison),
-    verdict: time.verdict,
+    verdict: shownVerdict(comparison),
+    ends,
+    programs,
     cause: causeDocument(cause),
     findings,
-    quantities: [time, ...quantities].map(changeDocument),
-    calls: calls?.map(changeDocument) ?? null,
-    functions: functions?.map(changeDocument) ?? null,
+    quantities: [time, ...comparison.quantities].map(changeDocument),
+    calls: comparison.calls?.map(changeDocument) ?? null,
+    functions: comparison.functions?.map(changeDocument) ?? null,
     ranks,
   }
 }

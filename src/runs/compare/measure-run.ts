@@ -10,8 +10,19 @@ import { copyNotices, lossNotices } from '../report/notices.ts'
 import { readLogFacts } from '../report/programs/log-facts.ts'
 import type { FindingRule } from '../rules/rule.ts'
 import { measureEfficiency } from './efficiency-quantities.ts'
-import { columnsToRead, measureProcesses } from './process-quantities.ts'
-import type { ComparedRun, FindingFacts } from './run-facts.ts'
+import {
+  columnsToRead,
+  findMainProgram,
+  measureProcesses,
+  readPrograms,
+} from './process-quantities.ts'
+import {
+  type ComparedRun,
+  type FindingFacts,
+  MPI_ELAPSED,
+  type QuantityFacts,
+  TIME,
+} from './run-facts.ts'
 import { measureTime } from './run-time.ts'
 import { measureSections } from './section-quantities.ts'
 import { measureCalls, measureFunctions, measureMpi } from './tool-quantities.ts'
@@ -23,19 +34,24 @@ export function newComparedRun(descriptions: Descriptions): CollectedRun {
 
 /** Measures everything that a comparison needs to know about a run. @param name its files */
 export function measureRun(collected: CollectedRun, name: string): ComparedRun {
-  const { run, rankOf, ranks, whole, copies, found, efficiency } = assessRun(collected)
+  const assessed = assessRun(collected)
+  const { run, rankOf, ranks, whole, copies, found, efficiency, completion } = assessed
   const logs = readLogFacts(whole, rankOf)
   const jobs = joinJobs(storeOf(run.evidence.stores, MPI_STORE), rankOf)
+  const programs = readPrograms(whole, logs)
+  const quantities = [
+    measureTime(run, logs),
+    ...measureProcesses(programs),
+    ...measureSections(run, logs),
+    ...measureMpi(jobs),
+    ...measureEfficiency(efficiency),
+  ]
   return {
     name,
     ...countRanks(jobs, ranks),
-    quantities: [
-      measureTime(run, logs),
-      ...measureProcesses(whole, logs),
-      ...measureSections(run, logs),
-      ...measureMpi(jobs),
-      ...measureEfficiency(efficiency),
-    ],
+    programs: namePrograms(jobs, findMainProgram(programs)),
+    completion,
+    quantities: completion.state === 'unfinished' ? quantities.map(withoutTime) : quantities,
     calls: measureCalls(jobs),
     functions: measureFunctions(run.evidence.profiles, rankOf),
     findings: found.findings.map(findingFacts),
@@ -57,6 +73,17 @@ function listLeftOut(metrics: ReadonlySet<string>): ComparedRun['unchecked'] {
     if (!isLeftOut) return []
     return [{ rule: rule.name, reason: `metric ${needed.join(' or ')} was not collected` }]
   })
+}
+
+/** Returns a quantity of a run that did not finish, which has no time. */
+function withoutTime(facts: QuantityFacts): QuantityFacts {
+  if (facts.quantity !== TIME && facts.quantity !== MPI_ELAPSED) return facts
+  return { ...facts, value: null, missing: 'the run did not finish', byRank: {} }
+}
+
+function namePrograms(jobs: readonly MpiJob[], main: string | undefined): readonly string[] {
+  const ofJobs = jobs.flatMap(({ processes }) => processes.flatMap(({ program }) => program ?? []))
+  return ofJobs.length > 0 ? [...new Set(ofJobs)].sort() : [main ?? []].flat()
 }
 
 function countRanks(

@@ -28,15 +28,28 @@ export function columnsToRead(descriptions: Descriptions): readonly string[] {
 }
 
 /**
- * Measures the quantities of the processes of each rank, including those that have ended.
+ * Returns the totals of the programs of each rank, including the processes that have ended.
  *
  * @param whole the run with all observers, of which one is chosen for each quantity
  */
-export function measureProcesses(
+export function readPrograms(
   whole: CollectedRun,
   logs: ReadonlyMap<string, LogFacts>,
-): readonly QuantityFacts[] {
-  const programs = chooseTotals(measurePrograms(whole, logs, TOTAL_NAMES))
+): readonly ProgramTotals[] {
+  return chooseTotals(measurePrograms(whole, logs, TOTAL_NAMES))
+}
+
+/** Returns the program with the most CPU time in all ranks; undefined if that is not known. */
+export function findMainProgram(programs: readonly ProgramTotals[]): string | undefined {
+  const seconds = new Map<string, number>()
+  for (const { program, totals } of programs)
+    seconds.set(program, (seconds.get(program) ?? 0) + (totals.cpuSeconds?.value ?? 0))
+  const [most] = [...seconds].sort(([, a], [, b]) => b - a)
+  return most !== undefined && most[1] > 0 ? most[0] : undefined
+}
+
+/** Measures the quantities of the processes of each rank. */
+export function measureProcesses(programs: readonly ProgramTotals[]): readonly QuantityFacts[] {
   const ranks = [...Map.groupBy(programs, ({ rank }) => rank)]
   return TOTAL_NAMES.flatMap((total) => {
     const { quantity, unit, join } = TOTALS[total]

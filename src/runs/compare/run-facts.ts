@@ -1,3 +1,4 @@
+import type { RunCompletion } from '../ends/run-completion.ts'
 import type { RuleName } from '../findings/rules.ts'
 import type { Severity } from '../rules/rule.ts'
 
@@ -11,6 +12,10 @@ export interface ComparedRun {
   /** The number of processes of MPI, or else of pods. */
   readonly ranks: number
   readonly rankKind: 'MPI ranks' | 'pods'
+  /** The programs of its MPI job, or else the one with the most CPU time, without their paths. */
+  readonly programs: readonly string[]
+  /** Whether the run came to its end. A run that did not has no time. */
+  readonly completion: RunCompletion
   /** The time of the run, and the quantities of its processes, containers and interfaces. */
   readonly quantities: readonly QuantityFacts[]
   /** The time and the number of calls of each function of MPI; null if no calls were recorded. */
@@ -73,7 +78,7 @@ export function knownQuantity(
 
 /** The time of a run, from its samples. */
 export const TIME = 'ridealong.run.duration'
-/** The time of the MPI jobs of a run, from MPI_Init to MPI_Finalize. */
+/** The time of the MPI jobs of a run, from MPI_Init to MPI_Finalize, if all ranks called it. */
 export const MPI_ELAPSED = 'ridealong.mpi.elapsed'
 
 export type TimeQuantity = typeof TIME | typeof MPI_ELAPSED
@@ -85,9 +90,10 @@ export function timeOf({ quantities }: ComparedRun, time: TimeQuantity): Quantit
 
 /**
  * Returns the time by which runs are compared. That of MPI is exact, so it is preferred if it is
- * known of every run.
+ * known of every run that has a time.
  */
 export function chooseTime(runs: readonly ComparedRun[]): TimeQuantity {
   const isKnown = (run: ComparedRun) => (timeOf(run, MPI_ELAPSED)?.value ?? null) !== null
-  return runs.every(isKnown) ? MPI_ELAPSED : TIME
+  const timed = runs.filter(({ completion }) => completion.state !== 'unfinished')
+  return timed.length > 0 && timed.every(isKnown) ? MPI_ELAPSED : TIME
 }

@@ -18,13 +18,17 @@ const NAME = { quantity: TIME, of: 'run', title: 'time', unit: 's' } as const
 export function measureTime(run: CollectedRun, logs: ReadonlyMap<string, LogFacts>): QuantityFacts {
   const starts = new Map([...run.sources].map(([log, { start }]) => [log, start]))
   const offsets = computeOffsets(starts)
+  // An observer with the option `completions` stops before the processes end.
+  const isTimed = ({ source }: Track) => logs.get(source)?.isEarly !== true
   const metricOf = ({ source }: Track) => logs.get(source)?.metric ?? ''
   const spans = [processTracks(run), otherTracks(run)].map((tracks) =>
-    [...Map.groupBy(tracks, metricOf)].flatMap(([metric, own]) => spanOf(own, offsets, metric)),
+    [...Map.groupBy(tracks.filter(isTimed), metricOf)].flatMap(([metric, own]) =>
+      spanOf(own, offsets, metric),
+    ),
   )
   const found = spans.find((list) => list.length > 0) ?? []
   const [best] = [...found].sort((a, b) => a.resolution - b.resolution)
-  const missing = 'no log has two samples with a time'
+  const missing = 'no log that lasts until the end has two samples with a time'
   if (best === undefined)
     return { ...NAME, value: null, missing, resolution: 0, metrics: [], byRank: {} }
   const { seconds, resolution, metric } = best

@@ -5,8 +5,7 @@ import { factText, rankName } from '../rules/sentence.ts'
 import type { QuantityChange, Side, SideValue } from './change.ts'
 import type { RunComparison, SideComparison } from './comparison.ts'
 import type { FindingChange, SideFinding } from './finding-change.ts'
-import { headline, intervalText, percentText } from './headline.ts'
-import { MIN_RUNS } from './interval.ts'
+import { headline, intervalText, percentText, shownVerdict } from './headline.ts'
 import { MPI_ELAPSED, type QuantityUnit, TIME } from './run-facts.ts'
 import type { Scaling } from './scaling.ts'
 import { MPI_TIME } from './tool-quantities.ts'
@@ -29,9 +28,7 @@ export function formatComparison(
   lengths = SHORT,
 ): readonly TextBlock[] {
   return [
-    ...comparisons.map(
-      (one) => ({ text: headline(one), tone: toneOf(one.time) }) satisfies TextCell,
-    ),
+    ...comparisons.map((one) => ({ text: headline(one), tone: toneOf(one) }) satisfies TextCell),
     '',
     { indent: 2, rows: sides.map(sideRow) },
     ...sides.flatMap(({ name, runs }) =>
@@ -42,15 +39,25 @@ export function formatComparison(
   ]
 }
 
-function toneOf({ verdict }: QuantityChange) {
-  if (verdict === 'more') return 'bad'
-  return verdict === 'less' ? 'good' : 'doubtful'
+function toneOf(comparison: SideComparison) {
+  switch (shownVerdict(comparison)) {
+    case 'more':
+      return 'bad'
+    case 'unfinished':
+      return comparison.ends.other.unfinished > 0 ? 'bad' : 'doubtful'
+    case 'less':
+      return 'good'
+    default:
+      return 'doubtful'
+  }
 }
 
 function sideRow({ name, runs }: Side): readonly TextCell[] {
   const [first] = runs
   const counts = [...new Set(runs.map(({ ranks }) => ranks))].sort((a, b) => a - b)
-  const count = `${runs.length} ${runs.length === 1 ? 'run' : 'runs'}`
+  const left = runs.filter(({ completion }) => completion.state === 'unfinished').length
+  const unfinished = left === 0 ? '' : `, ${left} did not finish`
+  const count = `${runs.length} ${runs.length === 1 ? 'run' : 'runs'}${unfinished}`
   const more = runs.length > 1 ? ` and ${runs.length - 1} more` : ''
   const kind = first?.rankKind ?? 'pods'
   const ranks = counts.length === 1 && counts[0] === 1 ? kind.slice(0, -1) : kind
@@ -225,12 +232,4 @@ function rankBlocks({ ranks, base, other }: SideComparison, most: number): reado
     ])
   const titles = ['', '', base, other, 'change']
   return [...heading('Ranks with the largest change'), titledTable([titles, ...rows])]
-}
-
-/** Says that the runs are too few to tell a change from noise; undefined if they are not. */
-export function tooFewRuns(comparison: SideComparison): string | undefined {
-  const { base, other, time } = comparison
-  if (time.verdict !== 'unknown') return undefined
-  const counts = `${base} has ${time.base.runs}, ${other} has ${time.other.runs}`
-  return `runs with a known time: ${counts}; each side needs at least ${MIN_RUNS}`
 }

@@ -24,11 +24,14 @@ export function measureMpi(jobs: readonly MpiJob[]): readonly QuantityFacts[] {
     Object.fromEntries(processes.map((process) => [`MPI rank ${process.rank}`, of(process)]))
   const problem = jobs.find((job) => job.problem !== null)?.problem ?? null
   const all = [
-    knownQuantity(
-      { ...MPI, quantity: MPI_ELAPSED, title: 'since MPI_Init', unit: 's' },
-      processes.reduce((most, { elapsed }) => Math.max(most, elapsed), 0),
-      byRank(({ elapsed }) => elapsed),
-    ),
+    {
+      ...knownQuantity(
+        { ...MPI, quantity: MPI_ELAPSED, title: 'since MPI_Init', unit: 's' },
+        processes.reduce((most, { elapsed }) => Math.max(most, elapsed), 0),
+        byRank(({ elapsed }) => elapsed),
+      ),
+      ...elapsedProblem(jobs),
+    },
     knownQuantity(
       { ...MPI, quantity: MPI_TIME, title: 'in MPI', unit: 's' },
       sum(processes.map(({ seconds }) => seconds)),
@@ -46,6 +49,13 @@ export function measureMpi(jobs: readonly MpiJob[]): readonly QuantityFacts[] {
     ),
   ]
   return problem === null ? all : all.map((one) => ({ ...one, value: null, missing: problem }))
+}
+
+/** Returns why the time from MPI_Init to MPI_Finalize is not the time of the run, if it is not. */
+function elapsedProblem(jobs: readonly MpiJob[]) {
+  const isOpen = jobs.some(({ processes }) => processes.some(({ state }) => state !== 'finalized'))
+  if (isOpen) return { value: null, missing: 'a process of MPI did not call MPI_Finalize' }
+  return jobs.length > 1 ? { value: null, missing: `the run has ${jobs.length} MPI jobs` } : {}
 }
 
 /** Measures the time in each function of MPI, and its calls; null if no calls were recorded. */

@@ -125,12 +125,16 @@ const OUT_OF_MEMORY = 'OOMKilled'
 /** The signals with which launchers and the kubelet stop a container. */
 const STOPPING: readonly (number | null)[] = [SIGTERM, SIGKILL]
 
+/** Reports whether SIGTERM or SIGKILL ended a container, but not because memory ran out. */
+export function isStopped(ended: EndedContainer): boolean {
+  return STOPPING.includes(signalIn(ended)) && ended.reason !== OUT_OF_MEMORY
+}
+
 function failuresOf(rank: RankEvidence): readonly Failure[] {
   return (rank.ended ?? []).flatMap((ended) => {
-    const { exitCode, finishedAt, reason } = ended
+    const { exitCode, finishedAt } = ended
     if (exitCode === null || exitCode === 0) return []
-    const isStopped = STOPPING.includes(signalIn(ended)) && reason !== OUT_OF_MEMORY
-    return [{ rank, ended, exitCode, at: secondsOf(finishedAt), isStopped }]
+    return [{ rank, ended, exitCode, at: secondsOf(finishedAt), isStopped: isStopped(ended) }]
   })
 }
 
@@ -176,7 +180,7 @@ function describe(failure: Failure, { isOrdered, isFirst, later }: Order) {
 }
 
 /** Returns the exit code, with the signal and the reason if there are any. */
-function describeEnd(ended: EndedContainer | undefined): string {
+export function describeEnd(ended: EndedContainer | undefined): string {
   if (ended === undefined) return 'an unknown exit code'
   const signal = signalIn(ended)
   const isPlain = ended.reason === null || ended.reason === 'Error'

@@ -16,6 +16,9 @@ import {
 } from './metadata.ts'
 import { readTimepoint, type Timepoint } from './timepoint.ts'
 
+/** The sentence about a log that lacks its closing marker. */
+export const END_MISSING = 'its end is missing: the observer still ran, or the log was cut off'
+
 /** One run of an observer, from its metadata to its closing marker. */
 export interface ObserverLog {
   readonly isBegun: () => boolean
@@ -179,7 +182,7 @@ function logEntry(state: ReadingState): LogEntry {
   const cuts = [
     ...(hasHead(state) ? [] : ['its head is missing']),
     ...state.cuts,
-    ...(hasEnd ? [] : ['its end is missing: the observer still ran, or the log was cut off']),
+    ...(hasEnd ? [] : [END_MISSING]),
     ...(isEmpty(state) && !isUndescribed(state) ? ['no timepoint has a row'] : []),
   ]
   return {

@@ -1,4 +1,6 @@
+import type { RunEvidence } from '../evidence/run-evidence.ts'
 import type { EvidenceMetric, Stores } from '../evidence/stores.ts'
+import type { ProgramEnd } from '../rules/program-end.ts'
 import type { FindingRule } from '../rules/rule.ts'
 import type { StuckFinder } from '../rules/stuck.ts'
 import type { MetricReport } from './page-part.ts'
@@ -9,6 +11,8 @@ export interface RunMetric extends EvidenceMetric {
   readonly rules?: readonly FindingRule[]
   /** How its rows show that processes make no progress. */
   readonly stuck?: StuckFinder
+  /** Returns whether its rows show the end of the program; undefined if they do not say it. */
+  readonly end?: (run: RunEvidence) => ProgramEnd | undefined
   /** Whether the summary of its observer has the use of containers. */
   readonly measuresContainers?: boolean
   /** Whether its tool makes stacks of the processes for the command `stacks`. */

@@ -1,6 +1,8 @@
 import { maximum } from '../../lib/statistics.ts'
 import { type Efficiency, runEfficiency } from '../efficiency/run-efficiency.ts'
 import { type RunSpan, verdict } from '../efficiency/verdict.ts'
+import { readPodEnds } from '../ends/pod-ends.ts'
+import { type RunCompletion, readCompletion, readProgramEnds } from '../ends/run-completion.ts'
 import { keepRows } from '../evidence/kept-rows.ts'
 import { groupByRank } from '../evidence/run-evidence.ts'
 import { type Findings, findFindings } from '../findings/evaluate.ts'
@@ -37,6 +39,8 @@ export interface AssessedRun extends ChosenRun {
   readonly found: Findings
   readonly efficiency: Efficiency
   readonly times: RunTimes
+  /** Whether the run came to its end. */
+  readonly completion: RunCompletion
   /** How the run went, in a few sentences. */
   readonly verdict: string
 }
@@ -60,14 +64,20 @@ export interface RunTimes {
  */
 export function assessRun(collected: CollectedRun, span: RunSpan = 'whole'): AssessedRun {
   const chosen = chooseRun(collected)
-  const { run, rankOf, ranks } = chosen
+  const { run, rankOf, ranks, whole } = chosen
   const evidence = groupByRank(run.evidence, rankOf)
   const found = findFindings(evidence, ranks)
   const efficiency = runEfficiency(evidence)
   const times = readTimes(run)
   const { duration } = times
+  const completion = readCompletion({
+    pods: readPodEnds(whole.sources, whole.evidence, rankOf),
+    programs: readProgramEnds(evidence),
+    logs: readLogFacts(whole, rankOf),
+    findings: found.findings,
+  })
   const facts = { duration, ranks: ranks.length, efficiency, findings: found.findings, span }
-  return { ...chosen, found, efficiency, times, verdict: verdict(facts) }
+  return { ...chosen, found, efficiency, times, completion, verdict: verdict(facts) }
 }
 
 function readTimes({ sources, processes, devices, sections }: CollectedRun): RunTimes {

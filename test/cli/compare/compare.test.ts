@@ -2,34 +2,40 @@ import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
+import { collected } from '../../src/runs/log/collected.ts'
 import { run } from '../command.ts'
 
 const LOGS = fileURLToPath(new URL('../../logs/', import.meta.url))
 const ALL = join(LOGS, 'all-metrics')
 const EXAMPLE = join(LOGS, 'perf-sysstat-lammps-ridealong.log')
+const SOURCE = 'hpc/lammps-0/perf-sysstat'
 const LETTERS = 'abcde'
 
 /**
  * Makes five copies of a recorded log, and five copies of its first timepoints: runs that ended
- * earlier.
+ * earlier. The runs of `failed` have as few timepoints, and ended with SIGSEGV.
  */
 function repeatedRuns(t: Test) {
-  const long = readFileSync(EXAMPLE, 'utf8')
-  const marker = 'METRICS OPERATOR TIMEPOINT\n'
-  const [head = '', ...timepoints] = long.split(marker)
-  const short = [head, ...timepoints.slice(0, timepoints.length >> 1)].join(marker)
+  const recorded = readFileSync(EXAMPLE, 'utf8')
+  const [marker, end] = ['METRICS OPERATOR TIMEPOINT\n', 'METRICS OPERATOR COLLECTION END\n']
+  const [head = '', ...timepoints] = recorded.split(marker)
+  const half = [head, ...timepoints.slice(0, timepoints.length >> 1)].join(marker) + end
   const folder = t.testdir({})
   const write = (name: string, text: string) =>
     [...LETTERS].map((letter) => {
-      const path = join(folder, `${name}-${letter}.log`)
+      const path = join(folder, `${name}-${letter}.jsonl`)
       writeFileSync(path, text)
       return path
     })
-  return { short: write('short', short), long: write('long', long) }
+  return {
+    short: write('short', collected(half, SOURCE)),
+    long: write('long', collected(recorded, SOURCE)),
+    failed: write('failed', collected(half, SOURCE, 139)),
+  }
 }
 
 t.test('--fail-above fails if the time became really worse by more than this', async (t) => {
-  const { short, long } = repeatedRuns(t)
+  const { short, long, failed } = repeatedRuns(t)
   const exits = async (...words: readonly string[]) => {
     const { code, err } = await run(['compare', ...words])
     return { code, err }
@@ -43,12 +49,41 @@ t.test('--fail-above fails if the time became really worse by more than this', a
   t.match(await exits(...short, 'vs', ...long), { code: 0, err: '' })
   t.match(await exits(...short.slice(1), 'vs', ...long, '--fail-above', '5%'), {
     code: 2,
-    err: 'ridealong: runs with a known time: A has 4, B has 5; each side needs at least 5\n',
+    err:
+      'ridealong: runs that finished, with a known time: A has 4, B has 5; ' +
+      'each side needs at least 5\n',
+  })
+  t.match(await exits(...long, 'vs', ...failed, '--fail-above', '5%'), {
+    code: 1,
+    err: 'ridealong: 5 of 5 runs of B did not finish\n',
+  })
+  t.match(await exits(...failed, 'vs', ...long, '--fail-above', '5%'), {
+    code: 2,
+    err: 'ridealong: no run of A finished, so that there is no time to compare with\n',
+  })
+  const logs = Array(5).fill(EXAMPLE)
+  t.match(await exits(...long, 'vs', ...logs, '--fail-above', '5%'), {
+    code: 2,
+    err: /: runs of which it is not known whether they finished: A has 0, B has 5; collect the runs/,
   })
   t.match(await exits(...short, 'vs', ...long, '--fail-above', 'five'), {
     code: 2,
     err: /It must be a percentage, for example 5% or 2\.5%\./,
   })
+})
+
+t.test('a run that did not finish is never faster, and its document says why', async (t) => {
+  const { long, failed } = repeatedRuns(t)
+  const words = ['compare', ...long, 'vs', ...failed.slice(0, 1), ...long.slice(1)]
+  const { out } = await run(words)
+  t.match(out, /^1 of 5 runs of B did not finish\. Rank 0 failed: .*exit code 139 \(SIGSEGV\)\. /)
+  t.match(out, /\n {2}B {2}5 runs, 1 did not finish {2}1 pod /)
+  const { sides, comparisons } = JSON.parse((await run([...words, '-o', 'json'])).out)
+  t.match(comparisons, [{ verdict: 'unfinished', headline: /^1 of 5 runs of B/ }])
+  t.match(sides[1].runs.slice(0, 2), [
+    { seconds: null, programs: ['lmp'], completion: { state: 'unfinished', reason: /^Rank 0 / } },
+    { seconds: Number, programs: ['lmp'], completion: { state: 'finished', reason: null } },
+  ])
 })
 
 t.test('the first line says how the time changed, and whether the runs show it', async (t) => {

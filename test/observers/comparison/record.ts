@@ -5,20 +5,24 @@
 //
 // adds lines to the files of test/logs/compare, one for each run. The kinds of runs take turns, so
 // that the other load of the machine is about the same for each of them. Further arguments choose
-// some of the kinds. A run whose calls of MPI were not recorded is left out. The script needs root,
-// and cgroups of version 1.
+// some of the kinds. A run whose calls of MPI were not recorded is left out. A run that does not
+// finish has two lines, with and without the calls of MPI. The script needs root, and cgroups of
+// version 1.
 import { execFileSync } from 'node:child_process'
 import { appendFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { constants } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import { measureRun, newComparedRun } from '../../../src/runs/compare/measure-run.ts'
 import type { ComparedRun } from '../../../src/runs/compare/run-facts.ts'
+import type { EndedContainer } from '../../../src/runs/log/entry.ts'
 import { readLog } from '../../../src/runs/log/read.ts'
 import { addEntry } from '../../../src/runs/report/gather.ts'
 import { BUILT_IN_ROWS } from '../../src/runs/log/built-in.ts'
 import { buildRecorder } from '../../tools/mpi/programs.ts'
-import { observer, openFolder, startPod, until } from '../pod.ts'
+import { observer, openFolder, type Running, startPod, until } from '../pod.ts'
 import { onPath } from '../prerequisites.ts'
 import { makeCgroup } from '../pressure/cgroup.ts'
 
@@ -31,6 +35,8 @@ const KINDS = {
   uneven: { percent: 95, times: 1 },
   limited: { percent: 50, times: 1, processors: 0.5 },
   crowded: { percent: 50, times: 1, loads: 4 },
+  hang: { percent: 50, times: 1, stop: 'hang' },
+  crash: { percent: 50, times: 1, stop: 'crash' },
 } as const satisfies Record<string, Kind>
 
 interface Kind {
@@ -41,6 +47,8 @@ interface Kind {
   readonly processors?: number
   /** The processes of another container that use a processor each. */
   readonly loads?: number
+  /** What rank 1 does after half of the steps. */
+  readonly stop?: 'hang' | 'crash'
 }
 
 /** The paths of the program, and of the library that records its calls of MPI. */
@@ -50,6 +58,8 @@ interface Programs {
 }
 
 const STEPS = 120
+/** The seconds after which a run that hangs is killed, as the kubelet does with a deleted pod. */
+const HANG_SECONDS = 15
 /** The weight of each container, so that other processes of the machine delay it less. */
 const SHARES = { 'cpu.shares': '262144' }
 const RATE = '0.25'
@@ -60,8 +70,14 @@ const ENV = {
   RIDEALONG_RESTART_POLICY: 'Never',
 }
 
-/** Runs the program once, and returns the logs of the observers. */
-async function observe(kind: Kind, programs: Programs): Promise<readonly string[]> {
+/** The logs of the observers of a run, and how its container ended. */
+interface ObservedRun {
+  readonly logs: readonly string[]
+  readonly ended: EndedContainer
+}
+
+/** Runs the program once. */
+async function observe(kind: Kind, programs: Programs): Promise<ObservedRun> {
   const ends: (() => unknown)[] = []
   const owner = { teardown: (end: () => unknown) => ends.unshift(end) } as unknown as Test
   try {
@@ -85,18 +101,38 @@ async function observe(kind: Kind, programs: Programs): Promise<readonly string[
     for (const one of watching) await until(one, /waiting for/)
     const loop = [...beside, 'while :; do :; done'].join('; ')
     for (let load = 0; load < (kind.loads ?? 0); load++) await pod.run('load', ['sh', '-c', loop])
-    const command = `exec mpirun.mpich -n 2 ${programs.split} ${STEPS} ${kind.percent}`
+    const { percent, stop = '' } = kind
+    const command = `exec mpirun.mpich -n 2 ${programs.split} ${STEPS} ${percent} ${stop}`
     const env = { LD_PRELOAD: programs.recorder, RIDEALONG_MPI_TRACE: results }
     const words = Object.entries(env).map(([name, value]) => `${name}=${value}`)
     const script = [...enter, command].join('; ')
     const app = await pod.run('app', [onPath('env'), ...words, 'sh', '-c', script])
-    const code = await app.ended
-    if (code !== 0) throw new Error(`the program ended with ${code}: ${app.log()}`)
+    const ended = await waitForEnd(app, kind)
     for (const one of watching) await one.ended
-    return watching.map((one) => one.log())
+    return { logs: watching.map((one) => one.log()), ended }
   } finally {
     for (const end of ends) await end()
   }
+}
+
+/** Waits for the end of the program, and kills one that hangs. */
+async function waitForEnd(app: Running, { stop }: Kind): Promise<EndedContainer> {
+  if (stop === 'hang') {
+    await sleep(1000 * HANG_SECONDS)
+    app.signal('SIGKILL')
+  }
+  const end = endOf(await app.ended, stop === 'hang')
+  if (stop === undefined && end.exitCode !== 0)
+    throw new Error(`the program ended with ${end.exitCode}: ${app.log()}`)
+  return end
+}
+
+/** Returns how a container ended, as the kubelet writes it into the status of the pod. */
+function endOf(end: number | string, deleted: boolean): EndedContainer {
+  const exitCode = typeof end === 'number' ? end : 128 + constants.signals[end as NodeJS.Signals]
+  const finishedAt = `${new Date().toISOString().slice(0, 19)}Z`
+  const reason = exitCode === 0 ? 'Completed' : 'Error'
+  return { container: 'app', reason, exitCode, signal: null, finishedAt, restarted: false, deleted }
 }
 
 /** Makes the cgroups of the container. Returns the commands of the shell that enter them. */
@@ -107,12 +143,12 @@ function enterCgroups(owner: Test, processors?: number): readonly string[] {
 }
 
 /** Leaves out the quantities that are 0, and those that the cgroups of this machine do not have. */
-function factsOf(logs: readonly string[], name: string): ComparedRun {
+function factsOf({ logs, ended }: ObservedRun, name: string): ComparedRun {
   const run = newComparedRun(BUILT_IN_ROWS)
   for (const [index, log] of logs.entries())
     for (const entry of readLog(
       log,
-      { source: `hpc/split-0/${index}`, pod: 'split-0', rank: '0' },
+      { source: `hpc/split-0/${index}`, pod: 'split-0', rank: '0', ended: [ended] },
       BUILT_IN_ROWS,
     ))
       addEntry(run, entry)
@@ -124,12 +160,15 @@ function factsOf(logs: readonly string[], name: string): ComparedRun {
 }
 
 async function record(name: string, kind: Kind, programs: Programs): Promise<void> {
-  const facts = factsOf(await observe(kind, programs), name)
+  const observed = await observe(kind, programs)
+  const facts = factsOf(observed, name)
   if (facts.calls === null) {
     process.stdout.write(`${name}: the calls of MPI were not recorded\n`)
     return
   }
-  appendFileSync(join(LOGS, `${name}.jsonl`), `${JSON.stringify(facts)}\n`)
+  const alone = factsOf({ ...observed, logs: observed.logs.slice(0, 1) }, `${name}, vitals alone`)
+  for (const one of kind.stop === undefined ? [facts] : [facts, alone])
+    appendFileSync(join(LOGS, `${name}.jsonl`), `${JSON.stringify(one)}\n`)
   const [time] = facts.quantities
   const findings = facts.findings.map(({ rule, secondsLost }) => `${rule} ${secondsLost}`)
   const missing = facts.quantities.flatMap((one) => one.missing ?? [])

@@ -1,4 +1,5 @@
 import type { RunMetric } from '../metric.ts'
+import { mpiEnd } from './mpi-end.ts'
 import { MUCH_TIME_IN_MPI, WAITING_IN_COLLECTIVES, WAITING_IN_POINT_TO_POINT } from './mpi-rules.ts'
 import { MPI_METRIC } from './mpi-run.ts'
 import { MPI_STORE } from './store.ts'
@@ -10,4 +11,5 @@ export const MPI_TRACE = {
   store: MPI_STORE,
   rules: [WAITING_IN_COLLECTIVES, WAITING_IN_POINT_TO_POINT, MUCH_TIME_IN_MPI],
   stuck: MPI_STUCK,
+  end: mpiEnd,
 } as const satisfies RunMetric

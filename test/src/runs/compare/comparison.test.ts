@@ -23,6 +23,8 @@ function runOf(seconds: number, more: Partial<ComparedRun> = {}): ComparedRun {
     name: `${seconds}.jsonl`,
     ranks: 2,
     rankKind: 'pods',
+    programs: ['lmp'],
+    completion: { state: 'finished', reason: null },
     quantities: [{ ...knownQuantity(time, seconds), resolution: 1 }],
     calls: null,
     functions: null,

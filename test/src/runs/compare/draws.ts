@@ -3,7 +3,13 @@ import type { Side } from '../../../../src/runs/compare/change.ts'
 import type { ComparedRun } from '../../../../src/runs/compare/run-facts.ts'
 
 /** The kinds of recorded runs: test/logs/README.md describes them. */
-export type Kind = 'even' | 'uneven' | 'limited' | 'crowded'
+export type Kind = 'even' | 'uneven' | 'limited' | 'crowded' | 'hang' | 'crash'
+
+/** What is known of the runs that were recorded without it: the script kept only such runs. */
+const FINISHED: Pick<ComparedRun, 'programs' | 'completion'> = {
+  programs: ['split'],
+  completion: { state: 'finished', reason: null },
+}
 
 /** Returns the facts of all recorded runs of a kind. */
 export function recordedRuns(kind: Kind): readonly ComparedRun[] {
@@ -11,7 +17,7 @@ export function recordedRuns(kind: Kind): readonly ComparedRun[] {
   return readFileSync(url, 'utf8')
     .trim()
     .split('\n')
-    .map((line) => JSON.parse(line))
+    .map((line) => ({ ...FINISHED, ...JSON.parse(line) }))
 }
 
 /** Returns a generator of numbers from 0 to 1, which is the same for the same seed (mulberry32). */
