@@ -4,6 +4,7 @@
 use encode::json::push_or_null;
 use encode::number::{float, push};
 use linux::clock::WallTime;
+use linux::proc::io::Io;
 use linux::proc::stat::StatCounters;
 
 use crate::sampling::columns::{self, Column, Columns, Part, Section};
@@ -39,10 +40,9 @@ pub struct Timepoint {
 /// How the values of a row are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// As jc writes the output of pidstat: some integers are in quotation marks, and `stkref` is
-    /// null.
+    /// As jc writes the output of pidstat: some integers are in quotation marks.
     Jc,
-    /// As JSON numbers, without `stkref`.
+    /// As JSON numbers.
     Json,
 }
 
@@ -311,33 +311,46 @@ fn growth(now: u64, before: u64) -> f64 {
     float(now.saturating_sub(before))
 }
 
+/// Converts the growth of a counter of ticks to % of a core.
+fn share(timepoint: &Timepoint, row: &Row<'_>, ticks: f64) -> Option<f64> {
+    // The ticks of one percent of a core.
+    let percent = row.seconds.map(|seconds| timepoint.ticks * seconds / 100.0);
+    percent.map(|percent| ticks / percent)
+}
+
 row! {
-    /// The use of processors.
-    pub CPU;
-    /// Appends the use of processors.
-    pub fn push_cpu(out, timepoint: &Timepoint, row: &Row<'_>) {
+    /// The use of processors by the program and by the kernel.
+    pub CPU_PARTS;
+    /// Appends the use of processors by the program and by the kernel.
+    pub fn push_cpu_parts(out, timepoint: &Timepoint, row: &Row<'_>) {
         let (now, before) = (&row.now.stat, &row.before.stat);
-        // The ticks of one percent of a core.
-        let percent = row.seconds.map(|seconds| timepoint.ticks * seconds / 100.0);
-        let share = |ticks: f64| percent.map(|percent| ticks / percent);
-        let usr = growth(now.utime, before.utime);
+        let usr = growth(now.utime, before.utime) - growth(now.guest, before.guest);
         let system = growth(now.stime, before.stime);
-        let guest = growth(now.guest, before.guest);
+        /// % of a core, in the program itself
+        percent_usr: decimal(share(timepoint, row, usr))
+            => gauge("percent").title("CPU in the program");
+        /// % of a core, in the kernel
+        percent_system: decimal(share(timepoint, row, system))
+            => gauge("percent").title("CPU in the kernel");
+    }
+}
+
+row! {
+    /// The use of processors, and the wait for them.
+    pub CPU_USE;
+    /// Appends the use of processors, and the wait for them.
+    pub fn push_cpu_use(out, timepoint: &Timepoint, row: &Row<'_>) {
+        let (now, before) = (&row.now.stat, &row.before.stat);
+        let used = growth(now.utime, before.utime) + growth(now.stime, before.stime);
         let wait = |counters: &Counters| counters.switches.and_then(|switches| switches.wait);
         let waits = wait(row.now).zip(wait(row.before)).zip(row.seconds);
         // The division by 1e7 converts nanoseconds per second to percent.
         let wait = waits.map(|((now, before), seconds)| growth(now, before) / 1e7 / seconds);
-        /// % of a core, in the program itself
-        percent_usr: decimal(share(usr - guest)) => gauge("percent").title("CPU in the program");
-        /// % of a core, in the kernel
-        percent_system: decimal(share(system)) => gauge("percent").title("CPU in the kernel");
-        /// % of a core, in a virtual machine
-        percent_guest: decimal(share(guest)) => gauge("percent").title("CPU in virtual machines");
         /// % of the interval spent waiting to run
         percent_wait: decimal(wait)
             => gauge("percent").title("Waiting to run").quantity("ridealong.process.run_delay");
         /// % of a core, in total
-        percent_cpu: decimal(share(usr + system))
+        percent_cpu: decimal(share(timepoint, row, used))
             => gauge("percent").title("CPU").quantity("process.cpu.time");
         /// the core on which the process or thread last ran
         cpu: number(row.state.stat.processor);
@@ -345,10 +358,24 @@ row! {
 }
 
 row! {
+    /// The use of processors, as pidstat prints it.
+    CPU;
+    /// Appends the use of processors.
+    fn push_cpu(out, timepoint: &Timepoint, row: &Row<'_>) {
+        ..CPU_PARTS: push_cpu_parts(timepoint, row);
+        let guest = growth(row.now.stat.guest, row.before.stat.guest);
+        /// % of a core, in a virtual machine
+        percent_guest: decimal(share(timepoint, row, guest))
+            => gauge("percent").title("CPU in virtual machines");
+        ..CPU_USE: push_cpu_use(timepoint, row);
+    }
+}
+
+row! {
     /// The processor time with that of children.
-    pub CHILD_CPU;
+    CHILD_CPU;
     /// Appends the processor time of a process and of the children that it has waited for.
-    pub fn push_child_cpu(out, timepoint: &Timepoint, row: &Row<'_>) {
+    fn push_child_cpu(out, timepoint: &Timepoint, row: &Row<'_>) {
         let (now, before) = (&row.now.stat, &row.before.stat);
         // The cast truncates to whole milliseconds, and turns negative numbers into 0.
         let milliseconds = |ticks: f64| {
@@ -369,25 +396,33 @@ row! {
     }
 }
 
+/// Converts the growth of a counter of bytes to KiB/s.
+fn kib_rate(row: &Row<'_>, of: fn(&Io) -> u64) -> Option<f64> {
+    let both = row.now.io.zip(row.before.io).zip(row.seconds);
+    both.map(|((now, before), seconds)| growth(of(&now), of(&before)) / (1024.0 * seconds))
+}
+
 row! {
     /// The use of storage.
-    pub IO;
+    pub STORAGE;
     /// Appends the use of storage.
-    pub fn push_io(out, timepoint: &Timepoint, row: &Row<'_>) {
-        let both = row.now.io.zip(row.before.io).zip(row.seconds);
-        let rate = |of: fn(&linux::proc::io::Io) -> u64| {
-            both.map(|((now, before), seconds)| growth(of(&now), of(&before)) / (1024.0 * seconds))
-        };
+    pub fn push_storage(out, row: &Row<'_>) {
         /// KiB/s read from storage
-        kb_rd_s: decimal(rate(|io| io.read))
+        kb_rd_s: decimal(kib_rate(row, |io| io.read))
             => gauge("KiB/s").title("Read from storage")
             .quantity("process.disk.io{disk.io.direction=read}");
         /// KiB/s written to storage
-        kb_wr_s: decimal(rate(|io| io.written))
+        kb_wr_s: decimal(kib_rate(row, |io| io.written))
             => gauge("KiB/s").title("Written to storage")
             .quantity("process.disk.io{disk.io.direction=write}");
-        /// KiB/s of cancelled writes, for example after a file was truncated
-        kb_ccwr_s: decimal(rate(|io| io.cancelled)) => gauge("KiB/s").title("Cancelled writes");
+    }
+}
+
+row! {
+    /// The wait for storage.
+    pub IO_DELAY;
+    /// Appends the wait for storage.
+    pub fn push_io_delay(out, timepoint: &Timepoint, row: &Row<'_>) {
         let (now, before) = (row.now.stat.blkio_delay, row.before.stat.blkio_delay);
         let is_known = timepoint.has_delays && row.seconds.is_some();
         /// clock ticks of delay by block I/O
@@ -397,10 +432,23 @@ row! {
 }
 
 row! {
+    /// The use of storage, as pidstat prints it.
+    IO;
+    /// Appends the use of storage.
+    fn push_io(out, timepoint: &Timepoint, row: &Row<'_>) {
+        ..STORAGE: push_storage(row);
+        /// KiB/s of cancelled writes, for example after a file was truncated
+        kb_ccwr_s: decimal(kib_rate(row, |io| io.cancelled))
+            => gauge("KiB/s").title("Cancelled writes");
+        ..IO_DELAY: push_io_delay(timepoint, row);
+    }
+}
+
+row! {
     /// The scheduling.
-    pub POLICY;
+    POLICY;
     /// Appends the scheduling.
-    pub fn push_policy(out, timepoint: &Timepoint, row: &Row<'_>) {
+    fn push_policy(out, timepoint: &Timepoint, row: &Row<'_>) {
         let at = usize::try_from(row.state.stat.policy).ok();
         /// real-time priority
         prio: quoted(timepoint.form, Some(row.state.stat.rt_priority));
@@ -413,7 +461,7 @@ row! {
     /// The page faults.
     pub FAULTS;
     /// Appends the page faults.
-    pub fn push_faults(out, _timepoint: &Timepoint, row: &Row<'_>) {
+    pub fn push_faults(out, row: &Row<'_>) {
         let (now, before) = (&row.now.stat, &row.before.stat);
         let rate = |now, before| row.seconds.map(|seconds| growth(now, before) / seconds);
         /// minor page faults/s
@@ -427,13 +475,11 @@ row! {
 }
 
 row! {
-    /// The page faults and the memory.
-    pub MEMORY_FAULTS;
-    /// Appends the page faults and the memory. The memory of a thread is that of its process.
-    pub fn push_memory_faults(out, timepoint: &Timepoint, row: &Row<'_>) {
-        ..FAULTS: push_faults(timepoint, row);
+    /// The memory.
+    pub MEMORY;
+    /// Appends the memory.
+    pub fn push_memory(out, row: &Row<'_>) {
         let memory = row.state.memory;
-        let share = |resident| 100.0 * float(resident) / float(timepoint.memory);
         /// KiB of virtual memory
         vsz: number(memory.map(|memory| memory.size))
             => gauge("KiB").title("Virtual memory").export_name("process.memory.virtual")
@@ -442,17 +488,28 @@ row! {
         rss: number(memory.map(|memory| memory.resident))
             => gauge("KiB").title("Resident memory").export_name("process.memory.usage")
             .export_unit("By").scale(1024);
+    }
+}
+
+row! {
+    /// The page faults and the memory, as pidstat prints them.
+    MEMORY_FAULTS;
+    /// Appends the page faults and the memory. The memory of a thread is that of its process.
+    fn push_memory_faults(out, timepoint: &Timepoint, row: &Row<'_>) {
+        ..FAULTS: push_faults(row);
+        ..MEMORY: push_memory(row);
+        let share = |resident| 100.0 * float(resident) / float(timepoint.memory);
         /// resident memory, % of the memory of the node
-        percent_mem: decimal(memory.map(|memory| share(memory.resident)))
+        percent_mem: decimal(row.state.memory.map(|memory| share(memory.resident)))
             => gauge("percent").title("Share of the memory of the node");
     }
 }
 
 row! {
     /// The page faults with those of children.
-    pub CHILD_FAULTS;
+    CHILD_FAULTS;
     /// Appends the page faults of a process and of the children that it has waited for.
-    pub fn push_child_faults(out, timepoint: &Timepoint, row: &Row<'_>) {
+    fn push_child_faults(out, timepoint: &Timepoint, row: &Row<'_>) {
         let (now, before) = (&row.now.stat, &row.before.stat);
         let minor = |stat: &StatCounters| stat.minflt.saturating_add(stat.cminflt);
         let major = |stat: &StatCounters| stat.majflt.saturating_add(stat.cmajflt);
@@ -467,22 +524,13 @@ row! {
 }
 
 row! {
-    /// The size of the stack.
-    pub STACK;
-    /// Appends the size of the stack.
-    pub fn push_stack(out, _timepoint: &Timepoint, row: &Row<'_>) {
-        /// KiB of stack
-        stksize: number(row.state.memory.map(|memory| memory.stack)) => gauge("KiB").title("Stack");
-    }
-}
-
-row! {
     /// The size of the stack, and its used part.
     STACK_USE;
     /// Appends the size of the stack. The used part of the stack is null: only smaps contains this
     /// number, and reading smaps takes milliseconds.
-    fn push_stack_use(out, timepoint: &Timepoint, row: &Row<'_>) {
-        ..STACK: push_stack(timepoint, row);
+    fn push_stack_use(out, _timepoint: &Timepoint, row: &Row<'_>) {
+        /// KiB of stack
+        stksize: number(row.state.memory.map(|memory| memory.stack)) => gauge("KiB").title("Stack");
         /// KiB of stack in use
         stkref: number(None) => gauge("KiB").title("Stack in use");
     }
@@ -529,7 +577,6 @@ mod tests {
     use super::*;
     use crate::sampling::counters::Base;
     use crate::sampling::process::Measured;
-    use linux::proc::io::Io;
     use linux::proc::stat::StatGauges;
     use linux::proc::status::Memory;
     use serde_json::{Value, json};

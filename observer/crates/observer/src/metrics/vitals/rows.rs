@@ -3,9 +3,9 @@
 
 use crate::metrics::network::rows::SOCKET;
 use crate::metrics::perf_sysstat::sections::{
-    CHILD_CPU, CHILD_FAULTS, CPU, FAULTS, IO, MEMORY_FAULTS, POLICY, Row, STACK, SWITCHES, TABLES,
-    Timepoint, push_child_cpu, push_child_faults, push_cpu, push_faults, push_io,
-    push_memory_faults, push_policy, push_stack, push_switches, push_tables, row_of,
+    CPU_PARTS, CPU_USE, FAULTS, IO_DELAY, MEMORY, Row, STORAGE, SWITCHES, TABLES, Timepoint,
+    push_cpu_parts, push_cpu_use, push_faults, push_io_delay, push_memory, push_storage,
+    push_switches, push_tables, row_of,
 };
 use crate::metrics::perf_sysstat::summary::{SUMS, push_sums};
 use crate::metrics::pressure::rows::{RUN_DELAY, TOTALS, push_run_delay, push_totals};
@@ -23,8 +23,8 @@ pub const PEER: Section = Section {
 };
 
 /// The estimated bytes of the row of a process or thread, without its names.
-const PROCESS_BYTES: usize = 640;
-const THREAD_BYTES: usize = 448;
+const PROCESS_BYTES: usize = 448;
+const THREAD_BYTES: usize = 352;
 
 /// Estimates the bytes of the rows of a process and its threads in a timepoint.
 pub fn estimate_bytes(process: &Process) -> usize {
@@ -66,13 +66,12 @@ row! {
         /// user id
         uid: number(u64::from(row.state.uid));
         ..TOTALS.exported_as("pressure.process"): push_totals(measured, timepoint.ticks);
-        ..CPU.exported_as("perf_sysstat.process"): push_cpu(timepoint, row);
-        ..CHILD_CPU.exported_as("perf_sysstat.process"): push_child_cpu(timepoint, row);
-        ..IO.exported_as("perf_sysstat.process"): push_io(timepoint, row);
-        ..POLICY: push_policy(timepoint, row);
-        ..MEMORY_FAULTS.exported_as("perf_sysstat.process"): push_memory_faults(timepoint, row);
-        ..CHILD_FAULTS.exported_as("perf_sysstat.process"): push_child_faults(timepoint, row);
-        ..STACK.exported_as("perf_sysstat.process"): push_stack(timepoint, row);
+        ..CPU_PARTS.exported_as("perf_sysstat.process"): push_cpu_parts(timepoint, row);
+        ..CPU_USE.exported_as("perf_sysstat.process"): push_cpu_use(timepoint, row);
+        ..STORAGE.exported_as("perf_sysstat.process"): push_storage(row);
+        ..IO_DELAY.exported_as("perf_sysstat.process"): push_io_delay(timepoint, row);
+        ..FAULTS.exported_as("perf_sysstat.process"): push_faults(row);
+        ..MEMORY.exported_as("perf_sysstat.process"): push_memory(row);
         ..TABLES.exported_as("perf_sysstat.process"): push_tables(timepoint, row);
         ..SWITCHES.exported_as("perf_sysstat.process"): push_switches(timepoint, row);
     }
@@ -86,10 +85,11 @@ row! {
     for process(time, id(row.pid), row.tail) {
         /// thread id
         tid: number(row.tid.map(id)) => key();
-        ..CPU.of_threads(): push_cpu(timepoint, row);
-        ..IO.of_threads(): push_io(timepoint, row);
-        ..POLICY.of_threads(): push_policy(timepoint, row);
-        ..FAULTS.of_threads(): push_faults(timepoint, row);
+        ..CPU_PARTS.of_threads(): push_cpu_parts(timepoint, row);
+        ..CPU_USE.of_threads(): push_cpu_use(timepoint, row);
+        ..STORAGE.of_threads(): push_storage(row);
+        ..IO_DELAY.of_threads(): push_io_delay(timepoint, row);
+        ..FAULTS.of_threads(): push_faults(row);
         ..SWITCHES.of_threads(): push_switches(timepoint, row);
     }
 }
@@ -188,18 +188,16 @@ mod tests {
             "percent_usr",
             "percent_wait",
             "percent_cpu",
-            "usr_ms",
             "kb_rd_s",
             "iodelay",
             "minflt_s",
-            "majflt_nr",
             "cswch_s",
         ];
         for key in of_interval {
             assert_eq!(value(2.5, key), Value::Null, "{key}");
             assert_ne!(value(1.5, key), Value::Null, "{key}");
         }
-        for key in ["cpu_time", "run_delay", "majflt", "threads", "prio"] {
+        for key in ["cpu_time", "run_delay", "majflt", "threads", "cpu"] {
             assert!(value(2.5, key).is_number(), "{key}");
         }
     }
