@@ -41,10 +41,8 @@ export function declareCompare(program: Command, session: Session): void {
       'after',
       helpEnd({
         ok: 'the runs were compared',
-        no:
-          'with --fail-above: a run of a side did not finish, or a side is slower; or a log of a ' +
-          'run is missing',
-        trouble: 'the runs cannot be compared, for example because there are too few',
+        no: 'a side did not finish, or is slower (--fail-above), or a log is missing',
+        trouble: 'nothing can be compared',
         examples: EXAMPLES,
       }),
     )
