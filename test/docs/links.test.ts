@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t from 'tap'
+import { loadCatalog } from '../../src/catalog/load.ts'
 import { PAGES, REPOSITORY, textOf } from './pages.ts'
 
 /** Returns the targets of a page's links and images, except web addresses. */
@@ -43,4 +44,10 @@ t.test('docs/README.md links to every page of the folder docs', async (t) => {
   const own = readdirSync(join(REPOSITORY, 'docs')).filter((name) => name.endsWith('.md'))
   for (const page of own.filter((name) => name !== 'README.md'))
     t.ok(listed.includes(page), `docs/README.md links to ${page}`)
+})
+
+t.test('each built-in metric has a page, to which docs/metrics/README.md links', async (t) => {
+  const listed = targetsIn('docs/metrics/README.md')
+  for (const name of (await loadCatalog({})).metrics.keys())
+    t.ok(listed.includes(`${name}.md`), name)
 })

@@ -22,7 +22,7 @@ t.test('the examples are valid metrics with a tool, and say that they were not r
     const images = metric === undefined ? [] : imagesOf(metric)
     t.match(images, [/^ghcr\.io\/converged-computing\/metric-/, /:\w+$/])
     t.match(textOf(`docs/examples/tools/${name}.yaml`), /^# An example that was not run: /)
-    t.match(textOf('docs/tools.md'), `(examples/tools/${name}.yaml)`)
+    t.match(textOf('docs/metrics/own-tool.md'), `(../examples/tools/${name}.yaml)`)
   }
 })
 
@@ -95,7 +95,7 @@ function readOffsets(table: string) {
 }
 
 t.test('the tables of the file of mpi-trace have the offsets of its reader', async (t) => {
-  const [, text = ''] = textOf('docs/tools.md').split('**mpi-trace.** The file')
+  const [, text = ''] = textOf('docs/metrics/tools.md').split('**mpi-trace.** The file')
   const tables = text.split('| offset ').slice(1, 4).map(readOffsets)
   for (const { parts, offsets } of tables) {
     const ends = parts.map((_, at) => parts.slice(0, at).reduce((sum, part) => sum + part.bytes, 0))

@@ -306,12 +306,11 @@ t.test('its rows are pushed over OTLP while it runs', observerTests(), async (t)
   })
 })
 
-const PAGE = readFileSync(join(REPOSITORY, 'docs/observers.md'), 'utf8')
-const [, OWN = ''] = PAGE.split('## A metric of your own\n')
+const PAGE = readFileSync(join(REPOSITORY, 'docs/metrics/own.md'), 'utf8')
 const blockOf = (language: string) =>
-  new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'ms').exec(OWN)?.[1] ?? ''
+  new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'ms').exec(PAGE)?.[1] ?? ''
 
-t.test('report makes a page from a log of the metric in docs/observers.md', async (t) => {
+t.test('report makes a page from a log of the metric in docs/metrics/own.md', async (t) => {
   const { catalog, folder, script } = workplace(t, blockOf('sh'), blockOf('yaml'))
   const log = await runObserver(script, 3, { RIDEALONG_OPTION_RATE: '1' })
   const file = join(folder, 'tcp.log')

@@ -7,7 +7,7 @@ import { observerTests, parse, summaryOf, timepointsIn } from './prerequisites.t
 
 const ENV = { RIDEALONG_TARGET_CONTAINER: 'app', RIDEALONG_OPTION_RATE: '0.3' }
 
-// Tests of the table in docs/observers.md: the files that the kernel lets an observer read depend
+// Tests of the table in docs/metrics/README.md: the files that an observer may read depend
 // on its identity and on its target (kernel/ptrace.c, __ptrace_may_access).
 
 // The end of the title, the identities of the observer and of the target, the counters that the

@@ -9,7 +9,7 @@ import { buildRecorder, recording, run } from './mpi/programs.ts'
 import { BUILDS, OPTIONAL, PACKAGES, ROWS, type Row } from './table.ts'
 
 const options = profileTests()
-const DOCUMENT = readFileSync(new URL('../../docs/tools.md', import.meta.url), 'utf8')
+const DOCUMENT = readFileSync(new URL('../../docs/metrics/tools.md', import.meta.url), 'utf8')
 const folder = openFolder('ridealong-programs-')
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
 const built = new Set<string>()
@@ -72,7 +72,7 @@ async function compare(t: Test, row: Row): Promise<void> {
   checkOf(exception?.tool === 'recorder')(withRecorder, plain, 'with the recorder')
   checkOf(exception?.tool === 'profiler')(withProfiler, plain, 'with the profiler')
   checkOf(exception !== undefined)(withBoth, plain, 'with both')
-  t.ok(DOCUMENT.includes(exception?.line ?? ''), 'docs/tools.md has the exception')
+  t.ok(DOCUMENT.includes(exception?.line ?? ''), 'docs/metrics/tools.md has the exception')
   if (row.isSampled !== true) return
   for (const results of [forEach, forBoth]) {
     t.ok(

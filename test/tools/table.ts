@@ -14,7 +14,7 @@ export interface Row {
   readonly exception?: Exception
 }
 
-/** A tool that changes a program, and the line of docs/tools.md with the reason. */
+/** A tool that changes a program, and the line of docs/metrics/tools.md with the reason. */
 export interface Exception {
   readonly tool: 'recorder' | 'profiler'
   readonly line: string
@@ -104,7 +104,7 @@ const INTERRUPTED = {
   tool: 'profiler',
   line: `
 - A program that takes an interrupted system call (EINTR) for an error; see
-  [observers.md](observers.md#cpu-profile).`,
+  [cpu-profile](cpu-profile.md).`,
 } as const
 
 const DEBUGGER = {

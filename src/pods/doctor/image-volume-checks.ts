@@ -9,7 +9,7 @@ import { type Installation, readCatalog } from './installation.ts'
 const NAME = 'image volumes'
 const REMEDY =
   'set tools.imageVolumes to false (and use an installer in catalog.metrics), or upgrade; see' +
-  ' docs/tools.md'
+  ' docs/metrics/tools.md'
 
 /**
  * The first versions of container runtimes that mount a folder of an image (`subPath`), by the name

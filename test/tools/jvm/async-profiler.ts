@@ -6,7 +6,7 @@ import { join } from 'node:path'
 
 const VERSION = '4.6'
 
-/** The archive with the libraries, which docs/tools.md names too. */
+/** The archive with the libraries, which docs/metrics/own-tool.md names too. */
 export const URL_OF_JAR = `https://repo1.maven.org/maven2/tools/profiler/async-profiler/${VERSION}/async-profiler-${VERSION}.jar`
 export const SHA256 = 'a5d3d9f4582c2033fa9db518046e73ef97219801f3e7542b82e3e09261ebe493'
 

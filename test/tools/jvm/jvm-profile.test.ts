@@ -40,9 +40,9 @@ t.test('the options of the pod are kept, and the document describes the image', 
       ],
     ],
   )
-  const document = textOf('docs/tools.md')
+  const document = textOf('docs/metrics/own-tool.md')
   for (const part of [
-    `(examples/tools/${NAME}.yaml)`,
+    `(../examples/tools/${NAME}.yaml)`,
     `ADD --checksum=sha256:${SHA256} ${URL_OF_JAR}`,
   ])
     t.ok(document.replaceAll(/ \\\n +/g, ' ').includes(part), part)

@@ -1,6 +1,6 @@
 //! The observers that Ridealong adds to pods. They write the resource use of the application's
 //! processes and containers, the traffic of the pod's network, or the use of the node's block
-//! devices, in the Metrics Operator's format. docs/observers.md defines each number.
+//! devices, in the Metrics Operator's format. docs/metrics defines each number.
 //!
 //! The program has one thread, which scans all processes, writes the log, and waits. Other
 //! threads only end the program if the first one cannot ([`runtime::watchdog`]).

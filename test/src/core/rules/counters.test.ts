@@ -5,7 +5,7 @@ import { askingPod, type Json, metricDocument, podOf, ride, type Texts } from '.
 const USER = { runAsUser: 1000, runAsGroup: 1000 }
 const ROOT = { runAsUser: 0, runAsGroup: 0 }
 
-// Tests of the predicted counters that an observer can read. docs/observers.md lists the values.
+// Tests of the predicted counters that an observer can read. docs/metrics/README.md lists them.
 
 /** Returns the counters in the status annotation of a pod with one container. */
 function countersOf(container: Json | undefined, podLevel?: Json): unknown {
