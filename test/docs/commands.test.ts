@@ -6,7 +6,7 @@ import t, { type Test } from 'tap'
 import { CASE_NAMESPACES, caseFolder } from '../cases/read.ts'
 import { run } from '../cli/command.ts'
 import { buildForTest } from '../release/built/build-for-test.ts'
-import { collected } from '../src/runs/log/collected.ts'
+import { collected, endedWith } from '../src/runs/log/collected.ts'
 import { PAGES, REPOSITORY, textOf } from './pages.ts'
 
 // Tests of the commands in the documents. Commands that need no cluster run unchanged, in a folder
@@ -102,8 +102,8 @@ function workplace(t: Test): string {
   for (const name of ['busy', 'train'])
     cpSync(join(folder, 'lammps.jsonl'), join(folder, `${name}.jsonl`))
   const vitals = readFileSync(join(EXAMPLES, 'vitals.log'), 'utf8')
-  for (const name of COMPARED)
-    writeFileSync(join(folder, `${name}.jsonl`), collected(vitals, 'hpc/lammps-0/vitals'))
+  const before = collected(vitals, 'hpc/lammps-0/vitals', endedWith(vitals, 0))
+  for (const name of COMPARED) writeFileSync(join(folder, `${name}.jsonl`), before)
   for (const run of STORED) {
     mkdirSync(join(folder, run), { recursive: true })
     const rows = gzipSync(readFileSync(join(folder, 'lammps.jsonl')))

@@ -2,7 +2,7 @@ import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
-import { collected } from '../../src/runs/log/collected.ts'
+import { collected, collectedRun, endedWith } from '../../src/runs/log/collected.ts'
 import { run } from '../command.ts'
 
 const LOGS = fileURLToPath(new URL('../../logs/', import.meta.url))
@@ -28,9 +28,9 @@ function repeatedRuns(t: Test) {
       return path
     })
   return {
-    short: write('short', collected(half, SOURCE)),
-    long: write('long', collected(recorded, SOURCE)),
-    failed: write('failed', collected(half, SOURCE, 139)),
+    short: write('short', collected(half, SOURCE, endedWith(recorded, 0))),
+    long: write('long', collected(recorded, SOURCE, endedWith(recorded, 0))),
+    failed: write('failed', collected(half, SOURCE, endedWith(recorded, 139))),
   }
 }
 
@@ -85,6 +85,40 @@ t.test('a run that did not finish is never faster, and its document says why', a
     { seconds: Number, programs: ['lmp'], completion: { state: 'finished', reason: null } },
   ])
 })
+
+/** The recorded runs that did not finish, and why, as the first line of the comparison says it. */
+const UNFINISHED = {
+  hang: /exit code 1|MPI rank 1 has not come/,
+  hanging: /had not called MPI_Finalize|The end of the log .* is missing/,
+  crash: /exit code 139 \(SIGSEGV\)/,
+  'crash-at-start': /exit code 139 \(SIGSEGV\)/,
+  killed: /exit code (137|7)/,
+  cut: /had not called MPI_Finalize|The end of the log .* is missing/,
+} as const
+
+/** Returns the logs of a recorded run whose names match. */
+function filesOf(kind: string, names: RegExp) {
+  const files = collectedRun(kind).filter(({ name }) => names.test(name))
+  return Object.fromEntries(files.map(({ name, text }) => [name, text]))
+}
+
+for (const [kind, reason] of Object.entries(UNFINISHED)) {
+  for (const metrics of [/\.vitals\./, /\./]) {
+    t.test(`--fail-above fails if one of five runs is ${kind}: ${metrics}`, async (t) => {
+      const folder = t.testdir({
+        healthy: filesOf('healthy', metrics),
+        bad: filesOf(kind, metrics),
+      })
+      const [good, bad] = [join(folder, 'healthy'), join(folder, 'bad')]
+      const sides = [...Array(5).fill(good), 'vs', ...Array(4).fill(good), bad]
+      const { code, out, err } = await run(['compare', ...sides, '--fail-above', '5%'])
+      t.strictSame([code, err], [1, 'ridealong: 1 of 5 runs of B did not finish\n'])
+      t.match(out, /^1 of 5 runs of B did not finish\. /)
+      t.match(out, reason)
+      t.notMatch(out, /faster/)
+    })
+  }
+}
 
 t.test('the first line says how the time changed, and whether the runs show it', async (t) => {
   const { short, long } = repeatedRuns(t)
