@@ -53,7 +53,7 @@ const CASES: Readonly<Record<string, Case>> = {
   crash: { kind: 'crash' },
   'crash-at-start': { kind: 'start' },
   killed: { kind: 'even', library: 'mpich', pods: 2, killed: 1 },
-  sampled: { kind: 'even', library: 'mpich', processes: 4, pods: 2, observed: 1 },
+  sampled: { kind: 'even', library: 'mpich', pods: 2, observed: 1 },
   sleeping: { kind: 'sleep' },
   oversubscribed: { kind: 'even', processes: 4 },
   neighbor: { kind: 'even', loads: 4 },
@@ -79,7 +79,6 @@ const MPI_ENV = {
   OMPI_MCA_rmaps_base_oversubscribe: '1',
   OMPI_MCA_hwloc_base_binding_policy: 'none',
   MPIR_CVAR_NOLOCAL: '1',
-  UCX_TLS: 'tcp,self',
 }
 
 interface WatchedPod {
