@@ -79,6 +79,7 @@ const MPI_ENV = {
   OMPI_MCA_rmaps_base_oversubscribe: '1',
   OMPI_MCA_hwloc_base_binding_policy: 'none',
   MPIR_CVAR_NOLOCAL: '1',
+  UCX_TLS: 'tcp,self',
 }
 
 interface WatchedPod {
@@ -206,7 +207,8 @@ async function interfere(
 ): Promise<void> {
   await sleep(endedAfter === undefined ? 500 * seconds : 1000 * endedAfter - LAST_MS)
   if (halfway !== undefined) write(halfway, pods, new Map())
-  if (killed !== undefined) pods[killed]?.pod.end()
+  const lost = killed === undefined ? undefined : pods[killed]
+  if (lost !== undefined) process.kill(lost.pod.pid, 'SIGKILL')
   if (endedAfter === undefined) return
   await sleep(LAST_MS)
   for (const app of apps) app.signal('SIGTERM')
