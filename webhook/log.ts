@@ -1,6 +1,8 @@
 import type { Writable } from 'node:stream'
 import { type DestinationStream, destination, type Logger, pino } from 'pino'
+import type { Injected } from '../src/core/decision.ts'
 import type { NamespaceReview } from '../src/core/namespaces/arm-namespace.ts'
+import type { Reason } from '../src/core/reasons.ts'
 import type { Review } from '../src/core/review.ts'
 import type { PodReview } from '../src/core/review-pod.ts'
 import { ascii, printableJsonText } from '../src/core/text/printable.ts'
@@ -50,10 +52,17 @@ export function logPod(log: Logger, review: Review, answer: PodReview, seconds: 
     detail: isLeft ? ascii(decision.message, MAX_DETAIL_LENGTH) : undefined,
     metrics:
       outcome === 'injected' ? decision.observers.map(({ metric }) => metric.name) : undefined,
+    without: outcome === 'injected' ? listLeft(decision) : undefined,
     seconds,
     err: fault,
   }
   log[fault === undefined ? 'info' : 'error'](line, 'pod')
+}
+
+/** Returns the reasons why a pod lacks requested metrics, by metric; undefined if it lacks none. */
+function listLeft({ left }: Injected): Readonly<Record<string, Reason>> | undefined {
+  if (left.length === 0) return undefined
+  return Object.fromEntries(left.map(({ metric, reason }) => [bare(metric), reason]))
 }
 
 /**

@@ -33,6 +33,14 @@ export function createMetrics() {
       labelNames: ['metric'] as const,
       registers,
     }),
+    leftMetrics: new Counter({
+      name: 'ridealong_metrics_left_total',
+      help:
+        'Requested metrics that injected pods lack, by metric (empty if not in the catalog) and ' +
+        'reason; dry runs are not counted',
+      labelNames: ['metric', 'reason'] as const,
+      registers,
+    }),
     duration: new Histogram({
       name: 'ridealong_review_duration_seconds',
       help: 'Time to decide about a pod, without the wait while other pods are decided',

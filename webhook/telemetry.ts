@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { Injected } from '../src/core/decision.ts'
 import type { NamespaceReview } from '../src/core/namespaces/arm-namespace.ts'
 import type { Review } from '../src/core/review.ts'
 import type { PodReview } from '../src/core/review-pod.ts'
@@ -27,10 +28,16 @@ export function recordPodReview(
   const reason = 'reason' in decision ? decision.reason : decision.outcome
   metrics.duration.observe(seconds)
   metrics.reviews.inc({ outcome: decision.outcome, reason })
-  if (decision.outcome === 'injected' && !review.dryRun) {
-    for (const { metric } of decision.observers) metrics.injections.inc({ metric: metric.name })
-  }
+  if (decision.outcome === 'injected' && !review.dryRun) countMetrics(metrics, decision)
   logPod(log, review, reviewed, seconds)
+}
+
+/** Counts the metrics that an injected pod gets, and those that it lacks. */
+function countMetrics({ injections, leftMetrics }: Metrics, { observers, left }: Injected): void {
+  for (const { metric } of observers) injections.inc({ metric: metric.name })
+  // The name of an unknown metric is the text of a user.
+  for (const { metric, reason } of left)
+    leftMetrics.inc({ metric: reason === 'unknown-metric' ? '' : metric, reason })
 }
 
 /** Counts and logs the review of a namespace. */

@@ -53,8 +53,9 @@ export function formatSummary(file: string, { namespace, name }: Review, { decis
   const where = { file, namespace, pod: name, outcome: decision.outcome }
   if ('reason' in decision) return { ...where, reason: decision.reason, message: decision.message }
   if (decision.outcome === 'restored') return where
-  const metrics = decision.observers.map(({ metric }) => metric.name)
-  return { ...where, metrics, mode: decision.mode, target: decision.target }
+  const { observers, left, mode, target } = decision
+  const metrics = observers.map(({ metric }) => metric.name)
+  return { ...where, metrics, ...(left.length > 0 && { left }), mode, target }
 }
 
 /** Returns one line with the file and the decision. */
@@ -62,7 +63,9 @@ export function headline(file: string, { decision }: PodReview): string {
   if ('reason' in decision) return `${file}: ${decision.outcome}: ${decision.reason}`
   if (decision.outcome === 'restored') return `${file}: restored`
   const metrics = decision.observers.map(({ metric }) => metric.name)
-  return `${file}: injected ${metrics.join(', ')}`
+  const without = decision.left.map(({ metric }) => metric)
+  const lacking = without.length === 0 ? '' : `, without ${without.join(', ')}`
+  return `${file}: injected ${metrics.join(', ')}${lacking}`
 }
 
 /**

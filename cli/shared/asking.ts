@@ -26,7 +26,9 @@ export function asked(
       `${foreign} is not an annotation of Ridealong; an example is ${KEYS.targetCommand}`,
     )
   const request = readRequest(annotations, new Map(), catalog)
-  if (request.kind === 'wrong') throw new UsageError(`${request.reason}: ${request.message}`)
+  const wrong =
+    request.kind === 'wrong' ? request : request.kind === 'asked' ? request.left[0] : undefined
+  if (wrong !== undefined) throw new UsageError(`${wrong.reason}: ${wrong.message}`)
   return annotations
 }
 

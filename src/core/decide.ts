@@ -8,8 +8,9 @@ import {
   type Observer,
 } from './decision.ts'
 import { DEFAULT_CONTAINER_KEY, KEYS, MIRROR_KEY, STATUS_KEY } from './keys.ts'
+import type { Fields } from './kubernetes/json.ts'
 import type { Container, Pod } from './kubernetes/pod.ts'
-import type { Request, RequestedMetric } from './request.ts'
+import type { Mode, OnError, Request } from './request.ts'
 import { buildObservers } from './rules/build-observer.ts'
 import { type CounterPrediction, predictCounters } from './rules/counters.ts'
 import {
@@ -21,21 +22,20 @@ import {
   settle,
   wasInjectedByOther,
 } from './rules/earlier-observers.ts'
-import { checkImageAvailability } from './rules/image-availability.ts'
 import { findDefaultTarget } from './rules/injected-containers.ts'
-import { checkNamespacePolicy, type RuleSource } from './rules/namespace-policy.ts'
+import { findFirstLeft, type LeftMetric } from './rules/left-metric.ts'
+import type { RuleSource } from './rules/namespace-policy.ts'
+import { divideMetrics } from './rules/observable-metrics.ts'
 import { operatorConflict } from './rules/operator-conflict.ts'
 import { selectMetrics, type UnselectedMetric } from './rules/pod-selection.ts'
-import { fitResources } from './rules/resource-policy.ts'
+import { type FittedMetrics, fitResources } from './rules/resource-policy.ts'
 import { deriveSecurityContext } from './rules/security-context.ts'
-import { findToolConflict, findTools, withLaunchAgents } from './rules/tool-conflict.ts'
-import { hasRoom, isShort, MAX_STATUS_LENGTH, sharedBefore } from './status.ts'
+import { findListProblem, findTools } from './rules/tool-conflict.ts'
+import { hasRoom, injectedStatus, isShort, MAX_STATUS_LENGTH, sharedBefore } from './status.ts'
 import { nameFirst } from './text/name-first.ts'
 import { quote } from './text/quote.ts'
 import { type Forwarding, launchAgents, selectForwarded } from './tools/forwarding.ts'
-import { groupTools } from './tools/groups.ts'
 import { findToolTarget } from './tools/target.ts'
-import { installerName } from './tools/tool.ts'
 import { joinVariables } from './tools/variables.ts'
 
 type MetricRequest = Extract<Request, { kind: 'asked' }>
@@ -53,8 +53,8 @@ export interface Circumstances extends RuleSource {
 }
 
 /**
- * Decides whether a pod that is being created gets observers. The pod gets the observers of all
- * requested metrics, or none.
+ * Decides whether a pod that is being created gets observers. A reason that concerns one metric
+ * leaves this metric, and the pod gets the observers of the others, unless it is to be denied.
  *
  * @param request the request of the pod and its namespace
  */
@@ -121,21 +121,32 @@ function decideObservers(ride: InjectionContext): Decision {
     return leaveOrDeny(request.onError, 'operator-conflict', unsupported)
   const target = findTarget(request, pod)
   if (target === undefined) return unknownTarget(request, pod)
-  const taken = findTakenName(pod, request.metrics)
-  if (taken !== undefined) return leaveOrDeny(request.onError, 'name-taken', taken)
+  const hasTools = findTools(request.metrics).length > 0
+  const toolTarget = hasTools ? findToolTarget(pod.spec, target.name)?.container : undefined
+  const malformed = toolTarget && findListProblem(toolTarget)
+  if (malformed !== undefined) return leave('invalid-pod', malformed)
+  const { observers, left } = resolveMetrics(ride, target, toolTarget)
+  const first = findFirstLeft(left)
+  if (first !== undefined && (observers.length === 0 || request.onError === 'deny'))
+    return leaveOrDeny(request.onError, first.reason, first.message)
+  const forwarding = selectForwarded(pod.metadata, { ...request, metrics: observers })
+  return decideInjection(ride, { observers, left, target, forwarding })
+}
+
+/** Resolves each requested metric to an observer, or to the reason why the pod does not get it. */
+function resolveMetrics(
+  ride: InjectionContext,
+  target: Container,
+  toolTarget: Fields | undefined,
+): FittedMetrics {
+  const { pod, request, namespace, catalog } = ride
   const derived = deriveSecurityContext(target, pod)
-  const built = buildObservers(request.metrics, derived, pod)
-  const denied = checkNamespacePolicy(ride, pod, request.onError, built)
-  if (denied !== undefined) return denied
-  const fitted = fitResources(ride.namespace, pod, request.mode, built)
-  if ('reason' in fitted) return leaveOrDeny(request.onError, fitted.reason, fitted.message)
-  const { observers } = fitted
-  const forwarding = selectForwarded(pod.metadata, request)
-  return (
-    checkTools(pod, request, target, forwarding) ??
-    checkImageAvailability(ride.heldImages, request.onError, observers) ??
-    decideInjection(ride, { observers, target, forwarding })
+  const present = ride.present.flatMap((name) => catalog.metrics.get(name) ?? [])
+  const { metrics, left } = divideMetrics(request, { ...ride, derived, present, toolTarget })
+  const fitted = fitResources(namespace, pod, { ...request, metrics }, (kept) =>
+    buildObservers(kept, derived, pod),
   )
+  return { ...fitted, left: [...request.left, ...left, ...fitted.left] }
 }
 
 /** Returns the ordinary containers and the native sidecars. */
@@ -160,91 +171,52 @@ function unknownTarget({ onError, targetContainer = '' }: MetricRequest, pod: Po
   return leaveOrDeny(onError, 'unknown-target-container', message)
 }
 
-function hasContainer(pod: Pod, wanted: string): boolean {
-  const isWanted = ({ name }: Container) => name === wanted
-  return pod.containers.some(isWanted) || pod.initContainers.some(isWanted)
-}
-
-/** A container that a metric adds. */
-interface AddedContainer {
-  readonly name: string
-  /** A description for messages. */
-  readonly role: string
-}
-
-function observerOf({ metric: { name } }: RequestedMetric): AddedContainer {
-  return { name, role: 'a requested metric' }
-}
-
-function installersOf(metrics: readonly RequestedMetric[]): readonly AddedContainer[] {
-  return groupTools(metrics).flatMap(([first]) => {
-    if (first.tool.installer === undefined) return []
-    const { name } = first.item.metric
-    return { name: installerName(name), role: `the init container that metric ${name} adds` }
-  })
-}
-
-/**
- * Finds a container of the pod, or a requested metric, with the name of another added container.
- * Returns a sentence about it without the final period.
- */
-function findTakenName(pod: Pod, metrics: readonly RequestedMetric[]): string | undefined {
-  const [observers, installers] = [metrics.map(observerOf), installersOf(metrics)]
-  const taken = [...observers, ...installers].find(({ name }) => hasContainer(pod, name))
-  if (taken !== undefined) {
-    return `container ${taken.name} of the pod has the name of ${taken.role}; rename the container`
-  }
-  const twice = installers.find((one) => observers.some(({ name }) => name === one.name))
-  return twice && `metric ${twice.name} has the name of ${twice.role}`
-}
-
-function checkTools(
-  pod: Pod,
-  request: MetricRequest,
-  { name }: Container,
-  forwarding: Forwarding,
-): Left | Denied | undefined {
-  const found = findToolTarget(pod.spec, name)
-  const tools = withLaunchAgents(findTools(request.metrics), forwarding)
-  const conflict = found && findToolConflict(found.container, tools)
-  return conflict && leaveOrDeny(request.onError, conflict.reason, conflict.message)
-}
-
 /** The additions to a pod that gets observers. */
 interface Additions {
   readonly observers: readonly Observer[]
+  /** The requested metrics that the pod does not get. */
+  readonly left: readonly LeftMetric[]
   readonly target: Container
   readonly forwarding: Forwarding
 }
 
 function decideInjection(ride: InjectionContext, additions: Additions): Decision {
   const { pod, request, others, present } = ride
-  const { observers, target, forwarding } = additions
+  const { observers, left, target, forwarding } = additions
   const { mode, onError, targetCommand } = request
   const counters = predictFor(ride, observers, target)
-  const status = formatStatus(ride, additions, counters)
-  if (!isShort(status)) return tooManyMetrics(request)
-  const isNamed = mode === 'native' || pod.annotations?.[DEFAULT_CONTAINER_KEY] !== undefined
-  const annotations = isNamed
-    ? { [STATUS_KEY]: status }
-    : { [STATUS_KEY]: status, [DEFAULT_CONTAINER_KEY]: findDefaultTarget(pod).name }
-  if (!hasRoom(pod, annotations)) return leaveOrDeny(onError, 'too-large')
+  const fields = describeInjection(ride, additions, counters)
+  const annotate = (status: string) => withStatus(pod, mode, status)
+  const status = injectedStatus(fields, left, (each) => hasRoom(pod, annotate(each)))
+  if (status === undefined)
+    return isShort(JSON.stringify(fields))
+      ? leaveOrDeny(onError, 'too-large')
+      : tooManyMetrics(onError)
   return {
     outcome: 'injected',
     observers,
     others,
+    left,
     present,
     mode,
     target: target.name,
     targetCommand,
     forwarding,
     counters,
-    annotations,
+    annotations: annotate(status),
     stripped: findStripped(pod, present),
   }
 }
 
-function tooManyMetrics({ onError }: MetricRequest): Left | Denied {
+/** Returns the annotations of an injected pod. */
+function withStatus(pod: Pod, mode: Mode, status: string): Fields {
+  const isNamed = mode === 'native' || pod.annotations?.[DEFAULT_CONTAINER_KEY] !== undefined
+  return isNamed
+    ? { [STATUS_KEY]: status }
+    : { [STATUS_KEY]: status, [DEFAULT_CONTAINER_KEY]: findDefaultTarget(pod).name }
+}
+
+function tooManyMetrics(onError: OnError): Left | Denied {
   const size = `${MAX_STATUS_LENGTH} bytes`
   const problem = `too many metrics; the annotation ${STATUS_KEY} would exceed ${size}`
   return leaveOrDeny(onError, 'invalid-option', `annotation ${KEYS.inject}: ${problem}`)
@@ -261,15 +233,16 @@ function predictFor(
   return predictCounters(contexts, targets, pod)
 }
 
-function formatStatus(
+/** Returns the fields of the status, without the metrics that were left. */
+function describeInjection(
   { pod, request, others, present, catalog }: InjectionContext,
   { observers, forwarding }: Additions,
   { counters }: CounterPrediction,
-): string {
+): Fields {
   const variables = [...joinVariables(observers), ...launchAgents(forwarding)].map(
     ({ name }) => name,
   )
-  return JSON.stringify({
+  return {
     outcome: 'injected',
     metrics: [...present, ...observers.map(({ metric }) => metric.name)],
     mode: request.mode,
@@ -280,5 +253,5 @@ function formatStatus(
     variables: variables.length > 0 ? variables : undefined,
     // The requested metrics that only other pods have.
     notSelected: others.length > 0 ? others.map(({ metric }) => metric) : undefined,
-  })
+  }
 }

@@ -2,6 +2,7 @@ import type { Fields } from './kubernetes/json.ts'
 import { REASONS, type Reason } from './reasons.ts'
 import type { Mode, OnError, RequestedMetric } from './request.ts'
 import type { CounterPrediction } from './rules/counters.ts'
+import type { LeftMetric } from './rules/left-metric.ts'
 import type { UnselectedMetric } from './rules/pod-selection.ts'
 import type { Forwarding } from './tools/forwarding.ts'
 
@@ -14,6 +15,8 @@ export interface Injected {
   readonly observers: readonly Observer[]
   /** The requested metrics that apply only to other pods. */
   readonly others: readonly UnselectedMetric[]
+  /** The requested metrics that the pod does not get, with the reasons. */
+  readonly left: readonly LeftMetric[]
   /** The names of the catalog's observers that the pod already has. */
   readonly present: readonly string[]
   readonly mode: Mode

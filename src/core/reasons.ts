@@ -23,11 +23,11 @@ export const RULES = [
     passed: 'the namespace allows each metric that loads a library into the application',
   },
   { name: 'Pod Security', passed: 'the namespace allows the observers' },
-  { name: 'LimitRange', passed: 'allows the pod with its observers' },
-  { name: 'ResourceQuota', passed: 'allows the pod with its observers' },
   { name: 'variables', passed: 'no tool replaces a variable of the target' },
   { name: 'paths', passed: 'no tool needs a path at which the target has a mount' },
   { name: 'image', passed: 'at least one node has each image of the metrics' },
+  { name: 'LimitRange', passed: 'allows the pod with its observers' },
+  { name: 'ResourceQuota', passed: 'allows the pod with its observers' },
   { name: 'annotations', passed: 'there is room for the status' },
 ] as const satisfies readonly { readonly name: string; readonly passed: string }[]
 
@@ -53,6 +53,8 @@ interface ReasonRow {
   readonly warns: boolean
   /** Whether the pod is denied if the request has `ridealong.dev/on-error: deny`. */
   readonly canDeny: boolean
+  /** Whether the reason concerns a single metric, so that the pod still gets its other metrics. */
+  readonly leavesMetric?: true
   /** Whether the pod would get no observers even if the webhook were not called. */
   readonly isRegardless?: true
   /** Whether observers that the manifest of the pod contains are kept as they are. */
@@ -182,6 +184,7 @@ const ROWS = {
     written: true,
     warns: true,
     canDeny: true,
+    leavesMetric: true,
     isErrorInManifest: true,
     isNotOffered: true,
   },
@@ -192,6 +195,7 @@ const ROWS = {
     written: true,
     warns: true,
     canDeny: true,
+    leavesMetric: true,
     isErrorInManifest: true,
   },
   'pod-not-selected': {
@@ -230,6 +234,7 @@ const ROWS = {
     written: true,
     warns: true,
     canDeny: true,
+    leavesMetric: true,
   },
   'pod-security': {
     sentence:
@@ -241,6 +246,7 @@ const ROWS = {
     written: true,
     warns: true,
     canDeny: true,
+    leavesMetric: true,
   },
   'limit-range': {
     sentence: 'a LimitRange of the namespace would refuse the pod with its observers',
@@ -252,6 +258,7 @@ const ROWS = {
     written: true,
     warns: true,
     canDeny: true,
+    leavesMetric: true,
   },
   quota: {
     sentence: 'a ResourceQuota of the namespace would refuse the pod with its observers',
@@ -262,6 +269,7 @@ const ROWS = {
     written: true,
     warns: true,
     canDeny: true,
+    leavesMetric: true,
   },
   privilege: {
     sentence: 'the namespace does not grant the privilege that the metric needs',
@@ -272,6 +280,7 @@ const ROWS = {
     written: true,
     warns: true,
     canDeny: true,
+    leavesMetric: true,
   },
   'tools-not-allowed': {
     sentence: 'the namespace does not allow metrics that load a library into the application',
@@ -280,6 +289,7 @@ const ROWS = {
     written: true,
     warns: true,
     canDeny: true,
+    leavesMetric: true,
   },
   'variable-taken': {
     sentence: 'the target has a variable that the tool of a metric sets',
@@ -289,6 +299,7 @@ const ROWS = {
     written: true,
     warns: true,
     canDeny: true,
+    leavesMetric: true,
   },
   'path-taken': {
     sentence: 'the target has a volume at a path that the tool of a metric needs',
@@ -297,6 +308,7 @@ const ROWS = {
     written: true,
     warns: true,
     canDeny: true,
+    leavesMetric: true,
   },
   'no-image-volumes': {
     sentence:
@@ -308,6 +320,7 @@ const ROWS = {
     written: true,
     warns: true,
     canDeny: true,
+    leavesMetric: true,
     isNotOffered: true,
   },
   'observer-unavailable': {
@@ -319,6 +332,7 @@ const ROWS = {
     written: true,
     warns: true,
     canDeny: true,
+    leavesMetric: true,
     isNotOffered: true,
   },
   'too-large': {
@@ -342,10 +356,16 @@ const ROWS = {
 
 export type Reason = keyof typeof ROWS
 
+/** The reasons that concern a single metric. */
+export type MetricReason = {
+  [Key in Reason]: (typeof ROWS)[Key] extends { readonly leavesMetric: true } ? Key : never
+}[Reason]
+
 /**
- * The reasons why a pod is left (admitted without new observers) or denied. The status annotation
- * and the webhook's Prometheus metrics contain the key of the reason. `npm run docs:tables` writes
- * the tables of docs/reasons.md and docs/troubleshooting.md, and a test compares them.
+ * The reasons why a pod is left (admitted without new observers) or denied, or why it lacks a
+ * requested metric. The status annotation and the webhook's Prometheus metrics contain the key of
+ * the reason. `npm run docs:tables` writes the tables of docs/reasons.md and
+ * docs/troubleshooting.md, and a test compares them.
  */
 export const REASONS: Readonly<Record<Reason, ReasonRow>> = ROWS
 

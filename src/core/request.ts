@@ -3,7 +3,8 @@ import { type Catalog, type Metric, readOption } from './catalog.ts'
 import { ANNOTATIONS_LIMIT, DOMAIN, KEYS, STATUS_KEY } from './keys.ts'
 import { type EnvVar, plain } from './kubernetes/environment.ts'
 import type { Fields } from './kubernetes/json.ts'
-import type { Reason } from './reasons.ts'
+import type { MetricReason, Reason } from './reasons.ts'
+import type { LeftMetric } from './rules/left-metric.ts'
 import {
   isDefaultWord,
   isExclusionWord,
@@ -12,6 +13,7 @@ import {
   wordInLowerCase,
 } from './text/metric-list.ts'
 import { type PodSelector, parsePods } from './text/pod-selector.ts'
+import { ascii } from './text/printable.ts'
 import { quote } from './text/quote.ts'
 import { didYouMean, didYouMeanKey } from './text/similar.ts'
 import { problemOfTargetCommand } from './text/target-command.ts'
@@ -41,7 +43,10 @@ export interface RequestedMetric {
 
 /** The content of a valid request. */
 export interface Terms {
+  /** The metrics with valid options; at least one. */
   readonly metrics: readonly RequestedMetric[]
+  /** The metrics that the catalog does not have, or whose options are invalid. */
+  readonly left: readonly WrongMetric[]
   readonly mode: Mode
   readonly targetContainer: string | undefined
   readonly targetCommand: string | undefined
@@ -51,9 +56,12 @@ export interface Terms {
 
 /** The problem with a request: a reason, and a message with the problem and the valid values. */
 export interface Wrong {
-  readonly reason: Extract<Reason, 'unknown-metric' | 'invalid-option'>
+  readonly reason: Extract<MetricReason, 'unknown-metric' | 'invalid-option'>
   readonly message: string
 }
+
+/** A requested metric that the catalog does not have, or whose options are invalid. */
+type WrongMetric = LeftMetric & Wrong
 
 /** The request in the annotations of a pod and its namespace. */
 export type Request =
@@ -118,7 +126,7 @@ function* knownKeys({ metrics }: Catalog): Iterable<string> {
 
 /**
  * Parses the request of a pod. For each key, the pod's value takes precedence over the namespace's
- * value.
+ * value. A problem with one metric leaves this metric, unless the pod is to be denied for it.
  *
  * @param own the annotations of the pod
  * @param defaults the annotations of the namespace
@@ -131,7 +139,7 @@ export function readRequest(own: Annotations, defaults: Annotations, catalog: Ca
   const annotations = defaults.size === 0 ? own : new Map([...defaults, ...own])
   const onError = readWord(KEYS.onError, ON_ERROR, annotations)
   if ('reason' in onError) return { kind: 'wrong', onError: 'admit', ...onError }
-  const terms = readTerms(list.items, annotations, catalog)
+  const terms = readTerms(list.items, annotations, catalog, onError.word)
   return 'reason' in terms
     ? { kind: 'wrong', onError: onError.word, ...terms }
     : { kind: 'asked', onError: onError.word, ...terms }
@@ -154,24 +162,26 @@ function readTerms(
   items: readonly string[],
   annotations: Annotations,
   catalog: Catalog,
+  onError: OnError,
 ): Terms | Wrong {
-  const found = findMetrics(items, catalog)
-  if ('reason' in found) return found
-  const metrics = found.map(({ metric }) => metric)
   const mode = readWord(KEYS.mode, MODES, annotations)
   if ('reason' in mode) return mode
   const problem =
-    problemOfMode(mode.word, metrics) ??
-    problemOfKeys(annotations, metrics) ??
-    problemOfCommand(annotations)
+    problemOfItems(items) ?? problemOfKeys(annotations) ?? problemOfCommand(annotations)
   if (problem !== undefined) return problem
   const pods = readPods(KEYS.pods, annotations)
   if (pods !== undefined && 'reason' in pods) return pods
-  const asked = found.map((metric) => readMetric(metric, annotations))
-  const wrong = asked.find((outcome) => 'reason' in outcome)
-  if (wrong !== undefined) return wrong
+  const read = findMetrics(items, catalog).map((found) => {
+    return 'reason' in found ? found : readMetric(found, mode.word, annotations)
+  })
+  const metrics = read.filter((each) => 'isDefault' in each)
+  const left = read.filter((each) => 'reason' in each)
+  const [first] = left
+  if (first !== undefined && (metrics.length === 0 || onError === 'deny'))
+    return { reason: first.reason, message: first.message }
   return {
-    metrics: asked.filter((outcome) => 'metric' in outcome),
+    metrics,
+    left,
     mode: mode.word,
     targetContainer: annotations.get(KEYS.targetContainer)?.trim(),
     targetCommand: annotations.get(KEYS.targetCommand),
@@ -181,34 +191,49 @@ function readTerms(
 
 type FoundMetric = Pick<RequestedMetric, 'metric' | 'isDefault'>
 
-/** Finds the metrics that the items of a list request, without repetitions. */
-function findMetrics(items: readonly string[], catalog: Catalog): readonly FoundMetric[] | Wrong {
+/** The maximum number of unknown names that are reported, each with its own sentence. */
+const MAX_UNKNOWN = 8
+
+/**
+ * Finds the metrics that the items of a list request, without repetitions. Unknown metrics come
+ * first.
+ */
+function findMetrics(
+  items: readonly string[],
+  catalog: Catalog,
+): readonly (FoundMetric | WrongMetric)[] {
   const { metrics, defaultMetrics } = catalog
-  const exclusion = items.find(isExclusionWord)
-  if (exclusion !== undefined) return exclusionAmongNames(exclusion)
   const word = items.find(isDefaultWord)
-  if (word !== undefined && defaultMetrics.length === 0) return noDefaults(word, catalog)
   const written = items.flatMap((item) => (isDefaultWord(item) ? defaultMetrics : [item]))
   const names = [...new Set(written)]
-  const unknown = names.find((name) => !metrics.has(name))
-  if (unknown !== undefined) return unknownMetric(unknown, catalog)
-  return names
-    .flatMap((name) => metrics.get(name) ?? [])
-    .map((metric) => ({ metric, isDefault: !items.includes(metric.name) }))
+  const unknown = names.filter((name) => !metrics.has(name)).slice(0, MAX_UNKNOWN)
+  return [
+    ...(word !== undefined && defaultMetrics.length === 0 ? [noDefaults(word, catalog)] : []),
+    ...unknown.map((name) => unknownMetric(name, catalog)),
+    ...names
+      .flatMap((name) => metrics.get(name) ?? [])
+      .map((metric) => ({ metric, isDefault: !items.includes(metric.name) })),
+  ]
 }
 
-function exclusionAmongNames(item: string): Wrong {
+/** Reports an item that excludes the pod, beside other items. */
+function problemOfItems(items: readonly string[]): Wrong | undefined {
+  const item = items.find(isExclusionWord)
+  if (item === undefined) return undefined
   const found = `annotation ${KEYS.inject}: ${quote(item)} cannot be in a list with other items`
   return invalid(`${found}; write only ${quote(item)} to exclude the pod, or remove it`)
 }
 
-function noDefaults(item: string, catalog: Catalog): Wrong {
+function noDefaults(item: string, catalog: Catalog): WrongMetric {
   const found = `annotation ${KEYS.inject}: ${quote(item)} requests the catalog's default metrics`
   const message = `${found}, but it has none; known metrics are ${listKnown(catalog)}`
-  return { reason: 'unknown-metric', message }
+  return { metric: item, reason: 'unknown-metric', message }
 }
 
-function unknownMetric(name: string, catalog: Catalog): Wrong {
+/** The maximum length of the name of a metric (a label of RFC 1123). */
+const MAX_NAME_LENGTH = 63
+
+function unknownMetric(name: string, catalog: Catalog): WrongMetric {
   const word = wordInLowerCase(name)
   const advice =
     word === undefined
@@ -216,7 +241,7 @@ function unknownMetric(name: string, catalog: Catalog): Wrong {
       : `; ${quote(word)} must be in lower case`
   const found = `annotation ${KEYS.inject}: ${quote(name)} is not a metric of the catalog`
   const message = `${found}${advice}; known metrics are ${listKnown(catalog)}`
-  return { reason: 'unknown-metric', message }
+  return { metric: ascii(name, MAX_NAME_LENGTH), reason: 'unknown-metric', message }
 }
 
 function listKnown({ metrics }: Catalog): string {
@@ -240,43 +265,39 @@ function readWord<Word extends string>(
     : { word }
 }
 
-/** Reports the first metric whose observer does not work in the mode. */
-function problemOfMode(mode: Mode, metrics: readonly Metric[]): Wrong | undefined {
-  const metric = metrics.find(({ onlyMode = mode }) => onlyMode !== mode)
-  if (metric === undefined) return undefined
-  const needs = `metric ${metric.name} needs the mode ${metric.onlyMode}`
+/** Reports a metric whose observer does not work in the mode. */
+function problemOfMode(mode: Mode, { name, onlyMode }: Metric): Wrong | undefined {
+  if (onlyMode === undefined || onlyMode === mode) return undefined
+  const needs = `metric ${name} needs the mode ${onlyMode}`
   return invalid(
     `annotation ${KEYS.mode}: ${needs}, because its observer must run before the application`,
   )
 }
 
 /**
- * Reports the first unknown key. Without this check, a misspelled key would have no effect, and the
- * user would not notice the mistake.
+ * Reports the first unknown key that names no metric. Without this check, a misspelled key would
+ * have no effect, and the user would not notice the mistake.
  */
-function problemOfKeys(annotations: Annotations, metrics: readonly Metric[]): Wrong | undefined {
-  for (const key of annotations.keys()) {
-    const known = KNOWN_KEYS.has(key) ? undefined : keysBeside(key, metrics)
-    if (known !== undefined) return unknownKey(key, known)
-  }
-  return undefined
+function problemOfKeys(annotations: Annotations): Wrong | undefined {
+  const key = [...annotations.keys()].find((key) => !KNOWN_KEYS.has(key) && !OPTION_KEY.test(key))
+  return key === undefined ? undefined : unknownKey(key, Object.values(KEYS))
+}
+
+/** Reports the first key that names the metric, but none of its options. */
+function problemOfOptions(
+  annotations: Annotations,
+  { name, options, podsKey }: Metric,
+): Wrong | undefined {
+  const prefix = `${name}.${DOMAIN}/`
+  const key = [...annotations.keys()].find((key) => {
+    return key.startsWith(prefix) && !options.has(key) && key !== podsKey
+  })
+  return key === undefined ? undefined : unknownKey(key, [...options.keys(), podsKey])
 }
 
 function unknownKey(key: string, known: readonly string[]): Wrong {
   const unknown = `annotation ${quote(key)} is unknown${didYouMeanKey(key, known)}`
   return invalid(`${unknown}; known keys are ${known.join(', ')}`)
-}
-
-/**
- * Returns the valid keys to suggest for an unknown key. The result is undefined if the key is valid
- * or belongs to a metric that is not requested.
- */
-function keysBeside(key: string, metrics: readonly Metric[]): readonly string[] | undefined {
-  const [, name] = OPTION_KEY.exec(key) ?? []
-  if (name === undefined) return Object.values(KEYS)
-  const metric = metrics.find((asked) => asked.name === name)
-  if (metric === undefined || metric.options.has(key) || key === metric.podsKey) return undefined
-  return [...metric.options.keys(), metric.podsKey]
 }
 
 function problemOfCommand(annotations: Annotations): Wrong | undefined {
@@ -293,12 +314,20 @@ function readPods(key: string, annotations: Annotations): PodSelector | undefine
   return invalid(`annotation ${key}: ${pods.problem}`)
 }
 
-function readMetric(found: FoundMetric, annotations: Annotations): RequestedMetric | Wrong {
+function readMetric(
+  found: FoundMetric,
+  mode: Mode,
+  annotations: Annotations,
+): RequestedMetric | WrongMetric {
   const { metric } = found
   const pods = readPods(metric.podsKey, annotations)
-  if (pods !== undefined && 'reason' in pods) return pods
-  const read = readOptions(metric, annotations)
-  return 'reason' in read ? read : { ...found, options: read.options, pods }
+  const read =
+    problemOfMode(mode, metric) ??
+    problemOfOptions(annotations, metric) ??
+    readOptions(metric, annotations)
+  if ('reason' in read) return { metric: metric.name, ...read }
+  if (pods !== undefined && 'reason' in pods) return { metric: metric.name, ...pods }
+  return { ...found, options: read.options, pods }
 }
 
 function readOptions(

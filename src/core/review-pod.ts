@@ -1,5 +1,5 @@
 import { type Circumstances, decide } from './decide.ts'
-import { type Decision, leave, type Observer } from './decision.ts'
+import { type Decision, type Injected, leave } from './decision.ts'
 import { type Fields, fieldsOrNone } from './kubernetes/json.ts'
 import { readPod } from './kubernetes/pod.ts'
 import { check, type Operation, patch } from './patch.ts'
@@ -10,6 +10,7 @@ import { allowPatched, deny, type ReviewResponse } from './response.ts'
 import type { Review } from './review.ts'
 import { listOverlaps } from './rules/overlapping-metrics.ts'
 import { listProcessOneUses, PAUSE } from './rules/process-one.ts'
+import { describeLacked } from './status.ts'
 import { nameFirst } from './text/name-first.ts'
 
 /** The result of reviewing a pod: the response, and the decision for logs and metrics. */
@@ -78,20 +79,23 @@ function respond(
 
 function listWarnings({ object }: Review, decision: Decision): readonly string[] {
   if (decision.outcome === 'injected')
-    return listObserverWarnings(decision.observers, fieldsOrNone(fieldsOrNone(object).spec))
+    return listInjectionWarnings(decision, fieldsOrNone(fieldsOrNone(object).spec))
   if (decision.outcome !== 'left' || !REASONS[decision.reason].warns) return []
   return [`${decision.reason}: ${decision.message}`]
 }
 
 /**
- * Returns the warnings about a pod that gets observers: metrics that measure the same, and commands
- * that need a process 1 of their own.
+ * Returns the warnings about a pod that gets observers: requested metrics that it does not get,
+ * metrics that measure the same, and commands that need a process 1 of their own.
  */
-export function listObserverWarnings(
-  observers: readonly Observer[],
+export function listInjectionWarnings(
+  { observers, left }: Injected,
   podSpec: Fields,
 ): readonly string[] {
   const uses = listProcessOneUses(podSpec)
-  const warnings = uses.length === 0 ? [] : [`${nameFirst(uses)}; ${PAUSE}`]
-  return [...listOverlaps(observers.map(({ metric }) => metric)), ...warnings]
+  return [
+    ...left.map(describeLacked),
+    ...listOverlaps(observers.map(({ metric }) => metric)),
+    ...(uses.length === 0 ? [] : [`${nameFirst(uses)}; ${PAUSE}`]),
+  ]
 }

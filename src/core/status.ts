@@ -1,5 +1,5 @@
 import { ANNOTATIONS_LIMIT, STATUS_KEY } from './keys.ts'
-import { type Fields, listOrNone, parseFields } from './kubernetes/json.ts'
+import { asObjects, asText, type Fields, listOrNone, parseFields } from './kubernetes/json.ts'
 import type { Pod } from './kubernetes/pod.ts'
 import { isReason, type Reason } from './reasons.ts'
 import { ascii } from './text/printable.ts'
@@ -46,9 +46,63 @@ export function reasonIn(status: Fields | undefined): Reason | undefined {
   return isReason(status?.reason) ? status.reason : undefined
 }
 
+/** A metric that an injected pod lacks, as the status annotation records it. */
+export interface LackedMetric {
+  /** The requested name. It may be any text, if no metric of the catalog has it. */
+  readonly metric: string
+  readonly reason: Reason
+  /** Undefined if the status had no room for it. */
+  readonly message: string | undefined
+}
+
+/** Returns the metrics that an injected pod lacks, according to its status annotation. */
+export function lackedBefore(annotations: Fields | undefined): readonly LackedMetric[] {
+  const status = readStatus(annotations)
+  if (status?.outcome !== 'injected') return []
+  return asObjects(status.left).flatMap(({ metric, reason, message }) => {
+    const name = asText(metric)
+    return name !== undefined && isReason(reason)
+      ? [{ metric: name, reason, message: asText(message) }]
+      : []
+  })
+}
+
+/** Describes a metric that a pod lacks, with the reason. */
+export function describeLacked({ metric, reason, message }: LackedMetric): string {
+  return `without ${metric}: ${[reason, ...(message === undefined ? [] : [message])].join(': ')}`
+}
+
 /** Reports whether a status fits in its annotation. A status is ASCII, one byte per character. */
 export function isShort(status: string): boolean {
   return status.length <= MAX_STATUS_LENGTH
+}
+
+/**
+ * Returns the status of an injected pod: the fields, and the metrics that were left. Until the
+ * status is short enough and `fits`, the messages of these metrics are shortened, and then metrics
+ * are omitted from the end. Returns undefined if it does not fit without them either.
+ */
+export function injectedStatus(
+  fields: Fields,
+  left: readonly LackedMetric[],
+  fits: (status: string) => boolean = () => true,
+): string | undefined {
+  for (const shown of shorten(left)) {
+    const status = JSON.stringify(shown.length > 0 ? { ...fields, left: shown } : fields)
+    if (isShort(status) && fits(status)) return status
+  }
+  return undefined
+}
+
+/** The minimum length of a shortened message; shorter messages are omitted. */
+const MIN_MESSAGE_LENGTH = 48
+
+/** Yields shorter and shorter descriptions of left metrics; the last has no metric. */
+function* shorten(left: readonly LackedMetric[]): Iterable<readonly Partial<LackedMetric>[]> {
+  for (let most = MAX_STATUS_LENGTH; most >= MIN_MESSAGE_LENGTH; most = Math.floor(most * 0.8))
+    yield left.map((each) => ({ ...each, message: each.message && ascii(each.message, most) }))
+  for (let count = left.length; count >= 0; count -= 1)
+    yield left.slice(0, count).map(({ metric, reason }) => ({ metric, reason }))
 }
 
 /**

@@ -37,10 +37,13 @@ export const PAGE_TABLES: Readonly<Record<string, readonly Table[]>> = {
   ],
   'docs/reasons.md': [
     {
-      titles: '| reason | meaning | in the status | can deny |',
-      rows: Object.entries(REASONS).map(([reason, { sentence, written, canDeny }]) => {
-        return [`\`${reason}\``, sentence, yesOrNo(written), yesOrNo(canDeny)]
-      }),
+      titles: '| reason | meaning | leaves | in the status | can deny |',
+      rows: Object.entries(REASONS).map(
+        ([reason, { sentence, leavesMetric, written, canDeny }]) => {
+          const left = leavesMetric === true ? 'the metric' : 'the pod'
+          return [`\`${reason}\``, sentence, left, yesOrNo(written), yesOrNo(canDeny)]
+        },
+      ),
     },
   ],
   'docs/troubleshooting.md': [

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import jsonpatch, { type Operation } from 'fast-json-patch'
@@ -32,37 +32,8 @@ import {
 } from './arbitrary.ts'
 import { survive } from './attack.ts'
 
-// Metrics with higher privileges, which an administrator may add to the built-in metrics.
-const folder = t.testdir({
-  'tools.yaml': readFileSync(new URL('./catalog/tools.yaml', import.meta.url), 'utf8'),
-  'metrics.yaml': `
-apiVersion: ridealong.dev/v1alpha1
-kind: Metric
-metadata: {name: host-perf}
-spec:
-  description: hardware counters of the node
-  privilege: privileged
-  container:
-    image: example.com/perf
-    args: ["$(HOME)"]
-    env: [{name: HOME, value: /}]
-    resources: {limits: {cpu: "1", memory: 1Gi}}
-    securityContext: {privileged: true, runAsUser: 0}
----
-apiVersion: ridealong.dev/v1alpha1
-kind: Metric
-metadata: {name: raw-perf}
-spec:
-  description: hardware counters of the pod
-  privilege: baseline
-  options:
-    event: {type: string, enum: [cycles, instructions], default: cycles, description: what to count}
-  container:
-    image: example.com/perf
-    resources: {limits: {cpu: 1500m, memory: 512Mi}}
-`,
-})
-const catalog = await loadCatalog({ folder })
+// The built-in metrics, and metrics that an administrator may add.
+const catalog = await loadCatalog({ folder: fileURLToPath(new URL('catalog', import.meta.url)) })
 const metrics = [...catalog.metrics.keys()]
 const excludedNamespaces = new Set(['kube-system'])
 

@@ -44,10 +44,28 @@ t.test('an injection is counted by metric, but not in a dry run', async (t) => {
   t.equal(sampleOf(await app.metrics(), 'ridealong_review_duration_seconds_count'), 3)
 })
 
+t.test('a metric that an injected pod lacks is counted and logged with its reason', async (t) => {
+  const app = await startApp(t)
+  const partial = podOf({ [KEYS.inject]: 'perf-sysstat,mpi-trace,nobody' })
+  await post(app, PODS, reviewOf(partial, { dryRun: true }))
+  t.strictSame(addedNames(await post(app, PODS, reviewOf(partial))), ['perf-sysstat'])
+  for (const [metric, reason] of [
+    ['mpi-trace', 'tools-not-allowed'],
+    ['', 'unknown-metric'],
+  ] as const) {
+    const labels = { metric, reason }
+    t.equal(sampleOf(await app.metrics(), 'ridealong_metrics_left_total', labels), 1, reason)
+  }
+  const line = linesFrom(app.lines, 0).find(({ without }) => without !== undefined)
+  t.match(line, { outcome: 'injected', metrics: ['perf-sysstat'] })
+  t.strictSame(line?.without, { nobody: 'unknown-metric', 'mpi-trace': 'tools-not-allowed' })
+})
+
 t.test('no label of a Prometheus metric contains text of a user', async (t) => {
   const app = await startApp(t)
   const mine = 'my-own-words'
   await post(app, PODS, reviewOf(podOf({ [KEYS.inject]: mine }), { operation: 'CREATE' }))
+  await post(app, PODS, reviewOf(podOf({ [KEYS.inject]: `perf-sysstat,${mine}` })))
   await post(app, PODS, reviewOf(ASKING, { operation: mine, namespace: mine, name: mine }))
   await call({ port: app.port, ca: app.ca, path: `/${mine}`, method: 'POST' })
   t.notMatch(await app.metrics(), mine)

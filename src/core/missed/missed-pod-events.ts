@@ -63,7 +63,7 @@ const SENTENCES: Readonly<Record<MissedPodReason, (pods: string, first: string) 
     `an observer is missing, altered, or not the catalog's: ${pods}; ` +
     `for details, run ridealong explain pod/${first}`,
   'observer-unavailable': (pods) =>
-    `created without the requested observers, because no node was known to have an image: ${pods}`,
+    `created without requested observers, because no node was known to have an image: ${pods}`,
 }
 
 function formatPods(group: readonly MissedPod[]): string {

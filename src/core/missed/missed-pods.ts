@@ -8,6 +8,7 @@ import { differencesFrom, listObservers } from '../rules/observer-difference.ts'
 import {
   hasRoom,
   injectedBefore,
+  lackedBefore,
   MAX_STATUS_LENGTH,
   readStatus,
   reasonIn,
@@ -97,7 +98,11 @@ function readAnswer({ metadata, spec }: Fields, catalog: Catalog): MissedPodReas
   if (metrics.length === 0) return undefined
   const fields = fieldsOrNone(spec)
   const isAltered = findDrift(fields, metrics, variablesBefore(annotations)).length > 0
-  return isAltered || differs(fields, metrics, status?.catalog, catalog) ? 'altered' : undefined
+  if (isAltered || differs(fields, metrics, status?.catalog, catalog)) return 'altered'
+  const isUnavailable = lackedBefore(annotations).some(
+    ({ reason }) => reason === 'observer-unavailable',
+  )
+  return isUnavailable ? 'observer-unavailable' : undefined
 }
 
 /**

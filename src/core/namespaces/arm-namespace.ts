@@ -7,6 +7,7 @@ import { type Annotations, type Request, readRequest, requestsMetrics } from '..
 import { allow, allowPatched, type ReviewResponse } from '../response.ts'
 import type { Review } from '../review.ts'
 import { listIgnoredOptions, listOverlaps } from '../rules/overlapping-metrics.ts'
+import { describeLacked } from '../status.ts'
 import { readNamespace } from './namespace.ts'
 import { findFormerRevision, readMovedFrom } from './revision.ts'
 
@@ -151,6 +152,7 @@ function listWarnings(
   const metrics = request.metrics.map(({ metric }) => metric)
   return [
     'pods that are created from now on get observers; running pods are not changed',
+    ...request.left.map(describeLacked),
     ...listOverlaps(metrics),
     ...listIgnoredOptions(metrics, annotations),
   ]

@@ -1,3 +1,4 @@
+import type { Metric } from '../catalog.ts'
 import type { Observer } from '../decision.ts'
 import { type Fields, fieldsOrNone } from '../kubernetes/json.ts'
 import type { Pod } from '../kubernetes/pod.ts'
@@ -42,8 +43,7 @@ function buildObserver(
   installerLimits: Fields | undefined,
 ): Observer {
   const { metric, options, pods, isDefault } = asked
-  const { securityContext: own } = metric.container
-  const securityContext = own === undefined ? derived : startable(own, pod)
+  const securityContext = securityContextOf(metric, derived, pod)
   const installer = installerLimits && {
     securityContext: derived,
     resources: undefined,
@@ -61,6 +61,15 @@ function buildObserver(
   return pod.hasResources
     ? { ...bare, resources: withStorage(pod, undefined, metric.tool) }
     : withResources(bare, pod, guaranteed)
+}
+
+/**
+ * Returns the security context of the observer of a metric: that of the catalog, or else the one
+ * that is derived from the target.
+ */
+export function securityContextOf({ container }: Metric, derived: Fields, pod: Pod): Fields {
+  const { securityContext: own } = container
+  return own === undefined ? derived : startable(own, pod)
 }
 
 /**

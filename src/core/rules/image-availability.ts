@@ -1,26 +1,20 @@
-import { imagesOf } from '../catalog.ts'
-import { type Denied, type Left, leaveOrDeny, type Observer } from '../decision.ts'
-import type { OnError } from '../request.ts'
+import { imagesOf, type Metric } from '../catalog.ts'
+import type { MetricProblem } from './left-metric.ts'
 
 /**
- * Leaves or denies a pod if no node is known to have the image of an observer. A native sidecar
- * whose image cannot be pulled prevents the containers after it from starting. An ordinary
- * container whose image cannot be pulled prevents the pod from completing.
+ * Finds an image of a metric that no node is known to have. A native sidecar whose image cannot be
+ * pulled prevents the containers after it from starting. An ordinary container whose image cannot
+ * be pulled prevents the pod from completing.
  *
  * @param held the images that nodes are known to have; undefined if images are not watched, which
  * disables the check
  */
-export function checkImageAvailability(
+export function findMissingImage(
   held: ReadonlySet<string> | undefined,
-  onError: OnError,
-  observers: readonly Observer[],
-): Left | Denied | undefined {
-  if (held === undefined) return undefined
-  for (const { metric } of observers) {
-    const image = imagesOf(metric).find((image) => !held.has(image))
-    if (image === undefined) continue
-    const message = `no node is known to have ${image}, the image of ${metric.name}`
-    return leaveOrDeny(onError, 'observer-unavailable', message)
-  }
-  return undefined
+  metric: Metric,
+): MetricProblem | undefined {
+  const image = held && imagesOf(metric).find((image) => !held.has(image))
+  if (image === undefined) return undefined
+  const message = `no node is known to have ${image}, the image of ${metric.name}`
+  return { reason: 'observer-unavailable', message }
 }

@@ -1,20 +1,14 @@
-import { covers, type Privilege } from '../catalog.ts'
-import { type Denied, type Left, leaveOrDeny, type Observer } from '../decision.ts'
+import { covers, type Metric, type Privilege } from '../catalog.ts'
 import { PRIVILEGE_LABEL, TOOLS_LABEL } from '../keys.ts'
-import { fieldsOrNone } from '../kubernetes/json.ts'
+import { type Fields, fieldsOrNone } from '../kubernetes/json.ts'
 import type { Pod } from '../kubernetes/pod.ts'
 import { allowsRoot, podSecurityProblem } from '../kubernetes/pod-security.ts'
 import type { Namespace } from '../namespaces/namespace.ts'
-import type { Reason } from '../reasons.ts'
-import type { OnError } from '../request.ts'
 import { quote } from '../text/quote.ts'
 import { IMAGE_VOLUMES_SINCE } from '../tools/tool.ts'
+import { securityContextOf } from './build-observer.ts'
+import type { MetricProblem } from './left-metric.ts'
 import { constraintsProblem } from './openshift.ts'
-
-interface PolicyProblem {
-  readonly reason: Reason
-  readonly message: string
-}
 
 /** The rules for pods in a namespace. */
 export interface RuleSource {
@@ -32,33 +26,30 @@ export interface RuleSource {
   readonly apiserverVersion?: number | undefined
 }
 
-/**
- * Leaves or denies a pod if the privilege that its namespace grants, or the rules of Kubernetes for
- * security contexts in this namespace, would not allow the observers.
- *
- * @returns undefined if the observers are allowed
- */
-export function checkNamespacePolicy(
-  rules: RuleSource,
-  pod: Pod,
-  onError: OnError,
-  observers: readonly Observer[],
-): Left | Denied | undefined {
-  const { namespace } = rules
-  const problem = observers
-    .map(
-      (observer) =>
-        privilegeProblem(namespace, observer) ??
-        toolProblem(namespace, observer) ??
-        imageVolumeProblem(rules, observer) ??
-        standardProblem(rules, pod, observer) ??
-        openShiftProblem(pod, observer),
-    )
-    .find((found) => found !== undefined)
-  return problem && leaveOrDeny(onError, problem.reason, problem.message)
+/** A pod, and the rules for pods in its namespace. */
+export interface PolicyFacts extends RuleSource {
+  readonly pod: Pod
+  /** The security context that an observer derives from its target. */
+  readonly derived: Fields
 }
 
-function privilegeProblem(namespace: Namespace, { metric }: Observer): PolicyProblem | undefined {
+/**
+ * Finds the reason why the privilege that a namespace grants, or the rules of Kubernetes for
+ * security contexts in this namespace, would not allow the observer of a metric.
+ *
+ * @returns undefined if the observer is allowed
+ */
+export function findPolicyProblem(facts: PolicyFacts, metric: Metric): MetricProblem | undefined {
+  return (
+    privilegeProblem(facts.namespace, metric) ??
+    toolProblem(facts.namespace, metric) ??
+    imageVolumeProblem(facts, metric) ??
+    standardProblem(facts, metric) ??
+    openShiftProblem(facts, metric)
+  )
+}
+
+function privilegeProblem(namespace: Namespace, metric: Metric): MetricProblem | undefined {
   if (covers(namespace.privilege, metric.privilege)) return undefined
   const needed = `metric ${metric.name} needs the privilege ${metric.privilege}`
   const granted = `namespace ${quote(namespace.name)} grants ${namespace.privilege}`
@@ -66,7 +57,7 @@ function privilegeProblem(namespace: Namespace, { metric }: Observer): PolicyPro
   return { reason: 'privilege', message }
 }
 
-function toolProblem(namespace: Namespace, { metric }: Observer): PolicyProblem | undefined {
+function toolProblem(namespace: Namespace, metric: Metric): MetricProblem | undefined {
   if (metric.tool === undefined || namespace.allowsTools) return undefined
   const needed = `metric ${metric.name} loads a library into the application`
   const message =
@@ -82,8 +73,8 @@ function toolProblem(namespace: Namespace, { metric }: Observer): PolicyProblem 
  */
 function imageVolumeProblem(
   { apiserverVersion = IMAGE_VOLUMES_SINCE }: RuleSource,
-  { metric }: Observer,
-): PolicyProblem | undefined {
+  metric: Metric,
+): MetricProblem | undefined {
   if (metric.tool?.imageVolume === undefined) return undefined
   if (apiserverVersion >= IMAGE_VOLUMES_SINCE) return undefined
   const needed = `the tool of ${metric.name} is mounted from its image`
@@ -93,15 +84,15 @@ function imageVolumeProblem(
 }
 
 function standardProblem(
-  { namespace, podSecurityDefault = 'privileged', apiserverVersion }: RuleSource,
-  pod: Pod,
-  { metric, securityContext, installer }: Observer,
-): PolicyProblem | undefined {
+  { pod, derived, namespace, podSecurityDefault = 'privileged', apiserverVersion }: PolicyFacts,
+  metric: Metric,
+): MetricProblem | undefined {
   const level = namespace.enforce ?? podSecurityDefault
   const { enforceVersion } = namespace
   const mayBeRoot = allowsRoot(pod, { enforceVersion, apiserverVersion })
   const podContext = fieldsOrNone(pod.spec.securityContext)
-  const contexts = [securityContext, ...(installer ? [installer.securityContext] : [])]
+  const own = securityContextOf(metric, derived, pod)
+  const contexts = metric.tool?.installer === undefined ? [own] : [own, derived]
   const problem = contexts
     .map((context) => podSecurityProblem(level, context, mayBeRoot, podContext))
     .find((found) => found !== undefined)
@@ -117,11 +108,11 @@ function standardProblem(
  * refuse. A security context that is derived from the target is always allowed.
  */
 function openShiftProblem(
-  pod: Pod,
-  { metric, securityContext }: Observer,
-): PolicyProblem | undefined {
+  { pod, derived }: PolicyFacts,
+  metric: Metric,
+): MetricProblem | undefined {
   if (metric.container.securityContext === undefined) return undefined
-  const problem = constraintsProblem(pod, securityContext)
+  const problem = constraintsProblem(pod, securityContextOf(metric, derived, pod))
   if (problem === undefined) return undefined
   return { reason: 'pod-security', message: `observer ${metric.name}: ${problem}` }
 }

@@ -1,6 +1,5 @@
 import type { Observer } from '../decision.ts'
 import { type Fields, fieldsOrNone } from '../kubernetes/json.ts'
-import type { LimitRange } from '../kubernetes/limit-range.ts'
 import { filledProblem, limitRangeProblem } from '../kubernetes/limit-range-problem.ts'
 import type { Pod } from '../kubernetes/pod.ts'
 import {
@@ -16,40 +15,63 @@ import { type AddedContainers, raiseResources } from '../kubernetes/raise-resour
 import { type ResourceList, readResourceList } from '../kubernetes/resource-list.ts'
 import { ruledResources } from '../kubernetes/ruled-resources.ts'
 import type { Namespace } from '../namespaces/namespace.ts'
-import type { Mode } from '../request.ts'
+import type { Mode, RequestedMetric, Terms } from '../request.ts'
 import { installerName } from '../tools/tool.ts'
 import { withResources } from './build-observer.ts'
+import type { LeftMetric, MetricProblem } from './left-metric.ts'
 
-/** The observers with the resources that a namespace allows, or the rule that refuses the pod. */
-export type FittedObservers =
-  | { readonly observers: readonly Observer[] }
-  | { readonly reason: 'limit-range' | 'quota'; readonly message: string }
+/** The observers with the resources that a namespace allows, and the metrics that it does not. */
+export interface FittedMetrics {
+  readonly observers: readonly Observer[]
+  readonly left: readonly LeftMetric[]
+}
 
 /**
  * Raises the resources of observers as little as the LimitRanges of a namespace need, and checks
  * the rules in the order of admission: LimitRanges set defaults and enforce their bounds, then
- * ResourceQuotas apply.
+ * ResourceQuotas apply. The rules judge all observers together. While they refuse the pod, its last
+ * metric with a tool is left, or its last metric if none has a tool.
+ *
+ * @param build builds the observers of metrics, before the resources are raised
  */
 export function fitResources(
   { limitRanges, quotas }: Namespace,
   pod: Pod,
-  mode: Mode,
-  observers: readonly Observer[],
-): FittedObservers {
-  if (limitRanges.length === 0 && quotas.length === 0) return { observers }
+  { mode, metrics }: Pick<Terms, 'mode' | 'metrics'>,
+  build: (metrics: readonly RequestedMetric[]) => readonly Observer[],
+): FittedMetrics {
+  if (limitRanges.length === 0 && quotas.length === 0)
+    return { observers: build(metrics), left: [] }
   const defaults = limitRanges.map((limitRange) => limitRange.defaults)
   const before = readPodResources(pod, defaults, ruledResources(limitRanges, quotas))
-  const fitted = fitLimitRanges({ limitRanges, defaults, pod, mode, before }, observers)
+  const context = { limitRanges, quotas, defaults, pod, mode, before }
+  const kept = [...metrics]
+  const left: LeftMetric[] = []
+  while (kept.length > 0) {
+    const fitted = fitTogether(context, build(kept))
+    if (!('reason' in fitted)) return { observers: fitted, left }
+    const place = kept.findLastIndex(({ metric }) => metric.tool !== undefined)
+    const [dropped] = kept.splice(place, 1)
+    if (dropped !== undefined) left.unshift({ metric: dropped.metric.name, ...fitted })
+  }
+  return { observers: [], left }
+}
+
+function fitTogether(
+  context: LimitContext,
+  observers: readonly Observer[],
+): readonly Observer[] | MetricProblem {
+  const fitted = fitLimitRanges(context, observers)
   if (fitted.problem !== undefined) return { reason: 'limit-range', message: fitted.problem }
+  const { pod, before, quotas } = context
   const ours = [...fitted.added.first, ...fitted.added.last]
   const after = together(before, fitted.added)
   const message = quotaProblem(quotas, { spec: pod.spec, before, after, observers: ours })
-  return message === undefined ? { observers: fitted.observers } : { reason: 'quota', message }
+  return message === undefined ? fitted.observers : { reason: 'quota', message }
 }
 
-/** The LimitRanges of a namespace, and a pod without its observers. */
-interface LimitContext {
-  readonly limitRanges: readonly LimitRange[]
+/** The rules of a namespace, and a pod without its observers. */
+interface LimitContext extends Pick<Namespace, 'limitRanges' | 'quotas'> {
   readonly defaults: readonly Resources[]
   readonly pod: Pod
   readonly mode: Mode

@@ -1,18 +1,13 @@
 import { asObjects, asText, type Fields, fieldsOrNone } from '../kubernetes/json.ts'
-import type { Reason } from '../reasons.ts'
 import { quote } from '../text/quote.ts'
 import { type Forwarding, LAUNCH_AGENT_NAMES } from '../tools/forwarding.ts'
 import type { Tool, ToolVariable } from '../tools/tool.ts'
+import type { MetricProblem } from './left-metric.ts'
 
 /** A tool, and the name of its metric. */
 export interface NamedTool {
   readonly name: string
   readonly tool: Tool
-}
-
-interface ToolConflict {
-  readonly reason: Extract<Reason, 'invalid-pod' | 'variable-taken' | 'path-taken'>
-  readonly message: string
 }
 
 /** Returns the tools of metrics. Most metrics have none. */
@@ -25,38 +20,43 @@ export function findTools(
 }
 
 /** Adds the variables with which mpirun forwards variables to the first tool that it forwards. */
-export function withLaunchAgents(
-  tools: readonly NamedTool[],
-  { metrics }: Forwarding,
-): readonly NamedTool[] {
-  const agents = LAUNCH_AGENT_NAMES.map((name) => ({ name, value: '' }))
-  return tools.map(({ name, tool }) => {
-    const isFirst = name === metrics[0]?.metric.name
-    return { name, tool: isFirst ? { ...tool, variables: [...tool.variables, ...agents] } : tool }
-  })
+export function withLaunchAgents({ name, tool }: NamedTool, { metrics }: Forwarding): NamedTool {
+  if (name !== metrics[0]?.metric.name) return { name, tool }
+  const agents = LAUNCH_AGENT_NAMES.map((agent) => ({ name: agent, value: '' }))
+  return { name, tool: { ...tool, variables: [...tool.variables, ...agents] } }
 }
 
 /**
  * Finds a setting of the target, or of another tool, that a tool would replace: a variable, or a
  * path at which a volume is mounted.
  *
- * @param target the target as received, a core/v1 Container
+ * @param target the target as received, a core/v1 Container whose lists are lists
+ * @param earlier the tools that the target has or will have
  * @returns undefined if there is no conflict
  */
 export function findToolConflict(
   target: Fields,
-  tools: readonly NamedTool[],
-): ToolConflict | undefined {
-  if (tools.length === 0) return undefined
-  const container = `container ${quote(asText(target.name) ?? '')}`
+  tool: NamedTool,
+  earlier: readonly NamedTool[] = [],
+): MetricProblem | undefined {
+  const container = nameContainer(target)
+  return (
+    variableConflict(target, container, tool, earlier) ??
+    pathConflict(target, container, tool, earlier)
+  )
+}
+
+/** Returns a message about a field of the target of tools that must be a list and is none. */
+export function findListProblem(target: Fields): string | undefined {
   const wrong = LISTS.find((key) => !Array.isArray(target[key] ?? []))
-  if (wrong !== undefined) {
-    return { reason: 'invalid-pod', message: `${wrong} of ${container} must be a list` }
-  }
-  return variableConflict(target, container, tools) ?? pathConflict(target, container, tools)
+  return wrong && `${wrong} of ${nameContainer(target)} must be a list`
 }
 
 const LISTS = ['env', 'envFrom', 'volumeMounts', 'volumeDevices'] as const
+
+function nameContainer({ name }: Fields): string {
+  return `container ${quote(asText(name) ?? '')}`
+}
 
 /** The variables that a container has or may have. */
 interface Variables {
@@ -70,8 +70,9 @@ interface Variables {
 function variableConflict(
   target: Fields,
   container: string,
-  tools: readonly NamedTool[],
-): ToolConflict | undefined {
+  { name: metric, tool }: NamedTool,
+  earlier: readonly NamedTool[],
+): MetricProblem | undefined {
   const variables = {
     present: new Set(asObjects(target.env).map(({ name }) => name)),
     optional: new Set(
@@ -81,17 +82,14 @@ function variableConflict(
     ),
     prefixes: asObjects(target.envFrom).map(({ prefix }) => asText(prefix) ?? ''),
   }
-  for (const [index, { name: metric, tool }] of tools.entries()) {
-    const earlier = tools.slice(0, index)
-    for (const variable of tool.variables) {
-      const owner = otherSetter(variable, earlier) ?? ownerIn(variables, variable, container)
-      if (owner !== undefined) return variableTaken(metric, variable, owner)
-    }
+  for (const variable of tool.variables) {
+    const owner = otherSetter(variable, earlier) ?? ownerIn(variables, variable, container)
+    if (owner !== undefined) return variableTaken(metric, variable, owner)
   }
   return undefined
 }
 
-function variableTaken(metric: string, { name }: ToolVariable, owner: string): ToolConflict {
+function variableTaken(metric: string, { name }: ToolVariable, owner: string): MetricProblem {
   const message = `metric ${metric} sets the variable ${name}, which ${owner}`
   return { reason: 'variable-taken', message }
 }
@@ -143,8 +141,9 @@ interface Mounted {
 function pathConflict(
   target: Fields,
   container: string,
-  tools: readonly NamedTool[],
-): ToolConflict | undefined {
+  { name, tool }: NamedTool,
+  earlier: readonly NamedTool[],
+): MetricProblem | undefined {
   const taken: Mounted[] = [
     ...asObjects(target.volumeMounts).map(({ mountPath }) => mountPath),
     ...asObjects(target.volumeDevices).map(({ devicePath }) => devicePath),
@@ -155,17 +154,20 @@ function pathConflict(
     const text = asText(path) ?? ''
     return text === '' ? [] : { path: normalize(text), owner: container }
   })
-  for (const { name, tool } of tools) {
-    for (const { mountPath: path } of [...tool.mounts, tool.results]) {
-      const other = taken.find((mounted) => overlaps(mounted.path, path))
-      if (other !== undefined) return pathTaken(name, path, other)
-      taken.push({ path, owner: `metric ${name}` })
-    }
+  taken.push(...earlier.flatMap(pathsOf))
+  for (const { path, owner } of pathsOf({ name, tool })) {
+    const other = taken.find((mounted) => overlaps(mounted.path, path))
+    if (other !== undefined) return pathTaken(name, path, other)
+    taken.push({ path, owner })
   }
   return undefined
 }
 
-function pathTaken(metric: string, path: string, { path: taken, owner }: Mounted): ToolConflict {
+function pathsOf({ name, tool: { mounts, results } }: NamedTool): readonly Mounted[] {
+  return [...mounts, results].map(({ mountPath }) => ({ path: mountPath, owner: `metric ${name}` }))
+}
+
+function pathTaken(metric: string, path: string, { path: taken, owner }: Mounted): MetricProblem {
   const message = `metric ${metric} needs the path ${path}, but ${owner} has a mount at`
   return { reason: 'path-taken', message: `${message} ${quote(taken)}` }
 }

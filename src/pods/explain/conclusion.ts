@@ -2,6 +2,7 @@ import type { Decision, Denied, Left } from '../../core/decision.ts'
 import { STATUS_KEY } from '../../core/keys.ts'
 import { REASONS, type Reason } from '../../core/reasons.ts'
 import type { PodReview } from '../../core/review-pod.ts'
+import { describeLacked, type LackedMetric } from '../../core/status.ts'
 import type { Cause } from './causes.ts'
 import type { Facts } from './facts.ts'
 import type { Finding } from './finding.ts'
@@ -28,6 +29,8 @@ export interface Conclusion {
    */
   readonly outcome: 'injected' | 'unverified' | 'left' | 'denied'
   readonly reason?: Reason | Cause
+  /** The requested metrics that an injected pod lacks, if there are any. */
+  readonly left?: readonly LackedMetric[]
   readonly conclusion: string
 }
 
@@ -41,7 +44,7 @@ export function conclude(known: ConclusionFacts): Conclusion {
     case undefined:
       return foretold(known)
     case 'injected':
-      return { outcome: 'injected', conclusion: wasInjected(out) }
+      return { outcome: 'injected', ...withLeft(out.left), conclusion: wasInjected(out) }
     case 'unverified':
       return unverified(out)
     case 'altered': {
@@ -76,7 +79,7 @@ function wasInjected(out: InjectedOutcome): string {
   if (!out.isCompared) return notVerified(out, NO_CATALOG)
   const names = out.metrics.join(', ')
   return out.hasStatus
-    ? `The pod was injected with ${names}.`
+    ? `The pod was injected with ${names}${lacking(out.left)}.`
     : `The pod has ${names}, but no annotation ${STATUS_KEY}, like a copy by kubectl debug.`
 }
 
@@ -178,7 +181,11 @@ function answered({ facts, answer: { decision }, asked, isPerPod }: ConclusionFa
     const conclusion = `The pod would be denied because of its observers: ${message}.`
     return { outcome: 'denied', reason: 'admission-policy', conclusion }
   }
-  return { outcome: 'injected', conclusion: injectedSentence(decision, facts, isPerPod) }
+  return {
+    outcome: 'injected',
+    ...withLeft('left' in decision ? decision.left : []),
+    conclusion: injectedSentence(decision, facts, isPerPod),
+  }
 }
 
 function leftOrDenied({ outcome, reason, message }: Left | Denied): Conclusion {
@@ -194,9 +201,19 @@ function isThere(decision: Decision): boolean {
 
 function injectedSentence(decision: Decision, { webhook }: Facts, isPerPod: boolean): string {
   const names = 'observers' in decision ? decision.observers.map(({ metric }) => metric.name) : []
+  const without = 'left' in decision ? lacking(decision.left) : ''
   const where = webhook === undefined ? ' if the webhook is called' : ''
   const which = isPerPod ? ', depending on its index' : ''
-  return `The pod would be injected with ${names.join(', ')}${where}${which}.`
+  return `The pod would be injected with ${names.join(', ')}${where}${which}${without}.`
+}
+
+function withLeft(left: readonly LackedMetric[]): Pick<Conclusion, 'left'> {
+  return left.length === 0 ? {} : { left }
+}
+
+/** Returns the end of a sentence about an injected pod, if it lacks requested metrics. */
+function lacking(left: readonly LackedMetric[]): string {
+  return left.map((each) => `, ${describeLacked(each)}`).join('')
 }
 
 function firstStop(findings: readonly Finding[]) {

@@ -5,6 +5,7 @@ import { requestedAtCreation } from '../../core/missed/requested-at-creation.ts'
 import type { Reason } from '../../core/reasons.ts'
 import { leavesItToNamespace } from '../../core/review.ts'
 import type { PodReview, Settings } from '../../core/review-pod.ts'
+import type { LackedMetric } from '../../core/status.ts'
 import { isToolVolume } from '../../core/tools/added-volumes.ts'
 import { toolVolumes } from '../../core/tools/additions.ts'
 import { admissionFinding } from './admission.ts'
@@ -29,6 +30,8 @@ export interface Explanation {
   readonly namespace: string
   readonly outcome: 'injected' | 'unverified' | 'left' | 'denied'
   readonly reason?: Reason | Cause
+  /** The requested metrics that an injected pod lacks, if there are any. */
+  readonly left?: readonly LackedMetric[]
   readonly findings: readonly Finding[]
   readonly cost?: Cost
   /** One sentence. */
@@ -104,11 +107,13 @@ function isNotAsked(decision: Decision): decision is Left | Denied {
   return 'reason' in decision && decision.reason === 'not-asked'
 }
 
-/** Returns the cost if the outcome is `injected`, and the remedy if there is a reason. */
-function ending({ outcome, reason }: Conclusion, cost: Cost | undefined) {
+/** Returns the cost if the outcome is `injected`, and the remedies of all reasons. */
+function ending({ outcome, reason, left = [] }: Conclusion, cost: Cost | undefined) {
+  const reasons = reason === undefined ? left.map((each) => each.reason) : [reason]
+  const remedies = new Set(reasons.map(findRemedy))
   return {
     ...(outcome === 'injected' && cost && { cost }),
-    ...(reason && { remedy: findRemedy(reason) }),
+    ...(remedies.size > 0 && { remedy: [...remedies].join('; ') }),
   }
 }
 

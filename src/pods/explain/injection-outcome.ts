@@ -4,7 +4,14 @@ import { asText, type Fields, fieldsOrNone, listOrNone } from '../../core/kubern
 import { findDrift } from '../../core/missed/observer-drift.ts'
 import { isReason, REASONS, type Reason } from '../../core/reasons.ts'
 import { differencesFrom, listObservers } from '../../core/rules/observer-difference.ts'
-import { injectedBefore, readStatus, variablesBefore } from '../../core/status.ts'
+import {
+  describeLacked,
+  injectedBefore,
+  type LackedMetric,
+  lackedBefore,
+  readStatus,
+  variablesBefore,
+} from '../../core/status.ts'
 import { type Finding, find, stop } from './finding.ts'
 
 /**
@@ -16,6 +23,8 @@ export type InjectionOutcome =
   | (Observers & {
       readonly outcome: 'injected'
       readonly counters: string
+      /** The requested metrics that the pod lacks. */
+      readonly left: readonly LackedMetric[]
       /** Whether the pod's containers were compared with a catalog. */
       readonly isCompared: boolean
     })
@@ -66,7 +75,8 @@ function observed(
   }
   const status = readStatus(annotations)
   const counters = asText(status?.counters) ?? 'unknown'
-  return { ...observers, outcome: 'injected', counters, isCompared: catalog !== undefined }
+  const left = lackedBefore(annotations)
+  return { ...observers, outcome: 'injected', counters, left, isCompared: catalog !== undefined }
 }
 
 function unclaimed(status: Fields | undefined): InjectionOutcome {
@@ -99,7 +109,11 @@ export function createdFindings(
 function statusFindings(out: InjectionOutcome): readonly Finding[] {
   switch (out.outcome) {
     case 'injected':
-      return [injectedFinding(out), observersFinding(out.isCompared)]
+      return [
+        injectedFinding(out),
+        ...out.left.map((left) => find('status', 'look', describeLacked(left))),
+        observersFinding(out.isCompared),
+      ]
     case 'unverified':
       return [
         out.hasStatus

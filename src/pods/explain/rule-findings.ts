@@ -1,6 +1,7 @@
 import type { Decision } from '../../core/decision.ts'
 import { type DecisionRule, REASONS, type Reason, RULES } from '../../core/reasons.ts'
 import type { Request } from '../../core/request.ts'
+import type { LeftMetric } from '../../core/rules/left-metric.ts'
 import { listOverlaps } from '../../core/rules/overlapping-metrics.ts'
 import type { UncheckedRules } from './facts.ts'
 import { type Finding, find, stop } from './finding.ts'
@@ -52,15 +53,30 @@ function passed(rule: DecisionRule, facts: RuleFacts): Finding {
   if (why !== undefined) return find(rule.name, 'unknown', why)
   if (rule.name === 'selection')
     return selectionFinding(rule.name, request, decision, facts.dependsOnPod)
-  return rule.name === 'request' ? requestFinding(request) : find(rule.name, 'ok', rule.passed)
+  if (rule.name === 'request') return requestFinding(request)
+  const left = decision.outcome === 'injected' ? leftBy(rule, decision.left) : []
+  if (left.length === 0) return find(rule.name, 'ok', rule.passed)
+  return find(rule.name, 'look', left.join('; '))
 }
 
-/** Returns the finding about a valid request; `look` if two of its metrics measure the same. */
+/** Returns a sentence for each metric that a rule left. */
+function leftBy({ name }: DecisionRule, left: readonly LeftMetric[]): readonly string[] {
+  const own = left.filter(({ reason }) => REASONS[reason].rule === name)
+  return own.map(({ metric, message }) => `without ${metric}: ${message}`)
+}
+
+/**
+ * Returns the finding about a valid request; `look` if one of its metrics is wrong, or if two of
+ * them measure the same.
+ */
 function requestFinding(request: Request): Finding {
-  const metrics = request.kind === 'asked' ? request.metrics.map(({ metric }) => metric) : []
-  const overlaps = listOverlaps(metrics)
-  const sentence = [described(request), ...overlaps].join('; ')
-  return find('request', overlaps.length > 0 ? 'look' : 'ok', sentence)
+  if (request.kind !== 'asked') return find('request', 'ok', 'valid')
+  const problems = [
+    ...request.left.map(({ metric, message }) => `without ${metric}: ${message}`),
+    ...listOverlaps(request.metrics.map(({ metric }) => metric)),
+  ]
+  const sentence = [described(request), ...problems].join('; ')
+  return find('request', problems.length > 0 ? 'look' : 'ok', sentence)
 }
 
 /**
@@ -77,8 +93,7 @@ function defect({ reason, message }: Stopped): Finding {
 }
 
 /** Describes a request in words. */
-function described(request: Request): string {
-  if (request.kind !== 'asked') return 'valid'
+function described(request: Extract<Request, { kind: 'asked' }>): string {
   const { metrics, mode, targetContainer, targetCommand, pods, onError } = request
   const asked = metrics.map(({ metric, options, pods: own }) => {
     const given = options.map(({ name, value }) => `${optionName(name)}=${value}`)

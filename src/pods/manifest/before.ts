@@ -7,7 +7,7 @@ import {
   fieldsOrNone,
   parseFields,
 } from '../../core/kubernetes/json.ts'
-import { isShort } from '../../core/status.ts'
+import { injectedStatus, lackedBefore } from '../../core/status.ts'
 import type { Extension } from './extend.ts'
 import { at, ManifestError, type ManifestPosition } from './manifest-error.ts'
 import type { Manifest } from './read.ts'
@@ -117,15 +117,14 @@ export function remember(
   place: ManifestPosition,
 ): string {
   const before = { ...now, ...rememberedIn(template) }
-  const fields = fieldsOrNone(JSON.parse(status))
+  const { left: _, ...fields } = fieldsOrNone(JSON.parse(status))
   const variables = joinVariables(template, readTemplateStatus(template), fields, target)
   const keys = Object.keys(before)
-  const remembered = JSON.stringify({
-    ...fields,
-    ...(variables.length > 0 && { variables }),
-    ...(keys.length > 0 && { before }),
-  })
-  if (isShort(remembered)) return remembered
+  const remembered = injectedStatus(
+    { ...fields, ...(variables.length > 0 && { variables }), ...(keys.length > 0 && { before }) },
+    lackedBefore({ [STATUS_KEY]: status }),
+  )
+  if (remembered !== undefined) return remembered
   const what =
     keys.length > 0
       ? `the text of ${keys.join(', ')} is too long to be stored in ${STATUS_KEY}; shorten it`

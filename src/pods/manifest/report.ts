@@ -1,6 +1,7 @@
+import type { Decision, Left } from '../../core/decision.ts'
 import { asFields, asText, fieldsOrNone, listOrNone } from '../../core/kubernetes/json.ts'
 import { REASONS } from '../../core/reasons.ts'
-import { listObserverWarnings } from '../../core/review-pod.ts'
+import { listInjectionWarnings as listWarnings } from '../../core/review-pod.ts'
 import { whyNot } from './annotate.ts'
 import type { InjectedManifest, TemplateOutcome } from './inject.ts'
 import { valueAt } from './kinds/paths.ts'
@@ -14,15 +15,19 @@ import { findTemplates } from './templates.ts'
 
 /**
  * Returns a sentence for each pod template that is denied or contains an error, with the file, the
- * document and the line.
+ * document and the line. An error in one metric of a template is included, although the webhook
+ * would only leave this metric.
  */
 export function listProblems({ outcomes }: InjectedManifest): readonly string[] {
-  return outcomes.flatMap(({ resource, decision }) => {
-    if (!('reason' in decision)) return []
-    const { outcome, reason, message } = decision
-    const isWrong = outcome === 'denied' || REASONS[reason].isErrorInManifest === true
-    return isWrong ? [describe(resource, `${reason}: ${message}`)] : []
-  })
+  return outcomes.flatMap(({ resource, decision }) =>
+    problemsIn(decision).map(({ reason, message }) => describe(resource, `${reason}: ${message}`)),
+  )
+}
+
+function problemsIn(decision: Decision): readonly Pick<Left, 'reason' | 'message'>[] {
+  if (decision.outcome === 'denied') return [decision]
+  const found = 'reason' in decision ? [decision] : 'left' in decision ? decision.left : []
+  return found.filter(({ reason }) => REASONS[reason].isErrorInManifest)
 }
 
 /** Returns the warnings about pod templates that got observers, as the webhook gives them. */
@@ -30,7 +35,7 @@ export function listInjectionWarnings({ manifest, outcomes }: InjectedManifest):
   return outcomes.flatMap(({ resource, decision, path }) => {
     if (decision.outcome !== 'injected') return []
     const spec = fieldsOrNone(valueAt(manifest.value, [...path, 'spec']))
-    const warnings = listObserverWarnings(decision.observers, spec)
+    const warnings = listWarnings(decision, spec)
     return warnings.map((warning) => describe(resource, warning))
   })
 }

@@ -211,6 +211,8 @@ export interface Ride {
   readonly isPatched: boolean
   /** The patched pod. */
   readonly pod: PodObject
+  /** The reasons of the requested metrics that an injected pod lacks, by metric. */
+  readonly left: Texts
   /** The parsed annotation `ridealong.dev/status` of the patched pod. */
   readonly status: Json | undefined
   /** The added native sidecars and containers, by name. */
@@ -253,6 +255,9 @@ export function ride(pod: unknown, place: Place = {}): Ride {
     outcome: decision.outcome,
     message: 'message' in decision ? decision.message : '',
     allowed: response.response.allowed,
+    left: Object.fromEntries(
+      'left' in decision ? decision.left.map(({ metric, reason }) => [metric, reason]) : [],
+    ),
     warnings: response.response.warnings ?? [],
     isPatched: response.response.patch !== undefined,
     pod: patched,

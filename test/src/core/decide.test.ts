@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { Privilege } from '../../../src/core/catalog.ts'
+import type { Metric, Privilege } from '../../../src/core/catalog.ts'
 import { REASONS, type Reason } from '../../../src/core/reasons.ts'
 import { askingPod, CATALOG, type Json, type Place, podOf, ride, type Texts } from './build.ts'
 import {
@@ -280,15 +280,85 @@ t.test(
   },
 )
 
-t.test('no metric is injected if one of the requested metrics cannot be injected', async (t) => {
-  const both = { 'ridealong.dev/inject': 'io-sysstat,perf-sysstat' }
+/** Returns a pod with the reason of a case, which requests io-sysstat too. */
+function withOther({ spec, annotations, metadata }: ReasonCase, more: Texts = {}): Json {
+  const { 'ridealong.dev/inject': metric = 'perf-sysstat' } = annotations ?? {}
+  const inject = { 'ridealong.dev/inject': `${metric},io-sysstat`, ...more }
+  return podOf({ ...annotations, ...inject }, spec, metadata)
+}
+
+const LEAVES_METRIC = reasons.filter((reason) => REASONS[reason].leavesMetric)
+
+t.test('a reason of one metric leaves this metric, and the others are added', async (t) => {
+  t.strictSame(LEAVES_METRIC.toSorted(), [
+    'invalid-option',
+    'limit-range',
+    'name-taken',
+    'no-image-volumes',
+    'observer-unavailable',
+    'path-taken',
+    'pod-security',
+    'privilege',
+    'quota',
+    'tools-not-allowed',
+    'unknown-metric',
+    'variable-taken',
+  ])
+  for (const reason of LEAVES_METRIC) {
+    // These reasons apply to each metric of the catalog; they have tests of their own below.
+    if (['limit-range', 'quota', 'pod-security', 'observer-unavailable'].includes(reason)) continue
+    const { place } = REASON_CASES[reason]
+    const ridden = ride(withOther(REASON_CASES[reason]), withIo(place))
+    t.equal(ridden.word, 'injected', reason)
+    t.strictSame(Object.keys(ridden.observers), ['io-sysstat'], reason)
+    t.strictSame(Object.values(ridden.left), [reason])
+    const { left } = ridden.status as { left: readonly Texts[] }
+    const [metric] = Object.keys(ridden.left)
+    t.strictSame([left[0]?.metric, left[0]?.reason], [metric, reason])
+    t.match(ridden.warnings[0], `ridealong: without ${metric}: ${reason}: `)
+    const denied = ride(withOther(REASON_CASES[reason], DENY), withIo(place))
+    t.equal(denied.outcome, 'denied', reason)
+    t.equal(denied.word, reason)
+    const again = ride(ridden.pod, withIo(place))
+    t.equal(again.word, 'already-injected', reason)
+    t.equal(again.isPatched, false)
+  }
+})
+
+/** Adds io-sysstat to the catalog of a place, if it has a catalog of its own. */
+function withIo({ catalog, ...place }: Place = {}): Place {
+  if (catalog === undefined) return place
+  const io = CATALOG.metrics.get('io-sysstat') as Metric
+  return {
+    ...place,
+    catalog: { ...catalog, metrics: new Map([...catalog.metrics, [io.name, io]]) },
+  }
+}
+
+t.test('rules of the namespace leave only the metrics that they concern', async (t) => {
+  const inject = { 'ridealong.dev/inject': 'perf-sysstat,trace-stat' }
+  const labels = { ...RESTRICTED, 'ridealong.dev/privilege': 'privileged' }
+  const user = { securityContext: { runAsUser: 1000, runAsNonRoot: true } }
+  const restricted = ride(askingPod(user, inject), { labels })
+  t.strictSame(Object.keys(restricted.observers), ['perf-sysstat'])
+  t.strictSame(restricted.left, { 'trace-stat': 'pod-security' })
+  const place = { labels: { 'ridealong.dev/privilege': 'privileged' } }
+  const held = { ...place, heldImages: ['registry.example/tracer:1'] }
+  const unavailable = ride(askingPod({}, inject), held)
+  t.strictSame(Object.keys(unavailable.observers), ['trace-stat'])
+  t.strictSame(unavailable.left, { 'perf-sysstat': 'observer-unavailable' })
+})
+
+t.test('a pod without any observer is left for the reason of the earliest rule', async (t) => {
+  const inject = { 'ridealong.dev/inject': 'trace-stat,perf-sysstat,nobody' }
   const spec = { containers: [container('app'), container('perf-sysstat')] }
-  const { word, observers } = ride(askingPod(spec, both))
-  t.equal(word, 'name-taken')
-  t.strictSame(observers, {})
-  const mixed = ride(askingPod({}, { 'ridealong.dev/inject': 'perf-sysstat,trace-stat' }))
-  t.equal(mixed.word, 'privilege')
-  t.strictSame(mixed.observers, {})
+  t.equal(ride(askingPod(spec, inject)).word, 'unknown-metric')
+  const known = { 'ridealong.dev/inject': 'trace-stat,perf-sysstat' }
+  t.equal(ride(askingPod(spec, known)).word, 'name-taken')
+  const { word, status } = ride(askingPod({}, { 'ridealong.dev/inject': 'trace-stat' }))
+  t.equal(word, 'privilege')
+  t.match(status, { outcome: 'left', reason: 'privilege' })
+  t.notOk('left' in (status ?? {}))
 })
 
 const USER = { securityContext: { runAsUser: 1000 } }

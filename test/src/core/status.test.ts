@@ -1,7 +1,7 @@
 import t from 'tap'
 import { UNKNOWN_BODY } from '../../../src/core/body-scan.ts'
 import { buildCatalog } from '../../../src/core/catalog.ts'
-import { leftStatus } from '../../../src/core/status.ts'
+import { lackedBefore, leftStatus } from '../../../src/core/status.ts'
 import { ascii } from '../../../src/core/text/printable.ts'
 import {
   askingPod,
@@ -173,8 +173,63 @@ t.test('a forged or invalid status annotation is ignored', async (t) => {
   for (const status of nonsense) {
     const name = status.slice(0, 60)
     t.equal(ride(podOf({ ...BOTH, [KEY]: status })).word, 'injected', name)
-    t.equal(ride(podOf({ ...BOTH, [KEY]: status }, taken)).word, 'name-taken', name)
+    const { left } = ride(podOf({ ...BOTH, [KEY]: status }, taken))
+    t.strictSame(left, { 'perf-sysstat': 'name-taken' }, name)
   }
+})
+
+/** A request of perf-sysstat and of metrics that the catalog does not have. */
+const wrongly = (names: readonly string[], more: Texts = {}) =>
+  podOf({ 'ridealong.dev/inject': ['perf-sysstat', ...names].join(), ...more })
+
+t.test('a status with many left metrics has shorter messages, then fewer metrics', async (t) => {
+  const statusOf = (names: readonly string[], more: Texts = {}) => {
+    const { word, pod } = ride(wrongly(names, more))
+    t.equal(word, 'injected')
+    const written = pod.metadata.annotations?.[KEY] ?? ''
+    t.ok(written.length <= 768)
+    return JSON.parse(written)
+  }
+  const [whole] = statusOf(['lmp']).left
+  t.match(whole.message, /^annotation ridealong.dev\/inject: "lmp" is not .* trace-stat$/)
+  const four = statusOf(['a1', 'b1', 'c1', 'd1']).left
+  t.equal(four.length, 4)
+  for (const { message } of four) t.match(message, /^annotation ridealong.dev\/inject: .*\.\.\.$/)
+  const long = Array.from({ length: 8 }, (_, index) => `${index}`.repeat(70))
+  const { left } = statusOf(long)
+  t.ok(left.length > 2 && left.length < 8)
+  for (const { metric, reason, message } of left) {
+    t.match(metric, /^(\d)\1{59}\.\.\.$/)
+    t.equal(reason, 'unknown-metric')
+    t.equal(message, undefined)
+  }
+  t.equal(statusOf(['"\u202eü'.repeat(5)]).left[0].metric, '"??'.repeat(5))
+})
+
+t.test('a pod without room for left metrics is injected, and the status omits them', async (t) => {
+  const filler = (size: number) => ({ filler: 'x'.repeat(256 * 1024 - size) })
+  const seen = [...Array(45).keys()].map((index) => {
+    const { word, status } = ride(wrongly(['lmp'], filler(500 - 9 * index)))
+    const [lacked] = (status?.left as readonly Texts[] | undefined) ?? []
+    return word === 'injected' ? (lacked && Object.keys(lacked).join(' ')) || 'none' : word
+  })
+  t.strictSame([...new Set(seen)], ['metric reason message', 'metric reason', 'none', 'too-large'])
+})
+
+t.test('lackedBefore() reads the left metrics of an injected pod', async (t) => {
+  const { pod } = ride(wrongly(['lmp']))
+  t.match(lackedBefore(pod.metadata.annotations), [
+    { metric: 'lmp', reason: 'unknown-metric', message: /"lmp" is not a metric/ },
+  ])
+  const forged = (left: unknown, outcome = 'injected') =>
+    lackedBefore({ [KEY]: JSON.stringify({ outcome, left }) })
+  for (const left of [undefined, 7, {}, [7, null, {}], [{ metric: 7, reason: 'quota' }]])
+    t.strictSame(forged(left), [])
+  t.strictSame(forged([{ metric: 'lmp', reason: 'nobody' }]), [])
+  t.strictSame(forged([{ metric: 'lmp', reason: 'quota' }], 'left'), [])
+  t.strictSame(forged([{ metric: 'lmp', reason: 'quota', message: 7 }]), [
+    { metric: 'lmp', reason: 'quota', message: undefined },
+  ])
 })
 
 t.test('an existing observer is restored even if another observer cannot be added', async (t) => {

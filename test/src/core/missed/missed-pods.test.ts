@@ -190,6 +190,23 @@ t.test('a pod that got no observers because no node had the image is reported', 
   t.equal(reasonOf(pod(said)), 'observer-unavailable')
 })
 
+t.test('a pod that lacks a metric is reported only if no node had its image', async (t) => {
+  const place = { labels: { 'ridealong.dev/privilege': 'privileged' } }
+  const both = askingPod({}, { [KEYS.inject]: 'perf-sysstat,trace-stat,nobody' })
+  const created = (images: readonly string[]) => {
+    const { pod: patched } = ride(both, { ...place, heldImages: images })
+    const { metadata, spec } = patched as unknown as Record<string, Json>
+    return pod(metadata?.annotations as Json, {}, spec)
+  }
+  const [observer, tracer] = ['registry.example/observer:1', 'registry.example/tracer:1']
+  t.equal(reasonOf(created([observer])), 'observer-unavailable')
+  t.equal(reasonOf(created([tracer])), 'observer-unavailable')
+  t.equal(reasonOf(created([observer, tracer])), undefined)
+  const altered = { ...(created([observer]).spec as Json), initContainers: [] }
+  const { metadata } = created([observer])
+  t.equal(reasonOf({ metadata, spec: altered }), 'altered')
+})
+
 t.test(
   'a missed pod is reported with its name, its creation time and its controller, if any',
   async (t) => {

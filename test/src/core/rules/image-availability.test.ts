@@ -33,12 +33,12 @@ t.test('the message names the metric and its complete image', async (t) => {
   t.strictSame(status, { outcome: 'left', reason: 'observer-unavailable', message })
 })
 
-t.test('no metric is injected if the image of one metric is unavailable', async (t) => {
+t.test('only the metrics whose image is unavailable are left', async (t) => {
   const both = askingPod({}, inject('perf-sysstat,trace-stat'))
-  const { word, observers, message } = ride(both, { heldImages: [OBSERVER], ...GRANTED })
-  t.equal(word, 'observer-unavailable')
-  t.match(message, /tracer:1.*trace-stat/)
-  t.strictSame(observers, {})
+  const { left, observers, warnings } = ride(both, { heldImages: [OBSERVER], ...GRANTED })
+  t.strictSame(left, { 'trace-stat': 'observer-unavailable' })
+  t.match(warnings[0], /tracer:1.*trace-stat/)
+  t.strictSame(Object.keys(observers), ['perf-sysstat'])
 })
 
 t.test('unavailable images prevent an injection in mode container too', async (t) => {

@@ -106,12 +106,15 @@ t.test('other pods, other tools and requests for some pods forward nothing', asy
   t.match(agentOf(both), /PROFILE/)
 })
 
-t.test('a launcher with its own launch agent is left', async (t) => {
+t.test('a launcher with its own launch agent gets no tool that is forwarded', async (t) => {
   for (const name of [OPEN_MPI, PRRTE]) {
     const own = { name: 'app', image: 'a', env: [{ name, value: 'orted' }] }
-    const { word, message } = launcher('local,trace', { containers: [own] })
+    const { word, message } = launcher('trace', { containers: [own] })
     t.equal(word, 'variable-taken')
     t.equal(message, `metric trace sets the variable ${name}, which container "app" already has`)
+    const { left, observers } = launcher('local,trace', { containers: [own] })
+    t.strictSame(left, { trace: 'variable-taken' })
+    t.strictSame(Object.keys(observers), ['local-install', 'local'])
     t.equal(launcher('local', { containers: [own] }).word, 'injected')
     t.equal(launcher('trace', { containers: [own] }, {}, {}).word, 'injected', 'no launcher')
   }

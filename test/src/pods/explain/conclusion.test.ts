@@ -402,3 +402,33 @@ t.test('a copy of an injected pod has its observers, although it has no status',
     'a container with the name of a metric that is no observer',
   )
 })
+
+t.test('the explanation of a pod that lacks a metric says why, and what to do', async (t) => {
+  const pod = askingPod({}, { 'ridealong.dev/inject': 'perf-sysstat,cpu-profile,nobody' })
+  const without = 'without cpu-profile: tools-not-allowed: metric cpu-profile loads a library'
+  const reasons = ['unknown-metric', 'tools-not-allowed']
+  const before = explained(pod, WELL)
+  t.match(before.conclusion, `The pod would be injected with perf-sysstat, without nobody: unknown`)
+  t.match(before.conclusion, without)
+  const created = stored(ride(pod).pod as unknown as Json)
+  const after = explained(pod, WELL, created)
+  t.match(after.conclusion, `The pod was injected with perf-sysstat, without nobody: unknown`)
+  t.match(after.conclusion, without)
+  for (const { outcome, left, reason, remedy, findings } of [before, after]) {
+    t.equal(outcome, 'injected')
+    t.equal(reason, undefined)
+    t.strictSame(
+      left?.map((each) => each.reason),
+      reasons,
+    )
+    t.match(remedy, /^choose a metric that .*; ask an administrator to set the label .*tools/)
+    const looks = findings.filter(({ verdict }) => verdict === 'look').map(({ name }) => name)
+    t.match(looks, ['request', 'tools'])
+  }
+  const status = after.findings.filter(({ name }) => name === 'status')
+  t.match(status, [
+    { verdict: 'ok' },
+    { verdict: 'look', sentence: /^without nobody: unknown-metric: annotation/ },
+    { verdict: 'look', sentence: without },
+  ])
+})
