@@ -3,7 +3,7 @@ import { type ArtifactFolder, openArtifactFolder } from '../../src/runs/collect/
 import type { Target } from '../../src/runs/collect/destination.ts'
 import { noticeSentences } from '../../src/runs/collect/notices.ts'
 import { sourceName } from '../../src/runs/collect/observers.ts'
-import { describeObservedRanks } from '../../src/runs/log/observed-ranks.ts'
+import { describeObservedPods } from '../../src/runs/log/observed-pods.ts'
 import type { LogFormat } from '../../src/runs/log/transcribe.ts'
 import { type GatheredRun, gatherRun, sayMissing } from '../run-sources/gather-run.ts'
 import { EXIT, type ExitCode, UsageError } from '../shared/errors.ts'
@@ -53,7 +53,7 @@ async function collectLogs(
   const observers = run.gathered.map(({ observer }) => observer)
   noticeSentences(observers, problem).forEach(say)
   if (incomplete !== undefined) say(incomplete)
-  if (run.observedRanks !== null) say(describeObservedRanks(run.observedRanks))
+  if (run.observedPods !== null) say(describeObservedPods(run.observedPods))
   return artifacts === undefined ? tell(run, options, say) : tellArtifacts(run, options, say)
 }
 

@@ -11,7 +11,7 @@ import type { Gathered } from '../../src/runs/collect/gather.ts'
 import { gatherOnce } from '../../src/runs/collect/gather-once.ts'
 import { logName } from '../../src/runs/collect/log-identity.ts'
 import { openLogStore } from '../../src/runs/collect/log-store.ts'
-import { countRanks } from '../../src/runs/collect/observed-ranks.ts'
+import { countPods } from '../../src/runs/collect/observed-pods.ts'
 import {
   type PodOfObservers,
   type RunningObserver,
@@ -20,7 +20,7 @@ import {
 import type { FindPods, WorkloadPods } from '../../src/runs/collect/workload-pods.ts'
 import { listColumns } from '../../src/runs/log/columns.ts'
 import type { Descriptions } from '../../src/runs/log/descriptions.ts'
-import type { ObservedRanks } from '../../src/runs/log/entry.ts'
+import type { ObservedPods } from '../../src/runs/log/entry.ts'
 import type { LogFormat } from '../../src/runs/log/transcribe.ts'
 import { csvHeader } from '../../src/runs/log/write.ts'
 import { UsageError } from '../shared/errors.ts'
@@ -53,9 +53,9 @@ export async function gatherRun(
   session: Session,
 ): Promise<GatheredRun> {
   const header = options.output === 'csv' ? csvHeader([...listColumns(descriptions).keys()]) : ''
-  const observedRanks = countRanks(pods, words)
+  const observedPods = countPods(pods, words)
   const work = { apiserver, words, pods, find, options, descriptions, header, session }
-  return options.follow ? followAll(work, observedRanks) : collectOnce(work, observedRanks)
+  return options.follow ? followAll(work, observedPods) : collectOnce(work, observedPods)
 }
 
 interface Work {
@@ -71,10 +71,10 @@ interface Work {
   readonly session: Session
 }
 
-/** The results of the logs, and how many ranks of the workload are observed. */
+/** The results of the logs, and how many pods of the workload are observed. */
 export interface GatheredRun {
   readonly gathered: readonly Gathered[]
-  readonly observedRanks: ObservedRanks | null
+  readonly observedPods: ObservedPods | null
   /** The number of logs that were not read, because the command was interrupted. */
   readonly unread: number
   /** The folder in which complete logs are kept for the next run; undefined if none are kept. */
@@ -108,7 +108,7 @@ const PROGRESS_MS = 5000
 
 async function collectOnce(
   { options, pods, header, session, ...work }: Work,
-  observedRanks: ObservedRanks | null,
+  observedPods: ObservedPods | null,
 ): Promise<GatheredRun> {
   const observers = pods.flatMap((pod) => pod.observers)
   const { output: form, parallel, artifacts } = options
@@ -117,7 +117,7 @@ async function collectOnce(
   try {
     return await untilInterrupted(session, progress, async (signal) => {
       const { say } = session
-      const shared = { observers, observedRanks, form, header, parallel, artifacts, store, signal }
+      const shared = { observers, observedPods, form, header, parallel, artifacts, store, signal }
       const once = { ...work, ...shared, say }
       const { gathered, gone } = await gatherOnce({ ...once, showProgress: progress.show })
       const unread = observers.length - gathered.length
@@ -127,7 +127,7 @@ async function collectOnce(
       const others = gone.map((log) => ({ ...log, text: 'whole' as const }))
       if (isGood) await store.finish([...logs, ...others], isComplete)
       const isOver = pods.every((pod) => pod.isOver)
-      return { gathered, observedRanks, unread, kept: store.kept(), isOver }
+      return { gathered, observedPods, unread, kept: store.kept(), isOver }
     })
   } finally {
     await store.close()
@@ -137,7 +137,7 @@ async function collectOnce(
 const isMissing = ({ missing }: Gathered) => missing !== undefined
 const isUseful = ({ missing, samples }: Gathered) => missing === undefined || samples > 0
 
-async function followAll(work: Work, observedRanks: ObservedRanks | null): Promise<GatheredRun> {
+async function followAll(work: Work, observedPods: ObservedPods | null): Promise<GatheredRun> {
   const { options, header, session } = work
   const destination = await openDestination(options.target, options.output, header)
   if (options.output === 'logs' && !destination.isFolder)
@@ -148,7 +148,7 @@ async function followAll(work: Work, observedRanks: ObservedRanks | null): Promi
   let isGood = false
   try {
     return await untilInterrupted(session, progress, async (signal) => {
-      const run = await followInto(destination, work, observedRanks, { progress, signal })
+      const run = await followInto(destination, work, observedPods, { progress, signal })
       isGood = run.gathered.some(isUseful)
       return run
     })
@@ -160,15 +160,15 @@ async function followAll(work: Work, observedRanks: ObservedRanks | null): Promi
 async function followInto(
   destination: Destination,
   { apiserver, words, pods, find, options, descriptions }: Work,
-  observedRanks: ObservedRanks | null,
+  observedPods: ObservedPods | null,
   { progress, signal }: { readonly progress: Progress; readonly signal: AbortSignal },
 ): Promise<GatheredRun> {
   const write = (observer: RunningObserver, text: string) =>
     destination.write(logName(observer), text)
   const { output: form, artifacts } = options
   let now = pods
-  let counted = observedRanks
-  const shared = { apiserver, descriptions, signal, artifacts, observedRanks: () => counted }
+  let counted = observedPods
+  const shared = { apiserver, descriptions, signal, artifacts, observedPods: () => counted }
   const crowd = startCrowd({ ...shared, form, write, pauseMs: LOOK_MS })
   while (!signal.aborted) {
     crowd.take(now.flatMap((pod) => pod.observers))
@@ -179,14 +179,14 @@ async function followInto(
     // If the list fails, for example while the apiserver restarts, the previous list is kept until
     // the next attempt. Each log reconnects separately.
     now = await find().catch(() => now)
-    counted = keepMost(counted, countRanks(now, words))
+    counted = keepMost(counted, countPods(now, words))
   }
   const isOver = now.every((pod) => pod.isOver)
-  return { gathered: await crowd.end(), observedRanks: counted, unread: 0, kept: undefined, isOver }
+  return { gathered: await crowd.end(), observedPods: counted, unread: 0, kept: undefined, isOver }
 }
 
-/** Returns the later count unless it has fewer ranks, because pods were deleted after their end. */
-function keepMost(before: ObservedRanks | null, now: ObservedRanks | null): ObservedRanks | null {
+/** Returns the later count unless it has fewer pods, because pods were deleted after their end. */
+function keepMost(before: ObservedPods | null, now: ObservedPods | null): ObservedPods | null {
   return (now?.total ?? 0) < (before?.total ?? 0) ? before : now
 }
 

@@ -36,7 +36,7 @@ export function declareStacks(program: Command, session: Session): void {
     .addHelpText(
       'after',
       helpEnd({
-        no: 'a rank has neither a stack nor a known call',
+        no: 'a process has neither a stack nor a known call',
         trouble: 'no pod has answered',
         examples: [
           'stacks job/lammps',

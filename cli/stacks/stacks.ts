@@ -31,8 +31,8 @@ const USUAL_WIDTH = 120
 /**
  * Runs `ridealong stacks KIND/NAME`: prints the stacks of all ranks now, merged into groups.
  *
- * @returns the exit code: EXIT.no if a rank has neither a stack nor a known call, and EXIT.trouble
- * if no pod has answered
+ * @returns the exit code: EXIT.no if a process has neither a stack nor a known call, and
+ * EXIT.trouble if no pod has answered
  * @throws UsageError if the command line, the cluster or the rights of the user have a problem
  */
 export async function stacks(
@@ -49,7 +49,7 @@ export async function stacks(
   const pods: AskedPod[] = []
   for await (const { pod, answer } of inOrder(found.pods, AT_A_TIME, ask)) {
     if (answer === 'forbidden') return explainRefusal(found)
-    pods.push({ pod: pod.name, rank: pod.rank, answer })
+    pods.push({ pod: pod.name, pod_index: pod.pod_index, answer })
   }
   const shown = showStacks(pods, {
     all: options.all ?? false,

@@ -22,8 +22,8 @@ export function mustHaveColumns(
     const metrics = undescribed.join(', ')
     throw new UsageError(`the catalog describes no column of the observed metrics: ${metrics}`)
   }
-  if (sort === undefined || sort === 'rank') return
+  if (sort === undefined || sort === 'pod') return
   if (columns.some(({ key }) => key === sort)) return
   const known = columns.map(describeColumn).join(', ')
-  throw new UsageError(`there is no column ${sort} to sort by; the columns are rank, ${known}`)
+  throw new UsageError(`there is no column ${sort} to sort by; the columns are pod, ${known}`)
 }

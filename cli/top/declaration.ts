@@ -1,18 +1,18 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import type { LineUnit } from '../../src/runs/top/ranks.ts'
+import type { LineUnit } from '../../src/runs/top/pods.ts'
 import { type HelpEnd, helpEnd, RUN_HELP } from '../shared/help.ts'
 import { wholeNumber, withRuns } from '../shared/options.ts'
 import type { Session } from '../shared/session.ts'
 import type { TopFormat } from './top-options.ts'
 
-const UNITS = ['rank', 'program'] as const satisfies readonly LineUnit[]
+const UNITS = ['pod', 'program'] as const satisfies readonly LineUnit[]
 const FORMATS = ['table', 'json', 'csv'] as const satisfies readonly TopFormat[]
 
 /** Declares the verb `top`. */
 export function declareTop(program: Command, session: Session): void {
   const command = withRuns(program.command('top'))
     .description(
-      'show how a run goes, its ranks and what delays them, while it runs or from recorded logs',
+      'show how a run goes, its pods and what delays them, while it runs or from recorded logs',
     )
     .argument('[run...]', RUN_HELP)
     .option('-l, --selector <labels>', 'show the pods with these labels, as in kubectl')
@@ -30,9 +30,9 @@ function withTable(command: Command): Command {
     .option('--column <name...>', 'more measured columns of the catalog to show')
     .option('--sort <column>', 'the column to sort by at first (default: the wait for a CPU)')
     .addOption(
-      new Option('--by <unit>', 'show one line for each rank or for each program of a rank')
+      new Option('--by <unit>', 'show one line for each pod or for each program of a pod')
         .choices(UNITS)
-        .default('rank'),
+        .default('pod'),
     )
     .option('--once', 'print one table and exit, for scripts')
     .addOption(

@@ -10,7 +10,7 @@ import {
   tableHeight,
 } from '../../src/runs/top/frame.ts'
 import { orderLines } from '../../src/runs/top/order.ts'
-import { buildLines, type LiveRank } from '../../src/runs/top/ranks.ts'
+import { buildLines, type LivePod } from '../../src/runs/top/pods.ts'
 import {
   firstView,
   type Key,
@@ -26,10 +26,10 @@ import type { TopOptions } from './top-options.ts'
 /** Milliseconds between two frames. */
 export const FRAME_MS = 500
 
-/** The ranks that the terminal shows: those of a run that goes on, or of recorded logs. */
+/** The pods that the terminal shows: those of a run that goes on, or of recorded logs. */
 export interface Scene {
   readonly heading: () => string
-  readonly ranks: () => readonly LiveRank[]
+  readonly pods: () => readonly LivePod[]
   readonly columns: () => readonly TopColumn[]
   readonly notices: () => readonly string[]
   readonly assessor: Assessor
@@ -56,7 +56,7 @@ interface Show {
 }
 
 /**
- * Shows the ranks in the terminal until the user quits.
+ * Shows the pods in the terminal until the user quits.
  *
  * @throws an internal error or an error of the terminal, after the terminal was restored
  */
@@ -148,10 +148,10 @@ function roomOf({ columns, lines, head, screen }: Show) {
 }
 
 function factsOf({ scene, columns, view }: Show, now: number): FrameFacts {
-  const ranks = scene.ranks()
-  const assessment = scene.assessor.assess(ranks, now)
+  const pods = scene.pods()
+  const assessment = scene.assessor.assess(pods, now)
   const { verdict, efficiency, findings } = assessment
-  const all = buildLines(ranks, columns, view.unit, { now, findings })
+  const all = buildLines(pods, columns, view.unit, { now, findings })
   return {
     heading: scene.heading(),
     columns,

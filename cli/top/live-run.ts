@@ -2,15 +2,15 @@ import type { PodOfObservers, RunningObserver } from '../../src/runs/collect/obs
 import type { Descriptions } from '../../src/runs/log/descriptions.ts'
 import { chooseColumns, neededRows, sourcesOf, type TopColumn } from '../../src/runs/top/columns.ts'
 import { isExamined } from '../../src/runs/top/findings/log-evidence.ts'
-import { compareRanks, type LiveRank } from '../../src/runs/top/ranks.ts'
+import { comparePods, type LivePod } from '../../src/runs/top/pods.ts'
 import { type LogStream, newStream } from './log-streams.ts'
 
 /** The observed pods of a run, and the streams of the logs that the table needs. */
 export interface LiveRun {
   /** Takes the current pods. Pods that are gone keep their last values. */
   readonly take: (pods: readonly PodOfObservers[]) => void
-  /** The ranks in the order of their labels. */
-  readonly ranks: () => readonly LiveRank[]
+  /** The pods in the order of their labels. */
+  readonly pods: () => readonly LivePod[]
   readonly streams: () => readonly LogStream[]
   /** The columns of the table, which depend on the metrics that are observed. */
   readonly columns: () => readonly TopColumn[]
@@ -20,7 +20,7 @@ export interface LiveRun {
   readonly unobserved: () => number
 }
 
-interface GrowingRank extends LiveRank {
+interface GrowingPod extends LivePod {
   node: string | null
   readonly observers: LogStream[]
 }
@@ -32,11 +32,11 @@ interface RunState {
   readonly names: readonly string[]
   /** The metrics whose rows the rules for findings read. */
   readonly examined: readonly string[]
-  /** The ranks by the uid of the pod, and the streams by the uid and the name of the container. */
-  readonly ranks: Map<string, GrowingRank>
+  /** The pods by the uid of the pod, and the streams by the uid and the name of the container. */
+  readonly pods: Map<string, GrowingPod>
   readonly streams: Map<string, LogStream>
   readonly metrics: Set<string>
-  sorted: readonly LiveRank[]
+  sorted: readonly LivePod[]
   columns: readonly TopColumn[]
   unobserved: number
 }
@@ -50,7 +50,7 @@ export function startLiveRun(descriptions: Descriptions, names: readonly string[
     ),
     names,
     examined: [...descriptions].flatMap((one) => (isExamined(...one) ? one[0] : [])),
-    ranks: new Map(),
+    pods: new Map(),
     streams: new Map(),
     metrics: new Set(),
     sorted: [],
@@ -59,7 +59,7 @@ export function startLiveRun(descriptions: Descriptions, names: readonly string[
   }
   return {
     take: (pods) => takePods(state, pods),
-    ranks: () => state.sorted,
+    pods: () => state.sorted,
     streams: () => [...state.streams.values()],
     columns: () => state.columns,
     undescribed: () => [...state.metrics].filter((metric) => !descriptions.has(metric)),
@@ -77,8 +77,8 @@ function takePods(state: RunState, pods: readonly PodOfObservers[]): void {
   const needed = new Set([...shown, ...state.examined])
   for (const observer of observers)
     if (needed.has(observer.container)) takeOne(state, observer, observers.length)
-  if (state.sorted.length < state.ranks.size)
-    state.sorted = [...state.ranks.values()].sort(compareRanks)
+  if (state.sorted.length < state.pods.size)
+    state.sorted = [...state.pods.values()].sort(comparePods)
   const present = new Set(observers.map(keyOf))
   for (const [key, stream] of state.streams) {
     stream.isGone = !present.has(key)
@@ -97,11 +97,11 @@ function noteMetrics(state: RunState, observers: readonly RunningObserver[]): vo
 function takeOne(state: RunState, observer: RunningObserver, logs: number): void {
   const description = state.needed.get(observer.container)
   if (description === undefined) return
-  const { uid, namespace, pod, node, rank } = observer
-  const liveRank = state.ranks.get(uid) ?? { namespace, pod, node, rank, observers: [] }
-  state.ranks.set(uid, liveRank)
+  const { uid, namespace, pod, node, pod_index } = observer
+  const livePod = state.pods.get(uid) ?? { namespace, pod, node, pod_index, observers: [] }
+  state.pods.set(uid, livePod)
   // A pod has no node until it is scheduled.
-  liveRank.node = node
+  livePod.node = node
   const known = state.streams.get(keyOf(observer))
   if (known !== undefined) {
     known.observer = observer
@@ -114,7 +114,7 @@ function takeOne(state: RunState, observer: RunningObserver, logs: number): void
   const sections = new Set(shown.map(({ section }) => section))
   const stream = newStream(observer, description, { sections, logs })
   state.streams.set(keyOf(observer), stream)
-  liveRank.observers.push(stream)
+  livePod.observers.push(stream)
 }
 
 function keyOf({ uid, container }: RunningObserver): string {

@@ -18,7 +18,7 @@ interface State {
 }
 
 /**
- * Returns the ranks of a run in the cluster.
+ * Returns the pods of a run in the cluster.
  *
  * @param parallel the most logs that are followed at a time
  */
@@ -26,7 +26,7 @@ export function liveScene(found: WorkloadPods, run: LiveRun, parallel: number): 
   const state: State = { found, run, parallel, problem: undefined }
   return {
     heading: () => `${found.words} in ${found.namespace}`,
-    ranks: run.ranks,
+    pods: run.pods,
     columns: run.columns,
     assessor: startAssessor(() => performance.now()),
     notices: () => listNotices(run, found, state.problem),
@@ -45,7 +45,7 @@ async function followRun(state: State, signal: AbortSignal): Promise<void> {
   const pace = createLookPace(signal)
   while (!signal.aborted) {
     followMore(run, parallel, options, pace.hurry)
-    await pace.wait(run.ranks().length)
+    await pace.wait(run.pods().length)
     if (!signal.aborted) await look(state)
   }
 }
@@ -55,7 +55,7 @@ function followMore(run: LiveRun, most: number, options: StreamOptions, onEnd: (
   const streams = run.streams()
   let followed = streams.filter(({ isFollowed }) => isFollowed).length
   const waiting = streams.filter(canBeFollowed)
-  // The values of the ranks are worth more than the progress of some of them.
+  // The values of the pods are worth more than the progress of some of them.
   for (const stream of waiting.sort((a, b) => Number(b.isShown) - Number(a.isShown))) {
     if (followed >= most) return
     followed += 1

@@ -5,7 +5,7 @@ import { sourceName } from '../../src/runs/collect/observers.ts'
 import type { WorkloadPods } from '../../src/runs/collect/workload-pods.ts'
 import { startAssessor } from '../../src/runs/top/findings/assessment.ts'
 import { orderLines } from '../../src/runs/top/order.ts'
-import { buildLines } from '../../src/runs/top/ranks.ts'
+import { buildLines } from '../../src/runs/top/pods.ts'
 import { firstView } from '../../src/runs/top/view.ts'
 import { EXIT, type ExitCode } from '../shared/errors.ts'
 import type { LiveRun } from './live-run.ts'
@@ -45,8 +45,8 @@ export async function runOnce(
   for await (const _ of inOrder(fresh, atATime, (stream) => readRest(stream, options)));
   const columns = run.columns()
   const now = Date.now()
-  const assessment = startAssessor().assess(run.ranks(), now)
-  const all = buildLines(run.ranks(), columns, by, { now, findings: assessment.findings })
+  const assessment = startAssessor().assess(run.pods(), now)
+  const all = buildLines(run.pods(), columns, by, { now, findings: assessment.findings })
   const lines = orderLines(all, columns, firstView(columns, by, sort))
   const missing = started.filter(({ problem }) => problem !== undefined)
   const unread = missing.map(({ observer, problem }) => {

@@ -6,7 +6,7 @@ import { factorLines } from '../../src/runs/efficiency/factor-lines.ts'
 import { efficiencyDocument } from '../../src/runs/report/document/efficiency-document.ts'
 import type { TopColumn } from '../../src/runs/top/columns.ts'
 import { type Assessment, alarmsIn } from '../../src/runs/top/findings/assessment.ts'
-import type { TopLine } from '../../src/runs/top/ranks.ts'
+import type { TopLine } from '../../src/runs/top/pods.ts'
 import { buildTable, formatTable } from '../../src/runs/top/table.ts'
 import type { TopFormat, TopOptions } from './top-options.ts'
 
@@ -39,11 +39,11 @@ function headLines({ assessment: { verdict, efficiency, stuck } }: TopContent): 
   return [...sentences, ...goes].map((text) => printable(text))
 }
 
-/** Returns the parts of the JSON about the whole run; its lines have the ranks. */
+/** Returns the parts of the JSON about the whole run; its lines have the pods. */
 function documentOf({ assessment }: TopContent) {
   const { verdict, efficiency } = assessment
   if (efficiency === undefined) return { ...KIND, verdict: null, efficiency: null }
-  const { ranks, omittedRanks, ...factors } = efficiencyDocument(efficiency)
+  const { processes, pods, omitted, ...factors } = efficiencyDocument(efficiency)
   return { ...KIND, verdict, efficiency: factors }
 }
 
@@ -51,7 +51,7 @@ const KIND = { apiVersion: 'ridealong.dev/v1alpha1', kind: 'Top' }
 
 /** A line of the table in JSON. The values have the units of the described columns. */
 interface LineRecord {
-  readonly rank: string
+  readonly pod_index: string
   readonly namespace: string
   readonly pod: string
   readonly node: string | null
@@ -59,9 +59,9 @@ interface LineRecord {
   readonly state: string
   /** Whole seconds without rows; null unless the state is `silent`. */
   readonly silent_seconds: number | null
-  /** Sentences about processes of the rank that make no progress; null if there are none. */
+  /** Sentences about processes of the pod that make no progress; null if there are none. */
   readonly no_progress: string | null
-  /** The names of the findings about the rank, the worst first. */
+  /** The names of the findings about the pod, the worst first. */
   readonly findings: readonly string[]
   readonly values: Readonly<Record<string, number | null>>
 }
@@ -72,7 +72,7 @@ function recordOf(
 ): LineRecord {
   const own = stuck.filter(({ pods }) => pods.has(`${namespace}/${pod}`))
   return {
-    rank: label,
+    pod_index: label,
     namespace,
     pod,
     node,
@@ -87,7 +87,7 @@ function recordOf(
   }
 }
 
-const PLACES = ['rank', 'namespace', 'pod', 'node']
+const PLACES = ['pod_index', 'namespace', 'pod', 'node']
 const STATES = ['state', 'silent_seconds', 'no_progress', 'findings']
 const keyOf = ({ key }: TopColumn) => key
 

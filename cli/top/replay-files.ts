@@ -4,7 +4,7 @@ import { type Descriptions, descriptionsIn } from '../../src/runs/log/descriptio
 import type { AssessedRun } from '../../src/runs/report/assess.ts'
 import { assessmentOf, startAssessor } from '../../src/runs/top/findings/assessment.ts'
 import { orderLines } from '../../src/runs/top/order.ts'
-import { buildLines } from '../../src/runs/top/ranks.ts'
+import { buildLines } from '../../src/runs/top/pods.ts'
 import { gatherLogs, MAX_ROWS, type ReplayedRun } from '../../src/runs/top/recorded-logs.ts'
 import { type Replay, startReplay } from '../../src/runs/top/replay.ts'
 import { firstView } from '../../src/runs/top/view.ts'
@@ -62,7 +62,7 @@ async function readRecording(
 function tooManyRows(runs: readonly NamedRun[]): string {
   const names = runs.map(({ name }) => name).join(', ')
   const most = `${names}: more than ${MAX_ROWS} rows, the most that top shows again`
-  return `${most}; name the files of fewer ranks`
+  return `${most}; name the files of fewer pods`
 }
 
 function printEnd(
@@ -71,10 +71,10 @@ function printEnd(
   { by, sort, output }: TopOptions,
   { print, say }: Session,
 ): void {
-  const { ranks, columns, to } = replay
+  const { pods, columns, to } = replay
   replay.advance(to)
   const assessment = assessmentOf(assessed)
-  const all = buildLines(ranks, columns, by, { now: to, findings: assessment.findings })
+  const all = buildLines(pods, columns, by, { now: to, findings: assessment.findings })
   const lines = orderLines(all, columns, firstView(columns, by, sort))
   print(formatTop({ lines, columns, by, assessment }, output))
   replayNotices(replay).forEach(say)
@@ -84,7 +84,7 @@ function printEnd(
 const MAX_MS = 120_000
 
 /**
- * Returns the ranks of recorded logs, whose rows are shown one after another.
+ * Returns the pods of recorded logs, whose rows are shown one after another.
  *
  * @param assessed how the run went, which is shown at the end
  * @param words the names of the files
@@ -106,10 +106,10 @@ function replayScene(
       const passed = secondsText(now - replay.from)
       return `${words}, ${passed} of ${length} (${speedText(speed)} times as fast)`
     },
-    ranks: () => replay.ranks,
+    pods: () => replay.pods,
     columns: () => replay.columns,
     assessor: {
-      assess: (ranks, at) => (at < replay.to ? assess(ranks, at) : assessmentOf(assessed)),
+      assess: (pods, at) => (at < replay.to ? assess(pods, at) : assessmentOf(assessed)),
     },
     notices: () => replayNotices(replay),
     update: () => {

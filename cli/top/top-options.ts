@@ -1,4 +1,4 @@
-import type { LineUnit } from '../../src/runs/top/ranks.ts'
+import type { LineUnit } from '../../src/runs/top/pods.ts'
 import type { RowsOptions } from '../archive/storage/stored-run-files.ts'
 import type { WorkloadOptions } from '../shared/workload-pods.ts'
 
@@ -9,7 +9,7 @@ export interface TopOptions extends WorkloadOptions, RowsOptions {
   readonly by: LineUnit
   /** The names of more columns to show. */
   readonly column?: readonly string[]
-  /** The key of the column to sort by, or `rank`. */
+  /** The key of the column to sort by, or `pod`. */
   readonly sort?: string
   readonly once?: boolean
   readonly output: TopFormat

@@ -12,7 +12,7 @@ import { hasScreen } from './screen.ts'
 import type { TopOptions } from './top-options.ts'
 
 /**
- * Runs `ridealong top RUN...`: shows the ranks of a run and what delays them, in the cluster or
+ * Runs `ridealong top RUN...`: shows the pods of a run and what delays them, in the cluster or
  * from recorded logs.
  *
  * @returns the exit code: with `once`, EXIT.no if a log cannot be read, and EXIT.trouble if no log

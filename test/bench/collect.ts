@@ -16,7 +16,7 @@ import { fileURLToPath } from 'node:url'
 import { splitLines } from '../../src/lib/split-lines.ts'
 import { until } from '../until.ts'
 
-const RANKS = Number(process.env.RIDEALONG_BENCH_RANKS ?? 1000)
+const PODS = Number(process.env.RIDEALONG_BENCH_RANKS ?? 1000)
 const BYTES = Number(process.env.RIDEALONG_BENCH_BYTES ?? 2 ** 20)
 /** The share of the logs after which the first run is killed. */
 const KILLED_AFTER = 0.4
@@ -38,7 +38,7 @@ interface LogServer {
 }
 
 async function startServer(kubeconfig: string): Promise<LogServer> {
-  const words = [SERVER, `${RANKS}`, `${BYTES}`, kubeconfig]
+  const words = [SERVER, `${PODS}`, `${BYTES}`, kubeconfig]
   const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'inherit'] })
   let sent = 0
   let isListening = false
@@ -114,14 +114,14 @@ async function measureRun(what: string, words: readonly string[], server: LogSer
 async function measureRest(words: readonly string[], folder: string, server: LogServer) {
   const { child, ended } = start(words)
   const complete = () => completeIn(folder)
-  const share = Math.floor(RANKS * KILLED_AFTER)
+  const share = Math.floor(PODS * KILLED_AFTER)
   await until('a part of the logs is collected', () => complete() >= share)
   child.kill('SIGKILL')
   await once(child, 'exit')
   await ended
   const before = complete()
   const sent = await measureRun('continued after SIGKILL', words, server)
-  const expected = RANKS - before
+  const expected = PODS - before
   print(`  ${before} files were complete when the first run was killed; ${sent} logs were read now`)
   // Each log that was being read may have been complete, but not yet recorded.
   if (sent < expected || sent > expected + PARALLEL) process.exitCode = 1
@@ -141,7 +141,7 @@ const server = await startServer(kubeconfig)
 try {
   const common = ['-n', 'hpc', '--kubeconfig', kubeconfig]
   const mebibytes = (BYTES / 2 ** 20).toFixed(2)
-  print(`${RANKS} pods with ${mebibytes} MiB of log each, from an imitated apiserver`)
+  print(`${PODS} pods with ${mebibytes} MiB of log each, from an imitated apiserver`)
   const [logs, rows] = [join(folder, 'logs/'), join(folder, 'rows/')]
   const file = join(folder, 'run.jsonl')
   await measureRun('logs to a folder', [...common, '-o', 'logs', '--to', logs], server)

@@ -1,6 +1,6 @@
 /**
  * Imitates an apiserver with the pods of a finished Job and their logs, for `npm run
- * bench:collect`: `node log-server.ts RANKS BYTES KUBECONFIG`. Each log repeats the rows of a
+ * bench:collect`: `node log-server.ts PODS BYTES KUBECONFIG`. Each log repeats the rows of a
  * recorded log of perf-sysstat. Writes the kubeconfig, prints `listening`, and prints `log NAME`
  * whenever a log was sent completely.
  */
@@ -13,8 +13,8 @@ import { makeAuthority } from '../../certs/make.ts'
 import { pod } from '../src/runs/collect/pod.ts'
 import { kubeconfigOf } from '../stand-ins/kubeconfig.ts'
 
-const [ranks, bytes, path = ''] = process.argv.slice(2)
-const RANKS = Number(ranks)
+const [indexes, bytes, path = ''] = process.argv.slice(2)
+const PODS = Number(indexes)
 const LOG = new URL('../logs/perf-sysstat-ridealong.log', import.meta.url)
 const START = 'METRICS OPERATOR COLLECTION START\n'
 const END = 'METRICS OPERATOR COLLECTION END\n'
@@ -36,9 +36,9 @@ function* partsOfLog(): Generator<string> {
 /** Sends a page of the pods. */
 function sendPods(query: URLSearchParams, response: ServerResponse): void {
   const from = Number(query.get('continue') ?? 0)
-  const to = Math.min(from + Number(query.get('limit') ?? RANKS), RANKS)
-  const items = Array.from({ length: to - from }, (_, index) => pod({ rank: from + index }))
-  const metadata = to < RANKS ? { continue: `${to}` } : {}
+  const to = Math.min(from + Number(query.get('limit') ?? PODS), PODS)
+  const items = Array.from({ length: to - from }, (_, index) => pod({ index: from + index }))
+  const metadata = to < PODS ? { continue: `${to}` } : {}
   response.end(JSON.stringify({ kind: 'PodList', metadata, items }))
 }
 

@@ -4,8 +4,8 @@
  * code is 1 if a report needs too much memory, if the time for a megabyte grows, or if the first
  * screen of a report takes more than a quarter of the time until its plots are shown.
  *
- * Then measures how long Chromium takes to open a report of 4,096 ranks and its plots, compared
- * with a report of 1,024 ranks, and prints the findings of both, and the time and the memory of the
+ * Then measures how long Chromium takes to open a report of 4,096 pods and its plots, compared
+ * with a report of 1,024 pods, and prints the findings of both, and the time and the memory of the
  * command that makes them: `npm run bench:report`. Needs Chromium and Linux.
  */
 import { execFileSync } from 'node:child_process'
@@ -24,7 +24,7 @@ import { LARGE_LOGS, type LargeLog, largeLog } from './large-logs.ts'
 const SIZES = [1024, 4096] as const
 const TIMEPOINTS = 120
 const ROUNDS = 5
-/** The rank that has more work than the others. */
+/** The pod that has more work than the others. */
 const STRAGGLER = 137
 const MAIN = fileURLToPath(new URL('../../cli/main.ts', import.meta.url))
 
@@ -55,13 +55,13 @@ function* linesOf(run: Generated): Generator<string> {
 }
 
 /** Writes a file of generated rows, makes its report, and returns the path of the page. */
-async function pageOf(folder: string, ranks: number): Promise<string> {
+async function pageOf(folder: string, pods: number): Promise<string> {
   const [rows, page, found] = [
     join(folder, 'rows'),
-    join(folder, `${ranks}.html`),
+    join(folder, `${pods}.html`),
     join(folder, 'found'),
   ]
-  const run = { ranks, timepoints: TIMEPOINTS, straggler: STRAGGLER }
+  const run = { pods, timepoints: TIMEPOINTS, straggler: STRAGGLER }
   await pipeline(Readable.from(linesOf(run)), createWriteStream(rows))
   const began = performance.now()
   const { mebibytes: peak } = report(rows, '--to', page)
@@ -70,7 +70,7 @@ async function pageOf(folder: string, ranks: number): Promise<string> {
   const { findings }: FindingsDocument = JSON.parse(readFileSync(found, 'utf8'))
   const mebibytes = statSync(page).size / 2 ** 20
   print(
-    `${ranks} ranks: ${mebibytes.toFixed(1)} MiB, made in ${seconds.toFixed(1)} s ` +
+    `${pods} pods: ${mebibytes.toFixed(1)} MiB, made in ${seconds.toFixed(1)} s ` +
       `with a peak of ${peak.toFixed(0)} MiB of memory`,
   )
   for (const { sentence } of findings) print(`  ${sentence}`)
@@ -139,27 +139,27 @@ try {
     for (const format of ['html', 'json'] as const)
       if (!(await isBounded(log, format))) process.exitCode = 1
   const pages = new Map<number, string>()
-  for (const ranks of SIZES) pages.set(ranks, await pageOf(folder, ranks))
-  const times = new Map<number, OpeningTimes[]>(SIZES.map((ranks) => [ranks, []]))
+  for (const pods of SIZES) pages.set(pods, await pageOf(folder, pods))
+  const times = new Map<number, OpeningTimes[]>(SIZES.map((pods) => [pods, []]))
   for (let round = 0; round < ROUNDS; round += 1)
-    for (const [ranks, path] of pages) times.get(ranks)?.push(await openingTimes(path))
-  const medianOf = (ranks: number, name: keyof OpeningTimes) =>
-    median((times.get(ranks) ?? []).map((own) => own[name])) ?? Number.NaN
-  for (const ranks of SIZES) {
+    for (const [pods, path] of pages) times.get(pods)?.push(await openingTimes(path))
+  const medianOf = (pods: number, name: keyof OpeningTimes) =>
+    median((times.get(pods) ?? []).map((own) => own[name])) ?? Number.NaN
+  for (const pods of SIZES) {
     const [first, complete, plots] = (['firstScreen', 'complete', 'plots'] as const).map((name) =>
-      medianOf(ranks, name).toFixed(2),
+      medianOf(pods, name).toFixed(2),
     )
     print(
-      `${ranks} ranks: first screen in ${first} s, complete in ${complete} s, ` +
+      `${pods} pods: first screen in ${first} s, complete in ${complete} s, ` +
         `plots in ${plots} s, the medians of ${ROUNDS} rounds`,
     )
-    const part = medianOf(ranks, 'firstScreen') / medianOf(ranks, 'plots')
+    const part = medianOf(pods, 'firstScreen') / medianOf(pods, 'plots')
     if (part > MAX_FIRST_SCREEN) process.exitCode = 1
     print(`  the first screen takes ${part.toFixed(2)} of the time until the plots are shown`)
   }
   const [small, large] = SIZES
   const ratio = (medianOf(large, 'plots') / medianOf(small, 'plots')).toFixed(2)
-  print(`${large} ranks take ${ratio} times as long as ${small} ranks`)
+  print(`${large} pods take ${ratio} times as long as ${small} pods`)
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }

@@ -1,7 +1,7 @@
 /**
  * Measures what `ridealong top` costs while it shows a large run: `npm run bench:top`. The
  * measurement takes two minutes and needs Linux. The apiserver is imitated in this process, and its
- * cost is not part of the result. Each rank has a log of perf-sysstat with the rows of a recorded
+ * cost is not part of the result. Each pod has a log of perf-sysstat with the rows of a recorded
  * log, and in some of the measurements a log of pressure.
  */
 import { spawn } from 'node:child_process'
@@ -17,7 +17,7 @@ import { pod } from '../src/runs/collect/pod.ts'
 import { type GrowingLog, growingLog } from '../stand-ins/growing-log.ts'
 import { until } from '../until.ts'
 
-const RANKS = Number(process.env.RIDEALONG_BENCH_RANKS ?? 1000)
+const PODS = Number(process.env.RIDEALONG_BENCH_RANKS ?? 1000)
 const SECONDS = 20
 
 /** The clock ticks per second in /proc/PID/stat (USER_HZ), which is 100 on all Linux machines. */
@@ -65,7 +65,7 @@ async function serve(logs: ReadonlyMap<string, GrowingLog>, metrics: readonly st
       const log = logs.get(`${name}/${url.searchParams.get('container')}`)
       if (sub === 'log' && log !== undefined) return log.answer(response, url.searchParams)
       const shape = { metrics, phase: 'Running', state: { running: {} } }
-      const items = Array.from({ length: RANKS }, (_, rank) => pod({ rank, ...shape }))
+      const items = Array.from({ length: PODS }, (_, index) => pod({ index, ...shape }))
       return response.end(JSON.stringify({ kind: 'PodList', items }))
     },
   )
@@ -147,7 +147,7 @@ function writeLogs(
     metric === 'pressure'
       ? pressureRows(second)
       : `${MARKER}${timepoints[second % timepoints.length]}`
-  // As in a real run, the ranks do not write at the same moment.
+  // As in a real run, the pods do not write at the same moment.
   const timers = [...logs].map(([name, log], index) =>
     setTimeout(
       () => {
@@ -165,7 +165,7 @@ function writeLogs(
 }
 
 async function measure({ metrics, rate }: Shape): Promise<void> {
-  const names = Array.from({ length: RANKS }, (_, rank) => `lammps-${rank}-abcde`)
+  const names = Array.from({ length: PODS }, (_, index) => `lammps-${index}-abcde`)
   const logs = new Map(
     names.flatMap((name) =>
       metrics.map((metric) => [`${name}/${metric}`, growingLog(head(metric))] as const),
@@ -178,15 +178,15 @@ async function measure({ metrics, rate }: Shape): Promise<void> {
   const { child, written } = startTop(folder)
   const start = performance.now()
   try {
-    await until('all ranks have rows', () => written.text.includes(`${RANKS} running`), {
+    await until('all pods have rows', () => written.text.includes(`${PODS} running`), {
       patienceMs: 600_000,
     })
     const readySeconds = (performance.now() - start) / 1000
     const pid = Number(await readFile(join(folder, 'pid'), 'utf8'))
     const { usage, cpuBefore } = await measureUsage(pid, written)
     print(
-      `${RANKS} ranks, ${metrics.join(' and ')}, a timepoint every ${rate} s: ${usage}; ` +
-        `all ranks shown after ${readySeconds.toFixed(1)} s, ${cpuBefore.toFixed(1)} CPU seconds`,
+      `${PODS} indexes, ${metrics.join(' and ')}, a timepoint every ${rate} s: ${usage}; ` +
+        `all indexes shown after ${readySeconds.toFixed(1)} s, ${cpuBefore.toFixed(1)} CPU seconds`,
     )
   } finally {
     stopWriting()

@@ -106,7 +106,7 @@ t.test('the path of the program decides its name, and whether words are complete
 })
 
 t.test('a signal that interrupts collect --follow ends it with what was read', async (t) => {
-  const running = pod({ rank: 0, phase: 'Running', state: { running: {} } })
+  const running = pod({ index: 0, phase: 'Running', state: { running: {} } })
   const { kubeconfig } = await standIn(t, {
     pods: () => [running],
     logs: { 'lammps-0-abcde/perf-sysstat': (response) => response.write(LOG) },

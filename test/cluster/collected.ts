@@ -44,7 +44,7 @@ export async function collect(
   return { rows: lines.map((line) => JSON.parse(line)), file: rows, page: data }
 }
 
-/** Waits until `report KIND/NAME` reports on two ranks of a run that goes on. */
+/** Waits until `report KIND/NAME` reports on two pods of a run that goes on. */
 export async function reportSoFar(
   { kubeconfig }: Cluster,
   namespace: string,
@@ -53,6 +53,6 @@ export async function reportSoFar(
   const from = ['-n', namespace, '--kubeconfig', kubeconfig]
   await until(`report ${workload} shows the run so far`, async () => {
     const { code, out } = await run(['report', workload, ...from, '--to', '-'])
-    return code === 0 && /\nHas taken \d.* so far on 2 ranks\. /.test(out)
+    return code === 0 && /\nHas taken \d.* so far on 2 pods\. /.test(out)
   })
 }

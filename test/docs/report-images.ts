@@ -17,8 +17,8 @@ import { REPOSITORY } from './pages.ts'
 
 const DOCS = join(REPOSITORY, 'docs')
 const RECORDED = join(REPOSITORY, 'test', 'logs', 'all-metrics')
-const GENERATED: readonly Generated[] = [64, 4096].map((ranks) => {
-  return { ranks, timepoints: 120, straggler: 37 }
+const GENERATED: readonly Generated[] = [64, 4096].map((pods) => {
+  return { pods, timepoints: 120, straggler: 37 }
 })
 
 /** Makes a report. @throws Error if the command fails */
@@ -32,7 +32,7 @@ function* linesOf(generated: Generated): Generator<string> {
   for (const line of busyLines(generated)) yield `${line}\n`
 }
 
-/** Makes the reports of the pictures, and returns them by the number of their ranks. */
+/** Makes the reports of the pictures, and returns them by the number of their pods. */
 async function makeReports(folder: string): Promise<ReadonlyMap<number, string>> {
   const names = (await readdir(RECORDED)).filter((name) => name.endsWith('.log'))
   const recorded = names.map((name) => join(RECORDED, name))
@@ -40,7 +40,7 @@ async function makeReports(folder: string): Promise<ReadonlyMap<number, string>>
   for (const generated of GENERATED) {
     const rows = join(folder, 'rows.jsonl')
     await pipeline(Readable.from(linesOf(generated)), createWriteStream(rows))
-    pages.set(generated.ranks, await makeReport([rows], join(folder, `${generated.ranks}.html`)))
+    pages.set(generated.pods, await makeReport([rows], join(folder, `${generated.pods}.html`)))
   }
   return pages
 }

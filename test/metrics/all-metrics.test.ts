@@ -2,16 +2,16 @@ import { readdirSync, readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { loadCatalog } from '../../src/catalog/load.ts'
 import type { RowsDescription } from '../../src/core/catalog.ts'
-import { groupByRank } from '../../src/runs/evidence/run-evidence.ts'
+import { groupByPod } from '../../src/runs/evidence/run-evidence.ts'
 import { timeByProgram } from '../../src/runs/findings/processor-time.ts'
 import { descriptionsIn } from '../../src/runs/log/descriptions.ts'
 import { readLog } from '../../src/runs/log/read.ts'
-import { ranksIn } from '../../src/runs/report/assess.ts'
+import { podsIn } from '../../src/runs/report/assess.ts'
 import { pageData } from '../../src/runs/report/data.ts'
 import { addEntry, newRun } from '../../src/runs/report/gather.ts'
 import { chooseColumns } from '../../src/runs/top/columns.ts'
 import { startLiveLog } from '../../src/runs/top/live-log.ts'
-import { buildLines, type LiveRank } from '../../src/runs/top/ranks.ts'
+import { buildLines, type LivePod } from '../../src/runs/top/pods.ts'
 import { subsetsOf } from '../properties/subsets.ts'
 import { documentOf } from '../src/runs/report/document-of.ts'
 import { NOT_RECORDED } from './recorded.ts'
@@ -50,12 +50,12 @@ function readRun(metrics: readonly string[], more: readonly Log[] = [], descript
 /** Returns the numbers that the first table of the page, the JSON, the findings and `top` show. */
 function numbersOf(metrics: readonly string[]) {
   const run = readRun(metrics)
-  const { rankOf } = ranksIn(run)
+  const { podOf } = podsIn(run)
   return {
     document: documentOf(run, 'test'),
     page: pageData(run, 'process'),
     times: new Map(
-      groupByRank(run.evidence, rankOf).ranks.map((rank) => [rank.rank, timeByProgram(rank)]),
+      groupByPod(run.evidence, podOf).pods.map((pod) => [pod.pod, timeByProgram(pod)]),
     ),
     top: topOf(metrics),
   }
@@ -70,9 +70,9 @@ function topOf(metrics: readonly string[]): ReadonlyMap<string, number | null> {
   )
   const values = new Map<string, number | null>()
   for (const line of buildLines(
-    PODS.map((pod) => liveRank(pod, metrics)),
+    PODS.map((pod) => livePod(pod, metrics)),
     columns,
-    'rank',
+    'pod',
     { now: 0, findings: new Map() },
   ))
     for (const [index, { title, factor }] of columns.entries()) {
@@ -82,7 +82,7 @@ function topOf(metrics: readonly string[]): ReadonlyMap<string, number | null> {
   return values
 }
 
-function liveRank(pod: string, metrics: readonly string[]): LiveRank {
+function livePod(pod: string, metrics: readonly string[]): LivePod {
   const state = { hasStarted: true, isRead: true, isOver: false, seenAt: undefined, clockAhead: 0 }
   const observers = LOGS.filter((log) => log.pod === pod && metrics.includes(log.metric)).map(
     ({ metric, text }) => {
@@ -93,7 +93,7 @@ function liveRank(pod: string, metrics: readonly string[]): LiveRank {
       return { metric, log, isShown: true, mpi: undefined, ...state }
     },
   )
-  return { namespace: 'hpc', pod, node: null, rank: null, observers }
+  return { namespace: 'hpc', pod, node: null, pod_index: null, observers }
 }
 
 const ALONE = new Map(METRICS.map((metric) => [metric, numbersOf([metric])]))
@@ -110,10 +110,10 @@ function known<Value>(
   })
 }
 
-type Program = Numbers['document']['ranks'][number]['programs'][number]
+type Program = Numbers['document']['pods'][number]['programs'][number]
 
-function programIn({ document }: Numbers, rank: string, name: string): Program | undefined {
-  const found = document.ranks.find((one) => one.rank === rank)
+function programIn({ document }: Numbers, pod: string, name: string): Program | undefined {
+  const found = document.pods.find((one) => one.podIndex === pod)
   return found?.programs.find(({ program }) => program === name)
 }
 
@@ -128,9 +128,9 @@ t.test(
   async (t) => {
     t.equal(LOGS.length, 2 * METRICS.length)
     for (const metric of ['perf-sysstat', 'pressure', 'cpu-profile'])
-      for (const rank of ['0', '1']) {
+      for (const pod of ['0', '1']) {
         const own = ALONE.get(metric)
-        t.ok(Number(own && programIn(own, rank, 'lmp')?.cpu_seconds) > 1, `${metric} ${rank}`)
+        t.ok(Number(own && programIn(own, pod, 'lmp')?.cpu_seconds) > 1, `${metric} ${pod}`)
       }
   },
 )
@@ -140,9 +140,9 @@ for (const metrics of subsetsOf(METRICS)) {
     const numbers = numbersOf(metrics)
     documentAgrees(t, numbers, metrics)
     pageAgrees(t, numbers)
-    for (const [rank, times] of numbers.times) {
-      const all = known(metrics, (one) => one.times.get(rank)).filter(({ size }) => size > 0)
-      t.ok(all.length === 0 || all.some((one) => isSame(one, times)), `findings on rank ${rank}`)
+    for (const [pod, times] of numbers.times) {
+      const all = known(metrics, (one) => one.times.get(pod)).filter(({ size }) => size > 0)
+      t.ok(all.length === 0 || all.some((one) => isSame(one, times)), `findings on pod ${pod}`)
     }
     for (const [place, value] of numbers.top) {
       const all = known(metrics, ({ top }) => top.get(place))
@@ -153,12 +153,12 @@ for (const metrics of subsetsOf(METRICS)) {
 
 /** Verifies that each number of the JSON is that of the metric that the JSON names. */
 function documentAgrees(t: Test, { document }: Numbers, metrics: readonly string[]): void {
-  for (const { rank, programs, mpi_ranks = [] } of document.ranks) {
+  for (const { podIndex, programs, mpi_ranks = [] } of document.pods) {
     for (const field of FIELDS) {
       const from = chosenFor(field, programs, metrics)
-      for (const program of programs) numberAgrees(t, { rank, program, field }, from)
+      for (const program of programs) numberAgrees(t, { pod: podIndex, program, field }, from)
     }
-    const traced = ALONE.get('mpi-trace')?.document.ranks.find((one) => one.rank === rank)
+    const traced = ALONE.get('mpi-trace')?.document.pods.find((one) => one.podIndex === podIndex)
     t.strictSame(mpi_ranks, metrics.includes('mpi-trace') ? traced?.mpi_ranks : [])
   }
 }
@@ -178,20 +178,20 @@ function chosenFor(
 }
 
 interface NumberPlace {
-  readonly rank: string
+  readonly pod: string
   readonly program: Program
   readonly field: (typeof FIELDS)[number]
 }
 
 function numberAgrees(
   t: Test,
-  { rank, program, field }: NumberPlace,
+  { pod, program, field }: NumberPlace,
   metrics: readonly string[],
 ): void {
   const value = numberIn(program, field)
   const source = sourceIn(program.sources, field) ?? ''
-  const read = (one: Numbers) => numberIn(programIn(one, rank, program.program), field)
-  const where = `${field} of ${program.program} on rank ${rank}`
+  const read = (one: Numbers) => numberIn(programIn(one, pod, program.program), field)
+  const where = `${field} of ${program.program} on pod ${pod}`
   if (value === null) t.strictSame(known(metrics, read), [], where)
   else t.strictSame(known([source], read), [value], `${where}, from ${source}`)
 }
@@ -215,16 +215,16 @@ function isSame(a: ReadonlyMap<string, number>, b: ReadonlyMap<string, number>):
 /** Verifies that the first table of the page has the numbers of the JSON. */
 function pageAgrees(t: Test, numbers: Numbers): void {
   const { columns, rows } = numbers.page
-  t.equal(rows.length, numbers.document.ranks.flatMap(({ programs }) => programs).length)
-  for (const { rank, program, values } of rows) {
+  t.equal(rows.length, numbers.document.pods.flatMap(({ programs }) => programs).length)
+  for (const { pod, program, values } of rows) {
     const shown = Object.fromEntries(columns.map(({ key }, index) => [key, values[index] ?? null]))
-    const found = programIn(numbers, rank, program)
+    const found = programIn(numbers, pod, program)
     const mib = (bytes: number | null | undefined) =>
       typeof bytes === 'number' ? bytes / 2 ** 20 : null
     t.strictSame(
       [shown.processes, shown.cpu_seconds, shown.read, shown.written],
       [found?.processes, found?.cpu_seconds, mib(found?.bytes_read), mib(found?.bytes_written)],
-      `${program} on rank ${rank} of the page`,
+      `${program} on pod ${pod} of the page`,
     )
   }
 }
@@ -258,7 +258,7 @@ t.test('a metric of its own with a column cpu_seconds changes no number', async 
   t.equal(site.length, 2)
   for (const metrics of subsetsOf(METRICS)) {
     const numbers = (run: ReturnType<typeof readRun>) =>
-      documentOf(run, 'test').ranks.flatMap(({ programs }) => programs)
+      documentOf(run, 'test').pods.flatMap(({ programs }) => programs)
     t.strictSame(numbers(readRun(metrics, site, descriptions)), numbers(readRun(metrics)))
   }
 })

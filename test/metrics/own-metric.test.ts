@@ -20,9 +20,9 @@ import { runObserver } from './own-metric.ts'
 // Lines, and a catalog document that describes these lines.
 
 /**
- * An observer of furnaces. The third rank is hot. One line is not a row. The observer cannot read
+ * An observer of furnaces. The third pod is hot. One line is not a row. The observer cannot read
  * one value, and prints a notice with the cause. After four timepoints, it waits for SIGTERM, so
- * that all ranks have the same number of rows.
+ * that all pods have the same number of rows.
  */
 const SCRIPT = `#!/bin/sh
 trap 'echo "METRICS OPERATOR COLLECTION END"; exit 0' TERM
@@ -75,7 +75,7 @@ spec:
     resources: {limits: {cpu: 10m, memory: 16Mi}}
 `
 
-const RANKS = [0, 1, 2, 3, 4]
+const PODS = [0, 1, 2, 3, 4]
 
 /** Writes the script and the document of a metric to a folder, and returns the paths. */
 function workplace(t: Test, script: string, document: string) {
@@ -83,25 +83,25 @@ function workplace(t: Test, script: string, document: string) {
   return { folder, catalog: join(folder, 'catalog'), script: join(folder, 'observer.sh') }
 }
 
-/** The logs of all ranks. The first test that needs the logs runs the observers. */
+/** The logs of all pods. The first test that needs the logs runs the observers. */
 let ranLogs: Promise<Readonly<Record<string, string>>> | undefined
 
-/** Runs the observers of all ranks, and returns their logs by POD/CONTAINER. */
-async function runRanks(script: string): Promise<Readonly<Record<string, string>>> {
-  const running = RANKS.map(async (rank) => {
-    const log = await runObserver(script, 13, { JOB_COMPLETION_INDEX: String(rank) })
-    return [`lammps-${rank}-abcde/furnace`, log] as const
+/** Runs the observers of all pods, and returns their logs by POD/CONTAINER. */
+async function runPods(script: string): Promise<Readonly<Record<string, string>>> {
+  const running = PODS.map(async (index) => {
+    const log = await runObserver(script, 13, { JOB_COMPLETION_INDEX: String(index) })
+    return [`lammps-${index}-abcde/furnace`, log] as const
   })
   return Object.fromEntries(await Promise.all(running))
 }
 
-/** Starts a stand-in for an apiserver, which serves the logs of all ranks. */
+/** Starts a stand-in for an apiserver, which serves the logs of all pods. */
 async function furnaces(t: Test) {
   const { folder, catalog, script } = workplace(t, SCRIPT, DOCUMENT)
-  ranLogs ??= runRanks(script)
+  ranLogs ??= runPods(script)
   const logs = await ranLogs
   const known = await loadCatalog({ folder: catalog })
-  const pods = () => RANKS.map((rank) => pod({ rank, metrics: ['furnace'], catalog: known }))
+  const pods = () => PODS.map((index) => pod({ index, metrics: ['furnace'], catalog: known }))
   const { kubeconfig } = await standIn(t, { pods, logs })
   const args = ['--kubeconfig', kubeconfig, '--catalog', catalog]
   const collect = (...more: readonly string[]) => run(['collect', 'job/lammps', ...more, ...args])
@@ -137,8 +137,8 @@ t.test('collect writes the rows of the metric, and keeps lines that do not match
   const { code, out, err } = await collect()
   t.equal(code, 0, err)
   const rows = linesOf(out).map((line) => JSON.parse(line))
-  const ofRank2 = rows.filter(({ rank }) => rank === '2')
-  t.match(ofRank2.slice(0, 4), [
+  const ofPod2 = rows.filter(({ pod_index }) => pod_index === '2')
+  t.match(ofPod2.slice(0, 4), [
     {
       kind: 'device',
       metric: 'furnace',
@@ -157,7 +157,7 @@ t.test('collect writes the rows of the metric, and keeps lines that do not match
     { kind: 'interface', section: 'door', opened: 0, state: null },
     { kind: 'unmatched', text: 'the furnace hums', reason: 'it is not a JSON object' },
   ])
-  t.match(ofRank2.at(-1), {
+  t.match(ofPod2.at(-1), {
     kind: 'log',
     cuts: [],
     rows: { format: 'jsonl' },
@@ -182,7 +182,9 @@ t.test('the CSV has the columns of the metric after the columns of io-sysstat', 
   const rows = lines.map((line) =>
     Object.fromEntries(line.split(',').map((cell, index) => [names[index], cell])),
   )
-  const [hot] = rows.filter(({ rank, zone, timepoint }) => `${rank}${zone}${timepoint}` === '2top1')
+  const [hot] = rows.filter(
+    ({ pod_index, zone, timepoint }) => `${pod_index}${zone}${timepoint}` === '2top1',
+  )
   t.match(hot, { heat: '60', joules: '60', flow: '-1.6', opened: '', percent_cpu: '' })
 })
 
@@ -193,7 +195,7 @@ t.test(
     const [rows, page] = [join(folder, 'rows.jsonl'), join(folder, 'page.html')]
     t.equal((await collect('--to', rows)).code, 0)
     t.equal((await run(['report', rows, '--to', page])).code, 0)
-    const { sections, ranks, notices } = dataOf(readFileSync(page, 'utf8'))
+    const { sections, pods, notices } = dataOf(readFileSync(page, 'utf8'))
     t.strictSame(
       sections.map(({ title, rows, plots }) => [title, rows.length, plots.lines.length]),
       [
@@ -201,7 +203,7 @@ t.test(
         ['furnace: door', 5, 5],
       ],
     )
-    t.strictSame(ranks, RANKS.map(String))
+    t.strictSame(pods, PODS.map(String))
     t.match(notices.join('\n'), 'the state of the door is secret')
     const file = join(folder, 'furnace.log')
     writeFileSync(file, log)
@@ -238,15 +240,15 @@ t.test('the report draws the metric in a real browser', BROWSER, async (t) => {
     )
   t.strictSame(await marked(), ['2 bottom', '2 top'])
   await page.click('#section-0 thead button:text("heat, mean")')
-  t.equal(await page.textContent('#section-0 tbody tr td'), '2', 'the hottest rank is first')
-  await page.fill('#ranks', '0-1')
+  t.equal(await page.textContent('#section-0 tbody tr td'), '2', 'the hottest pod is first')
+  await page.fill('#pods', '0-1')
   await until('four rows are shown', async () => {
     return (await page.locator('#section-0 tbody tr').count()) === 4
   })
   t.strictSame([said, requests], [[], []])
 })
 
-t.test('top shows the columns of the metric for each rank', async (t) => {
+t.test('top shows the columns of the metric for each pod', async (t) => {
   const { top } = await furnaces(t)
   const all = await top()
   t.equal(all.code, 0, all.err)
@@ -255,16 +257,16 @@ t.test('top shows the columns of the metric for each rank', async (t) => {
     header,
     /^RANK {2}STATE {2}FINDING {2}heat °C {2}joules J\/s {2}flow {2}opened \/s {2}NODE$/,
   )
-  t.match(lines[0], /^2 +ended +60\.0 +/, 'the rank with the highest heat is first')
-  t.equal(lines.length, RANKS.length)
-  const words = ['--column', 'heat', '--sort', 'rank', '-o', 'json']
+  t.match(lines[0], /^2 +ended +60\.0 +/, 'the pod with the highest heat is first')
+  t.equal(lines.length, PODS.length)
+  const words = ['--column', 'heat', '--sort', 'pod', '-o', 'json']
   const [first] = JSON.parse((await top(...words)).out).lines
   t.strictSame(Object.keys(first.values), ['heat'])
   const opened = JSON.parse((await top('--column', 'opened', '-o', 'json')).out).lines
   // The script counts one opening in each second.
   t.strictSame(
     opened.map(({ values }: { values: object }) => values),
-    RANKS.map(() => ({ opened: 1 })),
+    PODS.map(() => ({ opened: 1 })),
   )
   const wrong = await top('--column', 'percent_heat')
   t.equal(wrong.code, 2)
@@ -285,7 +287,7 @@ t.test('its rows are pushed over OTLP while it runs', observerTests(), async (t)
   t.match(log, /METRICS OPERATOR COLLECTION END\n$/)
   const rows = linesOf(log).flatMap((line) => (line.startsWith('{') ? [JSON.parse(line)] : []))
   const top = rows.findLast(({ zone }) => zone === 'top')
-  const zone = { 'ridealong.rank': '2', 'ridealong.zone': 'top' }
+  const zone = { 'ridealong.pod.index': '2', 'ridealong.zone': 'top' }
   const resource = { 'service.name': 'lammps', 'k8s.pod.name': 'lammps-2-abcde' }
   const last = (name: string) =>
     points().findLast((point) => {

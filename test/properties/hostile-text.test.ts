@@ -188,7 +188,7 @@ const REFUSING = ['--kubeconfig', at('kubeconfig')]
 
 const clusterOf = async (logs: Record<string, string>, said?: string) => {
   const shape = said === undefined ? {} : { status: said }
-  const { kubeconfig } = await standIn(t, { pods: () => [pod({ rank: 0, ...shape })], logs })
+  const { kubeconfig } = await standIn(t, { pods: () => [pod({ index: 0, ...shape })], logs })
   return ['--kubeconfig', kubeconfig]
 }
 const OBSERVER = 'lammps-0-abcde/perf-sysstat'

@@ -17,7 +17,14 @@ export async function collectFiles(
   container: string,
 ): Promise<CollectedFiles> {
   const folder = t.testdir({})
-  const place = { namespace: 'hpc', pod: 'pod', uid: 'uid', owner: null, node: null, rank: null }
+  const place = {
+    namespace: 'hpc',
+    pod: 'pod',
+    uid: 'uid',
+    owner: null,
+    node: null,
+    pod_index: null,
+  }
   const state = { state: 'ended', restarts: 0, message: null, notices: [], ended: null } as const
   const podLimits = { cpu: null, memory: null }
   const reader = openArtifactFolder(folder).open({ ...place, ...state, podLimits, container })

@@ -116,7 +116,7 @@ function isFinal({ apiVersion, kind }: OwnerReference, facts: ControllerFacts): 
   return facts.isGone || (isJob && facts.finished !== null)
 }
 
-const NONE: ControllerFacts = { controller: undefined, finished: null, ranks: null, isGone: true }
+const NONE: ControllerFacts = { controller: undefined, finished: null, pods: null, isGone: true }
 
 type Read = (
   namespace: string,

@@ -2,8 +2,8 @@ import { open } from 'node:fs/promises'
 import type { RunningObserver } from '../../../src/runs/collect/observers.ts'
 import type { Descriptions } from '../../../src/runs/log/descriptions.ts'
 import { findNoProgress } from '../../../src/runs/top/no-progress.ts'
+import type { LivePod } from '../../../src/runs/top/pods.ts'
 import { type ProgressLog, startProgressLog } from '../../../src/runs/top/progress-log.ts'
-import type { LiveRank } from '../../../src/runs/top/ranks.ts'
 
 /** The text of a log on the volume. */
 export interface LogToRead {
@@ -11,7 +11,7 @@ export interface LogToRead {
   readonly path: string
   readonly observer: Pick<
     RunningObserver,
-    'namespace' | 'pod' | 'uid' | 'node' | 'rank' | 'container'
+    'namespace' | 'pod' | 'uid' | 'node' | 'pod_index' | 'container'
   >
   /** The bytes of its whole lines. */
   readonly bytes: number
@@ -155,15 +155,15 @@ function describe(run: WatchedRun, logs: readonly LogToRead[], until: number): s
     const watched = run.get(id)
     return watched === undefined ? [] : { observer, watched }
   })
-  const pods = Map.groupBy(members, ({ observer }) => observer.uid)
-  const ranks = [...pods.values()].flatMap((own): readonly LiveRank[] => {
+  const byUid = Map.groupBy(members, ({ observer }) => observer.uid)
+  const pods = [...byUid.values()].flatMap((own): readonly LivePod[] => {
     const [first] = own
     if (first === undefined) return []
-    const { namespace, pod, node, rank } = first.observer
+    const { namespace, pod, node, pod_index } = first.observer
     const observers = own.map(({ watched }) => watched.progress.observer)
-    return [{ namespace, pod, node, rank, observers }]
+    return [{ namespace, pod, node, pod_index, observers }]
   })
-  const [found, ...others] = findNoProgress(ranks, until)
+  const [found, ...others] = findNoProgress(pods, until)
   if (found === undefined) return undefined
   const more = others.length === 0 ? '' : ` (and ${others.length} more)`
   return `${found.sentence.replace(/\.$/, '')}${more}`

@@ -164,8 +164,8 @@ function logsToRead({ kept }: State, logs: readonly KeptLog[]): readonly LogToRe
   return last.flatMap((log) => {
     const { id, run, position, isLast, isDone } = log
     if (position === undefined) return []
-    const { namespace, pod, uid, node, rank, container } = log.observer
-    const observer = { namespace, pod, uid, node, rank, container }
+    const { namespace, pod, uid, node, pod_index, container } = log.observer
+    const observer = { namespace, pod, uid, node, pod_index, container }
     const path = kept.pathOf(run, id)
     return [{ id, path, observer, bytes: position.bytes, isOver: isLast && isDone }]
   })

@@ -156,7 +156,7 @@ async function* entriesOf(
   }
   const reader = readLines(known, descriptions)
   for await (const line of splitLines(createReadStream(file))) yield* reader.push(line)
-  for (const entry of reader.end()) yield withStatus(entry, { ...observer, observedRanks: null })
+  for (const entry of reader.end()) yield withStatus(entry, { ...observer, observedPods: null })
 }
 
 interface Output {

@@ -31,7 +31,7 @@ export function listRun(
     phase: run.phase,
     started: started === null ? null : started / 1000,
     seconds: rounded(seconds),
-    ranks: run.ranks,
+    pods: run.podCounts,
     cores: { used: rounded(cores.used), requested: cores.requested },
     memory: { used: memory.used, requested: memory.requested },
     images: limitImages(images),
@@ -60,7 +60,7 @@ export function listUnknown(
     phase: null,
     started: started === null ? null : started / 1000,
     seconds: null,
-    ranks: null,
+    pods: null,
     cores: unknown,
     memory: unknown,
     images: limitImages(images),
@@ -72,7 +72,7 @@ export function listUnknown(
 export function readListedRun(fields: Fields): ListedRun | undefined {
   const [name, workload] = [asText(fields.name), asText(fields.workload)]
   if (name === undefined || workload === undefined) return undefined
-  const { observed, expected } = fieldsOrNone(fields.ranks)
+  const { observed, expected } = fieldsOrNone(fields.pods)
   const [left, right] = [readNumber(observed), readNumber(expected)]
   return {
     name,
@@ -80,7 +80,7 @@ export function readListedRun(fields: Fields): ListedRun | undefined {
     phase: readPhase(fields.phase) ?? null,
     started: readNumber(fields.started),
     seconds: readNumber(fields.seconds),
-    ranks: left === null || right === null ? null : { observed: left, expected: right },
+    pods: left === null || right === null ? null : { observed: left, expected: right },
     cores: readUsed(fields.cores),
     memory: readUsed(fields.memory),
     images: listOrNone(fields.images).flatMap((image) => asText(image) ?? []),

@@ -12,10 +12,10 @@ export interface ListedRun {
   readonly started: number | null
   /** How long it took, in seconds. */
   readonly seconds: number | null
-  /** The observed ranks of the expected ones. */
-  readonly ranks: { readonly observed: number; readonly expected: number } | null
+  /** The observed pods of the expected ones. */
+  readonly pods: { readonly observed: number; readonly expected: number } | null
   readonly cores: UsedNumber
-  /** In bytes: the memory peak of the rank that used the largest part of its memory. */
+  /** In bytes: the memory peak of the pod that used the largest part of its memory. */
   readonly memory: UsedNumber
   /** The images of the containers of its pods, each once, at most eight. */
   readonly images: readonly string[]

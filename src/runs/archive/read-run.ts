@@ -34,7 +34,7 @@ export function readRunCard({ metadata, spec, status }: Fields, now: number): Ru
   ]
   return {
     run,
-    podCount: readNumber(found.pods) ?? 0,
+    podsSeen: readNumber(found.podsSeen) ?? 0,
     started,
     ended: readTime(found.ended),
     seconds:
@@ -69,7 +69,7 @@ function readRun(metadata: Fields, workload: Fields, status: Fields): Run | unde
   const phase = readPhase(status.phase)
   if (!apiVersion || !kind || !name || !uid || !namespace || phase === undefined) return undefined
   const group = groupOf(apiVersion)
-  const { observed, expected } = fieldsOrNone(status.ranks)
+  const { observed, expected } = fieldsOrNone(status.pods)
   return {
     namespace,
     word: wordOfKind({ group, kind }),
@@ -81,7 +81,7 @@ function readRun(metadata: Fields, workload: Fields, status: Fields): Run | unde
     revision: asText(workload.revision) ?? null,
     phase,
     pods: [],
-    ranks: { observed: readNumber(observed) ?? 0, expected: readNumber(expected) ?? 0 },
+    podCounts: { observed: readNumber(observed) ?? 0, expected: readNumber(expected) ?? 0 },
   }
 }
 
@@ -104,7 +104,7 @@ function readCompared(value: unknown): Compared {
 }
 
 function readMemory(value: unknown): RunCard['memory'] {
-  return { ...readCompared(value), rank: asText(fieldsOrNone(value).rank) ?? null }
+  return { ...readCompared(value), podIndex: asText(fieldsOrNone(value).podIndex) ?? null }
 }
 
 /** Reads the factors as a list: the first is the efficiency, and the others are its parts. */
@@ -130,8 +130,8 @@ function readFactor({ name, value, missing }: Fields): Factor | undefined {
 function readRole(row: Fields): RoleCard {
   return {
     role: asText(row.role) ?? '',
-    ranks: readNumber(row.ranks) ?? 0,
-    known: readNumber(row.knownRanks) ?? 0,
+    pods: readNumber(row.pods) ?? 0,
+    known: readNumber(row.knownPods) ?? 0,
     cores: readCompared(row.cores),
     memory: readMemory(row.memoryBytes),
     throttled: readNumber(row.throttledSeconds),
@@ -142,10 +142,10 @@ function readRole(row: Fields): RoleCard {
   }
 }
 
-function readFinding({ rule, severity, rank, otherRanks, sentence }: Fields) {
+function readFinding({ rule, severity, podIndex, otherPods, sentence }: Fields) {
   const name = CARD_FINDINGS.find((known) => known === rule)
   if (name === undefined) return undefined
-  const subject = { rank: asText(rank) ?? null, others: readNumber(otherRanks) ?? 0 }
+  const subject = { podIndex: asText(podIndex) ?? null, others: readNumber(otherPods) ?? 0 }
   const [text, start] = [asText(sentence) ?? '', findingPrefix(subject)]
   return {
     name,

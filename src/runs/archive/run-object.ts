@@ -76,7 +76,7 @@ export function buildRunObject(
 }
 
 function buildStatus(card: RunCard) {
-  const { run, podCount, started, ended, seconds } = card
+  const { run, podsSeen, started, ended, seconds } = card
   const { cores, memoryBytes, efficiency, roles, findings, advice, missing } = cardDocument(card)
   return {
     phase: run.phase,
@@ -84,8 +84,8 @@ function buildStatus(card: RunCard) {
     ended: timeText(ended),
     // While a run goes on, only its start is stored: a Run is not written because time passes.
     seconds: isOver(run.phase) ? rounded(seconds) : null,
-    ranks: run.ranks,
-    pods: podCount,
+    pods: run.podCounts,
+    podsSeen,
     verdict: verdictOf(card),
     summary: summarize(card),
     card: { cores, memoryBytes, efficiency, roles, findings, advice, missing },
@@ -102,7 +102,7 @@ const MAX_FINDING = 120
 function summarize({ run, seconds, cores, memory, efficiency, findings: [first] }: RunCard) {
   return {
     run: `${run.word}/${run.name}`,
-    ranks: `${run.ranks.observed}/${run.ranks.expected}`,
+    pods: `${run.podCounts.observed}/${run.podCounts.expected}`,
     time: seconds === null || !isOver(run.phase) ? UNKNOWN : durationText(seconds),
     cores: comparedText(cores, coresText),
     memory: comparedText(memory, shortBytes),
@@ -115,12 +115,12 @@ const MAX_VERDICT = 512
 
 /** Returns how a run went, in a few sentences. */
 function verdictOf({ run, seconds, efficiency, findings: [first] }: RunCard): string {
-  const { expected } = run.ranks
+  const { expected } = run.podCounts
   const took = seconds === null ? 'Ran' : `Took ${durationText(seconds)}`
   const time = isOver(run.phase) ? took : 'Runs'
   const end = run.phase === 'Failed' ? ' and failed' : ''
   const sentences = [
-    `${time} on ${expected} ${expected === 1 ? 'rank' : 'ranks'}${end}.`,
+    `${time} on ${expected} ${expected === 1 ? 'pod' : 'pods'}${end}.`,
     ...(first === undefined ? [] : [`Finding: ${findingText(first)}.`]),
     efficiency.value === null
       ? `The efficiency is not known: ${efficiency.missing}.`
@@ -172,11 +172,11 @@ function limitCard(
       roles: roles.map((role) => ({
         ...role,
         role: show(role.role),
-        memory: showRank(role.memory, show),
+        memory: showPod(role.memory, show),
       })),
-      memory: showRank(card.memory, show),
+      memory: showPod(card.memory, show),
       findings: findings.map((finding) => ({
-        ...showRank(finding, show),
+        ...showPod(finding, show),
         sentence: show(finding.sentence),
       })),
       advice: card.advice.slice(0, limits.roles).map((advice) => limitAdvice(advice, limits)),
@@ -191,8 +191,11 @@ function limitCard(
 
 type Show = (text: string) => string
 
-function showRank<Named extends { readonly rank: string | null }>(named: Named, show: Show): Named {
-  return { ...named, rank: named.rank === null ? null : show(named.rank) }
+function showPod<Named extends { readonly podIndex: string | null }>(
+  named: Named,
+  show: Show,
+): Named {
+  return { ...named, podIndex: named.podIndex === null ? null : show(named.podIndex) }
 }
 
 function showFactor(one: Factor, show: Show): Factor {

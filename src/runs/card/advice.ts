@@ -2,7 +2,7 @@ import { maximum } from '../../lib/statistics.ts'
 import { findInSummaries, findingText, isThrottled } from './card-findings.ts'
 import type { ComputeAmounts, ContainerFacts } from './container-facts.ts'
 import type { RunPod } from './pod-facts.ts'
-import { listRankUses, type RankUse } from './rank-use.ts'
+import { listPodUses, type PodUse } from './pod-use.ts'
 import { throttledPart } from './role-card.ts'
 import { isOver, type Run } from './run.ts'
 
@@ -44,17 +44,17 @@ export interface ContainerAdvice {
 /**
  * Advises requests and limits for each role of runs of one workload, from the greatest use of a
  * pod. Advice is refused where the need may be greater than the use: if the run has not ended, a
- * summary is missing or cut, or a rank was throttled, was killed or failed.
+ * summary is missing or cut, or a pod was throttled, was killed or failed.
  *
  * The CPU request is the average over the time of a pod, as the card shows it. A CPU limit is only
  * raised: how much a container needs in a short time is not known. The memory limit is the request,
  * so that the node has the memory that the container may use.
  */
 export function adviseRuns(runs: readonly Run[]): readonly RoleAdvice[] {
-  const ranks = runs.flatMap((run) => listRankUses(run.pods).map((rank) => ({ run, rank })))
-  const byRole = Map.groupBy(ranks, ({ rank }) => rank.role)
+  const all = runs.flatMap((run) => listPodUses(run.pods).map((use) => ({ run, use })))
+  const byRole = Map.groupBy(all, ({ use }) => use.role)
   return [...byRole].map(([role, members]) => {
-    const own = members.map(({ rank }) => rank)
+    const own = members.map(({ use }) => use)
     const refusals = listRefusals(runs, own)
     const measured = own.flatMap(listUses)
     const byName = Map.groupBy(measured, ({ name }) => name)
@@ -100,13 +100,13 @@ function asMeasured({ name, seen, seenIn, now }: ContainerAdvice): readonly Meas
   ]
 }
 
-function listRefusals(runs: readonly Run[], ranks: readonly RankUse[]): readonly string[] {
+function listRefusals(runs: readonly Run[], uses: readonly PodUse[]): readonly string[] {
   const running = runs.filter(({ phase }) => !isOver(phase))
   const deleted = runs.filter(({ phase }) => phase === 'Deleted')
-  const missing = ranks.flatMap(({ pods }) => pods.flatMap((pod) => pod.missing))
-  const failures = findInSummaries(ranks).filter(({ severity }) => severity === 'failure')
-  const throttled = ranks.filter((rank) => isThrottled(throttledPart(rank)))
-  const unknown = ranks.flatMap(({ pods }) => pods).filter((pod) => !isMeasured(pod))
+  const missing = uses.flatMap(({ pods }) => pods.flatMap((pod) => pod.missing))
+  const failures = findInSummaries(uses).filter(({ severity }) => severity === 'failure')
+  const throttled = uses.filter((use) => isThrottled(throttledPart(use)))
+  const unknown = uses.flatMap(({ pods }) => pods).filter((pod) => !isMeasured(pod))
   return [
     ...running.map(({ word, name }) => `${word}/${name} has not ended`),
     ...deleted.map(({ word, name }) => `${word}/${name} was deleted before it ended`),
@@ -138,7 +138,7 @@ interface Measured {
   readonly limits: ComputeAmounts
 }
 
-function listUses({ pods }: RankUse): readonly Measured[] {
+function listUses({ pods }: PodUse): readonly Measured[] {
   return pods.flatMap(({ name: pod, containers }) => {
     return containers.flatMap(({ name, use, lifetime, requests, limits }) => {
       if (use === null) return []

@@ -9,7 +9,7 @@ import type { RunCard } from './run-card.ts'
 /** Returns the card of a run for programs. A number that is not known is null. */
 export function cardDocument(card: RunCard) {
   const { run, started, seconds, cores, memory, efficiency, roles, findings, missing } = card
-  const { namespace, word, apiVersion, kind, name, uid, revision, phase, ranks } = run
+  const { namespace, word, apiVersion, kind, name, uid, revision, phase, podCounts } = run
   return {
     apiVersion: 'ridealong.dev/v1alpha1',
     kind: 'RunCard',
@@ -19,15 +19,15 @@ export function cardDocument(card: RunCard) {
     phase,
     started: started === null ? null : new Date(started).toISOString(),
     seconds: rounded(seconds),
-    ranks,
-    pods: card.podCount,
+    pods: podCounts,
+    podsSeen: card.podsSeen,
     cores: { ...cores, used: rounded(cores.used) },
     memoryBytes: memory,
     efficiency: efficiencyDocument(efficiency),
     roles: roles.map(roleDocument),
     findings: findings.map((finding) => {
-      const { name: rule, severity, rank, others } = finding
-      return { rule, severity, rank, otherRanks: others, sentence: findingText(finding) }
+      const { name: rule, severity, podIndex, others } = finding
+      return { rule, severity, podIndex, otherPods: others, sentence: findingText(finding) }
     }),
     advice: card.advice.map(adviceDocument),
     missing,
@@ -44,11 +44,11 @@ function efficiencyDocument(root: Factor) {
 }
 
 function roleDocument(card: RoleCard) {
-  const { role, ranks, known, cores, memory, cpu, throttled, throttledPeriods } = card
+  const { role, pods, known, cores, memory, cpu, throttled, throttledPeriods } = card
   return {
     role: role === '' ? null : role,
-    ranks,
-    knownRanks: known,
+    pods,
+    knownPods: known,
     cores: { ...cores, used: rounded(cores.used) },
     memoryBytes: memory,
     cpuSeconds: rounded(cpu),

@@ -1,11 +1,11 @@
 import { THROTTLED, WAITING_FOR_CPU } from '../findings/cpu-rules.ts'
 import { signalIn, signalName } from '../findings/signals.ts'
 import type { EndedContainer } from '../log/entry.ts'
-import { bytesText, rankName } from '../rules/sentence.ts'
+import { bytesText, podText } from '../rules/sentence.ts'
 import { percentText } from './card-numbers.ts'
 import type { ContainerFacts } from './container-facts.ts'
 import type { RunPod } from './pod-facts.ts'
-import type { RankUse } from './rank-use.ts'
+import type { PodUse } from './pod-use.ts'
 import { throttledPart } from './role-card.ts'
 
 /** The names of findings in the order of their weight. They are those of the rules of a report. */
@@ -18,15 +18,15 @@ export const CARD_FINDINGS = [
   'waiting-for-cpu',
 ] as const
 
-/** A finding about a rank, or about the run. */
+/** A finding about a pod, or about the run. */
 export interface CardFinding {
   readonly name: (typeof CARD_FINDINGS)[number]
   readonly severity: 'failure' | 'slowdown'
   /** Null if the finding is about the run. */
-  readonly rank: string | null
-  /** A whole sentence without the name of the rank, and without the dot: `was killed ...`. */
+  readonly podIndex: string | null
+  /** A whole sentence without the name of the pod, and without the dot: `was killed ...`. */
   readonly sentence: string
-  /** The number of other ranks with the same finding. */
+  /** The number of other pods with the same finding. */
   readonly others: number
 }
 
@@ -34,28 +34,28 @@ type Found = Omit<CardFinding, 'others'>
 
 /**
  * Returns the findings for which summaries and the status of pods are enough: one for each rule,
- * about the first rank that it is true of. The report has more rules, which need the rows of logs.
+ * about the first pod that it is true of. The report has more rules, which need the rows of logs.
  */
-export function findInSummaries(ranks: readonly RankUse[]): readonly CardFinding[] {
-  const found = ranks.flatMap(findInRank)
+export function findInSummaries(uses: readonly PodUse[]): readonly CardFinding[] {
+  const found = uses.flatMap(findInPod)
   return CARD_FINDINGS.flatMap((name) => {
     const [first, ...others] = found.filter((one) => one.name === name)
     return first === undefined ? [] : { ...first, others: others.length }
   })
 }
 
-function findInRank(rank: RankUse): readonly Found[] {
-  const failures = rank.pods.flatMap((pod, index) => {
-    return findFailures(rank, pod, index < rank.pods.length - 1)
+function findInPod(use: PodUse): readonly Found[] {
+  const failures = use.pods.flatMap((pod, index) => {
+    return findFailures(use, pod, index < use.pods.length - 1)
   })
-  return [...failures, ...findThrottled(rank), ...findWaiting(rank)]
+  return [...failures, ...findThrottled(use), ...findWaiting(use)]
 }
 
 const OUT_OF_MEMORY = 'OOMKilled'
 
-function findFailures(rank: RankUse, pod: RunPod, isRetried: boolean): readonly Found[] {
+function findFailures(use: PodUse, pod: RunPod, isRetried: boolean): readonly Found[] {
   const again = isRetried ? ', and was tried again' : ''
-  const failure = { severity: 'failure', rank: rank.name } as const
+  const failure = { severity: 'failure', podIndex: use.name } as const
   const killed = pod.containers.filter(isKilledByMemory).map((container) => {
     const sentence = `had container ${container.name} killed: memory ran out${limitText(container)}`
     return { name: 'oom-killed', ...failure, sentence: `${sentence}${again}` } as const
@@ -103,12 +103,12 @@ function describeEnd(ended: EndedContainer): string {
   return `exit code ${ended.exitCode}${name}`
 }
 
-function findThrottled(rank: RankUse): readonly Found[] {
-  const part = throttledPart(rank)
+function findThrottled(use: PodUse): readonly Found[] {
+  const part = throttledPart(use)
   if (!isThrottled(part)) return []
-  const time = rank.throttled === null ? '' : `, for ${Math.round(rank.throttled)} s`
+  const time = use.throttled === null ? '' : `, for ${Math.round(use.throttled)} s`
   const sentence = `used up its CPU limit in ${percentText(part ?? 0)} of the periods${time}`
-  return [{ name: 'throttled', severity: 'slowdown', rank: rank.name, sentence }]
+  return [{ name: 'throttled', severity: 'slowdown', podIndex: use.name, sentence }]
 }
 
 /** Reports whether the part of throttled periods is that of the rule `throttled`. */
@@ -117,18 +117,18 @@ export function isThrottled(part: number | null): boolean {
 }
 
 /**
- * A rank waited if its threads waited for at least as large a part of the time in which they could
+ * A pod waited if its threads waited for at least as large a part of the time in which they could
  * run as the rule `waiting-for-cpu` needs. Throttling counts as waiting, and is named on its own.
  */
-function findWaiting(rank: RankUse): readonly Found[] {
-  const { cpu, runDelay } = rank
+function findWaiting(use: PodUse): readonly Found[] {
+  const { cpu, runDelay } = use
   if (cpu === null || runDelay === null || cpu + runDelay <= 0) return []
-  if (isThrottled(throttledPart(rank))) return []
+  if (isThrottled(throttledPart(use))) return []
   const part = runDelay / (cpu + runDelay)
   if (part * 100 < WAITING_FOR_CPU.threshold.value) return []
   const time = `${percentText(part)} of the time in which it could run`
   const sentence = `waited for a processor in ${time}`
-  return [{ name: 'waiting-for-cpu', severity: 'slowdown', rank: rank.name, sentence }]
+  return [{ name: 'waiting-for-cpu', severity: 'slowdown', podIndex: use.name, sentence }]
 }
 
 /**
@@ -147,21 +147,24 @@ export function addNoProgress(
   const found = {
     name: 'no-progress',
     severity: 'failure',
-    rank: null,
+    podIndex: null,
     sentence,
     others: 0,
   } as const
   return [...failures, found, ...others]
 }
 
-/** Returns a finding as a sentence: `rank 1 (and 2 more) failed: ...`. */
+/** Returns a finding as a sentence: `pod 1 (and 2 more) failed: ...`. */
 export function findingText({ sentence, ...subject }: CardFinding): string {
   return `${findingPrefix(subject)}${sentence}`
 }
 
-/** Returns the subject of the sentence about a finding, and a space: `rank 1 (and 2 more) `. */
-export function findingPrefix({ rank, others }: Pick<CardFinding, 'rank' | 'others'>): string {
-  if (rank === null) return ''
+/** Returns the subject of the sentence about a finding, and a space: `pod 1 (and 2 more) `. */
+export function findingPrefix({
+  podIndex,
+  others,
+}: Pick<CardFinding, 'podIndex' | 'others'>): string {
+  if (podIndex === null) return ''
   const more = others === 0 ? '' : ` (and ${others} more)`
-  return `${rankName(rank)}${more} `
+  return `${podText(podIndex)}${more} `
 }

@@ -30,7 +30,7 @@ export function formatCard(card: RunCard): readonly TextBlock[] {
     rows([
       ['phase', run.phase],
       ['time', card.seconds === null ? 'has not started' : durationText(card.seconds)],
-      ['ranks', `${run.ranks.observed} of ${run.ranks.expected} observed`],
+      ['pods', `${run.podCounts.observed} of ${run.podCounts.expected} observed`],
       ...(run.revision === null ? [] : ([['revision', run.revision]] as const)),
       ['efficiency', efficiencyText(efficiency)],
       ...(card.page === null ? [] : ([['page', card.page]] as const)),
@@ -69,11 +69,11 @@ function efficiencyText(root: Factor): string {
 }
 
 function formatRole(card: RoleCard): readonly TextBlock[] {
-  const { role, ranks, known, memory } = card
-  const count = `${ranks} ${ranks === 1 ? 'rank' : 'ranks'}`
-  const part = known < ranks ? `, ${known} with a summary` : ''
-  const name = role === '' ? 'All ranks' : `Role ${role}`
-  const of = memory.rank === null || ranks === 1 ? '' : ` (rank ${memory.rank})`
+  const { role, pods, known, memory } = card
+  const count = `${pods} ${pods === 1 ? 'pod' : 'pods'}`
+  const part = known < pods ? `, ${known} with a summary` : ''
+  const name = role === '' ? 'All pods' : `Role ${role}`
+  const of = memory.podIndex === null || pods === 1 ? '' : ` (pod ${memory.podIndex})`
   return [
     `${name}: ${count}${part}`,
     rows([
@@ -118,7 +118,7 @@ function throttledText({ throttled, throttledPeriods }: RoleCard): string {
   const part =
     throttledPeriods === null || throttledPeriods === 0
       ? ''
-      : `, in ${percentText(throttledPeriods)} of the periods of a rank`
+      : `, in ${percentText(throttledPeriods)} of the periods of a pod`
   return `${secondsText(throttled)}${part}`
 }
 

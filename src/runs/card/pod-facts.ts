@@ -24,8 +24,8 @@ export interface RunPod {
   readonly revision: string | null
   /** The role of the pod in its workload; empty if the workload has no roles. */
   readonly role: string
-  /** The rank in the workload; null if it is not known. */
-  readonly rank: string | null
+  /** The index or role in the workload; null if it is not known. */
+  readonly pod_index: string | null
   readonly phase: PodPhase
   /** Whether its deletion was requested while it ran, or before. */
   readonly wasDeleted: boolean
@@ -57,7 +57,7 @@ export function readPodFacts(pod: Fields, metrics: ReadonlySet<string>): RunPod 
   const metadata = fieldsOrNone(pod.metadata)
   const spec = fieldsOrNone(pod.spec)
   const status = fieldsOrNone(pod.status)
-  const { name, rank, observers } = findObservers(pod, metrics, undefined)
+  const { name, pod_index, observers } = findObservers(pod, metrics, undefined)
   const [observer] = observers
   const messages = readMessages(status, observers)
   const uses = joinSummaries(messages.flatMap(({ summary }) => summary ?? []))
@@ -71,7 +71,7 @@ export function readPodFacts(pod: Fields, metrics: ReadonlySet<string>): RunPod 
     controller: readController(metadata.ownerReferences),
     revision: readRevision(metadata),
     role: readRole(metadata),
-    rank,
+    pod_index,
     phase,
     wasDeleted: metadata.deletionTimestamp !== undefined && !isTerminal(phase),
     isGone: false,
@@ -113,9 +113,9 @@ function readRevision({ labels }: Fields): string | null {
 const SPARK_ROLE_KEY = 'spark-role'
 
 function readRole(metadata: Fields): string {
-  const rank = readPodIndex(metadata)
-  if (rank === undefined) return asText(fieldsOrNone(metadata.labels)[SPARK_ROLE_KEY]) ?? ''
-  const { label, names } = rank
+  const podIndex = readPodIndex(metadata)
+  if (podIndex === undefined) return asText(fieldsOrNone(metadata.labels)[SPARK_ROLE_KEY]) ?? ''
+  const { label, names } = podIndex
   const isRole = (name: string) => label === name || label.startsWith(`${name}-`)
   return names.find(isRole) ?? names[0] ?? ''
 }

@@ -1,26 +1,26 @@
 import { maximum } from '../../lib/statistics.ts'
-import { type RankUse, sumKnown } from './rank-use.ts'
+import { type PodUse, sumKnown } from './pod-use.ts'
 
-/** What the ranks of one role used of what they requested. A value that is not known is null. */
+/** What the pods of one role used of what they requested. A value that is not known is null. */
 export interface RoleCard {
   /** Empty if the workload has no roles. */
   readonly role: string
-  readonly ranks: number
-  /** The ranks whose use is known. The numbers below are about these. */
+  readonly pods: number
+  /** The pods whose use is known. The numbers below are about these. */
   readonly known: number
-  /** Processors, summed over the ranks: in use on average, requested and allowed. */
+  /** Processors, summed over the pods: in use on average, requested and allowed. */
   readonly cores: Compared
-  /** Bytes: the peak of the rank with the highest one, and what this rank requested. */
-  readonly memory: Compared & { readonly rank: string | null }
-  /** Seconds, summed over the ranks and processors. */
+  /** Bytes: the peak of the pod with the highest one, and what this pod requested. */
+  readonly memory: Compared & { readonly podIndex: string | null }
+  /** Seconds, summed over the pods and processors. */
   readonly throttled: number | null
-  /** The part of the CPU periods in which the limit was used up, of the rank with the most. */
+  /** The part of the CPU periods in which the limit was used up, of the pod with the most. */
   readonly throttledPeriods: number | null
   /** Seconds, summed over threads, for which processes waited for a processor. */
   readonly runDelay: number | null
-  /** Seconds, summed over ranks, in which all processes waited for storage. */
+  /** Seconds, summed over pods, in which all processes waited for storage. */
   readonly storage: number | null
-  /** CPU seconds, summed over the ranks. */
+  /** CPU seconds, summed over the pods. */
   readonly cpu: number | null
 }
 
@@ -31,17 +31,17 @@ export interface Compared {
 }
 
 /** Returns a card for each role, in the order in which the roles started. */
-export function buildRoleCards(ranks: readonly RankUse[]): readonly RoleCard[] {
-  return [...Map.groupBy(ranks, ({ role }) => role)].map(([role, own]) => buildCard(role, own))
+export function buildRoleCards(uses: readonly PodUse[]): readonly RoleCard[] {
+  return [...Map.groupBy(uses, ({ role }) => role)].map(([role, own]) => buildCard(role, own))
 }
 
-function buildCard(role: string, ranks: readonly RankUse[]): RoleCard {
-  const known = ranks.filter(({ containers }) => containers.length > 0)
-  const shown = known.length > 0 ? known : ranks
-  const sum = (read: (rank: RankUse) => number | null) => sumKnown(shown.map(read))
+function buildCard(role: string, uses: readonly PodUse[]): RoleCard {
+  const known = uses.filter(({ containers }) => containers.length > 0)
+  const shown = known.length > 0 ? known : uses
+  const sum = (read: (use: PodUse) => number | null) => sumKnown(shown.map(read))
   return {
     role,
-    ranks: ranks.length,
+    pods: uses.length,
     known: known.length,
     cores: {
       used: sum(({ cores }) => cores),
@@ -57,19 +57,19 @@ function buildCard(role: string, ranks: readonly RankUse[]): RoleCard {
   }
 }
 
-function compareMemory(ranks: readonly RankUse[]): RoleCard['memory'] {
-  const most = maximum(ranks.map(({ memoryPeak }) => memoryPeak))
-  const rank = ranks.find(({ memoryPeak }) => memoryPeak === most) ?? ranks[0]
+function compareMemory(uses: readonly PodUse[]): RoleCard['memory'] {
+  const most = maximum(uses.map(({ memoryPeak }) => memoryPeak))
+  const use = uses.find(({ memoryPeak }) => memoryPeak === most) ?? uses[0]
   return {
-    rank: most === null ? null : (rank?.name ?? null),
+    podIndex: most === null ? null : (use?.name ?? null),
     used: most,
-    requested: rank?.requests.memory ?? null,
-    limit: rank?.limits.memory ?? null,
+    requested: use?.requests.memory ?? null,
+    limit: use?.limits.memory ?? null,
   }
 }
 
 /** Returns the part of the CPU periods, from 0 to 1, in which a container used up its limit. */
-export function throttledPart({ containers }: Pick<RankUse, 'containers'>): number | null {
+export function throttledPart({ containers }: Pick<PodUse, 'containers'>): number | null {
   return maximum(
     containers.map(({ use }) => {
       const [all, throttled] = [use?.periods ?? null, use?.throttledPeriods ?? null]

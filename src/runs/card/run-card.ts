@@ -3,14 +3,14 @@ import { type Factor, missingFactor } from '../efficiency/factor.ts'
 import { processorFactors } from '../efficiency/processor-factors.ts'
 import { adviseRuns, type RoleAdvice } from './advice.ts'
 import { type CardFinding, findInSummaries } from './card-findings.ts'
-import { listRankUses, type RankUse, sumKnown } from './rank-use.ts'
+import { listPodUses, type PodUse, sumKnown } from './pod-use.ts'
 import { buildRoleCards, type Compared, type RoleCard } from './role-card.ts'
 import { isOver, type Run } from './run.ts'
 
 /** What a run used of what it requested, from the summaries of its observers alone. */
 export interface RunCard {
   readonly run: Run
-  readonly podCount: number
+  readonly podsSeen: number
   /** When its first container started, in milliseconds since 1970; null if none has. */
   readonly started: number | null
   /** When its last container ended; null if the run goes on, or its end is not known. */
@@ -19,7 +19,7 @@ export interface RunCard {
   readonly seconds: number | null
   /** The sum over all roles. */
   readonly cores: Compared
-  /** The role whose rank used the largest part of its memory. */
+  /** The role whose pod used the largest part of its memory. */
   readonly memory: RoleCard['memory']
   readonly efficiency: Factor
   readonly roles: readonly RoleCard[]
@@ -33,13 +33,13 @@ export interface RunCard {
 
 /** Makes the card of a run. @param now the time in milliseconds since 1970 */
 export function makeRunCard(run: Run, now: number): RunCard {
-  const ranks = listRankUses(run.pods)
-  const roles = buildRoleCards(ranks)
+  const uses = listPodUses(run.pods)
+  const roles = buildRoleCards(uses)
   const started = least(run.pods.flatMap((pod) => pod.started ?? []))
   const ended = isOver(run.phase) ? maximum(run.pods.map((pod) => pod.ended)) : now
   return {
     run,
-    podCount: run.pods.length,
+    podsSeen: run.pods.length,
     started,
     ended: isOver(run.phase) ? ended : null,
     seconds: started === null || ended === null ? null : Math.max(ended - started, 0) / 1000,
@@ -49,9 +49,9 @@ export function makeRunCard(run: Run, now: number): RunCard {
       limit: addKnown(roles, ({ cores }) => cores.limit),
     },
     memory: findTightest(roles),
-    efficiency: measureEfficiency(ranks),
+    efficiency: measureEfficiency(uses),
     roles,
-    findings: findInSummaries(ranks),
+    findings: findInSummaries(uses),
     advice: adviseRuns([run]),
     missing: run.pods.flatMap((pod) => pod.missing),
     page: null,
@@ -74,16 +74,16 @@ function addKnown(
 function findTightest(roles: readonly RoleCard[]): RoleCard['memory'] {
   const part = ({ memory }: RoleCard) => (memory.used ?? -1) / (memory.requested || 1)
   const [first] = roles.toSorted((a, b) => part(b) - part(a))
-  return first?.memory ?? { rank: null, used: null, requested: null, limit: null }
+  return first?.memory ?? { podIndex: null, used: null, requested: null, limit: null }
 }
 
-/** Returns the part of the time in which the ranks ran, with the factors that summaries carry. */
-function measureEfficiency(ranks: readonly RankUse[]): Factor {
-  const known = ranks.filter(({ containers }) => containers.length > 0)
+/** Returns the part of the time in which the pods ran, with the factors that summaries carry. */
+function measureEfficiency(uses: readonly PodUse[]): Factor {
+  const known = uses.filter(({ containers }) => containers.length > 0)
   if (known.length === 0) return missingFactor('efficiency', 'no summary has been read')
   const times = known.map(({ name, seconds, cpu, runDelay, storage, limits }) => {
     const elapsed = seconds ?? 0
-    return { rank: name, elapsed, ran: cpu, waited: runDelay, storage, limit: limits.cpu }
+    return { pod: name, elapsed, ran: cpu, waited: runDelay, storage, limit: limits.cpu }
   })
   return processorFactors(times)
 }

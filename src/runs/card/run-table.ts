@@ -20,7 +20,10 @@ const NAMESPACE: Column = { title: 'NAMESPACE', cell: ({ run }) => run.namespace
 const COLUMNS: readonly Column[] = [
   { title: 'RUN', cell: ({ run }) => `${run.word}/${run.name}` },
   { title: 'PHASE', cell: ({ run }) => run.phase },
-  { title: 'RANKS', cell: ({ run: { ranks } }) => `${ranks.observed}/${ranks.expected}` },
+  {
+    title: 'PODS',
+    cell: ({ run: { podCounts } }) => `${podCounts.observed}/${podCounts.expected}`,
+  },
   { title: 'TIME', cell: ({ seconds }) => (seconds === null ? UNKNOWN : durationText(seconds)) },
   { title: 'CORES', cell: ({ cores }) => comparedText(cores, coresText) },
   { title: 'MEMORY', cell: ({ memory }) => comparedText(memory, shortBytes) },
@@ -28,7 +31,7 @@ const COLUMNS: readonly Column[] = [
 
 const WIDE: readonly Column[] = [
   { title: 'STARTED', cell: ({ started }) => startText(started) },
-  { title: 'PODS', cell: ({ podCount }) => String(podCount) },
+  { title: 'SEEN', cell: ({ podsSeen }) => String(podsSeen) },
   { title: 'REVISION', cell: ({ run }) => run.revision ?? UNKNOWN },
   {
     title: 'EFFICIENCY',

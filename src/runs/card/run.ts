@@ -43,7 +43,7 @@ export interface Run {
   readonly phase: RunPhase
   /** The pods, the earliest one first. */
   readonly pods: readonly RunPod[]
-  readonly ranks: { readonly observed: number; readonly expected: number }
+  readonly podCounts: { readonly observed: number; readonly expected: number }
 }
 
 /** The kinds of which each revision is a run, as GROUP/KIND. */
@@ -148,15 +148,15 @@ function buildRun({ finished, ...owner }: Owner, members: readonly Member[]): Ru
     ...owner,
     phase: finished ?? findPhase(owner, sorted),
     pods,
-    ranks: countRanks(members),
+    podCounts: countPods(members),
   }
 }
 
-/** Finds the phase of a run in the last pod of each rank. */
+/** Finds the phase of a run in the last pod of each pod. */
 function findPhase(owner: Omit<Owner, 'finished'>, members: readonly Member[]): RunPhase {
   const pods = members.map(({ pod }) => pod)
   const read = isRevision(owner) ? phaseOfReplica : phaseOf
-  const last = groupByRank(pods).flatMap((own) => own.slice(-1).map(read))
+  const last = groupByIndex(pods).flatMap((own) => own.slice(-1).map(read))
   if (last.every((phase) => phase === 'Pending')) return 'Pending'
   if (!last.every((phase) => phase === 'Deleted' || isTerminal(phase))) return 'Running'
   if (mayCreateMore(owner, members)) return 'Running'
@@ -191,35 +191,35 @@ function hasSucceeded(
   last: readonly (PodPhase | 'Deleted')[],
 ): boolean {
   const count = last.filter((phase) => phase === 'Succeeded').length
-  const declared = first?.pod.rank === null ? (first.chain[0]?.facts?.ranks ?? null) : null
+  const declared = first?.pod.pod_index === null ? (first.chain[0]?.facts?.pods ?? null) : null
   const isSingle = first?.chain.length === 1
   return count >= (declared !== null && isSingle ? declared : last.length)
 }
 
 /**
- * Groups the pods of a run by rank. A pod and its retry have the same rank and the same controller.
- * A pod without a known rank is a rank of its own.
+ * Groups the pods of a run by pod. A pod and its retry have the same pod and the same controller.
+ * A pod without a known pod is a pod of its own.
  */
-export function groupByRank(pods: readonly RunPod[]): readonly (readonly RunPod[])[] {
-  const key = ({ uid, name, rank, controller }: RunPod) =>
-    JSON.stringify(rank === null ? [uid, name] : [controller?.uid, rank])
+export function groupByIndex(pods: readonly RunPod[]): readonly (readonly RunPod[])[] {
+  const key = ({ uid, name, pod_index, controller }: RunPod) =>
+    JSON.stringify(pod_index === null ? [uid, name] : [controller?.uid, pod_index])
   return [...Map.groupBy(pods, key).values()]
 }
 
 /**
- * Counts the ranks. A Job of Kubernetes says how many it has, so that pods that do not exist yet,
+ * Counts the pods. A Job of Kubernetes says how many it has, so that pods that do not exist yet,
  * or no longer, count too. A Job without indexes may have tried a pod again.
  */
-function countRanks(members: readonly Member[]): Run['ranks'] {
+function countPods(members: readonly Member[]): Run['podCounts'] {
   const byController = Map.groupBy(members, ({ pod }) => pod.controller?.uid)
   const counts = [...byController.values()].map((own) => {
     const pods = own.map(({ pod }) => pod)
-    const ranks = groupByRank(pods)
-    const declared = own[0]?.chain[0]?.facts?.ranks ?? null
-    const isIndexed = pods.some(({ rank }) => rank !== null)
+    const groups = groupByIndex(pods)
+    const declared = own[0]?.chain[0]?.facts?.pods ?? null
+    const isIndexed = pods.some(({ pod_index }) => pod_index !== null)
     const expected =
-      declared === null ? ranks.length : isIndexed ? Math.max(declared, ranks.length) : declared
-    const observed = ranks.filter((rank) => rank.some(({ isObserved }) => isObserved)).length
+      declared === null ? groups.length : isIndexed ? Math.max(declared, groups.length) : declared
+    const observed = groups.filter((group) => group.some(({ isObserved }) => isObserved)).length
     return { observed: Math.min(observed, expected), expected }
   })
   const sum = (name: 'observed' | 'expected') => counts.reduce((all, one) => all + one[name], 0)

@@ -37,7 +37,7 @@ export async function follow(observer: RunningObserver, following: Following): P
     await pause(pauseMs, signal)
   } while (!signal.aborted && state.failures < ATTEMPTS)
   const now = look(observer) ?? observer
-  const { text, done } = transcript.end({ ...now, observedRanks: following.observedRanks() })
+  const { text, done } = transcript.end({ ...now, observedPods: following.observedPods() })
   const why = signal.aborted ? undefined : problem
   const { rest, ...all } = summarizeLog(now, following, done, text, why)
   await following.write(now, rest)

@@ -1,6 +1,6 @@
 import type { Apiserver } from '../../cluster/apiserver.ts'
 import type { Descriptions } from '../log/descriptions.ts'
-import type { ObservedRanks } from '../log/entry.ts'
+import type { ObservedPods } from '../log/entry.ts'
 import type { LogFormat } from '../log/transcribe.ts'
 import type { ArtifactFolder } from './artifacts.ts'
 import { type Gathered, gather } from './gather.ts'
@@ -15,7 +15,7 @@ import { runPool } from './pool.ts'
 export interface OnceWork {
   readonly apiserver: Apiserver
   readonly observers: readonly RunningObserver[]
-  readonly observedRanks: ObservedRanks | null
+  readonly observedPods: ObservedPods | null
   readonly form: LogFormat
   readonly header: string
   readonly descriptions: Descriptions
@@ -156,9 +156,9 @@ async function gatherInto(
   work: OnceWork,
   format: string,
 ): Promise<Gathered | undefined> {
-  const { store, signal, observedRanks } = work
+  const { store, signal, observedPods } = work
   const file = await store.open(observer)
-  const gathering = { ...work, observedRanks: () => observedRanks }
+  const gathering = { ...work, observedPods: () => observedPods }
   const gathered = await gather(observer, gathering, file).catch(async (error: unknown) => {
     await file.discard().catch(() => {})
     throw error
@@ -184,11 +184,11 @@ type Identity = Omit<CollectedLog, 'bytes' | 'samples' | 'cuts'>
 
 function identify(
   observer: RunningObserver,
-  { form, observedRanks }: OnceWork,
+  { form, observedPods }: OnceWork,
   format: string,
 ): Identity {
   const { namespace, pod, container, uid, owner, restarts } = observer
-  const facts = hashFacts(form, observer, observedRanks)
+  const facts = hashFacts(form, observer, observedPods)
   return { namespace, pod, container, uid, owner, restarts, format, facts }
 }
 

@@ -4,7 +4,7 @@ import { readLogLines } from '../../cluster/logs.ts'
 import { ATTEMPTS, isTemporary, pauseAfter } from '../../cluster/repeat.ts'
 import { pause } from '../../lib/pause.ts'
 import type { Descriptions } from '../log/descriptions.ts'
-import type { ObservedRanks } from '../log/entry.ts'
+import type { ObservedPods } from '../log/entry.ts'
 import type { KnownOrigin } from '../log/metadata.ts'
 import { type Done, type LogFormat, transcribe, transcribeGone } from '../log/transcribe.ts'
 import type { ArtifactFolder, ArtifactResult } from './artifacts.ts'
@@ -37,15 +37,15 @@ export interface Gathering {
   readonly signal: AbortSignal
   /** The folder for raw files; undefined if they are not collected. */
   readonly artifacts: ArtifactFolder | undefined
-  /** Returns how many ranks are observed; see `LogEntry`. */
-  readonly observedRanks: () => ObservedRanks | null
+  /** Returns how many pods are observed; see `LogEntry`. */
+  readonly observedPods: () => ObservedPods | null
 }
 
 /** Returns the properties of an observer's log that were read from the pod. */
 export function describeObserver(observer: RunningObserver): KnownOrigin {
-  const { container: metric, namespace, pod, node, rank, notices, ended, podLimits } = observer
+  const { container: metric, namespace, pod, node, pod_index, notices, ended, podLimits } = observer
   const source = sourceName(observer)
-  return { source, metric, namespace, pod, node, rank, notices, ended, podLimits }
+  return { source, metric, namespace, pod, node, pod_index, notices, ended, podLimits }
 }
 
 /**
@@ -116,7 +116,7 @@ async function readOnce(
     await output.write(transcript.push(line))
     await artifacts?.push(line)
   })
-  const { text, done } = transcript.end({ ...observer, observedRanks: gathering.observedRanks() })
+  const { text, done } = transcript.end({ ...observer, observedPods: gathering.observedPods() })
   const problem = error === undefined ? undefined : describeApiError(error)
   const { rest, ...all } = summarizeLog(observer, gathering, done, text, problem)
   if (done.foreign !== undefined) await output.restart()
@@ -158,7 +158,7 @@ export interface LogSummary extends Gathered {
  */
 export function summarizeLog(
   observer: RunningObserver,
-  { form, descriptions, observedRanks }: Pick<Gathering, 'form' | 'descriptions' | 'observedRanks'>,
+  { form, descriptions, observedPods }: Pick<Gathering, 'form' | 'descriptions' | 'observedPods'>,
   { samples, cuts, foreign }: Done,
   rest: string,
   problem: string | undefined,
@@ -168,7 +168,7 @@ export function summarizeLog(
     const read = problem === undefined ? 'whole' : 'part'
     return { ...result, cuts, missing: problem, text: read, rest }
   }
-  const known = { ...describeObserver(observer), observedRanks: observedRanks() }
+  const known = { ...describeObserver(observer), observedPods: observedPods() }
   const left = transcribeGone(form, known, descriptions, observer.message)
   const source = left === '' ? '' : '; its summary was read from the termination message'
   const missing = `${problem ?? describeForeign(foreign)}${source}`

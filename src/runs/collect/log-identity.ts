@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { ObservedRanks } from '../log/entry.ts'
+import type { ObservedPods } from '../log/entry.ts'
 import type { LogFormat } from '../log/transcribe.ts'
 import { describeObserver } from './gather.ts'
 import type { RunningObserver } from './observers.ts'
@@ -36,10 +36,10 @@ export function hashFormat(
 export function hashFacts(
   form: LogFormat,
   observer: RunningObserver,
-  observedRanks: ObservedRanks | null,
+  observedPods: ObservedPods | null,
 ): string {
   if (form === 'logs') return hashOf([])
-  return hashOf([describeObserver(observer), observer.message, observedRanks])
+  return hashOf([describeObserver(observer), observer.message, observedPods])
 }
 
 function hashOf(value: unknown): string {

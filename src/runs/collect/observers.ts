@@ -21,7 +21,7 @@ export interface RunningObserver {
   /** The UID of the pod's controller; null if it has none. */
   readonly owner: string | null
   readonly node: string | null
-  readonly rank: string | null
+  readonly pod_index: string | null
   readonly container: string
   readonly state: 'waiting' | 'running' | 'ended'
   /** The number of times that the kubelet has restarted the container. Each start has a new log. */
@@ -47,14 +47,14 @@ export interface RunningObserver {
 
 export interface PodOfObservers {
   readonly name: string
-  /** The rank of the pod in its workload; null if it is not known. */
-  readonly rank: string | null
+  /** The index or role of the pod in its workload; null if it is not known. */
+  readonly pod_index: string | null
   /** The UID of the pod's controller; null if it has none. */
   readonly owner: string | null
-  /** Whether ranks were selected, and the pod, or a requested metric of the pod, was not. */
+  /** Whether pods were selected, and the pod, or a requested metric of the pod, was not. */
   readonly isSelective: boolean
-  /** Whether ranks were selected, and the pod was left because it has no known rank. */
-  readonly isUnranked: boolean
+  /** Whether pods were selected, and the pod was left because its index is not known. */
+  readonly hasNoIndex: boolean
   readonly observers: readonly RunningObserver[]
   /**
    * Whether the pod has finished (phase Succeeded or Failed), so that none of its containers will
@@ -98,16 +98,16 @@ export function findObservers(
     uid: asText(metadata.uid) ?? '',
     owner: readOwner(metadata),
     node: asText(spec.nodeName) ?? null,
-    rank: readRank(metadata),
+    pod_index: readIndex(metadata),
     podLimits: readPodLimits(spec),
     ended: readEnded(pod, new Set([...injected, ...named.map(({ name }) => name)])),
   }
   return {
     name: place.pod,
-    rank: place.rank,
+    pod_index: place.pod_index,
     owner: place.owner,
     isSelective: isSelective(annotations),
-    isUnranked: reasonIn(readStatus(annotations)) === 'pod-index-unknown',
+    hasNoIndex: reasonIn(readStatus(annotations)) === 'pod-index-unknown',
     observers: named.map(({ name, container, list }) => ({
       ...place,
       container: name,
@@ -217,12 +217,12 @@ function endOf(
 }
 
 /**
- * Returns the rank of the pod in its workload, or null if the pod has none that is unique. The
- * ranks of a JobSet, which has several Jobs, contain the name and the index of the Job.
+ * Returns the index of the pod in its workload, or null if the pod has none that is unique. The
+ * indexes of a JobSet, which has several Jobs, contain the name and the index of the Job.
  */
-function readRank(metadata: Fields): string | null {
-  const rank = readPodIndex(metadata)
-  return rank === undefined || rank.missing.length > 0 ? null : rank.label
+function readIndex(metadata: Fields): string | null {
+  const podIndex = readPodIndex(metadata)
+  return podIndex === undefined || podIndex.missing.length > 0 ? null : podIndex.label
 }
 
 function readOwner({ ownerReferences }: Fields): string | null {

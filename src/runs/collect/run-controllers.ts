@@ -13,7 +13,7 @@ export interface ControllerFacts {
   /** How it ended; null if it has not ended, or does not say so. */
   readonly finished: 'Succeeded' | 'Failed' | null
   /** The number of pods that must succeed, if it is a Job of Kubernetes. */
-  readonly ranks: number | null
+  readonly pods: number | null
   /** Whether it has been deleted. The facts are then those of its last reading. */
   readonly isGone: boolean
 }
@@ -132,7 +132,7 @@ export function readControllerFacts(
   return {
     controller: readController(fieldsOrNone(metadata).ownerReferences),
     finished: readFinished(fieldsOrNone(status)),
-    ranks: kind === 'batch/Job' ? readPods(fieldsOrNone(spec)) : null,
+    pods: kind === 'batch/Job' ? readPods(fieldsOrNone(spec)) : null,
     isGone: false,
   }
 }

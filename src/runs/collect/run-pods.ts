@@ -46,5 +46,5 @@ export async function listRunPods<Pod extends ControlledPod>(
 
 /** A pod can control other pods, such as the driver of a SparkApplication its executors. */
 function podFacts(controller: OwnerReference | undefined): ControllerFacts {
-  return { controller, finished: null, ranks: null, isGone: false }
+  return { controller, finished: null, pods: null, isGone: false }
 }

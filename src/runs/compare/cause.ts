@@ -1,24 +1,24 @@
 import type { QuantityChange } from './change.ts'
 import type { FindingChange } from './finding-change.ts'
-import type { RankChange } from './rank-changes.ts'
+import type { PartChange } from './part-changes.ts'
 
 /** What probably made the time of a side longer or shorter. */
 export type TimeCause =
   | { readonly kind: 'finding'; readonly change: FindingChange; readonly seconds: number | null }
-  | { readonly kind: 'rank'; readonly change: RankChange; readonly seconds: number }
+  | { readonly kind: 'part'; readonly change: PartChange; readonly seconds: number }
 
 /** The part of the change of the time that a cause must account for. */
 const MIN_PART = 0.25
 
 /**
- * Returns the finding, or else the time of a rank, that accounts for the change of the time; null
- * if nothing that was measured does. A failure that came is always the cause. A finding is
- * preferred to the time of a rank, because it says why this time changed.
+ * Returns the finding, or else the time of a pod or of an MPI rank, that accounts for the change of
+ * the time; null if nothing that was measured does. A failure that came is always the cause. A
+ * finding is preferred to such a time, because it says why this time changed.
  */
 export function findCause(
   time: QuantityChange,
   findings: readonly FindingChange[],
-  ranks: readonly RankChange[],
+  parts: readonly PartChange[],
 ): TimeCause | null {
   const failure = findings.find(
     ({ severity, status }) => severity === 'failure' && status === 'came',
@@ -37,9 +37,9 @@ export function findCause(
     )
     .filter(isEnough)
     .sort((a, b) => b.seconds - a.seconds)
-  const [rank] = ranks
-    .map((change) => ({ kind: 'rank', change, seconds: sign * change.difference }) as const)
+  const [part] = parts
+    .map((change) => ({ kind: 'part', change, seconds: sign * change.difference }) as const)
     .filter(isEnough)
     .sort((a, b) => b.seconds - a.seconds)
-  return finding ?? rank ?? null
+  return finding ?? part ?? null
 }

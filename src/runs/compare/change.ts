@@ -91,7 +91,7 @@ function factsIn(
 ): QuantityFacts {
   const own = run?.get(key)
   if (own !== undefined) return own
-  const none = { ...facts, resolution: 0, metrics: [], byRank: {} }
+  const none = { ...facts, resolution: 0, metrics: [], byPart: {} }
   if (absent === 'zero' && run !== null) return { ...none, value: 0, missing: null }
   const { metrics } = facts
   const missing = metrics.length === 0 ? 'not measured' : `no log of ${metrics.join(' or ')}`

@@ -1,7 +1,7 @@
 import { findCause, type TimeCause } from './cause.ts'
 import { compareQuantities, type QuantityChange, type Side } from './change.ts'
 import { compareFindings, type FindingChange } from './finding-change.ts'
-import { compareRanks, type RankChange } from './rank-changes.ts'
+import { compareParts, type PartChange } from './part-changes.ts'
 import { type ComparedRun, chooseTime, type TimeQuantity } from './run-facts.ts'
 import { computeScaling, type Scaling } from './scaling.ts'
 import { countEnds, type SideEnds, withFinished } from './side-rules.ts'
@@ -26,7 +26,7 @@ export interface SideComparison {
   readonly calls: readonly QuantityChange[] | null
   /** The processor time in functions; null if no process of a side was profiled. */
   readonly functions: readonly QuantityChange[] | null
-  readonly ranks: readonly RankChange[]
+  readonly parts: readonly PartChange[]
 }
 
 export interface RunComparison {
@@ -61,7 +61,7 @@ function compareTwo(base: Side, other: Side, by: TimeQuantity): SideComparison {
   if (time === undefined) throw new Error('every run has a time, also if it is not known')
   const quantities = all.filter((change) => change !== time)
   const findings = compareFindings(base, other)
-  const ranks = isComparable ? compareRanks(before, after) : []
+  const parts = isComparable ? compareParts(before, after) : []
   const listOf = (listIn: ListIn) => {
     const changes = compareList(before, after, listIn)
     return changes && judge(changes)
@@ -74,8 +74,8 @@ function compareTwo(base: Side, other: Side, by: TimeQuantity): SideComparison {
     time,
     findings,
     quantities,
-    ranks,
-    cause: findCause(time, findings, ranks),
+    parts,
+    cause: findCause(time, findings, parts),
     calls: listOf(({ calls }) => calls),
     functions: listOf(({ functions }) => functions),
   }

@@ -28,15 +28,15 @@ function sideDocument({ name, runs }: Side, quantity: TimeQuantity) {
     name,
     runs: runs.map((run) => {
       const { value = null, resolution = 0 } = timeOf(run, quantity) ?? {}
-      const { name: files, ranks, rankKind, programs, completion, notices } = run
+      const { name: files, size, sizeUnit, programs, completion, notices } = run
       const time = { seconds: value, resolutionSeconds: resolution }
-      return { files, ranks, rankKind, programs, completion, ...time, notices }
+      return { files, size, sizeUnit, programs, completion, ...time, notices }
     }),
   }
 }
 
 function twoDocument(comparison: SideComparison) {
-  const { base, other, ends, programs, time, cause, findings, ranks } = comparison
+  const { base, other, ends, programs, time, cause, findings, parts } = comparison
   return {
     base,
     other,
@@ -49,7 +49,7 @@ function twoDocument(comparison: SideComparison) {
     quantities: [time, ...comparison.quantities].map(changeDocument),
     calls: comparison.calls?.map(changeDocument) ?? null,
     functions: comparison.functions?.map(changeDocument) ?? null,
-    ranks,
+    parts,
   }
 }
 
@@ -57,9 +57,9 @@ function causeDocument(cause: TimeCause | null) {
   if (cause === null) return null
   const { kind, seconds } = cause
   if (kind === 'finding')
-    return { kind, rule: cause.change.rule, rank: null, quantity: null, seconds }
-  const { rank, quantity } = cause.change
-  return { kind, rule: null, rank, quantity, seconds }
+    return { kind, rule: cause.change.rule, part: null, quantity: null, seconds }
+  const { part, quantity } = cause.change
+  return { kind, rule: null, part, quantity, seconds }
 }
 
 /** JSON has no infinite numbers: a ratio to 0, or a limit that may be one, is null. */

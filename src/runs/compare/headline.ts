@@ -1,6 +1,6 @@
 import { formatList } from '../../lib/format-list.ts'
 import { roundTo } from '../../lib/round.ts'
-import { factText, rankName } from '../rules/sentence.ts'
+import { factText, podText } from '../rules/sentence.ts'
 import type { QuantityChange, Verdict } from './change.ts'
 import type { SideComparison } from './comparison.ts'
 import type { FindingChange } from './finding-change.ts'
@@ -130,10 +130,10 @@ function programSentence({ base, other, programs }: SideComparison): readonly st
 /** The reason why runs did not finish already names a failure. */
 function causeSentence({ cause, ends }: SideComparison): readonly string[] {
   if (cause === null || ends.other.unfinished > 0) return []
-  if (cause.kind === 'rank') {
-    const { rank, title, base, other } = cause.change
+  if (cause.kind === 'part') {
+    const { part, title, base, other } = cause.change
     const [from, to] = [base, other].map((value) => factText({ value, unit: 's' }))
-    return [`The largest change: ${title} of ${rankName(rank)}, ${to} instead of ${from}.`]
+    return [`The largest change: ${title} of ${podText(part)}, ${to} instead of ${from}.`]
   }
   const { status, title, sentence } = cause.change
   const isKnown = status === 'came' || status === 'went' || status === 'stayed'

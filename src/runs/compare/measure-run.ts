@@ -35,9 +35,9 @@ export function newComparedRun(descriptions: Descriptions): CollectedRun {
 /** Measures everything that a comparison needs to know about a run. @param name its files */
 export function measureRun(collected: CollectedRun, name: string): ComparedRun {
   const assessed = assessRun(collected)
-  const { run, rankOf, ranks, whole, copies, found, efficiency, completion } = assessed
-  const logs = readLogFacts(whole, rankOf)
-  const jobs = joinJobs(storeOf(run.evidence.stores, MPI_STORE), rankOf)
+  const { run, podOf, pods, whole, copies, found, efficiency, completion } = assessed
+  const logs = readLogFacts(whole, podOf)
+  const jobs = joinJobs(storeOf(run.evidence.stores, MPI_STORE), podOf)
   const programs = readPrograms(whole, logs)
   const quantities = [
     measureTime(run, logs),
@@ -48,15 +48,15 @@ export function measureRun(collected: CollectedRun, name: string): ComparedRun {
   ]
   return {
     name,
-    ...countRanks(jobs, ranks),
+    ...countPods(jobs, pods),
     programs: namePrograms(jobs, findMainProgram(programs)),
     completion,
     quantities: completion.state === 'unfinished' ? quantities.map(withoutTime) : quantities,
     calls: measureCalls(jobs),
-    functions: measureFunctions(run.evidence.profiles, rankOf),
+    functions: measureFunctions(run.evidence.profiles, podOf),
     findings: found.findings.map(findingFacts),
     unchecked: [
-      ...found.notChecked.flatMap(({ rule, reason, ranks: own }) =>
+      ...found.notChecked.flatMap(({ rule, reason, pods: own }) =>
         own === null ? [{ rule, reason }] : [],
       ),
       ...listLeftOut(new Set([...logs.values()].map(({ metric }) => metric))),
@@ -78,7 +78,7 @@ function listLeftOut(metrics: ReadonlySet<string>): ComparedRun['unchecked'] {
 /** Returns a quantity of a run that did not finish, which has no time. */
 function withoutTime(facts: QuantityFacts): QuantityFacts {
   if (facts.quantity !== TIME && facts.quantity !== MPI_ELAPSED) return facts
-  return { ...facts, value: null, missing: 'the run did not finish', byRank: {} }
+  return { ...facts, value: null, missing: 'the run did not finish', byPart: {} }
 }
 
 function namePrograms(jobs: readonly MpiJob[], main: string | undefined): readonly string[] {
@@ -86,23 +86,23 @@ function namePrograms(jobs: readonly MpiJob[], main: string | undefined): readon
   return ofJobs.length > 0 ? [...new Set(ofJobs)].sort() : [main ?? []].flat()
 }
 
-function countRanks(
+function countPods(
   jobs: readonly MpiJob[],
   pods: readonly string[],
-): Pick<ComparedRun, 'ranks' | 'rankKind'> {
-  if (jobs.length === 0) return { ranks: pods.length, rankKind: 'pods' }
-  const ranks = jobs.reduce((sum, { size }) => sum + size, 0)
-  return { ranks, rankKind: 'MPI ranks' }
+): Pick<ComparedRun, 'size' | 'sizeUnit'> {
+  if (jobs.length === 0) return { size: pods.length, sizeUnit: 'pods' }
+  const size = jobs.reduce((sum, job) => sum + job.size, 0)
+  return { size, sizeUnit: 'MPI ranks' }
 }
 
 function findingFacts(finding: RunFinding): FindingFacts {
-  const { rule, title, severity, sentence, lost, ranks } = finding
+  const { rule, title, severity, sentence, lost, pods } = finding
   return {
     rule,
     title,
     severity,
     sentence,
     secondsLost: lost,
-    ranks: ranks.map(({ rank }) => rank),
+    pods: pods.map(({ pod }) => pod),
   }
 }

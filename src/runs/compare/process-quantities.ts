@@ -5,7 +5,7 @@ import type { LogFacts } from '../report/programs/log-facts.ts'
 import { measurePrograms } from '../report/programs/measurements.ts'
 import { chooseTotals, type ProgramTotals } from '../report/programs/program-totals.ts'
 import { joinValues, TOTAL_NAMES, TOTALS, type TotalName } from '../report/programs/quantities.ts'
-import { joinRanks, type RankValue } from './join-ranks.ts'
+import { joinPods, type PodValue } from './join-pods.ts'
 import type { QuantityFacts } from './run-facts.ts'
 
 const TITLES: Readonly<Record<TotalName, string>> = {
@@ -28,7 +28,7 @@ export function columnsToRead(descriptions: Descriptions): readonly string[] {
 }
 
 /**
- * Returns the totals of the programs of each rank, including the processes that have ended.
+ * Returns the totals of the programs of each pod, including the processes that have ended.
  *
  * @param whole the run with all observers, of which one is chosen for each quantity
  */
@@ -39,7 +39,7 @@ export function readPrograms(
   return chooseTotals(measurePrograms(whole, logs, TOTAL_NAMES))
 }
 
-/** Returns the program with the most CPU time in all ranks; undefined if that is not known. */
+/** Returns the program with the most CPU time in all pods; undefined if that is not known. */
 export function findMainProgram(programs: readonly ProgramTotals[]): string | undefined {
   const seconds = new Map<string, number>()
   for (const { program, totals } of programs)
@@ -48,23 +48,23 @@ export function findMainProgram(programs: readonly ProgramTotals[]): string | un
   return most !== undefined && most[1] > 0 ? most[0] : undefined
 }
 
-/** Measures the quantities of the processes of each rank. */
+/** Measures the quantities of the processes of each pod. */
 export function measureProcesses(programs: readonly ProgramTotals[]): readonly QuantityFacts[] {
-  const ranks = [...Map.groupBy(programs, ({ rank }) => rank)]
+  const pods = [...Map.groupBy(programs, ({ pod }) => pod)]
   return TOTAL_NAMES.flatMap((total) => {
     const { quantity, unit, join } = TOTALS[total]
-    const values = ranks.flatMap(([rank, own]) => joinPrograms(rank, own, total))
+    const values = pods.flatMap(([pod, own]) => joinPrograms(pod, own, total))
     if (values.length === 0) return []
-    return joinRanks({ quantity, of: 'process', title: TITLES[total], unit }, values, join)
+    return joinPods({ quantity, of: 'process', title: TITLES[total], unit }, values, join)
   })
 }
 
-/** Joins the totals of the programs of a rank. A sum is not known if that of a program is not. */
+/** Joins the totals of the programs of a pod. A sum is not known if that of a program is not. */
 function joinPrograms(
-  rank: string,
+  pod: string,
   programs: readonly ProgramTotals[],
   total: TotalName,
-): readonly RankValue[] {
+): readonly PodValue[] {
   const { join } = TOTALS[total]
   const all = programs.flatMap(({ totals }) => totals[total] ?? [])
   const [first] = all
@@ -72,5 +72,5 @@ function joinPrograms(
   const values = all.map(({ value }) => value)
   const known = join === 'greatest' ? values.filter((value) => value !== null) : values
   const value = known.length === 0 ? null : known.reduce((a, b) => joinValues(join, a, b))
-  return [{ rank, metric: first.metric, value }]
+  return [{ pod, metric: first.metric, value }]
 }

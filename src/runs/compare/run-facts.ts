@@ -10,8 +10,8 @@ export interface ComparedRun {
   /** The files of the run. */
   readonly name: string
   /** The number of processes of MPI, or else of pods. */
-  readonly ranks: number
-  readonly rankKind: 'MPI ranks' | 'pods'
+  readonly size: number
+  readonly sizeUnit: 'MPI ranks' | 'pods'
   /** The programs of its MPI job, or else the one with the most CPU time, without their paths. */
   readonly programs: readonly string[]
   /** Whether the run came to its end. A run that did not has no time. */
@@ -23,7 +23,7 @@ export interface ComparedRun {
   /** The processor time of the functions of each program; null if no process was profiled. */
   readonly functions: readonly QuantityFacts[] | null
   readonly findings: readonly FindingFacts[]
-  /** The rules that were checked for no rank, with the reasons. */
+  /** The rules that were checked for no pod, with the reasons. */
   readonly unchecked: readonly { readonly rule: RuleName; readonly reason: string }[]
   /** Sentences about rows that are missing. */
   readonly notices: readonly string[]
@@ -45,8 +45,8 @@ export interface QuantityFacts {
   readonly resolution: number
   /** The metrics that measured it. */
   readonly metrics: readonly string[]
-  /** The values of the ranks, where they are known. */
-  readonly byRank: Readonly<Record<string, number>>
+  /** The values of the pods, or of the MPI ranks, where they are known. */
+  readonly byPart: Readonly<Record<string, number>>
 }
 
 /** The unit of a quantity: seconds, bytes, a number, or a part of the whole, from 0 to 1. */
@@ -59,7 +59,7 @@ export interface FindingFacts {
   readonly severity: Severity
   readonly sentence: string
   readonly secondsLost: number | null
-  readonly ranks: readonly string[]
+  readonly pods: readonly string[]
 }
 
 /** Returns the key by which the same quantity is found in several runs. */
@@ -67,18 +67,18 @@ export function quantityKey({ of, quantity, unit }: QuantityFacts): string {
   return JSON.stringify([of, quantity, unit])
 }
 
-/** Returns a quantity whose value and whose values of ranks are known. */
+/** Returns a quantity whose value and whose values of pods are known. */
 export function knownQuantity(
   name: Pick<QuantityFacts, 'quantity' | 'of' | 'title' | 'unit' | 'metrics'>,
   value: number,
-  byRank: Readonly<Record<string, number>> = {},
+  byPart: Readonly<Record<string, number>> = {},
 ): QuantityFacts {
-  return { ...name, value, missing: null, resolution: 0, byRank }
+  return { ...name, value, missing: null, resolution: 0, byPart }
 }
 
 /** The time of a run, from its samples. */
 export const TIME = 'ridealong.run.duration'
-/** The time of the MPI jobs of a run, from MPI_Init to MPI_Finalize, if all ranks called it. */
+/** The time of the MPI jobs of a run, from MPI_Init to MPI_Finalize, if all pods called it. */
 export const MPI_ELAPSED = 'ridealong.mpi.elapsed'
 
 export type TimeQuantity = typeof TIME | typeof MPI_ELAPSED

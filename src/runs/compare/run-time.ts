@@ -30,7 +30,7 @@ export function measureTime(run: CollectedRun, logs: ReadonlyMap<string, LogFact
   const [best] = [...found].sort((a, b) => a.resolution - b.resolution)
   const missing = 'no log that lasts until the end has two samples with a time'
   if (best === undefined)
-    return { ...NAME, value: null, missing, resolution: 0, metrics: [], byRank: {} }
+    return { ...NAME, value: null, missing, resolution: 0, metrics: [], byPart: {} }
   const { seconds, resolution, metric } = best
   return { ...knownQuantity({ ...NAME, metrics: [metric] }, seconds), resolution }
 }

@@ -6,7 +6,7 @@ import type { CollectedRun } from '../report/gather.ts'
 import type { LogFacts } from '../report/programs/log-facts.ts'
 import { TOTAL_NAMES, TOTALS } from '../report/programs/quantities.ts'
 import type { SectionTrack } from '../report/section.ts'
-import { joinRanks, type RankValue } from './join-ranks.ts'
+import { joinPods, type PodValue } from './join-pods.ts'
 import type { QuantityFacts, QuantityUnit } from './run-facts.ts'
 
 /** The quantities that `process-quantities.ts` measures. */
@@ -14,9 +14,9 @@ const OF_PROGRAMS: ReadonlySet<string> = new Set(
   TOTAL_NAMES.flatMap((name) => [TOTALS[name].quantity, TOTALS[name].sampled]),
 )
 
-/** A column of a section of one rank, with its value. */
+/** A column of a section of one pod, with its value. */
 interface Measured {
-  readonly rank: string
+  readonly pod: string
   readonly metric: string
   readonly order: number
   readonly isWhole: boolean
@@ -30,7 +30,7 @@ interface Measured {
 /**
  * Measures the quantities of containers, interfaces and pods, and the traffic of processes. A
  * counter is measured by its growth, and any other amount by its greatest value. If several metrics
- * have measured a quantity of the same rank, one of them is chosen.
+ * have measured a quantity of the same pod, one of them is chosen.
  */
 export function measureSections(
   run: CollectedRun,
@@ -38,8 +38,8 @@ export function measureSections(
 ): readonly QuantityFacts[] {
   const measured = [...run.sections.values()].flatMap(({ section, measures, tracks }) => {
     if (section.of === 'thread') return []
-    const ranks = Map.groupBy(tracks.values(), ({ source }) => source)
-    return [...ranks].flatMap(([source, own]) => {
+    const pods = Map.groupBy(tracks.values(), ({ source }) => source)
+    return [...pods].flatMap(([source, own]) => {
       const facts = logs.get(source)
       return facts === undefined ? [] : measureColumns(section, measures, own, facts)
     })
@@ -54,7 +54,7 @@ function measureColumns(
   section: RowSection,
   measures: readonly RowColumn[],
   tracks: readonly SectionTrack[],
-  { rank, metric, order, isWhole }: LogFacts,
+  { pod, metric, order, isWhole }: LogFacts,
 ): readonly Measured[] {
   return measures.flatMap((column, index) => {
     const quantity = quantityOf(column)
@@ -64,7 +64,7 @@ function measureColumns(
     const value = amountIn(column, index, tracks)
     const { unit, factor } = conversion
     const own = { section, column, quantity, unit, value: value === null ? null : value * factor }
-    return [{ rank, metric, order, isWhole, ...own }]
+    return [{ pod, metric, order, isWhole, ...own }]
   })
 }
 
@@ -83,20 +83,20 @@ function sumOfKnown(values: readonly (number | null)[]): number | null {
   return known.length === 0 ? null : known.reduce((sum, value) => sum + value, 0)
 }
 
-/** Chooses one metric for each rank, and joins the ranks. */
+/** Chooses one metric for each pod, and joins the pods. */
 function joinMetrics(own: readonly Measured[]): QuantityFacts {
   const [{ section, column, quantity, unit }] = own as [Measured]
-  const ranks = [...Map.groupBy(own, ({ rank }) => rank)].flatMap(([rank, sources]) => {
+  const pods = [...Map.groupBy(own, ({ pod }) => pod)].flatMap(([pod, sources]) => {
     const chosen = chooseSource(
       [...Map.groupBy(sources, ({ metric }) => metric).values()].map(asSource),
     )
-    return chosen === undefined ? [] : [{ rank, ...chosen.source } satisfies RankValue]
+    return chosen === undefined ? [] : [{ pod, ...chosen.source } satisfies PodValue]
   })
   const name = { quantity, of: thingOf(section), title: titleOf(section, column), unit }
-  return joinRanks(name, ranks, column.behavior === 'counter' ? 'sum' : 'greatest')
+  return joinPods(name, pods, column.behavior === 'counter' ? 'sum' : 'greatest')
 }
 
-/** Several logs of one metric and rank are those of containers that were started again. */
+/** Several logs of one metric and pod are those of containers that were started again. */
 function asSource(logs: readonly Measured[]) {
   const [{ column, metric, order }] = logs as [Measured]
   const isCounter = column.behavior === 'counter'

@@ -1,7 +1,7 @@
 import type { TextBlock, TextCell, TextTable } from '../../lib/output-format.ts'
 import { roundTo } from '../../lib/round.ts'
 import { factorText } from '../efficiency/factor.ts'
-import { factText, rankName } from '../rules/sentence.ts'
+import { factText, podText } from '../rules/sentence.ts'
 import type { QuantityChange, Side, SideValue } from './change.ts'
 import type { RunComparison, SideComparison } from './comparison.ts'
 import type { FindingChange, SideFinding } from './finding-change.ts'
@@ -14,7 +14,7 @@ import { MPI_TIME } from './tool-quantities.ts'
 export interface Lengths {
   /** Of the table of quantities. */
   readonly quantities: number
-  /** Of the tables of ranks, of calls and of functions. */
+  /** Of the tables of pods and ranks, of calls and of functions. */
   readonly lists: number
 }
 
@@ -54,29 +54,29 @@ function toneOf(comparison: SideComparison) {
 
 function sideRow({ name, runs }: Side): readonly TextCell[] {
   const [first] = runs
-  const counts = [...new Set(runs.map(({ ranks }) => ranks))].sort((a, b) => a - b)
+  const counts = [...new Set(runs.map(({ size }) => size))].sort((a, b) => a - b)
   const left = runs.filter(({ completion }) => completion.state === 'unfinished').length
   const unfinished = left === 0 ? '' : `, ${left} did not finish`
   const count = `${runs.length} ${runs.length === 1 ? 'run' : 'runs'}${unfinished}`
   const more = runs.length > 1 ? ` and ${runs.length - 1} more` : ''
-  const kind = first?.rankKind ?? 'pods'
-  const ranks = counts.length === 1 && counts[0] === 1 ? kind.slice(0, -1) : kind
-  return [name, count, `${counts.join(', ')} ${ranks}`, `${first?.name}${more}`]
+  const unit = first?.sizeUnit ?? 'pods'
+  const noun = counts.length === 1 && counts[0] === 1 ? unit.slice(0, -1) : unit
+  return [name, count, `${counts.join(', ')} ${noun}`, `${first?.name}${more}`]
 }
 
 function heading(text: string): readonly TextBlock[] {
   return ['', { text, tone: 'heading' }]
 }
 
-function scalingBlocks({ rankKind, rows }: Scaling): readonly TextBlock[] {
-  const table = rows.map(({ side, ranks, seconds, speedUp, efficiency }) => [
+function scalingBlocks({ sizeUnit, rows }: Scaling): readonly TextBlock[] {
+  const table = rows.map(({ side, size, seconds, speedUp, efficiency }) => [
     side,
-    String(ranks),
+    String(size),
     factText({ value: seconds, unit: 's' }),
     String(roundTo(speedUp, 3)),
     factText({ value: 100 * efficiency, unit: 'percent' }),
   ])
-  const titles = ['', rankKind, 'time', 'speed-up', 'efficiency']
+  const titles = ['', sizeUnit, 'time', 'speed-up', 'efficiency']
   return [...heading('Scaling, if the work is the same'), titledTable([titles, ...table])]
 }
 
@@ -98,7 +98,7 @@ function detailBlocks(comparison: SideComparison, lengths: Lengths): readonly Te
     ...heading(`${other} against ${base}`),
     tableOf([time, ...chooseRows(quantities.filter(isAmount), lengths.quantities)]),
     ...efficiencyBlocks(quantities, tableOf),
-    ...rankBlocks(comparison, lengths.lists),
+    ...partBlocks(comparison, lengths.lists),
     ...list('Functions of MPI', calls),
     ...list('Processor time of functions', functions),
   ]
@@ -219,17 +219,17 @@ function uncheckedText({ base, other }: FindingChange, first: string, second: st
   return `not checked in ${name}: ${side.unchecked}`
 }
 
-function rankBlocks({ ranks, base, other }: SideComparison, most: number): readonly TextBlock[] {
-  const names = new Set(ranks.map(({ rank }) => rank))
+function partBlocks({ parts, base, other }: SideComparison, most: number): readonly TextBlock[] {
+  const names = new Set(parts.map(({ part }) => part))
   if (names.size < 2) return []
-  const rows = ranks
+  const rows = parts
     .slice(0, most)
-    .map(({ rank, title, base: from, other: to }) => [
-      rankName(rank),
+    .map(({ part, title, base: from, other: to }) => [
+      podText(part),
       title,
       ...[from, to].map((value) => factText({ value, unit: 's' })),
       percentText(from === 0 ? null : to / from),
     ])
   const titles = ['', '', base, other, 'change']
-  return [...heading('Ranks with the largest change'), titledTable([titles, ...rows])]
+  return [...heading('Pods and MPI ranks with the largest change'), titledTable([titles, ...rows])]
 }

@@ -1,8 +1,8 @@
 import { CPU_PROFILE } from '../metrics/cpu-profile/metric.ts'
 import type { JobProcess, MpiJob } from '../metrics/mpi-trace/mpi-job.ts'
 import { MPI_METRIC } from '../metrics/mpi-trace/mpi-run.ts'
+import { type FunctionByPod, profileByPod } from '../profiles/profile-by-pod.ts'
 import type { ProfileRun } from '../profiles/profile-run.ts'
-import { type RankedFunction, rankProfile } from '../profiles/ranked-profile.ts'
 import { knownQuantity, MPI_ELAPSED, type QuantityFacts } from './run-facts.ts'
 
 /** The most functions of a program that are compared: those with the most time. */
@@ -20,7 +20,7 @@ const outside = ({ elapsed, seconds }: JobProcess) => Math.max(elapsed - seconds
 export function measureMpi(jobs: readonly MpiJob[]): readonly QuantityFacts[] {
   const processes = jobs.flatMap((job) => job.processes)
   if (processes.length === 0) return []
-  const byRank = (of: (process: JobProcess) => number) =>
+  const byPart = (of: (process: JobProcess) => number) =>
     Object.fromEntries(processes.map((process) => [`MPI rank ${process.rank}`, of(process)]))
   const problem = jobs.find((job) => job.problem !== null)?.problem ?? null
   const all = [
@@ -28,24 +28,24 @@ export function measureMpi(jobs: readonly MpiJob[]): readonly QuantityFacts[] {
       ...knownQuantity(
         { ...MPI, quantity: MPI_ELAPSED, title: 'since MPI_Init', unit: 's' },
         processes.reduce((most, { elapsed }) => Math.max(most, elapsed), 0),
-        byRank(({ elapsed }) => elapsed),
+        byPart(({ elapsed }) => elapsed),
       ),
       ...elapsedProblem(jobs),
     },
     knownQuantity(
       { ...MPI, quantity: MPI_TIME, title: 'in MPI', unit: 's' },
       sum(processes.map(({ seconds }) => seconds)),
-      byRank(({ seconds }) => seconds),
+      byPart(({ seconds }) => seconds),
     ),
     knownQuantity(
       { ...MPI, quantity: OUTSIDE_MPI, title: 'outside MPI', unit: 's' },
       sum(processes.map(outside)),
-      byRank(outside),
+      byPart(outside),
     ),
     knownQuantity(
       { ...MPI, quantity: 'ridealong.mpi.io', title: 'sent with MPI', unit: 'bytes' },
       sum(processes.map(({ bytes }) => bytes)),
-      byRank(({ bytes }) => bytes),
+      byPart(({ bytes }) => bytes),
     ),
   ]
   return problem === null ? all : all.map((one) => ({ ...one, value: null, missing: problem }))
@@ -76,21 +76,21 @@ export function measureCalls(jobs: readonly MpiJob[]): readonly QuantityFacts[] 
 /**
  * Measures the processor time in each function itself; null if no process was profiled.
  *
- * @param rankOf returns the rank of a log
+ * @param podOf returns the pod of a log
  */
 export function measureFunctions(
   profiles: ProfileRun,
-  rankOf: (source: string) => string,
+  podOf: (source: string) => string,
 ): readonly QuantityFacts[] | null {
-  const ranked = [...profiles.values()]
+  const byPods = [...profiles.values()]
     .filter(({ kind }) => kind === 'processor')
-    .map((profile) => rankProfile(profile, rankOf))
-  if (!ranked.some(({ functions }) => functions.length > 0)) return null
-  return ranked.flatMap(({ program, ranks, functions }) => {
+    .map((profile) => profileByPod(profile, podOf))
+  if (!byPods.some(({ functions }) => functions.length > 0)) return null
+  return byPods.flatMap(({ program, pods, functions }) => {
     const all = functions.map((one) => ({ ...one, seconds: selfSeconds(one) }))
     const kept = all.sort((a, b) => b.seconds - a.seconds).slice(0, MAX_FUNCTIONS)
     return kept.map(({ name, library, times, seconds }) => {
-      const byRank = [...times].map(([index, { self }]) => [ranks[index] ?? '', self] as const)
+      const byPart = [...times].map(([index, { self }]) => [pods[index] ?? '', self] as const)
       const quantity = library === null ? name : `${name} (${library})`
       const of = `function of ${program}`
       const about = {
@@ -100,12 +100,12 @@ export function measureFunctions(
         unit: 's',
         metrics: [CPU_PROFILE.name],
       } as const
-      return knownQuantity(about, seconds, Object.fromEntries(byRank))
+      return knownQuantity(about, seconds, Object.fromEntries(byPart))
     })
   })
 }
 
-function selfSeconds({ times }: RankedFunction): number {
+function selfSeconds({ times }: FunctionByPod): number {
   return sum([...times.values()].map(({ self }) => self))
 }
 

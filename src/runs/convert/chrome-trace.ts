@@ -21,9 +21,9 @@ interface TraceEvent {
   readonly args: Readonly<Record<string, string | number>>
 }
 
-/** How ranks and times become numbers of the trace. */
+/** How pods and times become numbers of the trace. */
 interface Numbers {
-  /** Returns the process of the trace that stands for the rank of a log. */
+  /** Returns the process of the trace that stands for the pod of a log. */
   readonly pidOf: (source: string) => number
   /** Converts seconds since the first timepoint of a log to microseconds. */
   readonly microseconds: (source: string, seconds: number) => number
@@ -37,7 +37,7 @@ const PART_LENGTH = 1 << 16
 
 /**
  * Yields a file in the JSON Object Format of the Trace Event Format, which Perfetto reads. A
- * process of the trace is a rank. It has a counter for each measure of each process, device or
+ * process of the trace is a pod. It has a counter for each measure of each process, device or
  * other thing, and a thread for each process of MPI, with a slice for each interval.
  *
  * @param program the name and the version of the program that writes the file
@@ -64,18 +64,18 @@ function* traceEvents(run: ChosenRun, tracks: readonly TimedTrack[]): Generator<
   const numbers = numberRun(run, tracks, ofMpi)
   yield* processEvents(run, tracks)
   for (const [index, one] of ofMpi.entries())
-    yield* mpiEvents(one, run.ranks.length + 1 + index, numbers)
+    yield* mpiEvents(one, run.pods.length + 1 + index, numbers)
   const ends = findEnds(tracks)
   for (const one of tracks) yield* counterEvents(one, ends, numbers)
 }
 
-/** Numbers the ranks from 1. The trace begins with the first interval that a value is about. */
+/** Numbers the pods from 1. The trace begins with the first interval that a value is about. */
 function numberRun(
-  { ranks, rankOf }: ChosenRun,
+  { pods, podOf }: ChosenRun,
   tracks: readonly TimedTrack[],
   ofMpi: readonly MpiTrack[],
 ): Numbers {
-  const pids = new Map(ranks.map((rank, index) => [rank, index + 1]))
+  const pids = new Map(pods.map((pod, index) => [pod, index + 1]))
   const offsets = new Map(tracks.map(({ track, offset }) => [track.source, offset]))
   const offsetOf = (source: string) => offsets.get(source) ?? 0
   const begins = [
@@ -87,22 +87,22 @@ function numberRun(
   ]
   const begin = begins.reduce((least, at) => Math.min(least, at), Number.POSITIVE_INFINITY)
   return {
-    pidOf: (source) => pids.get(rankOf(source)) ?? 0,
+    pidOf: (source) => pids.get(podOf(source)) ?? 0,
     microseconds: (source, seconds) => Math.round((offsetOf(source) + seconds - begin) * 1e6),
   }
 }
 
-/** Yields the names of the ranks that have tracks, in their order, with their pods and nodes. */
+/** Yields the labels of the pods that have tracks, in their order, with their names and nodes. */
 function* processEvents(
-  { run, ranks, rankOf }: ChosenRun,
+  { run, pods, podOf }: ChosenRun,
   tracks: readonly TimedTrack[],
 ): Generator<TraceEvent> {
-  const shown = new Map(tracks.map(({ track: { source } }) => [rankOf(source), source]))
-  for (const [index, rank] of ranks.entries()) {
-    const { pod, node } = run.sources.get(shown.get(rank) ?? '')?.place ?? {}
-    if (!shown.has(rank)) continue
+  const shown = new Map(tracks.map(({ track: { source } }) => [podOf(source), source]))
+  for (const [index, label] of pods.entries()) {
+    const { pod, node } = run.sources.get(shown.get(label) ?? '')?.place ?? {}
+    if (!shown.has(label)) continue
     const event = { ph: 'M', pid: index + 1 } as const
-    yield { ...event, name: 'process_name', args: { name: `rank ${rank}` } }
+    yield { ...event, name: 'process_name', args: { name: `pod ${label}` } }
     yield { ...event, name: 'process_sort_index', args: { sort_index: index } }
     const labels = [pod, node].filter((one) => typeof one === 'string').join(' on ')
     if (labels !== '') yield { ...event, name: 'process_labels', args: { labels } }

@@ -3,7 +3,7 @@ import type { CollectedRun } from '../report/gather.ts'
 import { copyNotices, lossNotices } from '../report/notices.ts'
 import type { OneFileFormat } from './format-names.ts'
 import { CONVERSIONS } from './formats.ts'
-import { incompleteNotices } from './rank-stacks.ts'
+import { incompleteNotices } from './stacks-of-pods.ts'
 
 /** A converted run. */
 export interface ConvertedRun {

@@ -4,20 +4,20 @@ import { jsonParts } from '../report/json-parts.ts'
 import { chromeTraceParts } from './chrome-trace.ts'
 import type { OneFileFormat } from './format-names.ts'
 import { pprofParts } from './pprof.ts'
-import { functionsOf, listRankStacks, missingStacks, type RankStacks } from './rank-stacks.ts'
+import { functionsOf, listStacksOfPods, missingStacks, type StacksOfPod } from './stacks-of-pods.ts'
 import { listTimedTracks, missingTracks } from './timed-tracks.ts'
 
 const SCHEMA = 'https://www.speedscope.app/file-format-schema.json'
 
 /**
  * Yields a file of speedscope (src/lib/file-format-spec.ts of jlfwong/speedscope) with one profile
- * for each rank and program. The weights are seconds. Stacks that begin with
+ * for each pod and program. The weights are seconds. Stacks that begin with
  * the same functions are adjacent, so that speedscope draws these functions as one frame, also in
  * the order of the file, which it calls the order of time.
  *
  * @param program the name and the version of the program that writes the file
  */
-function* speedscopeParts(stacks: readonly RankStacks[], program: string): Generator<string> {
+function* speedscopeParts(stacks: readonly StacksOfPod[], program: string): Generator<string> {
   const names = [...new Set(stacks.flatMap(({ tree }) => tree.names))]
   const numbers = new Map(names.map((name, index) => [name, index]))
   const style = { indent: '', quote: printableJson } as const
@@ -34,9 +34,9 @@ function* speedscopeParts(stacks: readonly RankStacks[], program: string): Gener
   yield '\n]}\n'
 }
 
-/** Builds the profile of a rank and program. @param numbers the numbers of the frames, by name */
+/** Builds the profile of a pod and program. @param numbers the numbers of the frames, by name */
 function sampledProfile(
-  { rank, program, tree, seconds }: RankStacks,
+  { pod, program, tree, seconds }: StacksOfPod,
   numbers: ReadonlyMap<string, number>,
 ) {
   const sorted = [...seconds]
@@ -45,7 +45,7 @@ function sampledProfile(
   const ofNames = tree.names.map((name) => numbers.get(name) ?? 0)
   return {
     type: 'sampled',
-    name: `rank ${rank}, ${program}`,
+    name: `pod ${pod}, ${program}`,
     unit: 'seconds',
     startValue: 0,
     endValue: sorted.reduce((sum, { weight }) => sum + weight, 0),
@@ -62,17 +62,17 @@ function compare(a: readonly number[], b: readonly number[]): number {
 
 /**
  * Yields collapsed stacks, as flamegraph.pl and its relatives read them: one line for each stack,
- * with the rank, the program and the functions from the outermost to the innermost, separated by
+ * with the pod, the program and the functions from the outermost to the innermost, separated by
  * semicolons, then a blank and a number. The number is the time in microseconds. A whole number is
  * read by all of these programs, and the rows have no smaller unit.
  *
- * The format has no escapes. In the names of ranks and programs, a semicolon becomes a colon, and
+ * The format has no escapes. In the names of pods and programs, a semicolon becomes a colon, and
  * unprintable characters become escapes.
  */
-function* collapsedParts(stacks: readonly RankStacks[]): Generator<string> {
-  for (const { rank, program, tree, seconds } of stacks) {
+function* collapsedParts(stacks: readonly StacksOfPod[]): Generator<string> {
+  for (const { pod, program, tree, seconds } of stacks) {
     const names = tree.names.map(frameName)
-    const above = `${frameName(rank)};${frameName(program)}`
+    const above = `${frameName(pod)};${frameName(program)}`
     for (const [frame, time] of seconds) {
       const functions = functionsOf(tree, frame).map((number) => names[number] ?? '')
       yield `${[above, ...functions].join(';')} ${Math.round(time * 1e6)}\n`
@@ -107,10 +107,10 @@ export const CONVERSIONS: Readonly<Record<OneFileFormat, ConvertRun>> = {
 
 /** Returns the conversion to a format that shows the stacks of functions of a run. */
 function ofStacks(
-  convert: (stacks: readonly RankStacks[], program: string) => Iterable<string | Uint8Array>,
+  convert: (stacks: readonly StacksOfPod[], program: string) => Iterable<string | Uint8Array>,
 ): ConvertRun {
   return (run, program) => {
-    const stacks = listRankStacks(run)
+    const stacks = listStacksOfPods(run)
     if (stacks.length === 0) throw new NothingToConvert(missingStacks(run))
     return convert(stacks, program)
   }

@@ -7,7 +7,7 @@ import {
   textField,
 } from '../../lib/protobuf.ts'
 import type { ProfileKind } from '../profiles/profile-run.ts'
-import { functionsOf, type RankStacks } from './rank-stacks.ts'
+import { functionsOf, type StacksOfPod } from './stacks-of-pods.ts'
 
 /** The numbers of the fields of google/pprof's proto/profile.proto. */
 const PROFILE = {
@@ -33,14 +33,17 @@ interface Numbering {
 }
 
 /**
- * Yields a compressed profile of pprof. Its samples are the stacks of each rank and program, with
- * the time in nanoseconds and the labels `rank` and `program`. Processor time, and running and
+ * Yields a compressed profile of pprof. Its samples are the stacks of each pod and program, with
+ * the time in nanoseconds and the labels `pod_index` and `program`. Processor time, and running and
  * waiting of Python, are different types of value, which pprof does not add. A location is a
  * function, because the rows have no addresses.
  *
  * @param program the name and the version of the program that writes the profile, for its comment
  */
-export function* pprofParts(stacks: readonly RankStacks[], program: string): Generator<Uint8Array> {
+export function* pprofParts(
+  stacks: readonly StacksOfPod[],
+  program: string,
+): Generator<Uint8Array> {
   yield gzip(profileFields(stacks, program))
 }
 
@@ -56,7 +59,7 @@ const VALUE_TYPES: Readonly<Record<ProfileKind, string>> = {
 }
 
 /** Yields the fields of the profile. The first text of the string table has to be empty. */
-function* profileFields(stacks: readonly RankStacks[], program: string): Generator<Bytes> {
+function* profileFields(stacks: readonly StacksOfPod[], program: string): Generator<Bytes> {
   const strings = newNumbering([''])
   const functions = newNumbering([])
   const used = new Set(stacks.map(({ kind }) => VALUE_TYPES[kind]))
@@ -75,12 +78,12 @@ function* profileFields(stacks: readonly RankStacks[], program: string): Generat
 }
 
 function* sampleFields(
-  { rank, program, kind, tree, seconds }: RankStacks,
+  { pod, program, kind, tree, seconds }: StacksOfPod,
   types: readonly string[],
   strings: Numbering,
   functions: Numbering,
 ): Generator<Bytes> {
-  const labels = Object.entries({ rank, program }).map(([key, value]) =>
+  const labels = Object.entries({ pod_index: pod, program }).map(([key, value]) =>
     messageField(SAMPLE.label, [
       numberField(LABEL.key, strings.numberOf(key)),
       numberField(LABEL.str, strings.numberOf(value)),

@@ -31,14 +31,14 @@ export interface TimedMeasure extends Titled {
   readonly covers: 'moment' | 'interval' | 'since-previous'
 }
 
-/** Returns the tracks of a run, sorted by rank, program and process id. */
-export function listTimedTracks({ run, rankOf }: ChosenRun): readonly TimedTrack[] {
+/** Returns the tracks of a run, sorted by pod, program and process id. */
+export function listTimedTracks({ run, podOf }: ChosenRun): readonly TimedTrack[] {
   const starts = new Map([...run.sources].map(([log, { start }]) => [log, start]))
   const offsets = computeOffsets(starts)
   const found = new Map(
     [...usualTracks(run), ...sectionTracks(run)].map((one) => [one.track, one] as const),
   )
-  return ordered([...found.keys()], rankOf).flatMap((track) => {
+  return ordered([...found.keys()], podOf).flatMap((track) => {
     const one = found.get(track)
     return one === undefined ? [] : { ...one, offset: offsets.get(track.source) ?? 0 }
   })

@@ -13,8 +13,8 @@ const ADVICE: Partial<Record<FactorName, string>> = {
   communication:
     'Send fewer and larger messages, or use fewer ranks with a larger problem for each.',
   platform:
-    'Request as many processors as the ranks use (resources.requests.cpu), and check their CPU ' +
-    'limits (resources.limits.cpu).',
+    'Request as many processors as the processes use (resources.requests.cpu), and check their ' +
+    'CPU limits (resources.limits.cpu).',
   storage: 'Read and write less often and in larger pieces, or use faster storage.',
   activity:
     'Look at the output of the application: it may wait for input or for another service, or ' +

@@ -4,7 +4,7 @@ import { roundTo } from '../../lib/round.ts'
 export const FACTORS = {
   efficiency: {
     title: 'Efficiency',
-    meaning: 'the part of the time of all ranks that was spent computing',
+    meaning: 'the part of the time that was spent computing',
     loss: null,
   },
   'load-balance': {
@@ -15,7 +15,7 @@ export const FACTORS = {
   'balance-between-pods': {
     title: 'Between pods',
     meaning: 'the mean computing time of the MPI ranks, divided by the greatest mean of a pod',
-    loss: 'pods with less work',
+    loss: 'ranks with less work',
   },
   'balance-within-pods': {
     title: 'Within pods',
@@ -43,7 +43,7 @@ export const FACTORS = {
   },
   storage: {
     title: 'Storage',
-    meaning: 'the part of the time in which the ranks did not wait for storage',
+    meaning: 'the part of the time in which the pods did not wait for storage',
     loss: 'waiting for storage',
   },
   activity: {

@@ -1,22 +1,22 @@
 import { type Factor, factor, missingFactor } from './factor.ts'
 
-/** The times of a rank without regard to MPI, in seconds. */
-export interface RankTimes {
-  readonly rank: string
-  /** The seconds that the rows of the rank cover. */
+/** The times of a pod without regard to MPI, in seconds. */
+export interface PodTimes {
+  readonly pod: string
+  /** The seconds that the rows of the pod cover. */
   readonly elapsed: number
   /** CPU seconds of all threads; null if they were not read. */
   readonly ran: number | null
   /** The seconds that threads waited for a processor, summed; null if they were not read. */
   readonly waited: number | null
-  /** The seconds in which the rank waited for storage; null if they were not read. */
+  /** The seconds in which the pod waited for storage; null if they were not read. */
   readonly storage: number | null
   /** The processors that the limit of its containers or its pod allows; null if not known. */
   readonly limit: number | null
 }
 
-/** The parts of the time of a rank; those that are not known are null. */
-export interface RankShares {
+/** The parts of the time of a pod; those that are not known are null. */
+export interface PodShares {
   readonly computing: number
   readonly waiting: number | null
   readonly storage: number | null
@@ -24,15 +24,15 @@ export interface RankShares {
 }
 
 /**
- * Returns the parts of the time of a rank: if several threads ran or waited at once, those of the
+ * Returns the parts of the time of a pod: if several threads ran or waited at once, those of the
  * mean thread; null if the CPU time is not known. Idle is the rest of the time.
  */
-export function rankShares({
+export function podShares({
   elapsed,
   ran,
   waited,
   storage,
-}: Pick<RankTimes, 'elapsed' | 'ran' | 'waited' | 'storage'>): RankShares | null {
+}: Pick<PodTimes, 'elapsed' | 'ran' | 'waited' | 'storage'>): PodShares | null {
   if (ran === null || elapsed <= 0) return null
   const threads = Math.max((ran + (waited ?? 0)) / elapsed, 1)
   const computing = ran / threads / elapsed
@@ -48,12 +48,12 @@ const WITHOUT_DELAY = 'run_delay was not read (metric vitals or pressure)'
 const WITHOUT_STORAGE = 'neither io_full nor iodelay was read, so that activity includes storage'
 
 /**
- * Computes the efficiency of ranks of which no MPI is known: the part of the time in which a thread
+ * Computes the efficiency of pods of which no MPI is known: the part of the time in which a thread
  * ran. It is the product of the platform, of storage, and of activity.
  */
-export function processorFactors(ranks: readonly RankTimes[]): Factor {
-  const known = ranks.map((one) => ({ elapsed: one.elapsed, shares: rankShares(one) }))
-  const sum = (valueIn: (shares: RankShares) => number) =>
+export function processorFactors(pods: readonly PodTimes[]): Factor {
+  const known = pods.map((one) => ({ elapsed: one.elapsed, shares: podShares(one) }))
+  const sum = (valueIn: (shares: PodShares) => number) =>
     known.reduce((all, { elapsed, shares }) => {
       return all + (shares === null ? 0 : elapsed * valueIn(shares))
     }, 0)

@@ -1,16 +1,11 @@
 import type { SectionColumns } from '../evidence/evidence.ts'
-import { lastOf, type RankEvidence, type RunEvidence, sumOf } from '../evidence/run-evidence.ts'
+import { lastOf, type PodEvidence, type RunEvidence, sumOf } from '../evidence/run-evidence.ts'
 import { STORAGE_READS, storageWait } from '../findings/devices/storage-rule.ts'
 import { type JobProcess, type MpiJob, mpiJobs } from '../metrics/mpi-trace/mpi-job.ts'
 import { PRESSURE } from '../metrics/pressure/metric.ts'
 import { type Factor, missingFactor } from './factor.ts'
 import { mpiFactors, type ProcessTimes, type SplitTimes, splitTimes } from './mpi-factors.ts'
-import {
-  processorFactors,
-  type RankShares,
-  type RankTimes,
-  rankShares,
-} from './processor-factors.ts'
+import { type PodShares, type PodTimes, podShares, processorFactors } from './processor-factors.ts'
 import {
   type ProcessShares,
   RUNNING_READS,
@@ -20,17 +15,17 @@ import {
 
 /** How efficient a run was. */
 export interface Efficiency {
-  /** Whether it is about the processes of an MPI job, or about the processors of all ranks. */
+  /** Whether it is about the processes of an MPI job, or about the processors of all pods. */
   readonly basis: 'mpi' | 'processors'
   /** The efficiency, with the factors of which it is the product. */
   readonly root: Factor
-  /** The seconds that it is about: since MPI_Init, or those of the rows of the longest rank. */
+  /** The seconds that it is about: since MPI_Init, or those of the rows of the longest pod. */
   readonly elapsed: number
   /** The processes of the MPI job; empty if the basis are the processors. */
   readonly processes: readonly ProcessEfficiency[]
-  /** The ranks; empty if the basis is an MPI job. */
-  readonly ranks: readonly RankEfficiency[]
-  /** The number of processes of the MPI job, or of ranks. */
+  /** The pods; empty if the basis is an MPI job. */
+  readonly pods: readonly PodEfficiency[]
+  /** The number of processes of the MPI job, or of pods. */
   readonly size: number
   /** The identifier of the MPI job; null if there is none. */
   readonly job: string | null
@@ -46,9 +41,9 @@ export interface ProcessEfficiency extends ProcessTimes {
   readonly split: SplitTimes
 }
 
-/** The times of a rank, and the parts of its time; null if its CPU time is not known. */
-export interface RankEfficiency extends RankTimes {
-  readonly shares: RankShares | null
+/** The times of a pod, and the parts of its time; null if its CPU time is not known. */
+export interface PodEfficiency extends PodTimes {
+  readonly shares: PodShares | null
 }
 
 const CONTAINER = {
@@ -81,7 +76,7 @@ export function runEfficiency(run: RunEvidence): Efficiency {
 }
 
 function jobEfficiency({ job, size, problem, processes }: MpiJob, run: RunEvidence): Efficiency {
-  const byName = new Map(run.ranks.map((rank) => [rank.rank, sharesOfProcesses(rank)]))
+  const byName = new Map(run.pods.map((pod) => [pod.pod, sharesOfProcesses(pod)]))
   const times = processes.map((process) => timesOf(process, byName.get(process.pod)))
   const elapsed = times.reduce((most, one) => Math.max(most, one.elapsed), 0)
   const why = problem ?? whyIncomparable(processes, elapsed)
@@ -90,7 +85,7 @@ function jobEfficiency({ job, size, problem, processes }: MpiJob, run: RunEviden
     root: why === null ? mpiFactors(times, whyUnknown(times)) : missingFactor('efficiency', why),
     elapsed,
     processes: times.map((one) => ({ ...one, split: splitTimes(one) })),
-    ranks: [],
+    pods: [],
     size,
     job,
     otherJobs: 0,
@@ -130,37 +125,37 @@ function whyUnknown(times: readonly ProcessTimes[]): string | null {
         `${times.length} processes (run_delay of vitals or pressure, for at least half of the time)`
 }
 
-function processorEfficiency({ ranks }: RunEvidence): Efficiency {
-  const times = ranks.filter(({ elapsed }) => elapsed > 0).map(rankTimes)
+function processorEfficiency({ pods }: RunEvidence): Efficiency {
+  const times = pods.filter(({ elapsed }) => elapsed > 0).map(podTimes)
   return {
     basis: 'processors',
     root: processorFactors(times),
     elapsed: times.reduce((most, one) => Math.max(most, one.elapsed), 0),
     processes: [],
-    ranks: times.map((one) => ({ ...one, shares: rankShares(one) })),
+    pods: times.map((one) => ({ ...one, shares: podShares(one) })),
     size: times.length,
     job: null,
     otherJobs: 0,
   }
 }
 
-function rankTimes(rank: RankEvidence): RankTimes {
-  const times = runningTimes(rank, true)
+function podTimes(pod: PodEvidence): PodTimes {
+  const times = runningTimes(pod, true)
   return {
-    rank: rank.rank,
-    elapsed: rank.elapsed,
+    pod: pod.pod,
+    elapsed: pod.elapsed,
     ran: sumOf(times.map(({ ran }) => ran)),
     waited: times.some(({ waited }) => waited === null)
       ? null
       : sumOf(times.map(({ waited }) => waited)),
-    storage: storageWait(rank)?.lost ?? null,
-    limit: limitOf(rank),
+    storage: storageWait(pod)?.lost ?? null,
+    limit: limitOf(pod),
   }
 }
 
-/** Returns the processors that a rank may use: the limit of its pod, or of all its containers. */
-function limitOf(rank: RankEvidence): number | null {
-  if (rank.podLimits !== null && rank.podLimits.cpu !== null) return rank.podLimits.cpu
-  const limits = rank.things(CONTAINER).map((thing) => lastOf(thing, 'cpu_limit'))
+/** Returns the processors that a pod may use: the limit of its pod, or of all its containers. */
+function limitOf(pod: PodEvidence): number | null {
+  if (pod.podLimits !== null && pod.podLimits.cpu !== null) return pod.podLimits.cpu
+  const limits = pod.things(CONTAINER).map((thing) => lastOf(thing, 'cpu_limit'))
   return limits.includes(null) ? null : sumOf(limits)
 }

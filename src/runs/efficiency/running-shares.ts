@@ -1,6 +1,6 @@
 import type { ColumnReading } from '../evidence/column-reading.ts'
 import type { SectionColumns, Thing, ThingOf } from '../evidence/evidence.ts'
-import type { RankEvidence } from '../evidence/run-evidence.ts'
+import type { PodEvidence } from '../evidence/run-evidence.ts'
 import { RUNNING_COUNTERS, RUNNING_SAMPLES } from '../findings/cpu-rules.ts'
 import type { RunningShares } from './mpi-factors.ts'
 
@@ -18,15 +18,15 @@ export interface RunningTime {
 }
 
 /**
- * Returns the times of the processes of a rank since the first sample of each, from the counters of
+ * Returns the times of the processes of a pod since the first sample of each, from the counters of
  * vitals or pressure, otherwise from the samples of perf-sysstat. So the times do not contain the
  * start of a program before its first sample, unless `fromStart` is true.
  */
-export function runningTimes(rank: RankEvidence, fromStart: boolean): readonly RunningTime[] {
-  const counted = rank.things(RUNNING_COUNTERS).flatMap((thing) => countedTime(thing, fromStart))
+export function runningTimes(pod: PodEvidence, fromStart: boolean): readonly RunningTime[] {
+  const counted = pod.things(RUNNING_COUNTERS).flatMap((thing) => countedTime(thing, fromStart))
   const isWhole = counted.some(({ waited }) => waited !== null)
   if (isWhole) return counted
-  const sampled = rank.things(RUNNING_SAMPLES).flatMap(sampledTime)
+  const sampled = pod.things(RUNNING_SAMPLES).flatMap(sampledTime)
   return sampled.length > 0 ? sampled : counted
 }
 
@@ -73,11 +73,11 @@ export type ProcessShares = (process: {
 }) => RunningShares | null
 
 /**
- * Returns a function that returns the shares of a process of a rank; null if the waiting for a
+ * Returns a function that returns the shares of a process of a pod; null if the waiting for a
  * processor was not counted for at least half of its time since MPI_Init.
  */
-export function sharesOfProcesses(rank: RankEvidence): ProcessShares {
-  const known = [false, true].map((fromStart) => longestByProcess(runningTimes(rank, fromStart)))
+export function sharesOfProcesses(pod: PodEvidence): ProcessShares {
+  const known = [false, true].map((fromStart) => longestByProcess(runningTimes(pod, fromStart)))
   return ({ pid, elapsed }) => {
     const found = known
       .map((times) => times.get(pid ?? -1))

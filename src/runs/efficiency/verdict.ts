@@ -1,17 +1,19 @@
 import { roundTo } from '../../lib/round.ts'
 import type { RunFinding } from '../findings/evaluate.ts'
-import { factText, rankName } from '../rules/sentence.ts'
+import { factText, podText } from '../rules/sentence.ts'
 import { MIN_EFFICIENCY } from '../rules/time-lost.ts'
 import { type Factor, type FactorName, factorText, factorWords, listFactors } from './factor.ts'
-import type { Efficiency } from './run-efficiency.ts'
+import type { Efficiency, ProcessEfficiency } from './run-efficiency.ts'
 
 /** What a verdict is about. */
 export interface RunFacts {
   /** The length of the run in seconds; 0 if it is not known. */
   readonly duration: number
-  /** The number of ranks; in a report, a rank is a pod. */
-  readonly ranks: number
-  readonly efficiency: Pick<Efficiency, 'basis' | 'root' | 'size'>
+  /** The number of pods; in a report, a pod is a pod. */
+  readonly pods: number
+  readonly efficiency: Pick<Efficiency, 'basis' | 'root' | 'size'> & {
+    readonly processes: readonly Pick<ProcessEfficiency, 'pod'>[]
+  }
   /** The findings, the worst first. */
   readonly findings: readonly RunFinding[]
   /** Whether the run has ended; or whether only its last part is known. */
@@ -38,11 +40,21 @@ export function verdict(facts: RunFacts): string {
   return parts.join(' ')
 }
 
-/** Returns how long a run took, and on how many ranks. */
-function lengthOf({ duration, ranks, efficiency: { basis, size }, span }: RunFacts): string {
-  const count = basis === 'mpi' ? size : ranks
-  const name = `${basis === 'mpi' ? 'MPI ' : ''}${count === 1 ? 'rank' : 'ranks'}`
-  return `${duration > 0 ? lengthIn(durationText(duration), span) : 'Ran'} on ${count} ${name}`
+/** Returns how long a run took, and on how many MPI ranks or pods. */
+function lengthOf({ duration, pods, efficiency, span }: RunFacts): string {
+  const time = duration > 0 ? lengthIn(durationText(duration), span) : 'Ran'
+  return `${time} on ${efficiency.basis === 'mpi' ? ranksText(efficiency) : podCount(pods)}`
+}
+
+/** Returns the number of MPI ranks, with that of their pods if all ranks were recorded. */
+function ranksText({ size, processes }: RunFacts['efficiency']): string {
+  const ranks = `${size} MPI ${size === 1 ? 'rank' : 'ranks'}`
+  if (processes.length < size) return ranks
+  return `${ranks} in ${podCount(new Set(processes.map(({ pod }) => pod)).size)}`
+}
+
+function podCount(count: number): string {
+  return `${count} ${count === 1 ? 'pod' : 'pods'}`
 }
 
 function lengthIn(duration: string, span: RunSpan = 'whole'): string {
@@ -171,8 +183,8 @@ const PLATFORM_CAUSES: Partial<Record<RunFinding['rule'], string>> = {
 }
 
 /** Reports whether threads waited although no limit kept them from running. */
-function isShared({ ranks }: RunFinding): boolean {
-  return ranks.every(({ cause, facts }) => {
+function isShared({ pods }: RunFinding): boolean {
+  return pods.every(({ cause, facts }) => {
     return cause === undefined && !facts.some(({ name }) => name === 'percent_wait')
   })
 }
@@ -182,16 +194,16 @@ function worstLoss({ findings }: RunFacts): readonly string[] {
   const slow = findings.filter(({ severity }) => severity === 'slowdown')
   const [worst] = slow
   if (worst === undefined) return []
-  const { title, lost, ranks } = worst
-  const waiting = ranks.length === 1 ? rankName(ranks[0]?.rank ?? '') : `${ranks.length} ranks`
-  const where = [waiting, ...lateRank(ranks)].join(' for ')
+  const { title, lost, pods } = worst
+  const waiting = pods.length === 1 ? podText(pods[0]?.pod ?? '') : `${pods.length} pods`
+  const where = [waiting, ...latePod(pods)].join(' for ')
   const time = lost === null ? '' : `, ${factText({ value: lost, unit: 's' })}`
   return [`Worst finding: ${title} (${where}${time}).`]
 }
 
-/** Returns the name of the rank for which all ranks of a finding waited, if there is one. */
-function lateRank(ranks: RunFinding['ranks']): readonly string[] {
-  const late = new Set(ranks.map(({ waitedFor }) => waitedFor && `MPI rank ${waitedFor.mpiRank}`))
+/** Returns the name of the pod for which all pods of a finding waited, if there is one. */
+function latePod(pods: RunFinding['pods']): readonly string[] {
+  const late = new Set(pods.map(({ waitedFor }) => waitedFor && `MPI rank ${waitedFor.mpiRank}`))
   const [name] = late
   return late.size === 1 && name !== undefined ? [name] : []
 }

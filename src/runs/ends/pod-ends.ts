@@ -3,7 +3,7 @@ import type { Evidence } from '../evidence/evidence.ts'
 import { describeEnd, isStopped } from '../findings/failure-rule.ts'
 import type { RowOrigin } from '../log/columns.ts'
 import type { EndedContainer, LogEntry } from '../log/entry.ts'
-import { rankName } from '../rules/sentence.ts'
+import { podText } from '../rules/sentence.ts'
 
 /** How the application in a pod ended, as far as the status of the pod says it. */
 export interface PodEnd {
@@ -62,11 +62,11 @@ export function readPodEnds(
     const container = targetEnd(latestStatus(statuses), target)
     const name = target === undefined ? 'The application' : `Container ${target}`
     return {
-      ...describe(container, `${name} of ${rankName(podOf(log))}`),
+      ...describe(container, `${name} of ${podText(podOf(log))}`),
       isRestarted: statuses.flat().some(({ restarted }) => restarted),
       logs: own.map(([name]) => name),
-      index: JSON.stringify([place.namespace, textsIn(own, 'owner')[0], place.rank]),
-      role: place.rank?.replace(/[-\d]+$/, '') ?? '',
+      index: JSON.stringify([place.namespace, textsIn(own, 'owner')[0], place.pod_index]),
+      role: place.pod_index?.replace(/[-\d]+$/, '') ?? '',
       began: Math.min(...textsIn(own, 'started').map(Date.parse)),
       ended: Date.parse(container?.finishedAt ?? ''),
     }

@@ -1,6 +1,6 @@
 import type { EndedContainer, PodLimits } from '../log/entry.ts'
 import { separateHelpers } from '../profiles/helper-processes.ts'
-import { type RankedProfile, rankProfile } from '../profiles/ranked-profile.ts'
+import { type ProfileByPod, profileByPod } from '../profiles/profile-by-pod.ts'
 import { type CurrentStack, findStacks, joinStacks } from '../waiting/current-stacks.ts'
 import type { ColumnReading } from './column-reading.ts'
 import {
@@ -13,14 +13,14 @@ import {
 import { type SectionPlace, type StandIn, standInFor, withReplaced } from './stand-in.ts'
 import type { Stores } from './stores.ts'
 
-/** The evidence of a run by rank. In a report, a rank is a pod. */
+/** The evidence of a run by pod. In a report, a pod is a pod. */
 export interface RunEvidence {
-  readonly ranks: readonly RankEvidence[]
+  readonly pods: readonly PodEvidence[]
   /** The functions of each program that was profiled. */
-  readonly profiles: readonly RankedProfile[]
+  readonly profiles: readonly ProfileByPod[]
   readonly stores: Stores
-  /** Returns the rank to which a log belongs. */
-  readonly rankOf: (source: string) => string
+  /** Returns the pod to which a log belongs. */
+  readonly podOf: (source: string) => string
   /** Returns what a view shows of the run. It is computed once. */
   readonly view: <Shown>(view: RunView<Shown>) => Shown
 }
@@ -28,29 +28,29 @@ export interface RunEvidence {
 /** A function that returns what the stores have about a run, as rules read it. */
 export type RunView<Shown> = (run: RunEvidence) => Shown
 
-export interface RankEvidence {
-  readonly rank: string
+export interface PodEvidence {
+  readonly pod: string
   readonly node: string | null
-  /** When the rank's first log began, in seconds since 1970; null if its date is not known. */
+  /** When the pod's first log began, in seconds since 1970; null if its date is not known. */
   readonly began: number | null
-  /** The seconds of the run that the rows of the rank cover, in the longest of its logs. */
+  /** The seconds of the run that the rows of the pod cover, in the longest of its logs. */
   readonly elapsed: number
   /** How the containers of the pod ended; null if that is not known. */
   readonly ended: readonly EndedContainer[] | null
   /** The limits of the whole pod; null if they are not known. */
   readonly podLimits: PodLimits | null
-  /** The metrics of which the rank has rows, or rows with the same columns. */
+  /** The metrics of which the pod has rows, or rows with the same columns. */
   readonly metrics: ReadonlySet<string>
   /** Returns the section that has the rows of a section: itself, or one with the same columns. */
   readonly placeOf: (section: SectionPlace) => SectionPlace
-  /** Returns the things of the rank that the rows of a section describe. */
+  /** Returns the things of the pod that the rows of a section describe. */
   readonly things: <Column extends string>(
     section: SectionColumns<Column>,
   ) => readonly Thing<Column>[]
 }
 
-/** Returns the columns that have no value in any row of the rank, or counters with one sample. */
-export function unreadColumns({ things, metrics }: RankEvidence, need: Need): readonly string[] {
+/** Returns the columns that have no value in any row of the pod, or counters with one sample. */
+export function unreadColumns({ things, metrics }: PodEvidence, need: Need): readonly string[] {
   const { metric, columns, isTotal = false, canBeEmpty = false } = need
   const own = things(need)
   if (canBeEmpty && own.length === 0 && metrics.has(metric)) return []
@@ -58,18 +58,18 @@ export function unreadColumns({ things, metrics }: RankEvidence, need: Need): re
   return columns.filter((column) => !own.some(({ readings }) => isUsable(readings.get(column))))
 }
 
-/** Returns the columns that were read of some thing of the rank, but too seldom to be used. */
-export function columnsReadOnce(rank: RankEvidence, need: Need): readonly string[] {
+/** Returns the columns that were read of some thing of the pod, but too seldom to be used. */
+export function columnsReadOnce(pod: PodEvidence, need: Need): readonly string[] {
   const everRead = { ...need, isTotal: true }
-  const never = unreadColumns(rank, everRead)
-  return unreadColumns(rank, need).filter((column) => !never.includes(column))
+  const never = unreadColumns(pod, everRead)
+  return unreadColumns(pod, need).filter((column) => !never.includes(column))
 }
 
 /** The fewest rows of a thing whose missing values are told: it may just have ended. */
 const MIN_ROWS = 2
 
 /** Returns the things of which a needed column was never read, and these columns. */
-export function partlyRead({ things }: RankEvidence, need: Need) {
+export function partlyRead({ things }: PodEvidence, need: Need) {
   const { columns } = need
   const isUnread = ({ readings }: Thing, column: string) => !isRead(readings.get(column))
   const own = things(need).filter(({ rows }) => rows >= MIN_ROWS)
@@ -89,7 +89,7 @@ interface Growing {
   readonly sections: Map<string, { readonly metric: string; readonly things: Thing[] }>
 }
 
-/** The part of an `Evidence` that is grouped by rank. */
+/** The part of an `Evidence` that is grouped by pod. */
 export interface GroupedEvidence
   extends Pick<Evidence, 'ended' | 'podLimits' | 'profiles' | 'standIns' | 'stores'> {
   readonly sections: Iterable<readonly [key: string, GroupedSection]>
@@ -106,30 +106,30 @@ interface Things {
   readonly values: () => Iterable<Thing>
 }
 
-/** Groups the evidence by rank. @param rankOf returns the rank to which a log belongs */
-export function groupByRank(
+/** Groups the evidence by pod. @param podOf returns the pod to which a log belongs */
+export function groupByPod(
   { sections, ended: endings, podLimits: limits, profiles, standIns, stores }: GroupedEvidence,
-  rankOf: (source: string) => string,
+  podOf: (source: string) => string,
 ): RunEvidence {
-  const ranks = new Map<string, Growing>()
+  const pods = new Map<string, Growing>()
   for (const [key, section] of sections)
     for (const thing of section.things.values())
-      addThing(growingOf(ranks, rankOf(thing.source)), key, section.metric, thing)
+      addThing(growingOf(pods, podOf(thing.source)), key, section.metric, thing)
   // The logs of a pod have the same status.
-  for (const [source, ended] of endings) growingOf(ranks, rankOf(source)).ended = ended
-  for (const [source, own] of limits) growingOf(ranks, rankOf(source)).podLimits = own
+  for (const [source, ended] of endings) growingOf(pods, podOf(source)).ended = ended
+  for (const [source, own] of limits) growingOf(pods, podOf(source)).podLimits = own
   const views = new Map<RunView<unknown>, unknown>()
   const run: RunEvidence = {
-    ranks: [...ranks].map(([rank, { sections: own, ...facts }]) => ({
-      rank,
+    pods: [...pods].map(([pod, { sections: own, ...facts }]) => ({
+      pod,
       ...facts,
       metrics: withReplaced(standIns, new Set([...own.values()].map(({ metric }) => metric))),
       placeOf: (section) => placeIn(own, section, standIns),
       things: (section) => own.get(keyOf(placeIn(own, section, standIns)))?.things ?? [],
     })),
-    profiles: separateHelpers(profiles).map((profile) => rankProfile(profile, rankOf)),
+    profiles: separateHelpers(profiles).map((profile) => profileByPod(profile, podOf)),
     stores,
-    rankOf,
+    podOf,
     view: <Shown>(view: RunView<Shown>) => {
       if (!views.has(view)) views.set(view, view(run))
       return views.get(view) as Shown
@@ -138,13 +138,13 @@ export function groupByRank(
   return run
 }
 
-/** Returns a function that finds the current stack of a process of a rank that has not ended. */
+/** Returns a function that finds the current stack of a process of a pod that has not ended. */
 export function stackFinder({
   stores,
-  rankOf,
-}: RunEvidence): (rank: string, pid: number | null) => CurrentStack | undefined {
+  podOf,
+}: RunEvidence): (pod: string, pid: number | null) => CurrentStack | undefined {
   const all = [...stores.values()].flatMap(({ of, store }) => [...(of.stacks?.(store) ?? [])])
-  return findStacks(joinStacks(new Map(all), rankOf))
+  return findStacks(joinStacks(new Map(all), podOf))
 }
 
 const keyOf = ({ metric, section }: SectionPlace) => sectionKey(metric, section)
@@ -169,12 +169,12 @@ function isMeasured(reading: ColumnReading | undefined): boolean {
   return reading?.isCounter === true ? reading.growth !== null : isRead(reading)
 }
 
-function growingOf(ranks: Map<string, Growing>, rank: string): Growing {
-  const known = ranks.get(rank)
+function growingOf(pods: Map<string, Growing>, pod: string): Growing {
+  const known = pods.get(pod)
   if (known !== undefined) return known
   const unknown = { node: null, began: null, ended: null, podLimits: null }
   const made = { ...unknown, elapsed: 0, sections: new Map() }
-  ranks.set(rank, made)
+  pods.set(pod, made)
   return made
 }
 

@@ -11,20 +11,20 @@ import {
   growthOf,
   lastOf,
   nameOf,
-  type RankEvidence,
+  type PodEvidence,
   sumOf,
   unreadColumns,
 } from '../evidence/run-evidence.ts'
 import { PERF_SYSSTAT } from '../metrics/perf-sysstat/metric.ts'
 import { PRESSURE } from '../metrics/pressure/metric.ts'
-import { perRank } from '../rules/per-rank.ts'
+import { perPod } from '../rules/per-pod.ts'
 import {
   type Affected,
   defineRule,
   EXPLAINS_IDLE,
   type FactUnits,
   listFacts,
-  type RankFinding,
+  type PodFinding,
 } from '../rules/rule.ts'
 import { factIn, factText, thingsOf } from '../rules/sentence.ts'
 import { MIN_SECONDS, percentOf, timeLost } from '../rules/time-lost.ts'
@@ -80,7 +80,7 @@ export const THROTTLED = defineRule({
       'the alert CPUThrottlingHigh of the kubernetes-mixin: cpuThrottlingPercent, 25 (there for ' +
       '15 minutes, here on average over the run)',
   },
-  find: perRank((rank) => rank.things(CONTAINER).map((thing) => findThrottled(rank, thing))),
+  find: perPod((pod) => pod.things(CONTAINER).map((thing) => findThrottled(pod, thing))),
   sentence: (worst) =>
     `was throttled for ${factIn(worst, 'time throttled')} of the time in which it could have ` +
     `run, because ${thingsOf(worst)} used up ${limitText(worst)} in ` +
@@ -91,7 +91,7 @@ export const THROTTLED = defineRule({
   explains: [
     {
       rules: ['pinned-to-same-core', 'waiting-for-cpu', 'more-work'],
-      of: 'same rank',
+      of: 'same pod',
       because: 'the kernel counts the time of throttled threads as waiting on a run queue',
     },
     EXPLAINS_IDLE,
@@ -104,7 +104,7 @@ export const THROTTLED = defineRule({
 })
 
 /** Returns the limit with its value, if the value is known. */
-function limitText({ facts }: Pick<RankFinding, 'facts'>): string {
+function limitText({ facts }: Pick<PodFinding, 'facts'>): string {
   const [pod, own] = [POD_LIMIT, 'CPU limit'].map((name) => facts.find((one) => one.name === name))
   if (pod !== undefined) return `the CPU limit of the whole pod (${factText(pod)})`
   return own === undefined ? 'the CPU limit' : `the CPU limit of ${factText(own)}`
@@ -118,16 +118,16 @@ const ROUNDING = 0.001
  * container without a limit (kubernetes pkg/kubelet/kuberuntime/kuberuntime_container_linux.go,
  * getCPULimit).
  */
-function podLimitOf({ podLimits }: RankEvidence, thing: ThingOf<typeof CONTAINER>): number | null {
+function podLimitOf({ podLimits }: PodEvidence, thing: ThingOf<typeof CONTAINER>): number | null {
   const limit = lastOf(thing, 'cpu_limit')
   const cpu = podLimits?.cpu ?? null
   return cpu !== null && limit !== null && Math.abs(cpu - limit) <= ROUNDING ? cpu : null
 }
 
 function findThrottled(
-  rank: RankEvidence,
+  pod: PodEvidence,
   thing: ThingOf<typeof CONTAINER>,
-): RankFinding<keyof typeof THROTTLED_FACTS> | undefined {
+): PodFinding<keyof typeof THROTTLED_FACTS> | undefined {
   const periods = growthOf(thing, 'nr_periods') ?? 0
   const throttledPeriods = growthOf(thing, 'nr_throttled') ?? 0
   const throttled = growthOf(thing, 'throttled') ?? 0
@@ -144,7 +144,7 @@ function findThrottled(
       'throttled, summed over processors': throttled,
       'CPU time': used,
       'CPU limit': lastOf(thing, 'cpu_limit'),
-      [POD_LIMIT]: podLimitOf(rank, thing),
+      [POD_LIMIT]: podLimitOf(pod, thing),
     }),
   }
 }
@@ -171,7 +171,7 @@ const LIMIT_USED = 90
 /** The cause, as the sentence names it. */
 const POD_USED_UP = 'the whole pod used up its CPU limit'
 
-type WaitFinding = RankFinding<keyof typeof WAITING_FACTS>
+type WaitFinding = PodFinding<keyof typeof WAITING_FACTS>
 
 const WAITING_FACTS = {
   'time waiting': 'percent',
@@ -191,7 +191,7 @@ const WAITING_FACTS = {
  *
  * Source of the measure: Brendan Gregg, "USE Method: Linux Performance Checklist", which names the
  * second field of /proc/PID/schedstat for the saturation of CPUs. The method gives no number. A
- * tenth of the run is Ridealong's own threshold: a rank that shares a processor with one busy
+ * tenth of the run is Ridealong's own threshold: a pod that shares a processor with one busy
  * process waits half of its time, and the interruptions by the system are far below a tenth.
  */
 export const WAITING_FOR_CPU = defineRule({
@@ -209,7 +209,7 @@ export const WAITING_FOR_CPU = defineRule({
       'the measure: the USE method of Brendan Gregg, saturation of CPUs, /proc/PID/schedstat; ' +
       'the number: Ridealong',
   },
-  find: perRank(findWaiting),
+  find: perPod(findWaiting),
   sentence: (worst) => {
     const waited = factIn(worst, 'time waiting')
     const who = thingsOf(worst)
@@ -220,7 +220,7 @@ export const WAITING_FOR_CPU = defineRule({
   isHindrance: true,
   explains: [EXPLAINS_IDLE],
   advice:
-    'Start fewer processes on the node, or request as many processors as the ranks use ' +
+    'Start fewer processes on the node, or request as many processors as the processes use ' +
     '(resources.requests.cpu), so that the scheduler places fewer pods there. If the finding ' +
     'names the CPU limit of the whole pod, raise it (spec.resources). If processors of the node ' +
     'were free, look for threads that are bound to the same ones.',
@@ -240,38 +240,38 @@ function reasonFor(worst: Affected<keyof typeof WAITING_FACTS>): string {
 }
 
 /** Returns how much of the limit of the whole pod was used, in percent; null without a limit. */
-function podUse(rank: RankEvidence): number | null {
-  const cpu = rank.podLimits?.cpu ?? null
+function podUse(pod: PodEvidence): number | null {
+  const cpu = pod.podLimits?.cpu ?? null
   if (cpu === null) return null
-  const containers = sumOf(rank.things(CONTAINER).map((thing) => growthOf(thing, 'cpu_usage')))
-  const processes = processorTimes(rank).reduce((sum, { seconds }) => sum + seconds, 0)
-  return percentOf(containers ?? processes, cpu * rank.elapsed)
+  const containers = sumOf(pod.things(CONTAINER).map((thing) => growthOf(thing, 'cpu_usage')))
+  const processes = processorTimes(pod).reduce((sum, { seconds }) => sum + seconds, 0)
+  return percentOf(containers ?? processes, cpu * pod.elapsed)
 }
 
-function findWaiting(rank: RankEvidence): readonly (WaitFinding | undefined)[] {
-  const hasThrottling = WITH_THROTTLING.every((need) => unreadColumns(rank, need).length === 0)
-  return hasThrottling ? findDelays(rank) : findSampledWaits(rank)
+function findWaiting(pod: PodEvidence): readonly (WaitFinding | undefined)[] {
+  const hasThrottling = WITH_THROTTLING.every((need) => unreadColumns(pod, need).length === 0)
+  return hasThrottling ? findDelays(pod) : findSampledWaits(pod)
 }
 
-function findDelays(rank: RankEvidence): readonly (WaitFinding | undefined)[] {
-  const processes = rank.things(RUNNING_COUNTERS)
-  const ownParts = unthrottledParts(rank, processes)
+function findDelays(pod: PodEvidence): readonly (WaitFinding | undefined)[] {
+  const processes = pod.things(RUNNING_COUNTERS)
+  const ownParts = unthrottledParts(pod, processes)
   const waits = processes.map((thing) => {
     const waited = (growthOf(thing, 'run_delay') ?? 0) * (ownParts.get(thing.container ?? '') ?? 0)
     const ran = growthOf(thing, 'cpu_time') ?? 0
     const seconds = thing.readings.get('run_delay')?.seconds ?? 0
     return { thing, waited, ran, seconds, isSampled: false }
   })
-  return findWaits(rank, waits)
+  return findWaits(pod, waits)
 }
 
-function findSampledWaits(rank: RankEvidence): readonly (WaitFinding | undefined)[] {
-  const waits = rank.things(RUNNING_SAMPLES).map((thing) => {
+function findSampledWaits(pod: PodEvidence): readonly (WaitFinding | undefined)[] {
+  const waits = pod.things(RUNNING_SAMPLES).map((thing) => {
     const wait = thing.readings.get('percent_wait') ?? newReading()
     const ran = (thing.readings.get('percent_cpu')?.sum ?? 0) / 100
     return { thing, waited: wait.sum / 100, ran, seconds: wait.covered, isSampled: true }
   })
-  return findWaits(rank, waits)
+  return findWaits(pod, waits)
 }
 
 /** The seconds of waiting and of CPU time, summed over threads, and how long they were measured. */
@@ -286,16 +286,16 @@ interface Waiting {
 
 /** Returns the findings about each process, and about the short processes of each program. */
 function findWaits(
-  rank: RankEvidence,
+  pod: PodEvidence,
   waits: readonly Waiting[],
 ): readonly (WaitFinding | undefined)[] {
   const lostBy = waits.map((one) => {
-    return { ...one, lost: Math.min(timeLost(one.waited, one.ran, one.seconds), rank.elapsed) }
+    return { ...one, lost: Math.min(timeLost(one.waited, one.ran, one.seconds), pod.elapsed) }
   })
   const programs = Map.groupBy(lostBy, ({ thing }) => `${thing.container} ${thing.program}`)
   return [
-    ...lostBy.map((one) => findWait(rank, nameOf(one.thing), one)),
-    ...[...programs.values()].map((own) => findInTurn(rank, own)),
+    ...lostBy.map((one) => findWait(pod, nameOf(one.thing), one)),
+    ...[...programs.values()].map((own) => findInTurn(pod, own)),
   ]
 }
 
@@ -307,26 +307,26 @@ interface Wait extends Waiting {
  * Adds up the waiting of the processes of a program that ran one after another; of those that ran
  * together, it is the mean.
  */
-function findInTurn(rank: RankEvidence, own: readonly Wait[]): WaitFinding | undefined {
+function findInTurn(pod: PodEvidence, own: readonly Wait[]): WaitFinding | undefined {
   const sum = (valueIn: (one: Wait) => number) => own.reduce((all, one) => all + valueIn(one), 0)
   const lives = sum(({ thing }) => thing.to - thing.from)
-  const together = Math.max(rank.elapsed > 0 ? lives / rank.elapsed : 1, 1)
-  const lost = Math.min(sum((one) => one.lost) / together, rank.elapsed)
+  const together = Math.max(pod.elapsed > 0 ? lives / pod.elapsed : 1, 1)
+  const lost = Math.min(sum((one) => one.lost) / together, pod.elapsed)
   const isMore = own.every((one) => lost > one.lost)
   const name = `${own[0]?.thing.program ?? '?'} (${own.length} processes)`
   const isSampled = own.some((one) => one.isSampled)
   const total = { lost, waited: sum(({ waited }) => waited), ran: sum(({ ran }) => ran), isSampled }
-  return isMore ? findWait(rank, name, total) : undefined
+  return isMore ? findWait(pod, name, total) : undefined
 }
 
 function findWait(
-  rank: RankEvidence,
+  pod: PodEvidence,
   name: string,
   { lost, waited, ran, isSampled }: Pick<Wait, 'lost' | 'waited' | 'ran' | 'isSampled'>,
 ): WaitFinding | undefined {
-  const part = percentOf(lost, rank.elapsed)
+  const part = percentOf(lost, pod.elapsed)
   if (part < WAITING_FOR_CPU.threshold.value || lost < MIN_SECONDS) return undefined
-  const use = podUse(rank)
+  const use = podUse(pod)
   return {
     things: [name],
     lost,
@@ -336,7 +336,7 @@ function findWait(
       'waiting, summed over threads': waited,
       'CPU time': ran,
       [SAMPLED]: isSampled ? part : null,
-      [POD_LIMIT]: rank.podLimits?.cpu ?? null,
+      [POD_LIMIT]: pod.podLimits?.cpu ?? null,
       [POD_USE]: use,
     }),
   }
@@ -347,7 +347,7 @@ function findWait(
  * the throttled time is not known.
  */
 function unthrottledParts(
-  rank: RankEvidence,
+  pod: PodEvidence,
   processes: readonly ThingOf<typeof RUNNING_COUNTERS>[],
 ): ReadonlyMap<string, number> {
   const delays = new Map<string, number>()
@@ -358,7 +358,7 @@ function unthrottledParts(
   }
   return new Map(
     [...delays].map(([container, delay]) => {
-      const own = rank.things(CONTAINER).filter((one) => {
+      const own = pod.things(CONTAINER).filter((one) => {
         return (one.container ?? '') === container
       })
       const throttled = sumOf(own.map((one) => growthOf(one, 'throttled')))

@@ -1,4 +1,4 @@
-import type { RankEvidence, RunEvidence } from '../evidence/run-evidence.ts'
+import type { PodEvidence, RunEvidence } from '../evidence/run-evidence.ts'
 import type { EndedContainer } from '../log/entry.ts'
 import { type Affected, defineRule, type FactUnits, listFacts } from '../rules/rule.ts'
 import { factIn, thingsOf } from '../rules/sentence.ts'
@@ -15,13 +15,13 @@ const FACTS = {
 
 /** The causes, as the sentence names them. */
 const FIRST = 'it failed first'
-const AFTER_ANOTHER = 'it failed after another rank'
+const AFTER_ANOTHER = 'it failed after another pod'
 
 /**
  * Containers of the application that failed, in the order of time. The status of the pods says when
  * a container ended, in whole seconds, on the clock of its node.
  *
- * When a rank fails, its launcher or controller usually stops the other ranks with SIGTERM or
+ * When a pod fails, its launcher or controller usually stops the other pods with SIGTERM or
  * SIGKILL. A finding counts the containers that these signals ended after the first failure, and
  * names none of them.
  * Before the first failure, these signals do not count in a pod that is being deleted: this is how
@@ -42,8 +42,8 @@ export const CONTAINER_FAILED = defineRule({
     source: 'the status of the pod (core/v1 ContainerStateTerminated)',
   },
   canFind: ({ ended }) => ended !== null,
-  find: ({ ranks }) => findFailed(ranks),
-  uncheckedIn: ranksWithoutStatus,
+  find: ({ pods }) => findFailed(pods),
+  uncheckedIn: podsWithoutStatus,
   sentence: describeFailure,
   facts: FACTS,
   reads: [],
@@ -59,7 +59,7 @@ export const CONTAINER_FAILED = defineRule({
 /** The word for each cause. */
 const ORDER: Readonly<Record<string, string>> = {
   [FIRST]: ' first',
-  [AFTER_ANOTHER]: ' after another rank',
+  [AFTER_ANOTHER]: ' after another pod',
 }
 
 function describeFailure(worst: Affected<keyof typeof FACTS>): string {
@@ -81,14 +81,14 @@ function otherContainers(worst: Affected<keyof typeof FACTS>): string {
 
 const STATUS_UNKNOWN = 'only the output of collect says how the containers of the pods ended'
 
-function ranksWithoutStatus({ ranks }: RunEvidence): ReadonlyMap<string, string> {
-  const unknown = ranks.filter(({ ended }) => ended === null)
-  return new Map(unknown.map(({ rank }) => [rank, STATUS_UNKNOWN]))
+function podsWithoutStatus({ pods }: RunEvidence): ReadonlyMap<string, string> {
+  const unknown = pods.filter(({ ended }) => ended === null)
+  return new Map(unknown.map(({ pod }) => [pod, STATUS_UNKNOWN]))
 }
 
 /** A container that ended with an exit code other than 0. */
 interface Failure {
-  readonly rank: RankEvidence
+  readonly pod: PodEvidence
   readonly ended: EndedContainer
   readonly exitCode: number
   /** When it ended, in seconds since 1970; null if this is not known. */
@@ -97,8 +97,8 @@ interface Failure {
   readonly isStopped: boolean
 }
 
-function findFailed(ranks: readonly RankEvidence[]): readonly Affected<keyof typeof FACTS>[] {
-  const all = ranks.flatMap(failuresOf).sort(compareTime)
+function findFailed(pods: readonly PodEvidence[]): readonly Affected<keyof typeof FACTS>[] {
+  const all = pods.flatMap(failuresOf).sort(compareTime)
   const failures = all.filter(({ isStopped, ended }) => !isStopped || !ended.deleted)
   const [first] = failures
   if (first === undefined) return []
@@ -106,8 +106,8 @@ function findFailed(ranks: readonly RankEvidence[]): readonly Affected<keyof typ
   const later = all.filter((one) => one.isStopped && isLater(one)).length
   const named = failures.filter((one) => !one.isStopped || !isLater(one))
   const isOrdered = first.at !== null && (later > 0 || named.some(isLater))
-  const byRank = Map.groupBy(named, ({ rank }) => rank)
-  return [...byRank.values()].flatMap(([own]) => {
+  const byPod = Map.groupBy(named, ({ pod }) => pod)
+  return [...byPod.values()].flatMap(([own]) => {
     if (own === undefined) return []
     const isFirst = isOrdered && !isLater(own)
     if (isOutOfMemory(own) && !isFirst) return []
@@ -130,11 +130,11 @@ export function isStopped(ended: EndedContainer): boolean {
   return STOPPING.includes(signalIn(ended)) && ended.reason !== OUT_OF_MEMORY
 }
 
-function failuresOf(rank: RankEvidence): readonly Failure[] {
-  return (rank.ended ?? []).flatMap((ended) => {
+function failuresOf(pod: PodEvidence): readonly Failure[] {
+  return (pod.ended ?? []).flatMap((ended) => {
     const { exitCode, finishedAt } = ended
     if (exitCode === null || exitCode === 0) return []
-    return [{ rank, ended, exitCode, at: secondsOf(finishedAt), isStopped: isStopped(ended) }]
+    return [{ pod, ended, exitCode, at: secondsOf(finishedAt), isStopped: isStopped(ended) }]
   })
 }
 
@@ -161,11 +161,11 @@ interface Order {
 }
 
 function describe(failure: Failure, { isOrdered, isFirst, later }: Order) {
-  const { rank, ended, exitCode, at } = failure
-  const after = at === null || rank.began === null ? null : at - rank.began
+  const { pod, ended, exitCode, at } = failure
+  const after = at === null || pod.began === null ? null : at - pod.began
   const cause = isFirst ? FIRST : AFTER_ANOTHER
   return {
-    rank: rank.rank,
+    pod: pod.pod,
     things: [`container ${ended.container}`],
     lost: null,
     ...(isOrdered ? { cause } : {}),

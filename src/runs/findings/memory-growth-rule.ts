@@ -1,8 +1,8 @@
 import { need, plot, type SectionColumns, type ThingOf } from '../evidence/evidence.ts'
 import { lastOf, nameOf } from '../evidence/run-evidence.ts'
 import { PRESSURE } from '../metrics/pressure/metric.ts'
-import { perRank } from '../rules/per-rank.ts'
-import { defineRule, type FactUnits, listFacts, type RankFinding } from '../rules/rule.ts'
+import { perPod } from '../rules/per-pod.ts'
+import { defineRule, type FactUnits, listFacts, type PodFinding } from '../rules/rule.ts'
 import { factIn, thingsOf } from '../rules/sentence.ts'
 import { percentOf } from '../rules/time-lost.ts'
 import { findSteadyGrowth } from './steady-growth.ts'
@@ -44,7 +44,7 @@ export const MEMORY_GROWING = defineRule({
       'run, and would reach the memory limit of the container before the run is twice as long',
     source: 'Ridealong: growth is not continued for longer than it was observed',
   },
-  find: perRank((rank) => rank.things(CONTAINER).map(findGrowing)),
+  find: perPod((pod) => pod.things(CONTAINER).map(findGrowing)),
   sentence: (worst) =>
     `used more and more memory in ${thingsOf(worst)}: at a rate of ` +
     `${factIn(worst, 'growth per hour')} per hour, its limit of ` +
@@ -54,7 +54,7 @@ export const MEMORY_GROWING = defineRule({
   explains: [
     {
       rules: ['close-to-memory-limit'],
-      of: 'same rank',
+      of: 'same pod',
       because: 'memory that grows to its limit comes close to it first',
     },
   ],
@@ -68,7 +68,7 @@ export const MEMORY_GROWING = defineRule({
 
 function findGrowing(
   container: ThingOf<typeof CONTAINER>,
-): RankFinding<keyof typeof FACTS> | undefined {
+): PodFinding<keyof typeof FACTS> | undefined {
   const limit = lastOf(container, 'memory_limit')
   const growth = findSteadyGrowth(container.readings.get('memory_anon')?.series?.points ?? [])
   if (limit === null || growth === undefined) return undefined

@@ -3,19 +3,19 @@ import {
   growthOf,
   lastOf,
   nameOf,
-  type RankEvidence,
+  type PodEvidence,
   type RunEvidence,
   sumOf,
 } from '../evidence/run-evidence.ts'
 import { PRESSURE } from '../metrics/pressure/metric.ts'
-import { perRank } from '../rules/per-rank.ts'
+import { perPod } from '../rules/per-pod.ts'
 import {
   defineRule,
   EXPLAINS_IDLE,
   type FactUnits,
-  type FoundRanks,
+  type FoundPods,
   listFacts,
-  type RankFinding,
+  type PodFinding,
 } from '../rules/rule.ts'
 import { factIn, thingsOf } from '../rules/sentence.ts'
 import { MIN_SECONDS, percentOf } from '../rules/time-lost.ts'
@@ -83,8 +83,8 @@ export const OOM_KILLED = defineRule({
       'status of the pod',
   },
   canFind: ({ ended }) => ended !== null,
-  find: perRank(findAllKilled),
-  uncheckedIn: ranksWithoutStatus,
+  find: perPod(findAllKilled),
+  uncheckedIn: podsWithoutStatus,
   sentence: (worst) => {
     const why = worst.cause === undefined ? 'memory ran out' : worst.cause
     const isWhole = worst.facts[0]?.name === ENDED
@@ -99,13 +99,13 @@ export const OOM_KILLED = defineRule({
   explains: [
     {
       rules: ['swapping', 'memory-growing', 'close-to-memory-limit'],
-      of: 'same rank',
+      of: 'same pod',
       because: 'before the kernel kills a process, the kernel frees as much memory as possible',
     },
   ],
   advice:
     'If the container reached its memory limit, raise it (resources.limits.memory), or use more ' +
-    'ranks with less data each. If the node ran out of memory, request the memory that the ranks ' +
+    'pods with less data each. If the node ran out of memory, request the memory that the pods ' +
     'use (resources.requests.memory).',
   plots: [plot(CONTAINER, 'oom_kill'), plot(CONTAINER, 'memory_current')],
 })
@@ -114,7 +114,7 @@ const STATUS_UNKNOWN =
   'the container may have ended after the last sample, and only the output of collect says how ' +
   'it ended'
 
-type KillFinding = RankFinding<keyof typeof KILLED_FACTS>
+type KillFinding = PodFinding<keyof typeof KILLED_FACTS>
 
 type Container = ThingOf<typeof CONTAINER>
 
@@ -122,20 +122,17 @@ type Container = ThingOf<typeof CONTAINER>
 const AT_LIMIT = 'the container reached its memory limit'
 const NODE = 'the node or the whole pod ran out of memory, and not the container by itself'
 
-function ranksWithoutStatus(
-  { ranks }: RunEvidence,
-  found: FoundRanks,
-): ReadonlyMap<string, string> {
+function podsWithoutStatus({ pods }: RunEvidence, found: FoundPods): ReadonlyMap<string, string> {
   const killed = found.get(OOM_KILLED)
-  const unknown = ranks.filter(({ rank, ended }) => ended === null && killed?.has(rank) !== true)
-  return new Map(unknown.map(({ rank }) => [rank, STATUS_UNKNOWN]))
+  const unknown = pods.filter(({ pod, ended }) => ended === null && killed?.has(pod) !== true)
+  return new Map(unknown.map(({ pod }) => [pod, STATUS_UNKNOWN]))
 }
 
-function findAllKilled(rank: RankEvidence): readonly (KillFinding | undefined)[] {
-  const things = rank.things(CONTAINER)
+function findAllKilled(pod: PodEvidence): readonly (KillFinding | undefined)[] {
+  const things = pod.things(CONTAINER)
   const inRows = things.map(findKilled)
   const seen = new Set(inRows.flatMap((one) => one?.things ?? []))
-  const ended = (rank.ended ?? []).filter(({ reason }) => reason === 'OOMKilled')
+  const ended = (pod.ended ?? []).filter(({ reason }) => reason === 'OOMKilled')
   const byStatus = ended.flatMap(({ container }) => {
     const thing = things.find((one) => one.container === container)
     const name = `container ${container}`
@@ -167,7 +164,7 @@ function findEnded(name: string, thing: Container | undefined): KillFinding {
 }
 
 /** Returns why the memory ran out; nothing if the rows of the container do not show it. */
-function causeOf(thing: Container): Pick<RankFinding, 'cause'> {
+function causeOf(thing: Container): Pick<PodFinding, 'cause'> {
   if (isUnlimited(thing)) return { cause: NODE }
   // Nodes with cgroup version 1 count only how often the limit was reached.
   const reached = lastOf(thing, 'oom') ?? lastOf(thing, 'memory_max')
@@ -213,7 +210,7 @@ export const MEMORY_PRESSURE = defineRule({
     source:
       "the kernel's example of a trigger, 150 ms in a second (Documentation/accounting/psi.rst)",
   },
-  find: perRank((rank) => rank.things(CONTAINER).map(findPressure)),
+  find: perPod((pod) => pod.things(CONTAINER).map(findPressure)),
   sentence: (worst) =>
     `had a process waiting for memory for ${factIn(worst, 'time waiting')} of the run: ` +
     `${thingsOf(worst)} had too little, and the kernel had to free some first`,
@@ -223,18 +220,18 @@ export const MEMORY_PRESSURE = defineRule({
   explains: [
     {
       rules: ['swapping', 'close-to-memory-limit', 'waiting-for-storage'],
-      of: 'same rank',
+      of: 'same pod',
       because: 'memory that the kernel freed is read again from storage',
     },
     EXPLAINS_IDLE,
   ],
   advice:
     'Raise the memory limit of the container (resources.limits.memory). If it has none, the node ' +
-    'is short of memory: request the memory that the ranks use (resources.requests.memory).',
+    'is short of memory: request the memory that the pods use (resources.requests.memory).',
   plots: [plot(CONTAINER, 'memory_some')],
 })
 
-function findPressure(thing: Container): RankFinding<keyof typeof PRESSURE_FACTS> | undefined {
+function findPressure(thing: Container): PodFinding<keyof typeof PRESSURE_FACTS> | undefined {
   const waited = growthOf(thing, 'memory_some') ?? 0
   const part = percentOf(waited, thing.readings.get('memory_some')?.seconds ?? 0)
   if (part < MEMORY_PRESSURE.threshold.value || waited < MIN_SECONDS) return undefined
@@ -274,10 +271,10 @@ export const SWAPPING = defineRule({
   threshold: {
     value: 100,
     unit: '1/s',
-    condition: 'the processes of a rank had at least 100 major page faults a second on average',
+    condition: 'the processes of a pod had at least 100 major page faults a second on average',
     source: 'Ridealong: 100 reads a second take 1 to 100 % of the time, if each takes 0.1 to 10 ms',
   },
-  find: perRank((rank) => [findFaults(rank)]),
+  find: perPod((pod) => [findFaults(pod)]),
   sentence: (worst) =>
     `had major page faults at a rate of ${factIn(worst, 'major page faults')}: it read memory ` +
     'from storage, for example from swap space or from files that no longer fit into memory ' +
@@ -288,28 +285,28 @@ export const SWAPPING = defineRule({
   explains: [
     {
       rules: ['waiting-for-storage'],
-      of: 'same rank',
+      of: 'same pod',
       because: 'major page faults are reads from storage',
     },
     EXPLAINS_IDLE,
   ],
   advice:
-    'Give the ranks more memory (resources.limits.memory and requests), or turn swap off for ' +
+    'Give the pods more memory (resources.limits.memory and requests), or turn swap off for ' +
     "them on the node (the kubelet's memorySwap.swapBehavior: NoSwap).",
   plots: [plot(PROCESS, 'majflt')],
 })
 
-function findFaults(rank: RankEvidence): RankFinding<keyof typeof FAULT_FACTS> | undefined {
-  const faulting = rank
+function findFaults(pod: PodEvidence): PodFinding<keyof typeof FAULT_FACTS> | undefined {
+  const faulting = pod
     .things(PROCESS)
     .map((thing) => ({ thing, faults: faultsOf(thing) }))
     .filter(({ faults }) => faults > 0)
     .sort((a, b) => b.faults - a.faults)
   const faults = faulting.reduce((sum, one) => sum + one.faults, 0)
-  const rate = rank.elapsed > 0 ? faults / rank.elapsed : 0
-  if (rate < SWAPPING.threshold.value || rank.elapsed < MIN_SECONDS) return undefined
-  const waited = storageWait(rank)?.lost ?? 0
-  const swapped = sumOf(rank.things(PLACEMENT).map((thing) => lastOf(thing, 'swap_pss')))
+  const rate = pod.elapsed > 0 ? faults / pod.elapsed : 0
+  if (rate < SWAPPING.threshold.value || pod.elapsed < MIN_SECONDS) return undefined
+  const waited = storageWait(pod)?.lost ?? 0
+  const swapped = sumOf(pod.things(PLACEMENT).map((thing) => lastOf(thing, 'swap_pss')))
   return {
     things: faulting.slice(0, 3).map(({ thing }) => nameOf(thing)),
     lost: waited >= MIN_SECONDS ? waited : null,
@@ -356,19 +353,19 @@ export const CLOSE_TO_LIMIT = defineRule({
     source:
       'common alerts on the memory of containers, which use 80 to 95 %; the number: Ridealong',
   },
-  find: perRank((rank) => rank.things(CONTAINER).map(findClose)),
+  find: perPod((pod) => pod.things(CONTAINER).map(findClose)),
   sentence: (worst) =>
     `used ${factIn(worst, 'part of the limit')} of the memory limit of ${thingsOf(worst)} ` +
     'for memory that the kernel cannot free, except by swapping',
   facts: CLOSE_FACTS,
   reads: [CONTAINER],
   advice:
-    'Raise the memory limit of the container (resources.limits.memory), or use more ranks with ' +
+    'Raise the memory limit of the container (resources.limits.memory), or use more pods with ' +
     'less data each.',
   plots: [plot(CONTAINER, 'memory_anon'), plot(CONTAINER, 'memory_current')],
 })
 
-function findClose(container: Container): RankFinding<keyof typeof CLOSE_FACTS> | undefined {
+function findClose(container: Container): PodFinding<keyof typeof CLOSE_FACTS> | undefined {
   const limit = lastOf(container, 'memory_limit')
   const unfreeable = container.readings.get('memory_anon')?.most ?? null
   if (limit === null || unfreeable === null) return undefined

@@ -33,17 +33,17 @@ export const NO_PROGRESS = defineRule({
   reads: FINDERS.flatMap(({ reads }) => reads),
   explains: [...EXPLAINED, EXPLAINS_IDLE],
   advice:
-    'Look at the rank that has not come: its log, its stack, and other findings about it. If ' +
-    'ranks wait for each other, compare the order of their calls: blocking sends in a circle ' +
+    'Look at the process that has not come: its log, its stack, and other findings about it. If ' +
+    'processes wait for each other, compare the order of their calls: blocking sends in a circle ' +
     'need MPI_Sendrecv or MPI_Isend, and all members of a communicator must make its collective ' +
     'calls in the same order. A job that makes no progress still uses its processors: end it.',
   plots: FINDERS.flatMap(({ plots = [] }) => plots),
 })
 
 function findStuck(run: RunEvidence): readonly Affected[] {
-  const read = new Set(run.ranks.map(({ rank }) => rank))
+  const read = new Set(run.pods.map(({ pod }) => pod))
   const groups = FINDERS.flatMap(({ find }) => find(run))
   return groups
-    .flatMap((stuck) => stuck.ranks.map((one) => ({ ...one, stuck })))
-    .filter(({ rank }) => read.has(rank))
+    .flatMap((stuck) => stuck.pods.map((one) => ({ ...one, stuck })))
+    .filter(({ pod }) => read.has(pod))
 }

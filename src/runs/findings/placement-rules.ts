@@ -3,18 +3,18 @@ import {
   growthOf,
   lastOf,
   nameOf,
-  type RankEvidence,
+  type PodEvidence,
   type RunEvidence,
 } from '../evidence/run-evidence.ts'
 import { PRESSURE } from '../metrics/pressure/metric.ts'
-import { perRank } from '../rules/per-rank.ts'
+import { perPod } from '../rules/per-pod.ts'
 import {
   type Affected,
   defineRule,
   EXPLAINS_IDLE,
   type FactUnits,
   listFacts,
-  type RankFinding,
+  type PodFinding,
 } from '../rules/rule.ts'
 import { factIn, thingsOf } from '../rules/sentence.ts'
 import { MIN_SECONDS, percentOf, timeLost } from '../rules/time-lost.ts'
@@ -71,7 +71,7 @@ export const PINNED = defineRule({
   explains: [
     {
       rules: ['waiting-for-cpu', 'more-work'],
-      of: 'same rank',
+      of: 'same pod',
       because: 'the processes wait for each other, while other processors may be free',
     },
     EXPLAINS_IDLE,
@@ -83,20 +83,20 @@ export const PINNED = defineRule({
   plots: [plot(PROCESS, 'run_delay')],
 })
 
-type PinnedRank = Affected<keyof typeof PINNED_FACTS>
+type PinnedPod = Affected<keyof typeof PINNED_FACTS>
 
 /** A process with its placement. */
 interface Placed {
-  readonly rank: RankEvidence
+  readonly pod: PodEvidence
   readonly process: ThingOf<typeof PROCESS>
   readonly cpus: string
   readonly count: number
 }
 
-function findPinned({ ranks }: RunEvidence): readonly PinnedRank[] {
+function findPinned({ pods }: RunEvidence): readonly PinnedPod[] {
   const byPlace = new Map<string, Placed[]>()
   const widest = new Map<string, number>()
-  for (const placed of ranks.flatMap(placedIn)) {
+  for (const placed of pods.flatMap(placedIn)) {
     const node = nodeOf(placed)
     const key = `${node}\n${placed.cpus}`
     const own = byPlace.get(key)
@@ -115,17 +115,17 @@ function findPinned({ ranks }: RunEvidence): readonly PinnedRank[] {
 }
 
 /** Returns the node, within which processes are compared; the log if the rows name no node. */
-function nodeOf({ rank, process }: Placed): string {
-  return rank.node ?? process.source
+function nodeOf({ pod, process }: Placed): string {
+  return pod.node ?? process.source
 }
 
-function placedIn(rank: RankEvidence): readonly Placed[] {
-  const placements = new Map(rank.things(PLACEMENT).map((thing) => [idOf(thing), thing] as const))
-  return rank.things(PROCESS).flatMap((process) => {
+function placedIn(pod: PodEvidence): readonly Placed[] {
+  const placements = new Map(pod.things(PLACEMENT).map((thing) => [idOf(thing), thing] as const))
+  return pod.things(PROCESS).flatMap((process) => {
     const own = placements.get(idOf(process))
     const cpus = own?.readings.get('cpus_allowed')?.text ?? null
     const count = own === undefined ? null : lastOf(own, 'cpus_allowed_count')
-    return cpus === null || count === null ? [] : [{ rank, process, cpus, count }]
+    return cpus === null || count === null ? [] : [{ pod, process, cpus, count }]
   })
 }
 
@@ -133,29 +133,29 @@ function idOf({ source, container, program, pid }: Thing): string {
   return `${source}\n${container}\n${program}\n${pid}`
 }
 
-/** Returns the ranks of processes that kept each other from running for a tenth of the run. */
-function findCrowd(mates: readonly Placed[]): readonly PinnedRank[] {
+/** Returns the pods of processes that kept each other from running for a tenth of the run. */
+function findCrowd(mates: readonly Placed[]): readonly PinnedPod[] {
   const waiting = mates.flatMap((one) => {
     const delay = growthOf(one.process, 'run_delay') ?? 0
     const ran = growthOf(one.process, 'cpu_time') ?? 0
     const waited = Math.min(delay, othersTime(one, mates))
     const seconds = one.process.readings.get('run_delay')?.seconds ?? 0
     const lost = timeLost(waited, ran, seconds)
-    const part = percentOf(lost, one.rank.elapsed)
+    const part = percentOf(lost, one.pod.elapsed)
     const isLong = part >= PINNED.threshold.value && lost >= MIN_SECONDS
     return isLong ? [{ one, lost, part, waited, ran }] : []
   })
   if (waiting.length < 2) return []
-  const byRank = new Map<string, typeof waiting>()
+  const byPod = new Map<string, typeof waiting>()
   for (const each of waiting) {
-    const { rank } = each.one.rank
-    byRank.set(rank, [...(byRank.get(rank) ?? []), each])
+    const { pod } = each.one.pod
+    byPod.set(pod, [...(byPod.get(pod) ?? []), each])
   }
   const all = waiting.map(({ one }) => one)
-  return [...byRank].map(([rank, own]) => {
+  return [...byPod].map(([pod, own]) => {
     const worst = own.reduce((most, each) => (each.lost > most.lost ? each : most))
     return {
-      rank,
+      pod,
       things: namesOf(all),
       lost: worst.lost,
       facts: listFacts(PINNED_FACTS, {
@@ -200,11 +200,11 @@ function timesOf({ startedAt, from, to }: Thing): readonly [number, number] {
   return [start, start + to - from]
 }
 
-/** Names the processes, with their ranks if they belong to several ranks. */
+/** Names the processes, with their pods if they belong to several pods. */
 function namesOf(all: readonly Placed[]): readonly string[] {
-  const isOne = new Set(all.map(({ rank }) => rank.rank)).size === 1
-  return all.map(({ rank, process }) =>
-    isOne ? nameOf(process) : `${nameOf(process)} of rank ${rank.rank}`,
+  const isOne = new Set(all.map(({ pod }) => pod.pod)).size === 1
+  return all.map(({ pod, process }) =>
+    isOne ? nameOf(process) : `${nameOf(process)} of pod ${pod.pod}`,
   )
 }
 
@@ -238,7 +238,7 @@ export const REMOTE_MEMORY = defineRule({
       'to which none of its processors belongs',
     source: "the measure: the kernel's numa_maps; the number: Ridealong",
   },
-  find: perRank((rank) => rank.things(PLACEMENT).map(findRemote)),
+  find: perPod((pod) => pod.things(PLACEMENT).map(findRemote)),
   sentence: (worst) =>
     `has ${factIn(worst, 'remote part')} of the memory of ${thingsOf(worst)} on NUMA nodes that ` +
     'are not those of its processors',
@@ -252,7 +252,7 @@ export const REMOTE_MEMORY = defineRule({
 
 function findRemote(
   thing: ThingOf<typeof PLACEMENT>,
-): RankFinding<keyof typeof REMOTE_FACTS> | undefined {
+): PodFinding<keyof typeof REMOTE_FACTS> | undefined {
   const remote = (lastOf(thing, 'numa_remote') ?? 0) * 1024
   const resident = residentOf(thing.readings.get('numa')?.text ?? '') * 1024
   const part = percentOf(remote, resident)

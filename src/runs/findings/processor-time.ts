@@ -7,7 +7,7 @@ import {
   type SectionColumns,
   type Thing,
 } from '../evidence/evidence.ts'
-import { growthOf, type RankEvidence } from '../evidence/run-evidence.ts'
+import { growthOf, type PodEvidence } from '../evidence/run-evidence.ts'
 import { PERF_SYSSTAT } from '../metrics/perf-sysstat/metric.ts'
 import { PRESSURE } from '../metrics/pressure/metric.ts'
 
@@ -47,11 +47,11 @@ export interface ProcessorTime {
 }
 
 /**
- * Returns the CPU time of each process of a rank, from the metric that measured it for the longest
+ * Returns the CPU time of each process of a pod, from the metric that measured it for the longest
  * time; if several did, from the first in the catalog.
  */
-export function processorTimes(rank: RankEvidence): readonly ProcessorTime[] {
-  const sources = [sampledTimes(rank), countedTimes(rank)].map((times) => ({
+export function processorTimes(pod: PodEvidence): readonly ProcessorTime[] {
+  const sources = [sampledTimes(pod), countedTimes(pod)].map((times) => ({
     times,
     seconds: coveredBy(times),
   }))
@@ -78,26 +78,26 @@ function coveredBy(times: readonly ProcessorTime[]): number {
   return ends.reduce((most, one) => Math.max(most, one), 0)
 }
 
-function sampledTimes(rank: RankEvidence): readonly ProcessorTime[] {
-  return rank.things(PERF).flatMap((thing) => {
+function sampledTimes(pod: PodEvidence): readonly ProcessorTime[] {
+  return pod.things(PERF).flatMap((thing) => {
     const reading = thing.readings.get('percent_cpu')
     if (reading === undefined || reading.last === null) return []
     return [{ thing, seconds: reading.sum / 100, busy: reading.capped }]
   })
 }
 
-function countedTimes(rank: RankEvidence): readonly ProcessorTime[] {
-  return rank.things(PROCESS).flatMap((thing) => {
+function countedTimes(pod: PodEvidence): readonly ProcessorTime[] {
+  return pod.things(PROCESS).flatMap((thing) => {
     const seconds = growthOf(thing, 'cpu_time')
     const busy = thing.readings.get('cpu_time')?.capped ?? 0
     return seconds === null ? [] : [{ thing, seconds, busy }]
   })
 }
 
-/** Returns the CPU seconds of a rank by program. */
-export function timeByProgram(rank: RankEvidence): ReadonlyMap<string, number> {
+/** Returns the CPU seconds of a pod by program. */
+export function timeByProgram(pod: PodEvidence): ReadonlyMap<string, number> {
   const programs = new Map<string, number>()
-  for (const { thing, seconds } of processorTimes(rank)) {
+  for (const { thing, seconds } of processorTimes(pod)) {
     const program = thing.program ?? '?'
     programs.set(program, (programs.get(program) ?? 0) + seconds)
   }

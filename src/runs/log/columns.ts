@@ -18,7 +18,7 @@ export const PLACE_COLUMNS = {
   namespace: text('the namespace of the pod'),
   pod: text('the pod'),
   node: text('the node of the pod'),
-  rank: text('the rank of the pod in its workload: its number, its role, or both'),
+  pod_index: text('the pod in its workload: its index, its role, or both'),
   timepoint: number('the number of the sample in its log, from 0'),
   time: text('when the sample was taken: UTC, or only the time of day if the log has no date'),
   seconds: number('seconds since the first timepoint of the log'),

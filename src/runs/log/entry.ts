@@ -34,10 +34,10 @@ export type LogEntry = { readonly kind: 'log' } & RowOrigin & {
     /** The limits of the whole pod; null if they are not known, as those of other logs. */
     readonly podLimits: PodLimits | null
     /**
-     * How many ranks of the workload are observed, if the annotation `ridealong.dev/pods` excluded
+     * How many pods of the workload are observed, if the annotation `ridealong.dev/pods` excluded
      * some; null if all are, or it is not known.
      */
-    readonly observedRanks: ObservedRanks | null
+    readonly observedPods: ObservedPods | null
   }
 
 /**
@@ -50,15 +50,15 @@ export interface PodLimits {
   readonly memory: number | null
 }
 
-/** The number of observed ranks of a workload. */
-export interface ObservedRanks {
+/** The number of observed pods of a workload. */
+export interface ObservedPods {
   /** KIND/NAME, or the label selector. */
   readonly workload: string
-  /** The number of ranks. */
+  /** The number of pods. */
   readonly total: number
-  /** The number of ranks with at least one observer. */
+  /** The number of pods with at least one observer. */
   readonly observed: number
-  /** For each metric that is observed, the number of its ranks. */
+  /** For each metric that is observed, the number of its pods. */
   readonly metrics: Readonly<Record<string, number>>
 }
 

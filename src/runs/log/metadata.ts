@@ -1,6 +1,6 @@
 import { asText, type Fields, fieldsOrNone, parseFields } from '../../core/kubernetes/json.ts'
 import type { RowOrigin } from './columns.ts'
-import type { EndedContainer, ObservedRanks, PodLimits } from './entry.ts'
+import type { EndedContainer, ObservedPods, PodLimits } from './entry.ts'
 
 /**
  * The fields of a log's origin that the caller sets. Missing fields are read from the metadata.
@@ -13,8 +13,8 @@ export type KnownOrigin = Partial<RowOrigin> & {
   readonly ended?: readonly EndedContainer[] | null
   /** The limits of the whole pod; see `LogEntry`. */
   readonly podLimits?: PodLimits | null
-  /** How many ranks of the workload are observed; see `LogEntry`. */
-  readonly observedRanks?: ObservedRanks | null
+  /** How many pods of the workload are observed; see `LogEntry`. */
+  readonly observedPods?: ObservedPods | null
 }
 
 /** Parses the metadata; returns undefined if they are not a JSON object, for example truncated. */
@@ -67,7 +67,7 @@ export function readPlace(
     namespace: known.namespace ?? asText(namespace) ?? null,
     pod: known.pod ?? asText(pod) ?? null,
     node: known.node ?? asText(node) ?? null,
-    rank: known.rank ?? asWord(completionIndex),
+    pod_index: known.pod_index ?? asWord(completionIndex),
   }
 }
 

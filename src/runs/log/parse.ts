@@ -15,7 +15,7 @@ import type {
   EndedContainer,
   Entry,
   LogEntry,
-  ObservedRanks,
+  ObservedPods,
   PodLimits,
   UnmatchedRow,
 } from './entry.ts'
@@ -86,7 +86,7 @@ function readDescriptions(row: Fields) {
     notices: textsOf(row.notices),
     ended: Array.isArray(row.ended) ? endedOf(row.ended) : null,
     podLimits: podLimitsOf(row.podLimits),
-    observedRanks: observedRanksIn(row.observedRanks),
+    observedPods: observedPodsIn(row.observedPods),
   }
 }
 
@@ -110,10 +110,10 @@ function podLimitsOf(value: unknown): PodLimits | null {
 }
 
 /** @returns null if a number is missing */
-function observedRanksIn(value: unknown): ObservedRanks | null {
+function observedPodsIn(value: unknown): ObservedPods | null {
   const { workload, total, observed, metrics } = fieldsOrNone(value)
   if (typeof total !== 'number' || typeof observed !== 'number') return null
-  const counts = Object.entries(fieldsOrNone(metrics)).filter(([, ranks]) => Number.isFinite(ranks))
+  const counts = Object.entries(fieldsOrNone(metrics)).filter(([, pods]) => Number.isFinite(pods))
   const byMetric = Object.fromEntries(counts) as Record<string, number>
   return { workload: asText(workload) ?? '', total, observed, metrics: byMetric }
 }

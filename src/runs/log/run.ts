@@ -177,7 +177,7 @@ function endRun(state: ReadingState, further: number): readonly Entry[] {
 
 function logEntry(state: ReadingState): LogEntry {
   const { metadata, command, summary, jsonl, hasEnd } = state
-  const { notices = [], ended = null, podLimits = null, observedRanks = null } = state.known
+  const { notices = [], ended = null, podLimits = null, observedPods = null } = state.known
   const place = placeOf(state)
   const cuts = [
     ...(hasHead(state) ? [] : ['its head is missing']),
@@ -198,7 +198,7 @@ function logEntry(state: ReadingState): LogEntry {
     notices: [...notices, ...noticesIn(state)],
     ended,
     podLimits,
-    observedRanks,
+    observedPods,
   }
 }
 

@@ -1,7 +1,7 @@
 import { MARKERS } from './blocks.ts'
 import { listColumns } from './columns.ts'
 import type { Descriptions } from './descriptions.ts'
-import { type Entry, isSample, type LogEntry, type ObservedRanks } from './entry.ts'
+import { type Entry, isSample, type LogEntry, type ObservedPods } from './entry.ts'
 import { type KnownOrigin, readPlace, readSummary } from './metadata.ts'
 import { readLines } from './read.ts'
 import { csvLines, jsonLines } from './write.ts'
@@ -25,8 +25,8 @@ export interface FinalStatus {
   readonly message: string | null
   /** How the other containers ended; see `LogEntry`. */
   readonly ended: LogEntry['ended']
-  /** How many ranks of the workload are observed; see `LogEntry`. */
-  readonly observedRanks: ObservedRanks | null
+  /** How many pods of the workload are observed; see `LogEntry`. */
+  readonly observedPods: ObservedPods | null
 }
 
 /** The result of transcribing a log. */
@@ -106,8 +106,8 @@ export function transcribeGone(
   const place = readPlace(known, undefined, null)
   const notices = known.notices ?? []
   const rows = descriptions.get(place.metric ?? '') ?? null
-  const { ended = null, podLimits = null, observedRanks = null } = known
-  const status = { summary, cuts, notices, ended, podLimits, observedRanks }
+  const { ended = null, podLimits = null, observedPods = null } = known
+  const status = { summary, cuts, notices, ended, podLimits, observedPods }
   return jsonLines([{ kind: 'log', ...place, ...nothing, rows, ...status }])
 }
 
@@ -128,9 +128,9 @@ function isOfObserver({ metadata, summary }: LogEntry): boolean {
 /**
  * Adds how containers ended, and the summary from the termination message if the log has none.
  */
-export function withStatus(entry: Entry, { message, ended, observedRanks }: FinalStatus): Entry {
+export function withStatus(entry: Entry, { message, ended, observedPods }: FinalStatus): Entry {
   if (entry.kind !== 'log') return entry
   const hasSummary = entry.summary.length > 0 || message === null
   const summary = hasSummary ? entry.summary : readSummary(message.split('\n'))
-  return { ...entry, ended, observedRanks, summary }
+  return { ...entry, ended, observedPods, summary }
 }

@@ -20,9 +20,9 @@ export interface RunMetric extends EvidenceMetric {
   /**
    * Returns what it adds to a report; undefined if it has no rows.
    *
-   * @param rankOf returns the rank of a log
+   * @param podOf returns the pod of a log
    */
-  readonly report?: (stores: Stores, rankOf: (source: string) => string) => MetricReport | undefined
+  readonly report?: (stores: Stores, podOf: (source: string) => string) => MetricReport | undefined
   /** The columns that `top` shows without a request. */
   readonly topColumns?: readonly ShownColumn[]
 }

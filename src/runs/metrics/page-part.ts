@@ -7,9 +7,9 @@ export interface PagePart {
   readonly facts: string
   /** How to use the table; texts, code and addresses. */
   readonly note: readonly (string | { readonly code: string } | { readonly link: string })[]
-  /** The columns after that of the rank. */
+  /** The columns after that of the pod. */
   readonly columns: readonly PartColumn[]
-  /** The rows, in the order of the ranks. */
+  /** The rows, in the order of the pods. */
   readonly rows: readonly PartRow[]
   /** Says what is left out; empty if nothing is. */
   readonly left: string
@@ -22,7 +22,7 @@ export interface PartColumn {
 }
 
 export interface PartRow {
-  readonly rank: string
+  readonly pod: string
   /** The cells of the columns; null without a value. */
   readonly cells: readonly (string | number | null)[]
 }

@@ -1,83 +1,83 @@
 import { spreadOf } from '../../lib/statistics.ts'
+import type { FunctionByPod, ProfileByPod } from './profile-by-pod.ts'
 import { OTHER, type ProfiledFunction } from './profile-run.ts'
-import type { RankedFunction, RankedProfile } from './ranked-profile.ts'
 
-/** A function in which ranks used more processor time than the others did. */
+/** A function in which pods used more processor time than the others did. */
 export interface FunctionDifference extends ProfiledFunction {
-  /** The median of the self seconds of all compared ranks. */
+  /** The median of the self seconds of all compared pods. */
   readonly median: number
-  /** The number of compared ranks. */
+  /** The number of compared pods. */
   readonly compared: number
-  /** The ranks that used more, the one with the most time first. */
-  readonly ranks: readonly DifferingRank[]
+  /** The pods that used more, the one with the most time first. */
+  readonly pods: readonly DifferingPod[]
 }
 
-export interface DifferingRank {
-  readonly rank: string
+export interface DifferingPod {
+  readonly pod: string
   /** The processor time in the function itself, in seconds. */
   readonly self: number
   /** The seconds above the median. */
   readonly more: number
-  /** The processor time of all functions of the rank, in seconds. */
+  /** The processor time of all functions of the pod, in seconds. */
   readonly whole: number
 }
 
-/** The fewest ranks that are compared: of two ranks, neither can be called the unusual one. */
-const MIN_RANKS = 3
+/** The fewest pods that are compared: of two pods, neither can be called the unusual one. */
+const MIN_PODS = 3
 /** The least time above the median, as a part of the median. */
 export const MIN_MORE = 0.25
-/** The least time above the median, as a part of the processor time of the rank. */
+/** The least time above the median, as a part of the processor time of the pod. */
 const MIN_PART = 0.01
 /** The standard deviations by which an outlier exceeds the median, as in the report. */
 const DEVIATIONS = 4
 
 /**
- * Finds the functions in which ranks used more processor time than the median of the ranks, the
- * greatest difference first. The additional self time of such a rank is
+ * Finds the functions in which pods used more processor time than the median of the pods, the
+ * greatest difference first. The additional self time of such a pod is
  *
  * - at least a quarter of the median (the POP Centre of Excellence calls a load balance below 80 %
  *   a problem),
- * - at least 1 % of the processor time of the rank,
+ * - at least 1 % of the processor time of the pod,
  * - more than four standard deviations, estimated by the median absolute deviation,
  * - and more than four standard deviations of the samples, whose number is a random number with a
  *   Poisson distribution: the standard deviation is the square root of the number.
  *
- * A rank without a row about a function used 0 s in it. Ranks with an incomplete profile are not
+ * A pod without a row about a function used 0 s in it. Pods with an incomplete profile are not
  * compared, nor is the row with the sum of all other functions.
  */
-export function findDifferences(profile: RankedProfile): readonly FunctionDifference[] {
-  const { ranks, incomplete, functions } = profile
-  const compared = [...ranks.keys()].filter((index) => incomplete[index]?.length === 0)
-  if (compared.length < MIN_RANKS) return []
+export function findDifferences(profile: ProfileByPod): readonly FunctionDifference[] {
+  const { pods, incomplete, functions } = profile
+  const compared = [...pods.keys()].filter((index) => incomplete[index]?.length === 0)
+  if (compared.length < MIN_PODS) return []
   const found = functions
     .filter(({ name }) => name !== OTHER)
     .flatMap((one) => differenceIn(one, compared, profile))
   return found.sort((a, b) => moreIn(b) - moreIn(a))
 }
 
-function moreIn({ ranks }: FunctionDifference): number {
-  return ranks[0]?.more ?? 0
+function moreIn({ pods }: FunctionDifference): number {
+  return pods[0]?.more ?? 0
 }
 
 function differenceIn(
-  { name, library, times }: RankedFunction,
+  { name, library, times }: FunctionByPod,
   compared: readonly number[],
-  { ranks, seconds }: RankedProfile,
+  { pods, seconds }: ProfileByPod,
 ): readonly FunctionDifference[] {
   const spread = spreadOf(compared.map((index) => times.get(index)?.self ?? 0))
   if (spread === null) return []
   const { middle, deviation } = spread
   const differing = compared.flatMap((index) => {
     const { self = 0, samples = 0 } = times.get(index) ?? {}
-    const [rank, whole] = [ranks[index] ?? '', seconds[index] ?? 0]
+    const [pod, whole] = [pods[index] ?? '', seconds[index] ?? 0]
     const more = self - middle
     const least = Math.max(MIN_MORE * middle, MIN_PART * whole)
     const far = DEVIATIONS * Math.max(deviation, samplingError(self, middle, samples))
-    return more > 0 && more >= least && more > far ? [{ rank, self, more, whole }] : []
+    return more > 0 && more >= least && more > far ? [{ pod, self, more, whole }] : []
   })
   if (differing.length === 0) return []
   const sorted = differing.sort((a, b) => b.more - a.more)
-  return [{ name, library, median: middle, compared: compared.length, ranks: sorted }]
+  return [{ name, library, median: middle, compared: compared.length, pods: sorted }]
 }
 
 /** Returns the standard deviation of the difference of two times that samples measured. */

@@ -4,34 +4,34 @@ import { type RunSpan, verdict } from '../efficiency/verdict.ts'
 import { readPodEnds } from '../ends/pod-ends.ts'
 import { type RunCompletion, readCompletion, readProgramEnds } from '../ends/run-completion.ts'
 import { keepRows } from '../evidence/kept-rows.ts'
-import { groupByRank } from '../evidence/run-evidence.ts'
+import { groupByPod } from '../evidence/run-evidence.ts'
 import { type Findings, findFindings } from '../findings/evaluate.ts'
 import { computeOffsets } from './align.ts'
 import type { CollectedRun, LogSource } from './gather.ts'
 import { distinct } from './groups.ts'
-import { labelRanks } from './labels.ts'
+import { labelPods } from './labels.ts'
 import { withChosenObservers } from './programs/chosen-observers.ts'
 import { readLogFacts } from './programs/log-facts.ts'
 import type { Track } from './track.ts'
 
 /** A collected run in which nothing is measured twice. */
 export interface ChosenRun {
-  /** The run without the logs that are copies, and with one observer of each section and rank. */
+  /** The run without the logs that are copies, and with one observer of each section and pod. */
   readonly run: CollectedRun
-  readonly rankOf: (source: string) => string
-  readonly ranks: readonly string[]
+  readonly podOf: (source: string) => string
+  readonly pods: readonly string[]
   /** The run without the logs that are copies, but with all observers. */
   readonly whole: CollectedRun
   /** The logs that are copies of others. */
   readonly copies: LogCopies
 }
 
-/** Leaves the logs out that are copies, and chooses one observer of each section and rank. */
+/** Leaves the logs out that are copies, and chooses one observer of each section and pod. */
 export function chooseRun(collected: CollectedRun): ChosenRun {
   const copies = findCopies(collected)
   const whole = withoutCopies(collected, copies)
-  const { rankOf, ranks } = ranksIn(whole)
-  return { run: withChosenObservers(whole, rankOf), rankOf, ranks, whole, copies }
+  const { podOf, pods } = podsIn(whole)
+  return { run: withChosenObservers(whole, podOf), podOf, pods, whole, copies }
 }
 
 /** How a run went. */
@@ -64,19 +64,19 @@ export interface RunTimes {
  */
 export function assessRun(collected: CollectedRun, span: RunSpan = 'whole'): AssessedRun {
   const chosen = chooseRun(collected)
-  const { run, rankOf, ranks, whole } = chosen
-  const evidence = groupByRank(run.evidence, rankOf)
-  const found = findFindings(evidence, ranks)
+  const { run, podOf, pods, whole } = chosen
+  const evidence = groupByPod(run.evidence, podOf)
+  const found = findFindings(evidence, pods)
   const efficiency = runEfficiency(evidence)
   const times = readTimes(run)
   const { duration } = times
   const completion = readCompletion({
-    pods: readPodEnds(whole.sources, whole.evidence, rankOf),
+    pods: readPodEnds(whole.sources, whole.evidence, podOf),
     programs: readProgramEnds(evidence),
-    logs: readLogFacts(whole, rankOf),
+    logs: readLogFacts(whole, podOf),
     findings: found.findings,
   })
-  const facts = { duration, ranks: ranks.length, efficiency, findings: found.findings, span }
+  const facts = { duration, pods: pods.length, efficiency, findings: found.findings, span }
   return { ...chosen, found, efficiency, times, completion, verdict: verdict(facts) }
 }
 
@@ -89,11 +89,11 @@ function readTimes({ sources, processes, devices, sections }: CollectedRun): Run
   return { active, tracks, offsets, duration: maximum(ends) ?? 0 }
 }
 
-/** Returns the rank of each log, and all ranks in natural order. */
-export function ranksIn({ sources }: CollectedRun) {
-  const labels = labelRanks([...sources.values()].map(({ place }) => place))
-  const rankOf = (source: string) => labels.get(source) ?? source
-  return { rankOf, ranks: distinct([...labels.values()]) }
+/** Returns the pod of each log, and all pods in natural order. */
+export function podsIn({ sources }: CollectedRun) {
+  const labels = labelPods([...sources.values()].map(({ place }) => place))
+  const podOf = (source: string) => labels.get(source) ?? source
+  return { podOf, pods: distinct([...labels.values()]) }
 }
 
 function lastSecond({ seconds }: Track): number {

@@ -13,7 +13,7 @@ import { type AssessedRun, assessRun } from './assess.ts'
 import { type FindingsData, findingsData } from './findings-data.ts'
 import { activityData } from './first-screen/activity.ts'
 import type { ActivityData } from './first-screen/activity-data.ts'
-import { stepsByRank } from './first-screen/rank-steps.ts'
+import { stepsByPod } from './first-screen/pod-steps.ts'
 import { type CollectedRun, listProcessPlots } from './gather.ts'
 import { distinct, groupTracks, ordered } from './groups.ts'
 import type { Measure } from './measures.ts'
@@ -29,19 +29,19 @@ export type Unit = 'auto' | 'process' | 'program'
 
 /** The data that the page shows. */
 export interface PageData {
-  readonly ranks: readonly string[]
+  readonly pods: readonly string[]
   readonly programs: readonly string[]
   readonly duration: number
   readonly samples: number
   readonly logs: number
-  /** Whether a line shows one process, or all processes of a program on one rank. */
+  /** Whether a line shows one process, or all processes of a program on one pod. */
   readonly unit: 'process' | 'program'
   readonly notices: readonly string[]
   /** How the run went, in a few sentences. */
   readonly verdict: string
   /** What to do first; null if nothing needs to be done. */
   readonly advice: string | null
-  /** What the ranks did over time. */
+  /** What the pods did over time. */
   readonly activity: ActivityData
   /** The efficiency of the run, with its factors. */
   readonly factors: readonly ShownFactor[]
@@ -69,18 +69,18 @@ export interface PageData {
  * chose a unit.
  */
 const MAX_PROCESSES = 2000
-/** The most rows of the table by rank and program. */
+/** The most rows of the table by pod and program. */
 const MAX_ROWS = 20_000
 
 /** The model from which both the page and the JSON are built. */
 export interface ReportModel {
-  /** The run without the logs that are copies, and with one observer of each section and rank. */
+  /** The run without the logs that are copies, and with one observer of each section and pod. */
   readonly run: CollectedRun
-  readonly rankOf: (source: string) => string
-  readonly ranks: readonly string[]
+  readonly podOf: (source: string) => string
+  readonly pods: readonly string[]
   readonly found: Findings
   readonly efficiency: Efficiency
-  /** The programs of the ranks, in the order of the rows of the page. */
+  /** The programs of the pods, in the order of the rows of the page. */
   readonly groups: readonly Group[]
   readonly page: PageData
   /** What metrics add to the JSON. */
@@ -103,17 +103,17 @@ export function reportModel(
   span: RunSpan = 'whole',
 ): ReportModel {
   const assessed = assessRun(collected, span)
-  const { run, rankOf, ranks, whole, copies, found, efficiency, times } = assessed
+  const { run, podOf, pods, whole, copies, found, efficiency, times } = assessed
   // The totals are chosen one by one, from the summaries and samples of all observers.
-  const groups = groupTracks(whole, rankOf)
+  const groups = groupTracks(whole, podOf)
   const { groups: kept, ...table } = programTable(run, groups)
-  const { shown, plottedRanks, ...parts } = plotRun(assessed, unit, groups)
+  const { shown, plottedPods, ...parts } = plotRun(assessed, unit, groups)
   const { stores } = run.evidence
-  const profiles = profilesData(run.evidence.profiles, rankOf)
-  const mpi = mpiData(storeOf(stores, MPI_STORE), rankOf)
-  const reports = METRICS.flatMap(({ report }: RunMetric) => report?.(stores, rankOf) ?? [])
+  const profiles = profilesData(run.evidence.profiles, podOf)
+  const mpi = mpiData(storeOf(stores, MPI_STORE), podOf)
+  const reports = METRICS.flatMap(({ report }: RunMetric) => report?.(stores, podOf) ?? [])
   const page: PageData = {
-    ranks: distinct([...plottedRanks, ...groups.map(({ rank }) => rank)]),
+    pods: distinct([...plottedPods, ...groups.map(({ pod }) => pod)]),
     programs: distinct(table.rows.map(({ program }) => program)),
     samples: run.samples,
     logs: run.sources.size,
@@ -121,9 +121,9 @@ export function reportModel(
     verdict: assessed.verdict,
     advice: firstAdvice(found.findings, efficiency.root),
     activity: activityData(
-      stepsByRank(run, { rankOf, offsetOf: (source) => times.offsets.get(source) ?? 0 }),
+      stepsByPod(run, { podOf, offsetOf: (source) => times.offsets.get(source) ?? 0 }),
       efficiency,
-      { ranks, named: namedRanks(found.findings), duration: times.duration },
+      { pods, named: namedPods(found.findings), duration: times.duration },
     ),
     factors: shownFactors(efficiency.root),
     findings: findingsData(found, shown, parts.sections),
@@ -135,15 +135,15 @@ export function reportModel(
     ...(reports.length > 0 && { parts: reports.map(({ part }) => part) }),
   }
   const documents = Object.assign({}, ...reports.map(({ document }) => document))
-  return { run, rankOf, ranks, found, efficiency, groups: kept, page, documents }
+  return { run, podOf, pods, found, efficiency, groups: kept, page, documents }
 }
 
-/** Returns the ranks of the findings, those that lost the most time first. */
-function namedRanks(findings: readonly RunFinding[]): readonly string[] {
-  return [...new Set(findings.flatMap(({ ranks }) => ranks.map(({ rank }) => rank)))]
+/** Returns the pods of the findings, those that lost the most time first. */
+function namedPods(findings: readonly RunFinding[]): readonly string[] {
+  return [...new Set(findings.flatMap(({ pods }) => pods.map(({ pod }) => pod)))]
 }
 
-/** Builds the table by rank and program. Returns the programs of its rows too. */
+/** Builds the table by pod and program. Returns the programs of its rows too. */
 function programTable({ measures, usualMeasures }: CollectedRun, groups: readonly Group[]) {
   const columns = summaryColumns(measures.process.slice(0, usualMeasures))
   const all = summarise(groups, columns).map((row, index) => ({ ...row, group: groups[index] }))
@@ -156,19 +156,19 @@ function programTable({ measures, usualMeasures }: CollectedRun, groups: readonl
   }
 }
 
-/** Builds the plots and the sections, and returns the measures and the ranks that they show. */
-function plotRun({ run, rankOf, found, times }: AssessedRun, unit: Unit, groups: readonly Group[]) {
+/** Builds the plots and the sections, and returns the measures and the pods that they show. */
+function plotRun({ run, podOf, found, times }: AssessedRun, unit: Unit, groups: readonly Group[]) {
   const { tracks: all, active } = times
-  const context = { ...times, rankOf }
+  const context = { ...times, podOf }
   const chosen = unit === 'auto' ? autoUnit(run) : unit
   const tracks = groups.flatMap(chosen === 'process' ? (group) => group.tracks : merged)
   const shown = shownMeasures(run, found.findings)
   return {
     shown: shown.map(({ measure }) => measure),
-    plottedRanks: all.map(({ source }) => rankOf(source)),
+    plottedPods: all.map(({ source }) => podOf(source)),
     unit: chosen,
     plots: processPlots(tracks, shown, context),
-    devices: buildPlots(ordered(active, rankOf), run.measures.device, context),
+    devices: buildPlots(ordered(active, podOf), run.measures.device, context),
     idleDevices: run.devices.size - active.length,
     sections: buildSections(run, context),
   }
@@ -192,7 +192,7 @@ function processPlots(
   context: PlotContext,
 ): Plots {
   return buildPlots(
-    ordered(tracks, context.rankOf).map((track) => withMeasures(track, shown)),
+    ordered(tracks, context.podOf).map((track) => withMeasures(track, shown)),
     shown.map(({ measure }) => measure),
     context,
   )
@@ -237,7 +237,7 @@ function autoUnit({ processes }: CollectedRun): 'process' | 'program' {
   return processes.size > MAX_PROCESSES ? 'program' : 'process'
 }
 
-/** Merges all processes of a program on a rank into one track per log. */
+/** Merges all processes of a program on a pod into one track per log. */
 function merged({ tracks }: Group): readonly Track[] {
   const bySource = Map.groupBy(tracks, ({ source }) => source)
   return [...bySource].map(([source, own]) =>

@@ -1,7 +1,7 @@
 import type { PlottedColumn } from '../evidence/evidence.ts'
 import type { ExplainedFinding, Findings, RunFinding, UncheckedRule } from '../findings/evaluate.ts'
 import { RULES } from '../findings/rules.ts'
-import { factText, rankNames } from '../rules/sentence.ts'
+import { factText, podsText } from '../rules/sentence.ts'
 import type { Measure } from './measures.ts'
 import type { SectionData } from './section-data.ts'
 
@@ -20,17 +20,17 @@ export interface ShownFinding {
   readonly threshold: string
   readonly source: string
   readonly advice: string
-  /** The titles of the columns of `cells`. The columns rank and time lost precede them. */
+  /** The titles of the columns of `cells`. The columns pod and time lost precede them. */
   readonly columns: readonly string[]
   readonly rows: readonly EvidenceRow[]
-  /** The number of ranks of the finding that have no row. */
+  /** The number of pods of the finding that have no row. */
   readonly more: number
   readonly plot: FindingPlot | null
 }
 
-/** The numbers of one rank, with their units. */
+/** The numbers of one pod, with their units. */
 export interface EvidenceRow {
-  readonly rank: string
+  readonly pod: string
   readonly lost: string
   readonly cells: readonly string[]
 }
@@ -40,13 +40,13 @@ export interface FindingPlot {
   /** The index in `PageData.sections`; null for the plots of the processes. */
   readonly section: number | null
   readonly measure: number
-  /** The ranks whose lines are drawn; null for all ranks. */
-  readonly ranks: readonly string[] | null
+  /** The pods whose lines are drawn; null for all pods. */
+  readonly pods: readonly string[] | null
 }
 
-/** The most ranks whose numbers the page shows. */
+/** The most pods whose numbers the page shows. */
 const MAX_ROWS = 10
-/** The most ranks whose lines the plot of a finding shows. */
+/** The most pods whose lines the plot of a finding shows. */
 const MAX_LINES = 24
 
 /**
@@ -70,8 +70,8 @@ function shownFinding(
   measures: readonly Measure[],
   sections: readonly SectionData[],
 ): ShownFinding {
-  const { rule, severity, title, sentence, threshold, advice, ranks } = finding
-  const names = [...new Set(ranks.slice(0, MAX_ROWS).flatMap(({ facts }) => facts.map(nameIn)))]
+  const { rule, severity, title, sentence, threshold, advice, pods } = finding
+  const names = [...new Set(pods.slice(0, MAX_ROWS).flatMap(({ facts }) => facts.map(nameIn)))]
   return {
     rule,
     severity,
@@ -81,15 +81,15 @@ function shownFinding(
     source: threshold.source,
     advice,
     columns: names,
-    rows: ranks.slice(0, MAX_ROWS).map(({ rank, lost, facts }) => ({
-      rank,
+    rows: pods.slice(0, MAX_ROWS).map(({ pod, lost, facts }) => ({
+      pod,
       lost: lost === null ? '' : factText({ value: lost, unit: 's' }),
       cells: names.map((name) => {
         const fact = facts.find((one) => one.name === name)
         return fact === undefined ? '' : factText(fact)
       }),
     })),
-    more: Math.max(ranks.length - MAX_ROWS, 0),
+    more: Math.max(pods.length - MAX_ROWS, 0),
     plot: findPlot(finding, measures, sections),
   }
 }
@@ -99,18 +99,18 @@ function nameIn({ name }: { readonly name: string }): string {
 }
 
 function findPlot(
-  { plot, ranks, isRelative }: RunFinding,
+  { plot, pods, isRelative }: RunFinding,
   measures: readonly Measure[],
   sections: readonly SectionData[],
 ): FindingPlot | null {
   if (plot === null) return null
-  const plotted = isRelative ? null : ranks.slice(0, MAX_LINES).map(({ rank }) => rank)
+  const plotted = isRelative ? null : pods.slice(0, MAX_LINES).map(({ pod }) => pod)
   const section = sections.findIndex((one) => isSectionOf(one, plot))
   const measure =
     section < 0
       ? measures.findIndex(({ column }) => column === plot.column)
       : (sections[section]?.plots.measures.findIndex(({ key }) => key === plot.column) ?? -1)
-  return measure < 0 ? null : { section: section < 0 ? null : section, measure, ranks: plotted }
+  return measure < 0 ? null : { section: section < 0 ? null : section, measure, pods: plotted }
 }
 
 function isSectionOf(one: SectionData, { metric, section }: PlottedColumn): boolean {
@@ -118,18 +118,18 @@ function isSectionOf(one: SectionData, { metric, section }: PlottedColumn): bool
 }
 
 /** Returns a sentence about a finding that was not made, because another one explains it. */
-function explanationOf({ rule, ranks, by, because }: ExplainedFinding): string {
+function explanationOf({ rule, pods, by, because }: ExplainedFinding): string {
   const [title, cause] = [rule, by].map((one) => RULES.find(({ name }) => name === one)?.title)
-  return `${title} for ${rankNames(ranks)}: explained by ${cause}: ${because}.`
+  return `${title} for ${podsText(pods)}: explained by ${cause}: ${because}.`
 }
 
-/** Returns one sentence for each reason, with the titles of the rules and with the ranks. */
+/** Returns one sentence for each reason, with the titles of the rules and with the pods. */
 function notesOf(rules: readonly UncheckedRule[]): readonly string[] {
-  const byReason = Map.groupBy(rules, ({ reason, ranks }) => JSON.stringify([reason, ranks]))
+  const byReason = Map.groupBy(rules, ({ reason, pods }) => JSON.stringify([reason, pods]))
   return [...byReason.values()].map((own) => {
-    const [{ reason, ranks }] = own as [UncheckedRule]
+    const [{ reason, pods }] = own as [UncheckedRule]
     const titles = own.map(({ title }) => title).join(', ')
-    const where = ranks === null ? '' : ` for ${rankNames(ranks)}`
+    const where = pods === null ? '' : ` for ${podsText(pods)}`
     return `Not checked${where}: ${titles}: ${reason}.`
   })
 }

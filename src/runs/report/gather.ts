@@ -157,10 +157,10 @@ function addDescribed(run: CollectedRun, entry: LogEntry): void {
 }
 
 function findSource({ sources }: CollectedRun, entry: Entry): LogSource {
-  const { source, metric, namespace, pod, node, rank } = entry
+  const { source, metric, namespace, pod, node, pod_index } = entry
   const known = sources.get(source ?? '')
   if (known !== undefined) return known
-  const place = { source, metric, namespace, pod, node, rank }
+  const place = { source, metric, namespace, pod, node, pod_index }
   const made: LogSource = { place, start: null, log: undefined }
   sources.set(source ?? '', made)
   return made

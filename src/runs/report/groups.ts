@@ -14,21 +14,21 @@ export function distinct(words: readonly string[]): string[] {
   return [...new Set(words)].sort(natural)
 }
 
-/** Returns the tracks sorted by rank, program and process id. */
+/** Returns the tracks sorted by pod, program and process id. */
 export function ordered(
   tracks: readonly Track[],
-  rankOf: (source: string) => string,
+  podOf: (source: string) => string,
 ): readonly Track[] {
-  const keyed = tracks.map((track) => ({ track, rank: rankOf(track.source) }))
+  const keyed = tracks.map((track) => ({ track, pod: podOf(track.source) }))
   keyed.sort((a, b) => {
-    const byName = natural(a.rank, b.rank) || natural(a.track.program, b.track.program)
+    const byName = natural(a.pod, b.pod) || natural(a.track.program, b.track.program)
     return byName || (a.track.pid ?? 0) - (b.track.pid ?? 0)
   })
   return keyed.map(({ track }) => track)
 }
 
 interface Growing {
-  readonly rank: string
+  readonly pod: string
   readonly program: string
   tracks: readonly Track[]
   sampled: NumberSource | undefined
@@ -36,33 +36,33 @@ interface Growing {
 }
 
 /**
- * Groups the processes by rank and program. Programs that appear only in the summary of an observer
+ * Groups the processes by pod and program. Programs that appear only in the summary of an observer
  * have a group without processes.
  */
 export function groupTracks(
   run: CollectedRun,
-  rankOf: (source: string) => string,
+  podOf: (source: string) => string,
 ): readonly Group[] {
   const groups = new Map<string, Growing>()
-  const group = (rank: string, program: string): Growing => {
-    const key = JSON.stringify([rank, program])
+  const group = (pod: string, program: string): Growing => {
+    const key = JSON.stringify([pod, program])
     const none = { tracks: [], sampled: undefined, totals: undefined }
-    const made = groups.get(key) ?? { rank, program, ...none }
+    const made = groups.get(key) ?? { pod, program, ...none }
     groups.set(key, made)
     return made
   }
-  const logs = readLogFacts(run, rankOf)
+  const logs = readLogFacts(run, podOf)
   const byProgram = Map.groupBy(run.processes.values(), ({ source, program }) =>
-    JSON.stringify([rankOf(source), program]),
+    JSON.stringify([podOf(source), program]),
   )
   for (const tracks of byProgram.values()) {
     const [{ source, program }] = tracks as [Track]
-    Object.assign(group(rankOf(source), program), tracksOfOne(tracks, logs))
+    Object.assign(group(podOf(source), program), tracksOfOne(tracks, logs))
   }
   for (const totals of chooseTotals(measurePrograms(run, logs, REPORTED_TOTALS)))
-    group(totals.rank, totals.program).totals = totals
+    group(totals.pod, totals.program).totals = totals
   return [...groups.values()].sort((a, b) => {
-    return natural(a.rank, b.rank) || natural(a.program, b.program)
+    return natural(a.pod, b.pod) || natural(a.program, b.program)
   })
 }
 

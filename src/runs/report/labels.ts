@@ -1,13 +1,13 @@
 import type { RowOrigin } from '../log/columns.ts'
 
 /**
- * Returns the label of each log: the rank, or the pod if the rank is unknown, or the file if the
+ * Returns the label of each log: the pod, or the pod if the pod is unknown, or the file if the
  * pod is unknown too. If several pods have the same label, for example after a retry of a Job, the
  * namespace and the name of the pod are added to it.
  *
  * @returns the labels, by log
  */
-export function labelRanks(places: readonly RowOrigin[]): Map<string, string> {
+export function labelPods(places: readonly RowOrigin[]): Map<string, string> {
   const podsOf = new Map<string, Set<string>>()
   for (const place of places) {
     const pods = podsOf.get(shortLabel(place)) ?? new Set()
@@ -22,8 +22,8 @@ export function labelRanks(places: readonly RowOrigin[]): Map<string, string> {
   )
 }
 
-function shortLabel({ rank, pod, source }: RowOrigin): string {
-  return rank ?? pod ?? baseName(source ?? '')
+function shortLabel({ pod_index, pod, source }: RowOrigin): string {
+  return pod_index ?? pod ?? baseName(source ?? '')
 }
 
 function podLabel({ namespace, pod, source }: RowOrigin): string {

@@ -4,7 +4,7 @@ import { roundTo } from '../../lib/round.ts'
 import type { LogCopies } from './assess.ts'
 import type { CollectedRun, LogSource } from './gather.ts'
 import type { Grid } from './grid.ts'
-import { rankNotices } from './observed-ranks.ts'
+import { podNotices } from './observed-pods.ts'
 import type { Plots } from './plots.ts'
 import type { Group } from './summary.ts'
 import { listLeftOut } from './thing-limit.ts'
@@ -26,7 +26,7 @@ export function listNotices(
   const sources = [...run.sources.values()]
   const averages = sources.filter(({ log }) => log?.isAverage)
   const notices = [
-    ...rankNotices(run),
+    ...podNotices(run),
     say(
       averages,
       'contains averages since the node started, as the Metrics Operator records them, not over ' +

@@ -66,19 +66,19 @@ const BODY = `<header>
 </section>
 </div>
 <section id="activity">
-<h2>Ranks over time</h2>
+<h2>Activity over time</h2>
 <ul class="states"></ul>
 <canvas id="activity-rows" role="img"></canvas>
 <output class="note"></output>
 <details><summary>The same as a table</summary>
-<div class="scroll" tabindex="0" role="region" aria-label="Ranks and their states">
+<div class="scroll" tabindex="0" role="region" aria-label="Activity of each pod or rank">
 <table></table></div>
 </details>
 </section>
 <noscript>This page needs JavaScript for its plots. The scripts are part of the page.</noscript>
 <form id="filter" autocomplete="off" aria-label="Filter of the details">
-<label>Ranks
-<input id="ranks" type="text" placeholder="all, or 0-15, 32" spellcheck="false"></label>
+<label>Pods
+<input id="pods" type="text" placeholder="all, or 0-15, 32" spellcheck="false"></label>
 <fieldset id="programs"><legend>Programs</legend></fieldset>
 <label><input id="outliers" type="checkbox"> only outliers</label>
 <button id="reset" type="reset">Show all</button>
@@ -91,13 +91,13 @@ const BODY = `<header>
 <ul class="unchecked"></ul>
 </details>
 <details class="topic" id="summary">
-<summary><h2>By rank and program</h2><span class="facts"></span></summary>
-<div class="scroll" tabindex="0" role="region" aria-label="Ranks and programs">
+<summary><h2>By pod and program</h2><span class="facts"></span></summary>
+<div class="scroll" tabindex="0" role="region" aria-label="Pods and programs">
 <table><thead></thead><tbody></tbody></table></div>
 <p class="note" id="summary-note"></p>
 </details>
 <details class="topic" id="strip">
-<summary><h2>Ranks side by side</h2><span class="facts"></span></summary>
+<summary><h2>Pods side by side</h2><span class="facts"></span></summary>
 <p><label>Measure <select id="measure"></select></label></p>
 <div class="strip"><canvas></canvas></div>
 <p class="scale"><span id="least"></span><canvas id="scale"></canvas><span id="most"></span></p>

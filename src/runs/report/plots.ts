@@ -4,7 +4,7 @@ import type { Track } from './track.ts'
 
 /** A line of a plot: one process, device or other thing, or several with one name together. */
 export interface Line {
-  readonly rank: string
+  readonly pod: string
   readonly program: string
   readonly pid: number | null
   /** The values of each measure on the grid; empty if the measure was never read. */
@@ -35,7 +35,7 @@ export interface Plots {
 /** The properties of a run that all its plots share. */
 export interface PlotContext {
   readonly offsets: ReadonlyMap<string, number>
-  readonly rankOf: (source: string) => string
+  readonly podOf: (source: string) => string
   readonly duration: number
 }
 
@@ -58,7 +58,7 @@ const DEFAULT_INTERVAL_S = 10
 export function buildPlots(
   tracks: readonly Track[],
   measures: readonly Titled[],
-  { offsets, rankOf, duration }: PlotContext,
+  { offsets, podOf, duration }: PlotContext,
   floors: readonly number[] = measures.map(() => 1),
 ): Plots {
   const sampled = tracks.slice(0, MAX_TRACKS_OF_INTERVAL)
@@ -71,7 +71,7 @@ export function buildPlots(
   )
   const grid = chooseGrid(duration, interval, kept.length, measures.length)
   const lines = kept.map(({ track, marks }) => ({
-    rank: rankOf(track.source),
+    pod: podOf(track.source),
     program: track.program,
     pid: track.pid,
     values: track.values.map((values) => {

@@ -54,7 +54,7 @@ export function sectionData(run: SectionRun, title: string, context: PlotContext
     columns: columns.map(({ title }) => title),
     rows: kept,
     omittedRows: rows.length - kept.length,
-    plots: buildPlots(ordered(lines, context.rankOf), titled, context, floors),
+    plots: buildPlots(ordered(lines, context.podOf), titled, context, floors),
     isMerged,
   }
 }
@@ -105,16 +105,16 @@ function growthIn(tracks: readonly SectionTrack[], index: number): number | null
 function tableRows(
   tracks: readonly SectionTrack[],
   columns: readonly TableColumn[],
-  { rankOf }: PlotContext,
+  { podOf }: PlotContext,
 ): readonly SummaryRow[] {
   const groups = Map.groupBy(tracks, ({ source, program }) =>
-    JSON.stringify([rankOf(source), program]),
+    JSON.stringify([podOf(source), program]),
   )
   const rows = [...groups].map(([key, own]) => {
-    const [rank = '', program = '']: readonly string[] = JSON.parse(key)
+    const [pod = '', program = '']: readonly string[] = JSON.parse(key)
     const values = columns.map((column) => column.of(own))
     const process = own[0]?.name ?? null
-    return { rank, program, ...(process !== null && { process }), values }
+    return { pod, program, ...(process !== null && { process }), values }
   })
   const floors = columns.map(({ floor }) => floor)
   const marks = marksIn(

@@ -5,9 +5,9 @@ import type { NumberSource, ProgramTotals } from './programs/program-totals.ts'
 import type { TotalName } from './programs/quantities.ts'
 import type { Track } from './track.ts'
 
-/** The processes of one program on one rank. In a report, a rank is a pod. */
+/** The processes of one program on one pod. In a report, a pod is a pod. */
 export interface Group {
-  readonly rank: string
+  readonly pod: string
   readonly program: string
   /** The samples of the processes, all from one observer. */
   readonly tracks: readonly Track[]
@@ -132,9 +132,9 @@ export function summaryColumns(measures: readonly Measure[]): readonly SummaryCo
   return [...SUMMARY_COLUMNS, ...more]
 }
 
-/** A row: one program on one rank. */
+/** A row: one program on one pod. */
 export interface SummaryRow {
-  readonly rank: string
+  readonly pod: string
   readonly program: string
   /** The program, if `program` is the name of a process that has more parts. */
   readonly process?: string
@@ -143,14 +143,14 @@ export interface SummaryRow {
   readonly marks: readonly boolean[]
 }
 
-/** Builds one row for each rank and program, and marks the outliers. */
+/** Builds one row for each pod and program, and marks the outliers. */
 export function summarise(
   groups: readonly Group[],
   columns: readonly SummaryColumn[],
 ): readonly SummaryRow[] {
   const rows = groups.map((group) => {
     const values = columns.map((column) => column.of(group))
-    return { rank: group.rank, program: group.program, values }
+    return { pod: group.pod, program: group.program, values }
   })
   const least = columns.map((column) => column.least)
   const marks = marksIn(

@@ -1,59 +1,59 @@
 import type { RunEvidence } from '../evidence/run-evidence.ts'
 import {
-  type DifferingRank,
+  type DifferingPod,
   type FunctionDifference,
   findDifferences,
 } from '../profiles/differences.ts'
+import { perProcess } from '../profiles/profile-by-pod.ts'
 import type { ProfileKind } from '../profiles/profile-run.ts'
-import { perProcess } from '../profiles/ranked-profile.ts'
 import type { Affected, Fact } from './rule.ts'
 import { MIN_SECONDS, percentOf } from './time-lost.ts'
 
-/** The least additional time in a function, in percent of the time of the rank. */
+/** The least additional time in a function, in percent of the time of the pod. */
 const MIN_PART = 10
 
-export const MEDIAN = 'median of the ranks'
+export const MEDIAN = 'median of the pods'
 
-/** A function in which a rank spent more time than the median of the ranks. */
+/** A function in which a pod spent more time than the median of the pods. */
 export interface LongerFunction extends Pick<FunctionDifference, 'name' | 'median' | 'compared'> {
   /** The seconds in the function itself, and those above the median. */
   readonly self: number
   readonly more: number
-  /** The additional time in percent of the median: 100 if the other ranks spend none. */
+  /** The additional time in percent of the median: 100 if the other pods spend none. */
   readonly percent: number
 }
 
 /**
- * Finds the ranks that spent more time of a kind in a function than the median of the ranks, with
+ * Finds the pods that spent more time of a kind in a function than the median of the pods, with
  * the function that has the most additional time. For the comparison, see `findDifferences`. Of the
- * time in which main threads wait, the mean of the processes of a rank is compared.
+ * time in which main threads wait, the mean of the processes of a pod is compared.
  *
- * The samples do not show whether other ranks waited for such a rank, so no time is known to be
+ * The samples do not show whether other pods waited for such a pod, so no time is known to be
  * lost.
  */
 export function findLonger<Name extends string>(
-  { profiles, ranks }: RunEvidence,
+  { profiles, pods }: RunEvidence,
   kind: ProfileKind,
   factsOf: (longer: LongerFunction) => readonly Fact<Name>[],
 ): readonly Affected<Name>[] {
-  const read = new Set(ranks.map(({ rank }) => rank))
+  const read = new Set(pods.map(({ pod }) => pod))
   const found = profiles
     .filter((profile) => profile.kind === kind)
     .map((profile) => (kind === 'waiting' ? perProcess(profile) : profile))
     .flatMap(findDifferences)
-    .flatMap((difference) => difference.ranks.filter(isLong).map((one) => ({ difference, one })))
-    .filter(({ one }) => read.has(one.rank))
+    .flatMap((difference) => difference.pods.filter(isLong).map((one) => ({ difference, one })))
+    .filter(({ one }) => read.has(one.pod))
     .sort((a, b) => a.one.more - b.one.more)
-  // Of the functions of a rank, the last one has the most additional time.
-  const worst = new Map(found.map((each) => [each.one.rank, each]))
+  // Of the functions of a pod, the last one has the most additional time.
+  const worst = new Map(found.map((each) => [each.one.pod, each]))
   return [...worst.values()].map(({ difference: { name, median, compared }, one }) => {
-    const { rank, self, more } = one
+    const { pod, self, more } = one
     const percent = median > 0 ? percentOf(more, median) : 100
     const facts = factsOf({ name, median, compared, self, more, percent })
-    return { rank, things: [name], lost: null, size: more, cause: name, facts }
+    return { pod, things: [name], lost: null, size: more, cause: name, facts }
   })
 }
 
-function isLong({ more, whole }: DifferingRank): boolean {
+function isLong({ more, whole }: DifferingPod): boolean {
   return more >= MIN_SECONDS && percentOf(more, whole) >= MIN_PART
 }

@@ -1,5 +1,5 @@
 import type { Need, PlottedColumn, SectionColumns } from '../evidence/evidence.ts'
-import type { RankEvidence, RunEvidence } from '../evidence/run-evidence.ts'
+import type { PodEvidence, RunEvidence } from '../evidence/run-evidence.ts'
 import type { EndedContainer } from '../log/entry.ts'
 
 /**
@@ -37,23 +37,23 @@ export function listFacts<const Units extends FactUnits>(
 
 /** A process of MPI for which another one waited. */
 export interface WaitedFor {
-  readonly rank: string
+  readonly pod: string
   /** The rank in MPI_COMM_WORLD. */
   readonly mpiRank: number
   /** The function of MPI in which the other process waited for most of the time. */
   readonly call: string
 }
 
-/** A finding about one container, process or other thing of a rank, or about the whole rank. */
-export interface RankFinding<FactName extends string = string> {
+/** A finding about one container, process or other thing of a pod, or about the whole pod. */
+export interface PodFinding<FactName extends string = string> {
   /**
    * The containers, processes, programs or connections that the numbers are about; empty if they
-   * are about the whole rank.
+   * are about the whole pod.
    */
   readonly things: readonly string[]
   /** Other containers, processes, programs or connections with lesser numbers. */
   readonly also?: readonly string[]
-  /** The seconds of the run that the rank lost; null if this time is not known. */
+  /** The seconds of the run that the pod lost; null if this time is not known. */
   readonly lost: number | null
   /**
    * The seconds of the run that it is about, which another finding must account for to explain it.
@@ -62,7 +62,7 @@ export interface RankFinding<FactName extends string = string> {
   readonly size?: number
   /** Why it happened, if the rule knows several causes. Each cause has a finding of its own. */
   readonly cause?: string
-  /** The process for which the rank waited, if the rule knows it. */
+  /** The process for which the pod waited, if the rule knows it. */
   readonly waitedFor?: WaitedFor
   /** How the container ended, if the rule is about its end. */
   readonly ended?: EndedContainer
@@ -72,9 +72,9 @@ export interface RankFinding<FactName extends string = string> {
   readonly facts: readonly Fact<FactName>[]
 }
 
-/** A rank for which the condition of a rule is true. */
-export interface Affected<FactName extends string = string> extends RankFinding<FactName> {
-  readonly rank: string
+/** A pod for which the condition of a rule is true. */
+export interface Affected<FactName extends string = string> extends PodFinding<FactName> {
+  readonly pod: string
 }
 
 /** Processes that make no progress for one reason. */
@@ -83,7 +83,7 @@ export interface StuckGroup {
    * The pods of the processes that wait or are late. The time that is lost is null for a pod in
    * which no process waits.
    */
-  readonly ranks: readonly Affected[]
+  readonly pods: readonly Affected[]
   /** Describes them at the end of a log. Returns one sentence or more. */
   readonly describe: () => string
   /** Describes them while they wait. Returns one sentence or more. */
@@ -104,16 +104,16 @@ export interface Threshold {
 /** The rules whose findings a finding explains. These are then not made. */
 export interface ExplainedRules<RuleName extends string = string> {
   readonly rules: readonly RuleName[]
-  /** Whether a finding explains findings about the same rank, or about any rank of the run. */
-  readonly of: 'same rank' | 'any rank'
+  /** Whether a finding explains findings about the same pod, or about any pod of the run. */
+  readonly of: 'same pod' | 'any pod'
   readonly because: string
 }
 
-/** A finding about what held a rank up explains why ranks are idle. */
+/** A finding about what held a pod up explains why pods are idle. */
 export const EXPLAINS_IDLE = {
   rules: ['mostly-idle'],
-  of: 'any rank',
-  because: 'a rank that is held up is idle, and so are the ranks that wait for it',
+  of: 'any pod',
+  because: 'a pod that is held up is idle, and so are the pods that wait for it',
 } as const satisfies ExplainedRules
 
 /** A rule: when a finding is made, and what it says. */
@@ -127,15 +127,15 @@ export interface FindingRule<
   readonly title: string
   readonly severity: Severity
   /**
-   * The columns without which the rule is not checked for a rank. Each entry is an alternative, and
-   * one alternative is enough: the rows of the rank must have a value in each of its columns.
+   * The columns without which the rule is not checked for a pod. Each entry is an alternative, and
+   * one alternative is enough: the rows of the pod must have a value in each of its columns.
    */
   readonly needs: readonly (readonly Need[])[]
   /** The names and units of its facts, of which a finding can lack some. */
   readonly facts: Readonly<Record<FactName, FactUnit>>
   /** The columns that the rule reads or plots, with those that it needs. */
   readonly reads: readonly SectionColumns[]
-  /** Whether a rank of a finding was held up, so that its work cannot be compared. */
+  /** Whether a pod of a finding was held up, so that its work cannot be compared. */
   readonly isHindrance?: boolean
   /**
    * The findings that a finding explains, because it names their cause. It must have lost at least
@@ -145,37 +145,37 @@ export interface FindingRule<
   readonly threshold: Threshold
   /**
    * Whether the rule reads a metric that needs more than an annotation. If this metric was
-   * collected for no rank, the rule is not listed as not checked.
+   * collected for no pod, the rule is not listed as not checked.
    */
   readonly isOptional?: boolean
-  /** Whether something about a rank can be found although a column was not read. */
-  readonly canFind?: (rank: RankEvidence) => boolean
+  /** Whether something about a pod can be found although a column was not read. */
+  readonly canFind?: (pod: PodEvidence) => boolean
   /**
-   * Returns why the rule was not checked for a rank although the columns were read, by rank.
+   * Returns why the rule was not checked for a pod although the columns were read, by pod.
    *
    * @param found the findings of all rules
    */
-  readonly uncheckedIn?: (run: RunEvidence, found: FoundRanks) => ReadonlyMap<string, string>
+  readonly uncheckedIn?: (run: RunEvidence, found: FoundPods) => ReadonlyMap<string, string>
   /**
-   * Returns the ranks for which the condition is true, with the numbers. `found` contains the
+   * Returns the pods for which the condition is true, with the numbers. `found` contains the
    * findings of the rules that were checked before.
    */
-  readonly find: (run: RunEvidence, found: FoundRanks) => readonly Affected<NoInfer<FactName>>[]
-  /** Whether the rule compares ranks; the plot of the finding then shows all ranks. */
+  readonly find: (run: RunEvidence, found: FoundPods) => readonly Affected<NoInfer<FactName>>[]
+  /** Whether the rule compares pods; the plot of the finding then shows all pods. */
   readonly isRelative?: boolean
-  /** Reports whether the numbers of a rank belong to its node, and not only to its pod. */
-  readonly isOfNode?: (run: RunEvidence, rank: string) => boolean
-  /** Whether `sentence` returns the whole text of a finding, about all of its ranks. */
+  /** Reports whether the numbers of a pod belong to its node, and not only to its pod. */
+  readonly isOfNode?: (run: RunEvidence, pod: string) => boolean
+  /** Whether `sentence` returns the whole text of a finding, about all of its pods. */
   readonly isWholeText?: boolean
-  /** Returns a sentence about the worst rank, without the name of the rank at its start. */
+  /** Returns a sentence about the worst pod, without the name of the pod at its start. */
   sentence(worst: Affected<NoInfer<FactName>>): string
   readonly advice: string
   /** Columns that show the finding over time. The report plots the first one that was read. */
   readonly plots: readonly PlottedColumn[]
 }
 
-/** The ranks of the findings that were made so far with the seconds that they lost, by rule. */
-export type FoundRanks = ReadonlyMap<FindingRule, ReadonlyMap<string, number | null>>
+/** The pods of the findings that were made so far with the seconds that they lost, by rule. */
+export type FoundPods = ReadonlyMap<FindingRule, ReadonlyMap<string, number | null>>
 
 /** Declares a rule. The names in `find` and `sentence` must be those in `facts`. */
 export function defineRule<

@@ -2,7 +2,7 @@ import { nameFirst } from '../../core/text/name-first.ts'
 import { roundedForReader } from '../../lib/round.ts'
 import type { Affected, Fact } from './rule.ts'
 
-/** The most ranks with a name instead of a number that a sentence names. */
+/** The most pods with a name instead of a number that a sentence names. */
 const NAMED = 3
 
 /** Returns a fact as text, with its unit: `47 %`, `12.3 s`, `1.5 GiB`. */
@@ -50,32 +50,32 @@ export function thingsOf({ things }: Pick<Affected, 'things'>): string {
   return nameFirst(things)
 }
 
-/** Returns the name of a rank in a sentence, with the word rank only before a digit: `rank 3`. */
-export function rankName(rank: string): string {
-  return /^\d/.test(rank) ? `rank ${rank}` : rank
+/** Returns the name of a pod in a sentence, with the word pod only before a digit: `pod 3`. */
+export function podText(pod: string): string {
+  return /^\d/.test(pod) ? `pod ${pod}` : pod
 }
 
 /**
- * Returns the ranks as a short text, such as `0-3, 7`. Of the ranks that are not numbers, only the
- * first three are named.
+ * Returns the numbers of pods, ranks or processes as a short text, such as `0-3, 7`. Of
+ * other names, only the first three are named.
  */
-export function rankList(ranks: readonly string[]): string {
-  const numbers = ranks.filter((rank) => /^\d+$/.test(rank)).map(Number)
-  const others = ranks.filter((rank) => !/^\d+$/.test(rank))
+export function numberList(names: readonly string[]): string {
+  const numbers = names.filter((name) => /^\d+$/.test(name)).map(Number)
+  const others = names.filter((name) => !/^\d+$/.test(name))
   const named = others.slice(0, NAMED)
   const more = others.length > NAMED ? [`${others.length - NAMED} more`] : []
   return [...ranges(numbers), ...named, ...more].join(', ')
 }
 
-/** Returns the names of ranks in a sentence: `rank 3`, `ranks 0-3, 7`, `worker-0`. */
-export function rankNames(ranks: readonly string[]): string {
-  const [only = ''] = ranks
-  return ranks.length === 1 ? rankName(only) : `ranks ${rankList(ranks)}`
+/** Returns the names of pods in a sentence: `pod 3`, `pods 0-3, 7`, `worker-0`. */
+export function podsText(pods: readonly string[]): string {
+  const [only = ''] = pods
+  return pods.length === 1 ? podText(only) : `pods ${numberList(pods)}`
 }
 
 /** Returns the names of the ranks of a library in a sentence: `MPI ranks 0-1 and 3`. */
 export function libraryRanks(library: 'MPI' | 'NCCL', ranks: readonly number[]): string {
-  const list = rankList(ranks.map(String)).replace(/, (?=[^,]*$)/, ' and ')
+  const list = numberList(ranks.map(String)).replace(/, (?=[^,]*$)/, ' and ')
   return `${library} ${ranks.length === 1 ? 'rank' : 'ranks'} ${list}`
 }
 

@@ -1,6 +1,6 @@
 import { roundedForReader } from '../../lib/round.ts'
 import type { Need, PlottedColumn, SectionColumns } from '../evidence/evidence.ts'
-import type { RankEvidence, RunEvidence } from '../evidence/run-evidence.ts'
+import type { PodEvidence, RunEvidence } from '../evidence/run-evidence.ts'
 import type { EndedContainer } from '../log/entry.ts'
 import type { ExplainedRules, FactUnits, StuckGroup } from './rule.ts'
 
@@ -51,6 +51,6 @@ export function durationText(seconds: number): string {
 }
 
 /** Returns the containers that ended and were not started again. */
-export function lastEnds({ ended }: RankEvidence): readonly EndedContainer[] {
+export function lastEnds({ ended }: PodEvidence): readonly EndedContainer[] {
   return (ended ?? []).filter(({ restarted }) => !restarted)
 }

@@ -25,7 +25,7 @@ const natural = new Intl.Collator('en', { numeric: true }).compare
 
 /**
  * Groups the members by their stacks, as STAT does (LLNL). The largest group is first, and the
- * members are in the order of their ranks.
+ * members are in the order of their labels.
  */
 export function groupStacks({ members }: Members, options: GroupOptions): readonly StackGroup[] {
   const stackOf = stackReader(options)
@@ -62,12 +62,12 @@ function stackReader({ full, native }: GroupOptions): (member: StackMember) => S
 const NO_STACK: ThreadStack = { frames: [], isCut: false }
 
 function compareMembers(a: StackMember, b: StackMember): number {
-  return natural(a.rank, b.rank) || (a.thread?.id ?? 0) - (b.thread?.id ?? 0)
+  return natural(a.label, b.label) || (a.thread?.id ?? 0) - (b.thread?.id ?? 0)
 }
 
 /** Groups with a stack are first, and of these the largest. */
 function compareGroups(a: OpenGroup, b: OpenGroup): number {
-  const [first, other] = [a.members[0]?.rank ?? '', b.members[0]?.rank ?? '']
+  const [first, other] = [a.members[0]?.label ?? '', b.members[0]?.label ?? '']
   return (
     Number(a.why !== '') - Number(b.why !== '') ||
     b.members.length - a.members.length ||

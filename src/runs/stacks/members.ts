@@ -3,17 +3,23 @@ import type { AskedProcess, AskedThread, PodStacks } from './pod-stacks.ts'
 /** A pod of the workload, and its answer. */
 export interface AskedPod {
   readonly pod: string
-  /** The rank of the pod in its workload; null if it is not known. */
-  readonly rank: string | null
+  /** The index or role of the pod in its workload; null if it is not known. */
+  readonly pod_index: string | null
   /** The processes; or why the pod has not answered, as a clause. */
   readonly answer: PodStacks | { readonly why: string }
 }
 
-/** A thread of a rank, or a pod that has not answered. */
+/** A thread of a process, or a pod that has not answered. */
 export interface StackMember {
-  /** The MPI rank or the rank of the pod; otherwise the pod, and the process if it has several. */
-  readonly rank: string
+  /**
+   * What texts call it: the rank of the process; otherwise the index of the pod or its name, and
+   * the process if it has several.
+   */
+  readonly label: string
+  /** The MPI rank, or the rank that another launcher has given to the process; null without one. */
+  readonly rank: number | null
   readonly pod: string
+  readonly pod_index: string | null
   readonly process: Pick<AskedProcess, 'pid' | 'program' | 'container'> | undefined
   readonly thread: AskedThread | undefined
   /** Why there is neither a stack nor a call; undefined if the pod has answered. */
@@ -23,8 +29,6 @@ export interface StackMember {
 /** The members, and the processes that are not shown. */
 export interface Members {
   readonly members: readonly StackMember[]
-  /** Whether the members have the ranks of a launcher, such as MPI ranks. */
-  readonly hasRanks: boolean
   /** Processes without a rank, and those that only wait for a process of the same rank. */
   readonly hidden: number
   /** Processes and threads that the observers have left out, because there were too many. */
@@ -38,9 +42,9 @@ export interface MemberOptions {
 }
 
 /**
- * Lists the threads of the ranks. If a process has a rank of a launcher, the processes with ranks
- * are the ranks. A shell that waits for the program of its rank is not shown, and nor are processes
- * that the program has started, such as workers of a data loader.
+ * Lists the threads of the ranks: of the processes to which a launcher has given a rank or, if
+ * there are none, of all processes. A shell that waits for the program of its rank is not shown,
+ * and nor are processes that the program has started, such as workers of a data loader.
  */
 export function listMembers(pods: readonly AskedPod[], { all }: MemberOptions): Members {
   const answered = pods.flatMap(({ answer, ...place }) =>
@@ -52,28 +56,25 @@ export function listMembers(pods: readonly AskedPod[], { all }: MemberOptions): 
     const listed = processes.filter(isListed)
     return { ...place, listed, processes: all ? listed : representatives(listed) }
   })
-  const members = shown.flatMap(({ pod, rank, processes }) =>
-    processes.flatMap((process) => {
-      const name = rank ?? pod
-      const own = processes.length === 1 ? name : `${name}/${process.pid}`
-      const label = process.rank === null ? own : `${process.rank}`
-      const { pid, program, container } = process
-      return process.threads.map((thread): StackMember => {
-        const facts = { pid, program, container }
-        return { rank: label, pod, process: facts, thread, why: undefined }
+  const members = shown.flatMap(({ pod, pod_index, processes }) =>
+    processes.flatMap(({ rank, threads, pid, program, container }) => {
+      const name = pod_index ?? pod
+      const own = processes.length === 1 ? name : `${name}/${pid}`
+      const place = { label: rank === null ? own : `${rank}`, rank, pod, pod_index }
+      return threads.map((thread): StackMember => {
+        return { ...place, process: { pid, program, container }, thread, why: undefined }
       })
     }),
   )
-  const silent = pods.flatMap(({ pod, rank, answer }): readonly StackMember[] => {
+  const silent = pods.flatMap(({ pod, pod_index, answer }): readonly StackMember[] => {
     if (!('why' in answer)) return []
-    const label = hasRanks ? pod : (rank ?? pod)
-    return [{ rank: label, pod, process: undefined, thread: undefined, why: answer.why }]
+    const place = { label: pod_index ?? pod, rank: null, pod, pod_index }
+    return [{ ...place, process: undefined, thread: undefined, why: answer.why }]
   })
   const found = answered.flatMap(({ answer }) => answer.processes)
   const kept = shown.reduce((sum, { processes }) => sum + processes.length, 0)
   return {
     members: [...members, ...silent],
-    hasRanks,
     hidden: found.length - kept,
     leftOut:
       answered.reduce((sum, { answer }) => sum + answer.processesLeftOut, 0) +

@@ -22,7 +22,7 @@ export interface ShownStacks {
   readonly output: Output
   /** Sentences about what is not in the output. */
   readonly notices: readonly string[]
-  /** Whether each rank has a stack, or sleeps in a known call. */
+  /** Whether each process has a stack, or sleeps in a known call. */
   readonly isWhole: boolean
 }
 
@@ -61,14 +61,16 @@ function asText(groups: readonly StackGroup[], width: number): Output {
 
 function asJson(groups: readonly StackGroup[]): Output {
   const records = groups.map(({ frames, isPython, isCut, why, members }) => ({
-    ranks: [...new Set(members.map(({ rank }) => rank))],
+    ranks: [...new Set(members.flatMap(({ rank }) => rank ?? []))],
+    pods: [...new Set(members.map(({ pod }) => pod))],
     is_python: isPython,
     stack: frames.map(({ function: name, library }) => ({ function: name, library })),
     is_cut: isCut,
     why: why === '' ? null : why,
-    threads: members.map(({ rank, pod, process, thread }) => ({
+    threads: members.map(({ rank, pod, pod_index, process, thread }) => ({
       rank,
       pod,
+      pod_index,
       container: process?.container ?? null,
       program: process?.program ?? null,
       pid: process?.pid ?? null,

@@ -1,4 +1,4 @@
-import { rankList } from '../rules/sentence.ts'
+import { numberList } from '../rules/sentence.ts'
 import type { StackGroup } from './groups.ts'
 import type { StackMember } from './members.ts'
 
@@ -95,16 +95,32 @@ function shorten(name: string): string {
   return name.length <= MAX_NAME ? name : `${name.slice(0, MAX_NAME - 3)}...`
 }
 
-/** Names the ranks of members, and counts threads if a rank has several: "ranks 0-3, 8 threads". */
+/**
+ * Names the ranks of members, or their pods if they have no rank, and counts threads if a rank or a
+ * pod has several: "ranks 0-3 (4 ranks, 8 threads)".
+ */
 export function describeMembers(members: readonly StackMember[]): string {
-  const ranks = [...new Set(members.map(({ rank }) => rank))]
-  const list = rankList(ranks)
-  const word = ranks.length === 1 ? 'rank' : 'ranks'
-  const named = /^\d/.test(list) ? `${word} ${list}` : list
-  const counted = ranks.length > 2 ? [`${ranks.length} ranks`] : []
-  const threads = members.length > ranks.length ? [`${members.length} threads`] : []
+  const ranked = labelsOf(members.filter(({ rank }) => rank !== null))
+  const others = labelsOf(members.filter(({ rank }) => rank === null))
+  const count = ranked.length + others.length
+  const isMixed = ranked.length > 0 && others.length > 0
+  const noun = ranked.length > 0 ? 'ranks' : 'pods'
+  const counted = count > 2 && !isMixed ? [`${count} ${noun}`] : []
+  const threads = members.length > count ? [`${members.length} threads`] : []
+  const named = [nameAll('rank', ranked), nameAll('pod', others)].flatMap((name) => name ?? [])
   const counts = [...counted, ...threads].join(', ')
-  return counts === '' ? named : `${named} (${counts})`
+  return counts === '' ? named.join(', ') : `${named.join(', ')} (${counts})`
+}
+
+function labelsOf(members: readonly StackMember[]): readonly string[] {
+  return [...new Set(members.map(({ label }) => label))]
+}
+
+/** Returns "ranks 0-3": the noun only precedes numbers. Undefined if there are no labels. */
+function nameAll(noun: 'rank' | 'pod', labels: readonly string[]): string | undefined {
+  if (labels.length === 0) return undefined
+  const list = numberList(labels)
+  return /^\d/.test(list) ? `${noun}${labels.length === 1 ? '' : 's'} ${list}` : list
 }
 
 /** Breaks a text between words; a word that is too long has a line of its own. */

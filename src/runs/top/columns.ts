@@ -25,7 +25,7 @@ export interface TopColumn extends TopSource {
   readonly title: string
   readonly total: Total
   /**
-   * The columns of other observed metrics that measure the same quantity. A rank without a value of
+   * The columns of other observed metrics that measure the same quantity. A pod without a value of
    * this column has the value of one of them.
    */
   readonly others?: readonly TopSource[]

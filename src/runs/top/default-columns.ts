@@ -6,7 +6,7 @@ export interface ColumnChoice extends ShownColumn {
   readonly metric: string
 }
 
-/** The first titles of the table: what a rank uses, and what delays it. */
+/** The first titles of the table: what a pod uses, and what delays it. */
 const TITLES = ['CPU', 'WAIT', 'THROTTLED', 'MEMORY', 'READ', 'WRITTEN', 'SENT', 'RECEIVED']
 
 const CHOICES: readonly ColumnChoice[] = METRICS.flatMap(

@@ -1,7 +1,7 @@
 import { roundTo } from '../../lib/round.ts'
 import { symbol } from '../report/column-titles.ts'
 import type { TopColumn } from './columns.ts'
-import type { LineState } from './ranks.ts'
+import type { LineState } from './pods.ts'
 import type { TopValue } from './values.ts'
 
 /** The units whose values are shown in bytes with a binary prefix, and their sizes in bytes. */

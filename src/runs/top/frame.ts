@@ -2,7 +2,7 @@ import { printable } from '../../core/text/printable.ts'
 import { RULES } from '../findings/rules.ts'
 import type { TopColumn } from './columns.ts'
 import { titleWithUnit } from './format-value.ts'
-import type { LineState, TopLine } from './ranks.ts'
+import type { LineState, TopLine } from './pods.ts'
 import {
   buildTable,
   cutToWidth,
@@ -116,12 +116,12 @@ function wrapIndented(text: string, width: number): readonly string[] {
 }
 
 function headLine({ heading, all }: FrameFacts): FrameLine {
-  const ranks = new Map(all.map(({ namespace, pod, state }) => [`${namespace}/${pod}`, state]))
+  const pods = new Map(all.map(({ namespace, pod, state }) => [`${namespace}/${pod}`, state]))
   const counted = COUNTED.flatMap(([is, words]) => {
-    const count = [...ranks.values()].filter((state) => state.is === is).length
+    const count = [...pods.values()].filter((state) => state.is === is).length
     return count === 0 ? [] : [`${count} ${words}`]
   })
-  const words = [`${ranks.size} ${ranks.size === 1 ? 'rank' : 'ranks'}`, ...counted].join(', ')
+  const words = [`${pods.size} ${pods.size === 1 ? 'pod' : 'pods'}`, ...counted].join(', ')
   return [{ text: heading, tone: 'heading' }, { text: `: ${words}` }]
 }
 
@@ -148,7 +148,7 @@ function alarmLines(
 function orderLine({ columns, view, all, lines, notices }: FrameFacts): FrameLine {
   const sorted = columns.find(({ key }) => key === view.sort)
   const words = [
-    `sorted by ${sorted === undefined ? 'RANK' : printable(titleWithUnit(sorted))}`,
+    `sorted by ${sorted === undefined ? 'POD' : printable(titleWithUnit(sorted))}`,
     ...(view.isReversed ? ['reversed'] : []),
     ...(view.filter === '' ? [] : [`${lines.length} of ${all.length} lines match the filter`]),
   ].join(', ')
@@ -161,7 +161,7 @@ function orderLine({ columns, view, all, lines, notices }: FrameFacts): FrameLin
 function footLine({ view }: FrameFacts): FrameLine {
   if (view.isTyping) return [{ text: `/${printable(view.filter)}_` }]
   const filter = view.filter === '' ? '' : `  filter: ${printable(view.filter)}`
-  const unit = view.unit === 'rank' ? 'programs' : 'ranks'
+  const unit = view.unit === 'pod' ? 'programs' : 'pods'
   const keys = `q quit  ? help  s sort  r reverse  / filter  p ${unit}`
   return [{ text: `${keys}${filter}`, tone: 'minor' }]
 }
@@ -184,7 +184,7 @@ function helpLines({ columns, all, alarms, notices }: FrameFacts): readonly Fram
   ]
 }
 
-/** Explains the findings of the ranks. */
+/** Explains the findings of the pods. */
 function findingLines(all: readonly TopLine[]): readonly FrameLine[] {
   const names = new Set(all.flatMap(({ findings }) => findings))
   const shown = RULES.filter(({ name }) => names.has(name))
@@ -229,7 +229,7 @@ function headerSpan(
   widths: ColumnWidths,
 ): FrameSpan {
   const isSorted =
-    key === undefined ? view.sort === undefined && title === 'RANK' : key === view.sort
+    key === undefined ? view.sort === undefined && title === 'POD' : key === view.sort
   const isDown = (key === undefined) === view.isReversed
   const words = isSorted ? `${title}${isDown ? '▼' : '▲'}` : title
   const text = pad(words, widths.get(title) ?? 0, isRight)

@@ -68,7 +68,14 @@ function addRow(
   if (at > state.lastAt) beginTimepoint(state, at, of)
   if (of.isFull?.(state.store) === true) return
   const { timepoint, firstAt } = state
-  const place = { source, metric: of.metric, namespace: null, pod: null, node: null, rank: null }
+  const place = {
+    source,
+    metric: of.metric,
+    namespace: null,
+    pod: null,
+    node: null,
+    pod_index: null,
+  }
   const time = new Date(at).toISOString()
   const moment = { timepoint, time, seconds: (at - firstAt) / 1000, interval: null }
   of.add(state.store, section, { ...cells, kind: 'process', section, ...place, ...moment })

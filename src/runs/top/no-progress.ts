@@ -1,9 +1,9 @@
-import { groupByRank } from '../evidence/run-evidence.ts'
+import { groupByPod } from '../evidence/run-evidence.ts'
 import type { Stored } from '../evidence/stores.ts'
 import { METRICS } from '../metrics/index.ts'
 import type { RunMetric } from '../metrics/metric.ts'
 import type { StuckGroup } from '../rules/rule.ts'
-import { type LiveObserver, type LiveRank, silenceOf } from './ranks.ts'
+import { type LiveObserver, type LivePod, silenceOf } from './pods.ts'
 
 /** Processes that make no progress now. */
 export interface NoProgress {
@@ -22,18 +22,18 @@ const FINDING: readonly RunMetric[] = METRICS.filter((metric) => 'stuck' in metr
  *
  * @param now the current time, in milliseconds since 1970
  */
-export function findNoProgress(ranks: readonly LiveRank[], now: number): readonly NoProgress[] {
-  const stores = new Map(FINDING.flatMap((metric) => storeNow(metric, ranks, now)))
+export function findNoProgress(pods: readonly LivePod[], now: number): readonly NoProgress[] {
+  const stores = new Map(FINDING.flatMap((metric) => storeNow(metric, pods, now)))
   const nothing = { sections: [], profiles: new Map(), ended: new Map(), podLimits: new Map() }
   // The source of the rows of a live log is its pod.
-  const run = groupByRank({ ...nothing, standIns: [], stores }, (source) => source)
+  const run = groupByPod({ ...nothing, standIns: [], stores }, (source) => source)
   return FINDING.flatMap(({ name, stuck }) => {
-    const pods = podsWith(ranks, (one) => one.metric === name && !hasEnded(one))
+    const live = podsWith(pods, (one) => one.metric === name && !hasEnded(one))
     const groups = stuck?.find(run) ?? []
-    const current = groups.filter((group) => stuck?.live.countsEnded !== true || waits(group, pods))
+    const current = groups.filter((group) => stuck?.live.countsEnded !== true || waits(group, live))
     return current.map((group) => ({
       sentence: group.describeNow(),
-      pods: new Set(group.ranks.map(({ rank }) => rank)),
+      pods: new Set(group.pods.map(({ pod }) => pod)),
     }))
   })
 }
@@ -41,11 +41,11 @@ export function findNoProgress(ranks: readonly LiveRank[], now: number): readonl
 /** Joins the last rows of the logs of a metric that count. */
 function storeNow(
   { name, store, stuck }: RunMetric,
-  ranks: readonly LiveRank[],
+  pods: readonly LivePod[],
   now: number,
 ): readonly (readonly [string, Stored])[] {
   if (store === undefined) return []
-  const own = ranks.flatMap(({ observers }) => observers.filter(({ metric }) => metric === name))
+  const own = pods.flatMap(({ observers }) => observers.filter(({ metric }) => metric === name))
   const current = own.filter((one) => {
     return hasEnded(one) ? stuck?.live.countsEnded === true : silenceOf(one, now) === undefined
   })
@@ -54,16 +54,16 @@ function storeNow(
 }
 
 function podsWith(
-  ranks: readonly LiveRank[],
+  pods: readonly LivePod[],
   isMeant: (observer: LiveObserver) => boolean,
 ): ReadonlySet<string> {
-  const own = ranks.filter(({ observers }) => observers.some(isMeant))
+  const own = pods.filter(({ observers }) => observers.some(isMeant))
   return new Set(own.map(({ namespace, pod }) => `${namespace}/${pod}`))
 }
 
-/** Reports whether a process waits in one of the pods. */
-function waits({ ranks }: StuckGroup, pods: ReadonlySet<string>): boolean {
-  return ranks.some(({ rank, lost }) => lost !== null && pods.has(rank))
+/** Reports whether a process waits in one of the pods that have not ended. */
+function waits({ pods }: StuckGroup, live: ReadonlySet<string>): boolean {
+  return pods.some(({ pod, lost }) => lost !== null && live.has(pod))
 }
 
 function hasEnded({ isOver, log }: LiveObserver): boolean {

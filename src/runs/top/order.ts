@@ -1,11 +1,11 @@
 import type { TopColumn } from './columns.ts'
-import type { TopLine } from './ranks.ts'
+import type { TopLine } from './pods.ts'
 
 /** How the lines are chosen and sorted. */
 export interface LineOrder {
-  /** The key of the column to sort by; undefined for the order of the ranks. */
+  /** The key of the column to sort by; undefined for the order of the pods. */
   readonly sort: string | undefined
-  /** Whether the smallest value is first, or in the order of the ranks the last rank. */
+  /** Whether the smallest value is first, or in the order of the pods the last pod. */
   readonly isReversed: boolean
   /** The text that lines contain, in upper or lower case; empty for all lines. */
   readonly filter: string
@@ -18,9 +18,9 @@ export function wordsOf({ label, pod, node, program }: TopLine): string {
 
 /**
  * Returns the lines that match the filter, sorted by a column: the greatest value first, and lines
- * without a value last. Lines with the same value are in the order of their ranks.
+ * without a value last. Lines with the same value are in the order of their pods.
  *
- * @param lines the lines in the order of their ranks
+ * @param lines the lines in the order of their pods
  */
 export function orderLines(
   lines: readonly TopLine[],

@@ -2,7 +2,7 @@ import type { RowsDescription } from '../../core/catalog.ts'
 import { findMetric } from '../metrics/index.ts'
 import { startLiveLog } from './live-log.ts'
 import { startLiveStore } from './live-store.ts'
-import type { LiveObserver, LiveRank } from './ranks.ts'
+import type { LiveObserver, LivePod } from './pods.ts'
 
 /** A log of which only the rows are kept that say whether processes make progress. */
 export interface ProgressLog {
@@ -41,7 +41,7 @@ interface State {
 
 /** @param description the description of the metric's rows */
 export function startProgressLog(
-  { namespace, pod }: Pick<LiveRank, 'namespace' | 'pod'>,
+  { namespace, pod }: Pick<LivePod, 'namespace' | 'pod'>,
   metric: string,
   description: RowsDescription,
 ): ProgressLog {

@@ -77,8 +77,8 @@ function logOf(logs: Map<string, GrowingLog>, entry: Entry): GrowingLog {
   return made
 }
 
-function placeOf({ source, metric, namespace, pod, node, rank }: RowOrigin): RowOrigin {
-  return { source, metric, namespace, pod, node, rank }
+function placeOf({ source, metric, namespace, pod, node, pod_index }: RowOrigin): RowOrigin {
+  return { source, metric, namespace, pod, node, pod_index }
 }
 
 /** Returns the time of the first row with a date; 0 if there is none. */

@@ -6,13 +6,13 @@ import type { Descriptions } from '../log/descriptions.ts'
 import type { LogEntry } from '../log/entry.ts'
 import { chooseColumns, sourcesOf, type TopColumn } from './columns.ts'
 import { startLiveLog } from './live-log.ts'
-import { compareRanks, type LiveObserver, type LiveRank } from './ranks.ts'
+import { comparePods, type LiveObserver, type LivePod } from './pods.ts'
 import type { RecordedLog } from './recorded-logs.ts'
 import { startTakers } from './row-takers.ts'
 
 /** Recorded logs whose rows are shown one after another, at the times of the logs. */
 export interface Replay {
-  readonly ranks: readonly LiveRank[]
+  readonly pods: readonly LivePod[]
   readonly columns: readonly TopColumn[]
   /** The time of the first and of the last row, in milliseconds since 1970. */
   readonly from: number
@@ -33,7 +33,7 @@ interface Observer extends LiveObserver {
   left: number
 }
 
-interface RecordedRank extends Omit<LiveRank, 'observers'> {
+interface RecordedPod extends Omit<LivePod, 'observers'> {
   readonly observers: Observer[]
 }
 
@@ -58,19 +58,19 @@ export function startReplay(
   const metrics = new Set(logs.flatMap(({ place }) => place.metric ?? []))
   const known = withOwn(descriptions, logs)
   const columns = chooseColumns(known, metrics, names)
-  const ranks = new Map<string, RecordedRank>()
+  const pods = new Map<string, RecordedPod>()
   const steps: Step[] = []
   for (const log of logs) {
     const description = known.get(log.place.metric ?? '')
     if (description === undefined) continue
-    const observer = observerOf(ranks, log, description, columns)
+    const observer = observerOf(pods, log, description, columns)
     observer.left += log.rows.length
     for (const { at, sample } of log.rows) steps.push({ at, sample, observer, log })
   }
   steps.sort((a, b) => a.at - b.at)
   let next = 0
   return {
-    ranks: [...ranks.values()].sort(compareRanks),
+    pods: [...pods.values()].sort(comparePods),
     columns,
     from: steps[0]?.at ?? 0,
     to: steps.at(-1)?.at ?? 0,
@@ -97,25 +97,25 @@ function withOwn(descriptions: Descriptions, logs: readonly RecordedLog[]): Desc
 }
 
 function observerOf(
-  ranks: Map<string, RecordedRank>,
+  pods: Map<string, RecordedPod>,
   { place }: RecordedLog,
   description: RowsDescription,
   columns: readonly TopColumn[],
 ): Observer {
-  const { namespace, pod, node, rank, source } = place
+  const { namespace, pod, node, pod_index, source } = place
   const own = { namespace: namespace ?? '', pod: pod ?? source ?? '' }
   const key = `${own.namespace}/${own.pod}`
-  const liveRank: RecordedRank = ranks.get(key) ?? { ...own, node, rank, observers: [] }
-  ranks.set(key, liveRank)
-  const known = liveRank.observers.find(({ metric }) => metric === place.metric)
+  const livePod: RecordedPod = pods.get(key) ?? { ...own, node, pod_index, observers: [] }
+  pods.set(key, livePod)
+  const known = livePod.observers.find(({ metric }) => metric === place.metric)
   if (known !== undefined) return known
   const observer = newObserver({ ...place, ...own }, description, columns)
-  liveRank.observers.push(observer)
+  livePod.observers.push(observer)
   return observer
 }
 
 function newObserver(
-  place: RowOrigin & Pick<LiveRank, 'namespace' | 'pod'>,
+  place: RowOrigin & Pick<LivePod, 'namespace' | 'pod'>,
   description: RowsDescription,
   columns: readonly TopColumn[],
 ): Observer {

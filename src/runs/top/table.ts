@@ -2,7 +2,7 @@ import stringWidth from 'string-width'
 import { printable } from '../../core/text/printable.ts'
 import type { TopColumn } from './columns.ts'
 import { formatState, formatValue, titleWithUnit } from './format-value.ts'
-import type { LineUnit, TopLine } from './ranks.ts'
+import type { LineUnit, TopLine } from './pods.ts'
 
 /** A column of texts, all of which are printable. */
 export interface TextColumn {
@@ -16,7 +16,7 @@ export interface TextColumn {
 /** The most characters of a title, or of a cell that is not a value. */
 const MAX_LENGTH = 40
 
-/** Builds the texts of a table: rank, program, state, worst finding, values, and node. */
+/** Builds the texts of a table: pod, program, state, worst finding, values, and node. */
 export function buildTable(
   lines: readonly TopLine[],
   columns: readonly TopColumn[],
@@ -28,7 +28,7 @@ export function buildTable(
     cells: lines.map((line) => printable(textOf(line), MAX_LENGTH)),
   })
   return [
-    texts('RANK', ({ label }) => label),
+    texts('POD', ({ label }) => label),
     ...(unit === 'program' ? [texts('PROGRAM', ({ program }) => program ?? '')] : []),
     texts('STATE', ({ state }) => formatState(state)),
     texts('FINDING', ({ findings }) => findings[0] ?? ''),

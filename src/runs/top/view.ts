@@ -1,7 +1,7 @@
 import type { TopColumn } from './columns.ts'
 import { FIRST_SORT } from './default-columns.ts'
 import type { LineOrder } from './order.ts'
-import type { LineUnit } from './ranks.ts'
+import type { LineUnit } from './pods.ts'
 
 /** The lines that the user has chosen to see, and their order. */
 export interface View extends LineOrder {
@@ -33,7 +33,7 @@ export interface Room {
 /**
  * Returns the first view.
  *
- * @param sort the key of the column to sort by, or `rank`; by default the time spent waiting for a
+ * @param sort the key of the column to sort by, or `pod`; by default the time spent waiting for a
  * CPU, or else the first column
  */
 export function firstView(
@@ -44,7 +44,7 @@ export function firstView(
   const usual = columns.find(({ title }) => title === FIRST_SORT) ?? columns[0]
   const chosen = columns.find(({ key }) => key === sort)
   return {
-    sort: sort === 'rank' && chosen === undefined ? undefined : (chosen ?? usual)?.key,
+    sort: sort === 'pod' && chosen === undefined ? undefined : (chosen ?? usual)?.key,
     isReversed: false,
     filter: '',
     unit,
@@ -58,7 +58,7 @@ export function firstView(
  * Returns the key of the column to sort by after the columns have changed: the same column, or one
  * with the same title, which another metric now provides, or the first column.
  *
- * @param sort the key until now; undefined for the order of the ranks
+ * @param sort the key until now; undefined for the order of the pods
  */
 export function keepSort(
   sort: string | undefined,
@@ -78,7 +78,7 @@ export const KEY_HELP: readonly (readonly [string, string])[] = [
   ['left', 'sort by the previous column'],
   ['r', 'reverse the order'],
   ['/', 'show only lines that contain a text; Escape clears it'],
-  ['p', 'switch between ranks and their programs'],
+  ['p', 'switch between pods and their programs'],
   ['up, down', 'scroll by a line'],
   ['PgUp, PgDn', 'scroll by a page'],
   ['Home, End', 'go to the first or the last line'],
@@ -108,7 +108,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   right: (view, room) => sortBy(view, room, 1),
   left: (view, room) => sortBy(view, room, -1),
   r: (view) => ({ ...view, isReversed: !view.isReversed }),
-  p: (view) => ({ ...view, unit: view.unit === 'rank' ? 'program' : 'rank', from: 0 }),
+  p: (view) => ({ ...view, unit: view.unit === 'pod' ? 'program' : 'pod', from: 0 }),
   '/': (view) => ({ ...view, isTyping: true, filter: '', from: 0 }),
   '?': (view) => ({ ...view, isHelp: true }),
   escape: (view) => ({ ...view, filter: '' }),
@@ -120,7 +120,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   end: (view, { lines }) => ({ ...view, from: lines }),
 }
 
-/** Sorts by the next or the previous of the ranks and the columns. */
+/** Sorts by the next or the previous of the pods and the columns. */
 function sortBy(view: View, { columns }: Room, step: number): View {
   const keys = [undefined, ...columns.map(({ key }) => key)]
   const at = Math.max(keys.indexOf(view.sort), 0)

@@ -12,7 +12,14 @@ export function recordedLog(name: string): string {
 /** Returns an observer that has ended. */
 export function endedObserver(pod: string, container: string): RunningObserver {
   return {
-    ...{ namespace: 'hpc', pod, uid: `uid-of-${pod}`, owner: null, node: 'node-1', rank: null },
+    ...{
+      namespace: 'hpc',
+      pod,
+      uid: `uid-of-${pod}`,
+      owner: null,
+      node: 'node-1',
+      pod_index: null,
+    },
     ...{ container, state: 'ended', restarts: 0, message: null, notices: [], ended: null },
     podLimits: { cpu: null, memory: null },
   }

@@ -18,11 +18,11 @@ const LOG = readFileSync(
 )
 const SUMMARY = '{"metric":"perf-sysstat","timepoints":3}\n{"program":"lmp","cpu_seconds":9.5}\n'
 
-const RANKS = [0, 1, 2, 3]
-const logsOf = (ranks: readonly number[], log = LOG) => {
-  return Object.fromEntries(ranks.map((rank) => [`lammps-${rank}-abcde/perf-sysstat`, log]))
+const PODS = [0, 1, 2, 3]
+const logsOf = (indexes: readonly number[], log = LOG) => {
+  return Object.fromEntries(indexes.map((index) => [`lammps-${index}-abcde/perf-sysstat`, log]))
 }
-const pods = () => RANKS.map((rank) => pod({ rank }))
+const pods = () => PODS.map((index) => pod({ index }))
 
 const parsed = (text: string) => {
   return text
@@ -31,8 +31,8 @@ const parsed = (text: string) => {
     .map((line) => JSON.parse(line))
 }
 
-t.test('the logs of all pods of a Job are written as JSON Lines with their ranks', async (t) => {
-  const { kubeconfig, asked } = await standIn(t, { pods, logs: logsOf(RANKS) })
+t.test('the logs of all pods of a Job are written as JSON Lines with their pods', async (t) => {
+  const { kubeconfig, asked } = await standIn(t, { pods, logs: logsOf(PODS) })
   const { code, out, err } = await run(['collect', 'job/lammps', '--kubeconfig', kubeconfig])
   t.equal(code, 0)
   const rows = parsed(out)
@@ -40,12 +40,12 @@ t.test('the logs of all pods of a Job are written as JSON Lines with their ranks
   t.strictSame(
     rows
       .filter(({ kind }) => kind === 'log')
-      .map(({ rank, pod, node, source }) => [rank, pod, node, source]),
-    RANKS.map((rank) => [
-      `${rank}`,
-      `lammps-${rank}-abcde`,
+      .map(({ pod_index, pod, node, source }) => [pod_index, pod, node, source]),
+    PODS.map((index) => [
+      `${index}`,
+      `lammps-${index}-abcde`,
       'node-1',
-      `hpc/lammps-${rank}-abcde/perf-sysstat`,
+      `hpc/lammps-${index}-abcde/perf-sysstat`,
     ]),
     'the logs are in the order of the pods',
   )
@@ -62,7 +62,7 @@ t.test('the logs of all pods of a Job are written as JSON Lines with their ranks
 t.test(
   'CSV output has one header line, and no temporary file remains in the folder of --to',
   async (t) => {
-    const { kubeconfig } = await standIn(t, { pods, logs: logsOf(RANKS) })
+    const { kubeconfig } = await standIn(t, { pods, logs: logsOf(PODS) })
     const folder = t.testdir({})
     const file = join(folder, 'run.csv')
     const args = ['collect', '-l', 'app=x', '-o', 'csv', '--to', file, '--kubeconfig', kubeconfig]
@@ -79,13 +79,13 @@ t.test(
 t.test(
   'with --output logs, each log is written unchanged to its own file in the folder of --to',
   async (t) => {
-    const { kubeconfig } = await standIn(t, { pods, logs: logsOf(RANKS) })
+    const { kubeconfig } = await standIn(t, { pods, logs: logsOf(PODS) })
     const folder = join(t.testdir({}), 'logs/')
     const args = ['collect', 'job/lammps', '-o', 'logs', '--to', folder, '--kubeconfig', kubeconfig]
     t.equal((await run(args)).code, 0)
     t.strictSame(readdirSync(folder).sort(), [
       JOURNAL,
-      ...RANKS.map((rank) => `lammps-${rank}-abcde.perf-sysstat.log`),
+      ...PODS.map((index) => `lammps-${index}-abcde.perf-sysstat.log`),
     ])
     t.equal(readFileSync(join(folder, 'lammps-2-abcde.perf-sysstat.log'), 'utf8'), LOG)
   },
@@ -111,10 +111,10 @@ function profileLog(lines: readonly string[]): string {
 
 /** Returns the pods of a Job with cpu-profile, and their logs with these lines. */
 function profiled(lines: readonly (readonly string[])[]) {
-  const logs = lines.map((own, rank) => [`lammps-${rank}-abcde/cpu-profile`, profileLog(own)])
+  const logs = lines.map((own, index) => [`lammps-${index}-abcde/cpu-profile`, profileLog(own)])
   const metrics = ['cpu-profile']
   return {
-    pods: () => lines.map((_, rank) => pod({ rank, metrics })),
+    pods: () => lines.map((_, index) => pod({ index, metrics })),
     logs: Object.fromEntries(logs) as Record<string, string>,
   }
 }
@@ -182,8 +182,8 @@ t.test('the other formats have no data of raw files', async (t) => {
 })
 
 t.test('collect reads all pages of the list of pods', async (t) => {
-  const many = Array.from({ length: 501 }, (_, rank) => rank)
-  const world = { pods: () => many.map((rank) => pod({ rank })), logs: logsOf(many) }
+  const many = Array.from({ length: 501 }, (_, index) => index)
+  const world = { pods: () => many.map((index) => pod({ index })), logs: logsOf(many) }
   const { kubeconfig } = await standIn(t, world)
   const { code, out } = await run([
     'collect',
@@ -201,7 +201,7 @@ t.test(
   'a missing log is reported, all other logs are written, and the exit code is 1',
   async (t) => {
     const message = 'container "perf-sysstat" in pod "lammps-1-abcde" is waiting to start'
-    const logs = { ...logsOf(RANKS), 'lammps-1-abcde/perf-sysstat': { code: 400, message } }
+    const logs = { ...logsOf(PODS), 'lammps-1-abcde/perf-sysstat': { code: 400, message } }
     const { kubeconfig } = await standIn(t, { pods, logs })
     const { code, out, err } = await run(['collect', 'job/lammps', '--kubeconfig', kubeconfig])
     t.equal(code, 1)
@@ -220,14 +220,18 @@ t.test(
     const state = { terminated: { exitCode: 0, message: SUMMARY } }
     const gone = 'unable to retrieve container logs for containerd://abc'
     const world = {
-      pods: () => [pod({ rank: 0, state }), pod({ rank: 1 })],
+      pods: () => [pod({ index: 0, state }), pod({ index: 1 })],
       logs: { ...logsOf([1]), 'lammps-0-abcde/perf-sysstat': gone },
     }
     const { kubeconfig } = await standIn(t, world)
     const { code, out, err } = await run(['collect', 'job/lammps', '--kubeconfig', kubeconfig])
     t.equal(code, 1)
     const [log] = parsed(out)
-    t.match(log, { kind: 'log', rank: '0', summary: [{}, { program: 'lmp', cpu_seconds: 9.5 }] })
+    t.match(log, {
+      kind: 'log',
+      pod_index: '0',
+      summary: [{}, { program: 'lmp', cpu_seconds: 9.5 }],
+    })
     t.match(
       err,
       `its log does not come from an observer: ${gone}; its summary was read from the termi`,
@@ -248,7 +252,7 @@ t.test(
         setTimeout(() => response.destroy(), 50)
       },
     }
-    const { kubeconfig } = await standIn(t, { pods: () => [pod({ rank: 0 })], logs })
+    const { kubeconfig } = await standIn(t, { pods: () => [pod({ index: 0 })], logs })
     const { code, out, err } = await run([
       'collect',
       'pod/lammps-0-abcde',
@@ -283,7 +287,7 @@ t.test(
       response.end(`${lines.slice(60).join('\n')}\n`)
     }
     const now = () => [
-      isOver ? pod({ rank: 0 }) : pod({ rank: 0, phase: 'Running', state: { running: {} } }),
+      isOver ? pod({ index: 0 }) : pod({ index: 0, phase: 'Running', state: { running: {} } }),
     ]
     const { kubeconfig } = await standIn(t, {
       pods: now,
@@ -350,7 +354,7 @@ const WRONG: readonly (readonly [string, string | undefined, object, RegExp])[] 
 ]
 
 t.test('collect rejects a wrong command line and a failed request with a UsageError', async (t) => {
-  const { kubeconfig } = await standIn(t, { pods, logs: logsOf(RANKS) })
+  const { kubeconfig } = await standIn(t, { pods, logs: logsOf(PODS) })
   for (const [what, workload, options, message] of WRONG) {
     const all = { output: 'jsonl', parallel: 4, kubeconfig, ...options } as const
     const outcome = collect(workload === undefined ? [] : [workload], all, createSession())
@@ -362,7 +366,7 @@ t.test(
   'if pods have no observers, the message gives the reason from the status annotation of a pod',
   async (t) => {
     const status = JSON.stringify({ outcome: 'left', reason: 'host-pid', message: 'no room' })
-    const left = () => [pod({ rank: 0, metrics: [], status })]
+    const left = () => [pod({ index: 0, metrics: [], status })]
     const { kubeconfig } = await standIn(t, { pods: left, logs: {} })
     const { code, err } = await run(['collect', 'job/lammps', '--kubeconfig', kubeconfig])
     t.equal(code, 2)
@@ -393,9 +397,9 @@ t.test(
 t.test(
   'collect ends with exit code 0 and without a message if the reader closes the output pipe',
   async (t) => {
-    const many = Array.from({ length: 40 }, (_, rank) => rank)
+    const many = Array.from({ length: 40 }, (_, index) => index)
     const world = {
-      pods: () => many.map((rank) => pod({ rank })),
+      pods: () => many.map((index) => pod({ index })),
       logs: logsOf(many, LOG.repeat(20)),
     }
     const { kubeconfig } = await standIn(t, world)
@@ -425,8 +429,10 @@ t.test('the message names a kubeconfig that is missing or invalid', async (t) =>
 })
 
 /** Returns a pod with a valid status annotation. The catalog has another image for its observer. */
-function forged(rank: number): object {
-  const made = pod({ rank }) as { spec: { initContainers: readonly { name: string }[] } }
+function forged(pod_index: number): object {
+  const made = pod({ index: pod_index }) as {
+    spec: { initContainers: readonly { name: string }[] }
+  }
   const initContainers = made.spec.initContainers.map((one) => ({ ...one, image: 'evil:1' }))
   return { ...made, spec: { ...made.spec, initContainers } }
 }
@@ -434,7 +440,7 @@ function forged(rank: number): object {
 t.test(
   'the log of a container that differs from the catalog gets a notice, also in the report',
   async (t) => {
-    const world = { pods: () => [pod({ rank: 0 }), forged(1)], logs: logsOf([0, 1]) }
+    const world = { pods: () => [pod({ index: 0 }), forged(1)], logs: logsOf([0, 1]) }
     const { kubeconfig } = await standIn(t, world)
     const file = join(t.testdir({}), 'run.jsonl')
     const { code, err } = await run([
@@ -459,7 +465,10 @@ t.test(
   'if the catalog cannot be read, a notice says that containers were not compared with it',
   async (t) => {
     const status = JSON.stringify({ outcome: 'injected', metrics: ['perf-sysstat'], catalog: 'x' })
-    const world = { pods: () => [0, 1].map((rank) => pod({ rank, status })), logs: logsOf([0, 1]) }
+    const world = {
+      pods: () => [0, 1].map((index) => pod({ index, status })),
+      logs: logsOf([0, 1]),
+    }
     const { kubeconfig } = await standIn(t, world)
     const args = ['collect', 'job/lammps', '--kubeconfig', kubeconfig]
     const { err } = await run(args)
@@ -472,12 +481,12 @@ t.test(
   },
 )
 
-t.test('collect and report say how many ranks are observed', async (t) => {
-  const message = 'annotation ridealong.dev/pods: every:4 does not select rank 1'
+t.test('collect and report say how many pods are observed', async (t) => {
+  const message = 'annotation ridealong.dev/pods: every:4 does not select pod 1'
   const status = JSON.stringify({ outcome: 'left', reason: 'pod-not-selected', message })
   const all = () =>
-    [...Array(20).keys()].map((rank) =>
-      rank % 4 === 0 ? pod({ rank }) : pod({ rank, metrics: [], status }),
+    [...Array(20).keys()].map((index) =>
+      index % 4 === 0 ? pod({ index }) : pod({ index, metrics: [], status }),
     )
   const { kubeconfig } = await standIn(t, { pods: all, logs: logsOf([0, 4, 8, 12, 16]) })
   const file = join(t.testdir({}), 'run.jsonl')
@@ -485,27 +494,27 @@ t.test('collect and report say how many ranks are observed', async (t) => {
     const args = ['collect', 'job/lammps', '--to', file, '--kubeconfig', kubeconfig, ...more]
     const { code, err } = await run(args)
     t.equal(code, 0)
-    t.match(err, 'ridealong: 5 of 20 ranks observed\nridealong: 5 of 5 logs, ')
+    t.match(err, 'ridealong: 5 of 20 pods observed\nridealong: 5 of 5 logs, ')
     const logs = parsed(readFileSync(file, 'utf8')).filter(({ kind }) => kind === 'log')
     t.equal(logs.length, 5)
     const metrics = { 'perf-sysstat': 5 }
-    for (const { observedRanks } of logs)
-      t.strictSame(observedRanks, { workload: 'job/lammps', total: 20, observed: 5, metrics })
+    for (const { observedPods } of logs)
+      t.strictSame(observedPods, { workload: 'job/lammps', total: 20, observed: 5, metrics })
   }
   const { out } = await run(['report', file, '--output', 'json'])
-  const { observedRanks, notices } = JSON.parse(out)
-  t.match(observedRanks, [{ workload: 'job/lammps', total: 20, observed: 5 }])
+  const { observedPods, notices } = JSON.parse(out)
+  t.match(observedPods, [{ workload: 'job/lammps', total: 20, observed: 5 }])
   t.equal(
     notices[0],
-    'job/lammps: 5 of 20 ranks observed (ridealong.dev/pods). This report is only about the ' +
-      'observed ranks.',
+    'job/lammps: 5 of 20 pods observed (ridealong.dev/pods). This report is only about the ' +
+      'observed pods.',
   )
 })
 
-t.test('if no rank is selected, collect says why there are no observers', async (t) => {
+t.test('if no pod is selected, collect says why there are no observers', async (t) => {
   const status = JSON.stringify({ outcome: 'left', reason: 'pod-not-selected', message: 'm' })
   const { kubeconfig } = await standIn(t, {
-    pods: () => [pod({ rank: 1, metrics: [], status })],
+    pods: () => [pod({ index: 1, metrics: [], status })],
     logs: {},
   })
   const { code, err } = await run(['collect', 'job/lammps', '--kubeconfig', kubeconfig])

@@ -137,8 +137,8 @@ t.test('runs of different metrics are compared by their quantities', async (t) =
   const paths = ['vitals', 'perf-sysstat'].map((metric) => {
     const path = join(folder, metric)
     mkdirSync(path)
-    for (const rank of [0, 1]) {
-      const name = `lammps-${rank}.${metric}.log`
+    for (const pod of [0, 1]) {
+      const name = `lammps-${pod}.${metric}.log`
       copyFileSync(join(ALL, name), join(path, name))
     }
     return path
@@ -148,8 +148,8 @@ t.test('runs of different metrics are compared by their quantities', async (t) =
   const { kind, sides, comparisons, scaling } = JSON.parse(out)
   t.equal(kind, 'Comparison')
   t.match(sides, [
-    { name: 'A', runs: [{ files: paths[0], ranks: 2, rankKind: 'pods', seconds: 34.084 }] },
-    { name: 'B', runs: [{ files: paths[1], ranks: 2, rankKind: 'pods', seconds: 32 }] },
+    { name: 'A', runs: [{ files: paths[0], size: 2, sizeUnit: 'pods', seconds: 34.084 }] },
+    { name: 'B', runs: [{ files: paths[1], size: 2, sizeUnit: 'pods', seconds: 32 }] },
   ])
   t.equal(scaling, null)
   const [{ verdict, quantities }] = comparisons
@@ -190,15 +190,15 @@ t.test('the efficiency and its factors are compared, if both sides have them', a
 
 t.test('the efficiency of an MPI job is not compared with that of processors', async (t) => {
   const folder = t.testdir({ mpi: {}, vitals: {} })
-  for (const rank of [0, 1])
+  for (const pod of [0, 1])
     for (const [to, metric] of [
       ['mpi', 'mpi-trace'],
       ['mpi', 'vitals'],
       ['vitals', 'vitals'],
     ] as const)
       copyFileSync(
-        join(ALL, `lammps-${rank}.${metric}.log`),
-        join(folder, to, `${rank}.${metric}.log`),
+        join(ALL, `lammps-${pod}.${metric}.log`),
+        join(folder, to, `${pod}.${metric}.log`),
       )
   const { out } = await run(['compare', join(folder, 'mpi'), join(folder, 'vitals')])
   t.match(out, /\n {2}MPI job: platform +0\.\d\d +– +– +B: no log of mpi-trace\n/)

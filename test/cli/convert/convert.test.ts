@@ -99,8 +99,5 @@ t.test('notices say which rows are missing', async (t) => {
   const { code, err } = await run(['convert', '-', file, '--format', 'collapsed'], killed)
   t.equal(code, 0)
   t.match(err, /cut\.log: is incomplete: its end is missing/)
-  t.match(
-    err,
-    /Not all stacks of these processes are known: lmp 17 \(incomplete\) of rank standard/,
-  )
+  t.match(err, /Not all stacks of these processes are known: lmp 17 \(incomplete\) of pod standard/)
 })

@@ -22,7 +22,7 @@ t.test(
     t.equal(data.logs, files.length)
     t.match(data.programs, ['python3.8', 'sh'])
     t.match(data.notices[0], /each contains averages since the node started/)
-    t.match(data.rows[1], { program: 'sh', rank: 'perf-sysstat-head-format-generated.log' })
+    t.match(data.rows[1], { program: 'sh', pod: 'perf-sysstat-head-format-generated.log' })
     const total = data.columns.findIndex(({ key }) => key === 'cpu_seconds')
     t.equal(data.rows[1]?.values[total], null, 'a process with averages has no total')
     t.ok(data.devices.lines.some(({ program }) => program === 'nvme0n1'))
@@ -60,7 +60,7 @@ t.test('a link under the temporary name of the page is not followed', async (t) 
 t.test('ridealong report - reads a log from standard input', async (t) => {
   const { code, out } = await run(['report', '-', '-o', 'html'], readFileSync(PERF, 'utf8'))
   t.equal(code, 0)
-  t.match(dataOf(out), { ranks: ['standard input'], samples: 3 })
+  t.match(dataOf(out), { pods: ['standard input'], samples: 3 })
 })
 
 t.test(
@@ -140,7 +140,7 @@ t.test('a page replaces a page of the same run, and any other file only by force
   t.equal(readFileSync(mine, 'utf8'), '<title>My molecules</title>')
   for (const file of [page, mine])
     t.match(await run(['report', second, '--to', file, '--force']), { code: 0 })
-  t.match(readFileSync(mine, 'utf8'), dataOf(readFileSync(page, 'utf8')).ranks[0])
+  t.match(readFileSync(mine, 'utf8'), dataOf(readFileSync(page, 'utf8')).pods[0])
   t.match(await run(['report', second, '--to', join(folder, 'empty.html')]), { code: 0 })
 })
 
@@ -175,15 +175,15 @@ t.test('the findings are printed as JSON for programs', async (t) => {
     apiVersion: 'ridealong.dev/v1alpha1',
     kind: 'Findings',
     title: 'Job/ranks in hpc',
-    ranks: [{ rank: '0' }],
+    pods: [{ pod: '0' }],
     logs: 2,
     findings: [
       {
         rule: 'throttled',
         severity: 'slowdown',
-        scope: 'rank',
+        scope: 'pod',
         threshold: { value: 25, unit: 'percent' },
-        ranks: [{ rank: '0', things: ['container app'] }],
+        pods: [{ pod: '0', things: ['container app'] }],
         column: { metric: 'pressure', section: 'container', column: 'throttled' },
       },
     ],

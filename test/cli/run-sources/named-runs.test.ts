@@ -13,9 +13,9 @@ const LOG = readFileSync(
   new URL('../../logs/perf-sysstat-head-format-generated.log', import.meta.url),
   'utf8',
 )
-const logsOf = (ranks: readonly number[]) =>
-  Object.fromEntries(ranks.map((rank) => [`lammps-${rank}-abcde/perf-sysstat`, LOG]))
-const WORLD: World = { pods: () => [0, 1].map((rank) => pod({ rank })), logs: logsOf([0, 1]) }
+const logsOf = (indexes: readonly number[]) =>
+  Object.fromEntries(indexes.map((index) => [`lammps-${index}-abcde/perf-sysstat`, LOG]))
+const WORLD: World = { pods: () => [0, 1].map((index) => pod({ index })), logs: logsOf([0, 1]) }
 
 /** Runs the command in an empty folder, in which it writes its pages. */
 async function place(t: Test, world: World) {
@@ -40,9 +40,9 @@ t.test('report collects a workload, prints the report and writes a page', async 
   for (const words of [['job/lammps'], ['Job/lammps', '--follow']]) {
     const { code, out, err } = await run('report', ...words)
     t.strictSame([code, err], [0, 'ridealong: wrote lammps.html\n'])
-    t.match(out, /^Observers in hpc\nTook \d+ s on 2 ranks\./)
-    const { ranks, samples } = dataOf(readFileSync(join(folder, 'lammps.html'), 'utf8'))
-    t.strictSame([ranks, samples], [['0', '1'], 6])
+    t.match(out, /^Observers in hpc\nTook \d+ s on 2 pods\./)
+    const { pods, samples } = dataOf(readFileSync(join(folder, 'lammps.html'), 'utf8'))
+    t.strictSame([pods, samples], [['0', '1'], 6])
   }
   t.match(await run('report', 'job', 'lammps', '--to', 'other.html'), { code: 0 })
   t.ok(existsSync('other.html'))
@@ -52,7 +52,7 @@ t.test('report collects a workload, prints the report and writes a page', async 
 t.test('a report for programs, or of files, writes no page', async (t) => {
   const { run, folder } = await place(t, WORLD)
   const json = await run('report', 'job/lammps', '-o', 'json')
-  t.match(JSON.parse(json.out), { kind: 'Findings', ranks: [{ rank: '0' }, { rank: '1' }] })
+  t.match(JSON.parse(json.out), { kind: 'Findings', pods: [{ podIndex: '0' }, { podIndex: '1' }] })
   t.match(await run('report', 'job/lammps', '--to', '-'), { code: 0, err: '' })
   t.match(await run('report', 'job/lammps', '-o', 'html'), { code: 0, out: /^<!doctype html>/ })
   t.strictSame(readdirSync(folder), ['job'])
@@ -61,12 +61,12 @@ t.test('a report for programs, or of files, writes no page', async (t) => {
 t.test('a run that goes on is reported so far, and a missing log is named', async (t) => {
   const running = { phase: 'Running', state: { running: {} } }
   const { run } = await place(t, {
-    pods: () => [0, 1].map((rank) => pod({ rank, ...running })),
+    pods: () => [0, 1].map((index) => pod({ index, ...running })),
     logs: logsOf([0]),
   })
   const { code, out, err } = await run('report', 'job/lammps')
   t.equal(code, 1)
-  t.match(out, /^.*\nHas taken \d+ s so far on 1 rank\./)
+  t.match(out, /^.*\nHas taken \d+ s so far on 1 index\./)
   t.match(err, /the log of hpc\/lammps-1-abcde\/perf-sysstat is missing or incomplete: /)
   t.match(await run('convert', 'job/lammps', '--format', 'chrome-trace'), { code: 1, out: /^\{/ })
   t.match(await run('compare', 'job/lammps', 'job/lammps'), { code: 1 })

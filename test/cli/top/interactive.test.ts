@@ -5,7 +5,7 @@ import { standIn } from '../../stand-ins/pod-logs.ts'
 import { until } from '../../until.ts'
 import { run } from '../command.ts'
 import { openProcessTerminal, type ProcessTerminal } from './process-terminal.ts'
-import { pressureRows, RUNNING, type RunOfRanks, runOfRanks, timepoint } from './run-of-ranks.ts'
+import { pressureRows, RUNNING, type RunOfPods, runOfPods, timepoint } from './run-of-pods.ts'
 import { openTerminal, type Terminal, type TerminalSize } from './terminal.ts'
 
 // `top` in a terminal of the test, or in a real one where signals, its settings or its size matter.
@@ -23,7 +23,7 @@ interface Beginning {
   readonly size?: TerminalSize
   readonly env?: Readonly<Record<string, string>>
   /** Writes rows before `top` is started. */
-  readonly prepare?: (world: RunOfRanks) => void
+  readonly prepare?: (world: RunOfPods) => void
 }
 
 type Open<Opened> = (
@@ -33,21 +33,21 @@ type Open<Opened> = (
   env?: Readonly<Record<string, string>>,
 ) => Promise<Opened>
 
-/** Starts `top` in a terminal of the test, on a run with this number of ranks. */
-const started = (t: Test, ranks: number, beginning: Beginning = {}) =>
-  startedIn(openTerminal, t, ranks, beginning)
+/** Starts `top` in a terminal of the test, on a run with this number of pods. */
+const started = (t: Test, indexes: number, beginning: Beginning = {}) =>
+  startedIn(openTerminal, t, indexes, beginning)
 
 /** Starts `top` in a process and a terminal of its own. */
-const startedProcess = (t: Test, ranks: number, beginning: Beginning = {}) =>
-  startedIn(openProcessTerminal, t, ranks, beginning)
+const startedProcess = (t: Test, indexes: number, beginning: Beginning = {}) =>
+  startedIn(openProcessTerminal, t, indexes, beginning)
 
 async function startedIn<Opened extends Terminal>(
   open: Open<Opened>,
   t: Test,
-  ranks: number,
+  indexes: number,
   { words = [], size, env, prepare = () => {} }: Beginning,
 ) {
-  const world = runOfRanks(ranks)
+  const world = runOfPods(indexes)
   prepare(world)
   const { kubeconfig, asked } = await standIn(t, { pods: () => world.pods, logs: world.logs })
   const args = ['top', 'job/lammps', '--kubeconfig', kubeconfig, ...words]
@@ -56,7 +56,7 @@ async function startedIn<Opened extends Terminal>(
 }
 
 /** Returns the first words of the lines of the table. */
-const ranksIn = (screen: readonly string[]) => {
+const podsIn = (screen: readonly string[]) => {
   const header = screen.findIndex((line) => line.startsWith('RANK'))
   const lines = screen.slice(header + 1, -1).filter((line) => line !== '')
   return lines.map((line) => line.split(/\s+/)[0])
@@ -67,21 +67,21 @@ t.test('rows are shown when they arrive, before the next timepoint', async (t) =
   await terminal.shows(/no rows yet/)
   perf[0]?.append(timepoint([{ cpu: 97.5, rss: 2048 }]))
   const screen = await terminal.shows(/97\.5/)
-  t.match(screen, /^job\/lammps in hpc: 2 ranks, 1 running, 1 without rows yet$/m)
+  t.match(screen, /^job\/lammps in hpc: 2 indexes, 1 running, 1 without rows yet$/m)
   t.match(screen, /^RANK {2,}STATE .*CPU % .*WAIT %▼ .*THROTTLED % .*MEMORY/m)
   t.match(screen, /^0 +running +97\.5 +- +- +2\.0 MiB +- +- +node-1$/m)
-  t.match(screen, /^1 +no rows yet +- +- +- +- +- +- +node-1$/m, 'rank 1 has no values')
+  t.match(screen, /^1 +no rows yet +- +- +- +- +- +- +node-1$/m, 'pod 1 has no values')
   terminal.press('q')
   await terminal.end()
 })
 
 t.test('counters are shown as their growth, and the lines are sorted by the wait', async (t) => {
   const { perf, pressure, terminal } = await started(t, 3)
-  for (const rank of [0, 1, 2]) {
-    perf[rank]?.append(timepoint([{ cpu: 50 + rank }]))
-    pressure[rank]?.append(pressureRows(0, 10, 3))
-    // Rank 1 waits for 0.9 s of 2 s; the others for less.
-    pressure[rank]?.append(pressureRows(2, [10.2, 10.9, 10.4][rank] ?? 0, 3 + rank / 10))
+  for (const index of [0, 1, 2]) {
+    perf[index]?.append(timepoint([{ cpu: 50 + index }]))
+    pressure[index]?.append(pressureRows(0, 10, 3))
+    // Pod 1 waits for 0.9 s of 2 s; the others for less.
+    pressure[index]?.append(pressureRows(2, [10.2, 10.9, 10.4][index] ?? 0, 3 + index / 10))
   }
   const screen = await terminal.shows(/^1 .* 45\.0 .*\n2 .* 20\.0 .*\n0 .* 10\.0 /m)
   t.match(screen, /^1 .* 51\.0 +45\.0 +5\.0 /m)
@@ -92,9 +92,9 @@ t.test('counters are shown as their growth, and the lines are sorted by the wait
 
 t.test('keys sort, filter, scroll and show programs and the help', async (t) => {
   const { perf, terminal } = await started(t, 12)
-  for (const [rank, log] of perf.entries()) {
+  for (const [index, log] of perf.entries()) {
     const programs = [
-      { program: 'lmp', pid: 7, cpu: rank },
+      { program: 'lmp', pid: 7, cpu: index },
       { program: 'orted', pid: 1, cpu: 1 },
     ]
     log.append(timepoint(programs))
@@ -114,17 +114,17 @@ t.test('keys sort, filter, scroll and show programs and the help', async (t) => 
   const found = await after('ABCDE', /12 of 12 lines match/)
   t.match(found.at(-1), '/ABCDE_')
   const one = await after(`${'\u007f'.repeat(5)}-11-`, /1 of 12 lines match/)
-  t.strictSame(ranksIn(one), ['11'], 'the filter matches a part of the name of the pod')
+  t.strictSame(podsIn(one), ['11'], 'the filter matches a part of the name of the pod')
   await after('\r', /^q quit.*filter: -11-/m)
   const cleared = await after('\u001b', /^q quit.*p programs$/m)
-  t.equal(ranksIn(cleared).length, 12)
-  const programs = await after('p', /^RANK▲ +PROGRAM[\s\S]*p ranks$/m)
-  t.equal(ranksIn(programs).length, 20, 'the table shows as many lines as fit')
+  t.equal(podsIn(cleared).length, 12)
+  const programs = await after('p', /^RANK▲ +PROGRAM[\s\S]*p indexes$/m)
+  t.equal(podsIn(programs).length, 20, 'the table shows as many lines as fit')
   t.match(programs.join('\n'), /^0 +orted .* 1\.0/m)
   const scrolled = await after('\u001b[F', /^11 +orted/m)
-  t.equal(ranksIn(scrolled).length, 20, 'End shows the last page')
+  t.equal(podsIn(scrolled).length, 20, 'End shows the last page')
   const upwards = await after('\u001b[A\u001b[5~', /^0 +lmp/m)
-  t.equal(ranksIn(upwards)[0], '0')
+  t.equal(podsIn(upwards)[0], '0')
   const help = await after('?', /^Keys$/m)
   t.match(help.join('\n'), /THROTTLED % +pressure: seconds for which threads could not run/)
   await after('?', /^RANK/m)
@@ -138,14 +138,14 @@ t.test('the table follows the size of the terminal', async (t) => {
   await terminal.shows(/^7 .* 20\.0.*node-1/m)
   terminal.resize(60, 8)
   const small = await terminal.shows(/^q quit/m)
-  await until('only four ranks are shown', async () => {
-    return ranksIn(await terminal.screen()).length === 4
+  await until('only four pods are shown', async () => {
+    return podsIn(await terminal.screen()).length === 4
   })
   t.match(small.split('\n')[0], 'job/lammps')
   for (const line of await terminal.screen()) t.ok(line.length <= 60, line)
   t.match((await terminal.screen()).join('\n'), /WAIT %▼/, 'the sorted column is visible')
   terminal.resize(120, 30)
-  await until('all ranks are shown', async () => ranksIn(await terminal.screen()).length === 8)
+  await until('all pods are shown', async () => podsIn(await terminal.screen()).length === 8)
   t.match((await terminal.screen()).at(-1), /^q quit/, 'the keys are in the last row')
   terminal.press('q')
   await terminal.end()
@@ -225,19 +225,19 @@ for (const [title, suspend] of [
   })
 }
 
-t.test('ranks without programs are counted and shown', async (t) => {
+t.test('pods without programs are counted and shown', async (t) => {
   const { perf, terminal } = await started(t, 3, { words: ['--by', 'program'] })
   perf[1]?.append(timepoint([{ cpu: 20 }]))
   const screen = await terminal.shows(/^1 +lmp +running +20\.0/m)
-  t.match(screen, /hpc: 3 ranks, 1 running, 2 without rows yet$/m)
+  t.match(screen, /hpc: 3 indexes, 1 running, 2 without rows yet$/m)
   t.match(screen, /^0 +no rows yet +- +- /m)
   terminal.press('q')
   await terminal.end()
 })
 
 t.test('the lines stay sorted by the wait when another metric measures it', async (t) => {
-  const prepare = ({ pods }: RunOfRanks) => {
-    pods[0] = pod({ rank: 0, metrics: ['perf-sysstat'], ...RUNNING })
+  const prepare = ({ pods }: RunOfPods) => {
+    pods[0] = pod({ index: 0, metrics: ['perf-sysstat'], ...RUNNING })
   }
   const { add, terminal } = await started(t, 1, { prepare })
   await terminal.shows(/STATE +FINDING +CPU % +WAIT %▼ +MEMORY/)
@@ -252,7 +252,7 @@ t.test('a pod that ends keeps its last values, and is marked as ended', async (t
   const { perf, pressure, pods, terminal } = await started(t, 2)
   for (const log of perf) log.append(timepoint([{ cpu: 20 }]))
   await terminal.shows(/^0 +running +20\.0 .*\n1 +running +20\.0/m)
-  pods[0] = pod({ rank: 0, metrics: ['perf-sysstat', 'pressure'] })
+  pods[0] = pod({ index: 0, metrics: ['perf-sysstat', 'pressure'] })
   perf[0]?.end()
   pressure[0]?.end()
   const screen = await terminal.shows(/^0 +ended +20\.0/m)
@@ -283,13 +283,13 @@ t.test('pods that appear later are shown', async (t) => {
   await terminal.end()
 })
 
-t.test('a rank without recent rows has the state "no rows for"', async (t) => {
+t.test('a pod without recent rows has the state "no rows for"', async (t) => {
   // The two timepoints are a second apart, and the last is more than half a minute old.
   const old = pressureRows(-31, 1, 0) + pressureRows(-30, 1.5, 0)
-  const prepare = ({ pressure }: RunOfRanks) => pressure[0]?.append(old)
+  const prepare = ({ pressure }: RunOfPods) => pressure[0]?.append(old)
   const { terminal } = await started(t, 1, { prepare })
   const screen = await terminal.shows(/^0 +no rows for \d+ (s|min) +- +50\.0/m)
-  t.match(screen, /1 rank, 1 without recent rows/)
+  t.match(screen, /1 index, 1 without recent rows/)
   terminal.press('q')
   await terminal.end()
 })
@@ -319,7 +319,7 @@ t.test('after a connection breaks within a line, no row is lost or doubled', asy
 })
 
 t.test('a log that cannot be read is reported, and is read again later', async (t) => {
-  const world = runOfRanks(2)
+  const world = runOfPods(2)
   const answer = world.logs['lammps-1-abcde/perf-sysstat']
   let isRefused = true
   const logs = {

@@ -22,7 +22,7 @@ t.test('the end of recorded logs is written at once, with the verdict', async (t
   t.strictSame([apiVersion, kind], ['ridealong.dev/v1alpha1', 'Top'])
   t.match(
     verdict,
-    /^Took 19 s on 1 rank\. Efficiency 0\.20: the CPU limit kept threads from running/,
+    /^Took 19 s on 1 index\. Efficiency 0\.20: the CPU limit kept threads from running/,
   )
   t.match(efficiency, { basis: 'processors', size: 1, job: null })
   t.match(efficiency.factors, [
@@ -31,28 +31,28 @@ t.test('the end of recorded logs is written at once, with the verdict', async (t
     { name: 'storage' },
     { name: 'activity' },
   ])
-  t.equal(efficiency.ranks, undefined, 'the lines have the ranks')
-  t.match(lines, [{ rank: '1', state: 'ended', findings: ['throttled'] }])
+  t.equal(efficiency.pods, undefined, 'the lines have the pods')
+  t.match(lines, [{ pod_index: '1', state: 'ended', findings: ['throttled'] }])
 })
 
 t.test('a folder is read; the table and the CSV have the findings', async (t) => {
-  const table = await run(['top', RUN, '--sort', 'rank'])
+  const table = await run(['top', RUN, '--sort', 'pod'])
   t.equal(table.code, 0, table.err)
-  t.match(table.out, /^Took \d+ s on 2 MPI ranks\. Efficiency 0\.10: /)
+  t.match(table.out, /^Took \d+ s on 2 MPI ranks in 2 pods\. Efficiency 0\.10: /)
   t.match(table.out, /^Efficiency 0\.10 = load balance 0\.99 × communication and platform 0\.10$/m)
   t.match(
     table.out,
     /^ {2}Communication and platform 0\.10 = communication 0\.60 × platform 0\.16$/m,
   )
   t.match(table.out, /^0 +ended +waiting-for-cpu .*\n1 +ended +waiting-for-cpu /m)
-  const csv = await run(['top', RUN, '--sort', 'rank', '-o', 'csv'])
+  const csv = await run(['top', RUN, '--sort', 'pod', '-o', 'csv'])
   t.match(csv.out, /^0,.*,ended,,,waiting-for-cpu much-time-in-mpi,/m)
 })
 
 t.test('in a terminal, the rows are shown one timepoint after another', async (t) => {
   const terminal = await openTerminal(t, ['top', RUN, '--speed', '1.5'])
-  const during = await terminal.shows(/^Has taken \d+ s so far on 2 MPI ranks\./m)
-  t.match(during, /^all-metrics, \d+ s of 36 s \(1\.5 times as fast\): 2 ranks, 2 running$/m)
+  const during = await terminal.shows(/^Has taken \d+ s so far on 2 MPI ranks in 2 pods\./m)
+  t.match(during, /^all-metrics, \d+ s of 36 s \(1\.5 times as fast\): 2 pods, 2 running$/m)
   t.match(during, /^0 +running /m)
   terminal.press('q')
   await terminal.end()
@@ -60,8 +60,8 @@ t.test('in a terminal, the rows are shown one timepoint after another', async (t
 
 t.test('the end of a replay stays on the screen', async (t) => {
   const terminal = await openTerminal(t, ['top', RUN, '--speed', '1000'])
-  const end = await terminal.shows(/^Took \d+ s on 2 MPI ranks\./m)
-  t.match(end, /, 36 s of 36 s .*: 2 ranks, 2 ended$/m)
+  const end = await terminal.shows(/^Took \d+ s on 2 MPI ranks in 2 pods\./m)
+  t.match(end, /, 36 s of 36 s .*: 2 pods, 2 ended$/m)
   t.match(end, /^Efficiency 0\.10 = load balance 0\.99 × communication and platform 0\.10$/m)
   t.match(end, /^[01] +ended +waiting-for-cpu /m)
   terminal.press('q')
@@ -151,7 +151,7 @@ const RECORDINGS: Readonly<Record<string, readonly string[]>> = {
 interface Finding {
   readonly rule: string
   readonly sentence: string
-  readonly ranks: readonly { readonly rank: string }[]
+  readonly pods: readonly { readonly podIndex: string }[]
 }
 
 async function read(verb: 'report' | 'top', files: readonly string[]) {
@@ -164,18 +164,18 @@ for (const [title, files] of Object.entries(RECORDINGS)) {
   t.test(`report and top say the same: ${title}`, async (t) => {
     const report = await read('report', files)
     const top = await read('top', files)
-    const { ranks: _, omittedRanks: __, ...efficiency } = report.efficiency
+    const { processes: _, pods: __, omitted: ___, ...efficiency } = report.efficiency
     t.strictSame([top.verdict, top.efficiency], [report.verdict, efficiency])
     const findings: readonly Finding[] = report.findings
-    const about = (rank: string) =>
-      findings.filter(({ ranks }) => ranks.some((one) => one.rank === rank))
+    const about = (pod_index: string) =>
+      findings.filter(({ pods }) => pods.some(({ podIndex }) => podIndex === pod_index))
     t.ok(top.lines.length > 0)
     for (const line of top.lines) {
-      const own = about(line.rank)
+      const own = about(line.index)
       t.strictSame(
         line.findings,
         own.map(({ rule }) => rule),
-        `rank ${line.rank}`,
+        `index ${line.index}`,
       )
       const stuck = own.filter(({ rule }) => rule === 'no-progress')
       t.equal(line.no_progress ?? '', stuck.map(({ sentence }) => sentence).join(' '))

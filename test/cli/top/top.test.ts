@@ -3,7 +3,7 @@ import { pod } from '../../src/runs/collect/pod.ts'
 import { growingLog } from '../../stand-ins/growing-log.ts'
 import { standIn } from '../../stand-ins/pod-logs.ts'
 import { run } from '../command.ts'
-import { RUNNING } from './run-of-ranks.ts'
+import { RUNNING } from './run-of-pods.ts'
 import { openTerminal } from './terminal.ts'
 
 // `top` while a job of MPI hangs. The rows are inputs, whose numbers a test chooses; the tests of
@@ -18,9 +18,9 @@ METRICS OPERATOR COLLECTION START
 type Shape = 'waits' | 'sleeps' | 'moves'
 
 /** The rows of a process at a second: in its sixth collective call since second 20, or in none. */
-function rowsAt(second: number, rank: number, shape: Shape, begin: number): string {
+function rowsAt(second: number, pod_index: number, shape: Shape, begin: number): string {
   const time = new Date(begin + second * 1000).toISOString()
-  const own = { container: 'app', program: 'lmp', pid: 7, mpi_rank: rank }
+  const own = { container: 'app', program: 'lmp', pid: 7, mpi_rank: pod_index }
   const since = shape === 'moves' ? second - 0.1 : 20
   const isOpen = shape === 'waits'
   const call = isOpen ? { call: 'MPI_Allreduce', communicator: 'world', number: 6 } : {}
@@ -40,20 +40,20 @@ function rowsAt(second: number, rank: number, shape: Shape, begin: number): stri
  * @param begin the time of MPI_Init, in milliseconds since 1970
  */
 function hangingRun(begin = Date.now()) {
-  const ranks = Array.from({ length: SIZE }, (_, rank) => rank)
+  const indexes = Array.from({ length: SIZE }, (_, index) => index)
   const metrics = ['perf-sysstat', 'mpi-trace']
-  const pods = ranks.map((rank) => pod({ rank, metrics, ...RUNNING }))
-  const own = ranks.map(() => growingLog(HEAD))
-  const others = ranks.map(() => growingLog(''))
+  const pods = indexes.map((index) => pod({ index, metrics, ...RUNNING }))
+  const own = indexes.map(() => growingLog(HEAD))
+  const others = indexes.map(() => growingLog(''))
   const logs = Object.fromEntries(
-    ranks.flatMap((rank) => [
-      [`lammps-${rank}-abcde/mpi-trace`, own[rank]?.answer],
-      [`lammps-${rank}-abcde/perf-sysstat`, others[rank]?.answer],
+    indexes.flatMap((index) => [
+      [`lammps-${index}-abcde/mpi-trace`, own[index]?.answer],
+      [`lammps-${index}-abcde/perf-sysstat`, others[index]?.answer],
     ]),
   )
   const append = (second: number, shapes: readonly Shape[] = ['waits', 'waits', 'sleeps']) => {
-    for (const [rank, shape] of shapes.entries())
-      own[rank]?.append(rowsAt(second, rank, shape, begin))
+    for (const [index, shape] of shapes.entries())
+      own[index]?.append(rowsAt(second, index, shape, begin))
   }
   return { world: { pods: () => pods, logs }, append }
 }
@@ -74,14 +74,14 @@ t.test('a job that hangs is described above the table', async (t) => {
   for (const second of [20, 30, 40]) hanging.append(second)
   const [first, second, third] = (await once(t, hanging)).split('\n')
   t.equal(first, SENTENCE)
-  t.match(second, /^The last 20 s on 3 ranks\. The efficiency is not known/)
+  t.match(second, /^The last 20 s on 3 indexes\. The efficiency is not known/)
   t.equal(third, '')
 })
 
-t.test('JSON and CSV have the sentence in the lines of the ranks that it is about', async (t) => {
+t.test('JSON and CSV have the sentence in the lines of the pods that it is about', async (t) => {
   const hanging = hangingRun()
   for (const second of [20, 30, 40]) hanging.append(second)
-  const { lines } = JSON.parse(await once(t, hanging, '-o', 'json', '--sort', 'rank'))
+  const { lines } = JSON.parse(await once(t, hanging, '-o', 'json', '--sort', 'pod'))
   t.strictSame(
     lines.map((line: { readonly no_progress: unknown }) => line.no_progress),
     [SENTENCE, SENTENCE, SENTENCE],

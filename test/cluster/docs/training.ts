@@ -1,6 +1,6 @@
 /**
  * `npm run docs:training` trains a model with PyTorch itself on a real Kubernetes, in two pods that
- * exchange data with Gloo. Rank 1 loads its data slowly. It writes the pictures of
+ * exchange data with Gloo. Pod 1 loads its data slowly. It writes the pictures of
  * docs/examples/ml.md: docs/images/training-*.png.
  *
  * TORCH_PYTHON is the Python of a virtual environment with PyTorch. The pods see it through volumes
@@ -25,10 +25,10 @@ const PROGRAM = fileURLToPath(new URL('../../tools/python/programs/training.py',
 const NAMESPACE = ['-n', 'ml']
 const SECONDS = 120
 
-/** Rank 0 writes its address into a folder that both pods see. */
+/** Pod 0 writes its address into a folder that both pods see. */
 const COMMAND = `
-export RANK=$JOB_COMPLETION_INDEX
-if [ $RANK = 0 ]; then hostname -i > /meet/new && mv /meet/new /meet/address; fi
+export POD=$JOB_COMPLETION_INDEX
+if [ $POD = 0 ]; then hostname -i > /meet/new && mv /meet/new /meet/address; fi
 until [ -s /meet/address ]; do sleep 0.1; done
 export MASTER_ADDR=$(cat /meet/address)
 exec "$TORCH_PYTHON" /app/train.py ${SECONDS}`
@@ -93,13 +93,13 @@ async function takePictures({ kubeconfig }: Cluster, folder: string): Promise<vo
   }
 }
 
-/** Shows the lines in which the main thread of rank 1 waited, below the bar of the page. */
+/** Shows the lines in which the main thread of pod 1 waited, below the bar of the page. */
 async function showWaiting(page: Page): Promise<void> {
   const programs = page.locator('#profile-program option')
   const label = (await programs.allTextContents()).find((one) => one.includes('main thread'))
   if (label === undefined) throw new Error('the report has no profile of a main thread')
   await page.locator('#profile-program').selectOption({ label })
-  await page.locator('#profile-rank').selectOption('1')
+  await page.locator('#profile-pod').selectOption('1')
   await page.locator('#profiles').evaluate((place: { scrollIntoView(): void }) => {
     place.scrollIntoView()
   })

@@ -12,7 +12,7 @@ import { withTools } from '../release/tool-images.ts'
 import { createNamespace, runningCluster } from '../running.ts'
 
 // All built-in metrics observe one run: LAMMPS in a MiniCluster of the Flux Operator, with one MPI
-// rank in each of two pods. With RIDEALONG_RECORD=true, the logs replace test/logs/all-metrics,
+// pod in each of two pods. With RIDEALONG_RECORD=true, the logs replace test/logs/all-metrics,
 // which other tests read.
 
 const NAME = 'ridealong-all'
@@ -38,15 +38,15 @@ async function collectLogs(t: Test, { kubeconfig }: Cluster): Promise<string> {
   return folder
 }
 
-/** Returns the ranks of a report of the logs of some metrics. */
-async function ranksIn(folder: string, metrics: readonly string[]) {
+/** Returns the pods of a report of the logs of some metrics. */
+async function podsIn(folder: string, metrics: readonly string[]) {
   const names = readdirSync(folder).filter((name) => {
     return metrics.some((metric) => name.endsWith(`.${metric}.log`))
   })
   const files = names.sort().map((name) => join(folder, name))
   const { out } = await run(['report', ...files, '--output', 'json'])
-  const { ranks }: FindingsDocument = JSON.parse(out)
-  return ranks
+  const { pods }: FindingsDocument = JSON.parse(out)
+  return pods
 }
 
 function record(folder: string): void {
@@ -67,16 +67,16 @@ t.test('seven metrics observe LAMMPS in a MiniCluster together', async (t) => {
   await runMiniCluster(cluster, SPACE, ANNOTATIONS)
   const folder = await collectLogs(t, cluster)
   if (process.env.RIDEALONG_RECORD === 'true') record(folder)
-  const ranks = await ranksIn(folder, METRICS)
-  const alone = await ranksIn(folder, ['perf-sysstat'])
-  t.equal(ranks.length, 2)
-  for (const [index, { rank, pod, programs, mpi_ranks = [] }] of ranks.entries()) {
+  const pods = await podsIn(folder, METRICS)
+  const alone = await podsIn(folder, ['perf-sysstat'])
+  t.equal(pods.length, 2)
+  for (const [index, { podIndex, pod, programs, mpi_ranks = [] }] of pods.entries()) {
     const lammps = programs.find(({ program }) => program === 'lmp')
     t.match(lammps, { processes: 1, sources: { cpu_seconds: { metric: 'perf-sysstat' } } })
     t.strictSame(
       programs.map(({ program, cpu_seconds }) => [program, cpu_seconds]),
       alone[index]?.programs.map(({ program, cpu_seconds }) => [program, cpu_seconds]),
-      `rank ${rank}`,
+      `pod ${podIndex}`,
     )
     t.equal(mpi_ranks.length, 1, `${pod} has one rank of MPI`)
     const text = readFileSync(join(folder, `${pod}.cpu-profile.log`), 'utf8')

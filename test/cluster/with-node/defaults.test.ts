@@ -18,7 +18,7 @@ import { until } from '../until.ts'
 // The annotation `ridealong.dev/inject: "true"` of a Namespace is the only request. Real
 // controllers create the same workloads in this namespace and in a namespace without annotations.
 // Each pod has one more container, everything else is equal, and `top`, `collect` and `report` show
-// every rank.
+// every pod.
 
 const NAME = 'ridealong-defaults'
 const OBSERVED = 'asks-true'
@@ -104,11 +104,11 @@ t.test('"true" on a Namespace observes the pods of all controllers', async (t) =
       const created = await waitForPods(cluster, OBSERVED, workload)
       onlyObserverIsAdded(t, created, plain.get(name))
       const pods = created.pods.map((pod) => pod.name)
-      await topShowsRanks(t, cluster, workload, pods)
+      await topShowsPods(t, cluster, workload, pods)
       await complete(cluster, workload)
       const collected = await collect(t, cluster, OBSERVED, `${kind}/${name}`)
       collectFindsPods(t, collected, workload, pods)
-      await reportShowsRanks(t, collected, workload, pods)
+      await reportShowsPods(t, collected, workload, pods)
     })
   }
 })
@@ -198,7 +198,7 @@ interface Named {
 }
 
 /** Waits until `top` shows values of each pod. A slow machine may then have ended some of them. */
-async function topShowsRanks(
+async function topShowsPods(
   t: Test,
   { kubeconfig }: Cluster,
   { kind, name }: Workload,
@@ -206,15 +206,15 @@ async function topShowsRanks(
 ): Promise<void> {
   const words = ['top', `${kind}/${name}`, '-n', OBSERVED, '--kubeconfig', kubeconfig]
   // biome-ignore lint/suspicious/noExplicitAny: the columns depend on the metric.
-  let ranks: readonly any[] = []
-  await until('all ranks have values', async () => {
+  let lines: readonly any[] = []
+  await until('all pods have values', async () => {
     const { code, out } = await run([...words, '--once', '-o', 'json'])
     if (code !== 0) return false
-    ranks = JSON.parse(out)
-    return ranks.length === pods.length && ranks.every(({ values }) => values.run_delay !== null)
+    lines = JSON.parse(out)
+    return lines.length === pods.length && lines.every(({ values }) => values.run_delay !== null)
   })
-  t.strictSame(ranks.map(({ pod }) => pod).sort(), pods, 'top shows all pods')
-  for (const { pod, state, values } of ranks) {
+  t.strictSame(lines.map(({ pod }) => pod).sort(), pods, 'top shows all pods')
+  for (const { pod, state, values } of lines) {
     t.match(state, /^(running|ended)$/, `${pod} is ${state}`)
     t.ok(values.rss > 0, `${pod} has values`)
   }
@@ -236,20 +236,20 @@ function collectFindsPods(
   }
 }
 
-async function reportShowsRanks(
+async function reportShowsPods(
   t: Test,
   { file, page }: Collected,
   { programOf }: Workload,
   pods: readonly string[],
 ): Promise<void> {
-  t.equal(page.ranks.length, pods.length, 'the page shows all ranks')
+  t.equal(page.pods.length, pods.length, 'the page shows all pods')
   const output = `${file}.json`
   const { code, err } = await run(['report', file, '-o', 'json', '--to', output])
   t.equal(code, 0, err)
-  const { ranks }: FindingsDocument = JSON.parse(readFileSync(output, 'utf8'))
-  t.strictSame(ranks.map(({ pod }) => pod ?? '').sort(), pods, 'the JSON has all ranks')
-  t.strictSame(ranks.map(({ rank }) => rank).sort(), [...page.ranks].sort())
-  for (const { pod, programs } of ranks) {
+  const { pods: shown }: FindingsDocument = JSON.parse(readFileSync(output, 'utf8'))
+  t.strictSame(shown.map(({ pod }) => pod ?? '').sort(), pods, 'the JSON has all pods')
+  t.strictSame(shown.map(({ podIndex }) => podIndex).sort(), [...page.pods].sort())
+  for (const { pod, programs } of shown) {
     const found = programs.find(({ program }) => program === programOf(pod ?? ''))
     t.ok((found?.cpu_seconds ?? 0) > 0, `${pod} has the CPU time of ${programOf(pod ?? '')}`)
     t.match(found, { sources: { cpu_seconds: { metric: METRIC } } }, `the source of ${pod}`)

@@ -158,20 +158,11 @@ async function groupsPods(t: Test, { cluster, explain, api }: Setting): Promise<
   const spec = { restartPolicy: 'Never', ...POD }
   const template = { metadata: { annotations: ASKS }, spec }
   const indexed = { completions: 3, parallelism: 3, completionMode: 'Indexed', template }
-  const job = { apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'ranks' }, spec: indexed }
+  const job = { apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'pods' }, spec: indexed }
   await apply(cluster, 'explain', job)
   const pods = async () =>
     JSON.parse(
-      await kubectl(cluster, [
-        'get',
-        'pods',
-        '-n',
-        'explain',
-        '-l',
-        'job-name=ranks',
-        '-o',
-        'json',
-      ]),
+      await kubectl(cluster, ['get', 'pods', '-n', 'explain', '-l', 'job-name=pods', '-o', 'json']),
     ).items
   await until('three pods exist', async () => (await pods()).length === 3)
   const same = await explain('job/ranks')

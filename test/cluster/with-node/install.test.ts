@@ -193,8 +193,8 @@ async function keepsRun(t: Test, { release, cluster }: Setting): Promise<void> {
     return JSON.parse(said).items.find((one: any) => one.spec.workload.name === 'brief')
   }
   await until('the Run has ended', async () => (await written())?.status?.phase === 'Succeeded')
-  const { ranks, card } = (await written()).status
-  t.match(ranks, { observed: 1, expected: 1 })
+  const { pods, card } = (await written()).status
+  t.match(pods, { observed: 1, expected: 1 })
   t.ok(card.cores.used > 0, 'the summary of the observer was read')
 }
 
@@ -384,7 +384,7 @@ async function annotate(api: Api, namespace: string): Promise<void> {
   }
 }
 
-/** Checks that both ranks of a MiniCluster are observed, and that the MiniCluster completes. */
+/** Checks that both pods of a MiniCluster are observed, and that the MiniCluster completes. */
 async function isObserved(t: Test, cluster: Cluster, namespace: string): Promise<void> {
   const job = miniCluster('lammps', BUSY)
   await kubectl(cluster, ['apply', '-n', namespace, '-f', '-'], JSON.stringify(job))

@@ -161,19 +161,19 @@ function cpuOf(rows: readonly Row[]): number {
 }
 
 /**
- * Checks that the four ranks of LAMMPS, each identified by its pod's rank and its process id, are
+ * Checks that the four ranks of LAMMPS, each identified by its pod's index and its process id, are
  * in the output of collect and in the report.
  */
 async function hasFourRanks(t: Test, cluster: Cluster, { name, pods }: Shape): Promise<void> {
   const { rows, page } = await collect(t, cluster, SPACE, `job/${name}`)
   const ofLammps = rows.filter(({ kind, program }) => kind === 'process' && program === 'lmp')
-  const ranks = new Set(ofLammps.map(({ rank, pid }) => `${rank} ${pid}`))
+  const ranks = new Set(ofLammps.map(({ pod_index, pid }) => `${pod_index} ${pid}`))
   t.equal(ranks.size, 4, `collected ranks: ${[...ranks]}`)
   t.equal(rows.filter(({ kind }) => kind === 'log').length, pods)
-  t.equal(page.ranks.length, pods)
+  t.equal(page.pods.length, pods)
   const lines = page.plots.lines.filter(({ program }) => program === 'lmp')
   t.strictSame(
-    new Set(lines.map(({ rank, pid }) => `${rank} ${pid}`)),
+    new Set(lines.map(({ pod, pid }) => `${pod} ${pid}`)),
     ranks,
     'the report shows the ranks',
   )

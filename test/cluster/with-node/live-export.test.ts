@@ -22,14 +22,14 @@ const SPACE = 'live-export'
 const HERE = ['-n', SPACE]
 const MONITORING = 'monitoring'
 const INTERVAL = 5
-/** How long each rank works, in seconds. */
+/** How long each pod works, in seconds. */
 const SECONDS = 25
-const RUN = `${SPACE}/ranks`
+const RUN = `${SPACE}/indexes`
 const USAGE = `container_cpu_time_seconds_total{job="${RUN}"}`
 
-/** The share of a core that each rank uses, in percent. */
+/** The share of a core that each pod uses, in percent. */
 const LOADS = [90, 30, 60] as const
-const RANKS = LOADS.map((_, rank) => `${rank}`)
+const PODS = LOADS.map((_, index) => `${index}`)
 
 /** The configuration of Prometheus in the documentation. */
 const [, CONFIGURATION = ''] = /^```yaml\n(otlp:\n.*?)^```$/ms.exec(textOf('docs/live.md')) ?? []
@@ -86,14 +86,14 @@ async function catalogIn(folder: string, endpoint: string): Promise<string> {
 }
 
 /** A pod of the Job, with the logs of its observers by metric. */
-interface Rank {
-  readonly rank: string
+interface Pod {
+  readonly pod_index: string
   readonly pod: string
   readonly node: string
   readonly logs: Readonly<Record<string, string>>
 }
 
-async function ranksOf(cluster: Cluster): Promise<readonly Rank[]> {
+async function podsOf(cluster: Cluster): Promise<readonly Pod[]> {
   const words = ['get', 'pods', ...HERE, '-l', 'job-name=ranks', '-o', 'json']
   const { items } = JSON.parse(await kubectl(cluster, words))
   return Promise.all(
@@ -103,7 +103,7 @@ async function ranksOf(cluster: Cluster): Promise<readonly Rank[]> {
         return [metric, await kubectl(cluster, ['logs', metadata.name, ...HERE, '-c', metric])]
       })
       return {
-        rank: metadata.labels['batch.kubernetes.io/job-completion-index'],
+        pod_index: metadata.labels['batch.kubernetes.io/job-completion-index'],
         pod: metadata.name,
         node: spec.nodeName,
         logs: Object.fromEntries(await Promise.all(logs)),
@@ -118,7 +118,7 @@ function firstRow(log: string): number {
   return Date.parse(time) / 1000
 }
 
-t.test('the ranks of a Job are in Prometheus while it runs', async (t) => {
+t.test('the pods of a Job are in Prometheus while it runs', async (t) => {
   const { cluster, api } = await runningCluster(t)
   await createProgramNamespace(t, api, MONITORING)
   await startDns(cluster, MONITORING)
@@ -130,47 +130,49 @@ t.test('the ranks of a Job are in Prometheus while it runs', async (t) => {
   t.teardown(() => webhook.remove())
 
   await kubectl(cluster, ['apply', ...HERE, '-f', '-'], JSON.stringify(JOB))
-  const present = async () => (await query(USAGE)).map(({ metric }) => metric.ridealong_rank).sort()
-  await until('all ranks are in Prometheus', async () => {
+  const present = async () =>
+    (await query(USAGE)).map(({ metric }) => metric.ridealong_pod_index).sort()
+  await until('all pods are in Prometheus', async () => {
     return (await present()).length === LOADS.length
   })
-  t.strictSame(await present(), RANKS)
-  const { body } = await api.get(`/apis/batch/v1/namespaces/${SPACE}/jobs/ranks`)
-  t.equal(body.status.active, LOADS.length, 'all ranks still run')
+  t.strictSame(await present(), PODS)
+  const { body } = await api.get(`/apis/batch/v1/namespaces/${SPACE}/jobs/indexes`)
+  t.equal(body.status.active, LOADS.length, 'all pods still run')
   const complete = ['wait', '--for=condition=Complete', 'job/ranks', ...HERE, '--timeout=300s']
   await kubectl(cluster, complete)
 
-  const ranks = await ranksOf(cluster)
-  await checkTimes(t, prometheus, ranks)
-  await checkTotals(t, prometheus, ranks)
-  for (const rank of ranks) checkCounts(t, prometheus, rank)
+  const pods = await podsOf(cluster)
+  await checkTimes(t, prometheus, pods)
+  await checkTotals(t, prometheus, pods)
+  for (const pod of pods) checkCounts(t, prometheus, pod)
   for (const { title, expression } of ['perf-sysstat', 'network'].flatMap(panels)) {
-    const found = (await query(expression)).map(({ metric }) => metric.ridealong_rank)
-    t.strictSame([...new Set(found)].sort(), RANKS, `the panel ${title} has all ranks`)
+    const found = (await query(expression)).map(({ metric }) => metric.ridealong_pod_index)
+    t.strictSame([...new Set(found)].sort(), PODS, `the panel ${title} has all pods`)
   }
 })
 
 const panels = (metric: string) => panelsOf(metric, RUN)
 
-/** Checks that each rank was in Prometheus within two intervals after its first row. */
-async function checkTimes(t: Test, { query }: Prometheus, ranks: readonly Rank[]) {
+/** Checks that each pod was in Prometheus within two intervals after its first row. */
+async function checkTimes(t: Test, { query }: Prometheus, pods: readonly Pod[]) {
   const first = await query(`min_over_time(timestamp(${USAGE})[1h:1s])`)
-  for (const { rank, logs } of ranks) {
-    const time = first.find(({ metric }) => metric.ridealong_rank === rank)?.value
+  for (const { pod_index, logs } of pods) {
+    const time = first.find(({ metric }) => metric.ridealong_pod_index === pod_index)?.value
     const delay = Number(time) - firstRow(logs.pressure ?? '')
-    t.ok(delay <= 2 * INTERVAL, `rank ${rank} was in Prometheus after ${delay} s`)
+    t.ok(delay <= 2 * INTERVAL, `pod ${pod_index} was in Prometheus after ${delay} s`)
   }
 }
 
-/** Checks the CPU seconds of each rank, and the labels of its pod. */
-async function checkTotals(t: Test, { query }: Prometheus, ranks: readonly Rank[]) {
-  for (const { rank, pod, node, logs } of ranks) {
-    const series = `process_cpu_time_seconds_total{job="${RUN}", ridealong_rank="${rank}"}`
+/** Checks the CPU seconds of each pod, and the labels of its pod. */
+async function checkTotals(t: Test, { query }: Prometheus, pods: readonly Pod[]) {
+  for (const { pod_index, pod, node, logs } of pods) {
+    const labels = `job="${RUN}", ridealong_pod_index="${pod_index}"`
+    const series = `process_cpu_time_seconds_total{${labels}}`
     const [total] = await query(`sum(max_over_time(${series}[1h]))`)
     const [, ...programs] = summaryOf(logs['perf-sysstat'] ?? '')
     const logged = programs.reduce((sum, { cpu_seconds = 0 }) => sum + Number(cpu_seconds), 0)
     const found = Number(total?.value)
-    const figures = `rank ${rank}: ${found} CPU seconds in Prometheus, ${logged} in the log`
+    const figures = `pod ${pod_index}: ${found} CPU seconds in Prometheus, ${logged} in the log`
     t.ok(logged > 0.5 && Math.abs(found - logged) <= 0.03 * logged, figures)
     const [sample] = await query(series)
     t.match(sample?.metric, {
@@ -184,11 +186,11 @@ async function checkTotals(t: Test, { query }: Prometheus, ranks: readonly Rank[
   }
 }
 
-/** Checks that each observer of a rank has pushed, and that no push failed. */
-function checkCounts(t: Test, { endpoint }: Prometheus, { rank, logs }: Rank): void {
+/** Checks that each observer of a pod has pushed, and that no push failed. */
+function checkCounts(t: Test, { endpoint }: Prometheus, { pod_index, logs }: Pod): void {
   for (const metric of METRICS) {
     const counts = summaryOf(logs[metric] ?? '').at(-1)
     t.match(counts, { live_export: `${endpoint}/v1/metrics`, failed_pushes: 0, dropped_lines: 0 })
-    t.ok(Number(counts?.pushes) > 1, `${metric} of rank ${rank}: ${counts?.pushes} pushes`)
+    t.ok(Number(counts?.pushes) > 1, `${metric} of pod ${pod_index}: ${counts?.pushes} pushes`)
   }
 }

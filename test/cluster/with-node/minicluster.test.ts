@@ -8,7 +8,7 @@ import { installChart } from '../release/installed-chart.ts'
 import { createNamespace, runningCluster } from '../running.ts'
 
 // Runs a complete MiniCluster: the Flux Operator creates two pods, their Flux brokers form an
-// instance, and LAMMPS runs with one rank in each pod. The image runs as root, and the pods set no
+// instance, and LAMMPS runs with one pod in each pod. The image runs as root, and the pods set no
 // user.
 
 const NAME = 'ridealong-minicluster'
@@ -25,7 +25,7 @@ const ANNOTATIONS = {
 const TOLERANCE = 0.03
 
 interface Pod {
-  readonly rank: string
+  readonly pod: string
   readonly name: string
   // biome-ignore lint/suspicious/noExplicitAny: a Pod as the apiserver serves it.
   readonly object: any
@@ -40,10 +40,10 @@ async function podsOf(cluster: Cluster): Promise<readonly Pod[]> {
   const pods = items.map(async (object: any) => {
     const { name, labels } = object.metadata
     const output = await kubectl(cluster, ['logs', name, ...HERE, '-c', 'lammps'])
-    const rank = labels['batch.kubernetes.io/job-completion-index']
-    return { rank, name, object, output }
+    const pod = labels['batch.kubernetes.io/job-completion-index']
+    return { pod, name, object, output }
   })
-  return (await Promise.all<Pod>(pods)).sort((a, b) => a.rank.localeCompare(b.rank))
+  return (await Promise.all<Pod>(pods)).sort((a, b) => a.pod.localeCompare(b.pod))
 }
 
 function wasObserved(t: Test, { object, output }: Pod): void {
@@ -67,7 +67,7 @@ function wasObserved(t: Test, { object, output }: Pod): void {
   t.notMatch(output, /Return value for follower worker/, 'the Flux broker joined at once')
 }
 
-/** Returns the size of the file that LAMMPS wrote, which `wc -c` printed at the end of rank 0. */
+/** Returns the size of the file that LAMMPS wrote, which `wc -c` printed at the end of pod 0. */
 function bytesOfDump([first]: readonly Pod[]): number {
   return Number(/(\d+) \/tmp\/dump\.lj/.exec(first?.output ?? '')?.[1])
 }
@@ -81,7 +81,7 @@ t.test('LAMMPS in a MiniCluster of the Flux Operator is observed', async (t) => 
     bothPodsRan(t, setting),
   )
 
-  await t.test('each rank has rows only for its lmp process', (t) => ranksHaveOwnRows(t, setting))
+  await t.test('each pod has rows only for its lmp process', (t) => podsHaveOwnRows(t, setting))
 
   await t.test('no I/O counter of LAMMPS is null', (t) => countersAreComplete(t, setting))
 
@@ -89,7 +89,7 @@ t.test('LAMMPS in a MiniCluster of the Flux Operator is observed', async (t) => 
     countsWrittenBytes(t, setting),
   )
 
-  await t.test('collect and report show both ranks', (t) => resultsShowBothRanks(t, setting))
+  await t.test('collect and report show both pods', (t) => resultsShowBothPods(t, setting))
 })
 
 async function runLammps(t: Test) {
@@ -111,7 +111,7 @@ type Setting = Awaited<ReturnType<typeof runLammps>>
 
 function bothPodsRan(t: Test, { pods }: Setting): void {
   t.strictSame(
-    pods.map(({ rank }) => rank),
+    pods.map(({ pod }) => pod),
     ['0', '1'],
   )
   for (const pod of pods) wasObserved(t, pod)
@@ -119,28 +119,28 @@ function bothPodsRan(t: Test, { pods }: Setting): void {
   t.end()
 }
 
-function ranksHaveOwnRows(t: Test, { processes }: Setting): void {
-  const seen = new Set(processes.map(({ rank, program }) => `${rank} ${program}`))
+function podsHaveOwnRows(t: Test, { processes }: Setting): void {
+  const seen = new Set(processes.map(({ pod, program }) => `${pod} ${program}`))
   t.strictSame([...seen].sort(), ['0 lmp', '1 lmp'])
-  t.equal(new Set(processes.map(({ rank, pid }) => `${rank} ${pid}`)).size, 2)
-  for (const rank of ['0', '1']) {
-    const rankRows = processes.filter((row) => row.rank === rank)
+  t.equal(new Set(processes.map(({ pod, pid }) => `${pod} ${pid}`)).size, 2)
+  for (const pod of ['0', '1']) {
+    const podRows = processes.filter((row) => row.pod === pod)
     t.equal(
-      new Set(rankRows.map(({ timepoint }) => timepoint)).size,
-      rankRows.length,
+      new Set(podRows.map(({ timepoint }) => timepoint)).size,
+      podRows.length,
       'each timepoint has one row',
     )
-    t.ok(rankRows.length > 5, `rank ${rank} has ${rankRows.length} rows`)
-    t.ok(rankRows.some(({ percent_cpu }) => percent_cpu > 0))
+    t.ok(podRows.length > 5, `pod ${pod} has ${podRows.length} rows`)
+    t.ok(podRows.some(({ percent_cpu }) => percent_cpu > 0))
   }
   t.end()
 }
 
 function countersAreComplete(t: Test, { processes, logs }: Setting): void {
   for (const row of processes) {
-    const { rank, timepoint, kb_rd_s, kb_wr_s, kb_ccwr_s, fd_nr } = row
+    const { pod, timepoint, kb_rd_s, kb_wr_s, kb_ccwr_s, fd_nr } = row
     const isRead = [kb_rd_s, kb_wr_s, kb_ccwr_s, fd_nr].every(Number.isFinite)
-    t.ok(isRead, `rank ${rank} has all counters at timepoint ${timepoint}`)
+    t.ok(isRead, `pod ${pod} has all counters at timepoint ${timepoint}`)
   }
   for (const { metadata } of logs) t.equal(metadata.counters, 'all')
   t.end()
@@ -149,22 +149,22 @@ function countersAreComplete(t: Test, { processes, logs }: Setting): void {
 function countsWrittenBytes(t: Test, { pods, logs }: Setting): void {
   const bytes = bytesOfDump(pods)
   t.ok(bytes > 10_000_000, `the file has ${bytes} bytes`)
-  const { summary } = logs.find(({ rank }) => rank === '0')
+  const { summary } = logs.find(({ pod }) => pod === '0')
   const { bytes_written: written } = summary.find(isOfLammps)
   t.ok(Math.abs(written - bytes) <= bytes * TOLERANCE, `${written} of ${bytes} bytes were counted`)
   t.end()
 }
 
-function resultsShowBothRanks(t: Test, { logs, page }: Setting): void {
+function resultsShowBothPods(t: Test, { logs, page }: Setting): void {
   t.strictSame(
-    logs.map(({ rank, notices, cuts }) => ({ rank, notices, cuts })),
-    ['0', '1'].map((rank) => ({ rank, notices: [], cuts: [] })),
+    logs.map(({ pod, notices, cuts }) => ({ pod, notices, cuts })),
+    ['0', '1'].map((pod) => ({ pod, notices: [], cuts: [] })),
   )
-  t.strictSame(page.ranks, ['0', '1'])
+  t.strictSame(page.pods, ['0', '1'])
   t.strictSame(page.programs, ['lmp'])
   t.strictSame(page.notices, [])
   t.strictSame(
-    page.rows.map(({ rank, program }) => `${rank} ${program}`),
+    page.rows.map(({ pod, program }) => `${pod} ${program}`),
     ['0 lmp', '1 lmp'],
   )
   t.end()

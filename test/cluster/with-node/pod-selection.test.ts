@@ -81,17 +81,17 @@ async function collectNamesPods(t: Test, cluster: Cluster): Promise<void> {
   const { rows, page } = await collect(t, cluster, SPACE, 'job/twenty')
   const logs = rows.filter(({ kind }) => kind === 'log')
   t.strictSame(
-    [...new Set(logs.map(({ rank }) => Number(rank)))].sort((a, b) => a - b),
+    [...new Set(logs.map(({ pod }) => Number(pod)))].sort((a, b) => a - b),
     OBSERVED,
   )
-  for (const { observedRanks } of logs) {
-    t.match(observedRanks, { workload: 'job/twenty', total: PODS, observed: OBSERVED.length })
-    t.strictSame(observedRanks.metrics, { 'perf-sysstat': OBSERVED.length, pressure: 1 })
+  for (const { observedPods } of logs) {
+    t.match(observedPods, { workload: 'job/twenty', total: PODS, observed: OBSERVED.length })
+    t.strictSame(observedPods.metrics, { 'perf-sysstat': OBSERVED.length, pressure: 1 })
   }
-  t.match(page.notices[0], /^job\/twenty: 5 of 20 ranks observed \(pressure: 1\) /)
+  t.match(page.notices[0], /^job\/twenty: 5 of 20 pods observed \(pressure: 1\) /)
   const from = [...HERE, '--kubeconfig', cluster.kubeconfig]
   const collected = await run(['collect', 'job/twenty', ...from])
-  t.match(collected.err, 'ridealong: 5 of 20 ranks observed (pressure: 1)\n')
+  t.match(collected.err, 'ridealong: 5 of 20 pods observed (pressure: 1)\n')
 }
 
 async function explainGroupsPods(t: Test, cluster: Cluster): Promise<void> {

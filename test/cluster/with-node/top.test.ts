@@ -37,7 +37,7 @@ const JOB = {
           {
             name: 'app',
             image: DEBIAN_IMAGE,
-            // Rank 0 computes, and rank 1 sleeps, until the test ends them.
+            // Pod 0 computes, and pod 1 sleeps, until the test ends them.
             command: [
               'sh',
               '-c',
@@ -50,7 +50,7 @@ const JOB = {
   },
 }
 
-t.test('the ranks of a Job are shown while it runs', async (t) => {
+t.test('the pods of a Job are shown while it runs', async (t) => {
   const { cluster, api } = await runningCluster(t)
   await createNamespace(t, api, SPACE)
   const webhook = await startWebhook(cluster, { words: ['--observer-image', IMAGES.observer] })
@@ -60,25 +60,25 @@ t.test('the ranks of a Job are shown while it runs', async (t) => {
   const words = ['top', 'job/ranks', ...here, '--kubeconfig', cluster.kubeconfig]
 
   // biome-ignore lint/suspicious/noExplicitAny: the columns depend on the metric.
-  let ranks: readonly any[] = []
-  await until('all ranks have values', async () => {
+  let indexes: readonly any[] = []
+  await until('all pods have values', async () => {
     const { code, out } = await run([...words, '--once', '-o', 'json'])
     if (code !== 0) return false
-    ranks = JSON.parse(out).lines
+    indexes = JSON.parse(out).lines
     // Two observers measure them, and each finds the processes at a time of its own.
-    const hasValues = ranks.map(({ values }) => values.run_delay !== null && values.rss !== null)
+    const hasValues = indexes.map(({ values }) => values.run_delay !== null && values.rss !== null)
     return hasValues.length === 2 && hasValues.every(Boolean)
   })
-  const [busy, idle] = ranks.toSorted((a, b) => Number(a.rank) - Number(b.rank))
+  const [busy, idle] = indexes.toSorted((a, b) => Number(a.index) - Number(b.index))
   t.match([busy.state, idle.state], ['running', 'running'])
   const used = busy.values.percent_cpu + busy.values.run_delay * 100
-  t.ok(used > 50, `rank 0 computes or waits for ${used} % of the time`)
-  t.ok(idle.values.percent_cpu < 20, `rank 1 uses ${idle.values.percent_cpu} % of a core`)
+  t.ok(used > 50, `index 0 computes or waits for ${used} % of the time`)
+  t.ok(idle.values.percent_cpu < 20, `index 1 uses ${idle.values.percent_cpu} % of a core`)
   t.ok(busy.values.rss > 0)
 
   await reportSoFar(cluster, SPACE, 'job/ranks')
 
-  // On a busy machine, rank 0 has a finding.
+  // On a busy machine, pod 0 has a finding.
   const terminal = await openProcessTerminal(t, [...words, '--sort', 'percent_cpu'])
   await terminal.shows(/^0 +running +([a-z-]+ +)?\d+\.\d .*\n1 +running +/m)
   terminal.press('p')

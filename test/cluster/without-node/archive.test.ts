@@ -144,15 +144,15 @@ const TESTS: Readonly<Record<string, (t: Test, setting: Setting) => Promise<void
     t.equal(run.metadata.name, `plain-${uid.slice(0, 8)}`)
     t.equal(run.metadata.ownerReferences, undefined)
     t.match(run.status, {
-      ranks: { observed: 1, expected: 1 },
+      pods: { observed: 1, expected: 1 },
       seconds: 40,
-      summary: { ranks: '1/1', time: '40s', cores: '1.5/2', memory: '96Mi/128Mi' },
+      summary: { pods: '1/1', time: '40s', cores: '1.5/2', memory: '96Mi/128Mi' },
       card: { cores: { used: 1.5, requested: 2 }, memoryBytes: { used: 96 * 2 ** 20 } },
     })
     t.strictSame(conditionsOf(run), [])
     t.equal((await listRuns(api)).length, 1, 'a pod that is not observed has no Run')
     const printed = await kubectl(cluster, ['get', 'rrun', '-n', PODS])
-    t.match(printed, /NAME +RUN +PHASE +RANKS +STARTED +TIME +CORES +MEMORY +FINDING\n/)
+    t.match(printed, /NAME +RUN +PHASE +PODS +STARTED +TIME +CORES +MEMORY +FINDING\n/)
     t.match(printed, / job\/plain +Succeeded +1\/1 +\S+ +40s +1\.5\/2 +96Mi\/128Mi +-\n/)
     await api.delete(`/api/v1/namespaces/${PODS}/pods/not-observed`)
   },
@@ -166,7 +166,7 @@ const TESTS: Readonly<Record<string, (t: Test, setting: Setting) => Promise<void
     t.match(card.out, /container app: request cpu 1730m, memory 111Mi/)
   },
 
-  'an Indexed Job with a retried rank, and its Event': async (t, { api }) => {
+  'an Indexed Job with a retried pod, and its Event': async (t, { api }) => {
     await start(t)
     const owner = await createUnmanagedJob(api, PODS, 'indexed', {
       ...{ completionMode: 'Indexed', completions: 2, parallelism: 2 },
@@ -187,10 +187,10 @@ const TESTS: Readonly<Record<string, (t: Test, setting: Setting) => Promise<void
     for (const pod of [first, again]) await removePod(api, pod)
     await removeJob(api, 'indexed')
     const found = await awaitRun(api, 'indexed', 'Succeeded')
-    t.match(found.status.ranks, { observed: 2, expected: 2 })
+    t.match(found.status.pods, { observed: 2, expected: 2 })
     t.equal(found.status.pods, 3)
     t.strictSame(conditionsOf(found), ['OomKilled'])
-    t.match(found.status.conditions[0].message, /^rank 1 had container app killed: memory ran out/)
+    t.match(found.status.conditions[0].message, /^pod 1 had container app killed: memory ran out/)
     let event: RunObject
     await until('the Event is written after the status', async () => {
       const events = await api.get(`/api/v1/namespaces/${PODS}/events`)
@@ -217,16 +217,16 @@ const TESTS: Readonly<Record<string, (t: Test, setting: Setting) => Promise<void
   'a run that ends while no archive runs': async (t, { api }) => {
     const before = await start(t)
     const owner = await createUnmanagedJob(api, PODS, 'unseen')
-    const ranks = await Promise.all(
+    const pods = await Promise.all(
       ['unseen-a', 'unseen-b'].map((name) => createObservedPod(api, PODS, name, { owner })),
     )
-    for (const pod of ranks) await startPod(api, pod)
+    for (const pod of pods) await startPod(api, pod)
     await awaitRun(api, 'unseen', 'Running')
     const other = await createObservedPod(api, PODS, 'seen')
     await startPod(api, other)
     await awaitRun(api, 'seen', 'Running')
     await before.stop()
-    for (const pod of ranks) await removePod(api, pod)
+    for (const pod of pods) await removePod(api, pod)
     await removeJob(api, 'unseen')
     await endPod(api, other, { seconds: 5 })
     await start(t)

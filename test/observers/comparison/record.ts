@@ -148,7 +148,7 @@ function factsOf({ logs, ended }: ObservedRun, name: string): ComparedRun {
   for (const [index, log] of logs.entries())
     for (const entry of readLog(
       log,
-      { source: `hpc/split-0/${index}`, pod: 'split-0', rank: '0', ended: [ended] },
+      { source: `hpc/split-0/${index}`, pod: 'split-0', pod_index: '0', ended: [ended] },
       BUILT_IN_ROWS,
     ))
       addEntry(run, entry)

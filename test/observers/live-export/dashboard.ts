@@ -30,5 +30,5 @@ interface Panel {
 const filledIn = (expression: string, job: string) =>
   expression
     .replaceAll('$job', job)
-    .replaceAll(/\$(rank|container|program)/g, '.*')
+    .replaceAll(/\$(pod|container|program)/g, '.*')
     .replaceAll(/\$__(rate_interval|range)/g, '1h')

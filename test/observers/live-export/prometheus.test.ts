@@ -42,15 +42,15 @@ async function startRank(pod: Pod, rank: string, endpoint: string) {
 }
 
 const COUNTER = 'process_cpu_time_seconds_total{job="hpc/lammps"}'
-const CPU = `sum by (ridealong_rank) (max_over_time(${COUNTER}[1h]))`
+const CPU = `sum by (ridealong_pod_index) (max_over_time(${COUNTER}[1h]))`
 
 async function ranksIn({ query }: Prometheus): Promise<readonly string[]> {
-  return (await query(CPU)).map(({ metric }) => metric.ridealong_rank ?? '').sort()
+  return (await query(CPU)).map(({ metric }) => metric.ridealong_pod_index ?? '').sort()
 }
 
 async function cpuIn({ query }: Prometheus, rank: string): Promise<number> {
   const samples = await query(CPU)
-  return samples.find(({ metric }) => metric.ridealong_rank === rank)?.value ?? 0
+  return samples.find(({ metric }) => metric.ridealong_pod_index === rank)?.value ?? 0
 }
 
 /** The CPU seconds in the summary of perf-sysstat. */
@@ -85,7 +85,7 @@ t.test(
       t.ok(logged > 2, `${logged} s`)
       t.ok(isNear(found), `rank ${rank}: ${found} s, not ${logged} s`)
     }
-    const [sample] = await prometheus.query('process_memory_usage_bytes{ridealong_rank="1"}')
+    const [sample] = await prometheus.query('process_memory_usage_bytes{ridealong_pod_index="1"}')
     t.match(sample?.metric, {
       job: 'hpc/lammps',
       instance: 'hpc.lammps-1-abcde.perf-sysstat',
@@ -117,7 +117,7 @@ async function checkExpressions(t: Test, { query }: Prometheus): Promise<void> {
 }
 
 const ranksOf = (samples: readonly { readonly metric: Readonly<Record<string, string>> }[]) =>
-  [...new Set(samples.map(({ metric }) => metric.ridealong_rank))].sort()
+  [...new Set(samples.map(({ metric }) => metric.ridealong_pod_index))].sort()
 
 /** The expressions in the documentation. */
 function documented(): readonly string[] {

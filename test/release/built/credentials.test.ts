@@ -287,7 +287,7 @@ t.test('the built command checks the certificate of the server', async (t) => {
 
 t.test('the built command runs programs in containers', async (t) => {
   const { kubeconfig } = await standIn(t, {
-    pods: () => [pod({ rank: 0, metrics: ['vitals'], state: { running: {} }, phase: 'Running' })],
+    pods: () => [pod({ index: 0, metrics: ['vitals'], state: { running: {} }, phase: 'Running' })],
     logs: {},
     exec: () => ({
       exitCode: 0,

@@ -386,8 +386,8 @@ const WRONG: readonly (readonly [string, string, RegExp])[] = [
     /ours: spec\.rows\.sections: section power must not have column watts twice$/,
   ],
   [
-    'a column with the reserved name rank',
-    columnsOf({ ...WATTS, name: 'rank' }),
+    'a column with the reserved name pod_index',
+    columnsOf({ ...WATTS, name: 'pod_index' }),
     /ours: spec\.rows\.sections\.0\.columns\.0\.name must NOT be valid$/,
   ],
   [

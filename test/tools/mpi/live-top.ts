@@ -20,7 +20,7 @@ export function liveTop({ log: textOf }: Running): LiveTop {
   const log = startLiveLog(description, live)
   const state = { hasStarted: true, isRead: true, isOver: false, seenAt: undefined, clockAhead: 0 }
   const observer = { metric: 'mpi-trace', log, live, isShown: true, ...state }
-  const rank = { namespace: 'hpc', pod: 'app', node: null, rank: '0', observers: [observer] }
+  const pod = { namespace: 'hpc', pod: 'app', node: null, pod_index: '0', observers: [observer] }
   let read = 0
   return {
     look: () => {
@@ -28,7 +28,7 @@ export function liveTop({ log: textOf }: Running): LiveTop {
       const end = text.lastIndexOf('\n') + 1
       for (const line of text.slice(read, end).split('\n')) log.push(line, Date.now())
       read = end
-      return findNoProgress([rank], log.lastAt() ?? Date.now()).map(({ sentence }) => sentence)
+      return findNoProgress([pod], log.lastAt() ?? Date.now()).map(({ sentence }) => sentence)
     },
   }
 }

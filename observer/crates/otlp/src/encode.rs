@@ -12,8 +12,8 @@ use crate::table::{Name, Point};
 
 /// `AGGREGATION_TEMPORALITY_CUMULATIVE` (opentelemetry/proto/metrics/v1/metrics.proto).
 const CUMULATIVE: &str = "2";
-/// The attribute that all points of a pod with a rank have.
-const RANK: &str = "ridealong.rank";
+/// The attribute that all points of a pod with an index have.
+const POD_INDEX: &str = "ridealong.pod.index";
 
 /// The facts that all points of a request share.
 pub struct Context<'a> {
@@ -92,8 +92,8 @@ fn push_point(out: &mut Vec<u8>, context: &Context<'_>, point: &Point<'_>) {
     for (name, value) in &point.column.attributes {
         attributes.push_text(out, name, value);
     }
-    if !context.resource.rank.is_empty() {
-        attributes.push_text(out, RANK, &context.resource.rank);
+    if !context.resource.pod_index.is_empty() {
+        attributes.push_text(out, POD_INDEX, &context.resource.pod_index);
     }
     out.push(b']');
     if point.column.is_counter {
@@ -163,10 +163,10 @@ mod tests {
         }
     }
 
-    fn encoded(rank: &str, points: &[Point<'_>]) -> Value {
+    fn encoded(pod_index: &str, points: &[Point<'_>]) -> Value {
         let resource = Resource {
             attributes: vec![("service.name", "a \"job\"".to_owned())],
-            rank: rank.to_owned(),
+            pod_index: pod_index.to_owned(),
         };
         let context = Context {
             metric: "perf-sysstat",
@@ -197,7 +197,7 @@ mod tests {
             {"key": "program", "value": {"stringValue": "METRICS OPERATOR"}},
             {"key": "pid", "value": {"intValue": "9223372036854775807"}},
             {"key": "mode", "value": {"stringValue": "user"}},
-            {"key": "ridealong.rank", "value": {"stringValue": "3"}},
+            {"key": "ridealong.pod.index", "value": {"stringValue": "3"}},
         ]);
         let sum = |value: f64| {
             json!({"attributes": attributes, "startTimeUnixNano": "1",

@@ -192,7 +192,7 @@ fn order<'a>(point: &Point<'a>) -> (&'a str, &'a str, bool) {
     (&column.name, &column.unit, column.is_counter)
 }
 
-/// The part of the interval before the first push. It differs between pods, so that the ranks of a
+/// The part of the interval before the first push. It differs between pods, so that the pods of a
 /// run do not push all at the same moment.
 fn first_delay(settings: &ExportSettings) -> f64 {
     let mut hasher = DefaultHasher::new();

@@ -7,9 +7,9 @@
 pub struct Resource {
     /// Names and values.
     pub attributes: Vec<(&'static str, String)>,
-    /// The rank of the pod, which is the completion index in its Job. Empty if the pod has no
-    /// completion index. All points have the rank as an attribute, unless the rank is empty.
-    pub rank: String,
+    /// The completion index of the pod in its Job. Empty if the pod has no
+    /// completion index. All points have the index as an attribute, unless it is empty.
+    pub pod_index: String,
 }
 
 /// The kinds of owners whose names have an attribute.
@@ -53,7 +53,7 @@ impl Resource {
         attributes.retain(|(_, value)| !value.is_empty());
         Self {
             attributes,
-            rank: text("JOB_COMPLETION_INDEX"),
+            pod_index: text("JOB_COMPLETION_INDEX"),
         }
     }
 }
@@ -93,7 +93,7 @@ mod tests {
             .map(|(name, value)| (*name, value.as_str()))
             .collect();
         assert_eq!(found, expected);
-        assert_eq!(resource.rank, "0");
+        assert_eq!(resource.pod_index, "0");
     }
 
     #[test]

@@ -64,11 +64,11 @@ const FACTS: readonly RunColumn[] = [
     text: ({ seconds }) => (seconds === null ? UNKNOWN : duration(seconds)),
   },
   {
-    title: 'Ranks',
+    title: 'Pods',
     unit: 'observed/expected',
     hasChange: true,
-    value: ({ ranks }) => ranks?.expected ?? null,
-    text: ({ ranks }) => (ranks === null ? UNKNOWN : `${ranks.observed}/${ranks.expected}`),
+    value: ({ pods }) => pods?.expected ?? null,
+    text: ({ pods }) => (pods === null ? UNKNOWN : `${pods.observed}/${pods.expected}`),
   },
   {
     title: 'Cores',

@@ -1,8 +1,8 @@
 import { need, plot } from '../../evidence/evidence.ts'
 import { lastOf } from '../../evidence/run-evidence.ts'
 import { DEVICE, type Device, MIN_SAMPLES, nameOf } from '../../metrics/gpu/idle-rule.ts'
-import { perRank } from '../../rules/per-rank.ts'
-import { defineRule, type FactUnits, listFacts, type RankFinding } from '../../rules/rule.ts'
+import { perPod } from '../../rules/per-pod.ts'
+import { defineRule, type FactUnits, listFacts, type PodFinding } from '../../rules/rule.ts'
 import { factIn, thingsOf } from '../../rules/sentence.ts'
 import { percentOf } from '../../rules/time-lost.ts'
 
@@ -28,7 +28,7 @@ export const GPU_MEMORY_FULL = defineRule({
     condition: 'at least 95 % of the memory of a GPU were in use in a sample',
     source: 'Ridealong: more than JAX (75 %) and vLLM (90 %) take in advance by default',
   },
-  find: perRank((rank) => rank.things(DEVICE).map(findFull)),
+  find: perPod((pod) => pod.things(DEVICE).map(findFull)),
   sentence: (worst) =>
     `had ${factIn(worst, 'part of the memory')} of the memory of ${thingsOf(worst)} in use: ` +
     `${factIn(worst, 'memory in use')} of ${factIn(worst, 'memory of the GPU')}`,
@@ -40,7 +40,7 @@ export const GPU_MEMORY_FULL = defineRule({
   plots: [plot(DEVICE, 'memory_used')],
 })
 
-function findFull(device: Device): RankFinding<keyof typeof FULL_FACTS> | undefined {
+function findFull(device: Device): PodFinding<keyof typeof FULL_FACTS> | undefined {
   const used = device.readings.get('memory_used')?.most ?? null
   const total = lastOf(device, 'memory_total')
   if (used === null || total === null) return undefined
@@ -81,7 +81,7 @@ export const GPU_LIMITED = defineRule({
       'least 10 samples',
     source: 'Ridealong',
   },
-  find: perRank((rank) => rank.things(DEVICE).map(findLimited)),
+  find: perPod((pod) => pod.things(DEVICE).map(findLimited)),
   sentence: (worst) =>
     `had the clock of ${thingsOf(worst)} limited for ${factIn(worst, 'time limited')} of the ` +
     `time: by power for ${factIn(worst, 'limited by power')}, and by heat for ` +
@@ -95,7 +95,7 @@ export const GPU_LIMITED = defineRule({
   plots: [plot(DEVICE, 'heat_limited'), plot(DEVICE, 'power_limited')],
 })
 
-function findLimited(device: Device): RankFinding<keyof typeof LIMITED_FACTS> | undefined {
+function findLimited(device: Device): PodFinding<keyof typeof LIMITED_FACTS> | undefined {
   const [power, heat] = [partOf(device, 'power_limited'), partOf(device, 'heat_limited')]
   if (power === null || heat === null || device.rows < MIN_SAMPLES) return undefined
   const part = Math.max(power, heat)

@@ -7,15 +7,15 @@ import {
   type Thing,
   type ThingOf,
 } from '../../evidence/evidence.ts'
-import { growthOf, type RankEvidence, type RunEvidence } from '../../evidence/run-evidence.ts'
+import { growthOf, type PodEvidence, type RunEvidence } from '../../evidence/run-evidence.ts'
 import { NETWORK } from '../../metrics/network/metric.ts'
-import { perRank } from '../../rules/per-rank.ts'
+import { perPod } from '../../rules/per-pod.ts'
 import {
   defineRule,
   EXPLAINS_IDLE,
   type FactUnits,
   listFacts,
-  type RankFinding,
+  type PodFinding,
 } from '../../rules/rule.ts'
 import { factIn, thingsOf } from '../../rules/sentence.ts'
 import { MIN_SECONDS, percentOf } from '../../rules/time-lost.ts'
@@ -69,8 +69,8 @@ export const RETRANSMISSIONS = defineRule({
     source:
       'Mathis, Semke, Mahdavi and Ott, 1997: at a loss of 1 %, about 12 segments can be under way',
   },
-  find: perRank((rank) => rank.things(TCP).map(findLoss)),
-  isOfNode: (run, rank) => isOfNode(run, rank),
+  find: perPod((pod) => pod.things(TCP).map(findLoss)),
+  isOfNode: (run, pod) => isOfNode(run, pod),
   sentence: (worst) =>
     `sent ${factIn(worst, 'segments sent again')} of its TCP segments again, because they were ` +
     'not acknowledged in time',
@@ -78,12 +78,12 @@ export const RETRANSMISSIONS = defineRule({
   reads: [TCP],
   advice:
     'Look for lost packets on the way: errors and drops of the interfaces (section interface of ' +
-    'the metric network), a full queue of a switch, many ranks that send to one at the same ' +
+    'the metric network), a full queue of a switch, many processes that send to one at the same ' +
     'time, or a wrong MTU of the network of the pods.',
   plots: [plot(TCP, 'retransmitted')],
 })
 
-function findLoss(thing: ThingOf<typeof TCP>): RankFinding<keyof typeof LOSS_FACTS> | undefined {
+function findLoss(thing: ThingOf<typeof TCP>): PodFinding<keyof typeof LOSS_FACTS> | undefined {
   const sent = growthOf(thing, 'out_segments') ?? 0
   const again = growthOf(thing, 'retransmitted') ?? 0
   const part = percentOf(again, sent)
@@ -100,10 +100,10 @@ function findLoss(thing: ThingOf<typeof TCP>): RankFinding<keyof typeof LOSS_FAC
   }
 }
 
-/** Reports whether the TCP counters of a rank belong to its node: its pod has hostNetwork. */
-function isOfNode({ ranks }: RunEvidence, name: string): boolean {
-  const rank = ranks.find((one) => one.rank === name)
-  const things = rank?.things(TCP) ?? []
+/** Reports whether the TCP counters of a pod belong to its node: its pod has hostNetwork. */
+function isOfNode({ pods }: RunEvidence, name: string): boolean {
+  const pod = pods.find((one) => one.pod === name)
+  const things = pod?.things(TCP) ?? []
   return things.some(({ readings }) => readings.get('scope')?.text === 'node')
 }
 
@@ -145,7 +145,7 @@ export const NETWORK_BOUND = defineRule({
       'also contains data without an acknowledgement, and did not compute',
     source: 'Ridealong',
   },
-  find: perRank(findBound),
+  find: perPod(findBound),
   sentence: (worst) =>
     'had a process that did not compute while its data waited to be sent or acknowledged, for ' +
     `at least ${factIn(worst, 'time waiting')} of the run: ${thingsOf(worst)}`,
@@ -154,29 +154,29 @@ export const NETWORK_BOUND = defineRule({
   isHindrance: true,
   explains: [EXPLAINS_IDLE],
   advice:
-    'Send less or in larger messages, place the ranks that exchange the most messages on one ' +
+    'Send less or in larger messages, place the pods that exchange the most messages on one ' +
     'node, or give them a faster network, such as hostNetwork or a second interface. If only one ' +
-    'peer is named, that rank may be the one that does not receive.',
+    'peer is named, that pod may be the one that does not receive.',
   plots: [plot(SOCKET, 'send_queue')],
 })
 
-type QueueFinding = RankFinding<keyof typeof QUEUE_FACTS>
+type QueueFinding = PodFinding<keyof typeof QUEUE_FACTS>
 
-function findBound(rank: RankEvidence): readonly (QueueFinding | undefined)[] {
-  const times = timeByProcess(rank)
-  return rank.things(SOCKET).map((thing) => {
+function findBound(pod: PodEvidence): readonly (QueueFinding | undefined)[] {
+  const times = timeByProcess(pod)
+  return pod.things(SOCKET).map((thing) => {
     const time = times.get(processOf(thing))
     const isToOthers = thing.name !== OWN
-    return isToOthers && time !== undefined ? findQueue(rank, thing, time) : undefined
+    return isToOthers && time !== undefined ? findQueue(pod, thing, time) : undefined
   })
 }
 
 type Time = Pick<ProcessorTime, 'seconds' | 'busy'>
 
 /** Returns the CPU time of each process, with that of all programs which it ran. */
-function timeByProcess(rank: RankEvidence): ReadonlyMap<string, Time> {
+function timeByProcess(pod: PodEvidence): ReadonlyMap<string, Time> {
   const times = new Map<string, Time>()
-  for (const { thing, seconds, busy } of processorTimes(rank)) {
+  for (const { thing, seconds, busy } of processorTimes(pod)) {
     const before = times.get(processOf(thing)) ?? { seconds: 0, busy: 0 }
     const sum = { seconds: before.seconds + seconds, busy: before.busy + busy }
     times.set(processOf(thing), sum)
@@ -186,7 +186,7 @@ function timeByProcess(rank: RankEvidence): ReadonlyMap<string, Time> {
 
 /** @param time the CPU time of the process */
 function findQueue(
-  { elapsed }: RankEvidence,
+  { elapsed }: PodEvidence,
   thing: ThingOf<typeof SOCKET>,
   { seconds, busy }: Time,
 ): QueueFinding | undefined {

@@ -6,16 +6,16 @@ import {
   type Thing,
   type ThingOf,
 } from '../../evidence/evidence.ts'
-import { growthOf, nameOf, type RankEvidence } from '../../evidence/run-evidence.ts'
+import { growthOf, nameOf, type PodEvidence } from '../../evidence/run-evidence.ts'
 import { PERF_SYSSTAT } from '../../metrics/perf-sysstat/metric.ts'
 import { PRESSURE } from '../../metrics/pressure/metric.ts'
-import { perRank } from '../../rules/per-rank.ts'
+import { perPod } from '../../rules/per-pod.ts'
 import {
   defineRule,
   EXPLAINS_IDLE,
   type FactUnits,
   listFacts,
-  type RankFinding,
+  type PodFinding,
 } from '../../rules/rule.ts'
 import { factIn, thingsOf } from '../../rules/sentence.ts'
 import { MIN_SECONDS, percentOf } from '../../rules/time-lost.ts'
@@ -56,7 +56,7 @@ const FACTS = {
 
 /**
  * The time in which all processes of a container waited for storage; without pressure stall
- * information, the block I/O delay of the processes of a rank.
+ * information, the block I/O delay of the processes of a pod.
  *
  * The threshold is the kernel's own example of a trigger for I/O: 50 ms of every second
  * (Documentation/accounting/psi.rst, "Monitoring for pressure thresholds").
@@ -75,7 +75,7 @@ export const WAITING_FOR_STORAGE = defineRule({
     source:
       "the kernel's example of a trigger, 50 ms in a second (Documentation/accounting/psi.rst)",
   },
-  find: perRank((rank) => [storageWait(rank)].filter(isLong)),
+  find: perPod((pod) => [storageWait(pod)].filter(isLong)),
   sentence: (worst) =>
     `waited for storage for ${factIn(worst, 'time waiting')} of the run (${thingsOf(worst)})`,
   facts: FACTS,
@@ -83,13 +83,13 @@ export const WAITING_FOR_STORAGE = defineRule({
   isHindrance: true,
   explains: [EXPLAINS_IDLE],
   advice:
-    'Read and write less often and in larger pieces, from fewer ranks, or use faster storage: a ' +
-    'local disk of the node or a parallel file system. io-sysstat shows how busy the devices of ' +
-    'the node are.',
+    'Read and write less often and in larger pieces, from fewer processes, or use faster ' +
+    'storage: a local disk of the node or a parallel file system. io-sysstat shows how busy the ' +
+    'devices of the node are.',
   plots: [plot(CONTAINER, 'io_full'), plot(PERF, 'iodelay')],
 })
 
-type StorageFinding = RankFinding<keyof typeof FACTS>
+type StorageFinding = PodFinding<keyof typeof FACTS>
 
 function isLong(finding: StorageFinding | undefined): boolean {
   const part = finding?.facts[0]?.value ?? 0
@@ -97,21 +97,21 @@ function isLong(finding: StorageFinding | undefined): boolean {
 }
 
 /**
- * Returns how long a rank waited for storage, even if it is below the threshold; undefined if
+ * Returns how long a pod waited for storage, even if it is below the threshold; undefined if
  * neither `io_full` nor `iodelay` was read.
  */
-export function storageWait(rank: RankEvidence): StorageFinding | undefined {
-  const stalls = rank.things(CONTAINER).flatMap((thing) => stalled(thing, rank))
+export function storageWait(pod: PodEvidence): StorageFinding | undefined {
+  const stalls = pod.things(CONTAINER).flatMap((thing) => stalled(thing, pod))
   const worst = stalls.reduce<Wait | undefined>(
     (most, one) => (one.lost > (most?.lost ?? -1) ? one : most),
     undefined,
   )
-  return worst ?? delayed(rank)
+  return worst ?? delayed(pod)
 }
 
 type Wait = StorageFinding & { readonly lost: number }
 
-function stalled(thing: ThingOf<typeof CONTAINER>, { elapsed }: RankEvidence): readonly Wait[] {
+function stalled(thing: ThingOf<typeof CONTAINER>, { elapsed }: PodEvidence): readonly Wait[] {
   const full = growthOf(thing, 'io_full')
   if (full === null) return []
   return [
@@ -128,12 +128,12 @@ function stalled(thing: ThingOf<typeof CONTAINER>, { elapsed }: RankEvidence): r
 }
 
 /**
- * Returns the block I/O delay of a rank. If its processes ran one after another, this is the sum of
+ * Returns the block I/O delay of a pod. If its processes ran one after another, this is the sum of
  * their delays. If they ran together, the sum is divided by the number that ran at the same time on
  * average; the result is at least the longest delay.
  */
-function delayed(rank: RankEvidence): Wait | undefined {
-  const known = rank.things(PERF).flatMap((thing) => {
+function delayed(pod: PodEvidence): Wait | undefined {
+  const known = pod.things(PERF).flatMap((thing) => {
     const delay = thing.readings.get('iodelay')
     if (delay === undefined || delay.last === null) return []
     const seconds = delay.total / TICKS
@@ -143,14 +143,14 @@ function delayed(rank: RankEvidence): Wait | undefined {
   const waiting = known.filter(({ seconds }) => seconds > 0).sort((a, b) => b.seconds - a.seconds)
   const sum = waiting.reduce((all, { seconds }) => all + seconds, 0)
   const lives = waiting.reduce((all, { thing }) => all + thing.to - thing.from, 0)
-  const together = Math.max(rank.elapsed > 0 ? lives / rank.elapsed : 1, 1)
-  const lost = Math.min(Math.max(sum / together, waiting[0]?.seconds ?? 0), rank.elapsed)
+  const together = Math.max(pod.elapsed > 0 ? lives / pod.elapsed : 1, 1)
+  const lost = Math.min(Math.max(sum / together, waiting[0]?.seconds ?? 0), pod.elapsed)
   const bytes = waiting.reduce((all, { thing }) => all + bytesOf(thing), 0)
   return {
     things: waiting.map(({ thing }) => nameOf(thing)),
     lost,
     facts: listFacts(FACTS, {
-      'time waiting': percentOf(lost, rank.elapsed),
+      'time waiting': percentOf(lost, pod.elapsed),
       'block I/O delay, summed over processes': sum,
       'read and written': bytes,
     }),

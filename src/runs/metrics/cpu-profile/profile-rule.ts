@@ -18,17 +18,17 @@ const FACTS = {
   'above the median': 's',
   'processor time in the function': 's',
   [MEDIAN]: 's',
-  'ranks compared': 'count',
+  'pods compared': 'count',
 } as const satisfies FactUnits
 
 /**
- * A rank that used more processor time in a function than the others did. This shows uneven work
- * also if the other ranks wait in a loop, as ranks of MPI do, so that all of them use the same CPU
+ * A pod that used more processor time in a function than the others did. This shows uneven work
+ * also if the other pods wait in a loop, as ranks of MPI do, so that all of them use the same CPU
  * time. For the comparison, see `findLonger`.
  */
 export const MORE_TIME_IN_FUNCTION = defineRule({
   name: 'more-time-in-function',
-  title: 'More time in a function than the other ranks',
+  title: 'More time in a function than the other pods',
   severity: 'slowdown',
   isOptional: true,
   needs: [[PROFILE]],
@@ -36,9 +36,9 @@ export const MORE_TIME_IN_FUNCTION = defineRule({
     value: 100 * MIN_MORE,
     unit: 'percent',
     condition:
-      'one of at least three ranks used at least 25 % more processor time in a function (without ' +
+      'one of at least three pods used at least 25 % more processor time in a function (without ' +
       'the functions that it calls) than their median. The difference is at least 10 % of the ' +
-      'processor time of the rank, more than four standard deviations of the ranks, and more ' +
+      'processor time of the pod, more than four standard deviations of the pods, and more ' +
       'than four standard deviations of the number of samples',
     source:
       'the POP Centre of Excellence: a load balance below 80 %; the outliers of the report; ' +
@@ -46,47 +46,47 @@ export const MORE_TIME_IN_FUNCTION = defineRule({
       '10 %: Ridealong',
   },
   find: findMoreTime,
-  uncheckedIn: ranksWithoutProfile,
+  uncheckedIn: podsWithoutProfile,
   isRelative: true,
   sentence: (worst) =>
-    `used ${factIn(worst, 'above the median')} more processor time than the median of the ranks ` +
+    `used ${factIn(worst, 'above the median')} more processor time than the median of the pods ` +
     `in ${thingsOf(worst)}: ${factIn(worst, 'processor time in the function')}, ` +
     moreWords(worst),
   facts: FACTS,
   reads: [PROFILE],
   advice:
-    'If the function computes, divide its work more evenly, or give this rank other input. If it ' +
-    'waits, as functions of MPI and of locks do, look for the rank or thread that it waits for. ' +
-    'The flame graph of the report shows which functions called it.',
+    'If the function computes, divide its work more evenly, or give this pod other input. If it ' +
+    'waits, as functions of MPI and of locks do, look for the process or thread that it waits ' +
+    'for. The flame graph of the report shows which functions called it.',
   // The rows are sums over the whole run.
   plots: [],
 })
 
-type AffectedRank = Affected<keyof typeof FACTS>
+type AffectedPod = Affected<keyof typeof FACTS>
 
-function moreWords(worst: AffectedRank): string {
+function moreWords(worst: AffectedPod): string {
   const isUnused = worst.facts.some(({ name, value }) => name === MEDIAN && value === 0)
   return isUnused
-    ? 'at least half of the ranks used none'
+    ? 'at least half of the pods used none'
     : `${factIn(worst, 'more than the median')} more`
 }
 
-function findMoreTime(evidence: RunEvidence): readonly AffectedRank[] {
+function findMoreTime(evidence: RunEvidence): readonly AffectedPod[] {
   return findLonger(evidence, 'processor', ({ percent, more, self, median, compared }) => {
     return listFacts(FACTS, {
       'more than the median': percent,
       'above the median': more,
       'processor time in the function': self,
       [MEDIAN]: median,
-      'ranks compared': compared,
+      'pods compared': compared,
     })
   })
 }
 
-/** Returns the ranks that were not compared, because a profile is not complete. */
-function ranksWithoutProfile({ profiles }: RunEvidence): ReadonlyMap<string, string> {
-  const names = profiles.flatMap(({ ranks, incomplete }) =>
-    ranks.filter((_, index) => (incomplete[index]?.length ?? 0) > 0),
+/** Returns the pods that were not compared, because a profile is not complete. */
+function podsWithoutProfile({ profiles }: RunEvidence): ReadonlyMap<string, string> {
+  const names = profiles.flatMap(({ pods, incomplete }) =>
+    pods.filter((_, index) => (incomplete[index]?.length ?? 0) > 0),
   )
-  return new Map(names.map((rank) => [rank, 'a profile of the rank is incomplete or missing']))
+  return new Map(names.map((pod) => [pod, 'a profile of the pod is incomplete or missing']))
 }

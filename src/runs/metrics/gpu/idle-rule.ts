@@ -47,7 +47,7 @@ export const GPU_IDLE_IN_PYTHON = defineRule({
     unit: 'percent',
     condition:
       'the main thread of a process waited in a line of Python (without the functions that it ' +
-      'calls): this wait, less the time in which the busiest GPU of the rank was busy, is at ' +
+      'calls): this wait, less the time in which the busiest GPU of the pod was busy, is at ' +
       'least 25 % of the run. There are at least 10 samples of the GPU',
     source: 'Ridealong',
   },
@@ -60,33 +60,33 @@ export const GPU_IDLE_IN_PYTHON = defineRule({
   facts: IDLE_FACTS,
   reads: [DEVICE, PYTHON],
   advice:
-    'Look at what the line waits for: data that is loaded, another rank, a lock, or a file. Give ' +
-    'the data loader more workers, or let it load the next batch while the GPU computes.',
+    'Look at what the line waits for: data that is loaded, another process, a lock, or a file. ' +
+    'Give the data loader more workers, or let it load the next batch while the GPU computes.',
   plots: [plot(DEVICE, 'gpu_busy')],
 })
 
 type IdleFinding = Affected<keyof typeof IDLE_FACTS>
 
 function findIdle(run: RunEvidence): readonly IdleFinding[] {
-  return run.ranks.flatMap((rank) => {
-    const [busiest] = rank
+  return run.pods.flatMap((pod) => {
+    const [busiest] = pod
       .things(DEVICE)
-      .map((device) => ({ device, busy: mostBusy(device, rank.elapsed) }))
+      .map((device) => ({ device, busy: mostBusy(device, pod.elapsed) }))
       .filter((one): one is { device: Device; busy: number } => one.busy !== null)
       .sort((a, b) => b.busy - a.busy)
-    const line = longestWait(run, rank)
+    const line = longestWait(run, pod)
     if (busiest === undefined || line === undefined) return []
     const { device, busy } = busiest
     if (device.rows < MIN_SAMPLES) return []
     const idle = line.seconds - busy
-    const part = percentOf(idle, rank.elapsed)
+    const part = percentOf(idle, pod.elapsed)
     if (part < GPU_IDLE_IN_PYTHON.threshold.value || idle < MIN_SECONDS) return []
     const facts = listFacts(IDLE_FACTS, {
       'GPU idle while Python waits': part,
-      'GPU busy': percentOf(busy, rank.elapsed),
+      'GPU busy': percentOf(busy, pod.elapsed),
       'waiting in the line': line.seconds,
     })
-    return [{ rank: rank.rank, things: [nameOf(device)], lost: idle, cause: line.name, facts }]
+    return [{ pod: pod.pod, things: [nameOf(device)], lost: idle, cause: line.name, facts }]
   })
 }
 

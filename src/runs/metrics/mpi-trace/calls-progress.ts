@@ -76,12 +76,12 @@ export function affectedByCalls(stuck: StuckProcesses): readonly Affected[] {
   const { waiting, late, longestGap } = stuck
   const pods = new Set([...late, ...waiting].map(({ process }) => process.pod))
   const cause = JSON.stringify([stuck.why, ...late.map(({ process }) => process.rank)])
-  return [...pods].map((rank) => {
-    const own = waiting.filter(({ process }) => process.pod === rank)
-    const absent = late.filter(({ process }) => process.pod === rank)
+  return [...pods].map((pod) => {
+    const own = waiting.filter(({ process }) => process.pod === pod)
+    const absent = late.filter(({ process }) => process.pod === pod)
     const lost = maximum(own.map(({ waited }) => waited))
     return {
-      rank,
+      pod,
       things: [...absent, ...own].map(({ process }) => `MPI rank ${process.rank}`),
       lost,
       cause: `${cause} ${waiting[0]?.process.source} ${waiting[0]?.process.rank}`,

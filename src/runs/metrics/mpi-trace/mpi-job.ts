@@ -19,15 +19,15 @@ export interface MpiJob {
 export interface JobProcess extends MpiProcess {
   /** The rank in MPI_COMM_WORLD. */
   readonly rank: number
-  /** The rank that reports show for the pod of the process. */
+  /** The pod of the process, as reports name it. */
   readonly pod: string
   /** Where its main thread is in Python, if python-profile was collected. */
   readonly python?: CurrentStack
 }
 
 /** Returns the MPI jobs whose calls were recorded. */
-export function mpiJobs({ stores, rankOf, view }: RunEvidence): readonly MpiJob[] {
-  return joinJobs(storeOf(stores, MPI_STORE), rankOf, view(stackFinder))
+export function mpiJobs({ stores, podOf, view }: RunEvidence): readonly MpiJob[] {
+  return joinJobs(storeOf(stores, MPI_STORE), podOf, view(stackFinder))
 }
 
 /**
@@ -39,18 +39,18 @@ export function mpiJobs({ stores, rankOf, view }: RunEvidence): readonly MpiJob[
  * `problem` if a rank is missing or exists twice, or if processes without an identifier have
  * different programs or libraries.
  *
- * @param rankOf returns the rank that reports show for the pod of a log
- * @param pythonOf returns the current stack of Python of a process of such a rank
+ * @param podOf returns the pod of a log, as reports name it
+ * @param pythonOf returns the current stack of Python of a process of such a pod
  */
 export function joinJobs(
   { processes }: Pick<MpiRun, 'processes'>,
-  rankOf: (source: string) => string,
-  pythonOf: (rank: string, pid: number | null) => CurrentStack | undefined = () => undefined,
+  podOf: (source: string) => string,
+  pythonOf: (pod: string, pid: number | null) => CurrentStack | undefined = () => undefined,
 ): readonly MpiJob[] {
   const known = processes.flatMap((process) => {
     const { rank, source, pid } = process
     if (rank === null) return []
-    const pod = rankOf(source)
+    const pod = podOf(source)
     const python = pythonOf(pod, pid)
     return [{ ...process, rank, pod, ...(python && { python }) }]
   })

@@ -2,7 +2,7 @@ import { plainMean } from '../../../lib/statistics.ts'
 import { type Need, plot, type SectionColumns } from '../../evidence/evidence.ts'
 import type { RunEvidence } from '../../evidence/run-evidence.ts'
 import { storeOf } from '../../evidence/stores.ts'
-import { perProcess } from '../../rules/per-rank.ts'
+import { perProcess } from '../../rules/per-pod.ts'
 import {
   type Affected,
   defineRule,
@@ -11,7 +11,7 @@ import {
   type FactUnits,
   listFacts,
 } from '../../rules/rule.ts'
-import { factIn, rankName, thingsOf } from '../../rules/sentence.ts'
+import { factIn, podText, thingsOf } from '../../rules/sentence.ts'
 import { MIN_EFFICIENCY, MIN_SECONDS, percentOf } from '../../rules/time-lost.ts'
 import {
   type CollectiveWait,
@@ -39,8 +39,8 @@ const NEEDS: readonly (readonly Need[])[] = [[{ ...RANK, isTotal: true }]]
 
 const WAITING_EXPLAINS = {
   rules: ['much-time-in-mpi'],
-  of: 'same rank',
-  because: 'the time in MPI is the time in which the rank waited',
+  of: 'same pod',
+  because: 'the time in MPI is the time in which the process waited',
 } as const satisfies ExplainedRules
 
 const WAIT_FACTS = {
@@ -181,7 +181,7 @@ type CollectiveWaiter = Affected<keyof typeof COLLECTIVE_FACTS>
 type PeerWaiter = Affected<keyof typeof PEER_FACTS>
 type RankInMpi = Affected<keyof typeof TIME_FACTS>
 
-function findInCollectives({ view, ranks }: RunEvidence): readonly CollectiveWaiter[] {
+function findInCollectives({ view, pods }: RunEvidence): readonly CollectiveWaiter[] {
   const jobs = view(mpiJobs)
   const found = findCollectiveWaits(jobs.filter(isWhole), MIN_PART / 100).flatMap(({ waits }) => {
     const parts = waits.map(({ waiting, seconds }) => percentOf(seconds, waiting.elapsed))
@@ -189,7 +189,7 @@ function findInCollectives({ view, ranks }: RunEvidence): readonly CollectiveWai
     if (mean < 100 * (1 - MIN_EFFICIENCY)) return []
     return waits.filter(isLong).map((wait) => collectiveWait(wait, mean))
   })
-  return perProcess(found, ranks)
+  return perProcess(found, pods)
 }
 
 function isLong({ waiting, seconds }: Pick<CollectiveWait, 'waiting' | 'seconds'>): boolean {
@@ -207,11 +207,11 @@ function collectiveWait(wait: CollectiveWait, mean: number): CollectiveWaiter {
   }
 }
 
-function findInPointToPoint({ view, ranks }: RunEvidence): readonly PeerWaiter[] {
+function findInPointToPoint({ view, pods }: RunEvidence): readonly PeerWaiter[] {
   const found = comparable(view(mpiJobs))
     .filter(({ processes }) => !processes.some(hasThreads))
     .flatMap((job) => findPeerWaits(job, MIN_EFFICIENCY).filter(isLong))
-  return perProcess(found.map(peerWait), ranks)
+  return perProcess(found.map(peerWait), pods)
 }
 
 function peerWait({ waiting, peer, seconds, spent, call, balance }: PeerWait): PeerWaiter {
@@ -228,17 +228,17 @@ function peerWait({ waiting, peer, seconds, spent, call, balance }: PeerWait): P
 }
 
 function waitOf(waiting: JobProcess, late: JobProcess, seconds: number, call: string) {
-  const where = late.pod === waiting.pod ? ' of the same pod' : ` of ${rankName(late.pod)}`
+  const where = late.pod === waiting.pod ? ' of the same pod' : ` of ${podText(late.pod)}`
   const isNamedByRank = late.pod === String(late.rank)
   return {
-    rank: waiting.pod,
+    pod: waiting.pod,
     things: [
       `MPI rank ${waiting.rank} for MPI rank ${late.rank}${isNamedByRank ? '' : where}, ` +
         `mostly in ${call}`,
     ],
     lost: seconds,
     cause: JSON.stringify([late.source, late.pid, late.rank]),
-    waitedFor: { rank: late.pod, mpiRank: late.rank, call },
+    waitedFor: { pod: late.pod, mpiRank: late.rank, call },
   }
 }
 
@@ -250,7 +250,7 @@ function valuesOf({ elapsed }: MpiProcess, seconds: number) {
   } satisfies Record<keyof typeof WAIT_FACTS, number>
 }
 
-function findMuchTime({ view, ranks }: RunEvidence): readonly RankInMpi[] {
+function findMuchTime({ view, pods }: RunEvidence): readonly RankInMpi[] {
   const found = comparable(view(mpiJobs)).flatMap(({ job, processes }) => {
     const parts = processes.map(({ seconds, elapsed }) => percentOf(seconds, elapsed))
     const least = parts.reduce((low, part) => Math.min(low, part), 100)
@@ -258,7 +258,7 @@ function findMuchTime({ view, ranks }: RunEvidence): readonly RankInMpi[] {
     if (least < MIN_IN_MPI || isShort || processes.some(hasThreads)) return []
     return processes.map((process, index) => timeInMpi(process, parts[index] ?? 0, least, job))
   })
-  return perProcess(found, ranks)
+  return perProcess(found, pods)
 }
 
 function timeInMpi(
@@ -275,7 +275,7 @@ function timeInMpi(
   const [longest] = times.sort((a, b) => b.seconds - a.seconds)
   const call = longest === undefined ? '' : `, mostly in ${longest.call}`
   return {
-    rank: pod,
+    pod,
     things: [`MPI rank ${rank}${call}`],
     lost: null,
     size: seconds,
@@ -307,16 +307,16 @@ function hasThreads({ seconds, elapsed }: MpiProcess): boolean {
 const LOST = 'a process ended without MPI_Finalize, so that its last calls are missing'
 
 /**
- * Returns why processes were not compared, by rank.
+ * Returns why processes were not compared, by pod.
  *
  * @param ofJob returns the reasons of a rule for a job without a problem
  */
 function uncheckedWith(
-  { view, stores, rankOf }: RunEvidence,
+  { view, stores, podOf }: RunEvidence,
   ofJob: (job: MpiJob) => ReadonlyMap<JobProcess, string>,
 ): ReadonlyMap<string, string> {
   const unknown = storeOf(stores, MPI_STORE).processes.flatMap(({ rank, source }) =>
-    rank === null ? [[rankOf(source), 'the MPI library of a process is not known'] as const] : [],
+    rank === null ? [[podOf(source), 'the MPI library of a process is not known'] as const] : [],
   )
   const ofJobs = view(mpiJobs)
     .filter(({ size }) => size > 1)

@@ -28,7 +28,7 @@ export function affectedByStart({ waiting, late }: StuckStart): readonly Affecte
     const [own, missing] = [waiting.filter(isIn(pod)), absent.filter(isIn(pod))]
     const lost = maximum(own.map(({ waited }) => waited))
     return {
-      rank: pod,
+      pod,
       things: [...missing, ...own].map(startingName),
       lost,
       cause: JSON.stringify(['start', waiting[0]?.job, waiting[0]?.size]),

@@ -20,7 +20,7 @@ const NO_MEMBERS = { communicator: null, number: null, mpiPeer: null } as const
 function startingDocument(member: StartingMember) {
   const { pod, rank, program, pid, call, seconds, waited } = member
   return {
-    rank: pod,
+    podIndex: pod,
     mpiRank: rank,
     program,
     pid,
@@ -35,7 +35,7 @@ function absentDocument({ member, activity }: AbsentMember) {
   const { pod, rank, program, pid, call, waited } = member
   const end = activity.is === 'ended' ? activity.state : null
   return {
-    rank: pod,
+    podIndex: pod,
     mpiRank: rank,
     program,
     pid,
@@ -60,7 +60,7 @@ export function callsDocument({ why, waiting, late, unrecorded, longestGap }: St
 function waitingDocument({ process, open, thread, waited }: WaitingProcess) {
   const { call, communicator, number, peer } = thread
   return {
-    rank: process.pod,
+    podIndex: process.pod,
     mpiRank: process.rank,
     call,
     communicator,
@@ -74,7 +74,7 @@ function waitingDocument({ process, open, thread, waited }: WaitingProcess) {
 function lateDocument({ process, activity, call, line, away }: AbsentProcess) {
   const state = activity.is === 'ended' ? activity.state : null
   return {
-    rank: process.pod,
+    podIndex: process.pod,
     mpiRank: process.rank,
     activity: activity.is,
     end: state,

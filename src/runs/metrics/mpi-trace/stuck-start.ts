@@ -9,7 +9,7 @@ import { MPI_STORE } from './store.ts'
 
 /** A process that has not returned from MPI_Init. */
 export interface StartingMember extends StartingProcess {
-  /** The rank that reports show for the pod of the process. */
+  /** The pod of the process, as reports name it. */
   readonly pod: string
 }
 
@@ -41,21 +41,21 @@ export interface StuckStart {
 }
 
 /** Returns the processes that have not returned from MPI_Init, by MPI job. */
-export function startingJobs({ stores, rankOf }: RunEvidence): readonly StartingJob[] {
-  return joinStarting(storeOf(stores, MPI_STORE), rankOf)
+export function startingJobs({ stores, podOf }: RunEvidence): readonly StartingJob[] {
+  return joinStarting(storeOf(stores, MPI_STORE), podOf)
 }
 
 /**
  * Groups the processes that have not returned from MPI_Init by job: by the identifier of the job
  * and its size.
  *
- * @param rankOf returns the rank that reports show for the pod of a log
+ * @param podOf returns the pod of a log, as reports name it
  */
 export function joinStarting(
   { processes, starting }: Pick<MpiRun, 'processes' | 'starting'>,
-  rankOf: (source: string) => string,
+  podOf: (source: string) => string,
 ): readonly StartingJob[] {
-  const all = [...starting.values()].map((one) => ({ ...one, pod: rankOf(one.source) }))
+  const all = [...starting.values()].map((one) => ({ ...one, pod: podOf(one.source) }))
   const jobs = Map.groupBy(all, jobKey)
   const running = new Map<string, number>()
   // Whoever writes the logs decides how many jobs and processes there are.

@@ -34,7 +34,7 @@ const PROGRESS_SECTIONS: ReadonlySet<string> = new Set(['rank', 'open', 'progres
 
 const EXPLAINS_WAITING = {
   rules: ['much-time-in-mpi', 'waiting-in-collectives', 'waiting-in-point-to-point'],
-  of: 'any rank',
+  of: 'any pod',
   because: 'the processes wait in a call of MPI that does not end',
 } as const satisfies ExplainedRules
 
@@ -75,7 +75,7 @@ export const MPI_STUCK = {
 
 function startGroup(stuck: StuckStart): StuckGroup {
   return {
-    ranks: affectedByStart(stuck),
+    pods: affectedByStart(stuck),
     describe: () => describeStart(stuck),
     describeNow: () => describeStartNow(stuck),
     document: () => startDocument(stuck),
@@ -84,7 +84,7 @@ function startGroup(stuck: StuckStart): StuckGroup {
 
 function callsGroup(stuck: StuckProcesses): StuckGroup {
   return {
-    ranks: affectedByCalls(stuck),
+    pods: affectedByCalls(stuck),
     describe: () => describeStuck(stuck),
     describeNow: () => describeStuckNow(stuck),
     document: () => callsDocument(stuck),

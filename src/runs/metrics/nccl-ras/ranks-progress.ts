@@ -1,6 +1,6 @@
 import { rounded } from '../../../lib/round.ts'
 import type { SectionColumns } from '../../evidence/evidence.ts'
-import type { RankEvidence } from '../../evidence/run-evidence.ts'
+import type { PodEvidence } from '../../evidence/run-evidence.ts'
 import { type Affected, type FactUnits, listFacts } from '../../rules/rule.ts'
 import { lastEnds, MIN_STARTING, type StuckFinder } from '../../rules/stuck.ts'
 import { NCCL_METRIC } from './nccl-run.ts'
@@ -58,11 +58,11 @@ function affectedBy(stuck: StuckRanks): readonly Affected[] {
   const { late, waiting, waited, askingPod, answer, communicator } = stuck
   const known = [...late, ...waiting].flatMap(({ pod }) => pod ?? [])
   const pods = new Set(known.length === 0 ? [askingPod] : known)
-  return [...pods].map((rank) => {
-    const absent = late.filter(({ pod }) => pod === rank)
-    const own = waiting.filter(({ pod }) => pod === rank)
+  return [...pods].map((pod) => {
+    const absent = late.filter((one) => one.pod === pod)
+    const own = waiting.filter((one) => one.pod === pod)
     return {
-      rank,
+      pod,
       things: [...absent, ...own].map((one) => `NCCL rank ${one.rank}`),
       lost: own.length === 0 ? null : waited,
       cause: `${causeOf(stuck)} ${communicator.name}`,
@@ -81,9 +81,9 @@ function affectedBy(stuck: StuckRanks): readonly Affected[] {
  * error after its last answer. The job then went on. Other containers, such as one that fetches
  * data, end earlier. If no process is known, all containers count.
  */
-function hasSucceeded(stuck: StuckRanks, ranks: readonly RankEvidence[]): boolean {
+function hasSucceeded(stuck: StuckRanks, pods: readonly PodEvidence[]): boolean {
   const { askingPod, askingContainers } = stuck
-  const ended = ranks.filter(({ rank }) => rank === askingPod).flatMap(lastEnds)
+  const ended = pods.filter(({ pod }) => pod === askingPod).flatMap(lastEnds)
   const ends = new Map(ended.map(({ container, exitCode }) => [container, exitCode]))
   const containers = askingContainers.length === 0 ? [...ends.keys()] : askingContainers
   return containers.length > 0 && containers.every((container) => ends.get(container) === 0)
@@ -94,7 +94,7 @@ function ranksDocument({ why, answer, communicator, late, waiting, waited }: Stu
   return {
     why,
     communicator: { name, size, ahead, operation, launched },
-    waiting: waiting.map(({ rank, pod }) => ({ rank: pod, ncclRank: rank })),
+    waiting: waiting.map(({ rank, pod }) => ({ podIndex: pod, ncclRank: rank })),
     late: late.map(lateRankDocument),
     unchangedSeconds: waited === null ? null : rounded(waited),
     unrecorded: null,
@@ -105,7 +105,7 @@ function ranksDocument({ why, answer, communicator, late, waiting, waited }: Stu
 function lateRankDocument({ rank, pod, process, activity, line, ...facts }: LateRank) {
   const { host, pid, state, launched, behind, operation, unchanged } = facts
   return {
-    rank: pod,
+    podIndex: pod,
     ncclRank: rank,
     worldRank: process?.worldRank ?? null,
     program: process?.program ?? null,
@@ -141,12 +141,12 @@ export const NCCL_STUCK = {
     'has launched fewer operations than another one, or its process does not answer',
   source: 'the ranks that do not answer: NCCL',
   live: { isRead: () => true, countsEnded: false },
-  find: ({ view, ranks }) =>
+  find: ({ view, pods }) =>
     view(ncclRanks)
       .flatMap(countedRanks)
-      .filter((stuck) => !hasSucceeded(stuck, ranks))
+      .filter((stuck) => !hasSucceeded(stuck, pods))
       .map((stuck) => ({
-        ranks: affectedBy(stuck),
+        pods: affectedBy(stuck),
         describe: () => describeRanks(stuck),
         describeNow: () => describeRanksNow(stuck),
         document: () => ranksDocument(stuck),

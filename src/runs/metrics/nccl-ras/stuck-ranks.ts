@@ -17,7 +17,7 @@ export interface LateRank extends NcclRank {
   readonly isMissing: boolean
   /** Its process, if a pod of the run has a row about it. */
   readonly process: NcclProcess | null
-  /** The rank that reports show for the pod of this process. */
+  /** The pod of the process, as reports name it. */
   readonly pod: string | null
   /** What its process does; null if no row says that. */
   readonly activity: AbsentActivity | null
@@ -34,7 +34,7 @@ export interface StuckRanks {
    */
   readonly why: 'nccl-late' | 'nccl-mismatch'
   readonly answer: NcclAnswer
-  /** The rank that reports show for the pod that has asked. */
+  /** The pod that has asked, as reports name it. */
   readonly askingPod: string
   /** The containers of this pod whose processes have rows. */
   readonly askingContainers: readonly string[]
@@ -53,8 +53,8 @@ export interface WaitingRank {
 }
 
 /** Returns the ranks of NCCL that are behind or do not answer, whether that counts or not. */
-export function ncclRanks({ stores, rankOf, view }: RunEvidence): readonly StuckRanks[] {
-  return findStuckRanks(storeOf(stores, NCCL_STORE), rankOf, view(stackFinder))
+export function ncclRanks({ stores, podOf, view }: RunEvidence): readonly StuckRanks[] {
+  return findStuckRanks(storeOf(stores, NCCL_STORE), podOf, view(stackFinder))
 }
 
 /**
@@ -66,12 +66,12 @@ export function ncclRanks({ stores, rankOf, view }: RunEvidence): readonly Stuck
  * time for which they have not changed says that ranks wait. For each job, only its latest answer
  * is read, and of the communicators with the same late processes, only the largest.
  *
- * @param rankOf returns the rank that reports show for the pod of a log
- * @param pythonOf returns the current stack of Python of a process of such a rank
+ * @param podOf returns the pod of a log, as reports name it
+ * @param pythonOf returns the current stack of Python of a process of such a pod
  */
 export function findStuckRanks(
   run: NcclRun,
-  rankOf: (source: string) => string,
+  podOf: (source: string) => string,
   pythonOf: PythonOf = () => undefined,
 ): readonly StuckRanks[] {
   const processes = processesAt(run)
@@ -86,7 +86,7 @@ export function findStuckRanks(
     const byName = Map.groupBy(late, ({ name }) => name)
     const largest = [...byName.values()].flatMap((own) => own.slice(0, 1))
     const all = largest.map((communicator) =>
-      describe({ processes, pods, latest, answer, ranks, communicator, rankOf, pythonOf }),
+      describe({ processes, pods, latest, answer, ranks, communicator, podOf, pythonOf }),
     )
     const seen = new Set<string>()
     return all.filter((stuck) => {
@@ -98,7 +98,7 @@ export function findStuckRanks(
   })
 }
 
-type PythonOf = (rank: string, pid: number | null) => CurrentStack | undefined
+type PythonOf = (pod: string, pid: number | null) => CurrentStack | undefined
 
 /** Identifies the cause by the processes of the late ranks, or by their numbers. */
 export function causeOf({ why, late }: StuckRanks): string {
@@ -152,7 +152,7 @@ interface Place {
   /** The ranks in the answer, by communicator. */
   readonly ranks: ReadonlyMap<string, readonly NcclRank[]>
   readonly communicator: NcclCommunicator
-  readonly rankOf: (source: string) => string
+  readonly podOf: (source: string) => string
   readonly pythonOf: PythonOf
 }
 
@@ -160,7 +160,7 @@ interface Place {
 const MISSING: ReadonlySet<string | null> = new Set(['dead', 'unresponsive', 'missing'])
 
 function describe(place: Place): StuckRanks {
-  const { answer, communicator, rankOf } = place
+  const { answer, communicator, podOf } = place
   const own = place.ranks.get(communicator.name) ?? []
   const isMissing = ({ state }: NcclRank) => MISSING.has(state)
   const isMismatch = communicator.ahead === 0 && communicator.missing === 0
@@ -168,26 +168,26 @@ function describe(place: Place): StuckRanks {
   return {
     why: isMismatch ? 'nccl-mismatch' : 'nccl-late',
     answer,
-    askingPod: rankOf(answer.source),
+    askingPod: podOf(answer.source),
     askingContainers: containersOf(answer, place),
     communicator,
     late: late.map((rank) => lateRank(rank, isMissing(rank), place)),
     waiting: own.flatMap((rank) => {
       const process = rank.behind === 0 ? processOf(rank, place) : undefined
-      return process === undefined ? [] : { rank: rank.rank, pod: rankOf(process.source) }
+      return process === undefined ? [] : { rank: rank.rank, pod: podOf(process.source) }
     }),
     waited: answer.unchanged,
   }
 }
 
 function lateRank(rank: NcclRank, isMissing: boolean, place: Place): LateRank {
-  const { rankOf } = place
+  const { podOf } = place
   const process = processOf(rank, place) ?? null
   return {
     ...rank,
     isMissing,
     process,
-    pod: process === null ? null : rankOf(process.source),
+    pod: process === null ? null : podOf(process.source),
     activity: process === null ? null : activityIn(process, place),
     line: process === null ? null : lineIn(process, place),
   }
@@ -205,7 +205,7 @@ function containersOf({ source }: NcclAnswer, { pods }: Place): readonly string[
 function processOf({ host, pid }: NcclRank, place: Place): NcclProcess | undefined {
   if (host === null || pid === null) return undefined
   const found = place.processes.get(`${pid} ${host}`) ?? []
-  const pods = new Set(found.map(({ source }) => place.rankOf(source)))
+  const pods = new Set(found.map(({ source }) => place.podOf(source)))
   return pods.size === 1 ? found[0] : undefined
 }
 
@@ -221,8 +221,8 @@ function activityIn(process: NcclProcess, { latest, answer }: Place): AbsentActi
 }
 
 /** Returns the line of Python in which a process is, unless its row is old. */
-function lineIn({ source, pid }: NcclProcess, { answer, rankOf, pythonOf }: Place): string | null {
-  const stack = pythonOf(rankOf(source), pid)
+function lineIn({ source, pid }: NcclProcess, { answer, podOf, pythonOf }: Place): string | null {
+  const stack = pythonOf(podOf(source), pid)
   return stack === undefined || isOld(stack, answer) ? null : stack.line
 }
 

@@ -1,5 +1,5 @@
 import type { RunEvidence } from '../../evidence/run-evidence.ts'
-import { perProcess, type RankedProfile } from '../../profiles/ranked-profile.ts'
+import { type ProfileByPod, perProcess } from '../../profiles/profile-by-pod.ts'
 import {
   type Affected,
   defineRule,
@@ -27,7 +27,7 @@ const FACTS = {
 const NEXT_BATCH = /^(\w+\.)?__next__ \((.*\/)?torch\/utils\/data\/dataloader\.py:\d+\)$/
 
 /**
- * A rank whose main threads spent much of their time in the data loader of PyTorch: they waited for
+ * A pod whose main threads spent much of their time in the data loader of PyTorch: they waited for
  * a worker, or loaded the batch themselves. The workers do not count.
  */
 export const MUCH_TIME_IN_DATA_LOADER = defineRule({
@@ -43,7 +43,7 @@ export const MUCH_TIME_IN_DATA_LOADER = defineRule({
       'the processes of a program in Python spent at least 10 % of their time, and at least 1 s, ' +
       'in the function of the data loader of PyTorch that returns the next batch. The time is ' +
       'that of main threads that wait, and of all threads that run, without the workers of the ' +
-      'data loader. Of several processes of a rank, the mean counts',
+      'data loader. Of several processes of a pod, the mean counts',
     source:
       'the TensorBoard plugin of the PyTorch profiler, which warns from 5 % of the time of the ' +
       'steps on; the number 10 %: Ridealong, which does not know the steps',
@@ -65,9 +65,9 @@ export const MUCH_TIME_IN_DATA_LOADER = defineRule({
   plots: [],
 })
 
-type AffectedRank = Affected<keyof typeof FACTS>
+type AffectedPod = Affected<keyof typeof FACTS>
 
-/** The seconds in the data loader and of a program, on one rank. */
+/** The seconds in the data loader and of a program, on one pod. */
 interface LoaderTime {
   readonly waiting: number
   readonly running: number
@@ -76,10 +76,10 @@ interface LoaderTime {
 
 const NO_TIME: LoaderTime = { waiting: 0, running: 0, whole: 0 }
 
-function findDataLoaders({ profiles, ranks }: RunEvidence): readonly AffectedRank[] {
+function findDataLoaders({ profiles, pods }: RunEvidence): readonly AffectedPod[] {
   const programs = [...Map.groupBy(profiles, ({ executable }) => executable).values()].map(timesIn)
-  return ranks.flatMap(({ rank, elapsed }): readonly AffectedRank[] => {
-    const times = programs.flatMap((program) => program.get(rank) ?? [])
+  return pods.flatMap(({ pod, elapsed }): readonly AffectedPod[] => {
+    const times = programs.flatMap((program) => program.get(pod) ?? [])
     const [worst] = times.sort((a, b) => percentIn(b) - percentIn(a))
     if (worst === undefined) return []
     const percent = percentIn(worst)
@@ -90,7 +90,7 @@ function findDataLoaders({ profiles, ranks }: RunEvidence): readonly AffectedRan
       'waiting in the data loader': waiting,
       'running in the data loader': running,
     })
-    return [{ rank, things: [], lost: (percent * elapsed) / 100, facts }]
+    return [{ pod, things: [], lost: (percent * elapsed) / 100, facts }]
   })
 }
 
@@ -98,22 +98,22 @@ function percentIn({ waiting, running, whole }: LoaderTime): number {
   return percentOf(waiting + running, whole)
 }
 
-/** Returns the times of each rank in a program. @param profiles those of the program */
-function timesIn(profiles: readonly RankedProfile[]): ReadonlyMap<string, LoaderTime> {
-  const ranks = Map.groupBy(profiles.flatMap(timesOfKind), ({ rank }) => rank)
-  return new Map([...ranks].map(([rank, times]) => [rank, times.reduce(plus, NO_TIME)]))
+/** Returns the times of each pod in a program. @param profiles those of the program */
+function timesIn(profiles: readonly ProfileByPod[]): ReadonlyMap<string, LoaderTime> {
+  const pods = Map.groupBy(profiles.flatMap(timesOfKind), ({ pod }) => pod)
+  return new Map([...pods].map(([pod, times]) => [pod, times.reduce(plus, NO_TIME)]))
 }
 
-interface RankTime extends LoaderTime {
-  readonly rank: string
+interface PodTime extends LoaderTime {
+  readonly pod: string
 }
 
-function timesOfKind(profile: RankedProfile): readonly RankTime[] {
-  const { kind, ranks, secondsThrough } = perProcess(profile)
+function timesOfKind(profile: ProfileByPod): readonly PodTime[] {
+  const { kind, pods, secondsThrough } = perProcess(profile)
   if (kind !== 'waiting' && kind !== 'running') return []
   const [all, loader] = [secondsThrough(/^/), secondsThrough(NEXT_BATCH)]
-  return ranks.map((rank, index) => {
-    return { ...NO_TIME, rank, whole: all[index] ?? 0, [kind]: loader[index] ?? 0 }
+  return pods.map((pod, index) => {
+    return { ...NO_TIME, pod, whole: all[index] ?? 0, [kind]: loader[index] ?? 0 }
   })
 }
 

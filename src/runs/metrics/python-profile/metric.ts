@@ -1,7 +1,7 @@
 import type { RunMetric } from '../metric.ts'
 import { PYTHON_METRIC, PYTHON_STORE } from './current-stacks.ts'
 import { MUCH_TIME_IN_DATA_LOADER } from './data-loader-rule.ts'
-import { ALL_WAIT_FOR_ONE } from './late-rank-rule.ts'
+import { ALL_WAIT_FOR_ONE } from './late-pod-rule.ts'
 import { PYTHON_STUCK } from './python-progress.ts'
 import { WAITING_IN_PYTHON } from './python-rule.ts'
 

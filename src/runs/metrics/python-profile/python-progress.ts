@@ -1,6 +1,6 @@
 import { rounded } from '../../../lib/round.ts'
 import { maximum } from '../../../lib/statistics.ts'
-import type { RankEvidence } from '../../evidence/run-evidence.ts'
+import type { PodEvidence } from '../../evidence/run-evidence.ts'
 import { type Affected, type FactUnits, listFacts } from '../../rules/rule.ts'
 import { lastEnds, MIN_STARTING, type StuckFinder } from '../../rules/stuck.ts'
 import type { PythonProcess } from '../../waiting/current-stacks.ts'
@@ -46,12 +46,12 @@ const FACTS = {
 /** Makes a finding of each pod with a process that waits or is late. */
 function affectedBy({ why, waiting, late, longestGap }: StuckPython): readonly Affected[] {
   const pods = new Set([...late, ...waiting].map(({ process }) => process.pod))
-  return [...pods].map((rank) => {
-    const own = waiting.filter(({ process }) => process.pod === rank)
-    const absent = late.filter(({ process }) => process.pod === rank)
+  return [...pods].map((pod) => {
+    const own = waiting.filter(({ process }) => process.pod === pod)
+    const absent = late.filter(({ process }) => process.pod === pod)
     const lost = maximum(own.map(({ process }) => process.unchanged))
     return {
-      rank,
+      pod,
       things: [...absent, ...own].map(({ process }) => nameOf(process)),
       lost,
       cause: JSON.stringify([why, ...late.map(({ process }) => [process.source, process.pid])]),
@@ -69,8 +69,8 @@ function nameOf({ program, pid }: PythonProcess): string {
   return `${program ?? 'process'} ${pid}`
 }
 
-function hasFailed(rank: RankEvidence): boolean {
-  return lastEnds(rank).some(({ exitCode }) => exitCode !== 0)
+function hasFailed(pod: PodEvidence): boolean {
+  return lastEnds(pod).some(({ exitCode }) => exitCode !== 0)
 }
 
 function pythonDocument({ why, waiting, late, longestGap }: StuckPython) {
@@ -95,7 +95,7 @@ function processDocument({ pod, program, pid, line, hasEnded, ...facts }: Python
   const { isRunning, unchanged } = facts
   const known = isRunning === null ? null : isRunning ? 'running' : 'waiting'
   return {
-    rank: pod,
+    podIndex: pod,
     program,
     pid,
     activity: hasEnded ? 'ended' : known,
@@ -122,12 +122,12 @@ export const PYTHON_STUCK = {
     isRead: (section) => STACK_SECTIONS.has(section),
     countsEnded: false,
   },
-  find: ({ view, ranks }) => {
-    const failed = new Set(ranks.filter(hasFailed).map(({ rank }) => rank))
+  find: ({ view, pods }) => {
+    const failed = new Set(pods.filter(hasFailed).map(({ pod }) => pod))
     return findStuckPython(view(pythonProcesses), (pod) => failed.has(pod))
       .flatMap(countedPython)
       .map((stuck) => ({
-        ranks: affectedBy(stuck),
+        pods: affectedBy(stuck),
         describe: () => describePython(stuck),
         describeNow: () => describePythonNow(stuck),
         document: () => pythonDocument(stuck),

@@ -1,5 +1,5 @@
 import { maximum, minimum } from '../../../lib/statistics.ts'
-import { rankList, rankName, rankNames } from '../../rules/sentence.ts'
+import { numberList, podsText, podText } from '../../rules/sentence.ts'
 import { clockText, durationText } from '../../rules/stuck.ts'
 import type { PythonProcess } from '../../waiting/current-stacks.ts'
 import type { LatePython, StuckPython, WaitingPython } from './stuck-python.ts'
@@ -41,11 +41,11 @@ function isAloneInPod(all: readonly Placed[]): boolean {
 }
 
 function namesText(all: readonly Placed[], isAlone: boolean): string {
-  if (isAlone) return rankNames(all.map(({ process }) => process.pod))
+  if (isAlone) return podsText(all.map(({ process }) => process.pod))
   const pods = [...Map.groupBy(all, ({ process }) => process.pod)]
   const named = pods.slice(0, NAMED).map(([pod, own]) => {
-    const pids = rankList(own.map(({ process }) => String(process.pid)))
-    return `${own.length === 1 ? 'process' : 'processes'} ${pids} of ${rankName(pod)}`
+    const pids = numberList(own.map(({ process }) => String(process.pid)))
+    return `${own.length === 1 ? 'process' : 'processes'} ${pids} of ${podText(pod)}`
   })
   const more = pods.slice(NAMED).flatMap(([, own]) => own).length
   return more === 0 ? named.join(', ') : `${named.join(', ')} and ${more} more`

@@ -45,8 +45,8 @@ export interface StuckPython {
 }
 
 /** Returns the processes whose stacks of Python are known. */
-export function pythonProcesses({ stores, rankOf }: RunEvidence): readonly PythonProcess[] {
-  return joinStacks(storeOf(stores, PYTHON_STORE), rankOf)
+export function pythonProcesses({ stores, podOf }: RunEvidence): readonly PythonProcess[] {
+  return joinStacks(storeOf(stores, PYTHON_STORE), podOf)
 }
 
 /**

@@ -11,15 +11,13 @@ export interface GroupMember {
  * description and members in all of them. If the processes were started again, they are those of
  * one start: the last one of which all members have calls.
  *
- * @param rankOf returns the rank that reports show for the pod of a log
+ * @param podOf returns the pod of a log, as reports name it
  */
 export function groupMembers(
   run: TorchRun,
-  rankOf: (source: string) => string,
+  podOf: (source: string) => string,
 ): readonly (readonly GroupMember[])[] {
-  const byPod = Map.groupBy(run.values(), ({ source, pid }) =>
-    JSON.stringify([rankOf(source), pid]),
-  )
+  const byPod = Map.groupBy(run.values(), ({ source, pid }) => JSON.stringify([podOf(source), pid]))
   const members = [...byPod.values()]
     .flatMap(joinLogs)
     .flatMap((process) => [...process.groups.values()].map((group) => ({ process, group })))

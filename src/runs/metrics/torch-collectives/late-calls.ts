@@ -23,7 +23,7 @@ const MIN_LAST = 0.5
 /** A member that made calls later than all others. All times are in seconds. */
 export interface LateMember {
   readonly late: GroupMember
-  /** The rank that reports show for its pod. */
+  /** The pod of the process, as reports name it. */
   readonly pod: string
   readonly description: string
   readonly size: number
@@ -45,28 +45,28 @@ export interface LateMember {
 /** The collective calls of PyTorch of a run, compared. */
 export interface TorchCalls {
   readonly late: readonly LateMember[]
-  /** Why process groups were not compared, by the rank that reports show for the pod. */
+  /** Why process groups were not compared, by pod. */
   readonly incomparable: ReadonlyMap<string, string>
 }
 
 /** Returns the collective calls of PyTorch of a run, compared. */
-export function torchCalls({ stores, rankOf }: RunEvidence): TorchCalls {
-  return joinTorch(storeOf(stores, TORCH_STORE), rankOf)
+export function torchCalls({ stores, podOf }: RunEvidence): TorchCalls {
+  return joinTorch(storeOf(stores, TORCH_STORE), podOf)
 }
 
 /**
  * Compares the calls of the members of each process group. Returns the members that were the last
  * ones in at least half of the calls.
  *
- * @param rankOf returns the rank that reports show for the pod of a log
+ * @param podOf returns the pod of a log, as reports name it
  */
-export function joinTorch(run: TorchRun, rankOf: (source: string) => string): TorchCalls {
+export function joinTorch(run: TorchRun, podOf: (source: string) => string): TorchCalls {
   const late: LateMember[] = []
   const reasons = new Map<string, string>()
-  for (const members of groupMembers(run, rankOf)) {
+  for (const members of groupMembers(run, podOf)) {
     const reason = whyIncomparable(members)
-    if (reason === null) late.push(...findLate(compare(members), rankOf))
-    else for (const { process } of members) reasons.set(rankOf(process.source), reason)
+    if (reason === null) late.push(...findLate(compare(members), podOf))
+    else for (const { process } of members) reasons.set(podOf(process.source), reason)
   }
   return { late, incomparable: reasons }
 }
@@ -89,14 +89,14 @@ function compare(members: readonly GroupMember[]): ComparedGroup {
 /** Returns the members that were the last ones in at least half of the calls. */
 function findLate(
   compared: ComparedGroup,
-  rankOf: (source: string) => string,
+  podOf: (source: string) => string,
 ): readonly LateMember[] {
   const { members, numbers } = compared
   const byLast = Map.groupBy(numbers.keys(), (at) => lastOf(members, at))
   return [...byLast]
     .filter(([, own]) => own.length >= MIN_LAST * numbers.length)
     .map(([late, own]) => {
-      return { ...describe(compared, late, own), pod: rankOf(late.process.source) }
+      return { ...describe(compared, late, own), pod: podOf(late.process.source) }
     })
 }
 

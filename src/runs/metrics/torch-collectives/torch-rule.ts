@@ -1,6 +1,6 @@
 import type { SectionColumns } from '../../evidence/evidence.ts'
 import type { RunEvidence } from '../../evidence/run-evidence.ts'
-import { perProcess } from '../../rules/per-rank.ts'
+import { perProcess } from '../../rules/per-pod.ts'
 import {
   type Affected,
   defineRule,
@@ -73,8 +73,8 @@ export const LATE_IN_COLLECTIVES = defineRule({
 
 type LateRank = Affected<keyof typeof FACTS>
 
-function findLateRanks({ view, ranks }: RunEvidence): readonly LateRank[] {
-  return perProcess(view(torchCalls).late.filter(isLate).map(lateRank), ranks)
+function findLateRanks({ view, pods }: RunEvidence): readonly LateRank[] {
+  return perProcess(view(torchCalls).late.filter(isLate).map(lateRank), pods)
 }
 
 function isLate({ calls, delay, waited, part, isAcrossNodes }: LateMember): boolean {
@@ -87,7 +87,7 @@ function lateRank(member: LateMember): LateRank {
   const { process, group } = late
   const nodes = isAcrossNodes ? ', if the clocks of their nodes agree' : ''
   return {
-    rank: member.pod,
+    pod: member.pod,
     things: [
       `rank ${process.rank} of torch.distributed, mostly ${operation}, process group ` +
         `${description || group.name} with ${size} members${nodes}`,

@@ -2,9 +2,9 @@ import { type Stores, storeOf } from '../../evidence/stores.ts'
 import type { MetricReport } from '../page-part.ts'
 import { type TorchTrace, TRACE_STORE } from './trace-run.ts'
 
-/** A trace, and its rank in the run. */
-interface RankTrace extends Omit<TorchTrace, 'source' | 'pod'> {
-  readonly rank: string
+/** A trace, and its pod. */
+interface TraceOfPod extends Omit<TorchTrace, 'source' | 'pod'> {
+  readonly pod: string
   /** The path of the file below the folder of `collect --output artifacts`; null without a file. */
   readonly path: string | null
 }
@@ -27,14 +27,14 @@ const NOTE = [
   ', and choose a file with “Open trace file”. It is shown in the browser, and not uploaded.',
 ]
 
-/** Returns the traces by rank; undefined if there are none. */
+/** Returns the traces by pod; undefined if there are none. */
 export function reportTraces(
   stores: Stores,
-  rankOf: (source: string) => string,
+  podOf: (source: string) => string,
 ): MetricReport | undefined {
   const { traces: all, omitted } = storeOf(stores, TRACE_STORE)
   if (all.length === 0) return undefined
-  const traces = all.map((trace) => rankedTrace(trace, rankOf)).toSorted(compareRanks)
+  const traces = all.map((trace) => traceOfPod(trace, podOf)).toSorted(compareTraces)
   const whole = traces.filter(({ trace }) => trace === 'complete').length
   const part = {
     id: 'traces',
@@ -42,20 +42,20 @@ export function reportTraces(
     facts: counted(whole),
     note: NOTE,
     columns: COLUMNS,
-    rows: traces.map(({ rank, worldRank, program, pid, trace, bytes, path }) => {
-      return { rank, cells: [worldRank, program, pid, trace, bytes, path] }
+    rows: traces.map(({ pod, worldRank, program, pid, trace, bytes, path }) => {
+      return { pod, cells: [worldRank, program, pid, trace, bytes, path] }
     }),
     left: omitted === 0 ? '' : `${counted(omitted)} did not fit into the page.`,
   }
   return { part, document: { traces, omitted_traces: omitted } }
 }
 
-function rankedTrace(
+function traceOfPod(
   { source, pod, ...trace }: TorchTrace,
-  rankOf: (source: string) => string,
-): RankTrace {
+  podOf: (source: string) => string,
+): TraceOfPod {
   const path = trace.file === null ? null : `${pod}/torch-trace/${trace.file}`
-  return { rank: rankOf(source), ...trace, path }
+  return { pod: podOf(source), ...trace, path }
 }
 
 function counted(traces: number): string {
@@ -64,7 +64,7 @@ function counted(traces: number): string {
 
 const natural = new Intl.Collator('en', { numeric: true }).compare
 
-function compareRanks(one: RankTrace, other: RankTrace): number {
+function compareTraces(one: TraceOfPod, other: TraceOfPod): number {
   const [first, second] = [one, other].map(({ worldRank }) => worldRank ?? Number.MAX_SAFE_INTEGER)
-  return natural(one.rank, other.rank) || (first ?? 0) - (second ?? 0)
+  return natural(one.pod, other.pod) || (first ?? 0) - (second ?? 0)
 }

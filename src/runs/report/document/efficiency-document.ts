@@ -2,16 +2,18 @@ import { rounded } from '../../../lib/round.ts'
 import { FACTORS, type Factor, type FactorName } from '../../efficiency/factor.ts'
 import type {
   Efficiency,
+  PodEfficiency,
   ProcessEfficiency,
-  RankEfficiency,
 } from '../../efficiency/run-efficiency.ts'
 
-/** The most ranks, or processes of MPI, whose times the document has. */
+/** The most pods, or processes of MPI, whose times the document has. */
 const MAX_ROWS = 20_000
 
-/** Returns the efficiency of a run, with its factors and the times of its ranks, for programs. */
+/**
+ * Returns the efficiency of a run, with its factors and the times of its processes or pods, for
+ * programs.
+ */
 export function efficiencyDocument({ basis, root, elapsed, ...all }: Efficiency) {
-  const rows = [...all.processes.map(processOf), ...all.ranks.map(rankOf)]
   return {
     basis,
     size: all.size,
@@ -19,8 +21,9 @@ export function efficiencyDocument({ basis, root, elapsed, ...all }: Efficiency)
     otherJobs: all.otherJobs,
     elapsedSeconds: rounded(elapsed),
     factors: factorsOf(root, null),
-    ranks: rows.slice(0, MAX_ROWS),
-    omittedRanks: Math.max(rows.length - MAX_ROWS, 0),
+    processes: all.processes.slice(0, MAX_ROWS).map(processOf),
+    pods: all.pods.slice(0, MAX_ROWS).map(podOf),
+    omitted: Math.max(all.processes.length + all.pods.length - MAX_ROWS, 0),
   }
 }
 
@@ -46,7 +49,7 @@ function factorsOf(
 function processOf({ pod, mpiRank, elapsed, inMpi, shares, split }: ProcessEfficiency) {
   const isKnown = shares !== null
   return {
-    rank: pod,
+    podIndex: pod,
     mpiRank,
     elapsedSeconds: rounded(elapsed),
     usefulSeconds: rounded(split.useful),
@@ -56,9 +59,9 @@ function processOf({ pod, mpiRank, elapsed, inMpi, shares, split }: ProcessEffic
   }
 }
 
-function rankOf({ rank, elapsed, ran, limit, shares }: RankEfficiency) {
+function podOf({ pod, elapsed, ran, limit, shares }: PodEfficiency) {
   return {
-    rank,
+    podIndex: pod,
     elapsedSeconds: rounded(elapsed),
     cores: ran === null || elapsed <= 0 ? null : rounded(ran / elapsed),
     coresLimit: rounded(limit),

@@ -1,10 +1,11 @@
 import { rounded } from '../../../lib/round.ts'
 import type { RunFinding } from '../../findings/evaluate.ts'
+import type { WaitedFor } from '../../rules/rule.ts'
 import type { ReportModel } from '../data.ts'
 import { type ActivityData, STATES } from '../first-screen/activity-data.ts'
 import { mpiRankNotices } from '../notices.ts'
-import { listObservedRanks } from '../observed-ranks.ts'
-import { ranksDocument } from '../programs/ranks-document.ts'
+import { listObservedPods } from '../observed-pods.ts'
+import { podsDocument } from '../programs/pods-document.ts'
 import type { MpiJobData } from '../tools/mpi-data.ts'
 import type { DifferenceData, ProfileData } from '../tools/profile-data.ts'
 import { efficiencyDocument } from './efficiency-document.ts'
@@ -26,8 +27,8 @@ export function findingsDocument(model: ReportModel, title: string) {
   const { findings, explained, notChecked } = found
   const profiles = page.profiles?.programs ?? []
   const mpi = page.mpi?.jobs ?? []
-  const ranks = ranksDocument(model)
-  const omitted = ranks.reduce((sum, { omitted_mpi_ranks: own = 0 }) => sum + own, 0)
+  const pods = podsDocument(model)
+  const omitted = pods.reduce((sum, { omitted_mpi_ranks: own = 0 }) => sum + own, 0)
   return {
     apiVersion: API_VERSION,
     kind: 'Findings',
@@ -36,8 +37,8 @@ export function findingsDocument(model: ReportModel, title: string) {
     advice: page.advice,
     efficiency: efficiencyDocument(efficiency),
     activity: activityDocument(page.activity),
-    ranks,
-    observedRanks: listObservedRanks(run),
+    pods,
+    observedPods: listObservedPods(run),
     samples: run.samples,
     logs: run.sources.size,
     findings: findings.map(findingOf),
@@ -64,18 +65,18 @@ export function findingsDocument(model: ReportModel, title: string) {
 export type FindingsDocument = ReturnType<typeof findingsDocument>
 
 /** Returns a finding with rounded numbers, and without `isRelative`, which only the page needs. */
-function findingOf({ isRelative: _, lost, ranks, plot, ...finding }: RunFinding) {
-  // The ranks of a finding have the same cause.
-  const stuck = ranks[0]?.stuck
+function findingOf({ isRelative: _, lost, pods, plot, ...finding }: RunFinding) {
+  // The pods of a finding have the same cause.
+  const stuck = pods[0]?.stuck
   return {
     ...finding,
     ...(stuck && { stuck: stuck.document() }),
     secondsLost: rounded(lost),
-    ranks: ranks.map(({ rank, things, also = [], lost: own, waitedFor, ended, facts }) => ({
-      rank,
+    pods: pods.map(({ pod, things, also = [], lost: own, waitedFor, ended, facts }) => ({
+      podIndex: pod,
       secondsLost: rounded(own),
       things: [...things, ...also],
-      ...(waitedFor && { waitedFor }),
+      ...(waitedFor && { waitedFor: waitedForOf(waitedFor) }),
       ...(ended && { ended }),
       facts: facts.map((fact) => ({ ...fact, value: rounded(fact.value) })),
     })),
@@ -83,15 +84,19 @@ function findingOf({ isRelative: _, lost, ranks, plot, ...finding }: RunFinding)
   }
 }
 
-/** Returns the functions of a program, the differences of its ranks, and its stacks. */
-function profileOf({ program, kind, ranks, seconds, functions, flame, ...others }: ProfileData) {
+function waitedForOf({ pod, ...process }: WaitedFor) {
+  return { podIndex: pod, ...process }
+}
+
+/** Returns the functions of a program, the differences of its pods, and its stacks. */
+function profileOf({ program, kind, pods, seconds, functions, flame, ...others }: ProfileData) {
   return {
     program,
     kind,
-    ranks,
+    pods,
     seconds,
     functions: functions.rows.map(({ name, library, self, total, outliers }) => {
-      const [selfOutliers, totalOutliers] = outliers.map((list) => list.map((at) => ranks[at]))
+      const [selfOutliers, totalOutliers] = outliers.map((list) => list.map((at) => pods[at]))
       const times = { selfSeconds: self, totalSeconds: total }
       return { function: name, library, ...times, selfOutliers, totalOutliers }
     }),
@@ -105,16 +110,16 @@ function profileOf({ program, kind, ranks, seconds, functions, flame, ...others 
 }
 
 function differenceOf(one: DifferenceData) {
-  const { name, library, median, compared, ranks, rankCount } = one
+  const { name, library, median, compared, pods, podCount } = one
   return {
     function: name,
     library,
     medianSeconds: median,
-    ranksCompared: compared,
-    ranks: ranks.map(({ rank, self, more }) => {
-      return { rank, selfSeconds: self, secondsAboveMedian: more }
+    podsCompared: compared,
+    pods: pods.map(({ pod, self, more }) => {
+      return { podIndex: pod, selfSeconds: self, secondsAboveMedian: more }
     }),
-    rankCount,
+    podCount,
   }
 }
 
@@ -125,9 +130,9 @@ function jobOf({ job, size, problem, columns, rows, omitted, calls, omittedCalls
     size,
     problem,
     columns: columns.map(columnDocument),
-    processes: rows.map(({ rank, program, mpiRank, values, marks }) => {
+    processes: rows.map(({ pod, program, mpiRank, values, marks }) => {
       const [elapsedSeconds, mpiSeconds, , count, bytes] = values
-      const known = { rank, mpiRank, elapsedSeconds, mpiSeconds, calls: count, bytes }
+      const known = { podIndex: pod, mpiRank, elapsedSeconds, mpiSeconds, calls: count, bytes }
       const all = byKey(columns, values)
       return { ...known, name: program, values: all, outliers: markedKeys(columns, marks) }
     }),
@@ -140,7 +145,7 @@ function jobOf({ job, size, problem, columns, rows, omitted, calls, omittedCalls
   }
 }
 
-/** Returns for programs what the ranks did over time. */
+/** Returns for programs what the pods did over time. */
 function activityDocument({ buckets, lines }: ActivityData) {
   return {
     seconds_per_interval: buckets.width,

@@ -11,8 +11,8 @@ export function plotsDocument({ grid, measures, lines, omitted }: Plots) {
     intervals: grid.buckets,
     is_downsampled: grid.isDownsampled,
     measures: measures.map(columnDocument),
-    lines: lines.map(({ rank, program, pid, values, marks }) => ({
-      rank,
+    lines: lines.map(({ pod, program, pid, values, marks }) => ({
+      podIndex: pod,
       program,
       pid,
       values: byKey(
@@ -58,8 +58,8 @@ export function sectionDocument(data: SectionData) {
   }
 }
 
-function rowDocument(columns: readonly Titled[], { rank, values, marks }: SummaryRow) {
-  return { rank, values: byKey(columns, values), outliers: markedKeys(columns, marks) }
+function rowDocument(columns: readonly Titled[], { pod, values, marks }: SummaryRow) {
+  return { podIndex: pod, values: byKey(columns, values), outliers: markedKeys(columns, marks) }
 }
 
 /** Returns a column, or a measure, for programs. */
@@ -86,8 +86,8 @@ export function framesDocument({ names, parents, functions, seconds, single }: F
       parents,
       selfSeconds: seconds,
     },
-    framesByRank: single.map(({ rank, frames, seconds: own }) => {
-      return { rank, frames, selfSeconds: own }
+    framesByPod: single.map(({ pod, frames, seconds: own }) => {
+      return { podIndex: pod, frames, selfSeconds: own }
     }),
   }
 }

@@ -1,7 +1,7 @@
 import type { Efficiency } from '../../efficiency/run-efficiency.ts'
 import type { Buckets } from './steps.ts'
 
-/** What a rank can do, in the order in which the page draws it. */
+/** What a pod can do, in the order in which the page draws it. */
 export const STATES = ['computing', 'mpi', 'waiting', 'storage', 'idle'] as const
 
 export type State = (typeof STATES)[number]
@@ -9,19 +9,19 @@ export type State = (typeof STATES)[number]
 /** Percent of a bucket, as integers; null if it is not known. */
 export type Percent = number | null
 
-/** What the ranks did over time. */
+/** What the pods did over time. */
 export interface ActivityData {
-  /** Whether a line is a process of MPI or a rank. */
+  /** Whether a line is a process of MPI or a pod. */
   readonly basis: Efficiency['basis']
   readonly buckets: Buckets
   readonly lines: readonly ActivityLine[]
 }
 
-/** What a rank, a process of MPI, or the mean of several of them did over time. */
+/** What a pod, a process of MPI, or the mean of several of them did over time. */
 export interface ActivityLine {
-  /** The name for people, such as `rank 3` or `MPI ranks 0 to 73`. */
+  /** The name for people, such as `pod 3` or `MPI ranks 0 to 73`. */
   readonly name: string
-  /** The number of ranks or processes. */
+  /** The number of pods or processes. */
   readonly count: number
   /** Of each state, the percent of the time of each bucket, in the order of `STATES`. */
   readonly percents: readonly (readonly Percent[])[]

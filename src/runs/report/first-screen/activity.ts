@@ -1,12 +1,12 @@
 import { median } from '../../../lib/statistics.ts'
 import { splitTimes } from '../../efficiency/mpi-factors.ts'
-import { rankShares } from '../../efficiency/processor-factors.ts'
+import { podShares } from '../../efficiency/processor-factors.ts'
 import type { Efficiency } from '../../efficiency/run-efficiency.ts'
 import { sharesOf } from '../../efficiency/running-shares.ts'
 import type { ProcessorWaits } from '../../metrics/mpi-trace/mpi-run.ts'
 import { type ActivityData, type Percent, STATES, type State } from './activity-data.ts'
 import { groupLines } from './line-groups.ts'
-import type { MpiSteps, ProcessSteps, RankSteps } from './rank-steps.ts'
+import type { MpiSteps, PodSteps, ProcessSteps } from './pod-steps.ts'
 import { addAmounts, amountsOf, type Buckets, type RateStep } from './steps.ts'
 
 /** The most buckets of a line. */
@@ -15,21 +15,21 @@ const MAX_BUCKETS = 120
 const MAX_STEPS = 5000
 
 /**
- * Builds the activity of the ranks over time: of the processes of an MPI job if the efficiency is
- * about one, otherwise of all ranks. Many of them are grouped; see `groupLines`.
+ * Builds the activity of the pods over time: of the processes of an MPI job if the efficiency is
+ * about one, otherwise of all pods. Many of them are grouped; see `groupLines`.
  *
  * @param duration the length of the run in seconds
- * @param named the ranks that findings name, the worst first
+ * @param named the pods that findings name, the worst first
  */
 export function activityData(
-  all: ReadonlyMap<string, RankSteps>,
+  all: ReadonlyMap<string, PodSteps>,
   { basis, processes }: Pick<Efficiency, 'basis' | 'processes'>,
   {
-    ranks,
+    pods,
     named,
     duration,
   }: {
-    readonly ranks: readonly string[]
+    readonly pods: readonly string[]
     readonly named: readonly string[]
     readonly duration: number
   },
@@ -38,17 +38,17 @@ export function activityData(
   const actors =
     basis === 'mpi'
       ? processes.map(({ pod, pid, mpiRank }) => ({
-          rank: pod,
+          pod: pod,
           label: `${mpiRank}`,
           percents: processPercents(all.get(pod), pid, buckets),
         }))
-      : ranks.flatMap((rank) => {
-          const steps = all.get(rank)
+      : pods.flatMap((pod) => {
+          const steps = all.get(pod)
           if (steps === undefined) return []
-          return { rank, label: rank, percents: rankPercents(steps, buckets) }
+          return { pod, label: pod, percents: podPercents(steps, buckets) }
         })
   const known = actors.filter(({ percents }) => percents.some((own) => own.some(isKnown)))
-  const word = basis === 'mpi' ? 'MPI rank' : 'rank'
+  const word = basis === 'mpi' ? 'MPI rank' : 'pod'
   return { basis, buckets, lines: groupLines(known, named, word) }
 }
 
@@ -56,7 +56,7 @@ function isKnown(percent: Percent): boolean {
   return percent !== null
 }
 
-function chooseBuckets(all: ReadonlyMap<string, RankSteps>, duration: number): Buckets {
+function chooseBuckets(all: ReadonlyMap<string, PodSteps>, duration: number): Buckets {
   const widths = firstWidths(all)
   const interval = Math.max(median(widths) ?? duration, 0.001)
   const count = Math.min(Math.max(Math.round(duration / interval), 1), MAX_BUCKETS)
@@ -64,7 +64,7 @@ function chooseBuckets(all: ReadonlyMap<string, RankSteps>, duration: number): B
 }
 
 /** Returns the seconds of the first steps, without reading the others, which may be many. */
-function firstWidths(all: ReadonlyMap<string, RankSteps>): readonly number[] {
+function firstWidths(all: ReadonlyMap<string, PodSteps>): readonly number[] {
   const widths: number[] = []
   for (const { from, to } of allSteps(all)) {
     if (widths.length >= MAX_STEPS) break
@@ -73,15 +73,15 @@ function firstWidths(all: ReadonlyMap<string, RankSteps>): readonly number[] {
   return widths
 }
 
-function* allSteps(all: ReadonlyMap<string, RankSteps>): Generator<RateStep> {
+function* allSteps(all: ReadonlyMap<string, PodSteps>): Generator<RateStep> {
   for (const { processes, mpi } of all.values()) {
     for (const { ran } of processes) yield* ran()
     for (const { inMpi } of mpi) yield* inMpi()
   }
 }
 
-/** Returns the percents of a rank: the parts of the time of its mean thread. */
-function rankPercents({ processes, storage }: RankSteps, buckets: Buckets) {
+/** Returns the percents of a pod: the parts of the time of its mean thread. */
+function podPercents({ processes, storage }: PodSteps, buckets: Buckets) {
   const ran = addAmounts(
     processes.map((one) => one.ran),
     buckets,
@@ -93,7 +93,7 @@ function rankPercents({ processes, storage }: RankSteps, buckets: Buckets) {
   const stored = addAmounts(storage, buckets)
   return byState(buckets, (at) => {
     const elapsed = ran.covered[at] ?? 0
-    const shares = rankShares({
+    const shares = podShares({
       elapsed,
       ran: ran.sums[at] ?? 0,
       waited: amountAt(waited, at),
@@ -122,7 +122,7 @@ function isCovered(seconds: number, { width }: Buckets): boolean {
  * shown as waiting. If its waiting was counted at no time, it is not known; if it was counted only
  * at other times, it is 0, so that the states are all of the time.
  */
-function processPercents(steps: RankSteps | undefined, pid: number | null, buckets: Buckets) {
+function processPercents(steps: PodSteps | undefined, pid: number | null, buckets: Buckets) {
   const own = steps?.processes.find((one) => one.pid === pid)
   const calls = steps?.mpi.find((one) => one.pid === pid)
   const inMpi = amountsOf(calls?.inMpi() ?? [], buckets)

@@ -1,25 +1,25 @@
 import type { ActivityLine, Percent } from './activity-data.ts'
 
-/** A rank or a process of MPI, and what it did over time. */
+/** A pod or a process of MPI, and what it did over time. */
 export interface Actor {
-  /** The rank that reports show. */
-  readonly rank: string
-  /** The rank, or the rank in MPI_COMM_WORLD. */
+  /** The pod that reports show. */
+  readonly pod: string
+  /** The pod, or the rank in MPI_COMM_WORLD. */
   readonly label: string
   readonly percents: ActivityLine['percents']
 }
 
-/** Up to this number of ranks, each has a line. */
+/** Up to this number of pods, each has a line. */
 const MAX_SINGLE = 64
-/** With more ranks, the most that findings name and that keep a line of their own. */
+/** With more pods, the most that findings name and that keep a line of their own. */
 const MAX_NAMED = 8
 
 /**
- * Returns a line for each rank. More than 64 ranks are grouped by their order, because a screen has
- * no room for thousands of lines. A line of a group is the mean of its ranks. The first ranks that
+ * Returns a line for each pod. More than 64 pods are grouped by their order, because a screen has
+ * no room for thousands of lines. A line of a group is the mean of its pods. The first pods that
  * findings name have lines of their own, before the groups, which contain them too.
  *
- * @param word the word for one of them, `rank` or `MPI rank`
+ * @param word the word for one of them, `pod` or `MPI rank`
  */
 export function groupLines(
   actors: readonly Actor[],
@@ -32,8 +32,8 @@ export function groupLines(
     percents,
   })
   if (actors.length <= MAX_SINGLE) return actors.map(single)
-  const byRank = Map.groupBy(actors, ({ rank }) => rank)
-  const worst = named.flatMap((rank) => byRank.get(rank) ?? []).slice(0, MAX_NAMED)
+  const byPod = Map.groupBy(actors, ({ pod }) => pod)
+  const worst = named.flatMap((pod) => byPod.get(pod) ?? []).slice(0, MAX_NAMED)
   const size = Math.ceil(actors.length / (MAX_SINGLE - MAX_NAMED))
   const groups = Array.from({ length: Math.ceil(actors.length / size) }, (_, index) =>
     actors.slice(index * size, (index + 1) * size),

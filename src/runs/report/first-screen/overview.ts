@@ -7,7 +7,7 @@ const MAX_FINDINGS = 3
 /** The data of the first screen, which a browser reads before the other data of the page. */
 export interface OverviewData
   extends Pick<PageData, 'duration' | 'samples' | 'logs' | 'factors' | 'activity'> {
-  readonly ranks: number
+  readonly pods: number
   readonly programs: number
   /** The worst findings, the worst first. */
   readonly worst: readonly WorstFinding[]
@@ -18,16 +18,16 @@ export interface OverviewData
 /** A finding as a line of the first screen. */
 export interface WorstFinding
   extends Pick<ShownFinding, 'title' | 'sentence' | 'advice' | 'severity'> {
-  /** The rank that lost the most time, and the number of ranks. */
-  readonly rank: string
+  /** The pod that lost the most time, and the number of pods. */
+  readonly pod: string
   readonly count: number
-  /** The time that this rank lost; empty if it is not known. */
+  /** The time that this pod lost; empty if it is not known. */
   readonly lost: string
 }
 
 /** Returns the data of the first screen of a page. */
 export function overviewData(page: PageData): OverviewData {
-  const { duration, samples, logs, factors, activity, ranks, programs, findings } = page
+  const { duration, samples, logs, factors, activity, pods, programs, findings } = page
   const worst = findings.findings.slice(0, MAX_FINDINGS)
   return {
     duration,
@@ -35,14 +35,14 @@ export function overviewData(page: PageData): OverviewData {
     logs,
     factors,
     activity,
-    ranks: ranks.length,
+    pods: pods.length,
     programs: programs.length,
     worst: worst.map(({ title, sentence, advice, severity, rows, more }) => ({
       title,
       sentence,
       advice,
       severity,
-      rank: rows[0]?.rank ?? '',
+      pod: rows[0]?.pod ?? '',
       count: rows.length + more,
       lost: rows[0]?.lost ?? '',
     })),

@@ -2,7 +2,7 @@
 
 import { DATA } from './data.ts'
 import { element, inside, made } from './elements.ts'
-import { isRankShown, isShown, startFilter } from './filter.ts'
+import { isPodShown, isShown, startFilter } from './filter.ts'
 import { buildFindings } from './findings.ts'
 import { counted } from './format.ts'
 import { showBoard, startBoard } from './plots.ts'
@@ -49,7 +49,7 @@ function startDevices() {
       inside('devices', '.note').append(
         ` Not shown: ${counted(idleDevices, 'device')} without any activity.`,
       )
-    const board = startBoard(devices, 'devices', isRankShown, inside('devices', '.constant'))
+    const board = startBoard(devices, 'devices', isPodShown, inside('devices', '.constant'))
     return () => showBoard(board)
   })
 }
@@ -70,8 +70,8 @@ function showAll() {
 }
 
 function showCount() {
-  const ofRanks = DATA.sections.flatMap(({ plots }) => plots.lines)
-  const lines = DATA.plots.lines.filter(isShown).length + ofRanks.filter(isRankShown).length
-  const all = DATA.plots.lines.length + ofRanks.length
+  const ofPods = DATA.sections.flatMap(({ plots }) => plots.lines)
+  const lines = DATA.plots.lines.filter(isShown).length + ofPods.filter(isPodShown).length
+  const all = DATA.plots.lines.length + ofPods.length
   element('shown').textContent = `${lines.toLocaleString('en')} of ${counted(all, 'line')}`
 }

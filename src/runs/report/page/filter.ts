@@ -1,11 +1,11 @@
-// The filter of the page: ranks, programs, and whether only outliers are shown.
+// The filter of the page: pods, programs, and whether only outliers are shown.
 
 import { DATA } from './data.ts'
 import { element, elementOf, made } from './elements.ts'
 
-const shown: { programs: Set<string>; ranks: (rank: string) => boolean; isOutliers: boolean } = {
+const shown: { programs: Set<string>; pods: (pod: string) => boolean; isOutliers: boolean } = {
   programs: new Set(DATA.programs),
-  ranks: () => true,
+  pods: () => true,
   isOutliers: false,
 }
 
@@ -17,37 +17,37 @@ function readPods(written: string) {
     .split(',')
     .map((part) => part.trim())
     .filter((part) => part !== '')
-    .map(rankTest)
-  return (rank: string) => tests.length === 0 || tests.some((test) => test(rank))
+    .map(podTest)
+  return (pod: string) => tests.length === 0 || tests.some((test) => test(pod))
 }
 
-function rankTest(part: string): (rank: string) => boolean {
+function podTest(part: string): (pod: string) => boolean {
   const range = /^(\d+)\s*-\s*(\d+)$/.exec(part)
   if (range !== null) {
     const [low, high] = [Number(range[1]), Number(range[2])]
-    return (rank) => /^\d+$/.test(rank) && Number(rank) >= low && Number(rank) <= high
+    return (pod) => /^\d+$/.test(pod) && Number(pod) >= low && Number(pod) <= high
   }
-  if (part.endsWith('*')) return (rank) => rank.startsWith(part.slice(0, -1))
-  return (rank) => rank === part
+  if (part.endsWith('*')) return (pod) => pod.startsWith(part.slice(0, -1))
+  return (pod) => pod === part
 }
 
 /** Reports whether a line or a row is shown. */
 export function isShown({
-  rank,
+  pod,
   program,
   marks,
 }: {
-  rank: string
+  pod: string
   program: string
   marks: readonly boolean[]
 }) {
-  if (!shown.ranks(rank) || !shown.programs.has(program)) return false
+  if (!shown.pods(pod) || !shown.programs.has(program)) return false
   return !shown.isOutliers || marks.some(Boolean)
 }
 
 /** Reports whether a thing that belongs to no program is shown, such as a device. */
-export function isRankShown({ rank, marks }: { rank: string; marks: readonly boolean[] }) {
-  return shown.ranks(rank) && (!shown.isOutliers || marks.some(Boolean))
+export function isPodShown({ pod, marks }: { pod: string; marks: readonly boolean[] }) {
+  return shown.pods(pod) && (!shown.isOutliers || marks.some(Boolean))
 }
 
 /** Fills the form, and calls onChange each time the filter changes. */
@@ -57,9 +57,9 @@ export function startFilter(onChange: () => void) {
   programs.hidden = DATA.programs.length < 2
   const form = element('filter')
   const read = () => {
-    const ranks = elementOf(HTMLInputElement, 'ranks')
+    const pods = elementOf(HTMLInputElement, 'pods')
     const boxes = programs.querySelectorAll('input')
-    shown.ranks = readPods(ranks.value)
+    shown.pods = readPods(pods.value)
     shown.programs = new Set([...boxes].flatMap((box) => (box.checked ? [box.value] : [])))
     shown.isOutliers = elementOf(HTMLInputElement, 'outliers').checked
     onChange()
@@ -78,9 +78,9 @@ function programBox(program: string) {
   return label
 }
 
-/** Shows only one rank; shows all ranks if only this rank was shown. */
-export function showRank(rank: string) {
-  const input = elementOf(HTMLInputElement, 'ranks')
-  input.value = input.value === rank ? '' : rank
+/** Shows only one pod; shows all pods if only this pod was shown. */
+export function showPod(pod: string) {
+  const input = elementOf(HTMLInputElement, 'pods')
+  input.value = input.value === pod ? '' : pod
   input.dispatchEvent(new Event('input', { bubbles: true }))
 }

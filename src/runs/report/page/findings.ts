@@ -3,7 +3,7 @@
 import type { PageData } from '../data.ts'
 import { DATA } from './data.ts'
 import { inside, made } from './elements.ts'
-import { isRankShown, isShown } from './filter.ts'
+import { isPodShown, isShown } from './filter.ts'
 import { counted } from './format.ts'
 import { NO_TITLE, showBoard, startBoard } from './plots.ts'
 
@@ -39,35 +39,33 @@ function evidenceTable({ columns, rows, more }: Finding) {
   scroll.className = 'evidence'
   const [table, head, body] = [made('table'), made('thead'), made('tbody')]
   const titles = made('tr')
-  titles.append(...['Rank', 'Time lost', ...columns].map((title) => made('th', title)))
+  titles.append(...['Pod', 'Time lost', ...columns].map((title) => made('th', title)))
   head.append(titles)
-  for (const { rank, lost, cells } of rows) {
+  for (const { pod, lost, cells } of rows) {
     const row = made('tr')
-    row.append(
-      ...[rank, lost === '' ? 'not known' : lost, ...cells].map((cell) => made('td', cell)),
-    )
+    row.append(...[pod, lost === '' ? 'not known' : lost, ...cells].map((cell) => made('td', cell)))
     body.append(row)
   }
   table.append(head, body)
   scroll.append(table)
-  if (more > 0) scroll.append(made('p', `and ${counted(more, 'more rank')}`))
+  if (more > 0) scroll.append(made('p', `and ${counted(more, 'more pod')}`))
   return scroll
 }
 
 /**
- * Adds a copy of one of the plots of the page, with only the lines of the ranks of the finding.
+ * Adds a copy of one of the plots of the page, with only the lines of the pods of the finding.
  */
 function startFindingPlot(
   article: HTMLElement,
-  { section, measure, ranks }: NonNullable<Finding['plot']>,
+  { section, measure, pods }: NonNullable<Finding['plot']>,
 ) {
   const [legend, grid] = [made('p'), made('div')]
   legend.className = 'legend'
   grid.className = 'grid'
   article.append(legend, grid)
   const plots = section === null ? DATA.plots : DATA.sections[section]?.plots
-  const wanted = ranks === null ? undefined : new Set(ranks)
-  const lines = (plots?.lines ?? []).filter(({ rank }) => wanted === undefined || wanted.has(rank))
+  const wanted = pods === null ? undefined : new Set(pods)
+  const lines = (plots?.lines ?? []).filter(({ pod }) => wanted === undefined || wanted.has(pod))
   const plot = {
     grid: plots?.grid ?? DATA.plots.grid,
     measures: [plots?.measures[measure] ?? NO_TITLE],
@@ -78,7 +76,7 @@ function startFindingPlot(
       marks: [line.marks[measure] ?? false],
     })),
   }
-  return startBoard(plot, article.id, section === null ? isShown : isRankShown)
+  return startBoard(plot, article.id, section === null ? isShown : isPodShown)
 }
 
 /** Builds the findings, and returns a function that draws their plots. */

@@ -26,8 +26,8 @@ export function counted(count: number, word: string) {
 }
 
 /** Returns the name of a line. */
-export function nameOf({ rank, program, pid }: Line) {
-  const who = /^\d/.test(rank) ? `rank ${rank}` : rank
+export function nameOf({ pod, program, pid }: Line) {
+  const who = /^\d/.test(pod) ? `pod ${pod}` : pod
   const words = [program, pid === null ? '' : String(pid)].filter((word) => word !== '')
   return words.length === 0 ? who : `${who}, ${words.join(' ')}`
 }

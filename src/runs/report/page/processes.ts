@@ -3,7 +3,7 @@
 import type { SectionData } from '../section-data.ts'
 import { DATA } from './data.ts'
 import { classed, element, inside, made } from './elements.ts'
-import { isRankShown, isShown } from './filter.ts'
+import { isPodShown, isShown } from './filter.ts'
 import { counted } from './format.ts'
 import { type Board, showBoard, startBoard } from './plots.ts'
 import { processSections } from './sections.ts'
@@ -48,14 +48,14 @@ function buildTable() {
   return () => showTable(table)
 }
 
-/** Joins the rows of the sections of processes to those of the programs, by rank and program. */
+/** Joins the rows of the sections of processes to those of the programs, by pod and program. */
 function joinedTable(): Pick<typeof DATA, 'columns' | 'rows'> {
   const parts = processSections().map(({ data }) => joinable(data))
   return {
     columns: [...DATA.columns, ...parts.flatMap(({ columns }) => columns)],
     rows: DATA.rows.map((row) => {
       const own = parts.map(({ columns, rows }) => {
-        const found = rows.get(keyOf(row.rank, row.program))
+        const found = rows.get(keyOf(row.pod, row.program))
         return found ?? { values: columns.map(() => null), marks: columns.map(() => false) }
       })
       return {
@@ -67,8 +67,8 @@ function joinedTable(): Pick<typeof DATA, 'columns' | 'rows'> {
   }
 }
 
-function keyOf(rank: string, program: string) {
-  return JSON.stringify([rank, program])
+function keyOf(pod: string, program: string) {
+  return JSON.stringify([pod, program])
 }
 
 /** Returns the columns of a section that the table does not have yet, and its rows by program. */
@@ -76,8 +76,8 @@ function joinable({ columns, rows }: SectionData) {
   const kept = [...columns.keys()].filter((index) => !isKnown(columns[index]?.key ?? ''))
   const pick = <Value>(list: readonly Value[]) => kept.flatMap((index) => list[index] as Value)
   const byProgram = new Map<string, Pick<TableRow, 'values' | 'marks'>>()
-  for (const { rank, process, program, values, marks } of rows)
-    byProgram.set(keyOf(rank, process ?? program), { values: pick(values), marks: pick(marks) })
+  for (const { pod, process, program, values, marks } of rows)
+    byProgram.set(keyOf(pod, process ?? program), { values: pick(values), marks: pick(marks) })
   return { columns: pick(columns), rows: byProgram }
 }
 
@@ -103,6 +103,6 @@ function addBoard({ title, description, plots }: SectionData, index: number): Bo
     classed('p', 'note constant'),
   )
   element('plots').append(section)
-  const board = startBoard(plots, section.id, isRankShown, inside(section.id, '.constant'))
+  const board = startBoard(plots, section.id, isPodShown, inside(section.id, '.constant'))
   return { ...board, isPlotted: ({ key }) => !isKnown(key) }
 }

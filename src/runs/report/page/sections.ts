@@ -5,7 +5,7 @@ import { capitalized } from '../../../lib/capitalized.ts'
 import type { SectionData } from '../section-data.ts'
 import { DATA } from './data.ts'
 import { classed, inside, made, scrollOf } from './elements.ts'
-import { isRankShown } from './filter.ts'
+import { isPodShown } from './filter.ts'
 import { counted } from './format.ts'
 import { type Board, showBoard, startBoard } from './plots.ts'
 import { showTable, startTable, type Table } from './table.ts'
@@ -106,11 +106,11 @@ function addSection(
     classed('p', 'note constant'),
   )
   place.append(section)
-  const content = { columns, rows, isShown: isRankShown }
+  const content = { columns, rows, isShown: isPodShown }
   const started = hasTable ? startTable(content, section.id, 'Name', '.marks') : undefined
   if (started?.columns.length === 0) scroll.hidden = true
   return {
     table: started,
-    board: startBoard(plots, section.id, isRankShown, inside(section.id, '.constant')),
+    board: startBoard(plots, section.id, isPodShown, inside(section.id, '.constant')),
   }
 }

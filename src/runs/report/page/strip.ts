@@ -1,10 +1,10 @@
-// Ranks side by side, as a heat map: one row for each line of the plots (a process or a program),
+// Pods side by side, as a heat map: one row for each line of the plots (a process or a program),
 // time from left to right, the measure as a colour.
 
 import type { Line } from '../plots.ts'
 import { DATA } from './data.ts'
 import { element, elementOf, inside } from './elements.ts'
-import { isShown, showRank } from './filter.ts'
+import { isShown, showPod } from './filter.ts'
 import { counted, duration, nameOf, plain } from './format.ts'
 import { mostOf, shownUnit } from './shown-units.ts'
 import { colour, heat, heatStops } from './theme/colours.ts'
@@ -27,7 +27,7 @@ export function startStrip() {
   canvas.addEventListener('mousemove', (event) => tellStrip(event.offsetX, event.offsetY))
   canvas.addEventListener('click', (event) => {
     const line = stripLines[rowAt(event.offsetY)]
-    if (line !== undefined) showRank(line.rank)
+    if (line !== undefined) showPod(line.pod)
   })
 }
 
@@ -229,7 +229,7 @@ function paintScale(measure: number) {
     marked === 0
       ? 'No mean is an outlier.'
       : `The means of ${counted(marked, 'line')} are outliers and marked at the right.`
-  element('strip-note').textContent = `${note} Click a row to show only its rank.`
+  element('strip-note').textContent = `${note} Click a row to show only its pod.`
 }
 
 function tellStrip(x: number, y: number) {

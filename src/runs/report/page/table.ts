@@ -1,4 +1,4 @@
-// A table by rank and name. A click on a column title sorts by that column; another click reverses
+// A table by pod and name. A click on a column title sorts by that column; another click reverses
 // the order.
 
 import type { PageData } from '../data.ts'
@@ -12,18 +12,18 @@ const natural = new Intl.Collator('en', { numeric: true }).compare
 /** The maximum number of rows; a browser takes seconds to render more. */
 const MAX_ROWS = 5000
 
-/** The most columns of a table that fit on paper side by side, without the rank and the name. */
+/** The most columns of a table that fit on paper side by side, without the pod and the name. */
 const MAX_PRINTED = 6
 
 export type TableRow = PageData['rows'][number]
 
-/** A table. Column -2 is the rank, and column -1 is the program or the name. */
+/** A table. Column -2 is the pod, and column -1 is the program or the name. */
 export interface Table {
   readonly columns: readonly Titled[]
   /** The units in which the columns are shown. */
   readonly units: readonly ShownUnit[]
   readonly rows: readonly TableRow[]
-  /** The titles of the columns; those of the rank and the name are the first. */
+  /** The titles of the columns; those of the pod and the name are the first. */
   readonly heads: HTMLElement[]
   readonly body: Element
   readonly note: Element
@@ -76,7 +76,7 @@ export function startTable(
   const table: Table = { ...shown, units, ...places, heads: [], column: -2, isDown: false }
   const head = made('tr')
   const titles: Omit<Titled, 'key'>[] = [
-    { title: 'Rank', unit: '' },
+    { title: 'Pod', unit: '' },
     { title: name, unit: '' },
     ...shown.columns.map((column, index) => ({ ...column, unit: units[index]?.unit ?? '' })),
   ]
@@ -124,7 +124,7 @@ function tellMarks(marked: number, rows: number) {
 }
 
 function compareRows({ column, isDown }: Table, a: TableRow, b: TableRow) {
-  const byName = natural(a.rank, b.rank) || natural(a.program, b.program)
+  const byName = natural(a.pod, b.pod) || natural(a.program, b.program)
   const order =
     column === -2
       ? byName
@@ -140,9 +140,9 @@ function compareValues(a: number | null | undefined, b: number | null | undefine
   return b === null || b === undefined ? 1 : a - b
 }
 
-function rowOf({ rank, program, values, marks }: TableRow, { columns, units }: Table) {
+function rowOf({ pod, program, values, marks }: TableRow, { columns, units }: Table) {
   const row = made('tr')
-  row.append(made('td', rank), made('td', program))
+  row.append(made('td', pod), made('td', program))
   for (const [index, value] of values.entries()) {
     const { factor } = units[index] ?? { factor: 1 }
     const cell = made('td', plain(value === null ? null : value * factor))

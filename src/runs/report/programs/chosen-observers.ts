@@ -44,17 +44,17 @@ function sourceOf(tracks: readonly Track[], facts: LogFacts): QuantitySource {
 type Place = Pick<Track, 'source' | 'container'>
 
 /**
- * Returns a run that has of each section, rank and container only the rows of one observer. Several
+ * Returns a run that has of each section, pod and container only the rows of one observer. Several
  * observers of one metric in a pod, such as an injected and an attached one, measure the same, so
  * their rows are never added up. Findings, tables and plots read the rows that are kept.
  *
- * @param rankOf returns the rank to which a log belongs
+ * @param podOf returns the pod to which a log belongs
  */
 export function withChosenObservers(
   run: CollectedRun,
-  rankOf: (log: string) => string,
+  podOf: (log: string) => string,
 ): CollectedRun {
-  const logs = readLogFacts(run, rankOf)
+  const logs = readLogFacts(run, podOf)
   if (!hasSeveral([...logs.values()])) return run
   const { others, otherLogs } = findOthers(listTracks(run, logs), logs)
   const isKept = (section: string, thing: Place) => !others.has(placeKey(section, thing))
@@ -81,9 +81,9 @@ export function withChosenObservers(
   }
 }
 
-/** Reports whether several observers of one metric have measured a rank. */
+/** Reports whether several observers of one metric have measured a pod. */
 function hasSeveral(logs: readonly LogFacts[]): boolean {
-  const groups = Map.groupBy(logs, ({ rank, metric }) => JSON.stringify([rank, metric]))
+  const groups = Map.groupBy(logs, ({ pod, metric }) => JSON.stringify([pod, metric]))
   return [...groups.values()].some((own) => new Set(own.map(({ observer }) => observer)).size > 1)
 }
 
@@ -116,7 +116,7 @@ function placeKey(section: string, { source, container }: Place): string {
 /** Returns the places of the tracks that are not chosen, and the logs that have no others. */
 function findOthers(tracks: readonly SectionTrackOf[], logs: ReadonlyMap<string, LogFacts>) {
   const groups = Map.groupBy(tracks, ({ section, track: { source, container } }) =>
-    JSON.stringify([logs.get(source)?.rank, section, container]),
+    JSON.stringify([logs.get(source)?.pod, section, container]),
   )
   const others = new Set<string>()
   const chosenLogs = new Set<string>()

@@ -12,8 +12,8 @@ export interface LogFacts {
   /** The number of the run, from 1. */
   readonly run: number
   readonly metric: string
-  /** The rank of the pod, as the report shows it. */
-  readonly rank: string
+  /** The pod of the pod, as the report shows it. */
+  readonly pod: string
   readonly description: RowsDescription | undefined
   /** Whether the observer stopped measuring before the application ended, as it was asked to. */
   readonly isEarly: boolean
@@ -29,18 +29,18 @@ export interface LogFacts {
 /**
  * Returns the facts about all logs of a run, by the name of the log.
  *
- * @param rankOf returns the rank to which a log belongs
+ * @param podOf returns the pod to which a log belongs
  */
 export function readLogFacts(
   run: CollectedRun,
-  rankOf: (log: string) => string,
+  podOf: (log: string) => string,
 ): ReadonlyMap<string, LogFacts> {
   const metrics = [...run.descriptions.keys()]
   const first = new Map<string, number>()
   for (const [log, source] of run.sources) {
     const began = startOf(source)
-    const earliest = first.get(rankOf(log)) ?? began
-    first.set(rankOf(log), Math.min(earliest, began))
+    const earliest = first.get(podOf(log)) ?? began
+    first.set(podOf(log), Math.min(earliest, began))
   }
   const leftOut = Map.groupBy(listLeftOut(run.limit), ({ log }) => log)
   return new Map(
@@ -48,7 +48,7 @@ export function readLogFacts(
       const metric = source.place.metric ?? ''
       const place = metrics.indexOf(metric)
       const [, observer = log, number = 1] = /^(.*)#(\d+)$/s.exec(log) ?? []
-      const isLate = startOf(source) - (first.get(rankOf(log)) ?? 0) > MAX_DELAY_MS
+      const isLate = startOf(source) - (first.get(podOf(log)) ?? 0) > MAX_DELAY_MS
       return [
         log,
         {
@@ -56,7 +56,7 @@ export function readLogFacts(
           observer,
           run: Number(number),
           metric,
-          rank: rankOf(log),
+          pod: podOf(log),
           description: run.descriptions.get(metric) ?? source.log?.rows ?? undefined,
           isEarly: isEarly(source),
           isWhole: isWhole(source) && !isLate && !leftOut.has(log),

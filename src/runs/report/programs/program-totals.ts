@@ -13,14 +13,14 @@ export interface NumberSource {
   readonly reason: ChoiceReason
 }
 
-/** A total of a program on a rank, and the log that it comes from. */
+/** A total of a program on a pod, and the log that it comes from. */
 export interface ChosenTotal extends NumberSource {
   readonly value: number | null
 }
 
-/** The totals of the processes of a program on a rank, including those that have ended. */
+/** The totals of the processes of a program on a pod, including those that have ended. */
 export interface ProgramTotals {
-  readonly rank: string
+  readonly pod: string
   readonly program: string
   /** The totals that a log measured. */
   readonly totals: Readonly<Partial<Record<TotalName, ChosenTotal>>>
@@ -32,19 +32,19 @@ export interface ProgramTotals {
 }
 
 /**
- * Chooses one source for each total of each container on each rank. The measurements of several
+ * Chooses one source for each total of each container on each pod. The measurements of several
  * logs are never added: what several metrics know of a program is one row. A process can have one
  * name in one log and another name in another, because it has executed another program between two
  * scans. Therefore all programs of a container have their total from the same log.
  */
 export function chooseTotals(measured: readonly Measurement[]): readonly ProgramTotals[] {
-  const ranks = Map.groupBy(measured, ({ facts }) => facts.rank)
-  return [...ranks].flatMap(([rank, own]) => {
+  const pods = Map.groupBy(measured, ({ facts }) => facts.pod)
+  return [...pods].flatMap(([pod, own]) => {
     const chosen = TOTAL_NAMES.flatMap((total) =>
       chooseTotal(own.filter((measurement) => measurement.total === total)),
     )
     const programs = Map.groupBy(chosen, ({ program }) => program)
-    return [...programs].map(([program, totals]) => programTotals(rank, program, totals))
+    return [...programs].map(([program, totals]) => programTotals(pod, program, totals))
   })
 }
 
@@ -55,12 +55,12 @@ interface Measured extends ChosenTotal {
   readonly unseenSeconds: number
 }
 
-function programTotals(rank: string, program: string, chosen: readonly Measured[]): ProgramTotals {
+function programTotals(pod: string, program: string, chosen: readonly Measured[]): ProgramTotals {
   const totals = chosen.map(({ total, value, log, metric, reason }) => {
     return [total, { value, log, metric, reason }] as const
   })
   return {
-    rank,
+    pod,
     program,
     totals: Object.fromEntries(totals),
     unseenSeconds: chosen.reduce((sum, { unseenSeconds }) => sum + unseenSeconds, 0),

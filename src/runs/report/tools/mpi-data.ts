@@ -61,8 +61,8 @@ const MAX_COLUMNS = 8
 const FLOOR = 0.01
 
 /** Builds the times of the page; undefined if no calls of MPI were recorded. */
-export function mpiData(run: MpiRun, rankOf: (source: string) => string): MpiData | undefined {
-  const all = joinJobs(run, rankOf)
+export function mpiData(run: MpiRun, podOf: (source: string) => string): MpiData | undefined {
+  const all = joinJobs(run, podOf)
     .map((job) => ({ job, seconds: sum(job.processes, ({ seconds }) => seconds) }))
     .sort((a, b) => b.seconds - a.seconds)
   if (all.length === 0) return undefined
@@ -131,7 +131,7 @@ function rowOf(process: JobProcess, named: readonly string[]) {
   const other = Math.max(seconds - sum(times, (time) => time), 0)
   const percent = elapsed > 0 ? (100 * seconds) / elapsed : 0
   return {
-    rank: pod,
+    pod,
     program: `MPI rank ${rank}${program === null ? '' : `, ${program}`}`,
     mpiRank: rank,
     values: [elapsed, seconds, percent, calls, bytes, ...times, other].map(rounded),

@@ -1,8 +1,8 @@
 import { rounded } from '../../../lib/round.ts'
 import { findDifferences } from '../../profiles/differences.ts'
 import { separateHelpers } from '../../profiles/helper-processes.ts'
+import { type ProfileByPod, profileByPod } from '../../profiles/profile-by-pod.ts'
 import type { ProfileKind, ProfileRun, ProgramProfile } from '../../profiles/profile-run.ts'
-import { type RankedProfile, rankProfile } from '../../profiles/ranked-profile.ts'
 import { distinct } from '../groups.ts'
 import { type FlameData, flameData } from './flame-data.ts'
 import { type FunctionData, functionData } from './function-data.ts'
@@ -11,9 +11,9 @@ import { type FunctionData, functionData } from './function-data.ts'
 export interface ProfileData {
   readonly program: string
   readonly kind: ProfileKind
-  /** The ranks with a profile of the program, in natural order. */
-  readonly ranks: readonly string[]
-  /** The time of all ranks, in seconds. */
+  /** The pods with a profile of the program, in natural order. */
+  readonly pods: readonly string[]
+  /** The time of all pods, in seconds. */
   readonly seconds: number
   readonly flame: FlameData
   readonly functions: FunctionData
@@ -25,23 +25,23 @@ export interface ProfileData {
   readonly incompleteCount: number
 }
 
-/** A function in which ranks used more time than the others. All times are in seconds. */
+/** A function in which pods used more time than the others. All times are in seconds. */
 export interface DifferenceData {
   readonly name: string
   readonly library: string | null
   readonly median: number
   readonly compared: number
-  /** The ranks with the most additional time, the one with the most first. */
-  readonly ranks: readonly { readonly rank: string; readonly self: number; readonly more: number }[]
-  /** The number of ranks of `ranks`, and of those that are left out. */
-  readonly rankCount: number
+  /** The pods with the most additional time, the one with the most first. */
+  readonly pods: readonly { readonly pod: string; readonly self: number; readonly more: number }[]
+  /** The number of pods of `pods`, and of those that are left out. */
+  readonly podCount: number
 }
 
 /** The most programs whose profiles the page shows. */
 const MAX_PROGRAMS = 20
-/** The most differences and ranks of a difference that the page shows. */
+/** The most differences and pods of a difference that the page shows. */
 const MAX_DIFFERENCES = 50
-const MAX_RANKS = 20
+const MAX_PODS = 20
 const MAX_INCOMPLETE = 10
 
 /** The profiles of the programs with the most processor time, the one with the most first. */
@@ -54,16 +54,16 @@ export interface ProfilesData {
 /** Builds the profiles of the page; undefined if no process was profiled. */
 export function profilesData(
   run: ProfileRun,
-  rankOf: (source: string) => string,
+  podOf: (source: string) => string,
 ): ProfilesData | undefined {
   const all = separateHelpers(run)
-    .map((profile) => ({ profile, ranked: rankProfile(profile, rankOf) }))
-    .filter(({ ranked }) => totalOf(ranked) > 0)
-    .sort((a, b) => totalOf(b.ranked) - totalOf(a.ranked))
+    .map((profile) => ({ profile, byPods: profileByPod(profile, podOf) }))
+    .filter(({ byPods }) => totalOf(byPods) > 0)
+    .sort((a, b) => totalOf(b.byPods) - totalOf(a.byPods))
   if (all.length === 0) return undefined
   const shown = all.slice(0, MAX_PROGRAMS)
-  const programs = shown.map(({ profile, ranked }) =>
-    profileData(profile, ranked, rankOf, shown.length),
+  const programs = shown.map(({ profile, byPods }) =>
+    profileData(profile, byPods, podOf, shown.length),
   )
   return { programs, omitted: all.length - shown.length }
 }
@@ -71,29 +71,29 @@ export function profilesData(
 /** @param share the number of programs that share the room of the page */
 function profileData(
   profile: ProgramProfile,
-  ranked: RankedProfile,
-  rankOf: (source: string) => string,
+  byPods: ProfileByPod,
+  podOf: (source: string) => string,
   share: number,
 ): ProfileData {
-  const ranks = distinct(ranked.ranks)
-  const differences = findDifferences(ranked)
-  const differing = differences.flatMap((one) => one.ranks.map(({ rank }) => rank))
-  const incomplete = ranked.incomplete.flatMap((list, index) =>
-    list.map((words) => `${ranked.ranks[index]}: ${words}`),
+  const pods = distinct(byPods.pods)
+  const differences = findDifferences(byPods)
+  const differing = differences.flatMap((one) => one.pods.map(({ pod }) => pod))
+  const incomplete = byPods.incomplete.flatMap((list, index) =>
+    list.map((words) => `${byPods.pods[index]}: ${words}`),
   )
   return {
     program: profile.program,
     kind: profile.kind,
-    ranks,
-    seconds: rounded(totalOf(ranked)),
-    flame: flameData(profile, [...new Set([...differing, ...ranks])], rankOf, share),
-    functions: functionData(ranked, ranks, differences, share),
+    pods,
+    seconds: rounded(totalOf(byPods)),
+    flame: flameData(profile, [...new Set([...differing, ...pods])], podOf, share),
+    functions: functionData(byPods, pods, differences, share),
     differences: differences.slice(0, MAX_DIFFERENCES).map((difference) => ({
       ...difference,
       median: rounded(difference.median),
-      rankCount: difference.ranks.length,
-      ranks: difference.ranks.slice(0, MAX_RANKS).map(({ rank, self, more }) => {
-        return { rank, self: rounded(self), more: rounded(more) }
+      podCount: difference.pods.length,
+      pods: difference.pods.slice(0, MAX_PODS).map(({ pod, self, more }) => {
+        return { pod, self: rounded(self), more: rounded(more) }
       }),
     })),
     omittedDifferences: Math.max(differences.length - MAX_DIFFERENCES, 0),
@@ -102,6 +102,6 @@ function profileData(
   }
 }
 
-function totalOf({ seconds }: RankedProfile): number {
+function totalOf({ seconds }: ProfileByPod): number {
   return seconds.reduce((sum, own) => sum + own, 0)
 }

@@ -1,11 +1,11 @@
 import { type Efficiency, runEfficiency } from '../../efficiency/run-efficiency.ts'
 import { verdict as describeRun } from '../../efficiency/verdict.ts'
-import { groupByRank, type RunEvidence } from '../../evidence/run-evidence.ts'
+import { groupByPod, type RunEvidence } from '../../evidence/run-evidence.ts'
 import { applyRules, type RunFinding } from '../../findings/evaluate.ts'
 import type { RuleName } from '../../findings/rules.ts'
 import type { AssessedRun } from '../../report/assess.ts'
 import { findNoProgress, type NoProgress } from '../no-progress.ts'
-import { type LiveRank, podName, rankLabels } from '../ranks.ts'
+import { type LivePod, podLabels, podName } from '../pods.ts'
 import { joinLogs } from './join-logs.ts'
 import { createPace } from './pace.ts'
 import { type ShownFindings, startShownFindings } from './shown-findings.ts'
@@ -38,20 +38,20 @@ export interface Assessor {
    *
    * @param now the current time, in milliseconds since 1970
    */
-  readonly assess: (ranks: readonly LiveRank[], now: number) => Assessment
+  readonly assess: (pods: readonly LivePod[], now: number) => Assessment
 }
 
 /** Returns what the report says about a recorded run, for its end. */
 export function assessmentOf({
   run,
-  rankOf,
+  podOf,
   found: { findings },
   efficiency,
   verdict,
 }: AssessedRun): Assessment {
-  const pods = new Map([...run.sources].map(([log, { place }]) => [rankOf(log), podName(place)]))
+  const names = new Map([...run.sources].map(([log, { place }]) => [podOf(log), podName(place)]))
   const byPod = new Map<string, RuleName[]>()
-  const podsOf = ({ ranks }: RunFinding) => ranks.flatMap(({ rank }) => pods.get(rank) ?? [])
+  const podsOf = ({ pods }: RunFinding) => pods.flatMap(({ pod }) => names.get(pod) ?? [])
   for (const finding of findings) for (const pod of podsOf(finding)) addTo(byPod, pod, finding.rule)
   const stuck = findings.filter(({ rule }) => rule === STUCK)
   return {
@@ -91,11 +91,11 @@ export function startAssessor(clock?: () => number): Assessor {
   }
   const [windowPace, runPace] = [createPace(clock), createPace(clock)]
   return {
-    assess: (ranks, now) => {
-      const stuck = findNoProgress(ranks, now)
+    assess: (pods, now) => {
+      const stuck = findNoProgress(pods, now)
       // A large run gets no two long turns in one frame.
-      const isLong = windowPace(() => lookAtWindows(state, ranks))
-      if (!isLong) runPace(() => lookAtRun(state, ranks))
+      const isLong = windowPace(() => lookAtWindows(state, pods))
+      if (!isLong) runPace(() => lookAtRun(state, pods))
       const { verdict, efficiency, failures } = state.run
       const findings = joined(state.shown, failures, stuck)
       return { verdict, efficiency, findings, stuck }
@@ -104,44 +104,44 @@ export function startAssessor(clock?: () => number): Assessor {
 }
 
 /** Looks at the windows if one of them has changed. */
-function lookAtWindows(state: State, ranks: readonly LiveRank[]): boolean {
-  const evidences = ranks.flatMap(({ observers }) =>
+function lookAtWindows(state: State, pods: readonly LivePod[]): boolean {
+  const evidences = pods.flatMap(({ observers }) =>
     observers.flatMap(({ evidence }) => evidence ?? []),
   )
   const version = evidences.reduce((sum, evidence) => sum + evidence.version(), 0)
   if (version === state.windows) return false
   state.windows = version
-  state.shown.look(ranks)
+  state.shown.look(pods)
   return true
 }
 
 /** Looks at all rows so far if there are new ones. */
-function lookAtRun(state: State, ranks: readonly LiveRank[]): boolean {
-  const logs = ranks.flatMap(({ observers }) => observers)
+function lookAtRun(state: State, pods: readonly LivePod[]): boolean {
+  const logs = pods.flatMap(({ observers }) => observers)
   const version = logs.reduce((sum, { log }) => sum + log.version(), 0)
   if (version === state.logs) return false
   state.logs = version
-  state.run = assessSoFar(ranks)
+  state.run = assessSoFar(pods)
   return true
 }
 
 /** Assesses all rows that were read. */
-function assessSoFar(ranks: readonly LiveRank[]): RunSoFar {
-  const labels = rankLabels(ranks)
-  const run = groupByRank(
-    joinLogs(ranks, ({ evidence }) => evidence?.whole()),
-    labels.rankOf,
+function assessSoFar(pods: readonly LivePod[]): RunSoFar {
+  const labels = podLabels(pods)
+  const run = groupByPod(
+    joinLogs(pods, ({ evidence }) => evidence?.whole()),
+    labels.podOf,
   )
   const efficiency = runEfficiency(run)
   const findings = applyRules(run).findings.filter(isRecorded)
   const failures = new Map<string, RuleName[]>()
-  for (const { rule, severity, ranks: own } of findings) {
+  for (const { rule, severity, pods: own } of findings) {
     if (severity !== 'failure') continue
-    for (const { rank } of own) addTo(failures, labels.podOf(rank), rule)
+    for (const { pod } of own) addTo(failures, labels.nameOf(pod), rule)
   }
-  const length = lengthOf(ranks, run, efficiency)
+  const length = lengthOf(pods, run, efficiency)
   if (length.duration < MIN_SECONDS) return { verdict: undefined, efficiency: undefined, failures }
-  const facts = { ...length, ranks: ranks.length, efficiency, findings }
+  const facts = { ...length, pods: pods.length, efficiency, findings }
   return { verdict: describeRun(facts), efficiency, failures }
 }
 
@@ -154,8 +154,8 @@ function isRecorded({ rule }: RunFinding): boolean {
  * Returns how long the run took, or which part of it the rows cover. The rows of mpi-trace are sums
  * since MPI_Init, also if the beginning of the logs was not read.
  */
-function lengthOf(ranks: readonly LiveRank[], run: RunEvidence, { basis, elapsed }: Efficiency) {
-  const observers = ranks.flatMap(({ observers: own }) => own)
+function lengthOf(pods: readonly LivePod[], run: RunEvidence, { basis, elapsed }: Efficiency) {
+  const observers = pods.flatMap(({ observers: own }) => own)
   const isOver = observers.every(({ isOver, log }) => isOver || log.hasEnded())
   const isWhole = observers.every(({ log }) => log.hasStart())
   if (isWhole) return { duration: timeSeen(run), span: isOver ? 'whole' : 'so far' } as const
@@ -163,11 +163,11 @@ function lengthOf(ranks: readonly LiveRank[], run: RunEvidence, { basis, elapsed
   return { duration: timeSeen(run), span: 'last' } as const
 }
 
-/** Returns the seconds from the first row of any rank to the last one. */
-function timeSeen({ ranks }: RunEvidence): number {
-  const starts = ranks.flatMap(({ began }) => began ?? [])
+/** Returns the seconds from the first row of any pod to the last one. */
+function timeSeen({ pods }: RunEvidence): number {
+  const starts = pods.flatMap(({ began }) => began ?? [])
   const first = starts.reduce((least, began) => Math.min(least, began), Number.POSITIVE_INFINITY)
-  const ends = ranks.map(({ began, elapsed }) => elapsed + (began === null ? 0 : began - first))
+  const ends = pods.map(({ began, elapsed }) => elapsed + (began === null ? 0 : began - first))
   return ends.reduce((most, end) => Math.max(most, end), 0)
 }
 

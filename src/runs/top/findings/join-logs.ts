@@ -1,13 +1,13 @@
 import type { GroupedEvidence } from '../../evidence/run-evidence.ts'
 import { joinStores } from '../../evidence/stores.ts'
-import type { LiveObserver, LiveRank } from '../ranks.ts'
+import type { LiveObserver, LivePod } from '../pods.ts'
 
 /** Joins the evidence of all logs, whose things are not copied. */
 export function joinLogs(
-  ranks: readonly LiveRank[],
+  pods: readonly LivePod[],
   evidenceOf: (observer: LiveObserver) => GroupedEvidence | undefined,
 ): GroupedEvidence {
-  const all = ranks.flatMap(({ observers }) => observers.flatMap((one) => evidenceOf(one) ?? []))
+  const all = pods.flatMap(({ observers }) => observers.flatMap((one) => evidenceOf(one) ?? []))
   return {
     sections: all.flatMap(({ sections }) => [...sections]),
     ended: new Map(all.flatMap(({ ended }) => [...ended])),

@@ -98,7 +98,7 @@ function isRead(metric: string | null, { name }: RowSection): boolean {
   return hasSums || NEEDED_COLUMNS.has(sectionKey(metric ?? '', name))
 }
 
-/** @param place identifies the log, which belongs to the rank of its source */
+/** @param place identifies the log, which belongs to the pod of its source */
 export function startLogEvidence(place: RowOrigin, description: RowsDescription): LogEvidence {
   const sections = description.sections.filter((one) => isRead(place.metric, one))
   const state: State = {

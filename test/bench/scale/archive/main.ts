@@ -11,7 +11,7 @@ import { runBench } from '../run-bench.ts'
 import { measure } from './measure.ts'
 import { findExceeded, render } from './summary.ts'
 
-/** The number of pods of the large run: the most ranks of a run that are tested. */
+/** The number of pods of the large run: the most pods of a run that are tested. */
 const LARGE = 4096
 const RUNS = 10_000
 

@@ -128,8 +128,8 @@ export async function runJobs(
     const { body } = succeeded(await api.post(path, buildJob(job)))
     const { uid } = body.metadata
     const controller = { apiVersion: 'batch/v1', kind: 'Job', name, uid, controller: true }
-    await inParallel(pods, PODS_AT_ONCE, async (rank) => {
-      const pod = buildPod(job, rank, controller)
+    await inParallel(pods, PODS_AT_ONCE, async (index) => {
+      const pod = buildPod(job, index, controller)
       succeeded(await api.post(`/api/v1/namespaces/${namespace}/pods`, pod))
     })
     await until(`the pods of ${name} have ended`, () => seen.hasEnded(name, pods), WAITING)
@@ -153,24 +153,24 @@ function buildJob({ name, pods }: ObservedJob): object {
 }
 
 /** The pods are not scheduled, because the scheduler takes no part in what is measured. */
-function buildPod({ name }: ObservedJob, rank: number, controller: object): object {
+function buildPod({ name }: ObservedJob, completion: number, controller: object): object {
   const resources = {
     requests: { cpu: '2', memory: '128Mi' },
     limits: { cpu: '2', memory: '256Mi' },
   }
-  const index = { 'batch.kubernetes.io/job-completion-index': `${rank}` }
+  const own = { 'batch.kubernetes.io/job-completion-index': `${completion}` }
   return {
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: {
-      name: `${name}-${rank}`,
-      labels: { [LABEL_KEY]: LABEL_VALUE, ...index },
-      annotations: { 'ridealong.dev/status': STATUS, ...index },
+      name: `${name}-${completion}`,
+      labels: { [LABEL_KEY]: LABEL_VALUE, ...own },
+      annotations: { 'ridealong.dev/status': STATUS, ...own },
       ownerReferences: [controller],
     },
     spec: {
       ...{ restartPolicy: 'Never', terminationGracePeriodSeconds: 0 },
-      nodeName: nodeName(rank % NODES),
+      nodeName: nodeName(completion % NODES),
       initContainers: [{ name: OBSERVER, image: OBSERVER, restartPolicy: 'Always' }],
       containers: [{ name: 'app', image: 'app', resources }],
     },

@@ -143,12 +143,12 @@ function noteRun({ spec, status }: Fields, find: Find): void {
   if (phase === undefined || !isOver(phase)) return
   const seen = find(asText(fieldsOrNone(fieldsOrNone(spec).workload).name) ?? '')
   seen.runAt ??= Date.now()
-  const { observed, expected } = fieldsOrNone(found.ranks)
+  const { observed, expected } = fieldsOrNone(found.pods)
   const { missing: sentences } = fieldsOrNone(found.card)
   const missing = Array.isArray(sentences)
     ? sentences.filter((sentence) => !LATE_END.test(String(sentence)))
     : sentences
-  const facts = `${phase}, ${observed}/${expected} ranks, missing: ${JSON.stringify(missing)}`
+  const facts = `${phase}, ${observed}/${expected} pods, missing: ${JSON.stringify(missing)}`
   const isRight = phase === 'Succeeded' && observed === expected && facts.endsWith('[]')
   seen.problem = isRight ? undefined : facts
 }

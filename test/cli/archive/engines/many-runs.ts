@@ -9,9 +9,9 @@ import { makeRunCard } from '../../../../src/runs/card/run-card.ts'
 import { BUILT_IN_ROWS } from '../../../src/runs/log/built-in.ts'
 import { endedObserver } from '../observers.ts'
 
-export const RANKS = 4
+export const PODS = 4
 export const REQUESTED = 8
-/** The node whose ranks come last, where the run has one. */
+/** The node whose pods come last, where the run has one. */
 const SLOW = 'node-3'
 const NODES = 5
 const BLOCKS = 3
@@ -24,17 +24,17 @@ export interface GeneratedRun {
   /** In milliseconds since 1970, in November 2026. */
   readonly started: number
   readonly seconds: number
-  /** CPU seconds of all ranks. */
+  /** CPU seconds of all pods. */
   readonly cpu: number
   readonly image: string
-  /** The nodes by rank. */
+  /** The nodes by pod. */
   readonly nodes: readonly string[]
-  /** The seconds of each rank in a block of collective calls. */
+  /** The seconds of each pod in a block of collective calls. */
   readonly inMpi: readonly number[]
 }
 
 export function generatedRun(index: number): GeneratedRun {
-  const nodes = Array.from({ length: RANKS }, (_, rank) => `node-${(index + rank) % NODES}`)
+  const nodes = Array.from({ length: PODS }, (_, index) => `node-${(index + index) % NODES}`)
   const seconds = 60 + (index % 17) * 10
   const workload = `solver-${index % 13}`
   return {
@@ -42,9 +42,9 @@ export function generatedRun(index: number): GeneratedRun {
     namespace: index % 4 === 0 ? 'ml' : 'hpc',
     name: `${workload}-${String(index).padStart(8, '0')}`,
     started: Date.UTC(2026, 10, 1 + (index % 30), 12),
-    cpu: RANKS * seconds * (0.5 + (index % 3) / 4),
+    cpu: PODS * seconds * (0.5 + (index % 3) / 4),
     image: `registry.example/solver:${index % 3}`,
-    inMpi: nodes.map((node, rank) => (node === SLOW ? 0.125 : rank === 0 ? 0.375 : 0.5)),
+    inMpi: nodes.map((node, index) => (node === SLOW ? 0.125 : index === 0 ? 0.375 : 0.5)),
   }
 }
 
@@ -63,7 +63,7 @@ export async function writeArchive(root: string, runs: readonly GeneratedRun[]):
       ...{ key: JSON.stringify([generated.name]), title: generated.workload },
       ...{ namespace: generated.namespace, name: generated.name },
     }
-    for (const rank of generated.nodes.keys()) await keepLog(storage.logs, run, generated, rank)
+    for (const index of generated.nodes.keys()) await keepLog(storage.logs, run, generated, index)
     const logs = await storage.logs.read(run)
     await storage.store({ run, logs, card: makeRunCard(asRun(generated), Date.now()) })
     await storage.logs.remove(run)
@@ -76,26 +76,26 @@ async function keepLog(
   logs: Awaited<ReturnType<typeof openRunStorage>>['logs'],
   run: KeptRun,
   generated: GeneratedRun,
-  rank: number,
+  pod_index: number,
 ): Promise<void> {
   const { namespace, nodes, started, image } = generated
   const observer = {
-    ...endedObserver(`${run.name}-${rank}`, 'mpi-trace'),
-    ...{ namespace, node: nodes[rank] ?? null, rank: String(rank) },
+    ...endedObserver(`${run.name}-${pod_index}`, 'mpi-trace'),
+    ...{ namespace, node: nodes[pod_index] ?? null, pod_index: String(pod_index) },
   }
   const facts: KeptFacts = { observer, started, images: [image], isDone: true, problem: null }
   await logs.writeFacts(run, logId(observer), facts)
   const file = await logs.open(run, logId(observer), 0)
-  await file.append(Buffer.from(logOf(generated, rank))).finally(() => file.close())
+  await file.append(Buffer.from(logOf(generated, pod_index))).finally(() => file.close())
 }
 
-/** Returns the log of mpi-trace with the blocks of a rank. */
-function logOf({ started, inMpi }: GeneratedRun, rank: number): string {
+/** Returns the log of mpi-trace with the blocks of a pod. */
+function logOf({ started, inMpi }: GeneratedRun, pod_index: number): string {
   const metadata = { pods: 1, metricName: 'mpi-trace', metricOptions: { rate: 5 } }
   const rows = Array.from({ length: BLOCKS }, (_, block) => ({
     ...{ time: new Date(started).toISOString(), section: 'block', container: 'app' },
-    ...{ program: 'solver', pid: 7, mpi_rank: rank, communicator: 'world' },
-    ...{ first: block * 4, collectives: 4, mpi_seconds: inMpi[rank] },
+    ...{ program: 'solver', pid: 7, mpi_rank: pod_index, communicator: 'world' },
+    ...{ first: block * 4, collectives: 4, mpi_seconds: inMpi[pod_index] },
   }))
   return [
     `METADATA START ${JSON.stringify(metadata)}`,
@@ -107,27 +107,38 @@ function logOf({ started, inMpi }: GeneratedRun, rank: number): string {
 }
 
 function asRun(generated: GeneratedRun): Run {
-  const pods = generated.nodes.map((_, rank) => asPod(generated, rank))
+  const pods = generated.nodes.map((_, index) => asPod(generated, index))
   return {
     ...{ namespace: generated.namespace, word: 'job', group: 'batch', apiVersion: 'batch/v1' },
     ...{ kind: 'Job', name: generated.workload, uid: generated.name, revision: null },
-    ...{ phase: 'Succeeded', pods, ranks: { observed: RANKS, expected: RANKS } },
+    ...{ phase: 'Succeeded', pods, podCounts: { observed: PODS, expected: PODS } },
   }
 }
 
 const NO_AMOUNTS = { cpu: null, memory: null }
 
-function asPod({ name, namespace, image, started, seconds, cpu }: GeneratedRun, rank: number) {
+function asPod({ name, namespace, image, started, seconds, cpu }: GeneratedRun, pod_index: number) {
   const use = {
-    ...{ seconds, cpu: cpu / RANKS, cpuLimit: null, periods: null, throttledPeriods: null },
+    ...{ seconds, cpu: cpu / PODS, cpuLimit: null, periods: null, throttledPeriods: null },
     ...{ throttled: null, runDelay: null, storage: null, memoryPeak: 2 ** 20 },
     ...{ memoryLimit: null, oomKills: 0, isFinal: true },
   }
-  const requests = { cpu: REQUESTED / RANKS, memory: 2 ** 30 }
+  const requests = { cpu: REQUESTED / PODS, memory: 2 ** 30 }
   const app = { name: 'app', image, requests, limits: NO_AMOUNTS, ended: [], lifetime: null, use }
   return {
-    ...{ namespace, name: `${name}-${rank}`, uid: `${name}-${rank}`, controller: undefined },
-    ...{ revision: null, role: '', rank: String(rank), phase: 'Succeeded', wasDeleted: false },
+    ...{
+      namespace,
+      name: `${name}-${pod_index}`,
+      uid: `${name}-${pod_index}`,
+      controller: undefined,
+    },
+    ...{
+      revision: null,
+      role: '',
+      pod_index: String(pod_index),
+      phase: 'Succeeded',
+      wasDeleted: false,
+    },
     ...{ isGone: false, reason: null, created: started, started },
     ...{ ended: started + seconds * 1000, isObserved: true, containers: [app] },
     ...{ podRequests: NO_AMOUNTS, podLimits: NO_AMOUNTS, missing: [] },

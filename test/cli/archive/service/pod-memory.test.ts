@@ -15,12 +15,12 @@ function pod(changes: Partial<RunPod>): RunPod {
   const [run] = fc.sample(RUN, { numRuns: 1, seed: 1 })
   const [first] = run?.pods ?? []
   if (first === undefined) throw new Error('there is no generated pod')
-  return { ...first, controller: JOB, rank: null, phase: 'Running', ...changes }
+  return { ...first, controller: JOB, pod_index: null, phase: 'Running', ...changes }
 }
 
-/** Returns the phase of a Job with these pods. @param ranks the pods that it needs */
-function phaseOf(pods: readonly RunPod[], ranks: number, isGone: boolean): string | undefined {
-  const facts = { controller: undefined, finished: null, ranks, isGone }
+/** Returns the phase of a Job with these pods. @param needed the number of pods that it needs */
+function phaseOf(pods: readonly RunPod[], needed: number, isGone: boolean): string | undefined {
+  const facts = { controller: undefined, finished: null, pods: needed, isGone }
   const known = new Map([[JOB.uid, facts]])
   const above = (controller: RunPod['controller']) => climbControllers(known, controller)
   const named = pods.map((one, index) => ({ ...one, uid: `${index}`, name: `pod-${index}` }))

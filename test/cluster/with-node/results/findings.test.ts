@@ -12,8 +12,8 @@ import { HOST_ADDRESS } from '../../machine/node.ts'
 import { createNamespace, runningCluster } from '../../running.ts'
 import { startWebhook } from '../../webhook.ts'
 
-// Runs Jobs on a real node whose ranks are slow for different reasons. The report must have the
-// finding with the reason of each slow rank, whichever metrics observe the ranks: `vitals`, the
+// Runs Jobs on a real node whose pods are slow for different reasons. The report must have the
+// finding with the reason of each slow pod, whichever metrics observe the pods: `vitals`, the
 // three metrics that it replaces, or all of them.
 
 const SPACE = 'findings'
@@ -21,7 +21,7 @@ const SPACE = 'findings'
 const DEFAULT = 'vitals'
 const REPLACED = ['perf-sysstat', 'pressure', 'network']
 const METRICS = [DEFAULT, ...REPLACED]
-/** How long each rank works, in seconds. */
+/** How long each pod works, in seconds. */
 const SECONDS = 20
 
 /**
@@ -65,17 +65,17 @@ async function receiveSlowly(socket: Socket): Promise<void> {
   for await (const _ of socket) await sleep(20)
 }
 
-interface Rank {
+interface Pod {
   readonly load: string
   readonly finding?: string
 }
 
 /**
- * The load of each rank by completion index, and the finding that the report must have.
+ * The load of each pod by completion index, and the finding that the report must have.
  *
  * @param port the port of a slow receiver on the node
  */
-const ranksWith = (port: number): readonly Rank[] => [
+const podsWith = (port: number): readonly Pod[] => [
   { load: HEALTHY },
   { load: `${spin} & ${spin} & wait`, finding: 'throttled' },
   {
@@ -102,7 +102,7 @@ const ranksWith = (port: number): readonly Rank[] => [
 interface Shape {
   readonly name: string
   readonly image?: string
-  /** The command of each rank. */
+  /** The command of each pod. */
   readonly loads: readonly string[]
   readonly limits: Readonly<Record<string, string>>
   readonly securityContext?: object
@@ -177,7 +177,7 @@ async function reportOf(
 }
 
 const inShort = ({ findings }: FindingsDocument) =>
-  findings.map(({ rule, ranks }) => `${rule} ${ranks.map(({ rank }) => rank).join(', ')}`)
+  findings.map(({ rule, pods }) => `${rule} ${pods.map(({ podIndex }) => podIndex).join(', ')}`)
 
 const DELAY_ACCOUNTING = '/proc/sys/kernel/task_delayacct'
 /** The CPU weight of all pods together, if the node has cgroups of version 1. */
@@ -191,14 +191,14 @@ function set(t: Test, file: string, value: string): void {
   writeFileSync(file, value)
 }
 
-t.test('the report has the finding for each slow rank', async (t) => {
+t.test('the report has the finding for each slow pod', async (t) => {
   const setting = await startObserving(t)
 
-  await t.test('each slow rank of a Job has its finding', (t) => slowRanksHaveFindings(t, setting))
+  await t.test('each slow pod of a Job has its finding', (t) => slowPodsHaveFindings(t, setting))
 
-  await t.test('a Job of healthy ranks has no findings', (t) => healthyRanksHaveNone(t, setting))
+  await t.test('a Job of healthy pods has no findings', (t) => healthyPodsHaveNone(t, setting))
 
-  await t.test('LAMMPS with two ranks and a limit of one CPU is throttled', (t) =>
+  await t.test('LAMMPS with two pods and a limit of one CPU is throttled', (t) =>
     lammpsIsThrottled(t, setting),
   )
 })
@@ -214,28 +214,28 @@ async function startObserving(t: Test) {
 
 type Setting = Awaited<ReturnType<typeof startObserving>>
 
-async function slowRanksHaveFindings(t: Test, { cluster }: Setting): Promise<void> {
-  // A large weight protects the ranks from other programs on this machine.
+async function slowPodsHaveFindings(t: Test, { cluster }: Setting): Promise<void> {
+  // A large weight protects the pods from other programs on this machine.
   set(t, SHARES, '200000')
-  const ranks = ranksWith(await startSlowReceiver(t))
-  const loads = ranks.map(({ load }) => load)
+  const pods = podsWith(await startSlowReceiver(t))
+  const loads = pods.map(({ load }) => load)
   const limits = { cpu: '1100m', memory: '128Mi' }
-  const reports = await reportsOf(t, cluster, { name: 'ranks', loads, limits })
-  const expected = ranks.flatMap(({ finding }, rank) =>
-    finding === undefined ? [] : [`${finding} ${rank}`],
+  const reports = await reportsOf(t, cluster, { name: 'pods', loads, limits })
+  const expected = pods.flatMap(({ finding }, pod) =>
+    finding === undefined ? [] : [`${finding} ${pod}`],
   )
   for (const [metrics, found] of Object.entries(reports)) {
     const { findings } = found
     t.strictSame([...inShort(found)].sort(), [...expected].sort(), metrics, { findings })
     t.strictSame(
-      found.ranks.map(({ rank }) => rank),
-      ranks.map((_, rank) => `${rank}`),
+      found.pods.map(({ pod }) => pod),
+      pods.map((_, pod) => `${pod}`),
       metrics,
     )
   }
 }
 
-async function healthyRanksHaveNone(t: Test, { cluster }: Setting): Promise<void> {
+async function healthyPodsHaveNone(t: Test, { cluster }: Setting): Promise<void> {
   set(t, SHARES, '200000')
   const loads = [HEALTHY, HEALTHY, HEALTHY]
   const limits = { cpu: '1100m', memory: '128Mi' }
@@ -266,13 +266,13 @@ async function lammpsIsThrottled(t: Test, { cluster }: Setting): Promise<void> {
   })
   for (const [metrics, found] of Object.entries(reports)) {
     t.strictSame(inShort(found), ['throttled 0'], metrics)
-    const facts = found.findings[0]?.ranks[0]?.facts ?? []
+    const facts = found.findings[0]?.pods[0]?.facts ?? []
     const share = facts.find(({ name }) => name === 'time throttled')?.value ?? 0
     // The two processes could use two processors, but the limit is one.
     t.ok(share > 30 && share < 60, `${metrics}: throttled for ${share} % of the time`)
     t.match(
       found.findings[0]?.sentence,
-      /^Rank 0 was throttled for \d+(\.\d+)? % of the time/,
+      /^Pod 0 was throttled for \d+(\.\d+)? % of the time/,
       metrics,
     )
   }

@@ -77,7 +77,7 @@ function job(name: string, spec: object): object {
   return { apiVersion: 'batch/v1', kind: 'Job', metadata: { name }, spec }
 }
 
-/** Rank 1 fails until a time, and is tried again. */
+/** Pod 1 fails until a time, and is tried again. */
 const FAILS_FIRST = [
   'if test $JOB_COMPLETION_INDEX = 1',
   'test "$(date +%s)" -lt "$FAIL_UNTIL"; then exit 3; fi',
@@ -277,9 +277,9 @@ t.test('runs and their cards', { timeout: 400_000 }, async (t) => {
   })
   await archivedRunsAreWhole(t, cluster, kubeconfig, await briefly)
   await rowsAreStored(t, cluster, kubeconfig)
-  const ranks = Object.fromEntries([...cards].map(([name, card]) => [name, card.ranks]))
-  t.strictSame(ranks['job/retried'], { observed: 2, expected: 2 })
-  t.strictSame(ranks['jobset/train'], { observed: 3, expected: 3 })
+  const pods = Object.fromEntries([...cards].map(([name, card]) => [name, card.pods]))
+  t.strictSame(pods['job/retried'], { observed: 2, expected: 2 })
+  t.strictSame(pods['jobset/train'], { observed: 3, expected: 3 })
   failuresAreNamed(t, cards)
   await numbersAreThoseOfTheKernel(t, cluster, cards)
   await adviceIsRefused(t, kubeconfig)
@@ -300,9 +300,9 @@ async function archivedRunsAreWhole(
   const runs = new Map<string, Card>(
     items.map((item: Card) => [item.status.summary.run, item.status]),
   )
-  const shown = [...runs].map(([name, { phase, ranks }]) => [
+  const shown = [...runs].map(([name, { phase, pods }]) => [
     name,
-    `${phase} ${ranks.observed}/${ranks.expected}`,
+    `${phase} ${pods.observed}/${pods.expected}`,
   ])
   t.strictSame(Object.fromEntries(shown), {
     'job/plain': 'Succeeded 1/1',
@@ -331,7 +331,7 @@ function failuresAreNamed(t: Test, cards: ReadonlyMap<string, Card>): void {
   const [retried] = cards.get('job/retried').findings
   t.match(retried, {
     rule: 'container-failed',
-    rank: '1',
+    pod: '1',
     sentence: /exit code 3, and was tried again$/,
   })
 }

@@ -30,7 +30,7 @@ export const HOSTILE: fc.Arbitrary<RunCard> = fc
       roles: many(card.roles),
       advice: many(card.advice).map((advice) => ({ ...advice, refusals: texts })),
       findings: CARD_FINDINGS.map((name) => {
-        return { name, severity: 'failure', rank: text, sentence: text, others: 3 } as const
+        return { name, severity: 'failure', podIndex: text, sentence: text, others: 3 } as const
       }),
       missing: texts,
     }

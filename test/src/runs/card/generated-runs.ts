@@ -24,7 +24,7 @@ const AMOUNTS = fc.record({
   memory: fc.option(fc.integer({ min: 1, max: 2 ** 50 })),
 })
 
-/** A pod that has ended, with its rank in one of two roles. */
+/** A pod that has ended, with its pod in one of two roles. */
 const POD: fc.Arbitrary<RunPod> = fc
   .record({
     role: fc.constantFrom('leader', 'worker'),
@@ -41,7 +41,7 @@ const POD: fc.Arbitrary<RunPod> = fc
     controller: undefined,
     revision: null,
     role,
-    rank: `${role}-${number}`,
+    pod_index: `${role}-${number}`,
     phase: 'Succeeded',
     wasDeleted: false,
     isGone: false,
@@ -74,5 +74,5 @@ export const RUN: fc.Arbitrary<Run> = fc.array(POD, { minLength: 1, maxLength: 4
   revision: null,
   phase: 'Succeeded',
   pods,
-  ranks: { observed: pods.length, expected: pods.length },
+  podCounts: { observed: pods.length, expected: pods.length },
 }))

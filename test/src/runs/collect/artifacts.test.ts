@@ -21,7 +21,7 @@ const OBSERVER = {
   node: null,
   owner: null,
   restarts: 0,
-  rank: null,
+  pod_index: null,
   container: 'cpu-profile',
   state: 'ended',
   message: null,

@@ -13,7 +13,7 @@ export const LOG = readFileSync(
 
 /** Returns a function that collects the log of a pod, and the kubeconfig of its cluster. */
 export async function collector(t: Test) {
-  const world = { pods: () => [pod({ rank: 0 })], logs: { 'lammps-0-abcde/perf-sysstat': LOG } }
+  const world = { pods: () => [pod({ index: 0 })], logs: { 'lammps-0-abcde/perf-sysstat': LOG } }
   const { kubeconfig } = await standIn(t, world)
   const collectTo = (to: string, more: Partial<CollectOptions> = {}) =>
     collect(

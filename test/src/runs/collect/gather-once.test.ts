@@ -28,20 +28,20 @@ const LOG = readFileSync(
   new URL('../../../logs/perf-sysstat-head-format-generated.log', import.meta.url),
   'utf8',
 )
-const RANKS = [0, 1, 2, 3]
+const PODS = [0, 1, 2, 3]
 const RUNNING = { phase: 'Running', state: { running: {} } }
-const nameOf = (rank: number) => `lammps-${rank}-abcde`
+const nameOf = (pod_index: number) => `lammps-${pod_index}-abcde`
 
 type Log = string | ((response: ServerResponse) => void)
 
 /**
  * Imitates an apiserver with four pods. The logs and pods can be changed between two runs, and
- * `readLogs` returns the ranks whose logs were requested since the last call.
+ * `readLogs` returns the pods whose logs were requested since the last call.
  */
 async function cluster(t: Test) {
   const logs: Record<string, Log> = {}
-  for (const rank of RANKS) logs[`${nameOf(rank)}/perf-sysstat`] = LOG
-  const world = { pods: RANKS.map((rank) => pod({ rank })) }
+  for (const index of PODS) logs[`${nameOf(index)}/perf-sysstat`] = LOG
+  const world = { pods: PODS.map((index) => pod({ index })) }
   const { kubeconfig, asked } = await standIn(t, { pods: () => world.pods, logs })
   const run = async (to: string, more: Partial<CollectOptions> = {}) => {
     const said: string[] = []
@@ -51,13 +51,14 @@ async function cluster(t: Test) {
   }
   const readLogs = () =>
     asked.splice(0).flatMap((url) => /lammps-(\d)-abcde\/log/.exec(url)?.[1] ?? [])
-  const setLog = (rank: number, log: Log) => {
-    logs[`${nameOf(rank)}/perf-sysstat`] = log
+  const setLog = (pod_index: number, log: Log) => {
+    logs[`${nameOf(pod_index)}/perf-sysstat`] = log
   }
   return { world, run, readLogs, setLog, kubeconfig }
 }
 
-const fileOf = (folder: string, rank: number) => join(folder, `${nameOf(rank)}.perf-sysstat.jsonl`)
+const fileOf = (folder: string, pod_index: number) =>
+  join(folder, `${nameOf(pod_index)}.perf-sysstat.jsonl`)
 
 t.test('a second run into the same folder reads no log that is complete', async (t) => {
   const { run, readLogs } = await cluster(t)
@@ -92,14 +93,14 @@ t.test('a log is read again if its file is missing or has another size', async (
 t.test('the log of a running observer, and of a restarted one, is read again', async (t) => {
   const { world, run, readLogs } = await cluster(t)
   const folder = join(t.testdir({}), 'logs/')
-  world.pods = RANKS.map((rank) => pod({ rank, ...(rank === 3 ? RUNNING : {}) }))
+  world.pods = PODS.map((index) => pod({ index, ...(index === 3 ? RUNNING : {}) }))
   await run(folder)
   readLogs()
-  const restarted = pod({ rank: 0 }) as { status: { initContainerStatuses: object[] } }
+  const restarted = pod({ index: 0 }) as { status: { initContainerStatuses: object[] } }
   restarted.status.initContainerStatuses = [
     { name: 'perf-sysstat', restartCount: 1, state: { terminated: {} } },
   ]
-  world.pods = RANKS.map((rank) => (rank === 0 ? restarted : pod({ rank })))
+  world.pods = PODS.map((index) => (index === 0 ? restarted : pod({ index })))
   const { said } = await run(folder)
   t.equal(said[0], 'collected 2 of 4 logs before; 2 remain')
   t.strictSame(readLogs().sort(), ['0', '3'])
@@ -110,9 +111,9 @@ t.test('the log of another pod with the same name is read', async (t) => {
   const folder = join(t.testdir({}), 'logs/')
   await run(folder)
   readLogs()
-  const { metadata, ...rest } = pod({ rank: 1 }) as { metadata: object }
+  const { metadata, ...rest } = pod({ index: 1 }) as { metadata: object }
   const other = { ...rest, metadata: { ...metadata, uid: 'another' } }
-  world.pods = RANKS.map((rank) => (rank === 1 ? other : pod({ rank })))
+  world.pods = PODS.map((index) => (index === 1 ? other : pod({ index })))
   await run(folder)
   t.strictSame(readLogs(), ['1'])
 })
@@ -161,7 +162,7 @@ t.test('a file as --to is made from the logs of both runs', async (t) => {
     `3 of 4 logs, 9 samples, as jsonl to ${file}`,
     `to collect only the missing logs, run the same command again: ${file}.parts has the others`,
   ])
-  t.equal(readLogs().filter((rank) => rank === '2').length, 1, 'a 404 is not repeated')
+  t.equal(readLogs().filter((index) => index === '2').length, 1, 'a 404 is not repeated')
   setLog(2, LOG)
   const second = await run(file)
   t.equal(second.code, 0)
@@ -173,8 +174,8 @@ t.test('a file as --to is made from the logs of both runs', async (t) => {
 
 t.test('the file keeps the logs of pods that were deleted between two runs', async (t) => {
   const { world, run, setLog } = await cluster(t)
-  const owned = (rank: number, uid: string) => {
-    const { metadata, ...rest } = pod({ rank }) as { metadata: object }
+  const owned = (pod_index: number, uid: string) => {
+    const { metadata, ...rest } = pod({ index: pod_index }) as { metadata: object }
     const ownerReferences = [{ kind: 'Job', name: 'lammps', uid, controller: true }]
     return { ...rest, metadata: { ...metadata, ownerReferences } }
   }

@@ -35,7 +35,7 @@ async function gatherFrom(outcomes: readonly Outcome[], state?: object) {
   const open = async () => respond(outcomes[requests++] ?? outcomes.at(-1) ?? '')
   const shape = state === undefined ? {} : { state }
   const [observer] = findObservers(
-    pod({ rank: 0, ...shape }) as Fields,
+    pod({ index: 0, ...shape }) as Fields,
     new Set(),
     CATALOG,
   ).observers
@@ -49,7 +49,7 @@ async function gatherFrom(outcomes: readonly Outcome[], state?: object) {
       descriptions: descriptionsIn(CATALOG),
       signal: new AbortController().signal,
       artifacts: undefined,
-      observedRanks: () => null,
+      observedPods: () => null,
     },
     {
       restart: async () => {
@@ -119,7 +119,7 @@ t.test('the log of a running observer has no end yet, and is read once', async (
 
 t.test('an error of the destination is not repeated', async (t) => {
   const failure = new WriteError('cannot continue writing x: no space left on device (ENOSPC)')
-  const [observer] = findObservers(pod({ rank: 0 }) as Fields, new Set(), CATALOG).observers
+  const [observer] = findObservers(pod({ index: 0 }) as Fields, new Set(), CATALOG).observers
   if (observer === undefined) throw new Error('the pod has no observer')
   let requests = 0
   const open = async () => {
@@ -132,7 +132,7 @@ t.test('an error of the destination is not repeated', async (t) => {
     descriptions: descriptionsIn(CATALOG),
     signal: new AbortController().signal,
     artifacts: undefined,
-    observedRanks: () => null,
+    observedPods: () => null,
   } as const
   const full = {
     restart: async () => {},

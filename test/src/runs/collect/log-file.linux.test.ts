@@ -26,14 +26,17 @@ t.test('if the disk is full, the message says so, and the run can be continued',
     new URL('../../../logs/perf-sysstat-head-format-generated.log', import.meta.url),
     'utf8',
   )
-  const ranks = [0, 1, 2, 3]
+  const indexes = [0, 1, 2, 3]
   const filler = join(folder, 'filler')
   writeFileSync(filler, Buffer.alloc(230_000))
   const [head = '', body = ''] = log.split('METRICS OPERATOR TIMEPOINT\n', 2)
   const long = `${head}${`METRICS OPERATOR TIMEPOINT\n${body}`.repeat(60)}`
-  const logs = ranks.map((rank) => [`lammps-${rank}-abcde/perf-sysstat`, rank === 0 ? log : long])
+  const logs = indexes.map((index) => [
+    `lammps-${index}-abcde/perf-sysstat`,
+    index === 0 ? log : long,
+  ])
   const { kubeconfig } = await standIn(t, {
-    pods: () => ranks.map((rank) => pod({ rank })),
+    pods: () => indexes.map((index) => pod({ index })),
     logs: Object.fromEntries(logs),
   })
   for (const to of [`${folder}/logs/`, join(folder, 'run')]) {

@@ -50,7 +50,10 @@ t.test('FILE.parts is a folder that only its user may change', async (t) => {
   const { collectTo } = await collector(t)
   // The log of the second pod does not exist, so the log of the first is kept for the next run.
   const logs = { 'lammps-0-abcde/perf-sysstat': LOG }
-  const { kubeconfig } = await standIn(t, { pods: () => [0, 1].map((rank) => pod({ rank })), logs })
+  const { kubeconfig } = await standIn(t, {
+    pods: () => [0, 1].map((index) => pod({ index })),
+    logs,
+  })
   const file = join(t.testdir({}), 'out.jsonl')
   t.equal(await collectTo(file, { kubeconfig }), 1)
   t.equal(lstatSync(`${file}.parts`).mode & 0o777, 0o700)

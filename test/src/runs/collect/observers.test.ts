@@ -8,22 +8,22 @@ const METRICS = new Set(['perf-sysstat', 'io-sysstat'])
 const of = (value: object) => findObservers(value as Fields, METRICS, CATALOG)
 
 t.test('the observers of a pod are its containers that ridealong.dev/status names', async (t) => {
-  const { observers, isOver } = of(pod({ rank: 3, metrics: ['perf-sysstat', 'io-sysstat'] }))
+  const { observers, isOver } = of(pod({ index: 3, metrics: ['perf-sysstat', 'io-sysstat'] }))
   t.match(observers, [
-    { container: 'perf-sysstat', rank: '3', node: 'node-1', state: 'ended' },
+    { container: 'perf-sysstat', pod_index: '3', node: 'node-1', state: 'ended' },
     { container: 'io-sysstat' },
   ])
   t.equal(isOver, true)
   const status = JSON.stringify({ outcome: 'injected', metrics: ['perf-sysstat', 'gone'] })
   t.strictSame(
-    of(pod({ rank: 0, status })).observers.map(({ container }) => container),
+    of(pod({ index: 0, status })).observers.map(({ container }) => container),
     ['perf-sysstat'],
   )
-  t.strictSame(of(pod({ rank: 0, metrics: ['perf-sysstat'], status: '{}' })).observers, [])
+  t.strictSame(of(pod({ index: 0, metrics: ['perf-sysstat'], status: '{}' })).observers, [])
 })
 
 t.test('an ephemeral container is an observer if it has the name of a metric', async (t) => {
-  const plain = pod({ rank: 0, metrics: [], status: '{}' }) as { spec: object; status: object }
+  const plain = pod({ index: 0, metrics: [], status: '{}' }) as { spec: object; status: object }
   const attached = {
     ...plain,
     spec: { ...plain.spec, ephemeralContainers: [{ name: 'io-sysstat' }, { name: 'debugger' }] },
@@ -40,8 +40,8 @@ t.test('an ephemeral container is an observer if it has the name of a metric', a
 
 t.test('the termination message of a container is read if there is one', async (t) => {
   const state = { terminated: { message: 'now' } }
-  t.match(of(pod({ rank: 0, state })).observers, [{ message: 'now', state: 'ended' }])
-  t.match(of(pod({ rank: 0, state: { waiting: {} } })).observers, [
+  t.match(of(pod({ index: 0, state })).observers, [{ message: 'now', state: 'ended' }])
+  t.match(of(pod({ index: 0, state: { waiting: {} } })).observers, [
     { message: null, state: 'waiting' },
   ])
 })
@@ -50,7 +50,7 @@ t.test('how the other containers of the pod ended is read, also before a restart
   const finishedAt = '2026-01-01T12:00:00Z'
   const killed = { terminated: { reason: 'OOMKilled', exitCode: 137, finishedAt } }
   const endedWith = (containerStatuses: unknown, metadata = {}) => {
-    const one = pod({ rank: 0 }) as { metadata: object; status: object }
+    const one = pod({ index: 0 }) as { metadata: object; status: object }
     const status = { ...one.status, containerStatuses }
     const [observer] = of({ ...one, metadata: { ...one.metadata, ...metadata }, status }).observers
     return observer?.ended
@@ -74,7 +74,7 @@ t.test('how the other containers of the pod ended is read, also before a restart
 
 t.test('the limits of the whole pod are read', async (t) => {
   const limitsWith = (resources: object) => {
-    const one = pod({ rank: 0 }) as { spec: object }
+    const one = pod({ index: 0 }) as { spec: object }
     return of({ ...one, spec: { ...one.spec, resources } }).observers[0]?.podLimits
   }
   t.strictSame(limitsWith({ limits: { cpu: '1500m', memory: '2Gi' } }), {
@@ -85,20 +85,21 @@ t.test('the limits of the whole pod are read', async (t) => {
   t.strictSame(limitsWith({ limits: { cpu: 'x', memory: 0 } }), { cpu: null, memory: null })
 })
 
-t.test('the rank is read from the label or annotation of each operator', async (t) => {
-  const rankOf = (name: string) => {
+t.test('the pod is read from the label or annotation of each operator', async (t) => {
+  const podOf = (name: string) => {
     const { object } = JSON.parse(recorded(name)).request
     const status = '{"outcome":"injected","metrics":["perf-sysstat"]}'
     const annotations = { ...object.metadata.annotations, 'ridealong.dev/status': status }
     const containers = [...object.spec.containers, { name: 'perf-sysstat' }]
     const spec = { ...object.spec, containers }
-    return of({ ...object, metadata: { ...object.metadata, annotations }, spec }).observers[0]?.rank
+    return of({ ...object, metadata: { ...object.metadata, annotations }, spec }).observers[0]
+      ?.pod_index
   }
-  t.equal(rankOf('flux-minicluster-rank1'), '1')
-  t.equal(rankOf('job-indexed'), '0')
-  t.equal(rankOf('jobset-worker'), 'workers-0-0')
-  t.equal(rankOf('mpijob-worker'), 'worker-0')
-  t.equal(rankOf('mpijob-launcher'), 'launcher')
+  t.equal(podOf('flux-minicluster-rank1'), '1')
+  t.equal(podOf('job-indexed'), '0')
+  t.equal(podOf('jobset-worker'), 'workers-0-0')
+  t.equal(podOf('mpijob-worker'), 'worker-0')
+  t.equal(podOf('mpijob-launcher'), 'launcher')
 })
 
 t.test('a pod with invalid values has no observers', async (t) => {
@@ -112,7 +113,7 @@ t.test('a pod with invalid values has no observers', async (t) => {
 
 /** Returns a pod with changes to the container of its observer. */
 function changed(change: object): Fields {
-  const made = pod({ rank: 0 }) as { spec: { initContainers: readonly { name: string }[] } }
+  const made = pod({ index: 0 }) as { spec: { initContainers: readonly { name: string }[] } }
   const initContainers = made.spec.initContainers.map((one) =>
     one.name === 'perf-sysstat' ? { ...one, ...change } : one,
   )
@@ -136,7 +137,7 @@ t.test(
       [/has command "sh" instead of the cat/],
     ])
     const status = JSON.stringify({ outcome: 'injected', metrics: ['lammps'] })
-    t.match(noticesOf(pod({ rank: 0, status }), CATALOG), [
+    t.match(noticesOf(pod({ index: 0, status }), CATALOG), [
       [/^container lammps does not have the name of a metric of the catalog/],
     ])
     t.strictSame(noticesOf(changed({}), undefined), [

@@ -5,7 +5,7 @@ import type { Catalog } from '../../../../src/core/catalog.ts'
 export const CATALOG = await loadCatalog({})
 
 export interface PodShape {
-  readonly rank: number
+  readonly index: number
   readonly metrics?: readonly string[]
   /** The catalog of the metrics. The default is the built-in catalog. */
   readonly catalog?: Catalog
@@ -17,19 +17,19 @@ export interface PodShape {
 
 /** Returns a pod of an Indexed Job, as an apiserver does, with observers as native sidecars. */
 export function pod(wanted: PodShape): object {
-  const { rank, metrics = ['perf-sysstat'], catalog = CATALOG, ...shape } = wanted
+  const { index, metrics = ['perf-sysstat'], catalog = CATALOG, ...shape } = wanted
   const state = shape.state ?? { terminated: { exitCode: 0 } }
   const status = { outcome: 'injected', metrics, mode: 'native', catalog: catalog.revision }
   const injected = JSON.stringify(status)
   return {
     metadata: {
-      name: `lammps-${rank}-abcde`,
+      name: `lammps-${index}-abcde`,
       namespace: 'hpc',
-      uid: `uid-${rank}`,
+      uid: `uid-${index}`,
       labels: { 'batch.kubernetes.io/job-name': 'lammps', ...shape.labels },
       annotations: {
         'ridealong.dev/status': shape.status ?? injected,
-        'batch.kubernetes.io/job-completion-index': String(rank),
+        'batch.kubernetes.io/job-completion-index': String(index),
       },
     },
     spec: {

@@ -21,8 +21,8 @@ function runOf(seconds: number, more: Partial<ComparedRun> = {}): ComparedRun {
   const time = { quantity: TIME, of: 'run', title: 'time', unit: 's', metrics: ['vitals'] } as const
   return {
     name: `${seconds}.jsonl`,
-    ranks: 2,
-    rankKind: 'pods',
+    size: 2,
+    sizeUnit: 'pods',
     programs: ['lmp'],
     completion: { state: 'finished', reason: null },
     quantities: [{ ...knownQuantity(time, seconds), resolution: 1 }],
@@ -45,8 +45,8 @@ const TWENTIES = [200, 202, 199, 201, 198]
 const throttled = (secondsLost: number): FindingFacts => {
   return {
     ...{ rule: 'throttled', title: 'Throttled', severity: 'slowdown', secondsLost },
-    sentence: 'Rank 0 was throttled.',
-    ranks: ['0'],
+    sentence: 'Pod 0 was throttled.',
+    pods: ['0'],
   }
 }
 
@@ -87,7 +87,7 @@ t.test('a finding that the slow runs have is the cause', async (t) => {
   ])
   t.match(
     headline(comparison),
-    /^B is slower than A: 200 s instead of 100 s, \+100 % \(.*\)\. New finding: Throttled\. Rank 0/,
+    /^B is slower than A: 200 s instead of 100 s, \+100 % \(.*\)\. New finding: Throttled\. Pod 0/,
   )
 })
 
@@ -140,34 +140,34 @@ t.test('if all runs have recorded MPI, they are compared by its exact time', asy
   t.match(some.comparisons, [{ time: { title: 'time', verdict: 'same' } }])
 })
 
-t.test('runs on different numbers of ranks scale against the smallest', async (t) => {
+t.test('runs on different numbers of pods scale against the smallest', async (t) => {
   const sides = [
-    sideOf('A', [50], { ranks: 4 }),
-    sideOf('B', [100], { ranks: 1 }),
-    sideOf('C', [52, 48, 50], { ranks: 2 }),
+    sideOf('A', [50], { size: 4 }),
+    sideOf('B', [100], { size: 1 }),
+    sideOf('C', [52, 48, 50], { size: 2 }),
   ]
   const comparison = compareSides(sides)
   t.strictSame(comparison.scaling, {
-    rankKind: 'pods',
+    sizeUnit: 'pods',
     rows: [
-      { side: 'B', ranks: 1, seconds: 100, speedUp: 1, efficiency: 1 },
-      { side: 'C', ranks: 2, seconds: 50, speedUp: 2, efficiency: 1 },
-      { side: 'A', ranks: 4, seconds: 50, speedUp: 2, efficiency: 0.5 },
+      { side: 'B', size: 1, seconds: 100, speedUp: 1, efficiency: 1 },
+      { side: 'C', size: 2, seconds: 50, speedUp: 2, efficiency: 1 },
+      { side: 'A', size: 4, seconds: 50, speedUp: 2, efficiency: 0.5 },
     ],
   })
   const text = formatText(formatComparison(comparison)).join('\n')
   t.match(text, /\n {2}A {2}4 +50 s +2 +50 %\n/)
   t.equal(compareSides(sides.slice(0, 1)).scaling, null)
-  const mixed = [...sides, sideOf('D', [20], { rankKind: 'MPI ranks', ranks: 8 })]
+  const mixed = [...sides, sideOf('D', [20], { sizeUnit: 'MPI ranks', size: 8 })]
   t.equal(compareSides(mixed).scaling, null, 'pods are not compared with processes')
 })
 
 t.test('the facts of a recorded run have its times, calls and functions', async (t) => {
   const facts = measureRun(recordedRun('all-metrics'), 'all-metrics')
-  t.match(facts, { ranks: 2, rankKind: 'MPI ranks' })
+  t.match(facts, { size: 2, sizeUnit: 'MPI ranks' })
   const byName = new Map(facts.quantities.map((one) => [one.quantity, one]))
   // The totals of the summaries of perf-sysstat and mpi-trace.
-  t.match(byName.get('process.cpu.time'), { value: 4.64 + 5, byRank: { 0: 4.64, 1: 5 } })
+  t.match(byName.get('process.cpu.time'), { value: 4.64 + 5, byPart: { 0: 4.64, 1: 5 } })
   t.match(byName.get('ridealong.mpi.elapsed'), { value: 26.373717, metrics: ['mpi-trace'] })
   t.match(byName.get('ridealong.pressure.container.cpu_full'), {
     value: null,

@@ -54,7 +54,7 @@ t.test('the first rule that applies decides', async (t) => {
       'unfinished',
       five,
       crash.slice(0, 1),
-      /^B did not finish\. Rank 0 failed: .* A took 2\.\d+ s from/,
+      /^B did not finish\. Pod 0 failed: .* A took 2\.\d+ s from/,
     ],
     [
       'base-unfinished',
@@ -97,12 +97,12 @@ t.test('the first rule that applies decides', async (t) => {
 })
 
 t.test('the amounts of runs that did not finish are shown, and not compared', async (t) => {
-  const { time, quantities, ranks, calls } = compareTwo(GOOD.slice(0, 5), recordedRuns('crash'))
+  const { time, quantities, parts, calls } = compareTwo(GOOD.slice(0, 5), recordedRuns('crash'))
   t.match(time, { other: { median: null, missing: 'the run did not finish' }, verdict: 'unknown' })
   const cpu = quantities.find(({ quantity }) => quantity === 'process.cpu.time')
   t.match(cpu, { ratio: null, difference: null, interval: null, verdict: 'unknown' })
   t.ok((cpu?.other.median ?? 0) > 0)
-  t.strictSame(ranks, [])
+  t.strictSame(parts, [])
   t.ok(calls?.every(({ verdict }) => verdict === 'unknown'))
 })
 

@@ -13,10 +13,10 @@ for (const name of ['all-metrics', 'findings', 'mpi'] as const) {
     const events = eventsOf(run)
     t.ok(events.length > 50)
     t.strictSame(problemsOf([...events].map((event) => ({ ...event }))), [])
-    const { ranks } = pageData(run, 'auto')
+    const { pods } = pageData(run, 'auto')
     t.strictSame(
       [...namesOf(events).values()],
-      ranks.map((rank) => `rank ${rank}`),
+      pods.map((pod) => `pod ${pod}`),
     )
   })
 }
@@ -47,17 +47,17 @@ t.test('a counter has the values that the report plots', async (t) => {
   const names = namesOf(events)
   const lines = plots.lines.filter(({ program }) => program === 'lmp')
   t.equal(lines.length, 2)
-  for (const { rank, program, pid, values } of lines) {
+  for (const { pod, program, pid, values } of lines) {
     for (const [index, { title, unit }] of plots.measures.slice(0, 2).entries()) {
       const own = events.filter(
         (event) =>
-          names.get(event.pid) === `rank ${rank}` &&
+          names.get(event.pid) === `pod ${pod}` &&
           event.name === `perf-sysstat ${program} ${pid}: ${title}`,
       )
       const shown = own.map(({ args }) => Number(args[unit]?.toPrecision(4)))
       const plotted = (values[index] ?? []).flat().filter((value) => typeof value === 'number')
       t.ok(plotted.length > 5)
-      t.strictSame(shown.slice(0, plotted.length), plotted, `${title} of rank ${rank}`)
+      t.strictSame(shown.slice(0, plotted.length), plotted, `${title} of pod ${pod}`)
       t.strictSame(shown.slice(plotted.length), [0], 'the process ends before the observer')
     }
   }
@@ -94,7 +94,7 @@ t.test('the text of a large run is made in short parts', async (t) => {
 t.test('names with quotes and control characters are text', async (t) => {
   t.equal(mpiLines({ rank: 0, size: 1 }).length, 1)
   const run = runOf([{ rank: 0, size: 1, pod: 'a"\u001b' }])
-  t.ok([...namesOf(eventsOf(run)).values()].includes('rank a"\u001b'))
+  t.ok([...namesOf(eventsOf(run)).values()].includes('pod a"\u001b'))
   t.notMatch(traceParts(run).join(''), '\u001b')
 })
 

@@ -29,17 +29,17 @@ for (const name of ['profiles', 'all-metrics'] as const) {
     const stacks = readStacks(collapsed(run))
     const { profiles } = pageData(run, 'auto')
     if (profiles === undefined) throw new Error('the recordings have no profiles')
-    for (const { program, ranks, seconds } of profiles.programs) {
+    for (const { program, pods, seconds } of profiles.programs) {
       const ofProgram = stacks.filter(([names]) => names[1] === program)
       const sum = ofProgram.reduce((all, [, number]) => all + number, 0)
       t.equal(Number((sum / 1e6).toPrecision(6)), seconds, `the processor time of ${program}`)
-      t.strictSame([...new Set(ofProgram.map(([names]) => names[0]))], ranks)
+      t.strictSame([...new Set(ofProgram.map(([names]) => names[0]))], pods)
     }
     t.equal(new Set(stacks.map(([names]) => names[1])).size, profiles.programs.length)
   })
 }
 
-t.test('a line has the rank, the program and the functions from the outermost on', async (t) => {
+t.test('a line has the pod, the program and the functions from the outermost on', async (t) => {
   const lines = collapsed(recordedRun('profiles')).split('\n')
   t.equal(
     lines[1],
@@ -54,18 +54,18 @@ t.test('no name can add a frame or a line', async (t) => {
   t.equal(collapsed(run), '0;a:b\\nc 7;main;x y\\n1 250000\n')
 })
 
-t.test('the same stack of several processes of a rank is one line', async (t) => {
+t.test('the same stack of several processes of a pod is one line', async (t) => {
   const run = profileRows([
     { pid: 1, stack: 'main;f', seconds: 0.5 },
     { pid: 2, stack: 'main;f', seconds: 1 },
     { pid: 2, stack: 'main', seconds: 0 },
-    { rank: '10', stack: 'main;f', seconds: 2 },
-    { rank: '2', stack: 'main;f', seconds: 3 },
+    { pod: '10', stack: 'main;f', seconds: 2 },
+    { pod: '2', stack: 'main;f', seconds: 3 },
   ])
   t.equal(
     collapsed(run),
     '0;lmp;main;f 1500000\n2;lmp;main;f 3000000\n10;lmp;main;f 2000000\n',
-    'the ranks are in natural order',
+    'the pods are in natural order',
   )
 })
 
@@ -92,7 +92,7 @@ for (const name of ['profiles', 'all-metrics'] as const) {
     if (program === undefined) throw new Error('the recordings have no profiles')
     t.strictSame(
       file.profiles.map((profile: { name: string }) => profile.name),
-      program.ranks.map((rank) => `rank ${rank}, lmp`),
+      program.pods.map((pod) => `pod ${pod}, lmp`),
     )
     let whole = 0
     for (const { endValue, weights, unit, samples } of file.profiles) {
@@ -116,7 +116,7 @@ t.test('stacks that begin with the same functions are adjacent', async (t) => {
         { stack: 'main;f;h', seconds: 3 },
         { stack: 'main', seconds: 4 },
         { stack: 'main;f', seconds: 5 },
-        { rank: '1', program: 'a "b"\u001b', stack: 'other;main', seconds: 6 },
+        { pod: '1', program: 'a "b"\u001b', stack: 'other;main', seconds: 6 },
       ]),
     ),
   )
@@ -126,6 +126,6 @@ t.test('stacks that begin with the same functions are adjacent', async (t) => {
     )
   t.strictSame(stacks(0), ['main', 'main;g', 'main;f', 'main;f;h', 'other'])
   t.strictSame(profiles[0].weights, [4, 1, 5, 3, 2])
-  t.equal(profiles[1].name, 'rank 1, a "b"\u001b')
+  t.equal(profiles[1].name, 'pod 1, a "b"\u001b')
   t.strictSame(stacks(1), ['other;main'], 'programs share the frames')
 })

@@ -4,7 +4,7 @@ import { BUILT_IN_ROWS } from '../log/built-in.ts'
 
 /** A stack of a process. */
 export interface ProfiledStack {
-  readonly rank?: string
+  readonly pod?: string
   readonly program?: string
   readonly pid?: number
   readonly stack: string
@@ -17,8 +17,8 @@ export interface ProfiledStack {
  */
 export function profileRows(stacks: readonly ProfiledStack[]): CollectedRun {
   const run = newRun(BUILT_IN_ROWS)
-  for (const { rank = '0', program = 'lmp', pid = 1, stack, seconds } of stacks)
-    addStackRow(run, 'cpu-profile', rank, {
+  for (const { pod = '0', program = 'lmp', pid = 1, stack, seconds } of stacks)
+    addStackRow(run, 'cpu-profile', pod, {
       ...{ program, pid, stack, samples: seconds * 100, cpu_seconds: seconds },
     })
   return run
@@ -43,10 +43,17 @@ export function pythonRows(stacks: readonly PythonStack[]): CollectedRun {
   return run
 }
 
-function addStackRow(run: CollectedRun, metric: string, rank: string, columns: object) {
+function addStackRow(run: CollectedRun, metric: string, pod: string, columns: object) {
   const line = JSON.stringify({
-    ...{ kind: 'stack', source: `hpc/job-${rank}/${metric}`, metric },
-    ...{ namespace: 'hpc', pod: `job-${rank}`, node: 'n', rank, section: 'stack', timepoint: 0 },
+    ...{ kind: 'stack', source: `hpc/job-${pod}/${metric}`, metric },
+    ...{
+      namespace: 'hpc',
+      pod: `job-${pod}`,
+      node: 'n',
+      pod_index: pod,
+      section: 'stack',
+      timepoint: 0,
+    },
     ...{ time: '2026-03-01T10:00:00.000Z', seconds: 0, interval: null, container: 'app' },
     ...columns,
   })

@@ -12,7 +12,7 @@ const VIEWER = fileURLToPath(
 
 /** A profile as speedscope shows it. */
 export interface ShownProfile {
-  /** The name of the profile, such as `rank 0, lmp (1/2)`. */
+  /** The name of the profile, such as `pod 0, lmp (1/2)`. */
   readonly title: string
   /** The first functions of the table, which is sorted by self time. */
   readonly functions: readonly { name: string; self: string; total: string }[]

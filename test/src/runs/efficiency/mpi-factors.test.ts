@@ -15,7 +15,7 @@ const factorsOf = (times: readonly ProcessTimes[]) => {
   return NAMES.map((name) => valueIn(root, name) ?? Number.NaN)
 }
 
-/** Returns the factors that a program was given: those of a run with a processor for each rank. */
+/** Returns the factors that a program was given: those of a run with a processor for each pod. */
 function givenFactors({ computing, sleeping, steps }: Program, elapsed: number) {
   const most = Math.max(...computing)
   const mean = computing.reduce((sum, one) => sum + one, 0) / computing.length
@@ -42,7 +42,7 @@ const withoutWaits = (times: readonly ProcessTimes[]) =>
   times.map((one) => ({ ...one, waits: null, fastInMpi: null }))
 
 /**
- * Programs of which some ranks poll for long while others sleep, so that a thread waits more often
+ * Programs of which some pods poll for long while others sleep, so that a thread waits more often
  * outside of MPI than in it; docs/why.md names their error without these waits.
  */
 const isMixed = ({ isPolling, sleeping, computing }: Program) =>
@@ -84,7 +84,7 @@ t.test('fewer processors change the platform only', async (t) => {
   }
 })
 
-t.test('a rank without a processor of its own is the platform, not the balance', async (t) => {
+t.test('a pod without a processor of its own is the platform, not the balance', async (t) => {
   const none = { elapsed: 10, fastInMpi: null, waits: null }
   const alone = { ...none, inMpi: 5.5, pod: '1', shares: { ran: 1, waited: 0, threads: 1 } }
   const delayed = { ...none, inMpi: 0.5, pod: '0', shares: { ran: 0.5, waited: 0.5, threads: 1 } }
@@ -94,7 +94,7 @@ t.test('a rank without a processor of its own is the platform, not the balance',
 })
 
 t.test(
-  'without the time of fast calls, a rank that polls for others is communication',
+  'without the time of fast calls, a pod that polls for others is communication',
   async (t) => {
     const program = { computing: [1, 1, 1, 1], sleeping: 0, isPolling: true, steps: 400 }
     const times = withoutWaits(simulate(program, 1))
@@ -102,7 +102,7 @@ t.test(
     const given = givenFactors(program, times[0]?.elapsed ?? 0)[3] ?? 0
     t.ok((platform?.value ?? 0) > given + 0.05, 'the spinning is not known as the platform')
     t.ok((platform?.least ?? 1) <= given + 0.05, 'the least value allows it')
-    t.ok((platform?.value ?? 1) < 0.26, 'the ranks could always run, and ran a quarter of the time')
+    t.ok((platform?.value ?? 1) < 0.26, 'the pods could always run, and ran a quarter of the time')
   },
 )
 
@@ -121,14 +121,14 @@ t.test(
   },
 )
 
-t.test('slow calls are the platform for as long as another rank had no processor', async (t) => {
-  const rank = (waited: number) => ({
+t.test('slow calls are the platform for as long as another pod had no processor', async (t) => {
+  const pod = (waited: number) => ({
     ...{ pod: '0', elapsed: 10, inMpi: 5, fastInMpi: 0, shares: null },
     waits: { outside: waited, inMpi: 0 },
   })
-  const communicationOf = (waits: readonly number[]) => factorsOf(waits.map(rank))[2]?.toFixed(2)
+  const communicationOf = (waits: readonly number[]) => factorsOf(waits.map(pod))[2]?.toFixed(2)
   t.equal(communicationOf([0, 0]), '0.50')
-  t.equal(communicationOf([1, 0]), '0.56', 'one rank waited in MPI for the other for a second')
+  t.equal(communicationOf([1, 0]), '0.56', 'one pod waited in MPI for the other for a second')
   t.equal(communicationOf([1, 1]), '0.50')
   t.equal(communicationOf([4, 4]), '0.50')
 })
@@ -139,12 +139,12 @@ const balances = (root: ReturnType<typeof mpiFactors>) =>
   )
 
 t.test('the balance is that between pods and that within them', async (t) => {
-  const rank = (pod: string, useful: number) => ({
+  const pod = (pod: string, useful: number) => ({
     ...{ pod, elapsed: 10, inMpi: 10 - useful, fastInMpi: null, waits: null, shares: null },
   })
-  const between = [rank('0', 8), rank('0', 8), rank('1', 4), rank('1', 4)]
+  const between = [pod('0', 8), pod('0', 8), pod('1', 4), pod('1', 4)]
   t.strictSame(balances(mpiFactors(between, 'x')), ['0.750', '0.750', '1.000'])
-  const inside = [rank('0', 8), rank('0', 4), rank('1', 8), rank('1', 4)]
+  const inside = [pod('0', 8), pod('0', 4), pod('1', 8), pod('1', 4)]
   t.strictSame(balances(mpiFactors(inside, 'x')), ['0.750', '1.000', '0.750'])
 })
 
@@ -197,7 +197,7 @@ t.test('of any times, the factors are in (0, 1], and their product is the effici
   )
 })
 
-t.test('the order of the ranks does not matter', async () => {
+t.test('the order of the pods does not matter', async () => {
   fc.assert(
     fc.property(fc.array(anyProcess, { minLength: 1, maxLength: 9 }), (times) => {
       return within(factorsOf(times), factorsOf([...times].reverse()), 1e-9)

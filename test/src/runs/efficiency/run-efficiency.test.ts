@@ -19,7 +19,7 @@ function read(folder: string, names: readonly string[]) {
   for (const name of names) {
     const text = readFileSync(new URL(`../../../logs/${folder}/${name}`, import.meta.url), 'utf8')
     const pod = name.replace(/\..*/, '')
-    const place = { source: `hpc/${name}`, namespace: 'hpc', pod, rank: pod }
+    const place = { source: `hpc/${name}`, namespace: 'hpc', pod, pod_index: pod }
     for (const entry of readLog(text, place, BUILT_IN_ROWS)) addEntry(run, entry)
   }
   return run
@@ -66,7 +66,7 @@ for (const [kind, balance, both, efficiency] of RECORDED) {
   })
 }
 
-t.test('ranks on a crowded node: vitals, pressure and perf-sysstat agree', async (t) => {
+t.test('pods on a crowded node: vitals, pressure and perf-sysstat agree', async (t) => {
   const [vitals, pressure, perf, all] = [
     ['mpi-trace', 'vitals'],
     ['mpi-trace', 'pressure'],
@@ -76,7 +76,7 @@ t.test('ranks on a crowded node: vitals, pressure and perf-sysstat agree', async
   for (const [name, value] of Object.entries(vitals ?? {}))
     for (const other of [pressure, perf, all])
       t.ok(Math.abs(Number(other?.[name]) - value) < 0.02, `${name}: ${value}, ${other?.[name]}`)
-  // Both ranks ran for 0.17 of the time, and waited for a processor for 0.8 of it.
+  // Both pods ran for 0.17 of the time, and waited for a processor for 0.8 of it.
   t.ok(Math.abs((vitals?.platform ?? 0) - 0.17) < 0.02)
 })
 
@@ -86,16 +86,17 @@ const well = (...metrics: readonly string[]) =>
     metrics.map((metric) => `lammps.${metric}.log`),
   )
 
-t.test('nothing held up a run with even work and a processor for each rank', async (t) => {
+t.test('nothing held up a run with even work and a processor for each pod', async (t) => {
   const { verdict, findings } = documentOf(well('mpi-trace', 'vitals'), '')
   t.equal(
     verdict,
-    'Took 20 s on 2 MPI ranks. Nothing held this run up: 90 % of the time was spent computing.',
+    'Took 20 s on 2 MPI ranks in 2 pods. Nothing held this run up: 90 % of the time ' +
+      'was spent computing.',
   )
   t.strictSame(findings, [])
 })
 
-t.test('mpi-trace alone knows how long the ranks waited for processors', async (t) => {
+t.test('mpi-trace alone knows how long the pods waited for processors', async (t) => {
   const [alone, together] = [valuesOf(well('mpi-trace')), valuesOf(well('mpi-trace', 'vitals'))]
   t.strictSame(alone, together)
   t.match(alone, { 'load-balance': 0.996, communication: 0.961, platform: 0.945 })
@@ -104,13 +105,13 @@ t.test('mpi-trace alone knows how long the ranks waited for processors', async (
 
 t.test('without mpi-trace, the processors are the basis', async (t) => {
   const run = together('vitals')
-  const { basis, ranks, processes } = efficiencyOf(run)
-  t.strictSame([basis, ranks.length, processes.length], ['processors', 2, 0])
+  const { basis, pods, processes } = efficiencyOf(run)
+  t.strictSame([basis, pods.length, processes.length], ['processors', 2, 0])
   t.match(valuesOf(run), { platform: 0.164, activity: 0.907, efficiency: 0.148 })
   t.match(missingIn(run), [/^storage: neither io_full nor iodelay was read/])
-  for (const { shares } of ranks) {
+  for (const { shares } of pods) {
     const sum = Number(shares?.computing) + Number(shares?.waiting) + Number(shares?.idle)
-    t.ok(Math.abs(sum - 1) < 1e-9, 'the parts of the time of a rank')
+    t.ok(Math.abs(sum - 1) < 1e-9, 'the parts of the time of a pod')
   }
 })
 
@@ -118,13 +119,13 @@ t.test('a metric without CPU time: the efficiency is missing, with the reason', 
   t.match(missingIn(together('network')), [/^efficiency: the CPU time .* was not read/])
 })
 
-t.test('a rank without rows of MPI: the efficiency is missing, with the count', async (t) => {
+t.test('a pod without rows of MPI: the efficiency is missing, with the count', async (t) => {
   const run = read('all-metrics', ['lammps-0.mpi-trace.log', 'lammps-0.vitals.log'])
   t.match(missingIn(run), [/^efficiency: mpi-trace has rows of only 1 of the 2 processes/])
   t.equal(efficiencyOf(run).size, 2)
 })
 
-t.test('a rank whose waiting was not counted: platform is missing, with the count', async (t) => {
+t.test('a pod whose waiting was not counted: platform is missing, with the count', async (t) => {
   const names = ['lammps-0.mpi-trace.log', 'lammps-1.mpi-trace.log', 'lammps-1.vitals.log']
   const missing = missingIn(read('all-metrics', names))
   t.match(missing, [/^communication: .* only 1 of the 2 processes/, /^platform: /])
@@ -133,26 +134,40 @@ t.test('a rank whose waiting was not counted: platform is missing, with the coun
 const missingOf = (...processes: readonly TracedProcess[]) => missingIn(runOf(processes))
 
 t.test('processes of MPI that cannot be compared have no efficiency', async (t) => {
-  const rank = (rank: number, changes: object = {}) => ({ rank, size: 2, seconds: 10, ...changes })
-  t.match(missingOf(rank(0), rank(1, { seconds: 101 })), [/several threads were in MPI at once/])
+  const process = (rank: number, changes: object = {}) => ({
+    rank,
+    size: 2,
+    seconds: 10,
+    ...changes,
+  })
+  t.match(missingOf(process(0), process(1, { seconds: 101 })), [
+    /several threads were in MPI at once/,
+  ])
   const stale = { state: 'running', elapsed: 50 }
-  t.match(missingOf(rank(0), rank(1, stale)), [/MPI rank 1 made no call of MPI after 50 s of the/])
-  t.notMatch(missingOf(rank(0), rank(1, { ...stale, state: 'exited' })), [/efficiency/])
-  t.match(missingOf(rank(0, { seconds: 100 }), rank(1, { seconds: 100 })), [/outside of MPI/])
+  t.match(missingOf(process(0), process(1, stale)), [
+    /MPI rank 1 made no call of MPI after 50 s of the/,
+  ])
+  t.notMatch(missingOf(process(0), process(1, { ...stale, state: 'exited' })), [/efficiency/])
+  t.match(missingOf(process(0, { seconds: 100 }), process(1, { seconds: 100 })), [/outside of MPI/])
 })
 
 t.test('of several jobs, the one with the most time counts', async (t) => {
-  const rank = (rank: number, job: string, elapsed: number) => {
+  const process = (rank: number, job: string, elapsed: number) => {
     return { rank, size: 2, job, elapsed, seconds: 1, pid: elapsed, pod: `${rank}` }
   }
-  const run = runOf([rank(0, 'a', 10), rank(1, 'a', 10), rank(0, 'b', 90), rank(1, 'b', 90)])
+  const run = runOf([
+    process(0, 'a', 10),
+    process(1, 'a', 10),
+    process(0, 'b', 90),
+    process(1, 'b', 90),
+  ])
   t.match(efficiencyOf(run), { job: 'b', otherJobs: 1, elapsed: 90 })
 })
 
-t.test('the JSON has the sentence, the factors, and the times of the ranks', async (t) => {
+t.test('the JSON has the sentence, the factors, and the times of the processes', async (t) => {
   const { verdict, efficiency } = documentOf(together('mpi-trace', 'vitals'), '')
-  t.match(verdict, /^Took 3\d s on 2 MPI ranks\. Efficiency 0\.10: /)
-  t.match(efficiency, { basis: 'mpi', size: 2, otherJobs: 0, omittedRanks: 0 })
+  t.match(verdict, /^Took 3\d s on 2 MPI ranks in 2 pods\. Efficiency 0\.10: /)
+  t.match(efficiency, { basis: 'mpi', size: 2, otherJobs: 0, omitted: 0, pods: [] })
   t.match(efficiency.factors, [
     { name: 'efficiency', of: null, title: 'Efficiency', missing: null },
     { name: 'load-balance', of: 'efficiency' },
@@ -162,12 +177,21 @@ t.test('the JSON has the sentence, the factors, and the times of the ranks', asy
     { name: 'communication', of: 'communication-and-platform' },
     { name: 'platform', of: 'communication-and-platform', least: Number },
   ])
-  const [rank] = efficiency.ranks
-  t.match(rank, { rank: 'lammps-0', mpiRank: 0, elapsedSeconds: 26.3737, mpiSeconds: 9.76221 })
-  t.match(Object.keys(rank ?? {}).slice(4), ['mpiSeconds', 'waitingSeconds', 'waitingInMpiSeconds'])
+  const [process] = efficiency.processes
+  t.match(process, {
+    podIndex: 'lammps-0',
+    mpiRank: 0,
+    elapsedSeconds: 26.3737,
+    mpiSeconds: 9.76221,
+  })
+  t.match(Object.keys(process ?? {}).slice(4), [
+    'mpiSeconds',
+    'waitingSeconds',
+    'waitingInMpiSeconds',
+  ])
   const { efficiency: processors } = documentOf(together('vitals'), '')
-  t.match(processors.ranks[0], {
-    rank: 'lammps-0',
+  t.match(processors.pods[0], {
+    podIndex: 'lammps-0',
     cores: 0.139948,
     coresLimit: null,
     idle: Number,

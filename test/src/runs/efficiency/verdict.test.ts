@@ -2,13 +2,13 @@ import t from 'tap'
 import { type Factor, factor, missingFactor } from '../../../../src/runs/efficiency/factor.ts'
 import { mpiFactors } from '../../../../src/runs/efficiency/mpi-factors.ts'
 import {
+  type PodTimes,
   processorFactors,
-  type RankTimes,
 } from '../../../../src/runs/efficiency/processor-factors.ts'
 import { type RunFacts, verdict } from '../../../../src/runs/efficiency/verdict.ts'
 import { CASES, findWith } from '../findings/cases.ts'
 
-/** Returns the tree of a job with two ranks, which compute and wait for these parts of the time. */
+/** Returns the tree of a job with two pods, which compute and wait for these parts of the time. */
 const mpi = (computing: readonly [number, number], waited: number | null) =>
   mpiFactors(
     computing.map((part, index) => ({
@@ -24,9 +24,9 @@ const mpi = (computing: readonly [number, number], waited: number | null) =>
     waited === null ? 'run_delay was not read' : null,
   )
 
-const processors = (changes: Partial<RankTimes>) =>
+const processors = (changes: Partial<PodTimes>) =>
   processorFactors([
-    { rank: '0', elapsed: 100, ran: 95, waited: 0, storage: 0, limit: null, ...changes },
+    { pod: '0', elapsed: 100, ran: 95, waited: 0, storage: 0, limit: null, ...changes },
   ])
 
 const verdictOf = (
@@ -35,7 +35,8 @@ const verdictOf = (
   basis: 'mpi' | 'processors' = 'mpi',
 ) =>
   verdict({
-    ...{ duration: 58.3, ranks: 4, efficiency: { basis, root, size: 2 }, findings: [] },
+    ...{ duration: 58.3, pods: 4, findings: [] },
+    efficiency: { basis, root, size: 2, processes: [{ pod: '0' }, { pod: '1' }] },
     ...changes,
   })
 
@@ -48,20 +49,21 @@ const found = (rule: keyof typeof CASES) => {
 t.test('a run of MPI that nothing held up', async (t) => {
   t.equal(
     verdictOf(mpi([0.9, 0.88], 0)),
-    'Took 58 s on 2 MPI ranks. Nothing held this run up: 89 % of the time was spent computing.',
+    'Took 58 s on 2 MPI ranks in 2 pods. Nothing held this run up: 89 % of the time ' +
+      'was spent computing.',
   )
 })
 
 t.test('the worst factors are named, the worst first, and the best one', async (t) => {
   t.equal(
     verdictOf(mpi([0.45, 0.43], 0.5)),
-    'Took 58 s on 2 MPI ranks. Efficiency 0.44: threads waited for a processor (platform 0.50); ' +
-      'the work was even (load balance 0.98).',
+    'Took 58 s on 2 MPI ranks in 2 pods. Efficiency 0.44: threads waited for a processor ' +
+      '(platform 0.50); the work was even (load balance 0.98).',
   )
   t.equal(
     verdictOf(mpi([0.95, 0.4], 0)),
-    'Took 58 s on 2 MPI ranks. Efficiency 0.68: the work was uneven (load balance 0.71); ' +
-      'threads that could run had a processor (platform 1.00).',
+    'Took 58 s on 2 MPI ranks in 2 pods. Efficiency 0.68: the work was uneven (load balance ' +
+      '0.71); threads that could run had a processor (platform 1.00).',
   )
   t.match(
     verdictOf(mpi([0.5, 0.25], 0)),
@@ -85,23 +87,34 @@ t.test('the findings name the reason for which threads waited', async (t) => {
   )
   t.match(textWith('throttled'), /: the CPU limit kept threads from running \(platform 0\.50\)/)
   t.match(textWith('pinned-to-same-core'), /: processes were bound to the same processor \(/)
-  t.match(textWith('waiting-for-cpu'), /Worst finding: Waiting for a CPU \(rank 3, 36 s\)\.$/)
+  t.match(textWith('waiting-for-cpu'), /Worst finding: Waiting for a CPU \(pod 3, 36 s\)\.$/)
 })
 
-t.test('the worst finding names the rank for which others waited', async (t) => {
+t.test('the pods are not counted if not all ranks were recorded', async (t) => {
+  const efficiency = { basis: 'mpi', root: mpi([0.9, 0.88], 0), size: 3 } as const
+  const textOn = (...pods: readonly string[]) =>
+    verdictOf(efficiency.root, {
+      efficiency: { ...efficiency, processes: pods.map((pod) => ({ pod })) },
+    })
+  t.match(textOn('0', '0', '1'), /^Took 58 s on 3 MPI ranks in 2 pods\. /)
+  t.match(textOn('0', '0', '0'), /^Took 58 s on 3 MPI ranks in 1 pod\. /)
+  t.match(textOn('0', '1'), /^Took 58 s on 3 MPI ranks\. /)
+})
+
+t.test('the worst finding names the pod for which others waited', async (t) => {
   const textWith = (rule: keyof typeof CASES) =>
     verdictOf(mpi([0.45, 0.45], 0.5), { findings: found(rule) })
   t.match(
     textWith('waiting-in-point-to-point'),
-    /Waiting for a rank in point-to-point calls \(rank 3 for MPI rank 1, 48 s\)\.$/,
+    /Waiting for a rank in point-to-point calls \(pod 3 for MPI rank 1, 48 s\)\.$/,
   )
-  t.match(textWith('waiting-in-collectives'), / \(rank 3 for MPI rank 1, 36 s\)\.$/)
+  t.match(textWith('waiting-in-collectives'), / \(pod 3 for MPI rank 1, 36 s\)\.$/)
 })
 
 t.test('without the time of waiting, the sentence says so, and praises nothing', async (t) => {
   t.equal(
     verdictOf(mpi([0.95, 0.95], null)),
-    'Took 58 s on 2 MPI ranks. Efficiency 0.95: the work was even (load balance 1.00). ' +
+    'Took 58 s on 2 MPI ranks in 2 pods. Efficiency 0.95: the work was even (load balance 1.00). ' +
       'The time of waiting for processors is not known and counts as computing or as time in MPI.',
   )
   t.match(
@@ -111,10 +124,10 @@ t.test('without the time of waiting, the sentence says so, and praises nothing',
 })
 
 t.test('a run without MPI', async (t) => {
-  const textOf = (changes: Partial<RankTimes>) => verdictOf(processors(changes), {}, 'processors')
+  const textOf = (changes: Partial<PodTimes>) => verdictOf(processors(changes), {}, 'processors')
   t.equal(
     textOf({}),
-    'Took 58 s on 4 ranks. Nothing held this run up: 95 % of the time was spent computing.',
+    'Took 58 s on 4 pods. Nothing held this run up: 95 % of the time was spent computing.',
   )
   t.match(
     textOf({ ran: 50, waited: 48 }),
@@ -134,15 +147,15 @@ t.test('a run without MPI', async (t) => {
   )
   t.equal(
     textOf({ ran: 50, waited: null }),
-    'Took 58 s on 4 ranks. Efficiency 0.50. The time of waiting for processors is not known.',
+    'Took 58 s on 4 pods. Efficiency 0.50. The time of waiting for processors is not known.',
   )
 })
 
 t.test('an efficiency that is missing has its reason', async (t) => {
   const root = missingFactor('efficiency', 'the CPU time was not read')
   t.equal(
-    verdictOf(root, { ranks: 1 }, 'processors'),
-    'Took 58 s on 1 rank. The efficiency is not known: the CPU time was not read.',
+    verdictOf(root, { pods: 1 }, 'processors'),
+    'Took 58 s on 1 pod. The efficiency is not known: the CPU time was not read.',
   )
 })
 
@@ -150,13 +163,13 @@ t.test('a run that failed begins with the failure', async (t) => {
   const findings = found('oom-killed')
   t.match(
     verdictOf(mpi([0.9, 0.9], 0), { findings }),
-    /^Took 58 s on 2 MPI ranks and failed\. Rank 3 had 2 of its processes in .*limit\. Efficiency 0\.90/,
+    /^Took 58 s on 2 MPI ranks in 2 pods and failed\. Pod 3 had 2 of its processes in .*limit\. Efficiency 0\.90/,
   )
 })
 
 t.test('a good efficiency with a finding is not one that nothing held up', async (t) => {
   const text = verdictOf(mpi([0.9, 0.9], 0), { findings: found('throttled') })
-  t.match(text, /Efficiency 0\.90: .* Worst finding: Throttled \(rank 3, 60 s\)\.$/)
+  t.match(text, /Efficiency 0\.90: .* Worst finding: Throttled \(pod 3, 60 s\)\.$/)
   const risk = verdictOf(mpi([0.9, 0.9], 0), { findings: found('close-to-memory-limit') })
   t.match(risk, /Nothing held this run up/, 'a risk cost no time')
 })

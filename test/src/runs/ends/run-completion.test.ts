@@ -104,7 +104,7 @@ const CASES: Readonly<Record<string, readonly [readonly Collected[], string, Reg
       { file: SECOND, ended: [] },
     ],
     'unfinished',
-    /^Container lammps of rank 1 had not ended/,
+    /^Container lammps of pod 1 had not ended/,
   ],
   'the status of one of two pods is not known': [
     [{ file: FIRST, ended: [end(0)] }, { file: SECOND }],
@@ -112,30 +112,40 @@ const CASES: Readonly<Record<string, readonly [readonly Collected[], string, Reg
   ],
   'a worker still runs after its launcher succeeded': [
     [
-      { file: FIRST, rank: 'launcher', ended: [end(0)] },
-      { file: SECOND, rank: 'worker-0', ended: [], change: halve },
+      { file: FIRST, pod_index: 'launcher', ended: [end(0)] },
+      { file: SECOND, pod_index: 'worker-0', ended: [], change: halve },
     ],
     'finished',
   ],
   'a worker failed': [
     [
-      { file: FIRST, rank: 'launcher', ended: [end(0)] },
-      { file: SECOND, rank: 'worker-0', ended: [end(1)] },
+      { file: FIRST, pod_index: 'launcher', ended: [end(0)] },
+      { file: SECOND, pod_index: 'worker-0', ended: [end(1)] },
     ],
     'unfinished',
     /failed: container lammps ended with exit code 1/,
   ],
   'a pod was replaced, and the other one succeeded': [
     [
-      { file: FIRST, rank: '0', pod: 'a', ended: [end(1, { finishedAt: '2026-11-26T01:40:00Z' })] },
-      { file: SECOND, rank: '0', pod: 'b', ended: [end(0)] },
+      {
+        file: FIRST,
+        pod_index: '0',
+        pod: 'a',
+        ended: [end(1, { finishedAt: '2026-11-26T01:40:00Z' })],
+      },
+      { file: SECOND, pod_index: '0', pod: 'b', ended: [end(0)] },
     ],
     'finished',
   ],
   'a pod failed beside one of the same index': [
     [
-      { file: FIRST, rank: '0', pod: 'a', ended: [end(1, { finishedAt: '2026-11-26T02:40:00Z' })] },
-      { file: SECOND, rank: '0', pod: 'b', ended: [end(0)] },
+      {
+        file: FIRST,
+        pod_index: '0',
+        pod: 'a',
+        ended: [end(1, { finishedAt: '2026-11-26T02:40:00Z' })],
+      },
+      { file: SECOND, pod_index: '0', pod: 'b', ended: [end(0)] },
     ],
     'unfinished',
     /exit code 1/,

@@ -1,12 +1,12 @@
 import t from 'tap'
-import { groupByRank } from '../../../../src/runs/evidence/run-evidence.ts'
+import { groupByPod } from '../../../../src/runs/evidence/run-evidence.ts'
 import { timeByProgram } from '../../../../src/runs/findings/processor-time.ts'
 import type { Sample } from '../../../../src/runs/log/columns.ts'
-import { busy, CASES, RANKS } from '../findings/cases.ts'
-import { evidenceOf, findIn, inShort, LENGTH, rankOf, rankRows } from '../findings/rows.ts'
+import { busy, CASES, PODS } from '../findings/cases.ts'
+import { evidenceOf, findIn, inShort, LENGTH, podOf, podRows } from '../findings/rows.ts'
 
 t.test('a counter with one sample says nothing, and its rules are not checked', async (t) => {
-  const rows = rankRows('0', CASES.throttled.changes).filter(({ seconds }) => seconds === 0)
+  const rows = podRows('0', CASES.throttled.changes).filter(({ seconds }) => seconds === 0)
   const { findings, notChecked } = findIn(rows)
   t.strictSame(findings, [])
   const reasonOf = (rule: string) => notChecked.find((one) => one.rule === rule)?.reason
@@ -19,16 +19,16 @@ t.test('a counter with one sample says nothing, and its rules are not checked', 
 t.test('CPU time before the first sample is not of the run', async (t) => {
   const only = ['container', 'process', 'tcp', 'socket'] as const
   const { changes } = CASES['network-bound']
-  const attached = rankRows('0', changes, { only }).map((row) =>
+  const attached = podRows('0', changes, { only }).map((row) =>
     row.section === 'process' ? { ...row, cpu_time: Number(row.cpu_time) + 18_000 } : row,
   )
   const { findings } = findIn(attached)
   t.match(findings, [{ rule: 'network-bound' }])
-  t.equal(findings[0]?.ranks[0]?.facts.find(({ name }) => name === 'CPU time')?.value, 24)
+  t.equal(findings[0]?.pods[0]?.facts.find(({ name }) => name === 'CPU time')?.value, 24)
 })
 
 t.test('a row covers no more than the time since the timepoint before', async (t) => {
-  const rows = rankRows('0', CASES['network-bound'].changes)
+  const rows = podRows('0', CASES['network-bound'].changes)
   t.strictSame(inShort(findIn(rows)), ['network-bound 0'])
   // The sockets close, and one is open at the end.
   const isClosed = ({ section, seconds }: Sample) =>
@@ -43,20 +43,20 @@ t.test('a row covers no more than the time since the timepoint before', async (t
 })
 
 t.test('a process that executes another program keeps its counters', async (t) => {
-  const prepared = rankRows('3', busy(1.9)).map((row) => {
+  const prepared = podRows('3', busy(1.9)).map((row) => {
     const program = row.seconds <= 60 ? 'prepare' : 'lmp'
     return typeof row.program === 'string' ? { ...row, program } : row
   })
   const only = ({ metric }: Sample) => metric === 'pressure'
   const timesOf = (rows: readonly Sample[]) => {
-    const [rank] = groupByRank(evidenceOf(rows.filter(only)), rankOf).ranks
-    return rank === undefined ? {} : Object.fromEntries(timeByProgram(rank))
+    const [pod] = groupByPod(evidenceOf(rows.filter(only)), podOf).pods
+    return pod === undefined ? {} : Object.fromEntries(timeByProgram(pod))
   }
   t.strictSame(timesOf(prepared), { prepare: 114, lmp: 114 })
-  const others = RANKS.filter((rank) => rank !== '3').flatMap((rank) => rankRows(rank))
+  const others = PODS.filter((pod) => pod !== '3').flatMap((pod) => podRows(pod))
   t.strictSame(inShort(findIn([...prepared, ...others].filter(only))), [])
   // A worker that sets its title for each task.
-  const titled = rankRows('3', busy(1)).map((row) => {
+  const titled = podRows('3', busy(1)).map((row) => {
     const program = (row.seconds / 10) % 2 === 0 ? 'idle' : 'task'
     return typeof row.program === 'string' ? { ...row, program } : row
   })
@@ -65,7 +65,7 @@ t.test('a process that executes another program keeps its counters', async (t) =
 })
 
 t.test('containers whose names are not known are not mixed up', async (t) => {
-  const rows = rankRows('0').flatMap((row) => {
+  const rows = podRows('0').flatMap((row) => {
     if (row.section !== 'container') return [row]
     const unnamed = { ...row, container: null }
     return [

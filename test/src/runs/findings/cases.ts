@@ -1,32 +1,32 @@
 import type { RuleName } from '../../../../src/runs/findings/rules.ts'
-import { endOf, findIn, LENGTH, type RankOptions, rankRows, type Sections } from './rows.ts'
+import { endOf, findIn, LENGTH, type PodOptions, podRows, type Sections } from './rows.ts'
 
-export const RANKS = ['0', '1', '2', '3', '4']
+export const PODS = ['0', '1', '2', '3', '4']
 
-/** Returns the rows of a run of five ranks: rank 3 with the changes, and four healthy ranks. */
-export function rowsWith(changes: Sections, options: RankOptions = {}) {
-  return RANKS.flatMap((rank) => (rank === '3' ? rankRows(rank, changes, options) : rankRows(rank)))
+/** Returns the rows of a run of five pods: pod 3 with the changes, and four healthy pods. */
+export function rowsWith(changes: Sections, options: PodOptions = {}) {
+  return PODS.flatMap((pod) => (pod === '3' ? podRows(pod, changes, options) : podRows(pod)))
 }
 
-/** Returns how the containers of the ranks of such a run ended. */
-export function endedWith({ ended = [] }: RankOptions) {
-  return (rank: string) => (rank === '3' ? ended : [])
+/** Returns how the containers of the pods of such a run ended. */
+export function endedWith({ ended = [] }: PodOptions) {
+  return (pod: string) => (pod === '3' ? ended : [])
 }
 
 /** Returns the findings of such a run. */
-export function findWith(changes: Sections, options: RankOptions = {}) {
+export function findWith(changes: Sections, options: PodOptions = {}) {
   return findIn(rowsWith(changes, options), endedWith(options))
 }
 
-/** A rank about which a rule makes a finding, and a similar rank about which it makes none. */
+/** A pod about which a rule makes a finding, and a similar pod about which it makes none. */
 export interface Case {
   /** The cells with which the rule makes its finding. */
   readonly changes: Sections
-  readonly options?: RankOptions
+  readonly options?: PodOptions
   /** The cells with which the rule makes no finding, most of them just below the threshold. */
   readonly below: Sections
-  readonly belowOptions?: RankOptions
-  /** The seconds that the rank lost; null if the finding has none. */
+  readonly belowOptions?: PodOptions
+  /** The seconds that the pod lost; null if the finding has none. */
   readonly lost: number | null
 }
 
@@ -40,7 +40,7 @@ const inLoader = (wall: number) => ({
   ...{ samples: 100 * wall, wall, running: wall / 10 },
 })
 
-/** The cells of a rank that computes for this part of the time; above 1, on two processors. */
+/** The cells of a pod that computes for this part of the time; above 1, on two processors. */
 export const busy = (part: number) => ({
   container: { cpu_usage: part },
   process: { cpu_time: part },
@@ -60,12 +60,12 @@ const TORCH = ['torch', 'group', 'collective'] as const
  * The cells of a process of a process group with two members, which calls an operation every five
  * seconds with this delay.
  */
-export function torchProcess(rank: number, delay: number): Sections {
+export function torchProcess(pod: number, delay: number): Sections {
   return {
-    torch: { world_rank: rank },
-    group: { world_rank: rank, size: 2, members: '0-1' },
+    torch: { world_rank: pod },
+    group: { world_rank: pod, size: 2, members: '0-1' },
     collective: {
-      ...{ world_rank: rank, number: (seconds) => seconds / 5 },
+      ...{ world_rank: pod, number: (seconds) => seconds / 5 },
       called: (seconds) => 1000 + seconds + delay,
     },
   }
@@ -104,7 +104,7 @@ export const absent = (process_state: string, since: (seconds: number) => number
   progress: { mpi_rank: 1, size: 2, begun: 5 / LENGTH },
 })
 
-/** For each rule, a rank with the finding of this rule and no other finding. */
+/** For each rule, a pod with the finding of this rule and no other finding. */
 export const CASES: Readonly<Record<RuleName, Case>> = {
   'oom-killed': {
     changes: { container: { oom_kill: 1 / 60, oom: 1 / 60 } },
@@ -202,7 +202,7 @@ export const CASES: Readonly<Record<RuleName, Case>> = {
   'more-work': {
     changes: busy(1.9),
     below: busy(1.1),
-    // The other ranks compute all the time, too.
+    // The other pods compute all the time, too.
     lost: null,
   },
   'more-time-in-function': {

@@ -2,21 +2,21 @@ import t from 'tap'
 import type { Findings } from '../../../../src/runs/findings/evaluate.ts'
 import { EXPLANATIONS, RULES, type RuleName } from '../../../../src/runs/findings/rules.ts'
 import type { Sample } from '../../../../src/runs/log/columns.ts'
-import { busy, CASES, endedWith, findWith, pinned, RANKS, rowsWith } from './cases.ts'
-import { asVitals, findIn, inShort, LENGTH, rankRows, type Sections } from './rows.ts'
+import { busy, CASES, endedWith, findWith, PODS, pinned, rowsWith } from './cases.ts'
+import { asVitals, findIn, inShort, LENGTH, podRows, type Sections } from './rows.ts'
 
-/** The beginnings of the sentences that do not begin with the rank. */
+/** The beginnings of the sentences that do not begin with the pod. */
 const BEGINNINGS = new Map([['no-progress', /^Since 00:00:20, MPI rank 0 waits/]])
 
-t.test('a run of healthy ranks has no finding, and all rules are checked', async (t) => {
-  t.strictSame(findIn(RANKS.flatMap((rank) => rankRows(rank))), {
+t.test('a run of healthy pods has no finding, and all rules are checked', async (t) => {
+  t.strictSame(findIn(PODS.flatMap((pod) => podRows(pod))), {
     findings: [],
     explained: [],
     notChecked: [],
   })
 })
 
-t.test('each rule makes the only finding about the rank of its case', async (t) => {
+t.test('each rule makes the only finding about the pod of its case', async (t) => {
   t.strictSame(Object.keys(CASES).sort(), RULES.map(({ name }) => name).sort())
   for (const [name, { changes, options, below, belowOptions, lost }] of Object.entries(CASES)) {
     await t.test(name, async (t) => {
@@ -26,10 +26,10 @@ t.test('each rule makes the only finding about the rank of its case', async (t) 
       const own = finding?.lost
       const isNear = Math.abs((own ?? 0) - (lost ?? 0)) <= 0.12 * (lost ?? 0)
       t.ok(isNear && (own === null) === (lost === null), `lost ${own} s, expected ${lost} s`)
-      const fact = finding?.ranks[0]?.facts[0]
+      const fact = finding?.pods[0]?.facts[0]
       t.equal(fact?.unit, finding?.threshold.unit, 'the first fact has the unit of the threshold')
       t.ok((fact?.value ?? 0) >= (finding?.threshold.value ?? 0) || name === 'mostly-idle')
-      t.match(finding?.sentence, BEGINNINGS.get(name) ?? /^Rank 3 /)
+      t.match(finding?.sentence, BEGINNINGS.get(name) ?? /^Pod 3 /)
       const hasPlots = RULES.some((rule) => rule.name === name && rule.plots.length > 0)
       t.equal(finding?.plot !== null, hasPlots)
       t.strictSame(inShort(findWith(below, belowOptions)), [], 'no finding below the threshold')
@@ -38,7 +38,7 @@ t.test('each rule makes the only finding about the rank of its case', async (t) 
 })
 
 t.test('vitals has the findings of the three metrics that it replaces', async (t) => {
-  t.strictSame(findIn(asVitals(RANKS.flatMap((rank) => rankRows(rank)))).notChecked, [])
+  t.strictSame(findIn(asVitals(PODS.flatMap((pod) => podRows(pod)))).notChecked, [])
   for (const [name, { changes, options, below, belowOptions }] of Object.entries(CASES)) {
     const rows = rowsWith(changes, options)
     const find = (all: readonly Sample[]) => findIn(all, endedWith(options ?? {}))
@@ -60,8 +60,8 @@ t.test('vitals has the findings of the three metrics that it replaces', async (t
 /** Returns findings without their plots, which show the columns of different metrics. */
 function withoutPlots({ findings, explained, notChecked }: Findings) {
   const all = findings.map((one) => {
-    const ranks = one.ranks.map(({ stuck, ...rank }) => ({ ...rank, stuck: stuck?.document() }))
-    return { ...one, ranks, plot: null }
+    const pods = one.pods.map(({ stuck, ...pod }) => ({ ...pod, stuck: stuck?.document() }))
+    return { ...one, pods, plot: null }
   })
   return { findings: all, explained, notChecked }
 }
@@ -76,12 +76,12 @@ t.test('a column that vitals could not read is named with its metric', async (t)
 t.test('findings are in the order of the time lost; failures first and risks last', async (t) => {
   const { throttled, swapping } = CASES
   const rows = [
-    ...rankRows('0', CASES['close-to-memory-limit'].changes),
-    ...rankRows('1', swapping.changes),
-    ...rankRows('2', throttled.changes),
-    ...rankRows('3', CASES['oom-killed'].changes),
-    ...rankRows('4', CASES['waiting-for-storage'].changes),
-    ...rankRows('5'),
+    ...podRows('0', CASES['close-to-memory-limit'].changes),
+    ...podRows('1', swapping.changes),
+    ...podRows('2', throttled.changes),
+    ...podRows('3', CASES['oom-killed'].changes),
+    ...podRows('4', CASES['waiting-for-storage'].changes),
+    ...podRows('5'),
   ]
   t.strictSame(inShort(findIn(rows)), [
     'oom-killed 3',
@@ -92,25 +92,25 @@ t.test('findings are in the order of the time lost; failures first and risks las
   ])
 })
 
-t.test('one finding names all of its ranks, the worst first', async (t) => {
+t.test('one finding names all of its pods, the worst first', async (t) => {
   const throttled = (part: number): Sections => ({
     container: { nr_periods: 10, nr_throttled: 8, throttled: part, cpu_usage: 1 - part },
     process: { run_delay: part, cpu_time: 1 - part },
     perf: { percent_cpu: 100 * (1 - part) },
   })
   const { findings } = findIn([
-    ...rankRows('0'),
-    ...rankRows('1', throttled(0.3)),
-    ...rankRows('2', throttled(0.6)),
-    ...rankRows('3', throttled(0.4)),
+    ...podRows('0'),
+    ...podRows('1', throttled(0.3)),
+    ...podRows('2', throttled(0.6)),
+    ...podRows('3', throttled(0.4)),
   ])
   t.equal(findings.length, 1)
   t.strictSame(
-    findings[0]?.ranks.map(({ rank }) => rank),
+    findings[0]?.pods.map(({ pod }) => pod),
     ['2', '3', '1'],
   )
-  t.match(findings[0]?.sentence, /^Rank 2 was throttled for 60 % of the time .* It lost 72 s\./)
-  t.match(findings[0]?.sentence, /The same is true of ranks 1, 3\.$/)
+  t.match(findings[0]?.sentence, /^Pod 2 was throttled for 60 % of the time .* It lost 72 s\./)
+  t.match(findings[0]?.sentence, /The same is true of pods 1, 3\.$/)
 })
 
 t.test('the finding that names the cause is made, and not its consequences', async (t) => {
@@ -120,7 +120,7 @@ t.test('the finding that names the cause is made, and not its consequences', asy
       t.ok(names.indexOf(by.name) < names.indexOf(other), `${by.name} is checked before ${other}`)
   const { findings, explained } = findWith(CASES.throttled.changes)
   t.strictSame(inShort({ findings, explained, notChecked: [] }), ['throttled 3'])
-  // The rank waits on a run queue only while it is throttled, and this time is subtracted.
+  // The pod waits on a run queue only while it is throttled, and this time is subtracted.
   t.strictSame(explained, [])
   const slow = findWith({
     container: { nr_periods: 10, nr_throttled: 5, throttled: 0.3, cpu_usage: 0.3 },
@@ -128,17 +128,17 @@ t.test('the finding that names the cause is made, and not its consequences', asy
     perf: { percent_cpu: 30 },
   })
   t.strictSame(inShort(slow), ['throttled 3'])
-  t.match(slow.explained, [{ rule: 'waiting-for-cpu', ranks: ['3'], by: 'throttled' }])
+  t.match(slow.explained, [{ rule: 'waiting-for-cpu', pods: ['3'], by: 'throttled' }])
 })
 
-t.test('the ranks that wait for an overloaded rank are not called idle', async (t) => {
-  const rows = RANKS.flatMap((rank) => rankRows(rank, busy(rank === '1' ? 0.95 : 0.05)))
+t.test('the pods that wait for an overloaded pod are not called idle', async (t) => {
+  const rows = PODS.flatMap((pod) => podRows(pod, busy(pod === '1' ? 0.95 : 0.05)))
   const found = findIn(rows)
   t.strictSame(inShort(found), ['more-work 1'])
-  t.match(found.explained, [{ rule: 'mostly-idle', ranks: ['0', '2', '3', '4'], by: 'more-work' }])
+  t.match(found.explained, [{ rule: 'mostly-idle', pods: ['0', '2', '3', '4'], by: 'more-work' }])
   t.match(
     found.findings[0]?.sentence,
-    /^Rank 1 used 114 s of CPU time in lmp, 1800 % more than the median of the ranks, 6 s; /,
+    /^Pod 1 used 114 s of CPU time in lmp, 1800 % more than the median of the pods, 6 s; /,
   )
 })
 
@@ -153,21 +153,21 @@ t.test('a small finding does not explain a large one', async (t) => {
     'throttled 3',
   ])
   const short = { container: { nr_periods: 10, nr_throttled: 3, throttled: 0.02, cpu_usage: 0.9 } }
-  const found = findIn([...rankRows('0', busy(0.02)), ...rankRows('5', short)])
+  const found = findIn([...podRows('0', busy(0.02)), ...podRows('5', short)])
   t.strictSame(inShort(found), ['throttled 5', 'mostly-idle 0'])
 })
 
 t.test('a rule that was checked for some things only names the others', async (t) => {
   const of = (container: string, cells: object) =>
-    rankRows('0', {}, { only: ['container'] }).map((row) => ({ ...row, container, ...cells }))
+    podRows('0', {}, { only: ['container'] }).map((row) => ({ ...row, container, ...cells }))
   const denied = { nr_periods: null, nr_throttled: null, throttled: null, cpu_usage: null }
   const both = [...of('a', {}), ...of('b', denied)].sort((a, b) => a.seconds - b.seconds)
   t.match(
     findIn(both).notChecked.find(({ rule }) => rule === 'throttled'),
-    { reason: /^nr_periods, .* of pressure could not be read for container b$/, ranks: null },
+    { reason: /^nr_periods, .* of pressure could not be read for container b$/, pods: null },
   )
   const crowded = { process: { run_delay: null, cpu_time: 0.9 } }
-  const rows = rankRows('0', crowded, { others: [{}] }).map((row) =>
+  const rows = podRows('0', crowded, { others: [{}] }).map((row) =>
     row.pid === 101 ? { ...row, program: 'sh' } : row,
   )
   t.match(
@@ -176,18 +176,18 @@ t.test('a rule that was checked for some things only names the others', async (t
   )
 })
 
-t.test('two ranks are too few to say that one has more work', async (t) => {
-  t.strictSame(inShort(findIn([...rankRows('0'), ...rankRows('1', busy(1.9))])), [])
+t.test('two pods are too few to say that one has more work', async (t) => {
+  t.strictSame(inShort(findIn([...podRows('0'), ...podRows('1', busy(1.9))])), [])
 })
 
-t.test('a launcher that hardly computes while other ranks compute has no finding', async (t) => {
-  const launcher = rankRows('9', busy(0.01)).map((row) => ({ ...row, program: 'mpirun' }))
-  const found = findIn([...launcher, ...rankRows('0'), ...rankRows('1')])
+t.test('a launcher that hardly computes while other pods compute has no finding', async (t) => {
+  const launcher = podRows('9', busy(0.01)).map((row) => ({ ...row, program: 'mpirun' }))
+  const found = findIn([...launcher, ...podRows('0'), ...podRows('1')])
   t.strictSame(inShort(found), [])
 })
 
-t.test('if no rank computes, all ranks are called idle', async (t) => {
-  const rows = ['0', '1'].flatMap((rank) => rankRows(rank, busy(0.01)))
+t.test('if no pod computes, all pods are called idle', async (t) => {
+  const rows = ['0', '1'].flatMap((pod) => podRows(pod, busy(0.01)))
   t.strictSame(inShort(findIn(rows)), ['mostly-idle 0, 1'])
 })
 
@@ -195,8 +195,8 @@ t.test('processes are pinned to the same core only if they run on the same node'
   const on = (first: string, second: string) =>
     inShort(
       findIn([
-        ...rankRows('0', pinned(0.475), { node: first }),
-        ...rankRows('1', pinned(0.475), { node: second }),
+        ...podRows('0', pinned(0.475), { node: first }),
+        ...podRows('1', pinned(0.475), { node: second }),
       ]),
     )
   t.strictSame(on('node-1', 'node-1'), ['pinned-to-same-core 0, 1'])
@@ -209,14 +209,14 @@ t.test('processes that may run on all processors of their node are not pinned', 
     process: { run_delay: 0.3, cpu_time: 0.65 },
     placement: { cpus_allowed: '0-1', cpus_allowed_count: 2, pss: 1024 },
   }
-  const rows = rankRows('0', shared, { others: [shared, shared] })
+  const rows = podRows('0', shared, { others: [shared, shared] })
   t.strictSame(inShort(findIn(rows)), ['waiting-for-cpu 0'])
 })
 
 t.test('with hostNetwork, the finding about retransmissions is about the node', async (t) => {
   const { findings } = findWith({ tcp: { scope: 'node', retransmitted: 15, timeouts: 0.5 } })
   t.match(findings, [{ rule: 'retransmissions', scope: 'node' }])
-  t.match(findings[0]?.sentence, /^The node of rank 3 sent 1\.5 % .* share this number\.$/)
+  t.match(findings[0]?.sentence, /^The node of pod 3 sent 1\.5 % .* share this number\.$/)
 })
 
 t.test('a process that sends data only to its own pod is not network-bound', async (t) => {
@@ -225,7 +225,7 @@ t.test('a process that sends data only to its own pod is not network-bound', asy
 })
 
 t.test('the growth of a counter includes its growth before it fell to zero', async (t) => {
-  const rows = rankRows('0', CASES.throttled.changes)
+  const rows = podRows('0', CASES.throttled.changes)
   const restarted = rows.map((row) => {
     const isLate = row.section === 'container' && row.seconds > 60
     if (!isLate) return row
@@ -241,7 +241,7 @@ t.test('the growth of a counter includes its growth before it fell to zero', asy
 
 t.test('the counters of a process that starts after the first sample begin at zero', async (t) => {
   const waiting = { process: { run_delay: 0.3, cpu_time: 0.65 } }
-  const late = rankRows('0', {}, { others: [waiting] }).filter(
+  const late = podRows('0', {}, { others: [waiting] }).filter(
     ({ pid, seconds }) => pid === 100 || seconds >= 30,
   )
   const [finding] = findIn(late).findings
@@ -249,30 +249,30 @@ t.test('the counters of a process that starts after the first sample begin at ze
   t.ok(Math.abs((finding?.lost ?? 0) - 0.3 * LENGTH) < 6, `${finding?.lost} s`)
 })
 
-t.test('without pressure, perf-sysstat shows that a rank waited, but not why', async (t) => {
+t.test('without pressure, perf-sysstat shows that a pod waited, but not why', async (t) => {
   const waiting = { perf: { percent_wait: 79, percent_cpu: 14 } }
   const only = ['perf'] as const
-  const { findings } = findIn([...rankRows('0', waiting, { only }), ...rankRows('1', {}, { only })])
+  const { findings } = findIn([...podRows('0', waiting, { only }), ...podRows('1', {}, { only })])
   t.match(findings, [{ rule: 'waiting-for-cpu', plot: { column: 'percent_wait' } }])
   t.match(
     findings[0]?.sentence,
-    /^Rank 0 waited for a CPU for 79 % .* or had used up the CPU limit \(the metric/,
+    /^Pod 0 waited for a CPU for 79 % .* or had used up the CPU limit \(the metric/,
   )
-  // With pressure, throttling is subtracted, and the rank waited for nothing else.
+  // With pressure, throttling is subtracted, and the pod waited for nothing else.
   const known = { ...CASES.throttled.changes, perf: { percent_wait: 50, percent_cpu: 50 } }
-  t.strictSame(inShort(findIn(rankRows('0', known))), ['throttled 0'])
+  t.strictSame(inShort(findIn(podRows('0', known))), ['throttled 0'])
 })
 
 t.test('a rule whose metric was not collected is listed as not checked', async (t) => {
   const only = ['perf', 'tcp', 'socket'] as const
-  const { notChecked, findings } = findIn(RANKS.flatMap((rank) => rankRows(rank, {}, { only })))
+  const { notChecked, findings } = findIn(PODS.flatMap((pod) => podRows(pod, {}, { only })))
   t.strictSame(findings, [])
   const reasonOf = (rule: RuleName) => notChecked.find((one) => one.rule === rule)
-  t.match(reasonOf('throttled'), { reason: 'metric pressure was not collected', ranks: null })
+  t.match(reasonOf('throttled'), { reason: 'metric pressure was not collected', pods: null })
   t.equal(reasonOf('waiting-for-storage'), undefined, 'perf-sysstat is enough')
   t.equal(reasonOf('more-work'), undefined)
   t.equal(
-    findIn(rankRows('0', {}, { only: ['container'] })).notChecked.find(
+    findIn(podRows('0', {}, { only: ['container'] })).notChecked.find(
       ({ rule }) => rule === 'network-bound',
     )?.reason,
     'metric network was not collected',
@@ -284,9 +284,9 @@ t.test('a rule whose columns could not be read is not checked', async (t) => {
     container: { memory_some: null, memory_full: null, io_full: null, io_some: null },
     perf: { iodelay: null },
   }
-  const { notChecked } = findIn([...rankRows('0', old), ...rankRows('1', old)])
+  const { notChecked } = findIn([...podRows('0', old), ...podRows('1', old)])
   t.strictSame(
-    notChecked.map(({ rule, reason, ranks }) => [rule, reason, ranks]),
+    notChecked.map(({ rule, reason, pods }) => [rule, reason, pods]),
     [
       ['memory-pressure', 'memory_some of pressure could not be read', null],
       [
@@ -296,16 +296,16 @@ t.test('a rule whose columns could not be read is not checked', async (t) => {
       ],
     ],
   )
-  const [one] = findIn([...rankRows('0', old), ...rankRows('1')]).notChecked
-  t.strictSame(one?.ranks, ['0'], 'only the rank whose columns could not be read is named')
+  const [one] = findIn([...podRows('0', old), ...podRows('1')]).notChecked
+  t.strictSame(one?.pods, ['0'], 'only the pod whose columns could not be read is named')
 })
 
-t.test('of 4,096 ranks, exactly the three throttled ones are found', async (t) => {
+t.test('of 4,096 pods, exactly the three throttled ones are found', async (t) => {
   const slow = [5, 1717, 4000]
   const only = ['container', 'process', 'perf'] as const
-  const rows = Array.from({ length: 4096 }, (_, rank) => {
-    const changes = slow.includes(rank) ? CASES.throttled.changes : {}
-    return rankRows(String(rank), changes, { only, node: `node-${rank >> 6}` })
+  const rows = Array.from({ length: 4096 }, (_, pod) => {
+    const changes = slow.includes(pod) ? CASES.throttled.changes : {}
+    return podRows(String(pod), changes, { only, node: `node-${pod >> 6}` })
   })
   t.strictSame(inShort(findIn(rows.flat())), ['throttled 1717, 4000, 5'])
 })

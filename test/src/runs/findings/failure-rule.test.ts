@@ -1,17 +1,17 @@
 import t from 'tap'
 import type { EndedContainer } from '../../../../src/runs/log/entry.ts'
-import { endOf, findIn, rankRows } from './rows.ts'
+import { endOf, findIn, podRows } from './rows.ts'
 
-const RANKS = ['0', '1', '2', '3', '4']
-const ROWS = RANKS.flatMap((rank) => rankRows(rank, {}, { only: ['process'] }))
+const PODS = ['0', '1', '2', '3', '4']
+const ROWS = PODS.flatMap((pod) => podRows(pod, {}, { only: ['process'] }))
 
-/** Returns the findings of a run whose containers ended so, by rank. */
+/** Returns the findings of a run whose containers ended so, by pod. */
 function failuresIn(ended: Readonly<Record<string, EndedContainer>>) {
-  const { findings } = findIn(ROWS, (rank) => [ended[rank] ?? []].flat())
+  const { findings } = findIn(ROWS, (pod) => [ended[pod] ?? []].flat())
   return findings.filter(({ rule }) => rule === 'container-failed')
 }
 
-t.test('the rank that failed first is named, and those stopped after it are counted', async (t) => {
+t.test('the pod that failed first is named, and those stopped after it are counted', async (t) => {
   const failed = failuresIn({
     '0': endOf({ exitCode: 143, seconds: 64 }),
     '1': endOf({ exitCode: 137, seconds: 95, deleted: true }),
@@ -19,15 +19,15 @@ t.test('the rank that failed first is named, and those stopped after it are coun
     '3': endOf({ exitCode: 139, seconds: 62 }),
     '4': endOf({ exitCode: 0, reason: 'Completed', seconds: 70 }),
   })
-  t.match(failed, [{ severity: 'failure', ranks: [{ rank: '3', things: ['container app'] }] }])
+  t.match(failed, [{ severity: 'failure', pods: [{ pod: '3', things: ['container app'] }] }])
   t.equal(
     failed[0]?.sentence,
-    'Rank 3 failed first: container app ended with exit code 139 (SIGSEGV), 62 s after the ' +
+    'Pod 3 failed first: container app ended with exit code 139 (SIGSEGV), 62 s after the ' +
       'first sample. Then SIGTERM or SIGKILL ended 3 other containers.',
   )
 })
 
-t.test('ranks that failed by themselves after the first one have a finding', async (t) => {
+t.test('pods that failed by themselves after the first one have a finding', async (t) => {
   const failed = failuresIn({
     '1': endOf({ exitCode: 1, seconds: 30 }),
     '2': endOf({ exitCode: 2, seconds: 40 }),
@@ -35,14 +35,11 @@ t.test('ranks that failed by themselves after the first one have a finding', asy
     '4': endOf({ exitCode: 1, seconds: 30 }),
   })
   t.strictSame(
-    failed.map(({ ranks }) => ranks.map(({ rank }) => rank)),
+    failed.map(({ pods }) => pods.map(({ pod }) => pod)),
     [['1', '4'], ['2']],
   )
-  t.match(
-    failed[0]?.sentence,
-    /^Rank 1 failed first: .* ended 1 other container\. The same .* 4\.$/,
-  )
-  t.match(failed[1]?.sentence, /^Rank 2 failed after another rank: .* exit code 2, 40 s after/)
+  t.match(failed[0]?.sentence, /^Pod 1 failed first: .* ended 1 other container\. The same .* 4\.$/)
+  t.match(failed[1]?.sentence, /^Pod 2 failed after another pod: .* exit code 2, 40 s after/)
 })
 
 t.test('memory that ran out is a failure that is named if it was the first', async (t) => {
@@ -53,8 +50,8 @@ t.test('memory that ran out is a failure that is named if it was the first', asy
     '2': endOf({ ...out, seconds: 50 }),
     '3': endOf({ exitCode: 143, seconds: 31 }),
   })
-  t.match(first?.sentence, /^Rank 1 failed first: .* exit code 137 \(SIGKILL, OOMKilled\), 30 s/)
-  t.match(first?.ranks, [{ ended: { reason: 'OOMKilled', exitCode: 137 } }])
+  t.match(first?.sentence, /^Pod 1 failed first: .* exit code 137 \(SIGKILL, OOMKilled\), 30 s/)
+  t.match(first?.pods, [{ ended: { reason: 'OOMKilled', exitCode: 137 } }])
   t.strictSame(others, [])
 })
 
@@ -66,7 +63,7 @@ t.test('a pod that is deleted or has completed did not fail', async (t) => {
   t.equal(failuresIn({ '1': endOf({ exitCode: 143, seconds: 30 }) }).length, 1, 'not deleted')
 })
 
-t.test('without times, no rank is the first', async (t) => {
+t.test('without times, no pod is the first', async (t) => {
   const failed = failuresIn({ '1': endOf({ exitCode: 1 }), '2': endOf({ exitCode: 143 }) })
   t.equal(failed.length, 1)
   t.match(failed[0]?.sentence, /failed: container app ended with exit code 143 \(SIGTERM\)\. The/)
@@ -76,7 +73,7 @@ t.test('a container that was restarted has failed', async (t) => {
   const failed = failuresIn({ '1': endOf({ exitCode: 1, seconds: 10, restarted: true }) })
   t.match(
     failed[0]?.sentence,
-    /^Rank 1 failed: .* 10 s after the first sample, and was restarted\.$/,
+    /^Pod 1 failed: .* 10 s after the first sample, and was restarted\.$/,
   )
 })
 
@@ -84,6 +81,6 @@ t.test('without the status of the pods, the rule is not checked', async (t) => {
   const { notChecked } = findIn(ROWS, () => null)
   t.match(
     notChecked.find(({ rule }) => rule === 'container-failed'),
-    { ranks: null, reason: /^only the output of collect says/ },
+    { pods: null, reason: /^only the output of collect says/ },
   )
 })

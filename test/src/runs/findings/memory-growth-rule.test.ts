@@ -1,5 +1,5 @@
 import t from 'tap'
-import { findIn, rankRows } from './rows.ts'
+import { findIn, podRows } from './rows.ts'
 
 const MIB = 1024 * 1024
 const LENGTH = 120
@@ -26,7 +26,7 @@ function findGrowth(memoryAt: (part: number) => number, seed = 1) {
     return (memoryAt(seconds / LENGTH) + 5 * next() + buffer) * MIB
   }
   const options = { step: 1, only: ['container', 'process'] } as const
-  const { findings } = findIn(rankRows('0', { container: { memory_anon } }, options))
+  const { findings } = findIn(podRows('0', { container: { memory_anon } }, options))
   return findings.filter(({ rule }) => rule === 'memory-growing')
 }
 
@@ -44,11 +44,11 @@ t.test(
       SEEDS.length,
     )
     const [found] = findGrowth((part) => 200 + 500 * part)
-    const facts = new Map(found?.ranks[0]?.facts.map(({ name, value }) => [name, value]))
+    const facts = new Map(found?.pods[0]?.facts.map(({ name, value }) => [name, value]))
     // 324 MiB remain, at 500 MiB in 120 s.
     const left = facts.get('time to the limit') ?? 0
     t.ok(Math.abs(left - 77.8) < 8, `${left}`)
-    t.match(found?.sentence, /^Rank 0 used more and more memory in container app: at a rate of/)
+    t.match(found?.sentence, /^Pod 0 used more and more memory in container app: at a rate of/)
   },
 )
 
@@ -87,7 +87,7 @@ t.test('the memory of all processes of a container counts together', async (t) =
 t.test('a container without a limit, or with few samples, has no finding', async (t) => {
   const memory_anon = (seconds: number) => (300 + 5 * seconds) * MIB
   const rulesIn = (cells: object, step: number) => {
-    const rows = rankRows('0', { container: { memory_anon, ...cells } }, { step })
+    const rows = podRows('0', { container: { memory_anon, ...cells } }, { step })
     return findIn(rows).findings.map(({ rule }) => rule)
   }
   t.strictSame(rulesIn({}, 1), ['memory-growing'])

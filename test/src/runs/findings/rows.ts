@@ -5,7 +5,7 @@ import {
   type Evidence,
   newEvidence,
 } from '../../../../src/runs/evidence/evidence.ts'
-import { groupByRank } from '../../../../src/runs/evidence/run-evidence.ts'
+import { groupByPod } from '../../../../src/runs/evidence/run-evidence.ts'
 import { type Findings, findFindings } from '../../../../src/runs/findings/evaluate.ts'
 import { RULE_NEEDS } from '../../../../src/runs/findings/rules.ts'
 import type { Cell, Sample } from '../../../../src/runs/log/columns.ts'
@@ -66,7 +66,7 @@ export const DESCRIPTIONS: Descriptions = new Map([['network', NETWORK], ...BUIL
  */
 export type Rates = Readonly<Record<string, Cell | ((seconds: number) => number)>>
 
-/** The cells of a rank's rows, by section. */
+/** The cells of a pod's rows, by section. */
 export interface Sections {
   readonly container?: Rates
   readonly process?: Rates
@@ -121,7 +121,7 @@ const PLACES = {
 
 const MIB = 1024 * 1024
 
-/** A rank that computes nearly all of the time, on a node with 64 processors. */
+/** A pod that computes nearly all of the time, on a node with 64 processors. */
 const HEALTHY: Required<Sections> = {
   container: {
     nr_periods: 0,
@@ -226,8 +226,8 @@ const FIRST: Readonly<Partial<Record<keyof Sections, number>>> = {
   block: LENGTH,
 }
 
-/** The node, the further processes and the sections of a rank. */
-export interface RankOptions {
+/** The node, the further processes and the sections of a pod. */
+export interface PodOptions {
   readonly node?: string
   /** For each process after the first: the cells that differ from those of a healthy process. */
   readonly others?: readonly Sections[]
@@ -235,19 +235,19 @@ export interface RankOptions {
   readonly only?: readonly (keyof Sections)[]
   /** The seconds between two samples. */
   readonly step?: number
-  /** How the containers of the rank's pod ended. */
+  /** How the containers of the pod ended. */
   readonly ended?: Ended
 }
 
 /**
- * Returns the rows of a rank in the order of time.
+ * Returns the rows of a pod in the order of time.
  *
- * @param changes the cells that differ from those of a healthy rank
+ * @param changes the cells that differ from those of a healthy pod
  */
-export function rankRows(
-  rank: string,
+export function podRows(
+  index: string,
   changes: Sections = {},
-  { node = 'node-1', others = [], only, step = STEP }: RankOptions = {},
+  { node = 'node-1', others = [], only, step = STEP }: PodOptions = {},
 ): readonly Sample[] {
   const names = (Object.keys(PLACES) as (keyof Sections)[]).filter(
     (name) => only === undefined || only.includes(name),
@@ -257,11 +257,11 @@ export function rankRows(
     const isOnce = ['container', 'tcp', 'profile', 'function', 'python', 'line', 'gpu'].includes(
       name,
     )
-    return (isOnce ? [changes] : processes).flatMap((own, index) => {
+    return (isOnce ? [changes] : processes).flatMap((own, at) => {
       const cells = { ...HEALTHY[name], ...own[name] }
-      const identity = { container: 'app', program: 'lmp', pid: 100 + index }
+      const identity = { container: 'app', program: 'lmp', pid: 100 + at }
       const all = times(step).filter((second) => second >= (FIRST[name] ?? 0))
-      return all.map((seconds) => sample({ rank, node, name, seconds, step }, identity, cells))
+      return all.map((seconds) => sample({ index, node, name, seconds, step }, identity, cells))
     })
   })
   return rows.sort((a, b) => a.seconds - b.seconds)
@@ -277,18 +277,18 @@ function timeAt(seconds: number): string {
 }
 
 interface At {
-  readonly rank: string
+  readonly index: string
   readonly node: string
   readonly name: keyof Sections
   readonly seconds: number
   readonly step: number
 }
 
-function sample({ rank, node, name, seconds, step }: At, identity: Rates, rates: Rates): Sample {
+function sample({ index, node, name, seconds, step }: At, identity: Rates, rates: Rates): Sample {
   const [metric, section] = PLACES[name]
   const known = DESCRIPTIONS.get(metric)?.sections.find((one) => one.name === section)
   if (known === undefined) throw new Error(`${metric} has no section ${section}`)
-  const pod = `job-${rank}-abcde`
+  const pod = `job-${index}-abcde`
   const cells = { ...identity, ...rates }
   return {
     kind: known.of,
@@ -297,7 +297,7 @@ function sample({ rank, node, name, seconds, step }: At, identity: Rates, rates:
     namespace: 'hpc',
     pod,
     node,
-    rank,
+    pod_index: index,
     timepoint: seconds / step,
     time: timeAt(seconds),
     seconds,
@@ -352,8 +352,8 @@ export function evidenceOf(rows: readonly Sample[]): Evidence {
   return evidence
 }
 
-/** Returns the rank of a log. */
-export const rankOf = (source: string) => /job-(\w+)-/.exec(source)?.[1] ?? source
+/** Returns the pod of a log. */
+export const podOf = (source: string) => /job-(\w+)-/.exec(source)?.[1] ?? source
 
 /** How a container ended. */
 interface End {
@@ -378,24 +378,24 @@ type Ended = LogEntry['ended']
 /**
  * Checks all rules with these rows.
  *
- * @param endedOf returns how the containers of a rank ended
+ * @param endedOf returns how the containers of a pod ended
  */
 export function findIn(
   rows: readonly Sample[],
-  endedOf: (rank: string) => Ended = () => [],
+  endedOf: (pod: string) => Ended = () => [],
   podLimits: PodLimits | null = null,
 ): Findings {
-  const ranks = [...new Set(rows.map(({ rank }) => rank ?? ''))]
+  const pods = [...new Set(rows.map(({ pod_index }) => pod_index ?? ''))]
   const evidence = evidenceOf(rows)
   for (const source of new Set(rows.map((row) => row.source)))
-    addPodToEvidence(evidence, { source, ended: endedOf(rankOf(source ?? '')), podLimits })
-  return findFindings(groupByRank(evidence, rankOf), ranks)
+    addPodToEvidence(evidence, { source, ended: endedOf(podOf(source ?? '')), podLimits })
+  return findFindings(groupByPod(evidence, podOf), pods)
 }
 
-/** Returns each finding as a short text: the rule and its ranks, such as `throttled 3, 5`. */
+/** Returns each finding as a short text: the rule and its pods, such as `throttled 3, 5`. */
 export function inShort({ findings }: Findings): readonly string[] {
-  return findings.map(({ rule, ranks }) => {
-    const names = ranks.map(({ rank }) => rank).sort()
+  return findings.map(({ rule, pods }) => {
+    const names = pods.map(({ pod }) => pod).sort()
     return `${rule} ${names.join(', ')}`
   })
 }

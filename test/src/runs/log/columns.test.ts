@@ -5,7 +5,7 @@ import { BUILT_IN_ROWS } from './built-in.ts'
 
 /** The first columns of the CSV, which never change. */
 const FIRST = `
-  kind source metric namespace pod node rank timepoint time
+  kind source metric namespace pod node pod_index timepoint time
   seconds interval container program pid tid uid percent_usr percent_system
   percent_guest percent_wait percent_cpu cpu usr_ms system_ms guest_ms kb_rd_s kb_wr_s
   kb_ccwr_s iodelay prio policy minflt_s majflt_s vsz rss percent_mem

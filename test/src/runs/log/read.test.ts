@@ -46,7 +46,13 @@ t.test(
     )
     const [log, ...others] = logsOf(entries)
     t.strictSame(others, [])
-    t.match(log, { metric: 'perf-sysstat', timepoints: 5, isAverage: true, cuts: [], rank: null })
+    t.match(log, {
+      metric: 'perf-sysstat',
+      timepoints: 5,
+      isAverage: true,
+      cuts: [],
+      pod_index: null,
+    })
     t.match(log?.command, /^\/usr\/bin\/python3\.8 .*flux-submit\.py .* -nocite$/)
     t.equal(log?.metadata.pods, 4)
   },
@@ -92,7 +98,13 @@ const isDisk = ({ device }: Sample) => device === 'nvme0n1'
 t.test("Ridealong's own log contains its pod, its times and its totals", async (t) => {
   const entries = read(textOf('io-sysstat-ridealong.log'))
   const [log] = logsOf(entries)
-  t.match(log, { namespace: 'hpc', pod: 'lammps-3-x7k2p', node: 'node-1', rank: '3', cuts: [] })
+  t.match(log, {
+    namespace: 'hpc',
+    pod: 'lammps-3-x7k2p',
+    node: 'node-1',
+    pod_index: '3',
+    cuts: [],
+  })
   t.match(log, { isAverage: false, timepoints: 3 })
   t.match(log?.summary, [{ metric: 'io-sysstat' }, { device: 'vda', bytes_written: Number }])
   const [first, second] = devicesOf(entries).filter(({ device }) => device === 'vda')
@@ -108,7 +120,7 @@ t.test("Ridealong's perf-sysstat gives container, program and exact intervals", 
   t.equal(rows.length, 18)
   t.strictSame([...new Set(rows.map(({ program }) => program))], ['dd', 'md5sum', 'sort'])
   t.match(rows[0], { container: 'app', pid: 6, kb_wr_s: 5921.5, stkref: null, iodelay: null })
-  t.match(rows[0], { time: /^\d{4}-\d\d-\d\dT16:13:44\.000Z$/, interval: 1, rank: '3' })
+  t.match(rows[0], { time: /^\d{4}-\d\d-\d\dT16:13:44\.000Z$/, interval: 1, pod_index: '3' })
   const [log] = logsOf(entries)
   t.match(log, { timepoints: 6, isAverage: false, cuts: [], command: /^"a program whose name/ })
   t.strictSame(

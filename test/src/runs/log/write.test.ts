@@ -10,7 +10,7 @@ const LOG = readFileSync(
   new URL('../../../logs/perf-sysstat-flux-operator.log', import.meta.url),
   'utf8',
 )
-const PLACE = { source: 'hpc/a/perf-sysstat', namespace: 'hpc', pod: 'a', rank: '0' }
+const PLACE = { source: 'hpc/a/perf-sysstat', namespace: 'hpc', pod: 'a', pod_index: '0' }
 const ENTRIES = readLog(LOG, PLACE, BUILT_IN_ROWS)
 const COLUMNS = [...listColumns(BUILT_IN_ROWS).keys()]
 const parse = (line: string) => parseEntry(line, BUILT_IN_ROWS)
@@ -40,25 +40,25 @@ t.test('how containers ended is read again, and is not known in older files', as
   })
 })
 
-t.test('the observed ranks are read again, and are not known in older files', async (t) => {
+t.test('the observed pods are read again, and are not known in older files', async (t) => {
   const of = (fields: object) => parse(JSON.stringify({ kind: 'log', source: 'a', ...fields }))
-  const observedRanks = { workload: 'job/a', total: 20, observed: 5, metrics: { power: 5 } }
-  t.match(of({ observedRanks }), { observedRanks })
+  const observedPods = { workload: 'job/a', total: 20, observed: 5, metrics: { power: 5 } }
+  t.match(of({ observedPods }), { observedPods })
   for (const other of [undefined, null, 'x', [], {}, { total: 20 }, { total: '20', observed: 5 }])
-    t.match(of({ observedRanks: other }), { observedRanks: null })
+    t.match(of({ observedPods: other }), { observedPods: null })
   const wrong = { total: 20, observed: 5, metrics: { power: 'x', load: 3 }, workload: 1 }
-  t.match(of({ observedRanks: wrong }), {
-    observedRanks: { workload: '', total: 20, observed: 5, metrics: { load: 3 } },
+  t.match(of({ observedPods: wrong }), {
+    observedPods: { workload: '', total: 20, observed: 5, metrics: { load: 3 } },
   })
 })
 
 t.test('values of another type than that of their column are not read', async (t) => {
-  const cells = { pid: 'x', percent_cpu: '5', rank: 3, program: {} }
+  const cells = { pid: 'x', percent_cpu: '5', pod_index: 3, program: {} }
   const origin = { kind: 'process', metric: 'perf-sysstat', section: 'process', source: 'a' }
   t.match(parse(JSON.stringify({ ...origin, ...cells })), {
     pid: null,
     percent_cpu: null,
-    rank: '3',
+    pod_index: '3',
     program: null,
   })
   for (const wrong of [
@@ -84,7 +84,7 @@ t.test('the CSV has a header, and a row for each sample', async (t) => {
   t.match(row, {
     kind: 'process',
     source: 'hpc/a/perf-sysstat',
-    rank: '0',
+    pod_index: '0',
     pid: '154',
     rss: '20448',
   })

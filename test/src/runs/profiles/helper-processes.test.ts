@@ -20,7 +20,7 @@ const BACKWARD = '_engine_run_backward (torch/autograd/graph.py:829)'
 /** Returns the kinds of the profiles of a process that is in these stacks, each for 10 s. */
 function kindsOf(...stacks: readonly string[]): readonly string[] {
   const run: ProfileRun = new Map()
-  for (const row of stacks.flatMap((stack) => profileRows({ rank: '0', stack, wall: 10 })))
+  for (const row of stacks.flatMap((stack) => profileRows({ index: '0', stack, wall: 10 })))
     addProfileRow(run, { of: row.kind } as RowSection, row)
   return separateHelpers(run).map(({ kind }) => kind)
 }

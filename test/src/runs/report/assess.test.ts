@@ -32,7 +32,7 @@ function addRecorded(run: CollectedRun, folder: string): void {
   for (const path of RECORDED) {
     const text = readFileSync(new URL(`../../../logs/${path}`, import.meta.url), 'utf8')
     const source = `${folder}/${path}`
-    const pod = { namespace: 'hpc', pod: 'job-0', node: 'node-1', rank: '0' }
+    const pod = { namespace: 'hpc', pod: 'job-0', node: 'node-1', pod_index: '0' }
     const facts = folder === 'collected' && { ended: ENDED, podLimits: { cpu: 2, memory: null } }
     for (const entry of readLog(text, { source, ...pod }, BUILT_IN_ROWS))
       addEntry(run, entry.kind === 'log' ? { ...entry, ...facts } : entry)
@@ -77,8 +77,8 @@ t.test('no part of the evidence has rows of a copy', async (t) => {
 
 /** Returns what a report shows, except for notices and for where the logs are. */
 function shownOf(folders: readonly string[]) {
-  const { ranks, found, page } = reportModel(readTwice(folders), 'process')
-  const shown = { ranks, found, page: { ...page, samples: null, notices: null } }
+  const { pods, found, page } = reportModel(readTwice(folders), 'process')
+  const shown = { pods, found, page: { ...page, samples: null, notices: null } }
   return JSON.parse(JSON.stringify(shown).replaceAll('again/', 'collected/'))
 }
 

@@ -5,7 +5,7 @@ import { addEntry, newRun } from '../../../../src/runs/report/gather.ts'
 import { BUILT_IN_ROWS } from '../log/built-in.ts'
 
 /** Returns a sample of a pod or, with the kind `log`, the entry of its log. */
-function entry(pod: string, rank: string | null, cells: object) {
+function entry(pod: string, pod_index: string | null, cells: object) {
   const line = {
     kind: 'process',
     metric: 'perf-sysstat',
@@ -13,7 +13,7 @@ function entry(pod: string, rank: string | null, cells: object) {
     source: `hpc/${pod}/perf-sysstat`,
     pod,
     namespace: 'hpc',
-    rank,
+    pod_index,
     program: 'lmp',
     pid: 1,
     ...cells,
@@ -41,7 +41,7 @@ const at = (seconds: number, cells: object = {}) => ({
 const TIME = '2026-03-01T10:00:00.000Z'
 const LATER = '2026-03-01T10:00:20.000Z'
 
-t.test('the lines of ranks that started later begin later in the plots', async (t) => {
+t.test('the lines of pods that started later begin later in the plots', async (t) => {
   const { plots, duration } = dataOf([
     entry('a', '0', at(0, { time: TIME, percent_cpu: 1 })),
     entry('a', '0', at(10, { percent_cpu: 2 })),
@@ -124,7 +124,7 @@ t.test(
   },
 )
 
-t.test('grouped by program, the processes of a program in a rank are one line', async (t) => {
+t.test('grouped by program, the processes of a program in a pod are one line', async (t) => {
   const entries = [1, 2].flatMap((pid) =>
     [0, 10].map((seconds) =>
       entry('a', '0', at(seconds, { pid, percent_cpu: 40, kb_rd_s: pid === 1 ? null : 3 })),
@@ -133,7 +133,7 @@ t.test('grouped by program, the processes of a program in a rank are one line', 
   t.equal(dataOf(entries).plots.lines.length, 2)
   const { plots, unit } = dataOf(entries, 'program')
   t.equal(unit, 'program')
-  t.match(plots.lines, [{ rank: '0', program: 'lmp', pid: null }])
+  t.match(plots.lines, [{ pod: '0', program: 'lmp', pid: null }])
   t.strictSame(plots.lines[0]?.values[0], [80, 80])
   t.strictSame(plots.lines[0]?.values[2], [], 'a sum with an unknown part is not drawn')
 })
@@ -148,15 +148,15 @@ t.test('if a page has too many processes, they are drawn by program', async (t) 
   t.strictSame(plots.lines[0]?.values[0], [2001])
 })
 
-t.test('two pods of the same rank are distinguished, and ranks are in numeric order', async (t) => {
+t.test('two pods of the same index are distinguished, and pods are in numeric order', async (t) => {
   const pods = [
     ['a', '2'],
     ['b', '10'],
     ['c', '2'],
     ['d', null],
   ] as const
-  const { ranks } = dataOf(pods.map(([pod, rank]) => entry(pod, rank, at(0))))
-  t.strictSame(ranks, ['2 (hpc/a)', '2 (hpc/c)', '10', 'd'])
+  const { pods: shown } = dataOf(pods.map(([pod, index]) => entry(pod, index, at(0))))
+  t.strictSame(shown, ['2 (hpc/a)', '2 (hpc/c)', '10', 'd'])
 })
 
 t.test('threads are not counted twice, and devices are not programs', async (t) => {
@@ -173,7 +173,7 @@ t.test('threads are not counted twice, and devices are not programs', async (t) 
   t.equal(idleDevices, 1)
 })
 
-t.test('the table by rank and program has at most 20,000 rows', async (t) => {
+t.test('the table by pod and program has at most 20,000 rows', async (t) => {
   const programs = Array.from({ length: 20_001 }, (_, index) =>
     entry('a', '0', at(0, { program: `program-${index}`, percent_cpu: 1 })),
   )

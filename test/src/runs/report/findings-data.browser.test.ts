@@ -29,7 +29,7 @@ t.test('the worst finding is first, and each has its evidence and its plot', asy
   t.match(await first.innerText(), /What to do: Raise or remove the CPU limit/)
   t.match(await first.innerText(), /kubernetes-mixin/)
   t.strictSame(await first.locator('thead th').allInnerTexts(), [
-    ...['Rank', 'Time lost', 'throttled periods', 'time throttled'],
+    ...['Pod', 'Time lost', 'throttled periods', 'time throttled'],
     ...['throttled, summed over processors', 'CPU time', 'CPU limit'],
   ])
   t.equal(await first.locator('tbody td').first().innerText(), '1')
@@ -43,8 +43,8 @@ t.test('the worst finding is first, and each has its evidence and its plot', asy
   const colours = await coloursOf(page, '#findings .plot canvas')
   t.equal(colours.length, 4)
   for (const count of colours) t.ok(count > 10, `the plot has ${count} colours`)
-  t.match(await page.locator('#finding-0 .legend').innerText(), 'rank 1, app')
-  t.notMatch(await page.locator('#finding-0 .legend').innerText(), 'rank 0')
+  t.match(await page.locator('#finding-0 .legend').innerText(), 'pod 1, app')
+  t.notMatch(await page.locator('#finding-0 .legend').innerText(), 'pod 0')
   t.strictSame([said, requests], [[], []])
 })
 

@@ -9,7 +9,7 @@ t.test('the page says which findings others explain', async (t) => {
     perf: { percent_cpu: 30 },
   })
   t.match(findingsData(slow, [], []).notes, [
-    /^Waiting for a CPU for rank 3: explained by Throttled: the kernel counts the time of .*\.$/,
-    /^Not checked for rank 3: More work than the other ranks: another finding says/,
+    /^Waiting for a CPU for pod 3: explained by Throttled: the kernel counts the time of .*\.$/,
+    /^Not checked for pod 3: More work than the other pods: another finding says/,
   ])
 })

@@ -4,8 +4,8 @@ import type { Test } from 'tap'
 import { run } from '../../../cli/command.ts'
 import { type Generated, generatedLines } from './generated.ts'
 
-/** A run of few ranks. */
-export const SMALL: Generated = { ranks: 4, timepoints: 40, straggler: 2 }
+/** A run of few pods. */
+export const SMALL: Generated = { pods: 4, timepoints: 40, straggler: 2 }
 
 /** Creates a page from generated data with the command, as a user would. */
 export async function pageOf(

@@ -2,24 +2,24 @@ import type { Entry } from '../../../../src/runs/log/entry.ts'
 import { parseEntry } from '../../../../src/runs/log/parse.ts'
 import { BUILT_IN_ROWS } from '../log/built-in.ts'
 
-/** A generated run for reports of many ranks. Its numbers are computed by a formula. */
+/** A generated run for reports of many pods. Its numbers are computed by a formula. */
 export interface Generated {
-  readonly ranks: number
+  readonly pods: number
   readonly timepoints: number
-  /** The rank that is slower than the others. */
+  /** The pod that is slower than the others. */
   readonly straggler?: number
   readonly program?: string
 }
 
 /** Generates the JSON Lines that `collect` would write, one at a time. */
 export function* generatedLines(run: Generated): Generator<string> {
-  for (let rank = 0; rank < run.ranks; rank++) {
+  for (let index = 0; index < run.pods; index++) {
     for (let timepoint = 0; timepoint < run.timepoints; timepoint++)
-      yield JSON.stringify(sample(run, rank, timepoint))
+      yield JSON.stringify(sample(run, index, timepoint))
     const cut = 'its end is missing: the observer still ran, or the log was cut off'
-    const cuts = rank === 1 ? [cut] : []
+    const cuts = index === 1 ? [cut] : []
     const log = {
-      ...placeOf(rank),
+      ...placeOf(index),
       kind: 'log',
       metadata: { owner: 'Job/generated' },
       timepoints: 1,
@@ -29,14 +29,14 @@ export function* generatedLines(run: Generated): Generator<string> {
 }
 
 /**
- * Generates the lines of a run in which all ranks except the straggler compute half as much, so
+ * Generates the lines of a run in which all pods except the straggler compute half as much, so
  * that the straggler is found.
  */
 export function* busyLines(run: Generated): Generator<string> {
   for (const line of generatedLines(run)) {
-    const row: { readonly rank: string; readonly percent_cpu?: number } = JSON.parse(line)
-    const { rank, percent_cpu: percent } = row
-    const isHalved = percent !== undefined && rank !== `${run.straggler}`
+    const row: { readonly pod_index: string; readonly percent_cpu?: number } = JSON.parse(line)
+    const { pod_index, percent_cpu: percent } = row
+    const isHalved = percent !== undefined && pod_index !== `${run.straggler}`
     yield isHalved ? JSON.stringify({ ...row, percent_cpu: percent / 2 }) : line
   }
 }
@@ -46,8 +46,8 @@ export function generatedEntries(run: Generated): Entry[] {
   return [...generatedLines(run)].flatMap((line) => parseEntry(line, BUILT_IN_ROWS) ?? [])
 }
 
-function placeOf(rank: number) {
-  const pod = `generated-${rank}-abcde`
+function placeOf(index: number) {
+  const pod = `generated-${index}-abcde`
   const source = `hpc/${pod}/perf-sysstat`
   return {
     kind: 'process',
@@ -57,7 +57,7 @@ function placeOf(rank: number) {
     namespace: 'hpc',
     pod,
     node: 'n',
-    rank: `${rank}`,
+    pod_index: `${index}`,
   }
 }
 
@@ -67,25 +67,25 @@ function noise(seed: number): number {
   return x - Math.floor(x)
 }
 
-function sample({ straggler, program = 'lmp' }: Generated, rank: number, timepoint: number) {
+function sample({ straggler, program = 'lmp' }: Generated, index: number, timepoint: number) {
   const seconds = timepoint * 10
-  const isSlow = rank === straggler
-  const wave = noise(rank * 1000 + timepoint)
+  const isSlow = index === straggler
+  const wave = noise(index * 1000 + timepoint)
   const isWriting = timepoint % 12 === 5
-  const time = new Date(1.79e12 + seconds * 1000 + (rank % 7) * 300).toISOString()
+  const time = new Date(1.79e12 + seconds * 1000 + (index % 7) * 300).toISOString()
   return {
-    ...placeOf(rank),
+    ...placeOf(index),
     timepoint,
     time,
     seconds,
     interval: 10,
     container: 'lammps',
     program,
-    pid: 100 + rank,
+    pid: 100 + index,
     percent_cpu: (isSlow ? 62 : 96) + wave * 4,
     kb_rd_s: timepoint === 0 ? 5200 : 0,
     kb_wr_s: isWriting ? 900 + wave * 300 : wave * 4,
-    rss: 180_000 + Math.min(timepoint, 20) * 1500 + (rank % 5) * 900,
+    rss: 180_000 + Math.min(timepoint, 20) * 1500 + (index % 5) * 900,
     cswch_s: (isSlow ? 420 : 35) + wave * 12,
     nvcswch_s: 3 + wave * 2,
   }

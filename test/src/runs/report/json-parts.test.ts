@@ -22,7 +22,7 @@ t.test('texts and keys are quoted in the same way', async (t) => {
 })
 
 t.test('large JSON has many parts of a similar length', async (t) => {
-  const value = Array.from({ length: 20_000 }, (_, index) => ({ index, name: `rank ${index}` }))
+  const value = Array.from({ length: 20_000 }, (_, index) => ({ index, name: `pod ${index}` }))
   const parts = [...jsonParts(value, COMPACT)]
   t.equal(parts.join(''), JSON.stringify(value))
   t.ok(parts.length > 8, `${parts.length} parts`)

@@ -23,7 +23,7 @@ t.test('the page draws its plots, without console messages and requests', async 
   t.strictSame(requests, [])
 })
 
-t.test('only the slow rank is marked as an outlier', async (t) => {
+t.test('only the slow pod is marked as an outlier', async (t) => {
   const open = await browserOf(t)
   const { page } = await open(await pageOf(t, SMALL))
   const marked = await page.$$eval('#summary tbody tr:has(td.out)', (rows) =>
@@ -35,7 +35,7 @@ t.test('only the slow rank is marked as an outlier', async (t) => {
   t.equal(await page.textContent('#shown'), '1 of 4 lines')
 })
 
-t.test('the table is filtered by rank and program, and shows all rows again', async (t) => {
+t.test('the table is filtered by pod and program, and shows all rows again', async (t) => {
   const folder = t.testdir({})
   const [data, path] = [join(folder, 'run.jsonl'), join(folder, 'page.html')]
   const lines = [...generatedLines(SMALL), ...generatedLines({ ...SMALL, program: 'python3' })]
@@ -48,16 +48,16 @@ t.test('the table is filtered by rank and program, and shows all rows again', as
       all.map((row) => `${row.children[0]?.textContent} ${row.children[1]?.textContent}`),
     )
   t.equal((await rows()).length, 8)
-  await page.fill('#ranks', '1-2')
+  await page.fill('#pods', '1-2')
   await rowsAre(page, 4)
   t.strictSame(await rows(), ['1 lmp', '1 python3', '2 lmp', '2 python3'])
   await page.uncheck('#programs input[value="python3"]')
   await rowsAre(page, 2)
   t.strictSame(await rows(), ['1 lmp', '2 lmp'])
-  t.equal(await page.textContent('#legend'), 'rank 1, lmp 101rank 2, lmp 102')
+  t.equal(await page.textContent('#legend'), 'pod 1, lmp 101pod 2, lmp 102')
   await page.click('#reset')
   await rowsAre(page, 8)
-  await page.fill('#ranks', 'nobody')
+  await page.fill('#pods', 'nobody')
   await rowsAre(page, 0)
   t.strictSame(said, [])
 })
@@ -68,8 +68,8 @@ t.test('a click on a column title sorts the table', async (t) => {
   const first = () => page.textContent('#summary tbody tr td')
   await page.click('#summary thead button:text("Voluntary switches")')
   t.equal(await first(), '2', 'the largest value is first')
-  await page.click('#summary thead button:text("Rank")')
-  await page.click('#summary thead button:text("Rank")')
+  await page.click('#summary thead button:text("Pod")')
+  await page.click('#summary thead button:text("Pod")')
   t.equal(await first(), '3')
 })
 
@@ -113,25 +113,22 @@ t.test('the page blocks every request', async (t) => {
   t.match(said.join(), /Content Security Policy/)
 })
 
-t.test(
-  'the page shows 1,000 ranks, states that it is downsampled, and finds one rank',
-  async (t) => {
-    const open = await browserOf(t)
-    const path = await pageOf(t, { ranks: 1000, timepoints: 200, straggler: 137 })
-    t.ok(statSync(path).size < 12_000_000, `a page of ${statSync(path).size} bytes`)
-    const { page, said, requests } = await open(path)
-    t.match(
-      await page.textContent('#notices'),
-      /downsampled: each point stands for .* shows the minimum and the maximum/,
-    )
-    t.equal(await page.textContent('#shown'), '1,000 of 1,000 lines')
-    const heap = Number(await page.evaluate('performance.memory.usedJSHeapSize'))
-    t.ok(heap < 400_000_000, `${heap} bytes of heap`)
-    for (const colours of await coloursOf(page, '#plots canvas')) t.ok(colours > 5)
-    await page.check('#outliers')
-    await rowsAre(page, 1)
-    t.equal(await page.textContent('#summary tbody tr td'), '137')
-    t.strictSame(said, [])
-    t.strictSame(requests, [])
-  },
-)
+t.test('the page shows 1,000 pods, states that it is downsampled, and finds one pod', async (t) => {
+  const open = await browserOf(t)
+  const path = await pageOf(t, { pods: 1000, timepoints: 200, straggler: 137 })
+  t.ok(statSync(path).size < 12_000_000, `a page of ${statSync(path).size} bytes`)
+  const { page, said, requests } = await open(path)
+  t.match(
+    await page.textContent('#notices'),
+    /downsampled: each point stands for .* shows the minimum and the maximum/,
+  )
+  t.equal(await page.textContent('#shown'), '1,000 of 1,000 lines')
+  const heap = Number(await page.evaluate('performance.memory.usedJSHeapSize'))
+  t.ok(heap < 400_000_000, `${heap} bytes of heap`)
+  for (const colours of await coloursOf(page, '#plots canvas')) t.ok(colours > 5)
+  await page.check('#outliers')
+  await rowsAre(page, 1)
+  t.equal(await page.textContent('#summary tbody tr td'), '137')
+  t.strictSame(said, [])
+  t.strictSame(requests, [])
+})

@@ -39,7 +39,7 @@ const row = (pod: string, seconds: number, cells: object) => ({
   ...PLACE,
   source: `hpc/${pod}/traffic`,
   pod,
-  rank: pod,
+  pod_index: pod,
   timepoint: seconds / 10,
   time: `2026-01-01T10:00:${String(seconds).padStart(2, '0')}.000Z`,
   seconds,
@@ -51,8 +51,8 @@ const row = (pod: string, seconds: number, cells: object) => ({
 })
 /** Returns the entry at the end of a pod's log. */
 const end = (pod: string, rows: RowsDescription | null = TRAFFIC) => {
-  const { source, metric, rank } = row(pod, 0, {})
-  return { kind: 'log', source, metric, pod, rank, rows }
+  const { source, metric, pod_index } = row(pod, 0, {})
+  return { kind: 'log', source, metric, pod, pod_index, rows }
 }
 
 function dataOf(lines: readonly object[], known = BUILT_IN_ROWS) {
@@ -88,13 +88,13 @@ t.test('a section becomes a table and a plot of each measured column', async (t)
   ])
   const [line, ...others] = section?.plots.lines ?? []
   t.strictSame(others, [])
-  t.match(line, { rank: '0', program: 'b port 80', pid: 7 })
+  t.match(line, { pod: '0', program: 'b port 80', pid: 7 })
   t.strictSame(line?.values, [
     [null, 20, 0],
     [4, 2, null],
   ])
   t.strictSame(valuesOf(data), [{ 'sent, growth': 200, 'rtt, mean': 3, 'rtt, peak': 4 }])
-  t.match(data, { ranks: ['0'], programs: [], rows: [], duration: 20, samples: 3, notices: [] })
+  t.match(data, { pods: ['0'], programs: [], rows: [], duration: 20, samples: 3, notices: [] })
 })
 
 t.test('a log that describes its rows needs no catalog that describes its metric', async (t) => {
@@ -120,21 +120,21 @@ t.test('values below zero are drawn', async (t) => {
 })
 
 t.test(
-  'rows of a rank that differ only in pid are one row of the table, and an outlying rank is marked',
+  'rows of a pod that differ only in pid are one row of the table, and an outlying pod is marked',
   async (t) => {
-    const lines = ['0', '1', '2', '3', '4'].flatMap((rank) => [
-      row(rank, 0, { sent: 0, rtt: rank === '3' ? 90 : 5 }),
-      row(rank, 10, { sent: 7, rtt: 5 }),
-      row(rank, 0, { pid: 8, sent: 0 }),
-      row(rank, 10, { pid: 8, sent: 1 }),
-      end(rank),
+    const lines = ['0', '1', '2', '3', '4'].flatMap((pod) => [
+      row(pod, 0, { sent: 0, rtt: pod === '3' ? 90 : 5 }),
+      row(pod, 10, { sent: 7, rtt: 5 }),
+      row(pod, 0, { pid: 8, sent: 0 }),
+      row(pod, 10, { pid: 8, sent: 1 }),
+      end(pod),
     ])
     const data = dataOf(lines)
     const [section] = data.sections
     t.equal(section?.plots.lines.length, 10)
     t.strictSame(
-      section?.rows.map(({ rank, values, marks }) => [rank, values[0], marks.includes(true)]),
-      ['0', '1', '2', '3', '4'].map((rank) => [rank, 8, rank === '3']),
+      section?.rows.map(({ pod, values, marks }) => [pod, values[0], marks.includes(true)]),
+      ['0', '1', '2', '3', '4'].map((pod) => [pod, 8, pod === '3']),
     )
   },
 )

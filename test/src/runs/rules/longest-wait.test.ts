@@ -1,8 +1,8 @@
 import t from 'tap'
-import { findIn, LENGTH, rankRows } from '../findings/rows.ts'
+import { findIn, LENGTH, podRows } from '../findings/rows.ts'
 import { profileRows, STACKS } from '../metrics/python-profile/python-rows.ts'
 
-// Ranks with a trainer and workers of its data loader, which are processes of the same program.
+// Pods with a trainer and workers of its data loader, which are processes of the same program.
 
 const FORKED = '<module> (train.py:60);BaseProcess._bootstrap (multiprocessing/process.py:314)'
 const LOOP = `${FORKED};_worker_loop (torch/utils/data/_utils/worker.py:330)`
@@ -16,16 +16,16 @@ interface Workers {
   readonly idle: number
 }
 
-/** Returns the rows of a rank. @param waits the seconds for which its trainer waits for data */
-function rowsOf(rank: string, waits: number, { count, idle }: Workers) {
+/** Returns the rows of a pod. @param waits the seconds for which its trainer waits for data */
+function rowsOf(pod: string, waits: number, { count, idle }: Workers) {
   const only = ['container', 'process', 'gpu', 'python'] as const
   const gpu = { gpu_busy: 10 }
-  const workers = Array.from({ length: count }, (_, at) => ({ rank, pid: 200 + at }))
+  const workers = Array.from({ length: count }, (_, at) => ({ index: pod, pid: 200 + at }))
   const augments = LENGTH - idle
   return [
-    ...rankRows(rank, { gpu }, { only }),
-    ...profileRows({ rank, stack: STACKS.asks, wall: waits }),
-    ...profileRows({ rank, stack: COMPUTES, wall: LENGTH - waits, running: LENGTH - waits }),
+    ...podRows(pod, { gpu }, { only }),
+    ...profileRows({ index: pod, stack: STACKS.asks, wall: waits }),
+    ...profileRows({ index: pod, stack: COMPUTES, wall: LENGTH - waits, running: LENGTH - waits }),
     ...workers.flatMap((worker) => [
       ...profileRows({ ...worker, stack: IDLE, wall: idle }),
       ...profileRows({ ...worker, stack: AUGMENTS, wall: augments, running: augments }),
@@ -55,27 +55,33 @@ t.test('busy workers do not hide that the trainer waits', async (t) => {
     ])
 })
 
-t.test('a rank whose workers are busy holds up no others', async (t) => {
-  const ranks = ['0', '1', '2'].flatMap((rank) => rowsOf(rank, 2, { count: 8, idle: LENGTH - 5 }))
-  const rows = [...ranks, ...rowsOf('3', 2, { count: 8, idle: 0 })]
+t.test('a pod whose workers are busy holds up no others', async (t) => {
+  const pods = ['0', '1', '2'].flatMap((pod) => rowsOf(pod, 2, { count: 8, idle: LENGTH - 5 }))
+  const rows = [...pods, ...rowsOf('3', 2, { count: 8, idle: 0 })]
   t.strictSame(sentencesOf('all-wait-for-one', rows), [])
 })
 
-t.test('a rank with more workers does not wait longer', async (t) => {
-  const ranks = ['0', '1', '2'].flatMap((rank) => rowsOf(rank, 2, { count: 2, idle: LENGTH - 5 }))
-  const rows = [...ranks, ...rowsOf('3', 2, { count: 8, idle: LENGTH - 5 })]
+t.test('a pod with more workers does not wait longer', async (t) => {
+  const pods = ['0', '1', '2'].flatMap((pod) => rowsOf(pod, 2, { count: 2, idle: LENGTH - 5 }))
+  const rows = [...pods, ...rowsOf('3', 2, { count: 8, idle: LENGTH - 5 })]
   t.strictSame(sentencesOf('waiting-in-python', rows), [])
 })
 
-t.test('of several ranks in a pod, the mean counts', async (t) => {
-  const trains = (rank: string, wall: number) => [
-    ...rankRows(rank, {}, { only: ['container', 'process', 'python'] }),
+t.test('of several pods in a pod, the mean counts', async (t) => {
+  const trains = (pod: string, wall: number) => [
+    ...podRows(pod, {}, { only: ['container', 'process', 'python'] }),
     ...[70, 71, 72].flatMap((pid) => [
-      ...profileRows({ rank, pid, stack: STACKS.waits, wall }),
-      ...profileRows({ rank, pid, stack: COMPUTES, wall: LENGTH - wall, running: LENGTH - wall }),
+      ...profileRows({ index: pod, pid, stack: STACKS.waits, wall }),
+      ...profileRows({
+        index: pod,
+        pid,
+        stack: COMPUTES,
+        wall: LENGTH - wall,
+        running: LENGTH - wall,
+      }),
     ]),
   ]
-  const rows = [...['0', '1', '2'].flatMap((rank) => trains(rank, 100)), ...trains('3', 10)]
+  const rows = [...['0', '1', '2'].flatMap((pod) => trains(pod, 100)), ...trains('3', 10)]
   t.match(sentencesOf('all-wait-for-one', rows), [
     /they waited at least 100 s in all_reduce .* it waited 10 s there\. It ran 90 s longer/,
   ])

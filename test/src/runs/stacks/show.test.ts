@@ -9,7 +9,7 @@ const OPTIONS = { all: false, full: false, native: false, format: 'text', width:
 
 function podOf(number: number, processes: readonly ProcessShape[]): AskedPod {
   const answer = readPodStacks(answerOf(processes)) ?? { why: 'not valid' }
-  return { pod: `lammps-${number}-abcde`, rank: `${number}`, answer }
+  return { pod: `lammps-${number}-abcde`, pod_index: `${number}`, answer }
 }
 
 function linesOf(pods: readonly AskedPod[], options = {}): readonly string[] {
@@ -21,11 +21,11 @@ const WAITING = ['_start', '[libc.so.6]', 'main', 'run', 'PMPI_Allreduce', 'opal
 const READING = ['_start', '[libc.so.6]', 'main', 'read_input', 'read']
 
 t.test('the ranks in the same function of MPI are a group, wherever it is', (t) => {
-  const rankOf = (rank: number): ProcessShape => {
+  const processOf = (rank: number): ProcessShape => {
     const stack = rank === 3 ? READING : WAITING.slice(0, WAITING.length - (rank % 2))
     return { pid: 20 + rank, rank, threads: [{ stack }] }
   }
-  const pods = [podOf(0, [0, 1, 2, 3].map(rankOf)), podOf(1, [4, 5, 6, 7].map(rankOf))]
+  const pods = [podOf(0, [0, 1, 2, 3].map(processOf)), podOf(1, [4, 5, 6, 7].map(processOf))]
   t.strictSame(linesOf(pods), [
     'ranks 0-7 (8 ranks): main',
     '├─ ranks 0-2, 4-7 (7 ranks): run > MPI_Allreduce',
@@ -40,9 +40,9 @@ t.test('the ranks in the same function of MPI are a group, wherever it is', (t) 
   const { output } = showStacks(pods, { ...OPTIONS, format: 'json' })
   const groups = JSON.parse('document' in output ? output.document : '')
   t.match(groups, [
-    { ranks: ['0', '1', '2', '4', '5', '6', '7'], why: null },
+    { ranks: [0, 1, 2, 4, 5, 6, 7], why: null },
     {
-      ranks: ['3'],
+      ranks: [3],
       stack: [{ function: 'main' }, { function: 'read_input' }, { function: 'read' }],
     },
   ])
@@ -85,22 +85,22 @@ t.test('the stack of a rank with Python is that of Python, unless native ones ar
   ])
   const { output } = showStacks(pods, { ...OPTIONS, format: 'json' })
   t.match(JSON.parse('document' in output ? output.document : ''), [
-    { ranks: ['0', '2'], is_python: true, why: null },
-    { ranks: ['1'], is_python: true, stack: [{}, { function: 'load_batch (data.py:41)' }] },
+    { ranks: [0, 2], is_python: true, why: null },
+    { ranks: [1], is_python: true, stack: [{}, { function: 'load_batch (data.py:41)' }] },
   ])
   t.end()
 })
 
-t.test('a rank without a stack has a reason', (t) => {
+t.test('a process without a stack has a reason', (t) => {
   const pods = [
     podOf(0, [{ pid: 1, rank: 0, threads: [{ call: 'poll' }] }]),
     podOf(1, [{ pid: 1, rank: 1, threads: [{ state: 'runs', why: 'the program is static' }] }]),
-    { pod: 'lammps-2-abcde', rank: '2', answer: { why: 'the pod has ended' } },
+    { pod: 'lammps-2-abcde', pod_index: '2', answer: { why: 'the pod has ended' } },
   ]
   t.strictSame(linesOf(pods, { width: 1000 }), [
     'rank 0: sleeps in poll; no stack: a signal would end this call, so the thread was not asked',
     'rank 1: runs; no stack: the program is static',
-    'lammps-2-abcde: the pod has ended',
+    'pod 2: the pod has ended',
   ])
   t.equal(showStacks(pods, OPTIONS).isWhole, false)
   t.equal(showStacks(pods.slice(0, 1), OPTIONS).isWhole, true)
@@ -121,14 +121,14 @@ t.test('the process that a shell waits for stands for its rank, and not its help
   t.end()
 })
 
-t.test('without MPI, the pods are the ranks', (t) => {
+t.test('without ranks, the pods are named', (t) => {
   const threads = [{ stack: ['main', 'serve'] }]
   const one = podOf(0, [{ pid: 7, threads }])
   const two = podOf(1, [
     { pid: 8, threads },
     { pid: 9, threads: [...threads, { id: 10, stack: ['[libc.so.6]', 'work'] }] },
   ])
-  t.strictSame(linesOf([one, two]), ['ranks 0, 1/8, 1/9 (3 ranks): main > serve', 'rank 1/9: work'])
+  t.strictSame(linesOf([one, two]), ['pods 0, 1/8, 1/9 (3 pods): main > serve', 'pod 1/9: work'])
   t.end()
 })
 
@@ -180,7 +180,11 @@ t.test('a thousand ranks are merged at once', (t) => {
   )
   const begun = performance.now()
   const pods = texts.map((text, number): AskedPod => {
-    return { pod: `p-${number}`, rank: `${number}`, answer: readPodStacks(text) ?? { why: '' } }
+    return {
+      pod: `p-${number}`,
+      pod_index: `${number}`,
+      answer: readPodStacks(text) ?? { why: '' },
+    }
   })
   const lines = linesOf(pods)
   t.comment(`${(performance.now() - begun).toFixed(0)} ms`)

@@ -56,7 +56,7 @@ t.test('vitals has the default columns of the three metrics that it replaces', a
   for (const { title, metric, others = [] } of chosen([...three, 'vitals'])) {
     t.not(metric, 'vitals')
     const columns = others.map((other) => other.metric)
-    t.ok(columns.includes('vitals'), `${title} of a rank that only vitals observes`)
+    t.ok(columns.includes('vitals'), `${title} of a pod that only vitals observes`)
   }
 })
 

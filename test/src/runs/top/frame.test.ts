@@ -17,15 +17,15 @@ const COLUMNS = ['a', 'b', 'c', 'd'].map(
   }),
 )
 
-const LINES = Array.from({ length: 30 }, (_, rank) => ({
-  label: `${rank}`,
+const LINES = Array.from({ length: 30 }, (_, pod) => ({
+  label: `${pod}`,
   namespace: 'hpc',
-  pod: `pod-${rank}`,
+  pod: `pod-${pod}`,
   node: '計算ノード',
-  program: '計算'.repeat(rank),
+  program: '計算'.repeat(pod),
   state: { is: 'running' } as const,
-  findings: rank % 2 === 0 ? [] : ['throttled', 'swapping'],
-  values: [1, 2, 3, rank],
+  findings: pod % 2 === 0 ? [] : ['throttled', 'swapping'],
+  values: [1, 2, 3, pod],
 }))
 
 const facts = (more: Partial<FrameFacts> = {}): FrameFacts => ({
@@ -51,7 +51,7 @@ const SIZES = [1, 2, 4, 7, 20, 45].flatMap((rows) =>
 )
 
 const VERDICT = {
-  verdict: 'Has taken 58 s so far on 2 ranks. Efficiency 0.44: the work was uneven.',
+  verdict: 'Has taken 58 s so far on 2 pods. Efficiency 0.44: the work was uneven.',
   factors: [
     'Efficiency 0.44 = load balance 0.55 × communication 0.80',
     '  Load balance 0.55 = a × b',
@@ -74,7 +74,7 @@ for (const isHelp of [false, true]) {
 
 t.test('the column by which lines are sorted is visible in a narrow terminal', async (t) => {
   for (const key of ['a', 'b', 'c', 'd']) {
-    const shown = facts({ lines: LINES.slice(0, 3), view: firstView(COLUMNS, 'rank', key) })
+    const shown = facts({ lines: LINES.slice(0, 3), view: firstView(COLUMNS, 'pod', key) })
     const [, , header = ''] = textsOf(shown, 10, 40)
     t.match(header, `${key}-title %▼`)
   }
@@ -84,7 +84,7 @@ t.test('the column by which lines are sorted is visible in a narrow terminal', a
 
 t.test('the table shows the first notice, and the help shows all notices', async (t) => {
   t.match(textsOf(facts(), 10, 140)[1], 'a notice (and 1 more: press ?)')
-  const view = { ...firstView(COLUMNS, 'rank', undefined), isHelp: true }
+  const view = { ...firstView(COLUMNS, 'pod', undefined), isHelp: true }
   const help = textsOf(facts({ view }), 40, 140).join('\n')
   t.match(help, /a notice\nanother notice/)
   t.match(help, /b-title % {2}m: the b/)
@@ -102,7 +102,7 @@ t.test('the first alarm is above the table, and the help shows all alarms', asyn
     tableHeight(facts({ alarms: ALARMS }), { rows: 20, columns: 80 }),
     tableHeight(facts(), { rows: 17, columns: 80 }),
   )
-  const view = { ...firstView(COLUMNS, 'rank', undefined), isHelp: true }
+  const view = { ...firstView(COLUMNS, 'pod', undefined), isHelp: true }
   t.match(textsOf(facts({ alarms: ALARMS, view }), 40, 300).join('\n'), /another alarm\na notice/)
 })
 
@@ -117,7 +117,7 @@ t.test('the frame begins with how the run goes, as far as there is room', async 
     textsOf(shown, 24, 40).slice(1, 7),
     [
       'an alarm',
-      'Has taken 58 s so far on 2 ranks.',
+      'Has taken 58 s so far on 2 pods.',
       'Efficiency 0.44: the work was uneven.',
       'Efficiency 0.44 = load balance 0.55 ×',
       'communication 0.80',
@@ -129,13 +129,13 @@ t.test('the frame begins with how the run goes, as far as there is room', async 
   t.strictSame(low.slice(1, 4), ['an alarm', VERDICT.verdict, VERDICT.factors[0]], 'a third of it')
 })
 
-t.test('each line has the worst finding of its rank, and the help explains it', async (t) => {
+t.test('each line has the worst finding of its pod, and the help explains it', async (t) => {
   const [, , header = '', none, one] = textsOf(facts(), 10, 140)
   t.match(header, /STATE +FINDING/)
   t.notMatch(none, 'throttled')
   t.match(one, /running +throttled +1\.0/)
   t.notMatch(one, 'swapping')
-  const view = { ...firstView(COLUMNS, 'rank', undefined), isHelp: true }
+  const view = { ...firstView(COLUMNS, 'pod', undefined), isHelp: true }
   t.match(
     textsOf(facts({ view }), 40, 140).join('\n'),
     /Findings\n {2}swapping +Swapping.*\n {2}throttled +Throttled/,

@@ -2,22 +2,22 @@ import t from 'tap'
 import { startLiveLog } from '../../../../src/runs/top/live-log.ts'
 import { startLiveStore } from '../../../../src/runs/top/live-store.ts'
 import { findNoProgress } from '../../../../src/runs/top/no-progress.ts'
-import type { LiveRank } from '../../../../src/runs/top/ranks.ts'
+import type { LivePod } from '../../../../src/runs/top/pods.ts'
 import { BUILT_IN_ROWS } from '../log/built-in.ts'
 import { answerRows, lateCells, processRow } from '../metrics/nccl-ras/answer-rows.ts'
-import { HEAD, row, START } from './findings/live-rank.ts'
+import { HEAD, row, START } from './findings/live-pod.ts'
 
-/** A rank whose observer of nccl-ras has written these rows, and the seconds of the last one. */
-function liveRank(rank: number, rows: readonly object[]): LiveRank {
+/** A pod whose observer of nccl-ras has written these rows, and the seconds of the last one. */
+function livePod(pod: number, rows: readonly object[]): LivePod {
   const description = BUILT_IN_ROWS.get('nccl-ras')
   if (description === undefined) throw new Error('the catalog describes the rows of nccl-ras')
-  const live = startLiveStore('nccl-ras', `hpc/app-${rank}`)
+  const live = startLiveStore('nccl-ras', `hpc/app-${pod}`)
   const log = startLiveLog(description, live)
   for (const line of [HEAD, ...rows.map(lineOf)]) log.push(line, START)
   log.settle()
   const state = { hasStarted: true, isRead: true, isOver: false, seenAt: undefined, clockAhead: 0 }
   const observer = { metric: 'nccl-ras', log, live, isShown: true, ...state }
-  const place = { namespace: 'hpc', pod: `app-${rank}`, node: null, rank: String(rank) }
+  const place = { namespace: 'hpc', pod: `app-${pod}`, node: null, pod_index: String(pod) }
   return { ...place, observers: [observer] }
 }
 
@@ -37,8 +37,8 @@ t.test('top names the rank of NCCL that is late, and its pod', async (t) => {
     processRow(0, seconds),
   ])
   const late = times.map((seconds) => processRow(3, seconds, { process_state: 'stopped' }))
-  const ranks = [liveRank(0, first), liveRank(3, late)]
-  t.match(findNoProgress(ranks, now), [
+  const pods = [livePod(0, first), livePod(3, late)]
+  t.match(findNoProgress(pods, now), [
     {
       sentence:
         'For 2 min, 3 ranks wait in AllReduce number 6,650 of the NCCL communicator ' +
@@ -46,22 +46,22 @@ t.test('top names the rank of NCCL that is late, and its pod', async (t) => {
         'stopped.',
     },
   ])
-  t.strictSame([...(findNoProgress(ranks, now)[0]?.pods ?? [])], ['hpc/app-3'])
+  t.strictSame([...(findNoProgress(pods, now)[0]?.pods ?? [])], ['hpc/app-3'])
 })
 
 t.test('an observer without new rows says nothing', async (t) => {
   const rows = answerRows(120, { ranks: [lateCells(3)] })
-  t.equal(findNoProgress([liveRank(0, rows)], now).length, 1)
-  const [rank] = [liveRank(0, rows)]
-  const [observer] = rank.observers
+  t.equal(findNoProgress([livePod(0, rows)], now).length, 1)
+  const [pod] = [livePod(0, rows)]
+  const [observer] = pod.observers
   t.strictSame(
-    findNoProgress([{ ...rank, observers: [{ ...observer, isOver: true }] } as never], now),
+    findNoProgress([{ ...pod, observers: [{ ...observer, isOver: true }] } as never], now),
     [],
   )
 })
 
 t.test('a log that starts again has no answer', async (t) => {
-  const rank = liveRank(0, answerRows(120, { ranks: [lateCells(3)] }))
-  rank.observers[0]?.log.restart()
-  t.strictSame(findNoProgress([rank], now), [])
+  const pod = livePod(0, answerRows(120, { ranks: [lateCells(3)] }))
+  pod.observers[0]?.log.restart()
+  t.strictSame(findNoProgress([pod], now), [])
 })

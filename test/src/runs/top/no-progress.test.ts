@@ -11,7 +11,7 @@ import { startLiveStore } from '../../../../src/runs/top/live-store.ts'
 import { findNoProgress } from '../../../../src/runs/top/no-progress.ts'
 import type { PythonProcess } from '../../../../src/runs/waiting/current-stacks.ts'
 import { absent, waiting } from '../findings/cases.ts'
-import { DESCRIPTIONS, rankRows } from '../findings/rows.ts'
+import { DESCRIPTIONS, podRows } from '../findings/rows.ts'
 import { nowRow, STACKS } from '../metrics/python-profile/python-rows.ts'
 import { type CountedReads, countReads } from './counted-reads.ts'
 
@@ -33,36 +33,36 @@ function observerOf(metric: string, rows: readonly Sample[], pod = 'job-3') {
 t.test('the line of Python in which a late process is', async (t) => {
   const stack = '<module> (train.py:60);load_batch (data.py:41)'
   const late = { ...absent('stopped', () => 21), now: { threads: 'main', stack } }
-  const rows = rankRows('3', waiting, { others: [late] })
+  const rows = podRows('3', waiting, { others: [late] })
   const sentences = (metrics: readonly string[]) => {
     const observers = metrics.map((metric) => observerOf(metric, rows))
-    const rank = { namespace: 'hpc', pod: 'job-3', node: null, rank: '3', observers }
+    const pod = { namespace: 'hpc', pod: 'job-3', node: null, pod_index: '3', observers }
     const now = observers[0]?.log.lastAt() ?? 0
-    return findNoProgress([rank], now).map(({ sentence }) => sentence)
+    return findNoProgress([pod], now).map(({ sentence }) => sentence)
   }
   const text = /MPI rank 1 has not come: it is stopped in load_batch \(data\.py:41\)\.$/
   t.match(sentences(['mpi-trace', 'python-profile']), [text])
   t.match(sentences(['mpi-trace']), [/MPI rank 1 has not come: it is stopped\.$/])
 })
 
-t.test('ranks of Python that wait for a data loader that hangs', async (t) => {
+t.test('pods of Python that wait for a data loader that hangs', async (t) => {
   const computes = [{ stack: STACKS.computes, unchanged: 0 }]
   const worker = { pid: 71, stack: STACKS.worker, unchanged: 150 }
   const shapes = [
     ['0', [{ stack: STACKS.waits, unchanged: 140 }]],
     ['1', [{ stack: STACKS.asks, unchanged: 150 }, worker]],
   ] as const
-  const rankOf = ([rank, own]: (typeof shapes)[number], silent = 0) => {
+  const livePod = ([index, own]: (typeof shapes)[number], silent = 0) => {
     const rows = [0, 10, 200 - silent].flatMap((seconds) =>
-      (seconds <= 10 ? computes : own).map((shape) => nowRow(seconds, { rank, ...shape })),
+      (seconds <= 10 ? computes : own).map((shape) => nowRow(seconds, { index, ...shape })),
     )
-    const pod = `job-${rank}`
+    const pod = `job-${index}`
     const observers = [observerOf('python-profile', rows, pod)]
-    return { namespace: 'hpc', pod, node: null, rank, observers }
+    return { namespace: 'hpc', pod, node: null, pod_index: index, observers }
   }
   const now = 1.79e12 + 201_000
   const found = findNoProgress(
-    shapes.map((shape) => rankOf(shape)),
+    shapes.map((shape) => livePod(shape)),
     now,
   )
   t.match(found, [
@@ -74,7 +74,7 @@ t.test('ranks of Python that wait for a data loader that hangs', async (t) => {
     },
   ])
   t.strictSame([...(found[0]?.pods ?? [])].sort(), ['hpc/job-0', 'hpc/job-1'])
-  const silent = shapes.map((shape) => rankOf(shape, 190))
+  const silent = shapes.map((shape) => livePod(shape, 190))
   t.strictSame(findNoProgress(silent, now + 300_000), [], 'no rows arrive')
 })
 

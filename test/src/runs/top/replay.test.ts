@@ -6,7 +6,7 @@ import { addEntry, newRun } from '../../../../src/runs/report/gather.ts'
 import { startAssessor } from '../../../../src/runs/top/findings/assessment.ts'
 import { HALF_SECONDS } from '../../../../src/runs/top/findings/log-evidence.ts'
 import { startLiveLog } from '../../../../src/runs/top/live-log.ts'
-import { buildLines } from '../../../../src/runs/top/ranks.ts'
+import { buildLines } from '../../../../src/runs/top/pods.ts'
 import { gatherLogs } from '../../../../src/runs/top/recorded-logs.ts'
 import { type Replay, startReplay } from '../../../../src/runs/top/replay.ts'
 import { BUILT_IN_ROWS } from '../log/built-in.ts'
@@ -44,7 +44,7 @@ t.test('the finding about a load comes within two windows, and goes when it ends
   const shown: number[] = []
   for (let at = replay.from; at <= replay.to; at += SECOND) {
     replay.advance(at)
-    const [findings = []] = [...assessor.assess(replay.ranks, at).findings.values()]
+    const [findings = []] = [...assessor.assess(replay.pods, at).findings.values()]
     if (findings.includes('waiting-for-cpu')) shown.push(at)
   }
   const [first = 0, last = 0] = [shown[0], shown.at(-1)]
@@ -58,7 +58,7 @@ const RUNS: Readonly<Record<string, readonly string[]>> = {
   'a CPU limit': ['findings/perf-sysstat-throttled.log', 'findings/pressure-throttled.log'],
   'crowded processors': ['findings/perf-sysstat-crowded.log', 'findings/pressure-crowded.log'],
   'waiting for storage': ['findings/perf-sysstat-storage.log', 'findings/pressure-storage.log'],
-  'uneven work in MPI': [0, 1].map((rank) => `mpi/mpi-trace-imbalanced-${rank}.log`),
+  'uneven work in MPI': [0, 1].map((pod) => `mpi/mpi-trace-imbalanced-${pod}.log`),
 }
 
 /** Removes how long the run took: the report also counts rows that no finding reads. */
@@ -68,11 +68,11 @@ for (const [title, names] of Object.entries(RUNS)) {
   t.test(`at its end, a replay says what the report says: ${title}`, async (t) => {
     const replay = replayOf(names)
     replay.advance(replay.to)
-    const { verdict } = startAssessor().assess(replay.ranks, replay.to)
+    const { verdict } = startAssessor().assess(replay.pods, replay.to)
     const run = newRun(BUILT_IN_ROWS)
     for (const entry of entriesIn(names)) addEntry(run, entry)
     const page = pageData(run, 'auto')
-    t.match(verdict, /^Took .* on \d+ (MPI )?ranks?\./)
+    t.match(verdict, /^Took .* on \d+ (MPI )?pods?\./)
     t.equal(withoutLength(verdict), withoutLength(page.verdict))
   })
 }
@@ -97,13 +97,13 @@ t.test('at any time, the table has the values that top shows while a log grows',
     const now = replay.from + seconds * SECOND
     replay.advance(now)
     const log = liveLogAt(name, 'vitals', now)
-    const live = replay.ranks.map((rank) => ({
-      ...rank,
-      observers: rank.observers.map((observer) => ({ ...observer, log })),
+    const live = replay.pods.map((pod) => ({
+      ...pod,
+      observers: pod.observers.map((observer) => ({ ...observer, log })),
     }))
     const facts = { now, findings: new Map() }
-    const [lines, expected] = [replay.ranks, live].map((ranks) =>
-      buildLines(ranks, replay.columns, 'program', facts).map(({ state: _, ...line }) => line),
+    const [lines, expected] = [replay.pods, live].map((pods) =>
+      buildLines(pods, replay.columns, 'program', facts).map(({ state: _, ...line }) => line),
     )
     t.strictSame(lines, expected, `after ${seconds} s`)
     t.ok((lines ?? []).length > 0)

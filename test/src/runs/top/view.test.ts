@@ -10,10 +10,10 @@ const columnsOf = (...metrics: readonly string[]) => chooseColumns(KNOWN, new Se
 t.test('the lines stay sorted by the same column when another metric appears', async (t) => {
   const before = columnsOf('perf-sysstat')
   const after = columnsOf('perf-sysstat', 'pressure')
-  const { sort } = firstView(before, 'rank', undefined)
+  const { sort } = firstView(before, 'pod', undefined)
   t.equal(sort, 'percent_wait')
   t.equal(keepSort(sort, before, after), 'run_delay', 'the column WAIT has another key')
   t.equal(keepSort('rss', before, after), 'rss')
-  t.equal(keepSort(undefined, before, after), undefined, 'the order of the ranks')
+  t.equal(keepSort(undefined, before, after), undefined, 'the order of the pods')
   t.equal(keepSort('rss', before, columnsOf('network')), 'bytes_sent')
 })

@@ -1,5 +1,5 @@
-// The ranks over time: a row for each rank or group of ranks, time from left to right, and in each
-// interval the parts of the states as colours, one above the other.
+// The activity over time: a row for each pod or MPI rank, or for a group of them, time from left to
+// right, and in each interval the parts of the states as colours, one above the other.
 
 import {
   type ActivityData,
@@ -29,7 +29,7 @@ const AXIS = 18
 /** The height of all rows together, if the rows are neither too high nor too low. */
 const ROOM = 230
 const [MIN_HEIGHT, MAX_HEIGHT] = [3, 36]
-/** The height of the row of a single rank among groups. */
+/** The height of the row of a single pod among groups. */
 const NAMED_HEIGHT = 16
 /** The height of a name. */
 const TEXT = 12
@@ -46,14 +46,14 @@ export function startActivity(data: ActivityData) {
   const means = DRAWN.map((_, state) => meanOf(data.lines, state))
   inside('activity', '.states').append(...stateKeys(means))
   const canvas = elementOf(HTMLCanvasElement, 'activity-rows')
-  canvas.setAttribute('aria-label', `Ranks over time. On average: ${describe(means)}.`)
+  canvas.setAttribute('aria-label', `Activity over time. On average: ${describe(means)}.`)
   canvas.addEventListener('pointermove', (event) => tell(event.offsetX, event.offsetY))
   canvas.addEventListener('pointerleave', () => tell(-1, -1))
   tell(-1, -1)
   startTable(data.lines)
 }
 
-/** Returns the mean of a state over all ranks and time; null if it is not known. */
+/** Returns the mean of a state over all pods and time; null if it is not known. */
 function meanOf(lines: readonly ActivityLine[], state: number) {
   let [sum, weights] = [0, 0]
   for (const { count, percents } of lines)
@@ -98,7 +98,7 @@ function startTable(lines: readonly ActivityLine[]) {
   const place = inside('activity', 'table')
   const [head, titles, body] = [made('thead'), made('tr'), made('tbody')]
   titles.append(...['', ...shown.map(({ word }) => word)].map((word) => made('th', word)))
-  titles.firstElementChild?.replaceChildren('Rank')
+  titles.firstElementChild?.replaceChildren(activity.basis === 'mpi' ? 'Rank' : 'Pod')
   head.append(titles)
   body.append(
     ...lines.map((line) => {
@@ -123,7 +123,7 @@ interface Row {
   readonly height: number
 }
 
-/** Returns the rows; among groups of ranks, single ranks are higher, to be seen. */
+/** Returns the rows; among groups of pods, single pods are higher, to be seen. */
 function rowsOf({ lines }: ActivityData): readonly Row[] {
   const usual = Math.floor(ROOM / lines.length)
   const height = Math.min(Math.max(usual, MIN_HEIGHT), MAX_HEIGHT)
@@ -260,7 +260,7 @@ function paintAxis(context: CanvasRenderingContext2D, top: number, width: number
   }
 }
 
-/** Says what the rank under the pointer did; with no rank there, how to read the rows. */
+/** Says what the pod under the pointer did; with no pod there, how to read the rows. */
 function tell(x: number, y: number) {
   const width = elementOf(HTMLCanvasElement, 'activity-rows').clientWidth
   const line = rowsOf(activity).find(({ top, height }) => y >= top && y < top + height)?.line
@@ -286,12 +286,13 @@ function mpiHint() {
 }
 
 function hint() {
+  const noun = activity.basis === 'mpi' ? 'ranks' : 'pods'
   const isGrouped = activity.lines.some(({ count }) => count > 1)
   const sentences = [
-    activity.basis === 'mpi' ? mpiHint() : 'Each row has the parts of the time of a rank.',
-    isGrouped ? 'A row of several ranks is their mean. ' : '',
+    activity.basis === 'mpi' ? mpiHint() : 'Each row has the parts of the time of a pod.',
+    isGrouped ? `A row of several ${noun} is their mean.` : '',
     isGrouped && activity.lines[0]?.count === 1
-      ? 'The first rows are ranks that findings name.'
+      ? `The first rows are ${noun} that findings name.`
       : '',
   ]
   return sentences.join(' ').trim()

@@ -1,4 +1,4 @@
-// The first screen of the page: the efficiency with its factors, the worst findings, and the ranks
+// The first screen of the page: the efficiency with its factors, the worst findings, and the pods
 // over time. It needs only its own data, and is complete before the browser has read the rest.
 
 import { capitalized } from '../../../../lib/capitalized.ts'
@@ -20,9 +20,9 @@ export function startFirstScreen(data: OverviewData) {
   showActivity()
 }
 
-function aboutRun({ ranks, programs, duration: seconds, samples, logs }: OverviewData) {
+function aboutRun({ pods, programs, duration: seconds, samples, logs }: OverviewData) {
   const parts = [
-    counted(ranks, 'rank'),
+    counted(pods, 'pod'),
     ...(programs === 0 ? [] : [counted(programs, 'program')]),
     duration(seconds),
   ]
@@ -73,11 +73,11 @@ function linkTo(id: string, text: string) {
 
 /** Returns a line about a finding, which opens to the whole sentence, advice, and a link to it. */
 function findingLine(
-  { title, sentence, advice, severity, rank, count, lost }: WorstFinding,
+  { title, sentence, advice, severity, pod, count, lost }: WorstFinding,
   index: number,
 ) {
-  const name = /^\d/.test(rank) ? `rank ${rank}` : rank
-  const where = count === 1 ? name : `${counted(count, 'rank')}, most on ${name}`
+  const name = /^\d/.test(pod) ? `pod ${pod}` : pod
+  const where = count === 1 ? name : `${counted(count, 'pod')}, most on ${name}`
   const line = classed('details', severity)
   const summary = made('summary')
   summary.append(

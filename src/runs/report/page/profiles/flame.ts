@@ -25,12 +25,12 @@ export function share(part: number, whole: number) {
 }
 
 /**
- * Returns the seconds in each frame itself, of all ranks or of one rank.
+ * Returns the seconds in each frame itself, of all pods or of one pod.
  *
- * @param rank the rank; empty for all ranks
+ * @param pod the pod; empty for all pods
  */
-function selfSeconds({ flame }: Profile, rank: string): readonly number[] {
-  const single = flame.single.find((other) => other.rank === rank)
+function selfSeconds({ flame }: Profile, pod: string): readonly number[] {
+  const single = flame.single.find((other) => other.pod === pod)
   if (single === undefined) return flame.seconds
   const seconds: number[] = new Array(flame.parents.length).fill(0)
   for (const [index, frame] of single.frames.entries()) seconds[frame] = single.seconds[index] ?? 0
@@ -38,14 +38,14 @@ function selfSeconds({ flame }: Profile, rank: string): readonly number[] {
 }
 
 /**
- * Returns the tree of the frames with time, of all ranks or of one rank.
+ * Returns the tree of the frames with time, of all pods or of one pod.
  *
- * @param rank the rank; empty for all ranks
+ * @param pod the pod; empty for all pods
  */
-export function treeOf(profile: Profile, rank: string): Frame {
+export function treeOf(profile: Profile, pod: string): Frame {
   const { names, parents, functions } = profile.flame
-  const label = rank === '' ? 'all ranks' : rankLabel(rank)
-  const frames = selfSeconds(profile, rank).map((seconds, frame): Frame => {
+  const label = pod === '' ? 'all pods' : podLabel(pod)
+  const frames = selfSeconds(profile, pod).map((seconds, frame): Frame => {
     const name = names[functions[frame] ?? -1] ?? label
     return { name, value: seconds, self: seconds, children: [] }
   })
@@ -62,8 +62,8 @@ function addFrame(frames: readonly Frame[], frame: number, above: number) {
   parent.children.push(child)
 }
 
-function rankLabel(rank: string) {
-  return /^\d/.test(rank) ? `rank ${rank}` : rank
+function podLabel(pod: string) {
+  return /^\d/.test(pod) ? `pod ${pod}` : pod
 }
 
 /** Compares names; frames that stand for others are last. */

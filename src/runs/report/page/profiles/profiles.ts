@@ -1,5 +1,5 @@
 // The functions in which the processes spent their time: a flame graph, the functions in which
-// ranks differ, and a table of the functions by rank. Only a page with profiles has this script,
+// pods differ, and a table of the functions by pod. Only a page with profiles has this script,
 // which follows all others.
 
 import type { FlameGraph } from 'd3-flame-graph'
@@ -7,15 +7,15 @@ import type { PageData } from '../../data.ts'
 import type { Titled } from '../../plots.ts'
 import { DATA } from '../data.ts'
 import { classed, inside, made, scrollOf } from '../elements.ts'
-import { isRankShown } from '../filter.ts'
+import { isPodShown } from '../filter.ts'
 import { counted, plain } from '../format.ts'
 import { showTable, startTable, type Table, type TableRow } from '../table.ts'
 import { addTopic, startTopic } from '../topics.ts'
 import { drawGraph, share, treeOf } from './flame.ts'
 
 const PROFILES: NonNullable<PageData['profiles']> = DATA.profiles ?? { programs: [], omitted: 0 }
-/** The choices of the section: a program, a rank, and the text to search for. */
-const chosen = { program: 0, rank: '', text: '' }
+/** The choices of the section: a program, a pod, and the text to search for. */
+const chosen = { program: 0, pod: '', text: '' }
 
 const drawn: { graph: FlameGraph | undefined; table: Table | undefined } = {
   graph: undefined,
@@ -31,7 +31,7 @@ function profile() {
 function showGraph() {
   const detail = inside('profiles', '.told')
   detail.textContent = ''
-  const tree = treeOf(profile(), chosen.rank)
+  const tree = treeOf(profile(), chosen.pod)
   drawn.graph = drawGraph(inside('profiles', '.frames'), detail, tree)
   if (chosen.text !== '') drawn.graph.search(chosen.text)
 }
@@ -42,7 +42,7 @@ function markFrames() {
   else drawn.graph?.search(chosen.text)
 }
 
-/** Shows the program and the rank that are chosen. */
+/** Shows the program and the pod that are chosen. */
 function showProfile() {
   showGraph()
   showDifferences()
@@ -60,18 +60,18 @@ const TIMES: readonly Titled[] = [
 ]
 
 function showFunctions() {
-  const { ranks, functions } = profile()
+  const { pods, functions } = profile()
   const rows = functions.rows.flatMap((row) => {
     const name = functionName(row)
     const outs = row.outliers.map((indexes) => new Set(indexes))
-    return ranks.flatMap((rank, index) => {
+    return pods.flatMap((pod, index) => {
       const values = [row.self[index] ?? null, row.total[index] ?? null]
       if (values[0] === null) return []
-      return [{ rank, program: name, values, marks: outs.map((own) => own.has(index)) }]
+      return [{ pod, program: name, values, marks: outs.map((own) => own.has(index)) }]
     })
   })
   const isRowShown = (row: TableRow) =>
-    isRankShown(row) && (chosen.rank === '' || chosen.rank === row.rank)
+    isPodShown(row) && (chosen.pod === '' || chosen.pod === row.pod)
   const table = startTable(
     { columns: TIMES, rows, isShown: isRowShown },
     'functions',
@@ -88,13 +88,13 @@ function showFunctions() {
 }
 
 function showDifferences() {
-  const { differences, omittedDifferences, ranks, incomplete, incompleteCount } = profile()
+  const { differences, omittedDifferences, pods, incomplete, incompleteCount } = profile()
   const rows = differences.map((difference) => {
-    const [worst] = difference.ranks
+    const [worst] = difference.pods
     const row = made('tr')
     const [self, more] = [worst?.self ?? 0, worst?.more ?? 0]
-    const names = difference.ranks.map(({ rank }) => rank).join(', ')
-    const others = difference.rankCount - difference.ranks.length
+    const names = difference.pods.map(({ pod }) => pod).join(', ')
+    const others = difference.podCount - difference.pods.length
     const cells = [
       others > 0 ? `${names} and ${others.toLocaleString('en')} more` : names,
       functionName(difference),
@@ -110,7 +110,7 @@ function showDifferences() {
   const body = made('tbody')
   body.append(...rows)
   place.replaceChildren(...(rows.length === 0 ? [] : [differenceHead(), body]))
-  const few = ranks.length < 3 ? ' At least three ranks are needed.' : ''
+  const few = pods.length < 3 ? ' At least three pods are needed.' : ''
   const left =
     omittedDifferences > 0 ? ` ${counted(omittedDifferences, 'more function')} differ.` : ''
   const ends =
@@ -126,18 +126,18 @@ function showDifferences() {
 }
 
 const RULE =
-  'A rank is named if it used at least a quarter more time in the function itself than the ' +
-  'median of the ranks, at least 1 % of the time of all its functions more, and more than four ' +
-  'standard deviations more: of the ranks (estimated by the median absolute deviation), and of ' +
+  'A pod is named if it used at least a quarter more time in the function itself than the ' +
+  'median of the pods, at least 1 % of the time of all its functions more, and more than four ' +
+  'standard deviations more: of the pods (estimated by the median absolute deviation), and of ' +
   'the number of samples (its square root).'
 
 function differenceHead() {
   const [head, row] = [made('thead'), made('tr')]
   const titles = [
-    'Ranks, the greatest first',
+    'Pods, the greatest first',
     'Function',
     'Greatest',
-    'Median of the ranks',
+    'Median of the pods',
     'Difference',
     '',
   ]
@@ -166,29 +166,29 @@ function fill(select: HTMLElement, options: readonly (readonly [string, string])
   )
 }
 
-/** Fills the list of the ranks, and says which are left out. */
-function fillRanks(select: HTMLElement) {
-  const { ranks, flame } = profile()
-  const single = new Set(flame.single.map(({ rank }) => rank))
-  const own = ranks.filter((rank) => single.has(rank)).map((rank) => [rank, rank] as const)
-  fill(select, [['', `all ${counted(ranks.length, 'rank')}`], ...own])
-  const left = ranks.length - own.length
+/** Fills the list of the pods, and says which are left out. */
+function fillPods(select: HTMLElement) {
+  const { pods, flame } = profile()
+  const single = new Set(flame.single.map(({ pod }) => pod))
+  const own = pods.filter((pod) => single.has(pod)).map((pod) => [pod, pod] as const)
+  fill(select, [['', `all ${counted(pods.length, 'pod')}`], ...own])
+  const left = pods.length - own.length
   inside('profiles', '.left-out').textContent =
     left === 0
       ? ''
-      : `The stacks of ${counted(left, 'single rank')} did not fit into the page. ` +
-        'All ranks are in "all ranks".'
+      : `The stacks of ${counted(left, 'single pod')} did not fit into the page. ` +
+        'All pods are in "all pods".'
 }
 
 /** Adds the choices of the section. */
 function addChoices(place: HTMLElement) {
   const programs = made('select')
-  const ranks = made('select')
+  const pods = made('select')
   const text = made('input')
-  const select = { programs, ranks }
+  const select = { programs, pods }
   Object.assign(text, { type: 'search', id: 'profile-search', spellcheck: false })
   programs.id = 'profile-program'
-  ranks.id = 'profile-rank'
+  pods.id = 'profile-pod'
   fill(
     programs,
     PROFILES.programs.map(({ program, seconds }, index) => [
@@ -196,14 +196,14 @@ function addChoices(place: HTMLElement) {
       `${program}, ${plain(seconds)} s`,
     ]),
   )
-  place.append(choice('Program', programs), choice('Rank', ranks), choice('Search', text))
+  place.append(choice('Program', programs), choice('Pod', pods), choice('Search', text))
   programs.addEventListener('change', () => {
-    Object.assign(chosen, { program: Number(programs.value), rank: '' })
-    fillRanks(select.ranks)
+    Object.assign(chosen, { program: Number(programs.value), pod: '' })
+    fillPods(select.pods)
     showProfile()
   })
-  ranks.addEventListener('change', () => {
-    chosen.rank = ranks.value
+  pods.addEventListener('change', () => {
+    chosen.pod = pods.value
     showGraph()
     showFunctions()
   })
@@ -211,7 +211,7 @@ function addChoices(place: HTMLElement) {
     chosen.text = text.value.trim()
     markFrames()
   })
-  fillRanks(ranks)
+  fillPods(pods)
 }
 
 const ABOUT =
@@ -243,10 +243,10 @@ function buildProfiles(place: HTMLElement) {
   functions.id = 'functions'
   const table = made('table')
   table.append(made('thead'), made('tbody'))
-  const scroll = scrollOf('Functions by rank')
+  const scroll = scrollOf('Functions by pod')
   scroll.append(table)
   functions.append(scroll, classed('p', 'note marks'), classed('p', 'note left'))
-  const differing = scrollOf('Functions in which ranks differ')
+  const differing = scrollOf('Functions in which pods differ')
   differing.append(classed('table', 'differing'))
   place.append(
     classed('p', 'note', `${ABOUT}${more}`),
@@ -254,10 +254,10 @@ function buildProfiles(place: HTMLElement) {
     classed('p', 'note left-out'),
     classed('output', 'told'),
     classed('div', 'frames'),
-    made('h3', 'Functions in which ranks differ'),
+    made('h3', 'Functions in which pods differ'),
     differing,
     classed('p', 'note rule'),
-    made('h3', 'Functions by rank'),
+    made('h3', 'Functions by pod'),
     functions,
   )
   addChoices(choices)

@@ -3,7 +3,7 @@
 import type { PageData } from '../../data.ts'
 import { DATA } from '../data.ts'
 import { classed, inside, made, scrollOf } from '../elements.ts'
-import { isRankShown } from '../filter.ts'
+import { isPodShown } from '../filter.ts'
 import { counted, plain } from '../format.ts'
 import { buildMpiPlots } from '../sections.ts'
 import { mostOf, shownUnit } from '../shown-units.ts'
@@ -63,12 +63,7 @@ function showMpiCalls() {
 
 function showMpiRanks() {
   const { columns, rows, omitted, size, problem } = mpiJob()
-  const table = startTable(
-    { columns, rows, isShown: isRankShown },
-    'mpi-ranks',
-    'Process',
-    '.marks',
-  )
+  const table = startTable({ columns, rows, isShown: isPodShown }, 'mpi-ranks', 'Process', '.marks')
   mpiShown.table = table
   showTable(table)
   const notes = [

@@ -1,9 +1,9 @@
-// The tables of metrics by rank, each in a topic of its own.
+// The tables of metrics by pod, each in a topic of its own.
 
 import type { PagePart } from '../../../metrics/page-part.ts'
 import { DATA } from '../data.ts'
 import { classed, inside, made, scrollOf } from '../elements.ts'
-import { isRankShown } from '../filter.ts'
+import { isPodShown } from '../filter.ts'
 import { plain } from '../format.ts'
 import { shownUnit } from '../shown-units.ts'
 import { addTopic, startTopic } from '../topics.ts'
@@ -16,7 +16,7 @@ export function addParts() {
 function addPart(part: PagePart) {
   const place = addTopic(part.id, part.title, part.facts)
   startTopic(place, () => {
-    const scroll = scrollOf(`${part.title} by rank`)
+    const scroll = scrollOf(`${part.title} by pod`)
     scroll.append(made('table'))
     place.append(noteOf(part), scroll, classed('p', 'note', part.left))
     return () => showRows(part)
@@ -40,12 +40,12 @@ function linkTo(address: string): HTMLElement {
 
 function showRows({ id, columns, rows }: PagePart) {
   const [head, titles, body] = [made('thead'), made('tr'), made('tbody')]
-  titles.append(...['Rank', ...columns.map(({ title }) => title)].map((title) => made('th', title)))
+  titles.append(...['Pod', ...columns.map(({ title }) => title)].map((title) => made('th', title)))
   head.append(titles)
-  for (const { rank, cells } of rows.filter((one) => isRankShown({ rank: one.rank, marks: [] }))) {
+  for (const { pod, cells } of rows.filter((one) => isPodShown({ pod: one.pod, marks: [] }))) {
     const texts = cells.map((cell, index) => cellText(cell, columns[index]?.unit))
     const row = made('tr')
-    row.append(...[rank, ...texts].map((text) => made('td', text)))
+    row.append(...[pod, ...texts].map((text) => made('td', text)))
     body.append(row)
   }
   inside(id, 'table').replaceChildren(head, body)

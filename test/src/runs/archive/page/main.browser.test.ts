@@ -173,7 +173,7 @@ t.test('the keyboard reaches everything, and runs without numbers are listed', a
       phase: null,
       started: null,
       seconds: null,
-      ranks: null,
+      pods: null,
       cores: nothing,
       memory: nothing,
     },

@@ -16,11 +16,11 @@ export function storedRun(index: number): StoredRun {
   return {
     ...{ name, workload, started, seconds: 60 + index },
     phase: isBad ? 'Failed' : 'Succeeded',
-    ranks: { observed: 4, expected: 4 },
+    pods: { observed: 4, expected: 4 },
     cores: { used: 2 + (index % 3) / 2, requested: 4 },
     memory: { used: (1 + (index % 5)) * 2 ** 28, requested: 2 ** 31 },
     images: [`registry.example/solver:${index % 3}`],
-    finding: isBad ? 'rank 2 had container app killed: memory ran out (limit 2 GiB)' : null,
+    finding: isBad ? 'pod 2 had container app killed: memory ran out (limit 2 GiB)' : null,
     path: `date=${new Date(started * 1000).toISOString().slice(0, 10)}/run=${name}`,
     hasPage: true,
   }

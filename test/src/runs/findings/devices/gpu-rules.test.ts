@@ -1,7 +1,7 @@
 import t from 'tap'
 import { findWith } from '../cases.ts'
 import { checkOptional } from '../optional-rule.ts'
-import { findIn, rankRows, type Sections } from '../rows.ts'
+import { findIn, podRows, type Sections } from '../rows.ts'
 
 // The rows are built: no GPU was at hand.
 
@@ -28,7 +28,7 @@ t.test('power and heat have different sentences, and need samples', async (t) =>
 t.test('rows of gpu-nvidia count as those of gpu', async (t) => {
   const memory_used = 16_000 * MIB
   const gpu = { memory_used, heat_limited: 1, gpu_busy: 0 }
-  const rows = rankRows('0', { gpu, line: { self_wall: 100, self_running: 0 } })
+  const rows = podRows('0', { gpu, line: { self_wall: 100, self_running: 0 } })
   const renamed = rows.map((row) => {
     return row.metric === 'gpu'
       ? { ...row, metric: 'gpu-nvidia', source: `${row.source}-nvidia` }
@@ -50,7 +50,7 @@ t.test('a line that waits for a busy GPU, or waits shortly, is not found', async
 })
 
 t.test('a GPU of which the rows end early counts as busy after them', async (t) => {
-  const rows = rankRows('0', { line: { self_wall: 100, self_running: 0 }, gpu: { gpu_busy: 0 } })
+  const rows = podRows('0', { line: { self_wall: 100, self_running: 0 }, gpu: { gpu_busy: 0 } })
   const until = (last: number) =>
     rows.filter(({ metric, seconds }) => metric !== 'gpu' || seconds <= last)
   const sentences = (last: number) =>
@@ -64,7 +64,7 @@ t.test('a GPU of which the rows end early counts as busy after them', async (t) 
 
 t.test('of several processes, the mean of their waits counts', async (t) => {
   const waits = { line: { self_wall: 60, self_running: 0 }, gpu: { gpu_busy: 10 } }
-  const first = rankRows('0', waits)
+  const first = podRows('0', waits)
   const second = first
     .filter(({ metric }) => metric === 'python-profile')
     .map((row) => ({ ...row, pid: 101, function: 'step (train.py:12)', self_wall: 1 }))
@@ -76,7 +76,7 @@ t.test('of several processes, the mean of their waits counts', async (t) => {
 
 t.test('a launcher, which waits for the program that computes, does not count', async (t) => {
   const waits = { line: { self_wall: 90, self_running: 60 }, gpu: { gpu_busy: 50 } }
-  const own = rankRows('0', waits)
+  const own = podRows('0', waits)
   const launcher = own
     .filter(({ metric }) => metric === 'python-profile')
     .map((row) => ({ ...row, program: 'torchrun', pid: 50, self_wall: 118, self_running: 1 }))
@@ -84,13 +84,13 @@ t.test('a launcher, which waits for the program that computes, does not count', 
   t.notOk(rules.includes('gpu-idle-while-python-waits'), rules.join())
 })
 
-t.test('the rules are listed as not checked only if some ranks have the metric', async (t) => {
+t.test('the rules are listed as not checked only if some pods have the metric', async (t) => {
   checkOptional(t, 'gpu-memory-nearly-full', 'gpu')
   checkOptional(t, 'gpu-throttled', 'gpu')
 })
 
 t.test('columns that the driver does not have are named', async (t) => {
-  const { notChecked } = findIn(rankRows('0', { gpu: { gpu_busy: null, memory_used: null } }))
+  const { notChecked } = findIn(podRows('0', { gpu: { gpu_busy: null, memory_used: null } }))
   t.match(
     notChecked.filter(({ rule }) => rule.startsWith('gpu-')),
     [{ rule: 'gpu-memory-nearly-full', reason: /memory_used/ }, { reason: /gpu_busy/ }],

@@ -1,10 +1,10 @@
 import t from 'tap'
 import { busy, CASES, findWith } from '../cases.ts'
-import { findIn, inShort, LENGTH, rankRows, type Sections } from '../rows.ts'
+import { findIn, inShort, LENGTH, podRows, type Sections } from '../rows.ts'
 
 t.test('time with data in the send queue counts only as far as nothing computed', async (t) => {
   const rows = (computing: number) =>
-    rankRows('0', { ...busy(computing), socket: { send_queue: 1000 } }).map((row) => {
+    podRows('0', { ...busy(computing), socket: { send_queue: 1000 } }).map((row) => {
       const isEmpty = row.section === 'socket' && row.seconds > 0.6 * LENGTH
       return isEmpty ? { ...row, send_queue: 0 } : row
     })
@@ -14,7 +14,7 @@ t.test('time with data in the send queue counts only as far as nothing computed'
 })
 
 t.test('threads that compute together do not hide the time in which none does', async (t) => {
-  const burst = rankRows('0', { socket: { send_queue: 1000 } }).map((row) => {
+  const burst = podRows('0', { socket: { send_queue: 1000 } }).map((row) => {
     const seconds = Math.min(row.seconds, 40)
     if (row.metric === 'perf-sysstat') return { ...row, percent_cpu: row.seconds > 40 ? 0 : 800 }
     return row.section === 'process' ? { ...row, cpu_time: 8 * seconds } : row
@@ -24,7 +24,7 @@ t.test('threads that compute together do not hide the time in which none does', 
 })
 
 t.test('a process that executed another program has the CPU time of both', async (t) => {
-  const rows = rankRows('0', { ...busy(0.9), socket: { send_queue: 1000 } }).map((row) => {
+  const rows = podRows('0', { ...busy(0.9), socket: { send_queue: 1000 } }).map((row) => {
     const isProcess = row.section === 'process' && typeof row.program === 'string'
     return isProcess && row.seconds < 110 ? { ...row, program: 'sh' } : row
   })
@@ -37,15 +37,15 @@ t.test('the time lost by retransmissions is not known: connections wait at once'
   t.match(findings[0]?.sentence, /again, because they were not acknowledged in time\.$/)
 })
 
-t.test('retransmissions do not explain that a rank waits for the network', async (t) => {
+t.test('retransmissions do not explain that a pod waits for the network', async (t) => {
   const { socket } = CASES['network-bound'].changes
   const found = findWith({ ...busy(0.2), socket: socket ?? {}, tcp: { retransmitted: 15 } })
   t.strictSame([...inShort(found)].sort(), ['network-bound 3', 'retransmissions 3'])
 })
 
-t.test('a rank without sockets is not network-bound, and the rule is checked', async (t) => {
+t.test('a pod without sockets is not network-bound, and the rule is checked', async (t) => {
   const reasonsFor = (changes: Sections, only: readonly (keyof Sections)[]) =>
-    findIn(rankRows('0', changes, { only }))
+    findIn(podRows('0', changes, { only }))
       .notChecked.filter(({ rule }) => rule === 'network-bound')
       .map(({ reason }) => reason)
   const other = ['perf', 'process', 'tcp'] as const

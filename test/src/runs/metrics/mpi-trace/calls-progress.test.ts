@@ -76,7 +76,7 @@ t.test('the line of Python in which a late process is', async (t) => {
     known?.sentence,
     /MPI rank 1 has not come: it is stopped in load_batch \(data\.py:41\)\.$/,
   )
-  t.match(known?.ranks[0]?.stuck?.document(), {
+  t.match(known?.pods[0]?.stuck?.document(), {
     late: [{ pythonLine: 'load_batch (data.py:41)' }],
   })
   const [other] = findWith(waiting, late()).findings

@@ -44,7 +44,7 @@ export function mpiLines(process: TracedProcess): readonly string[] {
   const row = (section: string, cells: object) =>
     JSON.stringify({
       ...{ kind: 'process', source: `hpc/job-${pod}/mpi-trace`, metric: 'mpi-trace' },
-      ...{ namespace: 'hpc', pod: `job-${pod}`, node: 'n', rank: pod },
+      ...{ namespace: 'hpc', pod: `job-${pod}`, node: 'n', pod_index: pod },
       ...{ timepoint, time: '2026-03-01T10:00:00.000Z', seconds: 10 * timepoint, interval: null },
       ...{ section, ...identity, ...cells },
     })

@@ -22,11 +22,11 @@ const RULES = ['waiting-in-collectives', 'waiting-in-point-to-point', 'much-time
 
 type Found = ReturnType<typeof documentOf>
 
-/** Returns the findings as `rule: rank < MPI rank waited for in call`. */
+/** Returns the findings as `rule: pod < MPI rank waited for in call`. */
 const inShort = ({ findings }: Found) =>
-  findings.flatMap(({ rule, ranks }) =>
-    ranks.map(({ rank, waitedFor: { mpiRank, call } = { mpiRank: '-', call: '-' } }) => {
-      return `${rule}: ${rank} < ${mpiRank} in ${call}`
+  findings.flatMap(({ rule, pods }) =>
+    pods.map(({ podIndex, waitedFor: { mpiRank, call } = { mpiRank: '-', call: '-' } }) => {
+      return `${rule}: ${podIndex} < ${mpiRank} in ${call}`
     }),
   )
 
@@ -62,7 +62,7 @@ t.test(
       'waiting-in-collectives: collective-1 < 2 in MPI_Allreduce',
     ])
     const [finding] = found.findings
-    t.match(finding?.ranks, [
+    t.match(finding?.pods, [
       {
         things: [
           'MPI rank 1 for MPI rank 2 of collective-1, mostly in MPI_Allreduce',
@@ -98,7 +98,7 @@ t.test('a rank without a log: nothing is found, and the reason says so', async (
   const run = newRun(BUILT_IN_ROWS)
   const [, name = ''] = recordedLogs('imbalanced')
   const text = readFileSync(new URL(`../../../../logs/mpi/${name}`, import.meta.url), 'utf8')
-  for (const entry of readLog(text, { source: name, rank: '1' }, BUILT_IN_ROWS))
+  for (const entry of readLog(text, { source: name, pod_index: '1' }, BUILT_IN_ROWS))
     addEntry(run, entry)
   const found = documentOf(run, '')
   t.strictSame(inShort(found), [])
@@ -182,7 +182,7 @@ t.test('a rank that was killed is checked until then, and listed', async (t) => 
   const found = findOf(waiting(0, 2, 50), waiting(1, 2, 40), lost)
   t.equal(inShort(found).length, 2)
   const reason = 'a process ended without MPI_Finalize, so that its last calls are missing'
-  const listed = unchecked(found).filter(({ ranks }) => ranks?.join() === '2')
+  const listed = unchecked(found).filter(({ pods }) => pods?.join() === '2')
   t.match(
     listed,
     RULES.map((rule) => ({ rule, reason })),

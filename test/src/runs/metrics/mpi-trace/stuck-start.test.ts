@@ -32,7 +32,14 @@ function sampleOf(row: Row, timepoint: number): Sample {
   const time = new Date(1_700_000_000_000 + timepoint * 10_000).toISOString()
   return {
     ...{ kind: 'process', source: pod, metric: 'mpi-trace', namespace: 'hpc', pod, node: null },
-    ...{ rank: null, timepoint, time, seconds: timepoint * 10, interval: null, section: 'start' },
+    ...{
+      pod_index: null,
+      timepoint,
+      time,
+      seconds: timepoint * 10,
+      interval: null,
+      section: 'start',
+    },
     ...{ container: 'app', program: 'lmp', pid, mpi_rank: rank, mpi_size: size, job: null, call },
     ...{ waited: timepoint * 10, process_state: state, cpu_time: cpu },
   } as Sample

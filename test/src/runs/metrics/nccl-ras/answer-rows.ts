@@ -62,9 +62,14 @@ export function processRow(rank: number, seconds: number, changes: Cells = {}): 
 
 const KINDS = { service: 'pod', communicator: 'pod', rank: 'device', process: 'process' } as const
 
-function sample(rank: string, seconds: number, section: keyof typeof KINDS, cells: Cells): Sample {
-  const pod = `job-${rank}-abcde`
-  const place = { metric: 'nccl-ras', namespace: 'hpc', pod, node: 'node-1', rank }
+function sample(
+  pod_index: string,
+  seconds: number,
+  section: keyof typeof KINDS,
+  cells: Cells,
+): Sample {
+  const pod = `job-${pod_index}-abcde`
+  const place = { metric: 'nccl-ras', namespace: 'hpc', pod, node: 'node-1', pod_index }
   const time = new Date(1.79e12 + seconds * 1000).toISOString()
   return {
     ...{ kind: KINDS[section], source: `hpc/${pod}/nccl-ras`, ...place },

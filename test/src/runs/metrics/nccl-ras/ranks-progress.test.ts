@@ -96,7 +96,7 @@ t.test('the finding names the operation, the rank, its pod and its process', asy
     'Since 00:00:00, 3 ranks wait in AllReduce number 6,650 of the NCCL communicator ' +
       '27a079b828ff1a75 of 4 ranks. NCCL rank 3 (pod 3) has not come: its process is stopped.',
   )
-  t.match(finding?.ranks.map(({ rank, things, lost }) => [rank, things, lost]).sort(), [
+  t.match(finding?.pods.map(({ pod, things, lost }) => [pod, things, lost]).sort(), [
     ['0', ['NCCL rank 0'], 120],
     ['1', ['NCCL rank 1'], 120],
     ['3', ['NCCL rank 3'], null],
@@ -106,7 +106,7 @@ t.test('the finding names the operation, the rank, its pod and its process', asy
 t.test('the line of Python in which a late rank is', async (t) => {
   const sleeping = [60, 120].map((at) => processRow(3, at))
   const ranks = [lateCells(3), rankCells(0)]
-  const now = { rank: '3', pid: 73, stack: STACKS.loads }
+  const now = { index: '3', pid: 73, stack: STACKS.loads }
   const last = (...rows: readonly Sample[]) =>
     findIn([...BEFORE, ...rows, ...answerRows(120, { ranks })]).findings.find(
       ({ rule }) => rule === 'no-progress',
@@ -115,7 +115,7 @@ t.test('the line of Python in which a late rank is', async (t) => {
   const process = 'its process sleeps in a system call'
   t.ok(known?.sentence.endsWith(`has not come: ${process} in load_batch (data.py:41).`))
   const lines = [{ pythonLine: 'load_batch (data.py:41)' }]
-  t.match(known?.ranks[0]?.stuck?.document(), { late: lines })
+  t.match(known?.pods[0]?.stuck?.document(), { late: lines })
   for (const other of [nowRow(60, now), nowRow(110, { ...now, pid: 74 })])
     t.ok(last(...sleeping, other)?.sentence.endsWith(`has not come: ${process}.`))
 })

@@ -6,7 +6,7 @@ import {
   newNcclRun,
 } from '../../../../../src/runs/metrics/nccl-ras/nccl-run.ts'
 import { findStuckRanks } from '../../../../../src/runs/metrics/nccl-ras/stuck-ranks.ts'
-import { rankOf } from '../../findings/rows.ts'
+import { podOf } from '../../findings/rows.ts'
 import { answerRows, lateCells, missingCells, processRow, rankCells, WORLD } from './answer-rows.ts'
 
 function runOf(rows: readonly Sample[]) {
@@ -15,7 +15,7 @@ function runOf(rows: readonly Sample[]) {
   return run
 }
 
-const stuckIn = (...rows: readonly Sample[]) => findStuckRanks(runOf(rows), rankOf)
+const stuckIn = (...rows: readonly Sample[]) => findStuckRanks(runOf(rows), podOf)
 
 t.test('a late rank has the process and the pod that have its address', async (t) => {
   const ranks = [lateCells(3), rankCells(0)]
@@ -110,16 +110,16 @@ t.test('the service of a node counts only with a rank of the pod', async (t) => 
 t.test('the logs of a run can be left out and joined', async (t) => {
   const run = runOf([processRow(3, 60), ...answerRows(60, { ranks: [lateCells(3)] })])
   const without = NCCL_STORE.keepLogs(run, (source) => !source.includes('job-3'))
-  t.match(findStuckRanks(without, rankOf)[0]?.late, [{ rank: 3, pod: null }])
+  t.match(findStuckRanks(without, podOf)[0]?.late, [{ rank: 3, pod: null }])
   t.equal(
     findStuckRanks(
       NCCL_STORE.keepLogs(run, () => false),
-      rankOf,
+      podOf,
     ).length,
     0,
   )
   const parts = ['job-3', 'job-0'].map((pod) =>
     NCCL_STORE.keepLogs(run, (one) => one.includes(pod)),
   )
-  t.match(findStuckRanks(NCCL_STORE.join(parts), rankOf)[0]?.late, [{ rank: 3, pod: '3' }])
+  t.match(findStuckRanks(NCCL_STORE.join(parts), podOf)[0]?.late, [{ rank: 3, pod: '3' }])
 })

@@ -1,23 +1,23 @@
 import t from 'tap'
 import { CASES, findWith } from '../../findings/cases.ts'
 import { checkOptional } from '../../findings/optional-rule.ts'
-import { findIn, rankRows, type Sections } from '../../findings/rows.ts'
+import { findIn, podRows, type Sections } from '../../findings/rows.ts'
 
 const { changes, options } = CASES['much-time-in-data-loader']
 const RULE = 'much-time-in-data-loader'
 const LOADER = 'torch/utils/data'
 
-/** Returns the findings of rank 3, of which a third of the time is in a stack. */
+/** Returns the findings of pod 3, of which a third of the time is in a stack. */
 const findThrough = (stack: string, own: Sections = {}) =>
   findWith({ ...changes, ...own, stack: { ...changes.stack, stack } }, options).findings
 
 t.test('the finding says how much of the time was waiting', async (t) => {
   const [finding, ...others] = findWith(changes, options).findings
   t.strictSame(others, [])
-  t.match(finding, { rule: RULE, lost: 30, ranks: [{ rank: '3' }] })
+  t.match(finding, { rule: RULE, lost: 30, pods: [{ pod: '3' }] })
   t.match(
     finding?.sentence,
-    /^Rank 3 spent 25 % of its time in the data loader of PyTorch: 27 s waiting, and 3 s running/,
+    /^Pod 3 spent 25 % of its time in the data loader of PyTorch: 27 s waiting, and 3 s running/,
   )
 })
 
@@ -38,12 +38,12 @@ t.test('workers of the data loader do not count', async (t) => {
   const rowsOf = (loader: number) => {
     const own = { stack: { ...changes.stack, wall: loader, running: 0 } }
     const others = [{ stack: { stack: worker, wall: 1000, running: 0 } }, {}]
-    return rankRows('0', own, { ...options, others })
+    return podRows('0', own, { ...options, others })
   }
   t.match(findIn(rowsOf(30)).findings, [{ rule: RULE, lost: 30 }])
   t.strictSame(findIn(rowsOf(9.9)).findings, [])
 })
 
-t.test('without the metric, the rule is not listed; with it for some ranks, it is', async (t) => {
+t.test('without the metric, the rule is not listed; with it for some pods, it is', async (t) => {
   checkOptional(t, RULE, 'python-profile')
 })

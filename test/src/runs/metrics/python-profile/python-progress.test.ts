@@ -20,7 +20,7 @@ function before(shapes: readonly Shape[]): readonly Sample[] {
   return [0, 10].flatMap((seconds) =>
     shapes.flatMap((shape) => [
       nowRow(seconds, { ...shape, stack: STACKS.computes, unchanged: 0 }),
-      { ...endRow(seconds, shape.rank, shape.pid), state: 'running' } as Sample,
+      { ...endRow(seconds, shape.index, shape.pid), state: 'running' } as Sample,
     ]),
   )
 }
@@ -33,17 +33,17 @@ function findingsOf(shapes: readonly Shape[], rows: readonly Sample[] = [], exit
 }
 
 const isFound = (...shapes: readonly Shape[]) => findingsOf(shapes).length > 0
-const waits = (rank: string, unchanged = 130): Shape => ({ rank, stack: STACKS.waits, unchanged })
-const loads = (rank: string, unchanged = 130): Shape => ({ rank, stack: STACKS.loads, unchanged })
+const waits = (index: string, unchanged = 130): Shape => ({ index, stack: STACKS.waits, unchanged })
+const loads = (index: string, unchanged = 130): Shape => ({ index, stack: STACKS.loads, unchanged })
 
 t.test('the finding names the ranks that wait, and the line of the late one', async (t) => {
   const [finding] = findingsOf([waits('0'), waits('1', 120), waits('2'), loads('3', 140)])
   t.equal(
     finding?.sentence,
-    'Since 00:07:50, ranks 0-2 wait in all_reduce (torch/distributed/distributed_c10d.py:2810). ' +
-      'Rank 3 has not come: it waits in load_batch (data.py:41).',
+    'Since 00:07:50, pods 0-2 wait in all_reduce (torch/distributed/distributed_c10d.py:2810). ' +
+      'Pod 3 has not come: it waits in load_batch (data.py:41).',
   )
-  t.strictSame(finding?.ranks.map(({ rank, things, lost }) => [rank, things, lost]).sort(), [
+  t.strictSame(finding?.pods.map(({ pod, things, lost }) => [pod, things, lost]).sort(), [
     ['0', ['train.py 70'], 130],
     ['1', ['train.py 70'], 120],
     ['2', ['train.py 70'], 130],
@@ -61,7 +61,7 @@ t.test('ranks wait after 60 s, or ten times the longest time before', async (t) 
 })
 
 t.test('a job that begins waits for 5 min', async (t) => {
-  const begins = (unchanged: number) => ({ rank: '0', stack: STACKS.begins, unchanged })
+  const begins = (unchanged: number) => ({ index: '0', stack: STACKS.begins, unchanged })
   t.equal(isFound(begins(299), loads('1')), false)
   t.equal(isFound(begins(300), loads('1', 300)), true)
   const earlier = [nowRow(30, begins(29)), nowRow(40, { ...waits('0', 1) })]
@@ -70,20 +70,20 @@ t.test('a job that begins waits for 5 min', async (t) => {
 
 t.test('a rank that computes is late, unless others stand still', async (t) => {
   const cells = { activity: 'running' }
-  const computes = (rank: string, unchanged: number) => {
-    return { rank, stack: STACKS.computes, unchanged, cells }
+  const computes = (index: string, unchanged: number) => {
+    return { index, stack: STACKS.computes, unchanged, cells }
   }
   const sentenceOf = (...shapes: readonly Shape[]) => findingsOf(shapes)[0]?.sentence
   t.match(
     sentenceOf(waits('0'), waits('1'), computes('2', 0)),
-    /\. Rank 2 has not come: it runs in step \(train\.py:12\)\.$/,
+    /\. Pod 2 has not come: it runs in step \(train\.py:12\)\.$/,
   )
   t.match(
     sentenceOf(waits('0'), waits('1'), loads('2'), computes('3', 0)),
-    /\. Rank 2 has not come: it waits in load_batch \(data\.py:41\)\.$/,
+    /\. Pod 2 has not come: it waits in load_batch \(data\.py:41\)\.$/,
   )
   const unknown = { ...loads('2'), cells: { activity: null } }
-  t.match(sentenceOf(waits('0'), unknown), /\. Rank 2 has not come: it is in load_batch/)
+  t.match(sentenceOf(waits('0'), unknown), /\. Pod 2 has not come: it is in load_batch/)
 })
 
 t.test('late ranks in more than three lines are counted', async (t) => {
@@ -109,8 +109,8 @@ t.test('a run can have any number of processes', async (t) => {
   const [stuck] = findStuckPython(processes.flat(), () => false).flatMap(countedPython)
   t.equal(stuck?.waiting.length, 199_999)
   if (stuck === undefined) return
-  t.match(describePython(stuck), /^Since 00:07:50, ranks 1-199999 wait in all_reduce/)
-  t.match(describePythonNow(stuck), /^For .*, ranks 1-199999 wait in all_reduce/)
+  t.match(describePython(stuck), /^Since 00:07:50, pods 1-199999 wait in all_reduce/)
+  t.match(describePythonNow(stuck), /^For .*, pods 1-199999 wait in all_reduce/)
 })
 
 t.test('no finding without a rank that waits for others, or that is late', async (t) => {
@@ -133,36 +133,36 @@ t.test('the process of a data loader that hangs is named', async (t) => {
     stack: STACKS.worker,
     unchanged,
   })
-  const asks = (rank: string) => ({ rank, stack: STACKS.asks, unchanged: 130 })
+  const asks = (index: string) => ({ index, stack: STACKS.asks, unchanged: 130 })
   const idle = { ...loads('1'), pid: 72, stack: STACKS.idleWorker }
   const sentenceOf = (...shapes: readonly Shape[]) => findingsOf(shapes)[0]?.sentence
   const process = 'Process 71 of the data loader waits in load (data.py:14).'
   t.equal(
     sentenceOf(waits('0'), asks('1'), worker(130), idle),
-    'Since 00:07:50, rank 0 waits in all_reduce (torch/distributed/distributed_c10d.py:2810). ' +
-      `Rank 1 has not come: it waits for its data loader. ${process}`,
+    'Since 00:07:50, pod 0 waits in all_reduce (torch/distributed/distributed_c10d.py:2810). ' +
+      `Pod 1 has not come: it waits for its data loader. ${process}`,
   )
   t.match(
     sentenceOf(waits('0'), asks('1'), worker(59), idle),
-    /Rank 1 has not come: it waits in Queue\.get \(multiprocessing\/queues\.py:103\)\.$/,
+    /Pod 1 has not come: it waits in Queue\.get \(multiprocessing\/queues\.py:103\)\.$/,
   )
   t.equal(
     sentenceOf(asks('1'), worker(130), idle),
-    `Since 00:07:50, rank 1 waits for its data loader. ${process}`,
+    `Since 00:07:50, pod 1 waits for its data loader. ${process}`,
   )
   t.equal(sentenceOf(asks('1'), worker(59), idle), undefined, 'it is only slow')
   t.equal(sentenceOf(asks('1'), worker(130), loads('2'), idle), undefined, 'others go on')
 })
 
 t.test('several processes in a pod are named by their ids', async (t) => {
-  const pids = (rank: string, one: (rank: string) => Shape) => (pid: number) => ({
-    ...one(rank),
+  const pids = (index: string, one: (index: string) => Shape) => (pid: number) => ({
+    ...one(index),
     pid,
   })
   const all = [...[70, 71].map(pids('0', waits)), pids('1', waits)(70), pids('1', loads)(71)]
   t.match(
     findingsOf(all)[0]?.sentence,
-    /, processes 70-71 of rank 0, process 70 of rank 1 wait in .* Process 71 of rank 1 has not come/,
+    /, processes 70-71 of pod 0, process 70 of pod 1 wait in .* Process 71 of pod 1 has not come/,
   )
 })
 
@@ -170,7 +170,7 @@ t.test('a rank that has ended is late, and a killed job has a finding', async (t
   const gone = [nowRow(20, loads('2', 0)), endRow(30, '2')]
   t.match(
     findingsOf([waits('0'), waits('1')], gone)[0]?.sentence,
-    /\. Rank 2 has not come: it has ended\.$/,
+    /\. Pod 2 has not come: it has ended\.$/,
   )
   const earlier = [nowRow(-20, loads('2', 0)), endRow(-10, '2')]
   t.equal(findingsOf([waits('0'), waits('1')], earlier).length, 0, 'a process of an earlier job')
@@ -178,7 +178,7 @@ t.test('a rank that has ended is late, and a killed job has a finding', async (t
   const shapes = [waits('0'), loads('1')]
   const [killed, ...others] = findingsOf(shapes, ends, 137)
   t.strictSame(others, [])
-  const line = / Rank 1 has not come: it waits in load_batch \(data\.py:41\)\.$/
+  const line = / Pod 1 has not come: it waits in load_batch \(data\.py:41\)\.$/
   t.match(killed?.sentence, line, 'a process that was killed with the others was late before')
   t.equal(findingsOf(shapes, ends, 0).length, 0, 'it has succeeded')
   t.equal(findingsOf(shapes, ends).length, 0, 'it may have succeeded')

@@ -9,7 +9,7 @@ type Cells = Readonly<Record<string, Cell>>
 
 /** A process of Python: its pod, and how long its main thread has been where. */
 export interface Shape {
-  readonly rank: string
+  readonly index: string
   readonly pid?: number
   readonly stack: string
   readonly unchanged?: number
@@ -40,11 +40,11 @@ export const STACKS = {
 } as const
 
 /** The row of the main thread of a process at a time in seconds since the first timepoint. */
-export function nowRow(seconds: number, { rank, pid = 70, ...shape }: Shape): Sample {
+export function nowRow(seconds: number, { index, pid = 70, ...shape }: Shape): Sample {
   const { stack, unchanged = 0, cells = {} } = shape
   return sample(
     'now',
-    { rank, pid, seconds },
+    { index, pid, seconds },
     {
       ...{ thread: pid, threads: 'main', activity: 'waiting', stack, unchanged, ...cells },
     },
@@ -52,13 +52,13 @@ export function nowRow(seconds: number, { rank, pid = 70, ...shape }: Shape): Sa
 }
 
 /** The row of a process that has ended. */
-export function endRow(seconds: number, rank: string, pid = 70): Sample {
-  return sample('process', { rank, pid, seconds }, { state: 'ended', main_seconds: seconds })
+export function endRow(seconds: number, index: string, pid = 70): Sample {
+  return sample('process', { index, pid, seconds }, { state: 'ended', main_seconds: seconds })
 }
 
 /** The time of the main thread of a process in a stack, in seconds. */
 export interface ProfileShape {
-  readonly rank: string
+  readonly index: string
   readonly pid?: number
   readonly stack: string
   readonly wall: number
@@ -66,8 +66,8 @@ export interface ProfileShape {
 }
 
 /** The last rows of a process: those of the innermost function and of its stack. */
-export function profileRows({ rank, pid = 70, stack, wall, running = 0 }: ProfileShape) {
-  const place = { rank, pid, seconds: LENGTH }
+export function profileRows({ index, pid = 70, stack, wall, running = 0 }: ProfileShape) {
+  const place = { index, pid, seconds: LENGTH }
   const samples = 100 * wall
   const line = stack.split(';').at(-1) ?? ''
   const times = { self_wall: wall, self_running: running, total_wall: wall }
@@ -86,14 +86,20 @@ const LENGTH = 120
 const OF = { now: 'thread', process: 'process', function: 'function', stack: 'stack' } as const
 
 interface Place {
-  readonly rank: string
+  readonly index: string
   readonly pid: number
   readonly seconds: number
 }
 
-function sample(section: keyof typeof OF, { rank, pid, seconds }: Place, cells: Cells): Sample {
-  const pod = `job-${rank}-abcde`
-  const place = { metric: 'python-profile', namespace: 'hpc', pod, node: 'node-1', rank }
+function sample(section: keyof typeof OF, { index, pid, seconds }: Place, cells: Cells): Sample {
+  const pod = `job-${index}-abcde`
+  const place = {
+    metric: 'python-profile',
+    namespace: 'hpc',
+    pod,
+    node: 'node-1',
+    pod_index: index,
+  }
   const time = new Date(1.79e12 + seconds * 1000).toISOString()
   return {
     ...{ kind: OF[section], source: `hpc/${pod}/python-profile` },

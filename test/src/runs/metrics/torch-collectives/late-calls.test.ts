@@ -35,8 +35,8 @@ type Facts = Readonly<Record<string, string | number>>
 function findIn(pods: readonly Logs[]) {
   const { findings, notChecked } = reportModel(readPods(pods), 'process').found
   const [finding] = findings.filter(({ rule }) => rule === RULE)
-  const facts = finding?.ranks.map(({ rank, facts: own }): Facts => {
-    return { rank, ...Object.fromEntries(own.map(({ name, value }) => [name, value])) }
+  const facts = finding?.pods.map(({ pod, facts: own }): Facts => {
+    return { pod, ...Object.fromEntries(own.map(({ name, value }) => [name, value])) }
   })
   return { facts, reason: notChecked.find(({ rule }) => rule === RULE)?.reason }
 }
@@ -64,7 +64,7 @@ t.test('a call before which the others made their next one is not waiting', asyn
   // Steps of 10 s with 20 calls; all wait for the last one, which is 4 s late.
   const calls = (rank: number) => burst(25, 20, { from: 4 * rank })
   const { facts } = findIn([oneLog(0, calls(0)), oneLog(1, calls(1))])
-  t.match(facts, [{ rank: '1', 'last in calls': 100, 'median delay': 4 }])
+  t.match(facts, [{ pod: '1', 'last in calls': 100, 'median delay': 4 }])
   const numberOf = (name: string) => Number(facts?.[0]?.[name])
   // The last call of the last step has no next one.
   t.ok(Math.abs(numberOf('waiting of the others') - 24 * 4) < 0.001, JSON.stringify(facts))
@@ -84,7 +84,7 @@ t.test('the last calls of a long run are compared', async (t) => {
   const called = (rank: number) => everySeconds(2500, 5, { from: 2 * rank })
   const pods = [0, 1].map((rank) => oneLog(rank, called(rank)))
   const { run, found, page } = reportModel(readPods(pods, 25), 'process')
-  t.match(found.findings, [{ rule: RULE, ranks: [{ rank: '1' }] }])
+  t.match(found.findings, [{ rule: RULE, pods: [{ pod: '1' }] }])
   const numbers = [...storeOf(run.evidence.stores, TORCH_STORE).values()].map(({ groups }) => {
     const all = [...(groups.get('0')?.calls.keys() ?? [])]
     return [all.length, all[0], all.at(-1)]
@@ -111,16 +111,16 @@ t.test('after a restart, the processes of the last start are compared', async (t
   const before = (rank: number) => ({ ...start(1 - rank, 70, 0), rank })
   const after = (rank: number) => start(rank, 90, 1000)
   const both = findIn([[[before(0), after(0)]], [[before(1), after(1)]]])
-  t.match(both, { facts: [{ rank: '1', 'recorded calls': 30, 'median delay': 2 }] })
+  t.match(both, { facts: [{ pod: '1', 'recorded calls': 30, 'median delay': 2 }] })
   t.equal(both.reason, undefined)
   // The same process id is that of another process, if the first one has ended.
   const reused = (rank: number) => [
     { ...before(rank), hasEnded: true },
     { ...after(rank), pid: 70 },
   ]
-  t.match(findIn([[reused(0)], [reused(1)]]), { facts: [{ rank: '1' }], reason: undefined })
+  t.match(findIn([[reused(0)], [reused(1)]]), { facts: [{ pod: '1' }], reason: undefined })
   // If one rank lacks the last start, those of the start before are compared.
-  t.match(findIn([[[before(0), after(0)]], [[before(1)]]]), { facts: [{ rank: '0' }] })
+  t.match(findIn([[[before(0), after(0)]], [[before(1)]]]), { facts: [{ pod: '0' }] })
 })
 
 t.test('starts of which no member is there twice are not mixed', async (t) => {
@@ -149,12 +149,12 @@ t.test('the calls of a process in the logs of two runs of the observer are joine
   // The second run of the observer writes some of the calls again.
   const joined: Logs = [[called(0, 1, 20)], [called(0, 15, 40)]]
   t.match(findIn([joined, [[called(1, 1, 40)]]]), {
-    facts: [{ rank: '1', 'recorded calls': 40 }],
+    facts: [{ pod: '1', 'recorded calls': 40 }],
     reason: undefined,
   })
   // A pod with the same name, whose process has the same id, has other times.
   const again = { rank: 0, called: everySeconds(40, 5, { from: 1000 }) }
-  t.match(findIn([[[called(0, 1, 20)], [again]], [[called(1, 1, 40)]]]), { facts: [{ rank: '1' }] })
+  t.match(findIn([[[called(0, 1, 20)], [again]], [[called(1, 1, 40)]]]), { facts: [{ pod: '1' }] })
 })
 
 /** Returns a run with this many members, each of which is the last one in some of the calls. */

@@ -58,6 +58,6 @@ export function torchLog(lines: readonly string[], started = timeOf(0)): string 
 
 /** Adds the log of the pod of this rank to a run. */
 export function addTorchLog(run: CollectedRun, rank: number, source: string, text: string): void {
-  const pod = { namespace: 'hpc', pod: `job-${rank}`, node: 'node-1', rank: String(rank) }
+  const pod = { namespace: 'hpc', pod: `job-${rank}`, node: 'node-1', pod_index: String(rank) }
   for (const entry of readLog(text, { source, ...pod }, BUILT_IN_ROWS)) addEntry(run, entry)
 }

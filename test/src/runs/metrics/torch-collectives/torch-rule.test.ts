@@ -1,7 +1,7 @@
 import t from 'tap'
 import { CASES, torchProcess } from '../../findings/cases.ts'
 import { checkOptional } from '../../findings/optional-rule.ts'
-import { findIn, rankRows, type Sections } from '../../findings/rows.ts'
+import { findIn, podRows, type Sections } from '../../findings/rows.ts'
 
 const RULE = 'late-in-torch-collectives'
 const only = ['torch', 'group', 'collective'] as const
@@ -10,16 +10,16 @@ const only = ['torch', 'group', 'collective'] as const
 const findWith = (own: readonly [Sections, Sections], other = 'node-1') =>
   findIn(
     own.flatMap((one, at) => {
-      return rankRows(String(at), one, { only, step: 5, node: at === 0 ? 'node-1' : other })
+      return podRows(String(at), one, { only, step: 5, node: at === 0 ? 'node-1' : other })
     }),
   )
 
 t.test('the finding names the late rank, and how late it is', async (t) => {
   const { findings } = findWith([torchProcess(0, 0), torchProcess(1, 2)])
-  t.match(findings, [{ rule: RULE, lost: null, ranks: [{ rank: '1' }] }])
+  t.match(findings, [{ rule: RULE, lost: null, pods: [{ pod: '1' }] }])
   t.match(
     findings[0]?.sentence,
-    /^Rank 1 called collective operations of PyTorch 2 s later than the other ranks \(median\), /,
+    /^Pod 1 called collective operations of PyTorch 2 s later than the other ranks \(median\), /,
   )
   t.match(
     findings[0]?.sentence,

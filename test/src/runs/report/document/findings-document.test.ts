@@ -14,7 +14,7 @@ import { documentOf } from '../document-of.ts'
 
 type Kind = 'lammps' | 'throttled' | 'crowded' | 'memory' | 'storage' | 'healthy'
 
-/** Reads the logs of both metrics of these runs, as ranks of one workload. */
+/** Reads the logs of both metrics of these runs, as pods of one workload. */
 function findIn(...kinds: readonly Kind[]) {
   const run = newRun(BUILT_IN_ROWS)
   for (const kind of kinds) {
@@ -33,12 +33,12 @@ function findIn(...kinds: readonly Kind[]) {
 type Found = Pick<ReturnType<typeof findIn>, 'findings'>
 
 const inShort = ({ findings }: Found) =>
-  findings.map(({ rule, ranks }) => `${rule} ${ranks.map(({ rank }) => rank).join(', ')}`)
+  findings.map(({ rule, pods }) => `${rule} ${pods.map(({ podIndex }) => podIndex).join(', ')}`)
 
 const factIn = ({ findings }: Found, name: string) =>
-  Number(findings[0]?.ranks[0]?.facts.find((fact) => fact.name === name)?.value)
+  Number(findings[0]?.pods[0]?.facts.find((fact) => fact.name === name)?.value)
 
-t.test('LAMMPS with two ranks and a limit of one CPU is throttled half of the time', async (t) => {
+t.test('LAMMPS with two pods and a limit of one CPU is throttled half of the time', async (t) => {
   const found = findIn('lammps')
   t.strictSame(inShort(found), ['throttled 0'])
   // The observer's last row: 19.05 s throttled, summed over two processors, and 20.14 CPU seconds.
@@ -49,7 +49,7 @@ t.test('LAMMPS with two ranks and a limit of one CPU is throttled half of the ti
   t.ok(lost > 9 && lost < 10.5, `${lost} s of 20 s lost`)
 })
 
-t.test('each rank that is held up gets its finding and no other', async (t) => {
+t.test('each pod that is held up gets its finding and no other', async (t) => {
   const found = findIn('healthy', 'throttled', 'crowded', 'memory', 'storage')
   t.strictSame([...inShort(found)].sort(), [
     'close-to-memory-limit 3',
@@ -62,7 +62,7 @@ t.test('each rank that is held up gets its finding and no other', async (t) => {
   t.ok(Math.abs((crowded?.secondsLost ?? 0) - 9.9) < 1, `${crowded?.secondsLost} s lost`)
 })
 
-t.test('a healthy rank gets no finding', async (t) => {
+t.test('a healthy pod gets no finding', async (t) => {
   const { findings, notChecked } = findIn('healthy')
   t.strictSame(findings, [])
   const reasons = new Map(notChecked.map(({ rule, reason }) => [rule, reason]))
@@ -77,12 +77,12 @@ t.test('a notice says how many processes of MPI did not fit', async (t) => {
     Array.from({ length: count }, (_, index) => {
       return { pod, pid: index + 1, rank: first + index, size }
     })
-  const { ranks, notices } = documentOf(
+  const { pods, notices } = documentOf(
     runOf([...process('0', 0, 12_000), ...process('1', 12_000, 8001)]),
     '',
   )
   t.strictSame(
-    ranks.map(({ mpi_ranks: own, omitted_mpi_ranks: omitted }) => [own?.length, omitted]),
+    pods.map(({ mpi_ranks: own, omitted_mpi_ranks: omitted }) => [own?.length, omitted]),
     [
       [12_000, undefined],
       [8000, 1],
@@ -121,13 +121,13 @@ t.test('the processes that make no progress are named for programs', async (t) =
     why: 'late',
     waiting: [
       {
-        ...{ rank: '0', mpiRank: 0, call: 'MPI_Barrier', communicator: 'world', number: 2 },
+        ...{ podIndex: '0', mpiRank: 0, call: 'MPI_Barrier', communicator: 'world', number: 2 },
         ...{ mpiPeer: null, sinceSeconds: 20, seconds: 20 },
       },
     ],
     late: [
       {
-        ...{ rank: '1', mpiRank: 1, activity: 'stopped', end: null, call: null },
+        ...{ podIndex: '1', mpiRank: 1, activity: 'stopped', end: null, call: null },
         ...{ pythonLine: null, seconds: 20 },
       },
     ],
@@ -138,11 +138,11 @@ t.test('the processes that make no progress are named for programs', async (t) =
 
 t.test('the lines of Python that make no progress are named for programs', async (t) => {
   const run = newRun(BUILT_IN_ROWS)
-  const waits = { rank: '0', pid: 70, stack: STACKS.waits, unchanged: 70 }
-  const asks = { rank: '1', pid: 70, stack: STACKS.asks, unchanged: 80 }
-  const worker = { rank: '1', pid: 71, stack: STACKS.worker, unchanged: 80 }
+  const waits = { index: '0', pid: 70, stack: STACKS.waits, unchanged: 70 }
+  const asks = { index: '1', pid: 70, stack: STACKS.asks, unchanged: 80 }
+  const worker = { index: '1', pid: 71, stack: STACKS.worker, unchanged: 80 }
   for (const shape of [waits, asks, worker]) {
-    addEntry(run, { ...endRow(100, shape.rank, shape.pid), state: 'running' } as Entry)
+    addEntry(run, { ...endRow(100, shape.index, shape.pid), state: 'running' } as Entry)
     addEntry(run, nowRow(100, shape) as Entry)
   }
   const { findings } = documentOf(run, 'stopped')
@@ -151,16 +151,19 @@ t.test('the lines of Python that make no progress are named for programs', async
     why: 'python-late',
     waiting: [
       {
-        ...{ rank: '0', ...process, pid: 70, seconds: 70 },
+        ...{ podIndex: '0', ...process, pid: 70, seconds: 70 },
         pythonLine: 'all_reduce (torch/distributed/distributed_c10d.py:2810)',
       },
     ],
     late: [
       {
-        ...{ rank: '1', ...process, pid: 70, seconds: 80 },
+        ...{ podIndex: '1', ...process, pid: 70, seconds: 80 },
         pythonLine: 'Queue.get (multiprocessing/queues.py:103)',
         loaders: [
-          { ...{ rank: '1', ...process, pid: 71, seconds: 80 }, pythonLine: 'load (data.py:14)' },
+          {
+            ...{ podIndex: '1', ...process, pid: 71, seconds: 80 },
+            pythonLine: 'load (data.py:14)',
+          },
         ],
       },
     ],
@@ -176,7 +179,12 @@ function reportOfHung(...metrics: readonly string[]) {
   const run = newRun(BUILT_IN_ROWS)
   for (const metric of metrics) {
     const text = readFileSync(new URL(`train.${metric}.log`, NCCL_LOGS), 'utf8')
-    const place = { source: `ml/train-0/${metric}`, namespace: 'ml', pod: 'train-0', rank: '0' }
+    const place = {
+      source: `ml/train-0/${metric}`,
+      namespace: 'ml',
+      pod: 'train-0',
+      pod_index: '0',
+    }
     for (const entry of readLog(text, { ...place, metric, node: null }, BUILT_IN_ROWS))
       addEntry(run, entry)
   }
@@ -184,13 +192,13 @@ function reportOfHung(...metrics: readonly string[]) {
 }
 
 const NCCL_WAITS =
-  'Since 00:00:40, 1 rank waits in AllReduce number 6 of the NCCL communicator ae94423cfbb2ef4a ' +
+  'Since 00:00:40, 1 pod waits in AllReduce number 6 of the NCCL communicator ae94423cfbb2ef4a ' +
   'of 2 ranks. NCCL rank 1 (pod 0) has not come: its process sleeps in a system call'
 
 t.test('nccl-ras, python-profile and vitals of one pod are one report', async (t) => {
   const all = readdirSync(NCCL_LOGS).map((name) => name.split('.')[1] ?? '')
   t.equal(all.length, 3)
-  const { findings, ranks } = reportOfHung(...all)
+  const { findings, pods } = reportOfHung(...all)
   const found = findings.filter(({ rule }) => rule === 'no-progress')
   t.match(found, [
     {
@@ -199,10 +207,10 @@ t.test('nccl-ras, python-profile and vitals of one pod are one report', async (t
     },
   ])
   t.strictSame(
-    ranks.map(({ rank }) => rank),
+    pods.map(({ podIndex }) => podIndex),
     ['0'],
   )
-  const [late] = ranks[0]?.programs.filter(({ program }) => program === 'train.py') ?? []
+  const [late] = pods[0]?.programs.filter(({ program }) => program === 'train.py') ?? []
   t.ok(late, 'vitals has the process')
 })
 
@@ -211,11 +219,11 @@ t.test('without python-profile, the line is missing', async (t) => {
   t.equal(found?.sentence, `${NCCL_WAITS}.`)
 })
 
-t.test('the traces of PyTorch have their ranks and the paths of their files', async (t) => {
+t.test('the traces of PyTorch have their pods and the paths of their files', async (t) => {
   const run = newRun(BUILT_IN_ROWS)
   const rows = [
-    { rank: 0, worldRank: 1, pid: 71, trace: 'missing' },
-    { rank: 0, worldRank: 0, pid: 70, trace: 'complete' },
+    { index: 0, worldRank: 1, pid: 71, trace: 'missing' },
+    { index: 0, worldRank: 0, pid: 70, trace: 'complete' },
   ] as const
   for (const line of rows.map(traceLine)) {
     const entry = parseEntry(line, BUILT_IN_ROWS)
@@ -224,8 +232,14 @@ t.test('the traces of PyTorch have their ranks and the paths of their files', as
   const document: Readonly<Record<string, unknown>> = documentOf(run, 'traces')
   const { traces, omitted_traces, sections } = document
   t.match(traces, [
-    { rank: '0', worldRank: 0, pid: 70, path: 'job-0/torch-trace/trace_70.json', bytes: 482_180 },
-    { rank: '0', worldRank: 1, pid: 71, path: null, file: null },
+    {
+      podIndex: '0',
+      worldRank: 0,
+      pid: 70,
+      path: 'job-0/torch-trace/trace_70.json',
+      bytes: 482_180,
+    },
+    { podIndex: '0', worldRank: 1, pid: 71, path: null, file: null },
   ])
   t.equal(omitted_traces, 0)
   t.strictSame(sections, [], 'traces are not lines over time')

@@ -25,7 +25,7 @@ const PLOTS = ['measures', 'lines', 'omitted']
 /** The fields of the page by their path; the JSON has all of them. */
 const FIELDS: Readonly<Record<string, readonly string[]>> = {
   '': [
-    ...['ranks', 'programs', 'duration', 'samples', 'logs', 'unit', 'notices', 'findings'],
+    ...['pods', 'programs', 'duration', 'samples', 'logs', 'unit', 'notices', 'findings'],
     ...['columns', 'rows', 'omittedRows', 'plots', 'devices', 'idleDevices', 'sections'],
     ...['profiles', 'mpi', 'verdict', 'factors', 'advice', 'activity'],
   ],
@@ -33,15 +33,15 @@ const FIELDS: Readonly<Record<string, readonly string[]>> = {
   'activity.lines': ['name', 'count', 'percents'],
   plots: ['grid', ...PLOTS],
   'plots.grid': ['buckets', 'width', 'isDownsampled'],
-  'plots.lines': ['rank', 'program', 'pid', 'values', 'marks'],
-  rows: ['rank', 'program', 'values', 'marks'],
+  'plots.lines': ['pod', 'program', 'pid', 'values', 'marks'],
+  rows: ['pod', 'program', 'values', 'marks'],
   sections: [
     ...['metric', 'section', 'title', 'description', 'columns', 'rows', 'omittedRows', 'plots'],
     ...['isMerged', 'topic'],
   ],
   profiles: ['programs', 'omitted'],
   'profiles.programs': [
-    ...['program', 'kind', 'ranks', 'seconds', 'flame', 'functions', 'differences'],
+    ...['program', 'kind', 'pods', 'seconds', 'flame', 'functions', 'differences'],
     ...['omittedDifferences', 'incomplete', 'incompleteCount'],
   ],
   'profiles.programs.flame': ['names', 'parents', 'functions', 'seconds', 'single'],
@@ -51,7 +51,7 @@ const FIELDS: Readonly<Record<string, readonly string[]>> = {
   'mpi.jobs': [
     ...['job', 'size', 'problem', 'columns', 'rows', 'omitted', 'calls', 'omittedCalls'],
   ],
-  'mpi.jobs.rows': ['rank', 'program', 'mpiRank', 'values', 'marks'],
+  'mpi.jobs.rows': ['pod', 'program', 'mpiRank', 'values', 'marks'],
   'mpi.jobs.calls': ['call', 'calls', 'seconds', 'percent', 'spread', 'longestMs', 'bytes'],
 }
 

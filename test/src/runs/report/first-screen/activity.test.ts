@@ -6,7 +6,7 @@ import { STATES, type State } from '../../../../../src/runs/report/first-screen/
 import { addEntry, newRun } from '../../../../../src/runs/report/gather.ts'
 import { BUILT_IN_ROWS } from '../../log/built-in.ts'
 
-/** Returns what the ranks of recorded logs did over time. */
+/** Returns what the pods of recorded logs did over time. */
 function activityOf(...names: readonly string[]) {
   const run = newRun(BUILT_IN_ROWS)
   for (const name of names) {
@@ -23,7 +23,7 @@ const meansOf = ({ lines }: ReturnType<typeof activityOf>, state: State) =>
     return known.reduce((sum, percent) => sum + percent, 0) / known.length
   })
 
-t.test('a throttled rank waits for a processor', async (t) => {
+t.test('a throttled pod waits for a processor', async (t) => {
   for (const names of [['pressure'], ['perf-sysstat'], ['pressure', 'perf-sysstat']]) {
     const activity = activityOf(...names.map((name) => `findings/${name}-throttled`))
     t.equal(activity.basis, 'processors')
@@ -36,7 +36,7 @@ t.test('a throttled rank waits for a processor', async (t) => {
   }
 })
 
-t.test('a rank that waits for storage is not idle', async (t) => {
+t.test('a pod that waits for storage is not idle', async (t) => {
   const activity = activityOf('findings/pressure-storage', 'findings/perf-sysstat-storage')
   const [stored = 0] = meansOf(activity, 'storage')
   t.ok(stored > 5, `waiting for storage ${stored} %`)
@@ -65,7 +65,7 @@ t.test(
   async (t) => {
     for (const names of [['mpi-trace'], ['mpi-trace', 'vitals']]) {
       const activity = activityOf(...names.map((metric) => `well/lammps.${metric}`))
-      // 20 s on two ranks with a processor each: load balance 1, communication 0.96, platform 0.94.
+      // 20 s on two pods with a processor each: load balance 1, communication 0.96, platform 0.94.
       for (const [state, expected] of [
         ['computing', 90],
         ['waiting', 1],

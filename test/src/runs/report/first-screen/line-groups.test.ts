@@ -1,21 +1,21 @@
 import t from 'tap'
 import { groupLines } from '../../../../../src/runs/report/first-screen/line-groups.ts'
 
-const ranks = (count: number) =>
-  Array.from({ length: count }, (_, rank) => ({
-    rank: `${rank}`,
-    label: `${rank}`,
-    percents: [[rank < 10 ? 0 : 100, null]],
+const pods = (count: number) =>
+  Array.from({ length: count }, (_, pod) => ({
+    pod: `${pod}`,
+    label: `${pod}`,
+    percents: [[pod < 10 ? 0 : 100, null]],
   }))
 
-t.test('up to 64 ranks have a line each', async (t) => {
-  const lines = groupLines(ranks(64), ['3'], 'rank')
+t.test('up to 64 pods have a line each', async (t) => {
+  const lines = groupLines(pods(64), ['3'], 'pod')
   t.equal(lines.length, 64)
-  t.strictSame(lines[0], { name: 'rank 0', count: 1, percents: [[0, null]] })
+  t.strictSame(lines[0], { name: 'pod 0', count: 1, percents: [[0, null]] })
 })
 
-t.test('more ranks are groups of their mean, after the ranks that findings name', async (t) => {
-  const lines = groupLines(ranks(1120), ['30', '700', 'unknown'], 'MPI rank')
+t.test('more pods are groups of their mean, after the pods that findings name', async (t) => {
+  const lines = groupLines(pods(1120), ['30', '700', 'unknown'], 'MPI rank')
   t.strictSame(
     lines.slice(0, 3).map(({ name, count }) => [name, count]),
     [
@@ -24,7 +24,7 @@ t.test('more ranks are groups of their mean, after the ranks that findings name'
       ['MPI ranks 0 to 19', 20],
     ],
   )
-  t.strictSame(lines[2]?.percents, [[50, null]], 'a value that no rank has stays unknown')
+  t.strictSame(lines[2]?.percents, [[50, null]], 'a value that no pod has stays unknown')
   t.equal(lines.length, 2 + 56)
   t.equal(
     lines.slice(2).reduce((sum, { count }) => sum + count, 0),
@@ -32,7 +32,7 @@ t.test('more ranks are groups of their mean, after the ranks that findings name'
   )
 })
 
-t.test('a rank without a number has its name alone', async (t) => {
-  const [line] = groupLines([{ rank: 'launcher', label: 'launcher', percents: [[1]] }], [], 'rank')
+t.test('a pod without a number has its name alone', async (t) => {
+  const [line] = groupLines([{ pod: 'launcher', label: 'launcher', percents: [[1]] }], [], 'pod')
   t.equal(line?.name, 'launcher')
 })

@@ -14,7 +14,7 @@ function runOf(logs: readonly Log[]) {
   const run = newRun(BUILT_IN_ROWS)
   for (const [observer, name, text] of logs) {
     const source = `hpc/lammps-0/${observer}-${name}`
-    const place = { source, namespace: 'hpc', pod: 'lammps-0', rank: '0' }
+    const place = { source, namespace: 'hpc', pod: 'lammps-0', pod_index: '0' }
     for (const entry of readLog(text, place, BUILT_IN_ROWS)) addEntry(run, entry)
   }
   return run
@@ -37,10 +37,10 @@ function shownOf(logs: readonly Log[]) {
   }
   const document = documentOf(runOf(logs), 'test')
   const page = pageData(runOf(logs), 'process')
-  const ranks = document.ranks.map(({ programs, ...rank }) => {
-    return { ...rank, programs: programs.map(({ sources: _, ...numbers }) => numbers) }
+  const pods = document.pods.map(({ programs, ...pod }) => {
+    return { ...pod, programs: programs.map(({ sources: _, ...numbers }) => numbers) }
   })
-  return { document: withoutLogs({ ...document, ranks }), page: withoutLogs(page) }
+  return { document: withoutLogs({ ...document, pods }), page: withoutLogs(page) }
 }
 
 t.test('two observers of one metric in a pod show what one of them shows', async (t) => {

@@ -51,7 +51,7 @@ t.test('the page has the calls of a real run of LAMMPS', async (t) => {
     column(job, 'percent').map((value) => Math.round(value ?? 0)),
     [77, 81, 9, 80],
   )
-  t.match(job.rows[2], { rank: 'mpi-trace-collective-1.log', program: 'MPI rank 2, lmp' })
+  t.match(job.rows[2], { pod: 'mpi-trace-collective-1.log', program: 'MPI rank 2, lmp' })
   t.strictSame(job.rows[2]?.marks.slice(0, 3), [false, true, true], 'rank 2 is an outlier')
   t.match(job.calls[0], { call: 'MPI_Allreduce', calls: 4 * 3086, longestMs: 30.459 })
   for (const { values } of job.rows) {
@@ -126,8 +126,8 @@ t.test('the document for programs has the times of the processes and functions',
       job: '77',
       size: 2,
       processes: [
-        { rank: '0', mpiRank: 0, elapsedSeconds: 100, mpiSeconds: 7, calls: 30, bytes: 3000 },
-        { rank: '1', mpiRank: 1, mpiSeconds: 5 },
+        { podIndex: '0', mpiRank: 0, elapsedSeconds: 100, mpiSeconds: 7, calls: 30, bytes: 3000 },
+        { podIndex: '1', mpiRank: 1, mpiSeconds: 5 },
       ],
       calls: [
         { call: 'MPI_Send', seconds: 8, leastSeconds: 3, medianSeconds: 4, mostSeconds: 5 },

@@ -9,10 +9,10 @@ import { BUILT_IN_ROWS } from '../../log/built-in.ts'
 import { documentOf } from '../document-of.ts'
 import { type ProfileRows, profileLines } from './profile-rows.ts'
 
-/** Reads the rows of processes by rank. */
+/** Reads the rows of processes by pod. */
 function runOf(rows: readonly (readonly [string, ProfileRows])[]) {
   const run = newRun(BUILT_IN_ROWS)
-  for (const line of rows.flatMap(([rank, own]) => profileLines(rank, own))) {
+  for (const line of rows.flatMap(([pod, own]) => profileLines(pod, own))) {
     const entry = parseEntry(line, BUILT_IN_ROWS)
     if (entry === undefined) throw new Error('the line is not an entry')
     addEntry(run, entry)
@@ -24,15 +24,15 @@ function programsOf(rows: readonly (readonly [string, ProfileRows])[]): readonly
   return pageData(runOf(rows), 'auto').profiles?.programs ?? []
 }
 
-/** Returns the stacks with time in their innermost function, of all ranks or of one rank. */
-function stacksIn({ flame }: ProfileData, rank?: string): Readonly<Record<string, number>> {
+/** Returns the stacks with time in their innermost function, of all pods or of one pod. */
+function stacksIn({ flame }: ProfileData, pod?: string): Readonly<Record<string, number>> {
   const nameOf = (frame: number): string => {
     const [parent = 0, name = ''] = [flame.parents[frame], flame.names[flame.functions[frame] ?? 0]]
     return parent === 0 ? name : `${nameOf(parent)};${name}`
   }
-  const one = flame.single.find((single) => single.rank === rank)
-  const frames = rank === undefined ? [...flame.seconds.keys()] : (one?.frames ?? [])
-  const seconds = rank === undefined ? flame.seconds : (one?.seconds ?? [])
+  const one = flame.single.find((single) => single.pod === pod)
+  const frames = pod === undefined ? [...flame.seconds.keys()] : (one?.frames ?? [])
+  const seconds = pod === undefined ? flame.seconds : (one?.seconds ?? [])
   return Object.fromEntries(
     frames.map((frame, index) => [nameOf(frame), seconds[index] ?? 0]).filter(([, own]) => own),
   )
@@ -40,12 +40,9 @@ function stacksIn({ flame }: ProfileData, rank?: string): Readonly<Record<string
 
 t.test('the page has the functions of real runs of LAMMPS', async (t) => {
   const run = newRun(BUILT_IN_ROWS)
-  for (const rank of ['0', '1', '2', '3']) {
-    const file = new URL(
-      `../../../../logs/profiles/cpu-profile-lammps-${rank}.log`,
-      import.meta.url,
-    )
-    const place = { source: `hpc/${rank}/cpu-profile`, pod: rank, rank }
+  for (const pod of ['0', '1', '2', '3']) {
+    const file = new URL(`../../../../logs/profiles/cpu-profile-lammps-${pod}.log`, import.meta.url)
+    const place = { source: `hpc/${pod}/cpu-profile`, pod, pod_index: pod }
     for (const entry of readLog(readFileSync(file, 'utf8'), place, BUILT_IN_ROWS))
       addEntry(run, entry)
   }
@@ -58,21 +55,21 @@ t.test('the page has the functions of real runs of LAMMPS', async (t) => {
   const [lmp, ...others] = profiles?.programs ?? []
   t.strictSame(others, [])
   if (lmp === undefined) throw new Error('there is no profile')
-  t.match(lmp, { program: 'lmp', ranks: ['0', '1', '2', '3'], incompleteCount: 0 })
+  t.match(lmp, { program: 'lmp', pods: ['0', '1', '2', '3'], incompleteCount: 0 })
   const compute = 'LAMMPS_NS::PairLJCut::compute'
   t.equal(lmp.functions.rows[0]?.name, compute)
   t.strictSame(lmp.functions.rows[0]?.self, [3.07, 3.1, 6.37, 3.03])
   t.strictSame(lmp.functions.rows[0]?.outliers, [[2], [2]])
-  t.match(lmp.differences[0], { name: compute, ranks: [{ rank: '2', self: 6.37 }] })
-  for (const rank of [undefined, '2']) {
-    const sum = Object.values(stacksIn(lmp, rank)).reduce((all, own) => all + own, 0)
-    t.equal(Math.round(100 * sum), rank === undefined ? 1991 : 802, 'the samples of the logs')
+  t.match(lmp.differences[0], { name: compute, pods: [{ pod: '2', self: 6.37 }] })
+  for (const pod of [undefined, '2']) {
+    const sum = Object.values(stacksIn(lmp, pod)).reduce((all, own) => all + own, 0)
+    t.equal(Math.round(100 * sum), pod === undefined ? 1991 : 802, 'the samples of the logs')
   }
   const [finding] = documentOf(run, '').findings
-  t.match(finding, { rule: 'more-time-in-function', ranks: [{ rank: '2', things: [compute] }] })
+  t.match(finding, { rule: 'more-time-in-function', pods: [{ pod: '2', things: [compute] }] })
 })
 
-t.test('stacks of all ranks and processes are merged by program', async (t) => {
+t.test('stacks of all pods and processes are merged by program', async (t) => {
   const [lmp, python] = programsOf([
     ['0', { stacks: { 'main;run': 5, main: 1 }, functions: { run: 5, main: 1 } }],
     ['0', { stacks: { 'main;run': 2 }, functions: { run: 2 }, pid: 101 }],
@@ -88,7 +85,7 @@ t.test('stacks of all ranks and processes are merged by program', async (t) => {
     { name: 'main', self: [1, null] },
     { name: '(other)', self: [null, 1] },
   ])
-  t.match(python, { program: 'python3', ranks: ['1'], seconds: 4 })
+  t.match(python, { program: 'python3', pods: ['1'], seconds: 4 })
 })
 
 t.test('the page names processes whose profile is not complete', async (t) => {
@@ -101,29 +98,29 @@ t.test('the page names processes whose profile is not complete', async (t) => {
   t.strictSame(lmp?.incomplete, ['1: lmp 100 (incomplete)', '2: lmp 100 (missing)'])
 })
 
-t.test('the data of 4,096 ranks is bounded, and begins with the ranks that differ', async (t) => {
+t.test('the data of 4,096 pods is bounded, and begins with the pods that differ', async (t) => {
   const functions = Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`f${at}`, 1]))
   const names = Array.from({ length: 60 }, (_, at) => `main;run;step;f${at}`)
   const stacks = Object.fromEntries(names.map((name) => [name, 1]))
   const slow = { ...functions, f39: 9 }
-  const rows = Array.from({ length: 4096 }, (_, rank) => {
-    return [`${rank}`, { functions: rank === 4000 ? slow : functions, stacks }] as const
+  const rows = Array.from({ length: 4096 }, (_, pod) => {
+    return [`${pod}`, { functions: pod === 4000 ? slow : functions, stacks }] as const
   })
   const [lmp] = programsOf(rows)
-  t.equal(lmp?.ranks.length, 4096)
+  t.equal(lmp?.pods.length, 4096)
   t.equal(lmp?.flame.single.length, Math.floor(200_000 / 60))
-  t.equal(lmp?.flame.single[0]?.rank, '4000')
+  t.equal(lmp?.flame.single[0]?.pod, '4000')
   t.equal(lmp?.functions.rows.length, 18)
   t.equal(lmp?.functions.omitted, 22)
   t.ok(
     lmp?.functions.rows.some(({ name }) => name === 'f39'),
     'the function that differs',
   )
-  t.match(lmp?.differences, [{ name: 'f39', rankCount: 1, ranks: [{ rank: '4000' }] }])
+  t.match(lmp?.differences, [{ name: 'f39', podCount: 1, pods: [{ pod: '4000' }] }])
   t.ok(JSON.stringify(lmp).length < 6_000_000)
 })
 
-t.test('different stacks of a rank are bounded', async (t) => {
+t.test('different stacks of a pod are bounded', async (t) => {
   const names = Array.from({ length: 30_000 }, (_, at) => [`main;f${at}`, at % 100 === 0 ? 9 : 1])
   const [lmp] = programsOf([['0', { stacks: Object.fromEntries(names), functions: { f: 1 } }]])
   if (lmp === undefined) throw new Error('there is no profile')
@@ -144,17 +141,17 @@ t.test('a run without profiles has no data of profiles', async (t) => {
   t.notOk('profiles' in documentOf(newRun(BUILT_IN_ROWS), ''))
 })
 
-t.test('the output for programs has the functions of each rank', async (t) => {
-  const rows = ['0', '1', '2'].map((rank) => {
-    const seconds = rank === '1' ? 90 : 40
-    return [rank, { functions: { run: seconds }, stacks: { run: seconds } }] as const
+t.test('the output for programs has the functions of each pod', async (t) => {
+  const rows = ['0', '1', '2'].map((pod) => {
+    const seconds = pod === '1' ? 90 : 40
+    return [pod, { functions: { run: seconds }, stacks: { run: seconds } }] as const
   })
   const { profiles } = documentOf(runOf(rows), '')
   t.strictSame(profiles, [
     {
       program: 'lmp',
       kind: 'processor',
-      ranks: ['0', '1', '2'],
+      pods: ['0', '1', '2'],
       seconds: 170,
       functions: [
         {
@@ -172,19 +169,19 @@ t.test('the output for programs has the functions of each rank', async (t) => {
           function: 'run',
           library: 'lib.so',
           medianSeconds: 40,
-          ranksCompared: 3,
-          ranks: [{ rank: '1', selfSeconds: 90, secondsAboveMedian: 50 }],
-          rankCount: 1,
+          podsCompared: 3,
+          pods: [{ podIndex: '1', selfSeconds: 90, secondsAboveMedian: 50 }],
+          podCount: 1,
         },
       ],
       omittedDifferences: 0,
       incomplete: [],
       incompleteCount: 0,
       frames: { functions: [null, 'run'], parents: [0, 0], selfSeconds: [0, 170] },
-      framesByRank: [
-        { rank: '1', frames: [1], selfSeconds: [90] },
-        { rank: '0', frames: [1], selfSeconds: [40] },
-        { rank: '2', frames: [1], selfSeconds: [40] },
+      framesByPod: [
+        { podIndex: '1', frames: [1], selfSeconds: [90] },
+        { podIndex: '0', frames: [1], selfSeconds: [40] },
+        { podIndex: '2', frames: [1], selfSeconds: [40] },
       ],
     },
   ])

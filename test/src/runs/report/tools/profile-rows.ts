@@ -12,12 +12,12 @@ export interface ProfileRows {
  * Returns the lines that `collect` would write about one process. A row has 100 samples for each
  * second. These rows are inputs, whose numbers a test chooses; no observer wrote them.
  */
-export function profileLines(rank: string, rows: ProfileRows): readonly string[] {
+export function profileLines(pod: string, rows: ProfileRows): readonly string[] {
   const { functions = {}, stacks = {}, profile = 'complete', program = 'lmp', pid = 100 } = rows
   const place = {
-    source: `hpc/job-${rank}/cpu-profile`,
+    source: `hpc/job-${pod}/cpu-profile`,
     metric: 'cpu-profile',
-    ...{ namespace: 'hpc', pod: `job-${rank}`, node: 'n', rank },
+    ...{ namespace: 'hpc', pod: `job-${pod}`, node: 'n', pod_index: pod },
     ...{ timepoint: 0, time: '2026-03-01T10:00:00.000Z', seconds: 0, interval: null },
     ...{ container: 'app', program, pid },
   }

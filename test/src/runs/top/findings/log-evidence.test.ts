@@ -1,13 +1,13 @@
 import t from 'tap'
 import {
   type GroupedEvidence,
-  groupByRank,
+  groupByPod,
   growthOf,
 } from '../../../../../src/runs/evidence/run-evidence.ts'
 import { applyRules } from '../../../../../src/runs/findings/evaluate.ts'
 import { startAssessor } from '../../../../../src/runs/top/findings/assessment.ts'
 import { HALF_SECONDS } from '../../../../../src/runs/top/findings/log-evidence.ts'
-import { HEAD, row, START, type TestRank, testRank } from './live-rank.ts'
+import { HEAD, row, START, type TestPod, testPod } from './live-pod.ts'
 
 // The rows are inputs, whose numbers a test chooses.
 
@@ -42,14 +42,14 @@ function rowsAt(second: number, waited: number, ran: number): readonly string[] 
   ]
 }
 
-/** Returns the seconds at which the findings of a rank changed, with the findings from then on. */
-function changesOf(rank: TestRank, timepoints: readonly (readonly string[])[]) {
+/** Returns the seconds at which the findings of a pod changed, with the findings from then on. */
+function changesOf(pod: TestPod, timepoints: readonly (readonly string[])[]) {
   const assessor = startAssessor()
   const changes: (readonly [number, string])[] = []
-  rank.push(HEAD)
+  pod.push(HEAD)
   for (const [index, lines] of timepoints.entries()) {
-    rank.push(...lines)
-    const found = assessor.assess([rank], 0).findings.get(`hpc/${rank.pod}`)?.join(' ') ?? ''
+    pod.push(...lines)
+    const found = assessor.assess([pod], 0).findings.get(`hpc/${pod.pod}`)?.join(' ') ?? ''
     if (found !== (changes.at(-1)?.[1] ?? '')) changes.push([index * RATE, found])
   }
   return changes
@@ -66,7 +66,7 @@ t.test(
       [112, 175],
     ] as const) {
       const rows = rowsUntil(600, (second) => second > begins && second < ends)
-      const changes = changesOf(testRank('0', 'pressure'), rows)
+      const changes = changesOf(testPod('0', 'pressure'), rows)
       const name = `a load from ${begins} to ${ends}: ${JSON.stringify(changes)}`
       t.strictSame(
         changes.map(([, found]) => found),
@@ -83,7 +83,7 @@ t.test(
 t.test('a finding does not come and go with a load that begins again and again', async (t) => {
   for (const period of [40, 70, 100]) {
     const rows = rowsUntil(900, (second) => second > 100 && second % period < period / 2)
-    const [first, ...others] = changesOf(testRank('0', 'pressure'), rows)
+    const [first, ...others] = changesOf(testPod('0', 'pressure'), rows)
     t.equal(first?.[1], 'waiting-for-cpu')
     t.strictSame(others, [], `every ${period} s`)
   }
@@ -92,7 +92,7 @@ t.test('a finding does not come and go with a load that begins again and again',
 t.test('a run without a load has no finding', async (t) => {
   t.strictSame(
     changesOf(
-      testRank('0', 'pressure'),
+      testPod('0', 'pressure'),
       rowsUntil(300, () => false),
     ),
     [],
@@ -109,43 +109,43 @@ function growthIn(evidence: GroupedEvidence | undefined, program: string): numbe
 }
 
 t.test('the window has the growth since it began, and nothing of the time before', async (t) => {
-  const rank = testRank('0', 'pressure')
-  rank.push(HEAD)
-  for (const lines of rowsUntil(300, () => false)) rank.push(...lines)
-  const window = rank.observers[0].evidence.window()
+  const pod = testPod('0', 'pressure')
+  pod.push(HEAD)
+  for (const lines of rowsUntil(300, () => false)) pod.push(...lines)
+  const window = pod.observers[0].evidence.window()
   t.equal(window?.from, START + 240_000)
   t.equal(window?.to, START + 300_000)
   t.equal(growthIn(window?.evidence, 'lmp'), WINDOW)
-  t.equal(growthIn(rank.observers[0].evidence.whole(), 'lmp'), 300)
+  t.equal(growthIn(pod.observers[0].evidence.whole(), 'lmp'), 300)
 })
 
 t.test('the findings of a window are those of a log with only its rows', async (t) => {
   const isLoaded: Load = (second) => second > 250
-  const [rank, other] = [testRank('0', 'pressure'), testRank('0', 'pressure')]
-  rank.push(HEAD, ...rowsUntil(300, isLoaded).flat())
+  const [pod, other] = [testPod('0', 'pressure'), testPod('0', 'pressure')]
+  pod.push(HEAD, ...rowsUntil(300, isLoaded).flat())
   other.push(HEAD, ...rowsUntil(300, isLoaded, 240).flat())
   const [window, whole] = [
-    rank.observers[0].evidence.window()?.evidence,
+    pod.observers[0].evidence.window()?.evidence,
     other.observers[0].evidence.whole(),
   ]
   const findingsIn = (evidence: GroupedEvidence | undefined) =>
-    evidence === undefined ? [] : applyRules(groupByRank(evidence, () => '0')).findings
+    evidence === undefined ? [] : applyRules(groupByPod(evidence, () => '0')).findings
   t.equal(findingsIn(window).length, 1)
   t.strictSame(findingsIn(window), findingsIn(whole))
 })
 
 t.test('a process that starts within the window counts from zero', async (t) => {
-  const rank = testRank('0', 'pressure')
+  const pod = testPod('0', 'pressure')
   const process = (second: number, program: string, pid: number, cpu_time: number) =>
     row(second, 'process', { container: 'app', program, pid, cpu_time, run_delay: 0 })
-  rank.push(HEAD)
+  pod.push(HEAD)
   for (let second = 0; second <= 90; second += RATE) {
     const late = second < 50 ? [] : [process(second, 'late', 2, second - 48)]
     const [program, ran] = [second < 70 ? 'first' : 'second', second - 58]
     const executes = second < 60 ? [] : [process(second, program, 3, ran)]
-    rank.push(process(second, 'sh', 1, 7), ...late, ...executes)
+    pod.push(process(second, 'sh', 1, 7), ...late, ...executes)
   }
-  const evidence = rank.observers[0].evidence.window()?.evidence
+  const evidence = pod.observers[0].evidence.window()?.evidence
   t.equal(growthIn(evidence, 'sh'), 0)
   t.equal(growthIn(evidence, 'late'), 42)
   t.equal(growthIn(evidence, 'first'), 7)
@@ -153,53 +153,53 @@ t.test('a process that starts within the window counts from zero', async (t) => 
 })
 
 t.test('a process without rows for a while is not counted from zero again', async (t) => {
-  const rank = testRank('0', 'pressure')
-  rank.push(HEAD)
+  const pod = testPod('0', 'pressure')
+  pod.push(HEAD)
   for (let second = 0; second <= 300; second += RATE) {
     const own = { container: 'app', program: 'sh', pid: 1, cpu_time: 0 }
     const rare = { container: 'app', program: 'rare', pid: 2, cpu_time: 5000 + second }
     const others = second % 100 === 0 ? [row(second, 'process', rare)] : []
-    rank.push(row(second, 'process', own), ...others)
+    pod.push(row(second, 'process', own), ...others)
   }
-  t.equal(growthIn(rank.observers[0].evidence.window()?.evidence, 'rare'), 100)
+  t.equal(growthIn(pod.observers[0].evidence.window()?.evidence, 'rare'), 100)
 })
 
 t.test('with a long interval, a half of the window has one timepoint', async (t) => {
-  const rank = testRank('0', 'pressure')
-  rank.push(HEAD)
+  const pod = testPod('0', 'pressure')
+  pod.push(HEAD)
   for (const second of [0, 120, 240, 360, 480])
-    rank.push(
+    pod.push(
       row(second, 'process', { program: 'lmp', pid: 7, run_delay: second, cpu_time: second }),
     )
-  const window = rank.observers[0].evidence.window()
+  const window = pod.observers[0].evidence.window()
   t.equal(window?.from, START + 240_000)
   t.equal(growthIn(window?.evidence, 'lmp'), 240)
 })
 
 t.test('the rows of the first timepoint do not count if others of it may be missing', async (t) => {
-  const rank = testRank('0', 'pressure')
+  const pod = testPod('0', 'pressure')
   const process = (second: number, pid: number) =>
     row(second, 'process', { program: `p${pid}`, pid, cpu_time: 1000 + second, run_delay: 0 })
-  rank.push(process(0, 2))
+  pod.push(process(0, 2))
   for (let second = RATE; second <= 40; second += RATE)
-    rank.push(process(second, 1), process(second, 2))
-  const whole = rank.observers[0].evidence.whole()
+    pod.push(process(second, 1), process(second, 2))
+  const whole = pod.observers[0].evidence.whole()
   t.equal(growthIn(whole, 'p1'), 35)
   t.equal(growthIn(whole, 'p2'), 35)
 })
 
 t.test('the memory does not grow with the number of processes of a long run', async (t) => {
-  const rank = testRank('0', 'pressure')
-  rank.push(HEAD)
+  const pod = testPod('0', 'pressure')
+  pod.push(HEAD)
   const living = { container: 'app', program: 'lmp', pid: 1, run_delay: 0 }
   for (let second = 0; second < 2000; second += RATE) {
     const short = Array.from({ length: 10 }, (_, index) => {
       const pid = 10 + second * 10 + index
       return row(second, 'process', { container: 'app', program: 'short', pid, cpu_time: 1 })
     })
-    rank.push(row(second, 'process', { ...living, cpu_time: second }), ...short)
+    pod.push(row(second, 'process', { ...living, cpu_time: second }), ...short)
   }
-  const { evidence } = rank.observers[0]
+  const { evidence } = pod.observers[0]
   const count = (all: GroupedEvidence | undefined) =>
     [...(all?.sections ?? [])].reduce((sum, [, { things }]) => sum + [...things.values()].length, 0)
   t.ok(count(evidence.whole()) <= 1020, `${count(evidence.whole())} of 4001 processes are known`)
@@ -208,11 +208,11 @@ t.test('the memory does not grow with the number of processes of a long run', as
 })
 
 t.test('a container that starts again has a new log', async (t) => {
-  const rank = testRank('0', 'pressure')
-  rank.push(HEAD, ...rowsUntil(100, () => true).flat())
-  rank.push('METADATA START {"metricName":"pressure"}', 'METADATA END', HEAD)
-  rank.push(...rowsUntil(40, () => false).flat())
-  const { evidence } = rank.observers[0]
+  const pod = testPod('0', 'pressure')
+  pod.push(HEAD, ...rowsUntil(100, () => true).flat())
+  pod.push('METADATA START {"metricName":"pressure"}', 'METADATA END', HEAD)
+  pod.push(...rowsUntil(40, () => false).flat())
+  const { evidence } = pod.observers[0]
   t.equal(growthIn(evidence.whole(), 'lmp'), 40)
   t.equal(growthIn(evidence.window()?.evidence, 'lmp'), 30)
 })

@@ -19,7 +19,10 @@ const CROWDED = ['0', '1'].flatMap((pod) =>
 t.test('the first screen has the sentence, the factors and the findings', async (t) => {
   const open = await browserOf(t)
   const { page, said } = await open(await pageOf(t, CROWDED), 'closed')
-  t.match(await page.textContent('#verdict'), /^Took 3\d s on 2 MPI ranks\. Efficiency 0\.10: /)
+  t.match(
+    await page.textContent('#verdict'),
+    /^Took 3\d s on 2 MPI ranks in 2 pods\. Efficiency 0\.10: /,
+  )
   t.match(await page.textContent('#advice'), /^What to do: Start fewer processes on the node, or /)
   const table = page.getByRole('table', { name: /^A factor is / })
   const names = await table.getByRole('rowheader').allInnerTexts()
@@ -40,18 +43,18 @@ t.test('the first screen has the sentence, the factors and the findings', async 
   t.equal(await platform.locator('meter').count(), 1)
   const filter = await page.locator('#filter').boundingBox()
   const strip = await page.locator('#activity-rows').boundingBox()
-  t.ok((strip?.y ?? 900) + (strip?.height ?? 0) < 900, 'the ranks are on the first screen')
+  t.ok((strip?.y ?? 900) + (strip?.height ?? 0) < 900, 'the pods are on the first screen')
   t.ok((filter?.y ?? 0) > (strip?.y ?? 0))
   t.strictSame(said, [])
 })
 
-t.test('the ranks over time show what each did, as colours, words and a table', async (t) => {
+t.test('the pods over time show what each did, as colours, words and a table', async (t) => {
   const open = await browserOf(t)
   const { page } = await open(await pageOf(t, CROWDED), 'closed')
   const states = await page.locator('#activity .states li').allInnerTexts()
   t.match(states, [/^computing 1\d %$/, /^in MPI \d+ %$/, /^waiting for a processor 7\d %$/])
   const strip = page.getByRole('img', {
-    name: /^Ranks over time\. On average: computing 1\d %, /,
+    name: /^Pods over time\. On average: computing 1\d %, /,
   })
   t.equal(await strip.count(), 1)
   const [colours = 0] = await coloursOf(page, '#activity-rows')
@@ -66,15 +69,15 @@ t.test('the ranks over time show what each did, as colours, words and a table', 
   t.match(rows, [/^MPI rank 0\t\d+ %\t\d+ %\t[67]\d %$/, /^MPI rank 1\t/])
 })
 
-t.test('of 1,000 ranks, the strip has groups, and the slow rank alone', async (t) => {
+t.test('of 1,000 pods, the strip has groups, and the slow pod alone', async (t) => {
   const open = await browserOf(t)
-  const lines = busyLines({ ranks: 1000, timepoints: 6, straggler: 137 })
+  const lines = busyLines({ pods: 1000, timepoints: 6, straggler: 137 })
   const { page } = await open(await makePage(t, { lines }), 'closed')
   const strip = await page.locator('#activity-rows').boundingBox()
   t.ok((strip?.height ?? 900) < 320, `${strip?.height} pixels`)
   const names = await page.locator('#activity tbody th').allTextContents()
   t.ok(names.length <= 64)
-  t.strictSame(names.slice(0, 2), ['rank 137', 'ranks 0 to 17'])
+  t.strictSame(names.slice(0, 2), ['pod 137', 'pods 0 to 17'])
 })
 
 t.test('a finding is one line, which opens and leads to its evidence', async (t) => {
@@ -82,7 +85,7 @@ t.test('a finding is one line, which opens and leads to its evidence', async (t)
   const { page } = await open(await pageOf(t, CROWDED), 'closed')
   const line = page.locator('#worst details').first()
   const advice = line.getByText('What to do: ')
-  t.match(await line.innerText(), /^Waiting for a CPU\s*[\d.]+ s lost\s*2 ranks, most on rank /)
+  t.match(await line.innerText(), /^Waiting for a CPU\s*[\d.]+ s lost\s*2 pods, most on pod /)
   t.equal(await advice.isVisible(), false)
   await line.locator('summary').press('Enter')
   t.equal(await advice.isVisible(), true)

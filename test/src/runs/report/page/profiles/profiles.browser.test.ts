@@ -8,9 +8,9 @@ import { generatedLines } from '../../generated.ts'
 import { type ProfileRows, profileLines } from '../../tools/profile-rows.ts'
 import { makePage } from '../make-page.ts'
 
-/** Makes the page of rows of processes by rank. */
+/** Makes the page of rows of processes by pod. */
 function pageOf(t: Test, rows: readonly (readonly [string, ProfileRows])[]): Promise<string> {
-  return makePage(t, { lines: rows.flatMap(([rank, own]) => profileLines(rank, own)) })
+  return makePage(t, { lines: rows.flatMap(([pod, own]) => profileLines(pod, own)) })
 }
 
 /** The frames that are drawn, by name, and their widths in pixels. */
@@ -34,11 +34,11 @@ async function frameIs(page: Page, name: string, isWidth: (width: number) => boo
 
 const near = (expected: number) => (width: number) => Math.abs(width - expected) < 2
 
-/** Two programs; rank 2 takes twice as long in a function. */
-const ROWS = ['0', '1', '2'].map((rank) => {
-  const compute = rank === '2' ? 60 : 30
+/** Two programs; pod 2 takes twice as long in a function. */
+const ROWS = ['0', '1', '2'].map((pod) => {
+  const compute = pod === '2' ? 60 : 30
   return [
-    rank,
+    pod,
     {
       functions: { compute, wait: 10 },
       stacks: { 'main;run;compute': compute, 'main;wait': 10, '(other)': 5 },
@@ -52,7 +52,7 @@ const TWO_PROGRAMS = [
 
 t.test('the flame graph of LAMMPS has its functions', async (t) => {
   const folder = new URL('../../../../../logs/profiles/', import.meta.url)
-  const names = ['0', '1', '2', '3'].map((rank) => `cpu-profile-lammps-${rank}.log`)
+  const names = ['0', '1', '2', '3'].map((pod) => `cpu-profile-lammps-${pod}.log`)
   const files = names.map((name) => fileURLToPath(new URL(name, folder)))
   const { page, said, requests } = await (await browserOf(t))(await makePage(t, { files }))
   await frameIs(page, 'LAMMPS_NS::PairLJCut::compute', (width) => width > 600)
@@ -64,7 +64,7 @@ t.test('the flame graph of LAMMPS has its functions', async (t) => {
   t.strictSame([said, requests], [[], []])
 })
 
-t.test('a click enlarges a frame, and a rank and a program can be chosen', async (t) => {
+t.test('a click enlarges a frame, and a pod and a program can be chosen', async (t) => {
   const { page, said } = await (await browserOf(t))(await pageOf(t, TWO_PROGRAMS))
   const whole = Number(await page.getAttribute('#profiles svg', 'width'))
   await frameIs(page, 'run', near((whole * 120) / 165))
@@ -72,23 +72,23 @@ t.test('a click enlarges a frame, and a rank and a program can be chosen', async
   await page.click('#profiles g[name="run"]')
   await frameIs(page, 'run', near(whole))
   t.notOk('wait' in (await framesOf(page)), 'only the frames above and below are shown')
-  await page.click('#profiles g[name="all ranks"]')
+  await page.click('#profiles g[name="all pods"]')
   await frameIs(page, 'wait', near((whole * 30) / 165))
-  await page.selectOption('#profile-rank', '2')
+  await page.selectOption('#profile-pod', '2')
   await frameIs(page, 'run', near((whole * 60) / 75))
-  t.ok('rank 2' in (await framesOf(page)))
+  t.ok('pod 2' in (await framesOf(page)))
   t.strictSame(await page.locator('#functions tbody tr').allInnerTexts(), [
     '2\tcompute (lib.so)\t60\t60',
     '2\twait (lib.so)\t10\t10',
   ])
   await page.selectOption('#profile-program', { label: 'python3, 3 s' })
   await frameIs(page, 'eval', near(whole))
-  t.strictSame(await page.locator('#profile-rank option').allInnerTexts(), ['all 1 rank', '0'])
-  t.match(await page.textContent('#profiles .rule'), /At least three ranks are needed/)
+  t.strictSame(await page.locator('#profile-pod option').allInnerTexts(), ['all 1 pod', '0'])
+  t.match(await page.textContent('#profiles .rule'), /At least three pods are needed/)
   t.strictSame(said, [])
 })
 
-t.test('the search marks frames, and the filter of the page selects ranks', async (t) => {
+t.test('the search marks frames, and the filter of the page selects pods', async (t) => {
   const { page, said } = await (await browserOf(t))(await pageOf(t, ROWS))
   const marked = () =>
     page.$$eval('#profiles g.frame', (frames) =>
@@ -101,16 +101,16 @@ t.test('the search marks frames, and the filter of the page selects ranks', asyn
   await page.fill('#profile-search', 'COMPUTE')
   t.strictSame(await marked(), ['compute'])
   t.equal(await page.textContent('#profiles .told'), 'found: 1 frame with 120 s, 72.7 % of 165 s')
-  await page.selectOption('#profile-rank', '2')
+  await page.selectOption('#profile-pod', '2')
   t.strictSame(await marked(), ['compute'], 'the search stays')
   await page.fill('#profile-search', '(')
   t.strictSame(await marked(), ['(other)'], 'the text is no regular expression')
   await page.fill('#profile-search', '')
   t.strictSame(await marked(), [])
-  await page.selectOption('#profile-rank', '')
-  await page.fill('#ranks', '1')
+  await page.selectOption('#profile-pod', '')
+  await page.fill('#pods', '1')
   const rows = page.locator('#functions tbody tr')
-  await until('the table has the rows of rank 1', async () => (await rows.count()) === 2)
+  await until('the table has the rows of pod 1', async () => (await rows.count()) === 2)
   t.strictSame(said, [])
 })
 
@@ -147,7 +147,7 @@ t.test('the graph is dark if the reader prefers this', async (t) => {
 })
 
 t.test('a page without profiles has no flame graph', async (t) => {
-  const path = await makePage(t, { lines: generatedLines({ ranks: 3, timepoints: 3 }) })
+  const path = await makePage(t, { lines: generatedLines({ pods: 3, timepoints: 3 }) })
   const { page, said } = await (await browserOf(t))(path)
   await rowsAre(page, 3)
   t.equal(await page.locator('#profiles').count(), 0)
@@ -155,7 +155,7 @@ t.test('a page without profiles has no flame graph', async (t) => {
 })
 
 t.test('only a page with profiles contains the libraries of flame graphs', async (t) => {
-  const lines = generatedLines({ ranks: 3, timepoints: 3 })
+  const lines = generatedLines({ pods: 3, timepoints: 3 })
   const without = readFileSync(await makePage(t, { lines }), 'utf8')
   t.notMatch(without, /flame|profile/i)
   const whole = readFileSync(await pageOf(t, ROWS), 'utf8')

@@ -14,7 +14,7 @@ const HTML = '</script><img src=http://127.0.0.1:9/x onerror=document.title="bro
 t.test('a page without calls of MPI has no such section', async (t) => {
   const open = await browserOf(t)
   const { page, said } = await open(
-    await makePage(t, { lines: generatedLines({ ranks: 3, timepoints: 3 }) }),
+    await makePage(t, { lines: generatedLines({ pods: 3, timepoints: 3 }) }),
   )
   t.equal(await page.locator('#mpi').count(), 0)
   t.strictSame(said, [])
@@ -34,7 +34,7 @@ t.test('the tables of LAMMPS have its calls and ranks', async (t) => {
   ])
   const heads = await page.locator('#mpi-ranks thead button').allInnerTexts()
   t.strictSame(heads.slice(0, 8), [
-    ...['Rank', 'Process', 'Since MPI_Init', 'In MPI', 'Share', 'Calls', 'Sent', 'MPI_Wait'],
+    ...['Pod', 'Process', 'Since MPI_Init', 'In MPI', 'Share', 'Calls', 'Sent', 'MPI_Wait'],
   ])
   t.strictSame([said, requests], [[], []])
 })
@@ -53,9 +53,9 @@ t.test('a job can be chosen, and rows can be sorted and filtered', async (t) => 
   }
   await page.click('#mpi-ranks button:text("In MPI")')
   t.strictSame(await ranks(), ['1', '0', '2'])
-  await page.fill('#ranks', '1-2')
+  await page.fill('#pods', '1-2')
   await until('the table has two rows', async () => (await ranks()).join() === '1,2')
-  await page.fill('#ranks', '')
+  await page.fill('#pods', '')
   await page.selectOption('#mpi-job', '1')
   t.strictSame(await ranks(), ['0'])
   t.match(await page.textContent('#mpi .told'), /cannot be compared: mpi-trace has rows of only 1/)
@@ -65,7 +65,7 @@ t.test('a job can be chosen, and rows can be sorted and filtered', async (t) => 
 })
 
 t.test('a page without calls of MPI has no such section', async (t) => {
-  const path = await makePage(t, { lines: generatedLines({ ranks: 3, timepoints: 3 }) })
+  const path = await makePage(t, { lines: generatedLines({ pods: 3, timepoints: 3 }) })
   const { page, said } = await (await browserOf(t))(path)
   await rowsAre(page, 3)
   t.equal(await page.locator('#mpi').count(), 0)

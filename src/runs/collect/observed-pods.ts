@@ -1,24 +1,21 @@
-import type { ObservedRanks } from '../log/entry.ts'
+import type { ObservedPods } from '../log/entry.ts'
 import type { PodOfObservers } from './observers.ts'
 
 /**
- * Counts the observed ranks of a workload. Pods of one controller with the same rank count as one
- * rank, for example a pod and its retry. A pod without a known rank counts as a rank of its own,
- * unless it was left for this reason. A rank is observed if one of its pods has an observer.
+ * Counts the observed pods of a workload. Pods of one controller with the same pod count as one
+ * pod, for example a pod and its retry. A pod without a known pod counts as a pod of its own,
+ * unless it was left for this reason. A pod is observed if one of its pods has an observer.
  *
  * @param workload the name of the workload
  * @returns null unless an annotation `ridealong.dev/pods` or `METRIC.ridealong.dev/pods` excluded
  * a pod, or a metric of a pod
  */
-export function countRanks(
-  pods: readonly PodOfObservers[],
-  workload: string,
-): ObservedRanks | null {
+export function countPods(pods: readonly PodOfObservers[], workload: string): ObservedPods | null {
   if (!pods.some(({ isSelective }) => isSelective)) return null
   const all = new Set<string>()
   const observed = new Set<string>()
   const byMetric = new Map<string, Set<string>>()
-  for (const pod of pods.filter(({ isUnranked }) => !isUnranked)) {
+  for (const pod of pods.filter(({ hasNoIndex }) => !hasNoIndex)) {
     const key = keyOf(pod)
     all.add(key)
     for (const { container } of pod.observers) {
@@ -26,7 +23,7 @@ export function countRanks(
       byMetric.set(container, (byMetric.get(container) ?? new Set()).add(key))
     }
   }
-  const metrics = [...byMetric].map(([metric, ranks]) => [metric, ranks.size] as const)
+  const metrics = [...byMetric].map(([metric, pods]) => [metric, pods.size] as const)
   return {
     workload,
     total: all.size,
@@ -35,6 +32,6 @@ export function countRanks(
   }
 }
 
-function keyOf({ name, owner, rank }: PodOfObservers): string {
-  return JSON.stringify(rank === null ? [name] : [owner, rank])
+function keyOf({ name, owner, pod_index }: PodOfObservers): string {
+  return JSON.stringify(pod_index === null ? [name] : [owner, pod_index])
 }

@@ -7,28 +7,28 @@ import {
   stacksIn,
 } from './profile-run.ts'
 
-/** The functions of one program, with the times of each rank. In a report, a rank is a pod. */
-export interface RankedProfile {
+/** The functions of one program, with the times of each pod. In a report, a pod is a pod. */
+export interface ProfileByPod {
   readonly program: string
   /** The name of the program, without the kind. */
   readonly executable: string
   readonly kind: ProfileKind
-  /** The ranks with a profile of the program. */
-  readonly ranks: readonly string[]
-  /** For each rank, the time of all functions, in seconds. */
+  /** The pods with a profile of the program. */
+  readonly pods: readonly string[]
+  /** For each pod, the time of all functions, in seconds. */
   readonly seconds: readonly number[]
-  /** For each rank, the number of its processes that have a time. */
+  /** For each pod, the number of its processes that have a time. */
   readonly processes: readonly number[]
-  /** For each rank, the processes whose profile is incomplete or missing. */
+  /** For each pod, the processes whose profile is incomplete or missing. */
   readonly incomplete: readonly (readonly string[])[]
-  readonly functions: readonly RankedFunction[]
-  /** Returns for each rank the seconds of the stacks with a function whose name matches. */
+  readonly functions: readonly FunctionByPod[]
+  /** Returns for each pod the seconds of the stacks with a function whose name matches. */
   readonly secondsThrough: (name: RegExp) => readonly number[]
 }
 
-/** A function, with the times of the ranks that have a row about it. */
-export interface RankedFunction extends ProfiledFunction {
-  /** The times by the index of the rank. */
+/** A function, with the times of the pods that have a row about it. */
+export interface FunctionByPod extends ProfiledFunction {
+  /** The times by the index of the pod. */
   readonly times: ReadonlyMap<number, FunctionTime>
 }
 
@@ -41,20 +41,20 @@ export interface FunctionTime {
   readonly samples: number
 }
 
-/** Adds up the profiles of a program by rank. @param rankOf returns the rank of a log */
-export function rankProfile(
+/** Adds up the profiles of a program by pod. @param podOf returns the pod of a log */
+export function profileByPod(
   profile: ProgramProfile,
-  rankOf: (source: string) => string,
-): RankedProfile {
+  podOf: (source: string) => string,
+): ProfileByPod {
   const { program, executable, kind, functions, logs } = profile
-  const ranks = [...new Set([...logs.keys()].map(rankOf))]
-  const places = new Map(ranks.map((rank, index) => [rank, index]))
+  const pods = [...new Set([...logs.keys()].map(podOf))]
+  const places = new Map(pods.map((pod, index) => [pod, index]))
   const times = functions.map(() => new Map<number, FunctionTime>())
-  const seconds = ranks.map(() => 0)
-  const processes = ranks.map(() => 0)
-  const incomplete = ranks.map((): string[] => [])
+  const seconds = pods.map(() => 0)
+  const processes = pods.map(() => 0)
+  const incomplete = pods.map((): string[] => [])
   for (const [source, log] of logs) {
-    const place = places.get(rankOf(source)) ?? 0
+    const place = places.get(podOf(source)) ?? 0
     incomplete[place]?.push(...log.incomplete)
     const pids = new Set<number>()
     for (const [pid, number, time] of timesIn(log.functions)) {
@@ -65,27 +65,26 @@ export function rankProfile(
     }
     processes[place] = (processes[place] ?? 0) + pids.size
   }
-  const ranked = functions.map((one, index) => ({ ...one, times: times[index] ?? new Map() }))
-  const secondsThrough = (name: RegExp) =>
-    sumStacks(profile, name, (log) => places.get(rankOf(log)))
+  const found = functions.map((one, index) => ({ ...one, times: times[index] ?? new Map() }))
+  const secondsThrough = (name: RegExp) => sumStacks(profile, name, (log) => places.get(podOf(log)))
   return {
     program,
     executable,
     kind,
-    ranks,
+    pods,
     seconds,
     processes,
     incomplete,
-    functions: ranked,
+    functions: found,
     secondsThrough,
   }
 }
 
 /**
- * Divides the times of each rank by the number of its processes. The sum of several processes can
+ * Divides the times of each pod by the number of its processes. The sum of several processes can
  * exceed the length of the run, and depends on their number.
  */
-export function perProcess(profile: RankedProfile): RankedProfile {
+export function perProcess(profile: ProfileByPod): ProfileByPod {
   const { processes, seconds, functions, secondsThrough } = profile
   const mean = (sum: number, index: number) => sum / Math.max(processes[index] ?? 0, 1)
   return {

@@ -57,22 +57,22 @@ export function pressureRows(second: number, waited: number, throttled: number):
 /** When the latest run was created. Tests of one process run one after the other. */
 let start = Date.now()
 
-/** A run of ranks. A test appends text to their logs. */
-export interface RunOfRanks {
+/** A run of pods. A test appends text to their logs. */
+export interface RunOfPods {
   /** The pods. A test can add, change and remove pods. */
   readonly pods: object[]
   /** The logs by POD/CONTAINER. */
   readonly logs: Record<string, GrowingLog['answer']>
   readonly perf: readonly GrowingLog[]
   readonly pressure: readonly GrowingLog[]
-  /** Adds a running pod with the next rank. */
+  /** Adds a running pod with the next pod. */
   readonly add: () => void
 }
 
 export const RUNNING = { phase: 'Running', state: { running: {} } } as const
 
 /** Creates a run of pods that run, with the observers of perf-sysstat and pressure. */
-export function runOfRanks(count: number): RunOfRanks {
+export function runOfPods(count: number): RunOfPods {
   start = Date.now()
   const run = {
     pods: [] as object[],
@@ -81,14 +81,14 @@ export function runOfRanks(count: number): RunOfRanks {
     pressure: [] as GrowingLog[],
   }
   const add = () => {
-    const rank = run.pods.length
-    run.pods.push(pod({ rank, metrics: ['perf-sysstat', 'pressure'], ...RUNNING }))
+    const index = run.pods.length
+    run.pods.push(pod({ index, metrics: ['perf-sysstat', 'pressure'], ...RUNNING }))
     const [perf, pressure] = [growingLog(head('perf-sysstat')), growingLog(head('pressure'))]
     run.perf.push(perf)
     run.pressure.push(pressure)
-    run.logs[`lammps-${rank}-abcde/perf-sysstat`] = perf.answer
-    run.logs[`lammps-${rank}-abcde/pressure`] = pressure.answer
+    run.logs[`lammps-${index}-abcde/perf-sysstat`] = perf.answer
+    run.logs[`lammps-${index}-abcde/pressure`] = pressure.answer
   }
-  for (let rank = 0; rank < count; rank += 1) add()
+  for (let index = 0; index < count; index += 1) add()
   return { ...run, add }
 }

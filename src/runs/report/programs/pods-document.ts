@@ -25,41 +25,41 @@ const MEANS: Readonly<Record<string, string>> = {
   involuntary: 'involuntary_switches_per_second',
 }
 
-/** The most processes of MPI of all ranks. */
-const MAX_MPI_RANKS = 20_000
+/** The most processes of MPI of all pods. */
+const MAX_MPI_PODS = 20_000
 
 /**
- * Returns the ranks of `report --output json`: for each pod its programs, and its processes of MPI.
+ * Returns the pods of `report --output json`: for each pod its programs, and its processes of MPI.
  * Each number names the log that it comes from, and why this log was chosen. The programs are those
  * of the page.
  */
-export function ranksDocument({
+export function podsDocument({
   run,
   groups,
-  ranks,
-  rankOf,
+  pods,
+  podOf,
   page,
 }: Omit<ReportModel, 'found' | 'efficiency'>) {
   const columns = summaryColumns(run.measures.process.slice(0, run.usualMeasures))
-  const places = new Map([...run.sources].map(([log, { place }]) => [rankOf(log), place]))
+  const places = new Map([...run.sources].map(([log, { place }]) => [podOf(log), place]))
   const rows = groups.map((group, index) => ({ group, marks: page.rows[index]?.marks ?? [] }))
-  const programs = Map.groupBy(rows, ({ group }) => group.rank)
-  const processes = joinJobs(storeOf(run.evidence.stores, MPI_STORE), rankOf).flatMap(
+  const programs = Map.groupBy(rows, ({ group }) => group.pod)
+  const processes = joinJobs(storeOf(run.evidence.stores, MPI_STORE), podOf).flatMap(
     (job) => job.processes,
   )
-  const kept = new Set(processes.slice(0, MAX_MPI_RANKS))
+  const kept = new Set(processes.slice(0, MAX_MPI_PODS))
   const mpi = Map.groupBy(processes, ({ pod }) => pod)
-  return ranks.map((rank) => {
-    const { pod = null, namespace = null, node = null } = places.get(rank) ?? {}
-    const all = mpi.get(rank) ?? []
+  return pods.map((label) => {
+    const { pod = null, namespace = null, node = null } = places.get(label) ?? {}
+    const all = mpi.get(label) ?? []
     const processes = all.filter((process) => kept.has(process))
     const omitted = all.length - processes.length
     return {
-      rank,
+      podIndex: label,
       pod,
       namespace,
       node,
-      programs: (programs.get(rank) ?? []).map(({ group, marks }) => ({
+      programs: (programs.get(label) ?? []).map(({ group, marks }) => ({
         ...programOf(group, columns),
         outliers: markedKeys(page.columns, marks),
       })),

@@ -1,6 +1,6 @@
 import { chooseSource } from '../../core/rules/choose-source.ts'
 import type { RowOrigin } from '../log/columns.ts'
-import { labelRanks } from '../report/labels.ts'
+import { labelPods } from '../report/labels.ts'
 import { sourcesOf, type TopColumn } from './columns.ts'
 import type { LogEvidence } from './findings/log-evidence.ts'
 import type { LiveLog } from './live-log.ts'
@@ -33,17 +33,17 @@ export interface LiveObserver {
 }
 
 /** A pod of the run, with its observers. */
-export interface LiveRank {
+export interface LivePod {
   readonly namespace: string
   readonly pod: string
   readonly node: string | null
-  /** The number of the pod in its workload; null if it is not known. */
-  readonly rank: string | null
+  /** The index or role of the pod in its workload; null if it is not known. */
+  readonly pod_index: string | null
   readonly observers: readonly LiveObserver[]
 }
 
-/** Whether each line of the table is a rank, or a program of a rank. */
-export type LineUnit = 'rank' | 'program'
+/** Whether each line of the table is a pod, or a program of a pod. */
+export type LineUnit = 'pod' | 'program'
 
 /** The state of a line. `ms` is the time without rows, in milliseconds. */
 export type LineState =
@@ -52,15 +52,15 @@ export type LineState =
 
 /** A line of the table. */
 export interface TopLine {
-  /** The rank, or the name of the pod. */
+  /** The pod, or the name of the pod. */
   readonly label: string
   readonly namespace: string
   readonly pod: string
   readonly node: string | null
-  /** The program; null in a line of a rank, and if no program of the rank has rows now. */
+  /** The program; null in a line of a pod, and if no program of the pod has rows now. */
   readonly program: string | null
   readonly state: LineState
-  /** The names of the findings about the rank, the worst first. */
+  /** The names of the findings about the pod, the worst first. */
   readonly findings: readonly string[]
   /** The values of the columns, in their order. */
   readonly values: readonly TopValue[]
@@ -68,17 +68,17 @@ export interface TopLine {
 
 const natural = new Intl.Collator('en', { numeric: true }).compare
 
-/** Compares two ranks by their labels, and then by pod. Numbers in names are compared by value. */
-export function compareRanks(a: LiveRank, b: LiveRank): number {
+/** Compares two pods by their labels, and then by pod. Numbers in names are compared by value. */
+export function comparePods(a: LivePod, b: LivePod): number {
   return natural(labelOf(a), labelOf(b)) || natural(a.pod, b.pod)
 }
 
-function labelOf({ rank, pod }: LiveRank): string {
-  return rank ?? pod
+function labelOf({ pod_index, pod }: LivePod): string {
+  return pod_index ?? pod
 }
 
 /** Returns the name of a log: NAMESPACE/POD/CONTAINER. The container has the name of the metric. */
-export function logName({ namespace, pod }: Pick<LiveRank, 'namespace' | 'pod'>, metric: string) {
+export function logName({ namespace, pod }: Pick<LivePod, 'namespace' | 'pod'>, metric: string) {
   return `${namespace}/${pod}/${metric}`
 }
 
@@ -87,26 +87,26 @@ export function podName({ namespace, pod, source }: RowOrigin): string {
   return `${namespace ?? ''}/${pod ?? source ?? ''}`
 }
 
-/** The names of ranks in findings, as in the report. */
-export interface RankLabels {
-  /** Returns the name of the rank of a log. */
-  readonly rankOf: (source: string) => string
-  /** Returns the pod of a rank, as NAMESPACE/POD. */
-  readonly podOf: (rank: string) => string
+/** The names of pods in findings, as in the report. */
+export interface PodLabels {
+  /** Returns the name of the pod of a log. */
+  readonly podOf: (source: string) => string
+  /** Returns the pod of a pod, as NAMESPACE/POD. */
+  readonly nameOf: (pod: string) => string
 }
 
-/** Names the ranks. The name of each pod is unique. */
-export function rankLabels(ranks: readonly LiveRank[]): RankLabels {
-  const logs = ranks.flatMap(({ observers, ...place }) =>
+/** Names the pods. The name of each pod is unique. */
+export function podLabels(pods: readonly LivePod[]): PodLabels {
+  const logs = pods.flatMap(({ observers, ...place }) =>
     observers.map(({ metric }) => ({ ...place, metric, source: logName(place, metric) })),
   )
-  const labels = labelRanks(logs)
-  const pods = new Map(
+  const labels = labelPods(logs)
+  const names = new Map(
     logs.map(({ source, namespace, pod }) => [labels.get(source), `${namespace}/${pod}`]),
   )
   return {
-    rankOf: (source) => labels.get(source) ?? source,
-    podOf: (rank) => pods.get(rank) ?? rank,
+    podOf: (source) => labels.get(source) ?? source,
+    nameOf: (pod) => names.get(pod) ?? pod,
   }
 }
 
@@ -118,29 +118,29 @@ export interface LineFacts {
   readonly findings: ReadonlyMap<string, readonly string[]>
 }
 
-/** Builds the lines of the ranks, in their order. */
+/** Builds the lines of the pods, in their order. */
 export function buildLines(
-  ranks: readonly LiveRank[],
+  pods: readonly LivePod[],
   columns: readonly TopColumn[],
   unit: LineUnit,
   { now, findings: byPod }: LineFacts,
 ): readonly TopLine[] {
-  return ranks.flatMap((rank): readonly TopLine[] => {
-    const state = stateOf(rank, now)
-    const { namespace, pod, node } = rank
+  return pods.flatMap((live): readonly TopLine[] => {
+    const state = stateOf(live, now)
+    const { namespace, pod, node } = live
     const findings = byPod.get(`${namespace}/${pod}`) ?? []
-    const line = { label: labelOf(rank), namespace, pod, node, state, findings, program: null }
-    if (unit === 'rank') return [{ ...line, values: values(rank, columns, null) }]
-    const programs = programsOf(rank)
+    const line = { label: labelOf(live), namespace, pod, node, state, findings, program: null }
+    if (unit === 'pod') return [{ ...line, values: values(live, columns, null) }]
+    const programs = programsOf(live)
     if (programs.length === 0) return [{ ...line, values: columns.map(() => null) }]
     return programs.map((program) => {
-      return { ...line, program, values: values(rank, columns, program) }
+      return { ...line, program, values: values(live, columns, program) }
     })
   })
 }
 
 function values(
-  { observers }: LiveRank,
+  { observers }: LivePod,
   columns: readonly TopColumn[],
   program: string | null,
 ): readonly TopValue[] {
@@ -167,14 +167,14 @@ function observedValue(
   return section === undefined ? null : computeValue(column, section, program)
 }
 
-/** Returns the programs in the current rows of a rank. */
-function programsOf({ observers }: LiveRank): readonly string[] {
+/** Returns the programs in the current rows of a pod. */
+function programsOf({ observers }: LivePod): readonly string[] {
   const sections = observers.flatMap(({ log }) => [...log.sections().values()])
   return [...new Set(sections.flatMap((section) => [...programsIn(section).keys()]))].sort()
 }
 
 /**
- * A rank is silent after this many intervals without rows, and at least `SILENT_MS` milliseconds;
+ * A pod is silent after this many intervals without rows, and at least `SILENT_MS` milliseconds;
  * if the interval is not known, after `SILENT_UNKNOWN_MS` milliseconds.
  */
 const SILENT_INTERVALS = 3
@@ -182,7 +182,7 @@ const SILENT_MS = 5000
 const SILENT_UNKNOWN_MS = 30_000
 
 /** Returns the state of the observers whose columns are shown; if there are none, of all. */
-function stateOf({ observers: all }: LiveRank, now: number): LineState {
+function stateOf({ observers: all }: LivePod, now: number): LineState {
   const shown = all.filter(({ isShown }) => isShown)
   const observers = shown.length > 0 ? shown : all
   if (observers.every(({ isOver, log }) => isOver || log.hasEnded())) return { is: 'ended' }

@@ -1,13 +1,13 @@
 import { maximum } from '../../lib/statistics.ts'
 import type { ComputeAmounts, ContainerFacts } from './container-facts.ts'
 import type { RunPod } from './pod-facts.ts'
-import { groupByRank } from './run.ts'
+import { groupByIndex } from './run.ts'
 import type { ContainerUse } from './summary-message.ts'
 
-/** The use of a rank in all of its pods. A value that is not known is null. */
-export interface RankUse {
+/** The use of a pod in all of its pods. A value that is not known is null. */
+export interface PodUse {
   readonly role: string
-  /** The rank, or the name of the pod if it has none. */
+  /** The pod, or the name of the pod if it has none. */
   readonly name: string
   readonly pods: readonly RunPod[]
   /** The containers whose use is known, of all pods. */
@@ -15,7 +15,7 @@ export interface RankUse {
   readonly seconds: number | null
   /** CPU seconds. */
   readonly cpu: number | null
-  /** Processors in use, on average over the time of the rank. */
+  /** Processors in use, on average over the time of the pod. */
   readonly cores: number | null
   /** The peaks of the memory of its containers, added, of the pod with the most. */
   readonly memoryPeak: number | null
@@ -27,15 +27,15 @@ export interface RankUse {
   readonly storage: number | null
 }
 
-/** Returns the use of each rank of a run. */
-export function listRankUses(pods: readonly RunPod[]): readonly RankUse[] {
-  return groupByRank(pods.filter(({ isObserved }) => isObserved)).flatMap((own) => {
+/** Returns the use of each pod of a run. */
+export function listPodUses(pods: readonly RunPod[]): readonly PodUse[] {
+  return groupByIndex(pods.filter(({ isObserved }) => isObserved)).flatMap((own) => {
     const last = own.at(-1)
-    return last === undefined ? [] : measureRank(own, last)
+    return last === undefined ? [] : measurePod(own, last)
   })
 }
 
-function measureRank(pods: readonly RunPod[], last: RunPod): RankUse {
+function measurePod(pods: readonly RunPod[], last: RunPod): PodUse {
   const containers = pods.flatMap(knownIn)
   const sum = (read: (use: ContainerUse) => number | null) =>
     sumKnown(containers.map(({ use }) => (use === null ? null : read(use))))
@@ -44,7 +44,7 @@ function measureRank(pods: readonly RunPod[], last: RunPod): RankUse {
   const lastWithUse = pods.findLast((pod) => knownIn(pod).length > 0) ?? last
   return {
     role: last.role,
-    name: last.rank ?? last.name,
+    name: last.pod_index ?? last.name,
     pods,
     containers,
     seconds,

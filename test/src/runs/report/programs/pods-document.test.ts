@@ -54,25 +54,21 @@ const DESCRIPTION: RowsDescription = {
   ],
 }
 
-/** Returns the ranks of a report of logs. */
-function ranksIn(logs: readonly (Log | readonly [string, string])[], descriptions = BUILT_IN_ROWS) {
+/** Returns the pods of a report of logs. */
+function podsIn(logs: readonly (Log | readonly [string, string])[], descriptions = BUILT_IN_ROWS) {
   const run = newRun(descriptions)
   for (const log of logs) {
     const [source, text] = 'metric' in log ? [log.source ?? log.metric, textOf(log)] : log
     for (const entry of readLog(text, { source }, descriptions)) addEntry(run, entry)
   }
-  return documentOf(run, 'test').ranks
+  return documentOf(run, 'test').pods
 }
 
-/** Returns the numbers of a program of the only rank, and the logs that they come from. */
-function programIn(
-  logs: Parameters<typeof ranksIn>[0],
-  name = 'lmp',
-  descriptions = BUILT_IN_ROWS,
-) {
-  const ranks = ranksIn(logs, descriptions)
-  t.equal(ranks.length, 1)
-  return ranks[0]?.programs.find(({ program }) => program === name)
+/** Returns the numbers of a program of the only pod, and the logs that they come from. */
+function programIn(logs: Parameters<typeof podsIn>[0], name = 'lmp', descriptions = BUILT_IN_ROWS) {
+  const pods = podsIn(logs, descriptions)
+  t.equal(pods.length, 1)
+  return pods[0]?.programs.find(({ program }) => program === name)
 }
 
 const LMP = { program: 'lmp', container: 'app' }
@@ -111,10 +107,10 @@ t.test('CPU time that three metrics measure is shown once', async (t) => {
 t.test('a process that has another name in another log is counted once', async (t) => {
   const wrapper = { ...LMP, program: 'wrapper.sh', processes: 1 }
   const renamed: Log = { metric: 'pressure', summary: [{ ...wrapper, cpu_seconds: 6.8 }] }
-  const [rank, ...others] = ranksIn([PERF, renamed])
+  const [pod, ...others] = podsIn([PERF, renamed])
   t.strictSame(others, [])
   t.strictSame(
-    rank?.programs.map(({ program, cpu_seconds }) => [program, cpu_seconds]),
+    pod?.programs.map(({ program, cpu_seconds }) => [program, cpu_seconds]),
     [['lmp', 6.9]],
   )
 })
@@ -129,8 +125,8 @@ t.test('a column of another metric with the same name changes nothing', async (t
   }
   for (const others of [[], [PERF], [PRESSURE], [PERF, PRESSURE, PROFILE]])
     t.strictSame(
-      ranksIn([...others, site], descriptions)[0]?.programs,
-      ranksIn(others)[0]?.programs ?? [],
+      podsIn([...others, site], descriptions)[0]?.programs,
+      podsIn(others)[0]?.programs ?? [],
     )
 })
 
@@ -233,7 +229,7 @@ t.test('the same log twice, under two names, is read once', async (t) => {
         BUILT_IN_ROWS,
       ))
         addEntry(run, entry)
-  const { notices, findings, ranks } = documentOf(run, 'test')
+  const { notices, findings, pods } = documentOf(run, 'test')
   t.match(
     notices.join(),
     /copy of perf-sysstat, copy of pressure: left out, because another log has/,
@@ -242,7 +238,7 @@ t.test('the same log twice, under two names, is read once', async (t) => {
     findings.map(({ rule }) => rule),
     ['throttled'],
   )
-  t.match(ranks[0]?.programs, [{ program: 'lmp', processes: 2, cpu_seconds: 20.15 }, {}])
+  t.match(pods[0]?.programs, [{ program: 'lmp', processes: 2, cpu_seconds: 20.15 }, {}])
   t.equal(pageData(run, 'process').plots.lines.length, 3, 'a line for each process')
 })
 
@@ -262,8 +258,8 @@ t.test('in logs of real runs, perf-sysstat shows the same with and without press
     const [perf, pressure] = ['perf-sysstat', 'pressure'].map((metric) => {
       return [metric, recorded(`${metric}-${kind}.log`)] as const
     }) as [readonly [string, string], readonly [string, string]]
-    const numbers = (logs: Parameters<typeof ranksIn>[0]) =>
-      ranksIn(logs)[0]?.programs.map(({ sources: _, ...values }) => values)
+    const numbers = (logs: Parameters<typeof podsIn>[0]) =>
+      podsIn(logs)[0]?.programs.map(({ sources: _, ...values }) => values)
     t.strictSame(numbers([perf, pressure]), numbers([perf]), kind)
     t.strictSame(numbers([pressure, perf]), numbers([perf]), kind)
   }

@@ -1,24 +1,24 @@
 import t from 'tap'
-import { CASES, RANKS } from '../../findings/cases.ts'
+import { CASES, PODS } from '../../findings/cases.ts'
 import { checkOptional } from '../../findings/optional-rule.ts'
-import { findIn, rankRows, type Sections } from '../../findings/rows.ts'
+import { findIn, podRows, type Sections } from '../../findings/rows.ts'
 
 const { changes } = CASES['all-wait-for-one']
 const RULE = 'all-wait-for-one'
 
-/** Returns the findings of ranks with samples of Python: some with changes, others healthy. */
-const findWith = (own: Readonly<Record<string, Sections>>, ranks: readonly string[] = RANKS) =>
-  findIn(ranks.flatMap((rank) => rankRows(rank, own[rank]))).findings
+/** Returns the findings of pods with samples of Python: some with changes, others healthy. */
+const findWith = (own: Readonly<Record<string, Sections>>, pods: readonly string[] = PODS) =>
+  findIn(pods.flatMap((pod) => podRows(pod, own[pod]))).findings
 
 t.test(
-  'the finding names the line in which the others wait, and that of the late rank',
+  'the finding names the line in which the others wait, and that of the late pod',
   async (t) => {
     const [finding, ...others] = findWith({ 3: changes })
     t.strictSame(others, [])
     t.match(finding, {
       rule: RULE,
       lost: null,
-      ranks: [{ rank: '3', things: ['augment (data.py:80)'] }],
+      pods: [{ pod: '3', things: ['augment (data.py:80)'] }],
     })
     t.match(
       finding?.sentence,
@@ -27,8 +27,8 @@ t.test(
   },
 )
 
-t.test('of two ranks, neither is called late; nor are two of five', async (t) => {
-  t.match(findWith({ 2: changes }, ['1', '2', '3']), [{ rule: RULE, ranks: [{ rank: '2' }] }])
+t.test('of two pods, neither is called late; nor are two of five', async (t) => {
+  t.match(findWith({ 2: changes }, ['1', '2', '3']), [{ rule: RULE, pods: [{ pod: '2' }] }])
   t.strictSame(findWith({ 2: changes }, ['1', '2']), [])
   t.strictSame(
     findWith({ 2: changes, 3: changes }).filter(({ rule }) => rule === RULE),
@@ -36,7 +36,7 @@ t.test('of two ranks, neither is called late; nor are two of five', async (t) =>
   )
 })
 
-t.test('a rank that neither waits there nor runs is not called late', async (t) => {
+t.test('a pod that neither waits there nor runs is not called late', async (t) => {
   const idle = { line: { ...changes.line, self_running: 19, total_running: 19 } }
   t.strictSame(
     findWith({ 3: idle }).filter(({ rule }) => rule === RULE),
@@ -44,6 +44,6 @@ t.test('a rank that neither waits there nor runs is not called late', async (t) 
   )
 })
 
-t.test('without the metric, the rule is not listed; with it for some ranks, it is', async (t) => {
+t.test('without the metric, the rule is not listed; with it for some pods, it is', async (t) => {
   checkOptional(t, RULE, 'python-profile')
 })

@@ -18,8 +18,8 @@ export interface ProcessSteps {
   readonly waited: ReadSteps
 }
 
-/** The steps of a rank, from which its activity is computed. */
-export interface RankSteps {
+/** The steps of a pod, from which its activity is computed. */
+export interface PodSteps {
   readonly processes: readonly ProcessSteps[]
   /** Of each container or process, the part of the time in which it waited for storage. */
   readonly storage: readonly ReadSteps[]
@@ -37,44 +37,44 @@ export interface MpiSteps {
   readonly waitedInMpi: ReadSteps
 }
 
-/** Returns the start of a log in seconds since the start of the run, and its rank. */
+/** Returns the start of a log in seconds since the start of the run, and its pod. */
 export interface LogPlaces {
   readonly offsetOf: (source: string) => number
-  readonly rankOf: (source: string) => string
+  readonly podOf: (source: string) => string
 }
 
-/** The sections with counters of running and of waiting; the first that a rank has is used. */
+/** The sections with counters of running and of waiting; the first that a pod has is used. */
 const COUNTERS = [PRESSURE.name, VITALS.name]
 /** Clock ticks a second in /proc (USER_HZ), on every architecture that Kubernetes supports. */
 const TICKS = 100
 
-/** Returns the steps of all ranks that were sampled. */
-export function stepsByRank(run: CollectedRun, places: LogPlaces): Map<string, RankSteps> {
+/** Returns the steps of all pods that were sampled. */
+export function stepsByPod(run: CollectedRun, places: LogPlaces): Map<string, PodSteps> {
   const counted = COUNTERS.map((metric) => countedProcesses(run, metric, places))
   const sampled = sampledProcesses(run, places)
   const storage = storageSteps(run, places)
   const mpi = mpiSteps(run, places)
-  const ranks = new Set([...counted, sampled].flatMap((all) => [...all.keys()]))
-  for (const rank of mpi.keys()) ranks.add(rank)
+  const pods = new Set([...counted, sampled].flatMap((all) => [...all.keys()]))
+  for (const pod of mpi.keys()) pods.add(pod)
   return new Map(
-    [...ranks].map((rank) => {
-      const processes = [...counted, sampled].map((all) => all.get(rank)).find(Boolean) ?? []
-      return [rank, { processes, storage: storage.get(rank) ?? [], mpi: mpi.get(rank) ?? [] }]
+    [...pods].map((pod) => {
+      const processes = [...counted, sampled].map((all) => all.get(pod)).find(Boolean) ?? []
+      return [pod, { processes, storage: storage.get(pod) ?? [], mpi: mpi.get(pod) ?? [] }]
     }),
   )
 }
 
-/** Groups values by the rank of a track. */
-function byRank<Value>(
+/** Groups values by the pod of a track. */
+function byPod<Value>(
   tracks: Iterable<Track>,
-  { rankOf }: LogPlaces,
+  { podOf }: LogPlaces,
   read: (track: Track) => Value,
 ): Map<string, Value[]> {
   const all = new Map<string, Value[]>()
   for (const track of tracks) {
-    const rank = rankOf(track.source)
-    const known = all.get(rank) ?? []
-    all.set(rank, known)
+    const pod = podOf(track.source)
+    const known = all.get(pod) ?? []
+    all.set(pod, known)
     known.push(read(track))
   }
   return all
@@ -92,7 +92,7 @@ function countedProcesses(run: CollectedRun, metric: string, places: LogPlaces) 
   const section = findSection(run, metric, 'process')
   if (section === undefined) return new Map<string, ProcessSteps[]>()
   const [ran, waited] = [columnIn(section, 'cpu_time'), columnIn(section, 'run_delay')]
-  return byRank(section.tracks.values(), places, (track): ProcessSteps => {
+  return byPod(section.tracks.values(), places, (track): ProcessSteps => {
     const at = places.offsetOf(track.source)
     return {
       pid: track.pid,
@@ -105,7 +105,7 @@ function countedProcesses(run: CollectedRun, metric: string, places: LogPlaces) 
 function sampledProcesses({ processes, measures }: CollectedRun, places: LogPlaces) {
   const place = (name: string) => measures.process.findIndex(({ column }) => column === name)
   const [ran, waited] = [place('percent_cpu'), place('percent_wait')]
-  return byRank(processes.values(), places, (track): ProcessSteps => {
+  return byPod(processes.values(), places, (track): ProcessSteps => {
     const at = places.offsetOf(track.source)
     return {
       pid: track.pid,
@@ -119,10 +119,10 @@ function* divided(steps: Iterable<RateStep>, by: number): Generator<RateStep> {
   for (const { from, to, rate } of steps) yield { from, to, rate: rate / by }
 }
 
-/** Returns stalls of containers; of ranks without any, the block I/O delay of their processes. */
+/** Returns stalls of containers; of pods without any, the block I/O delay of their processes. */
 function storageSteps(run: CollectedRun, places: LogPlaces) {
   const delay = run.measures.process.findIndex(({ column }) => column === 'iodelay')
-  const delays = byRank(
+  const delays = byPod(
     run.processes.values(),
     places,
     (track): ReadSteps =>
@@ -134,7 +134,7 @@ function storageSteps(run: CollectedRun, places: LogPlaces) {
     const section = findSection(run, metric, 'container')
     const tracks = section?.tracks.values() ?? []
     const column = section === undefined ? -1 : columnIn(section, 'io_full')
-    return byRank(tracks, places, (track): ReadSteps => {
+    return byPod(tracks, places, (track): ReadSteps => {
       return () => counterSteps(track, column, places.offsetOf(track.source))
     })
   })
@@ -151,7 +151,7 @@ function mpiSteps(run: CollectedRun, places: LogPlaces) {
     elapsed,
     part: columnIn(section, name),
   })) as [MpiColumns, MpiColumns, MpiColumns]
-  return byRank(section.tracks.values(), places, (track): MpiSteps => {
+  return byPod(section.tracks.values(), places, (track): MpiSteps => {
     const at = places.offsetOf(track.source)
     return {
       pid: track.pid,

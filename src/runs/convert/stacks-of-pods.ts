@@ -10,40 +10,40 @@ import {
 } from '../profiles/profile-run.ts'
 import type { ChosenRun } from '../report/assess.ts'
 
-/** The stacks of one kind of all processes of a program on a rank. In a run, a rank is a pod. */
-export interface RankStacks {
-  readonly rank: string
+/** The stacks of one kind of all processes of a program on a pod. In a run, a pod is a pod. */
+export interface StacksOfPod {
+  readonly pod: string
   /** The name of the program, and the kind of the time if it is not processor time. */
   readonly program: string
   readonly kind: ProfileKind
-  /** The stacks of the program on all ranks. */
+  /** The stacks of the program on all pods. */
   readonly tree: FrameTree
-  /** The seconds of each stack of the rank, by the innermost frame. */
+  /** The seconds of each stack of the pod, by the innermost frame. */
   readonly seconds: ReadonlyMap<number, number>
 }
 
 /**
- * Returns the stacks by rank and program. The ranks are in the order of the run, and so are the
- * programs of a rank. Stacks without time are left out.
+ * Returns the stacks by pod and program. The pods are in the order of the run, and so are the
+ * programs of a pod. Stacks without time are left out.
  */
-export function listRankStacks({ run, rankOf, ranks }: ChosenRun): readonly RankStacks[] {
-  const places = new Map(ranks.map((rank, index) => [rank, index]))
-  const placeOf = ({ rank }: RankStacks) => places.get(rank) ?? ranks.length
+export function listStacksOfPods({ run, podOf, pods }: ChosenRun): readonly StacksOfPod[] {
+  const places = new Map(pods.map((pod, index) => [pod, index]))
+  const placeOf = ({ pod }: StacksOfPod) => places.get(pod) ?? pods.length
   return separateHelpers(run.evidence.profiles)
-    .flatMap((profile) => stacksByRank(profile, rankOf))
+    .flatMap((profile) => stacksByPod(profile, podOf))
     .filter(({ seconds }) => seconds.size > 0)
     .sort((a, b) => placeOf(a) - placeOf(b))
 }
 
-function stacksByRank(
+function stacksByPod(
   { program, kind, tree, logs }: ProgramProfile,
-  rankOf: (source: string) => string,
-): readonly RankStacks[] {
-  const byRank = Map.groupBy(logs, ([source]) => rankOf(source))
-  return [...byRank].map(([rank, own]) => {
+  podOf: (source: string) => string,
+): readonly StacksOfPod[] {
+  const byPod = Map.groupBy(logs, ([source]) => podOf(source))
+  return [...byPod].map(([pod, own]) => {
     const seconds = new Map<number, number>()
     for (const [, log] of own) addTimes(seconds, log)
-    return { rank, program, kind, tree, seconds }
+    return { pod, program, kind, tree, seconds }
   })
 }
 
@@ -60,10 +60,10 @@ export function functionsOf({ parents, functions }: FrameTree, frame: number): r
 }
 
 /** Returns a notice about the processes whose profile is incomplete or missing. */
-export function incompleteNotices({ run, rankOf }: ChosenRun): readonly string[] {
+export function incompleteNotices({ run, podOf }: ChosenRun): readonly string[] {
   const processes = [...run.evidence.profiles.values()].flatMap(({ logs }) =>
     [...logs].flatMap(([source, { incomplete }]) =>
-      incomplete.map((process) => `${process} of rank ${rankOf(source)}`),
+      incomplete.map((process) => `${process} of pod ${podOf(source)}`),
     ),
   )
   if (processes.length === 0) return []

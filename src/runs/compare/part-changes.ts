@@ -4,9 +4,9 @@ import type { Side } from './change.ts'
 import type { ComparedRun } from './run-facts.ts'
 import { MPI_TIME, OUTSIDE_MPI } from './tool-quantities.ts'
 
-/** The time of one rank on two sides, in seconds. */
-export interface RankChange {
-  readonly rank: string
+/** The time of a pod or of an MPI rank on two sides, in seconds. */
+export interface PartChange {
+  readonly part: string
   readonly quantity: string
   readonly title: string
   /** The medians of the runs. */
@@ -15,7 +15,7 @@ export interface RankChange {
   readonly difference: number
 }
 
-/** The quantities whose seconds are compared rank by rank. */
+/** The quantities whose seconds are compared part by part. */
 const TIMES: readonly string[] = [
   TOTALS.cpuSeconds.quantity,
   TOTALS.runDelay.quantity,
@@ -23,14 +23,14 @@ const TIMES: readonly string[] = [
   MPI_TIME,
 ]
 
-/** The most changes of ranks that are listed. */
+/** The most changes of parts that are listed. */
 const MAX_CHANGES = 20
 
 /**
- * Returns the times of ranks that changed most, the greatest change first. Only ranks that each run
+ * Returns the times of parts that changed most, the greatest change first. Only parts that each run
  * of both sides has are compared, by their names.
  */
-export function compareRanks(base: Side, other: Side): readonly RankChange[] {
+export function compareParts(base: Side, other: Side): readonly PartChange[] {
   const changes = TIMES.flatMap((quantity) => changesOf(quantity, base, other))
   return changes
     .filter(({ difference }) => difference !== 0)
@@ -38,13 +38,13 @@ export function compareRanks(base: Side, other: Side): readonly RankChange[] {
     .slice(0, MAX_CHANGES)
 }
 
-function changesOf(quantity: string, base: Side, other: Side): readonly RankChange[] {
+function changesOf(quantity: string, base: Side, other: Side): readonly PartChange[] {
   const [before, after] = [base, other].map(({ runs }) => runs.map((run) => timesIn(run, quantity)))
-  const { byRank = {}, title = '' } = before?.[0] ?? {}
-  return Object.keys(byRank).flatMap((rank) => {
-    const [from, to] = [before, after].map((runs = []) => medianOf(runs, rank))
+  const { byPart = {}, title = '' } = before?.[0] ?? {}
+  return Object.keys(byPart).flatMap((part) => {
+    const [from, to] = [before, after].map((runs = []) => medianOf(runs, part))
     if (from === null || from === undefined || to === null || to === undefined) return []
-    return [{ rank, quantity, title, base: from, other: to, difference: to - from }]
+    return [{ part, quantity, title, base: from, other: to, difference: to - from }]
   })
 }
 
@@ -52,8 +52,8 @@ function timesIn({ quantities }: ComparedRun, quantity: string) {
   return quantities.find((facts) => facts.quantity === quantity)
 }
 
-/** Returns the median of a rank; null if a run does not have it. */
-function medianOf(runs: readonly ReturnType<typeof timesIn>[], rank: string): number | null {
-  const values = runs.flatMap((facts) => facts?.byRank[rank] ?? [])
+/** Returns the median of a part; null if a run does not have it. */
+function medianOf(runs: readonly ReturnType<typeof timesIn>[], part: string): number | null {
+  const values = runs.flatMap((facts) => facts?.byPart[part] ?? [])
   return values.length === runs.length ? median(values) : null
 }

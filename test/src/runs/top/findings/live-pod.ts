@@ -1,6 +1,6 @@
 import { startLogEvidence } from '../../../../../src/runs/top/findings/log-evidence.ts'
 import { startLiveLog } from '../../../../../src/runs/top/live-log.ts'
-import type { LiveObserver, LiveRank } from '../../../../../src/runs/top/ranks.ts'
+import type { LiveObserver, LivePod } from '../../../../../src/runs/top/pods.ts'
 import { BUILT_IN_ROWS } from '../../log/built-in.ts'
 
 /** The time of second 0 in milliseconds since 1970. */
@@ -14,20 +14,23 @@ export function row(second: number, section: string, cells: object): string {
   return JSON.stringify({ time: new Date(START + second * 1000).toISOString(), section, ...cells })
 }
 
-/** A rank with one observer, whose log the test writes. */
-export interface TestRank extends LiveRank {
+/** A pod with one observer, whose log the test writes. */
+export interface TestPod extends LivePod {
   readonly observers: readonly [LiveObserver & Pick<Required<LiveObserver>, 'evidence'>]
   /** Reads lines of the log, whose last timepoint is then complete. */
   readonly push: (...lines: readonly string[]) => void
 }
 
-/** @param rank the label of the rank, whose pod is hpc/app-RANK */
-export function testRank(rank: string, metric: string): TestRank {
+/** @param pod_index the index of the pod hpc/app-INDEX */
+export function testPod(pod_index: string, metric: string): TestPod {
   const description = BUILT_IN_ROWS.get(metric)
   if (description === undefined) throw new Error(`the catalog describes the rows of ${metric}`)
-  const [namespace, pod, node] = ['hpc', `app-${rank}`, null]
+  const [namespace, pod, node] = ['hpc', `app-${pod_index}`, null]
   const source = `${namespace}/${pod}/${metric}`
-  const evidence = startLogEvidence({ source, metric, namespace, pod, node, rank }, description)
+  const evidence = startLogEvidence(
+    { source, metric, namespace, pod, node, pod_index },
+    description,
+  )
   const log = startLiveLog(description, evidence)
   const state = { hasStarted: true, isRead: true, isOver: false, seenAt: undefined, clockAhead: 0 }
   const observer = { metric, log, evidence, isShown: true, ...state }
@@ -35,5 +38,5 @@ export function testRank(rank: string, metric: string): TestRank {
     for (const line of lines) log.push(line, START)
     log.settle()
   }
-  return { namespace, pod, node, rank, observers: [observer], push }
+  return { namespace, pod, node, pod_index, observers: [observer], push }
 }
