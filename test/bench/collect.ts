@@ -4,7 +4,7 @@
  * after a killed run. The apiserver is imitated in a process of its own (log-server.ts). Its memory
  * is not part of the result, but it uses the same processors. Needs Linux.
  *
- * RIDEALONG_BENCH_RANKS sets the number of pods, and RIDEALONG_BENCH_BYTES the bytes of each log.
+ * RIDEALONG_BENCH_PODS sets the number of pods, and RIDEALONG_BENCH_BYTES the bytes of each log.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -16,7 +16,7 @@ import { fileURLToPath } from 'node:url'
 import { splitLines } from '../../src/lib/split-lines.ts'
 import { until } from '../until.ts'
 
-const PODS = Number(process.env.RIDEALONG_BENCH_RANKS ?? 1000)
+const PODS = Number(process.env.RIDEALONG_BENCH_PODS ?? 1000)
 const BYTES = Number(process.env.RIDEALONG_BENCH_BYTES ?? 2 ** 20)
 /** The share of the logs after which the first run is killed. */
 const KILLED_AFTER = 0.4

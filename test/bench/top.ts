@@ -17,7 +17,7 @@ import { pod } from '../src/runs/collect/pod.ts'
 import { type GrowingLog, growingLog } from '../stand-ins/growing-log.ts'
 import { until } from '../until.ts'
 
-const PODS = Number(process.env.RIDEALONG_BENCH_RANKS ?? 1000)
+const PODS = Number(process.env.RIDEALONG_BENCH_PODS ?? 1000)
 const SECONDS = 20
 
 /** The clock ticks per second in /proc/PID/stat (USER_HZ), which is 100 on all Linux machines. */

@@ -53,6 +53,6 @@ export async function reportSoFar(
   const from = ['-n', namespace, '--kubeconfig', kubeconfig]
   await until(`report ${workload} shows the run so far`, async () => {
     const { code, out } = await run(['report', workload, ...from, '--to', '-'])
-    return code === 0 && /\nHas taken \d.* so far on 2 pods\. /.test(out)
+    return code === 0 && /\nHas taken \d.* so far on 2 (?:pods|MPI ranks in 2 pods)\. /.test(out)
   })
 }

@@ -1,7 +1,7 @@
 /**
  * `npm run docs:report` writes the pictures and samples of reports that need no cluster:
- * - docs/images/report-2-ranks.png: the first screen of a recorded run
- * - docs/images/report-64-ranks.png, report-4096-ranks.png: the same of generated runs
+ * - docs/images/report-2-pods.png: the first screen of a recorded run
+ * - docs/images/report-64-pods.png, report-4096-pods.png: the same of generated runs
  * - docs/examples/report-headings.txt: the headings of the report of docs/examples/vitals.log
  */
 import { createWriteStream } from 'node:fs'
@@ -50,9 +50,9 @@ export async function writeReportImages(): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'ridealong-docs-'))
   const { open, close } = await launchBrowser({ viewport: { width: 1280, height: 900 } })
   try {
-    for (const [ranks, path] of await makeReports(folder)) {
+    for (const [pods, path] of await makeReports(folder)) {
       const { page } = await open(path, 'closed')
-      await page.screenshot({ path: join(DOCS, 'images', `report-${ranks}-ranks.png`) })
+      await page.screenshot({ path: join(DOCS, 'images', `report-${pods}-pods.png`) })
       await page.close()
     }
     const log = join(DOCS, 'examples', 'vitals.log')

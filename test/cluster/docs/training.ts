@@ -1,6 +1,6 @@
 /**
  * `npm run docs:training` trains a model with PyTorch itself on a real Kubernetes, in two pods that
- * exchange data with Gloo. Pod 1 loads its data slowly. It writes the pictures of
+ * exchange data with Gloo. Rank 1 loads its data slowly. It writes the pictures of
  * docs/examples/ml.md: docs/images/training-*.png.
  *
  * TORCH_PYTHON is the Python of a virtual environment with PyTorch. The pods see it through volumes
@@ -25,10 +25,10 @@ const PROGRAM = fileURLToPath(new URL('../../tools/python/programs/training.py',
 const NAMESPACE = ['-n', 'ml']
 const SECONDS = 120
 
-/** Pod 0 writes its address into a folder that both pods see. */
+/** Rank 0 writes its address into a folder that both pods see. */
 const COMMAND = `
-export POD=$JOB_COMPLETION_INDEX
-if [ $POD = 0 ]; then hostname -i > /meet/new && mv /meet/new /meet/address; fi
+export RANK=$JOB_COMPLETION_INDEX
+if [ $RANK = 0 ]; then hostname -i > /meet/new && mv /meet/new /meet/address; fi
 until [ -s /meet/address ]; do sleep 0.1; done
 export MASTER_ADDR=$(cat /meet/address)
 exec "$TORCH_PYTHON" /app/train.py ${SECONDS}`

@@ -21,7 +21,7 @@ export async function makeCurveCertificate(cluster: Cluster, namespace: string):
 /** The annotations of the pods of a MiniCluster, and what it runs. */
 export interface MiniClusterSettings {
   readonly annotations?: object
-  /** The command of each pod; by default, LAMMPS. */
+  /** The command of each rank; by default, LAMMPS. */
   readonly command?: string
   /** A folder of the node that the pods see as /programs. */
   readonly programs?: string
@@ -30,7 +30,7 @@ export interface MiniClusterSettings {
 }
 
 /**
- * Returns a MiniCluster `lammps`, which runs LAMMPS, or another command, with one pod in each of
+ * Returns a MiniCluster `lammps`, which runs LAMMPS, or another command, with one rank in each of
  * two pods. The image runs as root, and the pods set no user.
  */
 export function buildMiniCluster(
@@ -40,7 +40,7 @@ export function buildMiniCluster(
   const flux = {
     curveCert,
     connectTimeout: '5s',
-    // Both pods run on one machine. Without this flag, Flux binds both pods to its first core.
+    // Both pods run on one machine. Without this flag, Flux binds both ranks to its first core.
     optionFlags: '-o cpu-affinity=off',
     container: { disable: true, image: APPLICATIONS.flux },
   }

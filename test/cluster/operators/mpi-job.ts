@@ -2,14 +2,14 @@ import type { Cluster } from '../machine/cluster.ts'
 import { APPLICATIONS } from '../machine/images.ts'
 import { kubectl } from '../machine/kubectl.ts'
 
-/** Returns the arguments of mpirun: seconds of LAMMPS, with pods that share one machine. */
+/** Returns the arguments of mpirun: seconds of LAMMPS, with ranks that share one machine. */
 export const lammpsOf = (seconds: number) =>
   '--mca mpi_yield_when_idle 1 ' +
   `lmp -in /in.lj -log none -var steps 1000000 -var seconds ${seconds}`
 
 export const LAMMPS_OF_TEN_SECONDS = lammpsOf(10)
 
-/** The annotations of the pods, and the variables that mpirun passes to the pods. */
+/** The annotations of the pods, and the variables that mpirun passes to the ranks. */
 export interface MpiJobSettings {
   readonly launcher?: object
   readonly worker?: object
@@ -30,7 +30,7 @@ const WAIT_FOR_WORKERS =
   ' do until getent hosts $host; do sleep 1; done; done'
 
 /**
- * Returns an MPIJob `melt`, whose launcher runs LAMMPS with one pod in each of two workers.
+ * Returns an MPIJob `melt`, whose launcher runs LAMMPS with one rank in each of two workers.
  */
 export function buildMpiJob(settings: MpiJobSettings): object {
   const { launcher = {}, worker = {}, exported = [], env = {}, group } = settings

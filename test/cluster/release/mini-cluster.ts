@@ -5,7 +5,7 @@ import { DEBIAN_IMAGE } from '../machine/images.ts'
  * Returns the Job that the Flux Operator creates for a MiniCluster, built from the recorded pods.
  * The images, the command and the resources differ, and the ConfigMap of scripts is not mounted.
  *
- * @param work the shell command of every pod
+ * @param work the shell command of every rank
  */
 export function miniCluster(name: string, work: string): object {
   const { spec, metadata } = JSON.parse(recorded('flux-minicluster-rank0')).request.object

@@ -108,7 +108,7 @@ async function mpiJobIsObserved(t: Test, cluster: Cluster): Promise<void> {
   const programs = await programsOf(t, cluster, 'mpijob/melt')
   t.equal(programs.size, pods.length)
   for (const worker of ['melt-worker-0', 'melt-worker-1']) {
-    t.strictSame(programs.get(worker), new Set(['lmp']), `${worker} has rows of its pod`)
+    t.strictSame(programs.get(worker), new Set(['lmp']), `${worker} has rows of its rank`)
   }
   const launcher = [...programs].find(([pod]) => pod.startsWith('melt-launcher'))
   t.ok(launcher?.[1].has('mpirun'), 'the launcher has rows of mpirun')
@@ -118,7 +118,7 @@ async function mpiJobIsObserved(t: Test, cluster: Cluster): Promise<void> {
 const ENOUGH = '/tmp/enough'
 const [LAUNCHER, WORKER] = ['l', 'w'].map((job) => `set-${job}-0-0.ms.${SPACE}.svc.cluster.local`)
 
-/** The command runs one pod in each pod. The DNS does not resolve the short names of the pods. */
+/** The command runs one rank in each pod. The DNS does not resolve the short names of the pods. */
 const MPIRUN_AS_ROOT = 'mpirun --allow-run-as-root --mca orte_keep_fqdn_hostnames 1 --map-by node'
 
 const METRIC_SET = {

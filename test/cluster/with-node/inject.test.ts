@@ -62,10 +62,10 @@ t.test('the command and the webhook inject the same observers', async (t) => {
   const logOf = (namespace: string, { metadata }: JobPod) =>
     kubectl(cluster, ['logs', '-n', namespace, metadata.name, '-c', 'perf-sysstat'])
 
-  await apply(cluster, APART, await injected(t, 'pods'))
-  await apply(cluster, ASKED, JSON.stringify(job('pods')))
-  const apart = await podsOfCompleted(cluster, APART, 'pods')
-  const asked = await podsOfCompleted(cluster, ASKED, 'pods')
+  await apply(cluster, APART, await injected(t, 'ranks'))
+  await apply(cluster, ASKED, JSON.stringify(job('ranks')))
+  const apart = await podsOfCompleted(cluster, APART, 'ranks')
+  const asked = await podsOfCompleted(cluster, ASKED, 'ranks')
 
   await t.test('both Jobs complete, and the fields of their pods are equal', async (t) => {
     t.equal(apart.length, 2)
@@ -90,11 +90,11 @@ t.test('the command and the webhook inject the same observers', async (t) => {
 
   await t.test('the webhook does not change pods that the command has injected', async (t) => {
     const before = leftFor('already-injected', await webhook.metrics())
-    await apply(cluster, ASKED, await injected(t, 'pods-again'))
-    const pods = await podsOfCompleted(cluster, ASKED, 'pods-again')
+    await apply(cluster, ASKED, await injected(t, 'ranks-again'))
+    const pods = await podsOfCompleted(cluster, ASKED, 'ranks-again')
     t.equal(leftFor('already-injected', await webhook.metrics()) - before, 2)
     const renamed = (pod: JobPod) =>
-      JSON.parse(JSON.stringify(comparable(pod)).replaceAll('pods-again', 'pods'))
+      JSON.parse(JSON.stringify(comparable(pod)).replaceAll('ranks-again', 'ranks'))
     t.strictSame(pods.map(renamed), apart.map(comparable))
   })
 })

@@ -8,7 +8,7 @@ import { installChart } from '../release/installed-chart.ts'
 import { createNamespace, runningCluster } from '../running.ts'
 
 // Runs a complete MiniCluster: the Flux Operator creates two pods, their Flux brokers form an
-// instance, and LAMMPS runs with one pod in each pod. The image runs as root, and the pods set no
+// instance, and LAMMPS runs with one rank in each pod. The image runs as root, and the pods set no
 // user.
 
 const NAME = 'ridealong-minicluster'
@@ -25,7 +25,7 @@ const ANNOTATIONS = {
 const TOLERANCE = 0.03
 
 interface Pod {
-  readonly pod: string
+  readonly pod_index: string
   readonly name: string
   // biome-ignore lint/suspicious/noExplicitAny: a Pod as the apiserver serves it.
   readonly object: any
@@ -40,10 +40,10 @@ async function podsOf(cluster: Cluster): Promise<readonly Pod[]> {
   const pods = items.map(async (object: any) => {
     const { name, labels } = object.metadata
     const output = await kubectl(cluster, ['logs', name, ...HERE, '-c', 'lammps'])
-    const pod = labels['batch.kubernetes.io/job-completion-index']
-    return { pod, name, object, output }
+    const index = labels['batch.kubernetes.io/job-completion-index']
+    return { pod_index: index, name, object, output }
   })
-  return (await Promise.all<Pod>(pods)).sort((a, b) => a.pod.localeCompare(b.pod))
+  return (await Promise.all<Pod>(pods)).sort((a, b) => a.pod_index.localeCompare(b.pod_index))
 }
 
 function wasObserved(t: Test, { object, output }: Pod): void {
@@ -67,7 +67,7 @@ function wasObserved(t: Test, { object, output }: Pod): void {
   t.notMatch(output, /Return value for follower worker/, 'the Flux broker joined at once')
 }
 
-/** Returns the size of the file that LAMMPS wrote, which `wc -c` printed at the end of pod 0. */
+/** Returns the size of the file that LAMMPS wrote, which `wc -c` printed at the end of rank 0. */
 function bytesOfDump([first]: readonly Pod[]): number {
   return Number(/(\d+) \/tmp\/dump\.lj/.exec(first?.output ?? '')?.[1])
 }
@@ -111,7 +111,7 @@ type Setting = Awaited<ReturnType<typeof runLammps>>
 
 function bothPodsRan(t: Test, { pods }: Setting): void {
   t.strictSame(
-    pods.map(({ pod }) => pod),
+    pods.map(({ pod_index }) => pod_index),
     ['0', '1'],
   )
   for (const pod of pods) wasObserved(t, pod)
@@ -120,17 +120,17 @@ function bothPodsRan(t: Test, { pods }: Setting): void {
 }
 
 function podsHaveOwnRows(t: Test, { processes }: Setting): void {
-  const seen = new Set(processes.map(({ pod, program }) => `${pod} ${program}`))
+  const seen = new Set(processes.map(({ pod_index, program }) => `${pod_index} ${program}`))
   t.strictSame([...seen].sort(), ['0 lmp', '1 lmp'])
-  t.equal(new Set(processes.map(({ pod, pid }) => `${pod} ${pid}`)).size, 2)
-  for (const pod of ['0', '1']) {
-    const podRows = processes.filter((row) => row.pod === pod)
+  t.equal(new Set(processes.map(({ pod_index, pid }) => `${pod_index} ${pid}`)).size, 2)
+  for (const index of ['0', '1']) {
+    const podRows = processes.filter((row) => row.pod_index === index)
     t.equal(
       new Set(podRows.map(({ timepoint }) => timepoint)).size,
       podRows.length,
       'each timepoint has one row',
     )
-    t.ok(podRows.length > 5, `pod ${pod} has ${podRows.length} rows`)
+    t.ok(podRows.length > 5, `pod ${index} has ${podRows.length} rows`)
     t.ok(podRows.some(({ percent_cpu }) => percent_cpu > 0))
   }
   t.end()
@@ -138,9 +138,9 @@ function podsHaveOwnRows(t: Test, { processes }: Setting): void {
 
 function countersAreComplete(t: Test, { processes, logs }: Setting): void {
   for (const row of processes) {
-    const { pod, timepoint, kb_rd_s, kb_wr_s, kb_ccwr_s, fd_nr } = row
+    const { pod_index, timepoint, kb_rd_s, kb_wr_s, kb_ccwr_s, fd_nr } = row
     const isRead = [kb_rd_s, kb_wr_s, kb_ccwr_s, fd_nr].every(Number.isFinite)
-    t.ok(isRead, `pod ${pod} has all counters at timepoint ${timepoint}`)
+    t.ok(isRead, `pod ${pod_index} has all counters at timepoint ${timepoint}`)
   }
   for (const { metadata } of logs) t.equal(metadata.counters, 'all')
   t.end()
@@ -149,7 +149,7 @@ function countersAreComplete(t: Test, { processes, logs }: Setting): void {
 function countsWrittenBytes(t: Test, { pods, logs }: Setting): void {
   const bytes = bytesOfDump(pods)
   t.ok(bytes > 10_000_000, `the file has ${bytes} bytes`)
-  const { summary } = logs.find(({ pod }) => pod === '0')
+  const { summary } = logs.find(({ pod_index }) => pod_index === '0')
   const { bytes_written: written } = summary.find(isOfLammps)
   t.ok(Math.abs(written - bytes) <= bytes * TOLERANCE, `${written} of ${bytes} bytes were counted`)
   t.end()
@@ -157,8 +157,8 @@ function countsWrittenBytes(t: Test, { pods, logs }: Setting): void {
 
 function resultsShowBothPods(t: Test, { logs, page }: Setting): void {
   t.strictSame(
-    logs.map(({ pod, notices, cuts }) => ({ pod, notices, cuts })),
-    ['0', '1'].map((pod) => ({ pod, notices: [], cuts: [] })),
+    logs.map(({ pod_index, notices, cuts }) => ({ pod_index, notices, cuts })),
+    ['0', '1'].map((pod_index) => ({ pod_index, notices: [], cuts: [] })),
   )
   t.strictSame(page.pods, ['0', '1'])
   t.strictSame(page.programs, ['lmp'])

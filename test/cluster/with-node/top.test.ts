@@ -60,20 +60,20 @@ t.test('the pods of a Job are shown while it runs', async (t) => {
   const words = ['top', 'job/ranks', ...here, '--kubeconfig', cluster.kubeconfig]
 
   // biome-ignore lint/suspicious/noExplicitAny: the columns depend on the metric.
-  let indexes: readonly any[] = []
+  let lines: readonly any[] = []
   await until('all pods have values', async () => {
     const { code, out } = await run([...words, '--once', '-o', 'json'])
     if (code !== 0) return false
-    indexes = JSON.parse(out).lines
+    lines = JSON.parse(out).lines
     // Two observers measure them, and each finds the processes at a time of its own.
-    const hasValues = indexes.map(({ values }) => values.run_delay !== null && values.rss !== null)
+    const hasValues = lines.map(({ values }) => values.run_delay !== null && values.rss !== null)
     return hasValues.length === 2 && hasValues.every(Boolean)
   })
-  const [busy, idle] = indexes.toSorted((a, b) => Number(a.index) - Number(b.index))
+  const [busy, idle] = lines.toSorted((a, b) => Number(a.pod_index) - Number(b.pod_index))
   t.match([busy.state, idle.state], ['running', 'running'])
   const used = busy.values.percent_cpu + busy.values.run_delay * 100
-  t.ok(used > 50, `index 0 computes or waits for ${used} % of the time`)
-  t.ok(idle.values.percent_cpu < 20, `index 1 uses ${idle.values.percent_cpu} % of a core`)
+  t.ok(used > 50, `pod 0 computes or waits for ${used} % of the time`)
+  t.ok(idle.values.percent_cpu < 20, `pod 1 uses ${idle.values.percent_cpu} % of a core`)
   t.ok(busy.values.rss > 0)
 
   await reportSoFar(cluster, SPACE, 'job/ranks')

@@ -85,7 +85,7 @@ async function observe(t: Test, library: Library, program: Program, processors: 
 function factorsOf(logs: readonly string[]): readonly number[] {
   const run = newRun(BUILT_IN_ROWS)
   for (const [index, log] of logs.entries()) {
-    const place = { source: `hpc/app/${index}`, namespace: 'hpc', pod: 'app', rank: '0' }
+    const place = { source: `hpc/app/${index}`, namespace: 'hpc', pod: 'app', pod_index: '0' }
     for (const entry of readLog(log, place, BUILT_IN_ROWS)) addEntry(run, entry)
   }
   const { root } = reportModel(run, 'auto').efficiency

@@ -47,7 +47,8 @@ export function reportTraces(
     }),
     left: omitted === 0 ? '' : `${counted(omitted)} did not fit into the page.`,
   }
-  return { part, document: { traces, omitted_traces: omitted } }
+  const document = traces.map(({ pod, ...trace }) => ({ podIndex: pod, ...trace }))
+  return { part, document: { traces: document, omitted_traces: omitted } }
 }
 
 function traceOfPod(

@@ -65,7 +65,7 @@ async function receiveSlowly(socket: Socket): Promise<void> {
   for await (const _ of socket) await sleep(20)
 }
 
-interface Pod {
+interface LoadedPod {
   readonly load: string
   readonly finding?: string
 }
@@ -75,7 +75,7 @@ interface Pod {
  *
  * @param port the port of a slow receiver on the node
  */
-const podsWith = (port: number): readonly Pod[] => [
+const loadedPods = (port: number): readonly LoadedPod[] => [
   { load: HEALTHY },
   { load: `${spin} & ${spin} & wait`, finding: 'throttled' },
   {
@@ -198,7 +198,7 @@ t.test('the report has the finding for each slow pod', async (t) => {
 
   await t.test('a Job of healthy pods has no findings', (t) => healthyPodsHaveNone(t, setting))
 
-  await t.test('LAMMPS with two pods and a limit of one CPU is throttled', (t) =>
+  await t.test('LAMMPS with two ranks and a limit of one CPU is throttled', (t) =>
     lammpsIsThrottled(t, setting),
   )
 })
@@ -217,19 +217,19 @@ type Setting = Awaited<ReturnType<typeof startObserving>>
 async function slowPodsHaveFindings(t: Test, { cluster }: Setting): Promise<void> {
   // A large weight protects the pods from other programs on this machine.
   set(t, SHARES, '200000')
-  const pods = podsWith(await startSlowReceiver(t))
+  const pods = loadedPods(await startSlowReceiver(t))
   const loads = pods.map(({ load }) => load)
   const limits = { cpu: '1100m', memory: '128Mi' }
-  const reports = await reportsOf(t, cluster, { name: 'pods', loads, limits })
-  const expected = pods.flatMap(({ finding }, pod) =>
-    finding === undefined ? [] : [`${finding} ${pod}`],
+  const reports = await reportsOf(t, cluster, { name: 'ranks', loads, limits })
+  const expected = pods.flatMap(({ finding }, index) =>
+    finding === undefined ? [] : [`${finding} ${index}`],
   )
   for (const [metrics, found] of Object.entries(reports)) {
     const { findings } = found
     t.strictSame([...inShort(found)].sort(), [...expected].sort(), metrics, { findings })
     t.strictSame(
-      found.pods.map(({ pod }) => pod),
-      pods.map((_, pod) => `${pod}`),
+      found.pods.map(({ podIndex }) => podIndex),
+      pods.map((_, index) => `${index}`),
       metrics,
     )
   }

@@ -277,9 +277,9 @@ t.test('runs and their cards', { timeout: 400_000 }, async (t) => {
   })
   await archivedRunsAreWhole(t, cluster, kubeconfig, await briefly)
   await rowsAreStored(t, cluster, kubeconfig)
-  const pods = Object.fromEntries([...cards].map(([name, card]) => [name, card.pods]))
-  t.strictSame(pods['job/retried'], { observed: 2, expected: 2 })
-  t.strictSame(pods['jobset/train'], { observed: 3, expected: 3 })
+  const counts = Object.fromEntries([...cards].map(([name, card]) => [name, card.pods]))
+  t.strictSame(counts['job/retried'], { observed: 2, expected: 2 })
+  t.strictSame(counts['jobset/train'], { observed: 3, expected: 3 })
   failuresAreNamed(t, cards)
   await numbersAreThoseOfTheKernel(t, cluster, cards)
   await adviceIsRefused(t, kubeconfig)
@@ -331,7 +331,7 @@ function failuresAreNamed(t: Test, cards: ReadonlyMap<string, Card>): void {
   const [retried] = cards.get('job/retried').findings
   t.match(retried, {
     rule: 'container-failed',
-    pod: '1',
+    podIndex: '1',
     sentence: /exit code 3, and was tried again$/,
   })
 }

@@ -23,10 +23,10 @@ const ALLOWS = { 'ridealong.dev/tools': 'true' }
 /** Returns the three functions with the most time of their own, by pod and process. */
 function hottest(rows: readonly FunctionRow[]): ReadonlyMap<string, readonly string[]> {
   const ofLammps = rows.filter(({ kind, program }) => kind === 'function' && program === 'lmp')
-  const processes = new Set(ofLammps.map(({ pod, pid }) => `${pod} ${pid}`))
+  const processes = new Set(ofLammps.map(({ pod_index, pid }) => `${pod_index} ${pid}`))
   return new Map(
     [...processes].map((process) => {
-      const own = ofLammps.filter(({ pod, pid }) => `${pod} ${pid}` === process)
+      const own = ofLammps.filter(({ pod_index, pid }) => `${pod_index} ${pid}` === process)
       own.sort((one, other) => other.self_seconds - one.self_seconds)
       return [process, own.slice(0, 3).map((row) => row.function)]
     }),
@@ -35,24 +35,24 @@ function hottest(rows: readonly FunctionRow[]): ReadonlyMap<string, readonly str
 
 interface FunctionRow {
   readonly kind: string
-  readonly pod: string | number
+  readonly pod_index: string | number
   readonly pid: number
   readonly program: string
   readonly function: string
   readonly self_seconds: number
 }
 
-/** Checks that the pods spend most of their time where LAMMPS computes the forces. */
+/** Checks that the ranks spend most of their time where LAMMPS computes the forces. */
 async function computesForces(
   t: Test,
   cluster: Cluster,
   namespace: string,
   workload: string,
-  pods: number,
+  ranks: number,
 ): Promise<void> {
   const { rows } = await collect(t, cluster, namespace, workload)
   const found = hottest(rows)
-  t.equal(found.size, pods, `${found.size} processes of LAMMPS were profiled`)
+  t.equal(found.size, ranks, `${found.size} processes of LAMMPS were profiled`)
   for (const [process, functions] of found) {
     const isNamed = functions.some((name) => name.includes('PairLJCut::compute'))
     t.ok(isNamed, `pod and process ${process}: ${functions.join(', ')}`)
@@ -110,7 +110,7 @@ t.test('cpu-profile names the functions of LAMMPS', async (t) => {
 
   await startOperators(t, cluster, api, ['flux-operator', 'mpi-operator'])
 
-  // sshd starts the pods, without the variables of its container.
+  // sshd starts the ranks, without the variables of its container.
   await t.test('in an MPIJob whose mpirun exports the variables', (t) => profilesMpiJob(t, setting))
 
   await t.test('in a MiniCluster', (t) => profilesMiniCluster(t, setting))

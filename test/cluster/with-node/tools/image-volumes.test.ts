@@ -23,7 +23,7 @@ const LABELS = {
 }
 
 /**
- * The command of a container that prints its mounts of tools, and in which mpirun starts two pods
+ * The command of a container that prints its mounts of tools, and in which mpirun starts two ranks
  * of LAMMPS for five seconds.
  */
 const LAMMPS = [
@@ -46,7 +46,7 @@ t.test('tools are mounted from their image and record an application', async (t)
   const [pod] = await podsOfCompleted(cluster, SPACE, 'melt')
   if (pod === undefined) throw new Error('the Job has no pod')
   await t.test('the pod has no installer', async (t) => hasNoInstaller(t, pod))
-  await t.test('both tools have recorded both pods', (t) => hasRecorded(t, cluster))
+  await t.test('both tools have recorded both ranks', (t) => hasRecorded(t, cluster))
   await t.test('the dynamic linker has loaded both libraries', async (t) => {
     const log = await kubectl(cluster, ['logs', pod.metadata.name, '-n', SPACE, '-c', 'app'])
     t.match(log, 'Loop time of')
@@ -89,8 +89,8 @@ function hasNoInstaller(t: Test, { spec }: JobPod): void {
 
 async function hasRecorded(t: Test, cluster: Cluster): Promise<void> {
   const { rows } = await collect(t, cluster, SPACE, 'job/melt')
-  const pods = rows.filter(({ metric, section }) => metric === 'mpi-trace' && section === 'pod')
-  t.strictSame([...new Set(pods.map(({ mpi_rank }) => mpi_rank))].sort(), [0, 1])
+  const ranks = rows.filter(({ metric, section }) => metric === 'mpi-trace' && section === 'rank')
+  t.strictSame([...new Set(ranks.map(({ mpi_rank }) => mpi_rank))].sort(), [0, 1])
   const profiled = rows.filter(
     ({ metric, section, program }) =>
       metric === 'cpu-profile' && section === 'process' && program === 'lmp',

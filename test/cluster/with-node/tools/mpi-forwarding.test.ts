@@ -8,9 +8,9 @@ import { installChart } from '../../release/installed-chart.ts'
 import { withTools } from '../../release/tool-images.ts'
 import { createNamespace, runningCluster } from '../../running.ts'
 
-// In an MPIJob of the MPI Operator, sshd starts the pods without the variables of its container.
+// In an MPIJob of the MPI Operator, sshd starts the ranks without the variables of its container.
 // The webhook adds variables to the launcher with which mpirun forwards those of mpi-trace. Three
-// forms of the same job are run with and without the metric: the pods are recorded, and the output
+// forms of the same job are run with and without the metric: the ranks are recorded, and the output
 // and the exit code of the launcher are the same.
 
 const NAME = 'ridealong-mpi-forwarding'
@@ -72,9 +72,9 @@ t.test('mpirun forwards the variables of mpi-trace in an MPIJob', async (t) => {
       t.strictSame(withTrace, without)
       const { rows } = await collect(t, cluster, traced, 'mpijob/melt')
       t.match(without.lines.join('\n'), /Total wall time/)
-      const pods = rows.filter(({ section }) => section === 'pod')
-      t.strictSame([...new Set(pods.map(({ mpi_rank }) => mpi_rank))].sort(), [0, 1])
-      t.equal(new Set(pods.map(({ pod }) => pod)).size, 2)
+      const ranks = rows.filter(({ section }) => section === 'rank')
+      t.strictSame([...new Set(ranks.map(({ mpi_rank }) => mpi_rank))].sort(), [0, 1])
+      t.equal(new Set(ranks.map(({ pod }) => pod)).size, 2)
     })
   }
   await t.test('workers without the tool run as if the launcher had none', async (t) => {

@@ -22,7 +22,7 @@ const INTERVAL_MS = 1000
 const ALLOWS = { 'ridealong.dev/tools': 'true' }
 
 /**
- * The calls with which LAMMPS exchanges atoms between neighboring pods (comm_brick.cpp). The time
+ * The calls with which LAMMPS exchanges atoms between neighboring ranks (comm_brick.cpp). The time
  * in these calls, with the copies to and from their buffers, is its `Comm`. LAMMPS counts the
  * collective calls with the part of the program that makes them, such as `Output`.
  */
@@ -68,12 +68,12 @@ const averageOf = (values: readonly number[]) =>
   values.reduce((sum, value) => sum + value, 0) / values.length
 
 /**
- * Verifies that the time of two pods in MPI differs from the `Comm` of LAMMPS by at most 3 % of
- * the run. The copies to and from the buffers take 1 to 2 % of the run, however long the pods
+ * Verifies that the time of two ranks in MPI differs from the `Comm` of LAMMPS by at most 3 % of
+ * the run. The copies to and from the buffers take 1 to 2 % of the run, however long the ranks
  * wait.
  */
 function agrees(t: Test, measured: readonly number[], output: string, where: string): void {
-  t.equal(measured.length, 2, `two pods of ${where} were recorded`)
+  t.equal(measured.length, 2, `two ranks of ${where} were recorded`)
   const [own, comm] = [averageOf(measured), sumIn(output, AVERAGE_COMM)]
   const times = `${where}: ${own.toFixed(2)} s in MPI, Comm ${comm.toFixed(2)} s`
   t.ok(Math.abs(own - comm) < 0.03 * sumIn(output, LOOP_TIME), times)
@@ -96,7 +96,7 @@ async function podWith(cluster: Cluster, namespace: string, part: string): Promi
 
 /**
  * Reads a value until it no longer changes. The workers of an MPIJob still run after the job has
- * ended, so the last samples of the pods may not be in the logs yet.
+ * ended, so the last samples of the ranks may not be in the logs yet.
  */
 async function settled<Value>(read: () => Promise<Value>): Promise<Value> {
   for (let earlier = await read(); ; ) {
@@ -107,11 +107,11 @@ async function settled<Value>(read: () => Promise<Value>): Promise<Value> {
   }
 }
 
-/** The command of a container in which mpirun starts two pods. */
-const TWO_PODS = `cd /tmp; mpirun --oversubscribe -n 2 ${LAMMPS_OF_TEN_SECONDS}`
+/** The command of a container in which mpirun starts two ranks. */
+const TWO_RANKS = `cd /tmp; mpirun --oversubscribe -n 2 ${LAMMPS_OF_TEN_SECONDS}`
 
 /**
- * Changes the input of LAMMPS so that the second of two pods has three quarters of the atoms. With
+ * Changes the input of LAMMPS so that the second of two ranks has three quarters of the atoms. With
  * two thirds, other programs on the machine can hide the difference.
  */
 const DIVIDE = 's/^create_box/processors 2 1 1\\n&/; s/^velocity/balance 1.0 x 0.25\\n&/'
@@ -128,13 +128,13 @@ t.test('mpi-trace measures the communication of LAMMPS', async (t) => {
     measuresJob(t, setting),
   )
 
-  await t.test('the report names the pod with more atoms, and the call', (t) =>
-    reportNamesPod(t, setting),
+  await t.test('the report names the rank with more atoms, and the call', (t) =>
+    reportNamesRank(t, setting),
   )
 
   await startOperators(t, cluster, api, ['flux-operator', 'mpi-operator'])
 
-  // sshd starts the pods, without the variables of its container.
+  // sshd starts the ranks, without the variables of its container.
   await t.test('in an MPIJob whose mpirun exports LD_PRELOAD', (t) => measuresMpiJob(t, setting))
 
   await t.test('in a MiniCluster', (t) => measuresMiniCluster(t, setting))
@@ -152,16 +152,16 @@ async function measuresJob(t: Test, { api, cluster }: Setting): Promise<void> {
   const space = 'mpi-job'
   const enforce = { 'pod-security.kubernetes.io/enforce': 'restricted' }
   await createNamespace(t, api, space, { labels: { ...ALLOWS, ...enforce } })
-  await runLammpsJob(cluster, space, TWO_PODS, ASKS)
+  await runLammpsJob(cluster, space, TWO_RANKS, ASKS)
   const { rows } = await collect(t, cluster, space, 'job/melt')
   const seconds = exchangeSeconds(rows)
-  t.equal(seconds.size, 4, 'the pods of four pods were recorded')
+  t.equal(seconds.size, 4, 'the ranks of four pods were recorded')
   for (const [pod, measured] of seconds) {
     agrees(t, measured, await logOf(cluster, space, pod, 'app'), pod)
   }
 }
 
-async function reportNamesPod(t: Test, { api, cluster }: Setting): Promise<void> {
+async function reportNamesRank(t: Test, { api, cluster }: Setting): Promise<void> {
   const space = 'mpi-uneven'
   await createNamespace(t, api, space, { labels: ALLOWS })
   await runLammpsJob(cluster, space, UNEVEN, ASKS, 1)

@@ -15,8 +15,8 @@ import { withTools } from '../../release/tool-images.ts'
 import { createNamespace, runningCluster } from '../../running.ts'
 import { until } from '../../until.ts'
 
-// MPI jobs that make no progress: two Jobs whose pods are in one pod, and a MiniCluster with a
-// pod in each of two pods. `top` and the report name the call, the pod that is late, and what it
+// MPI jobs that make no progress: two Jobs whose ranks are in one pod, and a MiniCluster with a
+// rank in each of two pods. `top` and the report name the call, the rank that is late, and what it
 // does.
 
 const NAME = 'ridealong-no-progress'
@@ -28,7 +28,7 @@ const ALLREDUCE = 'in MPI_Allreduce number 6 on MPI_COMM_WORLD\\.'
 t.test('jobs that make no progress have a finding', async (t) => {
   const setting = await install(t)
 
-  await t.test('a pod of a Job sleeps', (t) => {
+  await t.test('a rank of a Job sleeps', (t) => {
     const pattern = `${SINCE}MPI ranks 0-1 wait ${ALLREDUCE} MPI rank 2 has not come: it sleeps`
     return checkJob(t, setting, 'sleep', pattern)
   })
@@ -37,7 +37,7 @@ t.test('jobs that make no progress have a finding', async (t) => {
     checkJob(t, setting, 'other', 'These calls do not match: all members'),
   )
 
-  await t.test('a pod of a MiniCluster is stopped', (t) => checkMiniCluster(t, setting))
+  await t.test('a rank of a MiniCluster is stopped', (t) => checkMiniCluster(t, setting))
 })
 
 async function install(t: Test) {

@@ -13,7 +13,7 @@ import { until } from '../../until.ts'
 import { startWebhook } from '../../webhook.ts'
 
 // Training jobs in Python whose processes start as with torchrun, Ray and multiprocessing. In each
-// of them, the data loader of a pod hangs. The functions of PyTorch and Ray are stand-ins (see
+// of them, the data loader of a rank hangs. The functions of PyTorch and Ray are stand-ins (see
 // applications/python), so that the processes wait in the same functions, but compute nothing.
 
 const SPACE = 'python'
@@ -23,8 +23,8 @@ const ASKS = { 'ridealong.dev/inject': 'python-profile', 'python-profile.ridealo
 interface Shape {
   readonly pods: number
   readonly command: string
-  /** The number of pods. The last one hangs. */
-  readonly indexes: number
+  /** The number of ranks. The last one hangs. */
+  readonly ranks: number
   /** How the data loader starts its process. */
   readonly start: 'fork' | 'spawn' | 'forkserver'
 }
@@ -45,20 +45,20 @@ const TRAIN = 'export RANK=$JOB_COMPLETION_INDEX; exec python3 /app/train.py'
 const SHAPES: Readonly<Record<string, Shape>> = {
   torchrun: {
     pods: 2,
-    indexes: 4,
+    ranks: 4,
     command: TORCHRUN,
     start: 'fork',
   },
-  ray: { pods: 2, indexes: 2, command: RAYLET, start: 'spawn' },
-  forkserver: { pods: 1, indexes: 1, command: TRAIN, start: 'forkserver' },
-  spawn: { pods: 1, indexes: 1, command: TRAIN, start: 'spawn' },
+  ray: { pods: 2, ranks: 2, command: RAYLET, start: 'spawn' },
+  forkserver: { pods: 1, ranks: 1, command: TRAIN, start: 'forkserver' },
+  spawn: { pods: 1, ranks: 1, command: TRAIN, start: 'spawn' },
 }
 
-/** @param folder a folder of the node in which pod 0 writes its address */
-function jobWith(name: string, { pods, indexes, command, start }: Shape, folder: string) {
+/** @param folder a folder of the node in which rank 0 writes its address */
+function jobWith(name: string, { pods, ranks, command, start }: Shape, folder: string) {
   const variables = {
-    WORLD_SIZE: indexes,
-    HANGS: indexes - 1,
+    WORLD_SIZE: ranks,
+    HANGS: ranks - 1,
     START_METHOD: start,
     RENDEZVOUS: '/meet',
   }
@@ -106,7 +106,7 @@ t.test('training jobs in Python whose data loader hangs', async (t) => {
   }
   // All jobs hang at the same time.
   for (const [name, shape] of Object.entries(SHAPES)) {
-    await t.test(`${name}: stacks groups the indexes`, (t) => groupsPods(t, cluster, name, shape))
+    await t.test(`${name}: stacks groups the ranks`, (t) => groupsRanks(t, cluster, name, shape))
     await t.test(`${name}: top names the line`, (t) => namesLine(t, cluster, name, shape))
   }
   for (const [name, shape] of Object.entries(SHAPES))
@@ -127,32 +127,32 @@ const DATA = new URL('../../applications/python/app/data.py', import.meta.url)
 const LINES = readFileSync(DATA, 'utf8').split('\n')
 const HUNG = LINES.findIndex((line) => line.endsWith('# never comes')) + 1
 
-/** The pod that hangs waits for its data loader, and the others for this pod. */
-async function groupsPods(t: Test, cluster: Cluster, name: string, { indexes }: Shape) {
-  const others = Array.from({ length: indexes - 1 }, (_, index) => `${index}`)
+/** The rank that hangs waits for its data loader, and the others for this rank. */
+async function groupsRanks(t: Test, cluster: Cluster, name: string, { ranks }: Shape) {
+  const others = Array.from({ length: ranks - 1 }, (_, rank) => rank)
   // biome-ignore lint/suspicious/noExplicitAny: the groups of the output.
   let groups: readonly any[] = []
   const ranksIn = (pattern: RegExp) =>
     groups
       .filter(({ stack }) => pattern.test(stack.map((one: { function: string }) => one.function)))
-      .flatMap((group) => group.indexes)
+      .flatMap((group) => group.ranks)
       .sort()
-  await until(`the indexes of ${name} hang`, async () => {
+  await until(`the ranks of ${name} hang`, async () => {
     const words = ['stacks', `job/${name}`, ...HERE, '--kubeconfig', cluster.kubeconfig]
     const { out } = await run([...words, '-o', 'json'])
     groups = out === '' ? [] : JSON.parse(out)
     return ranksIn(/_get_data/).length === 1 && ranksIn(/all_reduce/).length === others.length
   })
   t.strictSame(ranksIn(/all_reduce/), others)
-  t.strictSame(ranksIn(/_get_data/), [`${indexes - 1}`])
+  t.strictSame(ranksIn(/_get_data/), [ranks - 1])
 }
 
 /** The finding of a job: who waits, and the line in which the process of the data loader is. */
-function sentenceFor({ indexes }: Shape): RegExp {
+function sentenceFor({ ranks }: Shape): RegExp {
   const line = `load_batch \\(/app/data\\.py:${HUNG}\\)`
   const worker = `Process \\d+ of the data loader waits in ${line}\\.$`
   const late = 'has not come: it waits for its data loader\\. '
-  return indexes === 1
+  return ranks === 1
     ? new RegExp(`waits for its data loader\\. ${worker}`)
     : new RegExp(`waits? in all_reduce \\(torch/distributed/.*${late}${worker}`)
 }
@@ -190,8 +190,8 @@ async function reports(t: Test, cluster: Cluster, name: string, shape: Shape): P
     found.map(({ sentence }) => sentence),
     [sentenceFor(shape)],
   )
-  const isOfPod = ({ section, function: line }: Record<string, unknown>) =>
+  const isOfRank = ({ section, function: line }: Record<string, unknown>) =>
     section === 'function' && /^compute \(\/app\/train\.py:/.test(`${line}`)
-  const profiled = new Set(rows.filter(isOfPod).map(({ pod, pid }) => `${pod} ${pid}`))
-  t.equal(profiled.size, shape.pods, 'each pod has its profile')
+  const profiled = new Set(rows.filter(isOfRank).map(({ pod, pid }) => `${pod} ${pid}`))
+  t.equal(profiled.size, shape.ranks, 'each rank has its profile')
 }

@@ -14,7 +14,7 @@ import { createNamespace, runningCluster } from '../../running.ts'
 import { until } from '../../until.ts'
 import { startWebhook } from '../../webhook.ts'
 
-// `stacks` of eight pods in two pods, of which one is elsewhere, with and without the right to run
+// `stacks` of eight ranks in two pods, of which one is elsewhere, with and without the right to run
 // programs in the pods. The namespace enforces Pod Security restricted, except for the volume with
 // the program.
 
@@ -22,13 +22,13 @@ const SPACE = 'stacks'
 const HERE = ['-n', SPACE]
 const SOURCE = fileURLToPath(new URL('../../../observers/profile/stacks.c', import.meta.url))
 
-/** Four pods in each pod. Pod 3 reads its input, and the others wait. */
-const PODS = `
+/** Four ranks in each pod. Rank 3 reads its input, and the others wait. */
+const RANKS = `
 for i in 0 1 2 3; do
-  pod=$((JOB_COMPLETION_INDEX * 4 + i))
+  rank=$((JOB_COMPLETION_INDEX * 4 + i))
   task=futex
-  if [ $pod = 3 ]; then task=read; fi
-  PMI_RANK=$pod /programs/stacks $task /programs/end &
+  if [ $rank = 3 ]; then task=read; fi
+  PMI_RANK=$rank /programs/stacks $task /programs/end &
 done
 wait`
 
@@ -36,7 +36,7 @@ function jobWith(path: string) {
   return {
     apiVersion: 'batch/v1',
     kind: 'Job',
-    metadata: { name: 'pods' },
+    metadata: { name: 'ranks' },
     spec: {
       completions: 2,
       parallelism: 2,
@@ -57,7 +57,7 @@ function jobWith(path: string) {
             {
               name: 'app',
               image: DEBIAN_IMAGE,
-              command: ['sh', '-c', PODS],
+              command: ['sh', '-c', RANKS],
               securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
               volumeMounts: [{ name: 'programs', mountPath: '/programs', readOnly: true }],
             },
@@ -102,7 +102,7 @@ async function kubeconfigWith(
 const stacks = (kubeconfig: string, ...more: readonly string[]) =>
   run(['stacks', 'job/ranks', ...HERE, '--kubeconfig', kubeconfig, ...more])
 
-t.test('the stacks of all pods, with and without the right to exec', async (t) => {
+t.test('the stacks of all ranks, with and without the right to exec', async (t) => {
   const { cluster, api } = await runningCluster(t)
   await createNamespace(t, api, SPACE, { labels: { 'ridealong.dev/tools': 'true' } })
   const words = ['--catalog', catalogWithTools(t), '--no-built-in-metrics']
@@ -113,29 +113,29 @@ t.test('the stacks of all pods, with and without the right to exec', async (t) =
   execFileSync('gcc', ['-O1', '-pthread', '-o', join(folder, 'stacks'), SOURCE])
   await kubectl(cluster, ['apply', ...HERE, '-f', '-'], JSON.stringify(jobWith(folder)))
 
-  await t.test('the pod that is elsewhere is a group', (t) => findsPod(t, cluster))
+  await t.test('the rank that is elsewhere is a group', (t) => findsRank(t, cluster))
   await t.test('the message names the verbs that are missing', (t) => namesRights(t, cluster))
 })
 
-async function findsPod(t: Test, cluster: Cluster): Promise<void> {
+async function findsRank(t: Test, cluster: Cluster): Promise<void> {
   // biome-ignore lint/suspicious/noExplicitAny: the groups of the output.
   let groups: readonly any[] = []
-  await until('all pods have stacks', async () => {
+  await until('all ranks have stacks', async () => {
     const { out } = await stacks(cluster.kubeconfig, '-o', 'json')
     groups = out === '' ? [] : JSON.parse(out)
-    const { length } = groups.flatMap(({ pods }) => pods)
+    const { length } = groups.flatMap(({ ranks }) => ranks)
     return length === 8 && groups.length === 2 && groups.every(({ why }) => why === null)
   })
   const namesOf = (group: { readonly stack: readonly { readonly function: string }[] }) =>
     group.stack.map((frame) => frame.function).join(' > ')
-  t.strictSame(groups[0].pods, ['0', '1', '2', '4', '5', '6', '7'])
+  t.strictSame(groups[0].ranks, [0, 1, 2, 4, 5, 6, 7])
   t.match(namesOf(groups[0]), /^main > run > wait_for_post/)
-  t.strictSame(groups[1].pods, ['3'])
+  t.strictSame(groups[1].ranks, [3])
   t.match(namesOf(groups[1]), /^main > run > read_input > (__)?read$/)
   const { code, out } = await stacks(cluster.kubeconfig)
   t.equal(code, 0)
-  t.match(out, /^pods 0-7 \(8 pods\): main > run\n├─ pods 0-2, 4-7 \(7 pods\): wait_for_post/)
-  t.match(out, /└─ pod 3: read_input > (__)?read\n$/)
+  t.match(out, /^ranks 0-7 \(8 ranks\): main > run\n├─ ranks 0-2, 4-7 \(7 ranks\): wait_for_post/)
+  t.match(out, /└─ rank 3: read_input > (__)?read\n$/)
 }
 
 async function namesRights(t: Test, cluster: Cluster): Promise<void> {
@@ -146,7 +146,7 @@ async function namesRights(t: Test, cluster: Cluster): Promise<void> {
   ] as const) {
     const { code, out, err } = await stacks(await kubeconfigWith(t, cluster, name, verbs))
     t.equal(code, missing === undefined ? 0 : 2, err)
-    t.match(out, missing === undefined ? /^pods 0-7/ : /^$/)
+    t.match(out, missing === undefined ? /^ranks 0-7/ : /^$/)
     if (missing !== undefined) t.match(err, missing)
   }
 }

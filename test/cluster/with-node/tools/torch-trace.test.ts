@@ -29,7 +29,7 @@ const PROGRAM = readFileSync(
   new URL('../../../tools/torch/programs/kineto.py', import.meta.url),
   'utf8',
 )
-const COMMAND = 'export POD=$JOB_COMPLETION_INDEX; exec python3 /program/kineto.py 2000'
+const COMMAND = 'export RANK=$JOB_COMPLETION_INDEX; exec python3 /program/kineto.py 2000'
 
 const CONFIG_MAP = {
   apiVersion: 'v1',
@@ -78,7 +78,7 @@ t.test('the pods of a Job record the same steps', async (t) => {
   const { page } = await collect(t, cluster, SPACE, 'job/train')
   t.match(
     page.parts?.[0]?.rows,
-    [0, 1].map((pod) => ({ pod: `${pod}`, cells: { 0: pod, 3: 'complete' } })),
+    [0, 1].map((rank) => ({ pod: `${rank}`, cells: { 0: rank, 3: 'complete' } })),
   )
   const paths = page.parts?.[0]?.rows.map(({ cells }) => String(cells.at(-1))) ?? []
   await t.test('collect restores the traces', (t) => restores(t, cluster, paths))

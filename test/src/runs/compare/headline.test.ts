@@ -79,7 +79,7 @@ for (const kind of ['even', 'uneven', 'limited', 'crowded'] as const) {
     const [comparison] = compareSides([a, b]).comparisons
     const statuses = comparison?.findings.map(({ status }) => status) ?? []
     t.notOk(statuses.includes('came') || statuses.includes('went'))
-    t.match(comparison, { cause: null, pods: [], time: { verdict: 'same', ratio: 1 } })
+    t.match(comparison, { cause: null, parts: [], time: { verdict: 'same', ratio: 1 } })
   })
 }
 

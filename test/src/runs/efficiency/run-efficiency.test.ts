@@ -76,7 +76,7 @@ t.test('pods on a crowded node: vitals, pressure and perf-sysstat agree', async 
   for (const [name, value] of Object.entries(vitals ?? {}))
     for (const other of [pressure, perf, all])
       t.ok(Math.abs(Number(other?.[name]) - value) < 0.02, `${name}: ${value}, ${other?.[name]}`)
-  // Both pods ran for 0.17 of the time, and waited for a processor for 0.8 of it.
+  // Both ranks ran for 0.17 of the time, and waited for a processor for 0.8 of it.
   t.ok(Math.abs((vitals?.platform ?? 0) - 0.17) < 0.02)
 })
 
@@ -86,17 +86,17 @@ const well = (...metrics: readonly string[]) =>
     metrics.map((metric) => `lammps.${metric}.log`),
   )
 
-t.test('nothing held up a run with even work and a processor for each pod', async (t) => {
+t.test('nothing held up a run with even work and a processor for each rank', async (t) => {
   const { verdict, findings } = documentOf(well('mpi-trace', 'vitals'), '')
   t.equal(
     verdict,
-    'Took 20 s on 2 MPI ranks in 2 pods. Nothing held this run up: 90 % of the time ' +
+    'Took 20 s on 2 MPI ranks in 1 pod. Nothing held this run up: 90 % of the time ' +
       'was spent computing.',
   )
   t.strictSame(findings, [])
 })
 
-t.test('mpi-trace alone knows how long the pods waited for processors', async (t) => {
+t.test('mpi-trace alone knows how long the ranks waited for processors', async (t) => {
   const [alone, together] = [valuesOf(well('mpi-trace')), valuesOf(well('mpi-trace', 'vitals'))]
   t.strictSame(alone, together)
   t.match(alone, { 'load-balance': 0.996, communication: 0.961, platform: 0.945 })
@@ -119,13 +119,13 @@ t.test('a metric without CPU time: the efficiency is missing, with the reason', 
   t.match(missingIn(together('network')), [/^efficiency: the CPU time .* was not read/])
 })
 
-t.test('a pod without rows of MPI: the efficiency is missing, with the count', async (t) => {
+t.test('a rank without rows of MPI: the efficiency is missing, with the count', async (t) => {
   const run = read('all-metrics', ['lammps-0.mpi-trace.log', 'lammps-0.vitals.log'])
   t.match(missingIn(run), [/^efficiency: mpi-trace has rows of only 1 of the 2 processes/])
   t.equal(efficiencyOf(run).size, 2)
 })
 
-t.test('a pod whose waiting was not counted: platform is missing, with the count', async (t) => {
+t.test('a rank whose waiting was not counted: platform is missing, with the count', async (t) => {
   const names = ['lammps-0.mpi-trace.log', 'lammps-1.mpi-trace.log', 'lammps-1.vitals.log']
   const missing = missingIn(read('all-metrics', names))
   t.match(missing, [/^communication: .* only 1 of the 2 processes/, /^platform: /])

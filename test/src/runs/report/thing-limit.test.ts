@@ -54,25 +54,25 @@ t.test('a total of the summary is known although processes are left out', async 
 })
 
 t.test('the calls of an MPI process that is left out belong to no other process', async (t) => {
-  const about = (pod: number, pid: number) => {
-    return { container: 'app', program: 'lmp', pid, mpi_rank: pod }
+  const about = (rank: number, pid: number) => {
+    return { container: 'app', program: 'lmp', pid, mpi_rank: rank }
   }
-  const podRow = (pod: number, pid: number) => {
+  const rankRow = (rank: number, pid: number) => {
     const state = 'finalized'
     const seconds = { elapsed: 9, mpi_seconds: 3, calls: 1, bytes: 0 }
-    return { section: 'rank', ...about(pod, pid), mpi_size: 3, job: 'j', state, ...seconds }
+    return { section: 'rank', ...about(rank, pid), mpi_size: 3, job: 'j', state, ...seconds }
   }
-  const callRow = (pod: number, pid: number, call: string) => {
+  const callRow = (rank: number, pid: number, call: string) => {
     const own = { call, communicator: 'world', mpi_peer: 'none' }
-    return { section: 'call', ...about(pod, pid), ...own, calls: 1, mpi_seconds: 3, bytes: 0 }
+    return { section: 'call', ...about(rank, pid), ...own, calls: 1, mpi_seconds: 3, bytes: 0 }
   }
   // The third process has the process id of the first one.
-  const rows = [podRow(0, 1), podRow(1, 2), podRow(2, 1)]
+  const rows = [rankRow(0, 1), rankRow(1, 2), rankRow(2, 1)]
   const run = readTwo('mpi-trace', [...rows, callRow(2, 1, 'MPI_Send'), callRow(1, 2, 'MPI_Recv')])
   const { mpi, notices } = documentOf(run, '')
   t.strictSame(
     mpi?.flatMap(({ calls }) => calls.map(({ call }) => call)),
     ['MPI_Recv'],
   )
-  t.match(notices.join('\n'), /only the first 2 entries of its section pod are read/)
+  t.match(notices.join('\n'), /only the first 2 entries of its section rank are read/)
 })

@@ -66,7 +66,7 @@ t.test('the page has the functions of real runs of LAMMPS', async (t) => {
     t.equal(Math.round(100 * sum), pod === undefined ? 1991 : 802, 'the samples of the logs')
   }
   const [finding] = documentOf(run, '').findings
-  t.match(finding, { rule: 'more-time-in-function', pods: [{ pod: '2', things: [compute] }] })
+  t.match(finding, { rule: 'more-time-in-function', pods: [{ podIndex: '2', things: [compute] }] })
 })
 
 t.test('stacks of all pods and processes are merged by program', async (t) => {
