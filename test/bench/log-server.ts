@@ -13,8 +13,8 @@ import { makeAuthority } from '../../certs/make.ts'
 import { pod } from '../src/runs/collect/pod.ts'
 import { kubeconfigOf } from '../stand-ins/kubeconfig.ts'
 
-const [indexes, bytes, path = ''] = process.argv.slice(2)
-const PODS = Number(indexes)
+const [count, bytes, path = ''] = process.argv.slice(2)
+const PODS = Number(count)
 const LOG = new URL('../logs/perf-sysstat-ridealong.log', import.meta.url)
 const START = 'METRICS OPERATOR COLLECTION START\n'
 const END = 'METRICS OPERATOR COLLECTION END\n'

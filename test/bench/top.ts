@@ -185,8 +185,8 @@ async function measure({ metrics, rate }: Shape): Promise<void> {
     const pid = Number(await readFile(join(folder, 'pid'), 'utf8'))
     const { usage, cpuBefore } = await measureUsage(pid, written)
     print(
-      `${PODS} indexes, ${metrics.join(' and ')}, a timepoint every ${rate} s: ${usage}; ` +
-        `all indexes shown after ${readySeconds.toFixed(1)} s, ${cpuBefore.toFixed(1)} CPU seconds`,
+      `${PODS} pods, ${metrics.join(' and ')}, a timepoint every ${rate} s: ${usage}; ` +
+        `all pods shown after ${readySeconds.toFixed(1)} s, ${cpuBefore.toFixed(1)} CPU seconds`,
     )
   } finally {
     stopWriting()

@@ -76,12 +76,12 @@ t.test('a run that did not finish is never faster, and its document says why', a
   const { long, failed } = repeatedRuns(t)
   const words = ['compare', ...long, 'vs', ...failed.slice(0, 1), ...long.slice(1)]
   const { out } = await run(words)
-  t.match(out, /^1 of 5 runs of B did not finish\. Rank 0 failed: .*exit code 139 \(SIGSEGV\)\. /)
+  t.match(out, /^1 of 5 runs of B did not finish\. Pod 0 failed: .*exit code 139 \(SIGSEGV\)\. /)
   t.match(out, /\n {2}B {2}5 runs, 1 did not finish {2}1 pod /)
   const { sides, comparisons } = JSON.parse((await run([...words, '-o', 'json'])).out)
   t.match(comparisons, [{ verdict: 'unfinished', headline: /^1 of 5 runs of B/ }])
   t.match(sides[1].runs.slice(0, 2), [
-    { seconds: null, programs: ['lmp'], completion: { state: 'unfinished', reason: /^Rank 0 / } },
+    { seconds: null, programs: ['lmp'], completion: { state: 'unfinished', reason: /^Pod 0 / } },
     { seconds: Number, programs: ['lmp'], completion: { state: 'finished', reason: null } },
   ])
 })

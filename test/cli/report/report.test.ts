@@ -175,7 +175,7 @@ t.test('the findings are printed as JSON for programs', async (t) => {
     apiVersion: 'ridealong.dev/v1alpha1',
     kind: 'Findings',
     title: 'Job/ranks in hpc',
-    pods: [{ pod: '0' }],
+    pods: [{ podIndex: '0' }],
     logs: 2,
     findings: [
       {
@@ -183,7 +183,7 @@ t.test('the findings are printed as JSON for programs', async (t) => {
         severity: 'slowdown',
         scope: 'pod',
         threshold: { value: 25, unit: 'percent' },
-        pods: [{ pod: '0', things: ['container app'] }],
+        pods: [{ podIndex: '0', things: ['container app'] }],
         column: { metric: 'pressure', section: 'container', column: 'throttled' },
       },
     ],

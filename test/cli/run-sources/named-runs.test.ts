@@ -66,7 +66,7 @@ t.test('a run that goes on is reported so far, and a missing log is named', asyn
   })
   const { code, out, err } = await run('report', 'job/lammps')
   t.equal(code, 1)
-  t.match(out, /^.*\nHas taken \d+ s so far on 1 index\./)
+  t.match(out, /^.*\nHas taken \d+ s so far on 1 pod\./)
   t.match(err, /the log of hpc\/lammps-1-abcde\/perf-sysstat is missing or incomplete: /)
   t.match(await run('convert', 'job/lammps', '--format', 'chrome-trace'), { code: 1, out: /^\{/ })
   t.match(await run('compare', 'job/lammps', 'job/lammps'), { code: 1 })

@@ -45,7 +45,7 @@ t.test('the table has a line for each run', async (t) => {
     ['jobset/train', 'Succeeded', '3/3', cells[4]?.[3], '-/0.6', '41.6Mi/64Mi'],
   ])
   t.match(lines[1], /killed-rvggh had container app killed: memory ran out \(limit 32 MiB\)$/)
-  t.match(lines[3], /index 1 failed: container app ended with exit code 3, and was tried again$/)
+  t.match(lines[3], /pod 1 failed: container app ended with exit code 3, and was tried again$/)
 })
 
 t.test('a card has at most 60 columns, and says what is missing', async (t) => {
@@ -54,8 +54,8 @@ t.test('a card has at most 60 columns, and says what is missing', async (t) => {
   t.equal(code, 0)
   for (const line of out.split('\n')) t.ok(line.length <= 60, line)
   t.match(out, /^jobset\/train in namespace runs\n {2}phase +Succeeded\n/)
-  t.match(out, /\n {2}indexes +3 of 3 observed\n/)
-  t.match(out, /\nRole workers: 2 indexes\n {2}processors +\[#+\.+\] /)
+  t.match(out, /\n {2}pods +3 of 3 observed\n/)
+  t.match(out, /\nRole workers: 2 pods\n {2}processors +\[#+\.+\] /)
   t.match(out, /\nMissing\n {2}- /)
   t.match(out, /\nAdvice .*\n {2}- {2}leader, none: /)
 })
@@ -115,14 +115,14 @@ t.test('hostile texts are escaped, and a message without a summary is missing', 
   t.match(card.cores, { used: null, requested: 0.5 })
 })
 
-t.test('the pods of several observers, or of none, are counted by pod', async (t) => {
+t.test('the pods of several observers, or of none, are counted by index', async (t) => {
   const { items } = recorded('pods')
   const pods = items.filter(({ metadata }) => metadata.name.startsWith('train-workers'))
   const [, second] = pods
   second.metadata.annotations['ridealong.dev/status'] = '{"outcome":"left","reason":"windows"}'
   const runs = await start(t, pods)
   const [card] = JSON.parse((await runs('-o', 'json')).out)
-  t.match(card.indexes, { observed: 1, expected: 2 })
+  t.match(card.pods, { observed: 1, expected: 2 })
   for (const pod of pods) pod.metadata.annotations = {}
   const none = await (await start(t, pods))()
   t.match(none, { code: 1, out: '', err: /there are no observed pods in namespace runs/ })

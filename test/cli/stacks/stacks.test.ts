@@ -73,7 +73,7 @@ t.test('options reach the observer and the output', async (t) => {
     ['--threads', '-o', 'json'],
   )
   t.equal(code, 0)
-  t.match(JSON.parse(out), [{ indexes: ['0'], stack: [{ function: 'main' }] }])
+  t.match(JSON.parse(out), [{ ranks: [0], stack: [{ function: 'main' }] }])
   t.equal(asked[0]?.argv.at(-1), '--threads')
 })
 
@@ -91,13 +91,13 @@ t.test('a pod that does not answer is named with its reason', async (t) => {
       request.pod === 'lammps-0-abcde' ? whole(['main'], 0) : answer,
     )
     t.equal(code, 1, out)
-    t.match(out, /^index 0: main\nlammps-1-abcde: the .*observer vitals /)
+    t.match(out, /^rank 0: main\npod 1: the .*observer vitals /)
     t.match(out, reason)
     t.notMatch(out, HARMFUL)
   }
   const { code, out } = await stacksOf(t, () => 'breaks')
   t.equal(code, 2)
-  t.match(out, /^index 0: the observer cpu-profile cannot be asked/)
+  t.match(out, /^pod 0: the observer cpu-profile cannot be asked/)
 })
 
 t.test('missing rights are named', async (t) => {

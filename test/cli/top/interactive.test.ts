@@ -34,20 +34,20 @@ type Open<Opened> = (
 ) => Promise<Opened>
 
 /** Starts `top` in a terminal of the test, on a run with this number of pods. */
-const started = (t: Test, indexes: number, beginning: Beginning = {}) =>
-  startedIn(openTerminal, t, indexes, beginning)
+const started = (t: Test, pods: number, beginning: Beginning = {}) =>
+  startedIn(openTerminal, t, pods, beginning)
 
 /** Starts `top` in a process and a terminal of its own. */
-const startedProcess = (t: Test, indexes: number, beginning: Beginning = {}) =>
-  startedIn(openProcessTerminal, t, indexes, beginning)
+const startedProcess = (t: Test, pods: number, beginning: Beginning = {}) =>
+  startedIn(openProcessTerminal, t, pods, beginning)
 
 async function startedIn<Opened extends Terminal>(
   open: Open<Opened>,
   t: Test,
-  indexes: number,
+  pods: number,
   { words = [], size, env, prepare = () => {} }: Beginning,
 ) {
-  const world = runOfPods(indexes)
+  const world = runOfPods(pods)
   prepare(world)
   const { kubeconfig, asked } = await standIn(t, { pods: () => world.pods, logs: world.logs })
   const args = ['top', 'job/lammps', '--kubeconfig', kubeconfig, ...words]
@@ -67,7 +67,7 @@ t.test('rows are shown when they arrive, before the next timepoint', async (t) =
   await terminal.shows(/no rows yet/)
   perf[0]?.append(timepoint([{ cpu: 97.5, rss: 2048 }]))
   const screen = await terminal.shows(/97\.5/)
-  t.match(screen, /^job\/lammps in hpc: 2 indexes, 1 running, 1 without rows yet$/m)
+  t.match(screen, /^job\/lammps in hpc: 2 pods, 1 running, 1 without rows yet$/m)
   t.match(screen, /^RANK {2,}STATE .*CPU % .*WAIT %▼ .*THROTTLED % .*MEMORY/m)
   t.match(screen, /^0 +running +97\.5 +- +- +2\.0 MiB +- +- +node-1$/m)
   t.match(screen, /^1 +no rows yet +- +- +- +- +- +- +node-1$/m, 'pod 1 has no values')
@@ -109,7 +109,7 @@ t.test('keys sort, filter, scroll and show programs and the help', async (t) => 
   await after('r', /sorted by CPU %, reversed\n.*CPU %▲.*\n0 .*\n1 .*\n2 /)
   await after('s', /sorted by WAIT %/)
   await after('\u001b[D\u001b[D', /sorted by RANK/)
-  await after('r', /RANK▲/)
+  await after('r', /POD▲/)
   await after('/', /^\/_$/m)
   const found = await after('ABCDE', /12 of 12 lines match/)
   t.match(found.at(-1), '/ABCDE_')
@@ -118,7 +118,7 @@ t.test('keys sort, filter, scroll and show programs and the help', async (t) => 
   await after('\r', /^q quit.*filter: -11-/m)
   const cleared = await after('\u001b', /^q quit.*p programs$/m)
   t.equal(podsIn(cleared).length, 12)
-  const programs = await after('p', /^RANK▲ +PROGRAM[\s\S]*p indexes$/m)
+  const programs = await after('p', /^POD▲ +PROGRAM[\s\S]*p pods$/m)
   t.equal(podsIn(programs).length, 20, 'the table shows as many lines as fit')
   t.match(programs.join('\n'), /^0 +orted .* 1\.0/m)
   const scrolled = await after('\u001b[F', /^11 +orted/m)
@@ -229,7 +229,7 @@ t.test('pods without programs are counted and shown', async (t) => {
   const { perf, terminal } = await started(t, 3, { words: ['--by', 'program'] })
   perf[1]?.append(timepoint([{ cpu: 20 }]))
   const screen = await terminal.shows(/^1 +lmp +running +20\.0/m)
-  t.match(screen, /hpc: 3 indexes, 1 running, 2 without rows yet$/m)
+  t.match(screen, /hpc: 3 pods, 1 running, 2 without rows yet$/m)
   t.match(screen, /^0 +no rows yet +- +- /m)
   terminal.press('q')
   await terminal.end()
@@ -289,7 +289,7 @@ t.test('a pod without recent rows has the state "no rows for"', async (t) => {
   const prepare = ({ pressure }: RunOfPods) => pressure[0]?.append(old)
   const { terminal } = await started(t, 1, { prepare })
   const screen = await terminal.shows(/^0 +no rows for \d+ (s|min) +- +50\.0/m)
-  t.match(screen, /1 index, 1 without recent rows/)
+  t.match(screen, /1 pod, 1 without recent rows/)
   terminal.press('q')
   await terminal.end()
 })

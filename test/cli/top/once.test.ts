@@ -238,7 +238,7 @@ const WRONG: Readonly<Record<string, readonly [readonly string[], RegExp]>> = {
   ],
   'a --sort that is no column': [
     ['--sort', 'speed'],
-    /no column speed to sort by; the columns are index, percent_cpu \(CPU\), percent_wait \(WAIT\)/,
+    /no column speed to sort by; the columns are pod, percent_cpu \(CPU\), percent_wait \(WAIT\)/,
   ],
   'an unknown format': [['-o', 'xml'], /'xml' is invalid.*table, json, csv/],
 }

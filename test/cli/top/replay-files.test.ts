@@ -22,7 +22,7 @@ t.test('the end of recorded logs is written at once, with the verdict', async (t
   t.strictSame([apiVersion, kind], ['ridealong.dev/v1alpha1', 'Top'])
   t.match(
     verdict,
-    /^Took 19 s on 1 index\. Efficiency 0\.20: the CPU limit kept threads from running/,
+    /^Took 19 s on 1 pod\. Efficiency 0\.20: the CPU limit kept threads from running/,
   )
   t.match(efficiency, { basis: 'processors', size: 1, job: null })
   t.match(efficiency.factors, [
@@ -171,11 +171,11 @@ for (const [title, files] of Object.entries(RECORDINGS)) {
       findings.filter(({ pods }) => pods.some(({ podIndex }) => podIndex === pod_index))
     t.ok(top.lines.length > 0)
     for (const line of top.lines) {
-      const own = about(line.index)
+      const own = about(line.pod_index)
       t.strictSame(
         line.findings,
         own.map(({ rule }) => rule),
-        `index ${line.index}`,
+        `pod ${line.pod_index}`,
       )
       const stuck = own.filter(({ rule }) => rule === 'no-progress')
       t.equal(line.no_progress ?? '', stuck.map(({ sentence }) => sentence).join(' '))

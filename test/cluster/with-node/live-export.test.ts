@@ -24,7 +24,7 @@ const MONITORING = 'monitoring'
 const INTERVAL = 5
 /** How long each pod works, in seconds. */
 const SECONDS = 25
-const RUN = `${SPACE}/indexes`
+const RUN = `${SPACE}/ranks`
 const USAGE = `container_cpu_time_seconds_total{job="${RUN}"}`
 
 /** The share of a core that each pod uses, in percent. */
@@ -136,7 +136,7 @@ t.test('the pods of a Job are in Prometheus while it runs', async (t) => {
     return (await present()).length === LOADS.length
   })
   t.strictSame(await present(), PODS)
-  const { body } = await api.get(`/apis/batch/v1/namespaces/${SPACE}/jobs/indexes`)
+  const { body } = await api.get(`/apis/batch/v1/namespaces/${SPACE}/jobs/ranks`)
   t.equal(body.status.active, LOADS.length, 'all pods still run')
   const complete = ['wait', '--for=condition=Complete', 'job/ranks', ...HERE, '--timeout=300s']
   await kubectl(cluster, complete)

@@ -110,8 +110,7 @@ function workerTexts(workers: readonly PythonProcess[]): readonly string[] {
 
 /** The name of a pod does not change at the beginning of a sentence. */
 function capitalized(text: string): string {
-  return text.replace(
-    /^(rank|process)/,
-    (word) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`,
-  )
+  return text.replace(/^(pods?|process|processes) /, (noun) => {
+    return `${noun.charAt(0).toUpperCase()}${noun.slice(1)}`
+  })
 }

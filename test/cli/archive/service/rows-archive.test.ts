@@ -113,7 +113,7 @@ t.test('the rows of a run are stored when it ends, and its Run says where', asyn
     { workload: 'pod/deleted', phase: 'Deleted', hasPage: true },
     {
       ...{ workload: 'pod/plain', phase: 'Succeeded', seconds: 10 },
-      ...{ indexes: { observed: 1, expected: 1 }, images: ['registry.example/solver:1'] },
+      ...{ pods: { observed: 1, expected: 1 }, images: ['registry.example/solver:1'] },
     },
   ])
   t.ok(existsSync(join(root, 'namespace=hpc/index.html')))
@@ -259,7 +259,7 @@ t.test('a bucket that refuses rows delays no Run, and gets and loses them later'
 function recordedTimepoints(): readonly string[] {
   const file = new URL('../../../logs/mpi/mpi-trace-resumed.log', import.meta.url)
   const lines = readFileSync(file, 'utf8').split('\n')
-  const rows = lines.filter((line) => /^\{"time":.*"section":"(index|open|progress)"/.test(line))
+  const rows = lines.filter((line) => /^\{"time":.*"section":"(rank|open|progress)"/.test(line))
   const timepoints = Map.groupBy(rows, (row) => row.slice(0, row.indexOf(',')))
   return [...timepoints.values()].map((own) => `${own.join('\n')}\n`)
 }

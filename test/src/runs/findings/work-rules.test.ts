@@ -14,7 +14,7 @@ t.test('time is lost to more work if the other pods were idle at the same time',
 t.test('but not if they ran at other times, or computed all the time', async (t) => {
   // The pods of a Job with parallelism 1.
   const inTurn = UNEVEN.map((row) => {
-    const delay = Number(row.pod) * 200_000
+    const delay = Number(row.pod_index) * 200_000
     return { ...row, time: new Date(Date.parse(row.time ?? '') + delay).toISOString() }
   })
   for (const rows of [

@@ -72,7 +72,7 @@ for (const [title, names] of Object.entries(RUNS)) {
     const run = newRun(BUILT_IN_ROWS)
     for (const entry of entriesIn(names)) addEntry(run, entry)
     const page = pageData(run, 'auto')
-    t.match(verdict, /^Took .* on \d+ (MPI )?pods?\./)
+    t.match(verdict, /^Took .* on \d+ (MPI ranks? in \d+ )?pods?\./)
     t.equal(withoutLength(verdict), withoutLength(page.verdict))
   })
 }

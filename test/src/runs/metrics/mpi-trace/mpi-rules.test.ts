@@ -40,7 +40,7 @@ t.test('LAMMPS with twice the atoms in one rank: the other waits in MPI_Wait', a
   const found = findRecorded('imbalanced')
   t.strictSame(inShort(found), ['waiting-in-point-to-point: imbalanced-0 < 1 in MPI_Wait'])
   const [finding] = found.findings
-  t.match(finding, { ranks: [{ waitedFor: { rank: 'imbalanced-1', mpiRank: 1 } }] })
+  t.match(finding, { pods: [{ waitedFor: { podIndex: 'imbalanced-1', mpiRank: 1 } }] })
   // LAMMPS itself printed: Comm 0.33 s in one rank and 4.06 s in the other, in a loop of 7.58 s.
   const lost = finding?.secondsLost ?? 0
   t.ok(lost > 3.5 && lost < 4.1, `${lost} s lost`)
@@ -105,7 +105,7 @@ t.test('a rank without a log: nothing is found, and the reason says so', async (
   const reason = /^mpi-trace has rows of only 1 of the 2 processes of the MPI job 473825281$/
   t.match(
     unchecked(found),
-    RULES.map((rule) => ({ rule, reason, ranks: null })),
+    RULES.map((rule) => ({ rule, reason, pods: null })),
   )
 })
 
@@ -137,7 +137,7 @@ t.test('processes that cannot be joined are not compared', async (t) => {
   const reason = 'several processes have the rank 0 of the MPI job 77'
   t.match(
     unchecked(found),
-    RULES.map((rule) => ({ rule, reason, ranks: null })),
+    RULES.map((rule) => ({ rule, reason, pods: null })),
   )
 })
 
@@ -199,7 +199,7 @@ t.test('collective calls are not checked while the processes run', async (t) => 
     {
       rule: 'waiting-in-collectives',
       reason: 'the collective calls of a process are only known when it has ended',
-      ranks: null,
+      pods: null,
     },
   ])
 })
@@ -209,8 +209,8 @@ t.test('a log without some of its rows is named', async (t) => {
   const found = findOf({ rank: 0, size: 2, seconds: 60, calls }, { rank: 1, size: 2 })
   t.strictSame(inShort(found), [])
   t.match(unchecked(found), [
-    { reason: 'the log has no rows about the communicators of a process', ranks: null },
-    { reason: 'the log does not contain all calls of a process', ranks: ['0'] },
+    { reason: 'the log has no rows about the communicators of a process', pods: null },
+    { reason: 'the log does not contain all calls of a process', pods: ['0'] },
   ])
 })
 
@@ -224,7 +224,7 @@ t.test('the times of several threads are not compared', async (t) => {
 
 t.test('a process whose MPI library is not known is listed', async (t) => {
   const found = findOf({ rank: null, pod: '7', size: 0, library: 'OtherMPI' })
-  t.match(unchecked(found)[0], { reason: 'the MPI library of a process is not known', ranks: null })
+  t.match(unchecked(found)[0], { reason: 'the MPI library of a process is not known', pods: null })
 })
 
 t.test('time that is explained by a wait is no further finding', async (t) => {
@@ -239,7 +239,7 @@ t.test('time that is explained by a wait is no further finding', async (t) => {
     'much-time-in-mpi: 1 < - in -',
   ])
   t.match(found.explained, [
-    { rule: 'much-time-in-mpi', ranks: ['0'], by: 'waiting-in-collectives' },
+    { rule: 'much-time-in-mpi', pods: ['0'], by: 'waiting-in-collectives' },
   ])
 })
 
