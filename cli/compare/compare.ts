@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import manifest from '../../package.json' with { type: 'json' }
 import { loadCatalog } from '../../src/catalog/load.ts'
 import { printableJson } from '../../src/core/text/printable.ts'
@@ -19,11 +20,11 @@ import { chooseRule } from '../../src/runs/compare/side-rules.ts'
 import { formatComparison } from '../../src/runs/compare/text.ts'
 import { type Descriptions, descriptionsIn } from '../../src/runs/log/descriptions.ts'
 import { type FindRun, type RunOptions, readRuns } from '../run-sources/named-runs.ts'
+import { readInto } from '../run-sources/run-entries.ts'
 import { type NamedRun, readRunNames } from '../run-sources/run-names.ts'
 import { EXIT, type ExitCode, UsageError, usageError } from '../shared/errors.ts'
 import { namedFile } from '../shared/output.ts'
 import { readComparisonStyle } from '../shared/page/page-assets.ts'
-import { readInto } from '../shared/run-input.ts'
 import type { Session } from '../shared/session.ts'
 import { formatText } from '../shared/table.ts'
 import type { ComparisonFormat } from './formats.ts'
@@ -57,9 +58,9 @@ export async function compare(
   const { output: format, to, title = 'Comparison', failAbove } = options
   const { catalog: folder, observerImage } = options
   const catalog = await loadCatalog({ folder, observerImage }).catch(usageError)
-  const groups = splitSides(words)
+  const groups = splitSides(words, say)
   const { sides, isWhole } = await readRuns(options, session, (findRun) =>
-    readSides(groups, descriptionsIn(catalog), findRun),
+    readSides(groups, descriptionsIn(catalog), { findRun, say }),
   )
   const comparison = compareSides(sides)
   const output =
@@ -125,18 +126,18 @@ interface ReadSides {
 async function readSides(
   groups: readonly (readonly NamedRun[])[],
   descriptions: Descriptions,
-  findRun: FindRun,
+  { findRun, say }: { readonly findRun: FindRun; readonly say: Session['say'] },
 ): Promise<ReadSides> {
   const sides: Side[] = []
   let isWhole = true
   for (const [index, group] of groups.entries()) {
     const runs: ComparedRun[] = []
     for (const named of group) {
-      const { files, ...found } = await findRun(named)
+      const input = await findRun(named)
       const run = newComparedRun(descriptions)
-      for (const file of files) await readInto(run, file)
+      await readInto(run, input, say)
       runs.push(measureRun(run, named.name))
-      isWhole &&= found.isWhole
+      isWhole &&= input.isWhole
     }
     sides.push({ name: LETTERS[index] ?? '', runs })
   }
@@ -144,11 +145,16 @@ async function readSides(
 }
 
 /**
- * Returns the runs of each side. Without the separator, each run is a side.
+ * Returns the runs of each side. Without the separator, each run is a side. A run that is named
+ * twice on a side is one run: only several runs show how much the time varies.
  *
+ * @param say says which run is named twice
  * @throws UsageError if there are fewer than two sides, or a side has no run
  */
-function splitSides(words: readonly string[]): readonly (readonly NamedRun[])[] {
+function splitSides(
+  words: readonly string[],
+  say: Session['say'],
+): readonly (readonly NamedRun[])[] {
   const groups = words.includes(SEPARATOR)
     ? splitAt(words).map(readRunNames)
     : readRunNames(words).map((run) => [run])
@@ -163,7 +169,21 @@ function splitSides(words: readonly string[]): readonly (readonly NamedRun[])[] 
       `there are ${groups.length} sides, and at most ${LETTERS.length} are compared; ` +
         `to compare repeated runs, separate the sides: run... ${SEPARATOR} run...`,
     )
-  return groups
+  return groups.map((group, index) => leaveOutRepeated(group, LETTERS[index] ?? '', say))
+}
+
+function leaveOutRepeated(
+  group: readonly NamedRun[],
+  side: string,
+  say: Session['say'],
+): readonly NamedRun[] {
+  const runs = Map.groupBy(group, ({ from, name }) => (from === 'files' ? resolve(name) : name))
+  return [...runs.values()].flatMap(([run, ...others]) => {
+    if (run === undefined) return []
+    if (others.length > 0)
+      say(`${run.name} is named ${others.length + 1} times on side ${side}: it counts as one run`)
+    return run
+  })
 }
 
 function splitAt(words: readonly string[]): readonly (readonly string[])[] {

@@ -12,11 +12,11 @@ import {
 import { NothingToConvert } from '../../src/runs/convert/formats.ts'
 import { descriptionsIn } from '../../src/runs/log/descriptions.ts'
 import { type CollectedRun, newRun } from '../../src/runs/report/gather.ts'
-import { type RunFiles, type RunOptions, readRuns } from '../run-sources/named-runs.ts'
-import { readRunNames } from '../run-sources/run-names.ts'
+import { findOneRun, type RunOptions, readRuns } from '../run-sources/named-runs.ts'
+import { type RunInput, readInto } from '../run-sources/run-entries.ts'
+import { mustBeOneRun, readRunNames } from '../run-sources/run-names.ts'
 import { EXIT, type ExitCode, UsageError, usageError } from '../shared/errors.ts'
 import { namedFile } from '../shared/output.ts'
-import { type InputFile, readInto } from '../shared/run-input.ts'
 import type { Session } from '../shared/session.ts'
 import { writeParquet } from './parquet.ts'
 
@@ -42,14 +42,13 @@ export async function convert(
   session: Session,
 ): Promise<ExitCode> {
   const named = readRunNames(words)
+  mustBeOneRun(named, 'convert')
   const target = namedFile(options.to)
   const format = options.format ?? formatIn(target)
   return readRuns(options, session, async (findRun) => {
-    const found: RunFiles[] = []
-    for (const run of named) found.push(await findRun(run))
-    const files = found.flatMap((one) => one.files)
-    await writeConverted(files, { target, format }, options, session)
-    return found.every(({ isWhole }) => isWhole) ? EXIT.ok : EXIT.no
+    const input = await findOneRun(named, findRun)
+    await writeConverted(input, { target, format }, options, session)
+    return input.isWhole ? EXIT.ok : EXIT.no
   })
 }
 
@@ -60,7 +59,7 @@ interface Conversion {
 }
 
 async function writeConverted(
-  files: readonly InputFile[],
+  input: RunInput,
   { target, format }: Conversion,
   { catalog: folder, observerImage }: ConvertOptions,
   { printDocument, say }: Session,
@@ -68,11 +67,11 @@ async function writeConverted(
   const catalog = await loadCatalog({ folder, observerImage }).catch(usageError)
   const descriptions = descriptionsIn(catalog)
   if (format === 'parquet') {
-    const notices = await writeParquet(files, descriptions, PROGRAM, target)
+    const notices = await writeParquet(input, descriptions, { program: PROGRAM, to: target, say })
     return notices.forEach(say)
   }
   const run = newRun(descriptions)
-  for (const file of files) await readInto(run, file)
+  await readInto(run, input, say)
   const { parts, notices } = convertOrExplain(run, format)
   if (target === undefined) await printDocument(parts)
   else await writeWholeFile(target, parts).catch(cannotWrite(target)).catch(usageError)

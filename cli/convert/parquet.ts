@@ -5,23 +5,29 @@ import { cannotWrite, WriteError } from '../../src/lib/write-error.ts'
 import { formatOfFile } from '../../src/runs/convert/format-names.ts'
 import { type FilePart, startParquet } from '../../src/runs/convert/parquet.ts'
 import type { Descriptions } from '../../src/runs/log/descriptions.ts'
+import { entriesOfRun, type RunInput } from '../run-sources/run-entries.ts'
 import { UsageError, usageError } from '../shared/errors.ts'
-import { entriesOf, type InputFile } from '../shared/run-input.ts'
+
+interface ParquetTarget {
+  /** The program that the files name. */
+  readonly program: string
+  /** The folder or file that the user has named; undefined for standard output. */
+  readonly to: string | undefined
+  readonly say: (sentence: string) => void
+}
 
 /**
  * Writes the rows of a run as Parquet: a folder with a file for each section, or, if the name ends
  * with `.parquet`, the file of the only section. The files have their names when all are complete.
  *
- * @param to the folder or file that the user has named; undefined for standard output
  * @returns the notices about rows that are left out
  * @throws UsageError with the file that cannot be read or written, or contains no output of an
  * observer, or if the folder exists, or the run has several sections and one file was named
  */
 export async function writeParquet(
-  files: readonly InputFile[],
+  input: RunInput,
   descriptions: Descriptions,
-  program: string,
-  to: string | undefined,
+  { program, to, say }: ParquetTarget,
 ): Promise<readonly string[]> {
   if (to === undefined)
     throw new UsageError('Parquet has a file for each section of a metric: use --to FOLDER')
@@ -31,9 +37,8 @@ export async function writeParquet(
   const output = startOutput(folder)
   try {
     const run = startParquet(descriptions, program)
-    for (const file of files)
-      for await (const entry of entriesOf(file, descriptions))
-        await output.add(run.push(entry)).catch(fail)
+    for await (const entry of entriesOfRun(input, descriptions, say))
+      await output.add(run.push(entry)).catch(fail)
     const { parts, notices } = run.end()
     await output.add(parts).catch(fail)
     const names = await output.close().catch(fail)

@@ -17,12 +17,12 @@ import { findingsDocument } from '../../src/runs/report/document/findings-docume
 import { formatReport } from '../../src/runs/report/first-screen/text.ts'
 import { type CollectedRun, newRun } from '../../src/runs/report/gather.ts'
 import { jsonParts } from '../../src/runs/report/json-parts.ts'
-import { describeRuns, type RunOptions, readRuns } from '../run-sources/named-runs.ts'
+import { describeRuns, findOneRun, type RunOptions, readRuns } from '../run-sources/named-runs.ts'
+import { readInto } from '../run-sources/run-entries.ts'
 import { mustBeOneRun, type NamedRun, readRunNames } from '../run-sources/run-names.ts'
 import { EXIT, type ExitCode, UsageError, usageError } from '../shared/errors.ts'
 import { namedFile } from '../shared/output.ts'
 import { buildRunPage } from '../shared/page/run-page.ts'
-import { readInto } from '../shared/run-input.ts'
 import type { Session } from '../shared/session.ts'
 import { formatText } from '../shared/table.ts'
 import { formatOfFile, type ReportFormat } from './formats.ts'
@@ -78,12 +78,10 @@ async function readReport(
   const run = newRun(descriptions, column)
   let [isRunning, isWhole] = [false, true]
   await readRuns(options, session, async (findRun) => {
-    for (const one of named) {
-      const { files, ...found } = await findRun(one)
-      for (const file of files) await readInto(run, file)
-      isRunning ||= found.isRunning
-      isWhole &&= found.isWhole
-    }
+    const input = await findOneRun(named, findRun)
+    await readInto(run, input, session.say)
+    isRunning = input.isRunning
+    isWhole = input.isWhole
   })
   const model = reportModel(run, by, isRunning ? 'so far' : 'whole')
   const shown = { model, title: title ?? buildTitle(run), names: describeRuns(named) }

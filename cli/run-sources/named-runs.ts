@@ -4,12 +4,14 @@ import { basename, join } from 'node:path'
 import type { ClusterName } from '../../src/cluster/access.ts'
 import { WriteError } from '../../src/lib/write-error.ts'
 import { noticeSentences } from '../../src/runs/collect/notices.ts'
+import { findKnownKind } from '../../src/runs/collect/workload-kinds.ts'
 import { findRunFiles, type RowsOptions } from '../archive/storage/stored-run-files.ts'
 import { UsageError } from '../shared/errors.ts'
-import { type InputFile, STANDARD_INPUT } from '../shared/run-input.ts'
+import { STANDARD_INPUT } from '../shared/run-input.ts'
 import type { Session } from '../shared/session.ts'
 import { findWorkloadPods } from '../shared/workload-pods.ts'
 import { gatherRun, sayMissing } from './gather-run.ts'
+import type { RunInput } from './run-entries.ts'
 import type { NamedRun } from './run-names.ts'
 
 /** The options of verbs that read runs. */
@@ -21,8 +23,7 @@ export interface RunOptions extends RowsOptions, ClusterName {
 }
 
 /** The files of a run. */
-export interface RunFiles {
-  readonly files: readonly InputFile[]
+export interface RunFiles extends RunInput {
   /** Whether pods of the run have not ended. */
   readonly isRunning: boolean
   /** Whether no log of the run is missing. */
@@ -31,6 +32,18 @@ export interface RunFiles {
 
 /** Returns the files of a named run. The logs of a run of the cluster are collected. */
 export type FindRun = (run: NamedRun) => Promise<RunFiles>
+
+/** Finds the files of one run, of which each name is a part. */
+export async function findOneRun(named: readonly NamedRun[], findRun: FindRun): Promise<RunFiles> {
+  const found: RunFiles[] = []
+  for (const run of named) found.push(await findRun(run))
+  return {
+    files: found.flatMap(({ files }) => files),
+    isOneRun: found.length === 1 && found.every((one) => one.isOneRun),
+    isRunning: found.some(({ isRunning }) => isRunning),
+    isWhole: found.every(({ isWhole }) => isWhole),
+  }
+}
 
 /** The number of logs that are read at a time. */
 const PARALLEL = 8
@@ -56,7 +69,7 @@ export async function readRuns<Result>(
     return await read(async (run) => {
       if (run.from !== 'cluster') {
         const files = await findRunFiles(run.name, options, session)
-        return { files, isRunning: false, isWhole: true }
+        return { files, isOneRun: run.from === 'storage', isRunning: false, isWhole: true }
       }
       folder ??= mkdtempSync(join(tmpdir(), 'ridealong-run-'))
       count += 1
@@ -84,19 +97,25 @@ async function collectRun(
   const missing = sayMissing(gathered, session.say) + unread
   if (!gathered.some(({ missing, samples }) => missing === undefined || samples > 0))
     throw new UsageError(`no log of ${found.words} could be read`)
-  return { files: [target], isRunning: !isOver, isWhole: missing === 0 }
+  const isOneRun = !hasSeveralRuns(name)
+  return { files: [target], isOneRun, isRunning: !isOver, isWhole: missing === 0 }
 }
 
 function explain(error: unknown): never {
   throw error instanceof WriteError ? new UsageError(error.message) : error
 }
 
+/** Reports whether a workload can have several runs: each Job of a CronJob is one. */
+function hasSeveralRuns(name: string): boolean {
+  const [kind = ''] = name.toLowerCase().split('/')
+  return findKnownKind(kind, '')?.kind === 'CronJob'
+}
+
 /** Returns the names of runs for a text: of a file, only its last part. */
 export function describeRuns(runs: readonly NamedRun[]): string {
-  return runs
-    .map(({ from, name }) => {
-      if (name === STANDARD_INPUT) return 'standard input'
-      return from === 'files' ? basename(name) : name
-    })
-    .join(', ')
+  const names = runs.map(({ from, name }) => {
+    if (name === STANDARD_INPUT) return 'standard input'
+    return from === 'files' ? basename(name) : name
+  })
+  return [...new Set(names)].join(', ')
 }

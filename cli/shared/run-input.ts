@@ -8,7 +8,6 @@ import type { Entry } from '../../src/runs/log/entry.ts'
 import { readKubectlLines } from '../../src/runs/log/kubectl-lines.ts'
 import { parseEntry } from '../../src/runs/log/parse.ts'
 import { readLines } from '../../src/runs/log/read.ts'
-import { addEntry, type CollectedRun } from '../../src/runs/report/gather.ts'
 import { cannotRead, UsageError } from './errors.ts'
 import type { InputStream } from './host.ts'
 
@@ -29,13 +28,9 @@ export function inputNamed(path: string, stdin: InputStream): InputFile {
   return path === STANDARD_INPUT ? { name: path, open: () => stdin } : path
 }
 
-/**
- * Adds the entries of a file to a run: the output of collect, or the log of an observer.
- *
- * @throws UsageError if the file cannot be read, or has another format
- */
-export async function readInto(run: CollectedRun, file: InputFile): Promise<void> {
-  for await (const entry of entriesOf(file, run.descriptions)) addEntry(run, entry)
+/** Returns the name of a file for messages. */
+export function nameOfInput(file: InputFile): string {
+  return typeof file === 'string' ? file : file.name
 }
 
 /**
@@ -49,7 +44,7 @@ export async function* entriesOf(
   descriptions: Descriptions,
 ): AsyncGenerator<Entry> {
   const input = openInput(file)
-  const name = typeof file === 'string' ? file : file.name
+  const name = nameOfInput(file)
   let isEmpty = true
   const kubectl = readKubectlLines()
   try {

@@ -10,9 +10,10 @@ import { type Replay, startReplay } from '../../src/runs/top/replay.ts'
 import { firstView } from '../../src/runs/top/view.ts'
 import { findRunFiles, type RowsOptions } from '../archive/storage/stored-run-files.ts'
 import { describeRuns } from '../run-sources/named-runs.ts'
+import { entriesOfRun } from '../run-sources/run-entries.ts'
 import type { NamedRun } from '../run-sources/run-names.ts'
 import { EXIT, type ExitCode, UsageError, usageError } from '../shared/errors.ts'
-import { entriesOf, type InputFile } from '../shared/run-input.ts'
+import type { InputFile } from '../shared/run-input.ts'
 import type { Session } from '../shared/session.ts'
 import { mustHaveColumns, mustMeasure } from './check-columns.ts'
 import { FRAME_MS, runInteractive, type Scene } from './interactive.ts'
@@ -53,9 +54,9 @@ async function readRecording(
   const gathering = gatherLogs(descriptions)
   const files: InputFile[] = []
   for (const { name } of runs) files.push(...(await findRunFiles(name, rows, session)))
-  for (const file of files)
-    for await (const entry of entriesOf(file, descriptions))
-      if (!gathering.add(entry)) throw new UsageError(tooManyRows(runs))
+  const isOneRun = runs.length === 1 && runs.every(({ from }) => from === 'storage')
+  for await (const entry of entriesOfRun({ files, isOneRun }, descriptions, session.say))
+    if (!gathering.add(entry)) throw new UsageError(tooManyRows(runs))
   return gathering.recording()
 }
 

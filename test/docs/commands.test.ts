@@ -13,8 +13,9 @@ import { PAGES, REPOSITORY, textOf } from './pages.ts'
 // with the files that they name. Commands that need a cluster must be accepted, and fail only
 // because there is no cluster.
 
-const LOGS = ['docs/examples/vitals.log', 'test/logs/profiles/cpu-profile-lammps-0.log'].map(
-  (log) => join(REPOSITORY, log),
+/** The logs of one run. */
+const LOGS = ['vitals', 'cpu-profile'].map((metric) =>
+  join(REPOSITORY, `test/logs/all-metrics/lammps-0.${metric}.log`),
 )
 /** The names of runs that the documents compare. */
 const COMPARED = ['before', 'after'].flatMap((name) => [

@@ -1,6 +1,7 @@
 import { REASONS } from '../../src/core/reasons.ts'
 import { SIDE_RULES } from '../../src/runs/compare/side-rules.ts'
 import { END_RULES } from '../../src/runs/ends/run-completion.ts'
+import { RUN_RULES } from '../../src/runs/input/different-runs.ts'
 import { listColumns } from '../../src/runs/log/columns.ts'
 import { BUILT_IN_ROWS } from '../src/runs/log/built-in.ts'
 
@@ -25,6 +26,10 @@ export const PAGE_TABLES: Readonly<Record<string, readonly Table[]>> = {
     {
       titles: '| column | meaning |',
       rows: [...listColumns(BUILT_IN_ROWS)].map(([name, { meaning }]) => [`\`${name}\``, meaning]),
+    },
+    {
+      titles: '| files are of several runs if |',
+      rows: RUN_RULES.map(({ condition }) => [condition]),
     },
     {
       titles: '| a run did not finish if |',

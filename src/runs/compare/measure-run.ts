@@ -6,7 +6,7 @@ import { joinJobs, type MpiJob } from '../metrics/mpi-trace/mpi-job.ts'
 import { MPI_STORE } from '../metrics/mpi-trace/store.ts'
 import { assessRun } from '../report/assess.ts'
 import { type CollectedRun, newRun } from '../report/gather.ts'
-import { copyNotices, lossNotices } from '../report/notices.ts'
+import { lossNotices } from '../report/notices.ts'
 import { readLogFacts } from '../report/programs/log-facts.ts'
 import type { FindingRule } from '../rules/rule.ts'
 import { measureEfficiency } from './efficiency-quantities.ts'
@@ -35,7 +35,7 @@ export function newComparedRun(descriptions: Descriptions): CollectedRun {
 /** Measures everything that a comparison needs to know about a run. @param name its files */
 export function measureRun(collected: CollectedRun, name: string): ComparedRun {
   const assessed = assessRun(collected)
-  const { run, podOf, pods, whole, copies, found, efficiency, completion } = assessed
+  const { run, podOf, pods, whole, found, efficiency, completion } = assessed
   const logs = readLogFacts(whole, podOf)
   const jobs = joinJobs(storeOf(run.evidence.stores, MPI_STORE), podOf)
   const programs = readPrograms(whole, logs)
@@ -61,7 +61,7 @@ export function measureRun(collected: CollectedRun, name: string): ComparedRun {
       ),
       ...listLeftOut(new Set([...logs.values()].map(({ metric }) => metric))),
     ],
-    notices: [...lossNotices(run), ...copyNotices(copies)],
+    notices: lossNotices(run),
   }
 }
 

@@ -1,6 +1,6 @@
 import { chooseRun } from '../report/assess.ts'
 import type { CollectedRun } from '../report/gather.ts'
-import { copyNotices, lossNotices } from '../report/notices.ts'
+import { lossNotices } from '../report/notices.ts'
 import type { OneFileFormat } from './format-names.ts'
 import { CONVERSIONS } from './formats.ts'
 import { incompleteNotices } from './stacks-of-pods.ts'
@@ -14,8 +14,8 @@ export interface ConvertedRun {
 }
 
 /**
- * Converts a run. Copies of logs are left out, and of several observers that have measured the same
- * only one is used, as in the report.
+ * Converts a run. Of several observers that have measured the same, only one is used, as in the
+ * report.
  *
  * @param program the name and the version of the converting program
  * @throws NothingToConvert if the run has no rows that the format could show
@@ -27,10 +27,6 @@ export function convertRun(
 ): ConvertedRun {
   const chosen = chooseRun(collected)
   const parts = CONVERSIONS[format](chosen, program)
-  const notices = [
-    ...lossNotices(chosen.run),
-    ...incompleteNotices(chosen),
-    ...copyNotices(chosen.copies),
-  ]
+  const notices = [...lossNotices(chosen.run), ...incompleteNotices(chosen)]
   return { parts, notices }
 }

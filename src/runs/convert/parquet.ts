@@ -36,8 +36,8 @@ interface RunState {
 }
 
 /**
- * Starts to write the rows of a run. All rows of the collected data are written, also those of
- * copies of a log: the column `source` names the log.
+ * Starts to write the rows of a run. All rows of the collected data are written; the column
+ * `source` names the log.
  *
  * @param descriptions the descriptions of the rows of the metrics in a catalog
  * @param program the name and the version of the program that writes the files

@@ -7,15 +7,13 @@ export interface KeptRows {
   readonly isThing: (section: string, thing: Thing) => boolean
   /** Reports whether the profiles of a log, and its rows in the stores, are kept. */
   readonly isLog: (source: string) => boolean
-  /** Returns the log under which the facts about the pod of a log are kept. */
-  readonly podLog: (source: string) => string
 }
 
 /**
  * Returns the evidence of some of its rows. It names each part of the evidence, so that a new part
  * does not compile until its rows are chosen here too.
  */
-export function keepRows(evidence: Evidence, { isThing, isLog, podLog }: KeptRows): Evidence {
+export function keepRows(evidence: Evidence, { isThing, isLog }: KeptRows): Evidence {
   const { needed, series, sections, ended, podLimits, profiles } = evidence
   const { clocks, standIns, stores, whole } = evidence
   return {
@@ -29,8 +27,9 @@ export function keepRows(evidence: Evidence, { isThing, isLog, podLog }: KeptRow
     // It is made again from the sections.
     described: new Map(),
     clocks: ofLogs(clocks, isLog),
-    ended: movedTo(podLog, ended),
-    podLimits: movedTo(podLog, podLimits),
+    // All logs of a pod have facts about it.
+    ended,
+    podLimits,
     profiles: new Map(
       [...profiles].map(([key, one]) => [key, { ...one, logs: ofLogs(one.logs, isLog) }]),
     ),
@@ -60,14 +59,4 @@ function ofLogs<Value>(
   isLog: KeptRows['isLog'],
 ): Map<string, Value> {
   return new Map([...values].filter(([log]) => isLog(log)))
-}
-
-/** Moves facts about pods to other logs. A log that has facts of its own keeps them. */
-function movedTo<Value>(
-  podLog: KeptRows['podLog'],
-  facts: ReadonlyMap<string, Value>,
-): Map<string, Value> {
-  const moved = [...facts].map(([log, fact]) => [podLog(log), fact] as const)
-  const own = [...facts].filter(([log]) => podLog(log) === log)
-  return new Map([...moved, ...own])
 }

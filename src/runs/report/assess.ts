@@ -3,11 +3,10 @@ import { type Efficiency, runEfficiency } from '../efficiency/run-efficiency.ts'
 import { type RunSpan, verdict } from '../efficiency/verdict.ts'
 import { readPodEnds } from '../ends/pod-ends.ts'
 import { type RunCompletion, readCompletion, readProgramEnds } from '../ends/run-completion.ts'
-import { keepRows } from '../evidence/kept-rows.ts'
 import { groupByPod } from '../evidence/run-evidence.ts'
 import { type Findings, findFindings } from '../findings/evaluate.ts'
 import { computeOffsets } from './align.ts'
-import type { CollectedRun, LogSource } from './gather.ts'
+import type { CollectedRun } from './gather.ts'
 import { distinct } from './groups.ts'
 import { labelPods } from './labels.ts'
 import { withChosenObservers } from './programs/chosen-observers.ts'
@@ -16,22 +15,18 @@ import type { Track } from './track.ts'
 
 /** A collected run in which nothing is measured twice. */
 export interface ChosenRun {
-  /** The run without the logs that are copies, and with one observer of each section and pod. */
+  /** The run with one observer of each section and pod. */
   readonly run: CollectedRun
   readonly podOf: (source: string) => string
   readonly pods: readonly string[]
-  /** The run without the logs that are copies, but with all observers. */
+  /** The run with all observers. */
   readonly whole: CollectedRun
-  /** The logs that are copies of others. */
-  readonly copies: LogCopies
 }
 
-/** Leaves the logs out that are copies, and chooses one observer of each section and pod. */
-export function chooseRun(collected: CollectedRun): ChosenRun {
-  const copies = findCopies(collected)
-  const whole = withoutCopies(collected, copies)
+/** Chooses one observer of each section and pod. */
+export function chooseRun(whole: CollectedRun): ChosenRun {
   const { podOf, pods } = podsIn(whole)
-  return { run: withChosenObservers(whole, podOf), podOf, pods, whole, copies }
+  return { run: withChosenObservers(whole, podOf), podOf, pods, whole }
 }
 
 /** How a run went. */
@@ -102,56 +97,4 @@ function lastSecond({ seconds }: Track): number {
 
 function isActive({ values }: Track): boolean {
   return values.some((list) => list.some((value) => value !== null && value > 0))
-}
-
-/** The logs that are copies, and for each of them the log that is kept. */
-export type LogCopies = ReadonlyMap<string, string>
-
-/**
- * Returns the logs that are copies of others: logs of one metric and pod that began at the same
- * time, such as the output of `collect` and the same logs as files. Of each, the most complete one
- * is kept.
- */
-export function findCopies(run: CollectedRun): LogCopies {
-  const facts = readLogFacts(run, (log) => log)
-  const groups = Map.groupBy(
-    [...run.sources].filter(([, source]) => identityOf(source) !== undefined),
-    ([, source]) => identityOf(source),
-  )
-  const copies = [...groups.values()].flatMap((own) => {
-    const [kept] = own.find(([log]) => facts.get(log)?.isWhole === true) ?? own[0] ?? []
-    return own.flatMap(([log]) =>
-      kept === undefined || log === kept ? [] : [[log, kept] as const],
-    )
-  })
-  return new Map(copies)
-}
-
-function identityOf({ place, log }: LogSource): string | undefined {
-  const { namespace, pod, metric } = place
-  const { started } = log?.metadata ?? {}
-  if (pod === null || metric === null || typeof started !== 'string') return undefined
-  return JSON.stringify([namespace, pod, metric, started])
-}
-
-/** Returns a run without the rows of copies. The facts about their pods belong to the kept logs. */
-export function withoutCopies(run: CollectedRun, copies: LogCopies): CollectedRun {
-  if (copies.size === 0) return run
-  const isLog = (log: string) => !copies.has(log)
-  const kept = <Thing extends { readonly source: string }>(things: ReadonlyMap<string, Thing>) =>
-    new Map([...things].filter(([, { source }]) => isLog(source)))
-  return {
-    ...run,
-    sources: new Map([...run.sources].filter(([log]) => isLog(log))),
-    processes: kept(run.processes),
-    devices: kept(run.devices),
-    sections: new Map(
-      [...run.sections].map(([key, one]) => [key, { ...one, tracks: kept(one.tracks) }]),
-    ),
-    evidence: keepRows(run.evidence, {
-      isThing: (_, { source }) => isLog(source),
-      isLog,
-      podLog: (log) => copies.get(log) ?? log,
-    }),
-  }
 }

@@ -17,7 +17,7 @@ import { stepsByPod } from './first-screen/pod-steps.ts'
 import { type CollectedRun, listProcessPlots } from './gather.ts'
 import { distinct, groupTracks, ordered } from './groups.ts'
 import type { Measure } from './measures.ts'
-import { copyNotices, listNotices, type ShownPart } from './notices.ts'
+import { listNotices, type ShownPart } from './notices.ts'
 import { buildPlots, type PlotContext, type Plots, type Titled, titleOf } from './plots.ts'
 import { type SectionData, sectionData } from './section-data.ts'
 import { type Group, type SummaryRow, summarise, summaryColumns } from './summary.ts'
@@ -74,7 +74,7 @@ const MAX_ROWS = 20_000
 
 /** The model from which both the page and the JSON are built. */
 export interface ReportModel {
-  /** The run without the logs that are copies, and with one observer of each section and pod. */
+  /** The run without the logs that are and with one observer of each section and pod. */
   readonly run: CollectedRun
   readonly podOf: (source: string) => string
   readonly pods: readonly string[]
@@ -103,7 +103,7 @@ export function reportModel(
   span: RunSpan = 'whole',
 ): ReportModel {
   const assessed = assessRun(collected, span)
-  const { run, podOf, pods, whole, copies, found, efficiency, times } = assessed
+  const { run, podOf, pods, whole, found, efficiency, times } = assessed
   // The totals are chosen one by one, from the summaries and samples of all observers.
   const groups = groupTracks(whole, podOf)
   const { groups: kept, ...table } = programTable(run, groups)
@@ -117,7 +117,7 @@ export function reportModel(
     programs: distinct(table.rows.map(({ program }) => program)),
     samples: run.samples,
     logs: run.sources.size,
-    notices: [...listNotices(run, shownParts(table, parts), groups), ...copyNotices(copies)],
+    notices: listNotices(run, shownParts(table, parts), groups),
     verdict: assessed.verdict,
     advice: firstAdvice(found.findings, efficiency.root),
     activity: activityData(

@@ -1,7 +1,6 @@
 import type { RowsDescription } from '../../core/catalog.ts'
 import { nameFirst } from '../../core/text/name-first.ts'
 import { roundTo } from '../../lib/round.ts'
-import type { LogCopies } from './assess.ts'
 import type { CollectedRun, LogSource } from './gather.ts'
 import type { Grid } from './grid.ts'
 import { podNotices } from './observed-pods.ts'
@@ -65,12 +64,6 @@ const UNCLOSED = 'is incomplete: its end is missing in the collected file'
 
 function isUnclosed({ log }: LogSource): boolean {
   return log === undefined
-}
-
-/** Returns a notice about logs that were left out because another log is the same. */
-export function copyNotices(copies: LogCopies): readonly string[] {
-  if (copies.size === 0) return []
-  return [`${nameFirst([...copies.keys()])}: left out, because another log has the same rows.`]
 }
 
 /** Returns the notices about rows that were not kept, because a log describes too many things. */

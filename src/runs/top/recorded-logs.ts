@@ -32,7 +32,7 @@ interface GrowingLog {
 export interface LogGathering {
   /** @returns whether there is room for more rows */
   readonly add: (entry: Entry) => boolean
-  /** Returns the logs, without those that are copies of others, and how their run went. */
+  /** Returns the logs, one of each pod and metric at a time, and how their run went. */
   readonly recording: () => ReplayedRun
 }
 
@@ -62,9 +62,9 @@ export function gatherLogs(descriptions: Descriptions, mostRows = MAX_ROWS): Log
     },
     recording: () => {
       const assessed = assessRun(run)
-      const all = [...logs.values()].filter(({ place }) => !assessed.copies.has(place.source ?? ''))
+      const all = [...logs.values()]
       const base = beginning(all)
-      return { logs: withoutCopies(all.map((log) => timed(log, base))), assessed }
+      return { logs: chooseLogs(all.map((log) => timed(log, base))), assessed }
     },
   }
 }
@@ -105,10 +105,10 @@ function timed({ place, samples, entry }: GrowingLog, base: number): RecordedLog
 }
 
 /**
- * Leaves out the logs of a pod and metric that begin before an earlier one ends. These are copies,
- * such as the output of `collect` and the same log as a file.
+ * Leaves out the logs of a pod and metric that begin before an earlier one ends, such as that of an
+ * observer that was attached to an observed pod.
  */
-function withoutCopies(logs: readonly RecordedLog[]): readonly RecordedLog[] {
+function chooseLogs(logs: readonly RecordedLog[]): readonly RecordedLog[] {
   const groups = Map.groupBy(logs, ({ place: { namespace, pod, metric, source } }) =>
     JSON.stringify(pod === null ? [source] : [namespace, pod, metric]),
   )

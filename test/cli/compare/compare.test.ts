@@ -61,7 +61,8 @@ t.test('--fail-above fails if the time became really worse by more than this', a
     code: 2,
     err: 'ridealong: no run of A finished, so that there is no time to compare with\n',
   })
-  const logs = Array(5).fill(EXAMPLE)
+  const logs = [...LETTERS].map((letter) => join(t.testdirName, `${letter}.log`))
+  for (const log of logs) copyFileSync(EXAMPLE, log)
   t.match(await exits(...long, 'vs', ...logs, '--fail-above', '5%'), {
     code: 2,
     err: /: runs of which it is not known whether they finished: A has 0, B has 5; collect the runs/,
@@ -105,12 +106,12 @@ function filesOf(kind: string, names: RegExp) {
 for (const [kind, reason] of Object.entries(UNFINISHED)) {
   for (const metrics of [/\.vitals\./, /\./]) {
     t.test(`--fail-above fails if one of five runs is ${kind}: ${metrics}`, async (t) => {
-      const folder = t.testdir({
-        healthy: filesOf('healthy', metrics),
-        bad: filesOf(kind, metrics),
-      })
-      const [good, bad] = [join(folder, 'healthy'), join(folder, 'bad')]
-      const sides = [...Array(5).fill(good), 'vs', ...Array(4).fill(good), bad]
+      // Each copy of a recording is a run.
+      const good = filesOf('healthy', metrics)
+      const copies = [...'123456789'].map((number) => [number, { ...good }] as const)
+      const folder = t.testdir({ ...Object.fromEntries(copies), bad: filesOf(kind, metrics) })
+      const runs = [...copies.map(([name]) => name), 'bad'].map((name) => join(folder, name))
+      const sides = [...runs.slice(0, 5), 'vs', ...runs.slice(5)]
       const { code, out, err } = await run(['compare', ...sides, '--fail-above', '5%'])
       t.strictSame([code, err], [1, 'ridealong: 1 of 5 runs of B did not finish\n'])
       t.match(out, /^1 of 5 runs of B did not finish\. /)

@@ -9,6 +9,10 @@ const PROFILES = readdirSync(join(LOGS, 'profiles'))
   .sort()
   .map((name) => join(LOGS, 'profiles', name))
 const MPI = join(LOGS, 'mpi/mpi-trace-even-0.log')
+/** Logs of one run, of which each format can show some. */
+const RUN = ['0.cpu-profile', '1.cpu-profile', '0.mpi-trace'].map((name) =>
+  join(LOGS, `all-metrics/lammps-${name}.log`),
+)
 const PROFILE = PROFILES[0] as string
 
 t.test('the ending of --to, or --format, chooses the format', async (t) => {
@@ -33,13 +37,13 @@ t.test('the ending of --to, or --format, chooses the format', async (t) => {
 t.test('each format has an ending', async (t) => {
   const folder = t.testdir({})
   for (const [name, beginning] of [
-    ['run.collapsed', 'cpu-profile-lammps-0.log;lmp;'],
+    ['run.collapsed', '0;lmp;'],
     ['run.speedscope.json', '{"$schema":'],
     ['run.pb.gz', '\x1f\x8b'],
     ['run.pprof', '\x1f\x8b'],
     ['run.trace.json', '{"displayTimeUnit":"ms"'],
   ] as const) {
-    const { code, err } = await run(['convert', ...PROFILES, MPI, '--to', join(folder, name)])
+    const { code, err } = await run(['convert', ...RUN, '--to', join(folder, name)])
     t.strictSame([code, err], [0, ''])
     t.equal(readFileSync(join(folder, name), 'latin1').slice(0, beginning.length), beginning)
   }

@@ -203,8 +203,10 @@ t.test('the findings are printed as JSON for programs', async (t) => {
 })
 
 t.test('report reads the logs in a folder, and says that --to is a folder', async (t) => {
-  const log = readFileSync(logs('perf-sysstat-ridealong.log'), 'utf8')
-  const folder = t.testdir({ run: { 'a.log': log, 'b.log': log, 'page.html': '' } })
+  const [one = '', other = ''] = [0, 1].map((pod) =>
+    readFileSync(logs(`all-metrics/lammps-${pod}.vitals.log`), 'utf8'),
+  )
+  const folder = t.testdir({ run: { 'a.log': one, 'b.log': other, 'page.html': '' } })
   const [a, b] = ['a', 'b'].map((name) => join(folder, `run/${name}.log`)) as [string, string]
   const whole = await run(['report', '-o', 'json', join(folder, 'run')])
   t.match(whole, { code: 0, err: '' })

@@ -75,8 +75,6 @@ export function withChosenObservers(
     evidence: keepRows(run.evidence, {
       isThing: isKept,
       isLog: (log) => !otherLogs.has(log),
-      // All logs of a pod are about the same pod.
-      podLog: (log) => log,
     }),
   }
 }
