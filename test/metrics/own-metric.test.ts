@@ -255,7 +255,7 @@ t.test('top shows the columns of the metric for each pod', async (t) => {
   const [header, ...lines] = linesOf(all.out)
   t.match(
     header,
-    /^RANK {2}STATE {2}FINDING {2}heat °C {2}joules J\/s {2}flow {2}opened \/s {2}NODE$/,
+    /^POD {2}STATE {2}FINDING {2}heat °C {2}joules J\/s {2}flow {2}opened \/s {2}NODE$/,
   )
   t.match(lines[0], /^2 +ended +60\.0 +/, 'the pod with the highest heat is first')
   t.equal(lines.length, PODS.length)

@@ -57,7 +57,7 @@ async function startedIn<Opened extends Terminal>(
 
 /** Returns the first words of the lines of the table. */
 const podsIn = (screen: readonly string[]) => {
-  const header = screen.findIndex((line) => line.startsWith('RANK'))
+  const header = screen.findIndex((line) => line.startsWith('POD'))
   const lines = screen.slice(header + 1, -1).filter((line) => line !== '')
   return lines.map((line) => line.split(/\s+/)[0])
 }
@@ -68,7 +68,7 @@ t.test('rows are shown when they arrive, before the next timepoint', async (t) =
   perf[0]?.append(timepoint([{ cpu: 97.5, rss: 2048 }]))
   const screen = await terminal.shows(/97\.5/)
   t.match(screen, /^job\/lammps in hpc: 2 pods, 1 running, 1 without rows yet$/m)
-  t.match(screen, /^RANK {2,}STATE .*CPU % .*WAIT %▼ .*THROTTLED % .*MEMORY/m)
+  t.match(screen, /^POD {2,}STATE .*CPU % .*WAIT %▼ .*THROTTLED % .*MEMORY/m)
   t.match(screen, /^0 +running +97\.5 +- +- +2\.0 MiB +- +- +node-1$/m)
   t.match(screen, /^1 +no rows yet +- +- +- +- +- +- +node-1$/m, 'pod 1 has no values')
   terminal.press('q')
@@ -108,7 +108,7 @@ t.test('keys sort, filter, scroll and show programs and the help', async (t) => 
   await after('\u001b[D', /sorted by CPU %\n.*CPU %▼.*\n11 .*\n10 .*\n9 /)
   await after('r', /sorted by CPU %, reversed\n.*CPU %▲.*\n0 .*\n1 .*\n2 /)
   await after('s', /sorted by WAIT %/)
-  await after('\u001b[D\u001b[D', /sorted by RANK/)
+  await after('\u001b[D\u001b[D', /sorted by POD/)
   await after('r', /POD▲/)
   await after('/', /^\/_$/m)
   const found = await after('ABCDE', /12 of 12 lines match/)
@@ -127,7 +127,7 @@ t.test('keys sort, filter, scroll and show programs and the help', async (t) => 
   t.equal(podsIn(upwards)[0], '0')
   const help = await after('?', /^Keys$/m)
   t.match(help.join('\n'), /THROTTLED % +pressure: seconds for which threads could not run/)
-  await after('?', /^RANK/m)
+  await after('?', /^POD/m)
   terminal.press('\u0003')
   t.equal((await terminal.end()).code, 0)
 })
@@ -161,7 +161,7 @@ t.test('only lines of the screen that have changed are written', async (t) => {
   const update = terminal.written().slice(before)
   t.match(update, '77.0')
   t.notMatch(update, '20.0')
-  t.notMatch(update, 'RANK')
+  t.notMatch(update, 'POD')
   terminal.press('q')
   await terminal.end()
 })

@@ -36,10 +36,10 @@ t.test('the table has the values of the last timepoint', async (t) => {
   // Each value is the sum of dd, md5sum and sort in the last timepoint of the log.
   t.equal(
     out,
-    `RANK  STATE  FINDING  CPU %  WAIT %    MEMORY   READ     WRITTEN  NODE
-0     ended            38.2   236.4  11.7 MiB  0 B/s  41.1 MiB/s  node-1
-1     ended            38.2   236.4  11.7 MiB  0 B/s  41.1 MiB/s  node-1
-2     ended            38.2   236.4  11.7 MiB  0 B/s  41.1 MiB/s  node-1
+    `POD  STATE  FINDING  CPU %  WAIT %    MEMORY   READ     WRITTEN  NODE
+0    ended            38.2   236.4  11.7 MiB  0 B/s  41.1 MiB/s  node-1
+1    ended            38.2   236.4  11.7 MiB  0 B/s  41.1 MiB/s  node-1
+2    ended            38.2   236.4  11.7 MiB  0 B/s  41.1 MiB/s  node-1
 `,
   )
 })
