@@ -51,6 +51,8 @@ static struct {
   // How long the threads waited for a processor since MPI_Init, outside of calls and in them, while
   // `are_waits_known`; see waits.h.
   uint64_t waits_outside, waits_in_calls;
+  // How long they slept outside of calls meanwhile: they neither ran nor waited for a processor.
+  uint64_t slept_outside;
   // The time that the calls would have taken if all of a row had been as fast as its fast ones; see
   // fast_time_of.
   uint64_t fast_time;
@@ -64,7 +66,7 @@ static struct {
 } table;
 
 // The last byte is the version of the format.
-static const char MAGIC[] = {'R', 'L', 'M', 'P', 'I', 0, 0, 2};
+static const char MAGIC[] = {'R', 'L', 'M', 'P', 'I', 0, 0, 3};
 
 // How long a thread waited for a processor in a call or between calls, and how long it slept. Both are
 // 0 if that was not read.

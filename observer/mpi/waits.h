@@ -1,4 +1,5 @@
-// How long the threads waited for a processor outside of calls of MPI and in them.
+// How long the threads waited for a processor outside of calls of MPI and in them, and how long they
+// slept outside of calls: for a time, for a device, or for another thread.
 //
 // The kernel counts the time in which a thread could run and had no processor, as the second number
 // of /proc/thread-self/schedstat (Documentation/scheduler/sched-stats.rst). It is read at the end of
@@ -44,13 +45,19 @@ static void add_waits(int place, uint64_t waited) {
   __atomic_fetch_add(sum, waited, __ATOMIC_RELAXED);
 }
 
-// Divides the time that a thread waited between the times outside of calls and in them at whose ends
-// nothing was read.
-static void divide_waits(uint64_t waited) {
+static void add_sleep(uint64_t slept) {
+  __atomic_fetch_add(&table.slept_outside, slept, __ATOMIC_RELAXED);
+}
+
+// Divides the time that a thread waited and slept between the times outside of calls and in them at
+// whose ends nothing was read.
+static void divide_waits(struct wait wait) {
   uint64_t outside = thread.unread[OUTSIDE], all = outside + thread.unread[IN_CALL];
-  uint64_t part = all == 0 ? 0 : (uint64_t)((double)waited * (double)outside / (double)all);
-  add_waits(OUTSIDE, part);
-  add_waits(IN_CALL, waited - part);
+  double part = all == 0 ? 0 : (double)outside / (double)all;
+  uint64_t waited = (uint64_t)((double)wait.waited * part);
+  add_waits(OUTSIDE, waited);
+  add_waits(IN_CALL, wait.waited - waited);
+  add_sleep(least((uint64_t)((double)wait.slept * part), difference(outside, waited)));
   thread.unread[OUTSIDE] = thread.unread[IN_CALL] = 0;
 }
 
@@ -68,14 +75,17 @@ static struct wait count_waits(int place, uint64_t start, uint64_t end) {
   }
   uint64_t ran = read_clock(CLOCK_THREAD_CPUTIME_ID);
   uint64_t more = waited - thread.waited, here = is_long ? least(more, length) : 0;
+  uint64_t slept = difference(end - thread.waited_at, more + ran - thread.ran);
   // The thread ran in the short times too.
   uint64_t ran_here = difference(ran - thread.ran, thread.unread[OUTSIDE] + thread.unread[IN_CALL]);
+  uint64_t slept_here = is_long ? least(difference(length - here, ran_here), slept) : 0;
   thread.waited = waited;
   thread.ran = ran;
   thread.waited_at = end;
   add_waits(place, here);
-  divide_waits(more - here);
-  return (struct wait){here, difference(length - here, ran_here)};
+  if (place == OUTSIDE) add_sleep(slept_here);
+  divide_waits((struct wait){more - here, slept - slept_here});
+  return (struct wait){here, slept_here};
 }
 
 // Counts the waits of this thread since its last call.

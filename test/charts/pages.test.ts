@@ -6,7 +6,7 @@ import type { Json } from '../src/core/build.ts'
 import { admitBy, STANDARD } from '../src/core/rules/constraints.ts'
 import { render, skip } from './programs.ts'
 
-// docs/openshift.md and docs/offline.md describe the objects of the chart.
+// docs/administer/openshift.md and docs/administer/offline.md describe the objects of the chart.
 
 const VALUES = ['tools.metrics={cpu-profile,mpi-trace}']
 
@@ -33,10 +33,10 @@ t.test('the SCC nonroot-v2 of OpenShift admits all pods of the chart', { skip },
     t.equal(fieldsOrNone(fieldsOrNone(pod.spec).securityContext).fsGroup, 65532)
 })
 
-t.test('docs/offline.md lists all images of the chart', { skip }, async (t) => {
+t.test('docs/administer/offline.md lists all images of the chart', { skip }, async (t) => {
   const manifests = render(VALUES)
   const used = [...manifests.matchAll(/^ *(?:- )?image: *"?ghcr\.io\/([\w/-]+):/gm)]
-  const rows = [...textOf('docs/offline.md').matchAll(/^\| `(ridealong\/[\w-]+)` \|/gm)]
+  const rows = [...textOf('docs/administer/offline.md').matchAll(/^\| `(ridealong\/[\w-]+)` \|/gm)]
   const namesOf = (found: readonly RegExpMatchArray[]) => [...new Set(found.map(([, it]) => it))]
   t.strictSame(namesOf(rows).sort(), namesOf(used).sort())
   const images = podsOf(manifests).flatMap(({ spec }) =>

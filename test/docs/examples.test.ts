@@ -7,35 +7,39 @@ import { run } from '../cli/command.ts'
 import { BUILT_IN_ROWS } from '../src/runs/log/built-in.ts'
 import { REPOSITORY, textOf } from './pages.ts'
 
-// Tests that the samples in the README are parts of one real run, in docs/examples, and have the
-// current format of the program. `npm run docs:images` updates that run.
+// Tests that the samples in the README and in docs/metrics/vitals.md are those of real runs, and
+// have the current format of the program. `npm run docs:images` updates the run of docs/examples.
 
 const README = textOf('README.md')
+const VITALS = textOf('docs/metrics/vitals.md')
 const LOG = textOf('docs/examples/vitals.log')
 
-/** Returns the blocks of a language in the README. */
-function blocks(language: string): string[] {
-  const found = README.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'))
+/** Returns the blocks of a language in a page. */
+function blocks(page: string, language: string): string[] {
+  const found = page.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'))
   return [...found].map(([, text = '']) => text)
 }
 
-const SHOWN_POD = parse(blocks('yaml').find((text) => text.startsWith('spec:')) ?? '')
+const SHOWN_POD = parse(blocks(VITALS, 'yaml').find((text) => text.startsWith('spec:')) ?? '')
 
 /**
- * The observer's output in the README, below the command that prints the output. `...` separates
- * its parts.
+ * The observer's output in the page of vitals, below the command that prints the output. `...`
+ * separates its parts.
  */
-const [SHOWN_OUTPUT = ''] = blocks('console').filter((text) => text.includes('-c vitals\n'))
+const [SHOWN_OUTPUT = ''] = blocks(VITALS, 'console').filter((text) => text.includes('-c vitals\n'))
 const SHOWN_PARTS = SHOWN_OUTPUT.split('...\n').slice(1)
 
-t.test('the pod spec in the README is a part of the pod of the run', async (t) => {
+t.test('the pod spec in the page of vitals is a part of the pod of the run', async (t) => {
   t.has(parse(textOf('docs/examples/lammps-pod.yaml')), SHOWN_POD)
 })
 
-t.test('the pod spec in the README is a part of the pod template that inject prints', async (t) => {
-  const { out } = await run(['inject', '-f', join(REPOSITORY, 'docs/examples/lammps.yaml')])
-  t.has(parse(out).spec.template, SHOWN_POD)
-})
+t.test(
+  'the pod spec in the page of vitals is a part of the pod template that inject prints',
+  async (t) => {
+    const { out } = await run(['inject', '-f', join(REPOSITORY, 'docs/examples/lammps.yaml')])
+    t.has(parse(out).spec.template, SHOWN_POD)
+  },
+)
 
 t.test('the webhook adds the same to the pod of the run today', async (t) => {
   const file = join(REPOSITORY, 'docs/examples/lammps-pod.yaml')
@@ -70,11 +74,11 @@ interface Pod {
   }
 }
 
-t.test('the output in the README is a part of the log of the run', async (t) => {
-  t.equal(SHOWN_PARTS.join('').trimEnd().split('\n').length, 4, 'the README shows four lines')
+t.test('the output in the page of vitals is a part of the log of the run', async (t) => {
+  t.equal(SHOWN_PARTS.join('').trimEnd().split('\n').length, 4, 'the page shows four lines')
   for (const part of SHOWN_PARTS) t.ok(LOG.includes(part), `the log contains: ${part}`)
   const name = parse(textOf('docs/examples/lammps-pod.yaml')).metadata.name
-  t.match(README, `kubectl logs ${name} -n hpc`)
+  t.match(VITALS, `kubectl logs ${name} -n hpc`)
 })
 
 t.test('the log of the run is complete', async (t) => {
@@ -91,9 +95,23 @@ t.test('the log of the run is complete', async (t) => {
   )
 })
 
+t.test('each verdict in the README is that of its recording', async (t) => {
+  const samples = blocks(README, 'console').filter((text) =>
+    /^\$ ridealong report \S+\n./.test(text),
+  )
+  t.equal(samples.length, 3)
+  for (const sample of samples) {
+    const [command = '', ...shown] = sample.trimEnd().split('\n')
+    const file = command.split(' ').at(-1) ?? ''
+    const { code, out, err } = await run(['report', join(REPOSITORY, file)])
+    t.equal(code, 0, err)
+    t.equal(shown.join(' '), out.split('\n')[1], file)
+  }
+})
+
 t.test('annotate writes the annotations of the samples in the README', async (t) => {
-  const samples = blocks('yaml').filter((text) => text.includes('ridealong.dev/inject'))
-  t.ok(samples.length > 2)
+  const samples = blocks(README, 'yaml').filter((text) => text.includes('ridealong.dev/inject'))
+  t.equal(samples.length, 2)
   for (const sample of samples) {
     const shown = parse(sample)
     const bare = JSON.parse(JSON.stringify(shown), (key, value) => {

@@ -39,10 +39,13 @@ t.test('the target of every link is an existing file and heading', async (t) => 
   }
 })
 
-t.test('docs/README.md links to every page of the folder docs', async (t) => {
+t.test('docs/README.md links to every page for users and administrators', async (t) => {
   const listed = targetsIn('docs/README.md')
-  const own = readdirSync(join(REPOSITORY, 'docs')).filter((name) => name.endsWith('.md'))
-  for (const page of own.filter((name) => name !== 'README.md'))
+  const folders = ['', 'administer/']
+  const pages = folders.flatMap((folder) =>
+    readdirSync(join(REPOSITORY, 'docs', folder)).map((name) => `${folder}${name}`),
+  )
+  for (const page of pages.filter((name) => name.endsWith('.md') && name !== 'README.md'))
     t.ok(listed.includes(page), `docs/README.md links to ${page}`)
 })
 

@@ -24,8 +24,10 @@ for (const page of Object.keys(PAGE_TABLES)) {
   })
 }
 
-t.test('the README lists every annotation that users can write', async (t) => {
-  const listed = rowsUnder('| key | value | default |').map(([, key]) => key)
+t.test('docs/annotate.md lists every annotation that users can write', async (t) => {
+  const listed = rowsUnder('| key | value | default |', textOf('docs/annotate.md')).map(
+    ([, key]) => key,
+  )
   const keys = [...Object.values(KEYS), 'METRIC.ridealong.dev/OPTION']
   t.strictSame(
     listed,

@@ -157,7 +157,7 @@ export async function startPod(hasNetwork = false): Promise<Pod> {
       return running(child, file)
     },
     end: () => {
-      process.kill(pause, 'SIGKILL')
+      if (isThere(`/proc/${pause}`)) process.kill(pause, 'SIGKILL')
       for (const child of children) child.kill('SIGKILL')
       for (const path of [folder, temporary]) rmSync(path, { recursive: true, force: true })
     },

@@ -47,7 +47,7 @@ function ownCheck(configuration: Fields, secret: string): InstallationCheck {
   if (foreign.length === 0)
     return check(NAME, 'ok', `${kept}; caBundle has ${authorities.length} of its CAs`)
   const count = foreign.length === 1 ? '1 CA' : `${foreign.length} CAs`
-  const remedy = 'docs/upgrade.md says how to remove such CAs'
+  const remedy = 'docs/administer/upgrade.md says how to remove such CAs'
   return check(
     NAME,
     'look',

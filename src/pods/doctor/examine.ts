@@ -84,7 +84,7 @@ function unknownRevision(namespaces: readonly Fields[]): InstallationCheck {
   const names = nameFirst(all, MAX_NAMED)
   const remedy =
     'correct or remove the label ridealong.dev/revision of these namespaces, or install the' +
-    ' release (docs/upgrade.md)'
+    ' release (docs/administer/upgrade.md)'
   return fault(NAME, `no release has the revision of these namespaces: ${names}`, remedy)
 }
 

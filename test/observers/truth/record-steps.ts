@@ -53,7 +53,7 @@ const CASES: Readonly<Record<string, Case>> = {
   crash: { kind: 'crash' },
   'crash-at-start': { kind: 'start' },
   killed: { kind: 'even', library: 'mpich', pods: 2, killed: 1 },
-  sampled: { kind: 'even', library: 'mpich', processes: 4, pods: 2, observed: 1 },
+  sampled: { kind: 'even', library: 'mpich', pods: 2, observed: 1 },
   sleeping: { kind: 'sleep' },
   oversubscribed: { kind: 'even', processes: 4 },
   neighbor: { kind: 'even', loads: 4 },
@@ -207,7 +207,8 @@ async function interfere(
 ): Promise<void> {
   await sleep(endedAfter === undefined ? 500 * seconds : 1000 * endedAfter - LAST_MS)
   if (halfway !== undefined) write(halfway, pods, new Map())
-  if (killed !== undefined) pods[killed]?.pod.end()
+  const lost = killed === undefined ? undefined : pods[killed]
+  if (lost !== undefined) process.kill(lost.pod.pid, 'SIGKILL')
   if (endedAfter === undefined) return
   await sleep(LAST_MS)
   for (const app of apps) app.signal('SIGTERM')

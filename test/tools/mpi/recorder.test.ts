@@ -76,6 +76,19 @@ for (const library of LIBRARIES) {
     },
   )
 
+  t.test(`${library}: the time asleep outside of calls is counted`, options, async (t) => {
+    const programs = programsFor(library)
+    const results = openFolder('ridealong-mpi-results-')
+    // The last process sleeps for 1.5 s before each MPI_Barrier, in which the other one polls.
+    const job = mpirun(library, 2, programs.stuck, 'uneven', '6')
+    const { code } = await run(job, recording(programs, results))
+    t.equal(code, 0)
+    const [polling, sleeping] = readTraces(results)
+    t.ok(polling !== undefined && polling.asleepSeconds < 0.1 * polling.seconds)
+    t.ok(sleeping !== undefined && sleeping.asleepSeconds > 0.8 * sleeping.seconds)
+    t.ok(sleeping !== undefined && sleeping.asleepSeconds <= sleeping.seconds - sleeping.mpiSeconds)
+  })
+
   t.test(`${library}: blocks of all ranks are about the same calls`, options, async (t) => {
     const programs = programsFor(library)
     const results = openFolder('ridealong-mpi-results-')

@@ -33,6 +33,8 @@ export interface TraceFile {
   readonly state: number
   readonly seconds: number
   readonly mpiSeconds: number
+  /** How long the threads slept outside of calls. */
+  readonly asleepSeconds: number
   readonly calls: number
   /** The calls that may have sent bytes that are not counted. */
   readonly uncounted: number
@@ -42,7 +44,7 @@ export interface TraceFile {
 }
 
 /** The bytes of a copy before its communicators, and those of a communicator and of a row. */
-export const HEADER = 392
+export const HEADER = 400
 export const COMMUNICATOR = 56 + 8 * 256
 export const ROW = 80
 /** The offset of the rows in a copy, and that of the second copy. */
@@ -70,9 +72,10 @@ function parse(path: string): TraceFile {
     state: bytes.readUInt32LE(36),
     seconds: (long(72) - long(64)) / 1e9,
     mpiSeconds: long(88) / 1e9,
+    asleepSeconds: long(120) / 1e9,
     calls: long(80),
-    uncounted: bytes.readUInt32LE(132),
-    library: text(136, 128),
+    uncounted: bytes.readUInt32LE(140),
+    library: text(144, 128),
     communicators: Array.from({ length: communicators }, (_, index) => {
       const at = HEADER + index * COMMUNICATOR
       return {

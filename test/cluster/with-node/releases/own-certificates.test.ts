@@ -57,7 +57,7 @@ const STEPS: Readonly<Record<string, (t: Test, setting: Setting) => Promise<void
   'another replica completes the renewal of a killed leader': completesRenewal,
   'no pod is missed while the clocks are two hours ahead': survivesClockAhead,
   'no pod is missed while cert-manager takes over, and gives it back': survivesCertManager,
-  'the commands of docs/upgrade.md leave only the current CA in caBundle':
+  'the commands of docs/administer/upgrade.md leave only the current CA in caBundle':
     keepsOnlyCurrentAuthority,
   'helm uninstall removes the Secret': removesSecret,
 }

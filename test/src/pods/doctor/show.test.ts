@@ -36,8 +36,9 @@ t.test('in a terminal of 80 columns, sentences are wrapped in their column', asy
   ])
 })
 
-t.test('the sample in docs/doctor.md is the beginning of the output of doctor', async (t) => {
-  const page = readFileSync(new URL('../../../../docs/doctor.md', import.meta.url), 'utf8')
+t.test('the sample in the page of doctor is the beginning of its output', async (t) => {
+  const url = new URL('../../../../docs/administer/doctor.md', import.meta.url)
+  const page = readFileSync(url, 'utf8')
   const [, sample = ''] = page.match(/^\$ ridealong doctor\n(.*?)\.\.\.\n```$/ms) ?? []
   for (const line of sample.split('\n')) t.ok(line.length <= 80, line)
   // The sample has other times and another name of the CA, so its line breaks can differ.

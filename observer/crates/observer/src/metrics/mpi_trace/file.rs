@@ -6,14 +6,14 @@ use linux::read_at::ReadAt;
 use crate::tools::words::Words;
 
 /// The beginning of each copy; the last byte is the version of the format.
-const MAGIC: &[u8; 8] = b"RLMPI\0\0\x02";
+const MAGIC: &[u8; 8] = b"RLMPI\0\0\x03";
 const MAX_COMMUNICATORS: usize = 64;
 const MAX_ROWS: usize = 1024;
 /// The number of blocks of a communicator.
 pub const BLOCKS: usize = 256;
 const TEXT: usize = 128;
 const NAME: usize = 32;
-const TEXTS_AT: usize = 136;
+const TEXTS_AT: usize = 144;
 /// The bytes of a copy before its communicators.
 pub const HEADER: usize = TEXTS_AT + 2 * TEXT;
 const COMMUNICATOR: usize = 56 + 8 * BLOCKS;
@@ -71,13 +71,16 @@ pub struct Trace {
     pub rows: Vec<Row>,
 }
 
-/// The nanoseconds in which threads could run and waited for a processor, since `MPI_Init`.
+/// The nanoseconds in which threads could run and waited for a processor, since `MPI_Init`, and in
+/// which they slept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waits {
     /// Outside of calls.
     pub outside: u64,
     /// In calls.
     pub in_calls: u64,
+    /// The nanoseconds outside of calls in which they neither ran nor waited for a processor.
+    pub asleep_outside: u64,
 }
 
 /// How far a process is.
@@ -250,9 +253,9 @@ fn read_copy<F: ReadAt + ?Sized>(file: &F, offset: usize, buffer: &mut Vec<u8>) 
         calls: words.u64(80),
         time: words.u64(88),
         bytes: words.u64(96),
-        uncounted: words.u32(132),
+        uncounted: words.u32(140),
         waits: waits(&words),
-        fast_time: words.u64(120),
+        fast_time: words.u64(128),
         communicators: list?,
         rows: rows?,
     })
@@ -260,9 +263,10 @@ fn read_copy<F: ReadAt + ?Sized>(file: &F, offset: usize, buffer: &mut Vec<u8>) 
 
 /// Returns how long threads waited for a processor; `None` if the recorder could not read it.
 fn waits(words: &Words<'_>) -> Option<Waits> {
-    (words.u32(128) != 0).then(|| Waits {
+    (words.u32(136) != 0).then(|| Waits {
         outside: words.u64(104),
         in_calls: words.u64(112),
+        asleep_outside: words.u64(120),
     })
 }
 
@@ -382,8 +386,9 @@ mod tests {
             put(72, &(1_000 + saves * 100).to_le_bytes());
             put(104, &7u64.to_le_bytes());
             put(112, &8u64.to_le_bytes());
-            put(128, &1u32.to_le_bytes());
-            put(132, &6u32.to_le_bytes());
+            put(120, &9u64.to_le_bytes());
+            put(136, &1u32.to_le_bytes());
+            put(140, &6u32.to_le_bytes());
             put(TEXTS_AT, b"Open MPI");
             put(HEADER + 16, &8u32.to_le_bytes());
             put(HEADER + 32, &300u64.to_le_bytes());
@@ -415,6 +420,7 @@ mod tests {
         let waits = Waits {
             outside: 7,
             in_calls: 8,
+            asleep_outside: 9,
         };
         assert_eq!((trace.waits, trace.uncounted), (Some(waits), 6));
         let communicator = &trace.communicators[0];
@@ -443,7 +449,7 @@ mod tests {
     fn a_file_of_another_version_is_rejected() {
         let mut file = example();
         for copy in [0, COPY] {
-            file[copy + 7] = 1;
+            file[copy + 7] = 2;
         }
         assert_eq!(
             (newest(file.as_slice()), read(file.as_slice())),

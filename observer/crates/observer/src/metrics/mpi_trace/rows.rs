@@ -60,6 +60,10 @@ impl ProcessRows<'_> {
             /// the same in calls
             wait_in_mpi: nanoseconds(trace.waits.map(|waits| waits.in_calls))
                 => counter("s").title("Waiting for a CPU, in MPI");
+            /// time since MPI_Init in which these threads neither ran nor waited for a processor,
+            /// outside of calls: they slept, or waited for storage or a device
+            asleep_outside: nanoseconds(trace.waits.map(|waits| waits.asleep_outside))
+                => counter("s").title("Asleep outside of MPI");
             /// the time in calls, without waiting for a processor, if all with the same function,
             /// communicator and peer had been as fast as the fastest sixteenth of them
             fast_seconds: nanoseconds(trace.fast_time)
@@ -357,6 +361,7 @@ pub(super) mod tests {
             waits: Some(Waits {
                 outside: 300_000,
                 in_calls: 200_000,
+                asleep_outside: 400_000,
             }),
             fast_time: 1_000,
             communicators: vec![communicator(0, 1), communicator(130, 1)],
