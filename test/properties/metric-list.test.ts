@@ -36,14 +36,15 @@ const written = items.chain((list) =>
 const askOf = (value: string) => readAnnotations({ [KEYS.inject]: value })
 const requestOf = (value: string) => readRequest(askOf(value), new Map(), catalog)
 
-/** What a list means, by the documents: the metrics, or the reason for none. */
+/** What a list means, by the documents: the metrics that are known, or the reason for none. */
 function meaningOf(list: readonly string[]): readonly string[] | string {
   if (list.length === 0) return 'not-asked'
   const isOut = (item: string) => item === 'false' || item === 'disabled'
   if (list.every(isOut)) return 'opted-out'
   if (list.some(isOut)) return 'invalid-option'
   const names = list.flatMap((item) => (NAMES.includes(item) ? [item] : DEFAULTS))
-  return names.includes('nobody') ? 'unknown-metric' : [...new Set(names)]
+  const known = names.filter((name) => name !== 'nobody')
+  return known.length > 0 ? [...new Set(known)] : 'unknown-metric'
 }
 
 t.test('a list of metrics and words means the same however it is written', async (t) => {

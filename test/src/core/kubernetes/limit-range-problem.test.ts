@@ -74,7 +74,9 @@ t.test('a bound applies to the sum of all observers, and every LimitRange applie
   const both = { 'ridealong.dev/inject': 'perf-sysstat,io-sysstat' }
   const item = { type: 'Pod', max: { cpu: '1150m' } }
   t.equal(under([item], askingPod(GUARANTEED)).word, 'injected')
-  t.equal(under([item], askingPod(GUARANTEED, both)).word, 'limit-range')
+  const { word, left } = under([item], askingPod(GUARANTEED, both))
+  t.equal(word, 'injected')
+  t.strictSame(left, { 'io-sysstat': 'limit-range' }, 'the last metric is left')
   t.equal(under([{ max: { cpu: '2' } }, { max: { cpu: '50m' } }]).word, 'limit-range')
 })
 

@@ -62,7 +62,8 @@ t.test('the Event of a notice names the owner and the number of pods', async (t)
     involvedObject: { ...JOB, namespace: 'hpc' },
     type: 'Warning',
     reason: 'ObserverUnavailable',
-    message: /^created without the requested .*, because no node was known to have an image: a, b$/,
+    message:
+      /^created without requested observers, because no node was known to have an image: a, b$/,
     count: 2,
     source: { component: 'ridealong' },
   })

@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs'
 import t from 'tap'
 import type { RowsDescription } from '../../../../../src/core/catalog.ts'
 import { readLog } from '../../../../../src/runs/log/read.ts'
-import { pageData } from '../../../../../src/runs/report/data.ts'
 import { addEntry, newRun } from '../../../../../src/runs/report/gather.ts'
 import { BUILT_IN_ROWS } from '../../log/built-in.ts'
 import { documentOf } from '../document-of.ts'
@@ -217,29 +216,6 @@ t.test('a log that does not name its containers is not added to one that does', 
 
 t.test('two logs of one metric about the same pod are one measurement', async (t) => {
   t.match(programIn([PERF, { ...PERF, source: 'a copy' }]), CPU_TIME)
-})
-
-t.test('the same log twice, under two names, is read once', async (t) => {
-  const run = newRun(BUILT_IN_ROWS)
-  for (const metric of ['perf-sysstat', 'pressure'])
-    for (const copy of ['', 'copy of '])
-      for (const entry of readLog(
-        recorded(`${metric}-lammps.log`),
-        { source: `${copy}${metric}` },
-        BUILT_IN_ROWS,
-      ))
-        addEntry(run, entry)
-  const { notices, findings, pods } = documentOf(run, 'test')
-  t.match(
-    notices.join(),
-    /copy of perf-sysstat, copy of pressure: left out, because another log has/,
-  )
-  t.strictSame(
-    findings.map(({ rule }) => rule),
-    ['throttled'],
-  )
-  t.match(pods[0]?.programs, [{ program: 'lmp', processes: 2, cpu_seconds: 20.15 }, {}])
-  t.equal(pageData(run, 'process').plots.lines.length, 3, 'a line for each process')
 })
 
 t.test('a process of both runs of a restarted observer counts once', async (t) => {
