@@ -146,7 +146,7 @@ t.test('the entry at the end of a log describes the rows of a metric of your own
 
 t.test('rows of a metric without a description are left out, with a notice', async (t) => {
   const folder = t.testdir({})
-  const sample = { source: 'a', section: 'pool', timepoint: 0, time: '2026-01-01T00:00:00.000Z' }
+  const sample = { source: 'a', section: 'pool', timepoint: 0, time: '2026-11-26T01:40:10.000Z' }
   const cells = { kind: 'process', metric: 'threads', seconds: 0, interval: 1, busy: 2 }
   const hostile = { ...cells, metric: '../../outside' }
   const rows = [cells, cells, hostile].map((row) => `${JSON.stringify({ ...row, ...sample })}\n`)
