@@ -9,28 +9,28 @@ export const FACTORS = {
   },
   'load-balance': {
     title: 'Load balance',
-    meaning: 'the mean computing time of the MPI ranks, divided by the greatest one',
+    meaning: 'the mean useful time of the MPI ranks, divided by the greatest one',
     loss: 'uneven work',
   },
   'balance-between-pods': {
     title: 'Between pods',
-    meaning: 'the mean computing time of the MPI ranks, divided by the greatest mean of a pod',
+    meaning: 'the mean useful time of the MPI ranks, divided by the greatest mean of a pod',
     loss: 'ranks with less work',
   },
   'balance-within-pods': {
     title: 'Within pods',
-    meaning: 'the greatest mean computing time of a pod, divided by that of an MPI rank',
+    meaning: 'the greatest mean useful time of a pod, divided by that of an MPI rank',
     loss: 'ranks with less work',
   },
   'communication-and-platform': {
     title: 'Communication and platform',
-    meaning: 'the greatest computing time of an MPI rank, divided by the time of the job',
+    meaning: 'the greatest useful time of an MPI rank, divided by the time of the job',
     loss: 'MPI and waiting',
   },
   communication: {
     title: 'Communication',
     meaning:
-      'the greatest computing time of an MPI rank, divided by the time that the job would have ' +
+      'the greatest useful time of an MPI rank, divided by the time that the job would have ' +
       'taken without waiting for processors',
     loss: 'MPI',
   },
@@ -43,12 +43,12 @@ export const FACTORS = {
   },
   storage: {
     title: 'Storage',
-    meaning: 'the part of the time in which the pods did not wait for storage',
+    meaning: 'the part of the time that is left without waiting for storage',
     loss: 'waiting for storage',
   },
   activity: {
     title: 'Activity',
-    meaning: 'of the time without waiting for storage, the part in which a thread could run',
+    meaning: 'of the rest of the time, the part in which a thread could run',
     loss: 'threads that were idle',
   },
 } as const satisfies Readonly<Record<string, FactorText>>
@@ -83,6 +83,10 @@ export function factor(
 ): Factor {
   return { name, value: Math.min(value, 1), missing: null, least, parts }
 }
+
+/** Why the time of waiting for storage is not known. */
+export const WITHOUT_STORAGE =
+  'neither io_full nor iodelay was read, so that activity includes storage'
 
 /** Returns a factor that cannot be computed. @param missing the reason */
 export function missingFactor(name: FactorName, missing: string): Factor {

@@ -1,5 +1,5 @@
 import type { ProcessorWaits } from '../metrics/mpi-trace/mpi-run.ts'
-import { type Factor, factor, missingFactor } from './factor.ts'
+import { type Factor, factor, missingFactor, WITHOUT_STORAGE } from './factor.ts'
 
 /**
  * The parts of its time in which a process ran, and in which it could run and waited for a
@@ -29,30 +29,78 @@ export interface ProcessTimes {
   readonly waits: ProcessorWaits | null
   /** Null if no other metric has counted the time of waiting for a processor. */
   readonly shares: RunningShares | null
+  /** The time asleep outside of MPI, as mpi-trace has counted it; null if it did not. */
+  readonly asleep: number | null
+  /** The CPU time of all its threads; null if it is not known. */
+  readonly cpu: number | null
+  /** The time in which it waited for storage; null if it is not known. */
+  readonly storage: number | null
 }
 
-/** The time of a process outside of MPI and in MPI, each divided by waiting for a processor. */
+/** The time of a process outside of MPI, and of its time in MPI the waiting for a processor. */
 export interface SplitTimes {
-  /** The time outside of MPI without waiting for a processor. */
-  readonly useful: number
+  /** The time outside of MPI in which it computed. If `idle` is null, it may have been asleep. */
+  readonly computing: number
+  /** The time outside of MPI in which it waited for storage; null if it is not known. */
+  readonly storage: number | null
+  /**
+   * The time outside of MPI in which it slept or waited for something else, and if `storage` is
+   * null, for storage; null if it is not known.
+   */
+  readonly idle: number | null
   /** The time outside of MPI in which it waited for a processor. */
   readonly delayed: number
   /** The time in MPI in which it waited for a processor. */
   readonly delayedInMpi: number
 }
 
+/** Returns the useful time of a process: outside of MPI, without waiting for a processor. */
+export function usefulTime({ computing, storage, idle }: SplitTimes): number {
+  return computing + (storage ?? 0) + (idle ?? 0)
+}
+
+/** The time outside of MPI without waiting for a processor, and the waiting. */
+interface Delays extends Pick<SplitTimes, 'delayed' | 'delayedInMpi'> {
+  readonly free: number
+}
+
 /** What is needed to divide the time of a process. */
-type DividedTimes = Pick<ProcessTimes, 'elapsed' | 'inMpi' | 'waits' | 'shares'>
+type DividedTimes = Omit<ProcessTimes, 'pod' | 'fastInMpi'>
 
 /** From this number of threads that run or wait at once, the threads that call MPI are not all. */
 const SEVERAL_THREADS = 1.1
+
+/** Divides the time of a process outside of MPI, and its waiting for a processor. */
+export function splitTimes(times: DividedTimes): SplitTimes {
+  const { free, delayed, delayedInMpi } = delaysOf(times)
+  const asleep = asleepOutside(times, { free, delayed, delayedInMpi })
+  const storage = asleep === null || times.storage === null ? null : Math.min(times.storage, asleep)
+  const idle = asleep === null ? null : asleep - (storage ?? 0)
+  return { computing: free - (asleep ?? 0), storage, idle, delayed, delayedInMpi }
+}
+
+/**
+ * Returns how long a process slept outside of MPI; null if it is not known. If several of its
+ * threads ran at once, others computed while those that call MPI slept. Without the time that
+ * mpi-trace counted, a process that used less CPU time than it was outside of MPI slept for at
+ * least the rest. CPU time that its calls of MPI cannot have used was used outside of them.
+ */
+function asleepOutside(
+  { asleep, cpu, shares, inMpi }: DividedTimes,
+  { free, delayedInMpi }: Delays,
+): number | null {
+  if (isSeveral(shares)) return 0
+  if (cpu === null) return asleep === null ? null : Math.min(asleep, free)
+  const usedOutside = Math.max(cpu - Math.max(inMpi - delayedInMpi, 0), 0)
+  return Math.min(asleep ?? Math.max(free - cpu, 0), Math.max(free - usedOutside, 0))
+}
 
 /**
  * Divides the time that a process waited for a processor between computing and MPI, as mpi-trace
  * has counted it for the threads that call MPI. If other threads run as well, the time is that of
  * the mean thread, divided like that of the threads that call MPI.
  */
-export function splitTimes(times: DividedTimes): SplitTimes {
+function delaysOf(times: DividedTimes): Delays {
   const { elapsed, inMpi, waits, shares } = times
   const known = waits === null ? 0 : waits.outside + waits.inMpi
   if (waits === null || (known === 0 && isSeveral(shares))) return splitByGuess(times)
@@ -60,7 +108,7 @@ export function splitTimes(times: DividedTimes): SplitTimes {
   const outside = Math.max(elapsed - inMpi, 0)
   const delayed = Math.min(waits.outside * scale, outside)
   const delayedInMpi = Math.min(waits.inMpi * scale, inMpi)
-  return { useful: outside - delayed, delayed, delayedInMpi }
+  return { free: outside - delayed, delayed, delayedInMpi }
 }
 
 function isSeveral(shares: RunningShares | null): boolean {
@@ -74,13 +122,13 @@ function isSeveral(shares: RunningShares | null): boolean {
  * could run. A process that sleeps in MPI cannot run there, so that all of its waiting was outside;
  * a process that polls in MPI has its part of the waiting there.
  */
-function splitByGuess({ elapsed, inMpi, shares }: DividedTimes): SplitTimes {
+function splitByGuess({ elapsed, inMpi, shares }: DividedTimes): Delays {
   const outside = Math.max(elapsed - inMpi, 0)
   const { ran, waited } = shares ?? { ran: 1, waited: 0 }
   const runnable = (ran + waited) * elapsed
   const part = runnable > 0 ? Math.min(outside / runnable, 1) : 0
   const delayed = Math.min(waited * elapsed * part, outside)
-  return { useful: outside - delayed, delayed, delayedInMpi: waited * elapsed * (1 - part) }
+  return { free: outside - delayed, delayed, delayedInMpi: waited * elapsed * (1 - part) }
 }
 
 /**
@@ -92,19 +140,23 @@ function splitByGuess({ elapsed, inMpi, shares }: DividedTimes): SplitTimes {
  * would have taken if no thread had waited for a processor. This is the greatest useful time, and
  * the least time in MPI of a process that was not caused by waiting for a processor; see
  * `undelayedInMpi`. The platform is its part of the time of the job. The least value of the
- * platform counts all time in MPI as caused by waiting.
+ * platform counts all time in MPI as caused by waiting. Storage and activity are the parts of the
+ * useful time in which processes did not wait for storage, and computed.
  *
  * @param unknown why the time of waiting for processors is not known; null if it is known
  */
 export function mpiFactors(processes: readonly ProcessTimes[], unknown: string | null): Factor {
   const elapsed = greatest(processes.map((one) => one.elapsed))
   const known = processes.map((one) =>
-    unknown === null ? one : { ...one, shares: null, waits: null },
+    unknown === null ? one : { ...one, shares: null, waits: null, asleep: null, cpu: null },
   )
   const splits = known.map(splitTimes)
-  const useful = splits.map((one) => one.useful)
+  const useful = splits.map(usefulTime)
   const most = greatest(useful)
-  if (most <= 0) return missingFactor('efficiency', 'no process ran outside of MPI')
+  // What is known of only some of the processes does not divide the time of all.
+  const isDivided = splits.every(({ idle }) => idle !== null)
+  const computing = isDivided ? mean(splits.map((one) => one.computing)) : mean(useful)
+  if (computing <= 0) return missingFactor('efficiency', 'no process ran outside of MPI')
   const undelayed = Math.min(most + least(undelayedInMpi(known, splits, elapsed)), elapsed)
   const balance = balanceFactor(processes, useful)
   const parts =
@@ -115,7 +167,25 @@ export function mpiFactors(processes: readonly ProcessTimes[], unknown: string |
         ]
       : [missingFactor('communication', unknown), missingFactor('platform', unknown)]
   const both = factor('communication-and-platform', most / elapsed, { parts })
-  return factor('efficiency', mean(useful) / elapsed, { parts: [balance, both] })
+  const sleep = isDivided ? sleepFactors(splits, mean(useful)) : UNKNOWN_SLEEP
+  return factor('efficiency', computing / elapsed, { parts: [balance, both, ...sleep] })
+}
+
+const WITHOUT_SLEEP =
+  'how long processes slept outside of MPI was not counted, so that computing includes it'
+
+const UNKNOWN_SLEEP = (['storage', 'activity'] as const).map((name) =>
+  missingFactor(name, WITHOUT_SLEEP),
+)
+
+/** Returns what was lost of the useful time. @param useful the mean useful time */
+function sleepFactors(splits: readonly SplitTimes[], useful: number): readonly Factor[] {
+  const isRead = splits.every(({ storage }) => storage !== null)
+  const rest = useful - (isRead ? mean(splits.map(({ storage }) => storage ?? 0)) : 0)
+  return [
+    isRead ? factor('storage', rest / useful) : missingFactor('storage', WITHOUT_STORAGE),
+    factor('activity', mean(splits.map(({ computing }) => computing)) / rest),
+  ]
 }
 
 /**
@@ -135,9 +205,10 @@ function undelayedInMpi(
 ): readonly number[] {
   const delays = splits.map(({ delayed, delayedInMpi }) => delayed + delayedInMpi)
   const [first = 0, second = 0] = [...delays].sort((a, b) => b - a)
-  return splits.map(({ useful, delayed, delayedInMpi }, index) => {
+  return splits.map((split, index) => {
+    const { delayed, delayedInMpi } = split
     // A process that ended early counts as waiting for the others until the end.
-    const rest = Math.max(elapsed - useful - delayed - delayedInMpi, 0)
+    const rest = Math.max(elapsed - usefulTime(split) - delayed - delayedInMpi, 0)
     const { fastInMpi = null, inMpi = 0 } = processes[index] ?? {}
     if (fastInMpi === null) return rest
     const excess = Math.max(inMpi - delayedInMpi - fastInMpi, 0)

@@ -1,4 +1,4 @@
-import { type Factor, factor, missingFactor } from './factor.ts'
+import { type Factor, factor, missingFactor, WITHOUT_STORAGE } from './factor.ts'
 
 /** The times of a pod without regard to MPI, in seconds. */
 export interface PodTimes {
@@ -45,7 +45,6 @@ export function podShares({
 
 const WITHOUT_TIME = 'the CPU time of the processes was not read (metric vitals or pressure)'
 const WITHOUT_DELAY = 'run_delay was not read (metric vitals or pressure)'
-const WITHOUT_STORAGE = 'neither io_full nor iodelay was read, so that activity includes storage'
 
 /**
  * Computes the efficiency of pods of which no MPI is known: the part of the time in which a thread

@@ -1,6 +1,6 @@
 import type { SectionColumns } from '../evidence/evidence.ts'
 import { lastOf, type PodEvidence, type RunEvidence, sumOf } from '../evidence/run-evidence.ts'
-import { STORAGE_READS, storageWait } from '../findings/devices/storage-rule.ts'
+import { STORAGE_READS, storageShares, storageWait } from '../findings/devices/storage-rule.ts'
 import { type JobProcess, type MpiJob, mpiJobs } from '../metrics/mpi-trace/mpi-job.ts'
 import { PRESSURE } from '../metrics/pressure/metric.ts'
 import { type Factor, missingFactor } from './factor.ts'
@@ -76,7 +76,11 @@ export function runEfficiency(run: RunEvidence): Efficiency {
 }
 
 function jobEfficiency({ job, size, problem, processes }: MpiJob, run: RunEvidence): Efficiency {
-  const byName = new Map(run.pods.map((pod) => [pod.pod, sharesOfProcesses(pod)]))
+  const byName = new Map(
+    run.pods.map((pod) => {
+      return [pod.pod, { running: sharesOfProcesses(pod), storage: storageShares(pod) }]
+    }),
+  )
   const times = processes.map((process) => timesOf(process, byName.get(process.pod)))
   const elapsed = times.reduce((most, one) => Math.max(most, one.elapsed), 0)
   const why = problem ?? whyIncomparable(processes, elapsed)
@@ -92,28 +96,51 @@ function jobEfficiency({ job, size, problem, processes }: MpiJob, run: RunEviden
   }
 }
 
-function timesOf(process: JobProcess, sharesOf: ProcessShares = () => null) {
-  const { rank: mpiRank, pid, pod, elapsed, seconds, waits, fastSeconds } = process
-  const times = { elapsed, inMpi: seconds, fastInMpi: fastSeconds, waits }
-  return { mpiRank, pid, pod, ...times, shares: sharesOf(process) }
+/** What other metrics know of the processes of a pod. */
+interface KnownShares {
+  readonly running: ProcessShares
+  readonly storage: (pid: number | null) => number | null
+}
+
+function timesOf(process: JobProcess, known: KnownShares | undefined) {
+  const { rank: mpiRank, pid, pod, elapsed, seconds, waits, asleep, fastSeconds } = process
+  const shares = known?.running(process) ?? null
+  const stored = known?.storage(pid) ?? null
+  return {
+    mpiRank,
+    pid,
+    pod,
+    elapsed,
+    inMpi: seconds,
+    fastInMpi: fastSeconds,
+    waits,
+    asleep,
+    shares,
+    cpu: shares === null ? (process.open?.cpuTime ?? null) : shares.ran * shares.threads * elapsed,
+    storage: stored === null ? null : stored * elapsed,
+  }
 }
 
 /** The states of processes that have recorded all of their time in MPI. */
 const ENDED = ['finalized', 'exited', 'aborted']
 /** The part of the time of a job to which a process that has not ended must be recorded. */
 const MIN_RECORDED = 0.9
+/** The seconds by which the record of a process that calls MPI may lag: it is saved each second. */
+const MAX_LAG = 2
 
 /** Returns why the times of processes cannot be compared; null if they can. */
 function whyIncomparable(processes: readonly JobProcess[], elapsed: number): string | null {
   if (processes.some((one) => one.seconds > one.elapsed))
     return 'several threads were in MPI at once, so that the time in MPI cannot be compared'
+  const seen = processes.reduce((most, one) => Math.max(most, one.seen), elapsed)
   const stale = processes.find((one) => {
-    return !ENDED.includes(one.state ?? '') && one.elapsed < MIN_RECORDED * elapsed
+    const isStale = one.elapsed < MIN_RECORDED * seen && seen - one.elapsed > MAX_LAG
+    return isStale && !ENDED.includes(one.state ?? '')
   })
   return stale === undefined
     ? null
-    : `MPI rank ${stale.rank} made no call of MPI after ${Math.round(stale.elapsed)} s of the ` +
-        `${Math.round(elapsed)} s of the job`
+    : `the calls of MPI rank ${stale.rank} were recorded for only ${Math.round(stale.elapsed)} s ` +
+        `of the ${Math.round(seen)} s of the job`
 }
 
 /** Returns why the time of waiting for processors is not known; null if it is. */

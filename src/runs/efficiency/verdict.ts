@@ -1,6 +1,9 @@
+import { formatList } from '../../lib/format-list.ts'
 import { roundTo } from '../../lib/round.ts'
+import type { RunCompletion } from '../ends/run-completion.ts'
 import type { RunFinding } from '../findings/evaluate.ts'
-import { factText, podText } from '../rules/sentence.ts'
+import type { Gap, LookedAt } from '../findings/looked-at.ts'
+import { factText, podsText, podText } from '../rules/sentence.ts'
 import { MIN_EFFICIENCY } from '../rules/time-lost.ts'
 import { type Factor, type FactorName, factorText, factorWords, listFactors } from './factor.ts'
 import type { Efficiency, ProcessEfficiency } from './run-efficiency.ts'
@@ -9,15 +12,44 @@ import type { Efficiency, ProcessEfficiency } from './run-efficiency.ts'
 export interface RunFacts {
   /** The length of the run in seconds; 0 if it is not known. */
   readonly duration: number
-  /** The number of pods; in a report, a pod is a pod. */
   readonly pods: number
   readonly efficiency: Pick<Efficiency, 'basis' | 'root' | 'size'> & {
     readonly processes: readonly Pick<ProcessEfficiency, 'pod'>[]
   }
   /** The findings, the worst first. */
   readonly findings: readonly RunFinding[]
+  /** The names of the metrics that were collected. */
+  readonly metrics: readonly string[]
+  /** What these metrics looked at, and what they did not. */
+  readonly looked: LookedAt
+  /** Whether the run came to its end; null while it runs. */
+  readonly completion: Pick<RunCompletion, 'state' | 'reason'> | null
+  /** Whether a log has no end, so that the run may have gone on after it. */
+  readonly isCut?: boolean
   /** Whether the run has ended; or whether only its last part is known. */
   readonly span?: RunSpan
+}
+
+/**
+ * What a verdict says about a run, from the worst to the best. A run of which something was not
+ * seen is the worst: whatever was seen of it, what was not seen may be worse. So a run that lacks a
+ * metric, a log, or the end of a log never has a better verdict than with it.
+ */
+export const VERDICTS = ['partly-seen', 'failed', 'held-up', 'inefficient', 'well'] as const
+
+export type VerdictKind = (typeof VERDICTS)[number]
+
+/** Returns the kind of a verdict. */
+export function verdictKind(facts: RunFacts): VerdictKind {
+  const { findings, looked, efficiency, completion, isCut = false } = facts
+  const { value } = efficiency.root
+  const isKnown = value !== null && completion !== null && completion.state !== 'unknown'
+  if (!isKnown || isCut || looked.gaps.length > 0 || hasUnknownDelay(efficiency.root))
+    return 'partly-seen'
+  const severities = new Set(findings.map(({ severity }) => severity))
+  if (severities.has('failure') || completion.state === 'unfinished') return 'failed'
+  if (severities.has('slowdown')) return 'held-up'
+  return value < MIN_EFFICIENCY ? 'inefficient' : 'well'
 }
 
 /** The part of a run that is known: all of it, or while it runs, its beginning or its last part. */
@@ -31,18 +63,44 @@ const MAX_CAUSES = 2
 /** Returns how a run went, in a few sentences for people. */
 export function verdict(facts: RunFacts): string {
   const failure = facts.findings.find(({ severity }) => severity === 'failure')
+  const reason = isUnfinished(facts) ? facts.completion?.reason : null
   const parts = [
-    `${lengthOf(facts)}${failure === undefined ? '' : ' and failed'}.`,
-    ...(failure === undefined ? [] : [failure.sentence]),
+    `${lengthOf(facts)}${endingOf(facts)}.`,
+    failure?.sentence ?? reason ?? [],
     efficiencyText(facts),
-    ...worstLoss(facts),
+    worstFinding(facts),
+    gapText(facts.looked.gaps),
   ]
-  return parts.join(' ')
+  return parts.flat().join(' ')
+}
+
+function isUnfinished({ completion }: RunFacts): boolean {
+  return completion?.state === 'unfinished'
+}
+
+/** Returns how a run ended, if that is not as it should. */
+function endingOf(facts: RunFacts): string {
+  const isFailed = facts.findings.some(({ severity }) => severity === 'failure')
+  if (isFailed) return ' and failed'
+  if (!isUnfinished(facts)) return ''
+  return facts.isCut === true ? '; its end is not known' : ' and did not finish'
+}
+
+/** Returns what was not looked at, although it may have held the run up. */
+function gapText(gaps: readonly Gap[]): readonly string[] {
+  if (gaps.length === 0) return []
+  const items = gaps.map(({ what, how, pods }) => {
+    const where = pods === null ? [] : [`in ${podsText(pods)}`]
+    const more = how === null ? '' : ` (${how})`
+    return `${[what, ...where].join(' ')}${more}`
+  })
+  return [`Not looked at: ${items.join(', ')}.`]
 }
 
 /** Returns how long a run took, and on how many MPI ranks or pods. */
-function lengthOf({ duration, pods, efficiency, span }: RunFacts): string {
-  const time = duration > 0 ? lengthIn(durationText(duration), span) : 'Ran'
+function lengthOf({ duration, pods, efficiency, span, isCut = false }: RunFacts): string {
+  const length = `${isCut ? 'at least ' : ''}${durationText(duration)}`
+  const time = duration > 0 ? lengthIn(length, span) : 'Ran'
   return `${time} on ${efficiency.basis === 'mpi' ? ranksText(efficiency) : podCount(pods)}`
 }
 
@@ -75,19 +133,40 @@ function durationText(seconds: number): string {
   return `${roundTo(seconds / 3600, 3)} h`
 }
 
-function efficiencyText({ efficiency: { basis, root }, findings }: RunFacts): string {
+function efficiencyText(facts: RunFacts): string {
+  const { efficiency, findings, isCut } = facts
+  const { basis, root } = efficiency
   const { value, missing } = root
   if (value === null) return `The efficiency is not known: ${missing}.`
   const factors = leadingFactors(root)
-  const isPartial = listFactors(root).some(isMissingDelay)
-  const isHeldUp = findings.some(({ severity }) => severity !== 'risk')
-  if (value >= MIN_EFFICIENCY && !isPartial && !isHeldUp)
-    return `Nothing held this run up: ${Math.round(100 * value)} % of the time was spent computing.`
+  const isPartial = hasUnknownDelay(root)
+  const isEnded = isUnfinished(facts) && isCut !== true
+  const isHeldUp = isEnded || findings.some(({ severity }) => severity !== 'risk')
+  if (value >= MIN_EFFICIENCY && !isPartial && !isHeldUp) return nothingText(facts, value)
   const named = [...causes(factors, value, findings), ...strengths(factors)].join('; ')
   const text = `Efficiency ${factorText(value)}${named === '' ? '' : `: ${named}`}.`
   if (!isPartial) return text
   const counted = basis === 'mpi' ? ' and counts as computing or as time in MPI' : ''
   return `${text} The time of waiting for processors is not known${counted}.`
+}
+
+/** Says that nothing of what was looked at held a run up. */
+function nothingText({ metrics, looked, efficiency, isCut }: RunFacts, value: number): string {
+  const seen = looked.seen.length === 0 ? '' : ` (${looked.seen.join(', ')})`
+  const verb = metrics.length === 1 ? 'sees' : 'see'
+  const until = isCut === true ? ' until then' : ''
+  const percent = `${Math.round(100 * value)} %`
+  // A process that polls for others runs, too.
+  const canPoll = efficiency.basis === 'processors' && looked.gaps.some(({ isOfTool }) => isOfTool)
+  const part = canPoll
+    ? `a thread ran for ${percent} of the time`
+    : `${percent} of the time was spent computing`
+  const names = formatList(metrics, 'and')
+  return `Nothing that ${names} ${verb}${seen} held this run up${until}: ${part}.`
+}
+
+function hasUnknownDelay(root: Factor): boolean {
+  return listFactors(root).some(isMissingDelay)
 }
 
 /**
@@ -103,7 +182,7 @@ function leadingFactors({ parts }: Factor): readonly Factor[] {
 
 /** Reports whether a factor is missing because the time of waiting for processors is not known. */
 function isMissingDelay({ name, missing }: Factor): boolean {
-  return missing !== null && name !== 'storage'
+  return missing !== null && name === 'platform'
 }
 
 function isKnown({ parts }: Factor): boolean {
@@ -189,16 +268,17 @@ function isShared({ pods }: RunFinding): boolean {
   })
 }
 
-/** Returns the finding that lost the most time, if the efficiency does not name its cause. */
-function worstLoss({ findings }: RunFacts): readonly string[] {
-  const slow = findings.filter(({ severity }) => severity === 'slowdown')
-  const [worst] = slow
-  if (worst === undefined) return []
+/** Returns the finding that lost the most time, or if there is none, the first risk. */
+function worstFinding({ findings }: RunFacts): readonly string[] {
+  const worst = findings.find(({ severity }) => severity !== 'failure')
+  const isFailed = findings.some(({ severity }) => severity === 'failure')
+  if (worst === undefined || (isFailed && worst.severity === 'risk')) return []
   const { title, lost, pods } = worst
   const waiting = pods.length === 1 ? podText(pods[0]?.pod ?? '') : `${pods.length} pods`
   const where = [waiting, ...latePod(pods)].join(' for ')
   const time = lost === null ? '' : `, ${factText({ value: lost, unit: 's' })}`
-  return [`Worst finding: ${title} (${where}${time}).`]
+  const word = worst.severity === 'risk' ? 'Risk' : 'Worst finding'
+  return [`${word}: ${title} (${where}${time}).`]
 }
 
 /** Returns the name of the pod for which all pods of a finding waited, if there is one. */

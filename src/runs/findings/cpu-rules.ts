@@ -71,6 +71,7 @@ export const THROTTLED = defineRule({
   name: 'throttled',
   title: 'Throttled',
   severity: 'slowdown',
+  area: 'processors',
   needs: [[need(CONTAINER, 'nr_periods', 'nr_throttled', 'throttled', 'cpu_usage')]],
   threshold: {
     value: 25,
@@ -198,6 +199,7 @@ export const WAITING_FOR_CPU = defineRule({
   name: 'waiting-for-cpu',
   title: 'Waiting for a CPU',
   severity: 'slowdown',
+  area: 'processors',
   needs: [WITH_THROTTLING, [need(RUNNING_SAMPLES, 'percent_wait', 'percent_cpu')]],
   threshold: {
     value: 10,

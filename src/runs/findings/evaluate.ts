@@ -9,6 +9,8 @@ import {
   type RunEvidence,
   unreadColumns,
 } from '../evidence/run-evidence.ts'
+import { findMetric } from '../metrics/index.ts'
+import { findLibraries } from '../metrics/pressure/libraries.ts'
 import { compareLoss } from '../rules/per-pod.ts'
 import type { Affected, FindingRule, FoundPods, Severity, Threshold } from '../rules/rule.ts'
 import { factText, podsText, podText, thingsOf } from '../rules/sentence.ts'
@@ -68,8 +70,16 @@ export interface Findings {
  */
 export function findFindings(run: RunEvidence, known: readonly string[]): Findings {
   const { findings, explained, found } = applyRules(run)
-  const notChecked = RULES.flatMap((rule) => uncheckedFor(rule, run, { known, found }))
-  return { findings, explained, notChecked }
+  return { findings, explained, notChecked: listUnchecked(run, known, found) }
+}
+
+/** Returns the rules that were not checked, after all rules were applied. */
+export function listUnchecked(
+  run: RunEvidence,
+  known: readonly string[],
+  found: FoundPods,
+): readonly UncheckedRule[] {
+  return RULES.flatMap((rule) => uncheckedFor(rule, run, { known, found }))
 }
 
 /** Applies all rules, without the reasons why some were not checked. */
@@ -238,19 +248,18 @@ function uncheckedFor(
   { known, found }: { readonly known: readonly string[]; readonly found: FoundPods },
 ): readonly UncheckedRule[] {
   const { name, title } = rule
-  if (isLeftOut(rule, run)) return []
   const rows = new Map(run.pods.map((pod) => [pod.pod, pod]))
+  const collected = new Set(run.pods.flatMap(({ metrics }) => [...metrics]))
   const others = rule.uncheckedIn?.(run, found)
-  const byReason = new Map<string, string[]>()
-  for (const label of known) {
-    const reason = whyUnchecked(rows.get(label), rule) ?? others?.get(label)
-    if (reason === undefined) continue
-    const own = byReason.get(reason)
-    if (own === undefined) byReason.set(reason, [label])
-    else own.push(label)
-  }
-  return [...byReason].map(([reason, own]) => {
-    return { rule: name, title, reason, pods: own.length === known.length ? null : own }
+  const reasons = known.flatMap((pod) => {
+    const needs = relevantNeeds(rule, collected, rows.get(pod))
+    if (needs.length === 0) return []
+    const reason = whyUnchecked(rows.get(pod), { ...rule, needs }) ?? others?.get(pod)
+    return reason === undefined ? [] : [{ pod, reason }]
+  })
+  return [...Map.groupBy(reasons, ({ reason }) => reason)].map(([reason, own]) => {
+    const pods = own.length === known.length ? null : own.map(({ pod }) => pod)
+    return { rule: name, title, reason, pods }
   })
 }
 
@@ -290,10 +299,26 @@ function isPart(some: readonly string[], all: readonly string[]): boolean {
   return isSmaller && some.every((one) => all.includes(one))
 }
 
-/** Reports whether a rule is optional, and no metric that it reads was collected. */
-function isLeftOut({ isOptional = false, needs }: FindingRule, { pods }: RunEvidence): boolean {
-  const metrics = needs.flat().map(({ metric }) => metric)
-  return isOptional && !pods.some((pod) => metrics.some((metric) => pod.metrics.has(metric)))
+/**
+ * Returns the alternatives of an optional rule whose metrics were collected for any pod, or would
+ * say more about a pod; all alternatives of another rule. Without any, the rule is not listed.
+ *
+ * @param collected the metrics that were collected for any pod
+ */
+function relevantNeeds(
+  { isOptional = false, needs }: FindingRule,
+  collected: ReadonlySet<string>,
+  pod: PodEvidence | undefined,
+): FindingRule['needs'] {
+  if (!isOptional) return needs
+  const libraries = pod === undefined ? null : findLibraries(pod)
+  return needs.filter((need) =>
+    need.some(({ metric }) => {
+      const library = findMetric(metric)?.shows?.library
+      const isUseful = library !== undefined && libraries?.has(library) === true
+      return isUseful || collected.has(metric)
+    }),
+  )
 }
 
 function absentMetrics(pod: PodEvidence | undefined, needs: readonly Need[]): readonly string[] {

@@ -35,6 +35,7 @@ export const MEMORY_GROWING = defineRule({
   name: 'memory-growing',
   title: 'Memory grows to its limit',
   severity: 'risk',
+  area: 'memory',
   needs: [[need(CONTAINER, 'memory_anon', 'unlimited')]],
   threshold: {
     value: 100,

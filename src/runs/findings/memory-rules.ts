@@ -71,6 +71,7 @@ export const OOM_KILLED = defineRule({
   name: 'oom-killed',
   title: 'Killed because memory ran out',
   severity: 'failure',
+  area: 'memory',
   needs: [[{ ...need(CONTAINER, 'oom_kill'), isTotal: true }]],
   threshold: {
     value: 1,
@@ -202,6 +203,7 @@ export const MEMORY_PRESSURE = defineRule({
   name: 'memory-pressure',
   title: 'Memory pressure',
   severity: 'slowdown',
+  area: 'memory',
   needs: [[need(CONTAINER, 'memory_some')]],
   threshold: {
     value: 15,
@@ -267,6 +269,7 @@ export const SWAPPING = defineRule({
   name: 'swapping',
   title: 'Swapping or major page faults',
   severity: 'slowdown',
+  area: 'memory',
   needs: [[need(PROCESS, 'majflt')]],
   threshold: {
     value: 100,
@@ -343,6 +346,7 @@ export const CLOSE_TO_LIMIT = defineRule({
   name: 'close-to-memory-limit',
   title: 'Close to the memory limit',
   severity: 'risk',
+  area: 'memory',
   needs: [[need(CONTAINER, 'memory_anon', 'unlimited')]],
   threshold: {
     value: 90,

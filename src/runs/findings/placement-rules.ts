@@ -48,6 +48,7 @@ export const PINNED = defineRule({
   name: 'pinned-to-same-core',
   title: 'Pinned to the same core',
   severity: 'slowdown',
+  area: 'processors',
   needs: [
     [need(PLACEMENT, 'cpus_allowed', 'cpus_allowed_count'), need(PROCESS, 'run_delay', 'cpu_time')],
   ],
@@ -229,6 +230,7 @@ export const REMOTE_MEMORY = defineRule({
   name: 'remote-memory',
   title: 'Memory on a remote NUMA node',
   severity: 'slowdown',
+  area: 'memory',
   needs: [[need(PLACEMENT, 'numa', 'numa_remote')]],
   threshold: {
     value: 20,

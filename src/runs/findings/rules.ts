@@ -1,5 +1,6 @@
 import type { PlottedColumn, SectionColumns } from '../evidence/evidence.ts'
 import { METRICS } from '../metrics/index.ts'
+import { LIBRARY_READS } from '../metrics/pressure/libraries.ts'
 import type { ExplainedRules, FindingRule } from '../rules/rule.ts'
 import { THROTTLED, WAITING_FOR_CPU } from './cpu-rules.ts'
 import { GPU_LIMITED, GPU_MEMORY_FULL } from './devices/gpu-rules.ts'
@@ -58,8 +59,11 @@ export const EXPLANATIONS: readonly Precedence[] = RULES.flatMap((by) =>
   (by.explains ?? []).map((one) => ({ by, ...one })),
 )
 
-/** The columns that the rules read or name for plots. */
-export const RULE_NEEDS: readonly SectionColumns[] = RULES.flatMap(({ reads }) => reads)
+/** The columns that the rules read or name for plots, and those that say which rules matter. */
+export const RULE_NEEDS: readonly SectionColumns[] = [
+  ...RULES.flatMap(({ reads }) => reads),
+  ...LIBRARY_READS,
+]
 
 /** The columns that the rules name for plots. */
 export const RULE_PLOTS: readonly PlottedColumn[] = RULES.flatMap(({ plots }) => plots)

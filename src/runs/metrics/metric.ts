@@ -13,6 +13,8 @@ export interface RunMetric extends EvidenceMetric {
   readonly stuck?: StuckFinder
   /** Returns whether its rows show the end of the program; undefined if they do not say it. */
   readonly end?: (run: RunEvidence) => ProgramEnd | undefined
+  /** What only it shows of programs that have mapped a library. */
+  readonly shows?: ShownOfLibrary
   /** Whether the summary of its observer has the use of containers. */
   readonly measuresContainers?: boolean
   /** Whether its tool makes stacks of the processes for the command `stacks`. */
@@ -25,6 +27,18 @@ export interface RunMetric extends EvidenceMetric {
   readonly report?: (stores: Stores, podOf: (source: string) => string) => MetricReport | undefined
   /** The columns that `top` shows without a request. */
   readonly topColumns?: readonly ShownColumn[]
+}
+
+/** What a metric shows of programs that have mapped a library. */
+export interface ShownOfLibrary {
+  /** What it looks at, in a list such as `MPI, processors`. */
+  readonly area: string
+  /** What may have held a run up, such as `waiting in MPI`. */
+  readonly what: string
+  /** The name of the library in the column `libraries`. */
+  readonly library: string
+  /** Whether it is named if it is not known which libraries a program has mapped. */
+  readonly isCommon?: boolean
 }
 
 /** A measured column, and how `top` shows it. */

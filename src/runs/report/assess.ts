@@ -1,14 +1,17 @@
 import { maximum } from '../../lib/statistics.ts'
 import { type Efficiency, runEfficiency } from '../efficiency/run-efficiency.ts'
-import { type RunSpan, verdict } from '../efficiency/verdict.ts'
+import { type RunSpan, type VerdictKind, verdict, verdictKind } from '../efficiency/verdict.ts'
 import { readPodEnds } from '../ends/pod-ends.ts'
 import { type RunCompletion, readCompletion, readProgramEnds } from '../ends/run-completion.ts'
 import { groupByPod } from '../evidence/run-evidence.ts'
 import { type Findings, findFindings } from '../findings/evaluate.ts'
+import { findLookedAt, type LookedAt } from '../findings/looked-at.ts'
+import { END_MISSING } from '../log/run.ts'
 import { computeOffsets } from './align.ts'
 import type { CollectedRun } from './gather.ts'
 import { distinct } from './groups.ts'
 import { labelPods } from './labels.ts'
+import { unseenPods } from './observed-pods.ts'
 import { withChosenObservers } from './programs/chosen-observers.ts'
 import { readLogFacts } from './programs/log-facts.ts'
 import type { Track } from './track.ts'
@@ -36,8 +39,12 @@ export interface AssessedRun extends ChosenRun {
   readonly times: RunTimes
   /** Whether the run came to its end. */
   readonly completion: RunCompletion
+  /** What was looked at, and what was not. */
+  readonly looked: LookedAt
   /** How the run went, in a few sentences. */
   readonly verdict: string
+  /** The same as a word. */
+  readonly kind: VerdictKind
 }
 
 /** The tracks of a run, and when they begin and end. */
@@ -71,8 +78,25 @@ export function assessRun(collected: CollectedRun, span: RunSpan = 'whole'): Ass
     logs: readLogFacts(whole, podOf),
     findings: found.findings,
   })
-  const facts = { duration, pods: pods.length, efficiency, findings: found.findings, span }
-  return { ...chosen, found, efficiency, times, completion, verdict: verdict(facts) }
+  const looked = findLookedAt(evidence, pods, found.notChecked, completion.state !== 'finished')
+  const facts = {
+    duration,
+    pods: pods.length,
+    efficiency,
+    findings: found.findings,
+    metrics: metricsIn(run),
+    looked: { seen: looked.seen, gaps: [...unseenPods(whole), ...looked.gaps] },
+    completion,
+    isCut: [...whole.sources.values()].some(({ log }) => log?.cuts.includes(END_MISSING) !== false),
+    span,
+  }
+  const said = { verdict: verdict(facts), kind: verdictKind(facts), looked: facts.looked }
+  return { ...chosen, found, efficiency, times, completion, ...said }
+}
+
+/** Returns the names of the metrics that were collected, in natural order. */
+function metricsIn({ sources }: CollectedRun): readonly string[] {
+  return distinct([...sources.values()].flatMap(({ place }) => place.metric ?? []))
 }
 
 function readTimes({ sources, processes, devices, sections }: CollectedRun): RunTimes {

@@ -2,9 +2,10 @@ import { keepOutliers } from '../../lib/statistics.ts'
 import { firstAdvice } from '../efficiency/advice.ts'
 import type { Efficiency } from '../efficiency/run-efficiency.ts'
 import { type ShownFactor, shownFactors } from '../efficiency/shown-factors.ts'
-import type { RunSpan } from '../efficiency/verdict.ts'
+import type { RunSpan, VerdictKind } from '../efficiency/verdict.ts'
 import { storeOf } from '../evidence/stores.ts'
 import type { Findings, RunFinding } from '../findings/evaluate.ts'
+import type { LookedAt } from '../findings/looked-at.ts'
 import { METRICS } from '../metrics/index.ts'
 import type { RunMetric } from '../metrics/metric.ts'
 import { MPI_STORE } from '../metrics/mpi-trace/store.ts'
@@ -82,6 +83,9 @@ export interface ReportModel {
   readonly efficiency: Efficiency
   /** The programs of the pods, in the order of the rows of the page. */
   readonly groups: readonly Group[]
+  /** What the verdict says, as a word. */
+  readonly kind: VerdictKind
+  readonly looked: LookedAt
   readonly page: PageData
   /** What metrics add to the JSON. */
   readonly documents: Readonly<Record<string, unknown>>
@@ -135,7 +139,8 @@ export function reportModel(
     ...(reports.length > 0 && { parts: reports.map(({ part }) => part) }),
   }
   const documents = Object.assign({}, ...reports.map(({ document }) => document))
-  return { run, podOf, pods, found, efficiency, groups: kept, page, documents }
+  const { kind, looked } = assessed
+  return { run, podOf, pods, found, efficiency, kind, looked, groups: kept, page, documents }
 }
 
 /** Returns the pods of the findings, those that lost the most time first. */

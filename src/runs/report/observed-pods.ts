@@ -1,6 +1,8 @@
+import type { Gap } from '../findings/looked-at.ts'
 import type { ObservedPods } from '../log/entry.ts'
 import { describeObservedPods } from '../log/observed-pods.ts'
-import type { CollectedRun } from './gather.ts'
+import { podsText } from '../rules/sentence.ts'
+import type { CollectedRun, LogSource } from './gather.ts'
 
 /**
  * Returns how many pods of each workload are observed, for the workloads of which not all are. If
@@ -25,4 +27,34 @@ export function podNotices(run: CollectedRun): readonly string[] {
     const counted = `${pods.workload}: ${describeObservedPods(pods)}`
     return `${counted} (ridealong.dev/pods). This report is only about the observed pods.`
   })
+}
+
+/**
+ * Returns the pods of a run of which there is no log: as `collect` counted them, or those with an
+ * index below that of another pod.
+ */
+export function unseenPods(run: CollectedRun): readonly Gap[] {
+  const names = new Set([...run.sources.values()].map(({ place }) => podKey(place)))
+  const counted = listObservedPods(run)
+  const total = counted.reduce((sum, one) => sum + one.total, 0)
+  const gap = (what: string): Gap => ({ what, how: null, pods: null, isOfTool: false })
+  if (counted.length > 0)
+    return total > names.size ? [gap(`${total - names.size} of ${total} pods`)] : []
+  const indexes = [...run.sources.values()].map(({ place }) => place.pod_index)
+  const missing = missingIndexes(indexes)
+  return missing.length === 0 ? [] : [gap(podsText(missing))]
+}
+
+function podKey({ namespace, pod, source }: LogSource['place']): string {
+  return JSON.stringify([namespace, pod ?? source])
+}
+
+/** Returns the numbers below the greatest one that are missing; none if not all are numbers. */
+function missingIndexes(indexes: readonly (string | null)[]): readonly string[] {
+  if (!indexes.every((index) => index !== null && /^\d{1,6}$/.test(index))) return []
+  const known = new Set(indexes.map(Number))
+  const most = Math.max(...known, 0)
+  return Array.from({ length: most }, (_, index) => index)
+    .filter((index) => !known.has(index))
+    .map(String)
 }

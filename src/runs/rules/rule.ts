@@ -10,6 +10,12 @@ import type { EndedContainer } from '../log/entry.ts'
  */
 export type Severity = 'failure' | 'slowdown' | 'risk'
 
+/** What vitals looks at, in this order. */
+export const AREAS = ['processors', 'memory', 'storage', 'network traffic'] as const
+
+/** What a rule looks at. */
+export type Area = (typeof AREAS)[number]
+
 /** A number that a finding is based on. */
 export interface Fact<Name extends string = string> {
   /** What the number is, such as "throttled periods". */
@@ -126,6 +132,8 @@ export interface FindingRule<
   /** The title of its findings. */
   readonly title: string
   readonly severity: Severity
+  /** What it looks at; missing if this needs a metric of its own, or if it compares pods. */
+  readonly area?: Area
   /**
    * The columns without which the rule is not checked for a pod. Each entry is an alternative, and
    * one alternative is enough: the rows of the pod must have a value in each of its columns.

@@ -61,6 +61,7 @@ export const RETRANSMISSIONS = defineRule({
   name: 'retransmissions',
   title: 'Retransmissions',
   severity: 'slowdown',
+  area: 'network traffic',
   needs: [[need(TCP, 'out_segments', 'retransmitted')]],
   threshold: {
     value: 1,
@@ -136,6 +137,7 @@ export const NETWORK_BOUND = defineRule({
   name: 'network-bound',
   title: 'Network-bound',
   severity: 'slowdown',
+  area: 'network traffic',
   needs: PROCESSOR_TIME_NEEDS.map(withSockets),
   threshold: {
     value: 50,

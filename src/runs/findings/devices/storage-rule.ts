@@ -1,3 +1,4 @@
+import { maximum } from '../../../lib/statistics.ts'
 import {
   type Need,
   need,
@@ -65,6 +66,7 @@ export const WAITING_FOR_STORAGE = defineRule({
   name: 'waiting-for-storage',
   title: 'Waiting for storage',
   severity: 'slowdown',
+  area: 'storage',
   needs: STORAGE_NEEDS,
   threshold: {
     value: 5,
@@ -109,6 +111,22 @@ export function storageWait(pod: PodEvidence): StorageFinding | undefined {
   return worst ?? delayed(pod)
 }
 
+/**
+ * Returns the part of the life of a process in which it waited for storage, by process id: its
+ * block I/O delay, or the part in which all processes of a container waited; null if neither was
+ * read.
+ */
+export function storageShares(pod: PodEvidence): (pid: number | null) => number | null {
+  const stall = maximum(pod.things(CONTAINER).map((thing) => growthOf(thing, 'io_full')))
+  const ofPod = stall === null || pod.elapsed <= 0 ? null : stall / pod.elapsed
+  const shares = new Map<number, number>()
+  for (const { thing, seconds } of delaysOf(pod)) {
+    const life = thing.to - thing.from
+    if (thing.pid !== null && life > 0) shares.set(thing.pid, seconds / life)
+  }
+  return (pid) => shares.get(pid ?? -1) ?? ofPod
+}
+
 type Wait = StorageFinding & { readonly lost: number }
 
 function stalled(thing: ThingOf<typeof CONTAINER>, { elapsed }: PodEvidence): readonly Wait[] {
@@ -133,12 +151,7 @@ function stalled(thing: ThingOf<typeof CONTAINER>, { elapsed }: PodEvidence): re
  * average; the result is at least the longest delay.
  */
 function delayed(pod: PodEvidence): Wait | undefined {
-  const known = pod.things(PERF).flatMap((thing) => {
-    const delay = thing.readings.get('iodelay')
-    if (delay === undefined || delay.last === null) return []
-    const seconds = delay.total / TICKS
-    return isPossible(thing, seconds) ? [{ thing, seconds }] : []
-  })
+  const known = delaysOf(pod)
   if (known.length === 0) return undefined
   const waiting = known.filter(({ seconds }) => seconds > 0).sort((a, b) => b.seconds - a.seconds)
   const sum = waiting.reduce((all, { seconds }) => all + seconds, 0)
@@ -155,6 +168,16 @@ function delayed(pod: PodEvidence): Wait | undefined {
       'read and written': bytes,
     }),
   }
+}
+
+/** Returns the block I/O delays of the processes of a pod. */
+function delaysOf(pod: PodEvidence) {
+  return pod.things(PERF).flatMap((thing) => {
+    const delay = thing.readings.get('iodelay')
+    if (delay === undefined || delay.last === null) return []
+    const seconds = delay.total / TICKS
+    return isPossible(thing, seconds) ? [{ thing, seconds }] : []
+  })
 }
 
 /**

@@ -38,10 +38,17 @@ export interface MpiProcess extends ObservedCalls {
   endedAt: number | null
   /** The time since the end of MPI_Init. */
   elapsed: number
+  /** The time since the end of MPI_Init until it was last seen to run. */
+  seen: number
   /** The time in calls of MPI, of all threads. */
   seconds: number
   /** How long its threads waited for a processor; null if it was not counted. */
   waits: ProcessorWaits | null
+  /**
+   * How long its threads neither ran nor waited for a processor outside of MPI; null if it was not
+   * counted.
+   */
+  asleep: number | null
   /**
    * The time that the calls would have taken if all with the same function, communicator and peer
    * had been as fast as the fastest sixteenth of them; null if it is not known.
@@ -147,6 +154,7 @@ function addDetail(run: MpiRun, process: MpiProcess, section: string, sample: Sa
       return
     case 'open':
       addOpenCall(process, sample)
+      process.seen = Math.max(process.seen, process.open?.elapsed ?? 0)
       return
     case 'progress':
       addProgress(process, sample)
@@ -179,8 +187,10 @@ function addProcess({ processes, running }: MpiRun, sample: Sample): void {
   process.state = textIn(sample.state)
   process.endedAt = process.state === 'running' ? null : secondsSince1970(sample)
   process.elapsed = countIn(sample.elapsed)
+  process.seen = Math.max(process.seen, process.elapsed)
   process.seconds = countIn(sample.mpi_seconds)
   process.waits = waitsIn(sample)
+  process.asleep = numberIn(sample.asleep_outside)
   process.fastSeconds = numberIn(sample.fast_seconds)
   process.calls = countIn(sample.calls)
   process.bytes = countIn(sample.bytes)
@@ -229,8 +239,10 @@ function newProcess(sample: Sample): MpiProcess {
     state: null,
     endedAt: null,
     elapsed: 0,
+    seen: 0,
     seconds: 0,
     waits: null,
+    asleep: null,
     fastSeconds: null,
     calls: 0,
     bytes: 0,

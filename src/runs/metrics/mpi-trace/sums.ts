@@ -35,6 +35,7 @@ export function processesSince(
       seconds: process.seconds - seconds,
       // These are sums since MPI_Init as well, and no rule for windows reads them.
       waits: null,
+      asleep: null,
       fastSeconds: null,
       calls: process.calls - calls,
       bytes: process.bytes - bytes,

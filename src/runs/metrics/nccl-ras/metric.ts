@@ -7,4 +7,5 @@ export const NCCL_RAS = {
   name: NCCL_METRIC,
   store: NCCL_STORE,
   stuck: NCCL_STUCK,
+  shows: { area: 'NCCL', what: 'waiting in NCCL', library: 'nccl' },
 } as const satisfies RunMetric

@@ -11,5 +11,6 @@ export const PYTHON_PROFILE = {
   store: PYTHON_STORE,
   rules: [MUCH_TIME_IN_DATA_LOADER, ALL_WAIT_FOR_ONE, WAITING_IN_PYTHON],
   stuck: PYTHON_STUCK,
+  shows: { area: 'Python', what: 'waiting in Python', library: 'python', isCommon: true },
   makesStacks: true,
 } as const satisfies RunMetric

@@ -7,4 +7,9 @@ export const TORCH_COLLECTIVES = {
   name: TORCH_METRIC,
   store: TORCH_STORE,
   rules: [LATE_IN_COLLECTIVES],
+  shows: {
+    area: 'collective calls of PyTorch',
+    what: 'waiting in collective calls of PyTorch',
+    library: 'torch',
+  },
 } as const satisfies RunMetric

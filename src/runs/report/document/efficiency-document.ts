@@ -46,13 +46,15 @@ function factorsOf(
   return [own, ...parts.flatMap((part) => factorsOf(part, name))]
 }
 
-function processOf({ pod, mpiRank, elapsed, inMpi, shares, split }: ProcessEfficiency) {
-  const isKnown = shares !== null
+function processOf({ pod, mpiRank, elapsed, inMpi, shares, waits, split }: ProcessEfficiency) {
+  const isKnown = shares !== null || waits !== null
   return {
     podIndex: pod,
     mpiRank,
     elapsedSeconds: rounded(elapsed),
-    usefulSeconds: rounded(split.useful),
+    computingSeconds: rounded(split.computing),
+    storageSeconds: rounded(split.storage),
+    idleSeconds: rounded(split.idle),
     mpiSeconds: rounded(inMpi),
     waitingSeconds: isKnown ? rounded(split.delayed) : null,
     waitingInMpiSeconds: isKnown ? rounded(split.delayedInMpi) : null,

@@ -34,6 +34,8 @@ export function findingsDocument(model: ReportModel, title: string) {
     kind: 'Findings',
     title,
     verdict: page.verdict,
+    verdictKind: model.kind,
+    notLookedAt: model.looked.gaps.map(({ what, how, pods: own }) => ({ what, how, pods: own })),
     advice: page.advice,
     efficiency: efficiencyDocument(efficiency),
     activity: activityDocument(page.activity),

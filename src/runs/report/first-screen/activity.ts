@@ -1,13 +1,13 @@
 import { median } from '../../../lib/statistics.ts'
-import { splitTimes } from '../../efficiency/mpi-factors.ts'
+import { type SplitTimes, splitTimes } from '../../efficiency/mpi-factors.ts'
 import { podShares } from '../../efficiency/processor-factors.ts'
 import type { Efficiency } from '../../efficiency/run-efficiency.ts'
 import { sharesOf } from '../../efficiency/running-shares.ts'
 import type { ProcessorWaits } from '../../metrics/mpi-trace/mpi-run.ts'
 import { type ActivityData, type Percent, STATES, type State } from './activity-data.ts'
 import { groupLines } from './line-groups.ts'
-import type { MpiSteps, PodSteps, ProcessSteps } from './pod-steps.ts'
-import { addAmounts, amountsOf, type Buckets, type RateStep } from './steps.ts'
+import type { MpiSteps, PodSteps, ProcessSteps, ReadSteps } from './pod-steps.ts'
+import { type Amounts, addAmounts, amountsOf, type Buckets, type RateStep } from './steps.ts'
 
 /** The most buckets of a line. */
 const MAX_BUCKETS = 120
@@ -90,7 +90,10 @@ function podPercents({ processes, storage }: PodSteps, buckets: Buckets) {
     processes.map((one) => one.waited),
     buckets,
   )
-  const stored = addAmounts(storage, buckets)
+  const stored = addAmounts(
+    storage.map((one) => one.waited),
+    buckets,
+  )
   return byState(buckets, (at) => {
     const elapsed = ran.covered[at] ?? 0
     const shares = podShares({
@@ -117,10 +120,10 @@ function isCovered(seconds: number, { width }: Buckets): boolean {
 }
 
 /**
- * Returns the percents of a process of MPI. Computing is the time outside of MPI in which it did
- * not wait for a processor, as in the efficiency. A process that waits for a processor in MPI is
- * shown as waiting. If its waiting was counted at no time, it is not known; if it was counted only
- * at other times, it is 0, so that the states are all of the time.
+ * Returns the percents of a process of MPI, whose time outside of MPI is divided as in the
+ * efficiency. A process that waits for a processor in MPI is shown as waiting. If its waiting was
+ * counted at no time, it is not known; if it was counted only at other times, it is 0, so that the
+ * states are all of the time.
  */
 function processPercents(steps: PodSteps | undefined, pid: number | null, buckets: Buckets) {
   const own = steps?.processes.find((one) => one.pid === pid)
@@ -128,6 +131,8 @@ function processPercents(steps: PodSteps | undefined, pid: number | null, bucket
   const inMpi = amountsOf(calls?.inMpi() ?? [], buckets)
   const running = runningShares(own, buckets)
   const waits = waitShares(calls, buckets)
+  const asleep = shareIn(amountsOf(calls?.asleepOutside() ?? [], buckets))
+  const stored = shareIn(addAmounts(storageOf(steps, pid), buckets))
   const isCounted = Array.from({ length: buckets.count }).some((_, at) => {
     return waits(at) !== null || running(at) !== null
   })
@@ -135,17 +140,45 @@ function processPercents(steps: PodSteps | undefined, pid: number | null, bucket
     const covered = inMpi.covered[at] ?? 0
     if (!isCovered(covered, buckets)) return undefined
     const part = (inMpi.sums[at] ?? 0) / covered
-    const times = { elapsed: 1, inMpi: part, waits: waits(at), shares: running(at) }
-    const split = splitTimes(times)
-    const delayedInMpi = Math.min(split.delayedInMpi, part)
-    return {
-      computing: split.useful,
-      mpi: part - delayedInMpi,
-      waiting: isCounted ? split.delayed + delayedInMpi : null,
-      storage: 0,
-      idle: 0,
-    }
+    const shares = running(at)
+    const split = splitTimes({
+      elapsed: 1,
+      inMpi: part,
+      waits: waits(at),
+      shares,
+      asleep: asleep(at),
+      storage: stored(at),
+      cpu: shares === null ? null : shares.ran * shares.threads,
+    })
+    return processStates(split, part, isCounted)
   })
+}
+
+/** @param isCounted whether the waiting of the process was counted at any time */
+function processStates(split: SplitTimes, inMpi: number, isCounted: boolean) {
+  const delayedInMpi = Math.min(split.delayedInMpi, inMpi)
+  return {
+    computing: split.computing,
+    mpi: inMpi - delayedInMpi,
+    waiting: isCounted ? split.delayed + delayedInMpi : null,
+    storage: split.storage ?? 0,
+    idle: split.idle ?? 0,
+  }
+}
+
+/** Returns the storage waits of a process; of a pod without any, those of its containers. */
+function storageOf(steps: PodSteps | undefined, pid: number | null): readonly ReadSteps[] {
+  const all = steps?.storage ?? []
+  const own = all.filter((one) => one.pid === pid || one.pid === null)
+  return own.map(({ waited }) => waited)
+}
+
+/** Returns the part of a bucket; null if nothing was read in it. */
+function shareIn({ sums, covered }: Amounts) {
+  return (at: number): number | null => {
+    const seconds = covered[at] ?? 0
+    return seconds > 0 ? (sums[at] ?? 0) / seconds : null
+  }
 }
 
 /** Returns the parts of a bucket in which a process of MPI waited for a processor. */

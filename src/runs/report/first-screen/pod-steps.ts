@@ -21,20 +21,28 @@ export interface ProcessSteps {
 /** The steps of a pod, from which its activity is computed. */
 export interface PodSteps {
   readonly processes: readonly ProcessSteps[]
-  /** Of each container or process, the part of the time in which it waited for storage. */
-  readonly storage: readonly ReadSteps[]
+  readonly storage: readonly StorageSteps[]
   readonly mpi: readonly MpiSteps[]
+}
+
+/** The part of the time in which a process waited for storage, or all those of a container. */
+export interface StorageSteps {
+  /** The process id; null for a container. */
+  readonly pid: number | null
+  readonly waited: ReadSteps
 }
 
 /**
  * The steps of a process of MPI: the part of the time in which it was in MPI, and the parts in
- * which it waited for a processor; no steps of waiting if mpi-trace did not count it.
+ * which it waited for a processor, or slept outside of MPI; no steps of waiting and sleeping if
+ * mpi-trace did not count it.
  */
 export interface MpiSteps {
   readonly pid: number | null
   readonly inMpi: ReadSteps
   readonly waitedOutside: ReadSteps
   readonly waitedInMpi: ReadSteps
+  readonly asleepOutside: ReadSteps
 }
 
 /** Returns the start of a log in seconds since the start of the run, and its pod. */
@@ -125,39 +133,38 @@ function storageSteps(run: CollectedRun, places: LogPlaces) {
   const delays = byPod(
     run.processes.values(),
     places,
-    (track): ReadSteps =>
-      () => {
-        return delaySteps(intervalSteps(track, delay, places.offsetOf(track.source)))
-      },
+    (track): StorageSteps => ({
+      pid: track.pid,
+      waited: () => delaySteps(intervalSteps(track, delay, places.offsetOf(track.source))),
+    }),
   )
   const stalls = COUNTERS.map((metric) => {
     const section = findSection(run, metric, 'container')
     const tracks = section?.tracks.values() ?? []
     const column = section === undefined ? -1 : columnIn(section, 'io_full')
-    return byPod(tracks, places, (track): ReadSteps => {
-      return () => counterSteps(track, column, places.offsetOf(track.source))
+    return byPod(tracks, places, (track): StorageSteps => {
+      const waited = () => counterSteps(track, column, places.offsetOf(track.source))
+      return { pid: null, waited }
     })
   })
-  const isRead = (all: readonly ReadSteps[]) => all.some((read) => hasSteps(read()))
+  const isRead = (all: readonly StorageSteps[]) => all.some(({ waited }) => hasSteps(waited()))
   const known = [delays, ...stalls].map((all) => [...all].filter(([, steps]) => isRead(steps)))
-  return new Map<string, readonly ReadSteps[]>(known.flat())
+  return new Map<string, readonly StorageSteps[]>(known.flat())
 }
 
 function mpiSteps(run: CollectedRun, places: LogPlaces) {
   const section = findSection(run, MPI_TRACE.name, 'rank')
   if (section === undefined) return new Map<string, MpiSteps[]>()
   const elapsed = columnIn(section, 'elapsed')
-  const [inMpi, outside, waited] = ['mpi_seconds', 'wait_outside', 'wait_in_mpi'].map((name) => ({
-    elapsed,
-    part: columnIn(section, name),
-  })) as [MpiColumns, MpiColumns, MpiColumns]
+  const part = (name: string): MpiColumns => ({ elapsed, part: columnIn(section, name) })
   return byPod(section.tracks.values(), places, (track): MpiSteps => {
     const at = places.offsetOf(track.source)
     return {
       pid: track.pid,
-      inMpi: () => partsOfLife(track, inMpi, at),
-      waitedOutside: () => partsOfLife(track, outside, at),
-      waitedInMpi: () => partsOfLife(track, waited, at),
+      inMpi: () => partsOfLife(track, part('mpi_seconds'), at),
+      waitedOutside: () => partsOfLife(track, part('wait_outside'), at),
+      waitedInMpi: () => partsOfLife(track, part('wait_in_mpi'), at),
+      asleepOutside: () => partsOfLife(track, part('asleep_outside'), at),
     }
   })
 }

@@ -1,9 +1,11 @@
 import { type Efficiency, runEfficiency } from '../../efficiency/run-efficiency.ts'
 import { verdict as describeRun } from '../../efficiency/verdict.ts'
 import { groupByPod, type RunEvidence } from '../../evidence/run-evidence.ts'
-import { applyRules, type RunFinding } from '../../findings/evaluate.ts'
+import { applyRules, listUnchecked, type RunFinding } from '../../findings/evaluate.ts'
+import { findLookedAt } from '../../findings/looked-at.ts'
 import type { RuleName } from '../../findings/rules.ts'
 import type { AssessedRun } from '../../report/assess.ts'
+import { distinct } from '../../report/groups.ts'
 import { findNoProgress, type NoProgress } from '../no-progress.ts'
 import { type LivePod, podLabels, podName } from '../pods.ts'
 import { joinLogs } from './join-logs.ts'
@@ -133,7 +135,8 @@ function assessSoFar(pods: readonly LivePod[]): RunSoFar {
     labels.podOf,
   )
   const efficiency = runEfficiency(run)
-  const findings = applyRules(run).findings.filter(isRecorded)
+  const { found, ...applied } = applyRules(run)
+  const findings = applied.findings.filter(isRecorded)
   const failures = new Map<string, RuleName[]>()
   for (const { rule, severity, pods: own } of findings) {
     if (severity !== 'failure') continue
@@ -141,7 +144,17 @@ function assessSoFar(pods: readonly LivePod[]): RunSoFar {
   }
   const length = lengthOf(pods, run, efficiency)
   if (length.duration < MIN_SECONDS) return { verdict: undefined, efficiency: undefined, failures }
-  const facts = { ...length, pods: pods.length, efficiency, findings }
+  const known = run.pods.map(({ pod }) => pod)
+  const metrics = pods.flatMap(({ observers }) => observers.map(({ metric }) => metric))
+  const facts = {
+    ...length,
+    pods: pods.length,
+    efficiency,
+    findings,
+    metrics: distinct(metrics),
+    looked: findLookedAt(run, known, listUnchecked(run, known, found), false),
+    completion: null,
+  }
   return { verdict: describeRun(facts), efficiency, failures }
 }
 

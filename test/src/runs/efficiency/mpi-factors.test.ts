@@ -1,6 +1,11 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { type Factor, listFactors, valueIn } from '../../../../src/runs/efficiency/factor.ts'
+import {
+  type Factor,
+  type FactorName,
+  listFactors,
+  valueIn,
+} from '../../../../src/runs/efficiency/factor.ts'
 import {
   mpiFactors,
   type ProcessTimes,
@@ -36,6 +41,16 @@ const BALANCES = [
   [80, 80, 80, 80],
   [20, 40, 60, 80],
 ]
+
+/** What is not known of a process. */
+const UNKNOWN = {
+  fastInMpi: null,
+  waits: null,
+  shares: null,
+  asleep: null,
+  cpu: null,
+  storage: null,
+}
 
 /** What logs have whose mpi-trace does not count the time of waiting for a processor. */
 const withoutWaits = (times: readonly ProcessTimes[]) =>
@@ -85,7 +100,7 @@ t.test('fewer processors change the platform only', async (t) => {
 })
 
 t.test('a pod without a processor of its own is the platform, not the balance', async (t) => {
-  const none = { elapsed: 10, fastInMpi: null, waits: null }
+  const none = { ...UNKNOWN, elapsed: 10 }
   const alone = { ...none, inMpi: 5.5, pod: '1', shares: { ran: 1, waited: 0, threads: 1 } }
   const delayed = { ...none, inMpi: 0.5, pod: '0', shares: { ran: 0.5, waited: 0.5, threads: 1 } }
   const [efficiency = 0, balance = 0, communication = 0, platform = 0] = factorsOf([delayed, alone])
@@ -110,20 +125,39 @@ t.test(
   'if several threads run, the waits of those that call MPI divide those of all',
   async (t) => {
     const shares = { ran: 0.5, waited: 0.4, threads: 4 }
-    const process = { elapsed: 10, inMpi: 2, shares }
-    const { useful, delayed, delayedInMpi } = splitTimes({
+    const process = { ...UNKNOWN, elapsed: 10, inMpi: 2, shares }
+    const { computing, delayed, delayedInMpi } = splitTimes({
       ...process,
       waits: { outside: 3, inMpi: 1 },
     })
-    t.ok(within([useful, delayed, delayedInMpi], [5, 3, 1], 1e-9))
+    t.ok(within([computing, delayed, delayedInMpi], [5, 3, 1], 1e-9))
     const none = splitTimes({ ...process, waits: { outside: 0, inMpi: 0 } })
     t.strictSame(none, splitTimes({ ...process, waits: null }), 'only other threads waited')
   },
 )
 
+t.test('time asleep outside of MPI is idle or storage, and not computing', async (t) => {
+  const waits = { outside: 1, inMpi: 0 }
+  const process = { ...UNKNOWN, pod: '0', elapsed: 10, inMpi: 2, fastInMpi: 2, waits }
+  const split = (known: Partial<ProcessTimes>) => splitTimes({ ...process, ...known })
+  t.match(split({}), { computing: 7, storage: null, idle: null })
+  t.match(split({ asleep: 5 }), { computing: 2, storage: null, idle: 5 })
+  t.match(split({ asleep: 5, storage: 3 }), { computing: 2, storage: 3, idle: 2 })
+  t.match(split({ asleep: 5, storage: 9 }), { computing: 2, storage: 5, idle: 0 })
+  t.match(split({ cpu: 4 }), { computing: 4, idle: 3 }, 'of 7 s, at most 4 s computed')
+  t.match(split({ asleep: 5, cpu: 8 }), { computing: 6, idle: 1 }, 'another thread computed 6 s')
+  const shares = { ran: 0.5, waited: 0, threads: 2 }
+  t.match(split({ asleep: 5, shares }), { idle: 0 }, 'several threads computed')
+  const root = mpiFactors([{ ...process, asleep: 5, storage: 3 }], null)
+  t.strictSame(
+    ['efficiency', 'storage', 'activity'].map((name) => valueIn(root, name as FactorName)),
+    [0.2, 4 / 7, 0.5],
+  )
+})
+
 t.test('slow calls are the platform for as long as another pod had no processor', async (t) => {
   const pod = (waited: number) => ({
-    ...{ pod: '0', elapsed: 10, inMpi: 5, fastInMpi: 0, shares: null },
+    ...{ ...UNKNOWN, pod: '0', elapsed: 10, inMpi: 5, fastInMpi: 0 },
     waits: { outside: waited, inMpi: 0 },
   })
   const communicationOf = (waits: readonly number[]) => factorsOf(waits.map(pod))[2]?.toFixed(2)
@@ -140,7 +174,7 @@ const balances = (root: ReturnType<typeof mpiFactors>) =>
 
 t.test('the balance is that between pods and that within them', async (t) => {
   const pod = (pod: string, useful: number) => ({
-    ...{ pod, elapsed: 10, inMpi: 10 - useful, fastInMpi: null, waits: null, shares: null },
+    ...{ ...UNKNOWN, pod, elapsed: 10, inMpi: 10 - useful },
   })
   const between = [pod('0', 8), pod('0', 8), pod('1', 4), pod('1', 4)]
   t.strictSame(balances(mpiFactors(between, 'x')), ['0.750', '0.750', '1.000'])
@@ -149,7 +183,7 @@ t.test('the balance is that between pods and that within them', async (t) => {
 })
 
 t.test('without the time of waiting, communication and platform are one factor', async (t) => {
-  const times = [{ pod: '0', elapsed: 10, inMpi: 2, fastInMpi: null, waits: null, shares: null }]
+  const times = [{ ...UNKNOWN, pod: '0', elapsed: 10, inMpi: 2 }]
   const [, both] = mpiFactors(times, 'nobody counted it').parts
   t.match(both, { name: 'communication-and-platform', value: 0.8 })
   t.match(both?.parts, [
@@ -169,6 +203,9 @@ const anyProcess = fc
         ? { outside: 0.9 * elapsed * (1 - inMpi * 0.99) * part, inMpi: elapsed * (1 - part) }
         : null,
     fastInMpi: kind > 0 ? elapsed * inMpi * part : null,
+    asleep: kind > 0 ? elapsed * (1 - inMpi * 0.99) * 0.05 * part : null,
+    cpu: kind === 1 ? elapsed * runnable : null,
+    storage: kind > 0 ? elapsed * 0.02 : null,
     shares: {
       ...{ ran: runnable * (0.01 + 0.99 * part), waited: runnable * 0.99 * (1 - part) },
       threads: kind > 1 ? 3 : 1,
@@ -176,16 +213,18 @@ const anyProcess = fc
   }))
 
 /** Reports whether the value is possible, and the product of its parts, if it has any. */
-function isProduct({ value, parts, least }: Factor): boolean {
+function isProduct({ value, parts, least, missing }: Factor): boolean {
+  if (missing !== null) return value === null
   if (value === null || value <= 0 || value > 1) return false
-  const product = parts.reduce((all, part) => all * (part.value ?? Number.NaN), 1)
-  const isEqual = parts.length === 0 || Math.abs(product - value) <= 1e-9
+  const known = parts.flatMap((part) => part.value ?? [])
+  const product = known.reduce((all, part) => all * part, 1)
+  const isEqual = known.length === 0 || Math.abs(product - value) <= 1e-9
   return isEqual && (least ?? 0) <= value + 1e-9
 }
 
 t.test('without time outside of MPI that was not waiting, there is no efficiency', async (t) => {
   const waits = { outside: 8, inMpi: 0 }
-  const waiting = { pod: '0', elapsed: 10, inMpi: 2, fastInMpi: 2, waits, shares: null }
+  const waiting = { ...UNKNOWN, pod: '0', elapsed: 10, inMpi: 2, fastInMpi: 2, waits }
   t.match(mpiFactors([waiting], null), { value: null, missing: 'no process ran outside of MPI' })
 })
 

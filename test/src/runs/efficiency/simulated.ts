@@ -70,6 +70,7 @@ export function simulate(program: Program, processors: number): readonly Process
       outside: (pod.waited - pod.waitedInMpi) / 1000,
       inMpi: pod.waitedInMpi / 1000,
     },
+    ...{ asleep: null, cpu: null, storage: null },
     shares: { ran: pod.ran / elapsed, waited: pod.waited / elapsed, threads: 1 },
   }))
 }

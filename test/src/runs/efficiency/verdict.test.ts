@@ -5,7 +5,13 @@ import {
   type PodTimes,
   processorFactors,
 } from '../../../../src/runs/efficiency/processor-factors.ts'
-import { type RunFacts, verdict } from '../../../../src/runs/efficiency/verdict.ts'
+import {
+  type RunFacts,
+  VERDICTS,
+  verdict,
+  verdictKind,
+} from '../../../../src/runs/efficiency/verdict.ts'
+import type { Gap } from '../../../../src/runs/findings/looked-at.ts'
 import { CASES, findWith } from '../findings/cases.ts'
 
 /** Returns the tree of a job with two pods, which compute and wait for these parts of the time. */
@@ -17,6 +23,9 @@ const mpi = (computing: readonly [number, number], waited: number | null) =>
         elapsed: 100,
         fastInMpi: null,
         waits: null,
+        asleep: null,
+        cpu: waited === null ? null : 100 * part,
+        storage: 0,
         inMpi: 100 - 100 * (part + (waited ?? 0)),
       },
       shares: waited === null ? null : { ran: part, waited, threads: 1 },
@@ -29,16 +38,24 @@ const processors = (changes: Partial<PodTimes>) =>
     { pod: '0', elapsed: 100, ran: 95, waited: 0, storage: 0, limit: null, ...changes },
   ])
 
-const verdictOf = (
+/** All was looked at, and the run came to its end. */
+const SEEN: Pick<RunFacts, 'metrics' | 'looked' | 'completion'> = {
+  metrics: ['vitals'],
+  looked: { seen: ['processors', 'memory'], gaps: [] },
+  completion: { state: 'finished', reason: null },
+}
+
+const factsOf = (
   root: Factor,
   changes: Partial<RunFacts> = {},
   basis: 'mpi' | 'processors' = 'mpi',
-) =>
-  verdict({
-    ...{ duration: 58.3, pods: 4, findings: [] },
-    efficiency: { basis, root, size: 2, processes: [{ pod: '0' }, { pod: '1' }] },
-    ...changes,
-  })
+): RunFacts => ({
+  ...{ duration: 58.3, pods: 4, findings: [], ...SEEN },
+  efficiency: { basis, root, size: 2, processes: [{ pod: '0' }, { pod: '1' }] },
+  ...changes,
+})
+
+const verdictOf = (...words: Parameters<typeof factsOf>) => verdict(factsOf(...words))
 
 /** The finding that the case of a rule makes. */
 const found = (rule: keyof typeof CASES) => {
@@ -49,8 +66,8 @@ const found = (rule: keyof typeof CASES) => {
 t.test('a run of MPI that nothing held up', async (t) => {
   t.equal(
     verdictOf(mpi([0.9, 0.88], 0)),
-    'Took 58 s on 2 MPI ranks in 2 pods. Nothing held this run up: 89 % of the time ' +
-      'was spent computing.',
+    'Took 58 s on 2 MPI ranks in 2 pods. Nothing that vitals sees (processors, memory) held ' +
+      'this run up: 89 % of the time was spent computing.',
   )
 })
 
@@ -127,7 +144,8 @@ t.test('a run without MPI', async (t) => {
   const textOf = (changes: Partial<PodTimes>) => verdictOf(processors(changes), {}, 'processors')
   t.equal(
     textOf({}),
-    'Took 58 s on 4 pods. Nothing held this run up: 95 % of the time was spent computing.',
+    'Took 58 s on 4 pods. Nothing that vitals sees (processors, memory) held this run up: ' +
+      '95 % of the time was spent computing.',
   )
   t.match(
     textOf({ ran: 50, waited: 48 }),
@@ -171,7 +189,10 @@ t.test('a good efficiency with a finding is not one that nothing held up', async
   const text = verdictOf(mpi([0.9, 0.9], 0), { findings: found('throttled') })
   t.match(text, /Efficiency 0\.90: .* Worst finding: Throttled \(pod 3, 60 s\)\.$/)
   const risk = verdictOf(mpi([0.9, 0.9], 0), { findings: found('close-to-memory-limit') })
-  t.match(risk, /Nothing held this run up/, 'a risk cost no time')
+  t.match(
+    risk,
+    /Nothing that .* held this run up: .*\. Risk: Close to the memory limit \(pod 3\)\.$/,
+  )
 })
 
 t.test('the length of a run has a unit that people read', async (t) => {
@@ -184,4 +205,60 @@ t.test('the length of a run has a unit that people read', async (t) => {
     'Took 2.5 h',
   ])
   t.equal(lengthOf(0), 'Ran')
+})
+
+const gap = (what: string, facts: Partial<Gap> = {}): Gap => {
+  return { what, how: null, pods: null, isOfTool: false, ...facts }
+}
+
+t.test('what was not looked at is named, with how it can be known', async (t) => {
+  const gaps = [
+    gap('waiting in MPI', { how: 'mpi-trace would show it', isOfTool: true }),
+    gap('storage', { pods: ['1', '2'] }),
+  ]
+  const looked = { seen: ['processors'], gaps }
+  t.equal(
+    verdictOf(processors({}), { looked, metrics: ['perf-sysstat', 'vitals'] }, 'processors'),
+    'Took 58 s on 4 pods. Nothing that perf-sysstat and vitals see (processors) held this run ' +
+      'up: a thread ran for 95 % of the time. Not looked at: waiting in MPI (mpi-trace would ' +
+      'show it), storage in pods 1-2.',
+    'processes that wait in MPI run, too',
+  )
+})
+
+t.test('a run that did not finish is not one that nothing held up', async (t) => {
+  const completion = { state: 'unfinished', reason: 'MPI rank 1 called MPI_Abort.' } as const
+  t.match(
+    verdictOf(mpi([0.9, 0.9], 0), { completion }),
+    /^Took 58 s on 2 MPI ranks in 2 pods and did not finish\. MPI rank 1 called MPI_Abort\. Efficiency 0\.90/,
+  )
+  const reason = 'The end of the log a.vitals.log is missing.'
+  t.match(
+    verdictOf(mpi([0.9, 0.9], 0), { completion: { state: 'unfinished', reason }, isCut: true }),
+    /^Took at least 58 s on 2 MPI ranks in 2 pods; its end is not known\. The end of the log a\.vitals\.log is missing\. Nothing that vitals sees \(processors, memory\) held this run up until then: /,
+  )
+})
+
+t.test('a run of which something was not seen has the worst verdict', async (t) => {
+  const kindOf = (root: Factor, changes: Partial<RunFacts> = {}) =>
+    verdictKind(factsOf(root, changes))
+  const good = mpi([0.9, 0.9], 0)
+  t.equal(kindOf(good), 'well')
+  t.equal(kindOf(mpi([0.7, 0.7], 0)), 'inefficient')
+  t.equal(kindOf(good, { findings: found('throttled') }), 'held-up')
+  t.equal(kindOf(good, { findings: found('oom-killed') }), 'failed')
+  const completion = { state: 'unfinished', reason: '' } as const
+  t.equal(kindOf(good, { completion }), 'failed')
+  t.equal(VERDICTS[0], 'partly-seen')
+  const unseen: readonly Partial<RunFacts>[] = [
+    { looked: { seen: [], gaps: [gap('storage')] } },
+    { completion: { state: 'unknown', reason: '' } },
+    { completion: null },
+    { isCut: true },
+  ]
+  for (const changes of unseen)
+    for (const findings of [[], found('throttled'), found('oom-killed')])
+      t.equal(kindOf(good, { ...changes, findings }), 'partly-seen')
+  t.equal(kindOf(missingFactor('efficiency', 'x')), 'partly-seen')
+  t.equal(kindOf(mpi([0.9, 0.9], null)), 'partly-seen')
 })

@@ -1,0 +1,125 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { valueIn } from '../../src/runs/efficiency/factor.ts'
+import { assessRecorded } from '../src/runs/report/recorded-run.ts'
+
+// The runs of test/logs/verdict. Its README says what was true of them.
+
+const RECORDED = new URL('../logs/verdict/', import.meta.url)
+
+/** What the processes of steps.c measured themselves, in seconds. */
+function measured(folder: string) {
+  const text = readFileSync(new URL(`${folder}/output.txt`, RECORDED), 'utf8')
+  const lines = [...text.matchAll(/^rank .*since MPI_Init (\S+),.*CPU outside (\S+),.*$/gm)]
+  return lines.map(([, elapsed, computing]) => ({
+    elapsed: Number(elapsed),
+    computing: Number(computing),
+  }))
+}
+
+for (const folder of ['healthy', 'sleeping', 'storage', 'oversubscribed', 'neighbor', 'throttled'])
+  t.test(`computing is the CPU time outside of MPI: ${folder}`, async (t) => {
+    const times = measured(folder)
+    const elapsed = Math.max(...times.map((one) => one.elapsed))
+    const computing = times.reduce((sum, one) => sum + one.computing, 0) / times.length
+    const { root, processes } = assessRecorded(folder).efficiency
+    const efficiency = valueIn(root, 'efficiency') ?? 0
+    t.ok(Math.abs(efficiency - computing / elapsed) < 0.01, `${efficiency}, ${computing / elapsed}`)
+    t.equal(processes.length, times.length)
+    for (const { split, elapsed, inMpi } of processes) {
+      const outside = split.computing + (split.storage ?? 0) + (split.idle ?? 0) + split.delayed
+      t.ok(Math.abs(outside - (elapsed - inMpi)) < 1e-9, 'the time outside of MPI is divided')
+    }
+  })
+
+t.test('where the time outside of MPI went', async (t) => {
+  const factors = (folder: string) => {
+    const { root } = assessRecorded(folder).efficiency
+    return (['storage', 'activity', 'platform'] as const).map((name) => valueIn(root, name))
+  }
+  const [, idle = 0] = factors('sleeping')
+  t.ok(idle !== null && idle < 0.15, 'the ranks slept for most of the time')
+  const [storage = 0] = factors('storage')
+  t.ok(storage !== null && storage < 0.5, 'the ranks waited for storage')
+  for (const folder of ['healthy', 'oversubscribed', 'throttled']) {
+    const [unknown, activity = 0] = factors(folder)
+    t.equal(unknown, null)
+    t.ok(activity !== null && activity > 0.97, `${folder}: the ranks had no idle time`)
+  }
+})
+
+const SEEN = 'MPI, processors, memory, network traffic'
+const NOT_STORAGE = 'Not looked at: storage.'
+const NOT_MPI = 'Not looked at: waiting in MPI (mpi-trace would show it), storage.'
+
+/** The verdicts of the runs with all metrics. */
+const WITH_MPI: Readonly<Record<string, string>> = {
+  healthy:
+    `Took 24 s on 2 MPI ranks in 1 pod. Nothing that mpi-trace and vitals see (${SEEN}) held ` +
+    `this run up: 91 % of the time was spent computing. ${NOT_STORAGE}`,
+  cut:
+    'Took at least 9 s on 2 MPI ranks in 1 pod; its end is not known. MPI ranks 0-1 had not ' +
+    'called MPI_Finalize when the log ended. Nothing that mpi-trace and vitals see ' +
+    `(${SEEN}) held this run up until then: 92 % of the time was spent computing. Not looked at: ` +
+    'storage, how the containers ended (the output of collect says it).',
+  hang:
+    'Took 33 s on 2 MPI ranks in 1 pod and failed. Since 00:00:05, MPI rank 0 waits in ' +
+    'MPI_Allreduce number 268 on MPI_COMM_WORLD. MPI rank 1 has not come: it sleeps in a system ' +
+    'call. The efficiency is not known: the calls of MPI rank 0 were recorded for only 5 s of ' +
+    `the 30 s of the job. ${NOT_STORAGE}`,
+  crash:
+    'Took 15 s on 2 MPI ranks in 1 pod and failed. Pod 0 failed: container app ended with exit ' +
+    'code 139 (SIGSEGV), 11.8 s after the first sample. Efficiency 0.90: the work was even (load ' +
+    `balance 1.00). ${NOT_STORAGE}`,
+  sampled:
+    'Took 24 s on 2 MPI ranks. The efficiency is not known: mpi-trace has rows of only 1 of the ' +
+    `2 processes of the MPI job, which has no identifier. ${NOT_STORAGE}`,
+  sleeping:
+    'Took 24 s on 2 MPI ranks in 1 pod. Efficiency 0.09: the processes were idle or waited for ' +
+    `storage (activity 0.10); the work was even (load balance 1.00). ${NOT_STORAGE}`,
+}
+
+for (const [folder, text] of Object.entries(WITH_MPI))
+  t.test(`the verdict of ${folder}, with mpi-trace and vitals`, async (t) => {
+    t.equal(assessRecorded(folder).verdict, text)
+  })
+
+/** The verdicts of the runs with vitals alone. */
+const WITH_VITALS: Readonly<Record<string, string>> = {
+  healthy:
+    'Took 21 s on 1 pod. Nothing that vitals sees (processors, memory, network traffic) held ' +
+    `this run up: a thread ran for 96 % of the time. ${NOT_MPI}`,
+  hanging:
+    'Took at least 21 s on 1 pod; its end is not known. The end of the log hang-0.vitals.log is ' +
+    'missing. Nothing that vitals sees (processors, memory, network traffic) held this run up ' +
+    'until then: a thread ran for 98 % of the time. Not looked at: waiting in MPI (mpi-trace ' +
+    'would show it), storage, how the containers ended (the output of collect says it).',
+}
+
+for (const [folder, text] of Object.entries(WITH_VITALS))
+  t.test(`the verdict of ${folder}, with vitals alone`, async (t) => {
+    t.equal(assessRecorded(folder, /vitals/).verdict, text)
+  })
+
+t.test('without the status of pods, only MPI_Finalize says that a job finished', async (t) => {
+  const verdictOf = (folder: string, metrics: RegExp) => {
+    return assessRecorded(folder, metrics, {}).verdict
+  }
+  t.match(verdictOf('crash', /./), /did not finish\. MPI ranks 0-1 ended without MPI_Finalize/)
+  t.match(verdictOf('crash', /vitals/), /, how the containers ended \(the output of collect/)
+  t.notMatch(verdictOf('healthy', /./), /how the containers ended/)
+  t.match(verdictOf('healthy', /vitals/), /how the containers ended/)
+})
+
+t.test(
+  'the rules that were not checked include those of metrics that would say more',
+  async (t) => {
+    const rulesOf = (metrics: RegExp) =>
+      assessRecorded('hang', metrics).found.notChecked.map(
+        ({ rule, reason }) => `${rule}: ${reason}`,
+      )
+    const expected = 'no-progress: metric mpi-trace was not collected'
+    t.ok(rulesOf(/vitals/).includes(expected))
+    t.notOk(rulesOf(/./).some((text) => text.startsWith('no-progress')))
+  },
+)
