@@ -37,12 +37,19 @@ export function unseenPods(run: CollectedRun): readonly Gap[] {
   const names = new Set([...run.sources.values()].map(({ place }) => podKey(place)))
   const counted = listObservedPods(run)
   const total = counted.reduce((sum, one) => sum + one.total, 0)
-  const gap = (what: string): Gap => ({ what, how: null, pods: null, isOfTool: false })
-  if (counted.length > 0)
-    return total > names.size ? [gap(`${total - names.size} of ${total} pods`)] : []
-  const indexes = [...run.sources.values()].map(({ place }) => place.pod_index)
+  if (counted.length === 0)
+    return missingPods([...run.sources.values()].map(({ place }) => place.pod_index))
+  return total > names.size ? [unseen(`${total - names.size} of ${total} pods`)] : []
+}
+
+/** Returns the pods whose index is below that of another pod, and is not among the given ones. */
+export function missingPods(indexes: readonly (string | null)[]): readonly Gap[] {
   const missing = missingIndexes(indexes)
-  return missing.length === 0 ? [] : [gap(podsText(missing))]
+  return missing.length === 0 ? [] : [unseen(podsText(missing))]
+}
+
+function unseen(what: string): Gap {
+  return { what, how: null, pods: null, isOfTool: false }
 }
 
 function podKey({ namespace, pod, source }: LogSource['place']): string {

@@ -1,11 +1,13 @@
 import { type Efficiency, runEfficiency } from '../../efficiency/run-efficiency.ts'
 import { verdict as describeRun } from '../../efficiency/verdict.ts'
+import { type RunCompletion, readCompletion, readProgramEnds } from '../../ends/run-completion.ts'
 import { groupByPod, type RunEvidence } from '../../evidence/run-evidence.ts'
 import { applyRules, listUnchecked, type RunFinding } from '../../findings/evaluate.ts'
 import { findLookedAt } from '../../findings/looked-at.ts'
 import type { RuleName } from '../../findings/rules.ts'
 import type { AssessedRun } from '../../report/assess.ts'
 import { distinct } from '../../report/groups.ts'
+import { missingPods } from '../../report/observed-pods.ts'
 import { findNoProgress, type NoProgress } from '../no-progress.ts'
 import { type LivePod, podLabels, podName } from '../pods.ts'
 import { joinLogs } from './join-logs.ts'
@@ -144,18 +146,28 @@ function assessSoFar(pods: readonly LivePod[]): RunSoFar {
   }
   const length = lengthOf(pods, run, efficiency)
   if (length.duration < MIN_SECONDS) return { verdict: undefined, efficiency: undefined, failures }
+  const isOver = length.span === 'whole'
   const known = run.pods.map(({ pod }) => pod)
   const metrics = pods.flatMap(({ observers }) => observers.map(({ metric }) => metric))
+  const completion = isOver ? readCompletionOf(run, findings) : null
+  const hasOpenEnd = isOver && completion?.state !== 'finished'
+  const { seen, gaps } = findLookedAt(run, known, listUnchecked(run, known, found), hasOpenEnd)
+  const missing = isOver ? missingPods(pods.map(({ pod_index }) => pod_index)) : []
   const facts = {
     ...length,
     pods: pods.length,
     efficiency,
     findings,
     metrics: distinct(metrics),
-    looked: findLookedAt(run, known, listUnchecked(run, known, found), false),
-    completion: null,
+    looked: { seen, gaps: [...missing, ...gaps] },
+    completion,
   }
   return { verdict: describeRun(facts), efficiency, failures }
+}
+
+/** Returns whether a run came to its end, as far as its rows say it. */
+function readCompletionOf(run: RunEvidence, findings: readonly RunFinding[]): RunCompletion {
+  return readCompletion({ pods: [], programs: readProgramEnds(run), logs: new Map(), findings })
 }
 
 /** Whether processes make progress now, the alarms say with the newest rows. */
