@@ -95,7 +95,8 @@ function isReplay(command: string): boolean {
  */
 function workplace(t: Test): string {
   const folder = t.testdir({ bin: {}, cases: {}, logs: {}, 'my-metrics': {} })
-  cpSync(EXAMPLES, join(folder, 'docs/examples'), { recursive: true })
+  for (const path of ['docs/examples', 'test/demo/recordings', 'test/logs/verdict'])
+    cpSync(join(REPOSITORY, path), join(folder, path), { recursive: true })
   cpSync(join(EXAMPLES, 'lammps.yaml'), join(folder, 'job.yaml'))
   cpSync(join(EXAMPLES, 'vitals.log'), join(folder, 'tcp.log'))
   writeFileSync(join(folder, 'lammps.jsonl'), LOGS.map((log) => readFileSync(log, 'utf8')).join(''))
