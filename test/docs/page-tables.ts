@@ -36,7 +36,8 @@ export const PAGE_TABLES: Readonly<Record<string, readonly Table[]>> = {
       rows: END_RULES.map(({ condition }) => [condition]),
     },
     {
-      titles: '| first condition that is true | first line of the output | exit code of `--fail-above` |',
+      titles:
+        '| first condition that is true | first line of the output | exit code of `--fail-above` |',
       rows: SIDE_RULES.map(({ condition, said, exitCode }) => [condition, said, `${exitCode}`]),
     },
   ],

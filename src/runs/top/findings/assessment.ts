@@ -3,7 +3,7 @@ import { verdict as describeRun } from '../../efficiency/verdict.ts'
 import { type RunCompletion, readCompletion, readProgramEnds } from '../../ends/run-completion.ts'
 import { groupByPod, type RunEvidence } from '../../evidence/run-evidence.ts'
 import { applyRules, listUnchecked, type RunFinding } from '../../findings/evaluate.ts'
-import { findLookedAt } from '../../findings/looked-at.ts'
+import { findLookedAt, type LookedAt } from '../../findings/looked-at.ts'
 import type { RuleName } from '../../findings/rules.ts'
 import type { AssessedRun } from '../../report/assess.ts'
 import { distinct } from '../../report/groups.ts'
@@ -139,35 +139,51 @@ function assessSoFar(pods: readonly LivePod[]): RunSoFar {
   const efficiency = runEfficiency(run)
   const { found, ...applied } = applyRules(run)
   const findings = applied.findings.filter(isRecorded)
-  const failures = new Map<string, RuleName[]>()
-  for (const { rule, severity, pods: own } of findings) {
-    if (severity !== 'failure') continue
-    for (const { pod } of own) addTo(failures, labels.nameOf(pod), rule)
-  }
+  const failures = failuresIn(findings, labels.nameOf)
   const length = lengthOf(pods, run, efficiency)
   if (length.duration < MIN_SECONDS) return { verdict: undefined, efficiency: undefined, failures }
-  const isOver = length.span === 'whole'
-  const known = run.pods.map(({ pod }) => pod)
+  const completion = length.span === 'whole' ? readCompletionOf(run, findings) : null
   const metrics = pods.flatMap(({ observers }) => observers.map(({ metric }) => metric))
-  const completion = isOver ? readCompletionOf(run, findings) : null
-  const hasOpenEnd = isOver && completion?.state !== 'finished'
-  const { seen, gaps } = findLookedAt(run, known, listUnchecked(run, known, found), hasOpenEnd)
-  const missing = isOver ? missingPods(pods.map(({ pod_index }) => pod_index)) : []
-  const facts = {
+  const verdict = describeRun({
     ...length,
     pods: pods.length,
     efficiency,
     findings,
     metrics: distinct(metrics),
-    looked: { seen, gaps: [...missing, ...gaps] },
+    looked: lookedAt(pods, run, found, completion),
     completion,
+  })
+  return { verdict, efficiency, failures }
+}
+
+/** Returns the failures of each pod. */
+function failuresIn(findings: readonly RunFinding[], nameOf: (pod: string) => string) {
+  const failures = new Map<string, RuleName[]>()
+  for (const { rule, severity, pods } of findings) {
+    if (severity !== 'failure') continue
+    for (const { pod } of pods) addTo(failures, nameOf(pod), rule)
   }
-  return { verdict: describeRun(facts), efficiency, failures }
+  return failures
 }
 
 /** Returns whether a run came to its end, as far as its rows say it. */
 function readCompletionOf(run: RunEvidence, findings: readonly RunFinding[]): RunCompletion {
   return readCompletion({ pods: [], programs: readProgramEnds(run), logs: new Map(), findings })
+}
+
+/** @param completion how the run ended; null while it goes on, when pods and ends may still come */
+function lookedAt(
+  pods: readonly LivePod[],
+  run: RunEvidence,
+  found: Parameters<typeof listUnchecked>[2],
+  completion: RunCompletion | null,
+): LookedAt {
+  const known = run.pods.map(({ pod }) => pod)
+  const unchecked = listUnchecked(run, known, found)
+  if (completion === null) return findLookedAt(run, known, unchecked, false)
+  const { seen, gaps } = findLookedAt(run, known, unchecked, completion.state !== 'finished')
+  const missing = missingPods(pods.map(({ pod_index }) => pod_index))
+  return { seen, gaps: [...missing, ...gaps] }
 }
 
 /** Whether processes make progress now, the alarms say with the newest rows. */
