@@ -38,7 +38,7 @@ for (const name of ['profiles', 'all-metrics'] as const) {
     const sum = [...times.values()].reduce((all, own) => all + own, 0)
     t.equal(Number((sum / 1e9).toPrecision(6)), program.seconds)
     for (const [index, pod] of program.pods.entries()) {
-      const own = flatTimes(goToolPprof(t, run, ...TOP, `-tagfocus=pod=^\\Q${pod}\\E$`))
+      const own = flatTimes(goToolPprof(t, run, ...TOP, `-tagfocus=pod_index=^\\Q${pod}\\E$`))
       const seconds = program.functions.rows.reduce((all, row) => all + (row.self[index] ?? 0), 0)
       const shown = [...own.values()].reduce((all, one) => all + one, 0) / 1e9
       t.ok(Math.abs(shown - seconds) < 1e-4, `pod ${pod}: ${shown} s, ${seconds} s in the report`)
@@ -53,8 +53,8 @@ t.test('a sample has its functions, its time and its labels', async (t) => {
   ])
   const raw = goToolPprof(t, run, '-raw')
   t.match(raw, 'Comment: ridealong 1.0')
-  t.match(raw, /cpu\/nanoseconds\[dflt\]\n +1000: 2 2 1 \n +program:\[lmp\] pod:\[0\]\n/)
-  t.match(raw, / 90000000000000: 1 \n +program:\[ü 1\] pod:\[worker-1\]\n/)
+  t.match(raw, /cpu\/nanoseconds\[dflt\]\n +1000: 2 2 1 \n +pod_index:\[0\] program:\[lmp\]\n/)
+  t.match(raw, / 90000000000000: 1 \n +pod_index:\[worker-1\] program:\[ü 1\]\n/)
   t.match(raw, /1: 0x0 (M=1 )?main /)
   t.match(raw, /2: 0x0 (M=1 )?f /)
 })

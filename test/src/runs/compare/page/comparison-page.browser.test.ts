@@ -38,7 +38,7 @@ t.test('the page begins with the result, and has the tables of the terminal', as
   t.strictSame(await page.locator('h2').allInnerTexts(), [
     'Findings',
     'B against A',
-    'Pods with the largest change',
+    'Pods and MPI ranks with the largest change',
     'Functions of MPI',
   ])
   const times = page.getByRole('row', { name: /^since MPI_Init / })
