@@ -25,12 +25,13 @@ t.test('a metric with a tool needs a namespace with the label', async (t) => {
     t.equal(rideWith('perf-sysstat', {}, {}, { labels }).word, 'injected')
   }
   const both = rideWith('perf-sysstat,cpu-profile', {}, {}, { labels: {} })
-  t.strictSame(both.observers, {}, 'the other metric is not added either')
-  t.equal(
-    both.message,
+  t.strictSame(Object.keys(both.observers), ['perf-sysstat'], 'the other metric is added')
+  t.notOk(containerIn(both, 'app').env, 'the target does not load the library')
+  const message =
     'metric cpu-profile loads a library into the application,' +
-      ' which namespace "hpc" does not allow (label ridealong.dev/tools: "true")',
-  )
+    ' which namespace "hpc" does not allow (label ridealong.dev/tools: "true")'
+  const left = [{ metric: 'cpu-profile', reason: 'tools-not-allowed', message }]
+  t.match(both.status, { metrics: ['perf-sysstat'], left })
   const own = rideWith('cpu-profile', {}, { 'ridealong.dev/tools': 'true' }, { labels: {} })
   t.equal(own.word, 'invalid-option', 'an annotation of the pod allows nothing')
 })
@@ -83,10 +84,15 @@ t.test('no requested metric may have the name of an installer', async (t) => {
     return name === 'a' ? toolDocument(name, [{ name: 'A', value: 'x' }]) : metricDocument(name)
   })
   const place = { catalog: buildCatalog(documents, '3f2a91c0') }
-  for (const inject of ['a,a-install', 'a-install,a']) {
-    const { word, message } = rideWith(inject, {}, {}, place)
-    t.equal(word, 'name-taken')
-    t.equal(message, 'metric a-install has the name of the init container that metric a adds')
+  const message = 'metric a-install has the name of the init container that metric a adds'
+  for (const [inject, metric] of [
+    ['a,a-install', 'a-install'],
+    ['a-install,a', 'a'],
+  ] as const) {
+    const { word, left, status } = rideWith(inject, {}, {}, place)
+    t.equal(word, 'injected')
+    t.strictSame(left, { [metric]: 'name-taken' }, 'of the two metrics, the pod gets the first')
+    t.match(status, { left: [{ metric, message }] })
   }
   t.equal(rideWith('a', {}, {}, place).word, 'injected')
 })

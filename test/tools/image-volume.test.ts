@@ -164,17 +164,21 @@ t.test('Pod Security restricted allows a pod with image volumes', async (t) => {
   t.equal(rideWith('cpu-profile', spec, {}, { ...PLACE, labels }).word, 'injected')
 })
 
-t.test('an apiserver without image volumes would refuse the pod, which is left', async (t) => {
+t.test('an apiserver without image volumes would refuse the tool, which is left', async (t) => {
   const old = { ...PLACE, apiserverVersion: 34 }
-  const { word, message, isPatched } = rideWith('perf-sysstat,mpi-trace', {}, {}, old)
-  t.equal(word, 'no-image-volumes')
-  t.equal(
-    message,
+  const message =
     'the tool of mpi-trace is mounted from its image, which needs Kubernetes 1.35;' +
-      ' the apiserver has the version 1.34',
-  )
-  t.ok(isPatched, 'the status says why')
-  t.equal(rideWith('perf-sysstat', {}, {}, old).word, 'injected')
+    ' the apiserver has the version 1.34'
+  const both = rideWith('perf-sysstat,mpi-trace', {}, {}, old)
+  t.strictSame(Object.keys(both.observers), ['perf-sysstat'])
+  const left = [{ metric: 'mpi-trace', reason: 'no-image-volumes', message }]
+  t.match(both.status, { outcome: 'injected', metrics: ['perf-sysstat'], left })
+  t.notMatch(JSON.stringify(both.pod.spec), '"image":{', 'the pod has no image volume')
+  const alone = rideWith('mpi-trace', {}, {}, old)
+  t.equal(alone.word, 'no-image-volumes')
+  t.equal(alone.message, message)
+  t.ok(alone.isPatched, 'the status says why')
+  t.strictSame(rideWith('perf-sysstat', {}, {}, old).left, {})
   for (const apiserverVersion of [35, 36, undefined])
     t.equal(rideWith('mpi-trace', {}, {}, { ...PLACE, apiserverVersion }).word, 'injected')
 })
