@@ -153,17 +153,20 @@ function carriedConclusion(known: ConclusionFacts): Conclusion | undefined {
         `The manifest's observers were changed: ${carried.problems.join('; ')}.`,
       )
     case 'injected':
-      return alreadyInjected(carried.metrics)
+      return alreadyInjected(carried, `${carried.metrics.join(', ')} from its manifest`)
   }
 }
 
-function alreadyInjected(metrics: readonly string[]): Conclusion {
-  const names = metrics.join(', ')
-  const conclusion = `The pod already has ${names} from its manifest, and the webhook adds nothing.`
-  return { outcome: 'injected', conclusion }
+/** Returns the conclusion about a pod whose manifest contains its observers. */
+function alreadyInjected(carried: InjectionOutcome | undefined, observers: string): Conclusion {
+  const metrics = carried?.outcome === 'injected' ? carried.left : []
+  const conclusion = `The webhook adds nothing: the pod has ${observers}${lacking(metrics)}.`
+  return { outcome: 'injected', ...withLeft(metrics), conclusion }
 }
 
-function answered({ facts, answer: { decision }, asked, isPerPod }: ConclusionFacts): Conclusion {
+function answered(known: ConclusionFacts): Conclusion {
+  const { facts, carried, asked, isPerPod } = known
+  const { decision } = known.answer
   const regardless = 'reason' in decision && REASONS[decision.reason].isRegardless === true
   const obstacle = regardless || isThere(decision) ? undefined : firstStop(asked)
   if (obstacle !== undefined) {
@@ -172,9 +175,7 @@ function answered({ facts, answer: { decision }, asked, isPerPod }: ConclusionFa
       `The pod would be created without observers: ${obstacle.sentence}.`,
     )
   }
-  if (isThere(decision)) {
-    return { outcome: 'injected', conclusion: 'The pod already has its observers.' }
-  }
+  if (isThere(decision)) return alreadyInjected(carried, 'its observers')
   if ('reason' in decision) return leftOrDenied(decision)
   if (facts.admission?.outcome === 'denied') {
     const { message } = facts.admission

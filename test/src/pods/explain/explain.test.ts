@@ -36,7 +36,7 @@ for (const [reason, reasonCase] of Object.entries(REASON_CASES)) {
       )
       if (reason === 'already-injected') {
         t.equal(outcome, 'injected')
-        t.match(conclusion, 'already has its observers')
+        t.match(conclusion, 'the pod has its observers')
         return
       }
       t.equal(outcome, reason === 'observer-differs' ? 'unverified' : 'left')
@@ -148,10 +148,7 @@ t.test('a manifest that contains its observers counts as injected', async (t) =>
   const { outcome, conclusion, cost, reason, findings } = explained(pod)
   t.equal(outcome, 'injected')
   t.equal(reason, undefined)
-  t.equal(
-    conclusion,
-    'The pod already has perf-sysstat from its manifest, and the webhook adds nothing.',
-  )
+  t.equal(conclusion, 'The webhook adds nothing: the pod has perf-sysstat from its manifest.')
   t.match(cost, { pods: 1, limits: { cpu: '100m', memory: '32Mi' } })
   t.strictSame(
     findings.filter(({ verdict }) => verdict === 'no'),
@@ -170,6 +167,22 @@ t.test('a manifest that contains its observers counts as injected', async (t) =>
     /would be injected with io-sysstat/,
     'the webhook can add other observers',
   )
+})
+
+t.test('the explanation of a manifest names the metrics that its pod lacks', async (t) => {
+  const { pod } = ride(askingPod({}, { 'ridealong.dev/inject': 'perf-sysstat,nobody' }))
+  const without = 'without nobody: unknown-metric: annotation ridealong.dev/inject: "nobody"'
+  for (const [found, has] of [
+    [explained(carrying(pod)), `the pod has perf-sysstat from its manifest, ${without}`],
+    [explained(pod), `the pod has its observers, ${without}`],
+  ] as const) {
+    t.match(found.conclusion, has)
+    t.match(found, {
+      outcome: 'injected',
+      left: [{ metric: 'nobody', reason: 'unknown-metric' }],
+      remedy: findRemedy('unknown-metric'),
+    })
+  }
 })
 
 t.test('a manifest with changed observers is unverified or altered', async (t) => {
