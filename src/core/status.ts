@@ -55,9 +55,8 @@ export interface LackedMetric {
   readonly message: string | undefined
 }
 
-/** Returns the metrics that an injected pod lacks, according to its status annotation. */
-export function lackedBefore(annotations: Fields | undefined): readonly LackedMetric[] {
-  const status = readStatus(annotations)
+/** Returns the metrics that a pod lacks, according to the status of an injected pod. */
+export function lackedIn(status: Fields | undefined): readonly LackedMetric[] {
   if (status?.outcome !== 'injected') return []
   return asObjects(status.left).flatMap(({ metric, reason, message }) => {
     const name = asText(metric)
@@ -99,7 +98,8 @@ const MIN_MESSAGE_LENGTH = 48
 
 /** Yields shorter and shorter descriptions of left metrics; the last has no metric. */
 function* shorten(left: readonly LackedMetric[]): Iterable<readonly Partial<LackedMetric>[]> {
-  for (let most = MAX_STATUS_LENGTH; most >= MIN_MESSAGE_LENGTH; most = Math.floor(most * 0.8))
+  const longest = left.length > 0 ? MAX_STATUS_LENGTH : 0
+  for (let most = longest; most >= MIN_MESSAGE_LENGTH; most = Math.floor(most * 0.8))
     yield left.map((each) => ({ ...each, message: each.message && ascii(each.message, most) }))
   for (let count = left.length; count >= 0; count -= 1)
     yield left.slice(0, count).map(({ metric, reason }) => ({ metric, reason }))

@@ -8,7 +8,7 @@ import { differencesFrom, listObservers } from '../rules/observer-difference.ts'
 import {
   hasRoom,
   injectedBefore,
-  lackedBefore,
+  lackedIn,
   MAX_STATUS_LENGTH,
   readStatus,
   reasonIn,
@@ -99,9 +99,7 @@ function readAnswer({ metadata, spec }: Fields, catalog: Catalog): MissedPodReas
   const fields = fieldsOrNone(spec)
   const isAltered = findDrift(fields, metrics, variablesBefore(annotations)).length > 0
   if (isAltered || differs(fields, metrics, status?.catalog, catalog)) return 'altered'
-  const isUnavailable = lackedBefore(annotations).some(
-    ({ reason }) => reason === 'observer-unavailable',
-  )
+  const isUnavailable = lackedIn(status).some(({ reason }) => reason === 'observer-unavailable')
   return isUnavailable ? 'observer-unavailable' : undefined
 }
 

@@ -8,7 +8,7 @@ import {
   describeLacked,
   injectedBefore,
   type LackedMetric,
-  lackedBefore,
+  lackedIn,
   readStatus,
   variablesBefore,
 } from '../../core/status.ts'
@@ -75,7 +75,7 @@ function observed(
   }
   const status = readStatus(annotations)
   const counters = asText(status?.counters) ?? 'unknown'
-  const left = lackedBefore(annotations)
+  const left = lackedIn(status)
   return { ...observers, outcome: 'injected', counters, left, isCompared: catalog !== undefined }
 }
 

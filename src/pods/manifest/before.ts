@@ -7,7 +7,7 @@ import {
   fieldsOrNone,
   parseFields,
 } from '../../core/kubernetes/json.ts'
-import { injectedStatus, lackedBefore } from '../../core/status.ts'
+import { injectedStatus, lackedIn } from '../../core/status.ts'
 import type { Extension } from './extend.ts'
 import { at, ManifestError, type ManifestPosition } from './manifest-error.ts'
 import type { Manifest } from './read.ts'
@@ -117,12 +117,13 @@ export function remember(
   place: ManifestPosition,
 ): string {
   const before = { ...now, ...rememberedIn(template) }
-  const { left: _, ...fields } = fieldsOrNone(JSON.parse(status))
+  const written = fieldsOrNone(JSON.parse(status))
+  const { left: _, ...fields } = written
   const variables = joinVariables(template, readTemplateStatus(template), fields, target)
   const keys = Object.keys(before)
   const remembered = injectedStatus(
     { ...fields, ...(variables.length > 0 && { variables }), ...(keys.length > 0 && { before }) },
-    lackedBefore({ [STATUS_KEY]: status }),
+    lackedIn(written),
   )
   if (remembered !== undefined) return remembered
   const what =

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { UNKNOWN_BODY } from '../../../src/core/body-scan.ts'
 import { buildCatalog } from '../../../src/core/catalog.ts'
-import { lackedBefore, leftStatus } from '../../../src/core/status.ts'
+import { lackedIn, leftStatus, readStatus } from '../../../src/core/status.ts'
 import { ascii } from '../../../src/core/text/printable.ts'
 import {
   askingPod,
@@ -216,13 +216,12 @@ t.test('a pod without room for left metrics is injected, and the status omits th
   t.strictSame([...new Set(seen)], ['metric reason message', 'metric reason', 'none', 'too-large'])
 })
 
-t.test('lackedBefore() reads the left metrics of an injected pod', async (t) => {
+t.test('lackedIn() reads the left metrics of an injected pod', async (t) => {
   const { pod } = ride(wrongly(['lmp']))
-  t.match(lackedBefore(pod.metadata.annotations), [
+  t.match(lackedIn(readStatus(pod.metadata.annotations)), [
     { metric: 'lmp', reason: 'unknown-metric', message: /"lmp" is not a metric/ },
   ])
-  const forged = (left: unknown, outcome = 'injected') =>
-    lackedBefore({ [KEY]: JSON.stringify({ outcome, left }) })
+  const forged = (left: unknown, outcome = 'injected') => lackedIn({ outcome, left })
   for (const left of [undefined, 7, {}, [7, null, {}], [{ metric: 7, reason: 'quota' }]])
     t.strictSame(forged(left), [])
   t.strictSame(forged([{ metric: 'lmp', reason: 'nobody' }]), [])
