@@ -73,10 +73,10 @@ function findTakenName(
 ): MetricProblem | undefined {
   const { name } = asked.metric
   if (hasContainer(pod, name)) return nameTaken(containerTakes(name, 'a requested metric'))
-  const installers = listInstallers(earlier)
+  const installers = listInstallers([...earlier, asked])
   const other = installers.find((one) => installerName(one) === name)
   if (other !== undefined) return nameTaken(`metric ${name} has the name of ${roleOf(other)}`)
-  if (!listInstallers([...earlier, asked]).includes(name)) return undefined
+  if (!installers.includes(name)) return undefined
   const installer = installerName(name)
   if (hasContainer(pod, installer)) return nameTaken(containerTakes(installer, roleOf(name)))
   const isMetric = earlier.some(({ metric }) => metric.name === installer)
