@@ -23,7 +23,7 @@ import {
   wasInjectedByOther,
 } from './rules/earlier-observers.ts'
 import { findDefaultTarget } from './rules/injected-containers.ts'
-import { findFirstLeft, type LeftMetric } from './rules/left-metric.ts'
+import { findDecisive, type LeftMetric } from './rules/left-metric.ts'
 import type { RuleSource } from './rules/namespace-policy.ts'
 import { divideMetrics } from './rules/observable-metrics.ts'
 import { operatorConflict } from './rules/operator-conflict.ts'
@@ -126,9 +126,8 @@ function decideObservers(ride: InjectionContext): Decision {
   const malformed = toolTarget && findListProblem(toolTarget)
   if (malformed !== undefined) return leave('invalid-pod', malformed)
   const { observers, left } = resolveMetrics(ride, target, toolTarget)
-  const first = findFirstLeft(left)
-  if (first !== undefined && (observers.length === 0 || request.onError === 'deny'))
-    return leaveOrDeny(request.onError, first.reason, first.message)
+  const decisive = findDecisive(left, observers.length, request.onError === 'deny')
+  if (decisive !== undefined) return leaveOrDeny(request.onError, decisive.reason, decisive.message)
   const forwarding = selectForwarded(pod.metadata, { ...request, metrics: observers })
   return decideInjection(ride, { observers, left, target, forwarding })
 }

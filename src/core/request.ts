@@ -4,7 +4,7 @@ import { ANNOTATIONS_LIMIT, DOMAIN, KEYS, STATUS_KEY } from './keys.ts'
 import { type EnvVar, plain } from './kubernetes/environment.ts'
 import type { Fields } from './kubernetes/json.ts'
 import type { MetricReason, Reason } from './reasons.ts'
-import type { LeftMetric } from './rules/left-metric.ts'
+import { findDecisive, type LeftMetric } from './rules/left-metric.ts'
 import {
   isDefaultWord,
   isExclusionWord,
@@ -176,9 +176,8 @@ function readTerms(
   })
   const metrics = read.filter((each) => 'isDefault' in each)
   const left = read.filter((each) => 'reason' in each)
-  const [first] = left
-  if (first !== undefined && (metrics.length === 0 || onError === 'deny'))
-    return { reason: first.reason, message: first.message }
+  const decisive = findDecisive(left, metrics.length, onError === 'deny')
+  if (decisive !== undefined) return { reason: decisive.reason, message: decisive.message }
   return {
     metrics,
     left,

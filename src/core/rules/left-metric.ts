@@ -13,11 +13,20 @@ export interface LeftMetric extends MetricProblem {
 }
 
 /**
- * Returns the metric whose reason stands for all of them if a pod gets no metric: the one that the
- * earliest rule left. Undefined if no metric was left.
+ * Returns the left metric whose reason leaves or denies the pod: the one that the earliest rule
+ * left, if the pod gets no other metric or must get all of them.
+ *
+ * @param others the number of the other metrics
+ * @param mustGetAll whether the request has `on-error: deny`
+ * @returns undefined if the pod gets the other metrics
  */
-export function findFirstLeft(left: readonly LeftMetric[]): LeftMetric | undefined {
-  const placeOf = ({ reason }: LeftMetric) =>
+export function findDecisive<Metric extends LeftMetric>(
+  left: readonly Metric[],
+  others: number,
+  mustGetAll: boolean,
+): Metric | undefined {
+  if (others > 0 && !mustGetAll) return undefined
+  const placeOf = ({ reason }: Metric) =>
     RULES.findIndex(({ name }) => name === REASONS[reason].rule)
   return left.toSorted((one, other) => placeOf(one) - placeOf(other))[0]
 }
