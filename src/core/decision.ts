@@ -78,6 +78,11 @@ export interface Installer extends Pick<Observer, 'securityContext' | 'resources
  */
 export type Stripped = readonly number[]
 
+/** Returns the requested metrics that an injected pod does not get; none for other decisions. */
+export function leftIn(decision: Decision): readonly LeftMetric[] {
+  return decision.outcome === 'injected' ? decision.left : []
+}
+
 /** Returns the decision to admit a pod without new observers. */
 export function leave(reason: Reason, message: string = REASONS[reason].sentence): Left {
   return { outcome: 'left', reason, message }

@@ -1,4 +1,4 @@
-import type { Decision, Denied, Left } from '../../core/decision.ts'
+import { type Decision, type Denied, type Left, leftIn } from '../../core/decision.ts'
 import { STATUS_KEY } from '../../core/keys.ts'
 import { REASONS, type Reason } from '../../core/reasons.ts'
 import type { PodReview } from '../../core/review-pod.ts'
@@ -184,7 +184,7 @@ function answered(known: ConclusionFacts): Conclusion {
   }
   return {
     outcome: 'injected',
-    ...withLeft('left' in decision ? decision.left : []),
+    ...withLeft(leftIn(decision)),
     conclusion: injectedSentence(decision, facts, isPerPod),
   }
 }
@@ -202,7 +202,7 @@ function isThere(decision: Decision): boolean {
 
 function injectedSentence(decision: Decision, { webhook }: Facts, isPerPod: boolean): string {
   const names = 'observers' in decision ? decision.observers.map(({ metric }) => metric.name) : []
-  const without = 'left' in decision ? lacking(decision.left) : ''
+  const without = lacking(leftIn(decision))
   const where = webhook === undefined ? ' if the webhook is called' : ''
   const which = isPerPod ? ', depending on its index' : ''
   return `The pod would be injected with ${names.join(', ')}${where}${which}${without}.`

@@ -1,4 +1,5 @@
 import type { Reason } from '../../core/reasons.ts'
+import type { LeftMetric } from '../../core/rules/left-metric.ts'
 import type { Cause } from './causes.ts'
 
 /**
@@ -29,4 +30,9 @@ export function find(
 /** Builds a finding that prevents observers. */
 export function stop(name: string, reason: Reason | Cause, sentence: string): Finding {
   return { name, verdict: 'no', reason, sentence }
+}
+
+/** Describes a requested metric that a pod does not get, in a finding of the rule that left it. */
+export function describeWithout({ metric, message }: Pick<LeftMetric, 'metric' | 'message'>) {
+  return `without ${metric}: ${message}`
 }

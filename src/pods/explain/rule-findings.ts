@@ -1,10 +1,10 @@
-import type { Decision } from '../../core/decision.ts'
+import { type Decision, leftIn } from '../../core/decision.ts'
 import { type DecisionRule, REASONS, type Reason, RULES } from '../../core/reasons.ts'
 import type { Request } from '../../core/request.ts'
 import type { LeftMetric } from '../../core/rules/left-metric.ts'
 import { listOverlaps } from '../../core/rules/overlapping-metrics.ts'
 import type { UncheckedRules } from './facts.ts'
-import { type Finding, find, stop } from './finding.ts'
+import { describeWithout, type Finding, find, stop } from './finding.ts'
 import { selectionFinding } from './selection-findings.ts'
 
 /** The reason that prevented observers, and its message. */
@@ -54,7 +54,7 @@ function passed(rule: DecisionRule, facts: RuleFacts): Finding {
   if (rule.name === 'selection')
     return selectionFinding(rule.name, request, decision, facts.dependsOnPod)
   if (rule.name === 'request') return requestFinding(request)
-  const left = decision.outcome === 'injected' ? leftBy(rule, decision.left) : []
+  const left = leftBy(rule, leftIn(decision))
   if (left.length === 0) return find(rule.name, 'ok', rule.passed)
   return find(rule.name, 'look', left.join('; '))
 }
@@ -62,7 +62,7 @@ function passed(rule: DecisionRule, facts: RuleFacts): Finding {
 /** Returns a sentence for each metric that a rule left. */
 function leftBy({ name }: DecisionRule, left: readonly LeftMetric[]): readonly string[] {
   const own = left.filter(({ reason }) => REASONS[reason].rule === name)
-  return own.map(({ metric, message }) => `without ${metric}: ${message}`)
+  return own.map(describeWithout)
 }
 
 /**
@@ -72,7 +72,7 @@ function leftBy({ name }: DecisionRule, left: readonly LeftMetric[]): readonly s
 function requestFinding(request: Request): Finding {
   if (request.kind !== 'asked') return find('request', 'ok', 'valid')
   const problems = [
-    ...request.left.map(({ metric, message }) => `without ${metric}: ${message}`),
+    ...request.left.map(describeWithout),
     ...listOverlaps(request.metrics.map(({ metric }) => metric)),
   ]
   const sentence = [described(request), ...problems].join('; ')

@@ -4,7 +4,7 @@ import { type Fields, fieldsOrNone } from '../../core/kubernetes/json.ts'
 import type { Request } from '../../core/request.ts'
 import { selectsPods } from '../../core/rules/pod-selection.ts'
 import type { Facts } from './facts.ts'
-import { type Finding, find } from './finding.ts'
+import { describeWithout, type Finding, find } from './finding.ts'
 
 /** Reports whether the observers depend on the index of each pod; a template has none. */
 export function dependsOnPod({ isTemplate }: Facts, request: Request): boolean {
@@ -47,8 +47,7 @@ export function selectionFinding(
   if (isOpen) return find(name, 'look', 'decided for each pod when it is created')
   const others = decision.outcome === 'injected' ? decision.others : []
   if (others.length > 0) {
-    const sentences = others.map(({ metric, message }) => `without ${metric}: ${message}`)
-    return find(name, 'look', sentences.join('; '))
+    return find(name, 'look', others.map(describeWithout).join('; '))
   }
   const isChosen = request.kind === 'asked' && selectsPods(request)
   return find(name, 'ok', isChosen ? 'the pod is selected' : 'all pods are selected')

@@ -1,4 +1,4 @@
-import type { Decision, Left } from '../../core/decision.ts'
+import { type Decision, type Left, leftIn } from '../../core/decision.ts'
 import { asFields, asText, fieldsOrNone, listOrNone } from '../../core/kubernetes/json.ts'
 import { REASONS } from '../../core/reasons.ts'
 import { listInjectionWarnings as listWarnings } from '../../core/review-pod.ts'
@@ -26,7 +26,7 @@ export function listProblems({ outcomes }: InjectedManifest): readonly string[] 
 
 function problemsIn(decision: Decision): readonly Pick<Left, 'reason' | 'message'>[] {
   if (decision.outcome === 'denied') return [decision]
-  const found = 'reason' in decision ? [decision] : 'left' in decision ? decision.left : []
+  const found = 'reason' in decision ? [decision] : leftIn(decision)
   return found.filter(({ reason }) => REASONS[reason].isErrorInManifest)
 }
 
