@@ -48,6 +48,25 @@ t.test('where the time outside of MPI went', async (t) => {
   }
 })
 
+t.test('who used the processors for which threads waited', async (t) => {
+  const findingOf = (folder: string) => assessRecorded(folder).found.findings[0]
+  const [own, others] = [findingOf('oversubscribed'), findingOf('neighbor')]
+  t.match(
+    own?.sentence,
+    /but the pod has more busy threads than processors: its threads used 93\.3 % of the 2 processors/,
+  )
+  t.match(own?.advice, /^Start no more processes and threads than the pod has processors /)
+  t.match(
+    others?.sentence,
+    /but processes outside of the pod used its processors: the pod used 5\.84 % of the 2 processors/,
+  )
+  t.match(others?.advice, /^Request as many processors as the processes use /)
+  for (const folder of ['oversubscribed', 'neighbor']) {
+    const [{ cause = '?' } = {}] = findingOf(folder)?.pods ?? []
+    t.match(assessRecorded(folder).verdict, `: ${cause} (platform 0.`)
+  }
+})
+
 const SEEN = 'MPI, processors, memory, network traffic'
 const NOT_STORAGE = 'Not looked at: storage.'
 const NOT_MPI = 'Not looked at: waiting in MPI (mpi-trace would show it), storage.'

@@ -1,7 +1,8 @@
 import type { ColumnReading } from '../evidence/column-reading.ts'
 import type { SectionColumns, Thing, ThingOf } from '../evidence/evidence.ts'
 import type { PodEvidence } from '../evidence/run-evidence.ts'
-import { RUNNING_COUNTERS, RUNNING_SAMPLES } from '../findings/cpu-rules.ts'
+import { RUNNING_SAMPLES } from '../findings/cpu-rules.ts'
+import { RUNNING_COUNTERS } from '../findings/placed-process.ts'
 import type { RunningShares } from './mpi-factors.ts'
 
 /** The columns about running and waiting for a processor. */

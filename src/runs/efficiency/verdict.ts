@@ -250,22 +250,17 @@ function causeText(
 function platformText(findings: readonly RunFinding[]): string {
   const found = findings.filter(({ rule }) => rule in PLATFORM_CAUSES)
   const [worst] = [...found].sort((a, b) => (b.lost ?? 0) - (a.lost ?? 0))
-  const isOther = worst?.rule === 'waiting-for-cpu' && !isShared(worst)
-  if (worst === undefined || isOther) return 'threads waited for a processor'
-  return PLATFORM_CAUSES[worst.rule] ?? 'threads waited for a processor'
+  const cause = worst && (worst.pods[0]?.cause ?? PLATFORM_CAUSES[worst.rule])
+  return cause ?? WAITED
 }
 
+const WAITED = 'threads waited for a processor'
+
+/** The causes of findings that name none themselves. */
 const PLATFORM_CAUSES: Partial<Record<RunFinding['rule'], string>> = {
   throttled: 'the CPU limit kept threads from running',
   'pinned-to-same-core': 'processes were bound to the same processor',
-  'waiting-for-cpu': 'the processors of the node were shared',
-}
-
-/** Reports whether threads waited although no limit kept them from running. */
-function isShared({ pods }: RunFinding): boolean {
-  return pods.every(({ cause, facts }) => {
-    return cause === undefined && !facts.some(({ name }) => name === 'percent_wait')
-  })
+  'waiting-for-cpu': WAITED,
 }
 
 /** Returns the finding that lost the most time, or if there is none, the first risk. */

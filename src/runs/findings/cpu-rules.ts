@@ -28,18 +28,14 @@ import {
 } from '../rules/rule.ts'
 import { factIn, factText, thingsOf } from '../rules/sentence.ts'
 import { MIN_SECONDS, percentOf, timeLost } from '../rules/time-lost.ts'
+import { ALLOWED, RUNNING_COUNTERS } from './placed-process.ts'
 import { processorTimes } from './processor-time.ts'
+import { OTHERS, POD_ITSELF, processorUse, THREADS } from './processor-users.ts'
 
 const CONTAINER = {
   metric: PRESSURE.name,
   section: 'container',
   columns: ['nr_periods', 'nr_throttled', 'throttled', 'cpu_usage', 'cpu_limit'],
-} as const satisfies SectionColumns
-/** The counters of running and of waiting for a processor, of each process. */
-export const RUNNING_COUNTERS = {
-  metric: PRESSURE.name,
-  section: 'process',
-  columns: ['run_delay', 'cpu_time'],
 } as const satisfies SectionColumns
 /** The samples of running and of waiting for a processor, of each process. */
 export const RUNNING_SAMPLES = {
@@ -162,6 +158,9 @@ const SAMPLED = 'percent_wait'
 /** The name of a fact: the CPU time of the pod, compared with the limit of the whole pod. */
 const POD_USE = 'used of the limit of the whole pod'
 
+/** The name of a fact: the CPU time of the pod, compared with the processors for which it waited. */
+const OWN_USE = 'used of these processors by the pod'
+
 /**
  * The part of the limit of the whole pod, in percent, from which the limit is named as the cause. A
  * pod whose threads wait because the limit is used up uses nearly all of the limit. The number is
@@ -169,7 +168,7 @@ const POD_USE = 'used of the limit of the whole pod'
  */
 const LIMIT_USED = 90
 
-/** The cause, as the sentence names it. */
+/** A cause, as the sentence names it. */
 const POD_USED_UP = 'the whole pod used up its CPU limit'
 
 type WaitFinding = PodFinding<keyof typeof WAITING_FACTS>
@@ -181,6 +180,8 @@ const WAITING_FACTS = {
   [SAMPLED]: 'percent',
   [POD_LIMIT]: 'cores',
   [POD_USE]: 'percent',
+  'processors allowed': 'cores',
+  [OWN_USE]: 'percent',
 } as const satisfies FactUnits
 
 /**
@@ -188,7 +189,8 @@ const WAITING_FACTS = {
  * CPU limit kept threads from running as waiting. With the columns of the metric pressure, this
  * time is subtracted; otherwise the finding names both causes. The kernel does not count throttling
  * by the limit of the whole pod as throttling of a container. If the pod used nearly all of this
- * limit, the limit is the cause. The rows do not show which processors were busy.
+ * limit, the limit is the cause. Otherwise the processors on which the threads may run, and the CPU
+ * time of the pod, show who used them.
  *
  * Source of the measure: Brendan Gregg, "USE Method: Linux Performance Checklist", which names the
  * second field of /proc/PID/schedstat for the saturation of CPUs. The method gives no number. A
@@ -218,27 +220,47 @@ export const WAITING_FOR_CPU = defineRule({
     return `waited for a CPU for ${waited} of the run: ${who} could run, but ${reasonFor(worst)}`
   },
   facts: WAITING_FACTS,
-  reads: [RUNNING_COUNTERS, CONTAINER, RUNNING_SAMPLES],
+  reads: [RUNNING_COUNTERS, CONTAINER, RUNNING_SAMPLES, ALLOWED, THREADS],
   isHindrance: true,
   explains: [EXPLAINS_IDLE],
   advice:
-    'Start fewer processes on the node, or request as many processors as the processes use ' +
-    '(resources.requests.cpu), so that the scheduler places fewer pods there. If the finding ' +
-    'names the CPU limit of the whole pod, raise it (spec.resources). If processors of the node ' +
-    'were free, look for threads that are bound to the same ones.',
+    'Request as many processors as the processes use (resources.requests.cpu), and start no more ' +
+    'processes and threads than these.',
+  adviceByCause: {
+    [POD_USED_UP]:
+      'Raise the CPU limit of the whole pod (spec.resources), or start fewer processes and threads.',
+    [POD_ITSELF]:
+      'Start no more processes and threads than the pod has processors (mpirun -np, ' +
+      'OMP_NUM_THREADS).',
+    [OTHERS]:
+      'Request as many processors as the processes use (resources.requests.cpu), so that the ' +
+      'scheduler places fewer pods on the node.',
+  },
   plots: [plot(RUNNING_COUNTERS, 'run_delay'), plot(RUNNING_SAMPLES, 'percent_wait')],
 })
 
 function reasonFor(worst: Affected<keyof typeof WAITING_FACTS>): string {
   const { cause, facts } = worst
-  if (cause === POD_USED_UP)
-    return (
-      `${cause}: ${factIn(worst, POD_USE)} of ${factIn(worst, POD_LIMIT)}, ` +
-      'so that threads waited for its next period'
-    )
-  return facts.some(({ name }) => name === SAMPLED)
-    ? 'did not run immediately, or had used up the CPU limit (the metric pressure shows which)'
-    : 'did not run immediately'
+  switch (cause) {
+    case POD_USED_UP:
+      return (
+        `${cause}: ${factIn(worst, POD_USE)} of ${factIn(worst, POD_LIMIT)}, ` +
+        'so that threads waited for its next period'
+      )
+    case POD_ITSELF:
+      return `${cause}: its threads used ${ownUse(worst)} on which they may run`
+    case OTHERS:
+      return `${cause}: the pod used ${ownUse(worst)} on which it may run`
+    default:
+      return facts.some(({ name }) => name === SAMPLED)
+        ? 'did not run immediately, or had used up the CPU limit (the metric pressure shows which)'
+        : 'did not run immediately'
+  }
+}
+
+/** Returns a part of processors: `5.84 % of the 2 processors`. */
+function ownUse(worst: Affected<keyof typeof WAITING_FACTS>): string {
+  return `${factIn(worst, OWN_USE)} of the ${factIn(worst, 'processors allowed')}`
 }
 
 /** Returns how much of the limit of the whole pod was used, in percent; null without a limit. */
@@ -328,20 +350,30 @@ function findWait(
 ): WaitFinding | undefined {
   const part = percentOf(lost, pod.elapsed)
   if (part < WAITING_FOR_CPU.threshold.value || lost < MIN_SECONDS) return undefined
-  const use = podUse(pod)
+  const { cause, facts } = causeOfWaiting(pod, isSampled)
   return {
     things: [name],
     lost,
-    ...(use !== null && use >= LIMIT_USED ? { cause: POD_USED_UP } : {}),
+    ...(cause === undefined ? {} : { cause }),
     facts: listFacts(WAITING_FACTS, {
       'time waiting': part,
       'waiting, summed over threads': waited,
       'CPU time': ran,
       [SAMPLED]: isSampled ? part : null,
-      [POD_LIMIT]: pod.podLimits?.cpu ?? null,
-      [POD_USE]: use,
+      ...facts,
     }),
   }
+}
+
+/** Returns why the threads of a pod waited, as far as it is known, and the numbers that show it. */
+function causeOfWaiting(pod: PodEvidence, isSampled: boolean) {
+  const use = podUse(pod)
+  const limit = { [POD_LIMIT]: pod.podLimits?.cpu ?? null, [POD_USE]: use }
+  if (use !== null && use >= LIMIT_USED) return { cause: POD_USED_UP, facts: limit }
+  const processors = isSampled ? undefined : processorUse(pod)
+  if (processors === undefined) return { facts: limit }
+  const { allowed, used, cause } = processors
+  return { cause, facts: { ...limit, 'processors allowed': allowed, [OWN_USE]: used } }
 }
 
 /**

@@ -185,7 +185,7 @@ function buildFinding(
   scope: RunFinding['scope'],
   run: RunEvidence,
 ): RunFinding {
-  const { name, title, severity, threshold, advice, isRelative = false } = rule
+  const { name, title, severity, threshold, isRelative = false } = rule
   const pods = [...affected].sort(compareLoss)
   const [worst] = pods as [Affected]
   return {
@@ -197,7 +197,7 @@ function buildFinding(
     scope,
     pods,
     threshold,
-    advice,
+    advice: rule.adviceByCause?.[worst.cause ?? ''] ?? rule.advice,
     plot: plotOf(rule, run, worst.pod),
     isRelative,
   }

@@ -58,6 +58,10 @@ const KILLED_FACTS = {
   ...LIMIT_FACTS,
 } as const satisfies FactUnits
 
+/** The causes, as the sentence names them. */
+const AT_LIMIT = 'the container reached its memory limit'
+const NODE = 'the node or the whole pod ran out of memory, and not the container by itself'
+
 /**
  * Processes that the kernel killed because memory ran out. Since Kubernetes 1.28, on nodes with
  * cgroup version 2, the kubelet sets memory.oom.group: the kernel then kills all processes of the
@@ -108,6 +112,13 @@ export const OOM_KILLED = defineRule({
     'If the container reached its memory limit, raise it (resources.limits.memory), or use more ' +
     'pods with less data each. If the node ran out of memory, request the memory that the pods ' +
     'use (resources.requests.memory).',
+  adviceByCause: {
+    [AT_LIMIT]:
+      'Raise the memory limit (resources.limits.memory), or use more pods with less data each.',
+    [NODE]:
+      'Request the memory that the pods use (resources.requests.memory), so that the scheduler ' +
+      'places fewer pods on the node.',
+  },
   plots: [plot(CONTAINER, 'oom_kill'), plot(CONTAINER, 'memory_current')],
 })
 
@@ -118,10 +129,6 @@ const STATUS_UNKNOWN =
 type KillFinding = PodFinding<keyof typeof KILLED_FACTS>
 
 type Container = ThingOf<typeof CONTAINER>
-
-/** The causes, as the sentence names them. */
-const AT_LIMIT = 'the container reached its memory limit'
-const NODE = 'the node or the whole pod ran out of memory, and not the container by itself'
 
 function podsWithoutStatus({ pods }: RunEvidence, found: FoundPods): ReadonlyMap<string, string> {
   const killed = found.get(OOM_KILLED)

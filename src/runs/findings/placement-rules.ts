@@ -1,11 +1,5 @@
-import { need, plot, type SectionColumns, type Thing, type ThingOf } from '../evidence/evidence.ts'
-import {
-  growthOf,
-  lastOf,
-  nameOf,
-  type PodEvidence,
-  type RunEvidence,
-} from '../evidence/run-evidence.ts'
+import { need, plot, type SectionColumns, type ThingOf } from '../evidence/evidence.ts'
+import { growthOf, lastOf, nameOf, type RunEvidence } from '../evidence/run-evidence.ts'
 import { PRESSURE } from '../metrics/pressure/metric.ts'
 import { perPod } from '../rules/per-pod.ts'
 import {
@@ -18,16 +12,12 @@ import {
 } from '../rules/rule.ts'
 import { factIn, thingsOf } from '../rules/sentence.ts'
 import { MIN_SECONDS, percentOf, timeLost } from '../rules/time-lost.ts'
+import { ALLOWED, overlap, type Placed, placedIn, RUNNING_COUNTERS } from './placed-process.ts'
 
-const PROCESS = {
-  metric: PRESSURE.name,
-  section: 'process',
-  columns: ['run_delay', 'cpu_time'],
-} as const satisfies SectionColumns
 const PLACEMENT = {
   metric: PRESSURE.name,
   section: 'placement',
-  columns: ['cpus_allowed', 'cpus_allowed_count', 'numa', 'numa_remote'],
+  columns: ['numa', 'numa_remote'],
 } as const satisfies SectionColumns
 
 const PINNED_FACTS = {
@@ -50,7 +40,10 @@ export const PINNED = defineRule({
   severity: 'slowdown',
   area: 'processors',
   needs: [
-    [need(PLACEMENT, 'cpus_allowed', 'cpus_allowed_count'), need(PROCESS, 'run_delay', 'cpu_time')],
+    [
+      need(ALLOWED, 'cpus_allowed', 'cpus_allowed_count'),
+      need(RUNNING_COUNTERS, 'run_delay', 'cpu_time'),
+    ],
   ],
   threshold: {
     value: 10,
@@ -67,7 +60,7 @@ export const PINNED = defineRule({
     `waited for ${factIn(worst, 'time waiting')} of the run for a processor that it shares: ` +
     `${thingsOf(worst)} may only run on the same ${factIn(worst, 'processors allowed')}`,
   facts: PINNED_FACTS,
-  reads: [PLACEMENT, PROCESS],
+  reads: [ALLOWED, RUNNING_COUNTERS],
   isHindrance: true,
   explains: [
     {
@@ -81,18 +74,10 @@ export const PINNED = defineRule({
     'Bind each process to a processor of its own. MPI launchers in several pods of a node do not ' +
     'know of each other: turn their binding off (mpirun --bind-to none), or let Kubernetes ' +
     "assign processors to the pods (the kubelet's static CPU manager policy).",
-  plots: [plot(PROCESS, 'run_delay')],
+  plots: [plot(RUNNING_COUNTERS, 'run_delay')],
 })
 
 type PinnedPod = Affected<keyof typeof PINNED_FACTS>
-
-/** A process with its placement. */
-interface Placed {
-  readonly pod: PodEvidence
-  readonly process: ThingOf<typeof PROCESS>
-  readonly cpus: string
-  readonly count: number
-}
 
 function findPinned({ pods }: RunEvidence): readonly PinnedPod[] {
   const byPlace = new Map<string, Placed[]>()
@@ -118,20 +103,6 @@ function findPinned({ pods }: RunEvidence): readonly PinnedPod[] {
 /** Returns the node, within which processes are compared; the log if the rows name no node. */
 function nodeOf({ pod, process }: Placed): string {
   return pod.node ?? process.source
-}
-
-function placedIn(pod: PodEvidence): readonly Placed[] {
-  const placements = new Map(pod.things(PLACEMENT).map((thing) => [idOf(thing), thing] as const))
-  return pod.things(PROCESS).flatMap((process) => {
-    const own = placements.get(idOf(process))
-    const cpus = own?.readings.get('cpus_allowed')?.text ?? null
-    const count = own === undefined ? null : lastOf(own, 'cpus_allowed_count')
-    return cpus === null || count === null ? [] : [{ pod, process, cpus, count }]
-  })
-}
-
-function idOf({ source, container, program, pid }: Thing): string {
-  return `${source}\n${container}\n${program}\n${pid}`
 }
 
 /** Returns the pods of processes that kept each other from running for a tenth of the run. */
@@ -182,23 +153,6 @@ function othersTime(one: Placed, mates: readonly Placed[]): number {
     seconds += ran * overlap(other.process, one.process)
   }
   return seconds / one.count
-}
-
-/** Returns the part of the first process's life in which the second one existed, from 0 to 1. */
-function overlap(first: Thing, second: Thing): number {
-  const [from, to] = timesOf(first)
-  const [otherFrom, otherTo] = timesOf(second)
-  const both = Math.min(to, otherTo) - Math.max(from, otherFrom)
-  return to > from ? Math.max(both, 0) / (to - from) : 0
-}
-
-/**
- * Returns the start and the end of a process in seconds since 1970, to compare processes of several
- * logs; in seconds since the first timepoint of the log if the rows have no dates.
- */
-function timesOf({ startedAt, from, to }: Thing): readonly [number, number] {
-  const start = startedAt ?? from
-  return [start, start + to - from]
 }
 
 /** Names the processes, with their pods if they belong to several pods. */

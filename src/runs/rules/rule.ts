@@ -178,6 +178,8 @@ export interface FindingRule<
   /** Returns a sentence about the worst pod, without the name of the pod at its start. */
   sentence(worst: Affected<NoInfer<FactName>>): string
   readonly advice: string
+  /** What to do instead if the cause is known, by the causes of the findings. */
+  readonly adviceByCause?: Readonly<Record<string, string>>
   /** Columns that show the finding over time. The report plots the first one that was read. */
   readonly plots: readonly PlottedColumn[]
 }

@@ -98,10 +98,7 @@ t.test('a low product of good factors has its worst factor', async (t) => {
 t.test('the findings name the reason for which threads waited', async (t) => {
   const textWith = (rule: keyof typeof CASES) =>
     verdictOf(mpi([0.45, 0.45], 0.5), { findings: found(rule) })
-  t.match(
-    textWith('waiting-for-cpu'),
-    /: the processors of the node were shared \(platform 0\.50\)/,
-  )
+  t.match(textWith('waiting-for-cpu'), /: threads waited for a processor \(platform 0\.50\)/)
   t.match(textWith('throttled'), /: the CPU limit kept threads from running \(platform 0\.50\)/)
   t.match(textWith('pinned-to-same-core'), /: processes were bound to the same processor \(/)
   t.match(textWith('waiting-for-cpu'), /Worst finding: Waiting for a CPU \(pod 3, 36 s\)\.$/)
