@@ -158,7 +158,7 @@ const SAMPLED = 'percent_wait'
 /** The name of a fact: the CPU time of the pod, compared with the limit of the whole pod. */
 const POD_USE = 'used of the limit of the whole pod'
 
-/** The name of a fact: the CPU time of the pod, compared with the processors for which it waited. */
+/** The name of a fact: the CPU time of the pod, in percent of that of the processors. */
 const OWN_USE = 'used of these processors by the pod'
 
 /**
@@ -228,7 +228,8 @@ export const WAITING_FOR_CPU = defineRule({
     'processes and threads than these.',
   adviceByCause: {
     [POD_USED_UP]:
-      'Raise the CPU limit of the whole pod (spec.resources), or start fewer processes and threads.',
+      'Raise the CPU limit of the whole pod (spec.resources), or start fewer processes and ' +
+      'threads.',
     [POD_ITSELF]:
       'Start no more processes and threads than the pod has processors (mpirun -np, ' +
       'OMP_NUM_THREADS).',

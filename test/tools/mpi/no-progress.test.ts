@@ -275,7 +275,8 @@ t.test(
   'openmpi: a job with a low limit of processor time has no finding',
   withCgroups(options, 'cpu'),
   async (t) => {
-    const cgroup = makeCgroup(t, 'cpu', { 'cpu.cfs_quota_us': '30000' })
+    // With this weight, the job reaches its limit on a busy machine, too.
+    const cgroup = makeCgroup(t, 'cpu', { 'cpu.cfs_quota_us': '30000', 'cpu.shares': '262144' })
     const before = ['sh', '-c', `${cgroup.enter}; exec "$0" "$@"`]
     const words = ['compute', '300']
     const job = {
