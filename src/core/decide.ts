@@ -10,7 +10,7 @@ import {
 import { DEFAULT_CONTAINER_KEY, KEYS, MIRROR_KEY, STATUS_KEY } from './keys.ts'
 import type { Fields } from './kubernetes/json.ts'
 import type { Container, Pod } from './kubernetes/pod.ts'
-import type { Mode, OnError, Request } from './request.ts'
+import type { Mode, OnError, Request, RequestedMetric } from './request.ts'
 import { buildObservers } from './rules/build-observer.ts'
 import { type CounterPrediction, predictCounters } from './rules/counters.ts'
 import {
@@ -99,6 +99,7 @@ function decideMissing(
     ...circumstances,
     pod,
     request: { ...request, metrics },
+    requested: ofPod.metrics,
     others,
     present,
   })
@@ -107,7 +108,10 @@ function decideMissing(
 /** A pod with a valid request, and the facts that the decision depends on. */
 interface InjectionContext extends Circumstances {
   readonly pod: Pod
+  /** The request, with only the metrics that the pod does not have yet. */
   readonly request: MetricRequest
+  /** The requested metrics of the pod, in the order of the request. */
+  readonly requested: readonly RequestedMetric[]
   /** The requested metrics that apply only to other pods. */
   readonly others: readonly UnselectedMetric[]
   /** The names of the observers that the pod already has. */
@@ -138,12 +142,15 @@ function resolveMetrics(
   target: Container,
   toolTarget: Fields | undefined,
 ): FittedMetrics {
-  const { pod, request, namespace, catalog } = ride
+  const { pod, request, requested, namespace, catalog } = ride
   const derived = deriveSecurityContext(target, pod)
   const present = ride.present.flatMap((name) => catalog.metrics.get(name) ?? [])
   const { metrics, left } = divideMetrics(request, { ...ride, derived, present, toolTarget })
-  const fitted = fitResources(namespace, pod, { ...request, metrics }, (kept) =>
-    buildObservers(kept, derived, pod),
+  const earlier = requested.filter(({ metric }) => ride.present.includes(metric.name))
+  const together = requested.filter((each) => metrics.includes(each) || earlier.includes(each))
+  const wanted = { mode: request.mode, metrics: together, present: earlier }
+  const fitted = fitResources(namespace, pod, wanted, (kept, bare) =>
+    buildObservers(kept, derived, bare),
   )
   return { ...fitted, left: [...request.left, ...left, ...fitted.left] }
 }

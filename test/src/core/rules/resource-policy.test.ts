@@ -66,6 +66,34 @@ t.test('a second review adds no metric that did not fit', async (t) => {
   }
 })
 
+t.test('a second review adds no metric that fits only beside earlier observers', async (t) => {
+  // Without limits, the pod would have none. With the limits of the catalog, only one metric fits.
+  // Beside that metric, another one without a limit would fit.
+  const resources = { requests: { cpu: '1' } }
+  const pod = askingPod({ resources }, { 'ridealong.dev/inject': 'perf-sysstat,io-sysstat' })
+  const place = { rules: ofPod('32Mi') }
+  const first = ride(pod, place)
+  t.strictSame(Object.keys(first.observers), ['perf-sysstat'])
+  t.strictSame(first.left, { 'io-sysstat': 'limit-range' })
+  const again = ride(first.pod, place)
+  t.equal(again.word, 'already-injected')
+  t.equal(again.isPatched, false)
+  const later = ride(first.pod, { rules: ofPod('64Mi') })
+  t.strictSame(Object.keys(later.observers), ['io-sysstat'], 'with other rules, it is added')
+  t.strictSame(later.left, {})
+})
+
+t.test('observers of an earlier review count once', async (t) => {
+  const place = { rules: quota('64Mi') }
+  const { pod } = ride(askingPod(), place)
+  const { metadata } = pod
+  const inject = { 'ridealong.dev/inject': 'perf-sysstat,io-sysstat' }
+  const annotations = { ...metadata.annotations, ...inject }
+  const later = ride({ ...pod, metadata: { ...metadata, annotations } }, place)
+  t.strictSame(Object.keys(later.observers), ['io-sysstat'])
+  t.strictSame(later.left, {})
+})
+
 t.test('with on-error: deny, a pod whose metrics do not fit together is denied', async (t) => {
   const deny = {
     'ridealong.dev/inject': 'perf-sysstat,io-sysstat',
