@@ -1,4 +1,5 @@
 import { asText } from '../../core/kubernetes/json.ts'
+import { minimum } from '../../lib/statistics.ts'
 import type { Evidence } from '../evidence/evidence.ts'
 import { describeEnd, isStopped } from '../findings/failure-rule.ts'
 import type { RowOrigin } from '../log/columns.ts'
@@ -67,7 +68,7 @@ export function readPodEnds(
       logs: own.map(([name]) => name),
       index: JSON.stringify([place.namespace, textsIn(own, 'owner')[0], place.pod_index]),
       role: place.pod_index?.replace(/[-\d]+$/, '') ?? '',
-      began: Math.min(...textsIn(own, 'started').map(Date.parse)),
+      began: minimum(textsIn(own, 'started').map((text) => Date.parse(text))) ?? Number.NaN,
       ended: Date.parse(container?.finishedAt ?? ''),
     }
   })

@@ -52,6 +52,11 @@ function halve(text: string): string {
   return `${lines.slice(0, lines.length >> 1).join('\n')}\n`
 }
 
+/** Leaves out when the observer of a log began. */
+function withoutStart(text: string): string {
+  return text.replace(/"started":"[^"]*",/, '')
+}
+
 const CASES: Readonly<Record<string, readonly [readonly Collected[], string, RegExp?]>> = {
   'all ranks called MPI_Finalize': [[{ file: MPI }, { file: VITALS }], 'finished'],
   'neither a status nor calls of MPI': [
@@ -146,6 +151,19 @@ const CASES: Readonly<Record<string, readonly [readonly Collected[], string, Reg
         ended: [end(1, { finishedAt: '2026-11-26T02:40:00Z' })],
       },
       { file: SECOND, pod_index: '0', pod: 'b', ended: [end(0)] },
+    ],
+    'unfinished',
+    /exit code 1/,
+  ],
+  'a pod failed, and it is not known when the other one of its index began': [
+    [
+      {
+        file: FIRST,
+        pod_index: '0',
+        pod: 'a',
+        ended: [end(1, { finishedAt: '2026-11-26T01:40:00Z' })],
+      },
+      { file: SECOND, pod_index: '0', pod: 'b', ended: [end(0)], change: withoutStart },
     ],
     'unfinished',
     /exit code 1/,
