@@ -2,7 +2,7 @@ import { findCause, type TimeCause } from './cause.ts'
 import { compareQuantities, type QuantityChange, type Side } from './change.ts'
 import { compareFindings, type FindingChange } from './finding-change.ts'
 import { compareParts, type PartChange } from './part-changes.ts'
-import { type ComparedRun, chooseTime, type TimeQuantity } from './run-facts.ts'
+import { type ComparedRun, chooseTime, TIME, type TimeQuantity } from './run-facts.ts'
 import { computeScaling, type Scaling } from './scaling.ts'
 import { countEnds, type SideEnds, withFinished } from './side-rules.ts'
 
@@ -57,7 +57,9 @@ function compareTwo(base: Side, other: Side, by: TimeQuantity): SideComparison {
       'missing',
     ),
   )
-  const time = all.find(({ quantity }) => quantity === by)
+  const timeBy = (name: TimeQuantity) => all.find(({ quantity }) => quantity === name)
+  // Two sides of which no run finished can lack the time by which the others are compared.
+  const time = timeBy(by) ?? timeBy(TIME)
   if (time === undefined) throw new Error('every run has a time, also if it is not known')
   const quantities = all.filter((change) => change !== time)
   const findings = compareFindings(base, other)

@@ -138,6 +138,14 @@ t.test('if all runs have recorded MPI, they are compared by its exact time', asy
   t.match(both.comparisons.map(headline), [/9\.5 s instead of 9 s from MPI_Init to MPI_Finalize/])
   const some = compareSides([recorded('A', 9), sideOf('B', [10, 10, 10, 10, 10])])
   t.match(some.comparisons, [{ time: { title: 'time', verdict: 'same' } }])
+  const crashed = { completion: { state: 'unfinished', reason: 'It crashed.' } } as const
+  const three = compareSides([
+    sideOf('A', TENS, crashed),
+    sideOf('B', TENS, crashed),
+    recorded('C', 9),
+  ])
+  const [neither, one] = three.comparisons.map(({ time }) => time.title)
+  t.strictSame([neither, one], ['time', 'since MPI_Init'], 'two sides without it have a time')
 })
 
 t.test('runs on different numbers of pods scale against the smallest', async (t) => {
