@@ -24,13 +24,18 @@ export function readStarts(logs: readonly InputLog[]): readonly PodStart[] {
     JSON.stringify([place.namespace, place.pod ?? name]),
   )
   const starts = [...pods.values()].flatMap((own) => splitStarts(own).map(podStart))
-  return starts.sort((a, b) => a.began - b.began)
+  return starts.sort((a, b) => sortTime(a) - sortTime(b))
+}
+
+/** Returns the time by which logs and starts are sorted: those without a date come last. */
+function sortTime({ began }: Pick<PodStart, 'began'>): number {
+  return Number.isNaN(began) ? Number.POSITIVE_INFINITY : began
 }
 
 /** Divides the logs of a pod: a start has one log of a metric, or several that overlap in time. */
 function splitStarts(logs: readonly InputLog[]): readonly (readonly InputLog[])[] {
   const starts: InputLog[][] = []
-  for (const log of [...logs].sort((a, b) => a.began - b.began)) {
+  for (const log of [...logs].sort((a, b) => sortTime(a) - sortTime(b))) {
     const current = starts.at(-1)
     const isAgain = current?.some(
       ({ place, ended }) => place.metric === log.place.metric && ended < log.began,

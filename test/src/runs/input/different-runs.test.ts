@@ -13,6 +13,8 @@ interface TestLog {
   readonly namespace?: string
   readonly metric?: string
   readonly file?: string
+  /** Whether its rows have a time without a date. */
+  readonly isUndated?: boolean
   /** The exit code of the container; undefined if the status of the pod is not known. */
   readonly exit?: number
 }
@@ -24,7 +26,8 @@ function entriesOf(log: TestLog): readonly Entry[] {
   const source = `${namespace}/${pod}/${metric}/${from}`
   const place = { source, metric, namespace, pod, node: null, pod_index: index }
   const row = (minutes: number, timepoint: number) => {
-    const time = new Date(NOON + minutes * 60_000).toISOString()
+    const date = new Date(NOON + minutes * 60_000).toISOString()
+    const time = log.isUndated === true ? date.slice(11, 19) : date
     const moment = { time, timepoint, seconds: 60 * (minutes - from), interval: null }
     return { kind: 'pod', section: 'tcp', ...place, ...moment } as Entry
   }
@@ -150,4 +153,13 @@ t.test('pods that are not of one run are two runs, and both are named', async (t
 t.test('the order of the files changes nothing', async (t) => {
   t.equal(describe(LATER, ONE)?.includes('lammps-0-a of Job/lammps (2026-11-26T12:00:00Z'), true)
   t.equal(describe({ ...LATER, exit: 0 }, { ...ONE, exit: 1 }), undefined)
+  const undated = { ...ONE, metric: 'network', isUndated: true }
+  const first = /lammps-0-a of Job\/lammps \(2026-11-26T12:00:00Z .*, and /
+  t.match(describe(LATER, { ...undated, pod: 'lammps-1-a', index: '1' }, ONE), first)
+  const again = { ...LATER, pod: ONE.pod, owner: 'StatefulSet/lammps' }
+  t.match(
+    describe(again, { ...undated, owner: again.owner }, { ...ONE, owner: again.owner }),
+    /lammps-0-a of StatefulSet\/lammps \(2026-11-26T12:00:00Z .*, and /,
+    'another start of a pod',
+  )
 })
