@@ -1,3 +1,4 @@
+import { asText } from '../../core/kubernetes/json.ts'
 import type { Gap } from '../findings/looked-at.ts'
 import type { ObservedPods } from '../log/entry.ts'
 import { describeObservedPods } from '../log/observed-pods.ts'
@@ -9,16 +10,26 @@ import type { CollectedRun, LogSource } from './gather.ts'
  * the logs of a workload differ, because pods were created while they were collected, the numbers
  * with the most pods are returned.
  */
-export function listObservedPods({ sources }: CollectedRun): readonly ObservedPods[] {
+export function listObservedPods(run: CollectedRun): readonly ObservedPods[] {
+  return [...observedByWorkload(run).values()]
+}
+
+/** Returns the same by namespace and workload. */
+function observedByWorkload({ sources }: CollectedRun): ReadonlyMap<string, ObservedPods> {
   const known = new Map<string, ObservedPods>()
-  for (const { place, log } of sources.values()) {
-    const observed = log?.observedPods
-    if (observed === undefined || observed === null) continue
-    const key = JSON.stringify([place.namespace, observed.workload])
+  for (const source of sources.values()) {
+    const [key, observed] = [workloadKey(source), source.log?.observedPods ?? null]
+    if (key === undefined || observed === null) continue
     const other = known.get(key)
     if (other === undefined || observed.total > other.total) known.set(key, observed)
   }
-  return [...known.values()]
+  return known
+}
+
+/** Returns the namespace and the workload of a log; undefined if `collect` counted no pods. */
+function workloadKey({ place, log }: LogSource): string | undefined {
+  const workload = log?.observedPods?.workload
+  return workload === undefined ? undefined : JSON.stringify([place.namespace, workload])
 }
 
 /** Returns the notices about workloads of which not all pods are observed. */
@@ -30,16 +41,31 @@ export function podNotices(run: CollectedRun): readonly string[] {
 }
 
 /**
- * Returns the pods of a run of which there is no log: as `collect` counted them, or those with an
- * index below that of another pod.
+ * Returns the pods of a run of which there is no log: of each workload as `collect` counted them,
+ * or those with an index below that of another pod.
  */
 export function unseenPods(run: CollectedRun): readonly Gap[] {
-  const names = new Set([...run.sources.values()].map(({ place }) => podKey(place)))
-  const counted = listObservedPods(run)
-  const total = counted.reduce((sum, one) => sum + one.total, 0)
-  if (counted.length === 0)
-    return missingPods([...run.sources.values()].map(({ place }) => place.pod_index))
-  return total > names.size ? [unseen(`${total - names.size} of ${total} pods`)] : []
+  const sources = [...run.sources.values()]
+  const counted = observedByWorkload(run)
+  if (counted.size === 0) return missingPods(sources.map(({ place }) => place.pod_index))
+  const pods = [...Map.groupBy(sources, ({ place }) => podKey(place)).values()]
+  // A pod whose logs lack their ends can be of any workload.
+  let missing = -pods.filter((logs) => logs.every(({ log }) => log === undefined)).length
+  let all = 0
+  for (const [workload, { total }] of counted) {
+    const own = pods.filter((logs) => logs.some((log) => workloadKey(log) === workload))
+    missing += Math.max(total - new Set(own.map(seenKey)).size, 0)
+    all += total
+  }
+  return missing > 0 ? [unseen(`${missing} of ${all} pods`)] : []
+}
+
+/** Identifies a pod as `countPods` of collect does: a pod and its retry count as one. */
+function seenKey(logs: readonly LogSource[]): string {
+  const [{ place }] = logs as [LogSource]
+  if (place.pod_index === null) return podKey(place)
+  const owner = logs.map(({ log }) => asText(log?.metadata.owner)).find(Boolean)
+  return JSON.stringify([owner, place.pod_index])
 }
 
 /** Returns the pods whose index is below that of another pod, and is not among the given ones. */
