@@ -4,7 +4,6 @@ import { basename, join } from 'node:path'
 import type { ClusterName } from '../../src/cluster/access.ts'
 import { WriteError } from '../../src/lib/write-error.ts'
 import { noticeSentences } from '../../src/runs/collect/notices.ts'
-import { findKnownKind } from '../../src/runs/collect/workload-kinds.ts'
 import { findRunFiles, type RowsOptions } from '../archive/storage/stored-run-files.ts'
 import { UsageError } from '../shared/errors.ts'
 import { STANDARD_INPUT } from '../shared/run-input.ts'
@@ -97,18 +96,13 @@ async function collectRun(
   const missing = sayMissing(gathered, session.say) + unread
   if (!gathered.some(({ missing, samples }) => missing === undefined || samples > 0))
     throw new UsageError(`no log of ${found.words} could be read`)
-  const isOneRun = !hasSeveralRuns(name)
+  // Each Job of a CronJob is a run of its own.
+  const isOneRun = !found.words.startsWith('cronjob/')
   return { files: [target], isOneRun, isRunning: !isOver, isWhole: missing === 0 }
 }
 
 function explain(error: unknown): never {
   throw error instanceof WriteError ? new UsageError(error.message) : error
-}
-
-/** Reports whether a workload can have several runs: each Job of a CronJob is one. */
-function hasSeveralRuns(name: string): boolean {
-  const [kind = ''] = name.toLowerCase().split('/')
-  return findKnownKind(kind, '')?.kind === 'CronJob'
 }
 
 /** Returns the names of runs for a text: of a file, only its last part. */

@@ -108,3 +108,42 @@ t.test('several runs in one report, and words that name no run, are refused', as
   ] as const)
     t.match(await run('report', ...words), { code: 2, out: '', err: `ridealong: ${sentence}` })
 })
+
+/** Two Jobs of a CronJob, each with a pod. */
+const JOBS = [29001234, 29001294].map((minutes, index) => {
+  const uid = (number: number) => `00000000-0000-4000-8000-0000${number}`
+  const kind = { apiVersion: 'batch/v1', kind: 'Job' }
+  const job = { ...kind, name: `nightly-${minutes}`, uid: uid(minutes) }
+  const cronJob = { ...kind, kind: 'CronJob', name: 'nightly', uid: uid(29000000) }
+  const ownedBy = (owner: object) => ({ ownerReferences: [{ ...owner, controller: true }] })
+  const { metadata, ...observed } = Object(pod({ index }))
+  const started = `METADATA START {"owner":"Job/${job.name}",`
+  return {
+    job: { metadata: { name: job.name, uid: job.uid, ...ownedBy(cronJob) } },
+    pod: { metadata: { ...metadata, ...ownedBy(job) }, ...observed },
+    log: [`${metadata.name}/perf-sysstat`, LOG.replace('METADATA START {', started)] as const,
+  }
+})
+
+t.test('the runs of a CronJob are several, however its kind is written', async (t) => {
+  const { run } = await place(t, {
+    pods: () => JOBS.map(({ pod }) => pod),
+    logs: Object.fromEntries(JOBS.map(({ log }) => log)),
+    others: {
+      '/apis/batch/v1': {
+        kind: 'APIResourceList',
+        resources: [{ name: 'jobs', kind: 'Job', namespaced: true }],
+      },
+      '/apis/batch/v1/namespaces/hpc/jobs': {
+        kind: 'PartialObjectMetadataList',
+        metadata: {},
+        items: JOBS.map(({ job }) => job),
+      },
+    },
+  })
+  for (const name of ['cronjob/nightly', 'cj/nightly', 'CronJobs.batch/nightly']) {
+    const { code, err } = await run('report', name)
+    t.equal(code, 2, name)
+    t.match(err, /the logs are of several runs: .* of Job\/nightly-29001234/)
+  }
+})
