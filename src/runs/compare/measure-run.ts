@@ -7,7 +7,6 @@ import { MPI_STORE } from '../metrics/mpi-trace/store.ts'
 import { assessRun } from '../report/assess.ts'
 import { type CollectedRun, newRun } from '../report/gather.ts'
 import { lossNotices } from '../report/notices.ts'
-import { readLogFacts } from '../report/programs/log-facts.ts'
 import type { FindingRule } from '../rules/rule.ts'
 import { measureEfficiency } from './efficiency-quantities.ts'
 import {
@@ -35,8 +34,7 @@ export function newComparedRun(descriptions: Descriptions): CollectedRun {
 /** Measures everything that a comparison needs to know about a run. @param name its files */
 export function measureRun(collected: CollectedRun, name: string): ComparedRun {
   const assessed = assessRun(collected)
-  const { run, podOf, pods, whole, found, efficiency, completion } = assessed
-  const logs = readLogFacts(whole, podOf)
+  const { run, podOf, pods, logs, whole, found, efficiency, completion } = assessed
   const jobs = joinJobs(storeOf(run.evidence.stores, MPI_STORE), podOf)
   const programs = readPrograms(whole, logs)
   const quantities = [

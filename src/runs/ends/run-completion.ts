@@ -69,7 +69,7 @@ export const END_RULES = [
   },
   {
     condition: 'a log lacks its end',
-    find: ({ pods, logs }) => describeCutLogs(pods, logs),
+    find: describeCutLogs,
   },
 ] as const satisfies readonly EndRule[]
 
@@ -137,23 +137,24 @@ function isRetried(pods: readonly PodEnd[]): boolean {
 }
 
 /**
- * Names the first log without its end. Of an observer that was started again, only the last log
+ * Returns the logs that lack their ends. Of an observer that was started again, only the last log
  * counts. The observer of a pod that served another one, such as a launcher, may still run.
  */
-function describeCutLogs(
-  pods: readonly PodEnd[],
-  logs: ReadonlyMap<string, RunOfObserver>,
-): string | undefined {
+export function cutLogs({ pods, logs }: Pick<EndFacts, 'pods' | 'logs'>): readonly RunOfObserver[] {
   const isServing = new Set(
     pods.flatMap((pod) => (pod.state === 'running' && isHelper(pod, pods) ? pod.logs : [])),
   )
   const lastRun = new Map<string, number>()
   for (const { observer, run } of logs.values())
     lastRun.set(observer, Math.max(run, lastRun.get(observer) ?? 0))
-  const cut = [...logs.values()].filter(({ log, observer, run, source }) => {
+  return [...logs.values()].filter(({ log, observer, run, source }) => {
     const isLast = lastRun.get(observer) === run && !isServing.has(log)
     return isLast && (source.log === undefined || source.log.cuts.includes(END_MISSING))
   })
+}
+
+function describeCutLogs(facts: EndFacts): string | undefined {
+  const cut = cutLogs(facts)
   const [first] = cut
   if (first === undefined) return undefined
   const more = cut.length === 1 ? '' : `, and those of ${cut.length - 1} other logs`

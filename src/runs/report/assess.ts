@@ -2,18 +2,22 @@ import { maximum } from '../../lib/statistics.ts'
 import { type Efficiency, runEfficiency } from '../efficiency/run-efficiency.ts'
 import { type RunSpan, type VerdictKind, verdict, verdictKind } from '../efficiency/verdict.ts'
 import { readPodEnds } from '../ends/pod-ends.ts'
-import { type RunCompletion, readCompletion, readProgramEnds } from '../ends/run-completion.ts'
+import {
+  cutLogs,
+  type RunCompletion,
+  readCompletion,
+  readProgramEnds,
+} from '../ends/run-completion.ts'
 import { groupByPod } from '../evidence/run-evidence.ts'
 import { type Findings, findFindings } from '../findings/evaluate.ts'
 import { findLookedAt, type LookedAt } from '../findings/looked-at.ts'
-import { END_MISSING } from '../log/run.ts'
 import { computeOffsets } from './align.ts'
 import type { CollectedRun } from './gather.ts'
 import { distinct } from './groups.ts'
 import { labelPods } from './labels.ts'
 import { unseenPods } from './observed-pods.ts'
 import { withChosenObservers } from './programs/chosen-observers.ts'
-import { readLogFacts } from './programs/log-facts.ts'
+import { type LogFacts, readLogFacts } from './programs/log-facts.ts'
 import type { Track } from './track.ts'
 
 /** A collected run in which nothing is measured twice. */
@@ -22,6 +26,8 @@ export interface ChosenRun {
   readonly run: CollectedRun
   readonly podOf: (source: string) => string
   readonly pods: readonly string[]
+  /** The facts about all logs, by their names. */
+  readonly logs: ReadonlyMap<string, LogFacts>
   /** The run with all observers. */
   readonly whole: CollectedRun
 }
@@ -29,7 +35,8 @@ export interface ChosenRun {
 /** Chooses one observer of each section and pod. */
 export function chooseRun(whole: CollectedRun): ChosenRun {
   const { podOf, pods } = podsIn(whole)
-  return { run: withChosenObservers(whole, podOf), podOf, pods, whole }
+  const logs = readLogFacts(whole, podOf)
+  return { run: withChosenObservers(whole, logs), podOf, pods, logs, whole }
 }
 
 /** How a run went. */
@@ -66,16 +73,16 @@ export interface RunTimes {
  */
 export function assessRun(collected: CollectedRun, span: RunSpan = 'whole'): AssessedRun {
   const chosen = chooseRun(collected)
-  const { run, podOf, pods, whole } = chosen
+  const { run, podOf, pods, logs, whole } = chosen
   const evidence = groupByPod(run.evidence, podOf)
   const found = findFindings(evidence, pods)
   const efficiency = runEfficiency(evidence)
   const times = readTimes(run)
   const { duration } = times
+  const ends = { pods: readPodEnds(whole.sources, whole.evidence, podOf), logs }
   const completion = readCompletion({
-    pods: readPodEnds(whole.sources, whole.evidence, podOf),
+    ...ends,
     programs: readProgramEnds(evidence),
-    logs: readLogFacts(whole, podOf),
     findings: found.findings,
   })
   const looked = findLookedAt(evidence, pods, found.notChecked, completion.state !== 'finished')
@@ -87,7 +94,7 @@ export function assessRun(collected: CollectedRun, span: RunSpan = 'whole'): Ass
     metrics: metricsIn(run),
     looked: { seen: looked.seen, gaps: [...unseenPods(whole), ...looked.gaps] },
     completion,
-    isCut: [...whole.sources.values()].some(({ log }) => log?.cuts.includes(END_MISSING) !== false),
+    isCut: cutLogs(ends).length > 0,
     span,
   }
   const said = { verdict: verdict(facts), kind: verdictKind(facts), looked: facts.looked }

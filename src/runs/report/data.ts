@@ -107,9 +107,9 @@ export function reportModel(
   span: RunSpan = 'whole',
 ): ReportModel {
   const assessed = assessRun(collected, span)
-  const { run, podOf, pods, whole, found, efficiency, times } = assessed
+  const { run, podOf, pods, logs, whole, found, efficiency, times } = assessed
   // The totals are chosen one by one, from the summaries and samples of all observers.
-  const groups = groupTracks(whole, podOf)
+  const groups = groupTracks(whole, podOf, logs)
   const { groups: kept, ...table } = programTable(run, groups)
   const { shown, plottedPods, ...parts } = plotRun(assessed, unit, groups)
   const { stores } = run.evidence

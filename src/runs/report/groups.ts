@@ -1,6 +1,6 @@
 import type { CollectedRun } from './gather.ts'
 import { chooseObserver } from './programs/chosen-observers.ts'
-import { type LogFacts, readLogFacts } from './programs/log-facts.ts'
+import type { LogFacts } from './programs/log-facts.ts'
 import { measurePrograms } from './programs/measurements.ts'
 import { chooseTotals, type NumberSource, type ProgramTotals } from './programs/program-totals.ts'
 import { REPORTED_TOTALS } from './programs/quantities.ts'
@@ -38,10 +38,13 @@ interface Growing {
 /**
  * Groups the processes by pod and program. Programs that appear only in the summary of an observer
  * have a group without processes.
+ *
+ * @param logs the facts about all logs, by their names
  */
 export function groupTracks(
   run: CollectedRun,
   podOf: (source: string) => string,
+  logs: ReadonlyMap<string, LogFacts>,
 ): readonly Group[] {
   const groups = new Map<string, Growing>()
   const group = (pod: string, program: string): Growing => {
@@ -51,7 +54,6 @@ export function groupTracks(
     groups.set(key, made)
     return made
   }
-  const logs = readLogFacts(run, podOf)
   const byProgram = Map.groupBy(run.processes.values(), ({ source, program }) =>
     JSON.stringify([podOf(source), program]),
   )

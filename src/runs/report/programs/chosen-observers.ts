@@ -7,7 +7,7 @@ import { sectionKey } from '../../evidence/evidence.ts'
 import { keepRows } from '../../evidence/kept-rows.ts'
 import type { CollectedRun } from '../gather.ts'
 import type { Track } from '../track.ts'
-import { type LogFacts, readLogFacts } from './log-facts.ts'
+import type { LogFacts } from './log-facts.ts'
 
 /** The tracks of one observer. */
 interface ObserverTracks extends QuantitySource {
@@ -48,13 +48,12 @@ type Place = Pick<Track, 'source' | 'container'>
  * observers of one metric in a pod, such as an injected and an attached one, measure the same, so
  * their rows are never added up. Findings, tables and plots read the rows that are kept.
  *
- * @param podOf returns the pod to which a log belongs
+ * @param logs the facts about all logs, by their names
  */
 export function withChosenObservers(
   run: CollectedRun,
-  podOf: (log: string) => string,
+  logs: ReadonlyMap<string, LogFacts>,
 ): CollectedRun {
-  const logs = readLogFacts(run, podOf)
   if (!hasSeveral([...logs.values()])) return run
   const { others, otherLogs } = findOthers(listTracks(run, logs), logs)
   const isKept = (section: string, thing: Place) => !others.has(placeKey(section, thing))

@@ -10,6 +10,8 @@ import { BUILT_IN_ROWS } from '../log/built-in.ts'
 /** A recorded log, and what `collect` knows of its pod. */
 interface Collected extends Omit<KnownOrigin, 'source'> {
   readonly file: string
+  /** The name of the log; the default is its number. */
+  readonly source?: string
   /** Changes the text of the log. */
   readonly change?: (text: string) => string
 }
@@ -20,19 +22,19 @@ const [FIRST, SECOND] = ['all-metrics/lammps-0.vitals.log', 'all-metrics/lammps-
 
 const same = (text: string) => text
 
-/** Returns how the run of these logs ended. */
-function completionOf(...logs: readonly Collected[]) {
+/** Returns how the run of these logs went. */
+function assessed(...logs: readonly Collected[]) {
   const run = newRun(BUILT_IN_ROWS)
-  for (const [index, { file, change = same, ...known }] of logs.entries()) {
+  for (const [index, { file, source, change = same, ...known }] of logs.entries()) {
     const text = readFileSync(new URL(`../../../logs/${file}`, import.meta.url), 'utf8')
     const entries: readonly Entry[] = readLog(
       change(text),
-      { source: `${index}.log`, ...known },
+      { source: source ?? `${index}.log`, ...known },
       BUILT_IN_ROWS,
     )
     for (const entry of entries) addEntry(run, entry)
   }
-  return assessRun(run).completion
+  return assessRun(run)
 }
 
 /** Returns the end of the container of a recorded log. */
@@ -172,9 +174,30 @@ const CASES: Readonly<Record<string, readonly [readonly Collected[], string, Reg
 
 for (const [name, [logs, state, reason]] of Object.entries(CASES)) {
   t.test(name, async (t) => {
-    const completion = completionOf(...logs)
+    const { completion } = assessed(...logs)
     t.equal(completion.state, state, completion.reason ?? '')
     if (reason !== undefined) t.match(completion.reason, reason)
     t.equal(completion.reason === null, state === 'finished')
   })
 }
+
+t.test('a log that may lack its end does not make the time of a run uncertain', async (t) => {
+  const whole = { file: FIRST, ended: [end(0)] }
+  const cut = { ...whole, change: halve }
+  const worker = { file: SECOND, pod_index: 'worker-0', ended: [], change: halve }
+  for (const [name, logs, isCut] of [
+    ['a log without its end', [cut], true],
+    [
+      'a log of an observer that was started again',
+      [
+        { ...cut, source: 'vitals.log' },
+        { ...whole, source: 'vitals.log#2' },
+      ],
+      false,
+    ],
+    ['a worker after its launcher', [{ ...whole, pod_index: 'launcher' }, worker], false],
+  ] as const) {
+    const { verdict } = assessed(...logs)
+    t.equal(verdict.startsWith('Took at least'), isCut, `${name}: ${verdict}`)
+  }
+})
