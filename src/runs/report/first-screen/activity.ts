@@ -1,4 +1,4 @@
-import { median } from '../../../lib/statistics.ts'
+import { maximum, median } from '../../../lib/statistics.ts'
 import { type SplitTimes, splitTimes } from '../../efficiency/mpi-factors.ts'
 import { podShares } from '../../efficiency/processor-factors.ts'
 import type { Efficiency } from '../../efficiency/run-efficiency.ts'
@@ -6,7 +6,7 @@ import { sharesOf } from '../../efficiency/running-shares.ts'
 import type { ProcessorWaits } from '../../metrics/mpi-trace/mpi-run.ts'
 import { type ActivityData, type Percent, STATES, type State } from './activity-data.ts'
 import { groupLines } from './line-groups.ts'
-import type { MpiSteps, PodSteps, ProcessSteps, ReadSteps } from './pod-steps.ts'
+import type { MpiSteps, PodSteps, ProcessSteps } from './pod-steps.ts'
 import { type Amounts, addAmounts, amountsOf, type Buckets, type RateStep } from './steps.ts'
 
 /** The most buckets of a line. */
@@ -38,7 +38,7 @@ export function activityData(
   const actors =
     basis === 'mpi'
       ? processes.map(({ pod, pid, mpiRank }) => ({
-          pod: pod,
+          pod,
           label: `${mpiRank}`,
           percents: processPercents(all.get(pod), pid, buckets),
         }))
@@ -81,7 +81,7 @@ function* allSteps(all: ReadonlyMap<string, PodSteps>): Generator<RateStep> {
 }
 
 /** Returns the percents of a pod: the parts of the time of its mean thread. */
-function podPercents({ processes, storage }: PodSteps, buckets: Buckets) {
+function podPercents({ processes, stalls, delays }: PodSteps, buckets: Buckets) {
   const ran = addAmounts(
     processes.map((one) => one.ran),
     buckets,
@@ -90,10 +90,7 @@ function podPercents({ processes, storage }: PodSteps, buckets: Buckets) {
     processes.map((one) => one.waited),
     buckets,
   )
-  const stored = addAmounts(
-    storage.map((one) => one.waited),
-    buckets,
-  )
+  const stored = addAmounts(stalls.length > 0 ? stalls : delays.map((one) => one.waited), buckets)
   return byState(buckets, (at) => {
     const elapsed = ran.covered[at] ?? 0
     const shares = podShares({
@@ -132,7 +129,7 @@ function processPercents(steps: PodSteps | undefined, pid: number | null, bucket
   const running = runningShares(own, buckets)
   const waits = waitShares(calls, buckets)
   const asleep = shareIn(amountsOf(calls?.asleepOutside() ?? [], buckets))
-  const stored = shareIn(addAmounts(storageOf(steps, pid), buckets))
+  const stored = storageShare(steps, pid, buckets)
   const isCounted = Array.from({ length: buckets.count }).some((_, at) => {
     return waits(at) !== null || running(at) !== null
   })
@@ -166,11 +163,15 @@ function processStates(split: SplitTimes, inMpi: number, isCounted: boolean) {
   }
 }
 
-/** Returns the storage waits of a process; of a pod without any, those of its containers. */
-function storageOf(steps: PodSteps | undefined, pid: number | null): readonly ReadSteps[] {
-  const all = steps?.storage ?? []
-  const own = all.filter((one) => one.pid === pid || one.pid === null)
-  return own.map(({ waited }) => waited)
+/**
+ * Returns the part of a bucket in which a process waited for storage, as `storageShares` does for
+ * the whole run: its block I/O delay, or the part in which all processes of a container waited.
+ */
+function storageShare(steps: PodSteps | undefined, pid: number | null, buckets: Buckets) {
+  const own = steps?.delays.filter((one) => one.pid !== null && one.pid === pid) ?? []
+  const read = own.length > 0 ? own.map(({ waited }) => waited) : (steps?.stalls ?? [])
+  const shares = read.map((waited) => shareIn(amountsOf(waited(), buckets)))
+  return (at: number): number | null => maximum(shares.map((share) => share(at)))
 }
 
 /** Returns the part of a bucket; null if nothing was read in it. */

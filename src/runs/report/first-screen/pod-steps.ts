@@ -21,13 +21,14 @@ export interface ProcessSteps {
 /** The steps of a pod, from which its activity is computed. */
 export interface PodSteps {
   readonly processes: readonly ProcessSteps[]
-  readonly storage: readonly StorageSteps[]
+  /** The parts of the time in which all processes of a container waited for storage. */
+  readonly stalls: readonly ReadSteps[]
+  readonly delays: readonly DelaySteps[]
   readonly mpi: readonly MpiSteps[]
 }
 
-/** The part of the time in which a process waited for storage, or all those of a container. */
-export interface StorageSteps {
-  /** The process id; null for a container. */
+/** The part of the time in which a process waited for storage: its block I/O delay. */
+export interface DelaySteps {
   readonly pid: number | null
   readonly waited: ReadSteps
 }
@@ -60,14 +61,15 @@ const TICKS = 100
 export function stepsByPod(run: CollectedRun, places: LogPlaces): Map<string, PodSteps> {
   const counted = COUNTERS.map((metric) => countedProcesses(run, metric, places))
   const sampled = sampledProcesses(run, places)
-  const storage = storageSteps(run, places)
+  const [stalls, delays] = [stallSteps(run, places), delaySteps(run, places)]
   const mpi = mpiSteps(run, places)
   const pods = new Set([...counted, sampled].flatMap((all) => [...all.keys()]))
   for (const pod of mpi.keys()) pods.add(pod)
   return new Map(
     [...pods].map((pod) => {
       const processes = [...counted, sampled].map((all) => all.get(pod)).find(Boolean) ?? []
-      return [pod, { processes, storage: storage.get(pod) ?? [], mpi: mpi.get(pod) ?? [] }]
+      const storage = { stalls: stalls.get(pod) ?? [], delays: delays.get(pod) ?? [] }
+      return [pod, { processes, ...storage, mpi: mpi.get(pod) ?? [] }]
     }),
   )
 }
@@ -127,29 +129,26 @@ function* divided(steps: Iterable<RateStep>, by: number): Generator<RateStep> {
   for (const { from, to, rate } of steps) yield { from, to, rate: rate / by }
 }
 
-/** Returns stalls of containers; of pods without any, the block I/O delay of their processes. */
-function storageSteps(run: CollectedRun, places: LogPlaces) {
-  const delay = run.measures.process.findIndex(({ column }) => column === 'iodelay')
-  const delays = byPod(
-    run.processes.values(),
-    places,
-    (track): StorageSteps => ({
-      pid: track.pid,
-      waited: () => delaySteps(intervalSteps(track, delay, places.offsetOf(track.source))),
-    }),
-  )
-  const stalls = COUNTERS.map((metric) => {
+/** Returns the stalls of the containers of each pod in which they were read. */
+function stallSteps(run: CollectedRun, places: LogPlaces): ReadonlyMap<string, ReadSteps[]> {
+  const all = COUNTERS.map((metric) => {
     const section = findSection(run, metric, 'container')
-    const tracks = section?.tracks.values() ?? []
-    const column = section === undefined ? -1 : columnIn(section, 'io_full')
-    return byPod(tracks, places, (track): StorageSteps => {
-      const waited = () => counterSteps(track, column, places.offsetOf(track.source))
-      return { pid: null, waited }
-    })
+    if (section === undefined) return new Map<string, ReadSteps[]>()
+    const column = columnIn(section, 'io_full')
+    const read = (track: Track) => () => counterSteps(track, column, places.offsetOf(track.source))
+    const tracks = [...section.tracks.values()].filter((track) => hasSteps(read(track)()))
+    return byPod<ReadSteps>(tracks, places, read)
   })
-  const isRead = (all: readonly StorageSteps[]) => all.some(({ waited }) => hasSteps(waited()))
-  const known = [delays, ...stalls].map((all) => [...all].filter(([, steps]) => isRead(steps)))
-  return new Map<string, readonly StorageSteps[]>(known.flat())
+  return new Map(all.flatMap((own) => [...own]))
+}
+
+/** Returns the block I/O delays of the processes of each pod in which they were read. */
+function delaySteps(run: CollectedRun, places: LogPlaces): ReadonlyMap<string, DelaySteps[]> {
+  const column = run.measures.process.findIndex((measure) => measure.column === 'iodelay')
+  const delays = (track: Track) =>
+    partsOfInterval(intervalSteps(track, column, places.offsetOf(track.source)))
+  const tracks = [...run.processes.values()].filter((track) => hasSteps(delays(track)))
+  return byPod(tracks, places, (track) => ({ pid: track.pid, waited: () => delays(track) }))
 }
 
 function mpiSteps(run: CollectedRun, places: LogPlaces) {
@@ -186,7 +185,7 @@ function partsOfLife(track: Track, { elapsed, part }: MpiColumns, at: number): r
 }
 
 /** Converts ticks of an interval to parts of its time. */
-function* delaySteps(steps: Iterable<RateStep>): Generator<RateStep> {
+function* partsOfInterval(steps: Iterable<RateStep>): Generator<RateStep> {
   for (const { from, to, rate } of steps) yield { from, to, rate: rate / TICKS / (to - from) }
 }
 

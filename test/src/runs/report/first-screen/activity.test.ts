@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { readLog } from '../../../../../src/runs/log/read.ts'
-import { pageData } from '../../../../../src/runs/report/data.ts'
+import { pageData, reportModel } from '../../../../../src/runs/report/data.ts'
 import { STATES, type State } from '../../../../../src/runs/report/first-screen/activity-data.ts'
 import { addEntry, newRun } from '../../../../../src/runs/report/gather.ts'
+import { DESCRIPTIONS, podRows } from '../../findings/rows.ts'
 import { BUILT_IN_ROWS } from '../../log/built-in.ts'
 
 /** Returns what the pods of recorded logs did over time. */
@@ -89,4 +90,29 @@ t.test('with vitals, the waiting for a processor is separated from MPI', async (
       const isKnown = percents.some((own) => own[bucket] !== null)
       t.ok(!isKnown || Math.abs(sum - 100) <= 2, `the states are all of the time: ${sum} %`)
     }
+})
+
+t.test('a process of MPI waits for storage as in the efficiency', async (t) => {
+  const run = newRun(DESCRIPTIONS)
+  const traced = { mpi_size: 2, job: 'a', wait_outside: 0, wait_in_mpi: 0, asleep_outside: 0.7 }
+  const used = { percent_cpu: 10, percent_wait: 0 }
+  const rows = podRows(
+    '0',
+    {
+      container: { io_full: 0.5 },
+      mpi: { ...traced, mpi_rank: 0 },
+      perf: { ...used, iodelay: 200 },
+    },
+    {
+      only: ['container', 'mpi', 'perf'],
+      others: [{ mpi: { ...traced, mpi_rank: 1 }, perf: { ...used, iodelay: null } }],
+    },
+  )
+  for (const row of rows) addEntry(run, row)
+  const { page, efficiency } = reportModel(run, 'auto')
+  const shares = efficiency.processes.map(({ split, elapsed }) => (split.storage ?? 0) / elapsed)
+  t.ok(Math.abs((shares[0] ?? 0) - 0.2) < 0.01, `its own block I/O delay: ${shares[0]}`)
+  t.ok(Math.abs((shares[1] ?? 0) - 0.5) < 0.01, `the stalls of its container: ${shares[1]}`)
+  const percents = meansOf(page.activity, 'storage')
+  t.strictSame(percents.map(Math.round), [20, 50])
 })
