@@ -1,7 +1,13 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { valueIn } from '../../src/runs/efficiency/factor.ts'
-import { assessRecorded } from '../src/runs/report/recorded-run.ts'
+import { assessRun } from '../../src/runs/report/assess.ts'
+import {
+  assessRecorded,
+  readRecorded,
+  recordedEnds,
+  recordedLogs,
+} from '../src/runs/report/recorded-run.ts'
 
 // The runs of test/logs/verdict. Its README says what was true of them.
 
@@ -119,6 +125,32 @@ for (const [folder, text] of Object.entries(WITH_VITALS))
   t.test(`the verdict of ${folder}, with vitals alone`, async (t) => {
     t.equal(assessRecorded(folder, /vitals/).verdict, text)
   })
+
+t.test('what is used in a pod whose libraries are not known was not looked at', async (t) => {
+  const isKept = (pod: string, metric: string) => pod === 'killed-0' || metric === 'vitals'
+  const logs = recordedLogs('killed').filter(({ pod, metric }) => isKept(pod, metric))
+  const lookedAt = (withoutLibraries: readonly string[]) => {
+    const read = logs.map((log) => {
+      const isKnown = !withoutLibraries.includes(log.pod)
+      return isKnown ? log : { ...log, text: log.text.replaceAll(/"libraries":"[^"]*",/g, '') }
+    })
+    const { seen, gaps } = assessRun(readRecorded(read, recordedEnds('killed'))).looked
+    const places = gaps.filter(({ isOfTool }) => isOfTool).map(({ what, pods }) => [what, pods])
+    return { isSeen: seen.includes('MPI'), places }
+  }
+  t.strictSame(lookedAt([]), { isSeen: false, places: [['waiting in MPI', ['1']]] })
+  t.strictSame(lookedAt(['killed-1']), {
+    isSeen: false,
+    places: [['MPI, GPUs, and Python, if the program uses them', ['1']]],
+  })
+  t.strictSame(lookedAt(['killed-0', 'killed-1']), {
+    isSeen: false,
+    places: [
+      ['MPI, if the program uses it', ['1']],
+      ['GPUs and Python, if the program uses them', null],
+    ],
+  })
+})
 
 t.test('without the status of pods, only MPI_Finalize says that a job finished', async (t) => {
   const verdictOf = (folder: string, metrics: RegExp) => {

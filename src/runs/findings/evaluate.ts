@@ -10,7 +10,7 @@ import {
   unreadColumns,
 } from '../evidence/run-evidence.ts'
 import { findMetric } from '../metrics/index.ts'
-import { findLibraries } from '../metrics/pressure/libraries.ts'
+import { librariesByPod } from '../metrics/pressure/libraries.ts'
 import { compareLoss } from '../rules/per-pod.ts'
 import type { Affected, FindingRule, FoundPods, Severity, Threshold } from '../rules/rule.ts'
 import { factText, podsText, podText, thingsOf } from '../rules/sentence.ts'
@@ -248,11 +248,11 @@ function uncheckedFor(
   { known, found }: { readonly known: readonly string[]; readonly found: FoundPods },
 ): readonly UncheckedRule[] {
   const { name, title } = rule
-  const rows = new Map(run.pods.map((pod) => [pod.pod, pod]))
-  const collected = new Set(run.pods.flatMap(({ metrics }) => [...metrics]))
+  const [rows, collected] = [run.view(podsByName), run.view(collectedMetrics)]
+  const libraries = run.view(librariesByPod)
   const others = rule.uncheckedIn?.(run, found)
   const reasons = known.flatMap((pod) => {
-    const needs = relevantNeeds(rule, collected, rows.get(pod))
+    const needs = relevantNeeds(rule, collected, libraries.get(pod) ?? null)
     if (needs.length === 0) return []
     const reason = whyUnchecked(rows.get(pod), { ...rule, needs }) ?? others?.get(pod)
     return reason === undefined ? [] : [{ pod, reason }]
@@ -261,6 +261,15 @@ function uncheckedFor(
     const pods = own.length === known.length ? null : own.map(({ pod }) => pod)
     return { rule: name, title, reason, pods }
   })
+}
+
+function podsByName({ pods }: RunEvidence): ReadonlyMap<string, PodEvidence> {
+  return new Map(pods.map((pod) => [pod.pod, pod]))
+}
+
+/** Returns the metrics that were collected for any pod. */
+function collectedMetrics({ pods }: RunEvidence): ReadonlySet<string> {
+  return new Set(pods.flatMap(({ metrics }) => [...metrics]))
 }
 
 /** Returns which columns were missing of a pod, or of some of its things. */
@@ -304,14 +313,14 @@ function isPart(some: readonly string[], all: readonly string[]): boolean {
  * say more about a pod; all alternatives of another rule. Without any, the rule is not listed.
  *
  * @param collected the metrics that were collected for any pod
+ * @param libraries those that processes of the pod have mapped; null if they are not known
  */
 function relevantNeeds(
   { isOptional = false, needs }: FindingRule,
   collected: ReadonlySet<string>,
-  pod: PodEvidence | undefined,
+  libraries: ReadonlySet<string> | null,
 ): FindingRule['needs'] {
   if (!isOptional) return needs
-  const libraries = pod === undefined ? null : findLibraries(pod)
   return needs.filter((need) =>
     need.some(({ metric }) => {
       const library = findMetric(metric)?.shows?.library

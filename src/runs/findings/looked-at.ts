@@ -2,7 +2,7 @@ import { formatList } from '../../lib/format-list.ts'
 import type { PodEvidence, RunEvidence } from '../evidence/run-evidence.ts'
 import { METRICS } from '../metrics/index.ts'
 import type { RunMetric } from '../metrics/metric.ts'
-import { findLibraries } from '../metrics/pressure/libraries.ts'
+import { librariesByPod } from '../metrics/pressure/libraries.ts'
 import { AREAS, type Area, type FindingRule } from '../rules/rule.ts'
 import type { UncheckedRule } from './evaluate.ts'
 import { CONTAINER_FAILED } from './failure-rule.ts'
@@ -29,9 +29,9 @@ export interface Gap {
 }
 
 /**
- * Returns what was looked at in a run, and what was not. What only one metric shows, such as
- * waiting in MPI, is missing only if a process has mapped the library, or if it is not known which
- * libraries the processes have mapped.
+ * Returns what was looked at in a run, and what was not. What only some metrics show, such as
+ * waiting in MPI, is missing in a pod without them only if a process has mapped the library, or if
+ * it is not known which libraries its processes have mapped.
  *
  * @param known the names of all pods
  * @param notChecked the rules that were not checked
@@ -43,43 +43,46 @@ export function findLookedAt(
   notChecked: readonly UncheckedRule[],
   hasOpenEnd: boolean,
 ): LookedAt {
-  const special = SPECIAL.map(({ shows, metrics }) => {
-    const covers = ({ metrics: own }: PodEvidence) => metrics.some((metric) => own.has(metric))
-    const missing = run.pods.filter((pod) => {
-      return !covers(pod) && findLibraries(pod)?.has(shows.library) === true
-    })
-    return { shows, metrics, isSeen: run.pods.some(covers), missing: missing.map(({ pod }) => pod) }
-  })
+  const special = SPECIAL.map((one) => lookAt(one, run))
   const areas = AREAS.map((area) => ({ area, pods: uncheckedPods(area, known, notChecked) }))
-  const isWhole = ({ pods }: { readonly pods: readonly string[] }) => pods.length === 0
-  const among = (pods: readonly string[]) => (pods.length === known.length ? null : pods)
+  const openEnds = hasOpenEnd ? podsOf(CONTAINER_FAILED.name, known, notChecked) : []
+  const gapIn = (pods: readonly string[], gap: Omit<Gap, 'pods'>): readonly Gap[] =>
+    pods.length === 0 ? [] : [{ ...gap, pods: pods.length < known.length ? pods : null }]
   return {
     seen: [
-      ...special.flatMap(({ shows, isSeen, missing }) =>
-        isSeen && missing.length === 0 ? shows.area : [],
-      ),
-      ...areas.filter(isWhole).map(({ area }) => area),
+      ...special.flatMap(({ shows, isSeen }) => (isSeen ? shows.area : [])),
+      ...areas.flatMap(({ area, pods }) => (pods.length === 0 ? area : [])),
     ],
     gaps: [
-      ...special.flatMap(({ shows, metrics: [metric], missing }) => {
-        const how = `${metric} would show it`
-        return missing.length === 0
-          ? []
-          : { what: shows.what, how, pods: among(missing), isOfTool: true }
+      ...special.flatMap(({ shows: { what }, metric, missing }) =>
+        gapIn(missing, { what, how: `${metric} would show it`, isOfTool: true }),
+      ),
+      ...areas.flatMap(({ area, pods }) => gapIn(pods, { what: area, how: null, isOfTool: false })),
+      ...gapIn(openEnds, {
+        what: 'how the containers ended',
+        how: 'the output of collect says it',
+        isOfTool: false,
       }),
-      ...areas.flatMap(({ area, pods }) => {
-        return pods.length === 0
-          ? []
-          : { what: area, how: null, pods: among(pods), isOfTool: false }
+      ...unknownAreas(special).flatMap(({ areas: own, pods }) => {
+        const them = own.length > 1 ? 'them' : 'it'
+        const what = `${formatList(own, 'and')}, if the program uses ${them}`
+        // Of a pod without rows, nothing is known.
+        const where = pods.length < run.pods.length ? pods : known
+        return gapIn(where, { what, how: null, isOfTool: true })
       }),
-      ...(hasOpenEnd ? endGaps(known, notChecked) : []),
-      ...unknownGaps(run, special),
     ],
   }
 }
 
-/** What only some of the metrics show, with these metrics. */
-const SPECIAL = [
+type Shows = NonNullable<RunMetric['shows']>
+
+/** What only some metrics show of programs that have mapped a library. */
+interface SpecialArea {
+  readonly shows: Shows
+  readonly metrics: readonly string[]
+}
+
+const SPECIAL: readonly SpecialArea[] = [
   ...Map.groupBy(
     METRICS.flatMap((metric: RunMetric) => {
       return metric.shows === undefined ? [] : { name: metric.name, shows: metric.shows }
@@ -90,6 +93,46 @@ const SPECIAL = [
   const [first] = own
   return first === undefined ? [] : { shows: first.shows, metrics: own.map(({ name }) => name) }
 })
+
+/** What was looked at of an area that only some metrics show. */
+interface SpecialLook {
+  readonly shows: Shows
+  /** The first metric that shows it. */
+  readonly metric: string
+  /** Whether it was looked at in some pod. */
+  readonly isUsed: boolean
+  /** Whether it was looked at in all pods that can use it. */
+  readonly isSeen: boolean
+  /** The pods that use the library, and in which it was not looked at. */
+  readonly missing: readonly string[]
+  /** Whether it is not known of a pod whether it uses the library, or no pod has rows. */
+  readonly isUnknown: boolean
+  /** The pods of which it is not known whether they use it, and in which it was not looked at. */
+  readonly unknown: readonly string[]
+}
+
+function lookAt({ shows, metrics }: SpecialArea, run: RunEvidence): SpecialLook {
+  const libraries = run.view(librariesByPod)
+  const covers = (pod: PodEvidence) => metrics.some((metric) => pod.metrics.has(metric))
+  const others = run.pods.flatMap((pod) => (covers(pod) ? [] : pod.pod))
+  const missing = others.filter((pod) => libraries.get(pod)?.has(shows.library) === true)
+  const unknown = others.filter((pod) => libraries.get(pod) === null)
+  const isUsed = others.length < run.pods.length
+  const isUnknown = unknown.length > 0 || run.pods.length === 0
+  const isSeen = isUsed && !isUnknown && missing.length === 0
+  return { shows, metric: metrics[0] ?? '', isUsed, isSeen, missing, isUnknown, unknown }
+}
+
+/** Returns the areas that programs of pods may use, grouped by these pods. */
+function unknownAreas(special: readonly SpecialLook[]) {
+  const named = special.filter(({ shows, isUsed, isUnknown }) => {
+    return isUnknown && (isUsed || shows.isCommon === true)
+  })
+  const groups = Map.groupBy(named, ({ unknown }) => JSON.stringify(unknown))
+  return [...groups.values()].map((own) => {
+    return { areas: own.map(({ shows }) => shows.area), pods: own[0]?.unknown ?? [] }
+  })
+}
 
 /** Returns the pods for which none of the rules about an area was checked. */
 function uncheckedPods(
@@ -108,27 +151,3 @@ function uncheckedPods(
 function podsOf(name: string, known: readonly string[], notChecked: readonly UncheckedRule[]) {
   return notChecked.filter(({ rule }) => rule === name).flatMap(({ pods }) => pods ?? known)
 }
-
-function endGaps(known: readonly string[], notChecked: readonly UncheckedRule[]): readonly Gap[] {
-  const pods = podsOf(CONTAINER_FAILED.name, known, notChecked)
-  if (pods.length === 0) return []
-  const how = 'the output of collect says it'
-  const where = pods.length < known.length ? pods : null
-  return [{ what: 'how the containers ended', how, pods: where, isOfTool: false }]
-}
-
-/** Returns what was not looked at because it is not known what the program is. */
-function unknownGaps(
-  { pods }: RunEvidence,
-  special: readonly { readonly shows: Shows; readonly isSeen: boolean }[],
-): readonly Gap[] {
-  const isKnown = pods.some((pod) => findLibraries(pod) !== null)
-  const areas = special.flatMap(({ shows, isSeen }) => {
-    return shows.isCommon === true && !isSeen ? shows.area : []
-  })
-  if (isKnown || areas.length === 0) return []
-  const what = `${formatList(areas, 'and')}, if the program uses them`
-  return [{ what, how: null, pods: null, isOfTool: true }]
-}
-
-type Shows = NonNullable<RunMetric['shows']>

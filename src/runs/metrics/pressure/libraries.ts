@@ -1,5 +1,5 @@
 import type { SectionColumns } from '../../evidence/evidence.ts'
-import type { PodEvidence } from '../../evidence/run-evidence.ts'
+import type { PodEvidence, RunEvidence } from '../../evidence/run-evidence.ts'
 import { PRESSURE } from './metric.ts'
 
 const PLACEMENT = {
@@ -8,16 +8,20 @@ const PLACEMENT = {
   columns: ['libraries'],
 } as const satisfies SectionColumns
 
-/** The columns that `findLibraries` reads. */
+/** The columns that `librariesByPod` reads. */
 export const LIBRARY_READS: readonly SectionColumns[] = [PLACEMENT]
 
 /**
- * Returns the libraries that processes of a pod have mapped, such as mpi and python; null if that
- * is not known of any process.
+ * Returns the libraries that processes of each pod have mapped, such as mpi and python; null if
+ * that is not known of any process of a pod.
  */
-export function findLibraries(pod: PodEvidence): ReadonlySet<string> | null {
-  const texts = pod.things(PLACEMENT).flatMap(({ readings }) => {
-    return readings.get('libraries')?.text ?? []
-  })
+export function librariesByPod({
+  pods,
+}: RunEvidence): ReadonlyMap<string, ReadonlySet<string> | null> {
+  return new Map(pods.map((pod) => [pod.pod, findLibraries(pod)]))
+}
+
+function findLibraries({ things }: PodEvidence): ReadonlySet<string> | null {
+  const texts = things(PLACEMENT).flatMap(({ readings }) => readings.get('libraries')?.text ?? [])
   return texts.length === 0 ? null : new Set(texts.flatMap((text) => text.split(',')))
 }
