@@ -7,6 +7,7 @@ import { type Factor, missingFactor } from './factor.ts'
 import { mpiFactors, type ProcessTimes, type SplitTimes, splitTimes } from './mpi-factors.ts'
 import { type PodShares, type PodTimes, podShares, processorFactors } from './processor-factors.ts'
 import {
+  MIN_COVERED,
   type ProcessShares,
   RUNNING_READS,
   runningTimes,
@@ -116,9 +117,20 @@ function timesOf(process: JobProcess, known: KnownShares | undefined) {
     waits,
     asleep,
     shares,
-    cpu: shares === null ? (process.open?.cpuTime ?? null) : shares.ran * shares.threads * elapsed,
+    cpu: shares === null ? cpuOf(process) : shares.ran * shares.threads * elapsed,
     storage: stored === null ? null : stored * elapsed,
   }
+}
+
+/**
+ * Returns the CPU time of a process since MPI_Init, as its open calls show it; null if they cover
+ * less than half of this time. They count it since the start of the process, so only its growth is
+ * known.
+ */
+function cpuOf({ open, elapsed }: JobProcess): number | null {
+  if (open === null || open.cpuTime === null || open.first.cpuTime === null) return null
+  const [used, seconds] = [open.cpuTime - open.first.cpuTime, open.elapsed - open.first.elapsed]
+  return seconds > 0 && seconds >= MIN_COVERED * elapsed ? (used / seconds) * elapsed : null
 }
 
 /** The states of processes that have recorded all of their time in MPI. */

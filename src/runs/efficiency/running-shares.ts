@@ -64,8 +64,8 @@ export function sharesOf(ran: number, waited: number, seconds: number): RunningS
   return { ran: ran / seconds / threads, waited: waited / seconds / threads, threads }
 }
 
-/** The part of a process' time since MPI_Init in which its waiting must have been counted. */
-const MIN_COVERED = 0.5
+/** The part of a process' time since MPI_Init in which its running must have been counted. */
+export const MIN_COVERED = 0.5
 
 /** Returns the shares of a process of MPI; see `sharesOfProcesses`. */
 export type ProcessShares = (process: {

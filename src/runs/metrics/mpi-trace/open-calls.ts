@@ -33,8 +33,10 @@ export interface OpenCalls {
   readonly state: string | null
   /** The number of consecutive timepoints with this state. */
   readonly stateSamples: number
-  /** The processor time of the process; null if it is not known. */
+  /** The processor time of the process since its start; null if it is not known. */
   readonly cpuTime: number | null
+  /** The first timepoint of the process. */
+  readonly first: Pick<OpenCalls, 'elapsed' | 'cpuTime'>
   /** The processors that the process used since the timepoint before; null if not known. */
   readonly cpu: number | null
   /** The seconds for which the process was not seen to use a processor. */
@@ -76,7 +78,7 @@ export function addOpenCall(process: ObservedCalls, sample: Sample): void {
 }
 
 /** The open calls before the first timepoint: nothing was read. */
-const NOTHING = { cpuTime: null, state: null, stateSamples: 0, quiet: 0, threads: [] }
+const NOTHING = { cpuTime: null, first: null, state: null, stateSamples: 0, quiet: 0, threads: [] }
 
 function newTimepoint(last: OpenCalls | null, sample: Sample): OpenCalls {
   const elapsed = countIn(sample.elapsed)
@@ -95,6 +97,7 @@ function newTimepoint(last: OpenCalls | null, sample: Sample): OpenCalls {
     state,
     stateSamples: before.state === state ? before.stateSamples + 1 : 1,
     cpuTime,
+    first: before.first ?? { elapsed, cpuTime },
     cpu: used === null || interval === null || interval <= 0 ? null : used / interval,
     quiet: used === 0 ? before.quiet + (interval ?? 0) : 0,
     threads: [],

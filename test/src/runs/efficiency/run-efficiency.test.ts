@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { listFactors } from '../../../../src/runs/efficiency/factor.ts'
+import type { Sample } from '../../../../src/runs/log/columns.ts'
 import { readLog } from '../../../../src/runs/log/read.ts'
 import { reportModel } from '../../../../src/runs/report/data.ts'
 import { addEntry, newRun } from '../../../../src/runs/report/gather.ts'
+import { DESCRIPTIONS, podRows } from '../findings/rows.ts'
 import { BUILT_IN_ROWS } from '../log/built-in.ts'
 import {
   type Recorded,
@@ -103,6 +105,32 @@ t.test('mpi-trace alone knows how long the ranks waited for processors', async (
   t.strictSame(alone, together)
   t.match(alone, { 'load-balance': 0.996, communication: 0.961, platform: 0.945 })
   t.match(missingIn(well('mpi-trace')), [/^storage: neither io_full nor iodelay was read/])
+})
+
+t.test('the CPU time before MPI_Init is no work after it', async (t) => {
+  const traced = (rank: number) => ({
+    mpi: {
+      ...{ mpi_rank: rank, mpi_size: 2, job: 'a', mpi_seconds: 0.1 },
+      ...{ wait_outside: 0, wait_in_mpi: 0, asleep_outside: 0.7 },
+    },
+    open: { mpi_rank: rank, cpu_time: 0.2 },
+  })
+  const rows = podRows('0', traced(0), { only: ['mpi', 'open'], others: [traced(1)] })
+  const isOpen = ({ section }: Sample) => section === 'open'
+  const [open, others] = [rows.filter(isOpen), rows.filter((row) => !isOpen(row))]
+  for (const [before, first] of [
+    [0, 0],
+    [50, 0],
+    [50, 40],
+  ] as const) {
+    const run = newRun(DESCRIPTIONS)
+    for (const row of others) addEntry(run, row)
+    for (const row of open.filter(({ seconds }) => seconds >= first))
+      addEntry(run, { ...row, cpu_time: Number(row.cpu_time) + before })
+    const { elapsed, processes } = efficiencyOf(run)
+    t.equal(elapsed, 120)
+    for (const { split } of processes) t.match(split, { idle: 84, computing: 24 })
+  }
 })
 
 t.test('without mpi-trace, the processors are the basis', async (t) => {
