@@ -4,13 +4,13 @@ import type { RunPod } from './pod-facts.ts'
 import { groupByIndex } from './run.ts'
 import type { ContainerUse } from './summary-message.ts'
 
-/** The use of a pod in all of its pods. A value that is not known is null. */
+/** The use of a pod and of its retries. A value that is not known is null. */
 export interface PodUse {
   readonly role: string
-  /** The pod, or the name of the pod if it has none. */
+  /** The index, or the name of the pod if it has none. */
   readonly name: string
   readonly pods: readonly RunPod[]
-  /** The containers whose use is known, of all pods. */
+  /** The containers whose use is known, of all these pods. */
   readonly containers: readonly ContainerFacts[]
   readonly seconds: number | null
   /** CPU seconds. */

@@ -152,7 +152,7 @@ function buildRun({ finished, ...owner }: Owner, members: readonly Member[]): Ru
   }
 }
 
-/** Finds the phase of a run in the last pod of each pod. */
+/** Finds the phase of a run in the last pod of each index. */
 function findPhase(owner: Omit<Owner, 'finished'>, members: readonly Member[]): RunPhase {
   const pods = members.map(({ pod }) => pod)
   const read = isRevision(owner) ? phaseOfReplica : phaseOf
@@ -197,8 +197,8 @@ function hasSucceeded(
 }
 
 /**
- * Groups the pods of a run by pod. A pod and its retry have the same pod and the same controller.
- * A pod without a known pod is a pod of its own.
+ * Groups the pods of a run by index. A pod and its retry have the same index and controller. A pod
+ * without a known index is a group of its own.
  */
 export function groupByIndex(pods: readonly RunPod[]): readonly (readonly RunPod[])[] {
   const key = ({ uid, name, pod_index, controller }: RunPod) =>

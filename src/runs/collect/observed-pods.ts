@@ -2,9 +2,9 @@ import type { ObservedPods } from '../log/entry.ts'
 import type { PodOfObservers } from './observers.ts'
 
 /**
- * Counts the observed pods of a workload. Pods of one controller with the same pod count as one
- * pod, for example a pod and its retry. A pod without a known pod counts as a pod of its own,
- * unless it was left for this reason. A pod is observed if one of its pods has an observer.
+ * Counts the observed pods of a workload. Pods of one controller with the same index count as one
+ * pod, for example a pod and its retry, which is observed if one of them has an observer. A pod
+ * without a known index counts as one pod, unless it was left for this reason.
  *
  * @param workload the name of the workload
  * @returns null unless an annotation `ridealong.dev/pods` or `METRIC.ridealong.dev/pods` excluded

@@ -63,7 +63,7 @@ export function measureRun(collected: CollectedRun, name: string): ComparedRun {
   }
 }
 
-/** Returns the optional rules whose metric was not collected. No report lists them. */
+/** Returns the optional rules whose metric was not collected. Few of them are in a report. */
 function listLeftOut(metrics: ReadonlySet<string>): ComparedRun['unchecked'] {
   return RULES.flatMap((rule: CheckedRule & Pick<FindingRule, 'isOptional'>) => {
     const needed = [...new Set(rule.needs.flat().map(({ metric }) => metric))]

@@ -10,13 +10,13 @@ import {
 } from '../profiles/profile-run.ts'
 import type { ChosenRun } from '../report/assess.ts'
 
-/** The stacks of one kind of all processes of a program on a pod. In a run, a pod is a pod. */
+/** The stacks of one kind of all processes of a program in a pod. */
 export interface StacksOfPod {
   readonly pod: string
   /** The name of the program, and the kind of the time if it is not processor time. */
   readonly program: string
   readonly kind: ProfileKind
-  /** The stacks of the program on all pods. */
+  /** The stacks of the program in all pods. */
   readonly tree: FrameTree
   /** The seconds of each stack of the pod, by the innermost frame. */
   readonly seconds: ReadonlyMap<number, number>

@@ -13,7 +13,7 @@ import {
 import { type SectionPlace, type StandIn, standInFor, withReplaced } from './stand-in.ts'
 import type { Stores } from './stores.ts'
 
-/** The evidence of a run by pod. In a report, a pod is a pod. */
+/** The evidence of a run by pod, under the names that reports show. */
 export interface RunEvidence {
   readonly pods: readonly PodEvidence[]
   /** The functions of each program that was profiled. */

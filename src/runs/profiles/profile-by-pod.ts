@@ -7,7 +7,7 @@ import {
   stacksIn,
 } from './profile-run.ts'
 
-/** The functions of one program, with the times of each pod. In a report, a pod is a pod. */
+/** The functions of one program, with the times of each pod. */
 export interface ProfileByPod {
   readonly program: string
   /** The name of the program, without the kind. */

@@ -75,7 +75,7 @@ const MAX_ROWS = 20_000
 
 /** The model from which both the page and the JSON are built. */
 export interface ReportModel {
-  /** The run without the logs that are and with one observer of each section and pod. */
+  /** The run with one observer of each section and pod. */
   readonly run: CollectedRun
   readonly podOf: (source: string) => string
   readonly pods: readonly string[]

@@ -1,9 +1,9 @@
 import type { RowOrigin } from '../log/columns.ts'
 
 /**
- * Returns the label of each log: the pod, or the pod if the pod is unknown, or the file if the
- * pod is unknown too. If several pods have the same label, for example after a retry of a Job, the
- * namespace and the name of the pod are added to it.
+ * Returns the label of each log: the index of its pod, or the name of the pod if the index is
+ * unknown, or the file if the pod is unknown too. If several pods have the same label, for example
+ * after a retry of a Job, the namespace and the name of the pod are added to it.
  *
  * @returns the labels, by log
  */

@@ -5,7 +5,7 @@ import type { NumberSource, ProgramTotals } from './programs/program-totals.ts'
 import type { TotalName } from './programs/quantities.ts'
 import type { Track } from './track.ts'
 
-/** The processes of one program on one pod. In a report, a pod is a pod. */
+/** The processes of one program in one pod. */
 export interface Group {
   readonly pod: string
   readonly program: string

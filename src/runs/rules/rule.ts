@@ -153,7 +153,8 @@ export interface FindingRule<
   readonly threshold: Threshold
   /**
    * Whether the rule reads a metric that needs more than an annotation. If this metric was
-   * collected for no pod, the rule is not listed as not checked.
+   * collected for no pod, the rule is listed as not checked only for the pods whose processes have
+   * mapped the library of the metric.
    */
   readonly isOptional?: boolean
   /** Whether something about a pod can be found although a column was not read. */

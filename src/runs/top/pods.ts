@@ -91,7 +91,7 @@ export function podName({ namespace, pod, source }: RowOrigin): string {
 export interface PodLabels {
   /** Returns the name of the pod of a log. */
   readonly podOf: (source: string) => string
-  /** Returns the pod of a pod, as NAMESPACE/POD. */
+  /** Returns NAMESPACE/POD for a name that `podOf` returns. */
   readonly nameOf: (pod: string) => string
 }
 

@@ -34,7 +34,7 @@ export type CurrentStacks = Map<string, CurrentStack>
 
 /** A process of Python, in its pod. */
 export interface PythonProcess extends CurrentStack {
-  /** The pod that reports show for the pod of the process. */
+  /** The pod of the process, as reports name it. */
   readonly pod: string
 }
 

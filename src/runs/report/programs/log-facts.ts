@@ -12,7 +12,7 @@ export interface LogFacts {
   /** The number of the run, from 1. */
   readonly run: number
   readonly metric: string
-  /** The pod of the pod, as the report shows it. */
+  /** The pod, as the report names it. */
   readonly pod: string
   readonly description: RowsDescription | undefined
   /** Whether the observer stopped measuring before the application ended, as it was asked to. */

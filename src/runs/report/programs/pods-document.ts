@@ -26,7 +26,7 @@ const MEANS: Readonly<Record<string, string>> = {
 }
 
 /** The most processes of MPI of all pods. */
-const MAX_MPI_PODS = 20_000
+const MAX_MPI_PROCESSES = 20_000
 
 /**
  * Returns the pods of `report --output json`: for each pod its programs, and its processes of MPI.
@@ -47,7 +47,7 @@ export function podsDocument({
   const processes = joinJobs(storeOf(run.evidence.stores, MPI_STORE), podOf).flatMap(
     (job) => job.processes,
   )
-  const kept = new Set(processes.slice(0, MAX_MPI_PODS))
+  const kept = new Set(processes.slice(0, MAX_MPI_PROCESSES))
   const mpi = Map.groupBy(processes, ({ pod }) => pod)
   return pods.map((label) => {
     const { pod = null, namespace = null, node = null } = places.get(label) ?? {}
