@@ -4,17 +4,12 @@ import { compareFindings, type FindingChange } from './finding-change.ts'
 import { compareParts, type PartChange } from './part-changes.ts'
 import { type ComparedRun, chooseTime, TIME, type TimeQuantity } from './run-facts.ts'
 import { computeScaling, type Scaling } from './scaling.ts'
-import { countEnds, type SideEnds, withFinished } from './side-rules.ts'
+import { countEnds, type SideFacts, withFinished } from './side-rules.ts'
 
 /** The changes of a side against the first side. */
-export interface SideComparison {
-  readonly base: string
-  readonly other: string
-  /** How the runs of both sides ended. */
-  readonly ends: { readonly base: SideEnds; readonly other: SideEnds }
+export interface SideComparison extends SideFacts {
   /** The names of the programs of both sides, if they are not the same; otherwise null. */
   readonly programs: { readonly base: readonly string[]; readonly other: readonly string[] } | null
-  readonly time: QuantityChange
   readonly cause: TimeCause | null
   readonly findings: readonly FindingChange[]
   /**
@@ -49,7 +44,7 @@ function compareTwo(base: Side, other: Side, by: TimeQuantity): SideComparison {
   const ends = { base: countEnds(base), other: countEnds(other) }
   const [before, after] = [withFinished(base), withFinished(other)]
   const isComparable = [ends.base, ends.other].every(({ runs, unfinished }) => unfinished < runs)
-  const judge = isComparable ? same : withoutVerdicts
+  const judge = (changes: Changes) => (isComparable ? changes : withoutVerdicts(changes))
   const all = judge(
     compareQuantities(
       before.runs.map((run) => run.quantities),
@@ -84,10 +79,6 @@ function compareTwo(base: Side, other: Side, by: TimeQuantity): SideComparison {
 }
 
 type Changes = readonly QuantityChange[]
-
-function same(changes: Changes): Changes {
-  return changes
-}
 
 /** Returns the values of both sides without what follows from them. */
 function withoutVerdicts(changes: Changes): Changes {

@@ -17,6 +17,7 @@ export interface SideFacts {
   /** The names of both sides. */
   readonly base: string
   readonly other: string
+  /** How the runs of both sides ended. */
   readonly ends: { readonly base: SideEnds; readonly other: SideEnds }
   readonly time: QuantityChange
 }
@@ -95,8 +96,6 @@ export const SIDE_RULES = [
     explain: ({ base, other }) => `${other} is not slower than ${base}`,
   },
 ] as const satisfies readonly SideRule[]
-
-export type SideRuleName = (typeof SIDE_RULES)[number]['name']
 
 /** Returns the first rule that applies. @param limit see `SideRule.applies` */
 export function chooseRule(facts: SideFacts, limit = 0): (typeof SIDE_RULES)[number] {

@@ -8,6 +8,7 @@ import type { FindingChange, SideFinding } from './finding-change.ts'
 import { headline, intervalText, percentText, shownVerdict } from './headline.ts'
 import { MPI_ELAPSED, type QuantityUnit, TIME } from './run-facts.ts'
 import type { Scaling } from './scaling.ts'
+import { countEnds } from './side-rules.ts'
 import { MPI_TIME } from './tool-quantities.ts'
 
 /** The most rows of the tables. The JSON has all of them. */
@@ -52,12 +53,13 @@ function toneOf(comparison: SideComparison) {
   }
 }
 
-function sideRow({ name, runs }: Side): readonly TextCell[] {
+function sideRow(side: Side): readonly TextCell[] {
+  const { name, runs } = side
   const [first] = runs
   const counts = [...new Set(runs.map(({ size }) => size))].sort((a, b) => a - b)
-  const left = runs.filter(({ completion }) => completion.state === 'unfinished').length
-  const unfinished = left === 0 ? '' : `, ${left} did not finish`
-  const count = `${runs.length} ${runs.length === 1 ? 'run' : 'runs'}${unfinished}`
+  const { unfinished } = countEnds(side)
+  const left = unfinished === 0 ? '' : `, ${unfinished} did not finish`
+  const count = `${runs.length} ${runs.length === 1 ? 'run' : 'runs'}${left}`
   const more = runs.length > 1 ? ` and ${runs.length - 1} more` : ''
   const unit = first?.sizeUnit ?? 'pods'
   const noun = counts.length === 1 && counts[0] === 1 ? unit.slice(0, -1) : unit
