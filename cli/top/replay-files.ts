@@ -8,12 +8,10 @@ import { buildLines } from '../../src/runs/top/pods.ts'
 import { gatherLogs, MAX_ROWS, type ReplayedRun } from '../../src/runs/top/recorded-logs.ts'
 import { type Replay, startReplay } from '../../src/runs/top/replay.ts'
 import { firstView } from '../../src/runs/top/view.ts'
-import { findRunFiles, type RowsOptions } from '../archive/storage/stored-run-files.ts'
-import { describeRuns } from '../run-sources/named-runs.ts'
+import { describeRuns, findOneRun, readRuns } from '../run-sources/named-runs.ts'
 import { entriesOfRun } from '../run-sources/run-entries.ts'
 import type { NamedRun } from '../run-sources/run-names.ts'
 import { EXIT, type ExitCode, UsageError, usageError } from '../shared/errors.ts'
-import type { InputFile } from '../shared/run-input.ts'
 import type { Session } from '../shared/session.ts'
 import { mustHaveColumns, mustMeasure } from './check-columns.ts'
 import { FRAME_MS, runInteractive, type Scene } from './interactive.ts'
@@ -48,16 +46,16 @@ export async function replayFiles(
 async function readRecording(
   runs: readonly NamedRun[],
   descriptions: Descriptions,
-  rows: RowsOptions,
+  options: TopOptions,
   session: Session,
 ): Promise<ReplayedRun> {
-  const gathering = gatherLogs(descriptions)
-  const files: InputFile[] = []
-  for (const { name } of runs) files.push(...(await findRunFiles(name, rows, session)))
-  const isOneRun = runs.length === 1 && runs.every(({ from }) => from === 'storage')
-  for await (const entry of entriesOfRun({ files, isOneRun }, descriptions, session.say))
-    if (!gathering.add(entry)) throw new UsageError(tooManyRows(runs))
-  return gathering.recording()
+  return readRuns(options, session, async (findRun) => {
+    const gathering = gatherLogs(descriptions)
+    const input = await findOneRun(runs, findRun)
+    for await (const entry of entriesOfRun(input, descriptions, session.say))
+      if (!gathering.add(entry)) throw new UsageError(tooManyRows(runs))
+    return gathering.recording()
+  })
 }
 
 function tooManyRows(runs: readonly NamedRun[]): string {
