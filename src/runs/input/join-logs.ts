@@ -1,4 +1,4 @@
-import type { RowOrigin, Sample } from '../log/columns.ts'
+import { originOf, type RowOrigin, type Sample } from '../log/columns.ts'
 import type { Entry, LogEntry } from '../log/entry.ts'
 
 /** A log of a run, which can be in several files. */
@@ -122,7 +122,7 @@ function addEnd(state: JoinState, entry: LogEntry): LogEntry {
   const { log } = state.reading.get(source) ?? openEmpty(state, entry)
   state.reading.delete(source)
   log.entry = log.entry === undefined ? entry : mergeEntries(log.entry, entry)
-  log.place = placeOf(log.entry)
+  log.place = originOf(log.entry)
   return named(log.entry, log.name)
 }
 
@@ -152,7 +152,7 @@ function openAgain({ repeated, file }: JoinState, log: JoinedLog): Reading {
 function newLog({ logs, file }: JoinState, origin: RowOrigin): JoinedLog {
   const name = freeName(logs, origin.source ?? '', file)
   const ends = { first: null, last: null, timepoint: -1, rows: 0, entry: undefined }
-  const log: JoinedLog = { name, file, place: placeOf(origin), ...ends }
+  const log: JoinedLog = { name, file, place: originOf(origin), ...ends }
   logs.set(name, log)
   return log
 }
@@ -199,10 +199,6 @@ function isFuller(one: LogEntry, other: LogEntry): boolean {
 
 function named<One extends Entry>(entry: One, name: string): One {
   return entry.source === name ? entry : { ...entry, source: name }
-}
-
-function placeOf({ source, metric, namespace, pod, node, pod_index }: RowOrigin): RowOrigin {
-  return { source, metric, namespace, pod, node, pod_index }
 }
 
 function inputLog({ name, file, place, first, last, entry }: JoinedLog): InputLog {

@@ -66,6 +66,18 @@ type Cells<Columns extends Record<string, Column>> = {
 /** The origin of a log; unknown fields are null. */
 export type RowOrigin = Omit<Cells<typeof PLACE_COLUMNS>, 'kind' | keyof Moment>
 
+/** Returns the origin of a row or a log, without its other fields. */
+export function originOf({
+  source,
+  metric,
+  namespace,
+  pod,
+  node,
+  pod_index,
+}: RowOrigin): RowOrigin {
+  return { source, metric, namespace, pod, node, pod_index }
+}
+
 /** The number and the time of a timepoint. */
 export interface Moment {
   readonly timepoint: number

@@ -10,7 +10,7 @@ import {
   type PlottedColumn,
 } from '../evidence/evidence.ts'
 import { RULE_NEEDS, RULE_PLOTS } from '../findings/rules.ts'
-import type { RowOrigin, Sample } from '../log/columns.ts'
+import { originOf, type RowOrigin, type Sample } from '../log/columns.ts'
 import { coversIntervals, type Descriptions, listIntervalColumns } from '../log/descriptions.ts'
 import type { Entry, LogEntry } from '../log/entry.ts'
 import { keepUndescribed, takeDescribed, type Undescribed } from '../log/undescribed.ts'
@@ -157,12 +157,10 @@ function addDescribed(run: CollectedRun, entry: LogEntry): void {
 }
 
 function findSource({ sources }: CollectedRun, entry: Entry): LogSource {
-  const { source, metric, namespace, pod, node, pod_index } = entry
-  const known = sources.get(source ?? '')
+  const known = sources.get(entry.source ?? '')
   if (known !== undefined) return known
-  const place = { source, metric, namespace, pod, node, pod_index }
-  const made: LogSource = { place, start: null, log: undefined }
-  sources.set(source ?? '', made)
+  const made: LogSource = { place: originOf(entry), start: null, log: undefined }
+  sources.set(entry.source ?? '', made)
   return made
 }
 

@@ -1,4 +1,4 @@
-import type { RowOrigin, Sample } from '../log/columns.ts'
+import { originOf, type RowOrigin, type Sample } from '../log/columns.ts'
 import type { Descriptions } from '../log/descriptions.ts'
 import { type Entry, isSample, type LogEntry } from '../log/entry.ts'
 import { type AssessedRun, assessRun } from '../report/assess.ts'
@@ -54,7 +54,7 @@ export function gatherLogs(descriptions: Descriptions, mostRows = MAX_ROWS): Log
     add: (entry) => {
       addEntry(run, entry)
       const log = logOf(logs, entry)
-      if (entry.kind === 'log') Object.assign(log, { entry, place: placeOf(entry) })
+      if (entry.kind === 'log') Object.assign(log, { entry, place: originOf(entry) })
       if (!isSample(entry)) return true
       rows += 1
       log.samples.push(entry)
@@ -72,13 +72,9 @@ export function gatherLogs(descriptions: Descriptions, mostRows = MAX_ROWS): Log
 function logOf(logs: Map<string, GrowingLog>, entry: Entry): GrowingLog {
   const known = logs.get(entry.source ?? '')
   if (known !== undefined) return known
-  const made: GrowingLog = { place: placeOf(entry), samples: [], entry: undefined }
+  const made: GrowingLog = { place: originOf(entry), samples: [], entry: undefined }
   logs.set(entry.source ?? '', made)
   return made
-}
-
-function placeOf({ source, metric, namespace, pod, node, pod_index }: RowOrigin): RowOrigin {
-  return { source, metric, namespace, pod, node, pod_index }
 }
 
 /** Returns the time of the first row with a date; 0 if there is none. */
