@@ -1,6 +1,5 @@
 import { asText } from '../../core/kubernetes/json.ts'
 import { minimum } from '../../lib/statistics.ts'
-import type { Evidence } from '../evidence/evidence.ts'
 import { describeEnd, isStopped } from '../findings/failure-rule.ts'
 import type { RowOrigin } from '../log/columns.ts'
 import type { EndedContainer, LogEntry } from '../log/entry.ts'
@@ -30,53 +29,45 @@ export interface PodEnd {
   readonly ended: number
 }
 
-/** A log: where it comes from, and the entry at its end, if that was read. */
+/** A log: its name, where it comes from, and the entry at its end, if that was read. */
 export interface LogOfPod {
+  readonly name: string
   readonly place: RowOrigin
-  readonly log: LogEntry | undefined
+  readonly entry: LogEntry | undefined
 }
 
-type NamedLog = readonly [name: string, source: LogOfPod]
+/** Groups logs by pod. A log of an unknown pod counts as a pod. */
+export function groupLogs<Log extends LogOfPod>(logs: Iterable<Log>): readonly (readonly Log[])[] {
+  const key = ({ name, place }: Log) => JSON.stringify([place.namespace, place.pod ?? name])
+  return [...Map.groupBy(logs, key).values()]
+}
 
 /**
- * Returns how the application in each pod ended. A log of an unknown pod counts as a pod.
+ * Returns how the application in a pod ended.
  *
- * @param podOf returns the name under which reports show the pod of a log
+ * @param logs the logs of the pod, at least one
+ * @param pod the name under which reports show it
  */
-export function readPodEnds(
-  sources: ReadonlyMap<string, LogOfPod>,
-  { ended }: Pick<Evidence, 'ended'>,
-  podOf: (log: string) => string,
-): readonly PodEnd[] {
-  const pods = Map.groupBy(sources, ([log, { place }]) =>
-    JSON.stringify([place.namespace, place.pod ?? log]),
-  )
-  return [...pods.values()].flatMap((own) => {
-    const [first] = own
-    if (first === undefined) return []
-    const [log, { place }] = first
-    const target = textsIn(own, 'container')[0]
-    const statuses = own.flatMap(([name]) => {
-      const status = ended.get(name)
-      return status === undefined ? [] : [status]
-    })
-    const container = targetEnd(latestStatus(statuses), target)
-    const name = target === undefined ? 'The application' : `Container ${target}`
-    return {
-      ...describe(container, `${name} of ${podText(podOf(log))}`),
-      isRestarted: statuses.flat().some(({ restarted }) => restarted),
-      logs: own.map(([name]) => name),
-      index: JSON.stringify([place.namespace, textsIn(own, 'owner')[0], place.pod_index]),
-      role: place.pod_index?.replace(/[-\d]+$/, '') ?? '',
-      began: minimum(textsIn(own, 'started').map((text) => Date.parse(text))) ?? Number.NaN,
-      ended: Date.parse(container?.finishedAt ?? ''),
-    }
-  })
+export function readPodEnd(logs: readonly LogOfPod[], pod: string): PodEnd {
+  const [{ place }] = logs as [LogOfPod]
+  const target = textsIn(logs, 'container')[0]
+  const statuses = logs.map(({ entry }) => entry?.ended ?? null).filter((one) => one !== null)
+  const container = targetEnd(latestStatus(statuses), target)
+  const name = target === undefined ? 'The application' : `Container ${target}`
+  return {
+    ...describe(container, `${name} of ${podText(pod)}`),
+    isRestarted: statuses.flat().some(({ restarted }) => restarted),
+    logs: logs.map((log) => log.name),
+    index: JSON.stringify([place.namespace, textsIn(logs, 'owner')[0], place.pod_index]),
+    role: place.pod_index?.replace(/[-\d]+$/, '') ?? '',
+    began: minimum(textsIn(logs, 'started').map((text) => Date.parse(text))) ?? Number.NaN,
+    ended: Date.parse(container?.finishedAt ?? ''),
+  }
 }
 
 /** Returns the values of a field of the metadata of logs. */
-function textsIn(logs: readonly NamedLog[], name: string): readonly string[] {
-  return logs.flatMap(([, { log }]) => asText(log?.metadata[name]) ?? [])
+function textsIn(logs: readonly LogOfPod[], name: string): readonly string[] {
+  return logs.flatMap(({ entry }) => asText(entry?.metadata[name]) ?? [])
 }
 
 /** Returns the status in which most containers have ended: each log has that of its own end. */

@@ -1,9 +1,10 @@
 import type { RunEvidence } from '../evidence/run-evidence.ts'
 import type { RunFinding } from '../findings/evaluate.ts'
+import type { LogEntry } from '../log/entry.ts'
 import { END_MISSING } from '../log/run.ts'
 import { METRICS } from '../metrics/index.ts'
 import type { ProgramEnd } from '../rules/program-end.ts'
-import type { LogOfPod, PodEnd } from './pod-ends.ts'
+import type { PodEnd } from './pod-ends.ts'
 
 /** Whether a run came to its end. */
 export interface RunCompletion {
@@ -18,7 +19,8 @@ interface RunOfObserver {
   readonly observer: string
   /** The number of the start, from 1. */
   readonly run: number
-  readonly source: Pick<LogOfPod, 'log'>
+  /** The entry at its end; undefined if that was not read. */
+  readonly source: { readonly log: LogEntry | undefined }
 }
 
 /** What is known about the end of a run. */
@@ -78,10 +80,7 @@ const NOT_KNOWN =
 
 /** Returns what the metrics of a run say about the end of the program. */
 export function readProgramEnds(run: RunEvidence): readonly ProgramEnd[] {
-  return METRICS.flatMap((metric): readonly ProgramEnd[] => {
-    const end = 'end' in metric ? metric.end(run) : undefined
-    return end === undefined ? [] : [end]
-  })
+  return METRICS.flatMap((metric) => ('end' in metric ? (metric.end(run) ?? []) : []))
 }
 
 /** Returns whether a run came to its end. */

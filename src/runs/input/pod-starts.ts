@@ -1,5 +1,5 @@
 import { asText } from '../../core/kubernetes/json.ts'
-import { type PodEnd, readPodEnds } from '../ends/pod-ends.ts'
+import { groupLogs, type PodEnd, readPodEnd } from '../ends/pod-ends.ts'
 import type { InputLog } from './join-logs.ts'
 
 /** One start of a pod. A pod can have the name of an earlier one, such as that of a StatefulSet. */
@@ -20,10 +20,7 @@ export interface PodStart {
 
 /** Returns the starts of all pods, the first one first. A log of an unknown pod is a start. */
 export function readStarts(logs: readonly InputLog[]): readonly PodStart[] {
-  const pods = Map.groupBy(logs, ({ name, place }) =>
-    JSON.stringify([place.namespace, place.pod ?? name]),
-  )
-  const starts = [...pods.values()].flatMap((own) => splitStarts(own).map(podStart))
+  const starts = groupLogs(logs).flatMap((own) => splitStarts(own).map(podStart))
   return starts.sort((a, b) => sortTime(a) - sortTime(b))
 }
 
@@ -49,14 +46,6 @@ function splitStarts(logs: readonly InputLog[]): readonly (readonly InputLog[])[
 function podStart(logs: readonly InputLog[]): PodStart {
   const [first] = logs as [InputLog]
   const { namespace, pod, pod_index: index } = first.place
-  const sources = new Map(logs.map(({ name, place, entry }) => [name, { place, log: entry }]))
-  const ended = new Map(
-    logs.flatMap(({ name, entry }) => {
-      const status = entry?.ended ?? null
-      return status === null ? [] : [[name, status] as const]
-    }),
-  )
-  const [end] = readPodEnds(sources, { ended }, (name) => name)
   return {
     logs,
     namespace,
@@ -65,7 +54,7 @@ function podStart(logs: readonly InputLog[]): PodStart {
     index,
     began: Math.min(...dated(logs.map((log) => log.began))),
     ended: Math.max(...dated(logs.map((log) => log.ended))),
-    state: end?.state ?? 'unknown',
+    state: readPodEnd(logs, pod ?? first.name).state,
   }
 }
 

@@ -1,7 +1,7 @@
 import { maximum } from '../../lib/statistics.ts'
 import { type Efficiency, runEfficiency } from '../efficiency/run-efficiency.ts'
 import { type RunSpan, type VerdictKind, verdict, verdictKind } from '../efficiency/verdict.ts'
-import { readPodEnds } from '../ends/pod-ends.ts'
+import { groupLogs, type PodEnd, readPodEnd } from '../ends/pod-ends.ts'
 import {
   cutLogs,
   type RunCompletion,
@@ -79,7 +79,7 @@ export function assessRun(collected: CollectedRun, span: RunSpan = 'whole'): Ass
   const efficiency = runEfficiency(evidence)
   const times = readTimes(run)
   const { duration } = times
-  const ends = { pods: readPodEnds(whole.sources, whole.evidence, podOf), logs }
+  const ends = { pods: readPodEnds(whole, podOf), logs }
   const completion = readCompletion({
     ...ends,
     programs: readProgramEnds(evidence),
@@ -99,6 +99,12 @@ export function assessRun(collected: CollectedRun, span: RunSpan = 'whole'): Ass
   }
   const said = { verdict: verdict(facts), kind: verdictKind(facts), looked: facts.looked }
   return { ...chosen, found, efficiency, times, completion, ...said }
+}
+
+/** Returns how the application in each pod ended. */
+function readPodEnds({ sources }: CollectedRun, podOf: ChosenRun['podOf']): readonly PodEnd[] {
+  const logs = [...sources].map(([name, { place, log }]) => ({ name, place, entry: log }))
+  return groupLogs(logs).map((own) => readPodEnd(own, podOf(own[0]?.name ?? '')))
 }
 
 /** Returns the names of the metrics that were collected, in natural order. */
