@@ -90,7 +90,10 @@ export function applyRules(
   const findings: RunFinding[] = []
   const explained: ExplainedFinding[] = []
   for (const rule of RULES) {
-    const candidates = rule.find(readPods(run, rule), found)
+    const pods = readPods(run, rule)
+    const read = new Set(pods.map(({ pod }) => pod))
+    // The stores of metrics also have processes of pods without the columns that the rule needs.
+    const candidates = rule.find({ ...run, pods }, found).filter(({ pod }) => read.has(pod))
     const { own, explained: others } = separate(rule.name, candidates, found)
     explained.push(...others)
     if (own.length === 0) continue
@@ -100,13 +103,10 @@ export function applyRules(
   return { findings: findings.sort(compareFindings), explained, found }
 }
 
-/** Keeps only the pods whose rows have the columns that a rule needs, or enough without them. */
-function readPods(run: RunEvidence, rule: FindingRule): RunEvidence {
+/** Returns the pods whose rows have the columns that a rule needs, or enough without them. */
+function readPods({ pods }: RunEvidence, rule: FindingRule): readonly PodEvidence[] {
   const { canFind = () => false } = rule
-  return {
-    ...run,
-    pods: run.pods.filter((pod) => metNeed(pod, rule) !== undefined || canFind(pod)),
-  }
+  return pods.filter((pod) => metNeed(pod, rule) !== undefined || canFind(pod))
 }
 
 /** Returns the first alternative whose columns were all read. */

@@ -41,9 +41,6 @@ export const NO_PROGRESS = defineRule({
 })
 
 function findStuck(run: RunEvidence): readonly Affected[] {
-  const read = new Set(run.pods.map(({ pod }) => pod))
   const groups = FINDERS.flatMap(({ find }) => find(run))
-  return groups
-    .flatMap((stuck) => stuck.pods.map((one) => ({ ...one, stuck })))
-    .filter(({ pod }) => read.has(pod))
+  return groups.flatMap((stuck) => stuck.pods.map((one) => ({ ...one, stuck })))
 }

@@ -32,17 +32,15 @@ export interface LongerFunction extends Pick<FunctionDifference, 'name' | 'media
  * lost.
  */
 export function findLonger<Name extends string>(
-  { profiles, pods }: RunEvidence,
+  { profiles }: RunEvidence,
   kind: ProfileKind,
   factsOf: (longer: LongerFunction) => readonly Fact<Name>[],
 ): readonly Affected<Name>[] {
-  const read = new Set(pods.map(({ pod }) => pod))
   const found = profiles
     .filter((profile) => profile.kind === kind)
     .map((profile) => (kind === 'waiting' ? perProcess(profile) : profile))
     .flatMap(findDifferences)
     .flatMap((difference) => difference.pods.filter(isLong).map((one) => ({ difference, one })))
-    .filter(({ one }) => read.has(one.pod))
     .sort((a, b) => a.one.more - b.one.more)
   // Of the functions of a pod, the last one has the most additional time.
   const worst = new Map(found.map((each) => [each.one.pod, each]))

@@ -12,20 +12,14 @@ export function perPod<FactName extends string>(
     })
 }
 
-/**
- * Joins findings about processes by pod and cause. Pods whose rows were not read are left out.
- *
- * @param found the findings; the `pod` of each is the pod of the process
- */
-export function perProcess<FactName extends string>(
+/** Joins findings about processes by pod and cause. */
+export function joinByPod<FactName extends string>(
   found: readonly Affected<FactName>[],
-  pods: RunEvidence['pods'],
 ): readonly Affected<FactName>[] {
-  const read = new Set(pods.map(({ pod }) => pod))
   const groups = Map.groupBy(found, ({ pod, cause }) => JSON.stringify([pod, cause]))
-  return [...groups.values()].flatMap((own) => {
+  return [...groups.values()].map((own) => {
     const [{ pod }] = own as [Affected<FactName>]
-    return read.has(pod) ? [{ ...worstOf(own), pod }] : []
+    return { ...worstOf(own), pod }
   })
 }
 

@@ -166,8 +166,9 @@ export interface FindingRule<
    */
   readonly uncheckedIn?: (run: RunEvidence, found: FoundPods) => ReadonlyMap<string, string>
   /**
-   * Returns the pods for which the condition is true, with the numbers. `found` contains the
-   * findings of the rules that were checked before.
+   * Returns the pods for which the condition is true, with the numbers. Those without the columns
+   * that the rule needs are then left out. `found` contains the findings of the rules that were
+   * checked before.
    */
   readonly find: (run: RunEvidence, found: FoundPods) => readonly Affected<NoInfer<FactName>>[]
   /** Whether the rule compares pods; the plot of the finding then shows all pods. */

@@ -2,7 +2,7 @@ import { plainMean } from '../../../lib/statistics.ts'
 import { type Need, plot, type SectionColumns } from '../../evidence/evidence.ts'
 import type { RunEvidence } from '../../evidence/run-evidence.ts'
 import { storeOf } from '../../evidence/stores.ts'
-import { perProcess } from '../../rules/per-pod.ts'
+import { joinByPod } from '../../rules/per-pod.ts'
 import {
   type Affected,
   defineRule,
@@ -181,7 +181,7 @@ type CollectiveWaiter = Affected<keyof typeof COLLECTIVE_FACTS>
 type PeerWaiter = Affected<keyof typeof PEER_FACTS>
 type RankInMpi = Affected<keyof typeof TIME_FACTS>
 
-function findInCollectives({ view, pods }: RunEvidence): readonly CollectiveWaiter[] {
+function findInCollectives({ view }: RunEvidence): readonly CollectiveWaiter[] {
   const jobs = view(mpiJobs)
   const found = findCollectiveWaits(jobs.filter(isWhole), MIN_PART / 100).flatMap(({ waits }) => {
     const parts = waits.map(({ waiting, seconds }) => percentOf(seconds, waiting.elapsed))
@@ -189,7 +189,7 @@ function findInCollectives({ view, pods }: RunEvidence): readonly CollectiveWait
     if (mean < 100 * (1 - MIN_EFFICIENCY)) return []
     return waits.filter(isLong).map((wait) => collectiveWait(wait, mean))
   })
-  return perProcess(found, pods)
+  return joinByPod(found)
 }
 
 function isLong({ waiting, seconds }: Pick<CollectiveWait, 'waiting' | 'seconds'>): boolean {
@@ -207,11 +207,11 @@ function collectiveWait(wait: CollectiveWait, mean: number): CollectiveWaiter {
   }
 }
 
-function findInPointToPoint({ view, pods }: RunEvidence): readonly PeerWaiter[] {
+function findInPointToPoint({ view }: RunEvidence): readonly PeerWaiter[] {
   const found = comparable(view(mpiJobs))
     .filter(({ processes }) => !processes.some(hasThreads))
     .flatMap((job) => findPeerWaits(job, MIN_EFFICIENCY).filter(isLong))
-  return perProcess(found.map(peerWait), pods)
+  return joinByPod(found.map(peerWait))
 }
 
 function peerWait({ waiting, peer, seconds, spent, call, balance }: PeerWait): PeerWaiter {
@@ -250,7 +250,7 @@ function valuesOf({ elapsed }: MpiProcess, seconds: number) {
   } satisfies Record<keyof typeof WAIT_FACTS, number>
 }
 
-function findMuchTime({ view, pods }: RunEvidence): readonly RankInMpi[] {
+function findMuchTime({ view }: RunEvidence): readonly RankInMpi[] {
   const found = comparable(view(mpiJobs)).flatMap(({ job, processes }) => {
     const parts = processes.map(({ seconds, elapsed }) => percentOf(seconds, elapsed))
     const least = parts.reduce((low, part) => Math.min(low, part), 100)
@@ -258,7 +258,7 @@ function findMuchTime({ view, pods }: RunEvidence): readonly RankInMpi[] {
     if (least < MIN_IN_MPI || isShort || processes.some(hasThreads)) return []
     return processes.map((process, index) => timeInMpi(process, parts[index] ?? 0, least, job))
   })
-  return perProcess(found, pods)
+  return joinByPod(found)
 }
 
 function timeInMpi(

@@ -74,11 +74,10 @@ export const ALL_WAIT_FOR_ONE = defineRule({
 
 type AffectedPod = Affected<keyof typeof FACTS>
 
-function findLate({ profiles, pods }: RunEvidence): readonly AffectedPod[] {
-  const read = new Set(pods.map(({ pod }) => pod))
+function findLate({ profiles }: RunEvidence): readonly AffectedPod[] {
   const means = profiles.filter(({ kind }) => KINDS.includes(kind)).map(perProcess)
   const programs = Map.groupBy(means, ({ executable }) => executable)
-  const found = [...programs.values()].flatMap((own) => {
+  return [...programs.values()].flatMap((own) => {
     const waiting = own.find(({ kind }) => kind === 'waiting')
     const running = own.find(({ kind }) => kind === 'running')
     if (waiting === undefined || running === undefined) return []
@@ -88,7 +87,6 @@ function findLate({ profiles, pods }: RunEvidence): readonly AffectedPod[] {
     const [worst] = late.sort((a, b) => (b.size ?? 0) - (a.size ?? 0))
     return worst === undefined ? [] : { ...worst, things: [mostIn(running, worst.pod)] }
   })
-  return found.filter(({ pod }) => read.has(pod))
 }
 
 /** The seconds of a pod in a program. */

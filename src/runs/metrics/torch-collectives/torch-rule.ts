@@ -1,6 +1,6 @@
 import type { SectionColumns } from '../../evidence/evidence.ts'
 import type { RunEvidence } from '../../evidence/run-evidence.ts'
-import { perProcess } from '../../rules/per-pod.ts'
+import { joinByPod } from '../../rules/per-pod.ts'
 import {
   type Affected,
   defineRule,
@@ -73,8 +73,8 @@ export const LATE_IN_COLLECTIVES = defineRule({
 
 type LateRank = Affected<keyof typeof FACTS>
 
-function findLateRanks({ view, pods }: RunEvidence): readonly LateRank[] {
-  return perProcess(view(torchCalls).late.filter(isLate).map(lateRank), pods)
+function findLateRanks({ view }: RunEvidence): readonly LateRank[] {
+  return joinByPod(view(torchCalls).late.filter(isLate).map(lateRank))
 }
 
 function isLate({ calls, delay, waited, part, isAcrossNodes }: LateMember): boolean {
