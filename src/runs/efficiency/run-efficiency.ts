@@ -144,7 +144,7 @@ const MAX_LAG = 2
 function whyIncomparable(processes: readonly JobProcess[], elapsed: number): string | null {
   if (processes.some((one) => one.seconds > one.elapsed))
     return 'several threads were in MPI at once, so that the time in MPI cannot be compared'
-  const seen = processes.reduce((most, one) => Math.max(most, one.seen), elapsed)
+  const seen = processes.reduce((most, one) => Math.max(most, one.open?.elapsed ?? 0), elapsed)
   const stale = processes.find((one) => {
     const isStale = one.elapsed < MIN_RECORDED * seen && seen - one.elapsed > MAX_LAG
     return isStale && !ENDED.includes(one.state ?? '')

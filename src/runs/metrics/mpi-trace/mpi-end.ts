@@ -1,8 +1,7 @@
 import type { RunEvidence } from '../../evidence/run-evidence.ts'
 import { storeOf } from '../../evidence/stores.ts'
 import type { ProgramEnd } from '../../rules/program-end.ts'
-import { libraryRanks } from '../../rules/sentence.ts'
-import { type JobProcess, mpiJobs } from './mpi-job.ts'
+import { mpiJobs, ranksText } from './mpi-job.ts'
 import { MPI_STORE } from './store.ts'
 
 /** What processes did that returned from MPI_Init and have not called MPI_Finalize. */
@@ -33,11 +32,4 @@ export function mpiEnd(run: RunEvidence): ProgramEnd | undefined {
     return { state: 'unfinished', reason: `${count} had not returned from MPI_Init.` }
   }
   return processes.length === 0 ? undefined : { state: 'finished' }
-}
-
-function ranksText(processes: readonly JobProcess[]): string {
-  return libraryRanks(
-    'MPI',
-    [...new Set(processes.map(({ rank }) => rank))].sort((a, b) => a - b),
-  )
 }

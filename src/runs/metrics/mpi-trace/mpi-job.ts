@@ -1,5 +1,6 @@
 import { type RunEvidence, stackFinder } from '../../evidence/run-evidence.ts'
 import { storeOf } from '../../evidence/stores.ts'
+import { libraryRanks } from '../../rules/sentence.ts'
 import type { CurrentStack } from '../../waiting/current-stacks.ts'
 import type { MpiProcess, MpiRun } from './mpi-run.ts'
 import { MPI_STORE } from './store.ts'
@@ -60,6 +61,11 @@ export function joinJobs(
     const sorted = [...own].sort((a, b) => a.rank - b.rank)
     return { job, size, processes: sorted, problem: problemOf(sorted) }
   })
+}
+
+/** Returns the ranks of processes in a sentence: `MPI ranks 0-1 and 3`. */
+export function ranksText(processes: readonly Pick<JobProcess, 'rank'>[]): string {
+  return libraryRanks('MPI', [...new Set(processes.map(({ rank }) => rank))])
 }
 
 /** @param processes the processes of a job, in the order of their ranks */

@@ -38,8 +38,6 @@ export interface MpiProcess extends ObservedCalls {
   endedAt: number | null
   /** The time since the end of MPI_Init. */
   elapsed: number
-  /** The time since the end of MPI_Init until it was last seen to run. */
-  seen: number
   /** The time in calls of MPI, of all threads. */
   seconds: number
   /** How long its threads waited for a processor; null if it was not counted. */
@@ -154,7 +152,6 @@ function addDetail(run: MpiRun, process: MpiProcess, section: string, sample: Sa
       return
     case 'open':
       addOpenCall(process, sample)
-      process.seen = Math.max(process.seen, process.open?.elapsed ?? 0)
       return
     case 'progress':
       addProgress(process, sample)
@@ -187,7 +184,6 @@ function addProcess({ processes, running }: MpiRun, sample: Sample): void {
   process.state = textIn(sample.state)
   process.endedAt = process.state === 'running' ? null : secondsSince1970(sample)
   process.elapsed = countIn(sample.elapsed)
-  process.seen = Math.max(process.seen, process.elapsed)
   process.seconds = countIn(sample.mpi_seconds)
   process.waits = waitsIn(sample)
   process.asleep = numberIn(sample.asleep_outside)
@@ -239,7 +235,6 @@ function newProcess(sample: Sample): MpiProcess {
     state: null,
     endedAt: null,
     elapsed: 0,
-    seen: 0,
     seconds: 0,
     waits: null,
     asleep: null,

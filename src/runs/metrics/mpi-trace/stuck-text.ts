@@ -1,6 +1,6 @@
 import { maximum, minimum } from '../../../lib/statistics.ts'
-import { libraryRanks } from '../../rules/sentence.ts'
 import { clockText, durationText } from '../../rules/stuck.ts'
+import { ranksText } from './mpi-job.ts'
 import type { AbsentProcess, StuckProcesses } from './stuck-processes.ts'
 import type { WaitingProcess } from './waiting-processes.ts'
 
@@ -32,7 +32,7 @@ function waitsText(waiting: readonly WaitingProcess[]): string {
   const groups = [...Map.groupBy(waiting, callText)].sort(([, a], [, b]) => b.length - a.length)
   const named = groups
     .slice(0, NAMED)
-    .map(([call, own]) => `${ranksText(own)} ${own.length === 1 ? 'waits' : 'wait'} in ${call}`)
+    .map(([call, own]) => `${namesOf(own)} ${own.length === 1 ? 'waits' : 'wait'} in ${call}`)
   const others = groups.slice(NAMED).flatMap(([, own]) => own)
   const more = others.length === 0 ? '' : `, and ${others.length} more in other calls`
   return `${named.join(', ')}${more}`
@@ -47,11 +47,8 @@ function callText({ thread }: WaitingProcess): string {
   return `${call} for MPI rank ${peer}`
 }
 
-function ranksText(all: readonly Pick<AbsentProcess, 'process'>[]): string {
-  return libraryRanks(
-    'MPI',
-    all.map(({ process }) => process.rank),
-  )
+function namesOf(all: readonly Pick<AbsentProcess, 'process'>[]): string {
+  return ranksText(all.map(({ process }) => process))
 }
 
 function reasonText({ why, waiting, late, longestGap }: StuckProcesses): string {
@@ -77,7 +74,7 @@ function lateTexts(late: readonly AbsentProcess[], longestGap: number): string {
     const [first] = own
     if (first === undefined) return []
     const verb = own.length === 1 ? 'has not come: it' : 'have not come: they'
-    return [`${ranksText(own)} ${verb} ${activityText(first, own.length, longestGap)}.`]
+    return [`${namesOf(own)} ${verb} ${activityText(first, own.length, longestGap)}.`]
   })
   return named.join(' ')
 }

@@ -184,12 +184,11 @@ function shareIn({ sums, covered }: Amounts) {
 
 /** Returns the parts of a bucket in which a process of MPI waited for a processor. */
 function waitShares(calls: MpiSteps | undefined, buckets: Buckets) {
-  const outside = amountsOf(calls?.waitedOutside() ?? [], buckets)
-  const inMpi = amountsOf(calls?.waitedInMpi() ?? [], buckets)
+  const outside = shareIn(amountsOf(calls?.waitedOutside() ?? [], buckets))
+  const inMpi = shareIn(amountsOf(calls?.waitedInMpi() ?? [], buckets))
   return (at: number): ProcessorWaits | null => {
-    const covered = outside.covered[at] ?? 0
-    if (covered <= 0) return null
-    return { outside: (outside.sums[at] ?? 0) / covered, inMpi: (inMpi.sums[at] ?? 0) / covered }
+    const share = outside(at)
+    return share === null ? null : { outside: share, inMpi: inMpi(at) ?? 0 }
   }
 }
 

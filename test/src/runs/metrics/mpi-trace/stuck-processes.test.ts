@@ -37,17 +37,7 @@ function processOf(rank: number, thread: OpenThread, facts: Facts = {}): JobProc
   const { cpu = 0, endedAt = null, at = 1000, elapsed = 100 } = facts
   return {
     ...{ source: 'log', pod: String(rank), program: 'app', pid: 10 + rank, rank, size, job: '7' },
-    ...{
-      library: null,
-      state,
-      endedAt,
-      elapsed: 100,
-      seen: 100,
-      seconds: 1,
-      calls: 9,
-      bytes: 0,
-      rows: [],
-    },
+    ...{ library: null, state, endedAt, elapsed: 100, seconds: 1, calls: 9, bytes: 0, rows: [] },
     ...{ waits: null, asleep: null, fastSeconds: null },
     ...{ communicators: [], blocks: new Map() },
     open: {
