@@ -23,6 +23,7 @@ export function measureMpi(jobs: readonly MpiJob[]): readonly QuantityFacts[] {
   const byPart = (of: (process: JobProcess) => number) =>
     Object.fromEntries(processes.map((process) => [`MPI rank ${process.rank}`, of(process)]))
   const problem = jobs.find((job) => job.problem !== null)?.problem ?? null
+  const conflict = jobs.find((job) => job.conflict !== null)?.conflict ?? null
   const all = [
     {
       ...knownQuantity(
@@ -48,7 +49,12 @@ export function measureMpi(jobs: readonly MpiJob[]): readonly QuantityFacts[] {
       byPart(({ bytes }) => bytes),
     ),
   ]
-  return problem === null ? all : all.map((one) => ({ ...one, value: null, missing: problem }))
+  // A sum is not known without some of the ranks, but MPI_Finalize is called by all.
+  const reasonOf = (quantity: string) => (quantity === MPI_ELAPSED ? conflict : problem)
+  return all.map((one) => {
+    const reason = reasonOf(one.quantity)
+    return reason === null ? one : { ...one, value: null, missing: reason }
+  })
 }
 
 /** Returns why the time from MPI_Init to MPI_Finalize is not the time of the run, if it is not. */

@@ -22,7 +22,10 @@ export interface Efficiency {
   readonly root: Factor
   /** The seconds that it is about: since MPI_Init, or those of the rows of the longest pod. */
   readonly elapsed: number
-  /** The processes of the MPI job; empty if the basis are the processors. */
+  /**
+   * The processes of the MPI job that were recorded, and that the efficiency is about; empty if the
+   * basis are the processors.
+   */
   readonly processes: readonly ProcessEfficiency[]
   /** The pods; empty if the basis is an MPI job. */
   readonly pods: readonly PodEfficiency[]
@@ -76,7 +79,8 @@ export function runEfficiency(run: RunEvidence): Efficiency {
     : { ...jobEfficiency(longest.job, run), otherJobs: jobs.length - 1 }
 }
 
-function jobEfficiency({ job, size, problem, processes }: MpiJob, run: RunEvidence): Efficiency {
+function jobEfficiency(mpiJob: MpiJob, run: RunEvidence): Efficiency {
+  const { job, size, processes } = mpiJob
   const byName = new Map(
     run.pods.map((pod) => {
       return [pod.pod, { running: sharesOfProcesses(pod), storage: storageShares(pod) }]
@@ -84,7 +88,7 @@ function jobEfficiency({ job, size, problem, processes }: MpiJob, run: RunEviden
   )
   const times = processes.map((process) => timesOf(process, byName.get(process.pod)))
   const elapsed = times.reduce((most, one) => Math.max(most, one.elapsed), 0)
-  const why = problem ?? whyIncomparable(processes, elapsed)
+  const why = whyUncounted(mpiJob) ?? whyIncomparable(processes, elapsed)
   return {
     basis: 'mpi',
     root: why === null ? mpiFactors(times, whyUnknown(times)) : missingFactor('efficiency', why),
@@ -131,6 +135,11 @@ function cpuOf({ open, elapsed }: JobProcess): number | null {
   if (open === null || open.cpuTime === null || open.first.cpuTime === null) return null
   const [used, seconds] = [open.cpuTime - open.first.cpuTime, open.elapsed - open.first.elapsed]
   return seconds > 0 && seconds >= MIN_COVERED * elapsed ? (used / seconds) * elapsed : null
+}
+
+/** Returns why fewer than two processes can be compared; null if several can. */
+function whyUncounted({ conflict, problem, processes }: MpiJob): string | null {
+  return processes.length > 1 ? conflict : problem
 }
 
 /** The states of processes that have recorded all of their time in MPI. */

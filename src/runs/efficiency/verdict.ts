@@ -44,8 +44,8 @@ export function verdictKind(facts: RunFacts): VerdictKind {
   const { findings, looked, efficiency, completion, isCut = false } = facts
   const { value } = efficiency.root
   const isKnown = value !== null && completion !== null && completion.state !== 'unknown'
-  if (!isKnown || isCut || looked.gaps.length > 0 || hasUnknownDelay(efficiency.root))
-    return 'partly-seen'
+  const isPartial = hasUnknownDelay(efficiency.root) || isOfSomeRanks(efficiency)
+  if (!isKnown || isCut || looked.gaps.length > 0 || isPartial) return 'partly-seen'
   const severities = new Set(findings.map(({ severity }) => severity))
   if (severities.has('failure') || completion.state === 'unfinished') return 'failed'
   if (severities.has('slowdown')) return 'held-up'
@@ -142,9 +142,11 @@ function efficiencyText(facts: RunFacts): string {
   const isPartial = hasUnknownDelay(root)
   const isEnded = isUnfinished(facts) && isCut !== true
   const isHeldUp = isEnded || findings.some(({ severity }) => severity !== 'risk')
-  if (value >= MIN_EFFICIENCY && !isPartial && !isHeldUp) return nothingText(facts, value)
+  const ofRecorded = recordedText(efficiency)
+  if (value >= MIN_EFFICIENCY && !isPartial && !isHeldUp && ofRecorded === '')
+    return nothingText(facts, value)
   const named = [...causes(factors, value, findings), ...strengths(factors)].join('; ')
-  const text = `Efficiency ${factorText(value)}${named === '' ? '' : `: ${named}`}.`
+  const text = `Efficiency ${factorText(value)}${ofRecorded}${named === '' ? '' : `: ${named}`}.`
   if (!isPartial) return text
   const counted = basis === 'mpi' ? ' and counts as computing or as time in MPI' : ''
   return `${text} The time of waiting for processors is not known${counted}.`
@@ -163,6 +165,16 @@ function nothingText({ metrics, looked, efficiency, isCut }: RunFacts, value: nu
     : `${percent} of the time was spent computing`
   const names = formatList(metrics, 'and')
   return `Nothing that ${names} ${verb}${seen} held this run up${until}: ${part}.`
+}
+
+/** Says which ranks an efficiency is about, if that is only a part of them. */
+function recordedText(efficiency: RunFacts['efficiency']): string {
+  if (!isOfSomeRanks(efficiency)) return ''
+  return ` of the ${efficiency.processes.length} recorded of ${efficiency.size} MPI ranks`
+}
+
+function isOfSomeRanks({ basis, size, processes }: RunFacts['efficiency']): boolean {
+  return basis === 'mpi' && processes.length < size
 }
 
 function hasUnknownDelay(root: Factor): boolean {

@@ -13,7 +13,12 @@ export interface MpiJob {
   readonly size: number
   /** The processes that have rows, in the order of their ranks in MPI_COMM_WORLD. */
   readonly processes: readonly JobProcess[]
-  /** Why the processes cannot be compared; null if they can. */
+  /**
+   * Why the processes that have rows cannot be compared; null if they can, also if others have no
+   * rows.
+   */
+  readonly conflict: string | null
+  /** Why not all processes can be compared: the conflict, or the number of those without rows. */
   readonly problem: string | null
 }
 
@@ -59,7 +64,8 @@ export function joinJobs(
   return [...jobs.values()].map((own) => {
     const [{ job, size }] = own as [JobProcess]
     const sorted = [...own].sort((a, b) => a.rank - b.rank)
-    return { job, size, processes: sorted, problem: problemOf(sorted) }
+    const conflict = conflictIn(sorted)
+    return { job, size, processes: sorted, conflict, problem: conflict ?? missingIn(sorted) }
   })
 }
 
@@ -68,14 +74,22 @@ export function ranksText(processes: readonly Pick<JobProcess, 'rank'>[]): strin
   return libraryRanks('MPI', [...new Set(processes.map(({ rank }) => rank))])
 }
 
-/** @param processes the processes of a job, in the order of their ranks */
-function problemOf(processes: readonly JobProcess[]): string | null {
+function missingIn(processes: readonly JobProcess[]): string | null {
   const [{ job, size }] = processes as [JobProcess]
+  if (processes.length >= size) return null
+  const count = `${processes.length} of the ${size} processes`
+  return `mpi-trace has rows of only ${count} of ${nameOf(job)}`
+}
+
+function nameOf(job: string | null): string {
+  return job === null ? 'the MPI job, which has no identifier' : `the MPI job ${job}`
+}
+
+/** @param processes the processes of a job, in the order of their ranks */
+function conflictIn(processes: readonly JobProcess[]): string | null {
+  const [{ job }] = processes as [JobProcess]
   const twice = processes.find(({ rank }, index) => processes[index + 1]?.rank === rank)
-  const name = job === null ? 'the MPI job, which has no identifier' : `the MPI job ${job}`
-  if (twice !== undefined) return `several processes have the rank ${twice.rank} of ${name}`
-  if (processes.length < size)
-    return `mpi-trace has rows of only ${processes.length} of the ${size} processes of ${name}`
+  if (twice !== undefined) return `several processes have the rank ${twice.rank} of ${nameOf(job)}`
   const kinds = new Set(processes.map(({ program, library }) => JSON.stringify([program, library])))
   return job === null && kinds.size > 1
     ? 'processes of different programs or MPI libraries cannot be joined without an identifier ' +

@@ -17,6 +17,7 @@ export function efficiencyDocument({ basis, root, elapsed, ...all }: Efficiency)
   return {
     basis,
     size: all.size,
+    recorded: all.processes.length + all.pods.length,
     job: all.job,
     otherJobs: all.otherJobs,
     elapsedSeconds: rounded(elapsed),

@@ -155,6 +155,17 @@ t.test('a rank without rows of MPI: the efficiency is missing, with the count', 
   t.equal(efficiencyOf(run).size, 2)
 })
 
+t.test('some ranks without rows of MPI: the efficiency is that of the others', async (t) => {
+  const logsOf = (...pods: readonly string[]) => pods.map((pod) => `mpi-trace-even-${pod}.log`)
+  const [half, whole] = [read('mpi', logsOf('0')), read('mpi', logsOf('0', '1'))]
+  const { root, size, processes } = efficiencyOf(half)
+  t.strictSame([size, processes.length, root.missing], [4, 2, null])
+  const all = efficiencyOf(whole)
+  t.equal(all.processes.length, 4)
+  // The ranks have equal parts of the work.
+  t.ok(Math.abs((root.value ?? 0) - (all.root.value ?? 1)) < 0.05)
+})
+
 t.test('a rank whose waiting was not counted: platform is missing, with the count', async (t) => {
   const names = ['lammps-0.mpi-trace.log', 'lammps-1.mpi-trace.log', 'lammps-1.vitals.log']
   const missing = missingIn(read('all-metrics', names))

@@ -71,6 +71,19 @@ t.test('a run of MPI that nothing held up', async (t) => {
   )
 })
 
+t.test(
+  'an efficiency of some ranks says of how many, and is no verdict on the others',
+  async (t) => {
+    const processes = Array.from({ length: 782 }, (_, index) => ({ pod: String(index % 5) }))
+    const root = mpi([0.9, 0.88], 0)
+    t.equal(
+      verdictOf(root, { efficiency: { basis: 'mpi', root, size: 840, processes } }),
+      'Took 58 s on 840 MPI ranks. Efficiency 0.89 of the 782 recorded of 840 MPI ranks: ' +
+        'threads that could run had a processor (platform 1.00).',
+    )
+  },
+)
+
 t.test('the worst factors are named, the worst first, and the best one', async (t) => {
   t.equal(
     verdictOf(mpi([0.45, 0.43], 0.5)),

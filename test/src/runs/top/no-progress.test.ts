@@ -114,7 +114,7 @@ const LOOKS: Readonly<Record<string, Look>> = {
       const begun = count(new Map([[`c${at}`, { size: 2, begun: 1 }]]))
       return processOf(at, { open, begun }) as unknown as JobProcess
     })
-    findStuckProcesses({ job: '1', size, processes, problem: null })
+    findStuckProcesses({ job: '1', size, processes, conflict: null, problem: null })
   },
   'programs of Python': (size, { count }) => {
     const stackOf = (at: number, hasEnded: boolean) => {

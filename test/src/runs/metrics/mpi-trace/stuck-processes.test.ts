@@ -51,7 +51,7 @@ function processOf(rank: number, thread: OpenThread, facts: Facts = {}): JobProc
 
 const find = (...processes: JobProcess[]) => {
   const size = processes[0]?.size ?? 0
-  return findStuckProcesses({ job: '7', size, processes, problem: null })
+  return findStuckProcesses({ job: '7', size, processes, conflict: null, problem: null })
 }
 
 const inSixth = (rank: number, call = 'MPI_Allreduce') =>
