@@ -26,7 +26,7 @@ export interface SideComparison extends SideFacts {
 
 export interface RunComparison {
   readonly sides: readonly Side[]
-  /** The time by which the sides are compared. */
+  /** The time by which two sides are compared, unless both lack it. */
   readonly time: TimeQuantity
   readonly comparisons: readonly SideComparison[]
   readonly scaling: Scaling | null

@@ -309,3 +309,13 @@ t.test('of 4,096 pods, exactly the three throttled ones are found', async (t) =>
   })
   t.strictSame(inShort(findIn(rows.flat())), ['throttled 1717, 4000, 5'])
 })
+
+t.test('a rule that was not checked for a pod makes no finding about it', async (t) => {
+  const { 'waiting-in-python': waiting } = CASES
+  const found = findWith({ ...waiting.changes, python: { main_running: null } })
+  t.strictSame(inShort(found), [])
+  t.match(
+    found.notChecked.filter(({ rule }) => rule === 'waiting-in-python'),
+    [{ pods: ['3'] }],
+  )
+})
