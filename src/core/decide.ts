@@ -9,8 +9,8 @@ import {
 } from './decision.ts'
 import { DEFAULT_CONTAINER_KEY, KEYS, MIRROR_KEY, STATUS_KEY } from './keys.ts'
 import type { Fields } from './kubernetes/json.ts'
-import type { Container, Pod } from './kubernetes/pod.ts'
-import type { Mode, OnError, Request, RequestedMetric } from './request.ts'
+import { type Container, type Pod, readPod } from './kubernetes/pod.ts'
+import type { Mode, OnError, Request } from './request.ts'
 import { buildObservers } from './rules/build-observer.ts'
 import { type CounterPrediction, predictCounters } from './rules/counters.ts'
 import {
@@ -27,6 +27,7 @@ import { findDecisive, type LeftMetric } from './rules/left-metric.ts'
 import type { RuleSource } from './rules/namespace-policy.ts'
 import { divideMetrics } from './rules/observable-metrics.ts'
 import { operatorConflict } from './rules/operator-conflict.ts'
+import { asItCame } from './rules/original-pod.ts'
 import { selectMetrics, type UnselectedMetric } from './rules/pod-selection.ts'
 import { type FittedMetrics, fitResources } from './rules/resource-policy.ts'
 import { deriveSecurityContext } from './rules/security-context.ts'
@@ -38,7 +39,10 @@ import { type Forwarding, launchAgents, selectForwarded } from './tools/forwardi
 import { findToolTarget } from './tools/target.ts'
 import { joinVariables } from './tools/variables.ts'
 
-type MetricRequest = Extract<Request, { kind: 'asked' }>
+type ValidRequest = Extract<Request, { kind: 'asked' }>
+
+/** A valid request, and the metrics that are left before the rules on the pod apply. */
+type MetricRequest = Omit<ValidRequest, 'left'> & { readonly left: readonly LeftMetric[] }
 
 /**
  * The facts that a decision depends on, other than the pod and its request: the rules of the
@@ -78,7 +82,7 @@ function isMoving({ namespace: { movedFrom }, revisions }: Circumstances): boole
 function decideMissing(
   pod: Pod,
   request: Exclude<Request, { kind: 'nothing' }>,
-  { present, different }: Earlier,
+  { present, different }: Pick<Earlier, 'present' | 'different'>,
   circumstances: Circumstances,
 ): Decision {
   if (request.kind === 'wrong') return leaveOrDeny(request.onError, request.reason, request.message)
@@ -95,23 +99,43 @@ function decideMissing(
   )
   if (other.length > 0) return leaveDifferent(other)
   const { others } = ofPod
+  const left = present.length === 0 ? request.left : findLeftBefore(pod, request, circumstances)
+  const isLeft = (name: string) => left.some(({ metric }) => metric === name)
+  const wanted = metrics.filter(({ metric }) => !isLeft(metric.name))
   return decideObservers({
     ...circumstances,
     pod,
-    request: { ...request, metrics },
-    requested: ofPod.metrics,
+    request: {
+      ...request,
+      metrics: wanted,
+      left: left.filter(({ metric }) => !present.includes(metric)),
+    },
     others,
     present,
   })
 }
 
+/**
+ * Returns the requested metrics that the pod did not get when it had no observers yet. A second
+ * review must not add them. Some of them would fit beside the observers of the first review: in a
+ * pod with pod-level resources, either all or none of the observers of one review have limits of
+ * their own. Others excluded a metric that is now left for a different reason.
+ */
+function findLeftBefore(
+  { metadata, spec, size }: Pod,
+  request: ValidRequest,
+  circumstances: Circumstances,
+): readonly LeftMetric[] {
+  const original = readPod(asItCame({ metadata, spec }), size)
+  if ('problem' in original) return request.left
+  const first = decideMissing(original, request, { present: [], different: [] }, circumstances)
+  return first.outcome === 'injected' ? first.left : request.left
+}
+
 /** A pod with a valid request, and the facts that the decision depends on. */
 interface InjectionContext extends Circumstances {
   readonly pod: Pod
-  /** The request, with only the metrics that the pod does not have yet. */
   readonly request: MetricRequest
-  /** The requested metrics of the pod, in the order of the request. */
-  readonly requested: readonly RequestedMetric[]
   /** The requested metrics that apply only to other pods. */
   readonly others: readonly UnselectedMetric[]
   /** The names of the observers that the pod already has. */
@@ -142,15 +166,12 @@ function resolveMetrics(
   target: Container,
   toolTarget: Fields | undefined,
 ): FittedMetrics {
-  const { pod, request, requested, namespace, catalog } = ride
+  const { pod, request, namespace, catalog } = ride
   const derived = deriveSecurityContext(target, pod)
   const present = ride.present.flatMap((name) => catalog.metrics.get(name) ?? [])
   const { metrics, left } = divideMetrics(request, { ...ride, derived, present, toolTarget })
-  const earlier = requested.filter(({ metric }) => ride.present.includes(metric.name))
-  const together = requested.filter((each) => metrics.includes(each) || earlier.includes(each))
-  const wanted = { mode: request.mode, metrics: together, present: earlier }
-  const fitted = fitResources(namespace, pod, wanted, (kept, bare) =>
-    buildObservers(kept, derived, bare),
+  const fitted = fitResources(namespace, pod, { ...request, metrics }, (kept) =>
+    buildObservers(kept, derived, pod),
   )
   return { ...fitted, left: [...request.left, ...left, ...fitted.left] }
 }

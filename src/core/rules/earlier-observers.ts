@@ -1,10 +1,9 @@
 import type { Catalog } from '../catalog.ts'
 import { type Decision, type Left, leave, type Stripped } from '../decision.ts'
 import { asObjects, type Fields, fieldsOrNone, listOrNone } from '../kubernetes/json.ts'
-import type { Container, Pod } from '../kubernetes/pod.ts'
+import type { Pod } from '../kubernetes/pod.ts'
 import { injectedBefore, readStatus } from '../status.ts'
 import { isAddedVolume } from '../tools/added-volumes.ts'
-import { findTool } from '../tools/installed-tool.ts'
 import {
   CATALOG_VARIABLE,
   type Difference,
@@ -68,25 +67,6 @@ export function findEarlierObservers(pod: Pod, catalog: Catalog): Earlier {
       difference === undefined || difference.isCommandSame ? [name] : [],
     ),
     hasStatus: claimed.length > 0,
-  }
-}
-
-/**
- * Returns a pod without the containers of observers and without the init containers of their tools.
- * `spec` stays as received.
- */
-export function withoutObservers(pod: Pod, observers: readonly string[]): Pod {
-  const installers = observers.map((name) => {
-    const found = findContainer(pod.spec, name)
-    return found && findTool(pod.spec, found.container)?.installer?.name
-  })
-  const removed = new Set<unknown>([...observers, ...installers])
-  const isOwn = ({ name }: Container) => !removed.has(name)
-  const [first = pod.containers[0], ...others] = pod.containers.filter(isOwn)
-  return {
-    ...pod,
-    containers: [first, ...others],
-    initContainers: pod.initContainers.filter(isOwn),
   }
 }
 

@@ -18,7 +18,6 @@ import type { Namespace } from '../namespaces/namespace.ts'
 import type { Mode, RequestedMetric, Terms } from '../request.ts'
 import { installerName } from '../tools/tool.ts'
 import { withResources } from './build-observer.ts'
-import { withoutObservers } from './earlier-observers.ts'
 import type { LeftMetric, MetricProblem } from './left-metric.ts'
 
 /** The observers with the resources that a namespace allows, and the metrics that it does not. */
@@ -27,67 +26,29 @@ export interface FittedMetrics {
   readonly left: readonly LeftMetric[]
 }
 
-/** The requested metrics that the rules on resources judge together. */
-export interface WantedMetrics extends Pick<Terms, 'mode' | 'metrics'> {
-  /** Those of `metrics` whose observers the pod already has. */
-  readonly present: readonly RequestedMetric[]
-}
-
-/**
- * Builds the observers of metrics.
- *
- * @param pod the pod without these observers
- */
-type Build = (metrics: readonly RequestedMetric[], pod: Pod) => readonly Observer[]
-
-/**
- * Returns the observers that a pod does not have yet, as far as the LimitRanges and ResourceQuotas
- * of a namespace allow them.
- *
- * A second review of a pod must not change it. A metric that did not fit together with the others
- * can fit beside their observers: in a pod with pod-level resources, either all or none of the
- * observers of one review have limits of their own. Therefore, a metric is also left if a review of
- * the pod without its observers would leave the metric.
- *
- * @param build builds observers before their resources are raised
- */
-export function fitResources(
-  namespace: Namespace,
-  pod: Pod,
-  { mode, metrics, present }: WantedMetrics,
-  build: Build,
-): FittedMetrics {
-  if (present.length === 0) return fitMetrics(namespace, pod, { mode, metrics }, build)
-  const names = present.map(({ metric }) => metric.name)
-  const first = fitMetrics(namespace, withoutObservers(pod, names), { mode, metrics }, build)
-  const left = first.left.filter(({ metric }) => !names.includes(metric))
-  const resolved = new Set([...names, ...left.map(({ metric }) => metric)])
-  const rest = metrics.filter(({ metric }) => !resolved.has(metric.name))
-  const fitted = fitMetrics(namespace, pod, { mode, metrics: rest }, build)
-  return { observers: fitted.observers, left: [...left, ...fitted.left] }
-}
-
 /**
  * Raises the resources of observers as little as the LimitRanges of a namespace need, and checks
  * the rules in the order of admission: LimitRanges set defaults and enforce their bounds, then
  * ResourceQuotas apply. The rules judge all observers together. While they refuse the pod, its last
  * metric with a tool is left, or its last metric if none has a tool.
+ *
+ * @param build builds the observers of metrics, before the resources are raised
  */
-function fitMetrics(
+export function fitResources(
   { limitRanges, quotas }: Namespace,
   pod: Pod,
   { mode, metrics }: Pick<Terms, 'mode' | 'metrics'>,
-  build: Build,
+  build: (metrics: readonly RequestedMetric[]) => readonly Observer[],
 ): FittedMetrics {
   if (limitRanges.length === 0 && quotas.length === 0)
-    return { observers: build(metrics, pod), left: [] }
+    return { observers: build(metrics), left: [] }
   const defaults = limitRanges.map((limitRange) => limitRange.defaults)
   const before = readPodResources(pod, defaults, ruledResources(limitRanges, quotas))
   const context = { limitRanges, quotas, defaults, pod, mode, before }
   const kept = [...metrics]
   const left: LeftMetric[] = []
   while (kept.length > 0) {
-    const fitted = fitTogether(context, build(kept, pod))
+    const fitted = fitTogether(context, build(kept))
     if (!('reason' in fitted)) return { observers: fitted, left }
     const place = kept.findLastIndex(({ metric }) => metric.tool !== undefined)
     const [dropped] = kept.splice(place, 1)

@@ -2,8 +2,8 @@ import { asFields, asObjects, type Fields, fieldsOrNone } from '../../core/kuber
 import { type Request, readAnnotations, readRequest } from '../../core/request.ts'
 import type { Review } from '../../core/review.ts'
 import { type PodReview, reviewPod } from '../../core/review-pod.ts'
+import { asItCame } from '../../core/rules/original-pod.ts'
 import type { Facts } from './facts.ts'
-import { asItCame } from './original-pod.ts'
 import { dependsOnPod, withoutSelection } from './selection-findings.ts'
 
 /** The answer of the webhook to the creation of an explained pod. */

@@ -1,5 +1,7 @@
 import t from 'tap'
-import { askingPod, limitRange, type Place, resourceQuota, ride } from '../build.ts'
+import { buildCatalog } from '../../../../src/core/catalog.ts'
+import { askingPod, limitRange, type Place, podOf, resourceQuota, ride } from '../build.ts'
+import { toolDocument, toolOf } from '../tools/build.ts'
 
 const TOOLS = { 'ridealong.dev/tools': 'true' }
 
@@ -81,6 +83,27 @@ t.test('a second review adds no metric that fits only beside earlier observers',
   const later = ride(first.pod, { rules: ofPod('64Mi') })
   t.strictSame(Object.keys(later.observers), ['io-sysstat'], 'with other rules, it is added')
   t.strictSame(later.left, {})
+})
+
+t.test('a second review adds no metric because another one now has another reason', async (t) => {
+  const preload = { name: 'LD_PRELOAD', value: '/x.so', separator: ':' } as const
+  const forwarded = [{ ...preload, forwardedBy: 'open-mpi' }] as const
+  const large = toolOf('b', forwarded)
+  const installer = { ...large.installer, resources: { limits: { cpu: '1m', memory: '64Mi' } } }
+  const documents = [
+    toolDocument('a', forwarded),
+    toolDocument('b', forwarded, { tool: { ...large, installer } }),
+    toolDocument('c', [preload]),
+  ]
+  const rules = { limitRanges: [limitRange({ max: { memory: '40Mi' } })] }
+  const place = { catalog: buildCatalog(documents, '3f2a91c0'), labels: TOOLS, rules }
+  const launcher = { labels: { 'jobset.sigs.k8s.io/replicatedjob-name': 'launcher' } }
+  const first = ride(podOf({ 'ridealong.dev/inject': 'a,b,c' }, {}, launcher), place)
+  t.strictSame(first.left, { b: 'limit-range', c: 'limit-range' })
+  // The launch agent that `a` added would now leave `b`, so that `c` alone would fit.
+  const again = ride(first.pod, place)
+  t.equal(again.word, 'already-injected')
+  t.equal(again.isPatched, false)
 })
 
 t.test('observers of an earlier review count once', async (t) => {

@@ -1,15 +1,9 @@
-import { STATUS_KEY } from '../../core/keys.ts'
-import {
-  asFields,
-  asObjects,
-  type Fields,
-  fieldsOrNone,
-  listOrNone,
-} from '../../core/kubernetes/json.ts'
-import { isObserver } from '../../core/rules/observer-difference.ts'
-import { injectedBefore, readStatus } from '../../core/status.ts'
-import { isToolVolume } from '../../core/tools/added-volumes.ts'
-import { installerName, VOLUME_PATH } from '../../core/tools/tool.ts'
+import { STATUS_KEY } from '../keys.ts'
+import { asFields, asObjects, type Fields, fieldsOrNone, listOrNone } from '../kubernetes/json.ts'
+import { injectedBefore, readStatus } from '../status.ts'
+import { isToolVolume } from '../tools/added-volumes.ts'
+import { installerName, VOLUME_PATH } from '../tools/tool.ts'
+import { isObserver } from './observer-difference.ts'
 
 /**
  * Removes from a pod the additions of Ridealong that affect a decision. The status annotation can
