@@ -40,6 +40,16 @@ pub fn text<'a>(out: &mut Vec<u8>, key: &str, value: impl Into<Option<&'a str>>)
     }
 }
 
+/// Returns names as the text of a column: separated by commas, or `none`.
+pub fn names_or_none<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<&str> = names.collect();
+    if names.is_empty() {
+        "none".to_owned()
+    } else {
+        names.join(",")
+    }
+}
+
 /// Appends a number with two decimals, or null.
 pub fn decimal(out: &mut Vec<u8>, key: &str, value: impl Into<Option<f64>>) {
     out.extend_from_slice(key.as_bytes());

@@ -2,6 +2,8 @@
 
 use linux::proc::maps::file_names;
 
+use crate::sampling::row::names_or_none;
+
 /// The libraries, and the beginnings of the names of their files. The interpreter of Python is a
 /// program or a library. The library of a GPU is the one of its driver: programs that can use a GPU
 /// have the others without one, too.
@@ -25,15 +27,8 @@ pub fn list_libraries(maps: &[u8]) -> String {
             *found |= starts.iter().any(|start| name.starts_with(start));
         }
     }
-    let names = LIBRARIES.iter().zip(is_mapped);
-    let names: Vec<&str> = names
-        .filter_map(|((name, _), found)| found.then_some(*name))
-        .collect();
-    if names.is_empty() {
-        "none".to_owned()
-    } else {
-        names.join(",")
-    }
+    let libraries = LIBRARIES.iter().zip(is_mapped);
+    names_or_none(libraries.filter_map(|((name, _), found)| found.then_some(*name)))
 }
 
 #[cfg(test)]

@@ -174,11 +174,18 @@ fn walk<T>(
     if !reader.walks.prepare(resident, reader.session) {
         return None;
     }
+    Some(read_with_access(reader.meter, measured, read))
+}
+
+/// Reads files of a process, with the identity of the process if the kernel denies the observer's.
+fn read_with_access<T>(
+    meter: &mut Meter,
+    measured: &mut Measured,
+    read: impl FnMut(&mut Meter) -> Result<T, Errno>,
+) -> Result<T, Errno> {
     let identity = measured.identity;
-    let (found, _guard) = reader
-        .meter
-        .with_access(&mut measured.io_access, identity, read);
-    Some(found)
+    let (found, _guard) = meter.with_access(&mut measured.io_access, identity, read);
+    found
 }
 
 /// Returns the processors on which any of the threads may run: each may be bound to others. `None`
@@ -236,13 +243,10 @@ fn read_migrations(
 /// Reads which libraries are mapped. For this file, the kernel does not walk page tables. `None` if
 /// the file cannot be read; if it is longer than 1 MiB, its end is not read.
 fn read_libraries(reader: &mut Reader<'_>, pid: i32, measured: &mut Measured) -> Option<String> {
-    let identity = measured.identity;
-    let (found, _guard) = reader
-        .meter
-        .with_access(&mut measured.io_access, identity, |meter| {
-            let text = meter.files.read_whole(&format!("{pid}/maps"))?;
-            Ok(list_libraries(text))
-        });
+    let found = read_with_access(reader.meter, measured, |meter| {
+        let text = meter.files.read_whole(&format!("{pid}/maps"))?;
+        Ok(list_libraries(text))
+    });
     if found.is_err() && !reader.meter.has_memory(pid) {
         return None;
     }

@@ -8,7 +8,9 @@ use crate::metrics::pressure::placement::Placement;
 use crate::sampling::accounts::Sum;
 use crate::sampling::json_rows::{PROCESSES, push_processes};
 use crate::sampling::process::{Measured, Process};
-use crate::sampling::row::{decimal, id, millionths, nanoseconds, number, row, text, thousandths};
+use crate::sampling::row::{
+    decimal, id, millionths, names_or_none, nanoseconds, number, row, text, thousandths,
+};
 
 row! {
     /// the containers of the observed processes, as their cgroups describe them
@@ -99,16 +101,10 @@ fn unlimited(usage: &ContainerUsage) -> Option<String> {
     if limits.iter().all(|(_, limit)| limit.is_none()) {
         return None;
     }
-    let names: Vec<&str> = limits
+    let unlimited = limits
         .iter()
-        .filter(|(_, limit)| *limit == Some(Limit::Unlimited))
-        .map(|(name, _)| *name)
-        .collect();
-    Some(if names.is_empty() {
-        "none".to_owned()
-    } else {
-        names.join(",")
-    })
+        .filter(|(_, limit)| *limit == Some(Limit::Unlimited));
+    Some(names_or_none(unlimited.map(|(name, _)| *name)))
 }
 
 row! {
