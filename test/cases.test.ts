@@ -31,6 +31,8 @@ import {
 /** The expected answer to a recording, written before the code that computes the answer. */
 interface Row {
   readonly metrics?: readonly string[]
+  /** The mode of the observers; native by default. */
+  readonly mode?: 'container'
   readonly reason?: string
   /** The user that the observers run as. */
   readonly user?: number
@@ -117,6 +119,17 @@ const ANSWERS: Readonly<Record<string, Row>> = {
   'pod-inject-list': { metrics: BOTH },
   'pod-inject-disabled': { reason: 'opted-out' },
   'pod-inject-mixed': { reason: 'invalid-option' },
+  'pod-restart-rules': {
+    metrics: PERF,
+    mode: 'container',
+    told: { RIDEALONG_RESTART_POLICY: 'OnFailure' },
+  },
+  'pod-container-never': {
+    metrics: PERF,
+    mode: 'container',
+    told: { RIDEALONG_RESTART_POLICY: 'Never' },
+  },
+  'pod-target-sidecar': { reason: 'invalid-option' },
   'pod-update': { reason: 'not-create' },
   'pod-delete': { reason: 'not-create' },
   'pod-ephemeral-containers': { reason: 'not-create' },
@@ -167,11 +180,14 @@ async function readCase(name: string, row: Row): Promise<Case> {
   return { name, row, review, answer: answered, operations, pod, patched: newDocument }
 }
 
-/** Returns the init containers that a patch appends. All recordings use the mode `native`. */
+/** Returns the observers that a patch appends: in mode `container`, to the ordinary containers. */
 function observersOf({ pod, patched }: Case): readonly Json[] {
   const installers = installersAdded(pod, patched).length
   const present = mapsOf(mapOf(pod.spec).initContainers).length + installers
-  return mapsOf(mapOf(patched.spec).initContainers).slice(present)
+  return [
+    ...mapsOf(mapOf(patched.spec).initContainers).slice(present),
+    ...mapsOf(mapOf(patched.spec).containers).slice(mapsOf(mapOf(pod.spec).containers).length),
+  ]
 }
 
 function statusOf({ patched }: Case): Json | undefined {
@@ -270,7 +286,8 @@ t.test('observers follow the existing init containers', async (t) => {
     const installers = installersAdded(pod, patched).length
     const all = mapsOf(mapOf(patched.spec).initContainers).map(({ name }) => name)
     const after = all.slice(installers)
-    t.strictSame(after, [...(row.after ?? before), ...(row.metrics ?? [])], name)
+    const sidecars = row.mode === 'container' ? [] : (row.metrics ?? [])
+    t.strictSame(after, [...(row.after ?? before), ...sidecars], name)
   }
 })
 

@@ -10,6 +10,7 @@ import {
 import { DEFAULT_CONTAINER_KEY, KEYS, MIRROR_KEY, STATUS_KEY } from './keys.ts'
 import type { Fields } from './kubernetes/json.ts'
 import { type Container, type Pod, readPod } from './kubernetes/pod.ts'
+import { effectiveRestartPolicy, isAlwaysRestarted } from './kubernetes/restart-policy.ts'
 import type { Mode, OnError, Request } from './request.ts'
 import { buildObservers } from './rules/build-observer.ts'
 import { type CounterPrediction, predictCounters } from './rules/counters.ts'
@@ -149,6 +150,8 @@ function decideObservers(ride: InjectionContext): Decision {
     return leaveOrDeny(request.onError, 'operator-conflict', unsupported)
   const target = findTarget(request, pod)
   if (target === undefined) return unknownTarget(request, pod)
+  if (preventsCompletion(request, pod, target))
+    return leaveOrDeny(request.onError, 'invalid-option', ofSidecar(target))
   const hasTools = findTools(request.metrics).length > 0
   const toolTarget = hasTools ? findToolTarget(pod.spec, target.name)?.container : undefined
   const malformed = toolTarget && findListProblem(toolTarget)
@@ -178,7 +181,7 @@ function resolveMetrics(
 
 /** Returns the ordinary containers and the native sidecars. */
 function lastingContainers(pod: Pod): readonly Container[] {
-  return [...pod.containers, ...pod.initContainers.filter(({ restartsAlways }) => restartsAlways)]
+  return [...pod.containers, ...pod.initContainers.filter(isAlwaysRestarted)]
 }
 
 function findTarget({ targetContainer }: MetricRequest, pod: Pod): Container | undefined {
@@ -196,6 +199,21 @@ function unknownTarget({ onError, targetContainer = '' }: MetricRequest, pod: Po
   const wanted = `annotation ${KEYS.targetContainer}: ${quote(targetContainer)}`
   const message = `${wanted} is not a container or sidecar of the pod, which has ${known}`
   return leaveOrDeny(onError, 'unknown-target-container', message)
+}
+
+/**
+ * Reports whether the pod would never complete with an observer, but completes without it: if an
+ * observer in mode `container` waits for a native sidecar, which ends after all such containers.
+ */
+function preventsCompletion({ mode }: MetricRequest, pod: Pod, { name }: Container): boolean {
+  const isSidecar = pod.containers.every((container) => container.name !== name)
+  const completes = pod.containers.every((each) => effectiveRestartPolicy(pod, each) !== 'Always')
+  return mode === 'container' && isSidecar && completes
+}
+
+function ofSidecar({ name }: Container): string {
+  const problem = `${name} is a native sidecar, which only the mode native can observe`
+  return `annotation ${KEYS.mode}: ${problem} in a pod that completes`
 }
 
 /** The additions to a pod that gets observers. */
@@ -227,6 +245,7 @@ function decideInjection(ride: InjectionContext, additions: Additions): Decision
     present,
     mode,
     target: target.name,
+    targetRestarts: target,
     targetCommand,
     forwarding,
     counters,

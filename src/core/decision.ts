@@ -1,4 +1,5 @@
 import type { Fields } from './kubernetes/json.ts'
+import type { ContainerRestarts } from './kubernetes/restart-policy.ts'
 import { REASONS, type Reason } from './reasons.ts'
 import type { Mode, OnError, RequestedMetric } from './request.ts'
 import type { CounterPrediction } from './rules/counters.ts'
@@ -22,6 +23,8 @@ export interface Injected {
   readonly mode: Mode
   /** The name of the container to observe. */
   readonly target: string
+  /** The restart policy of the target: its own, or else that of the pod. */
+  readonly targetRestarts: ContainerRestarts
   readonly targetCommand: string | undefined
   readonly forwarding: Forwarding
   /** The counters that the observers can read, and the obstacle if some counters may be hidden. */

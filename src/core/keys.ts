@@ -57,3 +57,9 @@ export const COMPLETION_INDEX_KEY = 'batch.kubernetes.io/job-completion-index'
  * (kubernetes v1.36 apimachinery pkg/api/validation/objectmeta.go, TotalAnnotationSizeLimitB).
  */
 export const ANNOTATIONS_LIMIT = 256 * 1024
+
+/** The label with the name of a pod's LeaderWorkerSet. */
+export const LEADER_WORKER_SET_KEY = 'leaderworkerset.sigs.k8s.io/name'
+
+/** The label with the name of a pod's ModelServing, an object of the operator kthena. */
+export const MODEL_SERVING_KEY = 'modelserving.volcano.sh/name'

@@ -4,8 +4,8 @@ import { COMPLETION_INDEX_KEY, STATUS_KEY } from './keys.ts'
 import { type EnvVar, field, plain } from './kubernetes/environment.ts'
 import type { Fields } from './kubernetes/json.ts'
 import type { Pod } from './kubernetes/pod.ts'
+import { effectiveRestartPolicy } from './kubernetes/restart-policy.ts'
 import { REASONS } from './reasons.ts'
-import type { Mode } from './request.ts'
 import { exportOf } from './rules/exported-columns.ts'
 import { hasRoom, leftStatus } from './status.ts'
 import { TOKEN_VOLUME } from './tools/added-volumes.ts'
@@ -75,7 +75,7 @@ export function plan(pod: Pod, decision: Decision, catalog: Catalog, uid: string
     const result = results.get(observer.metric.name)
     const own = result === undefined ? mounts : [...mounts, result]
     const variables = [...env, ...toolVariables(observer), ...exported(observer.metric)]
-    return buildContainer(observer, decision.mode, variables, own)
+    return buildContainer(observer, restartPolicyOf(decision, pod), variables, own)
   })
   return {
     annotations: decision.annotations,
@@ -116,9 +116,22 @@ function suffixOf(uid: string): string {
   return letters.slice(0, 8) || '0'
 }
 
+/**
+ * Returns the restart policy of the observers' containers: `Always` for native sidecars. In mode
+ * `container`, an observer has the policy of its target, so that the kubelet does not start it
+ * again after it has ended with the target.
+ */
+function restartPolicyOf(
+  { mode, targetRestarts: { restartPolicy } }: Injected,
+  pod: Pod,
+): string | undefined {
+  if (mode === 'native') return 'Always'
+  return restartPolicy === pod.restartPolicy ? undefined : restartPolicy
+}
+
 function buildContainer(
   { metric, options, resources, securityContext }: Observer,
-  mode: Mode,
+  restartPolicy: string | undefined,
   env: readonly EnvVar[],
   volumeMounts: readonly Fields[],
 ): Fields {
@@ -129,7 +142,7 @@ function buildContainer(
     imagePullPolicy: container.imagePullPolicy ?? 'IfNotPresent',
     command: container.command,
     args: container.args,
-    restartPolicy: mode === 'native' ? 'Always' : undefined,
+    restartPolicy,
     env: [...(container.env ?? []), ...env, ...options],
     resources,
     securityContext,
@@ -150,7 +163,7 @@ const COMPLETION_INDEX = field(
 
 /** Returns the environment variables that all added observers get. */
 function environment(
-  { mode, target, targetCommand, observers, present }: Injected,
+  { mode, target, targetRestarts, targetCommand, observers, present }: Injected,
   pod: Pod,
   revision: string,
 ): readonly EnvVar[] {
@@ -159,7 +172,7 @@ function environment(
     ...PLACE,
     plain('RIDEALONG_CATALOG', revision),
     plain('RIDEALONG_MODE', mode),
-    plain('RIDEALONG_RESTART_POLICY', pod.restartPolicy),
+    plain('RIDEALONG_RESTART_POLICY', effectiveRestartPolicy(pod, targetRestarts)),
     plain('RIDEALONG_TARGET_CONTAINER', target),
     // Each observer skips the containers of all observers.
     plain('RIDEALONG_OBSERVERS', names.join(' ')),

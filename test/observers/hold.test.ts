@@ -53,3 +53,31 @@ t.test('a wrong command line is reported, and the exit code in a pod is 0', opti
   const ended = spawnSync(observer('perf-sysstat'), ['-p', 'ALL'], { env, encoding: 'utf8' })
   t.match(ended, { status: 0, stdout: /COLLECTION END\nridealong: ended: unknown argument -p; / })
 })
+
+const NATIVE = { RIDEALONG_MODE: 'native', RIDEALONG_TARGET_CONTAINER: 'app' }
+const RESTARTED = { ...NATIVE, RIDEALONG_MODE: 'container', RIDEALONG_RESTART_POLICY: 'Always' }
+
+t.test(
+  'an observer with a fault waits, because the kubelet would restart it',
+  options,
+  async (t) => {
+    const perf = observer('perf-sysstat')
+    const faults: [string, readonly string[], RegExp][] = [
+      ['an unknown command', [WITHOUT_NAME, 'pidstat'], /unknown command pidstat/],
+      ['too few descriptors', ['sh', '-c', `ulimit -n 3; exec ${perf}`], /cannot wait for signals/],
+    ]
+    for (const [name, [program = '', ...words], message] of faults) {
+      for (const env of [NATIVE, RESTARTED]) {
+        const child = spawn(program, words, { env: { ...process.env, ...env } })
+        const ended = once(child, 'exit')
+        let said = ''
+        child.stderr.on('data', (text) => {
+          said += text
+        })
+        await until(`${name} is reported`, () => message.test(said) && waits(String(child.pid)))
+        child.kill('SIGTERM')
+        t.strictSame(await ended, [0, null], name)
+      }
+    }
+  },
+)

@@ -2,6 +2,7 @@ import { asFields, type Fields, fieldsOrNone } from './json.ts'
 import type { Container, Pod } from './pod.ts'
 import { readQuantity } from './quantity.ts'
 import { filled, greatest, type ResourceList, readResourceList, sum } from './resource-list.ts'
+import { isAlwaysRestarted } from './restart-policy.ts'
 
 /** The requests and limits of a container or of a pod. */
 export interface Resources {
@@ -81,16 +82,16 @@ export function isPodResource(name: string): boolean {
  * (plugin/pkg/admission/limitranger/admission.go, mergeContainerResources).
  */
 export function readContainerResources(
-  { name, restartsAlways }: Pick<Container, 'name' | 'restartsAlways'>,
+  container: Pick<Container, 'name' | 'restartPolicy'>,
   isInit: boolean,
   resources: Resources,
   defaults: readonly Resources[],
 ): ContainerResources {
   const requested = filled(resources.requests, resources.limits)
   return {
-    name,
+    name: container.name,
     isInit,
-    isSidecar: isInit && restartsAlways,
+    isSidecar: isInit && isAlwaysRestarted(container),
     requests: defaults.reduce((list, { requests }) => filled(list, requests), requested),
     limits: defaults.reduce((list, { limits }) => filled(list, limits), resources.limits),
   }

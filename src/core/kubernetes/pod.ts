@@ -1,4 +1,5 @@
 import { asFields, asFlag, asId, asText, type Fields, fieldsOrNone, listOrNone } from './json.ts'
+import { type ContainerRestarts, readRestarts } from './restart-policy.ts'
 import { isWindows } from './windows.ts'
 
 /**
@@ -46,13 +47,8 @@ export interface Owner {
 }
 
 /** The fields of a container that Ridealong uses. */
-export interface Container {
+export interface Container extends ContainerRestarts {
   readonly name: string
-  /**
-   * Whether `restartPolicy` is `Always`. An init container with this value is a native sidecar
-   * (KEP-753).
-   */
-  readonly restartsAlways: boolean
   readonly requests: Fields
   readonly limits: Fields
   readonly securityContext: SecurityContext
@@ -171,7 +167,7 @@ function readContainer(value: unknown): Container | undefined {
   const resources = fieldsOrNone(container.resources)
   return {
     name,
-    restartsAlways: container.restartPolicy === 'Always',
+    ...readRestarts(container),
     requests: fieldsOrNone(resources.requests),
     limits: fieldsOrNone(resources.limits),
     securityContext: readSecurityContext(container.securityContext),

@@ -2,6 +2,7 @@ import type { Catalog } from '../catalog.ts'
 import { type Decision, type Left, leave, type Stripped } from '../decision.ts'
 import { asObjects, type Fields, fieldsOrNone, listOrNone } from '../kubernetes/json.ts'
 import type { Pod } from '../kubernetes/pod.ts'
+import { isAlwaysRestarted } from '../kubernetes/restart-policy.ts'
 import { injectedBefore, readStatus } from '../status.ts'
 import { isAddedVolume } from '../tools/added-volumes.ts'
 import {
@@ -148,7 +149,7 @@ export function leaveDifferent(different: readonly Difference[]): Left {
  */
 export function findStripped(pod: Pod, present: readonly string[]): Stripped {
   const missing = new Set(present)
-  return pod.initContainers.flatMap(({ name, restartsAlways }, place) =>
-    missing.delete(name) && !restartsAlways ? [place] : [],
+  return pod.initContainers.flatMap((container, place) =>
+    missing.delete(container.name) && !isAlwaysRestarted(container) ? [place] : [],
   )
 }

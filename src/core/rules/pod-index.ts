@@ -1,4 +1,4 @@
-import { COMPLETION_INDEX_KEY } from '../keys.ts'
+import { COMPLETION_INDEX_KEY, LEADER_WORKER_SET_KEY } from '../keys.ts'
 import { asText, type Fields, fieldsOrNone, listOrNone } from '../kubernetes/json.ts'
 
 /**
@@ -42,7 +42,7 @@ const TASK_INDEX_KEY = 'volcano.sh/task-index'
 const NODE_TYPE_KEY = 'ray.io/node-type'
 const RAY_INDEX_KEY = 'ray.io/worker-group-replica-index'
 const SET_KEYS = {
-  name: 'leaderworkerset.sigs.k8s.io/name',
+  name: LEADER_WORKER_SET_KEY,
   group: 'leaderworkerset.sigs.k8s.io/group-index',
   index: 'leaderworkerset.sigs.k8s.io/worker-index',
   size: 'leaderworkerset.sigs.k8s.io/size',

@@ -13,6 +13,7 @@ import { writeQuantity } from '../kubernetes/quantity.ts'
 import { quotaProblem } from '../kubernetes/quota-problem.ts'
 import { type AddedContainers, raiseResources } from '../kubernetes/raise-resources.ts'
 import { type ResourceList, readResourceList } from '../kubernetes/resource-list.ts'
+import type { RestartPolicy } from '../kubernetes/restart-policy.ts'
 import { ruledResources } from '../kubernetes/ruled-resources.ts'
 import type { Namespace } from '../namespaces/namespace.ts'
 import type { Mode, RequestedMetric, Terms } from '../request.ts'
@@ -127,14 +128,18 @@ function readAdded(
   { mode, defaults }: LimitContext,
   observers: readonly Observer[],
 ): AddedContainers {
-  const read = (name: string, restartsAlways: boolean, isInit: boolean, own: unknown) =>
-    readContainerResources({ name, restartsAlways }, isInit, readOwnResources(own), defaults)
+  const read = (
+    name: string,
+    restartPolicy: RestartPolicy | undefined,
+    isInit: boolean,
+    own: unknown,
+  ) => readContainerResources({ name, restartPolicy }, isInit, readOwnResources(own), defaults)
   return {
     first: observers.flatMap(({ metric, installer }) =>
-      installer ? read(installerName(metric.name), false, true, installer.resources) : [],
+      installer ? read(installerName(metric.name), undefined, true, installer.resources) : [],
     ),
     last: observers.map(({ metric: { name }, resources }) =>
-      read(name, mode === 'native', mode === 'native', resources),
+      read(name, mode === 'native' ? 'Always' : undefined, mode === 'native', resources),
     ),
   }
 }

@@ -3,7 +3,8 @@ import { decide } from '../../core/decide.ts'
 import type { Decision } from '../../core/decision.ts'
 import { KEYS } from '../../core/keys.ts'
 import { asText, type Fields, fieldsOrNone, listOrNone } from '../../core/kubernetes/json.ts'
-import { type Pod, readPod } from '../../core/kubernetes/pod.ts'
+import { type Container, type Pod, readPod } from '../../core/kubernetes/pod.ts'
+import { isAlwaysRestarted } from '../../core/kubernetes/restart-policy.ts'
 import type { Namespace } from '../../core/namespaces/namespace.ts'
 import { plan } from '../../core/plan.ts'
 import { readRequest } from '../../core/request.ts'
@@ -103,11 +104,26 @@ function buildAnnotations({
  * - `automountServiceAccountToken` makes an injection add a volume that hides the token. A token is
  *   mounted only when a pod is created (serviceaccount admission), and no volume can be added
  *   later.
- * - `restartPolicy` tells an observer whether to wait for a restart of its target. An attached
+ * - The restart policies tell an observer whether to wait for a restart of its target. An attached
  *   observer ends with its target.
+ * - A native sidecar is like any other container, because the pod completes without waiting for an
+ *   ephemeral container.
  */
 function asRunning(pod: Pod): Pod {
-  return { ...pod, labels: {}, automountServiceAccountToken: false, restartPolicy: 'Never' }
+  const [first, ...others] = pod.containers
+  const sidecars = pod.initContainers.filter(isAlwaysRestarted)
+  return {
+    ...pod,
+    labels: {},
+    automountServiceAccountToken: false,
+    restartPolicy: 'Never',
+    containers: [neverRestarted(first), ...[...others, ...sidecars].map(neverRestarted)],
+    initContainers: pod.initContainers.filter((container) => !isAlwaysRestarted(container)),
+  }
+}
+
+function neverRestarted(container: Container): Container {
+  return { ...container, restartPolicy: undefined, hasRestartRules: false }
 }
 
 /**

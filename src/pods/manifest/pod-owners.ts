@@ -1,3 +1,4 @@
+import { LEADER_WORKER_SET_KEY, MODEL_SERVING_KEY } from '../../core/keys.ts'
 import { asFields, asText, type Fields, fieldsOrNone } from '../../core/kubernetes/json.ts'
 import type { Owner } from '../../core/kubernetes/pod.ts'
 import { valueAt } from './kinds/paths.ts'
@@ -34,10 +35,27 @@ export function describePods(template: Template): Made {
     owner,
     restartPolicy: findRestartPolicy(template, parent),
     isIndexed: isIndexed(template, parent),
-    labels: resource.group.endsWith('.volcano.sh')
-      ? { 'volcano.sh/job-name': name }
-      : { ...labelsOfMpiJob(template), ...labelsOfJobSet(template) },
+    labels: {
+      ...labelWithName(resource),
+      ...labelsOfMpiJob(template),
+      ...labelsOfJobSet(template),
+    },
   }
+}
+
+/** The labels with the name of an object that creates pods, by group. */
+const NAME_LABELS: Readonly<Record<string, string>> = {
+  'batch.volcano.sh': 'volcano.sh/job-name',
+  'flow.volcano.sh': 'volcano.sh/job-name',
+  'leaderworkerset.x-k8s.io': LEADER_WORKER_SET_KEY,
+  // A DisaggregatedSet creates LeaderWorkerSets, whose names begin with its name.
+  'disaggregatedset.x-k8s.io': LEADER_WORKER_SET_KEY,
+  'workload.serving.volcano.sh': MODEL_SERVING_KEY,
+}
+
+function labelWithName({ group, name }: Template['resource']): Fields {
+  const label = NAME_LABELS[group]
+  return label === undefined ? {} : { [label]: name }
 }
 
 interface Making extends Template {

@@ -241,6 +241,66 @@ t.test(
   },
 )
 
+const RULES = [{ action: 'Restart', exitCodes: { operator: 'In', values: [42] } }]
+
+/**
+ * The restart policies of a pod, of its target and of the target's rules; the policy that an
+ * observer follows, and the policy of its container in mode `container`.
+ */
+const RESTARTS: [string | undefined, Json, string, string | undefined][] = [
+  [undefined, {}, 'Always', undefined],
+  ['Never', {}, 'Never', undefined],
+  ['Never', { restartPolicy: 'Never' }, 'Never', undefined],
+  ['Never', { restartPolicy: 'Never', restartPolicyRules: RULES }, 'OnFailure', undefined],
+  ['Never', { restartPolicy: 'Always' }, 'Always', 'Always'],
+  ['Always', { restartPolicy: 'Never' }, 'Never', 'Never'],
+  ['Always', { restartPolicy: 'Never', restartPolicyRules: RULES }, 'OnFailure', 'Never'],
+  [undefined, { restartPolicy: 'OnFailure' }, 'OnFailure', 'OnFailure'],
+  ['OnFailure', { restartPolicy: 'x'.repeat(1000) }, 'OnFailure', undefined],
+]
+
+t.test('an observer follows the restart policy of its target, then of its pod', async (t) => {
+  for (const [policy, own, followed, ownPolicy] of RESTARTS) {
+    const containers = [
+      { name: 'app', image: 'a', ...own },
+      { name: 'other', image: 'b', restartPolicy: 'Always' },
+    ]
+    const name = `${policy} ${JSON.stringify(own)}`
+    const spec = { ...(policy && { restartPolicy: policy }), containers }
+    const ended = perfOf(ride(askingPod(spec, CONTAINER)))
+    t.equal(variable(ended, 'RIDEALONG_RESTART_POLICY'), followed, name)
+    t.equal(ended.restartPolicy, ownPolicy, name)
+    const native = perfOf(ride(askingPod(spec)))
+    t.equal(variable(native, 'RIDEALONG_RESTART_POLICY'), followed, name)
+    t.equal(native.restartPolicy, 'Always')
+  }
+})
+
+t.test(
+  'in mode container, no observer waits for a native sidecar in a pod that ends',
+  async (t) => {
+    const initContainers = [{ name: 'proxy', image: 'p', restartPolicy: 'Always' }]
+    const target = { 'ridealong.dev/target-container': 'proxy' }
+    for (const [restartPolicy, mode, word] of [
+      ['Never', CONTAINER, 'invalid-option'],
+      ['OnFailure', CONTAINER, 'invalid-option'],
+      ['Always', CONTAINER, 'injected'],
+      ['Never', {}, 'injected'],
+    ] as const) {
+      const ridden = ride(askingPod({ restartPolicy, initContainers }, { ...mode, ...target }))
+      t.equal(ridden.word, word, restartPolicy)
+      if (word === 'invalid-option')
+        t.match(
+          ridden.message,
+          'ridealong.dev/mode: proxy is a native sidecar, which only the mode native',
+        )
+    }
+    const containers = [{ name: 'app', image: 'a', restartPolicy: 'Never' }]
+    const completing = askingPod({ initContainers, containers }, { ...CONTAINER, ...target })
+    t.equal(ride(completing).word, 'invalid-option', 'the only container is not restarted')
+  },
+)
+
 t.test('a variable of an observer contains the names of all observers of its pod', async (t) => {
   const namesOf = ({ observers }: Ride, metric: string) =>
     variable(observers[metric] as ContainerObject, 'RIDEALONG_OBSERVERS')

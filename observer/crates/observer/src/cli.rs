@@ -64,8 +64,8 @@ The settings are environment variables. Their defaults are in parentheses.
                                 pod whose program name matches
   RIDEALONG_MODE                native: the observer ends only on SIGTERM;
                                 container: the observer ends with the target (native)
-  RIDEALONG_RESTART_POLICY      the restart policy of the pod; unless it is Never or OnFailure, an
-                                observer in mode container also ends only on SIGTERM
+  RIDEALONG_RESTART_POLICY      the restart policy of the target; unless it is Never or OnFailure,
+                                an observer in mode container also ends only on SIGTERM
   RIDEALONG_HOST_NETWORK        network, vitals, nccl-ras: true if the pod uses the network of its node (false)
   RIDEALONG_OBSERVERS           the containers that are not observed, separated by blanks
   RIDEALONG_OPTION_RATE         seconds between samples (10); nccl-ras: between requests,
@@ -107,8 +107,10 @@ Examples:
   push sh /metric.sh
 
 The exit code is 0; 1 if hold cannot wait for a signal, if stacks finds no process or cannot write,
-or if the help or the version cannot be printed; or 2 if the command line is invalid. However, a metric reports an invalid command line in
-its log, and exits with 0 when it ends. The exit code of push COMMAND is that of the command.
+or if the help or the version cannot be printed; or 2 if the command line is invalid. However, a
+metric reports an invalid command line in its log, and exits with 0 when it ends. In the container
+of an observer that the kubelet would restart, the program waits for SIGTERM instead of exiting with
+2. The exit code of push COMMAND is that of the command.
 ";
 
 /// Returns the text of `--help`.

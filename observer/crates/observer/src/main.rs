@@ -16,7 +16,7 @@ use ridealong_observer::metrics::metric::Metric;
 use ridealong_observer::runtime::budget::Budget;
 use ridealong_observer::runtime::hold::hold;
 use ridealong_observer::runtime::session::Session;
-use ridealong_observer::runtime::settings::Settings;
+use ridealong_observer::runtime::settings::{Settings, exits_by_itself};
 use ridealong_observer::runtime::watchdog;
 use ridealong_observer::stacks;
 use ridealong_observer::tools::foreign::client::READ_AS;
@@ -51,7 +51,11 @@ fn main() -> ExitCode {
         Ok(Command::Help) => print(&cli::help()),
         Err(problem) => {
             warn(&problem);
-            ExitCode::from(2)
+            if variable("RIDEALONG_MODE").is_none() || exits_by_itself(variable) {
+                return ExitCode::from(2);
+            }
+            wait_for_end();
+            ExitCode::SUCCESS
         }
     }
 }
@@ -61,15 +65,30 @@ fn main() -> ExitCode {
 fn observe(metric: &'static Metric, problem: Option<String>) -> ExitCode {
     let mut settings = Settings::read(&metric.declaration, metrics::names(), variable);
     settings.problem = problem.or(settings.problem);
-    end_softly(!settings.exits_by_itself);
+    let stays = !settings.exits_by_itself;
+    end_softly(stays);
     match Session::begin(Budget::new(settings.max_log), settings.exits_by_itself) {
         Ok(mut session) => {
             session.start_export(ExportSettings::read(variable));
             (metric.run)(settings, &mut session);
         }
-        Err(error) => warn(&format!("cannot wait for signals: {}", error.desc())),
+        Err(error) => {
+            warn(&format!("cannot wait for signals: {}", error.desc()));
+            if stays {
+                wait_for_end();
+            }
+        }
     }
     ExitCode::SUCCESS
+}
+
+/// Waits for a signal that ends the program, after a fault. The kubelet would restart a program
+/// that exits, and some operators create a whole group of pods again if any container has
+/// restarted. If the program cannot wait for signals, a signal still ends it.
+fn wait_for_end() {
+    while hold().is_err() {
+        std::thread::park();
+    }
 }
 
 /// Writes the stacks of the processes that the observer in this container observes.
@@ -123,7 +142,7 @@ fn end_softly(stays: bool) {
             let _ = std::io::stdout().write_all(b"\nMETRICS OPERATOR COLLECTION END\n");
         }
         if stays {
-            let _ = hold();
+            wait_for_end();
         }
         std::process::exit(0);
     }));

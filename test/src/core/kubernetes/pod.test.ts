@@ -5,6 +5,7 @@ import {
   readPod,
   readSecurityContext,
 } from '../../../../src/core/kubernetes/pod.ts'
+import { isAlwaysRestarted } from '../../../../src/core/kubernetes/restart-policy.ts'
 import type { Json } from '../build.ts'
 
 const read = (spec: Json = {}, metadata: Json = {}): Pod => {
@@ -25,7 +26,8 @@ const NO_CONTEXT = {
 }
 const APP = {
   name: 'app',
-  restartsAlways: false,
+  restartPolicy: undefined,
+  hasRestartRules: false,
   requests: {},
   limits: {},
   securityContext: NO_CONTEXT,
@@ -112,7 +114,7 @@ t.test('each field of a pod that Ridealong uses is read', async (t) => {
 t.test('each field of a container that Ridealong uses is read', async (t) => {
   const pod = read(SPEC)
   t.strictSame(
-    pod.initContainers.map(({ name, restartsAlways }) => [name, restartsAlways]),
+    pod.initContainers.map((container) => [container.name, isAlwaysRestarted(container)]),
     [
       ['setup', false],
       ['proxy', true],
@@ -137,7 +139,7 @@ t.test('each field of a container that Ridealong uses is read', async (t) => {
         seLinux: '  hpc_t s0:c1,c2',
       },
     },
-    { ...APP, name: 'other' },
+    { ...APP, name: 'other', restartPolicy: 'OnFailure' },
   ])
 })
 

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { asObjects } from '../../../../src/core/kubernetes/json.ts'
 import { readNamespace } from '../../../../src/core/namespaces/namespace.ts'
 import { ephemeral } from '../../../../src/pods/attach/ephemeral.ts'
 import { podOf } from '../../core/build.ts'
@@ -26,5 +27,22 @@ t.test('a word for the default metrics is not the name of a metric to attach', a
     const attached = ephemeral(podOf(), { metric, options: new Map() }, location)
     const problem = `attach needs the name of one metric, not "${metric}"`
     t.strictSame(attached, { problem: `${problem}; the default metrics are plain` })
+  }
+})
+
+t.test('an attached observer ends with its target, whatever the restart policies', async (t) => {
+  const spec = {
+    restartPolicy: 'Never',
+    initContainers: [{ name: 'proxy', image: 'p', restartPolicy: 'Always' }],
+    containers: [{ name: 'app', image: 'a', restartPolicy: 'Always' }],
+  }
+  const location = { catalog: TOOLS, namespace: readNamespace('hpc', {}) }
+  for (const targetContainer of ['app', 'proxy']) {
+    const wish = { metric: 'perf-sysstat', targetContainer, options: new Map() }
+    const attached = ephemeral(podOf({}, spec), wish, location)
+    t.match(attached, { target: targetContainer })
+    const { env } = 'container' in attached ? attached.container : {}
+    const policy = asObjects(env).find(({ name }) => name === 'RIDEALONG_RESTART_POLICY')
+    t.equal(policy?.value, 'Never')
   }
 })

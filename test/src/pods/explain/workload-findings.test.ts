@@ -1,10 +1,16 @@
 import t from 'tap'
 import { workloadFindings } from '../../../../src/pods/explain/workload-findings.ts'
-import { answerIn, askingPod, type Json, reviewOf, type Texts } from '../../core/build.ts'
+import { answerIn, type Json, podOf, reviewOf, type Texts } from '../../core/build.ts'
 
 /** Returns the findings, as texts, about a pod with one container. */
 function findingsOf(container: Json, failurePolicy?: unknown, annotations: Texts = {}) {
-  const pod = askingPod({ containers: [{ name: 'app', image: 'a', ...container }] }, annotations)
+  const spec = { containers: [{ name: 'app', image: 'a', ...container }] }
+  return findingsAbout(podOf({ ...ASKING, ...annotations }, spec), failurePolicy)
+}
+
+const ASKING = { 'ridealong.dev/inject': 'perf-sysstat' }
+
+function findingsAbout(pod: Json, failurePolicy?: unknown) {
   const { decision } = answerIn({}, pod)
   const found = workloadFindings({ review: reviewOf(pod), failurePolicy }, decision, undefined)
   return found.map(({ name, verdict, sentence }) => `${name} ${verdict}: ${sentence}`)
@@ -36,6 +42,37 @@ t.test('a podFailurePolicy that counts a killed observer is one line', async (t)
   ]
   for (const rule of other) t.strictSame(findingsOf({}, policy(rule)), [])
   t.strictSame(findingsOf({}, { rules: 7 }), [])
+})
+
+t.test('attempts that an observer in mode container does not see are one line', async (t) => {
+  const container = { 'ridealong.dev/mode': 'container' }
+  const rules = [{ action: 'Restart', exitCodes: { operator: 'In', values: [42] } }]
+  const inPlace = { restartPolicy: 'Never', restartPolicyRules: rules }
+  const line = /^restarts look: container app may start again after a failure.*mode native/
+  const about = (policy: string, app: Json, mode: Texts = container) =>
+    findingsAbout(
+      podOf(
+        { ...ASKING, ...mode },
+        { restartPolicy: policy, containers: [{ name: 'app', image: 'a', ...app }] },
+      ),
+    )
+  t.match(about('OnFailure', {}), [line])
+  t.match(about('Never', inPlace), [line])
+  t.match(about('Always', { restartPolicy: 'OnFailure' }), [line])
+  t.strictSame(about('Never', {}), [])
+  t.strictSame(about('Always', {}), [])
+  t.strictSame(about('OnFailure', { restartPolicy: 'Never' }), [])
+  t.strictSame(about('Never', inPlace, {}), [], 'a native observer sees all attempts')
+  const whole = [{ action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [1] } }]
+  t.strictSame(about('Never', { restartPolicy: 'Never', restartPolicyRules: whole }), [])
+})
+
+t.test('an owner that counts the restarts of observers is one line', async (t) => {
+  const labelled = (name: string) => podOf(ASKING, {}, { labels: { [name]: 'vllm' } })
+  const group = /^restarts look: LeaderWorkerSet creates the whole group of pods again.*None/
+  t.match(findingsAbout(labelled('leaderworkerset.sigs.k8s.io/name')), [group])
+  t.match(findingsAbout(labelled('modelserving.volcano.sh/name')), [/kthena.*recoveryPolicy: None/])
+  t.strictSame(findingsAbout(labelled('batch.kubernetes.io/job-name')), [])
 })
 
 t.test('a pod that gets no observers has no such lines', async (t) => {

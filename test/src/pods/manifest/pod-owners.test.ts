@@ -71,9 +71,26 @@ t.test(
   },
 )
 
-t.test('the pods of a Volcano Job have the label of Volcano', async (t) => {
-  const made = madesOf('batch.volcano.sh/v1alpha1', 'Job', { tasks: [{ template: TEMPLATE }] })
-  t.strictSame(made[0]?.labels, { 'volcano.sh/job-name': 'x' })
+t.test('pods have the label with which their operator names the object', async (t) => {
+  const leaders = { leaderWorkerTemplate: { workerTemplate: TEMPLATE } }
+  const label = 'leaderworkerset.sigs.k8s.io/name'
+  for (const [apiVersion, kind, spec, key] of [
+    [
+      'batch.volcano.sh/v1alpha1',
+      'Job',
+      { tasks: [{ template: TEMPLATE }] },
+      'volcano.sh/job-name',
+    ],
+    ['leaderworkerset.x-k8s.io/v1', 'LeaderWorkerSet', leaders, label],
+    ['disaggregatedset.x-k8s.io/v1', 'DisaggregatedSet', { roles: [{ spec: leaders }] }, label],
+    [
+      'workload.serving.volcano.sh/v1alpha1',
+      'ModelServing',
+      { template: { roles: [{ entryTemplate: TEMPLATE }] } },
+      'modelserving.volcano.sh/name',
+    ],
+  ] as const)
+    t.strictSame(madesOf(apiVersion, kind, spec)[0]?.labels, { [key]: 'x' }, kind)
 })
 
 const TRACE = { 'ridealong.dev/inject': 'mpi-trace' }

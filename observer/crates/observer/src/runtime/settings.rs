@@ -42,6 +42,9 @@ pub struct Settings {
     /// Whether the observer ends with its target: in mode container, unless the kubelet would
     /// restart it.
     pub exits_by_itself: bool,
+    /// Whether the kubelet may start the target again after it has ended. This depends on its exit
+    /// code, which an observer cannot read.
+    pub target_may_return: bool,
     /// The names of the containers that are not observed.
     pub observers: Vec<String>,
     /// The names of all metrics of the program, whose observers are not observed either.
@@ -223,7 +226,6 @@ impl Settings {
         let timeout = reader.number(&TIMEOUT);
         let max_log = reader.number(&MAX_LOG);
         let target = reader.target();
-        let restart = reader.text("RIDEALONG_RESTART_POLICY");
         Self {
             metric,
             metrics,
@@ -240,8 +242,8 @@ impl Settings {
             has_artifacts: metric.has(MetricOption::Artifacts)
                 && reader.is_true("RIDEALONG_OPTION_ARTIFACTS"),
             has_host_network: reader.is_true("RIDEALONG_HOST_NETWORK"),
-            exits_by_itself: reader.text("RIDEALONG_MODE") == "container"
-                && matches!(restart.as_str(), "Never" | "OnFailure"),
+            exits_by_itself: exits_by_itself(&reader.variable),
+            target_may_return: reader.text("RIDEALONG_RESTART_POLICY") == "OnFailure",
             observers: reader
                 .text("RIDEALONG_OBSERVERS")
                 .split(' ')
@@ -276,6 +278,15 @@ impl Settings {
             format!("a process of container {}", self.target)
         }
     }
+}
+
+/// Whether an observer with these variables ends by itself. The kubelet would restart an observer
+/// that exits in mode `native`, or with the restart policy `Always`, which the container of an
+/// observer has in common with its target.
+pub fn exits_by_itself(variable: impl Fn(&str) -> Option<Vec<u8>>) -> bool {
+    let is = |name, value: &str| variable(name).is_some_and(|bytes| bytes == value.as_bytes());
+    let policy = "RIDEALONG_RESTART_POLICY";
+    is("RIDEALONG_MODE", "container") && (is(policy, "Never") || is(policy, "OnFailure"))
 }
 
 /// Returns the seconds between samples.
@@ -423,23 +434,21 @@ mod tests {
 
     #[test]
     fn an_observer_ends_by_itself_unless_the_kubelet_would_restart_it() {
-        for (mode, policy, expected) in [
-            ("container", "Never", true),
-            ("container", "OnFailure", true),
-            ("container", "Always", false),
-            ("native", "Never", false),
-            ("container", "", false),
+        for (mode, policy, expected, returns) in [
+            ("container", "Never", true, false),
+            ("container", "OnFailure", true, true),
+            ("container", "Always", false, false),
+            ("native", "Never", false, false),
+            ("container", "", false, false),
         ] {
             let pairs = [
                 TARGET,
                 ("RIDEALONG_MODE", mode),
                 ("RIDEALONG_RESTART_POLICY", policy),
             ];
-            assert_eq!(
-                read(&OF_NODE, &pairs).exits_by_itself,
-                expected,
-                "{mode} {policy}"
-            );
+            let settings = read(&OF_NODE, &pairs);
+            let found = (settings.exits_by_itself, settings.target_may_return);
+            assert_eq!(found, (expected, returns), "{mode} {policy}");
         }
     }
 

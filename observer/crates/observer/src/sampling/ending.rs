@@ -73,7 +73,13 @@ impl Progress {
             let is_gone = session.pause(SECOND_SCAN_DELAY)
                 && processes.scan(session)
                 && processes.live_targets == 0;
-            return is_gone.then(|| format!("all processes of container {target} have ended"));
+            let returns = if settings.target_may_return {
+                "; if the kubelet starts it again, it is not observed"
+            } else {
+                ""
+            };
+            return is_gone
+                .then(|| format!("all processes of container {target} have ended{returns}"));
         }
         (waited >= START_TIMEOUT).then(|| {
             let why = "the container ended before the first scan, or did not start";

@@ -1,11 +1,11 @@
 import t, { type Test } from 'tap'
-import { run } from '../../cli/command.ts'
-import { collect } from '../collected.ts'
-import type { Cluster } from '../machine/cluster.ts'
-import { DEBIAN_IMAGE, IMAGES } from '../machine/images.ts'
-import { kubectl } from '../machine/kubectl.ts'
-import { createNamespace, runningCluster } from '../running.ts'
-import { startWebhook } from '../webhook.ts'
+import { run } from '../../../cli/command.ts'
+import { collect } from '../../collected.ts'
+import type { Cluster } from '../../machine/cluster.ts'
+import { DEBIAN_IMAGE, IMAGES } from '../../machine/images.ts'
+import { kubectl } from '../../machine/kubectl.ts'
+import { createNamespace, runningCluster } from '../../running.ts'
+import { startWebhook } from '../../webhook.ts'
 
 // The Job controller creates the 20 pods of an Indexed Job, of which `ridealong.dev/pods` selects
 // five. One of these also has a second metric.
