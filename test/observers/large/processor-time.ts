@@ -20,5 +20,19 @@ export async function processorShare(pid: number, seconds: number): Promise<numb
 
 /** Returns the peak resident size of a process, in KiB. */
 export function peakResident(pid: number): number {
-  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1])
+  return sizeIn(pid, 'VmHWM')
+}
+
+/**
+ * Returns the resident size of the data of a process, in KiB. The pages of its program, which all
+ * observers of a node share and the kernel can drop, do not count.
+ */
+export function residentData(pid: number): number {
+  return sizeIn(pid, 'RssAnon')
+}
+
+/** Returns a size of proc_pid_status(5), in KiB. */
+function sizeIn(pid: number, key: 'VmHWM' | 'RssAnon'): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+  return Number(new RegExp(`^${key}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1])
 }
