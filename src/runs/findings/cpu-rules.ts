@@ -273,12 +273,12 @@ function podUse(pod: PodEvidence): number | null {
   return percentOf(containers ?? processes, cpu * pod.elapsed)
 }
 
-function findWaiting(pod: PodEvidence): readonly (WaitFinding | undefined)[] {
+function findWaiting(pod: PodEvidence): readonly WaitFinding[] {
   const hasThrottling = WITH_THROTTLING.every((need) => unreadColumns(pod, need).length === 0)
   return hasThrottling ? findDelays(pod) : findSampledWaits(pod)
 }
 
-function findDelays(pod: PodEvidence): readonly (WaitFinding | undefined)[] {
+function findDelays(pod: PodEvidence): readonly WaitFinding[] {
   const processes = pod.things(RUNNING_COUNTERS)
   const ownParts = unthrottledParts(pod, processes)
   const waits = processes.map((thing) => {
@@ -290,7 +290,7 @@ function findDelays(pod: PodEvidence): readonly (WaitFinding | undefined)[] {
   return findWaits(pod, waits)
 }
 
-function findSampledWaits(pod: PodEvidence): readonly (WaitFinding | undefined)[] {
+function findSampledWaits(pod: PodEvidence): readonly WaitFinding[] {
   const waits = pod.things(RUNNING_SAMPLES).map((thing) => {
     const wait = thing.readings.get('percent_wait') ?? newReading()
     const ran = (thing.readings.get('percent_cpu')?.sum ?? 0) / 100
@@ -310,48 +310,58 @@ interface Waiting {
 }
 
 /** Returns the findings about each process, and about the short processes of each program. */
-function findWaits(
-  pod: PodEvidence,
-  waits: readonly Waiting[],
-): readonly (WaitFinding | undefined)[] {
+function findWaits(pod: PodEvidence, waits: readonly Waiting[]): readonly WaitFinding[] {
   const lostBy = waits.map((one) => {
     return { ...one, lost: Math.min(timeLost(one.waited, one.ran, one.seconds), pod.elapsed) }
   })
   const programs = Map.groupBy(lostBy, ({ thing }) => `${thing.container} ${thing.program}`)
-  return [
-    ...lostBy.map((one) => findWait(pod, nameOf(one.thing), one)),
-    ...[...programs.values()].map((own) => findInTurn(pod, own)),
-  ]
+  const long = [
+    ...lostBy.map((one) => ({ ...one, name: nameOf(one.thing) })),
+    ...[...programs.values()].flatMap((own) => addInTurn(pod, own) ?? []),
+  ].filter(({ lost }) => isLong(pod, lost))
+  if (long.length === 0) return []
+  // The cause is that of the pod, so it is found once.
+  const why = causeOfWaiting(
+    pod,
+    long.some(({ isSampled }) => isSampled),
+  )
+  return long.map((one) => buildFinding(pod, one, why))
 }
 
 interface Wait extends Waiting {
   readonly lost: number
 }
 
+/** The waiting of a process, or of several processes of a program. */
+interface NamedWait extends Omit<Wait, 'thing' | 'seconds'> {
+  readonly name: string
+}
+
 /**
  * Adds up the waiting of the processes of a program that ran one after another; of those that ran
- * together, it is the mean.
+ * together, it is the mean. Returns undefined if one of them lost as much by itself.
  */
-function findInTurn(pod: PodEvidence, own: readonly Wait[]): WaitFinding | undefined {
+function addInTurn(pod: PodEvidence, own: readonly Wait[]): NamedWait | undefined {
   const sum = (valueIn: (one: Wait) => number) => own.reduce((all, one) => all + valueIn(one), 0)
   const lives = sum(({ thing }) => thing.to - thing.from)
   const together = Math.max(pod.elapsed > 0 ? lives / pod.elapsed : 1, 1)
   const lost = Math.min(sum((one) => one.lost) / together, pod.elapsed)
-  const isMore = own.every((one) => lost > one.lost)
+  if (own.some((one) => lost <= one.lost)) return undefined
   const name = `${own[0]?.thing.program ?? '?'} (${own.length} processes)`
   const isSampled = own.some((one) => one.isSampled)
-  const total = { lost, waited: sum(({ waited }) => waited), ran: sum(({ ran }) => ran), isSampled }
-  return isMore ? findWait(pod, name, total) : undefined
+  return { name, lost, waited: sum(({ waited }) => waited), ran: sum(({ ran }) => ran), isSampled }
 }
 
-function findWait(
+function isLong(pod: PodEvidence, lost: number): boolean {
+  return percentOf(lost, pod.elapsed) >= WAITING_FOR_CPU.threshold.value && lost >= MIN_SECONDS
+}
+
+function buildFinding(
   pod: PodEvidence,
-  name: string,
-  { lost, waited, ran, isSampled }: Pick<Wait, 'lost' | 'waited' | 'ran' | 'isSampled'>,
-): WaitFinding | undefined {
+  { name, lost, waited, ran, isSampled }: NamedWait,
+  { cause, facts }: ReturnType<typeof causeOfWaiting>,
+): WaitFinding {
   const part = percentOf(lost, pod.elapsed)
-  if (part < WAITING_FOR_CPU.threshold.value || lost < MIN_SECONDS) return undefined
-  const { cause, facts } = causeOfWaiting(pod, isSampled)
   return {
     things: [name],
     lost,
