@@ -126,7 +126,7 @@ for (const [folder, text] of Object.entries(WITH_VITALS))
     t.equal(assessRecorded(folder, /vitals/).verdict, text)
   })
 
-t.test('what is used in a pod whose libraries are not known was not looked at', async (t) => {
+t.test('an area that an unknown library may use in some pod was not looked at', async (t) => {
   const isKept = (pod: string, metric: string) => pod === 'killed-0' || metric === 'vitals'
   const logs = recordedLogs('killed').filter(({ pod, metric }) => isKept(pod, metric))
   const lookedAt = (withoutLibraries: readonly string[]) => {

@@ -29,9 +29,10 @@ export interface Gap {
 }
 
 /**
- * Returns what was looked at in a run, and what was not. What only some metrics show, such as
- * waiting in MPI, is missing in a pod without them only if a process has mapped the library, or if
- * it is not known which libraries its processes have mapped.
+ * Returns the areas that the rows of a run cover, and those that they do not cover. Only some
+ * metrics show areas such as waiting in MPI. A pod without these metrics lacks such an area only if
+ * a process has mapped the library, or if it is not known which libraries its processes have
+ * mapped.
  *
  * @param known the names of all pods
  * @param notChecked the rules that were not checked
@@ -76,7 +77,7 @@ export function findLookedAt(
 
 type Shows = NonNullable<RunMetric['shows']>
 
-/** What only some metrics show of programs that have mapped a library. */
+/** An area that only some metrics show, of programs that have mapped a library. */
 interface SpecialArea {
   readonly shows: Shows
   readonly metrics: readonly string[]
@@ -94,7 +95,7 @@ const SPECIAL: readonly SpecialArea[] = [
   return first === undefined ? [] : { shows: first.shows, metrics: own.map(({ name }) => name) }
 })
 
-/** What was looked at of an area that only some metrics show. */
+/** In which pods an area was looked at that only some metrics show. */
 interface SpecialLook {
   readonly shows: Shows
   /** The first metric that shows it. */

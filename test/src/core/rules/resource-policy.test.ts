@@ -100,7 +100,8 @@ t.test('a second review adds no metric because another one now has another reaso
   const launcher = { labels: { 'jobset.sigs.k8s.io/replicatedjob-name': 'launcher' } }
   const first = ride(podOf({ 'ridealong.dev/inject': 'a,b,c' }, {}, launcher), place)
   t.strictSame(first.left, { b: 'limit-range', c: 'limit-range' })
-  // The launch agent that `a` added would now leave `b`, so that `c` alone would fit.
+  // The first review has set the launch agent for `a`. The agent of `b` conflicts with it, so a
+  // second review would leave `b` for this reason, and the memory limit would allow `c` alone.
   const again = ride(first.pod, place)
   t.equal(again.word, 'already-injected')
   t.equal(again.isPatched, false)

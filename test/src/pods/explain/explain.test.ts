@@ -170,8 +170,9 @@ t.test('a manifest that contains its observers counts as injected', async (t) =>
 })
 
 t.test('the explanation of a manifest names the metrics that its pod lacks', async (t) => {
-  const { pod } = ride(askingPod({}, { 'ridealong.dev/inject': 'perf-sysstat,nobody' }))
-  const without = 'without nobody: unknown-metric: annotation ridealong.dev/inject: "nobody"'
+  const { pod } = ride(askingPod({}, { 'ridealong.dev/inject': 'perf-sysstat,misspelt-metric' }))
+  const without =
+    'without misspelt-metric: unknown-metric: annotation ridealong.dev/inject: "misspelt-metric"'
   for (const [found, has] of [
     [explained(carrying(pod)), `the pod has perf-sysstat from its manifest, ${without}`],
     [explained(pod), `the pod has its observers, ${without}`],
@@ -179,7 +180,7 @@ t.test('the explanation of a manifest names the metrics that its pod lacks', asy
     t.match(found.conclusion, has)
     t.match(found, {
       outcome: 'injected',
-      left: [{ metric: 'nobody', reason: 'unknown-metric' }],
+      left: [{ metric: 'misspelt-metric', reason: 'unknown-metric' }],
       remedy: findRemedy('unknown-metric'),
     })
   }
