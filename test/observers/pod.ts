@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import {
   chmodSync,
   cpSync,
@@ -13,6 +13,7 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import type { Test } from 'tap'
 import { until as untilTrue } from '../until.ts'
 import { onPath } from './prerequisites.ts'
@@ -108,13 +109,8 @@ wait`
 /** The name that runc gives to the process in a new container, until it executes the program. */
 const RUNTIME = 'runc:[2:INIT]'
 
-/**
- * Creates the mount whose path contains the name of the container, as the kubelet does. The program
- * starts only after its process id was read, because a short process could end too soon.
- */
-const CONTAINER =
-  `printf %s '${RUNTIME}' >/proc/self/comm && ` +
-  'mount --bind "$0" /dev/termination-log && read -r known && exec "$@"'
+/** Starts a program only after the test has read the process id and has mounted the file. */
+const CONTAINER = `printf %s '${RUNTIME}' >/proc/self/comm && read -r known && exec "$@"`
 
 /**
  * Imitates a pod whose containers share a process namespace. Process 1 imitates the pause process.
@@ -148,7 +144,7 @@ export async function startPod(hasNetwork = false): Promise<Pod> {
       mkdirSync(log, { recursive: true })
       const file = join(log, String(children.length))
       writeFileSync(file, '', { mode: 0o666 })
-      const words = [CONTAINER, file, ...identify(setpriv, as), ...argv]
+      const words = [CONTAINER, 'sh', ...identify(setpriv, as), ...argv]
       const namespaces = hasNetwork ? ['-p', '-m', '-n'] : ['-p', '-m']
       const enter = ['-t', String(pause), ...namespaces, 'unshare', '--mount', 'sh', '-c', ...words]
       const variables = { PATH: process.env.PATH, TMPDIR: temporary, ...env }
@@ -192,6 +188,8 @@ async function running(child: ChildProcess, file: string): Promise<Running> {
     child.on('close', (code, signal) => resolve(code ?? signal ?? 'unknown'))
   })
   const pid = await childOf(child)
+  while (nameOf(pid) !== RUNTIME) await sleep(5)
+  await mountInto(pid, file)
   child.stdin?.end('known\n')
   return {
     pid,
@@ -204,6 +202,19 @@ async function running(child: ChildProcess, file: string): Promise<Running> {
       if (name === 'SIGCONT') child.kill(name)
     },
   }
+}
+
+/**
+ * Creates the mount whose path contains the name of the container, as the kubelet does. The process
+ * that mounts is outside the pod: inside, an observer would count it as a process of the container.
+ */
+async function mountInto(pid: number, file: string): Promise<void> {
+  const mount = ['mount', '--bind', file, '/dev/termination-log']
+  await promisify(execFile)('nsenter', ['-t', String(pid), '-m', ...mount])
+}
+
+function nameOf(pid: number): string {
+  return readFileSync(`/proc/${pid}/comm`, 'utf8').trim()
 }
 
 /** The process ids of the children of a process, in their order. */

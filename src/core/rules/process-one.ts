@@ -67,6 +67,7 @@ const ONE = /(?<!-s|-n|--signal|\s)\s+["']?1["']?(?!\S)/
  * the length of the command.
  */
 function usesProcessOne(words: readonly string[]): boolean {
+  if (words.length === 0) return false
   const text = words.join(' ').slice(0, MAX_LENGTH)
   if (NAMES.test(text)) return true
   return [...text.matchAll(KILL)].some(([, operands = '']) => ONE.test(operands))
