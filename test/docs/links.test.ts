@@ -41,12 +41,19 @@ t.test('the target of every link is an existing file and heading', async (t) => 
 
 t.test('docs/README.md links to every page for users and administrators', async (t) => {
   const listed = targetsIn('docs/README.md')
-  const folders = ['', 'administer/']
+  const folders = ['', 'administer/', 'findings/']
   const pages = folders.flatMap((folder) =>
     readdirSync(join(REPOSITORY, 'docs', folder)).map((name) => `${folder}${name}`),
   )
   for (const page of pages.filter((name) => name.endsWith('.md') && name !== 'README.md'))
     t.ok(listed.includes(page), `docs/README.md links to ${page}`)
+})
+
+t.test('a page has at most 450 lines', async (t) => {
+  for (const page of PAGES) {
+    const lines = textOf(page).split('\n').length - 1
+    t.ok(lines <= 450, `${page} has ${lines} lines`)
+  }
 })
 
 t.test('each built-in metric has a page, to which docs/metrics/README.md links', async (t) => {

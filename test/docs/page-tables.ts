@@ -22,15 +22,19 @@ function remedies(isWritten: boolean): Table['rows'] {
 
 /** The tables that are made from the reasons and from the catalog, by the path of their page. */
 export const PAGE_TABLES: Readonly<Record<string, readonly Table[]>> = {
-  'docs/collect.md': [
+  'docs/metrics/columns.md': [
     {
       titles: '| column | meaning |',
       rows: [...listColumns(BUILT_IN_ROWS)].map(([name, { meaning }]) => [`\`${name}\``, meaning]),
     },
+  ],
+  'docs/collect.md': [
     {
       titles: '| files are of several runs if |',
       rows: RUN_RULES.map(({ condition }) => [condition]),
     },
+  ],
+  'docs/compare.md': [
     {
       titles: '| a run did not finish if |',
       rows: END_RULES.map(({ condition }) => [condition]),
@@ -72,8 +76,9 @@ export function withPageTables(page: string, text: string): string {
 
 function withTable(text: string, { titles, rows }: Table): string {
   const start = text.indexOf(`${titles}\n`)
-  const end = text.indexOf('\n\n', start)
-  if (start < 0 || end < 0) throw new Error(`the page has no table with the titles ${titles}`)
+  if (start < 0) throw new Error(`the page has no table with the titles ${titles}`)
+  const [table = ''] = text.slice(start).trimEnd().split('\n\n')
+  const end = start + table.length
   const separator = titles.replaceAll(/[^|]+/g, ' --- ')
   const lines = rows.map((cells) => `| ${cells.join(' | ')} |`)
   return text.slice(0, start) + [titles, separator, ...lines].join('\n') + text.slice(end)

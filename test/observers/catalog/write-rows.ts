@@ -4,7 +4,7 @@ import { BUILT_IN } from '../../../src/catalog/built-in.ts'
 import { readDeclaredMetrics, withRows } from './declared-metrics.ts'
 
 // `npm run catalog:rows` writes the rows of the built-in metrics, as the program of the observers
-// declares them, into the catalog, its copy in the chart and the table of docs/collect.md.
+// declares them, into the catalog, its copy in the chart and the table of docs/metrics/columns.md.
 
 for (const { name, rows } of readDeclaredMetrics()) {
   const path = join(BUILT_IN, `${name}.yaml`)

@@ -1,4 +1,4 @@
-"""Asks the questions of docs/archive.md with DuckDB and with Spark.
+"""Asks the questions of docs/examples/questions.md with DuckDB and with Spark.
 
 The argument is a JSON object: engine, views, questions. Prints the answers as JSON: for each
 question a list of rows.

@@ -13,10 +13,8 @@ const PROGRAM = fileURLToPath(new URL('questions.py', import.meta.url))
 const RUNS = Array.from({ length: 1000 }, (_, index) => generatedRun(index))
 
 /** The parts of the documentation: the views of DuckDB, those of Spark, and the questions. */
-const [, SECTION = ''] = textOf('docs/archive.md').split('## Ask about many runs')
-const BLOCKS = [...SECTION.matchAll(/^```(?:sql|python)\n(.*?)^```$/gms)].map(
-  ([, text = '']) => text,
-)
+const PAGE = textOf('docs/examples/questions.md')
+const BLOCKS = [...PAGE.matchAll(/^```(?:sql|python)\n(.*?)^```$/gms)].map(([, text = '']) => text)
 const [DUCKDB = '', SPARK = '', ...QUESTIONS] = BLOCKS
 
 type Answer = readonly (readonly (string | number)[])[]

@@ -58,7 +58,7 @@ const withoutWaits = (times: readonly ProcessTimes[]) =>
 
 /**
  * Programs of which some pods poll for long while others sleep, so that a thread waits more often
- * outside of MPI than in it; docs/why.md names their error without these waits.
+ * outside of MPI than in it; docs/findings/efficiency.md names their error without these waits.
  */
 const isMixed = ({ isPolling, sleeping, computing }: Program) =>
   isPolling && sleeping >= 50 && new Set(computing).size > 1

@@ -1,21 +1,21 @@
 import t from 'tap'
 import { EXPLANATIONS, type Precedence, RULES } from '../../src/runs/findings/rules.ts'
 import { CASES, findWith } from '../src/runs/findings/cases.ts'
-import { textOf } from './pages.ts'
+import { PAGES, textOf } from './pages.ts'
 
-// docs/why.md describes every rule as it is, with an example that the rule makes.
+// The pages of docs/findings describe every rule as it is, with an example that the rule makes.
 
-const PAGE = textOf('docs/why.md')
+const FINDINGS = PAGES.filter((page) => page.startsWith('docs/findings/')).map(textOf)
 const inOneLine = (text: string) => text.replaceAll(/\s*\n>?\s*/g, ' ')
 
-/** Returns the text under a heading of the third level, in one line. */
+/** Returns the text under a heading of the second level, in one line. */
 function textUnder(heading: string): string {
-  const [, after = ''] = PAGE.split(`### ${heading}\n`)
-  return inOneLine(after.split(/^##/m)[0] ?? '')
+  const [, after = ''] = FINDINGS.join('\n').split(`\n## ${heading}\n`)
+  return inOneLine(after.split(/^##? /m)[0] ?? '')
 }
 
 for (const { name, title, threshold, advice, adviceByCause = {} } of RULES) {
-  t.test(`the page describes ${name}`, async (t) => {
+  t.test(`a page describes ${name}`, async (t) => {
     const text = textUnder(title)
     const { changes, options } = CASES[name]
     const [finding] = findWith(changes, options).findings
@@ -27,15 +27,15 @@ for (const { name, title, threshold, advice, adviceByCause = {} } of RULES) {
   })
 }
 
-t.test('the page has the order of precedence', async (t) => {
+t.test('docs/findings/README.md has the order of precedence', async (t) => {
   const inCode = (names: readonly string[]) => names.map((one) => `\`${one}\``).join(', ')
   const cellsOf = ({ rules, of, because }: Precedence) => `${inCode(rules)} | ${of} | ${because} |`
   const rows = [...Map.groupBy(EXPLANATIONS, cellsOf)].map(([cells, own]) => {
     return `| ${inCode(own.map(({ by }) => by.name))} | ${cells}`
   })
-  const [, table = ''] = PAGE.split(
+  const [, table = ''] = textOf('docs/findings/README.md').split(
     '| finding | explains | of | because |\n| --- | --- | --- | --- |\n',
   )
-  const [listed = ''] = table.split('\n\n')
+  const [listed = ''] = table.trimEnd().split('\n\n')
   t.strictSame(listed.split('\n').sort(), rows.sort())
 })
