@@ -29,7 +29,7 @@ export function declareDisarm(program: Command, session: Session): void {
     )
     .addHelpText(
       'after',
-      helpEnd({ examples: ['disarm', 'disarm --webhook-configuration ridealong'] }),
+      helpEnd({ examples: ['disarm', 'disarm --webhook-configuration zz-ridealong'] }),
     )
     .action(async (options) => (await import('./disarm.ts')).disarm(options, session))
 }

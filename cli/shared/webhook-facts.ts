@@ -12,7 +12,7 @@ import { nameRevision, readRevision } from '../../src/core/namespaces/revision.t
 import { errorMessage } from '../../src/lib/error-message.ts'
 import { deploymentOption } from '../../src/pods/doctor/installation.ts'
 import type { FactLookup, WebhookFacts } from '../../src/pods/explain/facts.ts'
-import { calledBy, POD_WEBHOOK, webhookIn } from '../../src/pods/explain/webhook.ts'
+import { calledBy, isRelease, POD_WEBHOOK, webhookIn } from '../../src/pods/explain/webhook.ts'
 import { listed, type Reader } from './reader.ts'
 
 const PATIENCE_MS = 5_000
@@ -41,7 +41,7 @@ export async function readWebhookFacts(
   const { service, url } = webhook ? calledBy(webhook) : { service: undefined, url: undefined }
   const serving = await readServing(reader, { service, url, certificate })
   const ready = service ? await countReady(reader, service) : { value: undefined }
-  const revisions = list && 'value' in list ? list.value.map(nameOf) : undefined
+  const revisions = list && 'value' in list ? list.value.filter(isRelease).map(nameOf) : undefined
   return { now, configuration, revisions, serving, ready }
 }
 
@@ -91,20 +91,19 @@ export async function readConfiguration(
     return reader.look(`${WEBHOOK_CONFIGURATIONS}/${encodeURIComponent(name)}`)
   const list = given ?? (await listConfigurations(reader))
   if ('problem' in list) return list
-  const found = list.value.find((one) => readRevision(one) === revision)
+  const releases = list.value.filter(isRelease)
+  const found = releases.find((one) => readRevision(one) === revision)
   const isAny = revision === undefined && !isExact
-  return { value: found ?? (isAny ? list.value[0] : undefined) }
+  return { value: found ?? (isAny ? releases[0] : undefined) }
 }
 
 function nameOf(configuration: Fields): string {
   return nameRevision(readRevision(configuration))
 }
 
-/** Lists the MutatingWebhookConfigurations that contain the webhook of Ridealong for pods. */
+/** Lists all MutatingWebhookConfigurations of the cluster. */
 export async function listConfigurations(reader: Reader): Promise<FactLookup<readonly Fields[]>> {
-  const list = listed(await reader.look(WEBHOOK_CONFIGURATIONS))
-  if ('problem' in list) return list
-  return { value: list.value.filter((one) => webhookIn(one, POD_WEBHOOK) !== undefined) }
+  return listed(await reader.look(WEBHOOK_CONFIGURATIONS))
 }
 
 /**

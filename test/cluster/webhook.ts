@@ -98,7 +98,9 @@ export async function configure(
   { name, ca, url, namespace }: Called,
 ): Promise<void> {
   const file = 'webhook-configuration'
-  const [configuration] = await renderTemplate(file, ['--set', `fullnameOverride=${name}`])
+  const [configuration] = await renderTemplate(file, [
+    ...['--set', `fullnameOverride=${name},webhook.configurationName=${name}`],
+  ])
   const caBundle = Buffer.from(ca).toString('base64')
   const only = namespace && [{ key: NAME_LABEL, operator: 'In', values: [namespace] }]
   const webhooks = configuration.webhooks.map((webhook: ConfiguredWebhook) => {

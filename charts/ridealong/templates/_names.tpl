@@ -17,6 +17,14 @@ suffix of a DaemonSet's pod has 6, so no name has more than 63 characters.
 {{- end -}}
 
 {{/*
+The name of the webhook configuration. The default has a prefix that sorts after the names of other
+configurations, and the name of the release, so that each release has its own.
+*/}}
+{{- define "ridealong.configurationName" -}}
+{{- .Values.webhook.configurationName | default (printf "zz-%s" (include "ridealong.fullname" .)) -}}
+{{- end -}}
+
+{{/*
 Takes a list: the root, the component. Returns the labels of selectors, which must not change during
 the life of a release.
 */}}

@@ -1,7 +1,7 @@
 import type { Catalog } from '../../../src/core/catalog.ts'
 import type { Fields } from '../../../src/core/kubernetes/json.ts'
 import type { FactLookup } from '../../../src/pods/explain/facts.ts'
-import { calledBy, POD_WEBHOOK, webhookIn } from '../../../src/pods/explain/webhook.ts'
+import { calledBy, isRelease, POD_WEBHOOK, webhookIn } from '../../../src/pods/explain/webhook.ts'
 import type { Reader } from '../reader.ts'
 import { listConfigurations, readConfiguration } from '../webhook-facts.ts'
 import { resolveOffer } from './release-catalog.ts'
@@ -35,7 +35,9 @@ export async function findClusterCatalog(
 ): Promise<Catalog | undefined> {
   const list = await listConfigurations(reader)
   if ('problem' in list) return undefined
-  const offers = await Promise.all(list.value.map((one) => readOffered(reader, one)))
+  const offers = await Promise.all(
+    list.value.filter(isRelease).map((one) => readOffered(reader, one)),
+  )
   const catalogs = offers.flatMap((offer) => ('value' in offer ? [offer.value] : []))
   return catalogs.find(({ revision }) => revision === contentRevision)
 }

@@ -2,7 +2,7 @@ import { asId, asText, type Fields, fieldsOrNone } from '../../core/kubernetes/j
 import { DEFAULT_REVISION, nameRevision, readRevision } from '../../core/namespaces/revision.ts'
 import { nameFirst } from '../../core/text/name-first.ts'
 import type { WebhookFacts } from '../explain/facts.ts'
-import { calledBy, POD_WEBHOOK, webhookIn } from '../explain/webhook.ts'
+import { calledBy, isRelease, POD_WEBHOOK, webhookIn } from '../explain/webhook.ts'
 import { ARMS, answerChecks, INJECTS } from './answer-checks.ts'
 import { catalogChecks } from './catalog-checks.ts'
 import { certificateModeCheck } from './certificate-mode.ts'
@@ -11,6 +11,7 @@ import { configurationChecks, describeCallee } from './configuration-checks.ts'
 import { imageVolumeChecks } from './image-volume-checks.ts'
 import { type Installation, type Release, servedOption } from './installation.ts'
 import { namespaceCheck } from './namespace-checks.ts'
+import { orderCheck } from './order-check.ts'
 
 /**
  * Examines an installation, from the certificate to a pod that requests a metric. The same facts
@@ -24,6 +25,7 @@ export function examine(installation: Installation): readonly InstallationCheck[
     ...(release === undefined ? [] : serverChecks(release, webhook)),
     ...(release === undefined ? [] : catalogChecks(release)),
     ...imageVolumeChecks(installation),
+    ...orderCheck(installation),
     revisionCheck(installation),
     namespaceCheck(installation),
     ...answerChecks(installation),
@@ -54,7 +56,7 @@ const MAX_NAMED = 5
 function revisionCheck({ configurations, namespaces }: Installation): InstallationCheck {
   if ('problem' in configurations) return check(NAME, 'unknown', configurations.problem)
   if ('problem' in namespaces) return check(NAME, 'unknown', namespaces.problem)
-  const releases = Map.groupBy(configurations.value, readRevision)
+  const releases = Map.groupBy(configurations.value.filter(isRelease), readRevision)
   for (const [revision, found] of releases) if (found.length > 1) return twice(revision, found)
   const lost = namespaces.value.filter((namespace) => !releases.has(readRevision(namespace)))
   const chosen = lost.filter((namespace) => readRevision(namespace) !== undefined)

@@ -96,7 +96,7 @@ export interface Installation {
   readonly release: Release | undefined
   /** Undefined if the catalog has no tool that is mounted from its image. */
   readonly platform?: Platform | undefined
-  /** The MutatingWebhookConfigurations of all releases of Ridealong. */
+  /** All MutatingWebhookConfigurations of the cluster. */
   readonly configurations: FactLookup<readonly Fields[]>
   /** All namespaces of the cluster. */
   readonly namespaces: FactLookup<readonly Fields[]>

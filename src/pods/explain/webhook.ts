@@ -17,6 +17,11 @@ export function webhookIn(configuration: Fields, name: string): Fields | undefin
     .find((webhook) => webhook.name === name)
 }
 
+/** Reports whether a MutatingWebhookConfiguration is that of a release of Ridealong. */
+export function isRelease(configuration: Fields): boolean {
+  return webhookIn(configuration, POD_WEBHOOK) !== undefined
+}
+
 /**
  * Reads the CA bundle with which the apiserver verifies the server, as PEM. The result is empty if
  * the webhook has no bundle.

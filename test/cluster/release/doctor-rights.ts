@@ -7,12 +7,12 @@ import type { Cluster } from '../machine/cluster.ts'
 import { kubectl } from '../machine/kubectl.ts'
 import { run, tools } from '../machine/tools.ts'
 import { until } from '../until.ts'
-import { CHART, OWN_IMAGES, type Release } from './helm.ts'
+import { CHART, configurationName, OWN_IMAGES, type Release } from './helm.ts'
 
 /** The checks that become unknown if the service account of `helm test` loses one right. */
 const UNKNOWN_WITHOUT: Readonly<Record<string, readonly string[]>> = {
   'get mutatingwebhookconfigurations': ['webhook configuration'],
-  'list mutatingwebhookconfigurations': ['revisions'],
+  'list mutatingwebhookconfigurations': ['order of webhooks', 'revisions'],
   'get validatingadmissionpolicybindings': ['guard'],
   'list namespaces': ['revisions', 'namespaces'],
   'create namespaces': ['dry run: namespace'],
@@ -112,7 +112,8 @@ async function doctorAs(
   await writeFile(kubeconfig, await kubeconfigOf(cluster, name, account))
   const path = ['get', 'secret', `${name}-tls`, '-n', name, '-o', 'jsonpath={.data.tls\\.crt}']
   await writeFile(certificate, Buffer.from(await kubectl(cluster, path), 'base64'))
-  const words = ['doctor', '--kubeconfig', kubeconfig, '--webhook-configuration', name]
+  const which = ['--webhook-configuration', configurationName(name)]
+  const words = ['doctor', '--kubeconfig', kubeconfig, ...which]
   return async () => {
     const { out, err } = await runCommand([
       ...[...words, '--certificate', certificate, '-n', 'default', '-o', 'json'],

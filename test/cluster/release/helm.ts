@@ -21,6 +21,11 @@ export interface Release {
 
 export type Helm = 'helm-4' | 'helm-3'
 
+/** Returns the name of the webhook configuration that the chart gives a release. */
+export function configurationName(release: string): string {
+  return `zz-${release}`
+}
+
 /** The flag for a release that is not expected to become ready. */
 export const NO_WAIT = '--wait=hookOnly'
 

@@ -6,7 +6,15 @@ import type { Cluster } from '../machine/cluster.ts'
 import { createNamespace } from '../running.ts'
 import { until } from '../until.ts'
 import { CONFIGURATIONS } from '../webhook.ts'
-import { CHART, helm, metricsOf, OWN_IMAGES, type Release, replicasOf } from './helm.ts'
+import {
+  CHART,
+  configurationName,
+  helm,
+  metricsOf,
+  OWN_IMAGES,
+  type Release,
+  replicasOf,
+} from './helm.ts'
 import { settled } from './replicas.ts'
 import { during } from './steady-load.ts'
 
@@ -91,7 +99,7 @@ async function readCertificate(api: Api, name: string): Promise<X509Certificate 
 }
 
 async function readBundles(api: Api, name: string): Promise<readonly string[]> {
-  const { webhooks } = (await api.get(`${CONFIGURATIONS}/${name}`)).body
+  const { webhooks } = (await api.get(`${CONFIGURATIONS}/${configurationName(name)}`)).body
   return webhooks.map(({ clientConfig }: ConfiguredWebhook) =>
     Buffer.from(clientConfig.caBundle ?? '', 'base64').toString(),
   )

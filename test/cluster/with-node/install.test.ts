@@ -12,6 +12,7 @@ import { startCertManager } from '../release/cert-manager.ts'
 import { checkDoctorRights, kubeconfigOf } from '../release/doctor-rights.ts'
 import {
   CHART,
+  configurationName,
   type Helm,
   helm,
   metricsOf,
@@ -115,7 +116,7 @@ function testHasRights(t: Test, { release }: Setting): Promise<void> {
 
 async function replacesLeakedAuthority(t: Test, { api, release }: Setting): Promise<void> {
   const bundle = async () => {
-    const { webhooks } = (await api.get(`${CONFIGURATIONS}/${NAME}`)).body
+    const { webhooks } = (await api.get(`${CONFIGURATIONS}/${configurationName(NAME)}`)).body
     const texts = webhooks.map(({ clientConfig }: Webhook) => clientConfig.caBundle ?? '')
     return Buffer.from(texts[0], 'base64').toString()
   }
@@ -295,6 +296,7 @@ async function isSound(t: Test, { cluster, name }: Release): Promise<void> {
     CA: 'ok',
     certificate: 'ok',
     failurePolicy: 'ok',
+    'order of webhooks': 'ok',
     'certificate mode': 'ok',
     Service: 'ok',
     Deployment: 'ok',
@@ -307,7 +309,9 @@ async function isSound(t: Test, { cluster, name }: Release): Promise<void> {
     'dry run: pod': 'ok',
   })
   t.match(well.checks[0], {
-    sentence: `${name} calls Service ${name}/${name} (release ${name}, version 0.1.0)`,
+    sentence: new RegExp(
+      `^${configurationName(name)} calls Service ${name}/${name} .release ${name}, version 0.1.0.$`,
+    ),
   })
 }
 
@@ -317,7 +321,7 @@ async function wrongAuthorityIsReported(
   api: Api,
   { cluster, name }: Release,
 ): Promise<void> {
-  const path = `${CONFIGURATIONS}/${name}`
+  const path = `${CONFIGURATIONS}/${configurationName(name)}`
   const before = (await api.get(path)).body
   const { ca } = await makeAuthority()
   await api.merge(path, withoutInjector(before, Buffer.from(ca).toString('base64')))

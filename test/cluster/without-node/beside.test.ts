@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
 import { makeAuthority } from '../../../certs/make.ts'
 import type { Operation } from '../../../src/core/patch.ts'
+import { run } from '../../cli/command.ts'
 import type { Cluster } from '../machine/cluster.ts'
 import { kubectl } from '../machine/kubectl.ts'
 import { createNamespace, runningCluster } from '../running.ts'
@@ -24,7 +25,13 @@ type Mutate = (pod: Pod) => readonly Operation[]
  * Starts the other webhook, a server in this process that is called for pods in namespaces with the
  * label `other: yes`.
  */
-async function startOther(t: Test, cluster: Cluster, name: string, mutate: Mutate): Promise<void> {
+async function startOther(
+  t: Test,
+  cluster: Cluster,
+  name: string,
+  mutate: Mutate,
+  reinvocationPolicy: 'IfNeeded' | 'Never' = 'IfNeeded',
+): Promise<void> {
   const authority = await makeAuthority()
   const { cert, key } = await authority.issue({ names: ['127.0.0.1'] })
   const server = createServer({ cert, key }, async (incoming, outgoing) => {
@@ -54,7 +61,7 @@ async function startOther(t: Test, cluster: Cluster, name: string, mutate: Mutat
         admissionReviewVersions: ['v1'],
         sideEffects: 'None',
         failurePolicy: 'Fail',
-        reinvocationPolicy: 'IfNeeded',
+        reinvocationPolicy,
       },
     ],
   }
@@ -165,5 +172,50 @@ for (const { what, name, mutate, wanted } of OTHERS) {
       outcome: 'injected',
       metrics: ['perf-sysstat'],
     })
+  })
+}
+
+/** Requests a metric for pods that do not. */
+const addRequest: Mutate = ({ metadata: { annotations = {} } }) => {
+  if (annotations['ridealong.dev/inject'] !== undefined) return []
+  return [{ op: 'add', path: '/metadata/annotations', value: REQUEST }]
+}
+
+const REQUEST = { 'ridealong.dev/inject': 'perf-sysstat' }
+
+/** For each name of Ridealong's configuration: the observers of the pod, and the doctor's words. */
+const NAMES = {
+  'zz-ridealong': {
+    names: ['perf-sysstat'],
+    sentence: /^called before zz-ridealong, and not again/,
+  },
+  'aa-ridealong': {
+    names: [],
+    sentence: /^called after aa-ridealong, which does not see the anno/,
+  },
+}
+
+for (const [name, { names, sentence }] of Object.entries(NAMES)) {
+  t.test(`${name} ${names.length > 0 ? 'sees' : 'misses'} requests of a webhook m`, async (t) => {
+    const { cluster, api } = await runningCluster(t)
+    await createNamespace(t, api, 'beside', { labels: { other: 'yes' } })
+    const webhook = await startWebhook(cluster, { name })
+    t.teardown(() => webhook.remove())
+    await startOther(t, cluster, 'm', addRequest, 'Never')
+    const plain = { ...pod(), metadata: { name: 'app' } }
+    const create = () => api.post('/api/v1/namespaces/beside/pods?dryRun=All', plain)
+    await until('the other webhook is called', async () => {
+      return (await create()).body.metadata.annotations?.['ridealong.dev/inject'] !== undefined
+    })
+    const { body } = await create()
+    t.strictSame(
+      places(body).map((place) => place.name),
+      names,
+    )
+    const words = ['doctor', '--kubeconfig', cluster.kubeconfig, '--webhook-configuration', name]
+    const { checks } = JSON.parse((await run([...words, '-o', 'json'])).out)
+    const order = checks.filter((check: Pod) => check.name === 'order of webhooks')
+    t.match(order, [{ verdict: 'look', sentence }])
+    t.match(order[0].sentence, /: m$/)
   })
 }

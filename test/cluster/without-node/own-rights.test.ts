@@ -7,6 +7,7 @@ import type { Cluster } from '../machine/cluster.ts'
 import { kubectl } from '../machine/kubectl.ts'
 import { renderTemplate } from '../release/chart.ts'
 import { kubeconfigOf } from '../release/doctor-rights.ts'
+import { configurationName } from '../release/helm.ts'
 import { createNamespace, runningCluster } from '../running.ts'
 import { until } from '../until.ts'
 import { CONFIGURATIONS } from '../webhook.ts'
@@ -15,6 +16,7 @@ import { CONFIGURATIONS } from '../webhook.ts'
 // requests that these rights do not allow.
 
 const NAME = 'own-rights'
+const CONFIGURATION = configurationName(NAME)
 const SECRET = `${NAME}-own-tls`
 const PODS = 'own-rights-pods'
 const VALUES = ['--set', `fullnameOverride=${NAME},certificates.mode=self`]
@@ -97,7 +99,7 @@ async function startServerWithRights(t: Test) {
     kubeconfig,
     keyPair: {
       secret: `${NAME}/${SECRET}`,
-      webhookConfiguration: NAME,
+      webhookConfiguration: CONFIGURATION,
       names: ['localhost'],
       lease: `${NAME}/${NAME}-certificates`,
       durationMs: 3_600_000,
@@ -110,7 +112,7 @@ async function startServerWithRights(t: Test) {
     kubectl({ ...cluster, kubeconfig }, words, input)
   const patch = (operation: object) =>
     as([
-      ...['patch', 'mutatingwebhookconfiguration', NAME, '--type=json'],
+      ...['patch', 'mutatingwebhookconfiguration', CONFIGURATION, '--type=json'],
       ...['-p', JSON.stringify([operation])],
     ])
   return { readiness, api, server, cluster, manifest, patch, as }
@@ -134,7 +136,7 @@ async function renewsDeletedSecret(t: Test, { server, api }: Setting): Promise<v
 
 async function appliesTwice(t: Test, { api, cluster, manifest }: Setting): Promise<void> {
   const bundle = async () =>
-    (await api.get(`${CONFIGURATIONS}/${NAME}`)).body.webhooks[0].clientConfig.caBundle
+    (await api.get(`${CONFIGURATIONS}/${CONFIGURATION}`)).body.webhooks[0].clientConfig.caBundle
   const before = await bundle()
   await kubectl(cluster, ['apply', '--server-side', '-f', '-'], manifest)
   t.equal(await bundle(), before)
@@ -175,7 +177,7 @@ async function usesOnlyOwnObjects(t: Test, { as }: Setting): Promise<void> {
     [['create', '-f', '-'], secret(SECRET)],
     [['apply', '--server-side', '-f', '-'], secret('other')],
     [['get', 'mutatingwebhookconfiguration', 'other']],
-    [['delete', 'mutatingwebhookconfiguration', NAME]],
+    [['delete', 'mutatingwebhookconfiguration', CONFIGURATION]],
     [['get', 'leases', ...where]],
   ] as const) {
     await t.rejects(as(words, input), /is forbidden|cannot/, words.join(' '))

@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import type { Api } from '../../api.ts'
 import { kubectl } from '../../machine/kubectl.ts'
 import { startCertManager } from '../../release/cert-manager.ts'
-import { helm, type Release, replicasOf } from '../../release/helm.ts'
+import { configurationName, helm, type Release, replicasOf } from '../../release/helm.ts'
 import { ASKS, type ConfiguredWebhook, installOwn } from '../../release/own-certificate.ts'
 import { killContainer, settled } from '../../release/replicas.ts'
 import { runningCluster } from '../../running.ts'
@@ -215,11 +215,11 @@ async function keepsOnlyCurrentAuthority(
 ): Promise<void> {
   const { body } = await api.get(`${SECRETS}/${SECRET}`)
   const caBundle = body.data['ca.crt']
-  const { webhooks } = (await api.get(`${CONFIGURATIONS}/${NAME}`)).body
+  const { webhooks } = (await api.get(`${CONFIGURATIONS}/${configurationName(NAME)}`)).body
   const changed = webhooks.map((webhook: ConfiguredWebhook) => {
     return { ...webhook, clientConfig: { ...webhook.clientConfig, caBundle } }
   })
-  await api.merge(`${CONFIGURATIONS}/${NAME}`, { webhooks: changed })
+  await api.merge(`${CONFIGURATIONS}/${configurationName(NAME)}`, { webhooks: changed })
   // The replicas read the configuration several times.
   await sleep(15_000)
   for (const bundle of await bundles()) t.equal(btoa(bundle), caBundle)
@@ -229,5 +229,5 @@ async function keepsOnlyCurrentAuthority(
 async function removesSecret(t: Test, { release, api }: Setting): Promise<void> {
   await helm(release, 'uninstall')
   t.equal((await api.get(`${SECRETS}/${SECRET}`)).status, 404)
-  t.equal((await api.get(`${CONFIGURATIONS}/${NAME}`)).status, 404)
+  t.equal((await api.get(`${CONFIGURATIONS}/${configurationName(NAME)}`)).status, 404)
 }

@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import type { Api } from '../../api.ts'
 import type { Cluster } from '../../machine/cluster.ts'
 import { IMAGES } from '../../machine/images.ts'
-import { CHART, helm, OWN_IMAGES, type Release } from '../../release/helm.ts'
+import { CHART, configurationName, helm, OWN_IMAGES, type Release } from '../../release/helm.ts'
 import { ASKS } from '../../release/own-certificate.ts'
 import { settled } from '../../release/replicas.ts'
 import { startSlowWebhook } from '../../release/slow-webhook.ts'
@@ -36,7 +36,7 @@ const NEXT = `${DEFAULT}-next`
  * The name of a webhook that Kubernetes calls between the two releases. Its delay makes it likely
  * that a namespace moves between the two calls.
  */
-const BETWEEN = `${DEFAULT}-m`
+const BETWEEN = configurationName(`${DEFAULT}-m`)
 const DELAY_MS = 100
 
 /** A metric that only the second release offers, so that the catalogs differ. */

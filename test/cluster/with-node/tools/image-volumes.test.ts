@@ -7,6 +7,7 @@ import { type JobPod, podsOfCompleted } from '../../completed-job.ts'
 import { lammpsJob, runLammpsJob } from '../../lammps-job.ts'
 import type { Cluster } from '../../machine/cluster.ts'
 import { kubectl } from '../../machine/kubectl.ts'
+import { configurationName } from '../../release/helm.ts'
 import { installChart } from '../../release/installed-chart.ts'
 import { withTools } from '../../release/tool-images.ts'
 import { createNamespace, runningCluster } from '../../running.ts'
@@ -107,7 +108,8 @@ async function isExplained(t: Test, { kubeconfig }: Cluster, pod: JobPod): Promi
   const explained = await run(['explain', `pod/${pod.metadata.name}`, ...where])
   t.equal(explained.code, 0, explained.err)
   t.match(explained.out, /the library is mounted from its image/)
-  const words = ['doctor', '--kubeconfig', kubeconfig, '--webhook-configuration', NAME]
+  const which = ['--webhook-configuration', configurationName(NAME)]
+  const words = ['doctor', '--kubeconfig', kubeconfig, ...which]
   const { out } = await run([...words, '--namespace', 'default', '--output', 'json'])
   const checks: readonly InstallationCheck[] = JSON.parse(out).checks
   t.match(

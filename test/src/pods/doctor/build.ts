@@ -110,7 +110,8 @@ export const LEFT = {
 
 export const revision = (name: string) => ({ 'ridealong.dev/revision': name })
 
-/** Returns the metadata of a release's configuration. */
+/** Returns the metadata of a release's configuration, with one of its webhooks. */
 export function released(name: string, of?: string): Json {
-  return { metadata: { name, labels: of === undefined ? {} : revision(of) } }
+  const labels = of === undefined ? {} : revision(of)
+  return { metadata: { name, labels }, webhooks: [{ name: 'pods.ridealong.dev' }] }
 }
