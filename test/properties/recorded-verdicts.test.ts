@@ -83,15 +83,15 @@ const WITH_MPI: Readonly<Record<string, string>> = {
     `Took 24 s on 2 MPI ranks in 1 pod. Nothing that mpi-trace and vitals see (${SEEN}) held ` +
     `this run up: 91 % of the time was spent computing. ${NOT_STORAGE}`,
   cut:
-    'Took at least 9 s on 2 MPI ranks in 1 pod; its end is not known. MPI ranks 0-1 had not ' +
+    'Took at least 9.01 s on 2 MPI ranks in 1 pod; its end is not known. MPI ranks 0-1 had not ' +
     'called MPI_Finalize when the log ended. Nothing that mpi-trace and vitals see ' +
     `(${SEEN}) held this run up until then: 92 % of the time was spent computing. Not looked at: ` +
     'storage, how the containers ended (the output of collect says it).',
   hang:
-    'Took 33 s on 2 MPI ranks in 1 pod and failed. Since 00:00:05, MPI rank 0 waits in ' +
+    'Took 33.1 s on 2 MPI ranks in 1 pod and failed. Since 00:00:05, MPI rank 0 waits in ' +
     'MPI_Allreduce number 268 on MPI_COMM_WORLD. MPI rank 1 has not come: it sleeps in a system ' +
-    'call. The efficiency is not known: the calls of MPI rank 0 were recorded for only 5 s of ' +
-    `the 30 s of the job. ${NOT_STORAGE}`,
+    'call. The efficiency is not known: the calls of MPI rank 0 were recorded for only 5.07 s of ' +
+    `the 30.4 s of the job. ${NOT_STORAGE}`,
   crash:
     'Took 15 s on 2 MPI ranks in 1 pod and failed. Pod 0 failed: container app ended with exit ' +
     'code 139 (SIGSEGV), 11.8 s after the first sample. Efficiency 0.90: the work was even (load ' +
@@ -100,7 +100,7 @@ const WITH_MPI: Readonly<Record<string, string>> = {
     'Took 24 s on 2 MPI ranks. The efficiency is not known: mpi-trace has rows of only 1 of the ' +
     `2 processes of the MPI job, which has no identifier. ${NOT_STORAGE}`,
   sleeping:
-    'Took 24 s on 2 MPI ranks in 1 pod. Efficiency 0.09: the processes were idle or waited for ' +
+    'Took 24.1 s on 2 MPI ranks in 1 pod. Efficiency 0.09: the processes were idle or waited for ' +
     `storage (activity 0.10); the work was even (load balance 1.00). ${NOT_STORAGE}`,
 }
 

@@ -1,3 +1,4 @@
+import { durationText } from '../../lib/duration.ts'
 import { THROTTLED, WAITING_FOR_CPU } from '../findings/cpu-rules.ts'
 import { signalIn, signalName } from '../findings/signals.ts'
 import type { EndedContainer } from '../log/entry.ts'
@@ -106,7 +107,7 @@ function describeEnd(ended: EndedContainer): string {
 function findThrottled(use: PodUse): readonly Found[] {
   const part = throttledPart(use)
   if (!isThrottled(part)) return []
-  const time = use.throttled === null ? '' : `, for ${Math.round(use.throttled)} s`
+  const time = use.throttled === null ? '' : `, for ${durationText(use.throttled)}`
   const sentence = `used up its CPU limit in ${percentText(part ?? 0)} of the periods${time}`
   return [{ name: 'throttled', severity: 'slowdown', podIndex: use.name, sentence }]
 }

@@ -30,16 +30,6 @@ export function shortBytes(bytes: number): string {
   return bytesText(bytes).replace(' ', '').replace(/B$/, '')
 }
 
-/** Returns a duration as text: `45s`, `12m`, `3h5m`, `2d4h`, as kubectl does. */
-export function durationText(seconds: number): string {
-  const minutes = Math.floor(seconds / 60)
-  const hours = Math.floor(minutes / 60)
-  if (seconds < 120) return `${Math.round(seconds)}s`
-  if (minutes < 120) return `${minutes}m`
-  if (hours < 48) return `${hours}h${minutes % 60}m`
-  return `${Math.floor(hours / 24)}d${hours % 24}h`
-}
-
 /** Returns a part of a whole as text: `49 %`. */
 export function percentText(part: number): string {
   return `${Math.round(part * 100)} %`

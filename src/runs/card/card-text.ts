@@ -1,15 +1,10 @@
+import { durationText } from '../../lib/duration.ts'
 import type { TextBlock } from '../../lib/output-format.ts'
 import { type Factor, factorText, factorWords, listFactors } from '../efficiency/factor.ts'
 import { bytesText } from '../rules/sentence.ts'
 import type { RoleAdvice } from './advice.ts'
 import { findingText } from './card-findings.ts'
-import {
-  coresText,
-  cpuQuantity,
-  durationText,
-  memoryQuantity,
-  percentText,
-} from './card-numbers.ts'
+import { coresText, cpuQuantity, memoryQuantity, percentText } from './card-numbers.ts'
 import type { Compared, RoleCard } from './role-card.ts'
 import type { RunCard } from './run-card.ts'
 
@@ -129,8 +124,7 @@ function waitedText({ runDelay, cpu }: RoleCard): string {
 }
 
 function secondsText(seconds: number | null, missing = ''): string {
-  if (seconds !== null)
-    return `${seconds < 10 ? Number(seconds.toFixed(1)) : Math.round(seconds)} s`
+  if (seconds !== null) return durationText(seconds)
   return missing === '' ? 'not known' : `not known: ${missing}`
 }
 

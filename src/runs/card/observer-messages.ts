@@ -1,4 +1,5 @@
 import { asObjects, type Fields, fieldsOrNone } from '../../core/kubernetes/json.ts'
+import { durationText } from '../../lib/duration.ts'
 import type { RunningObserver } from '../collect/observers.ts'
 import { METRICS } from '../metrics/index.ts'
 import type { RunMetric } from '../metrics/metric.ts'
@@ -80,11 +81,11 @@ function describePart({ name, use, lifetime }: ContainerFacts): readonly string[
   if (use === null) return []
   if (!use.isFinal) {
     const after =
-      use.seconds === null ? 'only at samples' : `last after ${Math.round(use.seconds)} s`
+      use.seconds === null ? 'only at samples' : `last after ${durationText(use.seconds)}`
     return [`container ${name} was read ${after}, and not at its end`]
   }
   const least = (lifetime ?? 0) * (1 - SLACK_PART) - SLACK_SECONDS
   if (use.seconds === null || use.seconds >= least) return []
-  const [observed, all] = [use.seconds, lifetime ?? 0].map(Math.round)
-  return [`container ${name} was observed for only ${observed} of ${all} s`]
+  const [observed, all] = [use.seconds, lifetime ?? 0].map(durationText)
+  return [`container ${name} was observed for only ${observed} of ${all}`]
 }

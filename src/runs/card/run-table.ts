@@ -1,7 +1,8 @@
+import { durationText } from '../../lib/duration.ts'
 import type { TextTable } from '../../lib/output-format.ts'
 import { factorText } from '../efficiency/factor.ts'
 import { findingText } from './card-findings.ts'
-import { comparedText, coresText, durationText, shortBytes, UNKNOWN } from './card-numbers.ts'
+import { comparedText, coresText, shortBytes, UNKNOWN } from './card-numbers.ts'
 import type { RunCard } from './run-card.ts'
 
 /** The columns of the table of runs. */

@@ -1,3 +1,4 @@
+import { durationText } from '../../lib/duration.ts'
 import type { SectionColumns } from '../evidence/evidence.ts'
 import { lastOf, type PodEvidence, type RunEvidence, sumOf } from '../evidence/run-evidence.ts'
 import { STORAGE_READS, storageShares, storageWait } from '../findings/devices/storage-rule.ts'
@@ -160,8 +161,8 @@ function whyIncomparable(processes: readonly JobProcess[], elapsed: number): str
   })
   return stale === undefined
     ? null
-    : `the calls of MPI rank ${stale.rank} were recorded for only ${Math.round(stale.elapsed)} s ` +
-        `of the ${Math.round(seen)} s of the job`
+    : `the calls of MPI rank ${stale.rank} were recorded for only ` +
+        `${durationText(stale.elapsed)} of the ${durationText(seen)} of the job`
 }
 
 /** Returns why the time of waiting for processors is not known; null if it is. */

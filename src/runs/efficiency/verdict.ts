@@ -1,5 +1,5 @@
+import { durationText } from '../../lib/duration.ts'
 import { formatList } from '../../lib/format-list.ts'
-import { roundTo } from '../../lib/round.ts'
 import type { RunCompletion } from '../ends/run-completion.ts'
 import type { RunFinding } from '../findings/evaluate.ts'
 import type { Gap, LookedAt } from '../findings/looked-at.ts'
@@ -124,13 +124,6 @@ function lengthIn(duration: string, span: RunSpan = 'whole'): string {
     case 'last':
       return `The last ${duration}`
   }
-}
-
-function durationText(seconds: number): string {
-  if (seconds < 10) return `${roundTo(seconds, 2)} s`
-  if (seconds < 120) return `${Math.round(seconds)} s`
-  if (seconds < 7200) return `${Math.round(seconds / 60)} min`
-  return `${roundTo(seconds / 3600, 3)} h`
 }
 
 function efficiencyText(facts: RunFacts): string {

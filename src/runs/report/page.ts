@@ -45,6 +45,7 @@ const BODY = `<header>
 </header>
 <main>
 <p id="verdict">VERDICT</p>
+<p id="hot">HOT</p>
 <p id="advice"><b>What to do:</b> ADVICE</p>
 <div id="first">
 <section id="efficiency">
@@ -125,14 +126,16 @@ These numbers are about the node, not the pod.</p>
 </main>
 <footer>GENERATOR</footer>`
 
-/** Returns the body; without advice, it has no such paragraph. */
-function bodyOf({ advice }: PageData): string {
-  return advice === null ? BODY.replace(/^<p id="advice">.*\n/m, '') : BODY
+/** Returns the body, without the paragraphs about a hot function and advice if there is none. */
+function bodyOf({ advice, profiles }: PageData): string {
+  const body = advice === null ? BODY.replace(/^<p id="advice">.*\n/m, '') : BODY
+  return profiles?.hot ? body : body.replace(/^<p id="hot">.*\n/m, '')
 }
 
 function textsOf({ title, data, generator }: PageParts) {
-  const { verdict, advice } = data
-  return { TITLE: title, VERDICT: verdict, ADVICE: advice ?? '', GENERATOR: generator }
+  const { verdict, advice, profiles } = data
+  const hot = profiles?.hot?.sentence ?? ''
+  return { TITLE: title, VERDICT: verdict, HOT: hot, ADVICE: advice ?? '', GENERATOR: generator }
 }
 
 /** Replaces each of these words in a template by a text, at once: a text may contain a word. */

@@ -1,4 +1,5 @@
 import { nameFirst } from '../../core/text/name-first.ts'
+import { durationText } from '../../lib/duration.ts'
 import { roundedForReader } from '../../lib/round.ts'
 import type { Affected, Fact } from './rule.ts'
 
@@ -19,7 +20,7 @@ export function factText({ value, unit }: Pick<Fact, 'value' | 'unit'>): string 
     case 'cores':
       return `${roundedForReader(value)} ${value === 1 ? 'processor' : 'processors'}`
     case 's':
-      return `${roundedForReader(value)} s`
+      return durationText(value)
   }
 }
 

@@ -1,4 +1,3 @@
-import { roundedForReader } from '../../lib/round.ts'
 import type { Need, PlottedColumn, SectionColumns } from '../evidence/evidence.ts'
 import type { PodEvidence, RunEvidence } from '../evidence/run-evidence.ts'
 import type { EndedContainer } from '../log/entry.ts'
@@ -41,13 +40,6 @@ export function clockText(seconds: number): string {
   const whole = Math.floor(seconds)
   const parts = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60]
   return parts.map((part) => String(part).padStart(2, '0')).join(':')
-}
-
-/** Returns a length of time for people: seconds, minutes or hours. */
-export function durationText(seconds: number): string {
-  if (seconds < 120) return `${roundedForReader(seconds)} s`
-  if (seconds < 7200) return `${Math.round(seconds / 60)} min`
-  return `${roundedForReader(seconds / 3600)} h`
 }
 
 /** Returns the containers that ended and were not started again. */

@@ -1,3 +1,4 @@
+import { durationText } from '../../lib/duration.ts'
 import { roundTo } from '../../lib/round.ts'
 import { symbol } from '../report/column-titles.ts'
 import type { TopColumn } from './columns.ts'
@@ -62,7 +63,7 @@ function formatNumber(value: number): string {
 export function formatState(state: LineState): string {
   switch (state.is) {
     case 'silent':
-      return `no rows for ${formatDuration(state.ms)}`
+      return `no rows for ${durationText(Math.floor(state.ms / 1000))}`
     case 'waiting':
       return 'no rows yet'
     case 'unread':
@@ -70,11 +71,4 @@ export function formatState(state: LineState): string {
     default:
       return state.is
   }
-}
-
-function formatDuration(ms: number): string {
-  const seconds = Math.floor(ms / 1000)
-  if (seconds < 120) return `${seconds} s`
-  const minutes = Math.floor(seconds / 60)
-  return minutes < 120 ? `${minutes} min` : `${Math.floor(minutes / 60)} h`
 }

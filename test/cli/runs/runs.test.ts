@@ -39,8 +39,8 @@ t.test('the table has a line for each run', async (t) => {
   const cells = lines.map((line) => line.split(/ {2,}/).slice(0, 6))
   t.strictSame(cells, [
     ['RUN', 'PHASE', 'PODS', 'TIME', 'CORES', 'MEMORY'],
-    ['job/killed', 'Succeeded', '1/1', '7s', '0.017/-', '32Mi/32Mi'],
-    ['job/plain', 'Succeeded', '1/1', '8s', '0.17/0.5', '5.51Mi/128Mi'],
+    ['job/killed', 'Succeeded', '1/1', '7 s', '0.017/-', '32Mi/32Mi'],
+    ['job/plain', 'Succeeded', '1/1', '8 s', '0.17/0.5', '5.51Mi/128Mi'],
     ['job/retried', 'Succeeded', '2/2', cells[3]?.[3], '-/1', '21.2Mi/128Mi'],
     ['jobset/train', 'Succeeded', '3/3', cells[4]?.[3], '-/0.6', '41.6Mi/64Mi'],
   ])

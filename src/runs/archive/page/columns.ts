@@ -1,7 +1,8 @@
 // The columns of the table, and the texts of a run.
 
+import { durationText } from '../../../lib/duration.ts'
 import { comparedText, coresText, shortBytes } from '../../card/card-numbers.ts'
-import { counted, duration } from '../../report/page/format.ts'
+import { counted } from '../../report/page/format.ts'
 import type { StoredRun } from '../listed-run.ts'
 
 /** A value that is not known. */
@@ -61,7 +62,7 @@ const FACTS: readonly RunColumn[] = [
     title: 'Time',
     hasChange: true,
     value: ({ seconds }) => seconds,
-    text: ({ seconds }) => (seconds === null ? UNKNOWN : duration(seconds)),
+    text: ({ seconds }) => (seconds === null ? UNKNOWN : durationText(seconds)),
   },
   {
     title: 'Pods',

@@ -1,9 +1,9 @@
 // The trend: time, processors and memory of the shown runs, by their start.
 
 import uPlot from 'uplot'
+import { durationText } from '../../../lib/duration.ts'
 import { coresText } from '../../card/card-numbers.ts'
 import { classed, element, elementOf, inside, made } from '../../report/page/elements.ts'
-import { duration } from '../../report/page/format.ts'
 import { mostOf } from '../../report/page/shown-units.ts'
 import { axisStyle } from '../../report/page/theme/axis.ts'
 import { colour } from '../../report/page/theme/colours.ts'
@@ -29,7 +29,7 @@ interface Measure {
 const BYTE_STEPS = Array.from({ length: 31 }, (_, power) => 2 ** (10 + power))
 
 const MEASURES: readonly Measure[] = [
-  { title: 'Time', value: ({ seconds }) => seconds, text: duration, steps: TIME_STEPS },
+  { title: 'Time', value: ({ seconds }) => seconds, text: durationText, steps: TIME_STEPS },
   { title: 'Cores used', value: ({ cores }) => cores.used, text: coresText },
   { title: 'Memory peak', value: ({ memory }) => memory.used, text: bytesText, steps: BYTE_STEPS },
 ]

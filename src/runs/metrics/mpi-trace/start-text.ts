@@ -1,6 +1,7 @@
+import { durationText } from '../../../lib/duration.ts'
 import { maximum, minimum } from '../../../lib/statistics.ts'
 import { libraryRanks } from '../../rules/sentence.ts'
-import { clockText, durationText } from '../../rules/stuck.ts'
+import { clockText } from '../../rules/stuck.ts'
 import { activityText } from '../../waiting/absent-activity.ts'
 import type { AbsentMember, StartingMember, StuckStart } from './stuck-start.ts'
 

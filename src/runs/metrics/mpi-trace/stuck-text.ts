@@ -1,5 +1,6 @@
+import { durationText } from '../../../lib/duration.ts'
 import { maximum, minimum } from '../../../lib/statistics.ts'
-import { clockText, durationText } from '../../rules/stuck.ts'
+import { clockText } from '../../rules/stuck.ts'
 import { ranksText } from './mpi-job.ts'
 import type { AbsentProcess, StuckProcesses } from './stuck-processes.ts'
 import type { WaitingProcess } from './waiting-processes.ts'

@@ -1,6 +1,7 @@
+import { durationText } from '../../../lib/duration.ts'
 import { maximum, minimum } from '../../../lib/statistics.ts'
 import { numberList, podsText, podText } from '../../rules/sentence.ts'
-import { clockText, durationText } from '../../rules/stuck.ts'
+import { clockText } from '../../rules/stuck.ts'
 import type { PythonProcess } from '../../waiting/current-stacks.ts'
 import type { LatePython, StuckPython, WaitingPython } from './stuck-python.ts'
 

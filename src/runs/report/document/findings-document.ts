@@ -1,5 +1,6 @@
 import { rounded } from '../../../lib/round.ts'
 import type { RunFinding } from '../../findings/evaluate.ts'
+import type { HotFunction } from '../../profiles/hot-function.ts'
 import type { WaitedFor } from '../../rules/rule.ts'
 import type { ReportModel } from '../data.ts'
 import { type ActivityData, STATES } from '../first-screen/activity-data.ts'
@@ -36,6 +37,7 @@ export function findingsDocument(model: ReportModel, title: string) {
     verdict: page.verdict,
     verdictKind: model.kind,
     notLookedAt: model.looked.gaps.map(({ what, how, pods: own }) => ({ what, how, pods: own })),
+    hotFunction: hotFunctionOf(page.profiles?.hot ?? null),
     advice: page.advice,
     efficiency: efficiencyDocument(efficiency),
     activity: activityDocument(page.activity),
@@ -65,6 +67,13 @@ export function findingsDocument(model: ReportModel, title: string) {
 
 /** The document of `report --output json`. */
 export type FindingsDocument = ReturnType<typeof findingsDocument>
+
+/** Returns the function with a large part of the time for programs; null if there is none. */
+function hotFunctionOf(hot: HotFunction | null) {
+  if (hot === null) return null
+  const { name, ...times } = hot
+  return { function: name, ...times }
+}
 
 /** Returns a finding with rounded numbers, and without `isRelative`, which only the page needs. */
 function findingOf({ isRelative: _, lost, pods, plot, ...finding }: RunFinding) {

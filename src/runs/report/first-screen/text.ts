@@ -13,11 +13,13 @@ const MAX_NOTES = 2
  * page of the run has everything else.
  */
 export function formatReport(title: string, { page, efficiency }: ReportModel): TextBlock[] {
-  const { verdict, advice, notices, findings } = page
+  const { verdict, advice, notices, findings, profiles } = page
+  const hot = profiles?.hot?.sentence
   const factors = factorLines(efficiency.root)
   return [
     { text: title, tone: 'heading' },
     verdict,
+    ...(hot === undefined ? [] : [hot]),
     ...(advice === null ? [] : [`What to do: ${advice}`]),
     ...(factors.length === 0 ? [] : ['', ...factors]),
     ...findingBlocks(findings.findings),

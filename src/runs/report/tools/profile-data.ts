@@ -1,6 +1,7 @@
 import { rounded } from '../../../lib/round.ts'
 import { findDifferences } from '../../profiles/differences.ts'
 import { separateHelpers } from '../../profiles/helper-processes.ts'
+import { findHotFunction, type HotFunction } from '../../profiles/hot-function.ts'
 import { type ProfileByPod, profileByPod } from '../../profiles/profile-by-pod.ts'
 import type { ProfileKind, ProfileRun, ProgramProfile } from '../../profiles/profile-run.ts'
 import { distinct } from '../groups.ts'
@@ -49,6 +50,8 @@ export interface ProfilesData {
   readonly programs: readonly ProfileData[]
   /** The number of programs that are left out. */
   readonly omitted: number
+  /** The function with a large part of the time; null if there is none. */
+  readonly hot: HotFunction | null
 }
 
 /** Builds the profiles of the page; undefined if no process was profiled. */
@@ -56,7 +59,8 @@ export function profilesData(
   run: ProfileRun,
   podOf: (source: string) => string,
 ): ProfilesData | undefined {
-  const all = separateHelpers(run)
+  const separated = separateHelpers(run)
+  const all = separated
     .map((profile) => ({ profile, byPods: profileByPod(profile, podOf) }))
     .filter(({ byPods }) => totalOf(byPods) > 0)
     .sort((a, b) => totalOf(b.byPods) - totalOf(a.byPods))
@@ -65,7 +69,7 @@ export function profilesData(
   const programs = shown.map(({ profile, byPods }) =>
     profileData(profile, byPods, podOf, shown.length),
   )
-  return { programs, omitted: all.length - shown.length }
+  return { programs, omitted: all.length - shown.length, hot: findHotFunction(separated) }
 }
 
 /** @param share the number of programs that share the room of the page */

@@ -87,7 +87,7 @@ t.test('a finding that the slow runs have is the cause', async (t) => {
   ])
   t.match(
     headline(comparison),
-    /^B is slower than A: 200 s instead of 100 s, \+100 % \(.*\)\. New finding: Throttled\. Pod 0/,
+    /^B is slower than A: 3 min 20 s instead of 100 s, \+100 % \(.*\)\. New finding: Throttled\. Pod 0/,
   )
 })
 

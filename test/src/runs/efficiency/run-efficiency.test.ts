@@ -93,7 +93,7 @@ t.test('nothing held up a run with even work and a processor for each rank', asy
   const { verdict, findings } = documentOf(well('mpi-trace', 'vitals'), '')
   t.equal(
     verdict,
-    'Took 20 s on 2 MPI ranks in 1 pod. Nothing that mpi-trace and vitals see (MPI, ' +
+    'Took 20.3 s on 2 MPI ranks in 1 pod. Nothing that mpi-trace and vitals see (MPI, ' +
       'processors, memory, network traffic) held this run up: 90 % of the time was spent ' +
       'computing. Not looked at: storage, GPUs and Python, if the program uses them.',
   )
@@ -207,7 +207,7 @@ t.test('of several jobs, the one with the most time counts', async (t) => {
 
 t.test('the JSON has the sentence, the factors, and the times of the processes', async (t) => {
   const { verdict, efficiency } = documentOf(together('mpi-trace', 'vitals'), '')
-  t.match(verdict, /^Took 3\d s on 2 MPI ranks in 2 pods\. Efficiency 0\.10: /)
+  t.match(verdict, /^Took 34.1 s on 2 MPI ranks in 2 pods\. Efficiency 0\.10: /)
   t.match(efficiency, { basis: 'mpi', size: 2, otherJobs: 0, omitted: 0, pods: [] })
   t.match(efficiency.factors, [
     { name: 'efficiency', of: null, title: 'Efficiency', missing: null },

@@ -66,7 +66,7 @@ const found = (rule: keyof typeof CASES) => {
 t.test('a run of MPI that nothing held up', async (t) => {
   t.equal(
     verdictOf(mpi([0.9, 0.88], 0)),
-    'Took 58 s on 2 MPI ranks in 2 pods. Nothing that vitals sees (processors, memory) held ' +
+    'Took 58.3 s on 2 MPI ranks in 2 pods. Nothing that vitals sees (processors, memory) held ' +
       'this run up: 89 % of the time was spent computing.',
   )
 })
@@ -78,7 +78,7 @@ t.test(
     const root = mpi([0.9, 0.88], 0)
     t.equal(
       verdictOf(root, { efficiency: { basis: 'mpi', root, size: 840, processes } }),
-      'Took 58 s on 840 MPI ranks. Efficiency 0.89 of the 782 recorded of 840 MPI ranks: ' +
+      'Took 58.3 s on 840 MPI ranks. Efficiency 0.89 of the 782 recorded of 840 MPI ranks: ' +
         'threads that could run had a processor (platform 1.00).',
     )
   },
@@ -87,12 +87,12 @@ t.test(
 t.test('the worst factors are named, the worst first, and the best one', async (t) => {
   t.equal(
     verdictOf(mpi([0.45, 0.43], 0.5)),
-    'Took 58 s on 2 MPI ranks in 2 pods. Efficiency 0.44: threads waited for a processor ' +
+    'Took 58.3 s on 2 MPI ranks in 2 pods. Efficiency 0.44: threads waited for a processor ' +
       '(platform 0.50); the work was even (load balance 0.98).',
   )
   t.equal(
     verdictOf(mpi([0.95, 0.4], 0)),
-    'Took 58 s on 2 MPI ranks in 2 pods. Efficiency 0.68: the work was uneven (load balance ' +
+    'Took 58.3 s on 2 MPI ranks in 2 pods. Efficiency 0.68: the work was uneven (load balance ' +
       '0.71); threads that could run had a processor (platform 1.00).',
   )
   t.match(
@@ -123,9 +123,9 @@ t.test('the pods are not counted if not all ranks were recorded', async (t) => {
     verdictOf(efficiency.root, {
       efficiency: { ...efficiency, processes: pods.map((pod) => ({ pod })) },
     })
-  t.match(textOn('0', '0', '1'), /^Took 58 s on 3 MPI ranks in 2 pods\. /)
-  t.match(textOn('0', '0', '0'), /^Took 58 s on 3 MPI ranks in 1 pod\. /)
-  t.match(textOn('0', '1'), /^Took 58 s on 3 MPI ranks\. /)
+  t.match(textOn('0', '0', '1'), /^Took 58.3 s on 3 MPI ranks in 2 pods\. /)
+  t.match(textOn('0', '0', '0'), /^Took 58.3 s on 3 MPI ranks in 1 pod\. /)
+  t.match(textOn('0', '1'), /^Took 58.3 s on 3 MPI ranks\. /)
 })
 
 t.test('the worst finding names the pod for which others waited', async (t) => {
@@ -141,8 +141,9 @@ t.test('the worst finding names the pod for which others waited', async (t) => {
 t.test('without the time of waiting, the sentence says so, and praises nothing', async (t) => {
   t.equal(
     verdictOf(mpi([0.95, 0.95], null)),
-    'Took 58 s on 2 MPI ranks in 2 pods. Efficiency 0.95: the work was even (load balance 1.00). ' +
-      'The time of waiting for processors is not known and counts as computing or as time in MPI.',
+    'Took 58.3 s on 2 MPI ranks in 2 pods. Efficiency 0.95: the work was even (load balance ' +
+      '1.00). The time of waiting for processors is not known and counts as computing or as ' +
+      'time in MPI.',
   )
   t.match(
     verdictOf(mpi([0.5, 0.5], null)),
@@ -154,7 +155,7 @@ t.test('a run without MPI', async (t) => {
   const textOf = (changes: Partial<PodTimes>) => verdictOf(processors(changes), {}, 'processors')
   t.equal(
     textOf({}),
-    'Took 58 s on 4 pods. Nothing that vitals sees (processors, memory) held this run up: ' +
+    'Took 58.3 s on 4 pods. Nothing that vitals sees (processors, memory) held this run up: ' +
       '95 % of the time was spent computing.',
   )
   t.match(
@@ -175,7 +176,7 @@ t.test('a run without MPI', async (t) => {
   )
   t.equal(
     textOf({ ran: 50, waited: null }),
-    'Took 58 s on 4 pods. Efficiency 0.50. The time of waiting for processors is not known.',
+    'Took 58.3 s on 4 pods. Efficiency 0.50. The time of waiting for processors is not known.',
   )
 })
 
@@ -183,7 +184,7 @@ t.test('an efficiency that is missing has its reason', async (t) => {
   const root = missingFactor('efficiency', 'the CPU time was not read')
   t.equal(
     verdictOf(root, { pods: 1 }, 'processors'),
-    'Took 58 s on 1 pod. The efficiency is not known: the CPU time was not read.',
+    'Took 58.3 s on 1 pod. The efficiency is not known: the CPU time was not read.',
   )
 })
 
@@ -191,7 +192,7 @@ t.test('a run that failed begins with the failure', async (t) => {
   const findings = found('oom-killed')
   t.match(
     verdictOf(mpi([0.9, 0.9], 0), { findings }),
-    /^Took 58 s on 2 MPI ranks in 2 pods and failed\. Pod 3 had 2 of its processes in .*limit\. Efficiency 0\.90/,
+    /^Took 58.3 s on 2 MPI ranks in 2 pods and failed\. Pod 3 had 2 of its processes in .*limit\. Efficiency 0\.90/,
   )
 })
 
@@ -209,10 +210,10 @@ t.test('the length of a run has a unit that people read', async (t) => {
   const lengthOf = (duration: number) =>
     verdictOf(factor('efficiency', 0.9), { duration }).replace(/ on .*/, '')
   t.strictSame([4.567, 58.3, 600, 9000].map(lengthOf), [
-    'Took 4.6 s',
-    'Took 58 s',
+    'Took 4.57 s',
+    'Took 58.3 s',
     'Took 10 min',
-    'Took 2.5 h',
+    'Took 2 h 30 min',
   ])
   t.equal(lengthOf(0), 'Ran')
 })
@@ -229,7 +230,7 @@ t.test('what was not looked at is named, with how it can be known', async (t) =>
   const looked = { seen: ['processors'], gaps }
   t.equal(
     verdictOf(processors({}), { looked, metrics: ['perf-sysstat', 'vitals'] }, 'processors'),
-    'Took 58 s on 4 pods. Nothing that perf-sysstat and vitals see (processors) held this run ' +
+    'Took 58.3 s on 4 pods. Nothing that perf-sysstat and vitals see (processors) held this run ' +
       'up: a thread ran for 95 % of the time. Not looked at: waiting in MPI (mpi-trace would ' +
       'show it), storage in pods 1-2.',
     'processes that wait in MPI run, too',
@@ -240,12 +241,12 @@ t.test('a run that did not finish is not one that nothing held up', async (t) =>
   const completion = { state: 'unfinished', reason: 'MPI rank 1 called MPI_Abort.' } as const
   t.match(
     verdictOf(mpi([0.9, 0.9], 0), { completion }),
-    /^Took 58 s on 2 MPI ranks in 2 pods and did not finish\. MPI rank 1 called MPI_Abort\. Efficiency 0\.90/,
+    /^Took 58.3 s on 2 MPI ranks in 2 pods and did not finish\. MPI rank 1 called MPI_Abort\. Efficiency 0\.90/,
   )
   const reason = 'The end of the log a.vitals.log is missing.'
   t.match(
     verdictOf(mpi([0.9, 0.9], 0), { completion: { state: 'unfinished', reason }, isCut: true }),
-    /^Took at least 58 s on 2 MPI ranks in 2 pods; its end is not known\. The end of the log a\.vitals\.log is missing\. Nothing that vitals sees \(processors, memory\) held this run up until then: /,
+    /^Took at least 58.3 s on 2 MPI ranks in 2 pods; its end is not known\. The end of the log a\.vitals\.log is missing\. Nothing that vitals sees \(processors, memory\) held this run up until then: /,
   )
 })
 

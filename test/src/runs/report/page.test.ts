@@ -19,6 +19,6 @@ t.test('all texts in the data of a page are printable', async (t) => {
 t.test('the page has the sentence about the run without its script', async (t) => {
   const page = readFileSync(await pageOf(t, SMALL, '--title', 'VERDICT <b>'), 'utf8')
   const [, verdict] = /<p id="verdict">(.*?)<\/p>/.exec(page) ?? []
-  t.match(verdict, /^Took at least 7 min on 4 pods; its end is not known\. /)
+  t.match(verdict, /^Took at least 6 min 31 s on 4 pods; its end is not known\. /)
   t.match(page, '<h1>VERDICT &lt;b&gt;</h1>')
 })

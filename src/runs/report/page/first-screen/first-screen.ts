@@ -2,10 +2,11 @@
 // over time. It needs only its own data, and is complete before the browser has read the rest.
 
 import { capitalized } from '../../../../lib/capitalized.ts'
+import { durationText } from '../../../../lib/duration.ts'
 import './first-screen.css'
 import type { OverviewData, WorstFinding } from '../../first-screen/overview.ts'
 import { classed, element, inside, made } from '../elements.ts'
-import { counted, duration } from '../format.ts'
+import { counted } from '../format.ts'
 import { showActivity, startActivity } from './activity.ts'
 
 /** From GOOD, an efficiency is good (POP Centre of Excellence); below LOW, its meter is red. */
@@ -24,7 +25,7 @@ function aboutRun({ pods, programs, duration: seconds, samples, logs }: Overview
   const parts = [
     counted(pods, 'pod'),
     ...(programs === 0 ? [] : [counted(programs, 'program')]),
-    duration(seconds),
+    durationText(seconds),
   ]
   return `${parts.join(', ')}; ${counted(samples, 'sample')} in ${counted(logs, 'log')}`
 }

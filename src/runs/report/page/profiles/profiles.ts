@@ -13,7 +13,8 @@ import { showTable, startTable, type Table, type TableRow } from '../table.ts'
 import { addTopic, startTopic } from '../topics.ts'
 import { drawGraph, share, treeOf } from './flame.ts'
 
-const PROFILES: NonNullable<PageData['profiles']> = DATA.profiles ?? { programs: [], omitted: 0 }
+const NO_PROFILES = { programs: [], omitted: 0, hot: null }
+const PROFILES: NonNullable<PageData['profiles']> = DATA.profiles ?? NO_PROFILES
 /** The choices of the section: a program, a pod, and the text to search for. */
 const chosen = { program: 0, pod: '', text: '' }
 

@@ -66,7 +66,7 @@ async function listsPages(t: Test, page: Page): Promise<void> {
   t.match((await namesOn(page))[0], /^solver-0-/)
   const cells = await page.locator('#runs tbody tr').first().locator('td').allInnerTexts()
   t.strictSame(cells.slice(1), [
-    ...['job/solver-0', 'Succeeded', '2026-01-01 00:00', '1:00', '4/4', '2/4', '256Mi/2Gi', '–'],
+    ...['job/solver-0', 'Succeeded', '2026-01-01 00:00', '60 s', '4/4', '2/4', '256Mi/2Gi', '–'],
   ])
 }
 
@@ -94,7 +94,7 @@ async function compares(t: Test, page: Page): Promise<void> {
   await box(16).check()
   t.equal(await box(2).isChecked(), false, 'a third run takes the place of the first')
   const rowOf = (name: RegExp) => page.locator('#comparison').getByRole('row', { name })
-  t.strictSame(await rowOf(/^Time/).getByRole('cell').allInnerTexts(), ['1:09', '1:16', '+10.1 %'])
+  t.strictSame(await rowOf(/^Time/).getByRole('cell').allInnerTexts(), ['69 s', '76 s', '+10.1 %'])
   t.match(await rowOf(/^First finding/).innerText(), 'memory ran out')
   t.strictSame(
     await rowOf(/^Images/)
@@ -115,7 +115,7 @@ async function plots(t: Test, page: Page): Promise<void> {
     .locator('#trend')
     .getByRole('img')
     .evaluateAll((plots) => plots.map(({ ariaLabel }) => ariaLabel))
-  t.equal(names[0], 'Time of 36 runs: from 1:02 to 5:07')
+  t.equal(names[0], 'Time of 36 runs: from 62 s to 5 min 7 s')
 }
 
 async function opensReports(t: Test, page: Page, folder: string): Promise<void> {

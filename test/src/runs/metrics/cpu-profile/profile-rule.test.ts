@@ -14,14 +14,14 @@ t.test('the finding names the function with the most additional time', async (t)
   const [finding, ...others] = findWith({ 1: changes, 3: changes }).findings
   t.strictSame(others, [])
   t.match(finding, { rule: RULE, lost: null, pods: [{ pod: '1' }, { pod: '3' }] })
-  t.match(finding?.sentence, /^Pod 1 used 80 s more .* in PairLJCut::compute: 160 s, 100 % more/)
+  t.match(finding?.sentence, /^Pod 1 used 80 s more .* PairLJCut::compute: 2 min 40 s, 100 % more/)
   t.match(finding?.sentence, /The same is true of pod 3\.$/)
 })
 
 t.test('a function that only one pod uses is named as such', async (t) => {
   const own = { function: { ...changes.function, function: 'spin' } }
   const [finding] = findWith({ 2: own }).findings
-  t.match(finding?.sentence, /160 s more .* in spin: 160 s, at least half of the pods used none/)
+  t.match(finding?.sentence, /2 min 40 s more .* in spin: 2 min 40 s, at least half of the pods /)
 })
 
 t.test('pods with an incomplete profile are not compared, and are listed', async (t) => {

@@ -48,12 +48,15 @@ t.test('the text names who waits, since when, and who has not come', async (t) =
   )
   t.equal(
     describeStartNow(stuckFor(310)),
-    'For 5 min, MPI ranks 0-1 wait in MPI_Init. All processes of the job have called it.',
+    'For 5 min 10 s, MPI ranks 0-1 wait in MPI_Init. All processes of the job have called it.',
   )
   const ended = { member: memberOf(2, 5), activity: { is: 'ended', state: 'lost' } } as const
   t.match(describeStartNow(stuckFor(310, ended)), /MPI rank 2 ended in MPI_Init\.$/)
   const unknown = { ...stuckFor(310), waiting: [memberOf(null, 310)], unrecorded: null }
-  t.equal(describeStartNow(unknown), 'For 5 min, the process lmp (PID 7) in a waits in MPI_Init.')
+  t.equal(
+    describeStartNow(unknown),
+    'For 5 min 10 s, the process lmp (PID 7) in a waits in MPI_Init.',
+  )
   const missing = { ...stuckFor(310), unrecorded: 2 }
   t.match(describeStartNow(missing), /one of 2 processes of which there are no rows\.$/)
 })

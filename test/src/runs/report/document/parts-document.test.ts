@@ -39,7 +39,8 @@ const FIELDS: Readonly<Record<string, readonly string[]>> = {
     ...['metric', 'section', 'title', 'description', 'columns', 'rows', 'omittedRows', 'plots'],
     ...['isMerged', 'topic'],
   ],
-  profiles: ['programs', 'omitted'],
+  profiles: ['programs', 'omitted', 'hot'],
+  'profiles.hot': ['name', 'program', 'kind', 'seconds', 'of', 'sentence'],
   'profiles.programs': [
     ...['program', 'kind', 'pods', 'seconds', 'flame', 'functions', 'differences'],
     ...['omittedDifferences', 'incomplete', 'incompleteCount'],
