@@ -1,4 +1,5 @@
 import { loadCatalog } from '../../src/catalog/load.ts'
+import { durationText } from '../../src/lib/duration.ts'
 import { pause } from '../../src/lib/pause.ts'
 import { type Descriptions, descriptionsIn } from '../../src/runs/log/descriptions.ts'
 import type { AssessedRun } from '../../src/runs/report/assess.ts'
@@ -98,11 +99,11 @@ function replayScene(
 ): Scene {
   const { assess } = startAssessor(() => performance.now())
   const began = performance.now()
-  const length = secondsText(replay.to - replay.from)
+  const length = durationText((replay.to - replay.from) / 1000)
   let now = replay.from
   return {
     heading: () => {
-      const passed = secondsText(now - replay.from)
+      const passed = durationText(Math.round((now - replay.from) / 1000))
       return `${words}, ${passed} of ${length} (${speedText(speed)} times as fast)`
     },
     pods: () => replay.pods,
@@ -128,10 +129,6 @@ function replayNotices({ undescribed }: Replay): readonly string[] {
 
 function usualSpeed({ from, to, interval = FRAME_MS }: Replay): number {
   return Math.max(interval / FRAME_MS, (to - from) / MAX_MS, 1)
-}
-
-function secondsText(ms: number): string {
-  return `${Math.round(ms / 1000)} s`
 }
 
 function speedText(speed: number): string {

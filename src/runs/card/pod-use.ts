@@ -24,6 +24,7 @@ export interface PodUse {
   readonly limits: ComputeAmounts
   readonly throttled: number | null
   readonly runDelay: number | null
+  /** The time in which all processes of a container waited for storage. */
   readonly storage: number | null
 }
 
@@ -55,7 +56,7 @@ function measurePod(pods: readonly RunPod[], last: RunPod): PodUse {
     limits: amountsOf(lastWithUse, 'limits', 'podLimits'),
     throttled: sum((use) => use.throttled),
     runDelay: sum((use) => use.runDelay),
-    storage: sum((use) => use.storage),
+    storage: sumKnown(pods.filter((pod) => knownIn(pod).length > 0).map(storageOf)),
   }
 }
 
@@ -66,6 +67,12 @@ function knownIn({ containers }: RunPod): readonly ContainerFacts[] {
 /** Returns the seconds of the container that ran for the longest time. */
 function secondsOf(pod: RunPod): number | null {
   return maximum(knownIn(pod).map(({ use, lifetime }) => use?.seconds ?? lifetime))
+}
+
+/** Returns the seconds of the container that waited for storage the longest. */
+function storageOf(pod: RunPod): number | null {
+  const waits = knownIn(pod).map(({ use }) => use?.storage ?? null)
+  return waits.includes(null) ? null : maximum(waits)
 }
 
 function memoryOf(pod: RunPod): number | null {

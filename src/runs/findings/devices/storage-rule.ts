@@ -20,6 +20,7 @@ import {
 } from '../../rules/rule.ts'
 import { factIn, thingsOf } from '../../rules/sentence.ts'
 import { MIN_SECONDS, percentOf } from '../../rules/time-lost.ts'
+import { longestStalled, podDelay } from './pod-storage.ts'
 
 const CONTAINER = {
   metric: PRESSURE.name,
@@ -104,11 +105,7 @@ function isLong(finding: StorageFinding | undefined): boolean {
  */
 export function storageWait(pod: PodEvidence): StorageFinding | undefined {
   const stalls = pod.things(CONTAINER).flatMap((thing) => stalled(thing, pod))
-  const worst = stalls.reduce<Wait | undefined>(
-    (most, one) => (one.lost > (most?.lost ?? -1) ? one : most),
-    undefined,
-  )
-  return worst ?? delayed(pod)
+  return longestStalled(stalls, ({ lost }) => lost) ?? delayed(pod)
 }
 
 /**
@@ -145,19 +142,14 @@ function stalled(thing: ThingOf<typeof CONTAINER>, { elapsed }: PodEvidence): re
   ]
 }
 
-/**
- * Returns the block I/O delay of a pod. If its processes ran one after another, this is the sum of
- * their delays. If they ran together, the sum is divided by the number that ran at the same time on
- * average; the result is at least the longest delay.
- */
+/** Returns the block I/O delay of a pod. */
 function delayed(pod: PodEvidence): Wait | undefined {
   const known = delaysOf(pod)
   if (known.length === 0) return undefined
   const waiting = known.filter(({ seconds }) => seconds > 0).sort((a, b) => b.seconds - a.seconds)
   const sum = waiting.reduce((all, { seconds }) => all + seconds, 0)
-  const lives = waiting.reduce((all, { thing }) => all + thing.to - thing.from, 0)
-  const together = Math.max(pod.elapsed > 0 ? lives / pod.elapsed : 1, 1)
-  const lost = Math.min(Math.max(sum / together, waiting[0]?.seconds ?? 0), pod.elapsed)
+  const lives = waiting.map(({ thing, seconds }) => ({ seconds, life: thing.to - thing.from }))
+  const lost = podDelay(lives, pod.elapsed)
   const bytes = waiting.reduce((all, { thing }) => all + bytesOf(thing), 0)
   return {
     things: waiting.map(({ thing }) => nameOf(thing)),

@@ -1,8 +1,9 @@
-import { maximum, median } from '../../../lib/statistics.ts'
+import { median } from '../../../lib/statistics.ts'
 import { type SplitTimes, splitTimes } from '../../efficiency/mpi-factors.ts'
 import { podShares } from '../../efficiency/processor-factors.ts'
 import type { Efficiency } from '../../efficiency/run-efficiency.ts'
 import { sharesOf } from '../../efficiency/running-shares.ts'
+import { longestStalled, podDelay } from '../../findings/devices/pod-storage.ts'
 import type { ProcessorWaits } from '../../metrics/mpi-trace/mpi-run.ts'
 import { type ActivityData, type Percent, STATES, type State } from './activity-data.ts'
 import { groupLines } from './line-groups.ts'
@@ -90,7 +91,7 @@ function podPercents({ processes, stalls, delays }: PodSteps, buckets: Buckets) 
     processes.map((one) => one.waited),
     buckets,
   )
-  const stored = addAmounts(stalls.length > 0 ? stalls : delays.map((one) => one.waited), buckets)
+  const stored = storedAmounts({ stalls, delays }, buckets, total(ran.covered))
   return byState(buckets, (at) => {
     const elapsed = ran.covered[at] ?? 0
     const shares = podShares({
@@ -102,6 +103,36 @@ function podPercents({ processes, stalls, delays }: PodSteps, buckets: Buckets) 
     if (!isCovered(elapsed, buckets) || shares === null) return undefined
     return { ...shares, mpi: 0 }
   })
+}
+
+/**
+ * Returns for how long a pod waited for storage, as `storageWait` does for the whole run.
+ *
+ * @param elapsed the seconds for which the pod was observed
+ */
+function storedAmounts(
+  { stalls, delays }: Pick<PodSteps, 'stalls' | 'delays'>,
+  buckets: Buckets,
+  elapsed: number,
+): Amounts {
+  const containers = stalls.map((read) => amountsOf(read(), buckets))
+  const longest = longestStalled(containers, ({ sums }) => total(sums))
+  if (longest !== undefined) return longest
+  const processes = delays.map(({ waited }) => {
+    const { sums, covered } = amountsOf(waited(), buckets)
+    return { seconds: total(sums), life: total(covered) }
+  })
+  const sum = total(processes.map(({ seconds }) => seconds))
+  const part = sum > 0 ? podDelay(processes, elapsed) / sum : 1
+  const added = addAmounts(
+    delays.map(({ waited }) => waited),
+    buckets,
+  )
+  return { ...added, sums: added.sums.map((one) => one * part) }
+}
+
+function total(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0)
 }
 
 /** Returns the sum of a bucket; null if nothing was read in it. */
@@ -170,8 +201,9 @@ function processStates(split: SplitTimes, inMpi: number, isCounted: boolean) {
 function storageShare(steps: PodSteps | undefined, pid: number | null, buckets: Buckets) {
   const own = steps?.delays.filter((one) => one.pid !== null && one.pid === pid) ?? []
   const read = own.length > 0 ? own.map(({ waited }) => waited) : (steps?.stalls ?? [])
-  const shares = read.map((waited) => shareIn(amountsOf(waited(), buckets)))
-  return (at: number): number | null => maximum(shares.map((share) => share(at)))
+  const amounts = read.map((waited) => amountsOf(waited(), buckets))
+  const longest = longestStalled(amounts, ({ sums }) => total(sums))
+  return longest === undefined ? () => null : shareIn(longest)
 }
 
 /** Returns the part of a bucket; null if nothing was read in it. */

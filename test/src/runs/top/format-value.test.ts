@@ -53,7 +53,7 @@ t.test('the state of a line is shown in words', async (t) => {
   const silent = (seconds: number) => formatState({ is: 'silent', ms: seconds * 1000 + 900 })
   t.strictSame(
     [silent(7), silent(119), silent(120), silent(7199), silent(7200)],
-    ['7 s', '119 s', '2 min', '119 min', '2 h'].map((time) => `no rows for ${time}`),
+    ['7 s', '119 s', '2 min', '119 min 59 s', '2 h'].map((time) => `no rows for ${time}`),
   )
   t.equal(formatState({ is: 'ended' }), 'ended')
 })

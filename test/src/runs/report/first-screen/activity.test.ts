@@ -116,3 +116,29 @@ t.test('a process of MPI waits for storage as in the efficiency', async (t) => {
   const percents = meansOf(page.activity, 'storage')
   t.strictSame(percents.map(Math.round), [20, 50])
 })
+
+t.test('containers and processes that wait together are not added', async (t) => {
+  const half = { io_full: 0.5 }
+  const used = { percent_cpu: 10, percent_wait: 0 }
+  const waits = { ...used, iodelay: 300 }
+  const quiet = { cpu_time: 0.1, run_delay: 0 }
+  const app = podRows('0', { container: half, process: quiet }, { only: ['container', 'process'] })
+  const second = podRows('0', { container: { io_full: 0.3 } }, { only: ['container'] })
+  const sidecar = second.map((row) => ({ ...row, container: 'sidecar' }))
+  const processes = podRows(
+    '0',
+    { perf: waits },
+    { only: ['perf'], others: [{ perf: waits }, { perf: used }] },
+  )
+  for (const [rows, expected] of [
+    [[...app, ...sidecar], 50],
+    [processes, 30],
+  ] as const) {
+    const run = newRun(DESCRIPTIONS)
+    for (const row of rows) addEntry(run, row)
+    const { page, efficiency } = reportModel(run, 'auto')
+    const [pod] = efficiency.pods
+    t.equal(Math.round(100 * (pod?.shares?.storage ?? 0)), expected, 'the efficiency')
+    t.strictSame(meansOf(page.activity, 'storage').map(Math.round), [expected], 'the activity')
+  }
+})
