@@ -68,7 +68,8 @@ t.test('pods of Python that wait for a data loader that hangs', async (t) => {
   t.match(found, [
     {
       sentence:
-        'For 2 min 20 s, hpc/job-0 waits in all_reduce (torch/distributed/distributed_c10d.py:2810). ' +
+        'For 2 min 20 s, hpc/job-0 waits in all_reduce ' +
+        '(torch/distributed/distributed_c10d.py:2810). ' +
         'hpc/job-1 has not come: it waits for its data loader. ' +
         'Process 71 of the data loader waits in load (data.py:14).',
     },
