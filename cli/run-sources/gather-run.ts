@@ -1,6 +1,7 @@
 import type { Apiserver } from '../../src/cluster/apiserver.ts'
 import { pause } from '../../src/lib/pause.ts'
 import type { ArtifactFolder } from '../../src/runs/collect/artifacts.ts'
+import { isEarlier, withAttemptBefore } from '../../src/runs/collect/attempts.ts'
 import {
   type Destination,
   openDestination,
@@ -110,7 +111,7 @@ async function collectOnce(
   { options, pods, header, session, ...work }: Work,
   observedPods: ObservedPods | null,
 ): Promise<GatheredRun> {
-  const observers = pods.flatMap((pod) => pod.observers)
+  const observers = observersOf(pods)
   const { output: form, parallel, artifacts } = options
   const store = await openLogStore(options.target, form, header)
   const progress = startProgress(session, PROGRESS_MS)
@@ -121,17 +122,23 @@ async function collectOnce(
       const once = { ...work, ...shared, say }
       const { gathered, gone } = await gatherOnce({ ...once, showProgress: progress.show })
       const unread = observers.length - gathered.length
-      const isComplete = unread === 0 && !gathered.some(isMissing)
-      const logs = gathered.map(({ observer, text }) => ({ ...observer, text }))
-      const isGood = gathered.some(isUseful) && (unread === 0 || store.isOrdered)
+      const found = leaveOutLost(gathered, say)
+      const isComplete = unread === 0 && !found.some(isMissing)
+      const logs = found.map(({ observer, text }) => ({ ...observer, text }))
+      const isGood = found.some(isUseful) && (unread === 0 || store.isOrdered)
       const others = gone.map((log) => ({ ...log, text: 'whole' as const }))
       if (isGood) await store.finish([...logs, ...others], isComplete)
       const isOver = pods.every((pod) => pod.isOver)
-      return { gathered, observedPods, unread, kept: store.kept(), isOver }
+      return { gathered: found, observedPods, unread, kept: store.kept(), isOver }
     })
   } finally {
     await store.close()
   }
+}
+
+/** Returns the observers of pods, each followed by its attempt before, if that has a log. */
+function observersOf(pods: readonly PodOfObservers[]): readonly RunningObserver[] {
+  return pods.flatMap((pod) => pod.observers.flatMap(withAttemptBefore))
 }
 
 const isMissing = ({ missing }: Gathered) => missing !== undefined
@@ -159,7 +166,7 @@ async function followAll(work: Work, observedPods: ObservedPods | null): Promise
 
 async function followInto(
   destination: Destination,
-  { apiserver, words, pods, find, options, descriptions }: Work,
+  { apiserver, words, pods, find, options, descriptions, session: { say } }: Work,
   observedPods: ObservedPods | null,
   { progress, signal }: { readonly progress: Progress; readonly signal: AbortSignal },
 ): Promise<GatheredRun> {
@@ -171,7 +178,7 @@ async function followInto(
   const shared = { apiserver, descriptions, signal, artifacts, observedPods: () => counted }
   const crowd = startCrowd({ ...shared, form, write, pauseMs: LOOK_MS })
   while (!signal.aborted) {
-    crowd.take(now.flatMap((pod) => pod.observers))
+    crowd.take(observersOf(now))
     const { done, all } = crowd.counts()
     progress.show(done, all, 'following')
     if (done === all && now.every((pod) => pod.isOver)) break
@@ -182,7 +189,19 @@ async function followInto(
     counted = keepMost(counted, countPods(now, words))
   }
   const isOver = now.every((pod) => pod.isOver)
-  return { gathered: await crowd.end(), observedPods: counted, unread: 0, kept: undefined, isOver }
+  const gathered = leaveOutLost(await crowd.end(), say)
+  return { gathered, observedPods: counted, unread: 0, kept: undefined, isOver }
+}
+
+/**
+ * Says which logs of earlier attempts cannot be read, and leaves them out: usually the kubelet has
+ * removed such a log, so that reading it again does not help.
+ */
+function leaveOutLost(gathered: readonly Gathered[], say: Session['say']): readonly Gathered[] {
+  const isLost = ({ observer, text }: Gathered) => isEarlier(observer) && text === 'none'
+  for (const { observer, missing } of gathered.filter(isLost))
+    say(`the log of ${sourceName(observer)}, an earlier attempt, cannot be read: ${missing}`)
+  return gathered.filter((one) => !isLost(one))
 }
 
 /** Returns the later count unless it has fewer pods, because pods were deleted after their end. */

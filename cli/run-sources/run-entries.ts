@@ -3,6 +3,7 @@ import { createReadStream, statSync } from 'node:fs'
 import { pipeline } from 'node:stream/promises'
 import { describeDifferentRuns } from '../../src/runs/input/different-runs.ts'
 import { joinLogs } from '../../src/runs/input/join-logs.ts'
+import { readAttempt } from '../../src/runs/log/attempt.ts'
 import type { Descriptions } from '../../src/runs/log/descriptions.ts'
 import type { Entry } from '../../src/runs/log/entry.ts'
 import { addEntry, type CollectedRun } from '../../src/runs/report/gather.ts'
@@ -37,7 +38,7 @@ export async function* entriesOfRun(
   say: Say,
 ): AsyncGenerator<Entry> {
   const join = joinLogs()
-  for (const file of await leaveOutCopies(files, say)) {
+  for (const file of await leaveOutCopies(lastAttemptsFirst(files), say)) {
     join.begin(nameOfInput(file))
     for await (const read of entriesOf(file, descriptions)) {
       const entry = join.push(read)
@@ -48,6 +49,15 @@ export async function* entriesOfRun(
   const problem = isOneRun ? undefined : describeDifferentRuns(join.logs())
   if (problem === undefined) return
   throw new UsageError(`${problem}. Name the logs of one run; compare shows several side by side`)
+}
+
+/** Sorts files so that those of earlier attempts follow those of the last ones, which count. */
+function lastAttemptsFirst(files: readonly InputFile[]): readonly InputFile[] {
+  const attemptOf = (file: InputFile) => readAttempt(nameOfInput(file))?.attempt ?? Infinity
+  return files.toSorted((one, other) => {
+    const [before, after] = [attemptOf(one), attemptOf(other)]
+    return before === after ? 0 : after - before
+  })
 }
 
 /** Leaves out files that are there twice, by their names or by their content. */

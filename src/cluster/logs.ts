@@ -12,6 +12,8 @@ export interface LoggingContainer {
 
 export interface LogAsking {
   readonly follow: boolean
+  /** Whether to read the log of the container before the last restart, which the kubelet keeps. */
+  readonly previous?: boolean
   readonly signal: AbortSignal
 }
 
@@ -55,10 +57,11 @@ async function* partsOf(
 export async function* readLogLines(
   api: Apiserver,
   place: LoggingContainer,
-  { follow, signal }: LogAsking,
+  { follow, previous = false, signal }: LogAsking,
 ): AsyncGenerator<string> {
   const waiting = { signal, silenceMs: follow ? 0 : SILENCE_MS }
-  const response = await openLog(api, place, { follow: String(follow) }, waiting)
+  const query = { follow: String(follow), ...(previous ? { previous: 'true' } : {}) }
+  const response = await openLog(api, place, query, waiting)
   yield* partsOf(response, splitLines(response))
 }
 

@@ -25,7 +25,14 @@ export async function collectFiles(
     node: null,
     pod_index: null,
   }
-  const state = { state: 'ended', restarts: 0, message: null, notices: [], ended: null } as const
+  const attempt = {
+    attempt: null,
+    before: null,
+    state: 'ended',
+    restarts: 0,
+    message: null,
+  } as const
+  const state = { ...attempt, notices: [], ended: null }
   const podLimits = { cpu: null, memory: null }
   const reader = openArtifactFolder(folder).open({ ...place, ...state, podLimits, container })
   for (const line of log.split('\n')) await reader.push(line)

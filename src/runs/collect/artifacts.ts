@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { errorMessage } from '../../lib/error-message.ts'
 import { WriteError } from '../../lib/write-error.ts'
 import { type ArtifactPart, artifactIn, isFileName, readArtifact } from '../log/artifact.ts'
+import { attemptName } from '../log/attempt.ts'
 import { type ArtifactFile, openArtifactFile } from './artifact-file.ts'
 import type { RunningObserver } from './observers.ts'
 
@@ -37,7 +38,7 @@ const MAX_NAME_LENGTH = 253
 
 /**
  * Opens the folder for raw files, and creates it if it does not exist. The files of a log are
- * written to FOLDER/POD/CONTAINER.
+ * written to FOLDER/POD/CONTAINER, those of an earlier attempt to FOLDER/POD/CONTAINER.attempt-N.
  *
  * @throws WriteError if the path is not a folder that can be written
  */
@@ -48,7 +49,10 @@ export function openArtifactFolder(path: string): ArtifactFolder {
   } catch (error) {
     throw new WriteError(`cannot write ${path}: ${errorMessage(error)}`)
   }
-  return { open: ({ pod, container }) => readArtifacts(path, [pod, container]) }
+  return {
+    open: ({ pod, container, attempt }) =>
+      readArtifacts(path, [pod, attemptName(container, '.', attempt)]),
+  }
 }
 
 interface ReadingState {

@@ -2,6 +2,7 @@ import { describeApiError } from '../../cluster/api-error.ts'
 import { readLogLines } from '../../cluster/logs.ts'
 import { pause } from '../../lib/pause.ts'
 import { transcribe } from '../log/transcribe.ts'
+import { isEarlier } from './attempts.ts'
 import { describeObserver, type Gathered, type Gathering, summarizeLog } from './gather.ts'
 import { type RunningObserver, sourceName } from './observers.ts'
 
@@ -62,8 +63,9 @@ async function pass(
   state: FollowState,
   onLine: (line: string) => Promise<void>,
 ): Promise<void> {
+  const asking = { follow: true, previous: isEarlier(observer), signal }
   let seen = 0
-  for await (const line of readLogLines(apiserver, observer, { follow: true, signal })) {
+  for await (const line of readLogLines(apiserver, observer, asking)) {
     seen += 1
     if (seen <= state.written) continue
     state.written = seen

@@ -187,9 +187,9 @@ function identify(
   { form, observedPods }: OnceWork,
   format: string,
 ): Identity {
-  const { namespace, pod, container, uid, owner, restarts } = observer
+  const { namespace, pod, container, uid, owner, attempt, restarts } = observer
   const facts = hashFacts(form, observer, observedPods)
-  return { namespace, pod, container, uid, owner, restarts, format, facts }
+  return { namespace, pod, container, uid, owner, attempt, restarts, format, facts }
 }
 
 /** The milliseconds before the remaining time is estimated. */

@@ -8,6 +8,7 @@ import type { ObservedPods } from '../log/entry.ts'
 import type { KnownOrigin } from '../log/metadata.ts'
 import { type Done, type LogFormat, transcribe, transcribeGone } from '../log/transcribe.ts'
 import type { ArtifactFolder, ArtifactResult } from './artifacts.ts'
+import { isEarlier } from './attempts.ts'
 import { type RunningObserver, sourceName } from './observers.ts'
 
 /** The result of collecting one observer's log. */
@@ -111,7 +112,11 @@ async function readOnce(
   const { apiserver, form, descriptions, signal } = gathering
   const transcript = transcribe(form, describeObserver(observer), descriptions)
   const artifacts = gathering.artifacts?.open(observer)
-  const lines = readLogLines(apiserver, observer, { follow: false, signal })
+  const lines = readLogLines(apiserver, observer, {
+    follow: false,
+    previous: isEarlier(observer),
+    signal,
+  })
   const { length, error } = await readAll(lines, async (line) => {
     await output.write(transcript.push(line))
     await artifacts?.push(line)

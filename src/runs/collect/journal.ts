@@ -18,6 +18,8 @@ export interface CollectedLog {
   readonly uid: string
   /** The UID of the pod's controller; null if it has none. */
   readonly owner: string | null
+  /** The number of the attempt; null if it was the last one when the log was collected. */
+  readonly attempt: number | null
   /** The number of restarts of the container before this log. */
   readonly restarts: number
   /** The hash of the format of the file: see `log-identity.ts`. */
@@ -91,11 +93,12 @@ const NUMBERS = ['restarts', 'bytes', 'samples'] as const
 function readEntry(line: string): CollectedLog | undefined {
   const fields = parseFields(line)
   if (fields === undefined) return undefined
-  const { owner, cuts } = fields
+  const { owner, attempt, cuts } = fields
   const isEntry =
     TEXTS.every((key) => typeof fields[key] === 'string') &&
     NUMBERS.every((key) => typeof fields[key] === 'number') &&
     (owner === null || typeof owner === 'string') &&
+    (attempt === null || Number.isSafeInteger(attempt)) &&
     Array.isArray(cuts) &&
     cuts.every((cut) => typeof cut === 'string') &&
     isFileName(String(fields.pod), MAX_NAME_LENGTH) &&

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { attemptName } from '../log/attempt.ts'
 import type { ObservedPods } from '../log/entry.ts'
 import type { LogFormat } from '../log/transcribe.ts'
 import { describeObserver } from './gather.ts'
@@ -11,8 +12,12 @@ const MAX_NAME_LENGTH = 220
  * Returns the name of a log's file without the extension. Kubernetes names contain no slash. A name
  * that is too long for a file ends with a hash.
  */
-export function logName({ pod, container }: Pick<RunningObserver, 'pod' | 'container'>): string {
-  const name = `${pod}.${container}`
+export function logName({
+  pod,
+  container,
+  attempt,
+}: Pick<RunningObserver, 'pod' | 'container' | 'attempt'>): string {
+  const name = attemptName(`${pod}.${container}`, '.', attempt)
   if (name.length <= MAX_NAME_LENGTH) return name
   const hash = hashOf(name)
   return `${name.slice(0, MAX_NAME_LENGTH - hash.length - 1)}-${hash}`

@@ -20,8 +20,8 @@ import { type CollectedLog, JOURNAL, openJournal } from './journal.ts'
 import { type LogFile, openLogFile } from './log-file.ts'
 import { logName } from './log-identity.ts'
 
-/** The pod and the container of a log, which identify its file. */
-export type LogPlace = Pick<CollectedLog, 'pod' | 'container'>
+/** The pod, the container and the attempt of a log, which identify its file. */
+export type LogPlace = Pick<CollectedLog, 'pod' | 'container' | 'attempt'>
 
 /** A log whose text is in a file. */
 export type StoredLog = LogPlace & Pick<Gathered, 'text'>

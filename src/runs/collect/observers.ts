@@ -11,10 +11,12 @@ import { readQuantity } from '../../core/kubernetes/quantity.ts'
 import { type ContainerList, differenceFrom } from '../../core/rules/observer-difference.ts'
 import { readPodIndex } from '../../core/rules/pod-index.ts'
 import { injectedBefore, readStatus, reasonIn } from '../../core/status.ts'
+import { attemptName } from '../log/attempt.ts'
 import type { EndedContainer, PodLimits } from '../log/entry.ts'
+import { attemptNotices, type EndedAttempt, type ObserverAttempt } from './attempts.ts'
 
 /** An observer in a pod of the cluster: a container whose log can be requested. */
-export interface RunningObserver {
+export interface RunningObserver extends ObserverAttempt {
   readonly namespace: string
   readonly pod: string
   readonly uid: string
@@ -23,19 +25,6 @@ export interface RunningObserver {
   readonly node: string | null
   readonly pod_index: string | null
   readonly container: string
-  readonly state: 'waiting' | 'running' | 'ended'
-  /** The number of times that the kubelet has restarted the container. Each start has a new log. */
-  readonly restarts: number
-  /**
-   * The termination message of the container, from its current or its previous state; null if there
-   * is none.
-   */
-  readonly message: string | null
-  /**
-   * Reasons why the log may not come from an observer, one sentence each; empty if the container
-   * matches the catalog.
-   */
-  readonly notices: readonly string[]
   /**
    * How the pod's other containers ended, now or before a restart; null if the status of the pod
    * has no list of containers.
@@ -108,12 +97,11 @@ export function findObservers(
     owner: place.owner,
     isSelective: isSelective(annotations),
     hasNoIndex: reasonIn(readStatus(annotations)) === 'pod-index-unknown',
-    observers: named.map(({ name, container, list }) => ({
-      ...place,
-      container: name,
-      ...readState(status, name),
-      notices: noticesOf(catalog, container, list),
-    })),
+    observers: named.map(({ name, container, list }) => {
+      const state = readState(status, name)
+      const notices = [...noticesOf(catalog, container, list), ...attemptNotices(state)]
+      return { ...place, container: name, attempt: null, ...state, notices }
+    }),
     isOver: status.phase === 'Succeeded' || status.phase === 'Failed',
     left: leftBecause(annotations),
   }
@@ -146,24 +134,37 @@ function noticesOf(
   return [`${difference.sentence}: its log may not come from an observer`]
 }
 
-type ObserverState = Pick<RunningObserver, 'state' | 'restarts' | 'message'>
+type ObserverState = Pick<RunningObserver, 'state' | 'restarts' | 'message' | 'before'>
 
 function readState(status: Fields, container: string): ObserverState {
   const all = ['initContainerStatuses', 'containerStatuses', 'ephemeralContainerStatuses']
   const statuses = all.flatMap((list) => asObjects(status[list]))
-  const containerStatus = fieldsOrNone(statuses.find(({ name }) => name === container))
-  const [now, before] = [
-    fieldsOrNone(containerStatus.state),
-    fieldsOrNone(containerStatus.lastState),
-  ]
-  const ended = [now.terminated, before.terminated].map(fieldsOrNone)
-  const message = ended.flatMap(({ message }) => asText(message) || [])[0] ?? null
-  const restarts =
-    typeof containerStatus.restartCount === 'number' ? containerStatus.restartCount : 0
-  if (now.running !== undefined) return { state: 'running', restarts, message }
+  const found = fieldsOrNone(statuses.find(({ name }) => name === container))
+  const { running, terminated } = fieldsOrNone(found.state)
+  const restarts = typeof found.restartCount === 'number' ? found.restartCount : 0
+  const last = fieldsOrNone(found.lastState).terminated
+  // While the container waits for its next start, its last log is that of `lastState`, and
+  // `restartCount` does not count that start yet (kubernetes pkg/kubelet/kubelet_pods.go,
+  // `convertToAPIContainerStatuses` and `validateContainerLogStatus`).
   // If the kubelet is gone, the status of the container may be missing although the container has
   // run. Its log can still be requested.
-  return { state: now.terminated === undefined ? 'waiting' : 'ended', restarts, message }
+  if (running === undefined && terminated === undefined)
+    return { state: 'waiting', restarts, message: messageIn(last), before: null }
+  const state = running === undefined ? 'ended' : 'running'
+  const before = restarts === 0 ? null : readBefore(container, last)
+  return { state, restarts, message: messageIn(terminated), before }
+}
+
+/** @param terminated a core/v1 ContainerStateTerminated; undefined if there is none */
+function messageIn(terminated: unknown): string | null {
+  return asText(fieldsOrNone(terminated).message) ?? null
+}
+
+function readBefore(container: string, terminated: unknown): EndedAttempt | null {
+  const last = asFields(terminated)
+  if (last === undefined) return null
+  const ended = endOf(container, last, { restarted: true, deleted: false })
+  return { message: messageIn(last), ended }
 }
 
 function readPodLimits({ resources }: Fields): PodLimits {
@@ -241,11 +242,12 @@ function leftBecause(annotations: Fields): string | null {
   return [asText(status.reason), asText(status.message)].filter(Boolean).join(': ')
 }
 
-/** Returns the name of a log: NAMESPACE/POD/CONTAINER. */
+/** Returns the name of a log: NAMESPACE/POD/CONTAINER, and /attempt-N for an earlier attempt. */
 export function sourceName({
   namespace,
   pod,
   container,
-}: Pick<RunningObserver, 'namespace' | 'pod' | 'container'>): string {
-  return `${namespace}/${pod}/${container}`
+  attempt,
+}: Pick<RunningObserver, 'namespace' | 'pod' | 'container' | 'attempt'>): string {
+  return attemptName(`${namespace}/${pod}/${container}`, '/', attempt)
 }

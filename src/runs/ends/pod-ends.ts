@@ -1,6 +1,7 @@
 import { asText } from '../../core/kubernetes/json.ts'
 import { minimum } from '../../lib/statistics.ts'
-import { describeEnd, isStopped } from '../findings/failure-rule.ts'
+import { isStopped } from '../findings/failure-rule.ts'
+import { describeEnd } from '../findings/signals.ts'
 import type { RowOrigin } from '../log/columns.ts'
 import type { EndedContainer, LogEntry } from '../log/entry.ts'
 import { podText } from '../rules/sentence.ts'

@@ -2,7 +2,7 @@ import type { PodEvidence, RunEvidence } from '../evidence/run-evidence.ts'
 import type { EndedContainer } from '../log/entry.ts'
 import { type Affected, defineRule, type FactUnits, listFacts } from '../rules/rule.ts'
 import { factIn, thingsOf } from '../rules/sentence.ts'
-import { SIGKILL, SIGTERM, signalIn, signalName } from './signals.ts'
+import { describeEnd, SIGKILL, SIGTERM, signalIn } from './signals.ts'
 
 const LATER = 'containers that a signal ended later'
 
@@ -177,16 +177,4 @@ function describe(failure: Failure, { isOrdered, isFirst, later }: Order) {
       [LATER]: later > 0 ? later : null,
     }),
   }
-}
-
-/** Returns the exit code, with the signal and the reason if there are any. */
-export function describeEnd(ended: EndedContainer | undefined): string {
-  if (ended === undefined) return 'an unknown exit code'
-  const signal = signalIn(ended)
-  const isPlain = ended.reason === null || ended.reason === 'Error'
-  const words = [
-    ...(signal === null ? [] : [signalName(signal)]),
-    ...(isPlain ? [] : [ended.reason]),
-  ]
-  return `exit code ${ended.exitCode}${words.length === 0 ? '' : ` (${words.join(', ')})`}`
 }

@@ -1,3 +1,5 @@
+import type { EndedContainer } from '../log/entry.ts'
+
 /** The names of signals on Linux (kernel, arch/x86/include/uapi/asm/signal.h), by number. */
 const NAMES: Readonly<Record<number, string>> = {
   1: 'SIGHUP',
@@ -38,11 +40,20 @@ export function signalName(signal: number): string {
 export function signalIn({
   exitCode,
   signal,
-}: {
-  readonly exitCode: number | null
-  readonly signal: number | null
-}): number | null {
+}: Pick<EndedContainer, 'exitCode' | 'signal'>): number | null {
   if (signal !== null && signal > 0 && signal <= LAST) return signal
   const number = (exitCode ?? 0) - 128
   return NAMES[number] === undefined ? null : number
+}
+
+/** Returns the exit code, with the signal and the reason if there are any. */
+export function describeEnd(ended: EndedContainer | undefined): string {
+  if (ended === undefined) return 'an unknown exit code'
+  const signal = signalIn(ended)
+  const isPlain = ended.reason === null || ended.reason === 'Error'
+  const words = [
+    ...(signal === null ? [] : [signalName(signal)]),
+    ...(isPlain ? [] : [ended.reason]),
+  ]
+  return `exit code ${ended.exitCode}${words.length === 0 ? '' : ` (${words.join(', ')})`}`
 }

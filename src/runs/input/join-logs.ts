@@ -1,3 +1,5 @@
+import { nameFirst } from '../../core/text/name-first.ts'
+import { readAttempt } from '../log/attempt.ts'
 import { originOf, type RowOrigin, type Sample } from '../log/columns.ts'
 import type { Entry, LogEntry } from '../log/entry.ts'
 
@@ -22,11 +24,12 @@ export interface LogJoin {
   readonly begin: (file: string) => void
   /**
    * Returns an entry under the name of its log, which is the same in all files; undefined if a file
-   * before has the row, or if it is no row.
+   * before has the row, if it is no row, or if it is of an earlier attempt of a container of which
+   * another attempt was read before.
    */
   readonly push: (entry: Entry) => Entry | undefined
   readonly logs: () => readonly InputLog[]
-  /** Returns a sentence for each file with logs that a file before has. */
+  /** Returns a sentence for each file with logs that a file before has, or of earlier attempts. */
   readonly notices: () => readonly string[]
 }
 
@@ -61,7 +64,16 @@ interface JoinState {
   /** The logs of the current file whose ends were not read. */
   readonly reading: Map<string, Reading>
   readonly repeated: Map<string, RepeatedLogs>
+  readonly attempts: Attempts
   file: string
+}
+
+/** The attempts of containers that are started again. Only one attempt of each counts. */
+interface Attempts {
+  /** For each source, whether it is left out. */
+  readonly isLeftOut: Map<string, boolean>
+  /** The source that counts, by the source of the last attempt. */
+  readonly counted: Map<string, string>
 }
 
 /** The number of logs of a file that a file before has. */
@@ -81,6 +93,7 @@ export function joinLogs(): LogJoin {
     byStart: new Map(),
     reading: new Map(),
     repeated: new Map(),
+    attempts: { isLeftOut: new Map(), counted: new Map() },
     file: '',
   }
   return {
@@ -89,12 +102,34 @@ export function joinLogs(): LogJoin {
       state.reading.clear()
     },
     push: (entry) => {
-      if (entry.kind === 'unmatched') return undefined
+      if (entry.kind === 'unmatched' || isOfOtherAttempt(state.attempts, entry)) return undefined
       return entry.kind === 'log' ? addEnd(state, entry) : addRow(state, entry)
     },
     logs: () => [...state.logs.values()].map(inputLog),
-    notices: () => [...state.repeated].map(([file, logs]) => describeRepeated(file, logs)),
+    notices: () => [
+      ...[...state.repeated].map(([file, logs]) => describeRepeated(file, logs)),
+      ...describeAttempts(state.attempts),
+    ],
   }
+}
+
+/**
+ * Reports whether an entry is of an earlier attempt of a container of which another attempt counts.
+ * The program has begun again, with the same ranks and the same work.
+ */
+function isOfOtherAttempt(
+  { isLeftOut, counted }: Attempts,
+  { source }: Pick<Entry, 'source'>,
+): boolean {
+  const name = source ?? ''
+  const known = isLeftOut.get(name)
+  if (known !== undefined) return known
+  const last = readAttempt(name)?.last ?? name
+  const other = counted.get(last)
+  if (other === undefined) counted.set(last, name)
+  const isOther = other !== undefined && name !== last
+  isLeftOut.set(name, isOther)
+  return isOther
 }
 
 function addRow(state: JoinState, row: Sample): Sample | undefined {
@@ -212,4 +247,12 @@ function describeRepeated(file: string, { before, count }: RepeatedLogs): string
   const logs = count === 1 ? 'a log' : `${count} logs`
   const where = file === before ? 'more than once' : `that ${before} has, too`
   return `${file} has ${logs} ${where}: each row counts once`
+}
+
+function describeAttempts({ isLeftOut }: Attempts): readonly string[] {
+  const names = [...isLeftOut].flatMap(([name, isOther]) => (isOther ? name : []))
+  if (names.length === 0) return []
+  const logs =
+    names.length === 1 ? 'is the log of an earlier attempt' : 'are logs of earlier attempts'
+  return [`${nameFirst(names)} ${logs}, left out: a report of its file alone shows it`]
 }

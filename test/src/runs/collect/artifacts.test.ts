@@ -21,6 +21,8 @@ const OBSERVER = {
   node: null,
   owner: null,
   restarts: 0,
+  attempt: null,
+  before: null,
   pod_index: null,
   container: 'cpu-profile',
   state: 'ended',

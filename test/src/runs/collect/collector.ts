@@ -27,6 +27,6 @@ export async function collector(t: Test) {
 /** Returns the line of a journal about a log with these names. */
 export function journalEntry(pod: string, container: string): string {
   const texts = { namespace: 'hpc', pod, container, uid: 'u', format: 'f', facts: 'f' }
-  const others = { owner: null, restarts: 0, bytes: 1, samples: 1, cuts: [] }
+  const others = { owner: null, attempt: null, restarts: 0, bytes: 1, samples: 1, cuts: [] }
   return `${JSON.stringify({ ...texts, ...others })}\n`
 }

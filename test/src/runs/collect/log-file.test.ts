@@ -52,8 +52,10 @@ t.test('an earlier temporary file is replaced, and a link is not followed', asyn
 })
 
 t.test('names that are too long for a file are shortened, and remain different', async (t) => {
-  const name = (end: string) => logName({ pod: `${'a'.repeat(250)}${end}`, container: 'network' })
+  const place = { container: 'network', attempt: null }
+  const name = (end: string) => logName({ pod: `${'a'.repeat(250)}${end}`, ...place })
   t.equal(name('x').length, 220)
   t.not(name('x'), name('y'))
-  t.equal(logName({ pod: 'a', container: 'b' }), 'a.b')
+  t.equal(logName({ pod: 'a', container: 'b', attempt: null }), 'a.b')
+  t.equal(logName({ pod: 'a', container: 'b', attempt: 2 }), 'a.b.attempt-2')
 })

@@ -1,0 +1,71 @@
+import { describeEnd } from '../findings/signals.ts'
+import type { EndedContainer } from '../log/entry.ts'
+
+// The attempts of an observer whose container was started more than once. Each has a log.
+
+/** An attempt of an observer, as the status of its pod describes it. */
+export interface ObserverAttempt {
+  /** The number of an earlier attempt of the container; null for the last one. */
+  readonly attempt: number | null
+  readonly state: 'waiting' | 'running' | 'ended'
+  /** The number of times that the kubelet has restarted the container. Each start has a new log. */
+  readonly restarts: number
+  /** The termination message of this attempt; null if there is none. */
+  readonly message: string | null
+  /** The attempt before, if the kubelet keeps its log; null otherwise. */
+  readonly before: EndedAttempt | null
+  /**
+   * Reasons why the log may not come from an observer, or has not all of the run, one sentence
+   * each.
+   */
+  readonly notices: readonly string[]
+}
+
+/** An attempt of an observer that ended before the last one began. */
+export interface EndedAttempt {
+  readonly message: string | null
+  readonly ended: EndedContainer
+}
+
+/** Reports whether a log is that of an earlier attempt. */
+export function isEarlier({ attempt }: Pick<ObserverAttempt, 'attempt'>): boolean {
+  return attempt !== null
+}
+
+/**
+ * Returns an observer and its attempt before, if the kubelet keeps the log of that attempt. By
+ * default, the kubelet keeps one ended container beside the last one (kubernetes
+ * cmd/kubelet/app/options/options.go, `MaxPerPodContainerCount`).
+ */
+export function withAttemptBefore<Observer extends ObserverAttempt>(
+  observer: Observer,
+): readonly Observer[] {
+  const { before, restarts } = observer
+  if (before === null) return [observer]
+  const { message } = before
+  const attempt = { attempt: restarts, restarts: restarts - 1, state: 'ended' } as const
+  return [observer, { ...observer, ...attempt, message, before: null, notices: [] }]
+}
+
+/** Returns sentences about the attempts of an observer before the last one. */
+export function attemptNotices({
+  restarts,
+  before,
+}: Pick<ObserverAttempt, 'restarts' | 'before'>): readonly string[] {
+  if (restarts === 0) return []
+  const gone = before === null ? restarts : restarts - 1
+  const kept = before === null ? [] : [`attempt ${restarts} ended with ${describeEnded(before)}`]
+  const lost = gone === 0 ? [] : [`the kubelet has no log of ${attemptsTo(gone)} any more`]
+  const first = `this is the log of attempt ${restarts + 1} of the container, and of no other`
+  return [[first, ...kept, ...lost].join('; ')]
+}
+
+function describeEnded({ ended }: EndedAttempt): string {
+  const time = ended.finishedAt === null ? '' : ` at ${ended.finishedAt}`
+  return `${describeEnd(ended)}${time}`
+}
+
+function attemptsTo(last: number): string {
+  if (last === 1) return 'attempt 1'
+  return last === 2 ? 'attempts 1 and 2' : `attempts 1 to ${last}`
+}
