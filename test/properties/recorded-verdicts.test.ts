@@ -88,7 +88,7 @@ const WITH_MPI: Readonly<Record<string, string>> = {
     `(${SEEN}) held this run up until then: 92 % of the time was spent computing. Not looked at: ` +
     'storage, how the containers ended (the output of collect says it).',
   hang:
-    'Took 33.1 s on 2 MPI ranks in 1 pod and failed. Since 00:00:05, MPI rank 0 waits in ' +
+    'Took 33.1 s on 2 MPI ranks in 1 pod and failed. Since 5 s after the start, MPI rank 0 waits in ' +
     'MPI_Allreduce number 268 on MPI_COMM_WORLD. MPI rank 1 has not come: it sleeps in a system ' +
     'call. The efficiency is not known: the calls of MPI rank 0 were recorded for only 5.07 s of ' +
     `the 30.4 s of the job. ${NOT_STORAGE}`,

@@ -130,7 +130,7 @@ function efficiencyText(facts: RunFacts): string {
   const { efficiency, findings, isCut } = facts
   const { basis, root } = efficiency
   const { value, missing } = root
-  if (value === null) return `The efficiency is not known: ${missing}.`
+  if (value === null) return `The efficiency is not known: ${missingText(missing, findings)}.`
   const factors = leadingFactors(root)
   const isPartial = hasUnknownDelay(root)
   const isEnded = isUnfinished(facts) && isCut !== true
@@ -143,6 +143,12 @@ function efficiencyText(facts: RunFacts): string {
   if (!isPartial) return text
   const counted = basis === 'mpi' ? ' and counts as computing or as time in MPI' : ''
   return `${text} The time of waiting for processors is not known${counted}.`
+}
+
+/** Returns why the efficiency is not known, in a few words for people. */
+function missingText(missing: string | null, findings: readonly RunFinding[]): string {
+  const isStuck = findings.some(({ rule }) => rule === 'no-progress')
+  return isStuck ? 'the job made no progress' : (missing ?? 'no reason is known')
 }
 
 /** Says that nothing of what was looked at held a run up. */
@@ -268,16 +274,19 @@ const PLATFORM_CAUSES: Partial<Record<RunFinding['rule'], string>> = {
   'waiting-for-cpu': WAITED,
 }
 
+/** The word before a finding of a run that did not fail. */
+const FINDING_WORDS = { failure: 'Failure', slowdown: 'Worst finding', risk: 'Risk' } as const
+
 /** Returns the finding that lost the most time, or if there is none, the first risk. */
 function worstFinding({ findings }: RunFacts): readonly string[] {
-  const worst = findings.find(({ severity }) => severity !== 'failure')
   const isFailed = findings.some(({ severity }) => severity === 'failure')
+  const worst = findings.find(({ severity }) => severity !== 'failure')
   if (worst === undefined || (isFailed && worst.severity === 'risk')) return []
   const { title, lost, pods } = worst
   const waiting = pods.length === 1 ? podText(pods[0]?.pod ?? '') : `${pods.length} pods`
   const where = [waiting, ...latePod(pods)].join(' for ')
   const time = lost === null ? '' : `, ${factText({ value: lost, unit: 's' })}`
-  const word = worst.severity === 'risk' ? 'Risk' : 'Worst finding'
+  const word = isFailed ? 'Another finding' : FINDING_WORDS[worst.severity]
   return [`${word}: ${title} (${where}${time}).`]
 }
 

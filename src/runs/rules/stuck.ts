@@ -1,3 +1,4 @@
+import { durationText } from '../../lib/duration.ts'
 import type { Need, PlottedColumn, SectionColumns } from '../evidence/evidence.ts'
 import type { PodEvidence, RunEvidence } from '../evidence/run-evidence.ts'
 import type { EndedContainer } from '../log/entry.ts'
@@ -35,11 +36,14 @@ export interface LastRows {
  */
 export const MIN_STARTING = 300
 
-/** Returns a time since the beginning of the log, such as 00:03:12. */
-export function clockText(seconds: number): string {
-  const whole = Math.floor(seconds)
-  const parts = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60]
-  return parts.map((part) => String(part).padStart(2, '0')).join(':')
+/**
+ * Returns since when processes wait: `Since the start`, or `Since 3 min 12 s after the start`.
+ *
+ * @param seconds the time since the first timepoint of the log; a negative one counts as 0
+ */
+export function sinceText(seconds: number): string {
+  const whole = Math.floor(Math.max(seconds, 0))
+  return whole === 0 ? 'Since the start' : `Since ${durationText(whole)} after the start`
 }
 
 /** Returns the containers that ended and were not started again. */

@@ -1,7 +1,7 @@
 import { durationText } from '../../../lib/duration.ts'
 import { maximum, minimum } from '../../../lib/statistics.ts'
 import { libraryRanks } from '../../rules/sentence.ts'
-import { clockText } from '../../rules/stuck.ts'
+import { sinceText } from '../../rules/stuck.ts'
 import { activityText } from '../../waiting/absent-activity.ts'
 import type { AbsentMember, StartingMember, StuckStart } from './stuck-start.ts'
 
@@ -11,7 +11,7 @@ const NAMED = 3
 /** Describes processes that waited in MPI_Init when a log ended. Returns one sentence or more. */
 export function describeStart(stuck: StuckStart): string {
   const since = minimum(stuck.waiting.map(({ seconds, waited }) => seconds - waited)) ?? 0
-  return describe(`Since ${clockText(Math.max(since, 0))}`, stuck)
+  return describe(sinceText(since), stuck)
 }
 
 /** Describes processes that wait in MPI_Init now, for how long. Returns one sentence or more. */

@@ -1,6 +1,6 @@
 import { durationText } from '../../../lib/duration.ts'
 import { maximum, minimum } from '../../../lib/statistics.ts'
-import { clockText } from '../../rules/stuck.ts'
+import { sinceText } from '../../rules/stuck.ts'
 import { ranksText } from './mpi-job.ts'
 import type { AbsentProcess, StuckProcesses } from './stuck-processes.ts'
 import type { WaitingProcess } from './waiting-processes.ts'
@@ -15,7 +15,7 @@ const NAMED = 3
 export function describeStuck(stuck: StuckProcesses): string {
   const { waiting } = stuck
   const since = minimum(waiting.map(({ open, waited }) => open.seconds - waited)) ?? 0
-  return describe(`Since ${clockText(Math.max(since, 0))}`, stuck)
+  return describe(sinceText(since), stuck)
 }
 
 /** Describes processes that make no progress now, for how long. Returns one sentence or more. */

@@ -1,7 +1,7 @@
 import { durationText } from '../../../lib/duration.ts'
 import { maximum } from '../../../lib/statistics.ts'
 import { libraryRanks } from '../../rules/sentence.ts'
-import { clockText } from '../../rules/stuck.ts'
+import { sinceText } from '../../rules/stuck.ts'
 import { activityText } from '../../waiting/absent-activity.ts'
 import type { LateRank, StuckRanks } from './stuck-ranks.ts'
 
@@ -10,8 +10,7 @@ const NAMED = 3
 
 /** Describes ranks of NCCL that made no progress when a log ended. Returns several sentences. */
 export function describeRanks(stuck: StuckRanks): string {
-  const since = Math.max(stuck.answer.seconds - secondsOf(stuck), 0)
-  return describe(`Since ${clockText(since)}`, stuck)
+  return describe(sinceText(stuck.answer.seconds - secondsOf(stuck)), stuck)
 }
 
 /** Describes ranks of NCCL that make no progress now, for how long. Returns several sentences. */

@@ -1,7 +1,7 @@
 import { durationText } from '../../../lib/duration.ts'
 import { maximum, minimum } from '../../../lib/statistics.ts'
 import { numberList, podsText, podText } from '../../rules/sentence.ts'
-import { clockText } from '../../rules/stuck.ts'
+import { sinceText } from '../../rules/stuck.ts'
 import type { PythonProcess } from '../../waiting/current-stacks.ts'
 import type { LatePython, StuckPython, WaitingPython } from './stuck-python.ts'
 
@@ -11,7 +11,7 @@ const NAMED = 3
 /** Describes processes of Python that made no progress when a log ended. Returns sentences. */
 export function describePython(stuck: StuckPython): string {
   const since = stuck.waiting.map(({ process: { seconds, unchanged } }) => seconds - unchanged)
-  return describe(`Since ${clockText(Math.max(minimum(since) ?? 0, 0))}`, stuck)
+  return describe(sinceText(minimum(since) ?? 0), stuck)
 }
 
 /** Describes processes of Python that make no progress now, for how long. Returns sentences. */

@@ -93,7 +93,7 @@ t.test('the finding names the operation, the rank, its pod and its process', asy
   const [finding] = findingsOf({ ranks }, ...stopped)
   t.equal(
     finding?.sentence,
-    'Since 00:00:00, 3 ranks wait in AllReduce number 6,650 of the NCCL communicator ' +
+    'Since the start, 3 ranks wait in AllReduce number 6,650 of the NCCL communicator ' +
       '27a079b828ff1a75 of 4 ranks. NCCL rank 3 (pod 3) has not come: its process is stopped.',
   )
   t.match(finding?.pods.map(({ pod, things, lost }) => [pod, things, lost]).sort(), [
@@ -129,7 +129,7 @@ t.test('ranks with different operations, of which one does not answer', async (t
   })
   t.equal(
     finding?.sentence,
-    'Since 00:00:00, no rank has launched all operations of the NCCL communicator ' +
+    'Since the start, no rank has launched all operations of the NCCL communicator ' +
       '27a079b828ff1a75 of 4 ranks. NCCL rank 2 does not answer. NCCL rank 1 has not come.',
   )
 })
@@ -141,7 +141,7 @@ t.test('other texts', async (t) => {
   const missing = { ranks_missing: 1, ranks_behind: 0 }
   t.equal(
     sentenceOf({ communicator: missing, ranks: [missingCells(2, { ...hosts, state: 'dead' })] }),
-    `Since 00:00:00, no rank has launched an operation in ${where}. ` +
+    `Since the start, no rank has launched an operation in ${where}. ` +
       'NCCL rank 2 does not answer, and NCCL considers it dead.',
   )
   const several = { ranks_behind: 5, ranks_ahead: 1, size: 6 }
@@ -167,7 +167,7 @@ t.test('other texts', async (t) => {
   const ranks = [lateCells(0), lateCells(1, { operation: 'Broadcast' })]
   t.equal(
     sentenceOf({ communicator: mismatch, ranks }),
-    `Since 00:00:00, the ranks of ${where} have launched different operations: ` +
+    `Since the start, the ranks of ${where} have launched different operations: ` +
       'NCCL rank 0 is behind in AllReduce, NCCL rank 1 is behind in Broadcast. ' +
       'All ranks must launch the operations in the same order.',
   )

@@ -40,7 +40,7 @@ t.test('the finding names the ranks that wait, and the line of the late one', as
   const [finding] = findingsOf([waits('0'), waits('1', 120), waits('2'), loads('3', 140)])
   t.equal(
     finding?.sentence,
-    'Since 00:07:50, pods 0-2 wait in all_reduce (torch/distributed/distributed_c10d.py:2810). ' +
+    'Since 7 min 50 s after the start, pods 0-2 wait in all_reduce (torch/distributed/distributed_c10d.py:2810). ' +
       'Pod 3 has not come: it waits in load_batch (data.py:41).',
   )
   t.strictSame(finding?.pods.map(({ pod, things, lost }) => [pod, things, lost]).sort(), [
@@ -109,7 +109,10 @@ t.test('a run can have any number of processes', async (t) => {
   const [stuck] = findStuckPython(processes.flat(), () => false).flatMap(countedPython)
   t.equal(stuck?.waiting.length, 199_999)
   if (stuck === undefined) return
-  t.match(describePython(stuck), /^Since 00:07:50, pods 1-199999 wait in all_reduce/)
+  t.match(
+    describePython(stuck),
+    /^Since 7 min 50 s after the start, pods 1-199999 wait in all_reduce/,
+  )
   t.match(describePythonNow(stuck), /^For .*, pods 1-199999 wait in all_reduce/)
 })
 
@@ -139,7 +142,7 @@ t.test('the process of a data loader that hangs is named', async (t) => {
   const process = 'Process 71 of the data loader waits in load (data.py:14).'
   t.equal(
     sentenceOf(waits('0'), asks('1'), worker(130), idle),
-    'Since 00:07:50, pod 0 waits in all_reduce (torch/distributed/distributed_c10d.py:2810). ' +
+    'Since 7 min 50 s after the start, pod 0 waits in all_reduce (torch/distributed/distributed_c10d.py:2810). ' +
       `Pod 1 has not come: it waits for its data loader. ${process}`,
   )
   t.match(
@@ -148,7 +151,7 @@ t.test('the process of a data loader that hangs is named', async (t) => {
   )
   t.equal(
     sentenceOf(asks('1'), worker(130), idle),
-    `Since 00:07:50, pod 1 waits for its data loader. ${process}`,
+    `Since 7 min 50 s after the start, pod 1 waits for its data loader. ${process}`,
   )
   t.equal(sentenceOf(asks('1'), worker(59), idle), undefined, 'it is only slow')
   t.equal(sentenceOf(asks('1'), worker(130), loads('2'), idle), undefined, 'others go on')
