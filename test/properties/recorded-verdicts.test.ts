@@ -88,10 +88,9 @@ const WITH_MPI: Readonly<Record<string, string>> = {
     `(${SEEN}) held this run up until then: 92 % of the time was spent computing. Not looked at: ` +
     'storage, how the containers ended (the output of collect says it).',
   hang:
-    'Took 33.1 s on 2 MPI ranks in 1 pod and failed. Since 5 s after the start, MPI rank 0 waits in ' +
-    'MPI_Allreduce number 268 on MPI_COMM_WORLD. MPI rank 1 has not come: it sleeps in a system ' +
-    'call. The efficiency is not known: the calls of MPI rank 0 were recorded for only 5.07 s of ' +
-    `the 30.4 s of the job. ${NOT_STORAGE}`,
+    'Took 33.1 s on 2 MPI ranks in 1 pod and failed. Since 5 s after the start, MPI rank 0 waits ' +
+    'in MPI_Allreduce number 268 on MPI_COMM_WORLD. MPI rank 1 has not come: it sleeps in a ' +
+    `system call. The efficiency is not known: the job made no progress. ${NOT_STORAGE}`,
   crash:
     'Took 15 s on 2 MPI ranks in 1 pod and failed. Pod 0 failed: container app ended with exit ' +
     'code 139 (SIGSEGV), 11.8 s after the first sample. Efficiency 0.90: the work was even (load ' +

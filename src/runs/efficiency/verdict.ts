@@ -284,7 +284,7 @@ function worstFinding({ findings }: RunFacts): readonly string[] {
   if (worst === undefined || (isFailed && worst.severity === 'risk')) return []
   const { title, lost, pods } = worst
   const waiting = pods.length === 1 ? podText(pods[0]?.pod ?? '') : `${pods.length} pods`
-  const where = [waiting, ...latePod(pods)].join(' for ')
+  const where = [waiting, ...latePod(pods)].join(' waited for ')
   const time = lost === null ? '' : `, ${factText({ value: lost, unit: 's' })}`
   const word = isFailed ? 'Another finding' : FINDING_WORDS[worst.severity]
   return [`${word}: ${title} (${where}${time}).`]

@@ -154,7 +154,7 @@ function testJob(name: string, job: Job, check: (t: Test, outcome: Outcome) => v
   })
 }
 
-const SINCE = '^(Since \\d\\d:\\d\\d:\\d\\d|For [\\d.]+ (s|min)), '
+const SINCE = '^(Since the start|(Since|For) [\\d.]+ (s|min)( \\d+ s)?( after the start)?), '
 const ALLREDUCE = 'in MPI_Allreduce number 6 on MPI_COMM_WORLD\\.'
 const LATE = `${SINCE}MPI ranks 0-1 wait ${ALLREDUCE} MPI rank 2 has not come: it `
 

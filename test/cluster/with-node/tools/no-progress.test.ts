@@ -22,7 +22,7 @@ import { until } from '../../until.ts'
 const NAME = 'ridealong-no-progress'
 const ASKS = { 'ridealong.dev/inject': 'mpi-trace', 'mpi-trace.ridealong.dev/rate': '1' }
 const SOURCE = fileURLToPath(new URL('../../../tools/mpi/programs/stuck.c', import.meta.url))
-const SINCE = '^(Since \\d\\d:\\d\\d:\\d\\d|For [\\d.]+ (s|min)), '
+const SINCE = '^(Since the start|(Since|For) [\\d.]+ (s|min)( \\d+ s)?( after the start)?), '
 const ALLREDUCE = 'in MPI_Allreduce number 6 on MPI_COMM_WORLD\\.'
 
 t.test('jobs that make no progress have a finding', async (t) => {

@@ -133,9 +133,9 @@ t.test('the worst finding names the pod for which others waited', async (t) => {
     verdictOf(mpi([0.45, 0.45], 0.5), { findings: found(rule) })
   t.match(
     textWith('waiting-in-point-to-point'),
-    /Waiting for a rank in point-to-point calls \(pod 3 for MPI rank 1, 48 s\)\.$/,
+    /Waiting for a rank in point-to-point calls \(pod 3 waited for MPI rank 1, 48 s\)\.$/,
   )
-  t.match(textWith('waiting-in-collectives'), / \(pod 3 for MPI rank 1, 36 s\)\.$/)
+  t.match(textWith('waiting-in-collectives'), / \(pod 3 waited for MPI rank 1, 36 s\)\.$/)
 })
 
 t.test('without the time of waiting, the sentence says so, and praises nothing', async (t) => {

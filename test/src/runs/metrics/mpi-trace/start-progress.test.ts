@@ -43,8 +43,8 @@ t.test('a process that cannot come counts at once', async (t) => {
 t.test('the text names who waits, since when, and who has not come', async (t) => {
   t.equal(
     describeStart(stuckFor(310, lateOf('stopped'))),
-    'Since 90 s after the start, MPI ranks 0-1 wait in MPI_Init. MPI rank 2 has not called MPI_Init: its ' +
-      'process lmp (PID 7) is stopped.',
+    'Since 90 s after the start, MPI ranks 0-1 wait in MPI_Init. MPI rank 2 has not ' +
+      'called MPI_Init: its process lmp (PID 7) is stopped.',
   )
   t.equal(
     describeStartNow(stuckFor(310)),

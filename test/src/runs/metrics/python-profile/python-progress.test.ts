@@ -40,7 +40,8 @@ t.test('the finding names the ranks that wait, and the line of the late one', as
   const [finding] = findingsOf([waits('0'), waits('1', 120), waits('2'), loads('3', 140)])
   t.equal(
     finding?.sentence,
-    'Since 7 min 50 s after the start, pods 0-2 wait in all_reduce (torch/distributed/distributed_c10d.py:2810). ' +
+    'Since 7 min 50 s after the start, pods 0-2 wait in all_reduce ' +
+      '(torch/distributed/distributed_c10d.py:2810). ' +
       'Pod 3 has not come: it waits in load_batch (data.py:41).',
   )
   t.strictSame(finding?.pods.map(({ pod, things, lost }) => [pod, things, lost]).sort(), [
@@ -142,7 +143,8 @@ t.test('the process of a data loader that hangs is named', async (t) => {
   const process = 'Process 71 of the data loader waits in load (data.py:14).'
   t.equal(
     sentenceOf(waits('0'), asks('1'), worker(130), idle),
-    'Since 7 min 50 s after the start, pod 0 waits in all_reduce (torch/distributed/distributed_c10d.py:2810). ' +
+    'Since 7 min 50 s after the start, pod 0 waits in all_reduce ' +
+      '(torch/distributed/distributed_c10d.py:2810). ' +
       `Pod 1 has not come: it waits for its data loader. ${process}`,
   )
   t.match(

@@ -192,8 +192,9 @@ function reportOfHung(...metrics: readonly string[]) {
 }
 
 const NCCL_WAITS =
-  'Since 40 s after the start, 1 rank waits in AllReduce number 6 of the NCCL communicator ae94423cfbb2ef4a ' +
-  'of 2 ranks. NCCL rank 1 (pod 0) has not come: its process sleeps in a system call'
+  'Since 40 s after the start, 1 rank waits in AllReduce number 6 of the NCCL communicator ' +
+  'ae94423cfbb2ef4a of 2 ranks. NCCL rank 1 (pod 0) has not come: its process sleeps in a ' +
+  'system call'
 
 t.test('nccl-ras, python-profile and vitals of one pod are one report', async (t) => {
   const all = readdirSync(NCCL_LOGS).map((name) => name.split('.')[1] ?? '')
