@@ -61,7 +61,11 @@ t.test('who used the processors for which threads waited', async (t) => {
     own?.sentence,
     /but the pod has more busy threads than processors: its threads used 93\.3 % of the 2 processors/,
   )
-  t.match(own?.advice, /^Start no more processes and threads than the pod has processors /)
+  t.notMatch(own?.sentence, /lesser extent/, 'the four processes are named once, together')
+  t.match(
+    own?.advice,
+    /^Let the pod run on more processors, or start no more processes and threads /,
+  )
   t.match(
     others?.sentence,
     /but processes outside of the pod used its processors: the pod used 5\.84 % of the 2 processors/,
@@ -75,7 +79,7 @@ t.test('who used the processors for which threads waited', async (t) => {
 
 const SEEN = 'MPI, processors, memory, network traffic'
 const NOT_STORAGE = 'Not looked at: storage.'
-const NOT_MPI = 'Not looked at: waiting in MPI (mpi-trace would show it), storage.'
+const NOT_MPI = 'Not looked at: waiting and hangs in MPI (needs mpi-trace), storage.'
 
 /** The verdicts of the runs with all metrics. */
 const WITH_MPI: Readonly<Record<string, string>> = {
@@ -116,8 +120,8 @@ const WITH_VITALS: Readonly<Record<string, string>> = {
   hanging:
     'Took at least 21 s on 1 pod; its end is not known. The end of the log hang-0.vitals.log is ' +
     'missing. Nothing that vitals sees (processors, memory, network traffic) held this run up ' +
-    'until then: a thread ran for 98 % of the time. Not looked at: waiting in MPI (mpi-trace ' +
-    'would show it), storage, how the containers ended (the output of collect says it).',
+    'until then: a thread ran for 98 % of the time. Not looked at: waiting and hangs in ' +
+    'MPI (needs mpi-trace), storage, how the containers ended (the output of collect says it).',
 }
 
 for (const [folder, text] of Object.entries(WITH_VITALS))
@@ -137,7 +141,7 @@ t.test('an area that an unknown library may use in some pod was not looked at', 
     const places = gaps.filter(({ isOfTool }) => isOfTool).map(({ what, pods }) => [what, pods])
     return { isSeen: seen.includes('MPI'), places }
   }
-  t.strictSame(lookedAt([]), { isSeen: false, places: [['waiting in MPI', ['1']]] })
+  t.strictSame(lookedAt([]), { isSeen: false, places: [['waiting and hangs in MPI', ['1']]] })
   t.strictSame(lookedAt(['killed-1']), {
     isSeen: false,
     places: [['MPI, GPUs, and Python, if the program uses them', ['1']]],

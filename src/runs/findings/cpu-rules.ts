@@ -231,8 +231,8 @@ export const WAITING_FOR_CPU = defineRule({
       'Raise the CPU limit of the whole pod (spec.resources), or start fewer processes and ' +
       'threads.',
     [POD_ITSELF]:
-      'Start no more processes and threads than the pod has processors (mpirun -np, ' +
-      'OMP_NUM_THREADS).',
+      'Let the pod run on more processors, or start no more processes and threads than it has ' +
+      'processors (mpirun -np, OMP_NUM_THREADS).',
     [OTHERS]:
       'Request as many processors as the processes use (resources.requests.cpu), so that the ' +
       'scheduler places fewer pods on the node.',
@@ -309,16 +309,18 @@ interface Waiting {
   readonly isSampled: boolean
 }
 
-/** Returns the findings about each process, and about the short processes of each program. */
+/**
+ * Returns the findings about each process. If the processes of a program lost more together, one
+ * after another, than each of them, there is one finding about all of them instead.
+ */
 function findWaits(pod: PodEvidence, waits: readonly Waiting[]): readonly WaitFinding[] {
   const lostBy = waits.map((one) => {
     return { ...one, lost: Math.min(timeLost(one.waited, one.ran, one.seconds), pod.elapsed) }
   })
   const programs = Map.groupBy(lostBy, ({ thing }) => `${thing.container} ${thing.program}`)
-  const long = [
-    ...lostBy.map((one) => ({ ...one, name: nameOf(one.thing) })),
-    ...[...programs.values()].flatMap((own) => addInTurn(pod, own) ?? []),
-  ].filter(({ lost }) => isLong(pod, lost))
+  const long = [...programs.values()]
+    .flatMap((own) => addInTurn(pod, own) ?? own.map(namedWait))
+    .filter(({ lost }) => isLong(pod, lost))
   if (long.length === 0) return []
   // The cause is that of the pod, so it is found once.
   const why = causeOfWaiting(
@@ -335,6 +337,10 @@ interface Wait extends Waiting {
 /** The waiting of a process, or of several processes of a program. */
 interface NamedWait extends Omit<Wait, 'thing' | 'seconds'> {
   readonly name: string
+}
+
+function namedWait({ thing, ...wait }: Wait): NamedWait {
+  return { ...wait, name: nameOf(thing) }
 }
 
 /**

@@ -18,9 +18,9 @@ export interface LookedAt {
 
 /** Something that was not looked at. */
 export interface Gap {
-  /** Such as `waiting in MPI`, or `storage`. */
+  /** Such as `waiting and hangs in MPI`, or `storage`. */
   readonly what: string
-  /** How it can be known, such as `mpi-trace would show it`; null if that depends on the node. */
+  /** How it can be known, such as `needs mpi-trace`; null if that depends on the node. */
   readonly how: string | null
   /** The pods in which it was not looked at; null if it was in none. */
   readonly pods: readonly string[] | null
@@ -56,7 +56,7 @@ export function findLookedAt(
     ],
     gaps: [
       ...special.flatMap(({ shows: { what }, metric, missing }) =>
-        gapIn(missing, { what, how: `${metric} would show it`, isOfTool: true }),
+        gapIn(missing, { what, how: `needs ${metric}`, isOfTool: true }),
       ),
       ...areas.flatMap(({ area, pods }) => gapIn(pods, { what: area, how: null, isOfTool: false })),
       ...gapIn(openEnds, {

@@ -33,7 +33,7 @@ export interface RunMetric extends EvidenceMetric {
 export interface ShownOfLibrary {
   /** What it looks at, in a list such as `MPI, processors`. */
   readonly area: string
-  /** What may have held a run up, such as `waiting in MPI`. */
+  /** What may have held a run up, such as `waiting and hangs in MPI`. */
   readonly what: string
   /** The name of the library in the column `libraries`. */
   readonly library: string

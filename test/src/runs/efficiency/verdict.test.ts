@@ -224,15 +224,15 @@ const gap = (what: string, facts: Partial<Gap> = {}): Gap => {
 
 t.test('what was not looked at is named, with how it can be known', async (t) => {
   const gaps = [
-    gap('waiting in MPI', { how: 'mpi-trace would show it', isOfTool: true }),
+    gap('waiting and hangs in MPI', { how: 'needs mpi-trace', isOfTool: true }),
     gap('storage', { pods: ['1', '2'] }),
   ]
   const looked = { seen: ['processors'], gaps }
   t.equal(
     verdictOf(processors({}), { looked, metrics: ['perf-sysstat', 'vitals'] }, 'processors'),
     'Took 58.3 s on 4 pods. Nothing that perf-sysstat and vitals see (processors) held this run ' +
-      'up: a thread ran for 95 % of the time. Not looked at: waiting in MPI (mpi-trace would ' +
-      'show it), storage in pods 1-2.',
+      'up: a thread ran for 95 % of the time. Not looked at: waiting and hangs in MPI (needs ' +
+      'mpi-trace), storage in pods 1-2.',
     'processes that wait in MPI run, too',
   )
 })
